@@ -1,0 +1,146 @@
+"""Errors as values: a finding, where it is, what else it points at, and how to mend it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Severity(StrEnum):
+    """How bad a finding is; errors make a command exit with 1."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in a source text: lines and columns count from 1, ``length`` is in characters."""
+
+    file: str | None = None
+    line: int = 0
+    column: int = 0
+    length: int = 1
+
+    def __str__(self) -> str:
+        if self.file is None:
+            return "<unknown>"
+        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+
+
+UNKNOWN_LOCATION = Location()
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A second place or remark that belongs to a diagnostic."""
+
+    message: str
+    location: Location = UNKNOWN_LOCATION
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding. ``rule`` is an id of the catalogue, for example ``LOAD-A5-07``."""
+
+    rule: str
+    severity: Severity
+    message: str
+    location: Location = UNKNOWN_LOCATION
+    hint: str | None = None
+    notes: tuple[Note, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.location}: {self.severity}: {self.message} [{self.rule}]"
+
+    def as_json(self) -> dict[str, Any]:
+        """The stable JSON object of this finding (see docs/formats.md)."""
+        return {
+            "rule": self.rule,
+            "severity": str(self.severity),
+            "message": self.message,
+            "file": self.location.file,
+            "line": self.location.line,
+            "column": self.location.column,
+            "hint": self.hint,
+            "notes": [
+                {
+                    "message": note.message,
+                    "file": note.location.file,
+                    "line": note.location.line,
+                    "column": note.location.column,
+                }
+                for note in self.notes
+            ],
+        }
+
+
+class Diagnostics:
+    """A growing list of findings; reports all of a file's errors, not only the first."""
+
+    def __init__(self) -> None:
+        self._items: list[Diagnostic] = []
+
+    def add(self, diagnostic: Diagnostic) -> None:
+        """Record a finding; an exact repetition is dropped."""
+        if diagnostic not in self._items:
+            self._items.append(diagnostic)
+
+    def error(
+        self,
+        rule: str,
+        message: str,
+        location: Location = UNKNOWN_LOCATION,
+        *,
+        hint: str | None = None,
+        notes: Iterable[Note] = (),
+    ) -> None:
+        """Record an error."""
+        self.add(Diagnostic(rule, Severity.ERROR, message, location, hint, tuple(notes)))
+
+    def warning(
+        self,
+        rule: str,
+        message: str,
+        location: Location = UNKNOWN_LOCATION,
+        *,
+        hint: str | None = None,
+        notes: Iterable[Note] = (),
+    ) -> None:
+        """Record a warning."""
+        self.add(Diagnostic(rule, Severity.WARNING, message, location, hint, tuple(notes)))
+
+    def __iter__(self) -> Iterator[Diagnostic]:
+        return iter(self.sorted())
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def sorted(self) -> list[Diagnostic]:
+        """The findings by place, in the order a reader of the file meets them."""
+        return sorted(self._items, key=lambda d: (d.location.file or "", d.location.line, d.location.column))
+
+    @property
+    def errors(self) -> list[Diagnostic]:
+        return [d for d in self.sorted() if d.severity is Severity.ERROR]
+
+    @property
+    def warnings(self) -> list[Diagnostic]:
+        return [d for d in self.sorted() if d.severity is Severity.WARNING]
+
+    def raise_if_errors(self) -> None:
+        """Raise `DiagnosticError` with everything found so far if there is an error."""
+        if self.errors:
+            raise DiagnosticError(self.sorted())
+
+
+class DiagnosticError(Exception):
+    """Input that ptokit refuses. ``diagnostics`` holds every finding, errors and others."""
+
+    def __init__(self, diagnostics: Diagnostic | Iterable[Diagnostic]) -> None:
+        items = [diagnostics] if isinstance(diagnostics, Diagnostic) else list(diagnostics)
+        self.diagnostics: list[Diagnostic] = items
+        super().__init__("\n".join(str(d) for d in items))

@@ -1,0 +1,85 @@
+"""The rule catalogue: every check ptokit makes, by id.
+
+A rule is data with one function. The function looks at a *site* (an instruction with its operands, see
+`ptokit.isa.site`) and returns a message if the rule is broken there. The same function serves the static check, where
+some sizes are unknown, and the call at run time, where all are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from .diagnostic import Severity
+
+Check = Callable[[Any], "str | tuple[str, str] | bool | None"]
+
+ALL_TARGETS = ("cpu", "a2a3", "a5")
+
+
+class Scope(StrEnum):
+    """Who states the rule."""
+
+    ISA = "isa"  # seed documents and library headers: binding for every front end
+    ASSEMBLER = "assembler"  # the reference assembler's verifier: binding for `.pto` text
+    TEXT = "text"  # reading the text: lexer, grammar, types
+    RUN = "run"  # arguments, launch, execution
+    SYNC = "sync"  # ordering, initialisation and flags
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule of the catalogue.
+
+    ``check(site)`` returns a falsy value if the rule holds or cannot be decided yet, else the message, or a pair
+    (message, hint). Rules without ``check`` are reported by the part of ptokit that finds them.
+    """
+
+    id: str
+    what: str
+    targets: tuple[str, ...] = ALL_TARGETS
+    check: Check | None = None
+    severity: Severity = Severity.ERROR
+    scope: Scope = Scope.ISA
+    why: str = ""
+    source: str = ""
+    accepted: str = ""
+    rejected: str = ""
+    decision: str = ""  # where public facts leave something open: the reading ptokit chose
+
+
+CATALOGUE: dict[str, Rule] = {}
+
+
+def define(
+    id: str,
+    what: str,
+    check: Check | None = None,
+    *,
+    targets: tuple[str, ...] = ALL_TARGETS,
+    severity: Severity = Severity.ERROR,
+    scope: Scope = Scope.ISA,
+    why: str = "",
+    source: str = "",
+    accepted: str = "",
+    rejected: str = "",
+    decision: str = "",
+) -> Rule:
+    """Add a rule to the catalogue and return it. An id can be defined once."""
+    if id in CATALOGUE:
+        raise ValueError(f"rule {id} is defined twice")
+    rule = Rule(id, what, targets, check, severity, scope, why, source, accepted, rejected, decision)
+    CATALOGUE[id] = rule
+    return rule
+
+
+def lookup(id: str) -> Rule:
+    """The rule with this id (case does not matter). Raises `KeyError`."""
+    return CATALOGUE[id.upper()]
+
+
+def catalogue() -> list[Rule]:
+    """All rules, by id."""
+    return [CATALOGUE[id] for id in sorted(CATALOGUE)]

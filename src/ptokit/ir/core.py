@@ -1,0 +1,160 @@
+"""The program: module, functions, operations, values. Positions on everything.
+
+One structured form serves every front end. Operands of an operation are named; names and order of ISA operations come
+from the instruction table, those of `arith`, `scf`, `func` and the view operations from `ptokit.ir.structure`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ptokit.diagnostics import UNKNOWN_LOCATION, Location
+from ptokit.types.values import Type
+
+
+class Value:
+    """An SSA value. ``name`` is its text without ``%``; empty if the author gave none."""
+
+    __slots__ = ("name", "type", "owner", "location")
+
+    def __init__(
+        self,
+        type: Type,
+        name: str = "",
+        owner: Op | Block | None = None,
+        location: Location = UNKNOWN_LOCATION,
+    ) -> None:
+        self.type = type
+        self.name = name
+        self.owner = owner
+        self.location = location
+
+    def __repr__(self) -> str:
+        return f"%{self.name or '?'}: {self.type}"
+
+
+@dataclass(eq=False)
+class Block:
+    """A sequence of operations with arguments (loop variables, values carried by a loop)."""
+
+    args: list[Value] = field(default_factory=list)
+    ops: list[Op] = field(default_factory=list)
+
+    def add(self, op: Op) -> Op:
+        """Append an operation and return it."""
+        self.ops.append(op)
+        return op
+
+    def walk(self) -> Iterator[Op]:
+        """Every operation in it, nested ones after the one that holds them."""
+        for op in self.ops:
+            yield op
+            for region in op.regions:
+                yield from region.walk()
+
+
+Operands = dict[str, "Value | list[Value] | None"]
+
+
+@dataclass(eq=False)
+class Op:
+    """One operation: full name (``pto.tadd``), operands by name, attributes, results, regions.
+
+    A variadic operand is a list of values; an absent optional one is missing or None. Attribute values are Python
+    values: enumeration members, bool, int, float, str, or `RawAttr` for what ptokit only carries.
+    """
+
+    name: str
+    operands: Operands = field(default_factory=dict)
+    attrs: dict[str, Any] = field(default_factory=dict)
+    results: list[Value] = field(default_factory=list)
+    regions: list[Block] = field(default_factory=list)
+    location: Location = UNKNOWN_LOCATION
+
+    def __post_init__(self) -> None:
+        for result in self.results:
+            result.owner = self
+
+    @property
+    def values(self) -> list[Value]:
+        """All operands in order, groups flattened."""
+        out: list[Value] = []
+        for v in self.operands.values():
+            if isinstance(v, list):
+                out.extend(v)
+            elif v is not None:
+                out.append(v)
+        return out
+
+    def __getitem__(self, name: str) -> Value:
+        """The single operand with this name. Raises `KeyError` if it is absent."""
+        v = self.operands.get(name)
+        if not isinstance(v, Value):
+            raise KeyError(name)
+        return v
+
+    def get(self, name: str) -> Value | None:
+        """The single operand with this name, or None."""
+        v = self.operands.get(name)
+        return v if isinstance(v, Value) else None
+
+    def group(self, name: str) -> list[Value]:
+        """The variadic operand with this name; empty if absent."""
+        v = self.operands.get(name)
+        return v if isinstance(v, list) else ([] if v is None else [v])
+
+    @property
+    def result(self) -> Value:
+        """The only result."""
+        (value,) = self.results
+        return value
+
+
+@dataclass(frozen=True)
+class RawAttr:
+    """An attribute kept as written, because no rule reads it."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(eq=False)
+class Function:
+    """A kernel or helper. ``body`` is None for declarations."""
+
+    name: str
+    params: list[Value]
+    results: list[Type] = field(default_factory=list)
+    attrs: dict[str, Any] = field(default_factory=dict)
+    body: Block | None = None
+    visibility: str = ""
+    param_attrs: list[dict[str, Any]] = field(default_factory=list)
+    location: Location = UNKNOWN_LOCATION
+
+    @property
+    def is_entry(self) -> bool:
+        """True if marked as a kernel entry (``pto.entry`` or its legacy name)."""
+        return "pto.entry" in self.attrs or "hacc.entry" in self.attrs
+
+
+@dataclass(eq=False)
+class Module:
+    """A file: functions, attributes, and the text it was read from (for diagnostics)."""
+
+    functions: list[Function] = field(default_factory=list)
+    attrs: dict[str, Any] = field(default_factory=dict)
+    name: str = ""
+    file: str | None = None
+
+    def function(self, name: str) -> Function | None:
+        """The function with this name, or None."""
+        return next((f for f in self.functions if f.name == name), None)
+
+    def entries(self) -> list[Function]:
+        """The kernels: marked functions, or the only one with a body (assembly 2.2)."""
+        bodies = [f for f in self.functions if f.body is not None]
+        return bodies if len(bodies) == 1 else [f for f in bodies if f.is_entry]

@@ -1,0 +1,1 @@
+"""The instruction table, one module per family."""

@@ -1,0 +1,103 @@
+"""What a rule looks at: one instruction with its operands, as far as they are known.
+
+The static check builds sites from the IR (sizes may be `UNKNOWN`), a call at run time from the operands themselves. A
+rule cannot tell the difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ptokit.targets import Target
+from ptokit.types.dtypes import DType
+from ptokit.types.enums import Layout
+from ptokit.types.tile import DYNAMIC, TileSpec
+
+from .unknown import UNKNOWN, Size
+
+if TYPE_CHECKING:
+    from .table import Instr
+
+
+@dataclass(frozen=True, slots=True)
+class TileInfo:
+    """A tile operand: its type, valid region (rows, cols), and byte address where one is known."""
+
+    name: str
+    spec: TileSpec
+    vr: Size
+    vc: Size
+    addr: Size = UNKNOWN
+    data: Any = None  # run time only: the tile itself, for rules about values
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.spec, name)  # loc, dtype, rows, cols, blayout, boxed, c0, …
+
+    @classmethod
+    def static(cls, name: str, spec: TileSpec, addr: Size = UNKNOWN) -> TileInfo:
+        """What the type alone says."""
+        vr = UNKNOWN if spec.valid_row == DYNAMIC else spec.valid_row
+        vc = UNKNOWN if spec.valid_col == DYNAMIC else spec.valid_col
+        return cls(name, spec, vr, vc, addr)
+
+
+@dataclass(frozen=True, slots=True)
+class ViewInfo:
+    """A GlobalTensor operand: 5-D shape and stride in elements (right-aligned), layout if stated or inferred."""
+
+    name: str
+    dtype: DType
+    shape: tuple[Size, Size, Size, Size, Size]
+    stride: tuple[Size, Size, Size, Size, Size]
+    layout: Layout | None = None  # None: not stated and not inferable yet
+    data: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarInfo:
+    """A scalar operand: its type as text (``i64``, ``f32``) and its value if constant."""
+
+    name: str
+    type: str
+    value: Any = UNKNOWN
+
+
+Info = TileInfo | ViewInfo | ScalarInfo
+
+
+@dataclass(slots=True)
+class Site:
+    """An instruction at one place. Operands and attributes are attributes of the site: ``o.dst``, ``o.atomic``.
+
+    An absent optional operand is None.
+    """
+
+    instr: Instr
+    target: Target
+    operands: Mapping[str, Info | None]
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+    extended: bool = False  # the cpu target runs device-only types
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self.operands:
+            return self.operands[name]
+        if name in self.attrs:
+            return self.attrs[name]
+        for attr in self.instr.attrs:
+            if attr.name == name:
+                return attr.default
+        raise AttributeError(f"{self.instr.name} has no operand or attribute {name!r}")
+
+    def has(self, name: str) -> bool:
+        """True if the optional operand is present."""
+        return self.operands.get(name) is not None
+
+    @property
+    def tiles(self) -> list[TileInfo]:
+        return [v for v in self.operands.values() if isinstance(v, TileInfo)]
+
+    @property
+    def views(self) -> list[ViewInfo]:
+        return [v for v in self.operands.values() if isinstance(v, ViewInfo)]

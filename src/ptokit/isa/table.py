@@ -1,0 +1,230 @@
+"""The instruction table: what one instruction is, and the registry of all of them.
+
+An instruction is defined once. The Python intrinsics, parser, printer, checker, executor, footprints, C++ emission and
+the reference pages all read its `Instr`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+from typing import Any
+
+from ptokit.diagnostics import Rule
+from ptokit.types.enums import Pipe
+
+from .site import Site
+
+
+class Role(StrEnum):
+    """Direction of an operand."""
+
+    IN = "in"
+    OUT = "out"
+    INOUT = "inout"
+    SCRATCH = "scratch"  # a tmp tile: contents undefined afterwards
+
+
+class Kind(StrEnum):
+    """What an operand is."""
+
+    TILE = "tile"
+    VIEW = "view"  # GlobalTensor, partition_tensor_view, memref
+    SCALAR = "scalar"
+    PTR = "ptr"
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """One operand. `Instr.operands` lists them in C++ order, destination first."""
+
+    name: str
+    role: Role = Role.IN
+    kind: Kind = Kind.TILE
+    optional: bool = False
+    variadic: bool = False  # a list of values
+
+
+def dst(name: str = "dst", kind: Kind = Kind.TILE) -> Operand:
+    """An operand that is only written."""
+    return Operand(name, Role.OUT, kind)
+
+
+def src(name: str = "src", *, optional: bool = False) -> Operand:
+    """A tile that is only read."""
+    return Operand(name, Role.IN, Kind.TILE, optional)
+
+
+def inout(name: str = "dst") -> Operand:
+    """A tile that is read and written; text lists it in ``outs``."""
+    return Operand(name, Role.INOUT)
+
+
+def scalar(name: str = "scalar", *, optional: bool = False) -> Operand:
+    """A number in a scalar register."""
+    return Operand(name, Role.IN, Kind.SCALAR, optional)
+
+
+def view(name: str, role: Role = Role.IN) -> Operand:
+    """A GlobalTensor."""
+    return Operand(name, role, Kind.VIEW)
+
+
+def scalars(name: str) -> Operand:
+    """A list of numbers."""
+    return Operand(name, Role.IN, Kind.SCALAR, variadic=True)
+
+
+def ptr(name: str = "ptr") -> Operand:
+    """A pointer."""
+    return Operand(name, Role.IN, Kind.PTR)
+
+
+def tmp(name: str = "tmp", *, optional: bool = False) -> Operand:
+    """A scratch tile."""
+    return Operand(name, Role.SCRATCH, Kind.TILE, optional)
+
+
+@dataclass(frozen=True, slots=True)
+class Attr:
+    """A compile-time parameter: Python keyword ``name``, text key, value type, default.
+
+    ``kind`` is an enumeration of `ptokit.types.enums`, or ``bool``/``int``/``float``/``str``. ``mnemonic`` is the
+    name in ``#pto<mnemonic value>``; ``dotted`` chooses ``#pto.mnemonic<value>`` when printing (assembly 4).
+    """
+
+    name: str
+    kind: type
+    default: Any = None
+    key: str = ""
+    mnemonic: str = ""
+    dotted: bool = False
+
+    def parse(self, text: str) -> Any:
+        """The value an attribute spelling stands for. Raises `KeyError` or `ValueError`."""
+        if issubclass(self.kind, Enum):
+            return self.kind.from_text(text)  # type: ignore[attr-defined]
+        if self.kind is bool:
+            return {"true": True, "false": False}[text]
+        return self.kind(text)  # type: ignore[call-arg]
+
+
+class Region(StrEnum):
+    """Part of a tile that an operand touches."""
+
+    VALID = "valid"  # the tile's valid region
+    DOMAIN = "domain"  # the destination's valid region, in this tile
+    ALL = "all"  # the physical tile
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Elements of one operand that an instruction reads or writes: rows [0, rows) x cols [0, cols).
+
+    The owner turns this into exact byte sets through the operand's layout.
+    """
+
+    operand: str
+    write: bool
+    rows: int
+    cols: int
+    row: int = 0
+    col: int = 0
+
+
+Footprint = Callable[[Site], Iterator[Access]]
+
+
+def default_footprint(site: Site) -> Iterator[Access]:
+    """Each operand's valid region: reads first, then writes."""
+    from .site import TileInfo, ViewInfo
+
+    for write in (False, True):
+        for op in site.instr.operands:
+            info = site.operands.get(op.name)
+            touched = op.role is Role.INOUT or (op.role is not Role.IN) == write
+            if not touched:
+                continue
+            if isinstance(info, TileInfo):
+                yield Access(op.name, write, info.vr, info.vc)  # type: ignore[arg-type]
+            elif isinstance(info, ViewInfo):
+                yield Access(op.name, write, -1, -1)  # the whole view
+
+
+@dataclass(frozen=True)
+class Instr:
+    """One instruction of the ISA.
+
+    ``text`` is the `.pto` name without ``pto.``; ``syntax`` names its written form: ``dps`` is ``ins(..) outs(..)
+    {attrs}``, ``dps-attrs-in`` has the attributes inside ``ins``, ``dps-typed`` writes each operand with its type;
+    other words name a reader and printer of their own in `ptokit.asm`. ``run(machine, *operands, **attrs)`` is the
+    meaning, operands in table order (None where absent); None for instructions the executor itself implements.
+    """
+
+    name: str
+    text: str
+    summary: str
+    operands: tuple[Operand, ...] = ()
+    attrs: tuple[Attr, ...] = ()
+    pipe: Pipe | Callable[[Site], Pipe] = Pipe.V
+    rules: tuple[Rule, ...] = ()
+    run: Callable[..., Any] | None = None
+    footprint: Footprint = default_footprint
+    syntax: str = "dps"
+    spellings: tuple[str, ...] = ()  # further text names that are read
+    results: int = 0  # SSA results in `.pto` text of level 2
+    cpp: str | None = None  # C++ name where it is not `name`
+    source: str = ""
+    implemented: bool = True
+
+    def operand(self, name: str) -> Operand:
+        """The operand with this name. Raises `KeyError`."""
+        for op in self.operands:
+            if op.name == name:
+                return op
+        raise KeyError(name)
+
+    @property
+    def ins(self) -> list[Operand]:
+        """Operands written in ``ins(...)``, in text order."""
+        return [o for o in self.operands if o.role in (Role.IN, Role.SCRATCH)]
+
+    @property
+    def outs(self) -> list[Operand]:
+        """Operands written in ``outs(...)``, in text order."""
+        return [o for o in self.operands if o.role in (Role.OUT, Role.INOUT)]
+
+    def pipe_of(self, site: Site) -> Pipe:
+        """The pipe that executes the instruction: a function of operands and target."""
+        return self.pipe if isinstance(self.pipe, Pipe) else self.pipe(site)
+
+    @property
+    def signature(self) -> str:
+        """C++ call: ``TADD(dst, src0, src1)``."""
+        args = ", ".join(f"[{o.name}]" if o.optional else o.name for o in self.operands)
+        return f"{self.cpp or self.name}({args})"
+
+
+TABLE: dict[str, Instr] = {}
+"""All instructions by C++ name."""
+
+BY_TEXT: dict[str, Instr] = {}
+"""All instructions by text name and further spellings, without ``pto.``."""
+
+
+def instruction(instr: Instr) -> Instr:
+    """Put an instruction into the table and return it."""
+    if instr.name in TABLE:
+        raise ValueError(f"instruction {instr.name} is defined twice")
+    TABLE[instr.name] = instr
+    for spelling in (instr.text, *instr.spellings):
+        if spelling in BY_TEXT:
+            raise ValueError(f"text name {spelling} is defined twice")
+        BY_TEXT[spelling] = instr
+    return instr
+
+
+def instructions(names: Sequence[str] | None = None) -> list[Instr]:
+    """All instructions, or those named, in table order."""
+    return list(TABLE.values()) if names is None else [TABLE[n] for n in names]

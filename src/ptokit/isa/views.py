@@ -1,0 +1,136 @@
+"""Views of global memory, tile allocation and aliasing, scalars: operations the executor itself implements.
+
+Text forms: assembly section 7. Their pipe is the scalar unit; none of them moves tile data.
+"""
+
+from ptokit.types.enums import Layout, Pipe
+
+from .table import (
+    Attr,
+    Instr,
+    Operand,
+    inout,
+    instruction,
+    ptr,
+    scalar,
+    scalars,
+    src,
+    view,
+)
+
+
+def _scalar_unit(name: str, text: str, summary: str, *operands: Operand, **more: object) -> Instr:
+    """An operation of the scalar unit with a text form of its own, named like the operation."""
+    more.setdefault("results", 1)
+    more.setdefault("syntax", text)
+    return instruction(
+        Instr(name, text, summary, operands, pipe=Pipe.S, source="assembly 7", **more)  # type: ignore[arg-type]
+    )
+
+
+MAKE_TENSOR_VIEW = _scalar_unit(
+    "MAKE_TENSOR_VIEW",
+    "make_tensor_view",
+    "Describe a tensor in global memory: shape and strides in elements.",
+    ptr(),
+    scalars("shape"),
+    scalars("strides"),
+    attrs=(Attr("layout", Layout, None, "layout", "layout", dotted=True),),
+)
+PARTITION_VIEW = _scalar_unit(
+    "PARTITION_VIEW",
+    "partition_view",
+    "Slice a tensor view: offsets and sizes in elements, no data movement.",
+    view("source"),
+    scalars("offsets"),
+    scalars("sizes"),
+)
+GET_TENSOR_VIEW_DIM = _scalar_unit(
+    "GET_TENSOR_VIEW_DIM",
+    "get_tensor_view_dim",
+    "Size of one dimension of a tensor view, in elements.",
+    view("source"),
+    scalar("index"),
+)
+ALLOC_TILE = _scalar_unit(
+    "ALLOC_TILE",
+    "alloc_tile",
+    "Allocate a tile buffer, at a byte address if one is given.",
+    scalar("addr", optional=True),
+    scalar("valid_row", optional=True),
+    scalar("valid_col", optional=True),
+)
+DECLARE_TILE = _scalar_unit("DECLARE_TILE", "declare_tile", "A tile without an address; TASSIGN binds it.")
+TASSIGN = _scalar_unit(
+    "TASSIGN",
+    "tassign",
+    "Bind a tile to a byte address of its buffer.",
+    src("tile"),
+    scalar("addr"),
+)
+SUBSET = _scalar_unit(
+    "SUBSET",
+    "subset",
+    "A window of a tile that shares its storage.",
+    src("source"),
+    scalars("offsets"),
+    attrs=(Attr("sizes", list, None, "sizes"),),
+)
+SET_VALIDSHAPE = _scalar_unit(
+    "SET_VALIDSHAPE",
+    "set_validshape",
+    "Set both dynamic valid dimensions of a tile, in elements.",
+    inout("tile"),
+    scalar("valid_row"),
+    scalar("valid_col"),
+    results=0,
+)
+TRESHAPE = _scalar_unit(
+    "TRESHAPE",
+    "treshape",
+    "See the same bytes as a tile of another shape or layout.",
+    src(),
+)
+BITCAST = _scalar_unit("BITCAST", "bitcast", "See the same bytes as another element type.", src())
+ADDPTR = _scalar_unit("ADDPTR", "addptr", "Advance a pointer by elements.", ptr(), scalar("offset"))
+CASTPTR = _scalar_unit("CASTPTR", "castptr", "Make a pointer of an address or of another pointer.", scalar("value"))
+LOAD_SCALAR = _scalar_unit(
+    "LOAD_SCALAR",
+    "load_scalar",
+    "Read one element of global memory.",
+    ptr(),
+    scalar("index"),
+)
+STORE_SCALAR = _scalar_unit(
+    "STORE_SCALAR",
+    "store_scalar",
+    "Write one element of global memory.",
+    scalar("value"),
+    ptr(),
+    scalar("index"),
+    results=0,
+)
+GET_BLOCK_IDX = _scalar_unit(
+    "GET_BLOCK_IDX",
+    "get_block_idx",
+    "Index of the running block, as i64.",
+    syntax="query",
+)
+GET_BLOCK_NUM = _scalar_unit(
+    "GET_BLOCK_NUM",
+    "get_block_num",
+    "Number of launched blocks, as i64.",
+    syntax="query",
+)
+GET_SUBBLOCK_IDX = _scalar_unit(
+    "GET_SUBBLOCK_IDX",
+    "get_subblock_idx",
+    "Index of the vector sub-core in its cluster, as i64.",
+    syntax="query",
+)
+GET_SUBBLOCK_NUM = _scalar_unit(
+    "GET_SUBBLOCK_NUM",
+    "get_subblock_num",
+    "Number of vector sub-cores in a cluster, as i64.",
+    syntax="query",
+)

@@ -1,0 +1,20 @@
+"""Target profiles. There is no default target: the user names one (design principle 6)."""
+
+from .a2a3 import A2A3
+from .a5 import A5
+from .base import Target
+from .cpu import CPU
+
+TARGETS: dict[str, Target] = {t.name: t for t in (CPU, A2A3, A5)}
+_ALIASES = {"a2": "a2a3", "a3": "a2a3"}
+
+
+def target(name: str | Target) -> Target:
+    """The target with this name (``cpu``, ``a2a3``, ``a5``; ``a2`` and ``a3`` mean ``a2a3``). Raises `KeyError`."""
+    if isinstance(name, Target):
+        return name
+    key = name.lower()
+    return TARGETS[_ALIASES.get(key, key)]
+
+
+__all__ = ["A2A3", "A5", "CPU", "TARGETS", "Target", "target"]

@@ -1,0 +1,27 @@
+"""A2/A3 (Ascend 910B, 910C)."""
+
+from ptokit.types.enums import BLayout, TileType
+
+from .base import Target
+from .common import BASE_DTYPES, KIB
+
+A2A3 = Target(
+    name="a2a3",
+    title="A2/A3 (Ascend 910B/910C)",
+    arch="a3",
+    capacity={
+        TileType.Vec: 192 * KIB,
+        TileType.Mat: 512 * KIB,
+        TileType.Left: 64 * KIB,
+        TileType.Right: 64 * KIB,
+        TileType.Acc: 128 * KIB,
+        TileType.Bias: 1 * KIB,
+        TileType.Scaling: 2 * KIB,
+        TileType.ScaleLeft: 0,
+        TileType.ScaleRight: 0,
+    },
+    dtypes=BASE_DTYPES,
+    left_blayout=BLayout.RowMajor,
+    pads_whole_tile=False,
+    in_order=frozenset({"S", "M", "FIX", "MTE1"}),
+)

@@ -1,0 +1,27 @@
+"""A5 (Ascend 950)."""
+
+from ptokit.types.enums import BLayout, TileType
+
+from .base import Target
+from .common import BASE_DTYPES, DEVICE_8BIT_AND_4BIT, KIB
+
+A5 = Target(
+    name="a5",
+    title="A5 (Ascend 950)",
+    arch="a5",
+    capacity={
+        TileType.Vec: 256 * KIB,
+        TileType.Mat: 512 * KIB,
+        TileType.Left: 64 * KIB,
+        TileType.Right: 64 * KIB,
+        TileType.Acc: 256 * KIB,
+        TileType.Bias: 4 * KIB,
+        TileType.Scaling: 4 * KIB,
+        TileType.ScaleLeft: 4 * KIB,
+        TileType.ScaleRight: 4 * KIB,
+    },
+    dtypes=BASE_DTYPES | DEVICE_8BIT_AND_4BIT,
+    left_blayout=BLayout.ColMajor,
+    pads_whole_tile=False,
+    in_order=frozenset({"S", "V", "M", "FIX", "MTE1"}),
+)

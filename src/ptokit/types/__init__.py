@@ -1,0 +1,1 @@
+"""Element types, tiles, layouts, global tensors and the types of SSA values."""

@@ -1,0 +1,258 @@
+"""Enumerations of the ISA with their numeric values (types-and-layouts 1.1, move-gather-scatter 1.1).
+
+Each member's ``value`` is the number of the C++ enumeration; ``text`` is its spelling in `.pto` files.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, IntEnum
+from typing import Self
+
+
+class _Spelled(IntEnum):
+    """An integer enumeration with a text spelling per member."""
+
+    @property
+    def text(self) -> str:
+        """Spelling in `.pto` text: ``RowMajor`` → ``row_major``."""
+        out = ""
+        for i, ch in enumerate(self.name):
+            if ch.isupper() and i and not self.name[i - 1].isupper():
+                out += "_"
+            out += ch.lower()
+        return out
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """Member by its `.pto` spelling or its C++ name. Raises `KeyError`."""
+        for member in cls:
+            if text in (member.text, member.name):
+                return member
+        raise KeyError(text)
+
+
+class TileType(_Spelled):
+    """Where a tile lives: UB, L1, L0A, L0B, L0C, bias table, fix-pipe buffer, MX scale areas."""
+
+    Vec = 0
+    Mat = 1
+    Left = 2
+    Right = 3
+    Acc = 4
+    Bias = 5
+    Scaling = 6
+    ScaleLeft = 7
+    ScaleRight = 8
+    Ctrl = 9
+
+
+class BLayout(_Spelled):
+    """Order of the blocks of a tile (of the elements, where it has no boxes)."""
+
+    RowMajor = 0
+    ColMajor = 1
+
+
+class SLayout(_Spelled):
+    """Order of the elements inside a box."""
+
+    NoneBox = 0
+    RowMajor = 1
+    ColMajor = 2
+
+
+class CompactMode(_Spelled):
+    """How a partially valid accumulator or operand is packed (types-and-layouts 5)."""
+
+    Null = 0
+    Normal = 1
+    RowPlusOne = 2
+    RowAlignedPadding = 3
+
+
+class PadValue(_Spelled):
+    """What TLOAD and TFILLPAD write outside the valid region; `CustomPad` for other values."""
+
+    Null = 0
+    Zero = 1
+    Max = 2
+    Min = 3
+
+
+class Layout(_Spelled):
+    """Layout of a GlobalTensor (types-and-layouts 9)."""
+
+    ND = 0
+    DN = 1
+    NZ = 2
+    SCALE = 3
+    MX_A_ND = 4
+    MX_A_DN = 5
+    MX_A_ZZ = 6
+    MX_B_ND = 7
+    MX_B_DN = 8
+    MX_B_NN = 9
+    HIF4_A_ZZ = 10
+    HIF4_B_NN = 11
+    NC1HWC0 = 12
+    GNC1HWC0 = 13
+    NCHW = 14
+    GNCHW = 15
+    NHWC = 16
+    NDC1HWC0 = 17
+    NCDHW = 18
+    FRACTAL_Z = 19
+    FRACTAL_Z_S16S8 = 20
+    FRACTAL_Z_3D = 21
+
+    @property
+    def text(self) -> str:
+        return self.name.lower()
+
+
+class AtomicType(_Spelled):
+    """What a store does with the old contents; Max and Min exist on A5 only."""
+
+    AtomicNone = 0
+    AtomicAdd = 1
+    AtomicMax = 2
+    AtomicMin = 3
+
+
+class ReluPreMode(_Spelled):
+    """ReLU of the fix-pipe, after quantisation."""
+
+    NoRelu = 0
+    NormalRelu = 1
+
+
+class STPhase(_Spelled):
+    """Unit-flag phase of an accumulator store; no effect on values."""
+
+    Unspecified = 0
+    Partial = 2
+    Final = 3
+
+
+class AccToVecMode(_Spelled):
+    """Which vector sub-core receives an accumulator (move-gather-scatter 4.12)."""
+
+    SingleModeVec0 = 0
+    SingleModeVec1 = 1
+    DualModeSplitM = 2
+    DualModeSplitN = 3
+
+    @property
+    def text(self) -> str:
+        return {0: "single_mode_vec0", 1: "single_mode_vec1"}.get(self.value) or super().text
+
+
+class RoundMode(_Spelled):
+    """Rounding of TCVT (compute-elementwise 8.3); CAST_RINT is a synonym of RINT."""
+
+    NONE = 0
+    RINT = 1
+    ROUND = 2
+    FLOOR = 3
+    CEIL = 4
+    TRUNC = 5
+    ODD = 6
+    CAST_RINT = 7
+
+    @property
+    def text(self) -> str:
+        return self.name
+
+
+class SaturationMode(_Spelled):
+    """Out-of-range handling of a conversion."""
+
+    ON = 0
+    OFF = 1
+
+    @property
+    def text(self) -> str:
+        return self.name
+
+
+class CmpMode(_Spelled):
+    """Comparison of TCMP and TCMPS."""
+
+    EQ = 0
+    NE = 1
+    LT = 2
+    LE = 3
+    GT = 4
+    GE = 5
+
+    @property
+    def text(self) -> str:
+        return self.name.lower()
+
+
+class Coalesce(_Spelled):
+    """Granularity of MGATHER and MSCATTER."""
+
+    Row = 0
+    Elem = 1
+
+
+class GatherOOB(_Spelled):
+    """Out-of-range indices of MGATHER."""
+
+    Undefined = 0
+    Clamp = 1
+    Wrap = 2
+    Zero = 3
+
+
+class ScatterOOB(_Spelled):
+    """Out-of-range indices of MSCATTER."""
+
+    Undefined = 0
+    Skip = 1
+    Clamp = 2
+    Wrap = 3
+
+
+class ScatterAtomicOp(_Spelled):
+    """How MSCATTER combines with the old contents."""
+
+    NONE = 0
+    Add = 1
+    Max = 2
+    Min = 3
+
+    @property
+    def text(self) -> str:
+        return self.name.lower()
+
+
+class ScatterConflict(_Spelled):
+    """Which of several writers of one element wins (A5)."""
+
+    Last = 0
+    Default = 1
+
+
+class Pipe(Enum):
+    """Asynchronous execution units of a core (memory-model-and-sync 2)."""
+
+    S = "PIPE_S"
+    V = "PIPE_V"
+    M = "PIPE_M"
+    MTE1 = "PIPE_MTE1"
+    MTE2 = "PIPE_MTE2"
+    MTE3 = "PIPE_MTE3"
+    FIX = "PIPE_FIX"
+    ALL = "PIPE_ALL"
+
+    @property
+    def text(self) -> str:
+        return self.value
+
+    def __str__(self) -> str:
+        return self.value
+
+
+EVENT_ID_COUNT = 8  # per ordered pipe pair (memory-model-and-sync 5.3)

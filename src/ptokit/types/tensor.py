@@ -1,0 +1,86 @@
+"""GlobalTensor: 5-D shape and stride, layouts, and the 2-D view an instruction sees (types-and-layouts 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .dtypes import DType
+from .enums import Layout
+from .tile import DYNAMIC
+
+Dims5 = tuple[int, int, int, int, int]
+
+
+def right_align(shape: Sequence[int], strides: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Extend 1- to 5-D shape and strides to 5-D with leading ones (types-and-layouts 10).
+
+    Missing leading strides follow ``stride[i] = shape[i+1] * stride[i+1]``.
+    """
+    shape, strides = list(shape), list(strides)
+    while len(shape) < 5:
+        strides.insert(0, shape[0] * strides[0])
+        shape.insert(0, 1)
+    return shape, strides
+
+
+def base_shape_2d(dtype: DType, rows: int, cols: int, layout: Layout = Layout.ND) -> Dims5:
+    """Strides in elements of a packed 2-D tensor: the C++ helper ``BaseShape2D`` (types-and-layouts 9.2)."""
+    n, c0 = rows * cols, 32 // dtype.size
+    table: dict[Layout, tuple[int, int, int, int]] = {
+        Layout.ND: (n, n, cols, 1),
+        Layout.DN: (n, n, 1, rows),
+        Layout.NZ: (rows * c0, 16 * c0, c0, 1),
+        Layout.MX_A_ZZ: (cols * 16, 32, 2, 1),
+        Layout.MX_A_ND: (n, cols, 2, 1),
+        Layout.MX_A_DN: (n, rows * 2, 2, 1),
+        Layout.MX_B_NN: (rows * 16, 32, 2, 1),
+        Layout.MX_B_ND: (n, cols * 2, 2, 1),
+        Layout.MX_B_DN: (n, rows, 2, 1),
+    }
+    if layout not in table:
+        raise ValueError(f"BaseShape2D has no form for layout {layout.name}")
+    return (n, *table[layout])
+
+
+def tile_shape_2d(dtype: DType, rows: int, cols: int, layout: Layout = Layout.ND) -> Dims5:
+    """Shape of a 2-D tensor in a layout: the C++ helper ``TileShape2D`` (types-and-layouts 9.2)."""
+    c0 = 32 // dtype.size
+    if layout is Layout.NZ and (rows % 16 or cols % c0):
+        raise ValueError(f"NZ needs rows % 16 == 0 and cols % {c0} == 0, not {rows}x{cols}")
+    table: dict[Layout, Dims5] = {
+        Layout.ND: (1, 1, 1, rows, cols),
+        Layout.DN: (1, 1, 1, rows, cols),
+        Layout.NZ: (1, cols // c0, rows // 16, 16, c0),
+        Layout.MX_A_ZZ: (1, rows // 16, cols // 2, 16, 2),
+        Layout.MX_A_ND: (1, 1, rows, cols // 2, 2),
+        Layout.MX_A_DN: (1, 1, cols // 2, rows, 2),
+        Layout.MX_B_NN: (1, cols // 16, rows // 2, 16, 2),
+        Layout.MX_B_ND: (1, 1, rows // 2, cols, 2),
+        Layout.MX_B_DN: (1, 1, cols, rows // 2, 2),
+    }
+    if layout not in table:
+        raise ValueError(f"TileShape2D has no form for layout {layout.name}")
+    return table[layout]
+
+
+def infer_layout(dtype: DType, shape: Sequence[int], strides: Sequence[int]) -> Layout | None:
+    """Layout of a view that does not state one (assembly 7.2); None if a stride is unknown.
+
+    `DYNAMIC` marks unknown sizes and strides.
+    """
+    if not shape or DYNAMIC in strides:
+        return None
+    rank = len(shape)
+    if (
+        rank >= 5
+        and shape[2] == 16
+        and shape[2] * shape[3] * dtype.size == 512
+        and strides[4] == 1
+        and strides[3] == shape[4]
+    ):
+        return Layout.NZ
+    if strides[-1] == 1 and all(strides[i] == strides[i + 1] * shape[i + 1] for i in range(rank - 1)):
+        return Layout.ND
+    if strides[0] == 1 and all(strides[i + 1] == strides[i] * shape[i] for i in range(rank - 1)):
+        return Layout.DN
+    return Layout.ND

@@ -1,0 +1,126 @@
+"""`TileSpec`: the type of a tile, with every layout parameter (types-and-layouts 2 and 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from .dtypes import DType
+from .enums import BLayout, CompactMode, PadValue, SLayout, TileType
+
+DYNAMIC = -1
+"""A valid dimension, shape or stride that is only known at run time."""
+
+CUSTOM_PAD = 0x1_0000_0000
+"""Pad values from here on are custom: the low 32 bits are the bits to write (types-and-layouts 4)."""
+
+
+class Box(NamedTuple):
+    """Inner box (fractal) in elements."""
+
+    rows: int
+    cols: int
+
+
+@dataclass(frozen=True, slots=True)
+class TileSpec:
+    """Type of a tile buffer. Sizes count elements; ``fractal`` is the box size in bytes (512, 1024, 32).
+
+    ``valid_row``/``valid_col`` are `DYNAMIC` where only the run knows them. ``pad`` is a `PadValue` number or a
+    custom value, ``CUSTOM_PAD | bits``.
+    """
+
+    loc: TileType
+    dtype: DType
+    rows: int
+    cols: int
+    valid_row: int
+    valid_col: int
+    blayout: BLayout = BLayout.RowMajor
+    slayout: SLayout = SLayout.NoneBox
+    fractal: int = 512
+    pad: int = PadValue.Null
+    compact: CompactMode = CompactMode.Null
+
+    @property
+    def boxed(self) -> bool:
+        """True if the elements are stored in fractals."""
+        return self.slayout is not SLayout.NoneBox
+
+    @property
+    def row_major(self) -> bool:
+        return self.blayout is BLayout.RowMajor
+
+    @property
+    def c0(self) -> int:
+        """Elements per 32-byte block."""
+        return self.dtype.c0
+
+    @property
+    def box(self) -> Box:
+        """Inner box (types-and-layouts 3, table "Inner box"); (1, 1) without boxes."""
+        if not self.boxed:
+            return Box(1, 1)
+        if self.fractal == 1024:
+            return Box(16, 16)
+        inner = 2 if self.fractal == 32 else self.dtype.c0
+        return Box(16, inner) if self.slayout is SLayout.RowMajor else Box(inner, 16)
+
+    @property
+    def layout_name(self) -> str:
+        """ND, DN, Nz, Zn, Zz or Nn."""
+        if not self.boxed:
+            return "ND" if self.row_major else "DN"
+        outer = "Z" if self.row_major else "N"
+        return outer + ("z" if self.slayout is SLayout.RowMajor else "n")
+
+    @property
+    def numel(self) -> int:
+        return self.rows * self.cols
+
+    @property
+    def nbytes(self) -> int:
+        """Footprint in bytes: the static extents, not the valid region (memory-model-and-sync 4)."""
+        return self.dtype.nbytes(self.numel)
+
+    @property
+    def dynamic(self) -> bool:
+        """True if a valid dimension is only known at run time."""
+        return DYNAMIC in (self.valid_row, self.valid_col)
+
+    def with_valid(self, rows: int, cols: int) -> TileSpec:
+        """The same tile with other valid dimensions."""
+        return replace(self, valid_row=rows, valid_col=cols)
+
+    def __str__(self) -> str:
+        """Canonical short form of the `.pto` type (assembly 3.3)."""
+        parts = [self.loc.text, f"{self.rows}x{self.cols}x{self.dtype.text}"]
+        if (self.valid_row, self.valid_col) != (self.rows, self.cols):
+            dims = ("?" if v == DYNAMIC else str(v) for v in (self.valid_row, self.valid_col))
+            parts.append("valid=" + "x".join(dims))
+        if self.blayout is not BLayout.RowMajor:
+            parts.append(f"blayout={self.blayout.text}")
+        if self.slayout is not SLayout.NoneBox:
+            parts.append(f"slayout={self.slayout.text}")
+        if self.fractal != 512:
+            parts.append(f"fractal={self.fractal}")
+        if self.pad:
+            parts.append(f"pad={int(self.pad)}")
+        if self.compact:
+            parts.append(f"compact={int(self.compact)}")
+        return f"!pto.tile_buf<{', '.join(parts)}>"
+
+
+def tile(
+    loc: TileType,
+    dtype: DType,
+    rows: int,
+    cols: int,
+    valid_row: int | None = None,
+    valid_col: int | None = None,
+    **layout: object,
+) -> TileSpec:
+    """A `TileSpec` whose valid region defaults to the whole tile."""
+    vr = rows if valid_row is None else valid_row
+    vc = cols if valid_col is None else valid_col
+    return TileSpec(loc, dtype, rows, cols, vr, vc, **layout)  # type: ignore[arg-type]

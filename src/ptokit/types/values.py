@@ -1,0 +1,111 @@
+"""Types of SSA values: scalars, pointers, views, tiles and opaque handles (assembly section 3).
+
+All are frozen, compare structurally and print as canonical `.pto` text with ``str``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .dtypes import DType
+from .tile import DYNAMIC, TileSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """``index``, ``i1``, ``i32``, ``ui8``, ``f16`` …; ``name`` is the canonical text."""
+
+    name: str
+
+    @property
+    def is_float(self) -> bool:
+        return self.name.startswith(("f", "bf"))
+
+    @property
+    def is_integer(self) -> bool:
+        return not self.is_float
+
+    def __str__(self) -> str:
+        return self.name
+
+
+INDEX = Scalar("index")
+I1 = Scalar("i1")
+I32 = Scalar("i32")
+I64 = Scalar("i64")
+F32 = Scalar("f32")
+F64 = Scalar("f64")
+
+
+@dataclass(frozen=True, slots=True)
+class Ptr:
+    """``!pto.ptr<f32>``: pointer to global memory, or with a space to an on-chip buffer."""
+
+    dtype: DType
+    space: str | None = None
+
+    def __str__(self) -> str:
+        space = f", {self.space}" if self.space else ""
+        return f"!pto.ptr<{self.dtype.text}{space}>"
+
+
+def _dims(dims: tuple[int, ...], element: str) -> str:
+    return "x".join([*("?" if d == DYNAMIC else str(d) for d in dims), element])
+
+
+@dataclass(frozen=True, slots=True)
+class TensorView:
+    """``!pto.tensor_view<?x64xf16>``: a whole tensor in global memory; `DYNAMIC` prints as ``?``."""
+
+    dims: tuple[int, ...]
+    dtype: DType
+
+    def __str__(self) -> str:
+        return f"!pto.tensor_view<{_dims(self.dims, self.dtype.text)}>"
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionView:
+    """``!pto.partition_tensor_view<16x64xf16>``: the slice of a tensor an instruction transfers."""
+
+    dims: tuple[int, ...]
+    dtype: DType
+
+    def __str__(self) -> str:
+        return f"!pto.partition_tensor_view<{_dims(self.dims, self.dtype.text)}>"
+
+
+@dataclass(frozen=True, slots=True)
+class EventIdArray:
+    """``!pto.eventid_array<N>``: local array of event numbers."""
+
+    size: int
+
+    def __str__(self) -> str:
+        return f"!pto.eventid_array<{self.size}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """A type ptokit carries without looking inside, as written: ``!pto.pipe``, ``memref<…>`` …"""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionType:
+    """``(A, B) -> C``."""
+
+    inputs: tuple[Type, ...]
+    results: tuple[Type, ...]
+
+    def __str__(self) -> str:
+        inputs = ", ".join(map(str, self.inputs))
+        results = ", ".join(map(str, self.results))
+        return f"({inputs}) -> {results if len(self.results) == 1 else f'({results})'}"
+
+
+Type = Scalar | Ptr | TensorView | PartitionView | TileSpec | EventIdArray | Opaque | FunctionType
