@@ -1,0 +1,63 @@
+"""Pad values: what TLOAD and TFILLPAD write outside the valid region (types-and-layouts 4).
+
+A pad value is a number: a `PadValue` member, or ``CUSTOM_PAD | bits`` with 32 bits of the caller's choice.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .codecs import encode
+from .dtypes import DType
+from .enums import PadValue
+from .tile import CUSTOM_PAD
+
+# Bits of (Min, Max). Types that are not listed pad with zero bits: 64-bit integers, FP8, HiFloat8, FP4.
+_LIMITS: dict[str, tuple[int, int]] = {
+    "f32": (0xFF800000, 0x7F800000),
+    "f16": (0xFC00, 0x7C00),
+    "bf16": (0xFF80, 0x7F80),
+    "i32": (0x80000000, 0x7FFFFFFF),
+    "i16": (0x8000, 0x7FFF),
+    "i8": (0x80, 0x7F),
+    "u32": (0, 0xFFFFFFFF),
+    "u16": (0, 0xFFFF),
+    "u8": (0, 0xFF),
+}
+
+
+def is_custom(pad: int) -> bool:
+    """True for a custom pad value."""
+    return pad >= CUSTOM_PAD
+
+
+def pad_custom(value: float, dtype: DType) -> int:
+    """The custom pad value that writes `value`: its bits as an element of `dtype`, zero-extended to 32.
+
+    Floats are rounded to the type, integers keep their low bits (of 64-bit types only 32 exist: the device writes them
+    to both halves). A type with 4-bit elements gets the value in both nibbles of the byte.
+    """
+    if isinstance(value, int) and dtype.is_integer:
+        bits = value
+    else:
+        bits = int(encode(dtype, np.float64(value), saturate=False))
+    width = min(32, 8 * dtype.size)
+    if dtype.packed:
+        bits = (bits & 0xF) * 0x11
+    return CUSTOM_PAD | (bits & ((1 << width) - 1))
+
+
+def pad_bits(dtype: DType, pad: int, target_name: str) -> int:
+    """Bits written to one storage unit of a tile whose pad value is `pad`; no numeric conversion takes place.
+
+    All targets use the device table. A custom value fills 8-byte units with its 32 bits in both halves; on ``a5`` such
+    pads and Min/Max of 8-byte types are rejected before they get here, and give 0.
+    Packed 4-bit types: the unit is a byte of two elements.
+    """
+    if is_custom(pad):
+        bits = pad & 0xFFFFFFFF
+        if dtype.size == 8:
+            return 0 if target_name == "a5" else bits << 32 | bits
+        return bits & ((1 << (8 * dtype.size)) - 1)
+    low, high = _LIMITS.get(dtype.name, (0, 0))
+    return {PadValue.Min: low, PadValue.Max: high}.get(PadValue(pad), 0)

@@ -1,0 +1,180 @@
+"""Rounding to integers and to binary formats, exact and vectorised (compute-elementwise 8.3 to 8.5).
+
+`round_to_format` works on the bits of its input, so that every result is the one the rounding mode defines, whatever
+the number of the format's exponent and fraction bits, subnormals included.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .enums import RoundMode
+
+NEAREST_EVEN = (RoundMode.NONE, RoundMode.RINT, RoundMode.CAST_RINT)
+
+
+@dataclass(frozen=True, slots=True)
+class FloatFormat:
+    """A binary format with sign, ``exponent`` and ``fraction`` bits. Codes below are those of positive values."""
+
+    exponent: int
+    fraction: int
+    bias: int
+    largest: int  # code of the largest finite value
+    infinity: int | None  # code of infinity, None if the format has none
+    nan: int  # canonical quiet NaN; the largest value in formats without NaN
+
+    @property
+    def sign(self) -> int:
+        """The sign bit."""
+        return 1 << (self.exponent + self.fraction)
+
+    @property
+    def storage(self) -> np.dtype:
+        """Unsigned integer dtype of a code."""
+        return np.dtype(f"u{max(1, (1 + self.exponent + self.fraction) // 8)}")
+
+
+F32 = FloatFormat(8, 23, 127, 0x7F7FFFFF, 0x7F800000, 0x7FC00000)
+F16 = FloatFormat(5, 10, 15, 0x7BFF, 0x7C00, 0x7E00)
+BF16 = FloatFormat(8, 7, 127, 0x7F7F, 0x7F80, 0x7FC0)
+E4M3 = FloatFormat(4, 3, 7, 0x7E, None, 0x7F)
+E5M2 = FloatFormat(5, 2, 15, 0x7B, 0x7C, 0x7E)
+E2M1 = FloatFormat(2, 1, 1, 0x7, None, 0x7)
+E1M2 = FloatFormat(1, 2, 1, 0x7, None, 0x7)
+
+
+def round_to_integral(x: np.ndarray, mode: RoundMode) -> np.ndarray:
+    """`x` (f32 or f64) rounded to integral values of the same dtype; zeros keep the sign of `x`, NaN and inf stay.
+
+    ROUND is nearest with ties away from zero; ODD takes the odd neighbour of an inexact value; NONE means RINT.
+    Source: compute-elementwise 8.3, 8.5.
+    """
+    if mode in NEAREST_EVEN:
+        return np.rint(x)
+    if mode is RoundMode.FLOOR:
+        return np.floor(x)
+    if mode is RoundMode.CEIL:
+        return np.ceil(x)
+    toward_zero = np.trunc(x)
+    if mode is RoundMode.TRUNC:
+        return toward_zero
+    with np.errstate(invalid="ignore"):  # inf - inf
+        rest = np.abs(x - toward_zero)
+        if mode is RoundMode.ROUND:  # adding 0.5 before truncation would round twice
+            away = rest >= 0.5
+        else:
+            away = (rest > 0) & (np.fmod(toward_zero, 2) == 0)
+    return toward_zero + np.copysign(away.astype(x.dtype), x)
+
+
+def to_integer(x: np.ndarray, dtype: np.dtype, mode: RoundMode, saturate: bool) -> np.ndarray:
+    """Floats (f32 or f64) as integers of `dtype`: rounded first, then saturated or wrapped.
+
+    NaN gives 0. Without saturation the low bits of the exact value are kept, +inf gives all ones and -inf gives 0.
+    Source: compute-elementwise 8.5.
+    """
+    rounded = round_to_integral(x, mode)
+    info = np.iinfo(dtype)
+    low, above = float(info.min), float(info.max) + 1.0  # powers of two, exact in any float dtype
+    if rounded.size == 0 or (rounded.min() >= low and rounded.max() < above):  # False if there is a NaN
+        return rounded.astype(dtype)
+    if not saturate:
+        return _wrap(rounded, dtype)
+    top = np.nextafter(x.dtype.type(above), x.dtype.type(0))  # the largest value of x's dtype that fits
+    out = np.nan_to_num(np.clip(rounded, low, top), copy=False, nan=0.0).astype(dtype)
+    out[rounded >= above] = info.max
+    return out
+
+
+def _wrap(rounded: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Low bits of integral floats; +inf all ones, -inf and NaN zero."""
+    finite = np.isfinite(rounded)
+    wide = np.where(finite, rounded, 0).astype(np.float64)
+    magnitude = np.fmod(np.abs(wide), 2.0**64).astype(np.uint64)  # fmod is exact
+    with np.errstate(over="ignore"):
+        bits = np.where(wide < 0, np.uint64(0) - magnitude, magnitude)
+    bits[rounded == np.inf] = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
+    return bits.astype(f"u{dtype.itemsize}").view(dtype)
+
+
+def int_to_float(v: np.ndarray) -> np.ndarray:
+    """Integers as f64 that round to any format of at most 51 significant bits as the exact values would.
+
+    Values of more than 53 bits are rounded to odd, which keeps a second rounding correct.
+    """
+    if v.dtype.itemsize < 8:
+        return v.astype(np.float64)
+    negative = v < 0
+    magnitude = np.where(negative, np.uint64(0) - v.view(np.uint64), v.view(np.uint64))
+    low = magnitude & np.uint64(0x7FF)
+    sticky = ((low != 0) & (magnitude >= np.uint64(1 << 53))).astype(np.uint64) << np.uint64(11)
+    kept = np.where(magnitude >= np.uint64(1 << 53), magnitude - low | sticky, magnitude)
+    out = kept.astype(np.float64)
+    return np.negative(out, out=out, where=negative)
+
+
+def round_to_format(x: np.ndarray, fmt: FloatFormat, mode: RoundMode, saturate: bool) -> np.ndarray:
+    """Codes of `x` (f32 or f64, with more fraction bits than `fmt`) as an array of ``fmt.storage``.
+
+    Results may be subnormal. Overflow and infinity: the largest finite value if `saturate`; otherwise infinity (NaN in
+    formats without one), except that a mode that rounds a finite value toward zero stops at the largest value.
+    NaN gives the canonical NaN; formats without NaN give their largest value (compute-elementwise 8.7).
+    """
+    fraction, bias = (23, 127) if x.dtype == np.float32 else (52, 1023)
+    signed = np.dtype(f"i{x.dtype.itemsize}")
+    bits = np.ascontiguousarray(x).view(signed)
+    negative = bits < 0
+    magnitude = bits & np.iinfo(signed).max
+    exponent = magnitude >> fraction
+    implicit = (exponent > 0).astype(signed) << fraction
+    significand = (magnitude & ((1 << fraction) - 1)) | implicit
+    scale = np.maximum(exponent, 1) - (bias - fmt.bias)  # exponent field in the target format, unbounded
+    shift = np.minimum((fraction - fmt.fraction) + np.maximum(1 - scale, 0), fraction + 2)
+    kept = significand >> shift
+    rest = significand - (kept << shift)
+    code = kept + ((np.maximum(scale, 1) - 1) << fmt.fraction)  # a carry out of the fraction raises the exponent
+    code += _increment(kept, rest, shift, negative, mode)
+
+    infinite = exponent == (1 << (signed.itemsize * 8 - 1 - fraction)) - 1
+    nan = infinite & (magnitude & ((1 << fraction) - 1) != 0)
+    over = code > fmt.largest
+    if over.any():
+        beyond = fmt.largest if saturate else fmt.nan if fmt.infinity is None else fmt.infinity
+        code[over] = beyond
+        if beyond != fmt.largest:
+            stops = over & ~infinite & _toward_zero(negative, mode)
+            code[stops] = fmt.largest
+    out = code.astype(fmt.storage)
+    out |= negative.astype(fmt.storage) << fmt.storage.type(fmt.exponent + fmt.fraction)
+    if nan.any():
+        out[nan] = fmt.nan
+    return out
+
+
+def _increment(
+    kept: np.ndarray, rest: np.ndarray, shift: np.ndarray, negative: np.ndarray, mode: RoundMode
+) -> np.ndarray:
+    """True where the magnitude is rounded up."""
+    if mode in NEAREST_EVEN or mode is RoundMode.ROUND:
+        half = np.left_shift(1, shift - 1, dtype=rest.dtype)
+        return rest >= half if mode is RoundMode.ROUND else rest + (kept & 1) > half
+    inexact = rest != 0
+    if mode is RoundMode.FLOOR:
+        return inexact & negative
+    if mode is RoundMode.CEIL:
+        return inexact & ~negative
+    if mode is RoundMode.ODD:
+        return inexact & (kept & 1 == 0)
+    return np.zeros_like(inexact)
+
+
+def _toward_zero(negative: np.ndarray, mode: RoundMode) -> np.ndarray:
+    """True where the mode never rounds a magnitude up to infinity."""
+    if mode is RoundMode.FLOOR:
+        return ~negative
+    if mode is RoundMode.CEIL:
+        return negative
+    return np.full_like(negative, mode in (RoundMode.TRUNC, RoundMode.ODD))
