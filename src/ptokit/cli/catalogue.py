@@ -1,0 +1,16 @@
+"""Makes the rule catalogue complete: rules are defined by the modules that check them."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+import ptokit
+
+
+def load_catalogue() -> None:
+    """Import every module of the package that can define rules: all but the commands."""
+    for module in pkgutil.walk_packages(ptokit.__path__, "ptokit."):
+        if not module.name.startswith("ptokit.cli.") and module.name != "ptokit.__main__":
+            importlib.import_module(module.name)
+    importlib.import_module("ptokit.cli.rules")

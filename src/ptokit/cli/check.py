@@ -1,0 +1,34 @@
+"""``ptokit check``."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ptokit.diagnostics import Diagnostics
+from ptokit.diagnostics.render import summary
+
+from .console import remark, say, show_diagnostics
+from .load import load, parse_target
+
+
+def check_file(file: str, target_name: str | None, *, as_json: bool, extended: bool) -> bool:
+    """Report all findings of `file`; True if none of them is an error."""
+    _, target, found = load(file, parse_target(target_name), extended=extended)
+    if as_json:
+        say(json.dumps(report(found), indent=2))
+    else:
+        show_diagnostics(found)
+        if len(found):
+            remark(f"{file}: {summary(found)}")
+        else:
+            say(f"{file}: no findings for {target.name}")
+    return not found.errors
+
+
+def report(found: Diagnostics) -> dict[str, Any]:
+    """The JSON object of docs/formats.md."""
+    return {
+        "diagnostics": [diagnostic.as_json() for diagnostic in found],
+        "summary": {"errors": len(found.errors), "warnings": len(found.warnings)},
+    }

@@ -1,0 +1,95 @@
+"""The terminal: where text goes, colour, width, tables.
+
+Results go to stdout, diagnostics and remarks to stderr. Colour and drawn tables appear on a terminal only and not where
+``NO_COLOR`` is set; a pipe gets plain aligned text of any width, so that paths stay in one piece.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TextIO
+
+from ptokit.diagnostics import Diagnostic
+from ptokit.diagnostics.render import render
+
+PIPE_WIDTH = 160
+
+
+def prepare_streams() -> None:
+    """Let no character that the terminal's encoding lacks end the program."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")
+
+
+def is_terminal(stream: TextIO) -> bool:
+    """True if a person reads `stream` directly."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def use_color(stream: TextIO) -> bool:
+    """True if `stream` may carry colour (https://no-color.org)."""
+    return is_terminal(stream) and not os.environ.get("NO_COLOR")
+
+
+def width_of(stream: TextIO) -> int:
+    """Cells per line of `stream`."""
+    return shutil.get_terminal_size().columns if is_terminal(stream) else PIPE_WIDTH
+
+
+def say(text: str = "") -> None:
+    """A line of the result."""
+    sys.stdout.write(text + "\n")
+
+
+def remark(text: str) -> None:
+    """A line beside the result."""
+    sys.stderr.write(text + "\n")
+
+
+def show_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
+    """Write `diagnostics` to stderr."""
+    sys.stderr.write(render(diagnostics, color=use_color(sys.stderr), width=width_of(sys.stderr)))
+
+
+def bold(text: str) -> str:
+    """`text` in bold on a terminal that shows colour."""
+    return f"\x1b[1m{text}\x1b[0m" if use_color(sys.stdout) else text
+
+
+def table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
+    """Write a table to stdout; the columns named in `right` are right-aligned."""
+    body = [list(row) for row in rows]
+    if is_terminal(sys.stdout):
+        _drawn_table(headers, body, right)
+    else:
+        _plain_table(headers, body, right)
+
+
+def _plain_table(headers: Sequence[str], rows: list[list[str]], right: Sequence[str]) -> None:
+    widths = [max(len(row[i]) for row in [list(headers), *rows]) for i in range(len(headers))]
+    for row in [list(headers), *rows]:
+        cells = [
+            cell.rjust(width) if header in right else cell.ljust(width)
+            for cell, width, header in zip(row, widths, headers, strict=True)
+        ]
+        say("  ".join(cells).rstrip())
+
+
+def _drawn_table(headers: Sequence[str], rows: list[list[str]], right: Sequence[str]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+    for i, header in enumerate(headers):
+        last = i == len(headers) - 1
+        drawn.add_column(header, justify="right" if header in right else "left", no_wrap=not last, overflow="fold")
+    for row in rows:
+        drawn.add_row(*map(Text, row))
+    Console(no_color=not use_color(sys.stdout), highlight=False).print(drawn)

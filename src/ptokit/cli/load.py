@@ -1,0 +1,63 @@
+"""From a file name and ``--target`` to a checked module."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from ptokit.diagnostics import Diagnostics
+from ptokit.targets import TARGETS, Target
+from ptokit.targets import target as target_named
+
+if TYPE_CHECKING:
+    from ptokit.ir import Module
+
+TARGET_CHOICES = ", ".join(TARGETS)
+
+
+def parse_target(name: str | None) -> Target | None:
+    """The value of ``--target``. A name there is not is a usage error."""
+    if name is None:
+        return None
+    try:
+        return target_named(name)
+    except KeyError:
+        raise typer.BadParameter(f"{name!r} is not one of {TARGET_CHOICES}.", param_hint="--target") from None
+
+
+def load(file: str, wanted: Target | None, *, extended: bool = False) -> tuple[Module, Target, Diagnostics]:
+    """Read and verify `file` for `wanted`, or for the target the file states.
+
+    The diagnostics hold all that was found; errors among them mean that the module must not be used. Neither an
+    option nor a statement in the file is a usage error: there is no default target.
+    """
+    from ptokit.asm import read_module
+    from ptokit.ir.verify import verify
+
+    result = read_module(file, target=wanted)
+    found = Diagnostics()
+    for diagnostic in result.diagnostics:
+        found.add(diagnostic)
+    target = wanted or stated_target(result.module)
+    if target is None:
+        if not found.errors:
+            stated = result.module.attrs.get("pto.target_arch")
+            why = "states no pto.target_arch" if stated is None else f"states the unknown pto.target_arch {stated!r}"
+            raise typer.BadParameter(
+                f"{file} {why}; say which target is meant: one of {TARGET_CHOICES}.", param_hint="--target"
+            )
+        return result.module, next(iter(TARGETS.values())), found
+    if not found.errors:
+        for diagnostic in verify(result.module, target, extended=extended):
+            found.add(diagnostic)
+    return result.module, target, found
+
+
+def stated_target(module: Module) -> Target | None:
+    """The target of the module's ``pto.target_arch``, or None if it has none that ptokit knows."""
+    name = module.attrs.get("pto.target_arch")
+    try:
+        return target_named(str(name)) if name is not None else None
+    except KeyError:
+        return None

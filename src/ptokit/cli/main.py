@@ -1,0 +1,192 @@
+"""The ``ptokit`` command: options and help. What a command does is imported when it runs, to start quickly."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from ptokit import __version__
+from ptokit.diagnostics import DiagnosticError
+
+EXIT_ERRORS = 1
+EXIT_INTERNAL = 70
+EXIT_INTERRUPTED = 130
+
+app = typer.Typer(
+    name="ptokit",
+    help="Write, check, run and debug PTO tile programs for Ascend NPUs on any machine.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+class Format(StrEnum):
+    """How findings are printed."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class Matmul(StrEnum):
+    """How the cube unit adds up products."""
+
+    EXACT = "exact"
+    FAST = "fast"
+    REF = "ref"
+
+
+File = Annotated[str, typer.Argument(metavar="FILE", help="A .pto file.", show_default=False)]
+TargetOption = Annotated[
+    str | None,
+    typer.Option("--target", "-t", metavar="T", help="cpu, a2a3 or a5; needed unless the file states pto.target_arch."),
+]
+Extended = Annotated[
+    bool, typer.Option("--extended", help="Let the cpu target run element types that only devices have.")
+]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"ptokit {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _global(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an internal error.")] = False,
+) -> None:
+    """Handled before the command: --version by its callback, --debug by `main`."""
+
+
+@app.command(
+    epilog="""Examples:
+
+\b
+  ptokit run add.pto --target a5 -a x.npy -a y.npy -a zeros:f32:64x64 --out results
+  ptokit run softmax.pto -t a2a3 -a random:f32:64x256 -a zeros:f32:64x256 -a 64
+  ptokit run axpy.pto -t cpu --blocks 8 -a ones:f32:8x256 -a x.npy -a 8
+
+\b
+Arguments are given in the order of the kernel's parameters. Forms:
+  x.npy                       an array from a file, which is left as it is
+  zeros:f32:64x64             also ones:DTYPE:SHAPE and arange:DTYPE:SHAPE
+  full:0.5:f16:1024           every element 0.5
+  random:f16:1024:seed=3      floats from [-1, 1), integers from -8..7 or 0..15
+  17, 0x1F, -2.5, 1e-5        a number for a scalar parameter"""
+)
+def run(
+    file: File,
+    target: TargetOption = None,
+    entry: Annotated[
+        str | None, typer.Option(metavar="F", help="The kernel to run, where the file has several.")
+    ] = None,
+    arg: Annotated[
+        list[str] | None, typer.Option("--arg", "-a", metavar="VALUE", help="An argument; repeat in order.")
+    ] = None,
+    blocks: Annotated[int, typer.Option("--blocks", "-b", min=1, metavar="N", help="Blocks to launch.")] = 1,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Save every pointer argument as DIR/NAME.npy."),
+    ] = None,
+    matmul: Annotated[
+        Matmul, typer.Option(help="Sums of products: rounded once, in f32, or in the order of k.")
+    ] = Matmul.EXACT,
+    extended: Extended = False,
+) -> None:
+    """Run a kernel and show what it left in its arguments."""
+    from .run import run_file
+
+    run_file(file, target, entry, arg or [], blocks, out, matmul.value, extended)
+
+
+@app.command(
+    epilog="""Examples:
+
+\b
+  ptokit check kernel.pto --target a5
+  ptokit check kernel.pto -t a2a3 --format json | jq '.diagnostics[].rule'
+
+Exit status: 0 without errors, 1 with errors, 2 for wrong usage."""
+)
+def check(
+    file: File,
+    target: TargetOption = None,
+    format: Annotated[Format, typer.Option(help="How to print findings.")] = Format.TEXT,
+    extended: Extended = False,
+) -> None:
+    """Report everything in a file that the target would refuse."""
+    from .check import check_file
+
+    if not check_file(file, target, as_json=format is Format.JSON, extended=extended):
+        raise typer.Exit(EXIT_ERRORS)
+
+
+@app.command(
+    epilog="""Examples:
+
+\b
+  ptokit isa                list of all instructions
+  ptokit isa TLOAD          operands, attributes, pipe and rules of one; pto.tload means the same"""
+)
+def isa(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="An instruction, by C++ or text name.")] = None,
+) -> None:
+    """Reference of the instructions ptokit knows."""
+    from .isa import list_instructions, show_instruction
+
+    if name is None:
+        list_instructions()
+    else:
+        show_instruction(name)
+
+
+@app.command(
+    epilog="""Examples:
+
+\b
+  ptokit explain            list of all rules
+  ptokit explain TILE-03    what the rule says and why, with a text it accepts and one it rejects"""
+)
+def explain(
+    rule: Annotated[str | None, typer.Argument(metavar="RULE-ID", help="A rule id, as printed in brackets.")] = None,
+) -> None:
+    """Explain a rule that a diagnostic names."""
+    from .explain import list_rules, show_rule
+
+    if rule is None:
+        list_rules()
+    else:
+        show_rule(rule)
+
+
+def main() -> None:
+    """Run the command line. Exits with 0, 1 (errors in the input), 2 (usage), 130 (interrupted) or 70 (our bug)."""
+    try:
+        from .console import prepare_streams, show_diagnostics
+
+        prepare_streams()
+        app(prog_name="ptokit")
+    except DiagnosticError as error:
+        show_diagnostics(error.diagnostics)
+        sys.exit(EXIT_ERRORS)
+    except KeyboardInterrupt:
+        sys.exit(EXIT_INTERRUPTED)
+    except Exception as error:
+        if "--debug" in sys.argv:
+            raise
+        text = " ".join(f"{type(error).__name__}: {error}".split())
+        sys.stderr.write(f"ptokit: internal error: {text[:300]}; please report it (--debug shows the traceback)\n")
+        sys.exit(EXIT_INTERNAL)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""The progress bar of long grids."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Any
+
+from .console import is_terminal
+
+_QUIET_SECONDS = 0.5  # runs shorter than this show nothing
+_REDRAW_SECONDS = 0.1
+
+
+class Progress:
+    """A bar on stderr, drawn on a terminal once a run takes longer than half a second.
+
+    The object is called with (blocks done, blocks in all) and is a context manager that removes the bar at the end.
+    """
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._next = time.monotonic() + _QUIET_SECONDS if is_terminal(sys.stderr) else float("inf")
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __call__(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next = now + _REDRAW_SECONDS
+        if self._bar is None:
+            self._start(total)
+        self._bar.update(self._task, completed=done)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def _start(self, total: int) -> None:
+        from rich import progress
+        from rich.console import Console
+
+        self._bar = progress.Progress(
+            progress.TextColumn("{task.description}"),
+            progress.BarColumn(),
+            progress.TextColumn("{task.completed}/{task.total} blocks"),
+            progress.TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._task = self._bar.add_task(self._title, total=total)
+        self._bar.start()

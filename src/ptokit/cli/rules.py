@@ -1,0 +1,22 @@
+"""Rules the command line itself checks."""
+
+from ptokit.diagnostics import Scope, define
+
+ARGUMENT_FILE = define(
+    "CLI-01",
+    "an argument file is a readable .npy array of numbers",
+    scope=Scope.RUN,
+    why="The kernel works on the array's elements; a pickle, an archive or a cut-off file has none to give.",
+    source="docs/formats.md, Arguments",
+    accepted="--arg x.npy        with numpy.save('x.npy', numpy.zeros((64, 64), numpy.float32))",
+    rejected="--arg x.npy        with a text file, an .npz archive or an array of Python objects",
+)
+OUTPUT_DIRECTORY = define(
+    "CLI-02",
+    "the directory for results can be created and written",
+    scope=Scope.RUN,
+    why="Results are written together after the run; a run whose results cannot be kept is stopped before it starts.",
+    source="docs/formats.md, Outputs",
+    accepted="--out results      where results is a directory or does not exist yet",
+    rejected="--out kernel.pto   where kernel.pto is a file",
+)

@@ -1,0 +1,103 @@
+"""``ptokit run``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import typer
+
+from ptokit.diagnostics import DiagnosticError
+
+from .args import Argument, Value, as_parameter, parse_argument
+from .console import bold, remark, say, show_diagnostics
+from .generators import ArgumentSyntaxError
+from .load import load, parse_target
+from .outputs import check_directory, file_names, save_arrays
+from .progress import Progress
+from .summary import show_outputs
+
+
+def run_file(
+    file: str,
+    target_name: str | None,
+    entry: str | None,
+    arg_texts: Sequence[str],
+    blocks: int,
+    out: str | None,
+    matmul: str,
+    extended: bool,
+) -> None:
+    """Run a kernel of `file`, print a table of its pointer arguments and save them to the directory `out`.
+
+    Raises `DiagnosticError` and writes nothing if the input is refused.
+    """
+    wanted = parse_target(target_name)
+    arguments = _read_arguments(arg_texts)
+    directory = None if out is None else Path(out)
+    if directory is not None:
+        check_directory(directory)
+
+    module, target, found = load(file, wanted, extended=extended)
+    if found.errors:
+        raise DiagnosticError(found.sorted())
+    show_diagnostics(found)
+
+    from ptokit.run import compile_program
+
+    program = compile_program(module, target, entry=entry, extended=extended)
+    values = _make(arguments)
+    for i, (value, param) in enumerate(zip(values, program.params)):
+        if param.is_pointer:
+            values[i] = as_parameter(value, param.dtype)
+    before = [value.copy() if isinstance(value, np.ndarray) else value for value in values]
+
+    start = time.perf_counter()
+    with Progress(f"{program.name} on {target.name}") as progress:
+        program.launch(values, blocks, matmul=matmul, progress=progress)
+    seconds = time.perf_counter() - start
+
+    names = file_names([param.name for param in program.params])
+    arrays = {name: v for name, v, p in zip(names, values, program.params, strict=True) if p.is_pointer}
+    if directory is not None:
+        save_arrays(directory, arrays)
+
+    say(f"{bold(program.name)} on {target.name}: {_count(blocks, 'block')} in {_duration(seconds)}")
+    if arrays:
+        say()
+        show_outputs(
+            [
+                (name, param.dtype, old, new)
+                for name, param, old, new in zip(names, program.params, before, values, strict=True)
+                if param.is_pointer
+            ]
+        )
+    if directory is not None:
+        remark(f"saved {_count(len(arrays), 'array')} in {directory}")
+
+
+def _read_arguments(texts: Sequence[str]) -> list[Argument]:
+    try:
+        return [parse_argument(text, i) for i, text in enumerate(texts)]
+    except ArgumentSyntaxError as error:
+        raise typer.BadParameter(str(error), param_hint="--arg") from None
+
+
+def _make(arguments: Sequence[Argument]) -> list[Value]:
+    values = []
+    for argument in arguments:
+        try:
+            values.append(argument.make())
+        except MemoryError:
+            raise typer.BadParameter(f"{argument.text} does not fit into memory.", param_hint="--arg") from None
+    return values
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds * 1e3:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"

@@ -1,0 +1,58 @@
+"""What a run left in its pointer arguments, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ptokit.types.dtypes import DType
+
+from .console import table
+
+_FIRST = 3  # elements shown
+
+
+def show_outputs(rows: Sequence[tuple[str, DType, np.ndarray, np.ndarray]]) -> None:
+    """One line per pointer argument: (name, element type, array before, array after)."""
+    headers = ("argument", "type", "shape", "changed", "min", "max", "first values")
+    table(headers, [_row(*row) for row in rows], right=("changed", "min", "max"))
+
+
+def _row(name: str, element: DType, before: np.ndarray, after: np.ndarray) -> tuple[str, ...]:
+    shape = "x".join(map(str, after.shape))
+    values = decoded(after, element)
+    return name, element.name, shape, _changed(before, after), *_extremes(values), _first(values)
+
+
+def _changed(before: np.ndarray, after: np.ndarray) -> str:
+    raw = np.dtype(f"u{after.dtype.itemsize}")
+    n = int(np.count_nonzero(before.view(raw) != after.view(raw)))
+    return "all" if n == after.size and n else str(n) if n else "-"
+
+
+def _extremes(values: np.ndarray) -> tuple[str, str]:
+    numbers = values[~np.isnan(values)] if values.dtype.kind == "f" else values
+    if numbers.size == 0:
+        return ("nan", "nan") if values.size else ("-", "-")
+    return number(numbers.min()), number(numbers.max())
+
+
+def _first(values: np.ndarray) -> str:
+    shown = " ".join(number(v) for v in values[:_FIRST])
+    return f"{shown} …" if values.size > _FIRST else shown
+
+
+def number(value: np.generic) -> str:
+    """A value in at most ten characters, or all digits of an integer."""
+    return f"{float(value):.4g}" if isinstance(value, np.floating) else str(int(value))
+
+
+def decoded(array: np.ndarray, element: DType) -> np.ndarray:
+    """The elements as a flat NumPy array of numbers."""
+    flat = array.reshape(-1).view(element.value or element.storage)
+    if element.value is not None:
+        return flat.astype(np.float32) if element.is_float else flat
+    from ptokit.types.codecs import decode, unpack_nibbles
+
+    return decode(element, unpack_nibbles(flat) if element.packed else flat)
