@@ -108,6 +108,8 @@ def _encode(dtype: DType, values: np.ndarray, rounding: RoundMode, saturate: boo
     if dtype.is_integer:
         return _encode_integer(dtype, values, rounding, saturate)
     if values.dtype.kind in "iub":
+        if dtype.name == "f32" and rounding in NEAREST_EVEN:
+            return values.astype(np.float32).view(np.uint32)
         x = int_to_float(values.astype(np.uint8) if values.dtype.kind == "b" else values)
     else:
         x = values if values.dtype in (np.float32, np.float64) else values.astype(np.float32)

@@ -1,0 +1,1 @@
+"""Arithmetic that several instruction families share: rounding, conversion, quantisation, unary tables."""

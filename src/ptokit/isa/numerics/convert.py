@@ -1,0 +1,169 @@
+"""TCVT: the pairs of types each target converts, how they round and saturate, and the values (compute-elementwise 8).
+
+Elements of 4-bit types are codes, one per uint8; packing them is the caller's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import lru_cache
+
+import numpy as np
+
+from ptokit.types.codecs import decode, encode
+from ptokit.types.dtypes import DTYPES, DType
+from ptokit.types.enums import RoundMode, SaturationMode
+from ptokit.types.rounding import round_to_integral
+
+from .rounding import as_values
+
+
+class Rounding(Enum):
+    """What a pair does with the rounding mode; the values are the letters of compute-elementwise 8.2."""
+
+    EXACT = "x"  # nothing is rounded
+    MODE_EVEN = "R"  # follows the mode; NONE and modes it does not know mean nearest even
+    MODE_ZERO = "Z"  # follows the mode; NONE and modes it does not know mean toward zero
+    EVEN = "r"  # always nearest even
+    AWAY = "a"  # always nearest, ties away from zero
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Behaviour of one (source, destination) pair on a target.
+
+    ``saturates`` applies when the instruction gives no saturation mode or one that the pair ignores.
+    """
+
+    rounding: Rounding
+    saturates: bool = True
+    honours_sat: bool = False
+    odd: bool = False  # knows RoundMode.ODD
+
+    def mode(self, mode: RoundMode) -> RoundMode:
+        """The rounding that takes place when the instruction says `mode`."""
+        if self.rounding is Rounding.AWAY:
+            return RoundMode.ROUND
+        if self.rounding in (Rounding.EXACT, Rounding.EVEN):
+            return RoundMode.RINT
+        if mode is RoundMode.CAST_RINT:
+            return RoundMode.RINT
+        if mode is RoundMode.NONE or (mode is RoundMode.ODD and not self.odd):
+            return RoundMode.RINT if self.rounding is Rounding.MODE_EVEN else RoundMode.TRUNC
+        return mode
+
+
+Pairs = Mapping[tuple[DType, DType], Pair]
+
+
+def _pairs(table: str) -> dict[tuple[DType, DType], Pair]:
+    """Parse rows ``src: dst letter[flags]``: o = ODD, c = saturation mode honoured, f = not saturating by default."""
+    out = {}
+    for line in table.strip().splitlines():
+        src, cells = line.split(":")
+        for name, letter in zip(cells.split()[::2], cells.split()[1::2], strict=True):
+            flags = letter[1:]
+            pair = Pair(Rounding(letter[0]), "f" not in flags, "c" in flags, "o" in flags)
+            out[DTYPES[src.strip()], DTYPES[name]] = pair
+    return out
+
+
+# On A2/A3 f32 to f16 and bf16 overflows to infinity unless the instruction asks for saturation. The control bits leave
+# this open (8.5); an explicit mode is taken at its word.
+_A2A3 = _pairs("""
+f32:  f16 Rocf  f32 R  bf16 Rcf  i16 Zcf  i32 Z  i64 Z
+f16:  f32 x  i32 Z  i16 Zcf  i8 Zcf  u8 Zcf  int4 R
+bf16: f32 x  i32 Z
+i8:   f16 x
+u8:   f16 x
+i16:  f16 R  f32 x
+i32:  f32 R  i16 xcf  i64 x  f16 r
+i64:  f32 R  i32 xcf
+int4: f16 x
+""")
+
+_A5 = _pairs("""
+f32:  f16 Roc  bf16 Rc  f32 R  i16 Zcf  i32 Zc  i64 Zc  e4m3 r  e5m2 r  hif8 a
+f16:  f32 x  i32 Zc  i16 Zcf  i8 Zcf  u8 Zcf  hif8 a
+bf16: f32 x  i32 Zc  f16 Rc  e1m2 R  e2m1 R
+i8:   f16 x  i16 x  i32 x
+u8:   f16 x  u16 x
+i16:  f16 Rc  f32 x  i32 x  u32 x  u8 xc
+i32:  f32 R  i16 xcf  u16 xc  u8 xc  i64 x
+u32:  u8 xc  u16 xc  i16 xc
+i64:  f32 R  i32 xcf
+e4m3: f32 x
+e5m2: f32 x
+hif8: f32 x
+e1m2: bf16 x
+e2m1: bf16 x
+""")
+
+CVT_PAIRS: dict[str, Pairs] = {
+    "cpu": {key: replace(pair, honours_sat=True) for key, pair in (_A2A3 | _A5).items()},
+    "a2a3": _A2A3,
+    "a5": _A5,
+}
+"""Legal pairs per target; ``cpu`` accepts what either device accepts, follows A5 where both do, and always honours an
+explicit saturation mode."""
+
+
+def convert(
+    values: np.ndarray,
+    src: DType,
+    dst: DType,
+    *,
+    mode: RoundMode,
+    sat: SaturationMode | None,
+    target: str,
+    tmp: bool = False,
+) -> np.ndarray:
+    """Values of TCVT, elementwise and of the same shape: ``dst.value`` dtype, or codes (uint8) where that is None.
+
+    `values` has dtype ``src.value`` or is codes of ``src.storage``. ``sat`` None means that the instruction names no
+    saturation mode. `tmp` is True for the form with a temporary tile, which on a2a3 honours `sat` for every integer
+    destination and takes f32 to i16 through a saturated i32. Raises `KeyError` for a pair the target does not have
+    (rule TCVT-01). Source: compute-elementwise 8.2 to 8.7.
+
+    Decisions where the sources are open: NaN to an integer is 0; NaN to FP4 is the largest value; negative i16 to u32
+    is 0 unless saturation is off; with saturation ON an infinity becomes the largest finite value of a float type that
+    can overflow.
+    """
+    pair = CVT_PAIRS[target][src, dst]
+    through_tmp = tmp and target == "a2a3" and dst.is_integer
+    saturate = pair.saturates
+    if sat is not None and (pair.honours_sat or through_tmp):
+        saturate = sat is SaturationMode.ON
+    if pair.rounding is Rounding.EXACT and dst.is_float:
+        saturate = False  # nothing overflows, and infinities stay
+    rounding = pair.mode(mode)
+    codes = values.view(src.storage)
+    if src.size <= 2 and not _faster_without_table(src, dst):
+        return np.take(_table(src, dst, rounding, saturate), codes)
+    numbers = decode(src, codes)
+    if through_tmp and not saturate and src.is_float and dst.bits < 32:
+        numbers = decode(DTYPES["i32"], encode(DTYPES["i32"], numbers, rounding=rounding))
+    return _convert(numbers, src, dst, rounding, saturate)
+
+
+def _faster_without_table(src: DType, dst: DType) -> bool:
+    """Widenings that are one NumPy pass."""
+    widens = src.is_integer and dst.is_integer and 8 <= src.bits < dst.bits
+    return widens or (src.name == "bf16" and dst.name == "f32")
+
+
+@lru_cache(maxsize=256)
+def _table(src: DType, dst: DType, rounding: RoundMode, saturate: bool) -> np.ndarray:
+    """Results for all codes of a type of at most 16 bits (FP4: the high nibble is ignored)."""
+    codes = np.arange(1 << (8 * src.size), dtype=src.storage)
+    return _convert(decode(src, codes), src, dst, rounding, saturate)
+
+
+def _convert(numbers: np.ndarray, src: DType, dst: DType, rounding: RoundMode, saturate: bool) -> np.ndarray:
+    if src is dst:
+        return round_to_integral(numbers, rounding)  # f32 to f32: an integral value of the same type
+    if saturate and src.name == "i16" and dst.name == "u32":
+        numbers = np.maximum(numbers, 0)
+    return as_values(encode(dst, numbers, rounding=rounding, saturate=saturate), dst)
