@@ -17,7 +17,7 @@ from .generators import ArgumentSyntaxError
 from .load import load, parse_target
 from .outputs import check_directory, file_names, save_arrays
 from .progress import Progress
-from .summary import show_outputs
+from .summary import Result, show_results
 
 
 def run_file(
@@ -50,7 +50,7 @@ def run_file(
     program = compile_program(module, target, entry=entry, extended=extended)
     values = _make(arguments)
     for i, (value, param) in enumerate(zip(values, program.params)):
-        if param.is_pointer:
+        if param.dtype is not None:
             values[i] = as_parameter(value, param.dtype)
     before = [value.copy() if isinstance(value, np.ndarray) else value for value in values]
 
@@ -60,22 +60,20 @@ def run_file(
     seconds = time.perf_counter() - start
 
     names = file_names([param.name for param in program.params])
-    arrays = {name: v for name, v, p in zip(names, values, program.params, strict=True) if p.is_pointer}
+    results = [
+        Result(name, param.dtype, old, new)
+        for name, param, old, new in zip(names, program.params, before, values, strict=True)
+        if isinstance(new, np.ndarray)
+    ]
     if directory is not None:
-        save_arrays(directory, arrays)
+        save_arrays(directory, {result.name: result.after for result in results})
 
     say(f"{bold(program.name)} on {target.name}: {_count(blocks, 'block')} in {_duration(seconds)}")
-    if arrays:
+    if results:
         say()
-        show_outputs(
-            [
-                (name, param.dtype, old, new)
-                for name, param, old, new in zip(names, program.params, before, values, strict=True)
-                if param.is_pointer
-            ]
-        )
+        show_results(results)
     if directory is not None:
-        remark(f"saved {_count(len(arrays), 'array')} in {directory}")
+        remark(f"saved {_count(len(results), 'array')} in {directory}")
 
 
 def _read_arguments(texts: Sequence[str]) -> list[Argument]:

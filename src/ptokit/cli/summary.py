@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,16 +14,27 @@ from .console import table
 _FIRST = 3  # elements shown
 
 
-def show_outputs(rows: Sequence[tuple[str, DType, np.ndarray, np.ndarray]]) -> None:
-    """One line per pointer argument: (name, element type, array before, array after)."""
+@dataclass(frozen=True)
+class Result:
+    """An array argument: its element type (None: as NumPy says), contents before and after the run."""
+
+    name: str
+    dtype: DType | None
+    before: np.ndarray
+    after: np.ndarray
+
+
+def show_results(results: Sequence[Result]) -> None:
+    """One line per array argument."""
     headers = ("argument", "type", "shape", "changed", "min", "max", "first values")
-    table(headers, [_row(*row) for row in rows], right=("changed", "min", "max"))
+    table(headers, [_row(result) for result in results], right=("changed", "min", "max"))
 
 
-def _row(name: str, element: DType, before: np.ndarray, after: np.ndarray) -> tuple[str, ...]:
-    shape = "x".join(map(str, after.shape))
-    values = decoded(after, element)
-    return name, element.name, shape, _changed(before, after), *_extremes(values), _first(values)
+def _row(result: Result) -> tuple[str, ...]:
+    type_name = result.dtype.name if result.dtype else result.after.dtype.name
+    shape = "x".join(map(str, result.after.shape))
+    values = decoded(result.after, result.dtype)
+    return result.name, type_name, shape, _changed(result.before, result.after), *_extremes(values), _first(values)
 
 
 def _changed(before: np.ndarray, after: np.ndarray) -> str:
@@ -48,8 +60,10 @@ def number(value: np.generic) -> str:
     return f"{float(value):.4g}" if isinstance(value, np.floating) else str(int(value))
 
 
-def decoded(array: np.ndarray, element: DType) -> np.ndarray:
+def decoded(array: np.ndarray, element: DType | None) -> np.ndarray:
     """The elements as a flat NumPy array of numbers."""
+    if element is None:
+        return array.reshape(-1)
     flat = array.reshape(-1).view(element.value or element.storage)
     if element.value is not None:
         return flat.astype(np.float32) if element.is_float else flat

@@ -76,7 +76,7 @@ class _Printer:
         if d.hint:
             out += self.remark(d.hint)
         for note in d.notes:
-            if note.location.file is None:
+            if note.location.file is None or note.location == d.location:
                 out += f"   {self.paint('note:', _CYAN)} {visible(note.message)}\n"
             else:
                 out += self.head(note.location, "note", note.message, _CYAN) + self.quote(note.location, _CYAN)
@@ -113,14 +113,14 @@ class _Printer:
 
 @lru_cache(maxsize=8)
 def _split(text: str) -> list[str]:
-    # Not str.splitlines: form feeds and Unicode separators do not count as line ends in the lexer.
-    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    # Not str.splitlines: only a line feed ends a line for the lexer, so only then do its line numbers hold.
+    return [line.removesuffix("\r") for line in text.split("\n")]
 
 
 @lru_cache(maxsize=8)
 def _file_lines(file: str) -> list[str]:
     try:
-        return _split(Path(file).read_text(encoding="utf-8", errors="replace"))
+        return _split(Path(file).read_bytes().decode("utf-8", errors="replace"))
     except (OSError, ValueError):
         return []
 

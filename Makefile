@@ -1,0 +1,51 @@
+# make demo: run the shipped kernels.  make test: lint, type check and test.  Both set up .venv by themselves.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+SOURCES := $(shell find src -name '*.py')
+
+.PHONY: help demo test lint format clean
+
+help:
+	@echo 'make demo    set up $(VENV), run the example kernels, show a diagnostic'
+	@echo 'make test    set up $(VENV) for development, lint, type check, test'
+	@echo 'make lint    the checks of "make test" without the tests'
+	@echo 'make format  reformat the sources'
+	@echo 'make clean   remove $(VENV) and caches'
+
+demo: $(VENV)/ready-to-run
+	@sh examples/demo.sh $(BIN)/ptokit
+
+test: lint
+	$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/ready-to-develop
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/ready-to-develop
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo 'ptokit needs Python 3.11 or later; name one with: make PYTHON=python3.12 ...' >&2; exit 1; }
+	@echo 'creating $(VENV)'
+	@$(PYTHON) -m venv $(VENV)
+
+# An editable installation, where there is one, serves the demo as well.
+$(VENV)/ready-to-run: pyproject.toml $(SOURCES) | $(BIN)/python
+	@test -f $(VENV)/ready-to-develop || { echo 'installing ptokit in $(VENV)'; $(PIP) install .; }
+	@touch $@
+
+$(VENV)/ready-to-develop: pyproject.toml | $(BIN)/python
+	@echo 'installing ptokit and its development tools in $(VENV)'
+	@$(PIP) install --editable '.[dev]'
+	@touch $@

@@ -1,0 +1,96 @@
+"""The architecture, enforced: imports go downwards only, files stay small."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "src" / "ptokit"
+MAX_LINES = 500
+
+# From the bottom to the top. Layers on one level do not import each other.
+LEVELS = [{"diagnostics"}, {"types"}, {"targets"}, {"isa"}, {"ir"}, {"run"}, {"sanitize"}, {"lang", "asm"}, {"cli"}]
+LEVEL = {layer: level for level, layers in enumerate(LEVELS) for layer in layers}
+
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+def layer_of(path: Path) -> str:
+    """The folder below the package, or "" for the modules at its top (which no layer may import)."""
+    parts = path.relative_to(PACKAGE).parts
+    return parts[0] if len(parts) > 1 else ""
+
+
+def imports(path: Path, text: str) -> list[tuple[int, str]]:
+    """(line, layer) of every import of a layer of this package, absolute or relative, also inside functions."""
+    package = ["ptokit", *path.relative_to(PACKAGE).parts[:-1]]
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        names: list[list[str]] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name.split(".") for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            base = base + (node.module.split(".") if node.module else [])
+            names = [base] if len(base) > 1 else [[*base, alias.name] for alias in node.names]
+        found += [(node.lineno, name[1]) for name in names if name[0] == "ptokit" and len(name) > 1]
+    return found
+
+
+def violations(path: Path, text: str) -> list[str]:
+    own = layer_of(path)
+    out = []
+    for line, layer in imports(path, text):
+        if layer == own or layer not in LEVEL:
+            continue
+        if own and LEVEL[layer] >= LEVEL[own]:
+            out.append(f"{path.relative_to(PACKAGE)}:{line}: {own} imports {layer}")
+    return out
+
+
+def test_every_folder_is_a_known_layer() -> None:
+    folders = {p.name for p in PACKAGE.iterdir() if (p / "__init__.py").exists()}
+    assert folders <= set(LEVEL)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_imports_go_downwards(path: Path) -> None:
+    assert violations(path, path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_files_are_small(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= MAX_LINES
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("isa/x.py", "from ptokit.ir.core import Op"),
+        ("isa/x.py", "import ptokit.run"),
+        ("isa/x.py", "from ..ir import core"),
+        ("isa/deep/x.py", "from ...run.tile import Tile"),
+        ("isa/x.py", "from ptokit import cli"),
+        ("isa/x.py", "def f():\n    from ptokit.asm import read_module"),
+        ("lang/x.py", "from ptokit.asm import parse_module"),
+        ("asm/x.py", "import ptokit.lang.trace"),
+    ],
+)
+def test_the_check_sees_upward_imports(file: str, text: str) -> None:
+    assert len(violations(PACKAGE / file, text)) == 1
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("isa/x.py", "from ptokit.types.tile import TileSpec"),
+        ("isa/x.py", "from .table import Instr"),
+        ("isa/x.py", "from ..targets import Target"),
+        ("cli/x.py", "from ptokit.lang import kernel"),
+        ("isa/x.py", "import numpy as np"),
+    ],
+)
+def test_the_check_passes_downward_imports(file: str, text: str) -> None:
+    assert violations(PACKAGE / file, text) == []
