@@ -1,12 +1,14 @@
 """What semantics functions are given: the run-time operands, as protocols.
 
-Every array has a leading axis of length ``blocks``: the blocks that run together. Scalars are Python numbers where all
-blocks agree and arrays of shape (blocks, 1, 1) where they do not. Arrays that are read must not be modified, and an
-array handed to ``write`` belongs to the tile afterwards.
+Every array has a leading axis: the blocks that run together, or 1 where all of them have the same value. Scalars are
+Python numbers where all blocks agree and arrays of shape (blocks, 1, 1) where they do not. Arrays that are read must
+not be modified, and an array handed to ``write`` belongs to the tile afterwards. Read every source before calling
+``out`` or ``write``: a tile may stand for a value it has not stored yet, and gives it up when it is overwritten.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,7 +20,7 @@ from ptokit.types.tile import TileSpec
 
 
 class TileOperand(Protocol):
-    """A tile at run time. Shapes are (blocks, rows, cols); sizes count elements."""
+    """A tile at run time. Shapes are (blocks or 1, rows, cols); sizes count elements."""
 
     spec: TileSpec
     vr: int  # valid rows
@@ -42,6 +44,15 @@ class TileOperand(Protocol):
     def raw(self) -> np.ndarray:
         """The tile's storage, bytes of shape (blocks, nbytes), up to date and writable."""
 
+    def patch(self, values: np.ndarray, row: int, col: int) -> None:
+        """Overwrite the region at (row, col) of the physical tile with values (blocks or 1, r, c)."""
+
+    def fill(self, row: int, rows: int, col: int, cols: int, bits: int) -> None:
+        """Set rows [row, rows) x cols [col, cols) of the physical tile to an element's bit pattern."""
+
+    def load(self, view: ViewOperand, layout: Layout) -> None:
+        """Set the valid region to a view of global memory, bit for bit."""
+
     def take(self, other: TileOperand, rows: int, cols: int) -> None:
         """Set the region to the same region of a tile of the same dtype, bit for bit, without conversion."""
 
@@ -50,15 +61,32 @@ class ViewOperand(Protocol):
     """A GlobalTensor or partition view at run time; 5-D, sizes and strides in elements."""
 
     dtype: DType
-    shape: tuple[int, int, int, int, int]
-    stride: tuple[int, int, int, int, int]
-    layout: Layout
 
-    def load(self, rows: int, cols: int) -> np.ndarray:
-        """The first rows x cols elements of the 2-D view of types-and-layouts 9.1, as stored."""
+    @property
+    def shape(self) -> tuple[int, int, int, int, int]:
+        """Sizes, right-aligned."""
 
-    def store(self, values: np.ndarray) -> None:
-        """Write values of shape (blocks, rows, cols) to the 2-D view; blocks in ascending order."""
+    @property
+    def stride(self) -> tuple[int, int, int, int, int]:
+        """Strides in elements."""
+
+    def layout_for(self, row_major_tile: bool) -> Layout:
+        """The stated layout; a vector that fits ND and DN alike takes the tile's."""
+
+    def extent(self, layout: Layout) -> tuple[int, int]:
+        """Rows and columns of the 2-D view (types-and-layouts 9.1)."""
+
+    def begin_store(self) -> None:
+        """To be called before the values to store are read."""
+
+    def store(self, values: np.ndarray, layout: Layout) -> None:
+        """Write values (blocks or 1, rows, cols) to the 2-D view; lower blocks first."""
+
+    def update(self, values: np.ndarray, layout: Layout, combine: Callable[..., np.ndarray], blocks: int) -> None:
+        """Atomic store: old and new elements combined by a ufunc."""
+
+    def indices(self, layout: Layout) -> np.ndarray:
+        """Element offsets in the buffer, int64 of shape (blocks or 1, rows, cols)."""
 
 
 class Machine(Protocol):

@@ -64,23 +64,40 @@ def tile_shape_2d(dtype: DType, rows: int, cols: int, layout: Layout = Layout.ND
 
 
 def infer_layout(dtype: DType, shape: Sequence[int], strides: Sequence[int]) -> Layout | None:
-    """Layout of a view that does not state one (assembly 7.2); None if a stride is unknown.
+    """Layout of a view that states none (types-and-layouts 10, assembly 7.2); `DYNAMIC` marks unknown numbers.
 
-    `DYNAMIC` marks unknown sizes and strides.
+    None if it cannot be told: the deciding strides are unknown, or the view is a vector that fits ND and DN alike.
     """
-    if not shape or DYNAMIC in strides:
-        return None
     rank = len(shape)
+    if rank == 1:
+        return Layout.ND
     if (
         rank >= 5
         and shape[2] == 16
-        and shape[2] * shape[3] * dtype.size == 512
+        and 16 * shape[3] * dtype.size == 512
         and strides[4] == 1
         and strides[3] == shape[4]
     ):
         return Layout.NZ
-    if strides[-1] == 1 and all(strides[i] == strides[i + 1] * shape[i + 1] for i in range(rank - 1)):
-        return Layout.ND
-    if strides[0] == 1 and all(strides[i + 1] == strides[i] * shape[i] for i in range(rank - 1)):
-        return Layout.DN
+    row_major = strides[-1] == 1 or shape[-1] == 1
+    col_major = strides[-2] == 1 or shape[-2] == 1
+    if row_major != col_major:
+        undecided = (
+            (strides[-2] == DYNAMIC or shape[-2] == DYNAMIC)
+            if row_major
+            else (strides[-1] == DYNAMIC or shape[-1] == DYNAMIC)
+        )
+        if not undecided:
+            return Layout.ND if row_major else Layout.DN
+        # A dynamic pitch next to a constant 1 is the usual way to write a matrix.
+        return Layout.ND if strides[-1] == 1 else Layout.DN if strides[-2] == 1 else None
+    if row_major or DYNAMIC in (strides[-1], strides[-2]):
+        return None
     return Layout.ND
+
+
+def vector_layout(shape: Sequence[int], *, row_major_tile: bool) -> Layout:
+    """Layout of a view that fits ND and DN alike: what the tile it meets has."""
+    if shape[-1] != 1 and shape[-2] != 1:
+        return Layout.ND
+    return Layout.ND if row_major_tile else Layout.DN

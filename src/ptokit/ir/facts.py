@@ -1,0 +1,195 @@
+"""What the text alone says about values: constants, tile and view operands with their known sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ptokit.isa.site import Info, ScalarInfo, Site, TileInfo, ViewInfo
+from ptokit.isa.table import BY_TEXT, Instr
+from ptokit.isa.unknown import UNKNOWN, Size, known
+from ptokit.targets import Target
+from ptokit.types.dtypes import DType
+from ptokit.types.enums import Layout
+from ptokit.types.tensor import infer_layout
+from ptokit.types.tile import DYNAMIC, TileSpec
+from ptokit.types.values import PartitionView, Ptr, Scalar, TensorView
+
+from .core import Block, Function, Op, Value
+
+_FOLD = {
+    "arith.addi": lambda a, b: a + b,
+    "arith.subi": lambda a, b: a - b,
+    "arith.muli": lambda a, b: a * b,
+    "arith.minsi": min,
+    "arith.maxsi": max,
+}
+_FOLD_CASTS = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.trunci")
+
+
+class Facts:
+    """Everything known about the values of one function, filled by one walk in program order."""
+
+    def __init__(self, function: Function) -> None:
+        self.constants: dict[Value, Any] = {}
+        self.infos: dict[Value, Info] = {}
+        self._views: dict[Value, tuple[tuple[Size, ...], tuple[Size, ...], Layout | None]] = {}
+        for param in function.params:
+            self._opaque(param)
+        if function.body is not None:
+            self._block(function.body)
+
+    def size(self, value: Value | None) -> Size:
+        """The integer a value is known to be, or `UNKNOWN`."""
+        return self.constants.get(value, UNKNOWN) if value is not None else UNKNOWN
+
+    def site(self, op: Op, target: Target, *, extended: bool = False) -> Site | None:
+        """The instruction `op` with what is known of its operands; None if it is not in the table."""
+        instr = instr_of(op)
+        if instr is None:
+            return None
+        operands: dict[str, Info | None] = {}
+        for operand in instr.operands:
+            value = op.get(operand.name)
+            operands[operand.name] = None if value is None else self.info(value)
+        return Site(instr, target, operands, op.attrs, extended)
+
+    def info(self, value: Value) -> Info:
+        """What is known about an operand."""
+        found = self.infos.get(value)
+        return found if found is not None else ScalarInfo(value.name, str(value.type), self.size(value))
+
+    # --- the walk ------------------------------------------------------------------------------------------------
+
+    def _block(self, block: Block) -> None:
+        for arg in block.args:
+            self._opaque(arg)
+        for op in block.ops:
+            self._op(op)
+            for region in op.regions:
+                self._block(region)
+
+    def _opaque(self, value: Value) -> None:
+        """A value of which only the type is known."""
+        match value.type:
+            case TileSpec():
+                self.infos[value] = TileInfo.static(value.name, value.type)
+            case TensorView() | PartitionView():
+                dims: tuple[Size, ...] = tuple(UNKNOWN if d == DYNAMIC else d for d in value.type.dims)
+                self._view(value, dims, (UNKNOWN,) * len(dims), None, value.type.dtype)
+            case _:
+                pass
+
+    def _op(self, op: Op) -> None:
+        match op.name:
+            case "arith.constant":
+                self.constants[op.result] = op.attrs["value"]
+            case "pto.make_tensor_view":
+                self._tensor_view(op)
+            case "pto.partition_view":
+                self._partition(op)
+            case "pto.alloc_tile":
+                self._alloc(op)
+            case _:
+                self._other(op)
+
+    def _other(self, op: Op) -> None:
+        if op.name in _FOLD:
+            a, b = self.size(op.get("lhs")), self.size(op.get("rhs"))
+            if known(a, b):
+                self.constants[op.result] = _FOLD[op.name](a, b)  # type: ignore[operator]
+        elif op.name in _FOLD_CASTS:
+            a = self.size(op.get("in"))
+            if known(a):
+                self.constants[op.result] = a
+        for result in op.results:
+            self._opaque(result)
+        if op.name == "pto.tassign" and op.results and isinstance(op.result.type, TileSpec):
+            self.infos[op.result] = TileInfo.static(op.result.name, op.result.type, self.size(op.get("addr")))
+
+    def _tensor_view(self, op: Op) -> None:
+        result = op.result
+        if not isinstance(result.type, TensorView):
+            return
+        dims = tuple(self._dim(v, d) for v, d in zip(op.group("shape"), result.type.dims))
+        strides = tuple(self.size(v) for v in op.group("strides"))
+        layout = op.attrs.get("layout")
+        if layout is None:
+            layout = view_layout(result.type.dtype, dims, strides)
+        self._view(result, dims, strides, layout, result.type.dtype)
+
+    def _dim(self, value: Value, static: int) -> Size:
+        size = self.size(value)
+        return size if known(size) or static == DYNAMIC else static
+
+    def _partition(self, op: Op) -> None:
+        result, source = op.result, op.get("source")
+        if not isinstance(result.type, PartitionView) or source not in self._views:
+            self._opaque(result)
+            return
+        _, strides, layout = self._views[source]
+        static = result.type.dims
+        sizes = op.group("sizes")
+        dims = tuple(self._dim(v, static[i] if len(static) == len(sizes) else DYNAMIC) for i, v in enumerate(sizes))
+        if len(dims) == len(strides):
+            self._view(result, dims, strides, layout, result.type.dtype)
+        else:
+            self._opaque(result)
+
+    def _view(
+        self, value: Value, dims: Sequence[Size], strides: Sequence[Size], layout: Layout | None, dtype: DType
+    ) -> None:
+        self._views[value] = (tuple(dims), tuple(strides), layout)
+        shape, stride = list(dims), list(strides)
+        while len(shape) < 5 and shape:
+            stride.insert(0, shape[0] * stride[0])
+            shape.insert(0, 1)
+        if len(shape) == 5:
+            self.infos[value] = ViewInfo(value.name, dtype, tuple(shape), tuple(stride), layout)  # type: ignore[arg-type]
+
+    def _alloc(self, op: Op) -> None:
+        result = op.result
+        if not isinstance(result.type, TileSpec):
+            return
+        spec = result.type
+        info = TileInfo.static(result.name, spec, self.size(op.get("addr")))
+        vr = self.size(op.get("valid_row")) if spec.valid_row == DYNAMIC else info.vr
+        vc = self.size(op.get("valid_col")) if spec.valid_col == DYNAMIC else info.vc
+        # set_validshape may change dynamic valid dimensions later, so they count as known only where static.
+        if _resized(result):
+            vr, vc = info.vr, info.vc
+        self.infos[result] = TileInfo(result.name, spec, vr, vc, info.addr)
+
+
+def _resized(value: Value) -> bool:
+    spec = value.type
+    return isinstance(spec, TileSpec) and spec.valid_row == DYNAMIC and spec.valid_col == DYNAMIC
+
+
+def view_layout(dtype: DType, dims: Sequence[Size], strides: Sequence[Size]) -> Layout | None:
+    """Layout of a view that states none, by its strides; None if they are unknown or fit both ND and DN.
+
+    A vector that fits both takes the layout of the tile it meets (types-and-layouts 10).
+    """
+    if not dims or len(dims) != len(strides):
+        return None
+    return infer_layout(dtype, tuple(_number(d) for d in dims), tuple(_number(s) for s in strides))
+
+
+def _number(size: Size) -> int:
+    return size if isinstance(size, int) else DYNAMIC
+
+
+def instr_of(op: Op) -> Instr | None:
+    """The table entry of an operation, or None for `arith`, `scf` and `func`."""
+    return BY_TEXT.get(op.name.removeprefix("pto.")) if op.name.startswith("pto.") else None
+
+
+def scalar_type(value: Value) -> str | None:
+    """Text of a scalar's type; None for other values."""
+    return value.type.name if isinstance(value.type, Scalar) else None
+
+
+def pointee(value: Value) -> DType | None:
+    """Element type of a pointer; None for other values."""
+    return value.type.dtype if isinstance(value.type, Ptr) else None

@@ -1,0 +1,54 @@
+"""The driver that checks a module against a target: every error, with its place, in one pass."""
+
+from __future__ import annotations
+
+from ptokit.diagnostics import Diagnostic, Diagnostics, Note
+from ptokit.isa.check import broken_rules
+from ptokit.isa.site import Site
+from ptokit.targets import Target
+from ptokit.types.tile import TileSpec
+
+from .core import Function, Module, Op, Value
+from .facts import Facts
+
+
+def verify(module: Module, target: Target, *, extended: bool = False) -> Diagnostics:
+    """Check every function of `module`. ``extended``: the cpu target accepts device-only types and modes."""
+    found = Diagnostics()
+    for function in module.functions:
+        if function.body is not None:
+            _Checker(function, target, found, extended).run()
+    return found
+
+
+class _Checker:
+    """Checks one function."""
+
+    def __init__(self, function: Function, target: Target, found: Diagnostics, extended: bool) -> None:
+        self.function, self.target, self.found, self.extended = function, target, found, extended
+        self.facts = Facts(function)
+
+    def run(self) -> None:
+        assert self.function.body is not None
+        for op in self.function.body.walk():
+            site = self.facts.site(op, self.target, extended=self.extended)
+            if site is not None:
+                self.instruction(op, site)
+
+    def instruction(self, op: Op, site: Site) -> None:
+        if not site.instr.implemented:
+            self.found.error("TEXT-UNIMPLEMENTED", f"instruction not implemented yet: {site.instr.name}", op.location)
+            return
+        for rule, message, hint in broken_rules(site):
+            self.found.add(
+                Diagnostic(rule.id, rule.severity, f"{site.instr.name}: {message}", op.location, hint, _defined(op))
+            )
+
+
+def _defined(op: Op) -> tuple[Note, ...]:
+    """Where the tiles of an instruction come from."""
+    tiles = [v for v in op.values if isinstance(v, Value) and isinstance(v.type, TileSpec) and v.location.line]
+    seen: dict[str, Note] = {}
+    for v in tiles:
+        seen.setdefault(v.name, Note(f"%{v.name} is {v.type}", v.location))
+    return tuple(seen.values())

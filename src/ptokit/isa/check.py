@@ -1,0 +1,37 @@
+"""Evaluate the rules of an instruction at a site."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ptokit.diagnostics import Rule, Severity
+
+from .site import Site
+
+
+class Broken(NamedTuple):
+    """A rule that a site breaks."""
+
+    rule: Rule
+    message: str
+    hint: str | None
+
+
+def broken_rules(site: Site) -> Iterator[Broken]:
+    """The rules of `site` that are broken as far as its operands are known."""
+    for rule in site.instr.rules:
+        if site.target.name not in rule.targets or rule.check is None:
+            continue
+        found = rule.check(site)
+        if not found:
+            continue
+        if isinstance(found, tuple):
+            yield Broken(rule, found[0], found[1])
+        else:
+            yield Broken(rule, rule.what if found is True else found, None)
+
+
+def first_error(site: Site) -> Broken | None:
+    """The first broken rule of error severity."""
+    return next((b for b in broken_rules(site) if b.rule.severity is Severity.ERROR), None)

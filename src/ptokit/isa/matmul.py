@@ -1,0 +1,78 @@
+"""TMATMUL and TMATMUL_ACC (compute-reduce-matrix 9).
+
+Sums are computed in float64 with the seed and rounded once (mode ``exact``), in float32 (``fast``), or in float32 with
+k in order (``ref``). Products of f16, bf16 and 8-bit floats are exact in float32, so the modes differ only in the sum.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ptokit.types.enums import Pipe
+
+from .machine import Machine, TileOperand
+from .table import Instr, dst, instruction, src
+
+F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
+
+
+def product(m: Machine, a: TileOperand, b: TileOperand, seed: np.ndarray | None) -> np.ndarray:
+    """``seed + a @ b`` in the accumulator's type: (blocks or 1, M, N); K is the valid columns of a."""
+    if a.spec.dtype.is_integer:
+        total = _matmul(a, b, F64).astype(np.int64)  # exact: K <= 4095 and |a*b| <= 2^14
+        return (total if seed is None else total + seed).astype(np.int32)
+    if m.matmul_mode == "exact":
+        total = _matmul(a, b, F64)
+        return (total if seed is None else total + seed).astype(np.float32)
+    if m.matmul_mode == "fast":
+        total = _matmul(a, b, F32)
+        return total if seed is None else total + seed
+    return _in_order(a.read_as(F64), b.read_as(F64), seed)
+
+
+def _matmul(a: TileOperand, b: TileOperand, dtype: np.dtype) -> np.ndarray:
+    right = b.read_as(dtype)
+    return np.matmul(a.read_as(dtype), right if b.vr == a.vc else right[:, : a.vc])
+
+
+def _in_order(a: np.ndarray, b: np.ndarray, seed: np.ndarray | None) -> np.ndarray:
+    """Fused multiply-add over ascending k, each step rounded to float32; the seed is added last."""
+    blocks = max(a.shape[0], b.shape[0])
+    total = np.zeros((blocks, a.shape[1], b.shape[2]), np.float32)
+    for k in range(a.shape[2]):
+        total = (a[:, :, k : k + 1] * b[:, k : k + 1, :] + total).astype(np.float32)
+    return total if seed is None else total + seed
+
+
+def tmatmul(m: Machine, dst: TileOperand, lhs: TileOperand, rhs: TileOperand) -> None:
+    """``dst = lhs @ rhs``; the old accumulator is ignored."""
+    dst.write(product(m, lhs, rhs, None), lhs.vr, rhs.vc)
+
+
+def tmatmul_acc(m: Machine, dst: TileOperand, acc: TileOperand, lhs: TileOperand, rhs: TileOperand) -> None:
+    """``dst = acc + lhs @ rhs``."""
+    dst.write(product(m, lhs, rhs, acc.read(lhs.vr, rhs.vc)), lhs.vr, rhs.vc)
+
+
+TMATMUL = instruction(
+    Instr(
+        "TMATMUL",
+        "tmatmul",
+        "Matrix product of a left and a right tile into an accumulator.",
+        (dst(), src("lhs"), src("rhs")),
+        pipe=Pipe.M,
+        run=tmatmul,
+        source="compute-reduce-matrix 9",
+    )
+)
+TMATMUL_ACC = instruction(
+    Instr(
+        "TMATMUL_ACC",
+        "tmatmul.acc",
+        "Matrix product added to an accumulator.",
+        (dst(), src("acc"), src("lhs"), src("rhs")),
+        pipe=Pipe.M,
+        run=tmatmul_acc,
+        source="compute-reduce-matrix 9",
+    )
+)

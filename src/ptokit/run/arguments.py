@@ -1,0 +1,126 @@
+"""Launch arguments: the caller's arrays and numbers, checked against the kernel's parameters."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ptokit.diagnostics import DiagnosticError, Diagnostics
+from ptokit.ir.core import Function, Value
+from ptokit.types.dtypes import from_numpy
+from ptokit.types.values import Ptr, Scalar
+
+from .memory import Buffer, Pointer
+from .scalars import FLOAT_TYPES, round_float, width
+
+Argument = Any  # Pointer, int, float or bool
+
+
+def bind_arguments(function: Function, args: Sequence[Any], written: set[Value]) -> list[Argument]:
+    """Run-time values of the parameters. Raises `DiagnosticError` with every wrong argument."""
+    found = Diagnostics()
+    if len(args) != len(function.params):
+        names = ", ".join(f"%{p.name}: {p.type}" for p in function.params)
+        found.error(
+            "RUN-ARG-COUNT",
+            f"kernel @{function.name} takes {len(function.params)} arguments, {len(args)} given",
+            function.location,
+            hint=f"parameters: {names}" if names else None,
+        )
+        raise DiagnosticError(list(found))
+    values: list[Argument] = []
+    for position, (param, arg) in enumerate(zip(function.params, args)):
+        name = param.name or f"arg{position}"
+        match param.type:
+            case Ptr():
+                values.append(_pointer(param, name, arg, param in written, found))
+            case Scalar():
+                values.append(_scalar(param.type, name, arg, param, found))
+            case _ if str(param.type).startswith("memref"):
+                values.append(arg)
+            case _:
+                found.error(
+                    "RUN-ARG-TYPE",
+                    f"parameter %{name} has type {param.type}, which no argument can have",
+                    param.location,
+                )
+    found.raise_if_errors()
+    _share_writes([v.buffer for v in values if isinstance(v, Pointer) and v.buffer is not None])
+    return values
+
+
+def _pointer(param: Value, name: str, arg: Any, written: bool, found: Diagnostics) -> Pointer | None:
+    assert isinstance(param.type, Ptr)
+    dtype = param.type.dtype
+    if not isinstance(arg, np.ndarray):
+        found.error(
+            "RUN-ARG-TYPE", f"argument %{name} must be an array of {dtype}, not {type(arg).__name__}", param.location
+        )
+        return None
+    raw = arg.dtype == dtype.storage  # any type may be given as unsigned integers of its width
+    if arg.dtype != dtype.value and not raw:
+        given = from_numpy(arg.dtype) or arg.dtype
+        found.error(
+            "RUN-ARG-DTYPE",
+            f"argument %{name} must have element type {dtype}, not {given}",
+            param.location,
+            hint=f"raw bits are accepted as {dtype.storage.name}",
+        )
+    elif not arg.flags.c_contiguous:
+        found.error(
+            "RUN-ARG-LAYOUT",
+            f"argument %{name} is not contiguous in memory",
+            param.location,
+            hint="pass numpy.ascontiguousarray(x)",
+        )
+    elif written and not arg.flags.writeable:
+        found.error(
+            "RUN-ARG-READONLY", f"argument %{name} is written by the kernel but the array is read-only", param.location
+        )
+    else:
+        buffer = Buffer(name, arg, dtype)
+        buffer.written = written
+        return Pointer(buffer, 0, dtype)
+    return None
+
+
+def _scalar(type: Scalar, name: str, arg: Any, param: Value, found: Diagnostics) -> Any:
+    if isinstance(arg, np.generic):
+        arg = arg.item()
+    if type.name in FLOAT_TYPES:
+        if isinstance(arg, numbers.Real):
+            return round_float(float(arg), type.name)
+        found.error("RUN-ARG-TYPE", f"argument %{name} must be a number, not {_kind(arg)}", param.location)
+        return None
+    if isinstance(arg, bool) and type.name == "i1":
+        return arg
+    if isinstance(arg, float) and arg.is_integer():
+        arg = int(arg)
+    if not isinstance(arg, int):
+        found.error("RUN-ARG-TYPE", f"argument %{name} must be an integer ({type}), not {_kind(arg)}", param.location)
+        return None
+    bits = width(type.name)
+    if not -(1 << (bits - 1)) <= arg < (1 << bits):
+        found.error("RUN-ARG-RANGE", f"argument %{name} = {arg} does not fit {type}", param.location)
+        return None
+    if type.name == "i1":
+        return bool(arg)
+    return arg - (1 << bits) if arg >= 1 << (bits - 1) else arg
+
+
+def _kind(arg: Any) -> str:
+    return f"an array of shape {arg.shape}" if isinstance(arg, np.ndarray) else f"{arg!r}"
+
+
+def _share_writes(buffers: list[Buffer]) -> None:
+    """Arguments may overlap: what one writes, the tiles that stand for the other must hear of."""
+    spans = [(b.mem.__array_interface__["data"][0], b.mem.size) for b in buffers]
+    for i, a in enumerate(buffers):
+        for j, b in enumerate(buffers):
+            overlap = spans[i][0] < spans[j][0] + spans[j][1] and spans[j][0] < spans[i][0] + spans[i][1]
+            if i != j and overlap and (a.written or b.written):
+                a.written = b.written = True
+                a.partners.append(b)

@@ -1,0 +1,101 @@
+"""Calls of instructions: attributes filled in, and rules checked where only the run knows the sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ptokit.isa.check import first_error
+from ptokit.isa.site import Info, ScalarInfo, Site, TileInfo, ViewInfo
+from ptokit.isa.table import Instr
+from ptokit.isa.unknown import UNKNOWN, known
+
+from .fault import Fault
+from .memory import View
+from .tile import Tile
+
+_REMEMBERED = 4096  # combinations of sizes per call that are checked once
+
+
+def attributes(instr: Instr, given: Mapping[str, Any]) -> dict[str, Any]:
+    """All attributes of an instruction, defaults included."""
+    return {a.name: given.get(a.name, a.default) for a in instr.attrs}
+
+
+def bind(instr: Instr, site: Site, given: Mapping[str, Any]) -> Callable[..., Any]:
+    """``call(machine, *operands)`` for one place in a program.
+
+    Where the static check knew every size there is nothing left to check; else each new combination of sizes is
+    checked when it first occurs.
+    """
+    run, attrs = instr.run, attributes(instr, given)
+    assert run is not None
+    if attrs:
+        plain = _with_attributes(run, attrs)
+    else:
+        plain = run
+    if not any(site.target.name in rule.targets for rule in instr.rules) or _decided(site):
+        return plain
+    names = [o.name for o in instr.operands]
+    seen: set[tuple[Any, ...]] = set()
+
+    def checked(machine: Any, *operands: Any) -> Any:
+        key = tuple([_key(o) for o in operands])
+        if key not in seen:
+            check_operands(instr, site.target, dict(zip(names, operands)), attrs, extended=site.extended)
+            if len(seen) < _REMEMBERED:
+                seen.add(key)
+        return plain(machine, *operands)
+
+    return checked
+
+
+def _with_attributes(run: Callable[..., Any], attrs: dict[str, Any]) -> Callable[..., Any]:
+    return lambda machine, *operands: run(machine, *operands, **attrs)
+
+
+def _decided(site: Site) -> bool:
+    for info in site.operands.values():
+        if isinstance(info, TileInfo) and not known(info.vr, info.vc):
+            return False
+        if isinstance(info, ViewInfo) and (info.layout is None or not known(*info.shape, *info.stride)):
+            return False
+        if isinstance(info, ScalarInfo) and not known(info.value) and info.type == "i64":
+            return False
+    return True
+
+
+def _key(operand: Any) -> Any:
+    if isinstance(operand, Tile):
+        return operand.vr, operand.vc
+    if isinstance(operand, View):
+        return operand.dims, operand.strides, operand.stated_layout
+    return operand if isinstance(operand, int) else None
+
+
+def check_operands(
+    instr: Instr, target: Any, operands: Mapping[str, Any], attrs: Mapping[str, Any], *, extended: bool
+) -> None:
+    """Check the rules of `instr` on run-time operands. Raises `Fault` for the first that is broken."""
+    site = Site(instr, target, infos(operands), attrs, extended)
+    broken = first_error(site)
+    if broken is not None:
+        raise Fault(broken.rule.id, broken.message, hint=broken.hint)
+
+
+def infos(operands: Mapping[str, Any]) -> dict[str, Info | None]:
+    """Run-time operands as rules see them."""
+    tile = next((o for o in operands.values() if isinstance(o, Tile)), None)
+    return {name: _info(name, o, tile) for name, o in operands.items()}
+
+
+def _info(name: str, operand: Any, tile: Tile | None) -> Info | None:
+    if operand is None:
+        return None
+    if isinstance(operand, Tile):
+        address = UNKNOWN if operand.address is None else operand.address
+        return TileInfo(operand.name or name, operand.spec, operand.vr, operand.vc, address, operand)
+    if isinstance(operand, View):
+        layout = operand.layout_for(tile is None or tile.spec.row_major)
+        return ViewInfo(name, operand.dtype, operand.shape, operand.stride, layout, operand)
+    return ScalarInfo(name, "", operand if isinstance(operand, (int, float)) else UNKNOWN)

@@ -1,0 +1,423 @@
+"""IR → Python source: straight-line code that calls tile kernels.
+
+Each IR operation becomes one line, so a line number of the generated code names the operation that failed, and the
+loop variables can be read from the frame. Scalars are Python numbers; those that depend on the block index may be
+`ptokit.run.lanes` values and go through functions that know them.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from ptokit.ir.core import Block, Function, Module, Op, Value
+from ptokit.ir.facts import Facts, instr_of, scalar_type
+from ptokit.isa.table import Kind
+from ptokit.isa.unknown import known
+from ptokit.targets import Target
+
+from ptokit.types.tensor import infer_layout
+from ptokit.types.tile import DYNAMIC, TileSpec
+from ptokit.types.values import TensorView
+
+from . import scalars
+from .calls import bind
+from .lanes import spread, uniform
+from .memory import View
+from .tile import Tile
+from .effects import Effects
+
+INLINE = {"addi": "+", "subi": "-", "muli": "*"}
+INLINE_COMPARE = {"eq": "==", "ne": "!=", "slt": "<", "sle": "<=", "sgt": ">", "sge": ">="}
+
+
+class Generated:
+    """Source text, the names it refers to, and the operation behind each line."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.ops: dict[int, Op] = {}
+        self.loops: dict[str, str] = {}  # Python name of a loop variable -> its name in the program
+        self.names: dict[str, Any] = {"View": View, "Tile": Tile, "uniform": uniform, "spread": spread}
+        self.fixed_tiles: int = 0
+
+    @property
+    def source(self) -> str:
+        return "\n".join(self.lines) + "\n"
+
+
+def generate(module: Module, target: Target, effects: Effects, *, extended: bool) -> Generated:
+    """Python source for every function of the module; function ``f`` becomes ``f_NAME(m, *params)``."""
+    out = Generated()
+    counter = itertools.count()
+    for function in module.functions:
+        if function.body is not None:
+            _FunctionWriter(function, target, effects, out, counter, extended).write()
+    return out
+
+
+def function_name(name: str) -> str:
+    """Python name of a compiled function."""
+    return "f_" + "".join(c if c.isalnum() else f"_{ord(c):x}_" for c in name)
+
+
+class _FunctionWriter:
+    """Writes one function."""
+
+    def __init__(
+        self,
+        function: Function,
+        target: Target,
+        effects: Effects,
+        out: Generated,
+        counter: itertools.count[int],
+        extended: bool,
+    ) -> None:
+        self.function, self.target, self.out, self.counter, self.extended = function, target, out, counter, extended
+        self.facts = Facts(function)
+        self.varying = effects.varying
+        self.names: dict[Value, str] = {}
+        self.depth = 0
+
+    # --- lines and names -----------------------------------------------------------------------------------------
+
+    def line(self, text: str, op: Op | None = None) -> None:
+        self.out.lines.append("    " * self.depth + text)
+        if op is not None:
+            self.out.ops[len(self.out.lines)] = op
+
+    def fresh(self, prefix: str = "v") -> str:
+        return f"{prefix}{next(self.counter)}"
+
+    def const(self, value: Any, prefix: str = "k") -> str:
+        """Name of an object the code refers to."""
+        name = self.fresh(prefix)
+        self.out.names[name] = value
+        return name
+
+    def bind(self, value: Value, prefix: str = "v") -> str:
+        name = self.names[value] = self.fresh(prefix)
+        return name
+
+    def ref(self, value: Value | None) -> str:
+        """Expression for a value; constants are written out."""
+        if value is None:
+            return "None"
+        number = self.facts.constants.get(value)
+        if isinstance(number, (bool, int)):
+            return repr(number) if number >= 0 else f"({number})"
+        if isinstance(number, float):
+            return self._float(number)
+        return self.names[value]
+
+    def _float(self, number: float) -> str:
+        return repr(number) if abs(number) < float("inf") else f"float('{number}')"
+
+    def uniform(self, value: Value) -> str:
+        """Expression for a value all blocks must agree on."""
+        return f"uniform({self.ref(value)})" if value in self.varying else self.ref(value)
+
+    # --- structure -----------------------------------------------------------------------------------------------
+
+    def write(self) -> None:
+        function = self.function
+        params = ", ".join(["m", *(self.bind(p, "a") for p in function.params)])
+        self.line(f"def {function_name(function.name)}({params}):")
+        self.depth += 1
+        assert function.body is not None
+        for op in function.body.walk():
+            if op.name == "pto.alloc_tile":
+                self._fixed_tile(op)
+        self.block(function.body)
+        self.line("return")
+        self.depth -= 1
+
+    def block(self, block: Block) -> None:
+        before = len(self.out.lines)
+        for op in block.ops:
+            self.op(op)
+        if len(self.out.lines) == before:
+            self.line("pass")
+
+    def op(self, op: Op) -> None:
+        method = _METHODS.get(op.name)
+        if method is not None:
+            method(self, op)
+        elif op.name.startswith("arith."):
+            self.arith(op)
+        else:
+            self.instruction(op)
+
+    # --- arith ---------------------------------------------------------------------------------------------------
+
+    def arith(self, op: Op) -> None:
+        if op.result in self.facts.constants:
+            return
+        name, args = op.name.removeprefix("arith."), [self.ref(v) for v in op.values]
+        varying = op.result in self.varying
+        result_type, operand_type = scalar_type(op.result) or "", scalar_type(op.values[0]) or ""
+        if name in INLINE and result_type == "index":
+            text = f"{args[0]} {INLINE[name]} {args[1]}"
+        elif name == "cmpi" and not varying and op.attrs["predicate"] in INLINE_COMPARE:
+            text = f"{args[0]} {INLINE_COMPARE[op.attrs['predicate']]} {args[1]}"
+        elif name == "index_cast" and result_type in ("index", "i64") and operand_type in ("index", "i64"):
+            text = args[0]
+        elif name == "minsi" and not varying:
+            text = f"min({args[0]}, {args[1]})"
+        elif name == "maxsi" and not varying:
+            text = f"max({args[0]}, {args[1]})"
+        elif name == "select" and not varying:
+            text = f"{args[1]} if {args[0]} else {args[2]}"
+        else:
+            text = f"{self.const(self._arith_function(name, op, operand_type, result_type))}({', '.join(args)})"
+        self.line(f"{self.bind(op.result)} = {text}", op)
+
+    def _arith_function(self, name: str, op: Op, operand: str, result: str) -> Callable[..., Any]:
+        if name in ("cmpi", "cmpf"):
+            return scalars.compare(name, op.attrs["predicate"], operand)
+        if name == "select":
+            return scalars.select
+        if name in scalars.INTEGER or name in scalars.FLOAT:
+            return scalars.binary(name, result)
+        return scalars.cast(name, operand, result)
+
+    # --- control flow --------------------------------------------------------------------------------------------
+
+    def _assign(self, targets: list[str], values: list[str], op: Op) -> None:
+        if targets:
+            self.line(f"{', '.join(targets)} = {', '.join(values)}", op)
+
+    def scf_for(self, op: Op) -> None:
+        body = op.regions[0]
+        iv, carried = body.args[0], body.args[1:]
+        names = [self.bind(v) for v in carried]
+        self._assign(names, [self.ref(v) for v in op.group("init")], op)
+        bounds = [op["lower"], op["upper"], op["step"]]
+        refs = ", ".join(self.ref(v) for v in bounds)
+        name = self.bind(iv, "i")
+        self.out.loops[name] = iv.name or name
+        fixed_step = self.facts.constants.get(bounds[2])
+        if any(v in self.varying for v in bounds) or not isinstance(fixed_step, int) or fixed_step <= 0:
+            self.line(f"for {name} in m.loop({refs}):", op)
+        else:
+            self.line(f"for {name} in range({refs}):", op)
+        self._region(body, names)
+        for result, value in zip(op.results, names):
+            self.names[result] = value
+
+    def _region(self, body: Block, targets: list[str]) -> None:
+        """A region whose `scf.yield` assigns to `targets`."""
+        self.depth += 1
+        before = len(self.out.lines)
+        for inner in body.ops:
+            if inner.name == "scf.yield":
+                self._assign(targets, [self.ref(v) for v in inner.group("values")], inner)
+            else:
+                self.op(inner)
+        if len(self.out.lines) == before:
+            self.line("pass")
+        self.depth -= 1
+
+    def scf_if(self, op: Op) -> None:
+        condition = op["condition"]
+        text = f"m.truth({self.ref(condition)})" if condition in self.varying else self.ref(condition)
+        names = [self.bind(r) for r in op.results]
+        self.line(f"if {text}:", op)
+        self._region(op.regions[0], names)
+        if len(op.regions) > 1:
+            self.line("else:")
+            self._region(op.regions[1], names)
+
+    def scf_while(self, op: Op) -> None:
+        before, after = op.regions
+        names = [self.bind(v) for v in before.args]
+        self._assign(names, [self.ref(v) for v in op.group("init")], op)
+        results = [self.bind(r) for r in op.results]
+        for arg, name in zip(after.args, results):
+            self.names[arg] = name
+        self.line("while True:", op)
+        self.depth += 1
+        for inner in before.ops:
+            if inner.name == "scf.condition":
+                self._assign(results, [self.ref(v) for v in inner.group("values")], inner)
+                condition = inner["condition"]
+                text = f"m.truth({self.ref(condition)})" if condition in self.varying else self.ref(condition)
+                self.line(f"if not {text}: break", inner)
+            else:
+                self.op(inner)
+        self.depth -= 1
+        self._region(after, names)
+
+    def call(self, op: Op) -> None:
+        args = ", ".join(["m", *(self.ref(v) for v in op.group("args"))])
+        targets = ", ".join(self.bind(r) for r in op.results)
+        text = f"{function_name(op.attrs['callee'])}({args})"
+        self.line(f"{targets} = {text}" if targets else text, op)
+
+    def ret(self, op: Op) -> None:
+        self.line(f"return {', '.join(self.ref(v) for v in op.group('values'))}", op)
+
+    # --- views ---------------------------------------------------------------------------------------------------
+
+    def make_tensor_view(self, op: Op) -> None:
+        view = op.result.type
+        assert isinstance(view, TensorView)
+        shape, strides = op.group("shape"), op.group("strides")
+        dims = _tuple([self.uniform(v) for v in shape])
+        steps = _tuple([self.uniform(v) for v in strides])
+        layout = op.attrs.get("layout")
+        dtype = self.const(view.dtype, "d")
+        pointer = self.ref(op["ptr"])
+        if layout is None:
+            chosen = f"{self.const(infer_layout)}({dtype}, {dims}, {steps})"
+        else:
+            chosen = self.const(layout)
+        name = self.bind(op.result)
+        self.line(f"{name} = View({pointer}.buffer, {pointer}.offset, {dims}, {steps}, {dtype}, {chosen})", op)
+
+    def partition_view(self, op: Op) -> None:
+        source, offsets, sizes = op["source"], op.group("offsets"), op.group("sizes")
+        name, parent = self.bind(op.result), self.ref(op["source"])
+        dims = _tuple([self.uniform(v) for v in sizes])
+        if any(v in self.varying for v in offsets) or source in self.varying:
+            where = _tuple([self.ref(v) for v in offsets])
+            self.line(f"{name} = {parent}.partition({where}, {dims})", op)
+            return
+        # All blocks agree on the offsets: bounds and start address in line.
+        axes = range(len(offsets))
+        refs = [self.ref(v) for v in offsets]
+        tests = " and ".join(f"0 <= {refs[a]} <= d[{a}] - {self.ref(sizes[a])}" for a in axes)
+        terms = " + ".join(["p.offset", *(f"{refs[a]} * s[{a}]" for a in axes if refs[a] != "0")])
+        self.line(f"p = {parent}; d = p.dims; s = p.strides", op)
+        self.line(f"if not ({tests}): p.partition({_tuple(refs)}, {dims})", op)
+        self.line(f"{name} = View(p.buffer, {terms}, {dims}, s, p.dtype, p.stated_layout)", op)
+
+    def view_dim(self, op: Op) -> None:
+        self.line(f"{self.bind(op.result)} = {self.ref(op['source'])}.dims[{self.uniform(op['index'])}]", op)
+
+    # --- tiles ---------------------------------------------------------------------------------------------------
+
+    def _fixed_tile(self, op: Op) -> None:
+        """A tile whose address and valid region are fixed is made once, at the top of the function."""
+        spec = op.result.type
+        assert isinstance(spec, TileSpec)
+        addr = self.facts.size(op.get("addr"))
+        if spec.dynamic or (op.get("addr") is not None and not known(addr)):
+            return
+        self.line(f"{self._storage(op, spec)}", op)
+        storage = self.out.lines[-1].split(" = ")[0].strip()
+        name = self.bind(op.result, "t")
+        where = addr if op.get("addr") is not None else None
+        self.line(
+            f"{name} = Tile({storage}, {self.const(spec)}, {spec.valid_row}, {spec.valid_col}, "
+            f"{op.result.name!r}, {where!r})",
+            op,
+        )
+
+    def _storage(self, op: Op, spec: TileSpec) -> str:
+        name = self.fresh("s")
+        if op.get("addr") is None:
+            self.out.fixed_tiles += spec.nbytes
+            return f"{name} = m.site({next(self.counter)}, {self.const(spec)})"
+        return f"{name} = m.at({self.ref(op.get('addr'))}, {self.const(spec)})"
+
+    def alloc_tile(self, op: Op) -> None:
+        if op.result in self.names:
+            return
+        spec = op.result.type
+        assert isinstance(spec, TileSpec)
+        text = self._storage(op, spec)
+        storage = text.split(" = ")[0]
+        self.line(text, op)
+        rows = self.ref(op.get("valid_row")) if spec.valid_row == DYNAMIC else str(spec.valid_row)
+        cols = self.ref(op.get("valid_col")) if spec.valid_col == DYNAMIC else str(spec.valid_col)
+        addr = f"uniform({self.ref(op.get('addr'))})" if op.get("addr") is not None else "None"
+        name = self.bind(op.result, "t")
+        self.line(f"{name} = m.tile({storage}, {self.const(spec)}, {rows}, {cols}, {op.result.name!r}, {addr})", op)
+
+    def declare_tile(self, op: Op) -> None:
+        spec = op.result.type
+        assert isinstance(spec, TileSpec)
+        storage = f"m.site({next(self.counter)}, {self.const(spec)})"
+        vr = spec.rows if spec.valid_row == DYNAMIC else spec.valid_row
+        vc = spec.cols if spec.valid_col == DYNAMIC else spec.valid_col
+        name = self.bind(op.result, "t")
+        self.line(f"{name} = Tile({storage}, {self.const(spec)}, {vr}, {vc}, {op.result.name!r})", op)
+
+    def tassign(self, op: Op) -> None:
+        self.line(f"{self.bind(op.result, 't')} = m.rebind({self.ref(op['tile'])}, {self.ref(op['addr'])})", op)
+
+    def treshape(self, op: Op) -> None:
+        spec = self.const(op.result.type)
+        name = self.bind(op.result, "t")
+        self.line(f"{name} = m.alias({self.ref(op['src'])}, {spec}, {op.result.name!r})", op)
+
+    def set_validshape(self, op: Op) -> None:
+        rows, cols = self.ref(op["valid_row"]), self.ref(op["valid_col"])
+        self.line(f"m.set_valid({self.ref(op['tile'])}, {rows}, {cols})", op)
+
+    # --- scalars and queries -------------------------------------------------------------------------------------
+
+    def _expression(self, template: str) -> Callable[[Op], None]:
+        def emit(op: Op) -> None:
+            args = {k: self.ref(v) for k, v in op.operands.items() if isinstance(v, Value)}
+            text = template.format(**args)
+            self.line(f"{self.bind(op.result)} = {text}" if op.results else text, op)
+
+        return emit
+
+    # --- instructions --------------------------------------------------------------------------------------------
+
+    def instruction(self, op: Op) -> None:
+        instr = instr_of(op)
+        assert instr is not None and instr.run is not None, op.name
+        site = self.facts.site(op, self.target, extended=self.extended)
+        assert site is not None
+        args = []
+        for operand in instr.operands:
+            value = op.operands.get(operand.name)
+            if isinstance(value, list):
+                args.append("(" + "".join(f"{self.ref(v)}, " for v in value) + ")")
+            elif operand.kind is Kind.SCALAR and value is not None and value in self.varying:
+                args.append(f"spread({self.ref(value)})")
+            else:
+                args.append(self.ref(value))
+        call = self.const(bind(instr, site, op.attrs), "I")
+        self.line(f"{call}({', '.join(['m', *args])})", op)
+
+
+def _tuple(items: list[str]) -> str:
+    return "(" + "".join(f"{i}, " for i in items).rstrip() + ")"
+
+
+def _template(text: str) -> Callable[[_FunctionWriter, Op], None]:
+    return lambda writer, op: writer._expression(text)(op)
+
+
+_METHODS: dict[str, Callable[[_FunctionWriter, Op], None]] = {
+    "scf.for": _FunctionWriter.scf_for,
+    "scf.if": _FunctionWriter.scf_if,
+    "scf.while": _FunctionWriter.scf_while,
+    "func.call": _FunctionWriter.call,
+    "func.return": _FunctionWriter.ret,
+    "arith.constant": lambda writer, op: None,
+    "pto.make_tensor_view": _FunctionWriter.make_tensor_view,
+    "pto.partition_view": _FunctionWriter.partition_view,
+    "pto.get_tensor_view_dim": _FunctionWriter.view_dim,
+    "pto.alloc_tile": _FunctionWriter.alloc_tile,
+    "pto.declare_tile": _FunctionWriter.declare_tile,
+    "pto.tassign": _FunctionWriter.tassign,
+    "pto.treshape": _FunctionWriter.treshape,
+    "pto.bitcast": _FunctionWriter.treshape,
+    "pto.set_validshape": _FunctionWriter.set_validshape,
+    "pto.addptr": _template("{ptr}.advance({offset})"),
+    "pto.load_scalar": _template("m.load_scalar({ptr}, {index})"),
+    "pto.store_scalar": _template("m.store_scalar({value}, {ptr}, {index})"),
+    "pto.get_block_idx": _template("m.block_idx"),
+    "pto.get_block_num": _template("m.total"),
+    "pto.get_subblock_idx": _template("0"),
+    "pto.get_subblock_num": _template("1"),
+}
+
+STRUCTURAL = frozenset(_METHODS)

@@ -1,0 +1,214 @@
+"""What a program does with blocks and memory, found by one analysis before it runs.
+
+* which values may differ between blocks (they depend on the block index or on data of a tile);
+* which pointer arguments it writes;
+* whether blocks can run in lockstep: control flow that may differ between blocks must come before the first store,
+  so that a chunk whose blocks disagree can be split and started again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ptokit.ir.core import Block, Function, Module, Op, Value
+from ptokit.ir.facts import instr_of
+from ptokit.isa.table import Kind, Role
+
+_SOURCES = frozenset({"pto.get_block_idx", "pto.tgetval", "pto.get_subblock_idx"})
+# Operands every block must agree on, by operation; None: all of them.
+_AGREED: dict[str, tuple[str, ...]] = {
+    "scf.for": ("lower", "upper", "step"),
+    "scf.if": ("condition",),
+    "scf.condition": ("condition",),
+    "pto.make_tensor_view": ("shape", "strides"),
+    "pto.partition_view": ("sizes",),
+    "pto.get_tensor_view_dim": ("index",),
+    "pto.alloc_tile": ("addr", "valid_row", "valid_col"),
+    "pto.tassign": ("addr",),
+    "pto.subset": ("offsets",),
+    "pto.set_validshape": ("valid_row", "valid_col"),
+}
+
+
+@dataclass
+class Effects:
+    """The result of `analyse`."""
+
+    varying: set[Value] = field(default_factory=set)
+    written: set[Value] = field(default_factory=set)  # pointer parameters stored through
+    lockstep: bool = True
+
+
+def analyse(module: Module, entry: Function) -> Effects:
+    """Effects of running `entry`."""
+    effects = Effects()
+    roots: dict[Value, set[Value]] = {p: {p} for p in entry.params}
+    while _Pass(module, effects, roots).run(entry):
+        pass
+    effects.lockstep = not _Order(module, effects.varying).unsafe(entry)
+    return effects
+
+
+class _Pass:
+    """One sweep of the data flow; repeated until nothing changes."""
+
+    def __init__(self, module: Module, effects: Effects, roots: dict[Value, set[Value]]) -> None:
+        self.module, self.effects, self.roots = module, effects, roots
+        self.changed = False
+        self.active: set[str] = set()
+
+    def run(self, function: Function) -> bool:
+        if function.body is not None and function.name not in self.active:
+            self.active.add(function.name)
+            self.block(function.body)
+        return self.changed
+
+    def mark(self, value: Value) -> None:
+        if value not in self.effects.varying:
+            self.effects.varying.add(value)
+            self.changed = True
+
+    def flow(self, source: Value, target: Value) -> None:
+        """`target` may be `source`."""
+        if source in self.effects.varying:
+            self.mark(target)
+        self.root(source, target)
+
+    def root(self, source: Value, target: Value) -> None:
+        have = self.roots.setdefault(target, set())
+        new = self.roots.get(source, set()) - have
+        if new:
+            have |= new
+            self.changed = True
+
+    def block(self, block: Block) -> None:
+        for op in block.ops:
+            self.op(op)
+
+    def op(self, op: Op) -> None:
+        varying = self.effects.varying
+        match op.name:
+            case "scf.for":
+                body = op.regions[0]
+                if any(op.get(n) in varying for n in ("lower", "step")):
+                    self.mark(body.args[0])
+                for init, arg in zip(op.group("init"), body.args[1:]):
+                    self.flow(init, arg)
+                self.block(body)
+                self._yields(body, [*body.args[1:]])
+                self._yields(body, op.results)
+                for arg, result in zip(body.args[1:], op.results):
+                    self.flow(arg, result)
+            case "scf.if":
+                for region in op.regions:
+                    self.block(region)
+                    self._yields(region, op.results)
+            case "scf.while":
+                before, after = op.regions
+                for init, arg in zip(op.group("init"), before.args):
+                    self.flow(init, arg)
+                self.block(before)
+                for inner in before.ops:
+                    if inner.name == "scf.condition":
+                        for value, arg, result in zip(inner.group("values"), after.args, op.results):
+                            self.flow(value, arg)
+                            self.flow(value, result)
+                self.block(after)
+                self._yields(after, before.args)
+            case "func.call":
+                self._call(op)
+            case _:
+                self._plain(op)
+
+    def _yields(self, region: Block, targets: list[Value]) -> None:
+        for inner in region.ops:
+            if inner.name == "scf.yield":
+                for value, target in zip(inner.group("values"), targets):
+                    self.flow(value, target)
+
+    def _call(self, op: Op) -> None:
+        callee = self.module.function(op.attrs["callee"])
+        if callee is None or callee.body is None:
+            return
+        for value, param in zip(op.group("args"), callee.params):
+            self.flow(value, param)
+        self.run(callee)
+        for inner in callee.body.walk():
+            if inner.name == "func.return":
+                for value, result in zip(inner.group("values"), op.results):
+                    self.flow(value, result)
+
+    def _plain(self, op: Op) -> None:
+        varying = op.name in _SOURCES or any(v in self.effects.varying for v in op.values)
+        for result in op.results:
+            if varying and op.name not in ("pto.alloc_tile", "pto.treshape", "pto.bitcast", "pto.tassign"):
+                self.mark(result)
+            for value in op.values:
+                self.root(value, result)
+        for value in stored(op):
+            new = self.roots.get(value, set()) - self.effects.written
+            if new:
+                self.effects.written |= new
+                self.changed = True
+
+
+def stored(op: Op) -> list[Value]:
+    """The views and pointers an operation writes global memory through."""
+    if op.name == "pto.store_scalar":
+        return [op["ptr"]]
+    instr = instr_of(op)
+    if instr is None:
+        return []
+    return [
+        value
+        for operand in instr.operands
+        if operand.kind is Kind.VIEW and operand.role is not Role.IN and (value := op.get(operand.name)) is not None
+    ]
+
+
+class _Order:
+    """Looks for control flow that may differ between blocks after a store may have happened."""
+
+    def __init__(self, module: Module, varying: set[Value]) -> None:
+        self.module, self.varying = module, varying
+        self.depth = 0
+
+    def unsafe(self, function: Function) -> bool:
+        assert function.body is not None
+        return self._block(function.body, written=False)[0]
+
+    def _block(self, block: Block, *, written: bool) -> tuple[bool, bool]:
+        """(unsafe, written at the end)."""
+        for op in block.ops:
+            if written and self._disagrees(op):
+                return True, True
+            if op.name == "func.call":
+                callee = self.module.function(op.attrs["callee"])
+                if callee is not None and callee.body is not None and self.depth < 64:
+                    self.depth += 1
+                    bad, written = self._block(callee.body, written=written)
+                    self.depth -= 1
+                    if bad:
+                        return True, True
+            after = written
+            for region in op.regions:
+                inside = written or (op.name != "scf.if" and self._writes(region))
+                bad, ends = self._block(region, written=inside)
+                if bad:
+                    return True, True
+                after = after or ends
+            written = after or bool(stored(op))
+        return False, written
+
+    def _disagrees(self, op: Op) -> bool:
+        return any(v in self.varying for name in _AGREED.get(op.name, ()) for v in op.group(name))
+
+    def _writes(self, block: Block) -> bool:
+        for op in block.walk():
+            if stored(op):
+                return True
+            if op.name == "func.call":
+                callee = self.module.function(op.attrs["callee"])
+                if callee is not None and callee.body is not None and any(stored(o) for o in callee.body.walk()):
+                    return True
+        return False

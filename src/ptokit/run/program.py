@@ -1,0 +1,175 @@
+"""A compiled kernel: check, compile once, launch over a grid of blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Note, Severity
+from ptokit.ir.core import Function, Module
+from ptokit.ir.verify import verify
+from ptokit.targets import Target
+from ptokit.types.dtypes import DType
+from ptokit.types.values import Ptr, Type
+
+from .arguments import Argument, bind_arguments
+from .chunk import Chunk
+from .codegen import Generated, function_name, generate
+from .effects import Effects, analyse
+from .fault import Fault
+from .lanes import Diverge
+
+MATMUL_MODES = ("exact", "fast", "ref")
+CHUNK_BYTES = 512 * 1024  # on-chip memory of the blocks that run together: what stays in a CPU's cache
+CHUNK_BLOCKS = 64
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Param:
+    """A kernel parameter. ``name`` is empty if the text gave only a number."""
+
+    name: str
+    type: Type
+
+    @property
+    def is_pointer(self) -> bool:
+        return isinstance(self.type, Ptr)
+
+    @property
+    def dtype(self) -> DType | None:
+        """Element type of a pointer parameter."""
+        return self.type.dtype if isinstance(self.type, Ptr) else None
+
+
+class Program:
+    """A kernel for one target, ready to run. Made by `compile_program`."""
+
+    def __init__(self, module: Module, entry: Function, target: Target, *, extended: bool) -> None:
+        self.module, self.entry, self.target, self.extended = module, entry, target, extended
+        self.name = entry.name
+        self.params = [Param(p.name, p.type) for p in entry.params]
+        self.effects: Effects = analyse(module, entry)
+        self._generated: Generated = generate(module, target, self.effects, extended=extended)
+        names = dict(self._generated.names)
+        self._file = f"<ptokit {entry.name}>"
+        exec(compile(self._generated.source, self._file, "exec"), names)
+        self._function: Callable[..., Any] = names[function_name(entry.name)]
+
+    @property
+    def source(self) -> str:
+        """The generated Python source."""
+        return self._generated.source
+
+    @property
+    def chunk_blocks(self) -> int:
+        """How many blocks run together: what fits the cache, 1 where their control flow may differ after a store."""
+        if not self.effects.lockstep:
+            return 1
+        per_block = max(1, self._generated.fixed_tiles)
+        return max(1, min(CHUNK_BLOCKS, CHUNK_BYTES // per_block))
+
+    def launch(
+        self,
+        args: Sequence[Any],
+        blocks: int = 1,
+        *,
+        matmul: str = "exact",
+        progress: Progress | None = None,
+        chunk: int | None = None,
+    ) -> None:
+        """Run the kernel for block indices 0 .. blocks-1.
+
+        ``args``: one per parameter; NumPy arrays for pointers (modified in place), numbers for scalars. ``matmul``:
+        ``exact`` (float64, rounded once), ``fast`` (float32), ``ref`` (float32, k in order). ``chunk`` overrides how
+        many blocks run together. Raises `DiagnosticError`.
+        """
+        if matmul not in MATMUL_MODES:
+            raise ValueError(f"matmul is one of {', '.join(MATMUL_MODES)}, not {matmul!r}")
+        if blocks < 1:
+            raise DiagnosticError(Diagnostic("RUN-BLOCKS", Severity.ERROR, f"cannot launch {blocks} blocks"))
+        values = bind_arguments(self.entry, args, self.effects.written)
+        size = min(blocks, self.chunk_blocks if chunk is None else max(1, chunk))
+        if not self.effects.lockstep:
+            size = 1
+        chunks: dict[int, Chunk] = {}
+        with np.errstate(all="ignore"):
+            for first in range(0, blocks, size):
+                pending = [np.arange(first, min(first + size, blocks), dtype=np.int64)]
+                while pending:
+                    indices = pending.pop()
+                    count = len(indices)
+                    if count not in chunks:
+                        if len(chunks) > 4:
+                            chunks.clear()
+                        chunks[count] = Chunk(self.target, count, blocks, matmul, extended=self.extended)
+                    try:
+                        self._run(chunks[count], indices, values)
+                    except Diverge as split:
+                        pending.extend(indices[split.keys == key] for key in reversed(np.unique(split.keys)))
+                if progress is not None:
+                    progress(min(first + size, blocks), blocks)
+
+    def _run(self, chunk: Chunk, indices: np.ndarray, values: list[Argument]) -> None:
+        chunk.start(indices)
+        try:
+            self._function(chunk, *values)
+        except Fault as fault:
+            raise DiagnosticError(self._diagnose(fault, chunk, fault.__traceback__)) from None
+
+    def _diagnose(self, fault: Fault, chunk: Chunk, trace: TracebackType | None) -> Diagnostic:
+        """A fault with the operation, the block and the loop variables it happened at."""
+        location, where = Location(self.module.file), []
+        while trace is not None:
+            frame = trace.tb_frame
+            if frame.f_code.co_filename == self._file:
+                op = self._generated.ops.get(trace.tb_lineno)
+                if op is not None:
+                    location = op.location
+                where = [
+                    f"%{name} = {frame.f_locals[var]}"
+                    for var, name in self._generated.loops.items()
+                    if var in frame.f_locals
+                ]
+            trace = trace.tb_next
+        block = chunk.block_number(fault.block or 0) if chunk.blocks == 1 or fault.block is not None else None
+        place = f"block {block}" if block is not None else f"one of blocks {chunk.block_number(0)}.."
+        note = Note("at " + ", ".join([place, *where]), location)
+        return Diagnostic(fault.rule, Severity.ERROR, fault.message, location, fault.hint, (note,))
+
+
+def compile_program(module: Module, target: Target, *, entry: str | None = None, extended: bool = False) -> Program:
+    """Check `module` against `target` and compile its kernel.
+
+    ``entry`` names the function where the module has several kernels. Raises `DiagnosticError` with every finding.
+    """
+    found = verify(module, target, extended=extended)
+    found.raise_if_errors()
+    return Program(module, choose_entry(module, entry), target, extended=extended)
+
+
+def choose_entry(module: Module, name: str | None) -> Function:
+    """The kernel called `name`, or the only one. Raises `DiagnosticError`."""
+    kernels = module.entries()
+    at = Location(module.file)
+    if name is not None:
+        function = module.function(name.removeprefix("@"))
+        if function is None or function.body is None:
+            known = ", ".join(f.name for f in kernels) or "none"
+            message = f"there is no kernel {name!r}; kernels in this file: {known}"
+            raise DiagnosticError(Diagnostic("RUN-ENTRY", Severity.ERROR, message, at))
+        return function
+    if len(kernels) != 1:
+        names = ", ".join(f.name for f in kernels) or ", ".join(f.name for f in module.functions if f.body) or "none"
+        message = f"which kernel? The file has {len(kernels) or 'no'} marked entries (functions: {names})"
+        raise DiagnosticError(
+            Diagnostic("RUN-ENTRY", Severity.ERROR, message, at, "name one with --entry, or mark one with pto.entry")
+        )
+    return kernels[0]
+
+
+__all__ = ["Param", "Program", "choose_entry", "compile_program"]

@@ -1,0 +1,199 @@
+"""Arithmetic of the scalar unit: `arith` operations on numbers, and on scalars that differ between blocks.
+
+Integers are Python ints in the signed range of their type; ``index`` does not wrap. Floats are Python floats rounded
+to their type.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from .fault import Fault
+from .lanes import Line, lanes, lift
+
+Fn = Callable[..., Any]
+
+
+def width(type_name: str) -> int:
+    """Bits of an integer type; index counts as 64."""
+    return 64 if type_name == "index" else int(type_name.lstrip("siu"))
+
+
+def wrap(x: Any, bits: int) -> Any:
+    """Two's complement: the low `bits` bits as a signed number (i1 stays a bool)."""
+    if bits == 1:
+        return bool(x & 1)
+    half = 1 << (bits - 1)
+    return ((x + half) & ((1 << bits) - 1)) - half
+
+
+def _unsigned(x: int, bits: int) -> int:
+    return int(x) & ((1 << bits) - 1)
+
+
+def _divide(a: int, b: int, what: str) -> tuple[int, int]:
+    if b == 0:
+        raise Fault("RUN-DIV-ZERO", f"integer {what} by zero")
+    q = abs(a) // abs(b)
+    q = q if (a < 0) == (b < 0) else -q
+    return q, a - q * b
+
+
+def _shift(n: int, bits: int) -> int:
+    if not 0 <= n < bits:
+        raise Fault("RUN-SHIFT", f"shift by {n} is outside 0..{bits - 1}")
+    return n
+
+
+INTEGER: dict[str, Callable[[int, int, int], int]] = {
+    "addi": lambda a, b, w: a + b,
+    "subi": lambda a, b, w: a - b,
+    "muli": lambda a, b, w: a * b,
+    "divsi": lambda a, b, w: _divide(a, b, "division")[0],
+    "remsi": lambda a, b, w: _divide(a, b, "remainder")[1],
+    "floordivsi": lambda a, b, w: a // b if b else _divide(a, b, "division")[0],
+    "ceildivsi": lambda a, b, w: -(-a // b) if b else _divide(a, b, "division")[0],
+    "divui": lambda a, b, w: _divide(_unsigned(a, w), _unsigned(b, w), "division")[0],
+    "remui": lambda a, b, w: _divide(_unsigned(a, w), _unsigned(b, w), "remainder")[1],
+    "ceildivui": lambda a, b, w: _ceildivui(a, b, w),
+    "andi": lambda a, b, w: a & b,
+    "ori": lambda a, b, w: a | b,
+    "xori": lambda a, b, w: a ^ b,
+    "shli": lambda a, b, w: a << _shift(b, w),
+    "shrsi": lambda a, b, w: a >> _shift(b, w),
+    "shrui": lambda a, b, w: _unsigned(a, w) >> _shift(b, w),
+    "maxsi": lambda a, b, w: max(a, b),
+    "minsi": lambda a, b, w: min(a, b),
+    "maxui": lambda a, b, w: max(a, b, key=lambda x: _unsigned(x, w)),
+    "minui": lambda a, b, w: min(a, b, key=lambda x: _unsigned(x, w)),
+}
+
+
+def _ceildivui(a: int, b: int, w: int) -> int:
+    q, r = _divide(_unsigned(a, w), _unsigned(b, w), "division")
+    return q + (r != 0)
+
+
+FLOAT: dict[str, Callable[[float, float], float]] = {
+    "addf": lambda a, b: a + b,
+    "subf": lambda a, b: a - b,
+    "mulf": lambda a, b: a * b,
+    "divf": lambda a, b: float(np.float64(a) / np.float64(b)),
+    "remf": lambda a, b: float(np.fmod(a, b)),
+    "maximumf": lambda a, b: float(np.maximum(a, b)),
+    "minimumf": lambda a, b: float(np.minimum(a, b)),
+    "maxnumf": lambda a, b: float(np.fmax(a, b)),
+    "minnumf": lambda a, b: float(np.fmin(a, b)),
+}
+
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b,
+    "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b,
+    "gt": lambda a, b: a > b,
+    "ge": lambda a, b: a >= b,
+}
+
+FLOAT_TYPES: dict[str, Any] = {
+    "f16": np.float16,
+    "bf16": ml_dtypes.bfloat16,
+    "f32": np.float32,
+    "f64": np.float64,
+}
+
+
+def round_float(x: Any, type_name: str) -> Any:
+    """A float rounded to its type."""
+    if isinstance(x, np.ndarray):
+        return x.astype(FLOAT_TYPES[type_name])
+    return float(FLOAT_TYPES[type_name](x))
+
+
+def per_lane(fn: Fn) -> Fn:
+    """`fn` of numbers, applied block by block where an operand differs between blocks."""
+
+    def apply(*args: Any) -> Any:
+        if not any(isinstance(a, (Line, np.ndarray)) for a in args):
+            return fn(*args)
+        columns = np.broadcast_arrays(*(np.atleast_1d(lanes(a)) for a in args))
+        return lift(np.array([fn(*(v.item() for v in row)) for row in zip(*columns)]))
+
+    return apply
+
+
+def binary(op: str, type_name: str) -> Fn:
+    """The function of a binary `arith` operation (name without ``arith.``) on one type."""
+    if op in FLOAT:
+        base = FLOAT[op]
+        return per_lane(lambda a, b: round_float(base(a, b), type_name))
+    bits, integer = width(type_name), INTEGER[op]
+    if type_name == "index":
+        return per_lane(lambda a, b: integer(a, b, bits))
+    return per_lane(lambda a, b: wrap(integer(a, b, bits), bits))
+
+
+def compare(op: str, predicate: str, type_name: str) -> Fn:
+    """The function of ``arith.cmpi`` or ``arith.cmpf`` with a predicate."""
+    if op == "cmpf":
+        return per_lane(lambda a, b: _compare_float(predicate, a, b))
+    fn = _COMPARE[predicate[-2:]]
+    if predicate.startswith("u"):
+        bits = width(type_name)
+        return per_lane(lambda a, b: fn(_unsigned(a, bits), _unsigned(b, bits)))
+    return per_lane(fn)
+
+
+def _compare_float(predicate: str, a: float, b: float) -> bool:
+    unordered = a != a or b != b
+    if predicate in ("true", "false"):
+        return predicate == "true"
+    if predicate in ("ord", "uno"):
+        return unordered == (predicate == "uno")
+    return predicate.startswith("u") if unordered else bool(_COMPARE[predicate[1:]](a, b))
+
+
+def cast(op: str, source: str, result: str) -> Fn:
+    """The function of an `arith` cast."""
+    if op in ("index_cast", "extsi", "trunci"):
+        bits = width(result)
+        return per_lane(lambda a: wrap(int(a), bits)) if result != "index" else per_lane(int)
+    if op in ("extui", "index_castui"):
+        bits = width(source)
+        return per_lane(lambda a: _unsigned(a, bits))
+    if op == "sitofp":
+        return per_lane(lambda a: round_float(a, result))
+    if op == "uitofp":
+        bits = width(source)
+        return per_lane(lambda a: round_float(_unsigned(a, bits), result))
+    if op in ("fptosi", "fptoui"):
+        bits = width(result)
+        return per_lane(lambda a: wrap(_truncate(a), bits))
+    if op in ("extf", "truncf"):
+        return per_lane(lambda a: round_float(a, result))
+    return per_lane(lambda a: _bitcast(a, source, result))
+
+
+def _truncate(a: float) -> int:
+    if a != a or a in (float("inf"), float("-inf")):
+        raise Fault("RUN-CONVERT", f"{a} has no integer value")
+    return int(a)
+
+
+def _bitcast(a: Any, source: str, result: str) -> Any:
+    if source in FLOAT_TYPES:
+        bits = int.from_bytes(np.asarray(a, FLOAT_TYPES[source]).tobytes(), "little")
+    else:
+        bits = _unsigned(a, width(source))
+    if result in FLOAT_TYPES:
+        kind = np.dtype(FLOAT_TYPES[result])
+        return float(np.frombuffer(struct.pack("<Q", bits)[: kind.itemsize], kind)[0])
+    return wrap(bits, width(result))
+
+
+select = per_lane(lambda c, a, b: a if c else b)

@@ -1,0 +1,319 @@
+"""What a tile holds: bytes, or a value that stands for them.
+
+A tile just loaded is the global memory it came from; an operand of the cube is a logical array in whatever precision
+the next instruction wants. Bytes are made only when somebody looks: an overlapping tile, a view of another type, a
+partial overwrite, the user. See docs/decisions for why.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ptokit.types.codecs import pack_nibbles, unpack_nibbles
+from ptokit.types.enums import Layout
+from ptokit.types.layout import block_shape, offset_map, regular
+from ptokit.types.tile import TileSpec
+
+from .memory import Buffer, View, widen
+
+
+class Arena:
+    """Bytes of one on-chip buffer, or of one tile that has a space of its own, for all blocks of a chunk."""
+
+    __slots__ = ("_data", "blocks", "size", "windows")
+
+    def __init__(self, blocks: int, size: int) -> None:
+        self.blocks = blocks
+        self.size = size
+        self._data: np.ndarray | None = None
+        self.windows: dict[tuple[int, TileSpec], Storage] = {}
+
+    @property
+    def data(self) -> np.ndarray:
+        """All bytes, (blocks, size); zero at the start of a launch."""
+        if self._data is None:
+            self._data = np.zeros((self.blocks, self.size), np.uint8)
+        return self._data
+
+    def window(self, spec: TileSpec, start: int) -> Storage:
+        """The storage of a tile at byte `start`. Windows that overlap it are linked as its aliases."""
+        key = (start, spec.with_valid(spec.rows, spec.cols))
+        found = self.windows.get(key)
+        if found is None:
+            found = Storage(key[1], self, start)
+            for other in self.windows.values():
+                if other.start < start + spec.nbytes and start < other.start + other.spec.nbytes:
+                    found.aliases.append(other)
+                    other.aliases.append(found)
+            self.windows[key] = found
+        return found
+
+    def clear(self) -> None:
+        """Start over with zeros, as at the start of a kernel."""
+        for storage in self.windows.values():
+            storage.forget()
+        if self._data is not None:
+            self._data.fill(0)
+
+
+class Storage:
+    """The contents of one window of on-chip memory, for all blocks of a chunk.
+
+    ``aliases`` are other windows that share bytes with this one. At any time the elements of rows x cols of ``value``
+    (or of the view ``loaded`` in global memory) hold what the bytes would; elsewhere the bytes do. Windows are made by
+    `Arena.window`.
+    """
+
+    __slots__ = (
+        "_bytes",
+        "_elements",
+        "aliases",
+        "arena",
+        "blocks",
+        "clean",
+        "cols",
+        "element",
+        "loaded",
+        "loaded_layout",
+        "rows",
+        "spec",
+        "start",
+        "value",
+        "wide",
+    )
+
+    def __init__(self, spec: TileSpec, arena: Arena, start: int) -> None:
+        self.spec = spec
+        self.blocks = arena.blocks
+        self.arena = arena
+        self.start = start  # byte offset in the arena
+        self.element = spec.dtype.value or spec.dtype.storage
+        self.aliases: list[Storage] = []
+        self._bytes: np.ndarray | None = None
+        self._elements: np.ndarray | None = None
+        self.value: np.ndarray | None = None
+        self.loaded: View | None = None
+        self.loaded_layout = Layout.ND
+        self.clean = False  # the value only repeats the bytes
+        self.rows = self.cols = 0
+        self.wide: np.ndarray | None = None
+
+    # --- bytes ---------------------------------------------------------------------------------------------------
+
+    @property
+    def bytes(self) -> np.ndarray:
+        """The window's bytes, (blocks, nbytes), without regard to the value that may stand for them."""
+        if self._bytes is None:
+            self._bytes = self.arena.data[:, self.start : self.start + self.spec.nbytes]
+        return self._bytes
+
+    @property
+    def elements(self) -> np.ndarray | None:
+        """The bytes as (blocks, rows, cols) where that is a strided view of them: plain row- or column-major."""
+        if self._elements is None and not self.spec.boxed and not self.spec.dtype.packed:
+            spec = self.spec
+            flat = self.bytes.view(self.element)
+            if spec.row_major:
+                self._elements = flat.reshape(self.blocks, spec.rows, spec.cols)
+            else:
+                self._elements = flat.reshape(self.blocks, spec.cols, spec.rows).transpose(0, 2, 1)
+        return self._elements
+
+    def _blocked(self) -> np.ndarray:
+        """The bytes of a regular boxed tile as (blocks, block row, row in box, block col, col in box)."""
+        shape, axes = block_shape(self.spec)
+        a = self.bytes.view(self.element).reshape(self.blocks, *shape)
+        return a.transpose(0, *(x + 1 for x in axes))
+
+    def _unpack(self, rows: int, cols: int) -> np.ndarray:
+        spec = self.spec
+        if spec.dtype.packed:
+            return unpack_nibbles(self.bytes)[:, offset_map(spec)[:rows, :cols]]
+        if regular(spec):
+            return self._blocked().reshape(self.blocks, spec.rows, spec.cols)[:, :rows, :cols]
+        return self.bytes.view(self.element)[:, offset_map(spec)[:rows, :cols]]
+
+    def _pack(self, values: np.ndarray, row: int, col: int) -> None:
+        """Write values (blocks or 1, r, c) to the bytes at (row, col)."""
+        spec = self.spec
+        rows, cols = values.shape[1:]
+        if self.elements is not None:
+            self.elements[:, row : row + rows, col : col + cols] = values
+            return
+        if (rows, cols) == (spec.rows, spec.cols) and regular(spec):
+            (ir, ic) = spec.box
+            self._blocked()[...] = values.reshape(-1, rows // ir, ir, cols // ic, ic)
+            return
+        where = offset_map(spec)[row : row + rows, col : col + cols]
+        if spec.dtype.packed:
+            codes = unpack_nibbles(self.bytes)
+            codes[:, where] = values
+            self.bytes[...] = pack_nibbles(codes)
+        else:
+            self.bytes.view(self.element)[:, where] = values
+
+    # --- the value that stands for them --------------------------------------------------------------------------
+
+    def _resolve(self) -> np.ndarray | None:
+        """The value as an array, if there is one."""
+        if self.value is None and self.loaded is not None:
+            self.value = self._same_type(self.loaded.load(self.loaded_layout))
+        return self.value
+
+    def _same_type(self, values: np.ndarray) -> np.ndarray:
+        return values if values.dtype == self.element else values.view(self.element)
+
+    def settle(self, buffer: Buffer) -> None:
+        """`buffer` is about to change: keep the old contents if this tile stands for them."""
+        if self.loaded is not None and self.loaded.buffer is buffer:
+            value = self._resolve()
+            assert value is not None
+            self.value = value.copy()
+            self.loaded = None
+
+    def flush(self) -> None:
+        """Make the bytes current and forget the value."""
+        value = self._resolve()
+        if value is not None and not self.clean:
+            self._pack(value, 0, 0)
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop the value; the bytes are what counts."""
+        self.value = self.loaded = self.wide = None
+        self.clean = False
+
+    def _before_read(self) -> None:
+        for other in self.aliases:
+            if not other.clean and (other.value is not None or other.loaded is not None):
+                other.flush()
+                for third in other.aliases:
+                    third.forget_if_clean()
+
+    def forget_if_clean(self) -> None:
+        """Another window changed the bytes: a cached copy of them is stale."""
+        if self.clean:
+            self.forget()
+
+    def begin_write(self, rows: int, cols: int) -> None:
+        """The region [0, rows) x [0, cols) is about to be overwritten completely."""
+        for other in self.aliases:
+            other.flush()
+        self.wide = None
+        if self.value is None and self.loaded is None:
+            return
+        if self.clean or (self.rows <= rows and self.cols <= cols):
+            self.value = self.loaded = None
+            self.clean = False
+        else:
+            self.flush()
+
+    # --- access --------------------------------------------------------------------------------------------------
+
+    def read(self, rows: int, cols: int) -> np.ndarray:
+        """Values of [0, rows) x [0, cols) as (blocks or 1, rows, cols); do not modify."""
+        if self.aliases:
+            self._before_read()
+        value = self.value
+        if value is None and self.loaded is not None:
+            value = self._resolve()
+        if value is not None:
+            if self.rows == rows and self.cols == cols:
+                return value
+            if rows <= self.rows and cols <= self.cols:
+                return value[:, :rows, :cols]
+            self.flush()
+        spec = self.spec
+        elements = self.elements
+        if elements is not None:
+            return elements if rows == spec.rows and cols == spec.cols else elements[:, :rows, :cols]
+        value = self._unpack(rows, cols)
+        self.value, self.rows, self.cols, self.clean = value, rows, cols, True
+        return value
+
+    def read_wide(self, rows: int, cols: int, dtype: np.dtype) -> np.ndarray:
+        """As `read`, exactly converted to a wider float dtype; kept for the next reader."""
+        wide = self.wide
+        if wide is not None and wide.dtype == dtype and wide.shape[1:] == (rows, cols) and not self.aliases:
+            return wide
+        loaded = self.loaded
+        if loaded is not None and not self.aliases and (self.rows, self.cols) == (rows, cols):
+            wide = loaded.load(self.loaded_layout, dtype) if loaded.dtype is self.spec.dtype else None
+        else:
+            wide = None
+        if wide is None:
+            wide = widen(self.read(rows, cols), dtype)
+        if self.value is not None or self.loaded is not None:
+            self.wide = wide  # a later write through the bytes would not be noticed, so only beside a value
+        return wide
+
+    def out(self, rows: int, cols: int) -> np.ndarray | None:
+        """A writable array for [0, rows) x [0, cols), which the caller overwrites; None if it is not strided."""
+        self.begin_write(rows, cols)
+        elements = self.elements
+        if elements is None or (rows == self.spec.rows and cols == self.spec.cols):
+            return elements
+        return elements[:, :rows, :cols]
+
+    def write(self, values: np.ndarray, rows: int, cols: int) -> None:
+        """Set [0, rows) x [0, cols); the array belongs to the tile afterwards."""
+        target = self.out(rows, cols)
+        if target is not None:
+            target[...] = values
+        else:
+            self.value, self.rows, self.cols, self.clean = self._typed(values), rows, cols, False
+
+    def _typed(self, values: np.ndarray) -> np.ndarray:
+        return values if values.dtype == self.element else values.astype(self.element)
+
+    def load(self, view: View, layout: Layout, rows: int, cols: int) -> None:
+        """Stand for a view of global memory, whose elements have this tile's size."""
+        self.begin_write(rows, cols)
+        self.loaded, self.loaded_layout, self.rows, self.cols = view, layout, rows, cols
+        buffer = view.buffer
+        assert buffer is not None
+        if buffer.written:
+            buffer.borrowers.append(self)
+
+    def take(self, other: Storage, rows: int, cols: int) -> None:
+        """Set [0, rows) x [0, cols) to the same region of a tile of the same type, bit for bit."""
+        if other.aliases:
+            other._before_read()
+        same_region = (other.rows, other.cols) == (rows, cols)
+        if same_region and other.loaded is not None:
+            view, layout, wide = other.loaded, other.loaded_layout, other.wide
+            self.load(view, layout, rows, cols)
+            self.value, self.wide = other.value, wide
+        elif same_region and other.value is not None and self.elements is None:
+            value, wide = other.value, other.wide
+            self.begin_write(rows, cols)
+            self.value, self.rows, self.cols, self.wide = value, rows, cols, wide
+            self.clean = False
+        else:
+            values = other.read(rows, cols)
+            if self.elements is None:
+                values = values.copy()
+            self.write(self._same_type(values), rows, cols)
+
+    def patch(self, values: np.ndarray, row: int, col: int) -> None:
+        """Overwrite a region that does not start at (0, 0): values (blocks or 1, r, c) in this tile's type."""
+        for other in self.aliases:
+            other.flush()
+        self.flush()
+        self._pack(values, row, col)
+
+    def fill(self, row: int, rows: int, col: int, cols: int, bits: int) -> None:
+        """Set rows [row, rows) x cols [col, cols) to an element's bit pattern."""
+        if row >= rows or col >= cols:
+            return
+        unit = np.array(bits, self.spec.dtype.storage)
+        if not self.spec.dtype.packed:
+            unit = unit.view(self.element)
+        self.patch(np.broadcast_to(unit, (1, rows - row, cols - col)), row, col)
+
+    def raw(self) -> np.ndarray:
+        """The bytes, up to date, for reading and writing: (blocks, nbytes)."""
+        for other in self.aliases:
+            other.flush()
+        self.flush()
+        return self.bytes

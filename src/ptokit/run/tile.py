@@ -1,0 +1,72 @@
+"""A tile at run time: a type, a valid region, and the storage behind it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ptokit.types.enums import Layout
+from ptokit.types.tile import TileSpec
+
+from .fault import Fault
+from .memory import View
+from .storage import Storage
+
+
+class Tile:
+    """A tile operand (see `ptokit.isa.machine.TileOperand`). ``vr`` x ``vc`` is the valid region in elements."""
+
+    __slots__ = ("address", "name", "spec", "storage", "vc", "vr")
+
+    def __init__(
+        self, storage: Storage, spec: TileSpec, vr: int, vc: int, name: str = "", address: int | None = None
+    ) -> None:
+        self.storage, self.spec, self.vr, self.vc, self.name, self.address = storage, spec, vr, vc, name, address
+
+    def read(self, rows: int | None = None, cols: int | None = None) -> np.ndarray:
+        """Values of [0, rows) x [0, cols), default the valid region; (blocks or 1, rows, cols), do not modify."""
+        return self.storage.read(self.vr if rows is None else rows, self.vc if cols is None else cols)
+
+    def read_as(self, dtype: np.dtype) -> np.ndarray:
+        """The valid region exactly converted to a wider float dtype."""
+        return self.storage.read_wide(self.vr, self.vc, dtype)
+
+    def out(self, rows: int | None = None, cols: int | None = None) -> np.ndarray | None:
+        """A writable array for the region, all of which is to be overwritten; None if the storage has boxes."""
+        return self.storage.out(self.vr if rows is None else rows, self.vc if cols is None else cols)
+
+    def write(self, values: np.ndarray, rows: int | None = None, cols: int | None = None) -> None:
+        """Set the region; the array belongs to the tile afterwards."""
+        self.storage.write(values, self.vr if rows is None else rows, self.vc if cols is None else cols)
+
+    def load(self, view: View, layout: Layout) -> None:
+        """Set the valid region to the 2-D view of global memory, bit for bit.
+
+        Raises `Fault` if the view leaves its memory or has another extent.
+        """
+        view.check_bounds()
+        extent = view.extent(layout)
+        if extent != (self.vr, self.vc):
+            raise Fault(
+                "LS-COM-09",
+                f"the view is {extent[0]}x{extent[1]} as {layout.name}, the tile's valid region {self.vr}x{self.vc}",
+            )
+        self.storage.load(view, layout, self.vr, self.vc)
+
+    def patch(self, values: np.ndarray, row: int, col: int) -> None:
+        """Overwrite the region at (row, col) of the physical tile."""
+        self.storage.patch(values, row, col)
+
+    def fill(self, row: int, rows: int, col: int, cols: int, bits: int) -> None:
+        """Set rows [row, rows) x cols [col, cols) of the physical tile to an element's bit pattern."""
+        self.storage.fill(row, rows, col, cols, bits)
+
+    def raw(self) -> np.ndarray:
+        """The storage, bytes (blocks, nbytes), up to date and writable."""
+        return self.storage.raw()
+
+    def take(self, other: Tile, rows: int, cols: int) -> None:
+        """Set the region to the same region of a tile of the same element type, bit for bit."""
+        self.storage.take(other.storage, rows, cols)
+
+    def __repr__(self) -> str:
+        return f"<tile {self.name} {self.spec} valid {self.vr}x{self.vc}>"
