@@ -1,0 +1,174 @@
+"""Quantisation on the way out of an accumulator: the fix-pipe's arithmetic (load-store 5.1, 6; move-gather-scatter 6).
+
+Decisions where the sources differ, and what they rest on:
+
+* 8-bit results: cpu rounds once, ``sat(rint(x*s + offset))``; the devices round first and add the offset to a 9-bit
+  value, ``sat(sat(rint(x*s), -256, 255) + offset)`` (load-store 6.3, D-20; move-gather-scatter D10).
+* The offset is unsigned, 0 to 511 (D11); NaN gives 0; bit 46 of the word, not the destination type, selects the range.
+* Shifts saturate, though a header wraps (D-22). ReLU comes last (D-21).
+* Scalar words use all 32 scale bits on every target, vector words the upper 19 (D-23).
+* HiF8 and FP8 results saturate always; HiF8 rounds ties away from zero for both signs (types-and-layouts 1.9).
+* A cast or product beyond f16 or bf16 overflows as the mode's row says, with the saturate-special bit CTRL[48] clear.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ptokit.types.codecs import encode
+from ptokit.types.dtypes import DTYPES, DType
+from ptokit.types.enums import RoundMode
+
+from .quant_modes import QuantMode
+from .rounding import as_values
+
+_I16 = DTYPES["i16"]
+_F16_MAX = 65504.0
+_VECTOR_SCALE = np.uint32(0xFFFFE000)  # sign, exponent, upper 10 fraction bits
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """Fields of quantisation parameter words, one or an array of them (load-store 6.2)."""
+
+    scale_bits: np.ndarray  # uint32, bits 31..0
+    shift_code: np.ndarray  # int32, bits 35..32: the shift is one more
+    offset: np.ndarray  # int32 0..511, bits 45..37
+    signed: np.ndarray  # bool, bit 46
+
+    @classmethod
+    def parse(cls, words: int | np.ndarray) -> Word:
+        """Split 64-bit words; signed integers are taken by their bits."""
+        if isinstance(words, int):
+            words = np.array(words & 0xFFFF_FFFF_FFFF_FFFF, np.uint64)
+        bits = np.asarray(words).astype(np.uint64)
+        high = (bits >> np.uint64(32)).astype(np.uint32)
+        return cls(
+            scale_bits=bits.astype(np.uint32),
+            shift_code=(high & np.uint32(0xF)).astype(np.int32),
+            offset=(high >> np.uint32(5) & np.uint32(0x1FF)).astype(np.int32),
+            signed=(high >> np.uint32(14) & np.uint32(1)).astype(bool),
+        )
+
+    @property
+    def shift(self) -> np.ndarray:
+        """Bits to shift right, 1 to 16."""
+        return self.shift_code + np.int32(1)
+
+    @property
+    def scale(self) -> np.ndarray:
+        """The f32 scale of a scalar word."""
+        return self.scale_bits.view(np.float32)
+
+    @property
+    def vector_scale(self) -> np.ndarray:
+        """The f32 scale of a vector word: a float with 8 exponent and 10 fraction bits, all exponents normal.
+
+        The low 13 bits are dropped. Exponent and fraction zero is 0.0; there are no subnormals, infinities or NaN
+        (an exponent of 255 overflows f32). Source: move-gather-scatter 6.1.
+        """
+        bits = self.scale_bits & _VECTOR_SCALE
+        exponent = (bits >> np.uint32(23) & np.uint32(0xFF)).astype(np.int32)
+        fraction = (bits >> np.uint32(13) & np.uint32(0x3FF)).astype(np.float64)
+        magnitude = np.ldexp(1 + fraction / 1024, exponent - 127)
+        magnitude = np.where(bits & np.uint32(0x7FFFFFFF) == 0, 0.0, magnitude)
+        with np.errstate(over="ignore"):
+            return np.where(bits >> np.uint32(31) == 0, magnitude, 0.0 - magnitude).astype(np.float32)
+
+
+def quant_word(scale: float, offset: int = 0, signed: bool = False, shift: int = 0) -> int:
+    """The parameter word with an f32 `scale`, an `offset` for 8-bit results (low 9 bits are kept), their signedness and
+    the `shift` code (the shift is one more).
+
+    Set `signed` for an i8 destination, or results above 127 come out wrong. Source: load-store 6.2.
+    """
+    bits = int(np.float32(scale).view(np.uint32))
+    return bits | (shift & 0xF) << 32 | (offset & 0x1FF) << 37 | int(signed) << 46
+
+
+def quantize(
+    values: np.ndarray,
+    src: DType,
+    dst: DType,
+    mode: QuantMode,
+    words: int | np.ndarray = 0,
+    *,
+    relu: bool = False,
+    target: str,
+    saturate_special: bool = False,
+    signed_offset: bool = False,
+) -> np.ndarray:
+    """Accumulator values (``src.value``: f32 or i32) as `dst` values: ``dst.value`` dtype, or codes where that is None.
+
+    `words` is one parameter word or an array of them that broadcasts against `values`, for the vector modes usually of
+    shape (columns,); modes without a parameter ignore it. ``NoQuant`` converts the value: to nearest even for floats,
+    toward zero and saturating for integers. `relu` maps everything that is not positive, NaN and -0 included, to +0.
+    `saturate_special` is CTRL[48]: f16 and bf16 modes turn NaN into 0 and clamp infinities. `signed_offset` reads
+    the 8-bit offset as two's complement, the alternative that load-store 6.3 records.
+    """
+    family = mode.scalar_mode
+    if family is QuantMode.NoQuant or family in (QuantMode.F322F16, QuantMode.F322BF16):
+        return _cast(values, dst, family, relu, saturate_special)
+    word = Word.parse(words)
+    if family is QuantMode.SHIFTS322S16:
+        shifted = np.clip(values >> word.shift, -32768, 32767)
+        return as_values(encode(_I16, np.maximum(shifted, 0) if relu else shifted), _I16)
+    scale = word.vector_scale if mode.per_column else word.scale
+    with np.errstate(over="ignore", invalid="ignore"):
+        product = values.astype(np.float32) * scale  # i32 is rounded to nearest even first
+    if family in (QuantMode.QF322B8_PRE, QuantMode.REQ8):
+        return _to_8_bits(product, dst, word, relu, target, signed_offset)
+    if family is QuantMode.DEQF16:
+        np.clip(product, -_F16_MAX, _F16_MAX, out=product)
+    elif family is QuantMode.QF322F16_PRE and not saturate_special:
+        np.clip(product, -_F16_MAX, _F16_MAX, out=product, where=np.isfinite(product))
+    elif saturate_special and dst.name in ("f16", "bf16"):
+        product[np.isnan(product)] = 0
+    saturate = dst.bits == 8 or saturate_special
+    return _finish(product, dst, relu, saturate and dst.name != "f32")
+
+
+def _cast(values: np.ndarray, dst: DType, family: QuantMode, relu: bool, saturate_special: bool) -> np.ndarray:
+    """No parameter: the value itself, narrowed."""
+    if family is QuantMode.NoQuant:
+        return _finish(values, dst, relu, dst.is_integer)
+    x = values.astype(np.float32)
+    if saturate_special:
+        x[np.isnan(x)] = 0
+    return _finish(x, dst, relu, saturate_special)
+
+
+def _finish(x: np.ndarray, dst: DType, relu: bool, saturate: bool) -> np.ndarray:
+    """ReLU, then conversion to the destination: nearest even, integers toward zero."""
+    if relu:
+        x = np.where(x > 0, x, x.dtype.type(0))
+    rounding = RoundMode.TRUNC if dst.is_integer else RoundMode.NONE
+    return as_values(encode(dst, x, rounding=rounding, saturate=saturate), dst)
+
+
+def _to_8_bits(product: np.ndarray, dst: DType, word: Word, relu: bool, target: str, signed_offset: bool) -> np.ndarray:
+    """Round, add the offset and clamp to the range that bit 46 selects; `product` is overwritten."""
+    offset = word.offset
+    if signed_offset:
+        offset = offset - ((offset & 0x100) << 1)
+    low, high = np.where(word.signed, -128, 0), np.where(word.signed, 127, 255)
+    with np.errstate(invalid="ignore"):
+        if target == "cpu":
+            if np.any(offset):
+                product += offset.astype(np.float32)
+            np.rint(product, out=product)
+        else:
+            np.rint(product, out=product)
+            if np.any(offset):
+                np.clip(product, -256, 255, out=product)
+                product += offset.astype(np.float32)
+    nan = np.isnan(product)
+    if nan.any():
+        product[nan] = 0
+    if relu:
+        low = np.maximum(low, 0)
+    np.clip(product, low.astype(np.float32), high.astype(np.float32), out=product)
+    assert dst.value is not None
+    return product.astype(np.int16).astype(dst.value)  # a range of the other signedness keeps its low 8 bits
