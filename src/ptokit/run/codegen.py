@@ -16,17 +16,16 @@ from ptokit.ir.facts import Facts, instr_of, scalar_type
 from ptokit.isa.table import Kind
 from ptokit.isa.unknown import known
 from ptokit.targets import Target
-
 from ptokit.types.tensor import infer_layout
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import TensorView
 
 from . import scalars
 from .calls import bind
+from .effects import Effects
 from .lanes import spread, uniform
 from .memory import View
 from .tile import Tile
-from .effects import Effects
 
 INLINE = {"addi": "+", "subi": "-", "muli": "*"}
 INLINE_COMPARE = {"eq": "==", "ne": "!=", "slt": "<", "sle": "<=", "sgt": ">", "sge": ">="}

@@ -24,8 +24,8 @@ from .fault import Fault
 from .lanes import Diverge
 
 MATMUL_MODES = ("exact", "fast", "ref")
-CHUNK_BYTES = 512 * 1024  # on-chip memory of the blocks that run together: what stays in a CPU's cache
-CHUNK_BLOCKS = 64
+CHUNK_BYTES = 1024 * 1024  # on-chip memory of the blocks that run together: what stays in a CPU's cache
+CHUNK_BLOCKS = 1024
 Progress = Callable[[int, int], None]
 
 

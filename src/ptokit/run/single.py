@@ -1,0 +1,77 @@
+"""One instruction at a time, on operands made from bytes: for the eager session, conformance cases and tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ptokit.isa.table import Instr
+from ptokit.targets import Target
+from ptokit.types.dtypes import DType
+from ptokit.types.enums import Layout
+from ptokit.types.tile import DYNAMIC, TileSpec
+
+from .calls import attributes, check_operands
+from .chunk import Chunk
+from .memory import Buffer, View
+from .storage import Arena
+from .tile import Tile
+
+
+class Single:
+    """A machine with one block that executes single instructions."""
+
+    def __init__(self, target: Target, *, extended: bool = False, matmul: str = "exact") -> None:
+        self.chunk = Chunk(target, 1, 1, matmul, extended=extended)
+        self.target, self.extended = target, extended
+
+    def tile(
+        self,
+        spec: TileSpec,
+        data: Any = None,
+        *,
+        valid: tuple[int, int] | None = None,
+        name: str = "",
+        address: int | None = None,
+    ) -> Tile:
+        """A tile with memory of its own, or at a byte address of its buffer.
+
+        ``data``: bytes of the physical tile; ``valid``: valid rows and columns where the type leaves them open.
+        """
+        storage = Arena(1, spec.nbytes).window(spec, 0) if address is None else self.chunk.at(address, spec)
+        rows, cols = valid or (spec.valid_row, spec.valid_col)
+        rows, cols = (spec.rows if rows == DYNAMIC else rows), (spec.cols if cols == DYNAMIC else cols)
+        tile = Tile(storage, spec, rows, cols, name, address)
+        if data is not None:
+            tile.raw()[0] = np.frombuffer(bytes(data), np.uint8)
+        return tile
+
+    def view(
+        self,
+        dtype: DType,
+        array: np.ndarray,
+        shape: tuple[int, ...],
+        stride: tuple[int, ...],
+        layout: Layout | None = None,
+        *,
+        offset: int = 0,
+        name: str = "",
+    ) -> View:
+        """A view of the memory of `array` (contiguous; written in place). Sizes and offset count elements."""
+        buffer = Buffer(name, array, dtype)
+        buffer.written = True
+        return View(buffer, offset, tuple(shape), tuple(stride), dtype, layout)
+
+    def execute(self, instr: Instr, operands: Mapping[str, Any], attrs: Mapping[str, Any] | None = None) -> None:
+        """Check and run one instruction; absent optional operands may be left out.
+
+        Raises `ptokit.run.fault.Fault` for the first rule that is broken.
+        """
+        assert instr.run is not None
+        given = {o.name: operands.get(o.name) for o in instr.operands}
+        complete = attributes(instr, attrs or {})
+        check_operands(instr, self.target, given, complete, extended=self.extended)
+        with np.errstate(all="ignore"):
+            instr.run(self.chunk, *given.values(), **complete)
