@@ -82,12 +82,11 @@ class Diagnostics:
     """A growing list of findings; reports all of a file's errors, not only the first."""
 
     def __init__(self) -> None:
-        self._items: list[Diagnostic] = []
+        self._items: dict[Diagnostic, None] = {}  # a set that keeps its order
 
     def add(self, diagnostic: Diagnostic) -> None:
         """Record a finding; an exact repetition is dropped."""
-        if diagnostic not in self._items:
-            self._items.append(diagnostic)
+        self._items[diagnostic] = None
 
     def error(
         self,

@@ -251,6 +251,14 @@ class Pipe(Enum):
     def text(self) -> str:
         return self.value
 
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """Member by its `.pto` spelling. Raises `KeyError`."""
+        for member in cls:
+            if text == member.value:
+                return member
+        raise KeyError(text)
+
     def __str__(self) -> str:
         return self.value
 
