@@ -110,7 +110,10 @@ def _encode(dtype: DType, values: np.ndarray, rounding: RoundMode, saturate: boo
     if values.dtype.kind in "iub":
         if dtype.name == "f32" and rounding in NEAREST_EVEN:
             return values.astype(np.float32).view(np.uint32)
-        x = int_to_float(values.astype(np.uint8) if values.dtype.kind == "b" else values)
+        if dtype.name == "f16" and values.dtype.itemsize >= 4:  # what f16 cannot tell from 2**17 need not be exact
+            x = np.clip(values, 0 if values.dtype.kind == "u" else -(1 << 17), 1 << 17).astype(np.float32)
+        else:
+            x = int_to_float(values.astype(np.uint8) if values.dtype.kind == "b" else values)
     else:
         x = values if values.dtype in (np.float32, np.float64) else values.astype(np.float32)
     if dtype.name == "hif8":

@@ -7,12 +7,15 @@ the number of the format's exponent and fraction bits, subnormals included.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from .enums import RoundMode
 
 NEAREST_EVEN = (RoundMode.NONE, RoundMode.RINT, RoundMode.CAST_RINT)
+
+_PIECE = 1 << 16  # elements whose temporaries stay in the cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +61,12 @@ def round_to_integral(x: np.ndarray, mode: RoundMode) -> np.ndarray:
         return np.floor(x)
     if mode is RoundMode.CEIL:
         return np.ceil(x)
-    toward_zero = np.trunc(x)
     if mode is RoundMode.TRUNC:
-        return toward_zero
-    with np.errstate(invalid="ignore"):  # inf - inf
-        rest = np.abs(x - toward_zero)
-        if mode is RoundMode.ROUND:  # adding 0.5 before truncation would round twice
-            away = rest >= 0.5
-        else:
-            away = (rest > 0) & (np.fmod(toward_zero, 2) == 0)
-    return toward_zero + np.copysign(away.astype(x.dtype), x)
+        return np.trunc(x)
+    if mode is RoundMode.ROUND:  # the largest value below a half: a half itself would carry 0.49999997 up to 1
+        return np.trunc(x + np.copysign(np.nextafter(x.dtype.type(0.5), x.dtype.type(0)), x))
+    below, above = np.floor(x), np.ceil(x)
+    return np.where(np.fmod(below, 2) == 0, above, below)
 
 
 def to_integer(x: np.ndarray, dtype: np.dtype, mode: RoundMode, saturate: bool) -> np.ndarray:
@@ -83,19 +82,28 @@ def to_integer(x: np.ndarray, dtype: np.dtype, mode: RoundMode, saturate: bool) 
         return rounded.astype(dtype)
     if not saturate:
         return _wrap(rounded, dtype)
-    top = np.nextafter(x.dtype.type(above), x.dtype.type(0))  # the largest value of x's dtype that fits
-    out = np.nan_to_num(np.clip(rounded, low, top), copy=False, nan=0.0).astype(dtype)
-    out[rounded >= above] = info.max
+    top = x.dtype.type(info.max)
+    exact = float(top) < above
+    if not exact:
+        top = np.nextafter(top, x.dtype.type(0))  # the largest value of x's dtype that fits
+    clipped = np.clip(rounded, low, top)
+    nan = np.isnan(rounded)
+    if nan.any():
+        clipped[nan] = 0
+    out = clipped.astype(dtype)
+    if not exact:
+        out[rounded >= above] = info.max
     return out
 
 
 def _wrap(rounded: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Low bits of integral floats; +inf all ones, -inf and NaN zero."""
+    if rounded.min() >= -(2.0**63) and rounded.max() < 2.0**63:
+        return rounded.astype(np.int64).astype(dtype)
     finite = np.isfinite(rounded)
     wide = np.where(finite, rounded, 0).astype(np.float64)
     magnitude = np.fmod(np.abs(wide), 2.0**64).astype(np.uint64)  # fmod is exact
-    with np.errstate(over="ignore"):
-        bits = np.where(wide < 0, np.uint64(0) - magnitude, magnitude)
+    bits = np.where(wide < 0, np.uint64(0) - magnitude, magnitude)
     bits[rounded == np.inf] = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
     return bits.astype(f"u{dtype.itemsize}").view(dtype)
 
@@ -123,6 +131,72 @@ def round_to_format(x: np.ndarray, fmt: FloatFormat, mode: RoundMode, saturate: 
     formats without one), except that a mode that rounds a finite value toward zero stops at the largest value.
     NaN gives the canonical NaN; formats without NaN give their largest value (compute-elementwise 8.7).
     """
+    if x.dtype == np.float32 and fmt.fraction <= 3:
+        return _by_leading_bits(x, fmt, mode, saturate)
+    rounded = _by_dropping_bits if x.dtype == np.float32 and fmt.fraction < 23 else _by_parts
+    out = np.empty(x.shape, fmt.storage)
+    source, result = x.reshape(-1), out.reshape(-1)
+    for start in range(0, x.size, _PIECE):
+        piece = slice(start, start + _PIECE)
+        result[piece] = rounded(source[piece], fmt, mode, saturate)
+    return out
+
+
+def _by_leading_bits(x: np.ndarray, fmt: FloatFormat, mode: RoundMode, saturate: bool) -> np.ndarray:
+    """Small formats: sign, exponent, one fraction bit more than the format has, and whether more follow, decide."""
+    bits = np.ascontiguousarray(x).view(np.uint32)
+    drop = 22 - fmt.fraction
+    index = bits >> np.uint32(drop) << np.uint32(1)
+    index |= (bits & np.uint32((1 << drop) - 1)) != 0
+    return np.take(_leading_bits_table(fmt, mode, saturate), index)
+
+
+@lru_cache(maxsize=64)
+def _leading_bits_table(fmt: FloatFormat, mode: RoundMode, saturate: bool) -> np.ndarray:
+    drop = 22 - fmt.fraction
+    index = np.arange(1 << (33 - drop), dtype=np.uint32)
+    values = (index >> np.uint32(1) << np.uint32(drop) | (index & np.uint32(1))).view(np.float32)
+    return _by_parts(values, fmt, mode, saturate)
+
+
+def _by_dropping_bits(x: np.ndarray, fmt: FloatFormat, mode: RoundMode, saturate: bool) -> np.ndarray:
+    """f16 and bf16 of f32 (1-D): the same number of bits goes from all values that are normal in `fmt`."""
+    bits = np.ascontiguousarray(x).view(np.int32)
+    drop = 23 - fmt.fraction
+    magnitude = bits & 0x7FFFFFFF
+    code = magnitude + _addend(magnitude, bits, drop, mode)
+    code >>= drop
+    if mode is RoundMode.ODD:
+        code |= (magnitude & ((1 << drop) - 1)) != 0
+    least = (128 - fmt.bias) << 23  # the least normal magnitude
+    code -= (127 - fmt.bias) << fmt.fraction
+    np.maximum(code, 0, out=code)  # zeros
+    over = (code > fmt.largest) | (magnitude >= 0x7F800000)
+    out = code.astype(fmt.storage)
+    out |= (bits >> np.int32(31 - fmt.exponent - fmt.fraction)).astype(fmt.storage) & fmt.storage.type(fmt.sign)
+    special = over
+    if fmt.exponent < 8:
+        special = special | ((magnitude - 1).view(np.uint32) < np.uint32(least - 1))
+    rare = np.flatnonzero(special)
+    if rare.size:
+        out[rare] = _by_parts(x[rare], fmt, mode, saturate)
+    return out
+
+
+def _addend(magnitude: np.ndarray, bits: np.ndarray, drop: int, mode: RoundMode) -> np.ndarray | int:
+    """What to add to a magnitude so that dropping its `drop` low bits rounds as `mode` says."""
+    if mode in NEAREST_EVEN:
+        return (magnitude >> drop & 1) + ((1 << (drop - 1)) - 1)
+    if mode is RoundMode.ROUND:
+        return 1 << (drop - 1)
+    if mode in (RoundMode.FLOOR, RoundMode.CEIL):
+        sign = bits >> 31  # all ones for negative values
+        return (sign if mode is RoundMode.FLOOR else ~sign) & ((1 << drop) - 1)
+    return 0
+
+
+def _by_parts(x: np.ndarray, fmt: FloatFormat, mode: RoundMode, saturate: bool) -> np.ndarray:
+    """The definition: significand and exponent are rounded separately for each value."""
     fraction, bias = (23, 127) if x.dtype == np.float32 else (52, 1023)
     signed = np.dtype(f"i{x.dtype.itemsize}")
     bits = np.ascontiguousarray(x).view(signed)

@@ -114,7 +114,7 @@ def quantize(
     word = Word.parse(words)
     if family is QuantMode.SHIFTS322S16:
         shifted = np.clip(values >> word.shift, -32768, 32767)
-        return as_values(encode(_I16, np.maximum(shifted, 0) if relu else shifted), _I16)
+        return as_values(encode(_I16, relu_of(shifted) if relu else shifted), _I16)
     scale = word.vector_scale if mode.per_column else word.scale
     with np.errstate(over="ignore", invalid="ignore"):
         product = values.astype(np.float32) * scale  # i32 is rounded to nearest even first
@@ -126,24 +126,33 @@ def quantize(
         np.clip(product, -_F16_MAX, _F16_MAX, out=product, where=np.isfinite(product))
     elif saturate_special and dst.name in ("f16", "bf16"):
         product[np.isnan(product)] = 0
-    saturate = dst.bits == 8 or saturate_special
-    return _finish(product, dst, relu, saturate and dst.name != "f32")
+    if relu:
+        relu_of(product, out=product)
+    return _narrow(product, dst, (dst.bits == 8 or saturate_special) and dst.name != "f32")
 
 
 def _cast(values: np.ndarray, dst: DType, family: QuantMode, relu: bool, saturate_special: bool) -> np.ndarray:
     """No parameter: the value itself, narrowed."""
-    if family is QuantMode.NoQuant:
-        return _finish(values, dst, relu, dst.is_integer)
-    x = values.astype(np.float32)
-    if saturate_special:
-        x[np.isnan(x)] = 0
-    return _finish(x, dst, relu, saturate_special)
-
-
-def _finish(x: np.ndarray, dst: DType, relu: bool, saturate: bool) -> np.ndarray:
-    """ReLU, then conversion to the destination: nearest even, integers toward zero."""
     if relu:
-        x = np.where(x > 0, x, x.dtype.type(0))
+        values = relu_of(values)
+    if family is QuantMode.NoQuant:
+        return _narrow(values, dst, dst.is_integer)
+    if saturate_special:
+        values = np.where(np.isnan(values), 0, values)
+    return _narrow(values, dst, saturate_special)
+
+
+def relu_of(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """``x > 0 ? x : 0``: NaN and -0 become +0 (load-store 5.1). Same dtype as `x` (f32 or integers)."""
+    zero = x.dtype.type(0)
+    positive = np.fmax(x, zero, out=out)  # the number wins over NaN
+    if x.dtype.kind == "f":
+        positive += zero  # -0 + 0 is +0
+    return positive
+
+
+def _narrow(x: np.ndarray, dst: DType, saturate: bool) -> np.ndarray:
+    """Conversion to the destination: nearest even, integers toward zero."""
     rounding = RoundMode.TRUNC if dst.is_integer else RoundMode.NONE
     return as_values(encode(dst, x, rounding=rounding, saturate=saturate), dst)
 
@@ -153,7 +162,6 @@ def _to_8_bits(product: np.ndarray, dst: DType, word: Word, relu: bool, target: 
     offset = word.offset
     if signed_offset:
         offset = offset - ((offset & 0x100) << 1)
-    low, high = np.where(word.signed, -128, 0), np.where(word.signed, 127, 255)
     with np.errstate(invalid="ignore"):
         if target == "cpu":
             if np.any(offset):
@@ -167,8 +175,14 @@ def _to_8_bits(product: np.ndarray, dst: DType, word: Word, relu: bool, target: 
     nan = np.isnan(product)
     if nan.any():
         product[nan] = 0
-    if relu:
-        low = np.maximum(low, 0)
-    np.clip(product, low.astype(np.float32), high.astype(np.float32), out=product)
     assert dst.value is not None
+    some, every = bool(np.any(word.signed)), bool(np.all(word.signed))
+    if some == every:
+        low, high = (-128, 127) if every else (0, 255)
+        np.clip(product, 0 if relu else low, high, out=product)
+        if every == (dst.name == "i8"):
+            return product.astype(dst.value)
+    else:
+        low_bounds = np.where(word.signed & (not relu), np.float32(-128), np.float32(0))
+        np.clip(product, low_bounds, np.where(word.signed, np.float32(127), np.float32(255)), out=product)
     return product.astype(np.int16).astype(dst.value)  # a range of the other signedness keeps its low 8 bits
