@@ -8,13 +8,18 @@ from ptokit.isa.site import Site
 from ptokit.targets import Target
 from ptokit.types.tile import TileSpec
 
+from . import rules as _rules  # puts the rules into the catalogue
 from .core import Function, Module, Op, Value
 from .facts import Facts
+from .functions import check_functions
+from .placement import check_placement
+from .views import CHECKS
 
 
 def verify(module: Module, target: Target, *, extended: bool = False) -> Diagnostics:
     """Check every function of `module`. ``extended``: the cpu target accepts device-only types and modes."""
     found = Diagnostics()
+    check_functions(module, found)
     for function in module.functions:
         if function.body is not None:
             _Checker(function, target, found, extended).run()
@@ -34,6 +39,10 @@ class _Checker:
             site = self.facts.site(op, self.target, extended=self.extended)
             if site is not None:
                 self.instruction(op, site)
+            for breach in CHECKS[op.name](op, self.facts) if op.name in CHECKS else ():
+                notes = () if breach.value is None else _defined_at([breach.value])
+                self.found.error(breach.rule, breach.message, op.location, hint=breach.hint, notes=notes)
+        check_placement(self.function, self.facts, self.target, self.found)
 
     def instruction(self, op: Op, site: Site) -> None:
         if not site.instr.implemented:
@@ -47,8 +56,12 @@ class _Checker:
 
 def _defined(op: Op) -> tuple[Note, ...]:
     """Where the tiles of an instruction come from."""
-    tiles = [v for v in op.values if isinstance(v, Value) and isinstance(v.type, TileSpec) and v.location.line]
-    seen: dict[str, Note] = {}
-    for v in tiles:
-        seen.setdefault(v.name, Note(f"%{v.name} is {v.type}", v.location))
-    return tuple(seen.values())
+    return _defined_at([v for v in op.values if isinstance(v.type, TileSpec)])
+
+
+def _defined_at(values: list[Value]) -> tuple[Note, ...]:
+    unique = {v.name: v for v in values if v.location.line}
+    return tuple(Note(f"%{name} is {v.type}", v.location) for name, v in unique.items())
+
+
+del _rules

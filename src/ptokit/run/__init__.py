@@ -1,5 +1,7 @@
 """Execution: compiled programs, tiles as bytes or values, launches over a grid of blocks."""
 
+from . import rules as _rules  # puts the rules into the catalogue
 from .program import MATMUL_MODES, Param, Program, choose_entry, compile_program
 
 __all__ = ["MATMUL_MODES", "Param", "Program", "choose_entry", "compile_program"]
+del _rules

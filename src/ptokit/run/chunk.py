@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ptokit.isa.placement import broken_placement
 from ptokit.targets import Target
 from ptokit.types.enums import TileType
 from ptokit.types.tile import DYNAMIC, TileSpec
@@ -54,18 +55,11 @@ class Chunk:
     def at(self, address: Any, spec: TileSpec) -> Storage:
         """Storage of a tile at a byte address of its buffer. Raises `Fault` if it does not fit."""
         address = uniform(address)
-        capacity = self.target.capacity[spec.loc]
-        if address < 0 or address + spec.nbytes > capacity:
-            raise Fault(
-                capacity_rule(spec.loc),
-                f"tile of {spec.nbytes} bytes at address {address:#x} ends past the {capacity} bytes of "
-                f"{spec.loc.text} on {self.target.name}",
-            )
-        if address % self.target.alignment:
-            raise Fault("ADDR-ALIGN", f"tile address {address:#x} is not a multiple of {self.target.alignment} bytes")
+        for rule, message in broken_placement(spec, address, self.target):
+            raise Fault(rule, message)
         arena = self._spaces.get(spec.loc)
         if arena is None:
-            arena = self._spaces[spec.loc] = Arena(self.blocks, capacity)
+            arena = self._spaces[spec.loc] = Arena(self.blocks, self.target.capacity[spec.loc])
         return arena.window(spec, address)
 
     def tile(self, storage: Storage, spec: TileSpec, rows: Any, cols: Any, name: str, address: int | None) -> Tile:
@@ -153,26 +147,3 @@ def valid_size(value: Any, limit: int, what: str) -> int:
     if not 0 <= size <= limit:
         raise Fault("VS-3", f"valid {what} count {size} is outside 0..{limit}")
     return int(size)
-
-
-_CAPACITY_NAMES = {
-    TileType.Vec: "UB",
-    TileType.Mat: "L1",
-    TileType.Left: "L0A",
-    TileType.Right: "L0B",
-    TileType.Acc: "L0C",
-    TileType.Bias: "BIAS",
-    TileType.Scaling: "FB",
-    TileType.ScaleLeft: "SCALE",
-    TileType.ScaleRight: "SCALE",
-}
-
-
-def capacity_rule(loc: TileType) -> str:
-    """Rule id for a tile that does not fit its buffer (memory-model-and-sync 10)."""
-    return f"{_CAPACITY_NAMES[loc]}-CAPACITY"
-
-
-def buffer_name(loc: TileType) -> str:
-    """Hardware name of the buffer a tile type lives in: UB, L1, L0A …"""
-    return _CAPACITY_NAMES[loc]

@@ -370,7 +370,7 @@ class _FunctionWriter:
 
     def instruction(self, op: Op) -> None:
         instr = instr_of(op)
-        assert instr is not None and instr.run is not None, op.name
+        assert instr is not None, op.name
         site = self.facts.site(op, self.target, extended=self.extended)
         assert site is not None
         args = []

@@ -201,7 +201,7 @@ class View:
         )
 
     def layout_for(self, row_major_tile: bool) -> Layout:
-        """The layout when this view meets a tile: the stated one; a vector that fits ND and DN alike takes the tile's."""
+        """The stated layout; a vector that fits ND and DN alike takes that of the tile it meets."""
         if self.stated_layout is not None:
             return self.stated_layout
         return vector_layout(self.shape, row_major_tile=row_major_tile)
@@ -221,7 +221,8 @@ class View:
             start, end = first + low, last + high
             raise Fault(
                 "GM-OOB",
-                f"access to elements [{start}, {end + 1}) of argument %{buffer.name}, which has {buffer.nelem} elements",
+                f"access to elements [{start}, {end + 1}) of argument %{buffer.name}, "
+                f"which has {buffer.nelem} elements",
             )
         return buffer
 

@@ -1,0 +1,98 @@
+"""Checks of functions and of the module as a whole (assembly 14)."""
+
+from __future__ import annotations
+
+from ptokit.diagnostics import Diagnostics, Note
+
+from .core import Function, Module, Op
+
+_TAIL_HINTS = ("barrier-all", "default", "mte3-to-s-event0")
+
+
+def check_functions(module: Module, found: Diagnostics) -> None:
+    """Entries, calls, recursion, attributes, and one way of placement per function."""
+    entries = module.entries()
+    for function in module.functions:
+        if function.is_entry and function.body is None:
+            found.error("FN-1", f"@{function.name} is marked as a kernel but has no body", function.location)
+        if function in entries and function.results:
+            results = ", ".join(map(str, function.results))
+            found.error(
+                "FN-2",
+                f"kernel @{function.name} returns {results}",
+                function.location,
+                hint="write results through a pointer argument",
+            )
+        hint = function.attrs.get("pto.auto_sync_tail_hint")
+        if hint is not None and str(hint).strip('"') not in _TAIL_HINTS:
+            found.error(
+                "FN-4", f"pto.auto_sync_tail_hint is {hint}, not one of {', '.join(_TAIL_HINTS)}", function.location
+            )
+        if function.body is not None:
+            _placement(function, found)
+            for op in function.body.walk():
+                if op.name == "func.call":
+                    _call(module, op, found)
+    _recursion(module, found)
+
+
+def _placement(function: Function, found: Diagnostics) -> None:
+    assert function.body is not None
+    allocations = [op for op in function.body.walk() if op.name == "pto.alloc_tile"]
+    placed = [op for op in allocations if op.get("addr") is not None]
+    for op in allocations if placed else []:
+        if op.get("addr") is None:
+            found.error(
+                "AL-5",
+                f"%{op.result.name} has no address, but other tiles do",
+                op.location,
+                hint="add `addr = %a`",
+                notes=[Note(f"%{placed[0].result.name} is placed by the program", placed[0].location)],
+            )
+
+
+def _call(module: Module, op: Op, found: Diagnostics) -> None:
+    callee = module.function(op.attrs["callee"])
+    if callee is None:
+        found.error("FN-CALL", f"there is no function @{op.attrs['callee']}", op.location)
+        return
+    given = [v.type for v in op.group("args")]
+    wanted = [p.type for p in callee.params]
+    if given != wanted or [r.type for r in op.results] != callee.results:
+        found.error(
+            "FN-CALL",
+            f"the call of @{callee.name} does not fit its parameters and results",
+            op.location,
+            notes=[Note(f"@{callee.name} takes ({', '.join(map(str, wanted))})", callee.location)],
+        )
+    if callee.body is None:
+        found.error("FN-CALL", f"@{callee.name} is only declared: it has no body to run", op.location)
+
+
+def _recursion(module: Module, found: Diagnostics) -> None:
+    calls = {
+        f.name: [op for op in f.body.walk() if op.name == "func.call"] if f.body is not None else []
+        for f in module.functions
+    }
+    finished: set[str] = set()
+    for start in calls:
+        path: list[str] = []
+        stack: list[tuple[str, int]] = [(start, 0)]
+        while stack:
+            name, i = stack.pop()
+            if i == 0:
+                if name in finished:
+                    continue
+                path.append(name)
+            ops = calls.get(name, [])
+            if i < len(ops):
+                stack.append((name, i + 1))
+                callee = ops[i].attrs["callee"]
+                if callee in path:
+                    cycle = " -> ".join(f"@{n}" for n in [*path[path.index(callee) :], callee])
+                    found.error("FN-3", f"recursion: {cycle}", ops[i].location)
+                elif callee not in finished:
+                    stack.append((callee, 0))
+            else:
+                finished.add(name)
+                path.pop()

@@ -1,0 +1,113 @@
+"""Do the tiles fit their buffers? Addresses where the program gives them, live ranges where it does not."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from ptokit.diagnostics import Diagnostics, Note
+from ptokit.isa.placement import broken_placement, buffer_name, capacity_rule
+from ptokit.targets import Target
+from ptokit.types.enums import TileType
+from ptokit.types.tile import TileSpec
+
+from .core import Block, Function, Op, Value
+from .facts import Facts
+
+_ALIASES = ("pto.treshape", "pto.bitcast", "pto.subset", "pto.tassign")
+
+
+def check_placement(function: Function, facts: Facts, target: Target, found: Diagnostics) -> None:
+    """Capacity and alignment of placed tiles; the most bytes alive at once for the others."""
+    assert function.body is not None
+    automatic: list[Op] = []
+    for op in function.body.walk():
+        if op.name not in ("pto.alloc_tile", "pto.tassign") or not op.results:
+            continue
+        spec = op.result.type
+        if not isinstance(spec, TileSpec):
+            continue
+        address = facts.size(op.get("addr"))
+        if op.get("addr") is None:
+            automatic.append(op)
+            address = 0
+        for rule, message in broken_placement(spec, address, target):
+            found.error(rule, f"%{op.result.name}: {message}", op.location)
+    if automatic:
+        _peak(function, automatic, target, found)
+
+
+def _peak(function: Function, tiles: list[Op], target: Target, found: Diagnostics) -> None:
+    """Report a buffer whose tiles, alive at the same time, need more than there is."""
+    ranges = live_ranges(function)
+    by_space: dict[TileType, list[tuple[int, int, Op]]] = defaultdict(list)
+    for op in tiles:
+        spec = op.result.type
+        if isinstance(spec, TileSpec) and op.result in ranges and spec.nbytes <= target.capacity[spec.loc]:
+            by_space[spec.loc].append((*ranges[op.result], op))
+    for loc, live in by_space.items():
+        best: list[Op] = []
+        most = 0
+        for start, _, _ in live:
+            here = [op for first, last, op in live if first <= start <= last]
+            size = sum(_bytes(op) for op in here)
+            if size > most:
+                best, most = here, size
+        capacity = target.capacity[loc]
+        if most > capacity:
+            largest = sorted(best, key=_bytes, reverse=True)
+            notes = [Note(f"%{op.result.name}: {_bytes(op)} bytes", op.location) for op in largest[:4]]
+            found.error(
+                capacity_rule(loc),
+                f"tiles in use at the same time need {most} bytes of {buffer_name(loc)}, "
+                f"which has {capacity} on {target.name}",
+                best[-1].location,
+                hint="use smaller tiles, or reuse one tile for values that are not needed together",
+                notes=notes,
+            )
+
+
+def _bytes(op: Op) -> int:
+    spec = op.result.type
+    assert isinstance(spec, TileSpec)
+    return spec.nbytes
+
+
+def live_ranges(function: Function) -> dict[Value, tuple[int, int]]:
+    """First and last operation, in text order, that uses each tile; a use inside a loop lasts as long as the loop.
+
+    Values that share storage (treshape, bitcast, subset, tassign) count as their source.
+    """
+    assert function.body is not None
+    origin: dict[Value, Value] = {}
+    defined_in: dict[Value, int] = {}
+    ranges: dict[Value, tuple[int, int]] = {}
+    counter = 0
+
+    def visit(block: Block, loops: list[tuple[int, int]], depth: int) -> None:
+        nonlocal counter
+        for op in block.ops:
+            counter += 1
+            now = counter
+            if op.name in _ALIASES and op.results and op.values:
+                origin[op.result] = origin.get(op.values[0], op.values[0])
+            for result in op.results:
+                if isinstance(result.type, TileSpec):
+                    defined_in.setdefault(result, depth)
+            inner = [*loops, (now, _last(op, now))] if op.name in ("scf.for", "scf.while") else loops
+            for value in op.values:
+                root = origin.get(value, value)
+                if not isinstance(root.type, TileSpec):
+                    continue
+                outside = [loop for level, loop in enumerate(loops) if level >= defined_in.get(root, 0)]
+                first, last = (now, now) if not outside else (outside[0][0], outside[0][1])
+                have = ranges.get(root)
+                ranges[root] = (first, last) if have is None else (min(have[0], first), max(have[1], last))
+            for region in op.regions:
+                visit(region, inner, len(inner))
+
+    visit(function.body, [], 0)
+    return ranges
+
+
+def _last(op: Op, start: int) -> int:
+    return start + sum(1 for region in op.regions for _ in region.walk())

@@ -1,0 +1,186 @@
+"""Checks of view, allocation and alias operations (assembly 13.3): what breaks which rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from ptokit.isa.unknown import known
+from ptokit.types.tile import DYNAMIC, TileSpec
+from ptokit.types.values import PartitionView, Ptr, Scalar, TensorView
+
+from .core import Op, Value
+from .facts import Facts
+
+
+class Breach(NamedTuple):
+    """A broken rule and what to say about it."""
+
+    rule: str
+    message: str
+    hint: str | None = None
+    value: Value | None = None  # the operand to blame, for a note
+
+
+Breaches = Iterator[Breach]
+
+
+def alloc_tile(op: Op, facts: Facts) -> Breaches:
+    spec = op.result.type
+    if not isinstance(spec, TileSpec):
+        return
+    for key, static, limit, extra, missing in (
+        ("valid_row", spec.valid_row, spec.rows, "AL-1", "AL-2"),
+        ("valid_col", spec.valid_col, spec.cols, "AL-3", "AL-4"),
+    ):
+        given = op.get(key)
+        if given is not None and static != DYNAMIC:
+            yield Breach(extra, f"{key} is given, but the type fixes it at {static}", f"remove {key}, or write valid=?")
+        if given is None and static == DYNAMIC:
+            yield Breach(missing, f"{key} is missing, and the type leaves it open (`?`)", f"add `{key} = %n`")
+        size = facts.size(given)
+        if given is not None and (size < 0 or size > limit):
+            yield Breach("VS-3", f"{key} = {size} is outside 0..{limit}")
+
+
+def make_tensor_view(op: Op, facts: Facts) -> Breaches:
+    view, pointer = op.result.type, op["ptr"].type
+    if not isinstance(view, TensorView):
+        yield Breach("MV-1", f"the result has type {view}, not !pto.tensor_view")
+        return
+    if not isinstance(pointer, Ptr):
+        yield Breach("MV-2", f"the operand has type {pointer}, not !pto.ptr<{view.dtype.text}>", value=op["ptr"])
+    elif pointer.dtype is not view.dtype:
+        yield Breach("MV-2", f"the pointer has element type {pointer.dtype}, the view {view.dtype}", value=op["ptr"])
+    rank, sizes, strides = len(view.dims), len(op.group("shape")), len(op.group("strides"))
+    if (sizes, strides) != (rank, rank):
+        yield Breach("MV-3", f"a view of rank {rank} needs {rank} sizes and strides, not {sizes} and {strides}")
+
+
+def partition_view(op: Op, facts: Facts) -> Breaches:
+    source, result = op["source"].type, op.result.type
+    if not isinstance(source, TensorView) or not isinstance(result, PartitionView):
+        yield Breach("PV-1", f"{source} -> {result} is not tensor_view -> partition_tensor_view", value=op["source"])
+        return
+    if source.dtype is not result.dtype:
+        yield Breach("PV-2", f"the tensor has element type {source.dtype}, the slice {result.dtype}")
+    offsets, sizes, rank = op.group("offsets"), op.group("sizes"), len(source.dims)
+    if len(offsets) != rank or len(sizes) != rank:
+        yield Breach(
+            "PV-3", f"a tensor of rank {rank} needs {rank} offsets and sizes, not {len(offsets)} and {len(sizes)}"
+        )
+        return
+    for axis in range(rank):
+        yield from _slice(axis, facts, offsets[axis], sizes[axis], source, result)
+
+
+def _slice(axis: int, facts: Facts, offset: Value, size: Value, source: TensorView, result: PartitionView) -> Breaches:
+    at, n, limit = facts.size(offset), facts.size(size), source.dims[axis]
+    if at < 0:
+        yield Breach("PV-4", f"offset {at} of dimension {axis} is negative")
+    if n <= 0:
+        yield Breach("PV-5", f"size {n} of dimension {axis} is not positive")
+    same_rank = len(result.dims) == len(source.dims)
+    if same_rank and result.dims[axis] != DYNAMIC and n != result.dims[axis]:
+        yield Breach("PV-6", f"size {n} of dimension {axis} differs from {result.dims[axis]} in {result}")
+    if limit == DYNAMIC:
+        return
+    if n > limit:
+        yield Breach("PV-7", f"size {n} of dimension {axis} exceeds the tensor's {limit}")
+    elif known(at, n) and at + n > limit:
+        yield Breach("PV-8", f"[{at}, {at + n}) of dimension {axis} ends past the tensor's {limit}")
+
+
+def addptr(op: Op, facts: Facts) -> Breaches:
+    source, result = op["ptr"].type, op.result.type
+    if not isinstance(source, Ptr) or source != result:
+        yield Breach("AP-1", f"{source} -> {result} is not one pointer type")
+
+
+def tassign(op: Op, facts: Facts) -> Breaches:
+    if op.results and op.result.type != op["tile"].type:
+        yield Breach("TA-1", f"the tile has type {op['tile'].type}, the result {op.result.type}")
+
+
+def set_validshape(op: Op, facts: Facts) -> Breaches:
+    tile = op["tile"]
+    spec = tile.type
+    if not isinstance(spec, TileSpec) or (spec.valid_row, spec.valid_col) != (DYNAMIC, DYNAMIC):
+        yield Breach("VS-1", f"the tile's type {spec} does not leave both valid dimensions open", value=tile)
+        return
+    origin = tile.owner
+    while isinstance(origin, Op) and origin.name in ("pto.treshape", "pto.bitcast"):
+        origin = origin["src"].owner
+    if not isinstance(origin, Op) or origin.name not in ("pto.alloc_tile", "pto.declare_tile"):
+        yield Breach("VS-2", f"%{tile.name} is not allocated in this function", value=tile)
+    for key, limit in (("valid_row", spec.rows), ("valid_col", spec.cols)):
+        size = facts.size(op.get(key))
+        if size < 0 or size > limit:
+            yield Breach("VS-3", f"{key} = {size} is outside 0..{limit}", value=tile)
+
+
+def treshape(op: Op, facts: Facts) -> Breaches:
+    a, b = op["src"].type, op.result.type
+    if not isinstance(a, TileSpec) or not isinstance(b, TileSpec):
+        yield Breach("RS-1", f"{a} -> {b} is not between tiles")
+    elif a.loc is not b.loc:
+        yield Breach("RS-1", f"the tile lives in {a.loc.text}, the result in {b.loc.text}")
+    elif a.nbytes != b.nbytes:
+        yield Breach("RS-1", f"the tile has {a.nbytes} bytes, the result {b.nbytes}")
+    elif a.boxed != b.boxed:
+        yield Breach("RS-1", f"one of {a.layout_name} and {b.layout_name} is boxed, the other is not")
+
+
+def bitcast(op: Op, facts: Facts) -> Breaches:
+    a, b = op["src"].type, op.result.type
+    if not isinstance(a, TileSpec) or not isinstance(b, TileSpec):
+        yield Breach("BC-1", f"{a} -> {b} is not between tiles")
+        return
+    kept = ("loc", "rows", "cols", "valid_row", "valid_col", "blayout", "slayout", "fractal", "pad", "compact")
+    for name in kept:
+        if getattr(a, name) != getattr(b, name):
+            yield Breach("BC-1", f"{name} changes from {getattr(a, name)!s} to {getattr(b, name)!s}")
+    if a.dtype is b.dtype:
+        yield Breach("BC-1", f"both sides have element type {a.dtype}")
+    elif b.nbytes > a.nbytes:
+        yield Breach("BC-1", f"the result needs {b.nbytes} bytes, the tile has {a.nbytes}")
+
+
+def subset(op: Op, facts: Facts) -> Breaches:
+    spec = op["source"].type
+    if not isinstance(spec, TileSpec) or not spec.boxed:
+        return
+    sizes, offsets = op.attrs.get("sizes", []), [facts.size(v) for v in op.group("offsets")]
+    for axis, (size, offset, box) in enumerate(zip(sizes, offsets, spec.box)):
+        if size <= 0 or size % box:
+            yield Breach("SS-1", f"size {size} of dimension {axis} is not a positive multiple of the box, {box}")
+        if offset < 0 or offset % box != 0:
+            yield Breach("SS-1", f"offset {offset} of dimension {axis} is not a multiple of the box, {box}")
+    whole = 1 if spec.row_major else 0
+    extent = (spec.rows, spec.cols)[whole]
+    if len(sizes) == 2 and len(offsets) == 2 and (sizes[whole] != extent or offsets[whole] != 0):
+        yield Breach("SS-1", f"a window of a {spec.layout_name} tile covers all {extent} of dimension {whole}")
+
+
+def scalar_access(op: Op, facts: Facts) -> Breaches:
+    pointer = op["ptr"].type
+    value = op.result if op.results else op["value"]
+    if not isinstance(pointer, Ptr):
+        return
+    if isinstance(value.type, Scalar) and value.type.name != pointer.dtype.text:
+        yield Breach("LS-1", f"the pointer has element type {pointer.dtype.text}, the value {value.type}")
+
+
+CHECKS: dict[str, Callable[[Op, Facts], Breaches]] = {
+    "pto.alloc_tile": alloc_tile,
+    "pto.make_tensor_view": make_tensor_view,
+    "pto.partition_view": partition_view,
+    "pto.addptr": addptr,
+    "pto.tassign": tassign,
+    "pto.set_validshape": set_validshape,
+    "pto.treshape": treshape,
+    "pto.bitcast": bitcast,
+    "pto.subset": subset,
+    "pto.load_scalar": scalar_access,
+    "pto.store_scalar": scalar_access,
+}

@@ -1,0 +1,102 @@
+"""Rules that only a run can break: arguments, memory bounds, scalar arithmetic."""
+
+from functools import partial
+
+from ptokit.diagnostics import Scope, define
+
+_rule = partial(define, scope=Scope.RUN)
+
+_rule(
+    "RUN-ARG-COUNT",
+    "A launch gives one argument per kernel parameter.",
+    why="Arguments are matched by position.",
+    rejected="kernel(x, y) for @k(%x, %y, %n)",
+    accepted="kernel(x, y, 64)",
+)
+_rule(
+    "RUN-ARG-TYPE",
+    "Pointer parameters take arrays, scalar parameters numbers of their kind.",
+    rejected="7 for a parameter of type !pto.ptr<f32>",
+    accepted="numpy.zeros(64, numpy.float32)",
+)
+_rule(
+    "RUN-ARG-DTYPE",
+    "An array has the parameter's element type, or unsigned integers of its width (raw bits).",
+    why="Global memory is the caller's array itself; nothing is converted.",
+    rejected="a float64 array for !pto.ptr<f32>",
+    accepted="a float32 or uint32 array for !pto.ptr<f32>",
+)
+_rule(
+    "RUN-ARG-LAYOUT",
+    "An array argument is contiguous in memory (C order).",
+    why="A pointer has no strides: the kernel describes shape and strides itself.",
+    rejected="x[:, ::2]",
+    accepted="numpy.ascontiguousarray(x[:, ::2])",
+)
+_rule(
+    "RUN-ARG-READONLY",
+    "An array that the kernel writes is writable.",
+    rejected="an array with flags.writeable == False as the destination of TSTORE",
+    accepted="y = numpy.zeros(...)",
+)
+_rule(
+    "RUN-ARG-RANGE",
+    "An integer argument fits the parameter's type.",
+    rejected="1 << 40 for i32",
+    accepted="1 << 30 for i32",
+)
+_rule(
+    "RUN-BLOCKS",
+    "A launch has at least one block.",
+    rejected="--blocks 0",
+    accepted="--blocks 1",
+)
+_rule(
+    "RUN-ENTRY",
+    "A launch names a kernel, or the file has exactly one.",
+    source="assembly 2.2, 14",
+    rejected="two functions, none marked pto.entry",
+    accepted="--entry softmax",
+)
+_rule(
+    "RUN-DIV-ZERO",
+    "Integers of the scalar unit are not divided by zero.",
+    rejected="arith.divsi %a, %c0 : index",
+    accepted="arith.divsi %a, %c2 : index",
+)
+_rule(
+    "RUN-SHIFT",
+    "Scalar shifts are by 0 .. width-1 bits.",
+    rejected="arith.shli %a, %c64 : i64",
+    accepted="arith.shli %a, %c3 : i64",
+)
+_rule(
+    "RUN-CONVERT",
+    "A float converted to an integer is finite.",
+    rejected="arith.fptosi of NaN",
+    accepted="arith.fptosi of -2.5 (gives -2)",
+)
+_rule(
+    "RUN-STEP",
+    "The step of scf.for is positive.",
+    source="assembly 11",
+    rejected="scf.for %i = %c0 to %n step %c0",
+    accepted="scf.for %i = %c0 to %n step %c1",
+)
+define(
+    "GM-OOB",
+    "Transfers stay inside the tensor's declared shape and inside the argument's memory.",
+    scope=Scope.SYNC,
+    why="The device reads or overwrites whatever lies there.",
+    source="memory-model-and-sync 10; seed: not allowed",
+    rejected="a partition_view that ends past the tensor, or a tensor view larger than the array",
+    accepted="sizes clipped at the edge of the tensor, with the tile's valid region to match",
+)
+define(
+    "GM-NULL",
+    "A view that is used has memory behind it.",
+    scope=Scope.SYNC,
+    source="memory-model-and-sync 10",
+    rejected="TLOAD from a GlobalTensor without a pointer",
+    accepted="TLOAD from a view of an argument",
+)
