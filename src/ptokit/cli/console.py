@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TextIO
 
@@ -59,6 +60,16 @@ def show_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
 def bold(text: str) -> str:
     """`text` in bold on a terminal that shows colour."""
     return f"\x1b[1m{text}\x1b[0m" if use_color(sys.stdout) else text
+
+
+def paragraph(text: str, *, first: str = "", indent: int = 0) -> None:
+    """Write prose, `first` before it and `indent` blanks before further lines; wrapped on a terminal only."""
+    if is_terminal(sys.stdout):
+        room = max(20, width_of(sys.stdout) - indent)
+        lines = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False) or [""]
+    else:
+        lines = [text]
+    say(first.ljust(indent) + f"\n{' ' * indent}".join(lines))
 
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ptokit.diagnostics import Rule, Scope, catalogue, lookup
 
 from .catalogue import load_catalogue
-from .console import bold, say, table
+from .console import bold, paragraph, say, table
 from .lookup import unknown
 
 _SCOPES = {
@@ -30,26 +30,28 @@ def show_rule(id: str) -> None:
         rule = lookup(id)
     except KeyError:
         raise unknown("rule", id, (r.id for r in catalogue()), "ptokit explain") from None
-    for line in page(rule):
-        say(line)
+    show(rule)
 
 
-def page(rule: Rule) -> list[str]:
-    """The lines that explain `rule`."""
-    lines = [f"{bold(rule.id)}  {rule.what}", ""]
+def show(rule: Rule) -> None:
+    """The page of `rule`."""
+    paragraph(f"{bold(rule.id)}  {rule.what}")
+    say()
     facts = {
         "severity": str(rule.severity),
         "targets": ", ".join(rule.targets),
         "about": _SCOPES[rule.scope],
         "source": rule.source,
     }
-    lines += [f"{name:<10}{text}" for name, text in facts.items() if text]
-    for title, text in (
-        ("Why", rule.why),
-        ("Reading chosen by ptokit, where public sources leave it open", rule.decision),
-        ("Accepted", rule.accepted),
-        ("Rejected", rule.rejected),
-    ):
+    for word, text in facts.items():
         if text:
-            lines += ["", bold(title), *(f"    {line}" for line in text.strip("\n").splitlines())]
-    return lines
+            paragraph(text, first=word, indent=10)
+    for title, text in (("Why", rule.why), ("Reading chosen by ptokit, sources leave it open", rule.decision)):
+        if text:
+            say(f"\n{bold(title)}")
+            paragraph(" ".join(text.split()), first="", indent=4)
+    for title, text in (("Accepted", rule.accepted), ("Rejected", rule.rejected)):
+        if text:
+            say(f"\n{bold(title)}")
+            for line in text.strip("\n").splitlines():
+                say(f"    {line}")

@@ -30,7 +30,7 @@ def parse_number(text: str) -> int | float | bool | None:
         return sign * int(digits, 16)
     if re.fullmatch(r"[0-9]{1,40}", digits):
         return sign * int(digits)
-    if re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|inf|nan", digits):
+    if re.fullmatch(r"([0-9]+\.[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+|inf|nan", digits):
         return sign * float(digits)
     return None
 

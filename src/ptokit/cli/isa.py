@@ -8,9 +8,10 @@ from typing import Any
 import ptokit.isa.all  # noqa: F401  (fills the table)
 from ptokit.diagnostics import Rule
 from ptokit.isa.table import BY_TEXT, TABLE, Attr, Instr, Operand
+from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import Pipe
 
-from .console import bold, say, table
+from .console import bold, paragraph, say, table
 from .lookup import unknown
 
 
@@ -35,19 +36,25 @@ def show_instruction(name: str) -> None:
     """The page of one instruction."""
     instr = find(name)
     say(f"{bold(instr.signature)}    pto.{instr.text}")
-    say(instr.summary)
+    paragraph(instr.summary)
     say()
-    say(f"pipe     {pipe_text(instr)}")
-    if instr.spellings:
-        say(f"also     {', '.join(f'pto.{s}' for s in instr.spellings)}")
-    if instr.source:
-        say(f"source   {instr.source}")
+    facts = {
+        "pipe": pipe_text(instr),
+        "also": ", ".join(f"pto.{spelling}" for spelling in instr.spellings),
+        "source": instr.source,
+    }
+    for word, text in facts.items():
+        if text:
+            paragraph(text, first=word, indent=9)
     if instr.operands:
         say()
         table(("operand", "direction", "kind", ""), [_operand_row(o) for o in instr.operands])
     if instr.attrs:
         say()
         table(("attribute", "text key", "values", "default"), [_attr_row(a) for a in instr.attrs])
+    if instr.types:
+        say()
+        table(("target", "element types"), [_type_row(*item) for item in instr.types.items()])
     if instr.rules:
         say()
         table(("rule", "targets", "what must hold"), [_rule_row(r) for r in instr.rules])
@@ -79,6 +86,10 @@ def _value_text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return value.name if isinstance(value, Enum) else str(value)
+
+
+def _type_row(target: str, dtypes: frozenset[DType]) -> tuple[str, ...]:
+    return target, " ".join(name for name, dtype in DTYPES.items() if dtype in dtypes) or "-"
 
 
 def _rule_row(rule: Rule) -> tuple[str, ...]:
