@@ -168,19 +168,34 @@ def _by_dropping_bits(x: np.ndarray, fmt: FloatFormat, mode: RoundMode, saturate
     code >>= drop
     if mode is RoundMode.ODD:
         code |= (magnitude & ((1 << drop) - 1)) != 0
-    least = (128 - fmt.bias) << 23  # the least normal magnitude
     code -= (127 - fmt.bias) << fmt.fraction
     np.maximum(code, 0, out=code)  # zeros
-    over = (code > fmt.largest) | (magnitude >= 0x7F800000)
+    nearest = mode in NEAREST_EVEN or mode is RoundMode.ROUND
+    infinity = fmt.largest + 1
+    rare = magnitude > 0x7F800000  # NaN
+    if not (saturate or nearest):
+        rare |= code > fmt.largest
+    np.minimum(code, fmt.largest if saturate else infinity, out=code)
     out = code.astype(fmt.storage)
     out |= (bits >> np.int32(31 - fmt.exponent - fmt.fraction)).astype(fmt.storage) & fmt.storage.type(fmt.sign)
-    special = over
-    if fmt.exponent < 8:
-        special = special | ((magnitude - 1).view(np.uint32) < np.uint32(least - 1))
-    rare = np.flatnonzero(special)
-    if rare.size:
-        out[rare] = _by_parts(x[rare], fmt, mode, saturate)
+    if fmt.exponent < 8:  # f32 has normal values that are subnormal here
+        least = (128 - fmt.bias) << 23
+        tiny = np.flatnonzero((magnitude - 1).view(np.uint32) < np.uint32(least - 1))
+        if tiny.size:
+            out[tiny] = _subnormals(x[tiny], fmt, mode, saturate)
+    special = np.flatnonzero(rare)
+    if special.size:
+        out[special] = _by_parts(x[special], fmt, mode, saturate)
     return out
+
+
+def _subnormals(x: np.ndarray, fmt: FloatFormat, mode: RoundMode, saturate: bool) -> np.ndarray:
+    """Codes of f32 values below the least normal value of `fmt`."""
+    if mode not in NEAREST_EVEN:
+        return _by_parts(x, fmt, mode, saturate)
+    unit = np.float32(2.0 ** (24 - fmt.bias - fmt.fraction))  # its f32 spacing is the spacing of the subnormals
+    code = ((np.abs(x) + unit).view(np.int32) - unit.view(np.int32)).astype(fmt.storage)
+    return code | np.signbit(x).astype(fmt.storage) << fmt.storage.type(fmt.exponent + fmt.fraction)
 
 
 def _addend(magnitude: np.ndarray, bits: np.ndarray, drop: int, mode: RoundMode) -> np.ndarray | int:
