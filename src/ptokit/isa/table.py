@@ -6,12 +6,13 @@ the reference pages all read its `Instr`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import Any
 
 from ptokit.diagnostics import Rule
+from ptokit.types.dtypes import DType
 from ptokit.types.enums import Pipe
 
 from .site import Site
@@ -177,6 +178,7 @@ class Instr:
     cpp: str | None = None  # C++ name where it is not `name`
     source: str = ""
     implemented: bool = True
+    types: Mapping[str, frozenset[DType]] = field(default_factory=dict)  # element types by target (isa.typesets)
 
     def operand(self, name: str) -> Operand:
         """The operand with this name. Raises `KeyError`."""

@@ -1,0 +1,194 @@
+"""Value functions of the vector instructions, on arrays, in the manner of NumPy ufuncs.
+
+``f(a, b, out=None)``: operands broadcast, ``out`` may be one of them exactly. Integers wrap at their width
+(compute-elementwise 4.1); the caller silences floating-point warnings. Every function leaves its operands intact as
+long as it still needs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Array = Any  # np.ndarray or NumPy scalar of the tile's type
+
+_MAGNITUDE = np.int16(0x7FFF)
+
+
+def is_integer(x: Array) -> bool:
+    """True for NumPy's integers; bf16 has kind ``V``."""
+    return x.dtype.kind in "iu"
+
+
+def give(values: Array, out: np.ndarray | None) -> Array:
+    """`values`, stored in `out` if there is one."""
+    if out is None:
+        return values
+    out[...] = values
+    return out
+
+
+def _shares(out: np.ndarray | None, *operands: Array) -> bool:
+    return out is not None and any(np.may_share_memory(out, x) for x in operands)
+
+
+# Division ------------------------------------------------------------------------------------------------------------
+
+
+def divide(a: Array, b: Array, out: np.ndarray | None = None) -> Array:
+    """Quotient: IEEE for floats; integers truncate toward zero, x / 0 = 0, min / -1 = min (4.3)."""
+    if not is_integer(a):
+        return np.true_divide(a, b, out=out)
+    return np.floor_divide(np.subtract(a, np.fmod(a, b)), b, out=out)  # the division is exact
+
+
+def fmod(a: Array, b: Array, out: np.ndarray | None = None) -> Array:
+    """Exact remainder with the sign of the dividend; integers give 0 for a zero divisor."""
+    if a.dtype.kind == "V":  # bf16: exact in f32, and so is the result
+        return give(np.fmod(a.astype(np.float32), np.float32(b)).astype(a.dtype), out)
+    return np.fmod(a, b, out=out)
+
+
+def floor_mod(a: Array, b: Array, out: np.ndarray | None = None) -> Array:
+    """Remainder with the sign of the divisor; ±0 keeps its sign, a finite value by inf is itself or inf (4.3)."""
+    if is_integer(a):
+        return np.remainder(a, b, out=out)
+    r = fmod(a, b)
+    return give(np.where((r != 0) & (np.signbit(r) != np.signbit(b)), r + b, r), out)
+
+
+# Bits ----------------------------------------------------------------------------------------------------------------
+
+
+def _count(n: Array) -> Array:
+    """A 64-bit shift takes its count modulo 64; negative counts shift everything out (4.2)."""
+    return np.where(n < 0, n.dtype.type(64), n & 63).astype(n.dtype) if n.dtype.itemsize == 8 else n
+
+
+def shift_left(a: Array, n: Array, out: np.ndarray | None = None) -> Array:
+    """``a << n``; narrow types give 0 for counts outside the width."""
+    return np.left_shift(a, _count(n), out=out)
+
+
+def shift_right(a: Array, n: Array, out: np.ndarray | None = None) -> Array:
+    """``a >> n``, arithmetic for signed types; narrow types give the sign fill for counts outside the width."""
+    return np.right_shift(a, _count(n), out=out)
+
+
+# Maximum and minimum -------------------------------------------------------------------------------------------------
+
+
+def sort_key(x: Array) -> Array:
+    """Order of 16-bit floats as int16: monotone, -0 below +0, NaN outside the infinities. Its own inverse on int16."""
+    bits = x.view(np.int16)
+    return bits ^ ((bits >> 15) & _MAGNITUDE)
+
+
+def has_nan(keys: np.ndarray, dtype: np.dtype) -> bool:
+    """True if a NaN of the 16-bit type is among the sort keys."""
+    return bool(keys.size) and bool((keys.max() > infinity_key(dtype)) | (keys.min() < ~infinity_key(dtype)))
+
+
+def infinity_key(dtype: np.dtype) -> Any:
+    """Sort key of +inf of a 16-bit float type; that of -inf is its complement."""
+    return np.array(np.inf, dtype).view(np.int16)[()]
+
+
+def _extreme16(pick: Callable[..., Any], a: Array, b: Array, out: np.ndarray | None) -> Array:
+    """NumPy converts each 16-bit float; integer keys are an order of magnitude faster and exact for signed zeros."""
+    ka, kb = sort_key(a), sort_key(b)
+    r = sort_key(np.asarray(pick(ka, kb))).view(a.dtype)
+    if has_nan(np.asarray(ka), a.dtype) or has_nan(np.asarray(kb), a.dtype):
+        r = np.where(np.isnan(a) | np.isnan(b), a.dtype.type(np.nan), r)
+    return give(r, out)
+
+
+def maximum(a: Array, b: Array, out: np.ndarray | None = None) -> Array:
+    """Larger value; NaN propagates, max(+0, -0) = +0 (4.4)."""
+    if is_integer(a):
+        return np.maximum(a, b, out=out)
+    if a.dtype.itemsize == 2:
+        return _extreme16(np.maximum, a, b, out)
+    r = np.maximum(a, b, out=None if _shares(out, a, b) else out)
+    if (r == 0).any():  # NumPy leaves the sign to the machine
+        r = np.where((a == 0) & (b == 0), a + b, r)
+    return r if r is out else give(r, out)
+
+
+def minimum(a: Array, b: Array, out: np.ndarray | None = None) -> Array:
+    """Smaller value; NaN propagates, min(+0, -0) = -0 (4.4)."""
+    if is_integer(a):
+        return np.minimum(a, b, out=out)
+    if a.dtype.itemsize == 2:
+        return _extreme16(np.minimum, a, b, out)
+    r = np.minimum(a, b, out=None if _shares(out, a, b) else out)
+    if (r == 0).any():
+        r = np.where((a == 0) & (b == 0), -(-a - b), r)
+    return r if r is out else give(r, out)
+
+
+def relu(a: Array, out: np.ndarray | None = None) -> Array:
+    """max(a, 0): negative values and -0 give +0, NaN stays (4.4)."""
+    return maximum(a, a.dtype.type(0), out)
+
+
+def leaky(a: Array, slope: Array, out: np.ndarray | None = None) -> Array:
+    """``a > 0 ? a : a * slope``; zeros take the product (4.4)."""
+    return give(np.where(a > 0, a, a * slope), out)
+
+
+def subtract_relu(a: Array, b: Array, out: np.ndarray | None = None) -> Array:
+    """max(a - b, 0)."""
+    return relu(a - b, out)
+
+
+# Power ---------------------------------------------------------------------------------------------------------------
+
+
+def power(a: Array, b: Array, out: np.ndarray | None = None, *, target: str = "cpu") -> Array:
+    """``a ** b`` with the special cases of 4.5, which differ between targets."""
+    if is_integer(a):
+        return give(_integer_power(a, b, target), out)
+    base, exp = np.asarray(a).astype(np.float64), np.asarray(b).astype(np.float64)
+    v = np.power(base, exp)
+    if target == "a2a3":  # its fix-up knows no signed zeros and does not see base 1 or base 0 in time
+        v = np.where((base == 1) & ~np.isfinite(exp), np.nan, v)
+        v = np.where((base == 0) & ((exp < 0) | np.isnan(exp)), np.inf, np.where((base == 0) & (exp > 0), 0.0, v))
+    return give(v.astype(a.dtype), out)
+
+
+def _integer_power(a: Array, b: Array, target: str) -> Array:
+    width = 8 * a.dtype.itemsize
+    negative = b >> (width - 1) != 0 if a.dtype.kind == "i" or (target == "a2a3" and width == 32) else b != b
+    result, square, bits = np.ones_like(a + b), a + (b - b), b.astype(f"u{a.dtype.itemsize}")
+    for i in range(int(np.max(bits, initial=0)).bit_length()):
+        result = np.where((bits >> i) & 1 == 1, result * square, result)
+        square = square * square
+    if a.dtype.kind == "i":  # base -1 keeps the parity of a negative exponent: its bits say so already
+        negative = negative & (a != -1)
+    return np.where(negative & (a != 1), 0, result).astype(a.dtype)
+
+
+# Multiply and add ----------------------------------------------------------------------------------------------------
+
+
+def mul_add(a: Array, b: Array, c: Array, out: np.ndarray | None = None) -> Array:
+    """``a * b + c``, the product rounded before the addition (4.4)."""
+    return np.add(a * b, c, out=out)
+
+
+def mul_add_relu(a: Array, b: Array, c: Array, out: np.ndarray | None = None) -> Array:
+    """``max(a * b + c, 0)``."""
+    return relu(a * b + c, out)
+
+
+def add_add(a: Array, b: Array, c: Array, out: np.ndarray | None = None) -> Array:
+    """``(a + b) + c``, rounded or wrapped at each step (3.3)."""
+    return np.add(a + b, c, out=out)
+
+
+def sub_add(a: Array, b: Array, c: Array, out: np.ndarray | None = None) -> Array:
+    """``(a - b) + c``."""
+    return np.add(a - b, c, out=out)
