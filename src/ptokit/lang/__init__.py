@@ -1,1 +1,188 @@
+"""Python authoring: kernels in plain Python with the ISA's names.
 
+Everything public is reached as ``import ptokit as pto``, which also connects kernels with the text form.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ptokit.diagnostics import Diagnostic, DiagnosticError
+from ptokit.types.dtypes import (
+    bf16,
+    e1m2,
+    e2m1,
+    e4m3,
+    e5m2,
+    e8m0,
+    f16,
+    f32,
+    hif8,
+    i8,
+    i16,
+    i32,
+    i64,
+    int4,
+    u8,
+    u16,
+    u32,
+    u64,
+)
+from ptokit.types.enums import (
+    AccToVecMode,
+    AtomicType,
+    BLayout,
+    CmpMode,
+    Coalesce,
+    CompactMode,
+    GatherOOB,
+    Layout,
+    PadValue,
+    Pipe,
+    ReluPreMode,
+    RoundMode,
+    SaturationMode,
+    ScatterAtomicOp,
+    ScatterConflict,
+    ScatterOOB,
+    SLayout,
+    STPhase,
+    TileType,
+)
+from ptokit.types.tile import DYNAMIC
+from ptokit.types.values import INDEX as index
+
+from .choice import cdiv, maximum, minimum, select
+from .control import else_, if_, range
+from .events import TSYNC, RecordEvent
+from .intrinsics import intrinsic
+from .intrinsics import names as _instructions
+from .kernels import Kernel, kernel
+from .memory import (
+    SET_VALIDSHAPE,
+    TASSIGN,
+    TRESHAPE,
+    TSUBVIEW,
+    get_block_idx,
+    get_block_num,
+    get_subblock_idx,
+    get_subblock_num,
+)
+from .params import Ptr, Static
+from .scalar import Scalar, cast
+from .tensors import BaseShape2D, GlobalTensor, Partition, Pointer, Shape, Stride, TileShape2D
+from .tiles import Tile, TileAcc, TileLeft, TileLeftScale, TileRight, TileRightScale, custom_pad
+
+PIPE_S, PIPE_V, PIPE_M, PIPE_FIX, PIPE_ALL = Pipe.S, Pipe.V, Pipe.M, Pipe.FIX, Pipe.ALL
+PIPE_MTE1, PIPE_MTE2, PIPE_MTE3 = Pipe.MTE1, Pipe.MTE2, Pipe.MTE3
+EVENT_ID0, EVENT_ID1, EVENT_ID2, EVENT_ID3, EVENT_ID4, EVENT_ID5, EVENT_ID6, EVENT_ID7 = 0, 1, 2, 3, 4, 5, 6, 7
+
+__all__ = [
+    "AccToVecMode",
+    "AtomicType",
+    "BaseShape2D",
+    "bf16",
+    "BLayout",
+    "cast",
+    "cdiv",
+    "CmpMode",
+    "Coalesce",
+    "CompactMode",
+    "custom_pad",
+    "Diagnostic",
+    "DiagnosticError",
+    "DYNAMIC",
+    "e1m2",
+    "e2m1",
+    "e4m3",
+    "e5m2",
+    "e8m0",
+    "else_",
+    "EVENT_ID0",
+    "EVENT_ID1",
+    "EVENT_ID2",
+    "EVENT_ID3",
+    "EVENT_ID4",
+    "EVENT_ID5",
+    "EVENT_ID6",
+    "EVENT_ID7",
+    "f16",
+    "f32",
+    "GatherOOB",
+    "get_block_idx",
+    "get_block_num",
+    "get_subblock_idx",
+    "get_subblock_num",
+    "GlobalTensor",
+    "hif8",
+    "i16",
+    "i32",
+    "i64",
+    "i8",
+    "if_",
+    "index",
+    "int4",
+    "Kernel",
+    "kernel",
+    "Layout",
+    "maximum",
+    "minimum",
+    "PadValue",
+    "Partition",
+    "Pipe",
+    "PIPE_ALL",
+    "PIPE_FIX",
+    "PIPE_M",
+    "PIPE_MTE1",
+    "PIPE_MTE2",
+    "PIPE_MTE3",
+    "PIPE_S",
+    "PIPE_V",
+    "Pointer",
+    "Ptr",
+    "range",
+    "RecordEvent",
+    "ReluPreMode",
+    "RoundMode",
+    "SaturationMode",
+    "Scalar",
+    "ScatterAtomicOp",
+    "ScatterConflict",
+    "ScatterOOB",
+    "select",
+    "SET_VALIDSHAPE",
+    "Shape",
+    "SLayout",
+    "Static",
+    "STPhase",
+    "Stride",
+    "TASSIGN",
+    "Tile",
+    "TileAcc",
+    "TileLeft",
+    "TileLeftScale",
+    "TileRight",
+    "TileRightScale",
+    "TileShape2D",
+    "TileType",
+    "TRESHAPE",
+    "TSUBVIEW",
+    "TSYNC",
+    "u16",
+    "u32",
+    "u64",
+    "u8",
+    "intrinsic",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """An instruction by its name."""
+    try:
+        return intrinsic(name)
+    except KeyError:
+        raise AttributeError(f"ptokit has no instruction or name {name!r}") from None
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_instructions()})

@@ -1,0 +1,139 @@
+"""One Python function per instruction of the table, made on first use."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import ptokit.isa.all  # noqa: F401  the complete table
+from ptokit.ir import Value
+from ptokit.isa.table import TABLE, Instr, Kind, Operand, Role
+from ptokit.types.enums import Pipe
+from ptokit.types.values import Scalar as ScalarType
+
+from .events import TSYNC, RecordEvent
+from .operands import bind, record
+from .scalar import Scalar
+from .tensors import GlobalTensor, Partition
+from .tiles import Tile
+from .trace import current
+
+Intrinsic = Callable[..., Any]
+
+_ANNOTATIONS = {
+    Kind.TILE: Tile,
+    Kind.VIEW: GlobalTensor | Partition,
+    Kind.SCALAR: Scalar | int | float,
+    Kind.PTR: Any,
+}
+_DYNAMIC_EVENT = {"set_flag": "set_flag_dyn", "wait_flag": "wait_flag_dyn"}
+
+
+def names() -> list[str]:
+    """Names of all instructions that have a function."""
+    return [name for name, instr in TABLE.items() if instr.run is not None and name != "TSYNC"]
+
+
+@cache
+def intrinsic(name: str) -> Intrinsic:
+    """The function that records an instruction. Raises `KeyError` if the table has no such instruction."""
+    instr = TABLE[name]
+    if instr.run is None:
+        raise KeyError(name)
+
+    def call(*args: Any, **attrs: Any) -> Any:
+        return record_call(instr, args, attrs)
+
+    call.__name__ = call.__qualname__ = name
+    call.__module__ = "ptokit"
+    call.__doc__ = documentation(instr)
+    call.__signature__ = signature(instr)  # type: ignore[attr-defined]
+    return call
+
+
+def record_call(instr: Instr, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """Record one instruction at the user's call: events first, then the instruction itself.
+
+    Returns its event, or the scalar it yields.
+    """
+    trace = current(instr.name)
+    end = len(args)
+    while end and isinstance(args[end - 1], RecordEvent):
+        end -= 1
+    if end < len(args):
+        TSYNC(*args[end:])
+    args = args[:end]
+    if instr.name in _DYNAMIC_EVENT and any(isinstance(arg, Scalar) for arg in (*args, *named.values())):
+        instr = TABLE[_DYNAMIC_EVENT[instr.name]]
+        named = {"event" if name == "event_id" else name: arg for name, arg in named.items()}
+        args = tuple(sorted(args, key=lambda arg: not isinstance(arg, Scalar)))
+    operands, attrs = bind(instr, args, named)
+    values = record(instr, operands)
+    results = [_result_type(operands) for _ in range(instr.results)]
+    op = trace.emit(f"pto.{instr.text}", values, attrs, results)
+    if op.results:
+        return Scalar(op.result)
+    return RecordEvent(instr.name, _written(instr, values))
+
+
+def _result_type(operands: dict[str, Any]) -> ScalarType:
+    """A scalar result has the element type of the tile it is read from."""
+    tile = next(arg for arg in operands.values() if isinstance(arg, Tile))
+    return ScalarType(tile.dtype.text)
+
+
+def _written(instr: Instr, values: dict[str, Value | list[Value] | None]) -> list[Value]:
+    outs = (values.get(o.name) for o in instr.operands if o.role in (Role.OUT, Role.INOUT))
+    return [v for v in outs if isinstance(v, Value)]
+
+
+def signature(instr: Instr) -> inspect.Signature:
+    """Operands in the order of the C++ call, then the attributes by keyword."""
+    positional, keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    rest = inspect.Parameter.VAR_POSITIONAL
+    parameters: list[inspect.Parameter] = []
+    for operand in instr.operands:
+        # Python allows no required parameter behind an optional one, so those are shown as optional too.
+        optional = operand.optional or any(p.default is None for p in parameters)
+        last = operand.variadic and operand is instr.operands[-1]
+        default = None if optional and not last else inspect.Parameter.empty
+        annotation = _annotation(operand)
+        parameters.append(
+            inspect.Parameter(operand.name, rest if last else positional, default=default, annotation=annotation)
+        )
+    for attr in instr.attrs:
+        default = inspect.Parameter.empty if attr.default is None and not instr.operands else attr.default
+        parameters.append(
+            inspect.Parameter(
+                attr.name, keyword if instr.operands else positional, default=default, annotation=attr.kind
+            )
+        )
+    return inspect.Signature(parameters, return_annotation=Scalar if instr.results else RecordEvent)
+
+
+def _annotation(operand: Operand) -> Any:
+    annotation = _ANNOTATIONS[operand.kind]
+    return annotation | None if operand.optional else annotation
+
+
+_ROLES = {Role.IN: "read", Role.OUT: "written", Role.INOUT: "read and written", Role.SCRATCH: "scratch"}
+
+
+def documentation(instr: Instr) -> str:
+    """Text for ``help()``, made from the table."""
+    lines = [instr.summary, "", f"C++: {instr.signature}; text: pto.{instr.text}.", ""]
+    for operand in instr.operands:
+        extra = ", optional" if operand.optional else ""
+        lines.append(f"{operand.name}: {operand.kind}, {_ROLES[operand.role]}{extra}")
+    for attr in instr.attrs:
+        default = getattr(attr.default, "name", attr.default)
+        lines.append(f"{attr.name}: {attr.kind.__name__}, default {default}")
+    pipe = str(instr.pipe) if isinstance(instr.pipe, Pipe) else "depends on operands and target"
+    lines += ["", f"Pipe: {pipe}."]
+    if instr.rules:
+        lines.append(f"Rules: {', '.join(rule.id for rule in instr.rules)}.")
+    if instr.source:
+        lines.append(f"Source: {instr.source}.")
+    return "\n".join(lines)

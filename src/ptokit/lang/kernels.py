@@ -1,0 +1,228 @@
+"""`kernel`: a Python function as a kernel. Traced once per signature, checked, compiled, launched over blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import update_wrapper
+from typing import Any
+
+import numpy as np
+
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Note
+from ptokit.ir import Module
+from ptokit.ir.verify import verify
+from ptokit.run import MATMUL_MODES, Program, compile_program
+from ptokit.targets import TARGETS, Target
+from ptokit.targets import target as find_target
+from ptokit.types.values import Ptr as PtrType
+from ptokit.types.values import Scalar as ScalarType
+
+from . import rules
+from .arrays import as_array
+from .params import Constant, Parameters, Signature
+from .scalar import Scalar
+from .tensors import Pointer
+from .trace import Trace, tracing
+from .where import here, refusal
+
+Function = Callable[..., Any]
+
+
+def kernel(
+    function: Function | None = None,
+    *,
+    target: str | Target | None = None,
+    matmul: str = "exact",
+    extended: bool = False,
+    name: str | None = None,
+) -> Callable[[Function], Kernel]:
+    """Decorator that makes a kernel of a function: ``@pto.kernel(target="a5")``.
+
+    ``target``: ``cpu``, ``a2a3`` or ``a5``. ``matmul``: ``exact``, ``fast`` or ``ref``, see `Program.launch`.
+    ``extended`` lets the cpu target run device-only element types. ``name`` is the kernel's name in `.pto` text.
+    Raises `DiagnosticError` (LANG-TARGET, LANG-PARAM).
+    """
+    profile = _target(target if function is None or not isinstance(function, str) else function)
+    if matmul not in MATMUL_MODES:
+        raise refusal(rules.TARGET, f"matmul is one of {', '.join(MATMUL_MODES)}, not {matmul!r}")
+
+    def decorate(function: Function) -> Kernel:
+        return Kernel(function, profile, matmul=matmul, extended=extended, name=name)
+
+    return decorate
+
+
+def _target(name: Any) -> Target:
+    known = ", ".join(TARGETS)
+    if name is None:
+        raise refusal(rules.TARGET, "the kernel names no target", hint=f'@pto.kernel(target="...") with one of {known}')
+    try:
+        return find_target(name)
+    except (KeyError, AttributeError):
+        raise refusal(rules.TARGET, f"there is no target {name!r}", hint=f"one of {known}") from None
+
+
+class Kernel:
+    """A kernel made by `kernel`. ``k[blocks](x, y, n)`` launches it; ``k(x, y, n)`` launches one block."""
+
+    def __init__(self, function: Function, target: Target, *, matmul: str, extended: bool, name: str | None) -> None:
+        update_wrapper(self, function)
+        self.function = function
+        self.target = target
+        self.matmul = matmul
+        self.extended = extended
+        self.name = name or function.__name__
+        code = function.__code__
+        self.location = Location(code.co_filename, code.co_firstlineno, 1)
+        self.parameters = Parameters(function, self.location)
+        self._modules: dict[Signature, Module] = {}
+        self._programs: dict[Signature, Program] = {}
+
+    # --- launching -----------------------------------------------------------------------------------------------
+
+    def __getitem__(self, blocks: int) -> Launcher:
+        """The kernel for a number of blocks."""
+        if isinstance(blocks, bool) or not isinstance(blocks, int | np.integer) or blocks < 1:
+            raise refusal(rules.BLOCKS, f"kernel {self.name} cannot be launched over {blocks!r} blocks")
+        return Launcher(self, int(blocks))
+
+    def __call__(self, *args: Any, **named: Any) -> None:
+        """Launch one block."""
+        self.launch(1, args, named)
+
+    def launch(self, blocks: int, args: tuple[Any, ...], named: dict[str, Any]) -> None:
+        """Run blocks 0 .. blocks-1 on the arguments; arrays are used in place.
+
+        Raises `DiagnosticError`: LANG-ARG and RUN-ARG-* for arguments, findings about the kernel before anything runs,
+        and what goes wrong while it runs.
+        """
+        if tracing() is not None:
+            raise refusal(
+                rules.CONTEXT,
+                f"kernel {self.name} is launched inside of a kernel",
+                hint="share code between kernels in plain Python functions",
+            )
+        bound = self.parameters.bind(args, named)
+        values: list[Any] = []
+        signature = self._signature(bound)
+        for (name, arg), entry in zip(bound.items(), signature):
+            if not isinstance(entry, Constant):
+                values.append(as_array(name, arg) if isinstance(entry, PtrType) else arg)
+        program = self._program(signature)
+        try:
+            program.launch(values, blocks, matmul=self.matmul)
+        except DiagnosticError as error:
+            raise DiagnosticError(_at_the_call(d) for d in error.diagnostics) from None
+
+    # --- looking at it -------------------------------------------------------------------------------------------
+
+    def trace(self, *args: Any, **named: Any) -> Module:
+        """The kernel as a module, for the signature of these arguments (arrays, numbers, or types in their place).
+
+        Without arguments: the signature of the annotations, or the one last used. Not checked by rules yet.
+        Raises `DiagnosticError` for what the trace itself refuses (LANG-*).
+        """
+        return self._module(self._chosen(args, named))
+
+    def check(self, *args: Any, **named: Any) -> Diagnostics:
+        """What the rules find in the kernel; arguments as for `trace`."""
+        return verify(self.trace(*args, **named), self.target, extended=self.extended)
+
+    def compile(self, *args: Any, **named: Any) -> Program:
+        """The kernel checked and compiled; arguments as for `trace`. Raises `DiagnosticError`."""
+        return self._program(self._chosen(args, named))
+
+    def to_pto(self, *args: Any, **named: Any) -> str:
+        """The kernel as `.pto` text; arguments as for `trace`."""
+        return printer(self.trace(*args, **named))
+
+    def __repr__(self) -> str:
+        names = ", ".join(map(str, self.parameters.signature.parameters.values()))
+        return f"<kernel {self.name}({names}) for {self.target.name}>"
+
+    # --- signatures ----------------------------------------------------------------------------------------------
+
+    def _signature(self, bound: dict[str, Any]) -> Signature:
+        return tuple(self.parameters.entry(name, arg) for name, arg in bound.items())
+
+    def _chosen(self, args: tuple[Any, ...], named: dict[str, Any]) -> Signature:
+        if args or named or not self.parameters.kinds:
+            return self._signature(self.parameters.bind(args, named))
+        signature = self.parameters.annotated_signature()
+        if signature is None and self._modules:
+            signature = next(reversed(self._modules))
+        if signature is None:
+            names = ", ".join(self.parameters.undetermined())
+            raise refusal(
+                rules.PARAMETER,
+                f"kernel {self.name} does not say what its parameters are: {names}",
+                hint="annotate them, or give arguments or types: kernel.to_pto(pto.f32, pto.f32, 64)",
+            )
+        return signature
+
+    def _program(self, signature: Signature) -> Program:
+        program = self._programs.get(signature)
+        if program is None:
+            module = self._module(signature)
+            program = compile_program(module, self.target, entry=self.name, extended=self.extended)
+            self._programs[signature] = program
+        return program
+
+    def _module(self, signature: Signature) -> Module:
+        module = self._modules.pop(signature, None)
+        if module is None:
+            module = self._traced(signature)
+        self._modules[signature] = module  # the last one used stands last
+        return module
+
+    def _traced(self, signature: Signature) -> Module:
+        trace = Trace(self.name, self.target, self.location)
+        values: list[Any] = []
+        with trace.running():
+            for name, entry in zip(self.parameters.kinds, signature):
+                if isinstance(entry, Constant):
+                    values.append(entry.value)
+                else:
+                    value = trace.parameter(entry, name)
+                    values.append(Pointer(value) if isinstance(entry, PtrType) else Scalar(value))
+                    assert isinstance(entry, PtrType | ScalarType)
+            arguments = dict(zip(self.parameters.kinds, values))
+            positional = [arguments.pop(p.name) for p in self._positional()]
+            self.function(*positional, **arguments)
+            return trace.finish(self.location.file)
+
+    def _positional(self) -> list[Any]:
+        parameters = self.parameters.signature.parameters.values()
+        return [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
+
+
+class Launcher:
+    """A kernel with its number of blocks; call it with the arguments."""
+
+    def __init__(self, kernel: Kernel, blocks: int) -> None:
+        self.kernel = kernel
+        self.blocks = blocks
+
+    def __call__(self, *args: Any, **named: Any) -> None:
+        """Launch; see `Kernel.launch`."""
+        self.kernel.launch(self.blocks, args, named)
+
+    def __repr__(self) -> str:
+        return f"{self.kernel!r}[{self.blocks}]"
+
+
+def _at_the_call(finding: Diagnostic) -> Diagnostic:
+    """A finding about an argument, placed at the launch instead of at the kernel."""
+    if not finding.rule.startswith("RUN-ARG"):
+        return finding
+    note = Note("of this kernel", finding.location)
+    return replace(finding, location=here(), notes=(*finding.notes, note))
+
+
+def _no_printer(module: Module) -> str:
+    raise RuntimeError(f"kernel {module.functions[0].name} cannot be printed: use kernels through `import ptokit`")
+
+
+printer: Callable[[Module], str] = _no_printer
+"""Prints a module as `.pto` text. The package sets it; this layer knows nothing of the text form."""

@@ -1,0 +1,225 @@
+"""Binding of a call's arguments to the operands and attributes of an instruction, by position, kind and name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any
+
+from ptokit.ir import Value
+from ptokit.isa.table import Attr, Instr, Kind, Operand, Role
+from ptokit.types.dtypes import DType
+from ptokit.types.values import F32, I64, INDEX
+from ptokit.types.values import Scalar as ScalarType
+
+from . import rules
+from .events import RecordEvent
+from .scalar import is_number, materialize, plain
+from .tensors import GlobalTensor, Partition, Pointer
+from .tiles import Tile
+from .where import refusal
+
+Arguments = dict[str, Any]
+Values = dict[str, "Value | list[Value] | None"]
+
+_WORDS = {Kind.TILE: "a tile", Kind.VIEW: "a view of global memory", Kind.SCALAR: "a number", Kind.PTR: "a pointer"}
+_INDEX_OPERANDS = ("row", "col", "offset", "index", "event")
+_WORD_OPERANDS = ("quant",)
+
+
+def fits(arg: Any, operand: Operand) -> bool:
+    """True if an argument is of the operand's kind."""
+    if operand.variadic and isinstance(arg, list | tuple):
+        return all(_is_kind(item, operand.kind) for item in arg)
+    return _is_kind(arg, operand.kind)
+
+
+def _is_kind(arg: Any, kind: Kind) -> bool:
+    if kind is Kind.TILE:
+        return isinstance(arg, Tile)
+    if kind is Kind.VIEW:
+        return isinstance(arg, GlobalTensor | Partition)
+    if kind is Kind.PTR:
+        return isinstance(arg, Pointer)
+    return is_number(arg)
+
+
+def bind(instr: Instr, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Arguments, Arguments]:
+    """Operands and attributes by name.
+
+    Positional arguments fill the operands in order, and an optional operand is passed over where the argument is of
+    another kind or is needed by a required one. Members of an enumeration fill the attribute of that type; what is left
+    after the operands fills the attributes in order. Raises `DiagnosticError` (LANG-CALL, LANG-KIND, LANG-ATTR).
+    """
+    attrs: Arguments = {}
+    operands = _named(instr, named, attrs)
+    positional = list(args)
+    if _is_scalar_first(instr, positional):
+        positional[1:3] = positional[2:0:-1]
+        attrs["scalar_first"] = True
+    free = [o for o in instr.operands if o.name not in operands]
+    while positional:
+        arg = positional[0]
+        attr = _attr_for(instr, arg, attrs, free)
+        if attr is not None:
+            attrs[attr.name] = _attr_value(instr, attr, positional.pop(0))
+            continue
+        operand = _next_operand(instr, free, arg, len(positional))
+        if operand is None:
+            raise refusal(rules.CALL, f"{instr.signature} takes no further argument {arg!r}")
+        if operand.variadic and not isinstance(arg, list | tuple):
+            many = 0
+            while many < len(positional) - sum(not o.optional for o in free) and fits(positional[many], operand):
+                many += 1
+            operands[operand.name], positional = positional[:many], positional[many:]
+        else:
+            operands[operand.name] = positional.pop(0)
+    missing = [o.name for o in instr.operands if o.name not in operands and not o.optional and not o.variadic]
+    if missing:
+        raise refusal(rules.CALL, f"{instr.signature} lacks {' and '.join(missing)}")
+    for operand in instr.operands:
+        arg = operands.get(operand.name)
+        if arg is not None and not fits(arg, operand):
+            raise refusal(
+                rules.KIND,
+                f"{operand.name} of {instr.signature} is {_WORDS[operand.kind]}, not {arg!r}",
+                hint=_kind_hint(operand, arg),
+            )
+    return operands, _recorded(instr, attrs)
+
+
+def _recorded(instr: Instr, given: Arguments) -> Arguments:
+    """Attributes in table order. Defaults are left out, except in synchronisation, whose text names every one."""
+    if any(o.kind in (Kind.TILE, Kind.VIEW) for o in instr.operands):
+        return {a.name: given[a.name] for a in instr.attrs if a.name in given and given[a.name] != a.default}
+    attrs = {a.name: given.get(a.name, a.default) for a in instr.attrs}
+    missing = [name for name, value in attrs.items() if value is None]
+    if missing:
+        raise refusal(rules.CALL, f"{instr.name}({', '.join(attrs)}) lacks {' and '.join(missing)}")
+    return attrs
+
+
+def _named(instr: Instr, named: Mapping[str, Any], attrs: Arguments) -> Arguments:
+    operands: Arguments = {}
+    known = {o.name for o in instr.operands}
+    for name, arg in named.items():
+        if name in known:
+            operands[name] = arg
+            continue
+        attr = next((a for a in instr.attrs if a.name == name), None)
+        if attr is None:
+            names = ", ".join([*(a.name for a in instr.attrs), *(o.name for o in instr.operands)])
+            raise refusal(
+                rules.ATTRIBUTE, f"{instr.name} has no operand or attribute {name!r}", hint=f"it has: {names}"
+            )
+        attrs[name] = _attr_value(instr, attr, arg)
+    return operands
+
+
+def _is_scalar_first(instr: Instr, args: list[Any]) -> bool:
+    """A division ``TDIVS(dst, scalar, src)``: the table lists the tile first."""
+    return (
+        any(a.name == "scalar_first" for a in instr.attrs)
+        and len(args) >= 3
+        and is_number(args[1])
+        and isinstance(args[2], Tile)
+    )
+
+
+def _attr_for(instr: Instr, arg: Any, attrs: Arguments, free: list[Operand]) -> Attr | None:
+    """The attribute that a positional argument is for, or None if it is an operand."""
+    for attr in instr.attrs:
+        if attr.name not in attrs and isinstance(arg, Enum) and isinstance(arg, attr.kind):
+            return attr
+    if isinstance(arg, Enum) or free:
+        return None
+    return next((a for a in instr.attrs if a.name not in attrs and isinstance(arg, a.kind)), None)
+
+
+def _next_operand(instr: Instr, free: list[Operand], arg: Any, left: int) -> Operand | None:
+    """Take the operand that the next positional argument is for out of `free`."""
+    while free:
+        operand = free.pop(0)
+        needed = sum(not o.optional and not o.variadic for o in free)
+        if not operand.optional or (fits(arg, operand) and left > needed) or arg is None:
+            return operand
+    return None
+
+
+def _kind_hint(operand: Operand, arg: Any) -> str | None:
+    if operand.kind is Kind.TILE and isinstance(arg, GlobalTensor | Partition):
+        return "load it into a tile with TLOAD first; destinations come first in a call"
+    if operand.kind is Kind.VIEW and isinstance(arg, Tile | Pointer):
+        return "describe global memory with pto.GlobalTensor(ptr, shape); destinations come first in a call"
+    if isinstance(arg, RecordEvent):
+        return "events stand behind the operands"
+    return None
+
+
+def _attr_value(instr: Instr, attr: Attr, arg: Any) -> Any:
+    """The attribute's value: a member, its spelling, or a plain value of its type."""
+    arg = plain(arg)
+    if isinstance(arg, attr.kind) and not (attr.kind is int and isinstance(arg, bool)):
+        return arg
+    if issubclass(attr.kind, Enum) and isinstance(arg, str):
+        try:
+            return attr.parse(arg)
+        except (KeyError, ValueError):
+            pass
+    if attr.kind is float and isinstance(arg, int) and not isinstance(arg, bool):
+        return float(arg)
+    if arg is None and attr.default is None:
+        return None
+    values = ", ".join(str(m.name) for m in attr.kind) if issubclass(attr.kind, Enum) else attr.kind.__name__
+    raise refusal(rules.ATTRIBUTE, f"{attr.name} of {instr.name} cannot be {arg!r}", hint=f"it is: {values}")
+
+
+def record(instr: Instr, operands: Arguments) -> Values:
+    """The SSA values of bound operands, in table order; numbers become constants of the fitting type."""
+    values: Values = {}
+    for operand in instr.operands:
+        arg = operands.get(operand.name)
+        if operand.variadic:
+            items = arg if isinstance(arg, list | tuple) else [] if arg is None else [arg]
+            values[operand.name] = [_value(instr, operand, item, operands) for item in items]
+        elif arg is not None:
+            values[operand.name] = _value(instr, operand, arg, operands)
+    return values
+
+
+def _value(instr: Instr, operand: Operand, arg: Any, operands: Arguments) -> Value:
+    if isinstance(arg, GlobalTensor):
+        return arg.whole().value
+    if isinstance(arg, Tile | Partition | Pointer):
+        return arg.value
+    return materialize(arg, scalar_type_of(instr, operand, arg, operands))
+
+
+def scalar_type_of(instr: Instr, operand: Operand, arg: Any, operands: Arguments) -> ScalarType:
+    """Type in which a number is passed: index for positions, i64 for quantisation words, else the type it has or, for
+    Python numbers, the element type of the tile that it meets (compute-elementwise EW-08)."""
+    if any(operand.name.lower().endswith(word) for word in _INDEX_OPERANDS):
+        return INDEX
+    if any(word in operand.name.lower() for word in _WORD_OPERANDS):
+        return I64
+    element = _element_type(instr, operands)
+    kind = getattr(arg, "type", None)
+    if isinstance(kind, ScalarType) and (kind != INDEX or not element.is_integer):
+        return kind
+    return element
+
+
+def _element_type(instr: Instr, operands: Arguments) -> ScalarType:
+    if instr.name == "TLRELU":  # the assembler wants an f32 slope for every element type on a5 (EW-08)
+        return F32
+    tiles = [o for o in instr.operands if o.kind is Kind.TILE and o.role is not Role.SCRATCH and not o.variadic]
+    tiles.sort(key=lambda o: o.role is Role.OUT)
+    for operand in tiles:
+        tile = operands.get(operand.name)
+        if isinstance(tile, Tile):
+            return _signless(tile.dtype)
+    return INDEX
+
+
+def _signless(dtype: DType) -> ScalarType:
+    return ScalarType(f"i{dtype.bits}" if dtype.is_integer else dtype.text)

@@ -1,0 +1,164 @@
+"""Parameters of a kernel: annotations, and types inferred from the arguments of a call."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ptokit.diagnostics import Location
+from ptokit.types.dtypes import DType, dtype, from_numpy, is_dtype
+from ptokit.types.values import F32, INDEX, Type
+from ptokit.types.values import Ptr as PtrType
+from ptokit.types.values import Scalar as ScalarType
+
+from . import rules
+from .arrays import as_array
+from .scalar import scalar_type
+from .where import refusal
+
+
+class Ptr:
+    """Annotation of a pointer parameter: ``x: pto.Ptr[pto.f32]``."""
+
+    def __class_getitem__(cls, element: Any) -> PtrType:
+        if isinstance(element, str) and is_dtype(element):
+            element = dtype(element)
+        if not isinstance(element, DType):
+            raise refusal(
+                rules.PARAMETER, f"pto.Ptr[{element!r}] does not name an element type", hint="pto.Ptr[pto.f32]"
+            )
+        return PtrType(element)
+
+
+class Static:
+    """Annotation of a parameter that is a Python value while tracing; each value is traced for itself.
+
+    ``cols: pto.Static`` or ``cols: pto.Static[int]``.
+    """
+
+    def __class_getitem__(cls, _: Any) -> type[Static]:
+        return cls
+
+
+@dataclass(frozen=True)
+class Constant:
+    """Signature entry of a `Static` parameter."""
+
+    value: Any
+
+
+Entry = Type | Constant
+Signature = tuple[Entry, ...]
+
+
+class Parameters:
+    """The parameters of one kernel function."""
+
+    def __init__(self, function: Callable[..., Any], location: Location) -> None:
+        self.name = function.__name__
+        self.location = location
+        self.signature = inspect.signature(function)
+        annotations = _annotations(function)
+        self.kinds: dict[str, Any] = {}
+        for parameter in self.signature.parameters.values():
+            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+                raise refusal(
+                    rules.PARAMETER,
+                    f"kernel {self.name} has the parameter {parameter}; a kernel has a fixed number of them",
+                    location=location,
+                )
+            self.kinds[parameter.name] = self._annotated(parameter.name, annotations.get(parameter.name))
+
+    def _annotated(self, name: str, annotation: Any) -> Any:
+        """Type of an annotation, `Static`, or None if there is none."""
+        if annotation is None or annotation is inspect.Parameter.empty or annotation is Any:
+            return None
+        if annotation is Static or isinstance(annotation, PtrType | ScalarType):
+            return annotation
+        if isinstance(annotation, DType):
+            return scalar_type(annotation)
+        if annotation is int:
+            return INDEX
+        if annotation is float:
+            return F32
+        if annotation is np.ndarray or getattr(annotation, "__origin__", None) is np.ndarray:
+            return None
+        raise refusal(
+            rules.PARAMETER,
+            f"parameter {name} of kernel {self.name} has the annotation {annotation!r}, which names no type",
+            location=self.location,
+            hint="pto.Ptr[pto.f32], int, float, pto.i32, pto.Static, or none",
+        )
+
+    def bind(self, args: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+        """Arguments by parameter name, defaults filled in. Refuses wrong counts and names (LANG-ARG)."""
+        try:
+            bound = self.signature.bind(*args, **named)
+        except TypeError as error:
+            names = ", ".join(self.signature.parameters)
+            raise refusal(rules.ARGUMENT, f"kernel {self.name}({names}): {error}") from None
+        bound.apply_defaults()
+        return bound.arguments
+
+    def entry(self, name: str, arg: Any) -> Entry:
+        """Signature entry of a parameter for an argument: an array, a number, or a type in place of one."""
+        kind = self.kinds[name]
+        if kind is Static:
+            try:
+                hash(arg)
+            except TypeError:
+                raise refusal(rules.ARGUMENT, f"{name} is static, so its value must be hashable, not {arg!r}")
+            return Constant(arg)
+        return kind if kind is not None else self.inferred(name, arg)
+
+    def inferred(self, name: str, arg: Any) -> Entry:
+        """Type of a parameter without annotation. Refuses what cannot be an argument (LANG-ARG)."""
+        if isinstance(arg, DType):
+            return PtrType(arg)
+        if isinstance(arg, PtrType | ScalarType):
+            return arg
+        if isinstance(arg, bool | np.bool_):
+            raise refusal(
+                rules.ARGUMENT, f"argument {name} is a boolean", hint="pass 0 or 1, or annotate it with pto.Static"
+            )
+        if isinstance(arg, int | np.integer):
+            return INDEX
+        if isinstance(arg, float | np.floating):
+            return F32
+        array = as_array(name, arg)
+        element = from_numpy(array.dtype)
+        if element is None:
+            raise refusal(
+                rules.ARGUMENT,
+                f"argument {name} has the dtype {array.dtype}, which is no element type",
+                hint=f"annotate the parameter, for example {name}: pto.Ptr[pto.f32]",
+            )
+        return PtrType(element)
+
+    def annotated_signature(self) -> Signature | None:
+        """The signature where annotations and defaults say everything, else None."""
+        entries: list[Entry] = []
+        for name, parameter in self.signature.parameters.items():
+            kind = self.kinds[name]
+            if kind is None or kind is Static:
+                if parameter.default is inspect.Parameter.empty:
+                    return None
+                entries.append(self.entry(name, parameter.default))
+            else:
+                entries.append(kind)
+        return tuple(entries)
+
+    def undetermined(self) -> list[str]:
+        """Names of the parameters of which only an argument tells the type."""
+        return [name for name, kind in self.kinds.items() if kind is None or kind is Static]
+
+
+def _annotations(function: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return inspect.get_annotations(function, eval_str=True)
+    except Exception:
+        return inspect.get_annotations(function)  # strings that name things out of reach are refused one by one

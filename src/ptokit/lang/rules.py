@@ -1,0 +1,123 @@
+"""Rules of the Python front end: what a kernel function and its call may contain."""
+
+from __future__ import annotations
+
+from ptokit.diagnostics import Rule, Scope, define
+
+
+def _rule(id: str, what: str, why: str, accepted: str, rejected: str) -> Rule:
+    return define(id, what, scope=Scope.RUN, why=why, accepted=accepted, rejected=rejected)
+
+
+CONTEXT = _rule(
+    "LANG-CONTEXT",
+    "Tiles, views, instructions and traced control flow belong inside a kernel function.",
+    "They record operations of the kernel that is being traced; outside there is nothing to record into.",
+    '@pto.kernel(target="a5")\ndef f(x):\n    t = pto.Tile(pto.TileType.Vec, pto.f32, 8, 8)',
+    "t = pto.Tile(pto.TileType.Vec, pto.f32, 8, 8)  # at module level",
+)
+TARGET = _rule(
+    "LANG-TARGET",
+    "A kernel names its target: cpu, a2a3 (also a2, a3) or a5.",
+    "The targets accept and compute different things, so there is no default.",
+    '@pto.kernel(target="a5")',
+    "@pto.kernel",
+)
+PARAMETER = _rule(
+    "LANG-PARAM",
+    "The kind and element type of every parameter are known: from its annotation or from the argument of a call.",
+    "A kernel is traced once per signature; without types there is nothing to trace.",
+    "def f(x: pto.Ptr[pto.f32], n: int): ...",
+    "def f(x, n): ...  # then f.to_pto() before any call",
+)
+ARGUMENT = _rule(
+    "LANG-ARG",
+    "Arguments of a launch fit the parameters: arrays in C order for pointers, numbers for scalars.",
+    "Global memory is the caller's own array, seen without a copy, so its bytes must be where a pointer expects them.",
+    "kernel[4](x, y, 1024)",
+    "kernel[4]([1.0, 2.0], y, 1024)",
+)
+WRITE = _rule(
+    "LANG-WRITE",
+    "Arrays that the kernel stores to are writable.",
+    "Results go into the caller's array.",
+    "y = np.empty(64, np.float32); kernel(x, y)",
+    "y.flags.writeable = False; kernel(x, y)",
+)
+BLOCKS = _rule(
+    "LANG-BLOCKS",
+    "The number of blocks of a launch is a positive integer.",
+    "Blocks are counted from 0 to blocks - 1.",
+    "kernel[8](x, y)",
+    "kernel[0](x, y)",
+)
+CALL = _rule(
+    "LANG-CALL",
+    "An instruction is called with the operands of its signature, destination first.",
+    "Operands are recorded by name in the order of the instruction table.",
+    "pto.TADD(z, x, y)",
+    "pto.TADD(z, x)",
+)
+KIND = _rule(
+    "LANG-KIND",
+    "Each operand is of its kind: a tile, a view of global memory, a number or a pointer.",
+    "Tiles live on the core and views in global memory; only movement instructions connect them.",
+    "pto.TLOAD(tile, tensor)",
+    "pto.TLOAD(tensor, tile)",
+)
+ATTRIBUTE = _rule(
+    "LANG-ATTR",
+    "Attributes of an instruction exist and have one of their values.",
+    "An attribute that no rule knows would be dropped silently.",
+    "pto.TSTORE(g, t, atomic=pto.AtomicType.AtomicAdd)",
+    "pto.TSTORE(g, t, atomic='sum')",
+)
+SCALAR = _rule(
+    "LANG-SCALAR",
+    "A traced number has no value while the kernel is traced: it cannot decide Python control flow or become an int.",
+    "The trace is made once for all blocks and arguments; `pto.if_`, `pto.range` and `pto.select` stay symbolic.",
+    "with pto.if_(n > 64): ...",
+    "if n > 64: ...",
+)
+SCOPE = _rule(
+    "LANG-SCOPE",
+    "A value made inside a loop, a branch or another kernel is used only there.",
+    "After the region has ended the value may never have been computed.",
+    "with pto.if_(c):\n    t = pto.Tile(...)\n    pto.TLOAD(t, g)",
+    "with pto.if_(c):\n    t = pto.Tile(...)\npto.TLOAD(t, g)",
+)
+CONTROL = _rule(
+    "LANG-CONTROL",
+    "Traced loops run to their end with a positive step; `else_` follows its `if_` directly.",
+    "A loop body is traced once: leaving it early in Python does not leave the loop of the kernel.",
+    "for i in pto.range(n):\n    ...",
+    "for i in pto.range(n):\n    break",
+)
+CARRIED = _rule(
+    "LANG-CARRIED",
+    "A Python variable does not change inside a traced loop or branch in a way that code elsewhere sees.",
+    "The body is traced once, so the change would happen exactly once, whatever the loop count or the condition.",
+    "for i in pto.range(n):\n    off = i * 64",
+    "off = 0\nfor i in pto.range(n):\n    pto.TLOAD(t, g[off:off + 64])\n    off = off + 64",
+)
+TILE = _rule(
+    "LANG-TILE",
+    "A tile has a location, an element type and static sizes; only a DYNAMIC valid dimension can change.",
+    "Storage and instructions are planned from the type.",
+    "pto.Tile(pto.TileType.Vec, pto.f32, 16, 64, valid_row=n)",
+    "pto.Tile(pto.TileType.Vec, pto.f32, n, 64)",
+)
+VIEW = _rule(
+    "LANG-VIEW",
+    "A tensor in global memory has 1 to 5 dimensions with one stride each, and is sliced with steps of 1.",
+    "A view is an offset and a size per dimension; anything else needs strides of its own.",
+    "g[r:r + 64, 0:128]",
+    "g[::2]",
+)
+SYNC = _rule(
+    "LANG-SYNC",
+    "TSYNC waits for events: what an instruction returned, or tiles and views.",
+    "An event stands for the instruction that wrote the operand.",
+    "e = pto.TLOAD(t, g)\npto.TSYNC(e)",
+    "pto.TSYNC(3)",
+)

@@ -1,0 +1,382 @@
+"""Numbers of a kernel: Python operators on them record `arith` operations.
+
+Python numbers stay Python numbers until they meet a traced one. Sums keep their affine form, so that ``(r + 64) - r``
+is the Python integer 64 and a slice ``g[r:r + 64]`` has a static size. Division and remainder round toward zero, as in
+C++ and `.pto`; they equal Python's for operands that are not negative.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ptokit.ir import Value
+from ptokit.types.dtypes import DType
+from ptokit.types.values import I1, INDEX
+from ptokit.types.values import Scalar as ScalarType
+
+from . import rules
+from .trace import current
+from .where import refusal
+
+Number = int | float
+Terms = dict[Value, int]
+
+_SYMBOLS = {
+    "eq": "==",
+    "ne": "!=",
+    "slt": "<",
+    "sle": "<=",
+    "sgt": ">",
+    "sge": ">=",
+}
+_FLOAT_PREDICATES = {"eq": "oeq", "ne": "une", "slt": "olt", "sle": "ole", "sgt": "ogt", "sge": "oge"}
+
+
+class Scalar:
+    """A number that only the run knows: a parameter, a loop variable, a block index, or a result of arithmetic.
+
+    ``type`` is its `.pto` type (``index``, ``i1``, ``i32``, ``f32`` …). Operators need another traced number of the
+    same kind or a Python number; comparisons give an ``i1`` for `pto.if_` and `pto.select`. Using it where Python
+    needs a value (``if``, ``int()``, ``range()``, ``and``) raises `DiagnosticError` (LANG-SCALAR).
+    """
+
+    __slots__ = ("value", "_terms", "_offset")
+
+    def __init__(self, value: Value, terms: Terms | None = None, offset: int = 0) -> None:
+        self.value = value
+        self._terms = {value: 1} if terms is None else terms
+        self._offset = offset
+
+    @property
+    def type(self) -> ScalarType:
+        """Its `.pto` type."""
+        return self.value.type  # type: ignore[return-value]
+
+    def __repr__(self) -> str:
+        return f"<{self.type} %{self.value.name or '?'}>"
+
+    __hash__ = object.__hash__
+
+    def __add__(self, other: Any) -> Any:
+        return _sum(self, other, 1)
+
+    def __radd__(self, other: Any) -> Any:
+        return _sum(other, self, 1)
+
+    def __sub__(self, other: Any) -> Any:
+        return _sum(self, other, -1)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _sum(other, self, -1)
+
+    def __mul__(self, other: Any) -> Any:
+        return _product(self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _product(other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return integer("arith.divsi", "//", self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return integer("arith.divsi", "//", other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return integer("arith.remsi", "%", self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return integer("arith.remsi", "%", other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return _quotient(self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _quotient(other, self)
+
+    def __and__(self, other: Any) -> Any:
+        return integer("arith.andi", "&", self, other)
+
+    def __rand__(self, other: Any) -> Any:
+        return integer("arith.andi", "&", other, self)
+
+    def __or__(self, other: Any) -> Any:
+        return integer("arith.ori", "|", self, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return integer("arith.ori", "|", other, self)
+
+    def __xor__(self, other: Any) -> Any:
+        return integer("arith.xori", "^", self, other)
+
+    def __rxor__(self, other: Any) -> Any:
+        return integer("arith.xori", "^", other, self)
+
+    def __lshift__(self, other: Any) -> Any:
+        return integer("arith.shli", "<<", self, other)
+
+    def __rlshift__(self, other: Any) -> Any:
+        return integer("arith.shli", "<<", other, self)
+
+    def __rshift__(self, other: Any) -> Any:
+        return integer("arith.shrsi", ">>", self, other)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return integer("arith.shrsi", ">>", other, self)
+
+    def __neg__(self) -> Any:
+        return self * -1.0 if self.type.is_float else _sum(0, self, -1)
+
+    def __pos__(self) -> Scalar:
+        return self
+
+    def __invert__(self) -> Any:
+        return self ^ (True if self.type == I1 else -1)
+
+    def __eq__(self, other: object) -> Any:
+        return _compare("eq", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return _compare("ne", self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return _compare("slt", self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return _compare("sle", self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return _compare("sgt", self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return _compare("sge", self, other)
+
+    def __bool__(self) -> NoReturn:
+        raise refusal(
+            rules.SCALAR,
+            f"{self!r} has no truth value while the kernel is traced",
+            hint="use `with pto.if_(c):`, `pto.select(c, a, b)`, `pto.minimum`/`pto.maximum`, and & | ~ on conditions",
+        )
+
+    def __index__(self) -> NoReturn:
+        raise refusal(
+            rules.SCALAR,
+            f"{self!r} has no value while the kernel is traced, so it cannot become a Python integer",
+            hint="use pto.range for loops; for a size that must be static, annotate the parameter with pto.Static",
+        )
+
+    __int__ = __index__
+
+    def __float__(self) -> NoReturn:
+        raise refusal(
+            rules.SCALAR,
+            f"{self!r} has no value while the kernel is traced, so it cannot become a Python float",
+            hint="use pto.cast(x, pto.f32)",
+        )
+
+
+def scalar_type(type: DType | ScalarType) -> ScalarType:
+    """The `.pto` type of a number of this element type."""
+    return type if isinstance(type, ScalarType) else ScalarType(type.text)
+
+
+def is_number(x: object) -> bool:
+    """True for Python and NumPy numbers and traced ones, but not for booleans."""
+    return isinstance(x, Scalar | int | float | np.integer | np.floating) and not isinstance(x, bool)
+
+
+def plain(x: Any) -> Any:
+    """A NumPy number as the Python number it stands for; anything else as it is."""
+    return x.item() if isinstance(x, np.generic) else x
+
+
+def materialize(x: Any, type: ScalarType) -> Value:
+    """The SSA value of a number, of this type exactly. Refuses what does not fit (LANG-SCALAR)."""
+    x = plain(x)
+    if isinstance(x, Scalar):
+        return x.value if x.type == type else _widen(x, type).value
+    trace = current("a number")
+    if isinstance(x, bool) and type == I1:
+        return trace.constant(x, type)
+    if isinstance(x, int) and not isinstance(x, bool):
+        if type.is_float:
+            return trace.constant(float(x), type)
+        _check_range(x, type)
+        return trace.constant(x, type)
+    if isinstance(x, float) and type.is_float:
+        return trace.constant(x, type)
+    raise refusal(rules.SCALAR, f"{x!r} is not a number of type {type}")
+
+
+def _bits(type: ScalarType) -> int:
+    return 64 if type == INDEX else int("".join(c for c in type.name if c.isdigit()) or 64)
+
+
+def _check_range(x: int, type: ScalarType) -> None:
+    bits, unsigned = _bits(type), type.name.startswith("ui")
+    low, high = (0 if unsigned else -(1 << (bits - 1))), (1 << bits) - 1
+    if not low <= x <= high:  # signless: the unsigned reading of the bits is accepted too
+        raise refusal(rules.SCALAR, f"{x} does not fit into {type}")
+
+
+def _widen(x: Scalar, type: ScalarType) -> Scalar:
+    """An integer as a wider one or as index; other changes of type are written with `pto.cast`."""
+    if x.type.is_integer and type.is_integer and I1 not in (x.type, type):
+        if INDEX in (x.type, type):
+            return cast(x, type)
+        if _bits(type) > _bits(x.type):
+            return cast(x, type)
+    raise refusal(
+        rules.SCALAR, f"{x!r} is used where {type} is needed", hint=f"convert it: pto.cast(x, {_spelling(type)})"
+    )
+
+
+def _spelling(type: ScalarType) -> str:
+    return f"pto.{type.name.replace('ui', 'u')}"
+
+
+def cast(x: Any, type: DType | ScalarType) -> Any:
+    """A number converted to another type: ``pto.index``, ``pto.i32``, ``pto.f32`` …
+
+    Integers wrap or extend by sign; float to integer rounds toward zero. Python numbers become constants of the type.
+    """
+    to = scalar_type(type)
+    if not isinstance(x, Scalar):
+        value = int(x) if to.is_integer and isinstance(plain(x), float) else x
+        return Scalar(materialize(value, to))
+    if x.type == to:
+        return x
+    name = _cast_name(x.type, to)
+    if name is None:  # index and floats meet through i64
+        return cast(cast(x, ScalarType("i64")), to)
+    return Scalar(current("pto.cast").emit(name, {"in": x.value}, results=[to]).result)
+
+
+def _cast_name(source: ScalarType, to: ScalarType) -> str | None:
+    unsigned = source.name.startswith("ui") or source == I1
+    if INDEX in (source, to):
+        if source.is_float or to.is_float:
+            return None
+        return "arith.index_castui" if unsigned else "arith.index_cast"
+    if source.is_float and to.is_float:
+        if _bits(source) == _bits(to):
+            raise refusal(rules.SCALAR, f"there is no conversion from {source} to {to}", hint="convert through f32")
+        return "arith.extf" if _bits(to) > _bits(source) else "arith.truncf"
+    if source.is_float:
+        return "arith.fptoui" if to.name.startswith("ui") else "arith.fptosi"
+    if to.is_float:
+        return "arith.uitofp" if unsigned else "arith.sitofp"
+    if _bits(source) == _bits(to):
+        return "arith.bitcast"
+    return "arith.trunci" if _bits(to) < _bits(source) else "arith.extui" if unsigned else "arith.extsi"
+
+
+def common_type(a: Any, b: Any, what: str) -> ScalarType:
+    """The type in which two operands meet; at least one of them is traced. Refuses mixtures (LANG-SCALAR)."""
+    for x in (a, b):
+        if not isinstance(x, Scalar | int | float):
+            raise refusal(rules.SCALAR, f"{what} needs numbers, not {type(x).__name__}")
+    if isinstance(a, Scalar) and isinstance(b, Scalar):
+        if a.type == b.type:
+            return a.type
+        if a.type.is_integer and b.type.is_integer and I1 not in (a.type, b.type):
+            return INDEX if INDEX in (a.type, b.type) else max(a.type, b.type, key=_bits)
+        raise refusal(rules.SCALAR, f"{what} mixes {a.type} and {b.type}", hint="convert one of them with pto.cast")
+    traced = a if isinstance(a, Scalar) else b
+    number = b if traced is a else a
+    if isinstance(number, float) and traced.type.is_integer:
+        raise refusal(
+            rules.SCALAR,
+            f"{what} mixes {traced.type} and the Python float {number!r}",
+            hint="convert the integer: pto.cast(x, pto.f32)",
+        )
+    return traced.type
+
+
+def binary(name: str, what: str, a: Any, b: Any, terms: Terms | None = None, offset: int = 0) -> Scalar:
+    type = common_type(a, b, what)
+    operands = {"lhs": materialize(a, type), "rhs": materialize(b, type)}
+    result = current(what).emit(name, operands, results=[type]).result
+    return Scalar(result, terms, offset)
+
+
+def integer(name: str, what: str, a: Any, b: Any) -> Scalar:
+    a, b = plain(a), plain(b)
+    if common_type(a, b, what).is_float:
+        raise refusal(rules.SCALAR, f"{what} needs integers", hint="use / for floats" if what == "//" else None)
+    if what in ("//", "%") and isinstance(b, int) and b == 0:
+        raise refusal(rules.SCALAR, f"{what} by zero")
+    return binary(name, what, a, b)
+
+
+def _quotient(a: Any, b: Any) -> Scalar:
+    a, b = plain(a), plain(b)
+    if common_type(a, b, "/").is_integer:
+        raise refusal(rules.SCALAR, "/ needs floats", hint="use // for integers, or pto.cast(x, pto.f32)")
+    return binary("arith.divf", "/", a, b)
+
+
+def _affine(x: Any) -> tuple[Terms, int]:
+    return (x._terms, x._offset) if isinstance(x, Scalar) else ({}, x)
+
+
+def _known(terms: Terms, offset: int) -> Any:
+    """The number that an affine form is without any operation, or None."""
+    if not terms:
+        return offset
+    if offset == 0 and len(terms) == 1:
+        ((value, factor),) = terms.items()
+        return Scalar(value) if factor == 1 else None
+    return None
+
+
+def _sum(a: Any, b: Any, sign: int) -> Any:
+    a, b = plain(a), plain(b)
+    what = "+" if sign > 0 else "-"
+    type = common_type(a, b, what)
+    if type.is_float:
+        return binary("arith.addf" if sign > 0 else "arith.subf", what, a, b)
+    if isinstance(a, Scalar) and isinstance(b, Scalar) and a.type != b.type:
+        a, b = (Scalar(materialize(x, type)) for x in (a, b))
+    if isinstance(b, int) and b == 0:
+        return a
+    if isinstance(a, int) and a == 0 and sign > 0:
+        return b
+    (left, p), (right, q) = _affine(a), _affine(b)
+    terms = dict(left)
+    for value, factor in right.items():
+        terms[value] = terms.get(value, 0) + sign * factor
+    terms = {value: factor for value, factor in terms.items() if factor}
+    offset = p + sign * q
+    known = _known(terms, offset)
+    if known is not None:
+        return known
+    return binary("arith.addi" if sign > 0 else "arith.subi", what, a, b, terms, offset)
+
+
+def _product(a: Any, b: Any) -> Any:
+    a, b = plain(a), plain(b)
+    if common_type(a, b, "*").is_float:
+        return binary("arith.mulf", "*", a, b)
+    if isinstance(a, Scalar) and isinstance(b, Scalar):
+        return binary("arith.muli", "*", a, b)
+    traced, factor = (a, b) if isinstance(a, Scalar) else (b, a)
+    if factor == 1:
+        return traced
+    terms = {value: f * factor for value, f in traced._terms.items() if f * factor}
+    offset = traced._offset * factor
+    known = _known(terms, offset)
+    if known is not None:
+        return known
+    return binary("arith.muli", "*", a, b, terms, offset)
+
+
+def _compare(predicate: str, a: Any, b: Any) -> Scalar:
+    a, b = plain(a), plain(b)
+    what = _SYMBOLS[predicate]
+    type = common_type(a, b, what)
+    operands = {"lhs": materialize(a, type), "rhs": materialize(b, type)}
+    name = "arith.cmpf" if type.is_float else "arith.cmpi"
+    attrs = {"predicate": _FLOAT_PREDICATES[predicate] if type.is_float else predicate}
+    return Scalar(current(what).emit(name, operands, attrs, [I1]).result)

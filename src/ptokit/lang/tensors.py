@@ -1,0 +1,239 @@
+"""Global memory in a kernel: pointers, GlobalTensor, slices of it, and the C++ helpers for shapes and strides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ptokit.ir import Value
+from ptokit.types import tensor
+from ptokit.types.dtypes import DType
+from ptokit.types.enums import Layout
+from ptokit.types.tile import DYNAMIC
+from ptokit.types.values import INDEX, PartitionView, TensorView
+from ptokit.types.values import Ptr as PtrType
+from ptokit.types.values import Scalar as ScalarType
+
+from . import rules
+from .scalar import Scalar, is_number, materialize, plain
+from .trace import current
+from .where import here, refusal
+
+
+class Pointer:
+    """A pointer to global memory: ``p + n`` advances by elements, ``p[i]`` reads and ``p[i] = x`` writes one."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+    @property
+    def dtype(self) -> DType:
+        """Element type."""
+        type = self.value.type
+        assert isinstance(type, PtrType)
+        return type.dtype
+
+    def __add__(self, offset: Any) -> Pointer:
+        operands = {"ptr": self.value, "offset": materialize(offset, INDEX)}
+        return Pointer(current("pointer arithmetic").emit("pto.addptr", operands, results=[self.value.type]).result)
+
+    def __getitem__(self, index: Any) -> Scalar:
+        operands = {"ptr": self.value, "index": materialize(index, INDEX)}
+        op = current("a scalar load").emit("pto.load_scalar", operands, results=[ScalarType(self.dtype.text)])
+        return Scalar(op.result)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        operands = {"value": materialize(value, ScalarType(self.dtype.text)), "ptr": self.value}
+        current("a scalar store").emit("pto.store_scalar", {**operands, "index": materialize(index, INDEX)})
+
+    def __repr__(self) -> str:
+        return f"<pointer %{self.value.name} to {self.dtype}>"
+
+
+class Shape(tuple[Any, ...]):
+    """Sizes of a tensor in elements, outermost first: ``Shape(1, 1, 1, rows, 64)``."""
+
+    def __new__(cls, *sizes: Any) -> Shape:
+        return super().__new__(cls, sizes)
+
+
+class Stride(tuple[Any, ...]):
+    """Strides of a tensor in elements, outermost first."""
+
+    def __new__(cls, *strides: Any) -> Stride:
+        return super().__new__(cls, strides)
+
+
+def BaseShape2D(dtype: DType, rows: Any, cols: Any, layout: Layout = Layout.ND) -> Stride:
+    """Strides of a packed 2-D tensor in a layout (types-and-layouts 9.2)."""
+    try:
+        return Stride(*tensor.base_shape_2d(dtype, rows, cols, layout))
+    except ValueError as error:
+        raise refusal(rules.VIEW, str(error)) from None
+
+
+def TileShape2D(dtype: DType, rows: Any, cols: Any, layout: Layout = Layout.ND) -> Shape:
+    """Shape of a 2-D tensor in a layout (types-and-layouts 9.2)."""
+    if layout is Layout.NZ and (isinstance(rows, Scalar) or isinstance(cols, Scalar)):
+        c0 = 32 // dtype.size
+        return Shape(1, cols // c0, rows // 16, 16, c0)
+    try:
+        return Shape(*tensor.tile_shape_2d(dtype, rows, cols, layout))
+    except ValueError as error:
+        raise refusal(rules.VIEW, str(error)) from None
+
+
+def _sizes(values: Any, what: str) -> tuple[Any, ...]:
+    items = tuple(plain(v) for v in values) if isinstance(values, Sequence) else (plain(values),)
+    for item in items:
+        if not is_number(item) or isinstance(item, float) or (isinstance(item, Scalar) and item.type.is_float):
+            raise refusal(rules.VIEW, f"{what} needs integers, not {item!r}")
+    return items
+
+
+def _dims(sizes: Sequence[Any]) -> tuple[int, ...]:
+    return tuple(DYNAMIC if isinstance(size, Scalar) else size for size in sizes)
+
+
+def _group(sizes: Sequence[Any]) -> list[Value]:
+    return [materialize(size, INDEX) for size in sizes]
+
+
+class GlobalTensor:
+    """A tensor in global memory: pointer, shape and strides in elements (1 to 5 dimensions), layout.
+
+    Without strides the tensor is packed, last dimension fastest. Sizes and strides are Python integers or traced ones.
+    Slicing (``g[r:r + 64, 0:128]``) or `partition` gives the part that an instruction moves; a whole GlobalTensor
+    stands for all of itself. Nothing is moved or copied. Raises `DiagnosticError` (LANG-VIEW, LANG-KIND).
+    """
+
+    def __init__(self, ptr: Pointer, shape: Any, strides: Any = None, layout: Layout = Layout.ND) -> None:
+        trace = current("GlobalTensor")
+        if not isinstance(ptr, Pointer):
+            raise refusal(
+                rules.KIND, f"GlobalTensor needs a pointer, not {ptr!r}", hint="pass a pointer parameter first"
+            )
+        if not isinstance(layout, Layout):
+            raise refusal(rules.VIEW, f"{layout!r} is not a layout", hint="pto.Layout.ND, DN, NZ, …")
+        self.ptr = ptr
+        self.shape = _sizes(shape, "the shape of a GlobalTensor")
+        self.strides = _packed(self.shape) if strides is None else _sizes(strides, "the strides of a GlobalTensor")
+        self.layout = layout
+        if not 1 <= len(self.shape) <= 5 or len(self.strides) != len(self.shape):
+            raise refusal(
+                rules.VIEW,
+                f"a tensor has 1 to 5 sizes with one stride each, not {len(self.shape)} and {len(self.strides)}",
+            )
+        # Packed tensors of fewer than 5 dimensions are read as ND anyway; 5-D ones might be taken for NZ.
+        implied = strides is None and layout is Layout.ND and len(self.shape) < 5
+        op = trace.emit(
+            "pto.make_tensor_view",
+            {"ptr": ptr.value, "shape": _group(self.shape), "strides": _group(self.strides)},
+            {} if implied else {"layout": layout},
+            [TensorView(_dims(self.shape), ptr.dtype)],
+        )
+        self.value = op.result
+
+    @property
+    def dtype(self) -> DType:
+        """Element type."""
+        return self.ptr.dtype
+
+    def partition(self, offsets: Any, sizes: Any) -> Partition:
+        """The part that begins at `offsets` and has `sizes`, both in elements, one per dimension."""
+        return Partition(self, _sizes(offsets, "offsets"), _sizes(sizes, "sizes"))
+
+    def whole(self) -> Partition:
+        """All of the tensor as a partition."""
+        return Partition(self, (0,) * len(self.shape), self.shape)
+
+    def __getitem__(self, key: Any) -> Partition:
+        return self.whole()[key]
+
+    def __repr__(self) -> str:
+        return f"<GlobalTensor {_text(self.shape)} of {self.dtype}, strides {_text(self.strides)}, {self.layout.name}>"
+
+
+class Partition:
+    """A slice of a `GlobalTensor`, as movement instructions take it. Slices of it are slices of the tensor."""
+
+    def __init__(self, source: GlobalTensor, offsets: tuple[Any, ...], sizes: tuple[Any, ...]) -> None:
+        if not len(offsets) == len(sizes) == len(source.shape):
+            raise refusal(
+                rules.VIEW,
+                f"{len(offsets)} offsets and {len(sizes)} sizes do not fit a tensor of {len(source.shape)} dimensions",
+            )
+        self.source = source
+        self.offsets = offsets
+        self.shape = sizes
+        self._location = here()
+        self._value: Value | None = None
+
+    @property
+    def dtype(self) -> DType:
+        """Element type."""
+        return self.source.dtype
+
+    @property
+    def value(self) -> Value:
+        """The view, recorded when an instruction first needs it."""
+        trace = current("a slice of a GlobalTensor")
+        if self._value is None or not trace.visible(self._value):
+            op = trace.emit(
+                "pto.partition_view",
+                {"source": self.source.value, "offsets": _group(self.offsets), "sizes": _group(self.shape)},
+                results=[PartitionView(_dims(self.shape), self.dtype)],
+                location=self._location,
+            )
+            self._value = op.result
+        return self._value
+
+    def __getitem__(self, key: Any) -> Partition:
+        keys = key if isinstance(key, tuple) else (key,)
+        rank = len(self.shape)
+        if len(keys) > rank:
+            raise refusal(rules.VIEW, f"{len(keys)} slices for a tensor of {rank} dimensions")
+        keys += (slice(None),) * (rank - len(keys))
+        parts = [_part(k, size) for k, size in zip(keys, self.shape)]
+        offsets = tuple(base + start for base, (start, _) in zip(self.offsets, parts))
+        return Partition(self.source, offsets, tuple(size for _, size in parts))
+
+    def __repr__(self) -> str:
+        return f"<slice {_text(self.shape)} of {self.dtype} at {_text(self.offsets)}>"
+
+
+def _part(key: Any, size: Any) -> tuple[Any, Any]:
+    """Offset and size of one dimension of a slice. Negative Python integers count from the end of a static size."""
+    if not isinstance(key, slice):
+        (start,) = _sizes(key, "an index of a tensor")
+        return _from_start(start, size), 1
+    if key.step is not None and (isinstance(key.step, Scalar) or key.step != 1):
+        raise refusal(
+            rules.VIEW, "slices of a tensor have a step of 1", hint="give the GlobalTensor other strides instead"
+        )
+    start, stop = _sizes((0 if key.start is None else key.start, size if key.stop is None else key.stop), "a slice")
+    start, stop = _from_start(start, size), _from_start(stop, size)
+    if isinstance(start, int) and start == 0:
+        return 0, stop
+    return start, stop - start
+
+
+def _from_start(position: Any, size: Any) -> Any:
+    if not isinstance(position, int) or position >= 0:
+        return position
+    if isinstance(size, Scalar):
+        raise refusal(rules.VIEW, f"the position {position} counts from the end of a size that only the run knows")
+    return size + position
+
+
+def _packed(shape: Sequence[Any]) -> tuple[Any, ...]:
+    strides: list[Any] = [1]
+    for size in reversed(shape[1:]):
+        strides.insert(0, size * strides[0])
+    return tuple(strides)
+
+
+def _text(sizes: Sequence[Any]) -> str:
+    return "x".join(f"%{s.value.name or '?'}" if isinstance(s, Scalar) else str(s) for s in sizes)

@@ -1,0 +1,363 @@
+"""Tiles in a kernel: allocation, binding to addresses, aliases, and the valid region."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ptokit.ir import Op, Value
+from ptokit.types import dtypes
+from ptokit.types.dtypes import DType
+from ptokit.types.enums import BLayout, CompactMode, PadValue, SLayout, TileType
+from ptokit.types.tile import CUSTOM_PAD, DYNAMIC, TileSpec
+from ptokit.types.values import I64, INDEX
+
+from . import rules
+from .scalar import Scalar, is_number, materialize, plain
+from .trace import current
+from .tracked import Tracked
+from .where import refusal
+
+E = TypeVar("E", TileType, BLayout, SLayout, CompactMode, PadValue)
+
+
+class Tile:
+    """A tile buffer; parameters in the order of the C++ template ``Tile``. Sizes count elements.
+
+    ``valid_row``/``valid_col`` are Python integers, traced numbers, or `DYNAMIC`: a dynamic dimension begins with all
+    of the tile valid and can be changed with `set_valid`. ``addr`` is a byte address in the tile's buffer; without it
+    ptokit places the tile. ``fractal`` is the box size in bytes; ``pad`` a `PadValue` or `custom_pad`.
+
+    The object stands for the tile of the kernel: `TASSIGN`, `TRESHAPE` and `TSUBVIEW` bind it to other storage.
+    Raises `DiagnosticError` (LANG-TILE).
+    """
+
+    def __init__(
+        self,
+        loc: TileType,
+        dtype: DType,
+        rows: int,
+        cols: int,
+        blayout: BLayout = BLayout.RowMajor,
+        valid_row: Any = None,
+        valid_col: Any = None,
+        slayout: SLayout = SLayout.NoneBox,
+        fractal: int = 512,
+        pad: PadValue | int = PadValue.Null,
+        compact: CompactMode = CompactMode.Null,
+        *,
+        addr: Any = None,
+    ) -> None:
+        current("Tile")
+        vr, vc = _valid(valid_row, "valid_row"), _valid(valid_col, "valid_col")
+        rows, cols = _size(rows, "rows"), _size(cols, "cols")
+        spec = TileSpec(
+            _member(TileType, loc),
+            _dtype(dtype),
+            rows,
+            cols,
+            _static(rows if vr is None else vr),
+            _static(cols if vc is None else vc),
+            _member(BLayout, blayout),
+            _member(SLayout, slayout),
+            _fractal(fractal),
+            _pad(pad),
+            _member(CompactMode, compact),
+        )
+        dynamic = [_initial(v, size) for v, size in ((vr, rows), (vc, cols))]
+        self._allocate(spec, dynamic, addr)
+
+    def _allocate(self, spec: TileSpec, dynamic: list[Any], addr: Any) -> None:
+        operands: dict[str, Value | list[Value] | None] = {}
+        if addr is not None:
+            operands["addr"] = _address(addr)
+        for name, size in zip(("valid_row", "valid_col"), dynamic):
+            if size is not None:
+                operands[name] = materialize(size, INDEX)
+        op = current("Tile").emit("pto.alloc_tile", operands, results=[spec])
+        valid = tuple(static if d is None else d for static, d in zip((spec.valid_row, spec.valid_col), dynamic))
+        self._begin(op.result, valid, op)
+
+    def _begin(self, value: Value, valid: tuple[Any, ...], allocation: Op | None) -> None:
+        trace = current("a tile")
+        self._binding = Tracked(trace, f"the address of tile %{value.name or '?'}", value)
+        self._valid = Tracked(trace, "the valid region of the tile", valid)
+        self._origin = value
+        self._allocation = allocation  # while no operation has used it
+        self._home = trace.region
+        assert isinstance(value.type, TileSpec)
+        self.spec = value.type
+
+    @classmethod
+    def _alias(cls, value: Value, valid: tuple[Any, ...]) -> Tile:
+        tile = cls.__new__(cls)
+        tile._begin(value, valid, None)
+        return tile
+
+    @property
+    def value(self) -> Value:
+        """The tile as an operand; from now on it counts as used."""
+        current("a tile")
+        self._allocation = None
+        return self._binding.get()
+
+    @property
+    def name(self) -> str:
+        """Its name in `.pto` text, or an empty string."""
+        return self._origin.name
+
+    @property
+    def loc(self) -> TileType:
+        """Where it lives."""
+        return self.spec.loc
+
+    @property
+    def dtype(self) -> DType:
+        """Element type."""
+        return self.spec.dtype
+
+    @property
+    def rows(self) -> int:
+        """Physical rows."""
+        return self.spec.rows
+
+    @property
+    def cols(self) -> int:
+        """Physical columns."""
+        return self.spec.cols
+
+    @property
+    def valid_row(self) -> Any:
+        """Valid rows: a Python integer, or a traced number."""
+        return self._valid.get()[0]
+
+    @property
+    def valid_col(self) -> Any:
+        """Valid columns: a Python integer, or a traced number."""
+        return self._valid.get()[1]
+
+    def set_valid(self, rows: Any, cols: Any) -> None:
+        """Set both valid dimensions, in elements; both must be `DYNAMIC` in the type."""
+        if (self.spec.valid_row, self.spec.valid_col) != (DYNAMIC, DYNAMIC):
+            raise refusal(
+                rules.TILE,
+                f"the valid region of {self!r} is part of its type",
+                hint="make the tile with valid_row=pto.DYNAMIC, valid_col=pto.DYNAMIC",
+            )
+        operands = {"tile": self.value, "valid_row": materialize(rows, INDEX), "valid_col": materialize(cols, INDEX)}
+        current("set_valid").emit("pto.set_validshape", operands)
+        self._valid.set((plain(rows), plain(cols)))
+
+    def reshape(
+        self,
+        rows: int,
+        cols: int,
+        blayout: BLayout = BLayout.RowMajor,
+        slayout: SLayout | None = None,
+        *,
+        valid_row: int | None = None,
+        valid_col: int | None = None,
+        dtype: DType | None = None,
+        fractal: int | None = None,
+    ) -> Tile:
+        """The same bytes as another tile (TRESHAPE): new shape and layout, the rest as here unless given."""
+        rows, cols = _size(rows, "rows"), _size(cols, "cols")
+        spec = replace(
+            self.spec,
+            dtype=self.dtype if dtype is None else _dtype(dtype),
+            rows=rows,
+            cols=cols,
+            valid_row=rows if valid_row is None else _size(valid_row, "valid_row"),
+            valid_col=cols if valid_col is None else _size(valid_col, "valid_col"),
+            blayout=_member(BLayout, blayout),
+            slayout=self.spec.slayout if slayout is None else _member(SLayout, slayout),
+            fractal=self.spec.fractal if fractal is None else _fractal(fractal),
+        )
+        op = current("reshape").emit("pto.treshape", {"src": self.value}, results=[spec])
+        return Tile._alias(op.result, (spec.valid_row, spec.valid_col))
+
+    def bitcast(self, dtype: DType) -> Tile:
+        """The same bytes as another element type of the same size."""
+        spec = replace(self.spec, dtype=_dtype(dtype))
+        op = current("bitcast").emit("pto.bitcast", {"src": self.value}, results=[spec])
+        return Tile._alias(op.result, self._valid.get())
+
+    def subview(self, row: Any, col: Any, rows: int, cols: int) -> Tile:
+        """A window of `rows` x `cols` elements at (row, col) that shares this tile's storage."""
+        rows, cols = _size(rows, "rows"), _size(cols, "cols")
+        vr, vc = _static(self.spec.valid_row), _static(self.spec.valid_col)
+        spec = replace(
+            self.spec,
+            rows=rows,
+            cols=cols,
+            valid_row=_remaining(vr, row, rows),
+            valid_col=_remaining(vc, col, cols),
+        )
+        op = current("subview").emit(
+            "pto.subset",
+            {"source": self.value, "offsets": [materialize(row, INDEX), materialize(col, INDEX)]},
+            {"sizes": [rows, cols]},
+            [spec],
+        )
+        valid = tuple(
+            _remaining(v, at, size) if isinstance(v, int) and isinstance(at, int) else size
+            for v, at, size in zip(self._valid.get(), (row, col), (rows, cols))
+        )
+        return Tile._alias(op.result, valid)
+
+    def assign(self, address: Any) -> None:
+        """Bind the tile to a byte address of its buffer (TASSIGN), also in place of an earlier one."""
+        trace = current("TASSIGN")
+        addr = _address(address)
+        allocation = self._allocation
+        if allocation is not None and trace.region is self._home:
+            # Nothing has used the tile: allocate it at this address, which is known from here on.
+            block = trace.region.block
+            block.ops.remove(allocation)
+            rest = {name: v for name, v in allocation.operands.items() if name != "addr"}
+            allocation.operands = {"addr": addr, **rest}
+            block.add(allocation)
+            return
+        if allocation is not None and not allocation.operands:
+            allocation.name = "pto.declare_tile"  # every use is behind this or another binding
+        self._allocation = None
+        value = self._binding.known() or self._origin
+        op = trace.emit("pto.tassign", {"tile": value, "addr": addr}, results=[self.spec], hint=value.name)
+        self._binding.set(op.result)
+
+    def take_storage(self, value: Value) -> None:
+        """Become a name for the storage of `value`, an alias that has this tile's type."""
+        trace = current("an alias")
+        if self._allocation is not None and trace.region is self._home:
+            trace.region.block.ops.remove(self._allocation)
+            self._origin = value
+        self._allocation = None
+        self._binding.set(value)
+
+    def __repr__(self) -> str:
+        s = self.spec
+        layout = "" if s.layout_name == "ND" else f" {s.layout_name}"
+        return f"<Tile {s.loc.name} {s.rows}x{s.cols} {s.dtype}{layout}>"
+
+
+def TileLeft(dtype: DType, rows: int, cols: int, valid_row: Any = None, valid_col: Any = None, **more: Any) -> Tile:
+    """Left operand of a matrix product in L0A, in the layout of the kernel's target (types-and-layouts 7)."""
+    blayout = current("TileLeft").target.left_blayout
+    return Tile(TileType.Left, dtype, rows, cols, blayout, valid_row, valid_col, SLayout.RowMajor, **more)
+
+
+def TileRight(dtype: DType, rows: int, cols: int, valid_row: Any = None, valid_col: Any = None, **more: Any) -> Tile:
+    """Right operand of a matrix product in L0B."""
+    return Tile(TileType.Right, dtype, rows, cols, BLayout.RowMajor, valid_row, valid_col, SLayout.ColMajor, **more)
+
+
+def TileAcc(dtype: DType, rows: int, cols: int, valid_row: Any = None, valid_col: Any = None, **more: Any) -> Tile:
+    """Accumulator of a matrix product in L0C."""
+    return Tile(TileType.Acc, dtype, rows, cols, BLayout.ColMajor, valid_row, valid_col, SLayout.RowMajor, 1024, **more)
+
+
+def TileLeftScale(
+    dtype: DType, rows: int, cols: int, valid_row: Any = None, valid_col: Any = None, **more: Any
+) -> Tile:
+    """Block scales of a left operand (MX formats)."""
+    return Tile(
+        TileType.ScaleLeft, dtype, rows, cols, BLayout.RowMajor, valid_row, valid_col, SLayout.RowMajor, 32, **more
+    )
+
+
+def TileRightScale(
+    dtype: DType, rows: int, cols: int, valid_row: Any = None, valid_col: Any = None, **more: Any
+) -> Tile:
+    """Block scales of a right operand (MX formats)."""
+    return Tile(
+        TileType.ScaleRight, dtype, rows, cols, BLayout.ColMajor, valid_row, valid_col, SLayout.ColMajor, 32, **more
+    )
+
+
+def custom_pad(bits: int) -> int:
+    """A pad value with these 32 bits (narrow types use the low ones) for the ``pad`` of a tile."""
+    return CUSTOM_PAD | (bits & 0xFFFF_FFFF)
+
+
+def _member(kind: type[E], value: Any) -> E:
+    if isinstance(value, kind):
+        return value
+    if isinstance(value, str):
+        try:
+            return kind.from_text(value)
+        except KeyError:
+            pass
+    raise refusal(rules.TILE, f"{value!r} is not a {kind.__name__}", hint=f"one of {', '.join(m.name for m in kind)}")
+
+
+def _dtype(value: Any) -> DType:
+    if isinstance(value, DType):
+        return value
+    if isinstance(value, str) and dtypes.is_dtype(value):
+        return dtypes.dtype(value)
+    found = None
+    if isinstance(value, type | np.dtype) and value is not object:
+        found = dtypes.from_numpy(np.dtype(value))
+    if found is None:
+        raise refusal(rules.TILE, f"{value!r} is not an element type", hint="pto.f32, pto.f16, pto.bf16, pto.i32, …")
+    return found
+
+
+def _size(value: Any, name: str) -> int:
+    value = plain(value)
+    if isinstance(value, Scalar):
+        raise refusal(
+            rules.TILE,
+            f"{name} of a tile must be a Python integer, not {value!r}",
+            hint="make the tile as large as needed and set its valid region; or annotate the parameter with pto.Static",
+        )
+    if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
+        raise refusal(rules.TILE, f"{name} of a tile must be a positive integer, not {value!r}")
+    return value
+
+
+def _valid(value: Any, name: str) -> Any:
+    value = plain(value)
+    if isinstance(value, Scalar) and value.type.is_integer:
+        return value
+    return value if value is None or value == DYNAMIC else _size(value, name)
+
+
+def _static(size: Any) -> int:
+    return size if isinstance(size, int) else DYNAMIC
+
+
+def _initial(valid: Any, size: int) -> Any:
+    """Operand of alloc_tile for a valid dimension: None if it is static."""
+    if isinstance(valid, Scalar):
+        return valid
+    return size if valid == DYNAMIC else None
+
+
+def _fractal(value: Any) -> int:
+    if value not in (512, 1024, 32):
+        raise refusal(rules.TILE, f"the fractal size of a tile is 512, 1024 or 32 bytes, not {value!r}")
+    return int(value)
+
+
+def _pad(value: Any) -> int:
+    if isinstance(value, str):
+        return _member(PadValue, value)
+    if isinstance(value, int) and (value in list(PadValue) or value >= CUSTOM_PAD):
+        return value
+    raise refusal(rules.TILE, f"{value!r} is not a pad value", hint="a pto.PadValue, or pto.custom_pad(bits)")
+
+
+def _address(value: Any) -> Value:
+    if not is_number(value) or isinstance(value, float):
+        raise refusal(rules.TILE, f"the address of a tile is an integer, not {value!r}")
+    return materialize(value, I64)
+
+
+def _remaining(valid: Any, start: Any, size: int) -> int:
+    """Valid elements of a window: what remains of the source's valid region behind its start."""
+    if not isinstance(valid, int) or valid == DYNAMIC or not isinstance(start, int):
+        return DYNAMIC if valid == DYNAMIC else size
+    return max(0, min(size, valid - start))

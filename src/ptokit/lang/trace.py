@@ -1,0 +1,226 @@
+"""The kernel being traced: regions, values in scope, constants, and the operations recorded so far."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ptokit.diagnostics import Location, Note
+from ptokit.ir import Block, Function, Module, Op, Operands, Value
+from ptokit.targets import Target
+from ptokit.types.values import I1, INDEX, Type
+from ptokit.types.values import Scalar as ScalarType
+
+from . import rules
+from .where import here, refusal, target_name
+
+
+class Region:
+    """A block under construction. ``kind`` is the word used for it in messages."""
+
+    def __init__(self, kind: str, parent: Region | None, location: Location) -> None:
+        self.kind = kind
+        self.parent = parent
+        self.location = location
+        self.block = Block()
+        self.open = False
+        self.alternative: Region | None = None  # of a then-branch: its else-branch
+
+    def within(self, other: Region) -> bool:
+        """True if this is `other` or inside it."""
+        region: Region | None = self
+        while region is not None and region is not other:
+            region = region.parent
+        return region is not None
+
+    def excluded(self) -> bool:
+        """True while an else-branch runs whose then-branch holds this region: nothing in here has happened."""
+        region: Region | None = self
+        while region is not None:
+            if region.alternative is not None and region.alternative.open:
+                return True
+            region = region.parent
+        return False
+
+
+class Trace:
+    """One trace of a kernel function. Operations go to the innermost open region."""
+
+    def __init__(self, name: str, target: Target, location: Location) -> None:
+        self.target = target
+        self.location = location
+        self.root = Region("kernel", None, location)
+        self.regions: list[Region] = []
+        self.function = Function(name, [], body=self.root.block, location=location)
+        self.branches: dict[Op, Region] = {}  # then-branches, for the else_ that may follow
+        self._homes: dict[Value, Region] = {}
+        self._constants: dict[tuple[str, str], Op] = {}
+        self._names: set[str] = set()
+
+    @property
+    def region(self) -> Region:
+        """The innermost open region."""
+        return self.regions[-1]
+
+    def parameter(self, type: Type, name: str) -> Value:
+        """Add a parameter to the function."""
+        value = Value(type, self.unique(name), self.root.block, self.location)
+        self._homes[value] = self.root
+        self.function.params.append(value)
+        return value
+
+    def emit(
+        self,
+        name: str,
+        operands: Operands | None = None,
+        attrs: dict[str, Any] | None = None,
+        results: Sequence[Type] = (),
+        *,
+        hint: str | None = None,
+        location: Location | None = None,
+    ) -> Op:
+        """Record an operation at the user's call and return it.
+
+        ``hint`` names its result; without it that is the variable that the user's statement assigns.
+        Raises `DiagnosticError` (LANG-SCOPE) if an operand is not in scope.
+        """
+        place = here() if location is None else location
+        op = Op(name, operands or {}, attrs or {}, location=place)
+        for value in op.values:
+            self.check_scope(value, place)
+        for type in results:
+            op.results.append(Value(type, self.unique(target_name(place) if hint is None else hint), op, place))
+        for value in op.results:
+            self._homes[value] = self.region
+        return self.region.block.add(op)
+
+    def constant(self, value: bool | int | float, type: ScalarType) -> Value:
+        """The constant with this value, made once per kernel at its beginning."""
+        key = (type.name, repr(value))
+        op = self._constants.get(key)
+        if op is None:
+            result = Value(type, self.unique(_constant_name(value, type)), location=here())
+            op = Op("arith.constant", {}, {"value": value}, [result], location=result.location)
+            self._constants[key] = op
+            self._homes[result] = self.root
+        return op.result
+
+    def argument(self, region: Region, type: Type, name: str) -> Value:
+        """Add an argument to the block of a region (a loop variable)."""
+        value = Value(type, self.unique(name), region.block, region.location)
+        region.block.args.append(value)
+        self._homes[value] = region
+        return value
+
+    def visible(self, value: Value) -> bool:
+        """True if the value can be used here."""
+        home = self._homes.get(value)
+        return home is not None and home.open
+
+    def check_scope(self, value: Value, location: Location | None = None) -> None:
+        """Refuse a value whose region has ended, or that another trace made."""
+        home = self._homes.get(value)
+        if home is None:
+            raise refusal(
+                rules.SCOPE,
+                "this value was made while another kernel was traced",
+                location=location,
+                hint="make it in this kernel, or pass what it depends on as a parameter",
+            )
+        if not home.open:
+            raise refusal(
+                rules.SCOPE,
+                f"this value was made in a {home.kind} that has ended",
+                location=location,
+                hint=f"make it before the {home.kind}; carry data between iterations and branches in a tile",
+                notes=[Note("made here", value.location), Note(f"the {home.kind} begins here", home.location)],
+            )
+
+    def unique(self, hint: str) -> str:
+        """`hint`, numbered if the function has that name already; empty if the hint is."""
+        name, n = hint, 0
+        while name in self._names:
+            n += 1
+            name = f"{hint}_{n}"
+        if name:
+            self._names.add(name)
+        return name
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Make this the current trace of the thread, with its outermost region open."""
+        previous = getattr(_ACTIVE, "trace", None)
+        _ACTIVE.trace = self
+        self.enter(self.root)
+        try:
+            yield
+        finally:
+            _ACTIVE.trace = previous
+
+    def enter(self, region: Region) -> None:
+        """Record into `region` from now on."""
+        region.open = True
+        self.regions.append(region)
+
+    def leave(self, region: Region, location: Location | None = None) -> None:
+        """Stop recording into `region`. Refuses if a loop inside was left early (LANG-CONTROL)."""
+        if self.region is not region:
+            inner = self.region
+            raise refusal(
+                rules.CONTROL,
+                f"this {inner.kind} was left early, by break, return or an exception that was caught",
+                location=inner.location,
+                hint="a traced loop runs to its end: shorten its range, or guard the rest of the body with pto.if_",
+            )
+        region.open = False
+        self.regions.pop()
+
+    def finish(self, file: str | None) -> Module:
+        """Close the function and return its module, without arithmetic that nothing uses."""
+        self.emit("func.return", {"values": []}, location=self.location)
+        self.leave(self.root)
+        self.root.block.ops[:0] = self._constants.values()
+        _drop_unused(self.root.block, set())
+        return Module([self.function], {"pto.target_arch": self.target.arch}, file=file)
+
+
+def _constant_name(value: bool | int | float, type: ScalarType) -> str:
+    """The customary names: c64, c64_i64, cst."""
+    if isinstance(value, float) or value < 0:
+        return "cst"
+    return str(value).lower() if type == I1 else f"c{value}" if type == INDEX else f"c{value}_{type}"
+
+
+def _drop_unused(block: Block, used: set[Value]) -> None:
+    """Remove arithmetic without users, last operation first, so that chains disappear in one pass."""
+    kept: list[Op] = []
+    for op in reversed(block.ops):
+        if op.name.startswith("arith.") and used.isdisjoint(op.results):
+            continue
+        for region in reversed(op.regions):
+            _drop_unused(region, used)
+        used.update(op.values)
+        kept.append(op)
+    block.ops[:] = reversed(kept)
+
+
+_ACTIVE = threading.local()
+
+
+def tracing() -> Trace | None:
+    """The trace of this thread, or None outside kernels."""
+    return getattr(_ACTIVE, "trace", None)
+
+
+def current(what: str) -> Trace:
+    """The trace of this thread; refuses `what` outside of a kernel (LANG-CONTEXT)."""
+    trace = tracing()
+    if trace is None:
+        raise refusal(
+            rules.CONTEXT,
+            f"{what} is used outside of a kernel",
+            hint='move it into a function decorated with @pto.kernel(target="...")',
+        )
+    return trace

@@ -1,0 +1,87 @@
+"""Places in the user's Python source, and how the front end refuses something there."""
+
+from __future__ import annotations
+
+import linecache
+import re
+import sys
+from collections.abc import Iterable
+from itertools import islice
+from types import CodeType, FrameType
+
+from ptokit.diagnostics import UNKNOWN_LOCATION, Diagnostic, DiagnosticError, Location, Note, Rule
+
+_PLACES: dict[tuple[CodeType, int], Location] = {}
+_LOOP = re.compile(r"\s*for\s+([A-Za-z]\w*)\s+in\s")
+_ASSIGNMENT = re.compile(r"\s*([A-Za-z]\w*)\s*(?::[^=]*)?=\s*(?=[^=\s])")
+
+
+def user_frame() -> FrameType | None:
+    """The innermost frame outside ptokit, or None."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module != "ptokit" and not module.startswith("ptokit."):
+            return frame
+        frame = frame.f_back
+    return None
+
+
+def location_of(frame: FrameType) -> Location:
+    """Place of the expression that `frame` evaluates: file, line, column (from 1) and length on that line."""
+    key = (frame.f_code, frame.f_lasti)
+    place = _PLACES.get(key)
+    if place is None:
+        positions = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
+        line, end_line, column, end_column = positions
+        if line is None or column is None or end_column is None:
+            place = Location(frame.f_code.co_filename, frame.f_lineno)
+        else:
+            text = linecache.getline(frame.f_code.co_filename, line)
+            first, last = _characters(text, column), _characters(text, end_column)
+            length = last - first if end_line == line else 1
+            place = Location(frame.f_code.co_filename, line, first + 1, max(1, length))
+        _PLACES[key] = place
+    return place
+
+
+def _characters(text: str, offset: int) -> int:
+    """Characters in the first `offset` UTF-8 bytes, the unit in which Python counts columns."""
+    return offset if text.isascii() else len(text.encode()[:offset].decode(errors="ignore"))
+
+
+def here() -> Location:
+    """Place of the user's call that is being executed."""
+    frame = user_frame()
+    return UNKNOWN_LOCATION if frame is None else location_of(frame)
+
+
+def target_name(location: Location) -> str:
+    """A readable name for the value made at this place: the variable that the statement assigns it to.
+
+    Empty if the place is not the whole right-hand side of an assignment (nor the head of a loop).
+    """
+    if location.file is None or not location.line:
+        return ""
+    line = linecache.getline(location.file, location.line)
+    loop = _LOOP.match(line)
+    if loop:
+        return loop[1]
+    found = _ASSIGNMENT.match(line)
+    if found is None or found.end() != location.column - 1:
+        return ""
+    rest = line[location.column - 1 + location.length :].strip()
+    return found[1] if location.length == 1 or not rest or rest.startswith("#") else ""
+
+
+def refusal(
+    rule: Rule,
+    message: str,
+    *,
+    hint: str | None = None,
+    notes: Iterable[Note] = (),
+    location: Location | None = None,
+) -> DiagnosticError:
+    """The error to raise for one finding, at the user's call unless a place is given."""
+    place = here() if location is None else location
+    return DiagnosticError(Diagnostic(rule.id, rule.severity, message, place, hint, tuple(notes)))
