@@ -72,6 +72,8 @@ def test_any_sequence_of_accesses_equals_plain_bytes(blocks: int, steps: list) -
     arena, model = Arena(blocks, 4096), Model(blocks)
     windows = [arena.window(spec, start) for spec, start in WINDOWS]
     memory = np.arange(2048, dtype=np.uint16)
+    buffer = Buffer("g", memory, u16)
+    buffer.written = True
     for action, i, j, rows, cols, seed in steps:
         spec, _ = WINDOWS[i]
         storage = windows[i]

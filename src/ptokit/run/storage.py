@@ -187,13 +187,6 @@ class Storage:
         for other in self.aliases:
             if not other.clean and (other.value is not None or other.loaded is not None):
                 other.flush()
-                for third in other.aliases:
-                    third.forget_if_clean()
-
-    def forget_if_clean(self) -> None:
-        """Another window changed the bytes: a cached copy of them is stale."""
-        if self.clean:
-            self.forget()
 
     def begin_write(self, rows: int, cols: int) -> None:
         """The region [0, rows) x [0, cols) is about to be overwritten completely."""
