@@ -11,6 +11,7 @@ import numpy as np
 from ptokit.types.enums import Pipe
 
 from .machine import Machine, TileOperand
+from .matmul_rules import ACCUMULATE, PRODUCT
 from .table import Instr, dst, instruction, src
 
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
@@ -61,6 +62,7 @@ TMATMUL = instruction(
         "Matrix product of a left and a right tile into an accumulator.",
         (dst(), src("lhs"), src("rhs")),
         pipe=Pipe.M,
+        rules=PRODUCT,
         run=tmatmul,
         source="compute-reduce-matrix 9",
     )
@@ -72,6 +74,7 @@ TMATMUL_ACC = instruction(
         "Matrix product added to an accumulator.",
         (dst(), src("acc"), src("lhs"), src("rhs")),
         pipe=Pipe.M,
+        rules=ACCUMULATE,
         run=tmatmul_acc,
         source="compute-reduce-matrix 9",
     )
