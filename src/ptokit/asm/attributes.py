@@ -1,0 +1,199 @@
+"""Attribute dictionaries and enumeration attributes (assembly 4)."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import Any, NamedTuple
+
+from ptokit.ir import RawAttr
+from ptokit.isa.sync import EVENT_CLASS_PIPE
+from ptokit.isa.table import Attr
+from ptokit.types.enums import EVENT_ID_COUNT, Pipe
+
+from . import rules
+from .cursor import Cursor, whole
+from .faults import suggest
+
+UNIT = RawAttr("unit")
+"""Value of a key written without one, where no declaration says that it is a switch."""
+
+SWITCHES = frozenset(("pto.entry", "hacc.entry", "pto.aicore"))
+"""Function attributes whose presence is their meaning; their value is True (assembly 2.2)."""
+
+WORDS: dict[str, frozenset[str]] = {
+    "kernel_kind": frozenset(("cube", "vector")),
+    "func_core_type": frozenset(("AIC", "AIV", "MIX", "AIC_OR_AIV")),
+    "module_core_type": frozenset(("AIC", "AIV", "MIX")),
+    "address_space": frozenset("zero gm mat left right acc vec bias scaling".split()),
+    "pipe": frozenset(p.text for p in Pipe),
+    "event": frozenset(f"EVENT_ID{i}" for i in range(EVENT_ID_COUNT)),
+    "pipe_event_type": frozenset(EVENT_CLASS_PIPE),
+    "padmode": frozenset(("PadNull", "PadFirstElem", "PadValue")),
+    "precision_mode": frozenset(("HIGH_PRECISION",)),
+    "mask_pattern": frozenset("P0101 P1010 P0001 P0010 P0100 P1000 P1111".split()),
+    "quant_type": frozenset(("INT8_SYM", "INT8_ASYM")),
+    "buffer_user": frozenset(EVENT_CLASS_PIPE) | frozenset(p.text for p in Pipe),
+}
+"""Values of the attribute kinds that are carried as strings, by mnemonic (assembly 4)."""
+
+DECLARED = {"pto.kernel_kind": Attr("pto.kernel_kind", str, None, "pto.kernel_kind", "kernel_kind", dotted=True)}
+"""Enumeration attributes of modules and functions, by key."""
+
+_RARE_PIPES = frozenset(
+    "PIPE_MTE4 PIPE_MTE5 PIPE_V2 VIRTUAL_PIPE_MTE2_L1A VIRTUAL_PIPE_MTE2_L1B PIPE_NUM PIPE_UNASSIGNED".split()
+)
+_SYNONYMS = {"sync_op_type": "pipe_event_type"}  # old name
+_EITHER = {"buffer_user": ("pipe_event_type", "pipe")}  # attributes that take two kinds
+_ENUM = re.compile(r"#pto(?:\.(\w+)<|<\s*(\w+)\s+)\s*([^<>]*?)\s*>\Z")
+_STRIPPED = re.compile(r"<\s*([^<>]*?)\s*>\Z")
+_TYPED = re.compile(r"(-?[\w.+\-]+|\"[^\"]*\")\s*(?::\s*\w+)?\Z")
+_ESCAPE = re.compile(r'\\(["\\nt]|[0-9a-fA-F]{2})')
+_NUMBER = re.compile(r"-?\d+\Z", re.ASCII)
+_FLOAT = re.compile(r"-?\d+\.\d*(?:[eE][+-]?\d+)?\Z", re.ASCII)
+
+
+class Written(NamedTuple):
+    """The value of an attribute as written: its text, and the token it begins with."""
+
+    text: str
+    index: int
+
+
+Dictionary = dict[str, Written]
+
+
+def unquote(token: str) -> str:
+    """Contents of a string token."""
+    named = {'"': '"', "\\": "\\", "n": "\n", "t": "\t"}
+    return _ESCAPE.sub(lambda m: named.get(m[1]) or chr(int(m[1], 16)), token[1:-1])
+
+
+def read_dictionary(p: Cursor, into: Dictionary | None = None) -> Dictionary:
+    """Read ``{key = value, ...}``; the cursor is at the brace. A key written twice is TEXT-ATTRIBUTE."""
+    out: Dictionary = {} if into is None else into
+    opening = p.expect("{")
+    if p.accept("}"):
+        return out
+    while True:
+        index = p.i
+        token = p.texts[index]
+        if token[0] == '"' and token.endswith('"') and len(token) > 1:
+            p.i += 1
+            key = unquote(token)
+        else:
+            key = p.word("an attribute name")
+        value = Written("unit", index)
+        if p.accept("="):
+            first = p.i
+            p.skip_value()
+            value = Written(p.span(first, p.i), first)
+        if key in out:
+            p.error(rules.ATTRIBUTE, f"attribute '{key}' is written twice", index)
+        out.setdefault(key, value)
+        if p.accept("}"):
+            return out
+        if not p.accept(","):
+            if p.texts[p.i] == "\0":
+                p.fail(rules.UNCLOSED, "this '{' is not closed", opening)
+            p.unexpected("',' or '}'")
+
+
+def plain_value(text: str) -> Any:
+    """A value no declaration describes: bool, int, float, str, or `RawAttr`."""
+    if text in ("true", "false"):
+        return text == "true"
+    if text[0] == '"' and text.endswith('"') and text.count('"') - text.count('\\"') == 2:
+        return unquote(text)
+    if _NUMBER.match(text):
+        value = whole(text)
+        return RawAttr(text) if value is None else value
+    if _FLOAT.match(text):
+        return float(text)
+    return RawAttr(text)
+
+
+def generic_attrs(p: Cursor, written: Dictionary) -> dict[str, Any]:
+    """Values of a module's or function's dictionary."""
+    out: dict[str, Any] = {}
+    for key, value in written.items():
+        if key in DECLARED:
+            out[key] = declared_value(p, DECLARED[key], value)
+        elif key in SWITCHES and value.text == "unit":
+            out[key] = True
+        else:
+            out[key] = plain_value(value.text)
+    return {k: v for k, v in out.items() if v is not None}
+
+
+def declared_value(p: Cursor, attr: Attr, written: Written) -> Any:
+    """Value of an attribute the instruction table declares; None after an error (TY-8, TEXT-ATTRIBUTE)."""
+    text, where = written
+    if attr.mnemonic or issubclass(attr.kind, Enum):
+        return _enum_value(p, attr, text, where)
+    m = _TYPED.match(text)
+    bare = m[1] if m else text
+    if attr.kind is bool and bare in ("true", "false"):
+        return bare == "true"
+    if attr.kind is int and _NUMBER.match(bare):
+        value = whole(bare)
+        if value is None:
+            p.error(rules.NUMBER, f"'{bare[:30]}' does not fit 64 bits", where)
+        return value
+    if attr.kind is float and (_FLOAT.match(bare) or _NUMBER.match(bare)):
+        return float(bare)
+    if attr.kind is str and text[0] == '"':
+        return unquote(text)
+    if attr.kind in (bool, int, float, str):
+        p.error(rules.ATTRIBUTE, f"'{attr.key or attr.name}' takes {_KINDS[attr.kind]}, not '{text[:40]}'", where)
+        return None
+    return RawAttr(text)
+
+
+_KINDS = {bool: "true or false", int: "an integer", float: "a number", str: "a string"}
+
+
+def enum_word(text: str) -> tuple[str, str] | None:
+    """Mnemonic (empty if stripped) and value of an enumeration attribute in any spelling; None if it is none."""
+    m = _ENUM.match(text)
+    if m is not None:
+        return m[1] or m[2], m[3]
+    m = _STRIPPED.match(text)
+    if m is not None:
+        return "", m[1]
+    return ("", text[1:-1]) if text[0] == '"' and len(text) > 1 else None
+
+
+def _enum_value(p: Cursor, attr: Attr, text: str, where: int) -> Any:
+    spelled = enum_word(text)
+    name = attr.key or attr.name
+    if spelled is None:
+        example = f"#pto.{attr.mnemonic}<...>" if attr.dotted else f"#pto<{attr.mnemonic} ...>"
+        p.error(rules.ATTRIBUTE, f"'{name}' is written {example}, not '{text[:40]}'", where)
+        return None
+    mnemonic, word = spelled
+    mnemonic = _SYNONYMS.get(mnemonic, mnemonic)
+    if mnemonic and attr.mnemonic and mnemonic not in _EITHER.get(attr.mnemonic, (attr.mnemonic,)):
+        p.error(rules.ATTRIBUTE, f"'{name}' is a {attr.mnemonic}, not a {mnemonic}", where)
+        return None
+    try:
+        if attr.mnemonic == "event":
+            if word in WORDS["event"]:
+                return int(word[len("EVENT_ID") :])
+            raise KeyError(word)
+        if attr.kind is str and word not in WORDS.get(attr.mnemonic, (word,)):
+            raise KeyError(word)
+        return attr.parse(word)
+    except (KeyError, ValueError):
+        known = sorted(_values_of(attr))
+        message = f"'{word[:40]}' is not a value of {attr.mnemonic or name}"
+        if attr.kind is Pipe and word in _RARE_PIPES:
+            message = f"{word} is a name of the grammar, but no core has that pipe"
+        p.error(rules.TY_8, message, where, hint=suggest(word, known) or f"one of {', '.join(known)}")
+        return None
+
+
+def _values_of(attr: Attr) -> list[str]:
+    if issubclass(attr.kind, Enum):
+        return [member.text for member in attr.kind]  # type: ignore[attr-defined]
+    return list(WORDS.get(attr.mnemonic, ()))

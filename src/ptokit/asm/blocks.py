@@ -1,0 +1,164 @@
+"""Sequences of operations: results, dispatch by name, and going on after an error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ptokit.ir import Block, Op
+from ptokit.isa.table import BY_TEXT
+from ptokit.types.values import Type
+
+from . import ops_sync, ops_views, rules
+from .cursor import OperationError
+from .faults import suggest
+from .forms import read_form
+from .lexer import EOF
+from .ops_isa import DPS_WORDS, read_dps
+from .parser import Parser
+from .recovery import recover
+from .registry import READERS
+from .wide import KNOWN_FOREIGN, KNOWN_OPERATIONS
+
+FORMS = {**ops_views.FORMS, **ops_sync.FORMS}
+TERMINATORS = frozenset(("func.return", "scf.yield", "scf.condition"))
+
+Names = list[tuple[int, int]]
+"""Result names: token index, and size of the group (0: a name of its own)."""
+
+
+def read_region(p: Parser, args: Sequence[tuple[int, Type]] = ()) -> Block:
+    """Read ``{ ... }`` with arguments named by tokens; their names and those defined inside end with it."""
+    opening = p.expect("{")
+    block = Block()
+    p.scope.enter()
+    p.enter()
+    for index, type in args:
+        value = p.define(index, type)
+        value.owner = block
+        block.args.append(value)
+    if p.texts[p.i][0] == "^":
+        _label(p, block)
+    read_ops(p, block)
+    p.leave()
+    p.scope.leave()
+    if not p.accept("}"):
+        p.fail(rules.UNCLOSED, "this '{' is not closed", opening)
+    return block
+
+
+def _label(p: Parser, block: Block) -> None:
+    """``^bb0(%a: T, ..):`` at the start of a region."""
+    p.i += 1
+    if p.accept("("):
+        while not p.accept(")"):
+            if block.args and not p.accept(","):
+                p.unexpected("',' or ')'")
+            index = p.name()
+            p.expect(":")
+            value = p.define(index, p.type())
+            value.owner = block
+            block.args.append(value)
+            p.skip_location()
+    p.expect(":")
+
+
+def read_ops(p: Parser, block: Block) -> None:
+    """Read operations up to the closing brace or the end of the file."""
+    texts, ops = p.texts, block.ops
+    while True:
+        token = texts[p.i]
+        if token == "}" or token is EOF or token == "func.func":
+            break
+        start = p.i
+        names: Names = []
+        try:
+            if token[0] == "%":
+                names = _result_names(p)
+                token = texts[p.i]
+            at = p.i
+            p.i += 1
+            reader = READERS.get(token)
+            op = reader(p, token, at) if reader is not None else _table_operation(p, token, at)
+            op.location = p.location(at)
+            if names or op.results:
+                _name_results(p, op, names, at)
+            if texts[p.i] == "loc":
+                p.skip_location()
+            ops.append(op)
+        except OperationError:
+            recover(p, block, start, [index for index, _ in names], read_ops)
+    for op in ops[:-1]:
+        if op.name in TERMINATORS:
+            p.error(rules.TERMINATOR, f"{op.name} is not the last operation of its block", op.location)
+
+
+def _result_names(p: Parser) -> Names:
+    out: Names = []
+    while True:
+        index = p.name()
+        size = 0
+        if p.accept(":"):
+            size = p.integer("the number of results")
+            if not 1 <= size <= 1000:
+                p.fail(rules.RESULTS, "a group has 1 to 1000 results", index)
+        out.append((index, size))
+        if p.accept("="):
+            return out
+        if not p.accept(","):
+            p.unexpected("'='")
+
+
+def _name_results(p: Parser, op: Op, names: Names, at: int) -> None:
+    count = sum(size or 1 for _, size in names)
+    results = op.results
+    if names and count != len(results):
+        p.error(rules.RESULTS, f"{op.name} has {len(results)} results, but {count} are named", names[0][0])
+        for index, _ in names:
+            p.poison(index)
+        return
+    if not names:
+        for value in results:
+            value.location = op.location
+        return
+    position = 0
+    for index, size in names:
+        token = p.texts[index]
+        location = p.location(index)
+        for k in range(size or 1):
+            value = results[position]
+            value.location = location
+            name = token if size <= 1 else f"{token}#{k}"
+            value.name = name[1:]
+            p.bind(name, value, index)
+            if size and k == 0 and name != token:
+                p.scope.define(token, value)
+            position += 1
+
+
+def _table_operation(p: Parser, token: str, at: int) -> Op:
+    """Read an operation of the instruction table behind its name."""
+    instr = BY_TEXT.get(token[4:]) if token.startswith("pto.") else None
+    if instr is None:
+        _unknown(p, token, at)
+        raise OperationError
+    forms = FORMS.get(instr.text) or FORMS.get(instr.syntax)
+    if forms is not None:
+        return read_form(p, instr, forms)
+    if instr.syntax not in DPS_WORDS or not instr.implemented:
+        p.fail(rules.UNIMPLEMENTED, f"instruction not implemented yet: pto.{instr.text}", at)
+    return read_dps(p, instr, at)
+
+
+def _unknown(p: Parser, token: str, at: int) -> None:
+    if token[0] == '"':
+        p.error(rules.UNIMPLEMENTED, f"generic form is not implemented yet: {token[:60]}", at)
+    elif token in KNOWN_FOREIGN or (token.startswith("pto.") and token[4:] in KNOWN_OPERATIONS):
+        p.error(rules.UNIMPLEMENTED, f"instruction not implemented yet: {token}", at)
+    elif token in BY_TEXT or token in KNOWN_OPERATIONS:
+        p.error(rules.UNIMPLEMENTED, f"sync form is not implemented yet: {token}", at, hint=f"write pto.{token}")
+    elif token[0].isalpha() and not token.endswith(">"):
+        known = [f"pto.{name}" for name in (*BY_TEXT, *KNOWN_OPERATIONS)] + list(READERS)
+        p.error(rules.UNKNOWN_OP, f"unknown operation '{token[:60]}'", at, hint=suggest(token, known))
+    else:
+        p.i = at
+        p.unexpected("an operation")

@@ -1,0 +1,172 @@
+"""A position in the token stream, with errors that know their place."""
+
+from __future__ import annotations
+
+import re
+from typing import NoReturn
+
+from ptokit.diagnostics import Diagnostics, Location, Note
+
+from . import rules
+from .lexer import EOF, Tokens
+
+MAX_ERRORS = 1000
+MAX_DEPTH = 200
+
+_OPENING = {"(": ")", "[": "]", "{": "}"}
+_INTEGER = re.compile(r"-?(?:0x[0-9a-fA-F]+|\d+)\Z")
+
+
+class OperationError(Exception):
+    """The operation being read is given up; reading goes on behind it."""
+
+
+class LimitError(Exception):
+    """Reading is given up."""
+
+
+class Cursor:
+    """Reads tokens one after the other. `error` records a finding, `fail` also gives up the operation."""
+
+    __slots__ = ("tokens", "texts", "i", "file", "diagnostics", "errors")
+
+    def __init__(self, tokens: Tokens, file: str | None, diagnostics: Diagnostics) -> None:
+        self.tokens = tokens
+        self.texts = tokens.texts
+        self.i = 0
+        self.file = file
+        self.diagnostics = diagnostics
+        self.errors = 0
+
+    def location(self, index: int | None = None, end: int | None = None) -> Location:
+        """Place of a token (the current one if None), or of the tokens from `index` up to `end`, exclusive."""
+        first = self.i if index is None else index
+        start = self.tokens.starts[first]
+        stop = self.tokens.end(first if end is None else max(first, end - 1))
+        line, column = self.tokens.position(start)
+        return Location(self.file, line, column, max(1, stop - start))
+
+    def place(self, offset: int, length: int) -> Location:
+        """Place of characters of the text."""
+        line, column = self.tokens.position(offset)
+        return Location(self.file, line, column, max(1, length))
+
+    def error(
+        self,
+        rule: str,
+        message: str,
+        where: int | Location | None = None,
+        *,
+        hint: str | None = None,
+        notes: tuple[Note, ...] = (),
+    ) -> None:
+        """Record an error at a token (the current one if None). Raises `LimitError` after the thousandth."""
+        location = where if isinstance(where, Location) else self.location(where)
+        self.diagnostics.error(rule, message, location, hint=hint, notes=notes)
+        self.errors += 1
+        if self.errors >= MAX_ERRORS:
+            self.diagnostics.error(rules.LIMIT, f"stopped after {MAX_ERRORS} errors", location)
+            raise LimitError
+
+    def fail(
+        self, rule: str, message: str, where: int | Location | None = None, *, hint: str | None = None
+    ) -> NoReturn:
+        """Record an error and give up the operation."""
+        self.error(rule, message, where, hint=hint)
+        raise OperationError
+
+    def found(self, index: int | None = None) -> str:
+        """A token as messages name it."""
+        token = self.texts[self.i if index is None else index]
+        if token is EOF:
+            return "the end of the file"
+        return f"'{token}'" if len(token) <= 40 else f"'{token[:37]}...'"
+
+    def unexpected(self, wanted: str, *, hint: str | None = None) -> NoReturn:
+        """Fail at the current token, which is not what the grammar wants."""
+        token = self.texts[self.i]
+        if token[0] == '"' and not (len(token) > 1 and token.endswith('"')):
+            self.fail(rules.STRING, "string is not closed on its line")
+        if len(token) > 200 and not token[0].isalnum() and token[0] in "([{<":
+            self.fail(rules.NESTING, f"brackets are nested more than {MAX_DEPTH} deep")
+        if token[0] in "!#<" and self.texts[self.i + 1 : self.i + 2] and "<" in (token, self.texts[self.i + 1]):
+            self.fail(rules.UNCLOSED, "'<' has no matching '>'")
+        if not token.isascii() or token in "`~'\\;&@!":
+            self.fail(rules.CHARACTER, f"stray {self.found()}: expected {wanted}")
+        self.fail(rules.UNEXPECTED, f"expected {wanted}, found {self.found()}", hint=hint)
+
+    def expect(self, token: str) -> int:
+        """Step over the given token and return its index."""
+        if self.texts[self.i] != token:
+            self.unexpected(f"'{token}'")
+        self.i += 1
+        return self.i - 1
+
+    def accept(self, token: str) -> bool:
+        """Step over the given token if it is there."""
+        if self.texts[self.i] == token:
+            self.i += 1
+            return True
+        return False
+
+    def word(self, what: str) -> str:
+        """Step over a bare word."""
+        token = self.texts[self.i]
+        if not (token[0].isalpha() or token[0] == "_") or token.endswith(">"):
+            self.unexpected(what)
+        self.i += 1
+        return token
+
+    def integer(self, what: str = "an integer") -> int:
+        """Step over an integer of at most 64 bits."""
+        token = self.texts[self.i]
+        if not _INTEGER.match(token):
+            self.unexpected(what)
+        value = whole(token)
+        if value is None:
+            self.fail(rules.NUMBER, f"{self.found()} does not fit 64 bits")
+        self.i += 1
+        return value
+
+    def skip_value(self) -> None:
+        """Step over tokens up to a comma or closing bracket at this level: an attribute value of any kind."""
+        stack: list[str] = []
+        texts, i = self.texts, self.i
+        while True:
+            token = texts[i]
+            if token is EOF:
+                break
+            if token in _OPENING:
+                stack.append(_OPENING[token])
+                if len(stack) > MAX_DEPTH:
+                    self.fail(rules.NESTING, f"brackets are nested more than {MAX_DEPTH} deep", i)
+            elif token in ")]}":
+                if not stack:
+                    break
+                if token != stack.pop():
+                    self.i = i
+                    self.unexpected("a value")
+            elif token == "," and not stack:
+                break
+            i += 1
+        if stack:
+            self.fail(rules.UNCLOSED, f"'{stack[-1]}' is missing")
+        if i == self.i:
+            self.unexpected("a value")
+        self.i = i
+
+    def span(self, first: int, end: int) -> str:
+        """Text of the tokens from `first` up to `end`, exclusive; blanks and comments become one blank."""
+        starts, texts, tokens = self.tokens.starts, self.texts, self.tokens
+        out = [texts[first]] if first < end else []
+        for k in range(first + 1, end):
+            out.append(texts[k] if starts[k] == tokens.end(k - 1) else " " + texts[k])
+        return "".join(out)
+
+
+def whole(text: str) -> int | None:
+    """Value of an integer token, or None if it does not fit 64 bits."""
+    if len(text) > 24:
+        return None
+    value = int(text, 0) if "x" in text else int(text)
+    return value if -(1 << 63) <= value < (1 << 64) else None

@@ -1,0 +1,294 @@
+"""Operations whose written form is one line of a small notation, read and printed from that line.
+
+| notation | stands for |
+|---|---|
+| ``%x`` | operand x; ``%x:index`` if its type is never written |
+| ``%x*`` | operands x with commas between, possibly none |
+| ``T(x)`` | the types of operand x; ``T~(x)`` if a pointer may be written by its angle part only |
+| ``R`` | the type of the result; ``R~`` as above; ``R=index`` if it is never written, ``R=subset`` if it is inferred |
+| ``A(x)`` | attribute x of an enumeration in its place, in any spelling; ``A!(x)`` if the kind cannot be left out |
+| ``N(x)`` | attribute x, a number, switch, string or symbol, in its place |
+| ``L(x)`` | attribute x, integers with commas between |
+| ``{}`` | the other attributes, possibly none |
+| ``<? .. ?>`` | may be missing |
+| other words | themselves; ``~`` before one: no blank when printed |
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+from ptokit.ir import Op, Value
+from ptokit.isa.table import Attr, Instr
+from ptokit.types.values import I64, INDEX, Scalar, Type
+
+from . import rules
+from .attributes import Dictionary, Written, declared_value, plain_value, read_dictionary
+from .parser import Parser
+from .spelling import attribute, positional
+
+Infer = Callable[[Parser, dict[str, Any], dict[str, Any]], Type]
+
+INFERRED: dict[str, Infer] = {}
+"""Results whose types are not written, by the word behind ``R=``."""
+
+_ELEMENT = re.compile(r"%(\w+)(\*?)(?::(\w+))?\Z|([TANL])([~!]?)\((\w+)\)\Z|(R)(~?)(?:=(\w+))?\Z")
+_IMPLIED: dict[str, Scalar] = {"index": INDEX, "i64": I64}
+
+
+class Element(NamedTuple):
+    """One part of a form. ``kind`` is a letter of the notation, ``=`` for a literal, ``?`` for an optional group."""
+
+    kind: str
+    name: str = ""
+    flag: str = ""
+    more: str = ""
+    group: tuple[Element, ...] = ()
+
+
+Form = tuple[Element, ...]
+
+
+@cache
+def compile_form(text: str) -> Form:
+    """The parts of a form."""
+    stack: list[list[Element]] = [[]]
+    for word in text.split():
+        if word == "<?":
+            stack.append([])
+        elif word == "?>":
+            group = stack.pop()
+            stack[-1].append(Element("?", group=tuple(group)))
+        elif word == "{}":
+            stack[-1].append(Element("{"))
+        elif m := _ELEMENT.match(word):
+            if m[1]:
+                stack[-1].append(Element("%", m[1], m[2], m[3] or ""))
+            elif m[4]:
+                stack[-1].append(Element(m[4], m[6], m[5]))
+            else:
+                stack[-1].append(Element("R", "", m[8], m[9] or ""))
+        else:
+            stack[-1].append(Element("=", word.lstrip("~"), word[0] if word[0] == "~" and len(word) > 1 else ""))
+    return tuple(stack[0])
+
+
+# -------------------------------------------------------------------- reading
+
+
+class _Reading:
+    """What has been read of one operation."""
+
+    __slots__ = ("p", "instr", "operands", "first", "attrs", "written", "result")
+
+    def __init__(self, p: Parser, instr: Instr) -> None:
+        self.p, self.instr = p, instr
+        self.operands: dict[str, Value | list[Value]] = {}
+        self.first: dict[str, int] = {}
+        self.attrs: dict[str, Any] = {}
+        self.written: Dictionary = {}
+        self.result: Type | None = None
+
+    def read(self, form: Form) -> None:
+        p = self.p
+        for e in form:
+            kind = e.kind
+            if kind == "=":
+                if p.texts[p.i] != e.name:
+                    p.unexpected(f"'{e.name}'")
+                p.i += 1
+            elif kind == "%":
+                self._operand(e)
+            elif kind == "T":
+                self._types(e)
+            elif kind == "R":
+                self._result(e)
+            elif kind == "{":
+                if p.texts[p.i] == "{":
+                    read_dictionary(p, self.written)
+            elif kind == "?":
+                if _begins(e.group[0], p):
+                    self.read(e.group)
+            else:
+                self._attribute(e)
+
+    def _operand(self, e: Element) -> None:
+        p = self.p
+        start = self.first[e.name] = p.i
+        if e.flag:
+            values: list[Value] = []
+            if p.texts[p.i][0] == "%":
+                values.append(p.value())
+                while p.texts[p.i] == "," and p.texts[p.i + 1][0] == "%":
+                    p.i += 1
+                    values.append(p.value())
+            self.operands[e.name] = values
+        else:
+            value = p.value()
+            values = [value]
+            self.operands[e.name] = value
+        if e.more:
+            implied = _IMPLIED[e.more]
+            for k, value in enumerate(values):
+                if value.type is not implied:
+                    p.match(value, implied, start + 2 * k)
+
+    def _types(self, e: Element) -> None:
+        p, value = self.p, self.operands[e.name]
+        if isinstance(value, list):
+            p.typed(value, self.first[e.name])
+        else:
+            p.match(value, p.type(stripped="ptr" if e.flag else ""), self.first[e.name])
+
+    def _result(self, e: Element) -> None:
+        if not e.more:
+            self.result = self.p.type(stripped="ptr" if e.flag else "")
+        elif e.more in _IMPLIED:
+            self.result = _IMPLIED[e.more]
+        else:
+            self.result = INFERRED[e.more](self.p, self.operands, self.attrs)
+
+    def _attribute(self, e: Element) -> None:
+        p = self.p
+        attr = attr_named(self.instr, e.name)
+        index = p.i
+        if e.kind == "L":
+            self.attrs[e.name] = [p.integer()]
+            while p.accept(","):
+                self.attrs[e.name].append(p.integer())
+            return
+        token = p.texts[index]
+        if e.kind == "A" and token[0] not in '#<"':
+            p.unexpected(f"a {attr.mnemonic}")
+        if e.kind == "N" and not (token[0].isalnum() or token[0] in '-"@'):
+            p.unexpected(f"the value of '{e.name}'")
+        p.i += 1
+        value: Any = token if token[0] == "@" else declared_value(p, attr, Written(token, index))
+        if value is not None:
+            self.attrs[e.name] = value
+
+
+def _begins(e: Element, p: Parser) -> bool:
+    """True if the next token can begin the element."""
+    token = p.texts[p.i]
+    if e.kind == "=":
+        return token == e.name
+    if e.kind == "%":
+        return token[0] == "%"
+    return e.kind == "N" and (token[0].isalnum() or token[0] in '-"@')
+
+
+def attr_named(instr: Instr, name: str) -> Attr:
+    """The attribute an instruction declares under this name."""
+    return next(a for a in instr.attrs if a.name == name)
+
+
+def dictionary_attrs(p: Parser, instr: Instr, written: Dictionary, into: dict[str, Any]) -> None:
+    """Put the values of a dictionary into the attributes, by the names of the table; unknown ones as they are."""
+    for key, value in written.items():
+        attr = next((a for a in instr.attrs if key in (a.key, a.name)), None)
+        if attr is None:
+            into[key] = plain_value(value.text)
+        elif attr.name in into:
+            p.error(rules.ATTRIBUTE, f"attribute '{key}' is written twice", value.index)
+        elif (v := declared_value(p, attr, value)) is not None:
+            into[attr.name] = v
+
+
+def read_form(p: Parser, instr: Instr, forms: tuple[str, ...]) -> Op:
+    """Read an operation behind its name. Of several forms the first that fits the next token is taken."""
+    compiled = [compile_form(f) for f in forms]
+    chosen = next((f for f in compiled[:-1] if _begins(f[0], p)), compiled[-1])
+    reading = _Reading(p, instr)
+    reading.read(chosen)
+    if reading.written:
+        dictionary_attrs(p, instr, reading.written, reading.attrs)
+    got = reading.operands
+    operands = {o.name: got[o.name] for o in instr.operands if o.name in got}
+    results = [Value(reading.result)] if reading.result is not None and instr.results else []
+    return Op(f"pto.{instr.text}", operands, reading.attrs, results)
+
+
+# ------------------------------------------------------------------- printing
+
+
+class _Printing:
+    """Prints one operation after its form."""
+
+    def __init__(self, op: Op, instr: Instr, name: Callable[[Value], str]) -> None:
+        self.op, self.instr, self.name = op, instr, name
+        self.out: list[str] = []
+        self.placed: set[str] = set()
+
+    def print(self, form: Form) -> None:
+        for e in form:
+            text = self._element(e)
+            if text is None or text == "":
+                continue
+            glued = e.flag == "~" and e.kind == "=" or text in (",", ")", "]", "}")
+            last = self.out[-1][-1] if self.out else ""
+            self.out.append(text if glued or last in ("(", "[", "{") else " " + text)
+
+    def _element(self, e: Element) -> str | None:
+        op = self.op
+        if e.kind == "=":
+            return e.name
+        if e.kind == "%":
+            return ", ".join(map(self.name, op.group(e.name)))
+        if e.kind == "T":
+            return ", ".join(str(v.type) for v in op.group(e.name))
+        if e.kind == "R":
+            return None if e.more else str(op.results[0].type)
+        if e.kind == "?":
+            if self._present(e.group):
+                self.print(e.group)
+            return None
+        if e.kind == "{":
+            return attribute_dictionary(op, self.instr, self.placed)
+        self.placed.add(e.name)
+        value = op.attrs.get(e.name)
+        if e.kind == "L":
+            return ", ".join(map(str, value or ()))
+        attr = attr_named(self.instr, e.name)
+        return positional(attr, value, full=e.flag == "!" or e.kind == "N")
+
+    def _present(self, group: Form) -> bool:
+        """An optional group is printed if it holds something the operation has, or nothing but words."""
+        named = [e for e in group if e.kind in "%AN"]
+        return not named or any(
+            self.op.operands.get(e.name) is not None if e.kind == "%" else self.op.attrs.get(e.name) is not None
+            for e in named
+        )
+
+
+def attribute_dictionary(op: Op, instr: Instr, placed: set[str] | frozenset[str] = frozenset()) -> str:
+    """``{key = value, ...}`` of the attributes that have no other place; empty if there are none."""
+    parts = []
+    by_name = {a.name: a for a in instr.attrs}
+    for key, value in op.attrs.items():
+        if key not in placed and value is not None:
+            parts.append(attribute(key, value, by_name.get(key)))
+    return "{" + ", ".join(parts) + "}" if parts else ""
+
+
+def print_form(op: Op, instr: Instr, forms: tuple[str, ...], name: Callable[[Value], str]) -> str:
+    """The operation behind its name, after the first of its forms, with a blank in front unless it is empty."""
+    printing = _Printing(op, instr, name)
+    for e in _placed(compile_form(forms[0])):
+        printing.placed.add(e)
+    printing.print(compile_form(forms[0]))
+    return "".join(printing.out)
+
+
+def _placed(form: Form) -> set[str]:
+    """Attributes that have a place of their own in the form."""
+    out: set[str] = set()
+    for e in form:
+        if e.kind in "ANL":
+            out.add(e.name)
+        elif e.kind == "?":
+            out |= _placed(e.group)
+    return out

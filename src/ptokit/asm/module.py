@@ -1,0 +1,294 @@
+"""Files, modules and functions (assembly 2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ptokit.diagnostics import Diagnostics, Location, Note
+from ptokit.ir import Function, Module, Op
+from ptokit.targets import Target
+from ptokit.types.values import Type
+
+from . import ops_arith, ops_memref, rules  # noqa: F401 - these put their readers into the registry
+from .attributes import generic_attrs, read_dictionary
+from .blocks import read_region
+from .cursor import LimitError, OperationError
+from .faults import suggest
+from .lexer import EOF, MAX_TEXT, Tokens
+from .ops_control import same_types, symbol
+from .parser import Parser
+
+
+@dataclass(frozen=True)
+class ParseResult:
+    """What was read. With errors among the diagnostics the module holds what could be understood."""
+
+    module: Module
+    diagnostics: Diagnostics
+
+
+def read_module(path: str | Path, *, target: Target | None = None) -> ParseResult:
+    """Read and parse a file. An unreadable file gives TEXT-FILE, one that is not UTF-8 text TEXT-BINARY."""
+    file = str(path)
+    failed = ParseResult(Module(file=file), Diagnostics())
+    try:
+        data = Path(path).read_bytes()
+    except (OSError, ValueError) as e:
+        reason = e.strerror if isinstance(e, OSError) and e.strerror else str(e)
+        failed.diagnostics.error(rules.FILE, f"cannot read the file: {reason}", Location(file))
+        return failed
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as e:
+        line = data.count(b"\n", 0, e.start) + 1
+        failed.diagnostics.error(rules.BINARY, f"byte {e.start} is not UTF-8 text", Location(file, line, 1))
+        return failed
+    return parse_module(text, file, target=target)
+
+
+def parse_module(text: str, file: str | None = None, *, target: Target | None = None) -> ParseResult:
+    """Parse `.pto` text of level 2 or 3. Never raises: errors are in the result's diagnostics.
+
+    `target` decides the block layout of left tiles (assembly 3.3); without it the module's ``pto.target_arch`` does.
+    """
+    diagnostics = Diagnostics()
+    result = ParseResult(Module(file=file), diagnostics)
+    shown = file or "<text>"
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        diagnostics.error(rules.BINARY, "the input has NUL bytes; it is not text", Location(shown, line, 1))
+        return result
+    if len(text) > MAX_TEXT:
+        diagnostics.error(rules.SIZE, f"the text has {len(text)} characters, more than {MAX_TEXT}", Location(shown))
+        return result
+    parser = Parser(
+        Tokens(text.replace("\ufeff", " ", 1) if text[:1] == "\ufeff" else text), shown, diagnostics, target
+    )
+    try:
+        _File(parser, result.module).read()
+    except LimitError:
+        pass
+    return result
+
+
+class _File:
+    """Reads the top level of one file."""
+
+    def __init__(self, parser: Parser, module: Module) -> None:
+        self.p = parser
+        self.module = module
+        self.places: dict[str, Location] = {}
+
+    def read(self) -> None:
+        p = self.p
+        self._aliases()
+        if p.texts[p.i] in ("module", "builtin.module"):
+            try:
+                self._module()
+            except OperationError:
+                self._skip()
+                self._functions()
+            self._aliases()
+        else:
+            self._functions()
+        if p.texts[p.i] is not EOF:
+            p.error(rules.TOPLEVEL, f"{p.found()} stands behind the module")
+        self._calls()
+
+    def _aliases(self) -> None:
+        """``!name = type`` and ``#name = attribute``; those of locations are skipped."""
+        p = self.p
+        while p.texts[p.i][0] in "!#" and p.texts[p.i + 1] == "=":
+            name = p.texts[p.i]
+            p.i += 2
+            try:
+                if name[0] == "!":
+                    p.types[name] = p.type()
+                elif p.texts[p.i] == "loc":
+                    p.skip_location()
+                else:
+                    first = p.i
+                    p.i += 1
+                    p.aliases[name] = p.span(first, p.i)
+            except OperationError:
+                self._skip()
+
+    def _module(self) -> None:
+        p, module = self.p, self.module
+        p.i += 1
+        if p.texts[p.i][0] == "@":
+            module.name = symbol(p.texts[p.i])
+            p.i += 1
+        if p.accept("attributes"):
+            module.attrs = generic_attrs(p, read_dictionary(p))
+            p.state_target(module.attrs.get("pto.target_arch"))
+        opening = p.expect("{")
+        self._functions()
+        if not p.accept("}"):
+            p.error(rules.UNCLOSED, "this '{' is not closed", opening)
+        p.skip_location()
+
+    def _functions(self) -> None:
+        p = self.p
+        while True:
+            token = p.texts[p.i]
+            if token is EOF or token == "}":
+                return
+            start = p.i
+            try:
+                if token == "func.func":
+                    p.i += 1
+                    self._function(start)
+                elif token[0] in "#!" and p.texts[p.i + 1] == "=":
+                    self._aliases()
+                else:
+                    p.fail(
+                        rules.TOPLEVEL,
+                        f"expected func.func, found {p.found()}",
+                        hint="operations stand inside functions" if "." in token else None,
+                    )
+            except OperationError:
+                self._skip()
+
+    def _skip(self) -> None:
+        """Go to the next function or the end of the module, over whole bodies."""
+        p = self.p
+        depth = 0
+        while True:
+            token = p.texts[p.i]
+            if token is EOF or token == "func.func":
+                return
+            if token == "{":
+                depth += 1
+            elif token == "}":
+                if depth == 0:
+                    return
+                depth -= 1
+            p.i += 1
+
+    def _function(self, at: int) -> None:
+        p = self.p
+        location = p.location(at)
+        visibility = ""
+        if p.texts[p.i] in ("private", "public", "nested"):
+            visibility = p.texts[p.i]
+            p.i += 1
+        if p.texts[p.i][0] != "@" or len(p.texts[p.i]) < 2:
+            p.unexpected("a function name")
+        name_index = p.i
+        name = symbol(p.texts[p.i])
+        p.i += 1
+        p.depth = 0
+        errors = p.errors
+        p.scope.enter()
+        try:
+            params, types, param_attrs = self._parameters()
+            results = self._results() if p.accept("->") else []
+            attrs = generic_attrs(p, read_dictionary(p)) if p.accept("attributes") else {}
+            function = Function(name, [], results, attrs, None, visibility, param_attrs, location)
+            self._add(function, name_index)
+            if p.texts[p.i] == "{" and (params or not types):
+                body = function.body = read_region(p, list(zip(params, types)))
+                function.params = body.args
+                if p.errors == errors:
+                    self._check_end(function)
+            else:
+                function.params = [p.define(i, t) for i, t in zip(params, types)] or _unnamed(types)
+            p.skip_location()
+        finally:
+            p.scope.leave()
+
+    def _add(self, function: Function, index: int) -> None:
+        known = self.places.get(function.name)
+        if known is not None:
+            self.p.error(
+                rules.TY_9,
+                f"function @{function.name} is defined twice",
+                index,
+                notes=(Note("first defined here", known),),
+            )
+        self.places.setdefault(function.name, self.p.location(index))
+        self.module.functions.append(function)
+
+    def _parameters(self) -> tuple[list[int], list[Type], list[dict[str, Any]]]:
+        """Names' tokens (none in a list of types), types and attributes."""
+        p = self.p
+        names: list[int] = []
+        types: list[Type] = []
+        attrs: list[dict[str, Any]] = []
+        p.expect("(")
+        while not p.accept(")"):
+            if types:
+                p.expect(",")
+            if p.texts[p.i][0] == "%" or names:
+                names.append(p.name())
+                p.expect(":")
+            types.append(p.type())
+            attrs.append(generic_attrs(p, read_dictionary(p)) if p.texts[p.i] == "{" else {})
+            p.skip_location()
+        return names, types, attrs if any(attrs) else []
+
+    def _results(self) -> list[Type]:
+        p = self.p
+        if p.texts[p.i] != "(":
+            return [p.type()]
+        p.i += 1
+        out: list[Type] = []
+        while not p.accept(")"):
+            if out:
+                p.expect(",")
+            out.append(p.type())
+            if p.texts[p.i] == "{":
+                read_dictionary(p)
+        return out
+
+    def _check_end(self, function: Function) -> None:
+        """A body ends with a return of what the function declares."""
+        assert function.body is not None
+        last = function.body.ops[-1] if function.body.ops else None
+        if last is None or last.name != "func.return":
+            self.p.error(
+                rules.TERMINATOR,
+                f"the body of @{function.name} must end with return",
+                function.location,
+                hint="add return",
+            )
+            return
+        given = [v.type for v in last.group("values")]
+        if not same_types(given, function.results):
+            self.p.error(rules.YIELD, f"@{function.name} {_returns(function.results)}, not {given}", last.location)
+
+    def _calls(self) -> None:
+        """Callees exist and take and return what the call says."""
+        for op, index in self.p.calls:
+            callee = self.module.function(str(op.attrs["callee"]))
+            if callee is None:
+                names = [f.name for f in self.module.functions]
+                hint = suggest(str(op.attrs["callee"]), names)
+                self.p.error(rules.CALL, f"there is no function @{op.attrs['callee']}", index, hint=hint)
+            elif not self._agrees(op, callee):
+                self.p.error(
+                    rules.CALL,
+                    f"the call differs from the signature of @{callee.name}",
+                    index,
+                    notes=(Note("defined here", callee.location),),
+                )
+
+    @staticmethod
+    def _agrees(op: Op, callee: Function) -> bool:
+        arguments = [v.type for v in op.group("args")]
+        return same_types(arguments, [v.type for v in callee.params]) and same_types(
+            [v.type for v in op.results], callee.results
+        )
+
+
+def _unnamed(types: list[Type]) -> list[Any]:
+    from ptokit.ir import Value
+
+    return [Value(t) for t in types]
+
+
+def _returns(types: list[Type]) -> str:
+    return f"returns ({', '.join(map(str, types))})" if types else "returns nothing"

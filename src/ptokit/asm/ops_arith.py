@@ -1,0 +1,182 @@
+"""Constants and arithmetic (assembly 11)."""
+
+from __future__ import annotations
+
+import re
+import struct
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from ptokit.ir import Op, RawAttr, Value
+from ptokit.ir.structure import ARITH_BINARY, ARITH_CASTS, FLOAT_PREDICATES, INTEGER_PREDICATES
+from ptokit.types.values import I1, Opaque, Scalar, Type
+
+from . import rules
+from .attributes import generic_attrs, read_dictionary
+from .cursor import whole
+from .faults import suggest
+from .parser import Parser
+from .registry import READERS
+from .spelling import number
+
+_INTEGER = re.compile(r"-?(?:0x[0-9a-fA-F]+|\d+)\Z", re.ASCII)
+_FLOAT = re.compile(r"-?\d+\.\d*(?:[eE][+-]?\d+)?\Z", re.ASCII)
+_WIDTH = re.compile(r"(?:[su]?i|bf|tf|f)(\d+)")
+
+
+def width(type: Scalar) -> int:
+    """Bits of a scalar type; index has 64."""
+    m = _WIDTH.match(type.name)
+    return int(m[1]) if m else 64
+
+
+# ------------------------------------------------------------------ constants
+
+
+def read_constant(p: Parser, name: str, at: int) -> Op:
+    """``N : T``, ``true``, ``false``, ``1.5e-01 : f32``, ``dense<..> : vector<..>``."""
+    attrs = {}
+    if p.texts[p.i] == "{":
+        attrs = generic_attrs(p, read_dictionary(p))
+    index = p.i
+    token = p.texts[index]
+    if not (token[0].isalnum() or token[0] in '-[@"#'):
+        p.unexpected("a constant")
+    if token in ("true", "false"):
+        p.i += 1
+        if p.accept(":"):
+            p.type()
+        return Op(name, {}, {"value": token == "true", **attrs}, [Value(I1)])
+    p.i += 1
+    p.expect(":")
+    type = p.type()
+    return Op(name, {}, {"value": _constant(p, token, type, index), **attrs}, [Value(type)])
+
+
+def _constant(p: Parser, text: str, type: Type, index: int) -> Any:
+    if isinstance(type, Opaque):
+        return RawAttr(text)
+    if not isinstance(type, Scalar):
+        p.fail(rules.TYPE, f"a constant cannot be of type {type}", index)
+    if type.is_float:
+        return _float(p, text, type, index)
+    if not _INTEGER.match(text):
+        p.fail(rules.UNEXPECTED, f"expected an integer for {type}, found '{text[:40]}'", index)
+    value, bits = whole(text), width(type)
+    if value is None or not -(1 << (bits - 1)) <= value < (1 << bits):
+        p.fail(rules.NUMBER, f"{text[:30]} does not fit {type}", index)
+    if type is I1 or type == I1:
+        return value != 0
+    if not type.name.startswith("ui") and value >= 1 << (bits - 1):
+        value -= 1 << bits
+    return value
+
+
+def _float(p: Parser, text: str, type: Scalar, index: int) -> float:
+    if _FLOAT.match(text):
+        return float(text)
+    value = whole(text) if text.startswith("0x") else None
+    if value is None or value >> width(type):
+        hint = f"write {text}.0" if _INTEGER.match(text) and "x" not in text else None
+        p.fail(rules.NUMBER, f"'{text[:40]}' is not a constant of type {type}", index, hint=hint)
+    if type.name == "bf16":
+        return float(np.array([value], np.uint16).view(ml_dtypes.bfloat16)[0])
+    code = {"f16": ("<H", "<e"), "f32": ("<I", "<f"), "f64": ("<Q", "<d")}.get(type.name)
+    if code is None:
+        p.fail(rules.NUMBER, f"bit patterns of {type} constants are not read", index)
+    return float(struct.unpack(code[1], struct.pack(code[0], value))[0])
+
+
+# ----------------------------------------------------------------- arithmetic
+
+
+def read_binary(p: Parser, name: str, at: int) -> Op:
+    """``%a, %b : T``, with flags before the colon; one type for operands and result."""
+    first = p.i
+    lhs = p.value()
+    p.expect(",")
+    rhs = p.value()
+    attrs = read_flags(p)
+    p.expect(":")
+    type = p.type()
+    p.match(lhs, type, first)
+    p.match(rhs, type, first + 2)
+    return Op(name, {"lhs": lhs, "rhs": rhs}, attrs, [Value(type)])
+
+
+def read_flags(p: Parser) -> dict[str, Any]:
+    """``overflow<nsw>``, ``fastmath<fast>`` and a dictionary."""
+    attrs: dict[str, Any] = {}
+    token = p.texts[p.i]
+    if token.startswith(("overflow<", "fastmath<")):
+        p.i += 1
+        attrs[token[:8]] = RawAttr(token[8:])
+    if p.texts[p.i] == "{":
+        attrs.update(generic_attrs(p, read_dictionary(p)))
+    return attrs
+
+
+def read_compare(p: Parser, name: str, at: int) -> Op:
+    """``pred, %a, %b : T``; the result is i1."""
+    token = p.texts[p.i]
+    predicate = token.strip('"')
+    known = INTEGER_PREDICATES if name == "arith.cmpi" else FLOAT_PREDICATES
+    if predicate not in known:
+        p.fail(rules.TY_8, f"{p.found()} is not a predicate of {name}", hint=suggest(predicate, known))
+    p.i += 1
+    p.expect(",")
+    op = read_binary(p, name, at)
+    return Op(name, op.operands, {"predicate": predicate, **op.attrs}, [Value(I1)])
+
+
+def read_cast(p: Parser, name: str, at: int) -> Op:
+    """``%a : T to T2``."""
+    first = p.i
+    value = p.value()
+    attrs = read_flags(p)
+    p.expect(":")
+    p.match(value, p.type(), first)
+    p.expect("to")
+    return Op(name, {"in": value}, attrs, [Value(p.type())])
+
+
+def read_select(p: Parser, name: str, at: int) -> Op:
+    """``%c, %a, %b : T``."""
+    first = p.i
+    condition = p.value()
+    p.expect(",")
+    true = p.value()
+    p.expect(",")
+    false = p.value()
+    attrs = read_flags(p)
+    p.expect(":")
+    type = p.type()
+    if p.accept(","):  # condition type, result type
+        p.match(condition, type, first)
+        type = p.type()
+    else:
+        p.match(condition, I1, first)
+    p.match(true, type, first + 2)
+    p.match(false, type, first + 4)
+    return Op(name, {"condition": condition, "true": true, "false": false}, attrs, [Value(type)])
+
+
+READERS.update(
+    {
+        "arith.constant": read_constant,
+        "arith.cmpi": read_compare,
+        "arith.cmpf": read_compare,
+        "arith.select": read_select,
+        **dict.fromkeys(ARITH_BINARY, read_binary),
+        **dict.fromkeys(ARITH_CASTS, read_cast),
+    }
+)
+
+
+def float_constant(value: float, type: Scalar) -> str:
+    """A float constant's token; infinities and NaN as bit patterns of `type`."""
+    if type.name == "bf16" and not np.isfinite(value):
+        return f"0x{int(np.array([value], ml_dtypes.bfloat16).view(np.uint16)[0]):04X}"
+    return number(value, width(type))

@@ -1,0 +1,220 @@
+"""Control flow, calls and sections (assembly 10, 11)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ptokit.ir import Block, Op, Value
+from ptokit.types.values import I1, INDEX, Scalar, Type
+
+from . import rules
+from .attributes import generic_attrs, read_dictionary
+from .blocks import read_region
+from .parser import Parser
+from .registry import READERS
+from .types import POISON
+
+
+def read_for(p: Parser, name: str, at: int) -> Op:
+    """``%i = %lb to %ub step %s (iter_args(%x = %init, ..) -> (T, ..))? (: T)? { .. }``."""
+    variable = p.name()
+    p.expect("=")
+    first = p.i
+    lower = p.value()
+    p.expect("to")
+    upper = p.value()
+    p.expect("step")
+    step = p.value()
+    carried: list[int] = []
+    init: list[Value] = []
+    types: list[Type] = []
+    if p.accept("iter_args"):
+        carried, init, places = _bindings(p)
+        p.expect("->")
+        types = _typed_bindings(p, init, places)
+    type: Type = p.type() if p.accept(":") else INDEX
+    if not (isinstance(type, Scalar) and type.is_integer):
+        p.fail(rules.TYPE, f"a loop variable cannot be of type {type}")
+    for k, bound in enumerate((lower, upper, step)):
+        p.match(bound, type, first + 2 * k)
+    body = read_region(p, [(variable, type), *zip(carried, types)])
+    _check_yield(p, body, types, name, at)
+    operands: dict[str, Any] = {"lower": lower, "upper": upper, "step": step, "init": init}
+    return Op(name, operands, _attrs(p), [Value(t) for t in types], [body])
+
+
+def _bindings(p: Parser) -> tuple[list[int], list[Value], list[int]]:
+    """``(%x = %init, ..)``: the names' tokens, the values, and the values' tokens."""
+    names: list[int] = []
+    values: list[Value] = []
+    places: list[int] = []
+    p.expect("(")
+    while not p.accept(")"):
+        if names:
+            p.expect(",")
+        names.append(p.name())
+        p.expect("=")
+        places.append(p.i)
+        values.append(p.value())
+    return names, values, places
+
+
+def _typed_bindings(p: Parser, values: Sequence[Value], places: Sequence[int]) -> list[Type]:
+    """``(T, ..)`` or a single ``T``, one for each value."""
+    at = p.i
+    types = p.type_list() if p.texts[p.i] == "(" else [p.type()]
+    if len(types) != len(values):
+        p.fail(rules.OPERANDS, f"{len(values)} values are carried, but {len(types)} types are written", at)
+    for value, type, place in zip(values, types, places):
+        p.match(value, type, place)
+    return types
+
+
+def _attrs(p: Parser) -> dict[str, Any]:
+    """A dictionary behind a region."""
+    if p.texts[p.i] == "{":
+        return generic_attrs(p, read_dictionary(p))
+    return {}
+
+
+def _check_yield(p: Parser, block: Block, types: Sequence[Type], name: str, at: int) -> None:
+    """The last operation yields what the operation declares (TEXT-YIELD); it may be missing if that is nothing."""
+    last = block.ops[-1] if block.ops else None
+    yielded = [v.type for v in last.group("values")] if last is not None and last.name == "scf.yield" else None
+    if yielded is None:
+        if types:
+            p.error(rules.YIELD, f"the region of {name} must end with scf.yield of {_listed(types)}", at)
+    elif not same_types(yielded, types):
+        assert last is not None
+        p.error(
+            rules.YIELD, f"{name} declares {_listed(types)}, but its region yields {_listed(yielded)}", last.location
+        )
+
+
+def same_types(given: Sequence[Type], wanted: Sequence[Type]) -> bool:
+    """True if the types agree one by one; those of undefined values agree with all."""
+    return len(given) == len(wanted) and all(a is POISON or b is POISON or a == b for a, b in zip(given, wanted))
+
+
+def _listed(types: Sequence[Type]) -> str:
+    return f"({', '.join(map(str, types))})" if types else "nothing"
+
+
+def read_if(p: Parser, name: str, at: int) -> Op:
+    """``%c (-> (T, ..))? { .. } (else { .. })?``."""
+    first = p.i
+    condition = p.value()
+    p.match(condition, I1, first)
+    types: list[Type] = []
+    if p.accept("->"):
+        types = p.type_list() if p.texts[p.i] == "(" else [p.type()]
+    regions = [read_region(p)]
+    _check_yield(p, regions[0], types, name, at)
+    if p.accept("else"):
+        regions.append(read_region(p))
+        _check_yield(p, regions[1], types, name, at)
+    elif types:
+        p.error(rules.YIELD, "scf.if with results needs an else region", at)
+    return Op(name, {"condition": condition}, _attrs(p), [Value(t) for t in types], regions)
+
+
+def read_while(p: Parser, name: str, at: int) -> Op:
+    """``(%x = %init, ..) : (T, ..) -> (T, ..) { .. scf.condition(%c) %v : T } do { ^bb0(%y : T): .. scf.yield .. }``."""
+    names, init, places = _bindings(p) if p.texts[p.i] == "(" else ([], [], [])
+    p.expect(":")
+    types = _typed_bindings(p, init, places)
+    p.expect("->")
+    results = p.type_list() if p.texts[p.i] == "(" else [p.type()]
+    before = read_region(p, list(zip(names, types)))
+    last = before.ops[-1] if before.ops else None
+    if last is None or last.name != "scf.condition":
+        p.error(rules.YIELD, "the first region of scf.while must end with scf.condition", at)
+    elif not same_types([v.type for v in last.group("values")], results):
+        p.error(rules.YIELD, f"scf.condition passes other types than {_listed(results)}", last.location)
+    p.expect("do")
+    after = read_region(p)
+    if not same_types([v.type for v in after.args], results):
+        p.error(rules.YIELD, f"the second region of scf.while takes {_listed(results)}", at)
+    _check_yield(p, after, types, name, at)
+    return Op(name, {"init": init}, _attrs(p), [Value(t) for t in results], [before, after])
+
+
+def _values(p: Parser) -> list[Value]:
+    """``%v, .. : T, ..`` or nothing."""
+    first = p.i
+    if p.texts[first][0] != "%" or p.texts[first + 1] in ("=",):
+        return []
+    values = p.values("")
+    p.expect(":")
+    p.typed(values, first)
+    return values
+
+
+def read_terminator(p: Parser, name: str, at: int) -> Op:
+    """``scf.yield`` and ``return`` with ``%v, .. : T, ..`` or nothing."""
+    return Op("func.return" if name == "return" else name, {"values": list(_values(p))})
+
+
+def read_condition(p: Parser, name: str, at: int) -> Op:
+    """``scf.condition(%c) %v, .. : T, ..``."""
+    p.expect("(")
+    first = p.i
+    condition = p.value()
+    p.match(condition, I1, first)
+    p.expect(")")
+    return Op(name, {"condition": condition, "values": list(_values(p))})
+
+
+def read_call(p: Parser, name: str, at: int) -> Op:
+    """``@f(%a, ..) : (T, ..) -> (T, ..)``. The callee is looked up at the end of the file."""
+    token = p.texts[p.i]
+    if token[0] != "@" or len(token) < 2:
+        p.unexpected("a function name")
+    p.i += 1
+    p.expect("(")
+    first = p.i
+    values = p.values(")")
+    p.expect(")")
+    attrs = generic_attrs(p, read_dictionary(p)) if p.texts[p.i] == "{" else {}
+    p.expect(":")
+    at_types = p.i
+    types = p.type_list()
+    if len(types) != len(values):
+        p.fail(rules.OPERANDS, f"{len(values)} values are passed, but {len(types)} types are written", at_types)
+    for k, (value, type) in enumerate(zip(values, types)):
+        p.match(value, type, first + 2 * k)
+    p.expect("->")
+    results = p.type_list() if p.texts[p.i] == "(" else [p.type()]
+    op = Op("func.call", {"args": list(values)}, {"callee": symbol(token), **attrs}, [Value(t) for t in results])
+    p.calls.append((op, at))
+    return op
+
+
+def symbol(token: str) -> str:
+    """Name of a symbol token, without ``@`` and quotes."""
+    return token[2:-1] if token[1:2] == '"' else token[1:]
+
+
+def read_section(p: Parser, name: str, at: int) -> Op:
+    """``pto.section.cube { .. }``: one block without a terminator."""
+    block = read_region(p)
+    return Op(name, {}, _attrs(p), [], [block])
+
+
+READERS.update(
+    {
+        "scf.for": read_for,
+        "scf.if": read_if,
+        "scf.while": read_while,
+        "scf.yield": read_terminator,
+        "scf.condition": read_condition,
+        "return": read_terminator,
+        "func.return": read_terminator,
+        "func.call": read_call,
+        "call": read_call,
+        "pto.section.cube": read_section,
+        "pto.section.vector": read_section,
+        "pto.vecscope": read_section,
+    }
+)

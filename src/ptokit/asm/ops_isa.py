@@ -1,0 +1,185 @@
+"""Tile instructions: ``pto.name ins(...) outs(...) {attributes}``, after the instruction table (assembly 5, 6).
+
+| syntax word | what is particular |
+|---|---|
+| ``dps`` | all operands of a group, then all their types |
+| ``dps-attrs-in`` | the attributes stand inside ``ins``, before the colon |
+| ``dps-typed`` | each operand is followed by its type |
+| ``dps-either`` | a tile and a scalar in either order; the attribute ``scalar_first`` keeps it |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ptokit.ir import Op, Value
+from ptokit.isa.table import Instr, Kind, Operand
+from ptokit.types.tile import TileSpec
+from ptokit.types.values import Opaque, PartitionView, Ptr, Scalar, TensorView, Type
+
+from . import rules
+from .attributes import Dictionary, read_dictionary
+from .cursor import OperationError
+from .forms import attribute_dictionary, dictionary_attrs
+from .parser import Parser
+from .types import POISON
+
+DPS_WORDS = frozenset(("dps", "dps-attrs-in", "dps-typed", "dps-either"))
+
+_KINDS: dict[Kind, tuple[type, ...]] = {
+    Kind.TILE: (TileSpec, PartitionView),
+    Kind.VIEW: (PartitionView, TensorView),
+    Kind.SCALAR: (Scalar,),
+    Kind.PTR: (Ptr,),
+}
+
+
+def fits(operand: Operand, type: Type) -> bool:
+    """True if a value of this type can be that operand; types ptokit only carries (memref) can be all but scalars."""
+    return type is POISON or isinstance(type, _KINDS[operand.kind]) or isinstance(type, Opaque)
+
+
+def read_dps(p: Parser, instr: Instr, name: int) -> Op:
+    """Read a tile instruction behind its name; token `name` is the name."""
+    written: Dictionary = {}
+    p.expect("ins")
+    ins = _group(p, written if instr.syntax == "dps-attrs-in" else None)
+    outs: list[Value] = []
+    if p.accept("outs"):
+        outs = _group(p, None)
+    if p.texts[p.i] == "{":
+        read_dictionary(p, written)
+    attrs: dict[str, Any] = {}
+    if instr.syntax == "dps-either" and ins and isinstance(ins[0].type, Scalar):
+        ins.reverse()
+        attrs["scalar_first"] = True
+    if written:
+        dictionary_attrs(p, instr, written, attrs)
+    got: dict[str, Value | list[Value]] = {}
+    try:
+        _assign(p, instr, "ins", instr.ins, ins, name, got)
+    finally:  # report both groups
+        _assign(p, instr, "outs", instr.outs, outs, name, got)
+    return Op(f"pto.{instr.text}", {o.name: got[o.name] for o in instr.operands if o.name in got}, attrs)
+
+
+def _group(p: Parser, attrs: Dictionary | None) -> list[Value]:
+    """``(%a, %b {attrs} : T, T)`` or ``(%a : T, %b : T)``; both may mix."""
+    texts = p.texts
+    p.expect("(")
+    values: list[Value] = []
+    where: list[int] = []
+    typed = 0
+    if texts[p.i] == ")":
+        p.i += 1
+        return values
+    while True:
+        if texts[p.i] == "{" and attrs is not None and values:  # after a comma (mask form of tgather)
+            read_dictionary(p, attrs)
+        else:
+            where.append(p.i)
+            values.append(p.value())
+        token = texts[p.i]
+        if token == "{" and attrs is not None:
+            read_dictionary(p, attrs)
+            token = texts[p.i]
+        if token == ":":
+            p.i += 1
+            extra = p.accept("(")  # manual form of tgemv.mx
+            while True:
+                p.match(values[typed], p.type(), where[typed])
+                typed += 1
+                if typed == len(values):
+                    break
+                p.expect(",")
+            if extra:
+                p.expect(")")
+            token = texts[p.i]
+        if token == ",":
+            p.i += 1
+        elif token == ")":
+            if typed != len(values):
+                p.unexpected("':' and the types of the operands")
+            p.i += 1
+            return values
+        else:
+            p.unexpected("',' or ')'" if typed == len(values) else "',' or ':'")
+
+
+def _assign(
+    p: Parser,
+    instr: Instr,
+    group: str,
+    wanted: Sequence[Operand],
+    given: list[Value],
+    name: int,
+    got: dict[str, Value | list[Value]],
+) -> None:
+    """Give the written values their names. Which optional ones are missing is decided by their types."""
+    if len(given) == len(wanted) and not (wanted and any(o.variadic for o in wanted)):
+        for operand, value in zip(wanted, given):
+            got[operand.name] = value
+        return
+    chosen = align(wanted, [v.type for v in given])
+    if chosen is None:
+        listed = ", ".join(f"[{o.name}]" if o.optional else o.name for o in wanted) or "none"
+        p.error(
+            rules.OPERANDS,
+            f"pto.{instr.text} takes {group}({listed}); {_counted(len(given))} of these types fit not",
+            name,
+        )
+        raise OperationError
+    position = 0
+    for operand, count in zip(wanted, chosen):
+        if operand.variadic:
+            got[operand.name] = given[position : position + count]
+        elif count:
+            got[operand.name] = given[position]
+        position += count
+
+
+def _counted(n: int) -> str:
+    return f"{n} operand" + ("" if n == 1 else "s")
+
+
+def align(wanted: Sequence[Operand], types: Sequence[Type]) -> list[int] | None:
+    """How many of the values each operand takes (0 or 1; any number if variadic), or None if they do not fit."""
+    if not wanted:
+        return None if types else []
+    first, rest = wanted[0], wanted[1:]
+    counts: Sequence[int] = (1,)
+    if first.variadic:
+        counts = range(len(types), -1, -1)
+    elif first.optional:
+        counts = (1, 0)
+    for count in counts:
+        if count <= len(types) and all(fits(first, t) for t in types[:count]):
+            tail = align(rest, types[count:])
+            if tail is not None:
+                return [count, *tail]
+    return None
+
+
+def print_dps(op: Op, instr: Instr, name: Callable[[Value], str]) -> str:
+    """A tile instruction behind its name."""
+    ins = [v for o in instr.ins for v in op.group(o.name)]
+    outs = [v for o in instr.outs for v in op.group(o.name)]
+    inside = instr.syntax == "dps-attrs-in"
+    placed = frozenset(("scalar_first",)) if instr.syntax == "dps-either" else frozenset[str]()
+    if placed and op.attrs.get("scalar_first"):
+        ins.reverse()
+    attrs = attribute_dictionary(op, instr, placed)
+    text = f" ins({_printed(ins, instr, name, attrs if inside else '')})"
+    if outs:
+        text += f" outs({_printed(outs, instr, name, '')})"
+    return text if inside or not attrs else f"{text} {attrs}"
+
+
+def _printed(values: list[Value], instr: Instr, name: Callable[[Value], str], attrs: str) -> str:
+    if instr.syntax == "dps-typed":
+        return ", ".join(f"{name(v)} : {v.type}" for v in values)
+    if not values:
+        return ""
+    named = ", ".join(map(name, values))
+    return f"{named}{' ' + attrs if attrs else ''} : {', '.join(str(v.type) for v in values)}"

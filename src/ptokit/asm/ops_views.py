@@ -1,0 +1,72 @@
+"""Written forms of views, allocation, scalars and queries (assembly 7.1, 10). Notation: `ptokit.asm.forms`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ptokit.ir import Value
+from ptokit.types.tile import DYNAMIC, TileSpec
+from ptokit.types.values import Type
+
+from . import rules
+from .forms import INFERRED
+from .parser import Parser
+from .types import POISON
+
+FORMS: dict[str, tuple[str, ...]] = {
+    "make_tensor_view": ("%ptr , shape = [ %shape*:index ] <? , ?> strides = [ %strides*:index ] {} : R",),
+    "partition_view": ("%source , offsets = [ %offsets*:index ] , sizes = [ %sizes*:index ] {} : T(source) -> R",),
+    "get_tensor_view_dim": ("%source , %index:index {} : T(source) -> R",),
+    "alloc_tile": (
+        "<? addr = %addr:i64 ?> <? valid_row = %valid_row:index ?> <? valid_col = %valid_col:index ?> {} : R",
+    ),
+    "declare_tile": ("{} -> R",),
+    "tassign": ("%tile , %addr:i64 {} : T(tile) -> R",),
+    "subset": ("%source ~[ %offsets*:index ] sizes [ L(sizes) ] {} : T(source) R=subset",),
+    "set_validshape": ("%tile , %valid_row:index , %valid_col:index {} : T(tile)",),
+    "treshape": ("%src {} : T(src) -> R",),
+    "bitcast": ("%src {} : T(src) -> R",),
+    "addptr": ("%ptr , %offset:index {} : T~(ptr) -> R~",),
+    "castptr": ("%value {} : T~(value) -> R~",),
+    "load_scalar": ("%ptr ~[ %index:index ] {} : T~(ptr) -> R",),
+    "store_scalar": ("%value , %ptr ~[ %index:index ] {} : T~(ptr) , T(value)",),
+    "query": ("{} R=i64",),
+    "tile_buf_addr": ("%tile {} : T(tile) -> R~",),
+    "bind_tile": ("%source <? , %valid_row:index , %valid_col:index ?> {} : T(source) -> R",),
+    "pointer_cast": ("~( %addrs*:i64 ) <? ( %valid_row:index , %valid_col:index ) ?> {} : R",),
+    "declare_tile_memref": ("{} -> R",),
+}
+"""By the instruction's `syntax` word; of several forms the first is printed."""
+
+
+def _subset(p: Parser, operands: dict[str, Any], attrs: dict[str, Any]) -> Type:
+    """Result of subset: the source's loc, element and layout, with the written size.
+
+    The source's valid size is taken as a period (a wide tile that holds several short ones): what is left of it
+    behind the offset is valid. It is dynamic where the offset is no constant, or the source's is.
+    """
+    source: Value = operands["source"]
+    offsets, sizes = operands["offsets"], attrs.get("sizes", [])
+    if source.type is POISON:
+        return POISON
+    if not isinstance(source.type, TileSpec) or len(sizes) != 2 or len(offsets) != 2 or min(sizes) < 0:
+        p.fail(rules.OPERANDS, "subset takes a tile, two offsets and two sizes")
+    valid = []
+    for size, offset, period in zip(sizes, offsets, (source.type.valid_row, source.type.valid_col)):
+        start = _constant(offset)
+        if period == DYNAMIC or start is None:
+            valid.append(DYNAMIC)
+        else:
+            valid.append(min(size, period - start % period) if period else 0)
+    return replace(source.type, rows=sizes[0], cols=sizes[1], valid_row=valid[0], valid_col=valid[1])
+
+
+def _constant(value: Value) -> int | None:
+    """The integer a constant holds."""
+    owner = value.owner
+    found = getattr(owner, "attrs", {}).get("value") if getattr(owner, "name", "") == "arith.constant" else None
+    return found if isinstance(found, int) else None
+
+
+INFERRED["subset"] = _subset

@@ -1,0 +1,207 @@
+"""The parser's state: position, types seen, visible values, target."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ptokit.diagnostics import Diagnostics, Note
+from ptokit.ir import Op, Value
+from ptokit.targets import A2A3, A5, Target
+from ptokit.types.enums import TileType
+from ptokit.types.tile import TileSpec
+from ptokit.types.values import FunctionType, Type
+
+from . import rules
+from .cursor import MAX_DEPTH, Cursor
+from .faults import TypeFaultError
+from .lexer import Tokens
+from .scope import Scope
+from .types import POISON, parse_type
+from .wide import uses_wide_operations
+
+
+class Parser(Cursor):
+    """Reads types and values; the operations are read by the modules ``ops_*``."""
+
+    __slots__ = ("scope", "types", "_canonical", "target", "_fixed_target", "depth", "calls", "aliases", "_wide")
+
+    def __init__(self, tokens: Tokens, file: str | None, diagnostics: Diagnostics, target: Target | None) -> None:
+        super().__init__(tokens, file, diagnostics)
+        self.scope = Scope()
+        self.types: dict[str, Type] = {}
+        self._canonical: dict[Type, Type] = {}
+        self._fixed_target = target is not None
+        self.target = target or A2A3
+        self.depth = 0
+        self.calls: list[tuple[Op, int]] = []
+        self.aliases: dict[str, str] = {}
+        self._wide: bool | None = None
+
+    def state_target(self, arch: object) -> None:
+        """Take the module's ``pto.target_arch`` (a5, or else the A2/A3 rules) unless the caller chose a target."""
+        if not self._fixed_target:
+            self.target = A5 if str(arch).lower() == "a5" else A2A3
+
+    # ---------------------------------------------------------------- types
+
+    def type(self, *, stripped: str = "") -> Type:
+        """Step over a type. With `stripped` (``ptr``) its angle part alone will do. A wrong type gives `POISON`."""
+        token = self.texts[self.i]
+        known = self.types.get(token)
+        if known is not None and token[0] != "<":
+            self.i += 1
+            return known
+        if token == "(":
+            return self._function_type()
+        index, spelled = self.i, token
+        if token[0] == "<" and stripped:
+            spelled = f"!pto.{stripped}{token}"
+        shift = len(spelled) - len(token)
+        try:
+            parsed = None
+            if spelled[0] == "!" or spelled[0].isalpha():
+                parsed = parse_type(spelled, spaces="," in spelled and self.wide)
+        except TypeFaultError as fault:
+            if self.texts[index + 1] == "<":
+                self.i += 1
+                self.unexpected("a type")
+            offset = self.tokens.starts[index] + max(0, fault.offset - shift)
+            self.error(fault.rule, str(fault), self.place(offset, fault.length), hint=fault.hint)
+            self.i += 1
+            return POISON
+        if parsed is None:
+            self.unexpected("a type")
+        if isinstance(parsed, TileSpec) and parsed.loc is TileType.Left and parsed.blayout != self.target.left_blayout:
+            parsed = replace(parsed, blayout=self.target.left_blayout)  # assembly 3.3: the target decides
+        self.i += 1
+        parsed = self._canonical.setdefault(parsed, parsed)
+        if token[0] != "<":
+            self.types[token] = parsed
+        return parsed
+
+    @property
+    def wide(self) -> bool:
+        """True if the text uses register-level operations, whose pointers name a space."""
+        if self._wide is None:
+            self._wide = uses_wide_operations(self.tokens.text)
+        return self._wide
+
+    def _function_type(self) -> Type:
+        inputs = self.type_list()
+        self.expect("->")
+        results = self.type_list() if self.texts[self.i] == "(" else [self.type()]
+        return FunctionType(tuple(inputs), tuple(results))
+
+    def type_list(self) -> list[Type]:
+        """``(T, T)``, possibly empty."""
+        self.expect("(")
+        out: list[Type] = []
+        self.enter()
+        if not self.accept(")"):
+            out.append(self.type())
+            while self.accept(","):
+                out.append(self.type())
+            self.expect(")")
+        self.leave()
+        return out
+
+    def enter(self) -> None:
+        """One level deeper; TEXT-NESTING beyond 200."""
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            self.fail(rules.NESTING, f"nested more than {MAX_DEPTH} deep")
+
+    def leave(self) -> None:
+        """One level up."""
+        self.depth -= 1
+
+    # --------------------------------------------------------------- values
+
+    def value(self) -> Value:
+        """Step over the use of a value. An undefined one is TY-9 and then known as a poisoned value."""
+        token = self.texts[self.i]
+        value = self.scope.values.get(token)
+        if value is None:
+            value = self._unknown(token)
+        self.i += 1
+        return value
+
+    def _unknown(self, token: str) -> Value:
+        if token[0] != "%":
+            self.unexpected("a value")
+        if token.endswith("#0") and token[:-2] in self.scope.values:
+            return self.scope.values[token[:-2]]
+        base = token.partition("#")[0]
+        group = self.scope.values.get(base)
+        if group is not None and group.type is POISON:
+            return group
+        self.error(rules.TY_9, f"value {token} is not defined", hint=self.scope.hint(token))
+        return self.poison(self.i)
+
+    def poison(self, index: int) -> Value:
+        """Define a value that fits everywhere at a token that names one."""
+        token = self.texts[index]
+        value = Value(POISON, token[1:], None, self.location(index))
+        self.scope.define(token, value)
+        return value
+
+    def values(self, end: str) -> list[Value]:
+        """Values with commas between, up to but without the token `end`; possibly none."""
+        out: list[Value] = []
+        if self.texts[self.i] == end:
+            return out
+        out.append(self.value())
+        while self.accept(","):
+            out.append(self.value())
+        return out
+
+    def define(self, index: int, type: Type, name: str | None = None) -> Value:
+        """Define the value a token names, or its part `name` of a group. A second definition is TY-9."""
+        token = name or self.texts[index]
+        location = self.location(index)
+        value = Value(type, token[1:], None, location)
+        self.bind(token, value, index)
+        return value
+
+    def bind(self, token: str, value: Value, index: int) -> None:
+        """Make a value visible under a name; `index` is the token to blame if the name is taken (TY-9)."""
+        old = self.scope.values.get(token)
+        if old is not None and old.type is not POISON:
+            self.error(
+                rules.TY_9, f"value {token} is defined twice", index, notes=(Note("first defined here", old.location),)
+            )
+        self.scope.define(token, value)
+
+    def match(self, value: Value, type: Type, index: int) -> None:
+        """TY-9 at token `index` unless `value` was defined with `type`."""
+        if value.type is type or value.type is POISON or type is POISON or value.type == type:
+            return
+        self.error(
+            rules.TY_9,
+            f"%{value.name} is used as {type} but is {value.type}",
+            index,
+            notes=(Note("defined here", value.location),),
+        )
+
+    def typed(self, values: list[Value], first: int) -> None:
+        """Read the types of `values`, with commas between, and compare; token `first` begins the values."""
+        for k, value in enumerate(values):
+            if k:
+                self.expect(",")
+            self.match(value, self.type(), first + 2 * k)
+
+    def name(self) -> int:
+        """Step over the name of a value that is being defined and return the token's index."""
+        if self.texts[self.i][0] != "%":
+            self.unexpected("a value name")
+        self.i += 1
+        return self.i - 1
+
+    def skip_location(self) -> None:
+        """Step over ``loc(...)`` if it is there; it says nothing about the program."""
+        if self.texts[self.i] == "loc" and self.texts[self.i + 1] == "(":
+            self.i += 2
+            while not self.accept(")"):
+                if self.texts[self.i] == ",":
+                    self.i += 1
+                self.skip_value()

@@ -1,0 +1,227 @@
+"""Printing of operations outside the instruction table (assembly 10, 11)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from ptokit.ir import Block, Op, RawAttr, Value
+from ptokit.ir.structure import ARITH_BINARY, ARITH_CASTS
+from ptokit.types.values import INDEX, Scalar, Type
+
+from .names import Names
+from .ops_arith import float_constant
+from .spelling import attribute, quote
+
+Name = Callable[[Value], str]
+_FLAGS = ("overflow", "fastmath")
+
+
+class FunctionPrinter(Protocol):
+    """What the printing of a region needs of the function's printer."""
+
+    names: Names
+    lines: list[str]
+
+    def region(self, block: Block, depth: int) -> None: ...
+    def results(self, results: list[Value]) -> str: ...
+
+
+def _types(types: Sequence[Type]) -> str:
+    """``(T, T)``."""
+    return f"({', '.join(map(str, types))})"
+
+
+def _of(values: Sequence[Value]) -> str:
+    return ", ".join(str(v.type) for v in values)
+
+
+def _more(op: Op, *placed: str) -> str:
+    """Flags and dictionary, with a blank in front."""
+    flags = "".join(f" {f}{op.attrs[f]}" for f in _FLAGS if f in op.attrs)
+    rest = [attribute(k, v) for k, v in op.attrs.items() if k not in placed and k not in _FLAGS and v is not None]
+    return flags + (f" {{{', '.join(rest)}}}" if rest else "")
+
+
+def constant(op: Op, name: Name) -> str:
+    """``arith.constant``."""
+    value, type = op.attrs["value"], op.results[0].type
+    attrs = _more(op, "value")
+    if isinstance(value, bool):
+        return f"arith.constant{attrs} {'true' if value else 'false'}"
+    if isinstance(type, Scalar) and type.is_float and not isinstance(value, RawAttr):
+        return f"arith.constant{attrs} {float_constant(float(value), type)} : {type}"
+    return f"arith.constant{attrs} {value} : {type}"
+
+
+def binary(op: Op, name: Name) -> str:
+    return f"{op.name} {name(op['lhs'])}, {name(op['rhs'])}{_more(op)} : {op['lhs'].type}"
+
+
+def compare(op: Op, name: Name) -> str:
+    operands = f"{name(op['lhs'])}, {name(op['rhs'])}"
+    return f"{op.name} {op.attrs['predicate']}, {operands}{_more(op, 'predicate')} : {op['lhs'].type}"
+
+
+def cast(op: Op, name: Name) -> str:
+    return f"{op.name} {name(op['in'])}{_more(op)} : {op['in'].type} to {op.result.type}"
+
+
+def select(op: Op, name: Name) -> str:
+    listed = ", ".join(name(op[k]) for k in ("condition", "true", "false"))
+    return f"{op.name} {listed}{_more(op)} : {op['true'].type}"
+
+
+def terminator(op: Op, name: Name) -> str:
+    word = "return" if op.name == "func.return" else op.name
+    return word + _listed(op.group("values"), name)
+
+
+def condition(op: Op, name: Name) -> str:
+    return f"scf.condition({name(op['condition'])}){_listed(op.group('values'), name)}"
+
+
+def _listed(values: Sequence[Value], name: Name) -> str:
+    return f" {', '.join(map(name, values))} : {_of(values)}" if values else ""
+
+
+def call(op: Op, name: Name) -> str:
+    args = op.group("args")
+    callee = str(op.attrs["callee"])
+    symbol = callee if callee.replace(".", "_").replace("$", "_").isidentifier() and callee.isascii() else quote(callee)
+    results = [v.type for v in op.results]
+    shown = str(results[0]) if len(results) == 1 else _types(results)
+    types = _types([v.type for v in args])
+    return f"func.call @{symbol}({', '.join(map(name, args))}){_more(op, 'callee')} : {types} -> {shown}"
+
+
+def alloc(op: Op, name: Name) -> str:
+    return f"{op.name}({', '.join(map(name, op.group('sizes')))}){_more(op)} : {op.result.type}"
+
+
+def dealloc(op: Op, name: Name) -> str:
+    return f"{op.name} {name(op['in'])} : {op['in'].type}"
+
+
+def reinterpret_cast(op: Op, name: Name) -> str:
+    parts = []
+    for key in ("offset", "sizes", "strides"):
+        values = iter(op.group(key))
+        shown = [name(next(values)) if s == "?" else s for s in str(op.attrs[key])[1:-1].split(", ") if s]
+        parts.append(f"{key}: [{', '.join(shown)}]")
+    more = _more(op, "offset", "sizes", "strides")
+    return f"{op.name} {name(op['in'])} to {', '.join(parts)}{more} : {op['in'].type} to {op.result.type}"
+
+
+def unrealized(op: Op, name: Name) -> str:
+    values = op.group("in")
+    return f"{op.name} {', '.join(map(name, values))} : {_of(values)} to {_of(op.results)}"
+
+
+PRINTERS: dict[str, Callable[[Op, Names], str]] = {
+    "arith.constant": constant,
+    "arith.cmpi": compare,
+    "arith.cmpf": compare,
+    "arith.select": select,
+    **dict.fromkeys(ARITH_BINARY, binary),
+    **dict.fromkeys(ARITH_CASTS, cast),
+    "scf.yield": terminator,
+    "func.return": terminator,
+    "scf.condition": condition,
+    "func.call": call,
+    "memref.alloc": alloc,
+    "memref.alloca": alloc,
+    "memref.dealloc": dealloc,
+    "memref.reinterpret_cast": reinterpret_cast,
+    "builtin.unrealized_conversion_cast": unrealized,
+}
+"""By name of operations without regions."""
+
+
+# ------------------------------------------------------------------- regions
+
+
+def _open(p: FunctionPrinter, args: Sequence[Value]) -> list[str]:
+    """Begin a region's names and define its arguments."""
+    p.names.enter()
+    return [p.names.define(a) for a in args]
+
+
+def _head(p: FunctionPrinter, op: Op, depth: int) -> tuple[int, str]:
+    """Keep a line for the head; the results are named after the regions, where they come into sight."""
+    p.lines.append("")
+    return len(p.lines) - 1, "  " * depth
+
+
+def loop(p: FunctionPrinter, op: Op, depth: int) -> None:
+    """``scf.for``."""
+    place, indent = _head(p, op, depth)
+    name, init = p.names, op.group("init")
+    bounds = f"{name(op['lower'])} to {name(op['upper'])} step {name(op['step'])}"
+    starts = [name(v) for v in init]
+    args = op.regions[0].args
+    variable, *carried = _open(p, args)
+    head = f"scf.for {variable} = {bounds}"
+    if init:
+        pairs = ", ".join(f"{c} = {s}" for c, s in zip(carried, starts))
+        head += f" iter_args({pairs}) -> {_types([v.type for v in init])}"
+    if args[0].type != INDEX:
+        head += f" : {args[0].type}"
+    p.region(op.regions[0], depth)
+    p.lines.append(indent + "}" + _more(op))
+    p.lines[place] = indent + p.results(op.results) + head + " {"
+
+
+def branch(p: FunctionPrinter, op: Op, depth: int) -> None:
+    """``scf.if``."""
+    place, indent = _head(p, op, depth)
+    head = f"scf.if {p.names(op['condition'])}"
+    if op.results:
+        head += f" -> {_types([v.type for v in op.results])}"
+    for k, region in enumerate(op.regions):
+        if k:
+            p.lines.append(indent + "} else {")
+        _open(p, ())
+        p.region(region, depth)
+    p.lines.append(indent + "}" + _more(op))
+    p.lines[place] = indent + p.results(op.results) + head + " {"
+
+
+def while_loop(p: FunctionPrinter, op: Op, depth: int) -> None:
+    """``scf.while``."""
+    place, indent = _head(p, op, depth)
+    init = op.group("init")
+    starts = [p.names(v) for v in init]
+    before, after = op.regions
+    names = _open(p, before.args)
+    pairs = ", ".join(f"{n} = {s}" for n, s in zip(names, starts))
+    types = _types([v.type for v in init])
+    head = f"scf.while ({pairs}) : {types} -> {_types([v.type for v in op.results])}"
+    p.region(before, depth)
+    p.lines.append(indent + "} do {")
+    shown = ", ".join(f"{n}: {a.type}" for n, a in zip(_open(p, after.args), after.args))
+    if after.args:
+        p.lines.append(f"{indent}^bb0({shown}):")
+    p.region(after, depth)
+    p.lines.append(indent + "}" + _more(op))
+    p.lines[place] = indent + p.results(op.results) + head + " {"
+
+
+def section(p: FunctionPrinter, op: Op, depth: int) -> None:
+    """``pto.section.cube`` and its like."""
+    indent = "  " * depth
+    p.lines.append(f"{indent}{op.name} {{")
+    _open(p, ())
+    p.region(op.regions[0], depth)
+    p.lines.append(indent + "}" + _more(op))
+
+
+REGION_PRINTERS: dict[str, Callable[[Any, Op, int], None]] = {
+    "scf.for": loop,
+    "scf.if": branch,
+    "scf.while": while_loop,
+    "pto.section.cube": section,
+    "pto.section.vector": section,
+    "pto.vecscope": section,
+}
+"""By name of operations with regions."""

@@ -1,0 +1,126 @@
+"""Canonical text of a module: two blanks per level, canonical types, short forms (assembly 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ptokit.ir import Block, Function, Module, Op, Value
+from ptokit.isa.table import BY_TEXT
+from ptokit.types.values import Type
+
+from .blocks import FORMS
+from .forms import print_form
+from .names import Names, group_base
+from .ops_isa import print_dps
+from .print_structure import PRINTERS, REGION_PRINTERS
+from .spelling import attribute, quote
+
+INDENT = "  "
+
+
+def print_module(module: Module) -> str:
+    """The text of a module; reading it gives an equal module, and printing that the same text."""
+    head = "module"
+    if module.name:
+        head += f" {_symbol(module.name)}"
+    if module.attrs:
+        head += f" attributes {_dictionary(module.attrs)}"
+    lines = [head + " {"]
+    for function in module.functions:
+        lines.extend(_Printer(function).print())
+    lines.append("}")
+    return "\n".join(lines) + "\n"
+
+
+def _symbol(name: str) -> str:
+    plain = name.isascii() and name.replace("$", "_").replace(".", "_").isidentifier()
+    return f"@{name if plain else quote(name)}"
+
+
+def _dictionary(attrs: dict[str, Any]) -> str:
+    return "{" + ", ".join(attribute(k, v) for k, v in attrs.items() if v is not None) + "}"
+
+
+class _Printer:
+    """Prints one function."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.names = Names(function)
+        self.lines: list[str] = []
+
+    def print(self) -> list[str]:
+        f = self.function
+        head = f"{INDENT}func.func {f.visibility + ' ' if f.visibility else ''}{_symbol(f.name)}({self._parameters()})"
+        if f.results:
+            shown = ", ".join(map(str, f.results))
+            head += f" -> {shown if len(f.results) == 1 else f'({shown})'}"
+        if f.attrs:
+            head += f" attributes {_dictionary(f.attrs)}"
+        if f.body is None:
+            return [head]
+        self.lines.append(head + " {")
+        self.block(f.body, 2)
+        self.lines.append(INDENT + "}")
+        return self.lines
+
+    def _parameters(self) -> str:
+        f = self.function
+        parts = []
+        for k, value in enumerate(f.params):
+            text = str(value.type) if f.body is None else f"{self.names.define(value)}: {value.type}"
+            attrs = f.param_attrs[k] if k < len(f.param_attrs) else {}
+            parts.append(f"{text} {_dictionary(attrs)}" if attrs else text)
+        return ", ".join(parts)
+
+    def block(self, block: Block, depth: int) -> None:
+        """Print the operations of a block."""
+        for op in block.ops:
+            self.op(op, depth)
+
+    def region(self, block: Block, depth: int) -> None:
+        """Print the operations of a region, one level deeper, with names of its own."""
+        self.block(block, depth + 1)
+        self.names.leave()
+
+    def op(self, op: Op, depth: int) -> None:
+        """Print one operation with its regions."""
+        indent = INDENT * depth
+        nested = REGION_PRINTERS.get(op.name)
+        if nested is not None:
+            nested(self, op, depth)
+            return
+        printer = PRINTERS.get(op.name)
+        if printer is not None:
+            text = printer(op, self.names)
+        elif op.name.startswith("pto.") and (instr := BY_TEXT.get(op.name[4:])) is not None:
+            forms = FORMS.get(instr.text) or FORMS.get(instr.syntax)
+            text = print_form(op, instr, forms, self.names) if forms else print_dps(op, instr, self.names)
+            text = op.name + text
+        else:
+            text = _generic(op, self.names)
+        self.lines.append(indent + self.results(op.results) + text)
+
+    def results(self, results: list[Value]) -> str:
+        """``%a, %b = ``; empty without results. Defines their names."""
+        if not results:
+            return ""
+        base = group_base(results)
+        if base is not None:
+            return f"{self.names.define_group(base, results)}:{len(results)} = "
+        return ", ".join(map(self.names.define, results)) + " = "
+
+
+def _generic(op: Op, name: Callable[[Value], str]) -> str:
+    """Generic form, for operations without a form of their own."""
+    values = op.values
+    attrs = f" {_dictionary(op.attrs)}" if op.attrs else ""
+
+    def listed(types: list[Type]) -> str:
+        return f"({', '.join(map(str, types))})"
+
+    return (
+        f"{quote(op.name)}({', '.join(map(name, values))}){attrs} : "
+        f"{listed([v.type for v in values])} -> {listed([v.type for v in op.results])}"
+    )

@@ -1,0 +1,94 @@
+"""Rules of reading `.pto` text: lexical, grammatical and type errors (assembly 1-5, 13.1)."""
+
+from __future__ import annotations
+
+from ptokit.diagnostics import Scope, define
+
+
+def _text(id: str, what: str, *, rejected: str = "", accepted: str = "", why: str = "", source: str = "") -> str:
+    define(id, what, scope=Scope.TEXT, rejected=rejected, accepted=accepted, why=why, source=source)
+    return id
+
+
+FILE = _text("TEXT-FILE", "The file cannot be read.")
+BINARY = _text("TEXT-BINARY", "The file is not text: it has NUL bytes or is not UTF-8.")
+SIZE = _text("TEXT-SIZE", "The text is larger than 32 MiB.", why="Reading it would need gigabytes of memory.")
+LIMIT = _text("TEXT-LIMIT", "Reading stopped after 1000 errors.")
+STRING = _text("TEXT-STRING", "A string is not closed on its line.", rejected='"a5', accepted='"a5"')
+CHARACTER = _text("TEXT-CHARACTER", "A character that no token begins with.", rejected="`", source="assembly 1")
+NUMBER = _text("TEXT-NUMBER", "A number does not fit its type, or 64 bits.", rejected="arith.constant 300 : i8")
+UNEXPECTED = _text("TEXT-UNEXPECTED", "The grammar wants another token here.", source="assembly 2, 7-11")
+UNCLOSED = _text("TEXT-UNCLOSED", "A bracket, region or type is not closed.", rejected="!pto.ptr<f32")
+NESTING = _text("TEXT-NESTING", "Brackets or regions are nested more than 200 deep.")
+TYPE = _text("TEXT-TYPE", "Unknown or malformed type.", rejected="!pto.tensor_view<4xq32>", source="assembly 3")
+ATTRIBUTE = _text("TEXT-ATTRIBUTE", "An attribute of the wrong kind, or written twice.", source="assembly 4")
+UNKNOWN_OP = _text("TEXT-UNKNOWN-OP", "There is no such operation.", rejected="pto.tadq", accepted="pto.tadd")
+UNIMPLEMENTED = _text("TEXT-UNIMPLEMENTED", "A known operation or form that ptokit does not implement yet.")
+OPERANDS = _text("TEXT-OPERANDS", "The number or kinds of operands do not fit the operation.", source="assembly 6")
+RESULTS = _text("TEXT-RESULTS", "The number of result names differs from the number of results.")
+TERMINATOR = _text("TEXT-TERMINATOR", "A block lacks its terminator, or has one in the middle.", source="assembly 2")
+YIELD = _text("TEXT-YIELD", "What a block returns or yields differs from what its operation declares.")
+CALL = _text("TEXT-CALL", "A call names no function of the file, or differs from its signature.")
+TOPLEVEL = _text("TEXT-TOPLEVEL", "Only one module and functions stand at the top level.", source="assembly 2")
+
+TY_1 = _text(
+    "TY-1",
+    "tile_buf: unknown loc, blayout or slayout name.",
+    rejected="!pto.tile_buf<ub, 16x16xf32>",
+    accepted="!pto.tile_buf<vec, 16x16xf32>",
+    source="assembly 13.1",
+)
+TY_2 = _text(
+    "TY-2",
+    "tile_buf: pad not in 0..3, compact not in 0..2, negative rows or cols.",
+    rejected="!pto.tile_buf<vec, 16x16xf32, pad=4>",
+    accepted="!pto.tile_buf<vec, 16x16xf32, pad=3>",
+    source="assembly 13.1",
+)
+TY_3 = _text(
+    "TY-3",
+    "tile_buf: fractal not 16, 32, 512 or 1024.",
+    rejected="!pto.tile_buf<vec, 16x16xf32, fractal=256>",
+    accepted="!pto.tile_buf<acc, 16x16xf32, fractal=1024>",
+    source="assembly 13.1",
+)
+TY_4 = _text(
+    "TY-4",
+    "tile_buf, long form: a key is missing, out of order or unknown.",
+    rejected="!pto.tile_buf<loc=vec, dtype=f32, cols=16, rows=16, ...>",
+    source="assembly 13.1",
+)
+TY_5 = _text(
+    "TY-5",
+    "tile_buf, short form: not exactly two static dimensions, an unknown or repeated option, valid without two sizes.",
+    rejected="!pto.tile_buf<vec, 16xf32>",
+    accepted="!pto.tile_buf<vec, 1x16xf32, valid=1x?>",
+    source="assembly 13.1",
+)
+TY_6 = _text(
+    "TY-6",
+    "tile_buf: v_row or v_col below -1.",
+    rejected="v_row=-2",
+    accepted="v_row=-1",
+    source="assembly 13.1",
+)
+TY_7 = _text(
+    "TY-7",
+    "ptr with a second parameter in a file of tile operations.",
+    rejected="!pto.ptr<f32, gm>",
+    accepted="!pto.ptr<f32>",
+    why="Tile code only points to global memory. Files that use register-level operations may name the space.",
+    source="assembly 13.1, 3.2",
+)
+TY_8 = _text(
+    "TY-8",
+    "Enumeration attribute with an unknown value.",
+    rejected="#pto.layout<xy>",
+    accepted="#pto.layout<nd>",
+    source="assembly 13.1",
+)
+TY_9 = _text(
+    "TY-9",
+    "A value is used with another type than it was defined with, is not defined, or is defined twice.",
+    source="assembly 13.1",
+)
