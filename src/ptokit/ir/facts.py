@@ -104,8 +104,19 @@ class Facts:
                 self.constants[op.result] = a
         for result in op.results:
             self._opaque(result)
-        if op.name == "pto.tassign" and op.results and isinstance(op.result.type, TileSpec):
-            self.infos[op.result] = TileInfo.static(op.result.name, op.result.type, self.size(op.get("addr")))
+            if isinstance(result.type, TileSpec) and op.name in ("pto.tassign", "pto.treshape", "pto.bitcast"):
+                self._alias(op, result)
+
+    def _alias(self, op: Op, result: Value) -> None:
+        """A tile that shares another's memory, or has been moved to an address."""
+        assert isinstance(result.type, TileSpec)
+        if op.name == "pto.tassign":
+            addr = self.size(op.get("addr"))
+            origin: Any = (result.type.loc, addr) if known(addr) else UNKNOWN
+        else:
+            source = self.infos.get(op["src"])
+            addr, origin = (source.addr, source.origin) if isinstance(source, TileInfo) else (UNKNOWN, UNKNOWN)
+        self.infos[result] = TileInfo.static(result.name, result.type, addr, origin)
 
     def _tensor_view(self, op: Op) -> None:
         result = op.result
@@ -152,13 +163,15 @@ class Facts:
         if not isinstance(result.type, TileSpec):
             return
         spec = result.type
-        info = TileInfo.static(result.name, spec, self.size(op.get("addr")))
+        addr = self.size(op.get("addr"))
+        origin: Any = result if op.get("addr") is None else (spec.loc, addr) if known(addr) else UNKNOWN
+        info = TileInfo.static(result.name, spec, addr, origin)
         vr = self.size(op.get("valid_row")) if spec.valid_row == DYNAMIC else info.vr
         vc = self.size(op.get("valid_col")) if spec.valid_col == DYNAMIC else info.vc
         # set_validshape may change dynamic valid dimensions later, so they count as known only where static.
         if _resized(result):
             vr, vc = info.vr, info.vc
-        self.infos[result] = TileInfo(result.name, spec, vr, vc, info.addr)
+        self.infos[result] = TileInfo(result.name, spec, vr, vc, info.addr, None, origin)
 
 
 def _resized(value: Value) -> bool:

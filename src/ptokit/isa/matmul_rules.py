@@ -81,12 +81,8 @@ def _layouts(o: Site) -> str | bool:
 
 
 def _same_accumulator(o: Site) -> str | bool:
-    a, c = o.acc, o.dst
-    if a.data is not None and c.data is not None:
-        return a.data.storage is not c.data.storage and "the input accumulator is another tile than the result"
-    if a.addr != c.addr or (not isinstance(a.addr, int) and a.name != c.name):
-        return f"the input accumulator %{a.name} is another tile than the result %{c.name}"
-    return False
+    differ = o.acc.origin != o.dst.origin
+    return differ and f"the input accumulator %{o.acc.name} is another tile than the result %{o.dst.name}"
 
 
 LOCATIONS = define(

@@ -31,16 +31,17 @@ class TileInfo:
     vc: Size
     addr: Size = UNKNOWN
     data: Any = None  # run time only: the tile itself, for rules about values
+    origin: Any = UNKNOWN  # equal for tiles that start at the same place of the same memory
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.spec, name)  # loc, dtype, rows, cols, blayout, boxed, c0, …
 
     @classmethod
-    def static(cls, name: str, spec: TileSpec, addr: Size = UNKNOWN) -> TileInfo:
+    def static(cls, name: str, spec: TileSpec, addr: Size = UNKNOWN, origin: Any = UNKNOWN) -> TileInfo:
         """What the type alone says."""
         vr = UNKNOWN if spec.valid_row == DYNAMIC else spec.valid_row
         vc = UNKNOWN if spec.valid_col == DYNAMIC else spec.valid_col
-        return cls(name, spec, vr, vc, addr)
+        return cls(name, spec, vr, vc, addr, None, origin)
 
 
 @dataclass(frozen=True, slots=True)

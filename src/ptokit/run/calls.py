@@ -56,7 +56,7 @@ def _with_attributes(run: Callable[..., Any], attrs: dict[str, Any]) -> Callable
 
 def _decided(site: Site) -> bool:
     for info in site.operands.values():
-        if isinstance(info, TileInfo) and not known(info.vr, info.vc):
+        if isinstance(info, TileInfo) and not known(info.vr, info.vc, info.origin):
             return False
         if isinstance(info, ViewInfo) and (info.layout is None or not known(*info.shape, *info.stride)):
             return False
@@ -94,7 +94,8 @@ def _info(name: str, operand: Any, tile: Tile | None) -> Info | None:
         return None
     if isinstance(operand, Tile):
         address = UNKNOWN if operand.address is None else operand.address
-        return TileInfo(operand.name or name, operand.spec, operand.vr, operand.vc, address, operand)
+        origin = (id(operand.storage.arena), operand.storage.start)
+        return TileInfo(operand.name or name, operand.spec, operand.vr, operand.vc, address, operand, origin)
     if isinstance(operand, View):
         layout = operand.layout_for(tile is None or tile.spec.row_major)
         return ViewInfo(name, operand.dtype, operand.shape, operand.stride, layout, operand)
