@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ptokit.diagnostics import Rule, Severity
+from ptokit.diagnostics import Rule, Scope, Severity
 
 from .site import Site
 
@@ -18,10 +18,15 @@ class Broken(NamedTuple):
     hint: str | None
 
 
-def broken_rules(site: Site) -> Iterator[Broken]:
-    """The rules of `site` that are broken as far as its operands are known."""
+def broken_rules(site: Site, *, text: bool = True) -> Iterator[Broken]:
+    """The rules of `site` that are broken as far as its operands are known.
+
+    ``text`` is False for calls that no `.pto` text stands for: the reference assembler's rules do not bind them.
+    """
     for rule in site.instr.rules:
         if site.target.name not in rule.targets or rule.check is None:
+            continue
+        if rule.scope is Scope.ASSEMBLER and not text:
             continue
         found = rule.check(site)
         if not found:
@@ -33,5 +38,5 @@ def broken_rules(site: Site) -> Iterator[Broken]:
 
 
 def first_error(site: Site) -> Broken | None:
-    """The first broken rule of error severity."""
-    return next((b for b in broken_rules(site) if b.rule.severity is Severity.ERROR), None)
+    """The first broken rule of error severity that binds a call; text has been checked before it runs."""
+    return next((b for b in broken_rules(site, text=False) if b.rule.severity is Severity.ERROR), None)

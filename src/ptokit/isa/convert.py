@@ -9,10 +9,10 @@ from ptokit.types.enums import RoundMode, SaturationMode, TileType
 
 from .machine import Machine, TileOperand
 from .numerics.convert import CVT_PAIRS, Pair, Rounding, convert
+from .operands import DEVICES, Message, data_tiles, overlap, same_tile
 from .site import Site
 from .table import Attr, dst, src, tmp
 from .unknown import known
-from .vector_rules import DEVICES, Message, data_tiles, overlap, same_tile
 from .words import vector
 
 SOURCE = "compute-elementwise 8.9"
@@ -70,8 +70,7 @@ def _fixed_rounding(o: Site) -> Message:
     if pair is None or pair.rounding not in (Rounding.EVEN, Rounding.AWAY) or o.dst.dtype.size != 1:
         return None
     fixed = RoundMode.ROUND if pair.rounding is Rounding.AWAY else RoundMode.RINT
-    said = RoundMode.RINT if o.rmode in (RoundMode.CAST_RINT, RoundMode.NONE) else o.rmode
-    if said is fixed or "rmode" not in o.attrs:
+    if o.rmode in (fixed, RoundMode.CAST_RINT, RoundMode.NONE):  # the last two are what is said by default
         return None
     return f"{o.src.dtype} to {o.dst.dtype} always rounds as {fixed.name}; {o.rmode.name} is ignored"
 

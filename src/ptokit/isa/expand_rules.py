@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from ptokit.diagnostics import Scope, Severity, define
 
+from .operands import DEVICES, Message, data_tiles
 from .reduce_rules import is_dn1, is_nd, layout, not_vec
 from .site import Site, TileInfo
 from .unknown import known
-from .vector_rules import DEVICES, Message, data_tiles, equal_types, in_types
+from .vector_rules import equal_types, in_types
 
 ROWS, COLUMNS = "compute-reduce-matrix 4", "compute-reduce-matrix 5"
 SCRATCH = (188416, 196608)  # UB bytes that the three-operand form overwrites on a2a3

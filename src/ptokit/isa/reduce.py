@@ -31,22 +31,11 @@ def _accumulate(ufunc: np.ufunc) -> Reduction:
     return apply
 
 
-def _halves(ufunc: np.ufunc, x: np.ndarray) -> np.ndarray:
-    """Fold the last axis while it is long: NumPy's own reduction of a contiguous axis is several times slower."""
-    while (n := x.shape[-1]) >= 16:
-        half = n // 2
-        folded = ufunc(x[..., :half], x[..., half : 2 * half])
-        if n % 2:
-            ufunc(folded[..., :1], x[..., -1:], out=folded[..., :1])
-        x = folded
-    return ufunc.reduce(x, axis=-1, keepdims=True)
-
-
 def _extreme(ufunc: np.ufunc, zero: float) -> Reduction:
     """Maximum or minimum: NaN propagates, `zero` is the zero that wins over the other (0.3)."""
 
     def fold(x: np.ndarray, axis: int) -> np.ndarray:
-        return _halves(ufunc, x) if axis == 2 else ufunc.reduce(x, axis=axis, keepdims=True)
+        return ufunc.reduce(x, axis=axis, keepdims=True)
 
     def apply(x: np.ndarray, axis: int) -> np.ndarray:
         if arith.is_integer(x):
@@ -157,7 +146,7 @@ TCOLSUM = column_reduction(
     "dst[0,j] = sum of column j; isBinary adds as a tree",
     types(N4, FB | I8, cpu=FB, asm=COLUMN_ASM),
     operands=(dst(), src(), tmp(optional=True)),
-    attrs=(Attr("is_binary", bool, False, "isBinary"),),
+    attrs=(Attr("is_binary", bool, None, "isBinary"),),
     syntax="dps-attrs-in",
 )
 TCOLPROD = column_reduction(

@@ -5,10 +5,11 @@ from __future__ import annotations
 from ptokit.diagnostics import Scope, define
 from ptokit.types.enums import TileType
 
+from .operands import DEVICES, Message, data_tiles, overlap, same_tile
 from .site import Site, TileInfo
 from .table import Role
 from .unknown import known
-from .vector_rules import DEVICES, Message, data_tiles, in_asm_types, in_types, overlap, same_tile
+from .vector_rules import in_asm_types, in_types
 
 ROWS, COLUMNS = "compute-reduce-matrix 1", "compute-reduce-matrix 2"
 
@@ -224,7 +225,7 @@ def _col_empty(o: Site) -> Message:
 def _binary_tmp(o: Site) -> Message:
     if o.instr.name != "TCOLSUM":
         return None
-    t, given = o.tmp, "is_binary" in o.attrs
+    t, given = o.tmp, o.is_binary is not None
     if (t is not None) != given:
         return "tcolsum has a tmp without isBinary" if t is not None else "tcolsum has isBinary without a tmp"
     if t is not None and (not is_nd(t) or t.dtype is not o.src.dtype):

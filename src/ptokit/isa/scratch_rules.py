@@ -5,9 +5,9 @@ from __future__ import annotations
 from ptokit.diagnostics import Rule, Scope, define
 from ptokit.diagnostics.rules import Check
 
+from .operands import DEVICES, Message, data_tiles, same_tile
 from .site import Site, TileInfo
 from .unknown import Size, known
-from .vector_rules import DEVICES, Message, data_tiles, same_tile
 
 
 def _ceil(a: Size, b: int) -> Size:
