@@ -49,4 +49,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *dir(_front_end())})
+    return sorted({"__version__", *_modules(), *dir(_front_end())})

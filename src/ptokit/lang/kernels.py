@@ -138,8 +138,7 @@ class Kernel:
         return printer(self.trace(*args, **named))
 
     def __repr__(self) -> str:
-        names = ", ".join(map(str, self.parameters.signature.parameters.values()))
-        return f"<kernel {self.name}({names}) for {self.target.name}>"
+        return f"<kernel {self.name}({self.parameters}) for {self.target.name}>"
 
     # --- signatures ----------------------------------------------------------------------------------------------
 

@@ -111,7 +111,7 @@ class Parameters:
             try:
                 hash(arg)
             except TypeError:
-                raise refusal(rules.ARGUMENT, f"{name} is static, so its value must be hashable, not {arg!r}")
+                raise refusal(rules.ARGUMENT, f"{name} is static, so its value must be hashable, not {arg!r}") from None
             return Constant(arg)
         return kind if kind is not None else self.inferred(name, arg)
 
@@ -152,9 +152,15 @@ class Parameters:
                 entries.append(kind)
         return tuple(entries)
 
+    def __str__(self) -> str:
+        return ", ".join(f"{n}: {_KINDS.get(k, k)}" for n, k in self.kinds.items())
+
     def undetermined(self) -> list[str]:
         """Names of the parameters of which only an argument tells the type."""
         return [name for name, kind in self.kinds.items() if kind is None or kind is Static]
+
+
+_KINDS = {None: "?", Static: "static"}
 
 
 def _annotations(function: Callable[..., Any]) -> dict[str, Any]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from ptokit.diagnostics import Location, Note
-from ptokit.ir import Block, Function, Module, Op, Operands, Value
+from ptokit.ir import Block, Function, Module, Op, Value
 from ptokit.targets import Target
 from ptokit.types.values import I1, INDEX, Type
 from ptokit.types.values import Scalar as ScalarType
@@ -74,7 +74,7 @@ class Trace:
     def emit(
         self,
         name: str,
-        operands: Operands | None = None,
+        operands: Mapping[str, Value | list[Value] | None] | None = None,
         attrs: dict[str, Any] | None = None,
         results: Sequence[Type] = (),
         *,
@@ -87,7 +87,7 @@ class Trace:
         Raises `DiagnosticError` (LANG-SCOPE) if an operand is not in scope.
         """
         place = here() if location is None else location
-        op = Op(name, operands or {}, attrs or {}, location=place)
+        op = Op(name, dict(operands or {}), attrs or {}, location=place)
         for value in op.values:
             self.check_scope(value, place)
         for type in results:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import linecache
 import re
 import sys
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import islice
 from types import CodeType, FrameType
 
@@ -67,11 +69,34 @@ def target_name(location: Location) -> str:
     loop = _LOOP.match(line)
     if loop:
         return loop[1]
-    found = _ASSIGNMENT.match(line)
-    if found is None or found.end() != location.column - 1:
-        return ""
-    rest = line[location.column - 1 + location.length :].strip()
-    return found[1] if location.length == 1 or not rest or rest.startswith("#") else ""
+    span = (location.column - 1, location.column - 1 + location.length)
+    return next((name for name, place in _assigned(line) if place == span), "")
+
+
+@lru_cache(maxsize=1024)
+def _assigned(line: str) -> list[tuple[str, tuple[int, int]]]:
+    """Variables that a line assigns, each with the columns of its value: ``x = f()`` and ``x, y = f(), g()``."""
+    text = line.strip()
+    indent = len(line) - len(line.lstrip())
+    try:
+        (statement,) = ast.parse(text).body
+    except (SyntaxError, ValueError):  # the first of several lines: of a value, only its beginning counts
+        start = _ASSIGNMENT.match(line)
+        return [(start[1], (start.end(), start.end() + 1))] if start else []
+    if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
+        return []
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    pairs: list[tuple[ast.expr, ast.expr]] = []
+    for target in targets:
+        if isinstance(target, ast.Tuple) and isinstance(statement.value, ast.Tuple):
+            pairs += zip(target.elts, statement.value.elts)
+        else:
+            pairs.append((target, statement.value))
+    return [
+        (target.id, (_characters(text, value.col_offset) + indent, _characters(text, value.end_col_offset) + indent))
+        for target, value in pairs
+        if isinstance(target, ast.Name) and value.end_col_offset is not None
+    ]
 
 
 def refusal(

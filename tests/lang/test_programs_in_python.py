@@ -1,0 +1,37 @@
+"""Whole kernels written in Python: what they compute, and that their text computes the same bytes."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+
+import ptokit as pto
+from ptokit.asm import parse_module
+from ptokit.run import compile_program
+from ptokit.targets import target
+
+from .programs import CASES, Case
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_it_computes_what_numpy_does(case: Case) -> None:
+    args = case.args()
+    before = copy.deepcopy(args)
+    pto.kernel(target=case.target)(case.kernel)[case.blocks](*args)
+    for position, want in case.expected(before).items():
+        got = args[position].astype(np.float64).reshape(want.shape)
+        np.testing.assert_allclose(got, want.astype(np.float64), rtol=case.rtol, atol=case.atol)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_its_text_runs_to_the_same_bytes(case: Case) -> None:
+    kernel = pto.kernel(target=case.target)(case.kernel)
+    args, others = case.args(), case.args()
+    kernel[case.blocks](*args)
+    read = parse_module(kernel.to_pto(), target=target(case.target))
+    assert [str(d) for d in read.diagnostics] == []
+    compile_program(read.module, target(case.target)).launch(others, case.blocks)
+    for ours, theirs in zip(args, others):
+        assert np.asarray(ours).tobytes() == np.asarray(theirs).tobytes()
