@@ -55,18 +55,19 @@ def round_to_integral(x: np.ndarray, mode: RoundMode) -> np.ndarray:
     ROUND is nearest with ties away from zero; ODD takes the odd neighbour of an inexact value; NONE means RINT.
     Source: compute-elementwise 8.3, 8.5.
     """
-    if mode in NEAREST_EVEN:
-        return np.rint(x)
-    if mode is RoundMode.FLOOR:
-        return np.floor(x)
-    if mode is RoundMode.CEIL:
-        return np.ceil(x)
-    if mode is RoundMode.TRUNC:
-        return np.trunc(x)
-    if mode is RoundMode.ROUND:  # the largest value below a half: a half itself would carry 0.49999997 up to 1
-        return np.trunc(x + np.copysign(np.nextafter(x.dtype.type(0.5), x.dtype.type(0)), x))
-    below, above = np.floor(x), np.ceil(x)
-    return np.where(np.fmod(below, 2) == 0, above, below)
+    with np.errstate(invalid="ignore"):  # signalling NaN, remainder of infinity
+        if mode in NEAREST_EVEN:
+            return np.rint(x)
+        if mode is RoundMode.FLOOR:
+            return np.floor(x)
+        if mode is RoundMode.CEIL:
+            return np.ceil(x)
+        if mode is RoundMode.TRUNC:
+            return np.trunc(x)
+        if mode is RoundMode.ROUND:  # the largest value below a half: a half itself would carry 0.49999997 up to 1
+            return np.trunc(x + np.copysign(np.nextafter(x.dtype.type(0.5), x.dtype.type(0)), x))
+        below, above = np.floor(x), np.ceil(x)
+        return np.where(np.fmod(below, 2) == 0, above, below)
 
 
 def to_integer(x: np.ndarray, dtype: np.dtype, mode: RoundMode, saturate: bool) -> np.ndarray:
