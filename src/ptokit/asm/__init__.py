@@ -1,8 +1,9 @@
 """Reading and printing `.pto` text."""
 
-import ptokit.isa.all  # noqa: F401 - fills the instruction table, which drives both
+from ptokit.isa import all as _table  # noqa: F401 - fills the instruction table, which drives both
 
+from . import ops_arith, ops_control, ops_memref
 from .module import ParseResult, parse_module, read_module
 from .printer import print_module
 
-__all__ = ["ParseResult", "parse_module", "print_module", "read_module"]
+__all__ = ["ParseResult", "ops_arith", "ops_control", "ops_memref", "parse_module", "print_module", "read_module"]

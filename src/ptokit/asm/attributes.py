@@ -57,7 +57,7 @@ class Written(NamedTuple):
     """The value of an attribute as written: its text, and the token it begins with."""
 
     text: str
-    index: int
+    place: int
 
 
 Dictionary = dict[str, Written]

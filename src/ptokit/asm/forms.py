@@ -21,7 +21,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
-from ptokit.ir import Op, Value
+from ptokit.ir import Op, Operands, Value
 from ptokit.isa.table import Attr, Instr
 from ptokit.types.values import I64, INDEX, Scalar, Type
 
@@ -166,7 +166,11 @@ class _Reading:
         if e.kind == "N" and not (token[0].isalnum() or token[0] in '-"@'):
             p.unexpected(f"the value of '{e.name}'")
         p.i += 1
-        value: Any = token if token[0] == "@" else declared_value(p, attr, Written(token, index))
+        key = (id(attr), token)  # flags repeat the same few spellings
+        value = p.attributes.get(key)
+        if value is None:
+            value = token if token[0] == "@" else declared_value(p, attr, Written(token, index))
+            p.attributes[key] = value
         if value is not None:
             self.attrs[e.name] = value
 
@@ -193,7 +197,7 @@ def dictionary_attrs(p: Parser, instr: Instr, written: Dictionary, into: dict[st
         if attr is None:
             into[key] = plain_value(value.text)
         elif attr.name in into:
-            p.error(rules.ATTRIBUTE, f"attribute '{key}' is written twice", value.index)
+            p.error(rules.ATTRIBUTE, f"attribute '{key}' is written twice", value.place)
         elif (v := declared_value(p, attr, value)) is not None:
             into[attr.name] = v
 
@@ -207,7 +211,7 @@ def read_form(p: Parser, instr: Instr, forms: tuple[str, ...]) -> Op:
     if reading.written:
         dictionary_attrs(p, instr, reading.written, reading.attrs)
     got = reading.operands
-    operands = {o.name: got[o.name] for o in instr.operands if o.name in got}
+    operands: Operands = {o.name: got[o.name] for o in instr.operands if o.name in got}
     results = [Value(reading.result)] if reading.result is not None and instr.results else []
     return Op(f"pto.{instr.text}", operands, reading.attrs, results)
 
@@ -228,7 +232,7 @@ class _Printing:
             text = self._element(e)
             if text is None or text == "":
                 continue
-            glued = e.flag == "~" and e.kind == "=" or text in (",", ")", "]", "}")
+            glued = (e.flag == "~" and e.kind == "=") or text in (",", ")", "]", "}")
             last = self.out[-1][-1] if self.out else ""
             self.out.append(text if glued or last in ("(", "[", "{") else " " + text)
 

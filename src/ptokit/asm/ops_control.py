@@ -120,7 +120,7 @@ def read_if(p: Parser, name: str, at: int) -> Op:
 
 
 def read_while(p: Parser, name: str, at: int) -> Op:
-    """``(%x = %init, ..) : (T, ..) -> (T, ..) { .. scf.condition(%c) %v : T } do { ^bb0(%y : T): .. scf.yield .. }``."""
+    """``(%x = %init, ..) : (T, ..) -> (T, ..) { .. scf.condition(%c) .. } do { ^bb0(%y : T): .. }``."""
     names, init, places = _bindings(p) if p.texts[p.i] == "(" else ([], [], [])
     p.expect(":")
     types = _typed_bindings(p, init, places)

@@ -11,10 +11,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
-from ptokit.ir import Op, Value
-from ptokit.isa.table import Instr, Kind, Operand
+from ptokit.ir import Op, Operands, Value
+from ptokit.isa.table import TABLE, Instr, Kind, Operand
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import Opaque, PartitionView, Ptr, Scalar, TensorView, Type
 
@@ -37,7 +38,7 @@ _KINDS: dict[Kind, tuple[type, ...]] = {
 
 def fits(operand: Operand, type: Type) -> bool:
     """True if a value of this type can be that operand; types ptokit only carries (memref) can be all but scalars."""
-    return type is POISON or isinstance(type, _KINDS[operand.kind]) or isinstance(type, Opaque)
+    return type is POISON or isinstance(type, (*_KINDS[operand.kind], Opaque))
 
 
 def read_dps(p: Parser, instr: Instr, name: int) -> Op:
@@ -56,12 +57,24 @@ def read_dps(p: Parser, instr: Instr, name: int) -> Op:
         attrs["scalar_first"] = True
     if written:
         dictionary_attrs(p, instr, written, attrs)
-    got: dict[str, Value | list[Value]] = {}
-    try:
-        _assign(p, instr, "ins", instr.ins, ins, name, got)
-    finally:  # report both groups
-        _assign(p, instr, "outs", instr.outs, outs, name, got)
+    wanted_ins, wanted_outs, plain = _operands(instr.name)
+    if plain and len(ins) == len(wanted_ins) and len(outs) == len(wanted_outs):
+        got: Operands = {o.name: v for o, v in zip(wanted_ins, ins)}
+        for o, v in zip(wanted_outs, outs):
+            got[o.name] = v
+    else:
+        fitting = _assign(p, instr, "ins", wanted_ins, ins, name), _assign(p, instr, "outs", wanted_outs, outs, name)
+        if None in fitting:
+            raise OperationError
+        got = {key: value for part in fitting if part is not None for key, value in part.items()}
     return Op(f"pto.{instr.text}", {o.name: got[o.name] for o in instr.operands if o.name in got}, attrs)
+
+
+@cache
+def _operands(name: str) -> tuple[tuple[Operand, ...], tuple[Operand, ...], bool]:
+    """Operands in ``ins`` and in ``outs``, and whether none of them is a list."""
+    instr = TABLE[name]
+    return tuple(instr.ins), tuple(instr.outs), not any(o.variadic for o in instr.operands)
 
 
 def _group(p: Parser, attrs: Dictionary | None) -> list[Value]:
@@ -108,28 +121,23 @@ def _group(p: Parser, attrs: Dictionary | None) -> list[Value]:
 
 
 def _assign(
-    p: Parser,
-    instr: Instr,
-    group: str,
-    wanted: Sequence[Operand],
-    given: list[Value],
-    name: int,
-    got: dict[str, Value | list[Value]],
-) -> None:
-    """Give the written values their names. Which optional ones are missing is decided by their types."""
-    if len(given) == len(wanted) and not (wanted and any(o.variadic for o in wanted)):
-        for operand, value in zip(wanted, given):
-            got[operand.name] = value
-        return
+    p: Parser, instr: Instr, group: str, wanted: Sequence[Operand], given: list[Value], name: int
+) -> Operands | None:
+    """Give the written values their names; which optional ones are missing is decided by their types.
+
+    None if they do not fit (TEXT-OPERANDS).
+    """
     chosen = align(wanted, [v.type for v in given])
     if chosen is None:
-        listed = ", ".join(f"[{o.name}]" if o.optional else o.name for o in wanted) or "none"
-        p.error(
-            rules.OPERANDS,
-            f"pto.{instr.text} takes {group}({listed}); {_counted(len(given))} of these types fit not",
-            name,
-        )
-        raise OperationError
+        listed = ", ".join(f"[{o.name}]" if o.optional else o.name for o in wanted)
+        least = sum(not o.optional and not o.variadic for o in wanted)
+        if least <= len(given) <= len(wanted):
+            what = f"not ({', '.join(str(v.type) for v in given)})"
+        else:
+            what = f"but {len(given)} {'is' if len(given) == 1 else 'are'} written"
+        p.error(rules.OPERANDS, f"pto.{instr.text} takes {group}({listed}), {what}", name)
+        return None
+    got: Operands = {}
     position = 0
     for operand, count in zip(wanted, chosen):
         if operand.variadic:
@@ -137,10 +145,7 @@ def _assign(
         elif count:
             got[operand.name] = given[position]
         position += count
-
-
-def _counted(n: int) -> str:
-    return f"{n} operand" + ("" if n == 1 else "s")
+    return got
 
 
 def align(wanted: Sequence[Operand], types: Sequence[Type]) -> list[int] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from ptokit.diagnostics import Diagnostics, Note
 from ptokit.ir import Op, Value
@@ -23,7 +24,18 @@ from .wide import uses_wide_operations
 class Parser(Cursor):
     """Reads types and values; the operations are read by the modules ``ops_*``."""
 
-    __slots__ = ("scope", "types", "_canonical", "target", "_fixed_target", "depth", "calls", "aliases", "_wide")
+    __slots__ = (
+        "scope",
+        "types",
+        "_canonical",
+        "target",
+        "_fixed_target",
+        "depth",
+        "calls",
+        "aliases",
+        "attributes",
+        "_wide",
+    )
 
     def __init__(self, tokens: Tokens, file: str | None, diagnostics: Diagnostics, target: Target | None) -> None:
         super().__init__(tokens, file, diagnostics)
@@ -35,6 +47,7 @@ class Parser(Cursor):
         self.depth = 0
         self.calls: list[tuple[Op, int]] = []
         self.aliases: dict[str, str] = {}
+        self.attributes: dict[tuple[int, str], Any] = {}
         self._wide: bool | None = None
 
     def state_target(self, arch: object) -> None:
@@ -60,7 +73,7 @@ class Parser(Cursor):
         try:
             parsed = None
             if spelled[0] == "!" or spelled[0].isalpha():
-                parsed = parse_type(spelled, spaces="," in spelled and self.wide)
+                parsed = parse_type(spelled, spaces=spelled.startswith("!pto.ptr") and "," in spelled and self.wide)
         except TypeFaultError as fault:
             if self.texts[index + 1] == "<":
                 self.i += 1

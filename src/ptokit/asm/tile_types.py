@@ -24,6 +24,7 @@ _MANUAL_FRACTALS = frozenset(("None", "NZ", "ZN", "FR", "RN"))
 
 _KEY = re.compile(r"\s*(\w*)\s*=\s*(.*?)\s*\Z", re.DOTALL)
 _SHAPE = re.compile(r"((?:(?:\?|-?\d+)\s*x\s*)*)([A-Za-z]\w*)\Z")
+_FIRST = re.compile(r'(?:loc\s*=\s*)?"?[A-Za-z_]\w*"?\Z')
 _NUMBER = re.compile(r"-?\d+\Z", re.ASCII)
 _VALID = re.compile(r"(\?|-?\d+)\s*x\s*(\?|-?\d+)\Z")
 
@@ -60,7 +61,13 @@ def tile_buf(body: str, at: int) -> TileSpec:
     fields = _fields(body, at)
     key, _ = fields[0].split()
     second = fields[1] if len(fields) > 1 else None
-    if second is not None and second.split()[0] == "" and not second.text[:1].isdigit() and second.text[:1] not in "?-":
+    if (
+        second is not None
+        and _FIRST.match(fields[0].text)
+        and second.split()[0] == ""
+        and not second.text[:1].isdigit()
+        and second.text[:1] not in "?-"
+    ):
         return _manual(fields)
     if key == "loc":
         return _long(fields)
