@@ -19,7 +19,7 @@ from .scalars import FLOAT_TYPES, round_float, width
 Argument = Any  # Pointer, int, float or bool
 
 
-def bind_arguments(function: Function, args: Sequence[Any], written: set[Value]) -> list[Argument]:
+def bind_arguments(function: Function, args: Sequence[Any], written: set[Value], blocks: int) -> list[Argument]:
     """Run-time values of the parameters. Raises `DiagnosticError` with every wrong argument."""
     found = Diagnostics()
     if len(args) != len(function.params):
@@ -48,7 +48,10 @@ def bind_arguments(function: Function, args: Sequence[Any], written: set[Value])
                     param.location,
                 )
     found.raise_if_errors()
-    _share_writes([v.buffer for v in values if isinstance(v, Pointer) and v.buffer is not None])
+    buffers = [v.buffer for v in values if isinstance(v, Pointer) and v.buffer is not None]
+    for buffer in buffers:
+        buffer.launch_blocks = blocks
+    _share_writes(buffers)
     return values
 
 

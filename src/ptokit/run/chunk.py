@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -30,6 +30,7 @@ class Chunk:
         self.extended = extended
         self.block_idx: Any = 0
         self._sites: dict[int, Arena] = {}
+        self._storages: dict[int, Storage] = {}
         self._spaces: dict[TileType, Arena] = {}
 
     def start(self, indices: np.ndarray) -> None:
@@ -37,6 +38,10 @@ class Chunk:
         self.block_idx = lift(indices)
         for arena in (*self._sites.values(), *self._spaces.values()):
             arena.clear()
+
+    def refuse(self, rule: str, message: str, *, hint: str | None = None, block: int | None = None) -> NoReturn:
+        """Raise the fault of a rule that depends on values."""
+        raise Fault(rule, message, hint=hint, block=block)
 
     def block_number(self, position: int) -> int:
         """Launch index of a block of this chunk."""
@@ -47,10 +52,11 @@ class Chunk:
 
     def site(self, number: int, spec: TileSpec) -> Storage:
         """Storage of an allocation without an address: a space of its own."""
-        arena = self._sites.get(number)
-        if arena is None:
+        storage = self._storages.get(number)
+        if storage is None:
             arena = self._sites[number] = Arena(self.blocks, spec.nbytes)
-        return arena.window(spec, 0)
+            storage = self._storages[number] = arena.window(spec, 0)
+        return storage
 
     def at(self, address: Any, spec: TileSpec) -> Storage:
         """Storage of a tile at a byte address of its buffer. Raises `Fault` if it does not fit."""

@@ -16,6 +16,7 @@ from ptokit.ir.facts import Facts, instr_of, scalar_type
 from ptokit.isa.table import Kind
 from ptokit.isa.unknown import known
 from ptokit.targets import Target
+from ptokit.types.enums import TileType
 from ptokit.types.tensor import infer_layout
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import TensorView
@@ -39,7 +40,7 @@ class Generated:
         self.ops: dict[int, Op] = {}
         self.loops: dict[str, str] = {}  # Python name of a loop variable -> its name in the program
         self.names: dict[str, Any] = {"View": View, "Tile": Tile, "uniform": uniform, "spread": spread}
-        self.fixed_tiles: int = 0
+        self.footprint = 0  # bytes a block works on
 
     @property
     def source(self) -> str:
@@ -316,8 +317,8 @@ class _FunctionWriter:
 
     def _storage(self, op: Op, spec: TileSpec) -> str:
         name = self.fresh("s")
+        self.out.footprint += _working_bytes(spec)
         if op.get("addr") is None:
-            self.out.fixed_tiles += spec.nbytes
             return f"{name} = m.site({next(self.counter)}, {self.const(spec)})"
         return f"{name} = m.at({self.ref(op.get('addr'))}, {self.const(spec)})"
 
@@ -384,6 +385,13 @@ class _FunctionWriter:
                 args.append(self.ref(value))
         call = self.const(bind(instr, site, op.attrs), "I")
         self.line(f"{call}({', '.join(['m', *args])})", op)
+
+
+def _working_bytes(spec: TileSpec) -> int:
+    """Host memory a tile takes part with: cube operands are decoded, L1 tiles stand for what they were loaded from."""
+    if spec.loc is TileType.Mat:
+        return 0
+    return 8 * spec.numel if spec.loc in (TileType.Left, TileType.Right) else spec.nbytes
 
 
 def _tuple(items: list[str]) -> str:

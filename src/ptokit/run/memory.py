@@ -11,7 +11,7 @@ import numpy as np
 from ptokit.types.codecs import pack_nibbles, unpack_nibbles
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout
-from ptokit.types.tensor import Dims5, right_align, vector_layout
+from ptokit.types.tensor import ROW_COL_AXES, Dims5, inner_channels, right_align, vector_layout
 
 from .fault import Fault
 from .lanes import Line, extremes, lanes
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .storage import Storage
 
 Offset = Any  # int, Line or int64 array: elements from the start of the buffer
+Describe = Callable[[int, int, int], str]
 
 
 class Buffer:
@@ -29,7 +30,18 @@ class Buffer:
     stand for its contents have to be told of a store.
     """
 
-    __slots__ = ("_decoded", "borrowers", "decoded_elements", "dtype", "mem", "name", "nelem", "partners", "written")
+    __slots__ = (
+        "_decoded",
+        "borrowers",
+        "decoded_elements",
+        "dtype",
+        "launch_blocks",
+        "mem",
+        "name",
+        "nelem",
+        "partners",
+        "written",
+    )
 
     def __init__(self, name: str, array: np.ndarray, dtype: DType) -> None:
         self.name = name
@@ -40,6 +52,7 @@ class Buffer:
         self.partners: list[Buffer] = []  # other arguments in the same memory
         self.borrowers: list[Storage] = []
         self.decoded_elements = 0
+        self.launch_blocks = 1
         self._decoded: dict[np.dtype, np.ndarray] = {}
 
     def before_write(self) -> None:
@@ -51,17 +64,23 @@ class Buffer:
                 buffer.borrowers.clear()
 
     def decoded(self, dtype: np.dtype, wanted: int) -> np.ndarray | None:
-        """The whole buffer in a wider float type, once so much of it was asked for that one pass is cheaper."""
-        if self.written:
+        """The whole buffer in a wider float type, once a launch is known to read so much of it that it pays.
+
+        ``wanted``: elements one block reads now.
+        """
+        if self.written or self.nelem > _MIRROR_LIMIT:
             return None
         mirror = self._decoded.get(dtype)
         if mirror is None:
-            self.decoded_elements += wanted
-            if self.decoded_elements < self.nelem:
+            self.decoded_elements += wanted * self.launch_blocks
+            if 2 * self.decoded_elements < self.nelem:
                 return None
             mirror = widen(self.mem.view(self.dtype.value or self.dtype.storage), dtype)
             self._decoded[dtype] = mirror
         return mirror
+
+
+_MIRROR_LIMIT = 1 << 26  # elements: larger buffers are decoded piece by piece
 
 
 @lru_cache(maxsize=8)
@@ -105,29 +124,13 @@ def _reach(dims: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, int]:
     return low, high
 
 
-# Axes of a 5-D view that make up the rows and the columns of its 2-D view (types-and-layouts 9.1).
-ROW_COL_AXES: dict[Layout, tuple[tuple[int, ...], tuple[int, ...]]] = {
-    Layout.ND: ((0, 1, 2, 3), (4,)),
-    Layout.DN: ((3,), (0, 1, 2, 4)),
-    Layout.NZ: ((2, 3), (0, 1, 4)),
-    Layout.NC1HWC0: ((0, 2, 3), (1, 4)),
-    Layout.FRACTAL_Z: ((0, 1, 2, 4), (3,)),
-    Layout.MX_A_ZZ: ((1, 3), (2, 4)),
-    Layout.MX_B_NN: ((2, 4), (1, 3)),
-    Layout.MX_A_ND: ((2,), (3, 4)),
-    Layout.MX_A_DN: ((3,), (2, 4)),
-    Layout.MX_B_ND: ((2, 4), (3,)),
-    Layout.MX_B_DN: ((3, 4), (2,)),
-}
-
-
 @lru_cache(maxsize=4096)
-def _plan(dims: tuple[int, ...], strides: tuple[int, ...], layout: Layout) -> Any:
+def _plan(dims: tuple[int, ...], strides: tuple[int, ...], layout: Layout, dtype: DType) -> Any:
     """How to see a view as (rows, cols): axis sizes and strides in row-then-column order, and the two extents."""
     shape, stride = _five(dims, strides)
     row_axes, col_axes = ROW_COL_AXES[layout]
     rows = _merge([(shape[a], stride[a]) for a in row_axes])
-    cols = _merge([(shape[a], stride[a]) for a in col_axes])
+    cols = _merge([*((shape[a], stride[a]) for a in col_axes), (inner_channels(dtype, layout), 1)])
     extent = (int(np.prod([n for n, _ in rows])), int(np.prod([n for n, _ in cols])))
     return rows, cols, extent
 
@@ -208,7 +211,7 @@ class View:
 
     def extent(self, layout: Layout) -> tuple[int, int]:
         """Rows and columns of the 2-D view (types-and-layouts 9.1)."""
-        return _plan(self.dims, self.strides, layout)[2]
+        return _plan(self.dims, self.strides, layout, self.dtype)[2]
 
     def check_bounds(self) -> Buffer:
         """The buffer, if every element of the view lies inside it. Raises `Fault` GM-OOB or GM-NULL."""
@@ -216,6 +219,8 @@ class View:
         if buffer is None:
             raise Fault("GM-NULL", "the view has no memory: its pointer is null")
         low, high = _reach(self.dims, self.strides)
+        if self.stated_layout is Layout.NDC1HWC0:
+            high += inner_channels(self.dtype, Layout.NDC1HWC0) - 1
         first, last = extremes(self.offset)
         if first + low < 0 or last + high >= buffer.nelem:
             start, end = first + low, last + high
@@ -249,7 +254,7 @@ class View:
         """Elements as (blocks or 1, rows, cols): a view of the memory where possible. ``wide``: decoded exactly."""
         buffer = self.buffer
         assert buffer is not None
-        rows, cols, extent = _plan(self.dims, self.strides, layout)
+        rows, cols, extent = _plan(self.dims, self.strides, layout, self.dtype)
         axes = [*rows, *cols]
         if self.dtype.packed:
             return self._gather_packed(axes).reshape(-1, *extent)
@@ -267,13 +272,19 @@ class View:
                 out = out.reshape(-1, *extent)
         return widen(out, wide) if wide is not None and mem is None else out
 
-    def begin_store(self) -> None:
-        """To be called before the values to store are read. Raises `Fault` if the view leaves its memory."""
-        self.check_bounds().before_write()
+    def begin_store(self, *, whole: bool = True) -> None:
+        """To be called before the values to store are read. Raises `Fault` if the view leaves its memory.
+
+        ``whole`` is False where only some elements will be written; `scatter` checks those.
+        """
+        if whole:
+            self.check_bounds().before_write()
+        elif self.buffer is not None:
+            self.buffer.before_write()
 
     def update(self, values: np.ndarray, layout: Layout, combine: Callable[..., np.ndarray], blocks: int) -> None:
         """Atomic store: old and new combined by a ufunc, every block's contribution counted, lower blocks first."""
-        rows, cols, _ = _plan(self.dims, self.strides, layout)
+        rows, cols, _ = _plan(self.dims, self.strides, layout, self.dtype)
         axes = [*rows, *cols]
         offsets = np.broadcast_to(np.atleast_1d(np.asarray(lanes(self.offset))), (blocks,))
         values = np.broadcast_to(values, (blocks, *values.shape[1:])).reshape(blocks, *(n for n, _ in axes))
@@ -285,7 +296,7 @@ class View:
         """Write values (blocks or 1, rows, cols) to the view, lower blocks first."""
         buffer = self.buffer
         assert buffer is not None
-        rows, cols, _ = _plan(self.dims, self.strides, layout)
+        rows, cols, _ = _plan(self.dims, self.strides, layout, self.dtype)
         axes = [*rows, *cols]
         if self.dtype.packed:
             self._scatter_packed(axes, values)
@@ -299,9 +310,61 @@ class View:
             target = self._strided(axes, self.offset)
             target[...] = values[-1:] if target.shape[0] == 1 else values
 
+    def gather(self, offsets: np.ndarray, describe: Describe) -> np.ndarray:
+        """The elements `offsets` (blocks or 1, rows, cols) after the first of the view, as (blocks or 1, rows, cols).
+
+        Only the memory bounds them, not the view's shape. ``describe(block, row, col)`` tells in words where an offset
+        comes from. Raises `Fault` GM-NULL or GM-OOB.
+        """
+        memory, where = self._places(offsets, describe)
+        return memory.take(where, mode="clip")
+
+    def scatter(
+        self,
+        offsets: np.ndarray,
+        values: np.ndarray,
+        put: Callable[[np.ndarray, np.ndarray, np.ndarray], None],
+        blocks: int,
+        describe: Describe,
+        keep: np.ndarray | None = None,
+    ) -> None:
+        """Write values (blocks or 1, rows, cols) to the elements `offsets` after the first of the view.
+
+        ``put(memory, places, values)`` receives flat arrays in the order of writing: lower blocks first, row-major in
+        a block, every one of `blocks` blocks counted, without the elements where ``keep`` is false. Raises as `gather`.
+        """
+        if keep is not None:
+            offsets = np.where(keep, offsets, 0)
+        memory, where = self._places(offsets, describe)
+        shape = (blocks, *where.shape[1:])
+        where, values = np.broadcast_to(where, shape), np.broadcast_to(values, shape)
+        if keep is not None:
+            mask = np.broadcast_to(keep, shape)
+            where, values = where[mask], values[mask]
+        put(memory, where.reshape(-1), values.reshape(-1))
+
+    def _places(self, offsets: np.ndarray, describe: Describe) -> tuple[np.ndarray, np.ndarray]:
+        """The memory as elements of this view's type, and the positions of elements in it."""
+        buffer = self.buffer
+        if buffer is None:
+            raise Fault("GM-NULL", "the view has no memory: its pointer is null")
+        element = self.dtype.value or self.dtype.storage
+        memory = np.ndarray((buffer.mem.size // element.itemsize,), element, buffer.mem)
+        start = lanes(self.offset)
+        where = offsets + (start.reshape(-1, 1, 1) if isinstance(start, np.ndarray) else start)
+        if where.size and where.view(np.uint64).max() >= memory.size:
+            block, row, col = np.argwhere((where < 0) | (where >= memory.size))[0].tolist()
+            raise Fault(
+                "GM-OOB",
+                f"{describe(min(block, len(offsets) - 1), row, col)} is element {int(where[block, row, col])} of "
+                f"argument %{buffer.name}, which has {memory.size} elements",
+                block=block,
+            )
+        return memory, where
+
     def indices(self, layout: Layout) -> np.ndarray:
         """Element offsets in the buffer, int64 of shape (blocks or 1, rows, cols)."""
-        rows, cols, extent = _plan(self.dims, self.strides, layout)
+        rows, cols, extent = _plan(self.dims, self.strides, layout, self.dtype)
         return self._indices([*rows, *cols]).reshape(-1, *extent)
 
     def _indices(self, axes: list[tuple[int, int]]) -> np.ndarray:

@@ -24,7 +24,7 @@ from .fault import Fault
 from .lanes import Diverge
 
 MATMUL_MODES = ("exact", "fast", "ref")
-CHUNK_BYTES = 1024 * 1024  # on-chip memory of the blocks that run together: what stays in a CPU's cache
+CHUNK_BYTES = 3 << 20  # working memory of the blocks that run together: what stays in a CPU's cache
 CHUNK_BLOCKS = 1024
 Progress = Callable[[int, int], None]
 
@@ -70,8 +70,8 @@ class Program:
         """How many blocks run together: what fits the cache, 1 where their control flow may differ after a store."""
         if not self.effects.lockstep:
             return 1
-        per_block = max(1, self._generated.fixed_tiles)
-        return max(1, min(CHUNK_BLOCKS, CHUNK_BYTES // per_block))
+        fit = CHUNK_BYTES // max(1, self._generated.footprint)
+        return max(1, min(CHUNK_BLOCKS, 1 << (fit.bit_length() - 1))) if fit else 1
 
     def launch(
         self,
@@ -92,7 +92,7 @@ class Program:
             raise ValueError(f"matmul is one of {', '.join(MATMUL_MODES)}, not {matmul!r}")
         if blocks < 1:
             raise DiagnosticError(Diagnostic("RUN-BLOCKS", Severity.ERROR, f"cannot launch {blocks} blocks"))
-        values = bind_arguments(self.entry, args, self.effects.written)
+        values = bind_arguments(self.entry, args, self.effects.written, blocks)
         size = min(blocks, self.chunk_blocks if chunk is None else max(1, chunk))
         if not self.effects.lockstep:
             size = 1

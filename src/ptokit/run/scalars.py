@@ -115,12 +115,19 @@ def round_float(x: Any, type_name: str) -> Any:
     return float(FLOAT_TYPES[type_name](x))
 
 
-def per_lane(fn: Fn) -> Fn:
-    """`fn` of numbers, applied block by block where an operand differs between blocks."""
+def per_lane(fn: Fn, vector: Fn | None = None) -> Fn:
+    """`fn` of numbers, applied block by block where an operand differs between blocks.
+
+    ``vector`` does the same for whole arrays; it may give None to have `fn` decide.
+    """
 
     def apply(*args: Any) -> Any:
         if not any(isinstance(a, (Line, np.ndarray)) for a in args):
             return fn(*args)
+        if vector is not None:
+            whole = vector(*(lanes(a) for a in args))
+            if whole is not None:
+                return lift(whole)
         columns = np.broadcast_arrays(*(np.atleast_1d(lanes(a)) for a in args))
         return lift(np.array([fn(*(v.item() for v in row)) for row in zip(*columns)]))
 
@@ -134,8 +141,34 @@ def binary(op: str, type_name: str) -> Fn:
         return per_lane(lambda a, b: round_float(base(a, b), type_name))
     bits, integer = width(type_name), INTEGER[op]
     if type_name == "index":
-        return per_lane(lambda a, b: integer(a, b, bits))
+        return per_lane(lambda a, b: integer(a, b, bits), VECTOR.get(op))
+    if op in ("minsi", "maxsi", "divsi", "remsi", "andi", "ori", "xori") and bits < 64:
+        return per_lane(lambda a, b: wrap(integer(a, b, bits), bits), VECTOR.get(op))
     return per_lane(lambda a, b: wrap(integer(a, b, bits), bits))
+
+
+def _divide_arrays(a: Any, b: Any) -> Any:
+    """Quotients toward zero; None where a divisor is zero, so that the error names it."""
+    if np.any(np.equal(b, 0)):
+        return None
+    q = np.abs(a) // np.abs(b)
+    return np.where(np.less(a, 0) == np.less(b, 0), q, -q)
+
+
+def _remainder_arrays(a: Any, b: Any) -> Any:
+    q = _divide_arrays(a, b)
+    return None if q is None else a - q * b
+
+
+VECTOR: dict[str, Fn] = {
+    "divsi": _divide_arrays,
+    "remsi": _remainder_arrays,
+    "minsi": np.minimum,
+    "maxsi": np.maximum,
+    "andi": np.bitwise_and,
+    "ori": np.bitwise_or,
+    "xori": np.bitwise_xor,
+}
 
 
 def compare(op: str, predicate: str, type_name: str) -> Fn:
@@ -146,7 +179,7 @@ def compare(op: str, predicate: str, type_name: str) -> Fn:
     if predicate.startswith("u"):
         bits = width(type_name)
         return per_lane(lambda a, b: fn(_unsigned(a, bits), _unsigned(b, bits)))
-    return per_lane(fn)
+    return per_lane(fn, fn)
 
 
 def _compare_float(predicate: str, a: float, b: float) -> bool:
@@ -162,7 +195,7 @@ def cast(op: str, source: str, result: str) -> Fn:
     """The function of an `arith` cast."""
     if op in ("index_cast", "extsi", "trunci"):
         bits = width(result)
-        return per_lane(lambda a: wrap(int(a), bits)) if result != "index" else per_lane(int)
+        return per_lane(lambda a: wrap(int(a), bits)) if result not in ("index", "i64") else per_lane(int, lambda a: a)
     if op in ("extui", "index_castui"):
         bits = width(source)
         return per_lane(lambda a: _unsigned(a, bits))
@@ -196,4 +229,4 @@ def _bitcast(a: Any, source: str, result: str) -> Any:
     return wrap(bits, width(result))
 
 
-select = per_lane(lambda c, a, b: a if c else b)
+select = per_lane(lambda c, a, b: a if c else b, lambda c, a, b: np.where(c, a, b))
