@@ -58,9 +58,18 @@ def decode_table(dtype: DType) -> np.ndarray:
         assert dtype.value is not None
         table = codes.view(dtype.value)
         if dtype.is_float:
-            table = table.astype(np.float32)
+            with np.errstate(invalid="ignore"):  # signalling NaN
+                table = _quiet(table.astype(np.float32))
     table.flags.writeable = False
     return table
+
+
+def _quiet(values: np.ndarray) -> np.ndarray:
+    """f32 `values` with signalling NaN made quiet, in place."""
+    nan = np.isnan(values)
+    if nan.any():
+        values.view(np.uint32)[nan] |= np.uint32(0x00400000)
+    return values
 
 
 def _decode_fp4(codes: np.ndarray, fmt: FloatFormat) -> np.ndarray:
@@ -73,13 +82,15 @@ def _decode_fp4(codes: np.ndarray, fmt: FloatFormat) -> np.ndarray:
 def decode(dtype: DType, codes: np.ndarray) -> np.ndarray:
     """The numbers behind `codes` (unsigned integers of the storage unit): f32 for floats, else the integer type.
 
-    int4 gives int8. Every float type is exactly representable in f32. The result may share memory with `codes`.
+    int4 gives int8. Every float type is exactly representable in f32; narrower NaN codes give quiet NaN. The result may
+    share memory with `codes`.
     """
     codes = np.asarray(codes, dtype.storage)
     if dtype.name == "f32":
         return codes.view(np.float32)
     if dtype.name == "bf16":
-        return (codes.astype(np.uint32) << np.uint32(16)).view(np.float32)
+        bits = np.atleast_1d(codes).astype(np.uint32) << np.uint32(16)
+        return _quiet(bits.view(np.float32)).reshape(codes.shape)
     if dtype.is_float or dtype.name == "int4":
         return np.take(decode_table(dtype), codes)
     assert dtype.value is not None

@@ -1,0 +1,74 @@
+"""Pad values: the table and the examples of types-and-layouts 4."""
+
+import numpy as np
+import pytest
+
+from ptokit.types.dtypes import DTYPES, bf16, e2m1, e4m3, f16, f32, i8, i16, i32, i64, u8, u16, u32, u64
+from ptokit.types.enums import PadValue
+from ptokit.types.pad import is_custom, pad_bits, pad_custom
+
+TARGETS = ("cpu", "a2a3", "a5")
+
+LIMITS = {
+    f32: (0xFF800000, 0x7F800000),
+    f16: (0xFC00, 0x7C00),
+    bf16: (0xFF80, 0x7F80),
+    i32: (0x80000000, 0x7FFFFFFF),
+    i16: (0x8000, 0x7FFF),
+    i8: (0x80, 0x7F),
+    u32: (0, 0xFFFFFFFF),
+    u16: (0, 0xFFFF),
+    u8: (0, 0xFF),
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES.values(), ids=str)
+@pytest.mark.parametrize("target", TARGETS)
+def test_table(dtype, target):
+    low, high = LIMITS.get(dtype, (0, 0))
+    bits = [pad_bits(dtype, pad, target) for pad in (PadValue.Null, PadValue.Zero, PadValue.Min, PadValue.Max)]
+    assert bits == [0, 0, low, high]
+
+
+@pytest.mark.parametrize("dtype", LIMITS, ids=str)
+def test_limits_are_the_limits_of_the_type(dtype):
+    def value(pad):
+        return np.array([pad_bits(dtype, pad, "a5")], dtype.storage).view(dtype.value)[0]
+
+    if dtype.is_float:
+        assert (value(PadValue.Min), value(PadValue.Max)) == (-np.inf, np.inf)
+    else:
+        assert (value(PadValue.Min), value(PadValue.Max)) == (np.iinfo(dtype.value).min, np.iinfo(dtype.value).max)
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "pad"),
+    [
+        (-1.0, f32, 0x1BF800000),
+        (0.5, f32, 0x13F000000),
+        (-1, i32, 0x1FFFFFFFF),
+        (-1, i16, 0x10000FFFF),
+        (-128, i8, 0x100000080),
+        (255, u8, 0x1000000FF),
+        (1.0, f16, 0x100003C00),
+        (-2, bf16, 0x10000C000),
+        (1.0, e4m3, 0x100000038),
+        (-1, i64, 0x1FFFFFFFF),
+        (6.0, e2m1, 0x100000077),
+        (0.1, f32, 0x13DCCCCCD),
+    ],
+    ids=str,
+)
+def test_custom_values(value, dtype, pad):
+    assert pad_custom(value, dtype) == pad
+    assert is_custom(pad)
+
+
+def test_custom_bits_fill_one_element():
+    pad = 0x1_0000_0000 | 0xA1B2C3D4
+    assert pad_bits(f32, pad, "a5") == 0xA1B2C3D4
+    assert pad_bits(f16, pad, "cpu") == 0xC3D4
+    assert pad_bits(e4m3, pad, "a5") == 0xD4
+    assert pad_bits(i64, pad, "a2a3") == pad_bits(u64, pad, "cpu") == 0xA1B2C3D4A1B2C3D4
+    assert pad_bits(i64, pad, "a5") == 0
+    assert not is_custom(PadValue.Max)
