@@ -45,6 +45,7 @@ class Operand:
     kind: Kind = Kind.TILE
     optional: bool = False
     variadic: bool = False  # a list of values
+    or_view: bool = False  # a tile, or a view of global memory
 
 
 def dst(name: str = "dst", kind: Kind = Kind.TILE) -> Operand:
@@ -179,6 +180,7 @@ class Instr:
     source: str = ""
     implemented: bool = True
     types: Mapping[str, frozenset[DType]] = field(default_factory=dict)  # element types by target (isa.typesets)
+    value_rules: bool | Callable[[Site], bool] = False  # rules look at what tiles hold: check every call
 
     def operand(self, name: str) -> Operand:
         """The operand with this name. Raises `KeyError`."""
@@ -200,6 +202,10 @@ class Instr:
     def pipe_of(self, site: Site) -> Pipe:
         """The pipe that executes the instruction: a function of operands and target."""
         return self.pipe if isinstance(self.pipe, Pipe) else self.pipe(site)
+
+    def checks_values(self, site: Site) -> bool:
+        """True if rules depend on what the operands at this site hold, so that every call is to be checked."""
+        return self.value_rules if isinstance(self.value_rules, bool) else self.value_rules(site)
 
     @property
     def signature(self) -> str:

@@ -26,7 +26,7 @@ def bind(instr: Instr, site: Site, given: Mapping[str, Any]) -> Callable[..., An
     """``call(machine, *operands)`` for one place in a program.
 
     Where the static check knew every size there is nothing left to check; else each new combination of sizes is
-    checked when it first occurs.
+    checked when it first occurs. Rules about what tiles hold are checked at every call.
     """
     run, attrs = instr.run, attributes(instr, given)
     assert run is not None
@@ -34,14 +34,15 @@ def bind(instr: Instr, site: Site, given: Mapping[str, Any]) -> Callable[..., An
         plain = _with_attributes(run, attrs)
     else:
         plain = run
-    if not any(site.target.name in rule.targets for rule in instr.rules) or _decided(site):
+    live = instr.checks_values(site)
+    if not any(site.target.name in rule.targets for rule in instr.rules) or (_decided(site) and not live):
         return plain
     names = [o.name for o in instr.operands]
     seen: set[tuple[Any, ...]] = set()
 
     def checked(machine: Any, *operands: Any) -> Any:
         key = tuple([_key(o) for o in operands])
-        if key not in seen:
+        if live or key not in seen:
             check_operands(instr, site.target, dict(zip(names, operands)), attrs, extended=site.extended)
             if len(seen) < _REMEMBERED:
                 seen.add(key)
