@@ -10,6 +10,32 @@ from .tile import DYNAMIC
 
 Dims5 = tuple[int, int, int, int, int]
 
+# Axes of a 5-D view that make up the rows and the columns of its 2-D view, outermost first (types-and-layouts 9.1,
+# load-store 5). NDC1HWC0 has a further column axis: the C0 elements behind each position, contiguous.
+ROW_COL_AXES: dict[Layout, tuple[tuple[int, ...], tuple[int, ...]]] = {
+    Layout.ND: ((0, 1, 2, 3), (4,)),
+    Layout.DN: ((3,), (0, 1, 2, 4)),
+    Layout.NZ: ((2, 3), (0, 1, 4)),
+    Layout.NC1HWC0: ((0, 2, 3), (1, 4)),
+    Layout.NDC1HWC0: ((0, 3, 4), (1, 2)),
+    Layout.FRACTAL_Z: ((0, 1, 2, 4), (3,)),
+    Layout.FRACTAL_Z_3D: ((0, 1, 2, 4), (3,)),
+    Layout.NHWC: ((0, 1, 2, 3), (4,)),
+    Layout.NCHW: ((0, 1, 3, 4), (2,)),
+    Layout.NCDHW: ((0, 2, 3, 4), (1,)),
+    Layout.MX_A_ZZ: ((1, 3), (2, 4)),
+    Layout.MX_B_NN: ((2, 4), (1, 3)),
+    Layout.MX_A_ND: ((2,), (3, 4)),
+    Layout.MX_A_DN: ((3,), (2, 4)),
+    Layout.MX_B_ND: ((2, 4), (3,)),
+    Layout.MX_B_DN: ((3, 4), (2,)),
+}
+
+
+def inner_channels(dtype: DType, layout: Layout) -> int:
+    """Elements behind each position of a view whose shape does not list them: C0 for NDC1HWC0, else 1."""
+    return dtype.c0 if layout is Layout.NDC1HWC0 else 1
+
 
 def right_align(shape: Sequence[int], strides: Sequence[int]) -> tuple[list[int], list[int]]:
     """Extend 1- to 5-D shape and strides to 5-D with leading ones (types-and-layouts 10).
