@@ -1,14 +1,24 @@
-"""TMOV: between tiles (tmov, move-gather-scatter 2-7)."""
+"""TMOV and TMOV_FP: between tiles of the same or different buffers (tmov, move-gather-scatter 2 to 7)."""
 
 from __future__ import annotations
 
-from ptokit.types.enums import Pipe, TileType
+from typing import Any
+
+from ptokit.types.enums import AccToVecMode, Pipe, ReluPreMode, STPhase, TileType
 
 from .machine import Machine, TileOperand
+from .move_acc import drain
+from .move_facts import words
+from .move_footprint import move_footprint
+from .move_parts import copy
+from .move_rules import FP_RULES, MOVE_RULES
+from .move_vec import to_zz, vec_to_mat, vec_to_vec
 from .site import Site
-from .table import Instr, dst, instruction, src
+from .table import Attr, Instr, dst, instruction, scalar, src, tmp
 
-CUBE_INPUTS = (TileType.Left, TileType.Right, TileType.Bias, TileType.ScaleLeft, TileType.ScaleRight)
+RELU = Attr("relu", ReluPreMode, ReluPreMode.NoRelu, "reluPreMode", "relu_pre_mode")
+MODE = Attr("mode", AccToVecMode, None, "accToVecMode", "acc_to_vec_mode")
+PHASE = Attr("phase", STPhase, STPhase.Unspecified, "stPhase", "st_phase")
 
 
 def move_pipe(site: Site) -> Pipe:
@@ -21,24 +31,91 @@ def move_pipe(site: Site) -> Pipe:
     return Pipe.MTE3 if target is TileType.Mat else Pipe.V
 
 
-def tmov(m: Machine, dst: TileOperand, src: TileOperand) -> None:
-    """``dst[r, c] = src[r, c]``; only the arrangement in memory changes."""
-    if src.spec.loc is TileType.Vec:
-        dst.take(src, min(src.vr, dst.vr), min(src.vc, dst.vc))
+def has_words(site: Site) -> bool:
+    """True if the instruction reads quantisation words, which its rules look at."""
+    return words(site) is not None
+
+
+def tmov(
+    m: Machine,
+    dst: TileOperand,
+    src: TileOperand,
+    fp: TileOperand | None = None,
+    quant: Any = None,
+    tmp: TileOperand | None = None,
+    *,
+    relu: ReluPreMode = ReluPreMode.NoRelu,
+    mode: AccToVecMode | None = None,
+    phase: STPhase = STPhase.Unspecified,
+    grp_axis: int = 1,
+) -> None:
+    """``dst[r, c] = src[r, c]``, quantised on the way out of an accumulator.
+
+    A move out of the matrix buffer covers dst's valid region, any other what is valid in src (and dst). The phase
+    orders the move after its matrix product and changes no value.
+    """
+    source, target = src.spec.loc, dst.spec.loc
+    if source is TileType.Acc:
+        drain(m, dst, src, (0, 0, src.vr, src.vc), fp=fp, quant=quant, relu=relu, mode=mode)
+    elif tmp is not None or fp is not None:
+        to_zz(m, dst, src, grp_axis)
+    elif source is TileType.Mat and m.target.name != "cpu":
+        if target in (TileType.Bias, TileType.Scaling):
+            copy(dst, src, 1, dst.spec.cols)  # the valid columns do not count (4.9, 4.10)
+        else:
+            dst.take(src, dst.vr, dst.vc)
+    elif m.target.name == "a5" and target is TileType.Mat:
+        vec_to_mat(m, dst, src)
+    elif source is target is TileType.Vec:
+        vec_to_vec(m, dst, src)
     else:
-        dst.take(src, dst.vr, dst.vc)
+        copy(dst, src, src.vr, src.vc)
 
 
 TMOV = instruction(
     Instr(
         "TMOV",
         "tmov",
-        "Copy a tile to another of the same or another buffer.",
-        (dst(), src()),
+        "Copy a tile to another of the same or another buffer; accumulators are converted on the way.",
+        (dst(), src(), src("fp", optional=True), scalar("quant", optional=True), tmp(optional=True)),
+        (RELU, MODE, PHASE, Attr("grp_axis", int, 1, "grpAxis")),
         pipe=move_pipe,
+        rules=MOVE_RULES,
         run=tmov,
+        footprint=move_footprint,
+        value_rules=has_words,
         syntax="dps-typed",
         spellings=("tmov.m2l", "tmov.m2r", "tmov.m2b", "tmov.m2s", "tmov.a2v", "tmov.v2v", "tmov.s2d"),
-        source="tmov; move-gather-scatter 3, 4",
+        source="tmov; move-gather-scatter 2 to 6",
+    )
+)
+
+
+def tmov_fp(
+    m: Machine,
+    dst: TileOperand,
+    src: TileOperand,
+    fp: TileOperand,
+    *,
+    relu: ReluPreMode = ReluPreMode.NoRelu,
+    phase: STPhase = STPhase.Unspecified,
+) -> None:
+    """``dst[r, c] = q(src[r, c])`` with the word of column c."""
+    drain(m, dst, src, (0, 0, src.vr, src.vc), fp=fp, relu=relu)
+
+
+TMOV_FP = instruction(
+    Instr(
+        "TMOV_FP",
+        "tmov.fp",
+        "Move an accumulator with one quantisation word per column.",
+        (dst(), src(), src("fp")),
+        (RELU, PHASE),
+        pipe=Pipe.FIX,
+        rules=FP_RULES,
+        run=tmov_fp,
+        footprint=move_footprint,
+        value_rules=has_words,
+        source="tmov; move-gather-scatter 2, 4.12, 6",
     )
 )

@@ -1,0 +1,451 @@
+"""Rules of TMOV and TMOV_FP on every target, on cpu and on a2a3 (move-gather-scatter 7)."""
+
+from __future__ import annotations
+
+from ptokit.diagnostics import Scope, Severity, define
+from ptokit.types.enums import STPhase
+from ptokit.types.tile import TileSpec
+
+from .move_asm_rules import ASSEMBLER_FP_RULES, ASSEMBLER_RULES
+from .move_checks import (
+    Message,
+    acc_layouts,
+    acc_types,
+    columns_of_words,
+    listed,
+    parameter_tile,
+    signedness,
+    types_differ,
+)
+from .move_facts import (
+    OPERAND_PAIRS,
+    PAIRS,
+    SIXTY_FOUR_BITS,
+    Acc,
+    Bias,
+    Left,
+    Mat,
+    Right,
+    Scaling,
+    Vec,
+    arrow,
+    dual,
+    first_part,
+    form,
+    optional,
+    pair,
+    relu,
+    scratch,
+    types,
+    word,
+    words,
+)
+from .move_rules_a5 import A5_RULES
+from .site import Site, TileInfo
+
+MOVES = "move-gather-scatter 7"
+
+
+def _needs_accumulator(o: Site) -> Message:
+    if o.src.loc is Acc:
+        return None
+    asked = (
+        "relu"
+        if relu(o)
+        else "a quantisation word"
+        if word(o)
+        else "quantisation words"
+        if words(o)
+        else f"mode {o.mode.name}"
+        if optional(o, "mode") is not None
+        else None
+    )
+    return f"{asked} needs an acc source, src is a {o.src.loc.text} tile" if asked else None
+
+
+def _scaling(o: Site) -> Message:
+    fp = words(o)
+    return parameter_tile(fp) if fp is not None else None
+
+
+def _same_type(o: Site) -> Message:
+    if o.src.loc is Acc or scratch(o) is not None:
+        return None
+    if o.dst.loc is Bias and o.dst.dtype.name == "f32" and o.src.dtype.name in ("f16", "bf16"):
+        return None
+    return types_differ(o)
+
+
+def moved_region(o: Site) -> tuple[object, object]:
+    """Rows and columns that are written logically, from (0, 0) of dst."""
+    if o.src.loc is Acc:
+        return first_part(optional(o, "mode"), o.src.vr, o.src.vc)
+    return o.src.vr, o.src.vc
+
+
+def _fits(o: Site) -> Message:
+    if o.src.loc is not Acc and not (o.target.name == "a5" and pair(o) == (Vec, Vec) and o.dst.boxed):
+        return None
+    if scratch(o) is not None:
+        return None
+    rows, cols = moved_region(o)
+    if o.src.loc is Vec:
+        cols = o.dst.vc
+    if rows > o.dst.rows or cols > o.dst.cols:  # type: ignore[operator]
+        return f"{rows}x{cols} elements are moved into a tile of {o.dst.rows}x{o.dst.cols}"
+    return None
+
+
+def _misplaced(o: Site) -> Message:
+    if pair(o) != (Vec, Vec) or o.src.layout_name != o.dst.layout_name or o.src.layout_name == "ND":
+        return None
+    for t in (o.src, o.dst):
+        if t.vr < t.rows or t.vc < t.cols:
+            return f"{t.layout_name} tile of {t.rows}x{t.cols} is valid in {t.vr}x{t.vc}; the kernel walks it as ND"
+    return None
+
+
+def _turning(o: Site) -> Message:
+    if pair(o) not in OPERAND_PAIRS or not o.src.boxed or o.src.slayout is o.dst.slayout:
+        return None
+    step = max(16, o.dst.c0)
+    for t in (o.src, o.dst):
+        if t.rows % step or t.cols % step:
+            return f"{t.rows}x{t.cols} of {t.dtype} is turned in squares of {step}x{step}"
+    return None
+
+
+COMMON_RULES = (
+    define(
+        "TMOV-COM-01",
+        "Source and destination are placed, and the source's valid region has been written.",
+        why="Addresses are checked where tiles are allocated, initialisation by the sanitizer.",
+        source=MOVES,
+    ),
+    define(
+        "TMOV-COM-02",
+        "ReLU, quantisation and AccToVecMode need an accumulator as source.",
+        _needs_accumulator,
+        source=MOVES,
+        accepted="TMOV(mat, acc, relu=NormalRelu)",
+        rejected="TMOV(vec, vec, relu=NormalRelu)",
+    ),
+    define(
+        "TMOV-COM-03",
+        "Quantisation words of a vector form lie in a Scaling tile of 64-bit elements.",
+        _scaling,
+        source=MOVES,
+        accepted="TMOV_FP(mat, acc, scaling)",
+        rejected="TMOV_FP(mat, acc, vec)",
+    ),
+    define(
+        "TMOV-COM-10",
+        "A move that only copies keeps the element type; a bias may widen f16 or bf16 to f32.",
+        _same_type,
+        source=MOVES,
+        accepted="f32 vec to f32 vec",
+        rejected="u32 vec to f32 vec",
+        decision="A pair of types of equal size would be a copy of bits on one target and a conversion on another.",
+    ),
+    define(
+        "TMOV-COM-11",
+        "There is a quantisation word for every column the fix-pipe processes.",
+        lambda o: columns_of_words(o, o.src.vc),
+        source=MOVES,
+        accepted="fp valid=1x64 for 64 columns",
+        rejected="fp valid=1x60 for 64 columns",
+        why="An Nz destination receives whole column blocks on the devices.",
+    ),
+    define(
+        "TMOV-COM-12",
+        "Bit 46 of a quantisation word is set for an i8 destination and clear for u8.",
+        lambda o: signedness(o, o.src.vc),
+        source="move-gather-scatter 6.1",
+        accepted="word 0x40003f800000 for i8",
+        rejected="word 0x3f800000 for i8",
+        why="The bit selects the range, 200 would arrive as -56.",
+    ),
+    define(
+        "TMOV-COM-13",
+        "What is moved fits into the destination.",
+        _fits,
+        source="move-gather-scatter 4.4, 4.12",
+        accepted="acc valid=32x32 into 32x32",
+        rejected="acc valid=32x32 into 16x32",
+    ),
+    define(
+        "TMOV-COM-14",
+        "On the devices a vec tile that is not ND is moved as a whole.",
+        _misplaced,
+        targets=("a2a3", "a5"),
+        severity=Severity.WARNING,
+        source="move-gather-scatter 1.2, 4.2, 4.3",
+        accepted="Nz, valid everywhere",
+        rejected="DN, valid in half of the rows",
+        decision="ptokit copies by row and column.",
+    ),
+    define(
+        "TMOV-COM-15",
+        "A Mat tile whose boxes are turned on the way to an operand buffer consists of whole squares.",
+        _turning,
+        targets=("a2a3", "a5"),
+        severity=Severity.WARNING,
+        source="move-gather-scatter 4.7, 4.8",
+        accepted="i8 64x32 to a right tile",
+        rejected="i8 32x48 to a right tile",
+    ),
+)
+
+# cpu -----------------------------------------------------------------------------------------------------------------
+
+
+def _equal_valid(o: Site) -> Message:
+    if scratch(o) is not None:
+        return None
+    s, d = o.src, o.dst
+    if dual(o) and (d.vr, d.vc) == first_part(optional(o, "mode"), s.vr, s.vc):
+        return None
+    if s.vr != d.vr or s.vc != d.vc:
+        return f"src is valid in {s.vr}x{s.vc}, dst in {d.vr}x{d.vc}"
+    return None
+
+
+def unsupported(o: Site) -> Message:
+    """Element types that the cpu target has only in extended mode."""
+    for name in ("src", "dst"):
+        t = o.operands[name]
+        assert isinstance(t, TileInfo)
+        if not o.target.supports(t.dtype, extended=o.extended):
+            return f"{name} has element type {t.dtype}, which cpu does not support"
+    return None
+
+
+CPU_RULES = (
+    define(
+        "TMOV-CPU-01",
+        "Source and destination have the same valid region on cpu.",
+        _equal_valid,
+        targets=("cpu",),
+        source=MOVES,
+        accepted="valid=30x61 both",
+        rejected="valid=64x96 into valid=61x96",
+        decision="In a dual mode the destination may also be valid in one half, its convention on a5.",
+    ),
+    define(
+        "TMOV-CPU-02",
+        "FP8, FP4 and HiF8 tiles are not moved on cpu unless extended.",
+        unsupported,
+        targets=("cpu",),
+        source="move-gather-scatter 7; types-and-layouts T-01",
+        accepted="f16",
+        rejected="e5m2",
+    ),
+)
+
+# a2a3 ----------------------------------------------------------------------------------------------------------------
+
+_BIAS = frozenset({("i32", "i32"), ("f32", "f32"), ("f16", "f32")})
+_ACC_PLAIN = {"f32": types("f16 bf16"), "i32": types("")}
+_ACC_QUANT = {"f32": types("i8"), "i32": types("i8 u8 f16 i16")}
+A23_ACC_TYPES = {"cast": _ACC_PLAIN, "scalar": _ACC_QUANT, "vector": _ACC_QUANT}
+
+
+def _a23_pair(o: Site) -> Message:
+    if scratch(o) is not None:
+        return "the form with a scratch tile exists on a5 only"
+    if pair(o) not in PAIRS["a2a3"] and pair(o) != (Acc, Vec):
+        return f"{arrow(o)} is not a move of a2a3; it has {listed(f'{a.text} to {b.text}' for a, b in PAIRS['a2a3'])}"
+    if pair(o) == (Vec, Vec) and o.src.layout_name != o.dst.layout_name:
+        return f"a2a3 does not re-arrange {o.src.layout_name} to {o.dst.layout_name} between vec tiles"
+    return None
+
+
+def _a23_shape(o: Site) -> Message:
+    if form(o) != "cast" or relu(o) or pair(o) not in PAIRS["a2a3"]:
+        return None
+    if (o.src.rows, o.src.cols) != (o.dst.rows, o.dst.cols):
+        return f"src is {o.src.rows}x{o.src.cols}, dst is {o.dst.rows}x{o.dst.cols}"
+    return None
+
+
+def _a23_vec(o: Site) -> Message:
+    if pair(o) != (Vec, Vec):
+        return None
+    if o.src.dtype.bits != o.dst.dtype.bits:
+        return f"elements of src have {o.src.dtype.bits} bits, those of dst {o.dst.dtype.bits}"
+    for t in (o.src, o.dst):
+        if t.vr < 1 or t.vc < 1:
+            return f"the valid region is {t.vr}x{t.vc}; nothing would be moved"
+    return None
+
+
+def _a23_bias(o: Site) -> Message:
+    kinds = (o.src.dtype.name, o.dst.dtype.name)
+    if pair(o) == (Mat, Bias) and kinds not in _BIAS:
+        return f"{kinds[0]} to {kinds[1]} has no bias move; a2a3 has i32 to i32, f32 to f32, f16 to f32"
+    return None
+
+
+def one_row_of(o: Site, target: object, measured: TileInfo, unit: int, limit: int | None = None) -> Message:
+    """A one-row tile whose bytes come in units."""
+    if pair(o) != (Mat, target):
+        return None
+    if o.src.rows != 1:
+        return f"src has {o.src.rows} rows; a {measured.loc.text} move takes one"
+    size = measured.cols * measured.dtype.size
+    if size % unit:
+        return f"{measured.cols} columns of {measured.dtype} are {size} bytes, not a multiple of {unit}"
+    if limit is not None and size > limit:
+        return f"{measured.cols} columns of {measured.dtype} are {size} bytes, more than {limit}"
+    return None
+
+
+def _a23_scaling(o: Site) -> Message:
+    if pair(o) != (Mat, Scaling):
+        return None
+    if o.src.dtype is not o.dst.dtype or o.dst.dtype not in SIXTY_FOUR_BITS:
+        return f"{o.src.dtype} to {o.dst.dtype}; a scaling move takes u64 or i64 on both sides"
+    return one_row_of(o, Scaling, o.src, 128)
+
+
+def a23_acc_to_mat(o: Site) -> Message:
+    """Layouts and sizes of an accumulator move on a2a3."""
+    if pair(o) != (Acc, Mat):
+        return None
+    if o.dst.cols * o.dst.dtype.size % 32:
+        return f"a row of dst has {o.dst.cols * o.dst.dtype.size} bytes, not a multiple of 32"
+    return acc_layouts(o, ("Nz",)) or (f"dst has fractal={o.dst.fractal}, not 512" if o.dst.fractal != 512 else None)
+
+
+def a23_acc_types(o: Site) -> Message:
+    """Element types of an accumulator move on a2a3."""
+    return acc_types(o, A23_ACC_TYPES) if pair(o) == (Acc, Mat) else None
+
+
+def _a23_absent(o: Site) -> Message:
+    if pair(o) == (Acc, Vec):
+        return "a2a3 does not move acc to vec"
+    if optional(o, "mode") is not None:
+        return f"a2a3 has no AccToVecMode, {o.mode.name} is given"
+    phase = optional(o, "phase")
+    return f"a2a3 has no phase, {phase.name} is given" if phase not in (None, STPhase.Unspecified) else None
+
+
+A23_RULES = (
+    define(
+        "TMOV-A23-02",
+        "a2a3 moves mat to left, right, bias and scaling, vec to vec of one layout, and acc to mat.",
+        _a23_pair,
+        targets=("a2a3",),
+        source=MOVES,
+        accepted="mat to left",
+        rejected="vec to mat",
+    ),
+    define(
+        "TMOV-A23-A3",
+        "a2a3 has no move from acc to vec, no AccToVecMode and no phase.",
+        _a23_absent,
+        targets=("a2a3",),
+        source=MOVES,
+        accepted="acc to mat",
+        rejected="acc to vec",
+    ),
+    define(
+        "TMOV-A23-01",
+        "Source and destination of a plain move have the same rows and columns.",
+        _a23_shape,
+        targets=("a2a3",),
+        source=MOVES,
+        accepted="64x96 both",
+        rejected="64x96 into 96x96",
+    ),
+    define(
+        "TMOV-A23-03",
+        "vec to vec: equal element sizes and a valid region that is not empty.",
+        _a23_vec,
+        targets=("a2a3",),
+        source=MOVES,
+        accepted="f16 to f16, valid=1x16",
+        rejected="f16 to f32",
+    ),
+    define(
+        "TMOV-A23-B1",
+        "mat to bias moves i32 to i32, f32 to f32 or f16 to f32.",
+        _a23_bias,
+        targets=("a2a3",),
+        source=MOVES,
+        accepted="f16 to f32",
+        rejected="bf16 to f32",
+    ),
+    define(
+        "TMOV-A23-B2",
+        "mat to bias: one row, whose source is a multiple of 64 bytes.",
+        lambda o: one_row_of(o, Bias, o.src, 64),
+        targets=("a2a3",),
+        source=MOVES,
+        accepted="f32 1x64",
+        rejected="f32 1x40",
+    ),
+    define(
+        "TMOV-A23-S1",
+        "mat to scaling: 64-bit elements of one type, one row, a multiple of 128 bytes.",
+        _a23_scaling,
+        targets=("a2a3",),
+        source=MOVES,
+        accepted="u64 1x32",
+        rejected="u64 1x20",
+        decision="i64 is taken as well as u64 (move-gather-scatter D6).",
+    ),
+    define(
+        "TMOV-A23-A1",
+        "acc to mat: both Nz, dst with fractal 512 and rows of whole 32-byte blocks, src f32 or i32.",
+        a23_acc_to_mat,
+        targets=("a2a3",),
+        source=MOVES,
+        accepted="dst col_major, row_major, fractal=512",
+        rejected="dst row_major, none_box",
+    ),
+    define(
+        "TMOV-A23-A2",
+        "acc to mat: plain f32 to f16 or bf16; quantised f32 to i8, i32 to i8, u8, f16 or i16.",
+        a23_acc_types,
+        targets=("a2a3",),
+        source="move-gather-scatter 5.4",
+        accepted="f32 to f16",
+        rejected="f32 to f32",
+    ),
+)
+
+# Spelling ------------------------------------------------------------------------------------------------------------
+
+_SUFFIXES: dict[str, tuple[object, tuple[object, ...]]] = {
+    "m2l": (Mat, (Left,)),
+    "m2r": (Mat, (Right,)),
+    "m2b": (Mat, (Bias,)),
+    "m2s": (Mat, tuple(t for t in type(Mat) if t.name.startswith("Scal"))),
+    "a2v": (Acc, (Vec,)),
+    "v2v": (Vec, (Vec,)),
+}
+
+
+def suffix_mismatch(spelling: str, src: TileSpec | TileInfo, dst: TileSpec | TileInfo) -> Message:
+    """What is wrong with a spelling such as ``tmov.m2l`` for this pair of tiles; None if it agrees."""
+    source, targets = _SUFFIXES.get(spelling.rpartition(".")[2], (None, ()))
+    if source is None or (src.loc is source and dst.loc in targets):
+        return None
+    return f"{spelling} is written for a move from {src.loc.text} to {dst.loc.text}"
+
+
+SUFFIX = define(
+    "TMOV-SUFFIX",
+    "The suffix of a tmov spelling agrees with the buffers of its tiles.",
+    lambda o: suffix_mismatch(o.attrs["spelling"], o.src, o.dst) if o.attrs.get("spelling") else None,
+    scope=Scope.TEXT,
+    source="assembly 5; move-gather-scatter 8",
+    accepted="tmov.m2l from a mat to a left tile",
+    rejected="tmov.m2l from a mat to a right tile",
+)
+
+_ISA = (*COMMON_RULES, *CPU_RULES, *A23_RULES, *A5_RULES)
+MOVE_RULES = (*_ISA, SUFFIX, *ASSEMBLER_RULES)
+FP_RULES = (*_ISA, *ASSEMBLER_FP_RULES)
