@@ -39,6 +39,18 @@ def test_default_saturation():
     assert {k for k, p in CVT_PAIRS["cpu"].items() if p.odd} == {(f32, f16)}
 
 
+def test_pairs_that_honour_an_explicit_saturation_mode():
+    """The (c) marks of compute-elementwise 8.2, and on A2/A3 the two float destinations that can overflow."""
+    narrowing = {(f32, i16), (f16, i16), (f16, i8), (f16, u8), (i32, i16), (i64, i32)}
+    more = {(f32, f16), (f32, bf16)}
+    a5 = {(f32, i32), (f32, i64), (f16, i32), (bf16, i32), (bf16, f16), (i16, f16), (i16, u8), (i32, u16), (i32, u8)}
+    a5 |= {(u32, u8), (u32, u16), (u32, i16)}
+    honouring = {t: {k for k, p in pairs.items() if p.honours_sat} for t, pairs in CVT_PAIRS.items()}
+    assert honouring["a2a3"] == narrowing | more
+    assert honouring["a5"] == narrowing | more | a5
+    assert honouring["cpu"] == set(CVT_PAIRS["cpu"])
+
+
 def samples(name: str) -> np.ndarray:
     """Codes of the source type: random bits and the neighbourhoods of the limits of all destinations."""
     dtype = DTYPES[name]

@@ -113,7 +113,7 @@ def quantize(
         return _cast(values, dst, family, relu, saturate_special)
     word = Word.parse(words)
     if family is QuantMode.SHIFTS322S16:
-        shifted = np.clip(values >> word.shift, -32768, 32767)
+        shifted = values >> word.shift
         return as_values(encode(_I16, relu_of(shifted) if relu else shifted), _I16)
     scale = word.vector_scale if mode.per_column else word.scale
     with np.errstate(over="ignore", invalid="ignore"):
