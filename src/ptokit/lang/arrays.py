@@ -22,7 +22,7 @@ def as_array(name: str, arg: Any) -> np.ndarray:
         if hasattr(arg, "__array_interface__"):
             return np.asarray(arg)
         if hasattr(arg, "__dlpack__"):
-            return np.from_dlpack(arg)
+            return _from_dlpack(arg)
     except Exception as error:  # the exporter's code: anything may come out of it
         raise refusal(rules.ARGUMENT, f"argument {name} cannot be seen as an array: {error}", hint=_BITS) from error
     kind = type(arg).__name__
@@ -30,5 +30,41 @@ def as_array(name: str, arg: Any) -> np.ndarray:
     raise refusal(rules.ARGUMENT, f"argument {name} is a {kind}, not an array", hint=hint)
 
 
+class _Export:
+    """An exporter whose capsule is already there, in the newest form that NumPy reads."""
+
+    def __init__(self, arg: Any) -> None:
+        self._device = arg.__dlpack_device__()
+        try:
+            self._capsule = arg.__dlpack__(max_version=(1, 0)) if _READS_VERSIONED else arg.__dlpack__()
+        except TypeError:  # the exporter knows the first form of the protocol only
+            self._capsule = arg.__dlpack__()
+        self.versioned = "dltensor_versioned" in repr(self._capsule)
+
+    def __dlpack_device__(self) -> Any:
+        return self._device
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self._capsule
+
+
+class _Writable:
+    """The memory of an array, which it keeps alive, without the array's read-only mark."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self._array = array
+        interface = array.__array_interface__
+        self.__array_interface__ = {**interface, "data": (interface["data"][0], False)}
+
+
+def _from_dlpack(arg: Any) -> np.ndarray:
+    export = _Export(arg)
+    array = np.from_dlpack(export)
+    # The first form of the protocol cannot mark memory as read-only and is for memory that may be written; NumPy marks
+    # all of it to be careful.
+    return array if export.versioned or array.flags.writeable else np.asarray(_Writable(array))
+
+
+_READS_VERSIONED = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
 _PROTOCOLS = "pass a NumPy array, or an object with __dlpack__ or __array_interface__ in host memory"
 _BITS = "host memory is needed; types that the exporter cannot describe may be given as unsigned integers"

@@ -24,7 +24,7 @@ from .params import Constant, Parameters, Signature
 from .scalar import Scalar
 from .tensors import Pointer
 from .trace import Trace, tracing
-from .where import here, refusal
+from .where import here, refusal, user_frame
 
 Function = Callable[..., Any]
 
@@ -75,7 +75,8 @@ class Kernel:
         self.name = name or function.__name__
         code = function.__code__
         self.location = Location(code.co_filename, code.co_firstlineno, 1)
-        self.parameters = Parameters(function, self.location)
+        frame = user_frame()
+        self.parameters = Parameters(function, self.location, {} if frame is None else frame.f_locals)
         self._modules: dict[Signature, Module] = {}
         self._programs: dict[Signature, Program] = {}
 

@@ -31,7 +31,7 @@ def fits(arg: Any, operand: Operand) -> bool:
     """True if an argument is of the operand's kind."""
     if operand.variadic and isinstance(arg, list | tuple):
         return all(_is_kind(item, operand.kind) for item in arg)
-    return _is_kind(arg, operand.kind)
+    return _is_kind(arg, operand.kind) or (operand.or_view and _is_kind(arg, Kind.VIEW))
 
 
 def _is_kind(arg: Any, kind: Kind) -> bool:
@@ -60,14 +60,15 @@ def bind(instr: Instr, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple
     free = [o for o in instr.operands if o.name not in operands]
     while positional:
         arg = positional[0]
-        attr = _attr_for(instr, arg, attrs, free)
-        if attr is not None:
-            attrs[attr.name] = _attr_value(instr, attr, positional.pop(0))
-            continue
-        operand = _next_operand(instr, free, arg, len(positional))
+        left = [a for a in instr.attrs if a.name not in attrs]
+        attr = next((a for a in left if isinstance(arg, Enum) and isinstance(arg, a.kind)), None)
+        operand = None if attr is not None else _next_operand(instr, free, arg, len(positional))
         if operand is None:
-            raise refusal(rules.CALL, f"{instr.signature} takes no further argument {arg!r}")
-        if operand.variadic and not isinstance(arg, list | tuple):
+            if attr is None and not left:
+                raise refusal(rules.CALL, f"{instr.signature} takes no further argument {arg!r}")
+            attr = attr or left[0]
+            attrs[attr.name] = _attr_value(instr, attr, positional.pop(0))
+        elif operand.variadic and not isinstance(arg, list | tuple):
             many = 0
             while many < len(positional) - sum(not o.optional for o in free) and fits(positional[many], operand):
                 many += 1
@@ -124,16 +125,6 @@ def _is_scalar_first(instr: Instr, args: list[Any]) -> bool:
         and is_number(args[1])
         and isinstance(args[2], Tile)
     )
-
-
-def _attr_for(instr: Instr, arg: Any, attrs: Arguments, free: list[Operand]) -> Attr | None:
-    """The attribute that a positional argument is for, or None if it is an operand."""
-    for attr in instr.attrs:
-        if attr.name not in attrs and isinstance(arg, Enum) and isinstance(arg, attr.kind):
-            return attr
-    if isinstance(arg, Enum) or free:
-        return None
-    return next((a for a in instr.attrs if a.name not in attrs and isinstance(arg, a.kind)), None)
 
 
 def _next_operand(instr: Instr, free: list[Operand], arg: Any, left: int) -> Operand | None:

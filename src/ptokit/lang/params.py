@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ptokit.diagnostics import Location
-from ptokit.types.dtypes import DType, dtype, from_numpy, is_dtype
+from ptokit.types.dtypes import DType, from_numpy
 from ptokit.types.values import F32, INDEX, Type
 from ptokit.types.values import Ptr as PtrType
 from ptokit.types.values import Scalar as ScalarType
@@ -25,8 +26,6 @@ class Ptr:
     """Annotation of a pointer parameter: ``x: pto.Ptr[pto.f32]``."""
 
     def __class_getitem__(cls, element: Any) -> PtrType:
-        if isinstance(element, str) and is_dtype(element):
-            element = dtype(element)
         if not isinstance(element, DType):
             raise refusal(
                 rules.PARAMETER, f"pto.Ptr[{element!r}] does not name an element type", hint="pto.Ptr[pto.f32]"
@@ -58,11 +57,11 @@ Signature = tuple[Entry, ...]
 class Parameters:
     """The parameters of one kernel function."""
 
-    def __init__(self, function: Callable[..., Any], location: Location) -> None:
+    def __init__(self, function: Callable[..., Any], location: Location, variables: Mapping[str, Any]) -> None:
         self.name = function.__name__
         self.location = location
         self.signature = inspect.signature(function)
-        annotations = _annotations(function)
+        annotations = _annotations(function, variables)
         self.kinds: dict[str, Any] = {}
         for parameter in self.signature.parameters.values():
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
@@ -163,8 +162,12 @@ class Parameters:
 _KINDS = {None: "?", Static: "static"}
 
 
-def _annotations(function: Callable[..., Any]) -> dict[str, Any]:
-    try:
-        return inspect.get_annotations(function, eval_str=True)
-    except Exception:
-        return inspect.get_annotations(function)  # strings that name things out of reach are refused one by one
+def _annotations(function: Callable[..., Any], variables: Mapping[str, Any]) -> dict[str, Any]:
+    """Annotations as values. Those written as text are evaluated where the kernel is decorated, with its `variables`;
+    text that cannot be evaluated stays text."""
+    found = dict(inspect.get_annotations(function))
+    for name, annotation in found.items():
+        if isinstance(annotation, str):
+            with suppress(Exception):
+                found[name] = eval(annotation, function.__globals__, dict(variables))
+    return found

@@ -229,7 +229,7 @@ def _from_start(position: Any, size: Any) -> Any:
 
 
 def _packed(shape: Sequence[Any]) -> tuple[Any, ...]:
-    strides: list[Any] = [1]
+    strides: list[Any] = [1] if shape else []
     for size in reversed(shape[1:]):
         strides.insert(0, size * strides[0])
     return tuple(strides)

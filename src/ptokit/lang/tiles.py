@@ -320,9 +320,9 @@ def _size(value: Any, name: str) -> int:
 
 def _valid(value: Any, name: str) -> Any:
     value = plain(value)
-    if isinstance(value, Scalar) and value.type.is_integer:
+    if value is None or (isinstance(value, Scalar) and value.type.is_integer):
         return value
-    return value if value is None or value == DYNAMIC else _size(value, name)
+    return value if isinstance(value, int) and value == DYNAMIC else _size(value, name)
 
 
 def _static(size: Any) -> int:
