@@ -9,7 +9,7 @@ not be modified, and an array handed to ``write`` belongs to the tile afterwards
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
@@ -76,14 +76,31 @@ class ViewOperand(Protocol):
     def extent(self, layout: Layout) -> tuple[int, int]:
         """Rows and columns of the 2-D view (types-and-layouts 9.1)."""
 
-    def begin_store(self) -> None:
-        """To be called before the values to store are read."""
+    def begin_store(self, *, whole: bool = True) -> None:
+        """To be called before the values to store are read; ``whole``: every element of the view will be written."""
 
     def store(self, values: np.ndarray, layout: Layout) -> None:
         """Write values (blocks or 1, rows, cols) to the 2-D view; lower blocks first."""
 
     def update(self, values: np.ndarray, layout: Layout, combine: Callable[..., np.ndarray], blocks: int) -> None:
         """Atomic store: old and new elements combined by a ufunc."""
+
+    def gather(self, offsets: np.ndarray, describe: Callable[[int, int, int], str]) -> np.ndarray:
+        """Elements at offsets (blocks or 1, rows, cols) from the view's first one.
+
+        ``describe(block, row, col)`` tells in words where an offset comes from.
+        """
+
+    def scatter(
+        self,
+        offsets: np.ndarray,
+        values: np.ndarray,
+        put: Callable[[np.ndarray, np.ndarray, np.ndarray], None],
+        blocks: int,
+        describe: Callable[[int, int, int], str],
+        keep: np.ndarray | None = None,
+    ) -> None:
+        """``put(memory, places, values)`` elements where ``keep`` holds: flat arrays, lower blocks first, row-major."""
 
     def indices(self, layout: Layout) -> np.ndarray:
         """Element offsets in the buffer, int64 of shape (blocks or 1, rows, cols)."""
@@ -95,6 +112,9 @@ class Machine(Protocol):
     target: Target
     blocks: int
     matmul_mode: str  # "exact", "fast" or "ref"
+
+    def refuse(self, rule: str, message: str, *, hint: str | None = None, block: int | None = None) -> NoReturn:
+        """Stop: values break a rule of the catalogue. ``block``: position in the chunk of the block to blame."""
 
 
 Scalar = Any

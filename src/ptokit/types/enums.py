@@ -235,6 +235,13 @@ class ScatterConflict(_Spelled):
     Default = 1
 
 
+class GatherExec(_Spelled):
+    """Unit that runs the element-wise gather into L1 (A5)."""
+
+    Scalar = 0
+    Simt = 1
+
+
 class Pipe(Enum):
     """Asynchronous execution units of a core (memory-model-and-sync 2)."""
 
