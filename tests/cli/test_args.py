@@ -10,8 +10,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from ptokit.cli.args import as_parameter, load_array, parse_argument
+from ptokit.cli.args import parse_argument
 from ptokit.cli.generators import ArgumentSyntaxError, parse_number
+from ptokit.cli.npy import as_parameter, load_array, portable
 from ptokit.diagnostics import DiagnosticError
 from ptokit.types.codecs import decode, unpack_nibbles
 from ptokit.types.dtypes import DTYPES, dtype
@@ -167,6 +168,7 @@ def test_files_are_copied_native_and_row_major(tmp_path: Path) -> None:
     before = file.read_bytes()
     loaded = array(str(file))
     assert loaded.dtype == np.dtype("i4")
+    assert portable(loaded) is loaded
     assert loaded.flags.c_contiguous
     assert loaded.flags.writeable
     assert loaded.tolist() == original.tolist()

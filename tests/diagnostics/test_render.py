@@ -119,6 +119,13 @@ def test_messages_are_never_wrapped() -> None:
     assert message in shown(error(1, 1, message=message), "x", 40)[0]
 
 
+def test_endless_words_of_a_message_are_cut() -> None:
+    (line,) = render([Diagnostic("T-1", Severity.ERROR, f"{'x' * 300} is not {'9' * 5000}1")]).splitlines()
+    assert line.startswith(f"error: {'x' * 300} is not 999")
+    assert line.endswith("91 [T-1]")
+    assert len(line) < 500
+
+
 def test_many_findings_in_a_huge_line_are_quick() -> None:
     text = "x" * 10_000_000
     start = time.perf_counter()

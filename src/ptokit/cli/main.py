@@ -22,7 +22,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
 )
 
 
@@ -71,8 +71,8 @@ def _global(
     epilog="""Examples:
 
 \b
-  ptokit run add.pto --target a5 -a x.npy -a y.npy -a zeros:f32:64x64 --out results
-  ptokit run softmax.pto -t a2a3 -a random:f32:64x256 -a zeros:f32:64x256 -a 64
+  ptokit run add.pto --target a5 -a x.npy -a y.npy -a zeros:f32:64x64 --out o
+  ptokit run softmax.pto -t a2a3 -a x.npy -a zeros:f32:64x256 -a 64
   ptokit run axpy.pto -t cpu --blocks 8 -a ones:f32:8x256 -a x.npy -a 8
 
 \b
@@ -80,7 +80,7 @@ Arguments are given in the order of the kernel's parameters. Forms:
   x.npy                       an array from a file, which is left as it is
   zeros:f32:64x64             also ones:DTYPE:SHAPE and arange:DTYPE:SHAPE
   full:0.5:f16:1024           every element 0.5
-  random:f16:1024:seed=3      floats from [-1, 1), integers from -8..7 or 0..15
+  random:f16:1024:seed=3      floats in [-1, 1), integers -8..7 or 0..15
   17, 0x1F, -2.5, 1e-5        a number for a scalar parameter"""
 )
 def run(
@@ -134,8 +134,8 @@ def check(
     epilog="""Examples:
 
 \b
-  ptokit isa                list of all instructions
-  ptokit isa TLOAD          operands, attributes, pipe and rules of one; pto.tload means the same"""
+  ptokit isa            list of all instructions
+  ptokit isa TLOAD      operands, attributes, pipe, element types and rules"""
 )
 def isa(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="An instruction, by C++ or text name.")] = None,
@@ -154,7 +154,7 @@ def isa(
 
 \b
   ptokit explain            list of all rules
-  ptokit explain TILE-03    what the rule says and why, with a text it accepts and one it rejects"""
+  ptokit explain TILE-03    what a rule says, why, and what it accepts and rejects"""
 )
 def explain(
     rule: Annotated[str | None, typer.Argument(metavar="RULE-ID", help="A rule id, as printed in brackets.")] = None,

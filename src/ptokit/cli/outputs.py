@@ -12,6 +12,7 @@ import numpy as np
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Severity
 
+from .npy import portable
 from .rules import OUTPUT_DIRECTORY
 
 
@@ -60,13 +61,6 @@ def save_arrays(directory: Path, arrays: dict[str, np.ndarray]) -> None:
             shutil.rmtree(staging, ignore_errors=True)
     except OSError as error:
         raise _refused(directory, error.strerror or str(error)) from None
-
-
-def portable(array: np.ndarray) -> np.ndarray:
-    """`array`, or its raw unsigned integers where NumPy itself lacks the element type."""
-    if array.dtype.kind in "fiub" and array.dtype.isbuiltin == 1:
-        return array
-    return array.view(np.dtype(f"u{array.dtype.itemsize}"))
 
 
 def _refused(directory: Path, why: str) -> DiagnosticError:

@@ -11,10 +11,11 @@ import typer
 
 from ptokit.diagnostics import DiagnosticError
 
-from .args import Argument, Value, as_parameter, parse_argument
+from .args import Argument, Value, parse_argument
 from .console import bold, remark, say, show_diagnostics
 from .generators import ArgumentSyntaxError
 from .load import load, parse_target
+from .npy import as_parameter
 from .outputs import check_directory, file_names, save_arrays
 from .progress import Progress
 from .summary import Result, show_results

@@ -13,6 +13,7 @@ and control characters are shown as they count, wide characters as two cells.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -23,6 +24,8 @@ from .diagnostic import Diagnostic, Location, Severity
 DEFAULT_WIDTH = 120
 _ELLIPSIS = "…"
 _TAB = 4
+_LONGEST_WORD = 400  # longer ones are quoted rubbish; paths are shorter
+_ENDLESS = re.compile(rf"\S{{{_LONGEST_WORD},}}")
 _BOLD, _RED, _YELLOW, _CYAN, _GREEN, _BLUE = "1", "1;31", "1;33", "1;36", "1;32", "34"
 _SEVERITY_COLOUR = {Severity.ERROR: _RED, Severity.WARNING: _YELLOW, Severity.NOTE: _CYAN}
 
@@ -55,7 +58,9 @@ def summary(diagnostics: Iterable[Diagnostic]) -> str:
 
 
 def visible(text: str) -> str:
-    """`text` with control characters escaped, so that no input can steer the terminal."""
+    """`text` with control characters escaped, so that no input can steer the terminal, and endless words cut."""
+    if len(text) > _LONGEST_WORD:
+        text = _ENDLESS.sub(lambda word: f"{word[0][:100]}{_ELLIPSIS}{word[0][-50:]}", text)
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\n" else _escape(c) for c in text)

@@ -1,0 +1,67 @@
+"""ptokit check: all findings, text and JSON, exit status."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from .conftest import KERNELS, Run
+
+FAULTY = KERNELS / "faulty.pto"
+
+
+def test_a_clean_file(ptokit: Run) -> None:
+    ran = ptokit("check", KERNELS / "softmax.pto", "--target", "a2a3")
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out == f"{KERNELS / 'softmax.pto'}: no findings for a2a3\n"
+
+
+def test_all_errors_are_reported_with_lines_and_carets(ptokit: Run) -> None:
+    ran = ptokit("check", FAULTY, "--target", "a2a3")
+    assert (ran.status, ran.out) == (1, "")
+    heads = [line for line in ran.err.splitlines() if ": error: " in line]
+    assert len(heads) == 2
+    source = FAULTY.read_text().splitlines()
+    for head in heads:
+        assert head.startswith(f"{FAULTY}:")
+        line = int(head.removeprefix(f"{FAULTY}:").split(":")[0])
+        quoted = ran.err.splitlines()[ran.err.splitlines().index(head) + 1]
+        assert quoted.startswith(f"{line:5d} | ")
+        assert quoted.split(" | ", 1)[1].strip("…")[:40] in source[line - 1]
+    assert ran.err.splitlines()[-1] == f"{FAULTY}: {len(heads)} errors"
+
+
+def test_json_has_the_same_findings_in_a_stable_form(ptokit: Run) -> None:
+    text = ptokit("check", FAULTY, "-t", "a2a3").err
+    ran = ptokit("check", FAULTY, "-t", "a2a3", "--format", "json")
+    assert (ran.status, ran.err) == (1, "")
+    report = json.loads(ran.out)
+    assert list(report) == ["diagnostics", "summary"]
+    assert report["summary"] == {"errors": len(report["diagnostics"]), "warnings": 0}
+    for found in report["diagnostics"]:
+        assert list(found) == ["rule", "severity", "message", "file", "line", "column", "hint", "notes"]
+        head = "{file}:{line}:{column}: {severity}: {message} [{rule}]".format(**found)
+        assert head in text
+        for note in found["notes"]:
+            assert list(note) == ["message", "file", "line", "column"]
+
+
+def test_json_of_a_clean_file(ptokit: Run) -> None:
+    ran = ptokit("check", KERNELS / "gemm.pto", "-t", "a5", "--format", "json")
+    assert ran.status == 0
+    assert json.loads(ran.out) == {"diagnostics": [], "summary": {"errors": 0, "warnings": 0}}
+
+
+def test_the_target_decides(ptokit: Run, tmp_path: Path) -> None:
+    file = tmp_path / "big.pto"
+    file.write_text("func.func @f() { %t = pto.alloc_tile : !pto.tile_buf<vec, 200x256xf32> return }")
+    assert ptokit("check", file, "-t", "a5").status == 0
+    ran = ptokit("check", file, "-t", "a2a3")
+    assert ran.status == 1
+    assert "196608" in ran.err
+
+
+def test_without_any_target_usage_is_wrong(ptokit: Run) -> None:
+    ran = ptokit("check", FAULTY)
+    assert ran.status == 2
+    assert "cpu, a2a3, a5" in ran.err

@@ -1,0 +1,162 @@
+"""The command as a process: start-up time, terminals, pipes, interrupts, our own failures."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ptokit.cli import main as cli
+
+from .conftest import KERNELS, Run, process
+
+RUN = ["run", KERNELS / "vec_add.pto", "-t", "a5", "-a", "ones:f32:64", "-a", "ones:f32:64", "-a", "zeros:f32:64",
+       "-a", "64"]  # fmt: skip
+CHECK = ["check", KERNELS / "faulty.pto", "-t", "a2a3"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="resource usage")
+def test_a_small_run_takes_under_half_a_second(tmp_path: Path) -> None:
+    """In processor time, which other tests that run at the same time disturb less."""
+    import resource
+
+    def used() -> float:
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return usage.ru_utime + usage.ru_stime
+
+    installed = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tmp_path)}  # pip compiles what it installs
+    process(*RUN, **installed)
+    seconds = []
+    for _ in range(8):
+        before = used()
+        assert process(*RUN, **installed).returncode == 0
+        seconds.append(used() - before)
+    assert min(seconds) < 0.5
+
+
+def test_help_and_version_load_neither_numpy_nor_rich() -> None:
+    code = (
+        "import sys; from ptokit.cli.main import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "sys.exit(bool({'numpy', 'rich', 'ml_dtypes'} & set(sys.modules)))"
+    )
+    for option in ("--help", "--version"):
+        assert subprocess.run([sys.executable, "-c", code, option], capture_output=True, timeout=60).returncode == 0
+
+
+def terminal(*args: object, columns: int = 80, **env: str) -> str:
+    """What the command writes to a terminal of the given width."""
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(columns), "LINES": "50", **env}
+    child = subprocess.Popen(
+        [sys.executable, "-m", "ptokit", *map(str, args)], stdin=theirs, stdout=theirs, stderr=theirs, env=env
+    )
+    os.close(theirs)
+    out = b""
+    while True:
+        try:
+            part = os.read(ours, 4096)
+        except OSError:
+            break
+        if not part:
+            break
+        out += part
+    os.close(ours)
+    child.wait(timeout=60)
+    return out.decode().replace("\r\n", "\n")
+
+
+def plain(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+@pytest.mark.parametrize("columns", [60, 80, 132])
+def test_a_terminal_gets_colour_and_no_line_is_too_long(columns: int) -> None:
+    shown = terminal(*CHECK, columns=columns)
+    assert "\x1b[1;31merror:\x1b[0m" in shown
+    quotes = [line for line in plain(shown).splitlines() if re.match(r" *\d+ \| ", line)]
+    assert quotes
+    assert all(len(line) <= columns for line in quotes)
+
+
+def test_a_terminal_gets_a_drawn_table() -> None:
+    shown = terminal(*RUN)
+    assert "──" in shown
+    assert max(map(len, plain(shown).splitlines())) <= 80
+
+
+def test_no_color_is_respected() -> None:
+    for command in (CHECK, RUN):
+        assert "\x1b[" not in terminal(*command, NO_COLOR="1")
+        assert "\x1b[" not in terminal(*command, TERM="dumb")
+
+
+def test_a_narrow_pipe_keeps_paths_in_one_piece(tmp_path: Path) -> None:
+    deep = tmp_path / ("directory-" * 10) / ("file-" * 10 + ".pto")
+    deep.parent.mkdir()
+    deep.write_text((KERNELS / "faulty.pto").read_text())
+    ran = process("check", deep, "-t", "a2a3", COLUMNS="40")
+    assert f"{deep}:" in ran.stderr
+    assert "\x1b" not in ran.stderr
+
+
+def test_an_ascii_only_pipe_is_no_reason_to_fail() -> None:
+    ran = process(*RUN, PYTHONIOENCODING="ascii")
+    assert ran.returncode == 0
+    assert "vec_add on a5" in ran.stdout
+
+
+def test_a_reader_that_stops_reading_is_no_error() -> None:
+    child = subprocess.Popen([sys.executable, "-m", "ptokit", "isa"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert child.stdout is not None
+    assert child.stderr is not None
+    child.stdout.close()
+    assert b"Traceback" not in child.stderr.read()
+    child.stderr.close()
+    child.wait(timeout=60)
+
+
+def test_an_interrupt_is_quiet(ptokit: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ptokit.cli.run.load", interrupted)
+    monkeypatch.setattr("ptokit.cli.run.parse_target", interrupted)
+    ran = ptokit(*RUN)
+    assert (ran.status, ran.out, ran.err) == (130, "", "")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_an_interrupted_process_writes_nothing(tmp_path: Path) -> None:
+    args = ["run", KERNELS / "gemm.pto", "-t", "a5", "--matmul", "ref", "-a", "random:f16:4096x4096",
+            "-a", "random:f16:4096x4096", "-a", "zeros:f32:4096x4096", "-a", 4096, "-a", 4096, "-a", 4096,
+            "-o", tmp_path / "out"]  # fmt: skip
+    child = subprocess.Popen([sys.executable, "-m", "ptokit", *map(str, args)], stderr=subprocess.PIPE)
+    time.sleep(1.5)
+    child.send_signal(signal.SIGINT)
+    _, err = child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert err == b""
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_bug_is_one_line_and_status_70(ptokit: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def bug(*_: object, **__: object) -> None:
+        raise RuntimeError("line one\nline two")
+
+    monkeypatch.setattr("ptokit.cli.check.load", bug)
+    ran = ptokit("check", "x.pto", "-t", "a5")
+    assert ran.status == cli.EXIT_INTERNAL
+    assert ran.err.count("\n") == 1
+    assert "internal error: RuntimeError: line one line two; please report it" in ran.err
+    monkeypatch.setattr(sys, "argv", ["ptokit", "--debug", "check", "x.pto", "-t", "a5"])
+    with pytest.raises(RuntimeError):
+        cli.main()
