@@ -1,6 +1,7 @@
 """The operations that a kernel function records."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -713,3 +714,30 @@ def test_star_import_keeps_pythons_range() -> None:
     assert "range" not in names
     with pytest.raises(AttributeError, match="TNOTHING"):
         _ = pto.TNOTHING
+
+
+def test_names_that_text_cannot_hold() -> None:
+    def f(größe: Ptr[f32]):
+        stück = Tile(TileType.Vec, f32, 8, 8)
+        pto.TLOAD(stück, GlobalTensor(größe, (8, 8)))
+
+    assert "@k_r_b_" in pto.kernel(target="a5", name="k-r b?")(f).to_pto()
+    text = pto.kernel(target="a5")(f).to_pto()
+    assert text.isascii()
+    (load,) = ops(kernel(f), "pto.tload")
+    source = Path(__file__).read_text(encoding="utf-8").splitlines()[load.location.line - 1]
+    start = load.location.column - 1
+    assert source[start : start + load.location.length] == "pto.TLOAD(stück, GlobalTensor(größe, (8, 8)))"
+    assert "@_lambda_(" in pto.kernel(target="a5")(lambda: None).to_pto()
+
+
+def test_static_values_are_told_apart_by_type() -> None:
+    seen: list[Any] = []
+
+    @pto.kernel(target="cpu")
+    def f(value: pto.Static):
+        seen.append(value)
+
+    for value in (1, True, 1.0, 1, "1"):
+        f(value)
+    assert [repr(v) for v in seen] == ["1", "True", "1.0", "'1'"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import update_wrapper
@@ -72,7 +73,7 @@ class Kernel:
         self.target = target
         self.matmul = matmul
         self.extended = extended
-        self.name = name or function.__name__
+        self.name = re.sub(r"\W", "_", name or function.__name__, flags=re.ASCII)
         code = function.__code__
         self.location = Location(code.co_filename, code.co_firstlineno, 1)
         frame = user_frame()

@@ -45,9 +45,10 @@ class Static:
 
 @dataclass(frozen=True)
 class Constant:
-    """Signature entry of a `Static` parameter."""
+    """Signature entry of a `Static` parameter. The type tells 1 from True and 1.0."""
 
     value: Any
+    kind: type
 
 
 Entry = Type | Constant
@@ -111,7 +112,7 @@ class Parameters:
                 hash(arg)
             except TypeError:
                 raise refusal(rules.ARGUMENT, f"{name} is static, so its value must be hashable, not {arg!r}") from None
-            return Constant(arg)
+            return Constant(arg, type(arg))
         return kind if kind is not None else self.inferred(name, arg)
 
     def inferred(self, name: str, arg: Any) -> Entry:

@@ -139,8 +139,8 @@ class Trace:
             )
 
     def unique(self, hint: str) -> str:
-        """`hint`, numbered if the function has that name already; empty if the hint is."""
-        name, n = hint, 0
+        """`hint`, numbered if the function has that name already; empty if the hint is, or cannot stand in text."""
+        name, n = hint if hint.isascii() else "", 0
         while name in self._names:
             n += 1
             name = f"{hint}_{n}"
