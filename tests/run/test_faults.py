@@ -1,0 +1,147 @@
+"""What goes wrong at run time is told with rule, place, block and loop indices."""
+
+import numpy as np
+import pytest
+
+from ptokit.diagnostics import Diagnostic, DiagnosticError
+
+from .kernels import PART, alloc, compiled, load, part, store, view
+
+PTRS = "%x: !pto.ptr<f32>, %y: !pto.ptr<f32>, %rows: index"
+COPY = (
+    "    %r = arith.muli %b, %c8 : index\n"
+    + view("xv", "%x")
+    + view("yv", "%y")
+    + alloc("t")
+    + part("p", "%xv", "%r")
+    + part("q", "%yv", "%r")
+    + load("%t", "%p")
+    + store("%t", "%q")
+)
+
+
+def fault(program, args, blocks: int = 1, **options) -> Diagnostic:
+    with pytest.raises(DiagnosticError) as caught:
+        program.launch(args, blocks, **options)
+    return caught.value.diagnostics[0]
+
+
+def zeros(rows: int) -> np.ndarray:
+    return np.zeros((rows, 16), np.float32)
+
+
+def test_a_slice_past_the_tensor_names_dimension_and_block() -> None:
+    found = fault(compiled(PTRS, COPY), [zeros(16), zeros(16), 16], 3, chunk=1)
+    assert found.rule == "GM-OOB"
+    assert found.location.file == "k.pto"
+    assert "[16, 24) leaves dimension 0" in found.message
+    assert "block 2" in found.notes[0].message
+
+
+def test_a_view_past_the_array_is_found_at_the_transfer() -> None:
+    found = fault(compiled(PTRS, COPY), [zeros(8), zeros(16), 16], 2, chunk=2)
+    assert found.rule == "GM-OOB"
+    assert "argument %x, which has 128 elements" in found.message
+
+
+def test_loop_indices_are_told() -> None:
+    body = (
+        view("xv", "%x")
+        + alloc("t")
+        + "    scf.for %i = %c0 to %c16 step %c2 {\n    %r = arith.muli %i, %c8 : index\n"
+        + part("p", "%xv", "%r")
+        + load("%t", "%p")
+        + "    }\n"
+    )
+    found = fault(compiled(PTRS, body), [zeros(24), zeros(8), 24])
+    assert found.rule == "GM-OOB"
+    assert found.notes[0].message == "at block 0, %i = 4"
+
+
+@pytest.mark.parametrize(
+    ("args", "rule"),
+    [
+        ([zeros(8), zeros(8)], "RUN-ARG-COUNT"),
+        ([zeros(8), zeros(8), zeros(8)], "RUN-ARG-TYPE"),
+        ([zeros(8), 3, 8], "RUN-ARG-TYPE"),
+        ([zeros(8).astype(np.float64), zeros(8), 8], "RUN-ARG-DTYPE"),
+        ([zeros(8)[:, ::2], zeros(8), 8], "RUN-ARG-LAYOUT"),
+        ([zeros(8), zeros(8), 2.5], "RUN-ARG-TYPE"),
+        ([zeros(8), zeros(8), 1 << 70], "RUN-ARG-RANGE"),
+    ],
+)
+def test_wrong_arguments(args: list, rule: str) -> None:
+    assert fault(compiled(PTRS, COPY), args).rule == rule
+
+
+def test_all_wrong_arguments_are_told_at_once() -> None:
+    with pytest.raises(DiagnosticError) as caught:
+        compiled(PTRS, COPY).launch([1, 2, "x"])
+    assert [d.rule for d in caught.value.diagnostics] == ["RUN-ARG-TYPE"] * 3
+
+
+def test_read_only_arrays_may_be_read_but_not_written() -> None:
+    x, y = zeros(8), zeros(8)
+    x.flags.writeable = False
+    compiled(PTRS, COPY).launch([x, y, 8])
+    y.flags.writeable = False
+    assert fault(compiled(PTRS, COPY), [x, y, 8]).rule == "RUN-ARG-READONLY"
+
+
+def test_raw_bits_are_accepted() -> None:
+    x, y = np.arange(128, dtype=np.uint32), np.zeros(128, np.uint32)
+    compiled(PTRS, COPY).launch([x, y, 8])
+    assert (x == y).all()
+
+
+def test_no_blocks() -> None:
+    assert fault(compiled(PTRS, COPY), [zeros(8), zeros(8), 8], 0).rule == "RUN-BLOCKS"
+
+
+@pytest.mark.parametrize(
+    ("body", "rule"),
+    [
+        ("    %d = arith.subi %rows, %rows : index\n    %q = arith.divsi %rows, %d : index\n", "RUN-DIV-ZERO"),
+        (
+            "    %q = arith.shli %b64, %b64 : i64\n    %k = arith.constant 70 : i64\n"
+            "    %z = arith.addi %b64, %k : i64\n    %w = arith.shli %z, %z : i64\n",
+            "RUN-SHIFT",
+        ),
+        ("    %d = arith.subi %rows, %rows : index\n    scf.for %i = %c0 to %c8 step %d {\n    }\n", "RUN-STEP"),
+        (
+            "    %z = arith.constant 0.0 : f32\n    %d = arith.divf %z, %z : f32\n"
+            "    %w = arith.fptosi %d : f32 to i32\n",
+            "RUN-CONVERT",
+        ),
+    ],
+)
+def test_scalar_faults(body: str, rule: str) -> None:
+    assert fault(compiled(PTRS, body), [zeros(8), zeros(8), 8]).rule == rule
+
+
+def test_scalar_access_is_bounded() -> None:
+    body = "    %v = pto.load_scalar %x[%rows] : !pto.ptr<f32> -> f32\n"
+    body += "    pto.store_scalar %v, %y[%c0] : !pto.ptr<f32>, f32\n"
+    program = compiled(PTRS, body)
+    x, y = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+    program.launch([x, y, 5])
+    assert y[0] == 5
+    assert fault(program, [x, y, 8]).rule == "GM-OOB"
+
+
+def test_dynamic_valid_sizes_are_bounded() -> None:
+    body = "    %t = pto.alloc_tile valid_row = %rows : !pto.tile_buf<vec, 8x16xf32, valid=?x16>\n"
+    program = compiled(PTRS, body)
+    program.launch([zeros(8), zeros(8), 8])
+    assert fault(program, [zeros(8), zeros(8), 9]).rule == "VS-3"
+
+
+def test_mismatched_view_and_tile() -> None:
+    body = view("xv", "%x") + "    %t = pto.alloc_tile valid_row = %rows : !pto.tile_buf<vec, 8x16xf32, valid=?x16>\n"
+    body += part("p", "%xv", "%c0")
+    body += f"    pto.tload ins(%p : {PART}) outs(%t : !pto.tile_buf<vec, 8x16xf32, valid=?x16>)\n"
+    program = compiled(PTRS, body)
+    program.launch([zeros(8), zeros(8), 8])
+    found = fault(program, [zeros(8), zeros(8), 5])
+    assert found.location.line > 0
+    assert "8" in found.message
