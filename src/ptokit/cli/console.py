@@ -97,7 +97,7 @@ def _drawn_table(headers: Sequence[str], rows: list[list[str]], right: Sequence[
     from rich.table import Table
     from rich.text import Text
 
-    drawn = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+    drawn = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     for i, header in enumerate(headers):
         last = i == len(headers) - 1
         drawn.add_column(header, justify="right" if header in right else "left", no_wrap=not last, overflow="fold")
