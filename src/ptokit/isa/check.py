@@ -34,7 +34,7 @@ def broken_rules(site: Site, *, text: bool = True) -> Iterator[Broken]:
         if isinstance(found, tuple):
             yield Broken(rule, found[0], found[1])
         else:
-            yield Broken(rule, rule.what if found is True else found, None)
+            yield Broken(rule, found if isinstance(found, str) else rule.what, None)
 
 
 def first_error(site: Site) -> Broken | None:

@@ -9,7 +9,7 @@ from ptokit.types.enums import RoundMode, SaturationMode, TileType
 
 from .machine import Machine, TileOperand
 from .numerics.convert import CVT_PAIRS, Pair, Rounding, convert
-from .operands import DEVICES, Message, data_tiles, overlap, same_tile
+from .operands import DEVICES, Message, data_tiles, overlap
 from .site import Site
 from .table import Attr, dst, src, tmp
 from .unknown import known
@@ -124,7 +124,9 @@ def _fp4_tail(o: Site) -> Message:
 
 
 def _in_place(o: Site) -> Message:
-    if same_tile(o.src, o.dst) or not overlap(o.src, o.dst):
+    a, b = o.src, o.dst
+    exact = a.addr == b.addr and (a.dtype.bits, a.cols) == (b.dtype.bits, b.cols)
+    if exact or not overlap(a, b):
         return None
     return "src and dst overlap; TCVT works in place only between types of one size"
 

@@ -10,7 +10,7 @@ from ptokit.types.dtypes import is_dtype
 from ptokit.types.enums import TileType
 
 from .operands import DEVICES, Message, all_tiles, data_tiles, overlap, same_tile, sources
-from .site import ScalarInfo, Site
+from .site import ScalarInfo, Site, TileInfo
 from .table import Role
 from .typesets import names
 from .unknown import known
@@ -71,7 +71,7 @@ EW_03 = define(
 )
 
 _CPU_ROW_MAJOR = {"TADDS", "TPOWS", "TDIVS", "TMULS", "TMAXS", "TLRELU"}
-_CPU_ONE_TYPE = {"TADD", "TABS", "TEXPANDS", "TADDC", "TSUBC", "TADDSC", "TSUBSC"}
+_CPU_ONE_TYPE = {"TSEL", "TADD", "TABS", "TEXPANDS", "TADDC", "TSUBC", "TADDSC", "TSUBSC"}
 
 EW_CPU_02 = define(
     "EW-CPU-02",
@@ -89,6 +89,8 @@ def _one_cpp_type(o: Site) -> Message:
         return None
     (_, d), *rest = data_tiles(o)
     for name, t in rest:
+        if name == "mask":
+            continue
         for what in ("rows", "cols", "valid_row", "valid_col", "blayout", "slayout"):
             x, y = getattr(t.spec, what), getattr(d.spec, what)
             if x != y:
@@ -98,7 +100,7 @@ def _one_cpp_type(o: Site) -> Message:
 
 EW_CPU_01 = define(
     "EW-CPU-01",
-    "TADD TABS TEXPANDS TADDC TSUBC TADDSC TSUBSC take one C++ tile type for all operands on cpu.",
+    "TADD TABS TEXPANDS TSEL TADDC TSUBC TADDSC TSUBSC take one C++ tile type for all operands on cpu.",
     _one_cpp_type,
     targets=("cpu",),
     source=f"{SOURCE} 3.7",
@@ -117,24 +119,33 @@ def equal_types(o: Site) -> Message:
     return None
 
 
+_SELECTS_FORM = {"TCMP": "src0", "TCMPS": "src"}
+
+
+def _typed(o: Site) -> TileInfo:
+    """The tile whose element type selects the form: the compared one, else the destination."""
+    found: TileInfo = o.operands[_SELECTS_FORM.get(o.instr.name, "dst")]  # type: ignore[assignment]
+    return found
+
+
 def in_types(o: Site) -> Message:
-    """Message if the destination's type is not in the target's column."""
-    allowed = o.instr.types.get(o.target.name)
+    """Message if the element type is not in the target's column."""
+    allowed, dtype = o.instr.types.get(o.target.name), _typed(o).dtype
     if o.instr.name == "TAXPY" and o.src.dtype is not o.dst.dtype:
         if (o.dst.dtype.name, o.src.dtype.name) != ("f32", "f16"):
             return f"TAXPY has no {o.dst.dtype} += {o.src.dtype} form; types are equal, or dst f32 and src f16"
         return None
-    if allowed is None or o.dst.dtype in allowed:
+    if allowed is None or dtype in allowed:
         return None
-    return f"{o.instr.name} on {o.target.name} has no {o.dst.dtype} form; allowed: {names(allowed)}"
+    return f"{o.instr.name} on {o.target.name} has no {dtype} form; allowed: {names(allowed)}"
 
 
 def in_asm_types(o: Site) -> Message:
-    """Message if the destination's type is not in the reference assembler's list."""
-    allowed = o.instr.types.get(f"asm-{o.target.name}")
-    if allowed is None or o.dst.dtype in allowed:
+    """Message if the element type is not in the reference assembler's list."""
+    allowed, dtype = o.instr.types.get(f"asm-{o.target.name}"), _typed(o).dtype
+    if allowed is None or dtype in allowed:
         return None
-    return f"the assembler refuses {o.dst.dtype} for {o.instr.text} on {o.target.name}; allowed: {names(allowed)}"
+    return f"the assembler refuses {dtype} for {o.instr.text} on {o.target.name}; allowed: {names(allowed)}"
 
 
 _COLUMNS_ONLY_A5 = {"TMULS", "TMAXS", "TMINS"}
@@ -267,7 +278,7 @@ def _must_differ(o: Site) -> bool:
 def _aliasing(o: Site) -> Message:
     for name, t in sources(o):
         if same_tile(o.dst, t):
-            if _must_differ(o):
+            if _must_differ(o) or name == "mask" or o.instr.name in _SELECTS_FORM:
                 return f"dst and {name} are the same tile; {o.instr.name} on {o.target.name} needs them distinct"
             if name == o.instr.operands[-1].name and o.instr.name in _CHAINS and o.target.name != "cpu":
                 return f"dst and {name} are the same tile; the first of the two steps would overwrite it"
@@ -315,8 +326,9 @@ EW_A3_07 = define(
 
 
 def _columns_64(o: Site) -> Message:
-    if o.dst.dtype.bits == 64 and o.dst.vc > 64:
-        return f"dst has {o.dst.vc} valid columns of {o.dst.dtype}; a5 processes the first 64"
+    t = _typed(o)
+    if t.dtype.bits == 64 and t.vc > 64:
+        return f"{t.vc} valid columns of {t.dtype}; a5 processes the first 64"
     return None
 
 
