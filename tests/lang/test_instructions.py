@@ -1,0 +1,109 @@
+"""Functions of the instruction table: operands, attributes, events."""
+
+import ptokit as pto
+from ptokit import GlobalTensor, Ptr, Tile, TileType, f16, f32, i32
+
+from .support import constant, kernel, ops
+
+
+def test_every_executable_instruction_has_a_documented_function() -> None:
+    from ptokit.isa.table import TABLE
+
+    for name, instr in TABLE.items():
+        if instr.run is None:
+            continue
+        function = getattr(pto, name)
+        assert callable(function)
+        assert function.__name__ == name
+        assert name in dir(pto)
+        if name != "TSYNC":
+            assert instr.summary in function.__doc__
+            parameters = list(pto.lang.intrinsics.signature(instr).parameters)
+            assert parameters == [o.name for o in instr.operands] + [a.name for a in instr.attrs]
+
+
+def test_attributes_by_member_by_spelling_and_by_position() -> None:
+    def f(y: Ptr[f32], n: int):
+        t = Tile(TileType.Vec, f32, 8, 8)
+        g = GlobalTensor(y, (8, 8))
+        pto.TSTORE(g, t, atomic=pto.AtomicType.AtomicAdd)
+        pto.TSTORE(g, t, atomic="atomic_add")
+        pto.TSTORE(g, t, pto.AtomicType.AtomicAdd)
+        pto.TSTORE(src=t, dst=g, atomic="AtomicAdd")
+        pto.TSTORE(g, t, atomic=pto.AtomicType.AtomicNone)
+
+    attrs = [op.attrs for op in ops(kernel(f), "pto.tstore")]
+    assert attrs == [{"atomic": pto.AtomicType.AtomicAdd}] * 4 + [{}]
+
+
+def test_numbers_meet_the_type_of_the_tile() -> None:
+    def f(n: int, s: f32):
+        h, t, j = (Tile(TileType.Vec, dtype, 8, 32) for dtype in (f16, f32, i32))
+        pto.TADDS(h, h, 2)
+        pto.TADDS(t, t, 2.5)
+        pto.TADDS(j, j, 7)
+        pto.TADDS(j, j, n)
+        pto.TADDS(t, t, s)
+        pto.TEXPANDS(h, -1)
+
+    values = [op["scalar"] for op in [*ops(kernel(f), "pto.tadds"), *ops(kernel(f), "pto.texpands")]]
+    assert [str(v.type) for v in values] == ["f16", "f32", "i32", "i32", "f32", "f16"]
+
+
+def test_optional_operands_are_found_by_kind() -> None:
+    def f(y: Ptr[f32]):
+        acc = pto.TileAcc(f32, 16, 16)
+        pto.TSTORE(GlobalTensor(y, (16, 16)), acc)
+        pto.TSTORE(GlobalTensor(y, (16, 16)), acc, 5, relu="normal_relu")
+        t = Tile(TileType.Vec, f32, 8, 8)
+        pto.TREM(t, t, t)
+        pto.TREM(t, t, t, t)
+        pto.TDIVS(t, t, 2.0)
+        pto.TDIVS(t, 2.0, t)
+
+    k = kernel(f)
+    plain, quantised = ops(k, "pto.tstore")
+    assert plain.get("quant") is None
+    assert (constant(quantised["quant"]), str(quantised["quant"].type)) == (5, "i64")
+    assert [op.get("tmp") is not None for op in ops(k, "pto.trem")] == [False, True]
+    assert [op.attrs for op in ops(k, "pto.tdivs")] == [{}, {"scalar_first": True}]
+
+
+def test_events_are_recorded_as_what_the_instruction_wrote() -> None:
+    def f(x: Ptr[f32], y: Ptr[f32]):
+        t, u = (Tile(TileType.Vec, f32, 8, 8) for _ in range(2))
+        e = pto.TLOAD(t, GlobalTensor(x, (8, 8)))
+        pto.TADD(u, t, t, e)
+        s = pto.TSTORE(GlobalTensor(y, (8, 8)), u)
+        pto.TSYNC(e, s, t)
+        s.wait()
+
+    k = kernel(f)
+    names = [op.name for op in ops(k, "pto.t")]
+    assert names == ["pto.tload", "pto.tsync", "pto.tadd", "pto.tstore", "pto.tsync", "pto.tsync"]
+    load, first, _, store, second, third = ops(k, "pto.t")
+    assert first.group("events") == [load["dst"]]
+    assert second.group("events") == [load["dst"], store["dst"]]
+    assert third.group("events") == [store["dst"]]
+
+
+def test_flags() -> None:
+    def f(n: int):
+        pto.set_flag(pto.PIPE_MTE2, pto.PIPE_V, pto.EVENT_ID3)
+        pto.wait_flag("PIPE_MTE2", dst_pipe=pto.PIPE_V, event_id=3)
+        pto.set_flag(pto.PIPE_MTE2, pto.PIPE_V)
+        pto.set_flag(pto.PIPE_MTE2, pto.PIPE_V, n)
+        pto.wait_flag(pto.PIPE_MTE2, pto.PIPE_V, event_id=n)
+        pto.pipe_barrier(pto.PIPE_ALL)
+
+    found = [(op.name, *op.attrs.values()) for op in ops(kernel(f), "pto")]
+    mte2, vec = pto.PIPE_MTE2, pto.PIPE_V
+    assert found == [
+        ("pto.set_flag", mte2, vec, 3),
+        ("pto.wait_flag", mte2, vec, 3),
+        ("pto.set_flag", mte2, vec, 0),
+        ("pto.set_flag_dyn", mte2, vec),
+        ("pto.wait_flag_dyn", mte2, vec),
+        ("pto.barrier", pto.PIPE_ALL),
+    ]
+    assert [str(op["event"].type) for op in ops(kernel(f), "pto") if op.operands] == ["index", "index"]
