@@ -103,5 +103,4 @@ def _drawn_table(headers: Sequence[str], rows: list[list[str]], right: Sequence[
         drawn.add_column(header, justify="right" if header in right else "left", no_wrap=not last, overflow="fold")
     for row in rows:
         drawn.add_row(*map(Text, row))
-    color = "auto" if use_color(sys.stdout) else None
-    Console(color_system=color, highlight=False).print(drawn)
+    Console(color_system="auto" if use_color(sys.stdout) else None, highlight=False).print(drawn)

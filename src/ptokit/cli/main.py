@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from enum import StrEnum
 from typing import Annotated
@@ -14,6 +15,9 @@ from ptokit.diagnostics import DiagnosticError
 EXIT_ERRORS = 1
 EXIT_INTERNAL = 70
 EXIT_INTERRUPTED = 130
+
+_BLAS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+"""Products of tiles are too small for threads: waiting for one another makes them up to 100 times slower."""
 
 app = typer.Typer(
     name="ptokit",
@@ -153,8 +157,8 @@ def isa(
     epilog="""Examples:
 
 \b
-  ptokit explain            list of all rules
-  ptokit explain TILE-03    what a rule says, why, and what it accepts and rejects"""
+  ptokit explain          list of all rules
+  ptokit explain EW-04    what a rule says, why, what it accepts and rejects"""
 )
 def explain(
     rule: Annotated[str | None, typer.Argument(metavar="RULE-ID", help="A rule id, as printed in brackets.")] = None,
@@ -174,6 +178,8 @@ def main() -> None:
         from .console import prepare_streams, show_diagnostics
 
         prepare_streams()
+        for library in _BLAS:  # read when NumPy is imported
+            os.environ.setdefault(library, "1")
         app(prog_name="ptokit")
     except DiagnosticError as error:
         show_diagnostics(error.diagnostics)
