@@ -148,6 +148,11 @@ def _merge(axes: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return out or [(1, 1)]
 
 
+def _spread(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """`np.broadcast_to`, which costs as much as a small copy, where it is needed."""
+    return values if values.shape == shape else np.broadcast_to(values, shape)
+
+
 class View:
     """A tensor or partition view: start, shape and strides in elements of its buffer, and layout.
 
@@ -337,9 +342,9 @@ class View:
             offsets = np.where(keep, offsets, 0)
         memory, where = self._places(offsets, describe)
         shape = (blocks, *where.shape[1:])
-        where, values = np.broadcast_to(where, shape), np.broadcast_to(values, shape)
+        where, values = _spread(where, shape), _spread(values, shape)
         if keep is not None:
-            mask = np.broadcast_to(keep, shape)
+            mask = _spread(keep, shape)
             where, values = where[mask], values[mask]
         put(memory, where.reshape(-1), values.reshape(-1))
 
