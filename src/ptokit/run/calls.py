@@ -95,7 +95,12 @@ def _info(name: str, operand: Any, tile: Tile | None) -> Info | None:
         return None
     if isinstance(operand, Tile):
         address = UNKNOWN if operand.address is None else operand.address
-        origin = (id(operand.storage.arena), operand.storage.start)
+        origin = (
+            id(operand.storage.arena),
+            operand.storage.start,
+            getattr(operand, "row", 0),
+            getattr(operand, "col", 0),
+        )
         return TileInfo(operand.name or name, operand.spec, operand.vr, operand.vc, address, operand, origin)
     if isinstance(operand, View):
         layout = operand.layout_for(tile is None or tile.spec.row_major)

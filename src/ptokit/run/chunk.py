@@ -17,6 +17,7 @@ from .lanes import Diverge, Line, lanes, lift, uniform
 from .memory import Pointer
 from .storage import Arena, Storage
 from .tile import Tile
+from .window import Window
 
 
 class Chunk:
@@ -85,6 +86,18 @@ class Chunk:
         vr = min(tile.vr, spec.rows) if spec.valid_row == DYNAMIC else spec.valid_row
         vc = min(tile.vc, spec.cols) if spec.valid_col == DYNAMIC else spec.valid_col
         return Tile(storage, spec, vr, vc, name, tile.address)
+
+    def window(self, tile: Tile, offsets: tuple[Any, Any], spec: TileSpec, name: str) -> Tile:
+        """subset: a window of a tile. Raises `Fault` if it leaves the tile."""
+        row, col = (uniform(o) for o in offsets)
+        if not (0 <= row <= tile.spec.rows - spec.rows and 0 <= col <= tile.spec.cols - spec.cols):
+            raise Fault(
+                "SS-1",
+                f"a {spec.rows}x{spec.cols} window at ({row}, {col}) leaves the {tile.spec.rows}x{tile.spec.cols} tile",
+            )
+        vr = max(0, min(spec.rows, tile.vr - row)) if spec.valid_row == DYNAMIC else spec.valid_row
+        vc = max(0, min(spec.cols, tile.vc - col)) if spec.valid_col == DYNAMIC else spec.valid_col
+        return Window(tile, spec, row, col, vr, vc, name)
 
     def set_valid(self, tile: Tile, rows: Any, cols: Any) -> None:
         """set_validshape, in place."""

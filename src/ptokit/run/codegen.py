@@ -353,6 +353,11 @@ class _FunctionWriter:
         name = self.bind(op.result, "t")
         self.line(f"{name} = m.alias({self.ref(op['src'])}, {spec}, {op.result.name!r})", op)
 
+    def subset(self, op: Op) -> None:
+        offsets = _tuple([self.ref(v) for v in op.group("offsets")])
+        spec, source = self.const(op.result.type), self.ref(op["source"])
+        self.line(f"{self.bind(op.result, 't')} = m.window({source}, {offsets}, {spec}, {op.result.name!r})", op)
+
     def set_validshape(self, op: Op) -> None:
         rows, cols = self.ref(op["valid_row"]), self.ref(op["valid_col"])
         self.line(f"m.set_valid({self.ref(op['tile'])}, {rows}, {cols})", op)
@@ -417,6 +422,7 @@ _METHODS: dict[str, Callable[[_FunctionWriter, Op], None]] = {
     "pto.tassign": _FunctionWriter.tassign,
     "pto.treshape": _FunctionWriter.treshape,
     "pto.bitcast": _FunctionWriter.treshape,
+    "pto.subset": _FunctionWriter.subset,
     "pto.set_validshape": _FunctionWriter.set_validshape,
     "pto.addptr": _template("{ptr}.advance({offset})"),
     "pto.load_scalar": _template("m.load_scalar({ptr}, {index})"),

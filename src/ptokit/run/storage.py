@@ -290,10 +290,14 @@ class Storage:
 
     def patch(self, values: np.ndarray, row: int, col: int) -> None:
         """Overwrite a region that does not start at (0, 0): values (blocks or 1, r, c) in this tile's type."""
+        self.begin_patch()
+        self._pack(values, row, col)
+
+    def begin_patch(self) -> None:
+        """Part of the bytes is about to be overwritten: make them current."""
         for other in self.aliases:
             other.flush()
         self.flush()
-        self._pack(values, row, col)
 
     def fill(self, row: int, rows: int, col: int, cols: int, bits: int) -> None:
         """Set rows [row, rows) x cols [col, cols) to an element's bit pattern."""
@@ -306,7 +310,5 @@ class Storage:
 
     def raw(self) -> np.ndarray:
         """The bytes, up to date, for reading and writing: (blocks, nbytes)."""
-        for other in self.aliases:
-            other.flush()
-        self.flush()
+        self.begin_patch()
         return self.bytes

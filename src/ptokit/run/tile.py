@@ -43,6 +43,11 @@ class Tile:
 
         Raises `Fault` if the view leaves its memory or has another extent.
         """
+        self.check_extent(view, layout)
+        self.storage.load(view, layout, self.vr, self.vc)
+
+    def check_extent(self, view: View, layout: Layout) -> None:
+        """Raises `Fault` if the view leaves its memory or is not as large as the valid region."""
         view.check_bounds()
         extent = view.extent(layout)
         if extent != (self.vr, self.vc):
@@ -50,7 +55,6 @@ class Tile:
                 "LS-COM-09",
                 f"the view is {extent[0]}x{extent[1]} as {layout.name}, the tile's valid region {self.vr}x{self.vc}",
             )
-        self.storage.load(view, layout, self.vr, self.vc)
 
     def patch(self, values: np.ndarray, row: int, col: int) -> None:
         """Overwrite the region at (row, col) of the physical tile."""
