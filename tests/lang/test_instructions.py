@@ -1,14 +1,18 @@
 """Functions of the instruction table: operands, attributes, events."""
 
+from typing import Any
+
+import numpy as np
+
 import ptokit as pto
-from ptokit import GlobalTensor, Ptr, Tile, TileType, f16, f32, i32
+from ptokit import DiagnosticError, GlobalTensor, Ptr, Tile, TileType, f16, f32, i32
+from ptokit.diagnostics import CATALOGUE
+from ptokit.isa.table import TABLE, Kind
 
 from .support import constant, kernel, ops
 
 
 def test_every_executable_instruction_has_a_documented_function() -> None:
-    from ptokit.isa.table import TABLE
-
     for name, instr in TABLE.items():
         if instr.run is None:
             continue
@@ -107,3 +111,32 @@ def test_flags() -> None:
         ("pto.barrier", pto.PIPE_ALL),
     ]
     assert [str(op["event"].type) for op in ops(kernel(f), "pto") if op.operands] == ["index", "index"]
+
+
+def test_any_arguments_are_recorded_or_refused() -> None:
+    """Calls with one argument replaced, dropped or added at random: nothing but a `DiagnosticError` may come out."""
+    rng = np.random.default_rng(0)
+    refused: list[str] = []
+    recorded = 0
+
+    def f(x: Ptr[f32], n: int):
+        nonlocal recorded
+        g = GlobalTensor(x, (8, 8))
+        t = Tile(TileType.Vec, f32, 8, 8)
+        right = {Kind.TILE: t, Kind.VIEW: g, Kind.SCALAR: 3, Kind.PTR: x}
+        stock: list[Any] = [x, n, g, g[0:4], t, 3, 2.5, True, None, "PIPE_V", [], [t, t], np.zeros(3), object()]
+        stock += [pto.PIPE_V, pto.AtomicType.AtomicAdd, pto.RoundMode.RINT, pto.TLOAD(t, g), 1 << 70, -1]
+        for name in pto.lang.intrinsics.names():
+            for _ in range(12):
+                arguments: list[Any] = [right[o.kind] for o in TABLE[name].operands]
+                at = int(rng.integers(0, len(arguments) + 1))
+                arguments[at : at + int(rng.integers(0, 2))] = [stock[i] for i in rng.integers(0, len(stock), 1)]
+                try:
+                    getattr(pto, name)(*arguments)
+                    recorded += 1
+                except DiagnosticError as error:
+                    refused.append(error.diagnostics[0].rule)
+
+    kernel(f).trace()
+    assert {"LANG-CALL", "LANG-KIND", "LANG-ATTR"} <= set(refused) <= {rule for rule in CATALOGUE if "LANG" in rule}
+    assert recorded > 50

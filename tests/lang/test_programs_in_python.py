@@ -35,3 +35,27 @@ def test_its_text_runs_to_the_same_bytes(case: Case) -> None:
     compile_program(read.module, target(case.target)).launch(others, case.blocks)
     for ours, theirs in zip(args, others):
         assert np.asarray(ours).tobytes() == np.asarray(theirs).tobytes()
+
+
+def test_special_numbers_survive_the_text() -> None:
+    numbers = (float("inf"), float("-inf"), float("nan"), -0.0, 1e-45, 0.1, 16777217.0, 3.4028235677973366e38)
+
+    def f(y: pto.Ptr[pto.f32]):
+        for i, number in enumerate(numbers):
+            t = pto.Tile(pto.TileType.Vec, pto.f32, 1, 8)
+            pto.TEXPANDS(t, number)
+            pto.TSTORE(pto.GlobalTensor(y, (8, 8))[i], t)
+            y[64 + i] = number
+
+    kernel = pto.kernel(target="a5")(f)
+    ours, theirs = np.zeros(72, np.float32), np.zeros(72, np.float32)
+    kernel(ours)
+    with np.errstate(over="ignore"):
+        want = np.array(numbers).astype(np.float32)
+    assert np.array_equal(ours[64:], want, equal_nan=True)
+    assert np.array_equal(ours[:64:8], want, equal_nan=True)
+    assert np.signbit(ours[3 * 8])
+    read = parse_module(kernel.to_pto(), target=target("a5"))
+    assert [str(d) for d in read.diagnostics] == []
+    compile_program(read.module, target("a5")).launch([theirs])
+    assert ours.tobytes() == theirs.tobytes()

@@ -31,6 +31,7 @@ from .support import check, kernel, marked, refusal
         (lambda n, s: n + "a", "+ needs numbers, not str"),
         (lambda n, s: n == None, "== needs numbers, not NoneType"),  # noqa: E711
         (lambda n, s: n + (1 << 70), "does not fit into index"),
+        (lambda n, s: s * (1 << 5000), "does not fit into f32"),
         (lambda n, s: pto.select(n, 1, 2), "pto.select needs a condition, not index"),
         (lambda n, s: pto.if_(n), "pto.if_ needs a condition"),
         (lambda n, s: pto.if_(s), "pto.if_ needs a condition"),

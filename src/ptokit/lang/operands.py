@@ -75,6 +75,9 @@ def bind(instr: Instr, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple
             operands[operand.name], positional = positional[:many], positional[many:]
         else:
             operands[operand.name] = positional.pop(0)
+    for operand in instr.operands:
+        if operand.name in ("row", "col") and operand.kind is Kind.SCALAR:
+            operands.setdefault(operand.name, 0)  # as in C++, a window begins at the origin
     missing = [o.name for o in instr.operands if o.name not in operands and not o.optional and not o.variadic]
     if missing:
         raise refusal(rules.CALL, f"{instr.signature} lacks {' and '.join(missing)}")

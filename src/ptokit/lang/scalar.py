@@ -200,9 +200,9 @@ def materialize(x: Any, type: ScalarType) -> Value:
     if isinstance(x, bool) and type == I1:
         return trace.constant(x, type)
     if isinstance(x, int) and not isinstance(x, bool):
+        _check_range(x, type)
         if type.is_float:
             return trace.constant(float(x), type)
-        _check_range(x, type)
         return trace.constant(x, type)
     if isinstance(x, float) and type.is_float:
         return trace.constant(x, type)
@@ -214,9 +214,12 @@ def _bits(type: ScalarType) -> int:
 
 
 def _check_range(x: int, type: ScalarType) -> None:
-    bits, unsigned = _bits(type), type.name.startswith("ui")
-    low, high = (0 if unsigned else -(1 << (bits - 1))), (1 << bits) - 1
-    if not low <= x <= high:  # signless: the unsigned reading of the bits is accepted too
+    if type.is_float:
+        low, high = -(1 << 128), 1 << 128  # no float type of the ISA reaches further
+    else:
+        low = 0 if type.name.startswith("ui") else -(1 << (_bits(type) - 1))
+        high = (1 << _bits(type)) - 1  # signless: the unsigned reading of the bits is accepted too
+    if not low <= x <= high:
         raise refusal(rules.SCALAR, f"{x} does not fit into {type}")
 
 
