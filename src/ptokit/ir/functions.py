@@ -53,20 +53,9 @@ def _placement(function: Function, found: Diagnostics) -> None:
 
 def _call(module: Module, op: Op, found: Diagnostics) -> None:
     callee = module.function(op.attrs["callee"])
-    if callee is None:
-        found.error("FN-CALL", f"there is no function @{op.attrs['callee']}", op.location)
-        return
-    given = [v.type for v in op.group("args")]
-    wanted = [p.type for p in callee.params]
-    if given != wanted or [r.type for r in op.results] != callee.results:
-        found.error(
-            "FN-CALL",
-            f"the call of @{callee.name} does not fit its parameters and results",
-            op.location,
-            notes=[Note(f"@{callee.name} takes ({', '.join(map(str, wanted))})", callee.location)],
-        )
-    if callee.body is None:
-        found.error("FN-CALL", f"@{callee.name} is only declared: it has no body to run", op.location)
+    if callee is not None and callee.body is None:
+        note = Note(f"@{callee.name} is declared here", callee.location)
+        found.error("FN-CALL", f"@{callee.name} has no body to run", op.location, notes=[note])
 
 
 def _recursion(module: Module, found: Diagnostics) -> None:

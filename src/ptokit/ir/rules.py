@@ -167,9 +167,10 @@ _rule(
 )
 define(
     "FN-CALL",
-    "A call names a function of the file and fits its parameters and results.",
-    scope=Scope.TEXT,
-    source="assembly 11",
-    rejected="func.call @missing()",
-    accepted="func.call @f(%a) : (index) -> ()",
+    "A called function has a body.",
+    scope=Scope.RUN,
+    source="assembly 2, 11",
+    why="A declaration only says that another module has the function.",
+    rejected="func.func private @f()  …  func.call @f() : () -> ()",
+    accepted="func.func @f() { return }  …  func.call @f() : () -> ()",
 )

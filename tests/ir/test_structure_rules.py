@@ -1,0 +1,203 @@
+"""Rules about views, allocation, functions and placement: each with a text that passes and one that fails."""
+
+import pytest
+
+from ptokit.asm import parse_module
+from ptokit.diagnostics import CATALOGUE, Diagnostic
+from ptokit.ir.verify import verify
+from ptokit.targets import target
+
+T = "!pto.tile_buf<vec, 16x16xf32>"
+DYN = "!pto.tile_buf<vec, 16x16xf32, valid=?x?>"
+NZ = "!pto.tile_buf<mat, 64x64xf16, blayout=col_major, slayout=row_major>"
+TV = "!pto.tensor_view<32x16xf32>"
+VIEW = f"%v = pto.make_tensor_view %p, shape = [%c32, %c16], strides = [%c16, %c1] : {TV}\n"
+
+
+def check(body: str, *, arch: str = "a5", head: str = "func.func @k", more: str = "") -> list[Diagnostic]:
+    """Diagnostics for a kernel with this body; the body starts on line 10."""
+    text = f"""module {{
+  {head}(%p: !pto.ptr<f32>, %h: !pto.ptr<f16>, %n: index) {{
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c8 = arith.constant 8 : index
+    %c16 = arith.constant 16 : index
+    %c32 = arith.constant 32 : index
+    %a0 = arith.constant 0 : i64
+    %m1 = arith.constant -1 : index
+{body}
+    return
+  }}
+{more}
+}}
+"""
+    parsed = parse_module(text, "k.pto", target=target(arch))
+    assert not parsed.diagnostics.errors, parsed.diagnostics.errors
+    return verify(parsed.module, target(arch)).sorted()
+
+
+def slice_of(offsets: str, sizes: str, result: str = "16x16xf32", source: str = TV) -> str:
+    return (
+        f"%s = pto.partition_view %v, offsets = [{offsets}], sizes = [{sizes}] : "
+        f"{source} -> !pto.partition_tensor_view<{result}>"
+    )
+
+
+PAIRS = {
+    "AL-1": (f"%t = pto.alloc_tile valid_row = %n : {T}", f"%t = pto.alloc_tile : {T}"),
+    "AL-2": (
+        f"%t = pto.alloc_tile valid_col = %n : {DYN}",
+        f"%t = pto.alloc_tile valid_row = %n valid_col = %n : {DYN}",
+    ),
+    "AL-3": (f"%t = pto.alloc_tile valid_col = %n : {T}", f"%t = pto.alloc_tile : {T}"),
+    "AL-4": (
+        f"%t = pto.alloc_tile valid_row = %n : {DYN}",
+        f"%t = pto.alloc_tile valid_row = %n valid_col = %n : {DYN}",
+    ),
+    "AL-5": (
+        f"%t = pto.alloc_tile : {T}\n%u = pto.alloc_tile addr = %a0 : {T}",
+        f"%t = pto.alloc_tile addr = %a0 : {T}\n%u = pto.alloc_tile addr = %a0 : {T}",
+    ),
+    "MV-2": (
+        f"%v = pto.make_tensor_view %p, shape = [%n, %c16], strides = [%c16, %c1] : {TV}",
+        f"%v = pto.make_tensor_view %p, shape = [%n, %c16], strides = [%c16, %c1] : {TV}",
+    ),
+    "MV-3": (
+        f"%v = pto.make_tensor_view %p, shape = [%n], strides = [%c1] : {TV}",
+        f"%v = pto.make_tensor_view %p, shape = [%n, %c16], strides = [%c16, %c1] : {TV}",
+    ),
+    "PV-2": (VIEW + slice_of("%c0, %c0", "%c16, %c16", "16x16xf16"), VIEW + slice_of("%c0, %c0", "%c16, %c16")),
+    "PV-3": (VIEW + slice_of("%c0", "%c16, %c16"), VIEW + slice_of("%c0, %c0", "%c16, %c16")),
+    "PV-4": (VIEW + slice_of("%m1, %c0", "%c16, %c16"), VIEW + slice_of("%n, %c0", "%c16, %c16")),
+    "PV-5": (VIEW + slice_of("%c0, %c0", "%c0, %c16", "?x16xf32"), VIEW + slice_of("%c0, %c0", "%n, %c16", "?x16xf32")),
+    "PV-6": (VIEW + slice_of("%c0, %c0", "%c8, %c16"), VIEW + slice_of("%c0, %c0", "%c16, %c16")),
+    "PV-7": (VIEW + slice_of("%c0, %c0", "%c16, %c32", "16x32xf32"), VIEW + slice_of("%c0, %c0", "%c16, %c16")),
+    "PV-8": (VIEW + slice_of("%c32, %c0", "%c16, %c16"), VIEW + slice_of("%c16, %c0", "%c16, %c16")),
+    "AP-1": (
+        "%q = pto.addptr %p, %n : !pto.ptr<f32> -> !pto.ptr<f16>",
+        "%q = pto.addptr %p, %n : !pto.ptr<f32> -> !pto.ptr<f32>",
+    ),
+    "TA-1": (
+        f"%t = pto.alloc_tile addr = %a0 : {T}\n%u = pto.tassign %t, %a0 : {T} -> !pto.tile_buf<vec, 8x16xf32>",
+        f"%t = pto.alloc_tile addr = %a0 : {T}\n%u = pto.tassign %t, %a0 : {T} -> {T}",
+    ),
+    "VS-1": (
+        f"%t = pto.alloc_tile : {T}\npto.set_validshape %t, %c8, %c8 : {T}",
+        f"%t = pto.alloc_tile valid_row = %n valid_col = %n : {DYN}\npto.set_validshape %t, %c8, %c8 : {DYN}",
+    ),
+    "VS-3": (
+        f"%t = pto.alloc_tile valid_row = %n valid_col = %n : {DYN}\npto.set_validshape %t, %c32, %c8 : {DYN}",
+        f"%t = pto.alloc_tile valid_row = %n valid_col = %n : {DYN}\npto.set_validshape %t, %c16, %c8 : {DYN}",
+    ),
+    "RS-1": (
+        f"%t = pto.alloc_tile : {T}\n%u = pto.treshape %t : {T} -> !pto.tile_buf<vec, 8x16xf32>",
+        f"%t = pto.alloc_tile : {T}\n%u = pto.treshape %t : {T} -> !pto.tile_buf<vec, 8x32xf32>",
+    ),
+    "BC-1": (
+        f"%t = pto.alloc_tile : {T}\n%u = pto.bitcast %t : {T} -> !pto.tile_buf<vec, 16x16xf32>",
+        f"%t = pto.alloc_tile : {T}\n%u = pto.bitcast %t : {T} -> !pto.tile_buf<vec, 16x16xi32>",
+    ),
+    "SS-1": (
+        f"%t = pto.alloc_tile : {NZ}\n%u = pto.subset %t[%c8, %c0] sizes [64, 16] : {NZ}",
+        f"%t = pto.alloc_tile : {NZ}\n%u = pto.subset %t[%c0, %c16] sizes [64, 16] : {NZ}",
+    ),
+    "LS-1": (
+        "%x = pto.load_scalar %p[%c0] : !pto.ptr<f32> -> i32",
+        "%x = pto.load_scalar %p[%c0] : !pto.ptr<f32> -> f32",
+    ),
+    "UB-CAPACITY": (
+        "%t = pto.alloc_tile : !pto.tile_buf<vec, 1024x128xf32>",
+        "%t = pto.alloc_tile : !pto.tile_buf<vec, 512x128xf32>",
+    ),
+    "ADDR-ALIGN": (
+        f"%x = arith.constant 17 : i64\n%t = pto.alloc_tile addr = %x : {T}",
+        f"%x = arith.constant 64 : i64\n%t = pto.alloc_tile addr = %x : {T}",
+    ),
+}
+PAIRS["MV-2"] = (PAIRS["MV-2"][0].replace("%p,", "%h,"), PAIRS["MV-2"][1])
+
+
+@pytest.mark.parametrize("rule", PAIRS)
+def test_rule_finds_the_bad_text_and_passes_the_good_one(rule: str) -> None:
+    bad, good = PAIRS[rule]
+    found = [d for d in check(bad) if d.rule == rule]
+    assert found, [str(d) for d in check(bad)]
+    assert found[0].location.file == "k.pto"
+    assert 10 <= found[0].location.line < 10 + len(bad.splitlines())
+    assert check(good) == []
+    assert CATALOGUE[rule].rejected
+
+
+def test_kernels_return_nothing() -> None:
+    text = "module {\n  func.func @k() -> index {\n    %c = arith.constant 1 : index\n    return %c : index\n  }\n}\n"
+    parsed = parse_module(text, "k.pto", target=target("a5"))
+    (found,) = verify(parsed.module, target("a5"))
+    assert (found.rule, found.location.line) == ("FN-2", 2)
+
+
+def test_recursion_is_refused_and_calls_are_matched() -> None:
+    text = """module {
+  func.func @a(%n: index) attributes {pto.entry} {
+    func.call @b(%n) : (index) -> ()
+    return
+  }
+  func.func @b(%n: index) {
+    func.call @a(%n) : (index) -> ()
+    return
+  }
+}
+"""
+    parsed = parse_module(text, "k.pto", target=target("a5"))
+    found = verify(parsed.module, target("a5"))
+    assert [(d.rule, d.location.line) for d in found] == [("FN-3", 7)]
+    assert "@a -> @b -> @a" in next(iter(found)).message
+
+
+def test_a_call_of_a_declaration() -> None:
+    found = check(
+        "func.call @there(%n) : (index) -> ()",
+        head="func.func @k",
+        more="  func.func private @there(index)",
+    )
+    assert [(d.rule, d.location.line) for d in found] == [("FN-CALL", 10)]
+
+
+def test_set_validshape_of_a_loop_value() -> None:
+    body = (
+        f"%t = pto.alloc_tile valid_row = %n valid_col = %n : {DYN}\n"
+        f"%r = scf.for %i = %c0 to %n step %c1 iter_args(%x = %t) -> ({DYN}) {{\n"
+        f"pto.set_validshape %x, %c8, %c8 : {DYN}\nscf.yield %x : {DYN}\n}}"
+    )
+    assert [d.rule for d in check(body)] == ["VS-2"]
+
+
+def test_tiles_alive_together_must_fit() -> None:
+    """Three tiles of 96 KB fit a5's 256 KB one after the other, not all at once."""
+    big = "!pto.tile_buf<vec, 192x128xf32>"
+
+    def body(*order: str) -> str:
+        lines = [f"%t{i} = pto.alloc_tile : {big}" for i in range(3)]
+        uses = {name: f"pto.texpands ins(%f : f32) outs(%t{name} : {big})" if name.isdigit() else "" for name in "012"}
+        return "\n".join(["%f = arith.constant 0.0 : f32", *lines, *(uses[n] for n in order)])
+
+    assert check(body("0", "1", "2")) == []
+    (found,) = check(body("0", "1", "2", "0", "1", "2"))
+    assert found.rule == "UB-CAPACITY"
+    assert str(3 * 96 * 1024) in found.message
+    assert len(found.notes) == 3
+
+
+def test_an_address_past_the_end_and_misaligned_gives_both_findings() -> None:
+    body = "%x = arith.constant 262129 : i64\n%t = pto.alloc_tile addr = %x : " + T
+    assert [d.rule for d in check(body)] == ["UB-CAPACITY", "ADDR-ALIGN"]
+
+
+def test_scale_tiles_need_a_target_that_has_them() -> None:
+    from ptokit.isa.placement import broken_placement
+    from ptokit.types.dtypes import e8m0
+    from ptokit.types.enums import SLayout, TileType
+    from ptokit.types.tile import tile
+
+    spec = tile(TileType.ScaleLeft, e8m0, 16, 2, slayout=SLayout.RowMajor, fractal=32)
+    assert [rule for rule, _ in broken_placement(spec, 0, target("a2a3"))] == ["SPACE-ABSENT"]
+    assert list(broken_placement(spec, 0, target("a5"))) == []
