@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from ptokit.types.conv import ConvSpec
 from ptokit.types.enums import AccToVecMode, Pipe, ReluPreMode, STPhase, TileType
 
+from .fractal_z import weights
 from .machine import Machine, TileOperand
 from .move_acc import drain
 from .move_facts import words
 from .move_footprint import move_footprint
-from .move_parts import copy
+from .move_parts import copy, put
 from .move_rules import FP_RULES, MOVE_RULES
 from .move_vec import to_zz, vec_to_mat, vec_to_vec
 from .site import Site
@@ -59,6 +61,8 @@ def tmov(
         drain(m, dst, src, (0, 0, src.vr, src.vc), fp=fp, quant=quant, relu=relu, mode=mode)
     elif tmp is not None or fp is not None:
         to_zz(m, dst, src, grp_axis)
+    elif isinstance(src.spec, ConvSpec):
+        put(dst, weights(src, 0, 0, dst.vr, dst.vc))
     elif source is TileType.Mat and m.target.name != "cpu":
         if target in (TileType.Bias, TileType.Scaling):
             copy(dst, src, 1, dst.spec.cols)  # the valid columns do not count (4.9, 4.10)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,14 @@ def listed(names: Iterable[object]) -> str:
     """``a, b or c``, sorted."""
     *most, last = sorted(str(n) for n in names)
     return f"{', '.join(most)} or {last}" if most else last
+
+
+def outside(at: tuple[Any, Any], size: tuple[Any, Any], extent: tuple[Any, Any]) -> Message:
+    """A window of `size` at `at` against the `extent` it has to lie in; (rows, cols) each."""
+    for what, first, count, limit in zip(("row", "column"), at, size, extent):
+        if first + count > limit:
+            return f"{what}s [{first}, {first + count}) leave the {limit} {what}s there are"
+    return None
 
 
 def types_differ(o: Site) -> Message:

@@ -7,6 +7,7 @@ from typing import Any
 from ptokit.diagnostics import Rule, Severity, define
 from ptokit.types.enums import AccToVecMode
 
+from .fractal_z import is_conv
 from .move_checks import Message, acc_layouts, acc_types, listed, types_differ
 from .move_facts import (
     MX_SCALES,
@@ -57,7 +58,12 @@ def _pair(o: Site) -> Message:
 
 
 def _shape(o: Site) -> Message:
-    if o.src.loc is Mat and pair(o) in PAIRS["a5"] and (o.src.rows, o.src.cols) != (o.dst.rows, o.dst.cols):
+    if (
+        o.src.loc is Mat
+        and pair(o) in PAIRS["a5"]
+        and not is_conv(o.src)
+        and (o.src.rows, o.src.cols) != (o.dst.rows, o.dst.cols)
+    ):
         return f"src is {o.src.rows}x{o.src.cols}, dst is {o.dst.rows}x{o.dst.cols}"
     return None
 

@@ -13,31 +13,31 @@ from ptokit.types.enums import TileType
 
 from .machine import Machine, TileOperand
 from .move_facts import nz_pitch
-from .move_parts import store_at, stored
+from .move_parts import put, store_at, stored, window
 
 
 def vec_to_vec(m: Machine, dst: TileOperand, src: TileOperand) -> None:
     """``dst = src`` over what is valid in both; ND to Nz and ND to Zn re-arrange."""
     change = (src.spec.layout_name, dst.spec.layout_name)
     if m.target.name == "a5" and change == ("ND", "Nz"):
-        nd_to_nz(dst, src)
+        pitch = nz_pitch(dst.spec, dst.vr)
+        assert isinstance(pitch, int)
+        nd_to_nz(dst, src, src.vr, dst.vc, pitch)
     elif m.target.name == "a5" and change == ("ND", "Zn"):
         nd_to_zn(dst, src)
     else:
         dst.take(src, min(src.vr, dst.vr), min(src.vc, dst.vc))
 
 
-def nd_to_nz(dst: TileOperand, src: TileOperand) -> None:
-    """Rows of the source's valid region, columns of the destination's; column blocks lie `nz_pitch` rows apart."""
-    pitch = nz_pitch(dst.spec, dst.vr)
-    assert isinstance(pitch, int)
+def nd_to_nz(dst: TileOperand, src: TileOperand, rows: int, cols: int, pitch: int, row: int = 0, col: int = 0) -> None:
+    """The window at (row, col) of an ND source; column blocks of the destination lie `pitch` rows apart."""
     spec = dst.spec
-    if pitch == spec.rows and src.vr <= pitch and spec.fractal == 512:
-        dst.take(src, src.vr, dst.vc)
+    if pitch == spec.rows and rows <= pitch and spec.fractal == 512:
+        put(dst, window(src, row, col, rows, cols))
         return
-    r, c = np.arange(src.vr)[:, None], np.arange(dst.vc)[None, :]
+    r, c = np.arange(rows)[:, None], np.arange(cols)[None, :]
     where = (c // spec.c0) * pitch * spec.c0 + r * spec.c0 + c % spec.c0
-    store_at(dst, where, stored(src)[:, r * src.spec.cols + c])
+    store_at(dst, where, stored(src)[:, (row + r) * src.spec.cols + col + c])
 
 
 def nd_to_zn(dst: TileOperand, src: TileOperand) -> None:

@@ -23,7 +23,7 @@ from ptokit.types.values import TensorView
 
 from . import scalars
 from .calls import bind
-from .effects import Effects
+from .effects import Effects, agreed
 from .lanes import spread, uniform
 from .memory import View
 from .tile import Tile
@@ -384,6 +384,8 @@ class _FunctionWriter:
             value = op.operands.get(operand.name)
             if isinstance(value, list):
                 args.append("(" + "".join(f"{self.ref(v)}, " for v in value) + ")")
+            elif value is not None and agreed(op, operand.name):
+                args.append(self.uniform(value))
             elif operand.kind is Kind.SCALAR and value is not None and value in self.varying:
                 args.append(f"spread({self.ref(value)})")
             else:

@@ -27,7 +27,17 @@ _AGREED: dict[str, tuple[str, ...]] = {
     "pto.tassign": ("addr",),
     "pto.subset": ("offsets",),
     "pto.set_validshape": ("valid_row", "valid_col"),
+    "pto.textract": ("row", "col"),
+    "pto.textract_fp": ("row", "col"),
+    "pto.textract2": ("row0", "col0", "row1", "col1"),
+    "pto.tinsert": ("row", "col"),
+    "pto.tinsert_fp": ("row", "col"),
 }
+
+
+def agreed(op: Op, operand: str) -> bool:
+    """True if all blocks of a chunk need the same value of an operand."""
+    return operand in _AGREED.get(op.name, ())
 
 
 @dataclass

@@ -235,6 +235,17 @@ class ScatterConflict(_Spelled):
     Default = 1
 
 
+class TInsertMode(_Spelled):
+    """Transfers that an insertion into the matrix buffer is cut into (A5); no effect on values."""
+
+    SPLIT2 = 2
+    SPLIT4 = 3
+
+    @property
+    def text(self) -> str:
+        return self.name.lower()
+
+
 class GatherExec(_Spelled):
     """Unit that runs the element-wise gather into L1 (A5)."""
 

@@ -1,0 +1,104 @@
+"""TINSERT and TINSERT_FP: a tile into a window of another (compute-layout-irregular 1.4, move-gather-scatter 9)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ptokit.types.enums import AccToVecMode, Pipe, ReluPreMode, TileType, TInsertMode
+
+from .insert_footprint import insert_footprint
+from .insert_rules import INSERT_FP_RULES, INSERT_RULES
+from .machine import Machine, TileOperand
+from .move import MODE, RELU, has_words, move_pipe
+from .move_acc import drain
+from .move_parts import put, store_at, stored
+from .table import Attr, Instr, inout, instruction, scalar, src
+
+
+def tinsert(
+    m: Machine,
+    dst: TileOperand,
+    src: TileOperand,
+    fp: TileOperand | None,
+    quant: Any,
+    row: int,
+    col: int,
+    *,
+    relu: ReluPreMode = ReluPreMode.NoRelu,
+    mode: AccToVecMode | None = None,
+    split: TInsertMode | None = None,
+) -> None:
+    """``dst[row + r, col + c] = src[r, c]`` over src's valid region; the rest of dst is kept.
+
+    The split modes cut the same transfer into 2 or 4.
+    """
+    rows, cols = src.vr, src.vc
+    if src.spec.loc is TileType.Acc:
+        drain(m, dst, src, (0, 0, rows, cols), (row, col), fp=fp, quant=quant, relu=relu, mode=mode)
+    elif m.target.name == "a5" and is_burst(src, dst):
+        count = rows * cols  # rows shorter than a block go as one line
+        start = row * dst.spec.cols + col
+        store_at(dst, start + np.arange(count), stored(src)[:, :count])
+    elif row or col:
+        put(dst, src.read(), row, col)
+    else:
+        dst.take(src, rows, cols)
+
+
+def is_burst(src: TileOperand, dst: TileOperand) -> bool:
+    """True if ND rows shorter than 32 bytes go to the matrix buffer as one line of elements, without a pitch."""
+    a, b = src.spec, dst.spec
+    if (a.loc, b.loc) != (TileType.Vec, TileType.Mat) or b.layout_name != "ND":
+        return False
+    return not a.cols == b.cols == src.vc and src.vc * a.dtype.bits < 256
+
+
+TINSERT = instruction(
+    Instr(
+        "TINSERT",
+        "tinsert",
+        "Copy a tile into another at (row, col), which keeps the rest; accumulators are converted on the way.",
+        (inout(), src(), src("fp", optional=True), scalar("quant", optional=True), scalar("row"), scalar("col")),
+        (RELU, MODE, Attr("split", TInsertMode, None, "splitMode", "tinsert_mode")),
+        pipe=move_pipe,
+        rules=INSERT_RULES,
+        run=tinsert,
+        footprint=insert_footprint,
+        value_rules=has_words,
+        source="compute-layout-irregular 1.4; move-gather-scatter 9",
+    )
+)
+
+
+def tinsert_fp(
+    m: Machine,
+    dst: TileOperand,
+    src: TileOperand,
+    fp: TileOperand,
+    row: int,
+    col: int,
+    *,
+    relu: ReluPreMode = ReluPreMode.NoRelu,
+) -> None:
+    """``dst[row + r, col + c] = q(src[r, c])`` with word c."""
+    drain(m, dst, src, (0, 0, src.vr, src.vc), (row, col), fp=fp, relu=relu)
+
+
+TINSERT_FP = instruction(
+    Instr(
+        "TINSERT_FP",
+        "tinsert_fp",
+        "Copy an accumulator into another tile with one quantisation word per column.",
+        (inout(), src(), src("fp"), scalar("row"), scalar("col")),
+        (RELU,),
+        pipe=Pipe.FIX,
+        rules=INSERT_FP_RULES,
+        run=tinsert_fp,
+        footprint=insert_footprint,
+        value_rules=has_words,
+        spellings=("tinsert.fp",),
+        source="compute-layout-irregular 1.4; move-gather-scatter 9",
+    )
+)
