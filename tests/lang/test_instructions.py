@@ -7,9 +7,12 @@ import numpy as np
 import ptokit as pto
 from ptokit import DiagnosticError, GlobalTensor, Ptr, Tile, TileType, f16, f32, i32
 from ptokit.diagnostics import CATALOGUE
-from ptokit.isa.table import TABLE, Kind
+from ptokit.isa.table import TABLE, Instr, Kind, Operand, dst, scalar, src
+from ptokit.lang.operands import bind
 
 from .support import constant, kernel, ops
+
+INDICES = (scalar("row"), scalar("col"))
 
 
 def test_every_executable_instruction_has_a_documented_function() -> None:
@@ -140,3 +143,41 @@ def test_any_arguments_are_recorded_or_refused() -> None:
     kernel(f).trace()
     assert {"LANG-CALL", "LANG-KIND", "LANG-ATTR"} <= set(refused) <= {rule for rule in CATALOGUE if "LANG" in rule}
     assert recorded > 50
+
+
+def test_binding_of_operands_that_may_be_left_out() -> None:
+    """A signature with an optional number before required ones, and one with a list of tiles in front."""
+    window = Instr("W", "w", "", (dst(), src("fp", optional=True), scalar("quant", optional=True), *INDICES))
+    merge = Instr("M", "m", "", (Operand("srcs", variadic=True), dst()))
+    bound: list[Any] = []
+
+    def f(n: int):
+        t, u, v = (Tile(TileType.Vec, f32, 8, 8) for _ in range(3))
+        for instr, args in (
+            (window, (t, 1, 2)),
+            (window, (t, 7, 1, 2)),
+            (window, (t, u, 1, 2)),
+            (window, (t, u, 7, 1, n)),
+            (window, (t,)),
+            (merge, (t, u, v)),
+            (merge, ([t, u], v)),
+        ):
+            names = {id(t): "t", id(u): "u", id(v): "v", id(n): "n"}
+            operands = bind(instr, args, {})[0]
+            bound.append(
+                {
+                    k: [names[id(a)] for a in arg] if isinstance(arg, list) else names.get(id(arg), arg)
+                    for k, arg in operands.items()
+                }
+            )
+
+    kernel(f).trace()
+    assert bound == [
+        {"dst": "t", "row": 1, "col": 2},
+        {"dst": "t", "quant": 7, "row": 1, "col": 2},
+        {"dst": "t", "fp": "u", "row": 1, "col": 2},
+        {"dst": "t", "fp": "u", "quant": 7, "row": 1, "col": "n"},
+        {"dst": "t", "row": 0, "col": 0},
+        {"srcs": ["t", "u"], "dst": "v"},
+        {"srcs": ["t", "u"], "dst": "v"},
+    ]
