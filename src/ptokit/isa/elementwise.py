@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from . import arith
-from .scratch_rules import EW_11, EW_AS_01, EW_AS_03, EW_AS_04, EW_AS_05
+from .scratch_rules import EW_11, EW_AS_03, EW_AS_04, EW_AS_05
 from .site import Site
 from .table import Access, default_footprint
 from .typesets import (
@@ -76,15 +76,14 @@ TPOW = binary(
     scratch=True,
     per_target=True,
 )
-TAND = binary("TAND", np.bitwise_and, "dst = src0 & src1", types(I6, I6, asm=ASM_LOGIC), EW_AS_01)
-TOR = binary("TOR", np.bitwise_or, "dst = src0 | src1", types(I6, I6, asm=ASM_LOGIC), EW_AS_01)
+TAND = binary("TAND", np.bitwise_and, "dst = src0 & src1", types(I6, I6, asm=ASM_LOGIC))
+TOR = binary("TOR", np.bitwise_or, "dst = src0 | src1", types(I6, I6, asm=ASM_LOGIC))
 TXOR = binary(
     "TXOR",
     np.bitwise_xor,
     "dst = src0 ^ src1",
     types(I6, I6, asm=ASM_LOGIC),
     EW_11,
-    EW_AS_01,
     EW_AS_05,
     scratch=True,
 )

@@ -169,7 +169,7 @@ def _axpy_asm(o: Site) -> Message:
 
 EW_AS_01 = _asm(
     "EW-AS-01",
-    "tand tors txors: source and destination are different values.",
+    "tands tors txors: source and destination are different values.",
     _src_is_dst,
     accepted="tors ins(%a, %s) outs(%b)",
     rejected="tors ins(%a, %s) outs(%a)",
