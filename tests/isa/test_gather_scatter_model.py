@@ -56,9 +56,17 @@ def multiple(n: int, of: int) -> int:
     return -(-n // of) * of
 
 
+FORMS = {
+    "MGATHER": [(on, form) for on in TYPES for form in ("elem", "row", "l1 elem", "l1 row")],
+    "MSCATTER": [(on, form) for on in TYPES for form in ("elem", "row")],
+}
+for _forms in FORMS.values():
+    _forms += [("a2a3", "nz elem"), ("a2a3", "nz row")]
+
+
 @st.composite
-def calls(draw: Any, op: str, targets: tuple[str, ...] = ("cpu", "a2a3", "a5")) -> Seen:
-    on = draw(st.sampled_from(targets))
+def calls(draw: Any, op: str, on: str, form: str) -> Seen:
+    """Legal calls of one form on a target."""
     rng = np.random.default_rng(draw(st.integers(0, 1 << 32)))
     atomic = draw(st.sampled_from(["NONE", "Add", "Max", "Min"])) if op == "MSCATTER" else "NONE"
     pool = {"NONE": TYPES[on], "Add": ADD[on]}.get(atomic, EXTREME[on])
@@ -66,9 +74,7 @@ def calls(draw: Any, op: str, targets: tuple[str, ...] = ("cpu", "a2a3", "a5")) 
         atomic, pool = "NONE", TYPES[on]
     dtype = draw(st.sampled_from(pool))
     c0 = 32 // SIZES[dtype]
-    by_row = draw(st.booleans())
-    l1 = op == "MGATHER" and draw(st.integers(0, 3)) == 0
-    nz = on == "a2a3" and not l1 and draw(st.booleans())
+    by_row, l1, nz = form.endswith("row"), form.startswith("l1"), form.startswith("nz")
     vr, vc = draw(st.integers(1, 20)), draw(st.integers(1, 2 * c0 + 3))
     table = draw(nz_tables(c0) if nz else tables(on, by_row, l1, vc))
     layout = (
@@ -130,12 +136,12 @@ def model_reach(table: ModelTable, vc: int, c0: int) -> int:
 def fill_indices(draw: Any, call: Call, rng: np.random.Generator, kind: str) -> None:
     """Indices around the capacity, negative and huge ones included where the mode allows them."""
     tile, cap = call.tile, model.limit(call)
-    info = np.iinfo(np.dtype(kind.replace("i", "i").replace("u", "u")[0] + str(int(kind[1:]) // 8)))
+    info = np.iinfo(np.dtype(f"{kind[0]}{int(kind[1:]) // 8}"))
 
     def some(n: int) -> list[int]:
         inside = rng.integers(0, cap, n)
         if call.oob == "Undefined":
-            return np.minimum(inside, info.max).tolist()
+            return [min(int(x), int(info.max)) for x in inside]
         near = rng.integers(-cap - 3, 2 * cap + 3, n)
         far = rng.choice([info.min, info.max, info.max - 1, -1, cap, cap - 1], n)
         mixed = np.choose(rng.integers(0, 3, n), [inside.astype(object), near.astype(object), far.astype(object)])
@@ -214,27 +220,21 @@ def agree(op: str, seen: Seen) -> None:
         assert got["scratch"] == (seen.call.scratch if keep else expected.scratch)
 
 
-@settings(max_examples=150, deadline=None)
-@given(calls("MGATHER"))
-def test_gather_like_the_model(seen: Seen) -> None:
-    agree("MGATHER", seen)
+def compare(op: str, form: tuple[str, str], examples: int) -> None:
+    settings(max_examples=examples, deadline=None)(given(calls(op, *form))(lambda seen: agree(op, seen)))()
 
 
-@settings(max_examples=150, deadline=None)
-@given(calls("MSCATTER"))
-def test_scatter_like_the_model(seen: Seen) -> None:
-    agree("MSCATTER", seen)
+@pytest.mark.parametrize("form", FORMS["MGATHER"], ids=" ".join)
+def test_gather_like_the_model(form: tuple[str, str]) -> None:
+    compare("MGATHER", form, 30)
 
 
-@pytest.mark.campaign
-@settings(max_examples=20000, deadline=None)
-@given(calls("MGATHER"))
-def test_gather_campaign(seen: Seen) -> None:
-    agree("MGATHER", seen)
+@pytest.mark.parametrize("form", FORMS["MSCATTER"], ids=" ".join)
+def test_scatter_like_the_model(form: tuple[str, str]) -> None:
+    compare("MSCATTER", form, 40)
 
 
 @pytest.mark.campaign
-@settings(max_examples=20000, deadline=None)
-@given(calls("MSCATTER"))
-def test_scatter_campaign(seen: Seen) -> None:
-    agree("MSCATTER", seen)
+@pytest.mark.parametrize(("op", "form"), [(op, form) for op, forms in FORMS.items() for form in forms])
+def test_campaign(op: str, form: tuple[str, str]) -> None:
+    compare(op, form, 2000)
