@@ -47,7 +47,7 @@ def _extreme(ufunc: np.ufunc, zero: float) -> Reduction:
                 r = np.where(np.isnan(x).any(axis=axis, keepdims=True), x.dtype.type(np.nan), r)
             return r
         r = fold(x, axis)
-        if (r == 0).any():
+        if not r.all():
             wins = ((x == 0) & (np.signbit(x) == np.signbit(zero))).any(axis=axis, keepdims=True)
             r = np.where(r == 0, np.where(wins, np.float32(zero), np.float32(-zero)), r)
         return r
@@ -57,8 +57,8 @@ def _extreme(ufunc: np.ufunc, zero: float) -> Reduction:
 
 def _put(tile: TileOperand, values: np.ndarray, rows: int, cols: int) -> None:
     dtype = tile.spec.dtype
-    if values.dtype != dtype.value:
-        values = narrow(values, dtype) if dtype.is_float else values.astype(dtype.value)
+    if values.dtype != dtype.value:  # NumPy rounds float64 once to its own types
+        values = narrow(values, dtype) if dtype.name == "bf16" else values.astype(dtype.value)
     tile.write(values, rows, cols)
 
 
