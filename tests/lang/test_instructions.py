@@ -57,6 +57,17 @@ def test_numbers_meet_the_type_of_the_tile() -> None:
     assert [str(v.type) for v in values] == ["f16", "f32", "i32", "i32", "f32", "f16"]
 
 
+def test_positions_are_indices() -> None:
+    def f(n: int):
+        big, small = Tile(TileType.Vec, f32, 16, 16), Tile(TileType.Vec, f32, 8, 8)
+        pto.TEXTRACT(small, big, n, 8)
+        pto.TEXTRACT(small, big)
+
+    window, origin = ops(kernel(f), "pto.textract")
+    assert [str(window[name].type) for name in ("row", "col")] == ["index", "index"]
+    assert [constant(origin[name]) for name in ("row", "col")] == [0, 0]
+
+
 def test_optional_operands_are_found_by_kind() -> None:
     def f(y: Ptr[f32]):
         acc = pto.TileAcc(f32, 16, 16)

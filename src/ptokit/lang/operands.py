@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from enum import Enum
 from typing import Any
@@ -23,7 +24,7 @@ Arguments = dict[str, Any]
 Values = dict[str, "Value | list[Value] | None"]
 
 _WORDS = {Kind.TILE: "a tile", Kind.VIEW: "a view of global memory", Kind.SCALAR: "a number", Kind.PTR: "a pointer"}
-_INDEX_OPERANDS = ("row", "col", "offset", "index", "event")
+_INDEX_OPERAND = re.compile(r"(row|col|offset|index|event)\d*$")
 _WORD_OPERANDS = ("quant",)
 
 
@@ -192,7 +193,7 @@ def _value(instr: Instr, operand: Operand, arg: Any, operands: Arguments) -> Val
 def scalar_type_of(instr: Instr, operand: Operand, arg: Any, operands: Arguments) -> ScalarType:
     """Type in which a number is passed: index for positions, i64 for quantisation words, else the type it has or, for
     Python numbers, the element type of the tile that it meets (compute-elementwise EW-08)."""
-    if any(operand.name.lower().endswith(word) for word in _INDEX_OPERANDS):
+    if _INDEX_OPERAND.search(operand.name.lower()):
         return INDEX
     if any(word in operand.name.lower() for word in _WORD_OPERANDS):
         return I64
