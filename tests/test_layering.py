@@ -11,7 +11,10 @@ PACKAGE = Path(__file__).parents[1] / "src" / "ptokit"
 MAX_LINES = 500
 
 # From the bottom to the top. Layers on one level do not import each other.
-LEVELS = [{"diagnostics"}, {"types"}, {"targets"}, {"isa"}, {"ir"}, {"run"}, {"sanitize"}, {"lang", "asm"}, {"cli"}]
+LEVELS = [
+    *({"diagnostics"}, {"types"}, {"targets"}, {"isa"}, {"ir"}, {"run"}, {"conformance"}, {"sanitize"}),
+    *({"lang", "asm"}, {"cli"}),
+]
 LEVEL = {layer: level for level, layers in enumerate(LEVELS) for layer in layers}
 
 FILES = sorted(PACKAGE.rglob("*.py"))

@@ -17,6 +17,7 @@ import numpy as np
 from ptokit.types.conv import ConvSpec
 from ptokit.types.enums import Layout
 from ptokit.types.tensor import Dims5
+from ptokit.types.tile import DYNAMIC
 
 from .machine import Machine, TileOperand, ViewOperand
 from .site import ViewInfo
@@ -132,10 +133,13 @@ def fits_pair(spec: ConvSpec, layout: Layout | None) -> bool:
 
 def outside(spec: ConvSpec, view: ViewInfo) -> str | None:
     """A message if the tile is known to reach beyond a dimension of the view."""
-    if not fits_pair(spec, view.layout) or not known(*view.shape, *view.stride) or min(view.shape) < 1:  # type: ignore[type-var]
+    layout, shape, stride = view.layout, view.shape, view.stride
+    if layout is None or not fits_pair(spec, layout) or not known(*shape, *stride) or DYNAMIC in spec.dims:
         return None
-    maker = PAIRS[view.layout, spec.layout][0]  # type: ignore[index]
-    for axis in maker(spec.dims, view.shape, view.stride):  # type: ignore[arg-type]
+    maker = PAIRS[layout, spec.layout][0]
+    if any(g < 1 for g in shape):
+        return None
+    for axis in maker(spec.dims, shape, stride):  # type: ignore[arg-type]
         if not axis.group and axis.size > axis.limit:
             return f"{spec} takes {axis.size} steps along a dimension of the {view.shape} view that has {axis.limit}"
     return None

@@ -73,6 +73,9 @@ class ViewOperand(Protocol):
     def layout_for(self, row_major_tile: bool) -> Layout:
         """The stated layout; a vector that fits ND and DN alike takes the tile's."""
 
+    def check_bounds(self) -> Any:
+        """Refuse a view that leaves its memory."""
+
     def extent(self, layout: Layout) -> tuple[int, int]:
         """Rows and columns of the 2-D view (types-and-layouts 9.1)."""
 

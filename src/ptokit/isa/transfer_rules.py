@@ -1,4 +1,4 @@
-"""What loads, stores and prefetches have in common: shapes, strides, and the rules for all targets (load-store 2, 11.1).
+"""What loads, stores and prefetches share: shapes, strides, and the rules for all targets (load-store 2, 11.1).
 
 ``g`` is the 5-D shape of the view, ``t`` its strides in elements, as in the specification.
 """
@@ -151,7 +151,9 @@ def overlapping(view: ViewInfo, layout: Layout, *, inner_only: bool = False) -> 
     length, dims = run_length(view, layout)
     for d in dims[-1:] if inner_only else dims:
         if view.shape[d] > 1 and view.stride[d] < length:
-            return f"stride {d} of the view is {view.stride[d]}, shorter than the run of {length} elements: a negative gap"
+            return (
+                f"stride {d} of the view is {view.stride[d]}, shorter than the run of {length} elements: a negative gap"
+            )
     return None
 
 
@@ -166,10 +168,18 @@ def unaligned_pitch(view: ViewInfo, layout: Layout) -> Message:
         if not view.shape[d] > 1:
             continue
         pitch = view.stride[d] * size
-        if known(pitch) and pitch % 32 != 0:
+        if pitch % 32 != 0:
             return f"stride {d} of the view is {pitch} bytes; from and to L1 it must be a multiple of 32"
         if d == dims[-1] and pitch - length * size > 65535 * 32:
             return f"stride {d} of the view leaves a gap of {pitch - length * size} bytes; at most {65535 * 32}"
+    return None
+
+
+def partial_line(view: ViewInfo, dim: int) -> Message:
+    """A message if lines along `dim` are known not to be whole 32-byte blocks."""
+    size = view.shape[dim] * view.dtype.size
+    if size % 32 != 0:
+        return f"dimension {dim} of the view is {size} bytes; lines from and to L1 are multiples of 32 bytes"
     return None
 
 

@@ -103,6 +103,6 @@ def _info(name: str, operand: Any, tile: Tile | None) -> Info | None:
         )
         return TileInfo(operand.name or name, operand.spec, operand.vr, operand.vc, address, operand, origin)
     if isinstance(operand, View):
-        layout = operand.layout_for(tile is None or tile.spec.row_major)
+        layout = operand.layout_for(tile is None or tile.spec.takes_rows)
         return ViewInfo(name, operand.dtype, operand.shape, operand.stride, layout, operand)
     return ScalarInfo(name, "", operand if isinstance(operand, (int, float)) else UNKNOWN)

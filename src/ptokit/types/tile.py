@@ -52,6 +52,11 @@ class TileSpec:
         return self.blayout is BLayout.RowMajor
 
     @property
+    def takes_rows(self) -> bool:
+        """True if a view that fits ND and DN alike counts as ND where it meets this tile, else DN."""
+        return self.slayout is SLayout.RowMajor if self.boxed else self.row_major
+
+    @property
     def c0(self) -> int:
         """Elements per 32-byte block."""
         return self.dtype.c0
