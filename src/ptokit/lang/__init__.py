@@ -54,6 +54,7 @@ from ptokit.types.values import INDEX as index
 
 from .choice import cdiv, maximum, minimum, select
 from .control import else_, if_, range
+from .core import Core
 from .events import TSYNC, RecordEvent
 from .intrinsics import intrinsic
 from .intrinsics import names as _instructions
@@ -88,6 +89,7 @@ __all__ = [
     "CmpMode",
     "Coalesce",
     "CompactMode",
+    "Core",
     "custom_pad",
     "Diagnostic",
     "DiagnosticError",

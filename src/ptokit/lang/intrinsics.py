@@ -15,7 +15,7 @@ from ptokit.types.values import Scalar as ScalarType
 
 from .events import TSYNC, RecordEvent
 from .operands import bind, record
-from .scalar import Scalar
+from .scalar import Scalar, number
 from .tensors import GlobalTensor, Partition
 from .tiles import Tile
 from .trace import current
@@ -74,7 +74,7 @@ def record_call(instr: Instr, args: tuple[Any, ...], named: dict[str, Any]) -> A
     results = [_result_type(operands) for _ in range(instr.results)]
     op = trace.emit(f"pto.{instr.text}", values, attrs, results)
     if op.results:
-        return Scalar(op.result)
+        return number(op.result)
     return RecordEvent(instr.name, _written(instr, values))
 
 

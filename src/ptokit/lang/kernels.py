@@ -99,7 +99,8 @@ class Kernel:
         Raises `DiagnosticError`: LANG-ARG and RUN-ARG-* for arguments, findings about the kernel before anything runs,
         and what goes wrong while it runs.
         """
-        if tracing() is not None:
+        trace = tracing()
+        if trace is not None and not trace.eager:
             raise refusal(
                 rules.CONTEXT,
                 f"kernel {self.name} is launched inside of a kernel",

@@ -7,7 +7,7 @@ from typing import Any
 from ptokit.types.values import I64, INDEX
 
 from . import rules
-from .scalar import Scalar, cast
+from .scalar import Scalar, cast, number
 from .tiles import Tile
 from .trace import current
 from .where import refusal
@@ -52,9 +52,8 @@ def SET_VALIDSHAPE(tile: Tile, rows: Any, cols: Any) -> None:
     _tile("SET_VALIDSHAPE(tile, rows, cols)", "tile", tile).set_valid(rows, cols)
 
 
-def _query(name: str) -> Scalar:
-    number = Scalar(current(name).emit(f"pto.{name}", results=[I64]).result)
-    return cast(number, INDEX)
+def _query(name: str) -> Any:
+    return cast(number(current(name).emit(f"pto.{name}", results=[I64]).result), INDEX)
 
 
 def get_block_idx() -> Scalar:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
+import numpy as np
+
 from ptokit.ir import Value
 from ptokit.isa.table import Attr, Instr, Kind, Operand, Role
 from ptokit.types.dtypes import DType
@@ -87,7 +89,7 @@ def bind(instr: Instr, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple
         if arg is not None and not fits(arg, operand):
             raise refusal(
                 rules.KIND,
-                f"{operand.name} of {instr.signature} is {_WORDS[operand.kind]}, not {arg!r}",
+                f"{operand.name} of {instr.signature} is {_WORDS[operand.kind]}, not {_shown(arg)}",
                 hint=_kind_hint(operand, arg),
             )
     return operands, _recorded(instr, attrs)
@@ -141,10 +143,14 @@ def _next_operand(instr: Instr, free: list[Operand], arg: Any, left: int) -> Ope
     return None
 
 
+def _shown(arg: Any) -> str:
+    return f"an array of shape {arg.shape}" if isinstance(arg, np.ndarray) else repr(arg)
+
+
 def _kind_hint(operand: Operand, arg: Any) -> str | None:
     if operand.kind is Kind.TILE and isinstance(arg, GlobalTensor | Partition):
         return "load it into a tile with TLOAD first; destinations come first in a call"
-    if operand.kind is Kind.VIEW and isinstance(arg, Tile | Pointer):
+    if operand.kind is Kind.VIEW and isinstance(arg, Tile | Pointer | np.ndarray):
         return "describe global memory with pto.GlobalTensor(ptr, shape); destinations come first in a call"
     if isinstance(arg, RecordEvent):
         return "events stand behind the operands"

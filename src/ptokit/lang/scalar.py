@@ -17,6 +17,7 @@ from ptokit.types.values import I1, INDEX
 from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
+from .core_held import Held
 from .trace import current
 from .where import refusal
 
@@ -176,6 +177,11 @@ class Scalar:
         )
 
 
+def number(value: Value) -> Any:
+    """The number behind an SSA value: a traced one, or a Python number in an eager session."""
+    return value.held if isinstance(value, Held) else Scalar(value)
+
+
 def scalar_type(type: DType | ScalarType) -> ScalarType:
     """The `.pto` type of a number of this element type."""
     return type if isinstance(type, ScalarType) else ScalarType(type.text)
@@ -247,7 +253,7 @@ def cast(x: Any, type: DType | ScalarType) -> Any:
     to = scalar_type(type)
     if not isinstance(x, Scalar):
         value = int(x) if to.is_integer and isinstance(plain(x), float) else x
-        return Scalar(materialize(value, to))
+        return number(materialize(value, to))
     if x.type == to:
         return x
     name = _cast_name(x.type, to)

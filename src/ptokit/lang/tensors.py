@@ -15,7 +15,7 @@ from ptokit.types.values import Ptr as PtrType
 from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
-from .scalar import Scalar, is_number, materialize, plain
+from .scalar import Scalar, is_number, materialize, number, plain
 from .trace import current
 from .where import here, refusal
 
@@ -42,7 +42,7 @@ class Pointer:
     def __getitem__(self, index: Any) -> Scalar:
         operands = {"ptr": self.value, "index": materialize(index, INDEX)}
         op = current("a scalar load").emit("pto.load_scalar", operands, results=[ScalarType(self.dtype.text)])
-        return Scalar(op.result)
+        return number(op.result)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         operands = {"value": materialize(value, ScalarType(self.dtype.text)), "ptr": self.value}
@@ -111,6 +111,7 @@ class GlobalTensor:
 
     def __init__(self, ptr: Pointer, shape: Any, strides: Any = None, layout: Layout = Layout.ND) -> None:
         trace = current("GlobalTensor")
+        ptr = trace.pointer(ptr)
         if not isinstance(ptr, Pointer):
             raise refusal(
                 rules.KIND, f"GlobalTensor needs a pointer, not {ptr!r}", hint="pass a pointer parameter first"

@@ -34,6 +34,9 @@ class Tile:
     Raises `DiagnosticError` (LANG-TILE).
     """
 
+    def __new__(cls, *args: Any, **named: Any) -> Tile:
+        return super().__new__(current("Tile").tile_type or cls)
+
     def __init__(
         self,
         loc: TileType,

@@ -48,6 +48,9 @@ class Region:
 class Trace:
     """One trace of a kernel function. Operations go to the innermost open region."""
 
+    eager = False  # a session that executes operations instead (core_session)
+    tile_type: type | None = None  # class of the tiles made in it, where that is not Tile
+
     def __init__(self, name: str, target: Target, location: Location) -> None:
         self.target = target
         self.location = location
@@ -113,6 +116,10 @@ class Trace:
         region.block.args.append(value)
         self._homes[value] = region
         return value
+
+    def pointer(self, memory: Any) -> Any:
+        """What a GlobalTensor is made of: a kernel has pointers, a session takes arrays too."""
+        return memory
 
     def visible(self, value: Value) -> bool:
         """True if the value can be used here."""
@@ -221,6 +228,6 @@ def current(what: str) -> Trace:
         raise refusal(
             rules.CONTEXT,
             f"{what} is used outside of a kernel",
-            hint='move it into a function decorated with @pto.kernel(target="...")',
+            hint='move it into a function decorated with @pto.kernel(target="..."), or call it on a pto.Core("...")',
         )
     return trace

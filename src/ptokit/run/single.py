@@ -64,8 +64,8 @@ class Single:
         buffer.written = True
         return View(buffer, offset, tuple(shape), tuple(stride), dtype, layout)
 
-    def execute(self, instr: Instr, operands: Mapping[str, Any], attrs: Mapping[str, Any] | None = None) -> None:
-        """Check and run one instruction; absent optional operands may be left out.
+    def execute(self, instr: Instr, operands: Mapping[str, Any], attrs: Mapping[str, Any] | None = None) -> Any:
+        """Check and run one instruction; absent optional operands may be left out. Returns the scalar it yields.
 
         Raises `ptokit.run.fault.Fault` for the first rule that is broken.
         """
@@ -74,4 +74,4 @@ class Single:
         complete = attributes(instr, attrs or {})
         check_operands(instr, self.target, given, complete, extended=self.extended)
         with np.errstate(all="ignore"):
-            instr.run(self.chunk, *given.values(), **complete)
+            return instr.run(self.chunk, *given.values(), **complete)

@@ -1,0 +1,116 @@
+"""The eager session behind `Core`: a trace that executes each operation at once instead of recording it.
+
+Tiles, tensors and instructions of the front end are the same as in a kernel; here every value holds what it stands for
+(`core_held`), so they work on data directly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ptokit.diagnostics import UNKNOWN_LOCATION, Location
+from ptokit.ir import Op, Value
+from ptokit.run.memory import Buffer
+from ptokit.run.memory import Pointer as Address
+from ptokit.run.single import Single
+from ptokit.targets import Target
+from ptokit.types.dtypes import DType, from_numpy
+from ptokit.types.values import Ptr, Type
+from ptokit.types.values import Scalar as ScalarType
+
+from . import rules
+from .arrays import as_array
+from .core_execute import execute
+from .core_held import Held
+from .core_tile import CoreTile
+from .tensors import Pointer
+from .trace import Region, Trace
+from .where import here, refusal, target_name
+
+
+class Session(Trace):
+    """Executes operations for one block, in the order of the calls."""
+
+    eager = True
+    tile_type = CoreTile
+
+    def __init__(self, target: Target, *, extended: bool, matmul: str) -> None:
+        super().__init__("core", target, UNKNOWN_LOCATION)
+        self.single = Single(target, extended=extended, matmul=matmul)
+        self.root.open = True
+        self.regions.append(self.root)
+
+    def emit(
+        self,
+        name: str,
+        operands: Mapping[str, Value | list[Value] | None] | None = None,
+        attrs: dict[str, Any] | None = None,
+        results: Sequence[Type] = (),
+        *,
+        hint: str | None = None,
+        location: Location | None = None,
+    ) -> Op:
+        """Execute an operation and return it; its results hold what they stand for. Raises `DiagnosticError`."""
+        place = here() if location is None else location
+        if name.startswith("scf."):
+            raise refusal(
+                rules.CONTEXT,
+                "pto.range and pto.if_ are for kernels; a core executes every call at once",
+                location=place,
+                hint="use Python's own for and if",
+            )
+        op = Op(name, dict(operands or {}), attrs or {}, location=place)
+        for value in op.values:
+            self.check_scope(value, place)
+        for type in results:
+            op.results.append(Held(type, target_name(place) if hint is None else hint, op, place, session=self))
+        execute(self.single, op)
+        return op
+
+    def constant(self, value: bool | int | float, type: ScalarType) -> Value:
+        """A number; the session keeps nothing of it."""
+        return Held(type, session=self, held=value)
+
+    def visible(self, value: Value) -> bool:
+        """True for values of this session; they last as long as somebody has them."""
+        return isinstance(value, Held) and value.session is self
+
+    def check_scope(self, value: Value, location: Location | None = None) -> None:
+        """Refuse a value of a kernel or of another core (LANG-SCOPE)."""
+        if not self.visible(value):
+            raise refusal(
+                rules.SCOPE,
+                "this value belongs to another core, or to a kernel",
+                location=location,
+                hint="make it on this core; data moves between cores in arrays",
+            )
+
+    def enter(self, region: Region) -> None:
+        """There are no regions to enter."""
+
+    def pointer(self, memory: Any, dtype: DType | None = None) -> Any:
+        """A pointer to the first element of an array, which is used in place; a pointer comes back as it is.
+
+        ``dtype``: the element type, where the array's own does not say it: arrays of unsigned integers can hold the
+        codes of any type of their width. Raises `DiagnosticError` (LANG-ARG).
+        """
+        if isinstance(memory, Pointer):
+            return memory
+        name = target_name(here()) or "memory"
+        array = as_array(name, memory)
+        own = from_numpy(array.dtype)
+        element = own if dtype is None else dtype
+        if element is None or (element is not own and array.dtype != element.storage):
+            wanted = "" if element is None else f", which does not hold {element}"
+            raise refusal(
+                rules.ARGUMENT,
+                f"the array has NumPy type {array.dtype}{wanted}",
+                hint="take the NumPy or ml_dtypes type of the elements, or unsigned integers of their width and dtype=",
+            )
+        if not array.flags.c_contiguous:
+            raise refusal(
+                rules.ARGUMENT, "the array is not contiguous in memory", hint="numpy.ascontiguousarray(x) copies it"
+            )
+        address = Address(Buffer(name, array, element), 0, element)
+        return Pointer(Held(Ptr(element), name, None, here(), session=self, held=address))
