@@ -45,8 +45,8 @@ _RARE_PIPES = frozenset(
 )
 _SYNONYMS = {"sync_op_type": "pipe_event_type"}  # old name
 _EITHER = {"buffer_user": ("pipe_event_type", "pipe")}  # attributes that take two kinds
-_ENUM = re.compile(r"#pto(?:\.(\w+)<|<\s*(\w+)\s+)\s*([^<>]*?)\s*>\Z")
-_STRIPPED = re.compile(r"<\s*([^<>]*?)\s*>\Z")
+_ENUM = re.compile(r"#pto(?:\.(\w+)<|<\s*(\w+)\s+)([^<>]*)>\Z")
+_STRIPPED = re.compile(r"<([^<>]*)>\Z")
 _TYPED = re.compile(r"(-?[\w.+\-]+|\"[^\"]*\")\s*(?::\s*\w+)?\Z")
 _ESCAPE = re.compile(r'\\(["\\nt]|[0-9a-fA-F]{2})')
 _NUMBER = re.compile(r"-?\d+\Z", re.ASCII)
@@ -157,10 +157,10 @@ def enum_word(text: str) -> tuple[str, str] | None:
     """Mnemonic (empty if stripped) and value of an enumeration attribute in any spelling; None if it is none."""
     m = _ENUM.match(text)
     if m is not None:
-        return m[1] or m[2], m[3]
+        return m[1] or m[2], m[3].strip()
     m = _STRIPPED.match(text)
     if m is not None:
-        return "", m[1]
+        return "", m[1].strip()
     return ("", text[1:-1]) if text[0] == '"' and len(text) > 1 else None
 
 

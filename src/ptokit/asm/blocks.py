@@ -41,8 +41,7 @@ def read_region(p: Parser, args: Sequence[tuple[int, Type]] = ()) -> Block:
     read_ops(p, block)
     p.leave()
     p.scope.leave()
-    if not p.accept("}"):
-        p.fail(rules.UNCLOSED, "this '{' is not closed", opening)
+    p.closed(opening)
     return block
 
 
@@ -65,6 +64,7 @@ def _label(p: Parser, block: Block) -> None:
 def read_ops(p: Parser, block: Block) -> None:
     """Read operations up to the closing brace or the end of the file."""
     texts, ops = p.texts, block.ops
+    depth, level = p.depth, p.scope.level
     while True:
         token = texts[p.i]
         if token == "}" or token is EOF or token == "func.func":
@@ -86,6 +86,8 @@ def read_ops(p: Parser, block: Block) -> None:
                 p.skip_location()
             ops.append(op)
         except OperationError:
+            p.depth = depth
+            p.scope.unwind(level)
             recover(p, block, start, [index for index, _ in names], read_ops)
     for op in ops[:-1]:
         if op.name in TERMINATORS:

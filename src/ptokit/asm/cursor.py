@@ -14,6 +14,7 @@ MAX_ERRORS = 1000
 MAX_DEPTH = 200
 
 _OPENING = {"(": ")", "[": "]", "{": "}"}
+_ALIAS = re.compile(r"#[A-Za-z_]\w*(?![\w.])")
 _INTEGER = re.compile(r"-?(?:0x[0-9a-fA-F]+|\d+)\Z")
 
 
@@ -28,7 +29,7 @@ class LimitError(Exception):
 class Cursor:
     """Reads tokens one after the other. `error` records a finding, `fail` also gives up the operation."""
 
-    __slots__ = ("tokens", "texts", "i", "file", "diagnostics", "errors")
+    __slots__ = ("tokens", "texts", "i", "file", "diagnostics", "errors", "truncated", "aliases")
 
     def __init__(self, tokens: Tokens, file: str | None, diagnostics: Diagnostics) -> None:
         self.tokens = tokens
@@ -37,6 +38,8 @@ class Cursor:
         self.file = file
         self.diagnostics = diagnostics
         self.errors = 0
+        self.truncated = False
+        self.aliases: dict[str, str] = {}
 
     def location(self, index: int | None = None, end: int | None = None) -> Location:
         """Place of a token (the current one if None), or of the tokens from `index` up to `end`, exclusive."""
@@ -61,6 +64,10 @@ class Cursor:
         notes: tuple[Note, ...] = (),
     ) -> None:
         """Record an error at a token (the current one if None). Raises `LimitError` after the thousandth."""
+        if not message.isprintable():  # quotes input; terminals and JSON take no control characters
+            message = message.encode("unicode_escape").decode("ascii")
+        if len(message) > 300:
+            message = message[:297] + "..."
         location = where if isinstance(where, Location) else self.location(where)
         self.diagnostics.error(rule, message, location, hint=hint, notes=notes)
         self.errors += 1
@@ -75,6 +82,11 @@ class Cursor:
         self.error(rule, message, where, hint=hint)
         raise OperationError
 
+    def stop(self, rule: str, message: str, where: int | None = None) -> NoReturn:
+        """Record an error behind which nothing sensible can be read, and give up the text."""
+        self.error(rule, message, where)
+        raise LimitError
+
     def found(self, index: int | None = None) -> str:
         """A token as messages name it."""
         token = self.texts[self.i if index is None else index]
@@ -88,7 +100,7 @@ class Cursor:
         if token[0] == '"' and not (len(token) > 1 and token.endswith('"')):
             self.fail(rules.STRING, "string is not closed on its line")
         if len(token) > 200 and not token[0].isalnum() and token[0] in "([{<":
-            self.fail(rules.NESTING, f"brackets are nested more than {MAX_DEPTH} deep")
+            self.stop(rules.NESTING, f"brackets are nested more than {MAX_DEPTH} deep")
         if token[0] in "!#<" and self.texts[self.i + 1 : self.i + 2] and "<" in (token, self.texts[self.i + 1]):
             self.fail(rules.UNCLOSED, "'<' has no matching '>'")
         if not token.isascii() or token in "`~'\\;&@!":
@@ -128,6 +140,16 @@ class Cursor:
         self.i += 1
         return value
 
+    def closed(self, opening: int) -> None:
+        """Step over the brace that closes a region. Of several that are not closed the innermost is reported."""
+        if self.texts[self.i] == "}":
+            self.i += 1
+            return
+        if not self.truncated:
+            self.error(rules.UNCLOSED, "this '{' is not closed", opening)
+        self.truncated = True
+        raise OperationError
+
     def skip_value(self) -> None:
         """Step over tokens up to a comma or closing bracket at this level: an attribute value of any kind."""
         stack: list[str] = []
@@ -139,7 +161,7 @@ class Cursor:
             if token in _OPENING:
                 stack.append(_OPENING[token])
                 if len(stack) > MAX_DEPTH:
-                    self.fail(rules.NESTING, f"brackets are nested more than {MAX_DEPTH} deep", i)
+                    self.stop(rules.NESTING, f"brackets are nested more than {MAX_DEPTH} deep", i)
             elif token in ")]}":
                 if not stack:
                     break
@@ -155,13 +177,22 @@ class Cursor:
             self.unexpected("a value")
         self.i = i
 
+    def expand(self, text: str) -> str:
+        """Text with the file's attribute aliases (``#name``) replaced by what they stand for."""
+        if not self.aliases or "#" not in text:
+            return text
+        return _ALIAS.sub(lambda m: self.aliases.get(m[0], m[0]), text)
+
     def span(self, first: int, end: int) -> str:
-        """Text of the tokens from `first` up to `end`, exclusive; blanks and comments become one blank."""
+        """Text of the tokens from `first` up to `end`, exclusive; blanks and comments become one blank.
+
+        Attribute aliases are expanded.
+        """
         starts, texts, tokens = self.tokens.starts, self.texts, self.tokens
         out = [texts[first]] if first < end else []
         for k in range(first + 1, end):
             out.append(texts[k] if starts[k] == tokens.end(k - 1) else " " + texts[k])
-        return "".join(out)
+        return self.expand("".join(out))
 
 
 def whole(text: str) -> int | None:

@@ -20,7 +20,9 @@ class TypeFaultError(Exception):
 
 def suggest(word: str, known: Iterable[str]) -> str | None:
     """A did-you-mean hint, or None."""
-    close = get_close_matches(word[:80], list(known), 1, 0.6)
+    names = list(known)
+    same = [name for name in names if name.lower() == word.lower()]
+    close = same or get_close_matches(word[:80], names, 1, 0.6)
     return f"did you mean '{close[0]}'?" if close else None
 
 

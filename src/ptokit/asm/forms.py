@@ -5,7 +5,8 @@
 | ``%x`` | operand x; ``%x:index`` if its type is never written |
 | ``%x*`` | operands x with commas between, possibly none |
 | ``T(x)`` | the types of operand x; ``T~(x)`` if a pointer may be written by its angle part only |
-| ``R`` | the type of the result; ``R~`` as above; ``R=index`` if it is never written, ``R=subset`` if it is inferred |
+| ``R`` | the type of the result; ``R~`` as above; ``R:tile`` if it must be a tile |
+| ``R=index`` | nothing: the result's type is never written; ``R=subset``: it is inferred |
 | ``A(x)`` | attribute x of an enumeration in its place, in any spelling; ``A!(x)`` if the kind cannot be left out |
 | ``N(x)`` | attribute x, a number, switch, string or symbol, in its place |
 | ``L(x)`` | attribute x, integers with commas between |
@@ -22,8 +23,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ptokit.ir import Op, Operands, Value
-from ptokit.isa.table import Attr, Instr
-from ptokit.types.values import I64, INDEX, Scalar, Type
+from ptokit.isa.table import Attr, Instr, Kind
+from ptokit.types.tile import TileSpec
+from ptokit.types.values import I64, INDEX, Opaque, Ptr, Scalar, Type
 
 from . import rules
 from .attributes import Dictionary, Written, declared_value, plain_value, read_dictionary
@@ -35,7 +37,7 @@ Infer = Callable[[Parser, dict[str, Any], dict[str, Any]], Type]
 INFERRED: dict[str, Infer] = {}
 """Results whose types are not written, by the word behind ``R=``."""
 
-_ELEMENT = re.compile(r"%(\w+)(\*?)(?::(\w+))?\Z|([TANL])([~!]?)\((\w+)\)\Z|(R)(~?)(?:=(\w+))?\Z")
+_ELEMENT = re.compile(r"%(\w+)(\*?)(?::(\w+))?\Z|([TANL])([~!]?)\((\w+)\)\Z|(R)(~?)(?:=(\w+)|:(tile))?\Z")
 _IMPLIED: dict[str, Scalar] = {"index": INDEX, "i64": I64}
 
 
@@ -70,7 +72,7 @@ def compile_form(text: str) -> Form:
             elif m[4]:
                 stack[-1].append(Element(m[4], m[6], m[5]))
             else:
-                stack[-1].append(Element("R", "", m[8], m[9] or ""))
+                stack[-1].append(Element("R", m[10] or "", m[8], m[9] or ""))
         else:
             stack[-1].append(Element("=", word.lstrip("~"), word[0] if word[0] == "~" and len(word) > 1 else ""))
     return tuple(stack[0])
@@ -140,12 +142,18 @@ class _Reading:
         p, value = self.p, self.operands[e.name]
         if isinstance(value, list):
             p.typed(value, self.first[e.name])
-        else:
-            p.match(value, p.type(stripped="ptr" if e.flag else ""), self.first[e.name])
+            return
+        type = p.type(stripped="ptr" if e.flag else "")
+        p.match(value, type, self.first[e.name])
+        if isinstance(type, (Scalar, Ptr)) and self.instr.operand(e.name).kind in (Kind.TILE, Kind.VIEW):
+            p.fail(rules.OPERANDS, f"operand '{e.name}' cannot be {type}", self.first[e.name])
 
     def _result(self, e: Element) -> None:
         if not e.more:
+            index = self.p.i
             self.result = self.p.type(stripped="ptr" if e.flag else "")
+            if e.name and not isinstance(self.result, (TileSpec, Opaque)):
+                self.p.fail(rules.TYPE, f"the result is a tile, not {self.result}", index)
         elif e.more in _IMPLIED:
             self.result = _IMPLIED[e.more]
         else:
@@ -169,7 +177,7 @@ class _Reading:
         key = (id(attr), token)  # flags repeat the same few spellings
         value = p.attributes.get(key)
         if value is None:
-            value = token if token[0] == "@" else declared_value(p, attr, Written(token, index))
+            value = token if token[0] == "@" else declared_value(p, attr, Written(p.expand(token), index))
             p.attributes[key] = value
         if value is not None:
             self.attrs[e.name] = value

@@ -122,6 +122,8 @@ class _File:
                 else:
                     first = p.i
                     p.i += 1
+                    if p.accept(":"):
+                        p.type()
                     p.aliases[name] = p.span(first, p.i)
             except OperationError:
                 self._skip()
@@ -137,8 +139,7 @@ class _File:
             p.state_target(module.attrs.get("pto.target_arch"))
         opening = p.expect("{")
         self._functions()
-        if not p.accept("}"):
-            p.error(rules.UNCLOSED, "this '{' is not closed", opening)
+        p.closed(opening)
         p.skip_location()
 
     def _functions(self) -> None:
@@ -191,8 +192,9 @@ class _File:
         name_index = p.i
         name = symbol(p.texts[p.i])
         p.i += 1
-        p.depth = 0
+        p.depth, p.truncated = 0, False
         errors = p.errors
+        level = p.scope.level
         p.scope.enter()
         try:
             params, types, param_attrs = self._parameters()
@@ -209,7 +211,7 @@ class _File:
                 function.params = [p.define(i, t) for i, t in zip(params, types)] or _unnamed(types)
             p.skip_location()
         finally:
-            p.scope.leave()
+            p.scope.unwind(level)
 
     def _add(self, function: Function, index: int) -> None:
         known = self.places.get(function.name)
@@ -273,11 +275,11 @@ class _File:
 
     def _calls(self) -> None:
         """Callees exist and take and return what the call says."""
+        functions = {f.name: f for f in reversed(self.module.functions)}
         for op, index in self.p.calls:
-            callee = self.module.function(str(op.attrs["callee"]))
+            callee = functions.get(str(op.attrs["callee"]))
             if callee is None:
-                names = [f.name for f in self.module.functions]
-                hint = suggest(str(op.attrs["callee"]), names)
+                hint = suggest(str(op.attrs["callee"]), functions) if len(functions) < 1000 else None
                 self.p.error(rules.CALL, f"there is no function @{op.attrs['callee']}", index, hint=hint)
             elif not self._agrees(op, callee):
                 self.p.error(

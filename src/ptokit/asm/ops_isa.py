@@ -28,17 +28,18 @@ from .types import POISON
 
 DPS_WORDS = frozenset(("dps", "dps-attrs-in", "dps-typed", "dps-either"))
 
+_DATA = (TileSpec, PartitionView, TensorView, Opaque)
 _KINDS: dict[Kind, tuple[type, ...]] = {
-    Kind.TILE: (TileSpec, PartitionView),
-    Kind.VIEW: (PartitionView, TensorView),
+    Kind.TILE: _DATA,
+    Kind.VIEW: _DATA,
     Kind.SCALAR: (Scalar,),
-    Kind.PTR: (Ptr,),
+    Kind.PTR: (Ptr, Opaque),
 }
 
 
 def fits(operand: Operand, type: Type) -> bool:
-    """True if a value of this type can be that operand; types ptokit only carries (memref) can be all but scalars."""
-    return type is POISON or isinstance(type, (*_KINDS[operand.kind], Opaque))
+    """True if a value of this type can stand there (assembly 6): tiles, views and memrefs are told apart by rules."""
+    return isinstance(type, _KINDS[operand.kind]) or type is POISON
 
 
 def read_dps(p: Parser, instr: Instr, name: int) -> Op:
@@ -58,16 +59,25 @@ def read_dps(p: Parser, instr: Instr, name: int) -> Op:
     if written:
         dictionary_attrs(p, instr, written, attrs)
     wanted_ins, wanted_outs, plain = _operands(instr.name)
+    got: Operands | None = None
     if plain and len(ins) == len(wanted_ins) and len(outs) == len(wanted_outs):
-        got: Operands = {o.name: v for o, v in zip(wanted_ins, ins)}
-        for o, v in zip(wanted_outs, outs):
-            got[o.name] = v
-    else:
+        got = _plain((*wanted_ins, *wanted_outs), (*ins, *outs))
+    if got is None:
         fitting = _assign(p, instr, "ins", wanted_ins, ins, name), _assign(p, instr, "outs", wanted_outs, outs, name)
         if None in fitting:
             raise OperationError
         got = {key: value for part in fitting if part is not None for key, value in part.items()}
     return Op(f"pto.{instr.text}", {o.name: got[o.name] for o in instr.operands if o.name in got}, attrs)
+
+
+def _plain(wanted: Sequence[Operand], given: Sequence[Value]) -> Operands | None:
+    """Operands and values one by one; None if one does not fit."""
+    got: Operands = {}
+    for operand, value in zip(wanted, given):
+        if not fits(operand, value.type):
+            return None
+        got[operand.name] = value
+    return got
 
 
 @cache

@@ -46,7 +46,6 @@ class Parser(Cursor):
         self.target = target or A2A3
         self.depth = 0
         self.calls: list[tuple[Op, int]] = []
-        self.aliases: dict[str, str] = {}
         self.attributes: dict[tuple[int, str], Any] = {}
         self._wide: bool | None = None
 
@@ -69,6 +68,7 @@ class Parser(Cursor):
         index, spelled = self.i, token
         if token[0] == "<" and stripped:
             spelled = f"!pto.{stripped}{token}"
+        spelled = self.expand(spelled)
         shift = len(spelled) - len(token)
         try:
             parsed = None
@@ -122,7 +122,7 @@ class Parser(Cursor):
         """One level deeper; TEXT-NESTING beyond 200."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            self.fail(rules.NESTING, f"nested more than {MAX_DEPTH} deep")
+            self.stop(rules.NESTING, f"nested more than {MAX_DEPTH} deep")
 
     def leave(self) -> None:
         """One level up."""
@@ -183,6 +183,8 @@ class Parser(Cursor):
             self.error(
                 rules.TY_9, f"value {token} is defined twice", index, notes=(Note("first defined here", old.location),)
             )
+            if old.type != value.type:  # either may be meant by the uses
+                value = Value(POISON, token[1:], None, value.location)
         self.scope.define(token, value)
 
     def match(self, value: Value, type: Type, index: int) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from ptokit.ir import Block
 
-from .cursor import MAX_DEPTH
+from .cursor import OperationError
 from .lexer import EOF
 from .parser import Parser
 
@@ -76,20 +77,18 @@ def recover(
 
 def _region(p: Parser, start: int, read_ops: Callable[[Parser, Block], None]) -> None:
     """Read the region at the brace for its errors only."""
-    if p.depth >= MAX_DEPTH:
-        _braces(p)
-        return
     p.scope.enter()
     for index in range(start, p.i):
         token = p.texts[index]
         if token[0] == "%" and token not in p.scope.values:
             p.poison(index)
-    p.i += 1
-    p.depth += 1
+    opening = p.expect("{")
+    p.enter()
     read_ops(p, Block())
-    p.depth -= 1
+    p.leave()
     p.scope.leave()
-    p.accept("}")
+    with suppress(OperationError):
+        p.closed(opening)
 
 
 def _braces(p: Parser) -> None:

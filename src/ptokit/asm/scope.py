@@ -6,17 +6,18 @@ from ptokit.ir import Value
 
 from .faults import suggest
 
-_HINT_LIMIT = 5000  # names to compare with; a did-you-mean hint over more takes too long
+_HINT_NAMES, _HINTS = 5000, 100  # names to compare with, hints in one text; more take too long
 
 
 class Scope:
     """Values by name with ``%``, in nested regions. An inner name may not hide an outer one (assembly 13.1, TY-9)."""
 
-    __slots__ = ("values", "_regions")
+    __slots__ = ("values", "_regions", "_hints")
 
     def __init__(self) -> None:
         self.values: dict[str, Value] = {}
         self._regions: list[list[str]] = [[]]
+        self._hints = 0
 
     def define(self, name: str, value: Value) -> None:
         """Make `value` visible until the region ends."""
@@ -33,6 +34,17 @@ class Scope:
         for name in self._regions.pop():
             values.pop(name, None)
 
+    @property
+    def level(self) -> int:
+        """How many regions are open."""
+        return len(self._regions)
+
+    def unwind(self, level: int) -> None:
+        """End the regions that an error left open."""
+        while len(self._regions) > level:
+            self.leave()
+
     def hint(self, name: str) -> str | None:
         """A similar visible name, as a did-you-mean hint."""
-        return suggest(name, self.values) if len(self.values) <= _HINT_LIMIT else None
+        self._hints += 1
+        return suggest(name, self.values) if len(self.values) <= _HINT_NAMES and self._hints <= _HINTS else None

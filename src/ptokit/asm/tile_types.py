@@ -22,7 +22,6 @@ _SLAYOUTS = {t.text: t for t in SLayout}
 _FRACTALS = (16, 32, 512, 1024)
 _MANUAL_FRACTALS = frozenset(("None", "NZ", "ZN", "FR", "RN"))
 
-_KEY = re.compile(r"\s*(\w*)\s*=\s*(.*?)\s*\Z", re.DOTALL)
 _SHAPE = re.compile(r"((?:(?:\?|-?\d+)\s*x\s*)*)([A-Za-z]\w*)\Z")
 _FIRST = re.compile(r'(?:loc\s*=\s*)?"?[A-Za-z_]\w*"?\Z')
 _NUMBER = re.compile(r"-?\d+\Z", re.ASCII)
@@ -40,11 +39,11 @@ class _Field(NamedTuple):
 
     def split(self) -> tuple[str, _Field]:
         """``key = value`` as key and value; the key is empty if there is no ``=``."""
-        m = _KEY.match(self.text)
-        if m is None:
+        key, equals, value = self.text.partition("=")
+        if not equals:
             return "", self
-        value = m[2][1:-1] if m[2][:1] == '"' == m[2][-1:] and len(m[2]) > 1 else m[2]
-        return m[1], _Field(value, self.offset + m.start(2))
+        offset = self.offset + len(key) + 1 + len(value) - len(value.lstrip())
+        return key.rstrip(), _Field(value.strip().strip('"'), offset)
 
 
 def _fields(body: str, at: int) -> list[_Field]:
