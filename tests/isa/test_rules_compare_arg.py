@@ -1,4 +1,4 @@
-"""Each rule of comparisons, selections and arg reductions: a site that passes, and one that breaks it."""
+"""Rules of comparison, selection, arg reductions and partial operations: a site that passes, one that breaks."""
 
 from __future__ import annotations
 
@@ -122,6 +122,43 @@ CASES: list[Case] = [
         {"dst": IROW, "src": spec("f16", 2064, 64)},
     ),
     ("ARG-A3-04", "TCOLARGMAX", "a2a3", {"dst": IROW, "src": F}, {"dst": IROW, "src": spec("u32", 16, 64)}),
+    ("PART-COM-01", "TPARTADD", "a5", {"dst": F, "src0": F, "src1": F}, {"dst": F, "src0": F, "src1": H}),
+    (
+        "PART-COM-02",
+        "TPARTADD",
+        "a5",
+        {"dst": F, "src0": F, "src1": spec("f32", 16, 64, 8, 64)},
+        {"dst": F, "src0": spec("f32", 16, 64, 16, 32), "src1": spec("f32", 16, 64, 8, 64)},
+    ),
+    (
+        "PART-A5-01",
+        "TPARTADD",
+        "a5",
+        dict.fromkeys(("dst", "src0", "src1"), spec("i64", 4, 64)),
+        dict.fromkeys(("dst", "src0", "src1"), spec("i64", 4, 68)),
+    ),
+    (
+        "PART-COM-04",
+        "TPARTARGMAX",
+        "a5",
+        dict.fromkeys(("dst", "src0", "src1"), F) | dict.fromkeys(("dsti", "src0i", "src1i"), I),
+        dict.fromkeys(("dst", "src0", "src1"), F) | dict.fromkeys(("dsti", "src0i", "src1i"), spec("i16", 16, 64)),
+    ),
+    ("PAIR-COM-01", "TPairReduceSum", "a5", {"dst": F, "src": F}, {"dst": spec("f32", 16, 64, 16, 32), "src": F}),
+    (
+        "PAIR-COM-02",
+        "TPairReduceSum",
+        "a5",
+        {"dst": F, "src": F},
+        dict.fromkeys(("dst", "src"), spec("f32", 16, 64, 16, 61)),
+    ),
+    (
+        "PAIR-A5-01",
+        "TPairReduceSum",
+        "a5",
+        dict.fromkeys(("dst", "src"), spec("f32", 16, 64, 16, 60)),
+        {"dst": F, "src": F},
+    ),
     (
         "ARG-A5-01",
         "TCOLARGMAX",
@@ -138,4 +175,4 @@ def test_rule(case: Case) -> None:
 
 
 def test_every_rule_has_a_case() -> None:
-    assert untested(CASES, "ARG-", "EW-CMP-", "EW-SEL-") == set()
+    assert untested(CASES, "ARG-", "EW-CMP-", "EW-SEL-", "PART-", "PAIR-") == set()

@@ -39,7 +39,9 @@ def operand_specs(instr: Instr, dtype: str, rows: int, cols: int) -> dict[str, A
             found[op.name] = full
     vector = spec(dtype, rows, 1, dn=True)
     row = spec(dtype, 1, cols)
-    if "ARG" in instr.name:
+    if instr.name.startswith("TPARTARG"):
+        found |= dict.fromkeys(("dsti", "src0i", "src1i"), spec("i32", rows, cols))
+    elif "ARG" in instr.name:
         found["dst"] = spec("i32", rows, 1, dn=True) if "ROW" in instr.name else spec("i32", 1, cols)
     elif instr.name.startswith(("TROW", "TCOL")):
         part = vector if instr.name.startswith("TROW") else row

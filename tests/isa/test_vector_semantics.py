@@ -264,6 +264,35 @@ def test_column_vectors() -> None:
     np.testing.assert_array_equal(dst.array[0], row.array[0] - matrix.array[0])
 
 
+def test_partial_sources() -> None:
+    full = fake("f32", np.arange(8).reshape(2, 4))
+    part = FakeTile(spec("f32", 2, 4, 1, 2), 1, 2, np.full((1, 2, 4), 10.0))
+    want = [[10, 11, 2, 3], [4, 5, 6, 7]]
+    for sources in ((full, part), (part, full)):
+        dst = fake("f32", np.zeros((2, 4)))
+        run("TPARTADD", "a5", dst, *sources)
+        assert dst.array[0].tolist() == want
+    run("TPARTADD", "a5", full, full, part)
+    assert full.array[0].tolist() == want
+
+
+@pytest.mark.parametrize(("on", "index"), [("a5", 7), ("cpu", 9)])
+def test_ties_of_partial_choices(on: str, index: int) -> None:
+    dst, dsti = fake("f32", [0, 0, 0]), fake("i32", [0, 0, 0])
+    a, b = fake("f32", [1, 5, 5]), fake("f32", [2, 4, 5])
+    run("TPARTARGMAX", on, dst, a, b, dsti, fake("i32", [7, 7, 7]), fake("i32", [9, 9, 9]))
+    assert dst.array[0, 0].tolist() == [2, 5, 5]
+    assert dsti.array[0, 0].tolist() == [9, 7, index]
+
+
+def test_pair_sums() -> None:
+    for on, rest in (("a5", 7.0), ("cpu", 0.0)):
+        dst = FakeTile(spec("f32", 1, 8, 1, 5), 1, 5, np.full((1, 1, 8), 7.0))
+        src = FakeTile(spec("f32", 1, 8, 1, 5), 1, 5, np.arange(1, 9).reshape(1, 1, 8))
+        run("TPairReduceSum", on, dst, src)
+        assert dst.array[0, 0].tolist() == [3, 7, 5, 0, 0, rest, rest, rest]
+
+
 def test_scalars_that_differ_between_blocks() -> None:
     dst = FakeTile(spec("f32", 2, 8), 2, 8, blocks=3)
     src = FakeTile(spec("f32", 2, 8), 2, 8, np.ones((1, 2, 8)), blocks=3)

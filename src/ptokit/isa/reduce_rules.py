@@ -340,7 +340,7 @@ COLUMN_RULES = (
 
 
 def _in_place(o: Site) -> Message:
-    matrix = o.instr.name.startswith(("TROWEXPAND", "TCOLEXPAND")) and len(o.instr.name) > 10
+    matrix = o.instr.name.startswith(("TROWEXPAND", "TCOLEXPAND", "TPART")) and len(o.instr.name) != 10
     plain_column = o.instr.name.startswith("TCOL") and not matrix and not o.has("tmp")
     for name, t in data_tiles(o):
         if o.instr.operand(name).role is not Role.IN or not overlap(t, o.dst):
@@ -358,7 +358,7 @@ def _in_place(o: Site) -> Message:
 
 CMP_INP_01 = define(
     "CMP-INP-01",
-    "dst overlaps no source and no tmp; an expansion may write its matrix operand, a column reduction its first row.",
+    "dst overlaps no source or tmp, but for an expansion's matrix, TPART's full source, row 0 of a column reduction.",
     _in_place,
     source="compute-reduce-matrix 0.3",
     accepted="TROWEXPANDSUB with dst = src0",
