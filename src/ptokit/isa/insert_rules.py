@@ -141,7 +141,14 @@ _ISA = (
         "acc i32 to i8",
         "vec f16 into f32",
     ),
-    _rule("COM-03", "The pair of buffers is one that the target inserts between.", _pairs, "acc to mat", "vec to left"),
+    _rule(
+        "COM-03",
+        "The pair of buffers is one that the target inserts between; cpu inserts between all.",
+        _pairs,
+        "acc to mat",
+        "vec to left",
+        targets=("a2a3", "a5"),
+    ),
     _rule(
         "CPU-02",
         "FP8, FP4 and HiF8 tiles are not moved on cpu unless extended.",
