@@ -122,6 +122,20 @@ CASES: list[Case] = [
         {"dst": IROW, "src": spec("f16", 2064, 64)},
     ),
     ("ARG-A3-04", "TCOLARGMAX", "a2a3", {"dst": IROW, "src": F}, {"dst": IROW, "src": spec("u32", 16, 64)}),
+    (
+        "EW-11",
+        "TSEL",
+        "a2a3",
+        {"dst": H, "mask": M, "src0": H, "src1": H, "tmp": spec("u8", 1, 32)},
+        {"dst": H, "mask": M, "src0": H, "src1": H, "tmp": spec("u8", 1, 8)},
+    ),
+    (
+        "EW-11",
+        "TSELS",
+        "a2a3",
+        {"dst": I, "mask": M, "src": I, "scalar": 1, "tmp": spec("u8", 1, 32)},
+        {"dst": I, "mask": M, "src": I, "scalar": 1, "tmp": spec("u8", 1, 2)},
+    ),
     ("PART-COM-01", "TPARTADD", "a5", {"dst": F, "src0": F, "src1": F}, {"dst": F, "src0": F, "src1": H}),
     (
         "PART-COM-02",

@@ -55,7 +55,11 @@ def fmod(a: Array, b: Array, out: np.ndarray | None = None) -> Array:
 
 
 def floor_mod(a: Array, b: Array, out: np.ndarray | None = None) -> Array:
-    """Remainder with the sign of the divisor; ±0 keeps its sign, a finite value by inf is itself or inf (4.3)."""
+    """Remainder with the sign of the divisor; ±0 keeps its sign, a finite value by inf is itself or inf (4.3).
+
+    Decision: every type and target takes the divisor's sign, although the a5 kernels of i64 and of the float scalar
+    form leave the dividend's.
+    """
     if is_integer(a):
         return np.remainder(a, b, out=out)
     r = fmod(a, b)

@@ -12,6 +12,7 @@ from ptokit.types.enums import CmpMode
 from . import arith
 from .compare_rules import COMPARE_RULES, SELECT_RULES
 from .machine import Machine, TileOperand
+from .scratch_rules import EW_11
 from .table import Attr, dst, scalar, src, tmp
 from .typesets import ASM_8, ASM_16, ASM_I32_F, ASM_INT, FB, I8, I32_F32, INT16_32, N11, F, types, types_of
 from .vector_rules import EW_07, EW_08, EW_A5_01
@@ -98,7 +99,7 @@ TSEL = vector(
     (dst(), src("mask"), src("src0"), src("src1"), tmp(optional=True)),
     types(INT16_32 | FB, N11, asm=ASM_SELECT),
     _select,
-    common=(*SELECT_RULES, EW_A5_01),
+    common=(*SELECT_RULES, EW_11, EW_A5_01),
 )
 TSELS = vector(
     "TSELS",
@@ -106,5 +107,5 @@ TSELS = vector(
     (dst(), src("mask"), src(), tmp(optional=True), scalar()),
     types(INT16_32 | FB, I8 | F, asm=ASM_SELECT),
     _select_scalar,
-    common=(*SELECT_RULES, EW_A5_01, EW_08),
+    common=(*SELECT_RULES, EW_11, EW_A5_01, EW_08),
 )

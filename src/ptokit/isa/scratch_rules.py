@@ -60,6 +60,20 @@ def _pow(o: Site, t: TileInfo) -> Message:
     return _like_dst(o, t) if o.dst.dtype.is_float else None
 
 
+def _select(o: Site, t: TileInfo) -> Message:
+    need = 16 if o.dst.dtype.size == 2 else 8
+    return (
+        f"tmp has {t.spec.nbytes} bytes; TSEL keeps an address of {need} bytes in it" if t.spec.nbytes < need else None
+    )
+
+
+def _select_scalar(o: Site, t: TileInfo) -> Message:
+    need = o.dst.dtype.size
+    return (
+        f"tmp has {t.spec.nbytes} bytes; TSELS keeps the scalar of {need} bytes in it" if t.spec.nbytes < need else None
+    )
+
+
 _TMP = {
     "TXOR": _like_dst,
     "TXORS": _like_dst,
@@ -69,6 +83,8 @@ _TMP = {
     "TPOW": _pow,
     "TPOWS": _pow,
     "TRSQRT": _rsqrt,
+    "TSEL": _select,
+    "TSELS": _select_scalar,
 }
 
 
