@@ -191,6 +191,40 @@ def test_reading_what_the_kernel_overwrites() -> None:
     assert (y == 21).all()
 
 
+def test_blocks_that_store_over_each_other_do_so_in_order() -> None:
+    """Half of each block's rows belong to the next block too: the higher block wins, in any chunk."""
+    body = (
+        "    %c4 = arith.constant 4 : index\n    %r = arith.muli %b, %c4 : index\n    %s = arith.muli %b, %c8 : index\n"
+        + view("xv", "%x")
+        + view("yv", "%y")
+        + alloc("t")
+        + part("p", "%xv", "%s")
+        + part("q", "%yv", "%r")
+        + load("%t", "%p")
+        + store("%t", "%q")
+    )
+    x, y = same_for_every_chunk(compiled(PTRS, body), lambda: [*arrays(56), 56], 7)
+    for block in range(7):
+        own = x[8 * block :][: 4 if block < 6 else 8]
+        assert (y[4 * block :][: len(own)] == own).all()
+
+
+def test_column_panels() -> None:
+    """Blocks whose rows interleave but do not overlap."""
+    part4 = "!pto.partition_tensor_view<8x8xf32>"
+    tile4 = "!pto.tile_buf<vec, 8x8xf32>"
+    body = "    %c = arith.muli %b, %c8 : index\n" + view("xv", "%x") + view("yv", "%y")
+    for name, source in (("p", "xv"), ("q", "yv")):
+        body += (
+            f"    %{name} = pto.partition_view %{source}, offsets = [%c0, %c], sizes = [%c8, %c8] : "
+            f"!pto.tensor_view<?x16xf32> -> {part4}\n"
+        )
+    body += f"    %t = pto.alloc_tile : {tile4}\n    pto.tload ins(%p : {part4}) outs(%t : {tile4})\n"
+    body += f"    pto.tstore ins(%t : {tile4}) outs(%q : {part4})\n"
+    x, y = same_for_every_chunk(compiled(PTRS, body), lambda: [*arrays(8), 8], 2)
+    assert (x == y).all()
+
+
 def test_arguments_that_overlap() -> None:
     """x and y are the same array: a store through one is seen by the tile loaded from the other."""
     body = (

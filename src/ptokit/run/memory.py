@@ -153,6 +153,17 @@ def _spread(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return values if values.shape == shape else np.broadcast_to(values, shape)
 
 
+@lru_cache(maxsize=4096)
+def _disjoint(axes: tuple[tuple[int, int], ...], step: int, count: int) -> bool:
+    """True if blocks `step` apart surely touch different elements; only then may they be stored in one go."""
+    reach = 0
+    for stride, n in sorted((abs(s), n) for n, s in (*axes, (count, step)) if n > 1):
+        if stride <= reach:
+            return False
+        reach += stride * (n - 1)
+    return True
+
+
 class View:
     """A tensor or partition view: start, shape and strides in elements of its buffer, and layout.
 
@@ -308,11 +319,14 @@ class View:
             return
         if len(axes) != 2:
             values = values.reshape(values.shape[0], *(n for n, _ in axes))
-        if isinstance(self.offset, np.ndarray):
-            for i, o in enumerate(self.offset):
+        offset = self.offset
+        if isinstance(offset, Line) and not _disjoint(tuple(axes), offset.step, offset.count):
+            offset = offset.array()
+        if isinstance(offset, np.ndarray):
+            for i, o in enumerate(offset):
                 self._strided(axes, int(o))[0] = values[i if values.shape[0] > 1 else 0]
         else:
-            target = self._strided(axes, self.offset)
+            target = self._strided(axes, offset)
             target[...] = values[-1:] if target.shape[0] == 1 else values
 
     def gather(self, offsets: np.ndarray, describe: Describe) -> np.ndarray:
