@@ -94,8 +94,6 @@ def test_any_sequence_of_accesses_equals_plain_bytes(blocks: int, steps: list) -
                     target[...] = values
                 model.write(i, bits)
             case "load" if spec.dtype.size == 2:
-                buffer = Buffer("g", memory, u16)
-                buffer.written = True
                 view = View(buffer, seed % 512, (rows, cols), (cols, 1), u16, Layout.ND)
                 storage.load(view, Layout.ND, rows, cols)
                 loaded = memory[seed % 512 :][: rows * cols].reshape(1, rows, cols)
