@@ -143,12 +143,13 @@ class Function:
 
 @dataclass(eq=False)
 class Module:
-    """A file: functions, attributes, and the text it was read from (for diagnostics)."""
+    """A file: functions, attributes, and where it was read from (for diagnostics)."""
 
     functions: list[Function] = field(default_factory=list)
     attrs: dict[str, Any] = field(default_factory=dict)
     name: str = ""
     file: str | None = None
+    text: bool = True  # `.pto` text, which the reference assembler's rules bind; False for a trace of Python
 
     def function(self, name: str) -> Function | None:
         """The function with this name, or None."""

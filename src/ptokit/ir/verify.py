@@ -22,16 +22,17 @@ def verify(module: Module, target: Target, *, extended: bool = False) -> Diagnos
     check_functions(module, found)
     for function in module.functions:
         if function.body is not None:
-            _Checker(function, target, found, extended).run()
+            _Checker(function, target, found, extended, text=module.text).run()
     return found
 
 
 class _Checker:
     """Checks one function."""
 
-    def __init__(self, function: Function, target: Target, found: Diagnostics, extended: bool) -> None:
-        self.function, self.target, self.found, self.extended = function, target, found, extended
+    def __init__(self, function: Function, target: Target, found: Diagnostics, extended: bool, *, text: bool) -> None:
+        self.function, self.target, self.found, self.extended, self.text = function, target, found, extended, text
         self.facts = Facts(function)
+        self.text = text
 
     def run(self) -> None:
         assert self.function.body is not None
@@ -48,7 +49,7 @@ class _Checker:
         if not site.instr.implemented:
             self.found.error("TEXT-UNIMPLEMENTED", f"instruction not implemented yet: {site.instr.name}", op.location)
             return
-        for rule, message, hint in broken_rules(site):
+        for rule, message, hint in broken_rules(site, text=self.text):
             self.found.add(
                 Diagnostic(rule.id, rule.severity, f"{site.instr.name}: {message}", op.location, hint, _defined(op))
             )

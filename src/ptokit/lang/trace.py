@@ -190,7 +190,7 @@ class Trace:
         self.leave(self.root)
         self.root.block.ops[:0] = self._constants.values()
         _drop_unused(self.root.block, set())
-        return Module([self.function], {"pto.target_arch": self.target.arch}, file=file)
+        return Module([self.function], {"pto.target_arch": self.target.arch}, file=file, text=False)
 
 
 def _constant_name(value: bool | int | float, type: ScalarType) -> str:
