@@ -109,8 +109,8 @@ TSYNC = _sync(
     syntax="tsync",
 )
 _CLASSES = (
-    Attr("src_op", str, None, "src_op", "pipe_event_type"),
-    Attr("dst_op", str, None, "dst_op", "pipe_event_type"),
+    Attr("src_op", str, None, "src_op", "pipe_event_type", dotted=True),
+    Attr("dst_op", str, None, "dst_op", "pipe_event_type", dotted=True),
 )
 RECORD_EVENT = _sync(
     "record_event",
@@ -130,7 +130,7 @@ BARRIER_SYNC = _sync(
     "barrier_sync",
     "barrier_sync",
     "Barrier on the pipe of an operation class.",
-    attrs=(Attr("op", str, None, "op", "pipe_event_type"),),
+    attrs=(Attr("op", str, None, "op", "pipe_event_type", dotted=True),),
 )
 
 EVENT_CLASS_PIPE: dict[str, Pipe] = {
