@@ -32,7 +32,6 @@ class _Checker:
     def __init__(self, function: Function, target: Target, found: Diagnostics, extended: bool, *, text: bool) -> None:
         self.function, self.target, self.found, self.extended, self.text = function, target, found, extended, text
         self.facts = Facts(function)
-        self.text = text
 
     def run(self) -> None:
         assert self.function.body is not None

@@ -7,6 +7,8 @@ partial overwrite, the user. See docs/decisions for why.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from ptokit.types.codecs import pack_nibbles, unpack_nibbles
@@ -15,6 +17,12 @@ from ptokit.types.layout import block_shape, offset_map, regular
 from ptokit.types.tile import TileSpec
 
 from .memory import Buffer, View, widen
+
+
+@lru_cache(maxsize=4096)
+def _full(spec: TileSpec) -> TileSpec:
+    """The type without its valid region: tiles that differ only there share storage."""
+    return spec.with_valid(spec.rows, spec.cols)
 
 
 class Arena:
@@ -37,7 +45,7 @@ class Arena:
 
     def window(self, spec: TileSpec, start: int) -> Storage:
         """The storage of a tile at byte `start`. Windows that overlap it are linked as its aliases."""
-        key = (start, spec.with_valid(spec.rows, spec.cols))
+        key = (start, _full(spec))
         found = self.windows.get(key)
         if found is None:
             found = Storage(key[1], self, start)
