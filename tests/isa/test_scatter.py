@@ -6,10 +6,14 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from ptokit.isa.scatter import MSCATTER
+from ptokit.isa.table import Access
 from ptokit.run.fault import Fault
-from ptokit.types.enums import Coalesce, Layout, ScatterAtomicOp, ScatterConflict, ScatterOOB
+from ptokit.types.enums import Coalesce, Layout, Pipe, ScatterAtomicOp, ScatterConflict, ScatterOOB
 
+from .fake import spec
 from .gather_calls import Bench
+from .gather_sites import scatter_site, table
 
 TARGETS = ("cpu", "a2a3", "a5")
 ELEM, ROW = {"mode": Coalesce.Elem}, {"mode": Coalesce.Row}
@@ -192,3 +196,15 @@ def test_a_defined_result_is_not_refused(values: list, idx: list, attrs: dict) -
     want = scattered("cpu", np.zeros(4, np.float32), values, idx, **attrs)
     got = scattered("a5", np.zeros(4, np.float32), values, idx, conflict=ScatterConflict.Default, **attrs)
     assert got.tolist() == want.tolist()
+
+
+def test_pipe_and_footprint() -> None:
+    nz = {"src": spec("f32", 16, 32, 8, 5, boxed=True), "dst": table("f32", 1, 2, 3, 16, 8, layout=Layout.NZ)}
+    site = scatter_site("a2a3", mode=Coalesce.Row, **nz)
+    assert MSCATTER.pipe_of(site) is Pipe.V
+    assert list(MSCATTER.footprint(site)) == [
+        Access("src", False, 8, 16),
+        Access("idx", False, 1, 8),
+        Access("dst", True, -1, -1),
+    ]
+    assert next(iter(MSCATTER.footprint(scatter_site("a5", mode=Coalesce.Elem)))) == Access("src", False, 8, 16)

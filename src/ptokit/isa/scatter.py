@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from ptokit.types.enums import Coalesce, Layout, Pipe, ScatterAtomicOp, ScatterConflict, ScatterOOB
 
 from .gather import replace
+from .index_checks import parts_of
 from .indexed import capacity, coalesce, form_of, indexed, offsets, read_indices, resolve, row_width
 from .machine import Machine, TileOperand, ViewOperand
 from .scatter_rules import RULES
-from .table import Attr, Instr, Role, instruction, src, view
+from .site import Site, TileInfo
+from .table import Access, Attr, Instr, Role, instruction, src, view
 
 
 def add(memory: np.ndarray, where: np.ndarray, values: np.ndarray) -> None:
@@ -104,6 +108,16 @@ def _refuse_collisions(
             )
 
 
+def footprint(site: Site) -> Iterator[Access]:
+    """The tile, its whole column blocks for rows of an NZ table, and the indices are read; the table is written."""
+    p = parts_of(site)
+    if p is None or not isinstance(p.idx, TileInfo):
+        return
+    yield Access("src", False, p.data.vr, row_width(p.form, p.table.shape, p.data.c0, p.data.vc))  # type: ignore[arg-type]
+    yield Access("idx", False, p.idx.vr, p.idx.vc)  # type: ignore[arg-type]
+    yield Access("dst", True, -1, -1)
+
+
 MSCATTER = instruction(
     Instr(
         "MSCATTER",
@@ -119,6 +133,7 @@ MSCATTER = instruction(
         pipe=Pipe.V,
         rules=RULES,
         run=mscatter,
+        footprint=footprint,
         source="memory-and-data-movement; move-gather-scatter 11",
     )
 )
