@@ -43,7 +43,7 @@ class Facts:
         """The integer a value is known to be, or `UNKNOWN`."""
         return self.constants.get(value, UNKNOWN) if value is not None else UNKNOWN
 
-    def site(self, op: Op, target: Target, *, extended: bool = False) -> Site | None:
+    def site(self, op: Op, target: Target, *, extended: bool = False, text: bool = False) -> Site | None:
         """The instruction `op` with what is known of its operands; None if it is not in the table."""
         instr = instr_of(op)
         if instr is None:
@@ -52,7 +52,7 @@ class Facts:
         for operand in instr.operands:
             value = op.get(operand.name)
             operands[operand.name] = None if value is None else self.info(value)
-        return Site(instr, target, operands, op.attrs, extended)
+        return Site(instr, target, operands, op.attrs, extended, text)
 
     def info(self, value: Value) -> Info:
         """What is known about an operand."""

@@ -36,7 +36,7 @@ class _Checker:
     def run(self) -> None:
         assert self.function.body is not None
         for op in self.function.body.walk():
-            site = self.facts.site(op, self.target, extended=self.extended)
+            site = self.facts.site(op, self.target, extended=self.extended, text=self.text)
             if site is not None:
                 self.instruction(op, site)
             for breach in CHECKS[op.name](op, self.facts) if op.name in CHECKS else ():

@@ -80,6 +80,7 @@ class Site:
     operands: Mapping[str, Info | None]
     attrs: Mapping[str, Any] = field(default_factory=dict)
     extended: bool = False  # the cpu target runs device-only types
+    text: bool = False  # written as `.pto`, where i64 stands for any 64-bit integer
 
     def __getattr__(self, name: str) -> Any:
         if name in self.operands:

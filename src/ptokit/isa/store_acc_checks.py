@@ -248,7 +248,7 @@ def fp_tile(o: Site) -> Message:
     fp = o.fp
     if fp.loc is not TileType.Scaling:
         return f"the parameters are in a {fp.loc.text} tile; the fix-pipe reads scaling tiles"
-    if fp.dtype.name != "u64":
+    if fp.dtype.name != "u64" and not (o.text and fp.dtype.name == "i64"):
         return f"the parameters have element type {fp.dtype}; they are u64 words"
     if fp.vc < o.src.vc:
         return f"{fp.vc} parameter words for {o.src.vc} valid columns; every column needs one"

@@ -89,6 +89,7 @@ A3 = (
         check.fp_tile,
         accepted="scaling, 1x32 u64",
         rejected="scaling, 1x32 i64",
+        decision="In `.pto` text i64 is taken too: its integers have no sign.",
     ),
     rule(
         "STORE-A3-D1",
@@ -175,6 +176,7 @@ A5 = (
         check.fp_tile,
         accepted="scaling, 1x32 u64",
         rejected="scaling, 1x32 i64",
+        decision="In `.pto` text i64 is taken too: its integers have no sign.",
     ),
     rule(
         "STORE-A5-D1",

@@ -43,7 +43,9 @@ def bind(instr: Instr, site: Site, given: Mapping[str, Any]) -> Callable[..., An
     def checked(machine: Any, *operands: Any) -> Any:
         key = tuple([_key(o) for o in operands])
         if live or key not in seen:
-            check_operands(instr, site.target, dict(zip(names, operands)), attrs, extended=site.extended)
+            check_operands(
+                instr, site.target, dict(zip(names, operands)), attrs, extended=site.extended, text=site.text
+            )
             if len(seen) < _REMEMBERED:
                 seen.add(key)
         return plain(machine, *operands)
@@ -75,10 +77,16 @@ def _key(operand: Any) -> Any:
 
 
 def check_operands(
-    instr: Instr, target: Any, operands: Mapping[str, Any], attrs: Mapping[str, Any], *, extended: bool
+    instr: Instr,
+    target: Any,
+    operands: Mapping[str, Any],
+    attrs: Mapping[str, Any],
+    *,
+    extended: bool,
+    text: bool = False,
 ) -> None:
     """Check the rules of `instr` on run-time operands. Raises `Fault` for the first that is broken."""
-    site = Site(instr, target, infos(operands), attrs, extended)
+    site = Site(instr, target, infos(operands), attrs, extended, text)
     broken = first_error(site)
     if broken is not None:
         raise Fault(broken.rule.id, broken.message, hint=broken.hint)

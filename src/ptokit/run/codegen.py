@@ -53,7 +53,7 @@ def generate(module: Module, target: Target, effects: Effects, *, extended: bool
     counter = itertools.count()
     for function in module.functions:
         if function.body is not None:
-            _FunctionWriter(function, target, effects, out, counter, extended).write()
+            _FunctionWriter(function, target, effects, out, counter, extended, module.text).write()
     return out
 
 
@@ -73,8 +73,10 @@ class _FunctionWriter:
         out: Generated,
         counter: itertools.count[int],
         extended: bool,
+        text: bool,
     ) -> None:
-        self.function, self.target, self.out, self.counter, self.extended = function, target, out, counter, extended
+        self.function, self.target, self.out, self.counter = function, target, out, counter
+        self.extended, self.text = extended, text
         self.facts = Facts(function)
         self.varying = effects.varying
         self.names: dict[Value, str] = {}
@@ -377,7 +379,7 @@ class _FunctionWriter:
     def instruction(self, op: Op) -> None:
         instr = instr_of(op)
         assert instr is not None, op.name
-        site = self.facts.site(op, self.target, extended=self.extended)
+        site = self.facts.site(op, self.target, extended=self.extended, text=self.text)
         assert site is not None
         args = []
         for operand in instr.operands:
