@@ -12,7 +12,7 @@ MAX_LINES = 500
 
 # From the bottom to the top. Layers on one level do not import each other.
 LEVELS = [
-    *({"diagnostics"}, {"types"}, {"targets"}, {"isa"}, {"ir"}, {"run"}, {"conformance"}, {"sanitize"}),
+    *({"diagnostics"}, {"types"}, {"targets", "draw"}, {"isa"}, {"ir"}, {"run"}, {"conformance"}, {"sanitize"}),
     *({"lang", "asm"}, {"cli"}),
 ]
 LEVEL = {layer: level for level, layers in enumerate(LEVELS) for layer in layers}

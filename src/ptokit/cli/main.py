@@ -172,6 +172,34 @@ def explain(
         show_rule(rule)
 
 
+@app.command(
+    epilog="""Examples:
+
+\b
+  ptokit layout 'vec, 32x64xf16, blayout=col_major, slayout=row_major'
+  ptokit layout 'mat, 64x64xf16, slayout=col_major' --at 17,40
+  ptokit layout 'acc, 64x64xf32, blayout=col_major, slayout=row_major,
+                 fractal=1024' --svg acc.svg
+
+\b
+The type is written as in a file, with or without !pto.tile_buf<...>."""
+)
+def layout(
+    type: Annotated[str, typer.Argument(metavar="TYPE", help="A tile type.", show_default=False)],
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="ROW,COL", help="Tell where one element lies, and mark it.")
+    ] = None,
+    svg: Annotated[
+        str | None, typer.Option("--svg", metavar="FILE", help="Draw it as SVG instead; - for stdout.")
+    ] = None,
+) -> None:
+    """Show which element of a tile lies at which address."""
+    from .layout import show_layout
+
+    if not show_layout(type, at, svg):
+        raise typer.Exit(EXIT_ERRORS)
+
+
 def main() -> None:
     """Run the command line. Exits with 0, 1 (errors in the input), 2 (usage), 130 (interrupted) or 70 (our bug)."""
     try:

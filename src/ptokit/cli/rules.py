@@ -20,3 +20,12 @@ OUTPUT_DIRECTORY = define(
     accepted="--out results      where results is a directory or does not exist yet",
     rejected="--out kernel.pto   where kernel.pto is a file",
 )
+PICTURE_FILE = define(
+    "CLI-03",
+    "the file for a picture can be written",
+    scope=Scope.RUN,
+    why="A picture is written completely or not at all.",
+    source="docs/cli.md, layout",
+    accepted="--svg nz.svg         in a directory that exists",
+    rejected="--svg drawings/      where drawings is a directory",
+)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError
+from ptokit.draw import layout
 from ptokit.types.dtypes import (
     bf16,
     e1m2,
@@ -128,6 +129,7 @@ __all__ = [
     "int4",
     "Kernel",
     "kernel",
+    "layout",
     "Layout",
     "maximum",
     "minimum",

@@ -1,0 +1,200 @@
+"""Address maps as text: every element of a small tile, the boxes of a large one and one box in detail."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TextIO
+
+from .layout import LayoutMap, Shown, elide, spans
+
+Segment = tuple[str, str]  # text, rich style
+Line = list[Segment]
+
+ROWS = 32  # more rows are left out
+SKETCH = 8  # rows of a box in detail
+_COLOURS = ("cyan", "yellow", "green", "magenta", "blue", "red")
+_DIM, _MARK, _BOLD = "dim", "bold reverse", "bold"
+
+
+def plain(map: LayoutMap, width: int) -> str:
+    """The drawing without colour; ends with a newline."""
+    return "".join("".join(text for text, _ in line).rstrip() + "\n" for line in drawing(map, width))
+
+
+def write(map: LayoutMap, file: TextIO, color: bool | None, width: int | None) -> None:
+    """Print the drawing; by default as wide as the terminal, in colour where there is one."""
+    terminal = file.isatty() and os.environ.get("TERM") != "dumb"
+    columns = width or (shutil.get_terminal_size().columns if terminal else 80)
+    if not (terminal and not os.environ.get("NO_COLOR") if color is None else color):
+        file.write(plain(map, columns))
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(file=file, force_terminal=True, width=columns, highlight=False, soft_wrap=True)
+    for line in drawing(map, columns):
+        console.print(Text.assemble(*line) if line else "")
+
+
+def drawing(map: LayoutMap, width: int) -> list[Line]:
+    """Title, description, and grids."""
+    spec = map.spec
+    lines: list[Line] = [[(map.title, _BOLD)], *([(text, "")] for text in map.describe())]
+    if map.mark is not None:
+        lines.append([(map.where(*map.mark), _BOLD)])
+    lines.append([])
+    whole = elements(map, range(spec.rows), range(spec.cols), width) if small(map, width) else None
+    if whole is not None:
+        return lines + whole
+    if not map.boxed:
+        return lines + _fitted(map, 0, spec.rows, 0, spec.cols, SKETCH, width)
+    (ir, ic), (row, col) = map.box, map.mark or (0, 0)
+    br, bc = row // ir, col // ic
+    lines += boxes(map, width)
+    extent = f"{spans('row', spec.rows, ir, br)}, {spans('column', spec.cols, ic, bc)}"
+    lines += [[], [(f"box #{map.order(br, bc)}: {extent}", "")]]
+    top, left = br * ir, bc * ic
+    return lines + _fitted(map, top, min(ir, spec.rows - top), left, min(ic, spec.cols - left), SKETCH, width)
+
+
+def small(map: LayoutMap, width: int) -> bool:
+    """True if all elements fit the width."""
+    spec = map.spec
+    if spec.rows > ROWS or spec.cols > width:
+        return False
+    return _grid_width(map, range(spec.rows), range(spec.cols), spec.numel - 1) <= width
+
+
+def _grid_width(map: LayoutMap, rows: Shown, cols: Shown, last: int) -> int:
+    label = max(len(str(r)) for r in rows if r is not None) + 2
+    seams = len({c // map.box[1] for c in cols if c is not None}) - 1 if map.boxed else 0
+    return label + len(cols) * (len(str(last)) + 1) + 2 * seams + 1
+
+
+def _fitted(map: LayoutMap, top: int, height: int, left: int, breadth: int, most: int, width: int) -> list[Line]:
+    """A rectangle of elements, without those in the middle that do not fit."""
+    inside = map.mark is not None
+    row, col = (map.mark[0] - top, map.mark[1] - left) if map.mark is not None else (None, None)
+    rows = [None if r is None else top + r for r in elide(height, most, row)]
+    room = breadth
+    while True:
+        cols = [None if c is None else left + c for c in elide(breadth, room, col)]
+        last = max(map.offset(top + height - 1, left + breadth - 1), map.offset(top, left))
+        if room <= (5 if inside else 3) or _grid_width(map, rows, cols, last) <= width:
+            return elements(map, rows, cols, width)
+        room = min(room, len(cols)) - 1
+
+
+def elements(map: LayoutMap, rows: Shown, cols: Shown, width: int) -> list[Line]:
+    """A grid of element offsets; None in `rows` and `cols` stands for those left out."""
+    known_rows, known_cols = [r for r in rows if r is not None], [c for c in cols if c is not None]
+    digits = max(len(str(map.offset(r, c))) for r in (known_rows[0], known_rows[-1]) for c in known_cols)
+    digits = max(digits, *(len(str(map.offset(r, known_cols[-1]))) for r in known_rows), len(str(known_cols[-1])))
+    label = max(len(str(r)) for r in known_rows) + 1
+    out: list[Line] = [_column_numbers(map, cols, digits, label)]
+    before: int | None = None
+    for row in rows:
+        if row is not None and before is not None and map.boxed and row // map.box[0] != before // map.box[0]:
+            out.append(_rule(map, cols, digits, label))
+        before = before if row is None else row
+        out.append(_row(map, row, cols, digits, label))
+    return out
+
+
+def _seams(map: LayoutMap, cols: Shown) -> list[bool]:
+    """For every column: does another box begin there?"""
+    out, before = [], None
+    for col in cols:
+        box = before if col is None or not map.boxed else col // map.box[1]
+        out.append(before is not None and box != before)
+        before = box
+    return out
+
+
+def _column_numbers(map: LayoutMap, cols: Shown, digits: int, label: int) -> Line:
+    parts = [" " * (label + 1)]
+    for col, seam in zip(cols, _seams(map, cols)):
+        parts.append(("   " if seam else " ") + ("…" if col is None else str(col)).rjust(digits))
+    return [("".join(parts), _DIM)]
+
+
+def _rule(map: LayoutMap, cols: Shown, digits: int, label: int) -> Line:
+    parts = [" " * (label + 1)]
+    for seam in _seams(map, cols):
+        parts.append(("─┼─" if seam else "─") + "─" * digits)
+    return [("".join(parts), _DIM)]
+
+
+def _row(map: LayoutMap, row: int | None, cols: Shown, digits: int, label: int) -> Line:
+    line: Line = [(("…" if row is None else str(row)).rjust(label) + " ", _DIM)]
+    close = False  # the element before is marked
+    for col, seam in zip(cols, _seams(map, cols)):
+        mark = (row, col) == map.mark
+        lead = (("]" if close else " ") + "│ ") if seam else ("]" if close else " ")
+        text = "…" if row is None or col is None else str(map.offset(row, col))
+        body = lead[:-1] + ("[" if mark else lead[-1])
+        style = _DIM if row is None or col is None else _style(map, row, col)
+        line += [(body, _BOLD if mark or close else _DIM), (text.rjust(digits), _MARK if mark else style)]
+        close = mark
+    return [*line, ("]", _BOLD)] if close else line
+
+
+def _style(map: LayoutMap, row: int, col: int) -> str:
+    spec = map.spec
+    outside = row >= spec.valid_row >= 0 or col >= spec.valid_col >= 0
+    colour = _colour(map, row // map.box[0], col // map.box[1]) if map.boxed else ""
+    return f"{colour} {_DIM}".strip() if outside else colour
+
+
+def _colour(map: LayoutMap, block_row: int, block_col: int) -> str:
+    return _COLOURS[(block_row + 2 * block_col) % len(_COLOURS)]
+
+
+def _shown_columns(count: int, mark: int | None, inner: int, width: int) -> tuple[Shown, list[int]]:
+    """Columns of boxes that fit the width, and the width of each; at least the marked one or the first."""
+    room = min(count, width // 4)
+    while True:
+        shown = elide(count, room, mark)
+        if room < 2:
+            only = mark or 0
+            shown = [*([None] if only else []), only, *([None] if only < count - 1 else [])]
+        widths = [1 if c is None else inner for c in shown]
+        if room < 2 or sum(w + 3 for w in widths) <= width:
+            return shown, widths
+        room -= 1
+
+
+def boxes(map: LayoutMap, width: int) -> list[Line]:
+    """The boxes as a grid: number in memory, first and last element offset."""
+    spec, (ir, ic), (rows, cols) = map.spec, map.box, map.blocks
+    mark = None if map.mark is None else (map.mark[0] // ir, map.mark[1] // ic)
+    shown_rows = elide(rows, SKETCH, None if mark is None else mark[0])
+    label = max(len(spans("row", spec.rows, ir, r)) for r in shown_rows if r is not None)
+    number, last = len(str(rows * cols - 1)) + 1, len(str(spec.numel - 1))
+    heads = max(len(spans("column", spec.cols, ic, c)) for c in {0, cols - 1})
+    inner = max(number + 1 + 2 * last + 1, heads)
+    shown, widths = _shown_columns(cols, None if mark is None else mark[1], inner, width - label - 2)
+
+    def frame(left: str, middle: str, right: str) -> Line:
+        return [(" " * (label + 1) + left + middle.join("─" * (w + 2) for w in widths) + right, _DIM)]
+
+    names = ["…" if c is None else spans("column", spec.cols, ic, c) for c in shown]
+    head = [name.center(w + 3) for name, w in zip(names, widths)]
+    out: list[Line] = [[(" " * (label + 2) + "".join(head), _DIM)], frame("┌", "┬", "┐")]
+    for i, r in enumerate(shown_rows):
+        if i:
+            out.append(frame("├", "┼", "┤"))
+        name = "…" if r is None else spans("row", spec.rows, ir, r)
+        line: Line = [(name.rjust(label) + " ", _DIM)]
+        for c, w in zip(shown, widths):
+            line.append(("│ ", _DIM))
+            if r is None or c is None:
+                line.append(("…".center(w), _DIM))
+            else:
+                first, final = map.span(r, c)
+                text = f"#{map.order(r, c)}".ljust(number) + f" {first}–{final}".rjust(inner - number)
+                line.append((text, _MARK if (r, c) == mark else _colour(map, r, c)))
+            line.append((" ", ""))
+        out.append([*line, ("│", _DIM)])
+    return [*out, frame("└", "┴", "┘")]
