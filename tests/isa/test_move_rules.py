@@ -69,6 +69,14 @@ CASES = [
     (
         "TMOV-COM-13",
         "TMOV",
+        ("a5",),
+        "mat f16 32x32 Nz1024 <- acc f32 32x32 Nz",
+        "mat f16 32x48 Nz1024 <- acc f32 32x48 Nz",
+        "f16 with fractal=1024 comes in blocks of 32 columns, dst has 48",
+    ),
+    (
+        "TMOV-COM-13",
+        "TMOV",
         ALL,
         f"mat i8 32x32 Nz <- acc i32 32x32 Nz; quant={1 << 46}",
         f"mat i8 16x32 Nz <- acc i32 32x32 Nz; quant={1 << 46}",
@@ -129,6 +137,22 @@ CASES = [
         "right f16 64x48 Zn <- conv FRACTAL_Z_3D f16 4x3x16x16",
         "left f16 64x48 Nz <- conv FRACTAL_Z f16 4x3x16x16",
         "not to left Nz",
+    ),
+    (
+        "TMOV-COM-17",
+        "TMOV",
+        ("cpu", "a5"),
+        "mat bf16 32x32 Nz <- acc f32 32x32 Nz; quant=0",
+        "mat f32 32x32 Nz <- acc f32 32x32 Nz; quant=0",
+        "f32 to f32 is not quantised on",
+    ),
+    (
+        "TMOV-COM-17",
+        "TMOV",
+        ("cpu", "a2a3"),
+        f"mat f16 32x32 Nz <- acc i32 32x32 Nz; {FP}",
+        f"mat f16 32x32 Nz <- acc f32 32x32 Nz; {FP}",
+        "the vector word has no effect",
     ),
     (
         "TMOV-CPU-01",

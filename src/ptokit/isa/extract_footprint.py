@@ -7,8 +7,8 @@ from typing import Any
 
 from ptokit.types.conv import ConvSpec
 
-from .move_facts import DUAL, Acc, Mat, Vec, optional, pair, up
-from .move_footprint import acc_footprint, access, operand_extent
+from .move_facts import DUAL, Acc, Mat, Vec, optional, pair
+from .move_footprint import acc_footprint, access, operand_extent, vec_to_mat_footprint
 from .site import ScalarInfo, Site, TileInfo
 from .table import Access
 from .unknown import UNKNOWN
@@ -31,12 +31,10 @@ def extract_footprint(o: Site) -> Iterator[Access]:
         else:
             yield from acc_footprint(o, d.vr, d.vc, at)
         return
-    rows, cols = d.vr, d.vc
-    if o.target.name != "cpu":
-        if s.loc is Mat:
-            rows, cols = operand_extent(o)
-        elif pair(o) == (Vec, Mat) and d.layout_name == "Nz":
-            rows, cols = up(rows, 16), up(cols, d.c0)
+    if o.target.name == "a5" and pair(o) == (Vec, Mat):
+        yield from vec_to_mat_footprint(o, at)
+        return
+    rows, cols = operand_extent(o) if o.target.name != "cpu" and s.loc is Mat else (d.vr, d.vc)
     if isinstance(s.spec, ConvSpec):
         yield access("src", False, s.rows, s.cols)
     else:

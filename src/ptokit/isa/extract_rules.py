@@ -12,7 +12,16 @@ from .extract_rules_a2a3 import A23_PAIR_RULES, A23_RULES
 from .extract_rules_a5 import A5_PAIR_RULES, A5_RULES
 from .extract_text_rules import EXTRACT_TEXT_RULES
 from .fractal_z import is_conv, refused
-from .move_checks import Message, acc_types, columns_of_words, outside, parameter_tile, signedness, types_differ
+from .move_checks import (
+    Message,
+    acc_types,
+    blocks_overflow,
+    columns_of_words,
+    outside,
+    parameter_tile,
+    signedness,
+    types_differ,
+)
 from .move_facts import Acc, Mat, Vec, dual, pair, relu, word, words
 from .move_rules import unsupported
 from .move_rules_a2a3 import A23_ACC_TYPES, acc_to_mat
@@ -42,8 +51,8 @@ def _same_type(o: Site) -> Message:
     return None if o.src.loc is Acc else types_differ(o)
 
 
-def quantised(o: Site, cols: Any, first: Any) -> Message:
-    """Types, words and form of a move out of an accumulator; the words of columns [first, first + cols)."""
+def quantised(o: Site, cols: Any, first: Any, to: Any = 0) -> Message:
+    """Types, words and form of a move out of an accumulator: columns [first, first + cols) to column `to` of dst."""
     if o.src.loc is not Acc:
         asked = "relu" if relu(o) else "a quantisation word" if word(o) else "quantisation words" if words(o) else None
         return f"{asked} needs an acc source, src is a {o.src.loc.text} tile" if asked else None
@@ -53,7 +62,8 @@ def quantised(o: Site, cols: Any, first: Any) -> Message:
         wrong = wrong or acc_to_mat(o) or acc_types(o, A23_ACC_TYPES)
     elif o.target.name == "a5":
         wrong = wrong or acc_types(o, A5_ACC_TYPES)
-    return wrong or columns_of_words(o, cols, first) or signedness(o, cols, first)
+    wrong = wrong or columns_of_words(o, cols, first) or signedness(o, cols, first)
+    return wrong or blocks_overflow(o, cols, to)
 
 
 def _quantised(o: Site) -> Message:

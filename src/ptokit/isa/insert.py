@@ -13,6 +13,7 @@ from .insert_rules import INSERT_FP_RULES, INSERT_RULES
 from .machine import Machine, TileOperand
 from .move import MODE, RELU, has_words, move_pipe
 from .move_acc import drain
+from .move_facts import is_line
 from .move_parts import put, store_at, stored
 from .table import Attr, Instr, inout, instruction, scalar, src
 
@@ -37,7 +38,7 @@ def tinsert(
     rows, cols = src.vr, src.vc
     if src.spec.loc is TileType.Acc:
         drain(m, dst, src, (0, 0, rows, cols), (row, col), fp=fp, quant=quant, relu=relu, mode=mode)
-    elif m.target.name == "a5" and is_burst(src, dst):
+    elif m.target.name == "a5" and goes_as_line(src, dst):
         count = rows * cols  # rows shorter than a block go as one line
         start = row * dst.spec.cols + col
         store_at(dst, start + np.arange(count), stored(src)[:, :count])
@@ -47,12 +48,11 @@ def tinsert(
         dst.take(src, rows, cols)
 
 
-def is_burst(src: TileOperand, dst: TileOperand) -> bool:
+def goes_as_line(src: TileOperand, dst: TileOperand) -> bool:
     """True if ND rows shorter than 32 bytes go to the matrix buffer as one line of elements, without a pitch."""
     a, b = src.spec, dst.spec
-    if (a.loc, b.loc) != (TileType.Vec, TileType.Mat) or b.layout_name != "ND":
-        return False
-    return not a.cols == b.cols == src.vc and src.vc * a.dtype.bits < 256
+    to_mat = (a.loc, b.loc) == (TileType.Vec, TileType.Mat) and b.layout_name == "ND"
+    return to_mat and is_line(src, dst)
 
 
 TINSERT = instruction(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .extract_footprint import position
-from .move_facts import Acc, Mat, Vec, pair, up
-from .move_footprint import acc_footprint, access
+from .move_facts import Acc, Mat, Vec, is_line, pair, up
+from .move_footprint import acc_footprint, access, line_footprint
 from .site import Site
 from .table import Access
 
@@ -20,6 +20,10 @@ def insert_footprint(o: Site) -> Iterator[Access]:
         return
     rows, cols = s.vr, s.vc
     if o.target.name == "a5" and pair(o) == (Vec, Mat):
+        if d.layout_name == "ND" and is_line(s, d):
+            yield access("src", False, s.rows, s.cols)
+            yield from line_footprint(d, to[0] * d.cols + to[1], up(rows * cols, d.c0))
+            return
         if d.layout_name == "Nz":
             cols = up(cols, d.c0)
             rows = up(rows, 16) if o.split is not None else rows

@@ -32,7 +32,7 @@ def _inside(o: Site) -> Message:
 
 
 def _types(o: Site) -> Message:
-    wrong = quantised(o, o.src.vc, 0)
+    wrong = quantised(o, o.src.vc, 0, position(o)[1])
     return wrong or (types_differ(o) if o.src.loc is not Acc else None)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ptokit.types.dtypes import DType
 
-from .move_facts import EIGHT_BITS, SIXTY_FOUR_BITS, Scaling, form, moved_columns, word, words
+from .move_facts import EIGHT_BITS, SIXTY_FOUR_BITS, Acc, Scaling, column_block, form, moved_columns, up, word, words
 from .site import Site, TileInfo
 from .unknown import Size, known
 
@@ -78,6 +78,17 @@ def columns_of_words(o: Site, cols: Size, first: Size = 0) -> Message:
     need = first + moved_columns(o, cols)
     if fp.vc < need:
         return f"fp has {fp.vc} valid columns, {need} are needed for {cols} columns of {o.dst.dtype}"
+    return None
+
+
+def blocks_overflow(o: Site, cols: Size, col: Any = 0) -> Message:
+    """Column blocks that the fix-pipe makes wider than the boxes of an Nz destination, against its columns (4.12)."""
+    d = o.dst
+    block = column_block(d, o.target.name)
+    if o.src.loc is not Acc or o.target.name == "cpu" or d.layout_name != "Nz" or block == d.box.cols:
+        return None
+    if up(col + cols, block) > d.cols:
+        return f"{d.dtype} with fractal={d.fractal} comes in blocks of {block} columns, dst has {d.cols}"
     return None
 
 

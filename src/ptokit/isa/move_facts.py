@@ -125,3 +125,10 @@ def nz_pitch(tile: Any, valid_rows: Size) -> Size:
     """Rows from one column block to the next as ND to Nz writes them on a5 (4.4)."""
     rows = up(valid_rows, 16)
     return rows + 1 if tile.compact is CompactMode.RowPlusOne else rows
+
+
+def is_line(src: Any, dst: Any) -> bool:
+    """True if rows of `src` are shorter than 32 bytes and the tiles are not equally wide: an insertion in ND then runs
+    through both without a pitch (compute-layout-irregular 1.4). Operands or their infos."""
+    spec = src.spec
+    return not spec.cols == dst.spec.cols == src.vc and src.vc * spec.dtype.bits < 256

@@ -18,6 +18,7 @@ from .move_facts import (
     Bias,
     Mat,
     Scaling,
+    column_block,
     first_part,
     least,
     moved_columns,
@@ -59,7 +60,7 @@ def move_footprint(o: Site) -> Iterator[Access]:
     elif source is Mat:
         yield from both(*operand_extent(o))
     elif target is Mat:
-        yield from _vec_to_mat(o)
+        yield from vec_to_mat_footprint(o)
     else:
         yield from _vec(o)
 
@@ -97,33 +98,57 @@ def _vec(o: Site) -> Iterator[Access]:
 def _zz(o: Site) -> Iterator[Access]:
     """X to Zz: whole boxes, the cleared rows of the source, and the scratch tile (4.5)."""
     s, d = o.src, o.dst
-    third = "tmp" if o.has("tmp") else "fp"
     if o.grp_axis == 0:
         yield access("src", False, s.vr, s.vc)
-        yield access("dst", True, d.vr, d.vc)
+        yield from _boxes(d, s.vc, s.vr)
         return
     rows = up(d.vr, 16)
     yield access("src", False, d.vr, d.vc)
-    yield access("dst", True, least(rows, d.rows), d.vc)
+    yield from _boxes(d, rows, d.vc)
     if o.target.name == "a5":
+        third = "tmp" if o.has("tmp") else "fp"
         yield access("src", True, least(rows, s.rows) - d.vr, d.vc, d.vr)
         yield access(third, True, o.operands[third].rows, o.operands[third].cols)  # type: ignore[union-attr]
 
 
-def _vec_to_mat(o: Site) -> Iterator[Access]:
-    """Vec to Mat: whole blocks; an ND source is read and written as one line of elements (4.6)."""
+def _boxes(d: TileInfo, rows: Size, cols: Size) -> Iterator[Access]:
+    """Rows of boxes of a Zz tile, packed for `cols` columns."""
+    if known(cols) and cols == d.cols:
+        yield access("dst", True, least(rows, d.rows), cols)
+    else:
+        lines = up(rows * cols, 16 * d.cols) // d.cols
+        yield access("dst", True, least(lines, d.rows), d.cols)
+
+
+def vec_to_mat_footprint(o: Site, at: tuple[Any, Any] = (0, 0)) -> Iterator[Access]:
+    """Vec to Mat from (row, col) `at`: whole blocks; an ND source is read and written as one line (4.6)."""
     s, d = o.src, o.dst
     if s.layout_name == "Nz":
-        yield from both(least(up(d.vr, 16), d.rows), least(up(d.vc, d.c0), d.cols))
+        rows, cols = up(d.vr, 16), up(d.vc, s.c0)
+        agree = d.layout_name == "Nz" and known(rows) and rows == d.rows and (s.fractal, d.fractal) == (512, 512)
+        if not agree or at != (0, 0):
+            yield access("src", False, s.rows, s.cols)
+            yield access("dst", True, d.rows, d.cols)
+        else:
+            yield from both(least(rows, s.rows), least(cols, d.cols))
         return
-    total = d.vr * d.vc
-    yield access("src", False, least(up(total, s.cols) // s.cols, s.rows), s.cols)
+    first, total = at[0] * s.vc + at[1], d.vr * d.vc
+    row = first // s.cols
+    yield access("src", False, least(up(first + total, s.cols) // s.cols, s.rows) - row, s.cols, row)
+    yield from line_footprint(d, 0, total)
+
+
+def line_footprint(d: TileInfo, first: Size, count: Size) -> Iterator[Access]:
+    """Consecutive elements of the destination, in its lines of memory."""
+    pitch = d.cols if d.row_major else d.rows
+    line, limit = first // pitch, d.rows if d.row_major else d.cols
+    lines = least(up(first + count, pitch) // pitch, limit) - line
     if d.boxed:
         yield access("dst", True, d.rows, d.cols)
     elif d.row_major:
-        yield access("dst", True, least(up(total, d.cols) // d.cols, d.rows), d.cols)
+        yield access("dst", True, lines, pitch, line)
     else:
-        yield access("dst", True, d.rows, least(up(total, d.rows) // d.rows, d.cols))
+        yield access("dst", True, pitch, lines, 0, line)
 
 
 def acc_footprint(
@@ -139,6 +164,9 @@ def acc_footprint(
         yield access("fp", False, 1, least(moved_columns(o, cols), fp.cols), 0, at[1])
     rows, cols = first_part(mode, rows, cols)
     if o.target.name != "cpu" and d.layout_name == "Nz":
+        if column_block(d, o.target.name) != d.box.cols:  # blocks run across the boxes of the type
+            yield access("dst", True, d.rows, d.cols)
+            return
         cols = least(moved_columns(o, cols), d.cols - to[1])
         if mode not in DUAL and known(rows, o.src.vr) and rows == o.src.vr:
             rows = least(o.src.rows, d.rows - to[0])

@@ -9,6 +9,7 @@ from .fractal_z import is_conv, refused
 from .move_asm_rules import ASSEMBLER_FP_RULES, ASSEMBLER_RULES
 from .move_checks import (
     Message,
+    blocks_overflow,
     columns_of_words,
     parameter_tile,
     signedness,
@@ -24,6 +25,7 @@ from .move_facts import (
     Vec,
     dual,
     first_part,
+    form,
     optional,
     pair,
     relu,
@@ -33,6 +35,7 @@ from .move_facts import (
 )
 from .move_rules_a2a3 import A23_RULES
 from .move_rules_a5 import A5_RULES
+from .numerics.quant_modes import QuantMode, move_mode
 from .site import Site, TileInfo
 
 MOVES = "move-gather-scatter 7"
@@ -85,7 +88,16 @@ def _fits(o: Site) -> Message:
         cols = o.dst.vc
     if rows > o.dst.rows or cols > o.dst.cols:  # type: ignore[operator]
         return f"{rows}x{cols} elements are moved into a tile of {o.dst.rows}x{o.dst.cols}"
-    return None
+    return blocks_overflow(o, cols)  # type: ignore[arg-type]
+
+
+def unquantised(o: Site) -> Message:
+    """A quantisation that the pair of types does not have: the value is converted as it is."""
+    if o.src.loc is not Acc or form(o) == "cast":
+        return None
+    if move_mode(o.target.name, form(o), o.src.dtype, o.dst.dtype) is not QuantMode.NoQuant:
+        return None
+    return f"{o.src.dtype} to {o.dst.dtype} is not quantised on {o.target.name}; the {form(o)} word has no effect"
 
 
 def _misplaced(o: Site) -> Message:
@@ -193,6 +205,15 @@ COMMON_RULES = (
         source="move-gather-scatter 3; compute-layout-irregular 1.3",
         accepted="FRACTAL_Z to right",
         rejected="NC1HWC0 to right",
+    ),
+    define(
+        "TMOV-COM-17",
+        "A quantisation word has an effect on the pair of types.",
+        unquantised,
+        severity=Severity.WARNING,
+        source="move-gather-scatter 5.2, 5.3",
+        accepted="f32 to i8",
+        rejected="f32 to f32",
     ),
 )
 

@@ -261,6 +261,10 @@ def _pitch(o: Site) -> Message:
     if _rearranged(o) == "Nz" and nz_pitch(o.dst.spec, o.dst.vr) != o.dst.rows:
         pitch = nz_pitch(o.dst.spec, o.dst.vr)
         return f"column blocks are written {pitch} rows apart, those of dst are {o.dst.rows} rows"
+    if scratch(o) is not None and o.dst.layout_name == "Zz":
+        cols = o.src.vr if o.grp_axis == 0 else o.dst.vc
+        if cols != o.dst.cols:
+            return f"boxes are packed for {cols} columns, dst has {o.dst.cols}"
     return None
 
 
@@ -344,7 +348,7 @@ A5_RULES = (
     ),
     _rule(
         "N2",
-        "ND to Nz puts column blocks as far apart as the tile type says.",
+        "ND to Nz and X to Zz put boxes as far apart as the tile type says.",
         _pitch,
         "valid=20x32 of 32x32",
         "valid=16x32 of 32x32",
