@@ -208,7 +208,7 @@ def test_small(kind, on):
 @pytest.mark.parametrize("on", ["cpu", "a2a3", "a5"])
 @pytest.mark.parametrize("kind", sorted(STRATEGIES))
 def test_campaign(kind, on):
-    assume_legal(kind, on, 3000)
+    assume_legal(kind, on, 2000)
 
 
 def assume_legal(kind: str, on: str, examples: int) -> None:
