@@ -24,16 +24,23 @@ def product(m: Machine, a: TileOperand, b: TileOperand, seed: np.ndarray | None)
         return (total if seed is None else total + seed).astype(np.int32)
     if m.matmul_mode == "exact":
         total = _matmul(a, b, F64)
-        return (total if seed is None else total + seed).astype(np.float32)
+        return _plus(total, seed).astype(np.float32)
     if m.matmul_mode == "fast":
-        total = _matmul(a, b, F32)
-        return total if seed is None else total + seed
+        return _plus(_matmul(a, b, F32), seed)
     return _in_order(a.read_as(F64), b.read_as(F64), seed)
 
 
 def _matmul(a: TileOperand, b: TileOperand, dtype: np.dtype) -> np.ndarray:
     right = b.read_as(dtype)
     return np.matmul(a.read_as(dtype), right if b.vr == a.vc else right[:, : a.vc])
+
+
+def _plus(total: np.ndarray, seed: np.ndarray | None) -> np.ndarray:
+    if seed is None:
+        return total
+    if total.shape[0] < seed.shape[0]:
+        return total + seed
+    return np.add(total, seed, out=total)
 
 
 def _in_order(a: np.ndarray, b: np.ndarray, seed: np.ndarray | None) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 * which values may differ between blocks (they depend on the block index or on data of a tile);
 * which pointer arguments it writes;
+* whether it multiplies matrices;
 * whether blocks can run in lockstep: control flow that may differ between blocks must come before the first store,
   so that a chunk whose blocks disagree can be split and started again.
 """
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 from ptokit.ir.core import Block, Function, Module, Op, Value
 from ptokit.ir.facts import instr_of
 from ptokit.isa.table import Kind, Role
+from ptokit.types.enums import Pipe
 
 _SOURCES = frozenset({"pto.get_block_idx", "pto.tgetval", "pto.get_subblock_idx"})
 # Operands every block must agree on, by operation; None: all of them.
@@ -47,6 +49,7 @@ class Effects:
     varying: set[Value] = field(default_factory=set)
     written: set[Value] = field(default_factory=set)  # pointer parameters stored through
     lockstep: bool = True
+    multiplies: bool = False  # uses the cube unit
 
 
 def analyse(module: Module, entry: Function) -> Effects:
@@ -55,6 +58,8 @@ def analyse(module: Module, entry: Function) -> Effects:
     roots: dict[Value, set[Value]] = {p: {p} for p in entry.params}
     while _Pass(module, effects, roots).run(entry):
         pass
+    operations = [op for f in module.functions if f.body is not None for op in f.body.walk()]
+    effects.multiplies = any((instr := instr_of(op)) is not None and instr.pipe is Pipe.M for op in operations)
     effects.lockstep = not _Order(module, effects.varying).unsafe(entry)
     return effects
 

@@ -22,6 +22,7 @@ from .codegen import Generated, function_name, generate
 from .effects import Effects, analyse
 from .fault import Fault
 from .lanes import Diverge
+from .threads import one_blas_thread
 
 MATMUL_MODES = ("exact", "fast", "ref")
 CHUNK_BYTES = 3 << 20  # working memory of the blocks that run together: what stays in a CPU's cache
@@ -97,7 +98,7 @@ class Program:
         if not self.effects.lockstep:
             size = 1
         chunks: dict[int, Chunk] = {}
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), one_blas_thread(self.effects.multiplies):
             for first in range(0, blocks, size):
                 pending = [np.arange(first, min(first + size, blocks), dtype=np.int64)]
                 while pending:
