@@ -22,6 +22,8 @@ from ptokit.types.enums import BLayout, Layout, PadValue, SLayout, TileType
 from ptokit.types.tensor import Dims5
 from ptokit.types.tile import CUSTOM_PAD, TileSpec
 
+from .compare import Bounds, Tolerance, tolerance
+
 define(
     "CONF-FILE",
     "A folder of conformance cases has a manifest.json and a data.npz that belong together.",
@@ -49,17 +51,21 @@ class ViewCase:
 
 @dataclass(frozen=True)
 class Expectation:
-    """Buffers after the instruction, on some profiles. ``out`` None: unspecified; ``care``: bits that count."""
+    """Buffers after the instruction, on some profiles. ``out`` None: unspecified; ``care``: bits that count.
+
+    ``tol``: how near the elements of a buffer must be instead.
+    """
 
     profiles: tuple[str, ...]
     truth: str
     out: Mapping[str, np.ndarray | None]
     care: Mapping[str, np.ndarray]
+    tol: Mapping[str, Tolerance] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Case:
-    """One instruction on buffers of known contents."""
+    """One instruction on buffers of known contents. ``alias``: tile -> the tile whose storage it shares."""
 
     id: str
     op: str
@@ -73,6 +79,7 @@ class Case:
     accept: Mapping[str, tuple[str, ...]]  # profile -> rules that are as good
     also_broken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     truth: str = ""
+    alias: Mapping[str, str] = field(default_factory=dict)
 
     def expected(self, profile: str) -> Expectation | None:
         """What the case claims about results on a profile."""
@@ -135,6 +142,10 @@ def _case(c: Mapping[str, Any], blob: np.ndarray) -> Case:
             e.get("truth", ""),
             {k: None if ref is None else data(ref) for k, ref in e["out"].items()},
             {k: data(ref) for k, ref in e.get("care", {}).items()},
+            {
+                k: tolerance(t) if isinstance(t, dict) else Bounds(data(t).view(np.float32))
+                for k, t in e.get("tol", {}).items()
+            },
         )
 
     def rules(key: str) -> dict[str, tuple[str, ...]]:
@@ -153,6 +164,7 @@ def _case(c: Mapping[str, Any], blob: np.ndarray) -> Case:
         accept=rules("accept"),
         also_broken=rules("also_broken"),
         truth=c.get("truth", ""),
+        alias={k: t["alias"] for k, t in c["tiles"].items() if "alias" in t},
     )
 
 
