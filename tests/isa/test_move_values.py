@@ -8,9 +8,12 @@ import pytest
 
 from ptokit.isa.extract import extract_pipe
 from ptokit.isa.move import move_pipe
+from ptokit.isa.table import TABLE
+from ptokit.run.single import Single
+from ptokit.targets import target
 from ptokit.types.enums import Pipe
 
-from .move_cases import run, site
+from .move_cases import run, site, tile
 
 F32, F16, I32 = np.float32, np.float16, np.int32
 
@@ -278,3 +281,19 @@ def test_single_elements_go_through_the_scalar_unit_on_a5():
     text = "vec f16 1x16[1x1] ND <- vec f16 16x16 ND; row=3; col=5"
     assert extract_pipe(site("TEXTRACT", "a5", text)) is Pipe.S
     assert extract_pipe(site("TEXTRACT", "a2a3", text)) is Pipe.V
+
+
+def test_an_operand_is_not_changed_by_what_becomes_of_its_source():
+    machine = Single(target("a5"))
+    data = np.arange(512, dtype=np.uint16)
+    for change in (
+        lambda t: t.raw().fill(7),
+        lambda t: t.fill(0, 32, 0, 16, 0),
+        lambda t: t.write(t.read() * 2, 32, 16),
+    ):
+        src = machine.tile(tile("mat f16 32x16 Nz"), data.tobytes())
+        dst = machine.tile(tile("left f16 32x16 Nz"))
+        src.read()
+        machine.execute(TABLE["TMOV"], {"dst": dst, "src": src})
+        change(src)
+        assert (dst.raw()[0].view(np.uint16) == data).all()

@@ -287,6 +287,8 @@ class Storage:
             self.value, self.wide = other.value, wide
         elif same_region and other.value is not None and self.elements is None:
             value, wide = other.value, other.wide
+            if other.clean and np.may_share_memory(value, other.bytes):
+                value = value.copy()  # one column of boxes: the value is a view of bytes that may change
             self.begin_write(rows, cols)
             self.value, self.rows, self.cols, self.wide = value, rows, cols, wide
             self.clean = False
