@@ -17,7 +17,6 @@ from ptokit.isa.unknown import UNKNOWN
 from ptokit.run.calls import attributes, infos
 from ptokit.run.single import Single
 from ptokit.run.tile import Tile
-from ptokit.run.window import Window
 from ptokit.targets import Target
 from ptokit.types.conv import ConvSpec
 from ptokit.types.dtypes import DType
@@ -128,10 +127,7 @@ class Bench:
         return ""
 
     def _bytes(self, name: str) -> np.ndarray:
-        if name in self.memory:
-            return self.memory[name]
-        tile = self.tiles[name]
-        return _seen_through(tile) if isinstance(tile, Window) else tile.raw()[0]
+        return self.memory[name] if name in self.memory else self.tiles[name].raw()[0]
 
     def _difference(self, name: str, index: int, dtype: DType, want: np.ndarray, got: np.ndarray) -> str:
         """``dst at row 1, col 3, byte 28: expected 0x3f800000 (1), got 0x00000000 (0)``."""
@@ -156,21 +152,8 @@ def _reshape(bench: Bench) -> Tile:
     return bench.machine.chunk.alias(bench.tiles["src"], bench.case.tiles["dst"], "dst")
 
 
-def _subview(bench: Bench) -> Tile:
-    at = bench.case.args["row"], bench.case.args["col"]
-    return bench.machine.chunk.window(bench.tiles["src"], at, bench.case.tiles["dst"], "dst")
-
-
-EXECUTOR: Mapping[str, Callable[[Bench], Tile]] = {"TRESHAPE": _reshape, "TSUBVIEW": _subview}
-"""Instructions that make a tile of another one's storage: the executor itself implements them."""
-
-
-def _seen_through(window: Window) -> np.ndarray:
-    """The elements of a window as the bytes of a tile of its type."""
-    spec = window.spec
-    codes = np.zeros(spec.numel, spec.dtype.storage)
-    codes[offset_map(spec)] = window.read(spec.rows, spec.cols)[0].view(spec.dtype.storage)
-    return codes.view(np.uint8)
+EXECUTOR: Mapping[str, Callable[[Bench], Tile]] = {"TRESHAPE": _reshape}
+"""Instructions without a meaning of their own in the table: the executor itself implements them."""
 
 
 def _in_tile(spec: TileSpec, index: int) -> tuple[int, int] | None:

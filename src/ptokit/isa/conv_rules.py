@@ -102,7 +102,7 @@ def _unequal(spec: ConvSpec, view: ViewInfo, dims: str, tile_at: str, view_at: s
     for name, i, j in zip(dims, tile_at, view_at):
         a, b = spec.dims[int(i)], view.shape[int(j)]
         if a != b:
-            return f"{name} is {a} in the tile and {b} in the {view.layout.name if view.layout else '?'} view"
+            return f"{name} is {a} in the tile and {b} in the {view.layout.name if view.layout is not None else '?'} view"
     return None
 
 

@@ -41,7 +41,7 @@ def path(o: Site) -> str:
 def pair_text(tile: TileInfo, layout: Layout | None) -> str:
     """The pair of layouts for messages."""
     boxes = f" ({tile.fractal}-byte boxes)" if tile.boxed else ""
-    return f"{layout.name if layout else '?'} view to {tile.layout_name}{boxes} {tile.loc.text} tile"
+    return f"{layout.name if layout is not None else '?'} view to {tile.layout_name}{boxes} {tile.loc.text} tile"
 
 
 def assumed_strides(o: Site) -> Message:
