@@ -78,7 +78,8 @@ def read_dictionary(p: Cursor, into: Dictionary | None = None) -> Dictionary:
     while True:
         index = p.i
         token = p.texts[index]
-        if token[0] == '"' and token.endswith('"') and len(token) > 1:
+        if token[0] == '"':
+            p.check_string()
             p.i += 1
             key = unquote(token)
         else:

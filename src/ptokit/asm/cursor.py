@@ -14,6 +14,9 @@ MAX_ERRORS = 1000
 MAX_DEPTH = 200
 
 _OPENING = {"(": ")", "[": "]", "{": "}"}
+_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*+"\Z', re.DOTALL)
+_OPERATION = re.compile(r"(?:pto|arith|scf|func)\.[a-z]|return\Z", re.ASCII)
+_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*')
 _ALIAS = re.compile(r"#[A-Za-z_]\w*(?![\w.])")
 _INTEGER = re.compile(r"-?(?:0x[0-9a-fA-F]+|\d+)\Z")
 
@@ -97,8 +100,7 @@ class Cursor:
     def unexpected(self, wanted: str, *, hint: str | None = None) -> NoReturn:
         """Fail at the current token, which is not what the grammar wants."""
         token = self.texts[self.i]
-        if token[0] == '"' and not (len(token) > 1 and token.endswith('"')):
-            self.fail(rules.STRING, "string is not closed on its line")
+        self.check_string()
         if len(token) > 200 and not token[0].isalnum() and token[0] in "([{<":
             self.stop(rules.NESTING, f"brackets are nested more than {MAX_DEPTH} deep")
         if token[0] in "!#<" and self.texts[self.i + 1 : self.i + 2] and "<" in (token, self.texts[self.i + 1]):
@@ -106,6 +108,12 @@ class Cursor:
         if not token.isascii() or token in "`~'\\;&@!":
             self.fail(rules.CHARACTER, f"stray {self.found()}: expected {wanted}")
         self.fail(rules.UNEXPECTED, f"expected {wanted}, found {self.found()}", hint=hint)
+
+    def check_string(self, index: int | None = None) -> None:
+        """Fail (TEXT-STRING) if the token is a string that its line does not close."""
+        token = self.texts[self.i if index is None else index]
+        if token[0] == '"' and not _STRING.match(token):
+            self.fail(rules.STRING, "this string is not closed on its line", index)
 
     def expect(self, token: str) -> int:
         """Step over the given token and return its index."""
@@ -170,6 +178,11 @@ class Cursor:
                     self.unexpected("a value")
             elif token == "," and not stack:
                 break
+            elif token[0] == "%" or (_OPERATION.match(token) and self.tokens.starts_line(i)):
+                self.i = i  # no attribute holds a value or an operation: a bracket is missing
+                self.unexpected(f"'{stack[-1]}'" if stack else "',' or a closing bracket")
+            elif token[0] == '"':
+                self.check_string(i)
             i += 1
         if stack:
             self.fail(rules.UNCLOSED, f"'{stack[-1]}' is missing")
@@ -178,7 +191,9 @@ class Cursor:
         self.i = i
 
     def expand(self, text: str) -> str:
-        """Text with the file's attribute aliases (``#name``) replaced by what they stand for."""
+        """Text of tokens with comments blanked and attribute aliases (``#name``) replaced by what they stand for."""
+        if "//" in text:
+            text = _COMMENT.sub(lambda m: m[0] if m[0][0] == '"' else " " * len(m[0]), text)
         if not self.aliases or "#" not in text:
             return text
         return _ALIAS.sub(lambda m: self.aliases.get(m[0], m[0]), text)

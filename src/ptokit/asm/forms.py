@@ -169,8 +169,9 @@ class _Reading:
                 self.attrs[e.name].append(p.integer())
             return
         token = p.texts[index]
-        if e.kind == "A" and token[0] not in '#<"':
+        if e.kind == "A" and (token[0] not in '#<"' or token == "<"):
             p.unexpected(f"a {attr.mnemonic}")
+        p.check_string()
         if e.kind == "N" and not (token[0].isalnum() or token[0] in '-"@'):
             p.unexpected(f"the value of '{e.name}'")
         p.i += 1
@@ -190,7 +191,7 @@ def _begins(e: Element, p: Parser) -> bool:
         return token == e.name
     if e.kind == "%":
         return token[0] == "%"
-    return e.kind == "N" and (token[0].isalnum() or token[0] in '-"@')
+    return e.kind == "N" and (token[0].isdigit() or token[0] in '-"')
 
 
 def attr_named(instr: Instr, name: str) -> Attr:

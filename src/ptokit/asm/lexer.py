@@ -23,7 +23,7 @@ _ANGLE_DEPTH = 5  # deepest nesting of < > inside one type; real types use 3
 def _angle(depth: int) -> str:
     """``<...>`` with up to `depth` levels; ``->`` does not close. Possessive throughout, so it runs in linear time."""
     inner = rf"|{_angle(depth - 1)}" if depth > 1 else ""
-    return rf'<(?:[^<>"\-]++|->?|{_STRING}{inner})*+>'
+    return rf'<(?:[^<>"\-/]++|->?|//[^\n]*+|/|{_STRING}{inner})*+>'
 
 
 _GROUP = _angle(_ANGLE_DEPTH)

@@ -99,14 +99,21 @@ class _File:
             try:
                 self._module()
             except OperationError:
-                self._skip()
-                self._functions()
+                self._read_on()
             self._aliases()
         else:
             self._functions()
         if p.texts[p.i] is not EOF:
             p.error(rules.TOPLEVEL, f"{p.found()} stands behind the module")
         self._calls()
+
+    def _read_on(self) -> None:
+        """After an error in the head or at the end of the module: read the functions that are left."""
+        p = self.p
+        while p.texts[p.i] not in (EOF, "func.func"):
+            p.i += 1
+        self._functions()
+        p.accept("}")
 
     def _aliases(self) -> None:
         """``!name = type`` and ``#name = attribute``; those of locations are skipped."""

@@ -9,7 +9,7 @@ from ptokit.ir import Block, Op, Value
 from ptokit.types.values import I1, INDEX, Scalar, Type
 
 from . import rules
-from .attributes import generic_attrs, read_dictionary
+from .attributes import generic_attrs, read_dictionary, unquote
 from .blocks import read_region
 from .parser import Parser
 from .registry import READERS
@@ -193,7 +193,7 @@ def read_call(p: Parser, name: str, at: int) -> Op:
 
 def symbol(token: str) -> str:
     """Name of a symbol token, without ``@`` and quotes."""
-    return token[2:-1] if token[1:2] == '"' else token[1:]
+    return unquote(token[1:]) if token[1:2] == '"' else token[1:]
 
 
 def read_section(p: Parser, name: str, at: int) -> Op:

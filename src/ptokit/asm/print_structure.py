@@ -11,7 +11,7 @@ from ptokit.types.values import INDEX, Scalar, Type
 
 from .names import Names
 from .ops_arith import float_constant
-from .spelling import attribute, quote
+from .spelling import attribute, symbol
 
 Name = Callable[[Value], str]
 _FLAGS = ("overflow", "fastmath")
@@ -87,12 +87,11 @@ def _listed(values: Sequence[Value], name: Name) -> str:
 
 def call(op: Op, name: Name) -> str:
     args = op.group("args")
-    callee = str(op.attrs["callee"])
-    symbol = callee if callee.replace(".", "_").replace("$", "_").isidentifier() and callee.isascii() else quote(callee)
     results = [v.type for v in op.results]
     shown = str(results[0]) if len(results) == 1 else _types(results)
     types = _types([v.type for v in args])
-    return f"func.call @{symbol}({', '.join(map(name, args))}){_more(op, 'callee')} : {types} -> {shown}"
+    head = f"func.call {symbol(str(op.attrs['callee']))}({', '.join(map(name, args))})"
+    return f"{head}{_more(op, 'callee')} : {types} -> {shown}"
 
 
 def alloc(op: Op, name: Name) -> str:

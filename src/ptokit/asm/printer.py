@@ -14,7 +14,7 @@ from .forms import print_form
 from .names import Names, group_base
 from .ops_isa import print_dps
 from .print_structure import PRINTERS, REGION_PRINTERS
-from .spelling import attribute, quote
+from .spelling import attribute, quote, symbol
 
 INDENT = "  "
 
@@ -23,7 +23,7 @@ def print_module(module: Module) -> str:
     """The text of a module; reading it gives an equal module, and printing that the same text."""
     head = "module"
     if module.name:
-        head += f" {_symbol(module.name)}"
+        head += f" {symbol(module.name)}"
     if module.attrs:
         head += f" attributes {_dictionary(module.attrs)}"
     lines = [head + " {"]
@@ -31,11 +31,6 @@ def print_module(module: Module) -> str:
         lines.extend(_Printer(function).print())
     lines.append("}")
     return "\n".join(lines) + "\n"
-
-
-def _symbol(name: str) -> str:
-    plain = name.isascii() and name.replace("$", "_").replace(".", "_").isidentifier()
-    return f"@{name if plain else quote(name)}"
 
 
 def _dictionary(attrs: dict[str, Any]) -> str:
@@ -52,7 +47,7 @@ class _Printer:
 
     def print(self) -> list[str]:
         f = self.function
-        head = f"{INDENT}func.func {f.visibility + ' ' if f.visibility else ''}{_symbol(f.name)}({self._parameters()})"
+        head = f"{INDENT}func.func {f.visibility + ' ' if f.visibility else ''}{symbol(f.name)}({self._parameters()})"
         if f.results:
             shown = ", ".join(map(str, f.results))
             head += f" -> {shown if len(f.results) == 1 else f'({shown})'}"

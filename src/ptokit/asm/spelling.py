@@ -8,7 +8,6 @@ import struct
 from enum import Enum
 from typing import Any
 
-from ptokit.ir import RawAttr
 from ptokit.isa.table import Attr
 
 from .attributes import DECLARED, SWITCHES, UNIT
@@ -27,6 +26,11 @@ def quote(text: str) -> str:
         else:
             out.append(ch)
     return '"' + "".join(out) + '"'
+
+
+def symbol(name: str) -> str:
+    """A symbol token: ``@name``, quoted if need be."""
+    return "@" + (name if _WORD.match(name) else quote(name))
 
 
 def number(value: float, bits: int = 64) -> str:
@@ -86,6 +90,3 @@ def positional(attr: Attr | None, item: Any, *, full: bool) -> str:
 
 def _word(item: Any) -> str:
     return str(item.text) if isinstance(item, Enum) and hasattr(item, "text") else str(item)
-
-
-__all__ = ["RawAttr", "attribute", "number", "positional", "quote", "value"]

@@ -1,0 +1,134 @@
+"""Whatever the text is, there are only diagnostics: no exception, no endless loop."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ptokit.asm import parse_module, print_module
+
+from .reading import CORPUS, in_function, read
+from .same import assert_same
+
+TEXTS = [path.read_text() for path in CORPUS]
+FRAGMENTS = [
+    *'{}()<>[]%"\\:,=@^-',
+    *("->", "!pto.", "#pto<", "^bb0", "loc(", "0x", "-1", "9" * 30, "é", "//", "\n", "\t", "1.", "?x", "%c0", "f32"),
+    *("scf.for", "scf.if %c {", "pto.tadd", "ins", "outs", "func.func", "module", "attributes", "return", "%x:2 = "),
+    *("!pto.tile_buf<", "!pto.ptr<f32>", "dense<", "memref<", "arith.constant", "iter_args(", "pto.set_flag[", "unit"),
+]
+
+
+def mutate(random_: random.Random) -> str:
+    """A text of the corpus with a few pieces removed, repeated, replaced or put in."""
+    text = random_.choice(TEXTS)
+    for _ in range(random_.randint(1, 6)):
+        i = random_.randrange(len(text) + 1)
+        j = i + random_.randint(1, random_.choice((1, 3, 30, 300)))
+        other = random_.choice(TEXTS)
+        k = random_.randrange(len(other))
+        text = random_.choice(
+            [
+                text[:i] + text[j:],
+                text[:i] + random_.choice(FRAGMENTS) + text[i:],
+                text[:j] + text[i:],
+                text[:i] + random_.choice(FRAGMENTS) + text[j:],
+                text[:i] + other[k : k + random_.randint(1, 200)] + text[j:],
+                text[:i],
+            ]
+        )
+    return text
+
+
+def check(text: str) -> bool:
+    """Read; what has no errors must survive printing. True if there were errors."""
+    result = parse_module(text, "t.pto")
+    found = list(result.diagnostics)
+    lines = text.count("\n") + 1
+    for d in found:
+        assert d.rule.startswith(("TEXT-", "TY-"))
+        assert 1 <= d.location.line <= lines
+        assert d.location.column >= 1
+        assert d.message.isprintable()
+    if not found:
+        printed = print_module(result.module)
+        again = read(printed)
+        assert_same(result.module, again)
+        assert print_module(again) == printed
+    return bool(found)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_mutated_programs(seed: int) -> None:
+    random_ = random.Random(seed)
+    wrong = sum(check(mutate(random_)) for _ in range(150))
+    assert 50 < wrong < 150  # mutations hurt most texts, but not all
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("seed", range(100, 120))
+def test_many_mutated_programs(seed: int) -> None:
+    random_ = random.Random(seed)
+    for _ in range(3000):
+        check(mutate(random_))
+
+
+@given(st.text(max_size=400))
+@settings(max_examples=200, deadline=None)
+def test_any_text(text: str) -> None:
+    parse_module(text)
+    parse_module(in_function(text))
+
+
+@given(st.binary(max_size=2000))
+@settings(max_examples=100, deadline=None)
+def test_any_bytes(data: bytes) -> None:
+    parse_module(data.decode("latin-1"))
+    parse_module(in_function(data.decode("latin-1").replace("\0", "")))
+
+
+@given(st.lists(st.sampled_from([*FRAGMENTS, "%n", "%t", "arith.addi", ":", ",", "index", " "]), max_size=60))
+@settings(max_examples=200, deadline=None)
+def test_any_tokens(tokens: list[str]) -> None:
+    check(in_function(" ".join(tokens)))
+
+
+@pytest.mark.parametrize("cut", range(1, 12))
+def test_truncated_programs(cut: int) -> None:
+    for text in TEXTS[::6]:
+        check(text[: len(text) * cut // 12])
+
+
+LONG = 300_000
+ADVERSARIAL = {
+    "word": "x" * 10_000_000,
+    "line": in_function("%x = arith.addi %n, %n : index " * 30_000),
+    "undefined values": in_function("".join(f"%x{i} = arith.addi %q{i}, %n : index\n" for i in range(30_000))),
+    "open regions": in_function("scf.if %c {\n" * 30_000),
+    "broken regions": in_function("scf.for %i = %n two %n {\n" * 30_000),
+    "broken operations": in_function("pto.tadd (\n" * 30_000),
+    "broken dictionaries": in_function("pto.foo {a\n" * 30_000),
+    "result lists": in_function("%a, " * LONG),
+    "quotes": '"' * LONG,
+    "escaped quotes": '\\"' * LONG,
+    "percent signs": "%" * LONG,
+    "open types": in_function("%x = pto.alloc_tile : " + "!pto.tile_buf<" * LONG),
+    "open strings in types": '!a<"' * LONG,
+    "dimensions": in_function("%x = pto.alloc_tile : !pto.tile_buf<vec, " + "9x" * LONG + "f32>"),
+    "digits": in_function("%x = arith.constant " + "9" * LONG + " : i64"),
+    "blanks in an attribute": in_function("pto.barrier #pto<pipe" + " " * LONG + "x" + " " * LONG + ",>"),
+    "blanks in a type": in_function("%x = pto.alloc_tile : !pto.tile_buf<vec, 1x1xf32, pad =" + " " * LONG + "b c>"),
+    "functions": "func.func @f() { func.call @g() : () -> () return }\n" * 20_000,
+    "aliases": "!a = f32\n" * LONG,
+}
+
+
+@pytest.mark.parametrize("name", ADVERSARIAL)
+def test_time_is_linear_in_bad_text(name: str) -> None:
+    start = time.perf_counter()
+    parse_module(ADVERSARIAL[name])
+    assert time.perf_counter() - start < 20  # quadratic behaviour takes minutes

@@ -1,0 +1,217 @@
+"""Every form of every type, and what is wrong with types (assembly 3, 13.1)."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptokit.targets import A2A3, A5
+from ptokit.types import dtypes
+from ptokit.types.enums import BLayout, CompactMode, SLayout, TileType
+from ptokit.types.tile import DYNAMIC, TileSpec
+from ptokit.types.values import EventIdArray, FunctionType, Opaque, PartitionView, Ptr, Scalar, TensorView, Type
+
+from .reading import errors, read
+
+VEC = TileSpec(TileType.Vec, dtypes.f32, 16, 32, 16, 32)
+
+
+def type_of(text: str, target: object = None) -> Type:
+    """The type a parameter of this type gets."""
+    module = read(f"func.func @f(%a: {text}) {{ return }}", target)  # type: ignore[arg-type]
+    return module.functions[0].params[0].type
+
+
+LONG = (
+    "!pto.tile_buf<loc={loc}, dtype={dtype}, rows={rows}, cols={cols}, v_row={v_row}, v_col={v_col}, "
+    "blayout={blayout}, slayout={slayout}, fractal={fractal}, pad={pad}{more}>"
+)
+DEFAULTS = {
+    "loc": "vec",
+    "dtype": "f32",
+    "rows": 16,
+    "cols": 32,
+    "v_row": 16,
+    "v_col": 32,
+    "blayout": "row_major",
+    "slayout": "none_box",
+    "fractal": 512,
+    "pad": 0,
+    "more": "",
+}
+
+
+def long(**fields: object) -> str:
+    return LONG.format(**{**DEFAULTS, **fields})
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("index", Scalar("index")),
+        ("i1", Scalar("i1")),
+        ("ui32", Scalar("ui32")),
+        ("bf16", Scalar("bf16")),
+        ("f64", Scalar("f64")),
+        ("!pto.ptr<f32>", Ptr(dtypes.f32)),
+        ("!pto.ptr< ui8 >", Ptr(dtypes.u8)),
+        ("!pto.ptr<f8E4M3FN>", Ptr(dtypes.e4m3)),
+        ("!pto.tensor_view<?x64xf16>", TensorView((DYNAMIC, 64), dtypes.f16)),
+        ("!pto.tensor_view<f16>", TensorView((), dtypes.f16)),
+        ("!pto.tensor_view<0x16xf16>", TensorView((0, 16), dtypes.f16)),
+        ("!pto.tensor_view<1x2x3x4x5xi8>", TensorView((1, 2, 3, 4, 5), dtypes.i8)),
+        ("!pto.partition_tensor_view<16 x ? x bf16>", PartitionView((16, DYNAMIC), dtypes.bf16)),
+        ("!pto.eventid_array<4>", EventIdArray(4)),
+        ("!pto.pipe", Opaque("!pto.pipe")),
+        ("!pto.async_session", Opaque("!pto.async_session")),
+        ("vector<4xi16>", Opaque("vector<4xi16>")),
+        (
+            "memref<16x?xf32, strided<[?, 1], offset: ?>, #pto.address_space<gm>>",
+            Opaque("memref<16x?xf32, strided<[?, 1], offset: ?>, #pto.address_space<gm>>"),
+        ),
+        ("(index, f32) -> i1", FunctionType((Scalar("index"), Scalar("f32")), (Scalar("i1"),))),
+        ("() -> (i1, i1)", FunctionType((), (Scalar("i1"), Scalar("i1")))),
+        ("!pto.tile_buf<vec, 16x32xf32>", VEC),
+        ("!pto.tile_buf<\n  vec, // not a tile>\n  16 x 32 x f32\n>", VEC),
+        ('!pto.tile_buf<"vec", 16x32xf32, blayout="row_major">', VEC),
+        ("!pto.tile_buf<loc=vec, f32, 16, 32>", VEC),
+        ("!pto.tile_buf<vec, f32, 16, 32, RowMajor, NoneBox, None, Null>", VEC),
+        (long(), VEC),
+        (long(more=", compact=0"), VEC),
+        (long(v_row="?", v_col=-1), VEC.with_valid(DYNAMIC, DYNAMIC)),
+        ("!pto.tile_buf<vec, 16x32xf32, valid=?x8>", VEC.with_valid(DYNAMIC, 8)),
+        ("!pto.tile_buf<vec, 16x32xf32, valid=0x5>", VEC.with_valid(0, 5)),
+        (
+            "!pto.tile_buf<acc, 16x32xf32, compact=2, fractal=1024, slayout=row_major, pad=3, blayout=col_major>",
+            TileSpec(
+                TileType.Acc,
+                dtypes.f32,
+                16,
+                32,
+                16,
+                32,
+                BLayout.ColMajor,
+                SLayout.RowMajor,
+                1024,
+                3,
+                CompactMode.RowPlusOne,
+            ),
+        ),
+        (
+            long(loc="right", dtype="f16", slayout="col_major"),
+            TileSpec(TileType.Right, dtypes.f16, 16, 32, 16, 32, slayout=SLayout.ColMajor),
+        ),
+        (
+            "!pto.tile_buf<mat, f16, 16, 32, ColMajor, RowMajor, NZ, Zero>",
+            TileSpec(TileType.Mat, dtypes.f16, 16, 32, 16, 32, BLayout.ColMajor, SLayout.RowMajor, 512, 1),
+        ),
+    ],
+)
+def test_forms(text: str, wanted: Type) -> None:
+    read_type = type_of(text)
+    assert read_type == wanted
+    assert type_of(str(read_type)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        (long(), "!pto.tile_buf<vec, 16x32xf32>"),
+        (
+            long(
+                loc="acc", blayout="col_major", slayout="row_major", fractal=1024, pad=2, v_row="?", more=", compact=1"
+            ),
+            "!pto.tile_buf<acc, 16x32xf32, valid=?x32, blayout=col_major, slayout=row_major, fractal=1024, pad=2, "
+            "compact=1>",
+        ),
+        ("!pto.partition_tensor_view< 1 x 2 x si8 >", "!pto.partition_tensor_view<1x2xi8>"),
+        ("memref<4xf32,\n   1>", "memref<4xf32, 1>"),
+    ],
+)
+def test_canonical_text(text: str, canonical: str) -> None:
+    assert str(type_of(text)) == canonical
+
+
+def test_left_tiles_take_the_layout_of_the_target() -> None:
+    for written in ("", ", blayout=row_major", ", blayout=col_major"):
+        text = f"!pto.tile_buf<left, 16x16xf16{written}>"
+        assert type_of(text, A2A3).blayout is BLayout.RowMajor  # type: ignore[union-attr]
+        assert type_of(text, A5).blayout is BLayout.ColMajor  # type: ignore[union-attr]
+    assert type_of("!pto.tile_buf<mat, 16x16xf16, blayout=col_major>", A2A3).blayout is BLayout.ColMajor  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("rule", "text", "wrong"),
+    [
+        ("TY-1", "!pto.tile_buf<ub, 16x16xf32>", "ub"),
+        ("TY-1", "!pto.tile_buf<vec, 16x16xf32, blayout=none_box>", "none_box"),
+        ("TY-1", "!pto.tile_buf<vec, 16x16xf32, slayout=box>", "box"),
+        ("TY-1", long(loc="gm"), "gm"),
+        ("TY-1", long(blayout="RowMajor"), "RowMajor"),
+        ("TY-2", "!pto.tile_buf<vec, 16x16xf32, pad=4>", "4"),
+        ("TY-2", "!pto.tile_buf<vec, 16x16xf32, compact=3>", "3>"),
+        ("TY-2", long(rows=-1), "-1"),
+        ("TY-2", long(pad="max"), "max"),
+        ("TY-2", "!pto.tile_buf<vec, f32, 16, 32, RowMajor, NoneBox, None, Invalid>", "Invalid"),
+        ("TY-3", "!pto.tile_buf<vec, 16x16xf32, fractal=256>", "256"),
+        ("TY-3", long(fractal=0), "0,"),
+        ("TY-4", "!pto.tile_buf<loc=vec, dtype=f32, cols=16, rows=16>", "cols=16"),
+        ("TY-4", long(more=", align=2"), "align=2"),
+        ("TY-4", long().replace(", pad=0", ""), "fractal=512"),
+        ("TY-4", long(more=", compact=0, compact=0"), "compact=0>"),
+        ("TY-5", "!pto.tile_buf<vec, 16xf32>", "16xf32"),
+        ("TY-5", "!pto.tile_buf<vec, 2x16x16xf32>", "2x16x16xf32"),
+        ("TY-5", "!pto.tile_buf<vec, ?x16xf32>", "?x16xf32"),
+        ("TY-5", "!pto.tile_buf<vec>", "vec"),
+        ("TY-5", "!pto.tile_buf<vec, 16x16xf32, size=3>", "size=3"),
+        ("TY-5", "!pto.tile_buf<vec, 16x16xf32, pad=1, pad=1>", "pad=1>"),
+        ("TY-5", "!pto.tile_buf<vec, 16x16xf32, valid=16>", "16>"),
+        ("TY-5", "!pto.tile_buf<vec, 16x16xf32, valid=1x2x3>", "1x2x3"),
+        ("TY-6", long(v_row=-2), "-2"),
+        ("TY-6", "!pto.tile_buf<vec, 16x16xf32, valid=1x-3>", "-3"),
+        ("TY-7", "!pto.ptr<f32, gm>", "gm"),
+        ("TY-7", "!pto.ptr<f32, #pto.address_space<gm>>", "#pto"),
+        ("TEXT-TYPE", "!pto.ptr<q32>", "q32"),
+        ("TEXT-TYPE", "!pto.ptr", "!pto.ptr"),
+        ("TEXT-TYPE", "!pto.tensor_view<4x-2xf32>", "-2"),
+        ("TEXT-TYPE", "!pto.tensor_view<4xf32x>", "f32x>"),
+        ("TEXT-TYPE", "!pto.tensor_view<4x>", "4x>"),
+        ("TEXT-TYPE", "!pto.tensor_view<4 8xf32>", "4 8"),
+        ("TEXT-TYPE", "!pto.tensorview<4xf32>", "!pto.tensorview"),
+        ("TEXT-TYPE", "!pto.eventid_array<four>", "four"),
+        ("TEXT-TYPE", "!unknown", "!unknown"),
+        ("TEXT-UNEXPECTED", "i", "i)"),
+        ("TEXT-UNEXPECTED", "%b", "%b"),
+        ("TEXT-UNCLOSED", "!pto.tensor_view<4xf32", "<4xf32"),
+    ],
+)
+def test_wrong_types(rule: str, text: str, wrong: str) -> None:
+    line = f"func.func @f(%a: {text}) {{ return }}"
+    column = line.index(wrong, line.index(text)) + 1
+    if text.count("pad=1") == 2 or text.count("compact=0") == 2:
+        column = line.rindex(wrong) + 1
+    assert errors(line) == [(rule, 1, column)]
+
+
+def test_a_wrong_type_is_reported_at_each_place() -> None:
+    assert errors("func.func @f(%a: !pto.ptr<q8>,\n%b: !pto.ptr<q8>) { return }") == [
+        ("TEXT-TYPE", 1, 27),
+        ("TEXT-TYPE", 2, 14),
+    ]
+
+
+def test_register_level_files_name_pointer_spaces() -> None:
+    text = "func.func @f(%a: i64) { %p = pto.castptr %a : i64 -> !pto.ptr<f32, ub> return }"
+    assert read(text).functions[0].body.ops[0].result.type == Ptr(dtypes.f32, "ub")  # type: ignore[union-attr]
+    assert errors(text.replace("ub>", "l9>")) == [("TY-7", 1, text.index("ub>") + 1)]
+
+
+def test_aliases_of_types_and_attributes() -> None:
+    module = read(
+        "!tile = !pto.tile_buf<vec, 16x16xf32>\n#nd = #pto.layout<nd>\n#space = #pto.address_space<gm>\n"
+        "module { func.func @f(%t: !tile, %m: memref<4xf32, #space>, %p: !pto.ptr<f32>, %n: index) {\n"
+        "%v = pto.make_tensor_view %p, shape = [%n], strides = [%n] {layout = #nd} : !pto.tensor_view<?xf32> return } }"
+    )
+    tile, memref, *_ = module.functions[0].params
+    assert str(tile.type) == "!pto.tile_buf<vec, 16x16xf32>"
+    assert str(memref.type) == "memref<4xf32, #pto.address_space<gm>>"
+    assert module.functions[0].body.ops[0].attrs["layout"].text == "nd"  # type: ignore[union-attr]
