@@ -7,7 +7,6 @@ reference ``[offset, nbytes]`` stands for bytes of the blob.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Scope, Severity, define
 from ptokit.types.conv import ConvSpec, conv_tile
 from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import BLayout, Layout, PadValue, SLayout, TileType
@@ -23,14 +21,7 @@ from ptokit.types.tensor import Dims5
 from ptokit.types.tile import CUSTOM_PAD, TileSpec
 
 from .compare import Bounds, Tolerance, tolerance
-
-define(
-    "CONF-FILE",
-    "A folder of conformance cases has a manifest.json and a data.npz that belong together.",
-    scope=Scope.RUN,
-    accepted="the folder as it was published",
-    rejected="a manifest whose blob_sha256 differs from the hash of the blob",
-)
+from .files import MANIFEST, MAX_BYTES, read_arrays, read_manifest, refused
 
 
 @dataclass(frozen=True)
@@ -109,79 +100,134 @@ def tile_spec(t: Mapping[str, Any]) -> TileSpec | ConvSpec:
     """The type of a case's tile, with static valid sizes; illegal types are possible."""
     loc, dtype = TileType[t["loc"]], DTYPES[t["dtype"]]
     if "layout" in t:
-        return conv_tile(loc, dtype, Layout[t["layout"]], t["shape"])
+        return conv_tile(loc, dtype, Layout[t["layout"]], _sizes(t["shape"]))
     pad = t.get("pad", "Null")
+    rows, cols, valid_row, valid_col, fractal = _sizes([t[key] for key in ("rows", "cols", "vr", "vc", "frac")])
     return TileSpec(
         loc,
         dtype,
-        t["rows"],
-        t["cols"],
-        t["vr"],
-        t["vc"],
+        rows,
+        cols,
+        valid_row,
+        valid_col,
         BLayout[t["bl"]],
         SLayout[t["sl"]],
-        t["frac"],
+        fractal,
         CUSTOM_PAD | int(pad, 16) if pad.startswith("0x") else PadValue[pad],
     )
 
 
+def _sizes(values: Any) -> list[int]:
+    for v in values:
+        if not isinstance(v, int) or isinstance(v, bool) or not 0 <= v <= MAX_BYTES:
+            raise ValueError(f"{v!r} is not a size")
+    return list(values)
+
+
 def _view(g: Mapping[str, Any]) -> ViewCase:
-    return ViewCase(DTYPES[g["dtype"]], tuple(g["shape"]), tuple(g["stride"]), Layout[g["layout"]], g["nelem"])
+    shape, stride = _sizes(g["shape"]), _sizes(g["stride"])
+    if not 1 <= len(shape) <= 5 or len(shape) != len(stride):
+        raise ValueError(f"a view has up to 5 sizes and as many strides, not {len(shape)} and {len(stride)}")
+    dims = (1,) * (5 - len(shape)) + tuple(shape)
+    strides = (stride[0],) * (5 - len(shape)) + tuple(stride)
+    return ViewCase(DTYPES[g["dtype"]], dims, strides, Layout[g["layout"]], *_sizes([g["nelem"]]))  # type: ignore[arg-type]
 
 
-def _case(c: Mapping[str, Any], blob: np.ndarray) -> Case:
-    def data(ref: list[int]) -> np.ndarray:
-        start, size = ref
-        if start < 0 or size < 0 or start + size > len(blob):
-            raise ValueError(f"case {c['id']} refers to bytes [{start}, {start + size}) of {len(blob)}")
-        return blob[start : start + size]
+class _Reader:
+    """Reads one case of a manifest. Raises `KeyError`, `TypeError`, `ValueError` or `AttributeError`."""
 
-    def expectation(e: Mapping[str, Any]) -> Expectation:
+    def __init__(self, case: Mapping[str, Any], blob: np.ndarray) -> None:
+        self.blob = blob
+        self.tiles = {k: tile_spec(t) for k, t in case["tiles"].items()}
+        self.views = {k: _view(g) for k, g in case.get("gms", {}).items()}
+        self.alias = {k: t["alias"] for k, t in case["tiles"].items() if "alias" in t}
+        for name in (*self.tiles, *self.views):
+            if self.buffer(name).nbytes > MAX_BYTES:
+                raise ValueError(f"{name} has {self.buffer(name).nbytes} bytes, more than {MAX_BYTES}")
+        if unknown := set(self.alias.values()) - set(self.tiles):
+            raise ValueError(f"there is no tile {unknown.pop()!r} to share storage with")
+
+    def data(self, name: str, ref: Any, size: int | None = None) -> np.ndarray:
+        """The bytes of buffer `name`, or `size` bytes that belong to it."""
+        start, length = _sizes(ref)
+        if start + length > len(self.blob):
+            raise ValueError(f"bytes [{start}, {start + length}) of the {len(self.blob)} in the data file")
+        needed = self.buffer(name).nbytes if size is None else size
+        if length != needed:
+            raise ValueError(f"{length} bytes for {name!r}, which needs {needed}")
+        return self.blob[start : start + length]
+
+    def buffer(self, name: str) -> TileSpec | ViewCase:
+        """Tile or view of this name."""
+        return self.tiles[name] if name in self.tiles else self.views[name]
+
+    def tolerance(self, name: str, entry: Any) -> Tolerance:
+        """How near the elements of buffer `name` must be."""
+        if isinstance(entry, dict):
+            return tolerance(entry)
+        buffer = self.buffer(name)
+        count = buffer.numel if isinstance(buffer, TileSpec) else buffer.elements
+        return Bounds(self.data(name, entry, 4 * count).view("<f4"))
+
+    def expectation(self, e: Mapping[str, Any]) -> Expectation:
+        """An entry of ``expect``."""
         return Expectation(
             tuple(e["profiles"]),
             e.get("truth", ""),
-            {k: None if ref is None else data(ref) for k, ref in e["out"].items()},
-            {k: data(ref) for k, ref in e.get("care", {}).items()},
-            {
-                k: tolerance(t) if isinstance(t, dict) else Bounds(data(t).view(np.float32))
-                for k, t in e.get("tol", {}).items()
-            },
+            {k: None if ref is None else self.data(k, ref) for k, ref in e["out"].items()},
+            {k: self.data(k, ref) for k, ref in e.get("care", {}).items()},
+            {k: self.tolerance(k, t) for k, t in e.get("tol", {}).items()},
         )
 
+
+def _case(c: Mapping[str, Any], blob: np.ndarray) -> Case:
     def rules(key: str) -> dict[str, tuple[str, ...]]:
         return {profile: tuple(ids) for profile, ids in c.get(key, {}).items()}
 
+    reader = _Reader(c, blob)
     return Case(
-        id=c["id"],
-        op=c["op"],
-        tiles={k: tile_spec(t) for k, t in c["tiles"].items()},
-        views={k: _view(g) for k, g in c.get("gms", {}).items()},
-        args=c.get("args", {}),
-        inputs={k: data(ref) for k, ref in c.get("in", {}).items()},
-        expect=tuple(expectation(e) for e in c.get("expect", [])),
+        id=str(c["id"]),
+        op=str(c["op"]),
+        tiles=reader.tiles,
+        views=reader.views,
+        args=dict(c.get("args", {})),
+        inputs={k: reader.data(k, ref) for k, ref in c.get("in", {}).items()},
+        expect=tuple(reader.expectation(e) for e in c.get("expect", [])),
         legal_on=frozenset(c.get("legal_on", [])),
-        illegal=c.get("illegal", {}),
+        illegal=dict(c.get("illegal", {})),
         accept=rules("accept"),
         also_broken=rules("also_broken"),
         truth=c.get("truth", ""),
-        alias={k: t["alias"] for k, t in c["tiles"].items() if "alias" in t},
+        alias=reader.alias,
     )
 
 
 def read_suite(folder: Path | str) -> Suite:
-    """Read a folder of cases. Raises `DiagnosticError` (CONF-FILE)."""
-    folder = Path(folder)
-    manifest = folder / "manifest.json"
-    try:
-        listed = json.loads(manifest.read_text(encoding="utf-8"))
-        with np.load(folder / listed["data"]) as arrays:
-            blob = arrays["blob"]
-        digest = listed.get("blob_sha256")
-        if digest is not None and hashlib.sha256(blob.tobytes()).hexdigest() != digest:
-            raise ValueError(f"{listed['data']} is not the one that {manifest.name} was written for")
-        cases = tuple(_case(c, blob) for c in listed["cases"])
-        return Suite(listed.get("format", ""), tuple(listed.get("profiles", ())), cases)
-    except (OSError, KeyError, TypeError, ValueError, AttributeError) as problem:
-        text = f"no entry {problem}" if isinstance(problem, KeyError) else str(problem)
-        message = f"cannot read conformance cases: {text}"
-        raise DiagnosticError(Diagnostic("CONF-FILE", Severity.ERROR, message, Location(str(manifest)))) from None
+    """Read a folder of cases. Raises `DiagnosticError`."""
+    return suite_of(Path(folder), read_manifest(Path(folder)))
+
+
+def suite_of(folder: Path, manifest: Mapping[str, Any]) -> Suite:
+    """The cases of a manifest whose data file is in `folder`. Raises `DiagnosticError` (CONF-FILE)."""
+    path = folder / MANIFEST
+    data = manifest.get("data", "data.npz")
+    if not isinstance(data, str):
+        raise refused(path, f"the name of the data file is {data!r}")
+    blob = read_arrays(folder / data).get("blob")
+    if blob is None or blob.dtype != np.uint8 or blob.ndim != 1:
+        raise refused(folder / data, "there is no array 'blob' of bytes")
+    digest = manifest.get("blob_sha256")
+    if digest is not None and hashlib.sha256(blob.tobytes()).hexdigest() != digest:
+        raise refused(path, f"{data} is not the one that {MANIFEST} was written for: the hash differs")
+    cases: dict[str, Case] = {}
+    for number, entry in enumerate(manifest["cases"]):
+        name = entry.get("id", f"number {number}")
+        try:
+            case = _case(entry, blob)
+        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+            what = f"no or unknown {problem}" if isinstance(problem, KeyError) else str(problem)
+            raise refused(path, f"case {name}: {what}") from None
+        if case.id in cases:
+            raise refused(path, f"case {name} occurs twice")
+        cases[case.id] = case
+    return Suite(str(manifest.get("format", "")), tuple(manifest.get("profiles", ())), tuple(cases.values()))
