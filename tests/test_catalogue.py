@@ -27,6 +27,7 @@ ADDED = {
     "TMOV-COM-14": "said in the text of the section",
     "TMOV-COM-15": "said in the text of the section",
     "TMOV-COM-16": "said in the text of the section",
+    "TMOV-COM-17": "legal, but hardly meant",
     "TMOV-A5-N2": "said in the text of the section",
     "TMOV-SUFFIX": "text form",
     "GATHER-CPU-04": "the library would read past the index tile",

@@ -327,6 +327,7 @@ A5_RULES = (
         _dual_extent,
         "16x64 f32",
         "16x80 f32",
+        decision="The destination holds sub-core 0's part; what is valid in it may be the whole or that half.",
     ),
     _rule(
         "Z1",

@@ -97,12 +97,14 @@ def vec_to_mat(m: Machine, dst: TileOperand, src: TileOperand, row: int = 0, col
     nz = a.layout_name == "Nz"
     if nz:
         pitch, start = 16 * -(-dst.vr // 16), a.rows * a.c0 * (col // a.c0) + row * a.c0 + col % a.c0
-        same = b.layout_name == "Nz" and pitch == b.rows and (a.fractal, b.fractal) == (512, 512) and not (row or col)
+        extent = pitch, min(a.c0 * -(-dst.vc // a.c0), a.cols)
+        boxes = b.layout_name == "Nz" and (a.fractal, b.fractal) == (512, 512)
+        same = boxes and pitch == b.rows <= a.rows and not (row or col)
     else:
-        start = row * src.vc + col
+        start, extent = row * src.vc + col, (dst.vr, dst.vc)
         same = b.layout_name == "ND" and a.cols == b.cols == dst.vc and dst.vr * dst.vc * size % 256 == 0 and not start
     if same:
-        dst.take(src, dst.vr, dst.vc)
+        dst.take(src, *extent)
         return
     if nz:
         block = np.arange(-(-dst.vc // a.c0))[:, None]
