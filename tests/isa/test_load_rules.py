@@ -18,7 +18,6 @@ Row = tuple[str, str, tuple[TileSpec, Any], tuple[TileSpec, Any], str]
 
 V = vec("f32", 16, 16)
 SCALES = spec("Mat", "e8m0", 32, 8, "Zz", fractal=32)
-BIG = (1, 1, 1, 65536, 1)
 
 CASES: list[Row] = [
     ("LS-COM-03", "cpu", (V, view("f32", 16, 16)), (V, view("f32", 1, 0, 1, 16, 16)), "dimension 1"),

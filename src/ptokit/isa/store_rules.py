@@ -8,7 +8,7 @@ from __future__ import annotations
 from ptokit.types.enums import AtomicType, Layout, ReluPreMode, TileType
 
 from .site import Site
-from .transfer_rules import PLAIN, Message, disagrees, is_conv, rule, too_small
+from .transfer_rules import BASE, PLAIN, Message, disagrees, is_conv, names, rule, too_small
 
 ND, DN, NZ = PLAIN
 CPU_LAYOUTS = (*PLAIN, Layout.NC1HWC0, Layout.NDC1HWC0)
@@ -68,8 +68,10 @@ def _cpu_room(o: Site) -> Message:
 
 
 def _cpu_atomic(o: Site) -> Message:
-    if o.atomic is AtomicType.AtomicNone or o.extended:
+    if o.atomic is AtomicType.AtomicNone:
         return None
+    if o.extended:
+        return None if o.dst.dtype in BASE else f"atomicType={o.atomic.text} on {o.dst.dtype}; it takes {names(BASE)}"
     return (
         f"atomicType={o.atomic.text} on cpu, which has no atomic stores",
         "run with --extended to let the cpu target combine as the devices do",
