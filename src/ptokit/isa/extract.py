@@ -17,7 +17,7 @@ from .move_facts import DUAL, nz_pitch
 from .move_parts import put, window
 from .move_vec import nd_to_nz, vec_to_mat
 from .site import Site
-from .table import Instr, dst, instruction, scalar, src
+from .table import Instr, dst, index, instruction, scalar, src
 
 
 def extract_pipe(site: Site) -> Pipe:
@@ -63,7 +63,14 @@ TEXTRACT = instruction(
         "TEXTRACT",
         "textract",
         "Copy the window of a tile at (row, col), as large as the destination; accumulators are converted on the way.",
-        (dst(), src(), src("fp", optional=True), scalar("quant", optional=True), scalar("row"), scalar("col")),
+        (
+            dst(),
+            src(),
+            src("fp", optional=True),
+            scalar("quant", optional=True, type="i64"),
+            index("row"),
+            index("col"),
+        ),
         (RELU, MODE),
         pipe=extract_pipe,
         rules=EXTRACT_RULES,
@@ -94,7 +101,7 @@ TEXTRACT_FP = instruction(
         "TEXTRACT_FP",
         "textract_fp",
         "Copy a window of an accumulator with one quantisation word per column of the source.",
-        (dst(), src(), src("fp"), scalar("row"), scalar("col")),
+        (dst(), src(), src("fp"), index("row"), index("col")),
         (RELU,),
         pipe=Pipe.FIX,
         rules=EXTRACT_FP_RULES,
@@ -129,7 +136,7 @@ TEXTRACT2 = instruction(
         "TEXTRACT2",
         "textract2",
         "Copy two windows of an ND vec tile to Nz tiles: the two-destination overload of TEXTRACT.",
-        (dst("dst0"), dst("dst1"), src(), *(scalar(n) for n in ("row0", "col0", "row1", "col1"))),
+        (dst("dst0"), dst("dst1"), src(), *(index(n) for n in ("row0", "col0", "row1", "col1"))),
         pipe=Pipe.V,
         rules=PAIR_RULES,
         run=textract2,

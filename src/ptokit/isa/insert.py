@@ -15,7 +15,7 @@ from .move import MODE, RELU, has_words, move_pipe
 from .move_acc import drain
 from .move_facts import is_line
 from .move_parts import put, store_at, stored
-from .table import Attr, Instr, inout, instruction, scalar, src
+from .table import Attr, Instr, index, inout, instruction, scalar, src
 
 
 def tinsert(
@@ -60,7 +60,14 @@ TINSERT = instruction(
         "TINSERT",
         "tinsert",
         "Copy a tile into another at (row, col), which keeps the rest; accumulators are converted on the way.",
-        (inout(), src(), src("fp", optional=True), scalar("quant", optional=True), scalar("row"), scalar("col")),
+        (
+            inout(),
+            src(),
+            src("fp", optional=True),
+            scalar("quant", optional=True, type="i64"),
+            index("row"),
+            index("col"),
+        ),
         (RELU, MODE, Attr("split", TInsertMode, None, "splitMode", "tinsert_mode")),
         pipe=move_pipe,
         rules=INSERT_RULES,
@@ -91,7 +98,7 @@ TINSERT_FP = instruction(
         "TINSERT_FP",
         "tinsert_fp",
         "Copy an accumulator into another tile with one quantisation word per column.",
-        (inout(), src(), src("fp"), scalar("row"), scalar("col")),
+        (inout(), src(), src("fp"), index("row"), index("col")),
         (RELU,),
         pipe=Pipe.FIX,
         rules=INSERT_FP_RULES,

@@ -81,7 +81,7 @@ TMOV = instruction(
         "TMOV",
         "tmov",
         "Copy a tile to another of the same or another buffer; accumulators are converted on the way.",
-        (dst(), src(), src("fp", optional=True), scalar("quant", optional=True), tmp(optional=True)),
+        (dst(), src(), src("fp", optional=True), scalar("quant", optional=True, type="i64"), tmp(optional=True)),
         (RELU, MODE, PHASE, Attr("grp_axis", int, 1, "grpAxis")),
         pipe=move_pipe,
         rules=MOVE_RULES,

@@ -9,7 +9,7 @@ import numpy as np
 from . import arith
 from .machine import Machine, TileOperand
 from .scratch_rules import EW_11, EW_AS_01, EW_AS_04
-from .table import Attr
+from .table import Attr, scalar
 from .typesets import (
     ASM_8_16,
     ASM_I32_F32,
@@ -115,4 +115,7 @@ TSHRS = tile_scalar(
     EW_09,
     EW_A5_01,
 )
-TLRELU = tile_scalar("TLRELU", arith.leaky, "dst = src > 0 ? src : src * scalar", types(F, F, asm=F), EW_CPU_02)
+SLOPE = scalar(type="f32")  # for every element type (EW-08)
+TLRELU = tile_scalar(
+    "TLRELU", arith.leaky, "dst = src > 0 ? src : src * scalar", types(F, F, asm=F), EW_CPU_02, operand=SLOPE
+)

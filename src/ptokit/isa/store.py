@@ -150,7 +150,7 @@ TSTORE = instruction(
         "TSTORE",
         "tstore",
         "Store the valid region of a tile to global memory; accumulators are converted on the way.",
-        (view("dst", Role.OUT), src(), scalar("quant", optional=True)),
+        (view("dst", Role.OUT), src(), scalar("quant", optional=True, type="i64")),
         (Attr("phase", STPhase, STPhase.Unspecified, "stPhase", "st_phase"), _ATOMIC, _RELU),
         pipe=store_pipe,
         rules=_RULES,

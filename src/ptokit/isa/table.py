@@ -45,6 +45,7 @@ class Operand:
     kind: Kind = Kind.TILE
     optional: bool = False
     variadic: bool = False  # a list of values
+    type: str = ""  # of a scalar: "index", "i64", "f32"; empty: the element type of the tile it meets
     or_view: bool = False  # a tile, or a view of global memory
 
 
@@ -63,9 +64,14 @@ def inout(name: str = "dst") -> Operand:
     return Operand(name, Role.INOUT)
 
 
-def scalar(name: str = "scalar", *, optional: bool = False) -> Operand:
-    """A number in a scalar register."""
-    return Operand(name, Role.IN, Kind.SCALAR, optional)
+def scalar(name: str = "scalar", *, optional: bool = False, type: str = "") -> Operand:
+    """A number in a scalar register, of the element type unless `type` says otherwise."""
+    return Operand(name, Role.IN, Kind.SCALAR, optional, type=type)
+
+
+def index(name: str, *, optional: bool = False) -> Operand:
+    """A position or size, of type index."""
+    return scalar(name, optional=optional, type="index")
 
 
 def view(name: str, role: Role = Role.IN) -> Operand:
@@ -74,8 +80,8 @@ def view(name: str, role: Role = Role.IN) -> Operand:
 
 
 def scalars(name: str) -> Operand:
-    """A list of numbers."""
-    return Operand(name, Role.IN, Kind.SCALAR, variadic=True)
+    """A list of positions or sizes."""
+    return Operand(name, Role.IN, Kind.SCALAR, variadic=True, type="index")
 
 
 def ptr(name: str = "ptr") -> Operand:

@@ -9,6 +9,7 @@ from .table import (
     Attr,
     Instr,
     Operand,
+    index,
     inout,
     instruction,
     ptr,
@@ -50,15 +51,15 @@ GET_TENSOR_VIEW_DIM = _scalar_unit(
     "get_tensor_view_dim",
     "Size of one dimension of a tensor view, in elements.",
     view("source"),
-    scalar("index"),
+    index("index"),
 )
 ALLOC_TILE = _scalar_unit(
     "ALLOC_TILE",
     "alloc_tile",
     "Allocate a tile buffer, at a byte address if one is given.",
-    scalar("addr", optional=True),
-    scalar("valid_row", optional=True),
-    scalar("valid_col", optional=True),
+    scalar("addr", optional=True, type="i64"),
+    index("valid_row", optional=True),
+    index("valid_col", optional=True),
 )
 DECLARE_TILE = _scalar_unit("DECLARE_TILE", "declare_tile", "A tile without an address; TASSIGN binds it.")
 TASSIGN = _scalar_unit(
@@ -66,7 +67,7 @@ TASSIGN = _scalar_unit(
     "tassign",
     "Bind a tile to a byte address of its buffer.",
     src("tile"),
-    scalar("addr"),
+    scalar("addr", type="i64"),
 )
 SUBSET = _scalar_unit(
     "SUBSET",
@@ -81,8 +82,8 @@ SET_VALIDSHAPE = _scalar_unit(
     "set_validshape",
     "Set both dynamic valid dimensions of a tile, in elements.",
     inout("tile"),
-    scalar("valid_row"),
-    scalar("valid_col"),
+    index("valid_row"),
+    index("valid_col"),
     results=0,
 )
 TRESHAPE = _scalar_unit(
@@ -92,14 +93,14 @@ TRESHAPE = _scalar_unit(
     src(),
 )
 BITCAST = _scalar_unit("BITCAST", "bitcast", "See the same bytes as another element type.", src())
-ADDPTR = _scalar_unit("ADDPTR", "addptr", "Advance a pointer by elements.", ptr(), scalar("offset"))
+ADDPTR = _scalar_unit("ADDPTR", "addptr", "Advance a pointer by elements.", ptr(), index("offset"))
 CASTPTR = _scalar_unit("CASTPTR", "castptr", "Make a pointer of an address or of another pointer.", scalar("value"))
 LOAD_SCALAR = _scalar_unit(
     "LOAD_SCALAR",
     "load_scalar",
     "Read one element of global memory.",
     ptr(),
-    scalar("index"),
+    index("index"),
 )
 STORE_SCALAR = _scalar_unit(
     "STORE_SCALAR",
@@ -107,7 +108,7 @@ STORE_SCALAR = _scalar_unit(
     "Write one element of global memory.",
     scalar("value"),
     ptr(),
-    scalar("index"),
+    index("index"),
     results=0,
 )
 GET_BLOCK_IDX = _scalar_unit(

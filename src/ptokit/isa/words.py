@@ -33,7 +33,7 @@ def element(dtype: DType, value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.astype(numpy_type)
     if not dtype.is_integer:
-        return numpy_type.type(value)
+        return numpy_type.type(float(value))
     if isinstance(value, (float, np.floating)):
         value = value if np.isfinite(value) else 0
     bits = int(value) & ((1 << dtype.bits) - 1)
@@ -110,7 +110,7 @@ def tile_scalar(
     name: str, fn: ValueFunction, summary: str, types: Types, *rules: Rule, scratch: bool = False, **more: Any
 ) -> Instr:
     """A source tile and a scalar."""
-    operands = (dst(), src(), scalar(), *([tmp(optional=True)] if scratch else []))
+    operands = (dst(), src(), more.pop("operand", scalar()), *([tmp(optional=True)] if scratch else []))
     run = more.pop("run", None) or scalar_semantics(fn, more.pop("per_target", False))
     return vector(name, summary, operands, types, run, EW_07, EW_08, *rules, **more)
 

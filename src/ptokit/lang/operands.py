@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from enum import Enum
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 from ptokit.ir import Value
 from ptokit.isa.table import Attr, Instr, Kind, Operand, Role
 from ptokit.types.dtypes import DType
-from ptokit.types.values import F32, I64, INDEX
+from ptokit.types.values import INDEX
 from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
@@ -26,8 +25,6 @@ Arguments = dict[str, Any]
 Values = dict[str, "Value | list[Value] | None"]
 
 _WORDS = {Kind.TILE: "a tile", Kind.VIEW: "a view of global memory", Kind.SCALAR: "a number", Kind.PTR: "a pointer"}
-_INDEX_OPERAND = re.compile(r"(row|col|offset|index|event)\d*$")
-_WORD_OPERANDS = ("quant",)
 
 
 def fits(arg: Any, operand: Operand) -> bool:
@@ -197,12 +194,10 @@ def _value(instr: Instr, operand: Operand, arg: Any, operands: Arguments) -> Val
 
 
 def scalar_type_of(instr: Instr, operand: Operand, arg: Any, operands: Arguments) -> ScalarType:
-    """Type in which a number is passed: index for positions, i64 for quantisation words, else the type it has or, for
-    Python numbers, the element type of the tile that it meets (compute-elementwise EW-08)."""
-    if _INDEX_OPERAND.search(operand.name.lower()):
-        return INDEX
-    if any(word in operand.name.lower() for word in _WORD_OPERANDS):
-        return I64
+    """Type in which a number is passed: what the table says, else the type it has or, for Python numbers, the element
+    type of the tile that it meets (compute-elementwise EW-08)."""
+    if operand.type:
+        return ScalarType(operand.type)
     element = _element_type(instr, operands)
     kind = getattr(arg, "type", None)
     if isinstance(kind, ScalarType) and (kind != INDEX or not element.is_integer):
@@ -211,8 +206,6 @@ def scalar_type_of(instr: Instr, operand: Operand, arg: Any, operands: Arguments
 
 
 def _element_type(instr: Instr, operands: Arguments) -> ScalarType:
-    if instr.name == "TLRELU":  # the assembler wants an f32 slope for every element type on a5 (EW-08)
-        return F32
     tiles = [o for o in instr.operands if o.kind is Kind.TILE and o.role is not Role.SCRATCH and not o.variadic]
     tiles.sort(key=lambda o: o.role is Role.OUT)
     for operand in tiles:
