@@ -172,6 +172,9 @@ def predict(call: Call) -> Codes:
         return _vec_to_mat(call)
     rows, cols = _extent(call)
     (ir, ic), (jr, jc) = ((0, 0), call.at) if call.op == "TINSERT" else (call.at, (0, 0))
+    line = call.on == "a5" and call.op == "TINSERT" and (s.loc, d.loc, d.layout) == ("vec", "mat", "ND")
+    if line and not s.vc == s.cols == d.cols and s.vc * SIZES[s.dtype] < 32:
+        return {jr * d.cols + jc + k: s.data[k] for k in range(rows * cols)}
     return {d.at(jr + r, jc + c): s.data[s.at(ir + r, ic + c)] for r in range(rows) for c in range(cols)}
 
 

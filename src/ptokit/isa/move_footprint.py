@@ -91,6 +91,10 @@ def _vec(o: Site) -> Iterator[Access]:
             yield access("dst", True, s.vr, d.vc)
         else:
             yield access("dst", True, d.rows, d.cols)
+    elif s.layout_name == "ND" and d.layout_name == "Zn":
+        yield access("src", False, d.vr, d.vc)
+        packed = known(d.vc) and d.vc == d.cols
+        yield access("dst", True, d.vr if packed else d.rows, d.cols)
     else:
         yield from both(rows, cols)
 
