@@ -104,7 +104,7 @@ class CoreTile(Tile):
     def _elements(self, values: np.ndarray, codes: bool) -> np.ndarray:
         """`values` in the dtype in which the storage keeps elements."""
         dtype, kept = self.dtype, self.dtype.value or self.dtype.storage
-        if values.dtype == dtype.value and not codes:
+        if dtype.value is not None and values.dtype == dtype.value and not codes:
             return values.astype(kept)
         if values.dtype.kind not in "biuf" and not str(values.dtype).startswith(("bfloat", "float")):
             raise refusal(CONTENTS, f"elements of NumPy type {values.dtype} cannot be put into {self!r}")
