@@ -1,0 +1,288 @@
+"""Whole programs as cases: `.pto` text, generated arguments, expected contents of the arguments afterwards."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ptokit.asm import read_module
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
+from ptokit.run.program import Program, compile_program
+from ptokit.targets import Target
+from ptokit.targets import target as target_named
+from ptokit.types.dtypes import DType, dtype
+
+from .files import MANIFEST, MAX_BYTES, read_arrays, refused
+from .inputs import Init, parse_init
+from .outputs import STORED, Output, OutputError, Ran
+from .result import Outcome, Result
+
+ROLES = ("in", "out", "inout", "unused")
+UNIMPLEMENTED = "TEXT-UNIMPLEMENTED"
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """An argument in global memory: ``elements`` of a type and what they hold at first."""
+
+    dtype: DType
+    elements: int
+    init: Init
+
+    def make(self) -> np.ndarray:
+        """Bits of the elements."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.init.make(self.dtype, self.elements).view(self.dtype.storage)
+
+
+Argument = Pointer | int | float
+
+
+@dataclass(frozen=True)
+class ProgramCase:
+    """A kernel, its arguments and what it leaves in them.
+
+    ``strict``: the kernel must be accepted; otherwise a refusal is as good. ``expected``: file of stored values.
+    """
+
+    id: str
+    file: str
+    entry: str
+    target: Target
+    blocks: int
+    args: tuple[Argument, ...]
+    outputs: tuple[Output, ...]
+    expected: str
+    strict: bool
+    ops: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """What the case is listed under: the kernel."""
+        return self.entry.removeprefix("@") or Path(self.file).stem
+
+
+def read_case(entry: Mapping[str, Any]) -> ProgramCase:
+    """A case of a manifest. Raises `KeyError`, `TypeError` or `ValueError`."""
+    args = tuple(_argument(a, i) for i, a in enumerate(entry["args"]))
+    outputs = tuple(_output(o, args) for o in entry["outputs"])
+    try:
+        target = target_named(entry["arch"])
+    except (KeyError, AttributeError):
+        raise ValueError(f"{entry['arch']!r} is no architecture") from None
+    return ProgramCase(
+        id=_text(entry, "id"),
+        file=_text(entry, "file"),
+        entry=_text(entry, "entry"),
+        target=target,
+        blocks=_count(entry.get("blocks", 1), "blocks", 1),
+        args=args,
+        outputs=outputs,
+        expected=_text(entry, "expected"),
+        strict=entry.get("strict", True) is not False,
+        ops=tuple(map(str, entry.get("ops", ()))),
+    )
+
+
+def _text(entry: Mapping[str, Any], key: str) -> str:
+    if not isinstance(entry[key], str):
+        raise ValueError(f"{key} is {entry[key]!r}, not a text")
+    return entry[key]
+
+
+def _count(value: Any, what: str, least: int = 0) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MAX_BYTES:
+        raise ValueError(f"{what} is {value!r}, not a number from {least} on")
+    return value
+
+
+def _argument(a: Mapping[str, Any], position: int) -> Argument:
+    what = f"argument {position}"
+    if a.get("index", position) != position:
+        raise ValueError(f"{what} has index {a['index']}")
+    if a["kind"] == "scalar":
+        if not isinstance(a["value"], (int, float)):
+            raise ValueError(f"{what} has the value {a['value']!r}")
+        return a["value"]
+    if a["kind"] != "ptr" or a.get("role", "in") not in ROLES:
+        raise ValueError(f"{what} is neither a scalar nor a pointer with a role of {', '.join(ROLES)}")
+    element = dtype(a["dtype"])
+    if element.value is None or element.packed:
+        raise ValueError(f"{what}: there is no data of type {element.name}")
+    elements = _count(a["elements"], f"elements of {what}")
+    if element.nbytes(elements) > MAX_BYTES:
+        raise ValueError(f"{what} has {element.nbytes(elements)} bytes, more than {MAX_BYTES}")
+    return Pointer(element, elements, parse_init(a.get("init", {"kind": "const", "value": 0})))
+
+
+def _output(o: Mapping[str, Any], args: Sequence[Argument]) -> Output:
+    index = _count(o["index"], "index of an output")
+    if index >= len(args) or not isinstance(args[index], Pointer):
+        raise ValueError(f"output {index} is no pointer argument")
+    if o["stored"] not in STORED:
+        raise ValueError(f"output {index} is stored as {o['stored']!r}")
+    touched = o.get("touched")
+    size = args[index].elements  # type: ignore[union-attr]
+    if touched is not None:
+        touched = tuple(_count(touched[key], f"touched.{key}") for key in ("elements", "first", "last"))
+        if touched[0] and not touched[1] <= touched[2] < size:
+            raise ValueError(f"output {index} has touched elements beyond its {size}")
+    sums = (float(o["sum"]), float(o["abs_sum"])) if "sum" in o and "abs_sum" in o else None
+    return Output(
+        index,
+        o["stored"],
+        _count(o["written"], "written"),
+        _count(o.get("undefined", 0), "undefined"),
+        float(o.get("atol", 0)),
+        float(o.get("rtol", 0)),
+        sums,
+        o.get("crc32"),
+        touched,
+    )
+
+
+class ProgramSuite:
+    """All programs of a folder. ``root``: where files are looked for that the folder does not have."""
+
+    def __init__(self, folder: Path, manifest: Mapping[str, Any], root: Path | None = None) -> None:
+        """Raises `DiagnosticError` (CONF-FILE)."""
+        self.folder, self.root = folder, root
+        path = folder / MANIFEST
+        cases: dict[str, ProgramCase] = {}
+        for number, entry in enumerate(manifest["cases"]):
+            name = entry.get("id", f"number {number}")
+            try:
+                case = read_case(entry)
+            except (KeyError, TypeError, ValueError, AttributeError) as problem:
+                what = f"no or unknown {problem}" if isinstance(problem, KeyError) else str(problem)
+                raise refused(path, f"case {name}: {what}") from None
+            if case.id in cases:
+                raise refused(path, f"case {name} occurs twice")
+            cases[case.id] = case
+        self.cases = tuple(cases.values())
+        self._compiled = lru_cache(maxsize=64)(self._compile)
+        self._arrays = lru_cache(maxsize=4)(self._read_arrays)
+
+    def replay(self, case: ProgramCase) -> Result:
+        """Run and judge one case. Never raises."""
+        start = time.perf_counter()
+        try:
+            outcome, message, reported = self._judge(case)
+        except OutputError as problem:
+            outcome, message, reported = Outcome.FAILED, f"{case.expected}: {problem}", ()
+        except DiagnosticError as error:
+            outcome, message, reported = Outcome.FAILED, _shown(error.diagnostics), ()
+        except Exception as bug:  # one broken case must not end the run of all others
+            outcome, message, reported = Outcome.FAILED, f"internal error: {type(bug).__name__}: {bug}", ()
+        return Result(case.id, case.name, case.target.name, outcome, message, reported, time.perf_counter() - start)
+
+    def _judge(self, case: ProgramCase) -> tuple[Outcome, str, tuple[str, ...]]:
+        path = self._find(case.file)
+        if path is None:
+            where = f"{self.folder} or {self.root}" if self.root else f"{self.folder} (see --root)"
+            return Outcome.FAILED, f"there is no program {case.file} in {where}", ()
+        expected = self._parts(case)
+        try:
+            program = self._compiled(path, case.entry, case.target.name)
+            before = [arg.make() if isinstance(arg, Pointer) else arg for arg in case.args]
+            after = _launch(program, case, before)
+        except DiagnosticError as error:
+            return _refusal(case, error.diagnostics)
+        return _verdict(case, program, expected, before, after)
+
+    def _find(self, name: str) -> Path | None:
+        """The file a case names: in the folder, else below the root."""
+        places = [folder / name for folder in (self.folder, self.root) if folder is not None]
+        return next((place for place in places if place.is_file()), None)
+
+    def _parts(self, case: ProgramCase) -> list[dict[str, np.ndarray]]:
+        """Stored values of each output. Raises `DiagnosticError`."""
+        if not case.outputs:
+            return []
+        arrays = self._arrays(self._find(case.expected) or self.folder / case.expected)
+        prefixes = [f"{case.id}/{output.index}/" for output in case.outputs]
+        return [{k.removeprefix(p): v for k, v in arrays.items() if k.startswith(p)} for p in prefixes]
+
+    @staticmethod
+    def _read_arrays(path: Path) -> dict[str, np.ndarray]:
+        return read_arrays(path)
+
+    @staticmethod
+    def _compile(path: Path, entry: str, target_name: str) -> Program:
+        target = target_named(target_name)
+        read = read_module(path, target=target)
+        read.diagnostics.raise_if_errors()
+        return compile_program(read.module, target, entry=entry or None)
+
+
+def _launch(program: Program, case: ProgramCase, given: Sequence[Any]) -> list[Any]:
+    """The arguments after a run on copies of those given. Raises `DiagnosticError`."""
+    args = [a.copy() if isinstance(a, np.ndarray) else a for a in given]
+    passed = []
+    for arg, param in zip(args, program.params):
+        same_size = isinstance(arg, np.ndarray) and param.dtype is not None and arg.itemsize == param.dtype.size
+        passed.append(arg.view(param.dtype.storage) if same_size and param.dtype is not None else arg)
+    program.launch([*passed, *args[len(passed) :]], case.blocks)
+    return args
+
+
+def _refusal(case: ProgramCase, diagnostics: Sequence[Diagnostic]) -> tuple[Outcome, str, tuple[str, ...]]:
+    """The verdict on a program that ptokit does not run."""
+    errors = [d for d in diagnostics if d.severity is Severity.ERROR]
+    reported = tuple(sorted({d.rule for d in errors}))
+    missing = next((d for d in errors if d.rule == UNIMPLEMENTED), None)
+    if missing is not None:
+        return Outcome.SKIPPED, missing.message, reported
+    if not case.strict:
+        return Outcome.PASSED, f"refused, as the case allows: {_shown(errors)}", reported
+    return Outcome.FAILED, f"refused: {_shown(errors)}", reported
+
+
+def _shown(diagnostics: Sequence[Diagnostic]) -> str:
+    """The first finding in one line, and how many more there are."""
+    first = diagnostics[0]
+    at = f"line {first.location.line}: " if first.location.line else ""
+    more = f" (and {len(diagnostics) - 1} more)" if len(diagnostics) > 1 else ""
+    return f"{at}{first.message} [{first.rule}]{more}"
+
+
+def _verdict(
+    case: ProgramCase,
+    program: Program,
+    expected: Sequence[Mapping[str, np.ndarray]],
+    before: Sequence[Any],
+    after: Sequence[Any],
+) -> tuple[Outcome, str, tuple[str, ...]]:
+    """Every output as stored, every other pointer argument unchanged."""
+    outputs = {output.index: (output, parts) for output, parts in zip(case.outputs, expected)}
+    for index, arg in enumerate(case.args):
+        if not isinstance(arg, Pointer):
+            continue
+        ran = Ran(arg.dtype, before[index], after[index], _second_run(program, case, before, index))
+        if index in outputs:
+            output, parts = outputs[index]
+            problem = output.check(parts, ran)
+        else:
+            problem = ran.check_kept(ran.changed)
+        if problem:
+            param = program.params[index].name
+            name = f"%{param} (argument {index})" if param and not param.isdigit() else f"argument {index}"
+            return Outcome.FAILED, f"{name}, {problem}", ()
+    return Outcome.PASSED, "", ()
+
+
+def _second_run(program: Program, case: ProgramCase, before: Sequence[Any], index: int) -> Callable[[], np.ndarray]:
+    """Where a run from inverted initial contents of one argument changes that argument."""
+
+    def again() -> np.ndarray:
+        given = list(before)
+        given[index] = ~before[index]
+        return _launch(program, case, given)[index] != given[index]
+
+    return again
