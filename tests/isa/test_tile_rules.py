@@ -26,6 +26,7 @@ CASES: list[tuple[str, str, TileSpec, TileSpec, str]] = [
     ("TILE-D1", "cpu", vec("f32", 16, 16), vec("f32", 16, 16, fractal=1024), "1024"),
     ("TILE-D2", "a5", vec("e1m2", 4, 256), vec("e1m2", 4, 224), "224 cols"),
     ("TILE-D2", "a5", vec("e1m2", 64, 3, "DN"), vec("e1m2", 32, 3, "DN"), "32 rows"),
+    ("TILE-D3", "a5", vec("f16", 32, 32, "Zn"), vec("f16", 33, 32, "Zn"), "33 rows"),
     ("SA-0351", "a2a3", acc("f32", 16, 16), spec("ScaleLeft", "e8m0", 16, 2, "Zz", fractal=32), "scale_left"),
     ("SA-0352", "a2a3", vec("f32", 768, 64), vec("f32", 769, 64), "196864 bytes"),
 ]

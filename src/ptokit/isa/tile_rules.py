@@ -102,6 +102,13 @@ def _packed_line(o: TileSite) -> Message:
     return f"{count} {what} of {s.dtype} are {count // 2} bytes; 4-bit tiles need multiples of 64 elements (32 bytes)"
 
 
+def _whole_boxes(o: TileSite) -> Message:
+    s = o.spec
+    if not s.boxed or s.rows == 1 or s.layout_name == "Nz" or s.rows % s.box.rows == 0:
+        return None
+    return f"{s.rows} rows of a {s.layout_name} tile with boxes of {s.box.rows} rows end past the tile's storage"
+
+
 def _not_vec(o: Site) -> Message:
     for t in o.tiles:
         if t.loc is not TileType.Vec:
@@ -181,6 +188,15 @@ TILE_RULES = (
         accepted="4x256 e1m2",
         rejected="4x224 e1m2",
         why="TILE-05 counts a byte per element and so lets 16-byte rows pass, which no transfer can address.",
+    ),
+    _tile(
+        "TILE-D3",
+        "The rows of a Zn, Zz or Nn tile are a multiple of its box's rows, in every buffer.",
+        _whole_boxes,
+        accepted="a 32x32 f16 Zn vec tile",
+        rejected="a 33x32 f16 Zn vec tile",
+        why="TILE-03 lets Vec and scale tiles pass, but the last box of rows would lie behind the tile's memory.",
+        source=f"{SOURCE}, 6 (derived)",
     ),
 )
 

@@ -1,0 +1,60 @@
+"""Whatever the operands: the checker gives findings and a call gives a result or a fault, never another exception."""
+
+import warnings
+
+import pytest
+
+from ptokit.diagnostics import CATALOGUE
+from ptokit.isa.check import broken_rules
+from ptokit.isa.site import Site
+from ptokit.run.fault import Fault
+from ptokit.run.single import Single
+
+from .operands import Call, Dice, operands
+
+
+def outcome(call: Call, seed: int) -> str:
+    """Check the call, and run it where its tile types are legal."""
+    site = Site(call.instr, call.target, call.infos, call.attrs, call.extended)
+    for broken in broken_rules(site):
+        assert broken.message
+        assert broken.rule.id in CATALOGUE
+    machine = Single(call.target, extended=call.extended)
+    given = operands(call, machine, seed)
+    if given is None:
+        return "no such tile"
+    found = ""
+    try:
+        machine.execute(call.instr, given, call.attrs)
+    except Fault as fault:
+        found = fault.rule
+    assert not found or found in CATALOGUE, found
+    return "fault" if found else "ran"
+
+
+def play(seeds: range) -> dict[str, int]:
+    """Outcomes of one call per seed; the failing seed is named."""
+    counts: dict[str, int] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for seed in seeds:
+            call = Dice(seed).call()
+            try:
+                result = outcome(call, seed)
+            except Exception as error:
+                error.add_note(f"seed {seed}: {call.instr.name} on {call.target.name}: {call.specs} {call.attrs}")
+                raise
+            counts[result] = counts.get(result, 0) + 1
+    return counts
+
+
+def test_random_operands() -> None:
+    counts = play(range(3000))
+    assert counts["ran"] > 100
+    assert counts["fault"] > 500
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("part", range(20))
+def test_random_operands_campaign(part: int) -> None:
+    play(range(10_000 + 10_000 * part, 20_000 + 10_000 * part))
