@@ -1,4 +1,4 @@
-"""The progress bar of long grids."""
+"""The progress bar of long runs."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _REDRAW_SECONDS = 0.1
 class Progress:
     """A bar on stderr, drawn on a terminal once a run takes longer than half a second.
 
-    The object is called with (blocks done, blocks in all) and is a context manager that removes the bar at the end.
+    The object is called with (units done, units in all) and is a context manager that removes the bar at the end.
     """
 
-    def __init__(self, title: str) -> None:
-        self._title = title
+    def __init__(self, title: str, unit: str = "blocks") -> None:
+        self._title, self._unit = title, unit
         self._next = time.monotonic() + _QUIET_SECONDS if is_terminal(sys.stderr) else float("inf")
         self._bar: Any = None
         self._task: Any = None
@@ -48,7 +48,7 @@ class Progress:
         self._bar = progress.Progress(
             progress.TextColumn("{task.description}"),
             progress.BarColumn(),
-            progress.TextColumn("{task.completed}/{task.total} blocks"),
+            progress.TextColumn(f"{{task.completed}}/{{task.total}} {self._unit}"),
             progress.TimeRemainingColumn(),
             console=Console(stderr=True),
             transient=True,

@@ -29,3 +29,12 @@ PICTURE_FILE = define(
     accepted="--svg nz.svg         in a directory that exists",
     rejected="--svg drawings/      where drawings is a directory",
 )
+REPORT_FILE = define(
+    "CLI-04",
+    "the file for a report can be written",
+    scope=Scope.RUN,
+    why="A run whose report cannot be kept is stopped before it starts.",
+    source="docs/conformance.md",
+    accepted="--junit results.xml    in a directory that exists",
+    rejected="--junit results        where results is a directory",
+)

@@ -7,7 +7,6 @@ that it breaks, or one that states the same condition, is reported. Warnings nev
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Iterable, Iterator
 
 import ptokit.isa.all  # noqa: F401  (completes the table)
@@ -28,14 +27,6 @@ def replay_suite(suite: Suite | Iterable[Case], targets: Iterable[Target]) -> It
         for target in targets:
             if case.claims(target.name):
                 yield replay(case, target)
-
-
-def tally(results: Iterable[Result]) -> dict[tuple[str, str], Counter[Outcome]]:
-    """(instruction, target) -> number of cases by outcome, sorted by instruction."""
-    counts: dict[tuple[str, str], Counter[Outcome]] = {}
-    for r in results:
-        counts.setdefault((r.op, r.target), Counter())[r.outcome] += 1
-    return dict(sorted(counts.items()))
 
 
 def replay(case: Case, target: Target) -> Result:

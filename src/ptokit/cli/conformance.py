@@ -1,0 +1,109 @@
+"""``ptokit conformance``: known answers, replayed and judged."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+import typer
+
+from ptokit.conformance.junit import junit_xml
+from ptokit.conformance.report import Report, report
+from ptokit.conformance.result import Outcome
+from ptokit.conformance.runner import Cases, Job, open_cases, replay_all
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Severity
+from ptokit.diagnostics.render import visible
+
+from .console import bold, say, table
+from .load import parse_target
+from .lookup import unknown
+from .progress import Progress
+from .rules import REPORT_FILE
+
+
+def replay_folder(
+    directory: str, target: str | None, op: str | None, processes: int, junit: str | None, root: str | None
+) -> bool:
+    """Replay the cases in `directory` and print what came out; True if none failed.
+
+    Raises `DiagnosticError` for a folder that cannot be read or a report that cannot be written.
+    """
+    folder = Path(directory)
+    if root is not None and not Path(root).is_dir():
+        raise typer.BadParameter(f"there is no folder {root!r}.", param_hint="--root")
+    wanted = parse_target(target)
+    top = None if root is None else Path(root)
+    if junit is not None:
+        _check_writable(Path(junit))
+    cases = open_cases(folder, top)
+    jobs = _of_instruction(cases, op, directory)
+    if wanted is not None:
+        jobs = [job for job in jobs if job.target == wanted.name]
+    with Progress(f"replaying {visible(directory)}", "cases") as progress:
+        results = list(replay_all(folder, cases, jobs, processes=processes, root=top, progress=progress))
+    if junit is not None:
+        _write(Path(junit), junit_xml(directory, results))
+    _show(report(results), cases.kind)
+    return not any(result.outcome is Outcome.FAILED for result in results)
+
+
+def _of_instruction(cases: Cases, op: str | None, directory: str) -> list[Job]:
+    """The jobs that concern `op`. A name that none of them has is a usage error."""
+    if op is None:
+        return cases.jobs
+    jobs = [job for job in cases.jobs if job.concerns(op)]
+    if not jobs:
+        known = sorted({job.op.upper() for job in cases.jobs})
+        raise unknown(cases.kind, op, known, f"ptokit conformance {directory}")
+    return jobs
+
+
+def _show(found: Report, kind: str) -> None:
+    if found.rows:
+        headers = (kind, "target", *map(str, Outcome))
+        rows = [(visible(op), target, *(str(counts[o] or "-") for o in Outcome)) for op, target, counts in found.rows]
+        table(headers, rows, right=headers[2:])
+    if found.skipped:
+        say(f"\n{bold('Skipped')}")
+        table(("cases", "why"), [(str(n), visible(why)) for why, n in found.skipped], right=("cases",))
+    if found.failures:
+        say(f"\n{bold('Failed')}")
+        rows = [(visible(r.case), r.target, visible(r.message)) for r in found.failures]
+        table(("case", "target", "first difference"), rows)
+    if found.rows:
+        say()
+    say(found.last_line)
+
+
+def _check_writable(file: Path) -> None:
+    """Raise `DiagnosticError` if `file` cannot become a file, without creating it."""
+    if file.is_dir():
+        raise _refused(file, "it is a directory")
+    if not file.parent.is_dir():
+        raise _refused(file, f"there is no directory {file.parent}")
+    if not os.access(file.parent, os.W_OK | os.X_OK):
+        raise _refused(file, f"no permission to write in {file.parent}")
+
+
+def _write(file: Path, content: bytes) -> None:
+    """Write a file whole or not at all."""
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{file.name}-", dir=file.parent)
+        try:
+            with os.fdopen(handle, "wb") as staged:
+                staged.write(content)
+            os.chmod(name, 0o644)
+            os.replace(name, file)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(name)
+            raise
+    except OSError as error:
+        raise _refused(file, error.strerror or str(error)) from None
+
+
+def _refused(file: Path, why: str) -> DiagnosticError:
+    message = f"cannot write the report to {file}: {why}"
+    return DiagnosticError(Diagnostic(REPORT_FILE.id, Severity.ERROR, message, Location(str(file))))
