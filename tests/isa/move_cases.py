@@ -84,8 +84,6 @@ def parse(text: str) -> tuple[dict[str, Any], dict[str, Any]]:
             operands[key] = tile(value)
         elif key in ("grp_axis",):
             attrs[key] = int(value)
-        elif key == "spelling":
-            attrs[key] = value
         else:
             operands[key] = UNKNOWN if value == "?" else int(value, 0)
     return operands, attrs

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ptokit.asm import parse_module
 from ptokit.diagnostics import CATALOGUE, Scope
-from ptokit.isa.move_rules import suffix_mismatch
 from ptokit.run.fault import Fault
+from ptokit.targets import target
+from ptokit.types.enums import ReluPreMode
 
-from .move_cases import messages, run, site, tile
+from .move_cases import messages, run, site
 
 ALL = ("cpu", "a2a3", "a5")
 ACC_MAT = "mat f16 32x32 Nz <- acc f32 32x32 Nz"
@@ -660,16 +662,8 @@ CASES = [
     ("MF-2", "TMOV_FP", ("a2a3",), f"{Q8}; {FP}", f"vec i8 32x32 Nz <- acc i32 32x32 Nz; {FP}", "acc to vec is not"),
     ("MF-2", "TMOV_FP", ("a2a3",), f"{Q8}; {FP}", f"mat i8 32x32 ND <- acc i32 32x32 Nz; {FP}", "dst is blayout"),
     ("MF-2", "TMOV_FP", ("a2a3",), f"{Q8}; {FP}", f"mat i8 32x32 Nz1024 <- acc i32 32x32 Nz; {FP}", "fractal=1024"),
-    (
-        "TMOV-SUFFIX",
-        "TMOV",
-        ALL,
-        "left f16 16x16 Nz <- mat f16 16x16 Nz; spelling=tmov.m2l",
-        "right f16 16x16 Zn <- mat f16 16x16 Nz; spelling=tmov.m2l",
-        "tmov.m2l is written for a move from mat to right",
-    ),
 ]
-ENFORCED_ELSEWHERE = {"TMOV-COM-01"}
+ENFORCED_ELSEWHERE = {"TMOV-COM-01", "TMOV-SUFFIX"}
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{c[0]}-{i}" for i, c in enumerate(CASES)])
@@ -734,7 +728,6 @@ def test_words_behind_the_columns_do_not_matter():
         ("tmov.m2r", "mat left", False),
         ("tmov.m2b", "mat bias", True),
         ("tmov.m2s", "mat scaling", True),
-        ("tmov.m2s", "mat scaleleft", True),
         ("tmov.m2s", "mat bias", False),
         ("tmov.a2v", "acc vec", True),
         ("tmov.a2v", "acc mat", False),
@@ -744,6 +737,50 @@ def test_words_behind_the_columns_do_not_matter():
         ("tmov", "acc mat", True),
     ],
 )
-def test_suffix(spelling, pair, agrees):
-    source, destination = (tile(f"{loc} f16 16x16 Nz") for loc in pair.split())
-    assert (suffix_mismatch(spelling, source, destination) is None) is agrees
+def test_suffix_in_text(spelling, pair, agrees):
+    source, into = (f"!pto.tile_buf<{loc}, 16x16xf16, blayout=col_major, slayout=row_major>" for loc in pair.split())
+    text = f"""module attributes {{pto.target_arch = "a5"}} {{
+  func.func @k() {{
+    %s = pto.alloc_tile : {source}
+    %d = pto.alloc_tile : {into}
+    pto.{spelling} ins(%s : {source}) outs(%d : {into})
+    return
+  }}
+}}
+"""
+    parsed = parse_module(text, "k.pto", target=target("a5"))
+    found = [(d.rule, d.location.line, d.location.column, d.message) for d in parsed.diagnostics]
+    loc, to = pair.split()
+    message = f"pto.{spelling} is written for a move from {loc} to {to}"
+    assert found == ([] if agrees else [("TMOV-SUFFIX", 5, 5, message)])
+
+
+def test_words_decide_by_type_in_text():
+    """``ins(%s : T, %q : i64)`` is the scalar form, ``ins(%s : T, %fp : T)`` the vector form."""
+    acc = "!pto.tile_buf<acc, 32x32xi32, blayout=col_major, slayout=row_major, fractal=1024>"
+    mat = "!pto.tile_buf<mat, 32x32xi8, blayout=col_major, slayout=row_major>"
+    words = "!pto.tile_buf<scaling, 1x32xui64>"
+    text = f"""module attributes {{pto.target_arch = "a5"}} {{
+  func.func @k(%q: i64) {{
+    %s = pto.alloc_tile : {acc}
+    %d = pto.alloc_tile : {mat}
+    %w = pto.alloc_tile : {words}
+    pto.tmov ins(%s : {acc}, %q : i64) outs(%d : {mat})
+    pto.tmov ins(%s : {acc}, %w : {words}) outs(%d : {mat}) {{reluPreMode = #pto<relu_pre_mode normal_relu>}}
+    pto.tmov.fp ins(%s, %w : {acc}, {words}) outs(%d : {mat})
+    return
+  }}
+}}
+"""
+    parsed = parse_module(text, "k.pto", target=target("a5"))
+    parsed.diagnostics.raise_if_errors()
+    body = parsed.module.functions[0].body
+    assert body is not None
+    moves = [op for op in body.walk() if op.name.startswith("pto.tmov")]
+    scalar, vector = ["dst", "quant", "src"], ["dst", "fp", "src"]
+    assert [sorted(op.operands) for op in moves] == [scalar, vector, vector]
+        ["dst", "quant", "src"],
+        ["dst", "fp", "src"],
+        ["dst", "fp", "src"],
+    ]
+    assert moves[1].attrs == {"relu": ReluPreMode.NormalRelu}

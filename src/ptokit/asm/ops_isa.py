@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any
 
 from ptokit.ir import Op, Operands, Value
+from ptokit.isa.move_suffix import SUFFIX, suffix_mismatch
 from ptokit.isa.table import TABLE, Instr, Kind, Operand
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import Opaque, PartitionView, Ptr, Scalar, TensorView, Type
@@ -67,6 +68,8 @@ def read_dps(p: Parser, instr: Instr, name: int) -> Op:
         if None in fitting:
             raise OperationError
         got = {key: value for part in fitting if part is not None for key, value in part.items()}
+    if instr.spellings and (wrong := suffix_mismatch(p.texts[name], got.get("src"), got.get("dst"))):
+        p.error(SUFFIX.id, wrong, name)
     return Op(f"pto.{instr.text}", {o.name: got[o.name] for o in instr.operands if o.name in got}, attrs)
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import Scope, Severity, define
-from ptokit.types.tile import TileSpec
+from ptokit.diagnostics import Severity, define
 
 from .fractal_z import is_conv, refused
 from .move_asm_rules import ASSEMBLER_FP_RULES, ASSEMBLER_RULES
@@ -19,9 +18,6 @@ from .move_facts import (
     OPERAND_PAIRS,
     Acc,
     Bias,
-    Left,
-    Mat,
-    Right,
     Vec,
     dual,
     first_part,
@@ -263,36 +259,6 @@ CPU_RULES = (
     ),
 )
 
-# Spelling ------------------------------------------------------------------------------------------------------------
-
-_SUFFIXES: dict[str, tuple[object, tuple[object, ...]]] = {
-    "m2l": (Mat, (Left,)),
-    "m2r": (Mat, (Right,)),
-    "m2b": (Mat, (Bias,)),
-    "m2s": (Mat, tuple(t for t in type(Mat) if t.name.startswith("Scal"))),
-    "a2v": (Acc, (Vec,)),
-    "v2v": (Vec, (Vec,)),
-}
-
-
-def suffix_mismatch(spelling: str, src: TileSpec | TileInfo, dst: TileSpec | TileInfo) -> Message:
-    """What is wrong with a spelling such as ``tmov.m2l`` for this pair of tiles; None if it agrees."""
-    source, targets = _SUFFIXES.get(spelling.rpartition(".")[2], (None, ()))
-    if source is None or (src.loc is source and dst.loc in targets):
-        return None
-    return f"{spelling} is written for a move from {src.loc.text} to {dst.loc.text}"
-
-
-SUFFIX = define(
-    "TMOV-SUFFIX",
-    "The suffix of a tmov spelling agrees with the buffers of its tiles.",
-    lambda o: suffix_mismatch(o.attrs["spelling"], o.src, o.dst) if o.attrs.get("spelling") else None,
-    scope=Scope.TEXT,
-    source="assembly 5; move-gather-scatter 8",
-    accepted="tmov.m2l from a mat to a left tile",
-    rejected="tmov.m2l from a mat to a right tile",
-)
-
 _ISA = (*COMMON_RULES, *CPU_RULES, *A23_RULES, *A5_RULES)
-MOVE_RULES = (*_ISA, SUFFIX, *ASSEMBLER_RULES)
+MOVE_RULES = (*_ISA, *ASSEMBLER_RULES)
 FP_RULES = (*_ISA, *ASSEMBLER_FP_RULES)
