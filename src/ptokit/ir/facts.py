@@ -33,6 +33,9 @@ class Facts:
     def __init__(self, function: Function) -> None:
         self.constants: dict[Value, Any] = {}
         self.infos: dict[Value, Info] = {}
+        kind = function.attrs.get("pto.kernel_kind")
+        self.core = kind if isinstance(kind, str) else ""  # kind of core the function is for: "vector", "cube"
+        self._sections: dict[Op, str] = {}
         self._views: dict[Value, tuple[tuple[Size, ...], tuple[Size, ...], Layout | None]] = {}
         for param in function.params:
             self._opaque(param)
@@ -52,7 +55,11 @@ class Facts:
         for operand in instr.operands:
             value = op.get(operand.name)
             operands[operand.name] = None if value is None else self.info(value)
-        return Site(instr, target, operands, op.attrs, extended, text)
+        return Site(instr, target, operands, op.attrs, extended, text, self.core_of(op))
+
+    def core_of(self, op: Op) -> str:
+        """Kind of core that issues `op`: that of its section, or of the function; "" if unknown."""
+        return self._sections.get(op, self.core)
 
     def info(self, value: Value) -> Info:
         """What is known about an operand."""
@@ -68,6 +75,9 @@ class Facts:
             self._op(op)
             for region in op.regions:
                 self._block(region)
+            if op.name in ("pto.section.vector", "pto.section.cube"):
+                kind = op.name.removeprefix("pto.section.")
+                self._sections.update((inner, kind) for region in op.regions for inner in region.walk())
 
     def _opaque(self, value: Value) -> None:
         """A value of which only the type is known."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import Diagnostic, Diagnostics, Note
+from ptokit.diagnostics import Diagnostic, Diagnostics, Note, lookup
 from ptokit.isa.check import broken_rules
+from ptokit.isa.cores import missing_pipe
 from ptokit.isa.site import Site
 from ptokit.targets import Target
 from ptokit.types.tile import TileSpec
@@ -13,6 +14,7 @@ from .core import Function, Module, Op, Value
 from .facts import Facts
 from .functions import check_functions
 from .placement import check_placement
+from .sync import tsync
 from .views import CHECKS
 
 
@@ -39,14 +41,20 @@ class _Checker:
             site = self.facts.site(op, self.target, extended=self.extended, text=self.text)
             if site is not None:
                 self.instruction(op, site)
-            for breach in CHECKS[op.name](op, self.facts) if op.name in CHECKS else ():
+            check = tsync if op.name == "pto.tsync" else CHECKS.get(op.name)
+            for breach in check(op, self.facts) if check is not None else ():
+                severity = lookup(breach.rule).severity
                 notes = () if breach.value is None else _defined_at([breach.value])
-                self.found.error(breach.rule, breach.message, op.location, hint=breach.hint, notes=notes)
+                self.found.add(Diagnostic(breach.rule, severity, breach.message, op.location, breach.hint, notes))
         check_placement(self.function, self.facts, self.target, self.found)
 
     def instruction(self, op: Op, site: Site) -> None:
         if not site.instr.implemented:
             self.found.error("TEXT-UNIMPLEMENTED", f"instruction not implemented yet: {site.instr.name}", op.location)
+            return
+        wrong_core = missing_pipe(site)
+        if wrong_core is not None:
+            self.found.error("PIPE-CORE", wrong_core, op.location, notes=_defined(op))
             return
         for rule, message, hint in broken_rules(site, text=self.text):
             self.found.add(

@@ -1,6 +1,6 @@
 """Operations that text can hold and no part of ptokit executes yet: they are read, carried and printed.
 
-Synchronisation between cores and buffer tokens (assembly 8), core-to-core pipes and asynchronous transfers
+Arrays of event ids (assembly 8), core-to-core pipes and asynchronous transfers
 (assembly 9), lowered forms of tiles (assembly 7.1). Their text forms are in `ptokit.asm`.
 """
 
@@ -10,7 +10,6 @@ from typing import Any
 
 from ptokit.types.enums import Pipe
 
-from .sync import EVENT_ID
 from .table import Attr, Instr, Kind, Operand, Role, inout, instruction, scalar, scalars, src, view
 
 
@@ -33,11 +32,7 @@ def _handle(name: str, *, optional: bool = False) -> Operand:
     return Operand(name, Role.IN, Kind.SCALAR, optional)
 
 
-# ------------------------------------------------------ events, tokens (8)
-
-_PIPE = Attr("pipe", Pipe, None, "pipe", "pipe", dotted=True)
-_EVENT_NUMBER = _number(EVENT_ID.name)
-_USER = Attr("op", str, None, "op", "buffer_user", dotted=True)
+# ------------------------------------------------------ events (8)
 
 DECLARE_EVENTID_ARRAY = _pending("declare_eventid_array", "A local array of event ids.", results=1)
 EVENTID_ARRAY_GET = _pending(
@@ -46,31 +41,6 @@ EVENTID_ARRAY_GET = _pending(
 EVENTID_ARRAY_SET = _pending(
     "eventid_array_set", "Write an event id of an array.", _handle("array"), scalar("index"), scalar("event")
 )
-GET_BUF = _pending(
-    "get_buf",
-    "Take a buffer token: the pipe's later work waits until the token is free.",
-    attrs=(_USER, _number("id"), _number("mode")),
-)
-RLS_BUF = _pending(
-    "rls_buf",
-    "Give a buffer token back when the pipe's earlier work is done.",
-    attrs=(_USER, _number("id"), _number("mode")),
-)
-SYNC_SET = _pending(
-    "sync.set",
-    "Raise a flag between cores when the pipe's earlier work is done.",
-    scalar("event", optional=True),
-    attrs=(_PIPE, _EVENT_NUMBER, _number("ffts_mode")),
-)
-SYNC_WAIT = _pending(
-    "sync.wait",
-    "Hold the pipe's later work until a flag between cores is set.",
-    scalar("event", optional=True),
-    attrs=(_PIPE, _EVENT_NUMBER),
-)
-MEM_BAR = _pending("mem_bar", "Order register loads and stores of the vector unit.", attrs=(Attr("kind", str),))
-SET_FFTS = _pending("set_ffts", "Give the address of the flags between cores.", _handle("base"))
-
 # ------------------------------------------------- core-to-core pipes (9)
 
 _CONSUMERS = (

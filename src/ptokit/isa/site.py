@@ -81,6 +81,7 @@ class Site:
     attrs: Mapping[str, Any] = field(default_factory=dict)
     extended: bool = False  # the cpu target runs device-only types
     text: bool = False  # written as `.pto`, where i64 stands for any 64-bit integer
+    core: str = ""  # "vector" or "cube" where the text says for which core it is
 
     def __getattr__(self, name: str) -> Any:
         if name in self.operands:

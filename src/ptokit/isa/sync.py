@@ -9,8 +9,10 @@ from typing import Any
 
 from ptokit.types.enums import EVENT_ID_COUNT, Pipe
 
+from . import sync_rules as rules
+from .event_classes import EVENT_CLASS_PIPE, class_pipe
 from .site import Site
-from .table import Attr, Instr, Operand, instruction, scalar
+from .table import Attr, Instr, Operand, index, instruction, scalar
 
 
 def _no_value_effect(*_: Any, **__: Any) -> None:
@@ -66,6 +68,7 @@ SET_FLAG = _sync(
     attrs=(SRC_PIPE, DST_PIPE, EVENT_ID),
     pipe=_source,
     syntax="flag",
+    rules=(rules.FLAG_RANGE, rules.FLAG_PIPE),
 )
 WAIT_FLAG = _sync(
     "wait_flag",
@@ -74,24 +77,27 @@ WAIT_FLAG = _sync(
     attrs=(SRC_PIPE, DST_PIPE, EVENT_ID),
     pipe=_destination,
     syntax="flag",
+    rules=(rules.FLAG_RANGE, rules.FLAG_PIPE),
 )
 SET_FLAG_DYN = _sync(
     "set_flag_dyn",
     "set_flag_dyn",
     "set_flag with an event id from a register.",
-    scalar("event"),
+    index("event"),
     attrs=(SRC_PIPE, DST_PIPE),
     pipe=_source,
     syntax="flag",
+    rules=(rules.FLAG_RANGE, rules.FLAG_PIPE),
 )
 WAIT_FLAG_DYN = _sync(
     "wait_flag_dyn",
     "wait_flag_dyn",
     "wait_flag with an event id from a register.",
-    scalar("event"),
+    index("event"),
     attrs=(SRC_PIPE, DST_PIPE),
     pipe=_destination,
     syntax="flag",
+    rules=(rules.FLAG_RANGE, rules.FLAG_PIPE),
 )
 PIPE_BARRIER = _sync(
     "pipe_barrier",
@@ -112,38 +118,88 @@ _CLASSES = (
     Attr("src_op", str, None, "src_op", "pipe_event_type", dotted=True),
     Attr("dst_op", str, None, "dst_op", "pipe_event_type", dotted=True),
 )
+_EVENT_RULES = (rules.EV_2, rules.FLAG_RANGE, rules.FLAG_PIPE_CLASSES, rules.PIPE_TAG)
 RECORD_EVENT = _sync(
     "record_event",
     "record_event",
     "set_flag between the pipes of two operation classes.",
     attrs=(*_CLASSES, EVENT_ID),
+    pipe=lambda site: class_pipe(site.src_op, site.core) or Pipe.S,
     syntax="event",
+    rules=_EVENT_RULES,
 )
 WAIT_EVENT = _sync(
     "wait_event",
     "wait_event",
     "wait_flag between the pipes of two operation classes.",
     attrs=(*_CLASSES, EVENT_ID),
+    pipe=lambda site: class_pipe(site.dst_op, site.core) or Pipe.S,
     syntax="event",
+    rules=_EVENT_RULES,
 )
 BARRIER_SYNC = _sync(
     "barrier_sync",
     "barrier_sync",
     "Barrier on the pipe of an operation class.",
+    pipe=lambda site: class_pipe(site.attrs["op"], site.core) or Pipe.S,
+    rules=(rules.BA_2, rules.PIPE_TAG),
     attrs=(Attr("op", str, None, "op", "pipe_event_type", dotted=True),),
 )
 
-EVENT_CLASS_PIPE: dict[str, Pipe] = {
-    "TLOAD": Pipe.MTE2,
-    "TSTORE_VEC": Pipe.MTE3,
-    "TSTORE_ACC": Pipe.FIX,
-    "TMOV_M2L": Pipe.MTE1,
-    "TMOV_M2B": Pipe.MTE1,
-    "TMOV_M2S": Pipe.FIX,
-    "TMOV_M2V": Pipe.V,
-    "TMOV_V2M": Pipe.FIX,
-    "TMATMUL": Pipe.M,
-    "TVEC": Pipe.V,
-    "TVECWAIT_EVENT": Pipe.V,
-}
-"""Pipe of each operation class of record_event, wait_event and barrier_sync (assembly 8)."""
+# --------------------------------------------- tokens, flags between cores
+
+_TOKEN = (
+    Attr("op", str, None, "op", "buffer_user", dotted=True),
+    Attr("id", int, None, "id"),
+    Attr("mode", int, None, "mode"),
+)
+GET_BUF = _sync(
+    "get_buf",
+    "get_buf",
+    "Take a buffer token: the pipe's later work waits until the token is free.",
+    attrs=_TOKEN,
+    pipe=lambda site: class_pipe(site.attrs["op"], site.core) or Pipe.S,
+    rules=(rules.BF_1,),
+)
+RLS_BUF = _sync(
+    "rls_buf",
+    "rls_buf",
+    "Give a buffer token back when the pipe's earlier work is done.",
+    attrs=_TOKEN,
+    pipe=lambda site: class_pipe(site.attrs["op"], site.core) or Pipe.S,
+    rules=(rules.BF_1,),
+)
+_CORE_FLAG = (_pipe_attr("pipe", "pipe"), Attr("event_id", int, None, "event_id"))
+SYNC_SET = _sync(
+    "sync.set",
+    "sync.set",
+    "Raise a flag between cores when the pipe's earlier work is done.",
+    index("event", optional=True),
+    attrs=(*_CORE_FLAG, Attr("ffts_mode", int, None, "ffts_mode")),
+    pipe=lambda site: site.attrs["pipe"],
+    rules=(rules.SY_1, rules.SY_2, rules.SY_3, rules.XFLAG_RESERVED),
+)
+SYNC_WAIT = _sync(
+    "sync.wait",
+    "sync.wait",
+    "Hold the core (a2a3) or the pipe (a5) until a flag between cores is set.",
+    index("event", optional=True),
+    attrs=_CORE_FLAG,
+    pipe=lambda site: site.attrs["pipe"],
+    rules=(rules.SY_1, rules.SY_4, rules.XFLAG_RESERVED),
+)
+SET_FFTS = _sync(
+    "set_ffts",
+    "set_ffts",
+    "Give the address of the flags between cores.",
+    scalar("base"),
+)
+MEM_BAR = _sync(
+    "mem_bar",
+    "mem_bar",
+    "Order loads and stores of vector registers inside one vector scope; tile instructions need none.",
+    attrs=(Attr("kind", str),),
+    pipe=Pipe.V,
+)
+
+__all__ = ["EVENT_CLASS_PIPE"]

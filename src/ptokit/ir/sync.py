@@ -1,0 +1,24 @@
+"""Checks of tsync, whose operands are a list (memory-model-and-sync 5.2, assembly 13.8)."""
+
+from __future__ import annotations
+
+from ptokit.types.values import Scalar
+
+from .core import Op
+from .facts import Facts
+from .views import Breach, Breaches
+
+
+def tsync(op: Op, facts: Facts) -> Breaches:
+    """Something to wait for, and only data: tiles, views, memrefs."""
+    waited = op.group("events")
+    if not waited:
+        yield Breach(
+            "TSYNC-EMPTY",
+            "TSYNC without events orders nothing",
+            "pto.barrier <PIPE_ALL> (pipe_barrier(PIPE_ALL)) is the full barrier",
+        )
+    for value in waited:
+        if isinstance(value.type, Scalar):
+            message = f"%{value.name} has type {value.type}; tsync takes tiles, partition views and memrefs"
+            yield Breach("TS-1", message, value=value)
