@@ -12,8 +12,8 @@ MAX_LINES = 500
 
 # From the bottom to the top. Layers on one level do not import each other.
 LEVELS = [
-    *({"diagnostics"}, {"types"}, {"targets", "draw"}, {"isa"}, {"ir"}, {"run"}, {"conformance"}, {"sanitize"}),
-    *({"lang", "asm"}, {"cli"}),
+    *({"diagnostics"}, {"types"}, {"targets", "draw"}, {"isa"}, {"ir"}, {"run"}, {"sanitize"}),
+    *({"lang", "asm"}, {"conformance"}, {"cli"}),
 ]
 LEVEL = {layer: level for level, layers in enumerate(LEVELS) for layer in layers}
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-from contextlib import suppress
 from pathlib import Path
 
 import typer
@@ -13,10 +10,10 @@ from ptokit.conformance.junit import junit_xml
 from ptokit.conformance.report import Report, report
 from ptokit.conformance.result import Outcome
 from ptokit.conformance.runner import Cases, Job, open_cases, replay_all
-from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Severity
 from ptokit.diagnostics.render import visible
 
 from .console import bold, say, table
+from .files import check_writable, write_whole
 from .load import parse_target
 from .lookup import unknown
 from .progress import Progress
@@ -36,7 +33,7 @@ def replay_folder(
     wanted = parse_target(target)
     top = None if root is None else Path(root)
     if junit is not None:
-        _check_writable(Path(junit))
+        check_writable(Path(junit), "the report", REPORT_FILE)
     cases = open_cases(folder, top)
     jobs = _of_instruction(cases, op, directory)
     if wanted is not None:
@@ -44,7 +41,7 @@ def replay_folder(
     with Progress(f"replaying {visible(directory)}", "cases") as progress:
         results = list(replay_all(folder, cases, jobs, processes=processes, root=top, progress=progress))
     if junit is not None:
-        _write(Path(junit), junit_xml(directory, results))
+        write_whole(Path(junit), junit_xml(directory, results), "the report", REPORT_FILE)
     _show(report(results), cases.kind)
     return not any(result.outcome is Outcome.FAILED for result in results)
 
@@ -75,35 +72,3 @@ def _show(found: Report, kind: str) -> None:
     if found.rows:
         say()
     say(found.last_line)
-
-
-def _check_writable(file: Path) -> None:
-    """Raise `DiagnosticError` if `file` cannot become a file, without creating it."""
-    if file.is_dir():
-        raise _refused(file, "it is a directory")
-    if not file.parent.is_dir():
-        raise _refused(file, f"there is no directory {file.parent}")
-    if not os.access(file.parent, os.W_OK | os.X_OK):
-        raise _refused(file, f"no permission to write in {file.parent}")
-
-
-def _write(file: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{file.name}-", dir=file.parent)
-        try:
-            with os.fdopen(handle, "wb") as staged:
-                staged.write(content)
-            os.chmod(name, 0o644)
-            os.replace(name, file)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(name)
-            raise
-    except OSError as error:
-        raise _refused(file, error.strerror or str(error)) from None
-
-
-def _refused(file: Path, why: str) -> DiagnosticError:
-    message = f"cannot write the report to {file}: {why}"
-    return DiagnosticError(Diagnostic(REPORT_FILE.id, Severity.ERROR, message, Location(str(file))))

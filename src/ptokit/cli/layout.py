@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
 import sys
-import tempfile
 from pathlib import Path
 
 import typer
 
 from ptokit.asm.faults import TypeFaultError
 from ptokit.asm.tile_types import tile_buf
-from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Severity
+from ptokit.diagnostics import Diagnostic, Location, Severity
 from ptokit.diagnostics.render import render
 from ptokit.draw import LayoutMap
 from ptokit.isa.tile_rules import check_tile
@@ -21,6 +18,7 @@ from ptokit.targets import TARGETS
 from ptokit.types.tile import TileSpec
 
 from .console import PIPE_WIDTH, is_terminal, remark, use_color, width_of
+from .files import write_whole
 from .rules import PICTURE_FILE
 
 _WRAPPED = re.compile(r"\s*!?(?:pto\.)?tile_buf\s*<(.*)>\s*\Z", re.DOTALL)
@@ -48,7 +46,7 @@ def show_layout(text: str, at: str | None, svg: str | None) -> bool:
     elif svg == "-":
         sys.stdout.write(drawn.svg() + "\n")
     else:
-        _write(Path(svg), drawn.svg())
+        write_whole(Path(svg), f"{drawn.svg()}\n".encode(), "the picture", PICTURE_FILE)
         remark(f"drawn to {svg}")
     return True
 
@@ -86,24 +84,3 @@ def _marked(drawn: LayoutMap, at: str) -> LayoutMap:
         return drawn.marked(int(place[1]), int(place[2]))
     except IndexError as error:
         raise typer.BadParameter(f"{error}.", param_hint="--at") from None
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file completely or not at all."""
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text + "\n")
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(name, 0o666 & ~mask)  # as any new file; temporary ones are private
-            os.replace(name, path)
-        except OSError:
-            with contextlib.suppress(OSError):
-                os.unlink(name)
-            raise
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        message = f"cannot write the picture to {path}: {why}"
-        raise DiagnosticError(Diagnostic(PICTURE_FILE.id, Severity.ERROR, message, Location(str(path)))) from None
