@@ -779,8 +779,4 @@ def test_words_decide_by_type_in_text():
     moves = [op for op in body.walk() if op.name.startswith("pto.tmov")]
     scalar, vector = ["dst", "quant", "src"], ["dst", "fp", "src"]
     assert [sorted(op.operands) for op in moves] == [scalar, vector, vector]
-        ["dst", "quant", "src"],
-        ["dst", "fp", "src"],
-        ["dst", "fp", "src"],
-    ]
     assert moves[1].attrs == {"relu": ReluPreMode.NormalRelu}
