@@ -77,7 +77,7 @@ def _fitted(map: LayoutMap, top: int, height: int, left: int, breadth: int, most
     inside = map.mark is not None
     row, col = (map.mark[0] - top, map.mark[1] - left) if map.mark is not None else (None, None)
     rows = [None if r is None else top + r for r in elide(height, most, row)]
-    room = breadth
+    room = min(breadth, width // 2)
     while True:
         cols = [None if c is None else left + c for c in elide(breadth, room, col)]
         last = max(map.offset(top + height - 1, left + breadth - 1), map.offset(top, left))
