@@ -10,7 +10,7 @@ from ptokit.types.enums import AccToVecMode, Pipe, ReluPreMode, STPhase, TileTyp
 from .fractal_z import weights
 from .machine import Machine, TileOperand
 from .move_acc import drain
-from .move_facts import words
+from .move_facts import Acc, Bias, Mat, Scaling, Vec, words
 from .move_footprint import move_footprint
 from .move_parts import copy, put
 from .move_rules import FP_RULES, MOVE_RULES
@@ -57,20 +57,20 @@ def tmov(
     orders the move after its matrix product and changes no value.
     """
     source, target = src.spec.loc, dst.spec.loc
-    if source is TileType.Acc:
+    if source is Acc:
         drain(m, dst, src, (0, 0, src.vr, src.vc), fp=fp, quant=quant, relu=relu, mode=mode)
     elif tmp is not None or fp is not None:
         to_zz(m, dst, src, grp_axis)
     elif isinstance(src.spec, ConvSpec):
         put(dst, weights(src, 0, 0, dst.vr, dst.vc))
-    elif source is TileType.Mat and m.target.name != "cpu":
-        if target in (TileType.Bias, TileType.Scaling):
+    elif source is Mat and m.target.name != "cpu":
+        if target in (Bias, Scaling):
             copy(dst, src, 1, dst.spec.cols)  # the valid columns do not count (4.9, 4.10)
         else:
             dst.take(src, dst.vr, dst.vc)
-    elif m.target.name == "a5" and target is TileType.Mat:
+    elif m.target.name == "a5" and target is Mat:
         vec_to_mat(m, dst, src)
-    elif source is target is TileType.Vec:
+    elif source is target is Vec:
         vec_to_vec(m, dst, src)
     else:
         copy(dst, src, src.vr, src.vc)
