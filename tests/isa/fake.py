@@ -37,6 +37,12 @@ class FakeTile:
             self.array = stored if spec.row_major else stored.transpose(0, 2, 1)
         self.stored = stored
 
+    def region(self, rows: int | None, cols: int | None) -> tuple[int, int]:
+        rows, cols = (self.vr if rows is None else rows), (self.vc if cols is None else cols)
+        assert rows <= self.spec.rows
+        assert cols <= self.spec.cols
+        return rows, cols
+
     def read(self, rows: int | None = None, cols: int | None = None) -> np.ndarray:
         view = self.array[:, : self.vr if rows is None else rows, : self.vc if cols is None else cols]
         view.flags.writeable = False

@@ -145,3 +145,15 @@ def test_mismatched_view_and_tile() -> None:
     found = fault(program, [zeros(8), zeros(8), 5])
     assert found.location.line > 0
     assert "8" in found.message
+
+
+def test_an_instruction_that_reaches_past_a_tile() -> None:
+    """a5 compares columns only for TMULS, so a source with fewer rows is found when it is read."""
+    big, small = "!pto.tile_buf<vec, 16x16xf32>", "!pto.tile_buf<vec, 8x16xf32>"
+    body = (
+        f"    %f = arith.constant 2.0 : f32\n    %t = pto.alloc_tile : {big}\n    %u = pto.alloc_tile : {small}\n"
+        f"    pto.tmuls ins(%u, %f : {small}, f32) outs(%t : {big})\n"
+    )
+    found = fault(compiled(PTRS, body), [zeros(8), zeros(8), 8])
+    assert found.rule == "RUN-REGION"
+    assert "16x16 elements of u are wanted, which has 8x16" in found.message

@@ -28,8 +28,9 @@ COMPARISONS: dict[CmpMode, Callable[..., Any]] = {
 }
 
 
-def _bytes(mask: TileOperand) -> np.ndarray:
-    """The mask's storage as (blocks, rows, bytes per row)."""
+def _bytes(mask: TileOperand, rows: int, cols: int) -> np.ndarray:
+    """The mask's storage as (blocks, rows, bytes per row), with room for rows x cols bits."""
+    mask.region(rows, -(-cols // mask.spec.dtype.bits))
     raw = mask.raw()
     return raw.reshape(len(raw), mask.spec.rows, -1)
 
@@ -37,12 +38,12 @@ def _bytes(mask: TileOperand) -> np.ndarray:
 def write_mask(mask: TileOperand, bits: np.ndarray) -> None:
     """Store booleans (blocks, rows, cols): column c is bit c % 8 of byte c / 8 of its row."""
     packed = np.packbits(bits, axis=2, bitorder="little")
-    _bytes(mask)[:, : packed.shape[1], : packed.shape[2]] = packed
+    _bytes(mask, *bits.shape[1:])[:, : packed.shape[1], : packed.shape[2]] = packed
 
 
 def read_mask(mask: TileOperand, rows: int, cols: int) -> np.ndarray:
     """The first rows x cols bits of a mask, as booleans with a leading block axis."""
-    packed = _bytes(mask)[:, :rows, : (cols + 7) // 8]
+    packed = _bytes(mask, rows, cols)[:, :rows, : (cols + 7) // 8]
     return np.unpackbits(packed, axis=2, count=cols, bitorder="little").astype(bool)
 
 

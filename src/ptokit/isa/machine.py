@@ -26,6 +26,9 @@ class TileOperand(Protocol):
     vr: int  # valid rows
     vc: int  # valid columns
 
+    def region(self, rows: int | None, cols: int | None) -> tuple[int, int]:
+        """The region meant, default the valid region; a fault if the tile is smaller."""
+
     def read(self, rows: int | None = None, cols: int | None = None) -> np.ndarray:
         """Values of the region [0, rows) x [0, cols), default the valid region, in ``spec.dtype.value``.
 

@@ -83,6 +83,13 @@ _rule(
     rejected="scf.for %i = %c0 to %n step %c0",
     accepted="scf.for %i = %c0 to %n step %c1",
 )
+_rule(
+    "RUN-REGION",
+    "What an instruction reads and writes lies inside its tiles.",
+    why="Instructions take their extent from one operand; a smaller one would be read or written past its end.",
+    rejected="TMULS(dst valid 64x32, src of 16x32)",
+    accepted="operands with the same valid region",
+)
 define(
     "GM-OOB",
     "Transfers stay inside the tensor's declared shape and inside the argument's memory.",

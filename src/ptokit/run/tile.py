@@ -22,9 +22,23 @@ class Tile:
     ) -> None:
         self.storage, self.spec, self.vr, self.vc, self.name, self.address = storage, spec, vr, vc, name, address
 
+    def region(self, rows: int | None, cols: int | None) -> tuple[int, int]:
+        """The region meant, default the valid region. Raises `Fault` RUN-REGION if the tile is smaller."""
+        rows = self.vr if rows is None else rows
+        cols = self.vc if cols is None else cols
+        spec = self.spec
+        if rows > spec.rows or cols > spec.cols:
+            raise Fault(
+                "RUN-REGION",
+                f"{rows}x{cols} elements of {self.name or 'a tile'} are wanted, which has {spec.rows}x{spec.cols}",
+                hint="give the operands of the instruction the same valid region",
+            )
+        return rows, cols
+
     def read(self, rows: int | None = None, cols: int | None = None) -> np.ndarray:
         """Values of [0, rows) x [0, cols), default the valid region; (blocks or 1, rows, cols), do not modify."""
-        return self.storage.read(self.vr if rows is None else rows, self.vc if cols is None else cols)
+        rows, cols = self.region(rows, cols)
+        return self.storage.read(rows, cols)
 
     def read_as(self, dtype: np.dtype) -> np.ndarray:
         """The valid region exactly converted to a wider float dtype."""
@@ -32,11 +46,13 @@ class Tile:
 
     def out(self, rows: int | None = None, cols: int | None = None) -> np.ndarray | None:
         """A writable array for the region, all of which is to be overwritten; None if the storage has boxes."""
-        return self.storage.out(self.vr if rows is None else rows, self.vc if cols is None else cols)
+        rows, cols = self.region(rows, cols)
+        return self.storage.out(rows, cols)
 
     def write(self, values: np.ndarray, rows: int | None = None, cols: int | None = None) -> None:
         """Set the region; the array belongs to the tile afterwards."""
-        self.storage.write(values, self.vr if rows is None else rows, self.vc if cols is None else cols)
+        rows, cols = self.region(rows, cols)
+        self.storage.write(values, rows, cols)
 
     def load(self, view: View, layout: Layout) -> None:
         """Set the valid region to the 2-D view of global memory, bit for bit.

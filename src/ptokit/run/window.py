@@ -23,24 +23,21 @@ class Window(Tile):
         self.row: int = outer[0] + row
         self.col: int = outer[1] + col
 
-    def _size(self, rows: int | None, cols: int | None) -> tuple[int, int]:
-        return (self.vr if rows is None else rows), (self.vc if cols is None else cols)
-
     def read(self, rows: int | None = None, cols: int | None = None) -> np.ndarray:
-        rows, cols = self._size(rows, cols)
+        rows, cols = self.region(rows, cols)
         return self.storage.read(self.row + rows, self.col + cols)[:, self.row :, self.col :]
 
     def read_as(self, dtype: np.dtype) -> np.ndarray:
         return widen(self.read(), dtype)
 
     def out(self, rows: int | None = None, cols: int | None = None) -> np.ndarray | None:
-        rows, cols = self._size(rows, cols)
+        rows, cols = self.region(rows, cols)
         self.storage.begin_patch()
         elements = self.storage.elements
         return None if elements is None else elements[:, self.row : self.row + rows, self.col : self.col + cols]
 
     def write(self, values: np.ndarray, rows: int | None = None, cols: int | None = None) -> None:
-        rows, cols = self._size(rows, cols)
+        rows, cols = self.region(rows, cols)
         typed = values if values.dtype == self.storage.element else values.astype(self.storage.element)
         self.storage.patch(np.broadcast_to(typed, (typed.shape[0], rows, cols)), self.row, self.col)
 
