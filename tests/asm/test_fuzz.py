@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ptokit.asm import parse_module, print_module
+from ptokit.diagnostics import CATALOGUE, Scope
 
 from .reading import CORPUS, in_function, read
 from .same import assert_same
@@ -50,7 +51,7 @@ def check(text: str) -> bool:
     found = list(result.diagnostics)
     lines = text.count("\n") + 1
     for d in found:
-        assert d.rule.startswith(("TEXT-", "TY-"))
+        assert CATALOGUE[d.rule].scope is Scope.TEXT
         assert 1 <= d.location.line <= lines
         assert d.location.column >= 1
         assert d.message.isprintable()

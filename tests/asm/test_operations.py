@@ -76,6 +76,23 @@ SAME = [  # canonical already
     f"pto.tstore ins(%t : {T}, %l : i64) outs(%v : {V}) {{atomicType = #pto<atomic_type atomic_add>}}",
     f"pto.tdivs ins(%t, %x : {T}, f32) outs(%u : {T})",
     f"pto.tdivs ins(%x, %t : f32, {T}) outs(%u : {T})",
+    f"pto.tpush (%t, %i : {T}, i32) {{split = 1}}",
+    f"pto.tpop (%t, %i : {T}, i32) {{split = 1}}",
+    "pto.tfree (%i : i32) {split = 2}",
+    "%a = pto.initialize_l2g2l_pipe {dir_mask = 3, slot_size = 64, slot_num = 8, local_slot_num = 4, flag_base = 0, "
+    "nosplit = true} (%p : !pto.ptr<f32>, %i : i32, %i : i32) -> !pto.pipe",
+    f"%a = pto.build_async_session(%t, %p : {T}, !pto.ptr<f32>) {{sync_id = 1 : i32}} -> !pto.async_session",
+    f"%a = pto.tput_async(%v, %v, %l : {V}, {V}, i64) -> !pto.async_event",
+    "%a = pto.wait_async_event(%l, %i : i64, i32) -> i1",
+    f"%a = pto.bind_tile %t, %n, %n {{config = #pto.tile_buf_config<pad=1 : i32>}} : {T} -> memref<16x16xf32>",
+    f"%a = pto.bind_tile %t : {T} -> memref<16x16xf32>",
+    "%a = pto.pointer_cast(%l) (%n, %n) : memref<?x?xf32>",
+    "%a = pto.pointer_cast(%l, %l) {config = #pto.tile_buf_config<>} : memref<16xf32>",
+    "%a = pto.declare_tile_memref -> memref<16xf32>",
+    f"%a = pto.tile_buf_addr %t : {T} -> !pto.ptr<f32, ub>",
+    "%a = pto.castptr %l : i64 -> !pto.ptr<f32, l1>",
+    "pto.set_ffts %l : i64",
+    'pto.mem_bar "VST_VLD"',
     "%a = memref.alloc() : memref<16xf32>",
     "%a = memref.alloc(%n) {alignment = 64} : memref<?xf32>",
     "%a = builtin.unrealized_conversion_cast %n, %x : index, f32 to i64",
@@ -229,6 +246,36 @@ pto.section.vector {
     assert [len(r.ops) for r in repeat.regions] == [1, 1]
     assert section.name == "pto.section.vector"
     assert loop.group("init")[1].type == INDEX
+
+
+def test_event_id_arrays() -> None:
+    lines = [
+        "%a = pto.declare_eventid_array -> !pto.eventid_array<4>",
+        "pto.eventid_array_set %a[%n], %n : !pto.eventid_array<4>",
+        "%e = pto.eventid_array_get %a[%n] : !pto.eventid_array<4>",
+        "pto.wait_flag_dyn[<PIPE_V>, <PIPE_MTE3>, %e]",
+    ]
+    assert canonical("\n".join(lines)) == lines
+
+
+def test_places_of_the_source_are_skipped() -> None:
+    text = """\
+#loc = loc("a.py":1:2)
+module {
+  func.func @f(%n: index loc("n"(#loc)), %c: i1 loc(#loc1)) {
+    %a = arith.addi %n, %n : index loc(callsite("g" at "a.py":3:4))
+    %r = scf.while (%k = %a) : (index) -> (index) {
+      scf.condition(%c) %k : index loc(#loc)
+    } do {
+    ^bb0(%k: index loc(unknown)):
+      scf.yield %k : index
+    } loc(#loc)
+    return loc(#loc)
+  } loc(#loc)
+} loc(#loc)
+#loc1 = loc(fused<"pass">[#loc, "b.py":5:6])
+"""
+    assert "loc" not in round_trip(read(text))
 
 
 def test_functions_and_calls() -> None:

@@ -12,7 +12,7 @@ from ptokit.isa.table import Attr
 from ptokit.types.enums import EVENT_ID_COUNT, Pipe
 
 from . import rules
-from .cursor import Cursor, whole
+from .cursor import Cursor, is_string, whole
 from .faults import suggest
 
 UNIT = RawAttr("unit")
@@ -104,7 +104,7 @@ def plain_value(text: str) -> Any:
     """A value no declaration describes: bool, int, float, str, or `RawAttr`."""
     if text in ("true", "false"):
         return text == "true"
-    if text[0] == '"' and text.endswith('"') and text.count('"') - text.count('\\"') == 2:
+    if is_string(text):
         return unquote(text)
     if _NUMBER.match(text):
         value = whole(text)
@@ -143,7 +143,7 @@ def declared_value(p: Cursor, attr: Attr, written: Written) -> Any:
         return value
     if attr.kind is float and (_FLOAT.match(bare) or _NUMBER.match(bare)):
         return float(bare)
-    if attr.kind is str and text[0] == '"':
+    if attr.kind is str and is_string(text):
         return unquote(text)
     if attr.kind in (bool, int, float, str):
         p.error(rules.ATTRIBUTE, f"'{attr.key or attr.name}' takes {_KINDS[attr.kind]}, not '{text[:40]}'", where)

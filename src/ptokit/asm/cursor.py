@@ -112,7 +112,7 @@ class Cursor:
     def check_string(self, index: int | None = None) -> None:
         """Fail (TEXT-STRING) if the token is a string that its line does not close."""
         token = self.texts[self.i if index is None else index]
-        if token[0] == '"' and not _STRING.match(token):
+        if token[0] == '"' and not is_string(token):
             self.fail(rules.STRING, "this string is not closed on its line", index)
 
     def expect(self, token: str) -> int:
@@ -208,6 +208,11 @@ class Cursor:
         for k in range(first + 1, end):
             out.append(texts[k] if starts[k] == tokens.end(k - 1) else " " + texts[k])
         return self.expand("".join(out))
+
+
+def is_string(text: str) -> bool:
+    """True if the text is one string token."""
+    return _STRING.match(text) is not None
 
 
 def whole(text: str) -> int | None:
