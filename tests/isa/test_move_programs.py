@@ -102,3 +102,22 @@ def test_a_mode_is_an_argument_of_its_type():
     halves(x, y)
     assert (y[:16] == np.eye(32)[:16]).all()
     assert not (y[16:] == np.eye(32)[16:]).all()
+
+
+@pto.kernel(target="a5")
+def pick(x, y, first: int):
+    whole, row = Tile(TileType.Vec, pto.f16, 16, 32), Tile(TileType.Vec, pto.f16, 1, 32)
+    pto.TLOAD(whole, GlobalTensor(x, (16, 32)))
+    pto.TEXTRACT(row, whole, first + pto.get_block_idx(), 0)
+    pto.TSTORE(GlobalTensor(y, (4, 32))[pto.get_block_idx() : pto.get_block_idx() + 1, 0:32], row)
+
+
+def test_a_window_that_leaves_its_tile_is_found_when_it_does():
+    x, y = np.arange(512, dtype=np.float16).reshape(16, 32), np.zeros((4, 32), np.float16)
+    pick[4](x, y, 12)
+    assert (y == x[12:]).all()
+    with pytest.raises(DiagnosticError) as error:
+        pick[4](x, y, 13)
+    (found,) = error.value.diagnostics
+    assert found.rule == "EXTR-COM-02"
+    assert "rows [16, 17) leave the 16 rows there are" in found.message

@@ -63,7 +63,7 @@ def _decided(site: Site) -> bool:
             return False
         if isinstance(info, ViewInfo) and (info.layout is None or not known(*info.shape, *info.stride)):
             return False
-        if isinstance(info, ScalarInfo) and not known(info.value) and info.type == "i64":
+        if isinstance(info, ScalarInfo) and not known(info.value) and info.type in ("i64", "index"):
             return False
     return True
 
