@@ -400,7 +400,7 @@ def _working_bytes(spec: TileSpec) -> int:
     """Host memory a tile takes part with: cube operands are decoded, L1 tiles stand for what they were loaded from."""
     if spec.loc is TileType.Mat:
         return 0
-    return 8 * spec.numel if spec.loc in (TileType.Left, TileType.Right) else spec.nbytes
+    return 4 * spec.numel if spec.loc in (TileType.Left, TileType.Right) else spec.nbytes
 
 
 def _tuple(items: list[str]) -> str:
