@@ -49,8 +49,13 @@ def drain(
     ``form`` is ``cast``, ``scalar`` or ``vector``. The result has ``dst.value``, or codes where that is None.
     """
     relued = relu is ReluPreMode.NormalRelu
-    if form == "cast" and source is dst:
-        return np.where(values > 0, values, values.dtype.type(0)) if relued else values
+    if form == "cast" and (source is dst or (source.is_float and dst.name in ("f16", "bf16"))):
+        if relued:  # a cast keeps signs and zeros, so ReLU may as well come first
+            values = np.where(values > 0, values, values.dtype.type(0))
+        if source is dst:
+            return values
+        if relued or not np.isnan(values).any():  # NumPy may leave NaN signalling
+            return values.astype(dst.value)
     mode = store_mode(target, form, source, dst)
     return quantize(values, source, dst, mode, words, relu=relued, target=target)
 
@@ -66,17 +71,17 @@ def _put(blocks: int, atomic: AtomicType, memory: np.ndarray, places: np.ndarray
 
 def _device_places(dst: ViewOperand, src: TileOperand, layout: Layout) -> np.ndarray | None:
     """Element offsets (1, rows, cols) where the fix-pipe's C0 or row count differs from that of the view."""
-    g, t = dst.shape, dst.stride
-    rows, cols = np.arange(src.vr)[:, None], np.arange(src.vc)[None, :]
     if layout is Layout.NDC1HWC0:
         c0 = channel_block(dst.dtype, split=src.spec.dtype.name == "f32")
         if c0 == dst.dtype.c0:
             return None
+        g, t = dst.shape, dst.stride
+        rows, cols = np.arange(src.vr)[:, None], np.arange(src.vc)[None, :]
         block, inner = cols // c0, cols % c0
         position = rows // (g[3] * g[4]) * t[0] + rows // g[4] % g[3] * t[3] + rows % g[4] * t[4]
         return (position + block // g[2] * t[1] + block % g[2] * t[2] + inner)[None]
-    if layout is Layout.NCDHW and src.vr != g[0] * g[2] * g[3] * g[4]:
-        return (cols * t[1] + rows)[None]
+    if layout is Layout.NCDHW and (src.vr, src.vc) != dst.extent(layout):
+        return (np.arange(src.vc)[None, :] * dst.stride[1] + np.arange(src.vr)[:, None])[None]
     return None
 
 
@@ -84,7 +89,7 @@ def _store(
     m: Machine, dst: ViewOperand, src: TileOperand, layout: Layout, atomic: AtomicType, values: np.ndarray
 ) -> None:
     """Write or combine values of dst's element type."""
-    if src.spec.loc is TileType.Acc and m.target.name != "cpu":
+    if layout is not Layout.ND and src.spec.loc is TileType.Acc and m.target.name != "cpu":
         places = _device_places(dst, src, layout)
         if places is not None:
             put = partial(_put, m.blocks, atomic)

@@ -15,6 +15,9 @@ CUSTOM_PAD = 0x1_0000_0000
 """Pad values from here on are custom: the low 32 bits are the bits to write (types-and-layouts 4)."""
 
 
+_ROWS, _ROW_MAJOR = SLayout.RowMajor, BLayout.RowMajor  # looked up once: this is asked for every transfer
+
+
 class Box(NamedTuple):
     """Inner box (fractal) in elements."""
 
@@ -54,7 +57,8 @@ class TileSpec:
     @property
     def takes_rows(self) -> bool:
         """True if a view that fits ND and DN alike counts as ND where it meets this tile, else DN."""
-        return self.slayout is SLayout.RowMajor if self.boxed else self.row_major
+        inner = self.slayout
+        return inner is _ROWS if inner else self.blayout is _ROW_MAJOR  # SLayout.NoneBox is 0
 
     @property
     def c0(self) -> int:
