@@ -180,6 +180,7 @@ def test_left_tiles_take_the_layout_of_the_target() -> None:
         ("TEXT-TYPE", "!pto.eventid_array<four>", "four"),
         ("TEXT-TYPE", "!unknown", "!unknown"),
         ("TEXT-UNEXPECTED", "i", "i)"),
+        ("TEXT-UNEXPECTED", "i0", "i0)"),
         ("TEXT-UNEXPECTED", "%b", "%b"),
         ("TEXT-UNCLOSED", "!pto.tensor_view<4xf32", "<4xf32"),
     ],

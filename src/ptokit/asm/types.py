@@ -18,7 +18,7 @@ POISON = Opaque("<error>")
 
 POINTER_SPACES = frozenset("gm ub l1 l0a l0b l0c fb bt".split())
 
-_BUILTIN = re.compile(r"(?:index|none|[su]?i\d{1,5}|bf16|f16|f32|f64|tf32|f8E\w+|f4E\w+)\Z")
+_BUILTIN = re.compile(r"(?:index|none|[su]?i[1-9]\d{0,4}|bf16|f16|f32|f64|tf32|f8E\w+|f4E\w+)\Z")
 _VIEW_BODY = re.compile(r"\s*((?:(?:\?|-?\d+)\s*x\s*)*)([A-Za-z]\w*)\s*\Z")
 _DIM = re.compile(r"\?|-?\d+")
 _PTO = re.compile(r"!pto\.(\w+)\s*(?:<(.*)>)?\Z", re.DOTALL)
