@@ -99,10 +99,11 @@ def _a3_limits(o: Site) -> Message:
 
 def _unequal(spec: ConvSpec, view: ViewInfo, dims: str, tile_at: str, view_at: str) -> Message:
     """Compare the named dimensions; ``tile_at`` and ``view_at`` are their positions, as digits."""
+    layout = "" if view.layout is None else f"{view.layout.name} "
     for name, i, j in zip(dims, tile_at, view_at):
         a, b = spec.dims[int(i)], view.shape[int(j)]
         if a != b:
-            return f"{name} is {a} in the tile and {b} in the {view.layout.name if view.layout is not None else '?'} view"
+            return f"{name} is {a} in the tile and {b} in the {layout}view"
     return None
 
 
