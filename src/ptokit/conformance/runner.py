@@ -6,17 +6,19 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Protocol
 
+from ptokit.diagnostics import DiagnosticError
 from ptokit.targets import TARGETS
 
 from .cases import suite_of
 from .files import MANIFEST, read_manifest, refused
 from .programs import ProgramSuite
-from .result import Result
+from .result import Outcome, Result
 from .vectors import replay
 
 VECTOR_FORMATS = ("pto-move-vectors", "pto-compute-vectors")
@@ -154,9 +156,11 @@ def _counted(results: Iterator[Result], total: int, progress: Progress) -> Itera
 def _start_worker(folder: Path, root: Path | None) -> None:
     global _worker
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its workers
-    _worker = open_cases(folder, root)
+    with suppress(DiagnosticError):
+        _worker = open_cases(folder, root)
 
 
 def _work(job: Job) -> Result:
-    assert _worker is not None
+    if _worker is None:
+        return Result(job.case, job.op, job.target, Outcome.FAILED, "the folder changed while it was replayed")
     return _worker.replay(job)
