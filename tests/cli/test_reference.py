@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import pytest
 
 import ptokit.isa.all
+from ptokit.cli import console
 from ptokit.cli.catalogue import load_catalogue
-from ptokit.diagnostics import CATALOGUE, catalogue
+from ptokit.cli.families import by_family, family
+from ptokit.diagnostics import CATALOGUE, Rule, catalogue
 from ptokit.isa.table import TABLE
 
 from .conftest import Run
@@ -38,10 +43,72 @@ def test_names_are_found_in_any_spelling(ptokit: Run, name: str) -> None:
     assert ptokit("isa", name).out.startswith("TLOAD(")
 
 
-def test_the_rules_are_listed(ptokit: Run) -> None:
+def test_the_rules_are_listed_by_family(ptokit: Run) -> None:
     ran = ptokit("explain")
     assert ran.status == 0
-    assert [line.split()[0] for line in ran.out.splitlines()[1:]] == sorted(CATALOGUE)
+    listed: dict[str, list[str]] = {}
+    counts, title = {}, ""
+    for line in filter(None, ran.out.splitlines()):
+        if line.startswith("  "):
+            listed[title].append(line.split()[0])
+        else:
+            title, _, count = line.partition(": ")
+            listed[title], counts[title] = [], int(count.split()[0])
+    assert sorted(id for ids in listed.values() for id in ids) == sorted(CATALOGUE)
+    assert counts == {title: len(ids) for title, ids in listed.items()}
+    assert all(family(id) == title for title, ids in listed.items() for id in ids)
+    assert f"{len(CATALOGUE)} rules" in ran.err
+
+
+def test_families_go_by_the_longest_beginning_of_an_id() -> None:
+    assert family("LS-COM-01") == "Loads and stores alike"
+    assert family("LS-1") == "Views, tiles and pointers in text"
+    assert family("NEW-A5-01") == "NEW"
+    groups = by_family([CATALOGUE["TY-3"], replace(CATALOGUE["TY-3"], id="NEW-1"), CATALOGUE["LS-COM-01"]])
+    assert {title: [r.id for r in rules] for title, rules in groups.items()} == {
+        "Tile types": ["TY-3"],
+        "Loads and stores alike": ["LS-COM-01"],
+        "NEW": ["NEW-1"],
+    }
+
+
+def test_rules_that_nothing_breaks_are_listed_as_such(ptokit: Run) -> None:
+    never = {r.id for r in catalogue() if not r.enforced}
+    assert {"MAT-COM-07", "TILE-02", "LOAD-A5-01"} <= never
+    lines = [line for line in ptokit("explain").out.splitlines() if line.endswith("(never enforced)")]
+    assert {line.split()[0] for line in lines} == never
+    for id in never:
+        assert CATALOGUE[id].check is None
+        assert "severity  never enforced" in ptokit("explain", id).out
+
+
+def test_a_page_names_the_instructions_that_have_the_rule(ptokit: Run) -> None:
+    assert "\nused by   TSTORE, TSTORE_FP\n" in ptokit("explain", "LS-COM-07").out
+    assert re.search(r"\nused by   (\w+, ){7}\w+ and \d+ more\n", ptokit("explain", "EW-01").out)
+
+
+def test_everything_fits_80_columns(ptokit: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr(console, "is_terminal", lambda stream: True)
+    monkeypatch.setattr(console, "width_of", lambda stream: 80)
+    shown = ptokit("explain").out
+    for rule in catalogue():
+        shown += ptokit("explain", rule.id).out
+    assert [line for line in shown.splitlines() if len(line) > 80] == []
+
+
+def test_decisions_are_on_the_page(ptokit: Run) -> None:
+    rule = next(r for r in catalogue() if r.decision)
+    out = ptokit("explain", rule.id).out
+    assert f"sources leave it open\n    {' '.join(rule.decision.split())}\n" in out
+
+
+@pytest.mark.parametrize("rule", [r for r in catalogue() if r.check is not None], ids=lambda r: r.id)
+def test_what_is_checked_is_explained(rule: Rule) -> None:
+    assert rule.what
+    assert rule.source
+    assert rule.accepted
+    assert rule.rejected
 
 
 @pytest.mark.parametrize("rule", catalogue(), ids=lambda r: r.id)
@@ -55,7 +122,10 @@ def test_every_rule_has_a_page(ptokit: Run, rule: object) -> None:
         assert all(word in ran.out for word in text.split())
 
 
-@pytest.mark.parametrize(("command", "name", "guess"), [("isa", "TLOAF", "TLOAD"), ("explain", "TY-99", "TY-9")])
+@pytest.mark.parametrize(
+    ("command", "name", "guess"),
+    [("isa", "TLOAF", "TLOAD"), ("explain", "TY-99", "TY-9"), ("explain", "LOAD-A5-7", "LOAD-A5-07")],
+)
 def test_unknown_names_are_wrong_usage_with_a_guess(ptokit: Run, command: str, name: str, guess: str) -> None:
     ran = ptokit(command, name)
     assert ran.status == 2

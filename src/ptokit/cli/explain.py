@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from ptokit.diagnostics import Rule, Scope, catalogue, lookup
+from ptokit.isa.table import TABLE
 
 from .catalogue import load_catalogue
-from .console import bold, paragraph, say, table
+from .console import bold, paragraph, remark, say
+from .families import by_family
 from .lookup import unknown
 
 _SCOPES = {
@@ -15,12 +17,22 @@ _SCOPES = {
     Scope.RUN: "arguments, launch and execution",
     Scope.SYNC: "ordering, initialisation and flags",
 }
+_NEVER = "never enforced"
+_FEW = 8  # instructions named on the page of a rule
 
 
 def list_rules() -> None:
-    """One line per rule."""
+    """One line per rule, by family."""
     load_catalogue()
-    table(("rule", "targets", "what must hold"), [(r.id, " ".join(r.targets), r.what) for r in catalogue()])
+    rules = catalogue()
+    for number, (title, group) in enumerate(by_family(rules).items()):
+        say(("\n" if number else "") + bold(f"{title}: {_count(len(group), 'rule')}"))
+        width = max(len(rule.id) for rule in group)
+        for rule in group:
+            text = rule.what if rule.enforced else f"{rule.what} ({_NEVER})"
+            first = f"  {rule.id.ljust(width)}  {_short(rule.targets)}  "
+            paragraph(text, first=first, indent=len(first))
+    remark(f"\n{_count(len(rules), 'rule')}; 'ptokit explain RULE-ID' shows one of them")
 
 
 def show_rule(id: str) -> None:
@@ -37,10 +49,13 @@ def show(rule: Rule) -> None:
     """The page of `rule`."""
     paragraph(f"{bold(rule.id)}  {rule.what}")
     say()
+    users = [name for name, instr in TABLE.items() if rule in instr.rules]
+    more = f" and {len(users) - _FEW} more" if len(users) > _FEW else ""
     facts = {
-        "severity": str(rule.severity),
+        "severity": str(rule.severity) if rule.enforced else f"{_NEVER}: no case that can occur breaks it",
         "targets": ", ".join(rule.targets),
         "about": _SCOPES[rule.scope],
+        "used by": ", ".join(users[:_FEW]) + more,
         "source": rule.source,
     }
     for word, text in facts.items():
@@ -54,4 +69,13 @@ def show(rule: Rule) -> None:
         if text:
             say(f"\n{bold(title)}")
             for line in text.strip("\n").splitlines():
-                say(f"    {line}")
+                paragraph(line, indent=4)
+
+
+def _short(targets: tuple[str, ...]) -> str:
+    """The targets of a rule in a column of their own: ``cpu a2a3 a5``, blanks where it does not bind."""
+    return " ".join(name if name in targets else " " * len(name) for name in ("cpu", "a2a3", "a5"))
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

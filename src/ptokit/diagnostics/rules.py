@@ -34,7 +34,8 @@ class Rule:
     """One rule of the catalogue.
 
     ``check(site)`` returns a falsy value if the rule holds or cannot be decided yet, else the message, or a pair
-    (message, hint). Rules without ``check`` are reported by the part of ptokit that finds them.
+    (message, hint). Rules without ``check`` are reported by the part of ptokit that finds them, or, if not
+    ``enforced``, by none: every target allows what they are about, or nothing can break them.
     """
 
     id: str
@@ -48,6 +49,7 @@ class Rule:
     accepted: str = ""
     rejected: str = ""
     decision: str = ""  # where public facts leave something open: the reading ptokit chose
+    enforced: bool = True
 
 
 CATALOGUE: dict[str, Rule] = {}
@@ -66,11 +68,12 @@ def define(
     accepted: str = "",
     rejected: str = "",
     decision: str = "",
+    enforced: bool = True,
 ) -> Rule:
     """Add a rule to the catalogue and return it. An id can be defined once."""
     if id in CATALOGUE:
         raise ValueError(f"rule {id} is defined twice")
-    rule = Rule(id, what, targets, check, severity, scope, why, source, accepted, rejected, decision)
+    rule = Rule(id, what, targets, check, severity, scope, why, source, accepted, rejected, decision, enforced)
     CATALOGUE[id] = rule
     return rule
 

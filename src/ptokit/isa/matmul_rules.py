@@ -138,7 +138,9 @@ PADDING = define(
     "MAT-COM-07",
     "Padding inside the fractals of the operands may hold anything; the unit uses M, K and N.",
     source="compute-reduce-matrix 9",
-    why="Never enforced: every target allows it.",
+    why="Every target allows it.",
+    accepted="left valid 10x16 in a 16x16 tile, NaN in rows 10..15",
+    enforced=False,
 )
 VALID = define(
     "MAT-COM-05-L",

@@ -204,9 +204,10 @@ define(
     "TILE-02",
     "The inner box of a tile is not empty.",
     source=SOURCE,
-    why="It would be for elements of more than 32 bytes, which do not exist: no check is needed.",
+    why="It would be for elements of more than 32 bytes, which do not exist.",
     accepted="any element type",
     rejected="an element type of 64 bytes",
+    enforced=False,
 )
 TILE_09 = define(
     "TILE-09",
