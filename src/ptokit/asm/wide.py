@@ -27,17 +27,18 @@ PIPE_OPERATIONS = frozenset(
 )
 
 WIDE_OPERATIONS = frozenset(
-    """vecscope vlds vldsx2 vldas vldus vsld vsldb vgather2 vgatherb vgather2_bc vsts vstsx2 vstas vstus vstur vstar vsst
-    vsstb vscatter pset_b8 pset_b16 pset_b32 pge_b8 pge_b16 pge_b32 plt_b8 plt_b16 plt_b32 pand por pxor psel pnot ppack
-    punpack pbitcast pintlv_b8 pintlv_b16 pintlv_b32 pdintlv_b8 pdintlv_b16 pdintlv_b32 plds pldi psts psti pstu vabs
-    vneg vexp vln vsqrt vrelu vnot vtrc vcvt vadd vsub vmul vdiv vmax vmin vand vor vxor vshl vshr vprelu vexpdif vmula
-    vmull vaddc vsubc vaddcs vsubcs vaxpy vadds vmuls vmaxs vmins vlrelu vshls vshrs vdup vbr vci vcmp vcmps vsel vselr
-    vcadd vcmax vcmin vcgadd vcgmax vcgmin vcpadd vintlv vdintlv vpack vsunpack vzunpack vsqz vusqz vbitsort vmrgsort4
-    get_vms4_sr init_align sprclr get_ctrl set_ctrl sbitset1 mte_gm_ub mte_ub_gm mte_gm_l1 mte_l1_ub mte_ub_ub mte_l1_fb
-    mte_l1_bt copy_gm_to_ubuf copy_ubuf_to_gm copy_ubuf_to_ubuf copy_gm_to_cbuf copy_ubuf_to_cbuf copy_cbuf_to_ubuf
-    set_loop1_stride_outtoub set_loop2_stride_outtoub set_loop_size_outtoub set_loop1_stride_ubtoout
-    set_loop2_stride_ubtoout set_loop_size_ubtoout mte_gm_l1_frac mte_l1_l0a mte_l1_l0b mte_l1_l0a_mx mte_l1_l0b_mx
-    load_cbuf_to_ca mad mad_acc mad_bias mad_mx mad_mx_acc mad_mx_bias mte_l0c_gm mte_l0c_ub mte_l0c_l1""".split()
+    """vecscope vlds vldsx2 vldas vldus vsld vsldb vgather2 vgatherb vgather2_bc vsts vstsx2 vstas vstus vstur vstar
+    vsst vsstb vscatter pset_b8 pset_b16 pset_b32 pge_b8 pge_b16 pge_b32 plt_b8 plt_b16 plt_b32 pand por pxor psel
+    pnot ppack punpack pbitcast pintlv_b8 pintlv_b16 pintlv_b32 pdintlv_b8 pdintlv_b16 pdintlv_b32 plds pldi psts
+    psti pstu vabs vneg vexp vln vsqrt vrelu vnot vtrc vcvt vadd vsub vmul vdiv vmax vmin vand vor vxor vshl vshr
+    vprelu vexpdif vmula vmull vaddc vsubc vaddcs vsubcs vaxpy vadds vmuls vmaxs vmins vlrelu vshls vshrs vdup vbr
+    vci vcmp vcmps vsel vselr vcadd vcmax vcmin vcgadd vcgmax vcgmin vcpadd vintlv vdintlv vpack vsunpack vzunpack
+    vsqz vusqz vbitsort vmrgsort4 get_vms4_sr init_align sprclr get_ctrl set_ctrl sbitset1 mte_gm_ub mte_ub_gm
+    mte_gm_l1 mte_l1_ub mte_ub_ub mte_l1_fb mte_l1_bt copy_gm_to_ubuf copy_ubuf_to_gm copy_ubuf_to_ubuf
+    copy_gm_to_cbuf copy_ubuf_to_cbuf copy_cbuf_to_ubuf set_loop1_stride_outtoub set_loop2_stride_outtoub
+    set_loop_size_outtoub set_loop1_stride_ubtoout set_loop2_stride_ubtoout set_loop_size_ubtoout mte_gm_l1_frac
+    mte_l1_l0a mte_l1_l0b mte_l1_l0a_mx mte_l1_l0b_mx load_cbuf_to_ca mad mad_acc mad_bias mad_mx mad_mx_acc
+    mad_mx_bias mte_l0c_gm mte_l0c_ub mte_l0c_l1""".split()
 )
 
 KNOWN_OPERATIONS = TILE_OPERATIONS | PIPE_OPERATIONS | WIDE_OPERATIONS

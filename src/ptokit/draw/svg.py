@@ -72,7 +72,7 @@ def _stack(panels: list[Panel], title: str) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" '
         f'viewBox="0 0 {width:g} {height:g}" font-family="ui-monospace, Menlo, Consolas, DejaVu Sans Mono, monospace" '
-        f'font-size="11"><title>{escape(title)}</title>'
+        f'font-size="11" text-anchor="middle" fill="{_INK}"><title>{escape(title)}</title>'
         f'<rect width="100%" height="100%" fill="#ffffff"/>{"".join(parts)}</svg>'
     )
 
@@ -152,11 +152,13 @@ def _grid(
     ys, bottom = _axis(rows, top, high, lambda a, b: seam(a, b, 0))
     body = [_text(xs[c] + wide / 2, top - 6, col_name(c), colour=_FAINT) for c in xs]
     body += [_text(left - 6, ys[r] + high / 2 + 4, row_name(r), colour=_FAINT, anchor="end") for r in ys]
-    body += [
-        f'<rect x="{xs[c.col]:g}" y="{ys[c.row]:g}" width="{wide:g}" height="{high:g}" fill="{c.fill}" '
-        f'stroke="#ffffff"{" opacity=" + chr(34) + "0.35" + chr(34) if c.dim else ""}/>'
-        for c in cells
-    ]
+    body.append('<g stroke="#ffffff">')
+    for c in cells:
+        dim = ' opacity="0.35"' if c.dim else ""
+        body.append(
+            f'<rect x="{xs[c.col]:g}" y="{ys[c.row]:g}" width="{wide:g}" height="{high:g}" fill="{c.fill}"{dim}/>'
+        )
+    body.append("</g>")
     dx, dy = (wide / 2, high - 2.5) if along_rows else (3.5, high / 2)
     body += _path(cells, lambda c: (xs[c.col] + dx, ys[c.row] + dy))
     for c in cells:
@@ -207,21 +209,31 @@ def _path(cells: list[Cell], point: Callable[[Cell], tuple[float, float]]) -> It
     ordered = sorted(cells, key=lambda c: c.order)
     runs: list[str] = []
     jumps: list[str] = []
+    first = ordered[0]  # of the straight run
     for a, b in pairwise(ordered):
-        if b.order != a.order + 1:
+        follows = b.order == a.order + 1
+        if follows and abs(a.row - b.row) + abs(a.col - b.col) == 1:
             continue
-        (x, y), (to_x, to_y) = point(a), point(b)
-        neighbours = abs(a.row - b.row) + abs(a.col - b.col) == 1
-        (runs if neighbours else jumps).append(f"M{x:g} {y:g}L{to_x:g} {to_y:g}")
+        runs.append(_line(point(first), point(a)))
+        first = b
+        if follows:
+            jumps.append(_line(point(a), point(b)))
+    runs.append(_line(point(first), point(ordered[-1])))
     for steps, look in ((jumps, 'stroke-opacity="0.13"'), (runs, 'stroke-opacity="0.5"')):
         yield f'<path d="{"".join(steps)}" fill="none" stroke="{_PATH}" {look} stroke-width="1.2"/>'
     x, y = point(ordered[0])
     yield f'<circle cx="{x:g}" cy="{y:g}" r="3" fill="{_PATH}" fill-opacity="0.8"/>'
 
 
+def _line(a: tuple[float, float], b: tuple[float, float]) -> str:
+    return f"M{a[0]:g} {a[1]:g}L{b[0]:g} {b[1]:g}"
+
+
 def _text(x: float, y: float, text: str, *, colour: str = _INK, anchor: str = "middle", weight: str = "") -> str:
-    bold = f' font-weight="{weight}"' if weight else ""
-    return f'<text x="{x:g}" y="{y:g}" fill="{colour}" text-anchor="{anchor}"{bold}>{escape(text)}</text>'
+    look = "" if colour == _INK else f' fill="{colour}"'
+    look += "" if anchor == "middle" else f' text-anchor="{anchor}"'
+    look += f' font-weight="{weight}"' if weight else ""
+    return f'<text x="{x:g}" y="{y:g}"{look}>{escape(text)}</text>'
 
 
 def _colour(number: int) -> str:
