@@ -136,8 +136,9 @@ class CoreTile(Tile):
 
     def __repr__(self) -> str:
         flat = self._shown().reshape(-1)
-        some = [f"{x:.4g}" for x in (flat if flat.size <= 6 else flat[:4])]
-        preview = " ".join(some) + (f" … {flat[-1]:.4g}" if flat.size > 6 else "")
+        style = ".4g" if flat.dtype.kind == "f" else "d"
+        some = [f"{x:{style}}" for x in (flat if flat.size <= 6 else flat[:4])]
+        preview = " ".join(some) + (f" … {flat[-1]:{style}}" if flat.size > 6 else "")
         return f"<Tile {self._headline()}: {preview}>"
 
     def __str__(self) -> str:
