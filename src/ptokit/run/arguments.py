@@ -15,11 +15,14 @@ from ptokit.types.values import Ptr, Scalar
 
 from .memory import Buffer, Pointer
 from .scalars import FLOAT_TYPES, round_float, width
+from .workspace import Workspace
 
 Argument = Any  # Pointer, int, float or bool
 
 
-def bind_arguments(function: Function, args: Sequence[Any], written: set[Value], blocks: int) -> list[Argument]:
+def bind_arguments(
+    function: Function, args: Sequence[Any], written: set[Value], blocks: int, workspace: Workspace | None = None
+) -> list[Argument]:
     """Run-time values of the parameters. Raises `DiagnosticError` with every wrong argument."""
     found = Diagnostics()
     if len(args) != len(function.params):
@@ -51,6 +54,7 @@ def bind_arguments(function: Function, args: Sequence[Any], written: set[Value],
     buffers = [v.buffer for v in values if isinstance(v, Pointer) and v.buffer is not None]
     for buffer in buffers:
         buffer.launch_blocks = blocks
+        buffer.workspace = workspace
     _share_writes(buffers)
     return values
 

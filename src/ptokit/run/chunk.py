@@ -40,6 +40,13 @@ class Chunk:
         for arena in (*self._sites.values(), *self._spaces.values()):
             arena.clear()
 
+    def forget(self) -> None:
+        """Let go of what tiles stand for; windows at addresses are made anew by the next launch."""
+        for arena in (*self._sites.values(), *self._spaces.values()):
+            arena.forget()
+        for arena in self._spaces.values():
+            arena.windows.clear()
+
     def refuse(self, rule: str, message: str, *, hint: str | None = None, block: int | None = None) -> NoReturn:
         """Raise the fault of a rule that depends on values."""
         raise Fault(rule, message, hint=hint, block=block)

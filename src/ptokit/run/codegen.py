@@ -13,7 +13,8 @@ from typing import Any
 
 from ptokit.ir.core import Block, Function, Module, Op, Value
 from ptokit.ir.facts import Facts, instr_of, scalar_type
-from ptokit.isa.table import Kind
+from ptokit.isa.site import Site
+from ptokit.isa.table import Instr, Kind
 from ptokit.isa.unknown import known
 from ptokit.targets import Target
 from ptokit.types.enums import TileType
@@ -47,13 +48,19 @@ class Generated:
         return "\n".join(self.lines) + "\n"
 
 
-def generate(module: Module, target: Target, effects: Effects, *, extended: bool) -> Generated:
-    """Python source for every function of the module; function ``f`` becomes ``f_NAME(m, *params)``."""
+def generate(
+    module: Module, target: Target, effects: Effects, *, extended: bool, writer: type[FunctionWriter] | None = None
+) -> Generated:
+    """Python source for every function of the module; function ``f`` becomes ``f_NAME(m, *params)``.
+
+    ``writer`` writes the functions; a subclass of `FunctionWriter` can have every operation observed.
+    """
+    chosen = FunctionWriter if writer is None else writer
     out = Generated()
     counter = itertools.count()
     for function in module.functions:
         if function.body is not None:
-            _FunctionWriter(function, target, effects, out, counter, extended, module.text).write()
+            chosen(function, target, effects, out, counter, extended, module.text).write()
     return out
 
 
@@ -62,7 +69,7 @@ def function_name(name: str) -> str:
     return "f_" + "".join(c if c.isalnum() else f"_{ord(c):x}_" for c in name)
 
 
-class _FunctionWriter:
+class FunctionWriter:
     """Writes one function."""
 
     def __init__(
@@ -376,6 +383,10 @@ class _FunctionWriter:
 
     # --- instructions --------------------------------------------------------------------------------------------
 
+    def callee(self, op: Op, instr: Instr, site: Site) -> Callable[..., Any]:
+        """``call(machine, *operands)`` that executes the instruction."""
+        return bind(instr, site, op.attrs)
+
     def instruction(self, op: Op) -> None:
         instr = instr_of(op)
         assert instr is not None, op.name
@@ -392,7 +403,7 @@ class _FunctionWriter:
                 args.append(f"spread({self.ref(value)})")
             else:
                 args.append(self.ref(value))
-        call = self.const(bind(instr, site, op.attrs), "I")
+        call = self.const(self.callee(op, instr, site), "I")
         self.line(f"{call}({', '.join(['m', *args])})", op)
 
 
@@ -407,27 +418,27 @@ def _tuple(items: list[str]) -> str:
     return "(" + "".join(f"{i}, " for i in items).rstrip() + ")"
 
 
-def _template(text: str) -> Callable[[_FunctionWriter, Op], None]:
+def _template(text: str) -> Callable[[FunctionWriter, Op], None]:
     return lambda writer, op: writer._expression(text)(op)
 
 
-_METHODS: dict[str, Callable[[_FunctionWriter, Op], None]] = {
-    "scf.for": _FunctionWriter.scf_for,
-    "scf.if": _FunctionWriter.scf_if,
-    "scf.while": _FunctionWriter.scf_while,
-    "func.call": _FunctionWriter.call,
-    "func.return": _FunctionWriter.ret,
+_METHODS: dict[str, Callable[[FunctionWriter, Op], None]] = {
+    "scf.for": FunctionWriter.scf_for,
+    "scf.if": FunctionWriter.scf_if,
+    "scf.while": FunctionWriter.scf_while,
+    "func.call": FunctionWriter.call,
+    "func.return": FunctionWriter.ret,
     "arith.constant": lambda writer, op: None,
-    "pto.make_tensor_view": _FunctionWriter.make_tensor_view,
-    "pto.partition_view": _FunctionWriter.partition_view,
-    "pto.get_tensor_view_dim": _FunctionWriter.view_dim,
-    "pto.alloc_tile": _FunctionWriter.alloc_tile,
-    "pto.declare_tile": _FunctionWriter.declare_tile,
-    "pto.tassign": _FunctionWriter.tassign,
-    "pto.treshape": _FunctionWriter.treshape,
-    "pto.bitcast": _FunctionWriter.treshape,
-    "pto.subset": _FunctionWriter.subset,
-    "pto.set_validshape": _FunctionWriter.set_validshape,
+    "pto.make_tensor_view": FunctionWriter.make_tensor_view,
+    "pto.partition_view": FunctionWriter.partition_view,
+    "pto.get_tensor_view_dim": FunctionWriter.view_dim,
+    "pto.alloc_tile": FunctionWriter.alloc_tile,
+    "pto.declare_tile": FunctionWriter.declare_tile,
+    "pto.tassign": FunctionWriter.tassign,
+    "pto.treshape": FunctionWriter.treshape,
+    "pto.bitcast": FunctionWriter.treshape,
+    "pto.subset": FunctionWriter.subset,
+    "pto.set_validshape": FunctionWriter.set_validshape,
     "pto.addptr": _template("{ptr}.advance({offset})"),
     "pto.load_scalar": _template("m.load_scalar({ptr}, {index})"),
     "pto.store_scalar": _template("m.store_scalar({value}, {ptr}, {index})"),

@@ -18,6 +18,7 @@ from .lanes import Line, extremes, lanes
 
 if TYPE_CHECKING:
     from .storage import Storage
+    from .workspace import Workspace
 
 Offset = Any  # int, Line or int64 array: elements from the start of the buffer
 Describe = Callable[[int, int, int], str]
@@ -36,6 +37,7 @@ class Buffer:
         "decoded_elements",
         "dtype",
         "launch_blocks",
+        "workspace",
         "mem",
         "name",
         "nelem",
@@ -53,6 +55,7 @@ class Buffer:
         self.borrowers: list[Storage] = []
         self.decoded_elements = 0
         self.launch_blocks = 1
+        self.workspace: Workspace | None = None
         self._decoded: dict[np.dtype, np.ndarray] = {}
 
     def before_write(self) -> None:
@@ -75,7 +78,8 @@ class Buffer:
             self.decoded_elements += wanted * self.launch_blocks
             if 2 * self.decoded_elements < self.nelem:
                 return None
-            mirror = widen(self.mem.view(self.dtype.value or self.dtype.storage), dtype)
+            out = None if self.workspace is None else self.workspace.array(self.name, dtype, self.nelem)
+            mirror = widen(self.mem.view(self.dtype.value or self.dtype.storage), dtype, out)
             self._decoded[dtype] = mirror
         return mirror
 
@@ -83,18 +87,22 @@ class Buffer:
 _MIRROR_LIMIT = 1 << 26  # elements: larger buffers are decoded piece by piece
 
 
-@lru_cache(maxsize=8)
-def _half_table(dtype: np.dtype) -> np.ndarray:
-    return np.arange(65536, dtype=np.uint16).view(np.float16).astype(dtype)
+_HALVES = np.arange(65536, dtype=np.uint16).view(np.float16).astype(np.float32)
 
 
-def widen(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Values in a wider float type, exactly; half precision by table, which is faster than NumPy's cast."""
+def widen(values: np.ndarray, dtype: np.dtype, out: np.ndarray | None = None) -> np.ndarray:
+    """Values in a wider float type, exactly, in `out` if given.
+
+    Half precision by table, which is faster than NumPy's cast; to float64 by way of float32, faster than directly.
+    """
+    if dtype == np.float64 and values.dtype.itemsize <= 2 and values.dtype.kind not in "iu":
+        values = widen(values, np.dtype(np.float32))
     if values.dtype == np.float16 and values.size >= 256:
-        return np.take(_half_table(dtype), values.view(np.uint16))
-    if values.dtype.itemsize <= 2 and values.dtype.kind not in "iuf" and dtype == np.float64:
-        return values.astype(np.float32).astype(dtype)  # ml_dtypes casts to float32 much faster
-    return values.astype(dtype)
+        return np.take(_HALVES, values.view(np.uint16), out=out, mode="clip")  # every index is inside
+    if out is None:
+        return values.astype(dtype)
+    np.copyto(out, values)
+    return out
 
 
 class Pointer:

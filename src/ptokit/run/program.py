@@ -18,11 +18,12 @@ from ptokit.types.values import Ptr, Type
 
 from .arguments import Argument, bind_arguments
 from .chunk import Chunk
-from .codegen import Generated, function_name, generate
+from .codegen import FunctionWriter, Generated, function_name, generate
 from .effects import Effects, analyse
 from .fault import Fault
 from .lanes import Diverge
 from .threads import one_blas_thread
+from .workspace import Workspace
 
 MATMUL_MODES = ("exact", "fast", "ref")
 CHUNK_BYTES = 3 << 20  # working memory of the blocks that run together: what stays in a CPU's cache
@@ -50,14 +51,23 @@ class Param:
 class Program:
     """A kernel for one target, ready to run. Made by `compile_program`."""
 
-    def __init__(self, module: Module, entry: Function, target: Target, *, extended: bool) -> None:
+    def __init__(
+        self,
+        module: Module,
+        entry: Function,
+        target: Target,
+        *,
+        extended: bool,
+        writer: type[FunctionWriter] | None = None,
+    ) -> None:
         self.module, self.entry, self.target, self.extended = module, entry, target, extended
         self.name = entry.name
         self.params = [Param(p.name, p.type) for p in entry.params]
         self.effects: Effects = analyse(module, entry)
-        self._generated: Generated = generate(module, target, self.effects, extended=extended)
+        self._generated: Generated = generate(module, target, self.effects, extended=extended, writer=writer)
         names = dict(self._generated.names)
         self._file = f"<ptokit {entry.name}>"
+        self._idle: list[Workspace] = []  # as many as launches have run at the same time
         exec(compile(self._generated.source, self._file, "exec"), names)
         self._function: Callable[..., Any] = names[function_name(entry.name)]
 
@@ -93,27 +103,37 @@ class Program:
             raise ValueError(f"matmul is one of {', '.join(MATMUL_MODES)}, not {matmul!r}")
         if blocks < 1:
             raise DiagnosticError(Diagnostic("RUN-BLOCKS", Severity.ERROR, f"cannot launch {blocks} blocks"))
-        values = bind_arguments(self.entry, args, self.effects.written, blocks)
+        workspace = self._idle.pop() if self._idle else Workspace(self.target, extended=self.extended)
+        values = bind_arguments(self.entry, args, self.effects.written, blocks, workspace)
         size = min(blocks, self.chunk_blocks if chunk is None else max(1, chunk))
         if not self.effects.lockstep:
             size = 1
-        chunks: dict[int, Chunk] = {}
-        with np.errstate(all="ignore"), one_blas_thread(self.effects.multiplies):
-            for first in range(0, blocks, size):
-                pending = [np.arange(first, min(first + size, blocks), dtype=np.int64)]
-                while pending:
-                    indices = pending.pop()
-                    count = len(indices)
-                    if count not in chunks:
-                        if len(chunks) > 4:
-                            chunks.clear()
-                        chunks[count] = Chunk(self.target, count, blocks, matmul, extended=self.extended)
-                    try:
-                        self._run(chunks[count], indices, values)
-                    except Diverge as split:
-                        pending.extend(indices[split.keys == key] for key in reversed(np.unique(split.keys)))
-                if progress is not None:
-                    progress(min(first + size, blocks), blocks)
+        try:
+            with np.errstate(all="ignore"), one_blas_thread(self.effects.multiplies):
+                for first in range(0, blocks, size):
+                    self._run_chunk(workspace, np.arange(first, min(first + size, blocks)), values, blocks, matmul)
+                    if progress is not None:
+                        progress(min(first + size, blocks), blocks)
+        finally:
+            workspace.release()
+            self._idle.append(workspace)
+
+    def _run_chunk(
+        self, workspace: Workspace, indices: np.ndarray, values: list[Argument], blocks: int, matmul: str
+    ) -> None:
+        """Run blocks together, or in groups that take the same path."""
+        pending = [indices]
+        while pending:
+            group = pending.pop()
+            try:
+                self._run(workspace.chunk(len(group), blocks, matmul), group, values)
+            except Diverge as split:
+                pending.extend(group[split.keys == key] for key in reversed(np.unique(split.keys)))
+
+    def run_block(self, chunk: Chunk, index: int, values: list[Argument]) -> None:
+        """Run one block on a chunk of one. Raises `DiagnosticError`, and `Diverge` never."""
+        with np.errstate(all="ignore"):
+            self._run(chunk, np.array([index], np.int64), values)
 
     def _run(self, chunk: Chunk, indices: np.ndarray, values: list[Argument]) -> None:
         chunk.start(indices)

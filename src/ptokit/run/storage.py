@@ -56,10 +56,14 @@ class Arena:
             self.windows[key] = found
         return found
 
-    def clear(self) -> None:
-        """Start over with zeros, as at the start of a kernel."""
+    def forget(self) -> None:
+        """Drop the values that tiles stand for."""
         for storage in self.windows.values():
             storage.forget()
+
+    def clear(self) -> None:
+        """Start over with zeros, as at the start of a kernel."""
+        self.forget()
         if self._data is not None:
             self._data.fill(0)
 

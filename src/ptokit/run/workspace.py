@@ -1,0 +1,47 @@
+"""Host memory of a launch, kept for the next one: fresh pages cost more than what is computed in them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ptokit.targets import Target
+
+from .chunk import Chunk
+
+_KEPT_CHUNKS = 4  # sizes of chunks; the last chunk of a launch is often smaller than the others
+_KEPT_ELEMENTS = 1 << 22  # larger decoded buffers are not kept
+
+
+class Workspace:
+    """Tile memory by chunk size, and arrays for decoded arguments."""
+
+    def __init__(self, target: Target, *, extended: bool) -> None:
+        self.target, self.extended = target, extended
+        self.chunks: dict[int, Chunk] = {}
+        self._spare: dict[tuple[str, np.dtype, int], np.ndarray] = {}
+        self._lent: list[tuple[str, np.ndarray]] = []
+
+    def chunk(self, blocks: int, total: int, matmul_mode: str) -> Chunk:
+        """Memory for this many blocks of a launch of `total`."""
+        found = self.chunks.get(blocks)
+        if found is None:
+            if len(self.chunks) >= _KEPT_CHUNKS:
+                self.chunks.clear()
+            found = self.chunks[blocks] = Chunk(self.target, blocks, total, matmul_mode, extended=self.extended)
+        found.total, found.matmul_mode = total, matmul_mode
+        return found
+
+    def array(self, name: str, dtype: np.dtype, elements: int) -> np.ndarray:
+        """An array to decode argument `name` into; its contents are arbitrary."""
+        array = self._spare.pop((name, dtype, elements), None)
+        if array is None:
+            array = np.empty(elements, dtype)
+        self._lent.append((name, array))
+        return array
+
+    def release(self) -> None:
+        """The launch is over: forget the caller's arrays, keep the memory."""
+        for chunk in self.chunks.values():
+            chunk.forget()
+        self._spare = {(name, a.dtype, a.size): a for name, a in self._lent if a.size <= _KEPT_ELEMENTS}
+        self._lent = []
