@@ -12,6 +12,7 @@ from ptokit.types.enums import EVENT_ID_COUNT, Pipe
 from .cores import on_core, pipe_list
 from .event_classes import EVENT_CLASS_PIPE, class_pipe
 from .site import ScalarInfo, Site
+from .unknown import UNKNOWN
 
 BUFFER_IDS = 32
 """Buffer tokens, shared by all pipes (memory-model-and-sync 5.4)."""
@@ -23,9 +24,12 @@ Message = str | None
 
 
 def _event_id(o: Site) -> Any:
-    """The event id: an attribute, or the value of a register (UNKNOWN until the run knows it)."""
+    """The event id: an attribute, or the value of a register (UNKNOWN until the run knows it, or if it is missing)."""
     event = o.operands.get("event")
-    return event.value if isinstance(event, ScalarInfo) else o.attrs.get("event_id", 0)
+    if isinstance(event, ScalarInfo):
+        return event.value
+    written = o.attrs.get("event_id", 0)
+    return UNKNOWN if written is None else written
 
 
 def out_of_range(event_id: Any) -> Message:
