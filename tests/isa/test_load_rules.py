@@ -44,6 +44,8 @@ CASES: list[Row] = [
         (SCALES, view("e8m0", 1, 1, 16, 4, 2, layout="MX_A_ND")),
         "16x8",
     ),
+    # the reference assembler
+    ("LD-5", "a2a3", (vec("i8", 4, 32), view("i8", 4, 32)), (vec("u8", 4, 32), view("u8", 4, 32)), "u8"),
     # cpu
     ("LOAD-CPU-02", "cpu", (V, view("f32", 16, 16)), (V, view("f32", 16, 16, layout="NHWC")), "NHWC"),
     (

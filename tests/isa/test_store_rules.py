@@ -73,6 +73,11 @@ CASES: list[Row] = [
         "FRACTAL_Z",
     ),
     ("STORE-CPU-07", "cpu", (V, G), (vec("e5m2", 4, 32), view("e5m2", 4, 32)), "e5m2"),
+    # the reference assembler
+    ("ST-9", "a2a3", (mat("i8", 4, 32), view("i8", 4, 32)), (mat("u8", 4, 32), view("u8", 4, 32)), "u8"),
+    ("ST-9", "a5", (vec("i8", 4, 32), view("i8", 4, 32)), (vec("hif8", 4, 32), view("hif8", 4, 32)), "hif8"),
+    ("ST-12", "a2a3", (A, view("i8", 32, 32), q()), (A, view("u8", 32, 32), q(PLAIN)), "f32 to u8"),
+    ("ST-13", "a5", (A, H, q()), (A, view("u8", 32, 32), q(PLAIN)), "f32 to u8"),
     # Vec and Mat
     ("STORE-A3-01", "a2a3", (mat("f32", 16, 16), G), (spec("Left", "f16", 16, 16), view("f16", 16, 16)), "left"),
     ("STORE-A5-01", "a5", (V, G), (mat("f32", 16, 16), G), "mat"),

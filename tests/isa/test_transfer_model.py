@@ -173,7 +173,9 @@ class Bench:
         for b in check_tile(self.t.tile, target(self.t.on)):
             raise AssertionError(f"{b.rule.id}: {b.message}")
         site = Site(instr, target(self.t.on), infos(operands), attributes(instr, {}))
-        errors = [f"{b.rule.id}: {b.message}" for b in broken_rules(site) if b.rule.severity is Severity.ERROR]
+        errors = [
+            f"{b.rule.id}: {b.message}" for b in broken_rules(site, text=False) if b.rule.severity is Severity.ERROR
+        ]
         assert not errors
         self.machine.execute(instr, operands)
 

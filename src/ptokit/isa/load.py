@@ -14,14 +14,16 @@ from ptokit.types.layout import offset_map
 from ptokit.types.pad import pad_bits
 from ptokit.types.tile import TileSpec
 
-from . import conv_rules
+from . import conv_rules, transfer_asm_rules
 from .conv_transfer import load_conv
 from .load_rules import CPU
 from .load_rules_a3 import A3
 from .load_rules_a5 import A5
 from .machine import Machine, TileOperand, ViewOperand
-from .table import Instr, dst, instruction, view
+from .site import Site
+from .table import Access, Instr, dst, instruction, view
 from .transfer_rules import COMMON
+from .unknown import known
 
 Fill = tuple[int, int, int, int, int]  # row, end row, col, end col, bits
 
@@ -73,6 +75,16 @@ def _fill(dst: TileOperand, row: int, end_row: int, col: int, end_col: int, bits
         dst.patch(np.where(odd, bits >> 4, bits & 0xF).astype(np.uint8)[None], row, col)
 
 
+def _footprint(o: Site) -> Iterator[Access]:
+    """The view is read; the valid region of dst is written, and the padding around it."""
+    d = o.dst
+    yield Access("src", False, -1, -1)
+    yield Access("dst", True, d.vr, d.vc)
+    if known(d.vr, d.vc) and o.src.layout is not None and not isinstance(d.spec, ConvSpec):
+        for row, end_row, col, end_col, _ in padding(d.spec, o.src.layout, d.vr, d.vc, o.target):
+            yield Access("dst", True, end_row - row, end_col - col, row, col)
+
+
 def tload(m: Machine, dst: TileOperand, src: ViewOperand) -> None:
     """``dst[r, c] = src[r, c]`` over the valid region of dst; bits unchanged."""
     spec, vr, vc = dst.spec, dst.vr, dst.vc
@@ -93,8 +105,18 @@ TLOAD = instruction(
         "Load a rectangle of global memory, as large as the tile's valid region, into a tile.",
         (dst(), view("src")),
         pipe=Pipe.MTE2,
-        rules=(*COMMON, *CPU, *conv_rules.LOAD_CPU, *A3, *conv_rules.LOAD_A3, *A5, *conv_rules.LOAD_A5),
+        rules=(
+            *COMMON,
+            *CPU,
+            *conv_rules.LOAD_CPU,
+            *A3,
+            *conv_rules.LOAD_A3,
+            *A5,
+            *conv_rules.LOAD_A5,
+            *transfer_asm_rules.LOAD,
+        ),
         run=tload,
+        footprint=_footprint,
         source="tload; load-store 3",
     )
 )

@@ -11,7 +11,7 @@ from ptokit.types.conv import ConvSpec
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import AtomicType, Layout, Pipe, ReluPreMode, STPhase, TileType
 
-from . import conv_rules, store_acc_rules, store_plain_rules, store_rules
+from . import conv_rules, store_acc_rules, store_plain_rules, store_rules, transfer_asm_rules
 from .conv_transfer import store_conv
 from .machine import Machine, TileOperand, ViewOperand
 from .numerics.quant import quantize
@@ -148,6 +148,7 @@ _RULES = (
     *store_acc_rules.A3,
     *store_plain_rules.A5,
     *store_acc_rules.A5,
+    *transfer_asm_rules.STORE,
 )
 
 TSTORE = instruction(
