@@ -131,6 +131,7 @@ def test_calls_are_checked_as_in_kernels(call: Callable[..., Any], rule: str, wo
     [
         ("a5", lambda c: c.Tile(VEC, pto.f32, 16, 63), "TILE-05", "252 bytes"),
         ("a5", lambda c: c.Tile(MAT, pto.f16, 15, 16, BLayout.ColMajor, slayout=SLayout.RowMajor), "TILE-03", "15"),
+        ("a5", lambda c: c.Tile(MAT, pto.f16, 1, 64, slayout=SLayout.ColMajor), "TILE-D3", "1 rows of a Zn tile"),
         ("a2a3", lambda c: c.Tile(VEC, pto.f32, 1024, 64), "SA-0352", "262144"),
         ("a5", lambda c: c.Tile(VEC, pto.f32, 16, 64, addr=17), "ADDR-ALIGN", "0x11"),
         ("a2a3", lambda c: c.Tile(VEC, pto.f32, 16, 64, addr=196608 - 2048), "UB-CAPACITY", "196608"),

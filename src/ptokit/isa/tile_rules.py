@@ -104,7 +104,8 @@ def _packed_line(o: TileSite) -> Message:
 
 def _whole_boxes(o: TileSite) -> Message:
     s = o.spec
-    if not s.boxed or s.rows == 1 or s.layout_name == "Nz" or s.rows % s.box.rows == 0:
+    contiguous = s.rows == 1 and s.slayout is SLayout.RowMajor
+    if not s.boxed or contiguous or s.layout_name == "Nz" or s.rows % s.box.rows == 0:
         return None
     return f"{s.rows} rows of a {s.layout_name} tile with boxes of {s.box.rows} rows end past the tile's storage"
 
