@@ -13,7 +13,7 @@ from . import arith
 from .compare_rules import COMPARE_RULES, SELECT_RULES
 from .machine import Machine, TileOperand
 from .scratch_rules import EW_11
-from .table import Attr, dst, scalar, src, tmp
+from .table import Attr, domain_footprint, dst, scalar, src, tmp
 from .typesets import ASM_8, ASM_16, ASM_I32_F, ASM_INT, FB, I8, I32_F32, INT16_32, N11, F, types, types_of
 from .vector_rules import EW_07, EW_08, EW_A5_01
 from .words import element, store, vector
@@ -101,6 +101,7 @@ TSEL = vector(
     types(INT16_32 | FB, N11, asm=ASM_SELECT),
     _select,
     common=(*SELECT_RULES, EW_11, EW_A5_01),
+    footprint=domain_footprint,
 )
 TSELS = vector(
     "TSELS",
@@ -109,4 +110,5 @@ TSELS = vector(
     types(INT16_32 | FB, I8 | F, asm=ASM_SELECT),
     _select_scalar,
     common=(*SELECT_RULES, EW_11, EW_A5_01, EW_08),
+    footprint=domain_footprint,
 )

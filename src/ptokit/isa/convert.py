@@ -11,7 +11,7 @@ from .machine import Machine, TileOperand
 from .numerics.convert import CVT_PAIRS, Pair, Rounding, convert
 from .operands import DEVICES, Message, data_tiles, overlap
 from .site import Site
-from .table import Attr, dst, src, tmp
+from .table import Attr, domain_footprint, dst, src, tmp
 from .unknown import known
 from .words import vector
 
@@ -261,4 +261,5 @@ TCVT = vector(
     ),
     syntax="dps-attrs-in",
     source="compute-elementwise 8",
+    footprint=domain_footprint,
 )

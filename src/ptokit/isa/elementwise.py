@@ -9,7 +9,7 @@ import numpy as np
 from . import arith
 from .scratch_rules import EW_11, EW_AS_03, EW_AS_04, EW_AS_05
 from .site import Site
-from .table import Access, default_footprint
+from .table import Access, domain_footprint
 from .typesets import (
     ASM_8_16,
     ASM_I32_F32,
@@ -43,7 +43,7 @@ TMIN = binary("TMIN", arith.minimum, "dst = min(src0, src1)", types(N4, N11, asm
 
 def _destroys_sources(site: Site) -> Iterator[Access]:
     """On a2a3 the i32 remainder converts its sources in place (section 6)."""
-    yield from default_footprint(site)
+    yield from domain_footprint(site)
     if site.target.name == "a2a3" and site.dst.dtype.name == "i32":
         for name in ("src0", "src1"):
             yield Access(name, True, site.dst.vr, site.dst.vc)

@@ -10,7 +10,7 @@ import numpy as np
 from . import arith
 from .machine import Machine, TileOperand
 from .scratch_rules import EW_AS_08, EW_AS_09
-from .table import dst, inout, scalar, src
+from .table import domain_footprint, dst, inout, scalar, src
 from .typesets import FB, N4, N11, F, types
 from .vector_rules import EW_01, EW_02, EW_03, EW_05, EW_06, EW_08, EW_1, EW_10
 from .words import accumulate, element, store, tiles_semantics, vector
@@ -47,6 +47,7 @@ TAXPY = vector(
     _axpy,
     EW_AS_08,
     common=(EW_01, EW_02, EW_03, EW_05, EW_06, EW_08, EW_10, EW_1),
+    footprint=domain_footprint,
 )
 
 # Chains of two operations ---------------------------------------------------------------------------------------------
@@ -61,6 +62,7 @@ TADDC = vector(
     CHAIN,
     tiles_semantics(arith.add_add, 3),
     EW_AS_09,
+    footprint=domain_footprint,
 )
 TSUBC = vector(
     "TSUBC",
@@ -68,6 +70,7 @@ TSUBC = vector(
     (dst(), src("src0"), src("src1"), src("src2")),
     CHAIN,
     tiles_semantics(arith.sub_add, 3),
+    footprint=domain_footprint,
 )
 
 
@@ -86,6 +89,7 @@ TADDSC = vector(
     CHAIN,
     _chain(arith.add_add),
     EW_AS_09,
+    footprint=domain_footprint,
 )
 TSUBSC = vector(
     "TSUBSC",
@@ -93,4 +97,5 @@ TSUBSC = vector(
     (dst(), src("src0"), scalar(), src("src1")),
     CHAIN,
     _chain(arith.sub_add),
+    footprint=domain_footprint,
 )

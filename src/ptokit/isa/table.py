@@ -160,6 +160,19 @@ def default_footprint(site: Site) -> Iterator[Access]:
                 yield Access(op.name, write, -1, -1)  # the whole view
 
 
+def domain_footprint(site: Site) -> Iterator[Access]:
+    """As `default_footprint`, but source tiles are read over dst's valid region (compute-elementwise 1).
+
+    Packed masks, which have fewer columns, are read in their own.
+    """
+    d: Any = site.operands["dst"]
+    for access in default_footprint(site):
+        if access.write or site.instr.operand(access.operand).role is not Role.IN or access.operand == "mask":
+            yield access
+        else:
+            yield Access(access.operand, False, d.vr, d.vc)
+
+
 @dataclass(frozen=True)
 class Instr:
     """One instruction of the ISA.

@@ -16,7 +16,7 @@ from ptokit.diagnostics import Rule
 from ptokit.types.dtypes import DType
 
 from .machine import Machine, TileOperand
-from .table import Attr, Instr, Operand, dst, inout, instruction, scalar, src, tmp
+from .table import Attr, Instr, Operand, domain_footprint, dst, inout, instruction, scalar, src, tmp
 from .typesets import Types
 from .vector_rules import COMMON, EW_07, EW_08
 
@@ -97,12 +97,14 @@ def binary(
     """Two source tiles, and a scratch tile where ``scratch`` is true."""
     operands = (dst(), src("src0"), src("src1"), *([tmp(optional=True)] if scratch else []))
     run = tiles_semantics(fn, 2, more.pop("per_target", False))
+    more.setdefault("footprint", domain_footprint)
     return vector(name, summary, operands, types, run, *rules, **more)
 
 
 def unary(name: str, fn: ValueFunction, summary: str, types: Types, *rules: Rule, **more: Any) -> Instr:
     """One source tile."""
     operands = more.pop("operands", (dst(), src()))
+    more.setdefault("footprint", domain_footprint)
     return vector(name, summary, operands, types, tiles_semantics(fn, 1), *rules, **more)
 
 
@@ -112,6 +114,7 @@ def tile_scalar(
     """A source tile and a scalar."""
     operands = (dst(), src(), more.pop("operand", scalar()), *([tmp(optional=True)] if scratch else []))
     run = more.pop("run", None) or scalar_semantics(fn, more.pop("per_target", False))
+    more.setdefault("footprint", domain_footprint)
     return vector(name, summary, operands, types, run, EW_07, EW_08, *rules, **more)
 
 
@@ -121,6 +124,7 @@ def accumulate(name: str, fn: ValueFunction, summary: str, types: Types, **more:
     def run(machine: Machine, dst: TileOperand, a: TileOperand, b: TileOperand, **_: Any) -> None:
         store(dst, fn, a.read(dst.vr, dst.vc), b.read(dst.vr, dst.vc), dst.read())
 
+    more.setdefault("footprint", domain_footprint)
     return vector(name, summary, (inout(), src("src0"), src("src1")), types, run, **more)
 
 

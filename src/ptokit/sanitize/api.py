@@ -1,0 +1,256 @@
+"""`sanitize`: run a kernel on its real arguments and report every order the program does not guarantee."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Severity
+from ptokit.ir.core import Function, Module
+from ptokit.ir.facts import instr_of
+from ptokit.ir.verify import verify
+from ptokit.run.arguments import bind_arguments
+from ptokit.run.memory import Buffer, Pointer
+from ptokit.run.program import Program, choose_entry
+from ptokit.targets import Target
+from ptokit.types.dtypes import DType
+
+from . import rules as _rules  # puts the rules into the catalogue
+from .analysis import Analysis
+from .events import Signal
+from .findings import Draft, Findings
+from .gm import Memory
+from .observe import Observer
+from .placement import reserved_bytes
+from .queues import Core, Simulation
+from .repair import Repair
+from .signals import Hub
+from .stuck import report_stuck
+from .writer import SYNCHRONISATION, ObservedWriter
+
+ORDERS = ("strict", "profile")
+"""How much order one pipe gives by itself (memory-model-and-sync 6.1)."""
+
+_IGNORED = frozenset(("FLAG-RANGE", "FLAG-PIPE", "XFLAG-RESERVED", "TS-1", "SY-3", "SY-4"))
+"""Errors of the static check that concern single flags: these are left out of the run, which goes on."""
+
+
+class Uninitialised(np.ndarray):
+    """An array whose contents the kernel must not rely on. Made by `uninit`."""
+
+
+def uninit(shape: int | Sequence[int], dtype: DType) -> Uninitialised:
+    """An output-only argument: global memory of `shape` elements that starts uninitialised (filled with 0xA5 bytes)."""
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    if dtype.packed:
+        sizes = (*sizes[:-1], (sizes[-1] + 1) // 2)
+    kind = np.dtype(dtype.value or dtype.storage)
+    raw = np.full((int(np.prod(sizes)) * kind.itemsize,), 0xA5, np.uint8)
+    return raw.view(kind).reshape(sizes).view(Uninitialised)
+
+
+@dataclass
+class Report:
+    """What was found. ``instructions``: how many were executed and checked, over all blocks."""
+
+    name: str
+    target: str
+    blocks: int
+    order: str
+    diagnostics: Diagnostics = field(default_factory=Diagnostics)
+    instructions: int = 0
+    ran: bool = False  # False if the static check already ended it
+
+    @property
+    def errors(self) -> list[Diagnostic]:
+        """Findings of error severity, by place."""
+        return self.diagnostics.errors
+
+    @property
+    def warnings(self) -> list[Diagnostic]:
+        """Findings of warning severity, by place."""
+        return self.diagnostics.warnings
+
+    @property
+    def clean(self) -> bool:
+        """True without errors and warnings."""
+        return not self.errors and not self.warnings
+
+    def raise_if_errors(self) -> None:
+        """Raise `DiagnosticError` with all findings if one of them is an error."""
+        self.diagnostics.raise_if_errors()
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.diagnostics)) or f"{self.name}: no findings"
+
+
+def sanitize(
+    module: Module,
+    target: Target,
+    args: Sequence[Any],
+    blocks: int = 1,
+    *,
+    order: str = "strict",
+    entry: str | None = None,
+    extended: bool = False,
+) -> Report:
+    """Run blocks 0 .. blocks-1 of a kernel and report races, uninitialised data, flags, deadlocks, bounds.
+
+    ``args``: as for `Program.launch`; arrays made by `uninit` start uninitialised. They are used in place. ``order``:
+    ``strict``, every pipe runs in order, or ``profile``, as far as the target promises it. Programs without addresses
+    and flags (Auto mode) are checked for values only. Raises `DiagnosticError` for arguments that cannot be used and
+    `ValueError` for an unknown order.
+    """
+    if order not in ORDERS:
+        raise ValueError(f"order is one of {', '.join(ORDERS)}, not {order!r}")
+    if blocks < 1:
+        raise DiagnosticError(Diagnostic("RUN-BLOCKS", Severity.ERROR, f"cannot launch {blocks} blocks"))
+    kernel = choose_entry(module, entry)
+    report = Report(kernel.name, target.name, blocks, order)
+    found = report.diagnostics
+    for diagnostic in verify(module, target, extended=extended):
+        found.add(diagnostic)
+    reserved_bytes(module, target, found)
+    if any(d.rule not in _IGNORED for d in found.errors):
+        return report
+    _Run(module, kernel, target, args, blocks, order == "profile", extended, report).run()
+    report.ran = True
+    return report
+
+
+class _Run:
+    """One launch under observation."""
+
+    def __init__(
+        self,
+        module: Module,
+        kernel: Function,
+        target: Target,
+        args: Sequence[Any],
+        blocks: int,
+        profile: bool,
+        extended: bool,
+        report: Report,
+    ) -> None:
+        self.report, self.blocks, self.target = report, blocks, target
+        self.program = Program(module, kernel, target, extended=extended, writer=ObservedWriter)
+        self.values = bind_arguments(kernel, args, self.program.effects.written, blocks)
+        self.findings = Findings()
+        mode = _Mode(module)
+        raw = dict(zip((p.name for p in self.program.params), args))
+        uninitialised = {name for name, arg in raw.items() if isinstance(arg, Uninitialised)}
+        buffers = [v.buffer for v in self.values if isinstance(v, Pointer) and v.buffer is not None]
+        memories = _memories(buffers, uninitialised)
+        repair = Repair(module.functions)
+        analysis = Analysis(self.findings, repair, races=not mode.auto)
+        kind = kernel.attrs.get("pto.kernel_kind")
+        cores = [Core(i, kind if isinstance(kind, str) else "", i, -1, target, profile=profile) for i in range(blocks)]
+        repair.cores = cores
+        hub = Hub(cores, self._overflow)
+        self.simulation = Simulation(cores, hub, analysis.execute)
+        self.observer = Observer(
+            target,
+            blocks,
+            self.findings,
+            memories,
+            extended=extended,
+            placed=mode.placed,
+            auto=mode.auto,
+            waits_for_work=mode.waits_for_work,
+        )
+        self.observer.simulation = self.simulation
+        self.auto = mode.auto
+
+    def _overflow(self, core: Core, item: Signal) -> None:
+        def make() -> Draft:
+            message = f"flag {item.event} between cores is raised a 16th time before it is waited for; it counts to 15"
+            return Draft(message, item.op.location)
+
+        self.findings.add("XFLAG-OVERFLOW", (item.op, item.event), core, item, make)
+
+    def run(self) -> None:
+        """Execute the blocks one after another and report."""
+        observer, found = self.observer, self.report.diagnostics
+        orders = []
+        for core in self.simulation.cores:
+            observer.begin(core)
+            orders.append(observer.order)
+            try:
+                self.program.run_block(observer, core.block, self.values)
+            except DiagnosticError as error:
+                core.ended = False
+                self._fault(core, error.diagnostics)
+        self.report.instructions = observer.instructions
+        if not report_stuck(self.simulation.cores, self.findings):
+            for core, order in zip(self.simulation.cores, orders):
+                if core.ended:
+                    order.finish()
+            if all(core.ended for core in self.simulation.cores):
+                self._left_over()
+        self._regions(found)
+        self.findings.into(found)
+
+    def _regions(self, found: Diagnostics) -> None:
+        """Rules about valid regions that were broken without reading what nobody has written."""
+        for op, fault in self.observer.deferred.items():
+            if not self.findings.at(op, "UNINIT-READ", "PAD-READ"):
+                found.error(fault.rule, fault.message, op.location, hint=fault.hint)
+
+    def _fault(self, core: Core, diagnostics: Sequence[Diagnostic]) -> None:
+        """The block could not go on."""
+        for d in diagnostics:
+            notes = [note for note in d.notes if not note.message.startswith("at block")]
+            make = partial(Draft, d.message, d.location, d.hint, notes)
+            self.findings.add(d.rule, (d.location, d.message), core, None, make)
+
+    def _left_over(self) -> None:
+        for index, item in self.simulation.hub.left():
+
+            def make(item: Signal = item) -> Draft:
+                message = f"flag {item.event} between cores is raised here and never waited for"
+                return Draft(message, item.op.location, "add a sync.wait on every core that receives it")
+
+            core = self.simulation.cores[index]
+            self.findings.add("XFLAG-UNMATCHED", (item.op, item.event), core, item, make)
+
+
+class _Mode:
+    """Whether the program places tiles and orders pipes itself (memory-model-and-sync 4)."""
+
+    def __init__(self, module: Module) -> None:
+        ops = [op for f in module.functions if f.body is not None for op in f.body.walk()]
+        names = {instr.name for op in ops if (instr := instr_of(op)) is not None}
+        self.placed = any(op.name == "pto.tassign" or (op.name == "pto.alloc_tile" and op.get("addr")) for op in ops)
+        self.waits_for_work = "TSYNC" in names
+        self.auto = not self.placed and not names & SYNCHRONISATION
+
+
+def _memories(buffers: Sequence[Buffer], uninitialised: set[str]) -> dict[int, tuple[Memory, int]]:
+    """The memory of each argument and its place in it in bytes; arguments that overlap are in one memory."""
+    spans = sorted((b.mem.__array_interface__["data"][0], b.mem.size, i) for i, b in enumerate(buffers))
+    groups: list[tuple[int, int, list[int]]] = []
+    for start, size, i in spans:
+        if groups and start < groups[-1][1]:
+            first, end, members = groups[-1]
+            groups[-1] = (first, max(end, start + size), [*members, i])
+        else:
+            groups.append((start, start + size, [i]))
+    out: dict[int, tuple[Memory, int]] = {}
+    for start, end, members in groups:
+        chosen = [buffers[i] for i in members]
+        single = len(chosen) == 1
+        granule = chosen[0].dtype.storage.itemsize if single and not chosen[0].dtype.packed else 1
+        initialised = not all(b.name in uninitialised for b in chosen)
+        written = any(b.written for b in chosen)
+        name = ", %".join(b.name for b in chosen)
+        memory = Memory(name, (end - start) // granule, granule, written=written, initialised=initialised)
+        for buffer in chosen:
+            out[id(buffer)] = (memory, buffer.mem.__array_interface__["data"][0] - start)
+    return out
+
+
+del _rules

@@ -1,0 +1,96 @@
+"""What a core's scalar unit issues, in program order, as the order of pipes sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ptokit.ir.core import Op
+from ptokit.types.enums import Pipe
+
+from .clocks import Clock
+
+if TYPE_CHECKING:
+    from .footprints import Touch
+
+Loops = tuple[tuple[str, Any], ...]
+FlagKey = tuple[Pipe, Pipe, int]
+
+
+@dataclass(slots=True, eq=False)
+class Item:
+    """One entry of a pipe's queue, or of the scalar unit's stream. ``pipe`` is the pipe that it holds up.
+
+    ``seq`` counts in program order of the core; ``issue`` is what the scalar unit knew when it issued the item.
+    """
+
+    op: Op
+    name: str
+    pipe: Pipe
+    loops: Loops = ()
+    seq: int = 0
+    issue: Clock | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Work(Item):
+    """An instruction that reads and writes memory."""
+
+    touches: list[Touch] = field(default_factory=list)
+    keep: bool = False  # somebody may wait for this very instruction
+    done: Clock | None = None  # what is known when it has completed, if `keep`
+
+
+@dataclass(slots=True, eq=False)
+class SetFlag(Item):
+    """set_flag; ``pipe`` is the source."""
+
+    key: FlagKey = (Pipe.S, Pipe.V, 0)
+
+
+@dataclass(slots=True, eq=False)
+class WaitFlag(Item):
+    """wait_flag; ``pipe`` is the destination."""
+
+    key: FlagKey = (Pipe.S, Pipe.V, 0)
+
+
+@dataclass(slots=True, eq=False)
+class Barrier(Item):
+    """pipe_barrier; PIPE_ALL holds up the scalar unit."""
+
+
+@dataclass(slots=True, eq=False)
+class WaitWork(Item):
+    """The scalar unit waits for instructions (TSYNC of what they wrote)."""
+
+    works: tuple[Work, ...] = ()
+
+
+@dataclass(slots=True, eq=False)
+class GetToken(Item):
+    """get_buf."""
+
+    token: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class ReleaseToken(Item):
+    """rls_buf."""
+
+    token: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Signal(Item):
+    """sync.set: a flag between cores."""
+
+    event: int = 0
+    mode: int = 2
+
+
+@dataclass(slots=True, eq=False)
+class AwaitSignal(Item):
+    """sync.wait. On a2a3 it holds up the scalar unit, on a5 one pipe."""
+
+    event: int = 0

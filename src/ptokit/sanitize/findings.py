@@ -1,0 +1,81 @@
+"""Findings of one kind at one pair of places, folded: counted, with the first of them as the example."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+
+from ptokit.diagnostics import Diagnostic, Diagnostics, Location, Note, lookup
+from ptokit.ir.core import Op
+
+from .events import Item, Loops
+from .queues import Core
+
+
+@dataclass(slots=True)
+class Draft:
+    """What a finding says; made for the first of its kind only."""
+
+    message: str
+    location: Location
+    hint: str | None = None
+    notes: list[Note] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Folded:
+    rule: str
+    draft: Draft
+    example: str
+    times: int = 0
+    blocks: set[int] = field(default_factory=set)
+    iterations: set[Loops] = field(default_factory=set)
+
+
+class Findings:
+    """All findings of a run, in the order they were first made."""
+
+    def __init__(self) -> None:
+        self._folded: dict[tuple[str, Hashable], _Folded] = {}
+
+    def add(self, rule: str, key: Hashable, core: Core, item: Item | None, make: Callable[[], Draft]) -> None:
+        """Count a finding; ``key`` tells what counts as the same one."""
+        folded = self._folded.get((rule, key))
+        if folded is None:
+            loops = item.loops if item is not None else ()
+            folded = _Folded(rule, make(), ", ".join([core.place, *(f"%{name} = {value}" for name, value in loops)]))
+            self._folded[rule, key] = folded
+        folded.times += 1
+        folded.blocks.add(core.block)
+        if item is not None and item.loops and len(folded.iterations) < 100_000:
+            folded.iterations.add(item.loops)
+
+    def has(self, rule: str) -> bool:
+        """True if there is a finding of that rule."""
+        return any(name == rule for name, _ in self._folded)
+
+    def at(self, op: Op, *rules: str) -> bool:
+        """True if one of the rules has a finding whose key begins with `op`."""
+        return any(rule in rules and isinstance(key, tuple) and key[0] is op for rule, key in self._folded)
+
+    def into(self, found: Diagnostics) -> None:
+        """Add every finding, unless the same rule already has one at that place."""
+        known = {(d.rule, d.location) for d in found}
+        for folded in self._folded.values():
+            draft = folded.draft
+            if (folded.rule, draft.location) in known:
+                continue
+            notes = [*draft.notes, Note(f"at {folded.example}{_extent(folded)}")]
+            severity = lookup(folded.rule).severity
+            found.add(Diagnostic(folded.rule, severity, draft.message, draft.location, draft.hint, tuple(notes)))
+
+
+def _extent(folded: _Folded) -> str:
+    parts = []
+    if len(folded.iterations) > 1:
+        parts.append(f"{len(folded.iterations)} iterations")
+    if len(folded.blocks) > 1:
+        parts.append(f"{len(folded.blocks)} blocks")
+    if not parts and folded.times > 1:
+        parts.append(f"{folded.times} places")
+    return f"; in {', '.join(parts)}" if parts else ""

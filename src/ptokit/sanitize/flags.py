@@ -1,0 +1,110 @@
+"""Flags and tokens in program order: what is set twice, never consumed, or not held (memory-model-and-sync 11.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from ptokit.diagnostics import Note
+from ptokit.types.enums import Pipe
+
+from .events import FlagKey, GetToken, Item, ReleaseToken, SetFlag, WaitFlag
+from .findings import Draft, Findings
+from .queues import Core
+
+
+def flag_text(key: FlagKey) -> str:
+    """``PIPE_V, PIPE_MTE3, EVENT_ID1``."""
+    return f"{key[0].text}, {key[1].text}, EVENT_ID{key[2]}"
+
+
+class ProgramOrder:
+    """The flags and tokens of one core, as the scalar unit issues them."""
+
+    def __init__(self, core: Core, findings: Findings) -> None:
+        self.core, self.findings = core, findings
+        self._sets: dict[FlagKey, list[SetFlag]] = {}  # not waited for yet
+        self._ahead: dict[FlagKey, int] = {}  # waits that stand before their sets
+        self._reused: set[FlagKey] = set()
+        self._held: dict[tuple[Pipe, int], GetToken] = {}
+
+    def issue(self, item: Item) -> bool:
+        """The next item. False if it breaks the protocol of tokens and is to be ignored."""
+        match item:
+            case SetFlag():
+                self._set(item)
+            case WaitFlag():
+                waiting = self._sets.get(item.key)
+                if waiting:
+                    waiting.pop(0)
+                else:
+                    self._ahead[item.key] = self._ahead.get(item.key, 0) + 1
+            case GetToken():
+                return self._get(item)
+            case ReleaseToken():
+                return self._release(item)
+            case _:
+                pass
+        return True
+
+    def _set(self, item: SetFlag) -> None:
+        key = item.key
+        if self._ahead.get(key):
+            self._ahead[key] -= 1
+            return
+        waiting = self._sets.setdefault(key, [])
+        if waiting:
+            first = waiting[-1]
+            self._reused.add(key)
+
+            def make() -> Draft:
+                message = f"set_flag({flag_text(key)}) again, before the flag was waited for: one of the sets is lost"
+                hint = "use another event id, or wait for the first set before this one"
+                return Draft(message, item.op.location, hint, [Note("set here", first.op.location)])
+
+            self.findings.add("FLAG-REUSE", (first.op, item.op, key), self.core, item, make)
+        waiting.append(item)
+
+    def outstanding(self, key: FlagKey) -> SetFlag | None:
+        """The last set of a flag that no wait has followed."""
+        waiting = self._sets.get(key)
+        return waiting[-1] if waiting else None
+
+    def _get(self, item: GetToken) -> bool:
+        holder = self._held.get((item.pipe, item.token))
+        if holder is None:
+            self._held[item.pipe, item.token] = item
+            return True
+
+        def make() -> Draft:
+            message = f"{item.pipe.text} takes token {item.token}, which it already holds"
+            return Draft(message, item.op.location, "rls_buf first", [Note("taken here", holder.op.location)])
+
+        self.findings.add("BUF-PROTOCOL", (item.op, item.token), self.core, item, make)
+        return False
+
+    def _release(self, item: ReleaseToken) -> bool:
+        if self._held.pop((item.pipe, item.token), None) is not None:
+            return True
+
+        def make() -> Draft:
+            message = f"{item.pipe.text} gives back token {item.token}, which it does not hold"
+            return Draft(message, item.op.location, "get_buf first, with the same pipe and token")
+
+        self.findings.add("BUF-PROTOCOL", (item.op, item.token), self.core, item, make)
+        return False
+
+    def finish(self) -> None:
+        """Report what is still set at the end of the kernel."""
+        for key, item in self._unmatched():
+            self.findings.add("FLAG-UNMATCHED", (item.op, key), self.core, item, partial(_unmatched, key, item))
+
+    def _unmatched(self) -> Iterator[tuple[FlagKey, SetFlag]]:
+        for key, waiting in self._sets.items():
+            if waiting and key not in self._reused:
+                yield key, waiting[-1]
+
+
+def _unmatched(key: FlagKey, item: SetFlag) -> Draft:
+    message = f"set_flag({flag_text(key)}) is never waited for: the flag is still set when the kernel ends"
+    return Draft(message, item.op.location, f"add wait_flag({flag_text(key)}) at the end, or remove the set")

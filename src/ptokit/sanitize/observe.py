@@ -1,0 +1,377 @@
+"""The machine that a program runs on while it is watched: values as ever, and every operation reported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ptokit.ir.core import Op
+from ptokit.isa.cores import pipe_on
+from ptokit.isa.event_classes import class_pipe
+from ptokit.isa.placement import buffer_name
+from ptokit.isa.site import Site, TileInfo, ViewInfo
+from ptokit.isa.sync_rules import bad_pair, out_of_range, reserved
+from ptokit.isa.table import Instr
+from ptokit.run.calls import infos
+from ptokit.run.chunk import Chunk
+from ptokit.run.fault import Fault
+from ptokit.run.lanes import uniform
+from ptokit.run.memory import Pointer
+from ptokit.run.tile import Tile
+from ptokit.targets import Target
+from ptokit.types.enums import Pipe
+
+from . import placement
+from .events import (
+    AwaitSignal,
+    Barrier,
+    GetToken,
+    Item,
+    Loops,
+    ReleaseToken,
+    SetFlag,
+    Signal,
+    WaitFlag,
+    WaitWork,
+    Work,
+)
+from .findings import Draft, Findings
+from .flags import ProgramOrder
+from .footprints import Touch, meet
+from .gm import Memory, Scattered
+from .owners import Group, Owners
+from .queues import Core, Simulation
+from .shadow import Space
+from .touches import accesses, atomic_kind, tile_touch
+from .views import ObservedView, place, scattered
+
+Located = tuple[Memory, int]
+
+
+class Observer(Chunk):
+    """A chunk of one block that reports what it executes."""
+
+    def __init__(
+        self,
+        target: Target,
+        total: int,
+        findings: Findings,
+        memories: Mapping[int, Located],
+        *,
+        extended: bool,
+        placed: bool,
+        auto: bool,
+        waits_for_work: bool,
+    ) -> None:
+        super().__init__(target, 1, total, "exact", extended=extended)
+        self.findings, self.memories = findings, memories
+        self.placed, self.auto, self.waits_for_work = placed, auto, waits_for_work
+        self.subblocks = 1
+        self.instructions = 0
+        self.deferred: dict[Op, Fault] = {}  # broken rules about regions, unless memory tells what they lead to
+        self.simulation: Simulation
+        self.here: Op
+        self._groups: dict[Op, Group] = {}
+
+    def begin(self, core: Core) -> None:
+        """A core starts: new memory, flags and loops."""
+        self.core = core
+        self.subblock = max(core.sub, 0)
+        self.order = ProgramOrder(core, self.findings)
+        self.loops: Loops = ()
+        self._sequence = 0
+        self._spaces_of: dict[int, Space] = {}
+        self._owners: dict[int, Owners] = {}
+        self._of_tile: dict[int, Group] = {}
+        self._known: dict[Any, list[Touch]] = {}
+        self._last: dict[Any, Work] = {}
+
+    # --- loops and tiles -----------------------------------------------------------------------------------------
+
+    def iteration(self, level: int, name: str, value: Any) -> None:
+        """An iteration of the loop at nesting depth `level` begins."""
+        self.loops = (*self.loops[: level - 1], (name, value))
+
+    def again(self, level: int) -> None:
+        """The next iteration of a loop that does not count."""
+        count = self.loops[level - 1][1] + 1 if len(self.loops) >= level else 1
+        self.loops = (*self.loops[: level - 1], ("iteration", count))
+
+    def leave(self, level: int) -> None:
+        """A loop has ended."""
+        self.loops = self.loops[: level - 1]
+
+    def bound(self, op: Op, tile: Tile, parent: Tile | None) -> None:
+        """A tile has been made by `op`, as an alias or a new binding of `parent`."""
+        group = self._of_tile.get(id(parent)) if parent is not None else None
+        if group is None:
+            group = self._groups.setdefault(op, Group(len(self._groups) + 1, op, tile.name, tile.spec))
+        self._of_tile[id(tile)] = group
+
+    def _space(self, tile: Tile) -> Space:
+        arena = tile.storage.arena
+        space = self._spaces_of.get(id(arena))
+        if space is None:
+            loc = next((loc for loc, a in self._spaces.items() if a is arena), None)
+            name = buffer_name(loc) if loc is not None else f"tile %{tile.name}"
+            space = self._spaces_of[id(arena)] = Space(name, arena.size)
+        return space
+
+    # --- instructions --------------------------------------------------------------------------------------------
+
+    def _push(self, item: Item) -> None:
+        self._sequence += 1
+        item.seq = self._sequence
+        item.loops = self.loops
+        if self.order.issue(item):
+            self.simulation.push(self.core, item)
+
+    def instruction(
+        self,
+        op: Op,
+        instr: Instr,
+        static: Site,
+        names: tuple[str, ...],
+        operands: tuple[Any, ...],
+        attrs: Mapping[str, Any],
+        run: Callable[..., Any],
+    ) -> Any:
+        """An instruction: what it touches is worked out, then it runs, then it is issued."""
+        self.instructions += 1
+        given = dict(zip(names, operands))
+        tiles = self._tile_touches(op, instr, static, given, attrs)
+        result, global_touches = self._run(op, instr, static, given, attrs, run, operands)
+        pipe = pipe_on(instr.pipe_of(static), static.core)
+        touches = [*(t for t in (*tiles, *global_touches) if not t.write), *(t for t in tiles if t.write)]
+        touches += [t for t in global_touches if t.write]
+        self._issue(Work(op, instr.name, pipe, touches=touches), given)
+        return result
+
+    def _issue(self, work: Work, given: Mapping[str, Any]) -> None:
+        if self.waits_for_work:
+            work.keep = True
+            for touch in work.touches:
+                if touch.write:
+                    self._last[touch.space if isinstance(touch.space, Memory) else touch.name] = work
+        self._push(work)
+
+    def _site(self, instr: Instr, static: Site, given: Mapping[str, Any], attrs: Mapping[str, Any]) -> Site:
+        return Site(instr, self.target, infos(given), attrs, self.extended, static.text, static.core)
+
+    def _tile_touches(
+        self, op: Op, instr: Instr, static: Site, given: Mapping[str, Any], attrs: Mapping[str, Any]
+    ) -> list[Touch]:
+        """Accesses to tiles. They depend on sizes and positions only, so one call tells them for the next."""
+        key = (op, *map(_key, given.values()))
+        known = self._known.get(key)
+        if known is None:
+            site = self._site(instr, static, given, attrs)
+            known = []
+            for access in accesses(site):
+                info = site.operands.get(access.operand)
+                if isinstance(info, TileInfo):
+                    touch = tile_touch(site, access, info, self._space(info.data))
+                    if touch is not None:
+                        known.append(touch)
+            self._known[key] = known
+            self._check_tiles(op, instr, site, known)
+        if self.placed:
+            self._follow(op, given, known)
+        return known
+
+    def _check_tiles(self, op: Op, instr: Instr, site: Site, touches: list[Touch]) -> None:
+        """Checks of places, for a new combination of operands."""
+        for info in site.tiles:
+            if self.placed and info.data.address is None:
+                self._report("UNBOUND-TILE", op, info.name, partial(placement.unbound, op, instr.name, info))
+        for write in (t for t in touches if t.write):
+            for read in (t for t in touches if not t.write and t.space is write.space):
+                if meet(write.where, read.where) and not placement.in_place(write, read):
+                    self._report(
+                        "RACE-SELF",
+                        op,
+                        (write.name, read.name),
+                        partial(placement.race_self, op, instr.name, write, read),
+                    )
+
+    def _follow(self, op: Op, given: Mapping[str, Any], touches: list[Touch]) -> None:
+        """Whose bytes are read and written, in program order."""
+        groups: dict[str, Group] = {}
+        for name, operand in given.items():
+            if isinstance(operand, Tile):
+                group = self._of_tile.get(id(operand))
+                if group is not None:
+                    groups[operand.name or name] = group
+        for write in (False, True):
+            for touch in touches:
+                group = groups.get(touch.name)
+                if touch.write is not write or group is None:
+                    continue
+                owners = self._owners.setdefault(id(touch.space), Owners(len(touch.space.state)))
+                if write:
+                    owners.write(group, touch.where, op)
+                    continue
+                loss, other = owners.read(group, touch.where if touch.initial is None else touch.initial)
+                if loss is not None:
+                    self._report("UB-OVERLAP", op, (loss.group.op, loss.by.op), partial(placement.lost, op, loss))
+                elif other is not None:
+                    self._report("STALE-READ", op, (group.op, other.op), partial(placement.stale, op, group, other))
+
+    def _report(self, rule: str, op: Op, key: Any, make: Callable[[], Draft]) -> None:
+        item = Item(op, op.name, Pipe.S, self.loops)
+        unique = key if rule == "UB-OVERLAP" else (op, key)
+        self.findings.add(rule, unique, self.core, item, make)
+
+    # --- global memory -------------------------------------------------------------------------------------------
+
+    def _run(
+        self,
+        op: Op,
+        instr: Instr,
+        static: Site,
+        given: Mapping[str, Any],
+        attrs: Mapping[str, Any],
+        run: Callable[..., Any],
+        operands: tuple[Any, ...],
+    ) -> tuple[Any, list[Touch]]:
+        """Execute, unless a view leaves its memory; the accesses to global memory."""
+        views = {n: v for n, v in given.items() if isinstance(v, ObservedView)}
+        if not views:
+            return run(self, *operands), []
+        bad = False
+        for name, view in views.items():
+            view.seen.clear()
+            if view.buffer is None:
+                bad = True
+                self._report("GM-NULL", op, name, partial(placement.null, op, instr.name, name))
+            elif (message := view.leaves_memory) is not None:
+                bad = True
+                self._report("GM-OOB", op, name, partial(placement.outside, op, instr.name, view, message))
+        site = self._site(instr, static, given, attrs)
+        result = None if bad else run(self, *operands)
+        return result, [t for access in accesses(site) for t in self._view_touch(site, access)]
+
+    def _view_touch(self, site: Site, access: Any) -> list[Touch]:
+        info = site.operands.get(access.operand)
+        if not isinstance(info, ViewInfo) or not isinstance(info.data, ObservedView) or info.data.buffer is None:
+            return []
+        view = info.data
+        memory, origin = self.memories[id(view.buffer)]
+        chosen = view if view.clipped is None else view.clipped
+        if view.seen:
+            where = scattered(np.concatenate([s.reshape(-1) for s in view.seen]), view, origin, memory.granule)
+        else:
+            where = place(chosen, origin, memory.granule)
+        if where is None:
+            return []
+        kind = atomic_kind(site) if access.write else None
+        return [Touch(memory, access.write, where, memory.name, atomic=kind)]
+
+    def load_scalar(self, pointer: Pointer, index: Any) -> Any:
+        value = super().load_scalar(pointer, index)
+        self._scalar_access(pointer, index, write=False)
+        return value
+
+    def store_scalar(self, value: Any, pointer: Pointer, index: Any) -> None:
+        super().store_scalar(value, pointer, index)
+        self._scalar_access(pointer, index, write=True)
+
+    def _scalar_access(self, pointer: Pointer, index: Any, *, write: bool) -> None:
+        buffer = pointer.buffer
+        assert buffer is not None
+        memory, origin = self.memories[id(buffer)]
+        unit = pointer.dtype.size // memory.granule
+        first = origin // memory.granule + int(uniform(pointer.offset + index)) * unit
+        where = Scattered(np.arange(first, first + unit))
+        name = "store_scalar" if write else "load_scalar"
+        touch = Touch(memory, write, where, memory.name)
+        self._push(Work(self.here, name, Pipe.S, touches=[touch]))
+
+    # --- synchronisation -----------------------------------------------------------------------------------------
+
+    def synchronise(
+        self, op: Op, instr: Instr, kind: str, operands: Mapping[str, Any], attrs: Mapping[str, Any]
+    ) -> None:
+        """A flag, barrier, token or signal."""
+        if self.auto or self.target.name == "cpu":
+            return
+        item = self._item(op, instr.name, kind, operands, attrs)
+        if item is not None:
+            self._push(item)
+
+    def _item(self, op: Op, name: str, kind: str, operands: Mapping[str, Any], attrs: Mapping[str, Any]) -> Item | None:
+        event = operands.get("event")
+        number = attrs.get("event_id", 0) if event is None else int(uniform(event))
+        match name:
+            case "set_flag" | "wait_flag" | "set_flag_dyn" | "wait_flag_dyn":
+                return self._flag(op, name.removesuffix("_dyn"), attrs["src_pipe"], attrs["dst_pipe"], number, kind)
+            case "record_event" | "wait_event":
+                src, dst = class_pipe(attrs["src_op"], kind), class_pipe(attrs["dst_op"], kind)
+                flag = "set_flag" if name == "record_event" else "wait_flag"
+                return self._flag(op, flag, src, dst, number, kind)
+            case "pipe_barrier":
+                return Barrier(op, name, attrs["pipe"])
+            case "barrier_sync":
+                pipe = class_pipe(attrs["op"], kind)
+                return None if pipe is None else Barrier(op, name, pipe)
+            case "get_buf" | "rls_buf":
+                pipe = class_pipe(attrs["op"], kind)
+                if pipe is None or pipe is Pipe.ALL:
+                    return None
+                return (GetToken if name == "get_buf" else ReleaseToken)(op, name, pipe, token=attrs["id"])
+            case "sync.set":
+                self._check_reserved(op, name, number)
+                mode = attrs.get("ffts_mode")
+                return Signal(op, name, attrs["pipe"], event=number, mode=2 if mode is None else mode)
+            case "sync.wait":
+                self._check_reserved(op, name, number)
+                return AwaitSignal(op, name, attrs["pipe"], event=number)
+            case "TSYNC":
+                return WaitWork(op, name, Pipe.S, works=self._producers(operands["events"]))
+            case _:
+                return None
+
+    def _check_reserved(self, op: Op, name: str, number: int) -> None:
+        message = reserved(number, self.target.name)
+        if message is not None:
+            self._report("XFLAG-RESERVED", op, number, lambda: Draft(f"{name}: {message}", op.location))
+
+    def _flag(self, op: Op, name: str, src: Pipe | None, dst: Pipe | None, number: int, kind: str) -> Item | None:
+        """A set or a wait; one with a wrong id or pipe is reported and ignored."""
+        for rule, message in (("FLAG-RANGE", out_of_range(number)), ("FLAG-PIPE", bad_pair(src, dst, kind))):
+            if message is not None:
+                self._report(rule, op, number, partial(Draft, f"{name}: {message}", op.location))
+                return None
+        if src is None or dst is None:
+            return None
+        if name == "set_flag":
+            return SetFlag(op, name, src, key=(src, dst, number))
+        return WaitFlag(op, name, dst, key=(src, dst, number))
+
+    def _producers(self, waited: tuple[Any, ...]) -> tuple[Work, ...]:
+        """The instructions that last wrote tiles and views."""
+        found: dict[Work, None] = {}
+        for value in waited:
+            if isinstance(value, Tile):
+                key: Any = value.name
+            elif isinstance(value, ObservedView) and value.buffer is not None:
+                key = self.memories[id(value.buffer)][0]
+            else:
+                continue
+            work = self._last.get(key)
+            if work is not None:
+                found[work] = None
+        return tuple(found)
+
+
+def _key(operand: Any) -> Any:
+    """What the accesses of an instruction depend on."""
+    if isinstance(operand, Tile):
+        corner = getattr(operand, "row", 0), getattr(operand, "col", 0)
+        return operand.name, id(operand.storage), operand.vr, operand.vc, operand.address is None, corner
+    if isinstance(operand, ObservedView):
+        return operand.dims, operand.stated_layout
+    return operand if isinstance(operand, int | float) else None

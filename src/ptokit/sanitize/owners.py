@@ -1,0 +1,92 @@
+"""Which tile the bytes belong to: lost values and reads through another type (memory-model-and-sync 11.4, 11.6).
+
+Followed in program order, on the bytes that are accessed. Tiles that share storage by treshape, bitcast or subset are
+one group.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ptokit.ir.core import Op
+from ptokit.types.tile import TileSpec
+
+from .footprints import Footprint
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """A tile with its aliases. ``op`` allocates it."""
+
+    number: int
+    op: Op
+    name: str
+    spec: TileSpec
+
+
+@dataclass(slots=True, eq=False)
+class Loss:
+    """A value of `group` that was overwritten through `by`."""
+
+    group: Group
+    by: Group
+    write: Op
+
+
+class Owners:
+    """The bytes of one buffer."""
+
+    def __init__(self, size: int) -> None:
+        self._owner = np.zeros(size, np.int32)
+        self._groups: dict[int, Group] = {}
+        self._lost: dict[int, np.ndarray] = {}  # by group: number of the loss, per byte
+        self._losses: list[Loss] = []
+        self._numbers: dict[tuple[int, int, Op], int] = {}
+
+    def write(self, group: Group, place: Footprint, op: Op) -> None:
+        """`group` writes bytes."""
+        self._groups[group.number] = group
+        index = place.index
+        before = self._owner[index]
+        if not (before == group.number).all():
+            for number in np.unique(before).tolist():
+                if number not in (0, group.number):
+                    self._lose(number, group, index, before == number, op)
+        self._owner[index] = group.number
+        lost = self._lost.get(group.number)
+        if lost is not None:
+            lost[index] = 0
+
+    def _lose(self, number: int, by: Group, index: slice | np.ndarray, mask: np.ndarray, op: Op) -> None:
+        lost = self._lost.get(number)
+        if lost is None:
+            lost = self._lost[number] = np.zeros(len(self._owner), np.int32)
+        known = self._numbers.setdefault((number, by.number, op), len(self._losses) + 1)
+        if known > len(self._losses):
+            self._losses.append(Loss(self._groups[number], by, op))
+        part = lost[index]
+        part[mask] = known
+        lost[index] = part
+
+    def read(self, group: Group, place: Footprint) -> tuple[Loss | None, Group | None]:
+        """(value of `group` that is gone, group of another type that wrote the bytes), if there is any."""
+        owner = self._owner[place.index]
+        foreign = (owner != group.number) & (owner != 0)
+        if not foreign.any():
+            return None, None
+        lost = self._lost.get(group.number)
+        if lost is not None:
+            numbers = lost[place.index][foreign]
+            if numbers.any():
+                return self._losses[int(numbers.max()) - 1], None
+        for number in np.unique(owner[foreign]).tolist():
+            other = self._groups[number]
+            if _type(other.spec) != _type(group.spec):
+                return None, other
+        return None, None
+
+
+def _type(spec: TileSpec) -> tuple[object, ...]:
+    return spec.dtype, spec.rows, spec.cols, spec.blayout, spec.slayout, spec.fractal

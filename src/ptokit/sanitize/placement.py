@@ -1,0 +1,106 @@
+"""Findings about places: unbound tiles, overlaps, reserved bytes, transfers that leave memory."""
+
+from __future__ import annotations
+
+from ptokit.diagnostics import Diagnostic, Diagnostics, Note, lookup
+from ptokit.ir.core import Module, Op
+from ptokit.ir.facts import Facts
+from ptokit.isa.site import TileInfo
+from ptokit.isa.unknown import known
+from ptokit.targets import Target
+from ptokit.types.enums import TileType
+from ptokit.types.tile import TileSpec
+
+from .analysis import overlap
+from .findings import Draft
+from .footprints import Touch
+from .owners import Group, Loss
+from .views import ObservedView
+
+KIB = 1024
+LIBRARY_SCRATCH = 184 * KIB
+"""Start of the bytes of UB that a2a3 library code uses (memory-model-and-sync 3)."""
+
+SIMT_LIMIT = 216 * KIB
+"""What a5 leaves of UB to tiles in kernels with SIMT instructions (memory-model-and-sync 3)."""
+
+_SIMT = frozenset(("pto.mgather", "pto.mscatter"))
+
+
+def unbound(op: Op, name: str, tile: TileInfo) -> Draft:
+    """UNBOUND-TILE."""
+    message = f"{name} uses %{tile.name}, which has no address, in a program that places its tiles"
+    return Draft(message, op.location, f"TASSIGN(%{tile.name}, address) first")
+
+
+def in_place(write: Touch, read: Touch) -> bool:
+    """True if the two accesses see common bytes as the same elements."""
+    a, b = write.region, read.region
+    if a is None or b is None:
+        return True
+    same_type = a.spec.dtype.bits == b.spec.dtype.bits and (a.spec.rows, a.spec.cols) == (b.spec.rows, b.spec.cols)
+    layout = (a.spec.blayout, a.spec.slayout, a.spec.fractal) == (b.spec.blayout, b.spec.slayout, b.spec.fractal)
+    return a.start == b.start and same_type and layout and write.origin == read.origin
+
+
+def race_self(op: Op, name: str, write: Touch, read: Touch) -> Draft:
+    """RACE-SELF."""
+    message = f"{name} writes %{write.name} over part of its source %{read.name}"
+    hint = "move one of the tiles, or let both be the same tile"
+    return Draft(message, op.location, hint, [Note(overlap(write, read))])
+
+
+def lost(op: Op, loss: Loss) -> Draft:
+    """UB-OVERLAP."""
+    message = f"%{loss.by.name} shares bytes with %{loss.group.name} and overwrites a value of it that is read again"
+    notes = [
+        Note(f"%{loss.group.name} is allocated here", loss.group.op.location),
+        Note(f"%{loss.by.name} is written here", loss.write.location),
+        Note(f"%{loss.group.name} is read here", op.location),
+    ]
+    return Draft(message, loss.by.op.location, "give the tiles different addresses, or read the value before", notes)
+
+
+def stale(op: Op, group: Group, other: Group) -> Draft:
+    """STALE-READ."""
+    message = f"%{group.name} is read where %{other.name}, a tile of another type, wrote last"
+    notes = [Note(f"%{other.name} is {other.spec}", other.op.location)]
+    return Draft(message, op.location, "make one an alias of the other with treshape or bitcast", notes)
+
+
+def null(op: Op, name: str, operand: str) -> Draft:
+    """GM-NULL."""
+    return Draft(f"{name}: {operand} has no memory: its pointer is null", op.location)
+
+
+def outside(op: Op, name: str, view: ObservedView, message: str) -> Draft:
+    """GM-OOB."""
+    notes = [] if view.sliced is None else [Note("the slice is taken here", view.sliced.location)]
+    hint = "shorten the slice, and the tile's valid region, at the edge of the tensor"
+    return Draft(f"{name}: the transfer leaves global memory: {message}", op.location, hint, notes)
+
+
+def reserved_bytes(module: Module, target: Target, found: Diagnostics) -> None:
+    """UB-RESERVED, for tiles at known addresses."""
+    if target.name not in ("a2a3", "a5"):
+        return
+    for function in module.functions:
+        if function.body is None:
+            continue
+        ops = list(function.body.walk())
+        simt = any(op.name in _SIMT for op in ops)
+        if target.name == "a5" and not simt:
+            continue
+        limit = LIBRARY_SCRATCH if target.name == "a2a3" else SIMT_LIMIT
+        facts = Facts(function)
+        for op in ops:
+            if op.name not in ("pto.alloc_tile", "pto.tassign") or not op.results:
+                continue
+            spec, address = op.result.type, facts.size(op.get("addr"))
+            if not isinstance(spec, TileSpec) or spec.loc is not TileType.Vec or not known(address):
+                continue
+            end = int(address) + spec.nbytes  # type: ignore[arg-type]
+            if limit < end <= target.capacity[TileType.Vec]:
+                why = "library code uses them as scratch" if target.name == "a2a3" else "SIMT instructions need them"
+                message = f"%{op.result.name} ends at {end:#x}; bytes from {limit:#x} of UB are reserved: {why}"
+                found.add(Diagnostic("UB-RESERVED", lookup("UB-RESERVED").severity, message, op.location))

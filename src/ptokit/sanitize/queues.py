@@ -1,0 +1,238 @@
+"""The queues of pipes and the scalar stream, run as one deterministic simulation (memory-model-and-sync 11.1, 11.8).
+
+Items are processed as soon as they are enabled, so a core without waits on others keeps nothing in its queues.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+
+from ptokit.targets import Target
+from ptokit.types.enums import Pipe
+
+from .clocks import COMPONENTS, POSTED, SCALAR, Clock
+from .events import (
+    AwaitSignal,
+    Barrier,
+    FlagKey,
+    GetToken,
+    Item,
+    ReleaseToken,
+    SetFlag,
+    Signal,
+    WaitFlag,
+    WaitWork,
+    Work,
+)
+from .signals import Hub
+
+Execute = Callable[["Core", Work, Clock], None]
+
+
+class Core:
+    """One core: its clocks, queues, flags and tokens. ``kind`` is "vector", "cube" or ""."""
+
+    def __init__(self, index: int, kind: str, block: int, sub: int, target: Target, *, profile: bool) -> None:
+        self.index, self.kind, self.block, self.sub, self.target = index, kind, block, sub, target
+        self.clocks = {pipe: Clock(index) for pipe in COMPONENTS}
+        self.issue = Clock(index)  # what later issues inherit; replaced, never changed
+        self.counts = [0] * (POSTED + 1)
+        self.queues: dict[Pipe, deque[Item]] = {pipe: deque() for pipe in COMPONENTS if pipe is not Pipe.S}
+        self.stream: deque[Item] = deque()  # issued by nobody yet: the scalar unit is held up
+        self.flags: dict[FlagKey, deque[tuple[Clock, SetFlag]]] = {}
+        self.last_sync: dict[tuple[Pipe, Pipe], tuple[Item, Item]] = {}
+        self.tokens: dict[int, tuple[Pipe | None, Clock | None]] = {}
+        self.ordered = {p: not profile or p.name in target.in_order for p in COMPONENTS}
+        self.ended = True  # False if the program stopped early
+
+    @property
+    def place(self) -> str:
+        """The core in words."""
+        sub = f", {self.kind} core {self.sub}" if self.sub >= 0 and self.kind else ""
+        return f"block {self.block}{sub}"
+
+    def completed(self, pipe: Pipe) -> Clock:
+        """What is known once everything issued to `pipe` so far has completed."""
+        clock = self.clocks[pipe].copy()
+        clock.own[COMPONENTS[pipe]] = self.counts[COMPONENTS[pipe]]
+        if pipe is Pipe.S:
+            clock.own[POSTED] = self.counts[POSTED]
+        return clock
+
+    def learn(self, clock: Clock) -> None:
+        """The scalar unit waited for something: whatever it issues later comes after."""
+        self.clocks[Pipe.S].join(clock)
+        self.issue = self.issue.copy()
+        self.issue.join(clock)
+
+    @property
+    def blocked(self) -> list[Item]:
+        """The items that hold up the stream and the queues, the stream's first."""
+        heads = [self.stream[0]] if self.stream else []
+        return heads + [queue[0] for queue in self.queues.values() if queue]
+
+
+class Simulation:
+    """All cores of a launch. ``execute(core, work, clock)`` is called for every instruction, in an order that the
+    flags allow, with what is known to have completed before it begins."""
+
+    def __init__(self, cores: Iterable[Core], hub: Hub, execute: Execute) -> None:
+        self.cores = list(cores)
+        self.hub, self.execute = hub, execute
+
+    def push(self, core: Core, item: Item) -> None:
+        """The next item of a core's program."""
+        core.stream.append(item)
+        if len(core.stream) == 1:
+            self._advance(core)
+            self._wake()
+
+    def _wake(self) -> None:
+        """Signals may let other cores go on."""
+        while self.hub.delivered:
+            waiting = sorted(self.hub.delivered)
+            self.hub.delivered.clear()
+            for index in waiting:
+                self._advance(self.cores[index])
+
+    def _advance(self, core: Core) -> None:
+        """Process everything of a core that is enabled."""
+        while True:
+            moved = False
+            while core.stream and self._issue(core, core.stream[0]):
+                core.stream.popleft()
+                moved = True
+            for queue in core.queues.values():
+                while queue and self._begin(core, queue[0]):
+                    queue.popleft()
+                    moved = True
+            if not moved:
+                return
+
+    # --- the scalar unit -----------------------------------------------------------------------------------------
+
+    def _issue(self, core: Core, item: Item) -> bool:
+        """Issue an item; False if the scalar unit is held up by it."""
+        if self._holds_scalar_unit(core, item):
+            return self._scalar(core, item)
+        item.issue = core.issue
+        queue = core.queues[item.pipe]
+        if queue or not self._begin(core, item):
+            queue.append(item)
+        return True
+
+    def _holds_scalar_unit(self, core: Core, item: Item) -> bool:
+        if item.pipe in (Pipe.S, Pipe.ALL) or isinstance(item, WaitWork):
+            return True
+        return isinstance(item, AwaitSignal) and core.target.name != "a5"
+
+    def _scalar(self, core: Core, item: Item) -> bool:
+        """An item of the scalar unit itself; False if it has to wait."""
+        match item:
+            case Work():
+                self._scalar_work(core, item)
+            case Barrier() if item.pipe is Pipe.ALL:
+                if any(core.queues.values()):
+                    return False
+                for pipe in COMPONENTS:
+                    core.learn(core.completed(pipe))
+            case WaitFlag():
+                waiting = core.flags.get(item.key)
+                if not waiting:
+                    return False
+                clock, source = waiting.popleft()
+                core.last_sync[item.key[:2]] = (source, item)
+                core.learn(clock)
+            case WaitWork():
+                if any(work.done is None for work in item.works):
+                    return False
+                for work in item.works:
+                    assert work.done is not None
+                    core.learn(work.done)
+            case AwaitSignal():
+                clock_or_none = self.hub.take(core, item)
+                if clock_or_none is None:
+                    return False
+                core.learn(clock_or_none)
+            case GetToken():
+                return self._get(core, item)
+            case _:
+                self._act(core, item)
+        return True
+
+    def _scalar_work(self, core: Core, item: Work) -> None:
+        """Reads complete at once; writes are posted (6, rule 2)."""
+        clock = core.clocks[Pipe.S]
+        self.execute(core, item, clock)
+        if any(touch.write for touch in item.touches):
+            core.counts[POSTED] += 1
+            clock.own[POSTED] = core.counts[POSTED]
+        core.counts[SCALAR] += 1
+        clock.own[SCALAR] = core.counts[SCALAR]
+        core.issue = core.issue.copy()
+        core.issue.own[SCALAR] = core.counts[SCALAR]
+        if item.keep:
+            item.done = core.completed(Pipe.S)
+
+    # --- the pipes -----------------------------------------------------------------------------------------------
+
+    def _begin(self, core: Core, item: Item) -> bool:
+        """Process the head of a queue; False if it has to wait."""
+        pipe = item.pipe
+        clock = core.clocks[pipe]
+        if item.issue is not None:
+            clock.join(item.issue)
+            item.issue = None
+        match item:
+            case Work():
+                self.execute(core, item, clock)
+                index = COMPONENTS[pipe]
+                core.counts[index] += 1
+                if core.ordered[pipe]:
+                    clock.own[index] = core.counts[index]
+                if item.keep:
+                    item.done = core.completed(pipe)
+            case WaitFlag():
+                waiting = core.flags.get(item.key)
+                if not waiting:
+                    return False
+                known, source = waiting.popleft()
+                core.last_sync[item.key[:2]] = (source, item)
+                clock.join(known)
+            case Barrier():
+                clock.own[COMPONENTS[pipe]] = core.counts[COMPONENTS[pipe]]
+            case GetToken():
+                return self._get(core, item)
+            case AwaitSignal():
+                known_or_none = self.hub.take(core, item)
+                if known_or_none is None:
+                    return False
+                clock.join(known_or_none)
+            case _:
+                self._act(core, item)
+        return True
+
+    def _act(self, core: Core, item: Item) -> None:
+        """Items that never wait."""
+        match item:
+            case SetFlag():
+                core.flags.setdefault(item.key, deque()).append((core.completed(item.pipe), item))
+            case ReleaseToken():
+                core.tokens[item.token] = (None, core.completed(item.pipe))
+            case Signal():
+                self.hub.send(core, item, core.completed(item.pipe))
+            case _:
+                pass
+
+    def _get(self, core: Core, item: GetToken) -> bool:
+        holder, clock = core.tokens.get(item.token, (None, None))
+        if holder is not None:
+            return False
+        core.tokens[item.token] = (item.pipe, None)
+        if clock is not None:
+            if item.pipe is Pipe.S:
+                core.learn(clock)
+            else:
+                core.clocks[item.pipe].join(clock)
+        return True

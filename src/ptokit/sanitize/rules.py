@@ -1,0 +1,176 @@
+"""The catalogue of the sanitizer (memory-model-and-sync 10): what it finds by watching a run."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ptokit.diagnostics import Scope, Severity, define
+
+_rule = partial(define, scope=Scope.SYNC)
+_warning = partial(_rule, severity=Severity.WARNING)
+_WHERE = "memory-model-and-sync 7, 10"
+
+for _kind, _first, _second, _fix in (
+    ("RAW", "writes", "reads", "the reader sees old, new or torn data"),
+    ("WAR", "reads", "overwrites", "the reader sees data that was to come later"),
+    ("WAW", "writes", "overwrites", "either write may land last"),
+):
+    _rule(
+        f"RACE-{_kind}",
+        f"Where one pipe {_first} bytes that another pipe of the core {_second} later in the program, "
+        "a flag or barrier orders the two.",
+        why=f"Pipes run side by side: {_fix}.",
+        source=_WHERE,
+        rejected="two instructions on different pipes and common bytes, without set_flag and wait_flag between them",
+        accepted="set_flag(p, q, id) after the first, wait_flag(p, q, id) before the second",
+    )
+    _rule(
+        f"RACE-XCORE-{_kind}",
+        f"Where one block {_first} global memory that a later block {_second}, a flag between cores orders the two.",
+        why="Blocks run in any order and at the same time; only the end of the launch orders them.",
+        source=_WHERE,
+        decision="The block with the lower index counts as first; equal atomic updates do not race.",
+        rejected="two blocks that store the same row",
+        accepted="rows of its own for each block, or atomic stores of one kind",
+    )
+_warning(
+    "RACE-INTRAPIPE",
+    "In profile order, conflicting instructions of one pipe have a barrier or a flag round trip between them.",
+    why="Some pipes may complete instructions out of order (memory-model-and-sync 6.1).",
+    source="memory-model-and-sync 6.1, 11.3",
+    rejected="two TLOADs into the same tile, --order profile",
+    accepted="pipe_barrier(PIPE_MTE2) between them",
+)
+_rule(
+    "RACE-SELF",
+    "Source and destination of one instruction are the same elements, or share no bytes.",
+    why="The instruction reads some of its own results.",
+    source="memory-model-and-sync 4 (c), 10",
+    decision="The same address with the same layout counts as in place, which is allowed.",
+    rejected="TADD whose destination lies 32 bytes behind a source",
+    accepted="TADD(a, a, b)",
+)
+_rule(
+    "UNINIT-READ",
+    "What an instruction reads has been written.",
+    why="On-chip memory holds anything at the start; simulators that clear it hide this.",
+    source="memory-model-and-sync 8, 10",
+    rejected="TADD whose destination has a larger valid region than what was loaded into a source",
+    accepted="equal valid regions, or a fill before",
+)
+_warning(
+    "PAD-READ",
+    "Results inside the valid region do not depend on padding.",
+    source="memory-model-and-sync 8, 10",
+    rejected="TADD over 16 columns of a tile with 10 valid columns that TLOAD has padded",
+    accepted="TADD over the 10 valid columns",
+)
+_warning(
+    "STALE-READ",
+    "Bytes are read through the tile, or an alias of it, that wrote them.",
+    why="Another tile type at the same address sees them in another layout.",
+    source="memory-model-and-sync 4 (b), 10",
+    decision="Reported where the two tiles have different types; of equal types UB-OVERLAP reports lost values.",
+    rejected="reading an f16 tile at the address where an f32 tile was written",
+    accepted="treshape or bitcast of the tile that was written",
+)
+_rule(
+    "UNBOUND-TILE",
+    "In a program that places tiles by address, a tile has one before it is used.",
+    source="memory-model-and-sync 4, 8, 10",
+    rejected="TLOAD into a tile without TASSIGN, beside tiles with addresses",
+    accepted="TASSIGN(tile, 0x1000) first",
+)
+_warning(
+    "UB-OVERLAP",
+    "A value is not overwritten through another tile before its last read.",
+    why="The two tiles share bytes; the later read gets the other tile's data.",
+    source="memory-model-and-sync 10, 11.6",
+    rejected="two tiles at one address, both loaded, then both read",
+    accepted="the first is read for the last time before the second is loaded",
+)
+_warning(
+    "UB-RESERVED",
+    "Tiles stay out of the bytes that library code uses: UB 184..192 KiB on a2a3, beyond 216 KiB on a5 beside "
+    "gathers and scatters that run as SIMT.",
+    source="memory-model-and-sync 3, 10",
+    rejected="a Vec tile at 0x2E000 on a2a3",
+    accepted="a Vec tile that ends at 0x2E000",
+)
+_rule(
+    "FLAG-UNMATCHED",
+    "Every flag that is set is waited for before the kernel ends.",
+    why="The next kernel on the core finds the flag set.",
+    source="memory-model-and-sync 5.3, 10",
+    decision="Not reported for a flag with FLAG-REUSE, nor after DEADLOCK or FLAG-ORDER.",
+    rejected="a loop whose last set_flag is never consumed",
+    accepted="wait_flag after the loop",
+)
+_rule(
+    "FLAG-REUSE",
+    "Between two sets of one flag there is a wait, in program order.",
+    why="A flag is one bit: one of the two sets is lost.",
+    source="memory-model-and-sync 5.3, 10",
+    decision="Public texts disagree on whether flags count; nothing documents that they do (M6).",
+    rejected="set_flag, set_flag, wait_flag, wait_flag on one id",
+    accepted="another event id for the second",
+)
+_rule(
+    "FLAG-ORDER",
+    "A wait of the scalar unit comes after a set that can satisfy it.",
+    why="The scalar unit issues everything: while it waits, no later set is issued.",
+    source="memory-model-and-sync 5.3, 10",
+    rejected="wait_flag(PIPE_MTE2, PIPE_S, 0) before its set_flag",
+    accepted="set_flag(PIPE_MTE2, PIPE_S, 0) before the wait",
+)
+_rule(
+    "DEADLOCK",
+    "Every wait is satisfied.",
+    why="The device hangs.",
+    source="memory-model-and-sync 10, 11.8",
+    rejected="wait_flag without a set_flag",
+    accepted="one set_flag for every wait_flag",
+)
+_rule(
+    "BUF-PROTOCOL",
+    "A pipe takes a buffer token it does not hold, and gives back one that it does.",
+    source="memory-model-and-sync 5.4, 10",
+    decision="The offending operation is ignored.",
+    rejected="get_buf twice without rls_buf",
+    accepted="get_buf, work, rls_buf",
+)
+_rule(
+    "XFLAG-OVERFLOW",
+    "A flag between cores counts to 15 at most.",
+    source="memory-model-and-sync 5.5, 10",
+    rejected="16 sync.set before the first sync.wait",
+    accepted="a sync.wait for every sync.set",
+)
+_rule(
+    "XFLAG-UNMATCHED",
+    "Every count of a flag between cores is consumed before the kernel ends.",
+    source="memory-model-and-sync 5.5, 10",
+    rejected="sync.set without sync.wait on the receiving core",
+    accepted="as many waits as signals on every receiving core",
+)
+_rule(
+    "EVENT-ORDER",
+    "An event is recorded before it is waited for.",
+    source="memory-model-and-sync 5.1, 10",
+    rejected="Event(…).Wait() without Record()",
+    accepted="Record() after the producer, Wait() before the consumer",
+)
+_rule(
+    "EVENT-PIPE",
+    "An Event records an instruction of its source pipe and is waited for by one of its destination pipe.",
+    source="memory-model-and-sync 5.1, 10",
+    rejected='Event("TLOAD", "TADD") recorded by TADD',
+    accepted='Event("TLOAD", "TADD") recorded by TLOAD',
+)
+_rule(
+    "EVENT-XCORE",
+    "Events between cores have an explicit id.",
+    source="memory-model-and-sync 5.1, 10",
+    rejected='Event("TMOV_A2V", "TADD") with an automatic id',
+    accepted="sync.set and sync.wait",
+)

@@ -1,0 +1,94 @@
+"""From an instruction's footprint to exact accesses of memory (memory-model-and-sync 7, 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ptokit.isa.site import Site, TileInfo
+from ptokit.isa.table import Access, Role
+from ptokit.run.tile import Tile
+from ptokit.types.enums import AtomicType, ScatterAtomicOp
+
+from .footprints import Footprint, Region, Touch, footprint, union
+from .shadow import Space
+
+
+def atomic_kind(site: Site) -> Any:
+    """What makes two atomic updates compatible: operation and element type; None for plain accesses."""
+    kind = site.attrs.get("atomic")
+    if isinstance(kind, AtomicType | ScatterAtomicOp) and kind.value:
+        return kind.name.removeprefix("Atomic"), site.dst.dtype.name
+    return None
+
+
+def tile_region(tile: Tile, rows: int, cols: int, row: int = 0, col: int = 0) -> Region:
+    """A region of a tile, clipped at its memory."""
+    spec = tile.storage.spec
+    row, col = row + getattr(tile, "row", 0), col + getattr(tile, "col", 0)
+    rows, cols = max(0, min(rows, spec.rows - row)), max(0, min(cols, spec.cols - col))
+    return Region(spec, tile.storage.start, row, col, rows, cols)
+
+
+def tile_touch(site: Site, access: Access, info: TileInfo, space: Space) -> Touch | None:
+    """The bytes of one access to a tile; None if there are none.
+
+    Reads count as far as results depend on them: the valid regions of the tile and of dst. What a device reads beyond,
+    because it moves whole blocks, only makes padding of padding.
+    """
+    tile: Tile = info.data
+    rows, cols = access.rows, access.cols
+    if rows < 0:
+        rows, cols = tile.vr, tile.vc
+    if not access.write:
+        rows, cols = _needed(site, access, tile, rows, cols)
+    region = tile_region(tile, rows, cols, access.row, access.col)
+    where = footprint(region)
+    if not len(where):
+        return None
+    touch = Touch(space, access.write, where, info.name, region, origin=origin(tile))
+    if access.write and site.instr.operand(access.operand).role is not Role.SCRATCH:
+        touch.padding = _padding(tile, access, rows, cols)
+    return touch
+
+
+def origin(tile: Tile) -> tuple[int, int]:
+    """Where element (0, 0) of a tile lies in the tile it is a window of."""
+    return getattr(tile, "row", 0), getattr(tile, "col", 0)
+
+
+def _needed(site: Site, access: Access, tile: Tile, rows: int, cols: int) -> tuple[int, int]:
+    results = [i.data for n, i in site.operands.items() if isinstance(i, TileInfo) and _written(site, n)]
+    vr, vc = max([tile.vr, *(t.vr for t in results)]), max([tile.vc, *(t.vc for t in results)])
+    return min(rows, max(0, vr - access.row)), min(cols, max(0, vc - access.col))
+
+
+def _written(site: Site, name: str) -> bool:
+    return site.instr.operand(name).role in (Role.OUT, Role.INOUT)
+
+
+def _padding(tile: Tile, access: Access, rows: int, cols: int) -> Footprint | None:
+    """The part of a written region outside the tile's valid region."""
+    if access.row >= tile.vr or access.col >= tile.vc:
+        return footprint(tile_region(tile, rows, cols, access.row, access.col))
+    inside_rows, inside_cols = min(rows, tile.vr - access.row), min(cols, tile.vc - access.col)
+    if inside_cols < cols and inside_rows == rows:
+        return footprint(tile_region(tile, rows, cols - inside_cols, access.row, access.col + inside_cols))
+    if inside_rows < rows and inside_cols == cols:
+        return footprint(tile_region(tile, rows - inside_rows, cols, access.row + inside_rows, access.col))
+    if inside_rows < rows:
+        return _corner(tile, access, (rows, cols), (inside_rows, inside_cols))
+    return None
+
+
+def _corner(tile: Tile, access: Access, size: tuple[int, int], inside: tuple[int, int]) -> Footprint:
+    """Padding on two sides, as one set of bytes."""
+
+    below = tile_region(tile, size[0] - inside[0], size[1], access.row + inside[0], access.col)
+    beside = tile_region(tile, inside[0], size[1] - inside[1], access.row, access.col + inside[1])
+    return union(below, beside)
+
+
+def accesses(site: Site) -> Iterator[Access]:
+    """What the table says an instruction touches."""
+    yield from site.instr.footprint(site)

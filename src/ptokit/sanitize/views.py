@@ -1,0 +1,121 @@
+"""Views of global memory that remember where they leave it, instead of ending the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ptokit.ir.core import Op
+from ptokit.run.memory import Describe, View
+from ptokit.types.enums import Layout
+from ptokit.types.tensor import inner_channels
+
+from .gm import Place, Scattered, Strided
+
+
+class ObservedView(View):
+    """A view with what went wrong when it was cut out of its tensor, and the elements that indices chose."""
+
+    __slots__ = ("clipped", "outside", "seen", "sliced")
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.outside: str | None = None  # message of GM-OOB
+        self.sliced: Op | None = None
+        self.clipped: View | None = None  # what lies inside
+        self.seen: list[np.ndarray] = []
+
+    def observed(self, op: Op, offsets: tuple[Any, ...], sizes: tuple[int, ...]) -> ObservedView:
+        """`partition`, which may leave the tensor."""
+        start, low, clipped = self.offset, self.offset, []
+        message = self.outside
+        for axis, (o, n, d, s) in enumerate(zip(offsets, sizes, self.dims, self.strides)):
+            start += o * s
+            first, last = min(max(o, 0), d), min(max(o + n, 0), d)
+            low += first * s
+            clipped.append(max(0, last - first))
+            if (o < 0 or n > d - o) and message is None:
+                message = f"[{o}, {o + n}) leaves dimension {axis} of the tensor, which has {d} elements"
+        view = ObservedView(self.buffer, start, sizes, self.strides, self.dtype, self.stated_layout)
+        view.sliced = op
+        if message is not None:
+            view.outside = message
+            view.clipped = View(self.buffer, low, tuple(clipped), self.strides, self.dtype, self.stated_layout)
+        return view
+
+    def gather(self, offsets: np.ndarray, describe: Describe) -> np.ndarray:
+        self.seen.append(offsets + self.offset)
+        return super().gather(offsets, describe)
+
+    def scatter(
+        self,
+        offsets: np.ndarray,
+        values: np.ndarray,
+        put: Callable[[np.ndarray, np.ndarray, np.ndarray], None],
+        blocks: int,
+        describe: Describe,
+        keep: np.ndarray | None = None,
+    ) -> None:
+        chosen = offsets + self.offset
+        self.seen.append(chosen if keep is None else chosen[np.broadcast_to(keep, chosen.shape)])
+        super().scatter(offsets, values, put, blocks, describe, keep)
+
+    @property
+    def leaves_memory(self) -> str | None:
+        """Message of GM-OOB if the view leaves the tensor or the memory behind it."""
+        if self.outside is not None or self.buffer is None:
+            return self.outside
+        low, high = _extremes(self)
+        if low < 0 or high >= self.buffer.nelem:
+            return (
+                f"elements [{low}, {high + 1}) of argument %{self.buffer.name}, which has {self.buffer.nelem} elements"
+            )
+        return None
+
+
+def _axes(view: View) -> list[tuple[int, int]]:
+    axes = list(zip(view.dims, view.strides))
+    inner = inner_channels(view.dtype, view.layout) if view.layout is Layout.NDC1HWC0 else 1
+    return [*axes, (inner, 1)] if inner > 1 else axes
+
+
+def _extremes(view: View) -> tuple[int, int]:
+    low = view.offset + sum((n - 1) * s for n, s in _axes(view) if s < 0)
+    high = view.offset + sum((n - 1) * s for n, s in _axes(view) if s > 0)
+    return low, high
+
+
+def place(view: View, origin: int, granule: int) -> Place | None:
+    """The granules of a memory that a view covers, of those inside its argument; None if there are none.
+
+    ``origin``: bytes from the start of the memory to the argument.
+    """
+    buffer = view.buffer
+    assert buffer is not None
+    axes = _axes(view)
+    if any(n <= 0 for n, _ in axes):
+        return None
+    low, high = _extremes(view)
+    if low < 0 or high >= buffer.nelem:
+        elements = Strided(view.offset, tuple(axes)).places().reshape(-1)
+        return scattered(elements[(elements >= 0) & (elements < buffer.nelem)], view, origin, granule)
+    if view.dtype.packed:
+        return scattered(Strided(view.offset, tuple(axes)).places().reshape(-1), view, origin, granule)
+    unit = view.dtype.size // granule
+    scaled = [(n, s * unit) for n, s in axes if n > 1]
+    if unit > 1:
+        scaled.append((unit, 1))
+    return Strided(origin // granule + view.offset * unit, tuple(scaled) or ((1, 1),))
+
+
+def scattered(elements: np.ndarray, view: View, origin: int, granule: int) -> Place | None:
+    """Single elements of an argument as granules."""
+    if not elements.size:
+        return None
+    if view.dtype.packed:
+        return Scattered(np.unique(elements.reshape(-1) // 2) + origin)
+    unit = view.dtype.size // granule
+    where = np.unique(elements.reshape(-1)) * unit + origin // granule
+    return Scattered((where[:, None] + np.arange(unit)).reshape(-1) if unit > 1 else where)

@@ -1,0 +1,129 @@
+"""Compiles a program so that every operation reports to the observing chunk before or while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ptokit.ir.core import Block, Op
+from ptokit.isa.site import Site
+from ptokit.isa.table import Instr
+from ptokit.run.calls import attributes, bind
+from ptokit.run.codegen import FunctionWriter
+from ptokit.run.fault import Fault
+
+from .views import ObservedView
+
+if TYPE_CHECKING:
+    from .observe import Observer
+
+_TILES = frozenset(("pto.alloc_tile", "pto.declare_tile", "pto.tassign", "pto.treshape", "pto.bitcast", "pto.subset"))
+_SCALAR_ACCESS = frozenset(("pto.load_scalar", "pto.store_scalar"))
+
+
+class ObservedWriter(FunctionWriter):
+    """Writes functions whose machine is an `Observer`."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.out.names["View"] = ObservedView
+        self._level = 0
+        self._bodies: dict[int, str] = {}
+
+    def op(self, op: Op) -> None:
+        match op.name:
+            case "pto.partition_view":
+                self._partition(op)
+            case "scf.for" | "scf.while":
+                self._loop(op)
+            case "pto.get_subblock_idx":
+                self.line(f"{self.bind(op.result)} = m.subblock", op)
+            case "pto.get_subblock_num":
+                self.line(f"{self.bind(op.result)} = m.subblocks", op)
+            case name if name in _TILES:
+                fixed = bool(op.results) and op.result in self.names
+                super().op(op)
+                if not fixed:
+                    self._bound(op)
+            case name if name in _SCALAR_ACCESS:
+                self.line(f"m.here = {self.const(op)}", op)
+                super().op(op)
+            case _:
+                super().op(op)
+
+    def _fixed_tile(self, op: Op) -> None:
+        super()._fixed_tile(op)
+        if op.result in self.names:
+            self._bound(op)
+
+    def _bound(self, op: Op) -> None:
+        source = op.get("tile") or op.get("src") or op.get("source")
+        parent = "None" if source is None else self.ref(source)
+        self.line(f"m.bound({self.const(op)}, {self.ref(op.result)}, {parent})", op)
+
+    def _partition(self, op: Op) -> None:
+        offsets = ", ".join(self.ref(v) for v in op.group("offsets"))
+        sizes = ", ".join(self.ref(v) for v in op.group("sizes"))
+        source = self.ref(op["source"])
+        self.line(f"{self.bind(op.result)} = {source}.observed({self.const(op)}, ({offsets},), ({sizes},))", op)
+
+    def _loop(self, op: Op) -> None:
+        self._level += 1
+        level = self._level
+        for region in op.regions:
+            self._bodies[id(region)] = op.name
+        super().op(op)
+        self._level -= 1
+        self.line(f"m.leave({level})", op)
+
+    def _region(self, body: Block, targets: list[str]) -> None:
+        kind = self._bodies.pop(id(body), "")
+        if kind:
+            self.depth += 1
+            if kind == "scf.for":
+                iv = body.args[0]
+                name = iv.name or "i"
+                self.line(f"m.iteration({self._level}, {name!r}, {self.names[iv]})")
+            else:
+                self.line(f"m.again({self._level})")
+            self.depth -= 1
+        super()._region(body, targets)
+
+    def callee(self, op: Op, instr: Instr, site: Site) -> Callable[..., Any]:
+        """The instruction, reported when it is called."""
+        return observed(op, instr, site)
+
+
+def observed(op: Op, instr: Instr, site: Site) -> Callable[..., Any]:
+    """``call(observer, *operands)``: an instruction that reports what it touches, and runs; flags only report."""
+    attrs = attributes(instr, op.attrs)
+    names = tuple(o.name for o in instr.operands)
+    if instr.name in SYNCHRONISATION:
+        return lambda m, *operands: m.synchronise(op, instr, site.core, dict(zip(names, operands)), attrs)
+    checked = bind(instr, site, op.attrs)
+    meaning = instr.run
+    assert meaning is not None
+
+    def run(m: Observer, *operands: Any) -> Any:
+        try:
+            return checked(m, *operands)
+        except Fault as fault:
+            if fault.rule not in REGIONS:
+                raise
+            m.deferred.setdefault(op, fault)
+            return meaning(m, *operands, **attrs)
+
+    def call(m: Observer, *operands: Any) -> Any:
+        return m.instruction(op, instr, site, names, operands, attrs, run)
+
+    return call
+
+
+REGIONS = frozenset(("EW-05",))
+"""Rules about valid regions that only forbid what memory may not hold: whether it does is what the sanitizer finds."""
+
+SYNCHRONISATION = frozenset(
+    "set_flag wait_flag set_flag_dyn wait_flag_dyn record_event wait_event pipe_barrier barrier_sync TSYNC "
+    "get_buf rls_buf sync.set sync.wait set_ffts mem_bar".split()
+)
+"""Instructions without effect on values, by name in the table."""
