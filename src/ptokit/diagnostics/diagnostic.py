@@ -143,3 +143,9 @@ class DiagnosticError(Exception):
         items = [diagnostics] if isinstance(diagnostics, Diagnostic) else list(diagnostics)
         self.diagnostics: list[Diagnostic] = items
         super().__init__("\n".join(str(d) for d in items))
+
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows in place of the traceback."""
+        from .notebook import notebook_lines
+
+        return notebook_lines(self)

@@ -1,0 +1,34 @@
+"""Diagnostics in a notebook: the findings with their lines, and only the user's own part of the traceback."""
+
+from __future__ import annotations
+
+import linecache
+import traceback
+from types import TracebackType
+
+from .diagnostic import DiagnosticError
+from .render import render
+
+_MACHINERY = ("ptokit", "IPython", "ipykernel", "runpy", "asyncio", "contextlib")
+
+
+def notebook_lines(error: DiagnosticError) -> list[str]:
+    """Lines to show for `error`: how the user's code got there, if through several calls, and every finding."""
+    calls = _user_calls(error.__traceback__)
+    lines = [f"{call.filename}:{call.lineno}: in {call.name}" for call in calls] if len(calls) > 1 else []
+    places = [place for d in error.diagnostics for place in (d.location, *(note.location for note in d.notes))]
+    files = {place.file for place in places if place.file is not None}
+    sources = {file: "".join(linecache.getlines(file)) for file in files if linecache.getlines(file)}
+    return [*lines, *render(error.diagnostics, color=True, sources=sources).splitlines()]
+
+
+def _user_calls(trace: TracebackType | None) -> list[traceback.FrameSummary]:
+    """The calls outside of ptokit and of the notebook itself, outermost first."""
+    frames = []
+    for frame, line in traceback.walk_tb(trace):
+        module = frame.f_globals.get("__name__", "")
+        if module.split(".")[0] not in _MACHINERY:
+            frames.append(
+                traceback.FrameSummary(frame.f_code.co_filename, line, frame.f_code.co_name, lookup_line=False)
+            )
+    return frames
