@@ -201,3 +201,19 @@ def test_scale_tiles_need_a_target_that_has_them() -> None:
     spec = tile(TileType.ScaleLeft, e8m0, 16, 2, slayout=SLayout.RowMajor, fractal=32)
     assert [rule for rule, _ in broken_placement(spec, 0, target("a2a3"))] == ["SPACE-ABSENT"]
     assert list(broken_placement(spec, 0, target("a5"))) == []
+
+
+def test_tile_types_are_checked_where_tiles_are_made() -> None:
+    found = check("%t = pto.alloc_tile : !pto.tile_buf<vec, 16x3xf32>")
+    assert [(d.rule, d.location.line) for d in found] == [("TILE-05", 10)]
+
+
+def test_lowered_operands_are_refused() -> None:
+    body = (
+        "%m = memref.alloc() : memref<16x16xf32, #pto.address_space<vec>>\n"
+        f"%t = pto.alloc_tile : {T}\n"
+        f"pto.tadd ins(%m, %t : memref<16x16xf32, #pto.address_space<vec>>, {T}) outs(%t : {T})"
+    )
+    found = check(body)
+    assert [(d.rule, d.location.line) for d in found] == [("TEXT-UNIMPLEMENTED", 12)]
+    assert "src0 of type memref<16x16xf32" in found[0].message

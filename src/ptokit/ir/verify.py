@@ -5,7 +5,9 @@ from __future__ import annotations
 from ptokit.diagnostics import Diagnostic, Diagnostics, Note, lookup
 from ptokit.isa.check import broken_rules
 from ptokit.isa.cores import missing_pipe
-from ptokit.isa.site import Site
+from ptokit.isa.site import ScalarInfo, Site
+from ptokit.isa.table import Kind
+from ptokit.isa.tile_rules import check_tile
 from ptokit.targets import Target
 from ptokit.types.tile import TileSpec
 
@@ -16,6 +18,8 @@ from .functions import check_functions
 from .placement import check_placement
 from .sync import tsync
 from .views import CHECKS
+
+_MEMORY = (Kind.TILE, Kind.VIEW)
 
 
 def verify(module: Module, target: Target, *, extended: bool = False) -> Diagnostics:
@@ -38,6 +42,7 @@ class _Checker:
     def run(self) -> None:
         assert self.function.body is not None
         for op in self.function.body.walk():
+            self.tile_types(op)
             site = self.facts.site(op, self.target, extended=self.extended, text=self.text)
             if site is not None:
                 self.instruction(op, site)
@@ -48,9 +53,30 @@ class _Checker:
                 self.found.add(Diagnostic(breach.rule, severity, breach.message, op.location, breach.hint, notes))
         check_placement(self.function, self.facts, self.target, self.found)
 
+    def tile_types(self, op: Op) -> None:
+        """The types of the tiles that `op` makes."""
+        for result in op.results:
+            if isinstance(result.type, TileSpec):
+                for rule, message, hint in check_tile(result.type, self.target, placement=False):
+                    self.found.add(Diagnostic(rule.id, rule.severity, f"%{result.name}: {message}", op.location, hint))
+
     def instruction(self, op: Op, site: Site) -> None:
         if not site.instr.implemented:
             self.found.error("TEXT-UNIMPLEMENTED", f"instruction not implemented yet: {site.instr.name}", op.location)
+            return
+        lowered = [
+            o.name
+            for o in site.instr.operands
+            if o.kind in _MEMORY and isinstance(site.operands.get(o.name), ScalarInfo)
+        ]
+        if lowered:
+            given = op[lowered[0]]
+            self.found.error(
+                "TEXT-UNIMPLEMENTED",
+                f"{site.instr.name} with {lowered[0]} of type {given.type} is not implemented yet",
+                op.location,
+                hint="ptokit runs tiles (!pto.tile_buf) and views of global memory",
+            )
             return
         wrong_core = missing_pipe(site)
         if wrong_core is not None:
