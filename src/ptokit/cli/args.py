@@ -7,6 +7,7 @@
 | ``full:VALUE:DTYPE:SHAPE`` | array of VALUE |
 | ``arange:DTYPE:SHAPE`` | 0, 1, 2, …, wrapping around where the type ends |
 | ``random:DTYPE:SHAPE[:seed=N]`` | see `ptokit.cli.generators`; without a seed, the argument's position is the seed |
+| ``uninit:DTYPE:SHAPE`` | array for output only: the sanitizer reports reads of what the kernel has not written |
 | ``17``, ``-3``, ``0x1F``, ``2.5``, ``1e-5``, ``inf``, ``true`` | number |
 
 DTYPE is a short name of `ptokit.types.dtypes` or any other spelling of it, SHAPE is ``1024`` or ``16x64``, in elements.

@@ -1,4 +1,4 @@
-"""Arrays made on the command line: ``zeros``, ``ones``, ``full``, ``arange``, ``random``.
+"""Arrays made on the command line: ``zeros``, ``ones``, ``full``, ``arange``, ``random``, ``uninit``.
 
 ``random`` draws floats uniformly from [-1, 1) and rounds them to the type, signed integers from -8 .. 7, unsigned ones
 from 0 .. 15, and e8m0 scales from the powers of two 2^-3 .. 2^3. The generator is NumPy's ``default_rng(seed)``.
@@ -92,12 +92,24 @@ def _random(fields: list[str], position: int) -> Make:
     return make
 
 
+def _uninit(fields: list[str], _: int) -> Make:
+    element, shape = _dtype_and_shape(fields)
+
+    def make() -> np.ndarray:
+        from ptokit.sanitize import uninit
+
+        return uninit(shape, element)
+
+    return make
+
+
 GENERATORS: dict[str, Callable[[list[str], int], Make]] = {
     "zeros": _constant("0"),
     "ones": _constant("1"),
     "full": _full,
     "arange": _arange,
     "random": _random,
+    "uninit": _uninit,
 }
 
 

@@ -26,8 +26,10 @@ def parse_target(name: str | None) -> Target | None:
         raise typer.BadParameter(f"{name!r} is not one of {TARGET_CHOICES}.", param_hint="--target") from None
 
 
-def load(file: str, wanted: Target | None, *, extended: bool = False) -> tuple[Module, Target, Diagnostics]:
-    """Read and verify `file` for `wanted`, or for the target the file states.
+def load(
+    file: str, wanted: Target | None, *, extended: bool = False, check: bool = True
+) -> tuple[Module, Target, Diagnostics]:
+    """Read and, unless ``check`` is false, verify `file` for `wanted`, or for the target the file states.
 
     The diagnostics hold all that was found; errors among them mean that the module must not be used. Neither an
     option nor a statement in the file is a usage error: there is no default target.
@@ -48,7 +50,7 @@ def load(file: str, wanted: Target | None, *, extended: bool = False) -> tuple[M
                 f"{file} {why}; say which target is meant: one of {TARGET_CHOICES}.", param_hint="--target"
             )
         return result.module, next(iter(TARGETS.values())), found
-    if not found.errors:
+    if check and not found.errors:
         for diagnostic in verify(result.module, target, extended=extended):
             found.add(diagnostic)
     return result.module, target, found

@@ -45,6 +45,13 @@ class Matmul(StrEnum):
     REF = "ref"
 
 
+class Order(StrEnum):
+    """How much order one pipe gives by itself."""
+
+    STRICT = "strict"
+    PROFILE = "profile"
+
+
 File = Annotated[str, typer.Argument(metavar="FILE", help="A .pto file.", show_default=False)]
 TargetOption = Annotated[
     str | None,
@@ -85,6 +92,7 @@ Arguments are given in the order of the kernel's parameters. Forms:
   zeros:f32:64x64             also ones:DTYPE:SHAPE and arange:DTYPE:SHAPE
   full:0.5:f16:1024           every element 0.5
   random:f16:1024:seed=3      floats in [-1, 1), integers -8..7 or 0..15
+  uninit:f32:64x64            output only, starts uninitialised
   17, 0x1F, -2.5, 1e-5        a number for a scalar parameter"""
 )
 def run(
@@ -105,11 +113,50 @@ def run(
         Matmul, typer.Option(help="Sums of products: rounded once, in f32, or in the order of k.")
     ] = Matmul.EXACT,
     extended: Extended = False,
+    sanitize: Annotated[
+        bool, typer.Option("--sanitize", help="Look for races and uninitialised data first; errors end the run.")
+    ] = False,
 ) -> None:
     """Run a kernel and show what it left in its arguments."""
     from .run import run_file
 
-    run_file(file, target, entry, arg or [], blocks, out, matmul.value, extended)
+    run_file(file, target, entry, arg or [], blocks, out, matmul.value, extended, sanitize)
+
+
+@app.command(
+    epilog="""Examples:
+
+\b
+  ptokit sanitize add.pto -t a5 -a x.npy -a y.npy -a uninit:f32:64x64
+  ptokit sanitize gemm.pto -t a2a3 --blocks 24 --order profile -a ...
+
+\b
+Arguments are those of ptokit run. An output-only argument is written
+uninit:DTYPE:SHAPE: reading it before the kernel has written it is an error.
+Exit status: 0 without errors, 1 with errors, 2 for wrong usage."""
+)
+def sanitize(
+    file: File,
+    target: TargetOption = None,
+    entry: Annotated[
+        str | None, typer.Option(metavar="F", help="The kernel to run, where the file has several.")
+    ] = None,
+    arg: Annotated[
+        list[str] | None, typer.Option("--arg", "-a", metavar="VALUE", help="An argument; repeat in order.")
+    ] = None,
+    blocks: Annotated[int, typer.Option("--blocks", "-b", min=1, metavar="N", help="Blocks to launch.")] = 1,
+    order: Annotated[
+        Order, typer.Option(help="Order within a pipe: complete, or as far as the target promises it.")
+    ] = Order.STRICT,
+    format: Annotated[Format, typer.Option(help="How to print findings.")] = Format.TEXT,
+    extended: Extended = False,
+) -> None:
+    """Find races, missing flags, deadlocks and uninitialised data."""
+    from .sanitize import sanitize_file
+
+    as_json = format is Format.JSON
+    if not sanitize_file(file, target, entry, arg or [], blocks, order.value, as_json=as_json, extended=extended):
+        raise typer.Exit(EXIT_ERRORS)
 
 
 @app.command(

@@ -30,13 +30,15 @@ def run_file(
     out: str | None,
     matmul: str,
     extended: bool,
+    sanitized: bool = False,
 ) -> None:
     """Run a kernel of `file`, print a table of its pointer arguments and save them to the directory `out`.
 
+    ``sanitized``: the sanitizer looks at the kernel first, and its errors count as refusal.
     Raises `DiagnosticError` and writes nothing if the input is refused.
     """
     wanted = parse_target(target_name)
-    arguments = _read_arguments(arg_texts)
+    arguments = read_arguments(arg_texts)
     directory = None if out is None else Path(out)
     if directory is not None:
         check_directory(directory)
@@ -49,10 +51,14 @@ def run_file(
     from ptokit.run import compile_program
 
     program = compile_program(module, target, entry=entry, extended=extended)
-    values = _make(arguments)
+    values = make(arguments)
     for i, (value, param) in enumerate(zip(values, program.params)):
         if param.dtype is not None:
             values[i] = as_parameter(value, param.dtype)
+    if sanitized:
+        from .sanitize import refuse_races
+
+        show_diagnostics(refuse_races(module, target, values, blocks, entry, extended))
     before = [value.copy() if isinstance(value, np.ndarray) else value for value in values]
 
     start = time.perf_counter()
@@ -77,14 +83,16 @@ def run_file(
         remark(f"saved {_count(len(results), 'array')} in {directory}")
 
 
-def _read_arguments(texts: Sequence[str]) -> list[Argument]:
+def read_arguments(texts: Sequence[str]) -> list[Argument]:
+    """The ``--arg`` options; wrong ones are a usage error."""
     try:
         return [parse_argument(text, i) for i, text in enumerate(texts)]
     except ArgumentSyntaxError as error:
         raise typer.BadParameter(str(error), param_hint="--arg") from None
 
 
-def _make(arguments: Sequence[Argument]) -> list[Value]:
+def make(arguments: Sequence[Argument]) -> list[Value]:
+    """Their values. One that does not fit into memory is a usage error; unreadable files raise `DiagnosticError`."""
     values = []
     for argument in arguments:
         try:

@@ -76,7 +76,10 @@ class Analysis:
             who += f" of {core_a.place}"
         message = f"{b.name} on {b.pipe.text} {verb} {_operand(touch_b)}"
         message += f" while {who} may still be {verb_a} {_operand(touch_a)}"
-        notes = [Note(f"{a.name} {'writes' if touch_a.write else 'reads'} {_operand(touch_a)} here", a.op.location)]
+        where = [core_a.place] if core_a is not core_b else []
+        where += [f"%{name} = {value}" for name, value in a.loops]
+        doing = f"{a.name} {'writes' if touch_a.write else 'reads'} {_operand(touch_a)} here"
+        notes = [Note(f"{doing} ({', '.join(where)})" if where else doing, a.op.location)]
         notes.append(Note(overlap(touch_a, touch_b)))
         if core_a is core_b:
             notes += self.repair.last_sync(core_a, a, b)

@@ -1,0 +1,94 @@
+"""``ptokit sanitize``, and what ``ptokit run --sanitize`` does first."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ptokit.diagnostics import DiagnosticError, Diagnostics
+from ptokit.diagnostics.render import summary
+from ptokit.ir import Module
+from ptokit.sanitize import Report, sanitize
+from ptokit.targets import Target
+
+from .check import report as findings
+from .console import remark, say, show_diagnostics
+from .load import load, parse_target
+from .npy import as_parameter
+from .run import make, read_arguments
+
+
+def sanitize_file(
+    file: str,
+    target_name: str | None,
+    entry: str | None,
+    arg_texts: Sequence[str],
+    blocks: int,
+    order: str,
+    *,
+    as_json: bool,
+    extended: bool,
+) -> bool:
+    """Run a kernel of `file` under observation and report; True without errors."""
+    wanted = parse_target(target_name)
+    arguments = read_arguments(arg_texts)
+    module, target, found = load(file, wanted, extended=extended, check=False)
+    if found.errors:
+        return _show(file, Report(file, target.name, blocks, order, found), 0.0, as_json)
+    start = time.perf_counter()
+    report = observe(module, target, make(arguments), blocks, order=order, entry=entry, extended=extended)
+    for diagnostic in found:
+        report.diagnostics.add(diagnostic)
+    return _show(file, report, time.perf_counter() - start, as_json)
+
+
+def observe(
+    module: Module,
+    target: Target,
+    values: list[Any],
+    blocks: int,
+    *,
+    order: str = "strict",
+    entry: str | None = None,
+    extended: bool = False,
+) -> Report:
+    """`sanitize` with values from the command line: raw bits become elements of the parameters' types."""
+    from ptokit.run.program import Param, choose_entry
+
+    function = choose_entry(module, entry)
+    for i, (value, param) in enumerate(zip(values, function.params)):
+        dtype = Param(param.name, param.type).dtype
+        if dtype is not None:
+            values[i] = as_parameter(value, dtype)
+    return sanitize(module, target, values, blocks, order=order, entry=entry, extended=extended)
+
+
+def refuse_races(
+    module: Module, target: Target, values: list[Any], blocks: int, entry: str | None, extended: bool
+) -> Diagnostics:
+    """Sanitize on copies of the arguments, before the run itself. Raises `DiagnosticError` if there are errors."""
+    copies = [value.copy() if isinstance(value, np.ndarray) else value for value in values]
+    found = observe(module, target, copies, blocks, entry=entry, extended=extended).diagnostics
+    if found.errors:
+        raise DiagnosticError(found.sorted())
+    return found
+
+
+def _show(file: str, report: Report, seconds: float, as_json: bool) -> bool:
+    found = report.diagnostics
+    if as_json:
+        launch = {"kernel": report.name, "target": report.target, "blocks": report.blocks, "order": report.order}
+        say(json.dumps({**findings(found), "launch": launch, "instructions": report.instructions}, indent=2))
+        return not found.errors
+    show_diagnostics(found)
+    if len(found):
+        remark(f"{file}: {summary(found) or 'notes only'}")
+    if report.ran:
+        blocks = f"{report.blocks} block{'s' if report.blocks > 1 else ''}"
+        what = f"{report.name} on {report.target}, {blocks}, {report.order} order: {report.instructions} instructions"
+        say(f"{what} in {seconds:.2f} s, {'no findings' if not len(found) else summary(found) or 'notes only'}")
+    return not found.errors
