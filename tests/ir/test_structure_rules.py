@@ -217,3 +217,11 @@ def test_lowered_operands_are_refused() -> None:
     found = check(body)
     assert [(d.rule, d.location.line) for d in found] == [("TEXT-UNIMPLEMENTED", 12)]
     assert "src0 of type memref<16x16xf32" in found[0].message
+
+
+def test_operands_of_the_wrong_kind() -> None:
+    view = VIEW + slice_of("%c0, %c0", "%c16, %c16")
+    part = "!pto.partition_tensor_view<16x16xf32>"
+    found = check(f"{view}\n%t = pto.alloc_tile : {T}\npto.tload ins(%t : {T}) outs(%s : {part})")
+    assert [(d.rule, d.location.line) for d in found] == [("OPERAND-KIND", 13), ("OPERAND-KIND", 13)]
+    assert "src of TLOAD is a view, %t has type !pto.tile_buf" in found[1].message

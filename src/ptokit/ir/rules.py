@@ -166,6 +166,14 @@ _rule(
     "14",
 )
 define(
+    "OPERAND-KIND",
+    "Each operand of an instruction is of the kind it takes: tile, view of global memory, or number.",
+    scope=Scope.TEXT,
+    source="assembly 6, 13.4 (LD-1), 13.5 (ST-1)",
+    rejected="tload ins(%tile) outs(%view)",
+    accepted="tload ins(%view) outs(%tile)",
+)
+define(
     "FN-CALL",
     "A called function has a body.",
     scope=Scope.RUN,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from ptokit.diagnostics import Diagnostic, Diagnostics, Note, lookup
 from ptokit.isa.check import broken_rules
 from ptokit.isa.cores import missing_pipe
-from ptokit.isa.site import ScalarInfo, Site
+from ptokit.isa.site import ScalarInfo, Site, TileInfo, ViewInfo
 from ptokit.isa.table import Kind
 from ptokit.isa.tile_rules import check_tile
 from ptokit.targets import Target
 from ptokit.types.tile import TileSpec
+from ptokit.types.values import MemRef, Scalar
 
 from . import rules as _rules  # puts the rules into the catalogue
 from .core import Function, Module, Op, Value
@@ -19,7 +20,7 @@ from .placement import check_placement
 from .sync import tsync
 from .views import CHECKS
 
-_MEMORY = (Kind.TILE, Kind.VIEW)
+_KINDS = {Kind.TILE: TileInfo, Kind.VIEW: ViewInfo, Kind.SCALAR: ScalarInfo}
 
 
 def verify(module: Module, target: Target, *, extended: bool = False) -> Diagnostics:
@@ -64,28 +65,44 @@ class _Checker:
         if not site.instr.implemented:
             self.found.error("TEXT-UNIMPLEMENTED", f"instruction not implemented yet: {site.instr.name}", op.location)
             return
-        lowered = [
-            o.name
-            for o in site.instr.operands
-            if o.kind in _MEMORY and isinstance(site.operands.get(o.name), ScalarInfo)
-        ]
-        if lowered:
-            given = op[lowered[0]]
-            self.found.error(
-                "TEXT-UNIMPLEMENTED",
-                f"{site.instr.name} with {lowered[0]} of type {given.type} is not implemented yet",
-                op.location,
-                hint="ptokit runs tiles (!pto.tile_buf) and views of global memory",
-            )
+        if not self.kinds(op, site):
             return
         wrong_core = missing_pipe(site)
         if wrong_core is not None:
             self.found.error("PIPE-CORE", wrong_core, op.location, notes=_defined(op))
             return
-        for rule, message, hint in broken_rules(site, text=self.text):
+        bypass = any(isinstance(v.type, MemRef) for v in op.values)  # assembly 13, "Bypass"
+        for rule, message, hint in broken_rules(site, text=self.text and not bypass):
             self.found.add(
                 Diagnostic(rule.id, rule.severity, f"{site.instr.name}: {message}", op.location, hint, _defined(op))
             )
+
+    def kinds(self, op: Op, site: Site) -> bool:
+        """Report operands that are not what the instruction takes; its rules could not look at them."""
+        fits = True
+        for operand in site.instr.operands:
+            info, taken = site.operands.get(operand.name), _KINDS.get(operand.kind)
+            if info is None or taken is None or isinstance(info, taken):
+                continue
+            if operand.or_view and isinstance(info, ViewInfo):
+                continue
+            fits = False
+            given = op[operand.name]
+            if isinstance(info, ScalarInfo) and not isinstance(given.type, Scalar):
+                self.found.error(
+                    "TEXT-UNIMPLEMENTED",
+                    f"{site.instr.name} with {operand.name} of type {given.type} is not implemented yet",
+                    op.location,
+                    hint="ptokit runs tiles (!pto.tile_buf) and views of global memory",
+                )
+            else:
+                self.found.error(
+                    "OPERAND-KIND",
+                    f"{operand.name} of {site.instr.name} is a {operand.kind}, %{given.name} has type {given.type}",
+                    op.location,
+                    notes=_defined_at([given]),
+                )
+        return fits
 
 
 def _defined(op: Op) -> tuple[Note, ...]:
