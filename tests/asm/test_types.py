@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ptokit.targets import A2A3, A5
 from ptokit.types import dtypes
 from ptokit.types.enums import BLayout, CompactMode, SLayout, TileType
 from ptokit.types.tile import DYNAMIC, TileSpec
-from ptokit.types.values import EventIdArray, FunctionType, Opaque, PartitionView, Ptr, Scalar, TensorView, Type
+from ptokit.types.values import EventIdArray, FunctionType, MemRef, Opaque, PartitionView, Ptr, Scalar, TensorView, Type
 
 from .reading import errors, read
 
@@ -66,8 +68,27 @@ def long(**fields: object) -> str:
         ("vector<4xi16>", Opaque("vector<4xi16>")),
         (
             "memref<16x?xf32, strided<[?, 1], offset: ?>, #pto.address_space<gm>>",
-            Opaque("memref<16x?xf32, strided<[?, 1], offset: ?>, #pto.address_space<gm>>"),
+            MemRef((16, DYNAMIC), dtypes.f32, (DYNAMIC, 1), DYNAMIC, "gm"),
         ),
+        ("memref<f32>", MemRef((), dtypes.f32)),
+        ("memref<16x32xf32, 0>", MemRef((16, 32), dtypes.f32)),
+        ("memref<4xi8, strided<[2], offset: 0>>", MemRef((4,), dtypes.i8, (2,))),
+        ("memref< 4 x f16, #pto<address_space gm> >", MemRef((4,), dtypes.f16, space="gm")),
+        ("!pto.memref<f16, 3>", MemRef((DYNAMIC,) * 3, dtypes.f16)),
+        ("!pto.memref<f16, 2d>", MemRef((DYNAMIC,) * 2, dtypes.f16)),
+        ("!pto.memref<8x16xf16>", MemRef((8, 16), dtypes.f16)),
+        ("memref<4xf32, #pto.address_space<vec>>", Opaque("memref<4xf32, #pto.address_space<vec>>")),
+        ("memref<4x4xf32, strided<[1]>>", Opaque("memref<4x4xf32, strided<[1]>>")),
+        ("memref<4xf32, affine_map<(i) -> (i)>>", Opaque("memref<4xf32, affine_map<(i) -> (i)>>")),
+        ("!pto.global<16x?xf32>", PartitionView((16, DYNAMIC), dtypes.f32)),
+        ("!pto.tile_view<16xf32>", PartitionView((16,), dtypes.f32)),
+        ("!pto.tile<16x32xf32>", VEC),
+        ("!pto.tile<f32, 16, 32>", VEC),
+        ("!pto.tile<f32, 16, 32, RowMajor>", VEC),
+        ("!pto.tile<vec, f32, 16, 32, RowMajor, NoneBox, None, Null>", VEC),
+        ("!pto.tile<loc=vec, f32, 16, 32, RowMajor, NoneBox, None, Zero>", replace(VEC, pad=1)),
+        ("!pto.tile<vec, 16x32xf32, valid=?x8>", VEC.with_valid(DYNAMIC, 8)),
+        (long().replace("tile_buf", "tile"), VEC),
         ("(index, f32) -> i1", FunctionType((Scalar("index"), Scalar("f32")), (Scalar("i1"),))),
         ("() -> (i1, i1)", FunctionType((), (Scalar("i1"), Scalar("i1")))),
         ("!pto.tile_buf<vec, 16x32xf32>", VEC),
@@ -178,6 +199,12 @@ def test_left_tiles_take_the_layout_of_the_target() -> None:
         ("TEXT-TYPE", "!pto.tensor_view<4 8xf32>", "4 8"),
         ("TEXT-TYPE", "!pto.tensorview<4xf32>", "!pto.tensorview"),
         ("TEXT-TYPE", "!pto.eventid_array<four>", "four"),
+        ("TEXT-TYPE", "!pto.memref<f32, 6>", "f32, 6"),
+        ("TEXT-TYPE", "!pto.memref<q32, 2>", "q32"),
+        ("TEXT-TYPE", "!pto.memref<...>", "..."),
+        ("TEXT-TYPE", "!pto.tile<q16, 16, 16>", "q16"),
+        ("TY-5", "!pto.tile<16xf32>", "16xf32"),
+        ("TY-2", "!pto.tile<vec, f32, 16, 16, RowMajor, NoneBox, None, Invalid>", "Invalid"),
         ("TEXT-TYPE", "!unknown", "!unknown"),
         ("TEXT-UNEXPECTED", "i", "i)"),
         ("TEXT-UNEXPECTED", "i0", "i0)"),

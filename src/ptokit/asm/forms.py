@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from ptokit.ir import Op, Operands, Value
 from ptokit.isa.table import Attr, Instr, Kind
 from ptokit.types.tile import TileSpec
-from ptokit.types.values import I64, INDEX, Opaque, Ptr, Scalar, Type
+from ptokit.types.values import I64, INDEX, MemRef, Opaque, Ptr, Scalar, Type
 
 from . import rules
 from .attributes import Dictionary, Written, declared_value, plain_value, read_dictionary
@@ -152,7 +152,7 @@ class _Reading:
         if not e.more:
             index = self.p.i
             self.result = self.p.type(stripped="ptr" if e.flag else "")
-            if e.name and not isinstance(self.result, (TileSpec, Opaque)):
+            if e.name and not isinstance(self.result, (TileSpec, MemRef, Opaque)):
                 self.p.fail(rules.TYPE, f"the result is a tile, not {self.result}", index)
         elif e.more in _IMPLIED:
             self.result = _IMPLIED[e.more]

@@ -18,7 +18,7 @@ from ptokit.ir import Op, Operands, Value
 from ptokit.isa.move_suffix import SUFFIX, suffix_mismatch
 from ptokit.isa.table import TABLE, Instr, Kind, Operand
 from ptokit.types.tile import TileSpec
-from ptokit.types.values import Opaque, PartitionView, Ptr, Scalar, TensorView, Type
+from ptokit.types.values import MemRef, Opaque, PartitionView, Ptr, Scalar, TensorView, Type
 
 from . import rules
 from .attributes import Dictionary, read_dictionary
@@ -29,12 +29,12 @@ from .types import POISON
 
 DPS_WORDS = frozenset(("dps", "dps-attrs-in", "dps-typed", "dps-either"))
 
-_DATA = (TileSpec, PartitionView, TensorView, Opaque)
+_DATA = (TileSpec, PartitionView, TensorView, MemRef, Opaque)
 _KINDS: dict[Kind, tuple[type, ...]] = {
     Kind.TILE: _DATA,
     Kind.VIEW: _DATA,
     Kind.SCALAR: (Scalar,),
-    Kind.PTR: (Ptr, Opaque),
+    Kind.PTR: (Ptr, MemRef, Opaque),
 }
 
 

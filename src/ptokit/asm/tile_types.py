@@ -1,4 +1,4 @@
-"""The three written forms of ``!pto.tile_buf`` (assembly 3.3, 3.4)."""
+"""The written forms of ``!pto.tile_buf`` and of ``!pto.tile``, the tile of level 1 (assembly 3.3, 3.4)."""
 
 from __future__ import annotations
 
@@ -71,6 +71,17 @@ def tile_buf(body: str, at: int) -> TileSpec:
     if key == "loc":
         return _long(fields)
     return _short(fields)
+
+
+def tile(body: str, at: int) -> TileSpec:
+    """As `tile_buf`; the shorter ``16x32xf32`` and ``f32, 16, 16`` are tiles of the vector buffer."""
+    fields = _fields(body, at)
+    first = fields[0].text
+    if len(fields) == 1 and first[:1].isdigit():
+        return _short([_Field("vec", at), *fields])
+    if 3 <= len(fields) <= 7 and fields[1].text.isdecimal():
+        return _manual([_Field("vec", at), *fields])
+    return tile_buf(body, at)
 
 
 def _long(fields: list[_Field]) -> TileSpec:

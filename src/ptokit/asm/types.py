@@ -6,12 +6,12 @@ import re
 
 from ptokit.types.dtypes import DType, dtype, is_dtype
 from ptokit.types.tile import DYNAMIC
-from ptokit.types.values import EventIdArray, Opaque, PartitionView, Ptr, Scalar, TensorView, Type
+from ptokit.types.values import EventIdArray, MemRef, Opaque, PartitionView, Ptr, Scalar, TensorView, Type
 
 from . import rules
 from .cursor import whole
 from .faults import TypeFaultError, element, suggest
-from .tile_types import tile_buf
+from .tile_types import tile, tile_buf
 
 POISON = Opaque("<error>")
 """Type of a value whose definition is wrong; it fits everywhere, so that one error is reported once."""
@@ -27,8 +27,17 @@ _BLANKS = re.compile(r"\s+")
 _HANDLES = frozenset(
     "pipe async_session async_event align fmatrix_config tpipe record_event group event scalar".split()
 )
-_CARRIED = frozenset("vreg mask memref global tile tile_view".split()) | _HANDLES
-_MNEMONICS = sorted({"ptr", "tensor_view", "partition_tensor_view", "tile_buf", "eventid_array"} | _CARRIED)
+_CARRIED = frozenset(("vreg", "mask")) | _HANDLES
+_SLICES = frozenset(("partition_tensor_view", "global", "tile_view"))  # names of one type (assembly 3.2)
+_MNEMONICS = sorted({"ptr", "tensor_view", "tile_buf", "tile", "memref", "eventid_array"} | _SLICES | _CARRIED)
+_MEMREF = re.compile(
+    r"\s*((?:(?:\?|\d+)\s*x\s*)*)([A-Za-z]\w*)\s*"
+    r"(?:,\s*strided\s*<\s*\[([\s\d?,\-]*)\]\s*(?:,\s*offset\s*:\s*(\?|-?\d+)\s*)?>\s*)?"
+    r"(?:,\s*(?:#pto\.address_space\s*<\s*(\w+)\s*>|#pto\s*<\s*address_space\s+(\w+)\s*>|(0))\s*)?\Z"
+)
+_STRIDE = re.compile(r"\s*(\?|-?\d+)\s*\Z")
+_RANKED = re.compile(r"\s*(\w+)\s*,\s*(\d{1,2})[dD]?\s*\Z", re.ASCII)
+_MAX_RANK = 5
 
 
 def scalar(text: str) -> Scalar | None:
@@ -52,6 +61,45 @@ def view_body(body: str, offset: int) -> tuple[tuple[int, ...], DType]:
             )
         dims.append(size)
     return tuple(dims), element(m[2], offset + m.start(2))
+
+
+def memref(body: str) -> MemRef | None:
+    """The memref of global memory whose angle brackets hold `body`; None if it is of another kind."""
+    m = _MEMREF.match(body)
+    if m is None or not is_dtype(m[2]) or (m[5] or m[6] or "gm") != "gm":
+        return None
+    dims = [_extent(d[0]) for d in _DIM.finditer(m[1])]
+    strides = None if m[3] is None else [_extent(s[1]) for s in map(_STRIDE.match, m[3].split(",")) if s]
+    offset = _extent(m[4] or "0")
+    if strides is not None and (m[3].count(",") + 1 if m[3].strip() else 0) != len(dims):
+        return None
+    if None in dims or offset is None or (strides is not None and (None in strides or len(strides) != len(dims))):
+        return None
+    stated = None if strides is None else tuple(s for s in strides if s is not None)
+    return MemRef(tuple(d for d in dims if d is not None), dtype(m[2]), stated, offset, m[5] or m[6] or "")
+
+
+def _extent(text: str) -> int | None:
+    """A size, stride or offset from 0, or `DYNAMIC` for ``?``."""
+    number = DYNAMIC if text == "?" else whole(text)
+    return None if number is None or (number < 0 and text != "?") else number
+
+
+def global_tensor(body: str, offset: int) -> MemRef:
+    """``f32, 2`` (element and rank: no size is known) or what a builtin memref holds. Raises `TypeFaultError`."""
+    m = _RANKED.match(body)
+    if m is not None and 1 <= int(m[2]) <= _MAX_RANK:
+        return MemRef((DYNAMIC,) * int(m[2]), element(m[1], offset + m.start(1)))
+    found = memref(body)
+    if found is None:
+        raise TypeFaultError(
+            rules.TYPE,
+            f"'{body.strip()}' is not 'element, rank' with a rank of 1 to {_MAX_RANK}",
+            offset,
+            max(1, len(body)),
+            "write for example !pto.memref<f32, 2>",
+        )
+    return found
 
 
 def pointer(body: str, offset: int, spaces: bool) -> Ptr:
@@ -87,6 +135,8 @@ def parse_type(text: str, *, spaces: bool = False) -> Type | None:
     """
     if text[0] != "!":
         if "<" in text:
+            if text.startswith("memref") and (tensor := memref(text[text.index("<") + 1 : -1])) is not None:
+                return tensor
             return (
                 Opaque(_BLANKS.sub(" ", text)) if text.startswith(("memref", "vector", "tensor", "complex")) else None
             )
@@ -107,6 +157,10 @@ def parse_type(text: str, *, spaces: bool = False) -> Type | None:
         return pointer(body, at, spaces)
     if name == "tile_buf":
         return tile_buf(body, at)
+    if name == "tile":
+        return tile(body, at)
+    if name == "memref":
+        return global_tensor(body, at)
     if name == "eventid_array":
         size = whole(body.strip()) if body.strip().isdecimal() and body.isascii() else None
         if size is None:

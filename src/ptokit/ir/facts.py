@@ -13,7 +13,7 @@ from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout
 from ptokit.types.tensor import infer_layout
 from ptokit.types.tile import DYNAMIC, TileSpec
-from ptokit.types.values import PartitionView, Ptr, Scalar, TensorView
+from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
 
 from .core import Block, Function, Op, Value
 
@@ -87,8 +87,17 @@ class Facts:
             case TensorView() | PartitionView():
                 dims: tuple[Size, ...] = tuple(UNKNOWN if d == DYNAMIC else d for d in value.type.dims)
                 self._view(value, dims, (UNKNOWN,) * len(dims), None, value.type.dtype)
+            case MemRef():
+                self._memref(value, value.type)
             case _:
                 pass
+
+    def _memref(self, value: Value, type: MemRef) -> None:
+        dims, strides = (
+            tuple(UNKNOWN if n == DYNAMIC else n for n in numbers)
+            for numbers in (type.dims, type.strides_of(type.dims))
+        )
+        self._view(value, dims, strides, view_layout(type.dtype, dims, strides), type.dtype)
 
     def _op(self, op: Op) -> None:
         match op.name:

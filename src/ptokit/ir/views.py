@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ptokit.isa.unknown import known
 from ptokit.types.tile import DYNAMIC, TileSpec
-from ptokit.types.values import PartitionView, Ptr, Scalar, TensorView
+from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
 
 from .core import Op, Value
 from .facts import Facts
@@ -59,7 +59,7 @@ def make_tensor_view(op: Op, facts: Facts) -> Breaches:
 
 def partition_view(op: Op, facts: Facts) -> Breaches:
     source, result = op["source"].type, op.result.type
-    if not isinstance(source, TensorView) or not isinstance(result, PartitionView):
+    if not isinstance(source, TensorView | MemRef) or not isinstance(result, PartitionView):
         yield Breach("PV-1", f"{source} -> {result} is not tensor_view -> partition_tensor_view", value=op["source"])
         return
     if source.dtype is not result.dtype:
@@ -74,7 +74,9 @@ def partition_view(op: Op, facts: Facts) -> Breaches:
         yield from _slice(axis, facts, offsets[axis], sizes[axis], source, result)
 
 
-def _slice(axis: int, facts: Facts, offset: Value, size: Value, source: TensorView, result: PartitionView) -> Breaches:
+def _slice(
+    axis: int, facts: Facts, offset: Value, size: Value, source: TensorView | MemRef, result: PartitionView
+) -> Breaches:
     at, n, limit = facts.size(offset), facts.size(size), source.dims[axis]
     if at < 0:
         yield Breach("PV-4", f"offset {at} of dimension {axis} is negative")

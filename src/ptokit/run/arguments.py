@@ -11,9 +11,10 @@ import numpy as np
 from ptokit.diagnostics import DiagnosticError, Diagnostics
 from ptokit.ir.core import Function, Value
 from ptokit.types.dtypes import from_numpy
-from ptokit.types.values import Ptr, Scalar
+from ptokit.types.tile import DYNAMIC
+from ptokit.types.values import MemRef, Ptr, Scalar
 
-from .memory import Buffer, Pointer
+from .memory import Buffer, Pointer, Tensor
 from .scalars import FLOAT_TYPES, round_float, width
 from .workspace import Workspace
 
@@ -42,6 +43,8 @@ def bind_arguments(
                 values.append(_pointer(param, name, arg, param in written, found))
             case Scalar():
                 values.append(_scalar(param.type, name, arg, param, found))
+            case MemRef() if isinstance(arg, np.ndarray) or not _carried(function, param):
+                values.append(_tensor(param.type, param, name, arg, param in written, found))
             case _ if str(param.type).startswith("memref"):
                 values.append(arg)
             case _:
@@ -60,7 +63,7 @@ def bind_arguments(
 
 
 def _pointer(param: Value, name: str, arg: Any, written: bool, found: Diagnostics) -> Pointer | None:
-    assert isinstance(param.type, Ptr)
+    assert isinstance(param.type, Ptr | MemRef)
     dtype = param.type.dtype
     if not isinstance(arg, np.ndarray):
         found.error(
@@ -92,6 +95,41 @@ def _pointer(param: Value, name: str, arg: Any, written: bool, found: Diagnostic
         buffer.written = written
         return Pointer(buffer, 0, dtype)
     return None
+
+
+def _carried(function: Function, param: Value) -> bool:
+    """True if a memref is no data: nothing uses it but the set-up of signals between cores."""
+    body = function.body
+    return body is None or all(op.name == "pto.set_ffts" for op in body.walk() if param in op.values)
+
+
+def _tensor(type: MemRef, param: Value, name: str, arg: Any, written: bool, found: Diagnostics) -> Tensor | None:
+    """A memref: sizes (and strides beside them) that its type leaves open come from the array's shape."""
+    pointer = _pointer(param, name, arg, written, found)
+    if pointer is None:
+        return None
+    open_strides = type.strides is not None and DYNAMIC in type.strides
+    if DYNAMIC not in type.dims and not open_strides:
+        return Tensor(pointer.buffer, _start(type), type.dims, type.strides_of(type.dims), type.dtype)
+    if arg.ndim != len(type.dims) or any(n not in (DYNAMIC, m) for n, m in zip(type.dims, arg.shape)):
+        found.error(
+            "RUN-ARG-SHAPE",
+            f"argument %{name} of type {type} cannot be an array of shape {arg.shape}",
+            param.location,
+            hint="the array's shape gives the sizes that the type leaves open",
+        )
+        return None
+    dims = tuple(arg.shape)
+    packed = MemRef(dims, type.dtype).strides_of(dims)
+    strides = tuple(p if s == DYNAMIC else s for s, p in zip(type.strides_of(type.dims), packed))
+    if type.strides is None:
+        strides = packed
+    return Tensor(pointer.buffer, _start(type), dims, strides, type.dtype)
+
+
+def _start(type: MemRef) -> int:
+    """First element; an open offset is 0, the start of the array."""
+    return max(0, type.offset)
 
 
 def _scalar(type: Scalar, name: str, arg: Any, param: Value, found: Diagnostics) -> Any:

@@ -20,13 +20,13 @@ from ptokit.targets import Target
 from ptokit.types.enums import TileType
 from ptokit.types.tensor import infer_layout
 from ptokit.types.tile import DYNAMIC, TileSpec
-from ptokit.types.values import TensorView
+from ptokit.types.values import MemRef, TensorView
 
 from . import scalars
 from .calls import bind
 from .effects import Effects, agreed
 from .lanes import spread, uniform
-from .memory import View
+from .memory import View, as_view
 from .tile import Tile
 
 INLINE = {"addi": "+", "subi": "-", "muli": "*"}
@@ -40,7 +40,13 @@ class Generated:
         self.lines: list[str] = []
         self.ops: dict[int, Op] = {}
         self.loops: dict[str, str] = {}  # Python name of a loop variable -> its name in the program
-        self.names: dict[str, Any] = {"View": View, "Tile": Tile, "uniform": uniform, "spread": spread}
+        self.names: dict[str, Any] = {
+            "View": View,
+            "Tile": Tile,
+            "uniform": uniform,
+            "spread": spread,
+            "as_view": as_view,
+        }
         self.footprint = 0  # bytes a block works on
 
     @property
@@ -135,6 +141,9 @@ class FunctionWriter:
         self.line(f"def {function_name(function.name)}({params}):")
         self.depth += 1
         assert function.body is not None
+        for param in function.params:
+            if isinstance(param.type, MemRef):
+                self.line(f"{self.names[param]} = as_view({self.names[param]}, View)")
         for op in function.body.walk():
             if op.name == "pto.alloc_tile":
                 self._fixed_tile(op)

@@ -11,7 +11,7 @@ import numpy as np
 from ptokit.types.codecs import pack_nibbles, unpack_nibbles
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout
-from ptokit.types.tensor import ROW_COL_AXES, Dims5, inner_channels, right_align, vector_layout
+from ptokit.types.tensor import ROW_COL_AXES, Dims5, infer_layout, inner_channels, right_align, vector_layout
 
 from .fault import Fault
 from .lanes import Line, extremes, lanes
@@ -116,6 +116,26 @@ class Pointer:
     def advance(self, elements: Offset) -> Pointer:
         """The pointer `elements` further on."""
         return Pointer(self.buffer, self.offset + elements, self.dtype)
+
+
+class Tensor(Pointer):
+    """A memref argument: where it begins, with shape and strides in elements (`View` describes what it points to)."""
+
+    __slots__ = ("dims", "strides")
+
+    def __init__(
+        self, buffer: Buffer | None, offset: int, dims: tuple[int, ...], strides: tuple[int, ...], dtype: DType
+    ) -> None:
+        super().__init__(buffer, offset, dtype)
+        self.dims, self.strides = dims, strides
+
+
+def as_view(argument: Any, view: type[View]) -> Any:
+    """A memref argument as a view of the given class; what is one already, or only carried, as it is."""
+    if not isinstance(argument, Tensor):
+        return argument
+    a = argument
+    return view(a.buffer, a.offset, a.dims, a.strides, a.dtype, infer_layout(a.dtype, a.dims, a.strides))
 
 
 @lru_cache(maxsize=4096)

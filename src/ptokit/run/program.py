@@ -14,7 +14,7 @@ from ptokit.ir.core import Function, Module
 from ptokit.ir.verify import verify
 from ptokit.targets import Target
 from ptokit.types.dtypes import DType
-from ptokit.types.values import Ptr, Type
+from ptokit.types.values import MemRef, Ptr, Type
 
 from .arguments import Argument, bind_arguments
 from .chunk import Chunk
@@ -40,12 +40,12 @@ class Param:
 
     @property
     def is_pointer(self) -> bool:
-        return isinstance(self.type, Ptr)
+        return isinstance(self.type, Ptr | MemRef)
 
     @property
     def dtype(self) -> DType | None:
-        """Element type of a pointer parameter."""
-        return self.type.dtype if isinstance(self.type, Ptr) else None
+        """Element type of a pointer or memref parameter."""
+        return self.type.dtype if isinstance(self.type, Ptr | MemRef) else None
 
 
 class Program:

@@ -34,6 +34,13 @@ _rule(
     accepted="numpy.ascontiguousarray(x[:, ::2])",
 )
 _rule(
+    "RUN-ARG-SHAPE",
+    "The array for a memref with open sizes has its rank and its stated sizes.",
+    why="The sizes that the type leaves open are those of the array.",
+    rejected="an array of shape (64,) for memref<?x16xf32>",
+    accepted="an array of shape (4, 16)",
+)
+_rule(
     "RUN-ARG-READONLY",
     "An array that the kernel writes is writable.",
     rejected="an array with flags.writeable == False as the destination of TSTORE",

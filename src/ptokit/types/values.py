@@ -76,6 +76,45 @@ class PartitionView:
 
 
 @dataclass(frozen=True, slots=True)
+class MemRef:
+    """``memref<16x?xf32, strided<[?, 1], offset: 4>>``: a tensor in global memory with its strides (assembly 3.1).
+
+    ``strides`` and ``offset`` count elements; no strides: packed, the last dimension innermost. ``space`` is empty or
+    ``gm``. Memrefs of other memory, or with an affine map, are `Opaque`.
+    """
+
+    dims: tuple[int, ...]
+    dtype: DType
+    strides: tuple[int, ...] | None = None
+    offset: int = 0
+    space: str = ""
+
+    def strides_of(self, dims: tuple[int, ...]) -> tuple[int, ...]:
+        """The stated strides, or those of a packed tensor of these sizes; `DYNAMIC` where a size below is."""
+        if self.strides is not None:
+            return self.strides
+        out: list[int] = []
+        step = 1
+        for size in reversed(dims):
+            out.append(step)
+            step = DYNAMIC if DYNAMIC in (step, size) else step * size
+        return tuple(reversed(out))
+
+    def __str__(self) -> str:
+        parts = [_dims(self.dims, self.dtype.text)]
+        if self.strides is not None:
+            offset = "" if self.offset == 0 else f", offset: {_number(self.offset)}"
+            parts.append(f"strided<[{', '.join(map(_number, self.strides))}]{offset}>")
+        if self.space:
+            parts.append(f"#pto.address_space<{self.space}>")
+        return f"memref<{', '.join(parts)}>"
+
+
+def _number(size: int) -> str:
+    return "?" if size == DYNAMIC else str(size)
+
+
+@dataclass(frozen=True, slots=True)
 class EventIdArray:
     """``!pto.eventid_array<N>``: local array of event numbers."""
 
@@ -108,4 +147,4 @@ class FunctionType:
         return f"({inputs}) -> {results if len(self.results) == 1 else f'({results})'}"
 
 
-Type = Scalar | Ptr | TensorView | PartitionView | TileSpec | EventIdArray | Opaque | FunctionType
+Type = Scalar | Ptr | TensorView | PartitionView | MemRef | TileSpec | EventIdArray | Opaque | FunctionType

@@ -1,0 +1,125 @@
+"""Memrefs as global tensors: arguments, views, rules (assembly 3.1, 13)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ptokit.asm import parse_module
+from ptokit.diagnostics import DiagnosticError
+from ptokit.run import Program, compile_program
+from ptokit.targets import target
+
+TILE = "!pto.tile_buf<vec, 8x16xf32>"
+OUT = "memref<8x16xf32, #pto.address_space<gm>>"
+TARGETS = ("cpu", "a2a3", "a5")
+X = np.arange(1024, dtype=np.float32)
+
+
+def program(source: str, arch: str = "a5", more: str = "") -> Program:
+    text = f"""func.func @k(%m: {source}, %o: {OUT}) {{
+  %t = pto.alloc_tile : {TILE}
+  pto.tload ins(%m : {source}) outs(%t : {TILE})
+  pto.tstore ins(%t : {TILE}) outs(%o : {OUT}){more}
+  return
+}}
+"""
+    read = parse_module(text, "k.pto", target=target(arch))
+    read.diagnostics.raise_if_errors()
+    return compile_program(read.module, target(arch))
+
+
+def load(source: str, x: np.ndarray, arch: str = "a5") -> np.ndarray:
+    out = np.zeros((8, 16), np.float32)
+    program(source, arch).launch([x, out])
+    return out
+
+
+@pytest.mark.parametrize("arch", TARGETS)
+@pytest.mark.parametrize(
+    ("source", "shape", "first", "pitch"),
+    [
+        ("memref<8x16xf32>", (1024,), 0, 16),
+        ("memref<8x16xf32, 0>", (32, 32), 0, 16),
+        ("memref<1x8x16xf32>", (1024,), 0, 16),
+        ("memref<8x16xf32, strided<[32, 1]>>", (1024,), 0, 32),
+        ("memref<8x16xf32, strided<[40, 1], offset: 5>>", (1024,), 5, 40),
+        ("memref<8x16xf32, strided<[?, 1], offset: ?>>", (8, 16), 0, 16),
+        ("memref<?x16xf32>", (8, 16), 0, 16),
+        ("!pto.memref<f32, 2>", (8, 16), 0, 16),
+        ("!pto.memref<f32, 3>", (1, 8, 16), 0, 16),
+    ],
+)
+def test_shape_and_strides(arch: str, source: str, shape: tuple[int, ...], first: int, pitch: int) -> None:
+    x = X[: int(np.prod(shape))].reshape(shape)
+    wanted = first + pitch * np.arange(8)[:, None] + np.arange(16)
+    assert np.array_equal(load(source, x, arch), wanted.astype(np.float32))
+
+
+def test_the_layout_is_that_of_the_strides() -> None:
+    with pytest.raises(DiagnosticError) as error:
+        program("memref<8x16xf32, strided<[1, 8]>>")
+    assert [(d.rule, d.location.line, d.location.column) for d in error.value.diagnostics] == [("LOAD-A5-04", 3, 3)]
+    assert "DN view" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("source", "x", "rule", "place"),
+    [
+        ("memref<?x16xf32>", X, "RUN-ARG-SHAPE", (1, 14)),
+        ("memref<?x16xf32>", X.reshape(32, 32), "RUN-ARG-SHAPE", (1, 14)),
+        ("memref<8x16xf32>", X.astype(np.float64), "RUN-ARG-DTYPE", (1, 14)),
+        ("memref<8x16xf32>", 7, "RUN-ARG-TYPE", (1, 14)),
+        ("memref<8x16xf32>", X[:127], "GM-OOB", (3, 3)),
+        ("memref<8x16xf32, strided<[32, 1]>>", X[:239], "GM-OOB", (3, 3)),
+    ],
+)
+def test_wrong_arguments(source: str, x: object, rule: str, place: tuple[int, int]) -> None:
+    with pytest.raises(DiagnosticError) as error:
+        program(source).launch([x, np.zeros((8, 16), np.float32)])
+    assert [(d.rule, d.location.line, d.location.column) for d in error.value.diagnostics] == [(rule, *place)]
+
+
+def test_a_stored_memref_is_written() -> None:
+    out = np.zeros((8, 16), np.float32)
+    out.flags.writeable = False
+    with pytest.raises(DiagnosticError) as error:
+        program("memref<8x16xf32>").launch([X, out])
+    assert [d.rule for d in error.value.diagnostics] == ["RUN-ARG-READONLY"]
+
+
+def test_parameters_have_element_types() -> None:
+    params = program("memref<8x16xf32>").params
+    assert [(p.name, p.is_pointer, str(p.dtype)) for p in params] == [("m", True, "f32"), ("o", True, "f32")]
+
+
+def warnings(view: str, element: str) -> list[str]:
+    """Rules about a load of 16-bit elements without sign from a view of this type."""
+    from ptokit.ir.verify import verify
+
+    tile = f"!pto.tile_buf<vec, 8x16x{element}>"
+    text = f"""func.func @k(%m: {view}) {{
+  %t = pto.alloc_tile : {tile}
+  pto.tload ins(%m : {view}) outs(%t : {tile})
+  return
+}}
+"""
+    return [d.rule for d in verify(parse_module(text).module, target("a2a3"))]
+
+
+def test_the_assemblers_rules_do_not_bind_memrefs() -> None:
+    assert warnings("!pto.partition_tensor_view<8x16xui16>", "ui16") == ["LD-5"]
+    assert warnings("memref<8x16xui16>", "ui16") == []
+    assert warnings("memref<8x16xui8>", "ui16") == ["LS-COM-04"]  # the instruction's rules do
+
+
+def test_the_block_of_signals_is_no_data() -> None:
+    text = """func.func @k(%f: memref<256xi64>) {
+  pto.set_ffts %f : memref<256xi64>
+  return
+}
+"""
+    module = parse_module(text).module
+    from ptokit.run.arguments import bind_arguments
+
+    assert bind_arguments(module.functions[0], [None], set(), 1) == [None]
