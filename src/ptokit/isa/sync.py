@@ -12,7 +12,7 @@ from ptokit.types.enums import EVENT_ID_COUNT, Pipe
 from . import sync_rules as rules
 from .event_classes import EVENT_CLASS_PIPE, class_pipe
 from .site import Site
-from .table import Attr, Instr, Operand, index, instruction, scalar
+from .table import Attr, Instr, Operand, index, instruction, ptr
 
 
 def _no_value_effect(*_: Any, **__: Any) -> None:
@@ -192,7 +192,7 @@ SET_FFTS = _sync(
     "set_ffts",
     "set_ffts",
     "Give the address of the flags between cores.",
-    scalar("base"),
+    ptr("base"),
 )
 MEM_BAR = _sync(
     "mem_bar",

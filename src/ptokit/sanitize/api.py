@@ -14,7 +14,7 @@ from ptokit.ir.core import Function, Module
 from ptokit.ir.facts import instr_of
 from ptokit.ir.verify import verify
 from ptokit.run.arguments import bind_arguments
-from ptokit.run.memory import Buffer, Pointer
+from ptokit.run.memory import Buffer, Pointer, View
 from ptokit.run.program import Program, choose_entry
 from ptokit.targets import Target
 from ptokit.types.dtypes import DType
@@ -37,6 +37,15 @@ ORDERS = ("strict", "profile")
 
 _IGNORED = frozenset(("FLAG-RANGE", "FLAG-PIPE", "XFLAG-RESERVED", "TS-1", "SY-3", "SY-4"))
 """Errors of the static check that concern single flags: these are left out of the run, which goes on."""
+
+_SEEN_RUNNING = {
+    "AL-5": "UNBOUND-TILE",
+    "BF-1": "BUF-PROTOCOL",
+    "PV-4": "GM-OOB",
+    "PV-7": "GM-OOB",
+    "PV-8": "GM-OOB",
+}
+"""Rules of the assembler's verifier, and the finding they lead to when the program runs, which says more."""
 
 
 class Uninitialised(np.ndarray):
@@ -115,11 +124,22 @@ def sanitize(
     for diagnostic in verify(module, target, extended=extended):
         found.add(diagnostic)
     reserved_bytes(module, target, found)
-    if any(d.rule not in _IGNORED for d in found.errors):
+    if any(d.rule not in _IGNORED and d.rule not in _SEEN_RUNNING for d in found.errors):
         return report
     _Run(module, kernel, target, args, blocks, order == "profile", extended, report).run()
     report.ran = True
+    report.diagnostics = _without_superseded(report.diagnostics)
     return report
+
+
+def _without_superseded(found: Diagnostics) -> Diagnostics:
+    """The findings, without those of the static check that the run has found in its own way."""
+    rules = {d.rule for d in found}
+    kept = Diagnostics()
+    for diagnostic in found:
+        if _SEEN_RUNNING.get(diagnostic.rule) not in rules:
+            kept.add(diagnostic)
+    return kept
 
 
 class _Run:
@@ -143,7 +163,7 @@ class _Run:
         mode = _Mode(module)
         raw = dict(zip((p.name for p in self.program.params), args))
         uninitialised = {name for name, arg in raw.items() if isinstance(arg, Uninitialised)}
-        buffers = [v.buffer for v in self.values if isinstance(v, Pointer) and v.buffer is not None]
+        buffers = [v.buffer for v in self.values if isinstance(v, Pointer | View) and v.buffer is not None]
         memories = _memories(buffers, uninitialised)
         repair = Repair(module.functions)
         analysis = Analysis(self.findings, repair, races=not mode.auto)

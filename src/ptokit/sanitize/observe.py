@@ -13,7 +13,7 @@ from ptokit.isa.cores import pipe_on
 from ptokit.isa.event_classes import class_pipe
 from ptokit.isa.placement import buffer_name
 from ptokit.isa.site import Site, TileInfo, ViewInfo
-from ptokit.isa.sync_rules import bad_pair, out_of_range, reserved
+from ptokit.isa.sync_rules import BUFFER_IDS, bad_pair, out_of_range, reserved
 from ptokit.isa.table import Instr
 from ptokit.run.calls import infos
 from ptokit.run.chunk import Chunk
@@ -82,6 +82,7 @@ class Observer(Chunk):
         self.subblock = max(core.sub, 0)
         self.order = ProgramOrder(core, self.findings)
         self.loops: Loops = ()
+        self._calls: list[Loops] = [()]
         self._sequence = 0
         self._spaces_of: dict[int, Space] = {}
         self._owners: dict[int, Owners] = {}
@@ -91,18 +92,31 @@ class Observer(Chunk):
 
     # --- loops and tiles -----------------------------------------------------------------------------------------
 
+    def enter(self) -> None:
+        """A function of the program is called: its loops are nested in those around the call."""
+        self._calls.append(self.loops)
+
+    def back(self) -> None:
+        """It has returned."""
+        self.loops = self._calls.pop()
+
+    def _outside(self, level: int) -> int:
+        """Number of loops around that at nesting depth `level` of the running function."""
+        return len(self._calls[-1]) + level - 1
+
     def iteration(self, level: int, name: str, value: Any) -> None:
         """An iteration of the loop at nesting depth `level` begins."""
-        self.loops = (*self.loops[: level - 1], (name, value))
+        self.loops = (*self.loops[: self._outside(level)], (name, value))
 
     def again(self, level: int) -> None:
         """The next iteration of a loop that does not count."""
-        count = self.loops[level - 1][1] + 1 if len(self.loops) >= level else 1
-        self.loops = (*self.loops[: level - 1], ("iteration", count))
+        outside = self._outside(level)
+        count = self.loops[outside][1] + 1 if len(self.loops) > outside else 1
+        self.loops = (*self.loops[:outside], ("iteration", count))
 
     def leave(self, level: int) -> None:
         """A loop has ended."""
-        self.loops = self.loops[: level - 1]
+        self.loops = self.loops[: self._outside(level)]
 
     def bound(self, op: Op, tile: Tile, parent: Tile | None) -> None:
         """A tile has been made by `op`, as an alias or a new binding of `parent`."""
@@ -320,6 +334,10 @@ class Observer(Chunk):
             case "get_buf" | "rls_buf":
                 pipe = class_pipe(attrs["op"], kind)
                 if pipe is None or pipe is Pipe.ALL:
+                    return None
+                if not 0 <= attrs["id"] < BUFFER_IDS:
+                    message = f"{name}: token {attrs['id']} is outside 0..{BUFFER_IDS - 1}"
+                    self._report("BUF-PROTOCOL", op, attrs["id"], partial(Draft, message, op.location))
                     return None
                 return (GetToken if name == "get_buf" else ReleaseToken)(op, name, pipe, token=attrs["id"])
             case "sync.set":

@@ -165,7 +165,9 @@ class Simulation:
         """Reads complete at once; writes are posted (6, rule 2)."""
         clock = core.clocks[Pipe.S]
         self.execute(core, item, clock)
-        if any(touch.write for touch in item.touches):
+        wrote = any(touch.write for touch in item.touches)
+        item.touches = []
+        if wrote:
             core.counts[POSTED] += 1
             clock.own[POSTED] = core.counts[POSTED]
         core.counts[SCALAR] += 1
@@ -187,6 +189,7 @@ class Simulation:
         match item:
             case Work():
                 self.execute(core, item, clock)
+                item.touches = []  # what others remember of it must not keep the memories of this core
                 index = COMPONENTS[pipe]
                 core.counts[index] += 1
                 if core.ordered[pipe]:

@@ -36,6 +36,10 @@ class ObservedWriter(FunctionWriter):
                 self._partition(op)
             case "scf.for" | "scf.while":
                 self._loop(op)
+            case "func.call":
+                self.line("m.enter()", op)
+                super().op(op)
+                self.line("m.back()", op)
             case "pto.get_subblock_idx":
                 self.line(f"{self.bind(op.result)} = m.subblock", op)
             case "pto.get_subblock_num":
