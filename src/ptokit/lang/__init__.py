@@ -9,6 +9,7 @@ from typing import Any
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError
 from ptokit.draw import layout
+from ptokit.sanitize import Report, uninit
 from ptokit.types.dtypes import (
     bf16,
     e1m2,
@@ -57,7 +58,7 @@ from ptokit.types.values import INDEX as index
 from .choice import cdiv, maximum, minimum, select
 from .control import else_, if_, range
 from .core import Core
-from .events import TSYNC, RecordEvent
+from .events import TSYNC, Event, RecordEvent
 from .intrinsics import intrinsic
 from .intrinsics import names as _instructions
 from .kernels import Kernel, kernel
@@ -110,6 +111,7 @@ __all__ = [
     "EVENT_ID5",
     "EVENT_ID6",
     "EVENT_ID7",
+    "Event",
     "f16",
     "f32",
     "GatherExec",
@@ -149,6 +151,7 @@ __all__ = [
     "range",
     "RecordEvent",
     "ReluPreMode",
+    "Report",
     "RoundMode",
     "SaturationMode",
     "Scalar",
@@ -178,6 +181,7 @@ __all__ = [
     "u32",
     "u64",
     "u8",
+    "uninit",
     "intrinsic",
 ]
 

@@ -75,7 +75,7 @@ def record_call(instr: Instr, args: tuple[Any, ...], named: dict[str, Any]) -> A
     op = trace.emit(f"pto.{instr.text}", values, attrs, results)
     if op.results:
         return number(op.result)
-    return RecordEvent(instr.name, _written(instr, values))
+    return RecordEvent(instr.name, _written(instr, values), op)
 
 
 def _result_type(operands: dict[str, Any]) -> ScalarType:

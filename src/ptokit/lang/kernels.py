@@ -14,6 +14,7 @@ from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Locatio
 from ptokit.ir import Module
 from ptokit.ir.verify import verify
 from ptokit.run import MATMUL_MODES, Program, compile_program
+from ptokit.sanitize import Report, sanitize
 from ptokit.targets import TARGETS, Target
 from ptokit.targets import target as find_target
 from ptokit.types.values import Ptr as PtrType
@@ -118,6 +119,22 @@ class Kernel:
         except DiagnosticError as error:
             raise DiagnosticError(_at_the_call(d) for d in error.diagnostics) from None
 
+    def sanitize(self, *args: Any, blocks: int = 1, order: str = "strict", **named: Any) -> Report:
+        """Run blocks 0 .. blocks-1 under observation: races, flags, deadlocks, uninitialised data, bounds.
+
+        Arguments as for a launch; arrays made by `uninit` are output only. ``order``: ``strict``, or ``profile`` for
+        the order inside a pipe that the target promises. Raises `DiagnosticError` for arguments that cannot be used.
+        """
+        bound = self.parameters.bind(args, named)
+        signature = self._signature(bound)
+        values = [
+            as_array(name, arg) if isinstance(entry, PtrType) else arg
+            for (name, arg), entry in zip(bound.items(), signature)
+            if not isinstance(entry, Constant)
+        ]
+        module = self._module(signature)
+        return sanitize(module, self.target, values, blocks, order=order, entry=self.name, extended=self.extended)
+
     # --- looking at it -------------------------------------------------------------------------------------------
 
     def trace(self, *args: Any, **named: Any) -> Module:
@@ -209,6 +226,10 @@ class Launcher:
     def __call__(self, *args: Any, **named: Any) -> None:
         """Launch; see `Kernel.launch`."""
         self.kernel.launch(self.blocks, args, named)
+
+    def sanitize(self, *args: Any, order: str = "strict", **named: Any) -> Report:
+        """Run under observation; see `Kernel.sanitize`."""
+        return self.kernel.sanitize(*args, blocks=self.blocks, order=order, **named)
 
     def __repr__(self) -> str:
         return f"{self.kernel!r}[{self.blocks}]"

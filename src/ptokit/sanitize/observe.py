@@ -14,12 +14,12 @@ from ptokit.isa.event_classes import class_pipe
 from ptokit.isa.placement import buffer_name
 from ptokit.isa.site import Site, TileInfo, ViewInfo
 from ptokit.isa.sync_rules import BUFFER_IDS, bad_pair, out_of_range, reserved
-from ptokit.isa.table import Instr
+from ptokit.isa.table import Instr, Role
 from ptokit.run.calls import infos
 from ptokit.run.chunk import Chunk
 from ptokit.run.fault import Fault
 from ptokit.run.lanes import uniform
-from ptokit.run.memory import Pointer
+from ptokit.run.memory import Pointer, View
 from ptokit.run.tile import Tile
 from ptokit.targets import Target
 from ptokit.types.enums import Pipe
@@ -123,6 +123,7 @@ class Observer(Chunk):
         group = self._of_tile.get(id(parent)) if parent is not None else None
         if group is None:
             group = self._groups.setdefault(op, Group(len(self._groups) + 1, op, tile.name, tile.spec))
+        tile.name = tile.name or group.name
         self._of_tile[id(tile)] = group
 
     def _space(self, tile: Tile) -> Space:
@@ -161,16 +162,21 @@ class Observer(Chunk):
         pipe = pipe_on(instr.pipe_of(static), static.core)
         touches = [*(t for t in (*tiles, *global_touches) if not t.write), *(t for t in tiles if t.write)]
         touches += [t for t in global_touches if t.write]
-        self._issue(Work(op, instr.name, pipe, touches=touches), given)
+        work = Work(op, instr.name, pipe, touches=touches, keep=self.waits_for_work)
+        if self.waits_for_work:
+            for operand in instr.operands:
+                if operand.role is not Role.IN:
+                    self._last[self._identity(given.get(operand.name))] = work
+        self._push(work)
         return result
 
-    def _issue(self, work: Work, given: Mapping[str, Any]) -> None:
-        if self.waits_for_work:
-            work.keep = True
-            for touch in work.touches:
-                if touch.write:
-                    self._last[touch.space if isinstance(touch.space, Memory) else touch.name] = work
-        self._push(work)
+    def _identity(self, operand: Any) -> Any:
+        """What TSYNC knows a tile or view by: the tile with its aliases, the argument behind a view."""
+        if isinstance(operand, Tile):
+            return self._of_tile.get(id(operand))
+        if isinstance(operand, View) and operand.buffer is not None:
+            return self.memories[id(operand.buffer)][0]
+        return None
 
     def _site(self, instr: Instr, static: Site, given: Mapping[str, Any], attrs: Mapping[str, Any]) -> Site:
         return Site(instr, self.target, infos(given), attrs, self.extended, static.text, static.core)
@@ -371,18 +377,8 @@ class Observer(Chunk):
 
     def _producers(self, waited: tuple[Any, ...]) -> tuple[Work, ...]:
         """The instructions that last wrote tiles and views."""
-        found: dict[Work, None] = {}
-        for value in waited:
-            if isinstance(value, Tile):
-                key: Any = value.name
-            elif isinstance(value, ObservedView) and value.buffer is not None:
-                key = self.memories[id(value.buffer)][0]
-            else:
-                continue
-            work = self._last.get(key)
-            if work is not None:
-                found[work] = None
-        return tuple(found)
+        known = (self._identity(value) for value in waited)
+        return tuple(dict.fromkeys(self._last[key] for key in known if key is not None and key in self._last))
 
 
 def _key(operand: Any) -> Any:
