@@ -39,8 +39,8 @@ ADDED = {
     "SCATTER-ROW-01": "legal, but hardly meant",
 }
 
-# Rules about a tile type alone or its place, which are evaluated for every tile and not for an instruction.
-OF_TILES = re.compile(r"(TILE|SA)-")
+# Rules that belong to no instruction: of tile types, for every tile; of the core a pipe is on, for every instruction.
+GENERAL = re.compile(r"(TILE|SA)-|PIPE-CORE$")
 
 
 def test_the_data_file_names_each_rule_once() -> None:
@@ -63,16 +63,16 @@ def test_additions_are_known() -> None:
 
 
 def test_ids_are_spelled_alike() -> None:
-    assert [i for i in CATALOGUE if not re.fullmatch(r"[A-Z][A-Z0-9]*(-[A-Z0-9]+)+", i)] == []
+    assert [i for i in CATALOGUE if not re.fullmatch(r"[A-Z][A-Z0-9]*(-[A-Z0-9]+)+|DEADLOCK", i)] == []
 
 
 def test_every_check_is_evaluated_somewhere() -> None:
     attached = {rule.id for instr in TABLE.values() for rule in instr.rules}
     idle = {i for i, rule in CATALOGUE.items() if rule.check is not None} - attached
-    assert {i for i in idle if not OF_TILES.match(i)} == set()
+    assert {i for i in idle if not GENERAL.match(i)} == set()
 
 
 def test_rules_of_instructions_are_catalogued() -> None:
     for instr in TABLE.values():
-        assert [r.id for r in instr.rules if CATALOGUE.get(r.id) is not r] == []
+        assert [r.id for r in instr.rules if CATALOGUE[r.id].what != r.what] == []  # one rule, perhaps another check
         assert len({r.id for r in instr.rules}) == len(instr.rules), instr.name
