@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -160,3 +164,35 @@ def test_as_a_process(folder: Path) -> None:
     assert ran.returncode == 1
     assert ran.stdout.splitlines()[-1] == "2 passed, 1 failed, 2 skipped"
     assert ran.stderr == ""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs the list of child processes in /proc")
+def test_an_interrupt_ends_all_processes_quietly() -> None:
+    command = [sys.executable, "-m", "ptokit", "conformance", os.fspath(VECTORS), "--jobs", "2"]
+    run = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    children = Path(f"/proc/{run.pid}/task/{run.pid}/children")
+    deadline = time.monotonic() + 30
+    while len(children.read_text().split()) < 3:  # two workers and the tracker of their resources
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    workers = children.read_text().split()
+    time.sleep(0.2)  # they import now
+    os.killpg(run.pid, signal.SIGINT)
+    out, err = run.communicate(timeout=30)
+    assert (run.returncode, out, err) == (130, b"", b"")
+    while any(map(is_running, workers)):  # the tracker ends a little later
+        assert time.monotonic() < deadline + 30
+        time.sleep(0.02)
+
+
+def is_running(process_id: str) -> bool:
+    try:
+        return Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

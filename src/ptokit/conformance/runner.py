@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,6 +20,7 @@ from .cases import suite_of
 from .files import MANIFEST, read_manifest, refused
 from .programs import ProgramSuite
 from .result import Outcome, Result
+from .sync import SyncSuite
 from .vectors import replay
 
 VECTOR_FORMATS = ("pto-move-vectors", "pto-compute-vectors")
@@ -90,6 +92,22 @@ class Programs:
         return self.suite.replay(self.suite.cases[job.index])
 
 
+class Synchronisation:
+    """Cases of races, flags and deadlocks."""
+
+    kind = "program"
+
+    def __init__(self, folder: Path, manifest: dict[str, Any]) -> None:
+        self.suite = SyncSuite.read(folder, manifest)
+
+    @property
+    def jobs(self) -> list[Job]:
+        return [Job(i, case.file, case.name, t) for i, case in enumerate(self.suite.cases) for t in case.targets]
+
+    def replay(self, job: Job) -> Result:
+        return self.suite.replay(self.suite.cases[job.index], job.target)
+
+
 def open_cases(folder: Path, root: Path | None = None) -> Cases:
     """Read a folder of cases; their kind shows in the manifest. Raises `DiagnosticError`."""
     manifest = read_manifest(folder)
@@ -104,8 +122,7 @@ def open_cases(folder: Path, root: Path | None = None) -> Cases:
     if {"file", "args", "outputs"} <= set(first):
         return Programs(folder, manifest, root)
     if {"file", "targets", "expect"} <= set(first):
-        message = "these are synchronisation cases: ptokit cannot replay them yet"
-        raise refused(path, message, "CONF-FORMAT")
+        return Synchronisation(folder, manifest)
     shown = f"format {form!r}" if form is not None else f"cases with {', '.join(sorted(first)) or 'nothing'}"
     raise refused(path, f"ptokit does not know this kind of manifest: {shown}", "CONF-FORMAT")
 
@@ -137,14 +154,27 @@ def replay_all(
         results: Iterator[Result] = map(cases.replay, jobs)
         yield from _counted(results, len(jobs), progress)
         return
+    yield from _counted(_in_processes(folder, root, jobs, processes), len(jobs), progress)
+
+
+def _in_processes(folder: Path, root: Path | None, jobs: Sequence[Job], processes: int) -> Iterator[Result]:
     pool = ProcessPoolExecutor(processes, get_context("spawn"), _start_worker, (folder, root))
+    others = set(active_children())
+    share = max(1, min(32, len(jobs) // (4 * processes)))
+    with _interrupts_ignored():
+        results = pool.map(_work, jobs, chunksize=share)  # starts the processes
+        workers = set(active_children()) - others
     try:
-        share = max(1, min(32, len(jobs) // (4 * processes)))
-        yield from _counted(pool.map(_work, jobs, chunksize=share), len(jobs), progress)
+        yield from results
     except BrokenProcessPool:
         raise refused(folder, "a process that replayed cases ended early, for lack of memory perhaps") from None
+    except BaseException:  # interrupted, or nobody wants the rest
+        for worker in workers:
+            worker.terminate()
+        raise
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        with _interrupts_ignored():
+            pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _counted(results: Iterator[Result], total: int, progress: Progress) -> Iterator[Result]:
@@ -153,9 +183,24 @@ def _counted(results: Iterator[Result], total: int, progress: Progress) -> Itera
         yield result
 
 
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Keep Ctrl-C from processes that start, which inherit that it is ignored, and from their end.
+
+    It reaches all processes of a terminal; the parent alone answers it.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may say what signals do
+        return
+    usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
 def _start_worker(folder: Path, root: Path | None) -> None:
     global _worker
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its workers
     with suppress(DiagnosticError):
         _worker = open_cases(folder, root)
 
