@@ -7,7 +7,7 @@ that it breaks, or one that states the same condition, is reported. Warnings nev
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import ptokit.isa.all  # noqa: F401  (completes the table)
 from ptokit.isa.table import Instr
@@ -16,17 +16,8 @@ from ptokit.targets import Target
 
 from .bench import EXECUTOR, Bench
 from .binding import UnknownNameError, instruction_of
-from .cases import Case, Suite
+from .cases import Case
 from .result import Outcome, Result
-
-
-def replay_suite(suite: Suite | Iterable[Case], targets: Iterable[Target]) -> Iterator[Result]:
-    """Every claim of every case: one result per case and target that it says something about."""
-    targets = list(targets)
-    for case in suite:
-        for target in targets:
-            if case.claims(target.name):
-                yield replay(case, target)
 
 
 def replay(case: Case, target: Target) -> Result:
