@@ -131,6 +131,30 @@ def test_branches_before_a_store_split_the_chunk() -> None:
     assert (y == x * np.repeat([1, 2, 1, 1, 2, 1, 1], 8)[:, None]).all()
 
 
+def test_groups_of_a_split_run_from_the_lowest_block_on() -> None:
+    """Block 0 stores what block 1 loads, both behind a branch: as if the blocks ran one after the other."""
+    body = (
+        view("xv", "%x")
+        + view("yv", "%y")
+        + alloc("t")
+        + part("p", "%xv", "%c0")
+        + part("q", "%yv", "%c0")
+        + part("s", "%yv", "%c8")
+        + "    %first = arith.cmpi eq, %b, %c0 : index\n    scf.if %first {\n"
+        + load("%t", "%p")
+        + "    } else {\n"
+        + load("%t", "%q")
+        + "    }\n"
+        + "    %at = arith.muli %b, %c8 : index\n"
+        + part("d", "%yv", "%at")
+        + store("%t", "%d")
+    )
+    x, y = arrays(16)
+    compiled(PTRS, body).launch([x, y, 16], 2)
+    assert (y[:8] == x[:8]).all()
+    assert (y[8:] == x[:8]).all()
+
+
 def test_valid_regions_that_differ_between_blocks() -> None:
     """The last block has a short tile: its sizes differ, so it runs apart."""
     dyn = "!pto.tile_buf<vec, 8x16xf32, valid=?x16>"

@@ -128,7 +128,8 @@ class Program:
             try:
                 self._run(workspace.chunk(len(group), blocks, matmul), group, values)
             except Diverge as split:
-                pending.extend(group[split.keys == key] for key in reversed(np.unique(split.keys)))
+                parts = [group[split.keys == key] for key in np.unique(split.keys)]
+                pending.extend(sorted(parts, key=lambda part: -int(part[0])))  # the lowest block comes first
 
     def run_block(self, chunk: Chunk, index: int, values: list[Argument]) -> None:
         """Run one block on a chunk of one. Raises `DiagnosticError`, and `Diverge` never."""
