@@ -120,8 +120,7 @@ def test_root(ptokit: Run, tmp_path: Path) -> None:
 
 def test_synchronisation_cases(ptokit: Run) -> None:
     ran = ptokit("conformance", SYNC_CASES)
-    assert (ran.status, ran.out) == (1, "")
-    assert "error: these are synchronisation cases: ptokit cannot replay them yet [CONF-FORMAT]" in ran.err
+    assert (ran.status, ran.out.splitlines()[-1]) == (0, "71 passed, 0 failed, 0 skipped")
 
 
 def test_junit(ptokit: Run, folder: Path, tmp_path: Path) -> None:

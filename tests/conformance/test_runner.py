@@ -15,7 +15,7 @@ import pytest
 from ptokit.conformance.junit import junit_xml
 from ptokit.conformance.report import report
 from ptokit.conformance.result import Outcome, Result
-from ptokit.conformance.runner import Job, Programs, Vectors, open_cases, replay_all
+from ptokit.conformance.runner import Job, Programs, Synchronisation, Vectors, open_cases, replay_all
 from ptokit.diagnostics import DiagnosticError
 
 from .suites import PROGRAMS, SYNC_CASES, VECTORS, Blob, add_case, program_case, stored, write_programs, write_vectors
@@ -46,8 +46,8 @@ def test_vectors_are_recognised_without_a_format(tmp_path: Path) -> None:
     assert isinstance(open_cases(tmp_path), Vectors)
 
 
-def test_synchronisation_cases_are_named() -> None:
-    assert refusal(SYNC_CASES) == ("CONF-FORMAT", "these are synchronisation cases: ptokit cannot replay them yet")
+def test_synchronisation_cases_are_recognised() -> None:
+    assert isinstance(open_cases(SYNC_CASES), Synchronisation)
 
 
 @pytest.mark.parametrize(
