@@ -1,0 +1,22 @@
+"""The matrix and layout vectors of the instructions that are in the table, one test per instruction and target."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptokit.conformance.cases import read_suite
+from ptokit.conformance.result import Outcome
+from ptokit.conformance.vectors import replay
+from ptokit.isa.table import TABLE
+from ptokit.targets import TARGETS
+
+from .suites import DATA
+
+SUITE = read_suite(DATA / "vectors-compute-matrix-layout")
+CLAIMS = sorted({(case.op, name) for case in SUITE for name in TARGETS if case.claims(name) and case.op in TABLE})
+
+
+@pytest.mark.parametrize(("op", "on"), CLAIMS, ids=[f"{op}-{on}" for op, on in CLAIMS])
+def test_instruction(op: str, on: str) -> None:
+    results = [replay(case, TARGETS[on]) for case in SUITE if case.op == op and case.claims(on)]
+    assert {r.case: r.reason for r in results if r.outcome is not Outcome.PASSED} == {}
