@@ -41,11 +41,12 @@ _IGNORED = frozenset(("FLAG-RANGE", "FLAG-PIPE", "XFLAG-RESERVED", "TS-1", "SY-3
 _SEEN_RUNNING = {
     "AL-5": "UNBOUND-TILE",
     "BF-1": "BUF-PROTOCOL",
+    "EW-10": "RACE-SELF",
     "PV-4": "GM-OOB",
     "PV-7": "GM-OOB",
     "PV-8": "GM-OOB",
 }
-"""Rules of the assembler's verifier, and the finding they lead to when the program runs, which says more."""
+"""Rules of the static check, and the finding they lead to when the program runs, which says more."""
 
 
 class Uninitialised(np.ndarray):
@@ -217,7 +218,7 @@ class _Run:
     def _regions(self, found: Diagnostics) -> None:
         """Rules about valid regions that were broken without reading what nobody has written."""
         for op, fault in self.observer.deferred.items():
-            if not self.findings.at(op, "UNINIT-READ", "PAD-READ"):
+            if not self.findings.at(op, "UNINIT-READ", "PAD-READ", "RACE-SELF"):
                 found.error(fault.rule, fault.message, op.location, hint=fault.hint)
 
     def _fault(self, core: Core, diagnostics: Sequence[Diagnostic]) -> None:

@@ -123,8 +123,8 @@ def observed(op: Op, instr: Instr, site: Site) -> Callable[..., Any]:
     return call
 
 
-REGIONS = frozenset(("EW-05",))
-"""Rules about valid regions that only forbid what memory may not hold: whether it does is what the sanitizer finds."""
+REGIONS = frozenset(("EW-05", "EW-10"))
+"""Rules about valid regions and overlaps, which forbid what memory shows: whether it does, the sanitizer finds."""
 
 SYNCHRONISATION = frozenset(
     "set_flag wait_flag set_flag_dyn wait_flag_dyn record_event wait_event pipe_barrier barrier_sync TSYNC "
