@@ -16,10 +16,32 @@ from .reading import CORPUS, in_function, read
 from .same import assert_same
 
 TEXTS = [path.read_text() for path in CORPUS]
+LISTINGS = [
+    """# Sync form
+%t0 = tload %sv[%c0, %c0] : (!pto.memref<f32, 2>, index, index) -> !pto.tile<16x16xf32>
+%t1 = tadds %t0, 2.5 : (!pto.tile<16x16xf32>, f32) -> !pto.tile<16x16xf32>
+tassign %t1, @tile(0x1000)
+tsync %t0, %t1
+%e = tstore %t1, %sv_out[%c0, %c0] #atomic=add : (!pto.tile<16x16xf32>, !pto.memref<f32, 5>, index, index) -> ()
+tsync %e
+""",
+    """func.func @f(%m: memref<16x16xf32, strided<[32, 1], offset: 4>, #pto.address_space<gm>>) {
+  %a = pto.tload %m : memref<16x16xf32, strided<[32, 1], offset: 4>, #pto.address_space<gm>>
+    -> !pto.tile<vec, f32, 16, 16, RowMajor, NoneBox, None, Zero>
+  %b = pto.txor %a, %a : !pto.tile<loc=vec, f32, 16, 16, RowMajor, NoneBox, None, Zero> -> !pto.tile<f32, 16, 16>
+  %c = pto.tmatmul.acc %b, %b, %b : !pto.tile<f32, 16, 16>
+  pto.mscatter %b, %c, %m : (!pto.tile<f32,16,16>, !pto.tile<16x16xf32>,
+    memref<16x16xf32, strided<[32, 1], offset: 4>, #pto.address_space<gm>>) -> ()
+  return
+}
+""",
+]
+TEXTS += LISTINGS * (len(TEXTS) // 4)
 FRAGMENTS = [
     *'{}()<>[]%"\\:,=@^-',
     *("->", "!pto.", "#pto<", "^bb0", "loc(", "0x", "-1", "9" * 30, "é", "//", "\n", "\t", "1.", "?x", "%c0", "f32"),
     *("scf.for", "scf.if %c {", "pto.tadd", "ins", "outs", "func.func", "module", "attributes", "return", "%x:2 = "),
+    *("!pto.tile<", "!pto.memref<f32, 2>", "tload %a[", "tassign %t0, ", "tsync", "#x=y", "@tile(", "# ", " -> ()"),
     *("!pto.tile_buf<", "!pto.ptr<f32>", "dense<", "memref<", "arith.constant", "iter_args(", "pto.set_flag[", "unit"),
 ]
 
@@ -68,6 +90,18 @@ def test_mutated_programs(seed: int) -> None:
     random_ = random.Random(seed)
     wrong = sum(check(mutate(random_)) for _ in range(150))
     assert 50 < wrong < 150  # mutations hurt most texts, but not all
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_mutated_listings(seed: int) -> None:
+    random_ = random.Random(seed)
+    for _ in range(40):
+        text = random_.choice(LISTINGS)
+        for _ in range(random_.randint(1, 3)):
+            i = random_.randrange(len(text) + 1)
+            j = i + random_.randint(0, 8)
+            text = text[:i] + random_.choice((*FRAGMENTS, "", "")) + text[j:]
+        check(text)
 
 
 @pytest.mark.campaign
@@ -123,6 +157,14 @@ ADVERSARIAL = {
     "digits": in_function("%x = arith.constant " + "9" * LONG + " : i64"),
     "blanks in an attribute": in_function("pto.barrier #pto<pipe" + " " * LONG + "x" + " " * LONG + ",>"),
     "blanks in a type": in_function("%x = pto.alloc_tile : !pto.tile_buf<vec, 1x1xf32, pad =" + " " * LONG + "b c>"),
+    "free values": "".join(f"tsync %x{i}\n" for i in range(30_000)),
+    "indices": "tstore %a, %b[" + "%c, " * LONG,
+    "statements": "tadd %a, %b\n" * 30_000,
+    "hash attributes": "tstore %a, %b " + "#x=y " * LONG,
+    "memref dimensions": "%a = tload %b : memref<" + "9x" * LONG + "f32>",
+    "memref strides": "%a = tload %b : memref<f32, strided<[" + "1, " * LONG,
+    "hash comments": "# x\n" * LONG,
+    "rebound tiles": in_function("tassign %t, 0\n" * 10_000),
     "functions": "func.func @f() { func.call @g() : () -> () return }\n" * 20_000,
     "aliases": "!a = f32\n" * LONG,
 }

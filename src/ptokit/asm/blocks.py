@@ -14,6 +14,7 @@ from .faults import suggest
 from .forms import read_form
 from .lexer import EOF
 from .ops_isa import DPS_WORDS, read_dps
+from .ops_ssa import read_ssa, read_tassign, read_tsync
 from .parser import Parser
 from .recovery import recover
 from .registry import READERS
@@ -78,14 +79,17 @@ def read_ops(p: Parser, block: Block) -> None:
             at = p.i
             p.i += 1
             reader = READERS.get(token)
-            op = reader(p, token, at) if reader is not None else _table_operation(p, token, at)
+            op = reader(p, token, at) if reader is not None else _table_operation(p, token, at, names)
             op.location = p.location(at)
-            if names or op.results:
+            if p.expansion is not None:
+                _expand(p, op, names, ops)
+            elif names or op.results:
                 _name_results(p, op, names, at)
             if texts[p.i] == "loc":
                 p.skip_location()
             ops.append(op)
         except OperationError:
+            p.expansion = None
             p.depth = depth
             p.scope.unwind(level)
             recover(p, block, start, [index for index, _ in names], read_ops)
@@ -137,17 +141,40 @@ def _name_results(p: Parser, op: Op, names: Names, at: int) -> None:
             position += 1
 
 
-def _table_operation(p: Parser, token: str, at: int) -> Op:
-    """Read an operation of the instruction table behind its name."""
-    instr = BY_TEXT.get(token[4:]) if token.startswith("pto.") else None
+def _expand(p: Parser, op: Op, names: Names, ops: list[Op]) -> None:
+    """Put what a statement stands for in front of it, and give its results their names."""
+    expansion, p.expansion = p.expansion, None
+    assert expansion is not None
+    for before in expansion.before:
+        before.location = op.location
+        for value in before.results:
+            value.location = op.location
+    ops += expansion.before
+    if any(size for _, size in names):
+        p.fail(rules.RESULTS, f"{op.name} has single results, no group", names[0][0])
+    for (index, _), value in zip(names, expansion.results):
+        if not value.name and isinstance(value.owner, Op) and value.owner in expansion.before:
+            value.name, value.location = p.texts[index][1:], p.location(index)
+        p.bind(p.texts[index], value, index)
+
+
+def _table_operation(p: Parser, token: str, at: int, names: Names) -> Op:
+    """Read an operation of the instruction table behind its name; in the sync form that has no ``pto.``."""
+    instr = BY_TEXT.get(token.removeprefix("pto."))
     if instr is None:
         _unknown(p, token, at)
         raise OperationError
+    if instr.text == "tassign" and not names:
+        return read_tassign(p, at)
+    if instr.text == "tsync" and p.texts[p.i][0] == "%":
+        return read_tsync(p, at)
     forms = FORMS.get(instr.text) or FORMS.get(instr.syntax)
     if forms is not None:
         return read_form(p, instr, forms)
     if instr.syntax not in DPS_WORDS or not instr.implemented:
         p.fail(rules.UNIMPLEMENTED, f"instruction not implemented yet: pto.{instr.text}", at)
+    if p.texts[p.i] != "ins" and instr.ins:
+        return read_ssa(p, instr, at, len(names))
     return read_dps(p, instr, at)
 
 
@@ -156,8 +183,8 @@ def _unknown(p: Parser, token: str, at: int) -> None:
         p.error(rules.UNIMPLEMENTED, f"generic form is not implemented yet: {token[:60]}", at)
     elif token in KNOWN_FOREIGN or (token.startswith("pto.") and token[4:] in KNOWN_OPERATIONS):
         p.error(rules.UNIMPLEMENTED, f"instruction not implemented yet: {token}", at)
-    elif token in BY_TEXT or token in KNOWN_OPERATIONS:
-        p.error(rules.UNIMPLEMENTED, f"sync form is not implemented yet: {token}", at, hint=f"write pto.{token}")
+    elif token in KNOWN_OPERATIONS:
+        p.error(rules.UNIMPLEMENTED, f"instruction not implemented yet: pto.{token}", at)
     elif token[0].isalpha() and not token.endswith(">"):
         known = [f"pto.{name}" for name in (*BY_TEXT, *KNOWN_OPERATIONS)] + list(READERS)
         p.error(rules.UNKNOWN_OP, f"unknown operation '{token[:60]}'", at, hint=suggest(token, known))

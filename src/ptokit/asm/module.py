@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -10,18 +11,21 @@ from pathlib import Path
 from typing import Any
 
 from ptokit.diagnostics import Diagnostics, Location, Note
-from ptokit.ir import Function, Module, Op, Value
+from ptokit.ir import Block, Function, Module, Op, Value
+from ptokit.isa.table import BY_TEXT
 from ptokit.targets import Target
 from ptokit.types.values import Type
 
 from . import rules
 from .attributes import generic_attrs, read_dictionary
-from .blocks import read_region
+from .blocks import read_ops, read_region
 from .cursor import LimitError, OperationError
 from .faults import suggest
 from .lexer import EOF, MAX_TEXT, Tokens
 from .ops_control import same_types, symbol
 from .parser import Parser
+from .recovery import starts_operation
+from .types import FREE, POISON
 
 
 @dataclass(frozen=True)
@@ -67,9 +71,17 @@ def parse_module(text: str, file: str | None = None, *, target: Target | None = 
         diagnostics.error(rules.SIZE, f"the text has {len(text)} characters, more than {MAX_TEXT}", Location(shown))
         return result
     with suppress(LimitError), _collector_paused():
+        if "#" in text and "func.func" not in text:  # a listing
+            text = _HASH_COMMENT.sub(lambda m: " " * len(m[0]), text)
         tokens = Tokens(" " + text[1:] if text[:1] == "\ufeff" else text)
         _File(Parser(tokens, shown, diagnostics, target), result.module).read()
     return result
+
+
+LISTING = "listing"
+"""Name of the function that holds the statements of a text without functions."""
+
+_HASH_COMMENT = re.compile(r"^[ \t]*#(?=[ \t\r\n]|\Z)[^\n]*", re.MULTILINE)
 
 
 @contextmanager
@@ -102,6 +114,8 @@ class _File:
                 self._read_on()
             self._aliases()
         else:
+            if p.texts[p.i] != "func.func" and (starts_operation(p, p.i) or p.texts[p.i] in BY_TEXT):
+                self._listing()
             self._functions()
         if p.texts[p.i] is not EOF:
             p.error(rules.TOPLEVEL, f"{p.found()} stands behind the module")
@@ -148,6 +162,33 @@ class _File:
         self._functions()
         p.closed(opening)
         p.skip_location()
+
+    def _listing(self) -> None:
+        """Statements outside functions: those of a function whose parameters are the values it does not define."""
+        p = self.p
+        free: dict[str, Value] = {}
+        p.free = free
+        function = Function(LISTING, [], location=p.location())
+        self._add(function, p.i)
+        block = function.body = Block()
+        p.scope.enter()
+        read_ops(p, block)
+        p.scope.leave()
+        p.free = None
+        for name, value in free.items():
+            p.scope.values.pop(name, None)
+            if value.type is FREE:
+                value.type = POISON
+                p.error(
+                    rules.TY_9,
+                    f"value {name} is not defined, and no type list says what it is",
+                    value.location,
+                    hint="write the types of the operands behind ':'",
+                )
+            value.owner = block
+        function.params = block.args = list(free.values())
+        if not block.ops or block.ops[-1].name != "func.return":
+            block.add(Op("func.return", {"values": []}, location=function.location))
 
     def _functions(self) -> None:
         p = self.p

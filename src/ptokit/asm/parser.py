@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ptokit.diagnostics import Diagnostics, Note
@@ -17,8 +17,16 @@ from .cursor import MAX_DEPTH, Cursor
 from .faults import TypeFaultError
 from .lexer import Tokens
 from .scope import Scope
-from .types import POISON, parse_type
+from .types import FREE, POISON, parse_type
 from .wide import uses_wide_operations
+
+
+@dataclass(slots=True)
+class Expansion:
+    """What a statement of level 1 or the sync form stands for beside its instruction."""
+
+    before: list[Op] = field(default_factory=list)  # operations in front of it
+    results: list[Value] = field(default_factory=list)  # what the names of its results stand for
 
 
 class Parser(Cursor):
@@ -34,6 +42,8 @@ class Parser(Cursor):
         "calls",
         "aliases",
         "attributes",
+        "expansion",
+        "free",
         "_wide",
     )
 
@@ -47,6 +57,8 @@ class Parser(Cursor):
         self.depth = 0
         self.calls: list[tuple[Op, int]] = []
         self.attributes: dict[tuple[int, str], Any] = {}
+        self.expansion: Expansion | None = None
+        self.free: dict[str, Value] | None = None  # in a listing: values that it uses and does not define
         self._wide: bool | None = None
 
     def state_target(self, arch: object) -> None:
@@ -148,6 +160,10 @@ class Parser(Cursor):
         group = self.scope.values.get(base)
         if group is not None and group.type is POISON:
             return group
+        if self.free is not None and "#" not in token:
+            value = self.free[token] = Value(FREE, token[1:], None, self.location())
+            self.scope.values[token] = value  # to the end of the listing, whatever region this is
+            return value
         self.error(rules.TY_9, f"value {token} is not defined", hint=self.scope.hint(token))
         return self.poison(self.i)
 
@@ -189,6 +205,9 @@ class Parser(Cursor):
 
     def match(self, value: Value, type: Type, index: int) -> None:
         """TY-9 at token `index` unless `value` was defined with `type`."""
+        if value.type is FREE:
+            value.type = type
+            return
         if value.type is type or value.type is POISON or type is POISON or value.type == type:
             return
         self.error(

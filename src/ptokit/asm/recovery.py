@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from ptokit.ir import Block
+from ptokit.isa.table import BY_TEXT
 
 from .cursor import OperationError
 from .lexer import EOF
@@ -32,7 +33,7 @@ def starts_operation(p: Parser, i: int) -> bool:
         return following in (":", ",") and p.tokens.starts_line(i) and _result_list(p, i)
     if following in ("=", ",", "}", ")", ":"):  # a key, a word in a list
         return token in _BARE and p.tokens.starts_line(i) and following == "}"
-    return bool(_DOTTED.match(token)) or (token in _BARE and p.tokens.starts_line(i))
+    return bool(_DOTTED.match(token)) or ((token in _BARE or token in BY_TEXT) and p.tokens.starts_line(i))
 
 
 def _result_list(p: Parser, i: int) -> bool:

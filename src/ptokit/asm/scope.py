@@ -12,17 +12,23 @@ _HINT_NAMES, _HINTS = 5000, 100  # names to compare with, hints in one text; mor
 class Scope:
     """Values by name with ``%``, in nested regions. An inner name may not hide an outer one (assembly 13.1, TY-9)."""
 
-    __slots__ = ("values", "_regions", "_hints")
+    __slots__ = ("values", "_regions", "_replaced", "_hints")
 
     def __init__(self) -> None:
         self.values: dict[str, Value] = {}
         self._regions: list[list[str]] = [[]]
+        self._replaced: list[tuple[int, str, Value]] = []
         self._hints = 0
 
     def define(self, name: str, value: Value) -> None:
         """Make `value` visible until the region ends."""
         self.values[name] = value
         self._regions[-1].append(name)
+
+    def replace(self, name: str, value: Value) -> None:
+        """Let a visible name stand for another value until the region ends."""
+        self._replaced.append((len(self._regions), name, self.values[name]))
+        self.values[name] = value
 
     def enter(self) -> None:
         """Begin a region."""
@@ -33,6 +39,10 @@ class Scope:
         values = self.values
         for name in self._regions.pop():
             values.pop(name, None)
+        while self._replaced and self._replaced[-1][0] > len(self._regions):
+            _, name, value = self._replaced.pop()
+            if name in values:
+                values[name] = value
 
     @property
     def level(self) -> int:

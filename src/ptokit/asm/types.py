@@ -16,6 +16,9 @@ from .tile_types import tile, tile_buf
 POISON = Opaque("<error>")
 """Type of a value whose definition is wrong; it fits everywhere, so that one error is reported once."""
 
+FREE = Opaque("<not known yet>")
+"""Type of a value that a listing uses without defining it, until a type list names it."""
+
 POINTER_SPACES = frozenset("gm ub l1 l0a l0b l0c fb bt".split())
 
 _BUILTIN = re.compile(r"(?:index|none|[su]?i[1-9]\d{0,4}|bf16|f16|f32|f64|tf32|f8E\w+|f4E\w+)\Z")
@@ -147,6 +150,8 @@ def parse_type(text: str, *, spaces: bool = False) -> Type | None:
             raise TypeFaultError(rules.TYPE, f"'{text[:60]}' is not defined", 0, len(text))
         return Opaque(_BLANKS.sub(" ", text))  # a type of another dialect
     name, body, at = m[1], m[2], m.start(2)
+    if body is not None and body.strip() == "...":
+        raise TypeFaultError(rules.TYPE, f"the parameters of '!pto.{name}' are left out", at, len(body))
     if name in _CARRIED and (body is not None or name in _HANDLES or name == "mask"):
         return Opaque(_BLANKS.sub(" ", text))
     if name not in _MNEMONICS:

@@ -1,0 +1,419 @@
+"""Tile instructions as level 1 and the sync form write them (assembly 5), turned into those of level 2.
+
+| written | read as |
+|---|---|
+| ``%d = pto.tadd %a, %b : T, T -> T`` | ``%d = pto.alloc_tile : T`` and ``pto.tadd ins(%a, %b : T, T) outs(%d : T)`` |
+| ``%d = tadd %a, %b : T`` | the same: one type is that of all tiles |
+| ``tadd %d, %a, %b : T`` | ``pto.tadd`` into the tile %d: without a result the destination comes first |
+| ``%t = tload %g[%i, %j] : (G, index, index) -> T`` | a partition of %g as large as T's valid region, and its load |
+| ``pto.tstore %a, %v : (T, V) -> ()`` | ``pto.tstore ins(%a : T) outs(%v : V)`` |
+| ``%c2 = pto.tmatmul.acc %c, %a, %b : ..`` | ``pto.tmatmul.acc`` into %c, which %c2 names from then on |
+| ``tassign %t, %addr`` | ``pto.tassign``; %t names its result from then on |
+| ``tsync %a, %b`` | ``pto.tsync``: the result of a load is its tile, that of a store the memory it wrote |
+
+Operands stand in the order of ``ins``, views that are written behind them. A scratch tile that level 2 needs and the
+text omits is allocated with the type of the source (rule 5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from ptokit.ir import Op, Operands, Value
+from ptokit.isa.move_suffix import SUFFIX, suffix_mismatch
+from ptokit.isa.table import Instr, Kind, Operand, Role
+from ptokit.types.tile import DYNAMIC, TileSpec
+from ptokit.types.values import I64, INDEX, MemRef, PartitionView, Scalar, TensorView, Type
+
+from . import rules
+from .attributes import Dictionary
+from .forms import dictionary_attrs
+from .ops_isa import align
+from .parser import Expansion, Parser
+from .ssa_items import Item, Statement, read_statement
+from .ssa_words import hash_attribute
+from .types import FREE, POISON
+
+_SCRATCH = frozenset(
+    "txor trem tprelu txors trems tsel tsels ttrans trowsum trowprod trowmax trowmin trowargmax trowargmin tcolargmax "
+    "tcolargmin".split()
+)
+"""Instructions whose scratch tile level 2 does not let out (assembly 6.1)."""
+
+_MEM_BEFORE_IDX = "mscatter"  # its operands in the sync form: src, mem, idx (rule 6)
+
+
+def read_ssa(p: Parser, instr: Instr, at: int, named: int) -> Op:
+    """Read a tile instruction behind its name, which is token `at`; `named` results stand in front of it.
+
+    What belongs before it, and what its result names stand for, is left in ``p.expansion``.
+    """
+    return _Reader(p, instr, at, named).read(read_statement(p))
+
+
+def read_tassign(p: Parser, at: int) -> Op:
+    """``tassign %t, %addr``, ``tassign %t, 4096`` or ``tassign %t, @tile(0x1000)``, with types or without."""
+    e = p.expansion = Expansion()
+    first = p.i
+    statement = read_statement(p)
+    if len(statement.items) != 2 or any(item.indices is not None for item in statement.items):
+        p.fail(rules.OPERANDS, "tassign takes a tile and an address", at)
+    tile, addr = statement.items
+    types = statement.types or []
+    if types and len(types) > 2:
+        p.fail(rules.OPERANDS, f"tassign takes a tile and an address, but {len(types)} types are written", at)
+    if types:
+        p.match(_value(p, tile), types[0], tile.index)
+    value = _value(p, tile)
+    if not (isinstance(value.type, TileSpec) or value.type is POISON):
+        if value.type is FREE:
+            value.type = POISON
+        p.fail(rules.OPERANDS, f"tassign takes a tile and an address: %{value.name} is no tile of known type", first)
+    if isinstance(addr.number, float):
+        p.fail(rules.OPERANDS, f"{addr.number} is no address", addr.index)
+    if addr.value is None:
+        address = _constant(e, addr.number, I64)
+    else:
+        p.match(addr.value, I64, addr.index)
+        address = addr.value
+    name, _, last = value.name.partition(".")
+    k = int(last) + 1 if last.isdecimal() and len(last) < 9 else 1
+    while f"%{name}.{k}" in p.scope.values:
+        k += 1
+    op = Op("pto.tassign", {"tile": value, "addr": address}, {}, [Value(value.type, f"{name}.{k}")])
+    op.results[0].location = p.location(tile.index)
+    p.scope.define(f"%{name}.{k}", op.results[0])
+    p.scope.replace(p.texts[tile.index], op.results[0])
+    return op
+
+
+def read_tsync(p: Parser, at: int) -> Op:
+    """``tsync %e0, %e1``, with types or without; the types of events are not compared (rule in the table of 5)."""
+    statement = read_statement(p)
+    events = []
+    for k, item in enumerate(statement.items):
+        value = _value(p, item)
+        if statement.types is not None and k < len(statement.types) and not _is_event(statement.types[k]):
+            p.match(value, statement.types[k], item.index)
+        if value.type is FREE:
+            value.type = POISON
+            p.fail(rules.TY_9, f"%{value.name} names no instruction issued before", item.index)
+        events.append(value)
+    return Op("pto.tsync", {"events": list(events)})
+
+
+def _value(p: Parser, item: Item) -> Value:
+    if item.value is None:
+        p.fail(rules.OPERANDS, "expected a value, not a number", item.index)
+    return item.value
+
+
+def _is_event(type: Type) -> bool:
+    return str(type).startswith("!pto.event")
+
+
+def _constant(e: Expansion, value: int | float, type: Type) -> Value:
+    """A constant in front of the instruction, one for all its uses there."""
+    for known in e.before:
+        same = known.name == "arith.constant" and known.result.type == type
+        if same and known.attrs["value"] == value:
+            return known.result
+    op = Op("arith.constant", {}, {"value": value}, [Value(type)])
+    e.before.append(op)
+    return op.results[0]
+
+
+@dataclass
+class _Given:
+    """An operand as written: a value, or a number that becomes a constant; indices that choose a part of memory."""
+
+    item: Item
+    type: Type
+    indices: list[Value] | None = None
+
+
+class _Reader:
+    """Reads one statement."""
+
+    def __init__(self, p: Parser, instr: Instr, at: int, named: int) -> None:
+        self.p, self.instr, self.at, self.named = p, instr, at, named
+        self.e = p.expansion = Expansion()
+        self.destinations = [o for o in instr.outs if o.kind is Kind.TILE]
+        self.stores = [o for o in instr.outs if o.kind is Kind.VIEW]
+
+    def read(self, s: Statement) -> Op:
+        p, instr = self.p, self.instr
+        given = self.typed(s)
+        results = self.result_types(s)
+        ordered = self.order(given, bool(self.named or results or self.stores))
+        attrs: dict[str, Any] = {}
+        operands = self.assign(ordered, given, attrs)
+        written: Dictionary = s.written
+        dictionary_attrs(p, instr, written, attrs)
+        for key, word, place in s.hashes:
+            hash_attribute(p, instr, key, word, place, attrs)
+        values = self.values(operands, results)
+        if instr.spellings and (wrong := suffix_mismatch(p.texts[self.at], values.get("src"), values.get("dst"))):
+            p.error(SUFFIX.id, wrong, self.at)
+        return Op(f"pto.{instr.text}", {o.name: values[o.name] for o in instr.operands if o.name in values}, attrs)
+
+    # ------------------------------------------------------------------ types
+
+    def typed(self, s: Statement) -> list[_Given]:
+        """The operands with their types; every index of a part of memory is an index."""
+        p, types = self.p, s.types
+        flat = [(item, None) for item in s.items]
+        total = sum(1 + len(item.indices or ()) for item in s.items)
+        uniform = types is not None and len(types) == 1 and (total > 1 or s.results is None)
+        out: list[_Given] = []
+        if types is not None and not uniform and len(types) not in (total, len(flat)):
+            p.fail(rules.OPERANDS, f"{total} operands are written, but {len(types)} types", self.at)
+        each = types is not None and not uniform and len(types) == total
+        k = 0
+        for item in s.items:
+            indices = item.indices
+            stated = types[k] if types is not None and not uniform else None
+            k += 1
+            for position, index in enumerate(indices or ()):
+                if each and types is not None:
+                    p.match(index, types[k], item.index + 2 + 2 * position)
+                    k += 1
+                else:
+                    p.match(index, INDEX, item.index + 2 + 2 * position)
+            if uniform and types is not None and item.value is not None and item.value.type in (FREE, types[0]):
+                stated = types[0]
+            if uniform and types is not None and item.value is not None and isinstance(item.value.type, TileSpec):
+                stated = types[0]
+            if item.value is not None and stated is not None and not _is_event(stated):
+                p.match(item.value, stated, item.index)
+            type = item.value.type if item.value is not None else (stated or self._number_type(s))
+            if type is FREE:
+                p.error(
+                    rules.TY_9,
+                    f"value {p.texts[item.index]} is not defined, and no type list says what it is",
+                    item.index,
+                    hint="write the types of the operands behind ':'",
+                )
+                type = POISON
+                if item.value is not None:
+                    item.value.type = POISON
+            if indices is not None and isinstance(type, TileSpec):  # textract %s[%r, %c]
+                out.append(_Given(item, type))
+                out += [_Given(Item(item.index, v), v.type) for v in indices]
+            else:
+                out.append(_Given(item, type, indices))
+        return out
+
+    def _number_type(self, s: Statement) -> Type:
+        """Type of a number without one: the element type of the tiles it meets."""
+        for item in s.items:
+            if item.value is not None and isinstance(item.value.type, TileSpec):
+                return Scalar(item.value.type.dtype.text)
+        return POISON
+
+    def result_types(self, s: Statement) -> list[Type]:
+        """The types of the results; events of stores are none."""
+        p = self.p
+        if s.results is not None:
+            results = [t for t in s.results if not _is_event(t)]
+        elif self.named and self.destinations and s.types is not None and len(s.types) == 1:
+            results = [s.types[0]] * self.named
+        else:
+            results = []
+        for type in results:
+            if not (isinstance(type, TileSpec) or type is POISON):
+                p.fail(rules.TYPE, f"the result is a tile, not {type}", self.at)
+        if results and not self.destinations:
+            p.fail(rules.RESULTS, f"pto.{self.instr.text} has no tile as its result", self.at)
+        if self.named and self.destinations and not results:
+            p.fail(
+                rules.UNEXPECTED,
+                f"the type of the result of {self.instr.text} is missing",
+                self.at,
+                hint="write ': types of the operands -> type of the result'",
+            )
+        return results
+
+    # --------------------------------------------------------------- operands
+
+    def order(self, given: list[_Given], valued: bool) -> list[list[Operand]]:
+        """The sequences of operands the written ones may stand for."""
+        ins, instr = list(self.instr.ins), self.instr
+        if self.stores:
+            orders = [[*ins, *self.stores]]
+            if instr.text == _MEM_BEFORE_IDX:
+                orders.append([ins[0], *self.stores, *ins[1:]])
+            return orders
+        if not valued:
+            return [[*self.destinations, *ins]]
+        kept = [o for o in self.destinations if o.role is Role.INOUT]
+        return [[*kept, *ins], ins] if kept else [ins]
+
+    def assign(
+        self, orders: list[list[Operand]], given: list[_Given], attrs: dict[str, Any]
+    ) -> dict[str, _Given | list[_Given]]:
+        """The written operands by name. TEXT-OPERANDS if they fit none of the orders."""
+        attempts = [(order, given) for order in orders]
+        if self.instr.syntax == "dps-either":
+            scalars = [k for k, g in enumerate(given) if isinstance(g.type, Scalar)]
+            if scalars and scalars[0] == len(given) - 2:
+                attempts.append((orders[0], [*given[:-2], given[-1], given[-2]]))
+        for order, written in attempts:
+            counts = align(order, [g.type for g in written])
+            if counts is not None and _apart(order, counts, written):
+                break
+        else:
+            self.unfit(orders[0], given)
+        if written is not given:
+            attrs["scalar_first"] = True
+        out: dict[str, _Given | list[_Given]] = {}
+        position = 0
+        for operand, count in zip(order, counts):
+            if operand.variadic:
+                out[operand.name] = written[position : position + count]
+            elif count:
+                out[operand.name] = written[position]
+            position += count
+        return out
+
+    def unfit(self, order: list[Operand], given: list[_Given]) -> NoReturn:
+        """TEXT-OPERANDS: what is taken and what is written."""
+        listed = ", ".join(f"[{o.name}]" if o.optional else o.name for o in order)
+        shown = ", ".join(str(g.type) for g in given)
+        self.p.fail(rules.OPERANDS, f"{self.instr.text} takes ({listed}), not ({shown})", self.at)
+
+    def values(self, operands: dict[str, _Given | list[_Given]], results: Sequence[Type]) -> Operands:
+        """Operands of level 2: with constants, parts of memory, scratch and result tiles."""
+        p, e, instr = self.p, self.e, self.instr
+        out: Operands = {}
+        source = next((o for o in instr.ins if o.kind is Kind.TILE and o.role is Role.IN and o.name in operands), None)
+        for name, given in operands.items():
+            if not isinstance(given, list) and given.indices is None:
+                out[name] = self._plain(given)
+            elif isinstance(given, list):
+                out[name] = [self._plain(g) for g in given]
+        model = out.get(source.name) if source is not None else None
+        tile = model if isinstance(model, Value) else None
+        if self.named or results:
+            self._destinations(out, results, tile)
+        for name, given in operands.items():
+            if not isinstance(given, list) and given.indices is not None:
+                moved = out.get("dst") if not self.stores else tile
+                out[name] = self._part(given, moved if isinstance(moved, Value) else None)
+        scratch = next((o for o in instr.ins if o.role is Role.SCRATCH), None)
+        wanted = scratch is not None and scratch.name not in out and instr.text in _SCRATCH
+        if wanted and scratch is not None and tile is not None and isinstance(tile.type, TileSpec):
+            out[scratch.name] = self._alloc(tile.type, tile)
+        if self.stores:
+            stored = out.get(self.stores[0].name)
+            e.results = [stored] * self.named if isinstance(stored, Value) else []
+        if self.named != len(e.results) and self.named:
+            p.fail(rules.RESULTS, f"pto.{instr.text} has {len(e.results)} results, but {self.named} are named", self.at)
+        return out
+
+    def _plain(self, given: _Given) -> Value:
+        item = given.item
+        if item.value is not None:
+            return item.value
+        number: int | float = item.number
+        if isinstance(given.type, Scalar) and given.type.is_float:
+            number = float(number)
+        elif isinstance(number, float):
+            self.p.fail(rules.OPERANDS, f"{number} is no {given.type}", item.index)
+        return _constant(self.e, number, given.type)
+
+    def _destinations(self, out: Operands, results: Sequence[Type], source: Value | None) -> None:
+        """A tile for every result: the accumulator or the tile changed in place, else a new one."""
+        position = 0
+        for operand in self.destinations:
+            held = out.get(operand.name) if operand.role is Role.INOUT else out.get("acc")
+            if position >= len(results):
+                if not operand.optional and operand.name not in out:
+                    self.p.fail(
+                        rules.RESULTS,
+                        f"pto.{self.instr.text} has {len(self.destinations)} results, not {len(results)}",
+                        self.at,
+                    )
+                continue
+            wanted = results[position]
+            position += 1
+            if isinstance(held, Value) and (held.type == wanted or POISON in (held.type, wanted)):
+                out[operand.name] = held
+            elif isinstance(held, Value) and operand.role is Role.INOUT:
+                self.p.match(held, wanted, self.at)
+                out[operand.name] = held
+            else:
+                out[operand.name] = self._alloc(wanted, source)
+            value = out[operand.name]
+            assert isinstance(value, Value)
+            self.e.results.append(value)
+        if position < len(results):
+            self.p.fail(
+                rules.RESULTS, f"pto.{self.instr.text} has {position} results, but {len(results)} types", self.at
+            )
+
+    def _alloc(self, type: Type, source: Value | None) -> Value:
+        """A tile placed automatically; valid sizes the type leaves open are those of the source."""
+        operands: Operands = {}
+        if isinstance(type, TileSpec):
+            for name, size in (("valid_row", type.valid_row), ("valid_col", type.valid_col)):
+                if size == DYNAMIC:
+                    operands[name] = self._valid(source, name)
+        op = Op("pto.alloc_tile", operands, {}, [Value(type)])
+        self.e.before.append(op)
+        return op.results[0]
+
+    def _valid(self, tile: Value | None, name: str) -> Value:
+        """A valid size of a tile as a value."""
+        spec = tile.type if tile is not None else None
+        if isinstance(spec, TileSpec) and getattr(spec, name) != DYNAMIC:
+            return _constant(self.e, getattr(spec, name), INDEX)
+        owner = tile.owner if tile is not None else None
+        size = owner.get(name) if isinstance(owner, Op) and owner.name == "pto.alloc_tile" else None
+        if size is None:
+            self.p.fail(
+                rules.TYPE,
+                f"{name} of the tile is open (`?`), and nothing here says how large it is",
+                self.at,
+                hint="write the valid size in the type, or use level 2",
+            )
+        return size
+
+    def _part(self, given: _Given, tile: Value | None) -> Value:
+        """The part of global memory at the written indices, as large as the tile's valid region (rule 2)."""
+        p, view, indices = self.p, given.type, given.indices or []
+        base = self._plain(given)
+        if view is POISON or (tile is not None and tile.type is POISON):
+            return base
+        if tile is None or not isinstance(tile.type, TileSpec):
+            p.fail(rules.OPERANDS, f"{self.instr.text} takes a tensor without indices", given.item.index)
+        if not isinstance(view, (MemRef, TensorView)):
+            p.fail(rules.OPERANDS, f"indices choose a part of a memref or tensor, not of {view}", given.item.index)
+        rank, valid = len(view.dims), (tile.type.valid_row, tile.type.valid_col)
+        if not 1 <= len(indices) <= rank or (rank == 1 and valid[0] != 1):
+            needed = "a tile of one row" if rank == 1 else f"1 to {rank} indices"
+            p.fail(rules.OPERANDS, f"a tensor of rank {rank} takes {needed} here", given.item.index)
+        sizes = [self._valid(tile, name) for name in ("valid_row", "valid_col")][-min(rank, 2) :]
+        one = [_constant(self.e, 1, INDEX)] * (rank - len(sizes)) if rank > len(sizes) else []
+        zero = [_constant(self.e, 0, INDEX)] * (rank - len(indices)) if rank > len(indices) else []
+        dims = (*(1 for _ in one), *valid[-len(sizes) :])
+        type = PartitionView(dims, view.dtype)
+        operands: Operands = {"source": base, "offsets": [*zero, *indices], "sizes": [*one, *sizes]}
+        op = Op("pto.partition_view", operands, {}, [Value(type)])
+        self.e.before.append(op)
+        return op.results[0]
+
+
+def _apart(order: Sequence[Operand], counts: Sequence[int], given: Sequence[_Given]) -> bool:
+    """True if tiles stand for tiles and views for views: `align` takes both for both, as level 2 does."""
+    position = 0
+    for operand, count in zip(order, counts):
+        for g in given[position : position + count]:
+            if operand.kind is Kind.TILE and not operand.or_view and isinstance(g.type, (MemRef, PartitionView)):
+                return False
+            if operand.kind is Kind.VIEW and isinstance(g.type, TileSpec):
+                return False
+        position += count
+    return True
