@@ -143,6 +143,8 @@ class Observer(Chunk):
         item.loops = self.loops
         if self.order.issue(item):
             self.simulation.push(self.core, item)
+        if self.target.name == "cpu" and isinstance(item, Work):  # one instruction after the other
+            self.simulation.push(self.core, Barrier(item.op, item.name, Pipe.ALL))
 
     def instruction(
         self,
