@@ -14,7 +14,8 @@ from .faults import suggest
 from .forms import read_form
 from .lexer import EOF
 from .ops_isa import DPS_WORDS, read_dps
-from .ops_ssa import read_ssa, read_tassign, read_tsync
+from .ops_ssa import read_ssa
+from .ops_ssa_sync import read_tassign, read_tsync
 from .parser import Parser
 from .recovery import recover
 from .registry import READERS

@@ -59,7 +59,7 @@ def read_dps(p: Parser, instr: Instr, name: int) -> Op:
         attrs["scalar_first"] = True
     if written:
         dictionary_attrs(p, instr, written, attrs)
-    wanted_ins, wanted_outs, plain = _operands(instr.name)
+    wanted_ins, wanted_outs, plain = operands_of(instr.name)
     got: Operands | None = None
     if plain and len(ins) == len(wanted_ins) and len(outs) == len(wanted_outs):
         got = _plain((*wanted_ins, *wanted_outs), (*ins, *outs))
@@ -84,7 +84,7 @@ def _plain(wanted: Sequence[Operand], given: Sequence[Value]) -> Operands | None
 
 
 @cache
-def _operands(name: str) -> tuple[tuple[Operand, ...], tuple[Operand, ...], bool]:
+def operands_of(name: str) -> tuple[tuple[Operand, ...], tuple[Operand, ...], bool]:
     """Operands in ``ins`` and in ``outs``, and whether none of them is a list."""
     instr = TABLE[name]
     return tuple(instr.ins), tuple(instr.outs), not any(o.variadic for o in instr.operands)

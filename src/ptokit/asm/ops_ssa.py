@@ -19,20 +19,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NoReturn
 
 from ptokit.ir import Op, Operands, Value
 from ptokit.isa.move_suffix import SUFFIX, suffix_mismatch
 from ptokit.isa.table import Instr, Kind, Operand, Role
 from ptokit.types.tile import DYNAMIC, TileSpec
-from ptokit.types.values import I64, INDEX, MemRef, PartitionView, Scalar, TensorView, Type
+from ptokit.types.values import INDEX, MemRef, PartitionView, Scalar, TensorView, Type
 
 from . import rules
 from .attributes import Dictionary
 from .forms import dictionary_attrs
-from .ops_isa import align
+from .ops_isa import align, operands_of
 from .parser import Expansion, Parser
-from .ssa_items import Item, Statement, read_statement
+from .ssa_items import Item, Statement, constant, is_event, read_statement
 from .ssa_words import hash_attribute
 from .types import FREE, POISON
 
@@ -53,79 +54,7 @@ def read_ssa(p: Parser, instr: Instr, at: int, named: int) -> Op:
     return _Reader(p, instr, at, named).read(read_statement(p))
 
 
-def read_tassign(p: Parser, at: int) -> Op:
-    """``tassign %t, %addr``, ``tassign %t, 4096`` or ``tassign %t, @tile(0x1000)``, with types or without."""
-    e = p.expansion = Expansion()
-    first = p.i
-    statement = read_statement(p)
-    if len(statement.items) != 2 or any(item.indices is not None for item in statement.items):
-        p.fail(rules.OPERANDS, "tassign takes a tile and an address", at)
-    tile, addr = statement.items
-    types = statement.types or []
-    if types and len(types) > 2:
-        p.fail(rules.OPERANDS, f"tassign takes a tile and an address, but {len(types)} types are written", at)
-    if types:
-        p.match(_value(p, tile), types[0], tile.index)
-    value = _value(p, tile)
-    if not (isinstance(value.type, TileSpec) or value.type is POISON):
-        if value.type is FREE:
-            value.type = POISON
-        p.fail(rules.OPERANDS, f"tassign takes a tile and an address: %{value.name} is no tile of known type", first)
-    if isinstance(addr.number, float):
-        p.fail(rules.OPERANDS, f"{addr.number} is no address", addr.index)
-    if addr.value is None:
-        address = _constant(e, addr.number, I64)
-    else:
-        p.match(addr.value, I64, addr.index)
-        address = addr.value
-    name, _, last = value.name.partition(".")
-    k = int(last) + 1 if last.isdecimal() and len(last) < 9 else 1
-    while f"%{name}.{k}" in p.scope.values:
-        k += 1
-    op = Op("pto.tassign", {"tile": value, "addr": address}, {}, [Value(value.type, f"{name}.{k}")])
-    op.results[0].location = p.location(tile.index)
-    p.scope.define(f"%{name}.{k}", op.results[0])
-    p.scope.replace(p.texts[tile.index], op.results[0])
-    return op
-
-
-def read_tsync(p: Parser, at: int) -> Op:
-    """``tsync %e0, %e1``, with types or without; the types of events are not compared (rule in the table of 5)."""
-    statement = read_statement(p)
-    events = []
-    for k, item in enumerate(statement.items):
-        value = _value(p, item)
-        if statement.types is not None and k < len(statement.types) and not _is_event(statement.types[k]):
-            p.match(value, statement.types[k], item.index)
-        if value.type is FREE:
-            value.type = POISON
-            p.fail(rules.TY_9, f"%{value.name} names no instruction issued before", item.index)
-        events.append(value)
-    return Op("pto.tsync", {"events": list(events)})
-
-
-def _value(p: Parser, item: Item) -> Value:
-    if item.value is None:
-        p.fail(rules.OPERANDS, "expected a value, not a number", item.index)
-    return item.value
-
-
-def _is_event(type: Type) -> bool:
-    return str(type).startswith("!pto.event")
-
-
-def _constant(e: Expansion, value: int | float, type: Type) -> Value:
-    """A constant in front of the instruction, one for all its uses there."""
-    for known in e.before:
-        same = known.name == "arith.constant" and known.result.type == type
-        if same and known.attrs["value"] == value:
-            return known.result
-    op = Op("arith.constant", {}, {"value": value}, [Value(type)])
-    e.before.append(op)
-    return op.results[0]
-
-
-@dataclass
+@dataclass(slots=True)
 class _Given:
     """An operand as written: a value, or a number that becomes a constant; indices that choose a part of memory."""
 
@@ -134,14 +63,20 @@ class _Given:
     indices: list[Value] | None = None
 
 
+@cache
+def _operands(name: str) -> tuple[list[Operand], list[Operand], list[Operand]]:
+    """Operands of ``ins``; tiles and views of ``outs``."""
+    ins, outs, _ = operands_of(name)
+    return list(ins), [o for o in outs if o.kind is Kind.TILE], [o for o in outs if o.kind is Kind.VIEW]
+
+
 class _Reader:
     """Reads one statement."""
 
     def __init__(self, p: Parser, instr: Instr, at: int, named: int) -> None:
         self.p, self.instr, self.at, self.named = p, instr, at, named
         self.e = p.expansion = Expansion()
-        self.destinations = [o for o in instr.outs if o.kind is Kind.TILE]
-        self.stores = [o for o in instr.outs if o.kind is Kind.VIEW]
+        self.ins, self.destinations, self.stores = _operands(instr.name)
 
     def read(self, s: Statement) -> Op:
         p, instr = self.p, self.instr
@@ -186,7 +121,7 @@ class _Reader:
                 stated = types[0]
             if uniform and types is not None and item.value is not None and isinstance(item.value.type, TileSpec):
                 stated = types[0]
-            if item.value is not None and stated is not None and not _is_event(stated):
+            if item.value is not None and stated is not None and not is_event(stated):
                 p.match(item.value, stated, item.index)
             type = item.value.type if item.value is not None else (stated or self._number_type(s))
             if type is FREE:
@@ -217,7 +152,7 @@ class _Reader:
         """The types of the results; events of stores are none."""
         p = self.p
         if s.results is not None:
-            results = [t for t in s.results if not _is_event(t)]
+            results = [t for t in s.results if not is_event(t)]
         elif self.named and self.destinations and s.types is not None and len(s.types) == 1:
             results = [s.types[0]] * self.named
         else:
@@ -240,7 +175,7 @@ class _Reader:
 
     def order(self, given: list[_Given], valued: bool) -> list[list[Operand]]:
         """The sequences of operands the written ones may stand for."""
-        ins, instr = list(self.instr.ins), self.instr
+        ins, instr = self.ins, self.instr
         if self.stores:
             orders = [[*ins, *self.stores]]
             if instr.text == _MEM_BEFORE_IDX:
@@ -288,7 +223,7 @@ class _Reader:
         """Operands of level 2: with constants, parts of memory, scratch and result tiles."""
         p, e, instr = self.p, self.e, self.instr
         out: Operands = {}
-        source = next((o for o in instr.ins if o.kind is Kind.TILE and o.role is Role.IN and o.name in operands), None)
+        source = next((o for o in self.ins if o.kind is Kind.TILE and o.role is Role.IN and o.name in operands), None)
         for name, given in operands.items():
             if not isinstance(given, list) and given.indices is None:
                 out[name] = self._plain(given)
@@ -302,7 +237,7 @@ class _Reader:
             if not isinstance(given, list) and given.indices is not None:
                 moved = out.get("dst") if not self.stores else tile
                 out[name] = self._part(given, moved if isinstance(moved, Value) else None)
-        scratch = next((o for o in instr.ins if o.role is Role.SCRATCH), None)
+        scratch = next((o for o in self.ins if o.role is Role.SCRATCH), None)
         wanted = scratch is not None and scratch.name not in out and instr.text in _SCRATCH
         if wanted and scratch is not None and tile is not None and isinstance(tile.type, TileSpec):
             out[scratch.name] = self._alloc(tile.type, tile)
@@ -322,7 +257,7 @@ class _Reader:
             number = float(number)
         elif isinstance(number, float):
             self.p.fail(rules.OPERANDS, f"{number} is no {given.type}", item.index)
-        return _constant(self.e, number, given.type)
+        return constant(self.e, number, given.type)
 
     def _destinations(self, out: Operands, results: Sequence[Type], source: Value | None) -> None:
         """A tile for every result: the accumulator or the tile changed in place, else a new one."""
@@ -369,7 +304,7 @@ class _Reader:
         """A valid size of a tile as a value."""
         spec = tile.type if tile is not None else None
         if isinstance(spec, TileSpec) and getattr(spec, name) != DYNAMIC:
-            return _constant(self.e, getattr(spec, name), INDEX)
+            return constant(self.e, getattr(spec, name), INDEX)
         owner = tile.owner if tile is not None else None
         size = owner.get(name) if isinstance(owner, Op) and owner.name == "pto.alloc_tile" else None
         if size is None:
@@ -396,8 +331,8 @@ class _Reader:
             needed = "a tile of one row" if rank == 1 else f"1 to {rank} indices"
             p.fail(rules.OPERANDS, f"a tensor of rank {rank} takes {needed} here", given.item.index)
         sizes = [self._valid(tile, name) for name in ("valid_row", "valid_col")][-min(rank, 2) :]
-        one = [_constant(self.e, 1, INDEX)] * (rank - len(sizes)) if rank > len(sizes) else []
-        zero = [_constant(self.e, 0, INDEX)] * (rank - len(indices)) if rank > len(indices) else []
+        one = [constant(self.e, 1, INDEX)] * (rank - len(sizes)) if rank > len(sizes) else []
+        zero = [constant(self.e, 0, INDEX)] * (rank - len(indices)) if rank > len(indices) else []
         dims = (*(1 for _ in one), *valid[-len(sizes) :])
         type = PartitionView(dims, view.dtype)
         operands: Operands = {"source": base, "offsets": [*zero, *indices], "sizes": [*one, *sizes]}

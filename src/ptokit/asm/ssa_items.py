@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from ptokit.ir import Value
+from ptokit.ir import Op, Value
 from ptokit.types.values import Type
 
 from . import rules
 from .attributes import Dictionary, read_dictionary
-from .parser import Parser
+from .parser import Expansion, Parser
 
 _FLOAT = re.compile(r"-?\d+\.\d*(?:[eE][+-]?\d+)?\Z", re.ASCII)
 _LITERAL_TILE = "@tile"
 
 
-@dataclass
+@dataclass(slots=True)
 class Item:
     """An operand as written, at token `index`: a value, perhaps with indices, or a number."""
 
@@ -26,7 +26,7 @@ class Item:
     indices: list[Value] | None = None
 
 
-@dataclass
+@dataclass(slots=True)
 class Statement:
     """What stands behind the name of an instruction. No list of types or results: None."""
 
@@ -106,3 +106,26 @@ def _literal(p: Parser) -> Item:
         p.fail(rules.NUMBER, f"{address} is no address", place)
     p.expect(")")
     return Item(index, number=address)
+
+
+def value_of(p: Parser, item: Item) -> Value:
+    """The value of an item. TEXT-OPERANDS for a number."""
+    if item.value is None:
+        p.fail(rules.OPERANDS, "expected a value, not a number", item.index)
+    return item.value
+
+
+def is_event(type: Type) -> bool:
+    """True for the type of tokens, which no value has: a load's result is its tile."""
+    return str(type).startswith("!pto.event")
+
+
+def constant(e: Expansion, value: int | float, type: Type) -> Value:
+    """A constant in front of the instruction, one for all its uses there."""
+    for known in e.before:
+        same = known.name == "arith.constant" and known.result.type == type
+        if same and known.attrs["value"] == value:
+            return known.result
+    op = Op("arith.constant", {}, {"value": value}, [Value(type)])
+    e.before.append(op)
+    return op.results[0]
