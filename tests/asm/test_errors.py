@@ -80,7 +80,7 @@ def first(text: str) -> Diagnostic:
         ("pto.tadq ins()", [("TEXT-UNKNOWN-OP", 1, 1)]),
         ("math.exp %x : f32", [("TEXT-UNKNOWN-OP", 1, 1)]),
         ("%a = pto.vlds %p[%n] : !pto.ptr<f32> -> !pto.vreg<64xf32>", [("TEXT-UNIMPLEMENTED", 1, 6)]),
-        ('"pto.tadd"(%t, %t, %t) : () -> ()', [("TEXT-UNIMPLEMENTED", 1, 1)]),
+        ('"scf.for"(%n, %n, %n) ({}) : (index, index, index) -> ()', [("TEXT-UNIMPLEMENTED", 1, 1)]),
         (f"tadd %t, %u : {T}", [("TEXT-OPERANDS", 1, 1)]),
         (f"tpows2 %t, %u : {T}", [("TEXT-UNKNOWN-OP", 1, 1)]),
         ("timg2col %t", [("TEXT-UNIMPLEMENTED", 1, 1)]),

@@ -41,6 +41,7 @@ FRAGMENTS = [
     *'{}()<>[]%"\\:,=@^-',
     *("->", "!pto.", "#pto<", "^bb0", "loc(", "0x", "-1", "9" * 30, "é", "//", "\n", "\t", "1.", "?x", "%c0", "f32"),
     *("scf.for", "scf.if %c {", "pto.tadd", "ins", "outs", "func.func", "module", "attributes", "return", "%x:2 = "),
+    *('"pto.tadd"(%t0, %t0, %t0)', '"arith.constant"()', "<{", "}>", "operandSegmentSizes = array<i32: 1, 1>"),
     *("!pto.tile<", "!pto.memref<f32, 2>", "tload %a[", "tassign %t0, ", "tsync", "#x=y", "@tile(", "# ", " -> ()"),
     *("!pto.tile_buf<", "!pto.ptr<f32>", "dense<", "memref<", "arith.constant", "iter_args(", "pto.set_flag[", "unit"),
 ]

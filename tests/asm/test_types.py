@@ -9,7 +9,7 @@ import pytest
 from ptokit.targets import A2A3, A5
 from ptokit.types import dtypes
 from ptokit.types.enums import BLayout, CompactMode, SLayout, TileType
-from ptokit.types.tile import DYNAMIC, TileSpec
+from ptokit.types.tile import CUSTOM_PAD, DYNAMIC, TileSpec
 from ptokit.types.values import EventIdArray, FunctionType, MemRef, Opaque, PartitionView, Ptr, Scalar, TensorView, Type
 
 from .reading import errors, read
@@ -100,6 +100,9 @@ def long(**fields: object) -> str:
         (long(more=", compact=0"), VEC),
         (long(v_row="?", v_col=-1), VEC.with_valid(DYNAMIC, DYNAMIC)),
         ("!pto.tile_buf<vec, 16x32xf32, valid=?x8>", VEC.with_valid(DYNAMIC, 8)),
+        ("!pto.tile_buf<vec, 16x32xf32, pad=4294967296>", replace(VEC, pad=CUSTOM_PAD)),
+        ("!pto.tile_buf<vec, 16x32xf32, pad=8589934591>", replace(VEC, pad=CUSTOM_PAD | 0xFFFFFFFF)),
+        (long(pad=CUSTOM_PAD | 7), replace(VEC, pad=CUSTOM_PAD | 7)),
         ("!pto.tile_buf<vec, 16x32xf32, valid=0x5>", VEC.with_valid(0, 5)),
         (
             "!pto.tile_buf<acc, 16x32xf32, compact=2, fractal=1024, slayout=row_major, pad=3, blayout=col_major>",
@@ -199,6 +202,8 @@ def test_left_tiles_take_the_layout_of_the_target() -> None:
         ("TEXT-TYPE", "!pto.tensor_view<4 8xf32>", "4 8"),
         ("TEXT-TYPE", "!pto.tensorview<4xf32>", "!pto.tensorview"),
         ("TEXT-TYPE", "!pto.eventid_array<four>", "four"),
+        ("TY-2", "!pto.tile_buf<vec, 16x32xf32, pad=4294967295>", "4294967295"),
+        ("TY-2", "!pto.tile_buf<vec, 16x32xf32, pad=8589934592>", "8589934592"),
         ("TEXT-TYPE", "!pto.memref<f32, 6>", "f32, 6"),
         ("TEXT-TYPE", "!pto.memref<q32, 2>", "q32"),
         ("TEXT-TYPE", "!pto.memref<...>", "..."),

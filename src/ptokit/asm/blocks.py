@@ -9,9 +9,11 @@ from ptokit.isa.table import BY_TEXT
 from ptokit.types.values import Type
 
 from . import ops_sync, ops_views, rules
+from .attributes import unquote
 from .cursor import OperationError
 from .faults import suggest
 from .forms import read_form
+from .generic import read_generic
 from .lexer import EOF
 from .ops_isa import DPS_WORDS, read_dps
 from .ops_ssa import read_ssa
@@ -161,6 +163,9 @@ def _expand(p: Parser, op: Op, names: Names, ops: list[Op]) -> None:
 
 def _table_operation(p: Parser, token: str, at: int, names: Names) -> Op:
     """Read an operation of the instruction table behind its name; in the sync form that has no ``pto.``."""
+    if token[0] == '"':
+        p.check_string(at)
+        return read_generic(p, unquote(token), at)
     instr = BY_TEXT.get(token.removeprefix("pto."))
     if instr is None:
         _unknown(p, token, at)
@@ -180,9 +185,7 @@ def _table_operation(p: Parser, token: str, at: int, names: Names) -> Op:
 
 
 def _unknown(p: Parser, token: str, at: int) -> None:
-    if token[0] == '"':
-        p.error(rules.UNIMPLEMENTED, f"generic form is not implemented yet: {token[:60]}", at)
-    elif token in KNOWN_FOREIGN or (token.startswith("pto.") and token[4:] in KNOWN_OPERATIONS):
+    if token in KNOWN_FOREIGN or (token.startswith("pto.") and token[4:] in KNOWN_OPERATIONS):
         p.error(rules.UNIMPLEMENTED, f"instruction not implemented yet: {token}", at)
     elif token in KNOWN_OPERATIONS:
         p.error(rules.UNIMPLEMENTED, f"instruction not implemented yet: pto.{token}", at)

@@ -52,10 +52,11 @@ def read_constant(p: Parser, name: str, at: int) -> Op:
     p.i += 1
     p.expect(":")
     type = p.type()
-    return Op(name, {}, {"value": _constant(p, token, type, index), **attrs}, [Value(type)])
+    return Op(name, {}, {"value": constant_value(p, token, type, index), **attrs}, [Value(type)])
 
 
-def _constant(p: Parser, text: str, type: Type, index: int) -> Any:
+def constant_value(p: Parser, text: str, type: Type, index: int) -> Any:
+    """The value a constant's text at token `index` has in a type (TEXT-NUMBER, TEXT-TYPE)."""
     if isinstance(type, Opaque):
         return RawAttr(text)
     if not isinstance(type, Scalar):

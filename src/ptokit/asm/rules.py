@@ -40,9 +40,10 @@ TY_1 = _text(
 )
 TY_2 = _text(
     "TY-2",
-    "tile_buf: pad not in 0..3, compact not in 0..2, negative rows or cols.",
+    "tile_buf: pad neither 0..3 nor 4294967296 plus 32 custom bits, compact not in 0..2, negative rows or cols.",
     rejected="!pto.tile_buf<vec, 16x16xf32, pad=4>",
     accepted="!pto.tile_buf<vec, 16x16xf32, pad=3>",
+    why="Custom values are an extension: kernels of Python that use them can be printed and read again.",
     source="assembly 13.1",
 )
 TY_3 = _text(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ptokit.types.enums import BLayout, CompactMode, PadValue, SLayout, TileType
-from ptokit.types.tile import DYNAMIC, TileSpec
+from ptokit.types.tile import CUSTOM_PAD, DYNAMIC, TileSpec
 
 from . import rules
 from .cursor import whole
@@ -188,7 +188,7 @@ def _layout(got: Mapping[str, _Field]) -> dict[str, Any]:
         out["fractal"] = fractal
     if "pad" in got:
         pad = _number(got["pad"])
-        if pad is None or not 0 <= pad <= 3:
+        if pad is None or not (0 <= pad <= 3 or CUSTOM_PAD <= pad < 2 * CUSTOM_PAD):
             raise got["pad"].fault(rules.TY_2, f"pad is 0 (null), 1 (zero), 2 (max) or 3 (min), not {got['pad'].text}")
         out["pad"] = pad
     if "compact" in got:
