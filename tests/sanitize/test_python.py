@@ -185,3 +185,23 @@ def test_wrong_launches() -> None:
         k.sanitize(X, np.zeros_like(X), order="loose")
     with pytest.raises(DiagnosticError):
         k.sanitize(X.astype(np.float64), np.zeros_like(X))
+
+
+@pytest.mark.parametrize(("event_id", "expected"), [(0, ["FLAG-REUSE"]), (1, [])])
+def test_composite_instructions_use_flags_themselves(event_id: int, expected: list[str]) -> None:
+    @pto.kernel(target="a2a3")
+    def k(x: pto.Ptr[pto.f32], where: pto.Ptr[pto.i32], y: pto.Ptr[pto.f32]) -> None:
+        rows = pto.Tile(pto.TileType.Vec, pto.f32, 8, 32)
+        index = pto.Tile(pto.TileType.Vec, pto.i32, 1, 8)
+        pto.TASSIGN(rows, 0)
+        pto.TASSIGN(index, 4096)
+        pto.TLOAD(index, pto.GlobalTensor(where, (1, 8)))
+        pto.pipe_barrier(pto.PIPE_ALL)
+        pto.set_flag(pto.PIPE_V, pto.PIPE_S, event_id)
+        pto.MGATHER(rows, pto.GlobalTensor(x, (64, 32)), index, mode=pto.Coalesce.Row)
+        pto.wait_flag(pto.PIPE_V, pto.PIPE_S, event_id)
+        pto.pipe_barrier(pto.PIPE_ALL)
+        pto.TSTORE(pto.GlobalTensor(y, (8, 32)), rows)
+
+    table, where = np.ones((64, 32), np.float32), np.arange(8, dtype=np.int32)[None]
+    assert rules(k.sanitize(table, where, np.zeros((8, 32), np.float32))) == expected

@@ -17,6 +17,7 @@ from ptokit.run.arguments import bind_arguments
 from ptokit.run.memory import Buffer, Pointer, View
 from ptokit.run.program import Program, choose_entry
 from ptokit.targets import Target
+from ptokit.targets import target as target_named
 from ptokit.types.dtypes import DType
 
 from . import rules as _rules  # puts the rules into the catalogue
@@ -100,7 +101,7 @@ class Report:
 
 def sanitize(
     module: Module,
-    target: Target,
+    target: Target | str,
     args: Sequence[Any],
     blocks: int = 1,
     *,
@@ -112,9 +113,10 @@ def sanitize(
 
     ``args``: as for `Program.launch`; arrays made by `uninit` start uninitialised. They are used in place. ``order``:
     ``strict``, every pipe runs in order, or ``profile``, as far as the target promises it. Programs without addresses
-    and flags (Auto mode) are checked for values only. Raises `DiagnosticError` for arguments that cannot be used and
-    `ValueError` for an unknown order.
+    and flags (Auto mode) are checked for values only. Raises `DiagnosticError` for arguments that cannot be used,
+    `ValueError` for an unknown order, `KeyError` for an unknown target.
     """
+    target = target_named(target)
     if order not in ORDERS:
         raise ValueError(f"order is one of {', '.join(ORDERS)}, not {order!r}")
     if blocks < 1:
@@ -206,12 +208,12 @@ class _Run:
                 core.ended = False
                 self._fault(core, error.diagnostics)
         self.report.instructions = observer.instructions
-        if not report_stuck(self.simulation.cores, self.findings):
-            for core, order in zip(self.simulation.cores, orders):
-                if core.ended:
-                    order.finish()
-            if all(core.ended for core in self.simulation.cores):
-                self._left_over()
+        # Whatever hangs or stays set because a block ended early is no fault of its own.
+        ended = all(core.ended for core in self.simulation.cores)
+        if ended and not report_stuck(self.simulation.cores, self.findings):
+            for order in orders:
+                order.finish()
+            self._left_over()
         self._regions(found)
         self.findings.into(found)
 

@@ -12,6 +12,9 @@ from .events import FlagKey, GetToken, Item, ReleaseToken, SetFlag, WaitFlag
 from .findings import Draft, Findings
 from .queues import Core
 
+COMPOSITE_PIPES = frozenset((Pipe.S, Pipe.V, Pipe.MTE2, Pipe.MTE3))
+"""Pipes between which composite instructions hand over."""
+
 
 def flag_text(key: FlagKey) -> str:
     """``PIPE_V, PIPE_MTE3, EVENT_ID1``."""
@@ -65,10 +68,12 @@ class ProgramOrder:
             self.findings.add("FLAG-REUSE", (first.op, item.op, key), self.core, item, make)
         waiting.append(item)
 
-    def outstanding(self, key: FlagKey) -> SetFlag | None:
-        """The last set of a flag that no wait has followed."""
-        waiting = self._sets.get(key)
-        return waiting[-1] if waiting else None
+    def hidden(self, item: Item) -> None:
+        """A composite instruction uses EVENT_ID0 of the pairs of its pipes itself: they must be clear (2.1)."""
+        for key, waiting in self._sets.items():
+            if waiting and key[2] == 0 and key[0] in COMPOSITE_PIPES and key[1] in COMPOSITE_PIPES:
+                make = partial(_hidden, key, item, waiting[-1])
+                self.findings.add("FLAG-REUSE", (waiting[-1].op, item.op, key), self.core, item, make)
 
     def _get(self, item: GetToken) -> bool:
         holder = self._held.get((item.pipe, item.token))
@@ -103,6 +108,12 @@ class ProgramOrder:
         for key, waiting in self._sets.items():
             if waiting and key not in self._reused:
                 yield key, waiting[-1]
+
+
+def _hidden(key: FlagKey, item: Item, source: SetFlag) -> Draft:
+    message = f"{item.name} uses flag ({flag_text(key)}) itself, while it is set"
+    hint = "wait for the flag first, or use another event id"
+    return Draft(message, item.op.location, hint, [Note("set here", source.op.location)])
 
 
 def _unmatched(key: FlagKey, item: SetFlag) -> Draft:

@@ -50,6 +50,9 @@ from .views import ObservedView, place, scattered
 
 Located = tuple[Memory, int]
 
+COMPOSITE = frozenset(("MGATHER", "MSCATTER"))
+"""Instructions that a2a3 carries out on several pipes, with flags of its own (memory-model-and-sync 2.1)."""
+
 
 class Observer(Chunk):
     """A chunk of one block that reports what it executes."""
@@ -165,6 +168,9 @@ class Observer(Chunk):
         touches = [*(t for t in (*tiles, *global_touches) if not t.write), *(t for t in tiles if t.write)]
         touches += [t for t in global_touches if t.write]
         work = Work(op, instr.name, pipe, touches=touches, keep=self.waits_for_work)
+        if self.target.name == "a2a3" and instr.name in COMPOSITE:
+            work.loops = self.loops
+            self.order.hidden(work)
         if self.waits_for_work:
             for operand in instr.operands:
                 if operand.role is not Role.IN:
