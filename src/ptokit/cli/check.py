@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
+from ptokit import __version__
 from ptokit.diagnostics import Diagnostics
 from ptokit.diagnostics.render import summary
+from ptokit.diagnostics.sarif import sarif
 
 from .console import remark, say, show_diagnostics
 from .load import load, parse_target
 
 
-def check_file(file: str, target_name: str | None, *, as_json: bool, extended: bool) -> bool:
-    """Report all findings of `file`; True if none of them is an error."""
+def check_file(file: str, target_name: str | None, *, format: str, extended: bool) -> bool:
+    """Report all findings of `file` as ``text``, ``json`` or ``sarif``; True if none of them is an error."""
     _, target, found = load(file, parse_target(target_name), extended=extended)
-    if as_json:
+    if format == "json":
         say(json.dumps(report(found), indent=2))
+    elif format == "sarif":
+        say(sarif_text(found))
     else:
         show_diagnostics(found)
         if len(found):
@@ -32,3 +37,8 @@ def report(found: Diagnostics) -> dict[str, Any]:
         "diagnostics": [diagnostic.as_json() for diagnostic in found],
         "summary": {"errors": len(found.errors), "warnings": len(found.warnings)},
     }
+
+
+def sarif_text(found: Diagnostics, properties: dict[str, Any] | None = None) -> str:
+    """The SARIF log of docs/formats.md."""
+    return json.dumps(sarif(found, __version__, Path.cwd(), properties=properties), indent=2)

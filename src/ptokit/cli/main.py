@@ -35,6 +35,7 @@ class Format(StrEnum):
 
     TEXT = "text"
     JSON = "json"
+    SARIF = "sarif"
 
 
 class Matmul(StrEnum):
@@ -154,8 +155,7 @@ def sanitize(
     """Find races, missing flags, deadlocks and uninitialised data."""
     from .sanitize import sanitize_file
 
-    as_json = format is Format.JSON
-    if not sanitize_file(file, target, entry, arg or [], blocks, order.value, as_json=as_json, extended=extended):
+    if not sanitize_file(file, target, entry, arg or [], blocks, order.value, format=format.value, extended=extended):
         raise typer.Exit(EXIT_ERRORS)
 
 
@@ -165,6 +165,7 @@ def sanitize(
 \b
   ptokit check kernel.pto --target a5
   ptokit check kernel.pto -t a2a3 --format json | jq '.diagnostics[].rule'
+  ptokit check kernel.pto -t a5 --format sarif > kernel.sarif
 
 Exit status: 0 without errors, 1 with errors, 2 for wrong usage."""
 )
@@ -177,7 +178,7 @@ def check(
     """Report everything in a file that the target would refuse."""
     from .check import check_file
 
-    if not check_file(file, target, as_json=format is Format.JSON, extended=extended):
+    if not check_file(file, target, format=format.value, extended=extended):
         raise typer.Exit(EXIT_ERRORS)
 
 

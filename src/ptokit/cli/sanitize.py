@@ -16,6 +16,7 @@ from ptokit.sanitize import Report, sanitize
 from ptokit.targets import Target
 
 from .check import report as findings
+from .check import sarif_text
 from .console import remark, say, show_diagnostics
 from .load import load, parse_target
 from .npy import as_parameter
@@ -30,20 +31,20 @@ def sanitize_file(
     blocks: int,
     order: str,
     *,
-    as_json: bool,
+    format: str,
     extended: bool,
 ) -> bool:
-    """Run a kernel of `file` under observation and report; True without errors."""
+    """Run a kernel of `file` under observation and report as ``text``, ``json`` or ``sarif``; True without errors."""
     wanted = parse_target(target_name)
     arguments = read_arguments(arg_texts)
     module, target, found = load(file, wanted, extended=extended, check=False)
     if found.errors:
-        return _show(file, Report(file, target.name, blocks, order, found), 0.0, as_json)
+        return _show(file, Report(file, target.name, blocks, order, found), 0.0, format)
     start = time.perf_counter()
     report = observe(module, target, make(arguments), blocks, order=order, entry=entry, extended=extended)
     for diagnostic in found:
         report.diagnostics.add(diagnostic)
-    return _show(file, report, time.perf_counter() - start, as_json)
+    return _show(file, report, time.perf_counter() - start, format)
 
 
 def observe(
@@ -78,11 +79,12 @@ def refuse_races(
     return found
 
 
-def _show(file: str, report: Report, seconds: float, as_json: bool) -> bool:
+def _show(file: str, report: Report, seconds: float, format: str) -> bool:
     found = report.diagnostics
-    if as_json:
+    if format != "text":
         launch = {"kernel": report.name, "target": report.target, "blocks": report.blocks, "order": report.order}
-        say(json.dumps({**findings(found), "launch": launch, "instructions": report.instructions}, indent=2))
+        ran = {"launch": launch, "instructions": report.instructions}
+        say(sarif_text(found, ran) if format == "sarif" else json.dumps({**findings(found), **ran}, indent=2))
         return not found.errors
     show_diagnostics(found)
     if len(found):

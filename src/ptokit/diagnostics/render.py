@@ -112,7 +112,7 @@ class _Printer:
     def line(self, at: Location) -> str | None:
         if at.file is None or at.line < 1:
             return None
-        lines = _split(self.sources[at.file]) if at.file in self.sources else _file_lines(at.file)
+        lines = _split(self.sources[at.file]) if at.file in self.sources else file_lines(at.file)
         return lines[at.line - 1] if at.line <= len(lines) else None
 
 
@@ -123,7 +123,8 @@ def _split(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=8)
-def _file_lines(file: str) -> list[str]:
+def file_lines(file: str) -> list[str]:
+    """The lines of a file as the lexer counts them; none if it cannot be read."""
     try:
         return _split(Path(file).read_bytes().decode("utf-8", errors="replace"))
     except (OSError, ValueError):

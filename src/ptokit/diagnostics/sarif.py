@@ -1,0 +1,111 @@
+"""Diagnostics as SARIF 2.1.0, the format in which code hosts and editors take the findings of a tool.
+
+One run with the rules that its results name. Columns count characters, as everywhere in ptokit; the output depends on
+the findings, the files they quote and `root` only.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from .diagnostic import Diagnostic, Location, Severity
+from .render import file_lines
+from .rules import CATALOGUE, Rule
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def sarif(
+    diagnostics: Iterable[Diagnostic], version: str, root: Path, *, properties: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """The SARIF log of `diagnostics`, in their order.
+
+    ``version`` is that of ptokit. Files below the absolute directory `root` get relative URIs, others absolute ones.
+    ``properties`` are facts about the run that SARIF has no place for.
+    """
+    found = list(diagnostics)
+    ids = sorted({d.rule for d in found})
+    places = {id: index for index, id in enumerate(ids)}
+    run: dict[str, Any] = {
+        "tool": {"driver": {"name": "ptokit", "semanticVersion": version, "rules": [_rule(id) for id in ids]}},
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(d, places[d.rule], root) for d in found],
+    }
+    if properties:
+        run["properties"] = properties
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rule(id: str) -> dict[str, Any]:
+    rule = CATALOGUE.get(id)
+    if rule is None:
+        return {"id": id}
+    out: dict[str, Any] = {"id": id, "shortDescription": {"text": rule.what}}
+    if rule.why:
+        out["fullDescription"] = {"text": " ".join(rule.why.split())}
+    out["help"] = {"text": _help(rule)}
+    out["defaultConfiguration"] = {"level": _level(rule.severity)}
+    return out
+
+
+def _help(rule: Rule) -> str:
+    parts = [rule.what]
+    for title, text in (("Accepted", rule.accepted), ("Rejected", rule.rejected)):
+        if text:
+            parts.append(f"{title}:\n" + "\n".join(f"    {line}".rstrip() for line in text.strip("\n").splitlines()))
+    return "\n\n".join(parts)
+
+
+def _level(severity: Severity) -> str:
+    return str(severity)  # SARIF has the same three words
+
+
+def _result(d: Diagnostic, index: int, root: Path) -> dict[str, Any]:
+    lines = [d.message]
+    if d.hint:
+        lines.append(f"hint: {d.hint}")
+    lines += [f"note: {note.message}" for note in d.notes if note.location.file is None]
+    out: dict[str, Any] = {
+        "ruleId": d.rule,
+        "ruleIndex": index,
+        "level": _level(d.severity),
+        "message": _message("\n".join(lines)),
+    }
+    if d.location.file is not None:
+        out["locations"] = [{"physicalLocation": _place(d.location, root)}]
+    placed = [note for note in d.notes if note.location.file is not None]
+    if placed:
+        out["relatedLocations"] = [
+            {"id": id, "physicalLocation": _place(note.location, root), "message": _message(note.message)}
+            for id, note in enumerate(placed, 1)
+        ]
+    return out
+
+
+def _message(text: str) -> dict[str, str]:
+    return {"text": text.replace("{", "{{").replace("}", "}}")}  # single braces hold places for arguments
+
+
+def _place(at: Location, root: Path) -> dict[str, Any]:
+    assert at.file is not None
+    out: dict[str, Any] = {"artifactLocation": {"uri": _uri(at.file, root)}}
+    if at.line:
+        start = max(at.column, 1)
+        end = start + max(at.length, 1)
+        lines = file_lines(at.file)
+        if at.line <= len(lines):  # a token may go on in the next line, and the end of a file has no width
+            end = max(start, min(end, len(lines[at.line - 1]) + 1))
+        out["region"] = {"startLine": at.line, "startColumn": start, "endColumn": end}
+    return out
+
+
+def _uri(file: str, root: Path) -> str:
+    """`file` as a URI: relative to `root` where it lies below, else absolute."""
+    path = Path(os.path.normpath(root / file))
+    if path.is_relative_to(root):
+        return quote(os.fsencode(path.relative_to(root).as_posix()))
+    return path.as_uri()
