@@ -238,7 +238,9 @@ class Observer(Chunk):
                 group = groups.get(touch.name)
                 if touch.write is not write or group is None:
                     continue
-                owners = self._owners.setdefault(id(touch.space), Owners(len(touch.space.state)))
+                owners = self._owners.get(id(touch.space))
+                if owners is None:
+                    owners = self._owners[id(touch.space)] = Owners(len(touch.space.state))
                 if write:
                     owners.write(group, touch.where, op)
                     continue

@@ -37,6 +37,7 @@ class Core:
         self.index, self.kind, self.block, self.sub, self.target = index, kind, block, sub, target
         self.clocks = {pipe: Clock(index) for pipe in COMPONENTS}
         self.issue = Clock(index)  # what later issues inherit; replaced, never changed
+        self.inherited: dict[Pipe, Clock] = {}  # the last of these that a pipe has joined
         self.counts = [0] * (POSTED + 1)
         self.queues: dict[Pipe, deque[Item]] = {pipe: deque() for pipe in COMPONENTS if pipe is not Pipe.S}
         self.stream: deque[Item] = deque()  # issued by nobody yet: the scalar unit is held up
@@ -184,7 +185,9 @@ class Simulation:
         pipe = item.pipe
         clock = core.clocks[pipe]
         if item.issue is not None:
-            clock.join(item.issue)
+            if core.inherited.get(pipe) is not item.issue:
+                clock.join(item.issue)
+                core.inherited[pipe] = item.issue
             item.issue = None
         match item:
             case Work():
