@@ -123,3 +123,31 @@ def test_the_block_of_signals_is_no_data() -> None:
     from ptokit.run.arguments import bind_arguments
 
     assert bind_arguments(module.functions[0], [None], set(), 1) == [None]
+
+
+@pytest.mark.parametrize("line", ["%p = memref.alloc() : memref<4xf32>", "pto.section.vector {\n}"])
+def test_operations_that_cannot_be_run_are_refused(line: str) -> None:
+    module = parse_module(f"func.func @k() {{\n  {line}\n  return\n}}").module
+    with pytest.raises(DiagnosticError) as error:
+        compile_program(module, target("a5"))
+    assert [(d.rule, d.location.line) for d in error.value.diagnostics] == [("TEXT-UNIMPLEMENTED", 2)]
+
+
+def test_memrefs_go_through_calls_and_scalar_accesses() -> None:
+    text = f"""func.func @k(%m: {OUT}, %o: {OUT}, %i: index) attributes {{pto.entry}} {{
+  func.call @g(%m, %o) : ({OUT}, {OUT}) -> ()
+  %x = pto.load_scalar %m[%i] : {OUT} -> f32
+  %c0 = arith.constant 0 : index
+  pto.store_scalar %x, %o[%c0] : {OUT}, f32
+  return
+}}
+func.func @g(%m: {OUT}, %o: {OUT}) {{
+  %t = pto.tload %m : {OUT} -> {TILE}
+  pto.tstore %t, %o : ({TILE}, {OUT}) -> ()
+  return
+}}
+"""
+    module = parse_module(text).module
+    out = np.zeros((8, 16), np.float32)
+    compile_program(module, target("a5")).launch([X[:128].reshape(8, 16), out, 77])
+    assert np.array_equal(out.reshape(-1), [77, *range(1, 128)])

@@ -1,6 +1,6 @@
 """The page of pto.tload: its C++ example, its text of level 2, its layouts and its restrictions.
 
-Its sync form (``%t0 = tload %sv[...]``) and its level 1 (``%dst = pto.tload %mem : …``) are not read yet.
+Its sync form (``%t0 = tload %sv[...]``) and its level 1 (``%dst = pto.tload %mem : …``) are in `test_text_forms`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The page of TMOV: its C++ examples and its text of level 2.
 
-The family of the sync form (``tmov.m2l`` …) and level 1 (``pto.tmov.s2d``) are not read yet.
+The family of the sync form (``tmov.m2l`` …) and level 1 (``pto.tmov.s2d``) are in `test_text_forms`.
 """
 
 from __future__ import annotations

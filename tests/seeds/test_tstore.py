@@ -1,6 +1,6 @@
 """The page of TSTORE: its C++ examples and its text of level 2.
 
-Its sync form (``tstore %t1, %sv_out[...]``) and level 1 (``… : (…) -> ()``) are not read yet.
+Its sync form (``tstore %t1, %sv_out[...]``) and level 1 (``… : (…) -> ()``) are in `test_text_forms`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reading and printing `.pto` text."""
+"""Reading and printing `.pto` text: every level and form is read as level 2, which is what is printed."""
 
 from ptokit.isa import all as _table  # noqa: F401 - fills the instruction table, which drives both
 

@@ -56,7 +56,9 @@ def read_module(path: str | Path, *, target: Target | None = None) -> ParseResul
 
 
 def parse_module(text: str, file: str | None = None, *, target: Target | None = None) -> ParseResult:
-    """Parse `.pto` text of level 2 or 3. Never raises: errors are in the result's diagnostics.
+    """Parse `.pto` text of any level or form (assembly 5). Never raises: errors are in the result's diagnostics.
+
+    Statements outside functions are those of a function `LISTING`; what they use and do not define is its parameters.
 
     `target` decides the block layout of left tiles (assembly 3.3); without it the module's ``pto.target_arch`` does.
     """

@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
 from ptokit.ir.core import Block, Function, Module, Op, Value
 from ptokit.ir.facts import Facts, instr_of, scalar_type
 from ptokit.isa.site import Site
@@ -398,7 +399,9 @@ class FunctionWriter:
 
     def instruction(self, op: Op) -> None:
         instr = instr_of(op)
-        assert instr is not None, op.name
+        if instr is None:
+            message = f"{op.name} cannot be run yet"
+            raise DiagnosticError(Diagnostic("TEXT-UNIMPLEMENTED", Severity.ERROR, message, op.location))
         site = self.facts.site(op, self.target, extended=self.extended, text=self.text)
         assert site is not None
         args = []
