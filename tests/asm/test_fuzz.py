@@ -35,6 +35,16 @@ tsync %e
   return
 }
 """,
+    """func.func @f(%n: index, %t: !pto.tile_buf<vec, 16x16xf32>) {
+  %c = "arith.constant"() <{value = 7 : index}> : () -> index
+  %k = "arith.cmpi"(%n, %c) <{predicate = 2 : i64}> : (index, index) -> i1
+  %x = "pto.alloc_tile"(%n) {operandSegmentSizes = array<i32: 0, 1, 0>} : (index)
+    -> !pto.tile_buf<vec, 16x16xf32, valid=?x16>
+  "pto.tmov"(%t, %x) <{operandSegmentSizes = array<i32: 1, 1, 0, 0>}> : (!pto.tile_buf<vec, 16x16xf32>,
+    !pto.tile_buf<vec, 16x16xf32, valid=?x16>) -> ()
+  "func.return"() : () -> ()
+}
+""",
 ]
 TEXTS += LISTINGS * (len(TEXTS) // 4)
 FRAGMENTS = [

@@ -38,7 +38,7 @@ INFERRED: dict[str, Infer] = {}
 """Results whose types are not written, by the word behind ``R=``."""
 
 _ELEMENT = re.compile(r"%(\w+)(\*?)(?::(\w+))?\Z|([TANL])([~!]?)\((\w+)\)\Z|(R)(~?)(?:=(\w+)|:(tile))?\Z")
-_IMPLIED: dict[str, Scalar] = {"index": INDEX, "i64": I64}
+IMPLIED: dict[str, Scalar] = {"index": INDEX, "i64": I64}
 
 
 class Element(NamedTuple):
@@ -133,7 +133,7 @@ class _Reading:
             values = [value]
             self.operands[e.name] = value
         if e.more:
-            implied = _IMPLIED[e.more]
+            implied = IMPLIED[e.more]
             for k, value in enumerate(values):
                 if value.type is not implied:
                     p.match(value, implied, start + 2 * k)
@@ -154,8 +154,8 @@ class _Reading:
             self.result = self.p.type(stripped="ptr" if e.flag else "")
             if e.name and not isinstance(self.result, (TileSpec, MemRef, Opaque)):
                 self.p.fail(rules.TYPE, f"the result is a tile, not {self.result}", index)
-        elif e.more in _IMPLIED:
-            self.result = _IMPLIED[e.more]
+        elif e.more in IMPLIED:
+            self.result = IMPLIED[e.more]
         else:
             self.result = INFERRED[e.more](self.p, self.operands, self.attrs)
 

@@ -16,13 +16,14 @@ from ptokit.diagnostics import Diagnostics
 from ptokit.ir import Op, Operands, Value
 from ptokit.ir.structure import ARITH_BINARY, ARITH_CASTS, FLOAT_PREDICATES, INTEGER_PREDICATES
 from ptokit.isa.table import BY_TEXT, Instr, Operand, Role
+from ptokit.types.tile import TileSpec
 from ptokit.types.values import Scalar, Type
 
-from . import rules
+from . import ops_sync, ops_views, rules
 from .attributes import Dictionary, Written, plain_value, read_dictionary
 from .cursor import Cursor, LimitError, OperationError, whole
 from .faults import suggest
-from .forms import dictionary_attrs
+from .forms import IMPLIED, Form, compile_form, dictionary_attrs
 from .lexer import EOF, Tokens
 from .ops_arith import constant_value
 from .ops_isa import DPS_WORDS, align, operands_of
@@ -123,7 +124,30 @@ def _instruction(p: Parser, instr: Instr, at: int, values: list[Value], results:
             got[operand.name] = part[0]
     dictionary_attrs(p, instr, written, attrs)
     operands: Operands = {o.name: got[o.name] for o in instr.operands if o.name in got}
-    return Op(f"pto.{instr.text}", operands, attrs, [Value(t) for t in results])
+    op = Op(f"pto.{instr.text}", operands, attrs, [Value(t) for t in results])
+    forms = ops_views.FORMS.get(instr.syntax) or ops_sync.FORMS.get(instr.text) or ops_sync.FORMS.get(instr.syntax)
+    if forms is not None:
+        _agree(p, op, compile_form(forms[0]), at)
+    return op
+
+
+def _agree(p: Parser, op: Op, form: Form, at: int) -> None:
+    """What the operation's own form requires or implies without writing it: attributes, types."""
+    for e in form:
+        if e.kind == "?":
+            if any(op.operands.get(inner.name) for inner in e.group if inner.kind == "%"):
+                _agree(p, op, e.group, at)
+        elif e.kind in "ANL" and op.attrs.get(e.name) is None:
+            p.fail(rules.ATTRIBUTE, f"the attribute '{e.name}' of {op.name} is missing", at)
+        elif e.kind == "L" and not isinstance(op.attrs[e.name], list):
+            p.fail(rules.UNIMPLEMENTED, f"generic form of {op.name} is not implemented yet", at)
+        elif e.kind == "%" and e.more:
+            for value in op.group(e.name):
+                p.match(value, IMPLIED[e.more], at)
+        elif e.kind == "R" and e.more in IMPLIED and op.result.type != IMPLIED[e.more]:
+            p.fail(rules.TYPE, f"the result of {op.name} is {IMPLIED[e.more]}, not {op.result.type}", at)
+        elif e.kind == "R" and e.name and not isinstance(op.result.type, TileSpec):
+            p.fail(rules.TYPE, f"the result of {op.name} is a tile, not {op.result.type}", at)
 
 
 def _order(instr: Instr) -> list[Operand]:
