@@ -10,7 +10,7 @@ from ptokit.types.enums import Layout, Pipe, TileType
 from ptokit.types.tensor import Dims5
 
 from .machine import Machine, TileOperand, ViewOperand
-from .site import Site
+from .site import Site, ViewInfo
 from .table import Instr, Kind, Operand, Role, dst, instruction, view
 from .transfer_rules import COMMON, DEVICES, Message, rule, shape_text
 from .unknown import known
@@ -164,14 +164,14 @@ class PrefetchAsyncContext:
     session: AsyncSession = field(default_factory=AsyncSession)
 
 
-def prefetch_async(src: ViewOperand, context: PrefetchAsyncContext, target: str) -> AsyncEvent:
+def prefetch_async(src: ViewOperand | ViewInfo, context: PrefetchAsyncContext, target: str) -> AsyncEvent:
     """Submit a prefetch of a flat tensor into L2; no data changes.
 
     An empty event comes back where nothing is submitted: on cpu, without workspace, or for a tensor that is not flat.
     """
-    if target == "cpu" or context.workspace is None or not flat(src.shape, src.stride):
+    if target == "cpu" or context.workspace is None or not flat(src.shape, src.stride):  # type: ignore[arg-type]
         return AsyncEvent()
-    size = src.dtype.nbytes(src.shape[4])
+    size = src.dtype.nbytes(src.shape[4])  # type: ignore[arg-type]
     return AsyncEvent(context.session.submit(-(-size // BLOCK_BYTES)))
 
 

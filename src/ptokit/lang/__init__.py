@@ -73,6 +73,7 @@ from .memory import (
     get_subblock_num,
 )
 from .params import Ptr, Static
+from .prefetch import TPREFETCH_ASYNC, AsyncEvent, PrefetchAsyncContext
 from .scalar import Scalar, cast
 from .tensors import BaseShape2D, GlobalTensor, Partition, Pointer, Shape, Stride, TileShape2D
 from .tiles import Tile, TileAcc, TileLeft, TileLeftScale, TileRight, TileRightScale, custom_pad
@@ -111,6 +112,7 @@ __all__ = [
     "EVENT_ID5",
     "EVENT_ID6",
     "EVENT_ID7",
+    "AsyncEvent",
     "Event",
     "f16",
     "f32",
@@ -162,6 +164,7 @@ __all__ = [
     "SET_VALIDSHAPE",
     "Shape",
     "SLayout",
+    "PrefetchAsyncContext",
     "Static",
     "STPhase",
     "Stride",
@@ -176,6 +179,7 @@ __all__ = [
     "TileType",
     "TRESHAPE",
     "TSUBVIEW",
+    "TPREFETCH_ASYNC",
     "TSYNC",
     "u16",
     "u32",
