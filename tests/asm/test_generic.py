@@ -108,6 +108,10 @@ def test_return() -> None:
         ('%a = "arith.constant"() : () -> index', [("TEXT-ATTRIBUTE", 1, 6)]),
         ('%a = "arith.constant"() {value = 300 : i8} : () -> i8', [("TEXT-NUMBER", 1, 34)]),
         ('%a = "arith.cmpi"(%n, %n) {predicate = 10 : i64} : (index, index) -> i1', [("TY-8", 1, 40)]),
+        ('%a = "arith.addi"(%n, %n) : (index, index) -> i64', [("TY-9", 1, 6)]),
+        ('%a = "arith.cmpi"(%n, %n) {predicate = 1 : i64} : (index, index) -> i8', [("TEXT-TYPE", 1, 6)]),
+        ('%a = "arith.select"(%n, %l, %l) : (index, i64, i64) -> i64', [("TY-9", 1, 6)]),
+        ('%a = "arith.constant"() {value = true} : () -> i8', [("TEXT-UNEXPECTED", 1, 34)]),
         ('%a = "arith.addi"(%n) : (index) -> index', [("TEXT-OPERANDS", 1, 6)]),
     ],
 )

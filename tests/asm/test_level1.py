@@ -102,7 +102,9 @@ def test_forms(text: str, lines: list[str]) -> None:
         (f"%a = pto.tmov.m2l %t : {S} -> {S}", [("TMOV-SUFFIX", 1, 6)]),
         (f"%a = pto.tload %v : {V} -> !pto.tile<vec, 16x16xf32, valid=?x16>", [("TEXT-TYPE", 1, 6)]),
         (f"%a = pto.tload %v : {V} -> !pto.tile<...>", [("TEXT-TYPE", 1, 72)]),
-        (f"%a = pto.tadds %t, 1.5 : ({S}, i32) -> {S}", [("TEXT-OPERANDS", 1, 20)]),
+        (f"%a = pto.tadds %t, 1.5 : ({S}, i32) -> {S}", [("TEXT-UNEXPECTED", 1, 20)]),
+        (f"%a = pto.tadds %t, 300 : ({S}, i8) -> {S}", [("TEXT-NUMBER", 1, 20)]),
+        (f"%a = pto.tadd %t, 2 : ({S}, {S}) -> {S}", [("TEXT-OPERANDS", 1, 19)]),
     ],
 )
 def test_errors(text: str, found: list[tuple[str, int, int]]) -> None:

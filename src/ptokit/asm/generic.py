@@ -17,7 +17,7 @@ from ptokit.ir import Op, Operands, Value
 from ptokit.ir.structure import ARITH_BINARY, ARITH_CASTS, FLOAT_PREDICATES, INTEGER_PREDICATES
 from ptokit.isa.table import BY_TEXT, Instr, Operand, Role
 from ptokit.types.tile import TileSpec
-from ptokit.types.values import Scalar, Type
+from ptokit.types.values import I1, Scalar, Type
 
 from . import ops_sync, ops_views, rules
 from .attributes import Dictionary, Written, plain_value, read_dictionary
@@ -187,10 +187,17 @@ def _other(p: Parser, name: str, at: int, values: list[Value], results: list[Typ
     names = _NAMES[name]
     if len(values) != len(names) or len(results) != 1:
         p.fail(rules.OPERANDS, f"{name} takes ({', '.join(names)}) and gives one result", at)
+    compared = name in ("arith.cmpi", "arith.cmpf")
+    if name not in ARITH_CASTS:  # their own forms write one type
+        like = values[-1].type if compared else results[0]
+        for value in values:
+            p.match(value, I1 if value is values[0] and name == "arith.select" else like, at)
+    if compared and results[0] != I1:
+        p.fail(rules.TYPE, f"the result of {name} is i1, not {results[0]}", at)
     attrs: dict[str, Any] = {}
     if name == "arith.constant":
         attrs["value"] = _constant(p, written.pop("value", None), results[0], at)
-    elif name in ("arith.cmpi", "arith.cmpf"):
+    elif compared:
         attrs["predicate"] = _predicate(p, name, written.pop("predicate", None), at)
     attrs.update((key, plain_value(value.text)) for key, value in written.items())
     return Op(name, dict(zip(names, values)), attrs, [Value(results[0])])
@@ -200,7 +207,7 @@ def _constant(p: Parser, written: Written | None, type: Type, at: int) -> Any:
     if written is None:
         p.fail(rules.ATTRIBUTE, "the attribute 'value' is missing", at)
     text = written.text if written.text.startswith("dense") else written.text.partition(":")[0].strip()
-    if text in ("true", "false"):
+    if text in ("true", "false") and type == I1:
         return text == "true"
     return constant_value(p, text, type, written.place)
 

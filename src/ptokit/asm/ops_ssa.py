@@ -31,6 +31,7 @@ from ptokit.types.values import INDEX, MemRef, PartitionView, Scalar, TensorView
 from . import rules
 from .attributes import Dictionary
 from .forms import dictionary_attrs
+from .ops_arith import constant_value
 from .ops_isa import align, operands_of
 from .parser import Expansion, Parser
 from .ssa_items import Item, Statement, constant, is_event, read_statement
@@ -143,10 +144,9 @@ class _Reader:
 
     def _number_type(self, s: Statement) -> Type:
         """Type of a number without one: the element type of the tiles it meets."""
-        for item in s.items:
-            if item.value is not None and isinstance(item.value.type, TileSpec):
-                return Scalar(item.value.type.dtype.text)
-        return POISON
+        types = [item.value.type for item in s.items if item.value is not None] + list(s.results or ())
+        tile = next((t for t in types if isinstance(t, TileSpec)), None)
+        return POISON if tile is None else Scalar(tile.dtype.text)
 
     def result_types(self, s: Statement) -> list[Type]:
         """The types of the results; events of stores are none."""
@@ -252,11 +252,13 @@ class _Reader:
         item = given.item
         if item.value is not None:
             return item.value
+        if not isinstance(given.type, Scalar):
+            self.p.fail(rules.OPERANDS, f"the number {item.number} cannot be of type {given.type}", item.index)
         number: int | float = item.number
-        if isinstance(given.type, Scalar) and given.type.is_float:
+        if given.type.is_float:
             number = float(number)
-        elif isinstance(number, float):
-            self.p.fail(rules.OPERANDS, f"{number} is no {given.type}", item.index)
+        else:
+            number = constant_value(self.p, str(number), given.type, item.index)
         return constant(self.e, number, given.type)
 
     def _destinations(self, out: Operands, results: Sequence[Type], source: Value | None) -> None:
