@@ -57,6 +57,7 @@ from ptokit.types.values import INDEX as index
 
 from .choice import cdiv, maximum, minimum, select
 from .control import else_, if_, range
+from .conv import ConvTile
 from .core import Core
 from .events import TSYNC, Event, RecordEvent
 from .intrinsics import intrinsic
@@ -93,6 +94,7 @@ __all__ = [
     "CmpMode",
     "Coalesce",
     "CompactMode",
+    "ConvTile",
     "Core",
     "custom_pad",
     "Diagnostic",

@@ -13,7 +13,7 @@ from ptokit.targets import target as find_target
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout
 
-from . import events, memory, prefetch, rules, tiles
+from . import conv, events, memory, prefetch, rules, tiles
 from .core_session import Session
 from .core_tile import CoreTile
 from .intrinsics import intrinsic, names
@@ -35,6 +35,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
         memory.SET_VALIDSHAPE,
         events.TSYNC,
         prefetch.TPREFETCH_ASYNC,
+        conv.ConvTile,
     )
 }
 

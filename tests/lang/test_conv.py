@@ -1,0 +1,52 @@
+"""Convolution tiles in Python."""
+
+import numpy as np
+import pytest
+
+import ptokit as pto
+from ptokit import Layout, TileType
+
+
+@pytest.mark.parametrize("target", ["cpu", "a2a3", "a5"])
+def test_nc1hwc0_keeps_the_order_of_its_dimensions(target: str) -> None:
+    core = pto.Core(target)
+    shape = (2, 3, 4, 5, 16)  # N, C1, H, W, C0
+    x = np.arange(np.prod(shape), dtype=np.float32).astype(np.float16).reshape(shape)
+    t = core.ConvTile(TileType.Mat, pto.f16, None, Layout.NC1HWC0, shape)
+    core.TLOAD(t, core.GlobalTensor(x, shape, None, Layout.NC1HWC0))
+    assert (t.numpy().reshape(shape) == x).all()
+
+
+def test_a_window_of_a_larger_feature_map() -> None:
+    core = pto.Core("a5")
+    whole = np.random.default_rng(1).integers(0, 100, (1, 4, 8, 8, 32)).astype(np.int8)
+    t = core.ConvTile(TileType.Mat, pto.i8, 2 * 4 * 8 * 32, Layout.NC1HWC0, (1, 2, 4, 8, 32))
+    g = core.GlobalTensor(whole, whole.shape, None, Layout.NC1HWC0)
+    core.TLOAD(t, g.partition((0, 1, 2, 0, 0), (1, 2, 4, 8, 32)))
+    assert (t.numpy().reshape(1, 2, 4, 8, 32) == whole[:, 1:3, 2:6]).all()
+
+
+def test_in_a_kernel() -> None:
+    shape = (1, 2, 4, 4, 16)
+
+    @pto.kernel(target="cpu")
+    def copy(x: pto.Ptr[pto.f16], y: pto.Ptr[pto.f16]) -> None:
+        t = pto.ConvTile(TileType.Mat, pto.f16, None, Layout.NC1HWC0, shape)
+        pto.TLOAD(t, pto.GlobalTensor(x, shape, None, Layout.NC1HWC0))
+        pto.TSTORE(pto.GlobalTensor(y, shape, None, Layout.NC1HWC0), t)
+
+    x = np.random.default_rng(2).standard_normal(shape).astype(np.float16)
+    y = np.zeros_like(x)
+    copy(x, y)
+    assert (x == y).all()
+
+
+@pytest.mark.parametrize(
+    ("buffer", "layout", "shape"),
+    [(64, Layout.NC1HWC0, (1, 1, 4, 4, 16)), (None, "NC1HWC0", (1, 1, 4, 4, 16)), (None, Layout.NC1HWC0, (1, -1, 16))],
+)
+def test_refused(buffer: object, layout: object, shape: tuple[int, ...]) -> None:
+    with pytest.raises(pto.DiagnosticError) as caught:
+        pto.Core("a5").ConvTile(TileType.Mat, pto.f16, buffer, layout, shape)
+    assert caught.value.diagnostics[0].rule == "LANG-TILE"
+    assert caught.value.diagnostics[0].location.file == __file__
