@@ -13,7 +13,9 @@ import pytest
 from ptokit.asm import read_module
 from ptokit.ir.verify import verify
 from ptokit.run import compile_program
+from ptokit.sanitize import sanitize, uninit
 from ptokit.targets import TARGETS, Target
+from ptokit.types.dtypes import DTYPES
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 FAULTS = {("UB-CAPACITY", 22), ("EW-04", 28)}  # of faulty.pto
@@ -40,6 +42,14 @@ def target(request: pytest.FixtureRequest) -> Target:
 def test_kernels_have_no_findings(kernel: str, target: Target) -> None:
     result = read_module(str(EXAMPLES / "pto" / kernel), target=target)
     assert [str(d) for d in [*result.diagnostics, *verify(result.module, target)]] == []
+
+
+def test_the_racy_kernel_has_one_race() -> None:
+    on = TARGETS["a2a3"]
+    result = read_module(str(EXAMPLES / "pto" / "racy.pto"), target=on)
+    x = np.ones((64, 256), np.float32)
+    report = sanitize(result.module, on, [x, uninit((64, 256), DTYPES["f32"]), 4])
+    assert [(d.rule, d.location.line) for d in report.diagnostics] == [("RACE-WAR", 22)]
 
 
 @pytest.mark.parametrize(("n", "blocks"), [(1, 1), (4096, 3), (4097, 2), (100_003, 7)])
