@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,21 +38,28 @@ class ParseResult:
 
 def read_module(path: str | Path, *, target: Target | None = None) -> ParseResult:
     """Read and parse a file. An unreadable file gives TEXT-FILE, one that is not UTF-8 text TEXT-BINARY."""
+    text, diagnostics = read_text(path)
+    if text is None:
+        return ParseResult(Module(file=str(path)), diagnostics)
+    return parse_module(text, str(path), target=target)
+
+
+def read_text(path: str | Path) -> tuple[str | None, Diagnostics]:
+    """The text of a file, line ends as they are; None and why (TEXT-FILE, TEXT-BINARY) if there is none."""
     file = str(path)
-    failed = ParseResult(Module(file=file), Diagnostics())
+    diagnostics = Diagnostics()
     try:
         data = Path(path).read_bytes()
     except (OSError, ValueError) as e:
         reason = e.strerror if isinstance(e, OSError) and e.strerror else str(e)
-        failed.diagnostics.error(rules.FILE, f"cannot read the file: {reason}", Location(file))
-        return failed
+        diagnostics.error(rules.FILE, f"cannot read the file: {reason}", Location(file))
+        return None, diagnostics
     try:
-        text = data.decode("utf-8-sig")
+        return data.decode("utf-8-sig"), diagnostics
     except UnicodeDecodeError as e:
         line = data.count(b"\n", 0, e.start) + 1
-        failed.diagnostics.error(rules.BINARY, f"byte {e.start} is not UTF-8 text", Location(file, line, 1))
-        return failed
-    return parse_module(text, file, target=target)
+        diagnostics.error(rules.BINARY, f"byte {e.start} is not UTF-8 text", Location(file, line, 1))
+        return None, diagnostics
 
 
 def parse_module(text: str, file: str | None = None, *, target: Target | None = None) -> ParseResult:
@@ -62,6 +69,16 @@ def parse_module(text: str, file: str | None = None, *, target: Target | None = 
 
     `target` decides the block layout of left tiles (assembly 3.3); without it the module's ``pto.target_arch`` does.
     """
+    return parse_with(Parser, text, file, target)
+
+
+def parse_with(
+    make: Callable[[Tokens, str, Diagnostics, Target | None], Parser],
+    text: str,
+    file: str | None = None,
+    target: Target | None = None,
+) -> ParseResult:
+    """`parse_module` by a parser of one's own, which `make` returns; it is not called for what is not text."""
     diagnostics = Diagnostics()
     result = ParseResult(Module(file=file), diagnostics)
     shown = file or "<text>"
@@ -76,7 +93,7 @@ def parse_module(text: str, file: str | None = None, *, target: Target | None = 
         if "#" in text and "func.func" not in text:  # a listing
             text = _HASH_COMMENT.sub(lambda m: " " * len(m[0]), text)
         tokens = Tokens(" " + text[1:] if text[:1] == "\ufeff" else text)
-        _File(Parser(tokens, shown, diagnostics, target), result.module).read()
+        _File(make(tokens, shown, diagnostics, target), result.module).read()
     return result
 
 

@@ -20,8 +20,11 @@ def check_writable(path: Path, what: str, rule: Rule) -> None:
         raise _refused(path, what, rule, f"no permission to write in {path.parent}")
 
 
-def write_whole(path: Path, content: bytes, what: str, rule: Rule) -> None:
-    """Write a file beside `path` and move it there when complete. Raises `DiagnosticError` about `rule`."""
+def write_whole(path: Path, content: bytes, what: str, rule: Rule, *, mode: int | None = None) -> None:
+    """Write a file beside `path` and move it there when complete. Raises `DiagnosticError` about `rule`.
+
+    ``mode``: its permissions, if not those of any new file.
+    """
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
         try:
@@ -29,7 +32,7 @@ def write_whole(path: Path, content: bytes, what: str, rule: Rule) -> None:
                 file.write(content)
             mask = os.umask(0)
             os.umask(mask)
-            os.chmod(name, 0o666 & ~mask)  # as any new file; temporary ones are private
+            os.chmod(name, 0o666 & ~mask if mode is None else mode)  # temporary files are private
             os.replace(name, path)
         except BaseException:
             with contextlib.suppress(OSError):

@@ -183,6 +183,33 @@ def check(
 
 
 @app.command(
+    name="fmt",
+    epilog="""Examples:
+
+\b
+  ptokit fmt kernel.pto
+  ptokit fmt --check kernels/*.pto
+  ptokit fmt --stdout kernel.pto | diff kernel.pto -
+
+\b
+Only blanks, line ends and the places of comments change. Exit status: 0 when
+done, 1 if a file has errors (it is left as it is) or would change (--check).""",
+)
+def fmt(
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="The .pto files.", show_default=False)],
+    check: Annotated[bool, typer.Option("--check", help="List files that would change; write nothing.")] = False,
+    stdout: Annotated[bool, typer.Option("--stdout", help="Print the texts; write nothing.")] = False,
+) -> None:
+    """Lay out files: one operation per line, indented, comments kept."""
+    from .format import format_files
+
+    if check and stdout:
+        raise typer.BadParameter("--check and --stdout exclude each other.", param_hint="--check")
+    if not format_files(files, check=check, to_stdout=stdout):
+        raise typer.Exit(EXIT_ERRORS)
+
+
+@app.command(
     epilog="""Examples:
 
 \b

@@ -38,3 +38,12 @@ REPORT_FILE = define(
     accepted="--junit results.xml    in a directory that exists",
     rejected="--junit results        where results is a directory",
 )
+FORMATTED_FILE = define(
+    "CLI-05",
+    "a file that is laid out anew can be written",
+    scope=Scope.RUN,
+    why="The new text is completed beside the file and then takes its place, so the directory must be writable.",
+    source="docs/cli.md, fmt",
+    accepted="ptokit fmt kernel.pto           in a directory of one's own",
+    rejected="ptokit fmt /usr/share/k.pto     where only the administrator may write; --stdout works",
+)
