@@ -18,3 +18,6 @@ show run "$kernels/gemm.pto" --target a5 --blocks 4 \
 
 printf '\nAnd a kernel with mistakes; each finding has a rule that "ptokit explain" tells more about:\n'
 show check "$kernels/faulty.pto" --target a2a3 || test $? -eq 1
+
+printf '\nAnd one whose instructions are legal but whose flags do not suffice:\n'
+show sanitize "$kernels/racy.pto" --target a2a3 --arg random:f32:64x256 --arg uninit:f32:64x256 --arg 4 || test $? -eq 1
