@@ -13,7 +13,7 @@ from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout
 from ptokit.types.tensor import infer_layout
 from ptokit.types.tile import DYNAMIC, TileSpec
-from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
+from ptokit.types.values import MemRef, PartitionView, Scalar, TensorView
 
 from .core import Block, Function, Op, Value
 
@@ -220,8 +220,3 @@ def instr_of(op: Op) -> Instr | None:
 def scalar_type(value: Value) -> str | None:
     """Text of a scalar's type; None for other values."""
     return value.type.name if isinstance(value.type, Scalar) else None
-
-
-def pointee(value: Value) -> DType | None:
-    """Element type of a pointer; None for other values."""
-    return value.type.dtype if isinstance(value.type, Ptr) else None

@@ -15,7 +15,7 @@ from ptokit.diagnostics import Rule
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Pipe
 
-from .site import Site
+from .site import Site, TileInfo, ViewInfo
 
 
 class Role(StrEnum):
@@ -118,14 +118,6 @@ class Attr:
         return self.kind(text)  # type: ignore[call-arg]
 
 
-class Region(StrEnum):
-    """Part of a tile that an operand touches."""
-
-    VALID = "valid"  # the tile's valid region
-    DOMAIN = "domain"  # the destination's valid region, in this tile
-    ALL = "all"  # the physical tile
-
-
 @dataclass(frozen=True, slots=True)
 class Access:
     """Elements of one operand that an instruction reads or writes: rows [0, rows) x cols [0, cols).
@@ -146,8 +138,6 @@ Footprint = Callable[[Site], Iterator[Access]]
 
 def default_footprint(site: Site) -> Iterator[Access]:
     """Each operand's valid region: reads first, then writes."""
-    from .site import TileInfo, ViewInfo
-
     for write in (False, True):
         for op in site.instr.operands:
             info = site.operands.get(op.name)
