@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from .conftest import KERNELS, Run
 
 FAULTY = KERNELS / "faulty.pto"
@@ -13,7 +15,7 @@ FAULTY = KERNELS / "faulty.pto"
 def test_a_clean_file(ptokit: Run) -> None:
     ran = ptokit("check", KERNELS / "softmax.pto", "--target", "a2a3")
     assert (ran.status, ran.err) == (0, "")
-    assert ran.out == f"{KERNELS / 'softmax.pto'}: no findings for a2a3\n"
+    assert ran.out == f"{KERNELS / 'softmax.pto'}: no findings for a2a3, level 2\n"
 
 
 def test_all_errors_are_reported_with_lines_and_carets(ptokit: Run) -> None:
@@ -65,3 +67,23 @@ def test_without_any_target_usage_is_wrong(ptokit: Run) -> None:
     ran = ptokit("check", FAULTY)
     assert ran.status == 2
     assert "cpu, a2a3, a5" in ran.err
+
+
+PLACED = "func.func @f() { %a = arith.constant 0 : i64 %t = pto.alloc_tile addr = %a : T return }"
+SSA = "func.func @f(%a: T) { %b = pto.tadd %a, %a : (T, T) -> T return }"
+
+
+@pytest.mark.parametrize(("text", "level"), [(PLACED, 3), (SSA, 1), (PLACED.replace("addr = %a ", ""), 2)])
+def test_the_text_says_its_level(ptokit: Run, tmp_path: Path, text: str, level: int) -> None:
+    file = tmp_path / "k.pto"
+    file.write_text(text.replace("T", "!pto.tile_buf<vec, 16x16xf32>"))
+    assert ptokit("check", file, "-t", "a5").out == f"{file}: no findings for a5, level {level}\n"
+    asked = 2 if level == 3 else 3
+    ran = ptokit("check", file, "-t", "a5", "--level", asked, "--format", "json")
+    assert ran.status == 1
+    (found,) = json.loads(ran.out)["diagnostics"]
+    assert (found["rule"], found["line"]) == ("LV-1", 1)
+
+
+def test_there_are_three_levels(ptokit: Run) -> None:
+    assert ptokit("check", FAULTY, "-t", "a5", "--level", "4").status == 2

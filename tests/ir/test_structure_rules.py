@@ -1,9 +1,12 @@
 """Rules about views, allocation, functions and placement: each with a text that passes and one that fails."""
 
+from typing import Any
+
 import pytest
 
 from ptokit.asm import parse_module
-from ptokit.diagnostics import CATALOGUE, Diagnostic
+from ptokit.diagnostics import CATALOGUE, Diagnostic, Diagnostics
+from ptokit.ir.runnable import check_runnable
 from ptokit.ir.verify import verify
 from ptokit.targets import target
 
@@ -14,7 +17,9 @@ TV = "!pto.tensor_view<32x16xf32>"
 VIEW = f"%v = pto.make_tensor_view %p, shape = [%c32, %c16], strides = [%c16, %c1] : {TV}\n"
 
 
-def check(body: str, *, arch: str = "a5", head: str = "func.func @k", more: str = "") -> list[Diagnostic]:
+def check(
+    body: str, *, arch: str = "a5", head: str = "func.func @k", more: str = "", **options: Any
+) -> list[Diagnostic]:
     """Diagnostics for a kernel with this body; the body starts on line 10."""
     text = f"""module {{
   {head}(%p: !pto.ptr<f32>, %h: !pto.ptr<f16>, %n: index) {{
@@ -33,7 +38,7 @@ def check(body: str, *, arch: str = "a5", head: str = "func.func @k", more: str 
 """
     parsed = parse_module(text, "k.pto", target=target(arch))
     assert not parsed.diagnostics.errors, parsed.diagnostics.errors
-    return verify(parsed.module, target(arch)).sorted()
+    return verify(parsed.module, target(arch), **options).sorted()
 
 
 def slice_of(offsets: str, sizes: str, result: str = "16x16xf32", source: str = TV) -> str:
@@ -208,15 +213,49 @@ def test_tile_types_are_checked_where_tiles_are_made() -> None:
     assert [(d.rule, d.location.line) for d in found] == [("TILE-05", 10)]
 
 
-def test_lowered_operands_are_refused() -> None:
+def test_lowered_tiles_are_left_alone_and_cannot_be_run() -> None:
+    """tadd of two element types: a rule for tiles, none where one of them is a memref."""
+    memref = "memref<16x16xf32, #pto.address_space<vec>>"
+    half = "!pto.tile_buf<vec, 16x16xf16>"
     body = (
-        "%m = memref.alloc() : memref<16x16xf32, #pto.address_space<vec>>\n"
-        f"%t = pto.alloc_tile : {T}\n"
-        f"pto.tadd ins(%m, %t : memref<16x16xf32, #pto.address_space<vec>>, {T}) outs(%t : {T})"
+        f"%m = memref.alloc() : {memref}\n%t = pto.alloc_tile : {T}\n%q = pto.alloc_tile : {half}\n"
+        f"pto.tadd ins(%t, %q : {T}, {half}) outs(%t : {T})\n"
+        f"pto.tadd ins(%m, %q : {memref}, {half}) outs(%t : {T})"
     )
     found = check(body)
-    assert [(d.rule, d.location.line) for d in found] == [("TEXT-UNIMPLEMENTED", 12)]
-    assert "src0 of type memref<16x16xf32" in found[0].message
+    assert {d.location.line for d in found} == {13}
+    assert "EW-04" in {d.rule for d in found}
+    parsed = parse_module(f"func.func @k() {{\n{body}\nreturn }}", target=target("a5"))
+    unable = Diagnostics()
+    check_runnable(parsed.module, unable)
+    assert [(d.rule, d.location.line) for d in unable] == [("TEXT-UNIMPLEMENTED", 6)]
+    assert "src0 of type memref<16x16xf32" in next(iter(unable)).message
+
+
+ALLOC = f"%t = pto.alloc_tile : {T}"
+PLACED = f"%t = pto.alloc_tile addr = %a0 : {T}"
+ASSIGNED = f"{PLACED}\n%u = pto.tassign %t, %a0 : {T} -> {T}"
+
+
+@pytest.mark.parametrize(
+    ("body", "options", "expected"),
+    [
+        (ALLOC, {"level": 1}, []),
+        (ALLOC, {"level": 2}, []),
+        (ALLOC, {"level": 3}, [("LV-1", 10)]),
+        (PLACED, {"level": 1}, [("LV-1", 10)]),
+        (PLACED, {"level": 2}, [("LV-1", 10)]),
+        (PLACED, {"level": 3}, []),
+        (PLACED, {}, []),
+        (ASSIGNED, {}, []),
+        (ASSIGNED, {"level": 3}, []),
+        (ASSIGNED, {"level": 3, "auto_sync": True}, [("LV-2", 11)]),
+        (ASSIGNED, {"auto_sync": True}, [("LV-2", 11)]),
+        (ASSIGNED, {"level": 2}, [("LV-1", 10), ("LV-2", 11)]),
+    ],
+)
+def test_levels(body: str, options: dict[str, Any], expected: list[tuple[str, int]]) -> None:
+    assert [(d.rule, d.location.line) for d in check(body, **options)] == expected
 
 
 def test_operands_of_the_wrong_kind() -> None:

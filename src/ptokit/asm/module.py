@@ -138,6 +138,7 @@ class _File:
             self._functions()
         if p.texts[p.i] is not EOF:
             p.error(rules.TOPLEVEL, f"{p.found()} stands behind the module")
+        self.module.ssa = p.ssa
         self._calls()
 
     def _read_on(self) -> None:

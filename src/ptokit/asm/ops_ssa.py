@@ -52,6 +52,7 @@ def read_ssa(p: Parser, instr: Instr, at: int, named: int) -> Op:
 
     What belongs before it, and what its result names stand for, is left in ``p.expansion``.
     """
+    p.ssa = True
     return _Reader(p, instr, at, named).read(read_statement(p))
 
 

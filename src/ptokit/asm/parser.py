@@ -44,6 +44,7 @@ class Parser(Cursor):
         "attributes",
         "expansion",
         "free",
+        "ssa",
         "_wide",
     )
 
@@ -59,6 +60,7 @@ class Parser(Cursor):
         self.attributes: dict[tuple[int, str], Any] = {}
         self.expansion: Expansion | None = None
         self.free: dict[str, Value] | None = None  # in a listing: values that it uses and does not define
+        self.ssa = False  # a statement of level 1 has been read
         self._wide: bool | None = None
 
     def state_target(self, arch: object) -> None:

@@ -10,14 +10,24 @@ from ptokit import __version__
 from ptokit.diagnostics import Diagnostics
 from ptokit.diagnostics.render import summary
 from ptokit.diagnostics.sarif import sarif
+from ptokit.ir.levels import stated_level
 
 from .console import remark, say, show_diagnostics
 from .load import load, parse_target
 
 
-def check_file(file: str, target_name: str | None, *, format: str, extended: bool) -> bool:
+def check_file(
+    file: str,
+    target_name: str | None,
+    *,
+    format: str,
+    extended: bool,
+    level: int | None = None,
+    auto_sync: bool = False,
+) -> bool:
     """Report all findings of `file` as ``text``, ``json`` or ``sarif``; True if none of them is an error."""
-    _, target, found = load(file, parse_target(target_name), extended=extended)
+    wanted = parse_target(target_name)
+    module, target, found = load(file, wanted, extended=extended, level=level, auto_sync=auto_sync)
     if format == "json":
         say(json.dumps(report(found), indent=2))
     elif format == "sarif":
@@ -27,7 +37,7 @@ def check_file(file: str, target_name: str | None, *, format: str, extended: boo
         if len(found):
             remark(f"{file}: {summary(found)}")
         else:
-            say(f"{file}: no findings for {target.name}")
+            say(f"{file}: no findings for {target.name}, level {level or stated_level(module)}")
     return not found.errors
 
 

@@ -166,19 +166,29 @@ def sanitize(
   ptokit check kernel.pto --target a5
   ptokit check kernel.pto -t a2a3 --format json | jq '.diagnostics[].rule'
   ptokit check kernel.pto -t a5 --format sarif > kernel.sarif
+  ptokit check kernel.pto -t a5 --level 3       every tile has an address
 
 Exit status: 0 without errors, 1 with errors, 2 for wrong usage."""
 )
 def check(
     file: File,
     target: TargetOption = None,
+    level: Annotated[
+        int | None,
+        typer.Option(
+            "--level", "-l", min=1, max=3, metavar="N", help="Who places tiles: the assembler (1, 2), the program (3)."
+        ),
+    ] = None,
+    auto_sync: Annotated[
+        bool, typer.Option("--auto-sync", help="The assembler is to insert flags and barriers.")
+    ] = False,
     format: Annotated[Format, typer.Option(help="How to print findings.")] = Format.TEXT,
     extended: Extended = False,
 ) -> None:
     """Report everything in a file that the target would refuse."""
     from .check import check_file
 
-    if not check_file(file, target, format=format.value, extended=extended):
+    if not check_file(file, target, format=format.value, extended=extended, level=level, auto_sync=auto_sync):
         raise typer.Exit(EXIT_ERRORS)
 
 

@@ -149,6 +149,7 @@ class Module:
     attrs: dict[str, Any] = field(default_factory=dict)
     name: str = ""
     file: str | None = None
+    ssa: bool = False  # written with tiles as SSA values (level 1), and read as level 2
     text: bool = True  # `.pto` text, which the reference assembler's rules bind; False for a trace of Python
 
     def function(self, name: str) -> Function | None:

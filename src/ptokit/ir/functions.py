@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from ptokit.diagnostics import Diagnostics, Note
 
-from .core import Function, Module, Op
+from .core import Module, Op
 
 _TAIL_HINTS = ("barrier-all", "default", "mte3-to-s-event0")
 
 
 def check_functions(module: Module, found: Diagnostics) -> None:
-    """Entries, calls, recursion, attributes, and one way of placement per function."""
+    """Entries, calls, recursion, attributes."""
     entries = module.entries()
     for function in module.functions:
         if function.is_entry and function.body is None:
@@ -29,26 +29,10 @@ def check_functions(module: Module, found: Diagnostics) -> None:
                 "FN-4", f"pto.auto_sync_tail_hint is {hint}, not one of {', '.join(_TAIL_HINTS)}", function.location
             )
         if function.body is not None:
-            _placement(function, found)
             for op in function.body.walk():
                 if op.name == "func.call":
                     _call(module, op, found)
     _recursion(module, found)
-
-
-def _placement(function: Function, found: Diagnostics) -> None:
-    assert function.body is not None
-    allocations = [op for op in function.body.walk() if op.name == "pto.alloc_tile"]
-    placed = [op for op in allocations if op.get("addr") is not None]
-    for op in allocations if placed else []:
-        if op.get("addr") is None:
-            found.error(
-                "AL-5",
-                f"%{op.result.name} has no address, but other tiles do",
-                op.location,
-                hint="add `addr = %a`",
-                notes=[Note(f"%{placed[0].result.name} is placed by the program", placed[0].location)],
-            )
 
 
 def _call(module: Module, op: Op, found: Diagnostics) -> None:

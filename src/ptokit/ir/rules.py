@@ -35,11 +35,43 @@ _rule(
 )
 _rule(
     "AL-5",
-    "Where one tile has an address (level 3), every alloc_tile has one.",
+    "Where a function places one of its tiles (level 3), every alloc_tile has an address.",
     "one alloc_tile with addr and one without",
     "every alloc_tile with addr, or none",
-    "13.3, 14 (LV-1)",
-    why="Placement is either the program's or the compiler's; a mixture could overlap.",
+    "13.3, 14",
+    why="Placement is either the program's or the compiler's; a mixture could overlap. With --level: LV-1.",
+)
+_rule(
+    "LV-1",
+    "At level 3 every alloc_tile has an address; at levels 1 and 2 none has.",
+    "alloc_tile addr = %a : T, checked with --level 2",
+    "alloc_tile addr = %a : T, checked with --level 3",
+    "14, 13.3 (AL-5, AL-6)",
+    why="At levels 1 and 2 the assembler places tiles; at level 3 it places none.",
+)
+_rule(
+    "AL-6",
+    "At levels 1 and 2 alloc_tile has no address.",
+    "see LV-1",
+    "see LV-1",
+    "13.3",
+    why="Reported as LV-1. Without --level an address makes the text one of level 3.",
+)
+_rule(
+    "LV-2",
+    "tassign belongs to level 3, and does not go with automatic synchronisation.",
+    "tassign, checked with --level 2 or with --auto-sync",
+    "tassign, checked with --level 3",
+    "14, 13.3 (TA-2)",
+    why="A tile whose address changes may overlap others, which an assembler that inserts flags does not see.",
+)
+_rule(
+    "TA-2",
+    "tassign is used at level 3 only, and without automatic synchronisation.",
+    "see LV-2",
+    "see LV-2",
+    "13.3",
+    why="Reported as LV-2.",
 )
 _rule(
     "MV-1",

@@ -10,12 +10,13 @@ from ptokit.isa.table import Kind
 from ptokit.isa.tile_rules import check_tile
 from ptokit.targets import Target
 from ptokit.types.tile import TileSpec
-from ptokit.types.values import MemRef, Scalar
+from ptokit.types.values import is_memref
 
 from . import rules as _rules  # puts the rules into the catalogue
 from .core import Function, Module, Op, Value
 from .facts import Facts
 from .functions import check_functions
+from .levels import check_level
 from .placement import check_placement
 from .sync import tsync
 from .views import CHECKS
@@ -23,12 +24,19 @@ from .views import CHECKS
 _KINDS = {Kind.TILE: TileInfo, Kind.VIEW: ViewInfo, Kind.SCALAR: ScalarInfo}
 
 
-def verify(module: Module, target: Target, *, extended: bool = False) -> Diagnostics:
-    """Check every function of `module`. ``extended``: the cpu target accepts device-only types and modes."""
+def verify(
+    module: Module, target: Target, *, extended: bool = False, level: int | None = None, auto_sync: bool = False
+) -> Diagnostics:
+    """Check every function of `module`. Operations that ptokit cannot run are checked like others.
+
+    ``extended``: the cpu target accepts device-only types and modes. ``level``: 1, 2 or 3, which of program and
+    assembler places tiles; None: as each function does it. ``auto_sync``: the assembler is to insert synchronisation.
+    """
     found = Diagnostics()
     check_functions(module, found)
     for function in module.functions:
         if function.body is not None:
+            check_level(function, level, auto_sync, found)
             _Checker(function, target, found, extended, text=module.text).run()
     return found
 
@@ -62,23 +70,22 @@ class _Checker:
                     self.found.add(Diagnostic(rule.id, rule.severity, f"%{result.name}: {message}", op.location, hint))
 
     def instruction(self, op: Op, site: Site) -> None:
-        if not site.instr.implemented:
-            self.found.error("TEXT-UNIMPLEMENTED", f"instruction not implemented yet: {site.instr.name}", op.location)
-            return
         if not self.kinds(op, site):
             return
         wrong_core = missing_pipe(site)
         if wrong_core is not None:
             self.found.error("PIPE-CORE", wrong_core, op.location, notes=_defined(op))
             return
-        bypass = any(isinstance(v.type, MemRef) for v in op.values)  # assembly 13, "Bypass"
-        for rule, message, hint in broken_rules(site, text=self.text and not bypass):
+        for rule, message, hint in broken_rules(site, text=self.text and not _lowered(op)):
             self.found.add(
                 Diagnostic(rule.id, rule.severity, f"{site.instr.name}: {message}", op.location, hint, _defined(op))
             )
 
     def kinds(self, op: Op, site: Site) -> bool:
-        """Report operands that are not what the instruction takes; its rules could not look at them."""
+        """Report operands that are not what the instruction takes; its rules could not look at them.
+
+        A memref in place of a tile is a lowered tile, of which no rule speaks (assembly 13, "Bypass").
+        """
         fits = True
         for operand in site.instr.operands:
             info, taken = site.operands.get(operand.name), _KINDS.get(operand.kind)
@@ -88,14 +95,7 @@ class _Checker:
                 continue
             fits = False
             given = op[operand.name]
-            if isinstance(info, ScalarInfo) and not isinstance(given.type, Scalar):
-                self.found.error(
-                    "TEXT-UNIMPLEMENTED",
-                    f"{site.instr.name} with {operand.name} of type {given.type} is not implemented yet",
-                    op.location,
-                    hint="ptokit runs tiles (!pto.tile_buf) and views of global memory",
-                )
-            else:
+            if not is_memref(given.type):
                 self.found.error(
                     "OPERAND-KIND",
                     f"{operand.name} of {site.instr.name} is a {operand.kind}, %{given.name} has type {given.type}",
@@ -103,6 +103,11 @@ class _Checker:
                     notes=_defined_at([given]),
                 )
         return fits
+
+
+def _lowered(op: Op) -> bool:
+    """True if an operand is a memref or made by bind_tile: the assembler leaves such operations alone."""
+    return any(is_memref(v.type) or (isinstance(v.owner, Op) and v.owner.name == "pto.bind_tile") for v in op.values)
 
 
 def _defined(op: Op) -> tuple[Note, ...]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Note, Severity
 from ptokit.ir.core import Function, Module
+from ptokit.ir.runnable import check_runnable
 from ptokit.ir.verify import verify
 from ptokit.targets import Target
 from ptokit.types.dtypes import DType
@@ -170,6 +171,7 @@ def compile_program(module: Module, target: Target, *, entry: str | None = None,
     ``entry`` names the function where the module has several kernels. Raises `DiagnosticError` with every finding.
     """
     found = verify(module, target, extended=extended)
+    check_runnable(module, found)
     found.raise_if_errors()
     return Program(module, choose_entry(module, entry), target, extended=extended)
 

@@ -12,6 +12,7 @@ import numpy as np
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Severity
 from ptokit.ir.core import Function, Module
 from ptokit.ir.facts import instr_of
+from ptokit.ir.runnable import check_runnable
 from ptokit.ir.verify import verify
 from ptokit.run.arguments import bind_arguments
 from ptokit.run.memory import Buffer, Pointer, View
@@ -126,6 +127,7 @@ def sanitize(
     found = report.diagnostics
     for diagnostic in verify(module, target, extended=extended):
         found.add(diagnostic)
+    check_runnable(module, found)
     reserved_bytes(module, target, found)
     if any(d.rule not in _IGNORED and d.rule not in _SEEN_RUNNING for d in found.errors):
         return report

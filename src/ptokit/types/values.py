@@ -148,3 +148,8 @@ class FunctionType:
 
 
 Type = Scalar | Ptr | TensorView | PartitionView | MemRef | TileSpec | EventIdArray | Opaque | FunctionType
+
+
+def is_memref(type: Type) -> bool:
+    """True for memrefs of any memory and layout; those that are not of global memory stand for lowered tiles."""
+    return isinstance(type, MemRef) or (isinstance(type, Opaque) and type.text.startswith("memref<"))

@@ -1,0 +1,38 @@
+"""What ptokit can check but not run: reported before a launch, and by nothing else."""
+
+from __future__ import annotations
+
+from ptokit.diagnostics import Diagnostics
+from ptokit.isa.table import Kind
+from ptokit.types.values import is_memref
+
+from .core import Module, Op
+from .facts import instr_of
+
+_RULE = "TEXT-UNIMPLEMENTED"
+
+
+def check_runnable(module: Module, found: Diagnostics) -> None:
+    """Report every operation of `module` that has no execution, and every lowered tile (a memref in its place)."""
+    for function in module.functions:
+        if function.body is not None:
+            for op in function.body.walk():
+                _operation(op, found)
+
+
+def _operation(op: Op, found: Diagnostics) -> None:
+    instr = instr_of(op)
+    if instr is None:
+        return
+    if not instr.implemented:
+        found.error(_RULE, f"{op.name} cannot be run yet", op.location)
+        return
+    for operand in instr.operands:
+        value = op.get(operand.name)
+        if value is not None and operand.kind is Kind.TILE and is_memref(value.type) and not operand.or_view:
+            found.error(
+                _RULE,
+                f"{op.name} with {operand.name} of type {value.type} cannot be run yet",
+                op.location,
+                hint="ptokit runs tiles (!pto.tile_buf) and views of global memory",
+            )
