@@ -45,7 +45,8 @@ class Analysis:
             else:
                 if self.races:
                     touch.space.add(record)
-                    touch.space.prune([*core.clocks.values(), core.issue])
+                    if touch.space.crowded:
+                        touch.space.prune([*core.clocks.values(), core.issue])
                 if touch.write:
                     touch.space.write(touch)
 
@@ -110,9 +111,13 @@ class Analysis:
 
             self.findings.add("UNINIT-READ", (work.op, touch.name), core, work, gm)
             return
+        if touch.settled == space.version:
+            return
         place = touch.where if touch.initial is None else touch.initial
         worst = space.worst(place)
-        if worst == UNINITIALISED:
+        if worst > PADDING and not touch.write:
+            touch.settled = space.version
+        elif worst == UNINITIALISED:
             self._unwritten(core, work, touch, space, "UNINIT-READ", UNINITIALISED)
         elif worst == PADDING:
             self._unwritten(core, work, touch, space, "PAD-READ", PADDING)

@@ -15,7 +15,8 @@ from .clocks import Clock
 from .footprints import Touch
 from .shadow import Record
 
-_MANY = 1 << 14
+_MANY = 256  # accesses to remember before looking which of them no granule names any more
+_PER_LOOK = 64  # granules per access that such a look may cost
 _SLOTS = 16
 
 
@@ -74,9 +75,10 @@ class Memory:
         self.valid = None if initialised else np.zeros(size, bool)
         self._slots: dict[Class, list[np.ndarray]] = {}
         self._writes: dict[Class, tuple[bool, object]] = {}
+        self._latest: dict[Class, dict[int, Record]] = {}  # by core
         self._records: dict[int, Record] = {}
         self._next = 1
-        self._limit = _MANY
+        self._limit = max(_MANY, size // _PER_LOOK)
 
     def conflicts(self, touch: Touch, clock: Clock) -> Iterator[Record]:
         """Earlier processed accesses to common granules that conflict and that nothing orders before this one."""
@@ -86,6 +88,8 @@ class Memory:
             write, atomic = self._writes[key]
             if not (write or touch.write) or (atomic is not None and atomic == touch.atomic):
                 continue
+            if all(record.before(clock) for record in self._latest[key].values()):
+                continue  # and so is all that came before these
             for numbers in slots:
                 entries = touch.where.view(numbers)
                 if not entries.any():
@@ -104,11 +108,13 @@ class Memory:
         if slots is None:
             slots = self._slots[key] = [np.zeros(self.size, np.int32)]
             self._writes[key] = (touch.write, touch.atomic)
+            self._latest[key] = {}
+        latest = self._latest[key]
+        latest[record.core] = record
         number = self._next
         self._next += 1
         self._records[number] = record
-        entries = touch.where.view(slots[0])
-        if not entries.any() or not self._foreign(entries, record, clock):
+        if len(latest) == 1 or not self._foreign(touch.where.view(slots[0]), record, clock):
             touch.where.set(slots[0], number)
         else:
             self._insert(slots, touch.where.places().reshape(-1), number, record, clock)
@@ -117,6 +123,8 @@ class Memory:
 
     def _foreign(self, entries: np.ndarray, record: Record, clock: Clock) -> list[int]:
         """Numbers of accesses by other cores that nothing orders before this one."""
+        if not entries.any():
+            return []
         return [
             number
             for number in np.unique(entries).tolist()
@@ -142,7 +150,7 @@ class Memory:
             for numbers in slots:
                 live.update(np.unique(numbers).tolist())
         self._records = {n: r for n, r in self._records.items() if n in live}
-        self._limit = max(_MANY, 2 * len(self._records))
+        self._limit = max(_MANY, self.size // _PER_LOOK, 2 * len(self._records))
 
     # --- initialisation ------------------------------------------------------------------------------------------
 

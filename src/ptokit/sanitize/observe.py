@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -28,6 +29,7 @@ from . import placement
 from .events import (
     AwaitSignal,
     Barrier,
+    FlagKey,
     GetToken,
     Item,
     Loops,
@@ -49,6 +51,8 @@ from .touches import accesses, atomic_kind, tile_touch
 from .views import ObservedView, place, scattered
 
 Located = tuple[Memory, int]
+
+_REMEMBERED = 4096  # combinations of operands per core
 
 COMPOSITE = frozenset(("MGATHER", "MSCATTER"))
 """Instructions that a2a3 carries out on several pipes, with flags of its own (memory-model-and-sync 2.1)."""
@@ -78,6 +82,8 @@ class Observer(Chunk):
         self.simulation: Simulation
         self.here: Op
         self._groups: dict[Op, Group] = {}
+        self._pipes: dict[Op, Pipe] = {}
+        self._flags: dict[Op, tuple[type[SetFlag | WaitFlag], str, Pipe, FlagKey]] = {}  # with ids in the text
 
     def begin(self, core: Core) -> None:
         """A core starts: new memory, flags and loops."""
@@ -90,7 +96,8 @@ class Observer(Chunk):
         self._spaces_of: dict[int, Space] = {}
         self._owners: dict[int, Owners] = {}
         self._of_tile: dict[int, Group] = {}
-        self._known: dict[Any, list[Touch]] = {}
+        self._known: dict[Any, _Known] = {}
+        self._changes = 0  # how often bytes came to belong to another tile
         self._last: dict[Any, Work] = {}
 
     # --- loops and tiles -----------------------------------------------------------------------------------------
@@ -162,11 +169,13 @@ class Observer(Chunk):
         """An instruction: what it touches is worked out, then it runs, then it is issued."""
         self.instructions += 1
         given = dict(zip(names, operands))
-        tiles = self._tile_touches(op, instr, static, given, attrs)
-        result, global_touches = self._run(op, instr, static, given, attrs, run, operands)
-        pipe = pipe_on(instr.pipe_of(static), static.core)
-        touches = [*(t for t in (*tiles, *global_touches) if not t.write), *(t for t in tiles if t.write)]
-        touches += [t for t in global_touches if t.write]
+        known = self._known_accesses(op, instr, static, given, attrs)
+        result, in_memory = self._run(op, instr, known, given, run, operands)
+        pipe = self._pipes.get(op)
+        if pipe is None:
+            pipe = self._pipes[op] = pipe_on(instr.pipe_of(static), static.core)
+        touches = [*known.reads, *(t for t in in_memory if not t.write), *known.writes]
+        touches += [t for t in in_memory if t.write]
         work = Work(op, instr.name, pipe, touches=touches, keep=self.waits_for_work)
         if self.target.name == "a2a3" and instr.name in COMPOSITE:
             work.loops = self.loops
@@ -189,24 +198,30 @@ class Observer(Chunk):
     def _site(self, instr: Instr, static: Site, given: Mapping[str, Any], attrs: Mapping[str, Any]) -> Site:
         return Site(instr, self.target, infos(given), attrs, self.extended, static.text, static.core)
 
-    def _tile_touches(
+    def _known_accesses(
         self, op: Op, instr: Instr, static: Site, given: Mapping[str, Any], attrs: Mapping[str, Any]
-    ) -> list[Touch]:
-        """Accesses to tiles. They depend on sizes and positions only, so one call tells them for the next."""
+    ) -> _Known:
+        """What an instruction accesses. It depends on sizes and positions only, so one call tells it for the next."""
         key = (op, *map(_key, given.values()))
         known = self._known.get(key)
         if known is None:
             site = self._site(instr, static, given, attrs)
-            known = []
+            touches: list[Touch] = []
+            views = []
             for access in accesses(site):
                 info = site.operands.get(access.operand)
                 if isinstance(info, TileInfo):
                     touch = tile_touch(site, access, info, self._space(info.data))
                     if touch is not None:
-                        known.append(touch)
+                        touches.append(touch)
+                elif isinstance(info, ViewInfo):
+                    views.append((access.operand, access.write, atomic_kind(site) if access.write else None))
+            known = _Known([t for t in touches if not t.write], [t for t in touches if t.write], views)
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
             self._known[key] = known
-            self._check_tiles(op, instr, site, known)
-        if self.placed:
+            self._check_tiles(op, instr, site, touches)
+        if self.placed and known.followed != self._changes:
             self._follow(op, given, known)
         return known
 
@@ -225,30 +240,33 @@ class Observer(Chunk):
                         partial(placement.race_self, op, instr.name, write, read),
                     )
 
-    def _follow(self, op: Op, given: Mapping[str, Any], touches: list[Touch]) -> None:
-        """Whose bytes are read and written, in program order."""
+    def _follow(self, op: Op, given: Mapping[str, Any], known: _Known) -> None:
+        """Whose bytes are read and written, in program order. A repetition finds the same until bytes change hands."""
+        changes, quiet = self._changes, True
         groups: dict[str, Group] = {}
         for name, operand in given.items():
             if isinstance(operand, Tile):
                 group = self._of_tile.get(id(operand))
                 if group is not None:
                     groups[operand.name or name] = group
-        for write in (False, True):
-            for touch in touches:
-                group = groups.get(touch.name)
-                if touch.write is not write or group is None:
-                    continue
-                owners = self._owners.get(id(touch.space))
-                if owners is None:
-                    owners = self._owners[id(touch.space)] = Owners(len(touch.space.state))
-                if write:
-                    owners.write(group, touch.where, op)
-                    continue
+        for touch in (*known.reads, *known.writes):
+            group = groups.get(touch.name)
+            if group is None:
+                continue
+            owners = self._owners.get(id(touch.space))
+            if owners is None:
+                owners = self._owners[id(touch.space)] = Owners(len(touch.space.state))
+            if touch.write:
+                self._changes += owners.write(group, touch.where, op)
+            else:
                 loss, other = owners.read(group, touch.where if touch.initial is None else touch.initial)
+                quiet = quiet and loss is None and other is None
                 if loss is not None:
                     self._report("UB-OVERLAP", op, (loss.group.op, loss.by.op), partial(placement.lost, op, loss))
                 elif other is not None:
                     self._report("STALE-READ", op, (group.op, other.op), partial(placement.stale, op, group, other))
+        if quiet and changes == self._changes:
+            known.followed = changes
 
     def _report(self, rule: str, op: Op, key: Any, make: Callable[[], Draft]) -> None:
         item = Item(op, op.name, Pipe.S, self.loops)
@@ -261,18 +279,17 @@ class Observer(Chunk):
         self,
         op: Op,
         instr: Instr,
-        static: Site,
+        known: _Known,
         given: Mapping[str, Any],
-        attrs: Mapping[str, Any],
         run: Callable[..., Any],
         operands: tuple[Any, ...],
     ) -> tuple[Any, list[Touch]]:
         """Execute, unless a view leaves its memory; the accesses to global memory."""
-        views = {n: v for n, v in given.items() if isinstance(v, ObservedView)}
+        views = [(n, v) for n, v in given.items() if isinstance(v, ObservedView)]
         if not views:
             return run(self, *operands), []
         bad = False
-        for name, view in views.items():
+        for name, view in views:
             view.seen.clear()
             if view.buffer is None:
                 bad = True
@@ -280,25 +297,18 @@ class Observer(Chunk):
             elif (message := view.leaves_memory) is not None:
                 bad = True
                 self._report("GM-OOB", op, name, partial(placement.outside, op, instr.name, view, message))
-        site = self._site(instr, static, given, attrs)
         result = None if bad else run(self, *operands)
-        return result, [t for access in accesses(site) for t in self._view_touch(site, access)]
+        return result, [t for name, write, kind in known.views for t in self._view_touch(given[name], write, kind)]
 
-    def _view_touch(self, site: Site, access: Any) -> list[Touch]:
-        info = site.operands.get(access.operand)
-        if not isinstance(info, ViewInfo) or not isinstance(info.data, ObservedView) or info.data.buffer is None:
+    def _view_touch(self, view: Any, write: bool, kind: Any) -> list[Touch]:
+        if not isinstance(view, ObservedView) or view.buffer is None:
             return []
-        view = info.data
         memory, origin = self.memories[id(view.buffer)]
-        chosen = view if view.clipped is None else view.clipped
         if view.seen:
             where = scattered(np.concatenate([s.reshape(-1) for s in view.seen]), view, origin, memory.granule)
         else:
-            where = place(chosen, origin, memory.granule)
-        if where is None:
-            return []
-        kind = atomic_kind(site) if access.write else None
-        return [Touch(memory, access.write, where, memory.name, atomic=kind)]
+            where = place(view if view.clipped is None else view.clipped, origin, memory.granule)
+        return [] if where is None else [Touch(memory, write, where, memory.name, atomic=kind)]
 
     def load_scalar(self, pointer: Pointer, index: Any) -> Any:
         value = super().load_scalar(pointer, index)
@@ -328,9 +338,16 @@ class Observer(Chunk):
         """A flag, barrier, token or signal."""
         if self.auto or self.target.name == "cpu":
             return
+        known = self._flags.get(op)
+        if known is not None:
+            of, name, pipe, key = known
+            self._push(of(op, name, pipe, key=key))
+            return
         item = self._item(op, instr.name, kind, operands, attrs)
         if item is not None:
             self._push(item)
+        if isinstance(item, SetFlag | WaitFlag) and operands.get("event") is None:
+            self._flags[op] = type(item), item.name, item.pipe, item.key
 
     def _item(self, op: Op, name: str, kind: str, operands: Mapping[str, Any], attrs: Mapping[str, Any]) -> Item | None:
         event = operands.get("event")
@@ -391,6 +408,16 @@ class Observer(Chunk):
         return tuple(dict.fromkeys(self._last[key] for key in known if key is not None and key in self._last))
 
 
+@dataclass(slots=True)
+class _Known:
+    """What an instruction accesses with operands of certain sizes and places."""
+
+    reads: list[Touch]  # of tiles
+    writes: list[Touch]
+    views: list[tuple[str, bool, Any]]  # (operand, whether it is written, kind of atomic update)
+    followed: int = -1  # `Observer._changes` when repeating it would have changed and found nothing
+
+
 def _key(operand: Any) -> Any:
     """What the accesses of an instruction depend on."""
     if isinstance(operand, Tile):
@@ -398,4 +425,4 @@ def _key(operand: Any) -> Any:
         return operand.name, id(operand.storage), operand.vr, operand.vc, operand.address is None, corner
     if isinstance(operand, ObservedView):
         return operand.dims, operand.stated_layout
-    return operand if isinstance(operand, int | float) else None
+    return operand if isinstance(operand, int) else None

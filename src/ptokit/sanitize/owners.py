@@ -45,19 +45,22 @@ class Owners:
         self._losses: list[Loss] = []
         self._numbers: dict[tuple[int, int, Op], int] = {}
 
-    def write(self, group: Group, place: Footprint, op: Op) -> None:
-        """`group` writes bytes."""
+    def write(self, group: Group, place: Footprint, op: Op) -> bool:
+        """`group` writes bytes. False if they were its own already, so that nothing has changed."""
         self._groups[group.number] = group
         index = place.index
         before = self._owner[index]
-        if not (before == group.number).all():
+        changed = not (before == group.number).all()
+        if changed:
             for number in np.unique(before).tolist():
                 if number not in (0, group.number):
                     self._lose(number, group, index, before == number, op)
-        self._owner[index] = group.number
+            self._owner[index] = group.number
         lost = self._lost.get(group.number)
-        if lost is not None:
+        if lost is not None and lost[index].any():
             lost[index] = 0
+            changed = True
+        return changed
 
     def _lose(self, number: int, by: Group, index: slice | np.ndarray, mask: np.ndarray, op: Op) -> None:
         lost = self._lost.get(number)

@@ -84,9 +84,11 @@ class Simulation:
 
     def push(self, core: Core, item: Item) -> None:
         """The next item of a core's program."""
-        core.stream.append(item)
-        if len(core.stream) == 1:
+        if core.stream or not self._issue(core, item):
+            core.stream.append(item)
+        elif any(core.queues.values()):
             self._advance(core)
+        if self.hub.delivered:
             self._wake()
 
     def _wake(self) -> None:

@@ -45,6 +45,7 @@ class Space:
     def __init__(self, name: str, size: int) -> None:
         self.name = name
         self.state = np.zeros(size, np.uint8)
+        self.version = 0  # counts changes of the state
         self._records: dict[Footprint, dict[Key, Record]] = {}
         self._neighbours: dict[Footprint, list[Footprint]] = {}
         self._count = 0
@@ -52,10 +53,17 @@ class Space:
 
     def conflicts(self, touch: Touch, clock: Clock) -> Iterator[Record]:
         """Earlier processed accesses to common bytes, one of the two a write, that nothing orders before this one."""
+        core, own, write = clock.core, clock.own, touch.write
         for place in self._near(touch.where):
             for record in self._records[place].values():
-                if (touch.write or record.touch.write) and not record.before(clock):
-                    yield record
+                if not write and not record.touch.write:
+                    continue
+                if record.core == core:
+                    if own[record.component] >= record.count:
+                        continue
+                elif record.before(clock):
+                    continue
+                yield record
 
     def add(self, record: Record) -> None:
         """Remember an access; a former one of the same instruction to the same region is forgotten."""
@@ -79,10 +87,13 @@ class Space:
             self._records[place] = {}
         return found
 
+    @property
+    def crowded(self) -> bool:
+        """True if there is much to remember."""
+        return self._count >= self._limit
+
     def prune(self, clocks: list[Clock]) -> None:
-        """Forget what nothing that is yet to come can conflict with, once there is much."""
-        if self._count < self._limit:
-            return
+        """Forget what nothing that is yet to come can conflict with."""
         self._count = 0
         for place, records in list(self._records.items()):
             kept = {k: r for k, r in records.items() if not all(r.before(clock) for clock in clocks)}
@@ -111,6 +122,12 @@ class Space:
 
     def write(self, touch: Touch) -> None:
         """A write initialises its bytes, except the padding around the valid region."""
+        if touch.settled == self.version:
+            return
+        before = self.state[touch.where.index].copy()
         self.state[touch.where.index] = INITIALISED
         if touch.padding is not None:
             self.state[touch.padding.index] = PADDING
+        if not np.array_equal(before, self.state[touch.where.index]):
+            self.version += 1
+        touch.settled = self.version

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from ptokit.types.enums import Layout
 from ptokit.types.tensor import inner_channels
 
 from .gm import Place, Scattered, Strided
+
+Ints = tuple[int, ...]
 
 
 class ObservedView(View):
@@ -67,7 +70,8 @@ class ObservedView(View):
         """Message of GM-OOB if the view leaves the tensor or the memory behind it."""
         if self.outside is not None or self.buffer is None:
             return self.outside
-        low, high = _extremes(self)
+        low, high = _reach(self.dims, self.strides, _inner(self))
+        low, high = low + self.offset, high + self.offset
         if low < 0 or high >= self.buffer.nelem:
             return (
                 f"elements [{low}, {high + 1}) of argument %{self.buffer.name}, which has {self.buffer.nelem} elements"
@@ -75,16 +79,31 @@ class ObservedView(View):
         return None
 
 
-def _axes(view: View) -> list[tuple[int, int]]:
-    axes = list(zip(view.dims, view.strides))
-    inner = inner_channels(view.dtype, view.layout) if view.layout is Layout.NDC1HWC0 else 1
+def _inner(view: View) -> int:
+    """Elements of the innermost axis that a layout adds to the dimensions."""
+    return inner_channels(view.dtype, view.layout) if view.layout is Layout.NDC1HWC0 else 1
+
+
+def _axes(dims: Ints, strides: Ints, inner: int) -> list[tuple[int, int]]:
+    axes = list(zip(dims, strides))
     return [*axes, (inner, 1)] if inner > 1 else axes
 
 
-def _extremes(view: View) -> tuple[int, int]:
-    low = view.offset + sum((n - 1) * s for n, s in _axes(view) if s < 0)
-    high = view.offset + sum((n - 1) * s for n, s in _axes(view) if s > 0)
-    return low, high
+@lru_cache(maxsize=4096)
+def _reach(dims: Ints, strides: Ints, inner: int) -> tuple[int, int]:
+    """Lowest and highest element, relative to the first."""
+    axes = _axes(dims, strides, inner)
+    low = sum((n - 1) * s for n, s in axes if s < 0)
+    return low, sum((n - 1) * s for n, s in axes if s > 0)
+
+
+@lru_cache(maxsize=4096)
+def _scaled(dims: Ints, strides: Ints, inner: int, unit: int) -> tuple[tuple[int, int], ...]:
+    """Axes in granules, of which an element has `unit`."""
+    scaled = [(n, s * unit) for n, s in _axes(dims, strides, inner) if n > 1]
+    if unit > 1:
+        scaled.append((unit, 1))
+    return tuple(scaled) or ((1, 1),)
 
 
 def place(view: View, origin: int, granule: int) -> Place | None:
@@ -94,20 +113,16 @@ def place(view: View, origin: int, granule: int) -> Place | None:
     """
     buffer = view.buffer
     assert buffer is not None
-    axes = _axes(view)
-    if any(n <= 0 for n, _ in axes):
+    if min(view.dims, default=1) <= 0:
         return None
-    low, high = _extremes(view)
-    if low < 0 or high >= buffer.nelem:
-        elements = Strided(view.offset, tuple(axes)).places().reshape(-1)
+    inner = _inner(view)
+    low, high = _reach(view.dims, view.strides, inner)
+    outside = low + view.offset < 0 or high + view.offset >= buffer.nelem
+    if outside or view.dtype.packed:
+        elements = Strided(view.offset, tuple(_axes(view.dims, view.strides, inner))).places().reshape(-1)
         return scattered(elements[(elements >= 0) & (elements < buffer.nelem)], view, origin, granule)
-    if view.dtype.packed:
-        return scattered(Strided(view.offset, tuple(axes)).places().reshape(-1), view, origin, granule)
     unit = view.dtype.size // granule
-    scaled = [(n, s * unit) for n, s in axes if n > 1]
-    if unit > 1:
-        scaled.append((unit, 1))
-    return Strided(origin // granule + view.offset * unit, tuple(scaled) or ((1, 1),))
+    return Strided(origin // granule + view.offset * unit, _scaled(view.dims, view.strides, inner, unit))
 
 
 def scattered(elements: np.ndarray, view: View, origin: int, granule: int) -> Place | None:

@@ -265,6 +265,8 @@ class Pipe(Enum):
     FIX = "PIPE_FIX"
     ALL = "PIPE_ALL"
 
+    __hash__ = object.__hash__  # members are single objects; hashing their names in Python takes ten times as long
+
     @property
     def text(self) -> str:
         return self.value
