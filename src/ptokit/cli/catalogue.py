@@ -9,8 +9,8 @@ import ptokit
 
 
 def load_catalogue() -> None:
-    """Import every module of the package that can define rules: all but the commands."""
+    """Import every module of the package that can define rules: all but the commands and the language server."""
     for module in pkgutil.walk_packages(ptokit.__path__, "ptokit."):
-        if not module.name.startswith("ptokit.cli.") and module.name != "ptokit.__main__":
+        if not module.name.startswith(("ptokit.cli.", "ptokit.lsp.")) and module.name != "ptokit.__main__":
             importlib.import_module(module.name)
     importlib.import_module("ptokit.cli.rules")

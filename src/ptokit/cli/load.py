@@ -42,6 +42,7 @@ def load(
     `ptokit.ir.verify`.
     """
     from ptokit.asm import read_module
+    from ptokit.ir.stated import stated_target
     from ptokit.ir.verify import verify
 
     result = read_module(file, target=wanted)
@@ -61,12 +62,3 @@ def load(
         for diagnostic in verify(result.module, target, extended=extended, level=level, auto_sync=auto_sync):
             found.add(diagnostic)
     return result.module, target, found
-
-
-def stated_target(module: Module) -> Target | None:
-    """The target of the module's ``pto.target_arch``, or None if it has none that ptokit knows."""
-    name = module.attrs.get("pto.target_arch")
-    try:
-        return target_named(str(name)) if name is not None else None
-    except KeyError:
-        return None

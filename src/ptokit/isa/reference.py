@@ -1,0 +1,62 @@
+"""The facts of an instruction's page as rows of text, for the terminal and for editors."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+from ptokit.types.dtypes import DTYPES
+from ptokit.types.enums import Pipe
+
+from .table import Instr
+
+Rows = list[tuple[str, ...]]
+
+
+def pipe_text(instr: Instr) -> str:
+    """The pipe, or that it depends on the operands."""
+    return instr.pipe.name if isinstance(instr.pipe, Pipe) else "by operands"
+
+
+def facts(instr: Instr) -> dict[str, str]:
+    """What there is to say in a word: pipe, further spellings, source."""
+    found = {
+        "pipe": pipe_text(instr),
+        "also": ", ".join(f"pto.{spelling}" for spelling in instr.spellings),
+        "source": instr.source,
+    }
+    return {word: text for word, text in found.items() if text}
+
+
+def operand_rows(instr: Instr) -> Rows:
+    """Name, direction, kind and remarks of every operand."""
+    out: Rows = []
+    for o in instr.operands:
+        remarks = [word for word, true in (("optional", o.optional), ("list", o.variadic)) if true]
+        out.append((o.name, str(o.role), str(o.kind), ", ".join(remarks)))
+    return out
+
+
+def attr_rows(instr: Instr) -> Rows:
+    """Name, text key, values and default of every attribute."""
+    return [(a.name, a.key or a.name, _values(a.kind), _value_text(a.default)) for a in instr.attrs]
+
+
+def type_rows(instr: Instr) -> Rows:
+    """Element types by target."""
+    named = DTYPES.items()
+    return [(target, " ".join(n for n, d in named if d in dtypes) or "-") for target, dtypes in instr.types.items()]
+
+
+def _values(kind: type) -> str:
+    if issubclass(kind, Enum):
+        return ", ".join(member.name for member in kind)
+    return "true, false" if kind is bool else kind.__name__
+
+
+def _value_text(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value.name if isinstance(value, Enum) else str(value)

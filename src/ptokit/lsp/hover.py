@@ -1,0 +1,97 @@
+"""What an editor shows about an instruction or a value, as Markdown."""
+
+from __future__ import annotations
+
+from ptokit.draw import LayoutMap
+from ptokit.ir import Value
+from ptokit.isa.placement import buffer_name
+from ptokit.isa.reference import Rows, attr_rows, facts, operand_rows
+from ptokit.isa.site import TileInfo, ViewInfo
+from ptokit.isa.table import Instr
+from ptokit.isa.unknown import known
+from ptokit.targets import Target
+from ptokit.types.enums import TileType
+from ptokit.types.tile import TileSpec
+
+from .index import Index
+
+_PICTURE_WIDTH = 72
+
+
+def hover(index: Index, token: int) -> str | None:
+    """The text for a token; None if there is nothing to say about it."""
+    value = index.values.get(token)
+    if value is not None:
+        return value_page(index, value)
+    instr = index.instruction(token)
+    return instruction_page(instr, index.target) if instr is not None else None
+
+
+def instruction_page(instr: Instr, target: Target | None) -> str:
+    """Signature, operands, attributes, pipe, element types on the target, and the rules that bind there."""
+    parts = [f"**{instr.signature}** — `pto.{instr.text}`", instr.summary]
+    parts += _table(("operand", "direction", "kind", ""), operand_rows(instr))
+    parts += _table(("attribute", "text key", "values", "default"), attr_rows(instr))
+    remarks = [f"{word}: {text}" for word, text in facts(instr).items()]
+    if target is not None and target.name in instr.types:
+        types = " ".join(sorted(d.text for d in instr.types[target.name]))
+        remarks.append(f"element types on {target.name}: {types or 'none'}")
+    rules = [rule.id for rule in instr.rules if target is None or target.name in rule.targets]
+    if rules:
+        remarks.append(f"rules: {', '.join(rules)}")
+    return "\n\n".join([*parts, "  \n".join(remarks)])
+
+
+def value_page(index: Index, value: Value) -> str:
+    """Type of a value, and what is known of it: a tile's layout and addresses, a view's shape, a number."""
+    head = f"```\n%{value.name} : {value.type}\n```"
+    known_here = index.facts(value)
+    if known_here is None:
+        return head
+    info = known_here.infos.get(value)
+    if isinstance(info, TileInfo):
+        return "\n\n".join([head, *_tile(info, index.target)])
+    if isinstance(info, ViewInfo):
+        return "\n\n".join([head, *_view(info)])
+    number = known_here.constants.get(value)
+    return (
+        head if number is None else f"{head}\n\nvalue: `{str(number).lower() if number in (True, False) else number}`"
+    )
+
+
+def _tile(info: TileInfo, target: Target | None) -> list[str]:
+    spec: TileSpec = info.spec
+    address = info.addr if known(info.addr) and isinstance(info.addr, int) else None
+    drawn = LayoutMap(spec, address)
+    if address is None:
+        place = f"{spec.nbytes} bytes of {_buffer(spec)}, placed by ptokit or at run time"
+    else:
+        place = f"{_buffer(spec)} bytes {address:#x}..{address + spec.nbytes - 1:#x}"
+    if target is not None and spec.loc is not TileType.Ctrl:
+        place += f"; {target.name} has {target.capacity[spec.loc]}"
+    if drawn.boxed:
+        return [place, f"```\n{drawn.text(_PICTURE_WIDTH).rstrip()}\n```"]
+    return [f"**{drawn.title}**", place, "\n".join(f"- {line}" for line in drawn.describe())]
+
+
+def _buffer(spec: TileSpec) -> str:
+    return "control registers" if spec.loc is TileType.Ctrl else buffer_name(spec.loc)
+
+
+def _view(info: ViewInfo) -> list[str]:
+    layout = "not known yet" if info.layout is None else info.layout.name
+    return [
+        f"shape: {_sizes(info.shape)}  \nstrides: {_sizes(info.stride)}  \nlayout: {layout}",
+        "sizes and strides count elements; `?` is known at run time only",
+    ]
+
+
+def _sizes(sizes: tuple[object, ...]) -> str:
+    return " x ".join(str(n) if known(n) else "?" for n in sizes)  # type: ignore[arg-type]
+
+
+def _table(head: tuple[str, ...], rows: Rows) -> list[str]:
+    if not rows:
+        return []
+    lines = [head, ("---",) * len(head), *rows]
+    return ["\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)]

@@ -1,0 +1,218 @@
+"""The protocol: what `index` and `hover` know, told to an editor."""
+
+from __future__ import annotations
+
+import asyncio
+from importlib.metadata import version
+
+from lsprotocol import types as lsp
+from pygls.lsp.server import LanguageServer
+from pygls.workspace import PositionCodec, TextDocument
+
+from ptokit.asm.format import format_text
+from ptokit.diagnostics import Diagnostic, Location, Severity
+from ptokit.isa.table import TABLE
+from ptokit.targets import Target
+from ptokit.targets import target as target_named
+
+from .hover import hover, instruction_page
+from .index import Index, build
+
+_PAUSE = 0.15  # seconds without a key before the text is checked
+_SEVERITIES = {
+    Severity.ERROR: lsp.DiagnosticSeverity.Error,
+    Severity.WARNING: lsp.DiagnosticSeverity.Warning,
+    Severity.NOTE: lsp.DiagnosticSeverity.Information,
+}
+_NO_TARGET = (
+    "only the text is checked: the module states no pto.target_arch, and the server was started without --target"
+)
+
+
+class Server(LanguageServer):
+    """One editor's session. ``target`` is that of files that state none."""
+
+    def __init__(self, target: Target | None = None) -> None:
+        super().__init__("ptokit", version("ptokit"))
+        self.target = target
+        self.indices: dict[str, tuple[str, Index]] = {}
+        self.pending: dict[str, asyncio.TimerHandle] = {}
+
+    def index(self, uri: str) -> tuple[Index, Places]:
+        """The text as it is now, read anew only if it has changed."""
+        document = self.workspace.get_text_document(uri)
+        held = self.indices.get(uri)
+        if held is None or held[0] != document.source:
+            held = self.indices[uri] = (document.source, build(document.source, uri, self.target))
+        return held[1], Places(document)
+
+    def publish(self, uri: str) -> None:
+        """Send the findings of a text."""
+        self.cancel(uri)
+        index, places = self.index(uri)
+        found = [_finding(d, uri, places) for d in index.diagnostics]
+        if index.target is None and not index.diagnostics.errors and index.module.functions:
+            top = lsp.Range(lsp.Position(0, 0), lsp.Position(0, 1))
+            found.append(lsp.Diagnostic(top, _NO_TARGET, lsp.DiagnosticSeverity.Information, source="ptokit"))
+        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found))
+
+    def publish_soon(self, uri: str) -> None:
+        """Send the findings once the user stops typing."""
+        self.cancel(uri)
+        self.pending[uri] = asyncio.get_running_loop().call_later(_PAUSE, self.publish, uri)
+
+    def cancel(self, uri: str) -> None:
+        """Forget a publication that is due."""
+        handle = self.pending.pop(uri, None)
+        if handle is not None:
+            handle.cancel()
+
+
+class Places:
+    """Positions of the editor (lines from 0, its own units) against ours (lines and characters from 1)."""
+
+    def __init__(self, document: TextDocument) -> None:
+        self.lines = document.lines
+        self.codec: PositionCodec = document.position_codec
+
+    def ours(self, position: lsp.Position) -> tuple[int, int]:
+        """Line and column."""
+        place = self.codec.position_from_client_units(self.lines, position)
+        return place.line + 1, place.character + 1
+
+    def range(self, location: Location) -> lsp.Range:
+        """The range of a location; one character where it has no extent."""
+        line, start = max(0, location.line - 1), max(0, location.column - 1)
+        here = len(self.lines[line].rstrip("\r\n")) if line < len(self.lines) else 0
+        end = min(start + location.length, max(here, start + 1))
+        ends = [self.codec.position_to_client_units(self.lines, lsp.Position(line, c)) for c in (start, end)]
+        return lsp.Range(*ends)
+
+
+def _finding(diagnostic: Diagnostic, uri: str, places: Places) -> lsp.Diagnostic:
+    message = diagnostic.message + (f"\nhint: {diagnostic.hint}" if diagnostic.hint else "")
+    related = [
+        lsp.DiagnosticRelatedInformation(lsp.Location(uri, places.range(note.location)), note.message)
+        for note in diagnostic.notes
+        if note.location.line
+    ]
+    return lsp.Diagnostic(
+        places.range(diagnostic.location),
+        message,
+        _SEVERITIES[diagnostic.severity],
+        code=diagnostic.rule,
+        source="ptokit",
+        related_information=related or None,
+    )
+
+
+def make_server(target: Target | None = None) -> Server:
+    """A server with its handlers."""
+    server = Server(target)
+
+    @server.feature(lsp.INITIALIZE)
+    def initialize(params: lsp.InitializeParams) -> None:
+        options = params.initialization_options
+        wanted = options.get("target") if isinstance(options, dict) else getattr(options, "target", None)
+        if isinstance(wanted, str):
+            try:
+                server.target = target_named(wanted)
+            except KeyError:
+                message = f"ptokit: initialization option target: there is no target {wanted!r}"
+                server.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Warning, message))
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
+    def opened(params: lsp.DidOpenTextDocumentParams) -> None:
+        server.publish(params.text_document.uri)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
+    async def changed(params: lsp.DidChangeTextDocumentParams) -> None:
+        server.publish_soon(params.text_document.uri)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
+    def saved(params: lsp.DidSaveTextDocumentParams) -> None:
+        server.publish(params.text_document.uri)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
+    def closed(params: lsp.DidCloseTextDocumentParams) -> None:
+        uri = params.text_document.uri
+        server.cancel(uri)
+        server.indices.pop(uri, None)
+        server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
+
+    _reading(server)
+    _writing(server)
+    return server
+
+
+def _reading(server: Server) -> None:
+    """Hover, definition, references, outline."""
+
+    @server.feature(lsp.TEXT_DOCUMENT_HOVER)
+    def show(params: lsp.HoverParams) -> lsp.Hover | None:
+        index, places = server.index(params.text_document.uri)
+        token = index.token_at(*places.ours(params.position))
+        text = None if token is None else hover(index, token)
+        if token is None or text is None:
+            return None
+        markup = lsp.MarkupContent(lsp.MarkupKind.Markdown, text)
+        return lsp.Hover(markup, places.range(index.location(token)))
+
+    @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
+    def definition(params: lsp.DefinitionParams) -> lsp.Location | None:
+        uri = params.text_document.uri
+        index, places = server.index(uri)
+        token = index.token_at(*places.ours(params.position))
+        found = None if token is None else index.definition(token)
+        return lsp.Location(uri, places.range(found)) if found is not None else None
+
+    @server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
+    def references(params: lsp.ReferenceParams) -> list[lsp.Location]:
+        uri = params.text_document.uri
+        index, places = server.index(uri)
+        token = index.token_at(*places.ours(params.position))
+        found = [] if token is None else index.references(token)
+        if token is not None and not params.context.include_declaration:
+            own = index.definition(token)
+            found = [place for place in found if place != own]
+        return [lsp.Location(uri, places.range(place)) for place in found]
+
+    @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
+    def symbols(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
+        index, places = server.index(params.text_document.uri)
+        out = []
+        for function in index.module.functions:
+            place = places.range(function.location)
+            out.append(lsp.DocumentSymbol(function.name, lsp.SymbolKind.Function, place, place))
+        return out
+
+
+def _writing(server: Server) -> None:
+    """Completion and formatting."""
+
+    @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=["."]))
+    def complete(params: lsp.CompletionParams) -> lsp.CompletionList:
+        document = server.workspace.get_text_document(params.text_document.uri)
+        column = document.position_codec.position_from_client_units(document.lines, params.position).character
+        before = document.lines[params.position.line][:column] if params.position.line < len(document.lines) else ""
+        if not before.split() or not before.split()[-1].lstrip('"').startswith("pto."):
+            return lsp.CompletionList(False, [])
+        items = [
+            lsp.CompletionItem(
+                instr.text,
+                kind=lsp.CompletionItemKind.Function,
+                detail=instr.signature,
+                documentation=lsp.MarkupContent(lsp.MarkupKind.Markdown, instruction_page(instr, server.target)),
+            )
+            for instr in TABLE.values()
+        ]
+        return lsp.CompletionList(False, items)
+
+    @server.feature(lsp.TEXT_DOCUMENT_FORMATTING)
+    def format(params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit] | None:
+        document = server.workspace.get_text_document(params.text_document.uri)
+        text = format_text(document.source).text
+        if text is None:
+            return None
+        whole = lsp.Range(lsp.Position(0, 0), lsp.Position(len(document.lines), 0))
+        return [] if text == document.source else [lsp.TextEdit(whole, text)]

@@ -1,0 +1,201 @@
+"""The language server as an editor meets it: a process, spoken to over its pipes."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+from lsprotocol import types as lsp
+from pygls.lsp.client import BaseLanguageClient
+from pygls.workspace import TextDocument
+
+from ptokit.lsp.index import build
+from ptokit.lsp.server import Places
+
+URI = "file:///kernel.pto"
+TEXT = """\
+module attributes {pto.target_arch = "a5"} {
+  func.func @double(%x: !pto.ptr<f32>) {
+    %c0 = arith.constant 0 : i64
+    %t = pto.alloc_tile addr = %c0 : !pto.tile_buf<vec, 16x64xf32>
+    // a comment with wide characters: 𝛼𝛽
+    pto.tadd ins(%t, %t : !pto.tile_buf<vec, 16x64xf32>, !pto.tile_buf<vec, 16x64xf32>)
+      outs(%t : !pto.tile_buf<vec, 16x64xf32>)
+    return
+  }
+}
+"""
+FORMATTED = TEXT.replace("xf32>)\n      outs", "xf32>) outs")
+BAD = TEXT.replace("16x64xf32>, !pto", "16x64xf16>, !pto")
+
+
+class Editor:
+    """A client with one open text."""
+
+    def __init__(self, client: BaseLanguageClient) -> None:
+        self.client = client
+        self.published: asyncio.Queue[lsp.PublishDiagnosticsParams] = asyncio.Queue()
+        self.document = lsp.TextDocumentIdentifier(URI)
+
+        @client.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+        def publish(params: lsp.PublishDiagnosticsParams) -> None:
+            self.published.put_nowait(params)
+
+    async def open(self, text: str) -> list[lsp.Diagnostic]:
+        """Open the text; what the server finds in it."""
+        self.client.text_document_did_open(lsp.DidOpenTextDocumentParams(lsp.TextDocumentItem(URI, "pto", 1, text)))
+        return await self.findings()
+
+    async def change(self, text: str, version: int = 2) -> None:
+        """Replace the text."""
+        whole = lsp.TextDocumentContentChangeWholeDocument(text)
+        document = lsp.VersionedTextDocumentIdentifier(version, URI)
+        self.client.text_document_did_change(lsp.DidChangeTextDocumentParams(document, [whole]))
+
+    async def findings(self) -> list[lsp.Diagnostic]:
+        """The next findings that the server sends."""
+        return list((await asyncio.wait_for(self.published.get(), 30)).diagnostics)
+
+    async def completion(self, line: int, character: int) -> list[str]:
+        """What may stand at a place."""
+        params = lsp.CompletionParams(self.document, lsp.Position(line, character))
+        listed = await self.client.text_document_completion_async(params)
+        assert isinstance(listed, lsp.CompletionList)
+        return [item.label for item in listed.items]
+
+    async def formatted(self) -> list[str] | None:
+        """The texts of the edits that lay out the text."""
+        params = lsp.DocumentFormattingParams(self.document, lsp.FormattingOptions(2, True))
+        edits = await self.client.text_document_formatting_async(params)
+        return None if edits is None else [edit.new_text for edit in edits]
+
+    async def hover(self, line: int, character: int) -> str:
+        """What the server shows at a place."""
+        params = lsp.HoverParams(self.document, lsp.Position(line, character))
+        found = await self.client.text_document_hover_async(params)
+        assert found is None or isinstance(found.contents, lsp.MarkupContent)
+        return "" if found is None else found.contents.value
+
+
+@asynccontextmanager
+async def editor(*arguments: str, options: object = None) -> AsyncIterator[Editor]:
+    client = BaseLanguageClient("test", "1")
+    it = Editor(client)
+    await client.start_io(sys.executable, "-m", "ptokit", "lsp", *arguments)
+    try:
+        await client.initialize_async(lsp.InitializeParams(lsp.ClientCapabilities(), initialization_options=options))
+        client.initialized(lsp.InitializedParams())
+        yield it
+    finally:
+        await asyncio.wait_for(client.shutdown_async(None), 30)
+        client.exit(None)
+        await asyncio.wait_for(client.stop(), 30)
+
+
+def session(body: Callable[[Editor], Awaitable[None]], *arguments: str, options: object = None) -> None:
+    async def run() -> None:
+        async with editor(*arguments, options=options) as it:
+            await asyncio.wait_for(body(it), 60)
+
+    asyncio.run(run())
+
+
+def test_a_session() -> None:
+    """Findings come and go with the text; hover, definition, references, outline, completion and format answer."""
+
+    async def body(it: Editor) -> None:
+        assert await it.open(TEXT) == []
+        await it.change(BAD)
+        found = await it.findings()
+        assert [d.code for d in found] == ["TY-9"]
+        assert found[0].severity is lsp.DiagnosticSeverity.Error
+        assert found[0].range == lsp.Range(lsp.Position(5, 17), lsp.Position(5, 19))
+        assert found[0].related_information is not None
+        assert found[0].related_information[0].location.range.start == lsp.Position(3, 4)
+        await it.change(TEXT, 3)
+        assert await it.findings() == []
+
+        assert "pipe: V" in await it.hover(5, 9)
+        assert "UB bytes 0x0..0xfff" in await it.hover(5, 18)
+        assert await it.hover(4, 8) == ""
+
+        at = lsp.Position(5, 18)
+        place = await it.client.text_document_definition_async(lsp.DefinitionParams(it.document, at))
+        assert place == lsp.Location(URI, lsp.Range(lsp.Position(3, 4), lsp.Position(3, 6)))
+        nowhere = lsp.DefinitionParams(it.document, lsp.Position(4, 8))
+        assert await it.client.text_document_definition_async(nowhere) is None
+        params = lsp.ReferenceParams(lsp.ReferenceContext(include_declaration=False), it.document, at)
+        uses = await it.client.text_document_references_async(params)
+        assert uses is not None
+        assert [(u.range.start.line, u.range.start.character) for u in uses] == [(5, 17), (5, 21), (6, 11)]
+
+        symbols = await it.client.text_document_document_symbol_async(lsp.DocumentSymbolParams(it.document))
+        assert symbols is not None
+        assert [s.name for s in symbols] == ["double"]
+        assert {"tload", "tadd", "tmatmul"} <= set(await it.completion(5, 8))
+        assert await it.completion(2, 6) == []
+
+        assert await it.formatted() == [FORMATTED]
+        await it.change("module {", 4)
+        assert await it.formatted() is None
+        it.client.text_document_did_close(lsp.DidCloseTextDocumentParams(it.document))
+        assert await it.findings() == []
+
+    session(body)
+
+
+def test_hasty_typing_and_broken_text() -> None:
+    """Several keys in a row are checked once, and nothing that is typed ends the session."""
+
+    async def body(it: Editor) -> None:
+        await it.open(TEXT)
+        for version in range(2, 8):
+            await it.change(BAD, version)
+        await it.change(TEXT, 8)
+        assert await it.findings() == []
+        assert it.published.empty()
+        for version, text in enumerate(["%", "module {", "\0", "pto.tadd ins(", "}" * 300, '"', "!a = !a\n", ""], 9):
+            await it.change(text, version)
+            await it.findings()
+            await it.hover(0, 0)
+            await it.hover(99, 99)
+
+    session(body)
+
+
+NO_TARGET = TEXT.replace(' attributes {pto.target_arch = "a5"}', "").replace("16x64xf32", "512x128xf32")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "rules"),
+    [
+        ((), None, [None]),
+        (("--target", "a2a3"), None, ["UB-CAPACITY"]),
+        (("--target", "a2a3"), {"target": "a5"}, []),
+    ],
+)
+def test_files_that_state_no_target(arguments: tuple[str, ...], options: object, rules: list[str | None]) -> None:
+    """Only their text is checked, and the editor is told; or they are checked for the target of the session."""
+
+    async def body(it: Editor) -> None:
+        found = await it.open(NO_TARGET)
+        assert [d.code for d in found] == rules
+        if rules == [None]:
+            assert found[0].severity is lsp.DiagnosticSeverity.Information
+            assert "pto.target_arch" in found[0].message
+
+    session(body, *arguments, options=options)
+
+
+def test_positions_count_as_the_editor_counts() -> None:
+    """The protocol counts UTF-16 units: two for each of the wide characters in front."""
+    text = 'module attributes {note = "\U0001d6fc\U0001d6fd"} {} @\n'
+    places = Places(TextDocument(URI, text))
+    (found,) = build(text, URI).diagnostics
+    column = text.index("@")
+    assert (found.location.line, found.location.column) == (1, column + 1)
+    assert places.range(found.location).start == lsp.Position(0, column + 2)
+    assert places.ours(lsp.Position(0, column + 2)) == (1, column + 1)
