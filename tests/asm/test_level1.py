@@ -128,9 +128,10 @@ def test_every_instruction_of_ins_and_outs_has_a_level_1(name: str) -> None:
     """Operands by their kind, in the order of ``ins`` and then views written, and one result per tile written."""
     instr = TABLE[name]
     word = {Kind.TILE: ("%t", S), Kind.VIEW: ("%v", V), Kind.SCALAR: ("%x", "f32"), Kind.PTR: ("%p", "!pto.ptr<f32>")}
-    stores = [o for o in instr.outs if o.kind is Kind.VIEW]
-    written = [word[o.kind] for o in (*instr.ins, *stores) if not o.optional]
-    made = [o for o in instr.outs if o.kind is Kind.TILE and not o.optional]
+    ins, outs = ([*(instr.chosen(instr.forms[0], g) if instr.forms else g)] for g in (instr.ins, instr.outs))
+    stores = [o for o in outs if o.kind is Kind.VIEW]
+    written = [word[o.kind] for o in (*ins, *stores) if not o.optional]
+    made = [o for o in outs if o.kind is Kind.TILE and not o.optional]
     names = "".join(f"%r{k}, " for k in range(len(made)))[:-2]
     text = f"{names + ' = ' if made else ''}pto.{instr.text} {', '.join(w for w, _ in written)}"
     text += f" : ({', '.join(t for _, t in written)}) -> ({', '.join(S for _ in made)})"
@@ -139,7 +140,7 @@ def test_every_instruction_of_ins_and_outs_has_a_level_1(name: str) -> None:
     assert [b.name for b in before] == ["pto.alloc_tile"] * len(before)
     results = [op[o.name] for o in made]
     assert all(r.name == f"r{k}" or r is op.get("acc") for k, r in enumerate(results))
-    wanted = [o.name for o in (*instr.ins, *stores) if not o.optional]
+    wanted = [o.name for o in (*ins, *stores) if not o.optional]
     assert [op[n].type for n in wanted] == [op[n].type for n in wanted if n in op.operands]
 
 

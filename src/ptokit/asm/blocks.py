@@ -177,7 +177,7 @@ def _table_operation(p: Parser, token: str, at: int, names: Names) -> Op:
     forms = FORMS.get(instr.text) or FORMS.get(instr.syntax)
     if forms is not None:
         return read_form(p, instr, forms)
-    if instr.syntax not in DPS_WORDS or not instr.implemented:
+    if instr.syntax not in DPS_WORDS:
         p.fail(rules.UNIMPLEMENTED, f"instruction not implemented yet: pto.{instr.text}", at)
     if p.texts[p.i] != "ins" and instr.ins:
         return read_ssa(p, instr, at, len(names))

@@ -26,7 +26,7 @@ from .faults import suggest
 from .forms import IMPLIED, Form, compile_form, dictionary_attrs
 from .lexer import EOF, Tokens
 from .ops_arith import constant_value
-from .ops_isa import DPS_WORDS, align, operands_of
+from .ops_isa import DPS_WORDS, align, align_forms, operands_of
 from .parser import Parser
 
 SEGMENTS = "operandSegmentSizes"
@@ -102,7 +102,7 @@ def _instruction(p: Parser, instr: Instr, at: int, values: list[Value], results:
     if segments is not None and len(segments) == len(order):
         counts: Sequence[int] | None = _stated(order, segments, len(values))
     else:
-        counts = align(order, types)
+        counts = align_forms(instr, order, types)
     if counts is None and instr.syntax == "dps-either" and types and isinstance(types[0], Scalar):
         given = [values[1], values[0], *values[2:]]
         counts = align(order, [v.type for v in given])

@@ -4,6 +4,7 @@
 |---|---|
 | ``dps`` | all operands of a group, then all their types |
 | ``dps-attrs-in`` | the attributes stand inside ``ins``, before the colon |
+| ``dps-comma`` | the same behind a comma; with two destinations the attributes stand behind ``outs`` |
 | ``dps-typed`` | each operand is followed by its type |
 | ``dps-either`` | a tile and a scalar in either order; the attribute ``scalar_first`` keeps it |
 """
@@ -21,13 +22,13 @@ from ptokit.types.tile import TileSpec
 from ptokit.types.values import MemRef, Opaque, PartitionView, Ptr, Scalar, TensorView, Type
 
 from . import rules
-from .attributes import Dictionary, read_dictionary
+from .attributes import Dictionary, Written, read_dictionary
 from .cursor import OperationError
 from .forms import attribute_dictionary, dictionary_attrs
 from .parser import Parser
 from .types import POISON
 
-DPS_WORDS = frozenset(("dps", "dps-attrs-in", "dps-typed", "dps-either"))
+DPS_WORDS = frozenset(("dps", "dps-attrs-in", "dps-comma", "dps-typed", "dps-either"))
 
 _DATA = (TileSpec, PartitionView, TensorView, MemRef, Opaque)
 _KINDS: dict[Kind, tuple[type, ...]] = {
@@ -35,6 +36,7 @@ _KINDS: dict[Kind, tuple[type, ...]] = {
     Kind.VIEW: _DATA,
     Kind.SCALAR: (Scalar,),
     Kind.PTR: (Ptr, MemRef, Opaque),
+    Kind.RECORD: (Opaque,),
 }
 
 
@@ -47,12 +49,19 @@ def read_dps(p: Parser, instr: Instr, name: int) -> Op:
     """Read a tile instruction behind its name; token `name` is the name."""
     written: Dictionary = {}
     p.expect("ins")
-    ins = _group(p, written if instr.syntax == "dps-attrs-in" else None)
+    ins = _group(p, written if instr.syntax in ("dps-attrs-in", "dps-comma") else None)
     outs: list[Value] = []
     if p.accept("outs"):
         outs = _group(p, None)
     if p.texts[p.i] == "{":
         read_dictionary(p, written)
+    elif instr.syntax == "dps-comma" and p.texts[p.i] in (a.key for a in instr.attrs):  # old form of tgather
+        key = p.texts[p.i]
+        p.i += 1
+        at = p.expect("=") + 1
+        p.check_string()
+        written[key] = Written(p.texts[at], at)
+        p.i += 1
     attrs: dict[str, Any] = {}
     if instr.syntax == "dps-either" and ins and isinstance(ins[0].type, Scalar):
         ins.reverse()
@@ -61,7 +70,13 @@ def read_dps(p: Parser, instr: Instr, name: int) -> Op:
         dictionary_attrs(p, instr, written, attrs)
     wanted_ins, wanted_outs, plain = operands_of(instr.name)
     got: Operands | None = None
-    if plain and len(ins) == len(wanted_ins) and len(outs) == len(wanted_outs):
+    for form in instr.forms:
+        inside, outside = instr.chosen(form, wanted_ins), instr.chosen(form, wanted_outs)
+        if len(ins) == len(inside) and len(outs) == len(outside):
+            got = _plain((*inside, *outside), (*ins, *outs))
+        if got is not None:
+            break
+    if not instr.forms and plain and len(ins) == len(wanted_ins) and len(outs) == len(wanted_outs):
         got = _plain((*wanted_ins, *wanted_outs), (*ins, *outs))
     if got is None:
         fitting = _assign(p, instr, "ins", wanted_ins, ins, name), _assign(p, instr, "outs", wanted_outs, outs, name)
@@ -140,7 +155,7 @@ def _assign(
 
     None if they do not fit (TEXT-OPERANDS).
     """
-    chosen = align(wanted, [v.type for v in given])
+    chosen = None if instr.forms else align(wanted, [v.type for v in given])
     if chosen is None:
         listed = ", ".join(f"[{o.name}]" if o.optional else o.name for o in wanted)
         least = sum(not o.optional and not o.variadic for o in wanted)
@@ -159,6 +174,18 @@ def _assign(
             got[operand.name] = given[position]
         position += count
     return got
+
+
+def align_forms(instr: Instr, wanted: Sequence[Operand], types: Sequence[Type]) -> list[int] | None:
+    """As `align`; of an instruction with forms the operands of one of them must be there, and no others."""
+    if not instr.forms:
+        return align(wanted, types)
+    for form in instr.forms:
+        chosen = instr.chosen(form, wanted)
+        if align(chosen, types) is not None:
+            names = {o.name for o in chosen}
+            return [int(o.name in names) for o in wanted]
+    return None
 
 
 def align(wanted: Sequence[Operand], types: Sequence[Type]) -> list[int] | None:
@@ -183,12 +210,14 @@ def print_dps(op: Op, instr: Instr, name: Callable[[Value], str]) -> str:
     """A tile instruction behind its name."""
     ins = [v for o in instr.ins for v in op.group(o.name)]
     outs = [v for o in instr.outs for v in op.group(o.name)]
-    inside = instr.syntax == "dps-attrs-in"
+    comma = instr.syntax == "dps-comma"
+    inside = instr.syntax == "dps-attrs-in" or (comma and len(outs) == 1)
     placed = frozenset(("scalar_first",)) if instr.syntax == "dps-either" else frozenset[str]()
     if placed and op.attrs.get("scalar_first"):
         ins.reverse()
     attrs = attribute_dictionary(op, instr, placed)
-    text = f" ins({_printed(ins, instr, name, attrs if inside else '')})"
+    shown = f"{',' if comma else ''} {attrs}" if inside and attrs else ""
+    text = f" ins({_printed(ins, instr, name, shown)})"
     if outs:
         text += f" outs({_printed(outs, instr, name, '')})"
     return text if inside or not attrs else f"{text} {attrs}"
@@ -200,4 +229,4 @@ def _printed(values: list[Value], instr: Instr, name: Callable[[Value], str], at
     if not values:
         return ""
     named = ", ".join(map(name, values))
-    return f"{named}{' ' + attrs if attrs else ''} : {', '.join(str(v.type) for v in values)}"
+    return f"{named}{attrs} : {', '.join(str(v.type) for v in values)}"

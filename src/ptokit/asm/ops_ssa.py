@@ -32,7 +32,7 @@ from . import rules
 from .attributes import Dictionary
 from .forms import dictionary_attrs
 from .ops_arith import constant_value
-from .ops_isa import align, operands_of
+from .ops_isa import align_forms, operands_of
 from .parser import Expansion, Parser
 from .ssa_items import Item, Statement, constant, is_event, read_statement
 from .ssa_words import hash_attribute
@@ -197,7 +197,7 @@ class _Reader:
             if scalars and scalars[0] == len(given) - 2:
                 attempts.append((orders[0], [*given[:-2], given[-1], given[-2]]))
         for order, written in attempts:
-            counts = align(order, [g.type for g in written])
+            counts = align_forms(self.instr, order, [g.type for g in written])
             if counts is not None and _apart(order, counts, written):
                 break
         else:

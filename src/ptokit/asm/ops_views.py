@@ -36,6 +36,10 @@ FORMS: dict[str, tuple[str, ...]] = {
     "bind_tile": ("%source <? , %valid_row:index , %valid_col:index ?> {} : T(source) -> R",),
     "pointer_cast": ("~( %addrs*:i64 ) <? ( %valid_row:index , %valid_col:index ) ?> {} : R",),
     "declare_tile_memref": ("{} -> R",),
+    "tgetval": ("ins ~( %src , %offset {} : T(src) , T(offset) ) outs : R",),
+    "print": ("ins ~( N(format) , %value {} : T(value) )",),
+    "trap": ("{}",),
+    "mode": ("{}",),
 }
 """By the instruction's `syntax` word; of several forms the first is printed."""
 

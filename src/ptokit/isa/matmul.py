@@ -86,3 +86,14 @@ TMATMUL_ACC = instruction(
         source="compute-reduce-matrix 9",
     )
 )
+TMATMUL_BIAS = instruction(
+    Instr(
+        "TMATMUL_BIAS",
+        "tmatmul.bias",
+        "Matrix product plus a bias per column.",
+        (dst(), src("lhs"), src("rhs"), src("bias")),
+        pipe=Pipe.M,
+        implemented=False,
+        source="compute-reduce-matrix 9",
+    )
+)

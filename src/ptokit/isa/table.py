@@ -7,7 +7,7 @@ the reference pages all read its `Instr`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
 from typing import Any
 
@@ -34,6 +34,7 @@ class Kind(StrEnum):
     VIEW = "view"  # GlobalTensor, partition_tensor_view, memref
     SCALAR = "scalar"
     PTR = "ptr"
+    RECORD = "record"  # four counts of 16 bits: vector<4xi16>
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +169,9 @@ class Instr:
     """One instruction of the ISA.
 
     ``text`` is the `.pto` name without ``pto.``; ``syntax`` names its written form: ``dps`` is ``ins(..) outs(..)
-    {attrs}``, ``dps-attrs-in`` has the attributes inside ``ins``, ``dps-typed`` writes each operand with its type;
-    other words name a reader and printer of their own in `ptokit.asm`. ``run(machine, *operands, **attrs)`` is the
+    {attrs}``, ``dps-attrs-in`` has the attributes inside ``ins``, ``dps-comma`` too but behind a comma and only with
+    one destination, ``dps-typed`` writes each operand with its type; other words name a reader and printer of their
+    own in `ptokit.asm`. ``run(machine, *operands, **attrs)`` is the
     meaning, operands in table order (None where absent); None for instructions the executor itself implements.
     """
 
@@ -183,6 +185,8 @@ class Instr:
     run: Callable[..., Any] | None = None
     footprint: Footprint = default_footprint
     syntax: str = "dps"
+    written: str = ""  # names of the operands in the order of the text, where that is not the order of the table
+    forms: tuple[str, ...] = ()  # which operands go together, as lists of names, where not any optional ones do
     spellings: tuple[str, ...] = ()  # further text names that are read
     results: int = 0  # SSA results in `.pto` text of level 2
     cpp: str | None = None  # C++ name where it is not `name`
@@ -201,12 +205,21 @@ class Instr:
     @property
     def ins(self) -> list[Operand]:
         """Operands written in ``ins(...)``, in text order."""
-        return [o for o in self.operands if o.role in (Role.IN, Role.SCRATCH)]
+        return [o for o in self._as_written if o.role in (Role.IN, Role.SCRATCH)]
 
     @property
     def outs(self) -> list[Operand]:
         """Operands written in ``outs(...)``, in text order."""
-        return [o for o in self.operands if o.role in (Role.OUT, Role.INOUT)]
+        return [o for o in self._as_written if o.role in (Role.OUT, Role.INOUT)]
+
+    @property
+    def _as_written(self) -> Sequence[Operand]:
+        return [self.operand(name) for name in self.written.split()] if self.written else self.operands
+
+    def chosen(self, form: str, operands: Sequence[Operand]) -> list[Operand]:
+        """Those of `operands` that belong to a form, all of them required."""
+        names = form.split()
+        return [replace(o, optional=False) for o in operands if o.name in names]
 
     def pipe_of(self, site: Site) -> Pipe:
         """The pipe that executes the instruction: a function of operands and target."""

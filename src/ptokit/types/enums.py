@@ -253,6 +253,76 @@ class GatherExec(_Spelled):
     Simt = 1
 
 
+class MaskPattern(_Spelled):
+    """Positions that a mask form of TGATHER or TSCATTER selects, in a period of 2 or 4; read from the right."""
+
+    P0101 = 1
+    P1010 = 2
+    P0001 = 3
+    P0010 = 4
+    P0100 = 5
+    P1000 = 6
+    P1111 = 7
+
+    @property
+    def text(self) -> str:
+        return self.name
+
+    @property
+    def period(self) -> int:
+        """Every how many positions one is selected (compute-layout-irregular 2.1)."""
+        return {1: 2, 2: 2, 7: 1}.get(self.value, 4)
+
+    @property
+    def first(self) -> int:
+        """The first selected position."""
+        return {2: 1, 4: 1, 5: 2, 6: 3}.get(self.value, 0)
+
+
+class MaskAxis(_Spelled):
+    """What the mask forms of TGATHER and TSCATTER select: columns of every row, or rows."""
+
+    Row = 0
+    Col = 1
+
+
+class QuantType(_Spelled):
+    """Integer quantisation of TQUANT."""
+
+    INT8_SYM = 2
+    INT8_ASYM = 3
+
+    @property
+    def text(self) -> str:
+        return self.name
+
+
+class MxQuantAlg(_Spelled):
+    """Choice of the shared exponent in TQUANT of block-scaled types."""
+
+    OcpMxFp8E4M3 = 0
+    NvMxFp8E4M3 = 1
+    OcpMxFp4E2M1 = 2
+    NvMxFp4E2M1 = 3
+
+    @property
+    def text(self) -> str:
+        return self.name
+
+
+class SetFmatrixMode(_Spelled):
+    """Which image-to-column registers are meant, and whether TIMG2COL writes them itself."""
+
+    FMATRIX_A_AUTO = 0
+    FMATRIX_B_AUTO = 1
+    FMATRIX_A_MANUAL = 2
+    FMATRIX_B_MANUAL = 3
+
+    @property
+    def text(self) -> str:
+        return self.name
+
+
 class Pipe(Enum):
     """Asynchronous execution units of a core (memory-model-and-sync 2)."""
 
