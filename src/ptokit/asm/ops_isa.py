@@ -70,13 +70,9 @@ def read_dps(p: Parser, instr: Instr, name: int) -> Op:
         dictionary_attrs(p, instr, written, attrs)
     wanted_ins, wanted_outs, plain = operands_of(instr.name)
     got: Operands | None = None
-    for form in instr.forms:
-        inside, outside = instr.chosen(form, wanted_ins), instr.chosen(form, wanted_outs)
-        if len(ins) == len(inside) and len(outs) == len(outside):
-            got = _plain((*inside, *outside), (*ins, *outs))
-        if got is not None:
-            break
-    if not instr.forms and plain and len(ins) == len(wanted_ins) and len(outs) == len(wanted_outs):
+    if instr.forms:
+        got = _of_a_form(p, instr, ins, outs, name)
+    elif plain and len(ins) == len(wanted_ins) and len(outs) == len(wanted_outs):
         got = _plain((*wanted_ins, *wanted_outs), (*ins, *outs))
     if got is None:
         fitting = _assign(p, instr, "ins", wanted_ins, ins, name), _assign(p, instr, "outs", wanted_outs, outs, name)
@@ -86,6 +82,20 @@ def read_dps(p: Parser, instr: Instr, name: int) -> Op:
     if instr.spellings and (wrong := suffix_mismatch(p.texts[name], got.get("src"), got.get("dst"))):
         p.error(SUFFIX.id, wrong, name)
     return Op(f"pto.{instr.text}", {o.name: got[o.name] for o in instr.operands if o.name in got}, attrs)
+
+
+def _of_a_form(p: Parser, instr: Instr, ins: list[Value], outs: list[Value], name: int) -> Operands:
+    """The operands by name, if they are those of one of the instruction's forms (TEXT-OPERANDS)."""
+    known = []
+    for form in instr.forms:
+        inside, outside = instr.chosen(form, instr.ins), instr.chosen(form, instr.outs)
+        if len(ins) == len(inside) and len(outs) == len(outside):
+            got = _plain((*inside, *outside), (*ins, *outs))
+            if got is not None:
+                return got
+        known.append(f"ins({', '.join(o.name for o in inside)}) outs({', '.join(o.name for o in outside)})")
+    types = ", ".join(str(v.type) for v in ins)
+    p.fail(rules.OPERANDS, f"pto.{instr.text} takes {' or '.join(known)}, not ins({types})", name)
 
 
 def _plain(wanted: Sequence[Operand], given: Sequence[Value]) -> Operands | None:
@@ -155,7 +165,7 @@ def _assign(
 
     None if they do not fit (TEXT-OPERANDS).
     """
-    chosen = None if instr.forms else align(wanted, [v.type for v in given])
+    chosen = align(wanted, [v.type for v in given])
     if chosen is None:
         listed = ", ".join(f"[{o.name}]" if o.optional else o.name for o in wanted)
         least = sum(not o.optional and not o.variadic for o in wanted)
