@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ptokit.diagnostics import Scope, define
-from ptokit.types.enums import Pipe
+from ptokit.types.enums import Pipe, TileType
 
-from .site import Site
+from .site import Site, TileInfo
 
 CORE_PIPES: Mapping[str, frozenset[Pipe]] = {
     "vector": frozenset((Pipe.S, Pipe.V, Pipe.MTE2, Pipe.MTE3)),
@@ -32,6 +32,34 @@ def pipe_on(pipe: Pipe, core: str) -> Pipe:
     Source: memory-model-and-sync 2.1 (PIPE-TAG), 13 (M13).
     """
     return Pipe.MTE3 if pipe is Pipe.FIX and core == "vector" else pipe
+
+
+_ONLY: Mapping[Pipe, str] = {Pipe.V: "vector", Pipe.M: "cube", Pipe.MTE1: "cube"}
+
+
+def core_needed(o: Site) -> str:
+    """Kind of core that an instruction needs: by its pipe, else by the buffers of its tiles; "" if either does.
+
+    Source: memory-model-and-sync 2, 3. Outside sections of a program for both kinds, every core runs what it can.
+    """
+    if "src_pipe" in o.attrs or "dst_pipe" in o.attrs:
+        pipes = {o.attrs.get("src_pipe"), o.attrs.get("dst_pipe")}
+        kinds = {kind for kind, have in CORE_PIPES.items() if pipes - {None} <= have}
+        return kinds.pop() if len(kinds) == 1 else ""
+    pipe = o.instr.pipe_of(o)
+    if pipe in _ONLY:
+        return _ONLY[pipe]
+    if pipe is Pipe.FIX:
+        source = o.operands.get("src")
+        return "vector" if isinstance(source, TileInfo) and source.loc is TileType.Vec else "cube"
+    if not o.tiles:
+        return ""
+    return "vector" if any(tile.loc is TileType.Vec for tile in o.tiles) else "cube"
+
+
+def waits_hold_core(target: str) -> bool:
+    """True if waiting for another core stops the whole scalar unit, not one pipe (memory-model-and-sync 5.5)."""
+    return target != "a5"
 
 
 def missing_pipe(o: Site) -> str | None:

@@ -122,5 +122,14 @@ class Machine(Protocol):
     def refuse(self, rule: str, message: str, *, hint: str | None = None, block: int | None = None) -> NoReturn:
         """Stop: values break a rule of the catalogue. ``block``: position in the chunk of the block to blame."""
 
+    def signal(self, event: int, mode: int) -> None:
+        """Raise a flag between cores."""
+
+    def arrival(self, event: int) -> Callable[[], bool]:
+        """Consumes a flag between cores once it is raised; false until then."""
+
+    def on_sub_core(self, tile: Any, sub: int) -> Any:
+        """The same place of UB on vector core `sub` of the cluster; None where the program runs on one core."""
+
 
 Scalar = Any

@@ -1,8 +1,7 @@
 """Moves out of an accumulator through the fix-pipe (move-gather-scatter 4.12).
 
-Both vector sub-cores share one program here, whose vector half is sub-core 0 (GET_SUBBLOCK_IDX is 0). So a dual mode
-leaves sub-core 0's part in the destination, and both single modes write it: the tile stands for the unified buffer of
-whichever sub-core the mode names.
+A single mode writes the unified buffer of the vector sub-core it names, a dual mode one part to each. Where a program
+runs on one core there is one such buffer: both single modes write it, and a dual mode leaves sub-core 0's part.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import numpy as np
 from ptokit.types.enums import AccToVecMode, ReluPreMode
 
 from .machine import Machine, TileOperand
-from .move_facts import column_block, first_part
+from .move_facts import DUAL, column_block, first_part
 from .move_parts import codes_of, fix_pipe, put, store_at
 
 
@@ -32,6 +31,13 @@ def drain(
 ) -> None:
     """Move the region (row, col, rows, cols) of the accumulator, quantised, to (row, col) = `at` of `dst`."""
     row, col, rows, cols = region
+    second = m.on_sub_core(dst, 1) if mode in (*DUAL, AccToVecMode.SingleModeVec1) else None
+    if mode is AccToVecMode.SingleModeVec1 and second is not None:
+        dst = second
+    elif mode in DUAL and second is not None:
+        r, c = first_part(mode, rows, cols)
+        rest = (row + r, col, rows - r, cols) if r < rows else (row, col + c, rows, cols - c)
+        drain(m, second, src, rest, at, fp=fp, quant=quant, relu=relu)
     rows, cols = first_part(mode, rows, cols)
     plain = fp is None and quant is None and relu is ReluPreMode.NoRelu and src.spec.dtype is dst.spec.dtype
     if plain and (row, col, *at) == (0, 0, 0, 0):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ptokit.types.enums import CompactMode, TileType
+from ptokit.types.enums import AccToVecMode, CompactMode, TileType
 
 from .move_facts import (
     DUAL,
@@ -155,6 +155,14 @@ def line_footprint(d: TileInfo, first: Size, count: Size) -> Iterator[Access]:
         yield access("dst", True, pitch, lines, 0, line)
 
 
+def _second_core(mode: AccToVecMode, rows: Size, cols: Size, to: tuple[Any, Any]) -> Iterator[Access]:
+    """What goes to vector sub-core 1; Vec tiles are not boxed, so these are whole rows and columns."""
+    if mode in DUAL:
+        r, c = first_part(mode, rows, cols)
+        rows, cols = (rows - r, cols) if mode is AccToVecMode.DualModeSplitM else (rows, cols - c)
+    yield Access("dst", True, rows, cols, to[0], to[1], sub=1)  # type: ignore[arg-type]
+
+
 def acc_footprint(
     o: Site, rows: Size, cols: Size, at: tuple[Any, Any] = (0, 0), to: tuple[Any, Any] = (0, 0)
 ) -> Iterator[Access]:
@@ -166,7 +174,11 @@ def acc_footprint(
     fp = words(o)
     if fp is not None:
         yield access("fp", False, 1, least(moved_columns(o, cols), fp.cols), 0, at[1])
+    if mode in DUAL or mode is AccToVecMode.SingleModeVec1:
+        yield from _second_core(mode, rows, cols, to)
     rows, cols = first_part(mode, rows, cols)
+    if mode is AccToVecMode.SingleModeVec1:
+        return
     if o.target.name != "cpu" and d.layout_name == "Nz":
         if column_block(d, o.target.name) != d.box.cols:  # blocks run across the boxes of the type
             yield access("dst", True, d.rows, d.cols)

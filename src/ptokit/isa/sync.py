@@ -1,16 +1,19 @@
 """Flags, barriers and events (memory-model-and-sync 5, assembly 8).
 
-They have no effect on values: the executor works in program order. The sanitizer reads them for the order they make.
+Within a core they have no effect on values: the executor works in program order. Waiting for another core lets that one
+go on first. The sanitizer reads them all for the order they make.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ptokit.types.enums import EVENT_ID_COUNT, Pipe
 
 from . import sync_rules as rules
 from .event_classes import EVENT_CLASS_PIPE, class_pipe
+from .machine import Machine
 from .site import Site
 from .table import Attr, Instr, Operand, index, instruction, ptr
 
@@ -35,6 +38,7 @@ def _sync(
     attrs: tuple[Attr, ...] = (),
     pipe: Any = Pipe.S,
     syntax: str = "",
+    run: Callable[..., Any] = _no_value_effect,
     **more: Any,
 ) -> Instr:
     return instruction(
@@ -45,7 +49,7 @@ def _sync(
             operands,
             attrs,
             pipe=pipe,
-            run=_no_value_effect,
+            run=run,
             syntax=syntax or text,
             source="memory-model-and-sync 5; assembly 8",
             **more,
@@ -170,6 +174,18 @@ RLS_BUF = _sync(
     rules=(rules.BF_1,),
 )
 _CORE_FLAG = (_pipe_attr("pipe", "pipe"), Attr("event_id", int, None, "event_id"))
+
+
+def _signal(m: Machine, event: Any, *, event_id: int | None, ffts_mode: int | None, **_: Any) -> None:
+    """Raise the flag; its order after the pipe's work is the sanitizer's subject."""
+    m.signal(int(event) if event is not None else event_id or 0, 2 if ffts_mode is None else ffts_mode)
+
+
+def _await(m: Machine, event: Any, *, event_id: int | None, **_: Any) -> Callable[[], bool]:
+    """True once the flag is there."""
+    return m.arrival(int(event) if event is not None else event_id or 0)
+
+
 SYNC_SET = _sync(
     "sync.set",
     "sync.set",
@@ -178,6 +194,7 @@ SYNC_SET = _sync(
     attrs=(*_CORE_FLAG, Attr("ffts_mode", int, None, "ffts_mode")),
     pipe=lambda site: site.attrs["pipe"],
     rules=(rules.SY_1, rules.SY_2, rules.SY_3, rules.XFLAG_RESERVED),
+    run=_signal,
 )
 SYNC_WAIT = _sync(
     "sync.wait",
@@ -187,6 +204,8 @@ SYNC_WAIT = _sync(
     attrs=_CORE_FLAG,
     pipe=lambda site: site.attrs["pipe"],
     rules=(rules.SY_1, rules.SY_4, rules.XFLAG_RESERVED),
+    run=_await,
+    waits=True,
 )
 SET_FFTS = _sync(
     "set_ffts",

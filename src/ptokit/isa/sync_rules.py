@@ -121,6 +121,15 @@ TSYNC_A5 = _sync(
     accepted='TSYNC(op="TLOAD") on a5',
 )
 
+DEADLOCK = _sync(
+    "DEADLOCK",
+    "Every wait is satisfied.",
+    why="The device hangs.",
+    source="memory-model-and-sync 10, 11.8",
+    rejected="wait_flag without a set_flag",
+    accepted="one set_flag for every wait_flag",
+)
+
 # ------------------------------------------------- the assembler's verifier
 
 FL_1 = _text(

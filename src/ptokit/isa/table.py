@@ -132,6 +132,7 @@ class Access:
     cols: int
     row: int = 0
     col: int = 0
+    sub: int = 0  # vector sub-core whose buffer it is, where a cube core writes one
 
 
 Footprint = Callable[[Site], Iterator[Access]]
@@ -193,6 +194,7 @@ class Instr:
     source: str = ""
     implemented: bool = True
     types: Mapping[str, frozenset[DType]] = field(default_factory=dict)  # element types by target (isa.typesets)
+    waits: bool = False  # for another core: ``run`` returns a function that is true once the wait is over
     value_rules: bool | Callable[[Site], bool] = False  # rules look at what tiles hold: check every call
 
     def operand(self, name: str) -> Operand:

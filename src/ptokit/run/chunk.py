@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from typing import Any, NoReturn
 
 import numpy as np
 
+from ptokit.ir.launch import Role
+from ptokit.isa.cores import waits_hold_core
 from ptokit.isa.placement import broken_placement
 from ptokit.targets import Target
 from ptokit.types.enums import TileType
@@ -15,6 +18,7 @@ from ptokit.types.tile import DYNAMIC, TileSpec
 from .fault import Fault
 from .lanes import Diverge, Line, lanes, lift, uniform
 from .memory import Pointer
+from .signals import Semaphores
 from .storage import Arena, Storage
 from .tile import Tile
 from .window import Window
@@ -33,6 +37,90 @@ class Chunk:
         self._sites: dict[int, Arena] = {}
         self._storages: dict[int, Storage] = {}
         self._spaces: dict[TileType, Arena] = {}
+        self.subblock, self.subblocks = 0, 1
+        self.cube = self.vector = True  # runs sections of that kind
+        self.passed = 0  # waits for other cores that are over
+        self.number = 0  # of the core in the launch
+        self.semaphores: Semaphores[Any] | None = None
+        self._cube_core: Chunk | None = None  # in a cluster: whose matrix buffers these are
+        self._vector_cores: list[Chunk] = []  # in a cluster: whose unified buffers these are
+        self.awaited = 0  # the flag between cores that was last waited for
+        self._at_flag = self._passing = False  # waits for a flag between cores; goes past it
+
+    # --- cores of a cluster --------------------------------------------------------------------------------------
+
+    def take_role(
+        self, role: Role, cube: Chunk | None = None, vectors: Sequence[Chunk] = (), subblocks: int = 1
+    ) -> None:
+        """Be a core of that kind. ``cube``, ``vectors``: the cores of the cluster whose buffers it names."""
+        self.cube, self.vector = role.kind != "vector", role.kind != "cube"
+        self.subblock, self.subblocks = role.sub, subblocks
+        self._cube_core, self._vector_cores = cube, list(vectors)
+
+    def begin(self, number: int, semaphores: Semaphores[Any]) -> None:
+        """Start as core `number` of a launch."""
+        self.number, self.semaphores = number, semaphores
+
+    def home(self, loc: TileType) -> Chunk:
+        """The core whose memory a buffer is."""
+        if self._cube_core is None:
+            return self
+        return self._vector_cores[0] if loc is TileType.Vec else self._cube_core
+
+    def on_sub_core(self, tile: Tile, sub: int) -> Tile | None:
+        """The same place of UB on vector core `sub` of the cluster; None where the program runs on one core."""
+        if sub >= len(self._vector_cores):
+            return None
+        found = copy(tile)
+        found.storage = self._vector_cores[sub].storage_like(tile.storage, self)
+        return found
+
+    def storage_like(self, other: Storage, named_by: Chunk) -> Storage:
+        """The storage here that has the place of one of `named_by`'s home."""
+        spec = other.spec
+        arena = other.arena
+        for number, site in named_by.home(spec.loc)._sites.items():
+            if site is arena:
+                self.own_site(number, spec)
+                return self._sites[number].window(spec, other.start)
+        return self.own_space(spec.loc).window(spec, other.start)
+
+    def signal(self, event: int, mode: int) -> None:
+        """sync.set."""
+        if self.semaphores is not None:
+            self.semaphores.send(self.semaphores.cores[self.number], event, mode, None)
+
+    def arrival(self, event: int) -> Callable[[], bool]:
+        """sync.wait."""
+
+        def arrived() -> bool:
+            if self.semaphores is None or self.semaphores.take(self.number, event) is not None:
+                return True
+            self.awaited, self._at_flag = event, True
+            if self._passing:
+                self.semaphores.owe(self.number, event)
+            return self._passing
+
+        return arrived
+
+    def hold(self, over: Callable[[], bool]) -> Iterator[None]:
+        """Stop until a wait for another core is over."""
+        self._at_flag = False
+        while not over():
+            yield
+        self._passing = False
+        self.passed += 1
+
+    def go_on(self) -> bool:
+        """Pass the flag that the core waits for, and take it later, where a wait holds one pipe and not the core."""
+        self._passing = self._at_flag and not waits_hold_core(self.target.name)
+        return self._passing
+
+    def holds(self, arena: Arena) -> bool:
+        """True for the memory of a buffer, not that of a single tile."""
+        return any(space is arena for space in self._spaces.values())
+
+    # --- the run -------------------------------------------------------------------------------------------------
 
     def start(self, indices: np.ndarray) -> None:
         """Begin at the top with these block indices and cleared on-chip memory."""
@@ -60,21 +148,29 @@ class Chunk:
 
     def site(self, number: int, spec: TileSpec) -> Storage:
         """Storage of an allocation without an address: a space of its own."""
+        return self.home(spec.loc).own_site(number, spec)
+
+    def own_site(self, number: int, spec: TileSpec) -> Storage:
+        """`site`, in this core's own memory."""
         storage = self._storages.get(number)
         if storage is None:
             arena = self._sites[number] = Arena(self.blocks, spec.nbytes)
             storage = self._storages[number] = arena.window(spec, 0)
         return storage
 
+    def own_space(self, loc: TileType) -> Arena:
+        """A buffer in this core's own memory."""
+        arena = self._spaces.get(loc)
+        if arena is None:
+            arena = self._spaces[loc] = Arena(self.blocks, self.target.capacity[loc])
+        return arena
+
     def at(self, address: Any, spec: TileSpec) -> Storage:
         """Storage of a tile at a byte address of its buffer. Raises `Fault` if it does not fit."""
         address = uniform(address)
         for rule, message in broken_placement(spec, address, self.target):
             raise Fault(rule, message)
-        arena = self._spaces.get(spec.loc)
-        if arena is None:
-            arena = self._spaces[spec.loc] = Arena(self.blocks, self.target.capacity[spec.loc])
-        return arena.window(spec, address)
+        return self.home(spec.loc).own_space(spec.loc).window(spec, address)
 
     def tile(self, storage: Storage, spec: TileSpec, rows: Any, cols: Any, name: str, address: int | None) -> Tile:
         """A tile with run-time valid dimensions."""

@@ -14,6 +14,7 @@ from typing import Any
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
 from ptokit.ir.core import Block, Function, Module, Op, Value
 from ptokit.ir.facts import Facts, instr_of, scalar_type
+from ptokit.ir.launch import SECTIONS, Launch
 from ptokit.isa.site import Site
 from ptokit.isa.table import Instr, Kind
 from ptokit.isa.unknown import known
@@ -37,7 +38,8 @@ INLINE_COMPARE = {"eq": "==", "ne": "!=", "slt": "<", "sle": "<=", "sgt": ">", "
 class Generated:
     """Source text, the names it refers to, and the operation behind each line."""
 
-    def __init__(self) -> None:
+    def __init__(self, launch: Launch) -> None:
+        self.launch = launch
         self.lines: list[str] = []
         self.ops: dict[int, Op] = {}
         self.loops: dict[str, str] = {}  # Python name of a loop variable -> its name in the program
@@ -56,14 +58,21 @@ class Generated:
 
 
 def generate(
-    module: Module, target: Target, effects: Effects, *, extended: bool, writer: type[FunctionWriter] | None = None
+    module: Module,
+    target: Target,
+    effects: Effects,
+    launch: Launch,
+    *,
+    extended: bool,
+    writer: type[FunctionWriter] | None = None,
 ) -> Generated:
     """Python source for every function of the module; function ``f`` becomes ``f_NAME(m, *params)``.
 
-    ``writer`` writes the functions; a subclass of `FunctionWriter` can have every operation observed.
+    Where cores may wait for each other these are generators that stop at a wait. ``writer`` writes the functions; a
+    subclass of `FunctionWriter` can have every operation observed.
     """
     chosen = FunctionWriter if writer is None else writer
-    out = Generated()
+    out = Generated(launch)
     counter = itertools.count()
     for function in module.functions:
         if function.body is not None:
@@ -150,6 +159,8 @@ class FunctionWriter:
                 self._fixed_tile(op)
         self.block(function.body)
         self.line("return")
+        if self.out.launch.waits:
+            self.line("yield")  # makes it a generator
         self.depth -= 1
 
     def block(self, block: Block) -> None:
@@ -160,6 +171,19 @@ class FunctionWriter:
             self.line("pass")
 
     def op(self, op: Op) -> None:
+        kind = self.out.launch.only.get(op)
+        if kind is None:
+            self.operation(op)
+            return
+        self.line(f"if m.{kind}:")
+        self.depth += 1
+        self.operation(op)
+        self.depth -= 1
+        missing = [self.names[r] for r in op.results if r in self.names]
+        if missing:
+            self.line(f"else: {' = '.join(missing)} = 0")
+
+    def operation(self, op: Op) -> None:
         method = _METHODS.get(op.name)
         if method is not None:
             method(self, op)
@@ -271,11 +295,15 @@ class FunctionWriter:
     def call(self, op: Op) -> None:
         args = ", ".join(["m", *(self.ref(v) for v in op.group("args"))])
         targets = ", ".join(self.bind(r) for r in op.results)
-        text = f"{function_name(op.attrs['callee'])}({args})"
+        text = f"{'yield from ' if self.out.launch.waits else ''}{function_name(op.attrs['callee'])}({args})"
         self.line(f"{targets} = {text}" if targets else text, op)
 
     def ret(self, op: Op) -> None:
         self.line(f"return {', '.join(self.ref(v) for v in op.group('values'))}", op)
+
+    def section(self, op: Op) -> None:
+        self.line(f"if m.{SECTIONS[op.name]}:", op)
+        self._region(op.regions[0], [])
 
     # --- views ---------------------------------------------------------------------------------------------------
 
@@ -416,7 +444,8 @@ class FunctionWriter:
             else:
                 args.append(self.ref(value))
         call = self.const(self.callee(op, instr, site), "I")
-        self.line(f"{call}({', '.join(['m', *args])})", op)
+        text = f"{call}({', '.join(['m', *args])})"
+        self.line(f"yield from m.hold({text})" if instr.waits else text, op)
 
 
 def _working_bytes(spec: TileSpec) -> int:
@@ -438,6 +467,8 @@ _METHODS: dict[str, Callable[[FunctionWriter, Op], None]] = {
     "scf.for": FunctionWriter.scf_for,
     "scf.if": FunctionWriter.scf_if,
     "scf.while": FunctionWriter.scf_while,
+    "pto.section.cube": FunctionWriter.section,
+    "pto.section.vector": FunctionWriter.section,
     "func.call": FunctionWriter.call,
     "func.return": FunctionWriter.ret,
     "arith.constant": lambda writer, op: None,
@@ -456,8 +487,8 @@ _METHODS: dict[str, Callable[[FunctionWriter, Op], None]] = {
     "pto.store_scalar": _template("m.store_scalar({value}, {ptr}, {index})"),
     "pto.get_block_idx": _template("m.block_idx"),
     "pto.get_block_num": _template("m.total"),
-    "pto.get_subblock_idx": _template("0"),
-    "pto.get_subblock_num": _template("1"),
+    "pto.get_subblock_idx": _template("m.subblock"),
+    "pto.get_subblock_num": _template("m.subblocks"),
 }
 
 STRUCTURAL = frozenset(_METHODS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Note, Severity
-from ptokit.ir.core import Function, Module
+from ptokit.ir.core import Function, Module, Op
+from ptokit.ir.launch import Launch, launch_of
 from ptokit.ir.runnable import check_runnable
 from ptokit.ir.verify import verify
 from ptokit.targets import Target
@@ -19,10 +20,12 @@ from ptokit.types.values import MemRef, Ptr, Type
 
 from .arguments import Argument, bind_arguments
 from .chunk import Chunk
+from .cluster import Cluster, Stream, core_ids, deadlock, join, run_clusters
 from .codegen import FunctionWriter, Generated, function_name, generate
 from .effects import Effects, analyse
 from .fault import Fault
 from .lanes import Diverge
+from .signals import Semaphores
 from .threads import one_blas_thread
 from .workspace import Workspace
 
@@ -65,7 +68,10 @@ class Program:
         self.name = entry.name
         self.params = [Param(p.name, p.type) for p in entry.params]
         self.effects: Effects = analyse(module, entry)
-        self._generated: Generated = generate(module, target, self.effects, extended=extended, writer=writer)
+        self.cores: Launch = launch_of(module, entry, target)
+        self._generated: Generated = generate(
+            module, target, self.effects, self.cores, extended=extended, writer=writer
+        )
         names = dict(self._generated.names)
         self._file = f"<ptokit {entry.name}>"
         self._idle: list[Workspace] = []  # as many as launches have run at the same time
@@ -111,6 +117,9 @@ class Program:
             size = 1
         try:
             with np.errstate(all="ignore"), one_blas_thread(self.effects.multiplies):
+                if self.cores.waits or self.cores.mixed:
+                    self._run_cores(workspace, values, blocks, matmul, progress)
+                    return
                 for first in range(0, blocks, size):
                     self._run_chunk(workspace, np.arange(first, min(first + size, blocks)), values, blocks, matmul)
                     if progress is not None:
@@ -132,10 +141,73 @@ class Program:
                 parts = [group[split.keys == key] for key in np.unique(split.keys)]
                 pending.extend(sorted(parts, key=lambda part: -int(part[0])))  # the lowest block comes first
 
-    def run_block(self, chunk: Chunk, index: int, values: list[Argument]) -> None:
-        """Run one block on a chunk of one. Raises `DiagnosticError`, and `Diverge` never."""
-        with np.errstate(all="ignore"):
-            self._run(chunk, np.array([index], np.int64), values)
+    def _run_cores(
+        self, workspace: Workspace, values: list[Argument], blocks: int, matmul: str, progress: Progress | None
+    ) -> None:
+        """Run every core of every block as a stream of its own. Raises `DiagnosticError`, also if they deadlock."""
+        semaphores: Semaphores[None] = Semaphores(core_ids(self.cores.roles, blocks), self.target.name)
+        passed: dict[tuple[int, int], Op | None] = {}
+        finished = 0
+
+        def chunks(block: int) -> list[Chunk]:
+            return [workspace.core(blocks, matmul) for _ in self.cores.roles]
+
+        def ended(cluster: Cluster) -> None:
+            nonlocal finished
+            finished += 1
+            workspace.give_back(stream.chunk for stream in cluster)
+            if progress is not None:
+                progress(finished, blocks)
+
+        def release(stream: Stream) -> bool:
+            forced = stream.chunk.go_on()
+            if forced:
+                passed[stream.index, stream.chunk.awaited] = self.waits_at(stream)
+            return forced
+
+        stuck = run_clusters(self.clusters(chunks, semaphores, values, blocks), ended=ended, release=release)
+        held = [(stream.index, self.waits_at(stream)) for stream in stuck]
+        held = held or [(core, passed[core, event]) for core, event in semaphores.owed()]
+        if held:
+            raise DiagnosticError(deadlock([(semaphores.cores[index], op) for index, op in held], self.module.file))
+
+    def clusters(
+        self,
+        chunks: Callable[[int], list[Chunk]],
+        semaphores: Semaphores[Any],
+        values: list[Argument],
+        blocks: int,
+    ) -> Iterator[Cluster]:
+        """The streams of the cores of every block, made one block at a time. ``chunks``: machines for its cores."""
+        for block in range(blocks):
+            machines = chunks(block)
+            join(machines, self.cores.roles)
+            for chunk in machines:
+                chunk.start(np.array([block], np.int64))
+            cluster: Cluster = []
+            for role, chunk in zip(self.cores.roles, machines):
+                number = block * len(machines) + len(cluster)
+                chunk.begin(number, semaphores)
+                cluster.append(Stream(number, block, role, chunk, self._stream(chunk, values)))
+            yield cluster
+
+    def _stream(self, chunk: Chunk, values: list[Argument]) -> Iterator[None]:
+        """The program of one core, which stops where it waits for another. Raises `DiagnosticError`."""
+        try:
+            running = self._function(chunk, *values)
+            if running is not None:
+                yield from running
+        except Fault as fault:
+            raise DiagnosticError(self._diagnose(fault, chunk, fault.__traceback__)) from None
+
+    def waits_at(self, stream: Stream) -> Op | None:
+        """The operation at which a stream waits."""
+        op, running = None, getattr(stream.work, "gi_yieldfrom", None)
+        while running is not None and getattr(running, "gi_frame", None) is not None:
+            if running.gi_frame.f_code.co_filename == self._file:
+                op = self._generated.ops.get(running.gi_frame.f_lineno, op)
+            running = running.gi_yieldfrom
+        return op
 
     def _run(self, chunk: Chunk, indices: np.ndarray, values: list[Argument]) -> None:
         chunk.start(indices)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from ptokit.targets import Target
@@ -9,6 +11,7 @@ from ptokit.targets import Target
 from .chunk import Chunk
 
 _KEPT_CHUNKS = 4  # sizes of chunks; the last chunk of a launch is often smaller than the others
+_KEPT_CORES = 3
 _KEPT_ELEMENTS = 1 << 22  # larger decoded buffers are not kept
 
 
@@ -18,6 +21,7 @@ class Workspace:
     def __init__(self, target: Target, *, extended: bool) -> None:
         self.target, self.extended = target, extended
         self.chunks: dict[int, Chunk] = {}
+        self._free: list[Chunk] = []  # single cores
         self._spare: dict[tuple[str, np.dtype, int], np.ndarray] = {}
         self._lent: list[tuple[str, np.ndarray]] = []
 
@@ -31,6 +35,18 @@ class Workspace:
         found.total, found.matmul_mode = total, matmul_mode
         return found
 
+    def core(self, total: int, matmul_mode: str) -> Chunk:
+        """Memory for one core of a launch whose cores are streams of their own."""
+        if self._free:
+            found = self._free.pop()
+            found.total, found.matmul_mode = total, matmul_mode
+            return found
+        return Chunk(self.target, 1, total, matmul_mode, extended=self.extended)
+
+    def give_back(self, chunks: Iterable[Chunk]) -> None:
+        """These cores have ended: others may use their memory."""
+        self._free += chunks
+
     def array(self, name: str, dtype: np.dtype, elements: int) -> np.ndarray:
         """An array to decode argument `name` into; its contents are arbitrary."""
         array = self._spare.pop((name, dtype, elements), None)
@@ -42,6 +58,9 @@ class Workspace:
     def release(self) -> None:
         """The launch is over: forget the caller's arrays, keep the memory."""
         for chunk in self.chunks.values():
+            chunk.forget()
+        del self._free[_KEPT_CORES:]
+        for chunk in self._free:
             chunk.forget()
         self._spare = {(name, a.dtype, a.size): a for name, a in self._lent if a.size <= _KEPT_ELEMENTS}
         self._lent = []

@@ -46,7 +46,7 @@ class Analysis:
                 if self.races:
                     touch.space.add(record)
                     if touch.space.crowded:
-                        touch.space.prune([*core.clocks.values(), core.issue])
+                        touch.space.prune([c for peer in core.cluster for c in (*peer.clocks.values(), peer.issue)])
                 if touch.write:
                     touch.space.write(touch)
 
@@ -85,6 +85,8 @@ class Analysis:
         if core_a is core_b:
             notes += self.repair.last_sync(core_a, a, b)
             hint = self.repair.edge(core_a, a, b)
+        elif core_a.block == core_b.block:
+            hint = "order the cores with sync.set after the first and sync.wait before the second"
         else:
             hint = (
                 "give each block memory of its own, make both stores atomic, or order the blocks with sync.set after "

@@ -10,13 +10,17 @@ from typing import Any
 import numpy as np
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Severity
-from ptokit.ir.core import Function, Module
+from ptokit.ir.core import Function, Module, Op
 from ptokit.ir.facts import instr_of
 from ptokit.ir.runnable import check_runnable
 from ptokit.ir.verify import verify
 from ptokit.run.arguments import bind_arguments
+from ptokit.run.chunk import Chunk
+from ptokit.run.cluster import Cluster, Stream, core_ids, run_clusters
+from ptokit.run.fault import Fault
 from ptokit.run.memory import Buffer, Pointer, View
 from ptokit.run.program import Program, choose_entry
+from ptokit.run.signals import Semaphores
 from ptokit.targets import Target
 from ptokit.targets import target as target_named
 from ptokit.types.dtypes import DType
@@ -25,8 +29,9 @@ from . import rules as _rules  # puts the rules into the catalogue
 from .analysis import Analysis
 from .events import Signal
 from .findings import Draft, Findings
+from .flags import ProgramOrder
 from .gm import Memory
-from .observe import Observer
+from .observe import Buffers, Observer
 from .placement import reserved_bytes
 from .queues import Core, Simulation
 from .repair import Repair
@@ -172,23 +177,17 @@ class _Run:
         memories = _memories(buffers, uninitialised)
         repair = Repair(module.functions)
         analysis = Analysis(self.findings, repair, races=not mode.auto)
-        kind = kernel.attrs.get("pto.kernel_kind")
-        cores = [Core(i, kind if isinstance(kind, str) else "", i, -1, target, profile=profile) for i in range(blocks)]
+        profiled = partial(Core, target=target, profile=profile)
+        cores = [profiled(c.index, c.kind, c.block, c.sub) for c in core_ids(self.program.cores.roles, blocks)]
         repair.cores = cores
         hub = Hub(cores, self._overflow)
         self.simulation = Simulation(cores, hub, analysis.execute)
-        self.observer = Observer(
-            target,
-            blocks,
-            self.findings,
-            memories,
-            extended=extended,
-            placed=mode.placed,
-            auto=mode.auto,
-            waits_for_work=mode.waits_for_work,
-        )
-        self.observer.simulation = self.simulation
-        self.auto = mode.auto
+        self.analysis = analysis
+        self.memories, self.extended, self.mode = memories, extended, mode
+        self.observers: list[Observer] = []
+        self.idle: list[Observer] = []
+        self.orders: list[ProgramOrder] = []
+        self.deferred: dict[Op, Fault] = {}  # broken rules about regions, unless memory tells what they lead to
 
     def _overflow(self, core: Core, item: Signal) -> None:
         def make() -> Draft:
@@ -197,31 +196,70 @@ class _Run:
 
         self.findings.add("XFLAG-OVERFLOW", (item.op, item.event), core, item, make)
 
+    def _observer(self) -> Observer:
+        """A machine for one core: one whose cluster has ended, or a new one."""
+        if self.idle:
+            return self.idle.pop()
+        observer = Observer(
+            self.target,
+            self.blocks,
+            self.findings,
+            self.memories,
+            self.simulation,
+            self.deferred,
+            extended=self.extended,
+            placed=self.mode.placed,
+            auto=self.mode.auto,
+            waits_for_work=self.mode.waits_for_work,
+        )
+        self.observers.append(observer)
+        return observer
+
+    def _cluster(self, block: int) -> list[Chunk]:
+        """Machines for the cores of a block."""
+        roles = len(self.program.cores.roles)
+        cores = self.simulation.cores[block * roles : (block + 1) * roles]
+        buffers = Buffers()
+        machines: list[Chunk] = []
+        for core in cores:
+            core.cluster = cores
+            observer = self._observer()
+            observer.watch(core, buffers)
+            self.orders.append(observer.order)
+            machines.append(observer)
+        return machines
+
     def run(self) -> None:
-        """Execute the blocks one after another and report."""
-        observer, found = self.observer, self.report.diagnostics
-        orders = []
-        for core in self.simulation.cores:
-            observer.begin(core)
-            orders.append(observer.order)
-            try:
-                self.program.run_block(observer, core.block, self.values)
-            except DiagnosticError as error:
-                core.ended = False
-                self._fault(core, error.diagnostics)
-        self.report.instructions = observer.instructions
+        """Execute the cores of all blocks in turn and report."""
+        found = self.report.diagnostics
+        semaphores: Semaphores[None] = Semaphores(self.simulation.cores, self.target.name)
+        clusters = self.program.clusters(self._cluster, semaphores, self.values, self.blocks)
+        with np.errstate(all="ignore"):
+            run_clusters(clusters, ended=self._ended, failed=self._failed)
+        self.report.instructions = sum(observer.instructions for observer in self.observers)
         # Whatever hangs or stays set because a block ended early is no fault of its own.
         ended = all(core.ended for core in self.simulation.cores)
         if ended and not report_stuck(self.simulation.cores, self.findings):
-            for order in orders:
+            for order in self.orders:
                 order.finish()
             self._left_over()
         self._regions(found)
         self.findings.into(found)
 
+    def _ended(self, cluster: Cluster) -> None:
+        self.idle += [stream.chunk for stream in cluster if isinstance(stream.chunk, Observer)]
+
+    def _failed(self, stream: Stream, error: Exception) -> None:
+        """A core could not go on."""
+        if not isinstance(error, DiagnosticError):
+            raise error
+        core = self.simulation.cores[stream.index]
+        core.ended = False
+        self._fault(core, error.diagnostics)
+
     def _regions(self, found: Diagnostics) -> None:
         """Rules about valid regions that were broken without reading what nobody has written."""
-        for op, fault in self.observer.deferred.items():
+        for op, fault in self.deferred.items():
             if not self.findings.at(op, "UNINIT-READ", "PAD-READ", "RACE-SELF"):
                 found.error(fault.rule, fault.message, op.location, hint=fault.hint)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -58,6 +58,16 @@ COMPOSITE = frozenset(("MGATHER", "MSCATTER"))
 """Instructions that a2a3 carries out on several pipes, with flags of its own (memory-model-and-sync 2.1)."""
 
 
+@dataclass
+class Buffers:
+    """On-chip memory of a core, or of the cores of a cluster: by arena, what is known of its bytes."""
+
+    spaces: dict[int, Space] = field(default_factory=dict)
+    owners: dict[int, Owners] = field(default_factory=dict)  # by space
+    groups: dict[Op, Group] = field(default_factory=dict)  # tiles by what allocates them
+    changes: int = 0  # how often bytes came to belong to another tile
+
+
 class Observer(Chunk):
     """A chunk of one block that reports what it executes."""
 
@@ -67,6 +77,8 @@ class Observer(Chunk):
         total: int,
         findings: Findings,
         memories: Mapping[int, Located],
+        simulation: Simulation,
+        deferred: dict[Op, Fault],
         *,
         extended: bool,
         placed: bool,
@@ -76,28 +88,21 @@ class Observer(Chunk):
         super().__init__(target, 1, total, "exact", extended=extended)
         self.findings, self.memories = findings, memories
         self.placed, self.auto, self.waits_for_work = placed, auto, waits_for_work
-        self.subblocks = 1
         self.instructions = 0
-        self.deferred: dict[Op, Fault] = {}  # broken rules about regions, unless memory tells what they lead to
-        self.simulation: Simulation
+        self.simulation, self.deferred = simulation, deferred
         self.here: Op
-        self._groups: dict[Op, Group] = {}
         self._pipes: dict[Op, Pipe] = {}
         self._flags: dict[Op, tuple[type[SetFlag | WaitFlag], str, Pipe, FlagKey]] = {}  # with ids in the text
 
-    def begin(self, core: Core) -> None:
-        """A core starts: new memory, flags and loops."""
-        self.core = core
-        self.subblock = max(core.sub, 0)
+    def watch(self, core: Core, buffers: Buffers) -> None:
+        """A core starts: new memory (shared in a cluster), flags and loops."""
+        self.core, self.buffers = core, buffers
         self.order = ProgramOrder(core, self.findings)
         self.loops: Loops = ()
         self._calls: list[Loops] = [()]
         self._sequence = 0
-        self._spaces_of: dict[int, Space] = {}
-        self._owners: dict[int, Owners] = {}
         self._of_tile: dict[int, Group] = {}
         self._known: dict[Any, _Known] = {}
-        self._changes = 0  # how often bytes came to belong to another tile
         self._last: dict[Any, Work] = {}
 
     # --- loops and tiles -----------------------------------------------------------------------------------------
@@ -132,17 +137,18 @@ class Observer(Chunk):
         """A tile has been made by `op`, as an alias or a new binding of `parent`."""
         group = self._of_tile.get(id(parent)) if parent is not None else None
         if group is None:
-            group = self._groups.setdefault(op, Group(len(self._groups) + 1, op, tile.name, tile.spec))
+            groups = self.buffers.groups
+            group = groups.setdefault(op, Group(len(groups) + 1, op, tile.name, tile.spec))
         tile.name = tile.name or group.name
         self._of_tile[id(tile)] = group
 
     def _space(self, tile: Tile) -> Space:
         arena = tile.storage.arena
-        space = self._spaces_of.get(id(arena))
+        space = self.buffers.spaces.get(id(arena))
         if space is None:
-            loc = next((loc for loc, a in self._spaces.items() if a is arena), None)
-            name = buffer_name(loc) if loc is not None else f"tile %{tile.name}"
-            space = self._spaces_of[id(arena)] = Space(name, arena.size)
+            placed = self.home(tile.spec.loc).holds(arena)
+            name = buffer_name(tile.spec.loc) if placed else f"tile %{tile.name}"
+            space = self.buffers.spaces[id(arena)] = Space(name, arena.size)
         return space
 
     # --- instructions --------------------------------------------------------------------------------------------
@@ -211,7 +217,8 @@ class Observer(Chunk):
             for access in accesses(site):
                 info = site.operands.get(access.operand)
                 if isinstance(info, TileInfo):
-                    touch = tile_touch(site, access, info, self._space(info.data))
+                    tile = info.data if not access.sub else self.on_sub_core(info.data, access.sub) or info.data
+                    touch = tile_touch(site, access, info, self._space(tile))
                     if touch is not None:
                         touches.append(touch)
                 elif isinstance(info, ViewInfo):
@@ -221,7 +228,7 @@ class Observer(Chunk):
                 self._known.clear()
             self._known[key] = known
             self._check_tiles(op, instr, site, touches)
-        if self.placed and known.followed != self._changes:
+        if self.placed and known.followed != self.buffers.changes:
             self._follow(op, given, known)
         return known
 
@@ -242,7 +249,7 @@ class Observer(Chunk):
 
     def _follow(self, op: Op, given: Mapping[str, Any], known: _Known) -> None:
         """Whose bytes are read and written, in program order. A repetition finds the same until bytes change hands."""
-        changes, quiet = self._changes, True
+        changes, quiet = self.buffers.changes, True
         groups: dict[str, Group] = {}
         for name, operand in given.items():
             if isinstance(operand, Tile):
@@ -253,11 +260,11 @@ class Observer(Chunk):
             group = groups.get(touch.name)
             if group is None:
                 continue
-            owners = self._owners.get(id(touch.space))
+            owners = self.buffers.owners.get(id(touch.space))
             if owners is None:
-                owners = self._owners[id(touch.space)] = Owners(len(touch.space.state))
+                owners = self.buffers.owners[id(touch.space)] = Owners(len(touch.space.state))
             if touch.write:
-                self._changes += owners.write(group, touch.where, op)
+                self.buffers.changes += owners.write(group, touch.where, op)
             else:
                 loss, other = owners.read(group, touch.where if touch.initial is None else touch.initial)
                 quiet = quiet and loss is None and other is None
@@ -265,7 +272,7 @@ class Observer(Chunk):
                     self._report("UB-OVERLAP", op, (loss.group.op, loss.by.op), partial(placement.lost, op, loss))
                 elif other is not None:
                     self._report("STALE-READ", op, (group.op, other.op), partial(placement.stale, op, group, other))
-        if quiet and changes == self._changes:
+        if quiet and changes == self.buffers.changes:
             known.followed = changes
 
     def _report(self, rule: str, op: Op, key: Any, make: Callable[[], Draft]) -> None:
@@ -415,7 +422,7 @@ class _Known:
     reads: list[Touch]  # of tiles
     writes: list[Touch]
     views: list[tuple[str, bool, Any]]  # (operand, whether it is written, kind of atomic update)
-    followed: int = -1  # `Observer._changes` when repeating it would have changed and found nothing
+    followed: int = -1  # `Buffers.changes` when repeating it would have changed and found nothing
 
 
 def _key(operand: Any) -> Any:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable
 
+from ptokit.isa.cores import waits_hold_core
+from ptokit.run.cluster import place_text
 from ptokit.targets import Target
 from ptokit.types.enums import Pipe
 
@@ -46,12 +48,12 @@ class Core:
         self.tokens: dict[int, tuple[Pipe | None, Clock | None]] = {}
         self.ordered = {p: not profile or p.name in target.in_order for p in COMPONENTS}
         self.ended = True  # False if the program stopped early
+        self.cluster: list[Core] = [self]  # the cores that see its buffers
 
     @property
     def place(self) -> str:
         """The core in words."""
-        sub = f", {self.kind} core {self.sub}" if self.sub >= 0 and self.kind else ""
-        return f"block {self.block}{sub}"
+        return place_text(self)
 
     def completed(self, pipe: Pipe) -> Clock:
         """What is known once everything issued to `pipe` so far has completed."""
@@ -128,7 +130,7 @@ class Simulation:
     def _holds_scalar_unit(self, core: Core, item: Item) -> bool:
         if item.pipe in (Pipe.S, Pipe.ALL) or isinstance(item, WaitWork):
             return True
-        return isinstance(item, AwaitSignal) and core.target.name != "a5"
+        return isinstance(item, AwaitSignal) and waits_hold_core(core.target.name)
 
     def _scalar(self, core: Core, item: Item) -> bool:
         """An item of the scalar unit itself; False if it has to wait."""

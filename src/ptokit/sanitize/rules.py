@@ -124,14 +124,6 @@ _rule(
     accepted="set_flag(PIPE_MTE2, PIPE_S, 0) before the wait",
 )
 _rule(
-    "DEADLOCK",
-    "Every wait is satisfied.",
-    why="The device hangs.",
-    source="memory-model-and-sync 10, 11.8",
-    rejected="wait_flag without a set_flag",
-    accepted="one set_flag for every wait_flag",
-)
-_rule(
     "BUF-PROTOCOL",
     "A pipe takes a buffer token it does not hold, and gives back one that it does.",
     source="memory-model-and-sync 5.4, 10",

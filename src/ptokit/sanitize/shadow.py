@@ -36,7 +36,7 @@ class Record:
         return clock.knows(self.core, self.component, self.count)
 
 
-Key = tuple[Op, int, bool]
+Key = tuple[Op, int, int, bool]
 
 
 class Space:
@@ -70,7 +70,7 @@ class Space:
         place = record.touch.where
         self._near(place)
         records = self._records[place]
-        key = (record.work.op, record.component, record.touch.write)
+        key = (record.work.op, record.core, record.component, record.touch.write)
         if key not in records:
             self._count += 1
         records[key] = record

@@ -30,7 +30,7 @@ class ObservedWriter(FunctionWriter):
         self._level = 0
         self._bodies: dict[int, str] = {}
 
-    def op(self, op: Op) -> None:
+    def operation(self, op: Op) -> None:
         match op.name:
             case "pto.partition_view":
                 self._partition(op)
@@ -38,22 +38,18 @@ class ObservedWriter(FunctionWriter):
                 self._loop(op)
             case "func.call":
                 self.line("m.enter()", op)
-                super().op(op)
+                super().operation(op)
                 self.line("m.back()", op)
-            case "pto.get_subblock_idx":
-                self.line(f"{self.bind(op.result)} = m.subblock", op)
-            case "pto.get_subblock_num":
-                self.line(f"{self.bind(op.result)} = m.subblocks", op)
             case name if name in _TILES:
                 fixed = bool(op.results) and op.result in self.names
-                super().op(op)
+                super().operation(op)
                 if not fixed:
                     self._bound(op)
             case name if name in _SCALAR_ACCESS:
                 self.line(f"m.here = {self.const(op)}", op)
-                super().op(op)
+                super().operation(op)
             case _:
-                super().op(op)
+                super().operation(op)
 
     def _fixed_tile(self, op: Op) -> None:
         super()._fixed_tile(op)
@@ -76,7 +72,7 @@ class ObservedWriter(FunctionWriter):
         level = self._level
         for region in op.regions:
             self._bodies[id(region)] = op.name
-        super().op(op)
+        super().operation(op)
         self._level -= 1
         self.line(f"m.leave({level})", op)
 
@@ -102,11 +98,16 @@ def observed(op: Op, instr: Instr, site: Site) -> Callable[..., Any]:
     """``call(observer, *operands)``: an instruction that reports what it touches, and runs; flags only report."""
     attrs = attributes(instr, op.attrs)
     names = tuple(o.name for o in instr.operands)
-    if instr.name in SYNCHRONISATION:
-        return lambda m, *operands: m.synchronise(op, instr, site.core, dict(zip(names, operands)), attrs)
-    checked = bind(instr, site, op.attrs)
     meaning = instr.run
     assert meaning is not None
+    if instr.name in SYNCHRONISATION:
+
+        def order(m: Observer, *operands: Any) -> Any:
+            m.synchronise(op, instr, site.core, dict(zip(names, operands)), attrs)
+            return meaning(m, *operands, **attrs)
+
+        return order
+    checked = bind(instr, site, op.attrs)
 
     def run(m: Observer, *operands: Any) -> Any:
         try:

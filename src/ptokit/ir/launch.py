@@ -1,0 +1,101 @@
+"""Which cores a launch needs: one for every block, or clusters of a cube core with its vector cores.
+
+Source: memory-model-and-sync 1, compute-layout-irregular part 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ptokit.isa.cores import core_needed
+from ptokit.targets import Target
+
+from .core import Function, Module, Op
+from .facts import Facts, instr_of
+
+SECTIONS = {"pto.section.cube": "cube", "pto.section.vector": "vector"}
+"""Kind of core that runs a section; others skip it."""
+
+VECTOR_CORES = 2
+"""Vector cores of a cluster."""
+
+
+@dataclass(frozen=True)
+class Role:
+    """One core of a block. ``kind`` is "cube", "vector" or "" (whatever the program asks for); ``sub`` is its number
+    among the vector cores of a cluster."""
+
+    kind: str = ""
+    sub: int = 0
+
+
+@dataclass
+class Launch:
+    """How a kernel is launched. ``only``: operations outside sections that one kind of core runs, in a mixed launch.
+    ``waits``: some core may wait for another."""
+
+    roles: tuple[Role, ...] = (Role(),)
+    only: dict[Op, str] = field(default_factory=dict)
+    waits: bool = False
+
+    @property
+    def mixed(self) -> bool:
+        """True for clusters of cube and vector cores."""
+        return len(self.roles) > 1
+
+
+def launch_of(module: Module, entry: Function, target: Target, vector_cores: int = VECTOR_CORES) -> Launch:
+    """The launch of `entry`.
+
+    A kernel kind chooses the kind of core. Without one, sections and called functions of both kinds, or operations for
+    both kinds and waits between them, make a mixed launch.
+    """
+    launch = Launch()
+    functions = list(_reachable(module, entry))
+    launch.waits = any(
+        (instr := instr_of(op)) is not None and instr.waits for f in functions if f.body for op in f.body.walk()
+    )
+    own = kind_of(entry)
+    stated = {kind_of(f) for f in functions} - {""}
+    needed: dict[Op, str] = {}
+    for function in functions:
+        if function.body is None or kind_of(function):
+            continue
+        facts = Facts(function)
+        for op in function.body.walk():
+            if op.name in SECTIONS:
+                stated.add(SECTIONS[op.name])
+            elif op.name == "func.call":
+                callee = module.function(op.attrs["callee"])
+                needed[op] = kind_of(callee) if callee is not None else ""
+            elif not facts.core_of(op) and (site := facts.site(op, target)) is not None and site.instr.run is not None:
+                needed[op] = core_needed(site)
+    kinds = stated | (set(needed.values()) - {""} if launch.waits or stated else set())
+    if own or len(kinds) == 1:
+        launch.roles = (Role(own or kinds.pop()),)
+    elif len(kinds) == 2:
+        launch.roles = (Role("cube"), *(Role("vector", sub) for sub in range(vector_cores)))
+        launch.only = {op: kind for op, kind in needed.items() if kind}
+    return launch
+
+
+def kind_of(function: Function) -> str:
+    """The kernel kind of a function, "" if it has none."""
+    kind = function.attrs.get("pto.kernel_kind")
+    return kind if isinstance(kind, str) else ""
+
+
+def _reachable(module: Module, entry: Function) -> Iterator[Function]:
+    """`entry` and the functions it calls, each once."""
+    seen = {entry.name}
+    pending = [entry]
+    while pending:
+        function = pending.pop(0)
+        yield function
+        for op in function.body.walk() if function.body is not None else ():
+            if op.name == "func.call" and op.attrs["callee"] not in seen:
+                seen.add(op.attrs["callee"])
+                callee = module.function(op.attrs["callee"])
+                if callee is not None:
+                    pending.append(callee)

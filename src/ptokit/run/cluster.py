@@ -1,0 +1,131 @@
+"""Programs whose cores wait for each other: every core is a stream of its own, advanced in a fixed order.
+
+A cluster runs its cube core, then its vector cores, each until it has to wait for another, and so on until none can go
+on; then comes the next cluster. Clusters that wait for later ones are taken up again at the end, in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from ptokit.diagnostics import Diagnostic, Location, Note, Severity
+from ptokit.ir.core import Op
+from ptokit.ir.launch import Role
+
+from .chunk import Chunk
+from .signals import CoreId, Place
+
+_LISTED = 16  # cores that a deadlock names
+
+
+@dataclass(eq=False)
+class Stream:
+    """The program of one core of a block. ``work`` stops where it waits for another core."""
+
+    index: int
+    block: int
+    role: Role
+    chunk: Chunk
+    work: Iterator[None]
+    done: bool = False
+
+    def advance(self) -> bool:
+        """Go on; False if it still waits for the same thing. Raises what the program does."""
+        before = self.chunk.passed
+        try:
+            next(self.work)
+        except StopIteration:
+            self.done = True
+        except Exception:
+            self.done = True
+            raise
+        return self.done or self.chunk.passed != before
+
+
+Cluster = list[Stream]
+
+
+def run_clusters(
+    clusters: Iterator[Cluster],
+    *,
+    ended: Callable[[Cluster], None] = lambda cluster: None,
+    release: Callable[[Stream], bool] = lambda stream: stream.chunk.go_on(),
+    failed: Callable[[Stream, Exception], None] | None = None,
+) -> list[Stream]:
+    """Run all clusters; the streams that wait in vain, in order.
+
+    ``ended``: called for each cluster when its streams are done. ``release``: lets a stream go on past its wait where
+    nobody can, if the target allows that. ``failed``: takes an exception of a stream, which then
+    counts as done; without it the exception ends the launch.
+    """
+    waiting: list[Cluster] = []
+    for cluster in clusters:
+        if settle(cluster, failed):
+            ended(cluster)
+        else:
+            waiting.append(cluster)
+    while waiting:
+        left = [stream for cluster in waiting for stream in cluster]
+        if not settle(left, failed) and not any(release(stream) for stream in left if not stream.done):
+            return [stream for stream in left if not stream.done]
+        for cluster in [c for c in waiting if all(stream.done for stream in c)]:
+            waiting.remove(cluster)
+            ended(cluster)
+    return []
+
+
+def settle(streams: list[Stream], failed: Callable[[Stream, Exception], None] | None) -> bool:
+    """Advance streams until none can go on; True if all are done."""
+    moved = True
+    while moved:
+        moved = False
+        for stream in streams:
+            if stream.done:
+                continue
+            try:
+                moved = stream.advance() or moved
+            except Exception as error:
+                if failed is None:
+                    raise
+                failed(stream, error)
+                moved = True
+    return all(stream.done for stream in streams)
+
+
+def join(chunks: list[Chunk], roles: tuple[Role, ...]) -> None:
+    """Make one cluster of chunks: who they are, and whose buffers they see.
+
+    Vec tiles lie in the unified buffer of the vector core itself, or of vector core 0 where the cube core names one;
+    all others on the cube core (memory-model-and-sync 3).
+    """
+    if len(roles) == 1:
+        chunks[0].take_role(roles[0])
+        return
+    vectors = [chunk for chunk, role in zip(chunks, roles) if role.kind == "vector"]
+    for chunk, role in zip(chunks, roles):
+        seen = [chunk] if role.kind == "vector" else vectors
+        chunk.take_role(role, chunks[0], seen, len(vectors) if role.kind == "vector" else 1)
+
+
+def core_ids(roles: tuple[Role, ...], blocks: int) -> list[CoreId]:
+    """All cores of a launch: block by block, each with the cube core first."""
+    single = len(roles) == 1
+    places = [(block, role) for block in range(blocks) for role in roles]
+    return [CoreId(i, r.kind, b, -1 if single else r.sub) for i, (b, r) in enumerate(places)]
+
+
+def deadlock(held: Sequence[tuple[Place, Op | None]], file: str | None) -> Diagnostic:
+    """DEADLOCK: what every core that cannot go on waits for."""
+    texts = [(f"{place_text(core)} waits here for another core", op) for core, op in held]
+    where = [Location(file) if op is None else op.location for _, op in texts]
+    notes = tuple(Note(text, at) for (text, _), at in list(zip(texts, where))[1:_LISTED])
+    hint = "`ptokit sanitize` shows what every pipe waits for"
+    return Diagnostic("DEADLOCK", Severity.ERROR, f"deadlock: {texts[0][0]}", where[0], hint, notes)
+
+
+def place_text(core: Place) -> str:
+    """A core in words."""
+    if core.sub < 0 or not core.kind:
+        return f"block {core.block}"
+    return f"block {core.block}, {core.kind} core" + (f" {core.sub}" if core.kind == "vector" else "")

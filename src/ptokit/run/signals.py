@@ -1,0 +1,152 @@
+"""Flags between cores as counting semaphores (memory-model-and-sync 5.5).
+
+A signal carries what its sender wants the receiver to know: nothing when only values count, clocks under the sanitizer.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+
+from ptokit.isa.cores import waits_hold_core
+
+LIMIT = 15
+"""Largest count of a semaphore: it has four bits."""
+
+ALL_CORES, VECTOR_CORES, CLUSTER = 0, 1, 2
+"""Modes of a signal: all cores of one kind; the vector cores of a cluster; between the cube and its vector cores."""
+
+SECOND_CORE = 16
+"""On a5, id + 16 names flag id of the second vector core."""
+
+T = TypeVar("T")
+
+
+class Place(Protocol):
+    """A core: its number, kind, block, number among the vector cores of its cluster (-1: none)."""
+
+    @property
+    def index(self) -> int: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def block(self) -> int: ...
+    @property
+    def sub(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class CoreId:
+    """A core without anything else."""
+
+    index: int
+    kind: str
+    block: int
+    sub: int
+
+
+Parts = dict[int, T]
+"""What arrived, by sender."""
+
+
+@dataclass
+class Semaphores(Generic[T]):
+    """Semaphores by (receiving core, id). A rendezvous counts for a receiver once every sender has contributed."""
+
+    cores: Sequence[Place]
+    target: str
+    overflow: Callable[[Place, T], None] = lambda core, item: None
+    delivered: set[int] = field(default_factory=set)  # cores that received something since it was last looked at
+    _counts: dict[tuple[int, int], deque[Parts[T]]] = field(default_factory=dict)
+    _partial: dict[tuple[int, ...], dict[int, deque[T]]] = field(default_factory=dict)
+    _owed: dict[tuple[int, int], int] = field(default_factory=dict)
+    _of_kind: dict[str, list[int]] = field(default_factory=dict)
+    _of_block: dict[int, list[Place]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for core in self.cores:
+            self._of_kind.setdefault(core.kind, []).append(core.index)
+            self._of_block.setdefault(core.block, []).append(core)
+
+    def send(self, core: Place, event: int, mode: int, item: T) -> None:
+        """`core` signals."""
+        if mode == ALL_CORES:
+            same = self._of_kind[core.kind]
+            self._meet((ALL_CORES, event, same[0]), core, event, item, same, same)
+            return
+        cluster = self._of_block[core.block]
+        vectors = [c.index for c in cluster if c.kind == "vector"]
+        if mode == VECTOR_CORES:
+            self._meet((VECTOR_CORES, event, core.block), core, event, item, vectors, vectors)
+        elif not waits_hold_core(self.target):
+            self._to_one(core, event, item, cluster)
+        elif core.kind == "cube":
+            if not vectors:
+                self._keep((CLUSTER, event, core.block), core, item)
+            for index in vectors:
+                self._deliver(index, event, {core.index: item}, core)
+        else:
+            cubes = [c.index for c in cluster if c.kind == "cube"]
+            self._meet((CLUSTER, event, core.block), core, event, item, vectors, cubes)
+
+    def _to_one(self, core: Place, event: int, item: T, cluster: list[Place]) -> None:
+        """a5: the id names one receiver."""
+        if core.kind == "cube":
+            sub, event = divmod(event, SECOND_CORE)
+            receivers = [c for c in cluster if c.kind == "vector" and max(c.sub, 0) == sub]
+        else:
+            event += SECOND_CORE * max(core.sub, 0)
+            receivers = [c for c in cluster if c.kind == "cube"]
+        for receiver in receivers:
+            self._deliver(receiver.index, event, {core.index: item}, core)
+        if not receivers:
+            self._keep((CLUSTER, event, core.block), core, item)
+
+    def _keep(self, key: tuple[int, ...], core: Place, item: T) -> None:
+        self._partial.setdefault(key, {}).setdefault(core.index, deque()).append(item)
+
+    def _meet(
+        self, key: tuple[int, ...], core: Place, event: int, item: T, senders: Sequence[int], receivers: Sequence[int]
+    ) -> None:
+        """A contribution to a rendezvous of `senders`; when it is complete the receivers' counts go up."""
+        self._keep(key, core, item)
+        waiting = self._partial[key]
+        if not receivers or any(not waiting.get(index) for index in senders):
+            return
+        parts = {index: waiting[index].popleft() for index in senders}
+        for index in receivers:
+            self._deliver(index, event, parts, core)
+
+    def _deliver(self, index: int, event: int, parts: Parts[T], core: Place) -> None:
+        if self._owed.get((index, event)):
+            self._owed[index, event] -= 1
+            return
+        count = self._counts.setdefault((index, event), deque())
+        count.append(parts)
+        if len(count) > LIMIT:
+            self.overflow(core, parts[core.index])
+        self.delivered.add(index)
+
+    def take(self, core: int, event: int) -> Parts[T] | None:
+        """Consume one count; None if there is none."""
+        count = self._counts.get((core, event))
+        return count.popleft() if count else None
+
+    def owe(self, core: int, event: int) -> None:
+        """Go on without a count; the next signal makes up for it."""
+        self._owed[core, event] = self._owed.get((core, event), 0) + 1
+
+    def owed(self) -> list[tuple[int, int]]:
+        """(core, id) of every count that a core went on without and that never came."""
+        return [key for key, n in self._owed.items() if n]
+
+    def left(self) -> list[tuple[int, T]]:
+        """(core, signal) for every count that nobody consumed, also of a rendezvous that never came about."""
+        out = []
+        for (index, _), count in self._counts.items():
+            out += [(index, parts.get(index, next(iter(parts.values())))) for parts in count]
+        for waiting in self._partial.values():
+            out += [(index, item) for index, items in waiting.items() for item in items]
+        return out
