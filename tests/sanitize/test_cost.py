@@ -114,13 +114,13 @@ def test_shortcuts_change_nothing(seed: int, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(touches, "Touch", Unsettled)
     monkeypatch.setattr(observe, "Touch", Unsettled)
     monkeypatch.setattr(observe, "_Known", Unfollowed)
-    begin = observe.Observer.begin
+    watch = observe.Observer.watch
 
-    def forgetful(self: observe.Observer, core: object) -> None:
-        begin(self, core)  # type: ignore[arg-type]
+    def forgetful(self: observe.Observer, core: object, buffers: observe.Buffers) -> None:
+        watch(self, core, buffers)  # type: ignore[arg-type]
         self._flags = Forgetful()
 
-    monkeypatch.setattr(observe.Observer, "begin", forgetful)
+    monkeypatch.setattr(observe.Observer, "watch", forgetful)
     add = gm.Memory.add
 
     def never_latest(self: gm.Memory, *args: object) -> None:

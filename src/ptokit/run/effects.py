@@ -134,6 +134,8 @@ class _Pass:
                 self._call(op)
             case _:
                 self._plain(op)
+                for region in op.regions:
+                    self.block(region)
 
     def _yields(self, region: Block, targets: list[Value]) -> None:
         for inner in region.ops:
