@@ -29,8 +29,8 @@ for _kind, _first, _second, _fix in (
         f"Where one core {_first} memory that a later core {_second}, a flag between cores orders the two.",
         why="Cores run in any order and at the same time; only the end of the launch orders them.",
         source=_WHERE,
-        decision="Blocks count by index, in a cluster the cube core before the vector cores; equal atomic updates do not "
-        "race.",
+        decision="Blocks count by index, in a cluster the cube core before the vector ones; equal atomic updates "
+        "do not race.",
         rejected="two blocks that store the same row",
         accepted="rows of its own for each block, or atomic stores of one kind",
     )
