@@ -12,15 +12,19 @@ from ptokit.targets import Target
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import is_memref
 
-from . import rules as _rules  # puts the rules into the catalogue
+from . import pipe_rules as _pipe_rules  # these put rules into the catalogue
+from . import rules as _rules
+from .buffers import TRANSFERS, check_buffers
 from .core import Function, Module, Op, Value
 from .facts import Facts
 from .functions import check_functions
 from .levels import check_level
+from .pipes import check_pipes, pointer_uses
 from .placement import check_placement
 from .sync import tsync
-from .views import CHECKS
+from .views import CHECKS as VIEW_CHECKS
 
+_CHECKS = {**VIEW_CHECKS, **TRANSFERS, "pto.tsync": tsync}
 _KINDS = {Kind.TILE: TileInfo, Kind.VIEW: ViewInfo, Kind.SCALAR: ScalarInfo}
 
 
@@ -34,9 +38,13 @@ def verify(
     """
     found = Diagnostics()
     check_functions(module, found)
+    check_buffers(module, found)
+    check_pipes(module, target, found)
     for function in module.functions:
         if function.body is not None:
             check_level(function, level, auto_sync, found)
+            if module.text:
+                pointer_uses(function, found)
             _Checker(function, target, found, extended, text=module.text).run()
     return found
 
@@ -55,7 +63,7 @@ class _Checker:
             site = self.facts.site(op, self.target, extended=self.extended, text=self.text)
             if site is not None:
                 self.instruction(op, site)
-            check = tsync if op.name == "pto.tsync" else CHECKS.get(op.name)
+            check = _CHECKS.get(op.name)
             for breach in check(op, self.facts) if check is not None else ():
                 severity = lookup(breach.rule).severity
                 notes = () if breach.value is None else _defined_at([breach.value])
@@ -120,4 +128,4 @@ def _defined_at(values: list[Value]) -> tuple[Note, ...]:
     return tuple(Note(f"%{name} is {v.type}", v.location) for name, v in unique.items())
 
 
-del _rules
+del _pipe_rules, _rules

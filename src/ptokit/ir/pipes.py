@@ -1,0 +1,223 @@
+"""Checks of pipes between cores: each operation, and what both ends of a pipe must agree on (assembly 13.10)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ptokit.diagnostics import Diagnostics, Note
+from ptokit.targets import Target
+from ptokit.types.tile import DYNAMIC, TileSpec
+
+from .core import Block, Function, Module, Op, Value
+from .pipe_ends import End, check_ends
+
+FRONTEND = {"aic": "cube", "aiv": "vector"}
+"""Kind of core an aic_ or aiv_ operation is for."""
+
+_INITIALIZE = ("pto.initialize_l2l_pipe", "pto.initialize_l2g2l_pipe")
+_USERS = ("pto.tpush", "pto.tpop", "pto.tfree")
+C2V, V2C = 1, 2
+"""Bits of dir_mask: cube to vector, vector to cube."""
+
+
+def check_pipes(module: Module, target: Target, found: Diagnostics) -> None:
+    """Report what is wrong with the pipes of `module` (PI-1 .. PI-8)."""
+    ends: list[End] = []
+    kind = module.attrs.get("pto.kernel_kind")
+    for function in module.functions:
+        if function.body is not None and any(_of_pipes(op.name) for op in function.body.walk()):
+            core = function.attrs.get("pto.kernel_kind", kind)
+            check = _Function(function, core if isinstance(core, str) else "", target, found)
+            check.block(function.body, check.core)
+            ends += check.ends.values()
+    check_ends(ends, found)
+
+
+def _of_pipes(name: str) -> bool:
+    return name in _USERS or name in _INITIALIZE or _frontend(name) is not None
+
+
+def _frontend(name: str) -> tuple[str, str] | None:
+    """(action, core): what a frontend operation does, and the kind of core that may; None for others."""
+    words = name.removeprefix("pto.").split("_")
+    if words[0] in FRONTEND and words[1:] == ["initialize", "pipe"]:
+        return "initialize", FRONTEND[words[0]]
+    if words[0] in ("tpush", "tpop", "tfree") and len(words) == 3 and words[2] in FRONTEND:
+        return words[0], "vector" if FRONTEND[words[2]] == "cube" else "cube"
+    return None
+
+
+@dataclass
+class _Function:
+    """Checks one function. ``visible``: the frontend's initialize op that comes before, by blocks that hold us."""
+
+    function: Function
+    core: str
+    target: Target
+    found: Diagnostics
+    ends: dict[Op, End] = field(default_factory=dict)
+    visible: End | None = None
+
+    def error(self, rule: str, op: Op, message: str, *notes: Note, hint: str | None = None) -> None:
+        self.found.error(rule, message, op.location, hint=hint, notes=notes)
+
+    def block(self, block: Block, core: str) -> None:
+        before = self.visible
+        for op in block.ops:
+            frontend = _frontend(op.name)
+            if frontend is not None:
+                self.frontend(op, *frontend)
+            elif op.name in _INITIALIZE:
+                self.initialize(op)
+            elif op.name in _USERS:
+                self.user(op, core)
+            inner = op.name.removeprefix("pto.section.") if op.name.startswith("pto.section.") else core
+            for region in op.regions:
+                self.block(region, inner)
+        self.borrowed(block)
+        self.visible = before
+
+    # --- the frontend's operations, which name the other core ------------------------------------------------------
+
+    def frontend(self, op: Op, action: str, core: str) -> None:
+        if self.core != core:
+            where = f"a {self.core} function" if self.core else "a function without pto.kernel_kind"
+            self.error("PI-1", op, f"{op.name} in {where}; it is for {core} functions", hint=f"pto.kernel_kind<{core}>")
+        if action == "initialize":
+            self.frontend_initialize(op)
+            return
+        self.split(op)
+        if action == "tpop":
+            self.popped(op)
+        direction = C2V if (action == "tpush") == (core == "cube") else V2C
+        end = self.visible
+        if end is None:
+            self.error("PI-6", op, f"no initialize op comes before {op.name}")
+        elif not end.dir_mask & direction and end.dir_mask in (C2V, V2C):
+            way = "cube to vector" if direction == C2V else "vector to cube"
+            self.error(
+                "PI-6", op, f"the pipe does not go from {way}", Note(f"dir_mask = {end.dir_mask}", end.op.location)
+            )
+        else:
+            end.splits.append(op.attrs.get("split", 0))
+
+    def frontend_initialize(self, op: Op) -> None:
+        earlier = next((e for e in self.ends.values() if _frontend(e.op.name)), None)
+        if earlier is not None:
+            self.error("PI-2", op, "a second initialize op in one function", Note("the first", earlier.op.location))
+        self.shape(op)
+        if self.target.name == "a2a3" and op.get("gm_slot_buffer") is None:
+            self.error("PI-8", op, "a pipe of a2a3 goes through global memory; gm_slot_buffer is missing")
+        c2v, v2c = op.get("c2v_consumer_buf"), op.get("v2c_consumer_buf")
+        local, peer = (v2c, None) if op.attrs.get("dir_mask") == V2C else (c2v, v2c)
+        self.visible = self.ends[op] = End(op, self.function, local, peer)
+
+    def popped(self, op: Op) -> None:
+        if op.get("valid_row") is None:
+            return
+        spec = op.result.type
+        if not isinstance(spec, TileSpec) or (spec.valid_row, spec.valid_col) != (DYNAMIC, DYNAMIC):
+            self.error(
+                "PI-4",
+                op,
+                f"sizes are given, but the tile's type {spec} fixes them",
+                hint="write valid=?x? in the type",
+            )
+
+    # --- the operations with a pipe value --------------------------------------------------------------------------
+
+    def initialize(self, op: Op) -> None:
+        self.shape(op)
+        slots, local_slots = op.attrs.get("slot_num"), op.attrs.get("local_slot_num")
+        if slots not in (4, 8):
+            self.error("PI-5", op, f"slot_num is {slots}, not 4 or 8")
+        elif local_slots is not None and not 1 <= local_slots <= slots:
+            self.error("PI-5", op, f"local_slot_num is {local_slots}, not 1..{slots}")
+        if op.attrs.get("flag_base", 0) < 0:
+            self.error("PI-5", op, f"flag_base is {op.attrs['flag_base']}")
+        if (op.get("peer") is not None) != (op.attrs.get("dir_mask") == C2V | V2C):
+            wrong = "has no peer buffer" if op.get("peer") is None else "has a peer buffer"
+            self.error("PI-5", op, f"a pipe with dir_mask {op.attrs.get('dir_mask')} {wrong}")
+        self.ends[op] = End(op, self.function, op.get("local"), op.get("peer"))
+
+    def shape(self, op: Op) -> None:
+        if op.attrs.get("dir_mask") not in (C2V, V2C, C2V | V2C):
+            self.error("PI-2", op, f"dir_mask is {op.attrs.get('dir_mask')}, not 1, 2 or 3")
+        if op.attrs.get("slot_size", 1) <= 0:
+            self.error("PI-2", op, f"slot_size is {op.attrs['slot_size']}")
+
+    def user(self, op: Op, core: str) -> None:
+        if not core:
+            self.error(
+                "PI-6", op, f"{op.name} outside a section, in a function without pto.kernel_kind", hint="say which core"
+            )
+        self.split(op)
+        owner = op["pipe"].owner
+        if isinstance(owner, Op) and owner in self.ends:
+            self.ends[owner].splits.append(op.attrs.get("split", 0))
+        else:
+            note = Note(f"%{op['pipe'].name} is no result of an initialize op", op["pipe"].location)
+            self.error("PI-6", op, f"%{op['pipe'].name} is no pipe that this function initializes", note)
+
+    def split(self, op: Op) -> None:
+        if op.attrs.get("split") not in (0, 1, 2):
+            self.error("PI-3", op, f"split is {op.attrs.get('split')}, not 0, 1 or 2")
+
+    # --- slots that are taken and given back -----------------------------------------------------------------------
+
+    def borrowed(self, block: Block) -> None:
+        """PI-7: the n-th pop of a pipe in this block, and its n-th free."""
+        pops: dict[object, list[tuple[int, Op]]] = defaultdict(list)
+        frees: dict[object, list[int]] = defaultdict(list)
+        for i, op in enumerate(block.ops):
+            frontend = _frontend(op.name)
+            pipe: object = op["pipe"] if op.name in _USERS else op.name.rpartition("_")[2]
+            action = frontend[0] if frontend is not None else op.name.removeprefix("pto.")
+            if action == "tpop":
+                pops[pipe].append((i, op))
+            elif action == "tfree":
+                frees[pipe].append(i)
+        for pipe, taken in pops.items():
+            later = iter(frees[pipe])
+            for i, op in taken:
+                free = next((f for f in later if f > i), None)
+                if free is None:
+                    self.found.warning("PI-7", f"no tfree behind {op.name} gives its slot back", op.location)
+                else:
+                    self.used_later(block, op, free)
+
+    def used_later(self, block: Block, pop: Op, free: int) -> None:
+        tile = pop.result if pop.results else pop["tile"]
+        for op in block.ops[free + 1 :]:
+            for use in (op, *_inside(op)):
+                if tile in use.values and _frontend(use.name) is None and use.name not in _USERS:
+                    note = Note("its slot is freed here", block.ops[free].location)
+                    self.found.warning(
+                        "PI-7", f"%{tile.name} is used after its slot is free", use.location, notes=[note]
+                    )
+                    return
+
+
+def _inside(op: Op) -> Iterator[Op]:
+    for region in op.regions:
+        yield from region.walk()
+
+
+def pointer_uses(function: Function, found: Diagnostics) -> None:
+    """AP-2: what takes a pointer that addptr has moved."""
+    assert function.body is not None
+    moved: dict[Value, Op] = {}
+    for op in function.body.walk():
+        if op.name == "pto.addptr":
+            moved[op.result] = op
+    if not moved:
+        return
+    for op in function.body.walk():
+        if op.name.startswith("pto.") and op.name != "pto.build_async_session":
+            continue
+        for value in op.values:
+            if value in moved:
+                note = Note(f"%{value.name} is moved here", moved[value].location)
+                found.error("AP-2", f"{op.name} takes the moved pointer %{value.name}", op.location, notes=[note])
