@@ -46,11 +46,12 @@ class Cursor:
 
     def location(self, index: int | None = None, end: int | None = None) -> Location:
         """Place of a token (the current one if None), or of the tokens from `index` up to `end`, exclusive."""
+        tokens = self.tokens
         first = self.i if index is None else index
-        start = self.tokens.starts[first]
-        stop = self.tokens.end(first if end is None else max(first, end - 1))
-        line, column = self.tokens.position(start)
-        return Location(self.file, line, column, max(1, stop - start))
+        start = tokens.starts[first]
+        stop = tokens.end(first if end is None else max(first, end - 1))
+        line, column = tokens.position(start)
+        return Location(self.file, line, column, stop - start if stop > start else 1)
 
     def place(self, offset: int, length: int) -> Location:
         """Place of characters of the text."""

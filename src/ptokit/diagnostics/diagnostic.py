@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 
 class Severity(StrEnum):
@@ -16,9 +16,11 @@ class Severity(StrEnum):
     NOTE = "note"
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
-    """A place in a source text: lines and columns count from 1, ``length`` is in characters."""
+class Location(NamedTuple):
+    """A place in a source text: lines and columns count from 1, ``length`` is in characters.
+
+    Every operation and value has one, so it is of a kind that is made quickly.
+    """
 
     file: str | None = None
     line: int = 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from ptokit.diagnostics import Diagnostic, Diagnostics, Note, lookup
 from ptokit.isa.check import broken_rules
 from ptokit.isa.cores import missing_pipe
@@ -55,6 +57,7 @@ class _Checker:
     def __init__(self, function: Function, target: Target, found: Diagnostics, extended: bool, *, text: bool) -> None:
         self.function, self.target, self.found, self.extended, self.text = function, target, found, extended, text
         self.facts = Facts(function)
+        self.sound: set[tuple[Hashable, bool]] = set()  # sites that break no rule, as `Site.key` tells them apart
 
     def run(self) -> None:
         assert self.function.body is not None
@@ -78,16 +81,25 @@ class _Checker:
                     self.found.add(Diagnostic(rule.id, rule.severity, f"%{result.name}: {message}", op.location, hint))
 
     def instruction(self, op: Op, site: Site) -> None:
+        lowered = _lowered(op)
+        key = site.key(), lowered
+        if key not in self.sound and self.keeps_rules(op, site, lowered) and key[0] is not None:
+            self.sound.add(key)
+
+    def keeps_rules(self, op: Op, site: Site, lowered: bool) -> bool:
+        """Report what the instruction breaks; True if it is nothing."""
         if not self.kinds(op, site):
-            return
+            return False
         wrong_core = missing_pipe(site)
         if wrong_core is not None:
             self.found.error("PIPE-CORE", wrong_core, op.location, notes=_defined(op))
-            return
-        for rule, message, hint in broken_rules(site, text=self.text and not _lowered(op)):
+            return False
+        broken = list(broken_rules(site, text=self.text and not lowered))
+        for rule, message, hint in broken:
             self.found.add(
                 Diagnostic(rule.id, rule.severity, f"{site.instr.name}: {message}", op.location, hint, _defined(op))
             )
+        return not broken
 
     def kinds(self, op: Op, site: Site) -> bool:
         """Report operands that are not what the instruction takes; its rules could not look at them.

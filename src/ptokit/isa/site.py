@@ -6,7 +6,7 @@ rule cannot tell the difference.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -96,6 +96,34 @@ class Site:
     def has(self, name: str) -> bool:
         """True if the optional operand is present."""
         return self.operands.get(name) is not None
+
+    def key(self) -> Hashable | None:
+        """Equal for sites at which every rule says the same, whatever the operands are called; None if unknown.
+
+        Of where tiles lie, it has the addresses and which operands start at the same place.
+        """
+        parts: list[Any] = [self.instr.name, self.core, self.extended, self.text]
+        origins: list[Any] = []
+        for info in self.operands.values():
+            if isinstance(info, TileInfo):
+                if info.origin not in origins and info.origin is not UNKNOWN:
+                    origins.append(info.origin)
+                first = -1 if info.origin is UNKNOWN else origins.index(info.origin)
+                parts += (info.spec, info.vr, info.vc, info.addr, first)
+            elif isinstance(info, ViewInfo):
+                parts += (info.dtype, info.shape, info.stride, info.layout)
+            elif isinstance(info, ScalarInfo):
+                parts += (info.type, type(info.value), info.value)
+            elif info is None:
+                parts.append(None)
+            else:
+                return None
+        key = (*parts, *self.attrs.items())
+        try:
+            hash(key)
+        except TypeError:
+            return None
+        return key
 
     @property
     def tiles(self) -> list[TileInfo]:
