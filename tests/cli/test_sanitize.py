@@ -40,6 +40,54 @@ def test_json_has_the_schema_of_check(ptokit: Run) -> None:
     assert report["launch"] == {"kernel": "loop_reload_war", "target": "a5", "blocks": 1, "order": "strict"}
     (finding,) = report["diagnostics"]
     assert (finding["rule"], finding["line"], finding["notes"][0]["line"]) == ("RACE-WAR", 21, 25)
+    race = finding["race"]
+    first, second = race["accesses"]
+    assert (first["instruction"], first["pipe"], first["line"], first["access"]) == ("TADDS", "PIPE_V", 25, "read")
+    assert (second["instruction"], second["pipe"], second["line"]) == ("TLOAD", "PIPE_MTE2", 21)
+    assert (first["loops"], second["loops"]) == ([{"name": "i", "value": 0}], [{"name": "i", "value": 1}])
+    assert (second["rows"], second["columns"], second["operand"]) == ([0, 16], [0, 32], "a")
+    assert (race["space"], race["bytes"], race["ranges"]) == ("UB", 2048, [[0, 2048]])
+    assert (race["last_sync"], race["times"], race["iterations"], race["blocks"]) == (None, 3, 3, [0])
+
+
+def test_the_fix_in_json_and_sarif_mends_it(ptokit: Run, tmp_path: Path) -> None:
+    """Both list the same lines, and with these the program is clean."""
+    ran = ptokit("sanitize", RACY, "-t", "a5", *ARGS, "--format", "json")
+    insert = json.loads(ran.out)["diagnostics"][0]["race"]["fix"]["insert"]
+    sarif = json.loads(ptokit("sanitize", RACY, "-t", "a5", *ARGS, "--format", "sarif").out)
+    (change,) = sarif["runs"][0]["results"][0]["fixes"][0]["artifactChanges"]
+    parts = [(r["deletedRegion"]["startLine"], r["insertedContent"]["text"]) for r in change["replacements"]]
+    assert parts == [(entry["before"], entry["text"] + "\n") for entry in insert]
+    lines = RACY.read_text().splitlines(keepends=True)
+    for line, text in reversed(parts):
+        lines.insert(line - 1, text)
+    mended = tmp_path / "mended.pto"
+    mended.write_text("".join(lines))
+    assert ptokit("sanitize", mended, "-t", "a5", *ARGS).status == 0
+
+
+def test_a_deadlock_names_the_pipes_that_wait_for_each_other(ptokit: Run, tmp_path: Path) -> None:
+    file = tmp_path / "k.pto"
+    flag = "pto.{}_flag[<PIPE_{}>, <PIPE_{}>, <EVENT_ID0>]\n"
+    order = [("wait", "MTE3", "V"), ("set", "V", "MTE3"), ("wait", "V", "MTE3"), ("set", "MTE3", "V")]
+    file.write_text("func.func @k() {\n" + "".join(flag.format(*words) for words in order) + "return\n}\n")
+    ran = ptokit("sanitize", file, "-t", "a5")
+    assert ran.status == 1
+    assert (
+        f"{file}:2:1: error: deadlock: PIPE_V waits for flag (PIPE_MTE3, PIPE_V, EVENT_ID0), whose set in line 5 "
+        "stands behind what PIPE_MTE3 waits for [DEADLOCK]"
+    ) in ran.err
+    assert f"{file}:4:1: note: PIPE_MTE3 waits for flag (PIPE_V, PIPE_MTE3, EVENT_ID0), whose set in line 3" in ran.err
+    assert "note: the cycle: PIPE_V → PIPE_MTE3 → PIPE_V" in ran.err
+
+
+def test_a_deadlock_without_a_set(ptokit: Run, tmp_path: Path) -> None:
+    file = tmp_path / "k.pto"
+    file.write_text("func.func @k() {\npto.wait_flag[<PIPE_V>, <PIPE_MTE3>, <EVENT_ID0>]\nreturn\n}\n")
+    ran = ptokit("sanitize", file, "-t", "a5")
+    assert "deadlock: PIPE_MTE3 waits for flag (PIPE_V, PIPE_MTE3, EVENT_ID0), and no set of it exists" in ran.err
+    assert "the cycle" not in ran.err
+    assert "hint: add the missing set_flag, or remove the wait" in ran.err
 
 
 @pytest.mark.parametrize(("order", "status", "rules"), [("strict", 0, []), ("profile", 0, ["RACE-INTRAPIPE"])])

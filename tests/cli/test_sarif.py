@@ -30,6 +30,10 @@ DESCRIPTOR = {
     "help": (True, MESSAGE),
     "defaultConfiguration": (True, {"level": (True, LEVEL)}),
 }
+POINT = {"startLine": (True, int), "startColumn": (True, int), "endLine": (True, int), "endColumn": (True, int)}
+REPLACEMENT = {"deletedRegion": (True, POINT), "insertedContent": (True, MESSAGE)}
+CHANGE = {"artifactLocation": (True, {"uri": (True, str)}), "replacements": (True, [REPLACEMENT])}
+FIX = {"description": (True, MESSAGE), "artifactChanges": (True, [CHANGE])}
 RESULT = {
     "ruleId": (True, str),
     "ruleIndex": (True, int),
@@ -37,6 +41,8 @@ RESULT = {
     "message": (True, MESSAGE),
     "locations": (False, [LOCATION]),
     "relatedLocations": (False, [LOCATION]),
+    "properties": (False, dict),
+    "fixes": (False, [FIX]),
 }
 DRIVER = {"name": (True, str), "semanticVersion": (True, str), "rules": (True, [DESCRIPTOR])}
 RUN = {

@@ -3,69 +3,200 @@
 from __future__ import annotations
 
 import random
-import re
+from itertools import count
+from pathlib import Path
 
+import numpy as np
 import pytest
 
-from .mini import Mini
+import ptokit as pto
+from ptokit.asm import read_module
+from ptokit.cli.args import parse_argument
+from ptokit.sanitize import Report, sanitize
+from ptokit.targets import target
+
+from .mini import Mini, output
+from .test_cost import varied
 from .test_model import TILES, draw
 
-_FLAG = re.compile(r"insert set_flag\((.*?)\) after line (\d+) and wait_flag\(\1\) before line (\d+)(; set it once)?")
-_BARRIER = re.compile(r"insert pipe_barrier\(PIPE_(\w+)\) before line (\d+)")
+_numbers = count()
 
 
-def mended(lines: list[str], hint: str, first: int) -> list[str]:
-    """The program with the hint carried out."""
-    flag, barrier = _FLAG.match(hint), _BARRIER.match(hint)
-    if flag is None:
-        assert barrier is not None, hint
-        at = int(barrier[2]) - first
-        return [*lines[:at], f"barrier {barrier[1]}", *lines[at:]]
-    words = " ".join(word.removeprefix("PIPE_").removeprefix("EVENT_ID") for word in flag[1].split(", "))
-    out = []
-    loops = [i for i, line in enumerate(lines) if line.startswith("for ")]
-    ends = [i for i, line in enumerate(lines) if line == "end"]
-    for i, line in enumerate(lines):
-        if flag[4] and i == loops[0]:
-            out.append(f"set {words}")
-        if i == int(flag[3]) - first:
-            out.append(f"wait {words}")
-        out.append(line)
-        if i == int(flag[2]) - first:
-            out.append(f"set {words}")
-        if flag[4] and i == ends[-1]:
-            out.append(f"wait {words}")
-    return out
+def watched(text: str, folder: Path, **launch: object) -> Report:
+    """A text, read from a file of its own."""
+    path = folder / f"k{next(_numbers)}.pto"
+    path.write_text(text)
+    parsed = read_module(str(path), target=target("a2a3"))
+    parsed.diagnostics.raise_if_errors()
+    args = [np.ones((16, 32), np.float32), np.ones((16, 32), np.float32)]
+    return sanitize(parsed.module, "a2a3", args, **launch)  # type: ignore[arg-type]
 
 
-def repaired(lines: list[str], order: str, tiles: dict[str, int]) -> list[str]:
-    """The program after as many hints as it takes; 40 at most."""
-    first = Mini("", tiles=tiles).first
+def repaired(text: str, folder: Path, **launch: object) -> str:
+    """The text after as many fixes as it takes; every one of them removes a finding."""
+    left = 1000
     for _ in range(40):
-        report = Mini("\n".join(lines), tiles=tiles).sanitize(order=order)
-        races = [d for d in [*report.errors, *report.warnings] if d.rule.startswith("RACE")]
-        assert {d.rule for d in report.errors if d not in races} == set()
+        report = watched(text, folder, **launch)
+        races = {d: r for d, r in report.races.items() if r.same_core}
+        assert not {d.rule for d in report.errors if d.rule.startswith(("FLAG", "DEADLOCK", "XFLAG"))}, text
         if not races:
-            return lines
-        assert races[0].hint is not None
-        lines = mended(lines, races[0].hint, first)
-    raise AssertionError("\n".join(lines))
+            return text
+        assert len(races) < left, text
+        left = len(races)
+        fix = next(iter(races.values())).fix
+        assert fix is not None
+        assert fix.edits, text
+        text = fix.apply(text)
+    raise AssertionError(text)
 
 
 @pytest.mark.parametrize("order", ["strict", "profile"])
-@pytest.mark.parametrize("seed", range(12))
-def test_hints_mend_random_programs(seed: int, order: str) -> None:
-    lines = draw(random.Random(seed))
-    assert len(repaired(lines, order, TILES)) >= len(lines)
+@pytest.mark.parametrize("seed", range(10))
+def test_fixes_mend_random_programs(seed: int, order: str, tmp_path: Path) -> None:
+    program = Mini("\n".join(draw(random.Random(seed))), tiles=TILES)
+    repaired(program.text, tmp_path, order=order)
 
 
-def test_hints_mend_a_loop() -> None:
-    lines = ["for 4", "load a x", "adds a b", "store b y", "end"]
-    fixed = repaired(lines, "strict", {"a": 0, "b": 4096})
-    assert [line for line in fixed if line in lines] == lines
-    assert "set V MTE2 0" in fixed
-    assert "wait V MTE2 0" in fixed
-    assert Mini("\n".join(fixed)).found() == {}
+@pytest.mark.parametrize("order", ["strict", "profile"])
+@pytest.mark.parametrize("seed", range(20))
+def test_fixes_mend_loops_and_branches(seed: int, order: str, tmp_path: Path) -> None:
+    lines = [line for line in varied(random.Random(seed)).split("\n") if not line.startswith(("set", "wait"))]
+    repaired(Mini("\n".join(lines), tiles=TILES).text, tmp_path, order=order, blocks=2)
+
+
+NESTED = """
+for 2
+for 2
+load a x
+%even = arith.cmpi eq, %i2, %c0 : index
+scf.if %even {
+adds a b
+} else {
+adds a c
+}
+end
+store b y
+end
+"""
+
+
+def test_fixes_mend_nested_loops(tmp_path: Path) -> None:
+    text = repaired(Mini(NESTED).text, tmp_path)
+    body = text.splitlines()[Mini("").first - 1 :]
+    kept = [line for line in body if "_flag" not in line and "barrier" not in line]
+    assert kept == Mini(NESTED).text.splitlines()[Mini("").first - 1 :]
+
+
+def test_fixes_of_long_texts_keep_their_form(tmp_path: Path) -> None:
+    text = Mini("load a x\nadds a b\nbarrier ALL\nstore b y").text
+    text = text.replace("pto.tload ins(", "  pto.tload // }\n\n    ins(").replace("pto.tadds", "\n// {\n  pto.tadds")
+    lines = repaired(text, tmp_path).splitlines()
+    at = next(i for i, line in enumerate(lines) if "set_flag" in line)
+    assert lines[at - 1].startswith("    ins(")
+    assert lines[at] == "  pto.set_flag[<PIPE_MTE2>, <PIPE_V>, <EVENT_ID0>]"
+    assert lines[lines.index("  pto.wait_flag[<PIPE_MTE2>, <PIPE_V>, <EVENT_ID0>]") + 1].startswith("  pto.tadds")
+
+
+def test_a_loop_is_primed_and_drained(tmp_path: Path) -> None:
+    program = Mini("for 4\nload a x\nadds a b\nstore b y\nend", tiles={"a": 0, "b": 4096})
+    report = watched(program.text, tmp_path)
+    (war,) = (r for d, r in report.races.items() if d.rule == "RACE-WAR" and r.second.instruction == "TLOAD")
+    flag, first = "PIPE_V, PIPE_MTE2, EVENT_ID0", program.first
+    assert war.fix is not None
+    assert war.fix.text == (
+        f"insert set_flag({flag}) after line {first + 2} and wait_flag({flag}) before line {first + 1}; also set it "
+        f"once before the loop in line {first} and wait for it once after the loop, after line {first + 4}"
+    )
+    assert [(e.line - first, e.text.split("[")[0]) for e in war.fix.edits] == [
+        (0, "pto.set_flag"),
+        (1, "pto.wait_flag"),
+        (3, "pto.set_flag"),
+        (5, "pto.wait_flag"),
+    ]
+    assert not watched(repaired(program.text, tmp_path), tmp_path).errors
+
+
+def test_ids_in_use_are_left_alone(tmp_path: Path) -> None:
+    flags = "\n".join(f"set MTE2 V {i}\nwait MTE2 V {i}" for i in (0, 1, 3, 4, 5, 6, 7))
+    body = f"{flags}\nload a x\nadds a b\nbarrier ALL\nload c x\nadds c b\nbarrier ALL"
+    report = watched(Mini(body).text, tmp_path)
+    texts = [r.fix.text for r in report.races.values() if r.fix is not None]
+    assert len(texts) == 2
+    assert "EVENT_ID2" in texts[0]
+    assert texts[1].startswith("insert pipe_barrier(PIPE_ALL) before line ")  # the next one has none left
+
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "pto"
+
+
+def test_fixes_mend_the_example(tmp_path: Path) -> None:
+    text = (EXAMPLES / "racy.pto").read_text()
+    for _ in range(5):
+        path = tmp_path / f"racy{next(_numbers)}.pto"
+        path.write_text(text)
+        parsed = read_module(str(path), target=target("a2a3"))
+        args = [parse_argument(a, 0).make() for a in ("ones:f32:64x256", "uninit:f32:64x256", "4")]
+        report = sanitize(parsed.module, "a2a3", args)
+        if report.clean:
+            return
+        fix = next(iter(report.races.values())).fix
+        assert fix is not None
+        text = fix.apply(text)
+    raise AssertionError(text)
+
+
+PYTHON = """
+import ptokit as pto
+
+@pto.kernel(target="a5")
+def k(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32]) -> None:
+    a = pto.Tile(pto.TileType.Vec, pto.f32, 16, 32)
+    b = pto.Tile(pto.TileType.Vec, pto.f32, 16, 32)
+    pto.TASSIGN(a, 0)
+    pto.TASSIGN(b, 4096)
+    for i in pto.range(4):
+        pto.TLOAD(
+            a, pto.GlobalTensor(x, (16, 32))
+        )
+        with pto.if_(i < 2):
+            pto.TADDS(b, a, 1.0)
+        with pto.else_():
+            pto.TADDS(b, a, 2.0)
+        pto.TSTORE(pto.GlobalTensor(y, (16, 32)), b)
+    pto.pipe_barrier(pto.PIPE_ALL)
+"""
+
+
+def defined(text: str, path: Path) -> pto.Kernel:
+    """The kernel of a Python text, which is put into a file."""
+    path.write_text(text)
+    names: dict[str, pto.Kernel] = {}
+    exec(compile(text, str(path), "exec"), names)
+    return names["k"]
+
+
+def test_fixes_mend_python(tmp_path: Path) -> None:
+    text = PYTHON
+    for _ in range(12):
+        kernel = defined(text, tmp_path / f"k{next(_numbers)}.py")
+        report = kernel.sanitize(np.ones((16, 32), np.float32), output())
+        if report.clean:
+            return
+        assert {d.rule[:4] for d in report.errors} == {"RACE"}, text
+        fix = next(iter(report.races.values())).fix
+        assert fix is not None
+        assert fix.edits, fix.text
+        text = fix.apply(text)
+    raise AssertionError(text)
+
+
+def test_unrolled_loops_get_words_only(tmp_path: Path) -> None:
+    text = PYTHON.replace("pto.range", "range").replace("with pto.if_(i < 2)", "if i < 2")
+    kernel = defined(text.replace("with pto.else_()", "else"), tmp_path / "unrolled.py")
+    report = kernel.sanitize(np.ones((16, 32), np.float32), output())
+    fixes = [race.fix for race in report.races.values() if race.fix is not None]
+    assert fixes
+    assert all(fix.text.startswith("insert set_flag(") and not fix.edits for fix in fixes)
 
 
 def test_the_last_synchronisation_is_told() -> None:

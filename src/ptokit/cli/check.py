@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ptokit import __version__
-from ptokit.diagnostics import Diagnostics
+from ptokit.diagnostics import Diagnostic, Diagnostics
 from ptokit.diagnostics.render import summary
-from ptokit.diagnostics.sarif import sarif
+from ptokit.diagnostics.sarif import Details, sarif
 from ptokit.ir.levels import stated_level
 
 from .console import remark, say, show_diagnostics
@@ -49,6 +50,10 @@ def report(found: Diagnostics) -> dict[str, Any]:
     }
 
 
-def sarif_text(found: Diagnostics, properties: dict[str, Any] | None = None) -> str:
+def sarif_text(
+    found: Diagnostics,
+    properties: dict[str, Any] | None = None,
+    details: Mapping[Diagnostic, Details] | None = None,
+) -> str:
     """The SARIF log of docs/formats.md."""
-    return json.dumps(sarif(found, __version__, Path.cwd(), properties=properties), indent=2)
+    return json.dumps(sarif(found, __version__, Path.cwd(), properties=properties, details=details), indent=2)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ptokit.diagnostics import DiagnosticError, Diagnostics
 from ptokit.diagnostics.render import summary
+from ptokit.diagnostics.sarif import Details
 from ptokit.ir import Module
 from ptokit.sanitize import Report, sanitize
 from ptokit.targets import Target
@@ -79,12 +80,33 @@ def refuse_races(
     return found
 
 
+def as_json(report: Report) -> dict[str, Any]:
+    """The JSON object of docs/formats.md."""
+    out = findings(report.diagnostics)
+    for entry, diagnostic in zip(out["diagnostics"], report.diagnostics):
+        if diagnostic in report.races:
+            entry["race"] = report.races[diagnostic].as_json()
+    return {**out, **_facts(report)}
+
+
+def _facts(report: Report) -> dict[str, Any]:
+    launch = {"kernel": report.name, "target": report.target, "blocks": report.blocks, "order": report.order}
+    return {"launch": launch, "instructions": report.instructions}
+
+
+def _sarif(report: Report) -> str:
+    details = {}
+    for diagnostic, race in report.races.items():
+        edits = () if race.fix is None else tuple((e.file, e.line, e.text) for e in race.fix.edits)
+        words = "" if race.fix is None else race.fix.text
+        details[diagnostic] = Details({"race": race.as_json()}, words, edits)
+    return sarif_text(report.diagnostics, _facts(report), details)
+
+
 def _show(file: str, report: Report, seconds: float, format: str) -> bool:
     found = report.diagnostics
     if format != "text":
-        launch = {"kernel": report.name, "target": report.target, "blocks": report.blocks, "order": report.order}
-        ran = {"launch": launch, "instructions": report.instructions}
-        say(sarif_text(found, ran) if format == "sarif" else json.dumps({**findings(found), **ran}, indent=2))
+        say(_sarif(report) if format == "sarif" else json.dumps(as_json(report), indent=2))
         return not found.errors
     show_diagnostics(found)
     if len(found):

@@ -7,7 +7,8 @@ the findings, the files they quote and `root` only.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -19,25 +20,54 @@ from .rules import CATALOGUE, Rule
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
+@dataclass(frozen=True)
+class Details:
+    """More about a finding: facts, and a fix in words and as lines (file, line, text) to insert before others."""
+
+    properties: dict[str, Any] = field(default_factory=dict)
+    fix: str = ""
+    insert: tuple[tuple[str, int, str], ...] = ()
+
+
 def sarif(
-    diagnostics: Iterable[Diagnostic], version: str, root: Path, *, properties: dict[str, Any] | None = None
+    diagnostics: Iterable[Diagnostic],
+    version: str,
+    root: Path,
+    *,
+    properties: dict[str, Any] | None = None,
+    details: Mapping[Diagnostic, Details] | None = None,
 ) -> dict[str, Any]:
     """The SARIF log of `diagnostics`, in their order.
 
     ``version`` is that of ptokit. Files below the absolute directory `root` get relative URIs, others absolute ones.
-    ``properties`` are facts about the run that SARIF has no place for.
+    ``properties`` are facts about the run that SARIF has no place for, ``details`` those about single findings.
     """
-    found = list(diagnostics)
+    found, known = list(diagnostics), details or {}
     ids = sorted({d.rule for d in found})
     places = {id: index for index, id in enumerate(ids)}
     run: dict[str, Any] = {
         "tool": {"driver": {"name": "ptokit", "semanticVersion": version, "rules": [_rule(id) for id in ids]}},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(d, places[d.rule], root) for d in found],
+        "results": [{**_result(d, places[d.rule], root), **_details(known.get(d), root)} for d in found],
     }
     if properties:
         run["properties"] = properties
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _details(details: Details | None, root: Path) -> dict[str, Any]:
+    if details is None:
+        return {}
+    out: dict[str, Any] = {"properties": details.properties} if details.properties else {}
+    changes: dict[str, list[dict[str, Any]]] = {}
+    for file, line, text in details.insert:
+        region = {"startLine": line, "startColumn": 1, "endLine": line, "endColumn": 1}
+        change = {"deletedRegion": region, "insertedContent": {"text": f"{text}\n"}}
+        changes.setdefault(_uri(file, root), []).append(change)
+    if changes:
+        files = [{"artifactLocation": {"uri": uri}, "replacements": parts} for uri, parts in changes.items()]
+        out["fixes"] = [{"description": _message(details.fix), "artifactChanges": files}]
+    return out
 
 
 def _rule(id: str) -> dict[str, Any]:

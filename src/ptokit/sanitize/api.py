@@ -34,6 +34,7 @@ from .gm import Memory
 from .observe import Buffers, Observer
 from .placement import reserved_bytes
 from .queues import Core, Simulation
+from .races import Race
 from .repair import Repair
 from .signals import Hub
 from .stuck import report_stuck
@@ -80,6 +81,7 @@ class Report:
     order: str
     diagnostics: Diagnostics = field(default_factory=Diagnostics)
     instructions: int = 0
+    races: dict[Diagnostic, Race] = field(default_factory=dict)  # what is known about those that are races
     ran: bool = False  # False if the static check already ended it
 
     @property
@@ -175,7 +177,7 @@ class _Run:
         uninitialised = {name for name, arg in raw.items() if isinstance(arg, Uninitialised)}
         buffers = [v.buffer for v in self.values if isinstance(v, Pointer | View) and v.buffer is not None]
         memories = _memories(buffers, uninitialised)
-        repair = Repair(module.functions)
+        repair = self.repair = Repair(module.functions, target)
         analysis = Analysis(self.findings, repair, races=not mode.auto)
         profiled = partial(Core, target=target, profile=profile)
         cores = [profiled(c.index, c.kind, c.block, c.sub) for c in core_ids(self.program.cores.roles, blocks)]
@@ -244,7 +246,7 @@ class _Run:
                 order.finish()
             self._left_over()
         self._regions(found)
-        self.findings.into(found)
+        self.report.races = self.findings.into(found, self.repair)
 
     def _ended(self, cluster: Cluster) -> None:
         self.idle += [stream.chunk for stream in cluster if isinstance(stream.chunk, Observer)]

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ptokit.diagnostics import Diagnostic, Diagnostics, Location, Note, lookup
 from ptokit.ir.core import Op
 
 from .events import Item, Loops
 from .queues import Core
+
+if TYPE_CHECKING:
+    from .races import Race
+    from .repair import Repair
 
 
 @dataclass(slots=True)
@@ -20,6 +25,7 @@ class Draft:
     location: Location
     hint: str | None = None
     notes: list[Note] = field(default_factory=list)
+    race: Race | None = None
 
 
 @dataclass(slots=True)
@@ -58,16 +64,27 @@ class Findings:
         """True if one of the rules has a finding whose key begins with `op`."""
         return any(rule in rules and isinstance(key, tuple) and key[0] is op for rule, key in self._folded)
 
-    def into(self, found: Diagnostics) -> None:
-        """Add every finding, unless the same rule already has one at that place."""
+    def into(self, found: Diagnostics, repair: Repair) -> dict[Diagnostic, Race]:
+        """Add every finding, unless the same rule already has one at that place; races with their fixes."""
+        races: dict[Diagnostic, Race] = {}
         known = {(d.rule, d.location) for d in found}
         for folded in self._folded.values():
             draft = folded.draft
             if (folded.rule, draft.location) in known:
                 continue
             notes = [*draft.notes, Note(f"at {folded.example}{_extent(folded)}")]
+            hint, race = draft.hint, draft.race
+            if race is not None:
+                race.times, race.iterations, race.blocks = folded.times, len(folded.iterations), sorted(folded.blocks)
+                if race.same_core and race.first.work is not None and race.second.work is not None:
+                    race.fix = repair.fix(race.first.work, race.second.work)
+                    hint = race.fix.text
             severity = lookup(folded.rule).severity
-            found.add(Diagnostic(folded.rule, severity, draft.message, draft.location, draft.hint, tuple(notes)))
+            diagnostic = Diagnostic(folded.rule, severity, draft.message, draft.location, hint, tuple(notes))
+            found.add(diagnostic)
+            if race is not None:
+                races[diagnostic] = race
+        return races
 
 
 def _extent(folded: _Folded) -> str:

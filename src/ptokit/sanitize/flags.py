@@ -11,9 +11,7 @@ from ptokit.types.enums import Pipe
 from .events import FlagKey, GetToken, Item, ReleaseToken, SetFlag, WaitFlag
 from .findings import Draft, Findings
 from .queues import Core
-
-COMPOSITE_PIPES = frozenset((Pipe.S, Pipe.V, Pipe.MTE2, Pipe.MTE3))
-"""Pipes between which composite instructions hand over."""
+from .repair import COMPOSITE_PIPES
 
 
 def flag_text(key: FlagKey) -> str:

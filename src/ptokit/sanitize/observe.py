@@ -46,6 +46,7 @@ from .footprints import Touch, meet
 from .gm import Memory, Scattered
 from .owners import Group, Owners
 from .queues import Core, Simulation
+from .repair import COMPOSITE
 from .shadow import Space
 from .touches import accesses, atomic_kind, tile_touch
 from .views import ObservedView, place, scattered
@@ -53,9 +54,6 @@ from .views import ObservedView, place, scattered
 Located = tuple[Memory, int]
 
 _REMEMBERED = 4096  # combinations of operands per core
-
-COMPOSITE = frozenset(("MGATHER", "MSCATTER"))
-"""Instructions that a2a3 carries out on several pipes, with flags of its own (memory-model-and-sync 2.1)."""
 
 
 @dataclass

@@ -11,10 +11,10 @@ from ptokit.targets import Target
 from ptokit.types.enums import TileType
 from ptokit.types.tile import TileSpec
 
-from .analysis import overlap
 from .findings import Draft
 from .footprints import Touch
 from .owners import Group, Loss
+from .races import overlap
 from .views import ObservedView
 
 KIB = 1024

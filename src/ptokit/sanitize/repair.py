@@ -1,71 +1,245 @@
-"""The missing edge as code: which flag to set and wait for, and what orders the two pipes now."""
+"""The missing edge as code: which flag to set and wait for, where, and what orders the two pipes now."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from ptokit.diagnostics import Note
+from ptokit.diagnostics import Location, Note
+from ptokit.diagnostics.render import file_lines
 from ptokit.ir.core import Block, Function, Op
+from ptokit.ir.facts import instr_of
+from ptokit.isa.event_classes import class_pipe
+from ptokit.targets import Target
 from ptokit.types.enums import EVENT_ID_COUNT, Pipe
 
-from .events import Work
+from .events import FlagKey, Item, Work
+from .lines import alone, first_line, indent, last_line
 from .queues import Core
+
+COMPOSITE = frozenset(("MGATHER", "MSCATTER"))
+"""Instructions that a2a3 carries out on several pipes, with EVENT_ID0 of their pairs (memory-model-and-sync 2.1)."""
+
+COMPOSITE_PIPES = frozenset((Pipe.S, Pipe.V, Pipe.MTE2, Pipe.MTE3))
+"""Pipes between which composite instructions hand over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A line to insert before line `line`, which counts from 1 in the text as it is."""
+
+    file: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """What mends a race. ``edits``: in the order of the text; empty where only words can tell."""
+
+    text: str
+    edits: tuple[Edit, ...] = ()
+
+    def apply(self, source: str) -> str:
+        """The text of the file with the lines inserted."""
+        lines = source.split("\n")
+        for edit in sorted(self.edits, key=lambda e: e.line)[::-1]:
+            lines.insert(edit.line - 1, edit.text)
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    block: Block
+    index: int
 
 
 class Repair:
-    """Knows the text of the program: which ids it uses, and which loops instructions stand in."""
+    """Knows the text of the program: which ids it uses, and where instructions stand."""
 
-    def __init__(self, functions: Sequence[Function]) -> None:
+    def __init__(self, functions: Sequence[Function], target: Target) -> None:
         self.cores: list[Core] = []
         self._used: dict[tuple[Pipe, Pipe], set[int]] = {}
-        self._loops: dict[Op, tuple[Op, ...]] = {}
-        self._order: dict[Op, int] = {}
+        self._place: dict[Op, _Place] = {}
+        self._parent: dict[int, Op] = {}  # by id of the block
+        self._lines: dict[tuple[str | None, int, str], int] = {}  # operations of a name that begin there
+        self._given: dict[tuple[Pipe, Pipe, int, int], int] = {}  # by the lines of set and wait
+        self._composite = False
         for function in functions:
             if function.body is not None:
-                self._walk(function.body, ())
+                self._walk(function.body, target)
 
-    def _walk(self, block: Block, loops: tuple[Op, ...]) -> None:
-        for op in block.ops:
-            self._order[op] = len(self._order)
-            self._loops[op] = loops
-            pair = op.attrs.get("src_pipe"), op.attrs.get("dst_pipe")
-            if isinstance(pair[0], Pipe) and isinstance(pair[1], Pipe):
-                ids = self._used.setdefault((pair[0], pair[1]), set())
-                dynamic = op.name.endswith("_dyn")
-                ids |= set(range(EVENT_ID_COUNT)) if dynamic else {op.attrs.get("event_id", 0)}
-            inner = (*loops, op) if op.name in ("scf.for", "scf.while") else loops
+    def _walk(self, block: Block, target: Target) -> None:
+        for i, op in enumerate(block.ops):
+            self._place[op] = _Place(block, i)
+            line = op.location.file, op.location.line, op.name
+            self._lines[line] = self._lines.get(line, 0) + 1
+            pair = _pipes(op)
+            if pair is not None:
+                self._used.setdefault(pair, set()).add(op.attrs.get("event_id") or 0)
+            instr = instr_of(op)
+            self._composite = self._composite or (
+                target.name == "a2a3" and instr is not None and instr.name in COMPOSITE
+            )
             for region in op.regions:
-                self._walk(region, inner)
+                self._parent[id(region)] = op
+                self._walk(region, target)
 
-    def edge(self, core: Core, a: Work, b: Work) -> str:
-        """The flag or barrier that orders `a` before `b`."""
-        after, before = f"after line {a.op.location.line}", f"before line {b.op.location.line}"
+    # --- the fix -------------------------------------------------------------------------------------------------
+
+    def fix(self, a: Work, b: Work) -> Fix:
+        """The flag or barrier that orders `a` before `b`, which begins later, on the same core."""
         if a.pipe is b.pipe:
-            return f"insert pipe_barrier({a.pipe.text}) {before}"
-        used = self._used.get((a.pipe, b.pipe), set())
-        free = [i for i in range(EVENT_ID_COUNT) if i not in used]
-        if not free:
-            return f"insert pipe_barrier(PIPE_ALL) {before}"
-        flag = f"{a.pipe.text}, {b.pipe.text}, EVENT_ID{free[0]}"
-        text = f"insert set_flag({flag}) {after} and wait_flag({flag}) {before}"
-        if self._carried(a.op, b.op):
-            text += "; set it once before the loop and wait for it once after"
-        elif self._loops.get(a.op) != self._loops.get(b.op):
-            text += ", both the same number of times"
-        return text
-
-    def _carried(self, a: Op, b: Op) -> bool:
-        """True if the second stands before the first in the text, so that it belongs to a later iteration."""
-        return self._order.get(b, 0) <= self._order.get(a, 0)
-
-    def last_sync(self, core: Core, a: Work, b: Work) -> list[Note]:
-        """What last ordered the two pipes."""
-        if a.pipe is b.pipe:
-            return []
-        pair = f"{a.pipe.text} to {b.pipe.text}"
-        found = core.last_sync.get((a.pipe, b.pipe))
+            return self._barrier(a.pipe, b.op)
+        found = self._common(a.op, b.op)
         if found is None:
-            return [Note(f"nothing has ordered {pair} so far")]
-        source, wait = found
+            return self._barrier(Pipe.ALL, b.op)
+        after, before, block = found
+        carried = self._place[before].index <= self._place[after].index
+        loop = self._loop(block) if carried else None
+        if carried and loop is None:
+            return self._barrier(Pipe.ALL, b.op)
+        number = self._free(a.pipe, b.pipe, self._last(after), first_line(before))
+        if number is None:
+            return self._barrier(Pipe.ALL, b.op)
+        return self._flag((a.pipe, b.pipe, number), after, before, loop)
+
+    def _flag(self, key: FlagKey, after: Op, before: Op, loop: Op | None) -> Fix:
+        flag = f"{key[0].text}, {key[1].text}, EVENT_ID{key[2]}"
+        set_at, wait_at = self._last(after), first_line(before)
+        text = f"insert set_flag({flag}) after line {set_at} and wait_flag({flag}) before line {wait_at}"
+        if loop is not None:
+            text += f"; also set it once before the loop in line {first_line(loop)} and wait for it once after the loop"
+            if self._last(loop) > first_line(loop):
+                text += f", after line {self._last(loop)}"
+        around = [op for op in (after, before, loop) if op is not None]
+        apart = set_at < wait_at if loop is None else before is after or self._last(before) < first_line(after)
+        if not apart or not all(map(self._free_standing, around)):
+            return Fix(text)
+        lines = [(set_at + 1, "set", after), (wait_at, "wait", before)]
+        if loop is not None:
+            lines = [(first_line(loop), "set", loop), *lines[::-1], (self._last(loop) + 1, "wait", loop)]
+        edits = [self._edit(line, _flag_code(verb, key, op.location), op) for line, verb, op in lines]
+        return Fix(text, tuple(edits))
+
+    def _barrier(self, pipe: Pipe, before: Op) -> Fix:
+        line = first_line(before)
+        text = f"insert pipe_barrier({pipe.text}) before line {line}"
+        if not self._free_standing(before):
+            return Fix(text)
+        return Fix(text, (self._edit(line, _barrier_code(pipe, before.location), before),))
+
+    def _edit(self, line: int, code: str, like: Op) -> Edit:
+        file = like.location.file or ""
+        return Edit(file, line, indent(file, first_line(like)) + code)
+
+    def _following(self, op: Op) -> Op | None:
+        place = self._place[op]
+        return place.block.ops[place.index + 1] if place.index + 1 < len(place.block.ops) else None
+
+    def _last(self, op: Op) -> int:
+        return last_line(op, self._following(op))
+
+    def _free_standing(self, op: Op) -> bool:
+        """True if lines can be inserted around an operation: nothing else comes from its lines."""
+        place = self._place[op]
+        before = place.block.ops[place.index - 1] if place.index else None
+        if op.location.file is not None and op.location.file.endswith(".py"):
+            # More than one: the statement ran several times while the kernel was traced.
+            return self._lines[op.location.file, op.location.line, op.name] == 1
+        return alone(op, self._following(op), before)
+
+    def _free(self, src: Pipe, dst: Pipe, after: int, before: int) -> int | None:
+        """An event id that nothing else uses; the same one for the same edge."""
+        known = self._given.get((src, dst, after, before))
+        if known is not None:
+            return known
+        used = set(self._used.get((src, dst), ()))
+        for core in self.cores:
+            used |= {number for p, q, number in core.flags if (p, q) == (src, dst)}
+        if self._composite and src in COMPOSITE_PIPES and dst in COMPOSITE_PIPES:
+            used.add(0)
+        free = next((i for i in range(EVENT_ID_COUNT) if i not in used), None)
+        if free is not None:
+            self._given[src, dst, after, before] = free
+            self._used.setdefault((src, dst), set()).add(free)
+        return free
+
+    # --- structure -----------------------------------------------------------------------------------------------
+
+    def _chain(self, op: Op | None) -> Iterator[Op]:
+        """An operation and those it is nested in, inside out."""
+        while op is not None:
+            yield op
+            op = self._parent.get(id(self._place[op].block))
+
+    def _common(self, a: Op, b: Op) -> tuple[Op, Op, Block] | None:
+        """The operations of the innermost common block that hold `a` and `b`; None if they share none."""
+        if a not in self._place or b not in self._place:
+            return None
+        blocks = {id(self._place[op].block): op for op in self._chain(a)}
+        for op in self._chain(b):
+            block = self._place[op].block
+            if id(block) in blocks:
+                return blocks[id(block)], op, block
+        return None
+
+    def _loop(self, block: Block) -> Op | None:
+        """The innermost loop around a block."""
+        return next(
+            (op for op in self._chain(self._parent.get(id(block))) if op.name in ("scf.for", "scf.while")), None
+        )
+
+
+def _pipes(op: Op) -> tuple[Pipe, Pipe] | None:
+    """The pair of pipes that a flag operation of the text names."""
+    pair = op.attrs.get("src_pipe"), op.attrs.get("dst_pipe")
+    if isinstance(pair[0], Pipe) and isinstance(pair[1], Pipe):
+        return pair[0], pair[1]
+    if "src_op" in op.attrs and "dst_op" in op.attrs:
+        src, dst = class_pipe(op.attrs["src_op"], ""), class_pipe(op.attrs["dst_op"], "")
+        return None if src is None or dst is None else (src, dst)
+    return None
+
+
+def _flag_code(verb: str, key: FlagKey, at: Location) -> str:
+    if at.file is not None and at.file.endswith(".py"):
+        pto = _package(at.file)
+        return f"{pto}.{verb}_flag({pto}.{key[0].text}, {pto}.{key[1].text}, {key[2]})"
+    return f"pto.{verb}_flag[<{key[0].text}>, <{key[1].text}>, <EVENT_ID{key[2]}>]"
+
+
+def _barrier_code(pipe: Pipe, at: Location) -> str:
+    if at.file is not None and at.file.endswith(".py"):
+        pto = _package(at.file)
+        return f"{pto}.pipe_barrier({pto}.{pipe.text})"
+    return f"pto.barrier <{pipe.text}>"
+
+
+_IMPORT = re.compile(r"^\s*import ptokit(?:\.lang)? as (\w+)")
+
+
+def _package(file: str) -> str:
+    """What a Python file calls the package."""
+    found = (match[1] for line in file_lines(file) if (match := _IMPORT.match(line)))
+    return next(found, "pto")
+
+
+# --- what orders them now --------------------------------------------------------------------------------------------
+
+
+def last_sync(core: Core, a: Work, b: Work) -> tuple[Item, Item] | None:
+    """The set and the wait that last ordered the two pipes."""
+    return None if a.pipe is b.pipe else core.last_sync.get((a.pipe, b.pipe))
+
+
+def sync_notes(a: Work, b: Work, last: tuple[Item, Item] | None) -> Iterable[Note]:
+    """The same in words."""
+    pair = f"{a.pipe.text} to {b.pipe.text}"
+    if last is not None:
+        source, wait = last
         lines = f"set in line {source.op.location.line}, waited for in line {wait.op.location.line}"
-        return [Note(f"the last flag from {pair} was {lines}", wait.op.location)]
+        yield Note(f"the last flag from {pair} was {lines}", wait.op.location)
+    elif a.pipe is not b.pipe:
+        yield Note(f"nothing has ordered {pair} so far")

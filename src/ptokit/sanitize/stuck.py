@@ -47,32 +47,93 @@ def _order(head: WaitFlag, later: SetFlag) -> Draft:
 
 
 def _deadlock(core: Core, heads: list[Item]) -> Draft:
+    """One line for every blocked pipe, the sets that cannot be reached, and the cycle if there is one."""
     texts = [_why(core, head) for head in heads]
-    message = f"deadlock: {texts[0][0]}"
-    notes = [Note(text, location.op.location) for (text, _), location in zip(texts[1:], heads[1:])]
-    for (_, setter), _head in zip(texts, heads):
+    notes = [Note(text, head.op.location) for text, head in zip(texts[1:], heads[1:])]
+    for head in heads:
+        setter = _setter(core, head)
         if setter is not None:
-            notes.append(Note("the set stands here, behind what is blocked", setter.op.location))
-    return Draft(message, heads[0].op.location, None, notes)
+            lane = _lane(core, _head_of(core, setter))
+            notes.append(Note(f"this set is never reached: it stands behind what {lane} waits for", setter.op.location))
+    cycle = _cycle(core, heads)
+    hint = None
+    if cycle:
+        notes.append(Note(f"the cycle: {' → '.join(cycle)}"))
+    elif any(isinstance(head, WaitFlag) and _setter(core, head) is None for head in heads):
+        hint = "add the missing set_flag, or remove the wait"
+    return Draft(f"deadlock: {texts[0]}", heads[0].op.location, hint, notes)
 
 
-def _why(core: Core, head: Item) -> tuple[str, Item | None]:
-    """What a blocked item waits for, and the item that would satisfy it."""
-    who = "the scalar unit" if core.stream and core.stream[0] is head else head.pipe.text
+def _lane(core: Core, head: Item) -> str:
+    """Who is held up by a blocked item."""
+    return "the scalar unit" if core.stream and core.stream[0] is head else head.pipe.text
+
+
+def _head_of(core: Core, item: Item) -> Item:
+    """The blocked item that one stands behind."""
+    return next((queue[0] for queue in core.queues.values() if item in queue), None) or core.stream[0]
+
+
+def _setter(core: Core, head: Item) -> SetFlag | None:
+    return _queued(core, head) or _later(core, head) if isinstance(head, WaitFlag) else None
+
+
+def _blockers(core: Core, head: Item) -> list[Item]:
+    """The blocked items of the same core that have to go before this one can."""
     match head:
         case WaitFlag():
-            setter = _queued(core, head) or _later(core, head)
-            tail = "whose set cannot be reached" if setter is not None else "and no set of it exists"
-            return f"{who} waits for flag ({flag_text(head.key)}), {tail}", setter
+            setter = _setter(core, head)
+            return [] if setter is None else [_head_of(core, setter)]
+        case GetToken():
+            holder = core.tokens.get(head.token, (None, None))[0]
+            return [queue[0] for pipe, queue in core.queues.items() if queue and pipe is holder]
+        case Barrier() | WaitWork():
+            return [queue[0] for queue in core.queues.values() if queue]
+        case _:
+            return []
+
+
+def _cycle(core: Core, heads: list[Item]) -> list[str]:
+    """The pipes that wait for one another, the first again at the end; empty if none do."""
+    for start in heads:
+        reached: dict[Item, Item | None] = {start: None}
+        pending = [start]
+        while pending:
+            item = pending.pop(0)
+            for blocker in _blockers(core, item):
+                if blocker is start:
+                    path = [start]
+                    back: Item | None = item
+                    while back is not None:
+                        path.append(back)
+                        back = reached[back]
+                    return [_lane(core, step) for step in reversed(path)]
+                if blocker not in reached:
+                    reached[blocker] = item
+                    pending.append(blocker)
+    return []
+
+
+def _why(core: Core, head: Item) -> str:
+    """What a blocked item waits for."""
+    who = _lane(core, head)
+    match head:
+        case WaitFlag():
+            setter = _setter(core, head)
+            if setter is None:
+                return f"{who} waits for flag ({flag_text(head.key)}), and no set of it exists"
+            behind = _lane(core, _head_of(core, setter))
+            where = f"whose set in line {setter.op.location.line} stands behind what {behind} waits for"
+            return f"{who} waits for flag ({flag_text(head.key)}), {where}"
         case AwaitSignal():
-            return f"{who} waits for flag {head.event} between cores, which is not raised", None
+            return f"{who} waits for flag {head.event} between cores, which is not raised"
         case GetToken():
             holder = core.tokens.get(head.token, (None, None))[0]
             by = holder.text if holder is not None else "nobody"
-            return f"{who} waits for token {head.token}, held by {by}", None
+            return f"{who} waits for token {head.token}, held by {by}"
         case Barrier():
-            return f"{who} waits at a barrier for all pipes", None
+            return f"{who} waits at a barrier for all pipes"
         case WaitWork():
-            return f"{who} waits in TSYNC for work that is blocked", None
+            return f"{who} waits in TSYNC for work that is blocked"
         case _:
-            return f"{who} is blocked at {head.name}", None
+            return f"{who} is blocked at {head.name}"

@@ -1,0 +1,93 @@
+"""Where operations begin and end in a source text, so that something can be inserted before or after them."""
+
+from __future__ import annotations
+
+import ast
+from functools import lru_cache
+
+from ptokit.diagnostics.render import file_lines
+from ptokit.ir.core import Op
+
+_OPEN, _CLOSE = "([{", ")]}"
+
+
+def first_line(op: Op) -> int:
+    """The line an operation begins in."""
+    at = op.location
+    if at.file is not None and at.file.endswith(".py"):
+        return _statement(at.file, at.line)[0]
+    return at.line
+
+
+def last_line(op: Op, following: Op | None) -> int:
+    """The last line of an operation; ``following`` is the next one in its block.
+
+    A text that cannot be read is taken to have one operation per line, and the end of a loop on a line of its own.
+    """
+    at = op.location
+    nested = [inner for region in op.regions for inner in region.ops]
+    if at.file is not None and at.file.endswith(".py"):
+        return max([_statement(at.file, at.line)[1], *(last_line(inner, None) for inner in nested)])
+    lines = file_lines(at.file) if at.file is not None else []
+    if not lines:
+        return max([at.line, *(last_line(inner, None) + 1 for inner in nested)])
+    stop = following.location.line if following is not None else _end_of_block(lines, at.line, at.column)
+    while stop - 1 > at.line and not lines[stop - 2].partition("//")[0].strip():
+        stop -= 1
+    return stop - 1 if stop > at.line else at.line
+
+
+def alone(op: Op, following: Op | None, before: Op | None) -> bool:
+    """True if no neighbour shares a line with the operation, so that lines can be inserted around it."""
+    if following is not None and first_line(following) <= last_line(op, following):
+        return False
+    return before is None or last_line(before, op) < first_line(op)
+
+
+def indent(file: str | None, line: int) -> str:
+    """The blanks a line begins with."""
+    lines = file_lines(file) if file is not None else []
+    text = lines[line - 1] if 0 < line <= len(lines) else ""
+    return text[: len(text) - len(text.lstrip())]
+
+
+def _end_of_block(lines: list[str], line: int, column: int) -> int:
+    """The line of the brace that ends the block around a place of `.pto` text."""
+    depth = 0
+    start = max(column - 1, 0)
+    for number in range(line, len(lines) + 1):
+        quoted, before = False, ""
+        for char in lines[number - 1][start:]:
+            if char == '"':
+                quoted = not quoted
+            elif not quoted and char == "/" and before == "/":
+                break
+            elif not quoted and char in _OPEN:
+                depth += 1
+            elif not quoted and char in _CLOSE:
+                depth -= 1
+                if depth < 0:
+                    return number
+            before = char
+        start = 0
+    return len(lines) + 1
+
+
+@lru_cache(maxsize=8)
+def _statements(file: str, text: str) -> list[tuple[int, int]]:
+    """(first, last line) of every statement, inner ones last."""
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        return []
+    found = [(node.lineno, node.end_lineno or node.lineno) for node in ast.walk(tree) if isinstance(node, ast.stmt)]
+    return sorted(found, key=lambda span: span[1] - span[0], reverse=True)
+
+
+def _statement(file: str, line: int) -> tuple[int, int]:
+    """The innermost statement that covers a line of a Python file."""
+    best = (line, line)
+    for first, last in _statements(file, "\n".join(file_lines(file))):
+        if first <= line <= last:
+            best = (first, last)
+    return best

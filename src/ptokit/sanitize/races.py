@@ -1,0 +1,214 @@
+"""What a race report says: the two accesses, the bytes they share, what last ordered their pipes, and what would."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ptokit.diagnostics import Location, Note
+
+from .events import Item, Loops, Work
+from .findings import Draft
+from .footprints import Touch, common, rectangle
+from .gm import Memory
+from .queues import Core
+from .repair import Fix, last_sync, sync_notes
+
+Span = tuple[int, int]
+"""Half open."""
+
+_RANGES = 64  # runs of bytes that a report lists
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One of the two accesses of a race.
+
+    ``operand``: tile or argument. ``rows``, ``columns``: where in the tile the shared bytes lie, half open; None in
+    global memory. ``loops``: (variable, value) of the loops around it, the outermost first. ``seq`` counts what the
+    core has issued, in program order.
+    """
+
+    instruction: str
+    pipe: str
+    block: int
+    core: str
+    operand: str
+    write: bool
+    location: Location
+    loops: Loops
+    seq: int
+    rows: Span | None = None
+    columns: Span | None = None
+    work: Work | None = field(default=None, repr=False, compare=False)
+    touch: Touch | None = field(default=None, repr=False, compare=False)
+
+    def as_json(self) -> dict[str, Any]:
+        """The object of docs/formats.md."""
+        return {
+            "instruction": self.instruction,
+            "pipe": self.pipe,
+            "block": self.block,
+            "core": self.core,
+            "operand": self.operand,
+            "access": "write" if self.write else "read",
+            "file": self.location.file,
+            "line": self.location.line,
+            "column": self.location.column,
+            "loops": [{"name": name, "value": _plain(value)} for name, value in self.loops],
+            "rows": None if self.rows is None else list(self.rows),
+            "columns": None if self.columns is None else list(self.columns),
+        }
+
+
+@dataclass(slots=True)
+class Race:
+    """Two accesses that nothing orders; ``first`` by program order, or of the lower core.
+
+    ``space``: buffer or argument; ``bytes`` of it that both touch, in all and as half-open ranges, the first 64 of
+    them. ``last_sync``: locations of the set and the wait that last ordered the two pipes. ``iterations``, ``blocks``,
+    ``times``: how often it was found. ``fix``: None if the two are on different cores.
+    """
+
+    first: Access
+    second: Access
+    space: str
+    size: int
+    ranges: list[Span]
+    last_sync: tuple[Location, Location] | None = None
+    fix: Fix | None = None
+    times: int = 0
+    iterations: int = 0
+    blocks: list[int] = field(default_factory=list)
+
+    @property
+    def same_core(self) -> bool:
+        """True for two pipes of one core."""
+        return self.first.core == self.second.core
+
+    def as_json(self) -> dict[str, Any]:
+        """The object of docs/formats.md."""
+        sync = None
+        if self.last_sync is not None:
+            sync = {"set": self.last_sync[0].line, "wait": self.last_sync[1].line}
+        fix = None
+        if self.fix is not None:
+            edits = [{"file": e.file, "before": e.line, "text": e.text} for e in self.fix.edits]
+            fix = {"text": self.fix.text, "insert": edits}
+        return {
+            "accesses": [self.first.as_json(), self.second.as_json()],
+            "space": self.space,
+            "bytes": self.size,
+            "ranges": [list(span) for span in self.ranges],
+            "last_sync": sync,
+            "fix": fix,
+            "times": self.times,
+            "iterations": self.iterations,
+            "blocks": self.blocks,
+        }
+
+
+Side = tuple[Core, Work, Touch]
+
+
+def describe(first: Side, second: Side) -> Draft:
+    """The report of a race; the fix is left to the end of the run, when all ids are known."""
+    (core_a, a, touch_a), (core_b, b, touch_b) = first, second
+    same = core_a is core_b
+    who = f"{a.name} on {a.pipe.text}" if same else f"{a.name} on {a.pipe.text} of {core_a.place}"
+    message = f"{b.name} on {b.pipe.text} {'writes' if touch_b.write else 'reads'} {operand(touch_b)} while {who} may "
+    message += f"still be {'writing' if touch_a.write else 'reading'} {operand(touch_a)}"
+    where = ([] if same else [core_a.place]) + [f"%{name} = {value}" for name, value in a.loops]
+    doing = f"{a.name} {'writes' if touch_a.write else 'reads'} {operand(touch_a)} here"
+    notes = [Note(f"{doing} ({', '.join(where)})" if where else doing, a.op.location)]
+    notes.append(Note(overlap(touch_a, touch_b)))
+    hint = None
+    last: tuple[Item, Item] | None = None
+    if same:
+        last = last_sync(core_a, a, b)
+        notes += sync_notes(a, b, last)
+    elif core_a.block == core_b.block:
+        hint = "order the cores with sync.set after the first and sync.wait before the second"
+    else:
+        hint = (
+            "give each block memory of its own, make both stores atomic, or order the blocks with sync.set after "
+            "the first and sync.wait before the second"
+        )
+    places, granule = shared(touch_a, touch_b)
+    race = Race(
+        _access(first, places),
+        _access(second, places),
+        touch_a.space.name,
+        len(places) * granule,
+        runs(places, granule)[:_RANGES],
+        None if last is None else (last[0].op.location, last[1].op.location),
+    )
+    return Draft(message, b.op.location, hint, notes, race)
+
+
+def _access(side: Side, places: np.ndarray) -> Access:
+    core, work, touch = side
+    found = _rectangle(touch, places)
+    return Access(
+        *(work.name, work.pipe.text, core.block, core.place, touch.name, touch.write, work.op.location),
+        *(work.loops, work.seq, *(found or (None, None)), work, touch),
+    )
+
+
+def _plain(value: Any) -> int | float | str:
+    return value if isinstance(value, int | float) else str(value)
+
+
+# --- bytes -----------------------------------------------------------------------------------------------------------
+
+
+def shared(a: Touch, b: Touch) -> tuple[np.ndarray, int]:
+    """The common granules of two accesses, ascending, and the size of one in bytes."""
+    if isinstance(a.space, Memory):
+        return np.intersect1d(a.where.places(), b.where.places()), a.space.granule
+    return common(a.where, b.where), 1
+
+
+def runs(places: np.ndarray, granule: int) -> list[Span]:
+    """Ascending granules as ranges of bytes."""
+    breaks = np.flatnonzero(np.diff(places) != 1) + 1
+    parts = np.split(places, breaks) if len(places) else []
+    return [(int(part[0]) * granule, (int(part[-1]) + 1) * granule) for part in parts]
+
+
+def operand(touch: Touch) -> str:
+    """What an access touches in words."""
+    return f"%{touch.name}" if touch.name else "memory"
+
+
+def span(low: int, high: int, noun: str) -> str:
+    """``row 3`` or ``rows 0..15``; `high` is one past the end."""
+    return f"{noun} {low}" if high - low == 1 else f"{noun}s {low}..{high - 1}"
+
+
+def _rectangle(touch: Touch, places: np.ndarray) -> tuple[Span, Span] | None:
+    """Rows and columns of a tile that hold the bytes `places`; None outside tiles."""
+    found = None if touch.region is None else rectangle(touch.region, places)
+    if touch.region is None or found is None:
+        return None
+    row, col = touch.region.row - touch.origin[0], touch.region.col - touch.origin[1]
+    return (found[0] + row, found[1] + row), (found[2] + col, found[3] + col)
+
+
+def region(touch: Touch, places: np.ndarray) -> str | None:
+    """Rows and columns of a tile that hold the bytes `places`, in words."""
+    found = _rectangle(touch, places)
+    return found and f"{span(*found[0], 'row')}, {span(*found[1], 'column')} of {operand(touch)}"
+
+
+def overlap(a: Touch, b: Touch) -> str:
+    """The common bytes of two accesses in words."""
+    places, granule = shared(a, b)
+    if isinstance(a.space, Memory):
+        low, high = int(places[0]) * granule, (int(places[-1]) + 1) * granule
+        return f"both touch {len(places) * granule} bytes of global memory %{a.space.name}, in bytes {low}..{high - 1}"
+    parts = [text for text in dict.fromkeys((region(a, places), region(b, places))) if text]
+    where = f"{a.space.name} bytes {int(places[0]):#x}..{int(places[-1]):#x}"
+    return f"both touch {len(places)} bytes: {'; '.join([*parts, where])}"
