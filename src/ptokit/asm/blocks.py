@@ -16,6 +16,7 @@ from .forms import read_form
 from .generic import read_generic
 from .lexer import EOF
 from .ops_isa import DPS_WORDS, read_dps
+from .ops_micro import read_micro
 from .ops_ssa import read_ssa
 from .ops_ssa_sync import read_tassign, read_tsync
 from .parser import Parser
@@ -85,11 +86,13 @@ def read_ops(p: Parser, block: Block) -> None:
             op = reader(p, token, at) if reader is not None else _table_operation(p, token, at, names)
             op.location = p.location(at)
             if p.expansion is not None:
-                _expand(p, op, names, ops)
+                _expand(p, op, names, ops, at)
             elif names or op.results:
                 _name_results(p, op, names, at)
             if texts[p.i] == "loc":
                 p.skip_location()
+            if texts[p.i] == ";":
+                p.i += 1
             ops.append(op)
         except OperationError:
             p.expansion = None
@@ -127,7 +130,7 @@ def _name_results(p: Parser, op: Op, names: Names, at: int) -> None:
         return
     if not names:
         for value in results:
-            value.location = op.location
+            value.location = value.location if value.name else op.location
         return
     position = 0
     for index, size in names:
@@ -144,7 +147,7 @@ def _name_results(p: Parser, op: Op, names: Names, at: int) -> None:
             position += 1
 
 
-def _expand(p: Parser, op: Op, names: Names, ops: list[Op]) -> None:
+def _expand(p: Parser, op: Op, names: Names, ops: list[Op], at: int) -> None:
     """Put what a statement stands for in front of it, and give its results their names."""
     expansion, p.expansion = p.expansion, None
     assert expansion is not None
@@ -153,6 +156,9 @@ def _expand(p: Parser, op: Op, names: Names, ops: list[Op]) -> None:
         for value in before.results:
             value.location = op.location
     ops += expansion.before
+    if op.results:
+        _name_results(p, op, names, at)
+        return
     if any(size for _, size in names):
         p.fail(rules.RESULTS, f"{op.name} has single results, no group", names[0][0])
     for (index, _), value in zip(names, expansion.results):
@@ -177,6 +183,8 @@ def _table_operation(p: Parser, token: str, at: int, names: Names) -> Op:
     forms = FORMS.get(instr.text) or FORMS.get(instr.syntax)
     if forms is not None:
         return read_form(p, instr, forms)
+    if instr.syntax == "micro":
+        return read_micro(p, instr, at, len(names))
     if instr.syntax not in DPS_WORDS:
         p.fail(rules.UNIMPLEMENTED, f"instruction not implemented yet: pto.{instr.text}", at)
     if p.texts[p.i] != "ins" and instr.ins:

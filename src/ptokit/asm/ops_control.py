@@ -202,6 +202,29 @@ def read_section(p: Parser, name: str, at: int) -> Op:
     return Op(name, {}, _attrs(p), [], [block])
 
 
+def read_strict_scope(p: Parser, name: str, at: int) -> Op:
+    """``(%a, ..) { ^bb0(%x: T, ..): .. } : (T, ..) -> ()``: what is inside sees its arguments only."""
+    p.expect("(")
+    first = p.i
+    captured = p.values(")")
+    p.expect(")")
+    hidden = p.scope.hide()
+    block = read_region(p)
+    p.scope.reveal(hidden)
+    p.expect(":")
+    at_types = p.i
+    types = p.type_list()
+    if len(types) != len(captured):
+        p.fail(rules.OPERANDS, f"{len(captured)} values are captured, but {len(types)} types are written", at_types)
+    for k, (value, type) in enumerate(zip(captured, types)):
+        p.match(value, type, first + 2 * k)
+    if p.accept("->"):
+        p.type_list()
+    if not same_types([v.type for v in block.args], types):
+        p.error(rules.OPERANDS, f"the region of {name} takes {_listed(types)}", at)
+    return Op(name, {"captured": list(captured)}, _attrs(p), [], [block])
+
+
 READERS.update(
     {
         "scf.for": read_for,
@@ -216,5 +239,6 @@ READERS.update(
         "pto.section.cube": read_section,
         "pto.section.vector": read_section,
         "pto.vecscope": read_section,
+        "pto.strict_vecscope": read_strict_scope,
     }
 )

@@ -19,7 +19,18 @@ from ptokit.ir import Op, Operands, Value
 from ptokit.isa.move_suffix import SUFFIX, suffix_mismatch
 from ptokit.isa.table import TABLE, Instr, Kind, Operand
 from ptokit.types.tile import TileSpec
-from ptokit.types.values import MemRef, Opaque, PartitionView, Ptr, Scalar, TensorView, Type
+from ptokit.types.values import (
+    Align,
+    Mask,
+    MemRef,
+    Opaque,
+    PartitionView,
+    Ptr,
+    Scalar,
+    TensorView,
+    Type,
+    VReg,
+)
 
 from . import rules
 from .attributes import Dictionary, Written, read_dictionary
@@ -37,6 +48,9 @@ _KINDS: dict[Kind, tuple[type, ...]] = {
     Kind.SCALAR: (Scalar,),
     Kind.PTR: (Ptr, MemRef, Opaque),
     Kind.RECORD: (Opaque,),
+    Kind.VREG: (VReg,),
+    Kind.MASK: (Mask,),
+    Kind.ALIGN: (Align,),
 }
 
 

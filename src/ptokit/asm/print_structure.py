@@ -215,6 +215,18 @@ def section(p: FunctionPrinter, op: Op, depth: int) -> None:
     p.lines.append(indent + "}" + _more(op))
 
 
+def strict_scope(p: FunctionPrinter, op: Op, depth: int) -> None:
+    """``pto.strict_vecscope``."""
+    indent = "  " * depth
+    captured = op.group("captured")
+    p.lines.append(f"{indent}{op.name}({', '.join(map(p.names, captured))}) {{")
+    args = op.regions[0].args
+    shown = ", ".join(f"{n}: {a.type}" for n, a in zip(_open(p, args), args))
+    p.lines.append(f"{indent}^bb0({shown}):")
+    p.region(op.regions[0], depth)
+    p.lines.append(f"{indent}}}{_more(op)} : {_types([v.type for v in captured])} -> ()")
+
+
 REGION_PRINTERS: dict[str, Callable[[Any, Op, int], None]] = {
     "scf.for": loop,
     "scf.if": branch,
@@ -222,5 +234,6 @@ REGION_PRINTERS: dict[str, Callable[[Any, Op, int], None]] = {
     "pto.section.cube": section,
     "pto.section.vector": section,
     "pto.vecscope": section,
+    "pto.strict_vecscope": strict_scope,
 }
 """By name of operations with regions."""

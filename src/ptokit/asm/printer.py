@@ -13,6 +13,7 @@ from .blocks import FORMS
 from .forms import print_form
 from .names import Names, group_base
 from .ops_isa import print_dps
+from .print_micro import print_micro
 from .print_structure import PRINTERS, REGION_PRINTERS
 from .spelling import attribute, quote, symbol
 
@@ -91,8 +92,10 @@ class _Printer:
             text = printer(op, self.names)
         elif op.name.startswith("pto.") and (instr := BY_TEXT.get(op.name[4:])) is not None:
             forms = FORMS.get(instr.text) or FORMS.get(instr.syntax)
-            text = print_form(op, instr, forms, self.names) if forms else print_dps(op, instr, self.names)
-            text = op.name + text
+            if forms:
+                text = op.name + print_form(op, instr, forms, self.names)
+            else:
+                text = op.name + (print_micro if instr.syntax == "micro" else print_dps)(op, instr, self.names)
         else:
             text = _generic(op, self.names)
         self.lines.append(indent + self.results(op.results) + text)

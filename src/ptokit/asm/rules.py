@@ -93,3 +93,10 @@ TY_9 = _text(
     "A value is used with another type than it was defined with, is not defined, or is defined twice.",
     source="assembly 13.1",
 )
+VEC_A5_01 = _text(
+    "VEC-A5-01",
+    "The lanes of a vector register times the bits of its element are 2048, and an element has 8 to 64 bits.",
+    rejected="!pto.vreg<32xf32>",
+    accepted="!pto.vreg<64xf32>",
+    source="vector-path 1.2, 8",
+)

@@ -34,6 +34,15 @@ class Scope:
         """Begin a region."""
         self._regions.append([])
 
+    def hide(self) -> dict[str, Value]:
+        """Take all values out of sight; `reveal` brings them back."""
+        hidden, self.values = self.values, {}
+        return hidden
+
+    def reveal(self, hidden: dict[str, Value]) -> None:
+        """Bring back what `hide` returned."""
+        self.values = hidden
+
     def leave(self) -> None:
         """End a region: its names go out of sight."""
         values = self.values

@@ -11,6 +11,7 @@ from ptokit.types.values import EventIdArray, MemRef, Opaque, PartitionView, Ptr
 from . import rules
 from .cursor import whole
 from .faults import TypeFaultError, element, suggest
+from .register_types import REGISTERS, register
 from .tile_types import tile, tile_buf
 
 POISON = Opaque("<error>")
@@ -27,12 +28,11 @@ _DIM = re.compile(r"\?|-?\d+")
 _PTO = re.compile(r"!pto\.(\w+)\s*(?:<(.*)>)?\Z", re.DOTALL)
 _BLANKS = re.compile(r"\s+")
 
-_HANDLES = frozenset(
-    "pipe async_session async_event align fmatrix_config tpipe record_event group event scalar".split()
-)
-_CARRIED = frozenset(("vreg", "mask")) | _HANDLES
+_HANDLES = frozenset("pipe async_session async_event fmatrix_config tpipe record_event group event scalar".split())
 _SLICES = frozenset(("partition_tensor_view", "global", "tile_view"))  # names of one type (assembly 3.2)
-_MNEMONICS = sorted({"ptr", "tensor_view", "tile_buf", "tile", "memref", "eventid_array"} | _SLICES | _CARRIED)
+_MNEMONICS = sorted(
+    {"ptr", "tensor_view", "tile_buf", "tile", "memref", "eventid_array"} | _SLICES | _HANDLES | REGISTERS
+)
 _MEMREF = re.compile(
     r"\s*((?:(?:\?|\d+)\s*x\s*)*)([A-Za-z]\w*)\s*"
     r"(?:,\s*strided\s*<\s*\[([\s\d?,\-]*)\]\s*(?:,\s*offset\s*:\s*(\?|-?\d+)\s*)?>\s*)?"
@@ -152,8 +152,10 @@ def parse_type(text: str, *, spaces: bool = False) -> Type | None:
     name, body, at = m[1], m[2], m.start(2)
     if body is not None and body.strip() == "...":
         raise TypeFaultError(rules.TYPE, f"the parameters of '!pto.{name}' are left out", at, len(body))
-    if name in _CARRIED and (body is not None or name in _HANDLES or name == "mask"):
+    if name in _HANDLES:
         return Opaque(_BLANKS.sub(" ", text))
+    if name in REGISTERS:
+        return register(name, body, m.end(1) + 1)
     if name not in _MNEMONICS:
         raise TypeFaultError(rules.TYPE, f"there is no type '!pto.{name}'", 0, 5 + len(name), suggest(name, _MNEMONICS))
     if body is None:

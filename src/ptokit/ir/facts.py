@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ptokit.isa.site import Info, ScalarInfo, Site, TileInfo, ViewInfo
+from ptokit.isa.site import AlignInfo, Info, MaskInfo, PtrInfo, ScalarInfo, Site, TileInfo, ViewInfo, VregInfo
 from ptokit.isa.table import BY_TEXT, Instr
 from ptokit.isa.unknown import UNKNOWN, Size, known
 from ptokit.targets import Target
@@ -13,7 +13,7 @@ from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout
 from ptokit.types.tensor import infer_layout
 from ptokit.types.tile import DYNAMIC, TileSpec
-from ptokit.types.values import MemRef, PartitionView, Scalar, TensorView
+from ptokit.types.values import Align, Mask, MemRef, PartitionView, Ptr, Scalar, TensorView, VReg
 
 from .core import Block, Function, Op, Value
 
@@ -55,6 +55,8 @@ class Facts:
         for operand in instr.operands:
             value = op.get(operand.name)
             operands[operand.name] = None if value is None else self.info(value)
+        for operand, result in zip(instr.produces, op.results):
+            operands[operand.name] = self.info(result)
         return Site(instr, target, operands, op.attrs, extended, text, self.core_of(op))
 
     def core_of(self, op: Op) -> str:
@@ -89,8 +91,28 @@ class Facts:
                 self._view(value, dims, (UNKNOWN,) * len(dims), None, value.type.dtype)
             case MemRef():
                 self._memref(value, value.type)
+            case Ptr():
+                self.infos[value] = PtrInfo(value.name, value.type.dtype, value.type.space or "gm")
+            case VReg():
+                self.infos[value] = VregInfo(value.name, value.type.dtype, value.type.lanes)
+            case Mask():
+                self.infos[value] = MaskInfo(value.name, value.type.bits)
+            case Align():
+                self.infos[value] = AlignInfo(value.name)
             case _:
                 pass
+
+    def _pointer(self, op: Op) -> None:
+        """castptr and addptr: the byte address, where it is known."""
+        result = op.result
+        self._opaque(result)
+        if not isinstance(result.type, Ptr):
+            return
+        base = self.info(op["value"] if op.name == "pto.castptr" else op["ptr"])
+        address = base.addr if isinstance(base, PtrInfo) else self.size(op.get("value"))
+        if op.name == "pto.addptr":
+            address = address + self.size(op.get("offset")) * result.type.dtype.size
+        self.infos[result] = PtrInfo(result.name, result.type.dtype, result.type.space or "gm", address)
 
     def _memref(self, value: Value, type: MemRef) -> None:
         dims, strides = (
@@ -109,6 +131,8 @@ class Facts:
                 self._partition(op)
             case "pto.alloc_tile":
                 self._alloc(op)
+            case "pto.castptr" | "pto.addptr":
+                self._pointer(op)
             case _:
                 self._other(op)
 

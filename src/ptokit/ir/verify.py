@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from ptokit.diagnostics import Diagnostic, Diagnostics, Note, lookup
 from ptokit.isa.check import broken_rules
 from ptokit.isa.cores import missing_pipe
-from ptokit.isa.site import ScalarInfo, Site, TileInfo, ViewInfo
+from ptokit.isa.site import AlignInfo, MaskInfo, PtrInfo, ScalarInfo, Site, TileInfo, ViewInfo, VregInfo
 from ptokit.isa.table import Kind
 from ptokit.isa.tile_rules import check_tile
 from ptokit.targets import Target
@@ -27,7 +27,14 @@ from .sync import tsync
 from .views import CHECKS as VIEW_CHECKS
 
 _CHECKS = {**VIEW_CHECKS, **TRANSFERS, "pto.tsync": tsync}
-_KINDS = {Kind.TILE: TileInfo, Kind.VIEW: ViewInfo, Kind.SCALAR: ScalarInfo}
+_KINDS: dict[Kind, type] = {
+    Kind.TILE: TileInfo,
+    Kind.VIEW: ViewInfo,
+    Kind.SCALAR: ScalarInfo,
+    Kind.VREG: VregInfo,
+    Kind.MASK: MaskInfo,
+    Kind.ALIGN: AlignInfo,
+}
 
 
 def verify(
@@ -111,7 +118,7 @@ class _Checker:
             info, taken = site.operands.get(operand.name), _KINDS.get(operand.kind)
             if info is None or taken is None or isinstance(info, taken):
                 continue
-            if operand.or_view and isinstance(info, ViewInfo):
+            if (operand.or_view and isinstance(info, ViewInfo)) or (operand.or_ptr and isinstance(info, PtrInfo)):
                 continue
             fits = False
             given = op[operand.name]

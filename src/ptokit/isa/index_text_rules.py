@@ -8,7 +8,7 @@ from ptokit.diagnostics import Rule, Scope, define
 from ptokit.types.enums import ScatterAtomicOp, TileType
 
 from .index_checks import Message, Parts, check
-from .site import Site, TileInfo, ViewInfo
+from .site import ScalarInfo, Site, TileInfo, ViewInfo
 from .typesets import names, types_of
 
 DATA = types_of("i8 u8 i16 u16 i32 u32 f16 bf16 f32 e4m3 e5m2 hif8")
@@ -20,7 +20,8 @@ def _kinds(o: Site) -> Message:
     for operand in o.instr.operands:
         info = o.operands.get(operand.name)
         if info is not None and not isinstance(info, TileInfo | ViewInfo):
-            return f"{operand.name} has the type {info.type}, whose rank is not known"
+            type = info.type if isinstance(info, ScalarInfo) else operand.kind
+            return f"{operand.name} has the type {type}, whose rank is not known"
     return None
 
 

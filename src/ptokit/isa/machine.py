@@ -8,7 +8,7 @@ not be modified, and an array handed to ``write`` belongs to the tile afterwards
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
@@ -112,12 +112,40 @@ class ViewOperand(Protocol):
         """Element offsets in the buffer, int64 of shape (blocks or 1, rows, cols)."""
 
 
+Axis = tuple[int, int, int]
+"""One axis of a copy: count, stride of the destination, stride of the source, in bytes."""
+
+
 class Machine(Protocol):
     """The running chunk of blocks."""
 
     target: Target
     blocks: int
     matmul_mode: str  # "exact", "fast" or "ref"
+    registers: dict[str, Any]  # what configuration instructions have set since the start of the kernel
+
+    def copy(self, dst: Any, first: int, src: Any, axes: Sequence[Axis], nbytes: int) -> None:
+        """Move rows of `nbytes` bytes from pointer `src` to `first` bytes behind `dst`, lower blocks first."""
+
+    def fill(self, dst: Any, first: int, axes: Sequence[Axis], unit: bytes, nbytes: int) -> None:
+        """Fill `nbytes` bytes from `first` bytes behind the start of each row with an element over and over."""
+
+    def load(self, pointer: Any, offset: Any, nbytes: int, alignment: int, rule: str = "VEC-A5-03") -> np.ndarray:
+        """`nbytes` bytes of on-chip memory at pointer + offset elements: uint8 (blocks, nbytes), the caller's own.
+
+        Refuses places outside the memory (PTR-A5-02) and those that are no multiple of `alignment` bytes (`rule`).
+        """
+
+    def store(
+        self,
+        pointer: Any,
+        offset: Any,
+        values: np.ndarray,
+        active: np.ndarray | None,
+        alignment: int,
+        rule: str = "VEC-A5-03",
+    ) -> None:
+        """Write values (blocks or 1, n) at pointer + offset elements, where `active` (blocks or 1, n) holds."""
 
     def refuse(self, rule: str, message: str, *, hint: str | None = None, block: int | None = None) -> NoReturn:
         """Stop: values break a rule of the catalogue. ``block``: position in the chunk of the block to blame."""

@@ -65,7 +65,42 @@ class ScalarInfo:
     value: Any = UNKNOWN
 
 
-Info = TileInfo | ViewInfo | ScalarInfo
+@dataclass(frozen=True, slots=True)
+class PtrInfo:
+    """A pointer: element type, space ("gm" or "ub"), and byte address in an on-chip buffer where one is known."""
+
+    name: str
+    dtype: DType
+    space: str
+    addr: Size = UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class VregInfo:
+    """A vector register: element type and number of lanes."""
+
+    name: str
+    dtype: DType
+    lanes: int
+
+
+@dataclass(frozen=True, slots=True)
+class MaskInfo:
+    """A predicate register: granularity in bits, 0 if its type does not state it."""
+
+    name: str
+    bits: int
+
+
+@dataclass(frozen=True, slots=True)
+class AlignInfo:
+    """The state of a stream of unaligned accesses."""
+
+    name: str
+
+
+RegisterInfo = VregInfo | MaskInfo | AlignInfo
+Info = TileInfo | ViewInfo | ScalarInfo | PtrInfo | RegisterInfo
 
 
 @dataclass(slots=True)
@@ -114,7 +149,13 @@ class Site:
                 parts += (info.dtype, info.shape, info.stride, info.layout)
             elif isinstance(info, ScalarInfo):
                 parts += (info.type, type(info.value), info.value)
-            elif info is None:
+            elif isinstance(info, PtrInfo):
+                parts += (info.dtype, info.space, info.addr)
+            elif isinstance(info, VregInfo):
+                parts += (info.dtype, info.lanes)
+            elif isinstance(info, MaskInfo):
+                parts.append(info.bits)
+            elif info is None or isinstance(info, AlignInfo):
                 parts.append(None)
             else:
                 return None
@@ -124,6 +165,10 @@ class Site:
         except TypeError:
             return None
         return key
+
+    def has_operand(self, name: str) -> bool:
+        """True if the instruction has an operand of this name."""
+        return name in self.operands
 
     @property
     def tiles(self) -> list[TileInfo]:

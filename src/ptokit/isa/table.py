@@ -35,6 +35,9 @@ class Kind(StrEnum):
     SCALAR = "scalar"
     PTR = "ptr"
     RECORD = "record"  # four counts of 16 bits: vector<4xi16>
+    VREG = "vreg"
+    MASK = "mask"
+    ALIGN = "align"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,15 @@ class Operand:
     variadic: bool = False  # a list of values
     type: str = ""  # of a scalar: "index", "i64", "f32"; empty: the element type of the tile it meets
     or_view: bool = False  # a tile, or a view of global memory
+    or_ptr: bool = False  # a number, or a pointer
+    space: str = ""  # of a pointer: "ub" or "gm"
+    offset: bool = False  # stands in brackets behind the pointer before it
+    listed: bool = False  # of an offset: its type is printed
+    group: str = ""  # stands in parentheses behind this word: ``nburst(...)``
+    like: str = ""  # of a result whose type is not written: the operand that has it
+    agreed: bool = False  # blocks that run together need the same value
+    size: int = 1  # of a list in groups: how many values one group has
+    bits: int = 0  # of a mask: its granularity
 
 
 def dst(name: str = "dst", kind: Kind = Kind.TILE) -> Operand:
@@ -90,6 +102,11 @@ def ptr(name: str = "ptr") -> Operand:
     return Operand(name, Role.IN, Kind.PTR)
 
 
+def address(name: str = "value") -> Operand:
+    """A byte address, or a pointer to be seen as one to other elements."""
+    return Operand(name, Role.IN, Kind.SCALAR, type="i64", or_ptr=True)
+
+
 def tmp(name: str = "tmp", *, optional: bool = False) -> Operand:
     """A scratch tile."""
     return Operand(name, Role.SCRATCH, Kind.TILE, optional)
@@ -109,6 +126,8 @@ class Attr:
     key: str = ""
     mnemonic: str = ""
     dotted: bool = False
+    token: bool = False  # stands among the operands, as a string
+    before: str = ""  # of a token: the operand that follows it; empty: it is the last
 
     def parse(self, text: str) -> Any:
         """The value an attribute spelling stands for. Raises `KeyError` or `ValueError`."""
@@ -190,6 +209,11 @@ class Instr:
     forms: tuple[str, ...] = ()  # which operands go together, as lists of names, where not any optional ones do
     spellings: tuple[str, ...] = ()  # further text names that are read
     results: int = 0  # SSA results in `.pto` text of level 2
+    produces: tuple[Operand, ...] = ()  # those results, where the semantics function returns them
+    orders: tuple[tuple[str, ...], ...] = ()  # further orders in which the text may list operands, by name
+    misfit: str = ""  # rule of written operands that are not those of the instruction
+    typed: bool = False  # the semantics function gets ``types``: what is known of operands and results, by name
+    static_rules: bool = False  # rules look at types and constants only: a call has nothing left to check
     cpp: str | None = None  # C++ name where it is not `name`
     source: str = ""
     implemented: bool = True

@@ -9,6 +9,7 @@ from .table import (
     Attr,
     Instr,
     Operand,
+    address,
     index,
     inout,
     instruction,
@@ -94,18 +95,20 @@ TRESHAPE = _scalar_unit(
 )
 BITCAST = _scalar_unit("BITCAST", "bitcast", "See the same bytes as another element type.", src())
 ADDPTR = _scalar_unit("ADDPTR", "addptr", "Advance a pointer by elements.", ptr(), index("offset"))
-CASTPTR = _scalar_unit("CASTPTR", "castptr", "Make a pointer of an address or of another pointer.", scalar("value"))
+CASTPTR = _scalar_unit(
+    "CASTPTR", "castptr", "Make a pointer of a byte address or of another pointer.", address("value")
+)
 LOAD_SCALAR = _scalar_unit(
     "LOAD_SCALAR",
     "load_scalar",
-    "Read one element of global memory.",
+    "Read one element of memory.",
     ptr(),
     index("index"),
 )
 STORE_SCALAR = _scalar_unit(
     "STORE_SCALAR",
     "store_scalar",
-    "Write one element of global memory.",
+    "Write one element of memory.",
     scalar("value"),
     ptr(),
     index("index"),

@@ -33,14 +33,19 @@ _DYNAMIC_EVENT = {"set_flag": "set_flag_dyn", "wait_flag": "wait_flag_dyn"}
 
 def names() -> list[str]:
     """Names of all instructions that have a function."""
-    return [name for name, instr in TABLE.items() if instr.run is not None and name != "TSYNC"]
+    return [name for name, instr in TABLE.items() if _recorded(instr) and name != "TSYNC"]
+
+
+def _recorded(instr: Instr) -> bool:
+    """True for instructions with a function: register-level ones are written in text only."""
+    return instr.run is not None and not instr.typed
 
 
 @cache
 def intrinsic(name: str) -> Intrinsic:
     """The function that records an instruction. Raises `KeyError` if the table has no such instruction."""
     instr = TABLE[name]
-    if instr.run is None:
+    if not _recorded(instr):
         raise KeyError(name)
 
     def call(*args: Any, **attrs: Any) -> Any:

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ptokit.isa.check import first_error
-from ptokit.isa.site import Info, ScalarInfo, Site, TileInfo, ViewInfo
+from ptokit.isa.site import Info, PtrInfo, RegisterInfo, ScalarInfo, Site, TileInfo, ViewInfo
 from ptokit.isa.table import Instr
 from ptokit.isa.unknown import UNKNOWN, known
 
 from .fault import Fault
-from .memory import View
+from .local import LocalPointer
+from .memory import Pointer, View
 from .tile import Tile
 
 _REMEMBERED = 4096  # combinations of sizes per call that are checked once
@@ -30,22 +31,25 @@ def bind(instr: Instr, site: Site, given: Mapping[str, Any]) -> Callable[..., An
     """
     run, attrs = instr.run, attributes(instr, given)
     assert run is not None
+    if instr.typed:
+        attrs["types"] = site.operands
     if attrs:
         plain = _with_attributes(run, attrs)
     else:
         plain = run
     live = instr.checks_values(site)
-    if not any(site.target.name in rule.targets for rule in instr.rules) or (_decided(site) and not live):
+    bound = any(site.target.name in rule.targets for rule in instr.rules) and not instr.static_rules
+    if not bound or (_decided(site) and not live):
         return plain
     names = [o.name for o in instr.operands]
+    registers = {name: info for name, info in site.operands.items() if isinstance(info, RegisterInfo)}
     seen: set[tuple[Any, ...]] = set()
 
     def checked(machine: Any, *operands: Any) -> Any:
         key = tuple([_key(o) for o in operands])
         if live or key not in seen:
-            check_operands(
-                instr, site.target, dict(zip(names, operands)), attrs, extended=site.extended, text=site.text
-            )
+            given = dict(zip(names, operands))
+            check_operands(instr, site.target, given, attrs, extended=site.extended, text=site.text, static=registers)
             if len(seen) < _REMEMBERED:
                 seen.add(key)
         return plain(machine, *operands)
@@ -73,6 +77,8 @@ def _key(operand: Any) -> Any:
         return operand.vr, operand.vc
     if isinstance(operand, View):
         return operand.dims, operand.strides, operand.stated_layout
+    if isinstance(operand, LocalPointer):
+        return operand.address if isinstance(operand.address, int) else None
     return operand if isinstance(operand, int) else None
 
 
@@ -84,9 +90,13 @@ def check_operands(
     *,
     extended: bool,
     text: bool = False,
+    static: Mapping[str, Info] | None = None,
 ) -> None:
-    """Check the rules of `instr` on run-time operands. Raises `Fault` for the first that is broken."""
-    site = Site(instr, target, infos(operands), attrs, extended, text)
+    """Check the rules of `instr` on run-time operands. Raises `Fault` for the first that is broken.
+
+    ``static``: what the text says of registers, whose values at run time are plain arrays.
+    """
+    site = Site(instr, target, {**infos(operands), **(static or {})}, attrs, extended, text)
     broken = first_error(site)
     if broken is not None:
         raise Fault(broken.rule.id, broken.message, hint=broken.hint)
@@ -113,4 +123,9 @@ def _info(name: str, operand: Any, tile: Tile | None) -> Info | None:
     if isinstance(operand, View):
         layout = operand.layout_for(tile is None or tile.spec.takes_rows)
         return ViewInfo(name, operand.dtype, operand.shape, operand.stride, layout, operand)
+    if isinstance(operand, LocalPointer):
+        address = operand.address if isinstance(operand.address, int) else UNKNOWN
+        return PtrInfo(name, operand.dtype, operand.space, address)
+    if isinstance(operand, Pointer):
+        return PtrInfo(name, operand.dtype, "gm")
     return ScalarInfo(name, "", operand if isinstance(operand, (int, float)) else UNKNOWN)

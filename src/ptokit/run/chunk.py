@@ -15,8 +15,10 @@ from ptokit.targets import Target
 from ptokit.types.enums import TileType
 from ptokit.types.tile import DYNAMIC, TileSpec
 
+from .bursts import Bursts
 from .fault import Fault
 from .lanes import Diverge, Line, lanes, lift, uniform
+from .local import LocalPointer
 from .memory import Pointer
 from .signals import Semaphores
 from .storage import Arena, Storage
@@ -24,7 +26,7 @@ from .tile import Tile
 from .window import Window
 
 
-class Chunk:
+class Chunk(Bursts):
     """One run of a program for `blocks` blocks (see `ptokit.isa.machine.Machine`)."""
 
     def __init__(self, target: Target, blocks: int, total: int, matmul_mode: str, *, extended: bool = False) -> None:
@@ -37,6 +39,7 @@ class Chunk:
         self._sites: dict[int, Arena] = {}
         self._storages: dict[int, Storage] = {}
         self._spaces: dict[TileType, Arena] = {}
+        self.registers: dict[str, Any] = {}
         self.subblock, self.subblocks = 0, 1
         self.cube = self.vector = True  # runs sections of that kind
         self.passed = 0  # waits for other cores that are over
@@ -125,6 +128,7 @@ class Chunk:
     def start(self, indices: np.ndarray) -> None:
         """Begin at the top with these block indices and cleared on-chip memory."""
         self.block_idx = lift(indices)
+        self.registers.clear()
         for arena in (*self._sites.values(), *self._spaces.values()):
             arena.clear()
 
@@ -165,12 +169,16 @@ class Chunk:
             arena = self._spaces[loc] = Arena(self.blocks, self.target.capacity[loc])
         return arena
 
+    def space(self, loc: TileType) -> Arena:
+        """The buffer that the running core knows under this name."""
+        return self.home(loc).own_space(loc)
+
     def at(self, address: Any, spec: TileSpec) -> Storage:
         """Storage of a tile at a byte address of its buffer. Raises `Fault` if it does not fit."""
         address = uniform(address)
         for rule, message in broken_placement(spec, address, self.target):
             raise Fault(rule, message)
-        return self.home(spec.loc).own_space(spec.loc).window(spec, address)
+        return self.space(spec.loc).window(spec, address)
 
     def tile(self, storage: Storage, spec: TileSpec, rows: Any, cols: Any, name: str, address: int | None) -> Tile:
         """A tile with run-time valid dimensions."""
@@ -209,16 +217,25 @@ class Chunk:
 
     # --- scalars and control -------------------------------------------------------------------------------------
 
-    def load_scalar(self, pointer: Pointer, index: Any) -> Any:
-        """One element of global memory."""
+    def load_scalar(self, pointer: Pointer | LocalPointer, index: Any) -> Any:
+        """One element of memory."""
+        if isinstance(pointer, LocalPointer):
+            dtype = pointer.dtype
+            values = self.load(pointer, index, dtype.size, dtype.size).view(dtype.value or dtype.storage)
+            return lift(values[:, 0])
         buffer, where = _element(pointer, index)
         values = buffer.mem.view(pointer.dtype.value or pointer.dtype.storage)
         if isinstance(where, (Line, np.ndarray)):
             return lift(values[lanes(where)])
         return values[where].item()
 
-    def store_scalar(self, value: Any, pointer: Pointer, index: Any) -> None:
-        """Write one element of global memory; lower blocks first."""
+    def store_scalar(self, value: Any, pointer: Pointer | LocalPointer, index: Any) -> None:
+        """Write one element of memory; of global memory lower blocks first."""
+        if isinstance(pointer, LocalPointer):
+            dtype = pointer.dtype
+            item = np.atleast_1d(lanes(value)).astype(dtype.value or dtype.storage)
+            self.store(pointer, index, item.reshape(-1, 1), None, dtype.size)
+            return
         buffer, where = _element(pointer, index)
         buffer.before_write()
         values = buffer.mem.view(pointer.dtype.value or pointer.dtype.storage)

@@ -22,12 +22,12 @@ from ptokit.targets import Target
 from ptokit.types.enums import TileType
 from ptokit.types.tensor import infer_layout
 from ptokit.types.tile import DYNAMIC, TileSpec
-from ptokit.types.values import MemRef, TensorView
+from ptokit.types.values import MemRef, Ptr, Scalar, TensorView
 
 from . import scalars
 from .calls import bind
 from .effects import Effects, agreed
-from .lanes import spread, uniform
+from .lanes import column, settled, spread, uniform
 from .memory import View, as_view
 from .tile import Tile
 
@@ -48,6 +48,8 @@ class Generated:
             "Tile": Tile,
             "uniform": uniform,
             "spread": spread,
+            "column": column,
+            "settled": settled,
             "as_view": as_view,
         }
         self.footprint = 0  # bytes a block works on
@@ -305,6 +307,14 @@ class FunctionWriter:
         self.line(f"if m.{SECTIONS[op.name]}:", op)
         self._region(op.regions[0], [])
 
+    def scope(self, op: Op) -> None:
+        """A vector scope or section: what it holds, in line."""
+        (body,) = op.regions
+        for arg, value in zip(body.args, op.group("captured")):
+            self.names[arg] = self.ref(value)
+        for inner in body.ops:
+            self.op(inner)
+
     # --- views ---------------------------------------------------------------------------------------------------
 
     def make_tensor_view(self, op: Op) -> None:
@@ -342,6 +352,12 @@ class FunctionWriter:
 
     def view_dim(self, op: Op) -> None:
         self.line(f"{self.bind(op.result)} = {self.ref(op['source'])}.dims[{self.uniform(op['index'])}]", op)
+
+    def castptr(self, op: Op) -> None:
+        pointer = op.result.type
+        assert isinstance(pointer, Ptr)
+        space, value = pointer.space or "gm", self.ref(op["value"])
+        self.line(f"{self.bind(op.result)} = m.cast({value}, {self.const(pointer.dtype, 'd')}, {space!r})", op)
 
     # --- tiles ---------------------------------------------------------------------------------------------------
 
@@ -436,16 +452,23 @@ class FunctionWriter:
         for operand in instr.operands:
             value = op.operands.get(operand.name)
             if isinstance(value, list):
-                args.append("(" + "".join(f"{self.ref(v)}, " for v in value) + ")")
+                shown = self.uniform if operand.agreed else self.ref
+                args.append("(" + "".join(f"{shown(v)}, " for v in value) + ")")
             elif value is not None and agreed(op, operand.name):
                 args.append(self.uniform(value))
             elif operand.kind is Kind.SCALAR and value is not None and value in self.varying:
-                args.append(f"spread({self.ref(value)})")
+                args.append(f"{'column' if instr.typed else 'spread'}({self.ref(value)})")
             else:
                 args.append(self.ref(value))
-        call = self.const(self.callee(op, instr, site), "I")
-        text = f"{call}({', '.join(['m', *args])})"
-        self.line(f"yield from m.hold({text})" if instr.waits else text, op)
+        call = f"{self.const(self.callee(op, instr, site), 'I')}({', '.join(['m', *args])})"
+        if not instr.produces:
+            self.line(f"yield from m.hold({call})" if instr.waits else call, op)
+            return
+        targets = [self.bind(result) for result in op.results]
+        self.line(f"{', '.join(targets)} = {call}", op)
+        for target, result in zip(targets, op.results):
+            if isinstance(result.type, Scalar) and result in self.varying:
+                self.line(f"{target} = settled({target})", op)
 
 
 def _working_bytes(spec: TileSpec) -> int:
@@ -469,6 +492,8 @@ _METHODS: dict[str, Callable[[FunctionWriter, Op], None]] = {
     "scf.while": FunctionWriter.scf_while,
     "pto.section.cube": FunctionWriter.section,
     "pto.section.vector": FunctionWriter.section,
+    "pto.vecscope": FunctionWriter.scope,
+    "pto.strict_vecscope": FunctionWriter.scope,
     "func.call": FunctionWriter.call,
     "func.return": FunctionWriter.ret,
     "arith.constant": lambda writer, op: None,
@@ -482,6 +507,7 @@ _METHODS: dict[str, Callable[[FunctionWriter, Op], None]] = {
     "pto.bitcast": FunctionWriter.treshape,
     "pto.subset": FunctionWriter.subset,
     "pto.set_validshape": FunctionWriter.set_validshape,
+    "pto.castptr": FunctionWriter.castptr,
     "pto.addptr": _template("{ptr}.advance({offset})"),
     "pto.load_scalar": _template("m.load_scalar({ptr}, {index})"),
     "pto.store_scalar": _template("m.store_scalar({value}, {ptr}, {index})"),

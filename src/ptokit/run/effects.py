@@ -15,6 +15,7 @@ from ptokit.ir.core import Block, Function, Module, Op, Value
 from ptokit.ir.facts import instr_of
 from ptokit.isa.table import Kind, Role
 from ptokit.types.enums import Pipe
+from ptokit.types.values import Ptr, Type
 
 _SOURCES = frozenset({"pto.get_block_idx", "pto.tgetval", "pto.get_subblock_idx"})
 # Operands every block must agree on, by operation; None: all of them.
@@ -37,9 +38,19 @@ _AGREED: dict[str, tuple[str, ...]] = {
 }
 
 
+_ONCE = frozenset(("scf.if", "pto.vecscope", "pto.strict_vecscope"))  # their regions run once at most
+
+
 def agreed(op: Op, operand: str) -> bool:
     """True if all blocks of a chunk need the same value of an operand."""
-    return operand in _AGREED.get(op.name, ())
+    return operand in _agreed_operands(op)
+
+
+def _agreed_operands(op: Op) -> tuple[str, ...]:
+    instr = instr_of(op)
+    if instr is not None and instr.typed:
+        return tuple(o.name for o in instr.operands if o.agreed)
+    return _AGREED.get(op.name, ())
 
 
 @dataclass
@@ -132,6 +143,11 @@ class _Pass:
                 self._yields(after, before.args)
             case "func.call":
                 self._call(op)
+            case "pto.vecscope" | "pto.strict_vecscope":
+                (body,) = op.regions
+                for value, arg in zip(op.group("captured"), body.args):
+                    self.flow(value, arg)
+                self.block(body)
             case _:
                 self._plain(op)
                 for region in op.regions:
@@ -156,7 +172,7 @@ class _Pass:
                     self.flow(value, result)
 
     def _plain(self, op: Op) -> None:
-        varying = op.name in _SOURCES or any(v in self.effects.varying for v in op.values)
+        varying = op.name in _SOURCES or _reads_local(op) or any(v in self.effects.varying for v in op.values)
         for result in op.results:
             if varying and op.name not in ("pto.alloc_tile", "pto.treshape", "pto.bitcast", "pto.tassign"):
                 self.mark(result)
@@ -172,15 +188,27 @@ class _Pass:
 def stored(op: Op) -> list[Value]:
     """The views and pointers an operation writes global memory through."""
     if op.name == "pto.store_scalar":
-        return [op["ptr"]]
+        return [op["ptr"]] if is_global(op["ptr"].type) else []
     instr = instr_of(op)
     if instr is None:
         return []
     return [
         value
         for operand in instr.operands
-        if operand.kind is Kind.VIEW and operand.role is not Role.IN and (value := op.get(operand.name)) is not None
+        if operand.role is not Role.IN
+        and (value := op.get(operand.name)) is not None
+        and (operand.kind is Kind.VIEW or (operand.kind is Kind.PTR and is_global(value.type)))
     ]
+
+
+def is_global(type: Type) -> bool:
+    """True for pointers to global memory."""
+    return not isinstance(type, Ptr) or type.space in (None, "gm")
+
+
+def _reads_local(op: Op) -> bool:
+    """True if the result comes from on-chip memory, which is another one for each block."""
+    return op.name == "pto.load_scalar" and not is_global(op["ptr"].type)
 
 
 class _Order:
@@ -209,7 +237,7 @@ class _Order:
                         return True, True
             after = written
             for region in op.regions:
-                inside = written or (op.name != "scf.if" and self._writes(region))
+                inside = written or (op.name not in _ONCE and self._writes(region))
                 bad, ends = self._block(region, written=inside)
                 if bad:
                     return True, True
@@ -218,7 +246,7 @@ class _Order:
         return False, written
 
     def _disagrees(self, op: Op) -> bool:
-        return any(v in self.varying for name in _AGREED.get(op.name, ()) for v in op.group(name))
+        return any(v in self.varying for name in _agreed_operands(op) for v in op.group(name))
 
     def _writes(self, block: Block) -> bool:
         for op in block.walk():

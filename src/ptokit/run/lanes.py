@@ -108,6 +108,17 @@ def spread(x: Any) -> Any:
     return x.reshape(-1, 1, 1) if isinstance(x, np.ndarray) and x.ndim == 1 else x
 
 
+def column(x: Any) -> Any:
+    """A scalar operand of a vector instruction: a number, or an array of shape (blocks, 1)."""
+    x = lanes(x)
+    return x.reshape(-1, 1) if isinstance(x, np.ndarray) and x.ndim == 1 else x
+
+
+def settled(x: Any) -> Any:
+    """A scalar result of a vector instruction, a number or an array of shape (blocks, 1), in its simplest form."""
+    return lift(x.reshape(-1)) if isinstance(x, np.ndarray) else x
+
+
 def extremes(x: Any) -> tuple[int, int]:
     """Smallest and largest value over the blocks."""
     if isinstance(x, Line):

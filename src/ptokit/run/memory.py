@@ -182,7 +182,7 @@ def _spread(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 @lru_cache(maxsize=4096)
-def _disjoint(axes: tuple[tuple[int, int], ...], step: int, count: int) -> bool:
+def disjoint(axes: tuple[tuple[int, int], ...], step: int, count: int) -> bool:
     """True if blocks `step` apart surely touch different elements; only then may they be stored in one go."""
     reach = 0
     for stride, n in sorted((abs(s), n) for n, s in (*axes, (count, step)) if n > 1):
@@ -348,7 +348,7 @@ class View:
         if len(axes) != 2:
             values = values.reshape(values.shape[0], *(n for n, _ in axes))
         offset = self.offset
-        if isinstance(offset, Line) and not _disjoint(tuple(axes), offset.step, offset.count):
+        if isinstance(offset, Line) and not disjoint(tuple(axes), offset.step, offset.count):
             offset = offset.array()
         if isinstance(offset, np.ndarray):
             for i, o in enumerate(offset):

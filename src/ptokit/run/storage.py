@@ -18,6 +18,8 @@ from ptokit.types.tile import TileSpec
 
 from .memory import Buffer, View, widen
 
+_SKEW = 576  # bytes between the memories of two blocks, lest equal addresses compete for the same cache lines
+
 
 @lru_cache(maxsize=4096)
 def _full(spec: TileSpec) -> TileSpec:
@@ -28,11 +30,15 @@ def _full(spec: TileSpec) -> TileSpec:
 class Arena:
     """Bytes of one on-chip buffer, or of one tile that has a space of its own, for all blocks of a chunk."""
 
-    __slots__ = ("_data", "blocks", "size", "windows")
+    __slots__ = ("_data", "blocks", "flat", "pitch", "reach", "size", "windows")
 
     def __init__(self, blocks: int, size: int) -> None:
         self.blocks = blocks
         self.size = size
+        self.pitch = size + _SKEW if size > _SKEW else size
+        self.flat: np.ndarray | None = None
+        """All bytes of all blocks in a row, `pitch` bytes for each."""
+        self.reach = 0  # bytes from here on have never been written
         self._data: np.ndarray | None = None
         self.windows: dict[tuple[int, TileSpec], Storage] = {}
 
@@ -40,8 +46,20 @@ class Arena:
     def data(self) -> np.ndarray:
         """All bytes, (blocks, size); zero at the start of a launch."""
         if self._data is None:
-            self._data = np.zeros((self.blocks, self.size), np.uint8)
+            self.flat = np.zeros(self.blocks * self.pitch, np.uint8)
+            self._data = self.flat.reshape(self.blocks, self.pitch)[:, : self.size]
         return self._data
+
+    def settle(self, start: int, end: int, *, write: bool) -> None:
+        """Bytes [start, end) are about to be read or written as such: make them current.
+
+        Windows that overlap them give up the values that stand for bytes that will change.
+        """
+        if write:
+            self.reach = max(self.reach, end)
+        for storage in self.windows.values():
+            if storage.start < end and start < storage.start + storage.spec.nbytes and (write or not storage.clean):
+                storage.flush()
 
     def window(self, spec: TileSpec, start: int) -> Storage:
         """The storage of a tile at byte `start`. Windows that overlap it are linked as its aliases."""
@@ -54,6 +72,7 @@ class Arena:
                     found.aliases.append(other)
                     other.aliases.append(found)
             self.windows[key] = found
+            self.reach = max(self.reach, start + spec.nbytes)
         return found
 
     def forget(self) -> None:
@@ -65,7 +84,7 @@ class Arena:
         """Start over with zeros, as at the start of a kernel."""
         self.forget()
         if self._data is not None:
-            self._data.fill(0)
+            self._data[:, : self.reach].fill(0)
 
 
 class Storage:

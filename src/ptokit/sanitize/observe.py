@@ -17,13 +17,14 @@ from ptokit.isa.site import Site, TileInfo, ViewInfo
 from ptokit.isa.sync_rules import BUFFER_IDS, bad_pair, out_of_range, reserved
 from ptokit.isa.table import Instr, Role
 from ptokit.run.calls import infos
-from ptokit.run.chunk import Chunk
 from ptokit.run.fault import Fault
 from ptokit.run.lanes import uniform
+from ptokit.run.local import LocalPointer
 from ptokit.run.memory import Pointer, View
+from ptokit.run.storage import Arena
 from ptokit.run.tile import Tile
 from ptokit.targets import Target
-from ptokit.types.enums import Pipe
+from ptokit.types.enums import Pipe, TileType
 
 from . import placement
 from .events import (
@@ -44,6 +45,7 @@ from .findings import Draft, Findings
 from .flags import ProgramOrder
 from .footprints import Touch, meet
 from .gm import Memory, Scattered
+from .local import ObservedMemory
 from .owners import Group, Owners
 from .queues import Core, Simulation
 from .repair import COMPOSITE
@@ -66,7 +68,7 @@ class Buffers:
     changes: int = 0  # how often bytes came to belong to another tile
 
 
-class Observer(Chunk):
+class Observer(ObservedMemory):
     """A chunk of one block that reports what it executes."""
 
     def __init__(
@@ -99,6 +101,7 @@ class Observer(Chunk):
         self.loops: Loops = ()
         self._calls: list[Loops] = [()]
         self._sequence = 0
+        self.touched = []
         self._of_tile: dict[int, Group] = {}
         self._known: dict[Any, _Known] = {}
         self._last: dict[Any, Work] = {}
@@ -141,11 +144,13 @@ class Observer(Chunk):
         self._of_tile[id(tile)] = group
 
     def _space(self, tile: Tile) -> Space:
-        arena = tile.storage.arena
+        return self.space_of(tile.storage.arena, tile.spec.loc, f"tile %{tile.name}")
+
+    def space_of(self, arena: Arena, loc: TileType, name: str) -> Space:
+        """The shadow of an arena; ``name`` is that of an arena that is no buffer of the core."""
         space = self.buffers.spaces.get(id(arena))
         if space is None:
-            placed = self.home(tile.spec.loc).holds(arena)
-            name = buffer_name(tile.spec.loc) if placed else f"tile %{tile.name}"
+            name = buffer_name(loc) if self.home(loc).holds(arena) else name
             space = self.buffers.spaces[id(arena)] = Space(name, arena.size)
         return space
 
@@ -180,6 +185,7 @@ class Observer(Chunk):
             pipe = self._pipes[op] = pipe_on(instr.pipe_of(static), static.core)
         touches = [*known.reads, *(t for t in in_memory if not t.write), *known.writes]
         touches += [t for t in in_memory if t.write]
+        touches += self._taken()
         work = Work(op, instr.name, pipe, touches=touches, keep=self.waits_for_work)
         if self.target.name == "a2a3" and instr.name in COMPOSITE:
             work.loops = self.loops
@@ -190,6 +196,11 @@ class Observer(Chunk):
                     self._last[self._identity(given.get(operand.name))] = work
         self._push(work)
         return result
+
+    def _taken(self) -> list[Touch]:
+        """The accesses by address since the last call: reads first, then writes."""
+        taken, self.touched = self.touched, []
+        return sorted(taken, key=lambda touch: touch.write)
 
     def _identity(self, operand: Any) -> Any:
         """What TSYNC knows a tile or view by: the tile with its aliases, the argument behind a view."""
@@ -315,23 +326,26 @@ class Observer(Chunk):
             where = place(view if view.clipped is None else view.clipped, origin, memory.granule)
         return [] if where is None else [Touch(memory, write, where, memory.name, atomic=kind)]
 
-    def load_scalar(self, pointer: Pointer, index: Any) -> Any:
+    def load_scalar(self, pointer: Pointer | LocalPointer, index: Any) -> Any:
         value = super().load_scalar(pointer, index)
         self._scalar_access(pointer, index, write=False)
         return value
 
-    def store_scalar(self, value: Any, pointer: Pointer, index: Any) -> None:
+    def store_scalar(self, value: Any, pointer: Pointer | LocalPointer, index: Any) -> None:
         super().store_scalar(value, pointer, index)
         self._scalar_access(pointer, index, write=True)
 
-    def _scalar_access(self, pointer: Pointer, index: Any, *, write: bool) -> None:
+    def _scalar_access(self, pointer: Pointer | LocalPointer, index: Any, *, write: bool) -> None:
+        name = "store_scalar" if write else "load_scalar"
+        if isinstance(pointer, LocalPointer):
+            self._push(Work(self.here, name, Pipe.S, touches=self._taken()))
+            return
         buffer = pointer.buffer
         assert buffer is not None
         memory, origin = self.memories[id(buffer)]
         unit = pointer.dtype.size // memory.granule
         first = origin // memory.granule + int(uniform(pointer.offset + index)) * unit
         where = Scattered(np.arange(first, first + unit))
-        name = "store_scalar" if write else "load_scalar"
         touch = Touch(memory, write, where, memory.name)
         self._push(Work(self.here, name, Pipe.S, touches=[touch]))
 

@@ -81,7 +81,7 @@ class Space:
         if found is None:
             found = self._neighbours[place] = [place]
             for other in self._records:
-                if meet(place, other):
+                if place.lo < other.hi and other.lo < place.hi and meet(place, other):
                     found.append(other)
                     self._neighbours[other].append(place)
             self._records[place] = {}

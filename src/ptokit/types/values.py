@@ -125,6 +125,38 @@ class EventIdArray:
 
 
 @dataclass(frozen=True, slots=True)
+class VReg:
+    """``!pto.vreg<64xf32>``: a vector register of 256 bytes (vector-path 1.2)."""
+
+    lanes: int
+    dtype: DType
+
+    def __str__(self) -> str:
+        return f"!pto.vreg<{self.lanes}x{self.dtype.text}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """``!pto.mask<b32>``: a predicate register of 256 bits, one for each byte of a vector register.
+
+    ``bits`` is the granularity, 8, 16 or 32; 0 where it is not stated (``!pto.mask``) and each use decides.
+    """
+
+    bits: int = 0
+
+    def __str__(self) -> str:
+        return f"!pto.mask<b{self.bits}>" if self.bits else "!pto.mask"
+
+
+@dataclass(frozen=True, slots=True)
+class Align:
+    """``!pto.align``: the state of a stream of unaligned vector accesses."""
+
+    def __str__(self) -> str:
+        return "!pto.align"
+
+
+@dataclass(frozen=True, slots=True)
 class Opaque:
     """A type ptokit carries without looking inside, as written: ``!pto.pipe``, ``memref<…>`` …"""
 
@@ -147,7 +179,8 @@ class FunctionType:
         return f"({inputs}) -> {results if len(self.results) == 1 else f'({results})'}"
 
 
-Type = Scalar | Ptr | TensorView | PartitionView | MemRef | TileSpec | EventIdArray | Opaque | FunctionType
+Register = VReg | Mask | Align
+Type = Scalar | Ptr | TensorView | PartitionView | MemRef | TileSpec | EventIdArray | Register | Opaque | FunctionType
 
 
 def is_memref(type: Type) -> bool:

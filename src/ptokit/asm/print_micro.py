@@ -1,0 +1,50 @@
+"""Printing of operations on registers and pointers (vector-path 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ptokit.ir import Op, Value
+from ptokit.isa.table import Instr
+
+from .forms import attribute_dictionary
+from .spelling import quote
+
+
+def print_micro(op: Op, instr: Instr, name: Callable[[Value], str]) -> str:
+    """The operation behind its name, with a blank in front."""
+    parts: list[str] = []
+    groups: list[str] = []
+    types: list[str] = []
+    tokens = [a for a in instr.attrs if a.token and op.attrs.get(a.name) is not None]
+    for operand in instr.operands:
+        values = op.group(operand.name)
+        if not operand.group:
+            parts += [quote(str(op.attrs[a.name])) for a in tokens if a.before == operand.name]
+        if operand.offset:
+            for value in values:
+                parts[-1] += f"[{name(value)}]"
+            if not operand.listed:
+                continue
+        elif not operand.group:
+            parts += map(name, values)
+        types += [str(v.type) for v in values] if not operand.group else []
+    for word in dict.fromkeys(o.group for o in instr.operands if o.group):
+        members = [o for o in instr.operands if o.group == word]
+        values = [v for o in members for v in op.group(o.name)]
+        size = members[0].size if members[0].variadic else max(1, len(values))
+        for k in range(0, len(values), size):
+            part = values[k : k + size]
+            groups.append(f"{word}({', '.join(map(name, part))})")
+            listed = [str(v.type) for v in part]
+            types += [f"{word} {listed[0]}" if word != "nburst" else listed[0], *listed[1:]]
+    parts += [quote(str(op.attrs[a.name])) for a in tokens if not a.before]
+    text = " " + ", ".join(parts) if parts else ""
+    text += "".join(f" {group}" for group in groups)
+    attrs = attribute_dictionary(op, instr, {a.name for a in tokens})
+    text += f" {attrs}" if attrs else ""
+    results = ", ".join(str(v.type) for v in op.results)
+    if types:
+        text += f" : {', '.join(types)}"
+        return f"{text} -> {results}" if results else text
+    return f"{text} : {results}" if results else text

@@ -1,0 +1,1 @@
+"""Instructions on vector registers, predicates and pointers (vector-path)."""

@@ -1,0 +1,350 @@
+"""DMA between global memory and the unified buffer, and inside it (vector-path 3).
+
+Lengths and strides are bytes, strides from start to start; ``mte_ub_ub`` and ``mte_ub_l1`` count blocks of 32 bytes
+and gaps between rows. The sizes and strides of the two outer loops are registers: an instruction sets them for all
+later copies of one direction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from ptokit.types.enums import Pipe
+
+from ..machine import Axis, Machine
+from ..table import Instr, Kind, Operand, Role
+from . import dma_rules as rules
+from .words import gm, micro, number, ub
+
+GM_BITS, UB_BITS, COUNT_BITS = 40, 21, 21
+"""Widths of the fields for strides of either side and for loop counts."""
+
+_MASK = {bits: (1 << bits) - 1 for bits in (GM_BITS, UB_BITS)}
+_BLOCK = 32
+_PAD = "mov_pad"
+_FLOATS: dict[str, Any] = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64}
+
+
+def count(name: str, group: str = "") -> Operand:
+    """A number of rows or bytes, the same for all blocks of a launch that run together."""
+    return Operand(name, Role.IN, Kind.SCALAR, type="i64", group=group, agreed=True)
+
+
+def _loops(m: Machine, direction: str) -> list[Axis]:
+    """The two outer loops as (count, destination stride, source stride), the outermost first."""
+    counts = m.registers.get(f"loop_size_{direction}", (1, 1))
+    out: list[Axis] = []
+    for level in (2, 1):
+        src, dst = m.registers.get(f"loop{level}_stride_{direction}", (0, 0))
+        out.append((counts[level - 1], dst, src))
+    return out
+
+
+def _into_ub(
+    m: Machine,
+    src: Any,
+    dst: Any,
+    axes: Sequence[Axis],
+    length: int,
+    left: int,
+    pad: bytes | None,
+    size: int,
+) -> None:
+    """Rows from global memory, each with `left` elements of padding before it and padding up to the next row behind.
+
+    ``axes`` end with the axis of rows; ``pad``: one element, None for no padding.
+    """
+    for number_of, ub_stride, _ in axes:
+        if number_of > 1 and ub_stride % _BLOCK:
+            m.refuse("DMA-A5-02", f"the UB stride of {ub_stride} bytes is not a multiple of {_BLOCK}")
+    before = left * size
+    m.copy(dst, before, src, axes, length)
+    if pad is None:
+        return
+    pitch = axes[-1][1]
+    m.fill(dst, 0, axes, pad, before)
+    m.fill(dst, before + length, axes, pad, pitch - before - length)
+
+
+def pad_bytes(value: Any, type: str, size: int) -> bytes:
+    """The low `size` bytes of a scalar of this type."""
+    if type in _FLOATS:
+        raw = np.asarray(value, _FLOATS[type]).tobytes()
+    else:
+        raw = (int(value) & ((1 << 64) - 1)).to_bytes(8, "little")
+    return raw.ljust(8, b"\0")[:size]
+
+
+def _copy_in(
+    m: Machine,
+    src: Any,
+    dst: Any,
+    sid: Any,
+    n_burst: int,
+    len_burst: int,
+    left: int | None,
+    right: int | None,
+    select: Any,
+    l2: Any,
+    src_stride: int,
+    dst_stride: int,
+    *,
+    types: Mapping[str, Any],
+) -> None:
+    size = types["dst"].dtype.size
+    pad = m.registers.get(_PAD, b"\0" * 8)[:size] if select else None
+    axes = [*_loops(m, "outtoub"), (n_burst, dst_stride, src_stride)]
+    _into_ub(m, src, dst, axes, len_burst, left or 0, pad, size)
+
+
+def _copy_out(
+    m: Machine,
+    src: Any,
+    dst: Any,
+    sid: Any,
+    n_burst: int,
+    len_burst: int,
+    reserved: Any,
+    dst_stride: int,
+    src_stride: int,
+    *,
+    types: Any,
+) -> None:
+    _out_of_ub(m, src, dst, [*_loops(m, "ubtoout"), (n_burst, dst_stride, src_stride)], len_burst)
+
+
+def _out_of_ub(m: Machine, src: Any, dst: Any, axes: Sequence[Axis], length: int) -> None:
+    for number_of, _, ub_stride in axes:
+        if number_of > 1 and ub_stride % _BLOCK:
+            m.refuse("DMA-A5-02", f"the UB stride of {ub_stride} bytes is not a multiple of {_BLOCK}")
+    m.copy(dst, 0, src, axes, length)
+
+
+def _copy_within(
+    m: Machine,
+    src: Any,
+    dst: Any,
+    sid: Any,
+    n_burst: int,
+    len_burst: int,
+    src_stride: int,
+    dst_stride: int,
+    *,
+    types: Any,
+) -> None:
+    m.copy(dst, 0, src, [(n_burst, dst_stride, src_stride)], len_burst)
+
+
+def _copy_blocks(
+    m: Machine, src: Any, dst: Any, length: int, n_burst: int, src_gap: int, dst_gap: int, *, types: Any
+) -> None:
+    axes = [(n_burst, (length + dst_gap) * _BLOCK, (length + src_gap) * _BLOCK)]
+    m.copy(dst, 0, src, axes, length * _BLOCK)
+
+
+def _levels(loops: Sequence[int]) -> list[Axis]:
+    """Loop groups (count, source stride, destination stride), the first one innermost, as axes from outside."""
+    out = [(loops[k], loops[k + 2], loops[k + 1]) for k in range(0, len(loops), 3)]
+    return out[::-1]
+
+
+def _mte_in(
+    m: Machine,
+    src: Any,
+    dst: Any,
+    l2: Any,
+    length: int,
+    n_burst: int,
+    src_stride: int,
+    dst_stride: int,
+    loops: Sequence[int],
+    pad_value: Any,
+    left: int | None,
+    right: int | None,
+    *,
+    types: Mapping[str, Any],
+) -> None:
+    size = types["dst"].dtype.size
+    pad = None if pad_value is None else pad_bytes(pad_value, types["pad_value"].type, size)
+    axes = [*_levels(loops or ()), (n_burst, dst_stride, src_stride)]
+    _into_ub(m, src, dst, axes, length, left or 0, pad, size)
+
+
+def _mte_out(
+    m: Machine,
+    src: Any,
+    dst: Any,
+    length: int,
+    n_burst: int,
+    src_stride: int,
+    dst_stride: int,
+    loops: Sequence[int],
+    *,
+    types: Any,
+) -> None:
+    _out_of_ub(m, src, dst, [*_levels(loops or ()), (n_burst, dst_stride, src_stride)], length)
+
+
+def _dma(text: str, summary: str, operands: tuple[Operand, ...], run: Any, *bound: Any, **more: Any) -> Instr:
+    return micro(text, summary, operands, (), run, *bound, misfit="DMA-A5-06", static_rules=False, source="3", **more)
+
+
+_LOOPS = Operand("loops", Role.IN, Kind.SCALAR, True, True, "i64", group="loop", size=3, agreed=True)
+_BURST = (count("n_burst", "nburst"), count("src_stride", "nburst"), count("dst_stride", "nburst"))
+
+COPY_GM_TO_UBUF = _dma(
+    "copy_gm_to_ubuf",
+    "Copy rows of global memory into the unified buffer, padding them if data_select_bit is set.",
+    (
+        gm("src"),
+        ub("dst", Role.OUT),
+        number("sid", "i64"),
+        count("n_burst"),
+        count("len_burst"),
+        count("left_padding"),
+        count("right_padding"),
+        Operand("data_select_bit", Role.IN, Kind.SCALAR, type="i1", agreed=True),
+        number("l2_cache_ctl", "i64"),
+        count("src_stride"),
+        count("dst_stride"),
+    ),
+    _copy_in,
+    *rules.GM_TO_UB,
+    pipe=Pipe.MTE2,
+    orders=(("dst", "src", "sid", "n_burst", "len_burst", "dst_stride", "src_stride"),),
+)
+COPY_UBUF_TO_GM = _dma(
+    "copy_ubuf_to_gm",
+    "Copy rows of the unified buffer to global memory.",
+    (
+        ub("src"),
+        gm("dst", Role.OUT),
+        number("sid", "i64"),
+        count("n_burst"),
+        count("len_burst"),
+        number("reserved", "i64"),
+        count("dst_stride"),
+        count("src_stride"),
+    ),
+    _copy_out,
+    *rules.UB_TO_GM,
+    pipe=Pipe.MTE3,
+)
+COPY_UBUF_TO_UBUF = _dma(
+    "copy_ubuf_to_ubuf",
+    "Copy rows within the unified buffer; lengths and strides in bytes.",
+    (
+        ub("src"),
+        ub("dst", Role.OUT),
+        number("sid", "i64"),
+        count("n_burst"),
+        count("len_burst"),
+        count("src_stride"),
+        count("dst_stride"),
+    ),
+    _copy_within,
+    *rules.UB_TO_UB,
+    pipe=Pipe.V,
+)
+MTE_GM_UB = _dma(
+    "mte_gm_ub",
+    "Copy rows of global memory into the unified buffer, with loops and padding of its own.",
+    (
+        gm("src"),
+        ub("dst", Role.OUT),
+        number("l2_cache_ctl", "i64"),
+        count("len_burst"),
+        *_BURST,
+        _LOOPS,
+        Operand("pad_value", Role.IN, Kind.SCALAR, True, group="pad", agreed=True),
+        Operand("left_padding", Role.IN, Kind.SCALAR, True, type="i64", group="pad", agreed=True),
+        Operand("right_padding", Role.IN, Kind.SCALAR, True, type="i64", group="pad", agreed=True),
+    ),
+    _mte_in,
+    *rules.GM_TO_UB,
+    pipe=Pipe.MTE2,
+)
+MTE_UB_GM = _dma(
+    "mte_ub_gm",
+    "Copy rows of the unified buffer to global memory, with loops of its own.",
+    (ub("src"), gm("dst", Role.OUT), count("len_burst"), *_BURST, _LOOPS),
+    _mte_out,
+    *rules.UB_TO_GM,
+    pipe=Pipe.MTE3,
+)
+_GAPS = (count("len_burst"), count("n_burst", "nburst"), count("src_gap", "nburst"), count("dst_gap", "nburst"))
+MTE_UB_UB = _dma(
+    "mte_ub_ub",
+    "Copy rows within the unified buffer; length and gaps in blocks of 32 bytes.",
+    (ub("src"), ub("dst", Role.OUT), *_GAPS),
+    _copy_blocks,
+    *rules.BLOCKS,
+    pipe=Pipe.V,
+)
+MTE_UB_L1 = _dma(
+    "mte_ub_l1",
+    "Copy rows of the unified buffer to L1; length and gaps in blocks of 32 bytes.",
+    (ub("src"), Operand("dst", Role.OUT, Kind.PTR, space="l1"), *_GAPS),
+    _copy_blocks,
+    *rules.BLOCKS[:-1],
+    pipe=Pipe.MTE3,
+)
+
+
+def _set_sizes(direction: str) -> Any:
+    def run(m: Machine, loop1: int, loop2: int | None, *, types: Any) -> None:
+        if loop2 is None:
+            loop1, loop2 = loop1 & _MASK[COUNT_BITS], loop1 >> COUNT_BITS & _MASK[COUNT_BITS]
+        m.registers[f"loop_size_{direction}"] = (loop1, loop2)
+
+    return run
+
+
+def _set_strides(level: int, direction: str) -> Any:
+    def run(m: Machine, src_stride: int, dst_stride: int | None, *, types: Any) -> None:
+        if dst_stride is None:
+            of_gm, of_ub = src_stride & _MASK[GM_BITS], src_stride >> GM_BITS & _MASK[UB_BITS]
+            src_stride, dst_stride = (of_gm, of_ub) if direction == "outtoub" else (of_ub, of_gm)
+        m.registers[f"loop{level}_stride_{direction}"] = (src_stride, dst_stride)
+
+    return run
+
+
+def _set_pad(m: Machine, value: Any, *, types: Mapping[str, Any]) -> None:
+    m.registers[_PAD] = pad_bytes(value, types["value"].type, 8)
+
+
+def _register(text: str, summary: str, names: tuple[str, str], run: Any, *bound: Any) -> Instr:
+    first, second = names
+    operands = (count(first), Operand(second, Role.IN, Kind.SCALAR, True, type="i64", agreed=True))
+    return _dma(text, f"{summary}; one operand: both, packed.", operands, run, *bound, pipe=Pipe.S)
+
+
+for _direction, _where in (("outtoub", "from global memory"), ("ubtoout", "to global memory")):
+    _register(
+        f"set_loop_size_{_direction}",
+        f"Counts of the inner and outer loop around later copies {_where}",
+        ("loop1", "loop2"),
+        _set_sizes(_direction),
+        rules.COUNTS,
+        rules.ZERO,
+    )
+    for _level in (1, 2):
+        _register(
+            f"set_loop{_level}_stride_{_direction}",
+            f"Strides of loop {_level} around later copies {_where}, in bytes",
+            ("src_stride", "dst_stride"),
+            _set_strides(_level, _direction),
+            rules.strides(into_ub=_direction == "outtoub"),
+        )
+SET_MOV_PAD_VAL = _dma(
+    "set_mov_pad_val",
+    "The value that pads the rows of later copies from global memory.",
+    (Operand("value", Role.IN, Kind.SCALAR, agreed=True),),
+    _set_pad,
+    pipe=Pipe.S,
+)

@@ -1,0 +1,127 @@
+"""Rules that bind most vector instructions (vector-path 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ptokit.diagnostics import Rule, define
+
+from ..operands import Message
+from ..site import Info, MaskInfo, PtrInfo, Site, VregInfo
+
+SOURCE = "vector-path 8"
+
+
+def _space(o: Site) -> Message:
+    for operand in o.instr.operands:
+        info = o.operands.get(operand.name)
+        if isinstance(info, PtrInfo) and operand.space and info.space != operand.space:
+            return f"%{info.name} points to {info.space}; {operand.name} is a pointer to {operand.space}"
+    return None
+
+
+PTR_01 = define(
+    "PTR-A5-01",
+    "A pointer operand points to the memory the instruction works on: ub for vector and predicate accesses.",
+    _space,
+    source=SOURCE,
+    accepted="pto.vlds of a !pto.ptr<f32, ub>",
+    rejected="pto.vlds of a !pto.ptr<f32, gm>",
+)
+define(
+    "PTR-A5-02",
+    "An access lies inside the unified buffer, or inside the argument it points to.",
+    source=SOURCE,
+    accepted="vlds at byte 0x3FF00 of UB on a5",
+    rejected="vlds at byte 0x3FF20 of UB on a5: 256 bytes leave it",
+)
+
+
+def registers(o: Site) -> Iterator[tuple[str, VregInfo]]:
+    """Vector registers among operands and results, with their names in the table."""
+    for name, info in o.operands.items():
+        if isinstance(info, VregInfo):
+            yield name, info
+
+
+def _types(o: Site) -> Message:
+    allowed = o.instr.types.get(o.target.name)
+    for _, info in registers(o):
+        if allowed is not None and info.dtype not in allowed:
+            listed = ", ".join(sorted(t.name for t in allowed))
+            return f"%{info.name} has elements of {info.dtype}; {o.instr.name} takes {listed}"
+    return None
+
+
+VEC_07 = define(
+    "VEC-A5-07",
+    "The element type is one that the instruction has.",
+    _types,
+    source=SOURCE,
+    accepted="pto.vmul of 64xf32",
+    rejected="pto.vmul of 256xi8",
+)
+
+
+def mask_bits(info: VregInfo) -> int:
+    """Granularity of the predicates of a register: its element's width; 32 for 64-bit elements (1.2)."""
+    return min(32, info.dtype.bits)
+
+
+def _granularity(o: Site) -> Message:
+    data = next((info for _, info in registers(o)), None)
+    return None if data is None else wrong_mask(o, mask_bits(data))
+
+
+def wrong_mask(o: Site, bits: int) -> Message:
+    """A message if the predicate ``mask`` is known not to have this granularity."""
+    found: Info | None = o.operands.get("mask")
+    if isinstance(found, MaskInfo) and found.bits not in (0, bits):
+        return f"%{found.name} is a mask of b{found.bits}; the lanes of {o.instr.name} here are of b{bits}"
+    return None
+
+
+VEC_05 = define(
+    "VEC-A5-05",
+    "A predicate has the granularity of the lanes it selects.",
+    _granularity,
+    source=SOURCE,
+    decision="!pto.mask without a granularity fits everywhere.",
+    accepted="a !pto.mask<b32> for lanes of f32",
+    rejected="a !pto.mask<b16> for lanes of f32",
+)
+
+
+def _same(o: Site) -> Message:
+    first: VregInfo | None = None
+    for _, info in registers(o):
+        if first is None:
+            first = info
+        elif (info.dtype, info.lanes) != (first.dtype, first.lanes):
+            return f"%{info.name} has {info.lanes} lanes of {info.dtype}, %{first.name} {first.lanes} of {first.dtype}"
+    return None
+
+
+VEC_06 = define(
+    "VEC-A5-06",
+    "Operands and results have the types that the instruction takes together.",
+    _same,
+    source=SOURCE,
+    accepted="pto.vadd of two registers of 64xf32 that gives a third",
+    rejected="pto.vadd of 64xf32 and 64xi32",
+)
+
+VEC_03 = define(
+    "VEC-A5-03",
+    "The address of a vector access is a multiple of what its distribution mode asks for.",
+    source="vector-path 1.4, 8",
+    decision="BRC_Bw needs w bytes and E2B_Bw 8 w, as library code uses them; a manual page says 32 for all modes.",
+    accepted="vlds NORM at a multiple of 32 bytes; BRC_B32 at a multiple of 4",
+    rejected="vlds NORM at byte 16",
+)
+SAME = VEC_06
+MASKED = VEC_05
+"""Of instructions whose registers all have one type, with a predicate for their lanes."""
+
+COMMON: tuple[Rule, ...] = (PTR_01, VEC_07)
+"""Of every instruction on registers and pointers."""

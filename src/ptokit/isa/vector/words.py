@@ -1,0 +1,140 @@
+"""Words to define vector instructions with: operands, results, and the instruction itself.
+
+An instruction is a value function and a line that names operands and types. The function gets the machine, the
+operands in the order of the table (arrays as `ptokit.isa.vector.lanes` describes them; None for what is absent), the
+attributes by keyword, and ``types``: what is known of every operand and result (`ptokit.isa.site`), by name. It
+returns the result, or a tuple of several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ptokit.diagnostics import Rule
+from ptokit.types.dtypes import DTYPES, DType
+from ptokit.types.enums import Pipe
+
+from ..table import Attr, Instr, Kind, Operand, Role, instruction
+from . import rules
+
+Types = dict[str, frozenset[DType]]
+
+_DEVICE_ONLY = frozenset(DTYPES[n] for n in ("e4m3", "e5m2", "hif8"))
+
+
+def types(names: str) -> Types:
+    """Element types by target, from their names with blanks between; 8-bit floats exist on a5 only (1.6)."""
+    wanted = frozenset(DTYPES[name] for name in names.split())
+    return {"cpu": wanted - _DEVICE_ONLY, "a2a3": wanted - _DEVICE_ONLY, "a5": wanted}
+
+
+ANY = types("i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 e4m3 e5m2 hif8")
+"""Every element a vector register can hold."""
+
+
+def vreg(name: str = "src", *, optional: bool = False) -> Operand:
+    """A vector register that is read."""
+    return Operand(name, Role.IN, Kind.VREG, optional)
+
+
+def mask(name: str = "mask", *, optional: bool = True, bits: int = 0) -> Operand:
+    """A predicate. Where it is optional, a missing one lets all lanes through."""
+    return Operand(name, Role.IN, Kind.MASK, optional, bits=bits)
+
+
+def align(name: str = "align") -> Operand:
+    """The state of an unaligned stream."""
+    return Operand(name, Role.IN, Kind.ALIGN)
+
+
+def ub(name: str = "src", role: Role = Role.IN) -> Operand:
+    """A pointer to the unified buffer."""
+    return Operand(name, role, Kind.PTR, space="ub")
+
+
+def gm(name: str = "src", role: Role = Role.IN) -> Operand:
+    """A pointer to global memory."""
+    return Operand(name, role, Kind.PTR, space="gm")
+
+
+def at(name: str = "offset", *, listed: bool = False) -> Operand:
+    """The offset in brackets behind the pointer before it, in elements of the pointer's type."""
+    return Operand(name, Role.IN, Kind.SCALAR, optional=True, type="index", offset=True, listed=listed)
+
+
+def number(name: str, type: str = "", *, optional: bool = False, group: str = "") -> Operand:
+    """A scalar; without a type it is of the register's element type."""
+    return Operand(name, Role.IN, Kind.SCALAR, optional, type=type, group=group)
+
+
+def out_vreg(name: str = "dst", like: str = "") -> Operand:
+    """A vector register as result; where its type is not written it is that of operand `like`."""
+    return Operand(name, Role.OUT, Kind.VREG, like=like)
+
+
+def out_mask(name: str = "dst", bits: int = 0, like: str = "") -> Operand:
+    """A predicate as result."""
+    return Operand(name, Role.OUT, Kind.MASK, bits=bits, like=like)
+
+
+def out_align(name: str = "next") -> Operand:
+    """The state of an unaligned stream as result."""
+    return Operand(name, Role.OUT, Kind.ALIGN)
+
+
+def out_ptr(name: str = "end", like: str = "src") -> Operand:
+    """A pointer as result."""
+    return Operand(name, Role.OUT, Kind.PTR, space="ub", like=like)
+
+
+def out_number(name: str, type: str) -> Operand:
+    """A scalar as result."""
+    return Operand(name, Role.OUT, Kind.SCALAR, type=type)
+
+
+def token(name: str, default: str | None = None, *, before: str = "") -> Attr:
+    """A string among the operands, such as ``"DINTLV_B32"``; ``before``: the operand it precedes."""
+    return Attr(name, str, default, name, token=True, before=before)
+
+
+def word(name: str, default: str | None = None) -> Attr:
+    """A string in the dictionary, such as ``{dist = "NORM"}``."""
+    return Attr(name, str, default, name)
+
+
+def micro(
+    text: str,
+    summary: str,
+    operands: tuple[Operand, ...],
+    produces: tuple[Operand, ...],
+    run: Callable[..., Any],
+    *bound: Rule,
+    attrs: tuple[Attr, ...] = (),
+    types: Types = ANY,
+    pipe: Pipe = Pipe.V,
+    source: str = "",
+    **more: Any,
+) -> Instr:
+    """An instruction on registers and pointers; its name is its text name."""
+    more.setdefault("misfit", "VEC-A5-06")
+    more.setdefault("static_rules", True)
+    return instruction(
+        Instr(
+            text,
+            text,
+            summary,
+            operands,
+            attrs,
+            pipe=pipe,
+            rules=(*rules.COMMON, *bound),
+            run=run,
+            syntax="micro",
+            results=len(produces),
+            produces=produces,
+            typed=True,
+            types=types,
+            source=f"vector-path {source}",
+            **more,
+        )
+    )

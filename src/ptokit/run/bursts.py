@@ -1,0 +1,116 @@
+"""Rows of bytes moved between memories: what a DMA instruction does (vector-path 3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ptokit.isa.machine import Axis
+from ptokit.isa.placement import buffer_name
+
+from .fault import Fault
+from .lanes import Line, extremes, lanes
+from .local import SPACES, LocalMemory, LocalPointer
+from .memory import Buffer, Pointer, disjoint
+
+Rows = Sequence[tuple[int, int]]  # (count, stride in bytes), the outermost axis first
+
+
+class Bursts(LocalMemory):
+    """What a chunk does for DMA instructions (see `ptokit.isa.machine.Machine`)."""
+
+    def copy(self, dst: Any, first: int, src: Any, axes: Sequence[Axis], nbytes: int) -> None:
+        """Rows of `nbytes` from `src` to `first` bytes behind `dst`; all are read before one is written."""
+        if nbytes == 0 or not all(axis[0] for axis in axes):
+            return
+        read = [(n, s) for n, _, s in axes]
+        write = [(n, d) for n, d, _ in axes]
+        sources = self._rows(src, 0, read, nbytes, write=False)
+        targets = self._rows(dst, first, write, nbytes, write=True)
+        if isinstance(dst, LocalPointer) and isinstance(src, LocalPointer):
+            sources = [rows.copy() for rows in sources]
+        self._assign(targets, sources)
+
+    def fill(self, dst: LocalPointer, first: int, axes: Sequence[Axis], unit: bytes, nbytes: int) -> None:
+        """`nbytes` bytes, from `first` bytes behind the start of each row, with an element over and over."""
+        if nbytes <= 0 or not all(axis[0] for axis in axes):
+            return
+        pattern = np.resize(np.frombuffer(unit, np.uint8), nbytes)
+        for rows in self._rows(dst, first, [(n, d) for n, d, _ in axes], nbytes, write=True):
+            rows[...] = pattern
+
+    def _assign(self, targets: list[np.ndarray], sources: list[np.ndarray]) -> None:
+        """Lower blocks first. One array stands for all blocks, several for one block each."""
+        if len(targets) == len(sources) == 1:
+            target, source = targets[0], sources[0]
+            target[...] = source[-1:] if target.shape[0] == 1 else source
+            return
+        for block in range(self.blocks):
+            target, source = (_of_block(rows, block) for rows in (targets, sources))
+            target[...] = source
+
+    def _rows(self, pointer: Any, first: int, axes: Rows, nbytes: int, *, write: bool) -> list[np.ndarray]:
+        """The rows as arrays (blocks or 1, counts.., nbytes) over the memory itself.
+
+        One array if blocks lie at even distances, else one for each block. Raises `Fault`.
+        """
+        reach = sum((n - 1) * s for n, s in axes) + nbytes
+        shape, strides = tuple(n for n, _ in axes), tuple(s for _, s in axes)
+        if isinstance(pointer, LocalPointer):
+            arena = self.space(SPACES[pointer.space])
+            low, high = extremes(pointer.address)
+            if low + first < 0 or high + first + reach > arena.size:
+                start = (low if low < 0 else high) + first
+                name = buffer_name(SPACES[pointer.space])
+                message = f"rows in bytes [{start:#x}, {start + reach:#x}) of {name}, which has {arena.size:#x} bytes"
+                raise Fault("PTR-A5-02", message)
+            arena.settle(low + first, high + first + reach, write=write)
+            data, pitch = arena.data, arena.pitch
+            starts = np.atleast_1d(lanes(pointer.address)) + first
+            if len(starts) == 1:
+                return [_strided(arena.flat, int(starts[0]), (len(data), *shape, nbytes), (pitch, *strides, 1))]
+            return [
+                _strided(arena.flat, block * pitch + int(start), (1, *shape, nbytes), (pitch, *strides, 1))
+                for block, start in enumerate(starts)
+            ]
+        buffer = _checked(pointer, reach)
+        if write:
+            buffer.before_write()
+        start = pointer.offset * pointer.dtype.size + first
+        apart = isinstance(start, Line) and (
+            not write or disjoint((*_sized(axes), (nbytes, 1)), start.step, start.count)
+        )
+        if isinstance(start, Line) and apart:
+            return [_strided(buffer.mem, start.base, (start.count, *shape, nbytes), (start.step, *strides, 1))]
+        starts = np.atleast_1d(lanes(start))
+        return [_strided(buffer.mem, int(s), (1, *shape, nbytes), (0, *strides, 1)) for s in starts]
+
+
+def _sized(axes: Rows) -> Rows:
+    return [(n, s) for n, s in axes if n > 1]
+
+
+def _strided(memory: np.ndarray | None, start: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
+    assert memory is not None
+    return np.ndarray(shape, np.uint8, memory, start, strides)
+
+
+def _of_block(rows: list[np.ndarray], block: int) -> np.ndarray:
+    if len(rows) > 1:
+        return rows[block]
+    return rows[0][block if rows[0].shape[0] > 1 else 0]
+
+
+def _checked(pointer: Pointer, reach: int) -> Buffer:
+    """The memory behind a global pointer, if `reach` bytes from there lie inside it. Raises `Fault`."""
+    buffer = pointer.buffer
+    if buffer is None:
+        raise Fault("GM-NULL", "the pointer to global memory is null")
+    low, high = (int(x) * pointer.dtype.size for x in extremes(pointer.offset))
+    if low < 0 or high + reach > buffer.mem.size:
+        start = low if low < 0 else high
+        message = f"rows in bytes [{start}, {start + reach}) of argument %{buffer.name}, which has {buffer.mem.size}"
+        raise Fault("PTR-A5-02", f"{message} bytes")
+    return buffer

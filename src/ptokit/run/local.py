@@ -1,0 +1,154 @@
+"""On-chip memory by address: pointers, and the accesses of vector instructions (vector-path 1, 4).
+
+The bytes are those of the arena in which tiles with addresses live. Addresses are the same for all blocks, or differ:
+then every block reads or writes its own place.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ptokit.isa.placement import buffer_name
+from ptokit.types.dtypes import DType
+from ptokit.types.enums import TileType
+
+from .fault import Fault
+from .lanes import lanes, lift
+from .memory import Pointer
+from .storage import Arena
+
+SPACES = {
+    "ub": TileType.Vec,
+    "l1": TileType.Mat,
+    "l0a": TileType.Left,
+    "l0b": TileType.Right,
+    "l0c": TileType.Acc,
+    "bt": TileType.Bias,
+    "fb": TileType.Scaling,
+}
+"""The buffer a pointer's space names."""
+
+
+class LocalPointer:
+    """An address in an on-chip buffer, in bytes; a number, or a scalar that differs between blocks."""
+
+    __slots__ = ("address", "dtype", "size", "space")
+
+    def __init__(self, space: str, address: Any, dtype: DType) -> None:
+        self.space, self.address, self.dtype = space, address, dtype
+        self.size = dtype.size
+
+    def advance(self, elements: Any) -> LocalPointer:
+        """The pointer `elements` further on."""
+        return LocalPointer(self.space, self.address + lift(_flat(elements)) * self.size, self.dtype)
+
+
+def _flat(value: Any) -> Any:
+    return value.reshape(-1) if isinstance(value, np.ndarray) else value
+
+
+class LocalMemory:
+    """What a chunk does with on-chip memory by address (see `ptokit.isa.machine.Machine`)."""
+
+    blocks: int
+
+    def space(self, loc: TileType) -> Arena:
+        """The memory of one buffer."""
+        raise NotImplementedError
+
+    def cast(self, value: Any, dtype: DType, space: str) -> Any:
+        """castptr: a byte address, or a pointer of the same space, as a pointer to elements of `dtype`."""
+        if isinstance(value, LocalPointer):
+            return LocalPointer(space, value.address, dtype)
+        if space not in SPACES:
+            return _cast_global(value, dtype)
+        return LocalPointer(space, lift(_flat(value)), dtype)
+
+    def load(
+        self, pointer: LocalPointer, offset: Any, nbytes: int, alignment: int, rule: str = "VEC-A5-03"
+    ) -> np.ndarray:
+        """`nbytes` bytes at pointer + offset elements, as uint8 of shape (blocks, nbytes)."""
+        arena, start = self._place(pointer, offset, nbytes, alignment, rule)
+        if not isinstance(start, int):
+            arena.settle(int(start.min()), int(start.max()) + nbytes, write=False)
+            return arena.data[np.arange(len(start))[:, None], start[:, None] + np.arange(nbytes)]
+        if arena.windows:
+            arena.settle(start, start + nbytes, write=False)
+        return arena.data[:, start : start + nbytes].copy()
+
+    def store(
+        self,
+        pointer: LocalPointer,
+        offset: Any,
+        values: np.ndarray,
+        active: np.ndarray | None,
+        alignment: int,
+        rule: str = "VEC-A5-03",
+    ) -> None:
+        """Write values (blocks or 1, n) at pointer + offset elements, those where `active` (blocks or 1, n) is true."""
+        width = values.dtype.itemsize
+        nbytes = values.shape[1] * width
+        arena, start = self._place(pointer, offset, nbytes, alignment, rule)
+        if not isinstance(start, int):
+            self._store_apart(arena, start, values, active)
+            return
+        arena.settle(start, start + nbytes, write=True)
+        target = arena.data[:, start : start + nbytes]
+        bits = np.ascontiguousarray(values).view(f"u{width}")
+        if active is None:
+            target.view(bits.dtype)[...] = bits
+        else:
+            np.copyto(target.view(bits.dtype), bits, where=active)
+
+    def _store_apart(self, arena: Arena, start: np.ndarray, values: np.ndarray, active: np.ndarray | None) -> None:
+        """Every block writes at a place of its own."""
+        bits = np.ascontiguousarray(values).view(np.uint8)
+        nbytes = bits.shape[1]
+        arena.settle(int(start.min()), int(start.max()) + nbytes, write=True)
+        shape = (len(start), nbytes)
+        block = np.broadcast_to(np.arange(len(start))[:, None], shape)
+        where = start[:, None] + np.arange(nbytes)
+        bits = np.broadcast_to(bits, shape)
+        if active is not None:
+            kept = np.broadcast_to(np.repeat(active, values.dtype.itemsize, axis=1), shape)
+            block, where, bits = block[kept], where[kept], bits[kept]
+        arena.data[block, where] = bits
+
+    def _place(
+        self, pointer: LocalPointer, offset: Any, nbytes: int, alignment: int, rule: str
+    ) -> tuple[Arena, int | np.ndarray]:
+        """The memory and the first byte, one for all blocks or one for each. Raises `Fault`."""
+        start = pointer.address if offset is None else pointer.address + lift(_flat(offset)) * pointer.size
+        arena = self.space(SPACES[pointer.space])
+        if isinstance(start, int):
+            if start % alignment or start < 0 or start + nbytes > arena.size:
+                self._misplaced(pointer, arena, np.array([start]), nbytes, alignment, rule)
+            return arena, start
+        where = np.asarray(lanes(start), np.int64)
+        if (where % alignment).any() or where.min() < 0 or where.max() + nbytes > arena.size:
+            self._misplaced(pointer, arena, where, nbytes, alignment, rule)
+        return arena, where
+
+    def _misplaced(
+        self, pointer: LocalPointer, arena: Arena, starts: np.ndarray, nbytes: int, alignment: int, rule: str
+    ) -> None:
+        outside = (starts < 0) | (starts + nbytes > arena.size)
+        block = int(np.argmax(outside | (starts % alignment != 0)))
+        start, name = int(starts[block]), buffer_name(SPACES[pointer.space])
+        blame = block if len(starts) > 1 else None
+        if outside[block]:
+            message = f"access to bytes [{start:#x}, {start + nbytes:#x}) of {name}, which has {arena.size:#x} bytes"
+            raise Fault("PTR-A5-02", message, block=blame)
+        raise Fault(rule, f"address {start:#x} of {name} is not a multiple of {alignment} bytes", block=blame)
+
+
+def _cast_global(value: Any, dtype: DType) -> Pointer:
+    if not isinstance(value, Pointer):
+        return Pointer(None, 0, dtype)
+    start = value.offset * value.dtype.size
+    where = lanes(start)
+    if np.any(np.asarray(where) % dtype.size):
+        raise Fault("PTR-A5-02", f"a pointer to {dtype} would not point to a whole element of global memory")
+    return Pointer(value.buffer, lift(where // dtype.size), dtype)
