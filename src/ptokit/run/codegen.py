@@ -13,7 +13,7 @@ from typing import Any
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
 from ptokit.ir.core import Block, Function, Module, Op, Value
-from ptokit.ir.facts import Facts, instr_of, scalar_type
+from ptokit.ir.facts import Facts, instr_of
 from ptokit.ir.launch import SECTIONS, Launch
 from ptokit.isa.site import Site
 from ptokit.isa.table import Instr, Kind
@@ -24,15 +24,12 @@ from ptokit.types.tensor import infer_layout
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import MemRef, Ptr, Scalar, TensorView
 
-from . import scalars
+from . import arith
 from .calls import bind
 from .effects import Effects, agreed
 from .lanes import column, settled, spread, uniform
 from .memory import View, as_view
 from .tile import Tile
-
-INLINE = {"addi": "+", "subi": "-", "muli": "*"}
-INLINE_COMPARE = {"eq": "==", "ne": "!=", "slt": "<", "sle": "<=", "sgt": ">", "sge": ">="}
 
 
 class Generated:
@@ -199,33 +196,10 @@ class FunctionWriter:
     def arith(self, op: Op) -> None:
         if op.result in self.facts.constants:
             return
-        name, args = op.name.removeprefix("arith."), [self.ref(v) for v in op.values]
-        varying = op.result in self.varying
-        result_type, operand_type = scalar_type(op.result) or "", scalar_type(op.values[0]) or ""
-        if name in INLINE and result_type == "index":
-            text = f"{args[0]} {INLINE[name]} {args[1]}"
-        elif name == "cmpi" and not varying and op.attrs["predicate"] in INLINE_COMPARE:
-            text = f"{args[0]} {INLINE_COMPARE[op.attrs['predicate']]} {args[1]}"
-        elif name == "index_cast" and result_type in ("index", "i64") and operand_type in ("index", "i64"):
-            text = args[0]
-        elif name == "minsi" and not varying:
-            text = f"min({args[0]}, {args[1]})"
-        elif name == "maxsi" and not varying:
-            text = f"max({args[0]}, {args[1]})"
-        elif name == "select" and not varying:
-            text = f"{args[1]} if {args[0]} else {args[2]}"
-        else:
-            text = f"{self.const(self._arith_function(name, op, operand_type, result_type))}({', '.join(args)})"
+        text = arith.inline(op, [self.ref(v) for v in op.values], varying=op.result in self.varying)
+        if text is None:
+            text = f"{self.const(arith.function(op))}({', '.join(self.ref(v) for v in op.values)})"
         self.line(f"{self.bind(op.result)} = {text}", op)
-
-    def _arith_function(self, name: str, op: Op, operand: str, result: str) -> Callable[..., Any]:
-        if name in ("cmpi", "cmpf"):
-            return scalars.compare(name, op.attrs["predicate"], operand)
-        if name == "select":
-            return scalars.select
-        if name in scalars.INTEGER or name in scalars.FLOAT:
-            return scalars.binary(name, result)
-        return scalars.cast(name, operand, result)
 
     # --- control flow --------------------------------------------------------------------------------------------
 

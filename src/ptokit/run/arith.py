@@ -1,0 +1,44 @@
+"""Operations of `arith` as Python expressions, in line where numbers are enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ptokit.ir.core import Op
+from ptokit.ir.facts import scalar_type
+
+from . import scalars
+
+_OPERATORS = {"addi": "+", "subi": "-", "muli": "*"}
+_COMPARISONS = {"eq": "==", "ne": "!=", "slt": "<", "sle": "<=", "sgt": ">", "sge": ">="}
+
+
+def inline(op: Op, args: Sequence[str], *, varying: bool) -> str | None:
+    """The expression for operands `args`; None where it takes a function. ``varying``: the result differs by block."""
+    name = op.name.removeprefix("arith.")
+    result, operand = scalar_type(op.result) or "", scalar_type(op.values[0]) or ""
+    if name in _OPERATORS and result == "index":
+        return f"{args[0]} {_OPERATORS[name]} {args[1]}"
+    if name == "index_cast" and result in ("index", "i64") and operand in ("index", "i64"):
+        return args[0]
+    if varying:
+        return None
+    if name == "cmpi" and op.attrs["predicate"] in _COMPARISONS:
+        return f"{args[0]} {_COMPARISONS[op.attrs['predicate']]} {args[1]}"
+    if name in ("minsi", "maxsi"):
+        return f"{name[:3]}({args[0]}, {args[1]})"
+    return f"{args[1]} if {args[0]} else {args[2]}" if name == "select" else None
+
+
+def function(op: Op) -> Callable[..., Any]:
+    """The function of an operation's operands."""
+    name = op.name.removeprefix("arith.")
+    result, operand = scalar_type(op.result) or "", scalar_type(op.values[0]) or ""
+    if name in ("cmpi", "cmpf"):
+        return scalars.compare(name, op.attrs["predicate"], operand)
+    if name == "select":
+        return scalars.select
+    if name in scalars.INTEGER or name in scalars.FLOAT:
+        return scalars.binary(name, result)
+    return scalars.cast(name, operand, result)
