@@ -125,7 +125,7 @@ def test_the_block_of_signals_is_no_data() -> None:
     assert bind_arguments(module.functions[0], [None], set(), 1) == [None]
 
 
-@pytest.mark.parametrize("line", ["%p = memref.alloc() : memref<4xf32>", "pto.vecscope {\n}"])
+@pytest.mark.parametrize("line", ["%p = memref.alloc() : memref<4xf32>"])
 def test_operations_that_cannot_be_run_are_refused(line: str) -> None:
     module = parse_module(f"func.func @k() {{\n  {line}\n  return\n}}").module
     with pytest.raises(DiagnosticError) as error:
