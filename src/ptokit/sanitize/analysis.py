@@ -33,18 +33,18 @@ class Analysis:
             if self.races:
                 for record in touch.space.conflicts(touch, clock):
                     self._race(core, work, touch, record)
-        component = COMPONENTS[work.pipe]
+        component, overtakes = COMPONENTS[work.pipe], core.overtakes(work)
         for touch in work.touches:
             posted = POSTED if work.pipe is Pipe.S and touch.write else component
             record = Record(core.index, posted, core.counts[posted] + 1, work, touch)
             if isinstance(touch.space, Memory):
                 if self.races:
-                    touch.space.add(record, clock)
+                    touch.space.add(record, clock, overtakes=overtakes)
                 if touch.write:
                     touch.space.write(touch.where)
             else:
                 if self.races:
-                    touch.space.add(record)
+                    touch.space.add(record, overtakes=overtakes)
                     if touch.space.crowded:
                         touch.space.prune([c for peer in core.cluster for c in (*peer.clocks.values(), peer.issue)])
                 if touch.write:

@@ -6,8 +6,9 @@ last access. Accesses of other cores that nothing orders before it are kept in f
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -98,8 +99,8 @@ class Memory:
                     if number and not self._records[number].before(clock):
                         yield self._records[number]
 
-    def add(self, record: Record, clock: Clock) -> None:
-        """Remember an access, whose core knew `clock` when it began."""
+    def add(self, record: Record, clock: Clock, *, overtakes: bool) -> None:
+        """Remember an access, whose core knew `clock` when it began; see `Space.add` for ``overtakes``."""
         if not self.written:
             return
         touch = record.touch
@@ -114,30 +115,36 @@ class Memory:
         number = self._next
         self._next += 1
         self._records[number] = record
-        if len(latest) == 1 or not self._foreign(touch.where.view(slots[0]), record, clock):
+        kept = partial(self._kept, record=record, clock=clock, overtakes=overtakes)
+        if (len(latest) == 1 and not overtakes) or not kept(touch.where.view(slots[0])):
             touch.where.set(slots[0], number)
         else:
-            self._insert(slots, touch.where.places().reshape(-1), number, record, clock)
+            self._insert(slots, touch.where.places().reshape(-1), number, kept)
         if len(self._records) > self._limit:
             self._forget()
 
-    def _foreign(self, entries: np.ndarray, record: Record, clock: Clock) -> list[int]:
-        """Numbers of accesses by other cores that nothing orders before this one."""
+    def _kept(self, entries: np.ndarray, record: Record, clock: Clock, overtakes: bool) -> list[int]:
+        """Numbers of former accesses that may still matter: those by other cores that nothing orders before this one,
+        and those that something sees as the former one of the two."""
         if not entries.any():
             return []
+        numbers = [number for number in np.unique(entries).tolist() if number]
+        records = [self._records[number] for number in numbers]
         return [
             number
-            for number in np.unique(entries).tolist()
-            if number and self._records[number].core != record.core and not self._records[number].before(clock)
+            for number, former in zip(numbers, records)
+            if (overtakes if former.core == record.core else not former.before(clock))
         ]
 
-    def _insert(self, slots: list[np.ndarray], places: np.ndarray, number: int, record: Record, clock: Clock) -> None:
-        """Put the access where it displaces none of another core that may still matter."""
+    def _insert(
+        self, slots: list[np.ndarray], places: np.ndarray, number: int, kept: Callable[[np.ndarray], list[int]]
+    ) -> None:
+        """Put the access where it displaces none that is to be kept."""
         for i in range(_SLOTS):
             if i == len(slots):
                 slots.append(np.zeros(self.size, np.int32))
             entries = slots[i][places]
-            taken = np.isin(entries, self._foreign(entries, record, clock))
+            taken = np.isin(entries, kept(entries))
             slots[i][places[~taken]] = number
             places = places[taken]
             if not len(places):

@@ -69,6 +69,10 @@ class Core:
         self.issue = self.issue.copy()
         self.issue.join(clock)
 
+    def overtakes(self, item: Item) -> bool:
+        """True if something that stands before `item` in the program has not begun yet."""
+        return any(queue and queue[0].seq < item.seq for queue in self.queues.values())
+
     @property
     def blocked(self) -> list[Item]:
         """The items that hold up the stream and the queues, the stream's first."""

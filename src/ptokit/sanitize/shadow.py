@@ -36,7 +36,7 @@ class Record:
         return clock.knows(self.core, self.component, self.count)
 
 
-Key = tuple[Op, int, int, bool]
+Key = tuple[Op, int, int, bool, int]
 
 
 class Space:
@@ -65,14 +65,21 @@ class Space:
                     continue
                 yield record
 
-    def add(self, record: Record) -> None:
-        """Remember an access; a former one of the same instruction to the same region is forgotten."""
+    def add(self, record: Record, *, overtakes: bool) -> None:
+        """Remember an access; a former one of the same instruction to the same region is forgotten.
+
+        ``overtakes``: instructions before it in the program have not begun. The former access comes before them and the
+        new one after them, so that both are kept.
+        """
         place = record.touch.where
         self._near(place)
         records = self._records[place]
-        key = (record.work.op, record.core, record.component, record.touch.write)
-        if key not in records:
+        key = (record.work.op, record.core, record.component, record.touch.write, 0)
+        former = records.get(key)
+        if former is None or overtakes:
             self._count += 1
+        if former is not None and overtakes:
+            records[*key[:-1], former.count] = former
         records[key] = record
 
     def _near(self, place: Footprint) -> list[Footprint]:
