@@ -208,6 +208,12 @@ class Draw:
             gets = [token("get", self.menu, w.pipe, n) for n in numbers]
             gives = [token("rls", self.menu, w.pipe, n) for n in numbers if self.rng.random() > self.loss / 8]
             out += [*gets, w, *gives]
+        while self._lost():  # a flag that nobody needs, and that may hold a pipe up
+            p, q = self.rng.sample(self.menu.pipes, 2)
+            n = self._id(p, q)
+            if n is not None:
+                out.insert(self.rng.randint(0, len(out)), flag("set", p, q, n))
+                out.insert(self.rng.randint(0, len(out)), flag("wait", p, q, n))
         return out
 
     def _thrown(self, work: list[Node], turning: bool) -> list[Node]:

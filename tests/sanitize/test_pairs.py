@@ -317,6 +317,14 @@ PAIRS = [
         "get TLOAD 0\nload a x\nrls TLOAD 0\nget TVEC 0\nadds a b\nrls TVEC 0",
     ),
     Pair(
+        "a token passes in the order of the program, not to the pipe that asks first",
+        {"DEADLOCK": [{1, 5, 9}]},
+        "wait MTE3 V 0\nget TVEC 0\nfill b\nrls TVEC 0\nget TLOAD 0\nload a x\nrls TLOAD 0\nset MTE2 MTE3 0\n"
+        "wait MTE2 MTE3 0\nset MTE3 V 0",
+        "get TVEC 0\nfill b\nrls TVEC 0\nget TLOAD 0\nload a x\nrls TLOAD 0\nset MTE2 MTE3 0\n"
+        "wait MTE2 MTE3 0\nset MTE3 V 0\nwait MTE3 V 0",
+    ),
+    Pair(
         "tokens of different numbers order nothing",
         {"RACE-RAW": [{2, 5}]},
         "get TLOAD 0\nload a x\nrls TLOAD 0\nget TVEC 1\nadds a b\nrls TVEC 1",

@@ -69,16 +69,19 @@ class WaitWork(Item):
 
 @dataclass(slots=True, eq=False)
 class GetToken(Item):
-    """get_buf."""
+    """get_buf. It waits until everything in `after`, the gets of its token before it in the program, is released."""
 
     token: int = 0
+    after: tuple[GetToken, ...] = ()
+    released: Clock | None = None  # what is known once the token is given back
 
 
 @dataclass(slots=True, eq=False)
 class ReleaseToken(Item):
-    """rls_buf."""
+    """rls_buf: gives back what `taken` took."""
 
     token: int = 0
+    taken: GetToken | None = None
 
 
 @dataclass(slots=True, eq=False)

@@ -28,6 +28,7 @@ class ProgramOrder:
         self._ahead: dict[FlagKey, int] = {}  # waits that stand before their sets
         self._reused: set[FlagKey] = set()
         self._held: dict[tuple[Pipe, int], GetToken] = {}
+        self._taken: dict[int, dict[Pipe, GetToken]] = {}  # by token and pipe, the last
 
     def issue(self, item: Item) -> bool:
         """The next item. False if it breaks the protocol of tokens and is to be ignored."""
@@ -77,6 +78,9 @@ class ProgramOrder:
         holder = self._held.get((item.pipe, item.token))
         if holder is None:
             self._held[item.pipe, item.token] = item
+            before = self._taken.setdefault(item.token, {})
+            item.after = tuple(before.values())
+            before[item.pipe] = item
             return True
 
         def make() -> Draft:
@@ -87,7 +91,8 @@ class ProgramOrder:
         return False
 
     def _release(self, item: ReleaseToken) -> bool:
-        if self._held.pop((item.pipe, item.token), None) is not None:
+        item.taken = self._held.pop((item.pipe, item.token), None)
+        if item.taken is not None:
             return True
 
         def make() -> Draft:

@@ -33,7 +33,7 @@ Execute = Callable[["Core", Work, Clock], None]
 
 
 class Core:
-    """One core: its clocks, queues, flags and tokens. ``kind`` is "vector", "cube" or ""."""
+    """One core: its clocks, queues, and flags. ``kind`` is "vector", "cube" or ""."""
 
     def __init__(self, index: int, kind: str, block: int, sub: int, target: Target, *, profile: bool) -> None:
         self.index, self.kind, self.block, self.sub, self.target = index, kind, block, sub, target
@@ -45,7 +45,6 @@ class Core:
         self.stream: deque[Item] = deque()  # issued by nobody yet: the scalar unit is held up
         self.flags: dict[FlagKey, deque[tuple[Clock, SetFlag]]] = {}
         self.last_sync: dict[tuple[Pipe, Pipe], tuple[Item, Item]] = {}
-        self.tokens: dict[int, tuple[Pipe | None, Clock | None]] = {}
         self.ordered = {p: not profile or p.name in target.in_order for p in COMPONENTS}
         self.ended = True  # False if the program stopped early
         self.cluster: list[Core] = [self]  # the cores that see its buffers
@@ -233,20 +232,23 @@ class Simulation:
             case SetFlag():
                 core.flags.setdefault(item.key, deque()).append((core.completed(item.pipe), item))
             case ReleaseToken():
-                core.tokens[item.token] = (None, core.completed(item.pipe))
+                assert item.taken is not None
+                item.taken.released = core.completed(item.pipe)
             case Signal():
                 self.hub.send(core, item, core.completed(item.pipe))
             case _:
                 pass
 
     def _get(self, core: Core, item: GetToken) -> bool:
-        holder, clock = core.tokens.get(item.token, (None, None))
-        if holder is not None:
+        """Tokens change hands in the order of the program, whichever pipe asks first."""
+        clocks = [get.released for get in item.after]
+        if None in clocks:
             return False
-        core.tokens[item.token] = (item.pipe, None)
-        if clock is not None:
+        for clock in clocks:
+            assert clock is not None
             if item.pipe is Pipe.S:
                 core.learn(clock)
             else:
                 core.clocks[item.pipe].join(clock)
+        item.after = ()
         return True

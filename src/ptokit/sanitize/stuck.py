@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from ptokit.diagnostics import Note
+from ptokit.types.enums import Pipe
 
 from .events import AwaitSignal, Barrier, GetToken, Item, SetFlag, WaitFlag, WaitWork
 from .findings import Draft, Findings
@@ -78,6 +79,11 @@ def _setter(core: Core, head: Item) -> SetFlag | None:
     return _queued(core, head) or _later(core, head) if isinstance(head, WaitFlag) else None
 
 
+def _holders(head: GetToken) -> list[Pipe]:
+    """The pipes that take the token before this one and have not given it back."""
+    return [get.pipe for get in head.after if get.released is None]
+
+
 def _blockers(core: Core, head: Item) -> list[Item]:
     """The blocked items of the same core that have to go before this one can."""
     match head:
@@ -85,8 +91,7 @@ def _blockers(core: Core, head: Item) -> list[Item]:
             setter = _setter(core, head)
             return [] if setter is None else [_head_of(core, setter)]
         case GetToken():
-            holder = core.tokens.get(head.token, (None, None))[0]
-            return [queue[0] for pipe, queue in core.queues.items() if queue and pipe is holder]
+            return [core.queues[pipe][0] for pipe in _holders(head) if core.queues.get(pipe)]
         case Barrier() | WaitWork():
             return [queue[0] for queue in core.queues.values() if queue]
         case _:
@@ -128,9 +133,8 @@ def _why(core: Core, head: Item) -> str:
         case AwaitSignal():
             return f"{who} waits for flag {head.event} between cores, which is not raised"
         case GetToken():
-            holder = core.tokens.get(head.token, (None, None))[0]
-            by = holder.text if holder is not None else "nobody"
-            return f"{who} waits for token {head.token}, held by {by}"
+            holders = ", ".join(pipe.text for pipe in _holders(head))
+            return f"{who} waits for token {head.token}, held by {holders}"
         case Barrier():
             return f"{who} waits at a barrier for all pipes"
         case WaitWork():
