@@ -386,6 +386,8 @@ def _fits(operand: Operand, type: Type | None, *, spaces: bool) -> bool:
         return operand.kind is Kind.SCALAR
     if type is FREE or type is POISON:
         return True
+    if operand.or_vreg and isinstance(type, VReg):
+        return True
     if not isinstance(type, _KINDS.get(operand.kind, type.__class__)):
         return False
     checked = spaces and isinstance(type, Ptr) and bool(operand.space)

@@ -120,6 +120,8 @@ class _Checker:
                 continue
             if (operand.or_view and isinstance(info, ViewInfo)) or (operand.or_ptr and isinstance(info, PtrInfo)):
                 continue
+            if operand.or_vreg and isinstance(info, VregInfo):
+                continue
             fits = False
             given = op[operand.name]
             if not is_memref(given.type):

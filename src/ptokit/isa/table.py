@@ -52,6 +52,7 @@ class Operand:
     type: str = ""  # of a scalar: "index", "i64", "f32"; empty: the element type of the tile it meets
     or_view: bool = False  # a tile, or a view of global memory
     or_ptr: bool = False  # a number, or a pointer
+    or_vreg: bool = False  # a number, or a vector register
     space: str = ""  # of a pointer: "ub" or "gm"
     offset: bool = False  # stands in brackets behind the pointer before it
     listed: bool = False  # of an offset: its type is printed

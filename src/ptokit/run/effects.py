@@ -17,7 +17,7 @@ from ptokit.isa.table import Kind, Role
 from ptokit.types.enums import Pipe
 from ptokit.types.values import Ptr, Type
 
-_SOURCES = frozenset({"pto.get_block_idx", "pto.tgetval", "pto.get_subblock_idx"})
+_SOURCES = frozenset({"pto.get_block_idx", "pto.tgetval", "pto.get_subblock_idx", "pto.get_vms4_sr"})
 # Operands every block must agree on, by operation; None: all of them.
 _AGREED: dict[str, tuple[str, ...]] = {
     "scf.for": ("lower", "upper", "step"),

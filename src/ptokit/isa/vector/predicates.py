@@ -1,79 +1,185 @@
-"""Predicates from patterns and counts (vector-path 5)."""
+"""Predicates: made of patterns and counts, and the operations on them (vector-path 5)."""
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ptokit.diagnostics import define
 
-from ..machine import Machine
 from ..operands import Message
-from ..site import Site
-from .lanes import ALL, VREG_BYTES, image, prefix
+from ..site import MaskInfo, Site
+from ..table import Attr, Instr
+from . import predicate_values as values
 from .rules import SOURCE
-from .words import micro, number, out_mask, out_number, token
+from .words import mask, micro, number, out_mask, out_number, token
 
-_COUNTS = (1, 2, 3, 4, 8, 16, 32, 64, 128)
-PATTERNS = ("PAT_ALL", "PAT_ALLF", *(f"PAT_VL{n}" for n in _COUNTS), "PAT_H", "PAT_Q", "PAT_M3", "PAT_M4")
-
-
-@lru_cache(maxsize=256)
-def image_of(name: str, width: int) -> np.ndarray:
-    """The image of a pattern for lanes of `width` bytes."""
-    lanes = VREG_BYTES // width
-    if name == "PAT_ALL":
-        return ALL[width]
-    if name in ("PAT_M3", "PAT_M4"):
-        return image(np.arange(lanes)[None] % int(name[-1]) == 0, width)
-    count = {"PAT_ALLF": 0, "PAT_H": lanes // 2, "PAT_Q": lanes // 4}.get(name)
-    return prefix(int(name.removeprefix("PAT_VL")) if count is None else count, width)
+WIDTHS = (1, 2, 4)
+PARTS = ("LOWER", "HIGHER")
 
 
-def _pattern(o: Site) -> Message:
-    return None if o.pattern in PATTERNS else f"there is no pattern '{o.pattern}'; known are {', '.join(PATTERNS)}"
+def _word(attr: str, words: tuple[str, ...]) -> Callable[[Site], Message]:
+    def check(o: Site) -> Message:
+        value = getattr(o, attr)
+        return None if value in words else f"there is no {attr} '{value}'; known are {', '.join(words)}"
+
+    return check
 
 
 PRD_01 = define(
     "PRD-A5-01",
-    "The pattern or part token is one that exists.",
-    _pattern,
+    "The pattern, part or comparison is a word that exists.",
+    _word("pattern", values.PATTERNS),
     source=SOURCE,
     accepted='pto.pset_b32 "PAT_VL8"',
     rejected='pto.pset_b32 "PAT_VL9"',
+    decision="PAT_H and PAT_Q are the low half and the low quarter of the lanes.",
+)
+PART = replace(PRD_01, check=_word("part", PARTS))
+
+
+def _granularity(o: Site) -> tuple[str, str] | None:
+    """Predicates with a stated granularity have one, the instruction's where it has one."""
+    stated = {operand.name: operand.bits for operand in (*o.instr.operands, *o.instr.produces)}
+    first: MaskInfo | None = None
+    for name, info in o.operands.items():
+        if not isinstance(info, MaskInfo) or not info.bits:
+            continue
+        bits = stated[name] or (first.bits if first else info.bits)
+        if info.bits != bits:
+            return f"%{info.name} is a mask of b{info.bits} where b{bits} is needed", "reinterpret it with pto.pbitcast"
+        first = first or info
+    return None
+
+
+PRD_02 = define(
+    "PRD-A5-02",
+    "The predicates of one operation have one granularity.",
+    _granularity,
+    source=SOURCE,
+    accepted="pand of three !pto.mask<b32>",
+    rejected="pand of a !pto.mask<b16> and a !pto.mask<b32>",
+    decision="ppack and punpack may change the granularity. !pto.mask without a granularity fits everywhere.",
 )
 
 
-def _pset(m: Machine, *, width: int, pattern: str, types: Any) -> np.ndarray:
-    return image_of(pattern, width)
+def _pset(machine: Any, *, width: int, pattern: str, **_: Any) -> np.ndarray:
+    return values.pattern(pattern, width)
 
 
-def _plt(m: Machine, count: Any, *, width: int, types: Any) -> tuple[np.ndarray, Any]:
-    lanes = VREG_BYTES // width
-    count = count & 0xFFFFFFFF
-    rest = np.maximum(count - lanes, 0) if isinstance(count, np.ndarray) else max(count - lanes, 0)
-    return prefix(count, width), rest
+def _plt(machine: Any, count: Any, *, width: int, **_: Any) -> tuple[np.ndarray, Any]:
+    return values.less_than(count, width)
 
 
-for _width in (1, 2, 4):
-    _bits = 8 * _width
+def _pair(machine: Any, a: np.ndarray, b: np.ndarray, *, fn: Any, width: int, **_: Any) -> Any:
+    return fn(a, b, width)
+
+
+def _sized(width: int) -> None:
+    """The operations that come once for each granularity."""
+    bits = 8 * width
+    pair = (mask("src0", optional=False, bits=bits), mask("src1", optional=False, bits=bits))
+    both = (out_mask("lo", bits=bits), out_mask("hi", bits=bits))
+    for text in ("pset", "pge"):
+        micro(
+            f"{text}_b{bits}",
+            f"A predicate of {bits}-bit lanes after a pattern.",
+            (),
+            (out_mask(bits=bits),),
+            partial(_pset, width=width),
+            PRD_01,
+            PRD_02,
+            attrs=(token("pattern"),),
+            source="5",
+        )
     micro(
-        f"pset_b{_bits}",
-        f"A predicate of {_bits}-bit lanes after a pattern.",
-        (),
-        (out_mask(bits=_bits),),
-        partial(_pset, width=_width),
-        PRD_01,
-        attrs=(token("pattern"),),
-        source="5",
-    )
-    micro(
-        f"plt_b{_bits}",
-        f"A predicate whose first lanes of {_bits} bits are active, as many as the count says, and what is left of it.",
+        f"plt_b{bits}",
+        f"A predicate whose first lanes of {bits} bits are active, as many as the count says, and what is left of it.",
         (number("count", "i32"),),
-        (out_mask(bits=_bits), out_number("rest", "i32")),
-        partial(_plt, width=_width),
+        (out_mask(bits=bits), out_number("rest", "i32")),
+        partial(_plt, width=width),
+        PRD_02,
+        attrs=(Attr("post_update", bool, False),),
         source="5",
     )
+    micro(
+        f"pintlv_b{bits}",
+        f"lo, hi = the {bits}-bit lanes of src0 and src1 by turns",
+        pair,
+        both,
+        partial(_pair, fn=values.interleave, width=width),
+        PRD_02,
+        source="5",
+    )
+    micro(
+        f"pdintlv_b{bits}",
+        f"lo, hi = the even and the odd {bits}-bit lanes of src0 followed by src1",
+        pair,
+        both,
+        partial(_pair, fn=values.deinterleave, width=width),
+        PRD_02,
+        source="5",
+    )
+
+
+for _width in WIDTHS:
+    _sized(_width)
+
+
+def _algebra(text: str, fn: Callable[..., np.ndarray], summary: str, *names: str, gated: bool = False) -> Instr:
+    """An operation on whole images; ``gated``: the last operand may be missing."""
+    operands = tuple(mask(name, optional=gated and name == names[-1]) for name in names)
+    return micro(
+        text,
+        summary,
+        operands,
+        (out_mask(like=names[0]),),
+        lambda m, *images, **_: fn(*images),
+        PRD_02,
+        source="5",
+    )
+
+
+PAND = _algebra("pand", values.both, "dst = src0 & src1 where gate is on", "src0", "src1", "gate")
+POR = _algebra("por", values.either, "dst = src0 | src1 where gate is on", "src0", "src1", "gate")
+PXOR = _algebra("pxor", values.differ, "dst = src0 ^ src1 where gate is on", "src0", "src1", "gate")
+PNOT = _algebra("pnot", values.invert, "dst = ~src where gate is on", "src", "gate")
+PSEL = _algebra(
+    "psel",
+    values.select,
+    "dst = select ? src0 : src1, where a gate is on",
+    "src0",
+    "src1",
+    "select",
+    "gate",
+    gated=True,
+)
+
+
+def _half(text: str, fn: Callable[[np.ndarray, str], np.ndarray], summary: str) -> Instr:
+    return micro(
+        text,
+        summary,
+        (mask("src", optional=False),),
+        (out_mask(like="src"),),
+        lambda m, src, *, part, **_: fn(src, part),
+        PART,
+        attrs=(token("part"),),
+        source="5",
+    )
+
+
+PPACK = _half("ppack", values.pack, "dst = every second bit of src, in one half; 0 in the other")
+PUNPACK = _half("punpack", values.unpack, "dst = the bits of one half of src, each followed by a 0")
+PBITCAST = micro(
+    "pbitcast",
+    "dst = the bits of src with another granularity",
+    (mask("src", optional=False),),
+    (out_mask(),),
+    lambda m, src, **_: src,
+    source="5",
+)

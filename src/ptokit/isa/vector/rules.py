@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 from ptokit.diagnostics import Rule, define
+from ptokit.diagnostics.rules import Check
 
 from ..operands import Message
 from ..site import Info, MaskInfo, PtrInfo, Site, VregInfo
@@ -125,3 +128,23 @@ MASKED = VEC_05
 
 COMMON: tuple[Rule, ...] = (PTR_01, VEC_07)
 """Of every instruction on registers and pointers."""
+
+
+def merged(bound: Sequence[Rule]) -> tuple[Rule, ...]:
+    """Rules with one entry for each id, which finds what any of those with the id finds."""
+    found: dict[str, Rule] = {}
+    for rule in bound:
+        before = found.get(rule.id)
+        found[rule.id] = rule if before is None else replace(rule, check=_either(before, rule))
+    return tuple(found.values())
+
+
+def _either(first: Rule, second: Rule) -> Check:
+    def check(o: Site) -> Any:
+        for rule in (first, second):
+            broken = rule.check(o) if rule.check is not None else None
+            if broken:
+                return broken
+        return None
+
+    return check

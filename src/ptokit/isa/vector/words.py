@@ -127,7 +127,7 @@ def micro(
             operands,
             attrs,
             pipe=pipe,
-            rules=(*rules.COMMON, *bound),
+            rules=rules.merged((*rules.COMMON, *bound)),
             run=run,
             syntax="micro",
             results=len(produces),

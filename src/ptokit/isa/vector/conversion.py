@@ -1,0 +1,154 @@
+"""Values of the conversions: vcvt with its parts, vtrc, vci, packing and unpacking (vector-path 6.6, 6.8).
+
+Element types that meet in a conversion differ by a factor of 1, 2 or 4 in size. The lanes of the wider type belong to
+one part of the lanes of the narrower type: lane i to lane factor * i + part.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ptokit.isa.numerics.rounding import as_values
+from ptokit.types.codecs import decode, encode
+from ptokit.types.dtypes import DType, from_numpy
+from ptokit.types.enums import RoundMode
+from ptokit.types.rounding import round_to_integral
+
+from . import exact
+from .lanes import VREG_BYTES, Predicate, active
+
+PARTS = {"": 0, "EVEN": 0, "ODD": 1, "P0": 0, "P1": 1, "P2": 2, "P3": 3}
+"""Part of the narrower register that takes part in a conversion, by its word."""
+
+ROUNDINGS = {
+    "": RoundMode.RINT,
+    "R": RoundMode.RINT,
+    "A": RoundMode.ROUND,
+    "F": RoundMode.FLOOR,
+    "C": RoundMode.CEIL,
+    "Z": RoundMode.TRUNC,
+    "O": RoundMode.ODD,
+}
+"""Rounding modes by their letter."""
+
+
+def cast(x: np.ndarray, to: DType, rounding: RoundMode = RoundMode.RINT, saturate: bool = False) -> np.ndarray:
+    """Lanes converted one by one, rounded once; the shape stays.
+
+    Without saturation integers keep the low bits of the value, and floats overflow to infinity. NaN gives 0 in
+    integers, and with saturation in floats as well.
+    """
+    source = from_numpy(x.dtype)
+    assert source is not None, x.dtype
+    numbers = decode(source, np.ascontiguousarray(x).view(source.storage))
+    return _rounded(numbers, to, rounding, saturate)
+
+
+def _rounded(numbers: np.ndarray, to: DType, rounding: RoundMode, saturate: bool) -> np.ndarray:
+    if saturate and to.is_float:
+        numbers = np.where(np.isnan(numbers), numbers.dtype.type(0), numbers)
+    return as_values(encode(to, numbers, rounding=rounding, saturate=saturate), to)
+
+
+def place(values: np.ndarray, dtype: DType, part: int) -> np.ndarray:
+    """Results of a narrower type in their part of a register; the other parts are 0."""
+    count = VREG_BYTES // dtype.size
+    if values.shape[1] == count:
+        return values
+    out = np.zeros((len(values), count), values.dtype)
+    out[:, part :: count // values.shape[1]] = values
+    return out
+
+
+def convert(x: np.ndarray, mask: Predicate, to: DType, *, rnd: str = "", sat: str = "", part: str = "") -> np.ndarray:
+    """vcvt. Activity is that of the source lane.
+
+    Decision: a widening conversion looks at the mask bit of the source lane it reads.
+    """
+    on, chosen = active(mask, x.dtype.itemsize), PARTS[part]
+    factor = x.shape[1] * to.size // VREG_BYTES
+    if factor > 1:  # widening reads one part
+        x = x[:, chosen::factor]
+        on = None if on is None else on[:, chosen::factor]
+    return place(kept(cast(x, to, ROUNDINGS[rnd], sat == "SAT"), on), to, chosen)
+
+
+def kept(values: np.ndarray, on: np.ndarray | None) -> np.ndarray:
+    """Values with 0 in the lanes that are not `on`."""
+    return values if on is None else np.where(on, values, values.dtype.type(0))
+
+
+def truncate(x: np.ndarray, mode: str) -> np.ndarray:
+    """vtrc: rounded to an integral value of the same type; NaN and infinities stay as they are."""
+    wide = round_to_integral(x.astype(np.float32), ROUNDINGS[mode])
+    return np.where(np.isfinite(x), wide.astype(x.dtype), x)
+
+
+def ramp(start: Any, dtype: DType, order: str) -> np.ndarray:
+    """vci: start, start + 1, … or start, start - 1, … (DESC); integers wrap, f16 rounds once."""
+    assert dtype.value is not None
+    steps = np.arange(VREG_BYTES // dtype.size)[None]
+    if order == "DESC":
+        steps = -steps
+    if dtype.is_integer:
+        return (np.asarray(start, np.int64) + steps).astype(dtype.value)
+    return as_values(
+        encode(dtype, np.asarray(start, np.float64) + steps, rounding=RoundMode.RINT, saturate=False), dtype
+    )
+
+
+def splat(value: Any, dtype: DType, *, bits: bool = False) -> np.ndarray:
+    """vbr: every lane holds `value`, of which integers keep the low bits; ``bits``: an integer that is a code."""
+    if bits or dtype.is_integer:
+        codes = as_values(np.asarray(value).astype(np.int64).astype(dtype.storage), dtype)
+    else:
+        codes = as_values(encode(dtype, np.asarray(value, np.float64), saturate=False), dtype)
+    column = codes.reshape(-1, 1)
+    return np.broadcast_to(column, (len(column), VREG_BYTES // dtype.size))
+
+
+def pack(x: np.ndarray, to: DType, part: str) -> np.ndarray:
+    """vpack: the low half of every lane's bits, in the half of the register that `part` names; the rest is 0."""
+    assert to.value is not None
+    narrow = x.astype(to.value)
+    zeros = np.zeros_like(narrow)
+    return np.concatenate((zeros, narrow) if part == "HIGHER" else (narrow, zeros), axis=1)
+
+
+def pack_two(a: np.ndarray, b: np.ndarray, to: DType) -> np.ndarray:
+    """vpack of two registers: the low halves of the lanes of `a`, then those of `b`."""
+    assert to.value is not None
+    a, b = np.broadcast_arrays(a.astype(to.value), b.astype(to.value))
+    return np.concatenate((a, b), axis=1)
+
+
+def unpack(x: np.ndarray, to: DType, part: Any, kind: str) -> np.ndarray:
+    """vsunpack (`kind` i) and vzunpack (u): the lanes of half `part` (0 or 1), extended to twice their width."""
+    assert to.value is not None
+    half = x.shape[1] // 2
+    source = x.view(f"{kind}{x.dtype.itemsize}")
+    if isinstance(part, np.ndarray):
+        blocks = max(len(x), len(part))
+        index = np.broadcast_to(part.reshape(-1, 1) * half + np.arange(half), (blocks, half))
+        source = np.take_along_axis(np.broadcast_to(source, (blocks, 2 * half)), index.astype(np.intp), axis=1)
+    else:
+        source = source[:, int(part) * half :][:, :half]
+    return source.astype(f"{kind}{to.size}").view(to.value)
+
+
+def add_relu_narrow(a: np.ndarray, b: np.ndarray, mask: Predicate, to: DType) -> np.ndarray:
+    """vaddreluconv: max(a + b, 0), rounded once to the narrower type and saturated, in the even part."""
+    total = exact.add(a.astype(np.float64), b.astype(np.float64))
+    return _narrowed(np.where(total <= 0, 0.0, total), mask, a.dtype.itemsize, to)
+
+
+def multiply_narrow(a: np.ndarray, b: np.ndarray, mask: Predicate, to: DType) -> np.ndarray:
+    """vmulconv: a * b, rounded once to the narrower type and saturated, in the even part (C-36: no ReLU)."""
+    return _narrowed(a.astype(np.float64) * b.astype(np.float64), mask, a.dtype.itemsize, to)
+
+
+def _narrowed(wide: np.ndarray, mask: Predicate, width: int, to: DType) -> np.ndarray:
+    values = _rounded(wide, to, RoundMode.RINT, True)
+    return place(kept(values, active(mask, width)), to, 0)

@@ -1,0 +1,226 @@
+"""vcvt and vtrc, and the fused operations that convert (vector-path 6.6, 6.9)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ptokit.diagnostics import Severity, define
+from ptokit.types.dtypes import DTYPES, DType
+
+from ..machine import Machine
+from ..operands import Message
+from ..site import Site, VregInfo
+from ..table import Instr
+from . import conversion, values
+from .compute_rules import ALIKE, MASKED, SAME, follows, one_of
+from .lanes import Predicate, active, zeroed
+from .predicates import PRD_01
+from .rules import SOURCE
+from .typesets import FB
+from .words import mask, micro, out_vreg, token, types, vreg, word
+
+# Destinations by source. p: part EVEN or ODD; k: part P0 to P3; neither: no part.
+_PAIRS = """
+f32:  i16 p  i32 -  i64 p  f16 p  bf16 p
+f16:  u8 p   i8 p   i16 -  i32 p  f32 p
+bf16: i32 p  f16 -  f32 p
+u8:   u16 p  u32 k  f16 p
+i8:   i16 p  i32 k  f16 p
+u16:  u8 p   u32 p
+i16:  u8 p   u32 p  i32 p  f16 -  f32 p
+u32:  u8 k   u16 p  i16 p  f32 -
+i32:  u8 k   u16 p  i16 p  i64 p  f32 -
+i64:  f32 p
+"""
+
+_PARTS = {"p": ("EVEN", "ODD"), "k": ("P0", "P1", "P2", "P3"), "-": ()}
+
+
+def _pairs() -> dict[tuple[DType, DType], tuple[str, ...]]:
+    out = {}
+    for line in _PAIRS.strip().splitlines():
+        src, cells = line.split(":")
+        words = cells.split()
+        for name, letter in zip(words[::2], words[1::2], strict=True):
+            out[DTYPES[src], DTYPES[name]] = _PARTS[letter]
+    return out
+
+
+PAIRS = _pairs()
+"""The parts that belong to each pair of types vcvt converts."""
+
+_SPELLINGS = {"RS_ENABLE": "SAT", "RS_DISABLE": "NOSAT"}
+
+
+def plain(value: str) -> str:
+    """An attribute value of the older spelling in the newer one: ROUND_R is R, PART_EVEN is EVEN, RS_ENABLE is SAT."""
+    return _SPELLINGS.get(value, value.removeprefix("ROUND_").removeprefix("PART_"))
+
+
+def _given(o: Site) -> tuple[str, str, str]:
+    """Rounding, saturation and part as written; "" where nothing is."""
+    rnd = o.attrs.get("rnd") or o.attrs.get("round_mode") or ""
+    return plain(rnd), plain(o.attrs.get("sat") or ""), plain(o.attrs.get("part") or "")
+
+
+def _takes_rounding(src: DType, dst: DType) -> bool:
+    if src.is_float and dst.is_float:
+        return dst.bits <= src.bits
+    return src.is_float or dst.is_float
+
+
+def _takes_saturation(src: DType, dst: DType) -> bool:
+    if dst.is_float:
+        return src.is_float and dst.bits <= src.bits
+    return src.is_float or dst.bits < src.bits
+
+
+def _conversion(o: Site) -> Message:
+    source, made = o.operands.get("src"), o.operands.get("dst")
+    if not isinstance(source, VregInfo) or not isinstance(made, VregInfo):
+        return None
+    src, dst = source.dtype, made.dtype
+    parts = PAIRS.get((src, dst))
+    if parts is None:
+        found = ", ".join(d.text for s, d in PAIRS if s is src)
+        return f"no conversion from {src.text} to {dst.text}; {src.text} converts to {found or 'nothing'}"
+    rnd, sat, part = _given(o)
+    if part not in parts and (part or parts):
+        wanted = f"needs part {', '.join(parts)}" if parts else "has no part"
+        return f"{src.text} to {dst.text} {wanted}" + (f', not "{part}"' if part else "")
+    if rnd and (rnd not in conversion.ROUNDINGS or not _takes_rounding(src, dst)):
+        return f'{src.text} to {dst.text} has no rounding "{rnd}"'
+    if sat and (sat not in ("SAT", "NOSAT") or not _takes_saturation(src, dst)):
+        return f'{src.text} to {dst.text} has no saturation mode "{sat}"'
+    return None
+
+
+VEC_16 = define(
+    "VEC-A5-16",
+    "vcvt converts between the two types, with the part, rounding and saturation that belong to them.",
+    _conversion,
+    source=f"{SOURCE}, 6.6",
+    accepted='f32 to f16 {rnd = "R", sat = "SAT", part = "EVEN"}',
+    rejected="f32 to f16 without part",
+    decision="Without sat integers keep their low bits and floats overflow to infinity; NaN gives 0 in integers, and "
+    "with SAT in floats too, as a published program expects. A widening conversion looks at the mask bit of the source "
+    "lane it reads.",
+)
+
+
+def _convert(
+    machine: Machine,
+    src: np.ndarray,
+    mask: Predicate,
+    *,
+    rnd: str,
+    round_mode: str,
+    sat: str,
+    part: str,
+    types: Mapping[str, Any],
+) -> np.ndarray:
+    to = types["dst"].dtype
+    return conversion.convert(src, mask, to, rnd=plain(rnd or round_mode), sat=plain(sat), part=plain(part))
+
+
+VCVT = micro(
+    "vcvt",
+    "dst = src converted lane by lane, in one part of the narrower register",
+    (vreg(), mask()),
+    (out_vreg(),),
+    _convert,
+    MASKED,
+    VEC_16,
+    attrs=(word("rnd", ""), word("round_mode", ""), word("sat", ""), word("part", "")),
+    types=types(" ".join(sorted({t.name for pair in PAIRS for t in pair}))),
+    source="6.6",
+)
+
+
+def _odd(o: Site) -> Message:
+    return "only the manual has rounding to odd" if plain(o.rnd) == "O" else None
+
+
+VEC_N1 = define(
+    "VEC-A5-N1",
+    "vtrc rounds with R, A, F, C or Z.",
+    _odd,
+    severity=Severity.WARNING,
+    source="vector-path C-37",
+    accepted='vtrc "Z"',
+    rejected='vtrc "O"',
+    decision="O takes the odd neighbour of a value that is not integral.",
+)
+
+VTRC = micro(
+    "vtrc",
+    "dst = src rounded to an integral value of its type",
+    (vreg(), mask()),
+    (out_vreg(like="src"),),
+    lambda m, src, on, *, rnd, **_: zeroed(conversion.truncate(src, plain(rnd)), on),
+    SAME,
+    MASKED,
+    one_of("rnd", (*conversion.ROUNDINGS, *(f"ROUND_{r}" for r in conversion.ROUNDINGS)), VEC_16),
+    VEC_N1,
+    attrs=(token("rnd", "R"),),
+    types=FB,
+    source="6.6",
+)
+
+# Fused operations -----------------------------------------------------------------------------------------------------
+
+
+def _exp_difference(
+    machine: Machine, x: np.ndarray, high: np.ndarray, mask: Predicate, *, part: str, **_: Any
+) -> np.ndarray:
+    on = active(mask, x.dtype.itemsize)
+    if x.dtype.itemsize == 2:
+        chosen = slice(conversion.PARTS[part], None, 2)
+        x, high, on = x[:, chosen], high[:, chosen], None if on is None else on[:, chosen]
+    return conversion.kept(values.exp_difference(x, high), on)
+
+
+VEXPDIF = micro(
+    "vexpdif",
+    "dst = e ** (src - max) in f32; of f16 the lanes of one part",
+    (vreg(), vreg("max"), mask()),
+    (out_vreg(),),
+    _exp_difference,
+    MASKED,
+    ALIKE,
+    follows("f16 f32"),
+    one_of("part", ("EVEN", "ODD"), PRD_01),
+    attrs=(token("part", "EVEN"),),
+    types=types("f16 f32"),
+    spellings=("vexpdiff",),
+    source="6.9",
+)
+
+
+def _narrowing(text: str, fn: Callable[..., np.ndarray], summary: str, pairs: str) -> Instr:
+    return micro(
+        text,
+        summary,
+        (vreg("src0"), vreg("src1"), mask()),
+        (out_vreg(),),
+        lambda m, a, b, on, *, types: fn(a, b, on, types["dst"].dtype),
+        MASKED,
+        ALIKE,
+        follows(pairs),
+        types=types(pairs),
+        source="6.9",
+    )
+
+
+VADDRELUCONV = _narrowing(
+    "vaddreluconv",
+    conversion.add_relu_narrow,
+    "dst = max(src0 + src1, 0) in the narrower type, saturated, in the even part",
+    "f32 f16  f16 i8",
+)
+VMULCONV = _narrowing(
+    "vmulconv", conversion.multiply_narrow, "dst = src0 * src1 in i8, saturated, in the even part", "f16 i8"
+)

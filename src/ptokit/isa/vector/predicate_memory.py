@@ -1,0 +1,126 @@
+"""Predicates in the unified buffer (vector-path 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ptokit.diagnostics import define
+
+from ..machine import Machine
+from ..operands import Message
+from ..site import PtrInfo, ScalarInfo, Site
+from ..table import Instr, Role
+from ..unknown import known
+from . import predicate_values as values
+from .predicates import PRD_01
+from .rules import SOURCE
+from .words import at, mask, micro, number, out_mask, token, ub
+
+UNIT = 8
+"""Bytes to which predicates in memory are aligned, and which immediate and register offsets count."""
+
+PRD_03 = define(
+    "PRD-A5-03",
+    "A predicate in memory lies at a multiple of 8 bytes.",
+    source=SOURCE,
+    accepted="plds at byte 8",
+    rejected="plds at byte 4",
+)
+
+
+def _dist(modes: dict[str, int]) -> Any:
+    def check(o: Site) -> Message:
+        return None if o.dist in modes else f"there is no mode '{o.dist}'; known are {', '.join(modes)}"
+
+    return replace(PRD_01, check=check)
+
+
+_LIMITS = {"a2a3": 255, "a5": 1023}
+
+
+def _immediate(o: Site) -> Message:
+    units = o.operands.get("units")
+    offset = o.operands.get("offset")
+    pointer = next((i for i in o.operands.values() if isinstance(i, PtrInfo)), None)
+    given = units if isinstance(units, ScalarInfo) else offset
+    if not isinstance(given, ScalarInfo):
+        return None
+    if not known(given.value):
+        return f"the offset %{given.name} is not a constant"
+    size = UNIT if given is units else pointer.dtype.size if pointer else 1
+    limit = _LIMITS.get(o.target.name)
+    at_unit = given.value * size // UNIT
+    if at_unit < 0 or (limit is not None and at_unit > limit):
+        return f"the offset is {at_unit} units of 8 bytes; {o.target.name} takes 0 to {limit}"
+    return None
+
+
+PRD_04 = define(
+    "PRD-A5-04",
+    "The offset of pldi and psti is a constant of at most 1023 units of 8 bytes (a2a3: 255).",
+    _immediate,
+    source=SOURCE,
+    accepted="pldi with 1023 units on a5",
+    rejected="pldi with 1024 units on a5",
+    decision="In brackets the offset counts elements of the pointer's type, behind a comma units of 8 bytes.",
+)
+
+
+def _offset(pointer: PtrInfo, offset: Any, units: Any) -> Any:
+    """An offset in elements: the one in brackets, or one in units of 8 bytes."""
+    return offset if units is None else units * (UNIT // pointer.dtype.size)
+
+
+def _load(machine: Machine, src: Any, offset: Any, units: Any, *, dist: str, types: Mapping[str, Any]) -> np.ndarray:
+    data = machine.load(src, _offset(types["src"], offset, units), values.LOADED[dist], UNIT, PRD_03.id)
+    return values.from_memory(data, dist)
+
+
+def _store(
+    machine: Machine, value: np.ndarray, dst: Any, offset: Any, units: Any, *, dist: str, types: Mapping[str, Any]
+) -> None:
+    data = values.to_memory(value, dist)
+    machine.store(dst, _offset(types["dst"], offset, units), data, None, UNIT, PRD_03.id)
+
+
+_OFFSETS = (at(listed=True), number("units", "i32", optional=True))
+
+
+def _loads(text: str, summary: str, *rules: Any) -> Instr:
+    return micro(
+        text,
+        summary,
+        (ub(), *_OFFSETS),
+        (out_mask(),),
+        _load,
+        _dist(values.LOADED),
+        *rules,
+        attrs=(token("dist", "NORM"),),
+        source="5",
+    )
+
+
+def _stores(text: str, summary: str, *rules: Any) -> Instr:
+    return micro(
+        text,
+        summary,
+        (mask("value", optional=False), ub("dst", Role.OUT), *_OFFSETS),
+        (),
+        _store,
+        _dist(values.STORED),
+        *rules,
+        attrs=(token("dist", "NORM"),),
+        source="5",
+    )
+
+
+PLDS = _loads("plds", "dst = a predicate in memory, at an offset in elements.")
+PLDI = _loads("pldi", "dst = a predicate in memory, at a constant offset.", PRD_04)
+PLD = _loads("pld", "dst = a predicate in memory, at an offset in units of 8 bytes.")
+PSTS = _stores("psts", "Store a predicate, at an offset in elements.")
+PSTI = _stores("psti", "Store a predicate, at a constant offset.", PRD_04)
+PST = _stores("pst", "Store a predicate, at an offset in units of 8 bytes.")
