@@ -87,3 +87,17 @@ def test_the_text_says_its_level(ptokit: Run, tmp_path: Path, text: str, level: 
 
 def test_there_are_three_levels(ptokit: Run) -> None:
     assert ptokit("check", FAULTY, "-t", "a5", "--level", "4").status == 2
+
+
+def test_the_assemblers_verdict(ptokit: Run, tmp_path: Path) -> None:
+    """A tile with rows of 12 bytes: legal text for the assembler, not for the target."""
+    file = tmp_path / "k.pto"
+    tile, view = "!pto.tile_buf<vec, 16x3xf32>", "!pto.partition_tensor_view<16x3xf32>"
+    load = f"pto.tload ins(%v : {view}) outs(%t : {tile})"
+    file.write_text(f"func.func @f(%v: {view}) {{ %t = pto.alloc_tile : {tile} {load} return }}")
+    assert ptokit("check", file, "-t", "a5").status == 1
+    ran = ptokit("check", file, "-t", "a5", "--rules", "assembler")
+    assert (ran.status, ran.err) == (0, "")
+    file.write_text(file.read_text().replace("view<16x3xf32", "view<16x3xf16"))
+    ran = ptokit("check", file, "-t", "a5", "--rules", "assembler", "--format", "json")
+    assert [found["rule"] for found in json.loads(ran.out)["diagnostics"]] == ["LD-7"]

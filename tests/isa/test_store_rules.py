@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ptokit.diagnostics import CATALOGUE
+from ptokit.diagnostics import CATALOGUE, Scope
 from ptokit.isa.check import broken_rules
 from ptokit.isa.numerics.quant import quant_word
 from ptokit.isa.site import TileInfo
@@ -74,8 +74,7 @@ CASES: list[Row] = [
     ),
     ("STORE-CPU-07", "cpu", (V, G), (vec("e5m2", 4, 32), view("e5m2", 4, 32)), "e5m2"),
     # the reference assembler
-    ("ST-9", "a2a3", (mat("i8", 4, 32), view("i8", 4, 32)), (mat("u8", 4, 32), view("u8", 4, 32)), "u8"),
-    ("ST-9", "a5", (vec("i8", 4, 32), view("i8", 4, 32)), (vec("hif8", 4, 32), view("hif8", 4, 32)), "hif8"),
+    ("ST-9", "a5", (vec("u8", 4, 32), view("u8", 4, 32)), (vec("hif8", 4, 32), view("hif8", 4, 32)), "hif8"),
     ("ST-12", "a2a3", (A, view("i8", 32, 32), q()), (A, view("u8", 32, 32), q(PLAIN)), "f32 to u8"),
     ("ST-13", "a5", (A, H, q()), (A, view("u8", 32, 32), q(PLAIN)), "f32 to u8"),
     # Vec and Mat
@@ -309,8 +308,8 @@ def test_rule(case: Row) -> None:
 
 
 def test_every_rule_has_a_case() -> None:
-    checked = {r.id for r in (*TSTORE.rules, *TSTORE_FP.rules) if r.check is not None}
-    assert checked == {c[0] for c in CASES}
+    checked = {r.id for r in (*TSTORE.rules, *TSTORE_FP.rules) if r.check is not None and r.scope is Scope.ISA}
+    assert checked == {c[0] for c in CASES if not c[0].startswith("ST-")}
 
 
 @pytest.mark.parametrize("on", ["cpu", "a2a3", "a5"])

@@ -94,23 +94,23 @@ def test_parameters_have_element_types() -> None:
 
 
 def warnings(view: str, element: str) -> list[str]:
-    """Rules about a load of 16-bit elements without sign from a view of this type."""
+    """Rules about a store of 8-bit elements to a view of this type."""
     from ptokit.ir.verify import verify
 
-    tile = f"!pto.tile_buf<vec, 8x16x{element}>"
+    tile = f"!pto.tile_buf<vec, 8x32x{element}>"
     text = f"""func.func @k(%m: {view}) {{
   %t = pto.alloc_tile : {tile}
-  pto.tload ins(%m : {view}) outs(%t : {tile})
+  pto.tstore ins(%t : {tile}) outs(%m : {view})
   return
 }}
 """
-    return [d.rule for d in verify(parse_module(text).module, target("a2a3"))]
+    return [d.rule for d in verify(parse_module(text).module, target("a5"))]
 
 
 def test_the_assemblers_rules_do_not_bind_memrefs() -> None:
-    assert warnings("!pto.partition_tensor_view<8x16xui16>", "ui16") == ["LD-5"]
-    assert warnings("memref<8x16xui16>", "ui16") == []
-    assert warnings("memref<8x16xui8>", "ui16") == ["LS-COM-04"]  # the instruction's rules do
+    assert warnings("!pto.partition_tensor_view<8x32xf8E4M3FN>", "f8E4M3FN") == ["ST-9"]
+    assert warnings("memref<8x32xf8E4M3FN>", "f8E4M3FN") == []
+    assert warnings("memref<8x32xf16>", "f8E4M3FN") == ["LS-COM-04"]  # the instruction's rules do
 
 
 def test_the_block_of_signals_is_no_data() -> None:

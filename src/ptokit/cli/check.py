@@ -25,10 +25,14 @@ def check_file(
     extended: bool,
     level: int | None = None,
     auto_sync: bool = False,
+    assembler: bool = False,
 ) -> bool:
-    """Report all findings of `file` as ``text``, ``json`` or ``sarif``; True if none of them is an error."""
+    """Report all findings of `file` as ``text``, ``json`` or ``sarif``; True if none of them is an error.
+
+    ``level``, ``auto_sync``, ``assembler``: as for `ptokit.ir.verify`.
+    """
     wanted = parse_target(target_name)
-    module, target, found = load(file, wanted, extended=extended, level=level, auto_sync=auto_sync)
+    module, target, found = load(file, wanted, extended=extended, level=level, auto_sync=auto_sync, assembler=assembler)
     if format == "json":
         say(json.dumps(report(found), indent=2))
     elif format == "sarif":

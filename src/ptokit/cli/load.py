@@ -34,12 +34,13 @@ def load(
     check: bool = True,
     level: int | None = None,
     auto_sync: bool = False,
+    assembler: bool = False,
 ) -> tuple[Module, Target, Diagnostics]:
     """Read and, unless ``check`` is false, verify `file` for `wanted`, or for the target the file states.
 
     The diagnostics hold all that was found; errors among them mean that the module must not be used. Neither an
-    option nor a statement in the file is a usage error: there is no default target. ``level`` and ``auto_sync``: as for
-    `ptokit.ir.verify`.
+    option nor a statement in the file is a usage error: there is no default target. ``level``, ``auto_sync`` and
+    ``assembler``: as for `ptokit.ir.verify`.
     """
     from ptokit.asm import read_module
     from ptokit.ir.stated import stated_target
@@ -59,6 +60,8 @@ def load(
             )
         return result.module, next(iter(TARGETS.values())), found
     if check and not found.errors:
-        for diagnostic in verify(result.module, target, extended=extended, level=level, auto_sync=auto_sync):
+        for diagnostic in verify(
+            result.module, target, extended=extended, level=level, auto_sync=auto_sync, assembler=assembler
+        ):
             found.add(diagnostic)
     return result.module, target, found

@@ -38,6 +38,13 @@ class Format(StrEnum):
     SARIF = "sarif"
 
 
+class Rules(StrEnum):
+    """Whose rules a file is checked by."""
+
+    ALL = "all"
+    ASSEMBLER = "assembler"
+
+
 class Matmul(StrEnum):
     """How the cube unit adds up products."""
 
@@ -182,13 +189,22 @@ def check(
     auto_sync: Annotated[
         bool, typer.Option("--auto-sync", help="The assembler is to insert flags and barriers.")
     ] = False,
+    rules: Annotated[Rules, typer.Option(help="All rules, or only what the reference assembler refuses.")] = Rules.ALL,
     format: Annotated[Format, typer.Option(help="How to print findings.")] = Format.TEXT,
     extended: Extended = False,
 ) -> None:
     """Report everything in a file that the target would refuse."""
     from .check import check_file
 
-    if not check_file(file, target, format=format.value, extended=extended, level=level, auto_sync=auto_sync):
+    if not check_file(
+        file,
+        target,
+        format=format.value,
+        extended=extended,
+        level=level,
+        auto_sync=auto_sync,
+        assembler=rules is Rules.ASSEMBLER,
+    ):
         raise typer.Exit(EXIT_ERRORS)
 
 

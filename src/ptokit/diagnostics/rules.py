@@ -36,6 +36,10 @@ class Rule:
     ``check(site)`` returns a falsy value if the rule holds or cannot be decided yet, else the message, or a pair
     (message, hint). Rules without ``check`` are reported by the part of ptokit that finds them, or, if not
     ``enforced``, by none: every target allows what they are about, or nothing can break them.
+
+    A rule of the assembler that says the same as others of the instruction, perhaps less exactly, names them in
+    ``covered_by``: where one of those is broken, it is reported alone. ``always``: the assembler checks it for lowered
+    operands too (memrefs, results of bind_tile), which it leaves alone otherwise.
     """
 
     id: str
@@ -50,6 +54,8 @@ class Rule:
     rejected: str = ""
     decision: str = ""  # where public facts leave something open: the reading ptokit chose
     enforced: bool = True
+    covered_by: tuple[str, ...] = ()
+    always: bool = False
 
 
 CATALOGUE: dict[str, Rule] = {}
@@ -69,11 +75,28 @@ def define(
     rejected: str = "",
     decision: str = "",
     enforced: bool = True,
+    covered_by: tuple[str, ...] = (),
+    always: bool = False,
 ) -> Rule:
     """Add a rule to the catalogue and return it. An id can be defined once."""
     if id in CATALOGUE:
         raise ValueError(f"rule {id} is defined twice")
-    rule = Rule(id, what, targets, check, severity, scope, why, source, accepted, rejected, decision, enforced)
+    rule = Rule(
+        id,
+        what,
+        targets,
+        check,
+        severity,
+        scope,
+        why,
+        source,
+        accepted,
+        rejected,
+        decision,
+        enforced,
+        covered_by,
+        always,
+    )
     CATALOGUE[id] = rule
     return rule
 

@@ -199,7 +199,14 @@ class Facts:
             stride.insert(0, shape[0] * stride[0])
             shape.insert(0, 1)
         if len(shape) == 5:
-            self.infos[value] = ViewInfo(value.name, dtype, tuple(shape), tuple(stride), layout)  # type: ignore[arg-type]
+            self.infos[value] = ViewInfo(
+                value.name,
+                dtype,
+                tuple(shape),  # type: ignore[arg-type]
+                tuple(stride),  # type: ignore[arg-type]
+                layout,
+                dims=getattr(value.type, "dims", None),
+            )
 
     def _alloc(self, op: Op) -> None:
         result = op.result

@@ -4,8 +4,8 @@ from ptokit.diagnostics import Scope, Severity, define
 
 
 def _rule(id: str, what: str, rejected: str, accepted: str, **more: object) -> None:
-    more.setdefault("source", "assembly 13.10")
-    define(id, what, scope=Scope.ASSEMBLER, rejected=rejected, accepted=accepted, **more)  # type: ignore[arg-type]
+    more = {"source": "assembly 13.10", "scope": Scope.ASSEMBLER, **more}
+    define(id, what, rejected=rejected, accepted=accepted, **more)  # type: ignore[arg-type]
 
 
 _rule(
@@ -48,6 +48,7 @@ _rule(
     "a tile that is read after its slot was freed",
     "tpop_from_aic, uses of the tile, tfree_from_aic",
     severity=Severity.WARNING,
+    scope=Scope.SYNC,
     why="The producer waits for the slot forever, or overwrites the tile while it is read.",
     decision="A warning: the assembler has this check and does not run it. The n-th free of a block belongs to "
     "its n-th pop, so that several slots may be in use.",

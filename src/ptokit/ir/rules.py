@@ -197,6 +197,22 @@ _rule(
     'pto.auto_sync_tail_hint = "barrier-all"',
     "14",
 )
+_rule(
+    "TC-2",
+    "A tile and its valid region have two dimensions.",
+    "see TY-5",
+    "see TY-5",
+    "13.2",
+    why="Reported while the type is read: TY-5.",
+)
+_rule(
+    "TC-3",
+    "The valid region of an operand is not larger than its tile.",
+    "!pto.tile_buf<vec, 16x16xf32, valid=32x16>",
+    "!pto.tile_buf<vec, 16x16xf32, valid=8x16>",
+    "13.2",
+    why="Reported as TILE-01, where the tile is made; with --rules assembler as TC-3, where it is used.",
+)
 define(
     "OPERAND-KIND",
     "Each operand of an instruction is of the kind it takes: tile, view of global memory, or number.",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 
-from ptokit.diagnostics import Diagnostic, Diagnostics, Note, lookup
+from ptokit.diagnostics import Diagnostic, Diagnostics, Note, Scope, Severity, lookup
 from ptokit.isa.check import broken_rules
 from ptokit.isa.cores import missing_pipe
 from ptokit.isa.site import AlignInfo, MaskInfo, PtrInfo, ScalarInfo, Site, TileInfo, ViewInfo, VregInfo
@@ -38,12 +39,19 @@ _KINDS: dict[Kind, type] = {
 
 
 def verify(
-    module: Module, target: Target, *, extended: bool = False, level: int | None = None, auto_sync: bool = False
+    module: Module,
+    target: Target,
+    *,
+    extended: bool = False,
+    level: int | None = None,
+    auto_sync: bool = False,
+    assembler: bool = False,
 ) -> Diagnostics:
     """Check every function of `module`. Operations that ptokit cannot run are checked like others.
 
     ``extended``: the cpu target accepts device-only types and modes. ``level``: 1, 2 or 3, which of program and
     assembler places tiles; None: as each function does it. ``auto_sync``: the assembler is to insert synchronisation.
+    ``assembler``: only what the reference assembler refuses, all of it as errors.
     """
     found = Diagnostics()
     check_functions(module, found)
@@ -54,15 +62,26 @@ def verify(
             check_level(function, level, auto_sync, found)
             if module.text:
                 pointer_uses(function, found)
-            _Checker(function, target, found, extended, text=module.text).run()
-    return found
+            _Checker(function, target, found, extended, text=module.text, assembler=assembler).run()
+    return _refused_by_assembler(found) if assembler else found
+
+
+def _refused_by_assembler(found: Diagnostics) -> Diagnostics:
+    kept = Diagnostics()
+    for diagnostic in found:
+        if lookup(diagnostic.rule).scope in (Scope.TEXT, Scope.ASSEMBLER):
+            kept.add(replace(diagnostic, severity=Severity.ERROR))
+    return kept
 
 
 class _Checker:
     """Checks one function."""
 
-    def __init__(self, function: Function, target: Target, found: Diagnostics, extended: bool, *, text: bool) -> None:
-        self.function, self.target, self.found, self.extended, self.text = function, target, found, extended, text
+    def __init__(
+        self, function: Function, target: Target, found: Diagnostics, extended: bool, *, text: bool, assembler: bool
+    ) -> None:
+        self.function, self.target, self.found = function, target, found
+        self.extended, self.text, self.assembler = extended, text, assembler
         self.facts = Facts(function)
         self.sound: set[tuple[Hashable, bool]] = set()  # sites that break no rule, as `Site.key` tells them apart
 
@@ -98,15 +117,23 @@ class _Checker:
         if not self.kinds(op, site):
             return False
         wrong_core = missing_pipe(site)
-        if wrong_core is not None:
+        if wrong_core is not None and not self.assembler:
             self.found.error("PIPE-CORE", wrong_core, op.location, notes=_defined(op))
             return False
-        broken = list(broken_rules(site, text=self.text and not lowered))
+        invalid = self.assembler and self.invalid_regions(op, site, lowered)
+        broken = list(broken_rules(site, text=self.text, lowered=lowered, covered=self.assembler))
         for rule, message, hint in broken:
             self.found.add(
                 Diagnostic(rule.id, rule.severity, f"{site.instr.name}: {message}", op.location, hint, _defined(op))
             )
-        return not broken
+        return not (broken or invalid)
+
+    def invalid_regions(self, op: Op, site: Site, lowered: bool) -> bool:
+        """Report TC-3, which TILE-01 says of the operation that makes the tile; True if there is something."""
+        wrong = [t for t in site.tiles if t.spec.valid_row > t.rows or t.spec.valid_col > t.cols]
+        for tile in () if lowered else wrong:
+            self.found.error("TC-3", f"%{tile.name} is {tile.spec}", op.location, notes=_defined(op))
+        return bool(wrong)
 
     def kinds(self, op: Op, site: Site) -> bool:
         """Report operands that are not what the instruction takes; its rules could not look at them.

@@ -18,15 +18,22 @@ class Broken(NamedTuple):
     hint: str | None
 
 
-def broken_rules(site: Site, *, text: bool = True) -> Iterator[Broken]:
+def broken_rules(site: Site, *, text: bool = True, lowered: bool = False, covered: bool = False) -> Iterator[Broken]:
     """The rules of `site` that are broken as far as its operands are known.
 
-    ``text`` is False for calls that no `.pto` text stands for: the reference assembler's rules do not bind them.
+    ``text`` is False for calls that no `.pto` text stands for: the reference assembler's rules do not bind them. Nor do
+    most of them if operands are ``lowered``. ``covered``: also those that another broken rule covers.
     """
+    broken = list(_broken(site, text, lowered))
+    ids = {b.rule.id for b in broken}
+    return (b for b in broken if covered or not ids.intersection(b.rule.covered_by))
+
+
+def _broken(site: Site, text: bool, lowered: bool) -> Iterator[Broken]:
     for rule in site.instr.rules:
         if site.target.name not in rule.targets or rule.check is None:
             continue
-        if rule.scope is Scope.ASSEMBLER and not text:
+        if rule.scope is Scope.ASSEMBLER and (not text or (lowered and not rule.always)):
             continue
         found = rule.check(site)
         if not found:

@@ -12,6 +12,7 @@ from ptokit.types.tensor import Dims5
 from .machine import Machine, TileOperand, ViewOperand
 from .site import Site, ViewInfo
 from .table import Instr, Kind, Operand, Role, dst, instruction, view
+from .transfer_asm_rules import PREFETCH
 from .transfer_rules import COMMON, DEVICES, Message, rule, shape_text
 from .unknown import known
 
@@ -111,6 +112,7 @@ TPREFETCH = instruction(
                 decision="On a5 the tile can be read afterwards only if its rows have the length of the view's, on "
                 "a2a3 if they are as long rounded up to 32 bytes; else its contents are undefined.",
             ),
+            *PREFETCH,
         ),
         run=tprefetch,
         source="memory-and-data-movement; load-store 9",

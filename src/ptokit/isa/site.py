@@ -54,6 +54,7 @@ class ViewInfo:
     stride: tuple[Size, Size, Size, Size, Size]
     layout: Layout | None = None  # None: not stated and not inferable yet
     data: Any = None
+    dims: tuple[int, ...] | None = None  # of its type, as written; None where there is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,7 @@ class Site:
                 first = -1 if info.origin is UNKNOWN else origins.index(info.origin)
                 parts += (info.spec, info.vr, info.vc, info.addr, first)
             elif isinstance(info, ViewInfo):
-                parts += (info.dtype, info.shape, info.stride, info.layout)
+                parts += (info.dtype, info.shape, info.stride, info.layout, info.dims)
             elif isinstance(info, ScalarInfo):
                 parts += (info.type, type(info.value), info.value)
             elif isinstance(info, PtrInfo):

@@ -148,7 +148,6 @@ _RULES = (
     *store_acc_rules.A3,
     *store_plain_rules.A5,
     *store_acc_rules.A5,
-    *transfer_asm_rules.STORE,
 )
 
 TSTORE = instruction(
@@ -159,7 +158,7 @@ TSTORE = instruction(
         (view("dst", Role.OUT), src(), scalar("quant", optional=True, type="i64")),
         (Attr("phase", STPhase, STPhase.Unspecified, "stPhase", "st_phase"), _ATOMIC, _RELU),
         pipe=store_pipe,
-        rules=_RULES,
+        rules=(*_RULES, *transfer_asm_rules.STORE),
         run=tstore,
         syntax="dps-typed",
         source="tstore; load-store 4, 5",
@@ -174,7 +173,7 @@ TSTORE_FP = instruction(
         (view("dst", Role.OUT), src(), src("fp")),
         (_ATOMIC, _RELU),
         pipe=Pipe.FIX,
-        rules=_RULES,
+        rules=(*_RULES, *transfer_asm_rules.STORE_FP),
         run=tstore_fp,
         spellings=("tstore.fp",),
         source="memory-and-data-movement; load-store 6, 8",
