@@ -358,9 +358,10 @@ class _Reader:
 
     def _results(self, operands: Operands) -> list[Type]:
         produces, written = self.instr.produces, self.s.results
+        least = sum(not o.optional for o in produces)
         if written is None or (not written and not produces):
-            return [self._inferred(o, operands) for o in produces]
-        if len(written) != len(produces):
+            return [self._inferred(o, operands) for o in produces[: max(least, self.named or len(self.s.outs))]]
+        if not least <= len(written) <= len(produces):
             self.p.fail(
                 rules.RESULTS, f"pto.{self.instr.text} has {len(produces)} results, not {len(written)}", self.at
             )

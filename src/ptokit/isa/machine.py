@@ -147,6 +147,37 @@ class Machine(Protocol):
     ) -> None:
         """Write values (blocks or 1, n) at pointer + offset elements, where `active` (blocks or 1, n) holds."""
 
+    def gather(
+        self,
+        pointer: Any,
+        places: np.ndarray,
+        width: int,
+        keep: np.ndarray | None,
+        alignment: int,
+        offset: Any = None,
+    ) -> np.ndarray:
+        """Elements of `width` bytes at `places` (blocks or 1, n), bytes behind pointer + offset elements.
+
+        As uint8 (blocks, n, width); zeros where ``keep`` is false, whose places are not looked at.
+        """
+
+    def scatter(
+        self,
+        pointer: Any,
+        places: np.ndarray,
+        values: np.ndarray,
+        keep: np.ndarray | None,
+        alignment: int,
+        offset: Any = None,
+    ) -> None:
+        """Write elements (blocks or 1, n, width) of uint8 to `places`; of two at one place the last one stays."""
+
+    def address(self, pointer: Any) -> Any:
+        """Byte address of a pointer to on-chip memory: a number, or int64 (blocks,)."""
+
+    def remark(self, rule: str, message: str) -> None:
+        """Note what breaks a rule of warning severity; reported where somebody watches the run."""
+
     def refuse(self, rule: str, message: str, *, hint: str | None = None, block: int | None = None) -> NoReturn:
         """Stop: values break a rule of the catalogue. ``block``: position in the chunk of the block to blame."""
 

@@ -116,6 +116,78 @@ class LocalMemory:
             block, where, bits = block[kept], where[kept], bits[kept]
         arena.data[block, where] = bits
 
+    def gather(
+        self,
+        pointer: LocalPointer,
+        places: np.ndarray,
+        width: int,
+        keep: np.ndarray | None,
+        alignment: int,
+        offset: Any = None,
+    ) -> np.ndarray:
+        """Elements of `width` bytes at `places` (blocks or 1, n) bytes behind pointer + offset elements."""
+        arena, where = self._places(pointer, places, width, keep, alignment, offset)
+        if where.size:
+            arena.settle(int(where.min()), int(where.max()) + width, write=False)
+        block = np.arange(self.blocks)[:, None, None]
+        found = arena.data[block, where[:, :, None] + np.arange(width)]
+        return found if keep is None else np.where(keep[:, :, None], found, np.uint8(0))
+
+    def scatter(
+        self,
+        pointer: LocalPointer,
+        places: np.ndarray,
+        values: np.ndarray,
+        keep: np.ndarray | None,
+        alignment: int,
+        offset: Any = None,
+    ) -> None:
+        """Write elements (blocks or 1, n, width) of bytes to `places`; of two at one place the last one stays."""
+        width = values.shape[2]
+        arena, where = self._places(pointer, places, width, keep, alignment, offset)
+        if keep is not None and not keep.any():
+            return
+        arena.settle(int(where.min()), int(where.max()) + width, write=True)
+        shape = (self.blocks, *where.shape[1:])
+        where, values = np.broadcast_to(where, shape), np.broadcast_to(values, (*shape, width))
+        block = np.broadcast_to(np.arange(self.blocks)[:, None], shape)
+        if keep is not None:
+            kept = np.broadcast_to(keep, shape)
+            block, where, values = block[kept], where[kept], values[kept]
+        arena.data[block[..., None], where[..., None] + np.arange(width)] = values
+
+    def address(self, pointer: LocalPointer) -> Any:
+        """Byte address of a pointer: a number, or int64 (blocks,)."""
+        return lanes(pointer.address)
+
+    def remark(self, rule: str, message: str) -> None:
+        """Nobody watches."""
+
+    def _places(
+        self,
+        pointer: LocalPointer,
+        places: np.ndarray,
+        width: int,
+        keep: np.ndarray | None,
+        alignment: int,
+        offset: Any,
+    ) -> tuple[Arena, np.ndarray]:
+        """The memory, and the first bytes of elements (blocks or 1, n); those not kept are inside. Raises `Fault`."""
+        arena = self.space(SPACES[pointer.space])
+        start = pointer.address if offset is None else pointer.address + lift(_flat(offset)) * pointer.size
+        where = np.reshape(lanes(start), (-1, 1)) + places
+        wrong = (where < 0) | (where + width > arena.size) | (where % alignment != 0)
+        if keep is not None:
+            wrong, where = (
+                wrong & keep,
+                np.where(keep, where, min(max(0, int(np.min(lanes(start)))), arena.size - width)),
+            )
+        if wrong.any():
+            block, lane = np.argwhere(wrong)[0].tolist()
+            starts = np.broadcast_to(where, wrong.shape)[block : block + 1, lane]
+            self._misplaced(pointer, arena, starts, width, alignment, "VEC-A5-03")
+        return arena, where
+
     def _place(
         self, pointer: LocalPointer, offset: Any, nbytes: int, alignment: int, rule: str
     ) -> tuple[Arena, int | np.ndarray]:

@@ -56,6 +56,45 @@ class ObservedMemory(Chunk):
         else:
             self._touch(pointer, _lanes(start, width, np.packbits(active[0]).tobytes()), write=True)
 
+    def gather(
+        self,
+        pointer: LocalPointer,
+        places: np.ndarray,
+        width: int,
+        keep: np.ndarray | None,
+        alignment: int,
+        offset: Any = None,
+    ) -> np.ndarray:
+        found = super().gather(pointer, places, width, keep, alignment, offset)
+        self._scattered(pointer, places, width, keep, offset, write=False)
+        return found
+
+    def scatter(
+        self,
+        pointer: LocalPointer,
+        places: np.ndarray,
+        values: np.ndarray,
+        keep: np.ndarray | None,
+        alignment: int,
+        offset: Any = None,
+    ) -> None:
+        super().scatter(pointer, places, values, keep, alignment, offset)
+        self._scattered(pointer, places, values.shape[2], keep, offset, write=True)
+
+    def _scattered(
+        self,
+        pointer: LocalPointer,
+        places: np.ndarray,
+        width: int,
+        keep: np.ndarray | None,
+        offset: Any,
+        *,
+        write: bool,
+    ) -> None:
+        chosen = places[0] if keep is None else np.broadcast_to(places, np.broadcast(places, keep).shape)[0][keep[0]]
+        starts = np.unique(chosen + _start(pointer, offset))
+        self._touch(pointer, _elements(starts.tobytes(), width), write=write)
+
     def copy(self, dst: Any, first: int, src: Any, axes: Sequence[Axis], nbytes: int) -> None:
         super().copy(dst, first, src, axes, nbytes)
         if nbytes:
@@ -104,6 +143,12 @@ def _lanes(start: int, width: int, active: bytes) -> Footprint:
     """The bytes of active lanes; `active` has one bit for each, the first in the highest bit."""
     lanes = np.flatnonzero(np.unpackbits(np.frombuffer(active, np.uint8)))
     return _merged(start + lanes * width, width)
+
+
+@lru_cache(maxsize=65536)
+def _elements(starts: bytes, width: int) -> Footprint:
+    """Elements at ascending places, given as the bytes of an int64 array."""
+    return _merged(np.frombuffer(starts, np.int64), width)
 
 
 @lru_cache(maxsize=8192)

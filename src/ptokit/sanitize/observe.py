@@ -177,6 +177,7 @@ class Observer(ObservedMemory):
     ) -> Any:
         """An instruction: what it touches is worked out, then it runs, then it is issued."""
         self.instructions += 1
+        self.here = op
         given = dict(zip(names, operands))
         known = self._known_accesses(op, instr, static, given, attrs)
         result, in_memory = self._run(op, instr, known, given, run, operands)
@@ -196,6 +197,11 @@ class Observer(ObservedMemory):
                     self._last[self._identity(given.get(operand.name))] = work
         self._push(work)
         return result
+
+    def remark(self, rule: str, message: str) -> None:
+        """A rule of warning severity that the values of the running instruction break."""
+        op = self.here
+        self._report(rule, op, message, partial(Draft, f"{op.name.removeprefix('pto.')}: {message}", op.location))
 
     def _taken(self) -> list[Touch]:
         """The accesses by address since the last call: reads first, then writes."""

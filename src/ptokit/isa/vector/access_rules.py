@@ -13,15 +13,15 @@ from .rules import SOURCE
 
 VEC_04 = define(
     "VEC-A5-04",
-    "The distribution mode is one that the instruction has.",
+    "A mode token is one that the instruction has: of distribution, of pointer update.",
     source=SOURCE,
     accepted='pto.vlds %p[%i] {dist = "BRC_B32"}',
     rejected='pto.vsts %v, %p[%i] {dist = "BRC_B32"}',
 )
 
 
-def known_dist(modes: Collection[str], attr: str = "dist") -> Rule:
-    """VEC-A5-04 for an instruction with these modes."""
+def known_token(modes: Collection[str], attr: str = "dist") -> Rule:
+    """VEC-A5-04 for an instruction with these tokens."""
 
     def check(o: Site) -> tuple[str, str] | None:
         token = getattr(o, attr)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..machine import Machine
-from .access_rules import known_dist
+from .access_rules import known_token
 from .lanes import VREG_BYTES, element
 from .words import at, micro, out_vreg, ub, word
 
@@ -78,7 +78,7 @@ VLDS = micro(
     (ub(), at()),
     (out_vreg(like="src"),),
     vlds,
-    known_dist(LOAD_MODES),
+    known_token(LOAD_MODES),
     attrs=(word("dist", "NORM"),),
     source="4.1",
 )

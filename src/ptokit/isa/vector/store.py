@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from ptokit.diagnostics import define
+
 from ..machine import Machine
 from ..operands import Message
 from ..site import Site
 from ..table import Role
-from .access_rules import known_dist
+from .access_rules import known_token
 from .lanes import Predicate, active
-from .rules import VEC_05, wrong_mask
+from .rules import SOURCE, VEC_05, wrong_mask
 from .words import at, mask, micro, ub, vreg, word
 
 
@@ -28,6 +30,7 @@ class StoreMode:
     width: int
     kept: int
     single: bool = False
+    merge: tuple[int, int] | None = None  # channels, and bytes of an element, that take turns in each block
 
 
 STORE_MODES: dict[str, StoreMode] = {
@@ -35,6 +38,9 @@ STORE_MODES: dict[str, StoreMode] = {
     **{f"{name}_B{8 * w}": StoreMode(w, w, single=True) for name in ("1PT", "ONEPT") for w in (1, 2, 4)},
     **{f"PK_B{16 * w}": StoreMode(2 * w, w) for w in (1, 2, 4)},
     **dict.fromkeys(("PK4_B32", "PK4"), StoreMode(4, 1)),
+    "MRG4CHN_B8": StoreMode(4, 4, merge=(4, 1)),
+    "MRG2CHN_B8": StoreMode(2, 2, merge=(2, 1)),
+    "MRG2CHN_B16": StoreMode(4, 4, merge=(2, 2)),
 }
 """By token of ``dist``; NORM and 1PT without a width are those of the element."""
 
@@ -58,11 +64,35 @@ def vsts(
     types: Mapping[str, Any],
 ) -> None:
     mode = store_mode(dist, types["value"].dtype.size)
+    if mode.merge is not None:
+        value = _merged(value, *mode.merge)
     values = value.view(f"u{mode.width}")
     if mode.single:
         m.store(dst, offset, values[:, :1], None, mode.width)
     else:
         m.store(dst, offset, values.astype(f"u{mode.kept}", copy=False), active(mask, mode.width), 32)
+
+
+def _merged(value: np.ndarray, channels: int, width: int) -> np.ndarray:
+    """Each block of 32 bytes holds runs of `channels` channels; their elements, one of each channel in turn."""
+    parts = np.ascontiguousarray(value).view(f"u{width}").reshape(len(value), 8, channels, -1)
+    return np.ascontiguousarray(parts.swapaxes(2, 3)).reshape(len(value), -1)
+
+
+def _removed(o: Site) -> Message:
+    mode = STORE_MODES.get(o.dist)
+    return f"{o.dist} is documented, but a5 does not have it" if mode is not None and mode.merge else None
+
+
+VEC_08 = define(
+    "VEC-A5-08",
+    "The instruction and its mode exist on a5.",
+    _removed,
+    targets=("a5",),
+    source=SOURCE,
+    accepted='pto.vsts %v, %p[%i], %m {dist = "PK_B32"}',
+    rejected='pto.vsts %v, %p[%i], %m {dist = "MRG4CHN_B8"}',
+)
 
 
 def _mask_of_mode(o: Site) -> Message:
@@ -73,14 +103,15 @@ def _mask_of_mode(o: Site) -> Message:
     return None if mode.single else wrong_mask(o, min(32, 8 * mode.width))
 
 
+STORE_RULES = (known_token((*STORE_MODES, *_OF_ELEMENT)), VEC_08, replace(VEC_05, check=_mask_of_mode))
+
 VSTS = micro(
     "vsts",
     "Store a vector register, the active lanes of it, packing elements as the mode says.",
     (vreg("value"), ub("dst", Role.OUT), at(), mask()),
     (),
     vsts,
-    known_dist((*STORE_MODES, *_OF_ELEMENT)),
-    replace(VEC_05, check=_mask_of_mode),
+    *STORE_RULES,
     attrs=(word("dist", "NORM"),),
     source="4.3",
 )

@@ -83,9 +83,9 @@ def out_align(name: str = "next") -> Operand:
     return Operand(name, Role.OUT, Kind.ALIGN)
 
 
-def out_ptr(name: str = "end", like: str = "src") -> Operand:
-    """A pointer as result."""
-    return Operand(name, Role.OUT, Kind.PTR, space="ub", like=like)
+def out_ptr(name: str = "end", like: str = "src", *, optional: bool = False) -> Operand:
+    """A pointer as result, perhaps one that the text may leave out."""
+    return Operand(name, Role.OUT, Kind.PTR, optional, space="ub", like=like)
 
 
 def out_number(name: str, type: str) -> Operand:
