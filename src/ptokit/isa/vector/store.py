@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.diagnostics import define
-
 from ..machine import Machine
 from ..operands import Message
 from ..site import Site
 from ..table import Role
 from .access_rules import known_token
+from .compute_rules import VEC_08
 from .lanes import Predicate, active
-from .rules import SOURCE, VEC_05, wrong_mask
+from .rules import VEC_05, wrong_mask
 from .words import at, mask, micro, ub, vreg, word
 
 
@@ -84,17 +83,6 @@ def _removed(o: Site) -> Message:
     return f"{o.dist} is documented, but a5 does not have it" if mode is not None and mode.merge else None
 
 
-VEC_08 = define(
-    "VEC-A5-08",
-    "The instruction and its mode exist on a5.",
-    _removed,
-    targets=("a5",),
-    source=SOURCE,
-    accepted='pto.vsts %v, %p[%i], %m {dist = "PK_B32"}',
-    rejected='pto.vsts %v, %p[%i], %m {dist = "MRG4CHN_B8"}',
-)
-
-
 def _mask_of_mode(o: Site) -> Message:
     """A predicate of a packing store is one of what is packed; of single elements it does not matter."""
     mode = STORE_MODES.get(o.dist)
@@ -103,7 +91,11 @@ def _mask_of_mode(o: Site) -> Message:
     return None if mode.single else wrong_mask(o, min(32, 8 * mode.width))
 
 
-STORE_RULES = (known_token((*STORE_MODES, *_OF_ELEMENT)), VEC_08, replace(VEC_05, check=_mask_of_mode))
+STORE_RULES = (
+    known_token((*STORE_MODES, *_OF_ELEMENT)),
+    replace(VEC_08, check=_removed, targets=("a5",)),
+    replace(VEC_05, check=_mask_of_mode),
+)
 
 VSTS = micro(
     "vsts",
