@@ -90,6 +90,26 @@ def test_a_deadlock_without_a_set(ptokit: Run, tmp_path: Path) -> None:
     assert "hint: add the missing set_flag, or remove the wait" in ran.err
 
 
+def test_a_witness_shows_values(ptokit: Run) -> None:
+    args = ("-t", "a2a3", "-a", "arange:f32:512", "-a", "uninit:f32:512")
+    ran = ptokit("sanitize", CASES / "01_load_compute_nosync.pto", *args, "--witness", "--seed", 4)
+    assert ran.status == 1
+    assert "note: witness: let TLOAD in line " in ran.err
+    assert " as late as it may, and 512 of 512 elements of %y change: %y[0] = nan instead of " in ran.err
+    assert ran.out.splitlines()[1].startswith("order 4, and ")
+    report = json.loads(
+        ptokit(
+            "sanitize", CASES / "01_load_compute_nosync.pto", *args, "--witness", "--seed", 4, "--format", "json"
+        ).out
+    )
+    (finding,) = (d for d in report["diagnostics"] if "race" in d)
+    assert finding["race"]["witness"]["counts"] == {"y": {"changed": 512, "size": 512}}
+    assert finding["race"]["witness"]["changes"][0]["other"] == "nan"
+    assert report["shuffled"]["order"] == "order 4"
+    clean = ptokit("sanitize", CASES / "02_load_compute_sync.pto", *args, "--seed", 4)
+    assert (clean.status, clean.out.splitlines()[1]) == (0, "order 4, and no value changes with these arguments")
+
+
 @pytest.mark.parametrize(("order", "status", "rules"), [("strict", 0, []), ("profile", 0, ["RACE-INTRAPIPE"])])
 def test_order(ptokit: Run, order: str, status: int, rules: list[str]) -> None:
     file = CASES / "34_vector_chain_profile.pto"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -137,6 +137,7 @@ def run(
 \b
   ptokit sanitize add.pto -t a5 -a x.npy -a y.npy -a uninit:f32:64x64
   ptokit sanitize gemm.pto -t a2a3 --blocks 24 --order profile -a ...
+  ptokit sanitize add.pto -t a5 --witness -a x.npy -a y.npy -a zeros:f32:4096
 
 \b
 Arguments are those of ptokit run. An output-only argument is written
@@ -156,13 +157,20 @@ def sanitize(
     order: Annotated[
         Order, typer.Option(help="Order within a pipe: complete, or as far as the target promises it.")
     ] = Order.STRICT,
+    witness: Annotated[
+        bool, typer.Option("--witness", help="Run once more for each race, the other way round; show what changes.")
+    ] = False,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Run once more in another legal order; show what changes.")
+    ] = None,
     format: Annotated[Format, typer.Option(help="How to print findings.")] = Format.TEXT,
     extended: Extended = False,
 ) -> None:
     """Find races, missing flags, deadlocks and uninitialised data."""
     from .sanitize import sanitize_file
 
-    if not sanitize_file(file, target, entry, arg or [], blocks, order.value, format=format.value, extended=extended):
+    more: dict[str, Any] = {"format": format.value, "extended": extended, "witness": witness, "seed": seed}
+    if not sanitize_file(file, target, entry, arg or [], blocks, order.value, **more):
         raise typer.Exit(EXIT_ERRORS)
 
 

@@ -34,6 +34,8 @@ def sanitize_file(
     *,
     format: str,
     extended: bool,
+    witness: bool = False,
+    seed: int | None = None,
 ) -> bool:
     """Run a kernel of `file` under observation and report as ``text``, ``json`` or ``sarif``; True without errors."""
     wanted = parse_target(target_name)
@@ -42,7 +44,8 @@ def sanitize_file(
     if found.errors:
         return _show(file, Report(file, target.name, blocks, order, found), 0.0, format)
     start = time.perf_counter()
-    report = observe(module, target, make(arguments), blocks, order=order, entry=entry, extended=extended)
+    more: dict[str, Any] = {"order": order, "entry": entry, "extended": extended, "witness": witness, "seed": seed}
+    report = observe(module, target, make(arguments), blocks, **more)
     for diagnostic in found:
         report.diagnostics.add(diagnostic)
     return _show(file, report, time.perf_counter() - start, format)
@@ -54,9 +57,8 @@ def observe(
     values: list[Any],
     blocks: int,
     *,
-    order: str = "strict",
     entry: str | None = None,
-    extended: bool = False,
+    **more: Any,
 ) -> Report:
     """`sanitize` with values from the command line: raw bits become elements of the parameters' types."""
     from ptokit.run.program import Param, choose_entry
@@ -66,7 +68,7 @@ def observe(
         dtype = Param(param.name, param.type).dtype
         if dtype is not None:
             values[i] = as_parameter(value, dtype)
-    return sanitize(module, target, values, blocks, order=order, entry=entry, extended=extended)
+    return sanitize(module, target, values, blocks, entry=entry, **more)
 
 
 def refuse_races(
@@ -91,7 +93,8 @@ def as_json(report: Report) -> dict[str, Any]:
 
 def _facts(report: Report) -> dict[str, Any]:
     launch = {"kernel": report.name, "target": report.target, "blocks": report.blocks, "order": report.order}
-    return {"launch": launch, "instructions": report.instructions}
+    shuffled = {} if report.shuffled is None else {"shuffled": report.shuffled.as_json()}
+    return {"launch": launch, "instructions": report.instructions, **shuffled}
 
 
 def _sarif(report: Report) -> str:
@@ -115,4 +118,6 @@ def _show(file: str, report: Report, seconds: float, format: str) -> bool:
         blocks = f"{report.blocks} block{'s' if report.blocks > 1 else ''}"
         what = f"{report.name} on {report.target}, {blocks}, {report.order} order: {report.instructions} instructions"
         say(f"{what} in {seconds:.2f} s, {'no findings' if not len(found) else summary(found) or 'notes only'}")
+    if report.shuffled is not None:
+        say(str(report.shuffled))
     return not found.errors

@@ -119,11 +119,21 @@ class Kernel:
         except DiagnosticError as error:
             raise DiagnosticError(_at_the_call(d) for d in error.diagnostics) from None
 
-    def sanitize(self, *args: Any, blocks: int = 1, order: str = "strict", **named: Any) -> Report:
+    def sanitize(
+        self,
+        *args: Any,
+        blocks: int = 1,
+        order: str = "strict",
+        witness: bool = False,
+        seed: int | None = None,
+        **named: Any,
+    ) -> Report:
         """Run blocks 0 .. blocks-1 under observation: races, flags, deadlocks, uninitialised data, bounds.
 
         Arguments as for a launch; arrays made by `uninit` are output only. ``order``: ``strict``, or ``profile`` for
-        the order inside a pipe that the target promises. Raises `DiagnosticError` for arguments that cannot be used.
+        the order inside a pipe that the target promises. ``witness``: show for each race what changes if its first
+        access comes late. ``seed``: also run in another legal order, drawn with that seed. Raises `DiagnosticError` for
+        arguments that cannot be used.
         """
         bound = self.parameters.bind(args, named)
         signature = self._signature(bound)
@@ -133,7 +143,8 @@ class Kernel:
             if not isinstance(entry, Constant)
         ]
         module = self._module(signature)
-        return sanitize(module, self.target, values, blocks, order=order, entry=self.name, extended=self.extended)
+        more: dict[str, Any] = {"entry": self.name, "extended": self.extended, "witness": witness, "seed": seed}
+        return sanitize(module, self.target, values, blocks, order=order, **more)
 
     # --- looking at it -------------------------------------------------------------------------------------------
 
@@ -227,9 +238,9 @@ class Launcher:
         """Launch; see `Kernel.launch`."""
         self.kernel.launch(self.blocks, args, named)
 
-    def sanitize(self, *args: Any, order: str = "strict", **named: Any) -> Report:
+    def sanitize(self, *args: Any, **named: Any) -> Report:
         """Run under observation; see `Kernel.sanitize`."""
-        return self.kernel.sanitize(*args, blocks=self.blocks, order=order, **named)
+        return self.kernel.sanitize(*args, blocks=self.blocks, **named)
 
     def __repr__(self) -> str:
         return f"{self.kernel!r}[{self.blocks}]"

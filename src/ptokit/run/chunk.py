@@ -29,6 +29,8 @@ from .window import Window
 class Chunk(Bursts):
     """One run of a program for `blocks` blocks (see `ptokit.isa.machine.Machine`)."""
 
+    initial = 0  # byte that on-chip memory starts with
+
     def __init__(self, target: Target, blocks: int, total: int, matmul_mode: str, *, extended: bool = False) -> None:
         self.target = target
         self.blocks = blocks
@@ -158,7 +160,7 @@ class Chunk(Bursts):
         """`site`, in this core's own memory."""
         storage = self._storages.get(number)
         if storage is None:
-            arena = self._sites[number] = Arena(self.blocks, spec.nbytes)
+            arena = self._sites[number] = Arena(self.blocks, spec.nbytes, self.initial)
             storage = self._storages[number] = arena.window(spec, 0)
         return storage
 
@@ -166,7 +168,7 @@ class Chunk(Bursts):
         """A buffer in this core's own memory."""
         arena = self._spaces.get(loc)
         if arena is None:
-            arena = self._spaces[loc] = Arena(self.blocks, self.target.capacity[loc])
+            arena = self._spaces[loc] = Arena(self.blocks, self.target.capacity[loc], self.initial)
         return arena
 
     def space(self, loc: TileType) -> Arena:

@@ -30,23 +30,25 @@ def _full(spec: TileSpec) -> TileSpec:
 class Arena:
     """Bytes of one on-chip buffer, or of one tile that has a space of its own, for all blocks of a chunk."""
 
-    __slots__ = ("_data", "blocks", "flat", "pitch", "reach", "size", "windows")
+    __slots__ = ("_data", "blocks", "flat", "initial", "pitch", "reach", "size", "windows")
 
-    def __init__(self, blocks: int, size: int) -> None:
+    def __init__(self, blocks: int, size: int, initial: int = 0) -> None:
         self.blocks = blocks
         self.size = size
+        self.initial = initial  # byte that memory starts with
         self.pitch = size + _SKEW if size > _SKEW else size
         self.flat: np.ndarray | None = None
         """All bytes of all blocks in a row, `pitch` bytes for each."""
-        self.reach = 0  # bytes from here on have never been written
+        self.reach = 0  # bytes from here on still are as they started
         self._data: np.ndarray | None = None
         self.windows: dict[tuple[int, TileSpec], Storage] = {}
 
     @property
     def data(self) -> np.ndarray:
-        """All bytes, (blocks, size); zero at the start of a launch."""
+        """All bytes, (blocks, size); zero at the start of a launch, or another byte."""
         if self._data is None:
-            self.flat = np.zeros(self.blocks * self.pitch, np.uint8)
+            size = self.blocks * self.pitch
+            self.flat = np.full(size, self.initial, np.uint8) if self.initial else np.zeros(size, np.uint8)
             self._data = self.flat.reshape(self.blocks, self.pitch)[:, : self.size]
         return self._data
 
@@ -81,10 +83,10 @@ class Arena:
             storage.forget()
 
     def clear(self) -> None:
-        """Start over with zeros, as at the start of a kernel."""
+        """Start over, as at the start of a kernel."""
         self.forget()
         if self._data is not None:
-            self._data[:, : self.reach].fill(0)
+            self._data[:, : self.reach].fill(self.initial)
 
 
 class Storage:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Severity
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Note, Severity
 from ptokit.ir.core import Function, Module, Op
 from ptokit.ir.facts import instr_of
 from ptokit.ir.runnable import check_runnable
@@ -34,11 +35,15 @@ from .gm import Memory
 from .observe import Buffers, Observer
 from .placement import reserved_bytes
 from .queues import Core, Simulation
-from .races import Race
 from .repair import Repair
+from .report import Report
 from .signals import Hub
 from .stuck import report_stuck
+from .witness import Delayed, Scheduler, Witness, compare, copies, delaying, explained
 from .writer import SYNCHRONISATION, ObservedWriter
+
+WITNESSES = 16
+"""Races that are run once more to show what they change."""
 
 ORDERS = ("strict", "profile")
 """How much order one pipe gives by itself (memory-model-and-sync 6.1)."""
@@ -71,42 +76,6 @@ def uninit(shape: int | Sequence[int], dtype: DType) -> Uninitialised:
     return raw.view(kind).reshape(sizes).view(Uninitialised)
 
 
-@dataclass
-class Report:
-    """What was found. ``instructions``: how many were executed and checked, over all blocks."""
-
-    name: str
-    target: str
-    blocks: int
-    order: str
-    diagnostics: Diagnostics = field(default_factory=Diagnostics)
-    instructions: int = 0
-    races: dict[Diagnostic, Race] = field(default_factory=dict)  # what is known about those that are races
-    ran: bool = False  # False if the static check already ended it
-
-    @property
-    def errors(self) -> list[Diagnostic]:
-        """Findings of error severity, by place."""
-        return self.diagnostics.errors
-
-    @property
-    def warnings(self) -> list[Diagnostic]:
-        """Findings of warning severity, by place."""
-        return self.diagnostics.warnings
-
-    @property
-    def clean(self) -> bool:
-        """True without errors and warnings."""
-        return not self.errors and not self.warnings
-
-    def raise_if_errors(self) -> None:
-        """Raise `DiagnosticError` with all findings if one of them is an error."""
-        self.diagnostics.raise_if_errors()
-
-    def __str__(self) -> str:
-        return "\n".join(map(str, self.diagnostics)) or f"{self.name}: no findings"
-
-
 def sanitize(
     module: Module,
     target: Target | str,
@@ -116,12 +85,16 @@ def sanitize(
     order: str = "strict",
     entry: str | None = None,
     extended: bool = False,
+    witness: bool = False,
+    seed: int | None = None,
 ) -> Report:
     """Run blocks 0 .. blocks-1 of a kernel and report races, uninitialised data, flags, deadlocks, bounds.
 
     ``args``: as for `Program.launch`; arrays made by `uninit` start uninitialised. They are used in place. ``order``:
     ``strict``, every pipe runs in order, or ``profile``, as far as the target promises it. Programs without addresses
-    and flags (Auto mode) are checked for values only. Raises `DiagnosticError` for arguments that cannot be used,
+    and flags (Auto mode) are checked for values only. ``witness``: run the launch once more for each race, on copies of
+    the arguments, with the first access as late as the model allows, and note what changes. ``seed``: run it once more
+    in a legal order drawn with that seed. Raises `DiagnosticError` for arguments that cannot be used,
     `ValueError` for an unknown order, `KeyError` for an unknown target.
     """
     target = target_named(target)
@@ -138,10 +111,60 @@ def sanitize(
     reserved_bytes(module, target, found)
     if any(d.rule not in _IGNORED and d.rule not in _SEEN_RUNNING for d in found.errors):
         return report
-    _Run(module, kernel, target, args, blocks, order == "profile", extended, report).run()
+    fresh = copies(args) if witness or seed is not None else []
+    run = _Run(module, kernel, target, args, blocks, order == "profile", extended, report)
+    run.run()
     report.ran = True
     report.diagnostics = _without_superseded(report.diagnostics)
+    if run.complete and (witness or seed is not None):
+        again = partial(_rerun, module, kernel, target, blocks, order == "profile", extended, fresh, args)
+        if witness:
+            _add_witnesses(report, again)
+        if seed is not None:
+            rng = random.Random(seed)
+            report.shuffled = again(Scheduler(lambda core, work: rng.random() < 0.5, rng), f"order {seed}")
     return report
+
+
+def _add_witnesses(report: Report, again: Callable[[Scheduler, str], Witness]) -> None:
+    """Show what each race changes, as a note of its finding."""
+    races, found = report.races, Diagnostics()
+    report.races = {}
+    for diagnostic in report.diagnostics:
+        race = races.get(diagnostic)
+        if race is not None and len(report.races) < WITNESSES:
+            delays, words = delaying(race)
+            race.witness = again(Scheduler(delays), words)
+            diagnostic = replace(diagnostic, notes=(*diagnostic.notes, Note(f"witness: {race.witness}")))
+        if race is not None:
+            report.races[diagnostic] = race
+        found.add(diagnostic)
+    report.diagnostics = found
+
+
+def _rerun(
+    module: Module,
+    kernel: Function,
+    target: Target,
+    blocks: int,
+    profile: bool,
+    extended: bool,
+    fresh: Sequence[Any],
+    results: Sequence[Any],
+    scheduler: Scheduler,
+    words: str,
+) -> Witness:
+    """Another order of a launch: on the arguments `fresh`, compared with its `results`."""
+    args = copies(fresh)
+    witness = Witness(words)
+    run = _Rerun(module, kernel, target, args, blocks, profile, extended, Report(kernel.name, target.name, blocks, ""))
+    run.delay(scheduler)
+    run.run()
+    scheduler.flush()
+    witness.failure = scheduler.failure or run.failure
+    names = [param.name or f"arg{i}" for i, param in enumerate(run.program.params)]
+    compare(witness, names, results, args)
+    return witness
 
 
 def _without_superseded(found: Diagnostics) -> Diagnostics:
@@ -186,6 +209,7 @@ class _Run:
         self.simulation = Simulation(cores, hub, analysis.execute)
         self.analysis = analysis
         self.memories, self.extended, self.mode = memories, extended, mode
+        self.kind: type[Observer] = Observer
         self.observers: list[Observer] = []
         self.idle: list[Observer] = []
         self.orders: list[ProgramOrder] = []
@@ -202,7 +226,7 @@ class _Run:
         """A machine for one core: one whose cluster has ended, or a new one."""
         if self.idle:
             return self.idle.pop()
-        observer = Observer(
+        observer = self.kind(
             self.target,
             self.blocks,
             self.findings,
@@ -241,7 +265,8 @@ class _Run:
         self.report.instructions = sum(observer.instructions for observer in self.observers)
         # Whatever hangs or stays set because a block ended early is no fault of its own.
         ended = all(core.ended for core in self.simulation.cores)
-        if ended and not report_stuck(self.simulation.cores, self.findings):
+        self.complete = ended and not report_stuck(self.simulation.cores, self.findings)
+        if self.complete:
             for order in self.orders:
                 order.finish()
             self._left_over()
@@ -281,6 +306,32 @@ class _Run:
 
             core = self.simulation.cores[index]
             self.findings.add("XFLAG-UNMATCHED", (item.op, item.event), core, item, make)
+
+
+class _Rerun(_Run):
+    """A launch whose instructions are carried out when a scheduler wants."""
+
+    failure: str | None = None
+
+    def delay(self, scheduler: Scheduler) -> None:
+        """Let `scheduler` decide."""
+        self.scheduler = scheduler
+        self.simulation.execute = scheduler.execute
+        self.kind = Delayed
+
+    def _observer(self) -> Observer:
+        observer = super()._observer()
+        assert isinstance(observer, Delayed)
+        observer.scheduler = self.scheduler
+        return observer
+
+    def _ended(self, cluster: Cluster) -> None:
+        """Its memory is needed until everything has been carried out."""
+
+    def _failed(self, stream: Stream, error: Exception) -> None:
+        if not isinstance(error, DiagnosticError):
+            raise error
+        self.failure = self.failure or explained(error)
 
 
 class _Mode:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,7 @@ class Work(Item):
     touches: list[Touch] = field(default_factory=list)
     keep: bool = False  # somebody may wait for this very instruction
     done: Clock | None = None  # what is known when it has completed, if `keep`
+    action: Callable[[], None] | None = None  # carries it out, where that may wait
 
 
 @dataclass(slots=True, eq=False)

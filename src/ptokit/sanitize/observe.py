@@ -71,6 +71,8 @@ class Buffers:
 class Observer(ObservedMemory):
     """A chunk of one block that reports what it executes."""
 
+    initial = 0xA5
+
     def __init__(
         self,
         target: Target,
@@ -105,6 +107,7 @@ class Observer(ObservedMemory):
         self._of_tile: dict[int, Group] = {}
         self._known: dict[Any, _Known] = {}
         self._last: dict[Any, Work] = {}
+        self._marked: set[int] = set()
 
     # --- loops and tiles -----------------------------------------------------------------------------------------
 
@@ -142,6 +145,20 @@ class Observer(ObservedMemory):
             group = groups.setdefault(op, Group(len(groups) + 1, op, tile.name, tile.spec))
         tile.name = tile.name or group.name
         self._of_tile[id(tile)] = group
+        if id(tile.storage) not in self._marked:
+            self._marked.add(id(tile.storage))
+            self._mark(tile)
+
+    def _mark(self, tile: Tile) -> None:
+        """Fill what nobody has written of a tile of floats with NaN, so that results show it."""
+        element, storage = tile.storage.element, tile.storage
+        if not np.issubdtype(element, np.inexact) and element.kind != "V":
+            return
+        start, end = storage.start, storage.start + storage.spec.nbytes
+        state = self._space(tile).state[start:end]
+        storage.arena.settle(start, end, write=True)
+        fresh = ~state.reshape(-1, element.itemsize).any(axis=1)
+        storage.bytes.view(element)[:, fresh] = np.nan
 
     def _space(self, tile: Tile) -> Space:
         return self.space_of(tile.storage.arena, tile.spec.loc, f"tile %{tile.name}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from .footprints import Touch, common, rectangle
 from .gm import Memory
 from .queues import Core
 from .repair import Fix, last_sync, sync_notes
+
+if TYPE_CHECKING:
+    from .witness import Witness
 
 Span = tuple[int, int]
 """Half open."""
@@ -69,7 +72,8 @@ class Race:
 
     ``space``: buffer or argument; ``bytes`` of it that both touch, in all and as half-open ranges, the first 64 of
     them. ``last_sync``: locations of the set and the wait that last ordered the two pipes. ``iterations``, ``blocks``,
-    ``times``: how often it was found. ``fix``: None if the two are on different cores.
+    ``times``: how often it was found. ``fix``: None if the two are on different cores. ``witness``: what the other
+    order of the two changes, if that was asked for.
     """
 
     first: Access
@@ -79,6 +83,7 @@ class Race:
     ranges: list[Span]
     last_sync: tuple[Location, Location] | None = None
     fix: Fix | None = None
+    witness: Witness | None = None
     times: int = 0
     iterations: int = 0
     blocks: list[int] = field(default_factory=list)
@@ -107,6 +112,7 @@ class Race:
             "times": self.times,
             "iterations": self.iterations,
             "blocks": self.blocks,
+            "witness": None if self.witness is None else self.witness.as_json(),
         }
 
 

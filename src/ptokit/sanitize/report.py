@@ -1,0 +1,47 @@
+"""What a run under observation found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ptokit.diagnostics import Diagnostic, Diagnostics
+
+from .races import Race
+from .witness import Witness
+
+
+@dataclass
+class Report:
+    """What was found. ``instructions``: how many were executed and checked, over all blocks."""
+
+    name: str
+    target: str
+    blocks: int
+    order: str
+    diagnostics: Diagnostics = field(default_factory=Diagnostics)
+    instructions: int = 0
+    races: dict[Diagnostic, Race] = field(default_factory=dict)  # what is known about those that are races
+    shuffled: Witness | None = None  # what the order of `seed` changes
+    ran: bool = False  # False if the static check already ended it
+
+    @property
+    def errors(self) -> list[Diagnostic]:
+        """Findings of error severity, by place."""
+        return self.diagnostics.errors
+
+    @property
+    def warnings(self) -> list[Diagnostic]:
+        """Findings of warning severity, by place."""
+        return self.diagnostics.warnings
+
+    @property
+    def clean(self) -> bool:
+        """True without errors and warnings."""
+        return not self.errors and not self.warnings
+
+    def raise_if_errors(self) -> None:
+        """Raise `DiagnosticError` with all findings if one of them is an error."""
+        self.diagnostics.raise_if_errors()
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.diagnostics)) or f"{self.name}: no findings"
