@@ -73,7 +73,7 @@ def test_old_spelling_of_the_mask() -> None:
         f"pto.tgather ins(%t, %t, %t, %t : {T}, {T}, {T}, {T}) outs(%u : {T})",
         f"pto.tgather ins(%t, %x : {T}, f32) outs(%u : {T})",
         f"pto.tmrgsort ins(%t : {T}) outs(%u : {T})",
-        f"pto.tmrgsort ins(%t, %t, %t : {T}, {T}, {T}) outs(%u : {T})",
+        f"pto.tmrgsort ins(%t, %t : {T}, {T}) outs(%u : {T})",
         f"pto.tconcat ins(%t, %t, %t : {T}, {T}, {T}) outs(%u : {T})",
     ],
 )

@@ -137,7 +137,7 @@ def test_any_arguments_are_recorded_or_refused() -> None:
         nonlocal recorded
         g = GlobalTensor(x, (8, 8))
         t = Tile(TileType.Vec, f32, 8, 8)
-        right = {Kind.TILE: t, Kind.VIEW: g, Kind.SCALAR: 3, Kind.PTR: x}
+        right = {Kind.TILE: t, Kind.VIEW: g, Kind.SCALAR: 3, Kind.PTR: x, Kind.RECORD: None}
         stock: list[Any] = [x, n, g, g[0:4], t, 3, 2.5, True, None, "PIPE_V", [], [t, t], np.zeros(3), object()]
         stock += [pto.PIPE_V, pto.AtomicType.AtomicAdd, pto.RoundMode.RINT, pto.TLOAD(t, g), 1 << 70, -1]
         for name in pto.lang.intrinsics.names():

@@ -23,6 +23,7 @@ OPERANDS: dict[str, dict[str, str]] = {
     "TSTORE_FP": {"t": "src", "g": "dst"},
     "MGATHER": {"g": "src", "gidx": "idx"},
     "MSCATTER": {"g": "dst"},
+    "TMRGSORT": {"exec": "executed"},
 }
 """Names of one instruction's operands in the cases and in the instruction table."""
 
@@ -36,10 +37,16 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
 }
 """Names for any instruction, used where its table entry lacks the case's name."""
 
-ATTRIBUTES = {"atom": "atomic", "sat": "sat_mode", "binary": "is_binary"}
+ATTRIBUTES = {
+    "atom": "atomic",
+    "sat": "sat_mode",
+    "binary": "is_binary",
+    "upper": "upper_or_lower",
+    "type": "quant_type",
+}
 """Arguments of the cases -> attributes of the instruction table."""
 
-MARKS = frozenset({"form", "inplace", "lists", "exhausted"})
+MARKS = frozenset({"form", "inplace", "lists", "conv"})
 """Arguments that say which form of an instruction a case is: its operands show it."""
 
 
@@ -79,7 +86,10 @@ def scalars_and_attributes(
     attrs: dict[str, Any] = {}
     for name, value in args.items():
         table_name = ATTRIBUTES.get(name, name)
-        if name == "scalar" and scalar_type is not None and name in numbers:
+        numbered = [f"{name}{k}" for k in range(len(value))] if isinstance(value, list) else []
+        if numbered and numbers.issuperset(numbered):
+            scalars.update(zip(numbered, value))
+        elif name == "scalar" and scalar_type is not None and name in numbers:
             scalars[name] = number(value, scalar_type)
         elif table_name in kinds:
             attrs[table_name] = _attribute(kinds[table_name], value)

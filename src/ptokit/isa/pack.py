@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from .interleave_rules import PACK_RULES
+from .machine import Machine, TileOperand
+from .places import kind
 from .table import Instr, dst, instruction, src
+
+
+def _pack(m: Machine, dst: TileOperand, src: TileOperand) -> None:
+    bits = src.read().view(src.spec.dtype.storage).astype(dst.spec.dtype.storage)
+    dst.write(bits.view(kind(dst)), src.vr, src.vc)
+
 
 TPACK = instruction(
     Instr(
@@ -10,7 +19,8 @@ TPACK = instruction(
         "tpack",
         "dst = low bits of src's wider elements",
         (dst(), src()),
-        implemented=False,
+        rules=PACK_RULES,
+        run=_pack,
         source="compute-layout-irregular 1.9",
     )
 )

@@ -27,6 +27,7 @@ _ANNOTATIONS = {
     Kind.VIEW: GlobalTensor | Partition,
     Kind.SCALAR: Scalar | int | float,
     Kind.PTR: Any,
+    Kind.RECORD: Any,
 }
 _DYNAMIC_EVENT = {"set_flag": "set_flag_dyn", "wait_flag": "wait_flag_dyn"}
 

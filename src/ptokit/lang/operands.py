@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Any
 
@@ -24,7 +24,13 @@ from .where import refusal
 Arguments = dict[str, Any]
 Values = dict[str, "Value | list[Value] | None"]
 
-_WORDS = {Kind.TILE: "a tile", Kind.VIEW: "a view of global memory", Kind.SCALAR: "a number", Kind.PTR: "a pointer"}
+_WORDS = {
+    Kind.TILE: "a tile",
+    Kind.VIEW: "a view of global memory",
+    Kind.SCALAR: "a number",
+    Kind.PTR: "a pointer",
+    Kind.RECORD: "a record of counts",
+}
 
 
 def fits(arg: Any, operand: Operand) -> bool:
@@ -41,6 +47,8 @@ def _is_kind(arg: Any, kind: Kind) -> bool:
         return isinstance(arg, GlobalTensor | Partition)
     if kind is Kind.PTR:
         return isinstance(arg, Pointer)
+    if kind is Kind.RECORD:
+        return False  # Python has none
     return is_number(arg)
 
 
@@ -57,7 +65,7 @@ def bind(instr: Instr, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple
     if _is_scalar_first(instr, positional):
         positional[1:3] = positional[2:0:-1]
         attrs["scalar_first"] = True
-    free = [o for o in instr.operands if o.name not in operands]
+    free = [o for o in _of_form(instr, positional, operands) if o.name not in operands]
     while positional:
         arg = positional[0]
         left = [a for a in instr.attrs if a.name not in attrs]
@@ -78,6 +86,9 @@ def bind(instr: Instr, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple
     for operand in instr.operands:
         if operand.name in ("row", "col") and operand.kind is Kind.SCALAR:
             operands.setdefault(operand.name, 0)  # as in C++, a window begins at the origin
+    if instr.forms and not any(set(form.split()) == operands.keys() for form in instr.forms):
+        listed = "; ".join(form.replace(" ", ", ") for form in instr.forms)
+        raise refusal(rules.CALL, f"the operands of {instr.name} do not go together", hint=f"it takes: {listed}")
     missing = [o.name for o in instr.operands if o.name not in operands and not o.optional and not o.variadic]
     if missing:
         raise refusal(rules.CALL, f"{instr.signature} lacks {' and '.join(missing)}")
@@ -90,6 +101,18 @@ def bind(instr: Instr, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple
                 hint=_kind_hint(operand, arg),
             )
     return operands, _recorded(instr, attrs)
+
+
+def _of_form(instr: Instr, positional: list[Any], named: Arguments) -> Sequence[Operand]:
+    """The operands that a call means: those of the first form that its tiles and numbers fit, else all."""
+    for form in instr.forms:
+        chosen = instr.chosen(form, instr.operands)
+        left = [o for o in chosen if o.name not in named]
+        fitting = all(fits(arg, operand) for arg, operand in zip(positional, left))
+        complete = len(left) <= len(positional) and named.keys() <= {o.name for o in chosen}
+        if fitting and complete and not any(isinstance(arg, Tile) for arg in positional[len(left) :]):
+            return chosen
+    return instr.operands
 
 
 def _recorded(instr: Instr, given: Arguments) -> Arguments:
