@@ -40,6 +40,18 @@ PAD_LOAD = (
     "pto.tadds ins(%p, %one : !pto.tile_buf<vec, 16x32xf32, valid=?x?, pad=1>, f32) "
     "outs(%{} : !pto.tile_buf<vec, 16x32xf32, valid=?x?>)"
 )
+MATRIX, TURNED = "!pto.tile_buf<vec, 8x16xf32>", "!pto.tile_buf<vec, 16x8xf32, blayout=col_major>"
+COLUMN, ROW = "!pto.tile_buf<vec, 16x1xf32, blayout=col_major>", "!pto.tile_buf<vec, 1x16xf32>"
+RESHAPED = {
+    name: f"pto.alloc_tile addr = %here : {kind}"
+    for name, kind in (("matrix", MATRIX), ("turned", TURNED), ("column", COLUMN), ("row", ROW))
+}
+BY_COLUMN = (
+    "%v = pto.make_tensor_view %x, shape = [%c16, %c8], strides = [%c1, %c16] : !pto.tensor_view<?x?xf32>\n"
+    "%s = pto.partition_view %v, offsets = [%c0, %c0], sizes = [%c16, %c8] : !pto.tensor_view<?x?xf32> -> "
+    "!pto.partition_tensor_view<16x8xf32>\n"
+    f"pto.tload ins(%s : !pto.partition_tensor_view<16x8xf32>) outs(%turned : {TURNED})"
+)
 ROWS = "!pto.partition_tensor_view<16x32xf32>"
 SLICE = (
     "%s = pto.partition_view %x_v, offsets = [{}, %c0], sizes = [%c16, %c32] : !pto.tensor_view<?x?xf32> -> "
@@ -240,6 +252,14 @@ PAIRS = [
                 "g": "pto.alloc_tile addr = %ga : !pto.tile_buf<vec, 16x64xf16>",
             }
         },
+    ),
+    Pair(
+        "a matrix read as its transpose; a column read as a row",
+        {"STALE-READ": [{5}]},
+        f"{BY_COLUMN}\nbarrier ALL\npto.tadds ins(%matrix, %one : {MATRIX}, f32) outs(%matrix : {MATRIX})",
+        f"pto.texpands ins(%one : f32) outs(%column : {COLUMN})\n"
+        f"pto.tadds ins(%row, %one : {ROW}, f32) outs(%row : {ROW})",
+        {"tiles": {"here": "arith.constant 0 : i64", **RESHAPED}},
     ),
     Pair(
         "a tile without an address",

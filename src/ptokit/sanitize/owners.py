@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ptokit.ir.core import Op
+from ptokit.types.enums import SLayout
 from ptokit.types.tile import TileSpec
 
 from .footprints import Footprint
@@ -86,9 +87,22 @@ class Owners:
                 return self._losses[int(numbers.max()) - 1], None
         for number in np.unique(owner[foreign]).tolist():
             other = self._groups[number]
-            if _type(other.spec) != _type(group.spec):
+            if not _alike(other.spec, group.spec):
                 return None, other
         return None, None
+
+
+def _alike(a: TileSpec, b: TileSpec) -> bool:
+    """True if both see the same elements in the same order: equal types, or reshapes of one another without boxes.
+
+    A row or column of elements has one order, whichever layout it is declared with.
+    """
+    if _type(a) == _type(b):
+        return True
+    plain = type(a) is type(b) is TileSpec and a.slayout is b.slayout is SLayout.NoneBox
+    if not plain or a.dtype is not b.dtype or a.rows * a.cols != b.rows * b.cols:
+        return False
+    return a.blayout is b.blayout or any(1 in (spec.rows, spec.cols) for spec in (a, b))
 
 
 def _type(spec: TileSpec) -> tuple[object, ...]:

@@ -71,7 +71,8 @@ _warning(
     "Bytes are read through the tile, or an alias of it, that wrote them.",
     why="Another tile type at the same address sees them in another layout.",
     source="memory-model-and-sync 4 (b), 10",
-    decision="Reported where the two tiles have different types; of equal types UB-OVERLAP reports lost values.",
+    decision="Reported where the two tiles see other elements or another order. Of equal types UB-OVERLAP reports lost "
+    "values; a 16x1 column read as a row of 16 elements is a reshape that nobody had to write down.",
     rejected="reading an f16 tile at the address where an f32 tile was written",
     accepted="treshape or bitcast of the tile that was written",
 )
