@@ -85,7 +85,7 @@ def info(operand: Any, dtype: str) -> Any:
 def call(name: str, *operands: Any, machine: Any = None, out: str = "", **more: Any) -> Any:
     """Run an instruction; ``out`` is the element type of its results, `more` attributes and what operands are."""
     instr = TABLE[name]
-    types = {r.name: info(r.name, out) for r in instr.produces if out}
+    types = more.pop("types", None) or {r.name: info(r.name, out) for r in instr.produces if out}
     types |= {key: more.pop(key) for key in list(more) if isinstance(more[key], VregInfo | ScalarInfo)}
     given = {a.name: a.default for a in instr.attrs} | more
     args = [*operands, *[None] * (len(instr.operands) - len(operands))]
