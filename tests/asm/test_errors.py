@@ -79,7 +79,7 @@ def first(text: str) -> Diagnostic:
         ("pto.tadq ins()", [("TEXT-UNKNOWN-OP", 1, 1)]),
         ("math.exp %x : f32", [("TEXT-UNKNOWN-OP", 1, 1)]),
         ("pto.mad %p, %p, %p : !pto.ptr<f32>, !pto.ptr<f32>, !pto.ptr<f32>", [("TEXT-UNIMPLEMENTED", 1, 1)]),
-        ('"scf.for"(%n, %n, %n) ({}) : (index, index, index) -> ()', [("TEXT-UNIMPLEMENTED", 1, 1)]),
+        ('"scf.for"(%n, %n, %n) ({}) : (index, index, index) -> ()', [("TEXT-YIELD", 1, 1)]),
         (f"tadd %t, %u : {T}", [("TEXT-OPERANDS", 1, 1)]),
         (f"tpows2 %t, %u : {T}", [("TEXT-UNKNOWN-OP", 1, 1)]),
         # blocks

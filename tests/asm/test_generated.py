@@ -53,24 +53,30 @@ TYPES = st.one_of(
     st.builds(EventIdArray, st.integers(0, 99)),
 )
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8)
-ATTRIBUTES = st.dictionaries(
-    st.one_of(st.sampled_from(["a", "b.c"]), TEXT),
-    st.one_of(
-        st.booleans(),
-        st.integers(-(2**63), 2**64 - 1),
-        st.floats(allow_nan=False, allow_infinity=False),
-        TEXT,
-        st.sampled_from([RawAttr("unit"), RawAttr("[1, 2]"), RawAttr("7 : i32"), RawAttr("#x.y<1, 2>")]),
-    ),
-    max_size=3,
-)
+PLAIN = st.text("abz09 _-+:,(){}<>%#@!", max_size=8)
+
+
+def attributes(text: st.SearchStrategy[str]) -> st.SearchStrategy[dict[str, Any]]:
+    """Dictionaries whose keys and strings are `text`."""
+    return st.dictionaries(
+        st.one_of(st.sampled_from(["a", "b.c"]), text),
+        st.one_of(
+            st.booleans(),
+            st.integers(-(2**63), 2**64 - 1),
+            st.floats(allow_nan=False, allow_infinity=False),
+            text,
+            st.sampled_from([RawAttr("unit"), RawAttr("[1, 2]"), RawAttr("7 : i32"), RawAttr("#x.y<1, 2>")]),
+        ),
+        max_size=3,
+    )
 
 
 class Maker:
     """Builds the body of a function out of drawn choices."""
 
-    def __init__(self, data: st.DataObject) -> None:
+    def __init__(self, data: st.DataObject, text: st.SearchStrategy[str]) -> None:
         self.data = data
+        self.attributes = attributes(text)
         self.visible: list[Value] = []
 
     def value(self, type: Any, block: Block) -> Value:
@@ -114,7 +120,7 @@ class Maker:
             elif kind == "tile":
                 tile = draw(tiles())
                 names = ("dst", "src0", "src1")
-                self.add(block, Op("pto.tadd", {n: self.value(tile, block) for n in names}, draw(ATTRIBUTES)))
+                self.add(block, Op("pto.tadd", {n: self.value(tile, block) for n in names}, draw(self.attributes)))
             elif kind == "scalar":
                 tile = draw(tiles())
                 x, s, d = self.value(tile, block), self.value(F32, block), self.value(tile, block)
@@ -140,18 +146,18 @@ class Maker:
 
 
 @st.composite
-def modules(draw: st.DrawFn) -> Module:
-    """Modules with a declaration and a function."""
-    maker = Maker(draw(st.data()))
+def modules(draw: st.DrawFn, text: st.SearchStrategy[str] = TEXT) -> Module:
+    """Modules with a declaration and a function; names and strings are `text`."""
+    maker = Maker(draw(st.data()), text)
     params = [Value(t, draw(NAMES)) for t in draw(st.lists(TYPES, max_size=4))]
     block = Block(params)
     maker.visible += params
     maker.fill(block, 2)
     block.add(Op("func.return", {"values": []}))
-    function = Function("f", params, attrs=draw(ATTRIBUTES), body=block)
-    declared = Function(draw(TEXT.filter(lambda n: n not in ("", "f") and '"' not in n)), [], visibility="private")
+    function = Function("f", params, attrs=draw(maker.attributes), body=block)
+    declared = Function(draw(text.filter(lambda n: n not in ("", "f") and '"' not in n)), [], visibility="private")
     declared.results = draw(st.lists(TYPES, max_size=3))
-    return Module([declared, function], draw(ATTRIBUTES.filter(lambda a: "pto.target_arch" not in a)))
+    return Module([declared, function], draw(maker.attributes.filter(lambda a: "pto.target_arch" not in a)))
 
 
 @given(modules())

@@ -86,7 +86,9 @@ def test_return() -> None:
         (f'"pto.tadd"(%t, %u, %t) <{{a = }}> : ({T}, {T}, {T}) -> ()', [("TEXT-ATTRIBUTE", 1, 24)]),
         (f'"pto.tadd"(%t, %u, %t) <{{a = {"[" * 300}}}> : ({T}, {T}, {T}) -> ()', [("TEXT-ATTRIBUTE", 1, 24)]),
         (f'"pto.tadd"(%t, %u, %t) <{{a}} b> : ({T}, {T}, {T}) -> ()', [("TEXT-ATTRIBUTE", 1, 24)]),
-        (f'"pto.tadd"(%t, %u, %t) ({T}, {T}, {T}) -> ()', [("TEXT-UNIMPLEMENTED", 1, 1)]),
+        (f'"pto.tadd"(%t, %u, %t) ({T}, {T}, {T}) -> ()', [("TEXT-UNEXPECTED", 1, 25)]),
+        (f'"pto.tadd"(%t, %u, %t) ({{}}) : ({T}, {T}, {T}) -> ()', [("TEXT-UNEXPECTED", 1, 1)]),
+        ('"cf.br"() [^bb1] : () -> ()', [("TEXT-UNIMPLEMENTED", 1, 1)]),
         (
             f'"pto.tmov"(%t, %u) <{{operandSegmentSizes = array<i32: 1, 1, 0, 1>}}> : ({T}, {T}) -> ()',
             [("TEXT-OPERANDS", 1, 1)],
@@ -101,8 +103,9 @@ def test_return() -> None:
         ('"pto.set_flag"() : () -> ()', [("TEXT-ATTRIBUTE", 1, 1)]),
         (
             f'%a = "pto.subset"(%t, %n, %n) {{sizes = [8, 8]}} : ({T}, index, index) -> {T}',
-            [("TEXT-UNIMPLEMENTED", 1, 6)],
+            [("TEXT-TYPE", 1, 6)],
         ),
+        (f'%a = "pto.subset"(%t, %n, %n) {{sizes = 8}} : ({T}, index, index) -> {T}', [("TEXT-ATTRIBUTE", 1, 40)]),
         ('"pto.tadq"() : () -> ()', [("TEXT-UNIMPLEMENTED", 1, 1)]),
         ('"pto.tadd', [("TEXT-STRING", 1, 1)]),
         ('%a = "arith.constant"() : () -> index', [("TEXT-ATTRIBUTE", 1, 6)]),

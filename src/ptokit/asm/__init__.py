@@ -2,8 +2,19 @@
 
 from ptokit.isa import all as _table  # noqa: F401 - fills the instruction table, which drives both
 
-from . import ops_arith, ops_control, ops_memref
+from . import generic, ops_arith, ops_control, ops_memref
 from .module import ParseResult, parse_module, read_module
+from .print_generic import print_generic
 from .printer import print_module
 
-__all__ = ["ParseResult", "ops_arith", "ops_control", "ops_memref", "parse_module", "print_module", "read_module"]
+__all__ = [
+    "ParseResult",
+    "generic",
+    "ops_arith",
+    "ops_control",
+    "ops_memref",
+    "parse_module",
+    "print_generic",
+    "print_module",
+    "read_module",
+]

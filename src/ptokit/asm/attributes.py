@@ -50,6 +50,10 @@ _STRIPPED = re.compile(r"<([^<>]*)>\Z")
 _TYPED = re.compile(r"(-?[\w.+\-]+|\"[^\"]*\")\s*(?::\s*\w+)?\Z")
 _ESCAPE = re.compile(r'\\(["\\nt]|[0-9a-fA-F]{2})')
 _NUMBER = re.compile(r"-?\d+\Z", re.ASCII)
+_ITEMS = r"\s*(?:-?\d+\s*(?::\s*i\d+\s*)?(?:,\s*-?\d+\s*(?::\s*i\d+\s*)?)*)?"
+_LIST = re.compile(
+    rf"\[({_ITEMS})\]\Z|array<\s*i\d+\s*(?::({_ITEMS}))?>\Z|dense<\[({_ITEMS})\]>\s*:\s*\w+<\w+>\Z", re.ASCII
+)
 _FLOAT = re.compile(r"-?\d+\.\d*(?:[eE][+-]?\d+)?\Z", re.ASCII)
 
 
@@ -127,6 +131,16 @@ def generic_attrs(p: Cursor, written: Dictionary) -> dict[str, Any]:
     return {k: v for k, v in out.items() if v is not None}
 
 
+def integers(text: str) -> list[int] | None:
+    """The integers of ``[1, 2]``, ``array<i64: 1, 2>`` or ``dense<[1, 2]> : vector<2xi32>``; None for other text."""
+    m = _LIST.match(text)
+    if m is None:
+        return None
+    listed = m[1] or m[2] or m[3] or ""
+    found = [whole(n.partition(":")[0].strip()) for n in listed.split(",")] if listed.strip() else []
+    return None if None in found else [n for n in found if n is not None]
+
+
 def declared_value(p: Cursor, attr: Attr, written: Written) -> Any:
     """Value of an attribute the instruction table declares; None after an error (TY-8, TEXT-ATTRIBUTE)."""
     text, where = written
@@ -145,13 +159,17 @@ def declared_value(p: Cursor, attr: Attr, written: Written) -> Any:
         return float(bare)
     if attr.kind is str and is_string(text):
         return unquote(text)
-    if attr.kind in (bool, int, float, str):
+    if attr.kind is str and text[0] == "@":
+        return text
+    if attr.kind is list and (items := integers(text)) is not None:
+        return items
+    if attr.kind in (bool, int, float, str, list):
         p.error(rules.ATTRIBUTE, f"'{attr.key or attr.name}' takes {_KINDS[attr.kind]}, not '{text[:40]}'", where)
         return None
     return RawAttr(text)
 
 
-_KINDS = {bool: "true or false", int: "an integer", float: "a number", str: "a string"}
+_KINDS = {bool: "true or false", int: "an integer", float: "a number", str: "a string", list: "a list of integers"}
 
 
 def enum_word(text: str) -> tuple[str, str] | None:

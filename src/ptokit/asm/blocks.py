@@ -9,19 +9,17 @@ from ptokit.isa.table import BY_TEXT
 from ptokit.types.values import Type
 
 from . import ops_sync, ops_views, rules
-from .attributes import unquote
 from .cursor import OperationError
 from .faults import suggest
 from .forms import read_form
-from .generic import read_generic
 from .lexer import EOF
 from .ops_isa import DPS_WORDS, read_dps
 from .ops_micro import read_micro
 from .ops_ssa import read_ssa
 from .ops_ssa_sync import read_tassign, read_tsync
 from .parser import Parser
-from .recovery import recover
-from .registry import READERS
+from .recovery import FUNCTION_WORDS, recover
+from .registry import QUOTED, READERS
 from .wide import KNOWN_FOREIGN, KNOWN_OPERATIONS
 
 FORMS = {**ops_views.FORMS, **ops_sync.FORMS}
@@ -72,7 +70,7 @@ def read_ops(p: Parser, block: Block) -> None:
     depth, level = p.depth, p.scope.level
     while True:
         token = texts[p.i]
-        if token == "}" or token is EOF or token == "func.func":
+        if token == "}" or token is EOF or token in FUNCTION_WORDS:
             break
         start = p.i
         names: Names = []
@@ -170,8 +168,7 @@ def _expand(p: Parser, op: Op, names: Names, ops: list[Op], at: int) -> None:
 def _table_operation(p: Parser, token: str, at: int, names: Names) -> Op:
     """Read an operation of the instruction table behind its name; in the sync form that has no ``pto.``."""
     if token[0] == '"':
-        p.check_string(at)
-        return read_generic(p, unquote(token), at)
+        return READERS[QUOTED](p, token, at)
     instr = BY_TEXT.get(token.removeprefix("pto."))
     if instr is None:
         _unknown(p, token, at)

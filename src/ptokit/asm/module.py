@@ -17,14 +17,16 @@ from ptokit.targets import Target
 from ptokit.types.values import Type
 
 from . import rules
-from .attributes import generic_attrs, read_dictionary
+from .attributes import Dictionary, generic_attrs, read_dictionary
 from .blocks import read_ops, read_region
 from .cursor import LimitError, OperationError
 from .faults import suggest
+from .generic import read_properties
+from .generic_module import MODULE_WORD, closing, module_attributes, read_function
 from .lexer import EOF, MAX_TEXT, Tokens
 from .ops_control import same_types, symbol
 from .parser import Parser
-from .recovery import starts_operation
+from .recovery import FUNCTION_WORDS, starts_operation
 from .types import FREE, POISON
 
 
@@ -126,14 +128,14 @@ class _File:
     def read(self) -> None:
         p = self.p
         self._aliases()
-        if p.texts[p.i] in ("module", "builtin.module"):
+        if p.texts[p.i] in ("module", "builtin.module", MODULE_WORD):
             try:
                 self._module()
             except OperationError:
                 self._read_on()
             self._aliases()
         else:
-            if p.texts[p.i] != "func.func" and (starts_operation(p, p.i) or p.texts[p.i] in BY_TEXT):
+            if p.texts[p.i] not in FUNCTION_WORDS and (starts_operation(p, p.i) or p.texts[p.i] in BY_TEXT):
                 self._listing()
             self._functions()
         if p.texts[p.i] is not EOF:
@@ -144,7 +146,7 @@ class _File:
     def _read_on(self) -> None:
         """After an error in the head or at the end of the module: read the functions that are left."""
         p = self.p
-        while p.texts[p.i] not in (EOF, "func.func"):
+        while p.texts[p.i] is not EOF and p.texts[p.i] not in FUNCTION_WORDS:
             p.i += 1
         self._functions()
         p.accept("}")
@@ -172,6 +174,9 @@ class _File:
     def _module(self) -> None:
         p, module = self.p, self.module
         p.i += 1
+        if p.texts[p.i - 1] == MODULE_WORD:
+            self._generic_module()
+            return
         if p.texts[p.i][0] == "@":
             module.name = symbol(p.texts[p.i])
             p.i += 1
@@ -182,6 +187,26 @@ class _File:
         self._functions()
         p.closed(opening)
         p.skip_location()
+
+    def _generic_module(self) -> None:
+        p, module = self.p, self.module
+        module.name, module.attrs = module_attributes(p)
+        p.state_target(module.attrs.get("pto.target_arch"))
+        written: Dictionary = {}
+        p.expect("(")
+        p.expect(")")
+        if p.texts[p.i].startswith("<{"):
+            read_properties(p, written)
+        p.expect("(")
+        opening = p.expect("{")
+        self._functions()
+        p.closed(opening)
+        p.expect(")")
+        if p.texts[p.i] == "{":
+            read_dictionary(p, written)
+        written.pop("sym_name", None)
+        generic_attrs(p, written)  # for its errors
+        closing(p)
 
     def _listing(self) -> None:
         """Statements outside functions: those of a function whose parameters are the values it does not define."""
@@ -221,6 +246,9 @@ class _File:
                 if token == "func.func":
                     p.i += 1
                     self._function(start)
+                elif token in FUNCTION_WORDS:
+                    p.i += 1
+                    self._generic_function(start)
                 elif token[0] in "#!" and p.texts[p.i + 1] == "=":
                     self._aliases()
                 else:
@@ -238,7 +266,7 @@ class _File:
         depth = 0
         while True:
             token = p.texts[p.i]
-            if token is EOF or token == "func.func":
+            if token is EOF or token in FUNCTION_WORDS:
                 return
             if token == "{":
                 depth += 1
@@ -266,9 +294,9 @@ class _File:
         p.scope.enter()
         try:
             params, types, param_attrs = self._parameters()
-            results = self._results() if p.accept("->") else []
+            results, result_attrs = self._results() if p.accept("->") else ([], [])
             attrs = generic_attrs(p, read_dictionary(p)) if p.accept("attributes") else {}
-            function = Function(name, [], results, attrs, None, visibility, param_attrs, location)
+            function = Function(name, [], results, attrs, None, visibility, param_attrs, location, result_attrs)
             self._add(function, name_index)
             if p.texts[p.i] == "{" and (params or not types):
                 body = function.body = read_region(p, list(zip(params, types)))
@@ -278,6 +306,19 @@ class _File:
             else:
                 function.params = [p.define(i, t) for i, t in zip(params, types)] or _unnamed(types)
             p.skip_location()
+        finally:
+            p.scope.unwind(level)
+
+    def _generic_function(self, at: int) -> None:
+        p = self.p
+        p.depth, p.truncated = 0, False
+        errors = p.errors
+        level = p.scope.level
+        try:
+            function, name = read_function(p, at)
+            self._add(function, name)
+            if function.body is not None and p.errors == errors:
+                self._check_end(function)
         finally:
             p.scope.unwind(level)
 
@@ -311,19 +352,20 @@ class _File:
             p.skip_location()
         return names, types, attrs if any(attrs) else []
 
-    def _results(self) -> list[Type]:
+    def _results(self) -> tuple[list[Type], list[dict[str, Any]]]:
+        """Types and attributes."""
         p = self.p
         if p.texts[p.i] != "(":
-            return [p.type()]
+            return [p.type()], []
         p.i += 1
         out: list[Type] = []
+        attrs: list[dict[str, Any]] = []
         while not p.accept(")"):
             if out:
                 p.expect(",")
             out.append(p.type())
-            if p.texts[p.i] == "{":
-                read_dictionary(p)
-        return out
+            attrs.append(generic_attrs(p, read_dictionary(p)) if p.texts[p.i] == "{" else {})
+        return out, attrs if any(attrs) else []
 
     def _check_end(self, function: Function) -> None:
         """A body ends with a return of what the function declares."""

@@ -10,7 +10,14 @@ import ml_dtypes
 import numpy as np
 
 from ptokit.ir import Op, RawAttr, Value
-from ptokit.ir.structure import ARITH_BINARY, ARITH_CASTS, FLOAT_PREDICATES, INTEGER_PREDICATES
+from ptokit.ir.structure import (
+    ARITH_BINARY,
+    ARITH_CASTS,
+    ARITH_EXTENDED,
+    ARITH_UNARY,
+    FLOAT_PREDICATES,
+    INTEGER_PREDICATES,
+)
 from ptokit.types.values import I1, Opaque, Scalar, Type
 
 from . import rules
@@ -107,6 +114,30 @@ def read_binary(p: Parser, name: str, at: int) -> Op:
     return Op(name, {"lhs": lhs, "rhs": rhs}, attrs, [Value(type)])
 
 
+def read_unary(p: Parser, name: str, at: int) -> Op:
+    """``%a : T``, with flags before the colon."""
+    first = p.i
+    value = p.value()
+    attrs = read_flags(p)
+    p.expect(":")
+    type = p.type()
+    p.match(value, type, first)
+    return Op(name, {"in": value}, attrs, [Value(type)])
+
+
+def read_extended(p: Parser, name: str, at: int) -> Op:
+    """``%a, %b : T`` with two results: sum and carry (``: T, i1``), or the low and the high half of a product."""
+    op = read_binary(p, name, at)
+    second = op.result.type
+    if name == "arith.addui_extended":
+        second = I1
+        if p.accept(","):
+            index = p.i
+            if p.type() != I1:
+                p.fail(rules.TYPE, "the carry of arith.addui_extended is i1", index)
+    return Op(name, op.operands, op.attrs, [Value(op.result.type), Value(second)])
+
+
 def read_flags(p: Parser) -> dict[str, Any]:
     """``overflow<nsw>``, ``fastmath<fast>`` and a dictionary."""
     attrs: dict[str, Any] = {}
@@ -171,9 +202,20 @@ READERS.update(
         "arith.cmpf": read_compare,
         "arith.select": read_select,
         **dict.fromkeys(ARITH_BINARY, read_binary),
+        **dict.fromkeys(ARITH_UNARY, read_unary),
+        **dict.fromkeys(ARITH_EXTENDED, read_extended),
         **dict.fromkeys(ARITH_CASTS, read_cast),
     }
 )
+
+
+def constant_text(value: Any, type: Type) -> str:
+    """A constant as it is written: ``1 : index``, ``true``, ``1.5 : f32``."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(type, Scalar) and type.is_float and not isinstance(value, RawAttr):
+        return f"{float_constant(float(value), type)} : {type}"
+    return f"{value} : {type}"
 
 
 def float_constant(value: float, type: Scalar) -> str:

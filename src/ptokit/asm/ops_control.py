@@ -9,7 +9,7 @@ from ptokit.ir import Block, Op, Value
 from ptokit.types.values import I1, INDEX, Scalar, Type
 
 from . import rules
-from .attributes import generic_attrs, read_dictionary, unquote
+from .attributes import UNIT, generic_attrs, read_dictionary, unquote
 from .blocks import read_region
 from .parser import Parser
 from .registry import READERS
@@ -39,7 +39,7 @@ def read_for(p: Parser, name: str, at: int) -> Op:
     for k, bound in enumerate((lower, upper, step)):
         p.match(bound, type, first + 2 * k)
     body = read_region(p, [(variable, type), *zip(carried, types)])
-    _check_yield(p, body, types, name, at)
+    check_yield(p, body, types, name, at)
     operands: dict[str, Any] = {"lower": lower, "upper": upper, "step": step, "init": init}
     return Op(name, operands, _attrs(p), [Value(t) for t in types], [body])
 
@@ -78,7 +78,7 @@ def _attrs(p: Parser) -> dict[str, Any]:
     return {}
 
 
-def _check_yield(p: Parser, block: Block, types: Sequence[Type], name: str, at: int) -> None:
+def check_yield(p: Parser, block: Block, types: Sequence[Type], name: str, at: int) -> None:
     """The last operation yields what the operation declares (TEXT-YIELD); it may be missing if that is nothing."""
     last = block.ops[-1] if block.ops else None
     yielded = [v.type for v in last.group("values")] if last is not None and last.name == "scf.yield" else None
@@ -106,14 +106,12 @@ def read_if(p: Parser, name: str, at: int) -> Op:
     first = p.i
     condition = p.value()
     p.match(condition, I1, first)
-    types: list[Type] = []
-    if p.accept("->"):
-        types = p.type_list() if p.texts[p.i] == "(" else [p.type()]
+    types = _result_types(p)
     regions = [read_region(p)]
-    _check_yield(p, regions[0], types, name, at)
+    check_yield(p, regions[0], types, name, at)
     if p.accept("else"):
         regions.append(read_region(p))
-        _check_yield(p, regions[1], types, name, at)
+        check_yield(p, regions[1], types, name, at)
     elif types:
         p.error(rules.YIELD, "scf.if with results needs an else region", at)
     return Op(name, {"condition": condition}, _attrs(p), [Value(t) for t in types], regions)
@@ -127,17 +125,67 @@ def read_while(p: Parser, name: str, at: int) -> Op:
     p.expect("->")
     results = p.type_list() if p.texts[p.i] == "(" else [p.type()]
     before = read_region(p, list(zip(names, types)))
+    check_condition(p, before, results, at)
+    p.expect("do")
+    after = read_region(p)
+    if not same_types([v.type for v in after.args], results):
+        p.error(rules.YIELD, f"the second region of scf.while takes {_listed(results)}", at)
+    check_yield(p, after, types, name, at)
+    return Op(name, {"init": init}, _attrs(p), [Value(t) for t in results], [before, after])
+
+
+def check_condition(p: Parser, before: Block, results: Sequence[Type], at: int) -> None:
+    """The first region of scf.while passes values of these types on (TEXT-YIELD)."""
     last = before.ops[-1] if before.ops else None
     if last is None or last.name != "scf.condition":
         p.error(rules.YIELD, "the first region of scf.while must end with scf.condition", at)
     elif not same_types([v.type for v in last.group("values")], results):
         p.error(rules.YIELD, f"scf.condition passes other types than {_listed(results)}", last.location)
-    p.expect("do")
-    after = read_region(p)
-    if not same_types([v.type for v in after.args], results):
-        p.error(rules.YIELD, f"the second region of scf.while takes {_listed(results)}", at)
-    _check_yield(p, after, types, name, at)
-    return Op(name, {"init": init}, _attrs(p), [Value(t) for t in results], [before, after])
+
+
+def _result_types(p: Parser) -> list[Type]:
+    """``-> T`` or ``-> (T, ..)``, or nothing."""
+    if not p.accept("->"):
+        return []
+    return p.type_list() if p.texts[p.i] == "(" else [p.type()]
+
+
+def read_execute_region(p: Parser, name: str, at: int) -> Op:
+    """``(no_inline)? (-> T)? { .. }``: a region that runs once, in its place."""
+    attrs = {"no_inline": UNIT} if p.accept("no_inline") else {}
+    types = _result_types(p)
+    region = read_region(p)
+    check_yield(p, region, types, name, at)
+    return Op(name, {}, {**attrs, **_attrs(p)}, [Value(t) for t in types], [region])
+
+
+def read_index_switch(p: Parser, name: str, at: int) -> Op:
+    """``%i (-> T)? case 2 { .. } .. default { .. }``. The default region is the operation's first."""
+    first = p.i
+    index = p.value()
+    p.match(index, INDEX, first)
+    attrs = _attrs(p)
+    types = _result_types(p)
+    cases: list[int] = []
+    seen: set[int] = set()
+    regions: list[Block] = []
+    while p.accept("case"):
+        cases.append(p.integer("the number of a case"))
+        check_cases(p, cases[-1:], seen, p.i - 1)
+        regions.append(read_region(p))
+        check_yield(p, regions[-1], types, name, at)
+    p.expect("default")
+    regions.insert(0, read_region(p))
+    check_yield(p, regions[0], types, name, at)
+    return Op(name, {"index": index}, {"cases": cases, **attrs, **_attrs(p)}, [Value(t) for t in types], regions)
+
+
+def check_cases(p: Parser, cases: Sequence[int], seen: set[int], at: int) -> None:
+    """No case stands twice (TEXT-CASE); `seen` are those before."""
+    for case in cases:
+        if case in seen:
+            p.error(rules.CASE, f"case {case} is written twice", at)
+        seen.add(case)
 
 
 def _values(p: Parser) -> list[Value]:
@@ -230,6 +278,8 @@ READERS.update(
         "scf.for": read_for,
         "scf.if": read_if,
         "scf.while": read_while,
+        "scf.execute_region": read_execute_region,
+        "scf.index_switch": read_index_switch,
         "scf.yield": read_terminator,
         "scf.condition": read_condition,
         "return": read_terminator,

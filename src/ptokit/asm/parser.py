@@ -113,6 +113,12 @@ class Parser(Cursor):
             self._wide = uses_wide_operations(self.tokens.text)
         return self._wide
 
+    def inside(self, text: str) -> Parser:
+        """A parser of text that stands inside a token, with the types and aliases of this one."""
+        inner = Parser(Tokens(text), self.file, Diagnostics(), self.target)
+        inner.types, inner._wide = self.types, self.wide
+        return inner
+
     def _function_type(self) -> Type:
         inputs = self.type_list()
         self.expect("->")

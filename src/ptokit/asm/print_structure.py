@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from ptokit.ir import Block, Op, RawAttr, Value
-from ptokit.ir.structure import ARITH_BINARY, ARITH_CASTS
-from ptokit.types.values import INDEX, Scalar, Type
+from ptokit.ir import Block, Op, Value
+from ptokit.ir.structure import ARITH_BINARY, ARITH_CASTS, ARITH_EXTENDED, ARITH_UNARY
+from ptokit.types.values import INDEX, Type
 
 from .names import Names
-from .ops_arith import float_constant
+from .ops_arith import constant_text
 from .spelling import attribute, symbol
 
 Name = Callable[[Value], str]
@@ -45,17 +45,20 @@ def _more(op: Op, *placed: str) -> str:
 
 def constant(op: Op, name: Name) -> str:
     """``arith.constant``."""
-    value, type = op.attrs["value"], op.results[0].type
-    attrs = _more(op, "value")
-    if isinstance(value, bool):
-        return f"arith.constant{attrs} {'true' if value else 'false'}"
-    if isinstance(type, Scalar) and type.is_float and not isinstance(value, RawAttr):
-        return f"arith.constant{attrs} {float_constant(float(value), type)} : {type}"
-    return f"arith.constant{attrs} {value} : {type}"
+    return f"arith.constant{_more(op, 'value')} {constant_text(op.attrs['value'], op.results[0].type)}"
 
 
 def binary(op: Op, name: Name) -> str:
     return f"{op.name} {name(op['lhs'])}, {name(op['rhs'])}{_more(op)} : {op['lhs'].type}"
+
+
+def unary(op: Op, name: Name) -> str:
+    return f"{op.name} {name(op['in'])}{_more(op)} : {op['in'].type}"
+
+
+def extended(op: Op, name: Name) -> str:
+    more = f", {op.results[1].type}" if op.name == "arith.addui_extended" else ""
+    return binary(op, name) + more
 
 
 def compare(op: Op, name: Name) -> str:
@@ -123,6 +126,8 @@ PRINTERS: dict[str, Callable[[Op, Names], str]] = {
     "arith.cmpf": compare,
     "arith.select": select,
     **dict.fromkeys(ARITH_BINARY, binary),
+    **dict.fromkeys(ARITH_UNARY, unary),
+    **dict.fromkeys(ARITH_EXTENDED, extended),
     **dict.fromkeys(ARITH_CASTS, cast),
     "scf.yield": terminator,
     "func.return": terminator,
@@ -206,6 +211,37 @@ def while_loop(p: FunctionPrinter, op: Op, depth: int) -> None:
     p.lines[place] = indent + p.results(op.results) + head + " {"
 
 
+def execute_region(p: FunctionPrinter, op: Op, depth: int) -> None:
+    """``scf.execute_region``."""
+    place, indent = _head(p, op, depth)
+    head = op.name + (" no_inline" if "no_inline" in op.attrs else "") + _arrow(op)
+    _open(p, ())
+    p.region(op.regions[0], depth)
+    p.lines.append(indent + "}" + _more(op, "no_inline"))
+    p.lines[place] = indent + p.results(op.results) + head + " {"
+
+
+def index_switch(p: FunctionPrinter, op: Op, depth: int) -> None:
+    """``scf.index_switch``, whose first region is the default."""
+    place, indent = _head(p, op, depth)
+    head = f"{op.name} {p.names(op['index'])}{_arrow(op)}"
+    heads = [*(f"case {n}" for n in op.attrs["cases"]), "default"]
+    for region_head, region in zip(heads, [*op.regions[1:], op.regions[0]]):
+        p.lines.append(f"{indent}{region_head} {{")
+        _open(p, ())
+        p.region(region, depth)
+        p.lines.append(indent + "}")
+    p.lines[-1] += _more(op, "cases")
+    p.lines[place] = indent + p.results(op.results) + head
+
+
+def _arrow(op: Op) -> str:
+    """``-> T`` or ``-> (T, ..)`` with a blank in front; empty without results."""
+    if not op.results:
+        return ""
+    return f" -> {op.results[0].type if len(op.results) == 1 else _types([v.type for v in op.results])}"
+
+
 def section(p: FunctionPrinter, op: Op, depth: int) -> None:
     """``pto.section.cube`` and its like."""
     indent = "  " * depth
@@ -231,6 +267,8 @@ REGION_PRINTERS: dict[str, Callable[[Any, Op, int], None]] = {
     "scf.for": loop,
     "scf.if": branch,
     "scf.while": while_loop,
+    "scf.execute_region": execute_region,
+    "scf.index_switch": index_switch,
     "pto.section.cube": section,
     "pto.section.vector": section,
     "pto.vecscope": section,

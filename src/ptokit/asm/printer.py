@@ -50,8 +50,7 @@ class _Printer:
         f = self.function
         head = f"{INDENT}func.func {f.visibility + ' ' if f.visibility else ''}{symbol(f.name)}({self._parameters()})"
         if f.results:
-            shown = ", ".join(map(str, f.results))
-            head += f" -> {shown if len(f.results) == 1 else f'({shown})'}"
+            head += f" -> {self._results()}"
         if f.attrs:
             head += f" attributes {_dictionary(f.attrs)}"
         if f.body is None:
@@ -69,6 +68,12 @@ class _Printer:
             attrs = f.param_attrs[k] if k < len(f.param_attrs) else {}
             parts.append(f"{text} {_dictionary(attrs)}" if attrs else text)
         return ", ".join(parts)
+
+    def _results(self) -> str:
+        f = self.function
+        attrs = f.result_attrs or [{} for _ in f.results]
+        shown = ", ".join(f"{t} {_dictionary(a)}" if a else str(t) for t, a in zip(f.results, attrs))
+        return shown if len(f.results) == 1 and not any(attrs) else f"({shown})"
 
     def block(self, block: Block, depth: int) -> None:
         """Print the operations of a block."""

@@ -14,6 +14,7 @@ from .lexer import EOF
 from .parser import Parser
 
 _DOTTED = re.compile(r"(?:pto|arith|scf|func|memref|builtin|cf|math|affine|vector)\.[a-z]", re.ASCII)
+FUNCTION_WORDS = frozenset(("func.func", '"func.func"'))
 _BARE = frozenset(("return", "module", "call"))
 
 
@@ -31,6 +32,8 @@ def starts_operation(p: Parser, i: int) -> bool:
         if following == "=":
             return bool(_DOTTED.match(texts[i + 2])) or p.tokens.starts_line(i)
         return following in (":", ",") and p.tokens.starts_line(i) and _result_list(p, i)
+    if token[0] == '"':
+        return following == "(" and p.tokens.starts_line(i)
     if following in ("=", ",", "}", ")", ":"):  # a key, a word in a list
         return token in _BARE and p.tokens.starts_line(i) and following == "}"
     return bool(_DOTTED.match(token)) or ((token in _BARE or token in BY_TEXT) and p.tokens.starts_line(i))
@@ -63,7 +66,7 @@ def recover(
     p.i = max(p.i, start + 1)
     while True:
         token = texts[p.i]
-        if token is EOF or token == "}" or token == "func.func":
+        if token is EOF or token == "}" or token in FUNCTION_WORDS:
             return
         if token == "{":
             if texts[p.i + 1] == "^" or starts_operation(p, p.i + 1):

@@ -28,6 +28,13 @@ OPERANDS = _text("TEXT-OPERANDS", "The number or kinds of operands do not fit th
 RESULTS = _text("TEXT-RESULTS", "The number of result names differs from the number of results.")
 TERMINATOR = _text("TEXT-TERMINATOR", "A block lacks its terminator, or has one in the middle.", source="assembly 2")
 YIELD = _text("TEXT-YIELD", "What a block returns or yields differs from what its operation declares.")
+CASE = _text(
+    "TEXT-CASE",
+    "Two cases of scf.index_switch have the same number.",
+    rejected="case 1 { ... } case 1 { ... }",
+    accepted="case 1 { ... } case 2 { ... }",
+    source="assembly 11",
+)
 CALL = _text("TEXT-CALL", "A call names no function of the file, or differs from its signature.")
 TOPLEVEL = _text("TEXT-TOPLEVEL", "Only one module and functions stand at the top level.", source="assembly 2")
 

@@ -60,7 +60,9 @@ def value(value: Any, attr: Attr | None = None) -> str:
         return f"{value} : i32" if attr is not None else str(value)
     if isinstance(value, float):
         return f"{number(value, 32)} : f32" if attr is not None else number(value)
-    return quote(value) if isinstance(value, str) else str(value)
+    if isinstance(value, str):
+        return value if attr is not None and value.startswith("@") else quote(value)
+    return str(value)
 
 
 def attribute(key: str, item: Any, attr: Attr | None = None) -> str:

@@ -45,8 +45,8 @@ KNOWN_OPERATIONS = TILE_OPERATIONS | PIPE_OPERATIONS | WIDE_OPERATIONS
 """Text names without ``pto.``."""
 
 KNOWN_FOREIGN = frozenset(
-    """arith.addui_extended arith.mulsi_extended arith.mului_extended arith.negf scf.execute_region scf.index_switch
-    scf.parallel scf.forall memref.load memref.store memref.subview memref.cast""".split()
+    """scf.parallel scf.forall scf.reduce memref.load memref.store memref.subview memref.cast cf.br cf.cond_br
+    cf.switch cf.assert""".split()
 )
 """Operations of other dialects the reference assembler takes and ptokit does not (assembly 11)."""
 

@@ -45,6 +45,13 @@ class Rules(StrEnum):
     ASSEMBLER = "assembler"
 
 
+class TextForm(StrEnum):
+    """Text forms of a program."""
+
+    DPS = "dps"
+    GENERIC = "generic"
+
+
 class Matmul(StrEnum):
     """How the cube unit adds up products."""
 
@@ -240,6 +247,37 @@ def fmt(
     if check and stdout:
         raise typer.BadParameter("--check and --stdout exclude each other.", param_hint="--check")
     if not format_files(files, check=check, to_stdout=stdout):
+        raise typer.Exit(EXIT_ERRORS)
+
+
+@app.command(
+    epilog="""Examples:
+
+\b
+  ptokit convert kernel.pto --to generic
+  ptokit convert kernel.pto --to generic -o kernel.mlir
+  ptokit convert kernel.mlir --to dps
+
+\b
+Forms:
+  dps      level 2: pto.tadd ins(%a, %b : T, T) outs(%d : T)
+  generic  what every MLIR tool reads: "pto.tadd"(%a, %b, %d) : (T, T, T) -> ()
+
+The file may be in any form. The new text means the same program; comments are
+not kept. Exit status: 0 when done, 1 if the file has errors or the form cannot
+express something in it (nothing is written then), 2 for wrong usage."""
+)
+def convert(
+    file: File,
+    to: Annotated[TextForm, typer.Option("--to", help="The form to write.", show_default=False)],
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", metavar="OUT", help="The file to write instead of stdout.")
+    ] = None,
+) -> None:
+    """Write a file in another text form."""
+    from .convert import convert_file
+
+    if not convert_file(file, to.value, out):
         raise typer.Exit(EXIT_ERRORS)
 
 

@@ -47,3 +47,12 @@ FORMATTED_FILE = define(
     accepted="ptokit fmt kernel.pto           in a directory of one's own",
     rejected="ptokit fmt /usr/share/k.pto     where only the administrator may write; --stdout works",
 )
+CONVERTED_FILE = define(
+    "CLI-06",
+    "the file for a converted text can be written",
+    scope=Scope.RUN,
+    why="The text is completed beside the file and then takes its place: it is there as a whole or not at all.",
+    source="docs/cli.md, convert",
+    accepted="ptokit convert k.pto --to generic -o k.mlir    in a directory that exists",
+    rejected="ptokit convert k.pto --to generic -o forms     where forms is a directory",
+)

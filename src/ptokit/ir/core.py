@@ -134,6 +134,7 @@ class Function:
     visibility: str = ""
     param_attrs: list[dict[str, Any]] = field(default_factory=list)
     location: Location = UNKNOWN_LOCATION
+    result_attrs: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def is_entry(self) -> bool:

@@ -9,10 +9,13 @@ is in `ptokit.run`.
 | arith.cmpi, arith.cmpf | lhs, rhs | predicate | 1 (i1) |
 | arith.select | condition, true, false | | 1 |
 | arith binary | lhs, rhs | | 1 |
-| arith casts | in | | 1 |
+| arith.negf, arith casts | in | | 1 |
+| arith extended | lhs, rhs | | 2: sum and carry (i1), or the low and the high half of a product |
 | scf.for | lower, upper, step, init (group) | | one per init; region: [iv, carried…] |
 | scf.if | condition | | results; regions then, else (else may be missing) |
 | scf.while | init (group) | | results; regions before (scf.condition), after |
+| scf.execute_region | | | results; one region |
+| scf.index_switch | index | cases (integers) | results; regions default, then one per case |
 | scf.yield, func.return | values (group) | | |
 | scf.condition | condition, values (group) | | |
 | func.call | args (group) | callee | results |
@@ -33,7 +36,9 @@ ARITH_BINARY = _names(
 ARITH_CASTS = _names(
     "arith", "index_cast index_castui trunci extsi extui bitcast sitofp uitofp fptosi fptoui extf truncf"
 )
-CONTROL = _names("scf", "for if while yield condition") | _names("func", "call return")
+ARITH_UNARY = _names("arith", "negf")
+ARITH_EXTENDED = _names("arith", "addui_extended mulsi_extended mului_extended")
+CONTROL = _names("scf", "for if while execute_region index_switch yield condition") | _names("func", "call return")
 
 INTEGER_PREDICATES = tuple("eq ne slt sle sgt sge ult ule ugt uge".split())
 FLOAT_PREDICATES = tuple("false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true".split())

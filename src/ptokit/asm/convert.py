@@ -1,0 +1,37 @@
+"""One module in another form of `.pto` text (assembly 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ptokit.diagnostics import Diagnostics
+from ptokit.ir import Module
+
+from .print_generic import print_generic
+from .printer import print_module
+
+
+@dataclass(frozen=True)
+class Converted:
+    """``text`` is the module in the wanted form, or None if the diagnostics say what that form cannot express."""
+
+    text: str | None
+    diagnostics: Diagnostics
+
+
+def convert(module: Module, form: str) -> Converted:
+    """Print `module`, which was read without errors, in a form of `FORMS`. Reading the text gives the same program."""
+    return FORMS[form](module)
+
+
+def _dps(module: Module) -> Converted:
+    return Converted(print_module(module), Diagnostics())
+
+
+def _generic(module: Module) -> Converted:
+    return Converted(print_generic(module), Diagnostics())
+
+
+FORMS: dict[str, Callable[[Module], Converted]] = {"dps": _dps, "generic": _generic}
+"""By the word after ``ptokit convert --to``."""

@@ -1,0 +1,188 @@
+"""Operations outside the instruction table as generic form writes them: operands, attributes, regions (assembly 2, 11).
+
+The reader and the printer of generic form both go by `SHAPES`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from ptokit.ir import Op, RawAttr
+from ptokit.ir.structure import (
+    ARITH_BINARY,
+    ARITH_CASTS,
+    ARITH_EXTENDED,
+    ARITH_UNARY,
+    FLOAT_PREDICATES,
+    INTEGER_PREDICATES,
+)
+from ptokit.types.values import I1, Type
+
+from . import rules
+from .attributes import Written, integers
+from .ops_arith import constant_text, constant_value
+from .ops_control import symbol as symbol_name
+from .parser import Parser
+from .spelling import symbol
+
+ANY = -1
+"""Number of results or regions that the operation itself decides."""
+
+SEGMENTS = "operandSegmentSizes"
+_DYNAMIC = -(1 << 63)  # a size that an operand gives
+
+
+class Key(NamedTuple):
+    """An attribute with a spelling of its own in generic form: its name there, its text, and back.
+
+    ``read(parser, written, op)``: the value of what is written, for an operation whose results have types; None to
+    leave it out.
+    """
+
+    name: str
+    show: Callable[[Op, Any], str]
+    read: Callable[[Parser, Written, Op], Any]
+    required: bool = True
+
+
+class Shape(NamedTuple):
+    """Operands in order: ``x``, a group ``x*``, and ``*`` for a group that stays empty.
+
+    ``isolated``: what is inside sees the region's arguments only. ``spare``: the last region may be empty, which means that the operation does not have it. ``ends``: the terminator
+    that own forms may leave out where it has no values.
+    """
+
+    operands: tuple[str, ...] = ()
+    results: int = 1
+    regions: int = 0
+    segments: bool = False
+    keys: Mapping[str, Key] = {}
+    spare: bool = False
+    isolated: bool = False
+    ends: str = ""
+
+
+def _constant(p: Parser, written: Written, op: Op) -> Any:
+    type: Type = op.results[0].type
+    text = written.text if written.text.startswith("dense") else written.text.partition(":")[0].strip()
+    if text in ("true", "false") and type == I1:
+        return text == "true"
+    return constant_value(p, text, type, written.place)
+
+
+def _predicate(known: tuple[str, ...]) -> Key:
+    """A predicate by its number."""
+
+    def read(p: Parser, written: Written, op: Op) -> str:
+        number = written.text.partition(":")[0].strip()
+        if not (number.isascii() and number.isdigit() and len(number) < 4 and int(number) < len(known)):
+            p.fail(rules.TY_8, f"'{written.text[:40]}' is not a predicate of {op.name}", written.place)
+        return known[int(number)]
+
+    return Key("predicate", lambda op, value: f"{known.index(value)} : i64", read)
+
+
+def _flags(name: str, kind: str) -> Key:
+    """``overflow<nsw>``, here ``overflowFlags = #arith.overflow<nsw>``."""
+    spelled = re.compile(rf"#arith(?:\.{kind}\s*|<\s*{kind}\s*)(<[^<>]*>)>?\Z")
+
+    def read(p: Parser, written: Written, op: Op) -> RawAttr | None:
+        m = spelled.match(written.text)
+        if m is None:
+            p.fail(rules.ATTRIBUTE, f"'{name}' is written #arith.{kind}<..>, not '{written.text[:40]}'", written.place)
+        return None if m[1] == "<none>" else RawAttr(m[1])
+
+    return Key(name, lambda op, value: f"#arith.{kind}{value}", read, required=False)
+
+
+def _callee(p: Parser, written: Written, op: Op) -> str:
+    if not written.text.startswith("@") or len(written.text) < 2:
+        p.fail(rules.ATTRIBUTE, f"'callee' is a function name, not '{written.text[:40]}'", written.place)
+    return symbol_name(written.text)
+
+
+def numbers(p: Parser, written: Written, name: str) -> list[int]:
+    """The integers of ``array<i64: 1, 2>``."""
+    found = integers(written.text)
+    if found is None:
+        p.fail(rules.ATTRIBUTE, f"'{name}' is written array<i64: 1, ..>, not '{written.text[:40]}'", written.place)
+    return found
+
+
+def segments(p: Parser, written: Written | None) -> list[int] | None:
+    """The sizes of ``operandSegmentSizes``; None if it is not written."""
+    if written is None:
+        return None
+    found = integers(written.text)
+    if found is None or min(found, default=0) < 0:
+        p.fail(rules.ATTRIBUTE, f"{SEGMENTS} is written array<i32: 1, ..>, not '{written.text[:40]}'", written.place)
+    return found
+
+
+def number_list(values: list[int]) -> str:
+    """``array<i64: 1, 2>``."""
+    return f"array<i64: {', '.join(map(str, values))}>" if values else "array<i64>"
+
+
+def _sizes(key: str, name: str) -> Key:
+    """Numbers and question marks of reinterpret_cast: ``[?, 4]`` is kept, a number stands for the question mark."""
+
+    def show(op: Op, value: Any) -> str:
+        items = [s.strip() for s in str(value)[1:-1].split(",") if s.strip()]
+        return number_list([_DYNAMIC if s == "?" else int(s) for s in items])
+
+    def read(p: Parser, written: Written, op: Op) -> RawAttr:
+        found = numbers(p, written, name)
+        if found.count(_DYNAMIC) != len(op.group(key)):
+            p.fail(rules.OPERANDS, f"'{name}' leaves {found.count(_DYNAMIC)} sizes to operands", written.place)
+        return RawAttr("[" + ", ".join("?" if n == _DYNAMIC else str(n) for n in found) + "]")
+
+    return Key(name, show, read)
+
+
+_OVERFLOW = {"overflow": _flags("overflowFlags", "overflow")}
+_FASTMATH = {"fastmath": _flags("fastmath", "fastmath")}
+_EITHER = {**_OVERFLOW, **_FASTMATH}
+_CASES = Key("cases", lambda op, value: number_list(value), lambda p, written, op: numbers(p, written, "cases"))
+
+SHAPES: dict[str, Shape] = {
+    "arith.constant": Shape(
+        keys={"value": Key("value", lambda op, value: constant_text(value, op.results[0].type), _constant)}
+    ),
+    "arith.cmpi": Shape(("lhs", "rhs"), keys={"predicate": _predicate(INTEGER_PREDICATES)}),
+    "arith.cmpf": Shape(("lhs", "rhs"), keys={"predicate": _predicate(FLOAT_PREDICATES), **_FASTMATH}),
+    "arith.select": Shape(("condition", "true", "false")),
+    **dict.fromkeys(ARITH_BINARY, Shape(("lhs", "rhs"), keys=_EITHER)),
+    **dict.fromkeys(ARITH_UNARY, Shape(("in",), keys=_FASTMATH)),
+    **dict.fromkeys(ARITH_EXTENDED, Shape(("lhs", "rhs"), results=2)),
+    **dict.fromkeys(ARITH_CASTS, Shape(("in",), keys=_EITHER)),
+    "scf.for": Shape(("lower", "upper", "step", "init*"), ANY, 1, ends="scf.yield"),
+    "scf.if": Shape(("condition",), ANY, 2, spare=True, ends="scf.yield"),
+    "scf.while": Shape(("init*",), ANY, 2, ends="scf.yield"),
+    "scf.execute_region": Shape((), ANY, 1, ends="scf.yield"),
+    "scf.index_switch": Shape(("index",), ANY, ANY, keys={"cases": _CASES}, ends="scf.yield"),
+    "scf.condition": Shape(("condition", "values*"), 0),
+    "scf.yield": Shape(("values*",), 0),
+    "func.return": Shape(("values*",), 0),
+    "func.call": Shape(("args*",), ANY, keys={"callee": Key("callee", lambda op, value: symbol(value), _callee)}),
+    "memref.alloc": Shape(("sizes*", "*"), segments=True),
+    "memref.alloca": Shape(("sizes*", "*"), segments=True),
+    "memref.dealloc": Shape(("in",), 0),
+    "memref.reinterpret_cast": Shape(
+        ("in", "offset*", "sizes*", "strides*"),
+        segments=True,
+        keys={
+            "offset": _sizes("offset", "static_offsets"),
+            "sizes": _sizes("sizes", "static_sizes"),
+            "strides": _sizes("strides", "static_strides"),
+        },
+    ),
+    "builtin.unrealized_conversion_cast": Shape(("in*",), ANY),
+    "pto.section.cube": Shape((), 0, 1),
+    "pto.section.vector": Shape((), 0, 1),
+    "pto.vecscope": Shape((), 0, 1),
+    "pto.strict_vecscope": Shape(("captured*",), 0, 1, isolated=True),
+}
+"""By full name."""

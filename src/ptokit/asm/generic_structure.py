@@ -1,0 +1,212 @@
+"""Operations outside the instruction table in generic form: what is written, made an operation and held to its rules.
+
+The rules are those the operations' own forms keep by their grammar: types that are written once there, terminators,
+arguments of regions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ptokit.ir import Block, Op, Operands, Value
+from ptokit.ir.structure import ARITH_BINARY, ARITH_EXTENDED, ARITH_UNARY
+from ptokit.types.values import I1, INDEX, Scalar, Type
+
+from . import rules
+from .attributes import Dictionary, generic_attrs
+from .generic_shapes import ANY, SEGMENTS, Shape, segments
+from .ops_control import check_cases, check_condition, check_yield
+from .parser import Parser
+from .types import POISON
+
+
+@dataclass(slots=True)
+class Statement:
+    """What stands behind a quoted name; token ``at`` is the name."""
+
+    name: str
+    at: int
+    values: list[Value] = field(default_factory=list)
+    written: Dictionary = field(default_factory=dict)
+    regions: list[Block] = field(default_factory=list)
+    results: list[Type] = field(default_factory=list)
+
+
+def structure(p: Parser, shape: Shape, s: Statement) -> Op:
+    """The operation of a statement. Errors: TEXT-OPERANDS, TEXT-RESULTS, TEXT-ATTRIBUTE, TY-9 and others."""
+    operands = _operands(p, shape, s)
+    if shape.results not in (ANY, len(s.results)):
+        p.fail(rules.RESULTS, f"{s.name} has {shape.results} results, not {len(s.results)}", s.at)
+    if shape.regions not in (ANY, len(s.regions)):
+        p.fail(rules.UNEXPECTED, f"{s.name} has {shape.regions} regions, not {len(s.regions)}", s.at)
+    if shape.spare and not s.regions[-1].ops and not s.results:
+        s.regions.pop()
+    for region in s.regions if shape.ends else ():
+        _drop_implied(region, shape.ends)
+    op = Op(s.name, operands, {}, [Value(t) for t in s.results], s.regions)
+    for name, key in shape.keys.items():
+        written = s.written.pop(key.name, None)
+        if written is None and key.required:
+            p.fail(rules.ATTRIBUTE, f"the attribute '{key.name}' is missing", s.at)
+        if written is not None and (value := key.read(p, written, op)) is not None:
+            op.attrs[name] = value
+    op.attrs.update(generic_attrs(p, s.written))
+    check = CHECKS.get(s.name)
+    if check is not None:
+        check(p, op, s.at)
+    if s.name == "func.call":
+        p.calls.append((op, s.at))
+    return op
+
+
+def _operands(p: Parser, shape: Shape, s: Statement) -> Operands:
+    names = shape.operands
+    sizes = segments(p, s.written.pop(SEGMENTS, None)) if shape.segments else None
+    if sizes is None:
+        single = sum(not n.endswith("*") for n in names)
+        sizes = [max(0, len(s.values) - single) if n.endswith("*") else 1 for n in names]
+        if shape.segments:  # which values belong to which group is not said: all to the first
+            groups = [k for k, n in enumerate(names) if n.endswith("*")]
+            sizes = [0 if k in groups[1:] else size for k, size in enumerate(sizes)]
+    wrong = len(sizes) != len(names) or sum(sizes) != len(s.values)
+    if wrong or any((n != 1 and name[-1] != "*") or (n and name == "*") for n, name in zip(sizes, names)):
+        listed = ", ".join(n.removesuffix("*") + ("..." if n.endswith("*") else "") for n in names if n != "*")
+        p.fail(rules.OPERANDS, f"{s.name} takes ({listed}), but {len(s.values)} operands are written", s.at)
+    out: Operands = {}
+    position = 0
+    for name, size in zip(names, sizes):
+        part = s.values[position : position + size]
+        position += size
+        if name != "*":
+            out[name.removesuffix("*")] = list(part) if name.endswith("*") else part[0]
+    return out
+
+
+def _drop_implied(region: Block, ends: str) -> None:
+    """Own forms leave out a terminator without values."""
+    if region.ops and region.ops[-1].name == ends and not region.ops[-1].values:
+        region.ops.pop()
+
+
+# -------------------------------------------------------------------- checks
+
+
+def _same(p: Parser, op: Op, at: int) -> None:
+    """Operands and result have one type."""
+    for value in op.values:
+        p.match(value, op.result.type, at)
+
+
+def _compare(p: Parser, op: Op, at: int) -> None:
+    p.match(op["lhs"], op["rhs"].type, at)
+    if op.result.type != I1:
+        p.fail(rules.TYPE, f"the result of {op.name} is i1, not {op.result.type}", at)
+
+
+def _select(p: Parser, op: Op, at: int) -> None:
+    p.match(op["condition"], I1, at)
+    p.match(op["true"], op.result.type, at)
+    p.match(op["false"], op.result.type, at)
+
+
+def _extended(p: Parser, op: Op, at: int) -> None:
+    type = op["lhs"].type
+    p.match(op["rhs"], type, at)
+    wanted = [type, I1 if op.name == "arith.addui_extended" else type]
+    if [r.type for r in op.results] != wanted and type is not POISON:
+        p.fail(rules.TYPE, f"the results of {op.name} are {wanted[0]} and {wanted[1]}", at)
+
+
+def _arguments(p: Parser, op: Op, block: Block, wanted: Sequence[Type], at: int) -> None:
+    given = [a.type for a in block.args]
+    if given != list(wanted):
+        shown = ", ".join(map(str, wanted)) or "nothing"
+        p.fail(rules.YIELD, f"a region of {op.name} takes {shown}, not ({', '.join(map(str, given))})", at)
+
+
+def _for(p: Parser, op: Op, at: int) -> None:
+    type, types = op["lower"].type, [r.type for r in op.results]
+    body = op.regions[0]
+    if type is not POISON and not (isinstance(type, Scalar) and type.is_integer):
+        p.fail(rules.TYPE, f"a loop variable cannot be of type {type}", at)
+    for value in (op["upper"], op["step"]):
+        p.match(value, type, at)
+    _carried(p, op, op.group("init"), types, at)
+    if type is not POISON:
+        _arguments(p, op, body, [type, *types], at)
+    check_yield(p, body, types, op.name, at)
+
+
+def _carried(p: Parser, op: Op, init: Sequence[Value], types: Sequence[Type], at: int) -> None:
+    if len(init) != len(types):
+        p.fail(rules.OPERANDS, f"{op.name} carries {len(init)} values, but {len(types)} types are written", at)
+    for value, wanted in zip(init, types):
+        p.match(value, wanted, at)
+
+
+def _if(p: Parser, op: Op, at: int) -> None:
+    p.match(op["condition"], I1, at)
+    types = [r.type for r in op.results]
+    for region in op.regions:
+        _arguments(p, op, region, (), at)
+        check_yield(p, region, types, op.name, at)
+
+
+def _while(p: Parser, op: Op, at: int) -> None:
+    init, results = [v.type for v in op.group("init")], [r.type for r in op.results]
+    before, after = op.regions
+    _arguments(p, op, before, init, at)
+    check_condition(p, before, results, at)
+    _arguments(p, op, after, results, at)
+    check_yield(p, after, init, op.name, at)
+
+
+def _execute(p: Parser, op: Op, at: int) -> None:
+    _arguments(p, op, op.regions[0], (), at)
+    check_yield(p, op.regions[0], [r.type for r in op.results], op.name, at)
+
+
+def _switch(p: Parser, op: Op, at: int) -> None:
+    p.match(op["index"], INDEX, at)
+    check_cases(p, op.attrs["cases"], set(), at)
+    if len(op.regions) != len(op.attrs["cases"]) + 1:
+        p.fail(rules.UNEXPECTED, f"{op.name} has a region for the default and one for each case", at)
+    for region in op.regions:
+        _arguments(p, op, region, (), at)
+        check_yield(p, region, [r.type for r in op.results], op.name, at)
+
+
+def _section(p: Parser, op: Op, at: int) -> None:
+    _arguments(p, op, op.regions[0], (), at)
+
+
+def _captured(p: Parser, op: Op, at: int) -> None:
+    _arguments(p, op, op.regions[0], [v.type for v in op.group("captured")], at)
+
+
+def _condition(p: Parser, op: Op, at: int) -> None:
+    p.match(op["condition"], I1, at)
+
+
+Check = Callable[[Parser, Op, int], Any]
+
+CHECKS: dict[str, Check] = {
+    **dict.fromkeys(ARITH_BINARY | ARITH_UNARY, _same),
+    **dict.fromkeys(ARITH_EXTENDED, _extended),
+    "arith.cmpi": _compare,
+    "arith.cmpf": _compare,
+    "arith.select": _select,
+    "scf.for": _for,
+    "scf.if": _if,
+    "scf.while": _while,
+    "scf.execute_region": _execute,
+    "scf.index_switch": _switch,
+    "scf.condition": _condition,
+    "pto.section.cube": _section,
+    "pto.section.vector": _section,
+    "pto.vecscope": _section,
+    "pto.strict_vecscope": _captured,
+}
+"""By full name; ``check(parser, op, token)`` reports at the token."""

@@ -1,0 +1,160 @@
+"""Generic form of a module: ``"name"(operands) <{properties}> ({regions}) {attributes} : type`` for all operations.
+
+Other tools that read MLIR take it without knowing the dialect. Attributes that an operation declares are properties,
+further ones stand in the dictionary. Terminators that own forms leave out are written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ptokit.ir import Block, Function, Module, Op, Value
+from ptokit.isa.table import BY_TEXT, Instr
+from ptokit.types.values import FunctionType, Type
+
+from .generic import operand_order
+from .generic_shapes import SEGMENTS, SHAPES
+from .names import Names, group_base
+from .spelling import attribute, quote
+
+INDENT = "  "
+
+
+def print_generic(module: Module) -> str:
+    """The module in generic form; reading it gives an equal module, and printing that the same text."""
+    properties = {"sym_name": quote(module.name)} if module.name else {}
+    lines = [f'"builtin.module"() {_properties(properties)}({{']
+    for function in module.functions:
+        lines += _Printer(function).print()
+    lines.append(f"}}){_dictionary(module.attrs)} : () -> ()")
+    return "\n".join(lines) + "\n"
+
+
+def _properties(written: dict[str, str]) -> str:
+    """``<{key = value, ..}>`` with a blank behind it; empty if there are none."""
+    return "<{" + ", ".join(f"{key} = {value}" for key, value in written.items()) + "}> " if written else ""
+
+
+def _dictionary(attrs: dict[str, Any]) -> str:
+    """``{key = value, ..}`` with a blank in front; empty if there are none."""
+    parts = [attribute(key, value) for key, value in attrs.items() if value is not None]
+    return " {" + ", ".join(parts) + "}" if parts else ""
+
+
+def _types(values: Sequence[Value]) -> tuple[Type, ...]:
+    return tuple(v.type for v in values)
+
+
+class _Printer:
+    """Prints one function."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.names = Names(function)
+        self.lines: list[str] = []
+
+    def print(self) -> list[str]:
+        f = self.function
+        written = {
+            "function_type": str(FunctionType(_types(f.params), tuple(f.results))),
+            "sym_name": quote(f.name),
+        }
+        if f.visibility:
+            written["sym_visibility"] = quote(f.visibility)
+        for key, attrs in (("arg_attrs", f.param_attrs), ("res_attrs", f.result_attrs)):
+            if any(attrs):
+                written[key] = "[" + ", ".join(_dictionary(a).strip() or "{}" for a in attrs) + "]"
+        self.lines.append(f'{INDENT}"func.func"() {_properties(written)}({{')
+        if f.body is not None:
+            self.region(f.body, 1, f.params)
+        self.lines.append(f"{INDENT}}}){_dictionary(f.attrs)} : () -> ()")
+        return self.lines
+
+    def region(self, block: Block, depth: int, args: Sequence[Value], ends: str = "") -> None:
+        """The lines of a region between its braces, in an operation at `depth`."""
+        self.names.enter()
+        if args:
+            shown = ", ".join(f"{self.names.define(a)}: {a.type}" for a in args)
+            self.lines.append(f"{INDENT * depth}^bb0({shown}):")
+        for op in block.ops:
+            self.op(op, depth + 1)
+        if ends and not (block.ops and block.ops[-1].name in (ends, "scf.condition")):
+            self.lines.append(f"{INDENT * (depth + 1)}{quote(ends)}() : () -> ()")
+        self.names.leave()
+
+    def op(self, op: Op, depth: int) -> None:
+        """One operation with its regions."""
+        indent = INDENT * depth
+        instr = BY_TEXT.get(op.name[4:]) if op.name.startswith("pto.") else None
+        shape = SHAPES.get(op.name)
+        regions = list(op.regions)
+        if shape is not None:
+            values, properties, rest = _structure(op)
+            regions += [Block()] * (shape.regions - len(regions))  # scf.if without else
+        elif instr is not None:
+            values, properties, rest = _instruction(op, instr)
+        else:
+            values, properties, rest = op.values, {}, op.attrs
+        head = f"{quote(op.name)}({', '.join(map(self.names, values))}) {_properties(properties)}"
+        place = len(self.lines)
+        self.lines.append("")  # the results are named behind the regions, where they come into sight
+        ends = shape.ends if shape is not None else ""
+        for k, region in enumerate(regions):
+            if k:
+                self.lines.append(indent + "}, {")
+            present = k < len(op.regions)
+            self.region(region, depth, region.args, ends if present else "")
+        types = FunctionType(_types(values), _types(op.results))
+        tail = f"{_dictionary(rest)} : {types}"
+        first = indent + self.results(op.results) + head
+        if regions:
+            self.lines[place] = first + "({"
+            self.lines.append(indent + "})" + tail)
+        else:
+            self.lines[place] = first.rstrip() + tail
+
+    def results(self, results: list[Value]) -> str:
+        """``%a, %b = ``; empty without results. Defines their names."""
+        if not results:
+            return ""
+        base = group_base(results)
+        if base is not None:
+            return f"{self.names.define_group(base, results)}:{len(results)} = "
+        return ", ".join(map(self.names.define, results)) + " = "
+
+
+def _structure(op: Op) -> tuple[list[Value], dict[str, str], dict[str, Any]]:
+    """Operands, properties and other attributes of an operation outside the table."""
+    shape = SHAPES[op.name]
+    values: list[Value] = []
+    sizes: list[int] = []
+    for name in shape.operands:
+        group = op.group(name.removesuffix("*"))
+        values += group
+        sizes.append(len(group))
+    properties = {key.name: key.show(op, op.attrs[name]) for name, key in shape.keys.items() if name in op.attrs}
+    if shape.segments:
+        properties[SEGMENTS] = f"array<i32: {', '.join(map(str, sizes))}>"
+    return values, properties, {k: v for k, v in op.attrs.items() if k not in shape.keys}
+
+
+def _instruction(op: Op, instr: Instr) -> tuple[list[Value], dict[str, str], dict[str, Any]]:
+    """Operands, properties and other attributes of an instruction."""
+    order = operand_order(instr)
+    groups = [op.group(o.name) for o in order]
+    values = [v for group in groups for v in group]
+    placed = set[str]()
+    if instr.syntax == "dps-either":
+        placed.add("scalar_first")
+        if op.attrs.get("scalar_first"):
+            values[:2] = reversed(values[:2])
+    declared = {a.name: a for a in instr.attrs}
+    properties: dict[str, str] = {}
+    for name, value in op.attrs.items():
+        if name in declared and name not in placed and value is not None:
+            key, _, text = attribute(name, value, declared[name]).partition(" = ")
+            properties[key] = text
+    if sum(o.optional or o.variadic for o in order) > 1:
+        properties[SEGMENTS] = f"array<i32: {', '.join(str(len(g)) for g in groups)}>"
+    return values, properties, {k: v for k, v in op.attrs.items() if k not in declared}

@@ -1,0 +1,78 @@
+"""ptokit convert: what is written where, errors, exit status."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .conftest import Run
+
+FORMS = ("dps", "generic")
+TEXT = "func.func @f(%p: !pto.ptr<f32>) { // a comment\n  return\n}\n"
+DPS = "module {\n  func.func @f(%p: !pto.ptr<f32>) {\n    return\n  }\n}\n"
+GENERIC = """"builtin.module"() ({
+  "func.func"() <{function_type = (!pto.ptr<f32>) -> (), sym_name = "f"}> ({
+  ^bb0(%p: !pto.ptr<f32>):
+    "func.return"() : () -> ()
+  }) : () -> ()
+}) : () -> ()
+"""
+BROKEN = "func.func @f() {\n  pto.tadd\n  return\n}\n"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "k.pto").write_text(TEXT)
+    (tmp_path / "broken.pto").write_text(BROKEN)
+    return tmp_path
+
+
+def test_to_stdout(ptokit: Run, here: Path) -> None:
+    ran = ptokit("convert", "k.pto", "--to", "generic")
+    assert (ran.status, ran.out, ran.err) == (0, GENERIC, "")
+    (here / "g.mlir").write_text(GENERIC)
+    ran = ptokit("convert", "g.mlir", "--to", "dps")
+    assert (ran.status, ran.out, ran.err) == (0, DPS, "")
+
+
+def test_to_a_file(ptokit: Run, here: Path) -> None:
+    ran = ptokit("convert", "k.pto", "--to", "generic", "-o", "out.mlir")
+    assert (ran.status, ran.out, ran.err) == (0, "", "k.pto: written to out.mlir in the form generic\n")
+    assert (here / "out.mlir").read_text() == GENERIC
+    assert ptokit("convert", "k.pto", "--to", "dps", "--out", "k.pto").status == 0  # in place
+    assert (here / "k.pto").read_text() == DPS
+    assert sorted(p.name for p in here.iterdir()) == ["broken.pto", "k.pto", "out.mlir"]
+
+
+def test_a_file_with_errors_gives_nothing(ptokit: Run, here: Path) -> None:
+    for form in FORMS:
+        ran = ptokit("convert", "broken.pto", "--to", form, "-o", "out.pto")
+        assert (ran.status, ran.out) == (1, "")
+        assert ran.err.startswith("broken.pto:3:3: error: ")
+    assert not (here / "out.pto").exists()
+    ran = ptokit("convert", "none.pto", "--to", "dps")
+    assert (ran.status, ran.out) == (1, "")
+    assert "[TEXT-FILE]" in ran.err
+
+
+def test_a_place_that_cannot_be_written(ptokit: Run, here: Path) -> None:
+    (here / "folder").mkdir()
+    for out in ("folder", "missing/out.pto"):
+        ran = ptokit("convert", "k.pto", "--to", "dps", "-o", out)
+        assert (ran.status, ran.out) == (1, "")
+        assert "[CLI-06]" in ran.err
+
+
+@pytest.mark.parametrize("args", [("k.pto",), ("k.pto", "--to", "level9"), ("--to", "dps"), ("a", "b", "--to", "dps")])
+def test_wrong_usage(ptokit: Run, here: Path, args: tuple[str, ...]) -> None:
+    ran = ptokit("convert", *args)
+    assert (ran.status, ran.out) == (2, "")
+
+
+def test_help_has_examples(ptokit: Run) -> None:
+    ran = ptokit("convert", "--help")
+    assert ran.status == 0
+    assert all(f"\n    {form} " in ran.out for form in FORMS)
+    assert "ptokit convert kernel.pto --to generic" in ran.out
