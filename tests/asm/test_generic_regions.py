@@ -132,6 +132,10 @@ REGIONS = [
             "}",
         ],
     ),
+    (
+        '%a = "arith.constant"() <{value = dense<[1, 2]> : vector<2xi16>}> : () -> vector<2xi16>',
+        ["%a = arith.constant dense<[1, 2]> : vector<2xi16>"],
+    ),
     ('"pto.section.vector"() ({\n}) {a = 1} : () -> ()', ["pto.section.vector {", "} {a = 1}"]),
     ('"pto.vecscope"() ({\n}) : () -> ()', ["pto.vecscope {", "}"]),
     ('%m = "memref.alloc"() : () -> memref<4xf32>', ["%m = memref.alloc() : memref<4xf32>"]),

@@ -134,7 +134,7 @@ def _instruction(p: Parser, instr: Instr, s: Statement) -> Op:
     for operand, count in zip(order, counts):
         part = given[position : position + count]
         position += count
-        if operand.variadic:
+        if operand.variadic and (part or not operand.group):
             got[operand.name] = list(part)
         elif part:
             got[operand.name] = part[0]

@@ -31,6 +31,7 @@ ANY = -1
 """Number of results or regions that the operation itself decides."""
 
 SEGMENTS = "operandSegmentSizes"
+_SHAPED = re.compile(r"\s*:\s*\w+<[^<>]*>\Z")
 _DYNAMIC = -(1 << 63)  # a size that an operand gives
 
 
@@ -50,8 +51,8 @@ class Key(NamedTuple):
 class Shape(NamedTuple):
     """Operands in order: ``x``, a group ``x*``, and ``*`` for a group that stays empty.
 
-    ``isolated``: what is inside sees the region's arguments only. ``spare``: the last region may be empty, which means that the operation does not have it. ``ends``: the terminator
-    that own forms may leave out where it has no values.
+    ``isolated``: what is inside sees the region's arguments only. ``spare``: the last region may be empty, which means
+    that the operation does not have it. ``ends``: the terminator that own forms may leave out where it has no values.
     """
 
     operands: tuple[str, ...] = ()
@@ -66,7 +67,8 @@ class Shape(NamedTuple):
 
 def _constant(p: Parser, written: Written, op: Op) -> Any:
     type: Type = op.results[0].type
-    text = written.text if written.text.startswith("dense") else written.text.partition(":")[0].strip()
+    dense = written.text.startswith("dense")
+    text = _SHAPED.sub("", written.text) if dense else written.text.partition(":")[0].strip()
     if text in ("true", "false") and type == I1:
         return text == "true"
     return constant_value(p, text, type, written.place)
