@@ -152,7 +152,17 @@ def _reshape(bench: Bench) -> Tile:
     return bench.machine.chunk.alias(bench.tiles["src"], bench.case.tiles["dst"], "dst")
 
 
-EXECUTOR: Mapping[str, Callable[[Bench], Tile]] = {"TRESHAPE": _reshape}
+def _subview(bench: Bench) -> Tile:
+    """The bytes behind the base address of the view, in the type of dst."""
+    src, dst = bench.tiles["src"], bench.case.tiles["dst"]
+    start = int(offset_map(src.spec)[bench.case.args["row"], bench.case.args["col"]]) * src.spec.dtype.size
+    data = np.zeros(dst.nbytes, np.uint8)
+    seen = src.raw()[0, start : start + dst.nbytes]
+    data[: len(seen)] = seen
+    return bench.machine.tile(dst, data, name="dst")
+
+
+EXECUTOR: Mapping[str, Callable[[Bench], Tile]] = {"TRESHAPE": _reshape, "TSUBVIEW": _subview}
 """Instructions without a meaning of their own in the table: the executor itself implements them."""
 
 

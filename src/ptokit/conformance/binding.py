@@ -28,6 +28,8 @@ OPERANDS: dict[str, dict[str, str]] = {
 """Names of one instruction's operands in the cases and in the instruction table."""
 
 SYNONYMS: dict[str, tuple[str, ...]] = {
+    "as": ("lhs_scale",),
+    "bs": ("rhs_scale",),
     "c": ("dst",),
     "a": ("lhs", "src0"),
     "b": ("rhs", "src1"),
@@ -43,10 +45,15 @@ ATTRIBUTES = {
     "binary": "is_binary",
     "upper": "upper_or_lower",
     "type": "quant_type",
+    "m": "pos_m",
+    "k": "pos_k",
 }
 """Arguments of the cases -> attributes of the instruction table."""
 
-MARKS = frozenset({"form", "inplace", "lists", "conv"})
+CONVOLUTION = frozenset({"filter", "stride", "dilation", "pad", "pad_value", "fmap", "channels"})
+"""Arguments that belong to the convolution tile."""
+
+MARKS = frozenset({"form", "inplace", "lists", "conv", *CONVOLUTION})
 """Arguments that say which form of an instruction a case is: its operands show it."""
 
 
@@ -54,9 +61,14 @@ class UnknownNameError(Exception):
     """The instruction has nothing to take an operand or argument of the case."""
 
 
-def instruction_of(op: str) -> Instr | None:
-    """The table entry of a case's instruction; upper case is as good."""
-    return TABLE.get(op) or TABLE.get(op.upper())
+def instruction_of(op: str, operands: Iterable[str] = (), args: Iterable[str] = ()) -> Instr | None:
+    """The table entry of a case's instruction, whose operands and arguments say which form is meant."""
+    name = op.upper()
+    if "alg" in args:
+        return TABLE.get("TQUANT_MX")
+    if name.endswith("_MX"):
+        name += "_BIAS" if "bias" in operands else "_ACC" if "inplace" in args else ""
+    return TABLE.get(op) if name == op.upper() and op in TABLE else TABLE.get(name)
 
 
 def operand_names(instr: Instr, names: Iterable[str]) -> dict[str, str]:
@@ -95,7 +107,7 @@ def scalars_and_attributes(
             attrs[table_name] = _attribute(kinds[table_name], value)
         elif table_name in numbers:
             scalars[table_name] = value
-        elif value in kinds:  # form: the attribute that makes it
+        elif isinstance(value, str) and value in kinds:  # form: the attribute that makes it
             attrs[value] = True
         elif name not in MARKS:
             raise UnknownNameError(f"{instr.name} has neither an operand nor an attribute {name!r}")
@@ -112,7 +124,7 @@ def _attribute(attr: Attr, value: Any) -> Any:
     if attr.kind is ReluPreMode:
         return ReluPreMode.NormalRelu if value else ReluPreMode.NoRelu
     if issubclass(attr.kind, Enum) and isinstance(value, str):
-        spelled = {m.name.lower().removeprefix("atomic"): m for m in attr.kind}
+        spelled = {m.name.lower().removeprefix("atomic").removeprefix("fmatrix_"): m for m in attr.kind}
         if value.lower() not in spelled:
             raise UnknownNameError(f"{attr.name} is one of {', '.join(m.name for m in attr.kind)}, not {value!r}")
         return spelled[value.lower()]

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ptokit.types.conv import ConvSpec, conv_tile
+from ptokit.types.codecs import encode
+from ptokit.types.conv import ConvSpec, ConvState, conv_tile
 from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import BLayout, Layout, PadValue, SLayout, TileType
 from ptokit.types.tensor import Dims5
@@ -117,6 +118,28 @@ def tile_spec(t: Mapping[str, Any]) -> TileSpec | ConvSpec:
     )
 
 
+def _with_state(spec: TileSpec | ConvSpec, args: Mapping[str, Any]) -> TileSpec | ConvSpec:
+    """The type with the parameters of image to column that the arguments of its case name."""
+    if not isinstance(spec, ConvSpec) or "filter" not in args:
+        return spec
+    left, right, top, bottom = _sizes(args["pad"])
+    state = ConvState(
+        padding=(left, right, top, bottom),
+        fmap=_pair(args["fmap"]),
+        filter=_pair(args["filter"]),
+        dilation=_pair(args["dilation"]),
+        stride=_pair(args["stride"]),
+        pad_value=int(encode(spec.dtype, np.array(args["pad_value"]))),
+        channels=args["channels"],
+    )
+    return replace(spec, state=state)
+
+
+def _pair(values: Any) -> tuple[int, int]:
+    height, width = _sizes(values)
+    return height, width
+
+
 def _sizes(values: Any) -> list[int]:
     for v in values:
         if not isinstance(v, int) or isinstance(v, bool) or not 0 <= v <= MAX_BYTES:
@@ -138,7 +161,7 @@ class _Reader:
 
     def __init__(self, case: Mapping[str, Any], blob: np.ndarray) -> None:
         self.blob = blob
-        self.tiles = {k: tile_spec(t) for k, t in case["tiles"].items()}
+        self.tiles = {k: _with_state(tile_spec(t), case.get("args", {})) for k, t in case["tiles"].items()}
         self.views = {k: _view(g) for k, g in case.get("gms", {}).items()}
         self.alias = {k: t["alias"] for k, t in case["tiles"].items() if "alias" in t}
         for name in (*self.tiles, *self.views):

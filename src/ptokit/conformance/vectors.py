@@ -23,7 +23,7 @@ from .result import Outcome, Result
 def replay(case: Case, target: Target) -> Result:
     """Judge one case on a target that it makes a claim about. Never raises."""
     start = time.perf_counter()
-    instr = None if case.op.upper() in EXECUTOR else instruction_of(case.op)
+    instr = None if case.op.upper() in EXECUTOR else instruction_of(case.op, case.tiles, case.args)
     reported: tuple[str, ...] = ()
     if case.op.upper() not in EXECUTOR and (instr is None or instr.run is None):
         outcome, message = Outcome.SKIPPED, f"{case.op} is not implemented"

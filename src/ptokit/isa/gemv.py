@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from ptokit.diagnostics import Rule
 from ptokit.types.enums import Pipe
 
+from .gemv_rules import ACCUMULATE, BIASED, PRODUCT
+from .matmul import tmatmul, tmatmul_acc, tmatmul_bias
 from .table import Instr, Operand, dst, instruction, src
 
 
-def _gemv(name: str, text: str, summary: str, *operands: Operand) -> Instr:
+def _gemv(
+    name: str, text: str, summary: str, rules: tuple[Rule, ...], run: Callable[..., None], *operands: Operand
+) -> Instr:
     return instruction(
-        Instr(name, text, summary, operands, pipe=Pipe.M, implemented=False, source="compute-reduce-matrix 10")
+        Instr(name, text, summary, operands, pipe=Pipe.M, rules=rules, run=run, source="compute-reduce-matrix 10")
     )
 
 
-TGEMV = _gemv("TGEMV", "tgemv", "Product of one row and a matrix.", dst(), src("lhs"), src("rhs"))
+TGEMV = _gemv("TGEMV", "tgemv", "Product of one row and a matrix.", PRODUCT, tmatmul, dst(), src("lhs"), src("rhs"))
 TGEMV_ACC = _gemv(
     "TGEMV_ACC",
     "tgemv.acc",
     "Product of one row and a matrix, added to an accumulator.",
+    ACCUMULATE,
+    tmatmul_acc,
     dst(),
     src("acc"),
     src("lhs"),
@@ -27,6 +36,8 @@ TGEMV_BIAS = _gemv(
     "TGEMV_BIAS",
     "tgemv.bias",
     "Product of one row and a matrix, plus a bias.",
+    BIASED,
+    tmatmul_bias,
     dst(),
     src("lhs"),
     src("rhs"),

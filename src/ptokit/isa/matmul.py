@@ -1,4 +1,4 @@
-"""TMATMUL and TMATMUL_ACC (compute-reduce-matrix 9).
+"""TMATMUL, TMATMUL_ACC and TMATMUL_BIAS (compute-reduce-matrix 9).
 
 Sums are computed in float64 with the seed and rounded once (mode ``exact``), in float32 (``fast``), or in float32 with
 k in order (``ref``). Products of f16, bf16 and 8-bit floats are exact in float32, so the modes differ only in the sum.
@@ -11,7 +11,7 @@ import numpy as np
 from ptokit.types.enums import Pipe
 
 from .machine import Machine, TileOperand
-from .matmul_rules import ACCUMULATE, PRODUCT
+from .matmul_rules import ACCUMULATE, BIASED, PRODUCT
 from .table import Instr, dst, instruction, src
 
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
@@ -28,6 +28,13 @@ def product(m: Machine, a: TileOperand, b: TileOperand, seed: np.ndarray | None)
     if m.matmul_mode == "fast":
         return _plus(_matmul(a, b, F32), seed)
     return _in_order(a.read_as(F64), b.read_as(F64), seed)
+
+
+def total_of(m: Machine, a: np.ndarray, b: np.ndarray, seed: np.ndarray | None) -> np.ndarray:
+    """``seed + a @ b`` of float64 arrays, in float32; with k in order in the mode ``ref``."""
+    if m.matmul_mode == "ref":
+        return _in_order(a, b, seed)
+    return _plus(np.matmul(a, b), seed).astype(np.float32)
 
 
 def _matmul(a: TileOperand, b: TileOperand, dtype: np.dtype) -> np.ndarray:
@@ -62,6 +69,11 @@ def tmatmul_acc(m: Machine, dst: TileOperand, acc: TileOperand, lhs: TileOperand
     dst.write(product(m, lhs, rhs, acc.read(lhs.vr, rhs.vc)), lhs.vr, rhs.vc)
 
 
+def tmatmul_bias(m: Machine, dst: TileOperand, lhs: TileOperand, rhs: TileOperand, bias: TileOperand) -> None:
+    """``dst = lhs @ rhs + bias``, the one row of bias in every row."""
+    dst.write(product(m, lhs, rhs, bias.read(1, rhs.vc)), lhs.vr, rhs.vc)
+
+
 TMATMUL = instruction(
     Instr(
         "TMATMUL",
@@ -93,7 +105,8 @@ TMATMUL_BIAS = instruction(
         "Matrix product plus a bias per column.",
         (dst(), src("lhs"), src("rhs"), src("bias")),
         pipe=Pipe.M,
-        implemented=False,
+        rules=BIASED,
+        run=tmatmul_bias,
         source="compute-reduce-matrix 9",
     )
 )

@@ -180,5 +180,27 @@ ONE_ROW = define(
     accepted="left valid 16x64",
 )
 
+
+def _bias(o: Site) -> str | bool:
+    t = o.bias
+    if t.loc is not TileType.Bias:
+        return f"bias lives in {t.loc.text}, it must be a bias tile"
+    if t.dtype is not o.dst.dtype:
+        return f"bias has element type {t.dtype}, the accumulator {o.dst.dtype}"
+    if t.rows != 1 or not t.row_major or t.boxed:
+        return f"bias is {t.layout_name} {t.rows}x{t.cols}, it must be one plain row"
+    return t.vc < o.rhs.vc and f"bias has {t.vc} valid columns, the right tile {o.rhs.vc}"
+
+
+BIAS = define(
+    "MAT-COM-08",
+    "The bias is one row in the bias table, of the accumulator's type, with a value for each column.",
+    _bias,
+    source="compute-reduce-matrix 9",
+    rejected="a bias of 2 rows",
+    accepted="a 1x64 f32 bias tile for 64 columns",
+)
+
 PRODUCT = (LOCATIONS, TYPES, SHAPES, RANGE, INNER, LAYOUT, VALID, ONE_ROW)
 ACCUMULATE = (*PRODUCT, SAME_ACC)
+BIASED = (*PRODUCT, BIAS)
