@@ -187,6 +187,9 @@ class Machine(Protocol):
     def arrival(self, event: int) -> Callable[[], bool]:
         """Consumes a flag between cores once it is raised; false until then."""
 
+    def rendezvous(self, kind: str, count: int) -> Callable[[], bool]:
+        """Arrive where all cores of a kind ("": of any), or the first `count` of them, meet; true once they have."""
+
     def on_sub_core(self, tile: Any, sub: int) -> Any:
         """The same place of UB on vector core `sub` of the cluster; None where the program runs on one core."""
 

@@ -11,7 +11,7 @@ from ptokit.types.tensor import Dims5
 
 from .machine import Machine, TileOperand, ViewOperand
 from .site import Site, ViewInfo
-from .table import Instr, Kind, Operand, Role, dst, instruction, view
+from .table import Attr, Instr, Kind, Operand, Role, dst, instruction, view
 from .transfer_asm_rules import PREFETCH
 from .transfer_rules import COMMON, DEVICES, Message, rule, shape_text
 from .unknown import known
@@ -191,7 +191,7 @@ def _no_workspace(o: Site) -> Message:
     return None if o.has("workspace") else "no workspace; nothing is prefetched"
 
 
-def tprefetch_async(m: Machine, src: ViewOperand, workspace: Any) -> None:
+def tprefetch_async(m: Machine, src: ViewOperand, workspace: Any, **_: Any) -> None:
     """Validate; no architectural effect."""
     src.check_bounds()
 
@@ -202,6 +202,7 @@ TPREFETCH_ASYNC = instruction(
         "tprefetch_async",
         "Prefetch a contiguous tensor into the L2 cache through the SDMA engine.",
         (view("src"), Operand("workspace", Role.IN, Kind.PTR, optional=True)),
+        attrs=(Attr("session", int, None, "session"), Attr("event", int, None, "event")),
         pipe=Pipe.S,
         rules=(
             rule(
@@ -225,6 +226,19 @@ TPREFETCH_ASYNC = instruction(
         ),
         run=tprefetch_async,
         source="memory-and-data-movement; load-store 10",
+    )
+)
+
+ASYNC_WAIT = instruction(
+    Instr(
+        "async_wait",
+        "async_wait",
+        "Wait for an asynchronous prefetch and those before it in its session.",
+        attrs=(Attr("session", int, None, "session"), Attr("event", int, None, "event")),
+        pipe=Pipe.S,
+        run=lambda m, **_: None,
+        syntax="mode",
+        source="memory-model-and-sync 5.5",
     )
 )
 

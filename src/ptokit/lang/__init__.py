@@ -40,6 +40,7 @@ from ptokit.types.enums import (
     GatherExec,
     GatherOOB,
     Layout,
+    NotifyOp,
     PadValue,
     Pipe,
     ReluPreMode,
@@ -50,6 +51,7 @@ from ptokit.types.enums import (
     ScatterOOB,
     SLayout,
     STPhase,
+    SyncCoreType,
     TileType,
 )
 from ptokit.types.tile import DYNAMIC
@@ -85,6 +87,8 @@ EVENT_ID0, EVENT_ID1, EVENT_ID2, EVENT_ID3, EVENT_ID4, EVENT_ID5, EVENT_ID6, EVE
 
 __all__ = [
     "AccToVecMode",
+    "NotifyOp",
+    "SyncCoreType",
     "AtomicType",
     "BaseShape2D",
     "bf16",

@@ -11,6 +11,7 @@ import ptokit.isa.all  # noqa: F401  the complete table
 from ptokit.ir import Value
 from ptokit.isa.table import TABLE, Instr, Kind, Operand, Role
 from ptokit.types.enums import Pipe
+from ptokit.types.values import I1
 from ptokit.types.values import Scalar as ScalarType
 
 from .events import TSYNC, RecordEvent
@@ -85,9 +86,9 @@ def record_call(instr: Instr, args: tuple[Any, ...], named: dict[str, Any]) -> A
 
 
 def _result_type(operands: dict[str, Any]) -> ScalarType:
-    """A scalar result has the element type of the tile it is read from."""
-    tile = next(arg for arg in operands.values() if isinstance(arg, Tile))
-    return ScalarType(tile.dtype.text)
+    """A scalar result has the element type of the tile it is read from; without one it is an answer."""
+    tile = next((arg for arg in operands.values() if isinstance(arg, Tile)), None)
+    return I1 if tile is None else ScalarType(tile.dtype.text)
 
 
 def _written(instr: Instr, values: dict[str, Value | list[Value] | None]) -> list[Value]:

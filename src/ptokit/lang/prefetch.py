@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from ptokit.isa.prefetch import AsyncEvent as AsyncEvent
+from ptokit.isa.prefetch import AsyncSession, prefetch_async
 from ptokit.isa.prefetch import PrefetchAsyncContext as PrefetchAsyncContext
-from ptokit.isa.prefetch import prefetch_async
 from ptokit.isa.site import ViewInfo
 from ptokit.types.tensor import right_align
 
 from . import rules
 from .intrinsics import intrinsic
 from .tensors import GlobalTensor, Partition
-from .trace import current
+from .trace import Trace, current
 from .where import refusal
 
 
@@ -38,10 +40,46 @@ def TPREFETCH_ASYNC(
             hint="ctx = pto.PrefetchAsyncContext(workspace)",
         )
     trace = current("TPREFETCH_ASYNC")
-    intrinsic("TPREFETCH_ASYNC")(src, *(() if ctx.workspace is None else (ctx.workspace,)), *events)
+    session, number = _SESSIONS.number(trace, ctx.session)
+    names = {} if ctx.workspace is None else {"session": session, "event": number}
+    intrinsic("TPREFETCH_ASYNC")(src, *(() if ctx.workspace is None else (ctx.workspace,)), *events, **names)
     strides = src.strides if isinstance(src, GlobalTensor) else src.source.strides
     if not all(isinstance(n, int) for n in (*src.shape, *strides)):
-        return AsyncEvent(ctx.session.submit())  # the run decides how long it is
+        return PrefetchEvent(ctx.session.submit(), number=(session, number))  # the run decides how long it is
     shape, steps = right_align(src.shape, strides)
     view = ViewInfo("src", src.dtype, tuple(shape), tuple(steps))  # type: ignore[arg-type]
-    return prefetch_async(view, ctx, trace.target.name)
+    event = prefetch_async(view, ctx, trace.target.name)
+    return PrefetchEvent(event.handle, event.engine, (session, number)) if event.handle else event
+
+
+@dataclass(frozen=True)
+class PrefetchEvent(AsyncEvent):
+    """An event of a recorded prefetch; ``number`` names session and event in the program."""
+
+    number: tuple[int, int] = (0, 0)
+
+    def wait(self, session: AsyncSession) -> bool:
+        """Wait for the transfer and all before it in the session. True when it is complete."""
+        session_number, event = self.number
+        current("AsyncEvent.wait").emit("pto.async_wait", {}, {"session": session_number, "event": event})
+        return super().wait(session)
+
+
+class _Sessions:
+    """Numbers of the sessions and events of a kernel."""
+
+    def __init__(self) -> None:
+        self._known: WeakKeyDictionary[Trace, list[tuple[AsyncSession, int]]] = WeakKeyDictionary()
+
+    def number(self, trace: Trace, session: AsyncSession) -> tuple[int, int]:
+        """(number of a session, number of its next event)."""
+        known = self._known.setdefault(trace, [])
+        for i, (other, count) in enumerate(known):
+            if other is session:
+                known[i] = session, count + 1
+                return i, count
+        known.append((session, 1))
+        return len(known) - 1, 0
+
+
+_SESSIONS = _Sessions()

@@ -20,6 +20,7 @@ from .fault import Fault
 from .lanes import Diverge, Line, lanes, lift, uniform
 from .local import LocalPointer
 from .memory import Pointer
+from .rendezvous import Rendezvous
 from .signals import Semaphores
 from .storage import Arena, Storage
 from .tile import Tile
@@ -47,6 +48,7 @@ class Chunk(Bursts):
         self.passed = 0  # waits for other cores that are over
         self.number = 0  # of the core in the launch
         self.semaphores: Semaphores[Any] | None = None
+        self.meetings: Rendezvous[Any] | None = None
         self._cube_core: Chunk | None = None  # in a cluster: whose matrix buffers these are
         self._vector_cores: list[Chunk] = []  # in a cluster: whose unified buffers these are
         self.awaited = 0  # the flag between cores that was last waited for
@@ -62,9 +64,9 @@ class Chunk(Bursts):
         self.subblock, self.subblocks = role.sub, subblocks
         self._cube_core, self._vector_cores = cube, list(vectors)
 
-    def begin(self, number: int, semaphores: Semaphores[Any]) -> None:
+    def begin(self, number: int, semaphores: Semaphores[Any], meetings: Rendezvous[Any]) -> None:
         """Start as core `number` of a launch."""
-        self.number, self.semaphores = number, semaphores
+        self.number, self.semaphores, self.meetings = number, semaphores, meetings
 
     def home(self, loc: TileType) -> Chunk:
         """The core whose memory a buffer is."""
@@ -107,6 +109,14 @@ class Chunk(Bursts):
             return self._passing
 
         return arrived
+
+    def rendezvous(self, kind: str, count: int) -> Callable[[], bool]:
+        """SYNCALL."""
+        if self.meetings is None:
+            return lambda: True
+        meetings, key = self.meetings, (kind, count)
+        times = meetings.arrive(self.number, key, None)
+        return lambda: meetings.met(key, times) is not None
 
     def hold(self, over: Callable[[], bool]) -> Iterator[None]:
         """Stop until a wait for another core is over."""

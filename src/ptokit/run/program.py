@@ -25,6 +25,7 @@ from .codegen import FunctionWriter, Generated, function_name, generate
 from .effects import Effects, analyse
 from .fault import Fault
 from .lanes import Diverge
+from .rendezvous import Rendezvous
 from .signals import Semaphores
 from .threads import one_blas_thread
 from .workspace import Workspace
@@ -179,6 +180,7 @@ class Program:
         blocks: int,
     ) -> Iterator[Cluster]:
         """The streams of the cores of every block, made one block at a time. ``chunks``: machines for its cores."""
+        meetings: Rendezvous[None] = Rendezvous(semaphores.cores)
         for block in range(blocks):
             machines = chunks(block)
             join(machines, self.cores.roles)
@@ -187,7 +189,7 @@ class Program:
             cluster: Cluster = []
             for role, chunk in zip(self.cores.roles, machines):
                 number = block * len(machines) + len(cluster)
-                chunk.begin(number, semaphores)
+                chunk.begin(number, semaphores, meetings)
                 cluster.append(Stream(number, block, role, chunk, self._stream(chunk, values)))
             yield cluster
 

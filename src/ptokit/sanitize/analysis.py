@@ -6,6 +6,7 @@ from functools import partial
 
 from ptokit.types.enums import Pipe
 
+from .cache import ScalarCaches
 from .clocks import COMPONENTS, POSTED, Clock
 from .events import Work
 from .findings import Draft, Findings
@@ -24,6 +25,7 @@ class Analysis:
 
     def __init__(self, findings: Findings, repair: Repair, *, races: bool) -> None:
         self.findings, self.repair, self.races = findings, repair, races
+        self.caches = ScalarCaches(findings)
 
     def execute(self, core: Core, work: Work, clock: Clock) -> None:
         """An instruction begins on a core that knows `clock`."""
@@ -33,6 +35,8 @@ class Analysis:
             if self.races:
                 for record in touch.space.conflicts(touch, clock):
                     self._race(core, work, touch, record)
+        if work.clean is not None:
+            self.caches.clean(core, work.clean)
         component, overtakes = COMPONENTS[work.pipe], core.overtakes(work)
         for touch in work.touches:
             posted = POSTED if work.pipe is Pipe.S and touch.write else component
@@ -40,6 +44,8 @@ class Analysis:
             if isinstance(touch.space, Memory):
                 if self.races:
                     touch.space.add(record, clock, overtakes=overtakes)
+                    if core.target.name != "cpu":
+                        self.caches.access(core, record, clock)
                 if touch.write:
                     touch.space.write(touch.where)
             else:

@@ -265,7 +265,7 @@ class _Run:
         self.report.instructions = sum(observer.instructions for observer in self.observers)
         # Whatever hangs or stays set because a block ended early is no fault of its own.
         ended = all(core.ended for core in self.simulation.cores)
-        self.complete = ended and not report_stuck(self.simulation.cores, self.findings)
+        self.complete = ended and not report_stuck(self.simulation, self.findings)
         if self.complete:
             for order in self.orders:
                 order.finish()

@@ -41,6 +41,8 @@ class Work(Item):
     keep: bool = False  # somebody may wait for this very instruction
     done: Clock | None = None  # what is known when it has completed, if `keep`
     action: Callable[[], None] | None = None  # carries it out, where that may wait
+    wakes: set[int] = field(default_factory=set)  # cores that wait for it
+    clean: Any = None  # dcci: (memory or None for all, byte)
 
 
 @dataclass(slots=True, eq=False)
@@ -64,9 +66,18 @@ class Barrier(Item):
 
 @dataclass(slots=True, eq=False)
 class WaitWork(Item):
-    """The scalar unit waits for instructions (TSYNC of what they wrote)."""
+    """The scalar unit waits for instructions (TSYNC of what they wrote, TWAIT of notifications); None: of which is not
+    known yet."""
 
-    works: tuple[Work, ...] = ()
+    works: tuple[Work, ...] | None = ()
+
+
+@dataclass(slots=True, eq=False)
+class Meet(Item):
+    """SYNCALL: kind of the cores that meet and how many of them; ``times``: which of their meetings it is."""
+
+    key: tuple[str, int] = ("", 0)
+    times: int = 0
 
 
 @dataclass(slots=True, eq=False)

@@ -27,6 +27,7 @@ from ptokit.targets import Target
 from ptokit.types.enums import Pipe, TileType
 
 from . import placement
+from .between import HANDLERS, Transfer, check_transfers
 from .events import (
     AwaitSignal,
     Barrier,
@@ -56,6 +57,9 @@ from .views import ObservedView, place, scattered
 Located = tuple[Memory, int]
 
 _REMEMBERED = 4096  # combinations of operands per core
+
+CORE_FLAGS = frozenset(("sync.set", "sync.wait"))
+"""Flags between cores, which the cpu target has, too."""
 
 
 @dataclass
@@ -108,6 +112,7 @@ class Observer(ObservedMemory):
         self._known: dict[Any, _Known] = {}
         self._last: dict[Any, Work] = {}
         self._marked: set[int] = set()
+        self.transfers: list[Transfer] = []  # that nobody has waited for
 
     # --- loops and tiles -----------------------------------------------------------------------------------------
 
@@ -173,10 +178,12 @@ class Observer(ObservedMemory):
 
     # --- instructions --------------------------------------------------------------------------------------------
 
-    def _push(self, item: Item) -> None:
+    def push(self, item: Item) -> None:
         self._sequence += 1
         item.seq = self._sequence
         item.loops = self.loops
+        if self.transfers and isinstance(item, Work):
+            check_transfers(self, item)
         if self.order.issue(item):
             self.simulation.push(self.core, item)
         if self.target.name == "cpu" and isinstance(item, Work):  # one instruction after the other
@@ -212,7 +219,7 @@ class Observer(ObservedMemory):
             for operand in instr.operands:
                 if operand.role is not Role.IN:
                     self._last[self._identity(given.get(operand.name))] = work
-        self._push(work)
+        self.push(work)
         return result
 
     def remark(self, rule: str, message: str) -> None:
@@ -268,11 +275,11 @@ class Observer(ObservedMemory):
         """Checks of places, for a new combination of operands."""
         for info in site.tiles:
             if self.placed and info.data.address is None:
-                self._report("UNBOUND-TILE", op, info.name, partial(placement.unbound, op, instr.name, info))
+                self.report("UNBOUND-TILE", op, info.name, partial(placement.unbound, op, instr.name, info))
         for write in (t for t in touches if t.write):
             for read in (t for t in touches if not t.write and t.space is write.space):
                 if meet(write.where, read.where) and not placement.in_place(write, read):
-                    self._report(
+                    self.report(
                         "RACE-SELF",
                         op,
                         (write.name, read.name),
@@ -301,13 +308,13 @@ class Observer(ObservedMemory):
                 loss, other = owners.read(group, touch.where if touch.initial is None else touch.initial)
                 quiet = quiet and loss is None and other is None
                 if loss is not None:
-                    self._report("UB-OVERLAP", op, (loss.group.op, loss.by.op), partial(placement.lost, op, loss))
+                    self.report("UB-OVERLAP", op, (loss.group.op, loss.by.op), partial(placement.lost, op, loss))
                 elif other is not None:
-                    self._report("STALE-READ", op, (group.op, other.op), partial(placement.stale, op, group, other))
+                    self.report("STALE-READ", op, (group.op, other.op), partial(placement.stale, op, group, other))
         if quiet and changes == self.buffers.changes:
             known.followed = changes
 
-    def _report(self, rule: str, op: Op, key: Any, make: Callable[[], Draft]) -> None:
+    def report(self, rule: str, op: Op, key: Any, make: Callable[[], Draft]) -> None:
         item = Item(op, op.name, Pipe.S, self.loops)
         unique = key if rule == "UB-OVERLAP" else (op, key)
         self.findings.add(rule, unique, self.core, item, make)
@@ -332,10 +339,10 @@ class Observer(ObservedMemory):
             view.seen.clear()
             if view.buffer is None:
                 bad = True
-                self._report("GM-NULL", op, name, partial(placement.null, op, instr.name, name))
+                self.report("GM-NULL", op, name, partial(placement.null, op, instr.name, name))
             elif (message := view.leaves_memory) is not None:
                 bad = True
-                self._report("GM-OOB", op, name, partial(placement.outside, op, instr.name, view, message))
+                self.report("GM-OOB", op, name, partial(placement.outside, op, instr.name, view, message))
         result = None if bad else run(self, *operands)
         return result, [t for name, write, kind in known.views for t in self._view_touch(given[name], write, kind)]
 
@@ -370,7 +377,16 @@ class Observer(ObservedMemory):
         first = origin // memory.granule + int(uniform(pointer.offset + index)) * unit
         where = Scattered(np.arange(first, first + unit))
         touch = Touch(memory, write, where, memory.name)
-        self._push(Work(self.here, name, Pipe.S, touches=[touch]))
+        self.push(Work(self.here, name, Pipe.S, touches=[touch]))
+
+    def between(
+        self, op: Op, instr: Instr, operands: Mapping[str, Any], attrs: Mapping[str, Any], run: Callable[[], Any]
+    ) -> Any:
+        """An instruction that has to do with other cores or engines."""
+        if self.auto:
+            return run()
+        self.instructions += 1
+        return HANDLERS[instr.name](self, op, operands, attrs, run)
 
     # --- synchronisation -----------------------------------------------------------------------------------------
 
@@ -378,16 +394,16 @@ class Observer(ObservedMemory):
         self, op: Op, instr: Instr, kind: str, operands: Mapping[str, Any], attrs: Mapping[str, Any]
     ) -> None:
         """A flag, barrier, token or signal."""
-        if self.auto or self.target.name == "cpu":
+        if self.auto or (self.target.name == "cpu" and instr.name not in CORE_FLAGS):
             return
         known = self._flags.get(op)
         if known is not None:
             of, name, pipe, key = known
-            self._push(of(op, name, pipe, key=key))
+            self.push(of(op, name, pipe, key=key))
             return
         item = self._item(op, instr.name, kind, operands, attrs)
         if item is not None:
-            self._push(item)
+            self.push(item)
         if isinstance(item, SetFlag | WaitFlag) and operands.get("event") is None:
             self._flags[op] = type(item), item.name, item.pipe, item.key
 
@@ -412,7 +428,7 @@ class Observer(ObservedMemory):
                     return None
                 if not 0 <= attrs["id"] < BUFFER_IDS:
                     message = f"{name}: token {attrs['id']} is outside 0..{BUFFER_IDS - 1}"
-                    self._report("BUF-PROTOCOL", op, attrs["id"], partial(Draft, message, op.location))
+                    self.report("BUF-PROTOCOL", op, attrs["id"], partial(Draft, message, op.location))
                     return None
                 return (GetToken if name == "get_buf" else ReleaseToken)(op, name, pipe, token=attrs["id"])
             case "sync.set":
@@ -430,13 +446,13 @@ class Observer(ObservedMemory):
     def _check_reserved(self, op: Op, name: str, number: int) -> None:
         message = reserved(number, self.target.name)
         if message is not None:
-            self._report("XFLAG-RESERVED", op, number, lambda: Draft(f"{name}: {message}", op.location))
+            self.report("XFLAG-RESERVED", op, number, lambda: Draft(f"{name}: {message}", op.location))
 
     def _flag(self, op: Op, name: str, src: Pipe | None, dst: Pipe | None, number: int, kind: str) -> Item | None:
         """A set or a wait; one with a wrong id or pipe is reported and ignored."""
         for rule, message in (("FLAG-RANGE", out_of_range(number)), ("FLAG-PIPE", bad_pair(src, dst, kind))):
             if message is not None:
-                self._report(rule, op, number, partial(Draft, f"{name}: {message}", op.location))
+                self.report(rule, op, number, partial(Draft, f"{name}: {message}", op.location))
                 return None
         if src is None or dst is None:
             return None

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 
 from ptokit.isa.cores import waits_hold_core
 from ptokit.run.cluster import place_text
+from ptokit.run.rendezvous import Rendezvous
 from ptokit.targets import Target
 from ptokit.types.enums import Pipe
 
@@ -20,6 +21,7 @@ from .events import (
     FlagKey,
     GetToken,
     Item,
+    Meet,
     ReleaseToken,
     SetFlag,
     Signal,
@@ -27,7 +29,7 @@ from .events import (
     WaitWork,
     Work,
 )
-from .signals import Hub
+from .signals import Hub, Signals
 
 Execute = Callable[["Core", Work, Clock], None]
 
@@ -86,6 +88,9 @@ class Simulation:
     def __init__(self, cores: Iterable[Core], hub: Hub, execute: Execute) -> None:
         self.cores = list(cores)
         self.hub, self.execute = hub, execute
+        self.signals = Signals()
+        self.meetings: Rendezvous[Clock] = Rendezvous(self.cores)
+        self._joined: dict[tuple[tuple[str, int], int], Clock] = {}
 
     def push(self, core: Core, item: Item) -> None:
         """The next item of a core's program."""
@@ -95,6 +100,11 @@ class Simulation:
             self._advance(core)
         if self.hub.delivered:
             self._wake()
+
+    def resume(self, core: Core) -> None:
+        """What a core waits for has become known."""
+        self._advance(core)
+        self._wake()
 
     def _wake(self) -> None:
         """Signals may let other cores go on."""
@@ -153,11 +163,18 @@ class Simulation:
                 core.last_sync[item.key[:2]] = (source, item)
                 core.learn(clock)
             case WaitWork():
-                if any(work.done is None for work in item.works):
+                if item.works is None:
+                    return False
+                missing = [work for work in item.works if work.done is None]
+                for work in missing:
+                    work.wakes.add(core.index)
+                if missing:
                     return False
                 for work in item.works:
                     assert work.done is not None
                     core.learn(work.done)
+            case Meet():
+                return self._meet(core, item)
             case AwaitSignal():
                 clock_or_none = self.hub.take(core, item)
                 if clock_or_none is None:
@@ -167,6 +184,26 @@ class Simulation:
                 return self._get(core, item)
             case _:
                 self._act(core, item)
+        return True
+
+    def _meet(self, core: Core, item: Meet) -> bool:
+        """SYNCALL: drain all pipes, arrive, and go on once the others are there."""
+        if not item.times:
+            if any(core.queues.values()):
+                return False
+            for pipe in COMPONENTS:
+                core.learn(core.completed(pipe))
+            item.times = self.meetings.arrive(core.index, item.key, core.completed(Pipe.S))
+        met = self.meetings.met(item.key, item.times)
+        if met is None:
+            return False
+        joined = self._joined.get((item.key, item.times))
+        if joined is None:
+            joined = self._joined[item.key, item.times] = core.completed(Pipe.S)
+            for clock in met.values():
+                joined.join(clock)
+            self.hub.delivered.update(met)
+        core.learn(joined)
         return True
 
     def _scalar_work(self, core: Core, item: Work) -> None:
@@ -183,7 +220,11 @@ class Simulation:
         core.issue = core.issue.copy()
         core.issue.own[SCALAR] = core.counts[SCALAR]
         if item.keep:
-            item.done = core.completed(Pipe.S)
+            self._finish(item, core.completed(Pipe.S))
+
+    def _finish(self, item: Work, clock: Clock) -> None:
+        item.done = clock
+        self.hub.delivered.update(item.wakes)
 
     # --- the pipes -----------------------------------------------------------------------------------------------
 
@@ -205,7 +246,7 @@ class Simulation:
                 if core.ordered[pipe]:
                     clock.own[index] = core.counts[index]
                 if item.keep:
-                    item.done = core.completed(pipe)
+                    self._finish(item, core.completed(pipe))
             case WaitFlag():
                 waiting = core.flags.get(item.key)
                 if not waiting:

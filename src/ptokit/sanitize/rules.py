@@ -126,6 +126,33 @@ _rule(
     accepted="set_flag(PIPE_MTE2, PIPE_S, 0) before the wait",
 )
 _rule(
+    "SYNCALL-MISMATCH",
+    "All cores that a SYNCALL joins call it equally often, for the same cores.",
+    why="Those that have arrived wait for ever.",
+    source="memory-model-and-sync 5.5, 10",
+    decision="Reported instead of DEADLOCK if the missing cores have ended or wait in a SYNCALL of other cores.",
+    rejected="SYNCALL in block 0 only",
+    accepted="SYNCALL on every core",
+)
+_rule(
+    "ASYNC-RACE",
+    "Data of an asynchronous transfer is not touched before its event has been waited for.",
+    why="An engine beside the pipes moves it.",
+    source="memory-model-and-sync 5.5, 10",
+    decision="Reads count too, also of data that is only prefetched.",
+    rejected="TLOAD of a tensor after TPREFETCH_ASYNC",
+    accepted="event.wait(ctx.session), then TLOAD",
+)
+_warning(
+    "CACHE-STALE",
+    "Scalar loads and stores of global memory that another core reads or writes go past the cache: dcci and dsb.",
+    why="The scalar unit caches lines of 64 bytes that no other core sees or refreshes.",
+    source="memory-model-and-sync 6.2, 11.9",
+    decision="Looked at between cores; whether the pipes of one core see its scalar cache is not documented.",
+    rejected="store_scalar, SYNCALL, TLOAD of the element on another core",
+    accepted="store_scalar, dcci, dsb, SYNCALL, TLOAD",
+)
+_rule(
     "BUF-PROTOCOL",
     "A pipe takes a buffer token it does not hold, and gives back one that it does.",
     source="memory-model-and-sync 5.4, 10",

@@ -1,14 +1,17 @@
-"""Flags between cores that carry what their senders know (memory-model-and-sync 5.5, 6 rule 8)."""
+"""Flags between cores that carry what their senders know, and who stands behind signals in global memory
+(memory-model-and-sync 5.5, 6 rule 8)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ptokit.run.signals import Semaphores
 
 from .clocks import Clock
-from .events import AwaitSignal, Signal
+from .events import AwaitSignal, Signal, Work
+from .footprints import Touch
 
 if TYPE_CHECKING:
     from .queues import Core
@@ -51,3 +54,26 @@ class Hub:
     def left(self) -> list[tuple[int, Signal]]:
         """(core, signal) for every count that nobody consumed, also of a rendezvous that never came about."""
         return [(index, item) for index, (_, item) in self._semaphores.left()]
+
+
+@dataclass
+class Signals:
+    """Who gave the signals in global memory the values they have: by granule, the last notification of each core."""
+
+    _given: dict[tuple[int, int], dict[int, Work]] = field(default_factory=dict)
+
+    def give(self, touch: Touch, core: int, work: Work, *, fresh: bool) -> None:
+        """`work` sets signals (``fresh``), or adds to them."""
+        for granule in touch.where.places().reshape(-1).tolist():
+            key = (id(touch.space), granule)
+            if fresh:
+                self._given[key] = {core: work}
+            else:
+                self._given.setdefault(key, {})[core] = work
+
+    def behind(self, touch: Touch) -> tuple[Work, ...]:
+        """The notifications behind the values that are there."""
+        found: dict[Work, None] = {}
+        for granule in touch.where.places().reshape(-1).tolist():
+            found.update(dict.fromkeys(self._given.get((id(touch.space), granule), {}).values()))
+        return tuple(found)

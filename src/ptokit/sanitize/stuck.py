@@ -7,15 +7,15 @@ from functools import partial
 from ptokit.diagnostics import Note
 from ptokit.types.enums import Pipe
 
-from .events import AwaitSignal, Barrier, GetToken, Item, SetFlag, WaitFlag, WaitWork
+from .events import AwaitSignal, Barrier, GetToken, Item, Meet, SetFlag, WaitFlag, WaitWork
 from .findings import Draft, Findings
 from .flags import flag_text
-from .queues import Core
+from .queues import Core, Simulation
 
 
-def report_stuck(cores: list[Core], findings: Findings) -> bool:
+def report_stuck(simulation: Simulation, findings: Findings) -> bool:
     """Report everything that is blocked; True if something is."""
-    stuck = [core for core in cores if core.blocked]
+    stuck = [core for core in simulation.cores if core.blocked]
     misplaced = False
     for core in stuck:
         head = core.stream[0] if core.stream else None
@@ -25,8 +25,35 @@ def report_stuck(cores: list[Core], findings: Findings) -> bool:
     if stuck and not misplaced:
         for core in stuck:
             heads = core.blocked
+            missing = _missing(simulation, core)
+            if missing:
+                head = heads[0]
+                findings.add("SYNCALL-MISMATCH", head.op, core, head, partial(_mismatch, head, missing))
+                continue
             findings.add("DEADLOCK", tuple(h.op for h in heads), core, heads[0], partial(_deadlock, core, heads))
     return bool(stuck)
+
+
+def _missing(simulation: Simulation, core: Core) -> list[Core]:
+    """The cores that one waits for in a SYNCALL, if all have ended or wait in a SYNCALL of other cores."""
+    head = core.stream[0] if core.stream else None
+    if not isinstance(head, Meet) or not head.times:
+        return []
+    missing = [simulation.cores[i] for i in simulation.meetings.missing(head.key, head.times)]
+    for other in missing:
+        at = other.stream[0] if other.stream else None
+        if other.blocked and not (isinstance(at, Meet) and at.times and at.key != head.key):
+            return []
+    return missing
+
+
+def _mismatch(head: Item, missing: list[Core]) -> Draft:
+    others = [core.stream[0] for core in missing if core.stream]
+    what = "waits in another SYNCALL" if others else "has ended without it"
+    more = f" and {len(missing) - 1} other cores" if len(missing) > 1 else ""
+    message = f"SYNCALL waits for {missing[0].place}{more}, which {what}"
+    notes = [Note("this SYNCALL joins other cores", others[0].op.location)] if others else []
+    return Draft(message, head.op.location, "call it on all of these cores, equally often", notes)
 
 
 def _queued(core: Core, wait: WaitFlag) -> SetFlag | None:
@@ -137,6 +164,10 @@ def _why(core: Core, head: Item) -> str:
             return f"{who} waits for token {head.token}, held by {holders}"
         case Barrier():
             return f"{who} waits at a barrier for all pipes"
+        case WaitWork() if head.works is None:
+            return f"{who} waits in {head.name} for signals that never have that value"
+        case Meet():
+            return f"{who} waits in SYNCALL for other cores"
         case WaitWork():
             return f"{who} waits in TSYNC for work that is blocked"
         case _:

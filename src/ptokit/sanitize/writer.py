@@ -12,6 +12,7 @@ from ptokit.run.calls import attributes, bind
 from ptokit.run.codegen import FunctionWriter
 from ptokit.run.fault import Fault
 
+from .between import HANDLERS
 from .views import ObservedView
 
 if TYPE_CHECKING:
@@ -107,6 +108,13 @@ def observed(op: Op, instr: Instr, site: Site) -> Callable[..., Any]:
             return meaning(m, *operands, **attrs)
 
         return order
+    if instr.name in HANDLERS:
+
+        def between(m: Observer, *operands: Any) -> Any:
+            given = dict(zip(names, operands))
+            return m.between(op, instr, given, attrs, lambda: meaning(m, *operands, **attrs))
+
+        return between
     checked = bind(instr, site, op.attrs)
 
     def run(m: Observer, *operands: Any) -> Any:

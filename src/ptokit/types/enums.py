@@ -235,6 +235,21 @@ class ScatterConflict(_Spelled):
     Default = 1
 
 
+class SyncCoreType(_Spelled):
+    """Which cores a SYNCALL joins."""
+
+    AIVOnly = 0
+    AICOnly = 1
+    Mix = 2
+
+
+class NotifyOp(_Spelled):
+    """What a notification does to a signal."""
+
+    AtomicAdd = 0
+    Set = 1
+
+
 class TInsertMode(_Spelled):
     """Transfers that an insertion into the matrix buffer is cut into (A5); no effect on values."""
 

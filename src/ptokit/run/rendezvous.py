@@ -1,0 +1,48 @@
+"""SYNCALL: cores that meet (memory-model-and-sync 5.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from .signals import Place
+
+T = TypeVar("T")
+
+Key = tuple[str, int]
+"""Kind of the cores that meet ("" for all), and how many of them (0 for all)."""
+
+
+@dataclass
+class Rendezvous(Generic[T]):
+    """All meetings of a launch. Cores meet for the n-th time when each of them has arrived n times."""
+
+    cores: Sequence[Place]
+    _arrived: dict[tuple[Key, int], dict[int, T]] = field(default_factory=dict)
+    _times: dict[tuple[Key, int], int] = field(default_factory=dict)
+    _members: dict[Key, list[int]] = field(default_factory=dict)
+
+    def members(self, key: Key) -> list[int]:
+        """The cores that meet."""
+        found = self._members.get(key)
+        if found is None:
+            kind, count = key
+            found = [c.index for c in self.cores if not kind or c.kind in (kind, "")]
+            found = self._members[key] = found[:count] if count else found
+        return found
+
+    def arrive(self, core: int, key: Key, item: T) -> int:
+        """A core arrives; returns for which time."""
+        times = self._times[key, core] = self._times.get((key, core), 0) + 1
+        self._arrived.setdefault((key, times), {})[core] = item
+        return times
+
+    def met(self, key: Key, times: int) -> dict[int, T] | None:
+        """What the cores brought, by core, once all are there."""
+        arrived = self._arrived[key, times]
+        return arrived if len(arrived) >= len(self.members(key)) else None
+
+    def missing(self, key: Key, times: int) -> list[int]:
+        """Cores that have not arrived for that time."""
+        return [core for core in self.members(key) if core not in self._arrived[key, times]]

@@ -1,0 +1,165 @@
+"""What cores say to each other beyond flags, and what one says to engines beside it: SYNCALL, signals in global memory,
+the scalar unit's cache, asynchronous transfers (memory-model-and-sync 5.5, 6.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ptokit.diagnostics import Note
+from ptokit.ir.core import Op
+from ptokit.isa.core_sync import CORE_KINDS
+from ptokit.run.lanes import uniform
+from ptokit.types.enums import NotifyOp, Pipe
+
+from .events import Barrier, Meet, WaitWork, Work
+from .findings import Draft
+from .footprints import Touch
+from .gm import Memory
+from .views import ObservedView, place
+
+if TYPE_CHECKING:
+    from .observe import Observer
+
+Given = Mapping[str, Any]
+Run = Callable[[], Any]
+
+SIGNAL = ("signal",)
+"""Kind of the accesses of TNOTIFY, TWAIT and TTEST, which never race with each other."""
+
+WHOLE_CACHE = -1
+
+
+def _touch(o: Observer, view: ObservedView, *, write: bool, kind: Any = None) -> list[Touch]:
+    """The access to a view; none if it is empty."""
+    if view.buffer is None:
+        return []
+    memory, origin = o.memories[id(view.buffer)]
+    where = place(view, origin, memory.granule)
+    return [] if where is None else [Touch(memory, write, where, memory.name, atomic=kind)]
+
+
+def syncall(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> Any:
+    used = given.get("used")
+    count = 0 if used is None else int(uniform(used))
+    o.push(Meet(op, "SYNCALL", Pipe.S, key=(CORE_KINDS[attrs["core_type"]], count)))
+    return run()
+
+
+def tnotify(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> Any:
+    touches = _touch(o, given["signal"], write=True, kind=SIGNAL)
+    work = Work(op, "TNOTIFY", Pipe.S, touches=touches, keep=True)
+    run()
+    for touch in touches:
+        o.simulation.signals.give(touch, o.core.index, work, fresh=attrs["op"] is NotifyOp.Set)
+    o.push(work)
+    o.push(Barrier(op, "TNOTIFY", Pipe.ALL))
+
+
+def twait(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> Any:
+    over = run()
+    wait = WaitWork(op, "TWAIT", Pipe.S, works=None)
+    o.push(wait)
+
+    def seen() -> bool:
+        if not over():
+            return False
+        touches = _touch(o, given["signal"], write=False, kind=SIGNAL)
+        wait.works = _behind(o, touches)
+        o.simulation.resume(o.core)
+        o.push(Work(op, "TWAIT", Pipe.S, touches=touches))
+        return True
+
+    return seen
+
+
+def ttest(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> Any:
+    result = run()
+    touches = _touch(o, given["signal"], write=False, kind=SIGNAL)
+    if result:
+        o.push(WaitWork(op, "TTEST", Pipe.S, works=_behind(o, touches)))
+    o.push(Work(op, "TTEST", Pipe.S, touches=touches))
+    return result
+
+
+def _behind(o: Observer, touches: list[Touch]) -> tuple[Work, ...]:
+    return tuple(work for touch in touches for work in o.simulation.signals.behind(touch))
+
+
+def dcci(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> Any:
+    pointer = given.get("ptr")
+    where: tuple[Memory | None, int] = (None, WHOLE_CACHE)
+    if pointer is not None and pointer.buffer is not None:
+        memory, origin = o.memories[id(pointer.buffer)]
+        where = memory, origin + int(uniform(pointer.offset)) * pointer.dtype.size
+    o.push(Work(op, "dcci", Pipe.S, clean=where))
+
+
+def dsb(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> Any:
+    """Order of the scalar unit's own writes; nothing here waits for it."""
+
+
+# --------------------------------------------------------- asynchronous transfers
+
+
+@dataclass(slots=True)
+class Transfer:
+    """A transfer that nobody has waited for."""
+
+    session: int
+    event: int
+    work: Work
+    touches: list[Touch]
+
+
+def tprefetch_async(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> Any:
+    touches = _touch(o, given["src"], write=False)
+    run()
+    work = Work(op, "TPREFETCH_ASYNC", Pipe.S, touches=list(touches), keep=True)
+    before, o.transfers = o.transfers, []  # transfers do not disturb each other
+    o.push(work)
+    o.transfers = before
+    if attrs["session"] is not None and given.get("workspace") is not None and touches:
+        o.transfers.append(Transfer(attrs["session"], attrs["event"], work, touches))
+
+
+def async_wait(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> Any:
+    """Waiting completes the transfer and those before it in the session."""
+    mine = [t for t in o.transfers if t.session == attrs["session"]]
+    last = max((i for i, t in enumerate(mine) if t.event == attrs["event"]), default=-1)
+    done = mine[: last + 1]
+    o.transfers = [t for t in o.transfers if t not in done]
+    o.push(WaitWork(op, "wait", Pipe.S, works=tuple(t.work for t in done)))
+
+
+def check_transfers(o: Observer, work: Work) -> None:
+    """ASYNC-RACE: an instruction touches what a transfer may still be moving."""
+    for transfer in o.transfers:
+        for touch in work.touches:
+            for other in transfer.touches:
+                if touch.space is other.space and np.intersect1d(touch.where.places(), other.where.places()).size:
+                    o.report("ASYNC-RACE", work.op, transfer.work.op, partial(_early, work, transfer.work, touch))
+
+
+def _early(work: Work, transfer: Work, touch: Touch) -> Draft:
+    verb = "writes" if touch.write else "reads"
+    message = f"{work.name} {verb} %{touch.name} before {transfer.name} has been waited for"
+    note = Note("the transfer starts here", transfer.op.location)
+    return Draft(message, work.op.location, "event.wait(session) first", [note])
+
+
+HANDLERS: dict[str, Callable[[Observer, Op, Given, Given, Run], Any]] = {
+    "SYNCALL": syncall,
+    "TNOTIFY": tnotify,
+    "TWAIT": twait,
+    "TTEST": ttest,
+    "dcci": dcci,
+    "dsb": dsb,
+    "TPREFETCH_ASYNC": tprefetch_async,
+    "async_wait": async_wait,
+}
+"""By the instruction's name: report it, execute it with `run`, and give its result."""
