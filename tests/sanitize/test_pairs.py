@@ -448,8 +448,10 @@ def test_every_rule_of_the_sanitizer_has_a_pair() -> None:
     from ptokit.diagnostics import CATALOGUE
 
     del rules
-    tested = {rule for pair in PAIRS for rule in pair.rules}
-    elsewhere = {"EVENT-ORDER", "EVENT-PIPE", "EVENT-XCORE", "RACE-WAW", "GM-NULL"}
+    from .test_between import PAIRS as between
+
+    tested = {rule for pair in [*PAIRS, *between] for rule in pair.rules}
+    elsewhere = {"EVENT-ORDER", "EVENT-PIPE", "EVENT-XCORE", "RACE-WAW", "GM-NULL", "ASYNC-RACE"}
     source = "memory-model-and-sync"
     here = {r.id for r in CATALOGUE.values() if r.scope == "sync" and r.check is None and source in r.source}
     placement = {i for i in here if i.endswith("-CAPACITY")} | {"SPACE-ABSENT", "ADDR-ALIGN"}
