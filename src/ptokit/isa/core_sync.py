@@ -16,7 +16,7 @@ from ptokit.types.enums import CmpMode, NotifyOp, Pipe, SyncCoreType
 
 from .machine import Machine, ViewOperand
 from .site import Site
-from .table import Attr, Instr, Operand, Role, index, instruction, ptr, scalar, view
+from .table import Attr, Instr, Kind, Operand, Role, index, instruction, ptr, scalar, view
 
 CORE_KINDS = {SyncCoreType.AIVOnly: "vector", SyncCoreType.AICOnly: "cube", SyncCoreType.Mix: ""}
 """Kind of the cores that a SYNCALL joins; "" stands for all."""
@@ -154,7 +154,7 @@ TTEST = _signal(
     ttest,
     attrs=_CMP,
     results=1,
-    produces=True,
+    produces=(Operand("seen", Role.OUT, Kind.SCALAR, type="i1"),),
     syntax="signal_test",
 )
 

@@ -15,7 +15,7 @@ from ptokit.types.tensor import right_align
 from . import rules
 from .intrinsics import intrinsic
 from .tensors import GlobalTensor, Partition
-from .trace import Trace, current
+from .trace import Trace, current, tracing
 from .where import refusal
 
 
@@ -61,7 +61,9 @@ class PrefetchEvent(AsyncEvent):
     def wait(self, session: AsyncSession) -> bool:
         """Wait for the transfer and all before it in the session. True when it is complete."""
         session_number, event = self.number
-        current("AsyncEvent.wait").emit("pto.async_wait", {}, {"session": session_number, "event": event})
+        trace = tracing()
+        if trace is not None:
+            trace.emit("pto.async_wait", {}, {"session": session_number, "event": event})
         return super().wait(session)
 
 

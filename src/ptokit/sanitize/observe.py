@@ -368,7 +368,7 @@ class Observer(ObservedMemory):
     def _scalar_access(self, pointer: Pointer | LocalPointer, index: Any, *, write: bool) -> None:
         name = "store_scalar" if write else "load_scalar"
         if isinstance(pointer, LocalPointer):
-            self._push(Work(self.here, name, Pipe.S, touches=self._taken()))
+            self.push(Work(self.here, name, Pipe.S, touches=self._taken()))
             return
         buffer = pointer.buffer
         assert buffer is not None
