@@ -229,10 +229,10 @@ TPREFETCH_ASYNC = instruction(
     )
 )
 
-ASYNC_WAIT = instruction(
+PREFETCH_WAIT = instruction(
     Instr(
-        "async_wait",
-        "async_wait",
+        "prefetch_wait",
+        "prefetch_wait",
         "Wait for an asynchronous prefetch and those before it in its session.",
         attrs=(Attr("session", int, None, "session"), Attr("event", int, None, "event")),
         pipe=Pipe.S,

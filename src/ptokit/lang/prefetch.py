@@ -63,7 +63,7 @@ class PrefetchEvent(AsyncEvent):
         session_number, event = self.number
         trace = tracing()
         if trace is not None:
-            trace.emit("pto.async_wait", {}, {"session": session_number, "event": event})
+            trace.emit("pto.prefetch_wait", {}, {"session": session_number, "event": event})
         return super().wait(session)
 
 

@@ -127,7 +127,7 @@ def tprefetch_async(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -
         o.transfers.append(Transfer(attrs["session"], attrs["event"], work, touches))
 
 
-def async_wait(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> Any:
+def prefetch_wait(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     """Waiting completes the transfer and those before it in the session."""
     mine = [t for t in o.transfers if t.session == attrs["session"]]
     last = max((i for i, t in enumerate(mine) if t.event == attrs["event"]), default=-1)
@@ -160,6 +160,6 @@ HANDLERS: dict[str, Callable[[Observer, Op, Given, Given, Run], Any]] = {
     "dcci": dcci,
     "dsb": dsb,
     "TPREFETCH_ASYNC": tprefetch_async,
-    "async_wait": async_wait,
+    "prefetch_wait": prefetch_wait,
 }
 """By the instruction's name: report it, execute it with `run`, and give its result."""
