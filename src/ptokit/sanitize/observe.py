@@ -225,7 +225,7 @@ class Observer(ObservedMemory):
     def remark(self, rule: str, message: str) -> None:
         """A rule of warning severity that the values of the running instruction break."""
         op = self.here
-        self._report(rule, op, message, partial(Draft, f"{op.name.removeprefix('pto.')}: {message}", op.location))
+        self.report(rule, op, message, partial(Draft, f"{op.name.removeprefix('pto.')}: {message}", op.location))
 
     def _taken(self) -> list[Touch]:
         """The accesses by address since the last call: reads first, then writes."""
