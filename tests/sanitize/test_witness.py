@@ -38,7 +38,7 @@ def executed(lines: list[str], monkeypatch: pytest.MonkeyPatch, **more: Any) -> 
         start(self, *args)
 
     monkeypatch.setattr(witness.Scheduler, "__init__", begin)
-    push = witness.Delayed._push
+    push = witness.Delayed.push
 
     def noted(self: witness.Delayed, item: Any) -> None:
         action = getattr(item, "action", None)
@@ -47,7 +47,7 @@ def executed(lines: list[str], monkeypatch: pytest.MonkeyPatch, **more: Any) -> 
             item.action = lambda: (runs[-1].append(line), action())
         push(self, item)
 
-    monkeypatch.setattr(witness.Delayed, "_push", noted)
+    monkeypatch.setattr(witness.Delayed, "push", noted)
     watched(program, **more)
     return runs
 

@@ -236,7 +236,7 @@ class Delayed(Observer):
             # Sizes of tiles can be set anew before it runs.
             kept = [copy(v) if isinstance(v, Tile) else v for v in operands]
             work.action = partial(_carry_out, run, self, kept)
-        self._push(work)
+        self.push(work)
         return result
 
     def _settle(self, pipe: Pipe) -> None:
@@ -249,12 +249,12 @@ class Delayed(Observer):
         self._settle(Pipe.S)
         value = Chunk.load_scalar(self, pointer, index)
         self._taken()
-        self._push(Work(self.here, "load_scalar", Pipe.S))
+        self.push(Work(self.here, "load_scalar", Pipe.S))
         return value
 
     def store_scalar(self, value: Any, pointer: Pointer | LocalPointer, index: Any) -> None:
         action = partial(_carry_out, Chunk.store_scalar, self, [value, pointer, index])
-        self._push(Work(self.here, "store_scalar", Pipe.S, touches=[_POSTED], action=action))
+        self.push(Work(self.here, "store_scalar", Pipe.S, touches=[_POSTED], action=action))
 
 
 def _carry_out(run: Callable[..., Any], machine: Observer, operands: list[Any]) -> None:
