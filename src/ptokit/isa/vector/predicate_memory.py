@@ -12,13 +12,14 @@ from ptokit.diagnostics import define
 
 from ..machine import Machine
 from ..operands import Message
-from ..site import PtrInfo, ScalarInfo, Site
+from ..site import MaskInfo, PtrInfo, ScalarInfo, Site
 from ..table import Instr, Role
 from ..unknown import known
 from . import predicate_values as values
 from .predicates import PRD_01
 from .rules import SOURCE
-from .words import at, mask, micro, number, out_mask, token, ub
+from .stream import StoreStream, append
+from .words import align, at, mask, micro, number, out_align, out_mask, out_ptr, token, ub
 
 UNIT = 8
 """Bytes to which predicates in memory are aligned, and which immediate and register offsets count."""
@@ -124,3 +125,43 @@ PLD = _loads("pld", "dst = a predicate in memory, at an offset in units of 8 byt
 PSTS = _stores("psts", "Store a predicate, at an offset in elements.")
 PSTI = _stores("psti", "Store a predicate, at a constant offset.", PRD_04)
 PST = _stores("pst", "Store a predicate, at an offset in units of 8 bytes.")
+
+
+def _pairing(o: Site) -> Message:
+    value, pointer = o.operands.get("value"), o.operands.get("base")
+    if not isinstance(value, MaskInfo) or not isinstance(pointer, PtrInfo):
+        return None
+    bits = {"u16": 16, "u32": 32}.get(pointer.dtype.name)
+    if bits is None or value.bits not in (0, bits):
+        return f"%{value.name} is a mask of b{value.bits}, %{pointer.name} points to {pointer.dtype.text}"
+    return None
+
+
+PRD_05 = define(
+    "PRD-A5-05",
+    "pstu stores a b16 predicate through a pointer to ui16, a b32 predicate through one to ui32.",
+    _pairing,
+    source=SOURCE,
+    accepted="!pto.mask<b32> and !pto.ptr<ui32, ub>",
+    rejected="!pto.mask<b32> and !pto.ptr<ui16, ub>",
+)
+
+
+def _append(
+    machine: Machine, state: Any, value: np.ndarray, base: Any, *, types: Mapping[str, Any]
+) -> tuple[StoreStream, Any]:
+    size = types["base"].dtype.size
+    data = values.compact(value, size)
+    count = data.shape[1]
+    return append(machine, state, base, 0, data[:, :, None], count), base.advance(count // size)
+
+
+PSTU = micro(
+    "pstu",
+    "Append a predicate to a stream at a pointer, one bit for each lane; the pointer behind it.",
+    (align(), mask("value", optional=False), ub("base", Role.OUT)),
+    (out_align(), out_ptr("end", like="base")),
+    _append,
+    PRD_05,
+    source="5",
+)
