@@ -6,6 +6,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from ptokit.asm import parse_module
+from ptokit.sanitize import sanitize
+
 from .mini import Mini, output
 
 
@@ -46,6 +49,7 @@ RESHAPED = {
     name: f"pto.alloc_tile addr = %here : {kind}"
     for name, kind in (("matrix", MATRIX), ("turned", TURNED), ("column", COLUMN), ("row", ROW))
 }
+MEET = "pto.sync.set <PIPE_MTE3>, 0 {ffts_mode = 0 : i32}", "pto.sync.wait <PIPE_MTE2>, 0"
 BY_COLUMN = (
     "%v = pto.make_tensor_view %x, shape = [%c16, %c8], strides = [%c1, %c16] : !pto.tensor_view<?x?xf32>\n"
     "%s = pto.partition_view %v, offsets = [%c0, %c0], sizes = [%c16, %c8] : !pto.tensor_view<?x?xf32> -> "
@@ -359,6 +363,14 @@ PAIRS = [
         "pto.wait_flag_dyn[<PIPE_V>, <PIPE_S>, %e]\nend",
     ),
     Pair(
+        "cores in order, pipes by the compiler",
+        {"RACE-XCORE-RAW": [{3, 7}]},
+        f"first\nload a x\nstore a y\nend\n{MEET[0]}\nother\nload b y\nend\n{MEET[1]}",
+        f"first\nload a x\nstore a y\nend\n{MEET[0]}\n{MEET[1]}\nother\nload b y\nend",
+        {"tiles": {"a": -1, "b": -1}},
+        {"blocks": 2},
+    ),
+    Pair(
         "cores that do not all signal",
         {"DEADLOCK": [{4}]},
         "first\npto.sync.set <PIPE_MTE3>, 0 {ffts_mode = 0 : i32}\nend\npto.sync.wait <PIPE_MTE2>, 0",
@@ -457,3 +469,9 @@ def test_every_rule_of_the_sanitizer_has_a_pair() -> None:
     placement = {i for i in here if i.endswith("-CAPACITY")} | {"SPACE-ABSENT", "ADDR-ALIGN"}
     static = {"TSYNC-EMPTY", "TSYNC-A5-01"}
     assert here - tested - elsewhere - placement - static == set()
+
+
+def test_a_function_that_returns_a_value_is_run() -> None:
+    helper = "func.func @f(%n: i32) -> i32 {\nreturn %n : i32\n}"
+    module = parse_module(f"module {{\nfunc.func @k() attributes {{pto.entry}} {{\nreturn\n}}\n{helper}\n}}").module
+    assert sanitize(module, "a5", [3], entry="f").ran

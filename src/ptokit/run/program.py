@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -197,7 +197,7 @@ class Program:
         """The program of one core, which stops where it waits for another. Raises `DiagnosticError`."""
         try:
             running = self._function(chunk, *values)
-            if running is not None:
+            if isinstance(running, Generator):  # anything else is what a function returns that waits for nobody
                 yield from running
         except Fault as fault:
             raise DiagnosticError(self._diagnose(fault, chunk, fault.__traceback__)) from None

@@ -40,7 +40,7 @@ from .report import Report
 from .signals import Hub
 from .stuck import report_stuck
 from .witness import Delayed, Scheduler, Witness, compare, copies, delaying, explained
-from .writer import SYNCHRONISATION, ObservedWriter
+from .writer import BETWEEN_CORES, SYNCHRONISATION, ObservedWriter
 
 WITNESSES = 16
 """Races that are run once more to show what they change."""
@@ -236,6 +236,7 @@ class _Run:
             extended=self.extended,
             placed=self.mode.placed,
             auto=self.mode.auto,
+            in_order=self.mode.cores_only or self.target.name == "cpu",
             waits_for_work=self.mode.waits_for_work,
         )
         self.observers.append(observer)
@@ -335,14 +336,19 @@ class _Rerun(_Run):
 
 
 class _Mode:
-    """Whether the program places tiles and orders pipes itself (memory-model-and-sync 4)."""
+    """Whether the program places tiles and orders pipes itself (memory-model-and-sync 4).
+
+    ``auto``: it does neither. ``cores_only``: it orders cores but leaves the pipes of each to the compiler.
+    """
 
     def __init__(self, module: Module) -> None:
         ops = [op for f in module.functions if f.body is not None for op in f.body.walk()]
         names = {instr.name for op in ops if (instr := instr_of(op)) is not None}
         self.placed = any(op.name == "pto.tassign" or (op.name == "pto.alloc_tile" and op.get("addr")) for op in ops)
         self.waits_for_work = "TSYNC" in names
-        self.auto = not self.placed and not names & SYNCHRONISATION
+        by_compiler = not self.placed and not names & (SYNCHRONISATION - BETWEEN_CORES)
+        self.cores_only = by_compiler and bool(names & BETWEEN_CORES)
+        self.auto = by_compiler and not self.cores_only
 
 
 def _memories(buffers: Sequence[Buffer], uninitialised: set[str]) -> dict[int, tuple[Memory, int]]:

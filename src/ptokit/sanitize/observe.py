@@ -89,11 +89,13 @@ class Observer(ObservedMemory):
         extended: bool,
         placed: bool,
         auto: bool,
+        in_order: bool,
         waits_for_work: bool,
     ) -> None:
         super().__init__(target, 1, total, "exact", extended=extended)
         self.findings, self.memories = findings, memories
         self.placed, self.auto, self.waits_for_work = placed, auto, waits_for_work
+        self.in_order = in_order  # a core completes one instruction after the other
         self.instructions = 0
         self.simulation, self.deferred = simulation, deferred
         self.here: Op
@@ -186,7 +188,7 @@ class Observer(ObservedMemory):
             check_transfers(self, item)
         if self.order.issue(item):
             self.simulation.push(self.core, item)
-        if self.target.name == "cpu" and isinstance(item, Work):  # one instruction after the other
+        if self.in_order and isinstance(item, Work):
             self.simulation.push(self.core, Barrier(item.op, item.name, Pipe.ALL))
 
     def instruction(

@@ -140,3 +140,6 @@ SYNCHRONISATION = frozenset(
     "get_buf rls_buf sync.set sync.wait set_ffts mem_bar".split()
 )
 """Instructions without effect on values, by name in the table."""
+
+BETWEEN_CORES = frozenset(("sync.set", "sync.wait", "set_ffts"))
+"""Those of them that order cores, not the pipes of one."""
