@@ -11,6 +11,9 @@ from hypothesis import strategies as st
 
 from ptokit.asm import parse_module, print_module
 from ptokit.diagnostics import CATALOGUE, Scope
+from ptokit.ir import Module
+from ptokit.ir.verify import verify
+from ptokit.targets import TARGETS
 
 from .reading import CORPUS, in_function, read
 from .same import assert_same
@@ -93,7 +96,17 @@ def check(text: str) -> bool:
         again = read(printed)
         assert_same(result.module, again)
         assert print_module(again) == printed
+        check_rules(result.module, lines)
     return bool(found)
+
+
+def check_rules(module: Module, lines: int) -> None:
+    """What can be read can be checked for every target."""
+    for target in TARGETS.values():
+        for d in verify(module, target):
+            assert d.rule in CATALOGUE
+            assert 1 <= d.location.line <= lines
+            assert d.message.isprintable()
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -116,10 +129,10 @@ def test_mutated_listings(seed: int) -> None:
 
 
 @pytest.mark.campaign
-@pytest.mark.parametrize("seed", range(100, 120))
-def test_many_mutated_programs(seed: int) -> None:
+@pytest.mark.parametrize("seed", range(100, 200))
+def test_a_million_mutated_programs(seed: int) -> None:
     random_ = random.Random(seed)
-    for _ in range(3000):
+    for _ in range(10_000):
         check(mutate(random_))
 
 

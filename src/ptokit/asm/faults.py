@@ -18,12 +18,24 @@ class TypeFaultError(Exception):
         self.rule, self.message, self.offset, self.length, self.hint = rule, message, offset, length, hint
 
 
+_CLOSE = 0.6  # ratio of `difflib` from which on words are alike
+
+
 def suggest(word: str, known: Iterable[str]) -> str | None:
-    """A did-you-mean hint, or None."""
-    names = list(known)
-    same = [name for name in names if name.lower() == word.lower()]
-    close = same or get_close_matches(word[:80], names, 1, 0.6)
-    return f"did you mean '{close[0]}'?" if close else None
+    """A did-you-mean hint, or None. The ``pto.`` that all operations begin with does not make them alike."""
+    names = {name.removeprefix("pto."): name for name in known}
+    wanted = word[:80].removeprefix("pto.")
+    same = [name for name in names if name.lower() == wanted.lower()]
+    close = same or get_close_matches(wanted, [name for name in names if _may_be_close(wanted, name)], 1, _CLOSE)
+    return f"did you mean '{names[close[0]]}'?" if close else None
+
+
+def _may_be_close(word: str, name: str) -> bool:
+    """False where the letters in common are too few for `difflib`, which takes long to find that out."""
+    enough = _CLOSE / 2 * (len(word) + len(name))
+    if min(len(word), len(name)) < enough:
+        return False
+    return sum(map(name.__contains__, word)) >= enough and sum(map(word.__contains__, name)) >= enough
 
 
 def element(text: str, offset: int) -> DType:
