@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ptokit.asm import read_module
+from ptokit.asm import parse_module, read_module
 from ptokit.ir.verify import verify
 from ptokit.run import compile_program
 from ptokit.sanitize import sanitize, uninit
@@ -68,6 +68,33 @@ def test_softmax(target: Target, rows: int, blocks: int) -> None:
     launch("softmax.pto", target, blocks, x, y, rows)
     np.testing.assert_allclose(y[:rows], softmax(x.astype(np.float64)), rtol=2e-6, atol=1e-12)
     assert (y[rows] == 7).all()
+
+
+@pytest.mark.parametrize(("rows", "blocks"), [(1, 1), (35, 2)])
+def test_softmax_on_registers_agrees_with_the_one_on_tiles(target: Target, rows: int, blocks: int) -> None:
+    """Both compute the same exponentials; their sums and quotients round 7 + 1 + 1 and 1 + 1 times."""
+    x = (10 * np.random.default_rng(rows).standard_normal((rows, 512))).astype(np.float32)
+    y, tiles = (np.full((rows + 1, 512), 7, np.float32) for _ in range(2))
+    launch("vector_softmax.pto", target, blocks, x, y, rows)
+    launch("softmax.pto", target, blocks, x, tiles, rows)
+    np.testing.assert_allclose(y, tiles, rtol=11 * 2.0**-24)
+    assert (y[rows] == 7).all()
+
+
+VECTOR_SOFTMAX = (EXAMPLES / "pto" / "vector_softmax.pto").read_text().splitlines(True)
+WAITS = [i for i, line in enumerate(VECTOR_SOFTMAX) if "wait_flag" in line and line.startswith("      ")]
+
+
+@pytest.mark.parametrize("removed", [None, *WAITS])
+def test_a_wait_removed_from_the_softmax_on_registers_is_a_race(removed: int | None) -> None:
+    lines = [line for i, line in enumerate(VECTOR_SOFTMAX) if i != removed]
+    result = parse_module("".join(lines))
+    assert list(result.diagnostics) == []
+    x = np.ones((33, 512), np.float32)
+    report = sanitize(result.module, "a5", [x, uninit((33, 512), DTYPES["f32"]), 33])
+    races = {d.rule for d in report.diagnostics if d.rule.startswith("RACE")}
+    assert bool(races) == (removed is not None)
+    assert removed is not None or list(report.diagnostics) == []
 
 
 @pytest.mark.parametrize(("m", "k", "n", "blocks"), [(128, 64, 128, 1), (256, 320, 384, 4)])
