@@ -107,6 +107,8 @@ class Kernel:
                 f"kernel {self.name} is launched inside of a kernel",
                 hint="share code between kernels in plain Python functions",
             )
+        for watch in watchers:
+            watch(self, blocks, args, named)
         bound = self.parameters.bind(args, named)
         values: list[Any] = []
         signature = self._signature(bound)
@@ -145,6 +147,12 @@ class Kernel:
         module = self._module(signature)
         more: dict[str, Any] = {"entry": self.name, "extended": self.extended, "witness": witness, "seed": seed}
         return sanitize(module, self.target, values, blocks, order=order, **more)
+
+    def on(self, target: str | Target) -> Kernel:
+        """The same kernel for another target. Raises `DiagnosticError` (LANG-TARGET)."""
+        other = Kernel(self.function, _target(target), matmul=self.matmul, extended=self.extended, name=self.name)
+        other.location, other.parameters = self.location, self.parameters
+        return other
 
     # --- looking at it -------------------------------------------------------------------------------------------
 
@@ -252,6 +260,10 @@ def _at_the_call(finding: Diagnostic) -> Diagnostic:
         return finding
     note = Note("of this kernel", finding.location)
     return replace(finding, location=here(), notes=(*finding.notes, note))
+
+
+watchers: list[Callable[[Kernel, int, tuple[Any, ...], dict[str, Any]], None]] = []
+"""Called before every launch with the kernel, the number of blocks and the arguments."""
 
 
 def _no_printer(module: Module) -> str:

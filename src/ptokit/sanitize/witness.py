@@ -279,7 +279,7 @@ def copies(args: Sequence[Any]) -> list[Any]:
         for place, size, i in group:
             own = memory[place - start : place - start + size]
             own[...] = np.frombuffer(args[i].tobytes(), np.uint8)
-            out[i] = own.view(args[i].dtype).reshape(args[i].shape)
+            out[i] = own.view(args[i].dtype).reshape(args[i].shape).view(type(args[i]))
 
     for span in spans:
         if group and span[0] >= max(s + n for s, n, _ in group):

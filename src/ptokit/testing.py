@@ -1,0 +1,109 @@
+"""For tests of kernels: `assert_clean` fails where the sanitizer finds something."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ptokit.diagnostics import Diagnostics
+from ptokit.diagnostics.render import render, summary
+from ptokit.lang import kernels
+from ptokit.lang.arrays import as_array
+from ptokit.lang.kernels import Kernel, Launcher
+from ptokit.sanitize import Report, sanitize
+from ptokit.sanitize.witness import copies
+from ptokit.targets import target as find_target
+
+
+def assert_clean(
+    kernel: Kernel | Launcher | str | os.PathLike[str],
+    *args: Any,
+    blocks: int | None = None,
+    target: str | None = None,
+    order: str = "strict",
+    warnings: bool = True,
+    witness: bool = False,
+    entry: str | None = None,
+) -> Report:
+    """Run a kernel under the sanitizer and return its report; fail if it has findings.
+
+    ``kernel``: a Python kernel, one with its number of blocks (``k[8]``), or the path of a `.pto` file, of which
+    ``entry`` may name the function. ``args``: as for a launch; they hold the results afterwards. ``blocks``: default 1,
+    or that of the launcher. ``target``: of a Python kernel its own by default; needed for a file that names none.
+    ``order``, ``witness``: as of `Kernel.sanitize`. ``warnings``: whether warnings count, too.
+
+    Raises `AssertionError` with the findings as the command line shows them, and `DiagnosticError` for arguments that
+    cannot be used.
+    """
+    __tracebackhide__ = True
+    if isinstance(kernel, Launcher):
+        blocks, kernel = kernel.blocks if blocks is None else blocks, kernel.kernel
+    if isinstance(kernel, Kernel):
+        if target is not None and target != kernel.target.name:
+            kernel = kernel.on(target)
+        report = kernel.sanitize(*args, blocks=blocks or 1, order=order, witness=witness)
+    else:
+        report = _sanitize_file(Path(kernel), args, blocks or 1, target, order, witness, entry)
+    _fail(report, warnings=warnings)
+    return report
+
+
+def _sanitize_file(
+    path: Path, args: tuple[Any, ...], blocks: int, target: str | None, order: str, witness: bool, entry: str | None
+) -> Report:
+    from ptokit.asm import read_module
+    from ptokit.ir.stated import stated_target
+
+    on = None if target is None else find_target(target)
+    parsed = read_module(str(path), target=on)
+    parsed.diagnostics.raise_if_errors()
+    on = on or stated_target(parsed.module)
+    if on is None:
+        raise ValueError(f"{path} names no target: pass target=")
+    return sanitize(parsed.module, on, args, blocks, order=order, witness=witness, entry=entry)
+
+
+def _fail(report: Report, *, warnings: bool) -> None:
+    __tracebackhide__ = True
+    found = [*report.errors, *(report.warnings if warnings else ())]
+    if found:
+        shown = Diagnostics()
+        for diagnostic in found:
+            shown.add(diagnostic)
+        where = f"{report.name} on {report.target}, {report.blocks} block{'s' if report.blocks > 1 else ''}"
+        raise AssertionError(f"{where}: {summary(found)}\n{render(shown)}")
+
+
+@contextmanager
+def sanitized_launches(*, order: str = "strict", warnings: bool = True, witness: bool = False) -> Iterator[None]:
+    """Every launch of a Python kernel inside runs under the sanitizer first, on copies of its arguments.
+
+    Raises `AssertionError` at the launch, as `assert_clean` does.
+    """
+
+    def watch(kernel: Kernel, blocks: int, args: tuple[Any, ...], named: dict[str, Any]) -> None:
+        __tracebackhide__ = True
+        names, values = zip(*kernel.parameters.bind(args, named).items()) if args or named else ((), ())
+        arrays = [as_array(n, v) if _holds_memory(v) else v for n, v in zip(names, values)]
+        given = dict(zip(names, copies(arrays)))
+        _fail(kernel.sanitize(blocks=blocks, order=order, witness=witness, **given), warnings=warnings)
+
+    kernels.watchers.append(watch)
+    try:
+        yield
+    finally:
+        kernels.watchers.remove(watch)
+
+
+def _holds_memory(value: Any) -> bool:
+    """True for arrays of any kind, not for NumPy's numbers."""
+    foreign = hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__")
+    return foreign and not isinstance(value, np.generic)
+
+
+__all__ = ["assert_clean", "sanitized_launches"]
