@@ -208,6 +208,23 @@ def test_scale_tiles_need_a_target_that_has_them() -> None:
     assert list(broken_placement(spec, 0, target("a5"))) == []
 
 
+def test_scales_do_not_lie_among_quantisation_words() -> None:
+    """4 KB of scales per side fit a5, 4 KB of words and 512 bytes more do not."""
+    left = "!pto.tile_buf<left, 16x64xf8E5M2, slayout=row_major>"
+    right = "!pto.tile_buf<right, 64x32xf8E5M2, slayout=col_major>"
+    acc = "!pto.tile_buf<acc, 16x32xf32, blayout=col_major, slayout=row_major, fractal=1024>"
+    x, y = "!pto.tile_buf<scaling, 16x16xf16>", "!pto.tile_buf<scaling, 64x32xf16>"
+    tiles = {"l": left, "sx": x, "r": right, "sy": y, "d": acc}
+    made = "".join(f"%{name} = pto.alloc_tile : {t}\n" for name, t in tiles.items())
+    types = f"{left}, {x}, {right}, {y}"
+    product = f"pto.tmatmul.mx ins(%l, %sx, %r, %sy : {types}) outs(%d : {acc})"
+    assert check(made + product) == []
+    words = made.replace("16x16xf16", "1x64xui64").replace("64x32xf16", "1x512xui64")
+    kinds = "!pto.tile_buf<scaling, 1x64xui64>, !pto.tile_buf<scaling, 1x512xui64>"
+    found = check(f"{words}pto.tsync ins(%sx, %sy : {kinds})\npto.tsync ins(%sx, %sy : {kinds})")
+    assert "FB-CAPACITY" in {d.rule for d in found}
+
+
 def test_tile_types_are_checked_where_tiles_are_made() -> None:
     found = check("%t = pto.alloc_tile : !pto.tile_buf<vec, 16x3xf32>")
     assert [(d.rule, d.location.line) for d in found] == [("TILE-05", 10)]

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
-from ptokit.isa.site import AlignInfo, Info, MaskInfo, PtrInfo, ScalarInfo, Site, TileInfo, ViewInfo, VregInfo
+from ptokit.isa.site import (
+    AlignInfo,
+    Info,
+    LoweredInfo,
+    MaskInfo,
+    PtrInfo,
+    ScalarInfo,
+    Site,
+    TileInfo,
+    ViewInfo,
+    VregInfo,
+)
 from ptokit.isa.table import BY_TEXT, Instr
 from ptokit.isa.unknown import UNKNOWN, Size, known
 from ptokit.targets import Target
-from ptokit.types.dtypes import DType
-from ptokit.types.enums import Layout
+from ptokit.types.dtypes import DType, dtype, is_dtype
+from ptokit.types.enums import Layout, TileType
 from ptokit.types.tensor import infer_layout
 from ptokit.types.tile import DYNAMIC, TileSpec
-from ptokit.types.values import Align, Mask, MemRef, PartitionView, Ptr, Scalar, TensorView, VReg
+from ptokit.types.values import Align, Mask, MemRef, Opaque, PartitionView, Ptr, Scalar, TensorView, VReg
 
 from .core import Block, Function, Op, Value
 
@@ -24,6 +36,8 @@ _FOLD = {
     "arith.minsi": min,
     "arith.maxsi": max,
 }
+_SPACES = {loc.text: loc for loc in TileType}
+_LOWERED = re.compile(rf"memref<(\d+|\?)x(\d+|\?)x(\w+),.*#pto\.address_space<({'|'.join(_SPACES)})>>")
 _FOLD_CASTS = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.trunci")
 
 
@@ -91,6 +105,9 @@ class Facts:
                 self._view(value, dims, (UNKNOWN,) * len(dims), None, value.type.dtype)
             case MemRef():
                 self._memref(value, value.type)
+            case Opaque() if (m := _LOWERED.match(value.type.text)) and is_dtype(m[3]):
+                rows, cols = (DYNAMIC if n == "?" else int(n) for n in (m[1], m[2]))
+                self.infos[value] = LoweredInfo(value.name, _SPACES[m[4]], dtype(m[3]), rows, cols)
             case Ptr():
                 self.infos[value] = PtrInfo(value.name, value.type.dtype, value.type.space or "gm")
             case VReg():

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
+from functools import cache
 
 from ptokit.diagnostics import Diagnostics, Note
 from ptokit.isa.placement import broken_placement, buffer_name, capacity_rule
+from ptokit.isa.table import BY_TEXT
 from ptokit.targets import Target
 from ptokit.types.enums import TileType
 from ptokit.types.tile import TileSpec
@@ -20,6 +23,7 @@ def check_placement(function: Function, facts: Facts, target: Target, found: Dia
     """Capacity and alignment of placed tiles; the most bytes alive at once for the others."""
     assert function.body is not None
     automatic: list[Op] = []
+    scales = _scales(function)
     for op in function.body.walk():
         if op.name not in ("pto.alloc_tile", "pto.tassign") or not op.results:
             continue
@@ -27,13 +31,35 @@ def check_placement(function: Function, facts: Facts, target: Target, found: Dia
         if not isinstance(spec, TileSpec):
             continue
         address = facts.size(op.get("addr"))
-        if op.get("addr") is None:
+        if op.result in scales:
+            spec = replace(spec, loc=scales[op.result])
+        elif op.get("addr") is None:
             automatic.append(op)
+        if op.get("addr") is None:
             address = 0
         for rule, message in broken_placement(spec, address, target):
             found.error(rule, f"%{op.result.name}: {message}", op.location)
     if automatic:
         _peak(function, automatic, target, found)
+
+
+def _scales(function: Function) -> dict[Value, TileType]:
+    """Where the scale tiles of block-scaled products lie: not in the buffer of quantisation words."""
+    assert function.body is not None
+    out: dict[Value, TileType] = {}
+    for op in function.body.walk():
+        for name, place in _places(op.name):
+            value = op.get(name)
+            if value is not None:
+                out[value] = place
+    return out
+
+
+@cache
+def _places(name: str) -> tuple[tuple[str, TileType], ...]:
+    """Operands of an operation that say where their tile lies."""
+    instr = BY_TEXT.get(name.removeprefix("pto."))
+    return () if instr is None else tuple((o.name, o.place) for o in instr.operands if o.place is not None)
 
 
 def _peak(function: Function, tiles: list[Op], target: Target, found: Diagnostics) -> None:

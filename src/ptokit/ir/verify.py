@@ -8,7 +8,7 @@ from dataclasses import replace
 from ptokit.diagnostics import Diagnostic, Diagnostics, Note, Scope, Severity, lookup
 from ptokit.isa.check import broken_rules
 from ptokit.isa.cores import missing_pipe
-from ptokit.isa.site import AlignInfo, MaskInfo, PtrInfo, ScalarInfo, Site, TileInfo, ViewInfo, VregInfo
+from ptokit.isa.site import AlignInfo, LoweredInfo, MaskInfo, PtrInfo, ScalarInfo, Site, TileInfo, ViewInfo, VregInfo
 from ptokit.isa.table import Kind
 from ptokit.isa.tile_rules import check_tile
 from ptokit.targets import Target
@@ -116,8 +116,9 @@ class _Checker:
         """Report what the instruction breaks; True if it is nothing."""
         if not self.kinds(op, site):
             return False
-        wrong_core = missing_pipe(site)
-        if wrong_core is not None and not self.assembler:
+        bare = any(isinstance(info, LoweredInfo) for info in site.operands.values())
+        wrong_core = None if bare or self.assembler else missing_pipe(site)
+        if wrong_core is not None:
             self.found.error("PIPE-CORE", wrong_core, op.location, notes=_defined(op))
             return False
         invalid = self.assembler and self.invalid_regions(op, site, lowered)
@@ -138,7 +139,7 @@ class _Checker:
     def kinds(self, op: Op, site: Site) -> bool:
         """Report operands that are not what the instruction takes; its rules could not look at them.
 
-        A memref in place of a tile is a lowered tile, of which no rule speaks (assembly 13, "Bypass").
+        A memref in place of a tile is a lowered tile, of which few rules speak (assembly 13, "Bypass").
         """
         fits = True
         for operand in site.instr.operands:
@@ -149,7 +150,7 @@ class _Checker:
                 continue
             if operand.or_vreg and isinstance(info, VregInfo):
                 continue
-            fits = False
+            fits = fits and isinstance(info, LoweredInfo)
             given = op[operand.name]
             if not is_memref(given.type):
                 self.found.error(

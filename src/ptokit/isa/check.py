@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ptokit.diagnostics import Rule, Scope, Severity
 
-from .site import Site
+from .site import LoweredInfo, Site
 
 
 class Broken(NamedTuple):
@@ -22,7 +22,8 @@ def broken_rules(site: Site, *, text: bool = True, lowered: bool = False, covere
     """The rules of `site` that are broken as far as its operands are known.
 
     ``text`` is False for calls that no `.pto` text stands for: the reference assembler's rules do not bind them. Nor do
-    most of them if operands are ``lowered``. ``covered``: also those that another broken rule covers.
+    most of them if operands are ``lowered``; of tiles that are memrefs, no other rule speaks. ``covered``: also those
+    that another broken rule covers.
     """
     broken = list(_broken(site, text, lowered))
     ids = {b.rule.id for b in broken}
@@ -30,7 +31,10 @@ def broken_rules(site: Site, *, text: bool = True, lowered: bool = False, covere
 
 
 def _broken(site: Site, text: bool, lowered: bool) -> Iterator[Broken]:
+    bare = lowered and any(isinstance(info, LoweredInfo) for info in site.operands.values())
     for rule in site.instr.rules:
+        if bare and not rule.always:
+            continue
         if site.target.name not in rule.targets or rule.check is None:
             continue
         if rule.scope is Scope.ASSEMBLER and (not text or (lowered and not rule.always)):

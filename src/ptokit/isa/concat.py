@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from .concat_rules import RULES
+from .irregular_text_rules import CC_1
 from .machine import Machine, TileOperand
 from .places import alike
 from .site import Site
@@ -66,7 +67,7 @@ TCONCAT = instruction(
             src("idx1", optional=True),
         ),
         forms=("dst src0 src1", "dst src0 src1 idx0 idx1", "dst src0 src1 didx idx0 idx1"),
-        rules=RULES,
+        rules=(*RULES, CC_1),
         run=_concat,
         footprint=_footprint,
         source="compute-layout-irregular 1.5",

@@ -6,6 +6,7 @@ from typing import Any
 
 from ptokit.diagnostics import Scope, Severity, define
 from ptokit.types.enums import RoundMode, SaturationMode, TileType
+from ptokit.types.tile import DYNAMIC
 
 from .machine import Machine, TileOperand
 from .numerics.convert import CVT_PAIRS, Pair, Rounding, convert
@@ -46,8 +47,10 @@ def _tiles(o: Site) -> Message:
 
 
 def _shapes(o: Site) -> Message:
-    if (o.src.rows, o.src.cols) != (o.dst.rows, o.dst.cols):
-        return f"src is {o.src.rows}x{o.src.cols}, dst is {o.dst.rows}x{o.dst.cols}"
+    for what in ("rows", "cols", "valid_row", "valid_col"):
+        x, y = getattr(o.src.spec, what), getattr(o.dst.spec, what)
+        if x != y and DYNAMIC not in (x, y):
+            return f"src has {what} = {x}, dst {y}"
     return None
 
 
@@ -212,7 +215,7 @@ RULES = (
     ),
     _rule(
         "CV-1",
-        "The reference assembler wants equal shapes.",
+        "The reference assembler wants equal shapes, and valid regions where the types fix them.",
         _shapes,
         "16x64 both",
         "16x128 into 16x64",

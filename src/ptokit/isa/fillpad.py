@@ -9,6 +9,7 @@ from ptokit.types.enums import Pipe, TileType
 from ptokit.types.pad import pad_bits
 
 from .fillpad_rules import COPY_RULES, EXPAND_RULES, IN_PLACE_RULES
+from .irregular_text_rules import FP_1
 from .machine import Machine, TileOperand
 from .places import kind
 from .site import Site
@@ -51,7 +52,7 @@ def _fillpad(name: str, summary: str, rules: tuple[Rule, ...]) -> Instr:
             summary,
             (dst(), src()),
             pipe=_pipe,
-            rules=rules,
+            rules=(*rules, FP_1),
             run=_fill,
             footprint=_footprint,
             source="compute-layout-irregular 1.6",

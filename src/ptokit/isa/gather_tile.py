@@ -10,6 +10,7 @@ import numpy as np
 from ptokit.types.enums import CmpMode, MaskAxis, MaskPattern
 
 from .gather_tile_rules import BLOCK_RULES, RULES
+from .irregular_text_rules import TGATHER_AS_01
 from .machine import Machine, TileOperand
 from .places import alike, flat, in_range, kind
 from .site import Site, TileInfo
@@ -109,7 +110,7 @@ TGATHER = instruction(
             "dst src idx count tmp",
             "dst src idx count",
         ),
-        rules=RULES,
+        rules=(*RULES, TGATHER_AS_01),
         run=_gather,
         footprint=_footprint,
         source="compute-layout-irregular 2.2",

@@ -9,6 +9,7 @@ from ptokit.types.enums import Pipe
 
 from .gemv_rules import ACCUMULATE, BIASED, PRODUCT
 from .matmul import tmatmul, tmatmul_acc, tmatmul_bias
+from .matmul_text_rules import ROW, ROW_ACCUMULATE, ROW_BIAS
 from .table import Instr, Operand, dst, instruction, src
 
 
@@ -20,12 +21,14 @@ def _gemv(
     )
 
 
-TGEMV = _gemv("TGEMV", "tgemv", "Product of one row and a matrix.", PRODUCT, tmatmul, dst(), src("lhs"), src("rhs"))
+TGEMV = _gemv(
+    "TGEMV", "tgemv", "Product of one row and a matrix.", (*PRODUCT, *ROW), tmatmul, dst(), src("lhs"), src("rhs")
+)
 TGEMV_ACC = _gemv(
     "TGEMV_ACC",
     "tgemv.acc",
     "Product of one row and a matrix, added to an accumulator.",
-    ACCUMULATE,
+    (*ACCUMULATE, *ROW_ACCUMULATE),
     tmatmul_acc,
     dst(),
     src("acc"),
@@ -36,7 +39,7 @@ TGEMV_BIAS = _gemv(
     "TGEMV_BIAS",
     "tgemv.bias",
     "Product of one row and a matrix, plus a bias.",
-    BIASED,
+    (*BIASED, *ROW_BIAS),
     tmatmul_bias,
     dst(),
     src("lhs"),

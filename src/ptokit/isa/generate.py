@@ -10,7 +10,9 @@ import numpy as np
 from ptokit.types.dtypes import DTYPES
 
 from .generate_rules import CI_RULES, RANDOM_RULES, TRI_RULES
+from .irregular_text_rules import RN_1
 from .machine import Machine, TileOperand
+from .matmul_text_rules import A5_ONLY
 from .numerics.philox import counter_of, random_row
 from .places import kind
 from .site import Site
@@ -97,6 +99,6 @@ TRANDOM = _generator(
     Attr("rounds", int, 10, "rounds"),
     _random,
     WORDS,
-    rules=RANDOM_RULES,
+    rules=(*RANDOM_RULES, A5_ONLY, RN_1),
     source="compute-layout-irregular 2.10",
 )

@@ -8,6 +8,7 @@ import numpy as np
 
 from .histogram_rules import BINS, RULES, byte_of
 from .machine import Machine, TileOperand
+from .matmul_text_rules import A5_ONLY
 from .places import alike
 from .site import Site
 from .table import Access, Attr, Instr, dst, instruction, src
@@ -46,7 +47,7 @@ THISTOGRAM = instruction(
         "dst[r,v] = how many elements of row r have a byte of at most v",
         (dst(), src(), src("idx")),
         (Attr("is_msb", bool, True, "isMSB"), Attr("byte", int, None, "byte")),
-        rules=RULES,
+        rules=(*RULES, A5_ONLY),
         run=_histogram,
         footprint=_footprint,
         source="compute-layout-irregular 2.9",

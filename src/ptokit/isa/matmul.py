@@ -10,6 +10,7 @@ import numpy as np
 
 from ptokit.types.enums import Pipe
 
+from . import matmul_text_rules
 from .machine import Machine, TileOperand
 from .matmul_rules import ACCUMULATE, BIASED, PRODUCT
 from .table import Instr, dst, instruction, src
@@ -81,7 +82,7 @@ TMATMUL = instruction(
         "Matrix product of a left and a right tile into an accumulator.",
         (dst(), src("lhs"), src("rhs")),
         pipe=Pipe.M,
-        rules=PRODUCT,
+        rules=(*PRODUCT, *matmul_text_rules.PRODUCT),
         run=tmatmul,
         source="compute-reduce-matrix 9",
     )
@@ -93,7 +94,7 @@ TMATMUL_ACC = instruction(
         "Matrix product added to an accumulator.",
         (dst(), src("acc"), src("lhs"), src("rhs")),
         pipe=Pipe.M,
-        rules=ACCUMULATE,
+        rules=(*ACCUMULATE, *matmul_text_rules.ACCUMULATE),
         run=tmatmul_acc,
         source="compute-reduce-matrix 9",
     )
@@ -105,7 +106,7 @@ TMATMUL_BIAS = instruction(
         "Matrix product plus a bias per column.",
         (dst(), src("lhs"), src("rhs"), src("bias")),
         pipe=Pipe.M,
-        rules=BIASED,
+        rules=(*BIASED, *matmul_text_rules.BIAS),
         run=tmatmul_bias,
         source="compute-reduce-matrix 9",
     )

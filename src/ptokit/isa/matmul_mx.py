@@ -8,15 +8,21 @@ from typing import Any
 import numpy as np
 
 from ptokit.types.codecs import decode
-from ptokit.types.enums import Pipe
+from ptokit.types.enums import Pipe, TileType
 
 from .machine import Machine, TileOperand
 from .matmul import total_of
 from .matmul_mx_rules import ADDRESS_RULES, rules_of
-from .table import Instr, Operand, dst, instruction, src
+from .matmul_text_rules import A5_ONLY, MX_SCALE, scaled
+from .table import Instr, Operand, dst, instruction, scales, src
 
 GROUP = 32  # elements along K that share a scale
-_SCALED = (src("lhs"), src("lhs_scale"), src("rhs"), src("rhs_scale"))
+_SCALED = (
+    src("lhs"),
+    scales("lhs_scale", TileType.ScaleLeft),
+    src("rhs"),
+    scales("rhs_scale", TileType.ScaleRight),
+)
 
 
 def _numbers(tile: TileOperand, rows: int, cols: int) -> np.ndarray:
@@ -59,7 +65,7 @@ def _product(name: str, text: str, summary: str, run: Callable[..., None], *oper
             summary,
             (dst(), *operands),
             pipe=Pipe.M,
-            rules=rules_of(name),
+            rules=(*rules_of(name), *scaled(name)),
             run=run,
             cpp=name.removesuffix("_ACC").removesuffix("_BIAS"),
             source="compute-reduce-matrix 12",
@@ -88,7 +94,7 @@ TGET_SCALE_ADDR = instruction(
         (dst(), src()),
         pipe=Pipe.S,
         spellings=("get_scale_addr",),
-        rules=ADDRESS_RULES,
+        rules=(*ADDRESS_RULES, A5_ONLY, MX_SCALE),
         implemented=False,
         source="compute-reduce-matrix 12",
     )

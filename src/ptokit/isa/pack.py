@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .interleave_rules import PACK_RULES
 from .machine import Machine, TileOperand
+from .matmul_text_rules import A5_ONLY
 from .places import kind
 from .table import Instr, dst, instruction, src
 
@@ -19,7 +20,7 @@ TPACK = instruction(
         "tpack",
         "dst = low bits of src's wider elements",
         (dst(), src()),
-        rules=PACK_RULES,
+        rules=(*PACK_RULES, A5_ONLY),
         run=_pack,
         source="compute-layout-irregular 1.9",
     )

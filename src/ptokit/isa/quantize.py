@@ -8,6 +8,7 @@ import numpy as np
 
 from ptokit.types.enums import QuantType
 
+from .irregular_text_rules import TQ_1
 from .machine import Machine, TileOperand
 from .places import flat, kind
 from .quantize_rules import DEQUANT_RULES, QUANT_RULES
@@ -53,7 +54,7 @@ TQUANT = instruction(
         "dst = src * scale + offset as 8-bit integers, with a scale and an offset per row",
         (dst(), src(), src("scale"), src("offset", optional=True), tmp(optional=True)),
         (Attr("quant_type", QuantType, None, "quant_type", "quant_type"),),
-        rules=QUANT_RULES,
+        rules=(*QUANT_RULES, TQ_1),
         run=_quantize,
         source="compute-reduce-matrix 14",
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptokit.targets import Target
 from ptokit.types.dtypes import DType
-from ptokit.types.enums import Layout
+from ptokit.types.enums import Layout, TileType
 from ptokit.types.tile import DYNAMIC, TileSpec
 
 from .unknown import UNKNOWN, Size
@@ -101,7 +101,20 @@ class AlignInfo:
 
 
 RegisterInfo = VregInfo | MaskInfo | AlignInfo
-Info = TileInfo | ViewInfo | ScalarInfo | PtrInfo | RegisterInfo
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredInfo:
+    """A tile as later stages of the assembler write it: a memref of on-chip memory (`DYNAMIC` for open sizes)."""
+
+    name: str
+    loc: TileType
+    dtype: DType
+    rows: int
+    cols: int
+
+
+Info = TileInfo | ViewInfo | ScalarInfo | PtrInfo | RegisterInfo | LoweredInfo
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .irregular_text_rules import MS_1
 from .machine import Machine, TileOperand
 from .places import alike, kind
 from .site import Site, TileInfo
@@ -196,7 +197,7 @@ TMRGSORT = instruction(
             "dst executed tmp src0 src1 src2",
             "dst executed tmp src0 src1 src2 src3",
         ),
-        rules=MERGE_RULES,
+        rules=(*MERGE_RULES, MS_1),
         run=_merge,
         footprint=_merge_footprint,
         source="compute-layout-irregular 2.6",

@@ -13,7 +13,7 @@ from typing import Any
 
 from ptokit.diagnostics import Rule
 from ptokit.types.dtypes import DType
-from ptokit.types.enums import Pipe
+from ptokit.types.enums import Pipe, TileType
 
 from .site import Site, TileInfo, ViewInfo
 
@@ -51,6 +51,7 @@ class Operand:
     variadic: bool = False  # a list of values
     type: str = ""  # of a scalar: "index", "i64", "f32"; empty: the element type of the tile it meets
     or_view: bool = False  # a tile, or a view of global memory
+    place: TileType | None = None  # where a tile lies that text calls a scaling tile
     or_ptr: bool = False  # a number, or a pointer
     or_vreg: bool = False  # a number, or a vector register
     space: str = ""  # of a pointer: "ub" or "gm"
@@ -71,6 +72,11 @@ def dst(name: str = "dst", kind: Kind = Kind.TILE) -> Operand:
 def src(name: str = "src", *, optional: bool = False) -> Operand:
     """A tile that is only read."""
     return Operand(name, Role.IN, Kind.TILE, optional)
+
+
+def scales(name: str, place: TileType) -> Operand:
+    """A tile of scales; text says ``scaling``, and the operand says which buffer that is."""
+    return Operand(name, place=place)
 
 
 def inout(name: str = "dst") -> Operand:

@@ -41,7 +41,7 @@ def rule(id: str, what: str, check: Check | None, accepted: str, rejected: str, 
 def sides(o: Site) -> tuple[TileInfo, ViewInfo]:
     """The tile and the view of a load, store or prefetch, whichever is the destination."""
     a, b = o.dst, o.src
-    return (a, b) if isinstance(a, TileInfo) else (b, a)
+    return (b, a) if isinstance(a, ViewInfo) else (a, b)
 
 
 def is_load(o: Site) -> bool:

@@ -201,12 +201,21 @@ EW_07 = define(
     accepted="valid region 1x1",
     rejected="valid region 0x64",
 )
+
+
+def _asm_vector(o: Site) -> Message:
+    own = {rule.id for rule in o.instr.rules}
+    checks = (("EW-01", _loc), ("EW-02", _row_major), ("EW-04", equal_types))
+    return next((m for id, check in checks if id in own and (m := check(o))), None) or in_asm_types(o)
+
+
 EW_1 = define(
     "EW-1",
-    "The reference assembler's type list of the instruction, narrower than the library's.",
-    in_asm_types,
+    "Row-major vec tiles of one element type, and that in the reference assembler's list, narrower than the library's.",
+    _asm_vector,
     targets=DEVICES,
     scope=Scope.ASSEMBLER,
+    covered_by=("EW-01", "EW-02", "EW-04"),
     source="assembly 13.9; compute-elementwise 3",
     accepted="tmul f16",
     rejected="tmul bf16 on a5",
