@@ -49,6 +49,14 @@ RESHAPED = {
     name: f"pto.alloc_tile addr = %here : {kind}"
     for name, kind in (("matrix", MATRIX), ("turned", TURNED), ("column", COLUMN), ("row", ROW))
 }
+SCALARS = (
+    "%at = arith.constant 0 : i64\n%in = pto.castptr %at : i64 -> !pto.ptr<f32, ub>\n%n = arith.constant 32 : i64\n"
+    "pto.mte_gm_ub %x, %in, %at, %n nburst(%n, %n, %n) : !pto.ptr<f32>, !pto.ptr<f32, ub>, i64, i64, i64, i64, i64"
+)
+BIAS = (
+    "%e = pto.load_scalar %in[%c4] : !pto.ptr<f32, ub> -> f32\npto.store_scalar %e, %in[%c8] : !pto.ptr<f32, ub>, f32"
+)
+OUT = "pto.mte_ub_gm %in, %y, %n nburst(%n, %n, %n) : !pto.ptr<f32, ub>, !pto.ptr<f32>, i64, i64, i64, i64"
 MEET = "pto.sync.set <PIPE_MTE3>, 0 {ffts_mode = 0 : i32}", "pto.sync.wait <PIPE_MTE2>, 0"
 BY_COLUMN = (
     "%v = pto.make_tensor_view %x, shape = [%c16, %c8], strides = [%c1, %c16] : !pto.tensor_view<?x?xf32>\n"
@@ -141,6 +149,14 @@ PAIRS = [
         f"pto.store_scalar %one, %x[%c4] : !pto.ptr<f32>, f32\nload a x\nbarrier ALL\nadds a b\n{STORE}",
         f"pto.store_scalar %one, %x[%c4] : !pto.ptr<f32>, f32\nset S MTE2 0\nwait S MTE2 0\nload a x\nbarrier ALL\n"
         f"adds a b\n{STORE}",
+    ),
+    Pair(
+        "scalars of a buffer belong to the vector pipe in a vector scope, to the scalar unit outside",
+        {"RACE-RAW": [{4, 7}, {8, 11}], "RACE-WAW": [{4, 8}]},
+        f"{SCALARS}\nset MTE2 V 0\nwait MTE2 V 0\n{BIAS}\nset V MTE3 0\nwait V MTE3 0\n{OUT}",
+        f"{SCALARS}\nset MTE2 V 0\nwait MTE2 V 0\npto.vecscope {{\n{BIAS}\n}}\nset V MTE3 0\nwait V MTE3 0\n{OUT}",
+        {},
+        {"target": "a5"},
     ),
     Pair(
         "global memory on one core",

@@ -99,6 +99,7 @@ class Observer(ObservedMemory):
         self.instructions = 0
         self.simulation, self.deferred = simulation, deferred
         self.here: Op
+        self.in_scope = False  # the scalar access at `here` is in a vector scope
         self._pipes: dict[Op, Pipe] = {}
         self._flags: dict[Op, tuple[type[SetFlag | WaitFlag], str, Pipe, FlagKey]] = {}  # with ids in the text
 
@@ -367,10 +368,14 @@ class Observer(ObservedMemory):
         super().store_scalar(value, pointer, index)
         self._scalar_access(pointer, index, write=True)
 
+    def unit(self, pointer: Pointer | LocalPointer) -> Pipe:
+        """What carries out a scalar load or store: in a vector scope the vector thread accesses its buffer itself."""
+        return Pipe.V if self.in_scope and isinstance(pointer, LocalPointer) else Pipe.S
+
     def _scalar_access(self, pointer: Pointer | LocalPointer, index: Any, *, write: bool) -> None:
         name = "store_scalar" if write else "load_scalar"
         if isinstance(pointer, LocalPointer):
-            self.push(Work(self.here, name, Pipe.S, touches=self._taken()))
+            self.push(Work(self.here, name, self.unit(pointer), touches=self._taken()))
             return
         buffer = pointer.buffer
         assert buffer is not None

@@ -246,15 +246,18 @@ class Delayed(Observer):
         self.scheduler.settle(clock)
 
     def load_scalar(self, pointer: Pointer | LocalPointer, index: Any) -> Any:
-        self._settle(Pipe.S)
+        pipe = self.unit(pointer)
+        self._settle(pipe)
         value = Chunk.load_scalar(self, pointer, index)
         self._taken()
-        self.push(Work(self.here, "load_scalar", Pipe.S))
+        self.push(Work(self.here, "load_scalar", pipe))
         return value
 
     def store_scalar(self, value: Any, pointer: Pointer | LocalPointer, index: Any) -> None:
         action = partial(_carry_out, Chunk.store_scalar, self, [value, pointer, index])
-        self.push(Work(self.here, "store_scalar", Pipe.S, touches=[_POSTED], action=action))
+        pipe = self.unit(pointer)
+        posted = [_POSTED] if pipe is Pipe.S else []
+        self.push(Work(self.here, "store_scalar", pipe, touches=posted, action=action))
 
 
 def _carry_out(run: Callable[..., Any], machine: Observer, operands: list[Any]) -> None:

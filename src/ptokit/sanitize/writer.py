@@ -29,6 +29,7 @@ class ObservedWriter(FunctionWriter):
         super().__init__(*args)
         self.out.names["View"] = ObservedView
         self._level = 0
+        self._scopes = 0
         self._bodies: dict[int, str] = {}
 
     def operation(self, op: Op) -> None:
@@ -46,8 +47,12 @@ class ObservedWriter(FunctionWriter):
                 super().operation(op)
                 if not fixed:
                     self._bound(op)
+            case "pto.vecscope" | "pto.strict_vecscope":
+                self._scopes += 1
+                super().operation(op)
+                self._scopes -= 1
             case name if name in _SCALAR_ACCESS:
-                self.line(f"m.here = {self.const(op)}", op)
+                self.line(f"m.here, m.in_scope = {self.const(op)}, {self._scopes > 0}", op)
                 super().operation(op)
             case _:
                 super().operation(op)
