@@ -98,6 +98,14 @@ def read_properties(p: Parser, into: Dictionary) -> None:
     """``<{...}>``, which is one token: its entries, all with that token's place."""
     index, text = p.i, p.texts[p.i]
     p.i += 1
+    entries = p.properties.get(text)  # few texts, many times
+    if entries is None:
+        entries = p.properties[text] = _entries(p, text, index)
+    into.update((key, Written(value, index)) for key, value in entries)
+
+
+def _entries(p: Parser, text: str, index: int) -> list[tuple[str, str]]:
+    """Keys and values of ``<{...}>``."""
     inner = Cursor(Tokens(p.expand(text[1:-1])), p.file, Diagnostics())
     inside: Dictionary = {}
     with suppress(OperationError, LimitError):  # what they report is among the diagnostics
@@ -106,7 +114,7 @@ def read_properties(p: Parser, into: Dictionary) -> None:
     if found or inner.texts[inner.i] is not EOF:
         message = found[0].message if found else f"{inner.found()} stands behind the properties"
         p.fail(rules.ATTRIBUTE, message, index)
-    into.update((key, Written(value.text, index)) for key, value in inside.items())
+    return [(key, value.text) for key, value in inside.items()]
 
 
 def _instruction(p: Parser, instr: Instr, s: Statement) -> Op:

@@ -42,6 +42,7 @@ class Parser(Cursor):
         "calls",
         "aliases",
         "attributes",
+        "properties",
         "expansion",
         "free",
         "ssa",
@@ -58,6 +59,7 @@ class Parser(Cursor):
         self.depth = 0
         self.calls: list[tuple[Op, int]] = []
         self.attributes: dict[tuple[int, str], Any] = {}
+        self.properties: dict[str, list[tuple[str, str]]] = {}
         self.expansion: Expansion | None = None
         self.free: dict[str, Value] | None = None  # in a listing: values that it uses and does not define
         self.ssa = False  # a statement of level 1 has been read
