@@ -81,6 +81,16 @@ def test_softmax_on_registers_agrees_with_the_one_on_tiles(target: Target, rows:
     assert (y[rows] == 7).all()
 
 
+def test_the_softmax_on_registers_in_python_has_no_findings_and_agrees_too() -> None:
+    kernel = runpy.run_path(str(EXAMPLES / "python" / "vector_softmax.py"))["softmax"]
+    x = (10 * np.random.default_rng(1).standard_normal((35, 512))).astype(np.float32)
+    y, tiles = np.zeros_like(x), np.zeros_like(x)
+    kernel[2](x, y, 35)
+    launch("softmax.pto", TARGETS["a5"], 2, x, tiles, 35)
+    np.testing.assert_allclose(y, tiles, rtol=11 * 2.0**-24)
+    assert list(kernel[2].sanitize(x, y, 35).diagnostics) == []
+
+
 VECTOR_SOFTMAX = (EXAMPLES / "pto" / "vector_softmax.pto").read_text().splitlines(True)
 WAITS = [i for i, line in enumerate(VECTOR_SOFTMAX) if "wait_flag" in line and line.startswith("      ")]
 

@@ -77,9 +77,11 @@ from .memory import (
 )
 from .params import Ptr, Static
 from .prefetch import TPREFETCH_ASYNC, AsyncEvent, PrefetchAsyncContext
+from .registers import castptr, vecscope
 from .scalar import Scalar, cast
 from .tensors import BaseShape2D, GlobalTensor, Partition, Pointer, Shape, Stride, TileShape2D
 from .tiles import Tile, TileAcc, TileLeft, TileLeftScale, TileRight, TileRightScale, custom_pad
+from .values import AlignState, Predicate, Register
 
 PIPE_S, PIPE_V, PIPE_M, PIPE_FIX, PIPE_ALL = Pipe.S, Pipe.V, Pipe.M, Pipe.FIX, Pipe.ALL
 PIPE_MTE1, PIPE_MTE2, PIPE_MTE3 = Pipe.MTE1, Pipe.MTE2, Pipe.MTE3
@@ -94,6 +96,7 @@ __all__ = [
     "bf16",
     "BLayout",
     "cast",
+    "castptr",
     "cdiv",
     "CmpMode",
     "Coalesce",
@@ -192,6 +195,10 @@ __all__ = [
     "u64",
     "u8",
     "uninit",
+    "vecscope",
+    "AlignState",
+    "Predicate",
+    "Register",
     "intrinsic",
 ]
 

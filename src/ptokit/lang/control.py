@@ -101,6 +101,21 @@ class _Branch:
             self._trace.leave(self._region)
 
 
+class Scope:
+    """A region that runs once, as a context manager."""
+
+    def __init__(self, trace: Trace, region: Region) -> None:
+        self._trace = trace
+        self._region = region
+
+    def __enter__(self) -> None:
+        self._trace.enter(self._region)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        if kind is None:
+            self._trace.leave(self._region)
+
+
 def if_(condition: Any) -> _Branch:
     """A branch of the kernel: ``with pto.if_(i == 0): …``, with `else_` for the other case.
 

@@ -10,16 +10,19 @@ from typing import Any
 import ptokit.isa.all  # noqa: F401  the complete table
 from ptokit.ir import Value
 from ptokit.isa.table import TABLE, Instr, Kind, Operand, Role
+from ptokit.types.dtypes import DType
 from ptokit.types.enums import Pipe
 from ptokit.types.values import I1
 from ptokit.types.values import Scalar as ScalarType
 
 from .events import TSYNC, RecordEvent
 from .operands import bind, record
+from .registers import record_registers, takes_dtype
 from .scalar import Scalar, number
-from .tensors import GlobalTensor, Partition
+from .tensors import GlobalTensor, Partition, Pointer
 from .tiles import Tile
 from .trace import current
+from .values import AlignState, Predicate, Register
 
 Intrinsic = Callable[..., Any]
 
@@ -27,7 +30,10 @@ _ANNOTATIONS = {
     Kind.TILE: Tile,
     Kind.VIEW: GlobalTensor | Partition,
     Kind.SCALAR: Scalar | int | float,
-    Kind.PTR: Any,
+    Kind.PTR: Pointer,
+    Kind.VREG: Register,
+    Kind.MASK: Predicate,
+    Kind.ALIGN: AlignState,
     Kind.RECORD: Any,
 }
 _DYNAMIC_EVENT = {"set_flag": "set_flag_dyn", "wait_flag": "wait_flag_dyn"}
@@ -35,23 +41,18 @@ _DYNAMIC_EVENT = {"set_flag": "set_flag_dyn", "wait_flag": "wait_flag_dyn"}
 
 def names() -> list[str]:
     """Names of all instructions that have a function."""
-    return [name for name, instr in TABLE.items() if _recorded(instr) and name != "TSYNC"]
-
-
-def _recorded(instr: Instr) -> bool:
-    """True for instructions with a function: register-level ones are written in text only."""
-    return instr.run is not None and not instr.typed
+    return [name for name, instr in TABLE.items() if instr.run is not None and name != "TSYNC"]
 
 
 @cache
 def intrinsic(name: str) -> Intrinsic:
     """The function that records an instruction. Raises `KeyError` if the table has no such instruction."""
     instr = TABLE[name]
-    if not _recorded(instr):
+    if instr.run is None:
         raise KeyError(name)
 
     def call(*args: Any, **attrs: Any) -> Any:
-        return record_call(instr, args, attrs)
+        return (record_registers if instr.typed else record_call)(instr, args, attrs)
 
     call.__name__ = call.__qualname__ = name
     call.__module__ = "ptokit"
@@ -117,7 +118,16 @@ def signature(instr: Instr) -> inspect.Signature:
                 attr.name, keyword if instr.operands else positional, default=default, annotation=attr.kind
             )
         )
-    return inspect.Signature(parameters, return_annotation=Scalar if instr.results else RecordEvent)
+    if takes_dtype(instr):
+        parameters.append(inspect.Parameter("dtype", keyword, default=None, annotation=DType))
+    return inspect.Signature(parameters, return_annotation=_returned(instr))
+
+
+def _returned(instr: Instr) -> Any:
+    if not instr.typed:
+        return Scalar if instr.results else RecordEvent
+    made = [_ANNOTATIONS[result.kind] if result.kind is not Kind.SCALAR else Scalar for result in instr.produces]
+    return None if not made else made[0] if len(made) == 1 else tuple
 
 
 def _annotation(operand: Operand) -> Any:
@@ -130,10 +140,13 @@ _ROLES = {Role.IN: "read", Role.OUT: "written", Role.INOUT: "read and written", 
 
 def documentation(instr: Instr) -> str:
     """Text for ``help()``, made from the table."""
-    lines = [instr.summary, "", f"C++: {instr.signature}; text: pto.{instr.text}.", ""]
+    spelled = f"text: pto.{instr.text}."
+    lines = [instr.summary, "", spelled if instr.typed else f"C++: {instr.signature}; {spelled}", ""]
     for operand in instr.operands:
         extra = ", optional" if operand.optional else ""
         lines.append(f"{operand.name}: {operand.kind}, {_ROLES[operand.role]}{extra}")
+    for result in instr.produces:
+        lines.append(f"result {result.name}: {result.kind}")
     for attr in instr.attrs:
         default = getattr(attr.default, "name", attr.default)
         lines.append(f"{attr.name}: {attr.kind.__name__}, default {default}")

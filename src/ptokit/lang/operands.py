@@ -19,6 +19,7 @@ from .events import RecordEvent
 from .scalar import is_number, materialize, plain
 from .tensors import GlobalTensor, Partition, Pointer
 from .tiles import Tile
+from .values import AlignState, Predicate, Register
 from .where import refusal
 
 Arguments = dict[str, Any]
@@ -30,14 +31,21 @@ _WORDS = {
     Kind.SCALAR: "a number",
     Kind.PTR: "a pointer",
     Kind.RECORD: "a record of counts",
+    Kind.VREG: "a vector register",
+    Kind.MASK: "a predicate",
+    Kind.ALIGN: "the state of a stream",
 }
+
+
+_REGISTERS: dict[Kind, type] = {Kind.VREG: Register, Kind.MASK: Predicate, Kind.ALIGN: AlignState}
 
 
 def fits(arg: Any, operand: Operand) -> bool:
     """True if an argument is of the operand's kind."""
     if operand.variadic and isinstance(arg, list | tuple):
         return all(_is_kind(item, operand.kind) for item in arg)
-    return _is_kind(arg, operand.kind) or (operand.or_view and _is_kind(arg, Kind.VIEW))
+    also = (operand.or_view, Kind.VIEW), (operand.or_ptr, Kind.PTR), (operand.or_vreg, Kind.VREG)
+    return _is_kind(arg, operand.kind) or any(allowed and _is_kind(arg, kind) for allowed, kind in also)
 
 
 def _is_kind(arg: Any, kind: Kind) -> bool:
@@ -47,6 +55,8 @@ def _is_kind(arg: Any, kind: Kind) -> bool:
         return isinstance(arg, GlobalTensor | Partition)
     if kind is Kind.PTR:
         return isinstance(arg, Pointer)
+    if kind in _REGISTERS:
+        return isinstance(arg, _REGISTERS[kind])
     if kind is Kind.RECORD:
         return False  # Python has none
     return is_number(arg)
@@ -117,8 +127,11 @@ def _of_form(instr: Instr, positional: list[Any], named: Arguments) -> Sequence[
 
 def _recorded(instr: Instr, given: Arguments) -> Arguments:
     """Attributes in table order. Defaults are left out, except in synchronisation, whose text names every one."""
+    shown = {a.name: given[a.name] for a in instr.attrs if a.name in given and given[a.name] != a.default}
     if any(o.kind in (Kind.TILE, Kind.VIEW) for o in instr.operands):
-        return {a.name: given[a.name] for a in instr.attrs if a.name in given and given[a.name] != a.default}
+        return shown
+    if instr.typed and all(a.name in shown for a in instr.attrs if a.default is None):
+        return shown
     attrs = {a.name: given.get(a.name, a.default) for a in instr.attrs}
     missing = [name for name, value in attrs.items() if value is None]
     if missing:

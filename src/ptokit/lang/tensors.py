@@ -21,7 +21,7 @@ from .where import here, refusal
 
 
 class Pointer:
-    """A pointer to global memory: ``p + n`` advances by elements, ``p[i]`` reads and ``p[i] = x`` writes one."""
+    """A pointer to memory: ``p + n`` advances by elements, ``p[i]`` reads and ``p[i] = x`` writes one."""
 
     __slots__ = ("value",)
 
@@ -34,6 +34,13 @@ class Pointer:
         type = self.value.type
         assert isinstance(type, PtrType)
         return type.dtype
+
+    @property
+    def space(self) -> str:
+        """The memory it points to: ``gm``, or an on-chip buffer such as ``ub``."""
+        type = self.value.type
+        assert isinstance(type, PtrType)
+        return type.space or "gm"
 
     def __add__(self, offset: Any) -> Pointer:
         operands = {"ptr": self.value, "offset": materialize(offset, INDEX)}
