@@ -62,6 +62,70 @@ def test_additions_are_known() -> None:
     assert {i for i in CATALOGUE if FAMILIES.match(i)} - set(RULE_IDS) == set(ADDED)
 
 
+# Ids of the assembler's rules (assembly 13 and 14), with the number of the last one of a family.
+ASSEMBLER = {
+    "TY": 9,
+    "TC": 3,
+    "AL": 6,
+    "MV": 3,
+    "PV": 8,
+    "AP": 2,
+    "TA": 2,
+    "VS": 3,
+    "RS": 1,
+    "BC": 1,
+    "SS": 1,
+    "LS": 1,
+    "LD": 9,
+    "PF": 4,
+    "ST": 15,
+    "SF": 5,
+    "MO": 10,
+    "MF": 2,
+    "GA": 9,
+    "SC": 10,
+    "FL": 1,
+    "EV": 2,
+    "BA": 2,
+    "TS": 1,
+    "BF": 1,
+    "SY": 4,
+    "EW": 1,
+    "CV": 1,
+    "MM": 4,
+    "GV": 1,
+    "EX": 3,
+    "IN": 3,
+    "FP": 1,
+    "TQ": 1,
+    "CC": 1,
+    "MS": 1,
+    "RN": 1,
+    "A5": 1,
+    "RR": 1,
+    "CR": 1,
+    "PI": 8,
+    "RB": 2,
+    "AS": 1,
+    "FN": 4,
+    "LV": 2,
+    "PM": 1,
+}
+
+
+@pytest.mark.parametrize("family", ASSEMBLER)
+def test_every_rule_of_the_assembler_is_in_the_catalogue(family: str) -> None:
+    for number in range(1, ASSEMBLER[family] + 1):
+        rule = CATALOGUE[f"{family}-{number}"]
+        assert rule.source.startswith(("assembly", "compute-")), rule.id
+        assert rule.accepted
+        assert rule.rejected or family == "TY", rule.id
+        if "eported as" in rule.why:
+            named = re.findall(r"[A-Z]+-[A-Z0-9-]+", rule.why.split("eported as", 1)[1])
+            assert named, rule.id
+            assert set(named) - {"A5"} <= set(CATALOGUE), rule.id
+
+
 def test_ids_are_spelled_alike() -> None:
     assert [i for i in CATALOGUE if not re.fullmatch(r"[A-Z][A-Z0-9]*(-[A-Z0-9]+)+|DEADLOCK", i)] == []
 

@@ -101,3 +101,15 @@ def test_the_assemblers_verdict(ptokit: Run, tmp_path: Path) -> None:
     file.write_text(file.read_text().replace("view<16x3xf32", "view<16x3xf16"))
     ran = ptokit("check", file, "-t", "a5", "--rules", "assembler", "--format", "json")
     assert [found["rule"] for found in json.loads(ran.out)["diagnostics"]] == ["LD-7"]
+
+
+def test_functions_that_can_be_read_are_checked_beside_others_that_cannot(ptokit: Run, tmp_path: Path) -> None:
+    file = tmp_path / "k.pto"
+    wrong = "%t = pto.alloc_tile : !pto.tile_buf<vec, 16x3xf32>"
+    file.write_text(f"func.func @f() {{ {wrong} pto.tadq return }}\nfunc.func @g() {{ {wrong} return }}\n")
+    ran = ptokit("check", file, "-t", "a5", "--format", "json")
+    found = [(d["rule"], d["line"]) for d in json.loads(ran.out)["diagnostics"]]
+    assert found == [("TEXT-UNKNOWN-OP", 1), ("TILE-05", 2)]
+    file.write_text("!t = !pto.nothing\n" + file.read_text().replace(" pto.tadq", ""))
+    ran = ptokit("check", file, "-t", "a5", "--format", "json")
+    assert [d["line"] for d in json.loads(ran.out)["diagnostics"]] == [1]

@@ -63,6 +63,10 @@ PAIRS = {
         f"%t = pto.alloc_tile : {T}\n%u = pto.alloc_tile addr = %a0 : {T}",
         f"%t = pto.alloc_tile addr = %a0 : {T}\n%u = pto.alloc_tile addr = %a0 : {T}",
     ),
+    "MV-1": (
+        "%v = pto.make_tensor_view %p, shape = [%c16], strides = [%c1] : !pto.partition_tensor_view<16xf32>",
+        "%v = pto.make_tensor_view %p, shape = [%c16], strides = [%c1] : !pto.tensor_view<16xf32>",
+    ),
     "MV-2": (
         f"%v = pto.make_tensor_view %p, shape = [%n, %c16], strides = [%c16, %c1] : {TV}",
         f"%v = pto.make_tensor_view %p, shape = [%n, %c16], strides = [%c16, %c1] : {TV}",
@@ -70,6 +74,10 @@ PAIRS = {
     "MV-3": (
         f"%v = pto.make_tensor_view %p, shape = [%n], strides = [%c1] : {TV}",
         f"%v = pto.make_tensor_view %p, shape = [%n, %c16], strides = [%c16, %c1] : {TV}",
+    ),
+    "PV-1": (
+        VIEW + slice_of("%c0, %c0", "%c16, %c16").replace("!pto.partition_tensor_view<16x16", "!pto.tensor_view<16x16"),
+        VIEW + slice_of("%c0, %c0", "%c16, %c16"),
     ),
     "PV-2": (VIEW + slice_of("%c0, %c0", "%c16, %c16", "16x16xf16"), VIEW + slice_of("%c0, %c0", "%c16, %c16")),
     "PV-3": (VIEW + slice_of("%c0", "%c16, %c16"), VIEW + slice_of("%c0, %c0", "%c16, %c16")),
@@ -131,6 +139,20 @@ def test_rule_finds_the_bad_text_and_passes_the_good_one(rule: str) -> None:
     assert 10 <= found[0].location.line < 10 + len(bad.splitlines())
     assert check(good) == []
     assert CATALOGUE[rule].rejected
+
+
+def test_marked_declarations_and_hints() -> None:
+    head = 'func.func @k(%n: index) attributes {pto.auto_sync_tail_hint = "HINT"} { return }'
+    declared = "\nfunc.func private @d() attributes {pto.entry}"
+    for hint, more, expected in (
+        ("barrier-all", "", []),
+        ("mte3-to-s-event0", "\nfunc.func private @d()", []),
+        ("late", "", [("FN-4", 1)]),
+        ("default", declared, [("FN-1", 2)]),
+    ):
+        parsed = parse_module(head.replace("HINT", hint) + more, "k.pto", target=target("a5"))
+        assert not parsed.diagnostics.errors
+        assert [(d.rule, d.location.line) for d in verify(parsed.module, target("a5"))] == expected
 
 
 def test_kernels_return_nothing() -> None:

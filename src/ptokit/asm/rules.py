@@ -64,6 +64,7 @@ TY_4 = _text(
     "TY-4",
     "tile_buf, long form: a key is missing, out of order or unknown.",
     rejected="!pto.tile_buf<loc=vec, dtype=f32, cols=16, rows=16, ...>",
+    accepted="!pto.tile_buf<loc=vec, dtype=f32, rows=16, cols=16, ...>",
     source="assembly 13.1",
 )
 TY_5 = _text(
@@ -98,6 +99,8 @@ TY_8 = _text(
 TY_9 = _text(
     "TY-9",
     "A value is used with another type than it was defined with, is not defined, or is defined twice.",
+    rejected="arith.addi %a, %b : index, where %a is of type i32",
+    accepted="arith.addi %a, %b : i32",
     source="assembly 13.1",
 )
 VEC_A5_01 = _text(

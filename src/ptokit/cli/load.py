@@ -43,6 +43,7 @@ def load(
     ``assembler``: as for `ptokit.ir.verify`.
     """
     from ptokit.asm import read_module
+    from ptokit.ir.sound import sound_functions
     from ptokit.ir.stated import stated_target
     from ptokit.ir.verify import verify
 
@@ -59,9 +60,16 @@ def load(
                 f"{file} {why}; say which target is meant: one of {TARGET_CHOICES}.", param_hint="--target"
             )
         return result.module, next(iter(TARGETS.values())), found
-    if check and not found.errors:
+    if check:
+        readable = sound_functions(result.module, found)
         for diagnostic in verify(
-            result.module, target, extended=extended, level=level, auto_sync=auto_sync, assembler=assembler
+            result.module,
+            target,
+            extended=extended,
+            level=level,
+            auto_sync=auto_sync,
+            assembler=assembler,
+            functions=readable,
         ):
             found.add(diagnostic)
     return result.module, target, found

@@ -213,6 +213,27 @@ _rule(
     "13.2",
     why="Reported as TILE-01, where the tile is made; with --rules assembler as TC-3, where it is used.",
 )
+for _id, _what in (
+    (
+        "LD-N",
+        "tload: layouts of view and tile, the view's size, and on a5 the tile's place.",
+    ),
+    (
+        "MO-N",
+        "tmov: pairs of element types or layouts, and limits of bias and scaling tiles.",
+    ),
+    ("MV-N", "make_tensor_view: a layout that contradicts the strides, or sizes that contradict the type."),
+):
+    define(
+        _id,
+        _what,
+        scope=Scope.ASSEMBLER,
+        source="assembly 13.3, 13.4, 13.6",
+        why="The assembler does not refuse it. The instruction set has rules of its own about it.",
+        accepted="all of it, with --rules assembler",
+        rejected="nothing",
+        enforced=False,
+    )
 define(
     "OPERAND-KIND",
     "Each operand of an instruction is of the kind it takes: tile, view of global memory, or number.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 from ptokit.diagnostics import Diagnostic, Diagnostics, Note, Scope, Severity, lookup
@@ -46,18 +46,21 @@ def verify(
     level: int | None = None,
     auto_sync: bool = False,
     assembler: bool = False,
+    functions: Sequence[Function] | None = None,
 ) -> Diagnostics:
     """Check every function of `module`. Operations that ptokit cannot run are checked like others.
 
     ``extended``: the cpu target accepts device-only types and modes. ``level``: 1, 2 or 3, which of program and
     assembler places tiles; None: as each function does it. ``auto_sync``: the assembler is to insert synchronisation.
-    ``assembler``: only what the reference assembler refuses, all of it as errors.
+    ``assembler``: only what the reference assembler refuses, all of it as errors. ``functions``: look at these only,
+    and not at the module as a whole, since others could not be read.
     """
     found = Diagnostics()
-    check_functions(module, found)
-    check_buffers(module, found)
-    check_pipes(module, target, found)
-    for function in module.functions:
+    if functions is None:
+        check_functions(module, found)
+        check_buffers(module, found)
+        check_pipes(module, target, found)
+    for function in module.functions if functions is None else functions:
         if function.body is not None:
             check_level(function, level, auto_sync, found)
             if module.text:

@@ -12,6 +12,7 @@ from ptokit.asm.parser import Parser
 from ptokit.diagnostics import Diagnostics, Location
 from ptokit.ir import Function, Module, Value
 from ptokit.ir.facts import Facts
+from ptokit.ir.sound import sound_functions
 from ptokit.ir.stated import stated_target
 from ptokit.ir.verify import verify
 from ptokit.isa.table import BY_TEXT, Instr
@@ -129,8 +130,9 @@ def build(text: str, file: str, default: Target | None = None) -> Index:
         index.target = stated_target(index.module)
     elif default is not None:
         index = _read(text, file, default)  # the target decides the layout of left tiles
-    if index.target is not None and not index.diagnostics.errors:
-        for diagnostic in verify(index.module, index.target):
+    if index.target is not None:
+        readable = sound_functions(index.module, index.diagnostics)
+        for diagnostic in verify(index.module, index.target, functions=readable):
             index.diagnostics.add(diagnostic)
     return index
 
