@@ -120,12 +120,15 @@ class _Reader:
         p, s = self.p, self.s
         texts = p.texts
         called = p.accept("(")
+        more = True
         while True:
             token = texts[p.i]
             if token in _GROUPS and texts[p.i + 1] == "(":
                 self._group()
             elif token in ("ins", "outs") and texts[p.i + 1] == "(":
                 self._destination_style(token)
+            elif not more:
+                break
             elif token[0] == '"':
                 p.check_string()
                 s.tokens.append(p.i)
@@ -134,7 +137,7 @@ class _Reader:
                 s.items.append(self._item())
             else:
                 break
-            p.accept(",")
+            more = p.accept(",")
         if called:
             p.expect(")")
         if texts[p.i] == "{":
@@ -330,7 +333,7 @@ class _Reader:
                 have = got.get(wanted[0].name)
                 got[wanted[0].name] = [*(have if isinstance(have, list) else []), *more]
                 continue
-            least = sum(not o.optional for o in wanted)
+            least = max(1, sum(not o.optional for o in wanted))
             if len(items) not in (least, len(wanted)) or wanted[0].name in got:
                 names = ", ".join(o.name for o in wanted)
                 self.misfit(f"takes one {word}({names}), not {len(items)} values", index)

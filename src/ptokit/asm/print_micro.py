@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ptokit.ir import Op, Value
-from ptokit.isa.table import Instr
+from ptokit.isa.table import Instr, Operand
 
 from .forms import attribute_dictionary
 from .spelling import quote
+
+
+def _order(op: Op, instr: Instr) -> list[Operand]:
+    """The operands in the order of the table, or in that of the form that has exactly those of the operation."""
+    present = {name for name, value in op.operands.items() if value is not None}
+    if any(o.name not in present and not o.optional and not o.variadic for o in instr.operands):
+        for order in instr.orders:
+            if set(order) == present:
+                return [instr.operand(name) for name in order]
+    return list(instr.operands)
 
 
 def print_micro(op: Op, instr: Instr, name: Callable[[Value], str]) -> str:
@@ -17,7 +27,7 @@ def print_micro(op: Op, instr: Instr, name: Callable[[Value], str]) -> str:
     groups: list[str] = []
     types: list[str] = []
     tokens = [a for a in instr.attrs if a.token and op.attrs.get(a.name) is not None]
-    for operand in instr.operands:
+    for operand in _order(op, instr):
         values = op.group(operand.name)
         if not operand.group:
             parts += [quote(str(op.attrs[a.name])) for a in tokens if a.before == operand.name]
