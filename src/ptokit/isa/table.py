@@ -220,6 +220,8 @@ class Instr:
     orders: tuple[tuple[str, ...], ...] = ()  # further orders in which the text may list operands, by name
     misfit: str = ""  # rule of written operands that are not those of the instruction
     typed: bool = False  # the semantics function gets ``types``: what is known of operands and results, by name
+    moves: Callable[[Site], Any] | None = None  # bytes of on-chip memory that a copy fills or empties
+    counts: int = 0  # a second result is the first operand less this, not below 0
     static_rules: bool = False  # rules look at types and constants only: a call has nothing left to check
     cpp: str | None = None  # C++ name where it is not `name`
     source: str = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -66,7 +67,8 @@ class Bursts(LocalMemory):
                 name = buffer_name(SPACES[pointer.space])
                 message = f"rows in bytes [{start:#x}, {start + reach:#x}) of {name}, which has {arena.size:#x} bytes"
                 raise Fault("PTR-A5-02", message)
-            arena.settle(low + first, high + first + reach, write=write)
+            dense = low == high and reach == nbytes * math.prod(shape)
+            arena.settle(low + first, high + first + reach, write=write, whole=dense)
             data, pitch = arena.data, arena.pitch
             starts = np.atleast_1d(lanes(pointer.address)) + first
             if len(starts) == 1:

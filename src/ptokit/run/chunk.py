@@ -22,6 +22,7 @@ from .local import LocalPointer
 from .memory import Pointer
 from .rendezvous import Rendezvous
 from .signals import Semaphores
+from .steady import LEAST, Iterations
 from .storage import Arena, Storage
 from .tile import Tile
 from .window import Window
@@ -226,6 +227,11 @@ class Chunk(Bursts):
         """set_validshape, in place."""
         tile.vr = valid_size(rows, tile.spec.rows, "row")
         tile.vc = valid_size(cols, tile.spec.cols, "column")
+
+    def iterations(self, lower: int, upper: int, step: int) -> Iterations | None:
+        """The machine for all iterations of a loop; None if they are few."""
+        steps = range(lower, upper, step)
+        return Iterations(self, self.target, steps) if len(steps) >= LEAST else None
 
     # --- scalars and control -------------------------------------------------------------------------------------
 

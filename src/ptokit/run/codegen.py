@@ -27,8 +27,10 @@ from ptokit.types.values import MemRef, Ptr, Scalar, TensorView
 from . import arith
 from .calls import bind
 from .effects import Effects, agreed
+from .fault import Fault
 from .lanes import column, settled, spread, uniform
 from .memory import View, as_view
+from .steady import NotSteadyError, countdowns
 from .tile import Tile
 
 
@@ -47,6 +49,8 @@ class Generated:
             "spread": spread,
             "column": column,
             "settled": settled,
+            "NotSteadyError": NotSteadyError,
+            "Fault": Fault,
             "as_view": as_view,
         }
         self.footprint = 0  # bytes a block works on
@@ -87,6 +91,8 @@ def function_name(name: str) -> str:
 class FunctionWriter:
     """Writes one function."""
 
+    at_once = True  # loops whose iterations are independent may be done at once
+
     def __init__(
         self,
         function: Function,
@@ -102,6 +108,8 @@ class FunctionWriter:
         self.facts = Facts(function)
         self.varying = effects.varying
         self.names: dict[Value, str] = {}
+        self.machine = "m"  # what instructions run on
+        self.around: frozenset[Value] = frozenset()  # values from outside a loop that is done at once
         self.depth = 0
 
     # --- lines and names -----------------------------------------------------------------------------------------
@@ -214,16 +222,45 @@ class FunctionWriter:
         self._assign(names, [self.ref(v) for v in op.group("init")], op)
         bounds = [op["lower"], op["upper"], op["step"]]
         refs = ", ".join(self.ref(v) for v in bounds)
+        fixed_step = self.facts.constants.get(bounds[2])
+        counted = not any(v in self.varying for v in bounds) and isinstance(fixed_step, int) and fixed_step > 0
+        taken = countdowns(op, self.varying) if counted and self.at_once else None
+        if taken is not None:
+            self._all_iterations(op, names, taken, refs)
         name = self.bind(iv, "i")
         self.out.loops[name] = iv.name or name
-        fixed_step = self.facts.constants.get(bounds[2])
-        if any(v in self.varying for v in bounds) or not isinstance(fixed_step, int) or fixed_step <= 0:
-            self.line(f"for {name} in m.loop({refs}):", op)
-        else:
-            self.line(f"for {name} in range({refs}):", op)
+        for arg, carrier in zip(carried, names):
+            self.names[arg] = carrier
+        self.line(f"for {name} in range({refs}):" if counted else f"for {name} in m.loop({refs}):", op)
         self._region(body, names)
+        if taken is not None:
+            self.depth -= 1
         for result, value in zip(op.results, names):
             self.names[result] = value
+
+    def _all_iterations(self, op: Op, names: list[str], taken: list[int], bounds: str) -> None:
+        """The loop done at once, if the run shows that it can be; what is written next is for the other case."""
+        body, machine = op.regions[0], self.fresh("b")
+        self.line(f"{machine} = m.iterations({bounds})", op)
+        self.line(f"if {machine} is not None:")
+        self.line("    try:")
+        self.depth += 2
+        self.machine, self.around = machine, frozenset(self.names) - set(body.args)
+        self.names[body.args[0]] = f"{machine}.iv"
+        for arg, name, by in zip(body.args[1:], names, taken):
+            self.names[arg] = f"{machine}.countdown({name}, {by})" if by else name
+        for inner in body.ops:
+            if inner.name != "scf.yield":
+                self.op(inner)
+        self.machine, self.around = "m", frozenset()
+        self.line(f"if not {machine}.finish(): {machine} = None")
+        rest = [f"{name} = {machine}.left({name}, {by})" for name, by in zip(names, taken) if by]
+        if rest:
+            self.line(f"else: {'; '.join(rest)}")
+        self.depth -= 2
+        self.line(f"    except (NotSteadyError, Fault): {machine} = None")
+        self.line(f"if {machine} is None:")
+        self.depth += 1
 
     def _region(self, body: Block, targets: list[str]) -> None:
         """A region whose `scf.yield` assigns to `targets`."""
@@ -422,6 +459,8 @@ class FunctionWriter:
             raise DiagnosticError(Diagnostic("TEXT-UNIMPLEMENTED", Severity.ERROR, message, op.location))
         site = self.facts.site(op, self.target, extended=self.extended, text=self.text)
         assert site is not None
+        if instr.moves is not None and known(moved := instr.moves(site)):
+            self.out.footprint += moved
         args = []
         for operand in instr.operands:
             value = op.operands.get(operand.name)
@@ -434,7 +473,9 @@ class FunctionWriter:
                 args.append(f"{'column' if instr.typed else 'spread'}({self.ref(value)})")
             else:
                 args.append(self.ref(value))
-        call = f"{self.const(self.callee(op, instr, site), 'I')}({', '.join(['m', *args])})"
+            if operand.kind is not Kind.PTR and isinstance(value, Value) and value in self.around:
+                args[-1] = f"{self.machine}.wide({args[-1]})"
+        call = f"{self.const(self.callee(op, instr, site), 'I')}({', '.join([self.machine, *args])})"
         if not instr.produces:
             self.line(f"yield from m.hold({call})" if instr.waits else call, op)
             return

@@ -30,7 +30,7 @@ def _full(spec: TileSpec) -> TileSpec:
 class Arena:
     """Bytes of one on-chip buffer, or of one tile that has a space of its own, for all blocks of a chunk."""
 
-    __slots__ = ("_data", "blocks", "flat", "initial", "pitch", "reach", "size", "windows")
+    __slots__ = ("_data", "blocks", "flat", "initial", "pitch", "reach", "size", "stale", "windows")
 
     def __init__(self, blocks: int, size: int, initial: int = 0) -> None:
         self.blocks = blocks
@@ -40,6 +40,7 @@ class Arena:
         self.flat: np.ndarray | None = None
         """All bytes of all blocks in a row, `pitch` bytes for each."""
         self.reach = 0  # bytes from here on still are as they started
+        self.stale: list[tuple[int, int]] = []  # bytes of an earlier run that stand for initial ones
         self._data: np.ndarray | None = None
         self.windows: dict[tuple[int, TileSpec], Storage] = {}
 
@@ -52,16 +53,32 @@ class Arena:
             self._data = self.flat.reshape(self.blocks, self.pitch)[:, : self.size]
         return self._data
 
-    def settle(self, start: int, end: int, *, write: bool) -> None:
+    def settle(self, start: int, end: int, *, write: bool, whole: bool = False) -> None:
         """Bytes [start, end) are about to be read or written as such: make them current.
 
-        Windows that overlap them give up the values that stand for bytes that will change.
+        Windows that overlap them give up the values that stand for bytes that will change. ``whole``: every one of
+        the bytes will be written, in all blocks.
         """
         if write:
             self.reach = max(self.reach, end)
+        if self.stale:
+            self._freshen(start, end, fill=not whole)
         for storage in self.windows.values():
             if storage.start < end and start < storage.start + storage.spec.nbytes and (write or not storage.clean):
                 storage.flush()
+
+    def _freshen(self, start: int, end: int, *, fill: bool) -> None:
+        """Bytes [start, end) are what they shall be from now on; initial ones, if `fill`, where they are stale."""
+        kept = []
+        for low, high in self.stale:
+            a, b = max(low, start), min(high, end)
+            if a >= b:
+                kept.append((low, high))
+                continue
+            if fill:
+                self.data[:, a:b].fill(self.initial)
+            kept += [part for part in ((low, a), (b, high)) if part[0] < part[1]]
+        self.stale = kept
 
     def window(self, spec: TileSpec, start: int) -> Storage:
         """The storage of a tile at byte `start`. Windows that overlap it are linked as its aliases."""
@@ -69,6 +86,8 @@ class Arena:
         found = self.windows.get(key)
         if found is None:
             found = Storage(key[1], self, start)
+            if self.stale:
+                self._freshen(start, start + spec.nbytes, fill=True)
             for other in self.windows.values():
                 if other.start < start + spec.nbytes and start < other.start + other.spec.nbytes:
                     found.aliases.append(other)
@@ -86,7 +105,9 @@ class Arena:
         """Start over, as at the start of a kernel."""
         self.forget()
         if self._data is not None:
-            self._data[:, : self.reach].fill(self.initial)
+            self.stale = [(0, self.reach)] if self.reach else []
+            for storage in self.windows.values():
+                self._freshen(storage.start, storage.start + storage.spec.nbytes, fill=True)
 
 
 class Storage:

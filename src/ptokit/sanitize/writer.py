@@ -25,6 +25,8 @@ _SCALAR_ACCESS = frozenset(("pto.load_scalar", "pto.store_scalar"))
 class ObservedWriter(FunctionWriter):
     """Writes functions whose machine is an `Observer`."""
 
+    at_once = False
+
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.out.names["View"] = ObservedView

@@ -16,7 +16,9 @@ import numpy as np
 from ptokit.types.enums import Pipe
 
 from ..machine import Axis, Machine
+from ..site import Site
 from ..table import Instr, Kind, Operand, Role
+from ..unknown import Size
 from . import dma_rules as rules
 from .words import gm, micro, number, ub
 
@@ -189,6 +191,10 @@ def _mte_out(
     _out_of_ub(m, src, dst, [*_levels(loops or ()), (n_burst, dst_stride, src_stride)], length)
 
 
+def _moved(o: Site) -> Size:
+    return rules.value(o, "n_burst") * rules.value(o, "len_burst")
+
+
 def _dma(text: str, summary: str, operands: tuple[Operand, ...], run: Any, *bound: Any, **more: Any) -> Instr:
     return micro(text, summary, operands, (), run, *bound, misfit="DMA-A5-06", static_rules=False, source="3", **more)
 
@@ -215,6 +221,7 @@ COPY_GM_TO_UBUF = _dma(
     _copy_in,
     *rules.GM_TO_UB,
     pipe=Pipe.MTE2,
+    moves=_moved,
     orders=(("dst", "src", "sid", "n_burst", "len_burst", "dst_stride", "src_stride"),),
 )
 COPY_UBUF_TO_GM = _dma(
@@ -233,6 +240,7 @@ COPY_UBUF_TO_GM = _dma(
     _copy_out,
     *rules.UB_TO_GM,
     pipe=Pipe.MTE3,
+    moves=_moved,
 )
 COPY_UBUF_TO_UBUF = _dma(
     "copy_ubuf_to_ubuf",
@@ -267,6 +275,7 @@ MTE_GM_UB = _dma(
     _mte_in,
     *rules.GM_TO_UB,
     pipe=Pipe.MTE2,
+    moves=_moved,
 )
 MTE_UB_GM = _dma(
     "mte_ub_gm",
@@ -275,6 +284,7 @@ MTE_UB_GM = _dma(
     _mte_out,
     *rules.UB_TO_GM,
     pipe=Pipe.MTE3,
+    moves=_moved,
 )
 _GAPS = (count("len_burst"), count("n_burst", "nburst"), count("src_gap", "nburst"), count("dst_gap", "nburst"))
 MTE_UB_UB = _dma(

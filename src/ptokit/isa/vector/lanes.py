@@ -62,5 +62,7 @@ def prefix(count: Any, width: int) -> np.ndarray:
     """The image whose first `count` lanes are active; `count` is a number, or an array (blocks, 1). Unsigned."""
     lanes = VREG_BYTES // width
     if isinstance(count, np.ndarray):
+        if count.min() >= lanes:
+            return ALL[width]
         return PREFIX[width][np.clip(count.reshape(-1), 0, lanes)]
     return ALL[width] if count >= lanes else PREFIX[width][count : count + 1]

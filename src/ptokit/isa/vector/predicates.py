@@ -15,6 +15,7 @@ from ..operands import Message
 from ..site import MaskInfo, Site
 from ..table import Attr, Instr
 from . import predicate_values as values
+from .lanes import VREG_BYTES
 from .rules import SOURCE
 from .words import mask, micro, number, out_mask, out_number, token
 
@@ -103,6 +104,7 @@ def _sized(width: int) -> None:
         (out_mask(bits=bits), out_number("rest", "i32")),
         partial(_plt, width=width),
         PRD_02,
+        counts=VREG_BYTES // width,
         attrs=(Attr("post_update", bool, False),),
         source="5",
     )

@@ -1,0 +1,228 @@
+"""Loops on vector registers whose iterations do not depend on each other: all of them at once.
+
+Registers then have one row for each block and iteration. Whether a loop can be done so is decided in two steps. The
+text must show that nothing but a count-down of lanes is carried from one iteration to the next (`countdowns`). The run
+must show that addresses advance evenly, and that no iteration reads or writes what another writes (`Iterations`):
+stores are kept until all of that is known. Otherwise the loop runs as it is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ptokit.ir.core import Op, Value
+from ptokit.ir.facts import instr_of
+from ptokit.isa.table import Kind
+from ptokit.types.enums import Pipe
+from ptokit.types.values import INDEX
+
+from .lanes import lanes, lift
+from .local import SPACES, LocalMemory, LocalPointer
+from .storage import Arena
+
+LEAST = 4
+"""Fewer iterations are not worth the effort."""
+
+_INDEX_ARITHMETIC = frozenset(("arith.addi", "arith.subi", "arith.muli", "arith.index_cast"))
+_REGISTERS = frozenset((Kind.VREG, Kind.MASK))
+
+
+class NotSteadyError(Exception):
+    """Iterations depend on each other, or may: run them one after the other."""
+
+
+def countdowns(op: Op, varying: AbstractSet[Value]) -> list[int] | None:
+    """For each value a loop carries what an iteration takes off it, not below 0; 0 if it stays as it is.
+
+    None if the text does not show that iterations are independent.
+    """
+    body = op.regions[0]
+    if any(v in varying for v in (op["lower"], op["upper"], op["step"])) or body.args[0].type != INDEX:
+        return None
+    loop = _Loop(varying, {body.args[0]}, frozenset(body.args[1:]), {})
+    yielded: list[Value] = []
+    for inner in body.ops:
+        if inner.name == "scf.yield":
+            yielded = inner.group("values")
+        elif not (loop.arithmetic(inner) if inner.name.startswith("arith.") else loop.lanewise(inner)):
+            return None
+    out = []
+    for arg, value in zip(body.args[1:], yielded):
+        counted, taken = loop.counts.get(value, (arg, 0))
+        if counted is not arg or (taken == 0 and value is not arg):
+            return None
+        out.append(taken)
+    return out
+
+
+class _Loop(NamedTuple):
+    """What is known of the values of one iteration."""
+
+    varying: AbstractSet[Value]
+    moving: set[Value]  # the loop variable, and what is computed from it
+    carried: AbstractSet[Value]
+    counts: dict[Value, tuple[Value, int]]  # what is left of a count: the count, and what was taken off
+
+    def arithmetic(self, op: Op) -> bool:
+        """True if every iteration can compute it by itself."""
+        if any(v in self.carried or v in self.counts for v in op.values):
+            return False
+        moving = sum(v in self.moving for v in op.values)
+        if moving:  # and then it advances evenly
+            self.moving.add(op.result)
+            even = op.name in _INDEX_ARITHMETIC and not (moving == 2 and op.name == "arith.muli")
+            return even and not any(v in self.varying for v in op.values)
+        return True
+
+    def lanewise(self, op: Op) -> bool:
+        """True for an instruction of the vector pipe that takes each row of its registers by itself."""
+        instr = instr_of(op)
+        if instr is None or not instr.typed or instr.pipe is not Pipe.V:
+            return False
+        for operand in instr.operands:
+            for value in op.group(operand.name):
+                if value in self.counts or (value in self.carried and not instr.counts):
+                    return False
+                if value in (self.varying if operand.offset else self.moving):
+                    return False
+        for operand, result in zip(instr.produces, op.results):
+            if operand.kind in _REGISTERS:
+                continue
+            if not instr.counts:
+                return False
+            self.counts[result] = (op[instr.operands[0].name], instr.counts)
+        return True
+
+
+class _Stream(NamedTuple):
+    """What an access touches: iteration i has bytes [start + i stride, start + i stride + span) of an arena."""
+
+    arena: Arena
+    start: int
+    stride: int
+    span: int
+    last: int  # end of the last iteration's bytes
+
+    def apart(self, other: _Stream) -> bool:
+        """True if no byte is common to any two iterations."""
+        if self.arena is not other.arena or self.last <= other.start or other.last <= self.start:
+            return True
+        if self.stride != other.stride:
+            return False
+        shift = (other.start - self.start) % self.stride
+        return shift >= self.span and self.stride - shift >= other.span
+
+    def alike(self, other: _Stream) -> bool:
+        """True if every iteration touches the same place, which no other iteration touches."""
+        same = (self.start, self.stride) == (other.start, other.stride)
+        return same and self.stride >= max(self.span, other.span)
+
+
+class Iterations:
+    """The machine of all iterations of a loop together (see `ptokit.isa.machine.Machine`)."""
+
+    def __init__(self, chunk: LocalMemory, target: Any, iterations: range) -> None:
+        self.chunk, self.target = chunk, target
+        self.iv = np.arange(iterations.start, iterations.stop, iterations.step)
+        self.count = len(iterations)
+        self.blocks = chunk.blocks * self.count
+        self._accesses: list[_Stream] = []
+        self._stores: list[tuple[int, np.ndarray, np.ndarray | None]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        raise NotSteadyError(name)  # whatever else a machine can do
+
+    def wide(self, x: Any) -> Any:
+        """A register or scalar from outside the loop, with a row for each iteration."""
+        if isinstance(x, np.ndarray) and x.ndim == 2 and len(x) > 1:
+            return np.repeat(x, self.count, axis=0)
+        return x
+
+    def countdown(self, count: Any, by: int) -> Any:
+        """What is left of a count in each iteration, (blocks times iterations, 1); a number where it never ends."""
+        if isinstance(count, int) and (least := (count & 0xFFFFFFFF) - by * (self.count - 1)) >= by:
+            return least  # all lanes of all iterations
+        first = np.reshape(lanes(count), (-1, 1)) & 0xFFFFFFFF
+        left: np.ndarray = np.maximum(first - by * np.arange(self.count), 0)
+        return left.reshape(-1, 1) if len(left) > 1 else np.tile(left, (self.chunk.blocks, 1)).reshape(-1, 1)
+
+    def left(self, count: Any, by: int) -> Any:
+        """What is left of a count after the loop."""
+        if isinstance(count, int):
+            return max((count & 0xFFFFFFFF) - by * self.count, 0)
+        return lift(np.maximum((np.asarray(lanes(count)) & 0xFFFFFFFF) - by * self.count, 0))
+
+    def _stream(self, pointer: LocalPointer, offset: Any, span: int, alignment: int) -> _Stream:
+        if not isinstance(pointer.address, int):
+            raise NotSteadyError("pointer")
+        stride = 0
+        if isinstance(offset, np.ndarray):
+            first = int(offset[0])
+            offset, stride = first, (int(offset[1]) - first) * pointer.size
+        start = pointer.address + (offset or 0) * pointer.size
+        arena = self.chunk.space(SPACES[pointer.space])
+        last = start + stride * (self.count - 1) + span
+        if stride < 0 or start < 0 or last > arena.size or start % alignment or stride % alignment:
+            raise NotSteadyError("place")
+        return _Stream(arena, start, stride, span, last)
+
+    def load(
+        self, pointer: LocalPointer, offset: Any, nbytes: int, alignment: int, rule: str = "VEC-A5-03"
+    ) -> np.ndarray:
+        """As of the chunk, with a row for each block and iteration."""
+        s = self._stream(pointer, offset, nbytes, alignment)
+        self._accesses.append(s)
+        s.arena.settle(s.start, s.last, write=False)
+        if s.stride == 0:
+            return self.wide(s.arena.data[:, s.start : s.last].copy())  # type: ignore[no-any-return]
+        return self._rows(s, np.dtype(np.uint8)).copy().reshape(self.blocks, nbytes)
+
+    def store(
+        self,
+        pointer: LocalPointer,
+        offset: Any,
+        values: np.ndarray,
+        active: np.ndarray | None,
+        alignment: int,
+        rule: str = "VEC-A5-03",
+    ) -> None:
+        """As of the chunk; nothing is written before `finish`."""
+        bits = np.ascontiguousarray(values).view(f"u{values.dtype.itemsize}")
+        s = self._stream(pointer, offset, bits.shape[1] * bits.dtype.itemsize, alignment)
+        if s.stride < s.span:
+            raise NotSteadyError("overlap")
+        self._stores.append((len(self._accesses), bits, active))
+        self._accesses.append(s)
+
+    def finish(self) -> bool:
+        """Write what was stored if no iteration depends on another; else write nothing and say so."""
+        for number, _, _ in self._stores:
+            store = self._accesses[number]
+            written = {n for n, _, _ in self._stores}
+            for k, other in enumerate(self._accesses):
+                if k == number or store.apart(other):
+                    continue
+                if not store.alike(other) or (k > number and k not in written):
+                    return False
+        for number, bits, active in self._stores:
+            s = self._accesses[number]
+            s.arena.settle(s.start, s.last, write=True, whole=active is None and s.stride == s.span)
+            target, source = self._rows(s, bits.dtype), self._by_iteration(bits)
+            if active is None:
+                target[...] = source
+            else:
+                np.copyto(target, source, where=self._by_iteration(active))
+        return True
+
+    def _by_iteration(self, rows: np.ndarray) -> np.ndarray:
+        """Rows as (blocks or 1, iterations or 1, n)."""
+        return rows[None] if len(rows) == 1 else rows.reshape(self.chunk.blocks, self.count, -1)
+
+    def _rows(self, s: _Stream, dtype: np.dtype) -> np.ndarray:
+        """The memory of an access as (blocks, iterations, elements)."""
+        data = s.arena.data
+        shape = (len(data), self.count, s.span // dtype.itemsize)
+        return np.ndarray(shape, dtype, s.arena.flat, s.start, (s.arena.pitch, s.stride, dtype.itemsize))
