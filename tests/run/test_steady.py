@@ -190,3 +190,27 @@ def test_a_place_outside_is_named_with_its_iteration() -> None:
         compile_program(parse_module(text).module, A5).launch([x, x])
     (found,) = error.value.diagnostics
     assert (found.rule, "%i = 65536" in str(found.notes)) == ("PTR-A5-02", True)
+
+
+def test_a_later_block_does_not_see_what_an_earlier_one_left() -> None:
+    """Its buffer starts with zeros, though the memory is the same."""
+    text = """func.func @k(%x: !pto.ptr<f32, gm>, %y: !pto.ptr<f32, gm>) {
+  %z = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %n = arith.constant 256 : i64
+  %all = arith.constant 512 : i64
+  %off = arith.constant false
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %u = pto.castptr %z : i64 -> !pto.ptr<f32, ub>
+  pto.vecscope {
+    %v = pto.vlds %u[%c64] : !pto.ptr<f32, ub> -> !pto.vreg<64xf32>
+    pto.vsts %v, %u[%c0] : !pto.vreg<64xf32>, !pto.ptr<f32, ub>
+  }
+  pto.copy_ubuf_to_gm %u, %y, %z, %one, %n, %z, %n, %n
+  pto.copy_gm_to_ubuf %x, %u, %z, %one, %all, %z, %z, %off, %z, %all, %all
+  return
+}"""
+    x, y = np.ones(128, np.float32), np.ones(64, np.float32)
+    compile_program(parse_module(text).module, A5).launch([x, y], blocks=3, chunk=1)
+    assert not y.any()

@@ -31,6 +31,7 @@ from .fault import Fault
 from .lanes import column, settled, spread, uniform
 from .memory import View, as_view
 from .steady import NotSteadyError, countdowns
+from .steady_code import write_all_iterations
 from .tile import Tile
 
 
@@ -226,7 +227,7 @@ class FunctionWriter:
         counted = not any(v in self.varying for v in bounds) and isinstance(fixed_step, int) and fixed_step > 0
         taken = countdowns(op, self.varying) if counted and self.at_once else None
         if taken is not None:
-            self._all_iterations(op, names, taken, refs)
+            write_all_iterations(self, op, names, taken, refs)
         name = self.bind(iv, "i")
         self.out.loops[name] = iv.name or name
         for arg, carrier in zip(carried, names):
@@ -237,30 +238,6 @@ class FunctionWriter:
             self.depth -= 1
         for result, value in zip(op.results, names):
             self.names[result] = value
-
-    def _all_iterations(self, op: Op, names: list[str], taken: list[int], bounds: str) -> None:
-        """The loop done at once, if the run shows that it can be; what is written next is for the other case."""
-        body, machine = op.regions[0], self.fresh("b")
-        self.line(f"{machine} = m.iterations({bounds})", op)
-        self.line(f"if {machine} is not None:")
-        self.line("    try:")
-        self.depth += 2
-        self.machine, self.around = machine, frozenset(self.names) - set(body.args)
-        self.names[body.args[0]] = f"{machine}.iv"
-        for arg, name, by in zip(body.args[1:], names, taken):
-            self.names[arg] = f"{machine}.countdown({name}, {by})" if by else name
-        for inner in body.ops:
-            if inner.name != "scf.yield":
-                self.op(inner)
-        self.machine, self.around = "m", frozenset()
-        self.line(f"if not {machine}.finish(): {machine} = None")
-        rest = [f"{name} = {machine}.left({name}, {by})" for name, by in zip(names, taken) if by]
-        if rest:
-            self.line(f"else: {'; '.join(rest)}")
-        self.depth -= 2
-        self.line(f"    except (NotSteadyError, Fault): {machine} = None")
-        self.line(f"if {machine} is None:")
-        self.depth += 1
 
     def _region(self, body: Block, targets: list[str]) -> None:
         """A region whose `scf.yield` assigns to `targets`."""

@@ -74,7 +74,7 @@ class LocalMemory:
         if not isinstance(start, int):
             arena.settle(int(start.min()), int(start.max()) + nbytes, write=False)
             return arena.data[np.arange(len(start))[:, None], start[:, None] + np.arange(nbytes)]
-        if arena.windows:
+        if arena.windows or arena.stale:
             arena.settle(start, start + nbytes, write=False)
         return arena.data[:, start : start + nbytes].copy()
 

@@ -1,0 +1,35 @@
+"""The code of a loop that is done at once (see `steady`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ptokit.ir.core import Op
+
+if TYPE_CHECKING:
+    from .codegen import FunctionWriter
+
+
+def write_all_iterations(w: FunctionWriter, op: Op, names: list[str], taken: list[int], bounds: str) -> None:
+    """The loop done at once, if the run shows that it can be; what is written next is for the other case."""
+    body, machine = op.regions[0], w.fresh("b")
+    w.line(f"{machine} = m.iterations({bounds})", op)
+    w.line(f"if {machine} is not None:")
+    w.line("    try:")
+    w.depth += 2
+    w.machine, w.around = machine, frozenset(w.names) - set(body.args)
+    w.names[body.args[0]] = f"{machine}.iv"
+    for arg, name, by in zip(body.args[1:], names, taken):
+        w.names[arg] = f"{machine}.countdown({name}, {by})" if by else name
+    for inner in body.ops:
+        if inner.name != "scf.yield":
+            w.op(inner)
+    w.machine, w.around = "m", frozenset()
+    w.line(f"if not {machine}.finish(): {machine} = None")
+    rest = [f"{name} = {machine}.left({name}, {by})" for name, by in zip(names, taken) if by]
+    if rest:
+        w.line(f"else: {'; '.join(rest)}")
+    w.depth -= 2
+    w.line(f"    except (NotSteadyError, Fault): {machine} = None")
+    w.line(f"if {machine} is None:")
+    w.depth += 1
