@@ -27,38 +27,9 @@ from ptokit.types.values import MemRef, Ptr, Scalar, TensorView
 from . import arith
 from .calls import bind
 from .effects import Effects, agreed
-from .fault import Fault
-from .lanes import column, settled, spread, uniform
-from .memory import View, as_view
-from .steady import NotSteadyError, countdowns
+from .generated import Generated, function_name
+from .steady import countdowns
 from .steady_code import write_all_iterations
-from .tile import Tile
-
-
-class Generated:
-    """Source text, the names it refers to, and the operation behind each line."""
-
-    def __init__(self, launch: Launch) -> None:
-        self.launch = launch
-        self.lines: list[str] = []
-        self.ops: dict[int, Op] = {}
-        self.loops: dict[str, str] = {}  # Python name of a loop variable -> its name in the program
-        self.names: dict[str, Any] = {
-            "View": View,
-            "Tile": Tile,
-            "uniform": uniform,
-            "spread": spread,
-            "column": column,
-            "settled": settled,
-            "NotSteadyError": NotSteadyError,
-            "Fault": Fault,
-            "as_view": as_view,
-        }
-        self.footprint = 0  # bytes a block works on
-
-    @property
-    def source(self) -> str:
-        return "\n".join(self.lines) + "\n"
 
 
 def generate(
@@ -82,11 +53,6 @@ def generate(
         if function.body is not None:
             chosen(function, target, effects, out, counter, extended, module.text).write()
     return out
-
-
-def function_name(name: str) -> str:
-    """Python name of a compiled function."""
-    return "f_" + "".join(c if c.isalnum() else f"_{ord(c):x}_" for c in name)
 
 
 class FunctionWriter:

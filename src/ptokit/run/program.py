@@ -21,9 +21,10 @@ from ptokit.types.values import MemRef, Ptr, Type
 from .arguments import Argument, bind_arguments
 from .chunk import Chunk
 from .cluster import Cluster, Stream, core_ids, deadlock, join, run_clusters
-from .codegen import FunctionWriter, Generated, function_name, generate
+from .codegen import FunctionWriter, generate
 from .effects import Effects, analyse
 from .fault import Fault
+from .generated import Generated, function_name
 from .lanes import Diverge
 from .rendezvous import Rendezvous
 from .signals import Semaphores

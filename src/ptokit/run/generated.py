@@ -1,0 +1,45 @@
+"""Generated Python: its text, the names it refers to, and where each line comes from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ptokit.ir.core import Op
+from ptokit.ir.launch import Launch
+
+from .fault import Fault
+from .lanes import column, settled, spread, uniform
+from .memory import View, as_view
+from .steady import NotSteadyError
+from .tile import Tile
+
+
+class Generated:
+    """Source text, the names it refers to, and the operation behind each line."""
+
+    def __init__(self, launch: Launch) -> None:
+        self.launch = launch
+        self.lines: list[str] = []
+        self.ops: dict[int, Op] = {}
+        self.loops: dict[str, str] = {}  # Python name of a loop variable -> its name in the program
+        self.names: dict[str, Any] = {
+            "View": View,
+            "Tile": Tile,
+            "uniform": uniform,
+            "spread": spread,
+            "column": column,
+            "settled": settled,
+            "NotSteadyError": NotSteadyError,
+            "Fault": Fault,
+            "as_view": as_view,
+        }
+        self.footprint = 0  # bytes a block works on
+
+    @property
+    def source(self) -> str:
+        return "\n".join(self.lines) + "\n"
+
+
+def function_name(name: str) -> str:
+    """Python name of a compiled function."""
+    return "f_" + "".join(c if c.isalnum() else f"_{ord(c):x}_" for c in name)
