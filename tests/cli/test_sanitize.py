@@ -167,3 +167,23 @@ def test_examples_are_clean(ptokit: Run) -> None:
     args = ("-a", "random:f32:64x64", "-a", "random:f32:64x64", "-a", "uninit:f32:64x64")
     ran = ptokit("sanitize", KERNELS / "vec_add.pto", "-t", "a5", *args, "-a", 4096)
     assert (ran.status, ran.err) == (0, "")
+
+
+def test_a_page(ptokit: Run, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    ran = ptokit("sanitize", RACY, "-t", "a2a3", *ARGS, "--html", page)
+    assert ran.status == 1
+    assert f"page written to {page}" in ran.err
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("<!DOCTYPE html>")
+    assert "RACE-WAR" in text
+    assert ptokit("sanitize", CLEAN, "-t", "a2a3", *ARGS, "--html", page).status == 0
+    assert "no findings" in page.read_text(encoding="utf-8")
+
+
+def test_a_page_that_cannot_be_written(ptokit: Run, tmp_path: Path) -> None:
+    for where in (tmp_path, tmp_path / "none" / "report.html"):
+        ran = ptokit("sanitize", RACY, "-t", "a2a3", *ARGS, "--html", where)
+        assert (ran.status, ran.out) == (1, "")
+        assert "cannot write the page" in ran.err
+        assert "[CLI-04]" in ran.err

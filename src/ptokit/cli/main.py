@@ -145,6 +145,7 @@ def run(
   ptokit sanitize add.pto -t a5 -a x.npy -a y.npy -a uninit:f32:64x64
   ptokit sanitize gemm.pto -t a2a3 --blocks 24 --order profile -a ...
   ptokit sanitize add.pto -t a5 --witness -a x.npy -a y.npy -a zeros:f32:4096
+  ptokit sanitize add.pto -t a5 --html add.html -a x.npy -a y.npy -a ...
 
 \b
 Arguments are those of ptokit run. An output-only argument is written
@@ -170,6 +171,9 @@ def sanitize(
     seed: Annotated[
         int | None, typer.Option(metavar="N", help="Run once more in another legal order; show what changes.")
     ] = None,
+    html: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the report as a page with pictures, too.")
+    ] = None,
     format: Annotated[Format, typer.Option(help="How to print findings.")] = Format.TEXT,
     extended: Extended = False,
 ) -> None:
@@ -177,6 +181,7 @@ def sanitize(
     from .sanitize import sanitize_file
 
     more: dict[str, Any] = {"format": format.value, "extended": extended, "witness": witness, "seed": seed}
+    more["html"] = html
     if not sanitize_file(file, target, entry, arg or [], blocks, order.value, **more):
         raise typer.Exit(EXIT_ERRORS)
 

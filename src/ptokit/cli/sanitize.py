@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,10 @@ from ptokit.targets import Target
 from .check import report as findings
 from .check import sarif_text
 from .console import remark, say, show_diagnostics
+from .files import check_writable, write_whole
 from .load import load, parse_target
 from .npy import as_parameter
+from .rules import REPORT_FILE
 from .run import make, read_arguments
 
 
@@ -36,19 +39,35 @@ def sanitize_file(
     extended: bool,
     witness: bool = False,
     seed: int | None = None,
+    html: str | None = None,
 ) -> bool:
-    """Run a kernel of `file` under observation and report as ``text``, ``json`` or ``sarif``; True without errors."""
+    """Run a kernel of `file` under observation and report as ``text``, ``json`` or ``sarif``; True without errors.
+
+    ``html``: a file to write the report to as a page, too.
+    """
     wanted = parse_target(target_name)
     arguments = read_arguments(arg_texts)
+    if html is not None:
+        check_writable(Path(html), "the page", REPORT_FILE)
     module, target, found = load(file, wanted, extended=extended, check=False)
     if found.errors:
-        return _show(file, Report(file, target.name, blocks, order, found), 0.0, format)
+        report = Report(file, target.name, blocks, order, found)
+        _write_page(report, html)
+        return _show(file, report, 0.0, format)
     start = time.perf_counter()
     more: dict[str, Any] = {"order": order, "entry": entry, "extended": extended, "witness": witness, "seed": seed}
     report = observe(module, target, make(arguments), blocks, **more)
     for diagnostic in found:
         report.diagnostics.add(diagnostic)
-    return _show(file, report, time.perf_counter() - start, format)
+    seconds = time.perf_counter() - start
+    _write_page(report, html)
+    return _show(file, report, seconds, format)
+
+
+def _write_page(report: Report, html: str | None) -> None:
+    if html is not None:
+        write_whole(Path(html), report.html().encode(), "the page", REPORT_FILE)
+        remark(f"page written to {html}")
 
 
 def observe(

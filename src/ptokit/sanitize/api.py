@@ -276,6 +276,8 @@ class _Run:
 
     def _ended(self, cluster: Cluster) -> None:
         self.idle += [stream.chunk for stream in cluster if isinstance(stream.chunk, Observer)]
+        for stream in cluster:
+            self.simulation.cores[stream.index].forget()
 
     def _failed(self, stream: Stream, error: Exception) -> None:
         """A core could not go on."""

@@ -54,9 +54,10 @@ class SetFlag(Item):
 
 @dataclass(slots=True, eq=False)
 class WaitFlag(Item):
-    """wait_flag; ``pipe`` is the destination."""
+    """wait_flag; ``pipe`` is the destination. ``source``: the set that ended it."""
 
     key: FlagKey = (Pipe.S, Pipe.V, 0)
+    source: SetFlag | None = None
 
 
 @dataclass(slots=True, eq=False)

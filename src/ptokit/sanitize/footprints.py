@@ -53,7 +53,7 @@ def footprint(region: Region) -> Footprint:
     whole = (region.row, region.col, region.rows, region.cols) == (0, 0, spec.rows, spec.cols)
     if region.rows <= 0 or region.cols <= 0:
         return _runs(np.empty(0, np.int64))
-    if whole or not _mapped(spec):
+    if whole or not mapped(spec):
         return Footprint(np.array([start]), np.array([start + spec.nbytes]))
     places = offset_map(spec)[region.row : region.row + region.rows, region.col : region.col + region.cols]
     if spec.dtype.packed:
@@ -63,7 +63,7 @@ def footprint(region: Region) -> Footprint:
     return Footprint(found.starts * size + start, found.ends * size + start)
 
 
-def _mapped(spec: Any) -> bool:
+def mapped(spec: Any) -> bool:
     """True if elements have places by row and column; convolution tiles count as a whole."""
     return type(spec) is TileSpec
 
@@ -89,18 +89,19 @@ def meet(a: Footprint, b: Footprint) -> bool:
 
 def common(a: Footprint, b: Footprint) -> np.ndarray:
     """The bytes two footprints share, ascending."""
-    both = np.intersect1d(_places(a), _places(b), assume_unique=True)
+    both = np.intersect1d(places_of(a), places_of(b), assume_unique=True)
     return both.astype(np.int64)
 
 
-def _places(a: Footprint) -> np.ndarray:
+def places_of(a: Footprint) -> np.ndarray:
+    """The bytes, ascending."""
     return np.arange(a.lo, a.hi) if isinstance(a.index, slice) else a.index
 
 
 def rectangle(region: Region, places: np.ndarray) -> tuple[int, int, int, int] | None:
     """Smallest (row, end row, col, end col) of the region, relative to it, that holds the bytes `places`."""
     spec = region.spec
-    if not _mapped(spec) or not len(places):
+    if not mapped(spec) or not len(places):
         return None
     elements = places - region.start
     elements = np.concatenate((elements * 2, elements * 2 + 1)) if spec.dtype.packed else elements // spec.dtype.size
@@ -130,4 +131,4 @@ class Touch:
 @lru_cache(maxsize=1024)
 def union(a: Region, b: Region) -> Footprint:
     """The bytes of two regions."""
-    return _runs(np.union1d(_places(footprint(a)), _places(footprint(b))))
+    return _runs(np.union1d(places_of(footprint(a)), places_of(footprint(b))))

@@ -31,6 +31,9 @@ from .events import (
 )
 from .signals import Hub, Signals
 
+RECENT = 64
+"""Items of a core that are remembered for a picture of what led to a race."""
+
 Execute = Callable[["Core", Work, Clock], None]
 
 
@@ -49,12 +52,17 @@ class Core:
         self.last_sync: dict[tuple[Pipe, Pipe], tuple[Item, Item]] = {}
         self.ordered = {p: not profile or p.name in target.in_order for p in COMPONENTS}
         self.ended = True  # False if the program stopped early
+        self.recent: deque[Item] = deque(maxlen=RECENT)  # what it has processed last
         self.cluster: list[Core] = [self]  # the cores that see its buffers
 
     @property
     def place(self) -> str:
         """The core in words."""
         return place_text(self)
+
+    def forget(self) -> None:
+        """The core has ended: of what it did, only the last items are kept."""
+        self.recent = deque(list(self.recent)[-RECENT // 4 :])
 
     def completed(self, pipe: Pipe) -> Clock:
         """What is known once everything issued to `pipe` so far has completed."""
@@ -122,7 +130,7 @@ class Simulation:
                 core.stream.popleft()
                 moved = True
             for queue in core.queues.values():
-                while queue and self._begin(core, queue[0]):
+                while queue and self._noted(core, queue[0], self._begin(core, queue[0])):
                     queue.popleft()
                     moved = True
             if not moved:
@@ -133,12 +141,19 @@ class Simulation:
     def _issue(self, core: Core, item: Item) -> bool:
         """Issue an item; False if the scalar unit is held up by it."""
         if self._holds_scalar_unit(core, item):
-            return self._scalar(core, item)
+            return self._noted(core, item, self._scalar(core, item))
         item.issue = core.issue
         queue = core.queues[item.pipe]
-        if queue or not self._begin(core, item):
+        if queue or not self._noted(core, item, self._begin(core, item)):
             queue.append(item)
         return True
+
+    @staticmethod
+    def _noted(core: Core, item: Item, done: bool) -> bool:
+        """Whether an item is processed; if so it is remembered for a while."""
+        if done:
+            core.recent.append(item)
+        return done
 
     def _holds_scalar_unit(self, core: Core, item: Item) -> bool:
         if item.pipe in (Pipe.S, Pipe.ALL) or isinstance(item, WaitWork):
@@ -160,6 +175,7 @@ class Simulation:
                 if not waiting:
                     return False
                 clock, source = waiting.popleft()
+                item.source = source
                 core.last_sync[item.key[:2]] = (source, item)
                 core.learn(clock)
             case WaitWork():
@@ -252,6 +268,7 @@ class Simulation:
                 if not waiting:
                     return False
                 known, source = waiting.popleft()
+                item.source = source
                 core.last_sync[item.key[:2]] = (source, item)
                 clock.join(known)
             case Barrier():

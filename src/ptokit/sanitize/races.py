@@ -15,6 +15,7 @@ from .footprints import Touch, common, rectangle
 from .gm import Memory
 from .queues import Core
 from .repair import Fix, last_sync, sync_notes
+from .timeline import Timeline, timelines
 
 if TYPE_CHECKING:
     from .witness import Witness
@@ -84,6 +85,7 @@ class Race:
     last_sync: tuple[Location, Location] | None = None
     fix: Fix | None = None
     witness: Witness | None = None
+    timeline: tuple[Timeline, ...] = field(default=(), repr=False)
     times: int = 0
     iterations: int = 0
     blocks: list[int] = field(default_factory=list)
@@ -150,6 +152,7 @@ def describe(first: Side, second: Side) -> Draft:
         len(places) * granule,
         runs(places, granule)[:_RANGES],
         None if last is None else (last[0].op.location, last[1].op.location),
+        timeline=timelines((core_a, a), (core_b, b)),
     )
     return Draft(message, b.op.location, hint, notes, race)
 

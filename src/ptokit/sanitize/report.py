@@ -43,5 +43,11 @@ class Report:
         """Raise `DiagnosticError` with all findings if one of them is an error."""
         self.diagnostics.raise_if_errors()
 
+    def html(self) -> str:
+        """The report as one HTML page that needs nothing else: lanes of the pipes, bytes, source, fixes."""
+        from .page import page
+
+        return page(self)
+
     def __str__(self) -> str:
         return "\n".join(map(str, self.diagnostics)) or f"{self.name}: no findings"
