@@ -8,7 +8,7 @@ import pytest
 
 from .conftest import Run
 
-FORMS = ("dps", "generic")
+FORMS = ("dps", "ssa", "sync", "generic")
 TEXT = "func.func @f(%p: !pto.ptr<f32>) { // a comment\n  return\n}\n"
 DPS = "module {\n  func.func @f(%p: !pto.ptr<f32>) {\n    return\n  }\n}\n"
 GENERIC = """"builtin.module"() ({
@@ -55,6 +55,19 @@ def test_a_file_with_errors_gives_nothing(ptokit: Run, here: Path) -> None:
     ran = ptokit("convert", "none.pto", "--to", "dps")
     assert (ran.status, ran.out) == (1, "")
     assert "[TEXT-FILE]" in ran.err
+
+
+def test_what_a_form_cannot_express_gives_nothing(ptokit: Run, here: Path) -> None:
+    body = "  %a = arith.constant 0 : i64\n  %t = pto.alloc_tile addr = %a : !pto.tile_buf<vec, 16x16xf32>\n"
+    flag = "  pto.set_flag[<PIPE_V>, <PIPE_MTE3>, <EVENT_ID0>]\n"
+    (here / "placed.pto").write_text(f"func.func @f() {{\n{body}{flag}  return\n}}\n")
+    ran = ptokit("convert", "placed.pto", "--to", "ssa", "-o", "out.pto")
+    assert (ran.status, ran.out) == (1, "")
+    assert "placed.pto:3:8: error: pto.alloc_tile gives a tile an address" in ran.err
+    assert "placed.pto:4:3: error: pto.set_flag states an order" in ran.err
+    assert not (here / "out.pto").exists()
+    for form in ("dps", "sync", "generic"):
+        assert ptokit("convert", "placed.pto", "--to", form, "-o", "out.pto").status == 0
 
 
 def test_a_place_that_cannot_be_written(ptokit: Run, here: Path) -> None:

@@ -9,6 +9,8 @@ from ptokit.diagnostics import Diagnostics
 from ptokit.ir import Module
 
 from .print_generic import print_generic
+from .print_ssa import print_ssa
+from .print_sync import print_sync
 from .printer import print_module
 
 
@@ -33,5 +35,13 @@ def _generic(module: Module) -> Converted:
     return Converted(print_generic(module), Diagnostics())
 
 
-FORMS: dict[str, Callable[[Module], Converted]] = {"dps": _dps, "generic": _generic}
+def _ssa(module: Module) -> Converted:
+    return Converted(*print_ssa(module))
+
+
+def _sync(module: Module) -> Converted:
+    return Converted(print_sync(module), Diagnostics())
+
+
+FORMS: dict[str, Callable[[Module], Converted]] = {"dps": _dps, "ssa": _ssa, "sync": _sync, "generic": _generic}
 """By the word after ``ptokit convert --to``."""

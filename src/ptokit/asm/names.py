@@ -40,6 +40,10 @@ class Names:
             self._names[id(value)] = f"%{name}#{k}"
         return f"%{name}"
 
+    def share(self, value: Value, other: Value) -> None:
+        """Let a value have the name of another, which is not used any more."""
+        self._names[id(value)] = self(other)
+
     def __call__(self, value: Value) -> str:
         """Name of a value that was defined; one that was not gets a name that reading refuses."""
         return self._names.get(id(value)) or f"%undefined.{value.name or id(value)}"

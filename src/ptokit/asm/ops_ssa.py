@@ -38,11 +38,11 @@ from .ssa_items import Item, Statement, constant, is_event, read_statement
 from .ssa_words import hash_attribute
 from .types import FREE, POISON
 
-_SCRATCH = frozenset(
+SUPPLIED = frozenset(
     "txor trem tprelu txors trems tsel tsels ttrans trowsum trowprod trowmax trowmin trowargmax trowargmin tcolargmax "
     "tcolargmin".split()
 )
-"""Instructions whose scratch tile level 2 does not let out (assembly 6.1)."""
+"""Instructions whose scratch tile level 2 does not leave out (assembly 6.1)."""
 
 _MEM_BEFORE_IDX = "mscatter"  # its operands in the sync form: src, mem, idx (rule 6)
 
@@ -224,22 +224,20 @@ class _Reader:
         """Operands of level 2: with constants, parts of memory, scratch and result tiles."""
         p, e, instr = self.p, self.e, self.instr
         out: Operands = {}
-        source = next((o for o in self.ins if o.kind is Kind.TILE and o.role is Role.IN and o.name in operands), None)
         for name, given in operands.items():
             if not isinstance(given, list) and given.indices is None:
                 out[name] = self._plain(given)
             elif isinstance(given, list):
                 out[name] = [self._plain(g) for g in given]
-        model = out.get(source.name) if source is not None else None
-        tile = model if isinstance(model, Value) else None
+        tile = first_source(instr, out)
         if self.named or results:
-            self._destinations(out, results, tile)
+            self._destinations(out, results, tile or first_source(instr, out, Kind.VIEW))
         for name, given in operands.items():
             if not isinstance(given, list) and given.indices is not None:
                 moved = out.get("dst") if not self.stores else tile
                 out[name] = self._part(given, moved if isinstance(moved, Value) else None)
         scratch = next((o for o in self.ins if o.role is Role.SCRATCH), None)
-        wanted = scratch is not None and scratch.name not in out and instr.text in _SCRATCH
+        wanted = scratch is not None and scratch.name not in out and instr.text in SUPPLIED
         if wanted and scratch is not None and tile is not None and isinstance(tile.type, TileSpec):
             out[scratch.name] = self._alloc(tile.type, tile)
         if self.stores:
@@ -304,12 +302,17 @@ class _Reader:
         return op.results[0]
 
     def _valid(self, tile: Value | None, name: str) -> Value:
-        """A valid size of a tile as a value."""
+        """A valid size of a tile, or the size of a part of memory, as a value."""
         spec = tile.type if tile is not None else None
         if isinstance(spec, TileSpec) and getattr(spec, name) != DYNAMIC:
             return constant(self.e, getattr(spec, name), INDEX)
         owner = tile.owner if tile is not None else None
         size = owner.get(name) if isinstance(owner, Op) and owner.name == "pto.alloc_tile" else None
+        if isinstance(owner, Op) and owner.name == "pto.partition_view":
+            sizes = owner.group("sizes")
+            if len(sizes) == 1 and name == "valid_row":
+                return constant(self.e, 1, INDEX)
+            size = sizes[-2:][0 if name == "valid_row" else -1]
         if size is None:
             self.p.fail(
                 rules.TYPE,
@@ -342,6 +345,15 @@ class _Reader:
         op = Op("pto.partition_view", operands, {}, [Value(type)])
         self.e.before.append(op)
         return op.results[0]
+
+
+def first_source(instr: Instr, operands: Operands, kind: Kind = Kind.TILE) -> Value | None:
+    """The first tile, or other operand of a `kind`, that an instruction reads."""
+    for operand in instr.ins:
+        value = operands.get(operand.name)
+        if operand.kind is kind and operand.role is Role.IN and isinstance(value, Value):
+            return value
+    return None
 
 
 def _apart(order: Sequence[Operand], counts: Sequence[int], given: Sequence[_Given]) -> bool:

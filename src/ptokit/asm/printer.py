@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ptokit.ir import Block, Function, Module, Op, Value
-from ptokit.isa.table import BY_TEXT
+from ptokit.isa.table import BY_TEXT, Instr
 from ptokit.types.values import Type
 
 from .blocks import FORMS
@@ -20,8 +20,11 @@ from .spelling import attribute, quote, symbol
 INDENT = "  "
 
 
-def print_module(module: Module) -> str:
-    """The text of a module; reading it gives an equal module, and printing that the same text."""
+def print_module(module: Module, make: Callable[[Function], FunctionPrinter] | None = None) -> str:
+    """The text of a module; reading it gives an equal module, and printing that the same text.
+
+    ``make`` makes the printer of a function, if not in level 2.
+    """
     head = "module"
     if module.name:
         head += f" {symbol(module.name)}"
@@ -29,7 +32,7 @@ def print_module(module: Module) -> str:
         head += f" attributes {_dictionary(module.attrs)}"
     lines = [head + " {"]
     for function in module.functions:
-        lines.extend(_Printer(function).print())
+        lines.extend((make or FunctionPrinter)(function).print())
     lines.append("}")
     return "\n".join(lines) + "\n"
 
@@ -38,8 +41,8 @@ def _dictionary(attrs: dict[str, Any]) -> str:
     return "{" + ", ".join(attribute(k, v) for k, v in attrs.items() if v is not None) + "}"
 
 
-class _Printer:
-    """Prints one function."""
+class FunctionPrinter:
+    """Prints one function. Subclasses print instructions in another form."""
 
     def __init__(self, function: Function) -> None:
         self.function = function
@@ -96,14 +99,17 @@ class _Printer:
         if printer is not None:
             text = printer(op, self.names)
         elif op.name.startswith("pto.") and (instr := BY_TEXT.get(op.name[4:])) is not None:
-            forms = FORMS.get(instr.text) or FORMS.get(instr.syntax)
-            if forms:
-                text = op.name + print_form(op, instr, forms, self.names)
-            else:
-                text = op.name + (print_micro if instr.syntax == "micro" else print_dps)(op, instr, self.names)
+            text = self.instruction(op, instr)
         else:
             text = _generic(op, self.names)
         self.lines.append(indent + self.results(op.results) + text)
+
+    def instruction(self, op: Op, instr: Instr) -> str:
+        """An instruction from its name on."""
+        forms = FORMS.get(instr.text) or FORMS.get(instr.syntax)
+        if forms:
+            return op.name + print_form(op, instr, forms, self.names)
+        return op.name + (print_micro if instr.syntax == "micro" else print_dps)(op, instr, self.names)
 
     def results(self, results: list[Value]) -> str:
         """``%a, %b = ``; empty without results. Defines their names."""

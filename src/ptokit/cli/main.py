@@ -49,6 +49,8 @@ class TextForm(StrEnum):
     """Text forms of a program."""
 
     DPS = "dps"
+    SSA = "ssa"
+    SYNC = "sync"
     GENERIC = "generic"
 
 
@@ -260,12 +262,14 @@ def fmt(
 
 \b
   ptokit convert kernel.pto --to generic
-  ptokit convert kernel.pto --to generic -o kernel.mlir
-  ptokit convert kernel.mlir --to dps
+  ptokit convert kernel.pto --to ssa -o kernel_ssa.pto
+  ptokit convert kernel_ssa.pto --to dps
 
 \b
 Forms:
   dps      level 2: pto.tadd ins(%a, %b : T, T) outs(%d : T)
+  ssa      level 1: %d = pto.tadd %a, %b : (T, T) -> T
+  sync     as the manual writes it: tadd %d, %a, %b : (T, T, T)
   generic  what every MLIR tool reads: "pto.tadd"(%a, %b, %d) : (T, T, T) -> ()
 
 The file may be in any form. The new text means the same program; comments are

@@ -53,6 +53,6 @@ CONVERTED_FILE = define(
     scope=Scope.RUN,
     why="The text is completed beside the file and then takes its place: it is there as a whole or not at all.",
     source="docs/cli.md, convert",
-    accepted="ptokit convert k.pto --to generic -o k.mlir    in a directory that exists",
-    rejected="ptokit convert k.pto --to generic -o forms     where forms is a directory",
+    accepted="ptokit convert k.pto --to ssa -o k_ssa.pto    in a directory that exists",
+    rejected="ptokit convert k.pto --to ssa -o forms        where forms is a directory",
 )

@@ -34,12 +34,17 @@ def _handle(name: str, *, optional: bool = False) -> Operand:
 
 # ------------------------------------------------------ events (8)
 
-DECLARE_EVENTID_ARRAY = _pending("declare_eventid_array", "A local array of event ids.", results=1)
+DECLARE_EVENTID_ARRAY = _pending("declare_eventid_array", "A local array of event ids.", results=1, ordering=True)
 EVENTID_ARRAY_GET = _pending(
-    "eventid_array_get", "Read an event id of an array.", _handle("array"), scalar("index"), results=1
+    "eventid_array_get", "Read an event id of an array.", _handle("array"), scalar("index"), results=1, ordering=True
 )
 EVENTID_ARRAY_SET = _pending(
-    "eventid_array_set", "Write an event id of an array.", _handle("array"), scalar("index"), scalar("event")
+    "eventid_array_set",
+    "Write an event id of an array.",
+    _handle("array"),
+    scalar("index"),
+    scalar("event"),
+    ordering=True,
 )
 # ------------------------------------------------- core-to-core pipes (9)
 

@@ -51,6 +51,7 @@ def _sync(
             pipe=pipe,
             run=run,
             syntax=syntax or text,
+            ordering=True,
             source="memory-model-and-sync 5; assembly 8",
             **more,
         )

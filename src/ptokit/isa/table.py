@@ -215,6 +215,7 @@ class Instr:
     written: str = ""  # names of the operands in the order of the text, where that is not the order of the table
     forms: tuple[str, ...] = ()  # which operands go together, as lists of names, where not any optional ones do
     spellings: tuple[str, ...] = ()  # further text names that are read
+    ordering: bool = False  # states an order between pipes, cores or instructions, and nothing else
     results: int = 0  # SSA results in `.pto` text of level 2
     produces: tuple[Operand, ...] = ()  # those results, where the semantics function returns them
     orders: tuple[tuple[str, ...], ...] = ()  # further orders in which the text may list operands, by name

@@ -167,6 +167,10 @@ class Chunk(Bursts):
         """Storage of an allocation without an address: a space of its own."""
         return self.home(spec.loc).own_site(number, spec)
 
+    def turn(self, spec: TileSpec) -> Storage:
+        """Storage of an allocation that outlives the turn of its loop: a space of its own each time."""
+        return Arena(self.blocks, spec.nbytes).window(spec, 0)
+
     def own_site(self, number: int, spec: TileSpec) -> Storage:
         """`site`, in this core's own memory."""
         storage = self._storages.get(number)

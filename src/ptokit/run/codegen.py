@@ -28,6 +28,7 @@ from . import arith
 from .calls import bind
 from .effects import Effects, agreed
 from .generated import Generated, function_name
+from .outliving import outliving
 from .steady import countdowns
 from .steady_code import write_all_iterations
 
@@ -74,6 +75,7 @@ class FunctionWriter:
         self.extended, self.text = extended, text
         self.facts = Facts(function)
         self.varying = effects.varying
+        self.outliving = outliving(function)
         self.names: dict[Value, str] = {}
         self.machine = "m"  # what instructions run on
         self.around: frozenset[Value] = frozenset()  # values from outside a loop that is done at once
@@ -320,7 +322,7 @@ class FunctionWriter:
         spec = op.result.type
         assert isinstance(spec, TileSpec)
         addr = self.facts.size(op.get("addr"))
-        if spec.dynamic or (op.get("addr") is not None and not known(addr)):
+        if spec.dynamic or op.result in self.outliving or (op.get("addr") is not None and not known(addr)):
             return
         self.line(f"{self._storage(op, spec)}", op)
         storage = self.out.lines[-1].split(" = ")[0].strip()
@@ -335,6 +337,8 @@ class FunctionWriter:
     def _storage(self, op: Op, spec: TileSpec) -> str:
         name = self.fresh("s")
         self.out.footprint += _working_bytes(spec)
+        if op.result in self.outliving and op.get("addr") is None:
+            return f"{name} = m.turn({self.const(spec)})"
         if op.get("addr") is None:
             return f"{name} = m.site({next(self.counter)}, {self.const(spec)})"
         return f"{name} = m.at({self.ref(op.get('addr'))}, {self.const(spec)})"

@@ -1,0 +1,37 @@
+"""Level 1: tile instructions with results, no tile written in place (assembly 5)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ptokit.diagnostics import Diagnostics
+from ptokit.ir import Module, Op
+from ptokit.isa.table import Instr
+from ptokit.targets import A2A3, A5, Target
+
+from .copying import Copier
+from .ops_isa import DPS_WORDS
+from .printer import FunctionPrinter, print_module
+from .statements import print_statement
+from .to_values import to_values
+
+
+def print_ssa(module: Module) -> tuple[str | None, Diagnostics]:
+    """The module as level 1, or None and what level 1 cannot express of it."""
+    found = Diagnostics()
+    target = target_of(module)
+    functions = [Copier(f).copy() if f.body is None else to_values(f, target, found) for f in module.functions]
+    text = None if found.errors else print_module(replace(module, functions=functions), _Printer)
+    return text, found
+
+
+def target_of(module: Module) -> Target:
+    """The target whose rules the text states, or those that hold without a statement (assembly 2.1)."""
+    return A5 if str(module.attrs.get("pto.target_arch")).lower() == "a5" else A2A3
+
+
+class _Printer(FunctionPrinter):
+    def instruction(self, op: Op, instr: Instr) -> str:
+        if instr.syntax not in DPS_WORDS:
+            return super().instruction(op, instr)
+        return op.name + print_statement(op, instr, self.names)

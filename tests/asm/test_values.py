@@ -1,0 +1,245 @@
+"""Level 2 as level 1: what becomes of written tiles, and what level 1 cannot express (CONVERT rules)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ptokit.asm import parse_module
+from ptokit.asm.convert import convert
+from ptokit.run import compile_program
+from ptokit.targets import A5
+
+from .reading import FIRST_LINE, in_function, read
+
+T = "!pto.tile_buf<vec, 16x16xf32>"
+S = "!pto.tile<16x16xf32>"
+V = "!pto.partition_tensor_view<16x16xf32>"
+ALLOC = f"%a = pto.alloc_tile : {T}\n"
+LOAD = f"pto.tload ins(%v : {V}) outs(%a : {T})\n"
+ABS = f"pto.tabs ins(%a : {T}) outs(%a : {T})\n"
+STORE = f"pto.tstore ins(%a : {T}) outs(%v : {V})"
+
+
+def values(snippet: str, form: str = "ssa") -> list[str]:
+    """The lines of a snippet as level 1, read and printed again without a difference."""
+    converted = convert(read(in_function(snippet)), form)
+    assert converted.text is not None, "\n".join(map(str, converted.diagnostics))
+    again = convert(read(converted.text), form)
+    assert again.text == converted.text
+    return [line[4:] for line in converted.text.splitlines()[2:-3]]
+
+
+def unary(result: str, name: str, source: str) -> str:
+    return f"{result} = pto.{name} {source} : ({S}) -> {S}"
+
+
+def test_every_write_is_a_value() -> None:
+    assert values(ALLOC + LOAD + ABS + STORE) == [
+        f"%a = pto.tload %v : ({V}) -> {S}",
+        unary("%a_0", "tabs", "%a"),
+        f"pto.tstore %a_0, %v : ({S}, {V}) -> ()",
+    ]
+
+
+def test_a_loop_carries_what_its_next_turn_reads() -> None:
+    loop = f"scf.for %k = %n to %n step %n {{\n{ABS}}}\n"
+    assert values(ALLOC + LOAD + loop + STORE) == [
+        f"%a = pto.tload %v : ({V}) -> {S}",
+        f"%a_0 = scf.for %k = %n to %n step %n iter_args(%a_0 = %a) -> ({S}) {{",
+        "  " + unary("%a_1", "tabs", "%a_0"),
+        f"  scf.yield %a_1 : {S}",
+        "}",
+        f"pto.tstore %a_0, %v : ({S}, {V}) -> ()",
+    ]
+
+
+def test_a_loop_carries_nothing_that_each_turn_writes_first() -> None:
+    assert values(f"{ALLOC}scf.for %k = %n to %n step %n {{\n{LOAD}{STORE}\n}}") == [
+        "scf.for %k = %n to %n step %n {",
+        f"  %a = pto.tload %v : ({V}) -> {S}",
+        f"  pto.tstore %a, %v : ({S}, {V}) -> ()",
+        "}",
+    ]
+
+
+def test_a_branch_gives_what_is_read_behind_it() -> None:
+    assert values(f"{ALLOC}{LOAD}scf.if %c {{\n{ABS}}}\n{STORE}") == [
+        f"%a = pto.tload %v : ({V}) -> {S}",
+        f"%a_0 = scf.if %c -> ({S}) {{",
+        "  " + unary("%a_0", "tabs", "%a"),
+        f"  scf.yield %a_0 : {S}",
+        "} else {",
+        f"  scf.yield %a : {S}",
+        "}",
+        f"pto.tstore %a_0, %v : ({S}, {V}) -> ()",
+    ]
+
+
+def test_a_tile_written_in_one_branch_only_starts_undefined() -> None:
+    assert values(f"{ALLOC}scf.if %c {{\n{LOAD}}}\n{STORE}")[:2] == [
+        f"%a = pto.alloc_tile : {S}",
+        f"%a_0 = scf.if %c -> ({S}) {{",
+    ]
+
+
+def test_while_and_switch_carry_tiles() -> None:
+    loop = f"scf.while : () -> () {{\n{ABS}scf.condition(%c)\n}} do {{\nscf.yield\n}}\n"
+    assert values(ALLOC + LOAD + loop + STORE) == [
+        f"%a = pto.tload %v : ({V}) -> {S}",
+        f"%a_0 = scf.while (%a_0 = %a) : ({S}) -> ({S}) {{",
+        "  " + unary("%a_1", "tabs", "%a_0"),
+        f"  scf.condition(%c) %a_1 : {S}",
+        "} do {",
+        f"^bb0(%a_0: {S}):",
+        f"  scf.yield %a_0 : {S}",
+        "}",
+        f"pto.tstore %a_0, %v : ({S}, {V}) -> ()",
+    ]
+    switch = f"scf.index_switch %n\ncase 1 {{\n{ABS}}}\ndefault {{\n}}\n"
+    lines = values(ALLOC + LOAD + switch + STORE)
+    assert lines[1:3] == [f"%a_0 = scf.index_switch %n -> {S}", "case 1 {"]
+    assert lines[-2:] == ["}", f"pto.tstore %a_0, %v : ({S}, {V}) -> ()"]
+
+
+def test_what_changes_in_place_keeps_its_tile() -> None:
+    assert values(f"{ALLOC}{LOAD}pto.taxpy ins(%u, %x : {T}, f32) outs(%a : {T})\n{STORE}") == [
+        f"%a = pto.tload %v : ({V}) -> {S}",
+        f"%a_0 = pto.taxpy %a, %u, %x : ({S}, {S}, f32) -> {S}",
+        f"pto.tstore %a_0, %v : ({S}, {V}) -> ()",
+    ]
+
+
+def test_scratch_tiles_are_left_out_where_reading_supplies_them() -> None:
+    other = "!pto.tile_buf<vec, 16x32xf32>"
+    same = f"{ALLOC}%w = pto.alloc_tile : {T}\npto.txor ins(%t, %u, %w : {T}, {T}, {T}) outs(%a : {T})\n{STORE}"
+    assert values(same)[0] == f"%a = pto.txor %t, %u : ({S}, {S}) -> {S}"
+    wide = f"{ALLOC}%w = pto.alloc_tile : {other}\npto.txor ins(%t, %u, %w : {T}, {T}, {other}) outs(%a : {T})\n{STORE}"
+    assert values(wide)[:2] == [
+        "%w = pto.alloc_tile : !pto.tile<16x32xf32>",
+        f"%a = pto.txor %t, %u, %w : ({S}, {S}, !pto.tile<16x32xf32>) -> {S}",
+    ]
+
+
+def test_the_sync_form_folds_what_is_used_first_and_once() -> None:
+    view = "!pto.tensor_view<?x16xf32>"
+    part = (
+        "%s = arith.constant 16 : index\n"
+        f"%w = pto.partition_view %tv, offsets = [%n, %n], sizes = [%s, %s] : {view} -> {V}\n"
+    )
+    assert values(f"{ALLOC}{part}pto.tload ins(%w : {V}) outs(%a : {T})\n{ABS}", "sync") == [
+        f"%a = tload %tv[%n, %n] : ({view}, index, index) -> {S}",
+        f"tabs %a, %a : ({S}, {S})",
+    ]
+    assert values(f"%y = pto.tassign %t, %l : {T} -> {T}\npto.tsync ins(%y : {T})", "sync") == [
+        f"tassign %t, %l : {S}, i64",
+        f"tsync %t : {S}",
+    ]
+
+
+PLACED = f"%a = pto.alloc_tile addr = %l : {T}"
+SHAPE = "!pto.tile_buf<vec, 8x32xf32>"
+RESHAPE = f"%b = pto.treshape %a : {T} -> {SHAPE}\n"
+OPEN = "!pto.tile_buf<vec, 16x16xf32, valid=?x16>"
+NARROW = "!pto.tile_buf<vec, 16x8xf32>"
+
+
+@pytest.mark.parametrize(
+    ("snippet", "rule", "line", "column"),
+    [
+        (PLACED, "CONVERT-ADDRESS", 1, 6),
+        (f"%a = pto.tassign %t, %l : {T} -> {T}", "CONVERT-ADDRESS", 1, 6),
+        ("pto.barrier <PIPE_ALL>", "CONVERT-ORDER", 1, 1),
+        (f"pto.tsync ins(%t : {T})", "CONVERT-ORDER", 1, 1),
+        ("pto.sync.set <PIPE_FIX>, 3", "CONVERT-ORDER", 1, 1),
+        (ALLOC + LOAD + RESHAPE + ABS + f"pto.tabs ins(%b : {SHAPE}) outs(%b : {SHAPE})", "CONVERT-ALIAS", 5, 1),
+        (
+            f"{ALLOC}{LOAD}{RESHAPE}scf.for %k = %n to %n step %n {{\n{STORE}\n"
+            f"pto.tabs ins(%b : {SHAPE}) outs(%b : {SHAPE})\n}}",
+            "CONVERT-ALIAS",
+            4,
+            1,
+        ),
+        (
+            f"%a = pto.alloc_tile : {NARROW}\npto.tload ins(%v : {V}) outs(%a : {NARROW})\n"
+            f"pto.trowsum ins(%t, %u : {T}, {T}) outs(%a : {NARROW})",
+            "CONVERT-PARTIAL",
+            3,
+            1,
+        ),
+        (
+            f"%a = pto.alloc_tile valid_row = %n : {OPEN}\npto.tabs ins(%t : {T}) outs(%a : {OPEN})",
+            "CONVERT-VALID",
+            2,
+            1,
+        ),
+        (
+            "%a = pto.alloc_tile valid_row = %n valid_col = %n : !pto.tile_buf<vec, 16x16xf32, valid=?x?>\n"
+            "pto.set_validshape %a, %n, %n : !pto.tile_buf<vec, 16x16xf32, valid=?x?>",
+            "CONVERT-VALID",
+            2,
+            1,
+        ),
+        (f"pto.tabs ins(%t : {T}) outs(%u : {T})", "CONVERT-PLACE", 1, 1),
+        (f"{ALLOC}pto.section.vector {{\n{LOAD}}}\n{STORE}", "CONVERT-PLACE", 2, 1),
+        (
+            f"{ALLOC}pto.tmatmul.acc ins(%t, %u, %u : {T}, {T}, {T}) outs(%a : {T})",
+            "CONVERT-PLACE",
+            2,
+            1,
+        ),
+    ],
+)
+def test_what_level_1_cannot_express(snippet: str, rule: str, line: int, column: int) -> None:
+    converted = convert(read(in_function(snippet)), "ssa")
+    found = [(d.rule, d.location.line - FIRST_LINE + 1, d.location.column) for d in converted.diagnostics]
+    assert (converted.text, found) == (None, [(rule, line, column)])
+    assert convert(read(in_function(snippet)), "sync").text is not None
+
+
+def test_records_of_a_merge_have_no_text_at_level_1() -> None:
+    tile = "!pto.tile_buf<vec, 1x64xf32>"
+    head = f"func.func @f(%a: {tile}, %b: {tile}) {{\n"
+    body = (
+        f"%d = pto.alloc_tile : !pto.tile_buf<vec, 1x128xf32>\n%w = pto.alloc_tile : !pto.tile_buf<vec, 1x128xf32>\n"
+        f"%e = arith.constant dense<0> : vector<4xi16>\n"
+        f"pto.tmrgsort ins(%a, %b, %w {{exhausted = false}} : {tile}, {tile}, !pto.tile_buf<vec, 1x128xf32>) "
+        "outs(%d, %e : !pto.tile_buf<vec, 1x128xf32>, vector<4xi16>)\nreturn\n}\n"
+    )
+    module = parse_module(head + body, "t.pto")
+    assert list(module.diagnostics) == []
+    converted = convert(module.module, "ssa")
+    assert [(d.rule, d.location.line) for d in converted.diagnostics] == [("CONVERT-FORM", 5)]
+    synced = convert(module.module, "sync").text
+    assert synced is not None
+    assert "    tmrgsort ins(%a, %b, %w" in synced
+    assert convert(read(synced), "sync").text == synced
+
+
+SHIFT = f"""func.func @shift(%p: !pto.ptr<f32>, %q: !pto.ptr<f32>) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c16 = arith.constant 16 : index
+  %c256 = arith.constant 256 : index
+  %one = arith.constant 1.0 : f32
+  %x = pto.make_tensor_view %p, shape = [%c16, %c16], strides = [%c16, %c1] : !pto.tensor_view<16x16xf32>
+  %y = pto.make_tensor_view %q, shape = [%c16, %c16], strides = [%c16, %c1] : !pto.tensor_view<16x16xf32>
+  %xp = pto.partition_view %x, offsets = [%c0, %c0], sizes = [%c16, %c16] : !pto.tensor_view<16x16xf32> -> {V}
+  %yp = pto.partition_view %y, offsets = [%c0, %c0], sizes = [%c16, %c16] : !pto.tensor_view<16x16xf32> -> {V}
+  %t = pto.tload %xp : {V} -> {S}
+  %r:2 = scf.for %i = %c0 to %c4 step %c1 iter_args(%a = %t, %b = %t) -> ({S}, {S}) {{
+    %d = pto.tadds %a, %one : ({S}, f32) -> {S}
+    scf.yield %d, %a : {S}, {S}
+  }}
+  %s = pto.tsub %r#0, %r#1 : ({S}, {S}) -> {S}
+  pto.tstore %s, %yp : ({S}, {V}) -> ()
+  return
+}}
+"""
+
+
+def test_a_carried_tile_is_not_the_one_the_next_turn_writes() -> None:
+    x, y = np.arange(256, dtype=np.float32), np.zeros(256, np.float32)
+    compile_program(parse_module(SHIFT, target=A5).module, A5).launch([x, y], 1)
+    assert np.array_equal(y, np.ones(256, np.float32))  # (x + 4) - (x + 3)
