@@ -116,6 +116,7 @@ CASES: list[Case] = [
         dict.fromkeys(("src0", "src1"), spec("f32", 1, 16384)) | dict.fromkeys(("dst", "tmp"), spec("f32", 1, 32768)),
     ),
     ("MRG-COM-06", "TMRGSORT", "a5", BLOCK, changed(BLOCK, dst=at(BLOCK["dst"], 0), src0=at(BLOCK["src0"], 0))),
+    ("MRG-COM-07", "TMRGSORT", "a5", MERGE, changed(MERGE, src1=spec("f32", 1, 64, 1, 63))),
     ("HIST-01", "THISTOGRAM", "a5", HIST, changed(HIST, src=spec("i16", 16, 64))),
     ("HIST-02", "THISTOGRAM", "a5", HIST, changed(HIST, idx=spec("u8", 1, 32))),
     ("HIST-02", "THISTOGRAM", "a5", HIST, changed(HIST, attrs={"byte": 2})),
@@ -145,6 +146,20 @@ CASES: list[Case] = [
     ("GEN-TRI-01", "TTRI", "a5", changed(TRI, attrs={"upper_or_lower": 1}), changed(TRI, attrs={"upper_or_lower": 2})),
     ("TRI-01", "TTRI", "a2a3", TRI, changed(TRI, dst=spec("f32", 16, 64, dn=True))),
     ("TRI-02", "TTRI", "a2a3", TRI, changed(TRI, dst=spec("bf16", 16, 64))),
+    ("PRINT-01", "TPRINT", "a5", {"src": T}, {"src": spec("bf16", 16, 64)}),
+    ("PRINT-02", "TPRINT", "cpu", {"src": T}, {"src": spec("f32", 16, 64, loc=TileType.Left)}),
+    ("PRINT-02", "TPRINT", "a5", {"src": T}, {"src": spec("f32", 16, 64, loc=TileType.Mat)}),
+    ("PRINT-04", "PRINT", "a5", {"value": 1, "attrs": {"format": "%d"}}, {"value": 1, "attrs": {"format": "%q"}}),
+    ("ELEM-01", "TGETVAL", "a5", {"src": T, "offset": 1023}, {"src": T, "offset": 1024}),
+    ("ELEM-01", "TSETVAL", "a5", {"dst": T, "offset": 0, "value": 1.0}, {"dst": T, "offset": -1, "value": 1.0}),
+    (
+        "TILE-09",
+        "TGETVAL",
+        "a5",
+        {"src": T, "offset": 0},
+        {"src": spec("f32", 16, 64, loc=TileType.Acc), "offset": 0},
+    ),
+    ("MODE-01", "SETTF32MODE", "a5", {"attrs": {"mode": "CAST_RINT"}}, {"attrs": {"mode": "CAST_FLOOR"}}),
     ("RAND-01", "TRANDOM", "a5", RANDOM, changed(RANDOM, dst=T)),
     ("RAND-02", "TRANDOM", "a5", changed(RANDOM, attrs={"rounds": 7}), changed(RANDOM, attrs={"rounds": 8})),
     ("RAND-03", "TRANDOM", "cpu", RANDOM, changed(RANDOM, dst=spec("u32", 16, 64, dn=True))),
@@ -165,5 +180,5 @@ def test_absent_instructions(rule: str, name: str, operands: dict[str, Any]) -> 
 
 
 def test_every_rule_has_a_case() -> None:
-    prefixes = "TGATH- GATHB- TSCAT- SORT- MRG- HIST- GEN- CI- TRI- RAND-".split()
+    prefixes = "TGATH- GATHB- TSCAT- SORT- MRG- HIST- GEN- CI- TRI- RAND- PRINT- ELEM- MODE-".split()
     assert untested(CASES, *prefixes) == AT_RUN_TIME | {rule for rule, *_ in ABSENT}

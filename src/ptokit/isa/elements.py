@@ -1,10 +1,94 @@
-"""Single elements of tiles, and what a kernel says to its user (assembly 6.2, compute-layout-irregular 2.11)."""
+"""Single elements of tiles, and a stop (assembly 6.2)."""
 
 from __future__ import annotations
 
-from ptokit.types.enums import Pipe
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
-from .table import Attr, Instr, Operand, Role, index, inout, instruction, scalar, src
+import numpy as np
+
+from ptokit.diagnostics import Scope, define
+from ptokit.types.enums import Pipe, TileType
+
+from .machine import Machine, TileOperand
+from .operands import Message
+from .places import kind
+from .site import Site, TileInfo
+from .table import Access, Instr, Kind, Operand, Role, index, inout, instruction, scalar, src
+from .tile_rules import TILE_09
+from .unknown import known
+from .words import element
+
+
+def _tile(o: Site) -> TileInfo:
+    found: TileInfo = o.src if o.instr.name == "TGETVAL" else o.dst
+    return found
+
+
+def _vec(o: Site) -> Message:
+    t = _tile(o)
+    return (
+        f"a {t.loc.text} tile; single elements are read and written in vec tiles" if t.loc is not TileType.Vec else None
+    )
+
+
+def _inside(o: Site) -> Message:
+    t, offset = _tile(o), o.offset.value
+    if t.dtype.packed:
+        return f"the tile has element type {t.dtype}, whose elements are not bytes"
+    if offset < 0 or offset >= t.spec.numel:
+        return f"the offset is {offset}; the tile has {t.spec.numel} elements"
+    return None
+
+
+RULES = (
+    replace(TILE_09, check=_vec),
+    define(
+        "ELEM-01",
+        "The offset of a single element lies inside the tile.",
+        _inside,
+        source="types-and-layouts 5 (derived)",
+        accepted="offset 1023 of 16x64",
+        rejected="offset 1024 of 16x64",
+    ),
+)
+
+
+def _places(m: Machine, tile: TileOperand, offset: Any) -> tuple[np.ndarray, Any]:
+    """The elements in storage order, (blocks, elements), and the offset of each block."""
+    elements = tile.raw().view(kind(tile))
+    if not isinstance(offset, np.ndarray):
+        return elements, offset
+    at = offset.reshape(-1).astype(np.int64)
+    bad = (at < 0) | (at >= elements.shape[1])
+    if bad.any():
+        block = int(np.argmax(bad))
+        m.refuse("ELEM-01", f"the offset is {at[block]}; the tile has {elements.shape[1]} elements", block=block)
+    return elements, at
+
+
+def _get(m: Machine, src: TileOperand, offset: Any) -> Any:
+    elements, at = _places(m, src, offset)
+    values = elements[np.arange(len(elements)), at]
+    if not src.spec.dtype.is_integer:
+        values = values.astype(np.float64)
+    return values[0].item() if len(values) == 1 or (values == values[0]).all() else values[:, None]
+
+
+def _set(m: Machine, dst: TileOperand, offset: Any, value: Any) -> None:
+    elements, at = _places(m, dst, offset)
+    elements[np.arange(len(elements)), at] = np.reshape(element(dst.spec.dtype, value), -1)
+
+
+def _footprint(o: Site) -> Iterator[Access]:
+    t, write = _tile(o), o.instr.name == "TSETVAL"
+    name, offset = ("dst" if write else "src"), o.offset.value
+    if known(offset) and t.row_major and not t.boxed:
+        yield Access(name, write, 1, 1, offset // t.cols, offset % t.cols)
+    else:
+        yield Access(name, write, t.rows, t.cols)
+
 
 TSETVAL = instruction(
     Instr(
@@ -13,7 +97,9 @@ TSETVAL = instruction(
         "Set one element of a tile; the offset counts elements.",
         (inout(), index("offset"), scalar("value")),
         pipe=Pipe.S,
-        implemented=False,
+        rules=RULES,
+        run=_set,
+        footprint=_footprint,
         source="assembly 6.2",
     )
 )
@@ -24,36 +110,30 @@ TGETVAL = instruction(
         "Read one element of a tile; the offset counts elements.",
         (src(), index("offset")),
         pipe=Pipe.S,
+        rules=RULES,
+        run=_get,
+        footprint=_footprint,
         syntax="tgetval",
         results=1,
-        implemented=False,
+        produces=(Operand("value", Role.OUT, Kind.SCALAR),),
         source="assembly 6.2",
     )
 )
-TPRINT = instruction(
-    Instr(
-        "TPRINT",
-        "tprint",
-        "Print a tile or a view.",
-        (Operand("src", Role.IN, or_view=True),),
-        pipe=Pipe.S,
-        implemented=False,
-        source="compute-layout-irregular 2.11",
-    )
+
+define(
+    "RUN-TRAP",
+    "A kernel does not reach a trap.",
+    scope=Scope.RUN,
+    source="assembly 6.2",
+    accepted="pto.trap in a branch that is not taken",
+    rejected="pto.trap",
 )
-PRINT = instruction(
-    Instr(
-        "PRINT",
-        "print",
-        "Print a number.",
-        (scalar("value"),),
-        (Attr("format", str, None, "format"),),
-        pipe=Pipe.S,
-        syntax="print",
-        implemented=False,
-        source="assembly 6.2",
-    )
-)
+
+
+def _trap(m: Machine) -> None:
+    m.refuse("RUN-TRAP", "the kernel has stopped itself (pto.trap)")
+
+
 TRAP = instruction(
-    Instr("TRAP", "trap", "Stop the kernel.", pipe=Pipe.S, syntax="trap", implemented=False, source="assembly 6.2")
+    Instr("TRAP", "trap", "Stop the kernel.", pipe=Pipe.S, syntax="trap", run=_trap, source="assembly 6.2")
 )

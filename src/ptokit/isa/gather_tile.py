@@ -34,6 +34,8 @@ def _gather(
     cmp: CmpMode,
     offset: int,
 ) -> None:
+    if not (dst.vr and dst.vc):
+        return
     if count is not None:
         level = threshold if idx is None else idx.read(src.vr, 1)
         _compare(dst, src, level, count, cmp, offset)

@@ -47,6 +47,8 @@ def _triangle(m: Machine, dst: TileOperand, diagonal: Any, upper_or_lower: int =
 
 def _random(m: Machine, dst: TileOperand, *words: Any, rounds: int = 10) -> None:
     """Blocks get streams of their own where a key or counter differs between them."""
+    if not dst.vc:
+        return
     blocks = max([len(w) for w in words if isinstance(w, np.ndarray)], default=1)
     values = np.empty((blocks, dst.vr, dst.vc), np.uint32)
     for block in range(blocks):

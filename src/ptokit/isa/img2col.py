@@ -74,12 +74,14 @@ def _footprint(o: Site) -> Iterator[Access]:
     yield Access("dst", True, o.dst.vr, o.dst.vc)
 
 
+_POSITIONS = tuple(replace(index(name, optional=True), agreed=True) for name in ("pos_m", "pos_k"))
+
 TIMG2COL = instruction(
     Instr(
         "TIMG2COL",
         "timg2col",
         "Rows of dst are the patches of a feature map that the filter meets.",
-        (dst(), src(), index("pos_m", optional=True), index("pos_k", optional=True)),
+        (dst(), src(), *_POSITIONS),
         (_MODE,),
         pipe=Pipe.MTE1,
         rules=RULES,

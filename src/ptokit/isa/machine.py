@@ -178,6 +178,9 @@ class Machine(Protocol):
     def remark(self, rule: str, message: str) -> None:
         """Note what breaks a rule of warning severity; reported where somebody watches the run."""
 
+    def bind_scales(self, scales: TileOperand, scaled: TileOperand) -> None:
+        """Let a scale tile lie at a sixteenth of the address of the tile it scales, if that has one."""
+
     def refuse(self, rule: str, message: str, *, hint: str | None = None, block: int | None = None) -> NoReturn:
         """Stop: values break a rule of the catalogue. ``block``: position in the chunk of the block to blame."""
 

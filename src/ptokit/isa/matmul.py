@@ -18,11 +18,35 @@ from .table import Instr, dst, instruction, src
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
 
 
+ROUNDING = "rounding of f32 operands"
+"""Register that holds CAST_ROUND or CAST_RINT while f32 operands are rounded."""
+
+KEPT_BITS = {"a2a3": 11, "a5": 10}
+"""Bits of mantissa that rounded f32 operands keep, by target (compute-reduce-matrix 11)."""
+
+
+def rounded(x: np.ndarray, m: Machine) -> np.ndarray:
+    """f32 values with fewer bits of mantissa, in the mode that is set; NaN is kept, a2a3 clears subnormals."""
+    drop = 23 - KEPT_BITS[m.target.name]
+    bits = x.view(np.uint32)
+    sign, magnitude = bits & np.uint32(0x80000000), (bits & np.uint32(0x7FFFFFFF)).astype(np.int64)
+    half = 1 << (drop - 1)
+    tie = half if m.registers.get(ROUNDING) == "CAST_ROUND" else half - 1 + (magnitude >> drop & 1)
+    result = np.where(magnitude > 0x7F800000, magnitude, (magnitude + tie) >> drop << drop)
+    result = np.where(magnitude >= 0x7F800000, magnitude, result)
+    if m.target.name == "a2a3":
+        result = np.where(magnitude < 0x00800000, 0, result)
+    return (result.astype(np.uint32) | sign).view(np.float32)
+
+
 def product(m: Machine, a: TileOperand, b: TileOperand, seed: np.ndarray | None) -> np.ndarray:
     """``seed + a @ b`` in the accumulator's type: (blocks or 1, M, N); K is the valid columns of a."""
     if a.spec.dtype.is_integer:
         total = _matmul(a, b, F64).astype(np.int64)  # exact: K <= 4095 and |a*b| <= 2^14
         return (total if seed is None else total + seed).astype(np.int32)
+    if a.spec.dtype.name == "f32" and m.registers.get(ROUNDING) and m.target.name in KEPT_BITS:
+        left, right = (rounded(t.read(), m).astype(np.float64) for t in (a, b))
+        return total_of(m, left, right[:, : a.vc], seed)
     if m.matmul_mode == "exact":
         total = _matmul(a, b, F64)
         return _plus(total, seed).astype(np.float32)

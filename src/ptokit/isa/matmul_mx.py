@@ -83,7 +83,8 @@ for _name, _text, _what in (("TMATMUL_MX", "tmatmul.mx", "Matrix"), ("TGEMV_MX",
 
 
 def _scale_address(m: Machine, dst: TileOperand, src: TileOperand) -> None:
-    """The scale tile is where the operand's address says: nothing moves."""
+    """The scale tile lies at a sixteenth of the operand's address; without addresses it stays where it is."""
+    m.bind_scales(dst, src)
 
 
 TGET_SCALE_ADDR = instruction(
@@ -95,7 +96,8 @@ TGET_SCALE_ADDR = instruction(
         pipe=Pipe.S,
         spellings=("get_scale_addr",),
         rules=(*ADDRESS_RULES, A5_ONLY, MX_SCALE),
-        implemented=False,
+        run=_scale_address,
+        footprint=lambda o: iter(()),
         source="compute-reduce-matrix 12",
     )
 )

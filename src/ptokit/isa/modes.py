@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
+from ptokit.diagnostics import define
 from ptokit.types.enums import Pipe
 
+from .machine import Machine
+from .matmul import ROUNDING
+from .operands import Message
+from .site import Site
 from .table import Attr, Instr, instruction
+
+_MODES = ("CAST_ROUND", "CAST_RINT")
+
+
+def _known(o: Site) -> Message:
+    return f"the mode is {o.mode}; it is {' or '.join(_MODES)}" if o.mode not in _MODES else None
+
+
+MODE_01 = define(
+    "MODE-01",
+    "Operands are rounded with ties away from zero (CAST_ROUND) or to even (CAST_RINT).",
+    _known,
+    source="compute-reduce-matrix 11",
+    accepted='mode = "CAST_RINT"',
+    rejected='mode = "CAST_FLOOR"',
+    decision="Both names set the one state of the unit; the target says how many bits it keeps.",
+)
 
 
 def _mode(name: str, summary: str) -> Instr:
+    def run(m: Machine, *, enable: bool, mode: str) -> None:
+        m.registers[ROUNDING] = mode if enable else None
+
     return instruction(
         Instr(
             name,
@@ -17,7 +42,8 @@ def _mode(name: str, summary: str) -> Instr:
             (Attr("enable", bool, True, "enable"), Attr("mode", str, "CAST_ROUND", "mode")),
             pipe=Pipe.S,
             syntax="mode",
-            implemented=False,
+            rules=(MODE_01,),
+            run=run,
             source="compute-reduce-matrix 11",
         )
     )

@@ -64,6 +64,8 @@ def _quantize(
 ) -> None:
     x = src.read()
     blocks, rows, cols = x.shape
+    if not (rows and cols):
+        return
     axis = 2 if grp_axis == 1 else 1
     length = x.shape[axis]
     padded = np.pad(x, [(0, -length % GROUP if k == axis else 0) for k in range(3)])

@@ -6,6 +6,7 @@ A record has 8 bytes: the value, zeros up to 4 bytes, a 32-bit index. Here it is
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -183,7 +184,7 @@ TMRGSORT = instruction(
             src("src1", optional=True),
             src("src2", optional=True),
             src("src3", optional=True),
-            scalar("block_len", optional=True, type="i32"),
+            replace(scalar("block_len", optional=True, type="i32"), agreed=True),
         ),
         (Attr("exhausted", bool, False, "exhausted"),),
         syntax="dps-attrs-in",

@@ -156,6 +156,14 @@ def _merge_sizes(o: Site) -> Message:
     return None
 
 
+def _whole_records(o: Site) -> Message:
+    per = _RECORD // o.dst.dtype.size
+    for k, s in enumerate(_lists(o)):
+        if known(s.vc) and s.vc % per:
+            return f"list {k} has {s.vc} valid columns; a record has {per}"
+    return None
+
+
 def _merge_in_place(o: Site) -> Message:
     return "dst and src0 share bytes; blocks are not merged in place" if overlap(o.dst, o.src0) else None
 
@@ -202,5 +210,12 @@ MERGE_RULES = (
         _merge_in_place,
         accepted="two tiles",
         rejected="dst at the address of src0",
+    ),
+    _merge(
+        "MRG-COM-07",
+        "A list consists of whole records of 8 bytes.",
+        _whole_records,
+        accepted="64 columns of f16",
+        rejected="62 columns of f16",
     ),
 )

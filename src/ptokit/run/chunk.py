@@ -208,6 +208,12 @@ class Chunk(Bursts):
         storage = self.at(address, tile.spec)
         return Tile(storage, tile.spec, tile.vr, tile.vc, tile.name, uniform(address))
 
+    def bind_scales(self, scales: Tile, scaled: Tile) -> None:
+        """TGET_SCALE_ADDR. Raises `Fault` if the tile does not fit there."""
+        if scaled.address is not None and self.target.capacity.get(scales.spec.loc, 0):
+            scales.address = scaled.address // 16
+            scales.storage = self.at(scales.address, scales.spec)
+
     def alias(self, tile: Tile, spec: TileSpec, name: str) -> Tile:
         """TRESHAPE and bitcast: the same bytes seen as another type."""
         storage = tile.storage.arena.window(spec, tile.storage.start)

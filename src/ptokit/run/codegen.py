@@ -411,7 +411,9 @@ class FunctionWriter:
         args = []
         for operand in instr.operands:
             value = op.operands.get(operand.name)
-            if isinstance(value, list):
+            if operand.kind is Kind.RECORD:
+                args.append("None")  # no operation of the text reads the counts
+            elif isinstance(value, list):
                 shown = self.uniform if operand.agreed else self.ref
                 args.append("(" + "".join(f"{shown(v)}, " for v in value) + ")")
             elif value is not None and agreed(op, operand.name):

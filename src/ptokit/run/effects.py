@@ -48,7 +48,7 @@ def agreed(op: Op, operand: str) -> bool:
 
 def _agreed_operands(op: Op) -> tuple[str, ...]:
     instr = instr_of(op)
-    if instr is not None and instr.typed:
+    if instr is not None and (instr.typed or any(o.agreed for o in instr.operands)):
         return tuple(o.name for o in instr.operands if o.agreed)
     return _AGREED.get(op.name, ())
 

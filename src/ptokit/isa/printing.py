@@ -1,0 +1,164 @@
+"""TPRINT and print: what a kernel says to its user (compute-layout-irregular 2.11, assembly 6.2)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from ptokit.diagnostics import define
+from ptokit.types.enums import Layout, Pipe, TileType
+
+from .machine import Machine, TileOperand
+from .operands import Message
+from .site import Site, TileInfo
+from .table import Attr, Instr, Operand, Role, instruction, scalar
+from .typesets import I6, F, names
+
+_SOURCE = "compute-layout-irregular 2.11"
+_NUMBERS = {0: ("%8.4f", "%8d"), 1: ("%8.2f", "%8d"), 2: ("%10.6f", "%10d")}
+_CONVERSION = re.compile(r"%%|%[-+ #0]*\d{0,3}(?:\.\d{0,3})?(?:hh|h|ll|l)?([diuxXoeEfFgGc])")
+
+
+def _types(o: Site) -> Message:
+    dtype = o.src.dtype
+    return f"src has element type {dtype}; TPRINT prints {names(I6 | F)}" if dtype not in I6 | F else None
+
+
+def _buffer(o: Site) -> Message:
+    if not isinstance(o.src, TileInfo):
+        return None
+    legal = [TileType.Vec, TileType.Acc, *([TileType.Mat] if o.target.name != "a5" else [])]
+    return f"src is a {o.src.loc.text} tile, which {o.target.name} does not print" if o.src.loc not in legal else None
+
+
+def _format(o: Site) -> Message:
+    found = [c for c in _CONVERSION.finditer(o.format or "") if c[1]]
+    left = _CONVERSION.sub("", o.format or "")
+    if "%" in left or len(found) != 1:
+        return f"the format {o.format!r} has {len(found)} conversions; it takes one, as %d or %f"
+    return None
+
+
+RULES = (
+    define(
+        "PRINT-01",
+        "TPRINT prints f32, f16 and integers of 8 to 32 bits.",
+        _types,
+        source=_SOURCE,
+        accepted="f32",
+        rejected="bf16",
+    ),
+    define(
+        "PRINT-02",
+        "TPRINT prints Vec, Acc and, but for a5, Mat tiles.",
+        _buffer,
+        source=_SOURCE,
+        accepted="a vec tile",
+        rejected="a left tile",
+    ),
+)
+FORMAT_RULES = (
+    define(
+        "PRINT-04",
+        "The format of print has one conversion, of a number.",
+        _format,
+        source="assembly 6.2",
+        accepted='"x = %d"',
+        rejected='"%d %s"',
+    ),
+)
+
+
+def _row(values: np.ndarray, shown: str, bar: int | None = None) -> str:
+    words = [shown % v for v in values.tolist()]
+    if bar is not None and 0 < bar < len(words):
+        words.insert(bar, "|")
+    return " ".join(words)
+
+
+def _print(m: Machine, src: Any, *, format: int) -> None:
+    """The text of every block, first block first."""
+    spec = getattr(src, "spec", None)
+    dtype = spec.dtype if spec is not None else src.dtype
+    shown = _NUMBERS.get(format, _NUMBERS[0])[dtype.is_integer]
+    if spec is None:
+        _print_view(src, shown, m.target.name == "cpu")
+    elif m.target.name == "cpu":
+        for values in src.read():
+            print(f"TPRINT {src.vr}x{src.vc}", *(_row(row, shown) for row in values), sep="\n")
+    else:
+        _print_tile(src, shown)
+
+
+def _print_tile(tile: TileOperand, shown: str) -> None:
+    spec, width = tile.spec, len(shown % 0)
+    for values in tile.read(spec.rows, spec.cols):
+        loc = f"TileType: {spec.loc.name}"
+        print(f"=== [TPRINT Tile] Data Type: {_name(spec.dtype)}, Layout: {spec.layout_name}, {loc} ===")
+        print(f"  Shape: [{spec.rows}, {spec.cols}], Valid Shape: [{tile.vr}, {tile.vc}]")
+        for number, row in enumerate(values):
+            print(_row(row, shown, tile.vc))
+            if number == tile.vr - 1 and 0 < tile.vr < spec.rows:
+                print(
+                    " ".join(
+                        ["-" * width] * tile.vc
+                        + ["|"] * (0 < tile.vc < spec.cols)
+                        + ["-" * width] * (spec.cols - tile.vc)
+                    )
+                )
+
+
+def _print_view(view: Any, shown: str, plain: bool) -> None:
+    layout = view.layout_for(True)
+    for values in view.load(layout):
+        if plain:
+            print("TPRINT " + "x".join(map(str, values.shape)))
+        else:
+            print(f"=== [TPRINT GlobalTensor] Data Type: {_name(view.dtype)}, Layout: {Layout(layout).name} ===")
+            print(f"  Shape: [{', '.join(map(str, view.shape))}]")
+        print(*(_row(row, shown) for row in values), sep="\n")
+
+
+def _name(dtype: Any) -> str:
+    return {"f": "float", "i": "int", "u": "uint"}[dtype.name[0]] + dtype.name[1:]
+
+
+TPRINT = instruction(
+    Instr(
+        "TPRINT",
+        "tprint",
+        "Print a tile or a view.",
+        (Operand("src", Role.IN, or_view=True),),
+        (Attr("format", int, 0, "format"),),
+        pipe=Pipe.S,
+        rules=RULES,
+        run=_print,
+        source=_SOURCE,
+    )
+)
+
+
+def _print_number(m: Machine, value: Any, *, format: str | None) -> None:
+    """One line or part of a line for every block whose number differs."""
+    conversion = next(c[1] for c in _CONVERSION.finditer(format or "") if c[1])
+    plain = re.sub(r"(hh|h|ll|l)(?=[diuxXo])", "", format or "")
+    for number in value.reshape(-1).tolist() if isinstance(value, np.ndarray) else [value]:
+        print(plain % (float(number) if conversion in "eEfFgG" else int(number)), end="")
+
+
+PRINT = instruction(
+    Instr(
+        "PRINT",
+        "print",
+        "Print a number after a format as of printf.",
+        (scalar("value"),),
+        (Attr("format", str, None, "format"),),
+        pipe=Pipe.S,
+        syntax="print",
+        rules=FORMAT_RULES,
+        run=_print_number,
+        source="assembly 6.2",
+    )
+)

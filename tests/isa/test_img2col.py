@@ -1,0 +1,74 @@
+"""Image to column from registers, and the address of scales: what the cases of single instructions do not show."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+import ptokit.isa.all  # noqa: F401  (completes the table)
+from ptokit.isa.table import TABLE
+from ptokit.run.single import Single
+from ptokit.targets import target
+from ptokit.types.conv import ConvSpec, ConvState, conv_tile
+from ptokit.types.dtypes import DTYPES
+from ptokit.types.enums import BLayout, Layout, SetFmatrixMode, SLayout, TileType
+from ptokit.types.tile import tile
+
+F16 = DTYPES["f16"]
+LEFT = tile(TileType.Left, F16, 64, 128, blayout=BLayout.ColMajor, slayout=SLayout.RowMajor)
+IMAGE = conv_tile(TileType.Mat, F16, Layout.NC1HWC0, (1, 2, 5, 8, 16))
+DATA = np.arange(1, 1 + 2 * 5 * 8 * 16).astype(np.float16)
+STATE = ConvState((2, 1, 1, 0), (5, 8), (3, 2), (1, 2), (2, 1), 0x4200)
+
+
+def patch(row: int, col: int) -> float:
+    """One element of the result, looked up one by one."""
+    left, right, top, bottom = STATE.padding
+    (kh, kw), (dh, dw), (sh, sw) = STATE.filter, STATE.dilation, STATE.stride
+    wide = (8 + left + right - dw * (kw - 1) - 1) // sw + 1
+    high = (5 + top + bottom - dh * (kh - 1) - 1) // sh + 1
+    c1, rest = divmod(col, 16 * kh * kw)
+    tap, ch = divmod(rest, 16)
+    y = row // wide * sh + tap // kw * dh - top
+    x = row % wide * sw + tap % kw * dw - left
+    if row >= high * wide or not (0 <= y < 5 and 0 <= x < 8):
+        return 3.0  # 0x4200
+    return float(DATA.reshape(2, 5, 8, 16)[c1, y, x, ch])
+
+
+def columns(machine: Single, source: ConvSpec, mode: SetFmatrixMode) -> np.ndarray:
+    """The left tile that the instruction makes of the image."""
+    out = machine.tile(LEFT)
+    image = machine.tile(source, DATA.tobytes())
+    machine.execute(TABLE["TIMG2COL"], {"dst": out, "src": image}, {"fmatrix": mode})
+    return out.read()[0]
+
+
+def test_parameters_of_the_tile() -> None:
+    got = columns(Single(target("a5")), replace(IMAGE, state=STATE), SetFmatrixMode.FMATRIX_A_AUTO)
+    assert got.tolist() == [[patch(r, c) for c in range(128)] for r in range(64)]
+
+
+def test_registers_count_in_the_manual_modes() -> None:
+    machine = Single(target("a5"))
+    config = machine.tile(replace(IMAGE, state=STATE), DATA.tobytes())
+    for name in ("SETFMATRIX", "SET_IMG2COL_PADDING", "SET_IMG2COL_RPT"):
+        machine.execute(TABLE[name], {"config": config})
+    own = replace(STATE, padding=(0, 0, 0, 0), fmap=(0, 0), pad_value=0)  # what the registers hold instead
+    want = columns(Single(target("a5")), replace(IMAGE, state=STATE), SetFmatrixMode.FMATRIX_A_AUTO)
+    got = columns(machine, replace(IMAGE, state=own), SetFmatrixMode.FMATRIX_A_MANUAL)
+    assert np.array_equal(got, want)
+    other = columns(machine, replace(IMAGE, state=own), SetFmatrixMode.FMATRIX_A_AUTO)
+    assert not np.array_equal(other, want)
+
+
+def test_scales_lie_at_a_sixteenth_of_the_address() -> None:
+    machine = Single(target("a5"))
+    left = tile(TileType.Left, DTYPES["e4m3"], 16, 64, blayout=BLayout.ColMajor, slayout=SLayout.RowMajor)
+    scale = tile(TileType.ScaleLeft, DTYPES["e8m0"], 16, 2, slayout=SLayout.RowMajor, fractal=32)
+    scaled, scales, other = machine.tile(left, address=4096), machine.tile(scale), machine.tile(scale, address=256)
+    machine.execute(TABLE["TGET_SCALE_ADDR"], {"dst": scales, "src": scaled})
+    assert scales.address == 256
+    other.raw()[:] = 7
+    assert (scales.raw() == 7).all()
