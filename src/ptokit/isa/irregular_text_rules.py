@@ -33,6 +33,8 @@ def _padded(o: Site) -> Message:
 
 
 def _quantised(o: Site) -> Message:
+    if o.quant_type is None:
+        return "quant_type is missing"
     asymmetric = o.quant_type is QuantType.INT8_ASYM
     wanted = "u8" if asymmetric else "i8"
     if o.dst.dtype.name != wanted:
