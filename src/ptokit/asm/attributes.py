@@ -33,6 +33,15 @@ WORDS: dict[str, frozenset[str]] = {
     "precision_mode": frozenset(("HIGH_PRECISION",)),
     "mask_pattern": frozenset("P0101 P1010 P0001 P0010 P0100 P1000 P1111".split()),
     "quant_type": frozenset(("INT8_SYM", "INT8_ASYM")),
+    "unit_flag": frozenset(("check_only", "check_and_set")),
+    "disable_gemv": frozenset(("disable_gemv",)),
+    "tf32_mode": frozenset(("round_even", "round_away")),
+    "saturation_word": frozenset(("sat", "nosat")),
+    "n_dir": frozenset(("n_dir",)),
+    "frac_conversion": frozenset(("nd2nz", "dn2nz")),
+    "drain_conversion": frozenset(("nz2nd", "nz2dn")),
+    "dst_mode": frozenset(("split_m", "split_n")),
+    "atomic_op": frozenset(("add", "max", "min")),
     "buffer_user": frozenset(EVENT_CLASS_PIPE) | frozenset(p.text for p in Pipe),
 }
 """Values of the attribute kinds that are carried as strings, by mnemonic (assembly 4)."""

@@ -8,7 +8,7 @@ from ptokit.ir import Block, Op
 from ptokit.isa.table import BY_TEXT
 from ptokit.types.values import Type
 
-from . import ops_sync, ops_views, rules
+from . import ops_cube, ops_sync, ops_views, rules
 from .cursor import OperationError
 from .faults import suggest
 from .forms import read_form
@@ -22,7 +22,7 @@ from .recovery import FUNCTION_WORDS, recover
 from .registry import QUOTED, READERS
 from .wide import KNOWN_FOREIGN, KNOWN_OPERATIONS
 
-FORMS = {**ops_views.FORMS, **ops_sync.FORMS}
+FORMS = {**ops_views.FORMS, **ops_sync.FORMS, **ops_cube.FORMS}
 TERMINATORS = frozenset(("func.return", "scf.yield", "scf.condition"))
 
 Names = list[tuple[int, int]]

@@ -9,6 +9,7 @@
 | ``R=index`` | nothing: the result's type is never written; ``R=subset``: it is inferred |
 | ``A(x)`` | attribute x of an enumeration in its place, in any spelling; ``A!(x)`` if the kind cannot be left out |
 | ``N(x)`` | attribute x, a number, switch, string or symbol, in its place |
+| ``W(x)`` | attribute x, one of the bare words of its kind, or any word |
 | ``L(x)`` | attribute x, integers with commas between |
 | ``{}`` | the other attributes, possibly none |
 | ``<? .. ?>`` | may be missing |
@@ -28,7 +29,7 @@ from ptokit.types.tile import TileSpec
 from ptokit.types.values import I64, INDEX, MemRef, Opaque, Ptr, Scalar, Type
 
 from . import rules
-from .attributes import Dictionary, Written, declared_value, plain_value, read_dictionary
+from .attributes import WORDS, Dictionary, Written, declared_value, plain_value, read_dictionary
 from .parser import Parser
 from .spelling import attribute, positional
 
@@ -37,7 +38,7 @@ Infer = Callable[[Parser, dict[str, Any], dict[str, Any]], Type]
 INFERRED: dict[str, Infer] = {}
 """Results whose types are not written, by the word behind ``R=``."""
 
-_ELEMENT = re.compile(r"%(\w+)(\*?)(?::(\w+))?\Z|([TANL])([~!]?)\((\w+)\)\Z|(R)(~?)(?:=(\w+)|:(tile))?\Z")
+_ELEMENT = re.compile(r"%(\w+)(\*?)(?::(\w+))?\Z|([TANLW])([~!]?)\((\w+)\)\Z|(R)(~?)(?:=(\w+)|:(tile))?\Z")
 IMPLIED: dict[str, Scalar] = {"index": INDEX, "i64": I64}
 
 
@@ -112,10 +113,31 @@ class _Reading:
                 if p.texts[p.i] == "{":
                     read_dictionary(p, self.written)
             elif kind == "?":
-                if _begins(e.group[0], p):
+                if self._written(e.group):
                     self.read(e.group)
             else:
                 self._attribute(e)
+
+    def _written(self, group: Form) -> bool:
+        """True if an optional group follows: by its first token, by the second too where that is a comma.
+
+        The types of operands follow if the operands have been written.
+        """
+        p, first = self.p, group[0]
+        kinds = {e.kind for e in group}
+        if "T" in kinds and "%" not in kinds:
+            return all(e.kind != "T" or e.name in self.operands for e in group)
+        if first.kind == "W":
+            return p.texts[p.i] in self._words(first)
+        if first == Element("=", ",") and len(group) > 1 and group[1].kind in "=W":
+            if p.texts[p.i] != ",":
+                return False
+            second, token = group[1], p.texts[p.i + 1]
+            return token == second.name if second.kind == "=" else token in self._words(second)
+        return _begins(first, p)
+
+    def _words(self, e: Element) -> frozenset[str]:
+        return WORDS.get(attr_named(self.instr, e.name).mnemonic, frozenset())
 
     def _operand(self, e: Element) -> None:
         p = self.p
@@ -169,6 +191,13 @@ class _Reading:
                 self.attrs[e.name].append(p.integer())
             return
         token = p.texts[index]
+        if e.kind == "W":
+            known = self._words(e)
+            if token not in known and (known or not token[0].isalpha()):
+                p.unexpected(" or ".join(f"'{w}'" for w in sorted(known)) or f"a {attr.name}")
+            self.attrs[e.name] = token
+            p.i += 1
+            return
         if e.kind == "A" and (token[0] not in '#<"' or token == "<"):
             p.unexpected(f"a {attr.mnemonic}")
         p.check_string()
@@ -220,9 +249,28 @@ def read_form(p: Parser, instr: Instr, forms: tuple[str, ...]) -> Op:
     if reading.written:
         dictionary_attrs(p, instr, reading.written, reading.attrs)
     got = reading.operands
+    if any(o.space for o in instr.operands):
+        _check_pointers(p, instr, reading)
     operands: Operands = {o.name: got[o.name] for o in instr.operands if o.name in got}
     results = [Value(reading.result)] if reading.result is not None and instr.results else []
     return Op(f"pto.{instr.text}", operands, reading.attrs, results)
+
+
+def _check_pointers(p: Parser, instr: Instr, reading: _Reading) -> None:
+    """Pointers point into the memory that the operation works on; other operands are numbers (TEXT-OPERANDS)."""
+    for operand in instr.operands:
+        value = reading.operands.get(operand.name)
+        if not isinstance(value, Value) or isinstance(value.type, Opaque):
+            continue
+        type = value.type
+        if isinstance(type, Ptr):
+            fits = operand.or_ptr or (operand.kind is Kind.PTR and (type.space or "gm") == operand.space)
+        else:
+            fits = operand.kind is Kind.SCALAR and isinstance(type, Scalar)
+        if not fits:
+            wanted = f"a pointer to {operand.space}" if operand.kind is Kind.PTR else "a number"
+            message = f"{operand.name} of pto.{instr.text} is {wanted}, not {type}"
+            p.fail(rules.OPERANDS, message, reading.first[operand.name])
 
 
 # ------------------------------------------------------------------- printing
@@ -265,14 +313,16 @@ class _Printing:
         value = op.attrs.get(e.name)
         if e.kind == "L":
             return ", ".join(map(str, value or ()))
+        if e.kind == "W":
+            return str(value)
         attr = attr_named(self.instr, e.name)
         return positional(attr, value, full=e.flag == "!" or e.kind == "N")
 
     def _present(self, group: Form) -> bool:
         """An optional group is printed if it holds something the operation has, or nothing but words."""
-        named = [e for e in group if e.kind in "%AN"]
+        named = [e for e in group if e.kind in "%ANTW"]
         return not named or any(
-            self.op.operands.get(e.name) is not None if e.kind == "%" else self.op.attrs.get(e.name) is not None
+            self.op.operands.get(e.name) is not None if e.kind in "%T" else self.op.attrs.get(e.name) is not None
             for e in named
         )
 
@@ -300,7 +350,7 @@ def _placed(form: Form) -> set[str]:
     """Attributes that have a place of their own in the form."""
     out: set[str] = set()
     for e in form:
-        if e.kind in "ANL":
+        if e.kind in "ANLW":
             out.add(e.name)
         elif e.kind == "?":
             out |= _placed(e.group)
