@@ -79,3 +79,7 @@ def test_old_spelling_of_the_mask() -> None:
 )
 def test_operands_that_do_not_go_together(text: str) -> None:
     assert [rule for rule, *_ in errors_in(text)] == ["TEXT-OPERANDS"]
+
+
+def test_aliases_are_reshapes() -> None:
+    assert canonical(f"%a = pto.talias %t : {T} -> {T}") == [f"%a = pto.treshape %t : {T} -> {T}"]

@@ -92,6 +92,7 @@ TRESHAPE = _scalar_unit(
     "treshape",
     "See the same bytes as a tile of another shape or layout.",
     src(),
+    spellings=("talias",),
 )
 BITCAST = _scalar_unit("BITCAST", "bitcast", "See the same bytes as another element type.", src())
 ADDPTR = _scalar_unit("ADDPTR", "addptr", "Advance a pointer by elements.", ptr(), index("offset"))
