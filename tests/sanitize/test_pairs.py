@@ -480,6 +480,7 @@ def test_every_rule_of_the_sanitizer_has_a_pair() -> None:
 
     tested = {rule for pair in [*PAIRS, *between] for rule in pair.rules}
     elsewhere = {"EVENT-ORDER", "EVENT-PIPE", "EVENT-XCORE", "RACE-WAW", "GM-NULL", "ASYNC-RACE"}
+    elsewhere |= {"FLAG-REUSE-RACE", "FLAG-ALIAS", "AUTO-RULE", "SCATTER-ALIAS"}  # test_switches
     source = "memory-model-and-sync"
     here = {r.id for r in CATALOGUE.values() if r.scope == "sync" and r.check is None and source in r.source}
     placement = {i for i in here if i.endswith("-CAPACITY")} | {"SPACE-ABSENT", "ADDR-ALIGN"}

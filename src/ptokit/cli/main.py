@@ -62,6 +62,20 @@ class Matmul(StrEnum):
     REF = "ref"
 
 
+class Mode(StrEnum):
+    """Who places tiles and orders pipes."""
+
+    AUTO = "auto"
+    MANUAL = "manual"
+
+
+class Also(StrEnum):
+    """Rules of the sanitizer that are off by default."""
+
+    REUSE = "FLAG-REUSE-RACE"
+    ALIAS = "FLAG-ALIAS"
+
+
 class Order(StrEnum):
     """How much order one pipe gives by itself."""
 
@@ -176,6 +190,13 @@ def sanitize(
     html: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write the report as a page with pictures, too.")
     ] = None,
+    mode: Annotated[
+        Mode | None, typer.Option(help="Who places tiles and orders pipes, where the program does not tell.")
+    ] = None,
+    also: Annotated[list[Also] | None, typer.Option(help="A rule that is off by default; repeatable.")] = None,
+    explain_sync: Annotated[
+        bool, typer.Option("--explain-sync", help="List the flags and barriers that a program without any needs.")
+    ] = False,
     format: Annotated[Format, typer.Option(help="How to print findings.")] = Format.TEXT,
     extended: Extended = False,
 ) -> None:
@@ -184,6 +205,7 @@ def sanitize(
 
     more: dict[str, Any] = {"format": format.value, "extended": extended, "witness": witness, "seed": seed}
     more["html"] = html
+    more |= {"explain_sync": explain_sync, "mode": mode and mode.value, "also": [rule.value for rule in also or []]}
     if not sanitize_file(file, target, entry, arg or [], blocks, order.value, **more):
         raise typer.Exit(EXIT_ERRORS)
 

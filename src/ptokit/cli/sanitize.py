@@ -40,6 +40,9 @@ def sanitize_file(
     witness: bool = False,
     seed: int | None = None,
     html: str | None = None,
+    explain_sync: bool = False,
+    mode: str | None = None,
+    also: Sequence[str] = (),
 ) -> bool:
     """Run a kernel of `file` under observation and report as ``text``, ``json`` or ``sarif``; True without errors.
 
@@ -56,6 +59,7 @@ def sanitize_file(
         return _show(file, report, 0.0, format)
     start = time.perf_counter()
     more: dict[str, Any] = {"order": order, "entry": entry, "extended": extended, "witness": witness, "seed": seed}
+    more |= {"explain_sync": explain_sync, "mode": mode, "also": also}
     report = observe(module, target, make(arguments), blocks, **more)
     for diagnostic in found:
         report.diagnostics.add(diagnostic)
@@ -113,7 +117,8 @@ def as_json(report: Report) -> dict[str, Any]:
 def _facts(report: Report) -> dict[str, Any]:
     launch = {"kernel": report.name, "target": report.target, "blocks": report.blocks, "order": report.order}
     shuffled = {} if report.shuffled is None else {"shuffled": report.shuffled.as_json()}
-    return {"launch": launch, "instructions": report.instructions, **shuffled}
+    needed = {} if report.synchronisation is None else {"synchronisation": report.synchronisation.as_json()}
+    return {"launch": launch, "instructions": report.instructions, **shuffled, **needed}
 
 
 def _sarif(report: Report) -> str:
@@ -139,4 +144,6 @@ def _show(file: str, report: Report, seconds: float, format: str) -> bool:
         say(f"{what} in {seconds:.2f} s, {'no findings' if not len(found) else summary(found) or 'notes only'}")
     if report.shuffled is not None:
         say(str(report.shuffled))
+    if report.synchronisation is not None:
+        say(str(report.synchronisation))
     return not found.errors

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import update_wrapper
 from typing import Any
@@ -128,13 +128,18 @@ class Kernel:
         order: str = "strict",
         witness: bool = False,
         seed: int | None = None,
+        explain_sync: bool = False,
+        mode: str | None = None,
+        also: Sequence[str] = (),
         **named: Any,
     ) -> Report:
         """Run blocks 0 .. blocks-1 under observation: races, flags, deadlocks, uninitialised data, bounds.
 
         Arguments as for a launch; arrays made by `uninit` are output only. ``order``: ``strict``, or ``profile`` for
         the order inside a pipe that the target promises. ``witness``: show for each race what changes if its first
-        access comes late. ``seed``: also run in another legal order, drawn with that seed. Raises `DiagnosticError` for
+        access comes late. ``seed``: also run in another legal order, drawn with that seed. ``explain_sync``: find the
+        flags and barriers that a kernel without any needs. ``mode``: ``auto`` or ``manual``, where the kernel does not
+        tell. ``also``: rules that are off by default. Raises `DiagnosticError` for
         arguments that cannot be used.
         """
         bound = self.parameters.bind(args, named)
@@ -146,6 +151,7 @@ class Kernel:
         ]
         module = self._module(signature)
         more: dict[str, Any] = {"entry": self.name, "extended": self.extended, "witness": witness, "seed": seed}
+        more |= {"explain_sync": explain_sync, "mode": mode, "also": also}
         return sanitize(module, self.target, values, blocks, order=order, **more)
 
     def on(self, target: str | Target) -> Kernel:

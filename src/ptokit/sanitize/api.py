@@ -28,13 +28,16 @@ from ptokit.types.dtypes import DType
 
 from . import rules as _rules  # puts the rules into the catalogue
 from .analysis import Analysis
+from .auto import MODES, auto_rules
 from .events import Signal
+from .explain import explain
 from .findings import Draft, Findings
-from .flags import ProgramOrder
+from .flags import OPTIONAL, ProgramOrder, reuse_race
 from .gm import Memory
 from .observe import Buffers, Observer
 from .placement import reserved_bytes
 from .queues import Core, Simulation
+from .races import Race
 from .repair import Repair
 from .report import Report
 from .signals import Hub
@@ -48,7 +51,7 @@ WITNESSES = 16
 ORDERS = ("strict", "profile")
 """How much order one pipe gives by itself (memory-model-and-sync 6.1)."""
 
-_IGNORED = frozenset(("FLAG-RANGE", "FLAG-PIPE", "XFLAG-RESERVED", "TS-1", "SY-3", "SY-4"))
+_IGNORED = frozenset(("AUTO-RULE", "FLAG-RANGE", "FLAG-PIPE", "XFLAG-RESERVED", "TS-1", "SY-3", "SY-4"))
 """Errors of the static check that concern single flags: these are left out of the run, which goes on."""
 
 _SEEN_RUNNING = {
@@ -87,6 +90,9 @@ def sanitize(
     extended: bool = False,
     witness: bool = False,
     seed: int | None = None,
+    explain_sync: bool = False,
+    mode: str | None = None,
+    also: Sequence[str] = (),
 ) -> Report:
     """Run blocks 0 .. blocks-1 of a kernel and report races, uninitialised data, flags, deadlocks, bounds.
 
@@ -94,12 +100,19 @@ def sanitize(
     ``strict``, every pipe runs in order, or ``profile``, as far as the target promises it. Programs without addresses
     and flags (Auto mode) are checked for values only. ``witness``: run the launch once more for each race, on copies of
     the arguments, with the first access as late as the model allows, and note what changes. ``seed``: run it once more
-    in a legal order drawn with that seed. Raises `DiagnosticError` for arguments that cannot be used,
-    `ValueError` for an unknown order, `KeyError` for an unknown target.
+    in a legal order drawn with that seed. ``explain_sync``: find the flags and barriers that a program without any
+    needs, by running versions of it on copies of the arguments. ``mode``: ``auto`` or ``manual``, where the program
+    does not tell. ``also``: rules that are off by default (`OPTIONAL`). Raises `DiagnosticError` for arguments that
+    cannot be used, `ValueError` for an unknown order, mode or rule, `KeyError` for an unknown target.
     """
     target = target_named(target)
     if order not in ORDERS:
         raise ValueError(f"order is one of {', '.join(ORDERS)}, not {order!r}")
+    if mode is not None and mode not in MODES:
+        raise ValueError(f"mode is one of {', '.join(MODES)}, not {mode!r}")
+    if unknown := set(also) - OPTIONAL:
+        known = ", ".join(sorted(OPTIONAL))
+        raise ValueError(f"{', '.join(sorted(unknown))}: rules that are off by default are {known}")
     if blocks < 1:
         raise DiagnosticError(Diagnostic("RUN-BLOCKS", Severity.ERROR, f"cannot launch {blocks} blocks"))
     kernel = choose_entry(module, entry)
@@ -109,13 +122,27 @@ def sanitize(
         found.add(diagnostic)
     check_runnable(module, found)
     reserved_bytes(module, target, found)
+    if mode == "auto":
+        auto_rules(module, found)
     if any(d.rule not in _IGNORED and d.rule not in _SEEN_RUNNING for d in found.errors):
         return report
-    fresh = copies(args) if witness or seed is not None else []
-    run = _Run(module, kernel, target, args, blocks, order == "profile", extended, report)
+    fresh = copies(args) if witness or seed is not None or explain_sync else []
+    how = _Mode(module, mode)
+    run = _Run(module, kernel, target, args, blocks, order == "profile", extended, report, how, frozenset(also))
     run.run()
     report.ran = True
     report.diagnostics = _without_superseded(report.diagnostics)
+    if explain_sync and run.complete:
+
+        def watch(version: Module) -> tuple[list[Race], int]:
+            again = Report(kernel.name, target.name, blocks, order)
+            entry = choose_entry(version, kernel.name)
+            by_hand = _Mode(version)
+            by_hand.auto = by_hand.cores_only = False
+            _Run(version, entry, target, copies(fresh), blocks, order == "profile", extended, again, by_hand).run()
+            return list(again.races.values()), again.instructions
+
+        report.synchronisation = explain(module, target, watch)
     if run.complete and (witness or seed is not None):
         again = partial(_rerun, module, kernel, target, blocks, order == "profile", extended, fresh, args)
         if witness:
@@ -190,23 +217,27 @@ class _Run:
         profile: bool,
         extended: bool,
         report: Report,
+        mode: _Mode | None = None,
+        also: frozenset[str] = frozenset(),
     ) -> None:
         self.report, self.blocks, self.target = report, blocks, target
         self.program = Program(module, kernel, target, extended=extended, writer=ObservedWriter)
         self.values = bind_arguments(kernel, args, self.program.effects.written, blocks)
         self.findings = Findings()
-        mode = _Mode(module)
+        mode = _Mode(module) if mode is None else mode
+        self.also = also
         raw = dict(zip((p.name for p in self.program.params), args))
         uninitialised = {name for name, arg in raw.items() if isinstance(arg, Uninitialised)}
         buffers = [v.buffer for v in self.values if isinstance(v, Pointer | View) and v.buffer is not None]
         memories = _memories(buffers, uninitialised)
         repair = self.repair = Repair(module.functions, target)
         analysis = Analysis(self.findings, repair, races=not mode.auto)
-        profiled = partial(Core, target=target, profile=profile)
+        profiled = partial(Core, target=target, profile=profile, waits="FLAG-REUSE-RACE" in also)
         cores = [profiled(c.index, c.kind, c.block, c.sub) for c in core_ids(self.program.cores.roles, blocks)]
         repair.cores = cores
         hub = Hub(cores, self._overflow)
-        self.simulation = Simulation(cores, hub, analysis.execute)
+        reuse = partial(reuse_race, self.findings) if "FLAG-REUSE-RACE" in also else None
+        self.simulation = Simulation(cores, hub, analysis.execute, reuse)
         self.analysis = analysis
         self.memories, self.extended, self.mode = memories, extended, mode
         self.kind: type[Observer] = Observer
@@ -238,6 +269,7 @@ class _Run:
             auto=self.mode.auto,
             in_order=self.mode.cores_only or self.target.name == "cpu",
             waits_for_work=self.mode.waits_for_work,
+            also=self.also,
         )
         self.observers.append(observer)
         return observer
@@ -343,12 +375,15 @@ class _Mode:
     ``auto``: it does neither. ``cores_only``: it orders cores but leaves the pipes of each to the compiler.
     """
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, stated: str | None = None) -> None:
         ops = [op for f in module.functions if f.body is not None for op in f.body.walk()]
         names = {instr.name for op in ops if (instr := instr_of(op)) is not None}
         self.placed = any(op.name == "pto.tassign" or (op.name == "pto.alloc_tile" and op.get("addr")) for op in ops)
         self.waits_for_work = "TSYNC" in names
         by_compiler = not self.placed and not names & (SYNCHRONISATION - BETWEEN_CORES)
+        if stated is not None:
+            by_compiler = stated == "auto"
+            self.placed = stated == "manual"
         self.cores_only = by_compiler and bool(names & BETWEEN_CORES)
         self.auto = by_compiler and not self.cores_only
 

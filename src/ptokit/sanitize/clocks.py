@@ -52,7 +52,7 @@ class Clock:
             if core == self.core:
                 self.own = list(map(max, self.own, part))
             else:
-                far[core] = tuple(map(max, far.get(core, _NOTHING), part))
+                far[core] = tuple(map(max, far[core], part)) if core in far else part
         self.far = far
 
     def knows(self, core: int, component: int, count: int) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ptokit.diagnostics import Diagnostic, Diagnostics, Location, Note, lookup
+from ptokit.diagnostics import Diagnostic, Diagnostics, Location, Note, Severity, lookup
 from ptokit.ir.core import Op
 
 from .events import Item, Loops
@@ -26,6 +26,7 @@ class Draft:
     hint: str | None = None
     notes: list[Note] = field(default_factory=list)
     race: Race | None = None
+    severity: Severity | None = None  # where it is not that of the rule
 
 
 @dataclass(slots=True)
@@ -79,7 +80,7 @@ class Findings:
                 if race.same_core and race.first.work is not None and race.second.work is not None:
                     race.fix = repair.fix(race.first.work, race.second.work)
                     hint = race.fix.text
-            severity = lookup(folded.rule).severity
+            severity = draft.severity or lookup(folded.rule).severity
             diagnostic = Diagnostic(folded.rule, severity, draft.message, draft.location, hint, tuple(notes))
             found.add(diagnostic)
             if race is not None:

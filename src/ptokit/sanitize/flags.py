@@ -13,6 +13,9 @@ from .findings import Draft, Findings
 from .queues import Core
 from .repair import COMPOSITE_PIPES
 
+OPTIONAL = frozenset(("FLAG-REUSE-RACE", "FLAG-ALIAS"))
+"""Rules about things that no public text decides, off by default."""
+
 
 def flag_text(key: FlagKey) -> str:
     """``PIPE_V, PIPE_MTE3, EVENT_ID1``."""
@@ -22,8 +25,8 @@ def flag_text(key: FlagKey) -> str:
 class ProgramOrder:
     """The flags and tokens of one core, as the scalar unit issues them."""
 
-    def __init__(self, core: Core, findings: Findings) -> None:
-        self.core, self.findings = core, findings
+    def __init__(self, core: Core, findings: Findings, *, alias: bool = False) -> None:
+        self.core, self.findings, self.alias = core, findings, alias
         self._sets: dict[FlagKey, list[SetFlag]] = {}  # not waited for yet
         self._ahead: dict[FlagKey, int] = {}  # waits that stand before their sets
         self._reused: set[FlagKey] = set()
@@ -54,6 +57,8 @@ class ProgramOrder:
         if self._ahead.get(key):
             self._ahead[key] -= 1
             return
+        if self.alias:
+            self._aliased(item)
         waiting = self._sets.setdefault(key, [])
         if waiting:
             first = waiting[-1]
@@ -66,6 +71,13 @@ class ProgramOrder:
 
             self.findings.add("FLAG-REUSE", (first.op, item.op, key), self.core, item, make)
         waiting.append(item)
+
+    def _aliased(self, item: SetFlag) -> None:
+        """FLAG-ALIAS: the id is set for another destination of the same pipe."""
+        for key, waiting in self._sets.items():
+            if waiting and key[0] is item.key[0] and key[2] == item.key[2] and key[1] is not item.key[1]:
+                make = partial(_alias, item, waiting[-1])
+                self.findings.add("FLAG-ALIAS", (waiting[-1].op, item.op), self.core, item, make)
 
     def hidden(self, item: Item) -> None:
         """A composite instruction uses EVENT_ID0 of the pairs of its pipes itself: they must be clear (2.1)."""
@@ -111,6 +123,24 @@ class ProgramOrder:
         for key, waiting in self._sets.items():
             if waiting and key not in self._reused:
                 yield key, waiting[-1]
+
+
+def _alias(item: SetFlag, other: SetFlag) -> Draft:
+    message = f"set_flag({flag_text(item.key)}) while ({flag_text(other.key)}), of the same pipe and id, is set"
+    return Draft(message, item.op.location, "use another event id", [Note("set here", other.op.location)])
+
+
+def reuse_race(findings: Findings, core: Core, item: SetFlag, wait: WaitFlag | None) -> None:
+    """FLAG-REUSE-RACE: nothing orders the previous wait of a flag before it is set again."""
+
+    def make() -> Draft:
+        message = f"set_flag({flag_text(item.key)}) may happen before the flag has been waited for the last time"
+        back = f"{item.key[1].text} before {item.key[0].text}"
+        hint = f"order {back} with a flag the other way round, or use two ids in turn"
+        notes = [] if wait is None else [Note("the wait stands here", wait.op.location)]
+        return Draft(message, item.op.location, hint, notes)
+
+    findings.add("FLAG-REUSE-RACE", (item.op, item.key), core, item, make)
 
 
 def _hidden(key: FlagKey, item: Item, source: SetFlag) -> Draft:

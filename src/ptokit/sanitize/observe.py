@@ -27,6 +27,7 @@ from ptokit.targets import Target
 from ptokit.types.enums import Pipe, TileType
 
 from . import placement
+from .alias import run_scatter
 from .between import HANDLERS, Transfer, check_transfers
 from .events import (
     AwaitSignal,
@@ -91,10 +92,12 @@ class Observer(ObservedMemory):
         auto: bool,
         in_order: bool,
         waits_for_work: bool,
+        also: frozenset[str] = frozenset(),
     ) -> None:
         super().__init__(target, 1, total, "exact", extended=extended)
         self.findings, self.memories = findings, memories
         self.placed, self.auto, self.waits_for_work = placed, auto, waits_for_work
+        self.also = also
         self.in_order = in_order  # a core completes one instruction after the other
         self.instructions = 0
         self.simulation, self.deferred = simulation, deferred
@@ -106,7 +109,7 @@ class Observer(ObservedMemory):
     def watch(self, core: Core, buffers: Buffers) -> None:
         """A core starts: new memory (shared in a cluster), flags and loops."""
         self.core, self.buffers = core, buffers
-        self.order = ProgramOrder(core, self.findings)
+        self.order = ProgramOrder(core, self.findings, alias="FLAG-ALIAS" in self.also)
         self.loops: Loops = ()
         self._calls: list[Loops] = [()]
         self._sequence = 0
@@ -346,7 +349,7 @@ class Observer(ObservedMemory):
             elif (message := view.leaves_memory) is not None:
                 bad = True
                 self.report("GM-OOB", op, name, partial(placement.outside, op, instr.name, view, message))
-        result = None if bad else run(self, *operands)
+        result = None if bad else run_scatter(self, op, instr.name, views, partial(run, self, *operands))
         return result, [t for name, write, kind in known.views for t in self._view_touch(given[name], write, kind)]
 
     def _view_touch(self, view: Any, write: bool, kind: Any) -> list[Touch]:

@@ -14,7 +14,7 @@ from ptokit.run.rendezvous import Rendezvous
 from ptokit.targets import Target
 from ptokit.types.enums import Pipe
 
-from .clocks import COMPONENTS, POSTED, SCALAR, Clock
+from .clocks import COMPONENTS, POSTED, SCALAR, WIDTH, Clock
 from .events import (
     AwaitSignal,
     Barrier,
@@ -35,15 +35,21 @@ RECENT = 64
 """Items of a core that are remembered for a picture of what led to a race."""
 
 Execute = Callable[["Core", Work, Clock], None]
+Reuse = Callable[["Core", SetFlag, WaitFlag | None], None]
 
 
 class Core:
     """One core: its clocks, queues, and flags. ``kind`` is "vector", "cube" or ""."""
 
-    def __init__(self, index: int, kind: str, block: int, sub: int, target: Target, *, profile: bool) -> None:
+    def __init__(
+        self, index: int, kind: str, block: int, sub: int, target: Target, *, profile: bool, waits: bool = False
+    ) -> None:
+        width = WIDTH + len(COMPONENTS) if waits else WIDTH  # with the waits of each pipe, where they matter
         self.index, self.kind, self.block, self.sub, self.target = index, kind, block, sub, target
-        self.clocks = {pipe: Clock(index) for pipe in COMPONENTS}
-        self.issue = Clock(index)  # what later issues inherit; replaced, never changed
+        self.waits: dict[Pipe, int] = {}  # waits for flags so far
+        self.last_wait: dict[FlagKey, tuple[WaitFlag, int]] = {}  # the last of each flag, and its number on its pipe
+        self.clocks = {pipe: Clock(index, [0] * width) for pipe in COMPONENTS}
+        self.issue = Clock(index, [0] * width)  # what later issues inherit; replaced, never changed
         self.inherited: dict[Pipe, Clock] = {}  # the last of these that a pipe has joined
         self.counts = [0] * (POSTED + 1)
         self.queues: dict[Pipe, deque[Item]] = {pipe: deque() for pipe in COMPONENTS if pipe is not Pipe.S}
@@ -93,9 +99,9 @@ class Simulation:
     """All cores of a launch. ``execute(core, work, clock)`` is called for every instruction, in an order that the
     flags allow, with what is known to have completed before it begins."""
 
-    def __init__(self, cores: Iterable[Core], hub: Hub, execute: Execute) -> None:
+    def __init__(self, cores: Iterable[Core], hub: Hub, execute: Execute, reuse: Reuse | None = None) -> None:
         self.cores = list(cores)
-        self.hub, self.execute = hub, execute
+        self.hub, self.execute, self.reuse = hub, execute, reuse
         self.signals = Signals()
         self.meetings: Rendezvous[Clock] = Rendezvous(self.cores)
         self._joined: dict[tuple[tuple[str, int], int], Clock] = {}
@@ -178,6 +184,8 @@ class Simulation:
                 item.source = source
                 core.last_sync[item.key[:2]] = (source, item)
                 core.learn(clock)
+                if self.reuse is not None:
+                    self._waited(core, item, core.clocks[Pipe.S], core.issue)  # which `learn` has made anew
             case WaitWork():
                 if item.works is None:
                     return False
@@ -271,6 +279,8 @@ class Simulation:
                 item.source = source
                 core.last_sync[item.key[:2]] = (source, item)
                 clock.join(known)
+                if self.reuse is not None:
+                    self._waited(core, item, clock)
             case Barrier():
                 clock.own[COMPONENTS[pipe]] = core.counts[COMPONENTS[pipe]]
             case GetToken():
@@ -288,7 +298,10 @@ class Simulation:
         """Items that never wait."""
         match item:
             case SetFlag():
-                core.flags.setdefault(item.key, deque()).append((core.completed(item.pipe), item))
+                clock = core.completed(item.pipe)
+                if self.reuse is not None:
+                    self._check_reuse(core, item, clock)
+                core.flags.setdefault(item.key, deque()).append((clock, item))
             case ReleaseToken():
                 assert item.taken is not None
                 item.taken.released = core.completed(item.pipe)
@@ -296,6 +309,20 @@ class Simulation:
                 self.hub.send(core, item, core.completed(item.pipe))
             case _:
                 pass
+
+    def _waited(self, core: Core, item: WaitFlag, *clocks: Clock) -> None:
+        """The pipe, whose clocks these are, has waited: what it does from now on knows so."""
+        core.waits[item.pipe] = core.waits.get(item.pipe, 0) + 1
+        core.last_wait[item.key] = item, core.waits[item.pipe]
+        for clock in clocks:
+            clock.own[WIDTH + COMPONENTS[item.pipe]] = core.waits[item.pipe]
+
+    def _check_reuse(self, core: Core, item: SetFlag, clock: Clock) -> None:
+        """The previous wait of the flag has to come before it is set again."""
+        wait, number = core.last_wait.get(item.key, (None, 0))
+        if core.flags.get(item.key) or clock.own[WIDTH + COMPONENTS[item.key[1]]] < number:
+            assert self.reuse is not None
+            self.reuse(core, item, wait)
 
     def _get(self, core: Core, item: GetToken) -> bool:
         """Tokens change hands in the order of the program, whichever pipe asks first."""

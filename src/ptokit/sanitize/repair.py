@@ -35,11 +35,35 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """One operation to insert before or after `op`: a set or wait of a flag, or a barrier (``verb`` is "barrier")."""
+
+    op: Op
+    after: bool
+    verb: str
+    pipes: tuple[Pipe, ...]
+    number: int = 0
+
+    def make(self) -> Op:
+        """The operation."""
+        if self.verb == "barrier":
+            return Op("pto.barrier", {}, {"pipe": self.pipes[0]}, location=self.op.location)
+        attrs = {"src_pipe": self.pipes[0], "dst_pipe": self.pipes[1], "event_id": self.number}
+        return Op(f"pto.{self.verb}_flag", {}, attrs, location=self.op.location)
+
+
+@dataclass(frozen=True, slots=True)
 class Fix:
-    """What mends a race. ``edits``: in the order of the text; empty where only words can tell."""
+    """What mends a race. ``steps``: what is inserted, as ``edits`` of the text; no edits where only words can tell."""
 
     text: str
     edits: tuple[Edit, ...] = ()
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def paired(self) -> list[tuple[Step, Edit]]:
+        """Each step with its line."""
+        return list(zip(self.steps, self.edits))
 
     def apply(self, source: str) -> str:
         """The text of the file with the lines inserted."""
@@ -114,21 +138,24 @@ class Repair:
             if self._last(loop) > first_line(loop):
                 text += f", after line {self._last(loop)}"
         around = [op for op in (after, before, loop) if op is not None]
+        lines = [(set_at + 1, "set", after, True), (wait_at, "wait", before, False)]
+        if loop is not None:
+            outside = [(first_line(loop), "set", loop, False), (self._last(loop) + 1, "wait", loop, True)]
+            lines = [outside[0], *lines[::-1], outside[1]]
+        steps = tuple(Step(op, behind, verb, key[:2], key[2]) for _, verb, op, behind in lines)
         apart = set_at < wait_at if loop is None else before is after or self._last(before) < first_line(after)
         if not apart or not all(map(self._free_standing, around)):
-            return Fix(text)
-        lines = [(set_at + 1, "set", after), (wait_at, "wait", before)]
-        if loop is not None:
-            lines = [(first_line(loop), "set", loop), *lines[::-1], (self._last(loop) + 1, "wait", loop)]
-        edits = [self._edit(line, _flag_code(verb, key, op.location), op) for line, verb, op in lines]
-        return Fix(text, tuple(edits))
+            return Fix(text, steps=steps)
+        edits = [self._edit(line, _flag_code(verb, key, op.location), op) for line, verb, op, _ in lines]
+        return Fix(text, tuple(edits), steps)
 
     def _barrier(self, pipe: Pipe, before: Op) -> Fix:
         line = first_line(before)
         text = f"insert pipe_barrier({pipe.text}) before line {line}"
+        steps = (Step(before, False, "barrier", (pipe,)),)
         if not self._free_standing(before):
-            return Fix(text)
-        return Fix(text, (self._edit(line, _barrier_code(pipe, before.location), before),))
+            return Fix(text, steps=steps)
+        return Fix(text, (self._edit(line, _barrier_code(pipe, before.location), before),), steps)
 
     def _edit(self, line: int, code: str, like: Op) -> Edit:
         file = like.location.file or ""

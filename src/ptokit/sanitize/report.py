@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from ptokit.diagnostics import Diagnostic, Diagnostics
 
+from .explain import Synchronisation
 from .races import Race
 from .witness import Witness
 
@@ -22,6 +23,7 @@ class Report:
     instructions: int = 0
     races: dict[Diagnostic, Race] = field(default_factory=dict)  # what is known about those that are races
     shuffled: Witness | None = None  # what the order of `seed` changes
+    synchronisation: Synchronisation | None = None  # what a manual version needs, if that was asked for
     ran: bool = False  # False if the static check already ended it
 
     @property

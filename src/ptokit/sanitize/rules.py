@@ -52,6 +52,15 @@ _rule(
     accepted="TADD(a, a, b)",
 )
 _rule(
+    "SCATTER-ALIAS",
+    "A plain scatter writes every element once.",
+    why="Where two writers meet, which one stays depends on the target, or on nothing at all.",
+    source="memory-model-and-sync 10; move-gather-scatter 11.3",
+    decision="An error where the winner is not specified (conflict=Default on a5, different values), else a note.",
+    rejected="MSCATTER with conflict=Default and two equal indices on a5",
+    accepted="distinct indices, or an atomic operation",
+)
+_rule(
     "UNINIT-READ",
     "What an instruction reads has been written.",
     why="On-chip memory holds anything at the start; simulators that clear it hide this.",
@@ -116,6 +125,33 @@ _rule(
     decision="Public texts disagree on whether flags count; nothing documents that they do (M6).",
     rejected="set_flag, set_flag, wait_flag, wait_flag on one id",
     accepted="another event id for the second",
+)
+_warning(
+    "FLAG-REUSE-RACE",
+    "A flag is not set again before the wait for its last set has happened.",
+    why="The source pipe may run ahead of the destination; if flags neither queue nor count, a set is lost.",
+    source="memory-model-and-sync 5.3, 11.7",
+    decision="Off by default (--also FLAG-REUSE-RACE): kernels do it, and no public text says that it is wrong.",
+    rejected="a loop that sets and waits for one flag, without a flag the other way round",
+    accepted="the same with a flag back",
+)
+_warning(
+    "FLAG-ALIAS",
+    "An event id is not set for two destinations of one source pipe at once.",
+    why="Some reports about devices say that they share it.",
+    source="memory-model-and-sync 6, 10",
+    decision="Off by default (--also FLAG-ALIAS): by the public contract the two are different flags.",
+    rejected="set_flag(PIPE_V, PIPE_MTE2, 0) and set_flag(PIPE_V, PIPE_MTE3, 0) before either wait",
+    accepted="different ids",
+)
+_rule(
+    "AUTO-RULE",
+    "An Auto-mode program has no raw flags and barriers, no two tiles at one address, and no alias with two sources.",
+    why="The compiler places tiles and orders pipes; what the program adds contradicts it.",
+    source="memory-model-and-sync 4, 10",
+    decision="Checked with --mode auto; without it a program with flags or addresses counts as manual.",
+    rejected="set_flag in a program sanitized with --mode auto",
+    accepted="the program without flags",
 )
 _rule(
     "FLAG-ORDER",

@@ -21,7 +21,7 @@ Ints = tuple[int, ...]
 class ObservedView(View):
     """A view with what went wrong when it was cut out of its tensor, and the elements that indices chose."""
 
-    __slots__ = ("clipped", "outside", "seen", "sliced")
+    __slots__ = ("clipped", "outside", "scattered", "seen", "sliced")
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -29,6 +29,7 @@ class ObservedView(View):
         self.sliced: Op | None = None
         self.clipped: View | None = None  # what lies inside
         self.seen: list[np.ndarray] = []
+        self.scattered = False  # these have been written
 
     def observed(self, op: Op, offsets: tuple[Any, ...], sizes: tuple[int, ...]) -> ObservedView:
         """`partition`, which may leave the tensor."""
@@ -62,6 +63,7 @@ class ObservedView(View):
         keep: np.ndarray | None = None,
     ) -> None:
         chosen = offsets + self.offset
+        self.scattered = True
         self.seen.append(chosen if keep is None else chosen[np.broadcast_to(keep, chosen.shape)])
         super().scatter(offsets, values, put, blocks, describe, keep)
 

@@ -148,5 +148,5 @@ SYNCHRONISATION = frozenset(
 )
 """Instructions without effect on values, by name in the table."""
 
-BETWEEN_CORES = frozenset(("sync.set", "sync.wait", "set_ffts"))
+BETWEEN_CORES = frozenset(("sync.set", "sync.wait", "set_ffts", *HANDLERS)) - {"TPREFETCH_ASYNC", "prefetch_wait"}
 """Those of them that order cores, not the pipes of one."""

@@ -1,0 +1,50 @@
+"""Scatters that write an element more than once: SCATTER-ALIAS (move-gather-scatter 11.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ptokit.diagnostics import Severity
+from ptokit.ir.core import Op
+from ptokit.run.fault import Fault
+from ptokit.types.enums import ScatterAtomicOp
+
+from .findings import Draft
+from .views import ObservedView
+
+if TYPE_CHECKING:
+    from .observe import Observer
+
+_HINT = "make the indices distinct, or use an atomic operation"
+
+
+def run_scatter(
+    o: Observer, op: Op, name: str, views: Sequence[tuple[str, ObservedView]], run: Callable[[], Any]
+) -> Any:
+    """Execute an instruction that may scatter; writers that meet are reported."""
+    try:
+        result = run()
+    except Fault as fault:
+        if fault.rule != "SCATTER-COM-05":
+            raise
+        o.report("SCATTER-ALIAS", op, name, partial(Draft, f"{name}: {fault.message}", op.location, fault.hint))
+        return None
+    plain = op.attrs.get("atomic") in (None, ScatterAtomicOp.NONE)
+    for operand, view in views:
+        if plain and view.scattered and view.seen and _meet(view.seen):
+            o.report("SCATTER-ALIAS", op, operand, partial(_note, op, name))
+    return result
+
+
+def _meet(seen: list[np.ndarray]) -> bool:
+    flat = np.concatenate([part.reshape(-1) for part in seen])
+    return np.unique(flat).size < flat.size
+
+
+def _note(op: Op, name: str) -> Draft:
+    message = f"{name} writes some elements more than once; of several writers the last one stays"
+    return Draft(message, op.location, _HINT, severity=Severity.NOTE)

@@ -1,0 +1,154 @@
+"""Rules that are off by default, Auto mode by request, and scatters whose writers meet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ptokit as pto
+from ptokit.asm import parse_module
+from ptokit.sanitize import sanitize
+
+from .mini import TILE, Mini
+
+FORTH = (
+    "for 4\nwait V MTE2 0\nload a x\nset MTE2 V 0\nwait MTE2 V 0\nadds a b\nset V MTE2 0\nend\nbarrier ALL\nstore b y"
+)
+PRIMED = f"set V MTE2 0\n{FORTH}\nwait V MTE2 0"
+
+
+def found(body: str, order: str = "strict", on: str = "a2a3", **switches: Any) -> dict[str, list[set[int]]]:
+    """Errors and warnings: rule → the lines of the body that each finding names."""
+    program = Mini(body, tiles=switches.pop("tiles", {"a": 0, "b": 4096, "c": 8192}))
+    module = parse_module(program.text, "k.pto").module
+    args = [np.ones((16, 32), np.float32) for _ in range(2)]
+    report = sanitize(module, on, args, order=order, **switches)
+    out: dict[str, list[set[int]]] = {}
+    for d in [*report.errors, *report.warnings]:
+        lines = {d.location.line, *(n.location.line for n in d.notes if n.location.line)}
+        out.setdefault(d.rule, []).append({line - program.first + 1 for line in lines if line >= program.first})
+    return out
+
+
+RUNS_AHEAD = "for 4\nload a x\nset MTE2 V 0\nwait MTE2 V 0\nadds a b\nend\nbarrier ALL\nstore b y"
+
+
+def test_a_flag_that_is_set_before_it_has_been_waited_for() -> None:
+    assert found(RUNS_AHEAD) == {"RACE-WAR": [{2, 5}]}
+    both = found(RUNS_AHEAD, also=["FLAG-REUSE-RACE"])
+    assert both == {"RACE-WAR": [{2, 5}], "FLAG-REUSE-RACE": [{3, 4}]}
+    assert found(PRIMED, also=["FLAG-REUSE-RACE"]) == {}
+
+
+@pytest.mark.parametrize("order", ["strict", "profile"])
+def test_flags_of_the_scalar_unit_count_as_waited_for(order: str) -> None:
+    body = "for 3\nload a x\nset MTE2 S 0\nwait MTE2 S 0\nend\nbarrier ALL\nstore a y"
+    assert "FLAG-REUSE-RACE" not in found(body, order, also=["FLAG-REUSE-RACE"])
+
+
+def test_a_wait_that_is_late_in_its_queue() -> None:
+    """The second set is issued while the vector unit still waits for another flag."""
+    head = "set MTE2 V 0\nwait MTE3 V 1\nwait MTE2 V 0\n"
+    bad = f"{head}set MTE2 V 0\nwait MTE2 V 0\nset MTE3 V 1"
+    assert found(bad, also=["FLAG-REUSE-RACE"]) == {"FLAG-REUSE-RACE": [{4}]}
+    good = f"{head}set V MTE2 2\nwait V MTE2 2\nset MTE2 V 0\nwait MTE2 V 0\nset MTE3 V 1"
+    assert found(good.replace("wait MTE3 V 1\n", "").replace("\nset MTE3 V 1", ""), also=["FLAG-REUSE-RACE"]) == {}
+
+
+def test_one_id_for_two_destinations() -> None:
+    bad = "set V MTE2 0\nset V MTE3 0\nwait V MTE2 0\nwait V MTE3 0"
+    assert found(bad) == {}
+    assert found(bad, also=["FLAG-ALIAS"]) == {"FLAG-ALIAS": [{1, 2}]}
+    assert found("set V MTE2 0\nset V MTE3 1\nwait V MTE2 0\nwait V MTE3 1", also=["FLAG-ALIAS"]) == {}
+    assert found("set V MTE2 0\nwait V MTE2 0\nset V MTE3 0\nwait V MTE3 0", also=["FLAG-ALIAS"]) == {}
+
+
+def test_unknown_switches() -> None:
+    with pytest.raises(ValueError, match="off by default are FLAG-ALIAS, FLAG-REUSE-RACE"):
+        found("fill a", also=["RACE-RAW"])
+    with pytest.raises(ValueError, match="auto, manual"):
+        found("fill a", mode="half")
+
+
+# ------------------------------------------------------------------------- modes
+
+NO_ADDRESS = {"a": -1, "b": -1}
+CHAIN = "load a x\nadds a b\nstore b y"
+
+
+@pytest.mark.parametrize(
+    ("line", "number"), [("set MTE2 V 0", 2), ("wait MTE2 V 0", 3), ("barrier V", 1), ("get TLOAD 0", 1)]
+)
+def test_raw_synchronisation_in_auto_mode(line: str, number: int) -> None:
+    pair = {"set MTE2 V 0": f"load a x\n{line}\nwait MTE2 V 0", "wait MTE2 V 0": f"load a x\nset MTE2 V 0\n{line}"}
+    rls = "\nrls TLOAD 0" if line.startswith("get") else ""
+    body = pair.get(line, line + rls)
+    lines = found(body, mode="auto", tiles=NO_ADDRESS)["AUTO-RULE"]
+    assert {number} in lines
+    assert "AUTO-RULE" not in found(body, tiles=NO_ADDRESS)
+    assert found(CHAIN, mode="auto", tiles=NO_ADDRESS) == {}
+
+
+def test_two_tiles_at_one_address_in_auto_mode() -> None:
+    head = "%at = arith.constant 4096 : i64\n"
+    alloc = f"%d = pto.alloc_tile addr = %at : {TILE}\n%e = pto.alloc_tile addr = {{}} : {TILE}\nfill d\nfill e"
+    bad, good = head + alloc.format("%at"), head + "%other = arith.constant 0 : i64\n" + alloc.format("%other")
+    assert found(bad, mode="auto", tiles={}) == {"AUTO-RULE": [{3}]}
+    assert found(good, mode="auto", tiles={}) == {}
+    assert "AUTO-RULE" not in found(bad, tiles={})
+
+
+def test_an_alias_of_two_sources_in_auto_mode() -> None:
+    alias = f"%z = arith.constant 0 : i64\n%d = pto.treshape %a : {TILE} -> {TILE}\n"
+    bad = f"{alias}%e = pto.tassign %d, %z : {TILE} -> {TILE}\nfill e"
+    assert found(bad, mode="auto", tiles=NO_ADDRESS) == {"AUTO-RULE": [{3}]}
+    assert found(f"{alias}fill d", mode="auto", tiles=NO_ADDRESS) == {}
+
+
+def test_manual_mode_by_request() -> None:
+    """A program without addresses and flags counts as Auto, unless it is said to be manual."""
+    assert found(CHAIN, tiles=NO_ADDRESS) == {}
+    assert sorted(found(CHAIN, mode="manual", tiles=NO_ADDRESS)) == ["RACE-RAW", "UNBOUND-TILE"]
+
+
+# ---------------------------------------------------------------------- scatters
+
+
+def scattering(on: str, indices: list[int], values: list[float], **attrs: Any) -> list[tuple[str, str, bool]]:
+    """(rule, severity, whether it is at the scatter) of the findings of a scatter of eight elements."""
+
+    @pto.kernel(target=on)
+    def k(x: pto.Ptr[pto.f32], where: pto.Ptr[pto.i32], y: pto.Ptr[pto.f32]) -> None:
+        data = pto.Tile(pto.TileType.Vec, pto.f32, 1, 8)
+        index = pto.Tile(pto.TileType.Vec, pto.i32, 1, 8)
+        pto.TASSIGN(data, 0)
+        pto.TASSIGN(index, 4096)
+        pto.TLOAD(data, pto.GlobalTensor(x, (1, 8)))
+        pto.TLOAD(index, pto.GlobalTensor(where, (1, 8)))
+        pto.pipe_barrier(pto.PIPE_ALL)
+        pto.MSCATTER(pto.GlobalTensor(y, (1, 64)), data, index, mode=pto.Coalesce.Elem, **attrs)
+
+    args = np.array([values], np.float32), np.array([indices], np.int32), np.zeros((1, 64), np.float32)
+    source = Path(__file__).read_text().splitlines()
+    report = k.sanitize(*args)
+    return [(d.rule, str(d.severity), "pto.MSCATTER" in source[d.location.line - 1]) for d in report.diagnostics]
+
+
+DISTINCT, MEET = [0, 1, 2, 3, 4, 5, 6, 7], [0, 1, 2, 3, 4, 5, 6, 0]
+VALUES = [1.0, 2, 3, 4, 5, 6, 7, 8]
+
+
+def test_writers_that_meet_without_a_winner_are_an_error() -> None:
+    default = {"conflict": pto.ScatterConflict.Default}
+    assert scattering("a5", MEET, VALUES, **default) == [("SCATTER-ALIAS", "error", True)]
+    assert scattering("a5", DISTINCT, VALUES, **default) == []
+
+
+@pytest.mark.parametrize("on", ["a2a3", "a5", "cpu"])
+def test_writers_that_meet_with_a_winner_are_a_note(on: str) -> None:
+    assert scattering(on, MEET, VALUES) == [("SCATTER-ALIAS", "note", True)]
+    assert scattering(on, DISTINCT, VALUES) == []
+    assert scattering(on, MEET, VALUES, atomic=pto.ScatterAtomicOp.Add) == []
