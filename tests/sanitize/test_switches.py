@@ -14,10 +14,8 @@ from ptokit.sanitize import sanitize
 
 from .mini import TILE, Mini
 
-FORTH = (
-    "for 4\nwait V MTE2 0\nload a x\nset MTE2 V 0\nwait MTE2 V 0\nadds a b\nset V MTE2 0\nend\nbarrier ALL\nstore b y"
-)
-PRIMED = f"set V MTE2 0\n{FORTH}\nwait V MTE2 0"
+RELOAD = "for 4\nwait V MTE2 0\nload a x\nset MTE2 V 0\nwait MTE2 V 0\nadds a b\nset V MTE2 0\nend"
+PRIMED = f"set V MTE2 0\n{RELOAD}\nbarrier ALL\nstore b y\nwait V MTE2 0"
 
 
 def found(body: str, order: str = "strict", on: str = "a2a3", **switches: Any) -> dict[str, list[set[int]]]:
@@ -45,7 +43,7 @@ def test_a_flag_that_is_set_before_it_has_been_waited_for() -> None:
 
 @pytest.mark.parametrize("order", ["strict", "profile"])
 def test_flags_of_the_scalar_unit_count_as_waited_for(order: str) -> None:
-    body = "for 3\nload a x\nset MTE2 S 0\nwait MTE2 S 0\nend\nbarrier ALL\nstore a y"
+    body = "for 4\nload a x\nset MTE2 S 0\nwait MTE2 S 0\nend\nbarrier ALL\nstore a y"
     assert "FLAG-REUSE-RACE" not in found(body, order, also=["FLAG-REUSE-RACE"])
 
 
@@ -95,7 +93,7 @@ def test_raw_synchronisation_in_auto_mode(line: str, number: int) -> None:
 def test_two_tiles_at_one_address_in_auto_mode() -> None:
     head = "%at = arith.constant 4096 : i64\n"
     alloc = f"%d = pto.alloc_tile addr = %at : {TILE}\n%e = pto.alloc_tile addr = {{}} : {TILE}\nfill d\nfill e"
-    bad, good = head + alloc.format("%at"), head + "%other = arith.constant 0 : i64\n" + alloc.format("%other")
+    bad, good = head + alloc.format("%at"), head + "%origin = arith.constant 0 : i64\n" + alloc.format("%origin")
     assert found(bad, mode="auto", tiles={}) == {"AUTO-RULE": [{3}]}
     assert found(good, mode="auto", tiles={}) == {}
     assert "AUTO-RULE" not in found(bad, tiles={})
