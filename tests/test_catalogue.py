@@ -37,6 +37,7 @@ ADDED = {
     "SCATTER-CPU-03": "the library would read past the index tile",
     "SCATTER-A5-06": "said of the gather only",
     "SCATTER-ROW-01": "legal, but hardly meant",
+    "SCATTER-ALIAS": "the sanitizer's finding, of memory-model-and-sync 10",
 }
 
 # Rules that belong to no instruction: of tile types, for every tile; of the core a pipe is on, for every instruction.
