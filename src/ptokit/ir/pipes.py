@@ -18,6 +18,11 @@ FRONTEND = {"aic": "cube", "aiv": "vector"}
 
 _INITIALIZE = ("pto.initialize_l2l_pipe", "pto.initialize_l2g2l_pipe")
 _USERS = ("pto.tpush", "pto.tpop", "pto.tfree")
+_NAMES = frozenset(
+    [*_USERS, *_INITIALIZE]
+    + [f"pto.{core}_initialize_pipe" for core in FRONTEND]
+    + [f"pto.{move}_{core}" for core in FRONTEND for move in ("tpush_to", "tpop_from", "tfree_from")]
+)
 C2V, V2C = 1, 2
 """Bits of dir_mask: cube to vector, vector to cube."""
 
@@ -27,16 +32,12 @@ def check_pipes(module: Module, target: Target, found: Diagnostics) -> None:
     ends: list[End] = []
     kind = module.attrs.get("pto.kernel_kind")
     for function in module.functions:
-        if function.body is not None and any(_of_pipes(op.name) for op in function.body.walk()):
+        if function.body is not None and any(op.name in _NAMES for op in function.body.walk()):
             core = function.attrs.get("pto.kernel_kind", kind)
             check = _Function(function, core if isinstance(core, str) else "", target, found)
             check.block(function.body, check.core)
             ends += check.ends.values()
     check_ends(ends, found)
-
-
-def _of_pipes(name: str) -> bool:
-    return name in _USERS or name in _INITIALIZE or _frontend(name) is not None
 
 
 def _frontend(name: str) -> tuple[str, str] | None:
