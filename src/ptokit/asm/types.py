@@ -47,7 +47,8 @@ def scalar(text: str) -> Scalar | None:
     """The builtin scalar type `text` spells, or None."""
     if not _BUILTIN.match(text):
         return None
-    return Scalar(dtype(text).text if is_dtype(text) else text)
+    canonical = dtype(text).text if is_dtype(text) else text
+    return Scalar(canonical if _BUILTIN.match(canonical) else text)  # i4 is not the int4b of tiles
 
 
 def view_body(body: str, offset: int) -> tuple[tuple[int, ...], DType]:
