@@ -62,17 +62,27 @@ def mixed(*parts: object) -> int:
 
 
 class Explorer:
-    """The programs of all cores, from the lowest. ``given``: places that are initialised at the start."""
+    """The programs of all cores, from the lowest. ``given``: places that are initialised at the start.
+
+    Cores are blocks that signal to all others, or with ``cluster`` a cube core and its two vector cores.
+    """
 
     def __init__(
-        self, programs: Sequence[Sequence[Step]], target: str, *, profile: bool, given: int, eager: bool = True
+        self,
+        programs: Sequence[Sequence[Step]],
+        target: str,
+        *,
+        profile: bool,
+        given: int,
+        cluster: bool = False,
+        eager: bool = True,
     ) -> None:
         self.steps = [step for program in programs for step in program]
         self.core = [c for c, program in enumerate(programs) for _ in program]
         self.first = [0]
         for program in programs:
             self.first.append(self.first[-1] + len(program))
-        self.target, self.given, self.eager = target, given, eager
+        self.target, self.given, self.cluster, self.eager = target, given, cluster, eager
         self.free = set() if not profile else {"V", "MTE1", "MTE2", "MTE3", "M", "FIX"} - IN_ORDER[target]
         self.need = [self._needed(j) for j in range(len(self.steps))]  # -1: never
         self.conflicts = [self._conflicting(j) for j in range(len(self.steps))]
@@ -167,12 +177,22 @@ class Explorer:
             case "wait":
                 core = self.core[j]
                 return self._count("set", core, step.key, done) > self._count("wait", core, step.key, done)
-            case "await":  # every core must have signalled as often as this one will then have waited
+            case "await":
                 waited = self._count("await", self.core[j], step.key, done)
-                cores = range(len(self.first) - 1)
-                return all(self._count("signal", core, step.key, done) > waited for core in cores)
+                return all(self._count("signal", *sender, done) > waited for sender in self._senders(j))
             case _:
                 return True
+
+    def _senders(self, j: int) -> list[tuple[int, tuple[object, ...]]]:
+        """The cores that a step waits for, each with what it calls the signal."""
+        core, key = self.core[j], self.steps[j].key
+        if not self.cluster:
+            return [(c, key) for c in range(len(self.first) - 1)]
+        if self.target == "a2a3":
+            return [(0, key)] if core else [(1, key), (2, key)]
+        (event,) = key
+        assert isinstance(event, int)  # 0..15 the first vector core, 16..31 the second
+        return [(0, (event + 16 * (core - 1),))] if core else [(1 + event // 16, (event % 16,))]
 
     def _count(self, kind: str, core: int, key: tuple[object, ...], done: int) -> int:
         """How often it has happened."""

@@ -35,16 +35,18 @@ def token(verb: str, menu: Menu, pipe: str, n: int) -> Node:
     return Node(f"pto.{verb}_buf [#pto.pipe_event_type<{menu.event_class(pipe)}>, {n}]", verb, pipe, key=("token", n))
 
 
-def signal(pipe: str, event: int) -> Node:
-    return Node(f"pto.sync.set <PIPE_{pipe}>, {event} {{ffts_mode = 0 : i32}}", "signal", pipe, key=("event", event))
+def signal(pipe: str, event: int, mode: int = 0) -> Node:
+    return Node(f"pto.sync.set <PIPE_{pipe}>, {event} {{ffts_mode = {mode} : i32}}", "signal", pipe, key=(event,))
 
 
 def awaiting(pipe: str, event: int) -> Node:
-    return Node(f"pto.sync.wait <PIPE_{pipe}>, {event}", "await", pipe, key=("event", event))
+    return Node(f"pto.sync.wait <PIPE_{pipe}>, {event}", "await", pipe, key=(event,))
 
 
 class Draw:
     """One random program."""
+
+    cluster = False
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
@@ -52,7 +54,7 @@ class Draw:
         self.profile = rng.random() < 0.25
         self.blocks = 2 if rng.random() < 0.3 else 1
         cube = rng.random() < 0.3
-        self.menu = (CubeMenu if cube else Menu)(rng, self.blocks)
+        self.menu = (CubeMenu if cube else Menu)(rng, range(self.blocks))
         self.output = rng.random() < 0.3  # y starts uninitialised
         self.ids: dict[tuple[str, str], int] = {}
         self.meetings: dict[int, tuple[str, str]] = {}
@@ -183,7 +185,7 @@ class Draw:
             before.insert(0, flag("wait", p, q, n))
 
     def _depends(self, a: Node, b: Node) -> bool:
-        ways = [Where(block, turn) for block in range(self.blocks) for turn in range(3)]
+        ways = [Where(core, turn) for core in self.menu.cores for turn in range(3)]
 
         def places(operands: tuple[Operand, ...]) -> int:
             out = 0
@@ -243,6 +245,60 @@ class Draw:
         return out
 
 
+class ClusterDraw(Draw):
+    """A program of a cube core and its vector cores, which hand over to one another."""
+
+    cluster = True
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng, self.blocks, self.ids, self.meetings = rng, 1, {}, {}
+        self.target = rng.choice(("a2a3", "a5"))
+        self.profile, self.output = rng.random() < 0.2, rng.random() < 0.3
+        self.loss = rng.choice((0.0, 0.0, 0.1, 0.35))
+        self.chaos, self.tokens = rng.random() < 0.2, False
+        self.cube, self.vector = CubeMenu(rng, range(1)), Menu(rng, range(1, 3), "%sub", apart=0.85)
+        self._event = 0
+        body = []
+        for menu in (self.cube, self.vector):
+            if rng.random() < 0.6:
+                first = [menu.first_write(t) for t in menu.tiles if "s" not in t.name and t.kind != "acc"]
+                self.menu = menu
+                body.append(Node(kind=menu.kind, body=[*self._tidy(first, False), barrier("ALL")]))
+        for _ in range(rng.randint(1, 2)):
+            body += self._handover(*rng.choice(((self.cube, self.vector), (self.vector, self.cube))))
+        self.body = body
+        self.menu = self.cube
+        self.menu.head = {
+            **self.cube.head,
+            **self.vector.head,
+            "sub_i": "pto.get_subblock_idx",
+            "sub": "arith.index_cast %sub_i : i64 to index",
+        }
+
+    def _section(self, menu: Menu, most: int) -> list[Node]:
+        self.menu = menu
+        return [Node(kind=menu.kind, body=self._straight(self.rng.randint(1, most)))]
+
+    def _handover(self, giver: Menu, taker: Menu) -> list[Node]:
+        """Work on one side, a signal, and work on the other side."""
+        event = self._event
+        self._event += 1
+        (first,) = self._section(giver, 2)
+        (second,) = self._section(taker, 2)
+        events = [event]
+        if self.target == "a5":
+            events = [event, event + 16]
+        out_pipe, in_pipe = self._pipe(giver, {"cube": "FIX", "vector": "MTE3"}), self._pipe(taker, {})
+        signals = events if giver is self.cube else events[:1]
+        waits = events if taker is self.cube else events[:1]
+        first.body += [signal(out_pipe, e, 2) for e in signals if not self._lost()]
+        second.body[:0] = [awaiting(in_pipe, e) for e in waits if not self._lost()]
+        return [first, second]
+
+    def _pipe(self, menu: Menu, usual: dict[str, str]) -> str:
+        return self.rng.choice(menu.pipes) if self._lost() else usual.get(menu.kind, "MTE2")
+
+
 # --- text and steps ----------------------------------------------------------------------------------------------
 
 
@@ -251,16 +307,18 @@ class Sample:
 
     def __init__(self, drawn: Draw) -> None:
         self.target, self.profile, self.blocks = drawn.target, drawn.profile, drawn.blocks
-        self.menu, self.output = drawn.menu, drawn.output
+        self.menu, self.output, self.cluster = drawn.menu, drawn.output, drawn.cluster
         lines: list[str] = []
         self._loops = 0
         self._render(drawn.body, lines, "")
-        self.mini = Mini("\n".join(lines), tiles=drawn.menu.head, tensors=("x", "y"), kind=drawn.menu.kind, params=(
-            "%h: !pto.ptr<f16>" if "h" in drawn.menu.tensors else ""
-        ))  # fmt: skip
-        self.programs = [self._unroll(drawn.body, Where(block)) for block in range(self.blocks)]
-        for block, steps in enumerate(self.programs):
-            self.programs[block] = [s for s in steps if s is not None]
+        self.mini = Mini(
+            "\n".join(lines),
+            tiles=drawn.menu.head,
+            tensors=("x", "y"),
+            kind="" if self.cluster else drawn.menu.kind,
+            params="%h: !pto.ptr<f16>" if "h" in drawn.menu.tensors else "",
+        )
+        self.programs = [self._unroll(drawn.body, Where(core)) for core in range(3 if self.cluster else self.blocks)]
         given = ("x", "h") if self.output else ("x", "y", "h")
         self.given = sum(
             ((1 << TENSOR_BITS) - 1) << (i * TENSOR_BITS) for i, t in enumerate(drawn.menu.tensors) if t in given
@@ -273,6 +331,10 @@ class Sample:
                 lines.append(f"for {node.turns}")
                 self._render(node.body, lines, f"%i{self._loops}")
                 lines.append("end")
+            elif node.kind in ("cube", "vector"):
+                lines.append(f"pto.section.{node.kind} {{")
+                self._render(node.body, lines, variable)
+                lines.append("}")
             elif node.other is not None:
                 lines.append("first")
                 self._render(node.body, lines, variable)
@@ -294,6 +356,9 @@ class Sample:
             if node.turns:
                 for turn in range(node.turns):
                     self._walk(node.body, Where(at.block, turn), steps)
+            elif node.kind in ("cube", "vector"):
+                if (node.kind == "cube") == (at.block == 0):
+                    self._walk(node.body, at, steps)
             elif node.other is not None:
                 self._walk(node.body if at.block == 0 else node.other, at, steps)
             else:

@@ -13,7 +13,7 @@ BASE = 4 * TENSOR_BITS  # of the on-chip places of core 0
 
 @dataclass(frozen=True)
 class Where:
-    """The block and the innermost loop's iteration."""
+    """The block, or the core of a cluster, and the innermost loop's iteration."""
 
     block: int = 0
     turn: int = 0
@@ -70,8 +70,9 @@ class Menu:
     pipes: tuple[str, ...] = ("MTE2", "V", "MTE3")
     kind = "vector"
 
-    def __init__(self, rng: random.Random, blocks: int) -> None:
-        self.rng, self.blocks = rng, blocks
+    def __init__(self, rng: random.Random, cores: range, own: str = "%block", apart: float = 0.3) -> None:
+        """``own`` counts the `cores` from 0 in the text; ``apart``: how often each has a place of its own."""
+        self.rng, self.cores, self.own, self.apart = rng, cores, own, apart
         self.tiles: list[Operand] = []
         self.head: dict[str, int | str] = {"c3": "arith.constant 3 : index"}
         self._fresh = 0
@@ -101,7 +102,7 @@ class Menu:
     def fresh(self) -> str:
         """A name that has not been used."""
         self._fresh += 1
-        return f"n_{self._fresh}"
+        return f"{self.kind}_{self._fresh}"
 
     def view(self, kind: str, tensor: str, turning: bool) -> Operand:
         """A rectangle of a tensor, perhaps another one for each block or iteration."""
@@ -116,10 +117,11 @@ class Menu:
             f"%{name} = pto.partition_view {view}, offsets = [{{}}, %c{col}], sizes = [%c8, %c{cols}] "
             f": !pto.tensor_view<?x?xf32> -> {type_}"
         )
-        if style < 0.3 and self.blocks > 1:
-            ready = f"%{name}_o = arith.muli %block, %c8 : index\n" + text.format(f"%{name}_o")
+        if style < self.apart and len(self.cores) > 1:
+            ready = f"%{name}_o = arith.muli {self.own}, %c8 : index\n" + text.format(f"%{name}_o")
+            first = self.cores.start
             return Operand(
-                name, kind, lambda at: bits(base + at.block * 8 * WIDE + col, ROWS, cols, WIDE), type_, ready
+                name, kind, lambda at: bits(base + (at.block - first) * 8 * WIDE + col, ROWS, cols, WIDE), type_, ready
             )
         if style < 0.5 and turning:
             step = self.rng.choice((4, 2))

@@ -19,7 +19,7 @@ from ptokit.sanitize import Report
 
 from .explorer import Explorer, State, Step, TooLarge
 from .mini import output
-from .random_programs import Draw, Sample
+from .random_programs import ClusterDraw, Draw, Sample
 
 Seen = Counter[str]
 
@@ -112,7 +112,7 @@ def misplaced(explorer: Explorer, end: State) -> set[int]:
 def compare(sample: Sample, seen: Seen) -> None:
     """All claims about one program, which is counted. Raises `TooLarge`."""
     programs, wrong = held(sample.programs)
-    explorer = Explorer(programs, sample.target, profile=sample.profile, given=sample.given)
+    explorer = Explorer(programs, sample.target, profile=sample.profile, given=sample.given, cluster=sample.cluster)
     found = explorer.explore()
     report = sanitized(sample)
     first = sample.mini.first
@@ -143,11 +143,11 @@ def compare(sample: Sample, seen: Seen) -> None:
     seen.update({d.rule for d in report.diagnostics})
 
 
-def play(seeds: range) -> Seen:
+def play(seeds: range, kind: type[Draw] = Draw) -> Seen:
     """One program per seed, and what has been seen; the failing seed is named."""
     seen: Seen = Counter()
     for number in seeds:
-        sample = Sample(Draw(random.Random(number)))
+        sample = Sample(kind(random.Random(number)))
         try:
             compare(sample, seen)
         except TooLarge:
@@ -159,18 +159,27 @@ def play(seeds: range) -> Seen:
 
 
 def test_the_sanitizer_agrees_with_all_executions() -> None:
-    seen = play(range(250))
-    assert seen["programs"] > 240
+    seen = play(range(220))
+    assert seen["programs"] > 210
     assert seen["clean"] > 10
     kinds = ("RACE-RAW", "RACE-WAR", "RACE-WAW", "RACE-INTRAPIPE", "UNINIT-READ", "stuck")
     assert all(seen[kind] >= 3 for kind in kinds), seen
     assert seen["RACE-XCORE-RAW"] + seen["RACE-XCORE-WAR"] + seen["RACE-XCORE-WAW"] >= 10
 
 
+def test_the_sanitizer_agrees_with_all_executions_of_clusters() -> None:
+    seen = play(range(60), ClusterDraw)
+    assert seen["programs"] > 50
+    assert seen["programs"] - seen["race"] > 10
+    assert seen["stuck"] >= 3
+    assert seen["RACE-XCORE-RAW"] + seen["RACE-XCORE-WAR"] + seen["RACE-XCORE-WAW"] >= 10
+
+
 @pytest.mark.campaign
+@pytest.mark.parametrize("kind", [Draw, ClusterDraw])
 @pytest.mark.parametrize("part", range(50))
-def test_campaign(part: int) -> None:
-    print(play(range(1000 + 1000 * part, 2000 + 1000 * part)))
+def test_campaign(part: int, kind: type[Draw]) -> None:
+    print(play(range(1000 + 1000 * part, 2000 + 1000 * part), kind))
 
 
 # --- the explorer itself -----------------------------------------------------------------------------------------
