@@ -119,14 +119,18 @@ class Mini:
     def sanitize(
         self, target: str = "a2a3", *, blocks: int = 1, order: str = "strict", args: Mapping[str, Any] | None = None
     ) -> Report:
-        """Run it. Tensors start as ones; ``args`` gives others, and values of further parameters."""
-        given = dict(args or {})
-        values = [given.pop(t, None) for t in self.tensors]
-        values = [np.ones((16, 32), np.float32) if v is None else v for v in values]
+        """Run it on `values` of ``args``."""
         result = parse_module(self.text, "k.pto", target=target_named(target))
         if any(d.severity == "error" for d in result.diagnostics):
             raise DiagnosticError(result.diagnostics)
-        return sanitize(result.module, target_named(target), [*values, *given.values()], blocks, order=order)
+        return sanitize(result.module, target_named(target), self.values(args), blocks, order=order)
+
+    def values(self, args: Mapping[str, Any] | None = None) -> list[Any]:
+        """Arguments. Tensors start as ones; ``args`` gives others, and values of further parameters."""
+        given = dict(args or {})
+        values = [given.pop(t, None) for t in self.tensors]
+        values = [np.ones((16, 32), np.float32) if v is None else v for v in values]
+        return [*values, *given.values()]
 
     def found(self, target: str = "a2a3", **launch: Any) -> dict[str, list[set[int]]]:
         """Errors and warnings: rule → the lines of the body that each finding names."""
