@@ -13,6 +13,8 @@ from ptokit.asm import parse_module
 from ptokit.sanitize import Report, sanitize, witness
 from ptokit.targets import target
 
+from . import test_between as between
+from . import test_clusters as clusters
 from .mini import Mini
 from .test_model import TILES, draw, ordered
 from .test_python import copy_plus_one
@@ -210,3 +212,56 @@ def test_memory_that_nobody_wrote(dtype: str, expected: int) -> None:
     report = k.sanitize(y)
     assert [d.rule for d in report.errors] == ["UNINIT-READ"]
     assert set(y.view(f"u{y.itemsize}").reshape(-1).tolist()) == {expected}
+
+
+@pytest.mark.parametrize("case", clusters.CASES, ids=lambda case: case.name)
+def test_clusters_have_one_outcome(case: clusters.Case) -> None:
+    text, _ = clusters.cluster_text(clusters.expand(case.good))
+    module = parse_module(text, "k.pto", target=target(case.on)).module
+    for seed in range(3):
+        shuffled = sanitize(module, case.on, clusters.arrays(), extended=True, seed=seed).shuffled
+        assert shuffled is not None
+        assert (shuffled.counts, shuffled.failure) == ({}, None)
+
+
+@pytest.mark.parametrize("pair", between.PAIRS, ids=lambda pair: pair.name)
+def test_blocks_that_wait_have_one_outcome(pair: Any) -> None:
+    program = Mini(pair.good, params="%sig: !pto.ptr<i32>")
+    module = parse_module(program.text, "k.pto", target=target("a2a3")).module
+    for seed in range(3):
+        args = program.values({"sig": np.zeros(1, np.int32)})
+        shuffled = sanitize(module, "a2a3", args, pair.launch.get("blocks", 1), seed=seed).shuffled
+        assert shuffled is not None
+        assert (shuffled.counts, shuffled.failure) == ({}, None)
+
+
+REBOUND = """
+func.func @k(%y: !pto.ptr<f32>) attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %c32 = arith.constant 32 : index
+  %at = arith.constant 0 : i64
+  %one = arith.constant 1.0 : f32
+  %v = pto.make_tensor_view %y, shape = [%c16, %c32], strides = [%c32, %c1] : !pto.tensor_view<?x?xf32>
+  %p = pto.partition_view %v, offsets = [%c0, %c0], sizes = [%c16, %c32]
+    : !pto.tensor_view<?x?xf32> -> !pto.partition_tensor_view<16x32xf32>
+  %a = pto.alloc_tile addr = %at : !pto.tile_buf<vec, 16x32xf32>
+  pto.texpands ins(%one : f32) outs(%a : !pto.tile_buf<vec, 16x32xf32>)
+  %b = pto.treshape %a : !pto.tile_buf<vec, 16x32xf32> -> !pto.tile_buf<vec, 8x64xf32>
+  %c = pto.treshape %b : !pto.tile_buf<vec, 8x64xf32> -> !pto.tile_buf<vec, 16x32xf32>
+  pto.barrier <PIPE_ALL>
+  pto.tstore ins(%c : !pto.tile_buf<vec, 16x32xf32>) outs(%p : !pto.partition_tensor_view<16x32xf32>)
+  return
+}
+"""
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_tiles_that_are_bound_later_keep_what_is_there(seed: int) -> None:
+    y = np.zeros((16, 32), np.float32)
+    report = sanitize(parse_module(REBOUND, "k.pto", target=target("a2a3")).module, "a2a3", [y], seed=seed)
+    assert not report.errors
+    assert (y == 1).all()
+    assert report.shuffled is not None
+    assert report.shuffled.counts == {}

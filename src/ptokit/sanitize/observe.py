@@ -161,14 +161,16 @@ class Observer(ObservedMemory):
             self._mark(tile)
 
     def _mark(self, tile: Tile) -> None:
-        """Fill what nobody has written of a tile of floats with NaN, so that results show it."""
+        """Fill what nobody has written of a tile of floats with NaN, so that results show it.
+
+        That is what still holds the initial bytes: when accesses are checked tells nothing of when values are written.
+        """
         element, storage = tile.storage.element, tile.storage
         if not np.issubdtype(element, np.inexact) and element.kind != "V":
             return
         start, end = storage.start, storage.start + storage.spec.nbytes
-        state = self._space(tile).state[start:end]
         storage.arena.settle(start, end, write=True)
-        fresh = ~state.reshape(-1, element.itemsize).any(axis=1)
+        fresh = (storage.bytes[0].reshape(-1, element.itemsize) == self.initial).all(axis=1)
         storage.bytes.view(element)[:, fresh] = np.nan
 
     def _space(self, tile: Tile) -> Space:
