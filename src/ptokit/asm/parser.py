@@ -174,6 +174,10 @@ class Parser(Cursor):
             value = self.free[token] = Value(FREE, token[1:], None, self.location())
             self.scope.values[token] = value  # to the end of the listing, whatever region this is
             return value
+        if token in self.scope.hidden:
+            hint = "pass it to the scope and give its block an argument"
+            self.error(rules.VEC_A5_18, f"{token} is defined outside of this strict vector scope", hint=hint)
+            return self.poison(self.i)
         self.error(rules.TY_9, f"value {token} is not defined", hint=self.scope.hint(token))
         return self.poison(self.i)
 

@@ -110,3 +110,10 @@ VEC_A5_01 = _text(
     accepted="!pto.vreg<64xf32>",
     source="vector-path 1.2, 8",
 )
+VEC_A5_18 = _text(
+    "VEC-A5-18",
+    "A strict vector scope uses its arguments and what it defines itself.",
+    rejected="pto.strict_vecscope() { pto.vlds %p[%i] … } with %p from outside",
+    accepted="pto.strict_vecscope(%p) { ^bb0(%q: !pto.ptr<f32, ub>): … }",
+    source="vector-path 2, 8",
+)

@@ -12,10 +12,11 @@ _HINT_NAMES, _HINTS = 5000, 100  # names to compare with, hints in one text; mor
 class Scope:
     """Values by name with ``%``, in nested regions. An inner name may not hide an outer one (assembly 13.1, TY-9)."""
 
-    __slots__ = ("values", "_regions", "_replaced", "_hints")
+    __slots__ = ("hidden", "values", "_regions", "_replaced", "_hints")
 
     def __init__(self) -> None:
         self.values: dict[str, Value] = {}
+        self.hidden: dict[str, Value] = {}
         self._regions: list[list[str]] = [[]]
         self._replaced: list[tuple[int, str, Value]] = []
         self._hints = 0
@@ -37,11 +38,12 @@ class Scope:
     def hide(self) -> dict[str, Value]:
         """Take all values out of sight; `reveal` brings them back."""
         hidden, self.values = self.values, {}
+        self.hidden = hidden
         return hidden
 
     def reveal(self, hidden: dict[str, Value]) -> None:
         """Bring back what `hide` returned."""
-        self.values = hidden
+        self.values, self.hidden = hidden, {}
 
     def leave(self) -> None:
         """End a region: its names go out of sight."""

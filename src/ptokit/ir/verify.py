@@ -24,6 +24,7 @@ from .functions import check_functions
 from .levels import check_level
 from .pipes import check_pipes, pointer_uses
 from .placement import check_placement
+from .scopes import check_scopes
 from .sync import tsync
 from .views import CHECKS as VIEW_CHECKS
 
@@ -62,6 +63,7 @@ def verify(
         check_pipes(module, target, found)
     for function in module.functions if functions is None else functions:
         if function.body is not None:
+            check_scopes(function, found)
             check_level(function, level, auto_sync, found)
             if module.text:
                 pointer_uses(function, found)

@@ -60,6 +60,7 @@ class Operand:
     group: str = ""  # stands in parentheses behind this word: ``nburst(...)``
     like: str = ""  # of a result whose type is not written: the operand that has it
     agreed: bool = False  # blocks that run together need the same value
+    linear: bool = False  # of a state: handed on exactly once
     size: int = 1  # of a list in groups: how many values one group has
     bits: int = 0  # of a mask: its granularity
 

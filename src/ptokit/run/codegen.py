@@ -266,6 +266,7 @@ class FunctionWriter:
     def scope(self, op: Op) -> None:
         """A vector scope or section: what it holds, in line."""
         (body,) = op.regions
+        self.line("m.registers.pop('AR', None)", op)
         for arg, value in zip(body.args, op.group("captured")):
             self.names[arg] = self.ref(value)
         for inner in body.ops:

@@ -25,6 +25,7 @@ from ptokit.run.signals import Semaphores
 from ptokit.targets import Target
 from ptokit.targets import target as target_named
 from ptokit.types.dtypes import DType
+from ptokit.types.values import Ptr
 
 from . import rules as _rules  # puts the rules into the catalogue
 from .analysis import Analysis
@@ -42,6 +43,7 @@ from .repair import Repair
 from .report import Report
 from .signals import Hub
 from .stuck import report_stuck
+from .within import Sources, Within
 from .witness import Delayed, Scheduler, Witness, compare, copies, delaying, explained
 from .writer import BETWEEN_CORES, SYNCHRONISATION, ObservedWriter
 
@@ -240,6 +242,7 @@ class _Run:
         self.simulation = Simulation(cores, hub, analysis.execute, reuse)
         self.analysis = analysis
         self.memories, self.extended, self.mode = memories, extended, mode
+        self.sources = Sources(module.functions)
         self.kind: type[Observer] = Observer
         self.observers: list[Observer] = []
         self.idle: list[Observer] = []
@@ -271,6 +274,7 @@ class _Run:
             waits_for_work=self.mode.waits_for_work,
             also=self.also,
         )
+        observer.within = Within(self.sources, observer.report)
         self.observers.append(observer)
         return observer
 
@@ -379,8 +383,9 @@ class _Mode:
         ops = [op for f in module.functions if f.body is not None for op in f.body.walk()]
         names = {instr.name for op in ops if (instr := instr_of(op)) is not None}
         self.placed = any(op.name == "pto.tassign" or (op.name == "pto.alloc_tile" and op.get("addr")) for op in ops)
+        addressed = any(isinstance(v.type, Ptr) and v.type.space == "ub" for op in ops for v in op.results)
         self.waits_for_work = "TSYNC" in names
-        by_compiler = not self.placed and not names & (SYNCHRONISATION - BETWEEN_CORES)
+        by_compiler = not self.placed and not addressed and not names & (SYNCHRONISATION - BETWEEN_CORES)
         if stated is not None:
             by_compiler = stated == "auto"
             self.placed = stated == "manual"

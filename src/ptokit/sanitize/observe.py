@@ -54,6 +54,7 @@ from .repair import COMPOSITE
 from .shadow import Space
 from .touches import accesses, atomic_kind, tile_touch
 from .views import ObservedView, place, scattered
+from .within import Within
 
 Located = tuple[Memory, int]
 
@@ -102,6 +103,7 @@ class Observer(ObservedMemory):
         self.instructions = 0
         self.simulation, self.deferred = simulation, deferred
         self.here: Op
+        self.within: Within
         self.in_scope = False  # the scalar access at `here` is in a vector scope
         self._pipes: dict[Op, Pipe] = {}
         self._flags: dict[Op, tuple[type[SetFlag | WaitFlag], str, Pipe, FlagKey]] = {}  # with ids in the text
@@ -218,7 +220,9 @@ class Observer(ObservedMemory):
             pipe = self._pipes[op] = pipe_on(instr.pipe_of(static), static.core)
         touches = [*known.reads, *(t for t in in_memory if not t.write), *known.writes]
         touches += [t for t in in_memory if t.write]
-        touches += self._taken()
+        addressed = self._taken()
+        self.within.follow(op, self.loops, addressed)
+        touches += addressed
         work = Work(op, instr.name, pipe, touches=touches, keep=self.waits_for_work)
         if self.target.name == "a2a3" and instr.name in COMPOSITE:
             work.loops = self.loops
@@ -406,6 +410,8 @@ class Observer(ObservedMemory):
         self, op: Op, instr: Instr, kind: str, operands: Mapping[str, Any], attrs: Mapping[str, Any]
     ) -> None:
         """A flag, barrier, token or signal."""
+        if instr.name == "mem_bar":
+            self.within.barrier(attrs["kind"])
         if self.auto or (self.target.name == "cpu" and instr.name not in CORE_FLAGS):
             return
         known = self._flags.get(op)

@@ -231,3 +231,56 @@ _rule(
     rejected='Event("TMOV_A2V", "TADD") with an automatic id',
     accepted="sync.set and sync.wait",
 )
+
+_syn = partial(_rule, source="vector-path 7, 8")
+_syn(
+    "SYN-A5-01",
+    "Vector instructions and copies on different pipes that touch common bytes are ordered by a flag, a barrier or a "
+    "token.",
+    decision="Reported as RACE-RAW, RACE-WAR or RACE-WAW, with the flag that mends it.",
+    rejected="vlds before the wait for the copy that fills the buffer",
+    accepted="set_flag(MTE2, V) behind the copy, wait_flag(MTE2, V) before vlds",
+)
+_syn(
+    "SYN-A5-02",
+    "Every wait is satisfied, in the direction of its flag.",
+    decision="Reported as DEADLOCK or FLAG-ORDER.",
+    rejected="wait_flag(MTE2, V) behind set_flag(V, MTE2)",
+    accepted="one set_flag for every wait_flag of the same pipes and id",
+)
+_syn(
+    "SYN-A5-03",
+    "Between two sets of one flag there is a wait.",
+    decision="Reported as FLAG-REUSE.",
+    rejected="set_flag twice, then wait_flag",
+    accepted="set_flag, wait_flag, set_flag, wait_flag",
+)
+_syn(
+    "SYN-A5-04",
+    "Pipes and event ids exist.",
+    decision="Reported as FLAG-PIPE, FLAG-RANGE or TY-8.",
+    rejected="EVENT_ID99",
+    accepted="EVENT_ID0",
+)
+_syn(
+    "SYN-A5-05",
+    "Inside a vector scope a mem_bar of a fitting kind stands between a store and a load of common bytes, in either "
+    "order.",
+    decision="A store whose value comes from the load of the same iteration needs none.",
+    rejected="vsts to %p, then vlds of %p",
+    accepted='vsts to %p, pto.mem_bar "VST_VLD", vlds of %p',
+)
+_syn(
+    "SYN-A5-06",
+    "Between two copies of one pipe that write common bytes there is a pipe barrier.",
+    decision="Reported as RACE-INTRAPIPE, in profile order.",
+    rejected="two MTE3 copies to one place of global memory",
+    accepted="pipe_barrier(MTE3) between them",
+)
+_syn(
+    "SYN-A5-07",
+    "A pipe takes a buffer token it does not hold; ids are 0 to 31.",
+    decision="Reported as BUF-PROTOCOL or BF-1.",
+    rejected="get_buf twice without rls_buf",
+    accepted="get_buf, work, rls_buf",
+)

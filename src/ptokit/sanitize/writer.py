@@ -51,7 +51,9 @@ class ObservedWriter(FunctionWriter):
                     self._bound(op)
             case "pto.vecscope" | "pto.strict_vecscope":
                 self._scopes += 1
+                self.line("m.within.begin()", op)
                 super().operation(op)
+                self.line("m.within.end()", op)
                 self._scopes -= 1
             case name if name in _SCALAR_ACCESS:
                 self.line(f"m.here, m.in_scope = {self.const(op)}, {self._scopes > 0}", op)

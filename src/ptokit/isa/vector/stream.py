@@ -114,7 +114,7 @@ def _init(m: Machine, *, types: Any) -> StoreStream:
 
 
 INIT_ALIGN = micro(
-    "init_align", "The state of an empty stream of stores.", (), (out_align("next"),), _init, source="4.8"
+    "init_align", "The state of an empty stream of stores.", (), (out_align("next", stores=True),), _init, source="4.8"
 )
 
 
@@ -155,7 +155,7 @@ VSTUS = micro(
     "vstus",
     "Append the first elements of a register, as many as the count says, to a stream at a pointer.",
     (align(), number("count", "i32"), vreg("value"), ub("base", Role.OUT)),
-    (out_align("next"), out_ptr("end", like="base", optional=True)),
+    (out_align("next", stores=True), out_ptr("end", like="base", optional=True)),
     _store_counted,
     _MODE,
     attrs=(mode_token("POST_UPDATE"),),
@@ -177,7 +177,7 @@ VSTUR = micro(
     "vstur",
     "Append what the last vsqz has counted, at the pointer plus register AR, which POST_UPDATE advances.",
     (align(), vreg("value"), ub("base", Role.OUT)),
-    (out_align("next"),),
+    (out_align("next", stores=True),),
     _store_squeezed,
     _MODE,
     attrs=(mode_token("POST_UPDATE"),),
@@ -197,7 +197,7 @@ VSTU = micro(
     "vstu",
     "Append a whole register to a stream, at an offset in elements that POST_UPDATE advances.",
     (align(), number("offset", "index"), vreg("value"), ub("base", Role.OUT)),
-    (out_align("next"), out_number("following", "index")),
+    (out_align("next", stores=True), out_number("following", "index")),
     _store_whole,
     _MODE,
     attrs=(mode_token("POST_UPDATE"),),

@@ -78,9 +78,9 @@ def out_mask(name: str = "dst", bits: int = 0, like: str = "") -> Operand:
     return Operand(name, Role.OUT, Kind.MASK, bits=bits, like=like)
 
 
-def out_align(name: str = "next") -> Operand:
-    """The state of an unaligned stream as result."""
-    return Operand(name, Role.OUT, Kind.ALIGN)
+def out_align(name: str = "next", *, stores: bool = False) -> Operand:
+    """The state of an unaligned stream as result; that of stores is handed on exactly once."""
+    return Operand(name, Role.OUT, Kind.ALIGN, linear=stores)
 
 
 def out_ptr(name: str = "end", like: str = "src", *, optional: bool = False) -> Operand:

@@ -1,0 +1,127 @@
+"""Vector scopes, and the streams of unaligned stores inside them (vector-path 2, 4.8, 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ptokit.diagnostics import Diagnostic, Diagnostics, Note, Severity, define, lookup
+from ptokit.types.values import Align, Mask, VReg
+
+from .core import Block, Function, Op, Value
+from .facts import instr_of
+
+SCOPES = frozenset(("pto.vecscope", "pto.strict_vecscope"))
+
+define(
+    "VEC-A5-02",
+    "What makes or takes vector registers, predicates and align states stands in one vector scope; scopes are not "
+    "nested.",
+    source="vector-path 2, 8",
+    accepted="pto.vecscope { %v = pto.vlds … }",
+    rejected="pto.vlds behind the end of a pto.vecscope",
+)
+define(
+    "VEC-A5-02-LINT",
+    "A function that works on vector registers has a vector scope.",
+    severity=Severity.WARNING,
+    source="vector-path 2, 8",
+    decision="A function without any scope, as in the fragments of manuals, is read as one scope.",
+    accepted="pto.vecscope { %v = pto.vlds … }",
+    rejected="pto.vlds in a function without pto.vecscope",
+)
+
+_REGISTERS = (VReg, Mask, Align)
+
+
+def check_scopes(function: Function, found: Diagnostics) -> None:
+    """Report register operations outside of scopes, nested scopes, and streams of stores that are not one line."""
+    assert function.body is not None
+    ops = list(function.body.walk())
+    if not any(isinstance(v.type, _REGISTERS) for op in ops for v in op.results):
+        return
+    if any(op.name in SCOPES for op in ops):
+        _outside(function.body, found, inside=False)
+    else:
+        first = next(op for op in ops if _on_registers(op))
+        message = f"{first.name} works on registers, and the function has no vector scope"
+        _report(found, "VEC-A5-02-LINT", message, first, "put it into pto.vecscope { … }")
+    for value in _stores(function.body):
+        _linear(value, function.body, found)
+
+
+def _report(found: Diagnostics, rule: str, message: str, op: Op, hint: str | None = None, *notes: Note) -> None:
+    found.add(Diagnostic(rule, lookup(rule).severity, message, op.location, hint, notes))
+
+
+def _on_registers(op: Op) -> bool:
+    return op.name.startswith("pto.") and any(isinstance(v.type, _REGISTERS) for v in (*op.values, *op.results))
+
+
+def _outside(block: Block, found: Diagnostics, *, inside: bool) -> None:
+    for op in block.ops:
+        scope = op.name in SCOPES
+        if scope and inside:
+            _report(found, "VEC-A5-02", f"{op.name} stands inside another vector scope", op)
+        elif not inside and _on_registers(op) and not op.regions:
+            hint = "move it into the scope, or give it one of its own"
+            _report(found, "VEC-A5-02", f"{op.name} works on registers outside a vector scope", op, hint)
+        for region in op.regions:
+            _outside(region, found, inside=inside or scope)
+
+
+# ---------------------------------------------------------- streams of stores
+
+
+def _stores(block: Block) -> Iterator[Value]:
+    """States of streams of stores: those that instructions hand on, and what loops carry of them."""
+    known: set[Value] = set()
+    for op in block.walk():
+        instr = instr_of(op)
+        if instr is not None:
+            known.update(v for operand, v in zip(instr.produces, op.results) if operand.linear)
+        if op.name == "scf.for":
+            for init, arg, result in zip(op.group("init"), op.regions[0].args[1:], op.results):
+                if init in known:
+                    known |= {arg, result}
+    yield from sorted(known, key=lambda v: (v.location.line, v.location.column))
+
+
+def _linear(value: Value, body: Block, found: Diagnostics) -> None:
+    """A state is handed on once, in the block that has it, and a stream ends with a flush."""
+    uses = [(op, path) for op, path in _paths(body, ()) if value in op.values]
+    name = f"%{value.name}"
+    made = next((path for op, path in _paths(body, ()) if value in op.results), None)
+    if made is None:
+        made = next((path for _, path in _paths(body, ()) if path and value in path[-1][1].args), ())
+    apart = {path for _, path in uses}
+    if not uses:
+        if isinstance(value.owner, Op) and value.owner.values:
+            _report(found, "VEC-A5-13", f"the stream of stores is not flushed: nothing takes {name}", value.owner)
+        return
+    for op, path in uses:
+        loops = [outer.name for outer, _ in path[len(made) :] if outer.name in ("scf.for", "scf.while")]
+        if loops:
+            _report(found, "VEC-A5-13", f"{name} is taken anew in every iteration of {loops[0]}", op, "carry the state")
+            return
+    if len(uses) > 1 and not _exclusive(list(apart), len(uses)):
+        note = Note(f"{name} is taken here first", uses[0][0].location)
+        _report(found, "VEC-A5-13", f"{name} is taken a second time", uses[1][0], None, note)
+
+
+Path = tuple[tuple[Op, Block], ...]
+
+
+def _paths(block: Block, path: Path) -> Iterator[tuple[Op, Path]]:
+    """Every operation with the regions around it."""
+    for op in block.ops:
+        yield op, path
+        for region in op.regions:
+            yield from _paths(region, (*path, (op, region)))
+
+
+def _exclusive(paths: list[Path], uses: int) -> bool:
+    """True if at most one of the uses happens: they stand in different regions of one branch."""
+    if len(paths) != uses:
+        return False
+    tails = [path[-1] for path in paths if path]
+    return len(tails) == uses and all(op.name == "scf.if" for op, _ in tails) and len({op for op, _ in tails}) == 1
