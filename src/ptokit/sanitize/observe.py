@@ -221,7 +221,8 @@ class Observer(ObservedMemory):
         touches = [*known.reads, *(t for t in in_memory if not t.write), *known.writes]
         touches += [t for t in in_memory if t.write]
         addressed = self._taken()
-        self.within.follow(op, self.loops, addressed)
+        if pipe is Pipe.V:
+            self.within.follow(op, self.loops, addressed)
         touches += addressed
         work = Work(op, instr.name, pipe, touches=touches, keep=self.waits_for_work)
         if self.target.name == "a2a3" and instr.name in COMPOSITE:

@@ -327,8 +327,9 @@ def in_memory(line: str) -> str:
   %c1024 = arith.constant 1024 : index
   %far = arith.constant 8192 : index
   %p = pto.castptr %z : i64 -> !pto.ptr<ui8, ub>
-  %m = pto.pset_b32 "PAT_ALL" : !pto.mask<b32>
+  pto.vecscope {{ %m = pto.pset_b32 "PAT_ALL" : !pto.mask<b32>
   {line}
+  }}
   return
 }}
 """
