@@ -33,6 +33,11 @@ class ObservedMemory(Chunk):
         """The shadow of an arena."""
         raise NotImplementedError
 
+    def taken(self) -> list[Touch]:
+        """The accesses by address since the last call: reads first, then writes."""
+        taken, self.touched = self.touched, []
+        return sorted(taken, key=lambda touch: touch.write)
+
     def load(
         self, pointer: LocalPointer, offset: Any, nbytes: int, alignment: int, rule: str = "VEC-A5-03"
     ) -> np.ndarray:

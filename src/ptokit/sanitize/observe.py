@@ -220,7 +220,7 @@ class Observer(ObservedMemory):
             pipe = self._pipes[op] = pipe_on(instr.pipe_of(static), static.core)
         touches = [*known.reads, *(t for t in in_memory if not t.write), *known.writes]
         touches += [t for t in in_memory if t.write]
-        addressed = self._taken()
+        addressed = self.taken()
         if pipe is Pipe.V:
             self.within.follow(op, self.loops, addressed)
         touches += addressed
@@ -239,11 +239,6 @@ class Observer(ObservedMemory):
         """A rule of warning severity that the values of the running instruction break."""
         op = self.here
         self.report(rule, op, message, partial(Draft, f"{op.name.removeprefix('pto.')}: {message}", op.location))
-
-    def _taken(self) -> list[Touch]:
-        """The accesses by address since the last call: reads first, then writes."""
-        taken, self.touched = self.touched, []
-        return sorted(taken, key=lambda touch: touch.write)
 
     def _identity(self, operand: Any) -> Any:
         """What TSYNC knows a tile or view by: the tile with its aliases, the argument behind a view."""
@@ -385,7 +380,7 @@ class Observer(ObservedMemory):
     def _scalar_access(self, pointer: Pointer | LocalPointer, index: Any, *, write: bool) -> None:
         name = "store_scalar" if write else "load_scalar"
         if isinstance(pointer, LocalPointer):
-            self.push(Work(self.here, name, self.unit(pointer), touches=self._taken()))
+            self.push(Work(self.here, name, self.unit(pointer), touches=self.taken()))
             return
         buffer = pointer.buffer
         assert buffer is not None
