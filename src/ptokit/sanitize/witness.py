@@ -231,7 +231,7 @@ class Delayed(Observer):
         if op.results:
             self._settle(pipe)
             result = run(self, *operands)
-            self._taken()
+            self.taken()
         elif not any(isinstance(v, ObservedView) and (v.buffer is None or v.leaves_memory) for v in operands):
             # Sizes of tiles can be set anew before it runs.
             kept = [copy(v) if isinstance(v, Tile) else v for v in operands]
@@ -249,7 +249,7 @@ class Delayed(Observer):
         pipe = self.unit(pointer)
         self._settle(pipe)
         value = Chunk.load_scalar(self, pointer, index)
-        self._taken()
+        self.taken()
         self.push(Work(self.here, "load_scalar", pipe))
         return value
 
@@ -262,7 +262,7 @@ class Delayed(Observer):
 
 def _carry_out(run: Callable[..., Any], machine: Observer, operands: list[Any]) -> None:
     run(machine, *operands)
-    machine._taken()
+    machine.taken()
 
 
 # --- arguments -------------------------------------------------------------------------------------------------------
