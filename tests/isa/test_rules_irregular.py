@@ -49,7 +49,7 @@ CASES: list[Case] = [
     ("TGATH-COM-03", "TGATHER", "cpu", MASKED, {"dst": T, "src": T}),
     ("TGATH-COM-03", "TGATHER", "a2a3", MASKED, changed(MASKED, dst=spec("f32", 16, 40, 16, 32))),
     ("TGATH-COM-03", "TGATHER", "a2a3", MASKED, changed(MASKED, src=spec("f32", 16, 64, dn=True))),
-    ("TGATH-COM-04", "TGATHER", "a2a3", MASKED, changed(MASKED, dst=T)),
+    ("TGATH-COM-04", "TGATHER", "a2a3", MASKED, changed(MASKED, dst=spec("f32", 8, 32))),
     ("TGATH-COM-05", "TGATHER", "a2a3", BY_ROWS, changed(BY_ROWS, src=spec("f32", 14, 64))),
     ("TGATH-COM-06", "TGATHER", "a5", COMPARED, changed(COMPARED, **LT)),
     ("TGATH-COM-06", "TGATHER", "a5", COMPARED, changed(COMPARED, dst=T)),

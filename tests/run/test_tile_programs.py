@@ -191,3 +191,13 @@ def test_unknown_rounding() -> None:
     with pytest.raises(DiagnosticError) as caught:
         launch('pto.settf32mode {enable = true, mode = "CAST_FLOOR"}', rows())
     assert caught.value.diagnostics[0].rule == "MODE-01"
+
+
+def test_a_mask_that_selects_less_than_the_tile_holds() -> None:
+    x = rows()
+    want = x.copy()
+    want[:2, :32] = x[:2, 1::2]
+    body = f"pto.tgather ins(%t0, {{maskPattern = #pto.mask_pattern<P1010>}} : {T}) outs(%d : {T})"
+    body = f"%d = pto.alloc_tile : {T}\npto.tmov ins(%t0 : {T}) outs(%d : {T})\n{body}"
+    launch(f"{body}\npto.tmov ins(%d : {T}) outs(%t0 : {T})", x, blocks=2)
+    assert np.array_equal(x, want)

@@ -52,8 +52,11 @@ def _gather(
             dst.write(src.read(int(rows[-1]) + 1, src.vc)[:, rows].view(kind(dst)), dst.vr, src.vc)
         else:
             chosen = src.read()[:, :, mask.first :: mask.period]
-            chosen = chosen.reshape(len(chosen), -1)[:, : dst.vr * dst.vc]
-            dst.write(chosen.copy().view(kind(dst)).reshape(len(chosen), dst.vr, dst.vc), dst.vr, dst.vc)
+            chosen = chosen.reshape(len(chosen), -1).copy().view(kind(dst))
+            if chosen.shape[1] < dst.vr * dst.vc:  # the rest stays as it is
+                old, chosen = alike(dst.read().reshape(-1, dst.vr * dst.vc), chosen)
+                chosen = np.concatenate((chosen, old[:, chosen.shape[1] :]), axis=1)
+            dst.write(chosen.reshape(len(chosen), dst.vr, dst.vc), dst.vr, dst.vc)
 
 
 def _compare(dst: TileOperand, src: TileOperand, level: Any, count: TileOperand, cmp: CmpMode, offset: int) -> None:

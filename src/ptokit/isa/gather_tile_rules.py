@@ -53,7 +53,7 @@ def _mask_count(o: Site) -> Message:
         return None
     chosen = o.src.vr * len(range(o.mask.first, o.src.vc, o.mask.period))
     total = o.dst.vr * o.dst.vc
-    return f"{o.mask.name} selects {chosen} elements, dst takes {total}" if total != chosen else None
+    return f"{o.mask.name} selects {chosen} elements, dst takes {total}" if total < chosen else None
 
 
 def _mask_rows(o: Site) -> Message:
@@ -165,10 +165,11 @@ RULES = (
     ),
     _define(
         "TGATH-COM-04",
-        "By mask of columns, dst takes as many elements as the mask selects.",
+        "By mask of columns, dst has room for the elements that the mask selects.",
         _mask_count,
         accepted="P0101 of 4x32 into 1x64",
         rejected="P0101 of 4x32 into 1x32",
+        decision="What is left of a larger dst keeps its value.",
     ),
     _define(
         "TGATH-COM-05",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from .irregular_text_rules import TQ_1
 from .machine import Machine, TileOperand
 from .places import flat, kind
 from .quantize_rules import DEQUANT_RULES, QUANT_RULES
-from .table import Attr, Instr, dst, instruction, src, tmp
+from .site import Site
+from .table import Access, Attr, Instr, default_footprint, dst, instruction, src, tmp
 
 
 def _of_rows(tile: TileOperand, rows: int) -> np.ndarray:
@@ -41,6 +43,13 @@ def _quantize(
     dst.write(whole.astype(kind(dst)), src.vr, src.vc)
 
 
+def _footprint(o: Site) -> Iterator[Access]:
+    """a2a3 uses the source as scratch memory."""
+    yield from default_footprint(o)
+    if o.target.name == "a2a3":
+        yield Access("src", True, o.src.vr, o.src.vc)
+
+
 def _dequantize(m: Machine, dst: TileOperand, src: TileOperand, scale: TileOperand, offset: TileOperand) -> None:
     """The difference is rounded to f32, then the product."""
     x = src.read(dst.vr, dst.vc).astype(np.float32) - _of_rows(offset, dst.vr)
@@ -56,6 +65,7 @@ TQUANT = instruction(
         (Attr("quant_type", QuantType, None, "quant_type", "quant_type"),),
         rules=(*QUANT_RULES, TQ_1),
         run=_quantize,
+        footprint=_footprint,
         source="compute-reduce-matrix 14",
     )
 )
