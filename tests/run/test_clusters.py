@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import ptokit as pto
 from ptokit.asm import parse_module
 from ptokit.diagnostics import Diagnostic, DiagnosticError
 from ptokit.run import compile_program
@@ -13,13 +14,13 @@ from ptokit.targets import target
 from .clusters import arrays, cluster_text, expand
 
 
-def run(body: str, on: str = "a2a3", kind: str = "", blocks: int = 1) -> list[np.ndarray]:
+def run(body: str, on: str = "a2a3", kind: str = "", blocks: int = 1, vector_cores: int = 2) -> list[np.ndarray]:
     """x, w, ws, y afterwards."""
     text, _ = cluster_text(expand(body), kind)
     read = parse_module(text, "k.pto", target=target(on))
     read.diagnostics.raise_if_errors()
     args = arrays()
-    compile_program(read.module, target(on), extended=True).launch(args, blocks)
+    compile_program(read.module, target(on), extended=True, vector_cores=vector_cores).launch(args, blocks)
     return args
 
 
@@ -122,3 +123,30 @@ def test_cores_that_wait_for_each_other_are_all_named() -> None:
     finding, lines = deadlock(body)
     assert lines == [2, 6, 6]
     assert "block 0, cube core waits" in finding.message
+
+
+@pytest.mark.parametrize("on", ["a2a3", "a5"])
+def test_one_vector_core_beside_each_cube_core(on: str) -> None:
+    body = f"cube\nproduct\nacc-to-ws\nsignal FIX 0\nend\nvector\n{VECTOR}\nend"
+    args = run(body, on, vector_cores=1)
+    assert (args[3][:16] == product(args)[:16] + 1).all()
+    assert (args[3][16:] == -1).all()
+
+
+def test_sections_of_kernels_in_python() -> None:
+    """The vector cores wait for the cube core, and add what they are."""
+
+    @pto.kernel(target="a2a3")
+    def k(y: pto.Ptr[pto.i32]) -> None:
+        first, second = (pto.GlobalTensor(y + i, (1, 1)) for i in range(2))
+        with pto.vector_section():
+            pto.TWAIT(first, 5)
+            pto.TNOTIFY(second, 10, op=pto.NotifyOp.AtomicAdd)
+        with pto.cube_section():
+            pto.TNOTIFY(first, 5)
+
+    y = np.zeros(4, np.int32)
+    k(y)
+    assert y.tolist() == [5, 20, 0, 0]
+    assert k.to_pto().count("pto.section.") == 2
+    assert k.sanitize(np.zeros(4, np.int32)).clean

@@ -143,6 +143,9 @@ def run(
     matmul: Annotated[
         Matmul, typer.Option(help="Sums of products: rounded once, in f32, or in the order of k.")
     ] = Matmul.EXACT,
+    vector_cores: Annotated[
+        int, typer.Option(min=1, max=2, metavar="N", help="Vector cores beside each cube core of a mixed kernel.")
+    ] = 2,
     extended: Extended = False,
     sanitize: Annotated[
         bool, typer.Option("--sanitize", help="Look for races and uninitialised data first; errors end the run.")
@@ -151,7 +154,7 @@ def run(
     """Run a kernel and show what it left in its arguments."""
     from .run import run_file
 
-    run_file(file, target, entry, arg or [], blocks, out, matmul.value, extended, sanitize)
+    run_file(file, target, entry, arg or [], blocks, out, matmul.value, extended, sanitize, vector_cores)
 
 
 @app.command(
@@ -190,6 +193,9 @@ def sanitize(
     html: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write the report as a page with pictures, too.")
     ] = None,
+    vector_cores: Annotated[
+        int, typer.Option(min=1, max=2, metavar="N", help="Vector cores beside each cube core of a mixed kernel.")
+    ] = 2,
     mode: Annotated[
         Mode | None, typer.Option(help="Who places tiles and orders pipes, where the program does not tell.")
     ] = None,
@@ -205,6 +211,7 @@ def sanitize(
 
     more: dict[str, Any] = {"format": format.value, "extended": extended, "witness": witness, "seed": seed}
     more["html"] = html
+    more["vector_cores"] = vector_cores
     more |= {"explain_sync": explain_sync, "mode": mode and mode.value, "also": [rule.value for rule in also or []]}
     if not sanitize_file(file, target, entry, arg or [], blocks, order.value, **more):
         raise typer.Exit(EXIT_ERRORS)

@@ -31,6 +31,7 @@ def run_file(
     matmul: str,
     extended: bool,
     sanitized: bool = False,
+    vector_cores: int = 2,
 ) -> None:
     """Run a kernel of `file`, print a table of its pointer arguments and save them to the directory `out`.
 
@@ -50,7 +51,7 @@ def run_file(
 
     from ptokit.run import compile_program
 
-    program = compile_program(module, target, entry=entry, extended=extended)
+    program = compile_program(module, target, entry=entry, extended=extended, vector_cores=vector_cores)
     values = make(arguments)
     for i, (value, param) in enumerate(zip(values, program.params)):
         if param.dtype is not None:
@@ -58,7 +59,7 @@ def run_file(
     if sanitized:
         from .sanitize import refuse_races
 
-        show_diagnostics(refuse_races(module, target, values, blocks, entry, extended))
+        show_diagnostics(refuse_races(module, target, values, blocks, entry, extended, vector_cores))
     before = [value.copy() if isinstance(value, np.ndarray) else value for value in values]
 
     start = time.perf_counter()

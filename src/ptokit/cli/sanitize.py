@@ -43,6 +43,7 @@ def sanitize_file(
     explain_sync: bool = False,
     mode: str | None = None,
     also: Sequence[str] = (),
+    vector_cores: int = 2,
 ) -> bool:
     """Run a kernel of `file` under observation and report as ``text``, ``json`` or ``sarif``; True without errors.
 
@@ -59,7 +60,7 @@ def sanitize_file(
         return _show(file, report, 0.0, format)
     start = time.perf_counter()
     more: dict[str, Any] = {"order": order, "entry": entry, "extended": extended, "witness": witness, "seed": seed}
-    more |= {"explain_sync": explain_sync, "mode": mode, "also": also}
+    more |= {"explain_sync": explain_sync, "mode": mode, "also": also, "vector_cores": vector_cores}
     report = observe(module, target, make(arguments), blocks, **more)
     for diagnostic in found:
         report.diagnostics.add(diagnostic)
@@ -95,11 +96,13 @@ def observe(
 
 
 def refuse_races(
-    module: Module, target: Target, values: list[Any], blocks: int, entry: str | None, extended: bool
+    module: Module, target: Target, values: list[Any], blocks: int, entry: str | None, extended: bool, vector_cores: int
 ) -> Diagnostics:
     """Sanitize on copies of the arguments, before the run itself. Raises `DiagnosticError` if there are errors."""
     copies = [value.copy() if isinstance(value, np.ndarray) else value for value in values]
-    found = observe(module, target, copies, blocks, entry=entry, extended=extended).diagnostics
+    found = observe(
+        module, target, copies, blocks, entry=entry, extended=extended, vector_cores=vector_cores
+    ).diagnostics
     if found.errors:
         raise DiagnosticError(found.sorted())
     return found

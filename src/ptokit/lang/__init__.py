@@ -58,7 +58,7 @@ from ptokit.types.tile import DYNAMIC
 from ptokit.types.values import INDEX as index
 
 from .choice import cdiv, maximum, minimum, select
-from .control import else_, if_, range
+from .control import cube_section, else_, if_, range, vector_section
 from .conv import ConvTile
 from .core import Core
 from .events import TSYNC, Event, RecordEvent
@@ -160,6 +160,8 @@ __all__ = [
     "Pointer",
     "Ptr",
     "range",
+    "cube_section",
+    "vector_section",
     "RecordEvent",
     "ReluPreMode",
     "Report",

@@ -116,6 +116,23 @@ class Scope:
             self._trace.leave(self._region)
 
 
+def cube_section() -> Scope:
+    """Code for the cube core of a cluster: ``with pto.cube_section(): …``. Vector cores skip it."""
+    return _section("cube")
+
+
+def vector_section() -> Scope:
+    """Code for the vector cores of a cluster, `get_subblock_idx` 0 and 1. The cube core skips it."""
+    return _section("vector")
+
+
+def _section(kind: str) -> Scope:
+    trace = current(f"pto.{kind}_section")
+    region = Region("section", trace.region, here())
+    trace.emit(f"pto.section.{kind}").regions.append(region.block)
+    return Scope(trace, region)
+
+
 def if_(condition: Any) -> _Branch:
     """A branch of the kernel: ``with pto.if_(i == 0): …``, with `else_` for the other case.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Note, Severity
 from ptokit.ir.core import Function, Module, Op
-from ptokit.ir.launch import Launch, launch_of
+from ptokit.ir.launch import VECTOR_CORES, Launch, launch_of
 from ptokit.ir.runnable import check_runnable
 from ptokit.ir.verify import verify
 from ptokit.targets import Target
@@ -65,12 +65,13 @@ class Program:
         *,
         extended: bool,
         writer: type[FunctionWriter] | None = None,
+        vector_cores: int = VECTOR_CORES,
     ) -> None:
         self.module, self.entry, self.target, self.extended = module, entry, target, extended
         self.name = entry.name
         self.params = [Param(p.name, p.type) for p in entry.params]
         self.effects: Effects = analyse(module, entry)
-        self.cores: Launch = launch_of(module, entry, target)
+        self.cores: Launch = launch_of(module, entry, target, vector_cores)
         self._generated: Generated = generate(
             module, target, self.effects, self.cores, extended=extended, writer=writer
         )
@@ -240,15 +241,23 @@ class Program:
         return Diagnostic(fault.rule, Severity.ERROR, fault.message, location, fault.hint, (note,))
 
 
-def compile_program(module: Module, target: Target, *, entry: str | None = None, extended: bool = False) -> Program:
+def compile_program(
+    module: Module,
+    target: Target,
+    *,
+    entry: str | None = None,
+    extended: bool = False,
+    vector_cores: int = VECTOR_CORES,
+) -> Program:
     """Check `module` against `target` and compile its kernel.
 
-    ``entry`` names the function where the module has several kernels. Raises `DiagnosticError` with every finding.
+    ``entry`` names the function where the module has several kernels; ``vector_cores``: those beside each cube core of
+    a mixed kernel, 1 or 2. Raises `DiagnosticError` with every finding.
     """
     found = verify(module, target, extended=extended)
     check_runnable(module, found)
     found.raise_if_errors()
-    return Program(module, choose_entry(module, entry), target, extended=extended)
+    return Program(module, choose_entry(module, entry), target, extended=extended, vector_cores=vector_cores)
 
 
 def choose_entry(module: Module, name: str | None) -> Function:

@@ -13,6 +13,7 @@ import numpy as np
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Note, Severity
 from ptokit.ir.core import Function, Module, Op
 from ptokit.ir.facts import instr_of
+from ptokit.ir.launch import VECTOR_CORES
 from ptokit.ir.runnable import check_runnable
 from ptokit.ir.verify import verify
 from ptokit.run.arguments import bind_arguments
@@ -95,6 +96,7 @@ def sanitize(
     explain_sync: bool = False,
     mode: str | None = None,
     also: Sequence[str] = (),
+    vector_cores: int = VECTOR_CORES,
 ) -> Report:
     """Run blocks 0 .. blocks-1 of a kernel and report races, uninitialised data, flags, deadlocks, bounds.
 
@@ -104,8 +106,9 @@ def sanitize(
     the arguments, with the first access as late as the model allows, and note what changes. ``seed``: run it once more
     in a legal order drawn with that seed. ``explain_sync``: find the flags and barriers that a program without any
     needs, by running versions of it on copies of the arguments. ``mode``: ``auto`` or ``manual``, where the program
-    does not tell. ``also``: rules that are off by default (`OPTIONAL`). Raises `DiagnosticError` for arguments that
-    cannot be used, `ValueError` for an unknown order, mode or rule, `KeyError` for an unknown target.
+    does not tell. ``also``: rules that are off by default (`OPTIONAL`). ``vector_cores``: those beside a cube core of
+    a mixed kernel, 1 or 2. Raises `DiagnosticError` for arguments that cannot be used, `ValueError` for an unknown
+    order, mode or rule, `KeyError` for an unknown target.
     """
     target = target_named(target)
     if order not in ORDERS:
@@ -129,7 +132,7 @@ def sanitize(
     if any(d.rule not in _IGNORED and d.rule not in _SEEN_RUNNING for d in found.errors):
         return report
     fresh = copies(args) if witness or seed is not None or explain_sync else []
-    how = _Mode(module, mode)
+    how = _Mode(module, mode, vector_cores)
     run = _Run(module, kernel, target, args, blocks, order == "profile", extended, report, how, frozenset(also))
     run.run()
     report.ran = True
@@ -139,14 +142,14 @@ def sanitize(
         def watch(version: Module) -> tuple[list[Race], int]:
             again = Report(kernel.name, target.name, blocks, order)
             entry = choose_entry(version, kernel.name)
-            by_hand = _Mode(version)
+            by_hand = _Mode(version, None, vector_cores)
             by_hand.auto = by_hand.cores_only = False
             _Run(version, entry, target, copies(fresh), blocks, order == "profile", extended, again, by_hand).run()
             return list(again.races.values()), again.instructions
 
         report.synchronisation = explain(module, target, watch)
     if run.complete and (witness or seed is not None):
-        again = partial(_rerun, module, kernel, target, blocks, order == "profile", extended, fresh, args)
+        again = partial(_rerun, module, kernel, target, blocks, order == "profile", extended, fresh, args, how)
         if witness:
             _add_witnesses(report, again)
         if seed is not None:
@@ -180,13 +183,16 @@ def _rerun(
     extended: bool,
     fresh: Sequence[Any],
     results: Sequence[Any],
+    how: _Mode,
     scheduler: Scheduler,
     words: str,
 ) -> Witness:
     """Another order of a launch: on the arguments `fresh`, compared with its `results`."""
     args = copies(fresh)
     witness = Witness(words)
-    run = _Rerun(module, kernel, target, args, blocks, profile, extended, Report(kernel.name, target.name, blocks, ""))
+    run = _Rerun(
+        module, kernel, target, args, blocks, profile, extended, Report(kernel.name, target.name, blocks, ""), how
+    )
     run.delay(scheduler)
     run.run()
     scheduler.flush()
@@ -219,14 +225,15 @@ class _Run:
         profile: bool,
         extended: bool,
         report: Report,
-        mode: _Mode | None = None,
+        mode: _Mode,
         also: frozenset[str] = frozenset(),
     ) -> None:
         self.report, self.blocks, self.target = report, blocks, target
-        self.program = Program(module, kernel, target, extended=extended, writer=ObservedWriter)
+        self.program = Program(
+            module, kernel, target, extended=extended, writer=ObservedWriter, vector_cores=mode.vector_cores
+        )
         self.values = bind_arguments(kernel, args, self.program.effects.written, blocks)
         self.findings = Findings()
-        mode = _Mode(module) if mode is None else mode
         self.also = also
         raw = dict(zip((p.name for p in self.program.params), args))
         uninitialised = {name for name, arg in raw.items() if isinstance(arg, Uninitialised)}
@@ -379,7 +386,8 @@ class _Mode:
     ``auto``: it does neither. ``cores_only``: it orders cores but leaves the pipes of each to the compiler.
     """
 
-    def __init__(self, module: Module, stated: str | None = None) -> None:
+    def __init__(self, module: Module, stated: str | None, vector_cores: int) -> None:
+        self.vector_cores = vector_cores
         ops = [op for f in module.functions if f.body is not None for op in f.body.walk()]
         names = {instr.name for op in ops if (instr := instr_of(op)) is not None}
         self.placed = any(op.name == "pto.tassign" or (op.name == "pto.alloc_tile" and op.get("addr")) for op in ops)
