@@ -31,11 +31,30 @@ def test_every_instruction_has_a_page(ptokit: Run, name: str) -> None:
     ran = ptokit("isa", name)
     instr = TABLE[name]
     assert ran.status == 0
-    assert ran.out.startswith(f"{instr.signature}    pto.{instr.text}\n{instr.summary}\n")
+    results = ", ".join(o.name for o in instr.produces)
+    made = f"{results} = " if results else ""
+    assert ran.out.startswith(f"{made}{instr.signature}    pto.{instr.text}\n{instr.summary}\n")
     first_words = {line.split()[0] for line in ran.out.splitlines() if line}
-    assert {o.name for o in instr.operands} <= first_words
+    assert {o.name for o in (*instr.operands, *instr.produces)} <= first_words
     assert {a.name for a in instr.attrs} <= first_words
     assert {r.id for r in instr.rules} <= first_words
+
+
+READINGS = [name for name, instr in TABLE.items() if instr.decision]
+
+
+@pytest.mark.parametrize("name", READINGS)
+def test_readings_of_instructions_are_explained(ptokit: Run, name: str) -> None:
+    decision = " ".join(TABLE[name].decision.split())
+    assert f"reading  {decision}" in ptokit("isa", name).out
+    assert decision in " ".join(ptokit("explain", f"pto.{name}").out.split())
+
+
+def test_disputed_operations_have_readings() -> None:
+    disputed = (
+        "vcpadd vcgadd vcgmax vcgmin vcmax vcmin vsubc vsubcs vselr vusqz vpack ppack punpack plt_b32 plds vmulconv"
+    )
+    assert set(disputed.split()) <= set(READINGS)
 
 
 @pytest.mark.parametrize("name", ["tload", "TLOAD", "pto.tload", "Pto.TLoad"])

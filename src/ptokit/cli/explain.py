@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptokit.diagnostics import Rule, Scope, catalogue, lookup
-from ptokit.isa.table import TABLE
+from ptokit.isa.table import BY_TEXT, TABLE, Instr
 
 from .catalogue import load_catalogue
 from .console import bold, paragraph, remark, say
@@ -18,6 +18,7 @@ _SCOPES = {
     Scope.SYNC: "ordering, initialisation and flags",
 }
 _NEVER = "never enforced"
+_READING = "Reading chosen by ptokit, sources leave it open"
 _FEW = 8  # instructions named on the page of a rule
 
 
@@ -41,15 +42,27 @@ def show_rule(id: str) -> None:
     try:
         rule = lookup(id)
     except KeyError:
-        raise unknown("rule", id, (r.id for r in catalogue()), "ptokit explain") from None
+        instr = BY_TEXT.get(id.lower().removeprefix("pto."))
+        if instr is None or not instr.decision:
+            raise unknown("rule", id, (r.id for r in catalogue()), "ptokit explain") from None
+        show_reading(instr)
+        return
     show(rule)
+
+
+def show_reading(instr: Instr) -> None:
+    """What ptokit takes an instruction to mean where the sources leave it open."""
+    paragraph(f"{bold(instr.name)}  {instr.summary}")
+    say(f"\n{bold(_READING)}")
+    paragraph(instr.decision, first="", indent=4)
+    remark(f"\n'ptokit isa {instr.name}' shows the instruction")
 
 
 def show(rule: Rule) -> None:
     """The page of `rule`."""
     paragraph(f"{bold(rule.id)}  {rule.what}")
     say()
-    users = [name for name, instr in TABLE.items() if rule in instr.rules]
+    users = [name for name, instr in TABLE.items() if any(bound.id == rule.id for bound in instr.rules)]
     more = f" and {len(users) - _FEW} more" if len(users) > _FEW else ""
     facts = {
         "severity": str(rule.severity) if rule.enforced else f"{_NEVER}: no case that can occur breaks it",
@@ -62,7 +75,7 @@ def show(rule: Rule) -> None:
     for word, text in facts.items():
         if text:
             paragraph(text, first=word, indent=10)
-    for title, text in (("Why", rule.why), ("Reading chosen by ptokit, sources leave it open", rule.decision)):
+    for title, text in (("Why", rule.why), (_READING, rule.decision)):
         if text:
             say(f"\n{bold(title)}")
             paragraph(" ".join(text.split()), first="", indent=4)

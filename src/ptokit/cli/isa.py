@@ -30,12 +30,13 @@ def find(name: str) -> Instr:
 def show_instruction(name: str) -> None:
     """The page of one instruction."""
     instr = find(name)
-    say(f"{bold(instr.signature)}    pto.{instr.text}")
+    results = ", ".join(result.name for result in instr.produces)
+    say(f"{bold(f'{results} = ' * bool(results) + instr.signature)}    pto.{instr.text}")
     paragraph(instr.summary)
     say()
     for word, text in facts(instr).items():
         paragraph(text, first=word, indent=9)
-    if instr.operands:
+    if instr.operands or instr.produces:
         say()
         table(("operand", "direction", "kind", ""), operand_rows(instr))
     if instr.attrs:

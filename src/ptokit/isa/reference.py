@@ -19,27 +19,31 @@ def pipe_text(instr: Instr) -> str:
 
 
 def facts(instr: Instr) -> dict[str, str]:
-    """What there is to say in a word: pipe, further spellings, source."""
+    """What there is to say in a word: pipe, further spellings, source, the reading of what the source leaves open."""
     found = {
         "pipe": pipe_text(instr),
         "also": ", ".join(f"pto.{spelling}" for spelling in instr.spellings),
         "source": instr.source,
+        "reading": instr.decision,
     }
     return {word: text for word, text in found.items() if text}
 
 
 def operand_rows(instr: Instr) -> Rows:
-    """Name, direction, kind and remarks of every operand."""
+    """Name, direction, kind and remarks of every operand and result."""
     out: Rows = []
     for o in instr.operands:
         remarks = [word for word, true in (("optional", o.optional), ("list", o.variadic)) if true]
         out.append((o.name, str(o.role), str(o.kind), ", ".join(remarks)))
+    out += [(o.name, "result", str(o.kind), "optional" if o.optional else "") for o in instr.produces]
     return out
 
 
 def attr_rows(instr: Instr) -> Rows:
     """Name, text key, values and default of every attribute."""
-    return [(a.name, a.key or a.name, _values(a.kind), _value_text(a.default)) for a in instr.attrs]
+    return [
+        (a.name, a.key or a.name, " ".join(a.words) or _values(a.kind), _value_text(a.default)) for a in instr.attrs
+    ]
 
 
 def type_rows(instr: Instr) -> Rows:
@@ -55,7 +59,7 @@ def _values(kind: type) -> str:
 
 
 def _value_text(value: Any) -> str:
-    if value is None:
+    if value in (None, ""):
         return "-"
     if isinstance(value, bool):
         return str(value).lower()

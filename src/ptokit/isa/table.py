@@ -136,6 +136,7 @@ class Attr:
     dotted: bool = False
     token: bool = False  # stands among the operands, as a string
     before: str = ""  # of a token: the operand that follows it; empty: it is the last
+    words: tuple[str, ...] = ()  # of a string: what it can be, where that is a short list
 
     def parse(self, text: str) -> Any:
         """The value an attribute spelling stands for. Raises `KeyError` or `ValueError`."""
@@ -227,6 +228,7 @@ class Instr:
     static_rules: bool = False  # rules look at types and constants only: a call has nothing left to check
     cpp: str | None = None  # C++ name where it is not `name`
     source: str = ""
+    decision: str = ""  # where public facts leave something open: the reading ptokit chose
     implemented: bool = True
     types: Mapping[str, frozenset[DType]] = field(default_factory=dict)  # element types by target (isa.typesets)
     waits: bool = False  # for another core: ``run`` returns a function that is true once the wait is over

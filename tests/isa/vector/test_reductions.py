@@ -114,6 +114,17 @@ def test_vcpadd(dtype: str) -> None:
     assert plain[0, :4].tolist() == [1, 5, 9, 13]
 
 
+@pytest.mark.parametrize("dtype", ["f16", "f32"])
+def test_vcpadd_as_the_texts_have_it(dtype: str) -> None:
+    data, on = finite(dtype, 5), actives(dtype, 6)
+    got = numbers(dtype, call("vcpadd", register(dtype, data), mask(dtype, on), mode="PREFIX"))[0]
+    lanes = [x if a else Fraction(0) for x, a in zip(numbers(dtype, data)[0], on[0])]
+    for i, y in enumerate(got):
+        want = total(dtype, lanes[: i + 1])
+        assert abs(Fraction(y) - Fraction(want)) <= abs(Fraction(want)) / (1 << 10)  # type: ignore[arg-type]
+    assert call("vcpadd", np.ones((1, 64), np.float32), mode="PREFIX")[0, :4].tolist() == [1, 2, 3, 4]
+
+
 @pytest.mark.parametrize("dtype", I16_32_F)
 @pytest.mark.parametrize("name", ["vcmax", "vcmin"])
 @pytest.mark.parametrize("nan", [False, True])

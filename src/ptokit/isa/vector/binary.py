@@ -32,10 +32,22 @@ VOR = binary(
 VXOR = binary("vxor", np.bitwise_xor, "dst = src0 ^ src1", INTS)
 
 VADDC = with_carry("vaddc", values.add_carry, "dst = src0 + src1; carry = the unsigned carry out", INT32)
-VSUBC = with_carry("vsubc", values.subtract_carry, "dst = src0 - src1; carry = 1 if nothing was borrowed", INT32)
+_NO_BORROW = "The carry is 1 where nothing was borrowed, as published results have it; the manual calls it the borrow."
+VSUBC = with_carry(
+    "vsubc",
+    values.subtract_carry,
+    "dst = src0 - src1; carry = 1 if nothing was borrowed",
+    INT32,
+    decision=_NO_BORROW,
+)
 VADDCS = with_carry("vaddcs", values.add_carry, "dst = src0 + src1 + carry_in, with carry", INT32, carried=True)
 VSUBCS = with_carry(
-    "vsubcs", values.subtract_carry, "dst = src0 - src1 - (1 - carry_in), with carry", INT32, carried=True
+    "vsubcs",
+    values.subtract_carry,
+    "dst = src0 - src1 - (1 - carry_in), with carry",
+    INT32,
+    carried=True,
+    decision=_NO_BORROW,
 )
 
 # Fused and special ----------------------------------------------------------------------------------------------------
@@ -53,6 +65,7 @@ VMULA = micro(
     MASKED,
     types=I8_64_FB,
     source="6.9",
+    decision="The product is not rounded before the addition.",
 )
 
 

@@ -10,14 +10,14 @@ from ..machine import Machine
 from ..words import element
 from . import shuffle
 from .compute import dtype_of, unpublished
-from .compute_rules import FITS, MASKED, SAME, VEC_08, VEC_17, one_of
+from .compute_rules import FITS, MASKED, SAME, VEC_08, VEC_17, worded
 from .lanes import Predicate, active, image
 from .predicates import PRD_01
 from .typesets import I8_64_FB
 from .values import COMPARISONS
 from .words import ANY, mask, micro, number, out_mask, out_vreg, token, vreg
 
-WORDS = one_of("cmp", tuple(COMPARISONS), PRD_01)
+_CMP = token("cmp", words=COMPARISONS)
 
 
 def _compare(machine: Machine, a: np.ndarray, b: Any, seed: Predicate, *, cmp: str, **_: Any) -> np.ndarray:
@@ -38,8 +38,8 @@ VCMP = micro(
     _compare,
     SAME,
     MASKED,
-    WORDS,
-    attrs=(token("cmp"),),
+    worded(PRD_01),
+    attrs=(_CMP,),
     types=I8_64_FB,
     source="6.5",
 )
@@ -51,8 +51,8 @@ VCMPS = micro(
     _compare_number,
     FITS,
     MASKED,
-    WORDS,
-    attrs=(token("cmp"),),
+    worded(PRD_01),
+    attrs=(_CMP,),
     types=I8_64_FB,
     source="6.5",
 )
@@ -69,7 +69,7 @@ VSEL = micro(
 )
 
 
-def permutation(text: str, source: str) -> None:
+def permutation(text: str, source: str, decision: str = "") -> None:
     """An operation that picks every lane by an index."""
     micro(
         text,
@@ -80,10 +80,11 @@ def permutation(text: str, source: str) -> None:
         VEC_17,
         types=ANY,
         source=source,
+        decision=decision,
     )
 
 
-permutation("vselr", "6.5")
+permutation("vselr", "6.5", "Lanes are chosen by an index register; the manual describes a selection by a mask.")
 VSELRV2 = micro(
     "vselrv2",
     "Select in reversed order, by a predicate that the public sources do not name.",

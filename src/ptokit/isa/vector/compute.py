@@ -40,7 +40,9 @@ def lanewise(fn: ValueFunction, sources: int) -> Callable[..., Any]:
     return run
 
 
-def unary(text: str, fn: ValueFunction, summary: str, types: Types, *rules: Rule, source: str = "6.2") -> Instr:
+def unary(
+    text: str, fn: ValueFunction, summary: str, types: Types, *rules: Rule, source: str = "6.2", **more: Any
+) -> Instr:
     """``dst = fn(src)`` in the active lanes."""
     return micro(
         text,
@@ -53,10 +55,13 @@ def unary(text: str, fn: ValueFunction, summary: str, types: Types, *rules: Rule
         *rules,
         types=types,
         source=source,
+        **more,
     )
 
 
-def binary(text: str, fn: ValueFunction, summary: str, types: Types, *rules: Rule, source: str = "6.3") -> Instr:
+def binary(
+    text: str, fn: ValueFunction, summary: str, types: Types, *rules: Rule, source: str = "6.3", **more: Any
+) -> Instr:
     """``dst = fn(src0, src1)`` in the active lanes."""
     return micro(
         text,
@@ -69,6 +74,7 @@ def binary(text: str, fn: ValueFunction, summary: str, types: Types, *rules: Rul
         *rules,
         types=types,
         source=source,
+        **more,
     )
 
 
@@ -93,7 +99,9 @@ def with_scalar(text: str, fn: ValueFunction, summary: str, types: Types, *rules
     )
 
 
-def with_carry(text: str, fn: ValueFunction, summary: str, types: Types, *, carried: bool = False) -> Instr:
+def with_carry(
+    text: str, fn: ValueFunction, summary: str, types: Types, *, carried: bool = False, **more: Any
+) -> Instr:
     """Two registers, and the bits carried in if `carried`; a register and the bits carried out."""
 
     def run(machine: Machine, a: np.ndarray, b: np.ndarray, *masks: Any, **_: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -113,6 +121,7 @@ def with_carry(text: str, fn: ValueFunction, summary: str, types: Types, *, carr
         MASKED,
         types=types,
         source="6.4" if carried else "6.3",
+        **more,
     )
 
 

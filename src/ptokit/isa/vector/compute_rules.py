@@ -108,11 +108,7 @@ def follows(table: str, result: str = "dst") -> Rule:
 def _present(o: Site) -> Message:
     if o.instr.types.get(o.target.name):
         return None
-    return (
-        "a5 does not have it"
-        if o.target.name == "a5" and any(o.instr.types.values())
-        else "its meaning is not published"
-    )
+    return f"{o.target.name} does not have it" if any(o.instr.types.values()) else "its meaning is not published"
 
 
 VEC_08 = define(
@@ -146,13 +142,15 @@ VEC_17 = define(
 )
 
 
-def one_of(attr: str, words: tuple[str, ...], rule: Rule) -> Rule:
-    """`rule` of an attribute that is one of some words."""
+def words_listed(o: Site) -> Message:
+    """A message if an attribute is none of the words that the table lists for it."""
+    for attr in o.instr.attrs:
+        value = o.attrs.get(attr.name)
+        if attr.words and value is not None and value not in attr.words:
+            return f"there is no {attr.name} '{value}'; known are {', '.join(attr.words)}"
+    return None
 
-    def check(o: Site) -> Message:
-        value = o.attrs.get(attr)
-        if value is None or value in words:
-            return None
-        return f"there is no {attr} '{value}'; known are {', '.join(words)}"
 
-    return replace(rule, check=check)
+def worded(rule: Rule) -> Rule:
+    """`rule` of attributes that are one of the words the table lists."""
+    return replace(rule, check=words_listed)

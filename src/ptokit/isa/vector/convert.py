@@ -15,7 +15,7 @@ from ..operands import Message
 from ..site import Site, VregInfo
 from ..table import Instr
 from . import conversion, values
-from .compute_rules import ALIKE, MASKED, SAME, follows, one_of
+from .compute_rules import ALIKE, MASKED, SAME, follows, worded
 from .lanes import Predicate, active, zeroed
 from .predicates import PRD_01
 from .rules import SOURCE
@@ -134,7 +134,12 @@ VCVT = micro(
     _convert,
     MASKED,
     VEC_16,
-    attrs=(word("rnd", ""), word("round_mode", ""), word("sat", ""), word("part", "")),
+    attrs=(
+        word("rnd", "", ("R", "A", "F", "C", "Z", "O")),
+        word("round_mode", "", ("ROUND_R", "ROUND_A", "ROUND_F", "ROUND_C", "ROUND_Z", "ROUND_O")),
+        word("sat", "", ("SAT", "NOSAT", "RS_ENABLE", "RS_DISABLE")),
+        word("part", "", ("EVEN", "ODD", "P0", "P1", "P2", "P3", "PART_EVEN", "PART_ODD")),
+    ),
     types=types(" ".join(sorted({t.name for pair in PAIRS for t in pair}))),
     source="6.6",
 )
@@ -155,6 +160,8 @@ VEC_N1 = define(
     decision="O takes the odd neighbour of a value that is not integral.",
 )
 
+_MODES = tuple(mode for mode in conversion.ROUNDINGS if mode)
+
 VTRC = micro(
     "vtrc",
     "dst = src rounded to an integral value of its type",
@@ -163,9 +170,9 @@ VTRC = micro(
     lambda m, src, on, *, rnd, **_: zeroed(conversion.truncate(src, plain(rnd)), on),
     SAME,
     MASKED,
-    one_of("rnd", (*conversion.ROUNDINGS, *(f"ROUND_{r}" for r in conversion.ROUNDINGS)), VEC_16),
+    worded(VEC_16),
     VEC_N1,
-    attrs=(token("rnd", "R"),),
+    attrs=(token("rnd", "R", words=(*_MODES, *(f"ROUND_{mode}" for mode in _MODES))),),
     types=FB,
     source="6.6",
 )
@@ -192,11 +199,12 @@ VEXPDIF = micro(
     MASKED,
     ALIKE,
     follows("f16 f32"),
-    one_of("part", ("EVEN", "ODD"), PRD_01),
-    attrs=(token("part", "EVEN"),),
+    worded(PRD_01),
+    attrs=(token("part", "EVEN", words=("EVEN", "ODD")),),
     types=types("f16 f32"),
     spellings=("vexpdiff",),
     source="6.9",
+    decision="The difference is rounded to f32, then its exponential. Of f16 the lanes of the part are read.",
 )
 
 
@@ -212,6 +220,8 @@ def _narrowing(text: str, fn: Callable[..., np.ndarray], summary: str, pairs: st
         follows(pairs),
         types=types(pairs),
         source="6.9",
+        decision="The result is rounded once, to nearest even, saturated, and lies in the even part; no ReLU follows "
+        "vmulconv.",
     )
 
 

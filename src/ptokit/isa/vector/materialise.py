@@ -15,7 +15,7 @@ from ..operands import Message
 from ..site import ScalarInfo, Site, VregInfo
 from ..table import Kind, Operand
 from . import conversion, shuffle
-from .compute_rules import FITS, MASKED, SAME, one_of
+from .compute_rules import FITS, MASKED, SAME, worded
 from .lanes import Predicate, zeroed
 from .predicates import PRD_01
 from .rules import SOURCE
@@ -56,8 +56,8 @@ VDUP = micro(
     SAME,
     MASKED,
     FITS,
-    one_of("position", ("LOWEST", "HIGHEST"), PRD_01),
-    attrs=(word("position", "LOWEST"),),
+    worded(PRD_01),
+    attrs=(word("position", "LOWEST", ("LOWEST", "HIGHEST")),),
     types=NARROW,
     source="6.1",
 )
@@ -92,6 +92,6 @@ VCI = micro(
     lambda m, start, *, order, types: conversion.ramp(start, types["dst"].dtype, order),
     FITS,
     VEC_19,
-    attrs=(word("order", "ASC"),),
+    attrs=(word("order", "ASC", ("ASC", "DESC")),),
     source="6.6",
 )

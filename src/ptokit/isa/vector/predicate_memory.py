@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ptokit.diagnostics import define
+from ptokit.types.dtypes import DTYPES
 
 from ..machine import Machine
 from ..operands import Message
@@ -16,6 +17,7 @@ from ..site import MaskInfo, PtrInfo, ScalarInfo, Site
 from ..table import Instr, Role
 from ..unknown import known
 from . import predicate_values as values
+from .compute_rules import VEC_08, worded
 from .predicates import PRD_01
 from .rules import SOURCE
 from .stream import StoreStream, append
@@ -31,13 +33,6 @@ PRD_03 = define(
     accepted="plds at byte 8",
     rejected="plds at byte 4",
 )
-
-
-def _dist(modes: dict[str, int]) -> Any:
-    def check(o: Site) -> Message:
-        return None if o.dist in modes else f"there is no mode '{o.dist}'; known are {', '.join(modes)}"
-
-    return replace(PRD_01, check=check)
 
 
 _LIMITS = {"a2a3": 255, "a5": 1023}
@@ -88,7 +83,11 @@ def _store(
     machine.store(dst, _offset(types["dst"], offset, units), data, None, UNIT, PRD_03.id)
 
 
+_BYTES = "NORM moves 32 bytes, US doubles bits, DS and PK drop every second one, as published programs have it."
 _OFFSETS = (at(listed=True), number("units", "i32", optional=True))
+
+
+_PACKED = replace(VEC_08, check=lambda o: "cpu does not pack predicates" if o.dist == "PK" else None, targets=("cpu",))
 
 
 def _loads(text: str, summary: str, *rules: Any) -> Instr:
@@ -98,10 +97,11 @@ def _loads(text: str, summary: str, *rules: Any) -> Instr:
         (ub(), *_OFFSETS),
         (out_mask(),),
         _load,
-        _dist(values.LOADED),
+        worded(PRD_01),
         *rules,
-        attrs=(token("dist", "NORM"),),
+        attrs=(token("dist", "NORM", words=values.LOADED),),
         source="5",
+        decision=_BYTES,
     )
 
 
@@ -112,10 +112,12 @@ def _stores(text: str, summary: str, *rules: Any) -> Instr:
         (mask("value", optional=False), ub("dst", Role.OUT), *_OFFSETS),
         (),
         _store,
-        _dist(values.STORED),
+        worded(PRD_01),
+        _PACKED,
         *rules,
-        attrs=(token("dist", "NORM"),),
+        attrs=(token("dist", "NORM", words=values.STORED),),
         source="5",
+        decision=_BYTES,
     )
 
 
@@ -156,6 +158,8 @@ def _append(
     return append(machine, state, base, 0, data[:, :, None], count), base.advance(count // size)
 
 
+_POINTED = frozenset((DTYPES["u16"], DTYPES["u32"]))
+
 PSTU = micro(
     "pstu",
     "Append a predicate to a stream at a pointer, one bit for each lane; the pointer behind it.",
@@ -163,5 +167,7 @@ PSTU = micro(
     (out_align(), out_ptr("end", like="base")),
     _append,
     PRD_05,
+    VEC_08,
+    types={"cpu": frozenset(), "a2a3": _POINTED, "a5": _POINTED},
     source="5",
 )

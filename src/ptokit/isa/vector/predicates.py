@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,10 +10,10 @@ import numpy as np
 
 from ptokit.diagnostics import define
 
-from ..operands import Message
 from ..site import MaskInfo, Site
 from ..table import Attr, Instr
 from . import predicate_values as values
+from .compute_rules import words_listed
 from .lanes import VREG_BYTES
 from .rules import SOURCE
 from .words import mask, micro, number, out_mask, out_number, token
@@ -23,24 +22,15 @@ WIDTHS = (1, 2, 4)
 PARTS = ("LOWER", "HIGHER")
 
 
-def _word(attr: str, words: tuple[str, ...]) -> Callable[[Site], Message]:
-    def check(o: Site) -> Message:
-        value = getattr(o, attr)
-        return None if value in words else f"there is no {attr} '{value}'; known are {', '.join(words)}"
-
-    return check
-
-
 PRD_01 = define(
     "PRD-A5-01",
     "The pattern, part or comparison is a word that exists.",
-    _word("pattern", values.PATTERNS),
+    words_listed,
     source=SOURCE,
     accepted='pto.pset_b32 "PAT_VL8"',
     rejected='pto.pset_b32 "PAT_VL9"',
     decision="PAT_H and PAT_Q are the low half and the low quarter of the lanes.",
 )
-PART = replace(PRD_01, check=_word("part", PARTS))
 
 
 def _granularity(o: Site) -> tuple[str, str] | None:
@@ -94,7 +84,7 @@ def _sized(width: int) -> None:
             partial(_pset, width=width),
             PRD_01,
             PRD_02,
-            attrs=(token("pattern"),),
+            attrs=(token("pattern", words=values.PATTERNS),),
             source="5",
         )
     micro(
@@ -107,6 +97,7 @@ def _sized(width: int) -> None:
         counts=VREG_BYTES // width,
         attrs=(Attr("post_update", bool, False),),
         source="5",
+        decision="Lanes below the count, which is unsigned, are active; an overview page has it the other way round.",
     )
     micro(
         f"pintlv_b{bits}",
@@ -169,9 +160,10 @@ def _half(text: str, fn: Callable[[np.ndarray, str], np.ndarray], summary: str) 
         (mask("src", optional=False),),
         (out_mask(like="src"),),
         lambda m, src, *, part, **_: fn(src, part),
-        PART,
-        attrs=(token("part"),),
+        PRD_01,
+        attrs=(token("part", words=PARTS),),
         source="5",
+        decision="Bits are dropped or inserted, as published results have it; the manual concatenates with zeros.",
     )
 
 

@@ -14,7 +14,7 @@ from ..site import ScalarInfo, Site
 from ..table import Instr
 from . import conversion, shuffle
 from .compare import permutation
-from .compute_rules import MASKED, SAME, VEC_08, follows, one_of
+from .compute_rules import MASKED, SAME, VEC_08, follows, worded
 from .lanes import Predicate, element
 from .predicates import PRD_01
 from .words import ANY, mask, micro, number, out_vreg, token, types, vreg
@@ -38,8 +38,8 @@ def _pair(text: str, fn: Pair, summary: str) -> Instr:
         lambda m, a, b, *, part, **_: fn(a, b)[HALVES.index(part)],
         SAME,
         VEC_08,
-        one_of("part", HALVES, PRD_01),
-        attrs=(token("part"),),
+        worded(PRD_01),
+        attrs=(token("part", words=HALVES),),
         types={"cpu": ANY["cpu"], "a2a3": ANY["a2a3"], "a5": frozenset()},
         source="6.8",
     )
@@ -95,6 +95,8 @@ VUSQZ = micro(
     MASKED,
     types=types("i8 i16 i32"),
     source="6.8",
+    decision="It counts, as published results have it; the manual describes the inverse of vsqz. The mask does not "
+    "zero lanes of the result.",
 )
 
 
@@ -110,10 +112,11 @@ VPACK = micro(
     (out_vreg(),),
     _pack,
     follows("i32 u16  u32 u16  i16 u8  u16 u8"),
-    one_of("part", HALVES, PRD_01),
-    attrs=(token("part", "LOWER"),),
+    worded(PRD_01),
+    attrs=(token("part", "LOWER", words=HALVES),),
     types=types("i32 u32 i16 u16 u8"),
     source="6.8",
+    decision="One register fills the half that part names; of two, as in the manual, the first comes first.",
 )
 
 
@@ -161,6 +164,7 @@ VSLIDE = micro(
     SAME,
     types=ANY,
     source="6.8",
+    decision="Lanes that neither register reaches, for an amount outside 0..N, are 0.",
 )
 VSHIFT = micro(
     "vshift",

@@ -9,12 +9,16 @@ import numpy as np
 from .. import arith
 from ..table import Instr
 from . import reduction
-from .compute_rules import MASKED, SAME, follows
+from .compute_rules import MASKED, SAME, follows, worded
 from .lanes import Predicate
+from .predicates import PRD_01
 from .typesets import I8_32_F, I16_32_F, F
-from .words import Types, mask, micro, out_vreg, vreg
+from .words import Types, mask, micro, out_vreg, vreg, word
 
 Reduction = Callable[[np.ndarray, Predicate], np.ndarray]
+
+_ORDER = "Float sums are exact to binary64 and rounded once; the order of the additions on a device is not published."
+_LANE = "The result of group g lies in lane g, as published results have it; the manual puts it at each group's start."
 
 VCADD = micro(
     "vcadd",
@@ -26,10 +30,11 @@ VCADD = micro(
     follows("i8 i16  u8 u16  i16 i32  u16 u32"),
     types=I8_32_F,
     source="6.7",
+    decision=_ORDER,
 )
 
 
-def _reduction(text: str, fn: Reduction, summary: str, types: Types = I16_32_F) -> Instr:
+def _reduction(text: str, fn: Reduction, summary: str, decision: str, types: Types = I16_32_F) -> Instr:
     return micro(
         text,
         summary,
@@ -40,6 +45,7 @@ def _reduction(text: str, fn: Reduction, summary: str, types: Types = I16_32_F) 
         MASKED,
         types=types,
         source="6.7",
+        decision=decision,
     )
 
 
@@ -52,9 +58,27 @@ def _group_extremes(fold: reduction.Fold) -> Reduction:
 
 
 _PLACE = "index of its first occurrence as an integer"
-VCMAX = _reduction("vcmax", _extreme(arith.maximum), f"dst[0] = maximum of the active lanes, dst[1] = {_PLACE}")
-VCMIN = _reduction("vcmin", _extreme(arith.minimum), f"dst[0] = minimum of the active lanes, dst[1] = {_PLACE}")
-VCGADD = _reduction("vcgadd", reduction.group_sums, "dst[g] = sum of group g of 32 bytes")
-VCGMAX = _reduction("vcgmax", _group_extremes(arith.maximum), "dst[g] = maximum of group g of 32 bytes")
-VCGMIN = _reduction("vcgmin", _group_extremes(arith.minimum), "dst[g] = minimum of group g of 32 bytes")
-VCPADD = _reduction("vcpadd", reduction.pair_sums, "dst[i] = src[2i] + src[2i+1]", F)
+_FIRST = (
+    "The value is in lane 0 and the bits of the index in lane 1. NaN is the extremum if there is one; without active "
+    "lanes the value is the lowest or highest of the type and the index 0."
+)
+VCMAX = _reduction("vcmax", _extreme(arith.maximum), f"dst[0] = maximum of the active lanes, dst[1] = {_PLACE}", _FIRST)
+VCMIN = _reduction("vcmin", _extreme(arith.minimum), f"dst[0] = minimum of the active lanes, dst[1] = {_PLACE}", _FIRST)
+VCGADD = _reduction("vcgadd", reduction.group_sums, "dst[g] = sum of group g of 32 bytes", f"{_LANE} {_ORDER}")
+VCGMAX = _reduction("vcgmax", _group_extremes(arith.maximum), "dst[g] = maximum of group g of 32 bytes", _LANE)
+VCGMIN = _reduction("vcgmin", _group_extremes(arith.minimum), "dst[g] = minimum of group g of 32 bytes", _LANE)
+VCPADD = micro(
+    "vcpadd",
+    "dst[i] = src[2i] + src[2i+1]; the sums of the lanes 0..i with mode PREFIX",
+    (vreg(), mask()),
+    (out_vreg(like="src"),),
+    lambda m, src, on, *, mode, **_: (reduction.prefix_sums if mode == "PREFIX" else reduction.pair_sums)(src, on),
+    SAME,
+    MASKED,
+    worded(PRD_01),
+    attrs=(word("mode", "PAIR", ("PAIR", "PREFIX")),),
+    types=F,
+    source="6.7",
+    decision="Pairs are added, as published results and library code have it. The texts describe a prefix sum: "
+    'mode = "PREFIX" gives that.',
+)

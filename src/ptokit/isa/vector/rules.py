@@ -48,9 +48,9 @@ def registers(o: Site) -> Iterator[tuple[str, VregInfo]]:
 
 
 def _types(o: Site) -> Message:
-    allowed = o.instr.types.get(o.target.name)
+    allowed = o.instr.types.get("a5" if o.extended else o.target.name)
     for _, info in registers(o):
-        if allowed is not None and info.dtype not in allowed:
+        if allowed and info.dtype not in allowed:
             listed = ", ".join(sorted(t.name for t in allowed))
             return f"%{info.name} has elements of {info.dtype}; {o.instr.name} takes {listed}"
     return None

@@ -97,9 +97,10 @@ VMRGSORT4 = micro(
     SCORES,
     spellings=("vmrgsort",),
     source="6.9",
+    decision="count has four lengths of 16 bits, list 0 lowest; config the repeats in bits 7:0, the lists in use in "
+    "bits 11:8, and in bit 12 whether the first exhausted list ends the merge. From one repeat to the next all "
+    "pointers move on by the records of one.",
 )
-"""count: four lengths of 16 bits, list 0 lowest. config: repeats in bits 7:0, lists in use in bits 11:8, bit 12 stops
-when one list is exhausted. Decision: with several repeats all pointers move on by the records of one."""
 
 
 def _consumed(machine: Machine, **_: Any) -> tuple[Any, ...]:

@@ -20,5 +20,11 @@ VREC = unary("vrec", approx.recip, "dst = 1 / src", F)
 VRELU = unary("vrelu", arith.relu, "dst = max(src, 0)", types("i32 f16 f32"))
 VNOT = unary("vnot", np.invert, "dst = ~src", INTS)
 VBCNT = unary("vbcnt", values.ones, "dst = number of bits of src that are 1", INTS)
-VCLS = unary("vcls", values.sign_bits, "dst = leading bits of src equal to its sign bit, without it", INTS)
+VCLS = unary(
+    "vcls",
+    values.sign_bits,
+    "dst = leading bits of src equal to its sign bit, without it",
+    INTS,
+    decision="The sign bit itself does not count: 0 and -1 give one less than the width.",
+)
 VMOV = unary("vmov", lambda x: x, "dst = src", ANY)

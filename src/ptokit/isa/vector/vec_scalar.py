@@ -42,4 +42,5 @@ VAXPY = micro(
     FITS,
     types=F,
     source="6.9",
+    decision="The product is not rounded before the addition.",
 )

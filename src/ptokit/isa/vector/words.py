@@ -8,7 +8,7 @@ returns the result, or a tuple of several.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ptokit.diagnostics import Rule
@@ -93,14 +93,14 @@ def out_number(name: str, type: str) -> Operand:
     return Operand(name, Role.OUT, Kind.SCALAR, type=type)
 
 
-def token(name: str, default: str | None = None, *, before: str = "") -> Attr:
+def token(name: str, default: str | None = None, *, before: str = "", words: Iterable[str] = ()) -> Attr:
     """A string among the operands, such as ``"DINTLV_B32"``; ``before``: the operand it precedes."""
-    return Attr(name, str, default, name, token=True, before=before)
+    return Attr(name, str, default, name, token=True, before=before, words=tuple(words))
 
 
-def word(name: str, default: str | None = None) -> Attr:
+def word(name: str, default: str | None = None, words: Iterable[str] = ()) -> Attr:
     """A string in the dictionary, such as ``{dist = "NORM"}``."""
-    return Attr(name, str, default, name)
+    return Attr(name, str, default, name, words=tuple(words))
 
 
 def micro(
@@ -119,6 +119,10 @@ def micro(
     """An instruction on registers and pointers; its name is its text name."""
     more.setdefault("misfit", "VEC-A5-06")
     more.setdefault("static_rules", True)
+    kinds = {operand.kind for operand in (*operands, *produces)}
+    common = rules.COMMON if Kind.PTR in kinds else rules.COMMON[1:]
+    if Kind.VREG not in kinds:
+        common, types = common[:-1], {} if types is ANY else types
     return instruction(
         Instr(
             text,
@@ -127,7 +131,7 @@ def micro(
             operands,
             attrs,
             pipe=pipe,
-            rules=rules.merged((*rules.COMMON, *bound)),
+            rules=rules.merged((*common, *bound)),
             run=run,
             syntax="micro",
             results=len(produces),
