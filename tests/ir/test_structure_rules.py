@@ -303,3 +303,15 @@ def test_operands_of_the_wrong_kind() -> None:
     found = check(f"{view}\n%t = pto.alloc_tile : {T}\npto.tload ins(%t : {T}) outs(%s : {part})")
     assert [(d.rule, d.location.line) for d in found] == [("OPERAND-KIND", 13), ("OPERAND-KIND", 13)]
     assert "src of TLOAD is a view, %t has type !pto.tile_buf" in found[1].message
+
+
+@pytest.mark.parametrize(("module", "function", "expected"), [("cube", "", True), ("cube", "vector", False)])
+def test_the_kind_of_the_module_is_that_of_its_functions(module: str, function: str, expected: bool) -> None:
+    own = f" attributes {{pto.kernel_kind = #pto.kernel_kind<{function}>}}" if function else ""
+    text = (
+        f"module attributes {{pto.kernel_kind = #pto.kernel_kind<{module}>}} {{\n"
+        f"func.func @k(%a: {T}){own} {{\npto.tadd ins(%a, %a : {T}, {T}) outs(%a : {T})\nreturn }} }}"
+    )
+    parsed = parse_module(text, "k.pto", target=target("a5"))
+    found = [(d.rule, d.location.line) for d in verify(parsed.module, target("a5"))]
+    assert found == ([("PIPE-CORE", 3)] if expected else [])

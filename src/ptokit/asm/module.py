@@ -141,6 +141,8 @@ class _File:
         if p.texts[p.i] is not EOF:
             p.error(rules.TOPLEVEL, f"{p.found()} stands behind the module")
         self.module.ssa = p.ssa
+        for function in self.module.functions:
+            function.module_kind = self.module.attrs.get("pto.kernel_kind")
         self._calls()
 
     def _read_on(self) -> None:

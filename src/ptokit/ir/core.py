@@ -134,7 +134,14 @@ class Function:
     visibility: str = ""
     param_attrs: list[dict[str, Any]] = field(default_factory=list)
     location: Location = UNKNOWN_LOCATION
+    module_kind: Any = None  # pto.kernel_kind of the module it stands in
     result_attrs: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def core(self) -> str:
+        """Kind of core it is for: ``vector`` or ``cube``, by its own attribute or the module's; else empty."""
+        kind = self.attrs.get("pto.kernel_kind", self.module_kind)
+        return kind if isinstance(kind, str) else ""
 
     @property
     def is_entry(self) -> bool:

@@ -47,8 +47,7 @@ class Facts:
     def __init__(self, function: Function) -> None:
         self.constants: dict[Value, Any] = {}
         self.infos: dict[Value, Info] = {}
-        kind = function.attrs.get("pto.kernel_kind")
-        self.core = kind if isinstance(kind, str) else ""  # kind of core the function is for: "vector", "cube"
+        self.core = function.core
         self._sections: dict[Op, str] = {}
         self._views: dict[Value, tuple[tuple[Size, ...], tuple[Size, ...], Layout | None]] = {}
         for param in function.params:

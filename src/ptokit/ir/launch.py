@@ -56,11 +56,11 @@ def launch_of(module: Module, entry: Function, target: Target, vector_cores: int
     launch.waits = any(
         (instr := instr_of(op)) is not None and instr.waits for f in functions if f.body for op in f.body.walk()
     )
-    own = kind_of(entry)
-    stated = {kind_of(f) for f in functions} - {""}
+    own = entry.core
+    stated = {f.core for f in functions} - {""}
     needed: dict[Op, str] = {}
     for function in functions:
-        if function.body is None or kind_of(function):
+        if function.body is None or function.core:
             continue
         facts = Facts(function)
         for op in function.body.walk():
@@ -68,7 +68,7 @@ def launch_of(module: Module, entry: Function, target: Target, vector_cores: int
                 stated.add(SECTIONS[op.name])
             elif op.name == "func.call":
                 callee = module.function(op.attrs["callee"])
-                needed[op] = kind_of(callee) if callee is not None else ""
+                needed[op] = callee.core if callee is not None else ""
             elif not facts.core_of(op) and (site := facts.site(op, target)) is not None and site.instr.run is not None:
                 needed[op] = core_needed(site)
     kinds = stated | (set(needed.values()) - {""} if launch.waits or stated else set())
@@ -78,12 +78,6 @@ def launch_of(module: Module, entry: Function, target: Target, vector_cores: int
         launch.roles = (Role("cube"), *(Role("vector", sub) for sub in range(vector_cores)))
         launch.only = {op: kind for op, kind in needed.items() if kind}
     return launch
-
-
-def kind_of(function: Function) -> str:
-    """The kernel kind of a function, "" if it has none."""
-    kind = function.attrs.get("pto.kernel_kind")
-    return kind if isinstance(kind, str) else ""
 
 
 def _reachable(module: Module, entry: Function) -> Iterator[Function]:

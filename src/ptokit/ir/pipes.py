@@ -30,11 +30,9 @@ C2V, V2C = 1, 2
 def check_pipes(module: Module, target: Target, found: Diagnostics) -> None:
     """Report what is wrong with the pipes of `module` (PI-1 .. PI-8)."""
     ends: list[End] = []
-    kind = module.attrs.get("pto.kernel_kind")
     for function in module.functions:
         if function.body is not None and any(op.name in _NAMES for op in function.body.walk()):
-            core = function.attrs.get("pto.kernel_kind", kind)
-            check = _Function(function, core if isinstance(core, str) else "", target, found)
+            check = _Function(function, function.core, target, found)
             check.block(function.body, check.core)
             ends += check.ends.values()
     check_ends(ends, found)
