@@ -20,8 +20,8 @@ from .lanes import lanes
 
 _STYLE = (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
 _READ = (
-    "An arrow leads from a set to the wait that it ends. Nothing leads from ① to ②: either may come first, or both may "
-    "run at once."
+    "Time runs to the right; every item stands as early as the order allows. An arrow leads from a set to the wait "
+    "that it ends. Nothing leads from ① to ②: either may come first, or both may run at once."
 )
 _LEGEND = (
     "<i class='key shared'></i> touched by both, <i class='key touched'></i> by one of them, "

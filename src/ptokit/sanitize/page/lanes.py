@@ -21,7 +21,6 @@ _CHAR = 6.7  # width of a character of 11 px
 _LABEL, _LANE, _HEIGHT, _CHIP = 92.0, 68.0, 44.0, 22.0
 _GAP, _ARROW, _TOP = 10.0, 30.0, 26.0
 _ORDER: tuple[Pipe, ...] = (Pipe.S, Pipe.MTE2, Pipe.MTE1, Pipe.M, Pipe.V, Pipe.FIX, Pipe.MTE3)  # as data flows
-_EARLY = "each item as early as the order allows →"
 
 Marks = Mapping[Item, tuple[str, str]]
 """Number and words of the items that stand out."""
@@ -142,12 +141,8 @@ def _core(
     core: _Core, top: float, width: float, places: dict[Item, tuple[float, float, _Box]], *, named: bool
 ) -> Iterator[str]:
     rows = [top + _TOP + i * _LANE for i in range(len(core.pipes))]
-    title = (
-        f"{core.timeline.core}, each item as early as the order allows"
-        if named
-        else "each item as early as the order allows"
-    )
-    yield f'<text class="faint" x="{_LABEL:g}" y="{top + 16:g}">{escape(title)}</text>'
+    if named:
+        yield f'<text class="faint" x="{_LABEL + _GAP:g}" y="{top + 17:g}">{escape(core.timeline.core)}</text>'
     for pipe, y in zip(core.pipes, rows):
         yield f'<rect class="lane" x="0" y="{y + 3:g}" width="{width:g}" height="{_LANE - 6:g}" rx="6"/>'
         yield f'<text class="pipe" x="10" y="{y + _LANE / 2 + 4:g}">{escape(pipe.text)}</text>'
@@ -212,5 +207,6 @@ def _missing(places: Mapping[Item, tuple[float, float, _Box]], marked: Sequence[
     x1, y1 = ax + a.width / 2, ay + down * _HEIGHT / 2
     x2, y2 = bx + b.width / 2, by - down * _HEIGHT / 2
     yield f'<line class="missing" x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}"/>'
-    x = max(ax + a.width, bx + b.width) if abs(by - ay) <= _LANE else (x1 + x2) / 2
-    yield f'<text class="missing" x="{x + 6:g}" y="{(y1 + y2) / 2 + 4:g}">no order</text>'
+    near = abs(by - ay) <= _LANE
+    x, y = (max(a.end, b.end), (y1 + y2) / 2 + 4) if near else (x2 + (x1 - x2) / 4, y2 - down * 24)
+    yield f'<text class="missing" x="{x + 6:g}" y="{y:g}">no order</text>'
