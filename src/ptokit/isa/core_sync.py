@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 
 from ptokit.diagnostics import Scope, define
+from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import CmpMode, NotifyOp, Pipe, SyncCoreType
 
 from .machine import Machine, ViewOperand
 from .site import Site
 from .table import Attr, Instr, Kind, Operand, Role, index, instruction, ptr, scalar, view
+from .words import element
 
 CORE_KINDS = {SyncCoreType.AIVOnly: "vector", SyncCoreType.AICOnly: "cube", SyncCoreType.Mix: ""}
 """Kind of the cores that a SYNCALL joins; "" stands for all."""
@@ -99,7 +101,7 @@ def tnotify(m: Machine, signal: ViewOperand, value: Any, *, op: NotifyOp) -> Non
     signal.begin_store(whole=False)
     put = _replace if op is NotifyOp.Set else np.add.at
     where = elements(signal)
-    values = np.broadcast_to(np.asarray(value, np.int32), (max(1, np.size(value)), 1, where.shape[2]))
+    values = np.broadcast_to(element(DTYPES["i32"], value), (max(1, np.size(value)), 1, where.shape[2]))
     signal.scatter(where, values, put, m.blocks, _describe)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ptokit.diagnostics import Scope, define
+from ptokit.types.codecs import decode, encode
 from ptokit.types.enums import Pipe, TileType
 
 from .machine import Machine, TileOperand
@@ -71,6 +72,8 @@ def _places(m: Machine, tile: TileOperand, offset: Any) -> tuple[np.ndarray, Any
 def _get(m: Machine, src: TileOperand, offset: Any) -> Any:
     elements, at = _places(m, src, offset)
     values = elements[np.arange(len(elements)), at]
+    if src.spec.dtype.value is None:
+        values = decode(src.spec.dtype, values)
     if not src.spec.dtype.is_integer:
         values = values.astype(np.float64)
     return values[0].item() if len(values) == 1 or (values == values[0]).all() else values[:, None]
@@ -78,7 +81,9 @@ def _get(m: Machine, src: TileOperand, offset: Any) -> Any:
 
 def _set(m: Machine, dst: TileOperand, offset: Any, value: Any) -> None:
     elements, at = _places(m, dst, offset)
-    elements[np.arange(len(elements)), at] = np.reshape(element(dst.spec.dtype, value), -1)
+    dtype = dst.spec.dtype
+    code = encode(dtype, np.asarray(value, np.float64)) if dtype.value is None else element(dtype, value)
+    elements[np.arange(len(elements)), at] = np.reshape(code, -1)
 
 
 def _footprint(o: Site) -> Iterator[Access]:

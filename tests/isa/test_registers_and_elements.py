@@ -1,10 +1,11 @@
-"""Image to column from registers, and the address of scales: what the cases of single instructions do not show."""
+"""Image to column from registers, the address of scales, single elements: what no case of an instruction shows."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 import ptokit.isa.all  # noqa: F401  (completes the table)
 from ptokit.isa.table import TABLE
@@ -72,3 +73,13 @@ def test_scales_lie_at_a_sixteenth_of_the_address() -> None:
     assert scales.address == 256
     other.raw()[:] = 7
     assert (scales.raw() == 7).all()
+
+
+@pytest.mark.parametrize("dtype", ["hif8", "e4m3", "bf16", "f16"])
+def test_elements_of_types_that_only_have_codes(dtype: str) -> None:
+    machine = Single(target("a5"))
+    t = machine.tile(tile(TileType.Vec, DTYPES[dtype], 2, 32))
+    machine.execute(TABLE["TSETVAL"], {"dst": t, "offset": 40, "value": -1.5})
+    assert machine.execute(TABLE["TGETVAL"], {"src": t, "offset": 40}) == -1.5
+    assert machine.execute(TABLE["TGETVAL"], {"src": t, "offset": 41}) == 0.0
+    assert np.flatnonzero(t.raw().any(axis=0)).tolist()[0] // DTYPES[dtype].size == 40
