@@ -19,6 +19,7 @@ from .parser import Parser
 from .spacing import join
 
 INDENT = "  "
+_LEFT_OUT = '"scf.yield"'  # in generic form, where it has no values: reading leaves it out
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ def _with_results(texts: list[str], i: int) -> int:
         return i
     i -= 1
     while True:
-        i -= 3 if texts[i - 2] == ":" else 1
+        i -= 3 if texts[i - 1].isdecimal() and texts[i - 2] == ":" else 1
         if texts[i - 1] != ",":
             return i
         i -= 1
@@ -170,7 +171,7 @@ class _Layout:
     def _begins(self, i: int) -> bool:
         """True if token i starts a line."""
         texts = self.tokens.texts
-        if i in self.starts or i - 1 in self.regions:
+        if i in self.starts or i - 1 in self.regions or texts[i] == _LEFT_OUT:
             return True
         if texts[i] in ("module", "builtin.module"):
             return self.depth == 0 and not self.in_operation

@@ -37,8 +37,8 @@ FORMS: dict[str, tuple[str, ...]] = {
     "mem_bar": ("N(kind) {}",),
     "set_ffts": ("%base {} : T(base)",),
     "frontend_pipe": (_FRONTEND_PIPE,),
-    "frontend_push": (f"( %tile : T(tile) ) {_SPLIT}",),
-    "frontend_pop": (f"<? ( %valid_row:index , %valid_col:index ) ?> {_SPLIT} -> R",),
+    "frontend_push": (f"~( %tile : T(tile) ) {_SPLIT}",),
+    "frontend_pop": (f"<? ~( %valid_row:index , %valid_col:index ) ?> {_SPLIT} -> R",),
     "frontend_free": (_SPLIT,),
     "reserve_buffer": (
         "{ name = N(name) , size = N(size) , location = A(location) , auto = N(auto) <? , base = N(base) ?> } -> R",
@@ -54,8 +54,8 @@ FORMS: dict[str, tuple[str, ...]] = {
         "<? , flag_base = N(flag_base) ?> <? , nosplit = N(nosplit) ?> } "
         "( %local : T(local) <? , %peer : T(peer) ?> ) -> R",
     ),
-    "pipe_move": (f"( %tile , %pipe : T(tile) , T(pipe) ) {_SPLIT}",),
-    "pipe_free": (f"( %pipe : T(pipe) ) {_SPLIT}",),
+    "pipe_move": (f"~( %tile , %pipe : T(tile) , T(pipe) ) {_SPLIT}",),
+    "pipe_free": (f"~( %pipe : T(pipe) ) {_SPLIT}",),
     "build_async_session": ("~( %scratch , %workspace : T(scratch) , T(workspace) ) {} -> R",),
     "async_transfer": ("~( %dst , %src , %session : T(dst) , T(src) , T(session) ) {} -> R",),
     "async_wait": ("~( %event , %session : T(event) , T(session) ) {} -> R",),

@@ -24,6 +24,7 @@ from ptokit.types.values import MemRef, PartitionView, TensorView
 
 from .copying import Copier
 from .ops_isa import DPS_WORDS, print_dps
+from .ops_ssa import SUPPLIED, first_source
 from .printer import INDENT, FunctionPrinter, print_module
 from .statements import print_statement
 from .value_types import ValueTile
@@ -51,6 +52,7 @@ class _Plan:
         self.results: dict[Op, Value] = {}  # instructions that name a tile they are the first to use
         self.parts: dict[Value, Part] = {}  # partitions that stand in the statement that uses them
         self.moved: set[Op] = set()  # operations that are not printed by themselves
+        self.supplied: dict[Op, str] = {}  # operands that reading supplies again
         self.assigned: dict[Value, Value] = {}  # results of tassign by what they are named after
         if function.body is not None:
             for op in function.body.walk():
@@ -80,6 +82,8 @@ class _Plan:
                 self._partition(op, order)
             elif op.name == "pto.tassign" and len(self.users[op["tile"]]) == 1 and not op.attrs:
                 self.assigned[op.result] = op["tile"]
+            elif (instr := instr_of(op)) is not None and instr.syntax in DPS_WORDS:
+                self._scratch(op, instr)
             for region in op.regions:
                 self._block(region)
 
@@ -103,6 +107,19 @@ class _Plan:
         if plain and first.values.count(tile) == 1 and first.get(written[0].name) is tile and first.get("acc") is None:
             self.results[first] = tile
             self.moved.add(op)
+
+    def _scratch(self, op: Op, instr: Instr) -> None:
+        """Leave out a scratch tile that is there for one instruction only and that reading supplies (rule 5)."""
+        if instr.text not in SUPPLIED:
+            return
+        name = next((o.name for o in instr.ins if o.role is Role.SCRATCH), "")
+        scratch, source = op.get(name), first_source(instr, op.operands)
+        owner = scratch.owner if scratch is not None else None
+        if not isinstance(owner, Op) or owner.name != "pto.alloc_tile" or owner.operands or owner.attrs:
+            return
+        if source is not None and scratch is not None and source.type == scratch.type and self.users[scratch] == [op]:
+            self.supplied[op] = name
+            self.moved.add(owner)
 
     def _partition(self, op: Op, order: dict[Op, int]) -> None:
         """Fold a partition into the only statement that uses it, if that would take the same part."""
@@ -166,6 +183,8 @@ class _Printer(FunctionPrinter):
         if others or not instr.ins:
             return name + print_dps(op, instr, self.names)
         tile = self.plan.results.get(op)
+        if op in self.plan.supplied:
+            op = replace(op, operands={k: v for k, v in op.operands.items() if k != self.plan.supplied[op]})
         if tile is None:
             return name + print_statement(op, instr, self.names, destinations=True, parts=self.plan.parts)
         text = name + print_statement(op, instr, self.names, results=[tile], parts=self.plan.parts)

@@ -212,4 +212,4 @@ class Flow:
 
 def tile_destinations(op: Op, instr: Instr) -> list[tuple[str, Role, Value]]:
     """Tiles an instruction writes, in text order: operand, role, value."""
-    return [(o.name, o.role, op[o.name]) for o in instr.outs if o.kind is Kind.TILE and op.get(o.name) is not None]
+    return [(o.name, o.role, op[o.name]) for o in instr.outs if o.kind is Kind.TILE and is_tile(op.get(o.name))]

@@ -170,9 +170,10 @@ class _ToValues(Copier):
         operands: Operands = {}
         for operand in instr.operands:
             given = op.operands.get(operand.name)
-            if given is None or (operand.kind is Kind.TILE and operand.role is Role.OUT):
+            tile = operand.kind is Kind.TILE and is_tile(op.get(operand.name))
+            if given is None or (tile and operand.role is Role.OUT):
                 continue
-            if operand.role is Role.OUT and operand.kind is not Kind.VIEW:
+            if operand.role in (Role.OUT, Role.INOUT) and operand.kind is not Kind.VIEW and not tile:
                 self.error(rules.FORM, f"{op.name} writes %{op[operand.name].name}, which is no tile", op)
             elif isinstance(given, list):
                 operands[operand.name] = [self.use(v, op) for v in given]
