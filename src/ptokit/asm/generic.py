@@ -135,7 +135,8 @@ def _instruction(p: Parser, instr: Instr, s: Statement) -> Op:
         shown = ", ".join(map(str, types))
         p.fail(rules.OPERANDS, f"pto.{instr.text} takes ({listed}), not ({shown})", s.at)
     count = len(instr.produces) or instr.results
-    if len(s.results) != count:
+    least = count - sum(o.optional for o in instr.produces)
+    if not least <= len(s.results) <= count:
         p.fail(rules.RESULTS, f"pto.{instr.text} has {count} results, not {len(s.results)}", s.at)
     got: Operands = {}
     position = 0

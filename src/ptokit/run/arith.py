@@ -31,6 +31,11 @@ def inline(op: Op, args: Sequence[str], *, varying: bool) -> str | None:
     return f"{args[1]} if {args[0]} else {args[2]}" if name == "select" else None
 
 
+def extended(op: Op) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The functions of an operation with two results: sum and carry, or the halves of a product."""
+    return scalars.extended(op.name.removeprefix("arith."), scalar_type(op.results[0]) or "")
+
+
 def function(op: Op) -> Callable[..., Any]:
     """The function of an operation's operands."""
     name = op.name.removeprefix("arith.")
@@ -39,6 +44,8 @@ def function(op: Op) -> Callable[..., Any]:
         return scalars.compare(name, op.attrs["predicate"], operand)
     if name == "select":
         return scalars.select
+    if name == "negf":
+        return scalars.negate
     if name in scalars.INTEGER or name in scalars.FLOAT:
         return scalars.binary(name, result)
     return scalars.cast(name, operand, result)

@@ -171,11 +171,17 @@ class FunctionWriter:
     # --- arith ---------------------------------------------------------------------------------------------------
 
     def arith(self, op: Op) -> None:
+        args = [self.ref(v) for v in op.values]
+        if len(op.results) > 1:
+            functions = [self.const(f) for f in arith.extended(op)]
+            texts = [f"{f}({', '.join(args)})" for f in functions]
+            self._assign([self.bind(r) for r in op.results], texts, op)
+            return
         if op.result in self.facts.constants:
             return
-        text = arith.inline(op, [self.ref(v) for v in op.values], varying=op.result in self.varying)
+        text = arith.inline(op, args, varying=op.result in self.varying)
         if text is None:
-            text = f"{self.const(arith.function(op))}({', '.join(self.ref(v) for v in op.values)})"
+            text = f"{self.const(arith.function(op))}({', '.join(args)})"
         self.line(f"{self.bind(op.result)} = {text}", op)
 
     # --- control flow --------------------------------------------------------------------------------------------
@@ -229,6 +235,21 @@ class FunctionWriter:
         if len(op.regions) > 1:
             self.line("else:")
             self._region(op.regions[1], names)
+
+    def execute_region(self, op: Op) -> None:
+        names = [self.bind(r) for r in op.results]
+        self.line("if True:", op)
+        self._region(op.regions[0], names)
+
+    def index_switch(self, op: Op) -> None:
+        names = [self.bind(r) for r in op.results]
+        chosen = self.fresh("c")
+        self.line(f"{chosen} = {self.uniform(op['index'])}", op)
+        for k, (case, region) in enumerate(zip(op.attrs["cases"], op.regions[1:])):
+            self.line(f"{'elif' if k else 'if'} {chosen} == {case}:")
+            self._region(region, names)
+        self.line("else:" if op.attrs["cases"] else "if True:")
+        self._region(op.regions[0], names)
 
     def scf_while(self, op: Op) -> None:
         before, after = op.regions
@@ -456,6 +477,8 @@ _METHODS: dict[str, Callable[[FunctionWriter, Op], None]] = {
     "scf.for": FunctionWriter.scf_for,
     "scf.if": FunctionWriter.scf_if,
     "scf.while": FunctionWriter.scf_while,
+    "scf.execute_region": FunctionWriter.execute_region,
+    "scf.index_switch": FunctionWriter.index_switch,
     "pto.section.cube": FunctionWriter.section,
     "pto.section.vector": FunctionWriter.section,
     "pto.vecscope": FunctionWriter.scope,

@@ -22,6 +22,7 @@ _SOURCES = frozenset({"pto.get_block_idx", "pto.tgetval", "pto.get_subblock_idx"
 _AGREED: dict[str, tuple[str, ...]] = {
     "scf.for": ("lower", "upper", "step"),
     "scf.if": ("condition",),
+    "scf.index_switch": ("index",),
     "scf.condition": ("condition",),
     "pto.make_tensor_view": ("shape", "strides"),
     "pto.partition_view": ("sizes",),
@@ -38,7 +39,8 @@ _AGREED: dict[str, tuple[str, ...]] = {
 }
 
 
-_ONCE = frozenset(("scf.if", "pto.vecscope", "pto.strict_vecscope"))  # their regions run once at most
+_ONCE = frozenset(("scf.if", "scf.execute_region", "scf.index_switch", "pto.vecscope", "pto.strict_vecscope"))
+"""Their regions run once at most."""
 
 
 def agreed(op: Op, operand: str) -> bool:
@@ -125,7 +127,7 @@ class _Pass:
                 self._yields(body, op.results)
                 for arg, result in zip(body.args[1:], op.results):
                     self.flow(arg, result)
-            case "scf.if":
+            case "scf.if" | "scf.execute_region" | "scf.index_switch":
                 for region in op.regions:
                     self.block(region)
                     self._yields(region, op.results)

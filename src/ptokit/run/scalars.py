@@ -147,6 +147,23 @@ def binary(op: str, type_name: str) -> Fn:
     return per_lane(lambda a, b: wrap(integer(a, b, bits), bits))
 
 
+def extended(op: str, type_name: str) -> tuple[Fn, Fn]:
+    """The functions of both results of ``addui_extended``, ``mulsi_extended`` or ``mului_extended`` on one type."""
+    bits = width(type_name)
+
+    def whole(a: int, b: int) -> int:
+        if op == "mulsi_extended":
+            return int(a) * int(b)
+        x, y = _unsigned(a, bits), _unsigned(b, bits)
+        return x + y if op == "addui_extended" else x * y
+
+    high = 1 if op == "addui_extended" else bits  # a carry is i1
+    return per_lane(lambda a, b: wrap(whole(a, b), bits)), per_lane(lambda a, b: wrap(whole(a, b) >> bits, high))
+
+
+negate = per_lane(lambda a: -a, np.negative)
+
+
 def _divide_arrays(a: Any, b: Any) -> Any:
     """Quotients toward zero; None where a divisor is zero, so that the error names it."""
     if np.any(np.equal(b, 0)):
