@@ -25,6 +25,7 @@ from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import MemRef, Ptr, Scalar, TensorView
 
 from . import arith
+from .branches import execute_region, index_switch
 from .calls import bind
 from .effects import Effects, agreed
 from .generated import Generated, function_name
@@ -173,8 +174,7 @@ class FunctionWriter:
     def arith(self, op: Op) -> None:
         args = [self.ref(v) for v in op.values]
         if len(op.results) > 1:
-            functions = [self.const(f) for f in arith.extended(op)]
-            texts = [f"{f}({', '.join(args)})" for f in functions]
+            texts = [f"{self.const(f)}({', '.join(args)})" for f in arith.extended(op)]
             self._assign([self.bind(r) for r in op.results], texts, op)
             return
         if op.result in self.facts.constants:
@@ -207,13 +207,13 @@ class FunctionWriter:
         for arg, carrier in zip(carried, names):
             self.names[arg] = carrier
         self.line(f"for {name} in range({refs}):" if counted else f"for {name} in m.loop({refs}):", op)
-        self._region(body, names)
+        self.region(body, names)
         if taken is not None:
             self.depth -= 1
         for result, value in zip(op.results, names):
             self.names[result] = value
 
-    def _region(self, body: Block, targets: list[str]) -> None:
+    def region(self, body: Block, targets: list[str]) -> None:
         """A region whose `scf.yield` assigns to `targets`."""
         self.depth += 1
         before = len(self.out.lines)
@@ -231,25 +231,10 @@ class FunctionWriter:
         text = f"m.truth({self.ref(condition)})" if condition in self.varying else self.ref(condition)
         names = [self.bind(r) for r in op.results]
         self.line(f"if {text}:", op)
-        self._region(op.regions[0], names)
+        self.region(op.regions[0], names)
         if len(op.regions) > 1:
             self.line("else:")
-            self._region(op.regions[1], names)
-
-    def execute_region(self, op: Op) -> None:
-        names = [self.bind(r) for r in op.results]
-        self.line("if True:", op)
-        self._region(op.regions[0], names)
-
-    def index_switch(self, op: Op) -> None:
-        names = [self.bind(r) for r in op.results]
-        chosen = self.fresh("c")
-        self.line(f"{chosen} = {self.uniform(op['index'])}", op)
-        for k, (case, region) in enumerate(zip(op.attrs["cases"], op.regions[1:])):
-            self.line(f"{'elif' if k else 'if'} {chosen} == {case}:")
-            self._region(region, names)
-        self.line("else:" if op.attrs["cases"] else "if True:")
-        self._region(op.regions[0], names)
+            self.region(op.regions[1], names)
 
     def scf_while(self, op: Op) -> None:
         before, after = op.regions
@@ -269,7 +254,7 @@ class FunctionWriter:
             else:
                 self.op(inner)
         self.depth -= 1
-        self._region(after, names)
+        self.region(after, names)
 
     def call(self, op: Op) -> None:
         args = ", ".join(["m", *(self.ref(v) for v in op.group("args"))])
@@ -282,7 +267,7 @@ class FunctionWriter:
 
     def section(self, op: Op) -> None:
         self.line(f"if m.{SECTIONS[op.name]}:", op)
-        self._region(op.regions[0], [])
+        self.region(op.regions[0], [])
 
     def scope(self, op: Op) -> None:
         """A vector scope or section: what it holds, in line."""
@@ -477,8 +462,8 @@ _METHODS: dict[str, Callable[[FunctionWriter, Op], None]] = {
     "scf.for": FunctionWriter.scf_for,
     "scf.if": FunctionWriter.scf_if,
     "scf.while": FunctionWriter.scf_while,
-    "scf.execute_region": FunctionWriter.execute_region,
-    "scf.index_switch": FunctionWriter.index_switch,
+    "scf.execute_region": execute_region,
+    "scf.index_switch": index_switch,
     "pto.section.cube": FunctionWriter.section,
     "pto.section.vector": FunctionWriter.section,
     "pto.vecscope": FunctionWriter.scope,

@@ -86,7 +86,7 @@ class ObservedWriter(FunctionWriter):
         self._level -= 1
         self.line(f"m.leave({level})", op)
 
-    def _region(self, body: Block, targets: list[str]) -> None:
+    def region(self, body: Block, targets: list[str]) -> None:
         kind = self._bodies.pop(id(body), "")
         if kind:
             self.depth += 1
@@ -97,7 +97,7 @@ class ObservedWriter(FunctionWriter):
             else:
                 self.line(f"m.again({self._level})")
             self.depth -= 1
-        super()._region(body, targets)
+        super().region(body, targets)
 
     def callee(self, op: Op, instr: Instr, site: Site) -> Callable[..., Any]:
         """The instruction, reported when it is called."""
