@@ -83,6 +83,7 @@ class Explorer:
         for program in programs:
             self.first.append(self.first[-1] + len(program))
         self.target, self.given, self.cluster, self.eager = target, given, cluster, eager
+        self.held = -1  # a step that does not happen
         self.free = set() if not profile else {"V", "MTE1", "MTE2", "MTE3", "M", "FIX"} - IN_ORDER[target]
         self.need = [self._needed(j) for j in range(len(self.steps))]  # -1: never
         self.conflicts = [self._conflicting(j) for j in range(len(self.steps))]
@@ -170,7 +171,7 @@ class Explorer:
 
     def _enabled(self, j: int, done: int) -> bool:
         need = self.need[j]
-        if need < 0 or need & ~done:
+        if need < 0 or need & ~done or j == self.held:
             return False
         step = self.steps[j]
         match step.kind:
@@ -229,6 +230,15 @@ class Explorer:
                     moved = True
                     break
         return state
+
+    def may_precede(self, j: int, other: int) -> bool:
+        """True if a step happens before another one in some execution: if it happens while the other is held back."""
+        self.held = other
+        state = self.start()
+        while steps := list(self.possible(state)):
+            state = self.after(state, steps[0])
+        self.held = -1
+        return bool(state[0] >> j & 1)
 
     # --- every execution -----------------------------------------------------------------------------------------
 

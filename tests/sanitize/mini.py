@@ -117,13 +117,13 @@ class Mini:
                 return " ".join(words)
 
     def sanitize(
-        self, target: str = "a2a3", *, blocks: int = 1, order: str = "strict", args: Mapping[str, Any] | None = None
+        self, target: str = "a2a3", *, args: Mapping[str, Any] | None = None, blocks: int = 1, **options: Any
     ) -> Report:
         """Run it on `values` of ``args``."""
         result = parse_module(self.text, "k.pto", target=target_named(target))
         if any(d.severity == "error" for d in result.diagnostics):
             raise DiagnosticError(result.diagnostics)
-        return sanitize(result.module, target_named(target), self.values(args), blocks, order=order)
+        return sanitize(result.module, target_named(target), self.values(args), blocks, **options)
 
     def values(self, args: Mapping[str, Any] | None = None) -> list[Any]:
         """Arguments. Tensors start as ones; ``args`` gives others, and values of further parameters."""
