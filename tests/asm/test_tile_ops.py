@@ -83,3 +83,13 @@ def test_operands_that_do_not_go_together(text: str) -> None:
 
 def test_aliases_are_reshapes() -> None:
     assert canonical(f"%a = pto.talias %t : {T} -> {T}") == [f"%a = pto.treshape %t : {T} -> {T}"]
+
+
+def test_subviews_are_subsets() -> None:
+    part = "!pto.tile_buf<vec, 8x16xf32>"
+    for name in ("pto.subview", "subview"):
+        assert canonical(f"%a = {name} %t, %i, 0 : ({T}, i32, i16) -> {part}") == [
+            "%0 = arith.index_cast %i : i32 to index",
+            "%1 = arith.constant 0 : index",
+            f"%a = pto.subset %t[%0, %1] sizes [8, 16] : {T}",
+        ]

@@ -1,13 +1,15 @@
-"""``tassign`` and ``tsync`` of the sync form: neither has a result there (assembly 5, rule 7 and table)."""
+"""``tassign`` and ``tsync`` of the sync form, ``subview`` of the manual (assembly 5, rules 7 and 11, and table)."""
 
 from __future__ import annotations
 
 from ptokit.ir import Op, Value
 from ptokit.types.tile import TileSpec
-from ptokit.types.values import I64
+from ptokit.types.values import I64, INDEX, Scalar
 
 from . import rules
+from .forms import INFERRED
 from .parser import Expansion, Parser
+from .registry import READERS
 from .ssa_items import constant, is_event, read_statement, value_of
 from .types import FREE, POISON
 
@@ -61,3 +63,38 @@ def read_tsync(p: Parser, at: int) -> Op:
             p.fail(rules.TY_9, f"%{value.name} names no instruction issued before", item.index)
         events.append(value)
     return Op("pto.tsync", {"events": list(events)})
+
+
+def read_subview(p: Parser, name: str, at: int) -> Op:
+    """``subview %t, %row, %col : (T, i16, i16) -> T2``: the subset of %t that is as large as T2."""
+    e = p.expansion = Expansion()
+    s = read_statement(p)
+    if len(s.items) != 3 or any(item.indices is not None for item in s.items) or s.results is None:
+        p.fail(rules.OPERANDS, "subview takes a tile, a row and a column, and gives a tile", at)
+    tile = value_of(p, s.items[0])
+    for item, type in zip(s.items, s.types or []):
+        if item.value is not None:
+            p.match(item.value, type, item.index)
+    wanted = s.results[0] if len(s.results) == 1 else None
+    if not isinstance(tile.type, TileSpec) or not isinstance(wanted, TileSpec):
+        p.fail(rules.TYPE, "subview takes a tile and gives one", at)
+    offsets = []
+    for item in s.items[1:]:
+        if item.value is None:
+            offsets.append(constant(e, item.number, INDEX))
+        elif item.value.type == INDEX:
+            offsets.append(item.value)
+        elif isinstance(item.value.type, Scalar) and item.value.type.is_integer:
+            e.before.append(Op("arith.index_cast", {"in": item.value}, {}, [Value(INDEX)]))
+            offsets.append(e.before[-1].result)
+        else:
+            p.fail(rules.OPERANDS, f"a row and a column are integers, not {item.value.type}", item.index)
+    operands = {"source": tile, "offsets": offsets}
+    sizes = [wanted.rows, wanted.cols]
+    result = INFERRED["subset"](p, operands, {"sizes": sizes})
+    if isinstance(result, TileSpec) and (result.loc, result.dtype) != (wanted.loc, wanted.dtype):
+        p.fail(rules.TYPE, f"the part of {tile.type} cannot be {wanted}", at)
+    return Op("pto.subset", {"source": tile, "offsets": list(offsets)}, {"sizes": sizes}, [Value(result)])
+
+
+READERS.update({"pto.subview": read_subview, "subview": read_subview})
