@@ -199,7 +199,12 @@ def sanitize(
     mode: Annotated[
         Mode | None, typer.Option(help="Who places tiles and orders pipes, where the program does not tell.")
     ] = None,
-    also: Annotated[list[Also] | None, typer.Option(help="A rule that is off by default; repeatable.")] = None,
+    also: Annotated[
+        list[Also] | None,
+        typer.Option(
+            metavar="RULE-ID", help="Report FLAG-REUSE-RACE or FLAG-ALIAS, too, which are off by default; repeatable."
+        ),
+    ] = None,
     explain_sync: Annotated[
         bool, typer.Option("--explain-sync", help="List the flags and barriers that a program without any needs.")
     ] = False,
