@@ -11,7 +11,7 @@ from ptokit.diagnostics import Diagnostic, DiagnosticError
 from ptokit.run import compile_program
 from ptokit.targets import target
 
-from .clusters import arrays, cluster_text, expand
+from .clusters import MAT, arrays, cluster_text, expand
 
 
 def run(body: str, on: str = "a2a3", kind: str = "", blocks: int = 1, vector_cores: int = 2) -> list[np.ndarray]:
@@ -150,3 +150,16 @@ def test_sections_of_kernels_in_python() -> None:
     assert y.tolist() == [5, 20, 0, 0]
     assert k.to_pto().count("pto.section.") == 2
     assert k.sanitize(np.zeros(4, np.int32)).clean
+
+
+def test_slices_that_one_kind_of_core_uses_are_made_there() -> None:
+    """What lies outside of the tensor for vector core 1 is a slice of the cube core only."""
+    body = (
+        "%far = arith.muli %sub, %c64 : index\n"
+        "%slice = pto.partition_view %x_v, offsets = [%far, %c0], sizes = [%c32, %c32] : !pto.tensor_view<?x?xf16> -> "
+        "!pto.partition_tensor_view<32x32xf16>\n"
+        f"cube\npto.tload ins(%slice : !pto.partition_tensor_view<32x32xf16>) outs(%am : {MAT})\n"
+        f"product\nacc-to-ws\nsignal FIX 0\nend\nvector\n{VECTOR}\nend"
+    )
+    args = run(body)
+    assert (args[3][:32] == product(args) + 1).all()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from ptokit.isa.cores import core_needed
 from ptokit.targets import Target
 
-from .core import Function, Module, Op
+from .core import Block, Function, Module, Op, Value
 from .facts import Facts, instr_of
 
 SECTIONS = {"pto.section.cube": "cube", "pto.section.vector": "vector"}
@@ -77,7 +77,23 @@ def launch_of(module: Module, entry: Function, target: Target, vector_cores: int
     elif len(kinds) == 2:
         launch.roles = (Role("cube"), *(Role("vector", sub) for sub in range(vector_cores)))
         launch.only = {op: kind for op, kind in needed.items() if kind}
+        for function in functions:
+            if function.body is not None and not kind_of(function):
+                _add_slices(function.body, Facts(function), launch.only)
     return launch
+
+
+def _add_slices(body: Block, facts: Facts, only: dict[Op, str]) -> None:
+    """Slices that one kind of core uses are its own: for the others they may leave the tensor."""
+    users: dict[Value, set[str]] = {}
+    for op in body.walk():
+        kind = facts.core_of(op) or only.get(op, "")
+        for value in op.values:
+            users.setdefault(value, set()).add(kind)
+    for op in body.walk():
+        kinds = users.get(op.result, set()) if op.name == "pto.partition_view" else set()
+        if len(kinds) == 1 and not facts.core_of(op):
+            only.update((op, kind) for kind in kinds if kind)
 
 
 def _reachable(module: Module, entry: Function) -> Iterator[Function]:
