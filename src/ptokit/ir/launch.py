@@ -78,7 +78,7 @@ def launch_of(module: Module, entry: Function, target: Target, vector_cores: int
         launch.roles = (Role("cube"), *(Role("vector", sub) for sub in range(vector_cores)))
         launch.only = {op: kind for op, kind in needed.items() if kind}
         for function in functions:
-            if function.body is not None and not kind_of(function):
+            if function.body is not None and not function.core:
                 _add_slices(function.body, Facts(function), launch.only)
     return launch
 
