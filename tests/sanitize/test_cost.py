@@ -53,9 +53,9 @@ def calls(times: int) -> int:
 
 
 def test_work_grows_with_the_length_of_the_loop_only() -> None:
-    short, long, longer = calls(10), calls(60), calls(360)
-    per_iteration = (long - short) / 50
-    assert (longer - long) / 300 <= 1.02 * per_iteration
+    short, long, longer = calls(10), calls(50), calls(250)
+    per_iteration = (long - short) / 40
+    assert (longer - long) / 200 <= 1.02 * per_iteration
 
 
 def peak(times: int) -> int:
@@ -70,7 +70,7 @@ def peak(times: int) -> int:
 
 
 def test_memory_does_not_grow_with_the_length_of_the_loop() -> None:
-    assert peak(900) < 1.1 * peak(300)
+    assert peak(600) - peak(280) < 60_000  # 320 accesses that nobody forgets take four times as much
 
 
 class Unsettled(footprints.Touch):
@@ -100,7 +100,7 @@ def varied(rng: random.Random) -> str:
     return "\n".join([*lines[:start], "for 4", *inner, "end", *lines[stop:]])
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(12))
 def test_shortcuts_change_nothing(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     program = Mini(varied(random.Random(seed)), tiles=TILES)
 
@@ -145,7 +145,7 @@ NEVER = Never()
 def test_the_faults_are_varied() -> None:
     rules = {
         d.rule
-        for seed in range(25)
+        for seed in range(12)
         for d in Mini(varied(random.Random(seed)), tiles=TILES).sanitize(blocks=2, args={"y": output()}).diagnostics
     }
     assert {"RACE-RAW", "RACE-WAR", "RACE-WAW", "UNINIT-READ", "UB-OVERLAP", "RACE-XCORE-WAW"} <= rules
