@@ -12,7 +12,7 @@ from ptokit.isa.table import TABLE
 from ptokit.types.dtypes import dtype
 
 from .lines import operands, program, spelled, split
-from .programs import checked, run
+from .programs import checked, read, run
 from .registers import Machine, call, info
 
 UNARY_F = ("vabs", "vneg", "vexp", "vln", "vsqrt", "vrsqrt", "vrec", "vrelu", "vmov")
@@ -85,6 +85,47 @@ LINES = [
     ),
     "%r = pto.pbitcast %m : $b16 -> $b32",
 ]
+
+# Further spellings of the public documents: with %a, %b of f32, %m of b32, %i of i32, %x an index, %p and %f pointers.
+SPELLINGS = """\
+pto.pset_b8 "PAT_ALL" outs(%r : !pto.mask)
+pto.vci ins(%i : i32) outs(%r : $si32) {order = "ASC"}
+%r, %n = pto.plt_b32 %i {post_update} : i32 -> $b32, i32
+%r = pto.vadd %a, %b : $f32 -> $f32
+vadd %r, %a, %b, %m
+%r = pto.vaddreluconv %a, %b, %m : ($f32, $f32, $b32) -> $f16
+%r = pto.vtrc %a, %m, "ROUND_Z" : $f32, $b32 -> $f32
+%r = pto.vtrc %a, "R" : $f32 -> $f32
+%r = pto.pnot %m, %m : $b32
+%r = pto.plds %p : !pto.ptr<ui8, ub> -> !pto.mask
+%r = pto.pldi %p, 4, "NORM" : !pto.ptr<ui8, ub>, i32 -> !pto.mask
+%r = pto.vsunpack %w, %x : $i16 -> $i32
+pto.vbitsort %f, %f, %u, %x : (!pto.ptr<f32, ub>, !pto.ptr<f32, ub>, !pto.ptr<ui32, ub>, index) -> ()
+""".splitlines()
+
+
+@pytest.mark.parametrize("line", SPELLINGS)
+def test_further_spellings(line: str) -> None:
+    text = f"""\
+func.func @f(%i: i32, %x: index) {{
+  %z = arith.constant 0 : i64
+  %p = pto.castptr %z : i64 -> !pto.ptr<ui8, ub>
+  %f = pto.castptr %z : i64 -> !pto.ptr<f32, ub>
+  %u = pto.castptr %z : i64 -> !pto.ptr<ui32, ub>
+  %h = pto.castptr %z : i64 -> !pto.ptr<i16, ub>
+  pto.vecscope {{
+    %m = pto.pset_b32 "PAT_ALL" : !pto.mask<b32>
+    %a = pto.vlds %f : !pto.ptr<f32, ub> -> !pto.vreg<64xf32>
+    %b = pto.vlds %f : !pto.ptr<f32, ub> -> !pto.vreg<64xf32>
+    %w = pto.vlds %h : !pto.ptr<i16, ub> -> !pto.vreg<128xi16>
+    {spelled(line)}
+  }}
+  return
+}}
+"""
+    read(text)
+    assert checked(text) == []
+
 
 IN_MEMORY = {"plds", "pldi", "pld", "psts", "psti", "pst", "vbitsort", "vmrgsort4", "get_vms4_sr"}
 REFUSED = {"vselrv2", "vtranspose", "vsort32"}

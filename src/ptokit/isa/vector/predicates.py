@@ -11,7 +11,7 @@ import numpy as np
 from ptokit.diagnostics import define
 
 from ..site import MaskInfo, Site
-from ..table import Attr, Instr
+from ..table import Instr
 from . import predicate_values as values
 from .compute_rules import words_listed
 from .lanes import VREG_BYTES
@@ -95,7 +95,6 @@ def _sized(width: int) -> None:
         partial(_plt, width=width),
         PRD_02,
         counts=VREG_BYTES // width,
-        attrs=(Attr("post_update", bool, False),),
         source="5",
         decision="Lanes below the count, which is unsigned, are active; an overview page has it the other way round.",
     )
