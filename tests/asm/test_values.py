@@ -114,6 +114,8 @@ def test_scratch_tiles_are_left_out_where_reading_supplies_them() -> None:
     other = "!pto.tile_buf<vec, 16x32xf32>"
     same = f"{ALLOC}%w = pto.alloc_tile : {T}\npto.txor ins(%t, %u, %w : {T}, {T}, {T}) outs(%a : {T})\n{STORE}"
     assert values(same)[0] == f"%a = pto.txor %t, %u : ({S}, {S}) -> {S}"
+    own = f"{ALLOC}pto.txor ins(%t, %u, %a : {T}, {T}, {T}) outs(%a : {T})\n{STORE}"
+    assert values(own)[0] == f"%a = pto.txor %t, %u : ({S}, {S}) -> {S}"
     wide = f"{ALLOC}%w = pto.alloc_tile : {other}\npto.txor ins(%t, %u, %w : {T}, {T}, {other}) outs(%a : {T})\n{STORE}"
     assert values(wide)[:2] == [
         "%w = pto.alloc_tile : !pto.tile<16x32xf32>",

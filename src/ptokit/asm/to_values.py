@@ -180,7 +180,7 @@ class _ToValues(Copier):
             elif operand.role is not Role.SCRATCH or not is_tile(given):
                 operands[operand.name] = self.use(given, op)
             elif not self._supplied(op, instr, given):
-                alone = op.values.count(given) == 1
+                alone = _alone(op, instr, given)
                 operands[operand.name] = self.start[given] if alone and given in self.start else self.use(given, op)
         results = [self._result(op, name, role, tile) for name, role, tile in tile_destinations(op, instr)]
         self._inferred(op, instr, operands, results)
@@ -199,7 +199,7 @@ class _ToValues(Copier):
     def _supplied(self, op: Op, instr: Instr, scratch: Value) -> bool:
         """True if reading the text supplies the same scratch tile (rule 5)."""
         source = first_source(instr, op.operands)
-        if instr.text not in SUPPLIED or source is None or op.values.count(scratch) > 1:
+        if instr.text not in SUPPLIED or source is None or not _alone(op, instr, scratch):
             return False
         return source.type == scratch.type and DYNAMIC not in self._own_sizes(source) and scratch in self.start
 
@@ -372,6 +372,12 @@ class _ToValues(Copier):
             ends.append(self.now)
         self._leave(before, ends)
         self._end(op, operands, blocks, carried)
+
+
+def _alone(op: Op, instr: Instr, scratch: Value) -> bool:
+    """True if a scratch tile is not read by the same instruction."""
+    read = [v for o in instr.operands if o.role is not Role.OUT for v in op.group(o.name)]
+    return read.count(scratch) == 1
 
 
 def _used(body: Block) -> set[Value]:
