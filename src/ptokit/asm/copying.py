@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ptokit.ir import Block, Function, Op, Operands, Value
 from ptokit.types.values import Type
 
@@ -25,7 +27,7 @@ class Copier:
         if f.body is not None:
             body = Block(params)
             self.fill(body, f.body)
-        return Function(f.name, params, results, f.attrs, body, f.visibility, f.param_attrs, f.location, f.result_attrs)
+        return replace(f, params=params, results=results, body=body)
 
     def define(self, value: Value) -> Value:
         """The copy of a value where it is defined."""

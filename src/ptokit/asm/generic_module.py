@@ -47,7 +47,15 @@ def read_function(p: Parser, at: int) -> tuple[Function, int]:
         p.error(rules.YIELD, f"@{name} has the type {type}, but its block takes ({given})", place)
     attrs = generic_attrs(p, written)
     return Function(
-        name, params, list(type.results), attrs, body, visibility, param_attrs, p.location(at), result_attrs
+        name,
+        params,
+        list(type.results),
+        attrs,
+        body,
+        visibility,
+        param_attrs,
+        p.location(at),
+        result_attrs=result_attrs,
     ), place
 
 

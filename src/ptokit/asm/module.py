@@ -298,7 +298,8 @@ class _File:
             params, types, param_attrs = self._parameters()
             results, result_attrs = self._results() if p.accept("->") else ([], [])
             attrs = generic_attrs(p, read_dictionary(p)) if p.accept("attributes") else {}
-            function = Function(name, [], results, attrs, None, visibility, param_attrs, location, result_attrs)
+            function = Function(name, [], results, attrs, None, visibility, param_attrs, location)
+            function.result_attrs = result_attrs
             self._add(function, name_index)
             if p.texts[p.i] == "{" and (params or not types):
                 body = function.body = read_region(p, list(zip(params, types)))
