@@ -151,3 +151,9 @@ def test_unknown_names_are_wrong_usage_with_a_guess(ptokit: Run, command: str, n
     assert f"{name!r}" in ran.err
     assert guess in ran.err
     assert ran.out == ""
+
+
+def test_a_rule_names_those_that_say_the_same(ptokit: Run) -> None:
+    lines = ptokit("explain", "st-10").out.splitlines()
+    assert lines[0].startswith("ST-10  ")
+    assert "said by   LS-COM-04" in lines

@@ -69,7 +69,7 @@ def show(rule: Rule) -> None:
         "targets": ", ".join(rule.targets),
         "about": _SCOPES[rule.scope],
         "used by": ", ".join(users[:_FEW]) + more,
-        "covered by": ", ".join(rule.covered_by),
+        "said by": ", ".join(rule.covered_by),
         "source": rule.source,
     }
     for word, text in facts.items():
