@@ -81,6 +81,17 @@ def movement(height: int, width: int, megabytes: int, rounds: int) -> tuple[str,
     return f"movement, {megabytes} MB in {height}x{width} tiles", ours, plain, "memcpy"
 
 
+def vector_add(rounds: int) -> tuple[str, float, float, str]:
+    """16 MB each of x, y and z: copies to and from UB, and a loop of vlds, vadd and vsts."""
+    rng = np.random.default_rng(4)
+    x, y = rng.random((2, 4 << 20), dtype=np.float32)
+    z, w = np.zeros_like(x), np.zeros_like(x)
+    program = load("vector_add.pto")
+    ours, plain = compare(lambda: program.launch([x, y, z], len(x) // 16384), lambda: np.add(x, y, out=w), rounds)
+    assert (z == w).all()
+    return "vector registers: add of 16 MB", ours, plain, "numpy add"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=15, help="measured rounds of each pair (default 15)")
@@ -98,6 +109,7 @@ PAIRS: list[tuple[Callable[..., tuple[str, float, float, str]], *tuple[object, .
     (softmax,),
     (movement, 64, 256, 64),
     (movement, 16, 16, 16),
+    (vector_add,),
 ]
 
 if __name__ == "__main__":
