@@ -10,6 +10,7 @@
 | ``A(x)`` | attribute x of an enumeration in its place, in any spelling; ``A!(x)`` if the kind cannot be left out |
 | ``N(x)`` | attribute x, a number, switch, string or symbol, in its place |
 | ``W(x)`` | attribute x, one of the bare words of its kind, or any word |
+| ``B(x)`` | attribute x of an enumeration as a bare word; read only |
 | ``L(x)`` | attribute x, integers with commas between |
 | ``{}`` | the other attributes, possibly none |
 | ``<? .. ?>`` | may be missing |
@@ -38,7 +39,7 @@ Infer = Callable[[Parser, dict[str, Any], dict[str, Any]], Type]
 INFERRED: dict[str, Infer] = {}
 """Results whose types are not written, by the word behind ``R=``."""
 
-_ELEMENT = re.compile(r"%(\w+)(\*?)(?::(\w+))?\Z|([TANLW])([~!]?)\((\w+)\)\Z|(R)(~?)(?:=(\w+)|:(tile))?\Z")
+_ELEMENT = re.compile(r"%(\w+)(\*?)(?::(\w+))?\Z|([TANLWB])([~!]?)\((\w+)\)\Z|(R)(~?)(?:=(\w+)|:(tile))?\Z")
 IMPLIED: dict[str, Scalar] = {"index": INDEX, "i64": I64}
 
 
@@ -191,6 +192,9 @@ class _Reading:
                 self.attrs[e.name].append(p.integer())
             return
         token = p.texts[index]
+        if e.kind == "B":
+            token = f'"{p.word(f"a {attr.mnemonic}")}"'
+            p.i = index
         if e.kind == "W":
             known = self._words(e)
             if token not in known and (known or not token[0].isalpha()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 FLAG = "~[ A(src_pipe) , A(dst_pipe) , A(event_id) ] {}"
+FLAG_CALL = "( B(src_pipe) , B(dst_pipe) , B(event_id) )"
 FLAG_DYN = "~[ A(src_pipe) , A(dst_pipe) , %event:index ] {}"
 EVENT = "~[ A!(src_op) , A!(dst_op) , A(event_id) ] {}"
 BUFFER = ("[ A!(op) , N(id) ] {}", "N(op) , N(id) <? , N(mode) ?> {}")
@@ -14,8 +15,8 @@ _FRONTEND_PIPE = (
 _SPLIT = "{ split = N(split) }"
 
 FORMS: dict[str, tuple[str, ...]] = {
-    "set_flag": (FLAG,),
-    "wait_flag": (FLAG,),
+    "set_flag": (FLAG, FLAG_CALL, FLAG),
+    "wait_flag": (FLAG, FLAG_CALL, FLAG),
     "set_flag_dyn": (FLAG_DYN,),
     "wait_flag_dyn": (FLAG_DYN,),
     "barrier": ("A(pipe) {}",),
