@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 import numpy as np
 
@@ -10,15 +11,26 @@ from ptokit.targets import Target
 
 from .chunk import Chunk
 
+_KEPT_BYTES = 24 << 20  # below the 32 MiB that the C library takes as its highest limit
 _KEPT_CHUNKS = 4  # sizes of chunks; the last chunk of a launch is often smaller than the others
 _KEPT_CORES = 3
 _KEPT_ELEMENTS = 1 << 22  # larger decoded buffers are not kept
+
+
+@cache
+def keep_freed_memory() -> None:
+    """Have the C library keep freed memory for the next array instead of giving it back, page by page, each time.
+
+    It raises its limits to the largest block that was ever freed, so one block that nobody touches is enough.
+    """
+    np.empty(_KEPT_BYTES, np.uint8)
 
 
 class Workspace:
     """Tile memory by chunk size, and arrays for decoded arguments."""
 
     def __init__(self, target: Target, *, extended: bool) -> None:
+        keep_freed_memory()
         self.target, self.extended = target, extended
         self.chunks: dict[int, Chunk] = {}
         self._free: list[Chunk] = []  # single cores
