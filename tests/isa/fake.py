@@ -7,7 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.isa import arg, compare, convert, elementwise, expand, fill, fused, partial, reduce, scalar_forms, unary
+from ptokit.isa.compute import (
+    arg,
+    compare,
+    convert,
+    elementwise,
+    expand,
+    fill,
+    fused,
+    partial,
+    reduce,
+    scalar_forms,
+    unary,
+)
 from ptokit.isa.site import ScalarInfo, Site, TileInfo
 from ptokit.isa.table import TABLE
 from ptokit.targets import target

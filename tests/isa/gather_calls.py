@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.isa.gather import MGATHER
-from ptokit.isa.scatter import MSCATTER
+from ptokit.isa.transfer.gather import MGATHER
+from ptokit.isa.transfer.scatter import MSCATTER
 from ptokit.run.single import Single
 from ptokit.targets import target
 from ptokit.types.dtypes import DTYPES, from_numpy

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-import ptokit.isa.extract
-import ptokit.isa.insert
-import ptokit.isa.move  # noqa: F401  the instructions under test
+import ptokit.isa.move.extract
+import ptokit.isa.move.insert
+import ptokit.isa.move.move  # noqa: F401  the instructions under test
 from ptokit.isa.check import broken_rules
 from ptokit.isa.site import ScalarInfo, Site, TileInfo
 from ptokit.isa.table import TABLE

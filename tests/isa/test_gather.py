@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ptokit.isa.gather import MGATHER
 from ptokit.isa.table import Access
+from ptokit.isa.transfer.gather import MGATHER
 from ptokit.run.fault import Fault
 from ptokit.types.enums import Coalesce, GatherOOB, Layout, Pipe
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import ptokit.isa.gather
-import ptokit.isa.scatter  # noqa: F401
+import ptokit.isa.transfer.gather
+import ptokit.isa.transfer.scatter  # noqa: F401
 from ptokit.isa.table import TABLE
 from ptokit.run.single import Single
 from ptokit.targets import target

@@ -6,8 +6,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from ptokit.isa.extract import extract_pipe
-from ptokit.isa.move import move_pipe
+from ptokit.isa.move.extract import extract_pipe
+from ptokit.isa.move.move import move_pipe
 from ptokit.isa.table import TABLE
 from ptokit.run.single import Single
 from ptokit.targets import target

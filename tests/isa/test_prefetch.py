@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from ptokit.diagnostics import Scope
-from ptokit.isa.prefetch import (
+from ptokit.isa.site import ScalarInfo, Site
+from ptokit.isa.transfer.prefetch import (
     TPREFETCH,
     TPREFETCH_ASYNC,
     AsyncEvent,
@@ -17,7 +18,6 @@ from ptokit.isa.prefetch import (
     flat,
     prefetch_async,
 )
-from ptokit.isa.site import ScalarInfo, Site
 from ptokit.run.fault import Fault
 from ptokit.run.single import Single
 from ptokit.targets import target

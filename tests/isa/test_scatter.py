@@ -6,8 +6,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from ptokit.isa.scatter import MSCATTER
 from ptokit.isa.table import Access
+from ptokit.isa.transfer.scatter import MSCATTER
 from ptokit.run.fault import Fault
 from ptokit.types.enums import Coalesce, Layout, Pipe, ScatterAtomicOp, ScatterConflict, ScatterOOB
 

@@ -10,7 +10,7 @@ from ptokit.diagnostics import CATALOGUE, Scope
 from ptokit.isa.check import broken_rules
 from ptokit.isa.numerics.quant import quant_word
 from ptokit.isa.site import TileInfo
-from ptokit.isa.store import TSTORE, TSTORE_FP
+from ptokit.isa.transfer.store import TSTORE, TSTORE_FP
 from ptokit.isa.unknown import UNKNOWN
 from ptokit.types.enums import AtomicType, ReluPreMode
 

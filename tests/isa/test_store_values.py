@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ptokit.isa.load import TLOAD
 from ptokit.isa.numerics.quant import quant_word
-from ptokit.isa.store import TSTORE, TSTORE_FP
+from ptokit.isa.transfer.load import TLOAD
+from ptokit.isa.transfer.store import TSTORE, TSTORE_FP
 from ptokit.run.fault import Fault
 from ptokit.run.single import Single
 from ptokit.targets import target

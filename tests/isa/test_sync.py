@@ -11,8 +11,8 @@ from ptokit.diagnostics import CATALOGUE, Severity
 from ptokit.ir.verify import verify
 from ptokit.isa.check import broken_rules
 from ptokit.isa.cores import CORE_PIPES, missing_pipe
-from ptokit.isa.event_classes import EVENT_CLASS_PIPE, class_pipe
-from ptokit.isa.event_tags import between_cores, tag_pipe
+from ptokit.isa.order.event_classes import EVENT_CLASS_PIPE, class_pipe
+from ptokit.isa.order.event_tags import between_cores, tag_pipe
 from ptokit.isa.site import ScalarInfo, Site
 from ptokit.isa.table import TABLE
 from ptokit.targets import target

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from ptokit.diagnostics import Severity
 from ptokit.isa.check import broken_rules
-from ptokit.isa.load import TLOAD
 from ptokit.isa.site import Site
-from ptokit.isa.store import TSTORE
 from ptokit.isa.tile_rules import check_tile
+from ptokit.isa.transfer.load import TLOAD
+from ptokit.isa.transfer.store import TSTORE
 from ptokit.run.calls import attributes, infos
 from ptokit.run.single import Single
 from ptokit.targets import target

@@ -21,7 +21,7 @@ from ptokit.types.tile import TileSpec
 
 from .fake import FAMILIES, site, spec
 
-OURS = {m.__name__ for m in FAMILIES} | {"ptokit.isa.words"}
+OURS = {m.__name__ for m in FAMILIES} | {"ptokit.isa.compute.words"}
 INSTRS = [i for i in TABLE.values() if getattr(i.run, "__module__", None) in OURS]
 
 

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from ptokit.ir import RawAttr
-from ptokit.isa.sync import EVENT_CLASS_PIPE
+from ptokit.isa.order.sync import EVENT_CLASS_PIPE
 from ptokit.isa.table import Attr
 from ptokit.types.enums import EVENT_ID_COUNT, Pipe
 

@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any
 
 from ptokit.ir import Op, Operands, Value
-from ptokit.isa.move_suffix import SUFFIX, suffix_mismatch
+from ptokit.isa.move.move_suffix import SUFFIX, suffix_mismatch
 from ptokit.isa.table import TABLE, Instr, Kind, Operand
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import (

@@ -23,7 +23,7 @@ from functools import cache
 from typing import Any, NoReturn
 
 from ptokit.ir import Op, Operands, Value
-from ptokit.isa.move_suffix import SUFFIX, suffix_mismatch
+from ptokit.isa.move.move_suffix import SUFFIX, suffix_mismatch
 from ptokit.isa.table import Instr, Kind, Operand, Role
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import INDEX, MemRef, PartitionView, Scalar, TensorView, Type

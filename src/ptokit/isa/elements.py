@@ -12,14 +12,14 @@ from ptokit.diagnostics import Scope, define
 from ptokit.types.codecs import decode, encode
 from ptokit.types.enums import Pipe, TileType
 
+from .compute.words import element
+from .irregular.places import kind
 from .machine import Machine, TileOperand
 from .operands import Message
-from .places import kind
 from .site import Site, TileInfo
 from .table import Access, Instr, Kind, Operand, Role, index, inout, instruction, scalar, src
 from .tile_rules import TILE_09
 from .unknown import known
-from .words import element
 
 
 def _tile(o: Site) -> TileInfo:

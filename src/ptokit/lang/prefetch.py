@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from ptokit.isa.prefetch import AsyncEvent as AsyncEvent
-from ptokit.isa.prefetch import AsyncSession, prefetch_async
-from ptokit.isa.prefetch import PrefetchAsyncContext as PrefetchAsyncContext
 from ptokit.isa.site import ViewInfo
+from ptokit.isa.transfer.prefetch import AsyncEvent as AsyncEvent
+from ptokit.isa.transfer.prefetch import AsyncSession, prefetch_async
+from ptokit.isa.transfer.prefetch import PrefetchAsyncContext as PrefetchAsyncContext
 from ptokit.types.tensor import right_align
 
 from . import rules

@@ -12,7 +12,7 @@ import numpy as np
 
 from ptokit.diagnostics import Note
 from ptokit.ir.core import Op
-from ptokit.isa.core_sync import CORE_KINDS
+from ptokit.isa.order.core_sync import CORE_KINDS
 from ptokit.run.lanes import uniform
 from ptokit.types.enums import NotifyOp, Pipe
 

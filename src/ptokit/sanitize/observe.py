@@ -11,10 +11,10 @@ import numpy as np
 
 from ptokit.ir.core import Op
 from ptokit.isa.cores import pipe_on
-from ptokit.isa.event_classes import class_pipe
+from ptokit.isa.order.event_classes import class_pipe
+from ptokit.isa.order.sync_rules import BUFFER_IDS, bad_pair, out_of_range, reserved
 from ptokit.isa.placement import buffer_name
 from ptokit.isa.site import Site, TileInfo, ViewInfo
-from ptokit.isa.sync_rules import BUFFER_IDS, bad_pair, out_of_range, reserved
 from ptokit.isa.table import Instr, Role
 from ptokit.run.calls import infos
 from ptokit.run.fault import Fault

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import arith
+from ..compute import arith
 from ..machine import Machine
 from . import values
 from .compute import binary, lanewise, with_carry

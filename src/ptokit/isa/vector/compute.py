@@ -14,9 +14,9 @@ import numpy as np
 from ptokit.diagnostics import Rule
 from ptokit.types.dtypes import DType, from_numpy
 
+from ..compute.words import element
 from ..machine import Machine
 from ..table import Instr
-from ..words import element
 from .compute_rules import FITS, MASKED, SAME
 from .lanes import Predicate, active, image, zeroed
 from .words import Types, mask, micro, number, out_mask, out_vreg, vreg

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ptokit.isa import arith
+from ptokit.isa.compute import arith
 from ptokit.isa.numerics.rounding import narrow
 from ptokit.types.dtypes import DType, from_numpy
 

@@ -1,7 +1,7 @@
 """Value functions of the lane-wise vector operations, on registers of shape (blocks or 1, N) (vector-path 6).
 
 Integers wrap at their width; f16 and bf16 results are rounded once; the caller silences floating-point warnings. What
-tiles compute in the same way is in `ptokit.isa.arith` and `ptokit.isa.approx`.
+tiles compute in the same way is in `ptokit.isa.compute.arith` and `ptokit.isa.compute.approx`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.isa import approx, arith
+from ptokit.isa.compute import approx, arith
 from ptokit.isa.numerics.rounding import narrow
 from ptokit.types.dtypes import DType, from_numpy
 

@@ -1,0 +1,1 @@
+"""Arithmetic on tiles: elementwise, comparisons, conversions, expansions, reductions, quantisation."""

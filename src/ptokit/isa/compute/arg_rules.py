@@ -1,0 +1,223 @@
+"""Rules of the arg reductions (compute-reduce-matrix 3)."""
+
+from __future__ import annotations
+
+from ptokit.diagnostics import Scope, Severity, define
+
+from ..operands import DEVICES, Message
+from ..site import Site, TileInfo
+from ..typesets import I8, names, types_of
+from ..unknown import known
+from .reduce_rules import is_dn1, is_nd, layout, not_vec
+
+SOURCE = "compute-reduce-matrix 3"
+INT_ANY = I8
+
+
+def _destinations(o: Site) -> list[tuple[str, TileInfo]]:
+    return [(n, o.operands[n]) for n in ("dst", "dst_val") if o.has(n)]  # type: ignore[misc]
+
+
+def _row_layout(o: Site) -> Message:
+    if not is_nd(o.src):
+        return f"{layout('src', o.src)}; a row reduction reads ND tiles"
+    for name, t in _destinations(o):
+        if not is_nd(t) and not is_dn1(t):
+            return f"{layout(name, t)}; a row reduction writes ND, or DN with one column"
+        if t.vr != o.src.vr:
+            return f"{name} has {t.vr} valid rows, src has {o.src.vr}"
+    return not_vec(o)
+
+
+def _column_layout(o: Site) -> Message:
+    if o.src.boxed or (o.target.name != "cpu" and not o.src.row_major):
+        return f"{layout('src', o.src)}; a column reduction reads ND tiles"
+    for name, t in _destinations(o):
+        if not is_nd(t):
+            return f"{layout(name, t)}; a column reduction writes ND tiles"
+        if t.vr != 1 or t.vc != o.src.vc:
+            return f"{name} is valid in {t.vr}x{t.vc}; it must be 1x{o.src.vc}"
+    return not_vec(o)
+
+
+def _not_empty(o: Site) -> Message:
+    if o.src.vr == 0 or o.src.vc == 0:
+        return f"src has valid region {o.src.vr}x{o.src.vc}; there is nothing to reduce"
+    return None
+
+
+def _types(o: Site) -> Message:
+    column = o.instr.name.startswith("TCOL")
+    s, idx, valued, device = o.src.dtype, o.dst.dtype, o.has("dst_val"), o.target.name != "cpu"
+    allowed = o.instr.types[o.target.name]
+    if s not in allowed or (valued and column and o.target.name == "a5" and s.size == 1):
+        return f"{o.instr.name} on {o.target.name} has no {s} form; allowed: {names(allowed)}"
+    if valued and o.dst_val.dtype is not s:
+        return f"dst_val has element type {o.dst_val.dtype}, src has {s}"
+    indices = types_of("i32 u32")
+    if valued and s.size == 2:
+        narrow = types_of("i16 u16")
+        indices = narrow if column and device else indices | narrow
+    if idx not in indices:
+        return f"the index tile has element type {idx}; allowed here: {names(indices)}"
+    return None
+
+
+def _asm_tmp(o: Site) -> Message:
+    t, s = o.tmp, o.src
+    if t is not None and (t.dtype is not s.dtype or t.vr != s.vr or t.vc != s.vc):
+        return f"tmp is {t.dtype} valid in {t.vr}x{t.vc}; the assembler wants src's {s.dtype} {s.vr}x{s.vc}"
+    return None
+
+
+def _blocks(count: int, lanes: int) -> int:
+    return -(-count // lanes) * lanes
+
+
+def _row_tmp(o: Site) -> Message:
+    if not o.has("tmp") or not known(o.src.vc, o.src.vr):
+        return None
+    lanes, width, cols = o.src.dtype.c0, 256 // o.src.dtype.size, o.src.vc
+    first = -(-cols // width)
+    second = -(-first // width)
+    if cols <= width:
+        need = 2 if o.has("dst_val") else 0
+    elif cols <= width * width:
+        need = _blocks(2 * first, lanes) + _blocks(first, lanes)
+    else:
+        need = max(_blocks(2 * first, lanes), _blocks(first, lanes) + _blocks(2 * second, lanes)) + 2
+    if need and (o.tmp.cols < need or o.tmp.rows < o.src.vr):
+        return f"tmp is {o.tmp.rows}x{o.tmp.cols}; {cols} columns need {o.src.vr}x{need}"
+    return None
+
+
+def _column_tmp(o: Site) -> Message:
+    if not o.has("tmp") or not known(o.src.vc):
+        return None
+    if o.tmp.dtype is not o.src.dtype:
+        return f"tmp has element type {o.tmp.dtype}, src has {o.src.dtype}"
+    width = 256 // o.src.dtype.size
+    group = width if o.src.vc >= width else _blocks(o.src.vc, o.src.c0)
+    regions = 3 if o.src.dtype.size == 2 and not o.has("dst_val") else 2
+    if o.tmp.spec.numel < regions * group:
+        return f"tmp has {o.tmp.spec.numel} elements; {o.instr.name} needs {regions * group}"
+    return None
+
+
+def _rounded_index(o: Site) -> Message:
+    if o.src.dtype.size == 2 and not o.has("dst_val") and o.src.vr > 2048:
+        return f"src has {o.src.vr} rows; a2a3 rounds row indices above 2048"
+    return None
+
+
+def _unsigned(o: Site) -> Message:
+    if o.src.dtype.kind == "u":
+        return f"a2a3 compares {o.src.dtype} as float bit patterns: codes with the top bit set count as negative"
+    return None
+
+
+def _narrow_index(o: Site) -> Message:
+    if o.src.dtype.size <= 2 and o.src.vr > 32767:
+        return f"src has {o.src.vr} rows; a5 keeps the index in 16 bits"
+    return None
+
+
+_LAYOUT = define(
+    "ARG-COM-01",
+    "Vec tiles. Row forms: src ND, results ND or DN with one column. Column forms: results ND, one row, src's columns.",
+    lambda o: _column_layout(o) if o.instr.name.startswith("TCOL") else _row_layout(o),
+    source=SOURCE,
+    accepted="16x64 into 16x1",
+    rejected="16x64 into 8x1",
+)
+_TYPES = define(
+    "ARG-COM-03",
+    "The source type has a form on the target; indices are i32 or u32 (value forms of 2-byte types: also i16, u16).",
+    _types,
+    source=SOURCE,
+    accepted="f32 into i32",
+    rejected="f32 into f32",
+)
+_EMPTY = define(
+    "ARG-COM-02",
+    "The valid region of src is not empty.",
+    _not_empty,
+    source=SOURCE,
+    accepted="16x60",
+    rejected="0x60",
+)
+_ASM = define(
+    "ARG-COM-04",
+    "tmp has the type and valid region of src.",
+    _asm_tmp,
+    targets=DEVICES,
+    scope=Scope.ASSEMBLER,
+    source=SOURCE,
+    accepted="a tmp like src",
+    rejected="a u8 tmp",
+)
+
+ROW_RULES = (
+    _LAYOUT,
+    _EMPTY,
+    _TYPES,
+    _ASM,
+    define(
+        "ARG-A3-01",
+        "tmp holds the candidates of a row.",
+        _row_tmp,
+        targets=("a2a3",),
+        source=SOURCE,
+        accepted="f32, 128 columns, tmp 16x16",
+        rejected="f32, 128 columns, tmp 16x8",
+    ),
+)
+COLUMN_RULES = (
+    _LAYOUT,
+    _EMPTY,
+    _TYPES,
+    _ASM,
+    define(
+        "ARG-A3-02",
+        "tmp has src's type and room for the candidates of a group of columns.",
+        _column_tmp,
+        targets=("a2a3",),
+        severity=Severity.WARNING,
+        source=SOURCE,
+        accepted="f32, 64 columns, tmp of 128 elements",
+        rejected="f32, 64 columns, tmp of 64 elements",
+        decision="A warning: the library does not check the size.",
+    ),
+    define(
+        "ARG-A3-03",
+        "Column indices of 2-byte types pass through f16 on a2a3.",
+        _rounded_index,
+        targets=("a2a3",),
+        severity=Severity.WARNING,
+        source=SOURCE,
+        accepted="2048 rows of f16",
+        rejected="2049 rows of f16",
+        decision="The executor returns the exact index.",
+    ),
+    define(
+        "ARG-A3-04",
+        "Column forms compare unsigned types as float bit patterns on a2a3.",
+        _unsigned,
+        targets=("a2a3",),
+        severity=Severity.WARNING,
+        source=SOURCE,
+        accepted="f32",
+        rejected="u32",
+        decision="The executor compares unsigned.",
+    ),
+    define(
+        "ARG-A5-01",
+        "Column indices of 1- and 2-byte types are kept in 16 bits on a5.",
+        _narrow_index,
+        targets=("a5",),
+        severity=Severity.WARNING,
+        source=SOURCE,
+        accepted="1024 rows of f16",
+        rejected="40000 rows of f16",
+    ),
+)

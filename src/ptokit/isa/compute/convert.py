@@ -1,0 +1,268 @@
+"""TCVT: conversion between element types (compute-elementwise 8; values in `numerics.convert`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ptokit.diagnostics import Scope, Severity, define
+from ptokit.types.enums import RoundMode, SaturationMode, TileType
+from ptokit.types.tile import DYNAMIC
+
+from ..machine import Machine, TileOperand
+from ..numerics.convert import CVT_PAIRS, Pair, Rounding, convert
+from ..operands import DEVICES, Message, data_tiles, overlap
+from ..site import Site
+from ..table import Attr, domain_footprint, dst, src, tmp
+from ..unknown import known
+from .words import vector
+
+SOURCE = "compute-elementwise 8.9"
+
+
+def _pair(o: Site) -> Pair | None:
+    return CVT_PAIRS[o.target.name].get((o.src.dtype, o.dst.dtype))
+
+
+def _legal_pair(o: Site) -> Message:
+    if _pair(o) is not None:
+        return None
+    found = [d.name for s, d in CVT_PAIRS[o.target.name] if s is o.src.dtype]
+    to = f"{o.src.dtype} converts to {' '.join(found)}" if found else f"{o.src.dtype} converts to nothing"
+    return f"TCVT has no {o.src.dtype} to {o.dst.dtype} form on {o.target.name}; {to}"
+
+
+def _regions(o: Site) -> Message:
+    if o.src.vr != o.dst.vr or o.src.vc != o.dst.vc:
+        return f"src has valid region {o.src.vr}x{o.src.vc}, dst has {o.dst.vr}x{o.dst.vc}"
+    return None
+
+
+def _tiles(o: Site) -> Message:
+    for name, t in data_tiles(o):
+        if t.loc is not TileType.Vec or t.boxed:
+            return f"{name} is a {t.layout_name} {t.loc.text} tile; TCVT works on vec tiles without boxes"
+        if not t.row_major and o.target.name != "cpu":
+            return f"{name} has blayout=col_major; TCVT needs row_major on {o.target.name}"
+    return None
+
+
+def _shapes(o: Site) -> Message:
+    for what in ("rows", "cols", "valid_row", "valid_col"):
+        x, y = getattr(o.src.spec, what), getattr(o.dst.spec, what)
+        if x != y and DYNAMIC not in (x, y):
+            return f"src has {what} = {x}, dst {y}"
+    return None
+
+
+def _odd(o: Site) -> Message:
+    pair = _pair(o)
+    if o.rmode is RoundMode.ODD and pair is not None and not pair.odd:
+        return f"CAST_ODD exists for f32 to f16 only; {o.src.dtype} to {o.dst.dtype} takes its default rounding"
+    return None
+
+
+def _saturation(o: Site) -> Message:
+    pair = _pair(o)
+    if o.sat_mode is None or pair is None or pair.honours_sat or (o.has("tmp") and o.target.name == "a2a3"):
+        return None
+    return f"{o.src.dtype} to {o.dst.dtype} on {o.target.name} ignores the saturation mode {o.sat_mode.name}"
+
+
+def _fixed_rounding(o: Site) -> Message:
+    pair = _pair(o)
+    if pair is None or pair.rounding not in (Rounding.EVEN, Rounding.AWAY) or o.dst.dtype.size != 1:
+        return None
+    fixed = RoundMode.ROUND if pair.rounding is Rounding.AWAY else RoundMode.RINT
+    if o.rmode in (fixed, RoundMode.CAST_RINT, RoundMode.NONE):  # the last two are what is said by default
+        return None
+    return f"{o.src.dtype} to {o.dst.dtype} always rounds as {fixed.name}; {o.rmode.name} is ignored"
+
+
+def _tmp_bytes(o: Site) -> int | None:
+    """Least size of tmp in bytes (8.8); None where the pair does not use it."""
+    k, rows, pitch = o.dst.vc, o.dst.vr, o.src.cols
+    head = 32 * -(-min(k, 64) // 8)
+    match (o.src.dtype.name, o.dst.dtype.name):
+        case ("f32", "i16"):
+            tail = 32 * ((min(rows, 255) - 1) * (pitch // 8) + -(-(k % 64) // 8)) if k % 64 else 0
+            return max(256 * min(k // 64, 255), tail)
+        case ("f16", "i16"):
+            return head
+        case ("f16", "i8"):
+            return max(head, 128 + 32 * -(-min(k, 64) // 16))
+    return None
+
+
+def _tmp(o: Site) -> Message:
+    if not o.has("tmp"):
+        return None
+    for name, t in data_tiles(o):
+        if overlap(o.tmp, t):
+            return f"tmp overlaps {name}"
+    if o.sat_mode is SaturationMode.ON or not known(o.dst.vr, o.dst.vc):
+        return None
+    need = _tmp_bytes(o)
+    if need is not None and o.tmp.spec.nbytes < need:
+        return f"tmp has {o.tmp.spec.nbytes} bytes; {o.src.dtype} to {o.dst.dtype} needs {need}"
+    return None
+
+
+def _int4(o: Site) -> Message:
+    if "int4" in (o.src.dtype.name, o.dst.dtype.name) and o.dst.vc > 128 and o.dst.vc % 128 != 0:
+        return f"dst has {o.dst.vc} valid columns; int4 conversions need at most 128 or a multiple of 128"
+    return None
+
+
+def _fp4(o: Site) -> Message:
+    for name, t in data_tiles(o):
+        if (o.src.dtype.packed or o.dst.dtype.packed) and t.cols % 2:
+            return f"{name} has {t.cols} columns; FP4 conversions need an even count"
+    return None
+
+
+def _fp4_tail(o: Site) -> Message:
+    if o.dst.dtype.packed and known(o.dst.vc) and o.dst.vc % 2:
+        return f"dst has {o.dst.vc} valid columns; the last element of each row is lost"
+    return None
+
+
+def _in_place(o: Site) -> Message:
+    a, b = o.src, o.dst
+    exact = a.addr == b.addr and (a.dtype.bits, a.cols) == (b.dtype.bits, b.cols)
+    if exact or not overlap(a, b):
+        return None
+    return "src and dst overlap; TCVT works in place only between types of one size"
+
+
+def _rule(id: str, what: str, check: Any, accepted: str, rejected: str, **more: Any) -> Any:
+    return define(id, what, check, source=SOURCE, accepted=accepted, rejected=rejected, **more)
+
+
+RULES = (
+    _rule("TCVT-01", "The target converts between the two types.", _legal_pair, "f32 to bf16", "f16 to bf16"),
+    _rule("TCVT-02", "src and dst have equal valid regions.", _regions, "16x60 both", "16x64 into 16x60"),
+    _rule(
+        "TCVT-03",
+        "src and dst are Vec, row-major (devices) and without boxes.",
+        _tiles,
+        "vec ND tiles",
+        "an NZ source",
+    ),
+    _rule(
+        "TCVT-04",
+        "CAST_ODD is used for f32 to f16 only.",
+        _odd,
+        "f32 to f16 with ODD",
+        "f32 to bf16 with ODD",
+        severity=Severity.WARNING,
+    ),
+    _rule(
+        "TCVT-05",
+        "An explicit saturation mode belongs to a pair that honours it.",
+        _saturation,
+        "f32 to i16 with OFF",
+        "bf16 to i32 with OFF on a2a3",
+        severity=Severity.WARNING,
+    ),
+    _rule(
+        "TCVT-06",
+        "FP8 and HiF8 destinations have a fixed rounding.",
+        _fixed_rounding,
+        "f32 to e4m3 with RINT",
+        "f32 to e4m3 with FLOOR",
+        severity=Severity.WARNING,
+    ),
+    _rule(
+        "TCVT-A3-01",
+        "tmp has the size the conversion uses and overlaps neither tile.",
+        _tmp,
+        "f16 to i16, tmp of 256 bytes",
+        "f16 to i16, tmp of 32 bytes",
+        targets=("a2a3",),
+    ),
+    _rule(
+        "TCVT-A3-02",
+        "int4 conversions have at most 128 columns or a multiple of 128.",
+        _int4,
+        "128 columns",
+        "160 columns",
+        targets=("a2a3",),
+    ),
+    _rule("TCVT-A5-01", "FP4 tiles have even columns.", _fp4, "64 columns", "63 columns", targets=("a5",)),
+    _rule(
+        "TCVT-A5-02",
+        "FP4 destinations have even valid columns.",
+        _fp4_tail,
+        "62 valid columns",
+        "61 valid columns",
+        targets=("a5",),
+        severity=Severity.WARNING,
+    ),
+    _rule(
+        "TCVT-CPU-01",
+        "TCVT on cpu has no form with tmp.",
+        lambda o: "TCVT on cpu has no tmp operand" if o.has("tmp") else None,
+        "TCVT(dst, src, mode)",
+        "TCVT(dst, src, tmp, mode)",
+        targets=("cpu",),
+    ),
+    _rule(
+        "TCVT-INP-01",
+        "dst is src itself, of one element size, or does not overlap it.",
+        _in_place,
+        "f32 to i32 in place",
+        "f32 to f16 in place",
+    ),
+    _rule(
+        "CV-1",
+        "The reference assembler wants equal shapes, and valid regions where the types fix them.",
+        _shapes,
+        "16x64 both",
+        "16x128 into 16x64",
+        targets=DEVICES,
+        scope=Scope.ASSEMBLER,
+    ),
+)
+
+
+def _convert(
+    machine: Machine,
+    dst: TileOperand,
+    src: TileOperand,
+    tmp: TileOperand | None = None,
+    *,
+    rmode: RoundMode = RoundMode.CAST_RINT,
+    sat_mode: SaturationMode | None = None,
+    **_: Any,
+) -> None:
+    target = machine.target.name
+    values = convert(
+        src.read(dst.vr, dst.vc),
+        src.spec.dtype,
+        dst.spec.dtype,
+        mode=rmode,
+        sat=sat_mode,
+        target=target,
+        tmp=tmp is not None,
+    )
+    if dst.spec.dtype.packed and target == "a5" and dst.vc % 2:
+        values[..., -1] = 0  # the kernel stores whole bytes only (8.7)
+    dst.write(values)
+
+
+TCVT = vector(
+    "TCVT",
+    "dst = src converted to dst's element type",
+    (dst(), src(), tmp(optional=True)),
+    {},
+    _convert,
+    *RULES,
+    common=(),
+    attrs=(
+        Attr("rmode", RoundMode, RoundMode.CAST_RINT, "rmode", "round_mode"),
+        Attr("sat_mode", SaturationMode, None, "sat_mode", "saturation_mode"),
+    ),
+    syntax="dps-attrs-in",
+    source="compute-elementwise 8",
+    footprint=domain_footprint,
+)

@@ -1,0 +1,101 @@
+"""Tile-tile instructions (compute-elementwise 3.1; arithmetic in section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..site import Site
+from ..table import Access, domain_footprint
+from ..typesets import (
+    ASM_8_16,
+    ASM_I32_F32,
+    ASM_INT,
+    ASM_N4,
+    D8,
+    F32,
+    FB,
+    I6,
+    I8,
+    I32_F32,
+    INT16_32,
+    N4,
+    N9,
+    N11,
+    F,
+    types,
+)
+from . import arith
+from .scratch_rules import EW_11, EW_AS_03, EW_AS_04, EW_AS_05
+from .vector_rules import EW_A3_06, EW_A5_01
+from .words import binary
+
+ASM_LOGIC = (ASM_8_16, ASM_INT)
+
+TADD = binary("TADD", np.add, "dst = src0 + src1", types(N4, N11, asm=(ASM_N4, ASM_INT | FB)))
+TSUB = binary("TSUB", np.subtract, "dst = src0 - src1", types(N4, N11, asm=(ASM_N4, ASM_INT | F)))
+TMUL = binary("TMUL", np.multiply, "dst = src0 * src1", types(N4, N9, asm=ASM_N4))
+TDIV = binary("TDIV", arith.divide, "dst = src0 / src1", types(F, D8, asm=(F, ASM_N4)), EW_A5_01)
+TMAX = binary("TMAX", arith.maximum, "dst = max(src0, src1)", types(N4, N11, asm=(ASM_N4, ASM_INT | F)))
+TMIN = binary("TMIN", arith.minimum, "dst = min(src0, src1)", types(N4, N11, asm=(ASM_N4, ASM_INT | F)))
+
+
+def _destroys_sources(site: Site) -> Iterator[Access]:
+    """On a2a3 the i32 remainder converts its sources in place (section 6)."""
+    yield from domain_footprint(site)
+    if site.target.name == "a2a3" and site.dst.dtype.name == "i32":
+        for name in ("src0", "src1"):
+            yield Access(name, True, site.dst.vr, site.dst.vc)
+
+
+TREM = binary(
+    "TREM",
+    arith.floor_mod,
+    "dst = src0 - floor(src0 / src1) * src1, the sign of src1",
+    types(I32_F32, D8, asm=(ASM_I32_F32, ASM_N4), bf16=False),
+    EW_A3_06,
+    EW_A5_01,
+    EW_11,
+    EW_AS_04,
+    scratch=True,
+    footprint=_destroys_sources,
+)
+TFMOD = binary(
+    "TFMOD",
+    arith.fmod,
+    "dst = src0 - trunc(src0 / src1) * src1, the sign of src0",
+    types(F32, INT16_32 | F, asm=ASM_N4, bf16=False),
+)
+TPOW = binary(
+    "TPOW",
+    arith.power,
+    "dst = src0 ** src1",
+    types(I6 | F32, I6 | F, cpu=I6 | FB),
+    EW_11,
+    scratch=True,
+    per_target=True,
+)
+TAND = binary("TAND", np.bitwise_and, "dst = src0 & src1", types(I6, I6, asm=ASM_LOGIC))
+TOR = binary("TOR", np.bitwise_or, "dst = src0 | src1", types(I6, I6, asm=ASM_LOGIC))
+TXOR = binary(
+    "TXOR",
+    np.bitwise_xor,
+    "dst = src0 ^ src1",
+    types(I6, I6, asm=ASM_LOGIC),
+    EW_11,
+    EW_AS_05,
+    scratch=True,
+)
+TSHL = binary("TSHL", arith.shift_left, "dst = src0 << src1", types(I6, I8, asm=ASM_INT))
+TSHR = binary("TSHR", arith.shift_right, "dst = src0 >> src1, arithmetic if signed", types(I6, I8, asm=ASM_INT))
+TPRELU = binary(
+    "TPRELU",
+    arith.leaky,
+    "dst = src0 > 0 ? src0 : src0 * src1",
+    types(F, F, asm=F),
+    EW_11,
+    EW_AS_03,
+    scratch=True,
+)
+TSUBRELU = binary("TSUBRELU", arith.subtract_relu, "dst = max(src0 - src1, 0)", types(F, F))

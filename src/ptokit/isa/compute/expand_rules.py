@@ -1,0 +1,266 @@
+"""Rules of row and column expansions (compute-reduce-matrix 4 and 5)."""
+
+from __future__ import annotations
+
+from ptokit.diagnostics import Scope, Severity, define
+
+from ..operands import DEVICES, Message, data_tiles
+from ..site import Site, TileInfo
+from ..unknown import known
+from .reduce_rules import is_dn1, is_nd, layout, not_vec
+from .vector_rules import equal_types, in_types
+
+ROWS, COLUMNS = "compute-reduce-matrix 4", "compute-reduce-matrix 5"
+SCRATCH = (188416, 196608)  # UB bytes that the three-operand form overwrites on a2a3
+
+
+def _row_copy(o: Site) -> Message:
+    s, d = o.src, o.dst
+    if not is_nd(d):
+        return f"{layout('dst', d)}; TROWEXPAND writes ND tiles"
+    if s.boxed:
+        return f"{layout('src', s)}; TROWEXPAND reads tiles without boxes"
+    if s.vr != d.vr:
+        return f"src has {s.vr} valid rows, dst has {d.vr}"
+    if 0 in (s.vr, s.vc, d.vr, d.vc):
+        return f"src is valid in {s.vr}x{s.vc}, dst in {d.vr}x{d.vc}; all must be positive"
+    return equal_types(o) or in_types(o) or not_vec(o)
+
+
+def _columns_64(o: Site) -> Message:
+    if o.dst.dtype.bits == 64 and o.dst.vc > 64:
+        return f"dst has {o.dst.vc} valid columns of {o.dst.dtype}; a5 writes the first 64"
+    return None
+
+
+def _one_column(o: Site) -> Message:
+    if o.src.spec.valid_col not in (1, -1):
+        return f"src has {o.src.spec.valid_col} static valid columns; TROWEXPAND on a5 needs 1"
+    return None
+
+
+REXP_COM_01 = define(
+    "REXP-COM-01",
+    "TROWEXPAND: Vec tiles of one type, dst ND, src without boxes, equal non-zero valid rows.",
+    _row_copy,
+    source=ROWS,
+    accepted="16x1 DN into 16x64 ND",
+    rejected="8 valid rows into 16",
+)
+REXP_A5_01 = define(
+    "REXP-A5-01",
+    "TROWEXPAND on a5: src has one static valid column, or a dynamic count.",
+    _one_column,
+    targets=("a5",),
+    severity=Severity.WARNING,
+    source=ROWS,
+    accepted="src valid=16x1",
+    rejected="src valid=16x8",
+    decision="A warning: with a dynamic count the same call compiles and uses column 0.",
+)
+REXP_A5_02 = define(
+    "REXP-A5-02",
+    "TROWEXPAND of 64-bit types writes at most 64 columns on a5.",
+    _columns_64,
+    targets=("a5",),
+    source=ROWS,
+    accepted="i64 with 64 columns",
+    rejected="i64 with 128 columns",
+)
+
+# Row forms with an operation -----------------------------------------------------------------------------------------
+
+
+def _same_region(t: TileInfo, d: TileInfo) -> bool:
+    return bool(t.vr == d.vr and t.vc == d.vc)
+
+
+def _is_vector(t: TileInfo, d: TileInfo) -> bool:
+    """One value per row (DN with one column) or one 32-byte block per row (ND)."""
+    block = is_nd(t) and t.cols == t.c0 and t.vc == t.c0
+    return bool(t.vr == d.vr and ((is_dn1(t) and t.vc == 1) or block))
+
+
+def row_vector(o: Site) -> TileInfo | None:
+    """The operand that is expanded, or None if the operands fit no form or sizes are unknown."""
+    a, b, d = o.src0, o.src1, o.dst
+    orders = ((a, b), (b, a)) if not a.cols < b.cols else ((b, a), (a, b))
+    for matrix, vector in orders:
+        if _same_region(matrix, d) and matrix.row_major and _is_vector(vector, d):
+            found: TileInfo = vector
+            return found
+    return None
+
+
+def _row_types(o: Site) -> Message:
+    if not o.dst.row_major:
+        return f"{layout('dst', o.dst)}; dst must be row_major"
+    return equal_types(o) or in_types(o)
+
+
+def _row_shapes(o: Site) -> Message:
+    if not known(o.dst.vr, o.dst.vc, o.src0.vr, o.src0.vc, o.src1.vr, o.src1.vc) or row_vector(o) is not None:
+        return not_vec(o)
+    c0, region = o.dst.c0, f"{o.dst.vr}x{o.dst.vc}"
+    tiles = ", ".join(f"{layout(n, t)} valid {t.vr}x{t.vc}" for n, t in data_tiles(o) if n != "dst")
+    return (
+        f"{tiles}: one source must be row_major and valid in {region}, the other {o.dst.vr} rows of one DN column, "
+        f"or of {c0} columns ({c0 * o.dst.dtype.size} bytes)"
+    )
+
+
+def _tmp_vector(o: Site) -> Message:
+    v = row_vector(o) if o.has("tmp") else None
+    if v is not None and v.row_major:
+        return f"{layout(v.name, v)}; with a tmp the expanded operand must be DN with one column"
+    return None
+
+
+def _hidden_scratch(o: Site) -> Message:
+    v = row_vector(o)
+    if o.has("tmp") or v is None or v.row_major:
+        return None
+    for name, t in data_tiles(o):
+        if known(t.addr) and t.addr < SCRATCH[1] and t.addr + t.spec.nbytes > SCRATCH[0]:
+            return f"{name} reaches into bytes {SCRATCH[0]}..{SCRATCH[1] - 1}, which {o.instr.name} overwrites"
+    return None
+
+
+def _tmp_size(o: Site) -> Message:
+    if not o.has("tmp") or not known(o.dst.vr):
+        return None
+    need = (o.dst.vr + 7) // 8 * 8 * 32 if o.dst.vr < 256 else 7680
+    if o.tmp.spec.nbytes < need:
+        return f"tmp has {o.tmp.spec.nbytes} bytes; {o.dst.vr} rows need {need}"
+    return None
+
+
+REXP_COM_10 = define(
+    "REXP-COM-10",
+    "Row expansion with an operation: one element type that the target has, dst row-major.",
+    _row_types,
+    source=ROWS,
+    accepted="f32 everywhere",
+    rejected="TROWEXPANDADD i8 on a2a3",
+)
+REXP_COM_11 = define(
+    "REXP-COM-11",
+    "One source is the matrix with dst's valid region, the other one value or one 32-byte block per row.",
+    _row_shapes,
+    source=ROWS,
+    accepted="16x64 and 16x1 DN",
+    rejected="16x64 and 8x1 DN",
+)
+REXP_COM_12 = define(
+    "REXP-COM-12",
+    "With a tmp the expanded operand is DN with one column.",
+    _tmp_vector,
+    source=ROWS,
+    accepted="a 16x1 DN vector with tmp",
+    rejected="a 16x8 block vector with tmp",
+)
+REXP_A3_10 = define(
+    "REXP-A3-10",
+    "The form without tmp overwrites UB bytes 188416..196607 on a2a3.",
+    _hidden_scratch,
+    targets=("a2a3",),
+    severity=Severity.WARNING,
+    source=ROWS,
+    accepted="tiles below 188416",
+    rejected="a source at 190000",
+)
+REXP_A3_11 = define(
+    "REXP-A3-11",
+    "tmp has 32 bytes for each row, rounded up to 8 rows; 7680 bytes from 256 rows on.",
+    _tmp_size,
+    targets=("a2a3",),
+    source=ROWS,
+    accepted="16 rows, 512 bytes",
+    rejected="16 rows, 256 bytes",
+)
+REXP_AS_01 = define(
+    "REXP-AS-01",
+    "trowexpandadd: src0 is the matrix.",
+    lambda o: (
+        f"src0 is valid in {o.src0.vr}x{o.src0.vc}, dst in {o.dst.vr}x{o.dst.vc}; src0 must be the row_major matrix"
+        if o.src0.vr != o.dst.vr or o.src0.vc != o.dst.vc or not o.src0.row_major
+        else None
+    ),
+    targets=DEVICES,
+    scope=Scope.ASSEMBLER,
+    source=ROWS,
+    accepted="trowexpandadd ins(%matrix, %vector)",
+    rejected="trowexpandadd ins(%vector, %matrix)",
+)
+
+# Columns -------------------------------------------------------------------------------------------------------------
+
+
+def _column_copy(o: Site) -> Message:
+    for name, t in data_tiles(o):
+        if not is_nd(t):
+            return f"{layout(name, t)}; TCOLEXPAND works on ND tiles"
+    if o.src.vc != o.dst.vc:
+        return f"src has {o.src.vc} valid columns, dst has {o.dst.vc}"
+    if o.target.name == "a5" and (o.src.vr == 0 or o.src.vc == 0):
+        return f"src has valid region {o.src.vr}x{o.src.vc}; a5 needs a row"
+    return equal_types(o) or in_types(o) or not_vec(o)
+
+
+def _column_shapes(o: Site) -> Message:
+    for name, t in data_tiles(o):
+        if not t.row_major:
+            return f"{layout(name, t)}; {o.instr.name} works on row_major tiles"
+    a, b, d = o.src0, o.src1, o.dst
+    for name, t in (("src0", a), ("src1", b)):
+        if t.vc != d.vc:
+            return f"{name} has {t.vc} valid columns, dst has {d.vc}"
+    if known(a.vr, b.vr, d.vr) and a.vr != d.vr:
+        if o.target.name == "cpu":
+            return f"src0 has {a.vr} valid rows, dst has {d.vr}; on cpu src0 is the matrix"
+        if b.vr != d.vr:
+            return f"src0 has {a.vr} and src1 {b.vr} valid rows; one of them must have dst's {d.vr}"
+    return equal_types(o) or in_types(o) or not_vec(o)
+
+
+def _asm_matrix(o: Site) -> Message:
+    if (o.src0.rows, o.src0.cols) != (o.dst.rows, o.dst.cols):
+        return f"src0 is {o.src0.rows}x{o.src0.cols}, dst is {o.dst.rows}x{o.dst.cols}; src0 is the matrix"
+    return None
+
+
+CEXP_COM_01 = define(
+    "CEXP-COM-01",
+    "TCOLEXPAND: Vec ND tiles of one type with equal valid columns; a5 needs a non-empty src.",
+    _column_copy,
+    source=COLUMNS,
+    accepted="1x64 into 16x64",
+    rejected="1x32 into 16x64",
+)
+CEXP_A5_01 = define(
+    "CEXP-A5-01",
+    "TCOLEXPAND of 64-bit types writes at most 64 columns on a5.",
+    _columns_64,
+    targets=("a5",),
+    source=COLUMNS,
+    accepted="i64 with 64 columns",
+    rejected="i64 with 128 columns",
+)
+CEXP_COM_02 = define(
+    "CEXP-COM-02",
+    "Column expansion with an operation: row-major tiles of one type, dst's valid columns, a matrix with its region.",
+    _column_shapes,
+    source=COLUMNS,
+    accepted="16x64 and 1x64",
+    rejected="16x64 and 1x32; on cpu the vector as src0",
+)
+CEXP_AS_01 = define(
+    "CEXP-AS-01",
+    "Column expansion in text: src0 has dst's shape.",
+    _asm_matrix,
+    targets=DEVICES,
+    scope=Scope.ASSEMBLER,
+    source=COLUMNS,
+    accepted="src0 16x64, dst 16x64",
+    rejected="src0 1x64, dst 16x64",
+)

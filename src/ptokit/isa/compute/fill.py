@@ -1,0 +1,83 @@
+"""TEXPANDS: a scalar into every element (compute-elementwise 3.4, EW-A3-08)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ptokit.diagnostics import define
+from ptokit.types.enums import Pipe, TileType
+
+from ..machine import Machine, TileOperand
+from ..operands import Message
+from ..site import Site
+from ..table import Access, dst, scalar
+from ..typesets import ASM_INT, FB, I6, I8, INT16_32, F, types
+from .vector_rules import EW_01, EW_02, EW_03, EW_06, EW_07, EW_08, EW_1, EW_A3_07
+from .words import element, vector
+
+
+def _fill(machine: Machine, dst: TileOperand, scalar: Any, **_: Any) -> None:
+    mat = dst.spec.loc is TileType.Mat
+    rows, cols = (dst.spec.rows, dst.spec.cols) if mat else (dst.vr, dst.vc)
+    value = element(dst.spec.dtype, scalar)
+    out = dst.out(rows, cols)
+    if out is None:
+        dst.write(np.broadcast_to(value, (np.shape(value)[0] if np.ndim(value) else 1, rows, cols)).copy(), rows, cols)
+    else:
+        out[...] = value
+
+
+def _pipe(o: Site) -> Pipe:
+    return Pipe.MTE2 if o.dst.loc is TileType.Mat else Pipe.V
+
+
+def _footprint(o: Site) -> Iterator[Access]:
+    mat = o.dst.loc is TileType.Mat
+    yield Access("dst", True, o.dst.rows if mat else o.dst.vr, o.dst.cols if mat else o.dst.vc)
+
+
+def _mat_blocks(o: Site) -> Message:
+    blocks = o.dst.spec.nbytes // 32
+    if o.dst.loc is TileType.Mat and not 1 <= blocks <= 32767:
+        return f"dst is {o.dst.spec.nbytes} bytes, {blocks} blocks of 32; a mat fill takes 1..32767"
+    return None
+
+
+EW_A3_08 = define(
+    "EW-A3-08",
+    "A Mat tile to fill has 1..32767 blocks of 32 bytes.",
+    _mat_blocks,
+    targets=("a2a3",),
+    source="compute-elementwise 2.2",
+    accepted="a 128x128 f16 mat tile",
+    rejected="a 1024x1024 i8 mat tile on a2a3",
+)
+EW_A5_09 = define(
+    "EW-A5-09",
+    "A Mat tile to fill has 1..32767 blocks of 32 bytes and elements of 1, 2 or 4 bytes.",
+    lambda o: (
+        f"a mat fill has no {o.dst.dtype} form"
+        if o.dst.loc is TileType.Mat and o.dst.dtype.size > 4
+        else _mat_blocks(o)
+    ),
+    targets=("a5",),
+    source="compute-elementwise 2.3",
+    accepted="a 128x128 f16 mat tile",
+    rejected="an i64 mat tile",
+)
+TEXPANDS = vector(
+    "TEXPANDS",
+    "dst = scalar in every valid element; a Mat tile is filled whole",
+    (dst(), scalar()),
+    types(I6 | FB, I8 | FB, asm=(INT16_32 | F, ASM_INT | F)),
+    _fill,
+    EW_A3_07,
+    EW_A3_08,
+    EW_A5_09,
+    common=(EW_01, EW_02, EW_03, EW_06, EW_07, EW_08, EW_1),
+    pipe=_pipe,
+    footprint=_footprint,
+)

@@ -1,0 +1,148 @@
+"""Rules of the TPART family and TPairReduceSum (compute-reduce-matrix 6 and 7)."""
+
+from __future__ import annotations
+
+from ptokit.diagnostics import Severity, define
+
+from ..operands import Message, data_tiles
+from ..site import Site
+from ..typesets import names, types_of
+from ..unknown import known
+from .reduce_rules import is_nd, layout, not_vec
+from .vector_rules import equal_types, in_types
+
+SOURCE = "compute-reduce-matrix 6"
+
+
+def _tiles(o: Site) -> Message:
+    for name, t in data_tiles(o):
+        if not is_nd(t):
+            return f"{layout(name, t)}; {o.instr.name} works on ND tiles"
+        if not name.endswith("i") and t.dtype is not o.dst.dtype:
+            return f"{name} has element type {t.dtype}, dst has {o.dst.dtype}"
+    return in_types(o) or not_vec(o)
+
+
+def _regions(o: Site) -> Message:
+    a, b, d = o.src0, o.src1, o.dst
+    for name, t in (("src0", a), ("src1", b)):
+        if t.vr > d.vr or t.vc > d.vc:
+            return f"{name} is valid in {t.vr}x{t.vc}, dst in {d.vr}x{d.vc}; a source covers part of dst"
+    if not known(a.vr, a.vc, b.vr, b.vc, d.vr, d.vc):
+        return None
+    if (d.vr, d.vc) not in ((a.vr, a.vc), (b.vr, b.vc)):
+        return f"sources are valid in {a.vr}x{a.vc} and {b.vr}x{b.vc}; one must cover dst's {d.vr}x{d.vc}"
+    return None
+
+
+def _columns_64(o: Site) -> Message:
+    if o.dst.dtype.bits == 64 and o.dst.vc > 64:
+        return f"dst has {o.dst.vc} valid columns of {o.dst.dtype}; a5 processes the first 64"
+    return None
+
+
+def _indices(o: Site) -> Message:
+    for value, index in (("dst", "dsti"), ("src0", "src0i"), ("src1", "src1i")):
+        v, i = o.operands[value], o.operands[index]
+        if i.dtype is not o.dsti.dtype:  # type: ignore[union-attr]
+            return f"{index} has element type {i.dtype}, dsti has {o.dsti.dtype}"  # type: ignore[union-attr]
+        if v.vr != i.vr or v.vc != i.vc:  # type: ignore[union-attr]
+            return f"{value} is valid in {v.vr}x{v.vc}, {index} in {i.vr}x{i.vc}"  # type: ignore[union-attr]
+    allowed = types_of("i32 u32") | (types_of("i16 u16") if o.dst.dtype.size == 2 else types_of(""))
+    if o.dsti.dtype not in allowed:
+        return f"dsti has element type {o.dsti.dtype}; with {o.dst.dtype} values allowed: {names(allowed)}"
+    return None
+
+
+PART_RULES = (
+    define(
+        "PART-COM-01",
+        "Vec ND tiles of one element type that the target has.",
+        _tiles,
+        source=SOURCE,
+        accepted="f32 everywhere",
+        rejected="src1 of another type",
+    ),
+    define(
+        "PART-COM-02",
+        "Each source is valid within dst's region, one of them in all of it.",
+        _regions,
+        source=SOURCE,
+        accepted="16x64 and 8x64 into 16x64",
+        rejected="8x64 and 16x32 into 16x64",
+    ),
+    define(
+        "PART-A5-01",
+        "64-bit types have at most 64 valid columns on a5.",
+        _columns_64,
+        targets=("a5",),
+        source=SOURCE,
+        accepted="i64 with 64 columns",
+        rejected="i64 with 128 columns",
+    ),
+)
+ARG_RULES = (
+    define(
+        "PART-COM-04",
+        "Index tiles are 32-bit integers (f16 values: also 16-bit) with the valid regions of their values.",
+        _indices,
+        source=SOURCE,
+        accepted="f32 with i32",
+        rejected="f32 with i16",
+    ),
+)
+
+
+def _pair_tiles(o: Site) -> Message:
+    for name, t in data_tiles(o):
+        if not is_nd(t):
+            return f"{layout(name, t)}; TPairReduceSum works on ND tiles"
+    if o.src.vr != o.dst.vr or o.src.vc != o.dst.vc:
+        return f"src is valid in {o.src.vr}x{o.src.vc}, dst in {o.dst.vr}x{o.dst.vc}"
+    return equal_types(o) or in_types(o) or not_vec(o)
+
+
+def _odd(o: Site) -> Message:
+    if known(o.dst.vc) and o.dst.vc % 2:
+        return f"{o.dst.vc} valid columns: device kernels drop the last, the manual pairs it with 0"
+    return None
+
+
+def _dense(o: Site) -> Message:
+    full = all(t.vc == t.cols for _, t in data_tiles(o))
+    if full and o.dst.vr > 1:
+        return "with full rows a5 writes the pairs densely: row i starts at i*Cols/2"
+    return None
+
+
+PAIR_RULES = (
+    define(
+        "PAIR-COM-01",
+        "Vec ND tiles of f16 or f32, one type and valid region.",
+        _pair_tiles,
+        source="compute-reduce-matrix 7",
+        accepted="f32 16x64 both",
+        rejected="16x64 into 16x32",
+    ),
+    define(
+        "PAIR-COM-02",
+        "The valid columns are even.",
+        _odd,
+        severity=Severity.WARNING,
+        source="compute-reduce-matrix 7",
+        accepted="62 columns",
+        rejected="61 columns",
+        decision="The executor follows the manual: the last is paired with 0, the upper half becomes 0.",
+    ),
+    define(
+        "PAIR-A5-01",
+        "Several full rows are placed densely on a5.",
+        _dense,
+        targets=("a5",),
+        severity=Severity.WARNING,
+        source="compute-reduce-matrix 7",
+        accepted="valid 16x60 of 16x64",
+        rejected="16x64 fully valid",
+        decision="The executor keeps the row pitch of dst.",
+    ),
+)

@@ -1,0 +1,248 @@
+"""Rules of TQUANT and TDEQUANT (compute-reduce-matrix 14, 15, 17)."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ptokit.diagnostics import Severity, define
+from ptokit.types.enums import QuantType
+
+from ..irregular.plain_checks import boxed_or_columns, missing, not_of, not_vec, rows_differ, valid_differs
+from ..operands import DEVICES, Message
+from ..site import Site, TileInfo
+from ..typesets import F32, FB, types_of
+from ..unknown import known
+from .reduce_rules import is_dn1, layout
+
+_quant = partial(define, source="compute-reduce-matrix 14")
+_mx = partial(define, source="compute-reduce-matrix 15")
+_dequant = partial(define, source="compute-reduce-matrix 17")
+GROUP = 32
+
+
+def _types(o: Site) -> Message:
+    wrong = not_of(o, F32, "src", "scale", "offset")
+    if wrong:
+        return wrong
+    sym = o.quant_type is QuantType.INT8_SYM or (o.quant_type is None and not o.has("offset"))
+    if sym and o.has("offset"):
+        return "INT8_SYM takes no offset"
+    if not sym and not o.has("offset"):
+        return "INT8_ASYM takes an offset"
+    return not_of(o, types_of("i8" if sym else "u8"), "dst")
+
+
+def _parameters(o: Site, rows: TileInfo) -> Message:
+    for name in ("scale", "offset"):
+        t = o.operands.get(name)
+        if not isinstance(t, TileInfo):
+            continue
+        if o.target.name == "a2a3" and not is_dn1(t):
+            return f"{layout(name, t)}; it is one column, col_major"
+        if known(rows.vr) and t.rows * t.cols < rows.vr:
+            return f"{name} has {t.rows * t.cols} elements; there are {rows.vr} rows"
+    return None
+
+
+def _shapes(o: Site) -> Message:
+    return (
+        not_vec(o, "dst", "src", "scale", "offset")
+        or boxed_or_columns(o, "dst", "src")
+        or valid_differs(o, "dst", "src")
+        or _parameters(o, o.src)
+    )
+
+
+def _tmp(o: Site) -> Message:
+    if not o.has("tmp"):
+        return None if o.text else "TQUANT needs a scratch tile on a2a3"
+    t, s = o.tmp, o.src
+    if t.dtype.size != 4 or t.rows != s.rows or t.cols != s.cols:
+        return f"tmp is {t.rows}x{t.cols}x{t.dtype}; it has src's {s.rows}x{s.cols} elements of 4 bytes"
+    return None
+
+
+QUANT_RULES = (
+    _quant(
+        "QNT-COM-01",
+        "src, scale and offset are f32; symmetric: i8 without offset, asymmetric: u8 with one.",
+        _types,
+        accepted="i8 without offset",
+        rejected="u8 without offset",
+    ),
+    _quant(
+        "QNT-COM-02",
+        "dst and src are row-major and valid alike; scale and offset have an element per row.",
+        _shapes,
+        accepted="6x64 with a column of 8",
+        rejected="6x64 with a column of 4",
+    ),
+    _quant(
+        "QNT-A3-01",
+        "The scratch tile has as many elements of 4 bytes as src.",
+        _tmp,
+        targets=("a2a3",),
+        accepted="16x64xf32",
+        rejected="8x64xf32",
+    ),
+    _quant(
+        "QNT-A3-02",
+        "TQUANT destroys its source on a2a3.",
+        lambda o: "src is scaled in place; what it held is lost on a2a3",
+        targets=("a2a3",),
+        severity=Severity.WARNING,
+        accepted="on a5",
+        rejected="on a2a3",
+        decision="The executor leaves the source as it is.",
+    ),
+)
+
+
+def _dequant_tiles(o: Site) -> Message:
+    if o.scale.dtype is not o.offset.dtype or o.scale.rows != o.offset.rows or o.scale.cols != o.offset.cols:
+        return "scale and offset are tiles of one type"
+    return not_of(o, types_of("i8 i16"), "src") or not_of(o, F32, "dst", "scale", "offset")
+
+
+def _dequant_shapes(o: Site) -> Message:
+    return (
+        not_vec(o, "dst", "src", "scale", "offset")
+        or boxed_or_columns(o, "dst", "src")
+        or valid_differs(o, "dst", "src")
+        or rows_differ(o, "dst", "scale", "offset")
+    )
+
+
+def _one_column(o: Site) -> Message:
+    return f"scale has {o.scale.vc} valid columns; the devices use the first" if o.scale.vc > 1 else None
+
+
+DEQUANT_RULES = (
+    _dequant(
+        "DEQ-COM-01",
+        "src is i8 or i16, the others f32; scale and offset have one type.",
+        _dequant_tiles,
+        accepted="i8 into f32",
+        rejected="u8 into f32",
+    ),
+    _dequant(
+        "DEQ-COM-02",
+        "dst and src are row-major and valid alike; scale and offset have a row for each of theirs.",
+        _dequant_shapes,
+        accepted="6x64 with 6 rows of scales",
+        rejected="6x64 with 4 rows of scales",
+    ),
+    _dequant(
+        "DEQ-COM-03",
+        "scale and offset have one column.",
+        _one_column,
+        severity=Severity.WARNING,
+        accepted="6x1",
+        rejected="6x8",
+        decision="The executor uses the first.",
+    ),
+)
+
+
+def _mx_types(o: Site) -> Message:
+    fp4 = o.alg.name.endswith("E2M1")
+    sources = FB - F32 if fp4 and o.target.name != "cpu" else FB
+    return (
+        not_of(o, sources, "src")
+        or not_of(o, types_of("e2m1") if fp4 else types_of("i8 u8 e4m3"), "dst")
+        or not_of(o, types_of("u8 i8 e8m0"), "exp")
+        or boxed_or_columns(o, "dst", "src")
+        or not_vec(o, "dst", "src", "exp", "max", "scaling")
+        or _mx_shape(o)
+    )
+
+
+def _mx_shape(o: Site) -> Message:
+    s, d = o.src, o.dst
+    differs = s.rows != d.rows or s.cols != d.cols
+    return f"src is {s.rows}x{s.cols}, dst {d.rows}x{d.cols}; they have one shape" if differs else None
+
+
+def _mx_groups(o: Site) -> Message:
+    if o.grp_axis not in (0, 1):
+        return f"grp_axis is {o.grp_axis}; groups lie along rows (0) or columns (1)"
+    along = o.src.cols if o.grp_axis == 1 else o.src.rows
+    return f"src has {along} elements along the groups; they have {GROUP}" if along % GROUP else None
+
+
+def _mx_room(o: Site) -> Message:
+    groups = o.src.spec.numel // GROUP
+    for name in ("exp", "max", "scaling"):
+        t = o.operands[name]
+        if isinstance(t, TileInfo) and t.rows * t.cols < groups:
+            return f"{name} has {t.rows * t.cols} elements; there are {groups} groups"
+    return None
+
+
+def _mx_padding(o: Site) -> Message:
+    if o.grp_axis != 1 or not known(o.src.vc) or o.src.vc % GROUP == 0:
+        return None
+    if o.src.dtype.size == 2:
+        return "the operation writes zeros into src's columns behind the valid ones"
+    return f"src has {o.src.vc} valid columns; the last group sees what lies behind them"
+
+
+def _mx_interleave(o: Site) -> Message:
+    if not o.interleave:
+        return None
+    if o.grp_axis != 0:
+        return "exponents are interleaved for groups along rows only"
+    if o.src.rows % 64 or (known(o.src.vr) and o.src.vr % 64):
+        return f"src has {o.src.rows} rows, {o.src.vr} of them valid; interleaving takes multiples of 64"
+    return None
+
+
+MX_RULES = (
+    _mx(
+        "QMX-COM-01",
+        "src is a float tile, dst 8-bit or e2m1 codes of one shape, exponents 8-bit; all are Vec tiles.",
+        _mx_types,
+        accepted="f16 into u8",
+        rejected="i16 into u8",
+    ),
+    _mx(
+        "QMX-COM-02",
+        "Along the groups the tiles have a multiple of 32 elements.",
+        _mx_groups,
+        accepted="16x64",
+        rejected="16x48",
+    ),
+    _mx(
+        "QMX-COM-03",
+        "exp, max and scaling have an element for each group.",
+        _mx_room,
+        accepted="32 exponents for 16x64",
+        rejected="16 exponents for 16x64",
+    ),
+    _mx(
+        "QMX-A5-01",
+        "The valid columns are whole groups.",
+        _mx_padding,
+        targets=("a5",),
+        severity=Severity.WARNING,
+        accepted="64 columns",
+        rejected="60 columns",
+        decision="The executor counts missing elements as zeros and leaves src as it is.",
+    ),
+    _mx(
+        "QMX-A5-03",
+        "Interleaved exponents belong to groups along rows, of a multiple of 64 rows.",
+        _mx_interleave,
+        targets=("cpu", *DEVICES[1:]),
+        accepted="64x32",
+        rejected="32x32",
+    ),
+    _mx(
+        "QMX-A3-01",
+        "Block-scaled quantisation exists on a5 and cpu.",
+        missing,
+        targets=("a2a3",),
+        accepted="on a5",
+        rejected="on a2a3",
+    ),
+)

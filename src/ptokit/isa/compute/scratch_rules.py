@@ -1,0 +1,243 @@
+"""Rules about scratch tiles, and the reference assembler's extra checks (compute-elementwise 2.4 and 3.6)."""
+
+from __future__ import annotations
+
+from ptokit.diagnostics import Rule, Scope, define
+from ptokit.diagnostics.rules import Check
+
+from ..operands import DEVICES, Message, data_tiles, same_tile
+from ..site import Site, TileInfo
+from ..unknown import Size, known
+
+
+def _ceil(a: Size, b: int) -> Size:
+    return (a + b - 1) // b
+
+
+def _like_dst(o: Site, t: TileInfo) -> Message:
+    d = o.dst
+    if t.dtype is not d.dtype:
+        return f"tmp has element type {t.dtype}, dst has {d.dtype}"
+    if t.vr != d.vr or t.vc != d.vc:
+        return f"tmp has valid region {t.vr}x{t.vc}, dst has {d.vr}x{d.vc}"
+    return None
+
+
+def _prelu(o: Site, t: TileInfo) -> Message:
+    d = o.dst
+    if t.dtype.name != "u8":
+        return f"tmp has element type {t.dtype}; TPRELU keeps a packed mask in it and needs u8"
+    if t.vr <= d.vr:
+        return f"tmp has {t.vr} valid rows; TPRELU needs more than dst's {d.vr}"
+    mask = _ceil(d.vc, 256 // d.dtype.size) * (32 // d.dtype.size)
+    if t.cols < mask:
+        return f"tmp has {t.cols} bytes per row; the mask of {d.vc} columns takes {mask}"
+    return None
+
+
+def _rem(o: Site, t: TileInfo) -> Message:
+    need = o.dst.cols + 2 * _ceil(o.dst.cols, 64)
+    if t.dtype is not o.dst.dtype:
+        return f"tmp has element type {t.dtype}, dst has {o.dst.dtype}"
+    if t.vr < 1 or t.vc < need:
+        return f"tmp is valid in {t.vr}x{t.vc}; TREM needs at least 1x{need}"
+    return None
+
+
+def _rems(o: Site, t: TileInfo) -> Message:
+    if t.dtype is not o.dst.dtype:
+        return f"tmp has element type {t.dtype}, dst has {o.dst.dtype}"
+    if t.vr < 1 or t.vc < o.dst.vc:
+        return f"tmp is valid in {t.vr}x{t.vc}; TREMS needs at least 1x{o.dst.vc}"
+    return None
+
+
+def _rsqrt(o: Site, t: TileInfo) -> Message:
+    return f"tmp has {t.nbytes} bytes; TRSQRT needs 32" if t.nbytes < 32 else None
+
+
+def _pow(o: Site, t: TileInfo) -> Message:
+    return _like_dst(o, t) if o.dst.dtype.is_float else None
+
+
+def _select(o: Site, t: TileInfo) -> Message:
+    need = 16 if o.dst.dtype.size == 2 else 8
+    return (
+        f"tmp has {t.spec.nbytes} bytes; TSEL keeps an address of {need} bytes in it" if t.spec.nbytes < need else None
+    )
+
+
+def _select_scalar(o: Site, t: TileInfo) -> Message:
+    need = o.dst.dtype.size
+    return (
+        f"tmp has {t.spec.nbytes} bytes; TSELS keeps the scalar of {need} bytes in it" if t.spec.nbytes < need else None
+    )
+
+
+_TMP = {
+    "TXOR": _like_dst,
+    "TXORS": _like_dst,
+    "TPRELU": _prelu,
+    "TREM": _rem,
+    "TREMS": _rems,
+    "TPOW": _pow,
+    "TPOWS": _pow,
+    "TRSQRT": _rsqrt,
+    "TSEL": _select,
+    "TSELS": _select_scalar,
+}
+
+
+def _scratch(o: Site) -> Message:
+    t = o.tmp
+    if t is None:
+        return None
+    if not t.row_major:
+        return "tmp has blayout=col_major; it must be row_major"
+    return _TMP[o.instr.name](o, t)
+
+
+EW_11 = define(
+    "EW-11",
+    "The scratch tile of an a2a3 instruction has the type and size the kernel uses.",
+    _scratch,
+    targets=("a2a3",),
+    source="compute-elementwise 3.6",
+    accepted="TPRELU on 16 rows with a u8 tmp of 17 rows",
+    rejected="TREM on 64 columns with a tmp of 64 columns",
+)
+
+# Assembler only ------------------------------------------------------------------------------------------------------
+
+
+def _asm(id: str, what: str, check: Check, targets: tuple[str, ...] = DEVICES, **more: str) -> Rule:
+    return define(
+        id,
+        what,
+        check,
+        targets=targets,
+        scope=Scope.ASSEMBLER,
+        source="compute-elementwise 2.4",
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def _src_is_dst(o: Site) -> Message:
+    for name, t in data_tiles(o):
+        if name != "dst" and same_tile(t, o.dst):
+            return f"{name} and dst are the same value"
+    return None
+
+
+def _physical(o: Site, *names: str) -> Message:
+    d = o.dst
+    for name in names:
+        t = o.operands.get(name)
+        if isinstance(t, TileInfo) and (t.rows, t.cols) != (d.rows, d.cols):
+            return f"{name} is {t.rows}x{t.cols}, dst is {d.rows}x{d.cols}; the assembler wants equal shapes"
+    return None
+
+
+def _prelu_asm(o: Site) -> Message:
+    if o.target.name == "a2a3" and o.has("tmp") and o.tmp.dtype.name != "u8":
+        return f"tmp has element type {o.tmp.dtype}; the assembler wants ui8"
+    return _physical(o, "src0", "src1", "tmp")
+
+
+def _rem_asm(o: Site) -> Message:
+    t = o.tmp
+    if t is None:
+        return None
+    if t.dtype is not o.dst.dtype:
+        return f"tmp has element type {t.dtype}, dst has {o.dst.dtype}"
+    if not t.row_major:
+        return "tmp has blayout=col_major; the assembler wants row_major"
+    if t.vr < 1 or t.vc < o.dst.vc:
+        return f"tmp is valid in {t.vr}x{t.vc}; the assembler wants at least 1x{o.dst.vc}"
+    return None
+
+
+def _xor_asm(o: Site) -> Message:
+    t = o.tmp
+    if t is None:
+        return None
+    if t.blayout is not o.dst.blayout:
+        return f"tmp has blayout={t.blayout.text}, dst has {o.dst.blayout.text}"
+    return _like_dst(o, t)
+
+
+def _rsqrt_asm(o: Site) -> Message:
+    t = o.tmp
+    if t is None:
+        return None
+    if not known(t.vr, t.vc):
+        return "tmp has a dynamic valid region; the assembler wants a static one"
+    if t.loc.text != "vec" or not t.row_major:
+        return f"tmp is a {t.blayout.text} {t.loc.text} tile; the assembler wants a row_major vec tile"
+    return _rsqrt(o, t)
+
+
+def _axpy_asm(o: Site) -> Message:
+    if o.scalar.type != o.src.dtype.text and o.scalar.type in ("f16", "bf16", "f32", "f64"):
+        return f"the scalar has type {o.scalar.type}, src has {o.src.dtype}"
+    return _physical(o, "src")
+
+
+EW_AS_01 = _asm(
+    "EW-AS-01",
+    "tands tors txors: source and destination are different values.",
+    _src_is_dst,
+    accepted="tors ins(%a, %s) outs(%b)",
+    rejected="tors ins(%a, %s) outs(%a)",
+)
+EW_AS_02 = _asm(
+    "EW-AS-02",
+    "trecip on a2a3: source and destination are different values.",
+    _src_is_dst,
+    targets=("a2a3",),
+    accepted="trecip ins(%a) outs(%b)",
+    rejected="trecip ins(%a) outs(%a)",
+)
+EW_AS_03 = _asm(
+    "EW-AS-03",
+    "tprelu: all four tiles have one shape; tmp is ui8 on a2a3.",
+    _prelu_asm,
+    accepted="four 17x64 tiles",
+    rejected="a tmp of another shape",
+)
+EW_AS_04 = _asm(
+    "EW-AS-04",
+    "trem trems: tmp is row-major, of dst's type, valid in at least 1 x dst's columns.",
+    _rem_asm,
+    accepted="a tmp like dst",
+    rejected="an f16 tmp for f32",
+)
+EW_AS_05 = _asm(
+    "EW-AS-05",
+    "txor on a2a3: tmp has dst's type, layout and valid region.",
+    _xor_asm,
+    targets=("a2a3",),
+    accepted="a tmp like dst",
+    rejected="a tmp of another type",
+)
+EW_AS_06 = _asm(
+    "EW-AS-06",
+    "trsqrt: tmp is a static row-major vec tile of at least 32 bytes.",
+    _rsqrt_asm,
+    accepted="a 1x8 f32 tmp",
+    rejected="a tmp with dynamic valid region",
+)
+EW_AS_08 = _asm(
+    "EW-AS-08",
+    "taxpy: the scalar has src's element type; src and dst have one shape.",
+    _axpy_asm,
+    accepted="f16 scalar, f16 src",
+    rejected="f32 scalar, f16 src",
+)
+EW_AS_09 = _asm(
+    "EW-AS-09",
+    "taddc taddsc: all tiles have one shape.",
+    lambda o: _physical(o, "src0", "src1", "src2"),
+    accepted="four 16x64 tiles",
+    rejected="a source of another shape",
+)

@@ -1,0 +1,405 @@
+"""Rules that the elementwise instructions share (compute-elementwise 2).
+
+Per-instruction data they read: `Instr.types` (the columns of section 3), and the sets named here.
+"""
+
+from __future__ import annotations
+
+from ptokit.diagnostics import Scope, Severity, define
+from ptokit.types.dtypes import is_dtype
+from ptokit.types.enums import TileType
+
+from ..operands import DEVICES, Message, all_tiles, data_tiles, overlap, same_tile, sources
+from ..site import ScalarInfo, Site, TileInfo
+from ..table import Role
+from ..typesets import names
+from ..unknown import known
+
+SOURCE = "compute-elementwise"
+
+# Placement and layout ------------------------------------------------------------------------------------------------
+
+
+def _loc(o: Site) -> Message:
+    for name, t in all_tiles(o):
+        if t.loc is not TileType.Vec and not (o.instr.name == "TEXPANDS" and t.loc is TileType.Mat):
+            return f"{name} is a {t.loc.text} tile; {o.instr.name} works on vec tiles"
+    return None
+
+
+def _row_major(o: Site) -> Message:
+    if o.instr.name == "TEXPANDS" and not (o.target.name == "a5" and o.dst.dtype.bits == 64):
+        return None  # fills tiles of either order
+    for name, t in data_tiles(o):
+        if not t.row_major:
+            return f"{name} has blayout=col_major; {o.instr.name} needs row_major on {o.target.name}"
+    return None
+
+
+def _boxed(o: Site) -> Message:
+    for name, t in data_tiles(o):
+        if t.boxed and t.loc is not TileType.Mat:
+            return f"{name} has slayout={t.slayout.text}; {o.instr.name} needs none_box"
+    return None
+
+
+EW_01 = define(
+    "EW-01",
+    "Every tile operand is a Vec tile (TEXPANDS: Vec or Mat).",
+    _loc,
+    source=f"{SOURCE} 2.1",
+    accepted="TADD on three vec tiles",
+    rejected="TADD with a mat source",
+)
+EW_02 = define(
+    "EW-02",
+    "Destination and sources are row-major (TEXPANDS: 64-bit elements on a5 only).",
+    _row_major,
+    targets=DEVICES,
+    source=f"{SOURCE} 2.1",
+    accepted="row_major tiles",
+    rejected="a col_major source on a5",
+)
+EW_03 = define(
+    "EW-03",
+    "Elementwise operands have no boxes.",
+    _boxed,
+    source=f"{SOURCE} 2.1",
+    accepted="slayout=none_box",
+    rejected="TADD on NZ tiles",
+    decision="The device would process the fractals as plain rows, the simulator by coordinates; refused.",
+)
+
+_CPU_ROW_MAJOR = {"TADDS", "TPOWS", "TDIVS", "TMULS", "TMAXS", "TLRELU"}
+_CPU_ONE_TYPE = {"TSEL", "TADD", "TABS", "TEXPANDS", "TADDC", "TSUBC", "TADDSC", "TSUBSC"}
+
+EW_CPU_02 = define(
+    "EW-CPU-02",
+    "TADDS TPOWS TDIVS TMULS TMAXS TLRELU need row-major tiles on cpu.",
+    lambda o: _row_major(o) if o.instr.name in _CPU_ROW_MAJOR else None,
+    targets=("cpu",),
+    source=f"{SOURCE} 3.7",
+    accepted="TMULS on row_major tiles",
+    rejected="TMULS with a col_major destination",
+)
+
+
+def _one_cpp_type(o: Site) -> Message:
+    if o.instr.name not in _CPU_ONE_TYPE:
+        return None
+    (_, d), *rest = data_tiles(o)
+    for name, t in rest:
+        if name == "mask":
+            continue
+        for what in ("rows", "cols", "valid_row", "valid_col", "blayout", "slayout"):
+            x, y = getattr(t.spec, what), getattr(d.spec, what)
+            if x != y:
+                return f"{name} has {what} {x}, dst has {y}: {o.instr.name} on cpu takes one tile type"
+    return None
+
+
+EW_CPU_01 = define(
+    "EW-CPU-01",
+    "TADD TABS TEXPANDS TSEL TADDC TSUBC TADDSC TSUBSC take one C++ tile type for all operands on cpu.",
+    _one_cpp_type,
+    targets=("cpu",),
+    source=f"{SOURCE} 3.7",
+    accepted="three 16x64 tiles",
+    rejected="TADD of a 16x128 tile into a 16x64 tile",
+)
+
+# Types and shapes ----------------------------------------------------------------------------------------------------
+
+
+def equal_types(o: Site) -> Message:
+    """Message if a source has another element type than the destination."""
+    for name, t in sources(o):
+        if t.dtype is not o.dst.dtype:
+            return f"{name} has element type {t.dtype}, dst has {o.dst.dtype}"
+    return None
+
+
+_SELECTS_FORM = {"TCMP": "src0", "TCMPS": "src"}
+
+
+def _typed(o: Site) -> TileInfo:
+    """The tile whose element type selects the form: the compared one, else the destination."""
+    found: TileInfo = o.operands[_SELECTS_FORM.get(o.instr.name, "dst")]  # type: ignore[assignment]
+    return found
+
+
+def in_types(o: Site) -> Message:
+    """Message if the element type is not in the target's column."""
+    allowed, dtype = o.instr.types.get(o.target.name), _typed(o).dtype
+    if o.instr.name == "TAXPY" and o.src.dtype is not o.dst.dtype:
+        if (o.dst.dtype.name, o.src.dtype.name) != ("f32", "f16"):
+            return f"TAXPY has no {o.dst.dtype} += {o.src.dtype} form; types are equal, or dst f32 and src f16"
+        return None
+    if allowed is None or dtype in allowed:
+        return None
+    return f"{o.instr.name} on {o.target.name} has no {dtype} form; allowed: {names(allowed)}"
+
+
+def in_asm_types(o: Site) -> Message:
+    """Message if the element type is not in the reference assembler's list."""
+    allowed, dtype = o.instr.types.get(f"asm-{o.target.name}"), _typed(o).dtype
+    if allowed is None or dtype in allowed:
+        return None
+    return f"the assembler refuses {dtype} for {o.instr.text} on {o.target.name}; allowed: {names(allowed)}"
+
+
+_COLUMNS_ONLY_A5 = {"TMULS", "TMAXS", "TMINS"}
+
+
+def _equal_valid(o: Site) -> Message:
+    d = o.dst
+    for name, t in sources(o):
+        rows = t.vr != d.vr and not (o.target.name == "a5" and o.instr.name in _COLUMNS_ONLY_A5)
+        if rows or t.vc != d.vc:
+            return f"{name} has valid region {t.vr}x{t.vc}, dst has {d.vr}x{d.vc}"
+    return None
+
+
+def _not_empty(o: Site) -> Message:
+    if o.dst.vr == 0 or o.dst.vc == 0:
+        return f"dst has valid region {o.dst.vr}x{o.dst.vc}; {o.instr.name} asserts that it is not empty"
+    return None
+
+
+EW_04 = define(
+    "EW-04",
+    "Destination and sources have one element type.",
+    equal_types,
+    source=f"{SOURCE} 2.1",
+    accepted="f32 = f32 + f32",
+    rejected="f32 = f16 + f32",
+)
+EW_05 = define(
+    "EW-05",
+    "The valid region of each source equals the destination's.",
+    _equal_valid,
+    why="Release kernels use the destination's valid region for all operands without a check.",
+    source=f"{SOURCE} 2.1",
+    accepted="16x60 valid everywhere",
+    rejected="a source valid in 16x64, dst in 16x60",
+)
+EW_06 = define(
+    "EW-06",
+    "The instruction has a form for the element type on the target.",
+    in_types,
+    source=f"{SOURCE} 3",
+    accepted="TADD i16 on a2a3",
+    rejected="TADD u8 on a2a3",
+    decision="cpu takes what either device takes, and bf16 where the simulator's float operation does.",
+)
+EW_07 = define(
+    "EW-07",
+    "Tile-scalar instructions need a non-empty valid region.",
+    _not_empty,
+    targets=("a2a3",),
+    source=f"{SOURCE} 2.1",
+    accepted="valid region 1x1",
+    rejected="valid region 0x64",
+)
+
+
+def _asm_vector(o: Site) -> Message:
+    own = {rule.id for rule in o.instr.rules}
+    checks = (("EW-01", _loc), ("EW-02", _row_major), ("EW-04", equal_types))
+    return next((m for id, check in checks if id in own and (m := check(o))), None) or in_asm_types(o)
+
+
+EW_1 = define(
+    "EW-1",
+    "Row-major vec tiles of one element type, and that in the reference assembler's list, narrower than the library's.",
+    _asm_vector,
+    targets=DEVICES,
+    scope=Scope.ASSEMBLER,
+    covered_by=("EW-01", "EW-02", "EW-04"),
+    source="assembly 13.9; compute-elementwise 3",
+    accepted="tmul f16",
+    rejected="tmul bf16 on a5",
+)
+
+# Scalars -------------------------------------------------------------------------------------------------------------
+
+_EXACT_SCALAR = {"TREMS", "TFMODS", "TEXPANDS", "TAXPY"}
+
+
+def _scalar_type(o: Site) -> Message:
+    s: ScalarInfo = o.scalar
+    if not is_dtype(s.type):
+        return None
+    want = o.src.dtype.name if o.instr.name == "TAXPY" else o.dst.dtype.name
+    if o.instr.name in _EXACT_SCALAR and s.type.lstrip("su") != want.lstrip("u"):
+        return f"the scalar has type {s.type}; {o.instr.text} needs {want}"
+    if o.instr.name == "TLRELU" and o.target.name == "a5" and s.type != "f32":
+        return f"the slope has type {s.type}; tlrelu needs f32 on a5"
+    return None
+
+
+EW_08 = define(
+    "EW-08",
+    "The scalar has the tile's element type: exactly for trems tfmods taxpy texpands, f32 for tlrelu on a5.",
+    _scalar_type,
+    targets=DEVICES,
+    scope=Scope.ASSEMBLER,
+    source=f"{SOURCE} 2.1",
+    accepted="texpands of an f32 value into an f32 tile",
+    rejected="texpands of an f32 value into an f16 tile",
+)
+
+
+def _negative_count(o: Site) -> Message:
+    value = o.scalar.value
+    if not known(value) or isinstance(value, float) or not isinstance(value, int) or value >= 0:
+        return None
+    return f"shift count {value} is negative; 0..{o.dst.dtype.bits - 1} is defined"
+
+
+EW_09 = define(
+    "EW-09",
+    "Shift counts are not negative.",
+    _negative_count,
+    source=f"{SOURCE} 2.1",
+    accepted="TSHLS by 3",
+    rejected="TSHLS by -1",
+    decision="A negative count in a tile shifts everything out.",
+)
+
+# Aliasing ------------------------------------------------------------------------------------------------------------
+
+_A2A3_DISTINCT = {"TREM", "TREMS", "TFMOD", "TFMODS", "TXOR", "TXORS", "TPRELU", "TANDS", "TORS"}
+_A2A3_DISTINCT_FLOAT = {"TPOW", "TPOWS", "TRECIP"}
+_CHAINS = {"TADDC", "TSUBC", "TADDSC", "TSUBSC"}
+
+
+def _must_differ(o: Site) -> bool:
+    name = o.instr.name
+    if o.target.name != "a2a3":
+        return False
+    if name in _A2A3_DISTINCT:
+        return True
+    scalar_first = name == "TDIVS" and o.scalar_first
+    return o.dst.dtype.is_float and (name in _A2A3_DISTINCT_FLOAT or scalar_first)
+
+
+def _aliasing(o: Site) -> Message:
+    for name, t in sources(o):
+        if same_tile(o.dst, t):
+            if _must_differ(o) or name == "mask" or o.instr.name in _SELECTS_FORM:
+                return f"dst and {name} are the same tile; {o.instr.name} on {o.target.name} needs them distinct"
+            if name == o.instr.operands[-1].name and o.instr.name in _CHAINS and o.target.name != "cpu":
+                return f"dst and {name} are the same tile; the first of the two steps would overwrite it"
+        elif overlap(o.dst, t):
+            return f"dst and {name} overlap partly (bytes from {o.dst.addr} and {t.addr})"
+    scratch = [(n, t) for n, t in all_tiles(o) if o.instr.operand(n).role is Role.SCRATCH]
+    if o.target.name == "a2a3":
+        for name, t in scratch:
+            for other, u in data_tiles(o):
+                if overlap(t, u):
+                    return f"{name} overlaps {other}; {o.instr.name} on a2a3 uses it as scratch"
+    return None
+
+
+EW_10 = define(
+    "EW-10",
+    "Destination and sources are one tile or do not overlap; some a2a3 instructions need distinct tiles.",
+    _aliasing,
+    source=f"{SOURCE} 6",
+    accepted="TADD with dst = src0",
+    rejected="TREM with dst = src0 on a2a3; a source that starts in the middle of dst",
+)
+
+# What works, but not as written --------------------------------------------------------------------------------------
+
+
+def _flat_fill(o: Site) -> Message:
+    d = o.dst
+    if d.loc is TileType.Vec and 0 < d.spec.valid_col < d.cols and d.vr > 1:
+        return f"dst has static valid columns {d.vc} of {d.cols}: the a2a3 library fills consecutive elements instead"
+    return None
+
+
+EW_A3_07 = define(
+    "EW-A3-07",
+    "TEXPANDS TANDS TORS TXORS with static ValidCol < Cols and several rows miss the valid region on a2a3.",
+    _flat_fill,
+    targets=("a2a3",),
+    severity=Severity.WARNING,
+    source=f"{SOURCE} 2.2",
+    accepted="a dynamic valid column count",
+    rejected="TEXPANDS on a 16x64 tile with static valid 16x60",
+    decision="The executor computes what the instruction says.",
+)
+
+
+def _columns_64(o: Site) -> Message:
+    t = _typed(o)
+    if t.dtype.bits == 64 and t.vc > 64:
+        return f"{t.vc} valid columns of {t.dtype}; a5 processes the first 64"
+    return None
+
+
+EW_A5_01 = define(
+    "EW-A5-01",
+    "64-bit forms without a column loop work on at most 64 columns.",
+    _columns_64,
+    targets=("a5",),
+    source=f"{SOURCE} 2.3",
+    accepted="TADDS on i64 with 64 valid columns",
+    rejected="TADDS on i64 with 65 valid columns",
+)
+EW_A3_06 = define(
+    "EW-A3-06",
+    "i32 remainders are computed in f32 on a2a3.",
+    lambda o: (
+        "i32 operands beyond 2^24 in magnitude are rounded on a2a3: the remainder is computed in f32"
+        if o.dst.dtype.name == "i32"
+        else None
+    ),
+    targets=("a2a3",),
+    severity=Severity.WARNING,
+    source=f"{SOURCE} 2.2",
+    accepted="TREM on f32",
+    rejected="TREM on i32",
+    decision="The executor computes the exact remainder.",
+)
+
+
+def _negated_scalar(o: Site) -> Message:
+    value = o.scalar.value
+    if not isinstance(value, int) or not o.dst.dtype.is_integer:
+        return None
+    if abs(value) > 1 << 24 or (o.dst.dtype.name == "i16" and value == -32768):
+        return f"a2a3 negates the scalar {value} through f32, which cannot represent it"
+    return None
+
+
+EW_A3_09 = define(
+    "EW-A3-09",
+    "TSUBS negates its scalar through f32 on a2a3.",
+    _negated_scalar,
+    targets=("a2a3",),
+    severity=Severity.WARNING,
+    source=f"{SOURCE} 2.2",
+    accepted="TSUBS by 1000",
+    rejected="TSUBS by 2^25 + 1",
+    decision="The executor subtracts exactly.",
+)
+EW_CPU_05 = define(
+    "EW-CPU-05",
+    "TDIVS TREMS TFMODS have a non-zero scalar divisor.",
+    lambda o: (
+        f"the divisor of {o.instr.name} is zero" if o.scalar.value == 0 and not getattr(o, "scalar_first", 0) else None
+    ),
+    targets=("cpu",),
+    severity=Severity.WARNING,
+    source=f"{SOURCE} 3.7",
+    accepted="TDIVS by 2",
+    rejected="TDIVS by 0",
+    decision="Float division follows IEEE, integer division by zero gives 0.",
+)
+
+COMMON = (EW_01, EW_02, EW_03, EW_04, EW_05, EW_06, EW_10, EW_1, EW_CPU_01)
+"""Rules of every elementwise instruction but TCVT."""

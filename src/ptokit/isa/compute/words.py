@@ -1,0 +1,133 @@
+"""Words to define vector instructions with: one call per instruction says all that distinguishes it.
+
+A word supplies operands, text name, pipe V, the family's rules, and semantics made from a value function of
+`ptokit.isa.compute.arith`. Operands are read in dst's valid region (compute-elementwise 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ptokit.diagnostics import Rule
+from ptokit.types.dtypes import DType
+
+from ..machine import Machine, TileOperand
+from ..table import Attr, Instr, Operand, domain_footprint, dst, inout, instruction, scalar, src, tmp
+from ..typesets import Types
+from .vector_rules import COMMON, EW_07, EW_08
+
+ValueFunction = Callable[..., Any]
+
+
+def element(dtype: DType, value: Any) -> Any:
+    """A scalar operand as a value of the tile's type: integers wrap, floats round once.
+
+    `value` is a Python number, or an array of shape (blocks, 1, 1).
+    """
+    numpy_type = dtype.value
+    assert numpy_type is not None, dtype
+    if isinstance(value, np.ndarray):
+        return value.astype(numpy_type)
+    if not dtype.is_integer:
+        return numpy_type.type(float(value))
+    if isinstance(value, (float, np.floating)):
+        value = value if np.isfinite(value) else 0
+    bits = int(value) & ((1 << dtype.bits) - 1)
+    return numpy_type.type(bits - (1 << dtype.bits) if dtype.signed and bits >> (dtype.bits - 1) else bits)
+
+
+def store(tile: TileOperand, fn: ValueFunction, *operands: Any) -> None:
+    """Set dst's valid region to ``fn(*operands)``, in place where the storage is an array."""
+    rows, cols = tile.vr, tile.vc
+    out = tile.out(rows, cols)
+    if out is None:
+        tile.write(fn(*operands), rows, cols)
+    else:
+        fn(*operands, out=out)
+
+
+def _pick(fn: ValueFunction, machine: Machine, per_target: bool) -> ValueFunction:
+    return partial(fn, target=machine.target.name) if per_target else fn
+
+
+def tiles_semantics(fn: ValueFunction, sources: int, per_target: bool = False) -> Callable[..., None]:
+    """``dst = fn(src0, src1, …)``."""
+
+    def run(machine: Machine, dst: TileOperand, *operands: Any, **_: Any) -> None:
+        values = [t.read(dst.vr, dst.vc) for t in operands[:sources]]
+        store(dst, _pick(fn, machine, per_target), *values)
+
+    return run
+
+
+def scalar_semantics(fn: ValueFunction, per_target: bool = False) -> Callable[..., None]:
+    """``dst = fn(src, scalar)``, the scalar in the type of src."""
+
+    def run(machine: Machine, dst: TileOperand, src: TileOperand, scalar: Any, *_: Any, **__: Any) -> None:
+        a, s = src.read(dst.vr, dst.vc), element(src.spec.dtype, scalar)
+        store(dst, _pick(fn, machine, per_target), a, s)
+
+    return run
+
+
+def vector(
+    name: str,
+    summary: str,
+    operands: tuple[Operand, ...],
+    types: Types,
+    run: Callable[..., None],
+    *rules: Rule,
+    common: tuple[Rule, ...] = COMMON,
+    **more: Any,
+) -> Instr:
+    """An instruction of the vector pipe whose text name is its lower-case name."""
+    more.setdefault("source", "compute-elementwise 3")
+    return instruction(
+        Instr(name, name.lower(), summary, operands, types=types, run=run, rules=(*common, *rules), **more)
+    )
+
+
+def binary(
+    name: str, fn: ValueFunction, summary: str, types: Types, *rules: Rule, scratch: bool = False, **more: Any
+) -> Instr:
+    """Two source tiles, and a scratch tile where ``scratch`` is true."""
+    operands = (dst(), src("src0"), src("src1"), *([tmp(optional=True)] if scratch else []))
+    run = tiles_semantics(fn, 2, more.pop("per_target", False))
+    more.setdefault("footprint", domain_footprint)
+    return vector(name, summary, operands, types, run, *rules, **more)
+
+
+def unary(name: str, fn: ValueFunction, summary: str, types: Types, *rules: Rule, **more: Any) -> Instr:
+    """One source tile."""
+    operands = more.pop("operands", (dst(), src()))
+    more.setdefault("footprint", domain_footprint)
+    return vector(name, summary, operands, types, tiles_semantics(fn, 1), *rules, **more)
+
+
+def tile_scalar(
+    name: str, fn: ValueFunction, summary: str, types: Types, *rules: Rule, scratch: bool = False, **more: Any
+) -> Instr:
+    """A source tile and a scalar."""
+    operands = (dst(), src(), more.pop("operand", scalar()), *([tmp(optional=True)] if scratch else []))
+    run = more.pop("run", None) or scalar_semantics(fn, more.pop("per_target", False))
+    more.setdefault("footprint", domain_footprint)
+    return vector(name, summary, operands, types, run, EW_07, EW_08, *rules, **more)
+
+
+def accumulate(name: str, fn: ValueFunction, summary: str, types: Types, **more: Any) -> Instr:
+    """Two source tiles and the old destination: ``dst = fn(src0, src1, dst)``."""
+
+    def run(machine: Machine, dst: TileOperand, a: TileOperand, b: TileOperand, **_: Any) -> None:
+        store(dst, fn, a.read(dst.vr, dst.vc), b.read(dst.vr, dst.vc), dst.read())
+
+    more.setdefault("footprint", domain_footprint)
+    return vector(name, summary, (inout(), src("src0"), src("src1")), types, run, **more)
+
+
+def attribute(name: str, kind: type, default: Any, key: str, mnemonic: str = "") -> Attr:
+    """A compile-time parameter with its text key."""
+    return Attr(name, kind, default, key, mnemonic)

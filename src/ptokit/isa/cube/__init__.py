@@ -1,0 +1,1 @@
+"""The cube unit: products of tiles, and its operations on pointers."""

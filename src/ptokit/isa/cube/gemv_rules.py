@@ -1,0 +1,54 @@
+"""Rules of TGEMV and its relatives (compute-reduce-matrix 10)."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ptokit.diagnostics import define
+
+from ..operands import Message
+from ..site import Site
+from .matmul_rules import BIAS, LAYOUT, LIMIT, LOCATIONS, SAME_ACC, TYPES
+
+_define = partial(define, source="compute-reduce-matrix 10")
+
+
+def _sizes(o: Site) -> Message:
+    a, b, c = o.lhs, o.rhs, o.dst
+    if a.vr != 1:
+        return f"the left tile has {a.vr} valid rows; tgemv takes one"
+    for name, size in (("K", b.vr), ("N", b.vc)):
+        if size < 1 or size > LIMIT:
+            return f"{name} = {size} is outside 1..{LIMIT}"
+    if a.vc != b.vr or b.vc != c.vc or c.vr != 1:
+        return f"valid regions: left {a.vr}x{a.vc}, right {b.vr}x{b.vc}, accumulator {c.vr}x{c.vc}"
+    return None
+
+
+def row_of_blocks(o: Site) -> Message:
+    """Message if the left tile is no single row of whole 512-byte fractals."""
+    a = o.lhs
+    unit = 512 * 8 // a.dtype.bits
+    if a.rows != 1 or a.cols % unit:
+        return f"the left tile is {a.rows}x{a.cols}; it has one row and a multiple of {unit} columns"
+    return None
+
+
+GEMV_SIZES = _define(
+    "GEMV-COM-01",
+    "The left tile has one valid row, K and N are in 1..4095, and the valid regions agree.",
+    _sizes,
+    accepted="1x512 times 512x32",
+    rejected="16x512 times 512x32",
+)
+GEMV_LEFT = _define(
+    "GEMV-COM-02",
+    "The left tile has one row and whole fractals of 512 bytes.",
+    row_of_blocks,
+    accepted="1x256xf16",
+    rejected="16x256xf16",
+    why="It is stored as a plain vector, on every target.",
+)
+PRODUCT = (LOCATIONS, TYPES, GEMV_SIZES, GEMV_LEFT, LAYOUT)
+ACCUMULATE = (*PRODUCT, SAME_ACC)
+BIASED = (*PRODUCT, BIAS)

@@ -1,0 +1,194 @@
+"""Rules of block-scaled products (compute-reduce-matrix 12)."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ptokit.diagnostics import Rule, define
+from ptokit.types.enums import TileType
+
+from ..irregular.plain_checks import missing
+from ..operands import Message
+from ..site import Site, TileInfo
+from ..typesets import types_of
+from ..unknown import known
+from .gemv_rules import row_of_blocks
+from .matmul_rules import BIAS, LIMIT, LOCATIONS
+
+GROUP = 32
+_define = partial(define, source="compute-reduce-matrix 12")
+_A5 = ("cpu", "a5")
+_FP8, _FP4 = types_of("e4m3 e5m2"), types_of("e2m1 e1m2")
+_SCALES = {"lhs_scale": TileType.ScaleLeft, "rhs_scale": TileType.ScaleRight}
+
+
+def _types(o: Site) -> Message:
+    a, b = o.lhs.dtype, o.rhs.dtype
+    if not ((a in _FP8 and b in _FP8) or (a in _FP4 and b in _FP4)):
+        return f"{a} x {b}: both are fp8 (e4m3, e5m2) or both fp4 (e2m1, e1m2)"
+    if o.dst.dtype.name != "f32":
+        return f"the accumulator has element type {o.dst.dtype}; it must be f32"
+    for name in _SCALES:
+        t = o.operands[name]
+        if isinstance(t, TileInfo) and t.dtype.name != "e8m0" and not o.text:
+            return f"{name} has element type {t.dtype}; scales are e8m0"
+    return None
+
+
+def _inner(o: Site) -> Message:
+    return f"the left tile has {o.lhs.cols} columns; they must be a multiple of 64" if o.lhs.cols % 64 else None
+
+
+def _layouts(o: Site) -> Message:
+    for name, wanted in (("lhs", "Nz"), ("rhs", "Zn"), ("dst", "Nz")):
+        t = o.operands[name]
+        if isinstance(t, TileInfo) and t.layout_name != wanted:
+            return f"{name} is {t.layout_name}, it must be {wanted}"
+    for name, loc in _SCALES.items():
+        t = o.operands[name]
+        if not isinstance(t, TileInfo) or (o.text and t.loc is TileType.Scaling):
+            continue  # the assembler's spelling: a scaling tile as large as the operand
+        if t.loc is not loc:
+            return f"{name} is a {t.loc.text} tile, it must be {loc.text}"
+        left = loc is TileType.ScaleLeft
+        if t.layout_name != ("Zz" if left else "Nn") or t.fractal != GROUP:
+            return f"{name} is {t.layout_name}/{t.fractal}, it must be {'Zz' if left else 'Nn'}/{GROUP}"
+        shape = (o.lhs.rows, o.lhs.cols // GROUP) if left else (o.rhs.rows // GROUP, o.rhs.cols)
+        if (t.rows, t.cols) != shape:
+            return f"{name} is {t.rows}x{t.cols}; the operand takes {shape[0]}x{shape[1]} scales"
+    return None
+
+
+def _sizes(o: Site) -> Message:
+    need, have = o.dst.spec.nbytes, o.target.capacity.get(TileType.Acc, 0)
+    if need > have:
+        return f"the accumulator has {need} bytes; L0C has {have}"
+    for name, size in (("M", o.lhs.vr), ("K", o.lhs.vc), ("N", o.rhs.vc)):
+        if size < 1 or size > LIMIT:
+            return f"{name} = {size} is outside 1..{LIMIT}"
+    if o.rhs.vr < o.lhs.vc:
+        return f"the right tile has {o.rhs.vr} valid rows, the left one {o.lhs.vc} valid columns"
+    return None
+
+
+def _addresses(o: Site) -> Message:
+    for name in ("lhs", "rhs"):
+        tile, scale = o.operands[name], o.operands[f"{name}_scale"]
+        if not isinstance(tile, TileInfo) or not isinstance(scale, TileInfo) or not known(tile.addr, scale.addr):
+            continue
+        if scale.addr != tile.addr // 16:
+            return f"{name} lies at {tile.addr:#x}, so its scales are read at {tile.addr // 16:#x}, not {scale.addr:#x}"
+    return None
+
+
+def _one_row(o: Site) -> Message:
+    if o.lhs.vr != 1:
+        return f"the left tile has {o.lhs.vr} valid rows; tgemv.mx takes one"
+    return None if o.text else row_of_blocks(o)
+
+
+def _other_accumulator(o: Site) -> Message:
+    differ = o.acc.origin != o.dst.origin
+    return f"the input accumulator %{o.acc.name} is another tile than the result %{o.dst.name}" if differ else None
+
+
+TYPES = _define(
+    "MXM-A5-01",
+    "Operands are both fp8 or both fp4, scales e8m0, the accumulator f32.",
+    _types,
+    targets=_A5,
+    accepted="f32 = e4m3 x e5m2",
+    rejected="f32 = e4m3 x e2m1",
+)
+INNER = _define(
+    "MXM-A5-02",
+    "The left tile has a multiple of 64 columns.",
+    _inner,
+    targets=_A5,
+    accepted="16x64",
+    rejected="16x32",
+)
+LAYOUTS = _define(
+    "MXM-A5-03",
+    "Left is Nz, right Zn, the accumulator Nz; scales are Zz and Nn of 32 bytes, one per 32 elements along K.",
+    _layouts,
+    targets=_A5,
+    accepted="16x64 with scales 16x2",
+    rejected="16x64 with scales 16x4",
+    decision="`.pto` text may also write a scaling tile as large as the operand (MXM-AS-01).",
+)
+SIZES = _define(
+    "MXM-A5-04",
+    "The accumulator fits L0C, M, K and N lie in 1..4095, and the right tile has K valid rows.",
+    _sizes,
+    targets=_A5,
+    accepted="16x64 times 64x64",
+    rejected="K = 0",
+)
+ADDRESSES = _define(
+    "MXM-A5-06",
+    "Scales lie at a sixteenth of the address of what they scale.",
+    _addresses,
+    targets=("a5",),
+    why="The instruction has no address of its own for them.",
+    accepted="left at 0x1000, scales at 0x100",
+    rejected="left at 0x1000, scales at 0",
+)
+SAME_ACC = _define(
+    "MXM-A5-07",
+    "The scaled product accumulates in place: the input accumulator is the result tile.",
+    _other_accumulator,
+    targets=("a5",),
+    accepted="tmatmul.mx.acc ins(%c, ..) outs(%c)",
+    rejected="tmatmul.mx.acc ins(%c0, ..) outs(%c1)",
+)
+ABSENT = _define(
+    "MXM-A3-01",
+    "Block-scaled products exist on a5.",
+    missing,
+    targets=("a2a3",),
+    accepted="on a5",
+    rejected="on a2a3",
+    decision="The assembler refuses only tgemv.mx; no implementation exists for either.",
+)
+ONE_ROW = _define(
+    "MXM-A5-08",
+    "The left tile of tgemv.mx is one row of whole fractals of 512 bytes.",
+    _one_row,
+    targets=_A5,
+    accepted="1x512xe4m3",
+    rejected="16x64xe4m3",
+)
+
+
+def rules_of(name: str) -> tuple[Rule, ...]:
+    """The rules of one of the products."""
+    found = [LOCATIONS, TYPES, INNER, LAYOUTS, SIZES, ADDRESSES, ABSENT]
+    if name.startswith("TGEMV"):
+        found.append(ONE_ROW)
+    if name.endswith("_ACC"):
+        found.append(SAME_ACC)
+    if name.endswith("_BIAS"):
+        found.append(BIAS)
+    return tuple(found)
+
+
+def _operand(o: Site) -> Message:
+    if o.src.loc not in (TileType.Left, TileType.Right):
+        return f"src is a {o.src.loc.text} tile; scales belong to a left or right tile"
+    wanted = _SCALES["lhs_scale" if o.src.loc is TileType.Left else "rhs_scale"]
+    if o.dst.loc not in (wanted, TileType.Scaling):
+        return f"dst is a {o.dst.loc.text} tile; the scales of a {o.src.loc.text} tile are {wanted.text}"
+    return None
+
+
+ADDRESS_RULES = (
+    _define(
+        "MXM-SA-01",
+        "Scales belong to a left or right tile.",
+        _operand,
+        accepted="a ScaleLeft tile of a left tile",
+        rejected="the scales of an acc tile",
+    ),
+    ABSENT,
+)

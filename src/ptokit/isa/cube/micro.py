@@ -1,0 +1,202 @@
+"""Operations of the cube unit on pointers: copies between its buffers, products, drains of the accumulator.
+
+They are read, checked for their operands and printed; nothing executes them (assembly 12).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ptokit.types.enums import Pipe
+
+from ..table import Attr, Instr, Kind, Operand, Role, instruction
+
+
+def at(name: str, space: str, role: Role = Role.IN) -> Operand:
+    """A pointer into one of the buffers: gm, l1, l0a, l0b, l0c, fb, bt, ub."""
+    return Operand(name, role, Kind.PTR, space=space)
+
+
+def numbers(names: str, *, group: str = "", optional: bool = False) -> tuple[Operand, ...]:
+    """Sizes, strides and counts, of type i64."""
+    return tuple(Operand(n, Role.IN, Kind.SCALAR, optional, type="i64", group=group) for n in names.split())
+
+
+def clause(name: str, mnemonic: str = "") -> Attr:
+    """A word of the form that may be missing; ``mnemonic`` names its values."""
+    return Attr(name, str, None, name, mnemonic or name)
+
+
+def cube(
+    text: str, summary: str, pipe: Pipe, operands: tuple[Operand, ...], attrs: tuple[Attr, ...] = (), **more: Any
+) -> Instr:
+    """An operation of the cube unit; operations with words of their own name a form in ``syntax``."""
+    more.setdefault("syntax", "micro")
+    return instruction(
+        Instr(text, text, summary, operands, attrs, pipe=pipe, implemented=False, source="assembly 12", **more)
+    )
+
+
+# --------------------------------------------------------------------- copies
+
+_BURST = (*numbers("len_burst"), *numbers("n_burst src_stride dst_stride", group="nburst"))
+_LOOPS = Operand("loops", Role.IN, Kind.SCALAR, optional=True, variadic=True, type="i64", group="loop", size=3)
+_BLOCKS = "sid n_burst len_burst src_gap dst_gap"
+
+cube(
+    "mte_gm_l1",
+    "Copy rows of global memory into L1.",
+    Pipe.MTE2,
+    (at("src", "gm"), at("dst", "l1", Role.OUT), *_BURST, _LOOPS),
+)
+for _space, _what in (("ub", "the unified buffer"), ("fb", "the fix-pipe buffer"), ("bt", "the bias table")):
+    cube(
+        f"mte_l1_{_space}",
+        f"Copy rows of L1 into {_what}.",
+        Pipe.MTE1,
+        (at("src", "l1"), at("dst", _space, Role.OUT), *_BURST),
+    )
+cube(
+    "copy_gm_to_cbuf",
+    "Copy blocks of global memory into L1.",
+    Pipe.MTE2,
+    (at("src", "gm"), at("dst", "l1", Role.OUT), *numbers("n_burst len_burst src_stride dst_stride")),
+)
+cube(
+    "copy_ubuf_to_cbuf",
+    "Copy blocks of the unified buffer into L1.",
+    Pipe.MTE3,
+    (at("src", "ub"), at("dst", "l1", Role.OUT), *numbers(_BLOCKS)),
+)
+cube(
+    "copy_cbuf_to_ubuf",
+    "Copy blocks of L1 into the unified buffer.",
+    Pipe.MTE1,
+    (at("src", "l1"), at("dst", "ub", Role.OUT), *numbers(_BLOCKS)),
+)
+for _side, _what in (("a", "left"), ("b", "right")):
+    cube(
+        f"mte_l1_l0{_side}",
+        f"Copy the {_what} operand of a product from L1.",
+        Pipe.MTE1,
+        (at("src", "l1"), at("dst", f"l0{_side}", Role.OUT), *numbers("rows cols")),
+        (Attr("transpose", bool, None, "transpose"),),
+    )
+    cube(
+        f"mte_l1_l0{_side}_mx",
+        f"Copy the scales of the {_what} operand of a product from L1.",
+        Pipe.MTE1,
+        (at("src", "l1"), at("dst", f"l0{_side}", Role.OUT), *numbers("rows cols")),
+        (Attr("transpose", bool, None, "transpose"),),
+    )
+cube(
+    "load_cbuf_to_ca",
+    "Copy fractals of L1 to the left operand.",
+    Pipe.MTE1,
+    (
+        at("src", "l1"),
+        at("dst", "l0a", Role.OUT),
+        *numbers("m_start k_start m_step k_step src_stride dst_stride"),
+    ),
+)
+_FRACTAL = (
+    *numbers("shape0 shape1"),
+    *numbers("src_stride"),
+    *numbers("src_stride2", optional=True),
+    *numbers("group0 group1 group2 group3"),
+    *numbers("ctrl"),
+    Operand("ctrl_flag", Role.IN, Kind.SCALAR, type="i1"),
+)
+cube(
+    "mte_gm_l1_frac",
+    "Copy a matrix of global memory into the fractals of L1.",
+    Pipe.MTE2,
+    (at("src", "gm"), at("dst", "l1", Role.OUT), *_FRACTAL),
+    (clause("conversion", "frac_conversion"),),
+    syntax="mte_gm_l1_frac",
+)
+
+# ------------------------------------------------------------------- products
+
+_FLAGS = (
+    clause("unit_flag"),
+    clause("disable_gemv"),
+    clause("tf32_mode"),
+    clause("saturation", "saturation_word"),
+    clause("n_dir"),
+)
+for _name, _what, _bias in (
+    ("mad", "Product of two matrices", False),
+    ("mad_acc", "Product of two matrices, added to the accumulator", False),
+    ("mad_bias", "Product of two matrices, plus a bias", True),
+    ("mad_mx", "Product of two block-scaled matrices", False),
+    ("mad_mx_acc", "Product of two block-scaled matrices, added to the accumulator", False),
+    ("mad_mx_bias", "Product of two block-scaled matrices, plus a bias", True),
+):
+    cube(
+        _name,
+        f"{_what}.",
+        Pipe.M,
+        (
+            at("lhs", "l0a"),
+            at("rhs", "l0b"),
+            at("dst", "l0c", Role.INOUT if _name.endswith("acc") else Role.OUT),
+            *((at("bias", "bt"),) if _bias else ()),
+            *numbers("m n k"),
+        ),
+        _FLAGS,
+        syntax="mad_bias" if _bias else "mad",
+    )
+
+# --------------------------------------------------------------------- drains
+
+_DRAIN = (
+    Operand("quant", Role.IN, Kind.SCALAR, optional=True, or_ptr=True, group="pre_quant"),
+    Operand("relu", Role.IN, Kind.SCALAR, optional=True, or_ptr=True, group="pre_relu"),
+    Operand("clip", Role.IN, Kind.SCALAR, optional=True, group="pre_relu"),
+    *numbers("dn_stride", group="nz2dn", optional=True),
+    *numbers("loop_count loop_src loop_dst", group="loop3", optional=True),
+)
+_DRAIN_WORDS = (
+    clause("unit_flag"),
+    clause("quant_mode", "pre_quant_mode"),
+    clause("relu_mode", "pre_relu_mode"),
+    clause("conversion", "drain_conversion"),
+    clause("saturation", "saturation_word"),
+    clause("atomic_element", "atomic_element"),
+    clause("atomic_op", "atomic_op"),
+)
+for _space, _what, _sizes in (
+    ("gm", "global memory", "m n src_stride dst_stride sid l2_cache_ctl"),
+    ("ub", "the unified buffer", "m n src_stride dst_stride"),
+    ("l1", "L1", "m n src_stride dst_stride"),
+):
+    cube(
+        f"mte_l0c_{_space}",
+        f"Drain the accumulator into {_what}.",
+        Pipe.FIX,
+        (
+            at("src", "l0c"),
+            at("dst", _space, Role.OUT),
+            *numbers(_sizes),
+            *(numbers("sub_core", optional=True) if _space == "ub" else ()),
+            *_DRAIN,
+        ),
+        (*((clause("dst_mode"),) if _space == "ub" else ()), *_DRAIN_WORDS),
+        syntax=f"mte_l0c_{_space}",
+    )
+
+# -------------------------------------------------------------------- control
+
+_CONTROL = Operand("ctrl", Role.IN, Kind.SCALAR, type="i64")
+_RESULT = Operand("value", Role.OUT, Kind.SCALAR, type="i64")
+cube("get_ctrl", "Read the control register.", Pipe.S, (), results=1, produces=(_RESULT,))
+cube("set_ctrl", "Write the control register.", Pipe.S, (_CONTROL,))
+cube(
+    "sbitset1",
+    "A number with one more bit set.",
+    Pipe.S,
+    (_CONTROL, *numbers("bit")),
+    results=1,
+    produces=(_RESULT,),
+)

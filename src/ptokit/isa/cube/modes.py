@@ -1,0 +1,53 @@
+"""Rounding of f32 operands of the cube unit (compute-reduce-matrix 11)."""
+
+from __future__ import annotations
+
+from ptokit.diagnostics import define
+from ptokit.types.enums import Pipe
+
+from ..machine import Machine
+from ..operands import Message
+from ..site import Site
+from ..table import Attr, Instr, instruction
+from .matmul import ROUNDING
+
+_MODES = ("CAST_ROUND", "CAST_RINT")
+
+
+def _known(o: Site) -> Message:
+    return f"the mode is {o.mode}; it is {' or '.join(_MODES)}" if o.mode not in _MODES else None
+
+
+MODE_01 = define(
+    "MODE-01",
+    "Operands are rounded with ties away from zero (CAST_ROUND) or to even (CAST_RINT).",
+    _known,
+    source="compute-reduce-matrix 11",
+    accepted='mode = "CAST_RINT"',
+    rejected='mode = "CAST_FLOOR"',
+    decision="Both names set the one state of the unit; the target says how many bits it keeps.",
+)
+
+
+def _mode(name: str, summary: str) -> Instr:
+    def run(m: Machine, *, enable: bool, mode: str) -> None:
+        m.registers[ROUNDING] = mode if enable else None
+
+    return instruction(
+        Instr(
+            name,
+            name.lower(),
+            summary,
+            (),
+            (Attr("enable", bool, True, "enable"), Attr("mode", str, "CAST_ROUND", "mode")),
+            pipe=Pipe.S,
+            syntax="mode",
+            rules=(MODE_01,),
+            run=run,
+            source="compute-reduce-matrix 11",
+        )
+    )
+
+
+SETHF32MODE = _mode("SETHF32MODE", "Round f32 operands of the cube unit to 11 bits of mantissa (A2/A3), or stop it.")
+SETTF32MODE = _mode("SETTF32MODE", "Round f32 operands of the cube unit to 10 bits of mantissa (A5), or stop it.")

@@ -1,0 +1,1 @@
+"""Instructions that rearrange tiles: padding, sorting, transposing, choosing and generating elements."""

@@ -1,0 +1,158 @@
+"""TGATHER and TGATHERB: elements of a tile by index, by mask, by comparison (compute-layout-irregular 2.1 to 2.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ptokit.types.enums import CmpMode, MaskAxis, MaskPattern
+
+from ..machine import Machine, TileOperand
+from ..site import Site, TileInfo
+from ..table import Access, Attr, Instr, Operand, Role, dst, instruction, scalar, src, tmp
+from .gather_tile_rules import BLOCK_RULES, RULES
+from .irregular_text_rules import TGATHER_AS_01
+from .places import alike, flat, in_range, kind
+
+MASK = Attr("mask", MaskPattern, None, "maskPattern", "mask_pattern", dotted=True)
+AXIS = Attr("axis", MaskAxis, MaskAxis.Row, "axis", "mask_axis")
+
+
+def _gather(
+    m: Machine,
+    dst: TileOperand,
+    src: TileOperand,
+    idx: TileOperand | None,
+    threshold: Any,
+    count: TileOperand | None,
+    tmp: Any,
+    *,
+    mask: MaskPattern | None,
+    axis: MaskAxis,
+    cmp: CmpMode,
+    offset: int,
+) -> None:
+    if not (dst.vr and dst.vc):
+        return
+    if count is not None:
+        level = threshold if idx is None else idx.read(src.vr, 1)
+        _compare(dst, src, level, count, cmp, offset)
+    elif idx is not None:
+        index = idx.read(dst.vr, dst.vc).astype(np.int64)
+        values = flat(src)
+        good = in_range(m, "TGATH-COM-02", index, values.shape[1], "index")
+        values, places = alike(values, np.where(good, index, 0).reshape(len(index), -1))
+        found = np.take_along_axis(values, places, axis=1).reshape(-1, dst.vr, dst.vc)
+        dst.write(np.where(good, found, np.zeros((), found.dtype)), dst.vr, dst.vc)
+    elif mask is not None:
+        if axis is MaskAxis.Col:
+            rows = mask.first + mask.period * np.arange(dst.vr)
+            dst.write(src.read(int(rows[-1]) + 1, src.vc)[:, rows].view(kind(dst)), dst.vr, src.vc)
+        else:
+            chosen = src.read()[:, :, mask.first :: mask.period]
+            chosen = chosen.reshape(len(chosen), -1).copy().view(kind(dst))
+            if chosen.shape[1] < dst.vr * dst.vc:  # the rest stays as it is
+                old, chosen = alike(dst.read().reshape(-1, dst.vr * dst.vc), chosen)
+                chosen = np.concatenate((chosen, old[:, chosen.shape[1] :]), axis=1)
+            dst.write(chosen.reshape(len(chosen), dst.vr, dst.vc), dst.vr, dst.vc)
+
+
+def _compare(dst: TileOperand, src: TileOperand, level: Any, count: TileOperand, cmp: CmpMode, offset: int) -> None:
+    """Positions of the elements that match, row by row from column 0, and how many there are, densely."""
+    x = src.read().astype(np.float64)
+    k = level.astype(np.float64) if isinstance(level, np.ndarray) else float(level)
+    hits = x > k if cmp is CmpMode.GT else x == k
+    offset = (offset + (1 << 31)) % (1 << 32) - (1 << 31)
+    places = np.arange(src.vr).reshape(-1, 1) * src.spec.cols + np.arange(src.vc) + offset
+    order = np.argsort(~hits, axis=2, kind="stable")
+    listed = np.take_along_axis(np.broadcast_to(places, hits.shape), order, axis=2)
+    found = hits.sum(axis=2, keepdims=True)
+    width = min(src.vc, dst.spec.cols)
+    old = dst.read(src.vr, width)
+    listed = np.where(np.arange(width) < found, listed[:, :, :width], old)
+    dst.write(listed.astype(kind(dst)), src.vr, width)
+    counts = flat(count).repeat(len(found) if len(found) > 1 else 1, axis=0)[: max(len(found), 1)].copy()
+    counts[:, : src.vr] = found[:, :, 0]
+    count.write(counts.reshape(len(counts), count.spec.rows, count.spec.cols), count.spec.rows, count.spec.cols)
+
+
+def _footprint(o: Site) -> Iterator[Access]:
+    """By index the whole source may be read."""
+    whole = o.has("idx") and not o.has("count")
+    s = o.src
+    yield Access("src", False, s.rows if whole else s.vr, s.cols if whole else s.vc)
+    if o.has("idx"):
+        yield Access("idx", False, *((s.vr, 1) if o.has("count") else (o.dst.vr, o.dst.vc)))
+    for name in ("dst", "count", "tmp"):
+        info = o.operands[name]
+        if isinstance(info, TileInfo):
+            yield Access(name, True, info.vr, info.vc)  # type: ignore[arg-type]
+
+
+TGATHER = instruction(
+    Instr(
+        "TGATHER",
+        "tgather",
+        "dst = elements of src that an index tile names, a mask selects, or a comparison finds.",
+        (
+            dst(),
+            src(),
+            src("idx", optional=True),
+            scalar("threshold", optional=True),
+            Operand("count", Role.OUT, optional=True),
+            tmp(optional=True),
+        ),
+        (MASK, AXIS, Attr("cmp", CmpMode, CmpMode.EQ, "cmpMode", "cmp"), Attr("offset", int, 0, "offset")),
+        syntax="dps-comma",
+        forms=(
+            "dst src idx tmp",
+            "dst src idx",
+            "dst src",
+            "dst src threshold count tmp",
+            "dst src threshold count",
+            "dst src idx count tmp",
+            "dst src idx count",
+        ),
+        rules=(*RULES, TGATHER_AS_01),
+        run=_gather,
+        footprint=_footprint,
+        source="compute-layout-irregular 2.2",
+    )
+)
+
+
+def _gather_blocks(m: Machine, dst: TileOperand, src: TileOperand, offset: TileOperand) -> None:
+    spec = dst.spec
+    blocks = -(-dst.vc // spec.c0)
+    start = offset.read(dst.vr, blocks).astype(np.int64)
+    data = src.raw()
+    good = in_range(m, "GATHB-03", start, data.shape[1] - 31, "byte offset")
+    old = dst.read(dst.vr, spec.cols)
+    wanted = np.where(good, start, 0)[..., None] + np.arange(32)
+    data, places = alike(data, wanted.reshape(len(start), -1))
+    taken = np.take_along_axis(data, places, axis=1).reshape(len(data), dst.vr, blocks * 32).view(old.dtype)
+    kept = np.repeat(good, spec.c0, axis=2)
+    width = min(blocks * spec.c0, dst.vc)
+    dst.write(np.where(kept, taken, old[:, :, : blocks * spec.c0])[:, :, :width], dst.vr, width)
+
+
+def _block_footprint(o: Site) -> Iterator[Access]:
+    yield Access("src", False, o.src.rows, o.src.cols)
+    yield Access("offset", False, o.dst.vr, -(-o.dst.vc // o.dst.spec.c0))
+    yield Access("dst", True, o.dst.vr, o.dst.vc)
+
+
+TGATHERB = instruction(
+    Instr(
+        "TGATHERB",
+        "tgatherb",
+        "Blocks of 32 bytes of src, at byte offsets.",
+        (dst(), src(), src("offset")),
+        rules=BLOCK_RULES,
+        run=_gather_blocks,
+        footprint=_block_footprint,
+        source="compute-layout-irregular 2.3",
+    )
+)

@@ -1,0 +1,106 @@
+"""TCI, TTRI and TRANDOM: tiles made of numbers (compute-layout-irregular 2.7, 2.8, 2.10)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ptokit.types.dtypes import DTYPES
+
+from ..compute.words import element
+from ..cube.matmul_text_rules import A5_ONLY
+from ..machine import Machine, TileOperand
+from ..numerics.philox import counter_of, random_row
+from ..site import Site
+from ..table import Access, Attr, Instr, dst, instruction, scalar, tmp
+from ..typesets import BF16, I8, INT16_32, F, Types, types, types_of
+from .generate_rules import CI_RULES, RANDOM_RULES, TRI_RULES
+from .irregular_text_rules import RN_1
+from .places import kind
+
+KEYS = ("key0", "key1")
+WORD = DTYPES["u32"]
+COUNTERS = ("counter0", "counter1", "counter2", "counter3")
+
+
+def _sequence(
+    m: Machine, dst: TileOperand, start: Any, tmp: TileOperand | None = None, descending: bool = False
+) -> None:
+    step = np.arange(dst.vc).reshape(1, 1, -1)
+    values = start - step if descending else start + step
+    dst.write(values.astype(kind(dst)), 1, dst.vc)
+
+
+def _first_row(o: Site) -> Iterator[Access]:
+    yield Access("dst", True, 1, o.dst.vc)
+    if o.has("tmp"):
+        yield Access("tmp", True, o.tmp.vr, o.tmp.vc)
+
+
+def _triangle(m: Machine, dst: TileOperand, diagonal: Any, upper_or_lower: int = 0) -> None:
+    row, col = np.arange(dst.vr).reshape(1, -1, 1), np.arange(dst.vc).reshape(1, 1, -1)
+    ones = col >= row + diagonal if upper_or_lower else col <= row + diagonal
+    dst.write(ones.astype(kind(dst)), dst.vr, dst.vc)
+
+
+def _random(m: Machine, dst: TileOperand, *words: Any, rounds: int = 10) -> None:
+    """Blocks get streams of their own where a key or counter differs between them."""
+    if not dst.vc:
+        return
+    blocks = max([len(w) for w in words if isinstance(w, np.ndarray)], default=1)
+    values = np.empty((blocks, dst.vr, dst.vc), np.uint32)
+    for block in range(blocks):
+        own = [int(element(WORD, w[min(block, len(w) - 1), 0, 0] if isinstance(w, np.ndarray) else w)) for w in words]
+        counter = counter_of(own[2:])
+        for row in range(dst.vr):
+            values[block, row], counter = random_row(counter, own[:2], dst.vc, rounds)
+    dst.write(values.view(kind(dst)), dst.vr, dst.vc)
+
+
+CI_TYPES = types(INT16_32 | F | BF16, INT16_32)
+TRI_TYPES = types(INT16_32 | F, I8 | F | BF16, cpu=INT16_32 | F | BF16)
+WORDS = types(types_of(""), types_of("i32 u32"))
+
+
+def _generator(
+    name: str, summary: str, operands: tuple[Any, ...], attr: Attr, run: Callable[..., None], types: Types, **more: Any
+) -> Instr:
+    """An instruction that makes a tile out of scalars; its attribute stands inside ``ins``."""
+    return instruction(
+        Instr(name, name.lower(), summary, operands, (attr,), run=run, types=types, syntax="dps-attrs-in", **more)
+    )
+
+
+TCI = _generator(
+    "TCI",
+    "dst[0,k] = start + k, or start - k",
+    (dst(), scalar("start"), tmp(optional=True)),
+    Attr("descending", bool, False, "descending"),
+    _sequence,
+    CI_TYPES,
+    rules=CI_RULES,
+    footprint=_first_row,
+    source="compute-layout-irregular 2.7",
+)
+TTRI = _generator(
+    "TTRI",
+    "A triangle of ones: at and below a diagonal, or at and above it.",
+    (dst(), scalar("diagonal", type="i32")),
+    Attr("upper_or_lower", int, 0, "upperOrLower"),
+    _triangle,
+    TRI_TYPES,
+    rules=TRI_RULES,
+    source="compute-layout-irregular 2.8",
+)
+TRANDOM = _generator(
+    "TRANDOM",
+    "Random 32-bit words of a key and a counter (Philox4x32).",
+    (dst(), *(scalar(name, type="i32") for name in (*KEYS, *COUNTERS))),
+    Attr("rounds", int, 10, "rounds"),
+    _random,
+    WORDS,
+    rules=(*RANDOM_RULES, A5_ONLY, RN_1),
+    source="compute-layout-irregular 2.10",
+)

@@ -1,0 +1,96 @@
+"""Rules of THISTOGRAM (compute-layout-irregular 2.9)."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ptokit.diagnostics import define
+
+from ..operands import Message
+from ..site import Site
+from ..typesets import types_of
+from .plain_checks import boxed_or_columns, missing, not_of
+
+BINS = 256
+_define = partial(define, source="compute-layout-irregular 2.9")
+
+
+def byte_of(is_msb: bool, byte: int | None) -> int:
+    """The byte that is counted; text of 16-bit sources says only whether it is the higher one."""
+    return int(is_msb) if byte is None else byte
+
+
+def _types(o: Site) -> Message:
+    return (
+        not_of(o, types_of("u32"), "dst")
+        or not_of(o, types_of("u8"), "idx")
+        or not_of(o, types_of("u16 u32"), "src")
+        or boxed_or_columns(o, "dst", "src")
+    )
+
+
+def _narrow(o: Site) -> Message:
+    if o.src.dtype.size != 2:
+        return None
+    if byte_of(o.is_msb, o.byte) not in (0, 1):
+        return f"byte {o.byte} of a 16-bit element does not exist"
+    if o.idx.row_major or o.idx.cols != 1 or o.idx.boxed:
+        return f"idx is {o.idx.layout_name} {o.idx.rows}x{o.idx.cols}; for 16-bit sources it is one column"
+    return None
+
+
+def _wide(o: Site) -> Message:
+    if o.src.dtype.size != 4:
+        return None
+    which = byte_of(o.is_msb, o.byte)
+    if which not in range(4):
+        return f"byte {which} of a 32-bit element does not exist"
+    if which == 3:
+        return None
+    if not o.idx.row_major or o.idx.cols != o.src.cols:
+        return f"idx is {o.idx.layout_name} with {o.idx.cols} columns; it is ND with src's {o.src.cols}"
+    if o.idx.vr != 3 - which:
+        return f"idx has {o.idx.vr} valid rows; byte {which} has {3 - which} bytes above it"
+    return None
+
+
+def _bins(o: Site) -> Message:
+    if o.dst.vc < BINS:
+        return f"dst has {o.dst.vc} valid columns; there are {BINS} bins"
+    if o.target.name == "a5" and o.dst.cols != BINS:
+        return f"dst has {o.dst.cols} columns; a5 writes rows of {BINS}"
+    return None
+
+
+RULES = (
+    _define(
+        "HIST-01",
+        "dst is u32, idx u8, src u16 or u32; dst and src are row-major.",
+        _types,
+        accepted="u16 into u32",
+        rejected="i16 into u32",
+    ),
+    _define(
+        "HIST-02",
+        "Of 16-bit elements byte 0 or 1 is counted, and idx is one column.",
+        _narrow,
+        accepted="idx 32x1 col_major",
+        rejected="idx 1x32",
+    ),
+    _define(
+        "HIST-03",
+        "Of 32-bit elements idx has a row for each byte above the counted one, as wide as src.",
+        _wide,
+        accepted="byte 2, idx of one row",
+        rejected="byte 1, idx of one row",
+    ),
+    _define("HIST-04", "dst has 256 columns, for the bins.", _bins, accepted="4x256", rejected="4x128"),
+    _define(
+        "HIST-06",
+        "THISTOGRAM exists on a5 and cpu.",
+        missing,
+        targets=("a2a3",),
+        accepted="on a5",
+        rejected="on a2a3",
+    ),
+)

@@ -1,0 +1,119 @@
+"""Rules of TIMG2COL and the operations that set its registers (compute-layout-irregular 1.7)."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ptokit.diagnostics import define
+from ptokit.types.conv import ConvSpec
+from ptokit.types.enums import Layout, TileType
+from ptokit.types.tile import DYNAMIC
+
+from ..operands import Message
+from ..site import Site
+from ..typesets import BF16, I6, F, types_of
+from .plain_checks import differ, not_of
+
+_define = partial(define, source="compute-layout-irregular 1.7")
+
+
+def _tiles(o: Site) -> Message:
+    s = o.src.spec
+    if not isinstance(s, ConvSpec) or s.loc is not TileType.Mat:
+        return f"src is a {o.src.loc.text} tile; TIMG2COL reads convolution tiles in L1"
+    wanted = {Layout.NC1HWC0: 5, Layout.NDC1HWC0: 6}.get(s.layout)
+    if wanted is None or len(s.dims) != wanted or DYNAMIC in s.dims:
+        return f"src is {s}; it must be NC1HWC0 or NDC1HWC0 with known sizes"
+    if o.dst.loc is not TileType.Left:
+        return f"dst is a {o.dst.loc.text} tile; TIMG2COL fills left tiles"
+    return differ(o, "src", "dst")
+
+
+def _geometry(o: Site) -> Message:
+    s = o.src.spec
+    if not isinstance(s, ConvSpec) or len(s.dims) < 5:
+        return None
+    state = s.state
+    if min(*state.filter, *state.stride, *state.dilation) < 1 or min(state.padding) < 0:
+        return "filter, stride and dilation are at least 1, padding at least 0"
+    h, w = state.fmap if state.fmap != (0, 0) else s.dims[-3:-1]
+    left, right, top, bottom = state.padding
+    high = h + top + bottom < state.dilation[0] * (state.filter[0] - 1) + 1
+    wide = w + left + right < state.dilation[1] * (state.filter[1] - 1) + 1
+    return f"the filter does not fit the {h}x{w} feature map with its padding" if high or wide else None
+
+
+def _repeat(o: Site) -> Message:
+    s = o.src.spec
+    if isinstance(s, ConvSpec) and (s.state.repeat_time > 1 or s.state.repeat_mode or s.state.transpose):
+        return "repetition and transposition of TIMG2COL are not described by any public source"
+    return None
+
+
+def _dst(o: Site, layout: str) -> Message:
+    return f"dst is {o.dst.layout_name}, it must be {layout}" if o.dst.layout_name != layout else None
+
+
+RULES = (
+    _define(
+        "IMG-COM-01",
+        "TIMG2COL reads NC1HWC0 or NDC1HWC0 tiles in L1 and fills a left tile of their type.",
+        _tiles,
+        accepted="a Mat NC1HWC0 tile into a left tile",
+        rejected="a Mat Nz tile",
+    ),
+    _define(
+        "IMG-COM-03",
+        "There is no repetition and no transposition.",
+        _repeat,
+        accepted="repeat_time 1",
+        rejected="transpose",
+    ),
+    _define(
+        "IMG-COM-04",
+        "The filter fits the feature map with its padding; strides and dilations are positive.",
+        _geometry,
+        accepted="3x3 in 5x8",
+        rejected="9x9 in 5x8 without padding",
+    ),
+    _define(
+        "IMG-A23-01",
+        "On a2a3 dst is Zz, of i8, f16, bf16 or f32.",
+        lambda o: _dst(o, "Zz") or not_of(o, types_of("i8") | F | BF16, "dst"),
+        targets=("a2a3",),
+        accepted="Zz f16",
+        rejected="Nz f16",
+    ),
+    _define(
+        "IMG-A5-01",
+        "On a5 dst is Nz, of integers of up to 32 bits, f16, bf16 or f32.",
+        lambda o: _dst(o, "Nz") or not_of(o, I6 | F | BF16, "dst"),
+        targets=("a5",),
+        accepted="Nz f16",
+        rejected="Zz f16",
+    ),
+    _define(
+        "IMG-CPU-01",
+        "On cpu dst is Nz.",
+        lambda o: _dst(o, "Nz"),
+        targets=("cpu",),
+        accepted="Nz u8",
+        rejected="Zz u8",
+    ),
+)
+
+
+def _conv_config(o: Site) -> Message:
+    return None if isinstance(o.config.spec, ConvSpec) else f"{o.config.name} is no convolution tile"
+
+
+REGISTER_RULES = (
+    _define(
+        "IMG-COM-02",
+        "Registers of TIMG2COL are set from a convolution tile.",
+        _conv_config,
+        accepted="a Mat NC1HWC0 tile",
+        rejected="a Mat Nz tile",
+        decision="Without an earlier set of a register, TIMG2COL in a manual mode takes the tile's own parameters.",
+    ),
+)

@@ -1,0 +1,103 @@
+"""Rules of TINTERLEAVE, TDEINTERLEAVE and TPACK (compute-layout-irregular 1.8, 1.9)."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ptokit.diagnostics import define
+
+from ..operands import Message
+from ..site import Site
+from ..typesets import BF16, I6, F
+from ..unknown import known
+from .plain_checks import differ, missing, not_of, not_plain, overlapping, valid_differs
+
+_define = partial(define, source="compute-layout-irregular 1.8")
+_pack = partial(define, source="compute-layout-irregular 1.9")
+_TILES = ("dst0", "dst1", "src0", "src1")
+
+
+def _tiles(o: Site) -> Message:
+    return not_plain(o) or differ(o, *_TILES) or not_of(o, I6 | F | BF16, *_TILES)
+
+
+def _regions(o: Site) -> Message:
+    if not o.has("src1"):
+        return None
+    odd = known(o.src0.vc) and o.src0.vc % 2
+    return valid_differs(o, *_TILES) or (f"{o.src0.vc} valid columns are no pairs" if odd else None)
+
+
+def _halves(o: Site) -> Message:
+    if o.has("src1"):
+        return None
+    if known(o.src0.vc) and o.src0.vc % 2:
+        return f"src0 has {o.src0.vc} valid columns; they must be even"
+    for name in ("dst0", "dst1"):
+        d = o.operands[name]
+        if d.vr != o.src0.vr or 2 * d.vc != o.src0.vc:  # type: ignore[union-attr]
+            return f"{name} is valid in {d.vr}x{d.vc}, src0 in {o.src0.vr}x{o.src0.vc}; it takes half of it"  # type: ignore[union-attr]
+    return None
+
+
+RULES = (
+    _define(
+        "INTLV-01",
+        "All tiles are row-major Vec tiles of one type: 8-, 16-, 32-bit integers, f16, bf16, f32.",
+        _tiles,
+        accepted="four f32 tiles",
+        rejected="an f16 source with f32",
+    ),
+    _define(
+        "INTLV-02",
+        "Sources and destinations have equal valid regions with an even number of columns.",
+        _regions,
+        accepted="4x16 everywhere",
+        rejected="4x15 everywhere",
+    ),
+    _define(
+        "INTLV-04", "No two tiles overlap.", overlapping, accepted="four tiles", rejected="dst0 at the address of src0"
+    ),
+    _define(
+        "INTLV-NPU",
+        "A2/A3 have no interleaving.",
+        missing,
+        targets=("a2a3",),
+        accepted="on a5",
+        rejected="on a2a3",
+    ),
+)
+DE_RULES = (
+    *RULES,
+    _define(
+        "INTLV-03",
+        "Of one source, each destination is valid in half of its columns.",
+        _halves,
+        accepted="4x32 into 4x16 twice",
+        rejected="4x32 into 4x32 twice",
+        decision="The manual also asks for equal valid regions, which contradicts this.",
+    ),
+)
+PACK_RULES = (
+    _pack("PACK-01", "TPACK exists on a5.", missing, targets=("a2a3",), accepted="on a5", rejected="on a2a3"),
+    _pack("PACK-02", "Both tiles are row-major Vec tiles.", not_plain, accepted="ND", rejected="a col_major source"),
+    _pack(
+        "PACK-03",
+        "Both tiles have one valid region.",
+        lambda o: valid_differs(o, "dst", "src"),
+        accepted="8x32 both",
+        rejected="8x32 and 8x16",
+    ),
+    _pack(
+        "PACK-04",
+        "Elements of 4 bytes become 2 or 1, of 2 bytes 1.",
+        lambda o: (
+            f"{o.src.dtype} does not become {o.dst.dtype}"
+            if (o.src.dtype.size, o.dst.dtype.size) not in ((4, 2), (4, 1), (2, 1))
+            else None
+        ),
+        accepted="i32 into i16",
+        rejected="i16 into i32",
+        decision="Float sources are packed by their bits, too.",
+    ),
+)

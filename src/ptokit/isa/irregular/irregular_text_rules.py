@@ -1,0 +1,179 @@
+"""What the reference assembler refuses of padding, quantisation, concatenation, sorting and others (assembly 13.9)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ptokit.diagnostics import Rule, Scope, define
+from ptokit.types.dtypes import DTYPES
+from ptokit.types.enums import CmpMode, QuantType, TileType
+from ptokit.types.tile import DYNAMIC
+
+from ..site import Site, TileInfo
+from ..unknown import Size, known
+
+Message = str | None
+
+_CONCAT = frozenset(DTYPES[n] for n in ("i8", "i16", "i32", "f16", "bf16", "f32"))
+_BLOCK = 64
+_SORTED = ("f16", "f32")
+_SOURCES = ("src0", "src1", "src2", "src3")
+
+
+def _padded(o: Site) -> Message:
+    s, d = o.src, o.dst
+    if s.dtype.bits != d.dtype.bits or d.dtype.bits not in (8, 16, 32):
+        return f"elements have {s.dtype.bits} bits in src, {d.dtype.bits} in dst; both have 8, 16 or 32"
+    if isinstance(d, TileInfo) and d.spec.pad == 0:
+        return "dst has pad null, which says nothing to fill with"
+    smaller = d.rows < s.rows or d.cols < s.cols
+    if smaller or (o.instr.text != "tfillpad_expand" and (d.rows, d.cols) != (s.rows, s.cols)):
+        return f"src is {s.rows}x{s.cols}, dst is {d.rows}x{d.cols}"
+    return None
+
+
+def _quantised(o: Site) -> Message:
+    if o.quant_type is None:
+        return "quant_type is missing"
+    asymmetric = o.quant_type is QuantType.INT8_ASYM
+    wanted = "u8" if asymmetric else "i8"
+    if o.dst.dtype.name != wanted:
+        return f"dst has element type {o.dst.dtype}; {o.quant_type.text} gives {wanted}"
+    if o.has("offset") != asymmetric:
+        return f"{o.quant_type.text} {'needs an' if asymmetric else 'has no'} offset"
+    return None
+
+
+def _concatenated(o: Site) -> Message:
+    for name in ("dst", "src0", "src1"):
+        t = o.operands[name]
+        assert isinstance(t, TileInfo)
+        if t.loc is not TileType.Vec:
+            return f"{name} lies in {t.loc.text}, not vec"
+        if t.dtype is not o.dst.dtype:
+            return f"{name} has element type {t.dtype}, dst {o.dst.dtype}"
+        if o.target.name == "a5" and not t.row_major:
+            return f"{name} has blayout=col_major"
+        rows = t.spec.valid_row
+        if DYNAMIC not in (rows, o.dst.spec.valid_row) and rows != o.dst.spec.valid_row:
+            return f"{name} has {rows} valid rows, dst {o.dst.spec.valid_row}"
+    if o.dst.dtype not in _CONCAT:
+        return f"element type {o.dst.dtype}; it takes i8, i16, i32, f16, bf16, f32"
+    cols = [o.src0.spec.valid_col, o.src1.spec.valid_col]
+    if DYNAMIC not in cols and sum(cols) > o.dst.cols:
+        return f"{' and '.join(map(str, cols))} valid columns do not fit into {o.dst.cols}"
+    return None
+
+
+def _sorted(o: Site) -> Message:
+    return _merged(o) if o.has("tmp") else _block(o)
+
+
+def _block(o: Site) -> Message:
+    s, d = o.src0, o.dst
+    if s.dtype is not d.dtype or s.dtype.name not in _SORTED:
+        return f"src has element type {s.dtype}, dst {d.dtype}; both are f16, or f32"
+    if (s.rows, d.rows) != (1, 1) or s.cols != d.cols:
+        return f"src is {s.rows}x{s.cols}, dst {d.rows}x{d.cols}; both are one row of equal length"
+    length: Size = o.block_len.value if o.has("block_len") else 0
+    if known(length) and (length <= 0 or length % _BLOCK):
+        return f"the block length is {length}, not a positive multiple of {_BLOCK}"
+    return None
+
+
+def _merged(o: Site) -> Message:
+    for name in (*_SOURCES, "tmp"):
+        t = o.operands.get(name)
+        if isinstance(t, TileInfo) and t.dtype is not o.dst.dtype:
+            return f"{name} has element type {t.dtype}, dst {o.dst.dtype}"
+    if (o.tmp.rows, o.tmp.cols) != (o.dst.rows, o.dst.cols):
+        return f"tmp is {o.tmp.rows}x{o.tmp.cols}, dst {o.dst.rows}x{o.dst.cols}"
+    return None
+
+
+def _random(o: Site) -> Message:
+    if o.rounds not in (7, 10):
+        return f"{o.rounds} rounds, not 7 or 10"
+    if not o.dst.dtype.is_integer or o.dst.dtype.bits != 32:
+        return f"dst has element type {o.dst.dtype}, not a 32-bit integer"
+    return None if o.dst.row_major else "dst has blayout=col_major"
+
+
+def _compared(o: Site) -> Message:
+    if not o.has("threshold"):
+        return None
+    if o.cmp not in (CmpMode.EQ, CmpMode.GT):
+        return f"cmpMode is {o.cmp.text}, not eq or gt"
+    element, equal = o.src.dtype.name, o.cmp is CmpMode.EQ
+    if o.target.name == "a5":
+        return None if element in ("i16", "i32", "f16", "f32") else f"src has element type {o.src.dtype}"
+    if element in ("f16", "f32") or (element == "i32" and equal):
+        return None
+    return f"src has element type {o.src.dtype}; it takes f16 and f32, i32 for eq"
+
+
+def _rule(id: str, what: str, check: Callable[[Site], Message], accepted: str, rejected: str, **more: object) -> Rule:
+    more = {"targets": ("a2a3", "a5"), "source": "assembly 13.9", **more}
+    return define(
+        id,
+        what,
+        check,
+        scope=Scope.ASSEMBLER,
+        accepted=accepted,
+        rejected=rejected,
+        **more,  # type: ignore[arg-type]
+    )
+
+
+FP_1 = _rule(
+    "FP-1",
+    "Padding keeps the element size (1, 2, 4 bytes) and the shape (tfillpad_expand: or more); dst has a pad value.",
+    _padded,
+    "dst with pad=1",
+    "dst with pad=0",
+    covered_by=("FILL-COM-01", "FILL-COM-02", "FILL-COM-03", "FILL-COM-03-X"),
+    always=True,
+)
+TQ_1 = _rule(
+    "TQ-1",
+    "INT8_SYM gives i8 without an offset, INT8_ASYM ui8 with one.",
+    _quantised,
+    "INT8_ASYM to ui8 with an offset",
+    "INT8_SYM to ui8",
+    always=True,
+)
+CC_1 = _rule(
+    "CC-1",
+    "tconcat: vec tiles of one element type and as many valid rows, columns that fit, row_major on a5.",
+    _concatenated,
+    "16x16 and 16x16 into 16x32",
+    "16x16 and 16x32 into 16x32",
+    covered_by=("CONC-COM-01", "CONC-COM-02", "CONC-COM-03", "CONC-A23-01", "CONC-A5-01"),
+)
+MS_1 = _rule(
+    "MS-1",
+    "tmrgsort: one row of f16 or f32 in blocks of a multiple of 64, or tiles of one type and a tmp like dst.",
+    _sorted,
+    "block length 64",
+    "block length 96",
+    covered_by=("MRG-COM-01", "MRG-COM-02"),
+    decision="That two to four sources are merged, and the record is vector<4xi16>, the form of the text says.",
+)
+RN_1 = _rule(
+    "RN-1",
+    "trandom: 7 or 10 rounds into a row_major tile of 32-bit integers.",
+    _random,
+    "rounds = 7",
+    "rounds = 8",
+    covered_by=("RAND-01", "RAND-02", "RAND-03"),
+    targets=("a5",),
+    why="On a2a3 there is none: A5-1.",
+)
+TGATHER_AS_01 = _rule(
+    "TGATHER-AS-01",
+    "The comparing tgather: eq or gt; f16, f32, i32 (a2a3: for eq), on a5 also i16.",
+    _compared,
+    "f16 and gt",
+    "i16 on a2a3",
+    source="assembly 15 (tgather compare)",
+)

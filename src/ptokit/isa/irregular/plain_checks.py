@@ -1,0 +1,90 @@
+"""Checks that the rules of layout and irregular instructions share; each gives a message, or None."""
+
+from __future__ import annotations
+
+from ..compute.reduce_rules import is_nd, layout
+from ..operands import Message, all_tiles, data_tiles, overlap
+from ..site import Site, TileInfo
+from ..table import Role
+from ..typesets import TypeSet, names
+
+
+def not_plain(o: Site) -> Message:
+    """A destination or source that is not a row-major Vec tile without boxes."""
+    for name, t in data_tiles(o):
+        if t.loc.name != "Vec":
+            return f"{name} is a {t.loc.text} tile; {o.instr.name} works on vec tiles"
+        if not is_nd(t):
+            return f"{layout(name, t)}; {o.instr.name} works on row-major tiles without boxes"
+    return None
+
+
+def not_vec(o: Site, *names: str) -> Message:
+    """One of the operands that is not a Vec tile."""
+    for name in names:
+        t = o.operands.get(name)
+        if isinstance(t, TileInfo) and t.loc.name != "Vec":
+            return f"{name} is a {t.loc.text} tile; {o.instr.name} works on vec tiles"
+    return None
+
+
+def boxed_or_columns(o: Site, *names: str) -> Message:
+    """One of the operands that is not row-major without boxes."""
+    for name in names:
+        t = o.operands.get(name)
+        if isinstance(t, TileInfo) and not is_nd(t):
+            return f"{layout(name, t)}; it must be row-major without boxes"
+    return None
+
+
+def not_of(o: Site, allowed: TypeSet, *operands: str) -> Message:
+    """One of the operands whose element type is not among the allowed ones."""
+    for name in operands:
+        t = o.operands.get(name)
+        if isinstance(t, TileInfo) and t.dtype not in allowed:
+            return f"{name} has element type {t.dtype}; {o.instr.name} on {o.target.name} takes {names(allowed)}"
+    return None
+
+
+def differ(o: Site, first: str, *others: str) -> Message:
+    """One of the other operands with another element type than the first."""
+    a = o.operands.get(first)
+    for name in others:
+        b = o.operands.get(name)
+        if isinstance(a, TileInfo) and isinstance(b, TileInfo) and a.dtype is not b.dtype:
+            return f"{name} has element type {b.dtype}, {first} has {a.dtype}"
+    return None
+
+
+def valid_differs(o: Site, first: str, *others: str) -> Message:
+    """One of the other operands with another valid region than the first."""
+    a = o.operands.get(first)
+    for name in others:
+        b = o.operands.get(name)
+        if isinstance(a, TileInfo) and isinstance(b, TileInfo) and (a.vr != b.vr or a.vc != b.vc):
+            return f"{name} is valid in {b.vr}x{b.vc}, {first} in {a.vr}x{a.vc}"
+    return None
+
+
+def rows_differ(o: Site, first: str, *others: str) -> Message:
+    """One of the other operands with another number of valid rows than the first."""
+    a = o.operands.get(first)
+    for name in others:
+        b = o.operands.get(name)
+        if isinstance(a, TileInfo) and isinstance(b, TileInfo) and a.vr != b.vr:
+            return f"{name} has {b.vr} valid rows, {first} has {a.vr}"
+    return None
+
+
+def overlapping(o: Site) -> Message:
+    """A destination that shares bytes with a source or a scratch tile, or with another destination."""
+    for name, a in all_tiles(o):
+        for other, b in all_tiles(o):
+            if other != name and o.instr.operand(name).role is Role.OUT and overlap(a, b):
+                return f"{name} and {other} share bytes; {o.instr.name} does not work in place"
+    return None
+
+
+def missing(o: Site) -> Message:
+    """For instructions that a target does not have."""
+    return f"{o.instr.name} does not exist on {o.target.name}"

@@ -1,0 +1,103 @@
+"""Rules of TSCATTER (compute-layout-irregular 2.4)."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ptokit.diagnostics import define
+from ptokit.types.enums import MaskAxis
+
+from ..operands import DEVICES, Message
+from ..site import Site
+from ..typesets import BF16, I6, INT16_32, INT64, F
+from .plain_checks import differ, not_of, not_vec, overlapping
+
+_define = partial(define, source="compute-layout-irregular 2.4")
+_WIDTHS = {4: 4, 2: 2, 1: 2, 8: 4}
+
+
+def _types(o: Site) -> Message:
+    allowed = I6 | F | BF16 | (INT64 if o.target.name == "a5" else frozenset())
+    return differ(o, "dst", "src") or not_of(o, allowed, "dst")
+
+
+def _index_types(o: Site) -> Message:
+    if not o.has("idx"):
+        return None
+    wanted = _WIDTHS.get(o.dst.dtype.size)
+    if o.idx.dtype.size != wanted:
+        return f"idx has element type {o.idx.dtype}; {o.dst.dtype} elements take {wanted}-byte indices"
+    return not_of(o, INT16_32, "idx")
+
+
+def _mask_shape(o: Site) -> Message:
+    if o.has("idx"):
+        return None
+    if o.mask is None:
+        return "neither an index tile nor a mask pattern says where the elements go"
+    s, d, times = o.src, o.dst, o.mask.period
+    wanted = (times * s.vr, s.vc) if o.axis is MaskAxis.Col else (s.vr, times * s.vc)
+    if d.vr != wanted[0] or d.vc != wanted[1]:
+        return f"src is valid in {s.vr}x{s.vc}; with {o.mask.name} dst is {wanted[0]}x{wanted[1]}, not {d.vr}x{d.vc}"
+    return None
+
+
+def _cpu_mask(o: Site) -> Message:
+    if o.has("idx") or o.dst.dtype.size in (2, 4):
+        return None
+    return f"dst has element type {o.dst.dtype}; the simulator scatters by mask elements of 2 and 4 bytes"
+
+
+RULES = (
+    _define(
+        "TSCAT-COM-01",
+        "dst and src have one type: 8-, 16-, 32-bit integers, f16, bf16, f32; on a5 64-bit integers.",
+        _types,
+        accepted="f16 both",
+        rejected="f16 and f32",
+    ),
+    _define(
+        "TSCAT-COM-02",
+        "Indices have 4 bytes for 4- and 8-byte elements, 2 bytes for smaller ones.",
+        _index_types,
+        accepted="f32 by i32",
+        rejected="f32 by i16",
+    ),
+    _define(
+        "TSCAT-COM-03",
+        "All tiles are Vec tiles.",
+        lambda o: not_vec(o, "dst", "src", "idx"),
+        accepted="vec tiles",
+        rejected="a mat destination",
+    ),
+    _define(
+        "TSCAT-COM-04",
+        "Indices are element offsets inside the destination tile.",
+        accepted="0..1023 for 16x64",
+        rejected="1024",
+        decision="The simulator passes over others; on the devices they are an error.",
+    ),
+    _define(
+        "TSCAT-COM-05",
+        "By mask, dst is valid in the source's region, spread by the mask's period along its axis.",
+        _mask_shape,
+        accepted="P0101: 4x16 into 4x32",
+        rejected="P0101: 4x16 into 4x16",
+    ),
+    _define(
+        "TSCAT-COM-07",
+        "dst does not overlap the source or the indices: it is cleared first.",
+        overlapping,
+        targets=DEVICES,
+        accepted="three tiles",
+        rejected="dst at the address of src",
+    ),
+    _define(
+        "TSCAT-CPU-01",
+        "By mask, the simulator scatters elements of 2 and 4 bytes.",
+        _cpu_mask,
+        targets=("cpu",),
+        accepted="f16",
+        rejected="u8",
+    ),
+)

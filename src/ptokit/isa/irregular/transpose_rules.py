@@ -1,0 +1,198 @@
+"""Rules of TTRANS (compute-layout-irregular 1.1)."""
+
+from __future__ import annotations
+
+from functools import partial
+from math import prod
+
+from ptokit.diagnostics import define
+from ptokit.types.conv import ConvSpec
+from ptokit.types.enums import Layout
+from ptokit.types.tile import DYNAMIC
+
+from ..operands import DEVICES, Message
+from ..site import Site
+from ..typesets import BF16, I6, F
+from .plain_checks import boxed_or_columns, not_of, overlapping
+
+_define = partial(define, source="compute-layout-irregular 1.1")
+_UB = 192 * 1024
+_L = Layout
+_CHANNELS = {(_L.NCHW, _L.NC1HWC0), (_L.GNCHW, _L.GNC1HWC0)}
+_BACK = {(b, a) for a, b in _CHANNELS}
+_FRACTAL_Z = {(_L.NC1HWC0, _L.FRACTAL_Z), (_L.GNC1HWC0, _L.FRACTAL_Z)}
+_3D = {(_L.NCDHW, _L.FRACTAL_Z_3D)}
+PAIRS = {
+    "cpu": _CHANNELS | _FRACTAL_Z | _3D | {(_L.NC1HWC0, _L.NCHW)},
+    "a2a3": _CHANNELS | _BACK | _FRACTAL_Z | _3D,
+    "a5": _CHANNELS | _FRACTAL_Z,
+}
+"""Conversions of convolution tiles by target: (source layout, destination layout)."""
+
+
+def conv(o: Site) -> tuple[ConvSpec, ConvSpec] | None:
+    """Types of source and destination, if both are convolution tiles."""
+    s, d = o.src.spec, o.dst.spec
+    return (s, d) if isinstance(s, ConvSpec) and isinstance(d, ConvSpec) else None
+
+
+def _sizes(o: Site) -> Message:
+    s, d = o.src.dtype, o.dst.dtype
+    if s.bits != d.bits:
+        return f"src has {s.bits}-bit elements, dst {d.bits}-bit ones"
+    if s.size not in (1, 2, 4) or (s.packed and (conv(o) is None or o.target.name != "cpu")):
+        return f"TTRANS moves elements of 1, 2 or 4 bytes, not {s}"
+    return None
+
+
+def _types(o: Site) -> Message:
+    if conv(o) is not None and o.target.name == "cpu":
+        return None
+    return not_of(o, I6 | F | BF16, "src", "dst")
+
+
+def _regions(o: Site) -> Message:
+    if isinstance(o.src.spec, ConvSpec) or isinstance(o.dst.spec, ConvSpec):
+        return None
+    s, d = o.src, o.dst
+    if d.vr < s.vc or d.vc < s.vr or s.vc > d.rows or s.vr > d.cols:
+        return f"src is valid in {s.vr}x{s.vc}, dst in {d.vr}x{d.vc}; it must hold {s.vc}x{s.vr}"
+    return None
+
+
+def _blocks(o: Site) -> Message:
+    if conv(o) is not None:
+        return None
+    for name in ("src", "dst"):
+        t = o.operands[name]
+        bits = t.cols * t.dtype.bits  # type: ignore[union-attr]
+        if bits % 256:
+            return f"{name} has rows of {bits // 8} bytes; a5 needs a multiple of 32"
+    return None
+
+
+def _pair(o: Site) -> Message:
+    found = conv(o)
+    if found is None:
+        mixed = isinstance(o.src.spec, ConvSpec) or isinstance(o.dst.spec, ConvSpec)
+        return "a convolution tile is transposed into a convolution tile" if mixed else None
+    s, d = found
+    if (s.layout, d.layout) in PAIRS[o.target.name]:
+        return None
+    return f"{o.target.name} has no conversion of {s.layout.name} into {d.layout.name}"
+
+
+def _shapes(o: Site) -> Message:
+    found = conv(o)
+    if found is None or DYNAMIC in (*found[0].dims, *found[1].dims):
+        return None
+    s, d = found
+    wanted = _wanted(s, d)
+    if wanted is not None and (d.dims != wanted[0] and _merged(d.dims) != wanted[0]):
+        return f"src is {s}, so dst is {'x'.join(map(str, wanted[0]))}, not {'x'.join(map(str, d.dims))}"
+    plain = next((t for t in (s, d) if t.layout in (_L.NCHW, _L.GNCHW)), None)
+    if o.target.name in DEVICES and plain is not None and prod(plain.dims[-2:]) * plain.dtype.size % 32:
+        return f"H*W of {plain} is {prod(plain.dims[-2:]) * plain.dtype.size} bytes; it must be a multiple of 32"
+    return None
+
+
+def _merged(dims: tuple[int, ...]) -> tuple[int, ...]:
+    """FRACTAL_Z of five dimensions, C1 H W N C0, as four."""
+    return (prod(dims[:3]), dims[3] // 16, 16, dims[4]) if len(dims) == 5 else dims
+
+
+def _wanted(s: ConvSpec, d: ConvSpec) -> tuple[tuple[int, ...]] | None:
+    """The dimensions dst must have; None if the number of dimensions is not that of the layout."""
+    pair, dims = (s.layout, d.layout), s.dims
+    try:
+        if pair in _CHANNELS:
+            *group, n, c, h, w = dims
+            return ((*group, n, -(-c // d.dims[-1]), h, w, d.dims[-1]),)
+        if pair in _BACK:
+            *group, n, c1, h, w, c0 = dims
+            return ((*group, n, min(d.dims[-3], c1 * c0), h, w),)
+        if pair in _FRACTAL_Z:
+            *group, n, c1, h, w, c0 = dims
+            return ((prod(group) * c1 * h * w, -(-n // 16), 16, c0),)
+        n, c, depth, h, w = dims
+        c0 = d.dims[-1]
+        return ((depth * -(-c // c0) * h * w, -(-n // 16), 16, c0),)
+    except (ValueError, IndexError):
+        return None
+
+
+def _capacity(o: Site) -> Message:
+    if conv(o) is None:
+        return None
+    total = o.src.spec.nbytes + o.dst.spec.nbytes + (o.tmp.spec.nbytes if o.has("tmp") else 0)
+    return f"src, dst and tmp take {total} bytes together; there are {_UB}" if total > _UB else None
+
+
+RULES = (
+    _define(
+        "TRANS-COM-01",
+        "Source and destination have elements of one size: 1, 2 or 4 bytes.",
+        _sizes,
+        accepted="f16 into bf16",
+        rejected="f16 into f32",
+    ),
+    _define(
+        "TRANS-COM-02",
+        "The source is row-major without boxes.",
+        lambda o: boxed_or_columns(o, "src"),
+        targets=DEVICES,
+        accepted="an ND source",
+        rejected="blayout=col_major",
+    ),
+    _define(
+        "TRANS-COM-03",
+        "Elements are 8-, 16- or 32-bit integers, f16, bf16 or f32.",
+        _types,
+        accepted="u8",
+        rejected="an e4m3 tile",
+    ),
+    _define(
+        "TRANS-COM-04",
+        "dst holds the transposed valid region of the source.",
+        _regions,
+        accepted="8x32 into 32x8",
+        rejected="8x32 into 8x32",
+    ),
+    _define(
+        "TRANS-COM-05",
+        "dst, src and tmp do not overlap.",
+        overlapping,
+        accepted="three tiles",
+        rejected="a square tile into itself",
+    ),
+    _define(
+        "TRANS-A5-01",
+        "Rows of source and destination are multiples of 32 bytes on a5.",
+        _blocks,
+        targets=("a5",),
+        accepted="16x16xf16",
+        rejected="a 16x8xf16 source",
+    ),
+    _define(
+        "TRANS-CONV-01",
+        "The dimensions of a converted tile follow from those of its source.",
+        _shapes,
+        accepted="1x32x4x8 NCHW into 1x2x4x8x16",
+        rejected="1x32x4x8 NCHW into 1x1x4x8x16",
+    ),
+    _define(
+        "TRANS-CONV-02",
+        "A conversion on a2a3 takes at most 192 KiB for its tiles together.",
+        _capacity,
+        targets=("a2a3",),
+        accepted="three tiles of 32 KiB",
+        rejected="three tiles of 80 KiB",
+    ),
+    _define(
+        "TRANS-CONV-03",
+        "The target has the conversion.",
+        _pair,
+        accepted="NCHW into NC1HWC0",
+        rejected="NC1HWC0 into NCHW on a5",
+    ),
+)

@@ -1,0 +1,1 @@
+"""From tile to tile: moves, and windows taken out of and put into tiles."""

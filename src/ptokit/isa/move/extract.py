@@ -1,0 +1,147 @@
+"""TEXTRACT and TEXTRACT_FP: a window of a tile (compute-layout-irregular 1.3, move-gather-scatter 9)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ptokit.types.conv import ConvSpec
+from ptokit.types.enums import AccToVecMode, Pipe, ReluPreMode, TileType
+
+from ..machine import Machine, TileOperand
+from ..site import Site
+from ..table import Instr, dst, index, instruction, scalar, src
+from .extract_footprint import extract_footprint, pair_footprint
+from .extract_rules import EXTRACT_FP_RULES, EXTRACT_RULES, PAIR_RULES
+from .fractal_z import weights
+from .move import MODE, RELU, has_words, move_pipe
+from .move_acc import drain
+from .move_facts import DUAL, nz_pitch
+from .move_parts import put, window
+from .move_vec import nd_to_nz, vec_to_mat
+
+
+def extract_pipe(site: Site) -> Pipe:
+    """As a move; a5 takes single elements between vec tiles through the scalar unit."""
+    d = site.dst.spec
+    single = site.src.loc is d.loc is TileType.Vec and (d.valid_row, d.valid_col) == (1, 1)
+    return Pipe.S if single and site.target.name == "a5" else move_pipe(site)
+
+
+def textract(
+    m: Machine,
+    dst: TileOperand,
+    src: TileOperand,
+    fp: TileOperand | None,
+    quant: Any,
+    row: int,
+    col: int,
+    *,
+    relu: ReluPreMode = ReluPreMode.NoRelu,
+    mode: AccToVecMode | None = None,
+) -> None:
+    """``dst[r, c] = src[row + r, col + c]`` over dst's valid region; accumulators are quantised on the way.
+
+    A dual mode splits what is valid in the source behind (row, col), whatever is valid in dst.
+    """
+    rows, cols = dst.vr, dst.vc
+    if src.spec.loc is TileType.Acc:
+        if mode in DUAL:
+            rows, cols = min(src.vr, src.spec.rows - row), min(src.vc, src.spec.cols - col)
+        drain(m, dst, src, (row, col, rows, cols), fp=fp, quant=quant, relu=relu, mode=mode)
+    elif isinstance(src.spec, ConvSpec):
+        put(dst, weights(src, row, col, rows, cols))
+    elif m.target.name == "a5" and (src.spec.loc, dst.spec.loc) == (TileType.Vec, TileType.Mat):
+        vec_to_mat(m, dst, src, row, col)
+    elif row or col:
+        put(dst, window(src, row, col, rows, cols))
+    else:
+        dst.take(src, rows, cols)
+
+
+TEXTRACT = instruction(
+    Instr(
+        "TEXTRACT",
+        "textract",
+        "Copy the window of a tile at (row, col), as large as the destination; accumulators are converted on the way.",
+        (
+            dst(),
+            src(),
+            src("fp", optional=True),
+            scalar("quant", optional=True, type="i64"),
+            index("row"),
+            index("col"),
+        ),
+        (RELU, MODE),
+        pipe=extract_pipe,
+        rules=EXTRACT_RULES,
+        run=textract,
+        footprint=extract_footprint,
+        value_rules=has_words,
+        source="compute-layout-irregular 1.3; move-gather-scatter 9",
+    )
+)
+
+
+def textract_fp(
+    m: Machine,
+    dst: TileOperand,
+    src: TileOperand,
+    fp: TileOperand,
+    row: int,
+    col: int,
+    *,
+    relu: ReluPreMode = ReluPreMode.NoRelu,
+) -> None:
+    """``dst[r, c] = q(src[row + r, col + c])`` with word ``col + c``."""
+    drain(m, dst, src, (row, col, dst.vr, dst.vc), fp=fp, relu=relu)
+
+
+TEXTRACT_FP = instruction(
+    Instr(
+        "TEXTRACT_FP",
+        "textract_fp",
+        "Copy a window of an accumulator with one quantisation word per column of the source.",
+        (dst(), src(), src("fp"), index("row"), index("col")),
+        (RELU,),
+        pipe=Pipe.FIX,
+        rules=EXTRACT_FP_RULES,
+        run=textract_fp,
+        footprint=extract_footprint,
+        value_rules=has_words,
+        spellings=("textract.fp",),
+        source="compute-layout-irregular 1.3; move-gather-scatter 9",
+    )
+)
+
+
+def textract2(
+    m: Machine,
+    dst0: TileOperand,
+    dst1: TileOperand,
+    src: TileOperand,
+    row0: int,
+    col0: int,
+    row1: int,
+    col1: int,
+) -> None:
+    """Each destination gets its window of an ND tile, re-arranged to Nz."""
+    for tile, row, col in ((dst0, row0, col0), (dst1, row1, col1)):
+        pitch = nz_pitch(tile.spec, tile.vr) if m.target.name == "a5" else tile.spec.rows
+        assert isinstance(pitch, int)
+        nd_to_nz(tile, src, tile.vr, tile.vc, pitch, row, col)
+
+
+TEXTRACT2 = instruction(
+    Instr(
+        "TEXTRACT2",
+        "textract2",
+        "Copy two windows of an ND vec tile to Nz tiles: the two-destination overload of TEXTRACT.",
+        (dst("dst0"), dst("dst1"), src(), *(index(n) for n in ("row0", "col0", "row1", "col1"))),
+        pipe=Pipe.V,
+        rules=PAIR_RULES,
+        run=textract2,
+        footprint=pair_footprint,
+        cpp="TEXTRACT",
+        source="compute-layout-irregular 1.3",
+    )
+)

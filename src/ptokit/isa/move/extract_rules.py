@@ -1,0 +1,171 @@
+"""Rules of TEXTRACT on every target and on cpu (compute-layout-irregular 1.3, assembly 13.9)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ptokit.diagnostics import Rule, define
+
+from ..site import Site
+from .extract_checks import bad_index, pair_of_layouts
+from .extract_footprint import position
+from .extract_rules_a2a3 import A23_PAIR_RULES, A23_RULES
+from .extract_rules_a5 import A5_PAIR_RULES, A5_RULES
+from .extract_text_rules import EXTRACT_TEXT_RULES
+from .fractal_z import is_conv, refused
+from .move_checks import (
+    Message,
+    acc_types,
+    blocks_overflow,
+    columns_of_words,
+    outside,
+    parameter_tile,
+    signedness,
+    types_differ,
+)
+from .move_facts import Acc, Mat, Vec, dual, pair, relu, word, words
+from .move_rules import unsupported
+from .move_rules_a2a3 import A23_ACC_TYPES, acc_to_mat
+from .move_rules_a5 import A5_ACC_TYPES
+
+EXTRACTS = "compute-layout-irregular 1.3"
+
+
+def _index(o: Site) -> Message:
+    return bad_index(o, "row") or bad_index(o, "col")
+
+
+def _inside(o: Site) -> Message:
+    s, d = o.src, o.dst
+    row, col = position(o)
+    if is_conv(s):
+        return None
+    if o.target.name == "cpu":
+        size = (s.vr, s.vc) if dual(o) and s.loc is Acc else (d.vr, d.vc)
+        return outside((row, col), size, (s.vr, s.vc))
+    size = (d.vr, d.vc) if s.loc is Vec else (d.rows, d.cols)
+    return outside((row, col), size, (s.rows, s.cols))
+
+
+def _same_type(o: Site) -> Message:
+    return None if o.src.loc is Acc else types_differ(o)
+
+
+def quantised(o: Site, cols: Any, first: Any, to: Any = 0) -> Message:
+    """Types, words and form of a move out of an accumulator: columns [first, first + cols) to column `to` of dst."""
+    if o.src.loc is not Acc:
+        asked = "relu" if relu(o) else "a quantisation word" if word(o) else "quantisation words" if words(o) else None
+        return f"{asked} needs an acc source, src is a {o.src.loc.text} tile" if asked else None
+    fp = words(o)
+    wrong = parameter_tile(fp) if fp is not None else None
+    if o.target.name == "a2a3" and pair(o) == (Acc, Mat):
+        wrong = wrong or acc_to_mat(o) or acc_types(o, A23_ACC_TYPES)
+    elif o.target.name == "a5":
+        wrong = wrong or acc_types(o, A5_ACC_TYPES)
+    wrong = wrong or columns_of_words(o, cols, first) or signedness(o, cols, first)
+    return wrong or blocks_overflow(o, cols, to)
+
+
+def _quantised(o: Site) -> Message:
+    return quantised(o, o.dst.vc, position(o)[1])
+
+
+def _pairs(o: Site) -> Message:
+    if is_conv(o.src):
+        return refused(o, position(o))
+    return None if o.target.name == "cpu" else pair_of_layouts(o)
+
+
+def _cpu_pair(o: Site) -> Message:
+    return None if o.extended else "cpu has no TEXTRACT with two destinations"
+
+
+def rule(id: str, what: str, check: Any, accepted: str, rejected: str, **more: Any) -> Rule:
+    """A rule of this family."""
+    return define(id, what, check, accepted=accepted, rejected=rejected, **{"source": EXTRACTS, **more})
+
+
+COMMON_RULES = (
+    rule("EXTR-COM-01", "Indices are 0 to 65535.", _index, "row 16", "row -1"),
+    rule(
+        "EXTR-COM-02",
+        "The window lies in the source: all of dst for mat and acc sources, its valid region for vec sources and cpu.",
+        _inside,
+        "16x16 at (16, 0) of 32x16",
+        "16x16 at (24, 0) of 32x16",
+    ),
+    rule("EXTR-COM-03", "Only accumulators are converted.", _same_type, "f16 to f16", "f16 to f32"),
+    rule(
+        "EXTR-COM-04",
+        "From acc: a pair of types that a move has, words of the right sign for every column; otherwise no words.",
+        _quantised,
+        "i32 to i8 with bit 46 set",
+        "f32 to i16",
+        source="move-gather-scatter 5.4, 6.1",
+    ),
+    rule(
+        "EXTR-COM-05",
+        "The pair of buffers and layouts is one that the target extracts between.",
+        _pairs,
+        "mat to left, vec Nz to vec Nz",
+        "vec to left",
+        decision="cpu extracts between all tiles. Of convolution tiles, FRACTAL_Z goes to right tiles on every target.",
+    ),
+)
+_CPU = {"targets": ("cpu",)}
+CPU_RULES = (
+    rule(
+        "EXTR-CPU-02",
+        "FP8, FP4 and HiF8 tiles are not moved on cpu unless extended.",
+        unsupported,
+        "f16",
+        "e4m3",
+        source="types-and-layouts T-01",
+        **_CPU,
+    ),
+)
+CPU_PAIR = rule(
+    "EXTR-CPU-01",
+    "The form with two destinations exists on the devices only.",
+    _cpu_pair,
+    "one destination",
+    "two destinations",
+    decision="Extended mode runs it; AccToVecMode and the scalar word have their effect on cpu too.",
+    **_CPU,
+)
+
+
+def _pair_index(o: Site) -> Message:
+    for k in "01":
+        for name in (f"row{k}", f"col{k}"):
+            if wrong := bad_index(o, name):
+                return wrong
+        at, d = position(o, f"row{k}", f"col{k}"), o.operands[f"dst{k}"]
+        if wrong := outside(at, (d.vr, d.vc), (o.src.rows, o.src.cols)):  # type: ignore[union-attr]
+            return f"window {k}: {wrong}"
+    return None
+
+
+def _pair_layouts(o: Site) -> Message:
+    if o.src.layout_name != "ND" or o.src.loc is not Vec:
+        return f"src is a {o.src.loc.text} tile in {o.src.layout_name}, not vec ND"
+    for name in ("dst0", "dst1"):
+        d: Any = o.operands[name]
+        if d.loc is not Vec or d.layout_name != "Nz":
+            return f"{name} is a {d.loc.text} tile in {d.layout_name}, not vec Nz"
+        if d.dtype is not o.src.dtype:
+            return f"{name} has element type {d.dtype}, src has {o.src.dtype}"
+    return None
+
+
+EXTRACT_RULES = (*COMMON_RULES, *CPU_RULES, *A23_RULES, *A5_RULES, *EXTRACT_TEXT_RULES)
+EXTRACT_FP_RULES = (*COMMON_RULES, *CPU_RULES, *A23_RULES, *A5_RULES)
+PAIR_RULES = (
+    CPU_PAIR,
+    rule(
+        "EXTR-PAIR-01", "Both windows lie in the source.", _pair_index, "(0, 0), (16, 0) of 32x16", "(24, 0) of 32x16"
+    ),
+    rule("EXTR-PAIR-02", "Two windows: vec ND to vec Nz of one type.", _pair_layouts, "ND to Nz", "Nz to Nz"),
+    *A23_PAIR_RULES,
+    *A5_PAIR_RULES,
+)

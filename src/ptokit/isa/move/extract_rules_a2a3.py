@@ -1,0 +1,144 @@
+"""Rules of TEXTRACT on a2a3 (compute-layout-irregular 1.3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ptokit.diagnostics import Rule, define
+from ptokit.types.enums import CompactMode
+
+from ..site import Site, TileInfo
+from .extract_checks import operand_window
+from .extract_footprint import position
+from .fractal_z import is_conv
+from .move_checks import Message, listed
+from .move_facts import OPERAND_PAIRS, Left, Vec, arrow, pair, types
+
+MAT_TYPES = types("i8 f16 bf16 f32")
+VEC_TYPES = types("i8 u8 i16 u16 i32 u32 f16 bf16 f32")
+PAIR_TYPES = types("i8 f16 bf16 f32 i32")
+
+
+def _mat_types(o: Site) -> Message:
+    if pair(o) in OPERAND_PAIRS and o.dst.dtype not in MAT_TYPES:
+        return f"element type {o.dst.dtype} is not extracted {arrow(o)}; {listed(MAT_TYPES)} are"
+    return None
+
+
+def _operand(o: Site, left: bool, wanted: str) -> Message:
+    if pair(o) not in OPERAND_PAIRS or (o.dst.loc is Left) is not left or is_conv(o.src):
+        return None
+    if o.dst.layout_name != wanted:
+        return f"dst has layout {o.dst.layout_name}; a {o.dst.loc.text} tile of a2a3 is {wanted}"
+    return operand_window(o, *position(o))
+
+
+def vec_types(o: Site) -> Message:
+    """Element types between vec tiles."""
+    if pair(o) == (Vec, Vec) and o.dst.dtype not in VEC_TYPES:
+        return f"element type {o.dst.dtype} is not moved between vec tiles; {listed(VEC_TYPES)} are"
+    return None
+
+
+def vec_nd(o: Site, small: TileInfo, big: TileInfo) -> Message:
+    """ND windows between vec tiles: `small` is the window, `big` the tile it lies in."""
+    if pair(o) != (Vec, Vec) or small.layout_name != "ND" or big.layout_name != "ND" or single(small):
+        return None
+    size, col = small.dtype.size, position(o)[1]
+    if small.rows > big.rows or small.cols > big.cols:
+        return f"a window of {small.rows}x{small.cols} is larger than the tile of {big.rows}x{big.cols}"
+    for t in (small, big):
+        if t.cols * size % 32:
+            return f"rows of {t.cols * size} bytes are no whole 32-byte blocks"
+    return _row_bytes(small) or (f"col {col} of {small.dtype} is not at 32 bytes" if col * size % 32 != 0 else None)
+
+
+def vec_nz(o: Site, small: TileInfo, big: TileInfo) -> Message:
+    """Nz windows between vec tiles."""
+    if pair(o) != (Vec, Vec) or small.layout_name != "Nz" or big.layout_name != "Nz" or single(small):
+        return None
+    row, col = position(o)
+    for t in (small, big):
+        if t.rows % 16 or t.cols % t.c0:
+            return f"{t.rows}x{t.cols} of {t.dtype} are no whole boxes of 16x{t.c0}"
+    if row % 16 != 0 or col % small.c0 != 0:
+        return f"({row}, {col}) is not a corner of a box of 16x{small.c0}"
+    return _row_bytes(small)
+
+
+def single(t: TileInfo) -> bool:
+    """True for a tile that is statically valid in one element."""
+    return (t.spec.valid_row, t.spec.valid_col) == (1, 1)
+
+
+def _row_bytes(t: TileInfo) -> Message:
+    return f"{t.vc} columns of {t.dtype} are an odd number of bytes" if t.vc * t.dtype.size % 2 != 0 else None
+
+
+def _two_windows(o: Site) -> Message:
+    if o.src.dtype not in PAIR_TYPES:
+        return f"element type {o.src.dtype} has no form with two windows; {listed(PAIR_TYPES)} have"
+    if o.src.cols * o.src.dtype.size % 32:
+        return f"rows of src of {o.src.cols * o.src.dtype.size} bytes are no whole 32-byte blocks"
+    for name in ("dst0", "dst1"):
+        d: Any = o.operands[name]
+        if d.cols % d.c0:
+            return f"{name} has {d.cols} columns, not a multiple of {d.c0}"
+        if d.compact is CompactMode.RowPlusOne:
+            return f"{name} has compact=row_plus_one"
+    return None
+
+
+def _rule(id: str, what: str, check: Any, accepted: str, rejected: str) -> Rule:
+    return define(
+        f"EXTR-A23-{id}",
+        what,
+        check,
+        targets=("a2a3",),
+        source="compute-layout-irregular 1.3",
+        accepted=accepted,
+        rejected=rejected,
+    )
+
+
+A23_RULES = (
+    _rule("01", "mat to left or right: i8, f16, bf16 or f32.", _mat_types, "f16", "u8"),
+    _rule(
+        "02",
+        "mat to left: dst Zz, src Nz or Zn, indices and sizes of whole boxes; from one row, of whole fractals.",
+        lambda o: _operand(o, True, "Zz"),
+        "f16 16x16 at (16, 16) of Nz",
+        "f16 16x16 at (8, 0)",
+    ),
+    _rule(
+        "03",
+        "mat to right: dst Zn, src Nz or Zn, indices and sizes of whole boxes.",
+        lambda o: _operand(o, False, "Zn"),
+        "i8 64x32 at (32, 0) of Zn",
+        "i8 64x32 at (16, 0)",
+    ),
+    _rule("04", "vec to vec: integers of 8 to 32 bits, f16, bf16, f32.", vec_types, "u16", "u64"),
+    _rule(
+        "05",
+        "vec ND: dst not larger than src, rows and col at 32 bytes, rows of an even number of bytes.",
+        lambda o: vec_nd(o, o.dst, o.src),
+        "f16 6x32 at (4, 16)",
+        "f16 6x32 at (4, 10)",
+    ),
+    _rule(
+        "06",
+        "vec Nz: whole boxes, indices at their corners, rows of an even number of bytes.",
+        lambda o: vec_nz(o, o.dst, o.src),
+        "f16 16x16 at (16, 16)",
+        "f16 16x16 at (8, 16)",
+    ),
+)
+A23_PAIR_RULES = (
+    _rule(
+        "07",
+        "Two windows: i8, f16, bf16, f32 or i32; whole column blocks, rows of src of 32 bytes, no row_plus_one.",
+        _two_windows,
+        "f16 16x32 twice",
+        "u8",
+    ),
+)

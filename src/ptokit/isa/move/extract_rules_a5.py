@@ -1,0 +1,165 @@
+"""Rules of TEXTRACT on a5 (compute-layout-irregular 1.3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ptokit.diagnostics import Rule, define
+from ptokit.types.enums import AccToVecMode
+
+from ..site import Site
+from .extract_checks import operand_window
+from .extract_footprint import position
+from .fractal_z import is_conv
+from .move_checks import Message, listed
+from .move_facts import (
+    MX_SCALES,
+    OPERAND_PAIRS,
+    Acc,
+    Left,
+    Mat,
+    ScaleLeft,
+    Vec,
+    arrow,
+    dual,
+    form,
+    nz_pitch,
+    pair,
+    types,
+)
+
+MAT_TYPES = types("i8 hif8 e5m2 e4m3 f16 bf16 f32 e2m1 e1m2")
+VEC_TYPES = types("i8 u8 i16 u16 i32 u32 f16 bf16 f32 hif8 e4m3 e5m2 e8m0 e2m1 e1m2")
+
+
+def _mat_types(o: Site) -> Message:
+    if o.src.loc is not Mat and pair(o) != (Vec, Mat):
+        return None
+    allowed = types("e8m0") | MAT_TYPES if o.dst.loc in MX_SCALES else MAT_TYPES
+    if o.dst.dtype not in allowed:
+        return f"element type {o.dst.dtype} is not extracted {arrow(o)}; {listed(allowed)} are"
+    return None
+
+
+def _operand(o: Site) -> Message:
+    if is_conv(o.src):
+        return None
+    if o.dst.loc in MX_SCALES and o.src.loc is Mat:
+        wanted = "Zz" if o.dst.loc is ScaleLeft else "Nn"
+        wrong = next((t for t in (o.src, o.dst) if t.layout_name != wanted), None)
+        return f"layout {wrong.layout_name}; {arrow(o)} takes {wanted} on both sides" if wrong is not None else None
+    if pair(o) not in OPERAND_PAIRS:
+        return None
+    wanted = "Nz" if o.dst.loc is Left else "Zn"
+    if o.dst.layout_name != wanted:
+        return f"dst has layout {o.dst.layout_name}; a {o.dst.loc.text} tile of a5 is {wanted}"
+    return operand_window(o, *position(o))
+
+
+def _vec(o: Site) -> Message:
+    if pair(o) != (Vec, Vec):
+        return None
+    if o.dst.dtype not in VEC_TYPES:
+        return f"element type {o.dst.dtype} is not extracted between vec tiles; {listed(VEC_TYPES)} are"
+    if not o.dst.dtype.packed or o.dst.layout_name != "ND":
+        return None
+    for what, n in (
+        ("columns of src", o.src.cols),
+        ("columns of dst", o.dst.cols),
+        ("valid columns of dst", o.dst.vc),
+        ("col", position(o)[1]),
+    ):
+        if n % 64 != 0:
+            return f"{what}: {n} elements of {o.dst.dtype} are no whole 32-byte blocks"
+    return None
+
+
+def _vec_nz(o: Site) -> Message:
+    if pair(o) == (Vec, Vec) and o.dst.layout_name == "Nz" and o.dst.cols > o.src.cols:
+        return f"dst has {o.dst.cols} columns, src {o.src.cols}"
+    return None
+
+
+def _acc_to_vec(o: Site) -> Message:
+    if pair(o) != (Acc, Vec):
+        return None
+    d = o.dst
+    if d.layout_name != "ND":
+        return f"dst has layout {d.layout_name}; an accumulator's window is written as ND"
+    if d.cols * d.dtype.size % 32:
+        return f"a row of dst has {d.cols * d.dtype.size} bytes, not a multiple of 32"
+    return dual_split(o)
+
+
+def dual_split(o: Site) -> Message:
+    """Conditions of the dual modes (move-gather-scatter 4.12)."""
+    if not dual(o):
+        return None
+    if form(o) != "cast" or o.src.dtype is not o.dst.dtype:
+        return f"{o.mode.name} does not convert or quantise"
+    if o.mode is AccToVecMode.DualModeSplitM:
+        return f"{o.src.vr} rows cannot be split in two" if o.src.vr % 2 != 0 else None
+    step = 32 if o.dst.dtype.size == 4 else 2
+    return f"{o.src.vc} columns are split in two; they must be a multiple of {step}" if o.src.vc % step != 0 else None
+
+
+def _mixed(o: Site) -> Message:
+    layouts = (o.src.layout_name, o.dst.layout_name)
+    if pair(o) == (Vec, Vec) and set(layouts) == {"ND", "Nz"}:
+        return f"{layouts[0]} to {layouts[1]}; TEXTRACT with one destination keeps the layout"
+    return None
+
+
+def _two_windows(o: Site) -> Message:
+    if o.src.dtype not in VEC_TYPES:
+        return f"element type {o.src.dtype} has no form with two windows; {listed(VEC_TYPES)} have"
+    for name in ("dst0", "dst1"):
+        d: Any = o.operands[name]
+        pitch = nz_pitch(d.spec, d.vr)
+        if -(-d.vc // d.c0) * pitch * d.c0 > d.spec.numel:
+            return f"{name}: column blocks of {pitch} rows do not fit into {d.rows}x{d.cols}"
+    return None
+
+
+def _rule(id: str, what: str, check: Any, accepted: str, rejected: str, **more: Any) -> Rule:
+    more = {"targets": ("a5",), "source": "compute-layout-irregular 1.3", **more}
+    return define(f"EXTR-{id}", what, check, accepted=accepted, rejected=rejected, **more)
+
+
+A5_RULES = (
+    _rule("A5-01", "From mat, and vec to mat: 8-bit floats, i8, f16, bf16, f32, fp4.", _mat_types, "e4m3", "u8"),
+    _rule(
+        "A5-02",
+        "mat to left: dst Nz; to right: dst Zn; src Nz or Zn, whole boxes. Scales: Zz to left, Nn to right.",
+        _operand,
+        "f16 16x32 at (16, 0) to Nz",
+        "left Zz",
+    ),
+    _rule(
+        "A5-03",
+        "vec to vec: integers of 8 to 32 bits, f16, bf16, f32, 8-bit floats, fp4; fp4 in whole 32-byte blocks.",
+        _vec,
+        "i16",
+        "u64",
+        decision="What the manual or the header lists is taken; they differ in integers and small floats (D-16).",
+    ),
+    _rule("A5-04", "vec Nz: dst has no more columns than src.", _vec_nz, "16x16 of 32x32", "16x64 of 32x32"),
+    _rule(
+        "A5-05",
+        "acc to vec: dst ND, rows a multiple of 32 bytes; dual modes split evenly and do not convert.",
+        _acc_to_vec,
+        "f32 16x32 ND",
+        "f32 Nz",
+        decision="A check of the header admits Nz, its transfer writes ND: refused (D-26).",
+    ),
+    _rule("A5-06", "vec to vec keeps the layout.", _mixed, "ND to ND", "ND to Nz"),
+)
+A5_PAIR_RULES = (
+    _rule(
+        "PAIR-03",
+        "Two windows on a5: types that go between vec tiles, and room for column blocks of whole boxes.",
+        _two_windows,
+        "valid=16x32 in 16x32",
+        "row_plus_one, valid=16x32 in 16x32",
+    ),
+)

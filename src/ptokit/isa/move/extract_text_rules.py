@@ -1,0 +1,143 @@
+"""What the reference assembler refuses of textract and tinsert (assembly 13.9)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ptokit.diagnostics import Rule, Scope, define
+from ptokit.types.enums import BLayout, SLayout
+
+from ..site import ScalarInfo, Site
+from .extract_footprint import position
+from .move_checks import Message, outside, types_differ
+from .move_facts import Acc, Left, Mat, Right, Scaling, Vec, arrow, pair, types
+
+_A3_TYPES = types("i8 f16 bf16 f32")
+_A5_EXTRACTS = {(Mat, Left), (Mat, Right), (Mat, Scaling), (Vec, Mat), (Vec, Vec)}
+_A5_INSERTS = {(Acc, Mat), (Vec, Mat), (Vec, Vec)}
+
+
+def _indices(o: Site) -> Message:
+    for name in ("row", "col"):
+        info = o.operands[name]
+        if not isinstance(info, ScalarInfo):
+            continue
+        if info.type not in ("index", ""):
+            return f"{name} has type {info.type}, not index"
+        if isinstance(info.value, int) and info.value < 0:
+            return f"{name} is {info.value}"
+    return None
+
+
+def _extract(o: Site) -> Message:
+    s, d = o.src, o.dst
+    return _indices(o) or outside(position(o), (d.rows, d.cols), (s.rows, s.cols)) or types_differ(o)
+
+
+def _extract_a3(o: Site) -> Message:
+    s, d = o.src, o.dst
+    if d.dtype not in _A3_TYPES:
+        return f"element type {d.dtype} is not i8, f16, bf16 or f32"
+    if pair(o) not in ((Mat, Left), (Mat, Right)):
+        return f"{arrow(o)} is not mat to left or right"
+    if s.blayout is not BLayout.RowMajor and s.slayout is not SLayout.RowMajor:
+        return f"src is blayout={s.blayout.text}, slayout={s.slayout.text}; one of them must be row_major"
+    wanted = "Zz" if d.loc is Left else "Zn"
+    return f"dst has layout {d.layout_name}, a {d.loc.text} tile is {wanted}" if d.layout_name != wanted else None
+
+
+def _extract_a5(o: Site) -> Message:
+    s, d = o.src, o.dst
+    if pair(o) not in _A5_EXTRACTS:
+        return f"{arrow(o)} is not mat to left, right or scaling, nor vec to mat or vec"
+    wanted = {Left: "Nz", Right: "Zn"}.get(d.loc)
+    if wanted and d.layout_name != wanted:
+        return f"dst has layout {d.layout_name}, a {d.loc.text} tile is {wanted}"
+    if pair(o) == (Vec, Vec) and (s.layout_name, d.layout_name) != ("ND", "ND"):
+        return f"{s.layout_name} to {d.layout_name} between vec tiles; both must be row_major, none_box"
+    return None
+
+
+def _insert(o: Site) -> Message:
+    return _indices(o) or outside(position(o), (o.src.vr, o.src.vc), (o.dst.rows, o.dst.cols))
+
+
+def _insert_a3(o: Site) -> Message:
+    if pair(o) != (Acc, Mat):
+        return f"{arrow(o)} is not acc to mat"
+    for name, t in (("src", o.src), ("dst", o.dst)):
+        if t.layout_name != "Nz":
+            return f"{name} is blayout={t.blayout.text}, slayout={t.slayout.text}; not col_major, row_major"
+    if o.dst.fractal != 512:
+        return f"dst has fractal={o.dst.fractal}, not 512"
+    if o.src.dtype.name != "f32" or o.dst.dtype.name not in ("f16", "bf16"):
+        return f"{o.src.dtype} to {o.dst.dtype} is not f32 to f16 or bf16"
+    return None
+
+
+def _insert_a5(o: Site) -> Message:
+    if pair(o) not in _A5_INSERTS:
+        return f"{arrow(o)} is not acc to mat, vec to mat or vec to vec"
+    if o.src.loc is Acc:
+        wrong = next((n for n, t in (("src", o.src), ("dst", o.dst)) if t.layout_name != "Nz"), None)
+        return f"{wrong} has layout {o.operands[wrong].layout_name}, not Nz" if wrong else None  # type: ignore[union-attr]
+    return types_differ(o)
+
+
+def _rule(id: str, what: str, check: Any, accepted: str, rejected: str, **more: Any) -> Rule:
+    more = {"targets": ("a2a3", "a5"), **more}
+    return define(
+        id, what, check, scope=Scope.ASSEMBLER, source="assembly 13.9", accepted=accepted, rejected=rejected, **more
+    )
+
+
+EXTRACT_TEXT_RULES = (
+    _rule(
+        "EX-1",
+        "textract: indices of type index, dst inside src, equal element types.",
+        _extract,
+        "16x16 at (16, 0) of 32x16",
+        "16x16 at (24, 0) of 32x16",
+    ),
+    _rule(
+        "EX-2",
+        "textract on a2a3: i8, f16, bf16, f32 from mat to left (Zz) or right (Zn); src row_major somewhere.",
+        _extract_a3,
+        "mat to left",
+        "vec to vec",
+        targets=("a2a3",),
+    ),
+    _rule(
+        "EX-3",
+        "textract on a5: mat to left (Nz), right (Zn), scaling; vec to mat; vec ND to vec ND.",
+        _extract_a5,
+        "vec ND to vec ND",
+        "vec Nz to vec Nz",
+        targets=("a5",),
+    ),
+)
+INSERT_TEXT_RULES = (
+    _rule(
+        "IN-1",
+        "tinsert: indices of type index, src's valid region inside dst.",
+        _insert,
+        "16x16 at (16, 0) of 32x16",
+        "16x16 at (24, 0) of 32x16",
+    ),
+    _rule(
+        "IN-2",
+        "tinsert on a2a3: acc to mat, both Nz, dst fractal 512, f32 to f16 or bf16.",
+        _insert_a3,
+        "f32 to f16",
+        "f32 to i8",
+        targets=("a2a3",),
+    ),
+    _rule(
+        "IN-3",
+        "tinsert on a5: acc to mat in Nz, vec to mat, vec to vec; without acc one element type.",
+        _insert_a5,
+        "vec to mat",
+        "mat to left",
+        targets=("a5",),
+    ),
+)

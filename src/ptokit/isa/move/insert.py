@@ -1,0 +1,111 @@
+"""TINSERT and TINSERT_FP: a tile into a window of another (compute-layout-irregular 1.4, move-gather-scatter 9)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ptokit.types.enums import AccToVecMode, Pipe, ReluPreMode, TileType, TInsertMode
+
+from ..machine import Machine, TileOperand
+from ..table import Attr, Instr, index, inout, instruction, scalar, src
+from .insert_footprint import insert_footprint
+from .insert_rules import INSERT_FP_RULES, INSERT_RULES
+from .move import MODE, RELU, has_words, move_pipe
+from .move_acc import drain
+from .move_facts import is_line
+from .move_parts import put, store_at, stored
+
+
+def tinsert(
+    m: Machine,
+    dst: TileOperand,
+    src: TileOperand,
+    fp: TileOperand | None,
+    quant: Any,
+    row: int,
+    col: int,
+    *,
+    relu: ReluPreMode = ReluPreMode.NoRelu,
+    mode: AccToVecMode | None = None,
+    split: TInsertMode | None = None,
+) -> None:
+    """``dst[row + r, col + c] = src[r, c]`` over src's valid region; the rest of dst is kept.
+
+    The split modes cut the same transfer into 2 or 4.
+    """
+    rows, cols = src.vr, src.vc
+    if src.spec.loc is TileType.Acc:
+        drain(m, dst, src, (0, 0, rows, cols), (row, col), fp=fp, quant=quant, relu=relu, mode=mode)
+    elif m.target.name == "a5" and goes_as_line(src, dst):
+        count = rows * cols  # rows shorter than a block go as one line
+        start = row * dst.spec.cols + col
+        store_at(dst, start + np.arange(count), stored(src)[:, :count])
+    elif row or col:
+        put(dst, src.read(), row, col)
+    else:
+        dst.take(src, rows, cols)
+
+
+def goes_as_line(src: TileOperand, dst: TileOperand) -> bool:
+    """True if ND rows shorter than 32 bytes go to the matrix buffer as one line of elements, without a pitch."""
+    a, b = src.spec, dst.spec
+    to_mat = (a.loc, b.loc) == (TileType.Vec, TileType.Mat) and b.layout_name == "ND"
+    return to_mat and is_line(src, dst)
+
+
+TINSERT = instruction(
+    Instr(
+        "TINSERT",
+        "tinsert",
+        "Copy a tile into another at (row, col), which keeps the rest; accumulators are converted on the way.",
+        (
+            inout(),
+            src(),
+            src("fp", optional=True),
+            scalar("quant", optional=True, type="i64"),
+            index("row"),
+            index("col"),
+        ),
+        (RELU, MODE, Attr("split", TInsertMode, None, "splitMode", "tinsert_mode")),
+        pipe=move_pipe,
+        rules=INSERT_RULES,
+        run=tinsert,
+        footprint=insert_footprint,
+        value_rules=has_words,
+        source="compute-layout-irregular 1.4; move-gather-scatter 9",
+    )
+)
+
+
+def tinsert_fp(
+    m: Machine,
+    dst: TileOperand,
+    src: TileOperand,
+    fp: TileOperand,
+    row: int,
+    col: int,
+    *,
+    relu: ReluPreMode = ReluPreMode.NoRelu,
+) -> None:
+    """``dst[row + r, col + c] = q(src[r, c])`` with word c."""
+    drain(m, dst, src, (0, 0, src.vr, src.vc), (row, col), fp=fp, relu=relu)
+
+
+TINSERT_FP = instruction(
+    Instr(
+        "TINSERT_FP",
+        "tinsert_fp",
+        "Copy an accumulator into another tile with one quantisation word per column.",
+        (inout(), src(), src("fp"), index("row"), index("col")),
+        (RELU,),
+        pipe=Pipe.FIX,
+        rules=INSERT_FP_RULES,
+        run=tinsert_fp,
+        footprint=insert_footprint,
+        value_rules=has_words,
+        spellings=("tinsert.fp",),
+        source="compute-layout-irregular 1.4; move-gather-scatter 9",
+    )
+)

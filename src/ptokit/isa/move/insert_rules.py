@@ -1,0 +1,204 @@
+"""Rules of TINSERT (compute-layout-irregular 1.4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ptokit.diagnostics import Rule, define
+
+from ..site import Site
+from .extract_checks import bad_index
+from .extract_footprint import position
+from .extract_rules import quantised
+from .extract_rules_a2a3 import vec_nd, vec_nz, vec_types
+from .extract_rules_a5 import dual_split
+from .extract_text_rules import INSERT_TEXT_RULES
+from .move_checks import Message, listed, outside, types_differ
+from .move_facts import DUAL, PAIRS, Acc, Mat, Vec, arrow, dual, first_part, optional, pair, types
+from .move_rules import unsupported
+from .move_rules_a2a3 import acc_to_mat
+
+INSERTS = "compute-layout-irregular 1.4"
+A5_TYPES = types("f16 bf16 f32 i32 e4m3 e5m2 hif8 i8 e8m0 e2m1 e1m2")
+
+
+def _inside(o: Site) -> Message:
+    s, d = o.src, o.dst
+    size = (s.rows, s.cols) if o.target.name == "a2a3" and s.loc is Acc else (s.vr, s.vc)
+    if s.loc is Acc and optional(o, "mode") in DUAL:
+        size = first_part(o.mode, s.vr, s.vc)
+    extent = (d.vr, d.vc) if o.target.name == "cpu" else (d.rows, d.cols)
+    return bad_index(o, "row") or bad_index(o, "col") or outside(position(o), size, extent)
+
+
+def _types(o: Site) -> Message:
+    wrong = quantised(o, o.src.vc, 0, position(o)[1])
+    return wrong or (types_differ(o) if o.src.loc is not Acc else None)
+
+
+def _pairs(o: Site) -> Message:
+    if o.target.name == "a2a3":
+        if pair(o) not in ((Acc, Mat), (Vec, Vec)):
+            return f"a2a3 does not insert {arrow(o)}; it inserts acc to mat and vec to vec"
+        if optional(o, "mode") is not None:
+            return f"a2a3 has no AccToVecMode, {o.mode.name} is given"
+        if pair(o) == (Vec, Vec) and (o.src.layout_name != o.dst.layout_name or o.src.layout_name not in ("ND", "Nz")):
+            return f"{o.src.layout_name} into {o.dst.layout_name}; both are ND or both Nz"
+    elif o.target.name == "a5":
+        if pair(o) not in PAIRS["a5"] or o.src.loc is Mat:
+            return f"a5 does not insert {arrow(o)}; it inserts acc to mat or vec and vec to vec or mat"
+        if pair(o) == (Vec, Mat) and o.src.layout_name != o.dst.layout_name:
+            return f"{o.src.layout_name} into {o.dst.layout_name}; vec to mat keeps the layout"
+        if pair(o) == (Vec, Mat) and o.src.layout_name not in ("ND", "Nz", "Zn"):
+            return f"{o.src.layout_name} is not inserted from vec to mat; ND, Nz and Zn are"
+    return None
+
+
+def _acc_layout(o: Site) -> Message:
+    return acc_to_mat(o) if pair(o) == (Acc, Mat) else None
+
+
+def _a23_vec(o: Site) -> Message:
+    return vec_types(o) or vec_nd(o, o.src, o.dst) or vec_nz(o, o.src, o.dst)
+
+
+def _a5_types(o: Site) -> Message:
+    if o.src.loc is not Acc and o.src.dtype not in A5_TYPES:
+        return f"element type {o.src.dtype} is not inserted; {listed(A5_TYPES)} are"
+    return None
+
+
+def _a5_acc(o: Site) -> Message:
+    if o.src.loc is not Acc:
+        return None
+    layout = o.dst.layout_name
+    if o.dst.loc is Mat and layout != "Nz":
+        return f"dst has layout {layout}; acc to mat writes Nz"
+    if layout not in ("ND", "DN", "Nz"):
+        return f"dst has layout {layout}; acc to vec writes ND, DN or Nz"
+    if dual(o) and layout == "DN":
+        return f"{o.mode.name} does not write a DN tile"
+    return dual_split(o)
+
+
+def _a5_zn(o: Site) -> Message:
+    if pair(o) != (Vec, Mat) or o.dst.layout_name != "Zn":
+        return None
+    row, c0 = position(o)[0], o.dst.c0
+    if row % c0 != 0 or o.src.vr % c0 != 0:
+        return f"row {row} and {o.src.vr} valid rows; both must be multiples of {c0}"
+    return None
+
+
+def _a5_vec(o: Site) -> Message:
+    if pair(o) != (Vec, Vec):
+        return None
+    s, d = o.src, o.dst
+    if s.layout_name != d.layout_name or s.layout_name not in ("ND", "Nz"):
+        return f"{s.layout_name} into {d.layout_name}; both are ND or both Nz"
+    if s.cols > d.cols or (s.layout_name == "ND" and s.rows > d.rows):
+        return f"src is {s.rows}x{s.cols}, larger than dst of {d.rows}x{d.cols}"
+    return None
+
+
+def _split(o: Site) -> Message:
+    if optional(o, "split") is None or (pair(o) == (Vec, Mat) and o.src.layout_name == "Nz"):
+        return None
+    return f"{o.split.name} is for a vec tile in Nz into mat; this is {arrow(o)} from {o.src.layout_name}"
+
+
+def _a5_rows(o: Site) -> Message:
+    s, d = o.src, o.dst
+    if pair(o) != (Vec, Mat) or d.layout_name != "ND" or s.cols == d.cols == s.vc:
+        return None
+    bits = s.vc * s.dtype.bits
+    if bits >= 256 and bits % 256 != 0:
+        return f"{s.vc} columns of {s.dtype} are no whole 32-byte blocks; the rest of each row is not moved"
+    if bits < 256 and s.vr * s.vc > s.spec.numel:
+        return f"{s.vr} rows of {s.vc} columns leave the tile of {s.rows}x{s.cols}"
+    return None
+
+
+def _rule(id: str, what: str, check: Any, accepted: str, rejected: str, **more: Any) -> Rule:
+    family = id.split("-")[0]
+    targets = {"CPU": ("cpu",), "A23": ("a2a3",), "A5": ("a5",)}.get(family, ("cpu", "a2a3", "a5"))
+    more = {"targets": targets, "source": INSERTS, **more}
+    return define(f"INS-{id}", what, check, accepted=accepted, rejected=rejected, **more)
+
+
+_ISA = (
+    _rule(
+        "COM-01",
+        "The source fits into dst at (row, col): its valid region, on a2a3 the whole acc; on cpu into dst's valid.",
+        _inside,
+        "16x16 at (16, 0) of 32x16",
+        "16x16 at (24, 0) of 32x16",
+    ),
+    _rule(
+        "COM-02",
+        "Only accumulators are converted, between types that a move has, with words of the right sign.",
+        _types,
+        "acc i32 to i8",
+        "vec f16 into f32",
+    ),
+    _rule(
+        "COM-03",
+        "The pair of buffers is one that the target inserts between; cpu inserts between all.",
+        _pairs,
+        "acc to mat",
+        "vec to left",
+        targets=("a2a3", "a5"),
+    ),
+    _rule(
+        "CPU-02",
+        "FP8, FP4 and HiF8 tiles are not moved on cpu unless extended.",
+        unsupported,
+        "f16",
+        "e4m3",
+        source="types-and-layouts T-01",
+    ),
+    _rule(
+        "CPU-01",
+        "On cpu the split modes insert as usual, AccToVecMode and the scalar word have their effect.",
+        None,
+        "split=SPLIT2",
+        "",
+        why="Nothing can break this; it records how cpu differs from the simulator.",
+    ),
+    _rule("A23-01", "acc to mat: both Nz, dst fractal 512, rows of 32 bytes.", _acc_layout, "fractal=512", "dst ND"),
+    _rule(
+        "A23-02",
+        "vec to vec: types, sizes and alignment as TEXTRACT, with the roles exchanged.",
+        _a23_vec,
+        "f16 4x32 at (0, 16)",
+        "f16 4x32 at (0, 10)",
+        decision="The manual and the assembler know acc to mat only; the header has both (D-15).",
+    ),
+    _rule("A5-01", "Without an accumulator: f16, bf16, f32, i32, i8, 8-bit floats, fp4.", _a5_types, "i8", "u8"),
+    _rule(
+        "A5-02",
+        "From acc: mat in Nz, vec in ND, DN or Nz; dual modes do not convert and do not write DN.",
+        _a5_acc,
+        "vec DN",
+        "mat ND",
+    ),
+    _rule("A5-03", "vec to mat in Zn: row and valid rows are whole boxes.", _a5_zn, "f16, row 16", "f16, row 8"),
+    _rule("A5-04", "vec to vec: both ND or both Nz, src not larger than dst.", _a5_vec, "ND to ND", "ND to Nz"),
+    _rule(
+        "A5-05",
+        "The split modes take a vec tile in Nz to mat.",
+        _split,
+        "SPLIT2, vec Nz to mat",
+        "SPLIT2, vec to vec",
+        targets=("cpu", "a5"),
+    ),
+    _rule(
+        "A5-06",
+        "vec to mat in ND: rows of whole 32-byte blocks, unless tiles are equally wide or rows shorter than a block.",
+        _a5_rows,
+        "f16 32 columns",
+        "f16 24 of 32 columns",
+    ),
+)
+INSERT_RULES = (*_ISA, *INSERT_TEXT_RULES)
+INSERT_FP_RULES = _ISA

@@ -1,0 +1,257 @@
+"""Rules of TMOV and TMOV_FP on every target, on cpu and on a2a3 (move-gather-scatter 7)."""
+
+from __future__ import annotations
+
+from ptokit.diagnostics import Severity, define
+
+from ..numerics.quant_modes import QuantMode, move_mode
+from ..site import Site, TileInfo
+from .fractal_z import is_conv, refused
+from .move_asm_rules import ASSEMBLER_FP_RULES, ASSEMBLER_RULES
+from .move_checks import Message, blocks_overflow, columns_of_words, parameter_tile, signedness, types_differ
+from .move_facts import (
+    OPERAND_PAIRS,
+    Acc,
+    Bias,
+    Vec,
+    dual,
+    first_part,
+    form,
+    optional,
+    pair,
+    relu,
+    scratch,
+    word,
+    words,
+)
+from .move_rules_a2a3 import A23_RULES
+from .move_rules_a5 import A5_RULES
+
+MOVES = "move-gather-scatter 7"
+
+
+def _needs_accumulator(o: Site) -> Message:
+    if o.src.loc is Acc:
+        return None
+    asked = (
+        "relu"
+        if relu(o)
+        else "a quantisation word"
+        if word(o)
+        else "quantisation words"
+        if words(o)
+        else f"mode {o.mode.name}"
+        if optional(o, "mode") is not None
+        else None
+    )
+    return f"{asked} needs an acc source, src is a {o.src.loc.text} tile" if asked else None
+
+
+def _scaling(o: Site) -> Message:
+    fp = words(o)
+    return parameter_tile(fp) if fp is not None else None
+
+
+def _same_type(o: Site) -> Message:
+    if o.src.loc is Acc or scratch(o) is not None:
+        return None
+    if o.dst.loc is Bias and o.dst.dtype.name == "f32" and o.src.dtype.name in ("f16", "bf16"):
+        return None
+    return types_differ(o)
+
+
+def moved_region(o: Site) -> tuple[object, object]:
+    """Rows and columns that are written logically, from (0, 0) of dst."""
+    if o.src.loc is Acc:
+        return first_part(optional(o, "mode"), o.src.vr, o.src.vc)
+    return o.src.vr, o.src.vc
+
+
+def _fits(o: Site) -> Message:
+    if o.src.loc is not Acc and not (o.target.name == "a5" and pair(o) == (Vec, Vec) and o.dst.boxed):
+        return None
+    if scratch(o) is not None:
+        return None
+    rows, cols = moved_region(o)
+    if o.src.loc is Vec:
+        cols = o.dst.vc
+    if rows > o.dst.rows or cols > o.dst.cols:  # type: ignore[operator]
+        return f"{rows}x{cols} elements are moved into a tile of {o.dst.rows}x{o.dst.cols}"
+    return blocks_overflow(o, cols)  # type: ignore[arg-type]
+
+
+def unquantised(o: Site) -> Message:
+    """A quantisation that the pair of types does not have: the value is converted as it is."""
+    if o.src.loc is not Acc or form(o) == "cast":
+        return None
+    if move_mode(o.target.name, form(o), o.src.dtype, o.dst.dtype) is not QuantMode.NoQuant:
+        return None
+    return f"{o.src.dtype} to {o.dst.dtype} is not quantised on {o.target.name}; the {form(o)} word has no effect"
+
+
+def _misplaced(o: Site) -> Message:
+    if pair(o) != (Vec, Vec) or o.src.layout_name != o.dst.layout_name or o.src.layout_name == "ND":
+        return None
+    for t in (o.src, o.dst):
+        if t.vr < t.rows or t.vc < t.cols:
+            return f"{t.layout_name} tile of {t.rows}x{t.cols} is valid in {t.vr}x{t.vc}; the kernel walks it as ND"
+    return None
+
+
+def _turning(o: Site) -> Message:
+    if pair(o) not in OPERAND_PAIRS or not o.src.boxed or o.src.slayout is o.dst.slayout:
+        return None
+    step = max(16, o.dst.c0)
+    for t in (o.src, o.dst):
+        if t.rows % step or t.cols % step:
+            return f"{t.rows}x{t.cols} of {t.dtype} is turned in squares of {step}x{step}"
+    return None
+
+
+COMMON_RULES = (
+    define(
+        "TMOV-COM-01",
+        "Source and destination are placed, and the source's valid region has been written.",
+        why="Addresses are checked where tiles are allocated, initialisation by the sanitizer.",
+        source=MOVES,
+    ),
+    define(
+        "TMOV-COM-02",
+        "ReLU, quantisation and AccToVecMode need an accumulator as source.",
+        _needs_accumulator,
+        source=MOVES,
+        accepted="TMOV(mat, acc, relu=NormalRelu)",
+        rejected="TMOV(vec, vec, relu=NormalRelu)",
+    ),
+    define(
+        "TMOV-COM-03",
+        "Quantisation words of a vector form lie in a Scaling tile of 64-bit elements.",
+        _scaling,
+        source=MOVES,
+        accepted="TMOV_FP(mat, acc, scaling)",
+        rejected="TMOV_FP(mat, acc, vec)",
+    ),
+    define(
+        "TMOV-COM-10",
+        "A move that only copies keeps the element type; a bias may widen f16 or bf16 to f32.",
+        _same_type,
+        source=MOVES,
+        accepted="f32 vec to f32 vec",
+        rejected="u32 vec to f32 vec",
+        decision="A pair of types of equal size would be a copy of bits on one target and a conversion on another.",
+    ),
+    define(
+        "TMOV-COM-11",
+        "There is a quantisation word for every column the fix-pipe processes.",
+        lambda o: columns_of_words(o, o.src.vc),
+        source=MOVES,
+        accepted="fp valid=1x64 for 64 columns",
+        rejected="fp valid=1x60 for 64 columns",
+        why="An Nz destination receives whole column blocks on the devices.",
+    ),
+    define(
+        "TMOV-COM-12",
+        "Bit 46 of a quantisation word is set for an i8 destination and clear for u8.",
+        lambda o: signedness(o, o.src.vc),
+        source="move-gather-scatter 6.1",
+        accepted="word 0x40003f800000 for i8",
+        rejected="word 0x3f800000 for i8",
+        why="The bit selects the range, 200 would arrive as -56.",
+    ),
+    define(
+        "TMOV-COM-13",
+        "What is moved fits into the destination.",
+        _fits,
+        source="move-gather-scatter 4.4, 4.12",
+        accepted="acc valid=32x32 into 32x32",
+        rejected="acc valid=32x32 into 16x32",
+    ),
+    define(
+        "TMOV-COM-14",
+        "On the devices a vec tile that is not ND is moved as a whole.",
+        _misplaced,
+        targets=("a2a3", "a5"),
+        severity=Severity.WARNING,
+        source="move-gather-scatter 1.2, 4.2, 4.3",
+        accepted="Nz, valid everywhere",
+        rejected="DN, valid in half of the rows",
+        decision="ptokit copies by row and column.",
+    ),
+    define(
+        "TMOV-COM-15",
+        "A Mat tile whose boxes are turned on the way to an operand buffer consists of whole squares.",
+        _turning,
+        targets=("a2a3", "a5"),
+        severity=Severity.WARNING,
+        source="move-gather-scatter 4.7, 4.8",
+        accepted="i8 64x32 to a right tile",
+        rejected="i8 32x48 to a right tile",
+    ),
+    define(
+        "TMOV-COM-16",
+        "A convolution tile moves as FRACTAL_Z to a right tile in Zn, whose valid region it covers.",
+        refused,
+        source="move-gather-scatter 3; compute-layout-irregular 1.3",
+        accepted="FRACTAL_Z to right",
+        rejected="NC1HWC0 to right",
+    ),
+    define(
+        "TMOV-COM-17",
+        "A quantisation word has an effect on the pair of types.",
+        unquantised,
+        severity=Severity.WARNING,
+        source="move-gather-scatter 5.2, 5.3",
+        accepted="f32 to i8",
+        rejected="f32 to f32",
+    ),
+)
+
+# cpu -----------------------------------------------------------------------------------------------------------------
+
+
+def _equal_valid(o: Site) -> Message:
+    if scratch(o) is not None or is_conv(o.src):
+        return None
+    s, d = o.src, o.dst
+    if dual(o) and (d.vr, d.vc) == first_part(optional(o, "mode"), s.vr, s.vc):
+        return None
+    if s.vr != d.vr or s.vc != d.vc:
+        return f"src is valid in {s.vr}x{s.vc}, dst in {d.vr}x{d.vc}"
+    return None
+
+
+def unsupported(o: Site) -> Message:
+    """Element types that the cpu target has only in extended mode."""
+    for name in ("src", "dst"):
+        t = o.operands[name]
+        assert isinstance(t, TileInfo)
+        if not o.target.supports(t.dtype, extended=o.extended):
+            return f"{name} has element type {t.dtype}, which cpu does not support"
+    return None
+
+
+CPU_RULES = (
+    define(
+        "TMOV-CPU-01",
+        "Source and destination have the same valid region on cpu.",
+        _equal_valid,
+        targets=("cpu",),
+        source=MOVES,
+        accepted="valid=30x61 both",
+        rejected="valid=64x96 into valid=61x96",
+        decision="In a dual mode the destination may also be valid in one half, its convention on a5.",
+    ),
+    define(
+        "TMOV-CPU-02",
+        "FP8, FP4 and HiF8 tiles are not moved on cpu unless extended.",
+        unsupported,
+        targets=("cpu",),
+        source="move-gather-scatter 7; types-and-layouts T-01",
+        accepted="f16",
+        rejected="e5m2",
+    ),
+)
+
+_ISA = (*COMMON_RULES, *CPU_RULES, *A23_RULES, *A5_RULES)
+MOVE_RULES = (*_ISA, *ASSEMBLER_RULES)
+FP_RULES = (*_ISA, *ASSEMBLER_FP_RULES)

@@ -1,0 +1,200 @@
+"""Rules of TMOV and TMOV_FP on a2a3 (move-gather-scatter 7)."""
+
+from __future__ import annotations
+
+from ptokit.diagnostics import define
+from ptokit.types.enums import STPhase
+
+from ..site import Site, TileInfo
+from .fractal_z import is_conv
+from .move_checks import Message, acc_layouts, acc_types, listed
+from .move_facts import (
+    PAIRS,
+    SIXTY_FOUR_BITS,
+    Acc,
+    Bias,
+    Mat,
+    Scaling,
+    Vec,
+    arrow,
+    form,
+    optional,
+    pair,
+    relu,
+    scratch,
+    types,
+)
+
+MOVES = "move-gather-scatter 7"
+
+_BIAS = frozenset({("i32", "i32"), ("f32", "f32"), ("f16", "f32")})
+_ACC_PLAIN = {"f32": types("f16 bf16"), "i32": types("")}
+_ACC_QUANT = {"f32": types("i8"), "i32": types("i8 u8 f16 i16")}
+A23_ACC_TYPES = {"cast": _ACC_PLAIN, "scalar": _ACC_QUANT, "vector": _ACC_QUANT}
+
+
+def _pair(o: Site) -> Message:
+    if scratch(o) is not None:
+        return "the form with a scratch tile exists on a5 only"
+    if pair(o) not in PAIRS["a2a3"] and pair(o) != (Acc, Vec):
+        return f"{arrow(o)} is not a move of a2a3; it has {listed(f'{a.text} to {b.text}' for a, b in PAIRS['a2a3'])}"
+    if pair(o) == (Vec, Vec) and o.src.layout_name != o.dst.layout_name:
+        return f"a2a3 does not re-arrange {o.src.layout_name} to {o.dst.layout_name} between vec tiles"
+    return None
+
+
+def _shape(o: Site) -> Message:
+    if form(o) != "cast" or relu(o) or is_conv(o.src) or pair(o) not in PAIRS["a2a3"]:
+        return None
+    if (o.src.rows, o.src.cols) != (o.dst.rows, o.dst.cols):
+        return f"src is {o.src.rows}x{o.src.cols}, dst is {o.dst.rows}x{o.dst.cols}"
+    return None
+
+
+def _vec(o: Site) -> Message:
+    if pair(o) != (Vec, Vec):
+        return None
+    if o.src.dtype.bits != o.dst.dtype.bits:
+        return f"elements of src have {o.src.dtype.bits} bits, those of dst {o.dst.dtype.bits}"
+    for t in (o.src, o.dst):
+        if t.vr < 1 or t.vc < 1:
+            return f"the valid region is {t.vr}x{t.vc}; nothing would be moved"
+    return None
+
+
+def _bias(o: Site) -> Message:
+    kinds = (o.src.dtype.name, o.dst.dtype.name)
+    if pair(o) == (Mat, Bias) and kinds not in _BIAS:
+        return f"{kinds[0]} to {kinds[1]} has no bias move; a2a3 has i32 to i32, f32 to f32, f16 to f32"
+    return None
+
+
+def one_row_of(o: Site, target: object, measured: TileInfo, unit: int, limit: int | None = None) -> Message:
+    """A one-row tile whose bytes come in units."""
+    if pair(o) != (Mat, target):
+        return None
+    if o.src.rows != 1:
+        return f"src has {o.src.rows} rows; a {measured.loc.text} move takes one"
+    size = measured.cols * measured.dtype.size
+    if size % unit:
+        return f"{measured.cols} columns of {measured.dtype} are {size} bytes, not a multiple of {unit}"
+    if limit is not None and size > limit:
+        return f"{measured.cols} columns of {measured.dtype} are {size} bytes, more than {limit}"
+    return None
+
+
+def _scaling(o: Site) -> Message:
+    if pair(o) != (Mat, Scaling):
+        return None
+    if o.src.dtype is not o.dst.dtype or o.dst.dtype not in SIXTY_FOUR_BITS:
+        return f"{o.src.dtype} to {o.dst.dtype}; a scaling move takes u64 or i64 on both sides"
+    return one_row_of(o, Scaling, o.src, 128)
+
+
+def acc_to_mat(o: Site) -> Message:
+    """Layouts and sizes of an accumulator move on a2a3."""
+    if pair(o) != (Acc, Mat):
+        return None
+    if o.dst.cols * o.dst.dtype.size % 32:
+        return f"a row of dst has {o.dst.cols * o.dst.dtype.size} bytes, not a multiple of 32"
+    return acc_layouts(o, ("Nz",)) or (f"dst has fractal={o.dst.fractal}, not 512" if o.dst.fractal != 512 else None)
+
+
+def acc_types_allowed(o: Site) -> Message:
+    """Element types of an accumulator move on a2a3."""
+    return acc_types(o, A23_ACC_TYPES) if pair(o) == (Acc, Mat) else None
+
+
+def _absent(o: Site) -> Message:
+    if pair(o) == (Acc, Vec):
+        return "a2a3 does not move acc to vec"
+    if optional(o, "mode") is not None:
+        return f"a2a3 has no AccToVecMode, {o.mode.name} is given"
+    phase = optional(o, "phase")
+    return f"a2a3 has no phase, {phase.name} is given" if phase not in (None, STPhase.Unspecified) else None
+
+
+A23_RULES = (
+    define(
+        "TMOV-A23-02",
+        "a2a3 moves mat to left, right, bias and scaling, vec to vec of one layout, and acc to mat.",
+        _pair,
+        targets=("a2a3",),
+        source=MOVES,
+        accepted="mat to left",
+        rejected="vec to mat",
+    ),
+    define(
+        "TMOV-A23-A3",
+        "a2a3 has no move from acc to vec, no AccToVecMode and no phase.",
+        _absent,
+        targets=("a2a3",),
+        source=MOVES,
+        accepted="acc to mat",
+        rejected="acc to vec",
+    ),
+    define(
+        "TMOV-A23-01",
+        "Source and destination of a plain move have the same rows and columns.",
+        _shape,
+        targets=("a2a3",),
+        source=MOVES,
+        accepted="64x96 both",
+        rejected="64x96 into 96x96",
+    ),
+    define(
+        "TMOV-A23-03",
+        "vec to vec: equal element sizes and a valid region that is not empty.",
+        _vec,
+        targets=("a2a3",),
+        source=MOVES,
+        accepted="f16 to f16, valid=1x16",
+        rejected="f16 to f32",
+    ),
+    define(
+        "TMOV-A23-B1",
+        "mat to bias moves i32 to i32, f32 to f32 or f16 to f32.",
+        _bias,
+        targets=("a2a3",),
+        source=MOVES,
+        accepted="f16 to f32",
+        rejected="bf16 to f32",
+    ),
+    define(
+        "TMOV-A23-B2",
+        "mat to bias: one row, whose source is a multiple of 64 bytes.",
+        lambda o: one_row_of(o, Bias, o.src, 64),
+        targets=("a2a3",),
+        source=MOVES,
+        accepted="f32 1x64",
+        rejected="f32 1x40",
+    ),
+    define(
+        "TMOV-A23-S1",
+        "mat to scaling: 64-bit elements of one type, one row, a multiple of 128 bytes.",
+        _scaling,
+        targets=("a2a3",),
+        source=MOVES,
+        accepted="u64 1x32",
+        rejected="u64 1x20",
+        decision="i64 is taken as well as u64 (move-gather-scatter D6).",
+    ),
+    define(
+        "TMOV-A23-A1",
+        "acc to mat: both Nz, dst with fractal 512 and rows of whole 32-byte blocks, src f32 or i32.",
+        acc_to_mat,
+        targets=("a2a3",),
+        source=MOVES,
+        accepted="dst col_major, row_major, fractal=512",
+        rejected="dst row_major, none_box",
+    ),
+    define(
+        "TMOV-A23-A2",
+        "acc to mat: plain f32 to f16 or bf16; quantised f32 to i8, i32 to i8, u8, f16 or i16.",
+        acc_types_allowed,
+        targets=("a2a3",),
+        source="move-gather-scatter 5.4",
+        accepted="f32 to f16",
+        rejected="f32 to f32",
+    ),
+)

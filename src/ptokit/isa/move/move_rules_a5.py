@@ -1,0 +1,359 @@
+"""Rules of TMOV and TMOV_FP on a5 (move-gather-scatter 7)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ptokit.diagnostics import Rule, Severity, define
+from ptokit.types.enums import AccToVecMode
+
+from ..site import Site, TileInfo
+from ..unknown import known
+from .fractal_z import is_conv
+from .move_checks import Message, acc_layouts, acc_types, listed, types_differ
+from .move_facts import (
+    MX_SCALES,
+    OPERAND_PAIRS,
+    PAIRS,
+    SIXTY_FOUR_BITS,
+    Acc,
+    Bias,
+    Left,
+    Mat,
+    ScaleLeft,
+    Scaling,
+    Vec,
+    arrow,
+    dual,
+    form,
+    nz_pitch,
+    optional,
+    pair,
+    scratch,
+    types,
+)
+
+MOVES = "move-gather-scatter 7"
+OPERAND_TYPES = types("i8 hif8 e5m2 e4m3 f16 bf16 f32 e2m1 e1m2")
+REARRANGED_TYPES = types("f16 bf16 f32 i32 i8 u8 e4m3 e5m2 hif8 e2m1 e1m2")
+EXPONENT_TYPES = types("u8 hif8 e8m0")
+_PLAIN = {"f32": types("f16 bf16 f32"), "i32": types("i32")}
+_QUANT = {"f32": types("i8 u8 hif8 f16 bf16 e4m3 f32"), "i32": types("i8 u8 f16 bf16")}
+A5_ACC_TYPES = {"cast": _PLAIN, "scalar": _QUANT, "vector": _QUANT}
+_BIAS = frozenset({("i32", "i32"), ("f32", "f32"), ("f16", "f32"), ("bf16", "f32")})
+
+
+def _pair(o: Site) -> Message:
+    if pair(o) not in PAIRS["a5"]:
+        return f"{arrow(o)} is not a move of a5; the library compiles it to nothing"
+    change = (o.src.layout_name, o.dst.layout_name)
+    if pair(o) == (Vec, Vec) and scratch(o) is None and change[0] != change[1]:
+        if change in (("ND", "Nz"), ("ND", "Zn")):
+            return None
+        hint = "; that takes a scratch tile" if change[1] == "Zz" else ""
+        return f"a5 does not re-arrange {change[0]} to {change[1]} between vec tiles{hint}"
+    if pair(o) == (Vec, Mat) and o.src.row_major and o.src.boxed:
+        return f"src has layout {change[0]}; of vec to mat only ND and Nz sources are moved"
+    return None
+
+
+def _shape(o: Site) -> Message:
+    if (
+        o.src.loc is Mat
+        and pair(o) in PAIRS["a5"]
+        and not is_conv(o.src)
+        and (o.src.rows, o.src.cols) != (o.dst.rows, o.dst.cols)
+    ):
+        return f"src is {o.src.rows}x{o.src.cols}, dst is {o.dst.rows}x{o.dst.cols}"
+    return None
+
+
+def _common(o: Site) -> bool:
+    return pair(o) in OPERAND_PAIRS or pair(o) == (Vec, Mat)
+
+
+def _types(o: Site) -> Message:
+    if not _common(o):
+        return None
+    if o.src.dtype not in OPERAND_TYPES:
+        return f"element type {o.src.dtype} does not go {arrow(o)}; {listed(OPERAND_TYPES)} do"
+    return types_differ(o)
+
+
+def _source_layout(o: Site) -> Message:
+    if _common(o) and not o.src.row_major and o.src.layout_name != "Nz":
+        return f"src has layout {o.src.layout_name}; it must be Nz or row_major"
+    return None
+
+
+def _operand_layout(o: Site) -> Message:
+    if pair(o) not in OPERAND_PAIRS:
+        return None
+    wanted = "Nz" if o.dst.loc is Left else "Zn"
+    if o.dst.layout_name != wanted:
+        return f"dst has layout {o.dst.layout_name}; a {o.dst.loc.text} tile of a5 is {wanted}"
+    return None
+
+
+def _mx(o: Site) -> Message:
+    if o.src.loc is not Mat or o.dst.loc not in MX_SCALES:
+        return None
+    wanted = "Zz" if o.dst.loc is ScaleLeft else "Nn"
+    for name, t in (("src", o.src), ("dst", o.dst)):
+        if t.layout_name != wanted:
+            return f"{name} has layout {t.layout_name}; {arrow(o)} takes {wanted}"
+    return types_differ(o)
+
+
+def _one_row(o: Site, unit: int) -> Message:
+    if o.src.rows != 1:
+        return f"src has {o.src.rows} rows; {arrow(o)} takes one"
+    size = o.dst.cols * o.dst.dtype.size
+    if size % unit or size > 4096:
+        return f"{o.dst.cols} columns of {o.dst.dtype} are {size} bytes, not a multiple of {unit} up to 4096"
+    return None
+
+
+def _bias(o: Site) -> Message:
+    if pair(o) != (Mat, Bias):
+        return None
+    kinds = (o.src.dtype.name, o.dst.dtype.name)
+    if kinds not in _BIAS:
+        return f"{kinds[0]} to {kinds[1]} has no bias move; a5 has i32 to i32 and f32, f16 or bf16 to f32"
+    return _one_row(o, 64)
+
+
+def _scaling(o: Site) -> Message:
+    if pair(o) != (Mat, Scaling):
+        return None
+    if o.src.dtype is not o.dst.dtype or o.dst.dtype not in SIXTY_FOUR_BITS:
+        return f"{o.src.dtype} to {o.dst.dtype}; a scaling move takes u64 or i64 on both sides"
+    return _one_row(o, 128)
+
+
+def _from_acc(o: Site) -> bool:
+    return pair(o) in ((Acc, Vec), (Acc, Mat))
+
+
+def _acc(o: Site) -> Message:
+    if not _from_acc(o):
+        return None
+    return acc_layouts(o, ("ND", "DN", "Nz")) or acc_types(o, A5_ACC_TYPES)
+
+
+def stride_bytes(d: TileInfo) -> int:
+    """Bytes from one line (ND, DN) or column block (Nz) of an accumulator's destination to the next."""
+    lines = d.rows * d.box.cols if d.layout_name == "Nz" else d.cols if d.row_major else d.rows
+    return int(lines) * d.dtype.size
+
+
+def _stride(o: Site) -> Message:
+    if _from_acc(o) and (stride_bytes(o.dst) % 32 or not stride_bytes(o.dst)):
+        return f"lines of dst are {stride_bytes(o.dst)} bytes apart, not a multiple of 32"
+    return None
+
+
+def _mode_to_vec(o: Site) -> Message:
+    mode = optional(o, "mode")
+    if mode is not None and o.src.loc is Acc and o.dst.loc is not Vec:
+        return f"{mode.name} sends to the vector cores, dst is a {o.dst.loc.text} tile"
+    return None
+
+
+def _dual_plain(o: Site) -> Message:
+    if not dual(o) or o.src.loc is not Acc or form(o) != "cast":
+        return None
+    if o.src.dtype is not o.dst.dtype:
+        return f"{o.mode.name} does not convert {o.src.dtype} to {o.dst.dtype}"
+    return f"{o.mode.name} does not write a DN tile" if o.dst.layout_name == "DN" else None
+
+
+def _dual_quantised(o: Site) -> Message:
+    if dual(o) and o.src.loc is Acc and form(o) != "cast":
+        return f"{o.mode.name} does not quantise; single_mode_vec0 and single_mode_vec1 do"
+    return None
+
+
+def _dual_extent(o: Site) -> Message:
+    if not dual(o) or o.src.loc is not Acc:
+        return None
+    if o.mode is AccToVecMode.DualModeSplitM:
+        return f"{o.src.vr} rows cannot be split in two" if o.src.vr % 2 != 0 else None
+    if o.src.vc % 2 != 0:
+        return f"{o.src.vc} columns cannot be split in two"
+    if o.dst.dtype.size == 4 and o.src.vc % 32 != 0:
+        return f"{o.src.vc} columns of {o.dst.dtype} are split in two; they must be a multiple of 32"
+    return None
+
+
+def _zz(o: Site) -> Message:
+    third = scratch(o)
+    if third is None:
+        return None
+    s, d = o.src, o.dst
+    for name, t in (("src", s), ("dst", d), ("tmp", third)):
+        if t.dtype not in EXPONENT_TYPES or t.dtype is not s.dtype:
+            return f"{name} has element type {t.dtype}; all three tiles have one of {listed(EXPONENT_TYPES)}"
+    if pair(o) != (Vec, Vec) or third.loc is not Vec:
+        return f"{arrow(o)} with a {third.loc.text} scratch tile; all three are vec tiles"
+    if s.layout_name != "ND" or d.layout_name != "Zz":
+        return f"{s.layout_name} to {d.layout_name}; src is row_major without boxes, dst has row_major boxes and rows"
+    if o.grp_axis not in (0, 1):
+        return f"grp_axis is {o.grp_axis}, not 0 or 1"
+    return _zz_columns(s, d) if o.grp_axis == 0 else _zz_rows(s, d, third)
+
+
+def _zz_columns(s: TileInfo, d: TileInfo) -> Message:
+    if s.vr % 2 != 0 or s.vc % 16 != 0:
+        return f"src is valid in {s.vr}x{s.vc}; rows must be even and columns a multiple of 16"
+    if s.cols != s.vc and known(s.vc):
+        return f"src has {s.cols} columns and {s.vc} valid ones; it must be packed"
+    if s.vr * s.vc > d.spec.numel:
+        return f"{s.vr}x{s.vc} exponents do not fit into {d.rows}x{d.cols}"
+    return None
+
+
+def _zz_rows(s: TileInfo, d: TileInfo, third: TileInfo) -> Message:
+    if d.vc % 2 != 0:
+        return f"dst has {d.vc} valid columns; they must be even"
+    if s.cols != d.vc and known(d.vc):
+        return f"src has {s.cols} columns, dst {d.vc} valid ones; src must be packed"
+    if not known(d.vr, d.vc):
+        return None
+    boxes = -(-d.vr // 16) * (d.vc // 2)
+    if 32 * boxes > d.spec.numel:
+        return f"{boxes} boxes of 32 exponents do not fit into {d.rows}x{d.cols}"
+    if d.vr * d.vc > s.spec.numel:
+        return f"dst is valid in {d.vr}x{d.vc}, src has {s.rows}x{s.cols}"
+    need = 2 * (32 + boxes)
+    return f"tmp has {third.spec.nbytes} bytes, {need} are needed" if third.spec.nbytes < need else None
+
+
+def _rearranged(o: Site) -> str | None:
+    """The layout an ND source takes between vec tiles."""
+    if pair(o) == (Vec, Vec) and scratch(o) is None and o.src.layout_name == "ND" and o.dst.boxed:
+        return str(o.dst.layout_name)
+    return None
+
+
+def _to_boxes(o: Site) -> Message:
+    layout = _rearranged(o)
+    if layout not in ("Nz", "Zn"):
+        return None
+    s, d = o.src, o.dst
+    if s.dtype not in REARRANGED_TYPES:
+        return f"element type {s.dtype} is not re-arranged to {layout}; {listed(REARRANGED_TYPES)} are"
+    if layout == "Nz":
+        blocks = -(-d.vc // d.c0)
+        if blocks * nz_pitch(d.spec, d.vr) * d.c0 > d.spec.numel:
+            return f"column blocks of {nz_pitch(d.spec, d.vr)} rows do not fit into {d.rows}x{d.cols}"
+        return None
+    if s.rows % s.c0 or s.cols % 16:
+        return f"src is {s.rows}x{s.cols}; to Zn go multiples of {s.c0} rows and 16 columns"
+    if s.cols != d.vc and known(d.vc):
+        return f"src has {s.cols} columns, dst {d.vc} valid ones; src must be packed"
+    if d.vr % d.c0 != 0 or d.vc % 16 != 0:
+        return f"dst is valid in {d.vr}x{d.vc}; rests of {d.c0} rows or 16 columns are not moved"
+    return None
+
+
+def _pitch(o: Site) -> Message:
+    if _rearranged(o) == "Nz" and nz_pitch(o.dst.spec, o.dst.vr) != o.dst.rows:
+        pitch = nz_pitch(o.dst.spec, o.dst.vr)
+        return f"column blocks are written {pitch} rows apart, those of dst are {o.dst.rows} rows"
+    if scratch(o) is not None and o.dst.layout_name == "Zz":
+        cols = o.src.vr if o.grp_axis == 0 else o.dst.vc
+        if cols != o.dst.cols:
+            return f"boxes are packed for {cols} columns, dst has {o.dst.cols}"
+    return None
+
+
+def _rule(id: str, what: str, check: Any, accepted: str, rejected: str, **more: Any) -> Rule:
+    more = {"targets": ("a5",), "source": MOVES, **more}
+    return define(f"TMOV-A5-{id}", what, check, accepted=accepted, rejected=rejected, **more)
+
+
+A5_RULES = (
+    _rule(
+        "00",
+        "The pair of buffers, and of layouts between vec tiles, is one that a5 moves.",
+        _pair,
+        "mat to left, vec ND to vec Nz",
+        "mat to acc, vec ND to vec DN",
+        why="The library compiles other pairs to nothing.",
+    ),
+    _rule("01", "A mat source has the rows and columns of dst.", _shape, "64x64 both", "64x64 into 32x64"),
+    _rule(
+        "02",
+        "mat to left or right and vec to mat: one element type, of those the matrix unit reads.",
+        _types,
+        "i8",
+        "u8",
+        decision="e8m0 moves only to the scale buffers (move-gather-scatter D7).",
+    ),
+    _rule("03", "mat to left or right and vec to mat: src is Nz or row-major.", _source_layout, "Nz, ND, Zn", "DN"),
+    _rule("04", "A left tile is Nz, a right tile Zn.", _operand_layout, "left Nz", "left Zz"),
+    _rule("05", "Scales keep type and layout: left Zz, right Nn.", _mx, "Zz to Zz", "Nn to a left scale"),
+    _rule(
+        "B1",
+        "mat to bias: i32 to i32, or f32, f16, bf16 to f32; one row, a multiple of 64 bytes up to 4096.",
+        _bias,
+        "bf16 to f32, 1x64",
+        "i32 1x152",
+        decision="bf16 is converted; the hardware's control bit is known for f16 only (D17).",
+    ),
+    _rule(
+        "S1",
+        "mat to scaling: 64-bit elements of one type, one row, a multiple of 128 bytes up to 4096.",
+        _scaling,
+        "u64 1x32",
+        "u64 1x116",
+    ),
+    _rule(
+        "A1",
+        "From acc: src Nz, dst ND, DN or Nz, and a pair of types of the table.",
+        _acc,
+        "f32 to f16",
+        "i32 to f32",
+        source="move-gather-scatter 5.4, 7",
+    ),
+    _rule("A2", "From acc: lines of dst are a multiple of 32 bytes apart.", _stride, "f16 32x16 ND", "DN of 4 rows"),
+    _rule("A3", "AccToVecMode goes with a vec destination.", _mode_to_vec, "acc to vec", "acc to mat"),
+    _rule("A4", "Dual modes do not convert and do not write DN.", _dual_plain, "f32 to f32 ND", "f32 to bf16"),
+    _rule("A5", "Quantisation goes with single modes.", _dual_quantised, "SingleModeVec1", "DualModeSplitN"),
+    _rule(
+        "A6",
+        "A dual mode splits an even extent; DualModeSplitN of 4-byte elements a multiple of 32 columns.",
+        _dual_extent,
+        "16x64 f32",
+        "16x80 f32",
+        decision="The destination holds sub-core 0's part; what is valid in it may be the whole or that half.",
+    ),
+    _rule(
+        "Z1",
+        "X to Zz: three vec tiles of u8, hif8 or e8m0, a packed ND source, a Zz destination, even groups, room in tmp.",
+        _zz,
+        "e8m0 32x64",
+        "f16 48x32",
+        targets=("cpu", "a5"),
+        source="move-gather-scatter 4.5",
+        decision="cpu does the same (D15). Group axis 1 needs 2 * (32 + boxes) bytes of tmp.",
+    ),
+    _rule(
+        "N1",
+        "ND to Zn moves whole boxes of a packed source; ND to Nz and Zn have a list of types, and the result fits.",
+        _to_boxes,
+        "i8 32x64 to Zn",
+        "i8 valid=32x60 to Zn",
+        source="move-gather-scatter 4.4",
+    ),
+    _rule(
+        "N2",
+        "ND to Nz and X to Zz put boxes as far apart as the tile type says.",
+        _pitch,
+        "valid=20x32 of 32x32",
+        "valid=16x32 of 32x32",
+        severity=Severity.WARNING,
+        source="move-gather-scatter 4.4",
+    ),
+)

@@ -1,0 +1,1 @@
+"""What orders instructions: flags, barriers, events, signals between cores."""

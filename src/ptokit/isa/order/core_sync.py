@@ -1,0 +1,190 @@
+"""Order between cores beyond flags: SYNCALL, signals in global memory, the scalar unit's cache
+(memory-model-and-sync 5.5, 6.2; compute-layout-irregular 4).
+
+The assembler has no text for these; the words here are ptokit's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ptokit.diagnostics import Scope, define
+from ptokit.types.dtypes import DTYPES
+from ptokit.types.enums import CmpMode, NotifyOp, Pipe, SyncCoreType
+
+from ..compute.words import element
+from ..machine import Machine, ViewOperand
+from ..site import Site
+from ..table import Attr, Instr, Kind, Operand, Role, index, instruction, ptr, scalar, view
+
+CORE_KINDS = {SyncCoreType.AIVOnly: "vector", SyncCoreType.AICOnly: "cube", SyncCoreType.Mix: ""}
+"""Kind of the cores that a SYNCALL joins; "" stands for all."""
+
+COMPARE: dict[CmpMode, Callable[[Any, Any], Any]] = {
+    CmpMode.EQ: np.equal,
+    CmpMode.NE: np.not_equal,
+    CmpMode.LT: np.less,
+    CmpMode.GT: np.greater,
+    CmpMode.GE: np.greater_equal,
+    CmpMode.LE: np.less_equal,
+}
+
+
+def _other_core(o: Site) -> str | None:
+    joined = o.attrs.get("core_type", SyncCoreType.Mix)
+    if o.core and CORE_KINDS[joined] not in ("", o.core):
+        return f"{joined.name} joins {CORE_KINDS[joined]} cores, and a {o.core} core runs it"
+    return None
+
+
+SYS_04 = define(
+    "SYS-04",
+    "SYNCALL inside a section, or a function of one kernel kind, joins cores of that kind.",
+    _other_core,
+    scope=Scope.SYNC,
+    why="The core arrives at a meeting that nobody of its kind is expected at.",
+    source="compute-layout-irregular 4",
+    rejected="SYNCALL(core_type=SyncCoreType.AICOnly) in a vector section",
+    accepted="SYNCALL(core_type=SyncCoreType.AIVOnly) in a vector section",
+)
+
+
+def syncall(m: Machine, workspace: Any, used: Any, *, core_type: SyncCoreType) -> Callable[[], bool]:
+    """True once every core of the type has arrived as often as this one."""
+    return m.rendezvous(CORE_KINDS[core_type], 0 if used is None else int(used))
+
+
+SYNCALL = instruction(
+    Instr(
+        "SYNCALL",
+        "syncall",
+        "Wait until every core of a type has arrived; all pipes are drained first.",
+        (Operand("workspace", Role.IN, ptr().kind, optional=True), index("used", optional=True)),
+        (Attr("core_type", SyncCoreType, SyncCoreType.Mix, "coreType", "sync_core_type"),),
+        pipe=Pipe.S,
+        rules=(SYS_04,),
+        run=syncall,
+        waits=True,
+        syntax="syncall",
+        source="memory-model-and-sync 5.5; compute-layout-irregular 4",
+    )
+)
+
+
+def elements(signal: ViewOperand) -> np.ndarray:
+    """Offsets of the signals of a tensor from its first, (1, 1, n)."""
+    where = np.zeros(1, np.int64)
+    for size, step in zip(signal.shape, signal.stride):
+        where = (where[:, None] + np.arange(size) * step).reshape(-1)
+    return where[None, None]
+
+
+def _values(signal: ViewOperand) -> np.ndarray:
+    signal.check_bounds()
+    return signal.gather(elements(signal), _describe)
+
+
+def _describe(block: int, row: int, col: int) -> str:
+    return f"signal {col}"
+
+
+def _replace(memory: np.ndarray, where: np.ndarray, values: np.ndarray) -> None:
+    memory[where] = values
+
+
+def tnotify(m: Machine, signal: ViewOperand, value: Any, *, op: NotifyOp) -> None:
+    """Set every signal to the value, or add it."""
+    signal.check_bounds()
+    signal.begin_store(whole=False)
+    put = _replace if op is NotifyOp.Set else np.add.at
+    where = elements(signal)
+    values = np.broadcast_to(element(DTYPES["i32"], value), (max(1, np.size(value)), 1, where.shape[2]))
+    signal.scatter(where, values, put, m.blocks, _describe)
+
+
+def twait(m: Machine, signal: ViewOperand, value: Any, *, cmp: CmpMode) -> Callable[[], bool]:
+    """True once every signal compares as asked."""
+    return lambda: ttest(m, signal, value, cmp=cmp)
+
+
+def ttest(m: Machine, signal: ViewOperand, value: Any, *, cmp: CmpMode) -> bool:
+    """True if every signal compares as asked now."""
+    return bool(COMPARE[cmp](_values(signal), value).all())
+
+
+def _signal_type(o: Site) -> str | None:
+    return None if o.views[0].dtype.name == "i32" else f"the signal has element type {o.views[0].dtype}"
+
+
+SIGNAL = define(
+    "SIGNAL-01",
+    "Signals in global memory are of type i32.",
+    _signal_type,
+    source="memory-model-and-sync 5.5",
+    rejected="TNOTIFY on an f32 tensor",
+    accepted="TNOTIFY on an i32 tensor",
+)
+_CMP = (Attr("cmp", CmpMode, CmpMode.EQ, "cmpMode", "cmp"),)
+
+
+def _signal(name: str, summary: str, role: Role, run: Callable[..., Any], **more: Any) -> Instr:
+    more.setdefault("syntax", "signal")
+    source = "memory-model-and-sync 5.5"
+    operands = (view("signal", role), scalar("value", type="i32"))
+    return instruction(
+        Instr(name, name.lower(), summary, operands, pipe=Pipe.S, rules=(SIGNAL,), run=run, source=source, **more)
+    )
+
+
+TNOTIFY = _signal(
+    "TNOTIFY",
+    "Set signals in global memory, or add to them; all pipes are drained afterwards, none before.",
+    Role.OUT,
+    tnotify,
+    attrs=(Attr("op", NotifyOp, NotifyOp.Set, "notifyOp", "notify_op"),),
+)
+TWAIT = _signal(
+    "TWAIT", "Wait until every signal compares with a value as asked.", Role.IN, twait, attrs=_CMP, waits=True
+)
+TTEST = _signal(
+    "TTEST",
+    "Ask whether every signal compares with a value as asked; gives an i1.",
+    Role.IN,
+    ttest,
+    attrs=_CMP,
+    results=1,
+    produces=(Operand("seen", Role.OUT, Kind.SCALAR, type="i1"),),
+    syntax="signal_test",
+)
+
+
+def _no_value_effect(*_: Any) -> None:
+    """Values have one copy here."""
+
+
+DCCI = instruction(
+    Instr(
+        "dcci",
+        "dcci",
+        "Clean and invalidate the scalar unit's cache: the 64-byte line a pointer is in, or all of it.",
+        (Operand("ptr", Role.IN, ptr().kind, optional=True),),
+        pipe=Pipe.S,
+        run=_no_value_effect,
+        syntax="dcci",
+        source="memory-model-and-sync 6.2",
+    )
+)
+DSB = instruction(
+    Instr(
+        "dsb",
+        "dsb",
+        "Wait until what the scalar unit has written is in memory.",
+        pipe=Pipe.S,
+        run=_no_value_effect,
+        syntax="trap",
+        source="memory-model-and-sync 6.2",
+    )
+)

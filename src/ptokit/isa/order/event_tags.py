@@ -1,0 +1,39 @@
+"""Operation tags of events and the pipe of each (memory-model-and-sync 2.1)."""
+
+from __future__ import annotations
+
+from ptokit.types.enums import Pipe
+
+from ..table import TABLE
+
+TAG_PIPE: dict[str, Pipe] = {
+    **dict.fromkeys(("TEXPANDS_MAT", "TFILLPAD_MAT", "MGATHER_MAT"), Pipe.MTE2),
+    **dict.fromkeys(("TSTORE_VEC", "TSTORE_MAT"), Pipe.MTE3),
+    **dict.fromkeys(
+        "TSTORE_ACC TMOV_A2V TMOV_A2M TMOV_V2M TMOV_M2S TEXTRACT_A2M TEXTRACT_V2M TINSERT_A2M".split(), Pipe.FIX
+    ),
+    **dict.fromkeys("TMOV_M2L TMOV_M2R TMOV_M2B TEXTRACT_M2LR TIMG2COL".split(), Pipe.MTE1),
+    **dict.fromkeys(("TMATMUL", "TGEMV"), Pipe.M),
+    **dict.fromkeys("SCALAR TRESHAPE TCI SETFMATRIX SET_IMG2COL_RPT SET_IMG2COL_PADDING".split(), Pipe.S),
+    **dict.fromkeys("VECTOR TMOV_V2V TFILLPAD_VEC MGATHER_VEC MSCATTER".split(), Pipe.V),
+}
+"""Tags that are not the name of one instruction with one pipe."""
+
+BETWEEN_CORES = frozenset(("TMOV_A2V", "TMOV_V2M", "TEXTRACT_V2M"))
+"""Source operations of events between cores (memory-model-and-sync 5.1)."""
+
+
+def tag_pipe(tag: str) -> Pipe | None:
+    """The pipe of an operation tag; None if there is no such tag, or it names instructions of several pipes."""
+    found = TAG_PIPE.get(tag)
+    if found is None and tag in TABLE:
+        pipe = TABLE[tag].pipe
+        found = pipe if isinstance(pipe, Pipe) else None
+    return None if found is Pipe.ALL else found
+
+
+def between_cores(src: str, dst: Pipe, target: str) -> bool:
+    """True if an event from operation `src` to a pipe crosses cores (memory-model-and-sync 5.1)."""
+    if target == "a5":
+        return src in BETWEEN_CORES
+    return (src == "TMOV_A2V" and dst is Pipe.V) or (src in ("TMOV_V2M", "TEXTRACT_V2M") and dst is Pipe.MTE1)

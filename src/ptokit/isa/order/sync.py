@@ -1,0 +1,225 @@
+"""Flags, barriers and events (memory-model-and-sync 5, assembly 8).
+
+Within a core they have no effect on values: the executor works in program order. Waiting for another core lets that one
+go on first. The sanitizer reads them all for the order they make.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ptokit.types.enums import EVENT_ID_COUNT, Pipe
+
+from ..machine import Machine
+from ..site import Site
+from ..table import Attr, Instr, Operand, index, instruction, ptr
+from . import sync_rules as rules
+from .event_classes import EVENT_CLASS_PIPE, class_pipe
+
+
+def _no_value_effect(*_: Any, **__: Any) -> None:
+    """Ordering only."""
+
+
+def _pipe_attr(name: str, position: str) -> Attr:
+    return Attr(name, Pipe, None, position, "pipe", dotted=True)
+
+
+SRC_PIPE, DST_PIPE = _pipe_attr("src_pipe", "src_pipe"), _pipe_attr("dst_pipe", "dst_pipe")
+EVENT_ID = Attr("event_id", int, 0, "event_id", "event", dotted=True)  # EVENT_ID0 .. EVENT_ID7
+
+
+def _sync(
+    name: str,
+    text: str,
+    summary: str,
+    *operands: Operand,
+    attrs: tuple[Attr, ...] = (),
+    pipe: Any = Pipe.S,
+    syntax: str = "",
+    run: Callable[..., Any] = _no_value_effect,
+    **more: Any,
+) -> Instr:
+    return instruction(
+        Instr(
+            name,
+            text,
+            summary,
+            operands,
+            attrs,
+            pipe=pipe,
+            run=run,
+            syntax=syntax or text,
+            ordering=True,
+            source="memory-model-and-sync 5; assembly 8",
+            **more,
+        )
+    )
+
+
+def _source(site: Site) -> Pipe:
+    return site.src_pipe
+
+
+def _destination(site: Site) -> Pipe:
+    return site.dst_pipe
+
+
+SET_FLAG = _sync(
+    "set_flag",
+    "set_flag",
+    f"Raise a flag when the source pipe's earlier work is done; ids 0..{EVENT_ID_COUNT - 1}.",
+    attrs=(SRC_PIPE, DST_PIPE, EVENT_ID),
+    pipe=_source,
+    syntax="flag",
+    rules=(rules.FLAG_RANGE, rules.FLAG_PIPE),
+)
+WAIT_FLAG = _sync(
+    "wait_flag",
+    "wait_flag",
+    "Hold the destination pipe's later work until the flag is set, and consume it.",
+    attrs=(SRC_PIPE, DST_PIPE, EVENT_ID),
+    pipe=_destination,
+    syntax="flag",
+    rules=(rules.FLAG_RANGE, rules.FLAG_PIPE),
+)
+SET_FLAG_DYN = _sync(
+    "set_flag_dyn",
+    "set_flag_dyn",
+    "set_flag with an event id from a register.",
+    index("event"),
+    attrs=(SRC_PIPE, DST_PIPE),
+    pipe=_source,
+    syntax="flag",
+    rules=(rules.FLAG_RANGE, rules.FLAG_PIPE),
+)
+WAIT_FLAG_DYN = _sync(
+    "wait_flag_dyn",
+    "wait_flag_dyn",
+    "wait_flag with an event id from a register.",
+    index("event"),
+    attrs=(SRC_PIPE, DST_PIPE),
+    pipe=_destination,
+    syntax="flag",
+    rules=(rules.FLAG_RANGE, rules.FLAG_PIPE),
+)
+PIPE_BARRIER = _sync(
+    "pipe_barrier",
+    "barrier",
+    "Later work of a pipe starts after all its earlier work; PIPE_ALL drains every pipe.",
+    attrs=(_pipe_attr("pipe", "pipe"),),
+    pipe=lambda site: site.attrs["pipe"],
+    syntax="barrier",
+)
+TSYNC = _sync(
+    "TSYNC",
+    "tsync",
+    "Wait for the instructions that produced the given tiles or events.",
+    Operand("events", variadic=True),
+    syntax="tsync",
+)
+_CLASSES = (
+    Attr("src_op", str, None, "src_op", "pipe_event_type", dotted=True),
+    Attr("dst_op", str, None, "dst_op", "pipe_event_type", dotted=True),
+)
+_EVENT_RULES = (rules.EV_2, rules.FLAG_RANGE, rules.FLAG_PIPE_CLASSES, rules.PIPE_TAG)
+RECORD_EVENT = _sync(
+    "record_event",
+    "record_event",
+    "set_flag between the pipes of two operation classes.",
+    attrs=(*_CLASSES, EVENT_ID),
+    pipe=lambda site: class_pipe(site.src_op, site.core) or Pipe.S,
+    syntax="event",
+    rules=_EVENT_RULES,
+)
+WAIT_EVENT = _sync(
+    "wait_event",
+    "wait_event",
+    "wait_flag between the pipes of two operation classes.",
+    attrs=(*_CLASSES, EVENT_ID),
+    pipe=lambda site: class_pipe(site.dst_op, site.core) or Pipe.S,
+    syntax="event",
+    rules=_EVENT_RULES,
+)
+BARRIER_SYNC = _sync(
+    "barrier_sync",
+    "barrier_sync",
+    "Barrier on the pipe of an operation class.",
+    pipe=lambda site: class_pipe(site.attrs["op"], site.core) or Pipe.S,
+    rules=(rules.BA_2, rules.PIPE_TAG),
+    attrs=(Attr("op", str, None, "op", "pipe_event_type", dotted=True),),
+)
+
+# --------------------------------------------- tokens, flags between cores
+
+_TOKEN = (
+    Attr("op", str, None, "op", "buffer_user", dotted=True),
+    Attr("id", int, None, "id"),
+    Attr("mode", int, None, "mode"),
+)
+GET_BUF = _sync(
+    "get_buf",
+    "get_buf",
+    "Take a buffer token: the pipe's later work waits until the token is free.",
+    attrs=_TOKEN,
+    pipe=lambda site: class_pipe(site.attrs["op"], site.core) or Pipe.S,
+    rules=(rules.BF_1,),
+)
+RLS_BUF = _sync(
+    "rls_buf",
+    "rls_buf",
+    "Give a buffer token back when the pipe's earlier work is done.",
+    attrs=_TOKEN,
+    pipe=lambda site: class_pipe(site.attrs["op"], site.core) or Pipe.S,
+    rules=(rules.BF_1,),
+)
+_CORE_FLAG = (_pipe_attr("pipe", "pipe"), Attr("event_id", int, None, "event_id"))
+
+
+def _signal(m: Machine, event: Any, *, event_id: int | None, ffts_mode: int | None, **_: Any) -> None:
+    """Raise the flag; its order after the pipe's work is the sanitizer's subject."""
+    m.signal(int(event) if event is not None else event_id or 0, 2 if ffts_mode is None else ffts_mode)
+
+
+def _await(m: Machine, event: Any, *, event_id: int | None, **_: Any) -> Callable[[], bool]:
+    """True once the flag is there."""
+    return m.arrival(int(event) if event is not None else event_id or 0)
+
+
+SYNC_SET = _sync(
+    "sync.set",
+    "sync.set",
+    "Raise a flag between cores when the pipe's earlier work is done.",
+    index("event", optional=True),
+    attrs=(*_CORE_FLAG, Attr("ffts_mode", int, None, "ffts_mode")),
+    pipe=lambda site: site.attrs["pipe"],
+    rules=(rules.SY_1, rules.SY_2, rules.SY_3, rules.XFLAG_RESERVED),
+    run=_signal,
+)
+SYNC_WAIT = _sync(
+    "sync.wait",
+    "sync.wait",
+    "Hold the core (a2a3) or the pipe (a5) until a flag between cores is set.",
+    index("event", optional=True),
+    attrs=_CORE_FLAG,
+    pipe=lambda site: site.attrs["pipe"],
+    rules=(rules.SY_1, rules.SY_4, rules.XFLAG_RESERVED),
+    run=_await,
+    waits=True,
+)
+SET_FFTS = _sync(
+    "set_ffts",
+    "set_ffts",
+    "Give the address of the flags between cores.",
+    ptr("base"),
+)
+MEM_BAR = _sync(
+    "mem_bar",
+    "mem_bar",
+    "Order loads and stores of vector registers inside one vector scope; tile instructions need none.",
+    attrs=(Attr("kind", str),),
+    pipe=Pipe.V,
+)
+
+__all__ = ["EVENT_CLASS_PIPE"]

@@ -1,0 +1,282 @@
+"""Rules of flags, events, barriers and buffer tokens (memory-model-and-sync 5 and 10, assembly 13.8)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from ptokit.diagnostics import Scope, Severity, define
+from ptokit.types.enums import EVENT_ID_COUNT, Pipe
+
+from ..cores import on_core, pipe_list
+from ..site import ScalarInfo, Site
+from ..unknown import UNKNOWN
+from .event_classes import EVENT_CLASS_PIPE, class_pipe
+
+BUFFER_IDS = 32
+"""Buffer tokens, shared by all pipes (memory-model-and-sync 5.4)."""
+
+_sync = partial(define, scope=Scope.SYNC)
+_text = partial(define, scope=Scope.ASSEMBLER, source="assembly 13.8")
+
+Message = str | None
+
+
+def _event_id(o: Site) -> Any:
+    """The event id: an attribute, or the value of a register (UNKNOWN until the run knows it, or if it is missing)."""
+    event = o.operands.get("event")
+    if isinstance(event, ScalarInfo):
+        return event.value
+    written = o.attrs.get("event_id", 0)
+    return UNKNOWN if written is None else written
+
+
+def out_of_range(event_id: Any) -> Message:
+    """Message of FLAG-RANGE for an event id."""
+    if event_id < 0 or event_id >= EVENT_ID_COUNT:
+        return f"event id {event_id} is outside 0..{EVENT_ID_COUNT - 1}"
+    return None
+
+
+FLAG_RANGE = _sync(
+    "FLAG-RANGE",
+    f"Event ids are 0..{EVENT_ID_COUNT - 1} for every ordered pair of pipes.",
+    lambda o: out_of_range(_event_id(o)),
+    why="There are eight flags per pair; the device does not check the number.",
+    source="memory-model-and-sync 5.3, 10",
+    decision="One page speaks of 16 ids; the header has eight, and eight it is (M5). The operation is then ignored.",
+    rejected="set_flag_dyn[<PIPE_MTE2>, <PIPE_V>, %e] where %e is 8",
+    accepted="set_flag_dyn[<PIPE_MTE2>, <PIPE_V>, %e] where %e is 7",
+)
+
+
+def bad_pair(src: Pipe | None, dst: Pipe | None, core: str) -> Message:
+    """Message of FLAG-PIPE for a pair of pipes on a core (empty: of unknown kind)."""
+    if src is None or dst is None:
+        return None
+    for pipe in (src, dst):
+        if pipe is Pipe.ALL:
+            return "PIPE_ALL cannot set or wait for a flag; it is for barriers only"
+        if not on_core(pipe, core):
+            return f"a {core} core has no {pipe.text}; it has {pipe_list(core)}"
+    if src is dst:
+        return f"source and destination are both {src.text}; a flag orders two different pipes"
+    return None
+
+
+FLAG_PIPE = _sync(
+    "FLAG-PIPE",
+    "A flag goes from one pipe of the core to another, and neither is PIPE_ALL.",
+    lambda o: bad_pair(o.attrs.get("src_pipe"), o.attrs.get("dst_pipe"), o.core),
+    why="No such flag exists: the set does nothing and the wait never returns.",
+    source="memory-model-and-sync 5.3, 10",
+    decision="The operation is ignored afterwards.",
+    rejected="set_flag[<PIPE_M>, <PIPE_V>, <EVENT_ID0>] on a vector core",
+    accepted="set_flag[<PIPE_MTE2>, <PIPE_V>, <EVENT_ID0>] on a vector core",
+)
+
+
+def _class_pair(o: Site) -> Message:
+    src, dst = class_pipe(o.attrs.get("src_op"), o.core), class_pipe(o.attrs.get("dst_op"), o.core)
+    return bad_pair(src, dst, o.core)
+
+
+FLAG_PIPE_CLASSES = replace(FLAG_PIPE, check=_class_pair)
+
+PIPE_TAG = _sync(
+    "PIPE-TAG",
+    "TMOV_V2M names the fix-pipe, but a vector core does this move on MTE3.",
+    lambda o: (
+        "TMOV_V2M is tagged PIPE_FIX; on a vector core it is taken as PIPE_MTE3"
+        if o.core == "vector" and "TMOV_V2M" in (o.attrs.get("src_op"), o.attrs.get("dst_op"), o.attrs.get("op"))
+        else None
+    ),
+    severity=Severity.NOTE,
+    why="The table of tags and the code of the header disagree.",
+    source="memory-model-and-sync 2.1, 13 (M13)",
+    rejected="record_event[TMOV_V2M, TSTORE_VEC, <EVENT_ID0>] on a vector core",
+    accepted="record_event[TLOAD, TVEC, <EVENT_ID0>]",
+)
+
+TSYNC_EMPTY = _sync(
+    "TSYNC-EMPTY",
+    "TSYNC waits for something.",
+    severity=Severity.WARNING,
+    why="The header expands it to nothing, although some texts call it a barrier.",
+    source="memory-model-and-sync 5.2, 13 (M4)",
+    rejected="TSYNC()",
+    accepted="TSYNC(e0)",
+)
+
+
+TSYNC_A5 = _sync(
+    "TSYNC-A5-01",
+    "On a5, TSYNC<Op> takes operations of MTE2 or MTE3, or PIPE_ALL.",
+    targets=("a5",),
+    why="The a5 header refuses other pipes; they run in order there.",
+    source="memory-model-and-sync 5.2, 13 (M3)",
+    decision="Checked where TSYNC(op=…) is called; text has barrier and barrier_sync instead.",
+    rejected='TSYNC(op="TADD") on a5',
+    accepted='TSYNC(op="TLOAD") on a5',
+)
+
+DEADLOCK = _sync(
+    "DEADLOCK",
+    "Every wait is satisfied.",
+    why="The device hangs.",
+    source="memory-model-and-sync 10, 11.8",
+    rejected="wait_flag without a set_flag",
+    accepted="one set_flag for every wait_flag",
+)
+
+# ------------------------------------------------- the assembler's verifier
+
+FL_1 = _text(
+    "FL-1",
+    "Flags name two pipes and an event; a dynamic event has type index.",
+    why="Reported while reading (TY-8, TEXT-TYPE), because nothing else can be made of the text.",
+    rejected="set_flag[<PIPE_Q>, <PIPE_V>, <EVENT_ID0>]",
+    accepted="set_flag[<PIPE_MTE2>, <PIPE_V>, <EVENT_ID0>]",
+)
+EV_1 = _text(
+    "EV-1",
+    "record_event and wait_event name classes of kind pipe_event_type or sync_op_type.",
+    why="Reported while reading (TEXT-ATTRIBUTE, TY-8).",
+    rejected="record_event[<PIPE_V>, …]",
+    accepted="record_event[#pto.pipe_event_type<TLOAD>, #pto.pipe_event_type<TVEC>, <EVENT_ID0>]",
+)
+
+
+def _class_without_pipe(o: Site, *names: str) -> Message:
+    for name in names:
+        word = o.attrs.get(name)
+        if word is not None and class_pipe(word, o.core) is None:
+            return f"class {word} has no pipe; the classes are {', '.join(EVENT_CLASS_PIPE)}"
+    return None
+
+
+EV_2 = _text(
+    "EV-2",
+    "The classes of record_event and wait_event have a pipe.",
+    lambda o: _class_without_pipe(o, "src_op", "dst_op"),
+    rejected="record_event[TNOTHING, TVEC, <EVENT_ID0>]",
+    accepted="record_event[TLOAD, TVEC, <EVENT_ID0>]",
+)
+BA_1 = _text(
+    "BA-1",
+    "barrier names a pipe.",
+    why="Reported while reading (TY-8).",
+    rejected="barrier <PIPE_Q>",
+    accepted="barrier <PIPE_V>",
+)
+BA_2 = _text(
+    "BA-2",
+    "The class of barrier_sync has a pipe.",
+    lambda o: _class_without_pipe(o, "op"),
+    rejected="barrier_sync[TNOTHING]",
+    accepted="barrier_sync[TVEC]",
+)
+
+
+TS_1 = _text(
+    "TS-1",
+    "tsync takes tiles, partition views and memrefs.",
+    rejected="tsync ins(%n : index)",
+    accepted="tsync ins(%t : !pto.tile_buf<vec, 16x64xf32>)",
+)
+
+
+def bad_token(o: Site) -> Message:
+    """Message of BF-1."""
+    word, number, mode = o.attrs.get("op"), o.attrs.get("id"), o.attrs.get("mode")
+    pipe = class_pipe(word, o.core)
+    if pipe is None or pipe is Pipe.ALL:
+        return f"{word} stands for no single pipe"
+    if number is not None and not 0 <= number < BUFFER_IDS:
+        return f"token {number} is outside 0..{BUFFER_IDS - 1}"
+    if mode is not None and mode < 0:
+        return f"mode {mode} is negative"
+    return None
+
+
+BF_1 = _text(
+    "BF-1",
+    f"get_buf and rls_buf name a class with one pipe, a token 0..{BUFFER_IDS - 1} and no negative mode.",
+    bad_token,
+    rejected="get_buf [#pto.pipe_event_type<TLOAD>, 32]",
+    accepted="get_buf [#pto.pipe_event_type<TLOAD>, 31]",
+)
+
+
+def _one_event(o: Site) -> Message:
+    given = (o.has("event"), o.attrs.get("event_id") is not None)
+    if given == (True, True):
+        return "both a number and a register give the event id; one of them does"
+    return None if any(given) else "the event id is missing"
+
+
+SY_1 = _text(
+    "SY-1",
+    "sync.set and sync.wait have one event id, a number or a register.",
+    _one_event,
+    rejected="sync.set <PIPE_FIX>,",
+    accepted="sync.set <PIPE_FIX>, 0",
+)
+SY_2 = _text(
+    "SY-2",
+    "ffts_mode is 0, 1 or 2.",
+    lambda o: _outside("ffts_mode", o.attrs.get("ffts_mode"), 2),
+    rejected="sync.set <PIPE_FIX>, 0 {ffts_mode = 3 : i32}",
+    accepted="sync.set <PIPE_FIX>, 0 {ffts_mode = 2 : i32}",
+)
+
+
+def _outside(name: str, value: Any, last: int) -> Message:
+    if value is not None and not 0 <= value <= last:
+        return f"{name} {value} is outside 0..{last}"
+    return None
+
+
+def _not_among(o: Site, *allowed: Pipe) -> Message:
+    pipe = o.attrs.get("pipe")
+    if pipe is None or pipe in allowed:
+        return None
+    return f"{pipe.text} cannot do it on {o.target.name}; {', '.join(p.text for p in allowed)} can"
+
+
+SY_3 = _text(
+    "SY-3",
+    "On a5, sync.set is raised by the fix-pipe or MTE3.",
+    lambda o: _not_among(o, Pipe.FIX, Pipe.MTE3),
+    targets=("a5",),
+    rejected="sync.set <PIPE_V>, 0",
+    accepted="sync.set <PIPE_MTE3>, 0",
+)
+SY_4 = _text(
+    "SY-4",
+    "On a5, sync.wait holds FIX, MTE1, MTE2, MTE3 or V.",
+    lambda o: _not_among(o, Pipe.FIX, Pipe.MTE1, Pipe.MTE2, Pipe.MTE3, Pipe.V),
+    targets=("a5",),
+    rejected="sync.wait <PIPE_M>, 0",
+    accepted="sync.wait <PIPE_V>, 0",
+)
+
+
+def reserved(event_id: Any, target: str) -> Message:
+    """Message of XFLAG-RESERVED for an id between cores; on a5 ids from 16 on name the second vector core."""
+    number = event_id - 16 if target == "a5" and event_id >= 16 else event_id
+    if number >= 11 and number <= 14:
+        return f"id {event_id} is reserved for the barrier over all cores (11..14)"
+    return None
+
+
+XFLAG_RESERVED = _sync(
+    "XFLAG-RESERVED",
+    "Flags between cores do not use ids 11..14.",
+    lambda o: reserved(_event_id(o), o.target.name),
+    why="SYNCALL uses them; a user's flag would be taken for its own.",
+    source="memory-model-and-sync 5.5, 10",
+    rejected="sync.set <PIPE_MTE3>, 12",
+    accepted="sync.set <PIPE_MTE3>, 0",
+)

@@ -1,0 +1,1 @@
+"""Between global memory and tiles: loads, stores, prefetches, gathers and scatters."""

@@ -1,0 +1,137 @@
+"""MGATHER: elements or rows of a table in global memory, chosen by indices, into a tile (move-gather-scatter 10)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ptokit.types.enums import Coalesce, GatherExec, GatherOOB, Layout, Pipe, TileType
+from ptokit.types.layout import offset_map
+
+from ..machine import Machine, TileOperand, ViewOperand
+from ..site import Site
+from ..table import Access, Attr, Instr, Kind, Operand, Role, dst, instruction, view
+from .gather_rules import RULES
+from .index_checks import parts_of
+from .indexed import (
+    Form,
+    capacity,
+    coalesce,
+    form_of,
+    in_l1,
+    indexed,
+    is_tile,
+    offsets,
+    read_indices,
+    resolve,
+    row_width,
+)
+
+
+def mgather(
+    m: Machine,
+    dst: TileOperand,
+    src: ViewOperand,
+    idx: Any,
+    scratch: ViewOperand | None,
+    *,
+    mode: Coalesce | None,
+    oob: GatherOOB,
+    exec: GatherExec,
+) -> None:
+    """``dst[r, c] = src[remap(idx[r, c])]``, or rows of it; bits unchanged."""
+    rows, cols = dst.vr, dst.vc
+    if rows == 0 or cols == 0:
+        return
+    on, c0, l1 = m.target.name, dst.spec.c0, in_l1(dst, idx)
+    shape = (idx.vr, idx.vc) if is_tile(idx) else (0, 0)
+    mode = coalesce(mode, l1=l1, scratch=scratch is not None, index=shape, data=(rows, cols))
+    form = form_of(mode, l1=l1, nz=on == "a2a3" and src.layout_for(dst.spec.row_major) is Layout.NZ)
+    raw = read_indices(idx, form, rows, cols)
+    place, keep = resolve(m, raw, capacity(form, on, src.shape, c0), oob, form, "GATHER-COM-06")
+    width = row_width(form, src.shape, c0, cols)
+    values = src.gather(offsets(form, on, place, src, width, c0), indexed(raw))
+    if keep is not None:
+        values[np.broadcast_to(~keep, values.shape)] = 0
+    values = values.view(dst.spec.dtype.value or dst.spec.dtype.storage)
+    if on == "cpu" or form in (Form.ELEM, Form.ROW, Form.NZ_ELEM):
+        dst.write(values)
+    elif form is Form.L1_ELEM:
+        _through_scratch(m, dst, scratch, values)
+    else:
+        if oob is GatherOOB.Zero:
+            dst.fill(0, dst.spec.rows, 0, dst.spec.cols, 0)
+        tail = -width % c0  # the engine fills the last 32-byte group
+        if tail:
+            values = np.concatenate([values, np.zeros((len(values), rows, tail), values.dtype)], axis=2)
+        dst.write(values, rows, width + tail)
+
+
+def _through_scratch(m: Machine, dst: TileOperand, scratch: Any, values: np.ndarray) -> None:
+    """Build the image of the whole tile, zero where nothing is gathered, in scratch memory, and copy it to the tile."""
+    spec = dst.spec
+    image = np.zeros((len(values), spec.rows, spec.cols), values.dtype)
+    image[:, : dst.vr, : dst.vc] = values
+    scratch.begin_store(whole=False)
+    scratch.scatter(
+        offset_map(spec)[None],
+        image.view(scratch.dtype.value or scratch.dtype.storage),
+        replace,
+        m.blocks,
+        lambda block, row, col: f"scratch for row {row}, column {col}",
+    )
+    dst.write(image, spec.rows, spec.cols)
+
+
+def replace(memory: np.ndarray, where: np.ndarray, values: np.ndarray) -> None:
+    """Plain writes: the last one to a place stays."""
+    memory[where] = values
+
+
+def footprint(site: Site) -> Iterator[Access]:
+    """Indices and the whole table are read; the tile is written beyond its valid region in some device forms."""
+    p = parts_of(site)
+    if p is None:
+        return
+    for name in ("src", "idx"):
+        info = site.operands[name]
+        rows, cols = (info.vr, info.vc) if hasattr(info, "vr") else (-1, -1)  # type: ignore[union-attr]
+        yield Access(name, False, rows, cols)  # type: ignore[arg-type]
+    spec, vr, vc = p.data.spec, p.data.vr, p.data.vc
+    device = site.target.name != "cpu"
+    if site.has("scratch"):
+        yield Access("scratch", True, -1, -1)
+    whole = p.form is Form.L1_ELEM or (p.form in (Form.L1_ROW, Form.NZ_ROW) and site.oob is GatherOOB.Zero)
+    if device and whole:
+        yield Access("dst", True, spec.rows, spec.cols)
+    elif device and p.form in (Form.L1_ROW, Form.NZ_ROW):
+        yield Access("dst", True, vr, spec.cols)  # type: ignore[arg-type]
+    else:
+        yield Access("dst", True, vr, vc)  # type: ignore[arg-type]
+
+
+MGATHER = instruction(
+    Instr(
+        "MGATHER",
+        "mgather",
+        "Gather elements or rows of a table in global memory by indices.",
+        (
+            dst(),
+            view("src"),
+            Operand("idx", or_view=True),
+            Operand("scratch", Role.SCRATCH, Kind.VIEW, optional=True),
+        ),
+        (
+            Attr("mode", Coalesce, None, "coalesce", "coalesce"),
+            Attr("oob", GatherOOB, GatherOOB.Undefined, "gatherOob", "gather_oob"),
+            Attr("exec", GatherExec, GatherExec.Scalar, "gatherExec", "gather_exec"),
+        ),
+        pipe=lambda site: Pipe.MTE2 if site.dst.loc is TileType.Mat else Pipe.V,
+        rules=RULES,
+        run=mgather,
+        footprint=footprint,
+        source="memory-and-data-movement; move-gather-scatter 10",
+    )
+)

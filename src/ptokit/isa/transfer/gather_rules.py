@@ -1,0 +1,368 @@
+"""Rules of MGATHER (move-gather-scatter 10.4); the conditions are in `index_checks`."""
+
+from __future__ import annotations
+
+from ptokit.diagnostics import Severity, define
+from ptokit.types.enums import Coalesce
+
+from ..operands import overlap
+from ..site import TileInfo
+from ..unknown import known
+from . import index_checks as c
+from .index_text_rules import text_rules
+
+SOURCE = "move-gather-scatter 10.4"
+A23, A5, CPU = ("a2a3",), ("a5",), ("cpu",)
+DEVICES = ("a2a3", "a5")
+
+
+def _bare(p: c.Parts) -> c.Message:
+    if p.site.mode is not None or p.l1:
+        return None
+    return (
+        f"no mode is written; ptokit takes {p.mode.name}, the libraries Elem on cpu and Row on a2a3 and a5",
+        "write the mode",
+    )
+
+
+def _overlap(p: c.Parts) -> c.Message:
+    if isinstance(p.idx, TileInfo) and overlap(p.data, p.idx):
+        return f"{p.name} and idx share memory, and the tile is written while indices are still read"
+    return None
+
+
+def _boxed_index(p: c.Parts, idx: TileInfo) -> c.Message:
+    if p.mode is Coalesce.Row and idx.boxed:
+        return f"idx has the layout {idx.layout_name}; row indices are stored without boxes"
+    return None
+
+
+def _cpu_row(p: c.Parts, idx: TileInfo) -> c.Message:
+    """The R indices are the first R elements of the buffer."""
+    if p.mode is not Coalesce.Row:
+        return None
+    rows = p.data.vr
+    line = (idx.vr == 1 and (idx.row_major or idx.rows == 1)) or (idx.vc == 1 and (not idx.row_major or idx.cols == 1))
+    if known(idx.vr, idx.vc) and not line:
+        return (
+            f"idx is {c.size(idx)} in a {idx.rows}x{idx.cols} {idx.layout_name} tile; its indices are not consecutive",
+            "use a 1xR row-major or an Rx1 column-major index tile",
+        )
+    if idx.vr * idx.vc < rows:  # type: ignore[operator]
+        return f"idx has {idx.vr * idx.vc} valid elements for {rows} rows of {p.name}"
+    return None
+
+
+RULES = (
+    define(
+        "GATHER-COM-01",
+        "Indices are int32 or uint32; on cpu any integer.",
+        c.check(c.index_type),
+        source=SOURCE,
+        accepted="an i32 index tile",
+        rejected="an i16 index tile on a5",
+    ),
+    define(
+        "GATHER-A23-01",
+        "Element type int8 uint8 int16 uint16 int32 uint32 half bf16 float.",
+        c.check(c.data_type(c.A23_TYPES)),
+        targets=A23,
+        source=SOURCE,
+        accepted="bf16",
+        rejected="hif8",
+    ),
+    define(
+        "GATHER-A5-01",
+        "Element type of the A2/A3 set, hif8, e4m3 or e5m2.",
+        c.check(c.data_type(c.A5_TYPES)),
+        targets=A5,
+        source=SOURCE,
+        accepted="e4m3",
+        rejected="i64",
+    ),
+    define(
+        "GATHER-CPU-03",
+        "FP8 and HiF8 are not supported on cpu by default; 4-bit types never.",
+        c.check(c.cpu_type),
+        targets=CPU,
+        source=SOURCE,
+        accepted="f16; e4m3 in the extended mode",
+        rejected="e4m3",
+    ),
+    define(
+        "GATHER-COM-03",
+        "Tile and table have the same element type; on cpu the same element size.",
+        c.check(c.same_types),
+        source=SOURCE,
+        accepted="an f32 tile and an f32 table",
+        rejected="an f32 tile and an f16 table",
+        decision="Types of one size are copied bit for bit on cpu, without conversion.",
+    ),
+    define(
+        "GATHER-COM-02",
+        "Without a mode the libraries differ by target; it means Elem.",
+        c.check(_bare),
+        severity=Severity.WARNING,
+        source="move-gather-scatter 10.4, 12 D2",
+        accepted="MGATHER with mode=Elem",
+        rejected="MGATHER(dst, table, idx)",
+        decision="One index column for several data columns is read as one index per row (assembly GA-9).",
+    ),
+    define(
+        "GATHER-COM-07",
+        "The mode agrees with the form: into L1, rows without scratch memory and elements with it.",
+        c.check(c.form_agrees),
+        source="move-gather-scatter 10.1",
+        accepted="mode=Row into a mat tile",
+        rejected="mode=Elem into a mat tile without scratch",
+    ),
+    define(
+        "GATHER-COM-04",
+        "The destination has a valid row and a valid column.",
+        c.check(c.empty),
+        targets=DEVICES,
+        source=SOURCE,
+        accepted="valid 1x1",
+        rejected="valid 0x16",
+        decision="On cpu an empty region is no error: nothing is gathered.",
+    ),
+    define(
+        "GATHER-COM-05",
+        "The table has rows or elements to choose from.",
+        c.check(c.no_capacity),
+        source="move-gather-scatter 10.2",
+        accepted="shape 1x1x1x40x32",
+        rejected="shape 1x1x1x0x32",
+    ),
+    define(
+        "GATHER-COM-06",
+        "With oob=Undefined every index is below the number of rows or elements.",
+        why="Checked when the instruction runs, on the values of the indices.",
+        source="move-gather-scatter 10.2",
+        accepted="index 99 of 100",
+        rejected="index 100 of 100, or -1",
+    ),
+    define(
+        "GATHER-COM-08",
+        "The destination does not overlap the index tile.",
+        c.check(_overlap),
+        source=SOURCE,
+        accepted="two tiles",
+        rejected="one tile as destination and indices",
+    ),
+    define(
+        "GATHER-CPU-01",
+        "Row indices are in a tile without boxes on cpu.",
+        c.ub_check(_boxed_index),
+        targets=CPU,
+        source=SOURCE,
+        accepted="a 1x8 row-major index tile",
+        rejected="an Nz index tile",
+    ),
+    define(
+        "GATHER-CPU-02",
+        "Row indices are consecutive on cpu: valid [1, R] row-major or [R, 1] column-major.",
+        c.ub_check(_cpu_row),
+        targets=CPU,
+        source=SOURCE,
+        accepted="valid 1x7 of 1x8",
+        rejected="valid 7x1 of a row-major 7x8 tile",
+    ),
+    define(
+        "GATHER-CPU-04",
+        "The index tile has an element for every element or row that is gathered.",
+        c.ub_check(c.covered),
+        targets=CPU,
+        source="derived: the library reads past the index tile",
+        accepted="an 8x16 index tile for 7x13 elements",
+        rejected="a 4x16 index tile for 7x13 elements",
+    ),
+    define(
+        "GATHER-A23-02",
+        "Destination and indices are vec tiles, unless indices in global memory fill a mat tile.",
+        c.check(c.in_ub),
+        targets=A23,
+        source=SOURCE,
+        accepted="vec tiles",
+        rejected="an acc destination",
+    ),
+    define(
+        "GATHER-A5-02",
+        "Destination and indices are vec tiles, unless indices in global memory fill a mat tile.",
+        c.check(c.in_ub),
+        targets=A5,
+        source=SOURCE,
+        accepted="vec tiles",
+        rejected="a bias destination",
+    ),
+    define(
+        "GATHER-A23-09",
+        "Into L1: an Nz mat tile with fractal 512 of whole boxes, an ND table, indices in global memory.",
+        c.check(c.l1_form),
+        targets=A23,
+        source=SOURCE,
+        accepted="a 32x16 bf16 Nz mat tile",
+        rejected="a Zz mat tile",
+    ),
+    define(
+        "GATHER-A23-10",
+        "Elements into L1: scratch memory of the same type for the whole tile.",
+        c.check(c.scratch_memory),
+        targets=A23,
+        why="That its 64-byte lines are not shared between cores cannot be told from one call.",
+        source=SOURCE,
+        accepted="512 elements for a 16x32 tile",
+        rejected="256 elements for a 16x32 tile",
+    ),
+    define(
+        "GATHER-A5-09",
+        "Into L1: as GATHER-A23-09 and GATHER-A23-10.",
+        c.check(lambda p: c.l1_form(p) or c.scratch_memory(p)),
+        targets=A5,
+        why="That exec=Simt runs on vector sub-core 0 and hands over with intra-block id 2 is for the sanitizer.",
+        source=SOURCE,
+        accepted="a 16x32 f16 Nz mat tile",
+        rejected="a Zz mat tile",
+    ),
+    define(
+        "GATHER-A23-03",
+        "The index tile is row-major without boxes.",
+        c.ub_check(c.plain_index),
+        targets=A23,
+        source=SOURCE,
+        accepted="a row-major index tile",
+        rejected="an 8x1 column-major index tile",
+    ),
+    define(
+        "GATHER-A23-04",
+        "An ND table goes with a row-major tile, an NZ table with an Nz tile of fractal 512.",
+        c.ub_check(c.paired_layout),
+        targets=A23,
+        source=SOURCE,
+        accepted="an NZ table and an Nz tile",
+        rejected="an ND table and an Nz tile",
+    ),
+    define(
+        "GATHER-A23-05",
+        "Rows of the destination are multiples of 32 bytes.",
+        c.check(c.whole_blocks),
+        targets=A23,
+        source=SOURCE,
+        accepted="8 columns of f32",
+        rejected="4 columns of f32",
+    ),
+    define(
+        "GATHER-A23-06",
+        "An NZ table has boxes of 16 x 32 bytes, the tile whole boxes, and a row of the table fits the tile.",
+        c.ub_check(c.nz_shape),
+        targets=A23,
+        source=SOURCE,
+        accepted="shape 1x4x3x16x8 of f32 into 16x32",
+        rejected="shape 1x4x3x16x16 of f32",
+        decision="A row that is wider than the tile would be written past its end: refused.",
+    ),
+    define(
+        "GATHER-A23-07",
+        "Row: one row of indices, one for each valid row of the destination.",
+        c.ub_check(lambda p, idx: c.one_index_per_row(p, idx, column=False)),
+        targets=A23,
+        source=SOURCE,
+        accepted="valid 1x8 for 8 rows",
+        rejected="valid 1x7 for 8 rows",
+    ),
+    define(
+        "GATHER-A23-08",
+        "Elem: index tile and destination have the same valid region.",
+        c.ub_check(c.one_index_per_element),
+        targets=A23,
+        source=SOURCE,
+        accepted="7x13 and 7x13",
+        rejected="7x16 and 7x13",
+    ),
+    define(
+        "GATHER-A5-08",
+        "Destination and index tile have no boxes.",
+        c.ub_check(c.plain_tiles),
+        targets=A5,
+        source=SOURCE,
+        accepted="a column-major tile",
+        rejected="an Nz destination",
+    ),
+    define(
+        "GATHER-A5-03",
+        "Row: one index for each valid row of the destination, in one row or one column.",
+        c.ub_check(lambda p, idx: c.one_index_per_row(p, idx, column=True)),
+        targets=A5,
+        source=SOURCE,
+        accepted="valid 8x1 for 8 rows",
+        rejected="valid 1x6 for 7 rows",
+    ),
+    define(
+        "GATHER-A5-04",
+        "Row: a row of the table is as long as a valid row of the destination.",
+        c.check(c.row_length),
+        targets=A5,
+        source=SOURCE,
+        accepted="16 and 16",
+        rejected="32 and 16",
+    ),
+    define(
+        "GATHER-A5-05",
+        "Elem: index tile and destination have the same valid region.",
+        c.ub_check(c.one_index_per_element),
+        targets=A5,
+        source=SOURCE,
+        accepted="3x15 and 3x15",
+        rejected="3x16 and 3x15",
+    ),
+    define(
+        "GATHER-A5-06",
+        "Valid sizes that are compared are both static or both dynamic.",
+        c.ub_check(c.mixed_dynamic),
+        targets=A5,
+        why="The library casts sizes to unsigned before it compares them, so a dynamic one is 4294967295.",
+        source=SOURCE,
+        accepted="dynamic destination and dynamic index tile",
+        rejected="dynamic destination and static index tile",
+        decision="Sizes of the table are compared where they are known.",
+    ),
+    define(
+        "GATHER-A5-07",
+        "The table is ND and packed.",
+        c.check(c.packed_table),
+        targets=A5,
+        source=SOURCE,
+        accepted="shape 40x16, strides 16 and 1",
+        rejected="shape 40x13, strides 19 and 1",
+    ),
+    define(
+        "GATHER-A5-10",
+        "Destination and index tile take at most 216 KB of UB.",
+        c.ub_check(lambda p, idx: c.working_set(p, idx, c.UB_KIB, 1 << 20)),
+        targets=A5,
+        source=SOURCE,
+        accepted="two tiles of 32 KB",
+        rejected="two tiles of 128 KB",
+    ),
+    define(
+        "GATHER-A5-11",
+        "Beyond 128 KB for destination and index tile the launch must ask for dynamic UB.",
+        c.ub_check(lambda p, idx: c.working_set(p, idx, 128, c.UB_KIB)),
+        targets=A5,
+        severity=Severity.WARNING,
+        source="move-gather-scatter 10.4 GATHER-A5-10",
+        accepted="two tiles of 32 KB",
+        rejected="two tiles of 96 KB",
+    ),
+    define(
+        "GATHER-A5-12",
+        "Row indices that are padded apart are read as if they were consecutive.",
+        c.ub_check(c.apart),
+        targets=A5,
+        severity=Severity.WARNING,
+        source="move-gather-scatter 10.3",
+        accepted="an 8x1 column-major index tile",
+        rejected="valid 8x1 of a row-major 8x8 index tile",
+    ),
+    *text_rules("GA"),
+)

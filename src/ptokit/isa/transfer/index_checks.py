@@ -1,0 +1,363 @@
+"""Conditions that MGATHER and MSCATTER share; their rules name them (move-gather-scatter 10.4, 11.4).
+
+Both instructions have a data tile, a table in global memory and indices; `Parts` names them alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ptokit.types.dtypes import DType
+from ptokit.types.enums import Coalesce, GatherExec, Layout, TileType
+from ptokit.types.tile import DYNAMIC
+
+from ..site import Site, TileInfo, ViewInfo
+from ..typesets import names, types_of
+from ..unknown import known, product
+from .indexed import Form, capacity, coalesce, form_of
+
+Message = str | tuple[str, str] | None
+
+DEVICE_INDEX = types_of("i32 u32")
+A23_TYPES = types_of("i8 u8 i16 u16 i32 u32 f16 bf16 f32")
+A5_TYPES = A23_TYPES | types_of("hif8 e4m3 e5m2")
+NARROW_FLOATS = types_of("hif8 e4m3 e5m2 e8m0")
+UB_KIB = 216  # what SIMT kernels may use of UB, in KiB
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The operands of one call by their meaning."""
+
+    site: Site
+    data: TileInfo
+    table: ViewInfo
+    idx: TileInfo | ViewInfo
+    scratch: ViewInfo | None
+    name: str  # of the data tile
+
+    @property
+    def l1(self) -> bool:
+        """True for the forms that fill L1 from indices in global memory."""
+        return self.data.loc is TileType.Mat or isinstance(self.idx, ViewInfo)
+
+    @property
+    def mode(self) -> Coalesce:
+        """The mode, as written or meant."""
+        index = (self.idx.vr, self.idx.vc) if isinstance(self.idx, TileInfo) else (0, 0)
+        data = (self.data.vr, self.data.vc)
+        return coalesce(self.site.mode, l1=self.l1, scratch=self.scratch is not None, index=index, data=data)
+
+    @property
+    def nz(self) -> bool:
+        return self.table.layout is Layout.NZ
+
+    @property
+    def form(self) -> Form:
+        return form_of(self.mode, l1=self.l1, nz=self.nz and self.site.target.name == "a2a3")
+
+    @property
+    def plain_table(self) -> bool | None:
+        """True for an ND table, also a vector that is ND and DN alike; None if the layout is not known."""
+        layout, shape = self.table.layout, self.table.shape
+        if layout is None:
+            return None
+        return layout is Layout.ND or (layout is Layout.DN and bool(shape[3] == 1 or shape[4] == 1))
+
+
+def parts_of(o: Site) -> Parts | None:
+    """The parts of a call, or None where an operand is of another kind (reported elsewhere)."""
+    name, table = ("dst", "src") if o.instr.name == "MGATHER" else ("src", "dst")
+    data, view, idx = (o.operands.get(n) for n in (name, table, "idx"))
+    scratch = o.operands.get("scratch")
+    if not isinstance(data, TileInfo) or not isinstance(view, ViewInfo) or not isinstance(idx, TileInfo | ViewInfo):
+        return None
+    return Parts(o, data, view, idx, scratch if isinstance(scratch, ViewInfo) else None, name)
+
+
+def check(condition: Callable[[Parts], Message]) -> Callable[[Site], Message]:
+    """A rule's check from a condition on the parts."""
+
+    def checked(o: Site) -> Message:
+        parts = parts_of(o)
+        return None if parts is None else condition(parts)
+
+    return checked
+
+
+def ub_check(condition: Callable[[Parts, TileInfo], Message]) -> Callable[[Site], Message]:
+    """The same for the forms between global memory and UB, whose indices are a tile."""
+    return check(lambda p: None if p.l1 or not isinstance(p.idx, TileInfo) else condition(p, p.idx))
+
+
+def size(tile: TileInfo) -> str:
+    """Valid region in words."""
+    return f"{tile.vr}x{tile.vc}"
+
+
+# Types ---------------------------------------------------------------------------------------------------------------
+
+
+def index_type(p: Parts) -> Message:
+    dtype = p.idx.dtype
+    if p.site.target.name == "cpu":
+        return None if dtype.is_integer and dtype.bits >= 8 else f"idx holds {dtype}; indices are integers"
+    if dtype in DEVICE_INDEX:
+        return None
+    message = f"idx holds {dtype}; indices are i32 or u32"
+    if isinstance(p.idx, TileInfo) and p.data.dtype in DEVICE_INDEX:
+        return message, f"are {p.name} and idx swapped?"
+    return message
+
+
+def same_types(p: Parts) -> Message:
+    data, table = p.data.dtype, p.table.dtype
+    if p.site.target.name == "cpu":
+        if data.bits != table.bits:
+            return f"{p.name} holds {data} of {data.bits} bits, the table {table} of {table.bits} bits"
+        return None
+    return None if data is table else f"{p.name} holds {data}, the table {table}"
+
+
+def data_type(allowed: frozenset[DType]) -> Callable[[Parts], Message]:
+    """The data tile's element type is one of a set."""
+
+    def condition(p: Parts) -> Message:
+        return None if p.data.dtype in allowed else f"{p.name} holds {p.data.dtype}, not one of {names(allowed)}"
+
+    return condition
+
+
+def cpu_type(p: Parts) -> Message:
+    dtype = p.data.dtype
+    if dtype.bits < 8:
+        return f"{p.name} holds {dtype}, whose elements have no address of their own"
+    if p.site.extended or dtype not in NARROW_FLOATS:
+        return None
+    return f"{p.name} holds {dtype}, which the cpu target does not support", "the extended mode of cpu runs it"
+
+
+# Region and capacity -------------------------------------------------------------------------------------------------
+
+
+def empty(p: Parts) -> Message:
+    if p.data.vr < 1 or p.data.vc < 1:  # type: ignore[operator]
+        return f"the valid region of {p.name} is {size(p.data)}; it needs a row and a column"
+    return None
+
+
+def no_capacity(p: Parts) -> Message:
+    cap = capacity(p.form, p.site.target.name, p.table.shape, p.data.c0)
+    if cap <= 0:
+        return f"the table has {cap} {'rows' if p.form.by_row else 'elements'} (shape {shape_text(p.table.shape)})"
+    return None
+
+
+def shape_text(sizes: tuple[Any, ...]) -> str:
+    """``1x1x1x40x32``."""
+    return "x".join(map(str, sizes))
+
+
+def one_index_per_row(p: Parts, idx: TileInfo, *, column: bool) -> Message:
+    """Row form: indices are valid [1, R], with ``column`` also [R, 1]."""
+    if p.mode is not Coalesce.Row:
+        return None
+    rows = p.data.vr
+    if not (idx.vr != 1 or idx.vc != rows):
+        return None
+    if column and not (idx.vc != 1 or idx.vr != rows):
+        return None
+    shapes = f"1x{rows} or {rows}x1" if column else f"1x{rows}"
+    return f"idx is {size(idx)}; {rows} rows of {p.name} take indices {shapes}"
+
+
+def one_index_per_element(p: Parts, idx: TileInfo) -> Message:
+    """Element form: the valid regions agree."""
+    if p.mode is not Coalesce.Elem:
+        return None
+    if idx.vr != p.data.vr or idx.vc != p.data.vc:
+        return f"idx is {size(idx)}, {p.name} {size(p.data)}; each element takes one index"
+    return None
+
+
+def covered(p: Parts, idx: TileInfo) -> Message:
+    """The index tile holds an element for everything that is moved (cpu has no rule on valid regions)."""
+    rows, cols = p.data.vr, p.data.vc
+    if p.mode is Coalesce.Row:
+        if idx.rows * idx.cols < rows:  # type: ignore[operator]
+            return f"idx has {idx.rows * idx.cols} elements for {rows} rows of {p.name}"
+    elif idx.rows < rows or idx.cols < cols:
+        return f"idx has {idx.rows}x{idx.cols} elements for the {size(p.data)} of {p.name}"
+    return None
+
+
+def apart(p: Parts, idx: TileInfo) -> Message:
+    """Row indices are read from consecutive elements: a padded column puts other elements between them."""
+    if p.mode is not Coalesce.Row or idx.boxed:
+        return None
+    if (idx.vc == 1 and idx.vr > 1 and idx.row_major and idx.cols > 1) or (
+        idx.vr == 1 and idx.vc > 1 and not idx.row_major and idx.rows > 1
+    ):
+        return (
+            f"idx is {size(idx)} in a {idx.rows}x{idx.cols} {idx.layout_name} tile: its indices are not consecutive, "
+            "but are read as if they were",
+            "use a 1xR row-major or an Rx1 column-major index tile",
+        )
+    return None
+
+
+def mixed_dynamic(p: Parts, idx: TileInfo) -> Message:
+    """A dynamic valid size counts as 4294967295 in the A5 checks and so differs from every static one."""
+    have = (idx.spec.valid_row, idx.spec.valid_col)
+    row, col = p.data.spec.valid_row, p.data.spec.valid_col
+    wanted = [(1, row), (row, 1)] if p.mode is Coalesce.Row else [(row, col)]
+    if DYNAMIC not in (*have, *wanted[0]) or have in wanted:
+        return None
+    text = ["x".join("?" if n == DYNAMIC else str(n) for n in sizes) for sizes in (have, *wanted)]
+    return (
+        f"idx has the valid size {text[0]}, {p.name} asks for {' or '.join(text[1:])}; static and dynamic sizes differ",
+        "make both static or both dynamic",
+    )
+
+
+# Places and layouts --------------------------------------------------------------------------------------------------
+
+
+def in_ub(p: Parts) -> Message:
+    if p.data.loc not in (TileType.Vec, TileType.Mat):
+        return f"{p.name} is a {p.data.loc.text} tile; it is a vec tile, or mat with indices in global memory"
+    if isinstance(p.idx, TileInfo) and p.idx.loc is not TileType.Vec:
+        return f"idx is a {p.idx.loc.text} tile, not a vec tile"
+    if isinstance(p.idx, ViewInfo) and p.data.loc is TileType.Vec:
+        return f"idx is global memory, and {p.name} a vec tile; its indices are a vec tile"
+    return None
+
+
+def vec_only(p: Parts) -> Message:
+    for name, tile in ((p.name, p.data), ("idx", p.idx)):
+        if isinstance(tile, TileInfo) and tile.loc is not TileType.Vec:
+            return f"{name} is a {tile.loc.text} tile, not a vec tile"
+    return None
+
+
+def plain_index(p: Parts, idx: TileInfo) -> Message:
+    if not idx.row_major or idx.boxed:
+        return f"idx has the layout {idx.layout_name}; it is row-major without boxes"
+    return None
+
+
+def plain_tiles(p: Parts, idx: TileInfo) -> Message:
+    for name, tile in ((p.name, p.data), ("idx", idx)):
+        if tile.boxed:
+            return f"{name} has the layout {tile.layout_name}; addresses ignore boxes, so it must have none"
+    return None
+
+
+def paired_layout(p: Parts, idx: TileInfo) -> Message:
+    layout, fractal = p.data.layout_name, p.data.fractal
+    table = "" if p.table.layout is None else p.table.layout.name
+    if layout == "ND" and p.plain_table is not False:
+        return None
+    if layout == "Nz" and fractal == 512 and table in ("", "NZ"):
+        return None
+    box = f" with fractal {fractal}" if p.data.boxed else ""
+    return f"{p.name} is {layout}{box}, the table {table or 'of unknown layout'}; pairs are ND, ND and Nz 512, NZ"
+
+
+def whole_blocks(p: Parts) -> Message:
+    if p.data.cols * p.data.dtype.size % 32:
+        return f"{p.name} has rows of {p.data.cols * p.data.dtype.size} bytes, not a multiple of 32"
+    return None
+
+
+def nz_shape(p: Parts, idx: TileInfo) -> Message:
+    if not p.nz:
+        return None
+    s0, s1, _, s3, s4 = p.table.shape
+    c0 = p.data.c0
+    if s3 != 16 or s4 != c0:
+        return f"the NZ table has boxes of {s3}x{s4}, not 16x{c0}"
+    if p.data.cols % c0 or p.data.rows % 16:
+        return f"{p.name} is {p.data.rows}x{p.data.cols}; rows are a multiple of 16, columns of {c0}"
+    if p.mode is Coalesce.Row and s0 * s1 * c0 > p.data.cols:  # type: ignore[operator]
+        return f"a row of the NZ table has {s0 * s1 * c0} columns, {p.name} {p.data.cols}"
+    return None
+
+
+def packed_table(p: Parts) -> Message:
+    if p.l1:
+        return None
+    if p.plain_table is False:
+        return f"the table's layout is {p.table.layout.name}; it is addressed as ND"  # type: ignore[union-attr]
+    for axis in range(5):
+        want = product(p.table.shape[axis + 1 :])
+        if p.table.shape[axis] != 1 and known(p.table.shape[axis]) and p.table.stride[axis] != want:
+            return (
+                f"stride {p.table.stride[axis]} of the table's dimension {axis} is not {want}; rows are addressed "
+                "as if they were packed"
+            )
+    return None
+
+
+def row_length(p: Parts) -> Message:
+    if p.l1 or p.mode is not Coalesce.Row or p.table.shape[4] == p.data.vc:
+        return None
+    if p.table.shape[4] != p.data.vc:
+        return f"a row of the table has {p.table.shape[4]} elements, {p.name} {p.data.vc} valid columns"
+    return None
+
+
+def working_set(p: Parts, idx: TileInfo, beyond: int, upto: int) -> Message:
+    """Data and index tile together take more than `beyond` and at most `upto` KiB."""
+    total = p.data.spec.nbytes + idx.spec.nbytes
+    if beyond * 1024 < total <= upto * 1024:
+        return f"{p.name} and idx take {total} bytes; {beyond * 1024} can be used"
+    return None
+
+
+# Into L1 -------------------------------------------------------------------------------------------------------------
+
+
+def l1_form(p: Parts) -> Message:
+    """GM to L1: an Nz tile with fractal 512, an ND table, indices in global memory."""
+    if not p.l1:
+        return None
+    if p.data.loc is TileType.Mat and isinstance(p.idx, TileInfo):
+        return f"{p.name} is a mat tile, and idx a tile; the indices of this form are in global memory"
+    if p.data.loc is not TileType.Mat:
+        return None
+    if p.data.layout_name != "Nz" or p.data.fractal != 512:
+        return f"{p.name} is {p.data.layout_name} with fractal {p.data.fractal}; it is Nz with fractal 512"
+    if p.plain_table is False:
+        return f"the table's layout is {p.table.layout.name}, not ND"  # type: ignore[union-attr]
+    if p.data.cols % p.data.c0 or p.data.rows % 16:
+        return f"{p.name} is {p.data.rows}x{p.data.cols}; rows are a multiple of 16, columns of {p.data.c0}"
+    return None
+
+
+def scratch_memory(p: Parts) -> Message:
+    """The scratch tensor holds an image of the whole tile."""
+    if p.scratch is None:
+        return None
+    if p.scratch.dtype is not p.data.dtype:
+        return f"scratch holds {p.scratch.dtype}, {p.name} {p.data.dtype}"
+    have, want = product(p.scratch.shape), p.data.rows * p.data.cols
+    return f"scratch has {have} elements; the tile takes {want}" if have < want else None
+
+
+def form_agrees(p: Parts) -> Message:
+    """The mode that is written is the one the operands stand for."""
+    mode, exec_ = p.site.mode, p.site.exec
+    if p.scratch is not None and not p.l1:
+        return "scratch belongs to the form that gathers elements into L1"
+    if exec_ is GatherExec.Simt and (p.site.target.name != "a5" or p.scratch is None or p.mode is not Coalesce.Elem):
+        return "exec=Simt is the A5 form that gathers elements into L1 through scratch memory"
+    if p.site.target.name == "cpu" or not p.l1 or mode is None:
+        return None
+    if p.scratch is None and mode is Coalesce.Elem:
+        return "mode=Elem into L1 takes scratch memory; without it rows are gathered", "write mode=Row, or add scratch"
+    if p.scratch is not None and mode is Coalesce.Row:
+        return "mode=Row into L1 takes no scratch memory; with it elements are gathered", "write mode=Elem"
+    return None

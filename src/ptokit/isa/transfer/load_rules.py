@@ -1,0 +1,123 @@
+"""Which pairs of layouts TLOAD takes, and its rules on cpu (load-store 3, 11.2)."""
+
+from __future__ import annotations
+
+from ptokit.types.enums import Layout
+
+from ..site import Site, TileInfo
+from ..unknown import product
+from .transfer_rules import MX, PLAIN, Message, disagrees, is_conv, mismatch, nz_strides, rule, wrong_stride
+
+ND, DN, NZ = PLAIN
+NORMAL = ("ND", "DN", "NZ")  # pairs of equal layouts
+
+
+def path(o: Site) -> str:
+    """How the transfer engine takes the pair of layouts: ``ND``, ``DN``, ``NZ``, ``ND->Nz``, ``DN->Nz``, ``DN->Zn``.
+
+    An empty string for convolution tiles, unknown layouts and pairs that no engine takes.
+    """
+    tile, layout = o.dst, o.src.layout
+    if is_conv(tile) or layout not in PLAIN:
+        return ""
+    name = tile.layout_name
+    if layout is NZ:
+        return "NZ" if name == "Nz" else ""
+    if name == layout.name:
+        return name
+    return f"{layout.name}->{name}" if (layout.name, name) in (("ND", "Nz"), ("DN", "Nz"), ("DN", "Zn")) else ""
+
+
+def pair_text(tile: TileInfo, layout: Layout | None) -> str:
+    """The pair of layouts for messages."""
+    boxes = f" ({tile.fractal}-byte boxes)" if tile.boxed else ""
+    return f"{layout.name if layout is not None else '?'} view to {tile.layout_name}{boxes} {tile.loc.text} tile"
+
+
+def assumed_strides(o: Site) -> Message:
+    """Strides that the path of a Vec or Mat load takes for granted (load-store 3.2)."""
+    kind, view = path(o), o.src
+    if not kind:
+        return None
+    if kind == "NZ":
+        return wrong_stride(view, nz_strides(view, view.dtype.c0), "NZ to Nz")
+    return wrong_stride(view, {4: 1} if kind.startswith("ND") else {3: 1}, kind)
+
+
+# cpu -----------------------------------------------------------------------------------------------------------------
+
+
+def _cpu_layout(o: Site) -> Message:
+    layout = o.src.layout
+    if is_conv(o.dst) or layout is None or layout in PLAIN + MX:
+        return None
+    return f"the view has layout {layout.name}; loads into tiles take {', '.join(x.name for x in PLAIN + MX)}"
+
+
+def _cpu_nz(o: Site) -> Message:
+    return disagrees(o.dst, o.src, NZ) if o.src.layout is NZ and not is_conv(o.dst) else None
+
+
+def _cpu_nd_dn(o: Site) -> Message:
+    tile, view, g = o.dst, o.src, o.src.shape
+    if view.layout not in (ND, DN) or is_conv(tile):
+        return None
+    wrong = disagrees(tile, view, view.layout)
+    if wrong:
+        return wrong
+    if tile.row_major:
+        return mismatch(tile, product(g[:4]), g[4], "the view of a row-major tile")
+    return mismatch(tile, g[3], g[0] * g[1] * g[2] * g[4], "the view of a column-major tile")
+
+
+def _cpu_types(o: Site) -> Message:
+    for what, dtype in (("the tile", o.dst.dtype), ("the view", o.src.dtype)):
+        if not o.target.supports(dtype, extended=o.extended):
+            return (
+                f"{what} has element type {dtype}, which cpu does not load",
+                "run with --extended to let the cpu target take the types of a5",
+            )
+    return None
+
+
+CPU = (
+    rule(
+        "LOAD-CPU-02",
+        "The view is ND, DN, NZ or an MX layout.",
+        _cpu_layout,
+        accepted="an NZ view",
+        rejected="an NHWC view",
+    ),
+    rule(
+        "LOAD-CPU-03",
+        "An NZ view has the shape of the valid region: Rv = g2*g3, Cv = g0*g1*g4.",
+        _cpu_nz,
+        accepted="valid 32x32 and g = (1, 2, 2, 16, 16)",
+        rejected="valid 48x32 and g = (1, 2, 4, 16, 16)",
+    ),
+    rule(
+        "LOAD-CPU-04",
+        "An ND or DN view has the shape of the valid region, seen through its own layout and through the tile's.",
+        _cpu_nd_dn,
+        accepted="valid 6x24 and g = (1, 1, 2, 3, 24) into a row-major tile",
+        rejected="valid 7x23 and g = (1, 1, 1, 7, 24)",
+        decision="Both conditions are required, so ND into a column-major tile needs g0 = g1 = g2 = 1.",
+    ),
+    rule(
+        "LOAD-CPU-07",
+        "The cpu target loads no FP8, HiFloat8 and FP4 (unless --extended).",
+        _cpu_types,
+        accepted="f16",
+        rejected="hif8",
+        decision="The simulator would take them; the seed's table of types per target does not list them.",
+    ),
+)
+
+rule(
+    "LOAD-CPU-01",
+    "Tile and view have elements of one size.",
+    None,
+    accepted="see LS-COM-04",
+    rejected="see LS-COM-04",
+    why="Reported as LS-COM-04.",
+)

@@ -1,0 +1,412 @@
+"""Rules of TLOAD on a5 (load-store 11.4)."""
+
+from __future__ import annotations
+
+from ptokit.types.enums import Layout, PadValue, TileType
+from ptokit.types.pad import is_custom
+
+from ..site import Site
+from ..unknown import known
+from .conv_rules import assumed_conv
+from .load_rules import assumed_strides, pair_text, path
+from .transfer_rules import (
+    MX,
+    MX_B,
+    PLAIN,
+    Message,
+    broken_block,
+    disagrees,
+    is_conv,
+    not_2d,
+    rule,
+    run_length,
+    wrong_dim,
+    wrong_stride,
+)
+
+ND, DN, NZ = PLAIN
+SCALE_GROUPS = (Layout.MX_A_ZZ, Layout.MX_B_NN)  # stored as they lie in the tile: groups of 16 x 2
+
+
+def is_mx(o: Site) -> bool:
+    """A load of MX scales: an MX layout, or a single row of scales from ND."""
+    one_row = o.src.layout is ND and _scales(o, "Zz") and o.dst.rows == 1
+    return not is_conv(o.dst) and (o.src.layout in MX or one_row)
+
+
+def _scales(o: Site, name: str) -> bool:
+    return o.dst.layout_name == name and o.dst.fractal == 32
+
+
+def _vec(o: Site) -> bool:
+    return o.dst.loc is TileType.Vec and not is_conv(o.dst)
+
+
+def _mat(o: Site) -> bool:
+    """A Mat load other than of scales."""
+    return o.dst.loc is TileType.Mat and not is_conv(o.dst) and not is_mx(o)
+
+
+def _wide_pad(o: Site) -> Message:
+    if o.dst.dtype.size == 8 and not is_conv(o.dst) and o.dst.pad not in (PadValue.Null, PadValue.Zero):
+        pad = f"{o.dst.pad:#x}" if is_custom(o.dst.pad) else PadValue(o.dst.pad).name
+        return f"pad value {pad} with {o.dst.dtype}; 64-bit elements take Null or Zero"
+    return None
+
+
+def _vec_pair(o: Site) -> Message:
+    if not _vec(o) or o.src.layout is None or path(o) in ("ND", "DN", "NZ"):
+        return None
+    return f"{pair_text(o.dst, o.src.layout)}; vec tiles take ND to ND, DN to DN and NZ to Nz"
+
+
+def _vec_nd(o: Site) -> Message:
+    return disagrees(o.dst, o.src, ND) if _vec(o) and o.src.layout is ND else None
+
+
+def _vec_nz(o: Site) -> Message:
+    return broken_block(o.src, o.src.dtype.c0) if _vec(o) and path(o) == "NZ" else None
+
+
+def _mat_pair(o: Site) -> Message:
+    if not _mat(o) or o.src.layout is None or path(o):
+        return None
+    return (
+        f"{pair_text(o.dst, o.src.layout)}; mat tiles take ND to ND or Nz, DN to DN, Nz or Zn, and NZ to Nz, "
+        "scales a view in an MX layout"
+    )
+
+
+def _mat_rows(o: Site) -> Message:
+    if _mat(o) and o.dst.rows > 16384:
+        return f"the tile has {o.dst.rows} rows; a mat tile to load has at most 16384"
+    return None
+
+
+def _elements(o: Site) -> Message:
+    if o.dst.spec.numel > 512 * 1024:
+        return f"the tile has {o.dst.spec.numel} elements; a mat tile to load has at most {512 * 1024}"
+    return None
+
+
+def _to_nz(o: Site) -> Message:
+    if not _mat(o) or path(o) not in ("ND->Nz", "DN->Nz"):
+        return None
+    if o.dst.fractal != 512:
+        return f"{path(o)} with boxes of {o.dst.fractal} bytes; it makes boxes of 512"
+    if o.dst.dtype.size == 8:
+        return f"{path(o)} with {o.dst.dtype}; it takes elements of 1, 2 and 4 bytes"
+    return not_2d(o.src, path(o))
+
+
+def _packed_columns(o: Site) -> Message:
+    if _mat(o) and path(o) == "DN->Nz" and o.dst.dtype.packed:
+        return f"DN to Nz with {o.dst.dtype}; it cannot transpose two elements of one byte"
+    return None
+
+
+def _mat_nz(o: Site) -> Message:
+    return broken_block(o.src, o.src.dtype.c0) if _mat(o) and path(o) == "NZ" else None
+
+
+def _mx_pair(o: Site) -> Message:
+    if not is_mx(o):
+        return None
+    wanted = "Nn" if o.src.layout in MX_B else "Zz"
+    if o.dst.layout_name != wanted:
+        return f"a {o.src.layout.name} view to a {o.dst.layout_name} tile; its scales go to a {wanted} tile"
+    return None
+
+
+def _mx_types(o: Site) -> Message:
+    if not is_mx(o):
+        return None
+    for what, dtype in (("the tile", o.dst.dtype), ("the view", o.src.dtype)):
+        if dtype.name != "e8m0":
+            return f"{what} has element type {dtype}; MX scales are e8m0"
+    if o.dst.fractal != 32:
+        return f"the tile has boxes of {o.dst.fractal} bytes; MX scales are in boxes of 32"
+    return _elements(o)
+
+
+def _mx_groups(o: Site) -> Message:
+    v, g = o.src, o.src.shape
+    if not is_mx(o) or v.layout not in SCALE_GROUPS:
+        return None
+    wrong = wrong_dim(v, 3, 16) or wrong_dim(v, 4, 2)
+    if wrong:
+        return wrong
+    long, pairs = g[0] * g[1] * g[3], g[2] * g[4]
+    rows, cols = (long, pairs) if v.layout is Layout.MX_A_ZZ else (pairs, long)
+    if rows > o.dst.rows or cols > o.dst.cols:
+        return f"the view holds {rows}x{cols} scales, more than the {o.dst.rows}x{o.dst.cols} tile"
+    return None
+
+
+def _mx_plain(o: Site) -> Message:
+    if not is_mx(o) or o.src.layout not in MX or o.src.layout in SCALE_GROUPS:
+        return None
+    return wrong_dim(o.src, 0, 1) or wrong_dim(o.src, 1, 1) or wrong_dim(o.src, 4, 2)
+
+
+def _mx_row(o: Site) -> Message:
+    if not is_mx(o) or o.dst.rows != 1 or o.dst.layout_name != "Zz":
+        return None
+    for d in range(4):
+        wrong = wrong_dim(o.src, d, 1)
+        if wrong:
+            return wrong
+    return None
+
+
+def _even(size: object) -> bool:
+    return not known(size) or size % 2 == 0  # type: ignore[operator]
+
+
+def _mx_even(o: Site) -> Message:
+    if not is_mx(o):
+        return None
+    what, count = ("rows", o.dst.vr) if o.src.layout in MX_B else ("columns", o.dst.vc)
+    return None if _even(count) else f"{count} valid {what} of scales; they come in pairs"
+
+
+def _small_pad(o: Site) -> Message:
+    small = o.dst.dtype.is_float and o.dst.dtype.size == 1
+    if small and o.dst.pad in (PadValue.Min, PadValue.Max) and not is_conv(o.dst):
+        return (
+            f"pad value {PadValue(o.dst.pad).name} with {o.dst.dtype} would write zeros",
+            "give the bits as a custom pad value",
+        )
+    return None
+
+
+def _wide_pair(o: Site) -> Message:
+    if not _vec(o) or o.dst.dtype.size != 8 or o.src.layout is None or path(o) in ("ND", "DN"):
+        return None
+    return f"{pair_text(o.dst, o.src.layout)} with {o.dst.dtype}; 64-bit elements go ND to ND or DN to DN only"
+
+
+def _loc(o: Site) -> Message:
+    if o.dst.loc in (TileType.Vec, TileType.Mat):
+        return None
+    return f"{o.dst.name} is a {o.dst.loc.text} tile; loads go to vec and mat tiles"
+
+
+def _assumed(o: Site) -> Message:
+    v, layout = o.src, o.src.layout
+    if is_mx(o):
+        if layout is ND:
+            return wrong_stride(v, {4: 1}, "ND to Zz") or disagrees(o.dst, v, ND)
+        strides = {2: 32, 3: 2, 4: 1} if layout in SCALE_GROUPS else {3: 2, 4: 1}
+        wrong = wrong_stride(v, strides, layout.name)
+        return wrong or (None if _mx_even(o) else disagrees(o.dst, v, layout))
+    wrong = assumed_strides(o) or assumed_conv(o)
+    if wrong or not path(o) or (_vec(o) and layout is ND):
+        return wrong
+    if path(o) == "DN->Zn":
+        wrong = not_2d(v, "DN to Zn")
+    return wrong or disagrees(o.dst, v, layout)
+
+
+def _packed_even(o: Site) -> Message:
+    if not o.dst.dtype.packed or is_conv(o.dst):
+        return None
+    for d in range(4):
+        if o.src.shape[d] > 1 and not _even(o.src.stride[d]):
+            return f"stride {d} of the view is {o.src.stride[d]}; a row of 4-bit elements must start at a byte"
+    for what, count in (("valid columns", o.dst.vc), ("columns", o.dst.cols)):
+        if not _even(count):
+            return f"the tile has {count} {what} of {o.dst.dtype}; two elements share a byte, so it must be even"
+    return None
+
+
+def _fields(o: Site) -> Message:
+    v = o.src
+    kind = path(o)
+    if not _vec(o) or kind not in ("ND", "DN", "NZ"):
+        return None
+    length, dims = run_length(v, v.layout)
+    inner = dims[-1]
+    size = length * v.dtype.bits // 8
+    if v.shape[inner] > 65535:
+        return f"dimension {inner} of the view is {v.shape[inner]}; a transfer counts to 65535"
+    if size > 65535:
+        return f"runs of {size} bytes; a transfer moves at most 65535 bytes per run"
+    for d in dims:
+        pitch = v.stride[d] * v.dtype.bits // 8
+        if v.shape[d] > 1 and pitch >= 1 << 40:
+            return f"stride {d} of the view is {pitch} bytes, which does not fit 40 bits"
+    return None
+
+
+A5 = (
+    rule(
+        "LOAD-A5-02",
+        "64-bit integers are padded with Null or Zero.",
+        _wide_pad,
+        accepted="u64 with pad Zero",
+        rejected="u64 with pad Min",
+    ),
+    rule(
+        "LOAD-A5-04",
+        "Vec tiles take ND to ND, DN to DN, NZ to Nz.",
+        _vec_pair,
+        accepted="NZ to an Nz tile",
+        rejected="ND to an Nz tile",
+    ),
+    rule(
+        "LOAD-A5-05",
+        "Vec ND: Cv = g4 and Rv = g0*g1*g2*g3.",
+        _vec_nd,
+        accepted="valid 4x16 and g = (1, 1, 1, 4, 16)",
+        rejected="valid 3x16 and g = (1, 1, 1, 4, 16)",
+    ),
+    rule(
+        "LOAD-A5-06",
+        "Vec NZ: g3 = 16 and g4 = 32 bytes of elements (64 of 4 bits).",
+        _vec_nz,
+        accepted="i8 g = (1, 2, 2, 16, 32)",
+        rejected="i8 g = (1, 4, 2, 16, 16)",
+    ),
+    rule(
+        "LOAD-A5-07",
+        "Mat tiles take ND to ND or Nz, DN to DN, Nz or Zn, NZ to Nz.",
+        _mat_pair,
+        accepted="DN to Nz",
+        rejected="ND to a Zz tile of several rows",
+    ),
+    rule(
+        "LOAD-A5-08",
+        "A Mat tile to load has at most 16384 rows.",
+        _mat_rows,
+        accepted="16384x32 u8",
+        rejected="16944x32 u8",
+    ),
+    rule(
+        "LOAD-A5-09",
+        "A Mat tile to load has at most 524288 elements.",
+        lambda o: _elements(o) if _mat(o) else None,
+        accepted="8192x64 u8",
+        rejected="8240x64 u8",
+        why="The header counts elements, though its message speaks of KB.",
+    ),
+    rule(
+        "LOAD-A5-10",
+        "ND and DN to Nz: 512-byte boxes, elements of 1, 2 or 4 bytes, g0 = g1 = g2 = 1.",
+        _to_nz,
+        accepted="g = (1, 1, 1, 48, 16)",
+        rejected="g = (1, 1, 3, 16, 16)",
+    ),
+    rule(
+        "LOAD-A5-11",
+        "DN to Nz is not for packed 4-bit elements.",
+        _packed_columns,
+        accepted="DN to Nz with i8",
+        rejected="DN to Nz with e2m1",
+    ),
+    rule(
+        "LOAD-A5-12",
+        "Mat NZ: g3 = 16 and g4 = 32 bytes of elements (64 of 4 bits).",
+        _mat_nz,
+        accepted="f16 g = (1, 2, 2, 16, 16)",
+        rejected="f16 g = (1, 2, 4, 8, 16)",
+    ),
+    rule(
+        "LOAD-A5-13",
+        "Scales of the left operand (MX_A views, or one row from ND) go to Zz tiles, of the right (MX_B) to Nn tiles.",
+        _mx_pair,
+        accepted="MX_A_ND to Zz",
+        rejected="MX_A_ND to Nn",
+    ),
+    rule(
+        "LOAD-A5-14",
+        "MX scales are e8m0 on both sides, in boxes of 32 bytes, at most 524288 of them.",
+        _mx_types,
+        accepted="e8m0 with fractal=32",
+        rejected="i8 with fractal=32",
+    ),
+    rule(
+        "LOAD-A5-15",
+        "MX_A_ZZ and MX_B_NN: g3 = 16, g4 = 2, and the tile holds the whole view.",
+        _mx_groups,
+        accepted="g = (1, 2, 4, 16, 2) to 32x8",
+        rejected="g = (1, 1, 6, 8, 4)",
+    ),
+    rule(
+        "LOAD-A5-16",
+        "MX_A_ND, MX_A_DN, MX_B_ND, MX_B_DN: g0 = g1 = 1 and g4 = 2.",
+        _mx_plain,
+        accepted="g = (1, 1, 32, 4, 2)",
+        rejected="g = (1, 2, 32, 4, 2)",
+    ),
+    rule(
+        "LOAD-A5-17",
+        "One row of scales in a Zz tile: g0 = g1 = g2 = g3 = 1.",
+        _mx_row,
+        accepted="g = (1, 1, 1, 1, 32)",
+        rejected="g = (1, 1, 1, 16, 2)",
+    ),
+    rule(
+        "LOAD-A5-18",
+        "Scales come in pairs: Cv is even for the left operand, Rv for the right.",
+        _mx_even,
+        accepted="valid 16x6",
+        rejected="valid 16x5",
+    ),
+    rule("LOAD-A5-21", "Loads go to Vec and Mat tiles.", _loc, accepted="a vec tile", rejected="a right tile"),
+    rule(
+        "LOAD-A5-22",
+        "FP8 and FP4 tiles get a pad other than zero only through a custom value.",
+        _small_pad,
+        accepted="e4m3 with a custom pad of 0x7E",
+        rejected="e4m3 with pad Min",
+        why="The table of pads has zeros for these types.",
+    ),
+    rule(
+        "LOAD-A5-23",
+        "64-bit elements of Vec tiles go ND to ND or DN to DN only.",
+        _wide_pair,
+        accepted="a u64 ND view to an ND tile",
+        rejected="a u64 NZ view to an Nz tile",
+    ),
+    rule(
+        "LOAD-A5-D1",
+        "Strides that the transfer takes for granted hold, and the view has the shape of the valid region.",
+        _assumed,
+        accepted="NZ t = (1024, 512, 256, 16, 1) for f16",
+        rejected="ND t4 = 3",
+        why="The device never reads these strides, and moves the shape of one side only.",
+    ),
+    rule(
+        "LOAD-A5-D2",
+        "4-bit elements: strides t0 to t3, valid columns and columns are even.",
+        _packed_even,
+        accepted="valid 9x14 and t3 = 16",
+        rejected="valid 9x15",
+    ),
+    rule(
+        "LOAD-A5-D3",
+        "Vec: runs number at most 65535 of at most 65535 bytes, and a stride fits 40 bits of bytes.",
+        _fields,
+        accepted="16 rows of 16383 f32",
+        rejected="16 rows of 16384 f32",
+    ),
+)
+
+rule(
+    "LOAD-A5-01",
+    "Elements have 1, 2, 4 or 8 bytes.",
+    None,
+    accepted="f16 to f16",
+    rejected="elements of 16 bytes",
+    why="Every element type does.",
+    enforced=False,
+)
+rule(
+    "LOAD-A5-03",
+    "Tile and view have elements of one size.",
+    None,
+    accepted="f16 to f16",
+    rejected="f32 to f16",
+    why="Reported as LS-COM-04.",
+)

@@ -1,0 +1,261 @@
+"""TPREFETCH and TPREFETCH_ASYNC: global memory on its way to a scratch tile or to the L2 cache (load-store 9, 10)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ptokit.diagnostics import Severity
+from ptokit.types.enums import Layout, Pipe, TileType
+from ptokit.types.tensor import Dims5
+
+from ..machine import Machine, TileOperand, ViewOperand
+from ..site import Site, ViewInfo
+from ..table import Attr, Instr, Kind, Operand, Role, dst, instruction, view
+from ..unknown import known
+from .transfer_asm_rules import PREFETCH
+from .transfer_rules import COMMON, DEVICES, Message, rule, shape_text
+
+BLOCK_BYTES = 64 * 1024 * 1024  # one cache operation covers at most this many bytes
+
+
+def line_pitch(length: int, target: str) -> int:
+    """Bytes from one prefetched row to the next in the tile: rounded up to 32 on a2a3, exact on a5."""
+    return -(-length // 32) * 32 if target == "a2a3" else length
+
+
+def defined(dst: TileOperand, src: ViewOperand, target: str) -> bool:
+    """True if the tile holds ``dst[r, c] = src[r, c]`` afterwards; else its contents are undefined.
+
+    The devices copy every plane of the view to the start of the tile, row by row: one plane of ND whose rows lie as far
+    apart as the tile's. The cpu profile follows the seed: any ND view with the shape of the valid region.
+    """
+    spec, g = dst.spec, src.shape
+    if spec.layout_name != "ND" or src.layout_for(True) is not Layout.ND or src.dtype.size != spec.dtype.size:
+        return False
+    if src.extent(Layout.ND) != (dst.vr, dst.vc):
+        return False
+    if target == "cpu":
+        return True
+    return g[0] * g[1] * g[2] == 1 and line_pitch(src.dtype.nbytes(g[4]), target) == spec.dtype.nbytes(spec.cols)
+
+
+def tprefetch(m: Machine, dst: TileOperand, src: ViewOperand) -> None:
+    """Read the view; the tile is scratch, and holds the data only where `defined` says so."""
+    if defined(dst, src, m.target.name):
+        dst.load(src, Layout.ND)
+    else:
+        src.check_bounds()
+
+
+def _same_type(o: Site) -> Message:
+    if o.dst.dtype is o.src.dtype:
+        return None
+    return f"the tile has element type {o.dst.dtype}, the view {o.src.dtype}; cpu prefetches one type"
+
+
+def _loc(o: Site) -> Message:
+    if o.dst.loc in (TileType.Vec, TileType.Mat):
+        return None
+    return f"{o.dst.name} is a {o.dst.loc.text} tile; prefetch takes a vec tile (the assembler also a mat tile)"
+
+
+def _element_size(o: Site) -> Message:
+    if o.dst.dtype.size == o.src.dtype.size:
+        return None
+    return f"the tile has {o.dst.dtype.size}-byte elements ({o.dst.dtype}), the view {o.src.dtype.size} ({o.src.dtype})"
+
+
+def _contiguous(o: Site) -> Message:
+    if o.src.shape[4] > 1 and o.src.stride[4] != 1:
+        return f"stride 4 of the view is {o.src.stride[4]}; prefetch copies contiguous rows"
+    return None
+
+
+_POSITIVE = next(r for r in COMMON if r.id == "LS-COM-03")
+_FORWARD = next(r for r in COMMON if r.id == "LS-COM-05")
+
+TPREFETCH = instruction(
+    Instr(
+        "TPREFETCH",
+        "tprefetch",
+        "Read global memory ahead of time into a scratch tile; nothing waits for it.",
+        (dst(), view("src")),
+        pipe=Pipe.MTE2,
+        rules=(
+            _POSITIVE,
+            _FORWARD,
+            rule(
+                "PREF-01",
+                "Tile and view have one element type.",
+                _same_type,
+                targets=("cpu",),
+                accepted="f32 and f32",
+                rejected="f32 and i32",
+            ),
+            rule("PREF-02", "The tile is in UB (Vec); Mat is taken too.", _loc, accepted="vec", rejected="left"),
+            rule(
+                "PREF-03",
+                "Elements of tile and view have one size; all sizes are positive (LS-COM-03).",
+                _element_size,
+                targets=DEVICES,
+                accepted="u8 and i8",
+                rejected="f32 and f16",
+            ),
+            rule(
+                "PREF-04",
+                "Rows of the view are contiguous (t4 = 1).",
+                _contiguous,
+                targets=DEVICES,
+                accepted="t4 = 1",
+                rejected="t4 = 2",
+                decision="On a5 the tile can be read afterwards only if its rows have the length of the view's, on "
+                "a2a3 if they are as long rounded up to 32 bytes; else its contents are undefined.",
+            ),
+            *PREFETCH,
+        ),
+        run=tprefetch,
+        source="memory-and-data-movement; load-store 9",
+    )
+)
+
+
+def flat(shape: Dims5, stride: Dims5) -> bool:
+    """True for the one-dimensional contiguous tensors that the asynchronous prefetch takes (load-store 10)."""
+    g, t = shape, stride
+    packed = t[4] == 1 and t[3] == g[4] and t[2] == g[3] * t[3] and t[1] == g[2] * t[2] and t[0] == g[1] * t[1]
+    return g[:4] == (1, 1, 1, 1) and packed
+
+
+@dataclass
+class AsyncSession:
+    """A channel to the SDMA engine. Events complete in order: waiting for one completes those before it."""
+
+    submitted: int = 0
+    completed: int = 0
+
+    def submit(self, operations: int = 1) -> int:
+        """Hand over cache operations; returns the handle of the last one."""
+        self.submitted += operations
+        return self.submitted
+
+
+@dataclass(frozen=True)
+class AsyncEvent:
+    """Completion of an asynchronous transfer; handle 0 means that nothing is pending."""
+
+    handle: int = 0
+    engine: str = "SDMA"
+
+    def wait(self, session: AsyncSession) -> bool:
+        """Wait for the transfer and all before it in the session. True when it is complete."""
+        session.completed = max(session.completed, self.handle)
+        return True
+
+    def test(self, session: AsyncSession) -> bool:
+        """True if the transfer is known to be complete."""
+        return self.handle <= session.completed
+
+
+@dataclass
+class PrefetchAsyncContext:
+    """Context of asynchronous prefetches: a workspace in global memory that the host has initialised, and a session
+    (its own unless one is given). Its 256-byte scratch tile lies at the start of UB."""
+
+    workspace: Any
+    session: AsyncSession = field(default_factory=AsyncSession)
+
+
+def prefetch_async(src: ViewOperand | ViewInfo, context: PrefetchAsyncContext, target: str) -> AsyncEvent:
+    """Submit a prefetch of a flat tensor into L2; no data changes.
+
+    An empty event comes back where nothing is submitted: on cpu, without workspace, or for a tensor that is not flat.
+    """
+    if target == "cpu" or context.workspace is None or not flat(src.shape, src.stride):  # type: ignore[arg-type]
+        return AsyncEvent()
+    size = src.dtype.nbytes(src.shape[4])  # type: ignore[arg-type]
+    return AsyncEvent(context.session.submit(-(-size // BLOCK_BYTES)))
+
+
+def _not_flat(o: Site) -> Message:
+    g, t = o.src.shape, o.src.stride
+    if not known(*g, *t) or flat(g, t):  # type: ignore[arg-type]
+        return None
+    return (
+        f"the view {shape_text(o.src)} with strides {t} is not one contiguous run; nothing is prefetched",
+        "shape (1, 1, 1, 1, n) with strides (n, n, n, n, 1)",
+    )
+
+
+def _no_workspace(o: Site) -> Message:
+    return None if o.has("workspace") else "no workspace; nothing is prefetched"
+
+
+def tprefetch_async(m: Machine, src: ViewOperand, workspace: Any, **_: Any) -> None:
+    """Validate; no architectural effect."""
+    src.check_bounds()
+
+
+TPREFETCH_ASYNC = instruction(
+    Instr(
+        "TPREFETCH_ASYNC",
+        "tprefetch_async",
+        "Prefetch a contiguous tensor into the L2 cache through the SDMA engine.",
+        (view("src"), Operand("workspace", Role.IN, Kind.PTR, optional=True)),
+        attrs=(Attr("session", int, None, "session"), Attr("event", int, None, "event")),
+        pipe=Pipe.S,
+        rules=(
+            rule(
+                "PREFA-01",
+                "The tensor is flat: g = (1, 1, 1, 1, n), t = (n, n, n, n, 1).",
+                _not_flat,
+                severity=Severity.WARNING,
+                accepted="t = (16384, 16384, 16384, 16384, 1)",
+                rejected="t = (1, 1, 1, 1, 1) for n = 16384",
+                why="Anything else silently prefetches nothing and gives an empty event.",
+            ),
+            rule(
+                "PREFA-02",
+                "The context has a workspace that the host has initialised.",
+                _no_workspace,
+                severity=Severity.WARNING,
+                accepted="a workspace pointer",
+                rejected="none",
+                why="Without it nothing is prefetched and the event is empty.",
+            ),
+        ),
+        run=tprefetch_async,
+        source="memory-and-data-movement; load-store 10",
+    )
+)
+
+PREFETCH_WAIT = instruction(
+    Instr(
+        "prefetch_wait",
+        "prefetch_wait",
+        "Wait for an asynchronous prefetch and those before it in its session.",
+        attrs=(Attr("session", int, None, "session"), Attr("event", int, None, "event")),
+        pipe=Pipe.S,
+        run=lambda m, **_: None,
+        syntax="mode",
+        source="memory-model-and-sync 5.5",
+    )
+)
+
+for _id, _what, _good, _bad in (
+    (
+        "PREFA-03",
+        "Contexts that share a workspace run one after another; shared channel groups share a session.",
+        "two contexts with one session",
+        "two sessions on one workspace",
+    ),
+    (
+        "PREFA-04",
+        "The event is waited for before the load that depends on it.",
+        "event.wait(session), then TLOAD",
+        "TLOAD right after TPREFETCH_ASYNC",
+    ),
+):
+    rule(
+        _id, _what, None, accepted=_good, rejected=_bad, why="A matter of order between contexts: not decided per call."
+    )

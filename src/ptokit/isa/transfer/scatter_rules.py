@@ -1,0 +1,271 @@
+"""Rules of MSCATTER (move-gather-scatter 11.4); the conditions are in `index_checks`."""
+
+from __future__ import annotations
+
+from ptokit.diagnostics import Severity, define
+from ptokit.types.enums import ScatterAtomicOp, ScatterConflict
+
+from ..site import Site, TileInfo, ViewInfo
+from ..typesets import names, types_of
+from . import index_checks as c
+from .index_text_rules import text_rules
+
+SOURCE = "move-gather-scatter 11.4"
+A23, A5, CPU = ("a2a3",), ("a5",), ("cpu",)
+
+A23_ADD = types_of("f32 f16 bf16 i32 i16 i8")
+A5_ADD = types_of("i32 u32 f32 f16 bf16")
+A5_EXTREME = types_of("i32 u32 f32")
+
+
+def _index(o: Site) -> c.Message:
+    if isinstance(o.operands.get("idx"), ViewInfo):
+        return "idx is a view of global memory; MSCATTER takes an index tile"
+    return c.check(c.index_type)(o)
+
+
+def _bare(p: c.Parts) -> c.Message:
+    if p.site.mode is not None:
+        return None
+    return (
+        f"no mode is written; ptokit takes {p.mode.name}, the libraries Elem on cpu and Row on a2a3 and a5",
+        "write the mode",
+    )
+
+
+def _last_and_atomic(p: c.Parts) -> c.Message:
+    if p.site.atomic is not ScatterAtomicOp.NONE and p.site.conflict is ScatterConflict.Last:
+        return f"atomic={p.site.atomic.name} with conflict=Last; an atomic operation lets every element count"
+    return None
+
+
+def _cpu_type(p: c.Parts) -> c.Message:
+    if p.site.atomic is not ScatterAtomicOp.NONE and p.table.dtype.value is None:
+        return f"the table holds {p.table.dtype}, for which there is no arithmetic"
+    return c.cpu_type(p)
+
+
+def _a23_atomic(p: c.Parts) -> c.Message:
+    atomic, dtype = p.site.atomic, p.data.dtype
+    if atomic in (ScatterAtomicOp.Max, ScatterAtomicOp.Min):
+        return f"atomic={atomic.name}; a2a3 has Add only"
+    if atomic is ScatterAtomicOp.Add and dtype not in A23_ADD:
+        return f"atomic=Add on {dtype}; a2a3 adds {names(A23_ADD)}"
+    return None
+
+
+def _a5_atomic(p: c.Parts) -> c.Message:
+    atomic, dtype = p.site.atomic, p.data.dtype
+    allowed = A5_ADD if atomic is ScatterAtomicOp.Add else A5_EXTREME
+    if atomic is not ScatterAtomicOp.NONE and dtype not in allowed:
+        return f"atomic={atomic.name} on {dtype}; a5 has it for {names(allowed)}"
+    return None
+
+
+def _conflict(p: c.Parts) -> c.Message:
+    return None if p.site.conflict is None else f"conflict={p.site.conflict.name}; a2a3 has no such parameter"
+
+
+RULES = (
+    define(
+        "SCATTER-COM-01",
+        "Indices are a tile of int32 or uint32; on cpu of any integer.",
+        _index,
+        source=SOURCE,
+        accepted="an i32 index tile",
+        rejected="an i16 index tile on a5",
+    ),
+    define(
+        "SCATTER-A23-01",
+        "Element type int8 uint8 int16 uint16 int32 uint32 half bf16 float.",
+        c.check(c.data_type(c.A23_TYPES)),
+        targets=A23,
+        source=SOURCE,
+        accepted="bf16",
+        rejected="hif8",
+    ),
+    define(
+        "SCATTER-A5-01",
+        "Element type of the A2/A3 set, hif8, e4m3 or e5m2.",
+        c.check(c.data_type(c.A5_TYPES)),
+        targets=A5,
+        source=SOURCE,
+        accepted="e4m3",
+        rejected="e8m0",
+    ),
+    define(
+        "SCATTER-CPU-02",
+        "FP8 and HiF8 are not supported on cpu by default; 4-bit types and atomic HiF8 never.",
+        c.check(_cpu_type),
+        targets=CPU,
+        source=SOURCE,
+        accepted="f16; e4m3 in the extended mode",
+        rejected="e4m3",
+    ),
+    define(
+        "SCATTER-COM-03",
+        "Tile and table have the same element type; on cpu the same element size.",
+        c.check(c.same_types),
+        source=SOURCE,
+        accepted="an f32 tile and an f32 table",
+        rejected="an f32 tile and an i8 table",
+        decision="Types of one size are stored bit for bit on cpu; atomics compute in the table's type.",
+    ),
+    define(
+        "SCATTER-COM-02",
+        "Without a mode the libraries differ by target; it means Elem without atomics.",
+        c.check(_bare),
+        severity=Severity.WARNING,
+        source="move-gather-scatter 11.4, 12 D2",
+        accepted="MSCATTER with mode=Elem",
+        rejected="MSCATTER(table, src, idx)",
+        decision="One index column for several data columns is read as one index per row (assembly SC-9).",
+    ),
+    define(
+        "SCATTER-COM-04",
+        "The table has rows or elements to choose from; with oob=Undefined every index is below their number.",
+        c.check(c.no_capacity),
+        why="The indices are checked when the instruction runs.",
+        source="move-gather-scatter 11.2",
+        accepted="index 99 of 100",
+        rejected="index 100 of 100, or a table without rows",
+    ),
+    define(
+        "SCATTER-COM-05",
+        "With conflict=Default no two elements store different values to one place.",
+        targets=A5,
+        why="Checked when the instruction runs. Otherwise the last one in row-major order stays.",
+        source="move-gather-scatter 11.3",
+        accepted="colliding indices with conflict=Last",
+        rejected="colliding indices with conflict=Default on a5",
+    ),
+    define(
+        "SCATTER-CPU-01",
+        "On cpu atomic operations exclude conflict=Last.",
+        c.check(_last_and_atomic),
+        targets=CPU,
+        source=SOURCE,
+        accepted="atomic=Max",
+        rejected="atomic=Max with conflict=Last",
+    ),
+    define(
+        "SCATTER-CPU-03",
+        "The index tile has an element for every element or row that is scattered.",
+        c.ub_check(c.covered),
+        targets=CPU,
+        source="derived: the library reads past the index tile",
+        accepted="an 8x16 index tile for 7x13 elements",
+        rejected="a 4x16 index tile for 7x13 elements",
+    ),
+    define(
+        "SCATTER-A23-02",
+        "Source and indices are vec tiles, the indices row-major without boxes.",
+        c.check(lambda p: c.vec_only(p) or (c.plain_index(p, p.idx) if isinstance(p.idx, TileInfo) else None)),
+        targets=A23,
+        source=SOURCE,
+        accepted="row-major vec tiles",
+        rejected="an 8x1 column-major index tile",
+    ),
+    define(
+        "SCATTER-A23-03",
+        "A row-major tile goes to an ND table, an Nz tile of fractal 512 to an NZ table of its boxes.",
+        c.ub_check(lambda p, idx: c.paired_layout(p, idx) or c.nz_shape(p, idx)),
+        targets=A23,
+        source=SOURCE,
+        accepted="an Nz tile and an NZ table",
+        rejected="an Nz tile and an ND table",
+        decision="A row of the table that is wider than the tile would be read past its end: refused.",
+    ),
+    define(
+        "SCATTER-A23-04",
+        "Rows of the source are multiples of 32 bytes.",
+        c.check(c.whole_blocks),
+        targets=A23,
+        source=SOURCE,
+        accepted="8 columns of f32",
+        rejected="4 columns of f32",
+    ),
+    define(
+        "SCATTER-A23-05",
+        "Atomic Add on float half bf16 int32 int16 int8; no Max, no Min.",
+        c.check(_a23_atomic),
+        targets=A23,
+        source=SOURCE,
+        accepted="Add on bf16",
+        rejected="Max on i32",
+    ),
+    define(
+        "SCATTER-A23-06",
+        "One row of indices with one per row (Row), or the valid region of the source (Elem).",
+        c.ub_check(lambda p, idx: c.one_index_per_row(p, idx, column=False) or c.one_index_per_element(p, idx)),
+        targets=A23,
+        source=SOURCE,
+        accepted="valid 1x8 for 8 rows",
+        rejected="3x8 indices for 3x7 elements",
+    ),
+    define(
+        "SCATTER-A23-07",
+        "There is no conflict parameter.",
+        c.check(_conflict),
+        targets=A23,
+        source=SOURCE,
+        accepted="no conflict written",
+        rejected="conflict=Last",
+    ),
+    define(
+        "SCATTER-A5-06",
+        "Source and indices are vec tiles without boxes.",
+        c.check(lambda p: c.vec_only(p) or (c.plain_tiles(p, p.idx) if isinstance(p.idx, TileInfo) else None)),
+        targets=A5,
+        source="as GATHER-A5-02 and GATHER-A5-08",
+        accepted="row-major vec tiles",
+        rejected="an Nz source",
+    ),
+    define(
+        "SCATTER-A5-02",
+        "Atomic Add on int32 uint32 float half bf16, Max and Min on int32 uint32 float.",
+        c.check(_a5_atomic),
+        targets=A5,
+        source=SOURCE,
+        accepted="Max on u32",
+        rejected="Min on bf16",
+    ),
+    define(
+        "SCATTER-A5-03",
+        "Row: one index for each valid row, in one row or column; rows of the table as long as those of the source.",
+        c.ub_check(lambda p, idx: c.one_index_per_row(p, idx, column=True) or c.row_length(p)),
+        targets=A5,
+        source=SOURCE,
+        accepted="valid 6x1 for 6 rows",
+        rejected="valid 1x5 for 6 rows",
+    ),
+    define(
+        "SCATTER-A5-04",
+        "Elem: index tile and source have the same valid region; compared sizes are both static or both dynamic.",
+        c.ub_check(lambda p, idx: c.one_index_per_element(p, idx) or c.mixed_dynamic(p, idx)),
+        targets=A5,
+        source=SOURCE,
+        accepted="5x12 and 5x12",
+        rejected="5x16 and 5x12",
+    ),
+    define(
+        "SCATTER-A5-05",
+        "The table is ND and packed.",
+        c.check(c.packed_table),
+        targets=A5,
+        source=SOURCE,
+        accepted="shape 18x16, strides 16 and 1",
+        rejected="shape 18x16, strides 24 and 1",
+    ),
+    define(
+        "SCATTER-ROW-01",
+        "Row indices that are padded apart are read as if they were consecutive.",
+        c.ub_check(c.apart),
+        targets=("cpu", "a5"),
+        severity=Severity.WARNING,
+        source="move-gather-scatter 11.3",
+        accepted="an 8x1 column-major index tile",
+        rejected="valid 8x1 of a row-major 8x8 index tile",
+    ),
+    *text_rules("SC"),
+)

@@ -1,0 +1,182 @@
+"""TSTORE and TSTORE_FP: from tiles to global memory, accumulators converted on the way (load-store 4 to 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from ptokit.types.conv import ConvSpec
+from ptokit.types.dtypes import DType
+from ptokit.types.enums import AtomicType, Layout, Pipe, ReluPreMode, STPhase, TileType
+
+from ..machine import Machine, TileOperand, ViewOperand
+from ..numerics.quant import quantize
+from ..numerics.quant_modes import store_mode
+from ..site import Site
+from ..table import Attr, Instr, Role, instruction, scalar, src, view
+from . import conv_rules, store_acc_rules, store_plain_rules, store_rules, transfer_asm_rules
+from .conv_transfer import store_conv
+from .store_acc_checks import BYTES, channel_block
+from .transfer_rules import COMMON
+
+Combine = Callable[..., np.ndarray]
+
+COMBINE: dict[AtomicType, Combine] = {
+    AtomicType.AtomicAdd: np.add,
+    AtomicType.AtomicMax: np.maximum,
+    AtomicType.AtomicMin: np.minimum,
+}
+
+
+def store_pipe(site: Site) -> Pipe:
+    """The fix-pipe drains accumulators, MTE3 stores the rest (load-store 1)."""
+    return Pipe.FIX if site.src.loc is TileType.Acc else Pipe.MTE3
+
+
+def drain(
+    values: np.ndarray,
+    source: DType,
+    dst: DType,
+    relu: ReluPreMode,
+    target: str,
+    form: str,
+    words: int | np.ndarray = 0,
+) -> np.ndarray:
+    """Accumulator elements as the fix-pipe hands them to memory: quantised or cast, then ReLU (load-store 5.1).
+
+    ``form`` is ``cast``, ``scalar`` or ``vector``. The result has ``dst.value``, or codes where that is None.
+    """
+    relued = relu is ReluPreMode.NormalRelu
+    if form == "cast" and (source is dst or (source.is_float and dst.name in ("f16", "bf16"))):
+        if relued:  # a cast keeps signs and zeros, so ReLU may as well come first
+            values = np.where(values > 0, values, values.dtype.type(0))
+        if source is dst:
+            return values
+        if relued or not np.isnan(values).any():  # NumPy may leave NaN signalling
+            return values.astype(dst.value)
+    mode = store_mode(target, form, source, dst)
+    return quantize(values, source, dst, mode, words, relu=relued, target=target)
+
+
+def _put(blocks: int, atomic: AtomicType, memory: np.ndarray, places: np.ndarray, values: np.ndarray) -> None:
+    """Write or combine flat elements; no block has a place twice."""
+    if atomic is AtomicType.AtomicNone:
+        memory[places] = values
+        return
+    for where, value in zip(places.reshape(blocks, -1), values.reshape(blocks, -1)):
+        memory[where] = COMBINE[atomic](memory[where], value)
+
+
+def _device_places(dst: ViewOperand, src: TileOperand, layout: Layout) -> np.ndarray | None:
+    """Element offsets (1, rows, cols) where the fix-pipe's C0 or row count differs from that of the view."""
+    if layout is Layout.NDC1HWC0:
+        c0 = channel_block(dst.dtype, split=src.spec.dtype.name == "f32")
+        if c0 == dst.dtype.c0:
+            return None
+        g, t = dst.shape, dst.stride
+        rows, cols = np.arange(src.vr)[:, None], np.arange(src.vc)[None, :]
+        block, inner = cols // c0, cols % c0
+        position = rows // (g[3] * g[4]) * t[0] + rows // g[4] % g[3] * t[3] + rows % g[4] * t[4]
+        return (position + block // g[2] * t[1] + block % g[2] * t[2] + inner)[None]
+    if layout is Layout.NCDHW and (src.vr, src.vc) != dst.extent(layout):
+        return (np.arange(src.vc)[None, :] * dst.stride[1] + np.arange(src.vr)[:, None])[None]
+    return None
+
+
+def _store(
+    m: Machine, dst: ViewOperand, src: TileOperand, layout: Layout, atomic: AtomicType, values: np.ndarray
+) -> None:
+    """Write or combine values of dst's element type."""
+    if layout is not Layout.ND and src.spec.loc is TileType.Acc and m.target.name != "cpu":
+        places = _device_places(dst, src, layout)
+        if places is not None:
+            put = partial(_put, m.blocks, atomic)
+            dst.scatter(places, values, put, m.blocks, lambda block, row, col: f"element ({row}, {col})")
+            return
+    if atomic is AtomicType.AtomicNone:
+        dst.store(values, layout)
+    else:
+        dst.update(values, layout, COMBINE[atomic], m.blocks)
+
+
+def tstore(
+    m: Machine,
+    dst: ViewOperand,
+    src: TileOperand,
+    quant: int | None,
+    *,
+    phase: STPhase,
+    atomic: AtomicType,
+    relu: ReluPreMode,
+) -> None:
+    """``dst[r, c] = conv(src[r, c])`` over the valid region of src; the phase has no effect on values."""
+    dst.begin_store()
+    spec = src.spec
+    layout = dst.layout_for(spec.takes_rows)
+    if isinstance(spec, ConvSpec):
+        store_conv(m, dst, src, spec, layout, partial(_put, m.blocks, atomic))
+        return
+    values = src.read()
+    if spec.loc is TileType.Acc:
+        form = "cast" if quant is None else "scalar"
+        values = drain(values, spec.dtype, dst.dtype, relu, m.target.name, form, 0 if quant is None else quant)
+    element = dst.dtype.value or dst.dtype.storage
+    _store(m, dst, src, layout, atomic, values if values.dtype == element else values.view(element))
+
+
+def tstore_fp(
+    m: Machine, dst: ViewOperand, src: TileOperand, fp: TileOperand, *, atomic: AtomicType, relu: ReluPreMode
+) -> None:
+    """``dst[r, c] = quantise(src[r, c]; fp[0, c])``: one parameter word per column."""
+    dst.begin_store()
+    layout = dst.layout_for(src.spec.takes_rows)
+    words = fp.read(1, src.vc)
+    values = drain(src.read(), src.spec.dtype, dst.dtype, relu, m.target.name, "vector", words)
+    _store(m, dst, src, layout, atomic, values)
+
+
+_ATOMIC = Attr("atomic", AtomicType, AtomicType.AtomicNone, "atomicType", "atomic_type")
+_RELU = Attr("relu", ReluPreMode, ReluPreMode.NoRelu, "reluPreMode", "relu_pre_mode")
+_RULES = (
+    *COMMON,
+    *store_rules.ALL,
+    *store_rules.CPU,
+    *conv_rules.STORE_CPU,
+    *store_plain_rules.A3,
+    *store_acc_rules.A3,
+    *store_plain_rules.A5,
+    *store_acc_rules.A5,
+)
+
+TSTORE = instruction(
+    Instr(
+        "TSTORE",
+        "tstore",
+        "Store the valid region of a tile to global memory; accumulators are converted on the way.",
+        (view("dst", Role.OUT), src(), scalar("quant", optional=True, type="i64")),
+        (Attr("phase", STPhase, STPhase.Unspecified, "stPhase", "st_phase"), _ATOMIC, _RELU),
+        pipe=store_pipe,
+        rules=(*_RULES, *transfer_asm_rules.STORE),
+        run=tstore,
+        syntax="dps-typed",
+        source="tstore; load-store 4, 5",
+    )
+)
+
+TSTORE_FP = instruction(
+    Instr(
+        "TSTORE_FP",
+        "tstore_fp",
+        "Store an accumulator quantised with one parameter word per column.",
+        (view("dst", Role.OUT), src(), src("fp")),
+        (_ATOMIC, _RELU),
+        pipe=Pipe.FIX,
+        rules=(*_RULES, *transfer_asm_rules.STORE_FP),
+        run=tstore_fp,
+        spellings=("tstore.fp",),
+        source="memory-and-data-movement; load-store 6, 8",
+        value_rules=lambda o: o.target.name != "cpu" and o.dst.dtype in BYTES,
+    )
+)

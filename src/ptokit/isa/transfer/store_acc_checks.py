@@ -1,0 +1,277 @@
+"""Checks of stores from accumulators: layouts, types, shapes, strides, parameter words (load-store 5, 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ptokit.types.dtypes import DTYPES, DType
+from ptokit.types.enums import Layout, TileType
+
+from ..site import ScalarInfo, Site, ViewInfo
+from ..unknown import Size, known
+from .conv_rules import assumed_conv
+from .store_plain_rules import assumed_plain
+from .transfer_rules import Check, Message, disagrees, mismatch, names, not_2d, wrong_dim, wrong_stride
+
+L = Layout
+SOURCES = frozenset(DTYPES[n] for n in ("f32", "i32"))
+CAST = frozenset(DTYPES[n] for n in ("i32", "f32", "f16", "bf16"))
+NDC_TYPES = CAST | {DTYPES["i8"], DTYPES["u8"]}
+BYTES = frozenset(DTYPES[n] for n in ("i8", "u8"))
+SIGN_BIT = 1 << 46
+Table = Mapping[str, str]
+
+CAST_PAIRS = {"f32": "f32 f16 bf16", "i32": "i32"}
+QUANT_A3 = {"f32": "i8 u8", "i32": "i8 u8 f16"}
+QUANT_A5 = {"f32": "i8 u8 f16 bf16 hif8 e4m3 f32", "i32": "i8 u8 f16 bf16"}
+
+
+def channel_block(dtype: DType, *, split: bool) -> int:
+    """C0 of the fix-pipe's NDC1HWC0 stores: 16 for int32, 8 for f32 from f32 (``split``), else 32 bytes of elements."""
+    if dtype.name == "i32" or (dtype.name == "f32" and not split):
+        return 16
+    return dtype.c0
+
+
+def is_acc(o: Site) -> bool:
+    return o.src.loc is TileType.Acc
+
+
+def quantised(o: Site) -> bool:
+    """True for the forms with parameters."""
+    return o.has("quant") or o.has("fp")
+
+
+def only_to(*allowed: Layout) -> Check:
+    """A check that accumulators are stored to these layouts."""
+
+    def check(o: Site) -> Message:
+        layout = o.dst.layout
+        if not is_acc(o) or layout is None or layout in allowed:
+            return None
+        listed = ", ".join(x.name for x in allowed)
+        return f"the view has layout {layout.name}; accumulators are stored to {listed}"
+
+    return check
+
+
+def wrong_source(o: Site) -> Message:
+    if not is_acc(o) or o.src.dtype in SOURCES:
+        return None
+    return f"the accumulator has element type {o.src.dtype}; it is f32 or i32"
+
+
+def cast_type(o: Site) -> Message:
+    if not is_acc(o) or quantised(o) or o.dst.dtype in CAST:
+        return None
+    return (
+        f"the view has element type {o.dst.dtype}; without quantisation it is {names(CAST)}",
+        "give a quantisation word, or store with TSTORE_FP",
+    )
+
+
+def pair(o: Site, table: Table, what: str) -> Message:
+    allowed = table.get(o.src.dtype.name)
+    if not is_acc(o) or allowed is None or o.dst.dtype.name in allowed.split():
+        return None
+    return f"{o.src.dtype} to {o.dst.dtype} {what}; {o.src.dtype} goes to {allowed}"
+
+
+def cast_pair(o: Site) -> Message:
+    return None if quantised(o) or o.dst.dtype not in CAST else pair(o, CAST_PAIRS, "without quantisation")
+
+
+def quant_a3(o: Site) -> Message:
+    return pair(o, QUANT_A3, "with quantisation") if quantised(o) else None
+
+
+def quant_a5(o: Site) -> Message:
+    return pair(o, QUANT_A5, "with quantisation") if quantised(o) else None
+
+
+def too_many_columns(o: Site) -> Message:
+    if is_acc(o) and not 1 <= o.src.cols <= 4095:
+        return f"the accumulator has {o.src.cols} columns; it is stored with 1 to 4095"
+    return None
+
+
+def too_many_rows(o: Site) -> Message:
+    if not is_acc(o) or o.dst.layout is None:
+        return None
+    limit = 8192 if o.dst.layout is L.ND else 65535
+    if not 1 <= o.src.rows <= limit:
+        return f"the accumulator has {o.src.rows} rows; to {o.dst.layout.name} it is stored with 1 to {limit}"
+    if o.dst.layout is not L.ND and o.src.cols % 16:
+        return f"the accumulator has {o.src.cols} columns; to {o.dst.layout.name} they must be a multiple of 16"
+    return None
+
+
+def valid_columns(o: Site) -> Message:
+    if is_acc(o) and o.src.vc > 4095:
+        return f"{o.src.vc} valid columns; an accumulator is stored with 1 to 4095"
+    return None
+
+
+def block_sizes(o: Site) -> tuple[int, ...]:
+    """What the last dimension of an NZ or NC1HWC0 view may be (load-store 5)."""
+    name = o.dst.dtype.name
+    if name == "f32":
+        return (16, 8) if o.src.dtype.name == "f32" else (16,)
+    return (16,) if name == "i32" else (o.dst.dtype.c0,)
+
+
+def to_nd(o: Site) -> Message:
+    if not is_acc(o) or o.dst.layout is not L.ND:
+        return None
+    return not_2d(o.dst, "a store from an accumulator") or disagrees(o.src, o.dst, L.ND)
+
+
+def a3_nd(o: Site) -> Message:
+    wrong = to_nd(o)
+    if not wrong and is_acc(o) and o.dst.layout is L.ND and o.src.vr > 8192:
+        return f"{o.src.vr} valid rows; to ND an accumulator is stored with 1 to 8192"
+    return wrong
+
+
+def to_nz(o: Site) -> Message:
+    if not is_acc(o) or o.dst.layout is not L.NZ:
+        return None
+    return wrong_dim(o.dst, 3, 16) or wrong_dim(o.dst, 4, *block_sizes(o)) or disagrees(o.src, o.dst, L.NZ)
+
+
+def a3_nz(o: Site) -> Message:
+    wrong = to_nz(o)
+    if wrong or not is_acc(o) or o.dst.layout is not L.NZ:
+        return wrong
+    if o.src.vr > 65535:
+        return f"{o.src.vr} valid rows; to NZ an accumulator is stored with 1 to 65535"
+    if o.src.vc % 16 != 0:
+        return f"{o.src.vc} valid columns; to NZ they must be a multiple of 16"
+    return None
+
+
+def nc1hwc0(o: Site) -> Message:
+    if not is_acc(o) or o.dst.layout is not L.NC1HWC0:
+        return None
+    wrong = wrong_dim(o.dst, 4, *block_sizes(o)) or disagrees(o.src, o.dst, L.NC1HWC0)
+    return wrong or many_rows(o)
+
+
+def ndc1hwc0(o: Site) -> Message:
+    if not is_acc(o) or o.dst.layout is not L.NDC1HWC0:
+        return None
+    if o.dst.dtype not in NDC_TYPES:
+        return f"the view has element type {o.dst.dtype}; NDC1HWC0 takes {names(NDC_TYPES)}"
+    g, c0 = o.dst.shape, channel_block(o.dst.dtype, split=o.src.dtype.name == "f32")
+    return mismatch(o.src, g[0] * g[3] * g[4], g[1] * g[2] * c0, f"the NDC1HWC0 view with C0 = {c0}")
+
+
+def many_rows(o: Site) -> Message:
+    if o.src.vr > 65535:
+        return f"{o.src.vr} valid rows; an accumulator is stored with at most 65535"
+    return None
+
+
+def images(o: Site) -> Message:
+    g, layout = o.dst.shape, o.dst.layout
+    shapes: dict[Layout, tuple[Size, Size]] = {
+        L.NHWC: (g[1] * g[2] * g[3], g[4]),
+        L.NCHW: (g[1] * g[3] * g[4], g[2]),
+        L.NCDHW: (g[0] * g[3] * g[4], g[1]),
+    }
+    if not is_acc(o) or layout not in shapes:
+        return None
+    rows, cols = shapes[layout]
+    if layout is L.NCDHW and o.src.vr == rows * g[2]:
+        rows = rows * g[2]
+    return mismatch(o.src, rows, cols, f"the {layout.name} view")
+
+
+def several_images(view: ViewInfo, *dims: int) -> Message:
+    for d in dims:
+        if view.shape[d] > 1:
+            return f"dimension {d} of the view is {view.shape[d]}; accumulators are stored to one image at a time"
+    return None
+
+
+def a3_single(o: Site) -> Message:
+    return several_images(o.dst, 0) if is_acc(o) and o.dst.layout in (L.NC1HWC0, L.NDC1HWC0) else None
+
+
+def contiguous_rows(o: Site) -> Message:
+    v, g, t = o.dst, o.dst.shape, o.dst.stride
+    if not is_acc(o):
+        return None
+    match v.layout:
+        case L.NHWC:
+            return several_images(v, 0) or wrong_stride(v, {4: 1, 2: g[3] * t[3], 1: g[2] * g[3] * t[3]}, "NHWC")
+        case L.NCHW:
+            return several_images(v, 0, 1) or wrong_stride(v, {4: 1, 3: g[4]}, "NCHW")
+        case L.NCDHW:
+            return several_images(v, 0) or wrong_stride(v, {4: 1, 3: g[4], 2: g[3] * g[4]}, "NCDHW")
+    return None
+
+
+def unpacked(o: Site) -> Message:
+    """Strides of accumulator stores: rows contiguous, blocks packed (load-store 5)."""
+    v, g, t = o.dst, o.dst.shape, o.dst.stride
+    if not is_acc(o):
+        return None
+    match v.layout:
+        case L.ND:
+            return wrong_stride(v, {4: 1}, "a store to ND")
+        case L.NZ:
+            block = g[2] * g[3] * g[4]
+            packed = {4: 1, 3: g[4], 2: 16 * g[4], 1: block, 0: g[1] * block}
+            return wrong_stride(v, packed, "a store from an accumulator to NZ")
+        case L.NC1HWC0:
+            return wrong_stride(v, {4: 1, 3: g[4], 2: g[3] * g[4]}, "a store to NC1HWC0")
+        case L.NDC1HWC0:
+            c0 = channel_block(v.dtype, split=o.src.dtype.name == "f32")
+            return wrong_stride(v, {4: c0, 3: g[4] * c0, 1: g[2] * t[2]}, "a store to NDC1HWC0")
+    return None
+
+
+def a3_assumed(o: Site) -> Message:
+    return assumed_plain(o) or assumed_conv(o) or unpacked(o)
+
+
+def a5_assumed(o: Site) -> Message:
+    return assumed_plain(o) or to_nd(o) or unpacked(o)
+
+
+def fp_tile(o: Site) -> Message:
+    if not o.has("fp"):
+        return None
+    fp = o.fp
+    if fp.loc is not TileType.Scaling:
+        return f"the parameters are in a {fp.loc.text} tile; the fix-pipe reads scaling tiles"
+    if fp.dtype.name != "u64" and not (o.text and fp.dtype.name == "i64"):
+        return f"the parameters have element type {fp.dtype}; they are u64 words"
+    if fp.vc < o.src.vc:
+        return f"{fp.vc} parameter words for {o.src.vc} valid columns; every column needs one"
+    return None
+
+
+def wrong_words(o: Site) -> Message:
+    if not is_acc(o):
+        return None
+    if o.has("fp") and o.fp.addr % 128 != 0:
+        return f"the parameters are at address {o.fp.addr:#x}; the fix-pipe finds them at multiples of 128 bytes"
+    if o.dst.dtype not in BYTES:
+        return None
+    signed = o.dst.dtype.name == "i8"
+    advice = f"{'set' if signed else 'clear'} bit 46 for a destination of {o.dst.dtype}"
+    scalar = o.operands.get("quant")
+    word = scalar.value if isinstance(scalar, ScalarInfo) else None
+    if isinstance(word, int) and bool(word & SIGN_BIT) != signed:
+        return f"quantisation word {word & (1 << 64) - 1:#x} has the wrong sign bit", advice
+    if o.has("fp") and o.fp.data is not None and o.fp.dtype.size == 8 and known(o.src.vc):
+        words = o.fp.data.read(1, min(o.src.vc, o.fp.cols)).view(np.uint64)
+        wrong = np.flatnonzero(((words & np.uint64(SIGN_BIT)) != 0).any(axis=(0, 1)) != signed)
+        if wrong.size:
+            c = int(wrong[0])
+            return f"the parameter word of column {c}, {int(words[0, 0, c]):#x}, has the wrong sign bit", advice
+    return None

@@ -1,0 +1,148 @@
+"""Rules of TSTORE and TSTORE_FP for all targets and for cpu (load-store 11.1, 11.5).
+
+Those of the devices are in `store_plain_rules` (Vec and Mat) and `store_acc_rules`.
+"""
+
+from __future__ import annotations
+
+from ptokit.types.enums import AtomicType, Layout, ReluPreMode, TileType
+
+from ..site import Site
+from .transfer_rules import BASE, PLAIN, Message, disagrees, is_conv, names, rule, too_small
+
+ND, DN, NZ = PLAIN
+CPU_LAYOUTS = (*PLAIN, Layout.NC1HWC0, Layout.NDC1HWC0)
+
+# all targets ---------------------------------------------------------------------------------------------------------
+
+
+def _fp_source(o: Site) -> Message:
+    if o.instr.name == "TSTORE_FP" and o.src.loc is not TileType.Acc:
+        return f"{o.src.name} is a {o.src.loc.text} tile; only accumulators pass the fix-pipe"
+    return None
+
+
+def _needs_acc(o: Site) -> Message:
+    if o.src.loc is TileType.Acc:
+        return None
+    if o.has("quant"):
+        return f"a quantisation word with a {o.src.loc.text} tile; only accumulators are quantised"
+    if o.instr.name == "TSTORE" and o.relu is ReluPreMode.NormalRelu:
+        return f"relu with a {o.src.loc.text} tile; only accumulators pass the fix-pipe"
+    return None
+
+
+ALL = (
+    rule(
+        "LS-COM-07",
+        "TSTORE_FP stores accumulators.",
+        _fp_source,
+        accepted="an acc tile",
+        rejected="a vec tile",
+    ),
+    rule(
+        "LS-COM-08",
+        "A quantisation word and relu go with accumulators.",
+        _needs_acc,
+        accepted="ins(%acc : ..., %q : i64)",
+        rejected="ins(%vec : ..., %q : i64)",
+    ),
+)
+
+# cpu -----------------------------------------------------------------------------------------------------------------
+
+
+def _cpu_layout(o: Site) -> Message:
+    layout = o.dst.layout
+    if layout is None or layout in CPU_LAYOUTS or is_conv(o.src):
+        return None
+    return f"the view has layout {layout.name}; stores on cpu go to {', '.join(x.name for x in CPU_LAYOUTS)}"
+
+
+def _cpu_nz(o: Site) -> Message:
+    return disagrees(o.src, o.dst, NZ) if o.dst.layout is NZ and not is_conv(o.src) else None
+
+
+def _cpu_room(o: Site) -> Message:
+    return None if o.dst.layout in (None, NZ) or is_conv(o.src) else too_small(o.src, o.dst)
+
+
+def _cpu_atomic(o: Site) -> Message:
+    if o.atomic is AtomicType.AtomicNone:
+        return None
+    if o.extended:
+        return None if o.dst.dtype in BASE else f"atomicType={o.atomic.text} on {o.dst.dtype}; it takes {names(BASE)}"
+    return (
+        f"atomicType={o.atomic.text} on cpu, which has no atomic stores",
+        "run with --extended to let the cpu target combine as the devices do",
+    )
+
+
+def _cpu_words(o: Site) -> Message:
+    if not o.has("fp"):
+        return None
+    fp = o.fp
+    if fp.dtype.size != 8 or not fp.dtype.is_integer:
+        return f"the parameters have element type {fp.dtype}; they are 64-bit words"
+    if fp.vc < o.src.vc:
+        return f"{fp.vc} parameter words for {o.src.vc} valid columns; every column needs one"
+    return None
+
+
+def _cpu_types(o: Site) -> Message:
+    for what, dtype in (("the tile", o.src.dtype), ("the view", o.dst.dtype)):
+        if not o.target.supports(dtype, extended=o.extended):
+            return (
+                f"{what} has element type {dtype}, which cpu does not store",
+                "run with --extended to let the cpu target take the types of a5",
+            )
+    return None
+
+
+CPU = (
+    rule(
+        "STORE-CPU-01",
+        "The view is ND, DN, NZ, NC1HWC0 or NDC1HWC0.",
+        _cpu_layout,
+        accepted="an NC1HWC0 view",
+        rejected="an NHWC view",
+    ),
+    rule(
+        "STORE-CPU-02",
+        "An NZ view has the shape of the valid region: Rv = g2*g3, Cv = g0*g1*g4.",
+        _cpu_nz,
+        accepted="valid 32x32 and g = (1, 2, 2, 16, 16)",
+        rejected="valid 16x32 and g = (1, 2, 2, 16, 16)",
+    ),
+    rule(
+        "STORE-CPU-03",
+        "Other views have room for the valid region: g0*g1*g2*g3*g4*C0 >= Rv*Cv.",
+        _cpu_room,
+        accepted="valid 4x8 and g = (1, 1, 1, 4, 8)",
+        rejected="valid 44x8 and g = (1, 1, 1, 2, 3)",
+        decision="A view of another shape that has room is refused as LS-COM-09.",
+    ),
+    rule(
+        "STORE-CPU-04",
+        "The cpu target has no atomic stores (unless --extended).",
+        _cpu_atomic,
+        accepted="atomic_none",
+        rejected="atomic_add",
+        decision="The seed excludes them; the simulator has atomic add.",
+    ),
+    rule(
+        "STORE-CPU-05",
+        "Quantising stores take accumulators (reported as LS-COM-07 or LS-COM-08) and one 64-bit word per column.",
+        _cpu_words,
+        accepted="a 1x32 u64 tile for 32 columns",
+        rejected="a 1x16 u64 tile for 32 columns",
+        decision="The simulator would read past the end of a short parameter tile.",
+    ),
+    rule(
+        "STORE-CPU-07",
+        "The cpu target stores no FP8, HiFloat8 and FP4 (unless --extended).",
+        _cpu_types,
+        accepted="bf16",
+        rejected="e5m2",
+    ),
+)

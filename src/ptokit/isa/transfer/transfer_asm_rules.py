@@ -1,0 +1,391 @@
+"""What the reference assembler refuses of tload, tprefetch, tstore and tstore_fp (assembly 13.4, 13.5).
+
+Sizes are those of the types: the assembler does not look at constants here. Where a rule of the instruction says the
+same, that one is reported. Some lists of element types are narrower than the instruction's: those are warnings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from math import prod
+
+from ptokit.diagnostics import Rule, Scope, Severity, define
+from ptokit.types.dtypes import DTYPES
+from ptokit.types.enums import ReluPreMode, TileType
+from ptokit.types.tile import DYNAMIC
+
+from ..site import Site, TileInfo, ViewInfo
+from ..unknown import Size, known
+from .transfer_rules import Message, names, sides
+
+MOVED = frozenset(DTYPES[n] for n in "i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32".split())
+QUANT = {
+    "a2a3": {"i32": ("i8", "f16"), "f32": ("i8",)},
+    "a5": {"i32": ("i8", "f16", "bf16"), "f32": ("i8", "f16", "bf16", "f32")},
+}
+_COLUMNS = 4095
+_ZERO_PADS = (0, 1)
+_ACC_TYPES = ("i32", "f32")
+_WORDS = ("i32", "u32", "f32")
+_PLAIN_RESULTS = ("i32", "f32", "f16", "bf16")
+
+
+# Shapes --------------------------------------------------------------------------------------------------------------
+
+
+def written_dims(view: ViewInfo) -> tuple[Size, ...]:
+    """The dimensions of the view as its type has them; what a run knows where there is no type."""
+    return view.shape if view.dims is None else view.dims
+
+
+def written_valid(tile: TileInfo) -> tuple[int, int]:
+    """Valid rows and columns as the tile's type has them, `DYNAMIC` where it leaves them open."""
+    return tile.spec.valid_row, tile.spec.valid_col
+
+
+def _empty_view(o: Site) -> Message:
+    _, view = sides(o)
+    wrong = next((d for d in written_dims(view) if d == 0), None)
+    return None if wrong is None else f"a dimension of the view is {wrong}"
+
+
+def _empty_tile(o: Site) -> Message:
+    tile, _ = sides(o)
+    if not isinstance(tile, TileInfo):
+        return None  # the type of a lowered tile has no valid region
+    rows, cols = written_valid(tile)
+    return f"the valid region of {tile.name} is {rows}x{cols}" if 0 in (rows, cols) else None
+
+
+def _elements(o: Site) -> Message:
+    dims, valid = written_dims(o.dst), written_valid(o.src)
+    if DYNAMIC in valid or not known(*dims) or DYNAMIC in dims:
+        return None
+    here, there = prod(valid), prod(d for d in dims if isinstance(d, int))
+    return f"the valid region has {here} elements, the view {there}" if here != there else None
+
+
+def _columns(o: Site) -> Message:
+    tile: TileInfo = o.src
+    if tile.loc is not TileType.Acc:
+        return None
+    for what, cols in (("columns", tile.cols), ("valid columns", tile.spec.valid_col)):
+        if cols != DYNAMIC and not 1 <= cols <= _COLUMNS:
+            return f"the accumulator has {cols} {what}, not 1..{_COLUMNS}"
+    return None
+
+
+# Element types -------------------------------------------------------------------------------------------------------
+
+
+def _sizes(o: Site) -> Message:
+    tile, view = sides(o)
+    if tile.dtype.bits == view.dtype.bits:
+        return None
+    return f"the tile has elements of {tile.dtype.bits} bits ({tile.dtype}), the view of {view.dtype.bits}"
+
+
+def _element(o: Site) -> Message:
+    if o.dst.dtype in MOVED:
+        return None
+    return f"the tile has element type {o.dst.dtype}; the assembler loads {names(MOVED)}"
+
+
+def _whole_bytes(o: Site) -> Message:
+    return None if o.dst.dtype.bits in (8, 16, 32, 64) else f"elements of {o.dst.dtype} have {o.dst.dtype.bits} bits"
+
+
+def _padded(o: Site) -> Message:
+    if o.dst.dtype.name != "i64" or o.dst.spec.pad in _ZERO_PADS:
+        return None
+    return f"an i64 tile with pad={o.dst.spec.pad}; null and zero are possible"
+
+
+def _is_plain(o: Site) -> bool:
+    return o.src.loc is TileType.Vec or (o.src.loc is TileType.Mat and o.target.name == "a2a3")
+
+
+def _stored(o: Site) -> Message:
+    if not _is_plain(o) or o.src.dtype in MOVED:
+        return None
+    return f"the tile has element type {o.src.dtype}; the assembler stores {names(MOVED)}"
+
+
+def _accumulated(o: Site) -> Message:
+    if o.src.loc is not TileType.Acc or o.src.dtype.name in _ACC_TYPES:
+        return None
+    return f"the accumulator has element type {o.src.dtype}, not i32 or f32"
+
+
+def _quantised(o: Site) -> Message:
+    allowed = QUANT[o.target.name].get(o.src.dtype.name)
+    if not o.has("quant") or o.src.loc is not TileType.Acc or allowed is None or o.dst.dtype.name in allowed:
+        return None
+    return f"{o.src.dtype} to {o.dst.dtype} with a quantisation word; the assembler takes {', '.join(allowed)}"
+
+
+def _cast(o: Site) -> Message:
+    if o.src.loc is not TileType.Acc or o.has("quant") or o.dst.dtype.name in _PLAIN_RESULTS:
+        return None
+    return f"{o.src.dtype} to {o.dst.dtype} without a quantisation word; it goes to {', '.join(_PLAIN_RESULTS)}"
+
+
+def _word_sized(o: Site) -> Message:
+    return None if o.src.dtype.name in _WORDS else f"src has element type {o.src.dtype}, not f32 or a 32-bit integer"
+
+
+# Places --------------------------------------------------------------------------------------------------------------
+
+
+def _in(*locs: TileType) -> Callable[[Site], Message]:
+    def check(o: Site) -> Message:
+        tile, _ = sides(o)
+        if tile.loc in locs:
+            return None
+        return f"{tile.name} lies in {tile.loc.text}, not {' or '.join(loc.text for loc in locs)}"
+
+    return check
+
+
+def _word_for_acc(o: Site) -> Message:
+    return f"a quantisation word with a {o.src.loc.text} tile" if o.has("quant") and not _is_acc(o) else None
+
+
+def _relu_for_acc(o: Site) -> Message:
+    if o.relu is ReluPreMode.NoRelu or _is_acc(o):
+        return None
+    return f"reluPreMode with a {o.src.loc.text} tile"
+
+
+def _is_acc(o: Site) -> bool:
+    return o.src.loc is TileType.Acc
+
+
+def _of_tiles(check: Callable[[Site], Message]) -> Callable[[Site], Message]:
+    """The assembler leaves lowered accumulators alone, where it checks views that are memrefs."""
+    return lambda o: check(o) if isinstance(o.src, TileInfo) and isinstance(o.fp, TileInfo) else None
+
+
+# The rules -----------------------------------------------------------------------------------------------------------
+
+_VEC, _MAT, _ACC = TileType.Vec, TileType.Mat, TileType.Acc
+_DEVICES = ("a2a3", "a5")
+
+
+def _rule(id: str, what: str, check: Callable[[Site], Message], accepted: str, rejected: str, **more: object) -> Rule:
+    more.setdefault("targets", _DEVICES)
+    more.setdefault("source", "assembly 13.5" if id[0] == "S" else "assembly 13.4")
+    return define(
+        id,
+        what,
+        check,
+        scope=Scope.ASSEMBLER,
+        accepted=accepted,
+        rejected=rejected,
+        **more,  # type: ignore[arg-type]
+    )
+
+
+_narrower = partial(_rule, severity=Severity.WARNING)
+_MORE_TYPES = "The instruction takes more types than the assembler; text that uses them is run, with a warning."
+_ANY_SIGN = "The assembler's messages list integers without sign; its examples use, and its code takes, any."
+_POSITIVE = ("LS-COM-03",)
+_SHAPE_RULES = (
+    "LS-COM-09 STORE-CPU-02 STORE-A3-06 STORE-A3-07 STORE-A3-08 STORE-A3-19 STORE-A3-20 STORE-A3-21 STORE-A5-06 "
+    "STORE-A5-07 STORE-A5-13 STORE-A5-14 STORE-A5-15"
+)
+
+LOAD = (
+    _rule("LD-3", "No dimension of the view is 0.", _empty_view, "1x16", "0x16", covered_by=_POSITIVE),
+    _rule("LD-4", "The valid region of the tile is not empty.", _empty_tile, "1x16", "0x16", covered_by=_POSITIVE),
+    _rule(
+        "LD-5",
+        "The element type of a loaded tile is an integer of 8 to 64 bits, f16, bf16 or f32.",
+        _element,
+        "ui8",
+        "f8E4M3FN",
+        targets=("a2a3",),
+        covered_by=("LOAD-A3-01",),
+        decision=_ANY_SIGN,
+    ),
+    _rule(
+        "LD-6",
+        "Loads go to vec and mat.",
+        _in(_VEC, _MAT),
+        "mat",
+        "left",
+        targets=("a2a3",),
+        covered_by=("LOAD-A3-02",),
+    ),
+    _rule("LD-7", "Elements of tile and view have one size.", _sizes, "i16, f16", "i8, f16", covered_by=("LS-COM-04",)),
+    _narrower(
+        "LD-8",
+        "Elements have 1, 2, 4 or 8 bytes.",
+        _whole_bytes,
+        "i64",
+        "f4E2M1FN",
+        targets=("a5",),
+        decision=_MORE_TYPES,
+    ),
+    _rule(
+        "LD-9",
+        "An i64 tile has pad null or zero.",
+        _padded,
+        "pad=1",
+        "pad=2",
+        targets=("a5",),
+        covered_by=("LOAD-A5-02",),
+    ),
+)
+STORE = (
+    _rule("ST-3", "No dimension of the view is 0.", _empty_view, "1x16", "0x16", covered_by=_POSITIVE),
+    _rule("ST-4", "The valid region of the tile is not empty.", _empty_tile, "1x16", "0x16", covered_by=_POSITIVE),
+    _rule(
+        "ST-5",
+        "View and valid region have as many elements, where their types give all sizes.",
+        _elements,
+        "valid=8x16 to a view of 4x32",
+        "valid=8x16 to a view of 16x16",
+        covered_by=tuple(_SHAPE_RULES.split()),
+        why="Only the counts must agree here; the shape rule of the path asks for more.",
+    ),
+    _rule(
+        "ST-6",
+        "Stores come from vec and acc, on a2a3 also from mat.",
+        lambda o: _in(_VEC, _MAT, _ACC)(o) if o.target.name == "a2a3" else _in(_VEC, _ACC)(o),
+        "vec",
+        "left",
+        covered_by=("STORE-A3-01", "STORE-A5-01"),
+    ),
+    _rule("ST-7", "A quantisation word goes with acc.", _word_for_acc, "acc", "vec", covered_by=("LS-COM-08",)),
+    _rule("ST-8", "reluPreMode goes with acc.", _relu_for_acc, "acc", "vec", covered_by=("LS-COM-08",)),
+    _narrower(
+        "ST-9",
+        "The element type of a vec tile to store (on a2a3 also mat) is an integer of 8 to 64 bits, f16, bf16 or f32.",
+        _stored,
+        "ui8",
+        "f8E4M3FN",
+        covered_by=("STORE-A3-03",),
+        decision=_ANY_SIGN + " The instruction takes more types on a5; text that uses them is run, with a warning.",
+    ),
+    _rule(
+        "ST-10",
+        "A vec tile (on a2a3 also mat) and its view have elements of one size.",
+        lambda o: _sizes(o) if _is_plain(o) else None,
+        "i16, f16",
+        "i8, f16",
+        covered_by=("LS-COM-04",),
+    ),
+    _rule(
+        "ST-11",
+        "An accumulator is i32 or f32.",
+        _accumulated,
+        "f32",
+        "f16",
+        covered_by=("STORE-A3-11", "STORE-A5-08"),
+    ),
+    _narrower(
+        "ST-12",
+        "With a quantisation word i32 goes to i8 or f16, f32 to i8.",
+        _quantised,
+        "f32 to i8",
+        "f32 to ui8",
+        decision=_MORE_TYPES,
+        targets=("a2a3",),
+    ),
+    _narrower(
+        "ST-13",
+        "With a quantisation word i32 goes to i8, f16 or bf16, f32 to i8, f16, bf16 or f32.",
+        _quantised,
+        "f32 to bf16",
+        "f32 to ui8",
+        decision=_MORE_TYPES,
+        targets=("a5",),
+    ),
+    _rule(
+        "ST-14",
+        "Without a quantisation word an accumulator goes to i32, f32, f16 or bf16.",
+        _cast,
+        "f32 to f16",
+        "f32 to i8",
+        covered_by=("STORE-A3-12", "STORE-A5-11"),
+    ),
+    _rule(
+        "ST-15",
+        "An accumulator has 1..4095 columns, and as many valid ones.",
+        _columns,
+        "4080",
+        "4096",
+        targets=("a2a3",),
+        covered_by=("STORE-A3-15", "STORE-A3-17"),
+    ),
+)
+STORE_FP = (
+    _rule(
+        "SF-2",
+        "No dimension of the view is 0.",
+        _of_tiles(_empty_view),
+        "1x16",
+        "0x16",
+        always=True,
+        covered_by=_POSITIVE,
+        why="That the operands are tiles and a view is OPERAND-KIND.",
+    ),
+    _rule("SF-3", "tstore_fp stores acc.", _of_tiles(_in(_ACC)), "acc", "vec", always=True, covered_by=("LS-COM-07",)),
+    _rule(
+        "SF-4",
+        "The accumulator is f32 or a 32-bit integer.",
+        _of_tiles(_word_sized),
+        "i32",
+        "f16",
+        targets=("a2a3",),
+        always=True,
+        covered_by=("STORE-A3-11",),
+    ),
+    _rule(
+        "SF-5",
+        "An accumulator has 1..4095 columns, and as many valid ones.",
+        _of_tiles(_columns),
+        "4080",
+        "4096",
+        targets=("a2a3",),
+        always=True,
+        covered_by=("STORE-A3-15", "STORE-A3-17"),
+    ),
+)
+PREFETCH = (
+    _rule("PF-1", "No dimension of the view is 0.", _empty_view, "1x16", "0x16", always=True, covered_by=_POSITIVE),
+    _rule("PF-2", "The valid region is not empty.", _empty_tile, "1x16", "0x16", always=True, covered_by=_POSITIVE),
+    _rule(
+        "PF-3", "Prefetch goes to vec and mat.", _in(_VEC, _MAT), "vec", "left", always=True, covered_by=("PREF-02",)
+    ),
+    _rule(
+        "PF-4",
+        "Elements of tile and view have one size.",
+        _sizes,
+        "i16, f16",
+        "i8, f16",
+        always=True,
+        covered_by=("PREF-03",),
+    ),
+)
+
+for _id, _what in (
+    ("TC-1", "Where an instruction takes a tile, it is a tile (or a memref of rank 2)."),
+    ("LD-1", "tload takes a view and a tile."),
+    ("LD-2", "The operands of tload pass the checks of tiles (TC-1)."),
+    ("ST-1", "tstore takes a tile and a view."),
+    ("ST-2", "The operands of tstore pass the checks of tiles (TC-1)."),
+    ("SF-1", "tstore_fp takes two tiles."),
+    ("MO-1", "The operands of tmov pass the checks of tiles (TC-1)."),
+):
+    define(
+        _id,
+        _what,
+        scope=Scope.ASSEMBLER,
+        source="assembly 13.2" if _id == "TC-1" else "assembly 13.4, 13.5, 13.6",
+        why="Reported as OPERAND-KIND.",
+        accepted="see OPERAND-KIND",
+        rejected="see OPERAND-KIND",
+    )
