@@ -663,7 +663,7 @@ CASES = [
     ("MF-2", "TMOV_FP", ("a2a3",), f"{Q8}; {FP}", f"mat i8 32x32 ND <- acc i32 32x32 Nz; {FP}", "dst is blayout"),
     ("MF-2", "TMOV_FP", ("a2a3",), f"{Q8}; {FP}", f"mat i8 32x32 Nz1024 <- acc i32 32x32 Nz; {FP}", "fractal=1024"),
 ]
-ENFORCED_ELSEWHERE = {"TMOV-COM-01", "TMOV-SUFFIX"}
+ENFORCED_ELSEWHERE = {"TMOV-COM-01", "TMOV-SUFFIX", "MO-1", "MO-N"}
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{c[0]}-{i}" for i, c in enumerate(CASES)])
