@@ -48,11 +48,16 @@ class Block:
         return op
 
     def walk(self) -> Iterator[Op]:
-        """Every operation in it, nested ones after the one that holds them."""
+        """Every operation that is in it now, nested ones after the one that holds them."""
+        found: list[Op] = []  # nested generators would hand every operation through every level
+        self._collect(found)
+        return iter(found)
+
+    def _collect(self, found: list[Op]) -> None:
         for op in self.ops:
-            yield op
+            found.append(op)
             for region in op.regions:
-                yield from region.walk()
+                region._collect(found)
 
 
 Operands = dict[str, "Value | list[Value] | None"]

@@ -88,6 +88,7 @@ class _Checker:
         self.function, self.target, self.found = function, target, found
         self.extended, self.text, self.assembler = extended, text, assembler
         self.facts = Facts(function)
+        self.lowered = _lowered(function)
         self.sound: set[tuple[Hashable, bool]] = set()  # sites that break no rule, as `Site.key` tells them apart
 
     def run(self) -> None:
@@ -112,7 +113,7 @@ class _Checker:
                     self.found.add(Diagnostic(rule.id, rule.severity, f"%{result.name}: {message}", op.location, hint))
 
     def instruction(self, op: Op, site: Site) -> None:
-        lowered = _lowered(op)
+        lowered = bool(self.lowered) and not self.lowered.isdisjoint(op.values)
         key = site.key(), lowered
         if key not in self.sound and self.keeps_rules(op, site, lowered) and key[0] is not None:
             self.sound.add(key)
@@ -167,9 +168,12 @@ class _Checker:
         return fits
 
 
-def _lowered(op: Op) -> bool:
-    """True if an operand is a memref or made by bind_tile: the assembler leaves such operations alone."""
-    return any(is_memref(v.type) or (isinstance(v.owner, Op) and v.owner.name == "pto.bind_tile") for v in op.values)
+def _lowered(function: Function) -> set[Value]:
+    """Memrefs, and what bind_tile makes: the assembler leaves operations on them alone."""
+    assert function.body is not None
+    made = {r: op.name for op in function.body.walk() for r in (*op.results, *(a for b in op.regions for a in b.args))}
+    values = [*function.params, *made]
+    return {v for v in values if is_memref(v.type) or made.get(v) == "pto.bind_tile"}
 
 
 def _defined(op: Op) -> tuple[Note, ...]:
