@@ -44,6 +44,17 @@ def test_a_view_past_the_array_is_found_at_the_transfer() -> None:
     assert "argument %x, which has 128 elements" in found.message
 
 
+@pytest.mark.parametrize("on", ["cpu", "a5"])
+def test_printing_a_view_past_the_array(on: str, capsys: pytest.CaptureFixture[str]) -> None:
+    body = view("xv", "%x") + part("p", "%xv", "%c0") + f"    pto.tprint ins(%p : {PART})\n"
+    program = compiled(PTRS, body, arch=on)
+    program.launch([zeros(8), zeros(8), 8])
+    assert capsys.readouterr().out.count("\n") > 8
+    found = fault(program, [zeros(8)[:7], zeros(8), 8])
+    assert (found.rule, capsys.readouterr().out) == ("GM-OOB", "")
+    assert "argument %x, which has 112 elements" in found.message
+
+
 def test_loop_indices_are_told() -> None:
     body = (
         view("xv", "%x")

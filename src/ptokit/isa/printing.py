@@ -112,6 +112,7 @@ def _print_tile(tile: TileOperand, shown: str) -> None:
 
 def _print_view(view: Any, shown: str, plain: bool) -> None:
     layout = view.layout_for(True)
+    view.check_bounds()
     for values in view.load(layout):
         if plain:
             print("TPRINT " + "x".join(map(str, values.shape)))
