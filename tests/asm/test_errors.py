@@ -123,6 +123,17 @@ def test_one_error(snippet: str, found: list[tuple[str, int, int]]) -> None:
         ("module attributes {pto.kernel_kind = #pto.kernel_kind<matrix>} {}", [("TY-8", 1, 38)]),
         ("module {\0}", [("TEXT-BINARY", 1, 1)]),
         ("#" * 3, [("TEXT-TOPLEVEL", 1, 1)]),
+        ("#a =", [("TEXT-UNEXPECTED", 1, 5)]),
+        ("#a = loc(", [("TEXT-UNEXPECTED", 1, 10)]),
+        ("!a =", [("TEXT-UNEXPECTED", 1, 5)]),
+        ("%a =", [("TEXT-UNEXPECTED", 1, 5)]),
+        (f"pto.tgather ins(%a : {T}) outs(%b : {T}) maskPattern =", [("TEXT-UNEXPECTED", 1, 107)]),
+        # listings of register operations
+        ("%r = pto.vabs %a", [("TY-9", 1, 15)]),
+        ("%r = pto.vadd %a, %a, %m", [("TY-9", 1, 15)]),
+        ("%r = pto.vbr %n", [("TEXT-RESULTS", 1, 6)]),
+        ("%r = pto.vdup %q", [("TEXT-RESULTS", 1, 6)]),
+        ("func.func @f(%v: f32) { %r = pto.vbr %v : f32 return }", [("TEXT-RESULTS", 1, 30)]),
     ],
 )  # fmt: skip
 def test_errors_around_functions(text: str, found: list[tuple[str, int, int]]) -> None:
@@ -215,6 +226,12 @@ def test_the_place_covers_the_wrong_text() -> None:
     assert (location.column, location.length) == (61, 3)
     location = first("pto.tadq ins()").location
     assert (location.column, location.length) == (1, 8)
+
+
+@pytest.mark.parametrize("name", ["c48-", "-", "a-b", "$.-", ".x", "7"])
+def test_legal_names_are_printed_as_written(name: str) -> None:
+    module = read(f"func.func @f(%{name}: index) {{ %r = arith.addi %{name}, %{name} : index return }}")
+    assert f"(%{name}: index)" in round_trip(module)
 
 
 def test_names_differ_between_sibling_regions() -> None:

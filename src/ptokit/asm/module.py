@@ -166,6 +166,8 @@ class _File:
                     p.skip_location()
                 else:
                     first = p.i
+                    if p.texts[first] is EOF:
+                        p.unexpected("an attribute")
                     p.i += 1
                     if p.accept(":"):
                         p.type()

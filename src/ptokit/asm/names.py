@@ -54,7 +54,7 @@ class Names:
                 self._next += 1
             wanted = str(self._next)
             self._next += 1
-        elif not _VALID.match(wanted) or wanted.endswith("-"):
+        elif not _VALID.match(wanted):
             wanted = _WRONG.sub("_", wanted)
             wanted = f"_{wanted}" if wanted[0].isdigit() else wanted
         name, k = wanted, 0

@@ -36,6 +36,7 @@ from . import rules
 from .attributes import Dictionary, Written, read_dictionary
 from .cursor import OperationError
 from .forms import attribute_dictionary, dictionary_attrs
+from .lexer import EOF
 from .parser import Parser
 from .types import POISON
 
@@ -74,6 +75,8 @@ def read_dps(p: Parser, instr: Instr, name: int) -> Op:
         p.i += 1
         at = p.expect("=") + 1
         p.check_string()
+        if p.texts[at] is EOF:
+            p.unexpected(f"the value of '{key}'")
         written[key] = Written(p.texts[at], at)
         p.i += 1
     attrs: dict[str, Any] = {}

@@ -299,6 +299,13 @@ class _Reader:
             return constant(self.before, item.number, Scalar(operand.type) if operand.type else self._element())
         if item.value.type is FREE:
             item.value.type = self._default(operand)
+            if item.value.type is POISON:
+                self.p.error(
+                    rules.TY_9,
+                    f"value %{item.value.name} is not defined, and no type list says what it is",
+                    item.index,
+                    hint="write the types of the operands behind ':'",
+                )
         return item.value
 
     def _element(self) -> Scalar:
@@ -380,6 +387,13 @@ class _Reader:
                 return VReg(VREG_BYTES // like.type.dtype.size, like.type.dtype)
             return like.type
         if result.kind is Kind.VREG:
+            if all(item.type is not POISON for item in self.s.items):
+                self.p.error(
+                    rules.RESULTS,
+                    f"pto.{self.instr.text} does not say what register it makes",
+                    self.at,
+                    hint="write '->' and the type of the result behind the types of the operands",
+                )
             return POISON
         return Scalar(result.type) if result.kind is Kind.SCALAR else self._default(result)
 
