@@ -26,6 +26,9 @@ class Bursts(LocalMemory):
         """Rows of `nbytes` from `src` to `first` bytes behind `dst`; all are read before one is written."""
         if nbytes == 0 or not all(axis[0] for axis in axes):
             return
+        axes = [axis for axis in axes if axis[0] > 1]
+        while axes and axes[-1][1] == axes[-1][2] == nbytes:  # rows without gaps are one long row
+            nbytes *= axes.pop()[0]
         read = [(n, s) for n, _, s in axes]
         write = [(n, d) for n, d, _ in axes]
         sources = self._rows(src, 0, read, nbytes, write=False)
@@ -70,12 +73,11 @@ class Bursts(LocalMemory):
             dense = low == high and reach == nbytes * math.prod(shape)
             arena.settle(low + first, high + first + reach, write=write, whole=dense)
             data, pitch = arena.data, arena.pitch
-            starts = np.atleast_1d(lanes(pointer.address)) + first
-            if len(starts) == 1:
-                return [_strided(arena.flat, int(starts[0]), (len(data), *shape, nbytes), (pitch, *strides, 1))]
+            if low == high:
+                return [_strided(arena.flat, low + first, (len(data), *shape, nbytes), (pitch, *strides, 1))]
             return [
-                _strided(arena.flat, block * pitch + int(start), (1, *shape, nbytes), (pitch, *strides, 1))
-                for block, start in enumerate(starts)
+                _strided(arena.flat, block * pitch + int(start) + first, (1, *shape, nbytes), (pitch, *strides, 1))
+                for block, start in enumerate(lanes(pointer.address))
             ]
         buffer = _checked(pointer, reach)
         if write:
