@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
-from ptokit.diagnostics import Rule, Scope, Severity, define
+from ptokit.diagnostics import Rule, Severity
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import TileType
 from ptokit.types.tile import DYNAMIC
 
+from ..assembler import assembler_rule
 from ..site import Site, TileInfo
 
 _LIMIT = 4095
@@ -109,17 +111,7 @@ def _scale_tiles(o: Site) -> Message:
     return None
 
 
-def _rule(id: str, what: str, check: object, accepted: str, rejected: str, **more: object) -> Rule:
-    more = {"targets": ("a2a3", "a5"), "source": "assembly 13.9", **more}
-    return define(
-        id,
-        what,
-        check,  # type: ignore[arg-type]
-        scope=Scope.ASSEMBLER,
-        accepted=accepted,
-        rejected=rejected,
-        **more,  # type: ignore[arg-type]
-    )
+_rule = partial(assembler_rule, source="assembly 13.9")
 
 
 MM_1 = _rule(

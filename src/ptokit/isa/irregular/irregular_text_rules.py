@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 
-from ptokit.diagnostics import Rule, Scope, define
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import CmpMode, QuantType, TileType
 from ptokit.types.tile import DYNAMIC
 
+from ..assembler import assembler_rule
 from ..site import Site, TileInfo
 from ..unknown import Size, known
 
@@ -112,17 +112,7 @@ def _compared(o: Site) -> Message:
     return f"src has element type {o.src.dtype}; it takes f16 and f32, i32 for eq"
 
 
-def _rule(id: str, what: str, check: Callable[[Site], Message], accepted: str, rejected: str, **more: object) -> Rule:
-    more = {"targets": ("a2a3", "a5"), "source": "assembly 13.9", **more}
-    return define(
-        id,
-        what,
-        check,
-        scope=Scope.ASSEMBLER,
-        accepted=accepted,
-        rejected=rejected,
-        **more,  # type: ignore[arg-type]
-    )
+_rule = partial(assembler_rule, source="assembly 13.9")
 
 
 FP_1 = _rule(

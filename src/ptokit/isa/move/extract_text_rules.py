@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
-from ptokit.diagnostics import Rule, Scope, define
 from ptokit.types.enums import BLayout, SLayout
 
+from ..assembler import assembler_rule
 from ..site import ScalarInfo, Site
 from .extract_footprint import position
 from .move_checks import Message, outside, types_differ
@@ -84,11 +84,7 @@ def _insert_a5(o: Site) -> Message:
     return types_differ(o)
 
 
-def _rule(id: str, what: str, check: Any, accepted: str, rejected: str, **more: Any) -> Rule:
-    more = {"targets": ("a2a3", "a5"), **more}
-    return define(
-        id, what, check, scope=Scope.ASSEMBLER, source="assembly 13.9", accepted=accepted, rejected=rejected, **more
-    )
+_rule = partial(assembler_rule, source="assembly 13.9")
 
 
 EXTRACT_TEXT_RULES = (

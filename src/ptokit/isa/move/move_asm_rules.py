@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
-from ptokit.diagnostics import Rule, Scope, define
-
+from ..assembler import assembler_rule
 from ..site import Site, TileInfo
 from .move_checks import Message
 from .move_facts import Acc, Bias, Left, Mat, Right, Scaling, Vec, arrow, dual, optional, pair, relu
@@ -88,11 +87,7 @@ def _fp_form_a3(o: Site) -> Message:
     return _fractal(o)
 
 
-def _rule(id: str, what: str, check: Any, accepted: str, rejected: str, **more: Any) -> Rule:
-    more = {"targets": ("a2a3", "a5"), **more}
-    return define(
-        id, what, check, scope=Scope.ASSEMBLER, source="assembly 13.6", accepted=accepted, rejected=rejected, **more
-    )
+_rule = partial(assembler_rule, source="assembly 13.6")
 
 
 ASSEMBLER_RULES = (

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ptokit.diagnostics import Rule, Scope, define
+from ptokit.diagnostics import Rule
 from ptokit.types.enums import ScatterAtomicOp, TileType
 
+from ..assembler import assembler_rule
+from ..operands import DEVICES
 from ..site import ScalarInfo, Site, TileInfo, ViewInfo
 from ..typesets import names, types_of
 from .index_checks import Message, Parts, check
@@ -88,15 +90,14 @@ def text_rules(prefix: str) -> tuple[Rule, ...]:
     """GA-1 .. GA-9 for mgather, SC-1 .. SC-10 for mscatter."""
     count = 9 if prefix == "GA" else 10
     return tuple(
-        define(
+        assembler_rule(
             f"{prefix}-{number}",
             what,
             condition,
-            targets=("a2a3",) if number == 1 else ("a2a3", "a5"),
-            scope=Scope.ASSEMBLER,
+            accepted,
+            rejected,
+            targets=("a2a3",) if number == 1 else DEVICES,
             source="assembly 13.7",
-            accepted=accepted,
-            rejected=rejected,
         )
         for number, (what, condition, accepted, rejected) in enumerate(_CONDITIONS[:count], 1)
     )

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from math import prod
+from typing import Any
 
 from ptokit.diagnostics import Rule, Scope, Severity, define
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import ReluPreMode, TileType
 from ptokit.types.tile import DYNAMIC
 
+from ..assembler import assembler_rule
 from ..site import Site, TileInfo, ViewInfo
 from ..unknown import Size, known
 from .transfer_rules import Message, names, sides
@@ -170,21 +172,10 @@ def _of_tiles(check: Callable[[Site], Message]) -> Callable[[Site], Message]:
 # The rules -----------------------------------------------------------------------------------------------------------
 
 _VEC, _MAT, _ACC = TileType.Vec, TileType.Mat, TileType.Acc
-_DEVICES = ("a2a3", "a5")
 
 
-def _rule(id: str, what: str, check: Callable[[Site], Message], accepted: str, rejected: str, **more: object) -> Rule:
-    more.setdefault("targets", _DEVICES)
-    more.setdefault("source", "assembly 13.5" if id[0] == "S" else "assembly 13.4")
-    return define(
-        id,
-        what,
-        check,
-        scope=Scope.ASSEMBLER,
-        accepted=accepted,
-        rejected=rejected,
-        **more,  # type: ignore[arg-type]
-    )
+def _rule(id: str, *sentence: Any, **more: Any) -> Rule:
+    return assembler_rule(id, *sentence, **{"source": "assembly 13.5" if id[0] == "S" else "assembly 13.4", **more})
 
 
 _narrower = partial(_rule, severity=Severity.WARNING)
