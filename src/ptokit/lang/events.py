@@ -12,7 +12,7 @@ from ptokit.ir.facts import instr_of
 from ptokit.isa.order.event_tags import between_cores, tag_pipe
 from ptokit.isa.site import Info, ScalarInfo, Site, TileInfo
 from ptokit.targets import Target
-from ptokit.types.enums import EVENT_ID_COUNT, Pipe
+from ptokit.types.enums import EVENT_ID_COUNT, SECOND_CORE, Pipe
 from ptokit.types.tile import TileSpec
 
 from . import rules
@@ -22,8 +22,6 @@ from .trace import Trace, current
 from .where import refusal
 
 _IN_ORDER_ON_A5 = (Pipe.MTE2, Pipe.MTE3)
-SECOND_CORE = 16
-"""On a5, id + 16 names flag id of the second vector core (memory-model-and-sync 5.5)."""
 
 
 class RecordEvent:

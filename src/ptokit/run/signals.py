@@ -11,15 +11,13 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from ptokit.isa.cores import waits_hold_core
+from ptokit.types.enums import SECOND_CORE
 
 LIMIT = 15
 """Largest count of a semaphore: it has four bits."""
 
 ALL_CORES, VECTOR_CORES, CLUSTER = 0, 1, 2
 """Modes of a signal: all cores of one kind; the vector cores of a cluster; between the cube and its vector cores."""
-
-SECOND_CORE = 16
-"""On a5, id + 16 names flag id of the second vector core."""
 
 T = TypeVar("T")
 

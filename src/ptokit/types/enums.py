@@ -369,3 +369,5 @@ class Pipe(Enum):
 
 
 EVENT_ID_COUNT = 8  # per ordered pipe pair (memory-model-and-sync 5.3)
+SECOND_CORE = 16
+"""On a5, id + 16 between cores names flag id of the second vector core (memory-model-and-sync 5.5)."""

@@ -7,7 +7,7 @@ from math import prod
 
 from ptokit.diagnostics import define
 from ptokit.types.conv import ConvSpec
-from ptokit.types.enums import Layout
+from ptokit.types.enums import Layout, TileType
 from ptokit.types.tile import DYNAMIC
 
 from ..operands import DEVICES, Message
@@ -16,7 +16,6 @@ from ..typesets import BF16, I6, F
 from .plain_checks import boxed_or_columns, not_of, overlapping
 
 _define = partial(define, source="compute-layout-irregular 1.1")
-_UB = 192 * 1024
 _L = Layout
 _CHANNELS = {(_L.NCHW, _L.NC1HWC0), (_L.GNCHW, _L.GNC1HWC0)}
 _BACK = {(b, a) for a, b in _CHANNELS}
@@ -125,7 +124,8 @@ def _capacity(o: Site) -> Message:
     if conv(o) is None:
         return None
     total = o.src.spec.nbytes + o.dst.spec.nbytes + (o.tmp.spec.nbytes if o.has("tmp") else 0)
-    return f"src, dst and tmp take {total} bytes together; there are {_UB}" if total > _UB else None
+    room = o.target.capacity[TileType.Vec]
+    return f"src, dst and tmp take {total} bytes together; there are {room}" if total > room else None
 
 
 RULES = (

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from ptokit.diagnostics import Scope, Severity, define
-from ptokit.types.enums import EVENT_ID_COUNT, Pipe
+from ptokit.types.enums import EVENT_ID_COUNT, SECOND_CORE, Pipe
 
 from ..cores import on_core, pipe_list
 from ..site import ScalarInfo, Site
@@ -265,7 +265,7 @@ SY_4 = _text(
 
 def reserved(event_id: Any, target: str) -> Message:
     """Message of XFLAG-RESERVED for an id between cores; on a5 ids from 16 on name the second vector core."""
-    number = event_id - 16 if target == "a5" and event_id >= 16 else event_id
+    number = event_id - SECOND_CORE if target == "a5" and event_id >= SECOND_CORE else event_id
     if number >= 11 and number <= 14:
         return f"id {event_id} is reserved for the barrier over all cores (11..14)"
     return None
