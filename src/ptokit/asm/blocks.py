@@ -84,9 +84,9 @@ def read_ops(p: Parser, block: Block) -> None:
             op = reader(p, token, at) if reader is not None else _table_operation(p, token, at, names)
             op.location = p.location(at)
             if p.expansion is not None:
-                _expand(p, op, names, ops, at)
+                _expand(p, op, names, ops)
             elif names or op.results:
-                _name_results(p, op, names, at)
+                _name_results(p, op, names)
             if texts[p.i] == "loc":
                 p.skip_location()
             if texts[p.i] == ";":
@@ -96,7 +96,7 @@ def read_ops(p: Parser, block: Block) -> None:
             p.expansion = None
             p.depth = depth
             p.scope.unwind(level)
-            recover(p, block, start, [index for index, _ in names], read_ops)
+            recover(p, start, [index for index, _ in names], read_ops)
     for op in ops[:-1]:
         if op.name in TERMINATORS:
             p.error(rules.TERMINATOR, f"{op.name} is not the last operation of its block", op.location)
@@ -118,7 +118,7 @@ def _result_names(p: Parser) -> Names:
             p.unexpected("'='")
 
 
-def _name_results(p: Parser, op: Op, names: Names, at: int) -> None:
+def _name_results(p: Parser, op: Op, names: Names) -> None:
     count = sum(size or 1 for _, size in names)
     results = op.results
     if names and count != len(results):
@@ -145,7 +145,7 @@ def _name_results(p: Parser, op: Op, names: Names, at: int) -> None:
             position += 1
 
 
-def _expand(p: Parser, op: Op, names: Names, ops: list[Op], at: int) -> None:
+def _expand(p: Parser, op: Op, names: Names, ops: list[Op]) -> None:
     """Put what a statement stands for in front of it, and give its results their names."""
     expansion, p.expansion = p.expansion, None
     assert expansion is not None
@@ -155,7 +155,7 @@ def _expand(p: Parser, op: Op, names: Names, ops: list[Op], at: int) -> None:
             value.location = op.location
     ops += expansion.before
     if op.results:
-        _name_results(p, op, names, at)
+        _name_results(p, op, names)
         return
     if any(size for _, size in names):
         p.fail(rules.RESULTS, f"{op.name} has single results, no group", names[0][0])

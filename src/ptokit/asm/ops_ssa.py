@@ -84,7 +84,7 @@ class _Reader:
         p, instr = self.p, self.instr
         given = self.typed(s)
         results = self.result_types(s)
-        ordered = self.order(given, bool(self.named or results or self.stores))
+        ordered = self.order(bool(self.named or results or self.stores))
         attrs: dict[str, Any] = {}
         operands = self.assign(ordered, given, attrs)
         written: Dictionary = s.written
@@ -174,7 +174,7 @@ class _Reader:
 
     # --------------------------------------------------------------- operands
 
-    def order(self, given: list[_Given], valued: bool) -> list[list[Operand]]:
+    def order(self, valued: bool) -> list[list[Operand]]:
         """The sequences of operands the written ones may stand for."""
         ins, instr = self.ins, self.instr
         if self.stores:

@@ -51,9 +51,7 @@ def _result_list(p: Parser, i: int) -> bool:
     return False
 
 
-def recover(
-    p: Parser, block: Block, start: int, names: Sequence[int], read_ops: Callable[[Parser, Block], None]
-) -> None:
+def recover(p: Parser, start: int, names: Sequence[int], read_ops: Callable[[Parser, Block], None]) -> None:
     """Skip the rest of an operation that began at token `start`.
 
     Its results become poisoned values. A region that belongs to it is still read, with the unknown names of its head

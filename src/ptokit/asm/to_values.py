@@ -183,7 +183,7 @@ class _ToValues(Copier):
                 alone = _alone(op, instr, given)
                 operands[operand.name] = self.start[given] if alone and given in self.start else self.use(given, op)
         results = [self._result(op, name, role, tile) for name, role, tile in tile_destinations(op, instr)]
-        self._inferred(op, instr, operands, results)
+        self._inferred(op, instr, operands)
         for operand in instr.operands:
             scratch = op.get(operand.name) if operand.role is Role.SCRATCH else None
             if scratch is not None and scratch in self.start:
@@ -224,7 +224,7 @@ class _ToValues(Copier):
         self.sizes[result] = self.sizes[start] if start is not None else self._own_sizes(tile)
         return result
 
-    def _inferred(self, op: Op, instr: Instr, operands: Operands, results: Sequence[Value]) -> None:
+    def _inferred(self, op: Op, instr: Instr, operands: Operands) -> None:
         """Sizes that the type of a result leaves open are those reading finds."""
         tiles = [
             tile for _, role, tile in tile_destinations(op, instr) if role is Role.OUT and op.get("acc") is not tile

@@ -44,7 +44,7 @@ def drawing(map: LayoutMap, width: int) -> list[Line]:
     if map.mark is not None:
         lines.append([(map.where(*map.mark), _BOLD)])
     lines.append([])
-    whole = elements(map, range(spec.rows), range(spec.cols), width) if small(map, width) else None
+    whole = elements(map, range(spec.rows), range(spec.cols)) if small(map, width) else None
     if whole is not None:
         return lines + whole
     if not map.boxed:
@@ -82,11 +82,11 @@ def _fitted(map: LayoutMap, top: int, height: int, left: int, breadth: int, most
         cols = [None if c is None else left + c for c in elide(breadth, room, col)]
         last = max(map.offset(top + height - 1, left + breadth - 1), map.offset(top, left))
         if room <= (5 if inside else 3) or _grid_width(map, rows, cols, last) <= width:
-            return elements(map, rows, cols, width)
+            return elements(map, rows, cols)
         room = min(room, len(cols)) - 1
 
 
-def elements(map: LayoutMap, rows: Shown, cols: Shown, width: int) -> list[Line]:
+def elements(map: LayoutMap, rows: Shown, cols: Shown) -> list[Line]:
     """A grid of element offsets; None in `rows` and `cols` stands for those left out."""
     known_rows, known_cols = [r for r in rows if r is not None], [c for c in cols if c is not None]
     digits = max(len(str(map.offset(r, c))) for r in (known_rows[0], known_rows[-1]) for c in known_cols)

@@ -80,7 +80,7 @@ def bind(instr: Instr, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple
         arg = positional[0]
         left = [a for a in instr.attrs if a.name not in attrs]
         attr = next((a for a in left if isinstance(arg, Enum) and isinstance(arg, a.kind)), None)
-        operand = None if attr is not None else _next_operand(instr, free, arg, len(positional))
+        operand = None if attr is not None else _next_operand(free, arg, len(positional))
         if operand is None:
             if attr is None and not left:
                 raise refusal(rules.CALL, f"{instr.signature} takes no further argument {arg!r}")
@@ -166,7 +166,7 @@ def _is_scalar_first(instr: Instr, args: list[Any]) -> bool:
     )
 
 
-def _next_operand(instr: Instr, free: list[Operand], arg: Any, left: int) -> Operand | None:
+def _next_operand(free: list[Operand], arg: Any, left: int) -> Operand | None:
     """Take the operand that the next positional argument is for out of `free`."""
     while free:
         operand = free.pop(0)

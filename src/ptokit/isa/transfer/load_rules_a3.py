@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptokit.types.enums import TileType
 
-from ..site import Site, ViewInfo
+from ..site import Site
 from .conv_rules import assumed_conv
 from .load_rules import DN, ND, NORMAL, NZ, assumed_strides, pair_text, path
 from .transfer_rules import (
@@ -122,7 +122,7 @@ def _a3_fractal(o: Site) -> Message:
     return not_2d(o.src, path(o))
 
 
-def out_of_range(view: ViewInfo, what: str, value: object, limit: int) -> Message:
+def out_of_range(what: str, value: object, limit: int) -> Message:
     """A message if a number of the transfer descriptor is known to be outside 1..limit."""
     if value < 1 or value > limit:  # type: ignore[operator]
         return f"{what} of the view is {value}; the transfer takes 1..{limit}"
@@ -135,10 +135,8 @@ def _a3_nd_to_nz(o: Site) -> Message:
     v = o.src
     if o.dst.rows > 16384:
         return f"the tile has {o.dst.rows} rows; ND->Nz fills at most 16384"
-    pitch = out_of_range(v, "stride 3", v.stride[3], 65535) if v.shape[3] > 1 else None
-    return (
-        out_of_range(v, "dimension 3", v.shape[3], 16384) or out_of_range(v, "dimension 4", v.shape[4], 65535) or pitch
-    )
+    pitch = out_of_range("stride 3", v.stride[3], 65535) if v.shape[3] > 1 else None
+    return out_of_range("dimension 3", v.shape[3], 16384) or out_of_range("dimension 4", v.shape[4], 65535) or pitch
 
 
 def _a3_dn_to_zn(o: Site) -> Message:
@@ -147,10 +145,8 @@ def _a3_dn_to_zn(o: Site) -> Message:
     v = o.src
     if o.dst.cols > 16384:
         return f"the tile has {o.dst.cols} columns; DN->Zn fills at most 16384"
-    pitch = out_of_range(v, "stride 4", v.stride[4], 65535) if v.shape[4] > 1 else None
-    return (
-        out_of_range(v, "dimension 4", v.shape[4], 16384) or out_of_range(v, "dimension 3", v.shape[3], 65535) or pitch
-    )
+    pitch = out_of_range("stride 4", v.stride[4], 65535) if v.shape[4] > 1 else None
+    return out_of_range("dimension 4", v.shape[4], 16384) or out_of_range("dimension 3", v.shape[3], 65535) or pitch
 
 
 def _a3_rows(o: Site) -> Message:

@@ -112,7 +112,7 @@ def _a3_mat_line(o: Site) -> Message:
 def assumed_plain(o: Site) -> Message:
     kind = engine(o)
     if kind is NZ:
-        return wrong_stride(o.dst, nz_strides(o.dst, o.dst.dtype.c0), "Nz to NZ")
+        return wrong_stride(o.dst, nz_strides(o.dst.dtype.c0), "Nz to NZ")
     if kind is None:
         return None
     return wrong_stride(o.dst, {4: 1} if kind is ND else {3: 1}, f"{kind.name} to {kind.name}")

@@ -133,7 +133,7 @@ def wrong_stride(view: ViewInfo, assumed: Mapping[int, Size], path: str) -> Mess
     return None
 
 
-def nz_strides(view: ViewInfo, c0: Size) -> dict[int, Size]:
+def nz_strides(c0: Size) -> dict[int, Size]:
     """Strides inside the blocks of an NZ view: 16 x C0, packed."""
     return {4: 1, 3: c0, 2: 16 * c0}
 
