@@ -6,6 +6,7 @@ import pytest
 
 from ptokit.lsp.hover import hover
 from ptokit.lsp.index import Index, build
+from ptokit.targets import target
 
 TEXT = """\
 !acc = !pto.tile_buf<acc, 32x32xf32, blayout=col_major, slayout=row_major, fractal=1024>
@@ -44,6 +45,15 @@ def index() -> Index:
     built = build(TEXT, "k.pto")
     assert list(built.diagnostics) == []
     return built
+
+
+@pytest.mark.parametrize("shape", ["0x32xf32", "8x0xf32", "0x64xf16, blayout=col_major, slayout=row_major"])
+def test_a_tile_without_elements_is_not_drawn(shape: str) -> None:
+    text = f"func.func @f(%t: !pto.tile_buf<mat, {shape}>) {{ return }}"
+    built = build(text, "k.pto", target("a5"))
+    page = hover(built, built.tokens.texts.index("%t"))
+    assert page is not None
+    assert page.endswith("\n\n0 bytes of L1, placed by ptokit or at run time; a5 has 524288")
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,16 @@ def test_a_view_past_the_array_is_found_at_the_transfer() -> None:
     assert "argument %x, which has 128 elements" in found.message
 
 
+def test_a_parameter_in_local_memory_takes_no_argument() -> None:
+    body = """
+    pto.vecscope {
+      %a = pto.vlds %p[%i] : !pto.ptr<f32, ub> -> !pto.vreg<64xf32>
+    }"""
+    found = fault(compiled("%p: !pto.ptr<f32, ub>, %i: index", body, prelude=""), [np.zeros(64, np.float32), 0])
+    assert (found.rule, found.location.line, found.location.column) == ("RUN-ARG-TYPE", 2, 16)
+    assert "points to ub" in found.message
+
+
 @pytest.mark.parametrize("on", ["cpu", "a5"])
 def test_printing_a_view_past_the_array(on: str, capsys: pytest.CaptureFixture[str]) -> None:
     body = view("xv", "%x") + part("p", "%xv", "%c0") + f"    pto.tprint ins(%p : {PART})\n"

@@ -75,6 +75,12 @@ LARGE = (
     "!pto.partition_tensor_view<16x16xf32>\n"
     "pto.tload ins(%s : !pto.partition_tensor_view<16x16xf32>) outs(%n : !pto.tile_buf<vec, 16x16xf32>)"
 )
+HUGE = (
+    "%v = pto.make_tensor_view %x, shape = [{0}, {0}], strides = [{1}, %c1] : !pto.tensor_view<?x?xf32>\n"
+    "%s = pto.partition_view %v, offsets = [%c0, %c0], sizes = [{0}, {0}] : !pto.tensor_view<?x?xf32> -> "
+    "!pto.partition_tensor_view<?x?xf32>\n"
+    "pto.tprint ins(%s : !pto.partition_tensor_view<?x?xf32>)"
+)
 STORE = "set V MTE3 7\nwait V MTE3 7\nstore b y"
 COPY = "load a x\nset MTE2 MTE3 0\nwait MTE2 MTE3 0\nstore a y"
 
@@ -434,6 +440,20 @@ PAIRS = [
                 "n": "pto.alloc_tile addr = %na : !pto.tile_buf<vec, 16x16xf32>",
             }
         },
+    ),
+    Pair(
+        "a tensor too large for numbers of 64 bits",
+        {"GM-OOB": [{3}]},
+        HUGE.format("%c16", "%far"),
+        HUGE.format("%c16", "%c16"),
+        {"tiles": {"far": "arith.constant 4611686018427387904 : index"}},
+    ),
+    Pair(
+        "a view that no memory holds",
+        {"GM-OOB": [{3}]},
+        HUGE.format("%million", "%c16"),
+        HUGE.format("%c16", "%c16"),
+        {"tiles": {"million": "arith.constant 1000000 : index"}},
     ),
 ]
 

@@ -62,13 +62,15 @@ def value_page(index: Index, value: Value) -> str:
 def _tile(info: TileInfo, target: Target | None) -> list[str]:
     spec: TileSpec = info.spec
     address = info.addr if known(info.addr) and isinstance(info.addr, int) else None
-    drawn = LayoutMap(spec, address)
     if address is None:
         place = f"{spec.nbytes} bytes of {_buffer(spec)}, placed by ptokit or at run time"
     else:
         place = f"{_buffer(spec)} bytes {address:#x}..{address + spec.nbytes - 1:#x}"
     if target is not None and spec.loc is not TileType.Ctrl:
         place += f"; {target.name} has {target.capacity[spec.loc]}"
+    if not spec.numel:
+        return [place]  # a wrong type: there is nothing to draw
+    drawn = LayoutMap(spec, address)
     if drawn.boxed:
         return [place, f"```\n{drawn.text(_PICTURE_WIDTH).rstrip()}\n```"]
     return [f"**{drawn.title}**", place, "\n".join(f"- {line}" for line in drawn.describe())]

@@ -39,6 +39,13 @@ def bind_arguments(
     for position, (param, arg) in enumerate(zip(function.params, args)):
         name = param.name or f"arg{position}"
         match param.type:
+            case Ptr(space=space) if space not in (None, "gm"):
+                found.error(
+                    "RUN-ARG-TYPE",
+                    f"parameter %{name} points to {space}; arguments lie in global memory (gm)",
+                    param.location,
+                    hint="make the pointer in the kernel, with castptr",
+                )
             case Ptr():
                 values.append(_pointer(param, name, arg, param in written, found))
             case Scalar():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from ptokit.types.tensor import inner_channels
 from .gm import Place, Scattered, Strided
 
 Ints = tuple[int, ...]
+
+_MANY, _FAR = 1 << 24, 1 << 62  # elements of a view outside of its argument, and numbers in it, that arrays can hold
 
 
 class ObservedView(View):
@@ -111,6 +114,7 @@ def _scaled(dims: Ints, strides: Ints, inner: int, unit: int) -> tuple[tuple[int
 def place(view: View, origin: int, granule: int) -> Place | None:
     """The granules of a memory that a view covers, of those inside its argument; None if there are none.
 
+    None also for a view that leaves its argument, which is an error anyway, and has too many elements to look at.
     ``origin``: bytes from the start of the memory to the argument.
     """
     buffer = view.buffer
@@ -120,6 +124,8 @@ def place(view: View, origin: int, granule: int) -> Place | None:
     inner = _inner(view)
     low, high = _reach(view.dims, view.strides, inner)
     outside = low + view.offset < 0 or high + view.offset >= buffer.nelem
+    if outside and (abs(view.offset) + high - low > _FAR or prod(view.dims) * inner > _MANY):
+        return None
     if outside or view.dtype.packed:
         elements = Strided(view.offset, tuple(_axes(view.dims, view.strides, inner))).places().reshape(-1)
         return scattered(elements[(elements >= 0) & (elements < buffer.nelem)], view, origin, granule)
