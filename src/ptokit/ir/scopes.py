@@ -30,6 +30,16 @@ define(
     rejected="pto.vlds in a function without pto.vecscope",
 )
 
+define(
+    "SYN-A5-08",
+    "A mem_bar stands in a vector scope: between pipes it orders nothing.",
+    severity=Severity.WARNING,
+    source="vector-path 7, 8",
+    decision="A mem_bar outside of the scopes of a function is taken to be meant for other pipes.",
+    accepted="pto.mem_bar between a vsts and a vlds of one scope",
+    rejected="pto.mem_bar between a vector scope and the copy of its result",
+)
+
 _REGISTERS = (VReg, Mask, Align)
 
 
@@ -65,6 +75,9 @@ def _outside(block: Block, found: Diagnostics, *, inside: bool) -> None:
         elif not inside and _on_registers(op) and not op.regions:
             hint = "move it into the scope, or give it one of its own"
             _report(found, "VEC-A5-02", f"{op.name} works on registers outside a vector scope", op, hint)
+        elif not inside and op.name == "pto.mem_bar":
+            hint = "use set_flag and wait_flag, or pipe_barrier"
+            _report(found, "SYN-A5-08", "a mem_bar outside of vector scopes orders no pipes", op, hint)
         for region in op.regions:
             _outside(region, found, inside=inside or scope)
 

@@ -18,6 +18,7 @@ from ptokit.types.values import is_memref
 from . import pipe_rules as _pipe_rules  # these put rules into the catalogue
 from . import rules as _rules
 from .buffers import TRANSFERS, check_buffers
+from .copy_loops import check_copy_loops
 from .core import Function, Module, Op, Value
 from .facts import Facts
 from .functions import check_functions
@@ -104,6 +105,7 @@ class _Checker:
                 notes = () if breach.value is None else _defined_at([breach.value])
                 self.found.add(Diagnostic(breach.rule, severity, breach.message, op.location, breach.hint, notes))
         check_placement(self.function, self.facts, self.target, self.found)
+        check_copy_loops(self.function, self.facts, self.target, self.found)
 
     def tile_types(self, op: Op) -> None:
         """The types of the tiles that `op` makes."""

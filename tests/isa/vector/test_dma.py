@@ -302,7 +302,7 @@ KEPT = [
     ub(0) + to_ub(1, 64, 64, 100),  # one row has no stride
     ub(0) + to_ub(65535, 1, 1, 32),
     ub(0) + to_ub(2, 224, (1 << 40) - 1, 256, right=8, pad=True),
-    "  pto.set_loop_size_outtoub #2097151, #1 : i64, i64\n",
+    "  pto.set_loop_size_outtoub #2097151, #1 : i64, i64\n  pto.set_loop_size_outtoub #1, #1 : i64, i64\n",
     "  pto.set_loop1_stride_outtoub #1099511627775, #2097120 : i64, i64\n",
     ub(0) + ub(64, name="v") + "  pto.copy_ubuf_to_ubuf %u, %v, #0, #1, #64, #64, #64\n",
     ub(0) + ub(64, name="v") + "  pto.mte_ub_ub %u, %v, #1 nburst(#1, #65535, #0)\n",

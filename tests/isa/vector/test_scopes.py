@@ -314,3 +314,40 @@ def test_the_next_iteration_may_overtake() -> None:
     }}"""
     body = '%m = pto.pset_b32 "PAT_ALL" : !pto.mask<b32>\n' + body
     assert findings(body) == [("SYN-A5-05", line_of(body, "%v ="))]
+
+
+def test_a_memory_barrier_orders_no_pipes() -> None:
+    barrier = '  pto.mem_bar "VST_LD"'
+    inside = program(f"{LOAD}\n{STORE}\n{barrier}")
+    assert rules(inside) == []
+    outside = inside.replace(f"{barrier}\n  }}", f"  }}\n{barrier}")
+    assert rules(outside) == [("SYN-A5-08", first(outside, "pto.mem_bar"))]
+
+
+LEFT, BACK = "DMA-A5-11", None
+
+
+@pytest.mark.parametrize(
+    ("counts", "rule"),
+    [
+        ("%n8, %n1", LEFT),
+        ("%n1, %n8", LEFT),
+        ("%n1, %n1", BACK),
+        ("%x, %n1", BACK),
+        ("%eight", LEFT),  # both packed in one word
+        ("%both", BACK),
+    ],
+)
+@pytest.mark.parametrize("direction", ["outtoub", "ubtoout"])
+def test_loop_counts_are_reset(counts: str, rule: str | None, direction: str) -> None:
+    types = "i64, i64" if "," in counts else "i64"
+    text = f"""func.func @k(%x: i64) {{
+  %n1 = arith.constant 1 : i64
+  %n8 = arith.constant 8 : i64
+  %both = arith.constant {1 << 21 | 1} : i64
+  %eight = arith.constant {1 << 21 | 8} : i64
+  pto.set_loop_size_{direction} %n8, %n8 : i64, i64
+  pto.set_loop_size_{direction} {counts} : {types}
+  return
+}}"""
+    assert rules(text) == ([] if rule is None else [(rule, 7)])

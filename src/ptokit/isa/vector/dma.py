@@ -22,7 +22,7 @@ from ..unknown import Size
 from . import dma_rules as rules
 from .words import gm, micro, number, ub
 
-GM_BITS, UB_BITS, COUNT_BITS = 40, 21, 21
+GM_BITS, UB_BITS = rules.FIELDS["gm stride"], rules.FIELDS["ub stride"]
 """Widths of the fields for strides of either side and for loop counts."""
 
 _MASK = {bits: (1 << bits) - 1 for bits in (GM_BITS, UB_BITS)}
@@ -308,7 +308,7 @@ MTE_UB_L1 = _dma(
 def _set_sizes(direction: str) -> Any:
     def run(m: Machine, loop1: int, loop2: int | None, *, types: Any) -> None:
         if loop2 is None:
-            loop1, loop2 = loop1 & _MASK[COUNT_BITS], loop1 >> COUNT_BITS & _MASK[COUNT_BITS]
+            loop1, loop2 = rules.unpacked(loop1)
         m.registers[f"loop_size_{direction}"] = (loop1, loop2)
 
     return run

@@ -148,9 +148,26 @@ DMA_04_LINT = define(
 )
 
 
+def unpacked(word: int) -> tuple[int, int]:
+    """The counts of the inner and the outer loop in the one operand that stands for both (3.2)."""
+    low = (1 << FIELDS["loops"]) - 1
+    return word & low, word >> FIELDS["loops"] & low
+
+
+def loop_counts(o: Site) -> tuple[Size, Size]:
+    """Inner and outer loop as set_loop_size_* sets them."""
+    first, second = value(o, "loop1"), value(o, "loop2")
+    if o.has("loop2"):
+        return first, second
+    return unpacked(first) if isinstance(first, int) else (UNKNOWN, UNKNOWN)
+
+
 def _zero(o: Site) -> Message:
-    for name in ("n_burst", "len_burst", "loop1", "loop2"):
-        if o.has_operand(name) and value(o, name) == 0:
+    counts = [(name, value(o, name)) for name in ("n_burst", "len_burst") if o.has_operand(name)]
+    if o.has_operand("loop1"):
+        counts += zip(("loop1", "loop2"), loop_counts(o))
+    for name, number in counts:
+        if number == 0:
             return f"{name} is 0: nothing is moved"
     return None
 

@@ -1,0 +1,36 @@
+"""The registers that put loops around DMA copies, left set (vector-path 3.2, 8)."""
+
+from __future__ import annotations
+
+from ptokit.diagnostics import Diagnostic, Diagnostics, Severity, define
+from ptokit.isa.unknown import known
+from ptokit.isa.vector.dma_rules import loop_counts
+from ptokit.targets import Target
+
+from .core import Function
+from .facts import Facts
+
+_SIZES = ("pto.set_loop_size_outtoub", "pto.set_loop_size_ubtoout")
+
+define(
+    "DMA-A5-11",
+    "The loop counts of each direction are back at 1, 1 when the kernel ends.",
+    severity=Severity.WARNING,
+    source="vector-path 3.2, 8",
+    why="The counts stay until they are set again: the next copy of this direction would be repeated, too.",
+    decision="The last counts in the text count, whatever branch or loop they stand in; unknown ones pass.",
+    accepted="set_loop_size_outtoub 4, 1; a copy; set_loop_size_outtoub 1, 1",
+    rejected="set_loop_size_outtoub 4, 1 and a copy, to the end of the kernel",
+)
+
+
+def check_copy_loops(function: Function, facts: Facts, target: Target, found: Diagnostics) -> None:
+    """DMA-A5-11, at the operation that sets the counts."""
+    assert function.body is not None
+    last = {op.name: op for op in function.body.walk() if op.name in _SIZES}
+    for op in last.values():
+        site = facts.site(op, target)
+        if site is not None and any(known(count) and count != 1 for count in loop_counts(site)):
+            message = "the counts are still set when the kernel ends"
+            hint = f"{op.name} 1, 1 behind the copies"
+            found.add(Diagnostic("DMA-A5-11", Severity.WARNING, message, op.location, hint))
