@@ -40,6 +40,19 @@ def test_a_small_run_takes_under_half_a_second(tmp_path: Path) -> None:
     assert min(seconds) < 0.5
 
 
+def test_collections_go_on_as_usual_after_the_first() -> None:
+    code = (
+        "import gc, sys; from ptokit.cli.collector import spare_start\n"
+        "usual, before = gc.get_threshold(), sum(s['collections'] for s in gc.get_stats())\n"
+        "spare_start()\n"
+        "kept = [[] for _ in range(100_000)]\n"
+        "late = sum(s['collections'] for s in gc.get_stats()) == before\n"
+        "kept += [[] for _ in range(100_000)]\n"
+        "sys.exit(not (late and gc.get_threshold() == usual and not gc.callbacks))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
+
+
 def test_help_and_version_load_neither_numpy_nor_rich() -> None:
     code = (
         "import sys; from ptokit.cli.main import main\n"

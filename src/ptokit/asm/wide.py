@@ -50,12 +50,11 @@ KNOWN_FOREIGN = frozenset(
 )
 """Operations of other dialects the reference assembler takes and ptokit does not (assembly 11)."""
 
-_POINTER_MAKERS = ("castptr", "tile_buf_addr")  # their results point into on-chip buffers
-_WIDE = re.compile(
-    r"\bpto\.(?:" + "|".join(map(re.escape, sorted(WIDE_OPERATIONS | frozenset(_POINTER_MAKERS)))) + r")\b"
-)
+_POINTER_MAKERS = frozenset({"castptr", "tile_buf_addr"})  # their results point into on-chip buffers
+_WIDE = WIDE_OPERATIONS | _POINTER_MAKERS
+_NAME = re.compile(r"\bpto\.(\w+)")
 
 
 def uses_wide_operations(text: str) -> bool:
     """True if a register-level operation, or one that makes pointers to on-chip buffers, is named in the text."""
-    return _WIDE.search(text) is not None
+    return not _WIDE.isdisjoint(_NAME.findall(text))

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-import pkgutil
+import os
 from importlib import import_module
 
 import ptokit.isa
 
-for _module in sorted(m.name for m in pkgutil.walk_packages(ptokit.isa.__path__, "ptokit.isa.")):
+
+def _modules(folder: str, package: str) -> list[str]:
+    """Every module below a package, in order of name."""
+    found = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            name, extension = os.path.splitext(entry.name)
+            if extension == ".py" and name != "__init__":
+                found.append(f"{package}.{name}")
+            elif not extension and name != "__pycache__" and entry.is_dir():
+                found += _modules(entry.path, f"{package}.{name}")
+    return sorted(found)
+
+
+for _module in _modules(ptokit.isa.__path__[0], ptokit.isa.__name__):
     if _module != __name__:
         import_module(_module)

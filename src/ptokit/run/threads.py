@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
+from typing import TYPE_CHECKING
 
-from threadpoolctl import ThreadpoolController
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 
 @cache
 def _controller() -> ThreadpoolController:
+    from threadpoolctl import ThreadpoolController  # kernels without products start without it
+
     return ThreadpoolController()  # finds the loaded libraries, which takes milliseconds
 
 
