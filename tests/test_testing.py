@@ -54,8 +54,9 @@ def test_blocks_of_the_launcher_and_given_ones() -> None:
 def test_another_target() -> None:
     assert assert_clean(copy_plus_one("a5", True, True), X, X.copy(), target="a2a3").target == "a2a3"
     assert_clean(copy_plus_one("a5", False, False), X, X.copy(), target="cpu")
-    with pytest.raises(DiagnosticError):
+    with pytest.raises(DiagnosticError) as error:
         assert_clean(copy_plus_one("a5", True, True), X, X.copy(), target="a6")
+    assert [d.rule for d in error.value.diagnostics] == ["LANG-TARGET"]
 
 
 def test_warnings_count_unless_told() -> None:

@@ -149,8 +149,9 @@ def test_extended_lets_cpu_run_device_types() -> None:
 
     x = np.zeros(512, ml_dtypes.float8_e4m3fn)
     pto.kernel(target="cpu", extended=True)(f)(x)
-    with pytest.raises(pto.DiagnosticError):
+    with pytest.raises(pto.DiagnosticError) as error:
         pto.kernel(target="cpu")(f)(x)
+    assert [d.rule for d in error.value.diagnostics] == ["LOAD-CPU-07"]
 
 
 def test_kernels_trace_in_threads() -> None:

@@ -90,7 +90,7 @@ def test_a_stored_memref_is_written() -> None:
 
 def test_parameters_have_element_types() -> None:
     params = program("memref<8x16xf32>").params
-    assert [(p.name, p.is_pointer, str(p.dtype)) for p in params] == [("m", True, "f32"), ("o", True, "f32")]
+    assert [(p.name, str(p.dtype)) for p in params] == [("m", "f32"), ("o", "f32")]
 
 
 def warnings(view: str, element: str) -> list[str]:

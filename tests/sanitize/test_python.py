@@ -183,8 +183,9 @@ def test_wrong_launches() -> None:
     k = copy_plus_one("a5", True, True)
     with pytest.raises(ValueError, match="order is one of strict, profile"):
         k.sanitize(X, np.zeros_like(X), order="loose")
-    with pytest.raises(DiagnosticError):
+    with pytest.raises(DiagnosticError) as error:
         k.sanitize(X.astype(np.float64), np.zeros_like(X))
+    assert [d.rule for d in error.value.diagnostics] == ["RUN-ARG-DTYPE"]
 
 
 @pytest.mark.parametrize(("event_id", "expected"), [(0, ["FLAG-REUSE"]), (1, [])])

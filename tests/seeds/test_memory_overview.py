@@ -74,8 +74,9 @@ def test_tstore_fp_is_for_accumulators_of_devices() -> None:
         core = pto.Core(target)
         fp, vec = core.Tile(TileType.Scaling, pto.u64, 1, 16), core.Tile(VEC, pto.f32, 16, 16)
         g = core.GlobalTensor(out, (1, 1, 1, 16, 16))
-        with pytest.raises(DiagnosticError):
+        with pytest.raises(DiagnosticError) as error:
             core.TSTORE_FP(g, vec, fp)
+        assert [d.rule for d in error.value.diagnostics] == ["LS-COM-07"]
 
 
 def test_memory_outside_of_the_tensor_is_out_of_reach() -> None:
