@@ -50,7 +50,7 @@ from .gm import Memory, Scattered
 from .local import ObservedMemory
 from .owners import Group, Owners
 from .queues import Core, Simulation
-from .repair import COMPOSITE
+from .repair import composite
 from .shadow import Space
 from .touches import accesses, atomic_kind, tile_touch
 from .views import ObservedView, place, scattered
@@ -225,15 +225,19 @@ class Observer(ObservedMemory):
             self.within.follow(op, self.loops, addressed)
         touches += addressed
         work = Work(op, instr.name, pipe, touches=touches, keep=self.waits_for_work)
-        if self.target.name == "a2a3" and instr.name in COMPOSITE:
+        if composite(instr, self.target):
             work.loops = self.loops
             self.order.hidden(work)
+        self.remember(work, instr, given)
+        self.push(work)
+        return result
+
+    def remember(self, work: Work, instr: Instr, given: Mapping[str, Any]) -> None:
+        """Keep `work` as what last wrote its destinations, if the program has instructions that wait for it."""
         if self.waits_for_work:
             for operand in instr.operands:
                 if operand.role is not Role.IN:
                     self._last[self._identity(given.get(operand.name))] = work
-        self.push(work)
-        return result
 
     def remark(self, rule: str, message: str) -> None:
         """A rule of warning severity that the values of the running instruction break."""

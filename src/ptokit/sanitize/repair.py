@@ -11,6 +11,7 @@ from ptokit.diagnostics.render import file_lines
 from ptokit.ir.core import Block, Function, Op
 from ptokit.ir.facts import instr_of
 from ptokit.isa.order.event_classes import class_pipe
+from ptokit.isa.table import Instr
 from ptokit.targets import Target
 from ptokit.types.enums import EVENT_ID_COUNT, Pipe
 
@@ -18,11 +19,15 @@ from .events import FlagKey, Item, Work
 from .lines import alone, first_line, indent, last_line
 from .queues import Core
 
-COMPOSITE = frozenset(("MGATHER", "MSCATTER"))
-"""Instructions that a2a3 carries out on several pipes, with EVENT_ID0 of their pairs (memory-model-and-sync 2.1)."""
+_COMPOSITE = frozenset(("MGATHER", "MSCATTER"))
 
 COMPOSITE_PIPES = frozenset((Pipe.S, Pipe.V, Pipe.MTE2, Pipe.MTE3))
 """Pipes between which composite instructions hand over."""
+
+
+def composite(instr: Instr, target: Target) -> bool:
+    """True if the target carries it out on several pipes, with EVENT_ID0 of their pairs (memory-model-and-sync 2.1)."""
+    return target.name == "a2a3" and instr.name in _COMPOSITE
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +108,7 @@ class Repair:
             if pair is not None:
                 self._used.setdefault(pair, set()).add(op.attrs.get("event_id") or 0)
             instr = instr_of(op)
-            self._composite = self._composite or (
-                target.name == "a2a3" and instr is not None and instr.name in COMPOSITE
-            )
+            self._composite = self._composite or (instr is not None and composite(instr, target))
             for region in op.regions:
                 self._parent[id(region)] = op
                 self._walk(region, target)

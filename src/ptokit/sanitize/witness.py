@@ -223,10 +223,7 @@ class Delayed(Observer):
         work = Work(op, instr.name, pipe, keep=self.waits_for_work)
         if pipe is Pipe.S and any(o.role is not Role.IN and given.get(o.name) is not None for o in instr.operands):
             work.touches = [_POSTED]
-        if self.waits_for_work:
-            for operand in instr.operands:
-                if operand.role is not Role.IN:
-                    self._last[self._identity(given.get(operand.name))] = work
+        self.remember(work, instr, given)
         result = None
         if op.results:
             self._settle(pipe)
