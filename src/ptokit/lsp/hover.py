@@ -54,9 +54,9 @@ def value_page(index: Index, value: Value) -> str:
     if isinstance(info, ViewInfo):
         return "\n\n".join([head, *_view(info)])
     number = known_here.constants.get(value)
-    return (
-        head if number is None else f"{head}\n\nvalue: `{str(number).lower() if number in (True, False) else number}`"
-    )
+    if number is None:
+        return head
+    return f"{head}\n\nvalue: `{str(number).lower() if isinstance(number, bool) else number}`"
 
 
 def _tile(info: TileInfo, target: Target | None) -> list[str]:

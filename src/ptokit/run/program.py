@@ -45,10 +45,6 @@ class Param:
     type: Type
 
     @property
-    def is_pointer(self) -> bool:
-        return isinstance(self.type, Ptr | MemRef)
-
-    @property
     def dtype(self) -> DType | None:
         """Element type of a pointer or memref parameter."""
         return self.type.dtype if isinstance(self.type, Ptr | MemRef) else None

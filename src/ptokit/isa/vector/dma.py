@@ -202,15 +202,15 @@ def _dma(text: str, summary: str, operands: tuple[Operand, ...], run: Any, *boun
 _LOOPS = Operand("loops", Role.IN, Kind.SCALAR, True, True, "i64", group="loop", size=3, agreed=True)
 _BURST = (count("n_burst", "nburst"), count("src_stride", "nburst"), count("dst_stride", "nburst"))
 
+_BURSTS = (number("sid", "i64"), count("n_burst"), count("len_burst"))
+
 COPY_GM_TO_UBUF = _dma(
     "copy_gm_to_ubuf",
     "Copy rows of global memory into the unified buffer, padding them if data_select_bit is set.",
     (
         gm("src"),
         ub("dst", Role.OUT),
-        number("sid", "i64"),
-        count("n_burst"),
-        count("len_burst"),
+        *_BURSTS,
         count("left_padding"),
         count("right_padding"),
         Operand("data_select_bit", Role.IN, Kind.SCALAR, type="i1", agreed=True),
@@ -230,9 +230,7 @@ COPY_UBUF_TO_GM = _dma(
     (
         ub("src"),
         gm("dst", Role.OUT),
-        number("sid", "i64"),
-        count("n_burst"),
-        count("len_burst"),
+        *_BURSTS,
         number("reserved", "i64"),
         count("dst_stride"),
         count("src_stride"),
@@ -248,9 +246,7 @@ COPY_UBUF_TO_UBUF = _dma(
     (
         ub("src"),
         ub("dst", Role.OUT),
-        number("sid", "i64"),
-        count("n_burst"),
-        count("len_burst"),
+        *_BURSTS,
         count("src_stride"),
         count("dst_stride"),
     ),
