@@ -22,7 +22,7 @@ from ptokit.run.cluster import Cluster, Stream, core_ids, run_clusters
 from ptokit.run.fault import Fault
 from ptokit.run.memory import Buffer, Pointer, View
 from ptokit.run.program import Program, choose_entry
-from ptokit.run.signals import Semaphores
+from ptokit.run.signals import LIMIT, Semaphores
 from ptokit.targets import Target
 from ptokit.targets import target as target_named
 from ptokit.types.dtypes import DType
@@ -46,7 +46,7 @@ from .signals import Hub
 from .stuck import report_stuck
 from .within import Sources, Within
 from .witness import Delayed, Scheduler, Witness, compare, copies, delaying, explained
-from .writer import BETWEEN_CORES, SYNCHRONISATION, ObservedWriter
+from .writer import BETWEEN_CORES, ObservedWriter
 
 WITNESSES = 16
 """Races that are run once more to show what they change."""
@@ -258,7 +258,8 @@ class _Run:
 
     def _overflow(self, core: Core, item: Signal) -> None:
         def make() -> Draft:
-            message = f"flag {item.event} between cores is raised a 16th time before it is waited for; it counts to 15"
+            times = f"a {LIMIT + 1}th time before it is waited for; it counts to {LIMIT}"
+            message = f"flag {item.event} between cores is raised {times}"
             return Draft(message, item.op.location)
 
         self.findings.add("XFLAG-OVERFLOW", (item.op, item.event), core, item, make)
@@ -389,11 +390,13 @@ class _Mode:
     def __init__(self, module: Module, stated: str | None, vector_cores: int) -> None:
         self.vector_cores = vector_cores
         ops = [op for f in module.functions if f.body is not None for op in f.body.walk()]
-        names = {instr.name for op in ops if (instr := instr_of(op)) is not None}
+        instrs = [instr for op in ops if (instr := instr_of(op)) is not None]
+        names = {instr.name for instr in instrs}
+        ordered = any(instr.ordering and instr.name not in BETWEEN_CORES for instr in instrs)
         self.placed = any(op.name == "pto.tassign" or (op.name == "pto.alloc_tile" and op.get("addr")) for op in ops)
         addressed = any(isinstance(v.type, Ptr) and v.type.space == "ub" for op in ops for v in op.results)
         self.waits_for_work = "TSYNC" in names
-        by_compiler = not self.placed and not addressed and not names & (SYNCHRONISATION - BETWEEN_CORES)
+        by_compiler = not self.placed and not addressed and not ordered
         if stated is not None:
             by_compiler = stated == "auto"
             self.placed = stated == "manual"

@@ -172,3 +172,7 @@ class Memory:
         """The region has been written."""
         if self.valid is not None:
             place.set(self.valid, 1)
+
+
+Located = tuple[Memory, int]
+"""A memory, and the place of an argument in it in bytes."""

@@ -15,12 +15,12 @@ from ptokit.isa.order.event_classes import class_pipe
 from ptokit.isa.order.sync_rules import BUFFER_IDS, bad_pair, out_of_range, reserved
 from ptokit.isa.placement import buffer_name
 from ptokit.isa.site import Site, TileInfo, ViewInfo
-from ptokit.isa.table import Instr, Role
+from ptokit.isa.table import Instr
 from ptokit.run.calls import infos
 from ptokit.run.fault import Fault
 from ptokit.run.lanes import uniform
 from ptokit.run.local import LocalPointer
-from ptokit.run.memory import Pointer, View
+from ptokit.run.memory import Pointer
 from ptokit.run.storage import Arena
 from ptokit.run.tile import Tile
 from ptokit.targets import Target
@@ -46,17 +46,16 @@ from .events import (
 from .findings import Draft, Findings
 from .flags import ProgramOrder
 from .footprints import Touch, meet
-from .gm import Memory, Scattered
+from .gm import Located, Scattered
 from .local import ObservedMemory
 from .owners import Group, Owners
+from .producers import Producers
 from .queues import Core, Simulation
 from .repair import composite
 from .shadow import Space
 from .touches import accesses, atomic_kind, tile_touch
 from .views import ObservedView, place, scattered
 from .within import Within
-
-Located = tuple[Memory, int]
 
 _REMEMBERED = 4096  # combinations of operands per core
 
@@ -118,7 +117,7 @@ class Observer(ObservedMemory):
         self.touched = []
         self._of_tile: dict[int, Group] = {}
         self._known: dict[Any, _Known] = {}
-        self._last: dict[Any, Work] = {}
+        self.producers = Producers(self._of_tile, self.memories)
         self._marked: set[int] = set()
         self.transfers: list[Transfer] = []  # that nobody has waited for
 
@@ -228,29 +227,15 @@ class Observer(ObservedMemory):
         if composite(instr, self.target):
             work.loops = self.loops
             self.order.hidden(work)
-        self.remember(work, instr, given)
+        if self.waits_for_work:
+            self.producers.wrote(work, instr, given)
         self.push(work)
         return result
-
-    def remember(self, work: Work, instr: Instr, given: Mapping[str, Any]) -> None:
-        """Keep `work` as what last wrote its destinations, if the program has instructions that wait for it."""
-        if self.waits_for_work:
-            for operand in instr.operands:
-                if operand.role is not Role.IN:
-                    self._last[self._identity(given.get(operand.name))] = work
 
     def remark(self, rule: str, message: str) -> None:
         """A rule of warning severity that the values of the running instruction break."""
         op = self.here
         self.report(rule, op, message, partial(Draft, f"{op.name.removeprefix('pto.')}: {message}", op.location))
-
-    def _identity(self, operand: Any) -> Any:
-        """What TSYNC knows a tile or view by: the tile with its aliases, the argument behind a view."""
-        if isinstance(operand, Tile):
-            return self._of_tile.get(id(operand))
-        if isinstance(operand, View) and operand.buffer is not None:
-            return self.memories[id(operand.buffer)][0]
-        return None
 
     def _site(self, instr: Instr, static: Site, given: Mapping[str, Any], attrs: Mapping[str, Any]) -> Site:
         return Site(instr, self.target, infos(given), attrs, self.extended, static.text, static.core)
@@ -457,7 +442,7 @@ class Observer(ObservedMemory):
                 self._check_reserved(op, name, number)
                 return AwaitSignal(op, name, attrs["pipe"], event=number)
             case "TSYNC":
-                return WaitWork(op, name, Pipe.S, works=self._producers(operands["events"]))
+                return WaitWork(op, name, Pipe.S, works=self.producers.of(operands["events"]))
             case _:
                 return None
 
@@ -477,11 +462,6 @@ class Observer(ObservedMemory):
         if name == "set_flag":
             return SetFlag(op, name, src, key=(src, dst, number))
         return WaitFlag(op, name, dst, key=(src, dst, number))
-
-    def _producers(self, waited: tuple[Any, ...]) -> tuple[Work, ...]:
-        """The instructions that last wrote tiles and views."""
-        known = (self._identity(value) for value in waited)
-        return tuple(dict.fromkeys(self._last[key] for key in known if key is not None and key in self._last))
 
 
 @dataclass(slots=True)

@@ -223,7 +223,8 @@ class Delayed(Observer):
         work = Work(op, instr.name, pipe, keep=self.waits_for_work)
         if pipe is Pipe.S and any(o.role is not Role.IN and given.get(o.name) is not None for o in instr.operands):
             work.touches = [_POSTED]
-        self.remember(work, instr, given)
+        if self.waits_for_work:
+            self.producers.wrote(work, instr, given)
         result = None
         if op.results:
             self._settle(pipe)

@@ -110,7 +110,7 @@ def observed(op: Op, instr: Instr, site: Site) -> Callable[..., Any]:
     names = tuple(o.name for o in instr.operands)
     meaning = instr.run
     assert meaning is not None
-    if instr.name in SYNCHRONISATION:
+    if instr.ordering:
 
         def order(m: Observer, *operands: Any) -> Any:
             m.synchronise(op, instr, site.core, dict(zip(names, operands)), attrs)
@@ -144,11 +144,5 @@ def observed(op: Op, instr: Instr, site: Site) -> Callable[..., Any]:
 REGIONS = frozenset(("EW-05", "EW-10"))
 """Rules about valid regions and overlaps, which forbid what memory shows: whether it does, the sanitizer finds."""
 
-SYNCHRONISATION = frozenset(
-    "set_flag wait_flag set_flag_dyn wait_flag_dyn record_event wait_event pipe_barrier barrier_sync TSYNC "
-    "get_buf rls_buf sync.set sync.wait set_ffts mem_bar".split()
-)
-"""Instructions without effect on values, by name in the table."""
-
 BETWEEN_CORES = frozenset(("sync.set", "sync.wait", "set_ffts", *HANDLERS)) - {"TPREFETCH_ASYNC", "prefetch_wait"}
-"""Those of them that order cores, not the pipes of one."""
+"""Instructions that order cores, not the pipes of one."""
