@@ -13,8 +13,6 @@ from ptokit.diagnostics import Diagnostics, Note
 
 from .core import Function, Module, Op
 
-LEVELS = (1, 2, 3)
-
 
 def stated_level(module: Module) -> int:
     """The level a text is written for: 3 if a tile has an address, 1 if tiles are SSA values, else 2."""

@@ -21,7 +21,6 @@ from .core_held import Held
 from .trace import current
 from .where import refusal
 
-Number = int | float
 Terms = dict[Value, int]
 
 _SYMBOLS = {

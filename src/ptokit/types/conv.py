@@ -14,17 +14,6 @@ from .dtypes import DType
 from .enums import Layout, TileType
 from .tile import DYNAMIC, TileSpec
 
-CONV_LAYOUTS = (Layout.NC1HWC0, Layout.NDC1HWC0, Layout.FRACTAL_Z, Layout.FRACTAL_Z_3D)
-"""Layouts of convolution tiles that loads and stores know."""
-
-DIMENSIONS: dict[Layout, tuple[str, ...]] = {
-    Layout.NC1HWC0: ("N", "C1", "H", "W", "C0"),
-    Layout.NDC1HWC0: ("N", "D", "C1", "H", "W", "C0"),
-    Layout.FRACTAL_Z: ("C1HW", "N/16", "16", "C0"),
-    Layout.FRACTAL_Z_3D: ("C1DHW", "N/16", "16", "C0"),
-}
-"""Names of the dimensions, outermost first; FRACTAL_Z may also be written as C1, H, W, N, C0."""
-
 
 @dataclass(frozen=True, slots=True)
 class ConvState:

@@ -22,7 +22,6 @@ from .enums import RoundMode
 
 NAN = 0x80
 INFINITY = 0x6F
-LARGEST = 0x6E  # 32768
 OVERFLOW = 40960.0  # magnitudes from here on round to infinity
 
 
