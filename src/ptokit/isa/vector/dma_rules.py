@@ -103,7 +103,7 @@ def _packed(bits: tuple[tuple[str, int], tuple[str, int]]) -> Callable[[Site], M
     return check
 
 
-COUNTS = replace(DMA_03, check=_packed((("loop1", 21), ("loop2", 21))))
+COUNTS = replace(DMA_03, check=_packed((("loop1", FIELDS["loops"]), ("loop2", FIELDS["loops"]))))
 
 
 def strides(*, into_ub: bool) -> Rule:
@@ -296,12 +296,13 @@ DMA_10 = define(
     rejected="rows of 40 bytes",
 )
 
-_ROWS = {"n_burst": 16, "len_burst": 16}
+_ROWS = {"n_burst": FIELDS["count"], "len_burst": FIELDS["count"]}
+_GM, _UB, _PADDING, _GAP = (FIELDS[name] for name in ("gm stride", "ub stride", "padding", "gap"))
 _SHAPE = (DMA_01, DMA_04, DMA_04_LINT, DMA_05)
 GM_TO_UB: tuple[Rule, ...] = (
     *_SHAPE,
     replace(DMA_02, check=_ub_stride_of("dst_stride")),
-    _fields({**_ROWS, "src_stride": 40, "dst_stride": 21, "left_padding": 8, "right_padding": 8}),
+    _fields({**_ROWS, "src_stride": _GM, "dst_stride": _UB, "left_padding": _PADDING, "right_padding": _PADDING}),
     DMA_06,
     DMA_08,
     DMA_09,
@@ -309,12 +310,12 @@ GM_TO_UB: tuple[Rule, ...] = (
 UB_TO_GM: tuple[Rule, ...] = (
     *_SHAPE,
     replace(DMA_02, check=_ub_stride_of("src_stride")),
-    _fields({**_ROWS, "src_stride": 21, "dst_stride": 40}),
+    _fields({**_ROWS, "src_stride": _UB, "dst_stride": _GM}),
 )
 UB_TO_UB: tuple[Rule, ...] = (
     *_SHAPE,
     DMA_10,
-    _fields({**_ROWS, "src_stride": 21, "dst_stride": 21}),
+    _fields({**_ROWS, "src_stride": _UB, "dst_stride": _UB}),
     DMA_07,
 )
-BLOCKS: tuple[Rule, ...] = (DMA_01, DMA_05, _fields({**_ROWS, "src_gap": 16, "dst_gap": 16}), DMA_07)
+BLOCKS: tuple[Rule, ...] = (DMA_01, DMA_05, _fields({**_ROWS, "src_gap": _GAP, "dst_gap": _GAP}), DMA_07)
