@@ -239,6 +239,8 @@ def test_register_level_files_name_pointer_spaces() -> None:
     text = "func.func @f(%a: i64) { %p = pto.castptr %a : i64 -> !pto.ptr<f32, ub> return }"
     assert read(text).functions[0].body.ops[0].result.type == Ptr(dtypes.f32, "ub")  # type: ignore[union-attr]
     assert errors(text.replace("ub>", "l9>")) == [("TY-7", 1, text.index("ub>") + 1)]
+    said = "func.func @f(%a: !pto.ptr<f32, ub>) { return } // not for pto.castptr"
+    assert errors(said) == [("TY-7", 1, said.index("ub>") + 1)]
 
 
 def test_aliases_of_types_and_attributes() -> None:

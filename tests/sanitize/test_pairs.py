@@ -442,13 +442,6 @@ PAIRS = [
         },
     ),
     Pair(
-        "a tensor too large for numbers of 64 bits",
-        {"GM-OOB": [{3}]},
-        HUGE.format("%c16", "%far"),
-        HUGE.format("%c16", "%c16"),
-        {"tiles": {"far": "arith.constant 4611686018427387904 : index"}},
-    ),
-    Pair(
         "a view that no memory holds",
         {"GM-OOB": [{3}]},
         HUGE.format("%million", "%c16"),

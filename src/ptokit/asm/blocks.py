@@ -20,7 +20,7 @@ from .ops_ssa_sync import read_tassign, read_tsync
 from .parser import Parser
 from .recovery import FUNCTION_WORDS, recover
 from .registry import QUOTED, READERS
-from .wide import KNOWN_FOREIGN, KNOWN_OPERATIONS
+from .wide import KNOWN_FOREIGN
 
 FORMS = {**ops_views.FORMS, **ops_sync.FORMS, **ops_cube.FORMS}
 TERMINATORS = frozenset(("func.return", "scf.yield", "scf.condition"))
@@ -190,12 +190,10 @@ def _table_operation(p: Parser, token: str, at: int, names: Names) -> Op:
 
 
 def _unknown(p: Parser, token: str, at: int) -> None:
-    if token in KNOWN_FOREIGN or (token.startswith("pto.") and token[4:] in KNOWN_OPERATIONS):
+    if token in KNOWN_FOREIGN:
         p.error(rules.UNIMPLEMENTED, f"instruction not implemented yet: {token}", at)
-    elif token in KNOWN_OPERATIONS:
-        p.error(rules.UNIMPLEMENTED, f"instruction not implemented yet: pto.{token}", at)
     elif token[0].isalpha() and not token.endswith(">"):
-        known = [f"pto.{name}" for name in (*BY_TEXT, *KNOWN_OPERATIONS)] + list(READERS)
+        known = [f"pto.{name}" for name in BY_TEXT] + list(READERS)
         p.error(rules.UNKNOWN_OP, f"unknown operation '{token[:60]}'", at, hint=suggest(token, known))
     else:
         p.i = at
