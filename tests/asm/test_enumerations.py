@@ -14,7 +14,8 @@ from ptokit.isa.table import TABLE, Attr
 
 VALUES = {
     "address_space": "zero gm mat left right acc vec bias scaling",
-    "pipe": "PIPE_S PIPE_V PIPE_M PIPE_MTE1 PIPE_MTE2 PIPE_MTE3 PIPE_ALL PIPE_FIX",
+    "pipe": "PIPE_S PIPE_V PIPE_M PIPE_MTE1 PIPE_MTE2 PIPE_MTE3 PIPE_ALL PIPE_MTE4 PIPE_MTE5 PIPE_V2 PIPE_FIX "
+    "VIRTUAL_PIPE_MTE2_L1A VIRTUAL_PIPE_MTE2_L1B PIPE_NUM PIPE_UNASSIGNED",
     "event": " ".join(f"EVENT_ID{k}" for k in range(8)),
     "pipe_event_type": "TLOAD TSTORE_ACC TSTORE_VEC TMOV_M2L TMOV_M2S TMOV_M2B TMOV_M2V TMOV_V2M TMATMUL TVEC "
     "TVECWAIT_EVENT",

@@ -40,7 +40,7 @@ def first(text: str) -> Diagnostic:
         ("scf.for %k = %n to %i step %n {\n}", [("TY-9", 1, 20)]),
         # enumerations
         ("pto.set_flag[<PIPE_W>, <PIPE_V>, <EVENT_ID8>]", [("TY-8", 1, 14), ("TY-8", 1, 34)]),
-        ("pto.barrier <PIPE_MTE4>", [("TY-8", 1, 13)]),
+        ("pto.barrier <PIPE_MTE6>", [("TY-8", 1, 13)]),
         ("%a = arith.cmpi lt, %n, %n : index", [("TY-8", 1, 17)]),
         (f"pto.tcvt ins(%t {{rmode = #pto<round_mode RIMT>}} : {T}) outs(%u : {T})", [("TY-8", 1, 26)]),
         (

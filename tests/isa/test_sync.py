@@ -41,11 +41,14 @@ CASES: list[tuple[str, str, str, str, dict[str, Any], dict[str, Any], str]] = [
     ("FLAG-PIPE", "set_flag", "a2a3", "cube", pair(MTE2, M), pair(MTE2, V), "cube core has no PIPE_V"),
     ("FLAG-PIPE", "wait_event", "a5", "vector", classes("TLOAD", "TVEC"), classes("TLOAD", "TMATMUL"), "PIPE_M"),
     ("FLAG-PIPE", "wait_event", "a5", "", classes("TLOAD", "TVEC"), classes("TVEC", "TMOV_M2V"), "both PIPE_V"),
+    ("FLAG-PIPE", "set_flag", "a5", "", pair(V, MTE3), pair(V, Pipe.V2), "no core has PIPE_V2"),
+    ("FLAG-PIPE", "wait_flag", "a2a3", "cube", pair(MTE2, M), pair(Pipe.MTE2_L1A, M), "no core has VIRTUAL_PIPE"),
     ("PIPE-TAG", "record_event", "a5", "vector", classes("TLOAD", "TVEC"), classes("TMOV_V2M", "TVEC"), "PIPE_MTE3"),
     ("EV-2", "record_event", "a5", "", classes("TLOAD", "TVEC"), classes("TADD", "TVEC"), "TADD has no pipe"),
     ("BA-2", "barrier_sync", "a5", "", {"op": "TVEC"}, {"op": "TADD"}, "TADD has no pipe"),
     ("BF-1", "get_buf", "a5", "", {"op": "TLOAD", "id": 31}, {"op": "TLOAD", "id": 32}, "32 is outside 0..31"),
     ("BF-1", "rls_buf", "a5", "", {"op": "PIPE_V", "id": 0}, {"op": "PIPE_ALL", "id": 0}, "no single pipe"),
+    ("BF-1", "get_buf", "a5", "", {"op": "PIPE_MTE2", "id": 0}, {"op": "PIPE_UNASSIGNED", "id": 0}, "no single pipe"),
     ("BF-1", "get_buf", "a5", "", {"op": "TVEC", "id": 0, "mode": 0}, {"op": "TVEC", "id": 0, "mode": -1}, "-1"),
     ("SY-1", "sync.set", "a2a3", "", {"pipe": FIX, "event_id": 0}, {"pipe": FIX}, "missing"),
     ("SY-1", "sync.wait", "a2a3", "", {"pipe": V, "event": 3}, {"pipe": V, "event": 3, "event_id": 3}, "both"),
@@ -110,6 +113,8 @@ TILE = "!pto.tile_buf<vec, 16x32xf32>"
         ("pto.tsync ins(%n : index)", "vector", [("TS-1", 1, Severity.ERROR)]),
         ("pto.barrier <PIPE_V>", "vector", []),
         ("pto.barrier <PIPE_M>", "vector", [("PIPE-CORE", 1, Severity.ERROR)]),
+        ("pto.barrier <PIPE_MTE5>", "cube", [("PIPE-CORE", 1, Severity.ERROR)]),
+        ("pto.section.vector {\npto.barrier #pto<pipe PIPE_NUM>\n}", "cube", [("PIPE-CORE", 2, Severity.ERROR)]),
         ("pto.barrier <PIPE_ALL>", "cube", []),
         (f"pto.texpands ins(%n : index) outs(%t : {TILE})", "cube", [("PIPE-CORE", 1, Severity.ERROR)]),
         ("pto.set_flag_dyn[<PIPE_V>, <PIPE_S>, %c8]", "vector", [("FLAG-RANGE", 1, Severity.ERROR)]),
@@ -130,6 +135,9 @@ def test_cores_have_their_pipes() -> None:
     assert message == (
         "pipe_barrier runs on PIPE_M, which a vector core does not have; it has PIPE_S, PIPE_V, PIPE_MTE2, PIPE_MTE3"
     )
+    nowhere = missing_pipe(site("pipe_barrier", "a5", "", {"pipe": Pipe.MTE4}))
+    assert nowhere == "pipe_barrier names PIPE_MTE4, which no core has"
+    assert missing_pipe(site("pipe_barrier", "a5", "", {"pipe": M})) is None
 
 
 def test_classes_and_tags() -> None:

@@ -49,9 +49,6 @@ WORDS: dict[str, frozenset[str]] = {
 DECLARED = {"pto.kernel_kind": Attr("pto.kernel_kind", str, None, "pto.kernel_kind", "kernel_kind", dotted=True)}
 """Enumeration attributes of modules and functions, by key."""
 
-_RARE_PIPES = frozenset(
-    "PIPE_MTE4 PIPE_MTE5 PIPE_V2 VIRTUAL_PIPE_MTE2_L1A VIRTUAL_PIPE_MTE2_L1B PIPE_NUM PIPE_UNASSIGNED".split()
-)
 _SYNONYMS = {"sync_op_type": "pipe_event_type"}  # old name
 _EITHER = {"buffer_user": ("pipe_event_type", "pipe")}  # attributes that take two kinds
 _ENUM = re.compile(r"#pto(?:\.(\w+)<|<\s*(\w+)\s+)([^<>]*)>\Z")
@@ -215,8 +212,6 @@ def _enum_value(p: Cursor, attr: Attr, text: str, where: int) -> Any:
     except (KeyError, ValueError):
         known = sorted(_values_of(attr))
         message = f"'{word[:40]}' is not a value of {attr.mnemonic or name}"
-        if attr.kind is Pipe and word in _RARE_PIPES:
-            message = f"{word} is a name of the grammar, but no core has that pipe"
         p.error(rules.TY_8, message, where, hint=suggest(word, known) or f"one of {', '.join(known)}")
         return None
 

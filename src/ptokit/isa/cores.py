@@ -17,8 +17,8 @@ CORE_PIPES: Mapping[str, frozenset[Pipe]] = {
 
 
 def on_core(pipe: Pipe, core: str) -> bool:
-    """True unless the core is known and lacks the pipe; every core knows PIPE_ALL."""
-    return pipe is Pipe.ALL or core not in CORE_PIPES or pipe in CORE_PIPES[core]
+    """True unless the core is known and lacks the pipe, or no core has it; every core knows PIPE_ALL."""
+    return pipe is Pipe.ALL or (pipe in CORE_PIPES[core] if core in CORE_PIPES else pipe.exists)
 
 
 def pipe_list(core: str) -> str:
@@ -64,11 +64,13 @@ def waits_hold_core(target: str) -> bool:
 
 def missing_pipe(o: Site) -> str | None:
     """Message of PIPE-CORE, if the instruction runs on a pipe its core does not have."""
-    if o.core not in CORE_PIPES or o.instr.name in FLAGS:
+    if o.instr.name in FLAGS:
         return None
     pipe = o.instr.pipe_of(o)
     if on_core(pipe, o.core) or _to_l1(o, pipe):
         return None
+    if o.core not in CORE_PIPES:
+        return f"{o.instr.name} names {pipe.text}, which no core has"
     return f"{o.instr.name} runs on {pipe.text}, which a {o.core} core does not have; it has {pipe_list(o.core)}"
 
 

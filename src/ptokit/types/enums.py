@@ -339,7 +339,7 @@ class SetFmatrixMode(_Spelled):
 
 
 class Pipe(Enum):
-    """Asynchronous execution units of a core (memory-model-and-sync 2)."""
+    """Asynchronous execution units of a core (memory-model-and-sync 2), and further names of the text (assembly 4)."""
 
     S = "PIPE_S"
     V = "PIPE_V"
@@ -349,12 +349,24 @@ class Pipe(Enum):
     MTE3 = "PIPE_MTE3"
     FIX = "PIPE_FIX"
     ALL = "PIPE_ALL"
+    MTE4 = "PIPE_MTE4"
+    MTE5 = "PIPE_MTE5"
+    V2 = "PIPE_V2"
+    MTE2_L1A = "VIRTUAL_PIPE_MTE2_L1A"
+    MTE2_L1B = "VIRTUAL_PIPE_MTE2_L1B"
+    NUM = "PIPE_NUM"
+    UNASSIGNED = "PIPE_UNASSIGNED"
 
     __hash__ = object.__hash__  # members are single objects; hashing their names in Python takes ten times as long
 
     @property
     def text(self) -> str:
         return self.value
+
+    @property
+    def exists(self) -> bool:
+        """False for names that only text has: no core of any target has such a pipe."""
+        return self not in _NAMES_ONLY
 
     @classmethod
     def from_text(cls, text: str) -> Self:
@@ -367,6 +379,8 @@ class Pipe(Enum):
     def __str__(self) -> str:
         return self.value
 
+
+_NAMES_ONLY = frozenset((Pipe.MTE4, Pipe.MTE5, Pipe.V2, Pipe.MTE2_L1A, Pipe.MTE2_L1B, Pipe.NUM, Pipe.UNASSIGNED))
 
 EVENT_ID_COUNT = 8  # per ordered pipe pair (memory-model-and-sync 5.3)
 SECOND_CORE = 16

@@ -58,6 +58,8 @@ def bad_pair(src: Pipe | None, dst: Pipe | None, core: str) -> Message:
     for pipe in (src, dst):
         if pipe is Pipe.ALL:
             return "PIPE_ALL cannot set or wait for a flag; it is for barriers only"
+        if not pipe.exists:
+            return f"no core has {pipe.text}; the name is for text only"
         if not on_core(pipe, core):
             return f"a {core} core has no {pipe.text}; it has {pipe_list(core)}"
     if src is dst:
@@ -168,7 +170,7 @@ BA_1 = _text(
     "barrier names a pipe.",
     why="Reported while reading (TY-8).",
     rejected="barrier <PIPE_Q>",
-    accepted="barrier <PIPE_V>",
+    accepted="barrier <PIPE_V>, and <PIPE_V2>, which PIPE-CORE reports",
 )
 BA_2 = _text(
     "BA-2",
@@ -191,7 +193,7 @@ def bad_token(o: Site) -> Message:
     """Message of BF-1."""
     word, number, mode = o.attrs.get("op"), o.attrs.get("id"), o.attrs.get("mode")
     pipe = class_pipe(word, o.core)
-    if pipe is None or pipe is Pipe.ALL:
+    if pipe in (None, Pipe.ALL, Pipe.UNASSIGNED):
         return f"{word} stands for no single pipe"
     if number is not None and not 0 <= number < BUFFER_IDS:
         return f"token {number} is outside 0..{BUFFER_IDS - 1}"
