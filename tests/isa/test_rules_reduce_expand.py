@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from .fake import spec
-from .rule_cases import DN, ROW, U8, Case, F, H, at, case_ids, check_case, untested
+from .rule_cases import DN, ROW, U8, Case, F, H, I, at, case_ids, check_case, untested
+
+I_ROW = spec("i32", 1, 64)
+PART_ARG = {"src0": at(F, 0), "src1": at(F, 4096), "src0i": at(I, 8192), "src1i": at(I, 12288)}
 
 CASES: list[Case] = [
     # rows
@@ -125,6 +128,27 @@ CASES: list[Case] = [
         "a5",
         {"dst": at(F, 0), "src0": at(F, 0), "src1": at(DN, 8192)},
         {"dst": at(F, 0), "src0": at(F, 4096), "src1": at(DN, 0)},
+    ),
+    (
+        "CMP-INP-01",
+        "TCOLARGMAX",
+        "a5",
+        {"dst": at(I_ROW, 8192), "src": at(F, 0)},
+        {"dst": at(I_ROW, 0), "src": at(F, 0)},
+    ),
+    (
+        "CMP-INP-01",
+        "TROWARGMAX",
+        "a5",
+        {"dst": at(I, 8192), "src": at(F, 0), "dst_val": at(F, 16384)},
+        {"dst": at(I, 8192), "src": at(F, 0), "dst_val": at(F, 2048)},
+    ),
+    (
+        "CMP-INP-01",
+        "TPARTARGMAX",
+        "a2a3",
+        PART_ARG | {"dst": at(F, 0), "dsti": at(I, 8192)},
+        PART_ARG | {"dst": at(F, 0), "dsti": at(I, 4096)},
     ),
     # expansions
     ("REXP-COM-01", "TROWEXPAND", "a5", {"dst": F, "src": DN}, {"dst": F, "src": spec("f32", 8, 1, dn=True)}),

@@ -231,6 +231,7 @@ class Instr:
     decision: str = ""  # where public facts leave something open: the reading ptokit chose
     implemented: bool = True
     types: Mapping[str, frozenset[DType]] = field(default_factory=dict)  # element types by target (isa.typesets)
+    form_of: str = "dst"  # the operand whose element type has to be one of those
     waits: bool = False  # for another core: ``run`` returns a function that is true once the wait is over
     value_rules: bool | Callable[[Site], bool] = False  # rules look at what tiles hold: check every call
 

@@ -13,7 +13,6 @@ from ..table import Access, Instr, Operand, Role, dst, src, tmp
 from ..typesets import FB, I6, INT16_32, N4, F, types, types_of
 from . import arith
 from .arg_rules import COLUMN_RULES, INT_ANY, ROW_RULES
-from .reduce_rules import CMP_INP_01
 from .words import vector
 
 
@@ -79,7 +78,7 @@ def arg_reduction(name: str, axis: int, largest: bool, summary: str) -> Instr:
         OPERANDS,
         columns,
         _semantics(axis, largest),
-        common=(*rules, CMP_INP_01),
+        common=rules,
         footprint=_footprint(axis),
         source="compute-reduce-matrix 3",
     )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 from ptokit.diagnostics import Scope, Severity, define
 
 from ..operands import DEVICES, Message
 from ..site import Site, TileInfo
 from ..typesets import I8, names, types_of
 from ..unknown import known
+from .overlap_rules import CMP_INP_01
 from .reduce_rules import is_dn1, is_nd, layout, not_vec
 
 SOURCE = "compute-reduce-matrix 3"
@@ -46,8 +50,7 @@ def _not_empty(o: Site) -> Message:
     return None
 
 
-def _types(o: Site) -> Message:
-    column = o.instr.name.startswith("TCOL")
+def _types(o: Site, *, column: bool = False) -> Message:
     s, idx, valued, device = o.src.dtype, o.dst.dtype, o.has("dst_val"), o.target.name != "cpu"
     allowed = o.instr.types[o.target.name]
     if s not in allowed or (valued and column and o.target.name == "a5" and s.size == 1):
@@ -125,7 +128,7 @@ def _narrow_index(o: Site) -> Message:
 _LAYOUT = define(
     "ARG-COM-01",
     "Vec tiles. Row forms: src ND, results ND or DN with one column. Column forms: results ND, one row, src's columns.",
-    lambda o: _column_layout(o) if o.instr.name.startswith("TCOL") else _row_layout(o),
+    _row_layout,
     source=SOURCE,
     accepted="16x64 into 16x1",
     rejected="16x64 into 8x1",
@@ -171,11 +174,12 @@ ROW_RULES = (
         accepted="f32, 128 columns, tmp 16x16",
         rejected="f32, 128 columns, tmp 16x8",
     ),
+    CMP_INP_01,
 )
 COLUMN_RULES = (
-    _LAYOUT,
+    replace(_LAYOUT, check=_column_layout),
     _EMPTY,
-    _TYPES,
+    replace(_TYPES, check=partial(_types, column=True)),
     _ASM,
     define(
         "ARG-A3-02",
@@ -220,4 +224,5 @@ COLUMN_RULES = (
         accepted="1024 rows of f16",
         rejected="40000 rows of f16",
     ),
+    CMP_INP_01,
 )

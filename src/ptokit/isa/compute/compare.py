@@ -13,9 +13,9 @@ from ..machine import Machine, TileOperand
 from ..table import Attr, domain_footprint, dst, scalar, src, tmp
 from ..typesets import ASM_8, ASM_16, ASM_I32_F, ASM_INT, FB, I8, I32_F32, INT16_32, N11, F, types, types_of
 from . import arith
-from .compare_rules import COMPARE_RULES, SELECT_RULES
-from .scratch_rules import EW_11
-from .vector_rules import EW_07, EW_08, EW_A5_01
+from .compare_rules import EW_A5_03, EW_A5_04, EW_AS_10, SCALAR_RULES, SELECT_RULES, TILE_RULES
+from .scratch_rules import EW_11_SEL, EW_11_SELS
+from .vector_rules import EW_07, EW_A5_01, EW_CPU_01
 from .words import element, store, vector
 
 COMPARISONS: dict[CmpMode, Callable[..., Any]] = {
@@ -80,9 +80,10 @@ TCMP = vector(
     (dst(), src("src0"), src("src1")),
     types(I32_F32 | F, N11, asm=(ASM_I32_F, ASM_INT | FB)),
     _compare,
-    common=(*COMPARE_RULES, EW_A5_01),
+    common=(*TILE_RULES, EW_A5_01),
     attrs=CMP_MODE,
     syntax="dps-attrs-in",
+    form_of="src0",
 )
 TCMPS = vector(
     "TCMPS",
@@ -90,9 +91,10 @@ TCMPS = vector(
     (dst(), src(), scalar()),
     types(types_of("i16 u16 i32") | F, N11, asm=(ASM_16 | ASM_I32_F, ASM_INT | F)),
     _compare_scalar,
-    common=(*COMPARE_RULES, EW_A5_01, EW_07, EW_08),
+    common=(*SCALAR_RULES, EW_A5_01, EW_07),
     attrs=CMP_MODE,
     syntax="dps-attrs-in",
+    form_of="src",
 )
 TSEL = vector(
     "TSEL",
@@ -100,7 +102,7 @@ TSEL = vector(
     (dst(), src("mask"), src("src0"), src("src1"), tmp(optional=True)),
     types(INT16_32 | FB, N11, asm=ASM_SELECT),
     _select,
-    common=(*SELECT_RULES, EW_11, EW_A5_01),
+    common=(*SELECT_RULES, EW_A5_03, EW_A5_04, EW_11_SEL, EW_A5_01, EW_CPU_01),
     footprint=domain_footprint,
 )
 TSELS = vector(
@@ -109,6 +111,6 @@ TSELS = vector(
     (dst(), src("mask"), src(), tmp(optional=True), scalar()),
     types(INT16_32 | FB, I8 | F, asm=ASM_SELECT),
     _select_scalar,
-    common=(*SELECT_RULES, EW_11, EW_A5_01, EW_08),
+    common=(*SELECT_RULES, EW_AS_10, EW_11_SELS, EW_A5_01),
     footprint=domain_footprint,
 )

@@ -7,20 +7,21 @@ from ptokit.types.enums import CmpMode
 
 from ..operands import DEVICES, Message, data_tiles
 from ..site import Site, TileInfo
-from .vector_rules import EW_01, EW_02, EW_03, EW_06, EW_1, EW_10, EW_CPU_01
+from .overlap_rules import EW_10, EW_10_APART
+from .vector_rules import EW_01, EW_02, EW_03, EW_06, EW_1
 
 SOURCE = "compute-elementwise 2"
 
 
 def compared(o: Site) -> TileInfo:
     """The first compared tile: its valid region is the domain."""
-    found: TileInfo = o.src0 if o.instr.name == "TCMP" else o.src
+    found: TileInfo = o.operands[o.instr.form_of]  # type: ignore[assignment]
     return found
 
 
 def _operands(o: Site) -> Message:
     a = compared(o)
-    if o.instr.name == "TCMP":
+    if o.has_operand("src1"):
         b = o.src1
         if b.dtype is not a.dtype:
             return f"src0 has element type {a.dtype}, src1 has {b.dtype}"
@@ -68,20 +69,18 @@ def _only_equal(o: Site) -> Message:
 
 def _as_f16(o: Site) -> Message:
     a = compared(o)
-    if o.instr.name == "TCMPS" and a.dtype.name in ("i16", "u16"):
+    if a.dtype.name in ("i16", "u16"):
         return f"{a.dtype} is compared as if its bits were f16 on a2a3"
     return None
 
 
 def _pitches(o: Site) -> Message:
-    if o.instr.name == "TCMP" and o.src0.dtype.size == 4 and o.src0.cols != o.src1.cols:
+    if o.src0.dtype.size == 4 and o.src0.cols != o.src1.cols:
         return f"src0 has {o.src0.cols} columns, src1 has {o.src1.cols}; a5 swaps their pitches"
     return None
 
 
 def _cpu_types(o: Site) -> Message:
-    if o.instr.name != "TCMP":
-        return None
     d, s = o.dst.dtype.name, o.src0.dtype.name
     wide = ("i8", "u8", "i16", "u16", "i32", "u32", "f16", "bf16", "f32")
     if (d == "u8" and s in ("i32", "f16", "f32")) or (d == "u32" and s in wide):
@@ -92,99 +91,97 @@ def _cpu_types(o: Site) -> Message:
 def _asm_mask(o: Site) -> Message:
     if o.dst.dtype.bits != 8:
         return f"dst has element type {o.dst.dtype}; the assembler wants an 8-bit integer"
-    if o.target.name == "a5" and o.instr.name == "TCMP":
+    if o.target.name == "a5" and o.has_operand("src1"):
         for name, t in data_tiles(o):
             if (t.rows, t.cols) != (o.dst.rows, o.dst.cols):
                 return f"{name} is {t.rows}x{t.cols}, dst is {o.dst.rows}x{o.dst.cols}"
     return None
 
 
-COMPARE_RULES = (
-    EW_01,
-    EW_02,
-    EW_03,
-    EW_06,
-    EW_10,
-    EW_1,
-    define(
-        "EW-CMP-01",
-        "Compared tiles have one type and valid region; dst is an integer mask with a bit for each column.",
-        _operands,
-        source=f"{SOURCE}.1, 3.5, 5",
-        accepted="f32 16x64 into u8 16x32",
-        rejected="f32 16x64 into f32",
-        decision="u8, i8 and u32 masks on a5 and cpu (also u16 on cpu), u8 and i8 on a2a3.",
-    ),
-    define(
-        "EW-A3-01",
-        "i32 comparisons are EQ or NE on a2a3.",
-        _only_equal,
-        targets=("a2a3",),
-        severity=Severity.WARNING,
-        source=f"{SOURCE}.2",
-        accepted="i32 EQ",
-        rejected="i32 LT",
-        decision="The executor compares as the mode says.",
-    ),
-    define(
-        "EW-A3-02",
-        "TCMPS compares 16-bit integers as f16 bit patterns on a2a3.",
-        _as_f16,
-        targets=("a2a3",),
-        severity=Severity.WARNING,
-        source=f"{SOURCE}.2",
-        accepted="TCMPS on f16",
-        rejected="TCMPS on i16",
-        decision="The executor compares integers.",
-    ),
-    define(
-        "EW-A3-03",
-        "A mask row holds the whole repeats that a2a3 writes.",
-        _mask_row_a3,
-        targets=("a2a3",),
-        source=f"{SOURCE}.2",
-        accepted="f32, 64 columns, 32 bytes per row",
-        rejected="f32, 320 columns, 32 bytes per row",
-    ),
-    define(
-        "EW-A5-02",
-        "TCMP of 4-byte types has equal columns in both sources on a5.",
-        _pitches,
-        targets=("a5",),
-        source=f"{SOURCE}.3",
-        accepted="16x64 and 16x64",
-        rejected="16x64 and 16x128",
-    ),
-    define(
-        "EW-A5-06",
-        "A mask row is a multiple of 4 bytes and holds what a5 writes.",
-        _mask_row_a5,
-        targets=("a5",),
-        source=f"{SOURCE}.3",
-        accepted="f32, 128 columns, 32 bytes per row",
-        rejected="f32, 320 columns, 32 bytes per row",
-    ),
-    define(
-        "EW-CPU-04",
-        "TCMP on cpu: u8 mask with i32 f16 f32, or u32 mask with 8- to 32-bit types; equal valid rows.",
-        _cpu_types,
-        targets=("cpu",),
-        source=f"{SOURCE}, 3.7",
-        accepted="f32 into u8",
-        rejected="i16 into u8",
-    ),
-    define(
-        "EW-AS-07",
-        "tcmp: dst is an 8-bit integer tile; on a5 all shapes are equal.",
-        _asm_mask,
-        targets=DEVICES,
-        scope=Scope.ASSEMBLER,
-        source=f"{SOURCE}.4",
-        accepted="ui8 mask of the sources' shape",
-        rejected="a 16x32 mask for 16x64 sources on a5",
-    ),
+EW_CMP_01 = define(
+    "EW-CMP-01",
+    "Compared tiles have one type and valid region; dst is an integer mask with a bit for each column.",
+    _operands,
+    source=f"{SOURCE}.1, 3.5, 5",
+    accepted="f32 16x64 into u8 16x32",
+    rejected="f32 16x64 into f32",
+    decision="u8, i8 and u32 masks on a5 and cpu (also u16 on cpu), u8 and i8 on a2a3.",
+)
+EW_A3_01 = define(
+    "EW-A3-01",
+    "i32 comparisons are EQ or NE on a2a3.",
+    _only_equal,
+    targets=("a2a3",),
+    severity=Severity.WARNING,
+    source=f"{SOURCE}.2",
+    accepted="i32 EQ",
+    rejected="i32 LT",
+    decision="The executor compares as the mode says.",
+)
+EW_A3_02 = define(
+    "EW-A3-02",
+    "TCMPS compares 16-bit integers as f16 bit patterns on a2a3.",
+    _as_f16,
+    targets=("a2a3",),
+    severity=Severity.WARNING,
+    source=f"{SOURCE}.2",
+    accepted="TCMPS on f16",
+    rejected="TCMPS on i16",
+    decision="The executor compares integers.",
+)
+EW_A3_03 = define(
+    "EW-A3-03",
+    "A mask row holds the whole repeats that a2a3 writes.",
+    _mask_row_a3,
+    targets=("a2a3",),
+    source=f"{SOURCE}.2",
+    accepted="f32, 64 columns, 32 bytes per row",
+    rejected="f32, 320 columns, 32 bytes per row",
+)
+EW_A5_02 = define(
+    "EW-A5-02",
+    "TCMP of 4-byte types has equal columns in both sources on a5.",
+    _pitches,
+    targets=("a5",),
+    source=f"{SOURCE}.3",
+    accepted="16x64 and 16x64",
+    rejected="16x64 and 16x128",
+)
+EW_A5_06 = define(
+    "EW-A5-06",
+    "A mask row is a multiple of 4 bytes and holds what a5 writes.",
+    _mask_row_a5,
+    targets=("a5",),
+    source=f"{SOURCE}.3",
+    accepted="f32, 128 columns, 32 bytes per row",
+    rejected="f32, 320 columns, 32 bytes per row",
+)
+EW_CPU_04 = define(
+    "EW-CPU-04",
+    "TCMP on cpu: u8 mask with i32 f16 f32, or u32 mask with 8- to 32-bit types; equal valid rows.",
+    _cpu_types,
+    targets=("cpu",),
+    source=f"{SOURCE}, 3.7",
+    accepted="f32 into u8",
+    rejected="i16 into u8",
+)
+EW_AS_07 = define(
+    "EW-AS-07",
+    "tcmp: dst is an 8-bit integer tile; on a5 all shapes are equal.",
+    _asm_mask,
+    targets=DEVICES,
+    scope=Scope.ASSEMBLER,
+    source=f"{SOURCE}.4",
+    accepted="ui8 mask of the sources' shape",
+    rejected="a 16x32 mask for 16x64 sources on a5",
 )
 
+_BOTH = (EW_01, EW_02, EW_03, EW_06, EW_10_APART, EW_1, EW_CMP_01, EW_A3_01)
+TILE_RULES = (*_BOTH, EW_A3_03, EW_A5_02, EW_A5_06, EW_CPU_04, EW_AS_07)
+"""Rules of TCMP."""
+
+SCALAR_RULES = (*_BOTH, EW_A3_02, EW_A3_03, EW_A5_06, EW_AS_07)
+"""Rules of TCMPS."""
 
 # Selection -----------------------------------------------------------------------------------------------------------
 
@@ -202,67 +199,59 @@ def _one_type(o: Site) -> Message:
 
 
 def _mask_bytes(o: Site) -> Message:
-    wide = o.instr.name == "TSEL" and o.dst.dtype.size < 8
-    if wide and o.mask.dtype.size != 1:
+    if o.dst.dtype.size < 8 and o.mask.dtype.size != 1:
         return f"mask has element type {o.mask.dtype}; TSEL on a5 takes its pitch in bytes and needs 1-byte elements"
     return None
 
 
 def _groups(o: Site) -> Message:
-    if o.instr.name == "TSEL" and o.dst.dtype.size == 1 and o.dst.vc > 256:
+    if o.dst.dtype.size == 1 and o.dst.vc > 256:
         return f"dst has {o.dst.vc} valid columns of {o.dst.dtype}; a5 reads a wrong mask beyond 256"
     return None
 
 
 def _asm_select(o: Site) -> Message:
-    if o.instr.name == "TSELS" and o.dst.dtype.kind == "u":
+    if o.dst.dtype.kind == "u":
         return f"dst has element type {o.dst.dtype}; the assembler takes signless integers for tsels"
     return None
 
 
-SELECT_RULES = (
-    EW_01,
-    EW_02,
-    EW_CPU_01,
-    EW_03,
-    EW_06,
-    EW_10,
-    EW_1,
-    define(
-        "EW-SEL-01",
-        "Destination and sources have one type; the mask has a bit for each of dst's valid elements.",
-        _one_type,
-        source=f"{SOURCE}.1, 5",
-        accepted="f32 with a u8 mask of 32 bytes per row",
-        rejected="dst f32, src0 f16",
-        decision="The library compares dst with either source; all must agree here.",
-    ),
-    define(
-        "EW-A5-03",
-        "The mask of TSEL has 1-byte elements on a5.",
-        _mask_bytes,
-        targets=("a5",),
-        source=f"{SOURCE}.3",
-        accepted="u8 mask",
-        rejected="u32 mask",
-    ),
-    define(
-        "EW-A5-04",
-        "TSEL of 1-byte elements has at most 256 valid columns on a5.",
-        _groups,
-        targets=("a5",),
-        source=f"{SOURCE}.3",
-        accepted="256 columns of i8",
-        rejected="320 columns of i8",
-    ),
-    define(
-        "EW-AS-10",
-        "tsels: signless integers only.",
-        _asm_select,
-        targets=DEVICES,
-        scope=Scope.ASSEMBLER,
-        source=f"{SOURCE}.4",
-        accepted="i16",
-        rejected="ui16",
-    ),
+EW_SEL_01 = define(
+    "EW-SEL-01",
+    "Destination and sources have one type; the mask has a bit for each of dst's valid elements.",
+    _one_type,
+    source=f"{SOURCE}.1, 5",
+    accepted="f32 with a u8 mask of 32 bytes per row",
+    rejected="dst f32, src0 f16",
+    decision="The library compares dst with either source; all must agree here.",
 )
+EW_A5_03 = define(
+    "EW-A5-03",
+    "The mask of TSEL has 1-byte elements on a5.",
+    _mask_bytes,
+    targets=("a5",),
+    source=f"{SOURCE}.3",
+    accepted="u8 mask",
+    rejected="u32 mask",
+)
+EW_A5_04 = define(
+    "EW-A5-04",
+    "TSEL of 1-byte elements has at most 256 valid columns on a5.",
+    _groups,
+    targets=("a5",),
+    source=f"{SOURCE}.3",
+    accepted="256 columns of i8",
+    rejected="320 columns of i8",
+)
+EW_AS_10 = define(
+    "EW-AS-10",
+    "tsels: signless integers only.",
+    _asm_select,
+    targets=DEVICES,
+    scope=Scope.ASSEMBLER,
+    source=f"{SOURCE}.4",
+    accepted="i16",
+    rejected="ui16",
+)
+SELECT_RULES = (EW_01, EW_02, EW_03, EW_06, EW_10, EW_1, EW_SEL_01)
+"""Rules that TSEL and TSELS share."""

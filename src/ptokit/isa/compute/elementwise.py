@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from ..site import Site
-from ..table import Access, domain_footprint
 from ..typesets import (
     ASM_8_16,
     ASM_I32_F32,
@@ -27,52 +23,46 @@ from ..typesets import (
     types,
 )
 from . import arith
-from .scratch_rules import EW_11, EW_AS_03, EW_AS_04, EW_AS_05
-from .vector_rules import EW_A3_06, EW_A5_01
-from .words import binary
+from .overlap_rules import EW_10_APART_A3, EW_10_FLOATS_APART_A3
+from .scratch_rules import EW_11, EW_11_MASK, EW_11_POW, EW_11_REM, EW_AS_03, EW_AS_04, EW_AS_05
+from .vector_rules import EW_A3_06, EW_A5_01, EW_CPU_01
+from .words import binary, remainder_footprint
 
 ASM_LOGIC = (ASM_8_16, ASM_INT)
 
-TADD = binary("TADD", np.add, "dst = src0 + src1", types(N4, N11, asm=(ASM_N4, ASM_INT | FB)))
+TADD = binary("TADD", np.add, "dst = src0 + src1", types(N4, N11, asm=(ASM_N4, ASM_INT | FB)), EW_CPU_01)
 TSUB = binary("TSUB", np.subtract, "dst = src0 - src1", types(N4, N11, asm=(ASM_N4, ASM_INT | F)))
 TMUL = binary("TMUL", np.multiply, "dst = src0 * src1", types(N4, N9, asm=ASM_N4))
 TDIV = binary("TDIV", arith.divide, "dst = src0 / src1", types(F, D8, asm=(F, ASM_N4)), EW_A5_01)
 TMAX = binary("TMAX", arith.maximum, "dst = max(src0, src1)", types(N4, N11, asm=(ASM_N4, ASM_INT | F)))
 TMIN = binary("TMIN", arith.minimum, "dst = min(src0, src1)", types(N4, N11, asm=(ASM_N4, ASM_INT | F)))
-
-
-def _destroys_sources(site: Site) -> Iterator[Access]:
-    """On a2a3 the i32 remainder converts its sources in place (section 6)."""
-    yield from domain_footprint(site)
-    if site.target.name == "a2a3" and site.dst.dtype.name == "i32":
-        for name in ("src0", "src1"):
-            yield Access(name, True, site.dst.vr, site.dst.vc)
-
-
 TREM = binary(
     "TREM",
     arith.floor_mod,
     "dst = src0 - floor(src0 / src1) * src1, the sign of src1",
     types(I32_F32, D8, asm=(ASM_I32_F32, ASM_N4), bf16=False),
+    EW_10_APART_A3,
     EW_A3_06,
     EW_A5_01,
-    EW_11,
+    EW_11_REM,
     EW_AS_04,
     scratch=True,
-    footprint=_destroys_sources,
+    footprint=remainder_footprint,
 )
 TFMOD = binary(
     "TFMOD",
     arith.fmod,
     "dst = src0 - trunc(src0 / src1) * src1, the sign of src0",
     types(F32, INT16_32 | F, asm=ASM_N4, bf16=False),
+    EW_10_APART_A3,
 )
 TPOW = binary(
     "TPOW",
     arith.power,
     "dst = src0 ** src1",
     types(I6 | F32, I6 | F, cpu=I6 | FB),
-    EW_11,
+    EW_10_FLOATS_APART_A3,
+    EW_11_POW,
     scratch=True,
     per_target=True,
 )
@@ -83,6 +73,7 @@ TXOR = binary(
     np.bitwise_xor,
     "dst = src0 ^ src1",
     types(I6, I6, asm=ASM_LOGIC),
+    EW_10_APART_A3,
     EW_11,
     EW_AS_05,
     scratch=True,
@@ -94,7 +85,8 @@ TPRELU = binary(
     arith.leaky,
     "dst = src0 > 0 ? src0 : src0 * src1",
     types(F, F, asm=F),
-    EW_11,
+    EW_10_APART_A3,
+    EW_11_MASK,
     EW_AS_03,
     scratch=True,
 )

@@ -27,7 +27,7 @@ from .expand_rules import (
     REXP_COM_11,
     REXP_COM_12,
 )
-from .reduce_rules import CMP_INP_01
+from .overlap_rules import CMP_INP_01, CMP_INP_01_MATRIX
 from .vector_rules import EW_1
 from .words import store, vector
 
@@ -140,7 +140,7 @@ def row_expansion(name: str, fn: Callable[..., Any], summary: str, types: Types)
         REXP_A3_10,
         REXP_A3_11,
         *([REXP_AS_01] if add else []),
-        common=(EW_1, CMP_INP_01),
+        common=(EW_1, CMP_INP_01_MATRIX),
         attrs=() if add else ROW_ATTRS,
         source="compute-reduce-matrix 4",
     )
@@ -156,7 +156,7 @@ def column_expansion(name: str, fn: Callable[..., Any], summary: str, types: Typ
         _expanded(fn, _column_operands),
         CEXP_COM_02,
         CEXP_AS_01,
-        common=(EW_1, CMP_INP_01),
+        common=(EW_1, CMP_INP_01_MATRIX),
         source="compute-reduce-matrix 5",
     )
 

@@ -15,7 +15,7 @@ from ..operands import Message
 from ..site import Site
 from ..table import Access, dst, scalar
 from ..typesets import ASM_INT, FB, I6, I8, INT16_32, F, types
-from .vector_rules import EW_01, EW_02, EW_03, EW_06, EW_07, EW_08, EW_1, EW_A3_07
+from .vector_rules import EW_01_MAT, EW_02_64, EW_03, EW_06, EW_07, EW_08, EW_1, EW_A3_07
 from .words import element, vector
 
 
@@ -77,7 +77,7 @@ TEXPANDS = vector(
     EW_A3_07,
     EW_A3_08,
     EW_A5_09,
-    common=(EW_01, EW_02, EW_03, EW_06, EW_07, EW_08, EW_1),
+    common=(EW_01_MAT, EW_02_64, EW_03, EW_06, EW_07, EW_08, EW_1),
     pipe=_pipe,
     footprint=_footprint,
 )

@@ -11,8 +11,9 @@ from ..machine import Machine, TileOperand
 from ..table import domain_footprint, dst, inout, scalar, src
 from ..typesets import FB, N4, N11, F, types
 from . import arith
+from .overlap_rules import EW_10, EW_10_CHAIN
 from .scratch_rules import EW_AS_08, EW_AS_09
-from .vector_rules import EW_01, EW_02, EW_03, EW_05, EW_06, EW_08, EW_1, EW_10
+from .vector_rules import EW_01, EW_02, EW_03, EW_05, EW_06_WIDENING, EW_08_OF_SRC, EW_1, EW_CPU_01
 from .words import accumulate, element, store, tiles_semantics, vector
 
 TMULADDDST = accumulate("TMULADDDST", arith.mul_add, "dst = src0 * src1 + dst", types(F, F))
@@ -46,7 +47,7 @@ TAXPY = vector(
     types(F, F, asm=(F, FB), bf16=False),
     _axpy,
     EW_AS_08,
-    common=(EW_01, EW_02, EW_03, EW_05, EW_06, EW_08, EW_10, EW_1),
+    common=(EW_01, EW_02, EW_03, EW_05, EW_06_WIDENING, EW_08_OF_SRC, EW_10, EW_1),
     footprint=domain_footprint,
 )
 
@@ -61,6 +62,8 @@ TADDC = vector(
     (dst(), src("src0"), src("src1"), src("src2")),
     CHAIN,
     tiles_semantics(arith.add_add, 3),
+    EW_10_CHAIN,
+    EW_CPU_01,
     EW_AS_09,
     footprint=domain_footprint,
 )
@@ -70,6 +73,8 @@ TSUBC = vector(
     (dst(), src("src0"), src("src1"), src("src2")),
     CHAIN,
     tiles_semantics(arith.sub_add, 3),
+    EW_10_CHAIN,
+    EW_CPU_01,
     footprint=domain_footprint,
 )
 
@@ -88,6 +93,8 @@ TADDSC = vector(
     (dst(), src("src0"), scalar(), src("src1")),
     CHAIN,
     _chain(arith.add_add),
+    EW_10_CHAIN,
+    EW_CPU_01,
     EW_AS_09,
     footprint=domain_footprint,
 )
@@ -97,5 +104,7 @@ TSUBSC = vector(
     (dst(), src("src0"), scalar(), src("src1")),
     CHAIN,
     _chain(arith.sub_add),
+    EW_10_CHAIN,
+    EW_CPU_01,
     footprint=domain_footprint,
 )

@@ -11,8 +11,8 @@ from ..machine import Machine, TileOperand
 from ..table import Instr, dst, src
 from ..typesets import ASM_8, ASM_N4, BF16, FB, I8, INT64, N4, F, Types, types
 from . import arith
+from .overlap_rules import CMP_INP_01, CMP_INP_01_MATRIX
 from .partial_rules import ARG_RULES, PAIR_RULES, PART_RULES
-from .reduce_rules import CMP_INP_01
 from .vector_rules import EW_1
 from .words import store, vector
 
@@ -76,7 +76,7 @@ def partial_operation(name: str, fn: Callable[..., Any], summary: str, types: Ty
         (dst(), src("src0"), src("src1")),
         types,
         _combine(fn),
-        common=(*PART_RULES, EW_1, CMP_INP_01),
+        common=(*PART_RULES, EW_1, CMP_INP_01_MATRIX),
         source="compute-reduce-matrix 6",
     )
 
@@ -89,7 +89,7 @@ def partial_choice(name: str, better: Callable[..., Any], summary: str) -> Instr
         (dst(), src("src0"), src("src1"), dst("dsti"), src("src0i"), src("src1i")),
         types(F, F, cpu=F),
         _choose(better),
-        common=(*PART_RULES, *ARG_RULES, CMP_INP_01),
+        common=(*PART_RULES, *ARG_RULES, CMP_INP_01_MATRIX),
         source="compute-reduce-matrix 6",
     )
 

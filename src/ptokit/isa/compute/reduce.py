@@ -10,13 +10,26 @@ from typing import Any
 
 import numpy as np
 
+from ptokit.diagnostics import Rule
+
 from ..machine import Machine, TileOperand
 from ..numerics.rounding import narrow
 from ..site import Site
 from ..table import Access, Attr, Instr, dst, src, tmp
 from ..typesets import ASM_8, ASM_N4, BF16, FB, I8, INT16_32, INT64, N4, Types, types
 from . import arith
-from .reduce_rules import CMP_INP_01, COLUMN_RULES, ROW_RULES
+from .reduce_rules import (
+    COLUMN_RULES,
+    CRED_COM_01_ONE_TYPE,
+    CRED_COM_02,
+    CRED_COM_03,
+    CRED_COM_04,
+    ROW_RULES,
+    RRED_A3_02,
+    RRED_AS_01,
+    RRED_COM_02_SUM,
+    RRED_CPU_01_SUM,
+)
 from .words import vector
 
 Reduction = Callable[[np.ndarray, int], np.ndarray]
@@ -106,7 +119,7 @@ SUM, PRODUCT = _accumulate(np.add), _accumulate(np.multiply)
 MAXIMUM, MINIMUM = _extreme(np.maximum, 0.0), _extreme(np.minimum, -0.0)
 
 
-def row_reduction(name: str, reduce: Reduction, summary: str, types: Types) -> Instr:
+def row_reduction(name: str, reduce: Reduction, summary: str, types: Types, *rules: Rule) -> Instr:
     """A reduction of each row into column 0 of dst."""
     return vector(
         name,
@@ -114,13 +127,14 @@ def row_reduction(name: str, reduce: Reduction, summary: str, types: Types) -> I
         (dst(), src(), tmp(optional=True)),
         types,
         _rows(reduce),
-        common=(*ROW_RULES, CMP_INP_01),
+        *rules,
+        common=ROW_RULES,
         footprint=_row_footprint,
         source="compute-reduce-matrix 1",
     )
 
 
-def column_reduction(name: str, reduce: Reduction, summary: str, types: Types, **more: Any) -> Instr:
+def column_reduction(name: str, reduce: Reduction, summary: str, types: Types, *rules: Rule, **more: Any) -> Instr:
     """A reduction of each column into row 0 of dst."""
     return vector(
         name,
@@ -128,7 +142,8 @@ def column_reduction(name: str, reduce: Reduction, summary: str, types: Types, *
         more.pop("operands", (dst(), src())),
         types,
         _columns(reduce),
-        common=(*COLUMN_RULES, CMP_INP_01),
+        *rules,
+        common=COLUMN_RULES,
         footprint=_column_footprint,
         source="compute-reduce-matrix 2",
         **more,
@@ -138,23 +153,44 @@ def column_reduction(name: str, reduce: Reduction, summary: str, types: Types, *
 ROW_EXTREME = types(N4, N4 | ASM_8 | INT64, asm=ASM_N4)
 COLUMN_ASM = (ASM_N4, ASM_N4 | BF16 | ASM_8)
 
-TROWSUM = row_reduction("TROWSUM", SUM, "dst[i,0] = sum of row i", types(N4, N4 | INT64, cpu=N4 | BF16, asm=ASM_N4))
-TROWPROD = row_reduction("TROWPROD", PRODUCT, "dst[i,0] = product of row i", types(N4, N4, asm=ASM_N4))
-TROWMAX = row_reduction("TROWMAX", MAXIMUM, "dst[i,0] = maximum of row i", ROW_EXTREME)
-TROWMIN = row_reduction("TROWMIN", MINIMUM, "dst[i,0] = minimum of row i", ROW_EXTREME)
+TROWSUM = row_reduction(
+    "TROWSUM",
+    SUM,
+    "dst[i,0] = sum of row i",
+    types(N4, N4 | INT64, cpu=N4 | BF16, asm=ASM_N4),
+    RRED_COM_02_SUM,
+    RRED_CPU_01_SUM,
+    RRED_A3_02,
+)
+TROWPROD = row_reduction("TROWPROD", PRODUCT, "dst[i,0] = product of row i", types(N4, N4, asm=ASM_N4), RRED_AS_01)
+TROWMAX = row_reduction("TROWMAX", MAXIMUM, "dst[i,0] = maximum of row i", ROW_EXTREME, RRED_A3_02)
+TROWMIN = row_reduction("TROWMIN", MINIMUM, "dst[i,0] = minimum of row i", ROW_EXTREME, RRED_A3_02)
 TCOLSUM = column_reduction(
     "TCOLSUM",
     SUM,
     "dst[0,j] = sum of column j; isBinary adds as a tree",
     types(N4, FB | I8, cpu=FB, asm=COLUMN_ASM),
+    CRED_COM_02,
+    CRED_COM_03,
+    CRED_COM_04,
     operands=(dst(), src(), tmp(optional=True)),
     attrs=(Attr("is_binary", bool, None, "isBinary"),),
     syntax="dps-attrs-in",
 )
 TCOLPROD = column_reduction(
-    "TCOLPROD", PRODUCT, "dst[0,j] = product of column j", types(N4, FB | INT16_32, asm=(ASM_N4, ASM_N4 | BF16))
+    "TCOLPROD",
+    PRODUCT,
+    "dst[0,j] = product of column j",
+    types(N4, FB | INT16_32, asm=(ASM_N4, ASM_N4 | BF16)),
+    CRED_COM_01_ONE_TYPE,
 )
 TCOLMAX = column_reduction(
-    "TCOLMAX", MAXIMUM, "dst[0,j] = maximum of column j", types(N4, FB | I8, cpu=FB | ASM_8, asm=COLUMN_ASM)
+    "TCOLMAX",
+    MAXIMUM,
+    "dst[0,j] = maximum of column j",
+    types(N4, FB | I8, cpu=FB | ASM_8, asm=COLUMN_ASM),
+    CRED_COM_02,
 )
-TCOLMIN = column_reduction("TCOLMIN", MINIMUM, "dst[0,j] = minimum of column j", types(N4, FB | I8, asm=COLUMN_ASM))
+TCOLMIN = column_reduction(
+    "TCOLMIN", MINIMUM, "dst[0,j] = minimum of column j", types(N4, FB | I8, asm=COLUMN_ASM), CRED_COM_02
+)

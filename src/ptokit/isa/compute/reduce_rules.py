@@ -1,14 +1,17 @@
-"""Rules of row and column reductions (compute-reduce-matrix 1 and 2), and of operands that must not overlap (0.3)."""
+"""Rules of row and column reductions (compute-reduce-matrix 1 and 2)."""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
 
 from ptokit.diagnostics import Scope, define
 from ptokit.types.enums import TileType
 
-from ..operands import DEVICES, Message, data_tiles, overlap, same_tile
+from ..operands import DEVICES, Message, data_tiles
 from ..site import Site, TileInfo
-from ..table import Role
 from ..unknown import known
+from .overlap_rules import CMP_INP_01, CMP_INP_01_ROW_0
 from .vector_rules import in_asm_types, in_types
 
 ROWS, COLUMNS = "compute-reduce-matrix 1", "compute-reduce-matrix 2"
@@ -53,9 +56,12 @@ _WIDER = {("f16", "f32"), ("bf16", "f32"), ("i16", "i32")}
 
 def _row_types(o: Site) -> Message:
     s, d = o.src.dtype, o.dst.dtype
-    if o.target.name == "cpu" and o.instr.name == "TROWSUM" and (s.name, d.name) in _WIDER:
-        return None
     return f"src has element type {s}, dst has {d}" if s is not d else None
+
+
+def _row_sum_types(o: Site) -> Message:
+    widens = o.target.name == "cpu" and (o.src.dtype.name, o.dst.dtype.name) in _WIDER
+    return None if widens else _row_types(o)
 
 
 def _row_region(o: Site) -> Message:
@@ -66,15 +72,19 @@ def _row_region(o: Site) -> Message:
     return None
 
 
-def _cpu_rowsum(o: Site) -> Message:
-    if o.instr.name == "TROWSUM" and o.src.rows != o.dst.rows:
-        return f"src has {o.src.rows} rows, dst has {o.dst.rows}; TROWSUM on cpu wants equal rows"
+def _cpu_types(o: Site) -> Message:
     return None if o.src.dtype is not o.dst.dtype else in_types(o)
+
+
+def _cpu_row_sum(o: Site) -> Message:
+    if o.src.rows != o.dst.rows:
+        return f"src has {o.src.rows} rows, dst has {o.dst.rows}; {o.instr.name} on cpu wants equal rows"
+    return _cpu_types(o)
 
 
 def _rowprod_tmp(o: Site) -> Message:
     t = o.tmp
-    if o.instr.name != "TROWPROD" or t is None:
+    if t is None:
         return None
     if t.dtype is not o.src.dtype or t.vr != o.src.vr or t.vc != o.src.vc:
         return f"tmp is {t.dtype} valid in {t.vr}x{t.vc}; trowprod wants src's {o.src.dtype} {o.src.vr}x{o.src.vc}"
@@ -84,7 +94,7 @@ def _rowprod_tmp(o: Site) -> Message:
 def _row_tmp(o: Site) -> Message:
     t, s = o.tmp, o.src
     lanes = 256 // s.dtype.size
-    if t is None or o.instr.name == "TROWPROD" or not s.dtype.is_float or not s.vc > lanes:
+    if t is None or not s.dtype.is_float or not s.vc > lanes:
         return None
     if t.cols < lanes or t.rows < s.vr:
         return f"tmp is {t.rows}x{t.cols}; {s.vc} columns of {s.dtype} need at least {s.vr}x{lanes}"
@@ -99,118 +109,133 @@ def _columns_64(o: Site) -> Message:
     return None
 
 
-ROW_RULES = (
-    define(
-        "RRED-COM-01",
-        "src is a Vec ND tile; dst is Vec, ND or DN with one column.",
-        _row_tiles,
-        source=ROWS,
-        accepted="16x64 ND into 16x1 DN",
-        rejected="a DN source",
-    ),
-    define(
-        "RRED-COM-02",
-        "dst has the element type of src (cpu: TROWSUM may widen).",
-        _row_types,
-        source=ROWS,
-        accepted="f32 into f32",
-        rejected="f16 into f32 on a5",
-    ),
-    define(
-        "RRED-COM-03",
-        "The valid region of src is not empty, and dst has its valid rows.",
-        _row_region,
-        source=ROWS,
-        accepted="16x60 into 16x1",
-        rejected="16x60 into 8x1",
-    ),
-    define(
-        "RRED-COM-04",
-        "dst has one valid column.",
-        lambda o: f"dst has {o.dst.vc} valid columns; the result has one" if o.dst.vc != 1 else None,
-        scope=Scope.ASSEMBLER,
-        source=ROWS,
-        accepted="valid=16x1",
-        rejected="valid=16x8",
-    ),
-    define(
-        "RRED-CPU-01",
-        "TROWSUM on cpu: src and dst have equal rows; the simulator's type list.",
-        _cpu_rowsum,
-        targets=("cpu",),
-        source=ROWS,
-        accepted="16x64 into 16x8",
-        rejected="16x64 into 8x8",
-    ),
-    define(
-        "RRED-A3-01",
-        "The element type has a form on a2a3.",
-        in_types,
-        targets=("a2a3",),
-        source=ROWS,
-        accepted="TROWMAX i16",
-        rejected="TROWMAX i8",
-    ),
-    define(
-        "RRED-AS-01",
-        "trowprod: tmp has the type and valid region of src.",
-        _rowprod_tmp,
-        targets=("a2a3",),
-        scope=Scope.ASSEMBLER,
-        source=ROWS,
-        accepted="a tmp like src",
-        rejected="a tmp of another type",
-    ),
-    define(
-        "RRED-A3-02",
-        "Float sums and extremes of more than one repeat need a tmp of valid rows x one repeat.",
-        _row_tmp,
-        targets=("a2a3",),
-        source=ROWS,
-        accepted="f32, 128 columns, tmp 16x64",
-        rejected="f32, 128 columns, tmp 16x8: the library silently computes nothing",
-    ),
-    define(
-        "RRED-A5-01",
-        "The element type has a form on a5.",
-        in_types,
-        targets=("a5",),
-        source=ROWS,
-        accepted="TROWMAX u8",
-        rejected="TROWSUM u8",
-    ),
-    define(
-        "RRED-A5-02",
-        "64-bit reductions see at most 64 columns on a5.",
-        _columns_64,
-        targets=("a5",),
-        source=ROWS,
-        accepted="i64 with 64 columns",
-        rejected="i64 with 128 columns",
-    ),
-    define(
-        "RR-1",
-        "A row reduction: vec ND to ND or one DN column, of equal valid rows, of the reference assembler's types.",
-        lambda o: _row_tiles(o) or _row_region(o) or in_asm_types(o),
-        targets=DEVICES,
-        scope=Scope.ASSEMBLER,
-        covered_by=("RRED-COM-01", "RRED-COM-03"),
-        source="assembly 13.9; compute-reduce-matrix 1",
-        accepted="trowmax i16",
-        rejected="trowmax i8",
-    ),
+RRED_COM_01 = define(
+    "RRED-COM-01",
+    "src is a Vec ND tile; dst is Vec, ND or DN with one column.",
+    _row_tiles,
+    source=ROWS,
+    accepted="16x64 ND into 16x1 DN",
+    rejected="a DN source",
 )
+RRED_COM_02 = define(
+    "RRED-COM-02",
+    "dst has the element type of src (cpu: TROWSUM may widen).",
+    _row_types,
+    source=ROWS,
+    accepted="f32 into f32",
+    rejected="f16 into f32 on a5",
+)
+RRED_COM_03 = define(
+    "RRED-COM-03",
+    "The valid region of src is not empty, and dst has its valid rows.",
+    _row_region,
+    source=ROWS,
+    accepted="16x60 into 16x1",
+    rejected="16x60 into 8x1",
+)
+RRED_COM_04 = define(
+    "RRED-COM-04",
+    "dst has one valid column.",
+    lambda o: f"dst has {o.dst.vc} valid columns; the result has one" if o.dst.vc != 1 else None,
+    scope=Scope.ASSEMBLER,
+    source=ROWS,
+    accepted="valid=16x1",
+    rejected="valid=16x8",
+)
+RRED_CPU_01 = define(
+    "RRED-CPU-01",
+    "TROWSUM on cpu: src and dst have equal rows; the simulator's type list.",
+    _cpu_types,
+    targets=("cpu",),
+    source=ROWS,
+    accepted="16x64 into 16x8",
+    rejected="16x64 into 8x8",
+)
+RRED_A3_01 = define(
+    "RRED-A3-01",
+    "The element type has a form on a2a3.",
+    in_types,
+    targets=("a2a3",),
+    source=ROWS,
+    accepted="TROWMAX i16",
+    rejected="TROWMAX i8",
+)
+RRED_AS_01 = define(
+    "RRED-AS-01",
+    "trowprod: tmp has the type and valid region of src.",
+    _rowprod_tmp,
+    targets=("a2a3",),
+    scope=Scope.ASSEMBLER,
+    source=ROWS,
+    accepted="a tmp like src",
+    rejected="a tmp of another type",
+)
+RRED_A3_02 = define(
+    "RRED-A3-02",
+    "Float sums and extremes of more than one repeat need a tmp of valid rows x one repeat.",
+    _row_tmp,
+    targets=("a2a3",),
+    source=ROWS,
+    accepted="f32, 128 columns, tmp 16x64",
+    rejected="f32, 128 columns, tmp 16x8: the library silently computes nothing",
+)
+RRED_A5_01 = define(
+    "RRED-A5-01",
+    "The element type has a form on a5.",
+    in_types,
+    targets=("a5",),
+    source=ROWS,
+    accepted="TROWMAX u8",
+    rejected="TROWSUM u8",
+)
+RRED_A5_02 = define(
+    "RRED-A5-02",
+    "64-bit reductions see at most 64 columns on a5.",
+    _columns_64,
+    targets=("a5",),
+    source=ROWS,
+    accepted="i64 with 64 columns",
+    rejected="i64 with 128 columns",
+)
+RR_1 = define(
+    "RR-1",
+    "A row reduction: vec ND to ND or one DN column, of equal valid rows, of the reference assembler's types.",
+    lambda o: _row_tiles(o) or _row_region(o) or in_asm_types(o),
+    targets=DEVICES,
+    scope=Scope.ASSEMBLER,
+    covered_by=("RRED-COM-01", "RRED-COM-03"),
+    source="assembly 13.9; compute-reduce-matrix 1",
+    accepted="trowmax i16",
+    rejected="trowmax i8",
+)
+RRED_COM_02_SUM = replace(RRED_COM_02, check=_row_sum_types)
+RRED_CPU_01_SUM = replace(RRED_CPU_01, check=_cpu_row_sum)
+
+ROW_RULES = (
+    RRED_COM_01,
+    RRED_COM_02,
+    RRED_COM_03,
+    RRED_COM_04,
+    RRED_CPU_01,
+    RRED_A3_01,
+    RRED_A5_01,
+    RRED_A5_02,
+    RR_1,
+    CMP_INP_01,
+)
+"""Rules of every row reduction."""
 
 # Columns -------------------------------------------------------------------------------------------------------------
 
 
-def _col_tiles(o: Site) -> Message:
+def _col_tiles(o: Site, *, widens: bool = True) -> Message:
+    """``widens``: the simulator takes a wider float as dst."""
     for name, t in data_tiles(o):
         if not is_nd(t):
             return f"{layout(name, t)}; a column reduction works on ND tiles"
     s, d = o.src.dtype, o.dst.dtype
-    widens = o.target.name == "cpu" and o.instr.name != "TCOLPROD" and (s.name, d.name) in _WIDER and s.is_float
-    if s is not d and not widens:
+    wider = widens and o.target.name == "cpu" and (s.name, d.name) in _WIDER and s.is_float
+    if s is not d and not wider:
         return f"src has element type {s}, dst has {d}"
     if o.src.vc != o.dst.vc:
         return f"src has {o.src.vc} valid columns, dst has {o.dst.vc}"
@@ -218,14 +243,12 @@ def _col_tiles(o: Site) -> Message:
 
 
 def _col_empty(o: Site) -> Message:
-    if o.instr.name != "TCOLPROD" and (o.src.vr == 0 or o.src.vc == 0):
+    if o.src.vr == 0 or o.src.vc == 0:
         return f"src has valid region {o.src.vr}x{o.src.vc}; the assembler refuses it"
     return None
 
 
 def _binary_tmp(o: Site) -> Message:
-    if o.instr.name != "TCOLSUM":
-        return None
     t, given = o.tmp, o.is_binary is not None
     if (t is not None) != given:
         return "tcolsum has a tmp without isBinary" if t is not None else "tcolsum has isBinary without a tmp"
@@ -235,7 +258,7 @@ def _binary_tmp(o: Site) -> Message:
 
 
 def _tree_tmp(o: Site) -> Message:
-    if o.instr.name != "TCOLSUM" or o.tmp is None or not o.is_binary or not known(o.src.vr, o.src.vc):
+    if o.tmp is None or not o.is_binary or not known(o.src.vr, o.src.vc):
         return None
     rows = max(1, (o.src.vr + 1) // 2)
     if o.tmp.cols < o.src.vc or o.tmp.rows < rows:
@@ -259,110 +282,83 @@ def _col_a5(o: Site) -> Message:
 def _cpu_columns(o: Site) -> Message:
     if o.src.cols != o.dst.cols:
         return f"src has {o.src.cols} columns, dst has {o.dst.cols}; {o.instr.name} on cpu wants equal columns"
-    return None if o.src.dtype is not o.dst.dtype else in_types(o)
+    return _cpu_types(o)
 
 
-COLUMN_RULES = (
-    define(
-        "CRED-COM-01",
-        "src and dst are Vec ND tiles of one type with equal valid columns (cpu: floats may widen).",
-        _col_tiles,
-        source=COLUMNS,
-        accepted="16x64 into 1x64",
-        rejected="a DN source",
-    ),
-    define(
-        "CRED-COM-02",
-        "src is not empty: tcolsum tcolmax tcolmin on a5.",
-        _col_empty,
-        targets=("a5",),
-        scope=Scope.ASSEMBLER,
-        source=COLUMNS,
-        accepted="valid=1x64",
-        rejected="valid=0x64",
-    ),
-    define(
-        "CRED-COM-03",
-        "tcolsum has a tmp exactly where it has isBinary; the tmp is ND of src's type.",
-        _binary_tmp,
-        scope=Scope.ASSEMBLER,
-        source=COLUMNS,
-        accepted="tcolsum ins(%s, %tmp {isBinary = true})",
-        rejected="tcolsum ins(%s, %tmp)",
-    ),
-    define(
-        "CRED-COM-04",
-        "The tmp of a binary TCOLSUM has src's valid columns and half its valid rows.",
-        _tree_tmp,
-        source=COLUMNS,
-        accepted="7 rows, tmp of 4 rows",
-        rejected="7 rows, tmp of 3 rows",
-    ),
-    define(
-        "CRED-CPU-01",
-        "src and dst have equal columns on cpu; the simulator's type list.",
-        _cpu_columns,
-        targets=("cpu",),
-        source=COLUMNS,
-        accepted="16x64 into 1x64",
-        rejected="16x128 into 1x64",
-    ),
-    define(
-        "CRED-A3-01",
-        "The element type has a form on a2a3; tmp is a Vec ND tile.",
-        _col_a3,
-        targets=("a2a3",),
-        source=COLUMNS,
-        accepted="TCOLMAX i16",
-        rejected="TCOLMAX bf16",
-    ),
-    define(
-        "CRED-A5-01",
-        "The element type has a form on a5; 64-bit types have at most 64 columns and no tmp.",
-        _col_a5,
-        targets=("a5",),
-        source=COLUMNS,
-        accepted="TCOLSUM u8",
-        rejected="TCOLPROD i8",
-    ),
-    define(
-        "CR-1",
-        "A column reduction: vec ND tiles with equal valid columns, of the reference assembler's types.",
-        lambda o: _col_tiles(o) or in_asm_types(o),
-        targets=DEVICES,
-        scope=Scope.ASSEMBLER,
-        covered_by=("CRED-COM-01",),
-        source="assembly 13.9; compute-reduce-matrix 2",
-        accepted="tcolmax bf16 on a5",
-        rejected="tcolmax u16 on a2a3",
-    ),
+CRED_COM_01 = define(
+    "CRED-COM-01",
+    "src and dst are Vec ND tiles of one type with equal valid columns (cpu: floats may widen).",
+    _col_tiles,
+    source=COLUMNS,
+    accepted="16x64 into 1x64",
+    rejected="a DN source",
 )
-
-# Overlap -------------------------------------------------------------------------------------------------------------
-
-
-def _in_place(o: Site) -> Message:
-    matrix = o.instr.name.startswith(("TROWEXPAND", "TCOLEXPAND", "TPART")) and len(o.instr.name) != 10
-    plain_column = o.instr.name.startswith("TCOL") and not matrix and not o.has("tmp")
-    for name, t in data_tiles(o):
-        if o.instr.operand(name).role is not Role.IN or not overlap(t, o.dst):
-            continue
-        if matrix and same_tile(t, o.dst) and (t.vr, t.vc) == (o.dst.vr, o.dst.vc):
-            continue
-        if plain_column and "EXPAND" not in o.instr.name and t.addr == o.dst.addr and t.cols == o.dst.cols:
-            continue
-        return f"dst overlaps {name}"
-    scratch = o.operands.get("tmp")
-    if isinstance(scratch, TileInfo) and any(overlap(scratch, t) for _, t in data_tiles(o)):
-        return "tmp overlaps another operand"
-    return None
-
-
-CMP_INP_01 = define(
-    "CMP-INP-01",
-    "dst overlaps no source or tmp, but for an expansion's matrix, TPART's full source, row 0 of a column reduction.",
-    _in_place,
-    source="compute-reduce-matrix 0.3",
-    accepted="TROWEXPANDSUB with dst = src0",
-    rejected="TROWSUM with dst in the first column of src",
+CRED_COM_02 = define(
+    "CRED-COM-02",
+    "src is not empty: tcolsum tcolmax tcolmin on a5.",
+    _col_empty,
+    targets=("a5",),
+    scope=Scope.ASSEMBLER,
+    source=COLUMNS,
+    accepted="valid=1x64",
+    rejected="valid=0x64",
 )
+CRED_COM_03 = define(
+    "CRED-COM-03",
+    "tcolsum has a tmp exactly where it has isBinary; the tmp is ND of src's type.",
+    _binary_tmp,
+    scope=Scope.ASSEMBLER,
+    source=COLUMNS,
+    accepted="tcolsum ins(%s, %tmp {isBinary = true})",
+    rejected="tcolsum ins(%s, %tmp)",
+)
+CRED_COM_04 = define(
+    "CRED-COM-04",
+    "The tmp of a binary TCOLSUM has src's valid columns and half its valid rows.",
+    _tree_tmp,
+    source=COLUMNS,
+    accepted="7 rows, tmp of 4 rows",
+    rejected="7 rows, tmp of 3 rows",
+)
+CRED_CPU_01 = define(
+    "CRED-CPU-01",
+    "src and dst have equal columns on cpu; the simulator's type list.",
+    _cpu_columns,
+    targets=("cpu",),
+    source=COLUMNS,
+    accepted="16x64 into 1x64",
+    rejected="16x128 into 1x64",
+)
+CRED_A3_01 = define(
+    "CRED-A3-01",
+    "The element type has a form on a2a3; tmp is a Vec ND tile.",
+    _col_a3,
+    targets=("a2a3",),
+    source=COLUMNS,
+    accepted="TCOLMAX i16",
+    rejected="TCOLMAX bf16",
+)
+CRED_A5_01 = define(
+    "CRED-A5-01",
+    "The element type has a form on a5; 64-bit types have at most 64 columns and no tmp.",
+    _col_a5,
+    targets=("a5",),
+    source=COLUMNS,
+    accepted="TCOLSUM u8",
+    rejected="TCOLPROD i8",
+)
+CR_1 = define(
+    "CR-1",
+    "A column reduction: vec ND tiles with equal valid columns, of the reference assembler's types.",
+    lambda o: _col_tiles(o) or in_asm_types(o),
+    targets=DEVICES,
+    scope=Scope.ASSEMBLER,
+    covered_by=("CRED-COM-01",),
+    source="assembly 13.9; compute-reduce-matrix 2",
+    accepted="tcolmax bf16 on a5",
+    rejected="tcolmax u16 on a2a3",
+)
+CRED_COM_01_ONE_TYPE = replace(CRED_COM_01, check=partial(_col_tiles, widens=False))
+
+COLUMN_RULES = (CRED_COM_01, CRED_CPU_01, CRED_A3_01, CRED_A5_01, CR_1, CMP_INP_01_ROW_0)
+"""Rules of every column reduction."""

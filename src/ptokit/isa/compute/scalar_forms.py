@@ -27,20 +27,53 @@ from ..typesets import (
     types,
 )
 from . import arith
-from .scratch_rules import EW_11, EW_AS_01, EW_AS_04
-from .vector_rules import EW_09, EW_A3_06, EW_A3_07, EW_A3_09, EW_A5_01, EW_CPU_02, EW_CPU_05
-from .words import element, store, tile_scalar
+from .overlap_rules import EW_10_APART_A3, EW_10_FLOATS_APART_A3, EW_10_RECIPROCAL_APART_A3
+from .scratch_rules import EW_11, EW_11_POW, EW_11_REMS, EW_AS_01, EW_AS_04
+from .vector_rules import (
+    EW_05_COLUMNS_A5,
+    EW_08,
+    EW_08_SLOPE,
+    EW_09,
+    EW_A3_06,
+    EW_A3_07,
+    EW_A3_09,
+    EW_A5_01,
+    EW_CPU_02,
+    EW_CPU_05,
+)
+from .words import element, remainder_footprint, store, tile_scalar
 
 ASM_ARITHMETIC = (ASM_N4, ASM_INT | FB)
 ASM_LOGIC = (ASM_8_16, ASM_INT)
 
 TADDS = tile_scalar("TADDS", np.add, "dst = src + scalar", types(N4, N11, asm=ASM_ARITHMETIC), EW_A5_01, EW_CPU_02)
 TSUBS = tile_scalar("TSUBS", np.subtract, "dst = src - scalar", types(N4, N11, asm=ASM_ARITHMETIC), EW_A5_01, EW_A3_09)
-TMULS = tile_scalar("TMULS", np.multiply, "dst = src * scalar", types(N4, N9, asm=ASM_ARITHMETIC), EW_A5_01, EW_CPU_02)
-TMAXS = tile_scalar(
-    "TMAXS", arith.maximum, "dst = max(src, scalar)", types(N4, N11, asm=(ASM_N4, ASM_INT | F)), EW_A5_01, EW_CPU_02
+TMULS = tile_scalar(
+    "TMULS",
+    np.multiply,
+    "dst = src * scalar",
+    types(N4, N9, asm=ASM_ARITHMETIC),
+    EW_05_COLUMNS_A5,
+    EW_A5_01,
+    EW_CPU_02,
 )
-TMINS = tile_scalar("TMINS", arith.minimum, "dst = min(src, scalar)", types(N4, N11, asm=ASM_ARITHMETIC), EW_A5_01)
+TMAXS = tile_scalar(
+    "TMAXS",
+    arith.maximum,
+    "dst = max(src, scalar)",
+    types(N4, N11, asm=(ASM_N4, ASM_INT | F)),
+    EW_05_COLUMNS_A5,
+    EW_A5_01,
+    EW_CPU_02,
+)
+TMINS = tile_scalar(
+    "TMINS",
+    arith.minimum,
+    "dst = min(src, scalar)",
+    types(N4, N11, asm=ASM_ARITHMETIC),
+    EW_05_COLUMNS_A5,
+    EW_A5_01,
+)
 
 
 def _divide(
@@ -58,6 +91,7 @@ TDIVS = tile_scalar(
     arith.divide,
     "dst = src / scalar, or scalar / src where the scalar is written first",
     types(N4, D8, asm=(ASM_N4, ASM_INT | F)),
+    EW_10_RECIPROCAL_APART_A3,
     EW_A5_01,
     EW_CPU_02,
     EW_CPU_05,
@@ -70,18 +104,23 @@ TREMS = tile_scalar(
     arith.floor_mod,
     "dst = src - floor(src / scalar) * scalar, the sign of the scalar",
     types(I32_F32, D8, asm=(ASM_I32_F32, ASM_N4), bf16=False),
+    EW_08,
+    EW_10_APART_A3,
     EW_A3_06,
     EW_A5_01,
-    EW_11,
+    EW_11_REMS,
     EW_AS_04,
     EW_CPU_05,
     scratch=True,
+    footprint=remainder_footprint,
 )
 TFMODS = tile_scalar(
     "TFMODS",
     arith.fmod,
     "dst = src - trunc(src / scalar) * scalar, the sign of src",
     types(F32, INT16_32 | F, asm=ASM_N4, bf16=False),
+    EW_08,
+    EW_10_APART_A3,
     EW_CPU_05,
 )
 TPOWS = tile_scalar(
@@ -89,18 +128,36 @@ TPOWS = tile_scalar(
     arith.power,
     "dst = src ** scalar",
     types(I6 | F32, I6 | F, cpu=I6 | FB),
-    EW_11,
+    EW_10_FLOATS_APART_A3,
+    EW_11_POW,
     EW_CPU_02,
     scratch=True,
     per_target=True,
 )
-TANDS = tile_scalar("TANDS", np.bitwise_and, "dst = src & scalar", types(I6, I6, asm=ASM_LOGIC), EW_AS_01, EW_A3_07)
-TORS = tile_scalar("TORS", np.bitwise_or, "dst = src | scalar", types(I6, I6, asm=ASM_LOGIC), EW_AS_01, EW_A3_07)
+TANDS = tile_scalar(
+    "TANDS",
+    np.bitwise_and,
+    "dst = src & scalar",
+    types(I6, I6, asm=ASM_LOGIC),
+    EW_10_APART_A3,
+    EW_AS_01,
+    EW_A3_07,
+)
+TORS = tile_scalar(
+    "TORS",
+    np.bitwise_or,
+    "dst = src | scalar",
+    types(I6, I6, asm=ASM_LOGIC),
+    EW_10_APART_A3,
+    EW_AS_01,
+    EW_A3_07,
+)
 TXORS = tile_scalar(
     "TXORS",
     np.bitwise_xor,
     "dst = src ^ scalar",
     types(I6, I6, asm=ASM_LOGIC),
+    EW_10_APART_A3,
     EW_11,
     EW_AS_01,
     EW_A3_07,
@@ -117,5 +174,11 @@ TSHRS = tile_scalar(
 )
 SLOPE = scalar(type="f32")  # for every element type (EW-08)
 TLRELU = tile_scalar(
-    "TLRELU", arith.leaky, "dst = src > 0 ? src : src * scalar", types(F, F, asm=F), EW_CPU_02, operand=SLOPE
+    "TLRELU",
+    arith.leaky,
+    "dst = src > 0 ? src : src * scalar",
+    types(F, F, asm=F),
+    EW_08_SLOPE,
+    EW_CPU_02,
+    operand=SLOPE,
 )

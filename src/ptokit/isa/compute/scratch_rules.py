@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
 from ptokit.diagnostics import Rule, Scope, define
 from ptokit.diagnostics.rules import Check
 
@@ -74,38 +78,31 @@ def _select_scalar(o: Site, t: TileInfo) -> Message:
     )
 
 
-_TMP = {
-    "TXOR": _like_dst,
-    "TXORS": _like_dst,
-    "TPRELU": _prelu,
-    "TREM": _rem,
-    "TREMS": _rems,
-    "TPOW": _pow,
-    "TPOWS": _pow,
-    "TRSQRT": _rsqrt,
-    "TSEL": _select,
-    "TSELS": _select_scalar,
-}
-
-
-def _scratch(o: Site) -> Message:
+def _scratch(o: Site, fits: Callable[[Site, TileInfo], Message]) -> Message:
     t = o.tmp
     if t is None:
         return None
     if not t.row_major:
         return "tmp has blayout=col_major; it must be row_major"
-    return _TMP[o.instr.name](o, t)
+    return fits(o, t)
 
 
 EW_11 = define(
     "EW-11",
     "The scratch tile of an a2a3 instruction has the type and size the kernel uses.",
-    _scratch,
+    partial(_scratch, fits=_like_dst),
     targets=("a2a3",),
     source="compute-elementwise 3.6",
     accepted="TPRELU on 16 rows with a u8 tmp of 17 rows",
     rejected="TREM on 64 columns with a tmp of 64 columns",
 )
+EW_11_MASK = replace(EW_11, check=partial(_scratch, fits=_prelu))
+EW_11_REM = replace(EW_11, check=partial(_scratch, fits=_rem))
+EW_11_REMS = replace(EW_11, check=partial(_scratch, fits=_rems))
+EW_11_POW = replace(EW_11, check=partial(_scratch, fits=_pow))
+EW_11_RSQRT = replace(EW_11, check=partial(_scratch, fits=_rsqrt))
+EW_11_SEL = replace(EW_11, check=partial(_scratch, fits=_select))
+EW_11_SELS = replace(EW_11, check=partial(_scratch, fits=_select_scalar))
 
 # Assembler only ------------------------------------------------------------------------------------------------------
 

@@ -7,10 +7,12 @@ import numpy as np
 from ..table import dst, src, tmp
 from ..typesets import ASM_8, ASM_16, ASM_I32_F, ASM_INT, ASM_N4, BF16, D8, I6, N4, N9, F, types, types_of
 from . import approx, arith
-from .scratch_rules import EW_11, EW_AS_02, EW_AS_06
+from .overlap_rules import EW_10_FLOATS_APART_A3
+from .scratch_rules import EW_11_RSQRT, EW_AS_02, EW_AS_06
+from .vector_rules import EW_CPU_01
 from .words import unary
 
-TABS = unary("TABS", np.absolute, "dst = |src|", types(F, F | types_of("i8 i16 i32"), asm=F))
+TABS = unary("TABS", np.absolute, "dst = |src|", types(F, F | types_of("i8 i16 i32"), asm=F), EW_CPU_01)
 TNEG = unary("TNEG", np.negative, "dst = -src", types(N4, N9, asm=(ASM_N4, ASM_N4 | ASM_8 | BF16)))
 TNOT = unary("TNOT", np.invert, "dst = ~src", types(I6, I6, asm=(ASM_16, ASM_INT)))
 TEXP = unary("TEXP", approx.exp, "dst = e ** src", types(F, F, asm=F))
@@ -21,9 +23,9 @@ TRSQRT = unary(
     approx.rsqrt,
     "dst = 1 / sqrt src",
     types(F, F, asm=F, bf16=False),
-    EW_11,
+    EW_11_RSQRT,
     EW_AS_06,
     operands=(dst(), src(), tmp(optional=True)),
 )
-TRECIP = unary("TRECIP", approx.recip, "dst = 1 / src", types(N4, D8, asm=F), EW_AS_02)
+TRECIP = unary("TRECIP", approx.recip, "dst = 1 / src", types(N4, D8, asm=F), EW_10_FLOATS_APART_A3, EW_AS_02)
 TRELU = unary("TRELU", arith.relu, "dst = max(src, 0)", types(F | types_of("i32"), F | types_of("i32"), asm=ASM_I32_F))

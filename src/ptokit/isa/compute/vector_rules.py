@@ -1,39 +1,45 @@
 """Rules that the elementwise instructions share (compute-elementwise 2).
 
-Per-instruction data they read: `Instr.types` (the columns of section 3), and the sets named here.
+Per-instruction data they read: `Instr.types` (the columns of section 3) and `Instr.form_of`. Where an instruction needs
+another check of the same rule, there is a variant of it, which its definition names.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 from ptokit.diagnostics import Scope, Severity, define
-from ptokit.types.dtypes import is_dtype
+from ptokit.types.dtypes import DType, is_dtype
 from ptokit.types.enums import TileType
 
-from ..operands import DEVICES, Message, all_tiles, data_tiles, overlap, same_tile, sources
-from ..site import ScalarInfo, Site, TileInfo
-from ..table import Role
+from ..operands import DEVICES, Message, all_tiles, data_tiles, sources
+from ..site import Site, TileInfo
 from ..typesets import names
 from ..unknown import known
+from .overlap_rules import EW_10
 
 SOURCE = "compute-elementwise"
 
 # Placement and layout ------------------------------------------------------------------------------------------------
 
 
-def _loc(o: Site) -> Message:
+def _loc(o: Site, *also: TileType) -> Message:
     for name, t in all_tiles(o):
-        if t.loc is not TileType.Vec and not (o.instr.name == "TEXPANDS" and t.loc is TileType.Mat):
+        if t.loc is not TileType.Vec and t.loc not in also:
             return f"{name} is a {t.loc.text} tile; {o.instr.name} works on vec tiles"
     return None
 
 
 def _row_major(o: Site) -> Message:
-    if o.instr.name == "TEXPANDS" and not (o.target.name == "a5" and o.dst.dtype.bits == 64):
-        return None  # fills tiles of either order
     for name, t in data_tiles(o):
         if not t.row_major:
             return f"{name} has blayout=col_major; {o.instr.name} needs row_major on {o.target.name}"
     return None
+
+
+def _row_major_64(o: Site) -> Message:
+    return _row_major(o) if o.target.name == "a5" and o.dst.dtype.bits == 64 else None
 
 
 def _boxed(o: Site) -> Message:
@@ -51,6 +57,7 @@ EW_01 = define(
     accepted="TADD on three vec tiles",
     rejected="TADD with a mat source",
 )
+EW_01_MAT = replace(EW_01, check=lambda o: _loc(o, TileType.Mat))
 EW_02 = define(
     "EW-02",
     "Destination and sources are row-major (TEXPANDS: 64-bit elements on a5 only).",
@@ -60,6 +67,7 @@ EW_02 = define(
     accepted="row_major tiles",
     rejected="a col_major source on a5",
 )
+EW_02_64 = replace(EW_02, check=_row_major_64)
 EW_03 = define(
     "EW-03",
     "Elementwise operands have no boxes.",
@@ -70,13 +78,10 @@ EW_03 = define(
     decision="The device would process the fractals as plain rows, the simulator by coordinates; refused.",
 )
 
-_CPU_ROW_MAJOR = {"TADDS", "TPOWS", "TDIVS", "TMULS", "TMAXS", "TLRELU"}
-_CPU_ONE_TYPE = {"TSEL", "TADD", "TABS", "TEXPANDS", "TADDC", "TSUBC", "TADDSC", "TSUBSC"}
-
 EW_CPU_02 = define(
     "EW-CPU-02",
     "TADDS TPOWS TDIVS TMULS TMAXS TLRELU need row-major tiles on cpu.",
-    lambda o: _row_major(o) if o.instr.name in _CPU_ROW_MAJOR else None,
+    _row_major,
     targets=("cpu",),
     source=f"{SOURCE} 3.7",
     accepted="TMULS on row_major tiles",
@@ -85,8 +90,6 @@ EW_CPU_02 = define(
 
 
 def _one_cpp_type(o: Site) -> Message:
-    if o.instr.name not in _CPU_ONE_TYPE:
-        return None
     (_, d), *rest = data_tiles(o)
     for name, t in rest:
         if name == "mask":
@@ -119,25 +122,27 @@ def equal_types(o: Site) -> Message:
     return None
 
 
-_SELECTS_FORM = {"TCMP": "src0", "TCMPS": "src"}
-
-
 def _typed(o: Site) -> TileInfo:
-    """The tile whose element type selects the form: the compared one, else the destination."""
-    found: TileInfo = o.operands[_SELECTS_FORM.get(o.instr.name, "dst")]  # type: ignore[assignment]
+    """The tile whose element type selects the form."""
+    found: TileInfo = o.operands[o.instr.form_of]  # type: ignore[assignment]
     return found
 
 
 def in_types(o: Site) -> Message:
     """Message if the element type is not in the target's column."""
     allowed, dtype = o.instr.types.get(o.target.name), _typed(o).dtype
-    if o.instr.name == "TAXPY" and o.src.dtype is not o.dst.dtype:
-        if (o.dst.dtype.name, o.src.dtype.name) != ("f32", "f16"):
-            return f"TAXPY has no {o.dst.dtype} += {o.src.dtype} form; types are equal, or dst f32 and src f16"
-        return None
     if allowed is None or dtype in allowed:
         return None
     return f"{o.instr.name} on {o.target.name} has no {dtype} form; allowed: {names(allowed)}"
+
+
+def _equal_or_widened(o: Site) -> Message:
+    d, s = o.dst.dtype, o.src.dtype
+    if d is s:
+        return in_types(o)
+    if (d.name, s.name) == ("f32", "f16"):
+        return None
+    return f"{o.instr.name} has no {d} += {s} form; types are equal, or dst f32 and src f16"
 
 
 def in_asm_types(o: Site) -> Message:
@@ -148,14 +153,11 @@ def in_asm_types(o: Site) -> Message:
     return f"the assembler refuses {dtype} for {o.instr.text} on {o.target.name}; allowed: {names(allowed)}"
 
 
-_COLUMNS_ONLY_A5 = {"TMULS", "TMAXS", "TMINS"}
-
-
-def _equal_valid(o: Site) -> Message:
+def _equal_valid(o: Site, columns_only: str = "") -> Message:
+    """``columns_only``: the target that does not look at the rows."""
     d = o.dst
     for name, t in sources(o):
-        rows = t.vr != d.vr and not (o.target.name == "a5" and o.instr.name in _COLUMNS_ONLY_A5)
-        if rows or t.vc != d.vc:
+        if (t.vr != d.vr and o.target.name != columns_only) or t.vc != d.vc:
             return f"{name} has valid region {t.vr}x{t.vc}, dst has {d.vr}x{d.vc}"
     return None
 
@@ -183,6 +185,7 @@ EW_05 = define(
     accepted="16x60 valid everywhere",
     rejected="a source valid in 16x64, dst in 16x60",
 )
+EW_05_COLUMNS_A5 = replace(EW_05, check=partial(_equal_valid, columns_only="a5"))
 EW_06 = define(
     "EW-06",
     "The instruction has a form for the element type on the target.",
@@ -192,6 +195,7 @@ EW_06 = define(
     rejected="TADD u8 on a2a3",
     decision="cpu takes what either device takes, and bf16 where the simulator's float operation does.",
 )
+EW_06_WIDENING = replace(EW_06, check=_equal_or_widened)
 EW_07 = define(
     "EW-07",
     "Tile-scalar instructions need a non-empty valid region.",
@@ -204,9 +208,10 @@ EW_07 = define(
 
 
 def _asm_vector(o: Site) -> Message:
-    own = {rule.id for rule in o.instr.rules}
-    checks = (("EW-01", _loc), ("EW-02", _row_major), ("EW-04", equal_types))
-    return next((m for id, check in checks if id in own and (m := check(o))), None) or in_asm_types(o)
+    for rule in o.instr.rules:
+        if rule.id in EW_1.covered_by and rule.check is not None and isinstance(broken := rule.check(o), str):
+            return broken
+    return in_asm_types(o)
 
 
 EW_1 = define(
@@ -223,31 +228,32 @@ EW_1 = define(
 
 # Scalars -------------------------------------------------------------------------------------------------------------
 
-_EXACT_SCALAR = {"TREMS", "TFMODS", "TEXPANDS", "TAXPY"}
+
+def _scalar_is(o: Site, want: DType) -> Message:
+    given = o.scalar.type
+    if is_dtype(given) and given.lstrip("su") != want.name.lstrip("u"):
+        return f"the scalar has type {given}; {o.instr.text} needs {want.name}"
+    return None
 
 
-def _scalar_type(o: Site) -> Message:
-    s: ScalarInfo = o.scalar
-    if not is_dtype(s.type):
-        return None
-    want = o.src.dtype.name if o.instr.name == "TAXPY" else o.dst.dtype.name
-    if o.instr.name in _EXACT_SCALAR and s.type.lstrip("su") != want.lstrip("u"):
-        return f"the scalar has type {s.type}; {o.instr.text} needs {want}"
-    if o.instr.name == "TLRELU" and o.target.name == "a5" and s.type != "f32":
-        return f"the slope has type {s.type}; tlrelu needs f32 on a5"
+def _slope(o: Site) -> Message:
+    if o.target.name == "a5" and is_dtype(o.scalar.type) and o.scalar.type != "f32":
+        return f"the slope has type {o.scalar.type}; {o.instr.text} needs f32 on a5"
     return None
 
 
 EW_08 = define(
     "EW-08",
     "The scalar has the tile's element type: exactly for trems tfmods taxpy texpands, f32 for tlrelu on a5.",
-    _scalar_type,
+    lambda o: _scalar_is(o, o.dst.dtype),
     targets=DEVICES,
     scope=Scope.ASSEMBLER,
     source=f"{SOURCE} 2.1",
     accepted="texpands of an f32 value into an f32 tile",
     rejected="texpands of an f32 value into an f16 tile",
 )
+EW_08_OF_SRC = replace(EW_08, check=lambda o: _scalar_is(o, o.src.dtype))
+EW_08_SLOPE = replace(EW_08, check=_slope)
 
 
 def _negative_count(o: Site) -> Message:
@@ -265,50 +271,6 @@ EW_09 = define(
     accepted="TSHLS by 3",
     rejected="TSHLS by -1",
     decision="A negative count in a tile shifts everything out.",
-)
-
-# Aliasing ------------------------------------------------------------------------------------------------------------
-
-_A2A3_DISTINCT = {"TREM", "TREMS", "TFMOD", "TFMODS", "TXOR", "TXORS", "TPRELU", "TANDS", "TORS"}
-_A2A3_DISTINCT_FLOAT = {"TPOW", "TPOWS", "TRECIP"}
-_CHAINS = {"TADDC", "TSUBC", "TADDSC", "TSUBSC"}
-
-
-def _must_differ(o: Site) -> bool:
-    name = o.instr.name
-    if o.target.name != "a2a3":
-        return False
-    if name in _A2A3_DISTINCT:
-        return True
-    scalar_first = name == "TDIVS" and o.scalar_first
-    return o.dst.dtype.is_float and (name in _A2A3_DISTINCT_FLOAT or scalar_first)
-
-
-def _aliasing(o: Site) -> Message:
-    for name, t in sources(o):
-        if same_tile(o.dst, t):
-            if _must_differ(o) or name == "mask" or o.instr.name in _SELECTS_FORM:
-                return f"dst and {name} are the same tile; {o.instr.name} on {o.target.name} needs them distinct"
-            if name == o.instr.operands[-1].name and o.instr.name in _CHAINS and o.target.name != "cpu":
-                return f"dst and {name} are the same tile; the first of the two steps would overwrite it"
-        elif overlap(o.dst, t):
-            return f"dst and {name} overlap partly (bytes from {o.dst.addr} and {t.addr})"
-    scratch = [(n, t) for n, t in all_tiles(o) if o.instr.operand(n).role is Role.SCRATCH]
-    if o.target.name == "a2a3":
-        for name, t in scratch:
-            for other, u in data_tiles(o):
-                if overlap(t, u):
-                    return f"{name} overlaps {other}; {o.instr.name} on a2a3 uses it as scratch"
-    return None
-
-
-EW_10 = define(
-    "EW-10",
-    "Destination and sources are one tile or do not overlap; some a2a3 instructions need distinct tiles.",
-    _aliasing,
-    source=f"{SOURCE} 6",
-    accepted="TADD with dst = src0",
-    rejected="TREM with dst = src0 on a2a3; a source that starts in the middle of dst",
 )
 
 # What works, but not as written --------------------------------------------------------------------------------------
@@ -401,5 +363,5 @@ EW_CPU_05 = define(
     decision="Float division follows IEEE, integer division by zero gives 0.",
 )
 
-COMMON = (EW_01, EW_02, EW_03, EW_04, EW_05, EW_06, EW_10, EW_1, EW_CPU_01)
+COMMON = (EW_01, EW_02, EW_03, EW_04, EW_05, EW_06, EW_10, EW_1)
 """Rules of every elementwise instruction but TCVT."""

@@ -6,7 +6,7 @@ A word supplies operands, text name, pipe V, the family's rules, and semantics m
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -16,9 +16,11 @@ from ptokit.diagnostics import Rule
 from ptokit.types.dtypes import DType
 
 from ..machine import Machine, TileOperand
-from ..table import Attr, Instr, Operand, domain_footprint, dst, inout, instruction, scalar, src, tmp
+from ..operands import sources
+from ..site import Site
+from ..table import Access, Attr, Instr, Operand, domain_footprint, dst, inout, instruction, scalar, src, tmp
 from ..typesets import Types
-from .vector_rules import COMMON, EW_07, EW_08
+from .vector_rules import COMMON, EW_07
 
 ValueFunction = Callable[..., Any]
 
@@ -54,11 +56,11 @@ def _pick(fn: ValueFunction, machine: Machine, per_target: bool) -> ValueFunctio
     return partial(fn, target=machine.target.name) if per_target else fn
 
 
-def tiles_semantics(fn: ValueFunction, sources: int, per_target: bool = False) -> Callable[..., None]:
-    """``dst = fn(src0, src1, …)``."""
+def tiles_semantics(fn: ValueFunction, count: int, per_target: bool = False) -> Callable[..., None]:
+    """``dst = fn(src0, src1, …)`` with `count` sources."""
 
     def run(machine: Machine, dst: TileOperand, *operands: Any, **_: Any) -> None:
-        values = [t.read(dst.vr, dst.vc) for t in operands[:sources]]
+        values = [t.read(dst.vr, dst.vc) for t in operands[:count]]
         store(dst, _pick(fn, machine, per_target), *values)
 
     return run
@@ -74,6 +76,14 @@ def scalar_semantics(fn: ValueFunction, per_target: bool = False) -> Callable[..
     return run
 
 
+def remainder_footprint(o: Site) -> Iterator[Access]:
+    """As `domain_footprint`; on a2a3 the i32 remainder converts its sources in place (compute-elementwise 6)."""
+    yield from domain_footprint(o)
+    if o.target.name == "a2a3" and o.dst.dtype.name == "i32":
+        for name, _ in sources(o):
+            yield Access(name, True, o.dst.vr, o.dst.vc)
+
+
 def vector(
     name: str,
     summary: str,
@@ -84,10 +94,16 @@ def vector(
     common: tuple[Rule, ...] = COMMON,
     **more: Any,
 ) -> Instr:
-    """An instruction of the vector pipe whose text name is its lower-case name."""
+    """An instruction of the vector pipe whose text name is its lower-case name.
+
+    ``rules``: those of its own. One with the id of a common rule stands in its place: the same sentence, checked as
+    this instruction needs it.
+    """
     more.setdefault("source", "compute-elementwise 3")
+    own = {rule.id: rule for rule in rules}
+    bound = [own.pop(rule.id, rule) for rule in common]
     return instruction(
-        Instr(name, name.lower(), summary, operands, types=types, run=run, rules=(*common, *rules), **more)
+        Instr(name, name.lower(), summary, operands, types=types, run=run, rules=(*bound, *own.values()), **more)
     )
 
 
@@ -115,7 +131,7 @@ def tile_scalar(
     operands = (dst(), src(), more.pop("operand", scalar()), *([tmp(optional=True)] if scratch else []))
     run = more.pop("run", None) or scalar_semantics(fn, more.pop("per_target", False))
     more.setdefault("footprint", domain_footprint)
-    return vector(name, summary, operands, types, run, EW_07, EW_08, *rules, **more)
+    return vector(name, summary, operands, types, run, EW_07, *rules, **more)
 
 
 def accumulate(name: str, fn: ValueFunction, summary: str, types: Types, **more: Any) -> Instr:

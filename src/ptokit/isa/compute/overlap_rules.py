@@ -1,0 +1,106 @@
+"""Rules about operands that share bytes (compute-elementwise 6, compute-reduce-matrix 0.3).
+
+Which operands may be one tile differs between instructions. Each variant of a rule is the same rule with another check;
+an instruction names the one that holds for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from ptokit.diagnostics import define
+
+from ..operands import Message, all_tiles, data_tiles, overlap, same_tile, sources
+from ..site import Site, TileInfo
+from ..table import Role
+
+# Elementwise ---------------------------------------------------------------------------------------------------------
+
+
+def _on_a2a3(o: Site) -> bool:
+    return o.target.name == "a2a3"
+
+
+def _floats_on_a2a3(o: Site) -> bool:
+    return _on_a2a3(o) and o.dst.dtype.is_float
+
+
+def _reciprocal_on_a2a3(o: Site) -> bool:
+    return _floats_on_a2a3(o) and bool(o.scalar_first)
+
+
+def _aliasing(o: Site, apart: Callable[[Site], bool] = lambda o: False, *, chain: bool = False) -> Message:
+    """``apart``: no source may be dst; ``chain``: nor the last one, which the second of two steps reads."""
+    for name, t in sources(o):
+        if same_tile(o.dst, t):
+            if apart(o) or name == "mask":
+                return f"dst and {name} are the same tile; {o.instr.name} on {o.target.name} needs them distinct"
+            if chain and name == o.instr.operands[-1].name and o.target.name != "cpu":
+                return f"dst and {name} are the same tile; the first of the two steps would overwrite it"
+        elif overlap(o.dst, t):
+            return f"dst and {name} overlap partly (bytes from {o.dst.addr} and {t.addr})"
+    scratch = [(n, t) for n, t in all_tiles(o) if o.instr.operand(n).role is Role.SCRATCH]
+    if o.target.name == "a2a3":
+        for name, t in scratch:
+            for other, u in data_tiles(o):
+                if overlap(t, u):
+                    return f"{name} overlaps {other}; {o.instr.name} on a2a3 uses it as scratch"
+    return None
+
+
+EW_10 = define(
+    "EW-10",
+    "Destination and sources are one tile or do not overlap; some a2a3 instructions need distinct tiles.",
+    _aliasing,
+    source="compute-elementwise 6",
+    accepted="TADD with dst = src0",
+    rejected="TREM with dst = src0 on a2a3; a source that starts in the middle of dst",
+)
+EW_10_APART = replace(EW_10, check=partial(_aliasing, apart=lambda o: True))
+EW_10_APART_A3 = replace(EW_10, check=partial(_aliasing, apart=_on_a2a3))
+EW_10_FLOATS_APART_A3 = replace(EW_10, check=partial(_aliasing, apart=_floats_on_a2a3))
+EW_10_RECIPROCAL_APART_A3 = replace(EW_10, check=partial(_aliasing, apart=_reciprocal_on_a2a3))
+EW_10_CHAIN = replace(EW_10, check=partial(_aliasing, chain=True))
+
+# Reductions, expansions, partial operations --------------------------------------------------------------------------
+
+
+def _never(o: Site, source: TileInfo, written: TileInfo) -> bool:
+    return False
+
+
+def _matrix(o: Site, source: TileInfo, written: TileInfo) -> bool:
+    return same_tile(source, written) and (source.vr, source.vc) == (written.vr, written.vc)
+
+
+def _row_0(o: Site, source: TileInfo, written: TileInfo) -> bool:
+    return not o.has("tmp") and bool(source.addr == written.addr and source.cols == written.cols)
+
+
+def _in_place(o: Site, allowed: Callable[[Site, TileInfo, TileInfo], bool] = _never) -> Message:
+    """``allowed(site, source, written)``: this source may share its bytes with this destination."""
+    tiles = data_tiles(o)
+    for result, written in tiles:
+        if o.instr.operand(result).role is Role.IN:
+            continue
+        for name, t in sources(o):
+            if overlap(t, written) and not allowed(o, t, written):
+                return f"{result} overlaps {name}"
+    scratch = o.operands.get("tmp")
+    if isinstance(scratch, TileInfo) and any(overlap(scratch, t) for _, t in tiles):
+        return "tmp overlaps another operand"
+    return None
+
+
+CMP_INP_01 = define(
+    "CMP-INP-01",
+    "dst overlaps no source or tmp, but for an expansion's matrix, TPART's full source, row 0 of a column reduction.",
+    _in_place,
+    source="compute-reduce-matrix 0.3",
+    accepted="TROWEXPANDSUB with dst = src0",
+    rejected="TROWSUM with dst in the first column of src",
+)
+CMP_INP_01_MATRIX = replace(CMP_INP_01, check=partial(_in_place, allowed=_matrix))
+CMP_INP_01_ROW_0 = replace(CMP_INP_01, check=partial(_in_place, allowed=_row_0))
