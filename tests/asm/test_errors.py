@@ -216,6 +216,7 @@ def test_hints_and_notes() -> None:
     assert mismatch.message == "%a is used as i32 but is index"
     assert [(n.location.line, n.location.column, n.location.length) for n in mismatch.notes] == [(3, 1, 2)]
     assert first("pto.tlaod ins()").hint == "did you mean 'pto.tload'?"
+    assert first("pto.tadq ins()").hint == "did you mean 'pto.tadd'?"  # tand has as many letters in common
     assert first("pto.barrier <PIPE_FX>").hint == "did you mean 'PIPE_FIX'?"
     assert first("%a = arith.constant 2 : f32").hint == "write 2.0"
     assert first("%a = pto.alloc_tile : !pto.tile_buf<ver, 16x16xf32>").hint == "did you mean 'vec'?"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
+from functools import partial
+from itertools import takewhile
 
 from ptokit.types.dtypes import DTYPES, DType, dtype, is_dtype
 
@@ -26,8 +28,14 @@ def suggest(word: str, known: Iterable[str]) -> str | None:
     names = {name.removeprefix("pto."): name for name in known}
     wanted = word[:80].removeprefix("pto.")
     same = [name for name in names if name.lower() == wanted.lower()]
-    close = same or get_close_matches(wanted, [name for name in names if _may_be_close(wanted, name)], 1, _CLOSE)
-    return f"did you mean '{names[close[0]]}'?" if close else None
+    close = same or get_close_matches(wanted, [name for name in names if _may_be_close(wanted, name)], 5, _CLOSE)
+    return f"did you mean '{names[max(close, key=partial(_likeness, wanted))]}'?" if close else None
+
+
+def _likeness(word: str, name: str) -> tuple[float, int]:
+    """How much two words are alike; of names that are equally so, the one that begins like the word for longer."""
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(word, name)))
+    return SequenceMatcher(None, name, word).ratio(), same
 
 
 def _may_be_close(word: str, name: str) -> bool:

@@ -13,6 +13,7 @@ from ptokit.diagnostics import Diagnostics
 from ptokit.ir import Module
 
 from .comments import BLANK, Gap, read_gap
+from .files import line_ends
 from .lexer import EOF, Tokens
 from .module import parse_with
 from .parser import Parser
@@ -63,6 +64,7 @@ def format_text(text: str, file: str | None = None) -> Formatted:
         parsers.append(parser)
         return parser
 
+    text = line_ends(text)
     result = parse_with(watch, text, file)
     if result.diagnostics.errors:
         return Formatted(None, result.diagnostics)

@@ -21,6 +21,7 @@ from .attributes import Dictionary, generic_attrs, read_dictionary
 from .blocks import read_ops, read_region
 from .cursor import LimitError, OperationError
 from .faults import suggest
+from .files import line_ends, read_text
 from .generic import read_properties
 from .generic_module import MODULE_WORD, closing, module_attributes, read_function
 from .lexer import EOF, MAX_TEXT, Tokens
@@ -44,24 +45,6 @@ def read_module(path: str | Path, *, target: Target | None = None) -> ParseResul
     if text is None:
         return ParseResult(Module(file=str(path)), diagnostics)
     return parse_module(text, str(path), target=target)
-
-
-def read_text(path: str | Path) -> tuple[str | None, Diagnostics]:
-    """The text of a file, line ends as they are; None and why (TEXT-FILE, TEXT-BINARY) if there is none."""
-    file = str(path)
-    diagnostics = Diagnostics()
-    try:
-        data = Path(path).read_bytes()
-    except (OSError, ValueError) as e:
-        reason = e.strerror if isinstance(e, OSError) and e.strerror else str(e)
-        diagnostics.error(rules.FILE, f"cannot read the file: {reason}", Location(file))
-        return None, diagnostics
-    try:
-        return data.decode("utf-8-sig"), diagnostics
-    except UnicodeDecodeError as e:
-        line = data.count(b"\n", 0, e.start) + 1
-        diagnostics.error(rules.BINARY, f"byte {e.start} is not UTF-8 text", Location(file, line, 1))
-        return None, diagnostics
 
 
 def parse_module(text: str, file: str | None = None, *, target: Target | None = None) -> ParseResult:
@@ -91,6 +74,7 @@ def parse_with(
     if len(text) > MAX_TEXT:
         diagnostics.error(rules.SIZE, f"the text has {len(text)} characters, more than {MAX_TEXT}", Location(shown))
         return result
+    text = line_ends(text)
     with suppress(LimitError), _collector_paused():
         if "#" in text and "func.func" not in text:  # a listing
             text = _HASH_COMMENT.sub(lambda m: " " * len(m[0]), text)

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ptokit import __version__
 from ptokit.diagnostics import Diagnostic, Diagnostics
-from ptokit.diagnostics.render import summary
+from ptokit.diagnostics.render import summary, visible_name
 from ptokit.diagnostics.sarif import Details, sarif
 from ptokit.ir.levels import stated_level
 
 from .console import remark, say, show_diagnostics
+from .inputs import expand
 from .load import load, parse_target
 
 
-def check_file(
-    file: str,
+def check_files(
+    names: Sequence[str],
     target_name: str | None,
     *,
     format: str,
@@ -27,23 +28,32 @@ def check_file(
     auto_sync: bool = False,
     assembler: bool = False,
 ) -> bool:
-    """Report all findings of `file` as ``text``, ``json`` or ``sarif``; True if none of them is an error.
+    """Report all findings of the files as ``text``, ``json`` or ``sarif``; True if none of them is an error.
 
-    ``level``, ``auto_sync``, ``assembler``: as for `ptokit.ir.verify`.
+    ``names``: as for `expand`. ``level``, ``auto_sync``, ``assembler``: as for `ptokit.ir.verify`.
     """
     wanted = parse_target(target_name)
-    module, target, found = load(file, wanted, extended=extended, level=level, auto_sync=auto_sync, assembler=assembler)
+    files = expand(names)
+    everything = Diagnostics()
+    for file in files:
+        module, target, found = load(
+            file, wanted, extended=extended, level=level, auto_sync=auto_sync, assembler=assembler
+        )
+        for diagnostic in found:
+            everything.add(diagnostic)
+        if format == "text":
+            show_diagnostics(found)
+            if len(found):
+                remark(f"{visible_name(file)}: {summary(found)}")
+            else:
+                say(f"{visible_name(file)}: no findings for {target.name}, level {level or stated_level(module)}")
     if format == "json":
-        say(json.dumps(report(found), indent=2))
+        say(json.dumps(report(everything), indent=2))
     elif format == "sarif":
-        say(sarif_text(found))
-    else:
-        show_diagnostics(found)
-        if len(found):
-            remark(f"{file}: {summary(found)}")
-        else:
-            say(f"{file}: no findings for {target.name}, level {level or stated_level(module)}")
-    return not found.errors
+        say(sarif_text(everything))
+    elif len(files) > 1 and len(everything):
+        remark(f"{len(files)} files: {summary(everything)}")
+    return not everything.errors
 
 
 def report(found: Diagnostics) -> dict[str, Any]:

@@ -47,6 +47,15 @@ def say(text: str = "") -> None:
     sys.stdout.write(text + "\n")
 
 
+def emit(text: str) -> None:
+    """`.pto` text as the result: the same bytes as in a file, whatever encoding the terminal has."""
+    if is_terminal(sys.stdout):
+        sys.stdout.write(text)
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode())
+
+
 def remark(text: str) -> None:
     """A line beside the result."""
     sys.stderr.write(text + "\n")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from ptokit.asm.convert import convert
-from ptokit.asm.module import read_module
+from ptokit.diagnostics.render import visible_name
 
-from .console import remark, show_diagnostics
+from .console import emit, remark, show_diagnostics
 from .files import check_writable, write_whole
+from .inputs import parse
 from .rules import CONVERTED_FILE
 
 
@@ -21,7 +21,7 @@ def convert_file(file: str, form: str, out: str | None) -> bool:
     path = None if out is None else Path(out)
     if path is not None:
         check_writable(path, "the text", CONVERTED_FILE)
-    read = read_module(file)
+    read = parse(file)
     if read.diagnostics.errors:
         show_diagnostics(read.diagnostics)
         return False
@@ -30,8 +30,8 @@ def convert_file(file: str, form: str, out: str | None) -> bool:
     if converted.text is None:
         return False
     if path is None:
-        sys.stdout.write(converted.text)
+        emit(converted.text)
     else:
         write_whole(path, converted.text.encode(), "the text", CONVERTED_FILE)
-        remark(f"{file}: written to {out} in the form {form}")
+        remark(f"{visible_name(read.module.file or file)}: written to {visible_name(str(out))} in the form {form}")
     return True

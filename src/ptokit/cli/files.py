@@ -11,28 +11,38 @@ from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Rule, Seve
 
 
 def check_writable(path: Path, what: str, rule: Rule) -> None:
-    """Raise `DiagnosticError` if `path` cannot become a file, without creating it. ``what``: "the report"."""
+    """Raise `DiagnosticError` if `path` cannot be written, without creating it. ``what``: "the report"."""
     if path.is_dir():
         raise _refused(path, what, rule, "it is a directory")
     if not path.parent.is_dir():
         raise _refused(path, what, rule, f"there is no directory {path.parent}")
-    if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise _refused(path, what, rule, f"no permission to write in {path.parent}")
+    if not _special(path) and not os.access(path.resolve().parent, os.W_OK | os.X_OK):
+        raise _refused(path, what, rule, f"no permission to write in {path.resolve().parent}")
 
 
-def write_whole(path: Path, content: bytes, what: str, rule: Rule, *, mode: int | None = None) -> None:
+def refuse_special(path: Path, what: str, rule: Rule) -> None:
+    """Raise `DiagnosticError` if `path` is a pipe or device: writing there would not change what was read."""
+    if _special(path):
+        raise _refused(path, what, rule, "it is a pipe or a device")
+
+
+def write_whole(path: Path, content: bytes, what: str, rule: Rule) -> None:
     """Write a file beside `path` and move it there when complete. Raises `DiagnosticError` about `rule`.
 
-    ``mode``: its permissions, if not those of any new file.
+    A link stays one, a file that is replaced keeps its permissions, and a pipe or device is written to as it is.
     """
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+        if _special(path):
+            path.write_bytes(content)
+            return
+        path = path.resolve()
+        handle, name = tempfile.mkstemp(prefix=f".{path.name[:100]}-", dir=path.parent)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(content)
             mask = os.umask(0)
             os.umask(mask)
-            os.chmod(name, 0o666 & ~mask if mode is None else mode)  # temporary files are private
+            os.chmod(name, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~mask)  # not a temporary file's
             os.replace(name, path)
         except BaseException:
             with contextlib.suppress(OSError):
@@ -40,6 +50,10 @@ def write_whole(path: Path, content: bytes, what: str, rule: Rule, *, mode: int 
             raise
     except (OSError, ValueError) as error:
         raise _refused(path, what, rule, getattr(error, "strerror", None) or str(error)) from None
+
+
+def _special(path: Path) -> bool:
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def _refused(path: Path, what: str, rule: Rule, why: str) -> DiagnosticError:

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from ptokit.asm.format import format_text
-from ptokit.asm.module import read_text
 from ptokit.diagnostics import Diagnostics
-from ptokit.diagnostics.render import summary
+from ptokit.diagnostics.render import summary, visible_name
 
-from .console import remark, say, show_diagnostics
-from .files import write_whole
+from .console import emit, remark, say, show_diagnostics
+from .files import refuse_special, write_whole
+from .inputs import STDIN, expand, read
 from .rules import FORMATTED_FILE
 
 
-def format_files(files: Sequence[str], *, check: bool, to_stdout: bool) -> bool:
+def format_files(names: Sequence[str], *, check: bool, to_stdout: bool) -> bool:
     """Lay out every file that has no errors; False if one has, or, with `check`, if one would change.
 
-    ``check``: list the files that would change and write nothing. ``to_stdout``: print the texts instead.
+    ``names``: as for `expand`; the text of stdin goes to stdout. ``check``: list the files that would change and write
+    nothing. ``to_stdout``: print the texts instead.
     """
     good = True
-    for file in files:
-        old, found = read_text(file)
+    for file in expand(names):
+        old, found = read(file)
         new = None
         if old is not None:
             formatted = format_text(old, file)
@@ -33,17 +33,17 @@ def format_files(files: Sequence[str], *, check: bool, to_stdout: bool) -> bool:
             good = False
         elif check:
             if new != old:
-                say(file)
+                say(visible_name(file))
                 good = False
-        elif to_stdout:
-            sys.stdout.write(new)
+        elif to_stdout or file == STDIN:
+            emit(new)
         elif new != old:
-            path = Path(file).resolve()  # a link stays one
-            write_whole(path, new.encode(), "the text", FORMATTED_FILE, mode=path.stat().st_mode & 0o777)
-            remark(f"{file}: laid out")
+            refuse_special(Path(file), "the text", FORMATTED_FILE)
+            write_whole(Path(file), new.encode(), "the text", FORMATTED_FILE)
+            remark(f"{visible_name(file)}: laid out")
     return good
 
 
 def _refuse(file: str, found: Diagnostics) -> None:
     show_diagnostics(found)
-    remark(f"{file}: {summary(found)}, left as it is")
+    remark(f"{visible_name(file)}: {summary(found)}, left as it is")

@@ -42,12 +42,13 @@ def load(
     option nor a statement in the file is a usage error: there is no default target. ``level``, ``auto_sync`` and
     ``assembler``: as for `ptokit.ir.verify`.
     """
-    from ptokit.asm import read_module
     from ptokit.ir.sound import sound_functions
     from ptokit.ir.stated import stated_target
     from ptokit.ir.verify import verify
 
-    result = read_module(file, target=wanted)
+    from .inputs import parse
+
+    result = parse(file, wanted)
     found = Diagnostics()
     for diagnostic in result.diagnostics:
         found.add(diagnostic)

@@ -83,7 +83,11 @@ class Order(StrEnum):
     PROFILE = "profile"
 
 
-File = Annotated[str, typer.Argument(metavar="FILE", help="A .pto file.", show_default=False)]
+File = Annotated[str, typer.Argument(metavar="FILE", help="A .pto file; - for stdin.", show_default=False)]
+Files = Annotated[
+    list[str],
+    typer.Argument(metavar="FILE...", help="The .pto files, or folders of them; - for stdin.", show_default=False),
+]
 TargetOption = Annotated[
     str | None,
     typer.Option("--target", "-t", metavar="T", help="cpu, a2a3 or a5; needed unless the file states pto.target_arch."),
@@ -227,6 +231,7 @@ def sanitize(
 
 \b
   ptokit check kernel.pto --target a5
+  ptokit check kernels/ more/*.pto -t a5
   ptokit check kernel.pto -t a2a3 --format json | jq '.diagnostics[].rule'
   ptokit check kernel.pto -t a5 --format sarif > kernel.sarif
   ptokit check kernel.pto -t a5 --level 3       every tile has an address
@@ -234,7 +239,7 @@ def sanitize(
 Exit status: 0 without errors, 1 with errors, 2 for wrong usage."""
 )
 def check(
-    file: File,
+    files: Files,
     target: TargetOption = None,
     level: Annotated[
         int | None,
@@ -249,11 +254,11 @@ def check(
     format: Annotated[Format, typer.Option(help="How to print findings.")] = Format.TEXT,
     extended: Extended = False,
 ) -> None:
-    """Report everything in a file that the target would refuse."""
-    from .check import check_file
+    """Report everything in files that the target would refuse."""
+    from .check import check_files
 
-    if not check_file(
-        file,
+    if not check_files(
+        files,
         target,
         format=format.value,
         extended=extended,
@@ -278,7 +283,7 @@ Only blanks, line ends and the places of comments change. Exit status: 0 when
 done, 1 if a file has errors (it is left as it is) or would change (--check).""",
 )
 def fmt(
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="The .pto files.", show_default=False)],
+    files: Files,
     check: Annotated[bool, typer.Option("--check", help="List files that would change; write nothing.")] = False,
     stdout: Annotated[bool, typer.Option("--stdout", help="Print the texts; write nothing.")] = False,
 ) -> None:

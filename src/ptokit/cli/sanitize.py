@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ptokit.diagnostics import DiagnosticError, Diagnostics
-from ptokit.diagnostics.render import summary
+from ptokit.diagnostics.render import summary, visible_name
 from ptokit.diagnostics.sarif import Details
 from ptokit.ir import Module
 from ptokit.sanitize import Report, sanitize
@@ -54,6 +54,7 @@ def sanitize_file(
     if html is not None:
         check_writable(Path(html), "the page", REPORT_FILE)
     module, target, found = load(file, wanted, extended=extended, check=False)
+    file = module.file or file
     if found.errors:
         report = Report(file, target.name, blocks, order, found)
         _write_page(report, html)
@@ -140,7 +141,7 @@ def _show(file: str, report: Report, seconds: float, format: str) -> bool:
         return not found.errors
     show_diagnostics(found)
     if len(found):
-        remark(f"{file}: {summary(found) or 'notes only'}")
+        remark(f"{visible_name(file)}: {summary(found) or 'notes only'}")
     if report.ran:
         blocks = f"{report.blocks} block{'s' if report.blocks > 1 else ''}"
         what = f"{report.name} on {report.target}, {blocks}, {report.order} order: {report.instructions} instructions"

@@ -13,6 +13,7 @@ and control characters are shown as they count, wide characters as two cells.
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
@@ -66,6 +67,11 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else _escape(c) for c in text)
 
 
+def visible_name(file: str) -> str:
+    """The name of a file in one line, as `visible`."""
+    return visible(file.replace("\n", "\\n"))
+
+
 class _Printer:
     def __init__(self, color: bool, width: int, sources: Mapping[str, str]) -> None:
         self.color = color
@@ -88,7 +94,7 @@ class _Printer:
         return out
 
     def head(self, at: Location, word: str, message: str, color: str, rule: str = "") -> str:
-        where = "" if at.file is None else self.paint(f"{visible(str(at))}:", _BOLD) + " "
+        where = "" if at.file is None else self.paint(f"{visible_name(str(at))}:", _BOLD) + " "
         tail = f" [{rule}]" if rule else ""
         return f"{where}{self.paint(word + ':', color)} {self.paint(visible(message), _BOLD)}{tail}\n"
 
@@ -118,17 +124,33 @@ class _Printer:
 
 @lru_cache(maxsize=8)
 def _split(text: str) -> list[str]:
-    # Not str.splitlines: only a line feed ends a line for the lexer, so only then do its line numbers hold.
-    return [line.removesuffix("\r") for line in text.split("\n")]
+    # Not str.splitlines: it has more line ends than the lexer, by whose line numbers we count.
+    return re.split(r"\r\n|[\r\n]", text)
+
+
+_KEPT: dict[str, str] = {}
+
+
+def keep_text(file: str, text: str) -> None:
+    """Remember the text of what cannot be read a second time, such as a pipe, for `file_lines`."""
+    _KEPT[file] = text
+
+
+def file_lines(file: str) -> list[str]:
+    """The lines of a file as the lexer counts them; none if it cannot be read."""
+    if file in _KEPT:
+        return _split(_KEPT[file])
+    try:
+        stat = os.stat(file)
+        return _read_lines(file, stat.st_mtime_ns, stat.st_size)
+    except (OSError, ValueError):
+        return []
 
 
 @lru_cache(maxsize=8)
-def file_lines(file: str) -> list[str]:
-    """The lines of a file as the lexer counts them; none if it cannot be read."""
-    try:
-        return _split(Path(file).read_bytes().decode("utf-8", errors="replace"))
-    except (OSError, ValueError):
-        return []
+def _read_lines(file: str, time: int, size: int) -> list[str]:
+    """``time`` and ``size`` tell a file from what it was before a change."""
+    return _split(Path(file).read_bytes().decode("utf-8-sig", errors="replace"))
 
 
 def _window(line: str, start: int, stop: int, room: int) -> tuple[str, int, int]:

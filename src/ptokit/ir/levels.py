@@ -53,7 +53,7 @@ def check_level(function: Function, level: int | None, auto_sync: bool, found: D
             )
 
 
-_ADDRESS = "add `addr = %a`"
+_ADDRESS = "add `addr = %address`, the number of the tile's first byte as an i64"
 
 
 def _mixed(allocations: list[Op], placed: list[Op], found: Diagnostics) -> None:

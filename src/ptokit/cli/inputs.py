@@ -1,0 +1,53 @@
+"""What a command reads: files, folders of files, or stdin."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ptokit.asm import ParseResult, parse_module
+from ptokit.asm.files import read_stream, read_text
+from ptokit.asm.rules import FILE
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Severity
+from ptokit.ir import Module
+from ptokit.targets import Target
+
+STDIN = "<stdin>"
+"""How findings call what is read for ``-``."""
+
+
+def expand(names: Sequence[str]) -> list[str]:
+    """The files meant: those named, and the ``.pto`` files below folders, each once; ``-`` becomes `STDIN`.
+
+    Hidden folders below a folder are left out. Raises `DiagnosticError` for a folder without any such file.
+    """
+    out: list[str] = []
+    for name in names:
+        if name == "-" or not name or not Path(name).is_dir():
+            out.append(STDIN if name == "-" else name)
+            continue
+        folder = Path(name)
+        found = [p for p in sorted(folder.rglob("*.pto")) if not _hidden(p.relative_to(folder)) and p.is_file()]
+        if not found:
+            raise DiagnosticError(
+                Diagnostic(FILE, Severity.ERROR, "there is no .pto file in this folder", Location(name))
+            )
+        out += map(str, found)
+    return list(dict.fromkeys(out))
+
+
+def _hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
+
+
+def read(file: str) -> tuple[str | None, Diagnostics]:
+    """The text of a file or of stdin; None and why if there is none, as `ptokit.asm.files.read_text`."""
+    return read_stream(sys.stdin.buffer, STDIN) if file in ("-", STDIN) else read_text(file)
+
+
+def parse(file: str, target: Target | None = None) -> ParseResult:
+    """The module in a file or stdin, and the findings of reading it."""
+    text, found = read(file)
+    name = STDIN if file == "-" else file
+    return ParseResult(Module(file=name), found) if text is None else parse_module(text, name, target=target)
