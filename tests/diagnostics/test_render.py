@@ -100,8 +100,8 @@ def test_colour_changes_nothing_but_colour() -> None:
 def test_crlf_and_lone_cr(tmp_path: Path) -> None:
     file = tmp_path / "a.pto"
     file.write_bytes(b"one\r\ntwo\rthree\r\nfour")
-    lines = render([Diagnostic("T-1", Severity.ERROR, "m", Location(str(file), 3, 1))]).splitlines()
-    assert lines[1] == "    3 | four"
+    lines = render([Diagnostic("T-1", Severity.ERROR, "m", Location(str(file), 4, 1))]).splitlines()
+    assert lines[1] == "    4 | four"
 
 
 @pytest.mark.parametrize("location", [Location("nowhere.pto", 3, 1), Location("k.pto"), Location("k.pto", 9, 1)])
