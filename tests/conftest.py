@@ -1,6 +1,13 @@
-"""One BLAS thread for the tests: they run in parallel processes, and tile products are too small to share."""
+"""Settings for all tests: they run in parallel processes, on machines that may be busy."""
 
 import os
 
+from hypothesis import settings
+
+# Tile products are too small to share among threads.
 for _name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
+
+# How long an example takes says nothing about whether it is right.
+settings.register_profile("ptokit", deadline=None)
+settings.load_profile("ptokit")

@@ -60,14 +60,14 @@ def test_the_printer_writes_this_layout(path: Path) -> None:
 
 
 @given(modules())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_generated_programs(module: Module) -> None:
     printed = print_module(module)
     assert laid_out(printed) == printed
 
 
 @given(st.sampled_from(FILES), st.randoms(use_true_random=False))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_comments_and_line_ends_anywhere(path: Path, random: object) -> None:
     count = 0
 

@@ -154,19 +154,19 @@ def check(text: str, n: int, c: bool, *, refusable: str = "") -> bool:
 
 
 @given(programs(), st.integers(0, 2), st.booleans())
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 def test_every_form_computes_the_same(text: str, n: int, c: bool) -> None:
     assert check(text, n, c)
 
 
 @given(programs(aliases=True), st.integers(0, 2), st.booleans())
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 def test_tiles_with_several_names_stay_or_are_refused(text: str, n: int, c: bool) -> None:
     check(text, n, c, refusable="CONVERT-ALIAS")
 
 
 @pytest.mark.campaign
 @given(programs(aliases=True), st.integers(0, 2), st.booleans())
-@settings(max_examples=3000, deadline=None)
+@settings(max_examples=3000)
 def test_many_programs(text: str, n: int, c: bool) -> None:
     check(text, n, c, refusable="CONVERT-ALIAS")

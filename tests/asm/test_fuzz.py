@@ -157,21 +157,21 @@ def test_a_million_mutated_programs(seed: int) -> None:
 
 
 @given(st.text(max_size=400))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_any_text(text: str) -> None:
     parse_module(text)
     parse_module(in_function(text))
 
 
 @given(st.binary(max_size=2000))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_any_bytes(data: bytes) -> None:
     parse_module(data.decode("latin-1"))
     parse_module(in_function(data.decode("latin-1").replace("\0", "")))
 
 
 @given(st.lists(st.sampled_from([*FRAGMENTS, "%n", "%t", "arith.addi", ":", ",", "index", " "]), max_size=60))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_any_tokens(tokens: list[str]) -> None:
     check(in_function(" ".join(tokens)))
 

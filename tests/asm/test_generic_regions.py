@@ -45,7 +45,7 @@ def test_a_reader_without_dialects() -> None:
 
 
 @given(modules())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_generated(module: Module) -> None:
     text = print_generic(module)
     back = read(text)
@@ -54,7 +54,7 @@ def test_generated(module: Module) -> None:
 
 
 @given(modules(PLAIN))  # xDSL decodes escapes in keys, and characters beyond ASCII, as bytes
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_generated_is_read_elsewhere(module: Module) -> None:
     text = print_generic(module)
     wanted = [op.name for f in module.functions if f.body for op in f.body.walk() if op.name != "scf.yield"]

@@ -217,7 +217,7 @@ def assume_legal(kind: str, on: str, examples: int) -> None:
         return  # the form does not exist
 
     @seed(20_240_601)
-    @settings(max_examples=examples, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples, database=None, suppress_health_check=list(HealthCheck))
     @given(STRATEGIES[kind](on), st.integers(0, 2**32 - 1))
     def check(case: tuple[str, str, dict[str, Any]], rng_seed: int) -> None:
         assume(compare(on, *case, rng_seed))

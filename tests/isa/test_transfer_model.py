@@ -33,8 +33,8 @@ from .transfer_sites import spec as tile_spec
 
 BASE = ["f32", "f16", "bf16", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"]
 SMALL = ["e4m3", "e5m2", "hif8", "e8m0"]
-QUICK = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
-LONG = settings(max_examples=6000, deadline=None, suppress_health_check=list(HealthCheck))
+QUICK = settings(max_examples=120, suppress_health_check=list(HealthCheck))
+LONG = settings(max_examples=6000, suppress_health_check=list(HealthCheck))
 
 
 @dataclass(frozen=True)
