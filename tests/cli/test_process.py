@@ -49,6 +49,23 @@ def test_collections_go_on_as_usual_after_the_first() -> None:
     assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
 
 
+@pytest.mark.parametrize(
+    "args",
+    [["explain"], ["explain", "TY-9"], ["isa", "TLOAD"], CHECK, RUN, ["fmt", "--check", KERNELS / "gemm.pto"]],
+    ids=lambda args: " ".join(map(str, args[:1])),
+)
+def test_commands_need_no_package_of_an_extra(args: list[object]) -> None:
+    """As after ``pip install ptokit`` without extras."""
+    extras = "pytest _pytest hypothesis jsonschema xdsl pygls lsprotocol textmate_grammar mypy"
+    code = (
+        f"import sys; sys.modules.update(dict.fromkeys({extras.split()}))\n"  # None: importing it fails
+        "from ptokit.cli.main import main; main()"
+    )
+    ran = subprocess.run([sys.executable, "-c", code, *map(str, args)], capture_output=True, text=True, timeout=60)
+    assert ran.returncode == (args is CHECK)
+    assert "internal error" not in ran.stderr
+
+
 def test_help_and_version_load_neither_numpy_nor_rich() -> None:
     code = (
         "import sys; from ptokit.cli.main import main\n"
