@@ -51,7 +51,7 @@ def test_collections_go_on_as_usual_after_the_first() -> None:
 
 @pytest.mark.parametrize(
     "args",
-    [["explain"], ["explain", "TY-9"], ["isa", "TLOAD"], CHECK, RUN, ["fmt", "--check", KERNELS / "gemm.pto"]],
+    [["explain"], ["explain", "TY-9"], ["isa", "TLOAD"], CHECK, RUN, ["fmt", "--check", KERNELS]],
     ids=lambda args: " ".join(map(str, args[:1])),
 )
 def test_commands_need_no_package_of_an_extra(args: list[object]) -> None:

@@ -7,7 +7,6 @@ import pkgutil
 
 import ptokit
 
-
 _WITHOUT_RULES = ("ptokit.__main__", "ptokit.pytest_plugin")
 
 
