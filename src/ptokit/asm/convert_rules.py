@@ -53,8 +53,9 @@ PLACE = _rule(
 )
 FORM = _rule(
     "CONVERT-FORM",
-    "Level 1 has no text for an instruction that writes something other than tiles and memory.",
-    why="Its results are tiles (assembly 5).",
+    "Level 1 has no text for an instruction that writes something other than tiles and memory, whose operands are of "
+    "other kinds than it takes, or that has words or a result behind outs.",
+    why="Its results are tiles, and a statement tells operands by their types (assembly 5).",
     rejected="pto.tmrgsort with a record of counts as its destination",
     accepted="pto.tmrgsort without the record",
 )

@@ -235,7 +235,7 @@ def attr_named(instr: Instr, name: str) -> Attr:
 def dictionary_attrs(p: Parser, instr: Instr, written: Dictionary, into: dict[str, Any]) -> None:
     """Put the values of a dictionary into the attributes, by the names of the table; unknown ones as they are."""
     for key, value in written.items():
-        attr = next((a for a in instr.attrs if key in (a.key, a.name)), None)
+        attr = next((a for a in instr.text_attrs if key in (a.key, a.name)), None)
         if attr is None:
             into[key] = plain_value(value.text)
         elif attr.name in into:
@@ -334,7 +334,7 @@ class _Printing:
 def attribute_dictionary(op: Op, instr: Instr, placed: set[str] | frozenset[str] = frozenset()) -> str:
     """``{key = value, ...}`` of the attributes that have no other place; empty if there are none."""
     parts = []
-    by_name = {a.name: a for a in instr.attrs}
+    by_name = {a.name: a for a in instr.text_attrs}
     for key, value in op.attrs.items():
         if key not in placed and value is not None:
             parts.append(attribute(key, value, by_name.get(key)))

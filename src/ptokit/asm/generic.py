@@ -29,6 +29,7 @@ from .lexer import EOF, Tokens
 from .ops_isa import DPS_WORDS, align, align_forms, operands_of
 from .parser import Parser
 from .registry import QUOTED, READERS
+from .trailing import check_result, check_type, trailing_operands
 from .types import POISON
 
 
@@ -134,10 +135,12 @@ def _instruction(p: Parser, instr: Instr, s: Statement) -> Op:
         listed = ", ".join(f"[{o.name}]" if o.optional else o.name for o in order)
         shown = ", ".join(map(str, types))
         p.fail(rules.OPERANDS, f"pto.{instr.text} takes ({listed}), not ({shown})", s.at)
-    count = len(instr.produces) or instr.results
-    least = count - sum(o.optional for o in instr.produces)
+    count = len(instr.produces) or instr.results or int(instr.tensor)
+    least = 0 if instr.tensor else count - sum(o.optional for o in instr.produces)
     if not least <= len(s.results) <= count:
         p.fail(rules.RESULTS, f"pto.{instr.text} has {count} results, not {len(s.results)}", s.at)
+    for type in s.results if instr.tensor else ():
+        check_result(p, instr, type, s.at)
     got: Operands = {}
     position = 0
     for operand, count in zip(order, counts):
@@ -148,10 +151,14 @@ def _instruction(p: Parser, instr: Instr, s: Statement) -> Op:
         elif part:
             got[operand.name] = part[0]
     errors = p.errors
+    extra = trailing_operands(instr)
+    for operand in extra:
+        if isinstance(value := got.get(operand.name), Value):
+            check_type(p, operand, value.type, s.at)
     dictionary_attrs(p, instr, s.written, attrs)
     if p.errors > errors:
         raise OperationError
-    operands: Operands = {o.name: got[o.name] for o in instr.operands if o.name in got}
+    operands: Operands = {o.name: got[o.name] for o in (*instr.operands, *extra) if o.name in got}
     op = Op(f"pto.{instr.text}", operands, attrs, [Value(t) for t in s.results])
     forms = FORMS.get(instr.text) or FORMS.get(instr.syntax)
     if forms is not None:
@@ -190,13 +197,15 @@ def operand_order(instr: Instr) -> list[Operand]:
     if instr.syntax not in DPS_WORDS:
         return list(instr.operands)
     ins, outs, _ = operands_of(instr.name)
+    extra = trailing_operands(instr)
     if instr.syntax == "dps-typed":
         return [
             *(o for o in ins if not o.optional),
             *outs,
             *sorted(_optional(ins), key=lambda o: o.role is not Role.IN),
+            *extra,
         ]
-    return [*ins, *outs]
+    return [*ins, *outs, *extra]
 
 
 def _optional(operands: Sequence[Operand]) -> list[Operand]:

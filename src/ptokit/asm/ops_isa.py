@@ -38,6 +38,7 @@ from .cursor import OperationError
 from .forms import attribute_dictionary, dictionary_attrs
 from .lexer import EOF
 from .parser import Parser
+from .trailing import keys_of, print_trailing, read_result, read_trailing
 from .types import POISON
 
 DPS_WORDS = frozenset(("dps", "dps-attrs-in", "dps-comma", "dps-typed", "dps-either"))
@@ -85,6 +86,10 @@ def read_dps(p: Parser, instr: Instr, name: int) -> Op:
         attrs["scalar_first"] = True
     if written:
         dictionary_attrs(p, instr, written, attrs)
+    extra: Operands = {}
+    if instr.trailing and p.texts[p.i] in keys_of(instr.name):
+        read_trailing(p, instr, extra, attrs)
+    results = read_result(p, instr, name)
     wanted_ins, wanted_outs, plain = operands_of(instr.name)
     got: Operands | None = None
     if instr.forms:
@@ -98,7 +103,8 @@ def read_dps(p: Parser, instr: Instr, name: int) -> Op:
         got = {key: value for part in fitting if part is not None for key, value in part.items()}
     if instr.spellings and (wrong := suffix_mismatch(p.texts[name], got.get("src"), got.get("dst"))):
         p.error(SUFFIX.id, wrong, name)
-    return Op(f"pto.{instr.text}", {o.name: got[o.name] for o in instr.operands if o.name in got}, attrs)
+    operands = {o.name: got[o.name] for o in instr.operands if o.name in got}
+    return Op(f"pto.{instr.text}", {**operands, **extra}, attrs, results)
 
 
 def _of_a_form(p: Parser, instr: Instr, ins: list[Value], outs: list[Value], name: int) -> Operands:
@@ -240,15 +246,18 @@ def print_dps(op: Op, instr: Instr, name: Callable[[Value], str]) -> str:
     outs = [v for o in instr.outs for v in op.group(o.name)]
     comma = instr.syntax == "dps-comma"
     inside = instr.syntax == "dps-attrs-in" or (comma and len(outs) == 1)
-    placed = frozenset(("scalar_first",)) if instr.syntax == "dps-either" else frozenset[str]()
-    if placed and op.attrs.get("scalar_first"):
+    placed = {"scalar_first"} if instr.syntax == "dps-either" else set[str]()
+    placed.update(e.name for e in instr.trailing)
+    if instr.syntax == "dps-either" and op.attrs.get("scalar_first"):
         ins.reverse()
     attrs = attribute_dictionary(op, instr, placed)
     shown = f"{',' if comma else ''} {attrs}" if inside and attrs else ""
     text = f" ins({_printed(ins, instr, name, shown)})"
     if outs:
         text += f" outs({_printed(outs, instr, name, '')})"
-    return text if inside or not attrs else f"{text} {attrs}"
+    if attrs and not inside:
+        text += f" {attrs}"
+    return text + print_trailing(op, instr, name)
 
 
 def _printed(values: list[Value], instr: Instr, name: Callable[[Value], str], attrs: str) -> str:

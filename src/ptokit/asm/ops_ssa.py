@@ -84,7 +84,7 @@ class _Reader:
         p, instr = self.p, self.instr
         given = self.typed(s)
         results = self.result_types(s)
-        ordered = self.order(bool(self.named or results or self.stores))
+        ordered = orders(self.instr, bool(self.named or results or self.stores))
         attrs: dict[str, Any] = {}
         operands = self.assign(ordered, given, attrs)
         written: Dictionary = s.written
@@ -174,36 +174,18 @@ class _Reader:
 
     # --------------------------------------------------------------- operands
 
-    def order(self, valued: bool) -> list[list[Operand]]:
-        """The sequences of operands the written ones may stand for."""
-        ins, instr = self.ins, self.instr
-        if self.stores:
-            orders = [[*ins, *self.stores]]
-            if instr.text == _MEM_BEFORE_IDX:
-                orders.append([ins[0], *self.stores, *ins[1:]])
-            return orders
-        if not valued:
-            return [[*self.destinations, *ins]]
-        kept = [o for o in self.destinations if o.role is Role.INOUT]
-        return [[*kept, *ins], ins] if kept else [ins]
-
     def assign(
-        self, orders: list[list[Operand]], given: list[_Given], attrs: dict[str, Any]
+        self, ordered: list[list[Operand]], given: list[_Given], attrs: dict[str, Any]
     ) -> dict[str, _Given | list[_Given]]:
         """The written operands by name. TEXT-OPERANDS if they fit none of the orders."""
-        attempts = [(order, given) for order in orders]
-        if self.instr.syntax == "dps-either":
-            scalars = [k for k, g in enumerate(given) if isinstance(g.type, Scalar)]
-            if scalars and scalars[0] == len(given) - 2:
-                attempts.append((orders[0], [*given[:-2], given[-1], given[-2]]))
-        for order, written in attempts:
-            counts = align_forms(self.instr, order, [g.type for g in written])
-            if counts is not None and _apart(order, counts, written):
-                break
-        else:
-            self.unfit(orders[0], given)
-        if written is not given:
+        chosen = fit(self.instr, ordered, [g.type for g in given])
+        if chosen is None:
+            self.unfit(ordered[0], given)
+        order, counts, swapped = chosen
+        written = given
+        if swapped:
             attrs["scalar_first"] = True
+            written = [*given[:-2], given[-1], given[-2]]
         out: dict[str, _Given | list[_Given]] = {}
         position = 0
         for operand, count in zip(order, counts):
@@ -356,14 +338,45 @@ def first_source(instr: Instr, operands: Operands, kind: Kind = Kind.TILE) -> Va
     return None
 
 
-def _apart(order: Sequence[Operand], counts: Sequence[int], given: Sequence[_Given]) -> bool:
+def orders(instr: Instr, valued: bool) -> list[list[Operand]]:
+    """The sequences of operands that the written ones may stand for; ``valued``: what it writes is not among them."""
+    ins, destinations, stores = _operands(instr.name)
+    if stores:
+        found = [[*ins, *stores]]
+        if instr.text == _MEM_BEFORE_IDX:
+            found.append([ins[0], *stores, *ins[1:]])
+        return found
+    if not valued:
+        return [[*destinations, *ins]]
+    kept = [o for o in destinations if o.role is Role.INOUT]
+    return [[*kept, *ins], ins] if kept else [ins]
+
+
+def fit(
+    instr: Instr, ordered: list[list[Operand]], types: Sequence[Type]
+) -> tuple[list[Operand], list[int], bool] | None:
+    """The sequence that values of these types stand for, how many each operand takes, and whether the last two change
+    places; None if there is none."""
+    attempts = [(order, types) for order in ordered]
+    if instr.syntax == "dps-either":
+        scalars = [k for k, type in enumerate(types) if isinstance(type, Scalar)]
+        if scalars and scalars[0] == len(types) - 2:
+            attempts.append((ordered[0], [*types[:-2], types[-1], types[-2]]))
+    for order, written in attempts:
+        counts = align_forms(instr, order, written)
+        if counts is not None and _apart(order, counts, written):
+            return order, counts, written is not types
+    return None
+
+
+def _apart(order: Sequence[Operand], counts: Sequence[int], given: Sequence[Type]) -> bool:
     """True if tiles stand for tiles and views for views: `align` takes both for both, as level 2 does."""
     position = 0
     for operand, count in zip(order, counts):
-        for g in given[position : position + count]:
-            if operand.kind is Kind.TILE and not operand.or_view and isinstance(g.type, (MemRef, PartitionView)):
+        for type in given[position : position + count]:
+            if operand.kind is Kind.TILE and not operand.or_view and isinstance(type, (MemRef, PartitionView)):
                 return False
-            if operand.kind is Kind.VIEW and isinstance(g.type, TileSpec):
+            if operand.kind is Kind.VIEW and isinstance(type, TileSpec):
                 return False
         position += count
     return True

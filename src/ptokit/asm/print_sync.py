@@ -9,7 +9,7 @@
 | ``pto.tsync ins(%a, %b : T, T)`` | ``tsync %a, %b : T, T`` |
 
 Operations with a text of their own keep it. An instruction that writes something other than tiles and memory is
-written with ``ins`` and ``outs``.
+written with ``ins`` and ``outs``, and so is one whose statement would be read as something else.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .copying import Copier
 from .ops_isa import DPS_WORDS, print_dps
 from .ops_ssa import SUPPLIED, first_source
 from .printer import INDENT, FunctionPrinter, print_module
-from .statements import print_statement
+from .statements import lacks_scratch, obstacle, print_statement
 from .value_types import ValueTile
 
 Part = tuple[Value, Sequence[Value]]
@@ -103,14 +103,15 @@ class _Plan:
         ):
             return
         written = [o for o in instr.outs if first.get(o.name) is not None]
-        plain = instr.syntax in DPS_WORDS and [o.role for o in written] == [Role.OUT] and written[0].kind is Kind.TILE
+        plain = [o.role for o in written] == [Role.OUT] and written[0].kind is Kind.TILE
+        plain = plain and instr.syntax in DPS_WORDS and _states(first, instr, destinations=False)
         if plain and first.values.count(tile) == 1 and first.get(written[0].name) is tile and first.get("acc") is None:
             self.results[first] = tile
             self.moved.add(op)
 
     def _scratch(self, op: Op, instr: Instr) -> None:
         """Leave out a scratch tile that is there for one instruction only and that reading supplies (rule 5)."""
-        if instr.text not in SUPPLIED:
+        if instr.text not in SUPPLIED or obstacle(op, instr, destinations=True):
             return
         name = next((o.name for o in instr.ins if o.role is Role.SCRATCH), "")
         scratch, source = op.get(name), first_source(instr, op.operands)
@@ -130,6 +131,8 @@ class _Plan:
         instr = instr_of(user)
         if instr is None or instr.syntax not in DPS_WORDS or any(o.variadic for o in instr.operands):
             return
+        if not _states(user, instr, destinations=True):
+            return
         tile = user.get("dst") if user.get("src") is op.result else user.get("src")
         view = op["source"].type
         spec = tile.type.spec if tile is not None and isinstance(tile.type, ValueTile) else None
@@ -146,6 +149,11 @@ class _Plan:
         ):
             self.parts[op.result] = (op["source"], op.group("offsets"))
             self.moved.add(op)
+
+
+def _states(op: Op, instr: Instr, *, destinations: bool) -> bool:
+    """True if a statement says what the operation is, no more and no less."""
+    return not lacks_scratch(op, instr) and not obstacle(op, instr, destinations=destinations)
 
 
 def _constant(value: Value) -> int | None:
@@ -179,10 +187,10 @@ class _Printer(FunctionPrinter):
             return f"{name} {', '.join(map(self.names, op.values))} : {types}"
         if instr.syntax not in DPS_WORDS:
             return super().instruction(op, instr)
-        others = [o for o in instr.outs if o.kind not in (Kind.TILE, Kind.VIEW) and op.get(o.name) is not None]
-        if others or not instr.ins:
-            return name + print_dps(op, instr, self.names)
         tile = self.plan.results.get(op)
+        others = [o for o in instr.outs if o.kind not in (Kind.TILE, Kind.VIEW) and op.get(o.name) is not None]
+        if others or not instr.ins or not (tile is not None or _states(op, instr, destinations=True)):
+            return name + print_dps(op, instr, self.names)
         if op in self.plan.supplied:
             op = replace(op, operands={k: v for k, v in op.operands.items() if k != self.plan.supplied[op]})
         if tile is None:

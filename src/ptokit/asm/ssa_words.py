@@ -24,7 +24,7 @@ _WORDS = {  # (attribute, word) -> the assembler's word
 def manual_key(instr: Instr, key: str, word: str) -> Attr | None:
     """The attribute a manual's key stands for; ``phase=relu`` is the relu mode of a store."""
     name = "relu" if (key, word) == ("phase", "relu") else _KEYS.get(key, key)
-    return next((a for a in instr.attrs if name in (a.name, a.key)), None)
+    return next((a for a in instr.text_attrs if name in (a.name, a.key)), None)
 
 
 def manual_value(attr: Attr, key: str, word: str) -> Any:
@@ -42,7 +42,7 @@ def hash_attribute(p: Parser, instr: Instr, key: str, word: str, place: int, att
     """Put ``#key=word`` at token `place` among the attributes (TEXT-ATTRIBUTE, TY-8)."""
     attr = manual_key(instr, key, word)
     if attr is None:
-        known = [a.name for a in instr.attrs]
+        known = [a.name for a in instr.text_attrs]
         p.error(rules.ATTRIBUTE, f"pto.{instr.text} has no attribute '{key}'", place, hint=suggest(key, known))
     elif attr.name in attrs:
         p.error(rules.ATTRIBUTE, f"attribute '{key}' is written twice", place)

@@ -6,9 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ptokit.ir import Op, Value
 from ptokit.isa.table import Instr, Kind, Operand, Role
+from ptokit.types.tile import TileSpec
 
 from .forms import attribute_dictionary
 from .ops_isa import operands_of
+from .ops_ssa import SUPPLIED, first_source, fit, orders
+from .trailing import trailing_operands
+from .value_types import ValueTile
 
 NO_PARTS: Mapping[Value, tuple[Value, Sequence[Value]]] = {}
 
@@ -19,6 +23,42 @@ def written_order(instr: Instr, *, destinations: bool) -> list[Operand]:
     tiles = [o for o in outs if o.kind is Kind.TILE and (destinations or o.role is Role.INOUT)]
     views = [o for o in outs if o.kind is Kind.VIEW]
     return [*(tiles if not views else ()), *ins, *views]
+
+
+def lacks_scratch(op: Op, instr: Instr) -> bool:
+    """True if reading a statement would supply a scratch tile that the operation does not have (rule 5)."""
+    return instr.text in SUPPLIED and not any(op.get(o.name) for o in instr.ins if o.role is Role.SCRATCH)
+
+
+def obstacle(op: Op, instr: Instr, *, destinations: bool) -> str:
+    """Why reading the operation's statement would not give the same operation; empty if it would.
+
+    A statement has no place for what stands behind ``outs`` in level 2, and tells operands by their types: a view where
+    a tile belongs would be taken for another operand.
+    """
+    if op.results:
+        return f"gives a result of type {op.result.type} beside what it writes"
+    source = first_source(instr, op.operands)
+    if lacks_scratch(op, instr) and source is not None and isinstance(source.type, TileSpec) and source.type.dynamic:
+        return f"has no scratch tile, and %{source.name}, after which reading would supply one, has open valid sizes"
+    for operand in trailing_operands(instr):
+        if op.get(operand.name) is not None:
+            return f"has {operand.name}"
+    written = [(o.name, v) for o in written_order(instr, destinations=destinations) for v in op.group(o.name)]
+    swapped = instr.syntax == "dps-either" and bool(op.attrs.get("scalar_first"))
+    if swapped:
+        written[-2:] = reversed(written[-2:])
+    views = any(o.kind is Kind.VIEW for o in instr.outs)
+    types = [v.type.spec if isinstance(v.type, ValueTile) else v.type for _, v in written]
+    found = fit(instr, orders(instr, not destinations or views), types)
+    names: list[str] = []
+    if found is not None:
+        names = [o.name for o, count in zip(*found[:2]) for _ in range(count)]
+        if found[2]:
+            names[-2:] = reversed(names[-2:])
+    if names == [name for name, _ in written] and found is not None and found[2] == swapped:
+        return ""
+    return f"with ({', '.join(map(str, types))}) would be read as something else, or not at all"
 
 
 def print_statement(

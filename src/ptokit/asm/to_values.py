@@ -21,6 +21,7 @@ from ptokit.types.values import Type
 from . import convert_rules as rules
 from .copying import Copier
 from .ops_ssa import SUPPLIED, first_source
+from .statements import obstacle
 from .tile_flow import Flow, is_tile, statement_of, tile_destinations
 
 _NUMBERED = re.compile(r"(?:_\d+)+\Z", re.ASCII)
@@ -167,6 +168,8 @@ class _ToValues(Copier):
 
     def _statement(self, op: Op, instr: Instr) -> None:
         """A tile instruction: its destinations become results."""
+        if reason := obstacle(op, instr, destinations=False):
+            self.error(rules.FORM, f"{op.name} {reason}: level 1 has no text for it", op)
         operands: Operands = {}
         for operand in instr.operands:
             given = op.operands.get(operand.name)
@@ -201,7 +204,8 @@ class _ToValues(Copier):
         source = first_source(instr, op.operands)
         if instr.text not in SUPPLIED or source is None or not _alone(op, instr, scratch):
             return False
-        return source.type == scratch.type and DYNAMIC not in self._own_sizes(source) and scratch in self.start
+        static = isinstance(source.type, TileSpec) and not source.type.dynamic
+        return static and source.type == scratch.type and scratch in self.start
 
     def _result(self, op: Op, name: str, role: Role, tile: Value) -> Value:
         """The value of a tile that is written."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptokit.diagnostics import Diagnostics
-from ptokit.isa.table import Kind
+from ptokit.isa.table import Attr, Kind, Operand
 from ptokit.types.values import is_memref
 
 from .core import Module, Op
@@ -20,6 +20,10 @@ def check_runnable(module: Module, found: Diagnostics) -> None:
                 _operation(op, found)
 
 
+def _is_default(op: Op, entry: Attr | Operand) -> bool:
+    return not isinstance(entry, Attr) or op.attrs.get(entry.name, entry.default) == entry.default
+
+
 def _operation(op: Op, found: Diagnostics) -> None:
     instr = instr_of(op)
     if instr is None:
@@ -27,6 +31,16 @@ def _operation(op: Op, found: Diagnostics) -> None:
     if not instr.implemented:
         found.error(_RULE, f"{op.name} cannot be run yet", op.location)
         return
+    if instr.tensor and op.results:
+        found.error(_RULE, f"{op.name} with a result of type {op.result.type} cannot be run yet", op.location)
+    carried = [e.name for e in instr.trailing if op.get(e.name) is not None or not _is_default(op, e)]
+    if carried:
+        found.error(
+            _RULE,
+            f"{op.name} with {', '.join(carried)} cannot be run yet",
+            op.location,
+            hint="no public document says what it does; the reference assembler makes the same code without it",
+        )
     for operand in instr.operands:
         value = op.get(operand.name)
         if value is not None and operand.kind is Kind.TILE and is_memref(value.type) and not operand.or_view:

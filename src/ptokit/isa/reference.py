@@ -8,7 +8,7 @@ from typing import Any
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import Pipe
 
-from .table import Instr
+from .table import Attr, Instr
 
 Rows = list[tuple[str, ...]]
 
@@ -19,14 +19,22 @@ def pipe_text(instr: Instr) -> str:
 
 
 def facts(instr: Instr) -> dict[str, str]:
-    """What there is to say in a word: pipe, further spellings, source, the reading of what the source leaves open."""
+    """What there is to say in a word: pipe, further spellings, what is only carried, source, reading of open facts."""
     found = {
         "pipe": pipe_text(instr),
         "also": ", ".join(f"pto.{spelling}" for spelling in instr.spellings),
+        "carried": _carried(instr),
         "source": instr.source,
         "reading": instr.decision,
     }
     return {word: text for word, text in found.items() if text}
+
+
+def _carried(instr: Instr) -> str:
+    """What text may hold without a meaning."""
+    words = [(e.key or e.name) if isinstance(e, Attr) else e.name for e in instr.trailing]
+    words += ["a tensor as result"] * instr.tensor
+    return f"{', '.join(words)}: read and printed behind outs, not run" if words else ""
 
 
 def operand_rows(instr: Instr) -> Rows:

@@ -234,6 +234,8 @@ class Instr:
     form_of: str = "dst"  # the operand whose element type has to be one of those
     waits: bool = False  # for another core: ``run`` returns a function that is true once the wait is over
     value_rules: bool | Callable[[Site], bool] = False  # rules look at what tiles hold: check every call
+    trailing: tuple[Operand | Attr, ...] = ()  # of level 2 only, as ``key = value`` behind ``outs``: carried, not run
+    tensor: bool = False  # level 2 may give it a result of a tensor type: carried, not run
 
     def operand(self, name: str) -> Operand:
         """The operand with this name. Raises `KeyError`."""
@@ -255,6 +257,11 @@ class Instr:
     @property
     def _as_written(self) -> Sequence[Operand]:
         return [self.operand(name) for name in self.written.split()] if self.written else self.operands
+
+    @property
+    def text_attrs(self) -> tuple[Attr, ...]:
+        """The attributes that text can have: its own, and those that are only carried."""
+        return (*self.attrs, *(e for e in self.trailing if isinstance(e, Attr)))
 
     def chosen(self, form: str, operands: Sequence[Operand]) -> list[Operand]:
         """Those of `operands` that belong to a form, all of them required."""

@@ -17,7 +17,17 @@ def _gemv(
     name: str, text: str, summary: str, rules: tuple[Rule, ...], run: Callable[..., None], *operands: Operand
 ) -> Instr:
     return instruction(
-        Instr(name, text, summary, operands, pipe=Pipe.M, rules=rules, run=run, source="compute-reduce-matrix 10")
+        Instr(
+            name,
+            text,
+            summary,
+            operands,
+            pipe=Pipe.M,
+            rules=rules,
+            run=run,
+            tensor=True,
+            source="compute-reduce-matrix 10",
+        )
     )
 
 

@@ -108,6 +108,7 @@ TMATMUL = instruction(
         pipe=Pipe.M,
         rules=(*PRODUCT, *matmul_text_rules.PRODUCT),
         run=tmatmul,
+        tensor=True,
         source="compute-reduce-matrix 9",
     )
 )
@@ -120,6 +121,7 @@ TMATMUL_ACC = instruction(
         pipe=Pipe.M,
         rules=(*ACCUMULATE, *matmul_text_rules.ACCUMULATE),
         run=tmatmul_acc,
+        tensor=True,
         source="compute-reduce-matrix 9",
     )
 )
@@ -132,6 +134,7 @@ TMATMUL_BIAS = instruction(
         pipe=Pipe.M,
         rules=(*BIASED, *matmul_text_rules.BIAS),
         run=tmatmul_bias,
+        tensor=True,
         source="compute-reduce-matrix 9",
     )
 )

@@ -67,6 +67,7 @@ def _product(name: str, text: str, summary: str, run: Callable[..., None], *oper
             pipe=Pipe.M,
             rules=(*rules_of(name), *scaled(name)),
             run=run,
+            tensor=True,
             cpp=name.removesuffix("_ACC").removesuffix("_BIAS"),
             source="compute-reduce-matrix 12",
         )

@@ -89,6 +89,7 @@ TMOV = instruction(
         footprint=move_footprint,
         value_rules=has_words,
         syntax="dps-typed",
+        tensor=True,
         spellings=("tmov.m2l", "tmov.m2r", "tmov.m2b", "tmov.m2s", "tmov.a2v", "tmov.v2v", "tmov.s2d"),
         source="tmov; move-gather-scatter 2 to 6",
     )

@@ -16,7 +16,7 @@ from ptokit.types.tile import TileSpec
 
 from ..machine import Machine, TileOperand, ViewOperand
 from ..site import Site
-from ..table import Access, Instr, dst, instruction, view
+from ..table import Access, Attr, Instr, dst, index, instruction, scalar, view
 from ..unknown import known
 from . import conv_rules, transfer_asm_rules
 from .conv_transfer import load_conv
@@ -98,6 +98,16 @@ def tload(m: Machine, dst: TileOperand, src: ViewOperand) -> None:
             _fill(dst, *region)
 
 
+TRAILING = (
+    Attr("pad_mode", str, None, "pad_mode", "padmode", dotted=True),
+    scalar("pad_value", optional=True),
+    index("left_padding_num", optional=True),
+    Attr("init_out_buffer", bool, False, "init_out_buffer"),
+    scalar("right_padding_num", optional=True),
+    scalar("init_condition", optional=True),
+)
+"""Words of the text whose meaning no public document gives (assembly 6.3): what is padded, the type of dst says."""
+
 TLOAD = instruction(
     Instr(
         "TLOAD",
@@ -117,6 +127,8 @@ TLOAD = instruction(
         ),
         run=tload,
         footprint=_footprint,
+        trailing=TRAILING,
+        tensor=True,
         source="tload; load-store 3",
     )
 )

@@ -161,6 +161,7 @@ TSTORE = instruction(
         rules=(*_RULES, *transfer_asm_rules.STORE),
         run=tstore,
         syntax="dps-typed",
+        tensor=True,
         source="tstore; load-store 4, 5",
     )
 )
