@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ptokit.ir import Block, Op
+from ptokit.ir.graph import BRANCHES
 from ptokit.isa.table import BY_TEXT
 from ptokit.types.values import Type
 
@@ -12,6 +13,7 @@ from . import ops_cube, ops_sync, ops_views, rules
 from .cursor import OperationError
 from .faults import suggest
 from .forms import read_form
+from .labels import Region
 from .lexer import EOF
 from .ops_isa import DPS_WORDS, read_dps
 from .ops_micro import read_micro
@@ -19,58 +21,73 @@ from .ops_ssa import read_ssa
 from .ops_ssa_sync import read_tassign, read_tsync
 from .parser import Parser
 from .recovery import FUNCTION_WORDS, recover
+from .regions import TERMINATORS, YIELDS, Kind, read_blocks, read_label
 from .registry import QUOTED, READERS
 from .wide import KNOWN_FOREIGN
 
 FORMS = {**ops_views.FORMS, **ops_sync.FORMS, **ops_cube.FORMS}
-TERMINATORS = frozenset(("func.return", "scf.yield", "scf.condition"))
 
 Names = list[tuple[int, int]]
 """Result names: token index, and size of the group (0: a name of its own)."""
 
 
-def read_region(p: Parser, args: Sequence[tuple[int, Type]] = ()) -> Block:
+def read_region(p: Parser, args: Sequence[tuple[int, Type]] = (), kind: Kind = YIELDS) -> Block:
     """Read ``{ ... }`` with arguments named by tokens; their names and those defined inside end with it."""
     opening = p.expect("{")
     block = Block()
     p.scope.enter()
     p.enter()
+    outer, p.region = p.region, None
     for index, type in args:
         value = p.define(index, type)
         value.owner = block
         block.args.append(value)
-    if p.texts[p.i][0] == "^":
-        _label(p, block)
-    read_ops(p, block)
+    if p.texts[p.i][0] == "^" or p.labels.several(opening):
+        _labelled(p, block, opening, outer, kind)
+    else:
+        read_ops(p, block)
+    p.region = outer
     p.leave()
     p.scope.leave()
     p.closed(opening)
+    for last in (b.ops[-1] for b in block.blocks if b.ops):
+        if last.name in TERMINATORS and last.name not in kind.ends and last.name not in BRANCHES:
+            p.error(rules.TERMINATOR, f"{last.name} does not end this region", last.location, hint=_ending(kind))
     return block
 
 
-def _label(p: Parser, block: Block) -> None:
-    """``^bb0(%a: T, ..):`` at the start of a region."""
-    p.i += 1
-    if p.accept("("):
-        while not p.accept(")"):
-            if block.args and not p.accept(","):
-                p.unexpected("',' or ')'")
-            index = p.name()
-            p.expect(":")
-            value = p.define(index, p.type())
-            value.owner = block
-            block.args.append(value)
-            p.skip_location()
-    p.expect(":")
+def _ending(kind: Kind) -> str:
+    return f"it ends with {' or '.join(kind.ends)}" if kind.ends else "it has no terminator"
+
+
+def _labelled(p: Parser, block: Block, opening: int, outer: Region | None, kind: Kind) -> None:
+    """Read a region whose blocks have labels. TEXT-BLOCKS for blocks and arguments that it cannot have."""
+    region = p.region = Region(block, opening, outer=outer)
+    named = len(block.args)
+    label = p.i
+    if p.labels.several(opening):
+        if not kind.several:
+            further = next(i for i in p.labels.regions[opening] if i > label)
+            p.error(rules.BLOCKS, "this region is a single block", further, hint="use scf.execute_region")
+        read_blocks(p, region, read_ops)
+    else:
+        region.blocks[p.texts[label]] = block
+        region.tokens[id(block)] = label
+        block.label = p.texts[label][1:]
+        read_label(p, block)
+        read_ops(p, block)
+    if p.texts[label][0] == "^" and not kind.labelled and (named or block.args):
+        message = "the arguments of this region are named in front of it" if named else "this region has no arguments"
+        p.error(rules.BLOCKS, message, label)
 
 
 def read_ops(p: Parser, block: Block) -> None:
     """Read operations up to the closing brace or the end of the file."""
     texts, ops = p.texts, block.ops
-    depth, level = p.depth, p.scope.level
+    depth, level, region = p.depth, p.scope.level, p.region
     while True:
         token = texts[p.i]
-        if token == "}" or token is EOF or token in FUNCTION_WORDS:
+        if token == "}" or token is EOF or token in FUNCTION_WORDS or (token[0] == "^" and p.i in p.labels.places):
             break
         start = p.i
         names: Names = []
@@ -95,6 +112,8 @@ def read_ops(p: Parser, block: Block) -> None:
         except OperationError:
             p.expansion = None
             p.depth = depth
+            p.region = region
+            p.broken.add(block)
             p.scope.unwind(level)
             recover(p, start, [index for index, _ in names], read_ops)
     for op in ops[:-1]:

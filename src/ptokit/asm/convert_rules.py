@@ -51,6 +51,13 @@ PLACE = _rule(
     rejected="tadd into a parameter of the function",
     accepted="tadd into a tile that the function allocates",
 )
+BRANCH = _rule(
+    "CONVERT-BRANCH",
+    "Level 1 is written without branches between blocks.",
+    why="What a tile holds behind a label depends on the way there; scf.for, scf.if and scf.while say which way.",
+    rejected="cf.br ^bb1",
+    accepted="the same program with scf.if, or in another form",
+)
 FORM = _rule(
     "CONVERT-FORM",
     "Level 1 has no text for an instruction that writes something other than tiles and memory, whose operands are of "

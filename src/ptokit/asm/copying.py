@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ptokit.ir import Block, Function, Op, Operands, Value
+from ptokit.ir.graph import ordered
 from ptokit.types.values import Type
 
 from .value_types import spelled
@@ -16,6 +17,7 @@ class Copier:
     def __init__(self, function: Function) -> None:
         self.function = function
         self.copies: dict[Value, Value] = {}
+        self.copied: dict[Block, Block] = {}
         self.ops: list[Op] = []  # of the block being filled
 
     def copy(self) -> Function:
@@ -25,8 +27,7 @@ class Copier:
         results = [spelled(t) for t in f.results]
         body = None
         if f.body is not None:
-            body = Block(params)
-            self.fill(body, f.body)
+            body = self.blocks(f.body, params)
         return replace(f, params=params, results=results, body=body)
 
     def define(self, value: Value) -> Value:
@@ -53,7 +54,17 @@ class Copier:
 
     def region(self, source: Block) -> Block:
         """The copy of a region."""
-        return self.fill(Block([self.define(a) for a in source.args]), source)
+        return self.blocks(source, [self.define(a) for a in source.args])
+
+    def blocks(self, source: Block, args: list[Value]) -> Block:
+        """The copy of a region whose arguments have been copied."""
+        first = self.copied[source] = Block(args, label=source.label)
+        for block in source.more:
+            self.copied[block] = Block([self.define(a) for a in block.args], label=block.label)
+        for block in ordered(source):  # as they dominate each other, so that what is used has a copy
+            self.fill(self.copied[block], block)
+        first.more = [self.copied[block] for block in source.more]
+        return first
 
     def operands(self, op: Op) -> Operands:
         """The copies of its operands."""
@@ -69,4 +80,6 @@ class Copier:
         """Copy an operation to the block being filled."""
         operands = self.operands(op)
         regions = [self.region(r) for r in op.regions]
-        self.ops.append(Op(op.name, operands, op.attrs, [self.define(r) for r in op.results], regions, op.location))
+        results = [self.define(r) for r in op.results]
+        successors = [self.copied[block] for block in op.successors]
+        self.ops.append(Op(op.name, operands, op.attrs, results, regions, op.location, successors))

@@ -7,6 +7,7 @@ they are written, and the text means what it meant. What the printer writes is l
 from __future__ import annotations
 
 import re
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from ptokit.diagnostics import Diagnostics
@@ -69,7 +70,9 @@ def format_text(text: str, file: str | None = None) -> Formatted:
     if result.diagnostics.errors:
         return Formatted(None, result.diagnostics)
     tokens = parsers[0].tokens
-    layout = _Layout(text.removeprefix("\ufeff").rjust(len(text)), tokens, regions, raw, _starts(tokens, result.module))
+    whole = text.removeprefix("\ufeff").rjust(len(text))
+    starts = _starts(tokens, result.module)
+    layout = _Layout(whole, tokens, regions, raw, starts, parsers[0].labels.places)
     new = layout.write()
     if _words(Tokens(_comments_blanked(new) if tokens.text != text else new)) != _words(tokens):
         raise RuntimeError("the layout changed a token")
@@ -126,7 +129,13 @@ class _Layout:
     """Writes one text."""
 
     def __init__(
-        self, text: str, tokens: Tokens, regions: dict[int, int], raw: dict[int, bool], starts: set[int]
+        self,
+        text: str,
+        tokens: Tokens,
+        regions: dict[int, int],
+        raw: dict[int, bool],
+        starts: set[int],
+        labels: AbstractSet[int],
     ) -> None:
         self.text = text
         self.tokens = tokens
@@ -134,6 +143,7 @@ class _Layout:
         self.closings = set(regions.values())
         self.raw = raw
         self.starts = starts
+        self.labels = labels
         self.out: list[str] = []
         self.depth = 0
         self.line = _Line(0)
@@ -159,7 +169,7 @@ class _Layout:
                     self.out.pop()
                 depth = self.depth
                 self.depth -= closing
-                self.line = _Line(self.depth - (token[0] == "^" and i - 1 in self.regions), depth)
+                self.line = _Line(self.depth - (i in self.labels), depth)
                 self.in_operation = i in self.starts and token != "func.func"
             else:
                 self.line.before += gap.comments
@@ -177,6 +187,8 @@ class _Layout:
             return True
         if texts[i] in ("module", "builtin.module"):
             return self.depth == 0 and not self.in_operation
+        if i in self.labels:
+            return True
         return texts[i][0] in "!#" and texts[i + 1] == "=" and not self.in_operation
 
     def _flush(self) -> None:

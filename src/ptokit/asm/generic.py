@@ -23,11 +23,12 @@ from .blocks import FORMS, read_region
 from .cursor import Cursor, LimitError, OperationError
 from .faults import suggest
 from .forms import IMPLIED, INFERRED, Form, compile_form, dictionary_attrs
-from .generic_shapes import SEGMENTS, SHAPES, segments
+from .generic_shapes import SEGMENTS, SHAPES, Shape, segments
 from .generic_structure import Statement, structure
 from .lexer import EOF, Tokens
 from .ops_isa import DPS_WORDS, align, align_forms, operands_of
 from .parser import Parser
+from .regions import Kind, read_successor
 from .registry import QUOTED, READERS
 from .trailing import check_result, check_type, trailing_operands
 from .types import POISON
@@ -51,8 +52,8 @@ def read_generic(p: Parser, token: str, at: int) -> Op:
     if shape is not None:
         return structure(p, shape, s)
     assert instr is not None
-    if s.regions:
-        p.fail(rules.UNEXPECTED, f"{name} has no regions", at)
+    if s.regions or s.successors:
+        p.fail(rules.UNEXPECTED, f"{name} has no {'regions' if s.regions else 'successors'}", at)
     return _instruction(p, instr, s)
 
 
@@ -63,13 +64,17 @@ def read_statement(p: Parser, name: str, at: int) -> Statement:
     first = p.i
     s.values = p.values(")")
     p.expect(")")
-    if p.texts[p.i] == "[":
-        p.fail(rules.UNIMPLEMENTED, f"branches between blocks are not implemented yet: {name}", at)
+    if p.accept("["):
+        s.successors.append(read_successor(p))
+        while p.accept(","):
+            s.successors.append(read_successor(p))
+        p.expect("]")
     if p.texts[p.i].startswith("<{"):
         read_properties(p, s.written)
     if p.texts[p.i] == "(":
-        hidden = p.scope.hide() if name in SHAPES and SHAPES[name].isolated else None
-        read_regions(p, s)
+        shape = SHAPES.get(name, Shape())
+        hidden = p.scope.hide() if shape.isolated else None
+        read_regions(p, s, Kind(shape.terminators, shape.several, labelled=True))
         if hidden is not None:
             p.scope.reveal(hidden)
     if p.texts[p.i] == "{":
@@ -85,11 +90,11 @@ def read_statement(p: Parser, name: str, at: int) -> Statement:
     return s
 
 
-def read_regions(p: Parser, s: Statement) -> None:
+def read_regions(p: Parser, s: Statement, kind: Kind) -> None:
     """``({ .. }, { .. })``."""
     p.expect("(")
     while True:
-        s.regions.append(read_region(p))
+        s.regions.append(read_region(p, (), kind))
         if not p.accept(","):
             break
     p.expect(")")

@@ -15,6 +15,7 @@ from .cursor import Cursor, LimitError, OperationError, is_string
 from .generic import read_properties
 from .lexer import EOF, Tokens
 from .parser import Parser
+from .regions import BODY
 
 MODULE_WORD = '"builtin.module"'
 
@@ -29,7 +30,7 @@ def read_function(p: Parser, at: int) -> tuple[Function, int]:
         read_properties(p, written)
     p.expect("(")
     empty = p.texts[p.i : p.i + 2] == ["{", "}"]
-    body = read_region(p) if not empty else None
+    body = read_region(p, (), BODY._replace(labelled=True)) if not empty else None
     if body is None:
         p.i += 2
     p.expect(")")

@@ -21,11 +21,12 @@ from ptokit.ir.structure import (
 from ptokit.types.values import I1, Type
 
 from . import rules
-from .attributes import Written, integers
+from .attributes import Written, integers, unquote
+from .cursor import is_string
 from .ops_arith import constant_text, constant_value
 from .ops_control import symbol as symbol_name
 from .parser import Parser
-from .spelling import symbol
+from .spelling import quote, symbol
 
 ANY = -1
 """Number of results or regions that the operation itself decides."""
@@ -53,6 +54,7 @@ class Shape(NamedTuple):
 
     ``isolated``: what is inside sees the region's arguments only. ``spare``: the last region may be empty, which means
     that the operation does not have it. ``ends``: the terminator that own forms may leave out where it has no values.
+    ``terminators``: all that its regions end with. ``several``: its regions may have several blocks.
     """
 
     operands: tuple[str, ...] = ()
@@ -63,6 +65,9 @@ class Shape(NamedTuple):
     spare: bool = False
     isolated: bool = False
     ends: str = ""
+    terminators: tuple[str, ...] = ("scf.yield",)
+    several: bool = False
+    successors: int = 0
 
 
 def _constant(p: Parser, written: Written, op: Op) -> Any:
@@ -123,9 +128,9 @@ def segments(p: Parser, written: Written | None) -> list[int] | None:
     return found
 
 
-def number_list(values: list[int]) -> str:
+def number_list(values: list[int], element: str = "i64") -> str:
     """``array<i64: 1, 2>``."""
-    return f"array<i64: {', '.join(map(str, values))}>" if values else "array<i64>"
+    return f"array<{element}: {', '.join(map(str, values))}>" if values else f"array<{element}>"
 
 
 def _sizes(key: str, name: str) -> Key:
@@ -149,6 +154,36 @@ _FASTMATH = {"fastmath": _flags("fastmath", "fastmath")}
 _EITHER = {**_OVERFLOW, **_FASTMATH}
 _CASES = Key("cases", lambda op, value: number_list(value), lambda p, written, op: numbers(p, written, "cases"))
 
+
+def _case_values(p: Parser, written: Written, op: Op) -> list[int]:
+    """``dense<[1, 2]> : tensor<2xi32>``, or ``dense<1>`` for equal ones."""
+    splat = _SPLAT.match(written.text)
+    if splat is not None:
+        return [int(splat[1])] * max(0, len(splat[2]) < 6 and int(splat[2]))
+    return numbers(p, written, "case_values")
+
+
+def _show_values(op: Op, values: list[int]) -> str:
+    return f"dense<[{', '.join(map(str, values))}]> : tensor<{len(values)}x{op['flag'].type}>"
+
+
+def _message(p: Parser, written: Written, op: Op) -> str:
+    if not is_string(written.text):
+        p.fail(rules.ATTRIBUTE, f"'msg' is a string, not '{written.text[:40]}'", written.place)
+    return unquote(written.text)
+
+
+_SPLAT = re.compile(r"dense<\s*(-?\d+)\s*>\s*:\s*tensor<\s*(\d+)\s*x\s*\w+\s*>\Z", re.ASCII)
+_SWITCH = {
+    "values": Key("case_values", _show_values, _case_values, required=False),
+    "sizes": Key(
+        "case_operand_segments",
+        lambda op, value: number_list(value, "i32"),
+        lambda p, written, op: numbers(p, written, "case_operand_segments"),
+        required=False,
+    ),
+}
+
 SHAPES: dict[str, Shape] = {
     "arith.constant": Shape(
         keys={"value": Key("value", lambda op, value: constant_text(value, op.results[0].type), _constant)}
@@ -162,8 +197,8 @@ SHAPES: dict[str, Shape] = {
     **dict.fromkeys(ARITH_CASTS, Shape(("in",), keys=_EITHER)),
     "scf.for": Shape(("lower", "upper", "step", "init*"), ANY, 1, ends="scf.yield"),
     "scf.if": Shape(("condition",), ANY, 2, spare=True, ends="scf.yield"),
-    "scf.while": Shape(("init*",), ANY, 2, ends="scf.yield"),
-    "scf.execute_region": Shape((), ANY, 1, ends="scf.yield"),
+    "scf.while": Shape(("init*",), ANY, 2, ends="scf.yield", terminators=("scf.condition", "scf.yield")),
+    "scf.execute_region": Shape((), ANY, 1, ends="scf.yield", several=True),
     "scf.index_switch": Shape(("index",), ANY, ANY, keys={"cases": _CASES}, ends="scf.yield"),
     "scf.condition": Shape(("condition", "values*"), 0),
     "scf.yield": Shape(("values*",), 0),
@@ -182,9 +217,13 @@ SHAPES: dict[str, Shape] = {
         },
     ),
     "builtin.unrealized_conversion_cast": Shape(("in*",), ANY),
-    "pto.section.cube": Shape((), 0, 1),
-    "pto.section.vector": Shape((), 0, 1),
-    "pto.vecscope": Shape((), 0, 1),
-    "pto.strict_vecscope": Shape(("captured*",), 0, 1, isolated=True),
+    "cf.br": Shape(("args*",), 0, successors=1),
+    "cf.cond_br": Shape(("condition", "true*", "false*"), 0, segments=True, successors=2),
+    "cf.switch": Shape(("flag", "default*", "cases*"), 0, segments=True, successors=ANY, keys=_SWITCH),
+    "cf.assert": Shape(("condition",), 0, keys={"msg": Key("msg", lambda op, value: quote(value), _message)}),
+    "pto.section.cube": Shape((), 0, 1, terminators=()),
+    "pto.section.vector": Shape((), 0, 1, terminators=()),
+    "pto.vecscope": Shape((), 0, 1, terminators=()),
+    "pto.strict_vecscope": Shape(("captured*",), 0, 1, isolated=True, terminators=()),
 }
 """By full name."""

@@ -11,14 +11,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ptokit.ir import Block, Op, Operands, Value
+from ptokit.ir.graph import passed
 from ptokit.ir.structure import ARITH_BINARY, ARITH_EXTENDED, ARITH_UNARY
 from ptokit.types.values import I1, INDEX, Scalar, Type
 
 from . import rules
 from .attributes import Dictionary, generic_attrs
 from .generic_shapes import ANY, SEGMENTS, Shape, segments
+from .ops_cf import check_flag
 from .ops_control import check_cases, check_condition, check_yield
 from .parser import Parser
+from .regions import Successor, branch_to
 from .types import POISON
 
 
@@ -32,10 +35,13 @@ class Statement:
     written: Dictionary = field(default_factory=dict)
     regions: list[Block] = field(default_factory=list)
     results: list[Type] = field(default_factory=list)
+    successors: list[Successor] = field(default_factory=list)
 
 
 def structure(p: Parser, shape: Shape, s: Statement) -> Op:
     """The operation of a statement. Errors: TEXT-OPERANDS, TEXT-RESULTS, TEXT-ATTRIBUTE, TY-9 and others."""
+    if shape.successors not in (ANY, len(s.successors)):
+        p.fail(rules.UNEXPECTED, f"{s.name} has {shape.successors} successors, not {len(s.successors)}", s.at)
     operands = _operands(p, shape, s)
     if shape.results not in (ANY, len(s.results)):
         p.fail(rules.RESULTS, f"{s.name} has {shape.results} results, not {len(s.results)}", s.at)
@@ -58,12 +64,17 @@ def structure(p: Parser, shape: Shape, s: Statement) -> Op:
         check(p, op, s.at)
     if s.name == "func.call":
         p.calls.append((op, s.at))
+    op.successors = [branch_to(p, to, passed(op, k)) for k, to in enumerate(s.successors)]
     return op
 
 
 def _operands(p: Parser, shape: Shape, s: Statement) -> Operands:
     names = shape.operands
     sizes = segments(p, s.written.pop(SEGMENTS, None)) if shape.segments else None
+    if any(to.values for to in s.successors):  # what is passed stands with the labels
+        if sizes is None and len(s.successors) + len(s.values) == len(names):
+            sizes = [*(1 for _ in s.values), *(len(to.values) for to in s.successors)]
+        s.values += [v for to in s.successors for v in to.values]
     if sizes is None:
         single = sum(not n.endswith("*") for n in names)
         sizes = [max(0, len(s.values) - single) if n.endswith("*") else 1 for n in names]
@@ -190,6 +201,17 @@ def _condition(p: Parser, op: Op, at: int) -> None:
     p.match(op["condition"], I1, at)
 
 
+def _branches(p: Parser, op: Op, at: int) -> None:
+    """cf.switch: a successor and a group of operands for each case."""
+    check_flag(p, op["flag"].type, at)
+    op.attrs.setdefault("values", [])
+    op.attrs.setdefault("sizes", [0 for _ in op.attrs["values"]])
+    values, sizes = op.attrs["values"], op.attrs["sizes"]
+    check_cases(p, values, set(), at)
+    if len(sizes) != len(values) or sum(sizes) != len(op.group("cases")) or min(sizes, default=0) < 0:
+        p.fail(rules.OPERANDS, "'case_operand_segments' does not fit the cases and their operands", at)
+
+
 Check = Callable[[Parser, Op, int], Any]
 
 CHECKS: dict[str, Check] = {
@@ -204,6 +226,9 @@ CHECKS: dict[str, Check] = {
     "scf.execute_region": _execute,
     "scf.index_switch": _switch,
     "scf.condition": _condition,
+    "cf.cond_br": _condition,
+    "cf.assert": _condition,
+    "cf.switch": _branches,
     "pto.section.cube": _section,
     "pto.section.vector": _section,
     "pto.vecscope": _section,

@@ -28,6 +28,7 @@ from .lexer import EOF, MAX_TEXT, Tokens
 from .ops_control import same_types, symbol
 from .parser import Parser
 from .recovery import FUNCTION_WORDS, starts_operation
+from .regions import BODY
 from .types import FREE, POISON
 
 
@@ -288,10 +289,9 @@ class _File:
             function.result_attrs = result_attrs
             self._add(function, name_index)
             if p.texts[p.i] == "{" and (params or not types):
-                body = function.body = read_region(p, list(zip(params, types)))
+                body = function.body = read_region(p, list(zip(params, types)), BODY)
                 function.params = body.args
-                if p.errors == errors:
-                    self._check_end(function)
+                self._check_end(function, complete=p.errors == errors)
             else:
                 function.params = [p.define(i, t) for i, t in zip(params, types)] or _unnamed(types)
             p.skip_location()
@@ -306,8 +306,8 @@ class _File:
         try:
             function, name = read_function(p, at)
             self._add(function, name)
-            if function.body is not None and p.errors == errors:
-                self._check_end(function)
+            if function.body is not None:
+                self._check_end(function, complete=p.errors == errors)
         finally:
             p.scope.unwind(level)
 
@@ -356,21 +356,19 @@ class _File:
             attrs.append(generic_attrs(p, read_dictionary(p)) if p.texts[p.i] == "{" else {})
         return out, attrs if any(attrs) else []
 
-    def _check_end(self, function: Function) -> None:
-        """A body ends with a return of what the function declares."""
+    def _check_end(self, function: Function, *, complete: bool) -> None:
+        """A body ends with a return of what the function declares. ``complete``: there are no errors in it."""
         assert function.body is not None
-        last = function.body.ops[-1] if function.body.ops else None
-        if last is None or last.name != "func.return":
-            self.p.error(
-                rules.TERMINATOR,
-                f"the body of @{function.name} must end with return",
-                function.location,
-                hint="add return",
-            )
-            return
-        given = [v.type for v in last.group("values")]
-        if not same_types(given, function.results):
-            self.p.error(rules.YIELD, f"@{function.name} {_returns(function.results)}, not {given}", last.location)
+        for block in function.body.blocks:
+            last = block.ops[-1] if block.ops else None
+            if last is not None and last.name == "func.return":
+                given = [v.type for v in last.group("values")]
+                if not same_types(given, function.results):
+                    message = f"@{function.name} {_returns(function.results)}, not ({', '.join(map(str, given))})"
+                    self.p.error(rules.YIELD, message, last.location)
+            elif complete and not function.body.more:
+                message = f"the body of @{function.name} must end with return"
+                self.p.error(rules.TERMINATOR, message, function.location, hint="add return")
 
     def _calls(self) -> None:
         """Callees exist and take and return what the call says."""

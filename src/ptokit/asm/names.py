@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from ptokit.ir import Block, Function, Value
 
 _VALID = re.compile(r"(?:\d+|[A-Za-z_$.\-][\w$.\-]*)\Z", re.ASCII)
+_LABEL = re.compile(r"[\w$.\-]+\Z", re.ASCII)
 _GROUP = re.compile(r"(.+)#(\d+)\Z", re.ASCII)
 _WRONG = re.compile(r"[^\w$.]", re.ASCII)
 
@@ -20,6 +22,7 @@ class Names:
         self._regions: list[list[str]] = [[]]
         self._reserved = _written(function)
         self._next = 0
+        self._blocks: dict[int, str] = {}
 
     def enter(self) -> None:
         self._regions.append([])
@@ -27,14 +30,53 @@ class Names:
     def leave(self) -> None:
         self._visible.difference_update(self._regions.pop())
 
+    def announce(self, region: Block) -> None:
+        """Name what the blocks of a region define before they are printed: some may use it before, in the text."""
+        self._labels(region)
+        for block in region.blocks:
+            for arg in block.args:
+                self.define(arg)
+            for op in block.ops:
+                self.results(op.results)
+
+    def _labels(self, region: Block) -> None:
+        """Choose the names of the blocks: the author's where they are unique."""
+        taken: set[str] = set()
+        numbers = itertools.count(1)
+        for block in region.blocks:
+            name = block.label
+            if not _LABEL.match(name) or name in taken:
+                name = "bb0" if block is region else next(n for k in numbers if (n := f"bb{k}") not in taken)
+            taken.add(name)
+            self._blocks[id(block)] = name
+
+    def label(self, block: Block) -> str:
+        """Name of a block, with ``^``."""
+        return "^" + self._blocks.get(id(block), block.label or "bb0")
+
+    def results(self, results: list[Value]) -> str:
+        """``%a, %b = ``; empty without results. Defines their names."""
+        if not results:
+            return ""
+        base = group_base(results)
+        if base is not None:
+            return f"{self.define_group(base, results)}:{len(results)} = "
+        return ", ".join(map(self.define, results)) + " = "
+
     def define(self, value: Value) -> str:
-        """Choose the name of a value, with ``%``."""
+        """Choose the name of a value, with ``%``, unless it has been announced."""
+        known = self._names.get(id(value))
+        if known is not None:
+            return known
         name = f"%{self._unique(value.name)}"
         self._names[id(value)] = name
         return name
 
     def define_group(self, base: str, values: list[Value]) -> str:
         """Choose the name of a group of results, with ``%`` and without ``#``."""
+        known = self._names.get(id(values[0]))
+        if known is not None:
+            return known.partition("#")[0]
         name = self._unique(base)
         for k, value in enumerate(values):
             self._names[id(value)] = f"%{name}#{k}"
@@ -66,6 +108,12 @@ class Names:
         return name
 
 
+def head_of(block: Block, names: Names) -> str:
+    """``^bb1(%a: T):`` or ``^bb1:``; defines the names of the arguments."""
+    shown = ", ".join(f"{names.define(a)}: {a.type}" for a in block.args)
+    return f"{names.label(block)}({shown}):" if shown else f"{names.label(block)}:"
+
+
 def group_base(results: list[Value]) -> str | None:
     """The name a group of results shares (``r`` of ``r#0, r#1``), or None if they have names of their own."""
     base: str | None = None
@@ -84,6 +132,7 @@ def _written(function: Function) -> set[str]:
     while stack:
         block = stack.pop()
         out.update(v.name for v in block.args)
+        stack.extend(block.more)
         for op in block.ops:
             out.update(v.name.partition("#")[0] for v in op.results)
             stack.extend(op.regions)

@@ -12,6 +12,7 @@ from . import rules
 from .attributes import UNIT, generic_attrs, read_dictionary, unquote
 from .blocks import read_region
 from .parser import Parser
+from .regions import EXECUTED, LABELLED, SECTION, TERMINATORS, Kind
 from .registry import READERS
 from .types import POISON
 
@@ -78,18 +79,18 @@ def _attrs(p: Parser) -> dict[str, Any]:
     return {}
 
 
-def check_yield(p: Parser, block: Block, types: Sequence[Type], name: str, at: int) -> None:
-    """The last operation yields what the operation declares (TEXT-YIELD); it may be missing if that is nothing."""
-    last = block.ops[-1] if block.ops else None
-    yielded = [v.type for v in last.group("values")] if last is not None and last.name == "scf.yield" else None
-    if yielded is None:
-        if types:
-            p.error(rules.YIELD, f"the region of {name} must end with scf.yield of {_listed(types)}", at)
-    elif not same_types(yielded, types):
-        assert last is not None
-        p.error(
-            rules.YIELD, f"{name} declares {_listed(types)}, but its region yields {_listed(yielded)}", last.location
-        )
+def check_yield(p: Parser, region: Block, types: Sequence[Type], name: str, at: int) -> None:
+    """Blocks yield what the operation declares (TEXT-YIELD); scf.yield may be missing if that is nothing."""
+    for block in region.blocks:
+        last = block.ops[-1] if block.ops else None
+        if last is None or last.name not in TERMINATORS:
+            if types and block not in p.broken and not region.more:
+                p.error(rules.YIELD, f"the region of {name} must end with scf.yield of {_listed(types)}", at)
+        elif last.name == "scf.yield":
+            yielded = [v.type for v in last.group("values")]
+            if not same_types(yielded, types):
+                message = f"{name} declares {_listed(types)}, but its region yields {_listed(yielded)}"
+                p.error(rules.YIELD, message, last.location)
 
 
 def same_types(given: Sequence[Type], wanted: Sequence[Type]) -> bool:
@@ -124,10 +125,10 @@ def read_while(p: Parser, name: str, at: int) -> Op:
     types = _typed_bindings(p, init, places)
     p.expect("->")
     results = p.type_list() if p.texts[p.i] == "(" else [p.type()]
-    before = read_region(p, list(zip(names, types)))
+    before = read_region(p, list(zip(names, types)), Kind(("scf.condition",)))
     check_condition(p, before, results, at)
     p.expect("do")
-    after = read_region(p)
+    after = read_region(p, (), LABELLED)
     if not same_types([v.type for v in after.args], results):
         p.error(rules.YIELD, f"the second region of scf.while takes {_listed(results)}", at)
     check_yield(p, after, types, name, at)
@@ -138,6 +139,8 @@ def check_condition(p: Parser, before: Block, results: Sequence[Type], at: int) 
     """The first region of scf.while passes values of these types on (TEXT-YIELD)."""
     last = before.ops[-1] if before.ops else None
     if last is None or last.name != "scf.condition":
+        if before in p.broken or (last is not None and last.name in TERMINATORS):  # something was said of it
+            return
         p.error(rules.YIELD, "the first region of scf.while must end with scf.condition", at)
     elif not same_types([v.type for v in last.group("values")], results):
         p.error(rules.YIELD, f"scf.condition passes other types than {_listed(results)}", last.location)
@@ -154,7 +157,7 @@ def read_execute_region(p: Parser, name: str, at: int) -> Op:
     """``(no_inline)? (-> T)? { .. }``: a region that runs once, in its place."""
     attrs = {"no_inline": UNIT} if p.accept("no_inline") else {}
     types = _result_types(p)
-    region = read_region(p)
+    region = read_region(p, (), EXECUTED)
     check_yield(p, region, types, name, at)
     return Op(name, {}, {**attrs, **_attrs(p)}, [Value(t) for t in types], [region])
 
@@ -246,7 +249,7 @@ def symbol(token: str) -> str:
 
 def read_section(p: Parser, name: str, at: int) -> Op:
     """``pto.section.cube { .. }``: one block without a terminator."""
-    block = read_region(p)
+    block = read_region(p, (), SECTION)
     return Op(name, {}, _attrs(p), [], [block])
 
 
@@ -257,7 +260,7 @@ def read_strict_scope(p: Parser, name: str, at: int) -> Op:
     captured = p.values(")")
     p.expect(")")
     hidden = p.scope.hide()
-    block = read_region(p)
+    block = read_region(p, (), SECTION._replace(labelled=True))
     p.scope.reveal(hidden)
     p.expect(":")
     at_types = p.i

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ptokit.diagnostics import Diagnostics, Note
-from ptokit.ir import Op, Value
+from ptokit.ir import Block, Op, Value
 from ptokit.targets import A2A3, A5, Target
 from ptokit.types.enums import TileType
 from ptokit.types.tile import TileSpec
@@ -14,7 +14,9 @@ from ptokit.types.values import FunctionType, Type
 
 from . import rules
 from .cursor import MAX_DEPTH, Cursor
+from .elsewhere import elsewhere
 from .faults import TypeFaultError
+from .labels import NO_LABELS, Labels, Region
 from .lexer import Tokens
 from .scope import Scope
 from .types import FREE, POISON, parse_type
@@ -46,6 +48,11 @@ class Parser(Cursor):
         "expansion",
         "free",
         "ssa",
+        "region",
+        "broken",
+        "repeated",
+        "hints",
+        "_labels",
         "_wide",
     )
 
@@ -63,6 +70,11 @@ class Parser(Cursor):
         self.expansion: Expansion | None = None
         self.free: dict[str, Value] | None = None  # in a listing: values that it uses and does not define
         self.ssa = False  # a statement of level 1 has been read
+        self.region: Region | None = None  # the innermost one, if its blocks have labels
+        self.broken: set[Block] = set()  # an operation of them could not be read
+        self.repeated: set[str] = set()  # names that were reported as defined twice
+        self.hints = 0  # how often a definition was looked for further on
+        self._labels: Labels | None = None
         self._wide: bool | None = None
 
     def state_target(self, arch: object) -> None:
@@ -114,6 +126,13 @@ class Parser(Cursor):
         if self._wide is None:
             self._wide = uses_wide_operations(self.tokens.text)
         return self._wide
+
+    @property
+    def labels(self) -> Labels:
+        """The labels of blocks in the text."""
+        if self._labels is None:
+            self._labels = Labels(self.texts) if "^" in self.tokens.text else NO_LABELS
+        return self._labels
 
     def inside(self, text: str) -> Parser:
         """A parser of text that stands inside a token, with the types and aliases of this one."""
@@ -178,7 +197,12 @@ class Parser(Cursor):
             hint = "pass it to the scope and give its block an argument"
             self.error(rules.VEC_A5_18, f"{token} is defined outside of this strict vector scope", hint=hint)
             return self.poison(self.i)
-        self.error(rules.TY_9, f"value {token} is not defined", hint=self.scope.hint(token))
+        found = elsewhere(self, base)
+        if found is not None:
+            rule, message, note = found
+            self.error(rule, f"value {token} {message}", notes=(note,))
+        else:
+            self.error(rules.TY_9, f"value {token} is not defined", hint=self.scope.hint(token))
         return self.poison(self.i)
 
     def poison(self, index: int) -> Value:
@@ -210,6 +234,7 @@ class Parser(Cursor):
         """Make a value visible under a name; `index` is the token to blame if the name is taken (TY-9)."""
         old = self.scope.values.get(token)
         if old is not None and old.type is not POISON:
+            self.repeated.add(token)
             self.error(
                 rules.TY_9, f"value {token} is defined twice", index, notes=(Note("first defined here", old.location),)
             )

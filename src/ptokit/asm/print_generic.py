@@ -15,7 +15,7 @@ from ptokit.types.values import FunctionType, Type
 
 from .generic import operand_order
 from .generic_shapes import SEGMENTS, SHAPES
-from .names import Names, group_base
+from .names import Names, head_of
 from .spelling import attribute, quote
 
 INDENT = "  "
@@ -74,12 +74,17 @@ class _Printer:
     def region(self, block: Block, depth: int, args: Sequence[Value], ends: str = "") -> None:
         """The lines of a region between its braces, in an operation at `depth`."""
         self.names.enter()
+        if block.more:
+            self.names.announce(block)
         if args:
             shown = ", ".join(f"{self.names.define(a)}: {a.type}" for a in args)
-            self.lines.append(f"{INDENT * depth}^bb0({shown}):")
-        for op in block.ops:
-            self.op(op, depth + 1)
-        if ends and not (block.ops and block.ops[-1].name in (ends, "scf.condition")):
+            self.lines.append(f"{INDENT * depth}{self.names.label(block)}({shown}):")
+        for part in block.blocks:
+            if part is not block:
+                self.lines.append(INDENT * depth + head_of(part, self.names))
+            for op in part.ops:
+                self.op(op, depth + 1)
+        if ends and not block.more and not (block.ops and block.ops[-1].name in (ends, "scf.condition")):
             self.lines.append(f"{INDENT * (depth + 1)}{quote(ends)}() : () -> ()")
         self.names.leave()
 
@@ -96,7 +101,8 @@ class _Printer:
             values, properties, rest = _instruction(op, instr)
         else:
             values, properties, rest = op.values, {}, op.attrs
-        head = f"{quote(op.name)}({', '.join(map(self.names, values))}) {_properties(properties)}"
+        to = f"[{', '.join(map(self.names.label, op.successors))}]" if op.successors else ""
+        head = f"{quote(op.name)}({', '.join(map(self.names, values))}){to} {_properties(properties)}"
         place = len(self.lines)
         self.lines.append("")  # the results are named behind the regions, where they come into sight
         ends = shape.ends if shape is not None else ""
@@ -116,12 +122,7 @@ class _Printer:
 
     def results(self, results: list[Value]) -> str:
         """``%a, %b = ``; empty without results. Defines their names."""
-        if not results:
-            return ""
-        base = group_base(results)
-        if base is not None:
-            return f"{self.names.define_group(base, results)}:{len(results)} = "
-        return ", ".join(map(self.names.define, results)) + " = "
+        return self.names.results(results)
 
 
 def _structure(op: Op) -> tuple[list[Value], dict[str, str], dict[str, Any]]:

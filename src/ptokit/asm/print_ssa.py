@@ -9,6 +9,7 @@ from ptokit.ir import Module, Op
 from ptokit.isa.table import Instr
 from ptokit.targets import A2A3, A5, Target
 
+from . import convert_rules as rules
 from .copying import Copier
 from .ops_isa import DPS_WORDS
 from .printer import FunctionPrinter, print_module
@@ -20,6 +21,10 @@ def print_ssa(module: Module) -> tuple[str | None, Diagnostics]:
     """The module as level 1, or None and what level 1 cannot express of it."""
     found = Diagnostics()
     target = target_of(module)
+    for op in (op for f in module.functions if f.body is not None for op in f.body.walk() if op.successors):
+        found.error(rules.BRANCH.id, f"{op.name} cannot be written at level 1", op.location, hint="use scf operations")
+    if found.errors:
+        return None, found
     functions = [Copier(f).copy() if f.body is None else to_values(f, target, found) for f in module.functions]
     text = None if found.errors else print_module(replace(module, functions=functions), _Printer)
     return text, found

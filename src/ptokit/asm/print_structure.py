@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from ptokit.ir import Block, Op, Value
+from ptokit.ir.graph import passed
 from ptokit.ir.structure import ARITH_BINARY, ARITH_CASTS, ARITH_EXTENDED, ARITH_UNARY
 from ptokit.types.values import INDEX, Type
 
+from .attributes import integers
 from .names import Names
 from .ops_arith import constant_text
-from .spelling import attribute, symbol
+from .spelling import attribute, quote, symbol
 
 Name = Callable[[Value], str]
 _FLAGS = ("overflow", "fastmath")
@@ -120,6 +122,36 @@ def unrealized(op: Op, name: Name) -> str:
     return f"{op.name} {', '.join(map(name, values))} : {_of(values)} to {_of(op.results)}"
 
 
+def _leads_to(op: Op, name: Names) -> list[str]:
+    """``^bb1(%a : T)`` for each successor."""
+    out = []
+    for k, block in enumerate(op.successors):
+        values = passed(op, k)
+        out.append(name.label(block) + (f"({', '.join(map(name, values))} : {_of(values)})" if values else ""))
+    return out
+
+
+def br(op: Op, name: Names) -> str:
+    return f"{op.name} {_leads_to(op, name)[0]}{_more(op)}"
+
+
+def cond_br(op: Op, name: Names) -> str:
+    weights = op.attrs.get("branch_weights")
+    shown = "" if weights is None else f" weights([{', '.join(map(str, integers(str(weights)) or ()))}])"
+    listed = ", ".join(_leads_to(op, name))
+    return f"{op.name} {name(op['condition'])}{shown}, {listed}{_more(op, 'branch_weights')}"
+
+
+def switch(op: Op, name: Names) -> str:
+    cases = ["default", *map(str, op.attrs["values"])]
+    listed = ", ".join(f"{case}: {to}" for case, to in zip(cases, _leads_to(op, name)))
+    return f"{op.name} {name(op['flag'])} : {op['flag'].type}, [{listed}]{_more(op, 'values', 'sizes')}"
+
+
+def assertion(op: Op, name: Name) -> str:
+    return f"{op.name} {name(op['condition'])}, {quote(op.attrs['msg'])}{_more(op, 'msg')}"
+
+
 PRINTERS: dict[str, Callable[[Op, Names], str]] = {
     "arith.constant": constant,
     "arith.cmpi": compare,
@@ -133,6 +165,10 @@ PRINTERS: dict[str, Callable[[Op, Names], str]] = {
     "func.return": terminator,
     "scf.condition": condition,
     "func.call": call,
+    "cf.br": br,
+    "cf.cond_br": cond_br,
+    "cf.switch": switch,
+    "cf.assert": assertion,
     "memref.alloc": alloc,
     "memref.alloca": alloc,
     "memref.dealloc": dealloc,

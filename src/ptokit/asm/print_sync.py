@@ -58,7 +58,7 @@ class _Plan:
             for op in function.body.walk():
                 for value in op.values:
                     self.users.setdefault(value, []).append(op)
-            self._block(function.body)
+            self._region(function.body)
             self._constants(function.body)
 
     def _constants(self, body: Block) -> None:
@@ -73,6 +73,10 @@ class _Plan:
             if op.name == "arith.constant" and op.result in self.users and op.result not in needed:
                 self.moved.add(op)
 
+    def _region(self, region: Block) -> None:
+        for block in region.blocks:
+            self._block(block)
+
     def _block(self, block: Block) -> None:
         order = {op: k for k, op in enumerate(block.ops)}
         for op in block.ops:
@@ -85,7 +89,7 @@ class _Plan:
             elif (instr := instr_of(op)) is not None and instr.syntax in DPS_WORDS:
                 self._scratch(op, instr)
             for region in op.regions:
-                self._block(region)
+                self._region(region)
 
     def _allocation(self, op: Op, order: dict[Op, int]) -> None:
         """Fold an allocation into the first instruction that uses the tile, if that writes it."""

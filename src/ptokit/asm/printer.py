@@ -11,7 +11,7 @@ from ptokit.types.values import Type
 
 from .blocks import FORMS
 from .forms import print_form
-from .names import Names, group_base
+from .names import Names, head_of
 from .ops_isa import print_dps
 from .print_micro import print_micro
 from .print_structure import PRINTERS, REGION_PRINTERS
@@ -59,7 +59,8 @@ class FunctionPrinter:
         if f.body is None:
             return [head]
         self.lines.append(head + " {")
-        self.block(f.body, 2)
+        self.names.enter()
+        self.blocks(f.body, 2)
         self.lines.append(INDENT + "}")
         return self.lines
 
@@ -78,14 +79,19 @@ class FunctionPrinter:
         shown = ", ".join(f"{t} {_dictionary(a)}" if a else str(t) for t, a in zip(f.results, attrs))
         return shown if len(f.results) == 1 and not any(attrs) else f"({shown})"
 
-    def block(self, block: Block, depth: int) -> None:
-        """Print the operations of a block."""
-        for op in block.ops:
-            self.op(op, depth)
+    def blocks(self, region: Block, depth: int) -> None:
+        """Print the blocks of a region, whose first has its arguments."""
+        if region.more:
+            self.names.announce(region)
+        for block in region.blocks:
+            if block is not region:
+                self.lines.append(INDENT * (depth - 1) + head_of(block, self.names))
+            for op in block.ops:
+                self.op(op, depth)
 
     def region(self, block: Block, depth: int) -> None:
         """Print the operations of a region, one level deeper, with names of its own."""
-        self.block(block, depth + 1)
+        self.blocks(block, depth + 1)
         self.names.leave()
 
     def op(self, op: Op, depth: int) -> None:
@@ -113,12 +119,7 @@ class FunctionPrinter:
 
     def results(self, results: list[Value]) -> str:
         """``%a, %b = ``; empty without results. Defines their names."""
-        if not results:
-            return ""
-        base = group_base(results)
-        if base is not None:
-            return f"{self.names.define_group(base, results)}:{len(results)} = "
-        return ", ".join(map(self.names.define, results)) + " = "
+        return self.names.results(results)
 
 
 def _generic(op: Op, name: Callable[[Value], str]) -> str:

@@ -64,10 +64,10 @@ def recover(p: Parser, start: int, names: Sequence[int], read_ops: Callable[[Par
     p.i = max(p.i, start + 1)
     while True:
         token = texts[p.i]
-        if token is EOF or token == "}" or token in FUNCTION_WORDS:
+        if token is EOF or token == "}" or token in FUNCTION_WORDS or (token[0] == "^" and p.i in p.labels.places):
             return
         if token == "{":
-            if texts[p.i + 1] == "^" or starts_operation(p, p.i + 1):
+            if texts[p.i + 1][0] == "^" or starts_operation(p, p.i + 1):
                 _region(p, start, read_ops)
             else:
                 _braces(p)

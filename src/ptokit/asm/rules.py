@@ -26,7 +26,11 @@ UNKNOWN_OP = _text("TEXT-UNKNOWN-OP", "There is no such operation.", rejected="p
 UNIMPLEMENTED = _text("TEXT-UNIMPLEMENTED", "A known operation or form that ptokit does not implement yet.")
 OPERANDS = _text("TEXT-OPERANDS", "The number or kinds of operands do not fit the operation.", source="assembly 6")
 RESULTS = _text("TEXT-RESULTS", "The number of result names differs from the number of results.")
-TERMINATOR = _text("TEXT-TERMINATOR", "A block lacks its terminator, or has one in the middle.", source="assembly 2")
+TERMINATOR = _text(
+    "TEXT-TERMINATOR",
+    "A block lacks its terminator, has one in the middle, or one of another operation.",
+    source="assembly 2",
+)
 YIELD = _text("TEXT-YIELD", "What a block returns or yields differs from what its operation declares.")
 CASE = _text(
     "TEXT-CASE",
@@ -34,6 +38,36 @@ CASE = _text(
     rejected="case 1 { ... } case 1 { ... }",
     accepted="case 1 { ... } case 2 { ... }",
     source="assembly 11",
+)
+LABEL = _text(
+    "TEXT-LABEL",
+    "A branch names no block of its region, or its first block; or two blocks of a region have one name.",
+    rejected="cf.br ^bb7",
+    accepted="cf.br ^bb1",
+    source="assembly 2",
+)
+BLOCKS = _text(
+    "TEXT-BLOCKS",
+    "A region that is a single block has several, or its arguments are named twice.",
+    why="Only functions and scf.execute_region have blocks that branches lead to.",
+    rejected="scf.if %c { cf.br ^bb1 ^bb1: scf.yield }",
+    accepted="scf.execute_region { cf.br ^bb1 ^bb1: scf.yield }",
+    source="assembly 2, 11",
+)
+BRANCH = _text(
+    "TEXT-BRANCH",
+    "What a branch passes differs in number or type from the arguments of the block.",
+    rejected="cf.br ^bb1(%i : index) to ^bb1(%k: i32):",
+    accepted="cf.br ^bb1(%i : i32) to ^bb1(%k: i32):",
+    source="assembly 2",
+)
+DOMINANCE = _text(
+    "TEXT-DOMINANCE",
+    "A value is used where its definition has not been passed on every way.",
+    why="The definition stands in a block that some way to the use leaves out.",
+    rejected="a value of ^bb1 in a block that ^bb1 and ^bb2 lead to",
+    accepted="an argument of that block, which both pass",
+    source="assembly 2, 16.11",
 )
 CALL = _text("TEXT-CALL", "A call names no function of the file, or differs from its signature.")
 TOPLEVEL = _text("TEXT-TOPLEVEL", "Only one module and functions stand at the top level.", source="assembly 2")

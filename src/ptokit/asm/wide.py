@@ -8,8 +8,7 @@ from functools import cache
 from ptokit.isa.table import BY_TEXT, Instr
 
 KNOWN_FOREIGN = frozenset(
-    """scf.parallel scf.forall scf.reduce memref.load memref.store memref.subview memref.cast cf.br cf.cond_br
-    cf.switch cf.assert""".split()
+    "scf.parallel scf.forall scf.reduce memref.load memref.store memref.subview memref.cast".split()
 )
 """Operations of other dialects the reference assembler takes and ptokit does not (assembly 11)."""
 

@@ -37,10 +37,21 @@ class Value:
 
 @dataclass(eq=False)
 class Block:
-    """A sequence of operations with arguments (loop variables, values carried by a loop)."""
+    """A sequence of operations with arguments (loop variables, values carried by a loop).
+
+    A region is its first block. ``more`` are further blocks of that region, in text order: branches (`cf`) at the ends
+    of blocks lead from one to the other (`ptokit.ir.graph`). ``label`` is the name the author gave, without ``^``.
+    """
 
     args: list[Value] = field(default_factory=list)
     ops: list[Op] = field(default_factory=list)
+    more: list[Block] = field(default_factory=list)
+    label: str = ""
+
+    @property
+    def blocks(self) -> list[Block]:
+        """The blocks of the region that this one is the first of, in text order."""
+        return [self, *self.more]
 
     def add(self, op: Op) -> Op:
         """Append an operation and return it."""
@@ -48,7 +59,7 @@ class Block:
         return op
 
     def walk(self) -> Iterator[Op]:
-        """Every operation that is in it now, nested ones after the one that holds them."""
+        """Every operation that is in the region now, nested ones after the one that holds them."""
         found: list[Op] = []  # nested generators would hand every operation through every level
         self._collect(found)
         return iter(found)
@@ -58,6 +69,8 @@ class Block:
             found.append(op)
             for region in op.regions:
                 region._collect(found)
+        for block in self.more:
+            block._collect(found)
 
 
 Operands = dict[str, "Value | list[Value] | None"]
@@ -68,7 +81,8 @@ class Op:
     """One operation: full name (``pto.tadd``), operands by name, attributes, results, regions.
 
     A variadic operand is a list of values; an absent optional one is missing or None. Attribute values are Python
-    values: enumeration members, bool, int, float, str, or `RawAttr` for what ptokit only carries.
+    values: enumeration members, bool, int, float, str, or `RawAttr` for what ptokit only carries. ``successors`` are
+    the blocks a branch may lead to; its operands have a group for the arguments of each (`ptokit.ir.graph.passed`).
     """
 
     name: str
@@ -77,6 +91,7 @@ class Op:
     results: list[Value] = field(default_factory=list)
     regions: list[Block] = field(default_factory=list)
     location: Location = UNKNOWN_LOCATION
+    successors: list[Block] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         for result in self.results:

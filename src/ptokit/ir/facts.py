@@ -28,6 +28,7 @@ from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import Align, Mask, MemRef, Opaque, PartitionView, Ptr, Scalar, TensorView, VReg
 
 from .core import Block, Function, Op, Value
+from .graph import ordered
 
 _FOLD = {
     "arith.addi": lambda a, b: a + b,
@@ -53,7 +54,7 @@ class Facts:
         for param in function.params:
             self._opaque(param)
         if function.body is not None:
-            self._block(function.body)
+            self._region(function.body)
 
     def size(self, value: Value | None) -> Size:
         """The integer a value is known to be, or `UNKNOWN`."""
@@ -83,13 +84,17 @@ class Facts:
 
     # --- the walk ------------------------------------------------------------------------------------------------
 
+    def _region(self, region: Block) -> None:
+        for block in ordered(region):
+            self._block(block)
+
     def _block(self, block: Block) -> None:
         for arg in block.args:
             self._opaque(arg)
         for op in block.ops:
             self._op(op)
             for region in op.regions:
-                self._block(region)
+                self._region(region)
             if op.name in ("pto.section.vector", "pto.section.cube"):
                 kind = op.name.removeprefix("pto.section.")
                 self._sections.update((inner, kind) for region in op.regions for inner in region.walk())

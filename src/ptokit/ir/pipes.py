@@ -11,6 +11,7 @@ from ptokit.targets import Target
 from ptokit.types.tile import DYNAMIC, TileSpec
 
 from .core import Block, Function, Module, Op, Value
+from .graph import ordered
 from .pipe_ends import End, check_ends
 
 FRONTEND = {"aic": "cube", "aiv": "vector"}
@@ -33,7 +34,7 @@ def check_pipes(module: Module, target: Target, found: Diagnostics) -> None:
     for function in module.functions:
         if function.body is not None and any(op.name in _NAMES for op in function.body.walk()):
             check = _Function(function, function.core, target, found)
-            check.block(function.body, check.core)
+            check.region(function.body, check.core)
             ends += check.ends.values()
     check_ends(ends, found)
 
@@ -62,8 +63,13 @@ class _Function:
     def error(self, rule: str, op: Op, message: str, *notes: Note, hint: str | None = None) -> None:
         self.found.error(rule, message, op.location, hint=hint, notes=notes)
 
-    def block(self, block: Block, core: str) -> None:
+    def region(self, region: Block, core: str) -> None:
         before = self.visible
+        for block in ordered(region):
+            self.block(block, core)
+        self.visible = before
+
+    def block(self, block: Block, core: str) -> None:
         for op in block.ops:
             frontend = _frontend(op.name)
             if frontend is not None:
@@ -74,9 +80,8 @@ class _Function:
                 self.user(op, core)
             inner = op.name.removeprefix("pto.section.") if op.name.startswith("pto.section.") else core
             for region in op.regions:
-                self.block(region, inner)
+                self.region(region, inner)
         self.borrowed(block)
-        self.visible = before
 
     # --- the frontend's operations, which name the other core ------------------------------------------------------
 

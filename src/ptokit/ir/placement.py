@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import replace
 from functools import cache
@@ -109,7 +111,16 @@ def live_ranges(function: Function) -> dict[Value, tuple[int, int]]:
     ranges: dict[Value, tuple[int, int]] = {}
     counter = 0
 
-    def visit(block: Block, loops: list[tuple[int, int]], depth: int) -> None:
+    starts: dict[Block, int] = {}
+    back: list[tuple[int, int]] = []  # loops that branches make: their first and last operation
+
+    def visit(region: Block, loops: list[tuple[int, int]], depth: int) -> None:
+        nonlocal counter
+        for block in region.blocks:
+            starts[block] = counter + 1
+            operations(block, loops, depth)
+
+    def operations(block: Block, loops: list[tuple[int, int]], depth: int) -> None:
         nonlocal counter
         for op in block.ops:
             counter += 1
@@ -130,9 +141,29 @@ def live_ranges(function: Function) -> dict[Value, tuple[int, int]]:
                 ranges[root] = (first, last) if have is None else (min(have[0], first), max(have[1], last))
             for region in op.regions:
                 visit(region, inner, len(inner))
+            back.extend((starts[to], now) for to in op.successors if to in starts)
 
     visit(function.body, [], 0)
-    return ranges
+    return {value: _prolonged(span, loops) for value, span in ranges.items()} if (loops := _joined(back)) else ranges
+
+
+def _joined(loops: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Loops that overlap as one."""
+    out: list[tuple[int, int]] = []
+    for first, last in sorted(loops):
+        if out and first <= out[-1][1]:
+            out[-1] = (out[-1][0], max(out[-1][1], last))
+        else:
+            out.append((first, last))
+    return out
+
+
+def _prolonged(span: tuple[int, int], loops: list[tuple[int, int]]) -> tuple[int, int]:
+    """A value that is used in a loop and was there before lives to the loop's end."""
+    k = bisect_right(loops, (span[1], sys.maxsize)) - 1
+    if k >= 0 and span[0] < loops[k][0] <= span[1] <= loops[k][1]:
+        return span[0], loops[k][1]
+    return span
 
 
 def _last(op: Op, start: int) -> int:

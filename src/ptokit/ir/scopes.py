@@ -67,8 +67,8 @@ def _on_registers(op: Op) -> bool:
     return op.name.startswith("pto.") and any(isinstance(v.type, _REGISTERS) for v in (*op.values, *op.results))
 
 
-def _outside(block: Block, found: Diagnostics, *, inside: bool) -> None:
-    for op in block.ops:
+def _outside(region: Block, found: Diagnostics, *, inside: bool) -> None:
+    for op in (op for block in region.blocks for op in block.ops):
         scope = op.name in SCOPES
         if scope and inside:
             _report(found, "VEC-A5-02", f"{op.name} stands inside another vector scope", op)
@@ -78,8 +78,8 @@ def _outside(block: Block, found: Diagnostics, *, inside: bool) -> None:
         elif not inside and op.name == "pto.mem_bar":
             hint = "use set_flag and wait_flag, or pipe_barrier"
             _report(found, "SYN-A5-08", "a mem_bar outside of vector scopes orders no pipes", op, hint)
-        for region in op.regions:
-            _outside(region, found, inside=inside or scope)
+        for inner in op.regions:
+            _outside(inner, found, inside=inside or scope)
 
 
 # ---------------------------------------------------------- streams of stores
@@ -124,12 +124,12 @@ def _linear(value: Value, body: Block, found: Diagnostics) -> None:
 Path = tuple[tuple[Op, Block], ...]
 
 
-def _paths(block: Block, path: Path) -> Iterator[tuple[Op, Path]]:
+def _paths(region: Block, path: Path) -> Iterator[tuple[Op, Path]]:
     """Every operation with the regions around it."""
-    for op in block.ops:
+    for op in (op for block in region.blocks for op in block.ops):
         yield op, path
-        for region in op.regions:
-            yield from _paths(region, (*path, (op, region)))
+        for inner in op.regions:
+            yield from _paths(inner, (*path, (op, inner)))
 
 
 def _exclusive(paths: list[Path], uses: int) -> bool:

@@ -19,6 +19,10 @@ is in `ptokit.run`.
 | scf.yield, func.return | values (group) | | |
 | scf.condition | condition, values (group) | | |
 | func.call | args (group) | callee | results |
+| cf.br | args (group) | | successor |
+| cf.cond_br | condition, true (group), false (group) | branch_weights | successors true, false |
+| cf.switch | flag, default (group), cases (group) | values, sizes (of their groups) | successors default, cases |
+| cf.assert | condition | msg | |
 """
 
 from __future__ import annotations

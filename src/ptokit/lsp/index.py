@@ -113,10 +113,11 @@ class Index:
 
 def _values_of(function: Function) -> list[Value]:
     out = list(function.params)
+    out += [arg for block in function.body.more for arg in block.args] if function.body is not None else []
     for op in function.body.walk() if function.body is not None else ():
         out += op.results
         for region in op.regions:
-            out += region.args
+            out += [arg for block in region.blocks for arg in block.args]
     return out
 
 

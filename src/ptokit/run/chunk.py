@@ -288,6 +288,12 @@ class Chunk(Bursts):
             value = value + step
 
     @staticmethod
+    def claim(condition: Any, message: str) -> None:
+        """cf.assert. Raises `Fault` (RUN-ASSERT) unless the condition holds in every block."""
+        if not np.all(condition):
+            raise Fault("RUN-ASSERT", f"the assertion does not hold: {message}")
+
+    @staticmethod
     def truth(condition: Any) -> bool:
         """A branch condition. Raises `Diverge` if the blocks disagree."""
         return bool(uniform(condition))

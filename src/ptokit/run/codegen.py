@@ -25,7 +25,7 @@ from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import MemRef, Ptr, Scalar, TensorView
 
 from . import arith
-from .branches import execute_region, index_switch
+from .branches import assertion, execute_region, graph, index_switch, while_loop
 from .calls import bind
 from .effects import Effects, agreed
 from .generated import Generated, function_name
@@ -120,6 +120,10 @@ class FunctionWriter:
         """Expression for a value all blocks must agree on."""
         return f"uniform({self.ref(value)})" if value in self.varying else self.ref(value)
 
+    def truth(self, condition: Value) -> str:
+        """Expression for a condition all blocks must agree on."""
+        return f"m.truth({self.ref(condition)})" if condition in self.varying else self.ref(condition)
+
     # --- structure -----------------------------------------------------------------------------------------------
 
     def write(self) -> None:
@@ -134,7 +138,10 @@ class FunctionWriter:
         for op in function.body.walk():
             if op.name == "pto.alloc_tile":
                 self._fixed_tile(op)
-        self.block(function.body)
+        if function.body.more:
+            graph(self, function.body, [])
+        else:
+            self.block(function.body)
         self.line("return")
         if self.out.launch.waits:
             self.line("yield")  # makes it a generator
@@ -175,7 +182,7 @@ class FunctionWriter:
         args = [self.ref(v) for v in op.values]
         if len(op.results) > 1:
             texts = [f"{self.const(f)}({', '.join(args)})" for f in arith.extended(op)]
-            self._assign([self.bind(r) for r in op.results], texts, op)
+            self.assign([self.bind(r) for r in op.results], texts, op)
             return
         if op.result in self.facts.constants:
             return
@@ -186,7 +193,7 @@ class FunctionWriter:
 
     # --- control flow --------------------------------------------------------------------------------------------
 
-    def _assign(self, targets: list[str], values: list[str], op: Op) -> None:
+    def assign(self, targets: list[str], values: list[str], op: Op) -> None:
         if targets:
             self.line(f"{', '.join(targets)} = {', '.join(values)}", op)
 
@@ -194,7 +201,7 @@ class FunctionWriter:
         body = op.regions[0]
         iv, carried = body.args[0], body.args[1:]
         names = [self.bind(v) for v in carried]
-        self._assign(names, [self.ref(v) for v in op.group("init")], op)
+        self.assign(names, [self.ref(v) for v in op.group("init")], op)
         bounds = [op["lower"], op["upper"], op["step"]]
         refs = ", ".join(self.ref(v) for v in bounds)
         fixed_step = self.facts.constants.get(bounds[2])
@@ -219,7 +226,7 @@ class FunctionWriter:
         before = len(self.out.lines)
         for inner in body.ops:
             if inner.name == "scf.yield":
-                self._assign(targets, [self.ref(v) for v in inner.group("values")], inner)
+                self.assign(targets, [self.ref(v) for v in inner.group("values")], inner)
             else:
                 self.op(inner)
         if len(self.out.lines) == before:
@@ -227,34 +234,18 @@ class FunctionWriter:
         self.depth -= 1
 
     def scf_if(self, op: Op) -> None:
-        condition = op["condition"]
-        text = f"m.truth({self.ref(condition)})" if condition in self.varying else self.ref(condition)
         names = [self.bind(r) for r in op.results]
-        self.line(f"if {text}:", op)
+        self.line(f"if {self.truth(op['condition'])}:", op)
         self.region(op.regions[0], names)
         if len(op.regions) > 1:
             self.line("else:")
             self.region(op.regions[1], names)
 
-    def scf_while(self, op: Op) -> None:
-        before, after = op.regions
-        names = [self.bind(v) for v in before.args]
-        self._assign(names, [self.ref(v) for v in op.group("init")], op)
-        results = [self.bind(r) for r in op.results]
-        for arg, name in zip(after.args, results):
-            self.names[arg] = name
-        self.line("while True:", op)
-        self.depth += 1
-        for inner in before.ops:
-            if inner.name == "scf.condition":
-                self._assign(results, [self.ref(v) for v in inner.group("values")], inner)
-                condition = inner["condition"]
-                text = f"m.truth({self.ref(condition)})" if condition in self.varying else self.ref(condition)
-                self.line(f"if not {text}: break", inner)
-            else:
-                self.op(inner)
-        self.depth -= 1
-        self.region(after, names)
+    def turn(self) -> None:
+        """At the start of every turn of the loop that a region of several blocks is."""
+
+    def turned(self) -> None:
+        """Behind that loop."""
 
     def call(self, op: Op) -> None:
         args = ", ".join(["m", *(self.ref(v) for v in op.group("args"))])
@@ -461,13 +452,14 @@ def _template(text: str) -> Callable[[FunctionWriter, Op], None]:
 _METHODS: dict[str, Callable[[FunctionWriter, Op], None]] = {
     "scf.for": FunctionWriter.scf_for,
     "scf.if": FunctionWriter.scf_if,
-    "scf.while": FunctionWriter.scf_while,
+    "scf.while": while_loop,
     "scf.execute_region": execute_region,
     "scf.index_switch": index_switch,
     "pto.section.cube": FunctionWriter.section,
     "pto.section.vector": FunctionWriter.section,
     "pto.vecscope": FunctionWriter.scope,
     "pto.strict_vecscope": FunctionWriter.scope,
+    "cf.assert": assertion,
     "func.call": FunctionWriter.call,
     "func.return": FunctionWriter.ret,
     "arith.constant": lambda writer, op: None,

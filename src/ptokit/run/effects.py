@@ -9,10 +9,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ptokit.ir.core import Block, Function, Module, Op, Value
 from ptokit.ir.facts import instr_of
+from ptokit.ir.graph import passed
 from ptokit.isa.table import Kind, Role
 from ptokit.types.enums import Pipe
 from ptokit.types.values import Ptr, Type
@@ -24,6 +26,8 @@ _AGREED: dict[str, tuple[str, ...]] = {
     "scf.if": ("condition",),
     "scf.index_switch": ("index",),
     "scf.condition": ("condition",),
+    "cf.cond_br": ("condition",),
+    "cf.switch": ("flag",),
     "pto.make_tensor_view": ("shape", "strides"),
     "pto.partition_view": ("sizes",),
     "pto.get_tensor_view_dim": ("index",),
@@ -77,6 +81,11 @@ def analyse(module: Module, entry: Function) -> Effects:
     return effects
 
 
+def _own(region: Block) -> Iterator[Op]:
+    """The operations of a region's blocks, not those inside them."""
+    return (op for block in region.blocks for op in block.ops)
+
+
 class _Pass:
     """One sweep of the data flow; repeated until nothing changes."""
 
@@ -109,8 +118,8 @@ class _Pass:
             have |= new
             self.changed = True
 
-    def block(self, block: Block) -> None:
-        for op in block.ops:
+    def block(self, region: Block) -> None:
+        for op in _own(region):
             self.op(op)
 
     def op(self, op: Op) -> None:
@@ -143,6 +152,10 @@ class _Pass:
                             self.flow(value, result)
                 self.block(after)
                 self._yields(after, before.args)
+            case "cf.br" | "cf.cond_br" | "cf.switch":
+                for k, to in enumerate(op.successors):
+                    for value, arg in zip(passed(op, k), to.args):
+                        self.flow(value, arg)
             case "func.call":
                 self._call(op)
             case "pto.vecscope" | "pto.strict_vecscope":
@@ -156,7 +169,7 @@ class _Pass:
                     self.block(region)
 
     def _yields(self, region: Block, targets: list[Value]) -> None:
-        for inner in region.ops:
+        for inner in _own(region):
             if inner.name == "scf.yield":
                 for value, target in zip(inner.group("values"), targets):
                     self.flow(value, target)
@@ -224,9 +237,11 @@ class _Order:
         assert function.body is not None
         return self._block(function.body, written=False)[0]
 
-    def _block(self, block: Block, *, written: bool) -> tuple[bool, bool]:
+    def _block(self, region: Block, *, written: bool) -> tuple[bool, bool]:
         """(unsafe, written at the end)."""
-        for op in block.ops:
+        if region.more:  # branches may lead back
+            written = written or self._writes(region)
+        for op in _own(region):
             if written and self._disagrees(op):
                 return True, True
             if op.name == "func.call":

@@ -25,16 +25,16 @@ def outliving(function: Function) -> set[Value]:
         if not owner.regions:
             passed += owner.values
         for region in owner.regions:
-            last = region.ops[-1] if region.ops else None
-            if last is not None and last.name in ("scf.yield", "scf.condition"):
-                passed += last.group("values")
+            for last in (block.ops[-1] for block in region.blocks if block.ops):
+                if last.name in ("scf.yield", "scf.condition"):
+                    passed += last.group("values")
     return {value for value in found if isinstance(value.owner, Op) and value.owner.name == "pto.alloc_tile"}
 
 
-def _collect(block: Block, passed: list[Value], *, loop: bool) -> None:
-    """Values that loops pass to their next turns."""
-    for op in block.ops:
-        if loop and op.name in ("scf.yield", "scf.condition"):
-            passed += op.group("values")
+def _collect(first: Block, passed: list[Value], *, loop: bool) -> None:
+    """Values that loops pass to their next turns; branches may make loops, too."""
+    for op in (op for block in first.blocks for op in block.ops):
+        if (loop and op.name in ("scf.yield", "scf.condition")) or op.successors:
+            passed += op.values
         for region in op.regions:
             _collect(region, passed, loop=op.name in ("scf.for", "scf.while"))

@@ -84,6 +84,12 @@ _rule(
     accepted="arith.fptosi of -2.5 (gives -2)",
 )
 _rule(
+    "RUN-ASSERT",
+    "The condition of cf.assert is true.",
+    rejected='cf.assert %c, "n is even" where %c is false',
+    accepted="the same where %c is true",
+)
+_rule(
     "RUN-STEP",
     "The step of scf.for is positive.",
     source="assembly 11",

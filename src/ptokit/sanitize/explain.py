@@ -101,7 +101,7 @@ def _with(module: Module, fixes: list[Fix]) -> tuple[Module, dict[Op, Op]]:
     memo: dict[int, Any] = {}
     for op in ops:
         shared: list[Any] = [*op.attrs.values(), *(v.type for v in (*op.values, *op.results)), op.location]
-        shared += [arg.type for region in op.regions for arg in region.args]
+        shared += [arg.type for region in op.regions for block in region.blocks for arg in block.args]
         memo.update((id(part), part) for part in shared)
     for function in module.functions:
         memo.update((id(part), part) for part in (*function.attrs.values(), *(p.type for p in function.params)))
@@ -112,8 +112,8 @@ def _with(module: Module, fixes: list[Fix]) -> tuple[Module, dict[Op, Op]]:
     for fix in fixes:
         for step in fix.steps:
             steps.setdefault((step.op, step.after), []).append(step)
-    blocks = [f.body for f in copy.functions if f.body is not None] + [r for op in copies for r in op.regions]
-    for block in blocks:
+    regions = [f.body for f in copy.functions if f.body is not None] + [r for op in copies for r in op.regions]
+    for block in (block for region in regions for block in region.blocks):
         placed: list[Op] = []
         for op in block.ops:
             placed += [step.make() for step in steps.get((original[op], False), [])]

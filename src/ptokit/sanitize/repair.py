@@ -99,9 +99,9 @@ class Repair:
             if function.body is not None:
                 self._walk(function.body, target)
 
-    def _walk(self, block: Block, target: Target) -> None:
-        for i, op in enumerate(block.ops):
-            self._place[op] = _Place(block, i)
+    def _walk(self, region: Block, target: Target) -> None:
+        for part, i, op in ((part, i, op) for part in region.blocks for i, op in enumerate(part.ops)):
+            self._place[op] = _Place(part, i)
             line = op.location.file, op.location.line, op.name
             self._lines[line] = self._lines.get(line, 0) + 1
             pair = _pipes(op)
@@ -109,9 +109,9 @@ class Repair:
                 self._used.setdefault(pair, set()).add(op.attrs.get("event_id") or 0)
             instr = instr_of(op)
             self._composite = self._composite or (instr is not None and composite(instr, target))
-            for region in op.regions:
-                self._parent[id(region)] = op
-                self._walk(region, target)
+            for inner in op.regions:
+                self._parent.update((id(part), op) for part in inner.blocks)
+                self._walk(inner, target)
 
     # --- the fix -------------------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from ptokit.diagnostics import Note
 from ptokit.ir.core import Block, Function, Op, Value
+from ptokit.ir.graph import passed
 
 from .events import Loops
 from .findings import Draft
@@ -105,17 +106,21 @@ class Sources:
             if function.body is not None:
                 self._block(function.body)
 
-    def _block(self, block: Block) -> None:
-        for op in block.ops:
+    def _block(self, first: Block) -> None:
+        for op in (op for block in first.blocks for op in block.ops):
+            for k, to in enumerate(op.successors):
+                for arg, value in zip(to.args, passed(op, k)):
+                    self._from.setdefault(arg, []).append(value)
             for region in op.regions:
                 self._block(region)
-                ends = [v for inner in region.ops if inner.name == "scf.yield" for v in inner.group("values")]
+                inside = (inner for block in region.blocks for inner in block.ops)
+                ends = [v for inner in inside if inner.name == "scf.yield" for v in inner.group("values")]
                 for arg, value in zip(region.args[1:] if op.name == "scf.for" else [], op.group("init")):
                     self._from.setdefault(arg, []).append(value)
                 for arg, value in zip(region.args[1:] if op.name == "scf.for" else [], ends):
                     self._from.setdefault(arg, []).append(value)
-                for result, value in zip(op.results, ends):
-                    self._from.setdefault(result, []).append(value)
+                for k, value in enumerate(ends):
+                    self._from.setdefault(op.results[k % len(op.results)], []).append(value)
 
     def feeds(self, first: Op, second: Op) -> bool:
         """True if an operand of `second` is computed from a result of `first`."""

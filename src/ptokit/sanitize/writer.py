@@ -99,6 +99,14 @@ class ObservedWriter(FunctionWriter):
             self.depth -= 1
         super().region(body, targets)
 
+    def turn(self) -> None:
+        self._level += 1
+        self.line(f"m.again({self._level})")
+
+    def turned(self) -> None:
+        self.line(f"m.leave({self._level})")
+        self._level -= 1
+
     def callee(self, op: Op, instr: Instr, site: Site) -> Callable[..., Any]:
         """The instruction, reported when it is called."""
         return observed(op, instr, site)

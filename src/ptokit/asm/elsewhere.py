@@ -1,0 +1,99 @@
+"""Definitions of values that are not seen where they are used: what to say of them."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+from ptokit.diagnostics import Note
+
+from . import rules
+from .lexer import EOF
+
+if TYPE_CHECKING:
+    from .labels import Region
+    from .parser import Parser
+
+_TOKENS, _HINTS = 20_000, 100  # how far, and how often, to look
+
+
+def elsewhere(p: Parser, name: str) -> tuple[str, str, Note] | None:
+    """Rule, message and note for a value, used at the cursor, that is defined where it is not seen; or None."""
+    region = p.region
+    while region is not None:
+        place = _defined(p, region).get(name)
+        if place is not None:
+            starts = p.labels.regions[region.opening]
+            if bisect_right(starts, p.i) == bisect_right(starts, place):
+                break  # in the same block
+            note = Note("it is defined in this block, which some way to the use leaves out", p.location(place))
+            return rules.DOMINANCE, "is used where it may not have been defined", note
+        region = region.outer
+    place = _later(p, name)
+    if place is None:
+        return None
+    return rules.TY_9, "is used before it is defined", Note("it is defined here", p.location(place))
+
+
+def _defined(p: Parser, region: Region) -> dict[str, int]:
+    """The values that the blocks of a region define, not those inside their operations."""
+    if region.names is None:
+        region.names = {}
+        texts, labels = p.texts, p.labels
+        i = region.opening + 1
+        end = labels.ends.get(region.opening, len(texts) - 1)
+        while i < end:
+            token = texts[i]
+            if token == "{":
+                i = labels.ends.get(i, i)
+            elif i in labels.places:
+                stop = labels.head_end(i)
+                for k in range(i, stop):
+                    if texts[k][0] == "%":
+                        region.names.setdefault(texts[k], k)
+                i = stop
+            elif token[0] == "%":
+                for k in _results(p, i):
+                    region.names.setdefault(texts[k], k)
+            i += 1
+    return region.names
+
+
+def _later(p: Parser, name: str) -> int | None:
+    """The token behind the cursor that defines a value in this block or one around it."""
+    texts, stop = p.texts, p.i + _TOKENS
+    if p.hints >= _HINTS or name not in texts[p.i + 1 : stop]:
+        return None
+    p.hints += 1
+    depth = lowest = 0
+    for i in range(p.i + 1, min(stop, len(texts))):
+        token = texts[i]
+        if token is EOF or token in ("func.func", '"func.func"'):
+            return None
+        if token == "{":
+            depth += 1
+        elif token == "}":
+            depth -= 1
+            lowest = min(lowest, depth)
+        elif token[0] == "%" and depth <= lowest:
+            found = next((k for k in _results(p, i) if texts[k] == name), None)
+            if found is not None:
+                return found
+    return None
+
+
+def _results(p: Parser, i: int) -> list[int]:
+    """The names of ``%a, %b:2 = ..`` at the start of a line, token `i`; else nothing."""
+    texts = p.texts
+    if not p.tokens.starts_line(i):
+        return []
+    out: list[int] = []
+    while texts[i][0] == "%":
+        out.append(i)
+        i += 3 if texts[i + 1] == ":" else 1
+        if i >= len(texts) or texts[i] not in ("=", ","):
+            return []
+        if texts[i] == "=":
+            return out
+        i += 1
+    return []
