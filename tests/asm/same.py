@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from ptokit.ir import Block, Function, Module, Op, Value
+from ptokit.ir.graph import ordered
 
 
 class Difference(AssertionError):
@@ -51,15 +52,26 @@ class _Comparison:
         self.need(len(a.regions) == len(b.regions), a.name)
         for x, y in zip(a.regions, b.regions):
             self.block(x, y)
+        self.need([self.partner[id(x)] for x in a.successors] == [id(y) for y in b.successors], a.name, "successors")
         self.need(len(a.results) == len(b.results), a.name)
         for x, y in zip(a.results, b.results):
             self.need(x.owner is a and y.owner is b, a.name, "owner")
             self.define(x, y)
 
     def block(self, a: Block, b: Block) -> None:
-        self.need(len(a.args) == len(b.args))
-        for x, y in zip(a.args, b.args):
-            self.define(x, y)
+        """Two regions."""
+        self.need(len(a.blocks) == len(b.blocks), "blocks")
+        for k, (x, y) in enumerate(zip(a.blocks, b.blocks)):
+            self.need(not self.names or not k or x.label == y.label, x.label, y.label)
+            self.partner[id(x)] = id(y)
+            self.need(len(x.args) == len(y.args))
+            for v, w in zip(x.args, y.args):
+                self.define(v, w)
+        behind = {id(block): block for block in b.blocks}
+        for x in ordered(a):
+            self.operations(x, behind[self.partner[id(x)]])
+
+    def operations(self, a: Block, b: Block) -> None:
         self.need([o.name for o in a.ops] == [o.name for o in b.ops])
         for x, y in zip(a.ops, b.ops):
             self.op(x, y)

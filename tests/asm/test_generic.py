@@ -88,7 +88,7 @@ def test_return() -> None:
         (f'"pto.tadd"(%t, %u, %t) <{{a}} b> : ({T}, {T}, {T}) -> ()', [("TEXT-ATTRIBUTE", 1, 24)]),
         (f'"pto.tadd"(%t, %u, %t) ({T}, {T}, {T}) -> ()', [("TEXT-UNEXPECTED", 1, 25)]),
         (f'"pto.tadd"(%t, %u, %t) ({{}}) : ({T}, {T}, {T}) -> ()', [("TEXT-UNEXPECTED", 1, 1)]),
-        ('"cf.br"() [^bb1] : () -> ()', [("TEXT-UNIMPLEMENTED", 1, 1)]),
+        ('"cf.brr"() [^bb1] : () -> ()', [("TEXT-UNIMPLEMENTED", 1, 1)]),
         (
             f'"pto.tmov"(%t, %u) <{{operandSegmentSizes = array<i32: 1, 1, 0, 1>}}> : ({T}, {T}) -> ()',
             [("TEXT-OPERANDS", 1, 1)],

@@ -13,7 +13,7 @@ from . import ops_cube, ops_sync, ops_views, rules
 from .cursor import OperationError
 from .faults import suggest
 from .forms import read_form
-from .labels import Region
+from .labels import NO_LABELS, Region
 from .lexer import EOF
 from .ops_isa import DPS_WORDS, read_dps
 from .ops_micro import read_micro
@@ -21,7 +21,7 @@ from .ops_ssa import read_ssa
 from .ops_ssa_sync import read_tassign, read_tsync
 from .parser import Parser
 from .recovery import FUNCTION_WORDS, recover
-from .regions import TERMINATORS, YIELDS, Kind, read_blocks, read_label
+from .regions import TERMINATORS, YIELDS, Kind, read_blocks, read_head
 from .registry import QUOTED, READERS
 from .wide import KNOWN_FOREIGN
 
@@ -37,13 +37,14 @@ def read_region(p: Parser, args: Sequence[tuple[int, Type]] = (), kind: Kind = Y
     block = Block()
     p.scope.enter()
     p.enter()
-    outer, p.region = p.region, None
+    outer = p.region
+    p.region = None if p.labels is NO_LABELS else Region(block, opening, outer=outer)
     for index, type in args:
         value = p.define(index, type)
         value.owner = block
         block.args.append(value)
     if p.texts[p.i][0] == "^" or p.labels.several(opening):
-        _labelled(p, block, opening, outer, kind)
+        _labelled(p, block, opening, kind)
     else:
         read_ops(p, block)
     p.region = outer
@@ -60,9 +61,10 @@ def _ending(kind: Kind) -> str:
     return f"it ends with {' or '.join(kind.ends)}" if kind.ends else "it has no terminator"
 
 
-def _labelled(p: Parser, block: Block, opening: int, outer: Region | None, kind: Kind) -> None:
+def _labelled(p: Parser, block: Block, opening: int, kind: Kind) -> None:
     """Read a region whose blocks have labels. TEXT-BLOCKS for blocks and arguments that it cannot have."""
-    region = p.region = Region(block, opening, outer=outer)
+    region = p.region
+    assert region is not None
     named = len(block.args)
     label = p.i
     if p.labels.several(opening):
@@ -74,7 +76,7 @@ def _labelled(p: Parser, block: Block, opening: int, outer: Region | None, kind:
         region.blocks[p.texts[label]] = block
         region.tokens[id(block)] = label
         block.label = p.texts[label][1:]
-        read_label(p, block)
+        read_head(p, region, block)
         read_ops(p, block)
     if p.texts[label][0] == "^" and not kind.labelled and (named or block.args):
         message = "the arguments of this region are named in front of it" if named else "this region has no arguments"

@@ -21,9 +21,9 @@ def elsewhere(p: Parser, name: str) -> tuple[str, str, Note] | None:
     """Rule, message and note for a value, used at the cursor, that is defined where it is not seen; or None."""
     region = p.region
     while region is not None:
-        place = _defined(p, region).get(name)
+        starts = p.labels.regions.get(region.opening, ())
+        place = _defined(p, region).get(name) if starts else None
         if place is not None:
-            starts = p.labels.regions[region.opening]
             if bisect_right(starts, p.i) == bisect_right(starts, place):
                 break  # in the same block
             note = Note("it is defined in this block, which some way to the use leaves out", p.location(place))

@@ -52,6 +52,7 @@ def structure(p: Parser, shape: Shape, s: Statement) -> Op:
     for region in s.regions if shape.ends else ():
         _drop_implied(region, shape.ends)
     op = Op(s.name, operands, {}, [Value(t) for t in s.results], s.regions)
+    op.successors = [to.block or Block() for to in s.successors]
     for name, key in shape.keys.items():
         written = s.written.pop(key.name, None)
         if written is None and key.required:
@@ -64,7 +65,8 @@ def structure(p: Parser, shape: Shape, s: Statement) -> Op:
         check(p, op, s.at)
     if s.name == "func.call":
         p.calls.append((op, s.at))
-    op.successors = [branch_to(p, to, passed(op, k)) for k, to in enumerate(s.successors)]
+    for k, to in enumerate(s.successors):
+        branch_to(p, to, passed(op, k))
     return op
 
 
@@ -208,6 +210,8 @@ def _branches(p: Parser, op: Op, at: int) -> None:
     op.attrs.setdefault("sizes", [0 for _ in op.attrs["values"]])
     values, sizes = op.attrs["values"], op.attrs["sizes"]
     check_cases(p, values, set(), at)
+    if len(op.successors) != len(values) + 1:
+        p.fail(rules.UNEXPECTED, f"{op.name} has a successor for the default and one for each case", at)
     if len(sizes) != len(values) or sum(sizes) != len(op.group("cases")) or min(sizes, default=0) < 0:
         p.fail(rules.OPERANDS, "'case_operand_segments' does not fit the cases and their operands", at)
 

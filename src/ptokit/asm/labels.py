@@ -93,12 +93,13 @@ class Jump(NamedTuple):
 
 @dataclass(slots=True)
 class Region:
-    """A region whose blocks have labels, while it is read."""
+    """A region of a text with labels, while it is read."""
 
     first: Block
     opening: int  # token of its brace
     blocks: dict[str, Block] = field(default_factory=dict)  # by label
     tokens: dict[int, int] = field(default_factory=dict)  # of the labels, by id of the block
+    unread: set[int] = field(default_factory=set)  # ids of blocks whose arguments could not be read
     jumps: list[Jump] = field(default_factory=list)
     outer: Region | None = None
     names: dict[str, int] | None = None  # values its blocks define, and the tokens that name them

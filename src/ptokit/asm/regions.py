@@ -61,7 +61,7 @@ def read_blocks(p: Parser, region: Region, read_ops: ReadOps) -> None:
         nonlocal end
         p.i = starts[k]
         errors = p.errors
-        _block(p, blocks[k], read_ops)
+        _block(p, region, blocks[k], read_ops)
         if k == len(starts) - 1:
             end = p.i
         if p.errors == errors and not (blocks[k].ops and blocks[k].ops[-1].name in TERMINATORS):
@@ -98,24 +98,34 @@ def _name(p: Parser, region: Region, block: Block, start: int) -> None:
         p.error(rules.LABEL, f"block {token} is defined twice", start, notes=(note,))
 
 
-def _block(p: Parser, block: Block, read_ops: ReadOps) -> None:
-    start = p.i
-    if start in p.labels.places:
-        try:
-            read_label(p, block)
-        except OperationError:
-            p.broken.add(block)
-            p.i = p.labels.head_end(start) + 1
+def _block(p: Parser, region: Region, block: Block, read_ops: ReadOps) -> None:
+    if p.i in p.labels.places:
+        read_head(p, region, block)
     read_ops(p, block)
 
 
-def read_label(p: Parser, block: Block) -> None:
+def read_head(p: Parser, region: Region, block: Block) -> None:
+    """The label of a block; after an error in it its arguments are poisoned values."""
+    start, end = p.i, p.labels.head_end(p.i)
+    try:
+        _label(p, block)
+    except OperationError:
+        region.unread.add(id(block))
+        for index in range(start, end):
+            if p.texts[index][0] == "%" and p.texts[index] not in p.scope.values:
+                p.poison(index)
+        p.i = end + 1
+
+
+def _label(p: Parser, block: Block) -> None:
     """``^bb0(%a: T, ..):``."""
     p.i += 1
     if p.accept("("):
+        first = True
         while not p.accept(")"):
-            if block.args and not p.accept(","):
+            if not first and not p.accept(","):
                 p.unexpected("',' or ')'")
+            first = False
             index = p.name()
             p.expect(":")
             value = p.define(index, p.type())
@@ -221,7 +231,7 @@ def _jumps(p: Parser, region: Region) -> None:
     """Branches pass what the blocks take (TEXT-BRANCH)."""
     for token, block, values in region.jumps:
         given, wanted = [v.type for v in values], [a.type for a in block.args]
-        if block in p.broken and not wanted:
+        if id(block) in region.unread:
             continue
         message = ""
         if len(given) != len(wanted):

@@ -53,12 +53,15 @@ def _blank(tokens: Sequence[str], i: int, *, tight_colon: bool) -> bool:
         return False
     if left == "{" or right == "}":
         return False  # of a dictionary: a region's braces end their line or start it
+    before_label = tokens[i + 1 : i + 2] and tokens[i + 1][0] == "^"
+    if right == "[" and before_label:
+        return left != ")"
     if right in ("(", "["):
         if right == "[" and left[0].isalpha():  # ``sizes [``, but ``pto.set_flag[``
             return left in _SPACED if "." in left else i > 1
         return left in _SPACED or not (left[0].isalnum() or left[0] in '_@%^"]')
     if right == ":":
-        return not (tight_colon or left in _LISTS)
+        return not (tight_colon or left in _LISTS or before_label)
     if left == ":":
         return not (tight_colon and right.isdecimal())
     if right == "=" and left[0] == "#":  # ``#atomic=add``, but ``#alias = 1``

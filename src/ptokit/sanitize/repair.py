@@ -100,8 +100,8 @@ class Repair:
                 self._walk(function.body, target)
 
     def _walk(self, region: Block, target: Target) -> None:
-        for part, i, op in ((part, i, op) for part in region.blocks for i, op in enumerate(part.ops)):
-            self._place[op] = _Place(part, i)
+        for here, i, op in ((b, k, o) for b in region.blocks for k, o in enumerate(b.ops)):
+            self._place[op] = _Place(here, i)
             line = op.location.file, op.location.line, op.name
             self._lines[line] = self._lines.get(line, 0) + 1
             pair = _pipes(op)
