@@ -95,8 +95,8 @@ def first(text: str) -> Diagnostic:
             [("TEXT-YIELD", 1, 6)],
         ),
         # calls
-        ("func.call @g() : () -> ()", [("TEXT-CALL", 1, 1)]),
-        ("func.call @f(%n) : (index) -> ()", [("TEXT-CALL", 1, 1)]),
+        ("func.call @g() : () -> ()", [("TEXT-CALL", 1, 11)]),
+        ("func.call @f(%n) : (index) -> ()", [("TEXT-CALL", 1, 11)]),
     ],
 )  # fmt: skip
 def test_one_error(snippet: str, found: list[tuple[str, int, int]]) -> None:

@@ -170,7 +170,8 @@ def declared_value(p: Cursor, attr: Attr, written: Written) -> Any:
     if attr.kind is list and (items := integers(text)) is not None:
         return items
     if attr.kind in (bool, int, float, str, list):
-        p.error(rules.ATTRIBUTE, f"'{attr.key or attr.name}' takes {_KINDS[attr.kind]}, not '{text[:40]}'", where)
+        message = f"'{attr.key or attr.name}' takes {_KINDS[attr.kind]}, not '{text[:40]}'"
+        p.error(rules.ATTRIBUTE, message, where, hint=suggest(text, ("true", "false")) if attr.kind is bool else None)
         return None
     return RawAttr(text)
 
@@ -199,7 +200,8 @@ def _enum_value(p: Cursor, attr: Attr, text: str, where: int) -> Any:
     mnemonic, word = spelled
     mnemonic = _SYNONYMS.get(mnemonic, mnemonic)
     if mnemonic and attr.mnemonic and mnemonic not in _EITHER.get(attr.mnemonic, (attr.mnemonic,)):
-        p.error(rules.ATTRIBUTE, f"'{name}' is a {attr.mnemonic}, not a {mnemonic}", where)
+        hint = suggest(mnemonic, (attr.mnemonic,))
+        p.error(rules.ATTRIBUTE, f"'{name}' is a {attr.mnemonic}, not a '{mnemonic}'", where, hint=hint)
         return None
     try:
         if attr.mnemonic == "event":

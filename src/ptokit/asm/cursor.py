@@ -8,6 +8,7 @@ from typing import NoReturn
 from ptokit.diagnostics import Diagnostics, Location, Note
 
 from . import rules
+from .faults import suggest
 from .lexer import EOF, Tokens
 
 MAX_ERRORS = 1000
@@ -18,6 +19,7 @@ _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*+"\Z', re.DOTALL)
 _OPERATION = re.compile(r"(?:pto|arith|scf|func)\.[a-z]|return\Z", re.ASCII)
 _COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*')
 _ALIAS = re.compile(r"#[A-Za-z_]\w*(?![\w.])")
+_WANTED = re.compile(r"'([A-Za-z][\w.]*)'")
 _INTEGER = re.compile(r"-?(?:0x[0-9a-fA-F]+|\d+)\Z")
 
 
@@ -108,6 +110,8 @@ class Cursor:
             self.fail(rules.UNCLOSED, "'<' has no matching '>'")
         if not token.isascii() or token in "`~'\\;&@!":
             self.fail(rules.CHARACTER, f"stray {self.found()}: expected {wanted}")
+        if hint is None and token[0].isalpha():
+            hint = suggest(token, _WANTED.findall(wanted))
         self.fail(rules.UNEXPECTED, f"expected {wanted}, found {self.found()}", hint=hint)
 
     def check_string(self, index: int | None = None) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import SequenceMatcher, get_close_matches
-from functools import partial
 from itertools import takewhile
 
 from ptokit.types.dtypes import DTYPES, DType, dtype, is_dtype
@@ -20,16 +19,23 @@ class TypeFaultError(Exception):
         self.rule, self.message, self.offset, self.length, self.hint = rule, message, offset, length, hint
 
 
+_CLOSE_WITH_DIALECT = 0.85  # where the dialect itself may be misspelled
 _CLOSE = 0.6  # ratio of `difflib` from which on words are alike
 
 
 def suggest(word: str, known: Iterable[str]) -> str | None:
     """A did-you-mean hint, or None. The ``pto.`` that all operations begin with does not make them alike."""
+    known = list(known)
     names = {name.removeprefix("pto."): name for name in known}
     wanted = word[:80].removeprefix("pto.")
     same = [name for name in names if name.lower() == wanted.lower()]
     close = same or get_close_matches(wanted, [name for name in names if _may_be_close(wanted, name)], 5, _CLOSE)
-    return f"did you mean '{names[max(close, key=partial(_likeness, wanted))]}'?" if close else None
+    if close:
+        order = list(names)
+        best = max(close, key=lambda name: (*_likeness(wanted, name), -order.index(name)))
+        return f"did you mean '{names[best]}'?"
+    whole = get_close_matches(word[:80], known, 1, _CLOSE_WITH_DIALECT) if "." in wanted else []
+    return f"did you mean '{whole[0]}'?" if whole else None
 
 
 def _likeness(word: str, name: str) -> tuple[float, int]:

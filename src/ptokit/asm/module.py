@@ -87,6 +87,8 @@ def parse_with(
 LISTING = "listing"
 """Name of the function that holds the statements of a text without functions."""
 
+_TOP_WORDS = ("module", "func.func", "attributes")
+
 _HASH_COMMENT = re.compile(r"^[ \t]*#(?=[ \t\r\n]|\Z)[^\n]*", re.MULTILINE)
 
 
@@ -172,7 +174,10 @@ class _File:
         if p.accept("attributes"):
             module.attrs = generic_attrs(p, read_dictionary(p))
             p.state_target(module.attrs.get("pto.target_arch"))
-        opening = p.expect("{")
+        if p.texts[p.i] != "{":
+            p.unexpected("'attributes' or '{'")
+        p.i += 1
+        opening = p.i - 1
         self._functions()
         p.closed(opening)
         p.skip_location()
@@ -244,7 +249,8 @@ class _File:
                     p.fail(
                         rules.TOPLEVEL,
                         f"expected func.func, found {p.found()}",
-                        hint="operations stand inside functions" if "." in token else None,
+                        hint=suggest(token, _TOP_WORDS)
+                        or ("operations stand inside functions" if "." in token else None),
                     )
             except OperationError:
                 self._skip()
@@ -273,7 +279,7 @@ class _File:
             visibility = p.texts[p.i]
             p.i += 1
         if p.texts[p.i][0] != "@" or len(p.texts[p.i]) < 2:
-            p.unexpected("a function name")
+            p.unexpected("a function name", hint=suggest(p.texts[p.i], ("private", "public")))
         name_index = p.i
         name = symbol(p.texts[p.i])
         p.i += 1
@@ -376,7 +382,8 @@ class _File:
         for op, index in self.p.calls:
             callee = functions.get(str(op.attrs["callee"]))
             if callee is None:
-                hint = suggest(str(op.attrs["callee"]), functions) if len(functions) < 1000 else None
+                known = [f"@{name}" for name in functions]
+                hint = suggest(f"@{op.attrs['callee']}", known) if len(known) < 1000 else None
                 self.p.error(rules.CALL, f"there is no function @{op.attrs['callee']}", index, hint=hint)
             elif not self._agrees(op, callee):
                 self.p.error(

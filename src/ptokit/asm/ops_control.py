@@ -222,6 +222,7 @@ def read_call(p: Parser, name: str, at: int) -> Op:
     token = p.texts[p.i]
     if token[0] != "@" or len(token) < 2:
         p.unexpected("a function name")
+    at = p.i
     p.i += 1
     p.expect("(")
     first = p.i

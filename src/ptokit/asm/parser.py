@@ -15,11 +15,11 @@ from ptokit.types.values import FunctionType, Type
 from . import rules
 from .cursor import MAX_DEPTH, Cursor
 from .elsewhere import elsewhere
-from .faults import TypeFaultError
+from .faults import TypeFaultError, suggest
 from .labels import NO_LABELS, Labels, Region
 from .lexer import Tokens
 from .scope import Scope
-from .types import FREE, POISON, parse_type
+from .types import BUILTINS, FREE, POISON, parse_type
 from .wide import uses_wide_operations
 
 
@@ -107,11 +107,12 @@ class Parser(Cursor):
                 self.i += 1
                 self.unexpected("a type")
             offset = self.tokens.starts[index] + max(0, fault.offset - shift)
-            self.error(fault.rule, str(fault), self.place(offset, fault.length), hint=fault.hint)
+            hint = suggest(token, [name for name in self.types if "<" not in name]) if token[0] == "!" else None
+            self.error(fault.rule, str(fault), self.place(offset, fault.length), hint=hint or fault.hint)
             self.i += 1
             return POISON
         if parsed is None:
-            self.unexpected("a type")
+            self.unexpected("a type", hint=suggest(token, BUILTINS) if token[0].isalpha() else None)
         if isinstance(parsed, TileSpec) and parsed.loc is TileType.Left and parsed.blayout != self.target.left_blayout:
             parsed = replace(parsed, blayout=self.target.left_blayout)  # assembly 3.3: the target decides
         self.i += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ptokit.types.dtypes import DType, dtype, is_dtype
+from ptokit.types.dtypes import DTYPES, DType, dtype, is_dtype
 from ptokit.types.tile import DYNAMIC
 from ptokit.types.values import EventIdArray, MemRef, Opaque, PartitionView, Ptr, Scalar, TensorView, Type
 
@@ -33,6 +33,10 @@ _SLICES = frozenset(("partition_tensor_view", "global", "tile_view"))  # names o
 _MNEMONICS = sorted(
     {"ptr", "tensor_view", "tile_buf", "tile", "memref", "eventid_array"} | _SLICES | _HANDLES | REGISTERS
 )
+_WRITTEN = [f"!pto.{name}" for name in _MNEMONICS]
+BUILTINS = ("index", "i1", *(t.text for t in DTYPES.values()))
+"""Names of builtin types that a misspelled one may have meant."""
+
 _MEMREF = re.compile(
     r"\s*((?:(?:\?|\d+)\s*x\s*)*)([A-Za-z]\w*)\s*"
     r"(?:,\s*strided\s*<\s*\[([\s\d?,\-]*)\]\s*(?:,\s*offset\s*:\s*(\?|-?\d+)\s*)?>\s*)?"
@@ -148,7 +152,9 @@ def parse_type(text: str, *, spaces: bool = False) -> Type | None:
     m = _PTO.match(text)
     if m is None:
         if text.startswith("!pto") or "." not in text:
-            raise TypeFaultError(rules.TYPE, f"'{text[:60]}' is not defined", 0, len(text))
+            name = text.partition("<")[0]
+            hint = suggest(name, _WRITTEN)
+            raise TypeFaultError(rules.TYPE, f"'{name[:60]}' is not defined", 0, len(name), hint)
         return Opaque(_BLANKS.sub(" ", text))  # a type of another dialect
     name, body, at = m[1], m[2], m.start(2)
     if body is not None and body.strip() == "...":
@@ -158,7 +164,8 @@ def parse_type(text: str, *, spaces: bool = False) -> Type | None:
     if name in REGISTERS:
         return register(name, body, m.end(1) + 1)
     if name not in _MNEMONICS:
-        raise TypeFaultError(rules.TYPE, f"there is no type '!pto.{name}'", 0, 5 + len(name), suggest(name, _MNEMONICS))
+        spelled = f"!pto.{name}"
+        raise TypeFaultError(rules.TYPE, f"there is no type '{spelled}'", 0, len(spelled), suggest(spelled, _WRITTEN))
     if body is None:
         raise TypeFaultError(rules.TYPE, f"'!pto.{name}' needs its parameters: !pto.{name}<...>", 0, len(text))
     if name == "ptr":

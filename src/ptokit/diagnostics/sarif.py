@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from .diagnostic import Diagnostic, Location, Severity
+from .fixes import replacement
 from .render import file_lines
 from .rules import CATALOGUE, Rule
 
@@ -65,9 +66,25 @@ def _details(details: Details | None, root: Path) -> dict[str, Any]:
         change = {"deletedRegion": region, "insertedContent": {"text": f"{text}\n"}}
         changes.setdefault(_uri(file, root), []).append(change)
     if changes:
-        files = [{"artifactLocation": {"uri": uri}, "replacements": parts} for uri, parts in changes.items()]
-        out["fixes"] = [{"description": _message(details.fix), "artifactChanges": files}]
+        out["fixes"] = [_fix(details.fix, changes)]
     return out
+
+
+def _fix(description: str, changes: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    files = [{"artifactLocation": {"uri": uri}, "replacements": parts} for uri, parts in changes.items()]
+    return {"description": _message(description), "artifactChanges": files}
+
+
+def _spelling(d: Diagnostic, root: Path) -> dict[str, Any] | None:
+    """The fix of a "did you mean"."""
+    at = d.location
+    lines = file_lines(at.file) if at.file is not None else []
+    edit = replacement(d, lines[at.line - 1]) if 0 < at.line <= len(lines) else None
+    if edit is None or at.file is None:
+        return None
+    region = {"startLine": at.line, "startColumn": edit.start + 1, "endLine": at.line, "endColumn": edit.end + 1}
+    change = {"deletedRegion": region, "insertedContent": {"text": edit.text}}
+    return _fix(f"replace it by {edit.text}", {_uri(at.file, root): [change]})
 
 
 def _rule(id: str) -> dict[str, Any]:
@@ -107,6 +124,9 @@ def _result(d: Diagnostic, index: int, root: Path) -> dict[str, Any]:
     }
     if d.location.file is not None:
         out["locations"] = [{"physicalLocation": _place(d.location, root)}]
+    fix = _spelling(d, root) if d.hint else None
+    if fix is not None:
+        out["fixes"] = [fix]
     placed = [note for note in d.notes if note.location.file is not None]
     if placed:
         out["relatedLocations"] = [
