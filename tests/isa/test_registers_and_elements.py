@@ -9,6 +9,7 @@ import pytest
 
 import ptokit.isa.all  # noqa: F401  (completes the table)
 from ptokit.isa.table import TABLE
+from ptokit.run.fault import Fault
 from ptokit.run.single import Single
 from ptokit.targets import target
 from ptokit.types.conv import ConvSpec, ConvState, conv_tile
@@ -18,6 +19,7 @@ from ptokit.types.tile import tile
 
 F16 = DTYPES["f16"]
 LEFT = tile(TileType.Left, F16, 64, 128, blayout=BLayout.ColMajor, slayout=SLayout.RowMajor)
+ZZ = tile(TileType.Left, F16, 64, 128, slayout=SLayout.RowMajor)
 IMAGE = conv_tile(TileType.Mat, F16, Layout.NC1HWC0, (1, 2, 5, 8, 16))
 DATA = np.arange(1, 1 + 2 * 5 * 8 * 16).astype(np.float16)
 STATE = ConvState((2, 1, 1, 0), (5, 8), (3, 2), (1, 2), (2, 1), 0x4200)
@@ -62,6 +64,57 @@ def test_registers_count_in_the_manual_modes() -> None:
     assert np.array_equal(got, want)
     other = columns(machine, replace(IMAGE, state=own), SetFmatrixMode.FMATRIX_A_AUTO)
     assert not np.array_equal(other, want)
+
+
+MANUAL = {"A": SetFmatrixMode.FMATRIX_A_MANUAL, "B": SetFmatrixMode.FMATRIX_B_MANUAL}
+ALL = ("SETFMATRIX", "SET_IMG2COL_PADDING", "SET_IMG2COL_RPT")
+
+
+def after(on: str, setter: str | None, reader: str, names: tuple[str, ...] = ALL, **state: object) -> np.ndarray:
+    """The left tile that one mode makes with a plain tile, after another one has set registers from `STATE`."""
+    machine = Single(target(on))
+    if setter is not None:
+        config = machine.tile(replace(IMAGE, state=replace(STATE, **state)), DATA.tobytes())
+        for name in names:
+            machine.execute(TABLE[name], {"config": config}, {"fmatrix": MANUAL[setter]})
+    own = replace(STATE, padding=(0, 0, 0, 0), fmap=(0, 0), pad_value=0)
+    out = machine.tile(ZZ if on == "a2a3" else LEFT)
+    image = machine.tile(replace(IMAGE, state=own), DATA.tobytes())
+    machine.execute(TABLE["TIMG2COL"], {"dst": out, "src": image}, {"fmatrix": MANUAL[reader]})
+    return out.read()[0]
+
+
+def test_cpu_has_no_image_to_column_registers() -> None:
+    assert np.array_equal(after("cpu", "A", "A"), after("cpu", None, "A"))
+
+
+@pytest.mark.parametrize("on", ["a2a3", "a5"])
+def test_a_and_b_have_their_own_registers(on: str) -> None:
+    plain = after(on, None, "A")
+    assert np.array_equal(after(on, "A", "A"), after(on, "B", "B"))
+    assert not np.array_equal(after(on, "A", "A"), plain)
+    assert np.array_equal(after(on, "B", "A", ("SETFMATRIX",)), plain)
+
+
+def test_a2a3_has_one_padding_register() -> None:
+    """compute-layout-irregular 1.7."""
+    last = {on: after(on, "B", "A", ("SET_IMG2COL_PADDING",))[-1] for on in ("a2a3", "a5")}  # no patch is so far down
+    assert (last["a2a3"] == 3.0).all()
+    assert (last["a5"] == 0.0).all()
+
+
+def test_the_automatic_modes_leave_the_registers_set() -> None:
+    machine = Single(target("a5"))
+    want = columns(machine, replace(IMAGE, state=STATE), SetFmatrixMode.FMATRIX_A_AUTO)
+    own = replace(STATE, padding=(0, 0, 0, 0), fmap=(0, 0), pad_value=0)
+    assert np.array_equal(columns(machine, replace(IMAGE, state=own), SetFmatrixMode.FMATRIX_A_MANUAL), want)
+
+
+def test_a_repetition_in_the_register_is_refused() -> None:
+    with pytest.raises(Fault) as refused:
+        after("a5", "A", "A", repeat_time=2)
+    assert refused.value.rule == "IMG-COM-03"
+    after("a5", "B", "A", repeat_time=2)
 
 
 def test_scales_lie_at_a_sixteenth_of_the_address() -> None:

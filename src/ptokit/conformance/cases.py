@@ -130,7 +130,6 @@ def _with_state(spec: TileSpec | ConvSpec, args: Mapping[str, Any]) -> TileSpec 
         dilation=_pair(args["dilation"]),
         stride=_pair(args["stride"]),
         pad_value=int(encode(spec.dtype, np.array(args["pad_value"]))),
-        channels=args["channels"],
     )
     return replace(spec, state=state)
 

@@ -17,7 +17,10 @@ from .tile import DYNAMIC, TileSpec
 
 @dataclass(frozen=True, slots=True)
 class ConvState:
-    """Image-to-column parameters that a convolution tile carries; ``padding`` is (left, right, top, bottom)."""
+    """Image-to-column parameters that a convolution tile carries; ``padding`` is (left, right, top, bottom).
+
+    Of repetition only what says whether there is any: no public source describes what it does (IMG-COM-03).
+    """
 
     padding: tuple[int, int, int, int] = (0, 0, 0, 0)
     fmap: tuple[int, int] = (0, 0)  # height, width
@@ -25,13 +28,9 @@ class ConvState:
     dilation: tuple[int, int] = (1, 1)
     stride: tuple[int, int] = (1, 1)
     pad_value: int = 0
-    channels: int = 0
-    repeat_stride: int = 0
     repeat_time: int = 1
     repeat_mode: int = 0
     transpose: bool = False
-    dst_stride: int = 0
-    dst_m_position: int = 0
 
 
 @dataclass(frozen=True, slots=True)

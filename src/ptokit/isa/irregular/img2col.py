@@ -13,27 +13,47 @@ from ptokit.types.enums import Layout, Pipe, SetFmatrixMode
 from ..machine import Machine, TileOperand
 from ..site import Site
 from ..table import Access, Attr, Instr, dst, index, instruction, src
-from .img2col_rules import REGISTER_RULES, RULES
+from .img2col_rules import REGISTER_RULES, RULES, not_described
 from .places import kind
 
 _MODE = Attr("fmatrix", SetFmatrixMode, SetFmatrixMode.FMATRIX_A_MANUAL, "fmatrix", "set_fmatrix_mode")
 _AUTO = (SetFmatrixMode.FMATRIX_A_AUTO, SetFmatrixMode.FMATRIX_B_AUTO)
-
-
-def _state(m: Machine, spec: ConvSpec, fmatrix: SetFmatrixMode) -> ConvState:
-    """What the conversion reads: the tile's parameters, of which registers hold some in the manual modes."""
-    if fmatrix in _AUTO:
-        return spec.state
-    held = [m.registers.get(name, {}) for name in PARTS]
-    return replace(spec.state, **{key: value for values in held for key, value in values.items()})
-
+_B = (SetFmatrixMode.FMATRIX_B_AUTO, SetFmatrixMode.FMATRIX_B_MANUAL)
 
 PARTS = {
     "SETFMATRIX": ("fmap", "padding"),
     "SET_IMG2COL_PADDING": ("pad_value",),
-    "SET_IMG2COL_RPT": ("repeat_stride", "repeat_time", "repeat_mode"),
+    "SET_IMG2COL_RPT": ("repeat_time", "repeat_mode"),
 }
 """Parameters of a convolution tile that each register operation sets."""
+
+
+def _register(m: Machine, name: str, fmatrix: SetFmatrixMode) -> str:
+    """The register of a mode: a2a3 has one for A and B, but for the feature map."""
+    shared = m.target.name == "a2a3" and name != "SETFMATRIX"
+    return f"{name} B" if fmatrix in _B and not shared else name
+
+
+def _set(m: Machine, name: str, fmatrix: SetFmatrixMode, state: ConvState) -> None:
+    m.registers[_register(m, name, fmatrix)] = {part: getattr(state, part) for part in PARTS[name]}
+
+
+def _state(m: Machine, spec: ConvSpec, fmatrix: SetFmatrixMode) -> ConvState:
+    """What the conversion reads: the tile's parameters, of which registers hold some on the devices.
+
+    In the automatic modes the instruction sets the registers itself. On cpu the feature map is the tile.
+    """
+    if m.target.name == "cpu":
+        return replace(spec.state, fmap=(0, 0))
+    if fmatrix in _AUTO:
+        for name in PARTS:
+            _set(m, name, fmatrix, spec.state)
+        return spec.state
+    held = [m.registers.get(_register(m, name, fmatrix), {}) for name in PARTS]
+    state = replace(spec.state, **{key: value for values in held for key, value in values.items()})
+    if (message := not_described(state)) is not None:
+        m.refuse("IMG-COM-03", message)
+    return state
 
 
 def _patches(
@@ -92,11 +112,11 @@ TIMG2COL = instruction(
 )
 
 
-def _register(name: str, what: str) -> Instr:
+def _register_operation(name: str, what: str) -> Instr:
     def run(m: Machine, config: TileOperand, *, fmatrix: SetFmatrixMode) -> None:
         if fmatrix not in _AUTO:
             assert isinstance(config.spec, ConvSpec)
-            m.registers[name] = {part: getattr(config.spec.state, part) for part in PARTS[name]}
+            _set(m, name, fmatrix, config.spec.state)
 
     return instruction(
         Instr(
@@ -114,6 +134,6 @@ def _register(name: str, what: str) -> Instr:
     )
 
 
-SETFMATRIX = _register("SETFMATRIX", "feature map size and padding")
-SET_IMG2COL_RPT = _register("SET_IMG2COL_RPT", "the repetition")
-SET_IMG2COL_PADDING = _register("SET_IMG2COL_PADDING", "the padding value")
+SETFMATRIX = _register_operation("SETFMATRIX", "feature map size and padding")
+SET_IMG2COL_RPT = _register_operation("SET_IMG2COL_RPT", "the repetition")
+SET_IMG2COL_PADDING = _register_operation("SET_IMG2COL_PADDING", "the padding value")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from ptokit.diagnostics import define
-from ptokit.types.conv import ConvSpec
+from ptokit.types.conv import ConvSpec, ConvState
 from ptokit.types.enums import Layout, TileType
 from ptokit.types.tile import DYNAMIC
 
@@ -36,16 +36,16 @@ def _geometry(o: Site) -> Message:
     state = s.state
     if min(*state.filter, *state.stride, *state.dilation) < 1 or min(state.padding) < 0:
         return "filter, stride and dilation are at least 1, padding at least 0"
-    h, w = state.fmap if state.fmap != (0, 0) else s.dims[-3:-1]
+    h, w = state.fmap if state.fmap != (0, 0) and o.target.name != "cpu" else s.dims[-3:-1]
     left, right, top, bottom = state.padding
     high = h + top + bottom < state.dilation[0] * (state.filter[0] - 1) + 1
     wide = w + left + right < state.dilation[1] * (state.filter[1] - 1) + 1
     return f"the filter does not fit the {h}x{w} feature map with its padding" if high or wide else None
 
 
-def _repeat(o: Site) -> Message:
-    s = o.src.spec
-    if isinstance(s, ConvSpec) and (s.state.repeat_time > 1 or s.state.repeat_mode or s.state.transpose):
+def not_described(state: ConvState) -> Message:
+    """Message if the parameters ask for what no public source describes."""
+    if state.repeat_time > 1 or state.repeat_mode or state.transpose:
         return "repetition and transposition of TIMG2COL are not described by any public source"
     return None
 
@@ -65,7 +65,7 @@ RULES = (
     _define(
         "IMG-COM-03",
         "There is no repetition and no transposition.",
-        _repeat,
+        lambda o: not_described(o.src.spec.state) if isinstance(o.src.spec, ConvSpec) else None,
         accepted="repeat_time 1",
         rejected="transpose",
     ),
