@@ -16,9 +16,7 @@ from ptokit.types.enums import TileType
 from ptokit.types.tile import TileSpec
 
 from .core import Block, Function, Op, Value
-from .facts import Facts
-
-_ALIASES = ("pto.treshape", "pto.bitcast", "pto.subset", "pto.tassign")
+from .facts import Facts, instr_of
 
 
 def check_placement(function: Function, facts: Facts, target: Target, found: Diagnostics) -> None:
@@ -125,7 +123,9 @@ def live_ranges(function: Function) -> dict[Value, tuple[int, int]]:
         for op in block.ops:
             counter += 1
             now = counter
-            if op.name in _ALIASES and op.results and op.values:
+            instr = instr_of(op)
+            rebound = op.name == "pto.tassign" or (instr is not None and instr.alias)
+            if rebound and op.results and op.values:
                 origin[op.result] = origin.get(op.values[0], op.values[0])
             for result in op.results:
                 if isinstance(result.type, TileSpec):

@@ -64,7 +64,7 @@ def waits_hold_core(target: str) -> bool:
 
 def missing_pipe(o: Site) -> str | None:
     """Message of PIPE-CORE, if the instruction runs on a pipe its core does not have."""
-    if o.instr.name in FLAGS:
+    if "src_pipe" in o.attrs:  # FLAG-PIPE checks both pipes
         return None
     pipe = o.instr.pipe_of(o)
     if on_core(pipe, o.core) or _to_l1(o, pipe):
@@ -79,9 +79,6 @@ def _to_l1(o: Site, pipe: Pipe) -> bool:
     sources = [t for t in o.tiles if t.loc.name == "Vec"]
     return pipe is Pipe.FIX and o.core == "vector" and bool(sources)
 
-
-FLAGS = frozenset(("set_flag", "wait_flag", "set_flag_dyn", "wait_flag_dyn"))
-"""Instructions whose pipes FLAG-PIPE checks."""
 
 PIPE_CORE = define(
     "PIPE-CORE",

@@ -23,8 +23,7 @@ from .unknown import known
 
 
 def _tile(o: Site) -> TileInfo:
-    found: TileInfo = o.src if o.instr.name == "TGETVAL" else o.dst
-    return found
+    return o.tiles[0]
 
 
 def _vec(o: Site) -> Message:
@@ -87,8 +86,8 @@ def _set(m: Machine, dst: TileOperand, offset: Any, value: Any) -> None:
 
 
 def _footprint(o: Site) -> Iterator[Access]:
-    t, write = _tile(o), o.instr.name == "TSETVAL"
-    name, offset = ("dst" if write else "src"), o.offset.value
+    t, operand, offset = _tile(o), o.instr.operands[0], o.offset.value
+    name, write = operand.name, operand.role is not Role.IN
     if known(offset) and t.row_major and not t.boxed:
         yield Access(name, write, 1, 1, offset // t.cols, offset % t.cols)
     else:
@@ -120,6 +119,7 @@ TGETVAL = instruction(
         footprint=_footprint,
         syntax="tgetval",
         results=1,
+        per_block=True,
         produces=(Operand("value", Role.OUT, Kind.SCALAR),),
         source="assembly 6.2",
     )

@@ -95,6 +95,11 @@ def index(name: str, *, optional: bool = False) -> Operand:
     return scalar(name, optional=optional, type="index")
 
 
+def agreed(operand: Operand) -> Operand:
+    """The operand, of which blocks that run together need the same value."""
+    return replace(operand, agreed=True)
+
+
 def view(name: str, role: Role = Role.IN) -> Operand:
     """A GlobalTensor."""
     return Operand(name, role, Kind.VIEW)
@@ -232,6 +237,12 @@ class Instr:
     implemented: bool = True
     types: Mapping[str, frozenset[DType]] = field(default_factory=dict)  # element types by target (isa.typesets)
     form_of: str = "dst"  # the operand whose element type has to be one of those
+    alias: str = ""  # the operand whose bytes the result shows
+    raw: bool = False  # in Auto mode the compiler issues it, and a program must not
+    between_cores: bool = False  # orders cores, not the pipes of one
+    composite: tuple[str, ...] = ()  # targets that carry it out on several pipes, with EVENT_ID0 between them
+    simt: bool = False  # runs on the SIMT unit of a5, which needs bytes of UB
+    per_block: bool = False  # the result may differ between blocks that have the same operands
     waits: bool = False  # for another core: ``run`` returns a function that is true once the wait is over
     value_rules: bool | Callable[[Site], bool] = False  # rules look at what tiles hold: check every call
     trailing: tuple[Operand | Attr, ...] = ()  # of level 2 only, as ``key = value`` behind ``outs``: carried, not run

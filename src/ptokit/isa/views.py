@@ -10,6 +10,7 @@ from .table import (
     Instr,
     Operand,
     address,
+    agreed,
     index,
     inout,
     instruction,
@@ -35,8 +36,8 @@ MAKE_TENSOR_VIEW = _scalar_unit(
     "make_tensor_view",
     "Describe a tensor in global memory: shape and strides in elements.",
     ptr(),
-    scalars("shape"),
-    scalars("strides"),
+    agreed(scalars("shape")),
+    agreed(scalars("strides")),
     attrs=(Attr("layout", Layout, None, "layout", "layout", dotted=True),),
 )
 PARTITION_VIEW = _scalar_unit(
@@ -45,22 +46,22 @@ PARTITION_VIEW = _scalar_unit(
     "Slice a tensor view: offsets and sizes in elements, no data movement.",
     view("source"),
     scalars("offsets"),
-    scalars("sizes"),
+    agreed(scalars("sizes")),
 )
 GET_TENSOR_VIEW_DIM = _scalar_unit(
     "GET_TENSOR_VIEW_DIM",
     "get_tensor_view_dim",
     "Size of one dimension of a tensor view, in elements.",
     view("source"),
-    index("index"),
+    agreed(index("index")),
 )
 ALLOC_TILE = _scalar_unit(
     "ALLOC_TILE",
     "alloc_tile",
     "Allocate a tile buffer, at a byte address if one is given.",
-    scalar("addr", optional=True, type="i64"),
-    index("valid_row", optional=True),
-    index("valid_col", optional=True),
+    agreed(scalar("addr", optional=True, type="i64")),
+    agreed(index("valid_row", optional=True)),
+    agreed(index("valid_col", optional=True)),
 )
 DECLARE_TILE = _scalar_unit("DECLARE_TILE", "declare_tile", "A tile without an address; TASSIGN binds it.")
 TASSIGN = _scalar_unit(
@@ -68,14 +69,15 @@ TASSIGN = _scalar_unit(
     "tassign",
     "Bind a tile to a byte address of its buffer.",
     src("tile"),
-    scalar("addr", type="i64"),
+    agreed(scalar("addr", type="i64")),
 )
 SUBSET = _scalar_unit(
     "SUBSET",
     "subset",
     "A window of a tile that shares its storage.",
     src("source"),
-    scalars("offsets"),
+    agreed(scalars("offsets")),
+    alias="source",
     attrs=(Attr("sizes", list, None, "sizes"),),
 )
 SET_VALIDSHAPE = _scalar_unit(
@@ -83,8 +85,8 @@ SET_VALIDSHAPE = _scalar_unit(
     "set_validshape",
     "Set both dynamic valid dimensions of a tile, in elements.",
     inout("tile"),
-    index("valid_row"),
-    index("valid_col"),
+    agreed(index("valid_row")),
+    agreed(index("valid_col")),
     results=0,
 )
 TRESHAPE = _scalar_unit(
@@ -92,9 +94,10 @@ TRESHAPE = _scalar_unit(
     "treshape",
     "See the same bytes as a tile of another shape or layout.",
     src(),
+    alias="src",
     spellings=("talias",),
 )
-BITCAST = _scalar_unit("BITCAST", "bitcast", "See the same bytes as another element type.", src())
+BITCAST = _scalar_unit("BITCAST", "bitcast", "See the same bytes as another element type.", src(), alias="src")
 ADDPTR = _scalar_unit("ADDPTR", "addptr", "Advance a pointer by elements.", ptr(), index("offset"))
 CASTPTR = _scalar_unit(
     "CASTPTR", "castptr", "Make a pointer of a byte address or of another pointer.", address("value")
@@ -119,6 +122,7 @@ GET_BLOCK_IDX = _scalar_unit(
     "GET_BLOCK_IDX",
     "get_block_idx",
     "Index of the running block, as i64.",
+    per_block=True,
     syntax="query",
 )
 GET_BLOCK_NUM = _scalar_unit(
@@ -131,6 +135,7 @@ GET_SUBBLOCK_IDX = _scalar_unit(
     "GET_SUBBLOCK_IDX",
     "get_subblock_idx",
     "Index of the vector sub-core in its cluster, as i64.",
+    per_block=True,
     syntax="query",
 )
 GET_SUBBLOCK_NUM = _scalar_unit(

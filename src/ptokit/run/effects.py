@@ -17,10 +17,9 @@ from ptokit.ir.facts import instr_of
 from ptokit.ir.graph import passed
 from ptokit.isa.table import Kind, Role
 from ptokit.types.enums import Pipe
+from ptokit.types.tile import TileSpec
 from ptokit.types.values import Ptr, Type
 
-_SOURCES = frozenset({"pto.get_block_idx", "pto.tgetval", "pto.get_subblock_idx", "pto.get_vms4_sr"})
-# Operands every block must agree on, by operation; None: all of them.
 _AGREED: dict[str, tuple[str, ...]] = {
     "scf.for": ("lower", "upper", "step"),
     "scf.if": ("condition",),
@@ -28,20 +27,8 @@ _AGREED: dict[str, tuple[str, ...]] = {
     "scf.condition": ("condition",),
     "cf.cond_br": ("condition",),
     "cf.switch": ("flag",),
-    "pto.make_tensor_view": ("shape", "strides"),
-    "pto.partition_view": ("sizes",),
-    "pto.get_tensor_view_dim": ("index",),
-    "pto.alloc_tile": ("addr", "valid_row", "valid_col"),
-    "pto.tassign": ("addr",),
-    "pto.subset": ("offsets",),
-    "pto.set_validshape": ("valid_row", "valid_col"),
-    "pto.textract": ("row", "col"),
-    "pto.textract_fp": ("row", "col"),
-    "pto.textract2": ("row0", "col0", "row1", "col1"),
-    "pto.tinsert": ("row", "col"),
-    "pto.tinsert_fp": ("row", "col"),
 }
-
+"""Operands every block must agree on, of operations that are no instructions."""
 
 _ONCE = frozenset(("scf.if", "scf.execute_region", "scf.index_switch", "pto.vecscope", "pto.strict_vecscope"))
 """Their regions run once at most."""
@@ -54,9 +41,7 @@ def agreed(op: Op, operand: str) -> bool:
 
 def _agreed_operands(op: Op) -> tuple[str, ...]:
     instr = instr_of(op)
-    if instr is not None and (instr.typed or any(o.agreed for o in instr.operands)):
-        return tuple(o.name for o in instr.operands if o.agreed)
-    return _AGREED.get(op.name, ())
+    return _AGREED.get(op.name, ()) if instr is None else tuple(o.name for o in instr.operands if o.agreed)
 
 
 @dataclass
@@ -187,9 +172,11 @@ class _Pass:
                     self.flow(value, result)
 
     def _plain(self, op: Op) -> None:
-        varying = op.name in _SOURCES or _reads_local(op) or any(v in self.effects.varying for v in op.values)
+        instr = instr_of(op)
+        varying = any(v in self.effects.varying for v in op.values) or _reads_local(op)
+        varying = varying or (instr is not None and instr.per_block)
         for result in op.results:
-            if varying and op.name not in ("pto.alloc_tile", "pto.treshape", "pto.bitcast", "pto.tassign"):
+            if varying and not isinstance(result.type, TileSpec):
                 self.mark(result)
             for value in op.values:
                 self.root(value, result)

@@ -46,7 +46,7 @@ from .signals import Hub
 from .stuck import report_stuck
 from .within import Sources, Within
 from .witness import Delayed, Scheduler, Witness, compare, copies, delaying, explained
-from .writer import BETWEEN_CORES, ObservedWriter
+from .writer import ObservedWriter
 
 WITNESSES = 16
 """Races that are run once more to show what they change."""
@@ -391,16 +391,15 @@ class _Mode:
         self.vector_cores = vector_cores
         ops = [op for f in module.functions if f.body is not None for op in f.body.walk()]
         instrs = [instr for op in ops if (instr := instr_of(op)) is not None]
-        names = {instr.name for instr in instrs}
-        ordered = any(instr.ordering and instr.name not in BETWEEN_CORES for instr in instrs)
+        ordered = any(instr.ordering and not instr.between_cores for instr in instrs)
         self.placed = any(op.name == "pto.tassign" or (op.name == "pto.alloc_tile" and op.get("addr")) for op in ops)
         addressed = any(isinstance(v.type, Ptr) and v.type.space == "ub" for op in ops for v in op.results)
-        self.waits_for_work = "TSYNC" in names
+        self.waits_for_work = any(instr.name == "TSYNC" for instr in instrs)
         by_compiler = not self.placed and not addressed and not ordered
         if stated is not None:
             by_compiler = stated == "auto"
             self.placed = stated == "manual"
-        self.cores_only = by_compiler and bool(names & BETWEEN_CORES)
+        self.cores_only = by_compiler and any(instr.between_cores for instr in instrs)
         self.auto = by_compiler and not self.cores_only
 
 

@@ -8,13 +8,6 @@ from ptokit.ir.facts import Facts, instr_of
 from ptokit.isa.unknown import known
 from ptokit.types.tile import TileSpec
 
-RAW = frozenset(
-    "set_flag wait_flag set_flag_dyn wait_flag_dyn pipe_barrier get_buf rls_buf sync.set sync.wait mem_bar".split()
-)
-"""Intrinsics that the compiler issues itself; events and TSYNC compile to nothing."""
-
-_ALIASES = frozenset(("pto.treshape", "pto.bitcast", "pto.subset"))
-
 MODES = ("auto", "manual")
 """Who places tiles and orders pipes."""
 
@@ -33,10 +26,10 @@ def _function(function: Function, found: Diagnostics) -> None:
     assert function.body is not None
     for op in function.body.walk():
         instr = instr_of(op)
-        if instr is not None and instr.name in RAW:
+        if instr is not None and instr.raw:
             message = f"{instr.name} in Auto mode, where the compiler orders pipes"
             found.error("AUTO-RULE", message, op.location, hint="leave it out, or write the whole program by hand")
-        if op.name in _ALIASES:
+        if instr is not None and instr.alias:
             aliased.update(op.results)
         if op.name == "pto.tassign" and op.get("tile") in aliased:
             message = f"%{op['tile'].name} is an alias already, and cannot be bound to an address as well"

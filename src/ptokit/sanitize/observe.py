@@ -51,16 +51,12 @@ from .local import ObservedMemory
 from .owners import Group, Owners
 from .producers import Producers
 from .queues import Core, Simulation
-from .repair import composite
 from .shadow import Space
 from .touches import accesses, atomic_kind, tile_touch
 from .views import ObservedView, place, scattered
 from .within import Within
 
 _REMEMBERED = 4096  # combinations of operands per core
-
-CORE_FLAGS = frozenset(("sync.set", "sync.wait"))
-"""Flags between cores, which the cpu target has, too."""
 
 
 @dataclass
@@ -224,7 +220,7 @@ class Observer(ObservedMemory):
             self.within.follow(op, self.loops, addressed)
         touches += addressed
         work = Work(op, instr.name, pipe, touches=touches, keep=self.waits_for_work)
-        if composite(instr, self.target):
+        if self.target.name in instr.composite:
             work.loops = self.loops
             self.order.hidden(work)
         if self.waits_for_work:
@@ -397,7 +393,7 @@ class Observer(ObservedMemory):
         """A flag, barrier, token or signal."""
         if instr.name == "mem_bar":
             self.within.barrier(attrs["kind"])
-        if self.auto or (self.target.name == "cpu" and instr.name not in CORE_FLAGS):
+        if self.auto or (self.target.name == "cpu" and not instr.between_cores):
             return
         known = self._flags.get(op)
         if known is not None:

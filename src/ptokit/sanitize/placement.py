@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptokit.diagnostics import Diagnostic, Diagnostics, Note, lookup
 from ptokit.ir.core import Module, Op
-from ptokit.ir.facts import Facts
+from ptokit.ir.facts import Facts, instr_of
 from ptokit.isa.site import TileInfo
 from ptokit.isa.unknown import known
 from ptokit.targets import Target
@@ -23,8 +23,6 @@ LIBRARY_SCRATCH = 184 * KIB
 
 SIMT_LIMIT = 216 * KIB
 """What a5 leaves of UB to tiles in kernels with SIMT instructions (memory-model-and-sync 3)."""
-
-_SIMT = frozenset(("pto.mgather", "pto.mscatter"))
 
 
 def unbound(op: Op, name: str, tile: TileInfo) -> Draft:
@@ -88,7 +86,7 @@ def reserved_bytes(module: Module, target: Target, found: Diagnostics) -> None:
         if function.body is None:
             continue
         ops = list(function.body.walk())
-        simt = any(op.name in _SIMT for op in ops)
+        simt = any(instr is not None and instr.simt for instr in map(instr_of, ops))
         if target.name == "a5" and not simt:
             continue
         limit = LIBRARY_SCRATCH if target.name == "a2a3" else SIMT_LIMIT

@@ -11,7 +11,6 @@ from ptokit.diagnostics.render import file_lines
 from ptokit.ir.core import Block, Function, Op
 from ptokit.ir.facts import instr_of
 from ptokit.isa.order.event_classes import class_pipe
-from ptokit.isa.table import Instr
 from ptokit.targets import Target
 from ptokit.types.enums import EVENT_ID_COUNT, Pipe
 
@@ -19,15 +18,8 @@ from .events import FlagKey, Item, Work
 from .lines import alone, first_line, indent, last_line
 from .queues import Core
 
-_COMPOSITE = frozenset(("MGATHER", "MSCATTER"))
-
 COMPOSITE_PIPES = frozenset((Pipe.S, Pipe.V, Pipe.MTE2, Pipe.MTE3))
-"""Pipes between which composite instructions hand over."""
-
-
-def composite(instr: Instr, target: Target) -> bool:
-    """True if the target carries it out on several pipes, with EVENT_ID0 of their pairs (memory-model-and-sync 2.1)."""
-    return target.name == "a2a3" and instr.name in _COMPOSITE
+"""Pipes between which composite instructions hand over (memory-model-and-sync 2.1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +100,7 @@ class Repair:
             if pair is not None:
                 self._used.setdefault(pair, set()).add(op.attrs.get("event_id") or 0)
             instr = instr_of(op)
-            self._composite = self._composite or (instr is not None and composite(instr, target))
+            self._composite = self._composite or (instr is not None and target.name in instr.composite)
             for inner in op.regions:
                 self._parent.update((id(part), op) for part in inner.blocks)
                 self._walk(inner, target)

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ptokit.ir.core import Block, Op
+from ptokit.ir.facts import instr_of
 from ptokit.isa.site import Site
 from ptokit.isa.table import Instr
 from ptokit.run.calls import attributes, bind
 from ptokit.run.codegen import FunctionWriter
 from ptokit.run.fault import Fault
+from ptokit.types.tile import TileSpec
 
 from .between import HANDLERS
 from .views import ObservedView
@@ -18,7 +20,6 @@ from .views import ObservedView
 if TYPE_CHECKING:
     from .observe import Observer
 
-_TILES = frozenset(("pto.alloc_tile", "pto.declare_tile", "pto.tassign", "pto.treshape", "pto.bitcast", "pto.subset"))
 _SCALAR_ACCESS = frozenset(("pto.load_scalar", "pto.store_scalar"))
 
 
@@ -44,11 +45,6 @@ class ObservedWriter(FunctionWriter):
                 self.line("m.enter()", op)
                 super().operation(op)
                 self.line("m.back()", op)
-            case name if name in _TILES:
-                fixed = bool(op.results) and op.result in self.names
-                super().operation(op)
-                if not fixed:
-                    self._bound(op)
             case "pto.vecscope" | "pto.strict_vecscope":
                 self._scopes += 1
                 self.line("m.within.begin()", op)
@@ -58,6 +54,11 @@ class ObservedWriter(FunctionWriter):
             case name if name in _SCALAR_ACCESS:
                 self.line(f"m.here, m.in_scope = {self.const(op)}, {self._scopes > 0}", op)
                 super().operation(op)
+            case _ if _makes_tile(op):
+                fixed = op.result in self.names
+                super().operation(op)
+                if not fixed:
+                    self._bound(op)
             case _:
                 super().operation(op)
 
@@ -67,8 +68,7 @@ class ObservedWriter(FunctionWriter):
             self._bound(op)
 
     def _bound(self, op: Op) -> None:
-        source = op.get("tile") or op.get("src") or op.get("source")
-        parent = "None" if source is None else self.ref(source)
+        parent = next((self.ref(value) for value in op.values if isinstance(value.type, TileSpec)), "None")
         self.line(f"m.bound({self.const(op)}, {self.ref(op.result)}, {parent})", op)
 
     def _partition(self, op: Op) -> None:
@@ -112,6 +112,11 @@ class ObservedWriter(FunctionWriter):
         return observed(op, instr, site)
 
 
+def _makes_tile(op: Op) -> bool:
+    """True for an allocation, an alias, or a new binding."""
+    return instr_of(op) is not None and len(op.results) == 1 and isinstance(op.result.type, TileSpec)
+
+
 def observed(op: Op, instr: Instr, site: Site) -> Callable[..., Any]:
     """``call(observer, *operands)``: an instruction that reports what it touches, and runs; flags only report."""
     attrs = attributes(instr, op.attrs)
@@ -151,6 +156,3 @@ def observed(op: Op, instr: Instr, site: Site) -> Callable[..., Any]:
 
 REGIONS = frozenset(("EW-05", "EW-10"))
 """Rules about valid regions and overlaps, which forbid what memory shows: whether it does, the sanitizer finds."""
-
-BETWEEN_CORES = frozenset(("sync.set", "sync.wait", "set_ffts", *HANDLERS)) - {"TPREFETCH_ASYNC", "prefetch_wait"}
-"""Instructions that order cores, not the pipes of one."""

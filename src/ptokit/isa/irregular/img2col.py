@@ -12,7 +12,7 @@ from ptokit.types.enums import Layout, Pipe, SetFmatrixMode
 
 from ..machine import Machine, TileOperand
 from ..site import Site
-from ..table import Access, Attr, Instr, dst, index, instruction, src
+from ..table import Access, Attr, Instr, agreed, dst, index, instruction, src
 from .img2col_rules import REGISTER_RULES, RULES, not_described
 from .places import kind
 
@@ -94,7 +94,7 @@ def _footprint(o: Site) -> Iterator[Access]:
     yield Access("dst", True, o.dst.vr, o.dst.vc)
 
 
-_POSITIONS = tuple(replace(index(name, optional=True), agreed=True) for name in ("pos_m", "pos_k"))
+_POSITIONS = tuple(agreed(index(name, optional=True)) for name in ("pos_m", "pos_k"))
 
 TIMG2COL = instruction(
     Instr(

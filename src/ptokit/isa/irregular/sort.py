@@ -6,14 +6,13 @@ A record has 8 bytes: the value, zeros up to 4 bytes, a 32-bit index. Here it is
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..machine import Machine, TileOperand
 from ..site import Site, TileInfo
-from ..table import Access, Attr, Instr, Kind, Operand, Role, dst, instruction, scalar, src, tmp
+from ..table import Access, Attr, Instr, Kind, Operand, Role, agreed, dst, instruction, scalar, src, tmp
 from .irregular_text_rules import MS_1
 from .places import alike, kind
 from .sort_rules import MERGE_RULES, SORT_RULES
@@ -184,7 +183,7 @@ TMRGSORT = instruction(
             src("src1", optional=True),
             src("src2", optional=True),
             src("src3", optional=True),
-            replace(scalar("block_len", optional=True, type="i32"), agreed=True),
+            agreed(scalar("block_len", optional=True, type="i32")),
         ),
         (Attr("exhausted", bool, False, "exhausted"),),
         syntax="dps-attrs-in",

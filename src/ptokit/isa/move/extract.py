@@ -9,7 +9,7 @@ from ptokit.types.enums import AccToVecMode, Pipe, ReluPreMode, TileType
 
 from ..machine import Machine, TileOperand
 from ..site import Site
-from ..table import Instr, dst, index, instruction, scalar, src
+from ..table import Instr, agreed, dst, index, instruction, scalar, src
 from .extract_footprint import extract_footprint, pair_footprint
 from .extract_rules import EXTRACT_FP_RULES, EXTRACT_RULES, PAIR_RULES
 from .fractal_z import weights
@@ -68,8 +68,8 @@ TEXTRACT = instruction(
             src(),
             src("fp", optional=True),
             scalar("quant", optional=True, type="i64"),
-            index("row"),
-            index("col"),
+            agreed(index("row")),
+            agreed(index("col")),
         ),
         (RELU, MODE),
         pipe=extract_pipe,
@@ -101,7 +101,7 @@ TEXTRACT_FP = instruction(
         "TEXTRACT_FP",
         "textract_fp",
         "Copy a window of an accumulator with one quantisation word per column of the source.",
-        (dst(), src(), src("fp"), index("row"), index("col")),
+        (dst(), src(), src("fp"), agreed(index("row")), agreed(index("col"))),
         (RELU,),
         pipe=Pipe.FIX,
         rules=EXTRACT_FP_RULES,

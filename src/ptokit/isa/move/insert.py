@@ -9,7 +9,7 @@ import numpy as np
 from ptokit.types.enums import AccToVecMode, Pipe, ReluPreMode, TileType, TInsertMode
 
 from ..machine import Machine, TileOperand
-from ..table import Attr, Instr, index, inout, instruction, scalar, src
+from ..table import Attr, Instr, agreed, index, inout, instruction, scalar, src
 from .insert_footprint import insert_footprint
 from .insert_rules import INSERT_FP_RULES, INSERT_RULES
 from .move import MODE, RELU, has_words, move_pipe
@@ -65,8 +65,8 @@ TINSERT = instruction(
             src(),
             src("fp", optional=True),
             scalar("quant", optional=True, type="i64"),
-            index("row"),
-            index("col"),
+            agreed(index("row")),
+            agreed(index("col")),
         ),
         (RELU, MODE, Attr("split", TInsertMode, None, "splitMode", "tinsert_mode")),
         pipe=move_pipe,
@@ -98,7 +98,7 @@ TINSERT_FP = instruction(
         "TINSERT_FP",
         "tinsert_fp",
         "Copy an accumulator into another tile with one quantisation word per column.",
-        (inout(), src(), src("fp"), index("row"), index("col")),
+        (inout(), src(), src("fp"), agreed(index("row")), agreed(index("col"))),
         (RELU,),
         pipe=Pipe.FIX,
         rules=INSERT_FP_RULES,

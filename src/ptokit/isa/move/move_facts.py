@@ -54,7 +54,7 @@ def optional(o: Site, name: str) -> Any:
 
 def scratch(o: Site) -> TileInfo | None:
     """The third tile of the X to ZZ form: any tile behind a Vec source that is not a Scaling tile (form F8)."""
-    if o.src.loc is not Vec or o.instr.name != "TMOV":
+    if o.src.loc is not Vec or not o.has_operand("tmp"):
         return None
     third = optional(o, "tmp") or optional(o, "fp")
     return third if third is not None and third.loc is not Scaling else None

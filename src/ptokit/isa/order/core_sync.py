@@ -68,6 +68,7 @@ SYNCALL = instruction(
         rules=(SYS_04,),
         run=syncall,
         waits=True,
+        between_cores=True,
         syntax="syncall",
         source="memory-model-and-sync 5.5; compute-layout-irregular 4",
     )
@@ -133,6 +134,7 @@ _CMP = (Attr("cmp", CmpMode, CmpMode.EQ, "cmpMode", "cmp"),)
 def _signal(name: str, summary: str, role: Role, run: Callable[..., Any], **more: Any) -> Instr:
     more.setdefault("syntax", "signal")
     source = "memory-model-and-sync 5.5"
+    more["between_cores"] = True
     operands = (view("signal", role), scalar("value", type="i32"))
     return instruction(
         Instr(name, name.lower(), summary, operands, pipe=Pipe.S, rules=(SIGNAL,), run=run, source=source, **more)
@@ -173,6 +175,7 @@ DCCI = instruction(
         (Operand("ptr", Role.IN, ptr().kind, optional=True),),
         pipe=Pipe.S,
         run=_no_value_effect,
+        between_cores=True,
         syntax="dcci",
         source="memory-model-and-sync 6.2",
     )
@@ -184,6 +187,7 @@ DSB = instruction(
         "Wait until what the scalar unit has written is in memory.",
         pipe=Pipe.S,
         run=_no_value_effect,
+        between_cores=True,
         syntax="trap",
         source="memory-model-and-sync 6.2",
     )

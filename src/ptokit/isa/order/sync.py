@@ -74,6 +74,7 @@ SET_FLAG = _sync(
     pipe=_source,
     syntax="flag",
     rules=(rules.FLAG_RANGE, rules.FLAG_PIPE),
+    raw=True,
 )
 WAIT_FLAG = _sync(
     "wait_flag",
@@ -83,6 +84,7 @@ WAIT_FLAG = _sync(
     pipe=_destination,
     syntax="flag",
     rules=(rules.FLAG_RANGE, rules.FLAG_PIPE),
+    raw=True,
 )
 SET_FLAG_DYN = _sync(
     "set_flag_dyn",
@@ -93,6 +95,7 @@ SET_FLAG_DYN = _sync(
     pipe=_source,
     syntax="flag",
     rules=(rules.FLAG_RANGE, rules.FLAG_PIPE),
+    raw=True,
 )
 WAIT_FLAG_DYN = _sync(
     "wait_flag_dyn",
@@ -103,6 +106,7 @@ WAIT_FLAG_DYN = _sync(
     pipe=_destination,
     syntax="flag",
     rules=(rules.FLAG_RANGE, rules.FLAG_PIPE),
+    raw=True,
 )
 PIPE_BARRIER = _sync(
     "pipe_barrier",
@@ -111,6 +115,7 @@ PIPE_BARRIER = _sync(
     attrs=(_pipe_attr("pipe", "pipe"),),
     pipe=lambda site: site.attrs["pipe"],
     syntax="barrier",
+    raw=True,
 )
 TSYNC = _sync(
     "TSYNC",
@@ -165,6 +170,7 @@ GET_BUF = _sync(
     attrs=_TOKEN,
     pipe=lambda site: class_pipe(site.attrs["op"], site.core) or Pipe.S,
     rules=(rules.BF_1,),
+    raw=True,
 )
 RLS_BUF = _sync(
     "rls_buf",
@@ -173,6 +179,7 @@ RLS_BUF = _sync(
     attrs=_TOKEN,
     pipe=lambda site: class_pipe(site.attrs["op"], site.core) or Pipe.S,
     rules=(rules.BF_1,),
+    raw=True,
 )
 _CORE_FLAG = (_pipe_attr("pipe", "pipe"), Attr("event_id", int, None, "event_id"))
 
@@ -196,6 +203,8 @@ SYNC_SET = _sync(
     pipe=lambda site: site.attrs["pipe"],
     rules=(rules.SY_1, rules.SY_2, rules.SY_3, rules.XFLAG_RESERVED),
     run=_signal,
+    raw=True,
+    between_cores=True,
 )
 SYNC_WAIT = _sync(
     "sync.wait",
@@ -207,12 +216,15 @@ SYNC_WAIT = _sync(
     rules=(rules.SY_1, rules.SY_4, rules.XFLAG_RESERVED),
     run=_await,
     waits=True,
+    raw=True,
+    between_cores=True,
 )
 SET_FFTS = _sync(
     "set_ffts",
     "set_ffts",
     "Give the address of the flags between cores.",
     ptr("base"),
+    between_cores=True,
 )
 MEM_BAR = _sync(
     "mem_bar",
@@ -220,6 +232,7 @@ MEM_BAR = _sync(
     "Order loads and stores of vector registers inside one vector scope; tile instructions need none.",
     attrs=(Attr("kind", str),),
     pipe=Pipe.V,
+    raw=True,
 )
 
 __all__ = ["EVENT_CLASS_PIPE"]

@@ -131,6 +131,8 @@ MGATHER = instruction(
         pipe=lambda site: Pipe.MTE2 if site.dst.loc is TileType.Mat else Pipe.V,
         rules=RULES,
         run=mgather,
+        composite=("a2a3",),
+        simt=True,
         footprint=footprint,
         source="memory-and-data-movement; move-gather-scatter 10",
     )

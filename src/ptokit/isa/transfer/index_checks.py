@@ -14,6 +14,7 @@ from ptokit.types.enums import Coalesce, GatherExec, Layout, TileType
 from ptokit.types.tile import DYNAMIC
 
 from ..site import Site, TileInfo, ViewInfo
+from ..table import Kind
 from ..typesets import names, types_of
 from ..unknown import known, product
 from .indexed import Form, capacity, coalesce, form_of
@@ -69,7 +70,7 @@ class Parts:
 
 def parts_of(o: Site) -> Parts | None:
     """The parts of a call, or None where an operand is of another kind (reported elsewhere)."""
-    name, table = ("dst", "src") if o.instr.name == "MGATHER" else ("src", "dst")
+    name, table = ("src", "dst") if o.instr.operand("dst").kind is Kind.VIEW else ("dst", "src")
     data, view, idx = (o.operands.get(n) for n in (name, table, "idx"))
     scratch = o.operands.get("scratch")
     if not isinstance(data, TileInfo) or not isinstance(view, ViewInfo) or not isinstance(idx, TileInfo | ViewInfo):

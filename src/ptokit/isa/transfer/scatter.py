@@ -133,6 +133,8 @@ MSCATTER = instruction(
         pipe=Pipe.V,
         rules=RULES,
         run=mscatter,
+        composite=("a2a3",),
+        simt=True,
         footprint=footprint,
         source="memory-and-data-movement; move-gather-scatter 11",
     )

@@ -140,8 +140,6 @@ def tstore_fp(
 _ATOMIC = Attr("atomic", AtomicType, AtomicType.AtomicNone, "atomicType", "atomic_type")
 _RELU = Attr("relu", ReluPreMode, ReluPreMode.NoRelu, "reluPreMode", "relu_pre_mode")
 _RULES = (
-    *COMMON,
-    *store_rules.ALL,
     *store_rules.CPU,
     *conv_rules.STORE_CPU,
     *store_plain_rules.A3,
@@ -158,7 +156,7 @@ TSTORE = instruction(
         (view("dst", Role.OUT), src(), scalar("quant", optional=True, type="i64")),
         (Attr("phase", STPhase, STPhase.Unspecified, "stPhase", "st_phase"), _ATOMIC, _RELU),
         pipe=store_pipe,
-        rules=(*_RULES, *transfer_asm_rules.STORE),
+        rules=(*COMMON, store_rules.LS_COM_08, *_RULES, *transfer_asm_rules.STORE),
         run=tstore,
         syntax="dps-typed",
         tensor=True,
@@ -174,7 +172,7 @@ TSTORE_FP = instruction(
         (view("dst", Role.OUT), src(), src("fp")),
         (_ATOMIC, _RELU),
         pipe=Pipe.FIX,
-        rules=(*_RULES, *transfer_asm_rules.STORE_FP),
+        rules=(*COMMON, store_rules.LS_COM_07, *_RULES, *transfer_asm_rules.STORE_FP),
         run=tstore_fp,
         spellings=("tstore.fp",),
         source="memory-and-data-movement; load-store 6, 8",

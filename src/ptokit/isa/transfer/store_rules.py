@@ -17,7 +17,7 @@ CPU_LAYOUTS = (*PLAIN, Layout.NC1HWC0, Layout.NDC1HWC0)
 
 
 def _fp_source(o: Site) -> Message:
-    if o.instr.name == "TSTORE_FP" and o.src.loc is not TileType.Acc:
+    if o.src.loc is not TileType.Acc:
         return f"{o.src.name} is a {o.src.loc.text} tile; only accumulators pass the fix-pipe"
     return None
 
@@ -27,26 +27,24 @@ def _needs_acc(o: Site) -> Message:
         return None
     if o.has("quant"):
         return f"a quantisation word with a {o.src.loc.text} tile; only accumulators are quantised"
-    if o.instr.name == "TSTORE" and o.relu is ReluPreMode.NormalRelu:
+    if o.relu is ReluPreMode.NormalRelu:
         return f"relu with a {o.src.loc.text} tile; only accumulators pass the fix-pipe"
     return None
 
 
-ALL = (
-    rule(
-        "LS-COM-07",
-        "TSTORE_FP stores accumulators.",
-        _fp_source,
-        accepted="an acc tile",
-        rejected="a vec tile",
-    ),
-    rule(
-        "LS-COM-08",
-        "A quantisation word and relu go with accumulators.",
-        _needs_acc,
-        accepted="ins(%acc : ..., %q : i64)",
-        rejected="ins(%vec : ..., %q : i64)",
-    ),
+LS_COM_07 = rule(
+    "LS-COM-07",
+    "TSTORE_FP stores accumulators.",
+    _fp_source,
+    accepted="an acc tile",
+    rejected="a vec tile",
+)
+LS_COM_08 = rule(
+    "LS-COM-08",
+    "A quantisation word and relu go with accumulators.",
+    _needs_acc,
+    accepted="ins(%acc : ..., %q : i64)",
+    rejected="ins(%vec : ..., %q : i64)",
 )
 
 # cpu -----------------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import numpy as np
 from ..machine import Machine
 from ..operands import Message
 from ..site import PtrInfo, Site
-from ..table import Operand, Role
+from ..table import Operand, Role, agreed
 from . import proposals
 from .compute import unpublished
 from .compute_rules import VEC_08
@@ -22,10 +22,6 @@ VMS4_SR = "VMS4_SR"
 """Special register: records the last vmrgsort4 took from each list, (blocks or 1, 4)."""
 
 _SCORES = ("f16", "f32")
-
-
-def _agreed(name: str, type: str = "i64") -> Operand:
-    return replace(number(name, type), agreed=True)
 
 
 def _scores(o: Site) -> Message:
@@ -52,7 +48,7 @@ def _bitsort(machine: Machine, dst: Any, src: Any, indices: Any, repeat: int, *,
 VBITSORT = micro(
     "vbitsort",
     "Sort every 32 scores with their indices, from high to low, into records of 8 bytes.",
-    (ub("dst", Role.OUT), ub("src"), ub("indices"), _agreed("repeat", "index")),
+    (ub("dst", Role.OUT), ub("src"), ub("indices"), agreed(number("repeat", "index"))),
     (),
     _bitsort,
     SCORES,
@@ -91,7 +87,7 @@ _LISTS = tuple(ub(f"src{k}") for k in range(4))
 VMRGSORT4 = micro(
     "vmrgsort4",
     "Merge four lists of records, each sorted from high to low, into one.",
-    (ub("dst", Role.OUT), *_LISTS, _agreed("count"), _agreed("config")),
+    (ub("dst", Role.OUT), *_LISTS, agreed(number("count", "i64")), agreed(number("config", "i64"))),
     (),
     _merge,
     SCORES,
@@ -114,6 +110,7 @@ GET_VMS4_SR = micro(
     (),
     tuple(out_number(f"list{k}", "i16") for k in range(4)),
     _consumed,
+    per_block=True,
     source="6.9",
 )
 
