@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from ptokit.ir import RawAttr
-from ptokit.isa.order.sync import EVENT_CLASS_PIPE
+from ptokit.isa.order.event_tags import EVENT_CLASSES
 from ptokit.isa.table import Attr
 from ptokit.types.enums import EVENT_ID_COUNT, Pipe
 
@@ -28,7 +28,7 @@ WORDS: dict[str, frozenset[str]] = {
     "address_space": frozenset("zero gm mat left right acc vec bias scaling".split()),
     "pipe": frozenset(p.text for p in Pipe),
     "event": frozenset(f"EVENT_ID{i}" for i in range(EVENT_ID_COUNT)),
-    "pipe_event_type": frozenset(EVENT_CLASS_PIPE),
+    "pipe_event_type": frozenset(EVENT_CLASSES),
     "padmode": frozenset(("PadNull", "PadFirstElem", "PadValue")),
     "precision_mode": frozenset(("HIGH_PRECISION",)),
     "mask_pattern": frozenset("P0101 P1010 P0001 P0010 P0100 P1000 P1111".split()),
@@ -42,7 +42,7 @@ WORDS: dict[str, frozenset[str]] = {
     "drain_conversion": frozenset(("nz2nd", "nz2dn")),
     "dst_mode": frozenset(("split_m", "split_n")),
     "atomic_op": frozenset(("add", "max", "min")),
-    "buffer_user": frozenset(EVENT_CLASS_PIPE) | frozenset(p.text for p in Pipe),
+    "buffer_user": frozenset(EVENT_CLASSES) | frozenset(p.text for p in Pipe),
 }
 """Values of the attribute kinds that are carried as strings, by mnemonic (assembly 4)."""
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ptokit.ir.core import Op
 from ptokit.isa.cores import pipe_on
-from ptokit.isa.order.event_classes import class_pipe
+from ptokit.isa.order.event_tags import class_pipe
 from ptokit.isa.order.sync_rules import BUFFER_IDS, bad_pair, out_of_range, reserved
 from ptokit.isa.placement import buffer_name
 from ptokit.isa.site import Site, TileInfo, ViewInfo

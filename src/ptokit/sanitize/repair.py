@@ -10,7 +10,7 @@ from ptokit.diagnostics import Location, Note
 from ptokit.diagnostics.render import file_lines
 from ptokit.ir.core import Block, Function, Op
 from ptokit.ir.facts import instr_of
-from ptokit.isa.order.event_classes import class_pipe
+from ptokit.isa.order.event_tags import class_pipe
 from ptokit.targets import Target
 from ptokit.types.enums import EVENT_ID_COUNT, Pipe
 

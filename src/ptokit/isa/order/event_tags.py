@@ -1,9 +1,13 @@
-"""Operation tags of events and the pipe of each (memory-model-and-sync 2.1)."""
+"""Names of operations in events and the pipe of each: the library's tags, the assembler's classes.
+
+Source: memory-model-and-sync 2.1, assembly 8.
+"""
 
 from __future__ import annotations
 
 from ptokit.types.enums import Pipe
 
+from ..cores import pipe_on
 from ..table import TABLE
 
 TAG_PIPE: dict[str, Pipe] = {
@@ -30,6 +34,23 @@ def tag_pipe(tag: str) -> Pipe | None:
         pipe = TABLE[tag].pipe
         found = pipe if isinstance(pipe, Pipe) else None
     return None if found is Pipe.ALL else found
+
+
+EVENT_CLASSES = tuple(
+    "TLOAD TSTORE_VEC TSTORE_ACC TMOV_M2L TMOV_M2B TMOV_M2S TMOV_M2V TMOV_V2M TMATMUL TVEC TVECWAIT_EVENT".split()
+)
+"""Operation classes of record_event, wait_event, barrier_sync, get_buf and rls_buf (assembly 8)."""
+
+_NO_TAGS = dict.fromkeys(("TMOV_M2V", "TVEC", "TVECWAIT_EVENT"), Pipe.V)
+_PIPES = {pipe.text: pipe for pipe in Pipe}
+
+
+def class_pipe(word: str | None, core: str = "") -> Pipe | None:
+    """The pipe a class (or a pipe's own name) stands for on a kind of core; None if it stands for none."""
+    if word not in EVENT_CLASSES:
+        return None if word is None else _PIPES.get(word)
+    pipe = _NO_TAGS.get(word) or tag_pipe(word)
+    return pipe_on(pipe, core) if word == "TMOV_V2M" and pipe is not None else pipe
 
 
 def between_cores(src: str, dst: Pipe, target: str) -> bool:

@@ -15,7 +15,7 @@ from ..machine import Machine
 from ..site import Site
 from ..table import Attr, Instr, Operand, index, instruction, ptr
 from . import sync_rules as rules
-from .event_classes import EVENT_CLASS_PIPE, class_pipe
+from .event_tags import class_pipe
 
 
 def _no_value_effect(*_: Any, **__: Any) -> None:
@@ -234,5 +234,3 @@ MEM_BAR = _sync(
     pipe=Pipe.V,
     raw=True,
 )
-
-__all__ = ["EVENT_CLASS_PIPE"]

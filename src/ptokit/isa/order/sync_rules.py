@@ -12,7 +12,7 @@ from ptokit.types.enums import EVENT_ID_COUNT, SECOND_CORE, Pipe
 from ..cores import on_core, pipe_list
 from ..site import ScalarInfo, Site
 from ..unknown import UNKNOWN
-from .event_classes import EVENT_CLASS_PIPE, class_pipe
+from .event_tags import EVENT_CLASSES, class_pipe
 
 BUFFER_IDS = 32
 """Buffer tokens, shared by all pipes (memory-model-and-sync 5.4)."""
@@ -154,7 +154,7 @@ def _class_without_pipe(o: Site, *names: str) -> Message:
     for name in names:
         word = o.attrs.get(name)
         if word is not None and class_pipe(word, o.core) is None:
-            return f"class {word} has no pipe; the classes are {', '.join(EVENT_CLASS_PIPE)}"
+            return f"class {word} has no pipe; the classes are {', '.join(EVENT_CLASSES)}"
     return None
 
 
