@@ -301,8 +301,10 @@ def test_operands_of_the_wrong_kind() -> None:
     view = VIEW + slice_of("%c0, %c0", "%c16, %c16")
     part = "!pto.partition_tensor_view<16x16xf32>"
     found = check(f"{view}\n%t = pto.alloc_tile : {T}\npto.tload ins(%t : {T}) outs(%s : {part})")
-    assert [(d.rule, d.location.line) for d in found] == [("OPERAND-KIND", 13), ("OPERAND-KIND", 13)]
-    assert "src of TLOAD is a view, %t has type !pto.tile_buf" in found[1].message
+    assert [(d.rule, d.location.line) for d in found] == [("LD-1", 13), ("LD-1", 13)]
+    assert "src of pto.tload is a view, %t has type !pto.tile_buf" in found[1].message
+    found = check(f"%t = pto.alloc_tile : {T}\n%d = pto.get_tensor_view_dim %t, %c0 : {T} -> index")
+    assert [(d.rule, d.location.line) for d in found] == [("OPERAND-KIND", 11)]
 
 
 @pytest.mark.parametrize(("module", "function", "expected"), [("cube", "", True), ("cube", "vector", False)])

@@ -112,8 +112,8 @@ CASES = [
         "TINSERT",
         ("a5",),
         MAT + "; row=0; col=0",
-        "mat f16 48x48 Nz <- vec f16 16x16 ND; row=0; col=0",
-        "ND into Nz; vec to mat keeps the layout",
+        "mat f16 48x48 ND <- vec f16 16x16 Nz; row=0; col=0",
+        "Nz into ND; vec to mat keeps ND, Nz and Zn, or puts ND into Nz",
     ),
     (
         "INS-CPU-02",

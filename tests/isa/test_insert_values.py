@@ -54,6 +54,18 @@ def test_short_rows_go_as_a_line():
     assert (got == expected(2, 4, NEW[:3, :8]).reshape(-1)).all()
 
 
+@pytest.mark.parametrize("valid", ["", "[9x32]", "[3x8]"])
+def test_rows_go_into_boxes_as_they_lie_in_memory(valid):
+    text = f"mat f16 64x64 Nz <- vec f16 16x32{valid} ND; row=3; col=16"
+    got = run("TINSERT", "a5", text, src=NEW, dst=OLD)["dst"].view(np.uint16)
+    rows, cols = {"": (16, 32), "[9x32]": (9, 32), "[3x8]": (3, 8)}[valid]
+    wanted = OLD.reshape(-1).copy()
+    for r in range(rows):
+        first = 3 * 64 + 16 + r * (64 if cols == 32 else cols)
+        wanted[first : first + cols] = NEW[r, :cols] if cols == 32 else NEW.reshape(-1)[r * cols : (r + 1) * cols]
+    assert (got == wanted).all()
+
+
 @pytest.mark.parametrize("on", ["cpu", "a2a3", "a5"])
 def test_accumulator(on):
     values = NEW.astype(F32) / 2

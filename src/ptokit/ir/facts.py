@@ -43,9 +43,14 @@ _FOLD_CASTS = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.t
 
 
 class Facts:
-    """Everything known about the values of one function, filled by one walk in program order."""
+    """Everything known about the values of one function, filled by one walk in program order.
 
-    def __init__(self, function: Function) -> None:
+    ``fold``: also what arithmetic and casts make of constants, which the reference assembler does not look at
+    (assembly 13).
+    """
+
+    def __init__(self, function: Function, *, fold: bool = True) -> None:
+        self.fold = fold
         self.constants: dict[Value, Any] = {}
         self.infos: dict[Value, Info] = {}
         self.core = function.core
@@ -59,6 +64,12 @@ class Facts:
     def size(self, value: Value | None) -> Size:
         """The integer a value is known to be, or `UNKNOWN`."""
         return self.constants.get(value, UNKNOWN) if value is not None else UNKNOWN
+
+    def behind_casts(self, value: Value | None) -> Size:
+        """`size` of a value or of what casts made it from."""
+        while value is not None and isinstance(value.owner, Op) and value.owner.name in _FOLD_CASTS:
+            value = value.owner.get("in")
+        return self.size(value)
 
     def site(self, op: Op, target: Target, *, extended: bool = False, text: bool = False) -> Site | None:
         """The instruction `op` with what is known of its operands; None if it is not in the table."""
@@ -157,7 +168,8 @@ class Facts:
             case _:
                 self._other(op)
 
-    def _other(self, op: Op) -> None:
+    def _folded(self, op: Op) -> None:
+        """The constant that an operation makes of constants."""
         if op.name in _FOLD:
             a, b = self.size(op.get("lhs")), self.size(op.get("rhs"))
             if known(a, b):
@@ -166,6 +178,10 @@ class Facts:
             a = self.size(op.get("in"))
             if known(a):
                 self.constants[op.result] = a
+
+    def _other(self, op: Op) -> None:
+        if self.fold:
+            self._folded(op)
         for result in op.results:
             self._opaque(result)
             if isinstance(result.type, TileSpec) and op.name in ("pto.tassign", "pto.treshape", "pto.bitcast"):
@@ -227,6 +243,7 @@ class Facts:
                 tuple(stride),  # type: ignore[arg-type]
                 layout,
                 dims=getattr(value.type, "dims", None),
+                whole=isinstance(value.type, TensorView),
             )
 
     def _alloc(self, op: Op) -> None:

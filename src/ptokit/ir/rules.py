@@ -236,11 +236,12 @@ for _id, _what in (
     )
 define(
     "OPERAND-KIND",
-    "Each operand of an instruction is of the kind it takes: tile, view of global memory, or number.",
+    "Each operand of an instruction is of the kind it takes: view of global memory, number, register.",
     scope=Scope.TEXT,
-    source="assembly 6, 13.4 (LD-1), 13.5 (ST-1)",
-    rejected="tload ins(%tile) outs(%view)",
-    accepted="tload ins(%view) outs(%tile)",
+    source="assembly 6",
+    why="Where a tile is taken, it is TC-1; some instructions have a rule of the assembler of their own about it.",
+    rejected="get_tensor_view_dim %tile, %i",
+    accepted="get_tensor_view_dim %view, %i",
 )
 define(
     "FN-CALL",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ptokit.types.values import Scalar
+from ptokit.types.tile import TileSpec
+from ptokit.types.values import PartitionView, is_memref
 
 from .core import Op
 from .facts import Facts
@@ -19,6 +20,6 @@ def tsync(op: Op, facts: Facts) -> Breaches:
             "pto.barrier <PIPE_ALL> (pipe_barrier(PIPE_ALL)) is the full barrier",
         )
     for value in waited:
-        if isinstance(value.type, Scalar):
+        if not isinstance(value.type, TileSpec | PartitionView) and not is_memref(value.type):
             message = f"%{value.name} has type {value.type}; tsync takes tiles, partition views and memrefs"
             yield Breach("TS-1", message, value=value)

@@ -9,7 +9,7 @@ from ptokit.diagnostics import Diagnostic, Diagnostics, Note, Scope, Severity, l
 from ptokit.isa.check import broken_rules
 from ptokit.isa.cores import missing_pipe
 from ptokit.isa.site import AlignInfo, LoweredInfo, MaskInfo, PtrInfo, ScalarInfo, Site, TileInfo, ViewInfo, VregInfo
-from ptokit.isa.table import Kind
+from ptokit.isa.table import Kind, Operand
 from ptokit.isa.tile_rules import check_tile
 from ptokit.targets import Target
 from ptokit.types.tile import TileSpec
@@ -88,7 +88,7 @@ class _Checker:
     ) -> None:
         self.function, self.target, self.found = function, target, found
         self.extended, self.text, self.assembler = extended, text, assembler
-        self.facts = Facts(function)
+        self.facts = Facts(function, fold=not assembler)
         self.lowered = _lowered(function)
         self.sound: set[tuple[Hashable, bool]] = set()  # sites that break no rule, as `Site.key` tells them apart
 
@@ -97,9 +97,8 @@ class _Checker:
         for op in self.function.body.walk():
             self.tile_types(op)
             site = self.facts.site(op, self.target, extended=self.extended, text=self.text)
-            if site is not None:
-                self.instruction(op, site)
-            check = _CHECKS.get(op.name)
+            readable = site is None or self.instruction(op, site)
+            check = _CHECKS.get(op.name) if readable else None
             for breach in check(op, self.facts) if check is not None else ():
                 severity = lookup(breach.rule).severity
                 notes = () if breach.value is None else _defined_at([breach.value])
@@ -114,16 +113,19 @@ class _Checker:
                 for rule, message, hint in check_tile(result.type, self.target, placement=False):
                     self.found.add(Diagnostic(rule.id, rule.severity, f"%{result.name}: {message}", op.location, hint))
 
-    def instruction(self, op: Op, site: Site) -> None:
+    def instruction(self, op: Op, site: Site) -> bool:
+        """Report what the instruction breaks; False if its operands are of other kinds than it takes."""
         lowered = bool(self.lowered) and not self.lowered.isdisjoint(op.values)
         key = site.key(), lowered
-        if key not in self.sound and self.keeps_rules(op, site, lowered) and key[0] is not None:
+        if key in self.sound:
+            return True
+        wrong, opaque = self.kinds(op, site, lowered)
+        if not (wrong or opaque) and self.keeps_rules(op, site, lowered) and key[0] is not None:
             self.sound.add(key)
+        return not wrong
 
     def keeps_rules(self, op: Op, site: Site, lowered: bool) -> bool:
-        """Report what the instruction breaks; True if it is nothing."""
-        if not self.kinds(op, site):
-            return False
+        """Report the rules that the instruction breaks; True if it is none."""
         bare = any(isinstance(info, LoweredInfo) for info in site.operands.values())
         wrong_core = None if bare or self.assembler else missing_pipe(site)
         if wrong_core is not None:
@@ -144,30 +146,40 @@ class _Checker:
             self.found.error("TC-3", f"%{tile.name} is {tile.spec}", op.location, notes=_defined(op))
         return bool(wrong)
 
-    def kinds(self, op: Op, site: Site) -> bool:
-        """Report operands that are not what the instruction takes; its rules could not look at them.
+    def kinds(self, op: Op, site: Site, lowered: bool) -> tuple[bool, bool]:
+        """Report operands that are not what the instruction takes, which its rules could not look at.
 
-        A memref in place of a tile is a lowered tile, of which few rules speak (assembly 13, "Bypass").
+        Returns if there is one, and if there are memrefs of which nothing is known. A memref in place of a tile is a
+        lowered tile, of which few rules speak (assembly 13, "Bypass").
         """
-        fits = True
+        wrong = opaque = False
         for operand in site.instr.operands:
             info, taken = site.operands.get(operand.name), _KINDS.get(operand.kind)
+            rule = site.instr.kinds.get(operand.name, "TC-1" if operand.kind is Kind.TILE else "OPERAND-KIND")
+            if isinstance(info, ViewInfo) and info.whole and self.takes_slice(op, operand, site) and not lowered:
+                self.wrong_kind(rule, op, operand, "a partition_tensor_view")
+                wrong = True
+                continue
             if info is None or taken is None or isinstance(info, taken):
                 continue
             if (operand.or_view and isinstance(info, ViewInfo)) or (operand.or_ptr and isinstance(info, PtrInfo)):
                 continue
             if operand.or_vreg and isinstance(info, VregInfo):
                 continue
-            fits = fits and isinstance(info, LoweredInfo)
-            given = op[operand.name]
-            if not is_memref(given.type):
-                self.found.error(
-                    "OPERAND-KIND",
-                    f"{operand.name} of {site.instr.name} is a {operand.kind}, %{given.name} has type {given.type}",
-                    op.location,
-                    notes=_defined_at([given]),
-                )
-        return fits
+            opaque = opaque or not isinstance(info, LoweredInfo)
+            if not is_memref(op[operand.name].type):
+                self.wrong_kind(rule, op, operand, f"a {operand.kind}")
+                wrong = True
+        return wrong, opaque
+
+    def takes_slice(self, op: Op, operand: Operand, site: Site) -> bool:
+        """True if text needs a partition_tensor_view here; transfers have a rule of the assembler that says so."""
+        return self.text and operand.name in site.instr.kinds and op.name not in _CHECKS
+
+    def wrong_kind(self, rule: str, op: Op, operand: Operand, taken: str) -> None:
+        given = op[operand.name]
+        message = f"{operand.name} of {op.name} is {taken}, %{given.name} has type {given.type}"
+        self.found.error(rule, message, op.location, notes=_defined_at([given]))
 
 
 def _lowered(function: Function) -> set[Value]:

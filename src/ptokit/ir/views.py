@@ -40,7 +40,7 @@ def alloc_tile(op: Op, facts: Facts) -> Breaches:
             yield Breach(missing, f"{key} is missing, and the type leaves it open (`?`)", f"add `{key} = %n`")
         size = facts.size(given)
         if given is not None and (size < 0 or size > limit):
-            yield Breach("VS-3", f"{key} = {size} is outside 0..{limit}")
+            yield Breach("TILE-01", f"{key} = {size} is outside 0..{limit}")
 
 
 def make_tensor_view(op: Op, facts: Facts) -> Breaches:
@@ -116,7 +116,7 @@ def set_validshape(op: Op, facts: Facts) -> Breaches:
     if not isinstance(origin, Op) or origin.name not in ("pto.alloc_tile", "pto.declare_tile"):
         yield Breach("VS-2", f"%{tile.name} is not allocated in this function", value=tile)
     for key, limit in (("valid_row", spec.rows), ("valid_col", spec.cols)):
-        size = facts.size(op.get(key))
+        size = facts.behind_casts(op.get(key))
         if size < 0 or size > limit:
             yield Breach("VS-3", f"{key} = {size} is outside 0..{limit}", value=tile)
 
@@ -152,7 +152,7 @@ def subset(op: Op, facts: Facts) -> Breaches:
     spec = op["source"].type
     if not isinstance(spec, TileSpec) or not spec.boxed:
         return
-    sizes, offsets = op.attrs.get("sizes", []), [facts.size(v) for v in op.group("offsets")]
+    sizes, offsets = op.attrs.get("sizes", []), [facts.behind_casts(v) for v in op.group("offsets")]
     for axis, (size, offset, box) in enumerate(zip(sizes, offsets, spec.box)):
         if size <= 0 or size % box:
             yield Breach("SS-1", f"size {size} of dimension {axis} is not a positive multiple of the box, {box}")
@@ -160,14 +160,18 @@ def subset(op: Op, facts: Facts) -> Breaches:
             yield Breach("SS-1", f"offset {offset} of dimension {axis} is not a multiple of the box, {box}")
     whole = 1 if spec.row_major else 0
     extent = (spec.rows, spec.cols)[whole]
-    if len(sizes) == 2 and len(offsets) == 2 and (sizes[whole] != extent or offsets[whole] != 0):
+    if sizes[whole:][:1] != [extent]:
         yield Breach("SS-1", f"a window of a {spec.layout_name} tile covers all {extent} of dimension {whole}")
+    elif not known(*offsets[whole:][:1]) or offsets[whole] != 0:
+        yield Breach("SS-1", f"the offset of dimension {whole} of a {spec.layout_name} tile is the constant 0")
 
 
 def scalar_access(op: Op, facts: Facts) -> Breaches:
     pointer = op["ptr"].type
     value = op.result if op.results else op["value"]
-    if not isinstance(pointer, Ptr):
+    if not isinstance(pointer, Ptr | MemRef):
+        message = f"%{op['ptr'].name} has type {pointer}, which is no pointer to global memory"
+        yield Breach("LS-1", message, value=op["ptr"])
         return
     if isinstance(value.type, Scalar) and value.type.name != pointer.dtype.text:
         yield Breach("LS-1", f"the pointer has element type {pointer.dtype.text}, the value {value.type}")

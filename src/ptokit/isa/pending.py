@@ -122,7 +122,8 @@ BUILD_ASYNC_SESSION = _pending(
     "build_async_session",
     "A session of transfers to another device.",
     src("scratch"),
-    _handle("workspace"),
+    Operand("workspace", Role.IN, Kind.SCALAR, or_ptr=True),
+    kinds={"scratch": "AS-1", "workspace": "AS-1"},
     attrs=tuple(map(_number, "sync_id block_bytes comm_block_offset queue_num channel_group_idx".split())),
     results=1,
 )
@@ -133,6 +134,7 @@ for _text, _summary in (("tput_async", "Send"), ("tget_async", "Fetch")):
         view("dst", Role.OUT),
         view("src"),
         _handle("session"),
+        kinds={"dst": "AS-1", "src": "AS-1"},
         results=1,
         syntax="async_transfer",
     )

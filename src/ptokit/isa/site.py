@@ -55,6 +55,7 @@ class ViewInfo:
     layout: Layout | None = None  # None: not stated and not inferable yet
     data: Any = None
     dims: tuple[int, ...] | None = None  # of its type, as written; None where there is none
+    whole: bool = False  # a tensor_view, of which nothing has been cut out
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +161,7 @@ class Site:
                 first = -1 if info.origin is UNKNOWN else origins.index(info.origin)
                 parts += (info.spec, info.vr, info.vc, info.addr, first)
             elif isinstance(info, ViewInfo):
-                parts += (info.dtype, info.shape, info.stride, info.layout, info.dims)
+                parts += (info.dtype, info.shape, info.stride, info.layout, info.dims, info.whole)
             elif isinstance(info, ScalarInfo):
                 parts += (info.type, type(info.value), info.value)
             elif isinstance(info, PtrInfo):

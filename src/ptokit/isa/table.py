@@ -227,6 +227,7 @@ class Instr:
     produces: tuple[Operand, ...] = ()  # those results, where the semantics function returns them
     orders: tuple[tuple[str, ...], ...] = ()  # further orders in which the text may list operands, by name
     misfit: str = ""  # rule of written operands that are not those of the instruction
+    kinds: Mapping[str, str] = field(default_factory=dict)  # the assembler's rule of an operand of a wrong kind
     typed: bool = False  # the semantics function gets ``types``: what is known of operands and results, by name
     moves: Callable[[Site], Any] | None = None  # bytes of on-chip memory that a copy fills or empties
     counts: int = 0  # a second result is the first operand less this, not below 0

@@ -47,6 +47,7 @@ PARTITION_VIEW = _scalar_unit(
     view("source"),
     scalars("offsets"),
     agreed(scalars("sizes")),
+    kinds={"source": "PV-1"},
 )
 GET_TENSOR_VIEW_DIM = _scalar_unit(
     "GET_TENSOR_VIEW_DIM",
@@ -79,6 +80,7 @@ SUBSET = _scalar_unit(
     agreed(scalars("offsets")),
     alias="source",
     attrs=(Attr("sizes", list, None, "sizes"),),
+    kinds={"source": "SS-1"},
 )
 SET_VALIDSHAPE = _scalar_unit(
     "SET_VALIDSHAPE",
@@ -88,6 +90,7 @@ SET_VALIDSHAPE = _scalar_unit(
     agreed(index("valid_row")),
     agreed(index("valid_col")),
     results=0,
+    kinds={"tile": "VS-1"},
 )
 TRESHAPE = _scalar_unit(
     "TRESHAPE",
@@ -96,8 +99,16 @@ TRESHAPE = _scalar_unit(
     src(),
     alias="src",
     spellings=("talias",),
+    kinds={"src": "RS-1"},
 )
-BITCAST = _scalar_unit("BITCAST", "bitcast", "See the same bytes as another element type.", src(), alias="src")
+BITCAST = _scalar_unit(
+    "BITCAST",
+    "bitcast",
+    "See the same bytes as another element type.",
+    src(),
+    alias="src",
+    kinds={"src": "BC-1"},
+)
 ADDPTR = _scalar_unit("ADDPTR", "addptr", "Advance a pointer by elements.", ptr(), index("offset"))
 CASTPTR = _scalar_unit(
     "CASTPTR", "castptr", "Make a pointer of a byte address or of another pointer.", address("value")

@@ -10,11 +10,18 @@ from ..assembler import assembler_rule
 from ..site import ScalarInfo, Site
 from .extract_footprint import position
 from .move_checks import Message, outside, types_differ
-from .move_facts import Acc, Left, Mat, Right, Scaling, Vec, arrow, pair, types
+from .move_facts import Acc, Left, Mat, Right, Scaling, Vec, arrow, optional, pair, types
 
 _A3_TYPES = types("i8 f16 bf16 f32")
 _A5_EXTRACTS = {(Mat, Left), (Mat, Right), (Mat, Scaling), (Vec, Mat), (Vec, Vec)}
-_A5_INSERTS = {(Acc, Mat), (Vec, Mat), (Vec, Vec)}
+_A5_INSERTS = {
+    (Acc, Mat): (("Nz",), ("Nz",)),
+    (Vec, Mat): (("ND", "Nz"), ("Nz",)),
+    (Vec, Vec): (("ND",), ("ND",)),
+}
+"""Layouts of src and dst."""
+_A5_ACC_TYPES = {"f32": types("f16 bf16 f32"), "i32": types("i32")}
+_A5_VEC_TYPES = types("i8 u8 i32 u32 f16 bf16 f32 e4m3 e5m2 e8m0 hif8")
 
 
 def _indices(o: Site) -> Message:
@@ -76,11 +83,20 @@ def _insert_a3(o: Site) -> Message:
 
 
 def _insert_a5(o: Site) -> Message:
-    if pair(o) not in _A5_INSERTS:
+    layouts = _A5_INSERTS.get(pair(o))
+    if layouts is None:
         return f"{arrow(o)} is not acc to mat, vec to mat or vec to vec"
-    if o.src.loc is Acc:
-        wrong = next((n for n, t in (("src", o.src), ("dst", o.dst)) if t.layout_name != "Nz"), None)
-        return f"{wrong} has layout {o.operands[wrong].layout_name}, not Nz" if wrong else None  # type: ignore[union-attr]
+    s, d = o.src, o.dst
+    for name, tile, allowed in (("src", s, layouts[0]), ("dst", d, layouts[1])):
+        if tile.layout_name not in allowed:
+            return f"{name} has layout {tile.layout_name}; {arrow(o)} takes {' or '.join(allowed)}"
+    if s.loc is Acc:
+        converted = optional(o, "fp") or optional(o, "quant")
+        if not converted and d.dtype not in _A5_ACC_TYPES.get(s.dtype.name, ()):
+            return f"{s.dtype} to {d.dtype} is not f32 to f16, bf16 or f32, nor i32 to i32"
+        return None
+    if s.dtype not in _A5_VEC_TYPES:
+        return f"element type {s.dtype} is not i8, i32, f16, bf16, f32 or an 8-bit float"
     return types_differ(o)
 
 
@@ -130,10 +146,10 @@ INSERT_TEXT_RULES = (
     ),
     _rule(
         "IN-3",
-        "tinsert on a5: acc to mat in Nz, vec to mat, vec to vec; without acc one element type.",
+        "tinsert on a5: acc Nz to mat Nz, vec ND or Nz to mat Nz, vec ND to vec ND; without acc one element type.",
         _insert_a5,
-        "vec to mat",
-        "mat to left",
+        "vec ND to mat Nz",
+        "vec Nz to vec Nz",
         targets=("a5",),
     ),
 )

@@ -38,21 +38,30 @@ def tinsert(
     rows, cols = src.vr, src.vc
     if src.spec.loc is TileType.Acc:
         drain(m, dst, src, (0, 0, rows, cols), (row, col), fp=fp, quant=quant, relu=relu, mode=mode)
-    elif m.target.name == "a5" and goes_as_line(src, dst):
-        count = rows * cols  # rows shorter than a block go as one line
+    elif m.target.name == "a5" and keeps_memory_order(src, dst):
+        count = rows * cols
         start = row * dst.spec.cols + col
-        store_at(dst, start + np.arange(count), stored(src)[:, :count])
+        if is_line(src, dst):
+            here, there = np.arange(count), start + np.arange(count)
+        else:
+            r, c = np.divmod(np.arange(count), cols)
+            here, there = r * src.spec.cols + c, start + r * dst.spec.cols + c
+        store_at(dst, there, stored(src)[:, here])
     elif row or col:
         put(dst, src.read(), row, col)
     else:
         dst.take(src, rows, cols)
 
 
-def goes_as_line(src: TileOperand, dst: TileOperand) -> bool:
-    """True if ND rows shorter than 32 bytes go to the matrix buffer as one line of elements, without a pitch."""
+def keeps_memory_order(src: TileOperand, dst: TileOperand) -> bool:
+    """True if ND rows go to the matrix buffer as they lie in memory, and that is not what the layouts say.
+
+    So it is with rows shorter than 32 bytes, which follow each other without a pitch, and with a boxed destination.
+    """
     a, b = src.spec, dst.spec
-    to_mat = (a.loc, b.loc) == (TileType.Vec, TileType.Mat) and b.layout_name == "ND"
-    return to_mat and is_line(src, dst)
+    if (a.loc, b.loc, a.layout_name) != (TileType.Vec, TileType.Mat, "ND"):
+        return False
+    return b.layout_name != "ND" or is_line(src, dst)
 
 
 TINSERT = instruction(

@@ -20,9 +20,10 @@ def insert_footprint(o: Site) -> Iterator[Access]:
         return
     rows, cols = s.vr, s.vc
     if o.target.name == "a5" and pair(o) == (Vec, Mat):
-        if d.layout_name == "ND" and is_line(s, d):
+        if s.layout_name == "ND" and (d.boxed or is_line(s, d)):
+            span = up(rows * cols, d.c0) if is_line(s, d) else (rows - 1) * d.cols + cols
             yield access("src", False, s.rows, s.cols)
-            yield from line_footprint(d, to[0] * d.cols + to[1], up(rows * cols, d.c0))
+            yield from line_footprint(d, to[0] * d.cols + to[1], span)
             return
         if d.layout_name == "Nz":
             cols = up(cols, d.c0)

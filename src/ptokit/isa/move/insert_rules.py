@@ -22,6 +22,9 @@ INSERTS = "compute-layout-irregular 1.4"
 A5_TYPES = types("f16 bf16 f32 i32 e4m3 e5m2 hif8 i8 e8m0 e2m1 e1m2")
 
 
+_TO_MAT = {("ND", "ND"), ("ND", "Nz"), ("Nz", "Nz"), ("Zn", "Zn")}
+
+
 def _inside(o: Site) -> Message:
     s, d = o.src, o.dst
     size = (s.rows, s.cols) if o.target.name == "a2a3" and s.loc is Acc else (s.vr, s.vc)
@@ -47,10 +50,8 @@ def _pairs(o: Site) -> Message:
     elif o.target.name == "a5":
         if pair(o) not in PAIRS["a5"] or o.src.loc is Mat:
             return f"a5 does not insert {arrow(o)}; it inserts acc to mat or vec and vec to vec or mat"
-        if pair(o) == (Vec, Mat) and o.src.layout_name != o.dst.layout_name:
-            return f"{o.src.layout_name} into {o.dst.layout_name}; vec to mat keeps the layout"
-        if pair(o) == (Vec, Mat) and o.src.layout_name not in ("ND", "Nz", "Zn"):
-            return f"{o.src.layout_name} is not inserted from vec to mat; ND, Nz and Zn are"
+        if pair(o) == (Vec, Mat) and (o.src.layout_name, o.dst.layout_name) not in _TO_MAT:
+            return f"{o.src.layout_name} into {o.dst.layout_name}; vec to mat keeps ND, Nz and Zn, or puts ND into Nz"
     return None
 
 
@@ -109,7 +110,7 @@ def _split(o: Site) -> Message:
 
 def _a5_rows(o: Site) -> Message:
     s, d = o.src, o.dst
-    if pair(o) != (Vec, Mat) or d.layout_name != "ND" or s.cols == d.cols == s.vc:
+    if pair(o) != (Vec, Mat) or s.layout_name != "ND" or s.cols == d.cols == s.vc:
         return None
     bits = s.vc * s.dtype.bits
     if bits >= 256 and bits % 256 != 0:
@@ -148,6 +149,8 @@ _ISA = (
         "acc to mat",
         "vec to left",
         targets=("a2a3", "a5"),
+        decision="ND rows go into an Nz tile of the matrix buffer as they lie in memory: the library copies them and "
+        "looks at no layout of dst, and the assembler takes no other dst.",
     ),
     _rule(
         "CPU-02",
@@ -194,7 +197,7 @@ _ISA = (
     ),
     _rule(
         "A5-06",
-        "vec to mat in ND: rows of whole 32-byte blocks, unless tiles are equally wide or rows shorter than a block.",
+        "vec in ND to mat: rows of whole 32-byte blocks, unless tiles are equally wide or rows shorter than a block.",
         _a5_rows,
         "f16 32 columns",
         "f16 24 of 32 columns",

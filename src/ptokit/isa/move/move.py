@@ -90,6 +90,7 @@ TMOV = instruction(
         value_rules=has_words,
         syntax="dps-typed",
         tensor=True,
+        kinds=dict.fromkeys(("dst", "src", "fp"), "MO-1"),
         spellings=("tmov.m2l", "tmov.m2r", "tmov.m2b", "tmov.m2s", "tmov.a2v", "tmov.v2v", "tmov.s2d"),
         source="tmov; move-gather-scatter 2 to 6",
     )
@@ -121,6 +122,7 @@ TMOV_FP = instruction(
         run=tmov_fp,
         footprint=move_footprint,
         value_rules=has_words,
+        kinds=dict.fromkeys(("dst", "src", "fp"), "MF-1"),
         source="tmov; move-gather-scatter 2, 4.12, 6",
     )
 )

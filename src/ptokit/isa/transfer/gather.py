@@ -134,6 +134,7 @@ MGATHER = instruction(
         composite=("a2a3",),
         simt=True,
         footprint=footprint,
+        kinds={"dst": "GA-3", "src": "GA-7", "idx": "GA-3"},
         source="memory-and-data-movement; move-gather-scatter 10",
     )
 )

@@ -129,6 +129,7 @@ TLOAD = instruction(
         footprint=_footprint,
         trailing=TRAILING,
         tensor=True,
+        kinds={"dst": "LD-1", "src": "LD-1"},
         source="tload; load-store 3",
     )
 )

@@ -115,6 +115,7 @@ TPREFETCH = instruction(
             *PREFETCH,
         ),
         run=tprefetch,
+        kinds={"dst": "PF-2", "src": "PF-1"},
         source="memory-and-data-movement; load-store 9",
     )
 )

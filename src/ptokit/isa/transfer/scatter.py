@@ -136,6 +136,7 @@ MSCATTER = instruction(
         composite=("a2a3",),
         simt=True,
         footprint=footprint,
+        kinds={"dst": "SC-7", "src": "SC-3", "idx": "SC-3"},
         source="memory-and-data-movement; move-gather-scatter 11",
     )
 )

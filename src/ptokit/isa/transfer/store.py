@@ -160,6 +160,7 @@ TSTORE = instruction(
         run=tstore,
         syntax="dps-typed",
         tensor=True,
+        kinds={"dst": "ST-1", "src": "ST-1"},
         source="tstore; load-store 4, 5",
     )
 )
@@ -175,6 +176,7 @@ TSTORE_FP = instruction(
         rules=(*COMMON, store_rules.LS_COM_07, *_RULES, *transfer_asm_rules.STORE_FP),
         run=tstore_fp,
         spellings=("tstore.fp",),
+        kinds={"dst": "SF-2", "src": "SF-1", "fp": "SF-1"},
         source="memory-and-data-movement; load-store 6, 8",
         value_rules=lambda o: o.target.name != "cpu" and o.dst.dtype in BYTES,
     )

@@ -99,9 +99,9 @@ def _whole_bytes(o: Site) -> Message:
 
 
 def _padded(o: Site) -> Message:
-    if o.dst.dtype.name != "i64" or o.dst.spec.pad in _ZERO_PADS:
+    if o.dst.dtype.name not in ("i64", "u64") or o.dst.spec.pad in _ZERO_PADS:
         return None
-    return f"an i64 tile with pad={o.dst.spec.pad}; null and zero are possible"
+    return f"a tile of {o.dst.dtype} with pad={o.dst.spec.pad}; null and zero are possible"
 
 
 def _is_plain(o: Site) -> bool:
@@ -221,7 +221,7 @@ LOAD = (
     ),
     _rule(
         "LD-9",
-        "An i64 tile has pad null or zero.",
+        "A tile of 64-bit integers has pad null or zero.",
         _padded,
         "pad=1",
         "pad=2",
@@ -315,13 +315,12 @@ STORE = (
 STORE_FP = (
     _rule(
         "SF-2",
-        "No dimension of the view is 0.",
+        "tstore_fp takes a partition_tensor_view (or memref); no dimension of it is 0.",
         _of_tiles(_empty_view),
         "1x16",
         "0x16",
         always=True,
         covered_by=_POSITIVE,
-        why="That the operands are tiles and a view is OPERAND-KIND.",
     ),
     _rule("SF-3", "tstore_fp stores acc.", _of_tiles(_in(_ACC)), "acc", "vec", always=True, covered_by=("LS-COM-07",)),
     _rule(
@@ -346,8 +345,24 @@ STORE_FP = (
     ),
 )
 PREFETCH = (
-    _rule("PF-1", "No dimension of the view is 0.", _empty_view, "1x16", "0x16", always=True, covered_by=_POSITIVE),
-    _rule("PF-2", "The valid region is not empty.", _empty_tile, "1x16", "0x16", always=True, covered_by=_POSITIVE),
+    _rule(
+        "PF-1",
+        "tprefetch reads a partition_tensor_view (or memref) without a dimension of 0.",
+        _empty_view,
+        "1x16",
+        "0x16",
+        always=True,
+        covered_by=_POSITIVE,
+    ),
+    _rule(
+        "PF-2",
+        "tprefetch writes a tile (or memref) whose valid region is not empty.",
+        _empty_tile,
+        "1x16",
+        "0x16",
+        always=True,
+        covered_by=_POSITIVE,
+    ),
     _rule(
         "PF-3", "Prefetch goes to vec and mat.", _in(_VEC, _MAT), "vec", "left", always=True, covered_by=("PREF-02",)
     ),
@@ -362,21 +377,24 @@ PREFETCH = (
     ),
 )
 
-for _id, _what in (
-    ("TC-1", "Where an instruction takes a tile, it is a tile (or a memref of rank 2)."),
-    ("LD-1", "tload takes a view and a tile."),
-    ("LD-2", "The operands of tload pass the checks of tiles (TC-1)."),
-    ("ST-1", "tstore takes a tile and a view."),
-    ("ST-2", "The operands of tstore pass the checks of tiles (TC-1)."),
-    ("SF-1", "tstore_fp takes two tiles."),
-    ("MO-1", "The operands of tmov pass the checks of tiles (TC-1)."),
+_TILES, _TRANSFERS, _MOVES = "assembly 13.2", "assembly 13.4, 13.5", "assembly 13.6"
+_KIND = "Looked at before the other rules of the operation, which need operands of the right kind."
+_COMMON = "Reported as TC-1 or TC-3."
+for _id, _what, _where, _why, _rejected in (
+    ("TC-1", "Where an instruction takes a tile, it is a tile (or a memref of rank 2).", _TILES, _KIND, "a view"),
+    ("LD-1", "tload takes a partition_tensor_view and a tile.", _TRANSFERS, _KIND, "a whole tensor_view"),
+    ("LD-2", "The operands of tload pass the checks of tiles.", _TRANSFERS, _COMMON, "valid=17x16 of 16x16"),
+    ("ST-1", "tstore takes a tile and a partition_tensor_view.", _TRANSFERS, _KIND, "a whole tensor_view"),
+    ("ST-2", "The operands of tstore pass the checks of tiles.", _TRANSFERS, _COMMON, "valid=17x16 of 16x16"),
+    ("SF-1", "tstore_fp takes two tiles.", _TRANSFERS, _KIND, "a view for fp"),
+    ("MO-1", "tmov takes tiles, which pass the checks of tiles.", _MOVES, _KIND, "a view"),
 ):
     define(
         _id,
         _what,
         scope=Scope.ASSEMBLER,
-        source="assembly 13.2" if _id == "TC-1" else "assembly 13.4, 13.5, 13.6",
-        why="Reported as OPERAND-KIND.",
-        accepted="see OPERAND-KIND",
-        rejected="see OPERAND-KIND",
+        source=_where,
+        why=_why,
+        accepted="tiles and slices of tensors" if _where == _TRANSFERS else "a tile",
+        rejected=_rejected,
     )
