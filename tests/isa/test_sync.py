@@ -146,6 +146,7 @@ def test_classes_and_tags() -> None:
     assert (class_pipe("PIPE_MTE2"), class_pipe("TADD"), class_pipe(None)) == (MTE2, None, None)
     assert [tag_pipe(t) for t in ("TLOAD", "TADD", "TSTORE_ACC", "TMOV_M2L")] == [MTE2, V, FIX, Pipe.MTE1]
     assert [tag_pipe(t) for t in ("TSTORE", "TMOV", "NOTHING")] == [None, None, None]
+    assert [tag_pipe(t) for t in ("TEXPANDS", "TEXPANDS_MAT", "TPAIRREDUCESUM", "TCI")] == [V, MTE2, V, S]
     assert between_cores("TMOV_A2V", V, "a2a3")
     assert not between_cores("TMOV_A2V", MTE3, "a2a3")
     assert between_cores("TMOV_A2V", MTE3, "a5")

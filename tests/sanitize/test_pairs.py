@@ -84,7 +84,28 @@ HUGE = (
 STORE = "set V MTE3 7\nwait V MTE3 7\nstore b y"
 COPY = "load a x\nset MTE2 MTE3 0\nwait MTE2 MTE3 0\nstore a y"
 
+NUMBERS = "!pto.tile_buf<vec, 1x16xi32>"
+COUNTED = {
+    "start": "arith.constant 0 : i32",
+    "na": "arith.constant 8192 : i64",
+    "n": f"pto.alloc_tile addr = %na : {NUMBERS}",
+    "oa": "arith.constant 8320 : i64",
+    "o": f"pto.alloc_tile addr = %oa : {NUMBERS}",
+    "ta": "arith.constant 8448 : i64",
+    "t": "pto.alloc_tile addr = %ta : !pto.tile_buf<vec, 1x192xi32>",
+}
+COUNT = f"pto.tci ins(%start : i32) outs(%n : {NUMBERS})"
+COUNT_TMP = f"pto.tci ins(%start, %t : i32, !pto.tile_buf<vec, 1x192xi32>) outs(%n : {NUMBERS})"
+ADDED = f"pto.tadds ins(%n, %start : {NUMBERS}, i32) outs(%o : {NUMBERS})"
+
 PAIRS = [
+    Pair(
+        "numbers made by the scalar unit, and by vector instructions",
+        {"RACE-RAW": [{1, 2}]},
+        f"{COUNT}\n{ADDED}",
+        f"{COUNT}\nset S V 0\nwait S V 0\n{ADDED}\nbarrier ALL\n{COUNT_TMP}\n{ADDED}",
+        {"tiles": COUNTED},
+    ),
     Pair(
         "load, compute",
         {"RACE-RAW": [{1, 2}]},

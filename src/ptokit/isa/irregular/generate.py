@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ptokit.types.dtypes import DTYPES
+from ptokit.types.enums import Pipe
 
 from ..compute.words import element
 from ..cube.matmul_text_rules import A5_ONLY
@@ -80,9 +81,10 @@ TCI = _generator(
     Attr("descending", bool, False, "descending"),
     _sequence,
     CI_TYPES,
+    pipe=lambda o: Pipe.V if o.has("tmp") else Pipe.S,  # a loop of scalar stores, or vector instructions
     rules=CI_RULES,
     footprint=_first_row,
-    source="compute-layout-irregular 2.7",
+    source="compute-layout-irregular 2.7; memory-model-and-sync 2.1",
 )
 TTRI = _generator(
     "TTRI",

@@ -19,7 +19,7 @@ TAG_PIPE: dict[str, Pipe] = {
     **dict.fromkeys("TMOV_M2L TMOV_M2R TMOV_M2B TEXTRACT_M2LR TIMG2COL".split(), Pipe.MTE1),
     **dict.fromkeys(("TMATMUL", "TGEMV"), Pipe.M),
     **dict.fromkeys("SCALAR TRESHAPE TCI SETFMATRIX SET_IMG2COL_RPT SET_IMG2COL_PADDING".split(), Pipe.S),
-    **dict.fromkeys("VECTOR TMOV_V2V TFILLPAD_VEC MGATHER_VEC MSCATTER".split(), Pipe.V),
+    **dict.fromkeys("VECTOR TMOV_V2V TEXPANDS TFILLPAD_VEC MGATHER_VEC MSCATTER TPAIRREDUCESUM".split(), Pipe.V),
 }
 """Tags that are not the name of one instruction with one pipe."""
 
