@@ -49,11 +49,15 @@ cube(
     Pipe.MTE2,
     (at("src", "gm"), at("dst", "l1", Role.OUT), *_BURST, _LOOPS),
 )
-for _space, _what in (("ub", "the unified buffer"), ("fb", "the fix-pipe buffer"), ("bt", "the bias table")):
+for _space, _what, _pipe in (
+    ("ub", "the unified buffer", Pipe.MTE1),
+    ("fb", "the fix-pipe buffer", Pipe.FIX),  # memory-model-and-sync 2
+    ("bt", "the bias table", Pipe.MTE1),
+):
     cube(
         f"mte_l1_{_space}",
         f"Copy rows of L1 into {_what}.",
-        Pipe.MTE1,
+        _pipe,
         (at("src", "l1"), at("dst", _space, Role.OUT), *_BURST),
     )
 cube(
