@@ -9,8 +9,8 @@ import pytest
 
 from ptokit.asm import parse_module
 from ptokit.diagnostics import Diagnostic
+from ptokit.ir.alike import Alike
 from ptokit.ir.verify import verify
-from ptokit.isa.site import Site
 from ptokit.targets import TARGETS, target
 
 DATA = Path(__file__).parents[1] / "data"
@@ -27,7 +27,7 @@ def both(monkeypatch: pytest.MonkeyPatch, text: str, arch: str) -> tuple[list[Di
     """What is found, and what is found if every instruction is looked at."""
     found = findings(text, arch)
     with monkeypatch.context() as patched:
-        patched.setattr(Site, "key", lambda site: None)
+        patched.setattr(Alike, "key", lambda *_: None)
         return found, findings(text, arch)
 
 
@@ -63,6 +63,24 @@ def test_tiles_at_other_places_are_other_sites(monkeypatch: pytest.MonkeyPatch, 
     assert found == thorough
     assert {"EW-10"} <= {d.rule for d in found}
     assert len({d.location.line for d in found}) > 20
+
+
+SUM = "    pto.trowsum ins(%a, %{tmp} : !T, !T) outs(%r : !R)\n"
+PARAMETERS = (
+    "!T = !pto.tile_buf<vec, 16x64xf32>\n!R = !pto.tile_buf<vec, 16x1xf32, blayout=col_major>\nmodule {{\n"
+    "  func.func @f(%a: !T, %b: !T, %r: !R) {{\n{first}    return\n  }}\n"
+    "  func.func @g(%a: !T, %b: !T, %r: !R) {{\n{second}    return\n  }}\n}}\n"
+)
+
+
+@pytest.mark.parametrize("one_function", [True, False])
+def test_a_tile_given_twice_is_not_like_two_tiles(monkeypatch: pytest.MonkeyPatch, one_function: bool) -> None:
+    """Where the tiles of parameters lie is not known, but one tile overlaps itself."""
+    sound, wrong = SUM.format(tmp="b"), SUM.format(tmp="a")
+    first, second = (sound + wrong, "") if one_function else (sound, wrong)
+    found, thorough = both(monkeypatch, PARAMETERS.format(first=first, second=second), "a2a3")
+    assert found == thorough
+    assert [(d.rule, d.location.line) for d in found] == [("CMP-INP-01", 6 if one_function else 9)]
 
 
 def test_the_same_mistake_is_reported_wherever_it_is_made() -> None:

@@ -29,7 +29,7 @@ class Scope(StrEnum):
     SYNC = "sync"  # ordering, initialisation and flags
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rule:
     """One rule of the catalogue.
 

@@ -7,8 +7,9 @@ from ptokit.types.enums import TileType
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import MemRef, PartitionView, Ptr, TensorView, Type, is_memref
 
-from .core import Function, Module, Op
+from .core import Module, Op
 from .facts import Facts
+from .survey import Survey, Surveys
 from .views import Breach, Breaches
 
 _RESERVE, _IMPORT = "pto.reserve_buffer", "pto.import_reserved_buffer"
@@ -21,14 +22,10 @@ _SESSION_LIMITS = {
 }
 
 
-def check_buffers(module: Module, found: Diagnostics) -> None:
+def check_buffers(module: Module, surveys: Surveys, found: Diagnostics) -> None:
     """Report RB-1, RB-2 and PM-1."""
-    for function in module.functions:
-        if function.body is None:
-            continue
-        ops = list(function.body.walk())
-        reserved = [op for op in ops if op.name == _RESERVE]
-        imported = [op for op in ops if op.name == _IMPORT]
+    for survey in surveys.values():
+        reserved, imported = survey.named(_RESERVE), survey.named(_IMPORT)
         for op in reserved:
             for message in _wrong_reserve(op):
                 found.error("RB-1", message, op.location)
@@ -37,8 +34,8 @@ def check_buffers(module: Module, found: Diagnostics) -> None:
                 note = Note("the first", group[0].location)
                 found.error(rule, f"a second {op.name.removeprefix('pto.')} in one function", op.location, notes=[note])
         for op in imported:
-            _peer(module, op, found)
-        _planned(ops, reserved, found)
+            _peer(module, surveys, op, found)
+        _planned(survey, reserved, found)
 
 
 def _wrong_reserve(op: Op) -> list[str]:
@@ -55,26 +52,22 @@ def _wrong_reserve(op: Op) -> list[str]:
     return out
 
 
-def _peer(module: Module, op: Op, found: Diagnostics) -> None:
+def _peer(module: Module, surveys: Surveys, op: Op, found: Diagnostics) -> None:
     name, peer = op.attrs.get("name"), str(op.attrs.get("peer_func", "")).removeprefix("@")
     function = module.function(peer)
     if function is None:
         found.error("RB-2", f"there is no function @{peer}", op.location)
-    elif not any(o.name == _RESERVE and o.attrs.get("name") == name for o in _ops(function)):
+    elif function.body is None or not any(o.attrs.get("name") == name for o in surveys[function].named(_RESERVE)):
         note = Note(f"@{peer}", function.location)
         found.error("RB-2", f'@{peer} reserves no buffer "{name}"', op.location, notes=[note])
 
 
-def _ops(function: Function) -> list[Op]:
-    return list(function.body.walk()) if function.body is not None else []
-
-
-def _planned(ops: list[Op], reserved: list[Op], found: Diagnostics) -> None:
+def _planned(survey: Survey, reserved: list[Op], found: Diagnostics) -> None:
     """PM-1: something for the assembler to place beside a buffer that the program has placed."""
     fixed = next((op for op in reserved if op.attrs.get("auto") is False), None)
     if fixed is None:
         return
-    for op in ops:
+    for op in survey.ops:
         if op.name == "memref.alloc" or (op.name == "pto.alloc_tile" and op.get("addr") is None):
             found.error(
                 "PM-1",

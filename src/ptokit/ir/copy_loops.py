@@ -7,8 +7,8 @@ from ptokit.isa.unknown import known
 from ptokit.isa.vector.dma_rules import loop_counts
 from ptokit.targets import Target
 
-from .core import Function
 from .facts import Facts
+from .survey import Survey
 
 _SIZES = ("pto.set_loop_size_outtoub", "pto.set_loop_size_ubtoout")
 
@@ -24,11 +24,9 @@ define(
 )
 
 
-def check_copy_loops(function: Function, facts: Facts, target: Target, found: Diagnostics) -> None:
+def check_copy_loops(survey: Survey, facts: Facts, target: Target, found: Diagnostics) -> None:
     """DMA-A5-11, at the operation that sets the counts."""
-    assert function.body is not None
-    last = {op.name: op for op in function.body.walk() if op.name in _SIZES}
-    for op in last.values():
+    for op in (survey.named(name)[-1] for name in _SIZES if survey.named(name)):
         site = facts.site(op, target)
         if site is not None and any(known(count) and count != 1 for count in loop_counts(site)):
             message = "the counts are still set when the kernel ends"

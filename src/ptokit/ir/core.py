@@ -35,7 +35,7 @@ class Value:
         return f"%{self.name or '?'}: {self.type}"
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Block:
     """A sequence of operations with arguments (loop variables, values carried by a loop).
 
@@ -76,7 +76,7 @@ class Block:
 Operands = dict[str, "Value | list[Value] | None"]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Op:
     """One operation: full name (``pto.tadd``), operands by name, attributes, results, regions.
 

@@ -18,7 +18,7 @@ from ptokit.isa.site import (
     ViewInfo,
     VregInfo,
 )
-from ptokit.isa.table import BY_TEXT, Instr
+from ptokit.isa.table import BY_OPERATION, Instr
 from ptokit.isa.unknown import UNKNOWN, Size, known
 from ptokit.targets import Target
 from ptokit.types.dtypes import DType, dtype, is_dtype
@@ -283,7 +283,7 @@ def _number(size: Size) -> int:
 
 def instr_of(op: Op) -> Instr | None:
     """The table entry of an operation, or None for `arith`, `scf` and `func`."""
-    return BY_TEXT.get(op.name.removeprefix("pto.")) if op.name.startswith("pto.") else None
+    return BY_OPERATION.get(op.name)
 
 
 def scalar_type(value: Value) -> str | None:

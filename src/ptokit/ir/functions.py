@@ -5,11 +5,12 @@ from __future__ import annotations
 from ptokit.diagnostics import Diagnostics, Note
 
 from .core import Module, Op
+from .survey import Surveys
 
 _TAIL_HINTS = ("barrier-all", "default", "mte3-to-s-event0")
 
 
-def check_functions(module: Module, found: Diagnostics) -> None:
+def check_functions(module: Module, surveys: Surveys, found: Diagnostics) -> None:
     """Entries, calls, recursion, attributes."""
     entries = module.entries()
     for function in module.functions:
@@ -29,10 +30,9 @@ def check_functions(module: Module, found: Diagnostics) -> None:
                 "FN-4", f"pto.auto_sync_tail_hint is {hint}, not one of {', '.join(_TAIL_HINTS)}", function.location
             )
         if function.body is not None:
-            for op in function.body.walk():
-                if op.name == "func.call":
-                    _call(module, op, found)
-    _recursion(module, found)
+            for op in surveys[function].named("func.call"):
+                _call(module, op, found)
+    _recursion(module, surveys, found)
 
 
 def _call(module: Module, op: Op, found: Diagnostics) -> None:
@@ -42,11 +42,8 @@ def _call(module: Module, op: Op, found: Diagnostics) -> None:
         found.error("FN-CALL", f"@{callee.name} has no body to run", op.location, notes=[note])
 
 
-def _recursion(module: Module, found: Diagnostics) -> None:
-    calls = {
-        f.name: [op for op in f.body.walk() if op.name == "func.call"] if f.body is not None else []
-        for f in module.functions
-    }
+def _recursion(module: Module, surveys: Surveys, found: Diagnostics) -> None:
+    calls = {f.name: surveys[f].named("func.call") if f.body is not None else [] for f in module.functions}
     finished: set[str] = set()
     for start in calls:
         path: list[str] = []

@@ -11,23 +11,24 @@ from __future__ import annotations
 
 from ptokit.diagnostics import Diagnostics, Note
 
-from .core import Function, Module, Op
+from .core import Module, Op
+from .survey import Survey
 
 
 def stated_level(module: Module) -> int:
     """The level a text is written for: 3 if a tile has an address, 1 if tiles are SSA values, else 2."""
     functions = [f for f in module.functions if f.body is not None]
-    if any(op.get("addr") is not None for f in functions for op in _ops(f, "pto.alloc_tile")):
+    if any(op.get("addr") is not None for f in functions for op in Survey(f).named("pto.alloc_tile")):
         return 3
     return 1 if module.ssa else 2
 
 
-def check_level(function: Function, level: int | None, auto_sync: bool, found: Diagnostics) -> None:
+def check_level(survey: Survey, level: int | None, auto_sync: bool, found: Diagnostics) -> None:
     """Report tiles that are placed by the wrong side: AL-5 where no level was asked for, else LV-1 and LV-2.
 
     Without a level every function may choose its own, but must not mix both ways.
     """
-    allocations = list(_ops(function, "pto.alloc_tile"))
+    allocations = survey.named("pto.alloc_tile")
     placed = [op for op in allocations if op.get("addr") is not None]
     if level is None:
         _mixed(allocations, placed, found)
@@ -41,7 +42,7 @@ def check_level(function: Function, level: int | None, auto_sync: bool, found: D
         for op in placed:
             message = f"%{op.result.name} has an address; at level {level} the assembler places tiles"
             found.error("LV-1", message, op.location, hint="remove `addr`, or check with level 3")
-    for op in _ops(function, "pto.tassign"):
+    for op in survey.named("pto.tassign"):
         if level is not None and level != 3:
             found.error("LV-2", f"tassign at level {level}; it belongs to level 3", op.location)
         elif auto_sync:
@@ -62,8 +63,3 @@ def _mixed(allocations: list[Op], placed: list[Op], found: Diagnostics) -> None:
             note = Note(f"%{placed[0].result.name} is placed by the program", placed[0].location)
             message = f"%{op.result.name} has no address, but other tiles do"
             found.error("AL-5", message, op.location, hint=_ADDRESS, notes=[note])
-
-
-def _ops(function: Function, name: str) -> list[Op]:
-    assert function.body is not None
-    return [op for op in function.body.walk() if op.name == name]

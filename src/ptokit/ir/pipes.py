@@ -10,9 +10,10 @@ from ptokit.diagnostics import Diagnostics, Note
 from ptokit.targets import Target
 from ptokit.types.tile import DYNAMIC, TileSpec
 
-from .core import Block, Function, Module, Op, Value
+from .core import Block, Function, Op, Value
 from .graph import ordered
 from .pipe_ends import End, check_ends
+from .survey import Survey, Surveys
 
 FRONTEND = {"aic": "cube", "aiv": "vector"}
 """Kind of core an aic_ or aiv_ operation is for."""
@@ -28,11 +29,11 @@ C2V, V2C = 1, 2
 """Bits of dir_mask: cube to vector, vector to cube."""
 
 
-def check_pipes(module: Module, target: Target, found: Diagnostics) -> None:
-    """Report what is wrong with the pipes of `module` (PI-1 .. PI-8)."""
+def check_pipes(surveys: Surveys, target: Target, found: Diagnostics) -> None:
+    """Report what is wrong with the pipes of a module (PI-1 .. PI-8)."""
     ends: list[End] = []
-    for function in module.functions:
-        if function.body is not None and any(op.name in _NAMES for op in function.body.walk()):
+    for function, survey in surveys.items():
+        if function.body is not None and survey.has(_NAMES):
             check = _Function(function, function.core, target, found)
             check.region(function.body, check.core)
             ends += check.ends.values()
@@ -209,16 +210,12 @@ def _inside(op: Op) -> Iterator[Op]:
         yield from region.walk()
 
 
-def pointer_uses(function: Function, found: Diagnostics) -> None:
+def pointer_uses(survey: Survey, found: Diagnostics) -> None:
     """AP-2: what takes a pointer that addptr has moved."""
-    assert function.body is not None
-    moved: dict[Value, Op] = {}
-    for op in function.body.walk():
-        if op.name == "pto.addptr":
-            moved[op.result] = op
+    moved: dict[Value, Op] = {op.result: op for op in survey.named("pto.addptr")}
     if not moved:
         return
-    for op in function.body.walk():
+    for op in survey.ops:
         if op.name.startswith("pto.") and op.name != "pto.build_async_session":
             continue
         for value in op.values:

@@ -17,14 +17,14 @@ from ptokit.types.tile import TileSpec
 
 from .core import Block, Function, Op, Value
 from .facts import Facts, instr_of
+from .survey import Survey
 
 
-def check_placement(function: Function, facts: Facts, target: Target, found: Diagnostics) -> None:
+def check_placement(survey: Survey, facts: Facts, target: Target, found: Diagnostics) -> None:
     """Capacity and alignment of placed tiles; the most bytes alive at once for the others."""
-    assert function.body is not None
     automatic: list[Op] = []
-    scales = _scales(function)
-    for op in function.body.walk():
+    scales = _scales(survey)
+    for op in survey.ops:
         if op.name not in ("pto.alloc_tile", "pto.tassign") or not op.results:
             continue
         spec = op.result.type
@@ -40,14 +40,13 @@ def check_placement(function: Function, facts: Facts, target: Target, found: Dia
         for rule, message in broken_placement(spec, address, target):
             found.error(rule, f"%{op.result.name}: {message}", op.location)
     if automatic:
-        _peak(function, automatic, target, found)
+        _peak(survey.function, automatic, target, found)
 
 
-def _scales(function: Function) -> dict[Value, TileType]:
+def _scales(survey: Survey) -> dict[Value, TileType]:
     """Where the scale tiles of block-scaled products lie: not in the buffer of quantisation words."""
-    assert function.body is not None
     out: dict[Value, TileType] = {}
-    for op in function.body.walk():
+    for op in survey.ops if any(map(_places, survey.names)) else ():
         for name, place in _places(op.name):
             value = op.get(name)
             if value is not None:
@@ -71,15 +70,10 @@ def _peak(function: Function, tiles: list[Op], target: Target, found: Diagnostic
         if isinstance(spec, TileSpec) and op.result in ranges and spec.nbytes <= target.capacity[spec.loc]:
             by_space[spec.loc].append((*ranges[op.result], op))
     for loc, live in by_space.items():
-        best: list[Op] = []
-        most = 0
-        for start, _, _ in live:
-            here = [op for first, last, op in live if first <= start <= last]
-            size = sum(_bytes(op) for op in here)
-            if size > most:
-                best, most = here, size
+        most, start = _most(live)
         capacity = target.capacity[loc]
         if most > capacity:
+            best = [op for first, last, op in live if first <= start <= last]
             largest = sorted(best, key=_bytes, reverse=True)
             notes = [Note(f"%{op.result.name}: {_bytes(op)} bytes", op.location) for op in largest[:4]]
             found.error(
@@ -90,6 +84,21 @@ def _peak(function: Function, tiles: list[Op], target: Target, found: Diagnostic
                 hint="use smaller tiles, or reuse one tile for values that are not needed together",
                 notes=notes,
             )
+
+
+def _most(live: list[tuple[int, int, Op]]) -> tuple[int, int]:
+    """The most bytes alive at once, and the first beginning of a live range at which they are."""
+    ends = sorted((last, _bytes(op)) for _, last, op in live)
+    alive: dict[int, int] = {}
+    size = ended = 0
+    for start, more in sorted((first, _bytes(op)) for first, _, op in live):
+        while ended < len(ends) and ends[ended][0] < start:
+            size -= ends[ended][1]
+            ended += 1
+        size += more
+        alive[start] = size
+    start = max((first for first, _, _ in live), key=alive.__getitem__)
+    return alive[start], start
 
 
 def _bytes(op: Op) -> int:
@@ -135,8 +144,8 @@ def live_ranges(function: Function) -> dict[Value, tuple[int, int]]:
                 root = origin.get(value, value)
                 if not isinstance(root.type, TileSpec):
                     continue
-                outside = [loop for level, loop in enumerate(loops) if level >= defined_in.get(root, 0)]
-                first, last = (now, now) if not outside else (outside[0][0], outside[0][1])
+                level = defined_in.get(root, 0)
+                first, last = loops[level] if level < len(loops) else (now, now)
                 have = ranges.get(root)
                 ranges[root] = (first, last) if have is None else (min(have[0], first), max(have[1], last))
             for region in op.regions:

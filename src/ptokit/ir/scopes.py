@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from ptokit.diagnostics import Diagnostic, Diagnostics, Note, Severity, define, lookup
 from ptokit.types.values import Align, Mask, VReg
 
-from .core import Block, Function, Op, Value
+from .core import Block, Op, Value
 from .facts import instr_of
+from .survey import Survey
 
 SCOPES = frozenset(("pto.vecscope", "pto.strict_vecscope"))
 
@@ -43,20 +44,20 @@ define(
 _REGISTERS = (VReg, Mask, Align)
 
 
-def check_scopes(function: Function, found: Diagnostics) -> None:
+def check_scopes(survey: Survey, found: Diagnostics) -> None:
     """Report register operations outside of scopes, nested scopes, and streams of stores that are not one line."""
-    assert function.body is not None
-    ops = list(function.body.walk())
-    if not any(isinstance(v.type, _REGISTERS) for op in ops for v in op.results):
+    if not any(isinstance(v.type, _REGISTERS) for op in survey.ops for v in op.results):
         return
-    if any(op.name in SCOPES for op in ops):
-        _outside(function.body, found, inside=False)
+    body = survey.function.body
+    assert body is not None
+    if survey.has(SCOPES):
+        _outside(body, found, inside=False)
     else:
-        first = next(op for op in ops if _on_registers(op))
+        first = next(op for op in survey.ops if _on_registers(op))
         message = f"{first.name} works on registers, and the function has no vector scope"
         _report(found, "VEC-A5-02-LINT", message, first, "put it into pto.vecscope { … }")
-    for value in _stores(function.body):
-        _linear(value, function.body, found)
+    for value in _stores(survey):
+        _linear(value, body, found)
 
 
 def _report(found: Diagnostics, rule: str, message: str, op: Op, hint: str | None = None, *notes: Note) -> None:
@@ -85,10 +86,10 @@ def _outside(region: Block, found: Diagnostics, *, inside: bool) -> None:
 # ---------------------------------------------------------- streams of stores
 
 
-def _stores(block: Block) -> Iterator[Value]:
+def _stores(survey: Survey) -> Iterator[Value]:
     """States of streams of stores: those that instructions hand on, and what loops carry of them."""
     known: set[Value] = set()
-    for op in block.walk():
+    for op in survey.ops:
         instr = instr_of(op)
         if instr is not None:
             known.update(v for operand, v in zip(instr.produces, op.results) if operand.linear)

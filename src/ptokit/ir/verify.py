@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from ptokit.diagnostics import Diagnostic, Diagnostics, Note, Scope, Severity, lookup
-from ptokit.isa.check import broken_rules
+from ptokit.isa.check import Broken, broken_rules
 from ptokit.isa.cores import missing_pipe
 from ptokit.isa.site import AlignInfo, LoweredInfo, MaskInfo, PtrInfo, ScalarInfo, Site, TileInfo, ViewInfo, VregInfo
-from ptokit.isa.table import Kind, Operand
+from ptokit.isa.table import Instr, Kind, Operand
 from ptokit.isa.tile_rules import check_tile
 from ptokit.targets import Target
 from ptokit.types.tile import TileSpec
@@ -17,15 +18,17 @@ from ptokit.types.values import is_memref
 
 from . import pipe_rules as _pipe_rules  # these put rules into the catalogue
 from . import rules as _rules
+from .alike import Alike
 from .buffers import TRANSFERS, check_buffers
 from .copy_loops import check_copy_loops
 from .core import Function, Module, Op, Value
-from .facts import Facts
+from .facts import Facts, instr_of
 from .functions import check_functions
 from .levels import check_level
 from .pipes import check_pipes, pointer_uses
 from .placement import check_placement
 from .scopes import check_scopes
+from .survey import Survey
 from .sync import tsync
 from .views import CHECKS as VIEW_CHECKS
 
@@ -58,17 +61,19 @@ def verify(
     and not at the module as a whole, since others could not be read.
     """
     found = Diagnostics()
+    looked_at = module.functions if functions is None else functions
+    surveys = {function: Survey(function) for function in looked_at if function.body is not None}
     if functions is None:
-        check_functions(module, found)
-        check_buffers(module, found)
-        check_pipes(module, target, found)
-    for function in module.functions if functions is None else functions:
-        if function.body is not None:
-            check_scopes(function, found)
-            check_level(function, level, auto_sync, found)
-            if module.text:
-                pointer_uses(function, found)
-            _Checker(function, target, found, extended, text=module.text, assembler=assembler).run()
+        check_functions(module, surveys, found)
+        check_buffers(module, surveys, found)
+        check_pipes(surveys, target, found)
+    checker = _Checker(target, found, extended, text=module.text, assembler=assembler)
+    for survey in surveys.values():
+        check_scopes(survey, found)
+        check_level(survey, level, auto_sync, found)
+        if module.text:
+            pointer_uses(survey, found)
+        checker.run(survey)
     return _refused_by_assembler(found) if assembler else found
 
 
@@ -81,47 +86,58 @@ def _refused_by_assembler(found: Diagnostics) -> Diagnostics:
 
 
 class _Checker:
-    """Checks one function."""
+    """Checks functions, one after the other."""
 
-    def __init__(
-        self, function: Function, target: Target, found: Diagnostics, extended: bool, *, text: bool, assembler: bool
-    ) -> None:
-        self.function, self.target, self.found = function, target, found
+    def __init__(self, target: Target, found: Diagnostics, extended: bool, *, text: bool, assembler: bool) -> None:
+        self.target, self.found = target, found
         self.extended, self.text, self.assembler = extended, text, assembler
-        self.facts = Facts(function, fold=not assembler)
-        self.lowered = _lowered(function)
-        self.sound: set[tuple[Hashable, bool]] = set()  # sites that break no rule, as `Site.key` tells them apart
+        self.alike = Alike()
+        self.sound: set[tuple[Any, bool]] = set()  # instructions that break no rule, as `Alike` tells them apart
+        self.types: dict[TileSpec, list[Broken]] = {}  # rules that types of tiles break
 
-    def run(self) -> None:
-        assert self.function.body is not None
-        for op in self.function.body.walk():
-            self.tile_types(op)
-            site = self.facts.site(op, self.target, extended=self.extended, text=self.text)
-            readable = site is None or self.instruction(op, site)
+    def run(self, survey: Survey) -> None:
+        self.facts = Facts(survey.function, fold=not self.assembler)
+        self.lowered = _lowered(survey)
+        for op in survey.ops:
+            if op.results:
+                self.tile_types(op)
+            instr = instr_of(op)
+            readable = instr is None or self.instruction(op, instr)
             check = _CHECKS.get(op.name) if readable else None
             for breach in check(op, self.facts) if check is not None else ():
                 severity = lookup(breach.rule).severity
                 notes = () if breach.value is None else _defined_at([breach.value])
                 self.found.add(Diagnostic(breach.rule, severity, breach.message, op.location, breach.hint, notes))
-        check_placement(self.function, self.facts, self.target, self.found)
-        check_copy_loops(self.function, self.facts, self.target, self.found)
+        check_placement(survey, self.facts, self.target, self.found)
+        check_copy_loops(survey, self.facts, self.target, self.found)
 
     def tile_types(self, op: Op) -> None:
         """The types of the tiles that `op` makes."""
         for result in op.results:
             if isinstance(result.type, TileSpec):
-                for rule, message, hint in check_tile(result.type, self.target, placement=False):
+                broken = self.types.get(result.type)
+                if broken is None:
+                    broken = self.types[result.type] = list(check_tile(result.type, self.target, placement=False))
+                for rule, message, hint in broken:
                     self.found.add(Diagnostic(rule.id, rule.severity, f"%{result.name}: {message}", op.location, hint))
 
-    def instruction(self, op: Op, site: Site) -> bool:
-        """Report what the instruction breaks; False if its operands are of other kinds than it takes."""
+    def instruction(self, op: Op, instr: Instr) -> bool:
+        """Report what the instruction breaks; False if its operands are of other kinds than it takes.
+
+        Of several that are alike and break nothing, the first is looked at.
+        """
         lowered = bool(self.lowered) and not self.lowered.isdisjoint(op.values)
-        key = site.key(), lowered
-        if key in self.sound:
-            return True
+        key = self.alike.key(op, instr, self.facts)
+        try:
+            if (key, lowered) in self.sound:
+                return True
+        except TypeError:  # an attribute is a list
+            key = None
+        site = self.facts.site(op, self.target, extended=self.extended, text=self.text)
+        assert site is not None
         wrong, opaque = self.kinds(op, site, lowered)
-        if not (wrong or opaque) and self.keeps_rules(op, site, lowered) and key[0] is not None:
-            self.sound.add(key)
+        if not (wrong or opaque) and self.keeps_rules(op, site, lowered) and key is not None:
+            self.sound.add((key, lowered))
         return not wrong
 
     def keeps_rules(self, op: Op, site: Site, lowered: bool) -> bool:
@@ -182,12 +198,13 @@ class _Checker:
         self.found.error(rule, message, op.location, notes=_defined_at([given]))
 
 
-def _lowered(function: Function) -> set[Value]:
+def _lowered(survey: Survey) -> set[Value]:
     """Memrefs, and what bind_tile makes: the assembler leaves operations on them alone."""
-    assert function.body is not None
-    made = {r: op.name for op in function.body.walk() for r in (*op.results, *(a for b in op.regions for a in b.args))}
-    values = [*function.params, *made]
-    return {v for v in values if is_memref(v.type) or made.get(v) == "pto.bind_tile"}
+    found = {v for v in survey.function.params if is_memref(v.type)}
+    found.update(v for op in survey.ops for v in op.results if is_memref(v.type))
+    found.update(v for op in survey.ops for region in op.regions for v in region.args if is_memref(v.type))
+    found.update(v for op in survey.named("pto.bind_tile") for v in op.results)
+    return found
 
 
 def _defined(op: Op) -> tuple[Note, ...]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any, NamedTuple
 
 from ptokit.diagnostics import Rule, Scope, Severity
 
@@ -32,20 +33,29 @@ def broken_rules(site: Site, *, text: bool = True, lowered: bool = False, covere
 
 def _broken(site: Site, text: bool, lowered: bool) -> Iterator[Broken]:
     bare = lowered and any(isinstance(info, LoweredInfo) for info in site.operands.values())
-    for rule in site.instr.rules:
-        if bare and not rule.always:
-            continue
-        if site.target.name not in rule.targets or rule.check is None:
-            continue
-        if rule.scope is Scope.ASSEMBLER and (not text or (lowered and not rule.always)):
-            continue
-        found = rule.check(site)
+    for rule, check in _binding(site.instr.rules, site.target.name, text, lowered, bare):
+        found = check(site)
         if not found:
             continue
         if isinstance(found, tuple):
             yield Broken(rule, found[0], found[1])
         else:
             yield Broken(rule, found if isinstance(found, str) else rule.what, None)
+
+
+@cache
+def _binding(
+    rules: tuple[Rule, ...], target: str, text: bool, lowered: bool, bare: bool
+) -> tuple[tuple[Rule, Callable[[Any], Any]], ...]:
+    """The rules of an instruction that bind it on a target, with their checks."""
+    return tuple(
+        (rule, rule.check)
+        for rule in rules
+        if rule.check is not None
+        and target in rule.targets
+        and (rule.always or not bare)
+        and (rule.scope is not Scope.ASSEMBLER or (text and (rule.always or not lowered)))
+    )
 
 
 def first_error(site: Site) -> Broken | None:

@@ -6,8 +6,9 @@ rule cannot tell the difference.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from ptokit.targets import Target
@@ -118,7 +119,11 @@ class LoweredInfo:
 Info = TileInfo | ViewInfo | ScalarInfo | PtrInfo | RegisterInfo | LoweredInfo
 
 
-@dataclass(slots=True)
+for _field in fields(TileSpec):  # rules ask for these most; `__getattr__` would be several times slower
+    setattr(TileInfo, _field.name, property(attrgetter(f"spec.{_field.name}")))
+
+
+@dataclass
 class Site:
     """An instruction at one place. Operands and attributes are attributes of the site: ``o.dst``, ``o.atomic``.
 
@@ -133,9 +138,11 @@ class Site:
     text: bool = False  # written as `.pto`, where i64 stands for any 64-bit integer
     core: str = ""  # "vector" or "cube" where the text says for which core it is
 
+    def __post_init__(self) -> None:
+        for name, info in self.operands.items():
+            self.__dict__.setdefault(name, info)
+
     def __getattr__(self, name: str) -> Any:
-        if name in self.operands:
-            return self.operands[name]
         if name in self.attrs:
             return self.attrs[name]
         for attr in self.instr.attrs:
@@ -146,40 +153,6 @@ class Site:
     def has(self, name: str) -> bool:
         """True if the optional operand is present."""
         return self.operands.get(name) is not None
-
-    def key(self) -> Hashable | None:
-        """Equal for sites at which every rule says the same, whatever the operands are called; None if unknown.
-
-        Of where tiles lie, it has the addresses and which operands start at the same place.
-        """
-        parts: list[Any] = [self.instr.name, self.core, self.extended, self.text]
-        origins: list[Any] = []
-        for info in self.operands.values():
-            if isinstance(info, TileInfo):
-                if info.origin not in origins and info.origin is not UNKNOWN:
-                    origins.append(info.origin)
-                first = -1 if info.origin is UNKNOWN else origins.index(info.origin)
-                parts += (info.spec, info.vr, info.vc, info.addr, first)
-            elif isinstance(info, ViewInfo):
-                parts += (info.dtype, info.shape, info.stride, info.layout, info.dims, info.whole)
-            elif isinstance(info, ScalarInfo):
-                parts += (info.type, type(info.value), info.value)
-            elif isinstance(info, PtrInfo):
-                parts += (info.dtype, info.space, info.addr)
-            elif isinstance(info, VregInfo):
-                parts += (info.dtype, info.lanes)
-            elif isinstance(info, MaskInfo):
-                parts.append(info.bits)
-            elif info is None or isinstance(info, AlignInfo):
-                parts.append(None)
-            else:
-                return None
-        key = (*parts, *self.attrs.items())
-        try:
-            hash(key)
-        except TypeError:
-            return None
-        return key
 
     def has_operand(self, name: str) -> bool:
         """True if the instruction has an operand of this name."""

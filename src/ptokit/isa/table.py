@@ -302,6 +302,10 @@ BY_TEXT: dict[str, Instr] = {}
 """All instructions by text name and further spellings, without ``pto.``."""
 
 
+BY_OPERATION: dict[str, Instr] = {}
+"""The same by full name: ``pto.tadd``."""
+
+
 def instruction(instr: Instr) -> Instr:
     """Put an instruction into the table and return it."""
     if instr.name in TABLE:
@@ -310,7 +314,7 @@ def instruction(instr: Instr) -> Instr:
     for spelling in (instr.text, *instr.spellings):
         if spelling in BY_TEXT:
             raise ValueError(f"text name {spelling} is defined twice")
-        BY_TEXT[spelling] = instr
+        BY_TEXT[spelling] = BY_OPERATION[f"pto.{spelling}"] = instr
     return instr
 
 
