@@ -66,6 +66,8 @@ COMPARE = (
 COMPARE_I16 = COMPARE.replace("%h", "%w").replace("f16", "i16")
 ADD = "pto.tadd ins(%a, %b : T(a), T(b)) outs(%d : T(d))"
 ROWSUM = "pto.trowsum ins(%a, %t : T(a), T(t)) outs(%d : T(d))"
+ROWARG = ROWSUM.replace("trowsum", "trowargmax")
+COLARG = ROWSUM.replace("trowsum", "tcolargmin")
 COLMAX = "pto.tcolmax ins(%a : T(a)) outs(%d : T(d))"
 CVT = "pto.tcvt ins(%a {rmode = #pto<round_mode RINT>} : T(a)) outs(%d : T(d))"
 
@@ -101,6 +103,8 @@ MERGED = {"a": "vec 1x64xf32", "b": "vec 1x64xf32", "t": "vec 1x128xf32", "d": "
 FOUND = {"s": "vec 1x32xf16", "t": "vec 1x32xi8", "d": "vec 1x32xi32", "c": "vec 1x32xi32"}
 SUM = dict.fromkeys("abd", "vec 16x16xf32")
 ROWS = {"a": "vec 16x16xf32", "t": "vec 16x16xf32", "d": "vec 16x8xf32, valid=16x1"}
+ROW_INDEX = {"a": "vec 16x16xf32", "t": "vec 16x16xf32", "d": "vec 16x8xi32, valid=16x1"}
+COLUMN_INDEX = {"a": "vec 16x16xf32", "t": "vec 16x16xf32", "d": "vec 1x16xi32"}
 COLS = {"a": "vec 16x16xf32", "d": "vec 1x16xf32"}
 CAST = {"a": "vec 16x16xf32", "d": "vec 16x16xf16"}
 
@@ -174,6 +178,15 @@ CASES: list[Case] = [
     ("EW-1", "a5", ADD, SUM, dict.fromkeys("abd", "vec 16x16xi64")),
     ("RR-1", "a5", ROWSUM, ROWS, {"a": f"vec 16x16xf32{DN}"}),
     ("RR-1", "a2a3", ROWSUM, ROWS, {"d": "vec 8x8xf32, valid=8x1"}),
+    ("RR-1", "a5", ROWSUM, ROWS, {"d": "vec 16x8xf32, valid=16x2"}),
+    ("RR-1", "a5", ROWSUM, ROWS, {"d": "vec 16x16xf16, valid=16x1"}),
+    ("RR-1", "a2a3", ROWARG, ROW_INDEX, {"a": f"vec 16x16xf32{DN}", "t": f"vec 16x16xf32{DN}"}),
+    ("RR-1", "a5", ROWARG, ROW_INDEX, {"d": "vec 16x8xi32, valid=16x2"}),
+    ("RR-1", "a5", ROWARG, ROW_INDEX, {"d": "vec 16x16xi16, valid=16x1"}),
+    ("RR-1", "a5", ROWARG, ROW_INDEX, {"a": "vec 16x32xi8", "t": "vec 16x32xi8"}),
+    ("CR-1", "a5", COLARG, COLUMN_INDEX, {"d": "vec 2x16xi32"}),
+    ("CR-1", "a2a3", COLARG, COLUMN_INDEX, {"d": "vec 1x16xi32, valid=1x8"}),
+    ("CR-1", "a5", COLARG, COLUMN_INDEX, {"a": "vec 16x16xbf16", "t": "vec 16x16xbf16"}),
     ("CR-1", "a5", COLMAX, COLS, {"a": f"vec 16x16xf32{NZ}"}),
     ("CR-1", "a2a3", COLMAX, COLS, {"d": "vec 1x16xf32, valid=1x8"}),
     ("CV-1", "a5", CVT, CAST, {"d": "vec 16x32xf16"}),

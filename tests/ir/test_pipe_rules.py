@@ -255,7 +255,7 @@ BROKEN: list[tuple[str, str, int]] = [
     ("AS-1", transfer(work="memref<1024xf32>"), 3),
     ("AS-1", transfer(attrs="{sync_id = 8 : i32}"), 3),
     ("AS-1", transfer(attrs="{queue_num = 0 : i32}"), 3),
-    ("PM-1", placed("auto = false, base = 0", ""), 4),
+    ("PM-1", placed("auto = false, base = 0", ""), 3),
     ("AP-2", moved("func.call @g(%q) : (!pto.ptr<f32>) -> ()"), 3),
 ]
 
@@ -267,6 +267,36 @@ def test_broken_texts(rule: str, text: str, line: int) -> None:
     assert all(
         d.location.column and d.message and d.severity is CATALOGUE[rule].severity for d in found if d.rule == rule
     )
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        ("PI-1", frontend(cube=VECTOR)),
+        ("PI-1", frontend(cube="")),
+        ("PI-2", frontend(c_init="dir_mask = 1, slot_size = 0")),
+        ("PI-3", frontend(push="3")),
+        ("PI-5", pipes("initialize_l2l_pipe {dir_mask = 1, slot_size = 64, slot_num = 5}")),
+    ],
+)
+def test_what_follows_from_a_finding_is_not_reported_too(rule: str, text: str) -> None:
+    assert {d.rule for d in findings(text, "a5")} == {rule}
+
+
+def test_pointers_are_taken_where_memrefs_are() -> None:
+    init = "initialize_l2g2l_pipe {dir_mask = 1, slot_size = 1024, slot_num = 8, flag_base = 0}"
+    text = pipes(init, "%h : !pto.ptr<f32>, %b : i32").replace("%q: !pto.pipe", "%q: !pto.pipe, %h: !pto.ptr<f32>")
+    assert [str(d) for d in findings(text, "a5")] == []
+    assert [str(d) for d in findings(transfer(work="!pto.ptr<i8>"), "a5")] == []
+    assert {d.rule for d in findings(transfer(work="!pto.ptr<f32>"), "a5")} == {"AS-1"}
+
+
+def test_sizes_of_a_popped_tile_come_in_pairs() -> None:
+    text = frontend().replace(
+        "pto.tpop_from_aic {split = 0} -> ",
+        '"pto.tpop_from_aic"(%n) <{operandSegmentSizes = array<i32: 1, 0>, split = 0 : i8}> : (index) -> ',
+    )
+    assert [(d.rule, d.location.line) for d in findings(text, "a5") if d.rule != "PI-7"] == [("PI-4", 13)]
 
 
 def test_every_rule_has_a_text() -> None:

@@ -176,7 +176,7 @@ def test_recursion_is_refused_and_calls_are_matched() -> None:
 """
     parsed = parse_module(text, "k.pto", target=target("a5"))
     found = verify(parsed.module, target("a5"))
-    assert [(d.rule, d.location.line) for d in found] == [("FN-3", 7)]
+    assert [(d.rule, d.location.line, d.notes[0].location.line) for d in found] == [("FN-3", 2, 7)]
     assert "@a -> @b -> @a" in next(iter(found)).message
 
 

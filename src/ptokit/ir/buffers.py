@@ -71,10 +71,10 @@ def _planned(survey: Survey, reserved: list[Op], found: Diagnostics) -> None:
         if op.name == "memref.alloc" or (op.name == "pto.alloc_tile" and op.get("addr") is None):
             found.error(
                 "PM-1",
-                f"%{op.result.name} is placed by the assembler, the reserved buffer by the program (auto = false)",
-                op.location,
+                f"the buffer is placed by the program (auto = false), but %{op.result.name} by the assembler",
+                fixed.location,
                 hint="place all tiles, or write auto = true",
-                notes=[Note("reserved here", fixed.location)],
+                notes=[Note(f"%{op.result.name} has no address", op.location)],
             )
             return
 

@@ -60,7 +60,10 @@ def _recursion(module: Module, surveys: Surveys, found: Diagnostics) -> None:
                 callee = ops[i].attrs["callee"]
                 if callee in path:
                     cycle = " -> ".join(f"@{n}" for n in [*path[path.index(callee) :], callee])
-                    found.error("FN-3", f"recursion: {cycle}", ops[i].location)
+                    function = module.function(callee)
+                    assert function is not None
+                    notes = [Note(f"@{name} calls @{callee} here", ops[i].location)]
+                    found.error("FN-3", f"@{callee} calls itself: {cycle}", function.location, notes=notes)
                 elif callee not in finished:
                     stack.append((callee, 0))
             else:

@@ -105,8 +105,11 @@ def _splits(ends: list[End], found: Diagnostics) -> None:
         for word in whole:
             used.setdefault("split = 0" if word else "split = 1 or 2", end)
     _disagree("the pipe's use", used, found)
-    stated = {end.op.attrs["nosplit"]: end for end in ends if end.op.attrs.get("nosplit") is not None}
-    _disagree("nosplit", dict(stated), found)
+    stated: dict[object, End] = {}
+    for end in ends:
+        if end.op.attrs.get("nosplit") is not None:
+            stated.setdefault(end.op.attrs["nosplit"], end)
+    _disagree("nosplit", stated, found)
     if len(used) == 1 and len(stated) == 1:
         ((use, user),), ((nosplit, end),) = used.items(), stated.items()
         if nosplit != (use == "split = 0"):

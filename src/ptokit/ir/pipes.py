@@ -32,12 +32,15 @@ C2V, V2C = 1, 2
 def check_pipes(surveys: Surveys, target: Target, found: Diagnostics) -> None:
     """Report what is wrong with the pipes of a module (PI-1 .. PI-8)."""
     ends: list[End] = []
+    sound = True
     for function, survey in surveys.items():
         if function.body is not None and survey.has(_NAMES):
             check = _Function(function, function.core, target, found)
             check.region(function.body, check.core)
             ends += check.ends.values()
-    check_ends(ends, found)
+            sound = sound and not check.wrong
+    if sound:
+        check_ends(ends, found)
 
 
 def _frontend(name: str) -> tuple[str, str] | None:
@@ -60,8 +63,10 @@ class _Function:
     found: Diagnostics
     ends: dict[Op, End] = field(default_factory=dict)
     visible: End | None = None
+    wrong: bool = False
 
     def error(self, rule: str, op: Op, message: str, *notes: Note, hint: str | None = None) -> None:
+        self.wrong = True
         self.found.error(rule, message, op.location, hint=hint, notes=notes)
 
     def region(self, region: Block, core: str) -> None:
@@ -96,6 +101,8 @@ class _Function:
         self.split(op)
         if action == "tpop":
             self.popped(op)
+        if self.core != core:
+            return  # only in a function of the right kind is there a pipe to look for
         direction = C2V if (action == "tpush") == (core == "cube") else V2C
         end = self.visible
         if end is None:
@@ -120,7 +127,10 @@ class _Function:
         self.visible = self.ends[op] = End(op, self.function, local, peer)
 
     def popped(self, op: Op) -> None:
-        if op.get("valid_row") is None:
+        given = [name for name in ("valid_row", "valid_col") if op.get(name) is not None]
+        if len(given) == 1:
+            self.error("PI-4", op, f"{given[0]} is given alone; sizes come in pairs")
+        if len(given) != 2:
             return
         spec = op.result.type
         if not isinstance(spec, TileSpec) or (spec.valid_row, spec.valid_col) != (DYNAMIC, DYNAMIC):

@@ -29,7 +29,7 @@ def _flag(name: str) -> Attr:
 
 def _handle(name: str, *, optional: bool = False) -> Operand:
     """A value whose type ptokit only carries: a pipe, a session, an array of events."""
-    return Operand(name, Role.IN, Kind.SCALAR, optional)
+    return Operand(name, Role.IN, Kind.SCALAR, optional, or_ptr=True)
 
 
 # ------------------------------------------------------ events (8)
@@ -122,7 +122,7 @@ BUILD_ASYNC_SESSION = _pending(
     "build_async_session",
     "A session of transfers to another device.",
     src("scratch"),
-    Operand("workspace", Role.IN, Kind.SCALAR, or_ptr=True),
+    _handle("workspace"),
     kinds={"scratch": "AS-1", "workspace": "AS-1"},
     attrs=tuple(map(_number, "sync_id block_bytes comm_block_offset queue_num channel_group_idx".split())),
     results=1,

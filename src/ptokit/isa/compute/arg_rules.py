@@ -12,7 +12,7 @@ from ..site import Site, TileInfo
 from ..typesets import I8, names, types_of
 from ..unknown import known
 from .overlap_rules import CMP_INP_01
-from .reduce_rules import is_dn1, is_nd, layout, not_vec
+from .reduce_rules import CR_1, RR_1, is_dn1, is_nd, layout, not_vec, row_reduction
 
 SOURCE = "compute-reduce-matrix 3"
 INT_ANY = I8
@@ -160,11 +160,24 @@ _ASM = define(
     rejected="a u8 tmp",
 )
 
+_INDICES = types_of("i32 u32")
+
+
+def _asm_types(o: Site) -> Message:
+    if o.dst.dtype not in _INDICES:
+        return f"the index tile has element type {o.dst.dtype}, not i32 or ui32"
+    allowed = o.instr.types[f"asm-{o.target.name}"]
+    if o.src.dtype not in allowed:
+        return f"the assembler refuses {o.src.dtype} for {o.instr.text}; allowed: {names(allowed)}"
+    return None
+
+
 ROW_RULES = (
     _LAYOUT,
     _EMPTY,
     _TYPES,
     _ASM,
+    replace(RR_1, check=lambda o: row_reduction(o) or _asm_types(o)),
     define(
         "ARG-A3-01",
         "tmp holds the candidates of a row.",
@@ -181,6 +194,7 @@ COLUMN_RULES = (
     _EMPTY,
     replace(_TYPES, check=partial(_types, column=True)),
     _ASM,
+    replace(CR_1, check=lambda o: _column_layout(o) or _not_empty(o) or _asm_types(o)),
     define(
         "ARG-A3-02",
         "tmp has src's type and room for the candidates of a group of columns.",

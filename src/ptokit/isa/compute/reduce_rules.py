@@ -109,6 +109,12 @@ def _columns_64(o: Site) -> Message:
     return None
 
 
+def row_reduction(o: Site) -> Message:
+    """Tiles and valid regions of a row reduction, as the assembler wants them."""
+    wrong = _row_tiles(o) or _row_region(o)
+    return wrong or (f"dst has {o.dst.vc} valid columns; the result has one" if o.dst.vc != 1 else None)
+
+
 RRED_COM_01 = define(
     "RRED-COM-01",
     "src is a Vec ND tile; dst is Vec, ND or DN with one column.",
@@ -199,11 +205,11 @@ RRED_A5_02 = define(
 )
 RR_1 = define(
     "RR-1",
-    "A row reduction: vec ND to ND or one DN column, of equal valid rows, of the reference assembler's types.",
-    lambda o: _row_tiles(o) or _row_region(o) or in_asm_types(o),
+    "A row reduction: vec ND to one valid column of ND or DN, of equal valid rows, of the reference assembler's types.",
+    lambda o: row_reduction(o) or _row_types(o) or in_asm_types(o),
     targets=DEVICES,
     scope=Scope.ASSEMBLER,
-    covered_by=("RRED-COM-01", "RRED-COM-03"),
+    covered_by=("RRED-COM-01", "RRED-COM-02", "RRED-COM-03", "ARG-COM-01", "ARG-COM-02", "ARG-COM-03"),
     source="assembly 13.9; compute-reduce-matrix 1",
     accepted="trowmax i16",
     rejected="trowmax i8",
@@ -353,7 +359,7 @@ CR_1 = define(
     lambda o: _col_tiles(o) or in_asm_types(o),
     targets=DEVICES,
     scope=Scope.ASSEMBLER,
-    covered_by=("CRED-COM-01",),
+    covered_by=("CRED-COM-01", "ARG-COM-01", "ARG-COM-02", "ARG-COM-03"),
     source="assembly 13.9; compute-reduce-matrix 2",
     accepted="tcolmax bf16 on a5",
     rejected="tcolmax u16 on a2a3",
