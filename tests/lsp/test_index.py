@@ -63,7 +63,7 @@ def test_a_tile_without_elements_is_not_drawn(shape: str) -> None:
         ("%x, shape", 2, (6, 21)),  # behind the last character
         ("%i, %c1", 0, (13, 13)),
         (": !acc", 3, (1, 1)),
-        ("call @helper", 6, (3, 3)),
+        ("call @helper", 6, (3, 21)),
         ("= %at", 3, (9, 5)),
     ],
 )

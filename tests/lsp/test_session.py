@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import pytest
 from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.client import BaseLanguageClient
 from pygls.workspace import TextDocument
 
 from ptokit.lsp.index import build
-from ptokit.lsp.server import Places
+from ptokit.lsp.places import Places
+from ptokit.lsp.server import Server
 
 URI = "file:///kernel.pto"
 TEXT = """\
@@ -135,8 +139,9 @@ def test_a_session() -> None:
         symbols = await it.client.text_document_document_symbol_async(lsp.DocumentSymbolParams(it.document))
         assert symbols is not None
         assert [s.name for s in symbols] == ["double"]
-        assert {"tload", "tadd", "tmatmul"} <= set(await it.completion(5, 8))
-        assert await it.completion(2, 6) == []
+        assert {"pto.tload", "pto.tadd", "pto.tmatmul"} <= set(await it.completion(5, 8))
+        assert await it.completion(5, 19) == ["%x", "%c0", "%t"]
+        assert await it.completion(5, 4) == []
 
         assert await it.formatted() == [FORMATTED]
         await it.change("module {", 4)
@@ -199,3 +204,96 @@ def test_positions_count_as_the_editor_counts() -> None:
     assert (found.location.line, found.location.column) == (1, column + 1)
     assert places.range(found.location).start == lsp.Position(0, column + 2)
     assert places.ours(lsp.Position(0, column + 2)) == (1, column + 1)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_end_where_the_protocol_says(end: str) -> None:
+    """Not at form feeds and the like, which other ways to split a text take for line ends."""
+    text = f"// a\f b \x0b \x85 \u2028 c{end}module {{}} @{end}"
+    places = Places(TextDocument(URI, text))
+    (found,) = build(text, URI).diagnostics
+    assert places.range(found.location) == lsp.Range(lsp.Position(1, 10), lsp.Position(1, 11))
+    assert places.ours(lsp.Position(1, 10)) == (2, 11)
+    assert "".join(places.lines) == text
+
+
+def test_partial_changes_are_not_asked_for() -> None:
+    assert Server().protocol is not None
+    assert Server()._text_document_sync_kind is lsp.TextDocumentSyncKind.Full
+
+
+def test_changes_through_the_protocol() -> None:
+    """New names, proposals, highlights and the pages of completions."""
+
+    async def body(it: Editor) -> None:
+        await it.open(TEXT)
+        at = lsp.Position(5, 18)
+        edit = await it.client.text_document_rename_async(lsp.RenameParams(it.document, at, "rows"))
+        assert edit is not None
+        assert edit.changes is not None
+        assert [(e.range.start.line, e.new_text) for e in edit.changes[URI]] == [(3, "%rows")] + [(5, "%rows")] * 2 + [
+            (6, "%rows")
+        ]
+        with pytest.raises(JsonRpcException, match="%c0 is a name already"):
+            await it.client.text_document_rename_async(lsp.RenameParams(it.document, at, "c0"))
+        for place, message in ((lsp.Position(5, 8), "only values"), (lsp.Position(7, 6), "only values")):
+            with pytest.raises(JsonRpcException, match=message):
+                await it.client.text_document_rename_async(lsp.RenameParams(it.document, place, "x"))
+        prepared = await it.client.text_document_prepare_rename_async(lsp.PrepareRenameParams(it.document, at))
+        assert prepared == lsp.Range(lsp.Position(5, 17), lsp.Position(5, 19))
+        marked = await it.client.text_document_document_highlight_async(lsp.DocumentHighlightParams(it.document, at))
+        assert marked is not None
+        assert len(marked) == 4
+
+        item = lsp.CompletionItem("pto.tadd")
+        page = (await it.client.completion_item_resolve_async(item)).documentation
+        assert isinstance(page, lsp.MarkupContent)
+        assert "TADD" in page.value
+
+        await it.change(TEXT.replace("pto.tadd", "pto.tdad"))
+        (found,) = await it.findings()
+        context = lsp.CodeActionContext([found])
+        actions = await it.client.text_document_code_action_async(
+            lsp.CodeActionParams(it.document, found.range, context)
+        )
+        assert actions is not None
+        (action,) = actions
+        assert isinstance(action, lsp.CodeAction)
+        assert action.edit is not None
+        assert action.edit.changes == {URI: (lsp.TextEdit(found.range, "pto.tadd"),)}
+
+    session(body)
+
+
+def test_a_cancelled_request_and_a_request_nobody_knows() -> None:
+    async def body(it: Editor) -> None:
+        await it.open(TEXT)
+        asked = [
+            it.client.protocol.send_request_async(
+                lsp.TEXT_DOCUMENT_HOVER, lsp.HoverParams(it.document, lsp.Position(5, 9))
+            )
+            for _ in range(20)
+        ]
+        tasks = [asyncio.ensure_future(request) for request in asked]
+        await asyncio.sleep(0)
+        it.client.protocol.notify(lsp.CANCEL_REQUEST, lsp.CancelParams(1))
+        for task in tasks[::2]:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert "pipe: V" in await it.hover(5, 9)
+
+    session(body)
+
+
+def test_the_process_ends_with_the_status_of_the_protocol() -> None:
+    """0 after shutdown and exit, 1 where the editor is gone without them."""
+
+    def message(**content: object) -> bytes:
+        text = json.dumps({"jsonrpc": "2.0", **content}).encode()
+        return b"Content-Length: %d\r\n\r\n%s" % (len(text), text)
+
+    start = message(id=1, method="initialize", params={"processId": None, "rootUri": None, "capabilities": {}})
+    shutdown, leave = message(id=2, method="shutdown"), message(method="exit")
+    for sent, status in ((start + shutdown + leave, 0), (start, 1)):
+        ran = subprocess.run([sys.executable, "-m", "ptokit", "lsp"], input=sent, capture_output=True, timeout=60)
+        assert (ran.returncode, ran.stderr) == (status, b"")

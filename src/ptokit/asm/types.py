@@ -33,7 +33,7 @@ _SLICES = frozenset(("partition_tensor_view", "global", "tile_view"))  # names o
 _MNEMONICS = sorted(
     {"ptr", "tensor_view", "tile_buf", "tile", "memref", "eventid_array"} | _SLICES | _HANDLES | REGISTERS
 )
-_WRITTEN = [f"!pto.{name}" for name in _MNEMONICS]
+WRITTEN_TYPES = [f"!pto.{name}" for name in _MNEMONICS]
 BUILTINS = ("index", "i1", *(t.text for t in DTYPES.values()))
 """Names of builtin types that a misspelled one may have meant."""
 
@@ -153,7 +153,7 @@ def parse_type(text: str, *, spaces: bool = False) -> Type | None:
     if m is None:
         if text.startswith("!pto") or "." not in text:
             name = text.partition("<")[0]
-            hint = suggest(name, _WRITTEN)
+            hint = suggest(name, WRITTEN_TYPES)
             raise TypeFaultError(rules.TYPE, f"'{name[:60]}' is not defined", 0, len(name), hint)
         return Opaque(_BLANKS.sub(" ", text))  # a type of another dialect
     name, body, at = m[1], m[2], m.start(2)
@@ -165,7 +165,9 @@ def parse_type(text: str, *, spaces: bool = False) -> Type | None:
         return register(name, body, m.end(1) + 1)
     if name not in _MNEMONICS:
         spelled = f"!pto.{name}"
-        raise TypeFaultError(rules.TYPE, f"there is no type '{spelled}'", 0, len(spelled), suggest(spelled, _WRITTEN))
+        raise TypeFaultError(
+            rules.TYPE, f"there is no type '{spelled}'", 0, len(spelled), suggest(spelled, WRITTEN_TYPES)
+        )
     if body is None:
         raise TypeFaultError(rules.TYPE, f"'!pto.{name}' needs its parameters: !pto.{name}<...>", 0, len(text))
     if name == "ptr":

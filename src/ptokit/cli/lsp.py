@@ -10,7 +10,10 @@ _MISSING = "ptokit lsp needs the packages of the extra 'lsp': pip install 'ptoki
 
 
 def serve(target_name: str | None, port: int | None) -> bool:
-    """Serve an editor over stdin and stdout, or over a local TCP port, until it leaves; False without pygls."""
+    """Serve an editor over stdin and stdout, or over a local TCP port, until it leaves.
+
+    False without pygls, and if the editor did not ask for the end before it left.
+    """
     target = parse_target(target_name)
     try:
         from ptokit.lsp.server import make_server
@@ -24,4 +27,4 @@ def serve(target_name: str | None, port: int | None) -> bool:
         server.start_io()
     else:
         server.start_tcp("127.0.0.1", port)
-    return True
+    return server.asked_to_end

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from enum import Enum
+
 from ptokit.draw import LayoutMap
-from ptokit.ir import Value
+from ptokit.ir import Function, Value
 from ptokit.isa.placement import buffer_name
 from ptokit.isa.reference import Rows, attr_rows, facts, operand_rows
 from ptokit.isa.site import TileInfo, ViewInfo
@@ -24,7 +27,15 @@ def hover(index: Index, token: int) -> str | None:
     if value is not None:
         return value_page(index, value)
     instr = index.instruction(token)
-    return instruction_page(instr, index.target) if instr is not None else None
+    if instr is not None:
+        return instruction_page(instr, index.target)
+    text = index.tokens.texts[token]
+    if text[0] == "@":
+        function = index.module.function(text[1:].strip('"'))
+        return function_page(function) if function is not None else None
+    if text[0] == "!":
+        return type_page(index, text)
+    return _attribute(index, token)
 
 
 def instruction_page(instr: Instr, target: Target | None) -> str:
@@ -42,6 +53,44 @@ def instruction_page(instr: Instr, target: Target | None) -> str:
     return "\n\n".join([*parts, "  \n".join(remarks)])
 
 
+def function_page(function: Function) -> str:
+    """The head of a function."""
+    names = (f"%{value.name}: " if value.name and function.body is not None else "" for value in function.params)
+    params = ", ".join(f"{name}{value.type}" for name, value in zip(names, function.params))
+    results = f" -> ({', '.join(map(str, function.results))})" if function.results else ""
+    return f"```\nfunc.func @{function.name}({params}){results}\n```"
+
+
+def type_page(index: Index, text: str) -> str | None:
+    """What an alias stands for, and of a tile its layout."""
+    type = index.types.get(text)
+    if type is None:
+        return None
+    head = f"```\n{text} = {type}\n```" if text != str(type) and "<" not in text else f"```\n{type}\n```"
+    if not isinstance(type, TileSpec):
+        return head
+    return "\n\n".join([head, *_layout(type, None, f"{type.nbytes} bytes of {_buffer(type)}", index.target)])
+
+
+def _attribute(index: Index, token: int) -> str | None:
+    """What an attribute of an instruction may be, for its key or for its value."""
+    text = index.tokens.texts[token]
+    if not (text[0] in "#<" or text[0].isalpha() or text in ("true", "false")):
+        return None
+    instr = index.operation_of(token)
+    if instr is None:
+        return None
+    kind = re.match(r"#pto[.<](\w+)", text)
+    for attr, row in zip(instr.attrs, attr_rows(instr)):
+        if text in (attr.key, attr.name) or (kind is not None and kind[1] == attr.mnemonic):
+            _, key, values, default = row
+            if issubclass(attr.kind, Enum):  # in the words of the text
+                values = ", ".join(member.text for member in attr.kind)  # type: ignore[attr-defined]
+                default = getattr(attr.default, "text", default)
+            return f"**{key}** of `pto.{instr.text}`\n\nvalues: {values}  \ndefault: {default}"
+    return None
+
+
 def value_page(index: Index, value: Value) -> str:
     """Type of a value, and what is known of it: a tile's layout and addresses, a view's shape, a number."""
     head = f"```\n%{value.name} : {value.type}\n```"
@@ -50,7 +99,8 @@ def value_page(index: Index, value: Value) -> str:
         return head
     info = known_here.infos.get(value)
     if isinstance(info, TileInfo):
-        return "\n\n".join([head, *_tile(info, index.target)])
+        address = info.addr if known(info.addr) and isinstance(info.addr, int) else None
+        return "\n\n".join([head, *_layout(info.spec, address, _place(info.spec, address), index.target)])
     if isinstance(info, ViewInfo):
         return "\n\n".join([head, *_view(info)])
     number = known_here.constants.get(value)
@@ -59,13 +109,13 @@ def value_page(index: Index, value: Value) -> str:
     return f"{head}\n\nvalue: `{str(number).lower() if isinstance(number, bool) else number}`"
 
 
-def _tile(info: TileInfo, target: Target | None) -> list[str]:
-    spec: TileSpec = info.spec
-    address = info.addr if known(info.addr) and isinstance(info.addr, int) else None
+def _place(spec: TileSpec, address: int | None) -> str:
     if address is None:
-        place = f"{spec.nbytes} bytes of {_buffer(spec)}, placed by ptokit or at run time"
-    else:
-        place = f"{_buffer(spec)} bytes {address:#x}..{address + spec.nbytes - 1:#x}"
+        return f"{spec.nbytes} bytes of {_buffer(spec)}, placed by ptokit or at run time"
+    return f"{_buffer(spec)} bytes {address:#x}..{address + spec.nbytes - 1:#x}"
+
+
+def _layout(spec: TileSpec, address: int | None, place: str, target: Target | None) -> list[str]:
     if target is not None and spec.loc is not TileType.Ctrl:
         place += f"; {target.name} has {target.capacity[spec.loc]}"
     if not spec.numel:

@@ -6,9 +6,11 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
+from ptokit.asm.labels import NO_LABELS, Labels
 from ptokit.asm.lexer import EOF, Tokens
 from ptokit.asm.module import parse_with
 from ptokit.asm.parser import Parser
+from ptokit.asm.recovery import FUNCTION_WORDS
 from ptokit.diagnostics import Diagnostics, Location
 from ptokit.ir import Function, Module, Value
 from ptokit.ir.facts import Facts
@@ -17,7 +19,9 @@ from ptokit.ir.stated import stated_target
 from ptokit.ir.verify import verify
 from ptokit.isa.table import BY_TEXT, Instr
 from ptokit.targets import Target
+from ptokit.types.values import Type
 
+_LONGEST = 300  # tokens of an operation to look back for its name
 _OPERATION = re.compile(r'"?(?:pto\.)?([a-z]\w*(?:\.\w+)*)"?\Z')
 
 
@@ -48,6 +52,8 @@ class Index:
     diagnostics: Diagnostics
     target: Target | None
     values: dict[int, Value] = field(default_factory=dict)  # by the token that names them
+    types: dict[str, Type] = field(default_factory=dict)  # by their text, aliases among them
+    labels: Labels = NO_LABELS
     _facts: dict[Value, Facts] | None = None
 
     def token_at(self, line: int, column: int) -> int | None:
@@ -62,7 +68,7 @@ class Index:
         at = bisect_right(self.tokens.starts, offset) - 1
         texts = self.tokens.texts
         touching = [i for i in (at, at - 1) if i >= 0 and offset <= self.tokens.end(i) and texts[i] is not EOF]
-        named = [i for i in touching if texts[i][0] in "%@!#" or texts[i][0].isalpha()]
+        named = [i for i in touching if texts[i][0] in "%@!#^" or texts[i][0].isalpha()]
         return next(iter(named or touching), None)
 
     def location(self, token: int) -> Location:
@@ -74,6 +80,44 @@ class Index:
         """The instruction a token names, as ``pto.tload``, ``tload`` or ``"pto.tload"``."""
         named = _OPERATION.match(self.tokens.texts[token])
         return BY_TEXT.get(named[1]) if named else None
+
+    def operation_of(self, token: int) -> Instr | None:
+        """The instruction in whose operands and attributes a token stands."""
+        texts = self.tokens.texts
+        for i in range(token - 1, max(-1, token - _LONGEST), -1):
+            found = self.instruction(i)
+            if found is not None and texts[i - 1] not in ("{", ","):  # no key of a dictionary
+                return found
+            if found is None and texts[i][0].isalpha() and ("." in texts[i] or texts[i] == "return"):
+                return None  # another operation
+        return None
+
+    def function_around(self, token: int) -> tuple[int, int]:
+        """The tokens of the function a token stands in, half open."""
+        texts = self.tokens.texts
+        heads = [0, *(i for i, text in enumerate(texts) if text in FUNCTION_WORDS), len(texts)]
+        k = bisect_right(heads, token)
+        return heads[k - 1], heads[k] if k < len(heads) else len(texts)
+
+    def grouped(self, token: int) -> bool:
+        """True if the value a token names is one of a group, ``%a:2``, or is used as one, ``%a#1``."""
+        base = self.tokens.texts[token].partition("#")[0]
+        first, end = self.function_around(token)
+        texts = self.tokens.texts[first:end]
+        pairs = zip(texts, texts[1:], texts[2:])
+        return any(
+            t.startswith(f"{base}#") or (t == base and colon == ":" and size.isdecimal()) for t, colon, size in pairs
+        )
+
+    def _label_places(self, token: int) -> list[int]:
+        """The tokens of a block label in the region it belongs to, where the block begins first."""
+        texts, labels = self.tokens.texts, self.labels
+        for opening in sorted(labels.regions, reverse=True):
+            end = labels.ends.get(opening, len(texts))
+            heads = [i for i in labels.regions[opening] if texts[i] == texts[token]]
+            if opening < token < end and heads:
+                return [heads[0], *(i for i in range(opening, end) if texts[i] == texts[token] and i != heads[0])]
+        return []
 
     def facts(self, value: Value) -> Facts | None:
         """What is known in the function a value belongs to."""
@@ -91,8 +135,10 @@ class Index:
             value = self.values.get(token)
             return value.location if value is not None and value.location.line else None
         if text[0] == "@":
-            function = self.module.function(text[1:].strip('"'))
-            return function.location if function is not None else None
+            return self._function_name(text)
+        if text[0] == "^":
+            labels = self._label_places(token)
+            return self.location(labels[0]) if labels else None
         if text[0] in "!#":
             texts = self.tokens.texts
             places = (i for i, other in enumerate(texts[:-1]) if other == text and texts[i + 1] == "=")
@@ -100,12 +146,23 @@ class Index:
             return self.location(first) if first is not None else None
         return None
 
+    def _function_name(self, name: str) -> Location | None:
+        """Where a function's name stands in its head; in generic form, the head."""
+        texts = self.tokens.texts
+        for i, text in enumerate(texts):
+            if text == name and "func.func" in texts[max(0, i - 2) : i]:
+                return self.location(i)
+        function = self.module.function(name[1:].strip('"'))
+        return function.location if function is not None else None
+
     def references(self, token: int) -> list[Location]:
         """Every place that names the value, function or alias a token names, in the order of the text."""
         texts = self.tokens.texts
         wanted = self.values.get(token)
         if wanted is not None:
             return [self.location(i) for i in sorted(self.values) if self.values[i] is wanted]
+        if texts[token][0] == "^":
+            return [self.location(i) for i in sorted(self._label_places(token))]
         if texts[token][0] in "@!#" and self.definition(token) is not None:
             return [self.location(i) for i, text in enumerate(texts) if text == texts[token]]
         return []
@@ -140,13 +197,16 @@ def build(text: str, file: str, default: Target | None = None) -> Index:
 
 def _read(text: str, file: str, target: Target | None) -> Index:
     values: dict[int, Value] = {}
-    tokens = [Tokens("")]
+    parsers: list[Parser] = []
 
     def watch(*args: object) -> Parser:
         parser = _Indexing(*args)  # type: ignore[arg-type]
         parser.named = values
-        tokens.append(parser.tokens)
+        parsers.append(parser)
         return parser
 
     result = parse_with(watch, text, file, target)
-    return Index(tokens[-1], result.module, result.diagnostics, target, values)
+    if not parsers:
+        return Index(Tokens(""), result.module, result.diagnostics, target)
+    p = parsers[0]
+    return Index(p.tokens, result.module, result.diagnostics, target, values, p.types, p.labels)

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 
 from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
-from pygls.workspace import PositionCodec, TextDocument
 
 from ptokit.asm.format import format_text
-from ptokit.diagnostics import Diagnostic, Location, Severity
-from ptokit.isa.table import TABLE
+from ptokit.diagnostics import Diagnostic, Severity
+from ptokit.isa.table import BY_TEXT
 from ptokit.targets import Target
 from ptokit.targets import target as target_named
 
+from .changes import RenameError, new_name, proposals, renamable
+from .completion import TRIGGERS, complete
 from .hover import hover, instruction_page
 from .index import Index, build
+from .places import Places
 
 _PAUSE = 0.15  # seconds without a key before the text is checked
 _SEVERITIES = {
@@ -33,10 +38,12 @@ class Server(LanguageServer):
     """One editor's session. ``target`` is that of files that state none."""
 
     def __init__(self, target: Target | None = None) -> None:
-        super().__init__("ptokit", version("ptokit"))
+        # Whole texts: the library's own way to apply partial changes has more line ends than the protocol.
+        super().__init__("ptokit", version("ptokit"), text_document_sync_kind=lsp.TextDocumentSyncKind.Full)
         self.target = target
         self.indices: dict[str, tuple[str, Index]] = {}
         self.pending: dict[str, asyncio.TimerHandle] = {}
+        self.asked_to_end = False
 
     def index(self, uri: str) -> tuple[Index, Places]:
         """The text as it is now, read anew only if it has changed."""
@@ -66,27 +73,6 @@ class Server(LanguageServer):
         handle = self.pending.pop(uri, None)
         if handle is not None:
             handle.cancel()
-
-
-class Places:
-    """Positions of the editor (lines from 0, its own units) against ours (lines and characters from 1)."""
-
-    def __init__(self, document: TextDocument) -> None:
-        self.lines = document.lines
-        self.codec: PositionCodec = document.position_codec
-
-    def ours(self, position: lsp.Position) -> tuple[int, int]:
-        """Line and column."""
-        place = self.codec.position_from_client_units(self.lines, position)
-        return place.line + 1, place.character + 1
-
-    def range(self, location: Location) -> lsp.Range:
-        """The range of a location; one character where it has no extent."""
-        line, start = max(0, location.line - 1), max(0, location.column - 1)
-        here = len(self.lines[line].rstrip("\r\n")) if line < len(self.lines) else 0
-        end = min(start + location.length, max(here, start + 1))
-        ends = [self.codec.position_to_client_units(self.lines, lsp.Position(line, c)) for c in (start, end)]
-        return lsp.Range(*ends)
 
 
 def _finding(diagnostic: Diagnostic, uri: str, places: Places) -> lsp.Diagnostic:
@@ -140,6 +126,10 @@ def make_server(target: Target | None = None) -> Server:
         server.indices.pop(uri, None)
         server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
 
+    @server.feature(lsp.SHUTDOWN)
+    def shutdown(_: None) -> None:
+        server.asked_to_end = True
+
     _reading(server)
     _writing(server)
     return server
@@ -177,6 +167,13 @@ def _reading(server: Server) -> None:
             found = [place for place in found if place != own]
         return [lsp.Location(uri, places.range(place)) for place in found]
 
+    @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT)
+    def highlight(params: lsp.DocumentHighlightParams) -> list[lsp.DocumentHighlight]:
+        index, places = server.index(params.text_document.uri)
+        token = index.token_at(*places.ours(params.position))
+        found = [] if token is None else index.references(token)
+        return [lsp.DocumentHighlight(places.range(place)) for place in found]
+
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     def symbols(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
         index, places = server.index(params.text_document.uri)
@@ -188,25 +185,22 @@ def _reading(server: Server) -> None:
 
 
 def _writing(server: Server) -> None:
-    """Completion and formatting."""
+    """Completion, formatting, new names and proposals."""
 
-    @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=["."]))
-    def complete(params: lsp.CompletionParams) -> lsp.CompletionList:
-        document = server.workspace.get_text_document(params.text_document.uri)
-        column = document.position_codec.position_from_client_units(document.lines, params.position).character
-        before = document.lines[params.position.line][:column] if params.position.line < len(document.lines) else ""
-        if not before.split() or not before.split()[-1].lstrip('"').startswith("pto."):
-            return lsp.CompletionList(False, [])
-        items = [
-            lsp.CompletionItem(
-                instr.text,
-                kind=lsp.CompletionItemKind.Function,
-                detail=instr.signature,
-                documentation=lsp.MarkupContent(lsp.MarkupKind.Markdown, instruction_page(instr, server.target)),
-            )
-            for instr in TABLE.values()
-        ]
-        return lsp.CompletionList(False, items)
+    @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(TRIGGERS, resolve_provider=True))
+    def completion(params: lsp.CompletionParams) -> lsp.CompletionList:
+        uri = params.text_document.uri
+        held = server.indices.get(uri)  # of the text before the last keys, perhaps: no time to read it now
+        places = Places(server.workspace.get_text_document(uri))
+        return lsp.CompletionList(False, complete(places, params.position, held and held[1]))
+
+    @server.feature(lsp.COMPLETION_ITEM_RESOLVE)
+    def resolve(item: lsp.CompletionItem) -> lsp.CompletionItem:
+        instr = BY_TEXT.get(item.label.removeprefix("pto."))
+        if instr is not None and item.label.startswith("pto."):
+            page = instruction_page(instr, server.target)
+            item.documentation = lsp.MarkupContent(lsp.MarkupKind.Markdown, page)
+        return item
 
     @server.feature(lsp.TEXT_DOCUMENT_FORMATTING)
     def format(params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit] | None:
@@ -214,5 +208,41 @@ def _writing(server: Server) -> None:
         text = format_text(document.source).text
         if text is None:
             return None
-        whole = lsp.Range(lsp.Position(0, 0), lsp.Position(len(document.lines), 0))
-        return [] if text == document.source else [lsp.TextEdit(whole, text)]
+        return [] if text == document.source else [lsp.TextEdit(Places(document).whole(), text)]
+
+    @server.feature(lsp.TEXT_DOCUMENT_PREPARE_RENAME)
+    def prepare(params: lsp.PrepareRenameParams) -> lsp.Range | None:
+        index, places = server.index(params.text_document.uri)
+        token = index.token_at(*places.ours(params.position))
+        if token is None:
+            return None
+        with _refusing():
+            renamable(index, token)
+        return places.range(index.location(token))
+
+    @server.feature(lsp.TEXT_DOCUMENT_RENAME, lsp.RenameOptions(prepare_provider=True))
+    def rename(params: lsp.RenameParams) -> lsp.WorkspaceEdit | None:
+        uri = params.text_document.uri
+        index, places = server.index(uri)
+        token = index.token_at(*places.ours(params.position))
+        if token is None:
+            return None
+        with _refusing():
+            found = renamable(index, token)
+            name = new_name(index, token, params.new_name)
+        edits = [lsp.TextEdit(places.range(place), name) for place in found]
+        return lsp.WorkspaceEdit({uri: edits})
+
+    @server.feature(lsp.TEXT_DOCUMENT_CODE_ACTION, lsp.CodeActionOptions([lsp.CodeActionKind.QuickFix]))
+    def actions(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+        uri = params.text_document.uri
+        return proposals(*server.index(uri), params.range, uri)
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Tell the editor why a name cannot be changed."""
+    try:
+        yield
+    except RenameError as error:
+        raise JsonRpcInvalidParams(str(error)) from None
