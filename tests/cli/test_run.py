@@ -12,7 +12,6 @@ import pytest
 from .conftest import KERNELS, Run
 
 ADD = KERNELS / "vec_add.pto"
-SOFTMAX = KERNELS / "softmax.pto"
 
 CAST = """
 !v = !pto.tensor_view<?x?xbf16>

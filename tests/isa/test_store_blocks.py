@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ptokit.isa.numerics.quant import quant_word
-
 from ..run.kernels import compiled
+from .words import quant_word
 
 FRACTAL = "blayout=col_major, slayout=row_major"
 MAT = f"!pto.tile_buf<mat, 16x16xf16, {FRACTAL}>"

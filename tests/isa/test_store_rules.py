@@ -8,13 +8,13 @@ import pytest
 
 from ptokit.diagnostics import CATALOGUE, Scope
 from ptokit.isa.check import broken_rules
-from ptokit.isa.numerics.quant import quant_word
 from ptokit.isa.site import TileInfo
 from ptokit.isa.transfer.store import TSTORE, TSTORE_FP
 from ptokit.isa.unknown import UNKNOWN
 from ptokit.types.enums import AtomicType, ReluPreMode
 
 from .transfer_sites import acc, broken, conv, mat, site, spec, vec, view, words
+from .words import quant_word
 
 Side = tuple[Any, ...]  # tile, view, optionally further arguments of `site`
 Row = tuple[str, str, Side, Side, str]

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ptokit.isa.numerics.quant import quant_word
 from ptokit.isa.transfer.load import TLOAD
 from ptokit.isa.transfer.store import TSTORE, TSTORE_FP
 from ptokit.run.fault import Fault
@@ -20,6 +19,7 @@ from ptokit.types.enums import AtomicType, Layout, ReluPreMode, TileType
 from ptokit.types.tile import DYNAMIC, TileSpec
 
 from .transfer_sites import acc, conv, mat, packed, spec, vec
+from .words import quant_word
 
 
 def memory(dtype: str, size: int, seed: int = 1) -> np.ndarray:
@@ -248,15 +248,8 @@ def test_convolution_tiles_are_stored(layout: str) -> None:
 def test_open_dimensions() -> None:
     tile = conv_tile(TileType.Mat, DTYPES["f16"], Layout.NC1HWC0, (1, 1, DYNAMIC, DYNAMIC, 16), buffer_bytes=1024)
     assert tile.nbytes == 1024
-    filled = tile.with_dims(3, 4)
-    assert filled.dims == (1, 1, 3, 4, 16)
-    assert filled.shape(2) == 3
-    assert filled.shape(5) == -1
-    assert filled.extent == (12, 16)
-    with pytest.raises(ValueError, match="2 dimensions"):
-        tile.with_dims(3)
     with pytest.raises(ValueError, match="do not fit"):
-        tile.with_dims(40, 40)
+        conv_tile(TileType.Mat, DTYPES["f16"], Layout.NC1HWC0, (1, 1, 40, 40, 16), buffer_bytes=1024)
     with pytest.raises(ValueError, match="size of its buffer"):
         conv_tile(TileType.Mat, DTYPES["f16"], Layout.NC1HWC0, (1, DYNAMIC, 3, 4, 16))
 

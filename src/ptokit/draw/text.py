@@ -143,11 +143,11 @@ def _row(map: LayoutMap, row: int | None, cols: Shown, digits: int, label: int) 
 def _style(map: LayoutMap, row: int, col: int) -> str:
     spec = map.spec
     outside = row >= spec.valid_row >= 0 or col >= spec.valid_col >= 0
-    colour = _colour(map, row // map.box[0], col // map.box[1]) if map.boxed else ""
+    colour = _colour(row // map.box[0], col // map.box[1]) if map.boxed else ""
     return f"{colour} {_DIM}".strip() if outside else colour
 
 
-def _colour(map: LayoutMap, block_row: int, block_col: int) -> str:
+def _colour(block_row: int, block_col: int) -> str:
     return _COLOURS[(block_row + 2 * block_col) % len(_COLOURS)]
 
 
@@ -194,7 +194,7 @@ def boxes(map: LayoutMap, width: int) -> list[Line]:
             else:
                 first, final = map.span(r, c)
                 text = f"#{map.order(r, c)}".ljust(number) + f" {first}–{final}".rjust(inner - number)
-                line.append((text, _MARK if (r, c) == mark else _colour(map, r, c)))
+                line.append((text, _MARK if (r, c) == mark else _colour(r, c)))
             line.append((" ", ""))
         out.append([*line, ("│", _DIM)])
     return [*out, frame("└", "┴", "┘")]

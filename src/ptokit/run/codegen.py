@@ -482,5 +482,3 @@ _METHODS: dict[str, Callable[[FunctionWriter, Op], None]] = {
     "pto.get_subblock_idx": _template("m.subblock"),
     "pto.get_subblock_num": _template("m.subblocks"),
 }
-
-STRUCTURAL = frozenset(_METHODS)

@@ -7,7 +7,7 @@ elements. What its dimensions mean comes from the layout.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 
 from .dtypes import DType
@@ -44,35 +44,6 @@ class ConvSpec(TileSpec):
     layout: Layout = Layout.NC1HWC0
     dims: tuple[int, ...] = ()
     state: ConvState = ConvState()
-
-    def with_dims(self, *sizes: int) -> ConvSpec:
-        """The same tile with its `DYNAMIC` dimensions filled in, in order.
-
-        Raises `ValueError` if the number of sizes is wrong or the tile outgrows its buffer.
-        """
-        given = iter(sizes)
-        if self.dims.count(DYNAMIC) != len(sizes):
-            raise ValueError(f"{self.dims.count(DYNAMIC)} dimensions of {self} are open, {len(sizes)} sizes given")
-        dims = tuple(next(given) if d == DYNAMIC else d for d in self.dims)
-        if prod(dims) > self.cols:
-            raise ValueError(f"{'x'.join(map(str, dims))} elements do not fit the {self.cols} of the buffer")
-        return replace(self, dims=dims, valid_col=prod(dims))
-
-    def shape(self, dim: int) -> int:
-        """Size of a dimension; -1 for those the tile does not have, as ``GetShape``."""
-        return self.dims[dim] if 0 <= dim < len(self.dims) else -1
-
-    @property
-    def extent(self) -> tuple[int, int]:
-        """Rows and columns of the logical 2-D view (types-and-layouts 8)."""
-        d = self.dims
-        if self.layout is Layout.NC1HWC0:
-            return d[0] * d[2] * d[3], d[1] * d[4]
-        if self.layout is Layout.NDC1HWC0:
-            return d[0] * d[3] * d[4], d[1] * d[2] * d[5]
-        if len(d) == 4:
-            return d[0] * d[1] * d[3], d[2]
-        return d[0] * d[1] * d[2] * d[4], d[3]
 
     def __str__(self) -> str:
         dims = "x".join("?" if d == DYNAMIC else str(d) for d in self.dims)

@@ -5,9 +5,6 @@ A pad value is a number: a `PadValue` member, or ``CUSTOM_PAD | bits`` with 32 b
 
 from __future__ import annotations
 
-import numpy as np
-
-from .codecs import encode
 from .dtypes import DType
 from .enums import PadValue
 from .tile import CUSTOM_PAD
@@ -29,22 +26,6 @@ _LIMITS: dict[str, tuple[int, int]] = {
 def is_custom(pad: int) -> bool:
     """True for a custom pad value."""
     return pad >= CUSTOM_PAD
-
-
-def pad_custom(value: float, dtype: DType) -> int:
-    """The custom pad value that writes `value`: its bits as an element of `dtype`, zero-extended to 32.
-
-    Floats are rounded to the type, integers keep their low bits (of 64-bit types only 32 exist: the device writes them
-    to both halves). A type with 4-bit elements gets the value in both nibbles of the byte.
-    """
-    if isinstance(value, int) and dtype.is_integer:
-        bits = value
-    else:
-        bits = int(encode(dtype, np.float64(value), saturate=False))
-    width = min(32, 8 * dtype.size)
-    if dtype.packed:
-        bits = (bits & 0xF) * 0x11
-    return CUSTOM_PAD | (bits & ((1 << width) - 1))
 
 
 def pad_bits(dtype: DType, pad: int, target_name: str) -> int:

@@ -31,7 +31,6 @@ class Scalar:
 
 INDEX = Scalar("index")
 I1 = Scalar("i1")
-I32 = Scalar("i32")
 I64 = Scalar("i64")
 F32 = Scalar("f32")
 F64 = Scalar("f64")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptokit.isa.numerics.quant import Word, quant_word, quantize, relu_of
+from ptokit.isa.numerics.quant import Word, quantize, relu_of
 from ptokit.isa.numerics.quant_modes import (
     FORMS,
     MOVE_MODES,
@@ -16,6 +16,7 @@ from ptokit.isa.numerics.quant_modes import (
 )
 from ptokit.types.dtypes import DTYPES, bf16, e4m3, f16, f32, hif8, i8, i16, i32, u8
 
+from ..words import quant_word
 from . import model
 
 Q = QuantMode
@@ -23,7 +24,7 @@ SIGNED, ONE = 1 << 46, 0x3F800000
 
 
 def one(mode, x, word, dst, src=f32, target="cpu", **options):
-    got = quantize(np.array([x], src.value), src, dst, mode, word, target=target, **options)
+    got = quantize(np.array([x], src.value), dst, mode, word, target=target, **options)
     assert got.dtype == (dst.value or np.uint8)
     return got[0].item()
 
@@ -104,7 +105,7 @@ def test_bf16_f32_and_8_bit_float_modes():
     assert one(Q.QF322HIF8_PRE, 2.125, half, hif8, target="a5") == 0x09
     assert one(Q.QF322HIF8_PRE, 1e9, half, hif8, target="a5") == 0x6E
     for x, code in ((17, 0x50), (1e9, 0x7E), (-np.inf, 0xFE), (np.nan, 0x7F)):
-        got = quantize(np.array([x], np.float32), f32, e4m3, Q.QF322FP8_PRE, half, target="a5")
+        got = quantize(np.array([x], np.float32), e4m3, Q.QF322FP8_PRE, half, target="a5")
         assert got.view(np.uint8).tolist() == [code]
 
 
@@ -138,13 +139,13 @@ def test_relu_clears_nan_and_negative_zero():
 def test_one_word_per_column():
     words = np.array([quant_word(1, signed=True), quant_word(0.5, 3), quant_word(2, 1, signed=True)], np.uint64)
     x = np.array([[-200, -10, 10], [3, 300, 63.4]], np.float32)
-    got = quantize(x, f32, u8, Q.VQF322B8_PRE, words, target="a2a3")
+    got = quantize(x, u8, Q.VQF322B8_PRE, words, target="a2a3")
     assert got.view(np.int8).tolist() == [[-128, 0, 21], [3, -103, 127]]  # 153 as unsigned is -103
-    relu = quantize(x, f32, u8, Q.VQF322B8_PRE, words, target="a2a3", relu=True)
+    relu = quantize(x, u8, Q.VQF322B8_PRE, words, target="a2a3", relu=True)
     assert relu.tolist() == [[0, 0, 21], [3, 153, 127]]
-    assert (quantize(x[None], f32, u8, Q.VQF322B8_PRE, words.view(np.int64), target="a2a3") == got).all()
+    assert (quantize(x[None], u8, Q.VQF322B8_PRE, words.view(np.int64), target="a2a3") == got).all()
     shifts = np.array([quant_word(0, shift=s) for s in (0, 3, 15)], np.uint64)
-    assert quantize(np.full((1, 3), 1 << 17, np.int32), i32, i16, Q.VSHIFTS322S16, shifts, target="cpu").tolist() == [
+    assert quantize(np.full((1, 3), 1 << 17, np.int32), i16, Q.VSHIFTS322S16, shifts, target="cpu").tolist() == [
         [32767, 8192, 2]
     ]
 
@@ -154,7 +155,7 @@ def test_the_source_is_not_touched():
     kept = x.copy()
     for mode, dst in ((Q.QF322B8_PRE, i8), (Q.F322F16, f16), (Q.NoQuant, f32), (Q.QF322F32_PRE, f32)):
         for relu in (False, True):
-            out = quantize(x, f32, dst, mode, SIGNED | ONE, relu=relu, target="a5", saturate_special=True)
+            out = quantize(x, dst, mode, SIGNED | ONE, relu=relu, target="a5", saturate_special=True)
             assert not np.shares_memory(out, x)
     assert (x.view(np.uint32) == kept.view(np.uint32)).all()
 
@@ -252,9 +253,7 @@ def test_every_selected_mode_runs(tables, target):
         for (src, dst), mode in tables[target][form].items():
             assert mode.per_column == (form == "vector")
             if src in (f32, i32):
-                got = quantize(
-                    np.array([[3, -4]], src.value), src, dst, mode, quant_word(1, signed=True), target=target
-                )
+                got = quantize(np.array([[3, -4]], src.value), dst, mode, quant_word(1, signed=True), target=target)
                 code = got.view(dst.storage)[0]
                 if dst.name == "i16":
                     assert got.tolist() == [[1, -2]]

@@ -13,7 +13,6 @@ from ptokit.types.dtypes import dtype
 _SHORT = re.compile(r"\$(\w+)")
 _NUMBERS = {"index": "1", "i64": "1", "i32": "5", "i16": "3", "i8": "7", "f16": "1.5", "bf16": "1.5", "f32": "1.5"}
 SOURCES = ("%a", "%b", "%c")
-MASKS = ("%m", "%n", "%o", "%q")
 
 
 def spelled(line: str) -> str:

@@ -18,7 +18,7 @@ from ptokit.types.dtypes import DType
 from ..machine import Machine, TileOperand
 from ..operands import sources
 from ..site import Site
-from ..table import Access, Attr, Instr, Operand, domain_footprint, dst, inout, instruction, scalar, src, tmp
+from ..table import Access, Instr, Operand, domain_footprint, dst, inout, instruction, scalar, src, tmp
 from ..typesets import Types
 from .vector_rules import COMMON, EW_07
 
@@ -142,8 +142,3 @@ def accumulate(name: str, fn: ValueFunction, summary: str, types: Types, **more:
 
     more.setdefault("footprint", domain_footprint)
     return vector(name, summary, (inout(), src("src0"), src("src1")), types, run, **more)
-
-
-def attribute(name: str, kind: type, default: Any, key: str, mnemonic: str = "") -> Attr:
-    """A compile-time parameter with its text key."""
-    return Attr(name, kind, default, key, mnemonic)

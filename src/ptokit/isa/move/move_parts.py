@@ -87,4 +87,4 @@ def fix_pipe(
     words = 0 if quant is None else quant
     if fp is not None:
         words = window(fp, 0, col, 1, cols)
-    return quantize(values, src.spec.dtype, dst.spec.dtype, mode, words, relu=positive, target=m.target.name)
+    return quantize(values, dst.spec.dtype, mode, words, relu=positive, target=m.target.name)

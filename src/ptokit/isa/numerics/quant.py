@@ -78,19 +78,8 @@ class Word:
             return np.where(bits >> np.uint32(31) == 0, magnitude, 0.0 - magnitude).astype(np.float32)
 
 
-def quant_word(scale: float, offset: int = 0, signed: bool = False, shift: int = 0) -> int:
-    """The parameter word with an f32 `scale`, an `offset` for 8-bit results (low 9 bits are kept), their signedness and
-    the `shift` code (the shift is one more).
-
-    Set `signed` for an i8 destination, or results above 127 come out wrong. Source: load-store 6.2.
-    """
-    bits = int(np.float32(scale).view(np.uint32))
-    return bits | (shift & 0xF) << 32 | (offset & 0x1FF) << 37 | int(signed) << 46
-
-
 def quantize(
     values: np.ndarray,
-    src: DType,
     dst: DType,
     mode: QuantMode,
     words: int | np.ndarray = 0,
@@ -100,7 +89,7 @@ def quantize(
     saturate_special: bool = False,
     signed_offset: bool = False,
 ) -> np.ndarray:
-    """Accumulator values (``src.value``: f32 or i32) as `dst` values: ``dst.value`` dtype, or codes where that is None.
+    """Accumulator values (f32 or i32) as `dst` values: ``dst.value`` dtype, or codes where that is None.
 
     `words` is one parameter word or an array of them that broadcasts against `values`, for the vector modes usually of
     shape (columns,); modes without a parameter ignore it. ``NoQuant`` converts the value: to nearest even for floats,

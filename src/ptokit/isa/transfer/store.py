@@ -57,7 +57,7 @@ def drain(
         if relued or not np.isnan(values).any():  # NumPy may leave NaN signalling
             return values.astype(dst.value)
     mode = store_mode(target, form, source, dst)
-    return quantize(values, source, dst, mode, words, relu=relued, target=target)
+    return quantize(values, dst, mode, words, relu=relued, target=target)
 
 
 def _put(blocks: int, atomic: AtomicType, memory: np.ndarray, places: np.ndarray, values: np.ndarray) -> None:
