@@ -33,6 +33,20 @@ def test_all_errors_are_reported_with_lines_and_carets(ptokit: Run) -> None:
     assert ran.err.splitlines()[-1] == f"{FAULTY}: {len(heads)} errors"
 
 
+def test_the_last_line_says_what_the_assembler_accepts(ptokit: Run, tmp_path: Path) -> None:
+    file = tmp_path / "k.pto"
+    text = "func.func @f(%%v: %s) { %%t = pto.alloc_tile : %s pto.tload ins(%%v : %s) outs(%%t : %s) return }"
+    view, tile = "!pto.partition_tensor_view<8x1xf32>", "!pto.tile_buf<vec, 8x1xf32>"
+    file.write_text(text % (view, tile, view, tile))  # rows of 4 bytes
+    assert ptokit("check", file, "-t", "a5", "--rules", "assembler").status == 0
+    ran = ptokit("check", file, "-t", "a5")
+    assert ran.status == 1
+    assert ran.err.splitlines()[-1] == f"{file}: 1 error; the assembler accepts the file (--rules assembler)"
+    wide = view.replace("f32", "f16")
+    file.write_text(text % (wide, tile, wide, tile))
+    assert ptokit("check", file, "-t", "a5").err.splitlines()[-1] == f"{file}: 2 errors"
+
+
 def test_json_has_the_same_findings_in_a_stable_form(ptokit: Run) -> None:
     text = ptokit("check", FAULTY, "-t", "a2a3").err
     ran = ptokit("check", FAULTY, "-t", "a2a3", "--format", "json")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ptokit import __version__
-from ptokit.diagnostics import Diagnostic, Diagnostics
+from ptokit.diagnostics import Diagnostic, Diagnostics, Scope, lookup
 from ptokit.diagnostics.render import summary, visible_name
 from ptokit.diagnostics.sarif import Details, sarif
 from ptokit.ir.levels import stated_level
@@ -16,6 +16,10 @@ from ptokit.ir.levels import stated_level
 from .console import remark, say, show_diagnostics
 from .inputs import expand
 from .load import load, parse_target
+
+if TYPE_CHECKING:
+    from ptokit.ir import Module
+    from ptokit.targets import Target
 
 
 def check_files(
@@ -44,7 +48,8 @@ def check_files(
         if format == "text":
             show_diagnostics(found)
             if len(found):
-                remark(f"{visible_name(file)}: {summary(found)}")
+                passes = found.errors and not assembler and assembler_accepts(module, target, found, level, auto_sync)
+                remark(f"{visible_name(file)}: {summary(found)}{ACCEPTED if passes else ''}")
             else:
                 say(f"{visible_name(file)}: no findings for {target.name}, level {level or stated_level(module)}")
     if format == "json":
@@ -54,6 +59,18 @@ def check_files(
     elif len(files) > 1 and len(everything):
         remark(f"{len(files)} files: {summary(everything)}")
     return not everything.errors
+
+
+ACCEPTED = "; the assembler accepts the file (--rules assembler)"
+
+
+def assembler_accepts(module: Module, target: Target, found: Diagnostics, level: int | None, auto_sync: bool) -> bool:
+    """True if the reference assembler refuses nothing in a module with these findings."""
+    from ptokit.ir.verify import verify
+
+    if any(lookup(d.rule).scope in (Scope.TEXT, Scope.ASSEMBLER) for d in found.errors):
+        return False
+    return not verify(module, target, level=level, auto_sync=auto_sync, assembler=True).errors
 
 
 def report(found: Diagnostics) -> dict[str, Any]:

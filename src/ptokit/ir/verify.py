@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -150,8 +151,9 @@ class _Checker:
         invalid = self.assembler and self.invalid_regions(op, site, lowered)
         broken = list(broken_rules(site, text=self.text, lowered=lowered, covered=self.assembler))
         for rule, message, hint in broken:
+            notes = _defined_at(_blamed(op, site, message))
             self.found.add(
-                Diagnostic(rule.id, rule.severity, f"{site.instr.name}: {message}", op.location, hint, _defined(op))
+                Diagnostic(rule.id, rule.severity, f"{site.instr.name}: {message}", op.location, hint, notes)
             )
         return not (broken or invalid)
 
@@ -205,6 +207,18 @@ def _lowered(survey: Survey) -> set[Value]:
     found.update(v for op in survey.ops for region in op.regions for v in region.args if is_memref(v.type))
     found.update(v for op in survey.named("pto.bind_tile") for v in op.results)
     return found
+
+
+def _blamed(op: Op, site: Site, message: str) -> list[Value]:
+    """The tiles that a message names, by operand or value; all of them if it names none."""
+    tiles = [v for v in op.values if isinstance(v.type, TileSpec)]
+    words = set(_WORD.findall(message))
+    operands = [op.get(o.name) for o in site.instr.operands if o.name in words and not o.variadic]
+    named = [v for v in tiles if v in operands or f"%{v.name}" in words]
+    return named or tiles
+
+
+_WORD = re.compile(r"%?[\w.$-]+")
 
 
 def _defined(op: Op) -> tuple[Note, ...]:

@@ -54,7 +54,7 @@ def _types(o: Site, *, column: bool = False) -> Message:
     s, idx, valued, device = o.src.dtype, o.dst.dtype, o.has("dst_val"), o.target.name != "cpu"
     allowed = o.instr.types[o.target.name]
     if s not in allowed or (valued and column and o.target.name == "a5" and s.size == 1):
-        return f"{o.instr.name} on {o.target.name} has no {s} form; allowed: {names(allowed)}"
+        return f"{o.target.name} has no {s} form; allowed: {names(allowed)}"
     if valued and o.dst_val.dtype is not s:
         return f"dst_val has element type {o.dst_val.dtype}, src has {s}"
     indices = types_of("i32 u32")
@@ -163,12 +163,9 @@ _ASM = define(
 _INDICES = types_of("i32 u32")
 
 
-def _asm_types(o: Site) -> Message:
+def _asm_index(o: Site) -> Message:
     if o.dst.dtype not in _INDICES:
         return f"the index tile has element type {o.dst.dtype}, not i32 or ui32"
-    allowed = o.instr.types[f"asm-{o.target.name}"]
-    if o.src.dtype not in allowed:
-        return f"the assembler refuses {o.src.dtype} for {o.instr.text}; allowed: {names(allowed)}"
     return None
 
 
@@ -177,7 +174,7 @@ ROW_RULES = (
     _EMPTY,
     _TYPES,
     _ASM,
-    replace(RR_1, check=lambda o: row_reduction(o) or _asm_types(o)),
+    replace(RR_1, check=lambda o: row_reduction(o) or _asm_index(o)),
     define(
         "ARG-A3-01",
         "tmp holds the candidates of a row.",
@@ -194,7 +191,7 @@ COLUMN_RULES = (
     _EMPTY,
     replace(_TYPES, check=partial(_types, column=True)),
     _ASM,
-    replace(CR_1, check=lambda o: _column_layout(o) or _not_empty(o) or _asm_types(o)),
+    replace(CR_1, check=lambda o: _column_layout(o) or _not_empty(o) or _asm_index(o)),
     define(
         "ARG-A3-02",
         "tmp has src's type and room for the candidates of a group of columns.",

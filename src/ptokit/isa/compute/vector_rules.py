@@ -133,7 +133,7 @@ def in_types(o: Site) -> Message:
     allowed, dtype = o.instr.types.get(o.target.name), _typed(o).dtype
     if allowed is None or dtype in allowed:
         return None
-    return f"{o.instr.name} on {o.target.name} has no {dtype} form; allowed: {names(allowed)}"
+    return f"{o.target.name} has no {dtype} form; allowed: {names(allowed)}"
 
 
 def _equal_or_widened(o: Site) -> Message:
@@ -142,7 +142,7 @@ def _equal_or_widened(o: Site) -> Message:
         return in_types(o)
     if (d.name, s.name) == ("f32", "f16"):
         return None
-    return f"{o.instr.name} has no {d} += {s} form; types are equal, or dst f32 and src f16"
+    return f"there is no {d} += {s} form; types are equal, or dst f32 and src f16"
 
 
 def in_asm_types(o: Site) -> Message:

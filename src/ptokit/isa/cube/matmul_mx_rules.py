@@ -13,7 +13,7 @@ from ..site import Site, TileInfo
 from ..typesets import types_of
 from ..unknown import known
 from .gemv_rules import row_of_blocks
-from .matmul_rules import BIAS, LIMIT, LOCATIONS
+from .matmul_rules import BIAS, LIMIT, LOCATIONS, other_accumulator
 
 GROUP = 32
 _define = partial(define, source="compute-reduce-matrix 12")
@@ -87,11 +87,6 @@ def _one_row(o: Site) -> Message:
     return None if o.text else row_of_blocks(o)
 
 
-def _other_accumulator(o: Site) -> Message:
-    differ = o.acc.origin != o.dst.origin
-    return f"the input accumulator %{o.acc.name} is another tile than the result %{o.dst.name}" if differ else None
-
-
 TYPES = _define(
     "MXM-A5-01",
     "Operands are both fp8 or both fp4, scales e8m0, the accumulator f32.",
@@ -137,7 +132,7 @@ ADDRESSES = _define(
 SAME_ACC = _define(
     "MXM-A5-07",
     "The scaled product accumulates in place: the input accumulator is the result tile.",
-    _other_accumulator,
+    other_accumulator,
     targets=("a5",),
     accepted="tmatmul.mx.acc ins(%c, ..) outs(%c)",
     rejected="tmatmul.mx.acc ins(%c0, ..) outs(%c1)",
@@ -178,7 +173,8 @@ def _operand(o: Site) -> Message:
         return f"src is a {o.src.loc.text} tile; scales belong to a left or right tile"
     wanted = _SCALES["lhs_scale" if o.src.loc is TileType.Left else "rhs_scale"]
     if o.dst.loc not in (wanted, TileType.Scaling):
-        return f"dst is a {o.dst.loc.text} tile; the scales of a {o.src.loc.text} tile are {wanted.text}"
+        place = "scaling" if o.text else wanted.text
+        return f"dst is a {o.dst.loc.text} tile; the scales of a {o.src.loc.text} tile lie in {place}"
     return None
 
 

@@ -80,9 +80,12 @@ def _layouts(o: Site) -> str | bool:
     return False
 
 
-def _same_accumulator(o: Site) -> str | bool:
-    differ = o.acc.origin != o.dst.origin
-    return differ and f"the input accumulator %{o.acc.name} is another tile than the result %{o.dst.name}"
+def other_accumulator(o: Site) -> tuple[str, str] | None:
+    """Message and hint of MAT-NPU-01 and MXM-A5-07."""
+    if o.acc.origin != o.dst.origin:
+        message = f"the input accumulator %{o.acc.name} is another tile than the result %{o.dst.name}"
+        return message, f"{o.target.name} adds to what the result holds and reads no other tile: use one for both"
+    return None
 
 
 LOCATIONS = define(
@@ -155,7 +158,7 @@ VALID = define(
 SAME_ACC = define(
     "MAT-NPU-01",
     "TMATMUL_ACC accumulates in place: the input accumulator is the result tile.",
-    _same_accumulator,
+    other_accumulator,
     targets=("a2a3", "a5"),
     source="compute-reduce-matrix 9",
     why="A2/A3 and A5 ignore the input operand and add to the result's buffer.",

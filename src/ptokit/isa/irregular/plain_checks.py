@@ -87,4 +87,4 @@ def overlapping(o: Site) -> Message:
 
 def missing(o: Site) -> Message:
     """For instructions that a target does not have."""
-    return f"{o.instr.name} does not exist on {o.target.name}"
+    return f"it does not exist on {o.target.name}"
