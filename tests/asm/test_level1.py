@@ -96,7 +96,7 @@ def test_forms(text: str, lines: list[str]) -> None:
         (f"%a, %b = pto.tadd %t, %u : {S}, {S} -> {S}", [("TEXT-RESULTS", 1, 10)]),
         (f"%a:2 = pto.tadd %t, %u : {S}, {S} -> {S}", [("TEXT-RESULTS", 1, 1)]),
         (f"%t = pto.tadd %t, %u : {S}, {S} -> {S}", [("TY-9", 1, 1)]),
-        (f"%a = pto.tadd %t, %u : {S}, {S}", [("TEXT-UNEXPECTED", 1, 6)]),
+        (f"%a = pto.tadd %t, %w : {S}, !pto.tile<16x16xf16>", [("TEXT-UNEXPECTED", 1, 6), ("TY-9", 1, 19)]),
         (f"%a = pto.tstore %t, %v : ({S}, {V}) -> {S}", [("TEXT-RESULTS", 1, 6)]),
         (f"%a = pto.tadd : {S}", [("TEXT-UNEXPECTED", 1, 15)]),
         (f"%a = pto.tmov.m2l %t : {S} -> {S}", [("TMOV-SUFFIX", 1, 6)]),

@@ -17,6 +17,7 @@ T = "!pto.tile_buf<vec, 16x16xf32>"
 G = "!pto.memref<f32, 2>"
 V = "!pto.partition_tensor_view<16x16xf32>"
 TV = "!pto.tensor_view<?x16xf32>"
+ALLOC = f"%a = pto.alloc_tile : {T}"
 C16 = "%0 = arith.constant 16 : index"
 
 
@@ -55,6 +56,12 @@ def part(name: str, at: str) -> str:
                 f"pto.tsync ins(%t, %e : {T}, {V})",
             ],
         ),
+        # without an arrow: the type of all tiles, or the one behind those of the operands
+        (f"%a = tadds %t, %x : {S}, f32", [ALLOC, f"pto.tadds ins(%t, %x : {T}, f32) outs(%a : {T})"]),
+        (f"%a = tadd %t, %u : {S}, {S}", [ALLOC, f"pto.tadd ins(%t, %u : {T}, {T}) outs(%a : {T})"]),
+        (f"%a = tdivs %x, %t : f32, {S}", [ALLOC, f"pto.tdivs ins(%x, %t : f32, {T}) outs(%a : {T})"]),
+        (f"%a = texpands %x : f32, {S}", [ALLOC, f"pto.texpands ins(%x : f32) outs(%a : {T})"]),
+        (f"%a = tci %i : {S}", [ALLOC, f"pto.tci ins(%i : i32) outs(%a : {T})"]),
         ("tsync %t : !pto.event<tload>", [f"pto.tsync ins(%t : {T})"]),
         (
             "tstore %t, %v #atomic=add",

@@ -82,6 +82,7 @@ class _Reader:
 
     def read(self, s: Statement) -> Op:
         p, instr = self.p, self.instr
+        self.split(s)
         given = self.typed(s)
         results = self.result_types(s)
         ordered = orders(self.instr, bool(self.named or results or self.stores))
@@ -97,6 +98,16 @@ class _Reader:
         return Op(f"pto.{instr.text}", {o.name: values[o.name] for o in instr.operands if o.name in values}, attrs)
 
     # ------------------------------------------------------------------ types
+
+    def split(self, s: Statement) -> None:
+        """Find the result's type in a list without ``->``: behind those of all operands, or the one that all tiles have."""
+        if s.results is not None or s.types is None or not self.named or len(self.destinations) != 1:
+            return
+        if len(s.types) == len(s.items) + 1:
+            s.types, s.results = s.types[:-1], s.types[-1:]
+        elif len(s.types) > 1:
+            tiles = {t for t in s.types if isinstance(t, TileSpec)}
+            s.results = [*tiles] if len(tiles) == 1 else None
 
     def typed(self, s: Statement) -> list[_Given]:
         """The operands with their types; every index of a part of memory is an index."""
@@ -120,7 +131,7 @@ class _Reader:
                 else:
                     p.match(index, INDEX, item.index + 2 + 2 * position)
             if uniform and types is not None and item.value is not None and item.value.type in (FREE, types[0]):
-                stated = types[0]
+                stated = self._scalar_at(len(out), types[0]) or types[0]
             if uniform and types is not None and item.value is not None and isinstance(item.value.type, TileSpec):
                 stated = types[0]
             if item.value is not None and stated is not None and not is_event(stated):
@@ -142,6 +153,14 @@ class _Reader:
             else:
                 out.append(_Given(item, type, indices))
         return out
+
+    def _scalar_at(self, position: int, tile: Type) -> Scalar | None:
+        """Type of an operand whose place is that of a number, where the only type written is the tiles'."""
+        order = orders(self.instr, bool(self.named or self.stores))[0]
+        wanted = [o for o in order if not o.optional][position : position + 1]
+        if not wanted or wanted[0].kind is not Kind.SCALAR or not isinstance(tile, TileSpec):
+            return None
+        return Scalar(wanted[0].type or tile.dtype.text)
 
     def _number_type(self, s: Statement) -> Type:
         """Type of a number without one: the element type of the tiles it meets."""
