@@ -128,14 +128,16 @@ def test_every_instruction_of_ins_and_outs_has_a_level_1(name: str) -> None:
     """Operands by their kind, in the order of ``ins`` and then views written, and one result per tile written."""
     instr = TABLE[name]
     word = {Kind.TILE: ("%t", S), Kind.VIEW: ("%v", V), Kind.SCALAR: ("%x", "f32"), Kind.PTR: ("%p", "!pto.ptr<f32>")}
+    word[Kind.GROUP] = ("%grp", "!pto.group<2>")
     ins, outs = ([*(instr.chosen(instr.forms[0], g) if instr.forms else g)] for g in (instr.ins, instr.outs))
     stores = [o for o in outs if o.kind is Kind.VIEW]
     written = [word[o.kind] for o in (*ins, *stores) if not o.optional]
     made = [o for o in outs if o.kind is Kind.TILE and not o.optional]
     names = "".join(f"%r{k}, " for k in range(len(made)))[:-2]
-    text = f"{names + ' = ' if made else ''}pto.{instr.text} {', '.join(w for w, _ in written)}"
+    group = f"%grp = pto.make_group %v, %v : ({V}, {V}) -> !pto.group<2>\n"
+    text = f"{names + ' = ' if made else ''}pto.{instr.shown} {', '.join(w for w, _ in written)}"
     text += f" : ({', '.join(t for _, t in written)}) -> ({', '.join(S for _ in made)})"
-    *before, op = ops(text)
+    _, *before, op = ops(group + text)
     assert op.name == f"pto.{instr.text}"
     assert [b.name for b in before] == ["pto.alloc_tile"] * len(before)
     results = [op[o.name] for o in made]

@@ -145,7 +145,7 @@ def test_statements(text: str, lines: list[str]) -> None:
         ("tassign %t", [("TEXT-OPERANDS", 1, 1)]),
         ("tassign %t, 1.5", [("TEXT-OPERANDS", 1, 13)]),
         ("tassign %n, 0", [("TEXT-OPERANDS", 1, 9)]),
-        ("tassign %t, %n", [("TY-9", 1, 13)]),
+        ("tassign %t, %i", [("TY-9", 1, 13)]),
         ("tassign %t, @tile(-1)", [("TEXT-NUMBER", 1, 19)]),
         ("tassign %t, @tail(1)", [("TEXT-UNEXPECTED", 1, 13)]),
         ("tassign %t[%n], 0", [("TEXT-OPERANDS", 1, 1)]),

@@ -18,7 +18,7 @@ from .lexer import EOF
 from .ops_isa import DPS_WORDS, read_dps
 from .ops_micro import read_micro
 from .ops_ssa import read_ssa
-from .ops_ssa_sync import read_tassign, read_tsync
+from .ops_ssa_sync import STATEMENTS
 from .parser import Parser
 from .recovery import FUNCTION_WORDS, recover
 from .regions import TERMINATORS, YIELDS, Kind, read_blocks, read_head
@@ -194,10 +194,9 @@ def _table_operation(p: Parser, token: str, at: int, names: Names) -> Op:
     if instr is None:
         _unknown(p, token, at)
         raise OperationError
-    if instr.text == "tassign" and not names:
-        return read_tassign(p, at)
-    if instr.text == "tsync" and p.texts[p.i][0] == "%":
-        return read_tsync(p, at)
+    special = STATEMENTS.get(instr.text)
+    if special is not None and (read := special(p, bool(names))) is not None:
+        return read(p, instr.text, at)
     forms = FORMS.get(instr.text) or FORMS.get(instr.syntax)
     if forms is not None:
         return read_form(p, instr, forms)

@@ -5,7 +5,7 @@
 | ``%x`` | operand x; ``%x:index`` if its type is never written |
 | ``%x*`` | operands x with commas between, possibly none |
 | ``T(x)`` | the types of operand x; ``T~(x)`` if a pointer may be written by its angle part only |
-| ``R`` | the type of the result; ``R~`` as above; ``R:tile`` if it must be a tile |
+| ``R`` | the type of the result; ``R~`` as above; ``R:tile`` or ``R:group`` if it must be one |
 | ``R=index`` | nothing: the result's type is never written; ``R=subset``: it is inferred |
 | ``A(x)`` | attribute x of an enumeration in its place, in any spelling; ``A!(x)`` if the kind cannot be left out |
 | ``N(x)`` | attribute x, a number, switch, string or symbol, in its place |
@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 from ptokit.ir import Op, Operands, Value
 from ptokit.isa.table import Attr, Instr, Kind
 from ptokit.types.tile import TileSpec
-from ptokit.types.values import I64, INDEX, MemRef, Opaque, Ptr, Scalar, Type
+from ptokit.types.values import I64, INDEX, Group, MemRef, Opaque, Ptr, Scalar, Type
 
 from . import rules
 from .attributes import WORDS, Dictionary, Written, declared_value, plain_value, read_dictionary
@@ -39,8 +39,10 @@ Infer = Callable[[Parser, dict[str, Any], dict[str, Any]], Type]
 INFERRED: dict[str, Infer] = {}
 """Results whose types are not written, by the word behind ``R=``."""
 
-_ELEMENT = re.compile(r"%(\w+)(\*?)(?::(\w+))?\Z|([TANLWB])([~!]?)\((\w+)\)\Z|(R)(~?)(?:=(\w+)|:(tile))?\Z")
+_ELEMENT = re.compile(r"%(\w+)(\*?)(?::(\w+))?\Z|([TANLWB])([~!]?)\((\w+)\)\Z|(R)(~?)(?:=(\w+)|:(tile|group))?\Z")
 IMPLIED: dict[str, Scalar] = {"index": INDEX, "i64": I64}
+RESULTS: dict[str, tuple[type, ...]] = {"tile": (TileSpec, MemRef, Opaque), "group": (Group, Opaque)}
+"""Types of results by the word behind ``R:``; what is wrong, lowered or of another dialect is opaque."""
 
 
 class Element(NamedTuple):
@@ -175,8 +177,8 @@ class _Reading:
         if not e.more:
             index = self.p.i
             self.result = self.p.type(stripped="ptr" if e.flag else "")
-            if e.name and not isinstance(self.result, (TileSpec, MemRef, Opaque)):
-                self.p.fail(rules.TYPE, f"the result is a tile, not {self.result}", index)
+            if e.name and not isinstance(self.result, RESULTS[e.name]):
+                self.p.fail(rules.TYPE, f"the result is a {e.name}, not {self.result}", index)
         elif e.more in IMPLIED:
             self.result = IMPLIED[e.more]
         else:

@@ -14,7 +14,6 @@ from typing import Any
 from ptokit.diagnostics import Diagnostics
 from ptokit.ir import Op, Operands, Value
 from ptokit.isa.table import BY_TEXT, Instr, Operand, Role
-from ptokit.types.tile import TileSpec
 from ptokit.types.values import Scalar
 
 from . import rules
@@ -22,11 +21,11 @@ from .attributes import Dictionary, Written, read_dictionary, unquote
 from .blocks import FORMS, read_region
 from .cursor import Cursor, LimitError, OperationError
 from .faults import suggest
-from .forms import IMPLIED, INFERRED, Form, compile_form, dictionary_attrs
+from .forms import IMPLIED, INFERRED, RESULTS, Form, compile_form, dictionary_attrs
 from .generic_shapes import SEGMENTS, SHAPES, Shape, segments
 from .generic_structure import Statement, structure
 from .lexer import EOF, Tokens
-from .ops_isa import DPS_WORDS, align, align_forms, operands_of
+from .ops_isa import DPS_WORDS, align, align_forms, operands_of, told_apart
 from .parser import Parser
 from .regions import Kind, read_successor
 from .registry import QUOTED, READERS
@@ -124,6 +123,7 @@ def _entries(p: Parser, text: str, index: int) -> list[tuple[str, str]]:
 
 
 def _instruction(p: Parser, instr: Instr, s: Statement) -> Op:
+    instr = told_apart(instr, s.values[0].type if s.values else None)
     stated = segments(p, s.written.pop(SEGMENTS, None))
     attrs: dict[str, Any] = {}
     order = operand_order(instr)
@@ -186,8 +186,8 @@ def _agree(p: Parser, op: Op, form: Form, at: int) -> None:
             p.fail(rules.TYPE, f"the result of {op.name} is {IMPLIED[e.more]}, not {op.result.type}", at)
         elif e.kind == "R" and e.more in INFERRED:
             _inferred(p, op, e.more, at)
-        elif e.kind == "R" and e.name and not isinstance(op.result.type, TileSpec):
-            p.fail(rules.TYPE, f"the result of {op.name} is a tile, not {op.result.type}", at)
+        elif e.kind == "R" and e.name and not isinstance(op.result.type, RESULTS[e.name][0]):
+            p.fail(rules.TYPE, f"the result of {op.name} is a {e.name}, not {op.result.type}", at)
 
 
 def _inferred(p: Parser, op: Op, how: str, at: int) -> None:

@@ -29,6 +29,7 @@ from .ops_control import same_types, symbol
 from .parser import Parser
 from .recovery import FUNCTION_WORDS, starts_operation
 from .regions import BODY
+from .registry import READERS
 from .types import FREE, POISON
 
 
@@ -122,7 +123,8 @@ class _File:
                 self._read_on()
             self._aliases()
         else:
-            if p.texts[p.i] not in FUNCTION_WORDS and (starts_operation(p, p.i) or p.texts[p.i] in BY_TEXT):
+            known = p.texts[p.i] in BY_TEXT or p.texts[p.i] in READERS
+            if p.texts[p.i] not in FUNCTION_WORDS and (known or starts_operation(p, p.i)):
                 self._listing()
             self._functions()
         if p.texts[p.i] is not EOF:

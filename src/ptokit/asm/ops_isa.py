@@ -17,10 +17,11 @@ from typing import Any
 
 from ptokit.ir import Op, Operands, Value
 from ptokit.isa.move.move_suffix import SUFFIX, suffix_mismatch
-from ptokit.isa.table import TABLE, Instr, Kind, Operand
+from ptokit.isa.table import SHARED, TABLE, Instr, Kind, Operand
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import (
     Align,
+    Group,
     Mask,
     MemRef,
     Opaque,
@@ -53,12 +54,18 @@ _KINDS: dict[Kind, tuple[type, ...]] = {
     Kind.VREG: (VReg,),
     Kind.MASK: (Mask,),
     Kind.ALIGN: (Align,),
+    Kind.GROUP: (Group,),
 }
 
 
 def fits(operand: Operand, type: Type) -> bool:
     """True if a value of this type can stand there (assembly 6): tiles, views and memrefs are told apart by rules."""
     return isinstance(type, _KINDS[operand.kind]) or type is POISON
+
+
+def told_apart(instr: Instr, first: Type | None) -> Instr:
+    """The instruction that a text name stands for where the first operand is of this type."""
+    return SHARED.get(instr.text, instr) if isinstance(first, Group) else instr
 
 
 def read_dps(p: Parser, instr: Instr, name: int) -> Op:
@@ -80,6 +87,7 @@ def read_dps(p: Parser, instr: Instr, name: int) -> Op:
             p.unexpected(f"the value of '{key}'")
         written[key] = Written(p.texts[at], at)
         p.i += 1
+    instr = told_apart(instr, ins[0].type if ins else None)
     attrs: dict[str, Any] = {}
     if instr.syntax == "dps-either" and ins and isinstance(ins[0].type, Scalar):
         ins.reverse()

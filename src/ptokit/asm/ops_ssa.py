@@ -32,7 +32,7 @@ from . import rules
 from .attributes import Dictionary
 from .forms import dictionary_attrs
 from .ops_arith import constant_value
-from .ops_isa import align_forms, operands_of
+from .ops_isa import align_forms, operands_of, told_apart
 from .parser import Expansion, Parser
 from .ssa_items import Item, Statement, constant, is_event, read_statement
 from .ssa_words import hash_attribute
@@ -44,8 +44,6 @@ SUPPLIED = frozenset(
 )
 """Instructions whose scratch tile level 2 does not leave out (assembly 6.1)."""
 
-_MEM_BEFORE_IDX = "mscatter"  # its operands in the sync form: src, mem, idx (rule 6)
-
 
 def read_ssa(p: Parser, instr: Instr, at: int, named: int) -> Op:
     """Read a tile instruction behind its name, which is token `at`; `named` results stand in front of it.
@@ -53,7 +51,10 @@ def read_ssa(p: Parser, instr: Instr, at: int, named: int) -> Op:
     What belongs before it, and what its result names stand for, is left in ``p.expansion``.
     """
     p.ssa = True
-    return _Reader(p, instr, at, named).read(read_statement(p))
+    s = read_statement(p)
+    value = s.items[0].value if s.items else None
+    first = s.types[0] if value is not None and value.type is FREE and s.types else value and value.type
+    return _Reader(p, told_apart(instr, first or None), at, named).read(s)
 
 
 @dataclass(slots=True)
@@ -86,6 +87,8 @@ class _Reader:
         given = self.typed(s)
         results = self.result_types(s)
         ordered = orders(self.instr, bool(self.named or results or self.stores))
+        if results and not self.named:
+            results, ordered = self.restated(results, ordered, given)
         attrs: dict[str, Any] = {}
         operands = self.assign(ordered, given, attrs)
         written: Dictionary = s.written
@@ -100,7 +103,7 @@ class _Reader:
     # ------------------------------------------------------------------ types
 
     def split(self, s: Statement) -> None:
-        """Find the result's type in a list without ``->``: behind those of all operands, or the one that all tiles have."""
+        """Find the result's type in a list without ``->``: behind those of all operands, or that of all tiles."""
         if s.results is not None or s.types is None or not self.named or len(self.destinations) != 1:
             return
         if len(s.types) == len(s.items) + 1:
@@ -192,6 +195,19 @@ class _Reader:
         return results
 
     # --------------------------------------------------------------- operands
+
+    def restated(
+        self, results: list[Type], ordered: list[list[Operand]], given: list[_Given]
+    ) -> tuple[list[Type], list[list[Operand]]]:
+        """``tload %t, %g[%i, %j] : (T, G) -> T``: without a name the result may be the tile that comes first."""
+        types = [g.type for g in given]
+        first = orders(self.instr, False)
+        if fit(self.instr, ordered, types) is not None or fit(self.instr, first, types) is None:
+            return results, ordered
+        for type, destination in zip(results, given):
+            if destination.item.value is not None:
+                self.p.match(destination.item.value, type, destination.item.index)
+        return [], first
 
     def assign(
         self, ordered: list[list[Operand]], given: list[_Given], attrs: dict[str, Any]
@@ -361,10 +377,8 @@ def orders(instr: Instr, valued: bool) -> list[list[Operand]]:
     """The sequences of operands that the written ones may stand for; ``valued``: what it writes is not among them."""
     ins, destinations, stores = _operands(instr.name)
     if stores:
-        found = [[*ins, *stores]]
-        if instr.text == _MEM_BEFORE_IDX:
-            found.append([ins[0], *stores, *ins[1:]])
-        return found
+        found = [[instr.operand(n) for n in instr.statement.split()] if instr.statement else [*ins, *stores]]
+        return found + [[instr.operand(n) for n in order] for order in instr.orders]
     if not valued:
         return [[*destinations, *ins]]
     kept = [o for o in destinations if o.role is Role.INOUT]
@@ -395,7 +409,7 @@ def _apart(order: Sequence[Operand], counts: Sequence[int], given: Sequence[Type
         for type in given[position : position + count]:
             if operand.kind is Kind.TILE and not operand.or_view and isinstance(type, (MemRef, PartitionView)):
                 return False
-            if operand.kind is Kind.VIEW and isinstance(type, TileSpec):
+            if operand.kind is Kind.VIEW and not operand.or_tile and isinstance(type, TileSpec):
                 return False
         position += count
     return True

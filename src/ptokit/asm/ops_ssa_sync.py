@@ -1,24 +1,40 @@
-"""``tassign`` and ``tsync`` of the sync form, ``subview`` of the manual (assembly 5, rules 7 and 11, and table)."""
+"""Statements of the sync form and the manual that are no instructions of the table (assembly 5, rules 7 and 11; 8).
+
+| written | read as |
+|---|---|
+| ``tassign %t, %addr``, ``pto.tassign ins(%t, %addr : T, i64)`` | ``pto.tassign``; %t names its result from then on |
+| ``subview %t, %row, %col : (T, i16, i16) -> T2``, also with ``ins`` and ``outs`` | ``pto.subset`` |
+| ``pto.treshape ins(%t : T) outs(%u : T2)``, also ``talias`` | ``pto.treshape``; %u names its result from then on |
+| ``tsync %a, %b`` | ``pto.tsync`` |
+| ``tsync.op #pto.op<TADD>``, ``pto.barrier(TADD)`` | ``pto.barrier`` on the pipe of that instruction |
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ptokit.ir import Op, Value
+from ptokit.isa.order.event_tags import TAG_PIPE, tag_pipe
+from ptokit.isa.table import TABLE
+from ptokit.types.enums import Pipe
 from ptokit.types.tile import TileSpec
-from ptokit.types.values import I64, INDEX, Scalar
+from ptokit.types.values import I64, INDEX, Scalar, Type
 
 from . import rules
+from .attributes import enum_word, generic_attrs, read_dictionary
+from .faults import suggest
 from .forms import INFERRED
 from .parser import Expansion, Parser
-from .registry import READERS
-from .ssa_items import constant, is_event, read_statement, value_of
+from .registry import READERS, Reader
+from .ssa_items import Statement, constant, is_event, read_statement, value_of
 from .types import FREE, POISON
 
 
-def read_tassign(p: Parser, at: int) -> Op:
+def read_tassign(p: Parser, name: str, at: int) -> Op:
     """``tassign %t, %addr``, ``tassign %t, 4096`` or ``tassign %t, @tile(0x1000)``, with types or without."""
     e = p.expansion = Expansion()
     first = p.i
-    statement = read_statement(p)
+    statement = _statement(p)
     if len(statement.items) != 2 or any(item.indices is not None for item in statement.items):
         p.fail(rules.OPERANDS, "tassign takes a tile and an address", at)
     tile, addr = statement.items
@@ -37,20 +53,95 @@ def read_tassign(p: Parser, at: int) -> Op:
     if addr.value is None:
         address = constant(e, addr.number, I64)
     else:
-        p.match(addr.value, I64, addr.index)
-        address = addr.value
-    name, _, last = value.name.partition(".")
+        address = _address(p, e, addr.value, types[1:], addr.index)
+    result = _renamed(p, tile.index, value)
+    return Op("pto.tassign", {"tile": value, "addr": address}, {}, [result])
+
+
+def _address(p: Parser, e: Expansion, value: Value, stated: list[Type], index: int) -> Value:
+    """The address, as an i64; the manual has an index as well."""
+    if stated:
+        p.match(value, stated[0], index)
+    if value.type != INDEX:
+        p.match(value, I64, index)
+        return value
+    e.before.append(Op("arith.index_cast", {"in": value}, {}, [Value(I64)]))
+    return e.before[-1].result
+
+
+def _statement(p: Parser) -> Statement:
+    """A statement, or ``ins(..) outs(..)``, whose destinations are then the results."""
+    if p.texts[p.i] != "ins":
+        return read_statement(p)
+    p.i += 1
+    p.expect("(")
+    statement = read_statement(p)
+    p.expect(")")
+    return statement
+
+
+def _renamed(p: Parser, index: int, old: Value) -> Value:
+    """A value of the same type that the name at token `index` stands for from now on."""
+    name, _, last = old.name.partition(".")
     k = int(last) + 1 if last.isdecimal() and len(last) < 9 else 1
     while f"%{name}.{k}" in p.scope.values:
         k += 1
-    op = Op("pto.tassign", {"tile": value, "addr": address}, {}, [Value(value.type, f"{name}.{k}")])
-    op.results[0].location = p.location(tile.index)
-    p.scope.define(f"%{name}.{k}", op.results[0])
-    p.scope.replace(p.texts[tile.index], op.results[0])
-    return op
+    value = Value(old.type, f"{name}.{k}", None, p.location(index))
+    p.scope.define(f"%{name}.{k}", value)
+    p.scope.replace(p.texts[index], value)
+    return value
 
 
-def read_tsync(p: Parser, at: int) -> Op:
+def _destination(p: Parser) -> tuple[int, Value]:
+    """``outs(%t : T)``: the token of the name, and the tile."""
+    p.expect("outs")
+    p.expect("(")
+    index = p.i
+    tile = p.value()
+    p.expect(":")
+    p.match(tile, p.type(), index)
+    p.expect(")")
+    if not (isinstance(tile.type, TileSpec) or tile.type is POISON):
+        p.fail(rules.TYPE, f"the destination is a tile, not {tile.type}", index)
+    return index, tile
+
+
+def read_alias(p: Parser, name: str, at: int) -> Op:
+    """``ins(%t : T) outs(%u : T2)`` of an operation that gives a tile another type."""
+    p.expect("ins")
+    p.expect("(")
+    first = p.i
+    source = p.value()
+    p.expect(":")
+    p.match(source, p.type(), first)
+    p.expect(")")
+    index, tile = _destination(p)
+    attrs = generic_attrs(p, read_dictionary(p)) if p.texts[p.i] == "{" else {}
+    return Op(f"pto.{name}", {"src": source}, attrs, [_renamed(p, index, tile)])
+
+
+def read_barrier_of(p: Parser, name: str, at: int) -> Op:
+    """``tsync.op #pto.op<TADD>`` or ``pto.barrier(TADD)``: a barrier on the pipe of an instruction, or on a pipe."""
+    bracket = p.accept("(")
+    index = p.i
+    token = p.texts[index]
+    if token[0] not in '#<"' and not token[0].isalpha():
+        p.unexpected("an instruction or a pipe")
+    p.i += 1
+    mnemonic, word = enum_word(token) or ("", token)
+    try:
+        pipe: Pipe | None = Pipe.from_text(word)
+    except KeyError:
+        pipe = tag_pipe(word)
+    if pipe is None or mnemonic not in ("", "op", "pipe"):
+        hint = suggest(word, [*TABLE, *TAG_PIPE, *(pipe.text for pipe in Pipe)])
+        p.fail(rules.TY_8, f"'{word[:40]}' names no instruction with one pipe, and no pipe", index, hint=hint)
+    if bracket:
+        p.expect(")")
+    return Op("pto.barrier", {}, {"pipe": pipe})
+
+
+def read_tsync(p: Parser, name: str, at: int) -> Op:
     """``tsync %e0, %e1``, with types or without; the types of events are not compared (rule in the table of 5)."""
     statement = read_statement(p)
     events = []
@@ -68,7 +159,12 @@ def read_tsync(p: Parser, at: int) -> Op:
 def read_subview(p: Parser, name: str, at: int) -> Op:
     """``subview %t, %row, %col : (T, i16, i16) -> T2``: the subset of %t that is as large as T2."""
     e = p.expansion = Expansion()
-    s = read_statement(p)
+    listed = p.texts[p.i] == "ins"
+    s = _statement(p)
+    place = None
+    if listed:
+        place, destination = _destination(p)
+        s.results = [destination.type]
     if len(s.items) != 3 or any(item.indices is not None for item in s.items) or s.results is None:
         p.fail(rules.OPERANDS, "subview takes a tile, a row and a column, and gives a tile", at)
     tile = value_of(p, s.items[0])
@@ -94,7 +190,20 @@ def read_subview(p: Parser, name: str, at: int) -> Op:
     result = INFERRED["subset"](p, operands, {"sizes": sizes})
     if isinstance(result, TileSpec) and (result.loc, result.dtype) != (wanted.loc, wanted.dtype):
         p.fail(rules.TYPE, f"the part of {tile.type} cannot be {wanted}", at)
-    return Op("pto.subset", {"source": tile, "offsets": list(offsets)}, {"sizes": sizes}, [Value(result)])
+    made = Value(result)
+    if place is not None:
+        made = _renamed(p, place, destination)
+        made.type = result
+    return Op("pto.subset", {"source": tile, "offsets": list(offsets)}, {"sizes": sizes}, [made])
 
 
 READERS.update({"pto.subview": read_subview, "subview": read_subview})
+READERS.update({"pto.tsync.op": read_barrier_of, "tsync.op": read_barrier_of})
+
+STATEMENTS: dict[str, Callable[[Parser, bool], Reader | None]] = {
+    "tassign": lambda p, named: None if named else read_tassign,
+    "tsync": lambda p, named: read_tsync if p.texts[p.i][0] == "%" else None,
+    "treshape": lambda p, named: read_alias if p.texts[p.i] == "ins" else None,
+    "barrier": lambda p, named: read_barrier_of if p.texts[p.i] == "(" else None,
+}
+"""By text name: the reader of the statement behind the name, if the operation's own form does not stand there."""

@@ -12,6 +12,7 @@ _FRONTEND_PIPE = (
     "( <? gm_slot_buffer = %gm_slot_buffer : T(gm_slot_buffer) , ?> c2v_consumer_buf = %c2v_consumer_buf : "
     "T(c2v_consumer_buf) , v2c_consumer_buf = %v2c_consumer_buf : T(v2c_consumer_buf) )"
 )
+_SIGNAL = "~( %signal , %value : T(signal) , T(value) ) {}"
 _SPLIT = "{ split = N(split) }"
 
 FORMS: dict[str, tuple[str, ...]] = {
@@ -32,8 +33,9 @@ FORMS: dict[str, tuple[str, ...]] = {
     "sync.set": ("A(pipe) , <? %event ?> <? N(event_id) ?> {}",),
     "sync.wait": ("A(pipe) , <? %event ?> <? N(event_id) ?> {}",),
     "syncall": ("<? ~( %workspace <? , %used:index ?> : T(workspace) ) ?> {}",),
-    "signal": ("~( %signal , %value : T(signal) , T(value) ) {}",),
-    "signal_test": ("~( %signal , %value : T(signal) , T(value) ) {} -> R",),
+    "signal": (_SIGNAL, "%signal , %value {} : ( T(signal) , T(value) )", _SIGNAL),
+    "signal_test": (f"{_SIGNAL} -> R", "%signal , %value {} : ( T(signal) , T(value) ) -> R", f"{_SIGNAL} -> R"),
+    "make_group": ("%members* {} : ( T(members) ) -> R:group",),
     "dcci": ("<? ~( %ptr : T(ptr) ) ?> {}",),
     "mem_bar": ("N(kind) {}",),
     "set_ffts": ("%base {} : T(base)",),

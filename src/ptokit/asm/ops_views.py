@@ -39,7 +39,7 @@ FORMS: dict[str, tuple[str, ...]] = {
     "tgetval": ("ins ~( %src , %offset {} : T(src) , T(offset) ) outs : R",),
     "print": ("ins ~( N(format) , %value {} : T(value) )",),
     "trap": ("{}",),
-    "mode": ("{}",),
+    "mode": ("{}", "ins ( {} ) <? outs ( ) ?>", "{}"),
 }
 """By the instruction's `syntax` word; of several forms the first is printed."""
 

@@ -102,7 +102,8 @@ class _Printer:
         else:
             values, properties, rest = op.values, {}, op.attrs
         to = f"[{', '.join(map(self.names.label, op.successors))}]" if op.successors else ""
-        head = f"{quote(op.name)}({', '.join(map(self.names, values))}){to} {_properties(properties)}"
+        name = op.name if instr is None else f"pto.{instr.shown}"
+        head = f"{quote(name)}({', '.join(map(self.names, values))}){to} {_properties(properties)}"
         place = len(self.lines)
         self.lines.append("")  # the results are named behind the regions, where they come into sight
         ends = shape.ends if shape is not None else ""

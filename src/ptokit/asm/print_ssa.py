@@ -39,4 +39,4 @@ class _Printer(FunctionPrinter):
     def instruction(self, op: Op, instr: Instr) -> str:
         if instr.syntax not in DPS_WORDS:
             return super().instruction(op, instr)
-        return op.name + print_statement(op, instr, self.names)
+        return f"pto.{instr.shown}" + print_statement(op, instr, self.names)

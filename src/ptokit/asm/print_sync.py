@@ -185,7 +185,7 @@ class _Printer(FunctionPrinter):
         super().op(op, depth)
 
     def instruction(self, op: Op, instr: Instr) -> str:
-        name = op.name.removeprefix("pto.")
+        name = instr.shown
         if instr.text == "tsync" and op.values and not op.attrs:
             types = ", ".join(str(v.type) for v in op.values)
             return f"{name} {', '.join(map(self.names, op.values))} : {types}"

@@ -113,9 +113,10 @@ class FunctionPrinter:
     def instruction(self, op: Op, instr: Instr) -> str:
         """An instruction from its name on."""
         forms = FORMS.get(instr.text) or FORMS.get(instr.syntax)
+        name = f"pto.{instr.shown}"
         if forms:
-            return op.name + print_form(op, instr, forms, self.names)
-        return op.name + (print_micro if instr.syntax == "micro" else print_dps)(op, instr, self.names)
+            return name + print_form(op, instr, forms, self.names)
+        return name + (print_micro if instr.syntax == "micro" else print_dps)(op, instr, self.names)
 
     def results(self, results: list[Value]) -> str:
         """``%a, %b = ``; empty without results. Defines their names."""

@@ -13,7 +13,7 @@ from .cursor import OperationError
 from .lexer import EOF
 from .parser import Parser
 
-_DOTTED = re.compile(r"(?:pto|arith|scf|func|memref|builtin|cf|math|affine|vector)\.[a-z]", re.ASCII)
+_DOTTED = re.compile(r"(?:pto|arith|scf|func|memref|builtin|cf|math|affine|vector)\.[A-Za-z]", re.ASCII)
 FUNCTION_WORDS = frozenset(("func.func", '"func.func"'))
 _BARE = frozenset(("return", "module", "call"))
 

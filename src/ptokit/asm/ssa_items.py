@@ -66,6 +66,8 @@ def read_statement(p: Parser) -> Statement:
         s.types = _types(p)
         if p.accept("->"):
             s.results = _types(p)
+        if texts[p.i] == "{":
+            read_dictionary(p, s.written)
     return s
 
 

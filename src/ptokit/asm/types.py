@@ -6,13 +6,13 @@ import re
 
 from ptokit.types.dtypes import DTYPES, DType, dtype, is_dtype
 from ptokit.types.tile import DYNAMIC
-from ptokit.types.values import EventIdArray, MemRef, Opaque, PartitionView, Ptr, Scalar, TensorView, Type
+from ptokit.types.values import EventIdArray, Group, MemRef, Opaque, PartitionView, Ptr, Scalar, TensorView, Type
 
 from . import rules
 from .cursor import whole
 from .faults import TypeFaultError, element, suggest
 from .register_types import REGISTERS, register
-from .tile_types import tile, tile_buf
+from .tile_types import tile
 
 POISON = Opaque("<error>")
 """Type of a value whose definition is wrong; it fits everywhere, so that one error is reported once."""
@@ -28,10 +28,10 @@ _DIM = re.compile(r"\?|-?\d+")
 _PTO = re.compile(r"!pto\.(\w+)\s*(?:<(.*)>)?\Z", re.DOTALL)
 _BLANKS = re.compile(r"\s+")
 
-_HANDLES = frozenset("pipe async_session async_event fmatrix_config tpipe record_event group event scalar".split())
+_HANDLES = frozenset("pipe async_session async_event fmatrix_config tpipe record_event event scalar".split())
 _SLICES = frozenset(("partition_tensor_view", "global", "tile_view"))  # names of one type (assembly 3.2)
 _MNEMONICS = sorted(
-    {"ptr", "tensor_view", "tile_buf", "tile", "memref", "eventid_array"} | _SLICES | _HANDLES | REGISTERS
+    {"ptr", "tensor_view", "tile_buf", "tile", "memref", "eventid_array", "group"} | _SLICES | _HANDLES | REGISTERS
 )
 WRITTEN_TYPES = [f"!pto.{name}" for name in _MNEMONICS]
 BUILTINS = ("index", "i1", *(t.text for t in DTYPES.values()))
@@ -44,6 +44,7 @@ _MEMREF = re.compile(
 )
 _STRIDE = re.compile(r"\s*(\?|-?\d+)\s*\Z")
 _RANKED = re.compile(r"\s*(\w+)\s*,\s*(\d{1,2})[dD]?\s*\Z", re.ASCII)
+_SIZED = re.compile(r"\s*(\w+)\s*,\s*((?:\?|\d+)(?:\s*x\s*(?:\?|\d+))+)\s*\Z", re.ASCII)
 _MAX_RANK = 5
 
 
@@ -94,11 +95,15 @@ def _extent(text: str) -> int | None:
 
 
 def global_tensor(body: str, offset: int) -> MemRef:
-    """``f32, 2`` (element and rank: no size is known) or what a builtin memref holds. Raises `TypeFaultError`."""
+    """``f32, 2`` (element and rank: no size is known), ``f32, 16x16``, or what a builtin memref holds.
+
+    Raises `TypeFaultError`.
+    """
     m = _RANKED.match(body)
     if m is not None and 1 <= int(m[2]) <= _MAX_RANK:
         return MemRef((DYNAMIC,) * int(m[2]), element(m[1], offset + m.start(1)))
-    found = memref(body)
+    m = _SIZED.match(body)
+    found = memref(f"{m[2]}x{m[1]}" if m is not None else body)
     if found is None:
         raise TypeFaultError(
             rules.TYPE,
@@ -168,20 +173,21 @@ def parse_type(text: str, *, spaces: bool = False) -> Type | None:
         raise TypeFaultError(
             rules.TYPE, f"there is no type '{spelled}'", 0, len(spelled), suggest(spelled, WRITTEN_TYPES)
         )
+    if name == "group" and body is None:
+        return Group()
     if body is None:
         raise TypeFaultError(rules.TYPE, f"'!pto.{name}' needs its parameters: !pto.{name}<...>", 0, len(text))
     if name == "ptr":
         return pointer(body, at, spaces)
-    if name == "tile_buf":
-        return tile_buf(body, at)
-    if name == "tile":
+    if name in ("tile_buf", "tile"):
         return tile(body, at)
     if name == "memref":
         return global_tensor(body, at)
-    if name == "eventid_array":
+    if name in ("eventid_array", "group"):
         size = whole(body.strip()) if body.strip().isdecimal() and body.isascii() else None
         if size is None:
-            raise TypeFaultError(rules.TYPE, f"'{body.strip()}' is not a number of events", at, len(body))
-        return EventIdArray(size)
+            what = "events" if name == "eventid_array" else "devices"
+            raise TypeFaultError(rules.TYPE, f"'{body.strip()}' is not a number of {what}", at, max(1, len(body)))
+        return EventIdArray(size) if name == "eventid_array" else Group(size)
     dims, inner = view_body(body, at)
     return TensorView(dims, inner) if name == "tensor_view" else PartitionView(dims, inner)

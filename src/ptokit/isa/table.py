@@ -38,6 +38,7 @@ class Kind(StrEnum):
     VREG = "vreg"
     MASK = "mask"
     ALIGN = "align"
+    GROUP = "group"  # of devices: !pto.group
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class Operand:
     variadic: bool = False  # a list of values
     type: str = ""  # of a scalar: "index", "i64", "f32"; empty: the element type of the tile it meets
     or_view: bool = False  # a tile, or a view of global memory
+    or_tile: bool = False  # a view of global memory, or a tile
     place: TileType | None = None  # where a tile lies that text calls a scaling tile
     or_ptr: bool = False  # a number, or a pointer
     or_vreg: bool = False  # a number, or a vector register
@@ -247,6 +249,8 @@ class Instr:
     waits: bool = False  # for another core: ``run`` returns a function that is true once the wait is over
     value_rules: bool | Callable[[Site], bool] = False  # rules look at what tiles hold: check every call
     trailing: tuple[Operand | Attr, ...] = ()  # of level 2 only, as ``key = value`` behind ``outs``: carried, not run
+    statement: str = ""  # names of the operands in the order of level 1, where that is not sources and what is stored
+    shares: str = ""  # text name of another instruction, which it has too: operands with a group of devices first tell
     tensor: bool = False  # level 2 may give it a result of a tensor type: carried, not run
 
     def operand(self, name: str) -> Operand:
@@ -269,6 +273,11 @@ class Instr:
     @property
     def _as_written(self) -> Sequence[Operand]:
         return [self.operand(name) for name in self.written.split()] if self.written else self.operands
+
+    @property
+    def shown(self) -> str:
+        """The name that is printed, without ``pto.``."""
+        return self.shares or self.text
 
     @property
     def text_attrs(self) -> tuple[Attr, ...]:
@@ -301,9 +310,11 @@ TABLE: dict[str, Instr] = {}
 BY_TEXT: dict[str, Instr] = {}
 """All instructions by text name and further spellings, without ``pto.``."""
 
-
 BY_OPERATION: dict[str, Instr] = {}
 """The same by full name: ``pto.tadd``."""
+
+SHARED: dict[str, Instr] = {}
+"""By the text name of another instruction: what it is where its first operand is a group of devices."""
 
 
 def instruction(instr: Instr) -> Instr:
@@ -315,6 +326,8 @@ def instruction(instr: Instr) -> Instr:
         if spelling in BY_TEXT:
             raise ValueError(f"text name {spelling} is defined twice")
         BY_TEXT[spelling] = BY_OPERATION[f"pto.{spelling}"] = instr
+    if instr.shares:
+        SHARED[instr.shares] = instr
     return instr
 
 

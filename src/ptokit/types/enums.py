@@ -250,6 +250,23 @@ class NotifyOp(_Spelled):
     Set = 1
 
 
+class ReduceOp(_Spelled):
+    """How the data of several devices becomes one."""
+
+    Sum = 0
+    Max = 1
+    Min = 2
+
+    @property
+    def text(self) -> str:
+        return self.name
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """Member by its name or that in small letters. Raises `KeyError`."""
+        return super().from_text(text.capitalize() if text.islower() else text)
+
+
 class TInsertMode(_Spelled):
     """Transfers that an insertion into the matrix buffer is cut into (A5); no effect on values."""
 

@@ -124,6 +124,16 @@ class EventIdArray:
 
 
 @dataclass(frozen=True, slots=True)
+class Group:
+    """``!pto.group<N>``: the devices that take part in a collective operation; the number may be left out."""
+
+    size: int | None = None
+
+    def __str__(self) -> str:
+        return "!pto.group" if self.size is None else f"!pto.group<{self.size}>"
+
+
+@dataclass(frozen=True, slots=True)
 class VReg:
     """``!pto.vreg<64xf32>``: a vector register of 256 bytes (vector-path 1.2)."""
 
@@ -179,7 +189,19 @@ class FunctionType:
 
 
 Register = VReg | Mask | Align
-Type = Scalar | Ptr | TensorView | PartitionView | MemRef | TileSpec | EventIdArray | Register | Opaque | FunctionType
+Type = (
+    Scalar
+    | Ptr
+    | TensorView
+    | PartitionView
+    | MemRef
+    | TileSpec
+    | EventIdArray
+    | Group
+    | Register
+    | Opaque
+    | FunctionType
+)
 
 
 def is_memref(type: Type) -> bool:

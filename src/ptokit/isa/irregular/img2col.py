@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -112,7 +113,7 @@ TIMG2COL = instruction(
 )
 
 
-def _register_operation(name: str, what: str) -> Instr:
+def _register_operation(name: str, what: str, **more: Any) -> Instr:
     def run(m: Machine, config: TileOperand, *, fmatrix: SetFmatrixMode) -> None:
         if fmatrix not in _AUTO:
             assert isinstance(config.spec, ConvSpec)
@@ -130,10 +131,11 @@ def _register_operation(name: str, what: str) -> Instr:
             run=run,
             footprint=lambda o: iter(()),
             source="compute-layout-irregular 1.7",
+            **more,
         )
     )
 
 
-SETFMATRIX = _register_operation("SETFMATRIX", "feature map size and padding")
+SETFMATRIX = _register_operation("SETFMATRIX", "feature map size and padding", spellings=("SETFMATRIX",))
 SET_IMG2COL_RPT = _register_operation("SET_IMG2COL_RPT", "the repetition")
 SET_IMG2COL_PADDING = _register_operation("SET_IMG2COL_PADDING", "the padding value")

@@ -131,6 +131,7 @@ MSCATTER = instruction(
             Attr("conflict", ScatterConflict, None, "scatterConflict", "scatter_conflict"),
         ),
         pipe=Pipe.V,
+        orders=(("src", "dst", "idx"),),  # the sync form's (assembly 5, rule 6)
         rules=RULES,
         run=mscatter,
         composite=("a2a3",),

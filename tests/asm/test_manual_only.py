@@ -1,0 +1,146 @@
+"""Operations that only the ISA manual has (assembly 6.1, 8): every spelling it shows, and what is wrong about one."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptokit.asm import parse_module
+from ptokit.asm.convert import convert
+from ptokit.diagnostics import Diagnostics
+from ptokit.ir.runnable import check_runnable
+from ptokit.isa.table import SHARED, TABLE
+
+from .interchange import read_elsewhere
+from .reading import body, errors, read
+
+S, T, V = "!pto.tile<16x16xf32>", "!pto.tile_buf<vec, 16x16xf32>", "memref<?x?xf32>"
+I = "!pto.tile_buf<vec, 16x16xi32>"
+M, G, F = "!pto.memref<f32, 2>", "!pto.group<8>", "!pto.fmatrix_config"
+
+SPELLINGS = {
+    # between devices
+    f"tput %m, %n : ({M}, {M})": f"pto.tput ins(%n : {V}) outs(%m : {V})",
+    f"tget %m, %n : ({M}, {M})": f"pto.tget ins(%n : {V}) outs(%m : {V})",
+    f"tbroadcast %g, %m : ({G}, {M})": f"pto.tbroadcast ins(%g, %m : {G}, {V})",
+    f"pto.tbroadcast %g, %t : ({G}, {S})": f"pto.tbroadcast ins(%g, %t : {G}, {T})",
+    f"%r = pto.tbroadcast %g, %t\n : ({G}, {S}) -> {S}": f"pto.tbroadcast ins(%g, %t : {G}, {T}) outs(%r : {T})",
+    f"tgather %g, %m : ({G}, {M})": f"pto.tgather ins(%g : {G}) outs(%m : {V})",
+    f"tscatter %g, %m : ({G}, {M})": f"pto.tscatter ins(%g, %m : {G}, {V})",
+    f"treduce %g, %m {{op = #pto.reduce_op<Sum>}} : ({G}, {M})": (
+        f"pto.treduce ins(%g : {G}) outs(%m : {V}) {{op = #pto.reduce_op<Sum>}}"
+    ),
+    f'pto.treduce %g, %t, %u : ({G}, {S}, {S}) {{op = "max"}}': (
+        f"pto.treduce ins(%g, %t : {G}, {T}) outs(%u : {T}) {{op = #pto.reduce_op<Max>}}"
+    ),
+    f'%g = "pto.make_group"(%m, %n) : ({M}, !pto.memref<f32, 16x?>) -> !pto.group<2>': (
+        f"%g = pto.make_group %m, %n : ({V}, memref<16x?xf32>) -> !pto.group<2>"
+    ),
+    "tnotify %s, %v {op = #pto.notify_op<AtomicAdd>} : (!pto.memref<i32>, i32)": (
+        "pto.tnotify(%s, %v : memref<i32>, i32) {notifyOp = #pto<notify_op atomic_add>}"
+    ),
+    "%r = ttest %s, %v {cmp = #pto.cmp<GE>} : (!pto.memref<i32, 4x4>, i32) -> i1": (
+        "%r = pto.ttest(%s, %v : memref<4x4xi32>, i32) {cmpMode = #pto<cmp ge>} -> i1"
+    ),
+    "twait %s, %v {cmp = #pto.cmp<EQ>} : (!pto.memref<i32>, i32)": (
+        "pto.twait(%s, %v : memref<i32>, i32) {cmpMode = #pto<cmp eq>}"
+    ),
+    # convolution and rounding
+    f"%r = tpow %t, %u, %w : {S}": f"pto.tpow ins(%t, %u, %w : {T}, {T}, {T}) outs(%r : {T})",
+    f"%r = pto.tpow %t, %u : ({S}, {S}) -> {S}": f"pto.tpow ins(%t, %u : {T}, {T}) outs(%r : {T})",
+    f"%r = tpows %t, %x : {S}, f32 -> {S}": f"pto.tpows ins(%t, %x : {T}, f32) outs(%r : {T})",
+    f"pto.tpows ins(%t, %x, %w : {T}, f32, {T}) outs(%u : {T})": (
+        f"pto.tpows ins(%t, %x, %w : {T}, f32, {T}) outs(%u : {T})"
+    ),
+    f"%r = pto.timg2col %t : {S} -> {S}": f"pto.timg2col ins(%t : {T}) outs(%r : {T})",
+    f"pto.SETFMATRIX %c : {F} -> ()": f"pto.setfmatrix ins(%c : {F})",
+    f"pto.SETFMATRIX ins(%c : {F}) outs()": f"pto.setfmatrix ins(%c : {F})",
+    f"pto.setfmatrix %t : {S}": f"pto.setfmatrix ins(%t : {T})",
+    f"pto.set_img2col_rpt %c : {F} -> ()": f"pto.set_img2col_rpt ins(%c : {F})",
+    f"pto.set_img2col_padding ins(%c : {F}) outs()": f"pto.set_img2col_padding ins(%c : {F})",
+    'pto.sethf32mode {enable = true, mode = "CAST_RINT"}': 'pto.sethf32mode {enable = true, mode = "CAST_RINT"}',
+    'pto.settf32mode ins({enable = false, mode = "CAST_RINT"}) outs()': (
+        'pto.settf32mode {enable = false, mode = "CAST_RINT"}'
+    ),
+    # two results
+    f"%a, %b = tcolargmax %t : {S} -> {S}, {S}": None,
+    f"%a, %b = pto.tcolargmin %t, %w : ({S}, {S}) -> ({S}, {S})": (
+        f"pto.tcolargmin ins(%t, %w : {T}, {T}) outs(%a, %b : {T}, {T})"
+    ),
+    f"pto.tcolargmax ins(%t, %w : {T}, {T}) outs(%u, %v : {T}, {T})": (
+        f"pto.tcolargmax ins(%t, %w : {T}, {T}) outs(%u, %v : {T}, {T})"
+    ),
+    f"%r = tcolargmin %t : {S} -> {S}": None,
+    # other names of a tile
+    f"%r = pto.talias %t : {S} -> !pto.tile<16x16xi32>": f"%r = pto.treshape %t : {T} -> {I}",
+    f"pto.talias ins(%t : {T}) outs(%u : {I})": f"%u.1 = pto.treshape %t : {T} -> {I}",
+    f"pto.treshape ins(%t : {T}) outs(%u : {I})": f"%u.1 = pto.treshape %t : {T} -> {I}",
+    f"pto.tassign ins(%t, %l : {T}, i64)": f"%t.1 = pto.tassign %t, %l : {T} -> {T}",
+    f"tassign %t, %l : {S}, index": f"%t.1 = pto.tassign %t, %0 : {T} -> {T}",
+    f"pto.subview ins(%t, %i, %j : {T}, i16, i16) outs(%u : !pto.tile_buf<vec, 8x8xf32>)": (
+        f"%u.1 = pto.subset %t[%0, %1] sizes [8, 8] : {T}"
+    ),
+    # barriers
+    "tsync.op #pto.op<TADD>": "pto.barrier <PIPE_V>",
+    "pto.tsync.op #pto<op TLOAD>": "pto.barrier <PIPE_MTE2>",
+    "pto.barrier(TMATMUL)": "pto.barrier <PIPE_M>",
+    "pto.barrier(#pto.pipe<PIPE_MTE3>)": "pto.barrier <PIPE_MTE3>",
+    "pto.barrier(PIPE_ALL)": "pto.barrier <PIPE_ALL>",
+}
+
+
+@pytest.mark.parametrize("text", SPELLINGS)
+def test_spellings(text: str) -> None:
+    """A listing of the one statement is read as what stands beside it, and every form of it is a fixed point."""
+    module = read(text)
+    printed = convert(module, "dps").text or ""
+    wanted = SPELLINGS[text]
+    assert wanted is None or wanted in [line.strip() for line in printed.splitlines()]
+    for form in ("dps", "sync", "generic", "ssa"):
+        converted = convert(module, form).text
+        if converted is None:
+            assert form == "ssa"
+            continue
+        assert convert(read(converted), form).text == converted
+        if form == "generic":
+            read_elsewhere(converted)
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),  # the error is at the bar
+    [
+        (f"|tbroadcast %t, %m : ({S}, {M})", "TEXT-OPERANDS"),
+        (f"|tbroadcast %g, %m : ({G}, {M}, {M})", "TEXT-OPERANDS"),
+        (f"treduce %g, %m {{op = |#pto.reduce_op<Mean>}} : ({G}, {M})", "TY-8"),
+        (f"tbroadcast %g, %m : (!pto.group<|x>, {M})", "TEXT-TYPE"),
+        (f"%g = pto.make_group %m : ({M}) -> |i32", "TEXT-TYPE"),
+        (f'%g = |"pto.make_group"(%m) : ({M}) -> i32', "TEXT-TYPE"),
+        ("tsync.op |#pto.op<TADQ>", "TY-8"),
+        ("pto.barrier(|TSTORE)", "TY-8"),  # on one of two pipes
+        ("pto.barrier(|3)", "TEXT-UNEXPECTED"),
+        (f"pto.talias ins(%t : {T}) outs(|%u : f32)", "TEXT-TYPE"),
+        (f"pto.treshape ins(%t : {T})|", "TEXT-UNEXPECTED"),
+        (f"tassign %t, |%l : {S}, f32", "TY-9"),
+    ],
+)
+def test_errors(text: str, rule: str) -> None:
+    before, _, behind = text.partition("|")
+    assert errors(before + behind)[:1] == [(rule, 1, len(before) + 1)]
+
+
+def test_a_name_is_told_by_the_type_of_the_first_operand() -> None:
+    assert {name: instr.name for name, instr in SHARED.items()} == {
+        "tgather": "GROUP_GATHER",
+        "tscatter": "GROUP_SCATTER",
+    }
+    texts = (f"tscatter %g, %m : ({G}, {M})", f"tscatter %u, %t, %i : ({S}, {S}, {S})")
+    names = [body(read(text)).ops[-2].name for text in texts]
+    assert names == ["pto.comm.tscatter", "pto.tscatter"]
+    for line in (f"pto.tscatter ins(%g, %m : {G}, {V})", f'"pto.tscatter"(%g, %m) : ({G}, {V}) -> ()'):
+        assert body(read(line)).ops[0].name == "pto.comm.tscatter"
+
+
+def test_a_launch_says_that_one_device_is_run() -> None:
+    found = Diagnostics()
+    check_runnable(parse_module(f"tput %m, %n : ({M}, {M})\ntgather %g, %m : ({G}, {M})").module, found)
+    assert [(d.rule, d.location.line) for d in found] == [("TEXT-UNIMPLEMENTED", 1), ("TEXT-UNIMPLEMENTED", 2)]
+    assert not any(TABLE[name].implemented for name in ("TPUT", "TGET", "TBROADCAST", "TREDUCE", "MAKE_GROUP"))
