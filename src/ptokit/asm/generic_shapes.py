@@ -6,7 +6,7 @@ The reader and the printer of generic form both go by `SHAPES`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ptokit.ir import Op, RawAttr
@@ -21,6 +21,7 @@ from ptokit.ir.structure import (
 from ptokit.types.values import I1, Type
 
 from . import rules
+from .arith_types import ROUNDINGS, flag_set, takes
 from .attributes import Written, integers, unquote
 from .cursor import is_string
 from .ops_arith import constant_text, constant_value
@@ -91,17 +92,36 @@ def _predicate(known: tuple[str, ...]) -> Key:
     return Key("predicate", lambda op, value: f"{known.index(value)} : i64", read)
 
 
-def _flags(name: str, kind: str) -> Key:
+def _flags(flag: str) -> Key:
     """``overflow<nsw>``, here ``overflowFlags = #arith.overflow<nsw>``."""
-    spelled = re.compile(rf"#arith(?:\.{kind}\s*|<\s*{kind}\s*)(<[^<>]*>)>?\Z")
+    name = {"overflow": "overflowFlags"}.get(flag, flag)
+    spelled = re.compile(rf"#arith(?:\.{flag}\s*|<\s*{flag}\s*)(<[^<>]*>)>?\Z")
 
     def read(p: Parser, written: Written, op: Op) -> RawAttr | None:
         m = spelled.match(written.text)
         if m is None:
-            p.fail(rules.ATTRIBUTE, f"'{name}' is written #arith.{kind}<..>, not '{written.text[:40]}'", written.place)
-        return None if m[1] == "<none>" else RawAttr(m[1])
+            p.fail(rules.ATTRIBUTE, f"'{name}' is written #arith.{flag}<..>, not '{written.text[:40]}'", written.place)
+        return flag_set(p, op.name, flag, m[1], written.place)
 
-    return Key(name, lambda op, value: f"#arith.{kind}{value}", read, required=False)
+    return Key(name, lambda op, value: f"#arith.{flag}{value}", read, required=False)
+
+
+def _word(name: str) -> Key:
+    """``exact``, here the unit attribute ``isExact``."""
+
+    def read(p: Parser, written: Written, op: Op) -> bool:
+        if written.text != "unit":
+            p.fail(rules.ATTRIBUTE, f"'{name}' has no value", written.place)
+        return True
+
+    return Key(name, lambda op, value: "unit", read, required=False)
+
+
+def _rounding(p: Parser, written: Written, op: Op) -> str:
+    number = written.text.partition(":")[0].strip()
+    if number not in ("0", "1", "2", "3", "4"):
+        p.fail(rules.TY_8, f"'{written.text[:40]}' is not the number of a rounding mode", written.place)
+    return ROUNDINGS[int(number)]
 
 
 def _callee(p: Parser, written: Written, op: Op) -> str:
@@ -149,9 +169,21 @@ def _sizes(key: str, name: str) -> Key:
     return Key(name, show, read)
 
 
-_OVERFLOW = {"overflow": _flags("overflowFlags", "overflow")}
-_FASTMATH = {"fastmath": _flags("fastmath", "fastmath")}
-_EITHER = {**_OVERFLOW, **_FASTMATH}
+_ARITH_KEYS = {
+    "overflow": _flags("overflow"),
+    "fastmath": _flags("fastmath"),
+    "exact": _word("isExact"),
+    "nneg": _word("nonNeg"),
+    "rounding": Key("roundingmode", lambda op, value: f"{ROUNDINGS.index(value)} : i32", _rounding, required=False),
+}
+
+
+def _arith(names: Iterable[str], *operands: str, results: int = 1, **keys: Key) -> dict[str, Shape]:
+    """Shapes of `arith` operations with the flags that each may have."""
+    flags = {n: {flag: key for flag, key in _ARITH_KEYS.items() if takes(n, flag)} for n in names}
+    return {n: Shape(operands, results, keys={**keys, **flags[n]}) for n in flags}
+
+
 _CASES = Key("cases", lambda op, value: number_list(value), lambda p, written, op: numbers(p, written, "cases"))
 
 
@@ -188,13 +220,13 @@ SHAPES: dict[str, Shape] = {
     "arith.constant": Shape(
         keys={"value": Key("value", lambda op, value: constant_text(value, op.results[0].type), _constant)}
     ),
-    "arith.cmpi": Shape(("lhs", "rhs"), keys={"predicate": _predicate(INTEGER_PREDICATES)}),
-    "arith.cmpf": Shape(("lhs", "rhs"), keys={"predicate": _predicate(FLOAT_PREDICATES), **_FASTMATH}),
-    "arith.select": Shape(("condition", "true", "false")),
-    **dict.fromkeys(ARITH_BINARY, Shape(("lhs", "rhs"), keys=_EITHER)),
-    **dict.fromkeys(ARITH_UNARY, Shape(("in",), keys=_FASTMATH)),
-    **dict.fromkeys(ARITH_EXTENDED, Shape(("lhs", "rhs"), results=2)),
-    **dict.fromkeys(ARITH_CASTS, Shape(("in",), keys=_EITHER)),
+    **_arith(("arith.cmpi",), "lhs", "rhs", predicate=_predicate(INTEGER_PREDICATES)),
+    **_arith(("arith.cmpf",), "lhs", "rhs", predicate=_predicate(FLOAT_PREDICATES)),
+    **_arith(("arith.select",), "condition", "true", "false"),
+    **_arith(ARITH_BINARY, "lhs", "rhs"),
+    **_arith(ARITH_UNARY, "in"),
+    **_arith(ARITH_EXTENDED, "lhs", "rhs", results=2),
+    **_arith(ARITH_CASTS, "in"),
     "scf.for": Shape(("lower", "upper", "step", "init*"), ANY, 1, ends="scf.yield"),
     "scf.if": Shape(("condition",), ANY, 2, spare=True, ends="scf.yield"),
     "scf.while": Shape(("init*",), ANY, 2, ends="scf.yield", terminators=("scf.condition", "scf.yield")),

@@ -12,10 +12,11 @@ from typing import Any
 
 from ptokit.ir import Block, Op, Operands, Value
 from ptokit.ir.graph import passed
-from ptokit.ir.structure import ARITH_BINARY, ARITH_EXTENDED, ARITH_UNARY
+from ptokit.ir.structure import ARITH_BINARY, ARITH_CASTS, ARITH_EXTENDED, ARITH_UNARY
 from ptokit.types.values import I1, INDEX, Scalar, Type
 
 from . import rules
+from .arith_types import check_select, check_types, like
 from .attributes import Dictionary, generic_attrs
 from .generic_shapes import ANY, SEGMENTS, Shape, segments
 from .ops_cf import check_flag
@@ -110,16 +111,19 @@ def _same(p: Parser, op: Op, at: int) -> None:
     """Operands and result have one type."""
     for value in op.values:
         p.match(value, op.result.type, at)
+    check_types(p, op, at)
 
 
 def _compare(p: Parser, op: Op, at: int) -> None:
     p.match(op["lhs"], op["rhs"].type, at)
-    if op.result.type != I1:
-        p.fail(rules.TYPE, f"the result of {op.name} is i1, not {op.result.type}", at)
+    wanted = like(op["lhs"].type, I1)
+    if op.result.type != wanted:
+        p.fail(rules.TYPE, f"the result of {op.name} is {wanted}, not {op.result.type}", at)
+    check_types(p, op, at)
 
 
 def _select(p: Parser, op: Op, at: int) -> None:
-    p.match(op["condition"], I1, at)
+    check_select(p, op, at)
     p.match(op["true"], op.result.type, at)
     p.match(op["false"], op.result.type, at)
 
@@ -127,9 +131,10 @@ def _select(p: Parser, op: Op, at: int) -> None:
 def _extended(p: Parser, op: Op, at: int) -> None:
     type = op["lhs"].type
     p.match(op["rhs"], type, at)
-    wanted = [type, I1 if op.name == "arith.addui_extended" else type]
+    wanted = [type, like(type, I1) if op.name == "arith.addui_extended" else type]
     if [r.type for r in op.results] != wanted and type is not POISON:
         p.fail(rules.TYPE, f"the results of {op.name} are {wanted[0]} and {wanted[1]}", at)
+    check_types(p, op, at)
 
 
 def _arguments(p: Parser, op: Op, block: Block, wanted: Sequence[Type], at: int) -> None:
@@ -221,6 +226,7 @@ Check = Callable[[Parser, Op, int], Any]
 CHECKS: dict[str, Check] = {
     **dict.fromkeys(ARITH_BINARY | ARITH_UNARY, _same),
     **dict.fromkeys(ARITH_EXTENDED, _extended),
+    **dict.fromkeys(ARITH_CASTS, check_types),
     "arith.cmpi": _compare,
     "arith.cmpf": _compare,
     "arith.select": _select,

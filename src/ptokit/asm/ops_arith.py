@@ -21,23 +21,17 @@ from ptokit.ir.structure import (
 from ptokit.types.values import I1, Opaque, Scalar, Type
 
 from . import rules
+from .arith_types import bits_of, check_select, check_types, like, read_flags
 from .attributes import generic_attrs, read_dictionary
 from .cursor import whole
 from .faults import suggest
 from .parser import Parser
 from .registry import READERS
 from .spelling import number
+from .types import POISON
 
 _INTEGER = re.compile(r"-?(?:0x[0-9a-fA-F]+|\d+)\Z", re.ASCII)
 _FLOAT = re.compile(r"-?\d+\.\d*(?:[eE][+-]?\d+)?\Z", re.ASCII)
-_WIDTH = re.compile(r"(?:[su]?i|bf|tf|f)(\d+)")
-
-
-def width(type: Scalar) -> int:
-    """Bits of a scalar type; index has 64."""
-    m = _WIDTH.match(type.name)
-    return int(m[1]) if m else 64
-
 
 # ------------------------------------------------------------------ constants
 
@@ -72,7 +66,7 @@ def constant_value(p: Parser, text: str, type: Type, index: int) -> Any:
         return _float(p, text, type, index)
     if not _INTEGER.match(text):
         p.fail(rules.UNEXPECTED, f"expected an integer for {type}, found '{text[:40]}'", index)
-    value, bits = whole(text), width(type)
+    value, bits = whole(text), bits_of(type)
     if value is None or not -(1 << (bits - 1)) <= value < (1 << bits):
         p.fail(rules.NUMBER, f"{text[:30]} does not fit {type}", index)
     if type is I1 or type == I1:
@@ -86,15 +80,30 @@ def _float(p: Parser, text: str, type: Scalar, index: int) -> float:
     if _FLOAT.match(text):
         return float(text)
     value = whole(text) if text.startswith("0x") else None
-    if value is None or value >> width(type):
+    if value is None or value >> bits_of(type):
         hint = f"write {text}.0" if _INTEGER.match(text) and "x" not in text else None
         p.fail(rules.NUMBER, f"'{text[:40]}' is not a constant of type {type}", index, hint=hint)
-    if type.name == "bf16":
-        return float(np.array([value], np.uint16).view(ml_dtypes.bfloat16)[0])
+    if type.name in _PATTERNS:
+        kind = _PATTERNS[type.name]
+        return float(np.array([value], f"u{np.dtype(kind).itemsize}").view(kind)[0])
     code = {"f16": ("<H", "<e"), "f32": ("<I", "<f"), "f64": ("<Q", "<d")}.get(type.name)
     if code is None:
         p.fail(rules.NUMBER, f"bit patterns of {type} constants are not read", index)
     return float(struct.unpack(code[1], struct.pack(code[0], value))[0])
+
+
+_PATTERNS: dict[str, Any] = {
+    "bf16": ml_dtypes.bfloat16,
+    "f8E3M4": ml_dtypes.float8_e3m4,
+    "f8E4M3": ml_dtypes.float8_e4m3,
+    "f8E4M3B11FNUZ": ml_dtypes.float8_e4m3b11fnuz,
+    "f8E4M3FN": ml_dtypes.float8_e4m3fn,
+    "f8E4M3FNUZ": ml_dtypes.float8_e4m3fnuz,
+    "f8E5M2": ml_dtypes.float8_e5m2,
+    "f8E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
+    "f8E8M0FNU": ml_dtypes.float8_e8m0fnu,
+}
+"""Types whose bit patterns `struct` does not know."""
 
 
 # ----------------------------------------------------------------- arithmetic
@@ -106,23 +115,29 @@ def read_binary(p: Parser, name: str, at: int) -> Op:
     lhs = p.value()
     p.expect(",")
     rhs = p.value()
-    attrs = read_flags(p)
+    attrs = _flags(p, name)
     p.expect(":")
+    place = p.i
     type = p.type()
     p.match(lhs, type, first)
     p.match(rhs, type, first + 2)
-    return Op(name, {"lhs": lhs, "rhs": rhs}, attrs, [Value(type)])
+    op = Op(name, {"lhs": lhs, "rhs": rhs}, attrs, [Value(type)])
+    check_types(p, op, place)
+    return op
 
 
 def read_unary(p: Parser, name: str, at: int) -> Op:
     """``%a : T``, with flags before the colon."""
     first = p.i
     value = p.value()
-    attrs = read_flags(p)
+    attrs = _flags(p, name)
     p.expect(":")
+    place = p.i
     type = p.type()
     p.match(value, type, first)
-    return Op(name, {"in": value}, attrs, [Value(type)])
+    op = Op(name, {"in": value}, attrs, [Value(type)])
+    check_types(p, op, place)
+    return op
 
 
 def read_extended(p: Parser, name: str, at: int) -> Op:
@@ -130,28 +145,24 @@ def read_extended(p: Parser, name: str, at: int) -> Op:
     op = read_binary(p, name, at)
     second = op.result.type
     if name == "arith.addui_extended":
-        second = I1
+        second = like(second, I1)
         if p.accept(","):
             index = p.i
-            if p.type() != I1:
-                p.fail(rules.TYPE, "the carry of arith.addui_extended is i1", index)
+            if p.type() != second:
+                p.fail(rules.TYPE, f"the carry of arith.addui_extended is {second}", index)
     return Op(name, op.operands, op.attrs, [Value(op.result.type), Value(second)])
 
 
-def read_flags(p: Parser) -> dict[str, Any]:
-    """``overflow<nsw>``, ``fastmath<fast>`` and a dictionary."""
-    attrs: dict[str, Any] = {}
-    token = p.texts[p.i]
-    if token.startswith(("overflow<", "fastmath<")):
-        p.i += 1
-        attrs[token[:8]] = RawAttr(token[8:])
+def _flags(p: Parser, name: str) -> dict[str, Any]:
+    """Flags and a dictionary."""
+    attrs = read_flags(p, name)
     if p.texts[p.i] == "{":
         attrs.update(generic_attrs(p, read_dictionary(p)))
     return attrs
 
 
 def read_compare(p: Parser, name: str, at: int) -> Op:
-    """``pred, %a, %b : T``; the result is i1."""
+    """``pred, %a, %b : T``; the result is i1, one for each element."""
     token = p.texts[p.i]
     predicate = token.strip('"')
     known = INTEGER_PREDICATES if name == "arith.cmpi" else FLOAT_PREDICATES
@@ -160,18 +171,21 @@ def read_compare(p: Parser, name: str, at: int) -> Op:
     p.i += 1
     p.expect(",")
     op = read_binary(p, name, at)
-    return Op(name, op.operands, {"predicate": predicate, **op.attrs}, [Value(I1)])
+    return Op(name, op.operands, {"predicate": predicate, **op.attrs}, [Value(like(op.result.type, I1))])
 
 
 def read_cast(p: Parser, name: str, at: int) -> Op:
     """``%a : T to T2``."""
     first = p.i
     value = p.value()
-    attrs = read_flags(p)
+    attrs = _flags(p, name)
     p.expect(":")
     p.match(value, p.type(), first)
     p.expect("to")
-    return Op(name, {"in": value}, attrs, [Value(p.type())])
+    place = p.i
+    op = Op(name, {"in": value}, attrs, [Value(p.type())])
+    check_types(p, op, place)
+    return op
 
 
 def read_select(p: Parser, name: str, at: int) -> Op:
@@ -182,17 +196,21 @@ def read_select(p: Parser, name: str, at: int) -> Op:
     true = p.value()
     p.expect(",")
     false = p.value()
-    attrs = read_flags(p)
+    attrs = _flags(p, name)
     p.expect(":")
     type = p.type()
-    if p.accept(","):  # condition type, result type
+    written = type is not POISON and p.accept(",")  # type of the condition, type of the result
+    if written:
         p.match(condition, type, first)
         type = p.type()
-    else:
-        p.match(condition, I1, first)
     p.match(true, type, first + 2)
     p.match(false, type, first + 4)
-    return Op(name, {"condition": condition, "true": true, "false": false}, attrs, [Value(type)])
+    op = Op(name, {"condition": condition, "true": true, "false": false}, attrs, [Value(type)])
+    if written:
+        check_select(p, op, first)
+    else:
+        p.match(condition, I1, first)
+    return op
 
 
 READERS.update(
@@ -220,6 +238,8 @@ def constant_text(value: Any, type: Type) -> str:
 
 def float_constant(value: float, type: Scalar) -> str:
     """A float constant's token; infinities and NaN as bit patterns of `type`."""
-    if type.name == "bf16" and not np.isfinite(value):
-        return f"0x{int(np.array([value], ml_dtypes.bfloat16).view(np.uint16)[0]):04X}"
-    return number(value, width(type))
+    kind = _PATTERNS.get(type.name)
+    if kind is not None and not np.isfinite(value):
+        bits = np.array([value], kind).view(f"u{np.dtype(kind).itemsize}")[0]
+        return f"0x{int(bits):0{bits_of(type) // 4}X}"
+    return number(value, bits_of(type))

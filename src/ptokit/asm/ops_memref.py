@@ -6,7 +6,7 @@ from typing import Any
 
 from ptokit.ir import Op, RawAttr, Value
 
-from .ops_arith import read_flags
+from .attributes import generic_attrs, read_dictionary
 from .parser import Parser
 from .registry import READERS
 
@@ -16,7 +16,7 @@ def read_alloc(p: Parser, name: str, at: int) -> Op:
     p.expect("(")
     sizes = p.values(")")
     p.expect(")")
-    attrs = read_flags(p)
+    attrs = generic_attrs(p, read_dictionary(p)) if p.texts[p.i] == "{" else {}
     p.expect(":")
     return Op(name, {"sizes": list(sizes)}, attrs, [Value(p.type())])
 
@@ -55,7 +55,7 @@ def read_reinterpret_cast(p: Parser, name: str, at: int) -> Op:
                 shown.append(str(p.integer("a value or an integer")))
         operands[key] = values
         attrs[key] = RawAttr("[" + ", ".join(shown) + "]")
-    attrs.update(read_flags(p))
+    attrs.update(generic_attrs(p, read_dictionary(p)) if p.texts[p.i] == "{" else {})
     p.expect(":")
     p.match(source, p.type(), first)
     p.expect("to")

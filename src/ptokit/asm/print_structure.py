@@ -8,15 +8,16 @@ from typing import Any, Protocol
 from ptokit.ir import Block, Op, Value
 from ptokit.ir.graph import passed
 from ptokit.ir.structure import ARITH_BINARY, ARITH_CASTS, ARITH_EXTENDED, ARITH_UNARY
-from ptokit.types.values import INDEX, Type
+from ptokit.types.values import I1, INDEX, Type
 
+from .arith_types import FLAGS, WORDS
 from .attributes import integers
 from .names import Names
 from .ops_arith import constant_text
 from .spelling import attribute, quote, symbol
 
 Name = Callable[[Value], str]
-_FLAGS = ("overflow", "fastmath")
+_WRITTEN = frozenset((*FLAGS, *WORDS, "rounding"))  # with words of their own
 
 
 class FunctionPrinter(Protocol):
@@ -40,8 +41,11 @@ def _of(values: Sequence[Value]) -> str:
 
 def _more(op: Op, *placed: str) -> str:
     """Flags and dictionary, with a blank in front."""
-    flags = "".join(f" {f}{op.attrs[f]}" for f in _FLAGS if f in op.attrs)
-    rest = [attribute(k, v) for k, v in op.attrs.items() if k not in placed and k not in _FLAGS and v is not None]
+    flags = f" {op.attrs['rounding']}" if "rounding" in op.attrs else ""
+    flags += "".join(f" {word}" for word in WORDS if word in op.attrs)
+    flags += "".join(f" {f}{op.attrs[f]}" for f in FLAGS if f in op.attrs)
+    own = _WRITTEN if op.name.startswith("arith.") else ()
+    rest = [attribute(k, v) for k, v in op.attrs.items() if k not in placed and k not in own and v is not None]
     return flags + (f" {{{', '.join(rest)}}}" if rest else "")
 
 
@@ -74,7 +78,8 @@ def cast(op: Op, name: Name) -> str:
 
 def select(op: Op, name: Name) -> str:
     listed = ", ".join(name(op[k]) for k in ("condition", "true", "false"))
-    return f"{op.name} {listed}{_more(op)} : {op['true'].type}"
+    first = "" if op["condition"].type == I1 else f"{op['condition'].type}, "
+    return f"{op.name} {listed}{_more(op)} : {first}{op['true'].type}"
 
 
 def terminator(op: Op, name: Name) -> str:

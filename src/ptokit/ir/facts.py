@@ -23,11 +23,12 @@ from ptokit.isa.unknown import UNKNOWN, Size, known
 from ptokit.targets import Target
 from ptokit.types.dtypes import DType, dtype, is_dtype
 from ptokit.types.enums import Layout, TileType
+from ptokit.types.integers import signed, unsigned, width, wrap
 from ptokit.types.tensor import infer_layout
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import Align, Mask, MemRef, Opaque, PartitionView, Ptr, Scalar, TensorView, VReg
 
-from .core import Block, Function, Op, Value
+from .core import Block, Function, Op, RawAttr, Value
 from .graph import ordered
 
 _FOLD = {
@@ -39,7 +40,13 @@ _FOLD = {
 }
 _SPACES = {loc.text: loc for loc in TileType}
 _LOWERED = re.compile(rf"memref<(\d+|\?)x(\d+|\?)x(\w+),.*#pto\.address_space<({'|'.join(_SPACES)})>>")
-_FOLD_CASTS = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.trunci")
+_FOLD_CASTS = {
+    "arith.index_cast": signed,
+    "arith.extsi": signed,
+    "arith.trunci": signed,
+    "arith.index_castui": unsigned,
+    "arith.extui": unsigned,
+}
 
 
 class Facts:
@@ -156,7 +163,8 @@ class Facts:
     def _op(self, op: Op) -> None:
         match op.name:
             case "arith.constant":
-                self.constants[op.result] = op.attrs["value"]
+                if not isinstance(op.attrs["value"], RawAttr):  # of a vector
+                    self.constants[op.result] = op.attrs["value"]
             case "pto.make_tensor_view":
                 self._tensor_view(op)
             case "pto.partition_view":
@@ -169,15 +177,20 @@ class Facts:
                 self._other(op)
 
     def _folded(self, op: Op) -> None:
-        """The constant that an operation makes of constants."""
+        """The constant that an operation makes of constants, in the bits of its type."""
+        result = scalar_type(op.result) if len(op.results) == 1 else None
+        if result is None:
+            return
         if op.name in _FOLD:
             a, b = self.size(op.get("lhs")), self.size(op.get("rhs"))
-            if known(a, b):
-                self.constants[op.result] = _FOLD[op.name](a, b)  # type: ignore[operator]
+            number = _FOLD[op.name](a, b) if known(a, b) else UNKNOWN  # type: ignore[operator]
         elif op.name in _FOLD_CASTS:
-            a = self.size(op.get("in"))
-            if known(a):
-                self.constants[op.result] = a
+            a, source = self.size(op.get("in")), scalar_type(op["in"])
+            number = _FOLD_CASTS[op.name](a, width(source)) if known(a) and source is not None else UNKNOWN
+        else:
+            return
+        if known(number):
+            self.constants[op.result] = number if result == "index" else wrap(number, width(result))
 
     def _other(self, op: Op) -> None:
         if self.fold:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from ptokit.diagnostics import Diagnostics
 from ptokit.isa.table import Attr, Kind, Operand
 from ptokit.types.values import is_memref
 
 from .core import Module, Op
-from .facts import instr_of
+from .facts import instr_of, scalar_type
 
 _RULE = "TEXT-UNIMPLEMENTED"
+_RUN = re.compile(r"[su]?i([1-9]|[1-5]\d|6[0-4])\Z|f16\Z|bf16\Z|f32\Z|f64\Z", re.ASCII)
 
 
 def check_runnable(module: Module, found: Diagnostics) -> None:
@@ -24,9 +27,26 @@ def _is_default(op: Op, entry: Attr | Operand) -> bool:
     return not isinstance(entry, Attr) or op.attrs.get(entry.name, entry.default) == entry.default
 
 
+def _arithmetic(op: Op, found: Diagnostics) -> None:
+    for value in (*op.values, *op.results):
+        name = scalar_type(value)
+        if op.name == "arith.select" and name is None:
+            message = "numbers alone are chosen between"
+        elif name is None:
+            message = "the scalar unit has no vectors"
+        elif name != "index" and not _RUN.match(name):
+            message = "the scalar unit has integers of up to 64 bits, f16, bf16, f32 and f64"
+        else:
+            continue
+        found.error(_RULE, f"{op.name} of {value.type} cannot be run yet", op.location, hint=message)
+        return
+
+
 def _operation(op: Op, found: Diagnostics) -> None:
     instr = instr_of(op)
     if instr is None:
+        if op.name.startswith("arith.") and op.name != "arith.constant":
+            _arithmetic(op, found)
         return
     if not instr.implemented:
         found.error(_RULE, f"{op.name} cannot be run yet", op.location)

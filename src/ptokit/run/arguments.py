@@ -11,11 +11,12 @@ import numpy as np
 from ptokit.diagnostics import DiagnosticError, Diagnostics
 from ptokit.ir.core import Function, Value
 from ptokit.types.dtypes import from_numpy
+from ptokit.types.integers import width
 from ptokit.types.tile import DYNAMIC
 from ptokit.types.values import MemRef, Ptr, Scalar
 
 from .memory import Buffer, Pointer, Tensor
-from .scalars import FLOAT_TYPES, round_float, width
+from .scalars import FLOAT_TYPES, round_float
 from .workspace import Workspace
 
 Argument = Any  # Pointer, int, float or bool

@@ -20,15 +20,19 @@ def inline(op: Op, args: Sequence[str], *, varying: bool) -> str | None:
     result, operand = scalar_type(op.result) or "", scalar_type(op.values[0]) or ""
     if name in _OPERATORS and result == "index":
         return f"{args[0]} {_OPERATORS[name]} {args[1]}"
-    if name == "index_cast" and result in ("index", "i64") and operand in ("index", "i64"):
+    if name == "index_cast" and operand == "i64":
         return args[0]
     if varying:
         return None
+    if name == "index_cast" and result == "i64":
+        return f"{args[0]} if {-1 << 63} <= {args[0]} < {1 << 63} else wrapped({args[0]}, 64)"
+    if operand == "i1":
+        return f"{args[1]} if {args[0]} else {args[2]}" if name == "select" else None
     if name == "cmpi" and op.attrs["predicate"] in _COMPARISONS:
         return f"{args[0]} {_COMPARISONS[op.attrs['predicate']]} {args[1]}"
     if name in ("minsi", "maxsi"):
         return f"{name[:3]}({args[0]}, {args[1]})"
-    return f"{args[1]} if {args[0]} else {args[2]}" if name == "select" else None
+    return None
 
 
 def extended(op: Op) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -48,4 +52,4 @@ def function(op: Op) -> Callable[..., Any]:
         return scalars.negate
     if name in scalars.INTEGER or name in scalars.FLOAT:
         return scalars.binary(name, result)
-    return scalars.cast(name, operand, result)
+    return scalars.cast(name, operand, result, op.attrs.get("rounding", ""))

@@ -8,6 +8,7 @@ loop variables can be read from the frame. Scalars are Python numbers; those tha
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -22,7 +23,7 @@ from ptokit.targets import Target
 from ptokit.types.enums import TileType
 from ptokit.types.tensor import infer_layout
 from ptokit.types.tile import DYNAMIC, TileSpec
-from ptokit.types.values import MemRef, Ptr, Scalar, TensorView
+from ptokit.types.values import MemRef, Ptr, Scalar, TensorView, Type
 
 from . import arith
 from .branches import assertion, execute_region, graph, index_switch, while_loop
@@ -30,6 +31,7 @@ from .calls import bind
 from .effects import Effects, agreed
 from .generated import Generated, function_name
 from .outliving import outliving
+from .scalars import FLOAT_TYPES, constant
 from .steady import countdowns
 from .steady_code import write_all_iterations
 
@@ -110,11 +112,15 @@ class FunctionWriter:
         if isinstance(number, (bool, int)):
             return repr(number) if number >= 0 else f"({number})"
         if isinstance(number, float):
-            return self._float(number)
+            return self._float(number, value.type)
         return self.names[value]
 
-    def _float(self, number: float) -> str:
-        return repr(number) if abs(number) < float("inf") else f"float('{number}')"
+    def _float(self, number: float, type: Type) -> str:
+        if math.isnan(number):
+            return self.const(number)  # with its bit pattern
+        if isinstance(type, Scalar) and type.name in FLOAT_TYPES:
+            number = constant(number, type.name)
+        return repr(number) if math.isfinite(number) else f"float('{number}')"
 
     def uniform(self, value: Value) -> str:
         """Expression for a value all blocks must agree on."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from ptokit.ir.core import Op
 from ptokit.ir.launch import Launch
+from ptokit.types.integers import wrap
 
 from .fault import Fault
 from .lanes import column, settled, spread, uniform
@@ -32,6 +33,7 @@ class Generated:
             "NotSteadyError": NotSteadyError,
             "Fault": Fault,
             "as_view": as_view,
+            "wrapped": wrap,
         }
         self.footprint = 0  # bytes a block works on
 

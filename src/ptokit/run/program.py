@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -197,8 +196,8 @@ class Program:
             running = self._function(chunk, *values)
             if isinstance(running, Generator):  # anything else is what a function returns that waits for nobody
                 yield from running
-        except Fault as fault:
-            raise DiagnosticError(self._diagnose(fault, chunk, fault.__traceback__)) from None
+        except (Fault, OverflowError) as error:
+            raise DiagnosticError(self._diagnose(error, chunk)) from None
 
     def waits_at(self, stream: Stream) -> Op | None:
         """The operation at which a stream waits."""
@@ -213,11 +212,13 @@ class Program:
         chunk.start(indices)
         try:
             self._function(chunk, *values)
-        except Fault as fault:
-            raise DiagnosticError(self._diagnose(fault, chunk, fault.__traceback__)) from None
+        except (Fault, OverflowError) as error:
+            raise DiagnosticError(self._diagnose(error, chunk)) from None
 
-    def _diagnose(self, fault: Fault, chunk: Chunk, trace: TracebackType | None) -> Diagnostic:
+    def _diagnose(self, error: Fault | OverflowError, chunk: Chunk) -> Diagnostic:
         """A fault with the operation, the block and the loop variables it happened at."""
+        trace = error.__traceback__
+        fault = error if isinstance(error, Fault) else Fault("RUN-RANGE", "a number is beyond the 64 bits of index")
         location, where = Location(self.module.file), []
         while trace is not None:
             frame = trace.tb_frame

@@ -79,8 +79,9 @@ _rule(
 )
 _rule(
     "RUN-CONVERT",
-    "A float converted to an integer is finite.",
-    rejected="arith.fptosi of NaN",
+    "A float converted to an integer is one that the type can hold, without its fraction.",
+    why="MLIR leaves other results undefined.",
+    rejected="arith.fptosi of NaN, or of 300.0 to i8",
     accepted="arith.fptosi of -2.5 (gives -2)",
 )
 _rule(
@@ -88,6 +89,12 @@ _rule(
     "The condition of cf.assert is true.",
     rejected='cf.assert %c, "n is even" where %c is false',
     accepted="the same where %c is true",
+)
+_rule(
+    "RUN-RANGE",
+    "A number of type index fits 64 bits where it is used.",
+    rejected="the product of two indices of 1 << 40 as an offset that differs between blocks",
+    accepted="1 << 40",
 )
 _rule(
     "RUN-STEP",

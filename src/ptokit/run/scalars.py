@@ -1,11 +1,17 @@
 """Arithmetic of the scalar unit: `arith` operations on numbers, and on scalars that differ between blocks.
 
-Integers are Python ints in the signed range of their type; ``index`` does not wrap. Floats are Python floats rounded
-to their type.
+Integers are Python ints in the signed range of their type, i1 is a bool; ``index`` does not wrap, but has 64 bits where
+it becomes another type. Floats are Python floats rounded to their type.
+
+Where MLIR leaves a result undefined or poisoned: division by zero (RUN-DIV-ZERO), shifts by the width or more
+(RUN-SHIFT) and floats outside the integer type they are converted to (RUN-CONVERT) are findings. The quotient of the
+least integer and -1 wraps. ``overflow``, ``exact``, ``nneg`` and ``fastmath`` are promises to a compiler; results are
+those without them.
 """
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable
 from typing import Any
@@ -13,27 +19,14 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from ptokit.types.enums import RoundMode
+from ptokit.types.integers import signed, unsigned, width, wrap
+from ptokit.types.rounding import BF16, F16, F32, round_to_format
+
 from .fault import Fault
 from .lanes import Line, lanes, lift
 
 Fn = Callable[..., Any]
-
-
-def width(type_name: str) -> int:
-    """Bits of an integer type; index counts as 64."""
-    return 64 if type_name == "index" else int(type_name.lstrip("siu"))
-
-
-def wrap(x: Any, bits: int) -> Any:
-    """Two's complement: the low `bits` bits as a signed number (i1 stays a bool)."""
-    if bits == 1:
-        return bool(x & 1)
-    half = 1 << (bits - 1)
-    return ((x + half) & ((1 << bits) - 1)) - half
-
-
-def _unsigned(x: int, bits: int) -> int:
-    return int(x) & ((1 << bits) - 1)
 
 
 def _divide(a: int, b: int, what: str) -> tuple[int, int]:
@@ -58,25 +51,34 @@ INTEGER: dict[str, Callable[[int, int, int], int]] = {
     "remsi": lambda a, b, w: _divide(a, b, "remainder")[1],
     "floordivsi": lambda a, b, w: a // b if b else _divide(a, b, "division")[0],
     "ceildivsi": lambda a, b, w: -(-a // b) if b else _divide(a, b, "division")[0],
-    "divui": lambda a, b, w: _divide(_unsigned(a, w), _unsigned(b, w), "division")[0],
-    "remui": lambda a, b, w: _divide(_unsigned(a, w), _unsigned(b, w), "remainder")[1],
+    "divui": lambda a, b, w: _divide(unsigned(a, w), unsigned(b, w), "division")[0],
+    "remui": lambda a, b, w: _divide(unsigned(a, w), unsigned(b, w), "remainder")[1],
     "ceildivui": lambda a, b, w: _ceildivui(a, b, w),
     "andi": lambda a, b, w: a & b,
     "ori": lambda a, b, w: a | b,
     "xori": lambda a, b, w: a ^ b,
     "shli": lambda a, b, w: a << _shift(b, w),
     "shrsi": lambda a, b, w: a >> _shift(b, w),
-    "shrui": lambda a, b, w: _unsigned(a, w) >> _shift(b, w),
+    "shrui": lambda a, b, w: unsigned(a, w) >> _shift(b, w),
     "maxsi": lambda a, b, w: max(a, b),
     "minsi": lambda a, b, w: min(a, b),
-    "maxui": lambda a, b, w: max(a, b, key=lambda x: _unsigned(x, w)),
-    "minui": lambda a, b, w: min(a, b, key=lambda x: _unsigned(x, w)),
+    "maxui": lambda a, b, w: max(a, b, key=lambda x: unsigned(x, w)),
+    "minui": lambda a, b, w: min(a, b, key=lambda x: unsigned(x, w)),
 }
 
 
 def _ceildivui(a: int, b: int, w: int) -> int:
-    q, r = _divide(_unsigned(a, w), _unsigned(b, w), "division")
+    q, r = _divide(unsigned(a, w), unsigned(b, w), "division")
     return q + (r != 0)
+
+
+def _extreme(a: float, b: float, sign: float) -> float:
+    """The greater (sign 1) or lesser (-1) of two floats; NaN if one is; +0 is greater than -0."""
+    if a != a or b != b:
+        return a + b
+    if a == b:
+        return a if math.copysign(1, a) == sign else b
+    return a if (a > b) == (sign > 0) else b
 
 
 FLOAT: dict[str, Callable[[float, float], float]] = {
@@ -85,8 +87,8 @@ FLOAT: dict[str, Callable[[float, float], float]] = {
     "mulf": lambda a, b: a * b,
     "divf": lambda a, b: float(np.float64(a) / np.float64(b)),
     "remf": lambda a, b: float(np.fmod(a, b)),
-    "maximumf": lambda a, b: float(np.maximum(a, b)),
-    "minimumf": lambda a, b: float(np.minimum(a, b)),
+    "maximumf": lambda a, b: _extreme(a, b, 1),
+    "minimumf": lambda a, b: _extreme(a, b, -1),
     "maxnumf": lambda a, b: float(np.fmax(a, b)),
     "minnumf": lambda a, b: float(np.fmin(a, b)),
 }
@@ -108,11 +110,44 @@ FLOAT_TYPES: dict[str, Any] = {
 }
 
 
+_NARROW = {"f16": F16, "bf16": BF16, "f32": F32}
+_MODES = {
+    "to_nearest_even": RoundMode.RINT,
+    "to_nearest_away": RoundMode.ROUND,
+    "downward": RoundMode.FLOOR,
+    "upward": RoundMode.CEIL,
+    "toward_zero": RoundMode.TRUNC,
+}
+
+
 def round_float(x: Any, type_name: str) -> Any:
-    """A float rounded to its type."""
+    """A float rounded to its type, once: to nearest, ties to even."""
+    kind = FLOAT_TYPES[type_name]
     if isinstance(x, np.ndarray):
-        return x.astype(FLOAT_TYPES[type_name])
-    return float(FLOAT_TYPES[type_name](x))
+        return x.astype(kind)
+    if type_name == "bf16" and float(np.float32(x)) != x and x == x:  # ml_dtypes would round twice
+        return _rounded(x, type_name, RoundMode.RINT)
+    return float(kind(x))
+
+
+def constant(x: float, type_name: str) -> float:
+    """A number of the text in its type; one beyond it is infinite."""
+    with np.errstate(all="ignore"):
+        return float(round_float(x, type_name))
+
+
+def _rounded(x: float, type_name: str, mode: RoundMode) -> float:
+    codes = round_to_format(np.array([x], np.float64), _NARROW[type_name], mode, saturate=False)
+    return float(codes.view(FLOAT_TYPES[type_name])[0])
+
+
+def from_integer(x: int, type_name: str) -> float:
+    """An integer of any size rounded once to a float type."""
+    if type_name != "f64" and abs(x) >> 53:
+        shift = abs(x).bit_length() - 53
+        odd = abs(x) >> shift | (abs(x) & ((1 << shift) - 1) != 0)  # rounded to odd, so that the next rounding is right
+        x = -(odd << shift) if x < 0 else odd << shift
+    return float(round_float(float(x), type_name))
 
 
 def per_lane(fn: Fn, vector: Fn | None = None) -> Fn:
@@ -142,6 +177,8 @@ def binary(op: str, type_name: str) -> Fn:
     bits, integer = width(type_name), INTEGER[op]
     if type_name == "index":
         return per_lane(lambda a, b: integer(a, b, bits), VECTOR.get(op))
+    if bits == 1:
+        return per_lane(lambda a, b: wrap(integer(signed(a, 1), signed(b, 1), 1), 1))
     if op in ("minsi", "maxsi", "divsi", "remsi", "andi", "ori", "xori") and bits < 64:
         return per_lane(lambda a, b: wrap(integer(a, b, bits), bits), VECTOR.get(op))
     return per_lane(lambda a, b: wrap(integer(a, b, bits), bits))
@@ -153,8 +190,8 @@ def extended(op: str, type_name: str) -> tuple[Fn, Fn]:
 
     def whole(a: int, b: int) -> int:
         if op == "mulsi_extended":
-            return int(a) * int(b)
-        x, y = _unsigned(a, bits), _unsigned(b, bits)
+            return signed(a, bits) * signed(b, bits)
+        x, y = unsigned(a, bits), unsigned(b, bits)
         return x + y if op == "addui_extended" else x * y
 
     high = 1 if op == "addui_extended" else bits  # a carry is i1
@@ -195,7 +232,9 @@ def compare(op: str, predicate: str, type_name: str) -> Fn:
     fn = _COMPARE[predicate[-2:]]
     if predicate.startswith("u"):
         bits = width(type_name)
-        return per_lane(lambda a, b: fn(_unsigned(a, bits), _unsigned(b, bits)))
+        return per_lane(lambda a, b: fn(unsigned(a, bits), unsigned(b, bits)))
+    if type_name == "i1":
+        return per_lane(lambda a, b: fn(signed(a, 1), signed(b, 1)))
     return per_lane(fn, fn)
 
 
@@ -208,38 +247,42 @@ def _compare_float(predicate: str, a: float, b: float) -> bool:
     return predicate.startswith("u") if unordered else bool(_COMPARE[predicate[1:]](a, b))
 
 
-def cast(op: str, source: str, result: str) -> Fn:
-    """The function of an `arith` cast."""
+def cast(op: str, source: str, result: str, rounding: str = "") -> Fn:
+    """The function of an `arith` cast; ``rounding``: the mode of truncf."""
     if op in ("index_cast", "extsi", "trunci"):
-        bits = width(result)
-        return per_lane(lambda a: wrap(int(a), bits)) if result not in ("index", "i64") else per_lane(int, lambda a: a)
+        small, bits = width(source), width(result)
+        whole = (lambda a: a) if small > 1 and bits == 64 else None
+        return per_lane(lambda a: wrap(signed(a, small), bits), whole)
     if op in ("extui", "index_castui"):
-        bits = width(source)
-        return per_lane(lambda a: _unsigned(a, bits))
-    if op == "sitofp":
-        return per_lane(lambda a: round_float(a, result))
-    if op == "uitofp":
-        bits = width(source)
-        return per_lane(lambda a: round_float(_unsigned(a, bits), result))
+        small, bits = width(source), width(result)
+        return per_lane(lambda a: wrap(unsigned(a, small), bits))
+    if op in ("sitofp", "uitofp"):
+        small, number = width(source), signed if op == "sitofp" else unsigned
+        return per_lane(lambda a: from_integer(number(a, small), result))
     if op in ("fptosi", "fptoui"):
-        bits = width(result)
-        return per_lane(lambda a: wrap(_truncate(a), bits))
+        return per_lane(lambda a: _truncate(a, result, op == "fptosi"))
+    if op == "truncf" and rounding and rounding != "to_nearest_even":
+        return per_lane(lambda a: _rounded(a, result, _MODES[rounding]))
     if op in ("extf", "truncf"):
         return per_lane(lambda a: round_float(a, result))
     return per_lane(lambda a: _bitcast(a, source, result))
 
 
-def _truncate(a: float) -> int:
-    if a != a or a in (float("inf"), float("-inf")):
-        raise Fault("RUN-CONVERT", f"{a} has no integer value")
-    return int(a)
+def _truncate(a: float, type_name: str, negative: bool) -> Any:
+    """A float without its fraction, which must fit an integer type."""
+    bits = width(type_name)
+    least, most = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if negative else (0, (1 << bits) - 1)
+    if not math.isfinite(a) or not least <= int(a) <= most:
+        kind = type_name if negative else f"{type_name} without a sign"
+        raise Fault("RUN-CONVERT", f"{a} does not fit {kind}", hint="MLIR leaves the result undefined")
+    return wrap(int(a), bits)
 
 
 def _bitcast(a: Any, source: str, result: str) -> Any:
     if source in FLOAT_TYPES:
         bits = int.from_bytes(np.asarray(a, FLOAT_TYPES[source]).tobytes(), "little")
     else:
-        bits = _unsigned(a, width(source))
+        bits = unsigned(a, width(source))
     if result in FLOAT_TYPES:
         kind = np.dtype(FLOAT_TYPES[result])
         return float(np.frombuffer(struct.pack("<Q", bits)[: kind.itemsize], kind)[0])
