@@ -16,7 +16,6 @@ from ptokit.run.program import Program
 from ptokit.targets import A5
 
 KINDS: dict[str, Any] = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64}
-WIDTHS = [1, 7, 8, 16, 32, 64]
 
 
 def bits(type: str) -> int:

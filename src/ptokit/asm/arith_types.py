@@ -18,7 +18,9 @@ from .faults import suggest
 from .parser import Parser
 from .types import FREE, POISON
 
-_SHAPED = re.compile(r"((?:vector|tensor)<(?:[\d?\[\]]+x)*)([a-zA-Z]\w*)>\Z", re.ASCII)
+_SHAPED = re.compile(
+    r"((?:vector|tensor)<(?:[\d?\[\]]+x)*)(index|[su]?i\d+|bf16|f16|f32|f64|tf32|f8E\w+|f4E\w+)>\Z", re.ASCII
+)
 _BITS = re.compile(r"(?:[su]?i|bf|tf|f)(\d+)")
 
 

@@ -170,11 +170,11 @@ def _sizes(key: str, name: str) -> Key:
 
 
 _ARITH_KEYS = {
-    "overflow": _flags("overflow"),
-    "fastmath": _flags("fastmath"),
+    "rounding": Key("roundingmode", lambda op, value: f"{ROUNDINGS.index(value)} : i32", _rounding, required=False),
     "exact": _word("isExact"),
     "nneg": _word("nonNeg"),
-    "rounding": Key("roundingmode", lambda op, value: f"{ROUNDINGS.index(value)} : i32", _rounding, required=False),
+    "overflow": _flags("overflow"),
+    "fastmath": _flags("fastmath"),
 }
 
 
