@@ -12,7 +12,7 @@ from ptokit.ir import Block, Function, Module, Op, RawAttr, Value
 from ptokit.types import dtypes
 from ptokit.types.enums import BLayout, CompactMode, Pipe, SLayout, TileType
 from ptokit.types.tile import DYNAMIC, TileSpec
-from ptokit.types.values import F32, I1, I32, INDEX, EventIdArray, PartitionView, Ptr, Scalar, TensorView
+from ptokit.types.values import F32, I1, INDEX, EventIdArray, PartitionView, Ptr, Scalar, TensorView
 
 from .reading import read
 from .same import assert_same
@@ -46,7 +46,7 @@ def tiles(draw: st.DrawFn) -> TileSpec:
 
 TYPES = st.one_of(
     tiles(),
-    st.sampled_from([INDEX, I1, I32, F32, Scalar("ui64"), Scalar("bf16")]),
+    st.sampled_from([INDEX, I1, Scalar("i32"), F32, Scalar("ui64"), Scalar("bf16")]),
     st.builds(Ptr, DTYPES),
     st.builds(TensorView, DIMS, DTYPES),
     st.builds(PartitionView, DIMS, DTYPES),

@@ -106,7 +106,7 @@ def _linear(value: Value, body: Block, found: Diagnostics) -> None:
     name = f"%{value.name}"
     made = next((path for op, path in _paths(body, ()) if value in op.results), None)
     if made is None:
-        made = next((path for _, path in _paths(body, ()) if path and value in path[-1][1].args), ())
+        made = next((path for _, path in _paths(body, ()) if path and _argument(value, path[-1][1])), ())
     apart = {path for _, path in uses}
     if not uses:
         if isinstance(value.owner, Op) and value.owner.values:
@@ -120,6 +120,10 @@ def _linear(value: Value, body: Block, found: Diagnostics) -> None:
     if len(uses) > 1 and not _exclusive(list(apart), len(uses)):
         note = Note(f"{name} is taken here first", uses[0][0].location)
         _report(found, "VEC-A5-13", f"{name} is taken a second time", uses[1][0], None, note)
+
+
+def _argument(value: Value, region: Block) -> bool:
+    return any(value in block.args for block in region.blocks)
 
 
 Path = tuple[tuple[Op, Block], ...]

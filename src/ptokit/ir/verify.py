@@ -204,7 +204,9 @@ def _lowered(survey: Survey) -> set[Value]:
     """Memrefs, and what bind_tile makes: the assembler leaves operations on them alone."""
     found = {v for v in survey.function.params if is_memref(v.type)}
     found.update(v for op in survey.ops for v in op.results if is_memref(v.type))
-    found.update(v for op in survey.ops for region in op.regions for v in region.args if is_memref(v.type))
+    assert survey.function.body is not None
+    regions = [survey.function.body, *(region for op in survey.ops for region in op.regions)]
+    found.update(v for region in regions for block in region.blocks for v in block.args if is_memref(v.type))
     found.update(v for op in survey.named("pto.bind_tile") for v in op.results)
     return found
 

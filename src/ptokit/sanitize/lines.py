@@ -25,7 +25,7 @@ def last_line(op: Op, following: Op | None) -> int:
     A text that cannot be read is taken to have one operation per line, and the end of a loop on a line of its own.
     """
     at = op.location
-    nested = [inner for region in op.regions for inner in region.ops]
+    nested = [inner for region in op.regions for block in region.blocks for inner in block.ops]
     if at.file is not None and at.file.endswith(".py"):
         return max([_statement(at.file, at.line)[1], *(last_line(inner, None) for inner in nested)])
     lines = file_lines(at.file) if at.file is not None else []
