@@ -20,7 +20,13 @@ module attributes {pto.target_arch = "a5"} { // remark
     pto.tcmp ins(%a, %b {cmpMode = #pto<cmp lt>} : !T, !T) outs(%m : !T)
     pto.sync.set #pto.pipe<PIPE_FIX>, -7
     pto.section.vector {
-      "pto.tadd"(%t) : (!T) -> ()
+      "pto.tadd"(%t) <{sizes = array<i32: 1>}> {pto.mark} : (!T) -> ()
+      cf.cond_br %c, ^then, ^else(%n : memref<4x?xf16, strided<[8, ?]>>)
+      %i = arith.cmpi slt, %n, %k : index loc("k.py":3:4)
+      %u = tsub %v, %w : !T -> !T
+      tstore.fp %u, %g[%i] #atomic=add
+      scf.for %j = %n to %k step %s {
+      case 5 {
 """
 
 
@@ -58,6 +64,23 @@ def scopes() -> dict[str, str]:
         ("section.vector", "keyword.control"),
         ("ins", "keyword.other"),
         ("->", "keyword.operator.arrow"),
+        ("pto.tadd", "entity.name.function"),
+        ("array", "storage.type"),
+        ("pto.mark", "entity.other.attribute-name"),
+        ("cf.cond_br", "keyword.control"),
+        ("^else", "entity.name.label"),
+        ("4x?x", "constant.numeric.dimension"),
+        ("?", "constant.numeric.dimension"),
+        (">>", "punctuation.bracket.angle"),
+        ("arith.cmpi", "support.function"),
+        ("slt", "constant.language"),
+        ('"k.py"', "string.quoted.double"),
+        ("tsub", "entity.name.function"),
+        ("tstore.fp", "entity.name.function"),
+        ("#atomic", "entity.other.attribute-name"),
+        ("add", "constant.language"),
+        ("to", "keyword.other"),
+        ("case", "keyword.control"),
     ],
 )
 def test_scopes(scopes: dict[str, str], piece: str, scope: str) -> None:
@@ -70,3 +93,12 @@ def test_the_extension_names_files_that_exist() -> None:
     assert (EXTENSION / grammar["path"]).is_file()
     assert (EXTENSION / language["configuration"]).is_file()
     assert package["license"] == tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["license"]
+
+
+def test_a_statement_may_stand_alone_in_its_line() -> None:
+    """Nothing of one line colours the next: an open string or angle ends with what it belongs to."""
+    grammar = json.loads((EXTENSION / "syntaxes" / "pto.tmLanguage.json").read_text(encoding="utf-8"))
+    parsed = LanguageParser(grammar).parse_string('%a = "open\n%b = pto.tadd %a : (f32) -> memref<4xf32>\nreturn\n')
+    found = {piece.strip(): names[-1].removesuffix(".pto") for _, piece, names in parsed.flatten()}
+    assert found["tadd"] == "entity.name.function"
+    assert found["return"] == "keyword.control"
