@@ -207,6 +207,14 @@ def test_results_of_a_failed_operation_cause_no_errors() -> None:
     assert found == [("TEXT-UNKNOWN-OP", 1, 12)]
 
 
+def test_a_misspelled_type_hides_no_errors_behind_it() -> None:
+    text = "func.func @g(%a: inde) {\n  %x = arith.addi %a, %b : index\n  return\n}"
+    assert [(d.rule, d.location.line, d.location.column) for d in parse_module(text).diagnostics] == [
+        ("TEXT-UNEXPECTED", 1, 18),
+        ("TY-9", 2, 23),
+    ]
+
+
 def test_hints_and_notes() -> None:
     undefined = first("%total = arith.addi %n, %n : index\n%b = arith.addi %totl, %n : index")
     assert undefined.hint == "did you mean '%total'?"

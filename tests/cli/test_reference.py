@@ -63,6 +63,14 @@ def test_names_are_found_in_any_spelling(ptokit: Run, name: str) -> None:
     assert ptokit("isa", name).out.startswith("TLOAD(")
 
 
+@pytest.mark.parametrize("name", ["tadd", "pto.tadd", "TADD"])
+def test_explaining_an_instruction_leads_to_its_page(ptokit: Run, name: str) -> None:
+    ran = ptokit("explain", name)
+    assert (ran.status, ran.out) == (2, "")
+    assert f"RULE-ID: {name!r} is an instruction, not a rule: 'ptokit isa TADD' shows its page." in ran.err
+    assert "Did you mean TY-9?" in ptokit("explain", "ty9").err
+
+
 def test_the_rules_are_listed_by_family(ptokit: Run) -> None:
     ran = ptokit("explain")
     assert ran.status == 0

@@ -112,7 +112,12 @@ class Parser(Cursor):
             self.i += 1
             return POISON
         if parsed is None:
-            self.unexpected("a type", hint=suggest(token, BUILTINS) if token[0].isalpha() else None)
+            hint = suggest(token, BUILTINS) if token[0].isalpha() else None
+            if hint is None:
+                self.unexpected("a type")
+            self.error(rules.UNEXPECTED, f"expected a type, found {self.found()}", hint=hint)
+            self.i += 1
+            return POISON
         if isinstance(parsed, TileSpec) and parsed.loc is TileType.Left and parsed.blayout != self.target.left_blayout:
             parsed = replace(parsed, blayout=self.target.left_blayout)  # assembly 3.3: the target decides
         self.i += 1

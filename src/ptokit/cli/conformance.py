@@ -53,7 +53,7 @@ def _of_instruction(cases: Cases, op: str | None, directory: str) -> list[Job]:
     jobs = [job for job in cases.jobs if job.concerns(op)]
     if not jobs:
         known = sorted({job.op.upper() for job in cases.jobs})
-        raise unknown(cases.kind, op, known, f"ptokit conformance {directory}")
+        raise unknown(cases.kind, op, known, f"ptokit conformance {directory}", "--op")
     return jobs
 
 

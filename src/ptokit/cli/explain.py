@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import typer
+
 from ptokit.diagnostics import Rule, Scope, catalogue, lookup
-from ptokit.isa.table import BY_TEXT, TABLE, Instr
+from ptokit.isa.table import TABLE, Instr
 
 from .catalogue import load_catalogue
 from .console import bold, paragraph, remark, say
 from .families import by_family
+from .isa import named
 from .lookup import unknown
 
 _SCOPES = {
@@ -42,9 +45,13 @@ def show_rule(id: str) -> None:
     try:
         rule = lookup(id)
     except KeyError:
-        instr = BY_TEXT.get(id.lower().removeprefix("pto."))
-        if instr is None or not instr.decision:
-            raise unknown("rule", id, (r.id for r in catalogue()), "ptokit explain") from None
+        instr = named(id)
+        if instr is None:
+            raise unknown("rule", id, (r.id for r in catalogue()), "ptokit explain", "RULE-ID") from None
+        if not instr.decision:
+            raise typer.BadParameter(
+                f"{id!r} is an instruction, not a rule: 'ptokit isa {instr.name}' shows its page.", param_hint="RULE-ID"
+            ) from None
         show_reading(instr)
         return
     show(rule)

@@ -18,13 +18,18 @@ def list_instructions() -> None:
     )
 
 
-def find(name: str) -> Instr:
-    """The instruction with this C++ or text name, in any case. An unknown name is a usage error."""
-    wanted = name.lower().removeprefix("pto.")
+def named(name: str) -> Instr | None:
+    """The instruction with this C++ or text name, in any case."""
     by_name = {key.lower(): instr for key, instr in [*BY_TEXT.items(), *TABLE.items()]}
-    if wanted not in by_name:
-        raise unknown("instruction", name, TABLE, "ptokit isa")
-    return by_name[wanted]
+    return by_name.get(name.lower().removeprefix("pto."))
+
+
+def find(name: str) -> Instr:
+    """`named`; an unknown name is a usage error."""
+    instr = named(name)
+    if instr is None:
+        raise unknown("instruction", name, TABLE, "ptokit isa", "NAME")
+    return instr
 
 
 def show_instruction(name: str) -> None:
