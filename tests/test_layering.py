@@ -63,6 +63,22 @@ def test_imports_go_downwards(path: Path) -> None:
     assert violations(path, path.read_text(encoding="utf-8")) == []
 
 
+def test_packages_of_instructions_stand_side_by_side() -> None:
+    """What several of them use stands in `isa` itself, or in `isa.numerics`."""
+    isa = PACKAGE / "isa"
+    packages = {p.name for p in isa.iterdir() if p.is_dir()} - {"numerics", "__pycache__"}
+    crossing = []
+    for path in sorted(isa.rglob("*.py")):
+        own = path.relative_to(isa).parts[0]
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module and path.name != "all.py":
+                first = node.module.removeprefix("ptokit.isa.").split(".")[0]
+                across = node.level == (1 if path.parent == isa else 2) or node.module.startswith("ptokit.isa.")
+                if across and first in packages - {own}:
+                    crossing.append(f"{path.relative_to(isa)}:{node.lineno}: {first}")
+    assert crossing == []
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_files_are_small(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= MAX_LINES

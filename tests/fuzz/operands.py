@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -193,3 +195,19 @@ def operands(call: Call, machine: Single, seed: int) -> dict[str, Any] | None:
         else:
             out[name] = spec
     return out
+
+
+def play(outcome: Callable[[Call, int], str], seeds: range) -> dict[str, int]:
+    """Outcomes of one call per seed; the failing seed is named."""
+    counts: dict[str, int] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for seed in seeds:
+            call = Dice(seed).call()
+            try:
+                result = outcome(call, seed)
+            except Exception as error:
+                error.add_note(f"seed {seed}: {call.instr.name} on {call.target.name}: {call.specs} {call.attrs}")
+                raise
+            counts[result] = counts.get(result, 0) + 1
+    return counts

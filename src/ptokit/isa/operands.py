@@ -44,3 +44,18 @@ def overlap(a: TileInfo, b: TileInfo) -> bool:
     if a.loc is not b.loc or not known(a.addr, b.addr):
         return False
     return bool(a.addr < b.addr + b.spec.nbytes and b.addr < a.addr + a.spec.nbytes)
+
+
+def is_dn1(t: TileInfo) -> bool:
+    """A column vector: col_major, no boxes, one column."""
+    return not t.row_major and not t.boxed and t.cols == 1
+
+
+def is_nd(t: TileInfo) -> bool:
+    """Row-major without boxes."""
+    return t.row_major and not t.boxed
+
+
+def layout(name: str, t: TileInfo) -> str:
+    """Description of a tile's layout for messages."""
+    return f"{name} is {t.layout_name} {t.rows}x{t.cols}"

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..machine import Machine, TileOperand
+from ..numerics import arith
 from ..site import Site
 from ..table import Access, Instr, Operand, Role, dst, src, tmp
 from ..typesets import FB, I6, INT16_32, N4, F, types, types_of
-from . import arith
 from .arg_rules import COLUMN_RULES, INT_ANY, ROW_RULES
 from .words import vector
 

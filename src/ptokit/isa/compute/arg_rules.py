@@ -7,12 +7,12 @@ from functools import partial
 
 from ptokit.diagnostics import Scope, Severity, define
 
-from ..operands import DEVICES, Message
+from ..operands import DEVICES, Message, is_dn1, is_nd, layout
 from ..site import Site, TileInfo
 from ..typesets import I8, names, types_of
 from ..unknown import known
 from .overlap_rules import CMP_INP_01
-from .reduce_rules import CR_1, RR_1, is_dn1, is_nd, layout, not_vec, row_reduction
+from .reduce_rules import CR_1, RR_1, not_vec, row_reduction
 
 SOURCE = "compute-reduce-matrix 3"
 INT_ANY = I8

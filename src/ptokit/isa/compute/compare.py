@@ -10,13 +10,14 @@ import numpy as np
 from ptokit.types.enums import CmpMode
 
 from ..machine import Machine, TileOperand
+from ..numerics import arith
+from ..numerics.scalars import element
 from ..table import Attr, domain_footprint, dst, scalar, src, tmp
 from ..typesets import ASM_8, ASM_16, ASM_I32_F, ASM_INT, FB, I8, I32_F32, INT16_32, N11, F, types, types_of
-from . import arith
 from .compare_rules import EW_A5_03, EW_A5_04, EW_AS_10, SCALAR_RULES, SELECT_RULES, TILE_RULES
 from .scratch_rules import EW_11_SEL, EW_11_SELS
 from .vector_rules import EW_07, EW_A5_01, EW_CPU_01
-from .words import element, store, vector
+from .words import store, vector
 
 COMPARISONS: dict[CmpMode, Callable[..., Any]] = {
     CmpMode.EQ: np.equal,

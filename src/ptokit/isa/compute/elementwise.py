@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..numerics import arith
 from ..typesets import (
     ASM_8_16,
     ASM_I32_F32,
@@ -22,7 +23,6 @@ from ..typesets import (
     F,
     types,
 )
-from . import arith
 from .overlap_rules import EW_10_APART_A3, EW_10_FLOATS_APART_A3
 from .scratch_rules import EW_11, EW_11_MASK, EW_11_POW, EW_11_REM, EW_AS_03, EW_AS_04, EW_AS_05
 from .vector_rules import EW_A3_06, EW_A5_01, EW_CPU_01

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..machine import Machine, TileOperand
+from ..numerics import approx, arith
 from ..site import Site
 from ..table import Access, Attr, Instr, dst, src, tmp
 from ..typesets import ASM_8, ASM_INT, ASM_N4, FB, I6, INT16_32, INT64, N4, F, Types, types, types_of
-from . import approx, arith
 from .expand_rules import (
     CEXP_A5_01,
     CEXP_AS_01,

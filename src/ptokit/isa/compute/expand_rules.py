@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from ptokit.diagnostics import Scope, Severity, define
 
-from ..operands import DEVICES, Message, data_tiles
+from ..operands import DEVICES, Message, data_tiles, is_dn1, is_nd, layout
 from ..site import Site, TileInfo
+from ..tile_checks import in_types
 from ..unknown import known
-from .reduce_rules import is_dn1, is_nd, layout, not_vec
-from .vector_rules import equal_types, in_types
+from .reduce_rules import not_vec
+from .vector_rules import equal_types
 
 ROWS, COLUMNS = "compute-reduce-matrix 4", "compute-reduce-matrix 5"
 SCRATCH = (188416, 196608)  # UB bytes that the three-operand form overwrites on a2a3

@@ -11,12 +11,13 @@ from ptokit.diagnostics import define
 from ptokit.types.enums import Pipe, TileType
 
 from ..machine import Machine, TileOperand
+from ..numerics.scalars import element
 from ..operands import Message
 from ..site import Site
 from ..table import Access, dst, scalar
 from ..typesets import ASM_INT, FB, I6, I8, INT16_32, F, types
 from .vector_rules import EW_01_MAT, EW_02_64, EW_03, EW_06, EW_07, EW_08, EW_1, EW_A3_07
-from .words import element, vector
+from .words import vector
 
 
 def _fill(machine: Machine, dst: TileOperand, scalar: Any, **_: Any) -> None:

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from ..machine import Machine, TileOperand
+from ..numerics import arith
+from ..numerics.scalars import element
 from ..table import domain_footprint, dst, inout, scalar, src
 from ..typesets import FB, N4, N11, F, types
-from . import arith
 from .overlap_rules import EW_10, EW_10_CHAIN
 from .scratch_rules import EW_AS_08, EW_AS_09
 from .vector_rules import EW_01, EW_02, EW_03, EW_05, EW_06_WIDENING, EW_08_OF_SRC, EW_1, EW_CPU_01
-from .words import accumulate, element, store, tiles_semantics, vector
+from .words import accumulate, store, tiles_semantics, vector
 
 TMULADDDST = accumulate("TMULADDDST", arith.mul_add, "dst = src0 * src1 + dst", types(F, F))
 

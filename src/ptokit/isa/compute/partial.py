@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..machine import Machine, TileOperand
+from ..numerics import arith
 from ..table import Instr, dst, src
 from ..typesets import ASM_8, ASM_N4, BF16, FB, I8, INT64, N4, F, Types, types
-from . import arith
 from .overlap_rules import CMP_INP_01, CMP_INP_01_MATRIX
 from .partial_rules import ARG_RULES, PAIR_RULES, PART_RULES
 from .vector_rules import EW_1

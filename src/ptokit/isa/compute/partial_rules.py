@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from ptokit.diagnostics import Severity, define
 
-from ..operands import Message, data_tiles
+from ..operands import Message, data_tiles, is_nd, layout
 from ..site import Site
+from ..tile_checks import in_types
 from ..typesets import names, types_of
 from ..unknown import known
-from .reduce_rules import is_nd, layout, not_vec
-from .vector_rules import equal_types, in_types
+from .reduce_rules import not_vec
+from .vector_rules import equal_types
 
 SOURCE = "compute-reduce-matrix 6"
 

@@ -9,12 +9,11 @@ import numpy as np
 
 from ptokit.types.enums import QuantType
 
-from ..irregular.irregular_text_rules import TQ_1
-from ..irregular.places import flat, kind
 from ..machine import Machine, TileOperand
+from ..places import flat, kind
 from ..site import Site
 from ..table import Access, Attr, Instr, default_footprint, dst, instruction, src, tmp
-from .quantize_rules import DEQUANT_RULES, QUANT_RULES
+from .quantize_rules import DEQUANT_RULES, QUANT_RULES, TQ_1
 
 
 def _of_rows(tile: TileOperand, rows: int) -> np.ndarray:

@@ -9,8 +9,8 @@ from ptokit.types.codecs import encode
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import MxQuantAlg
 
-from ..irregular.places import kind
 from ..machine import Machine, TileOperand
+from ..places import kind
 from ..table import Attr, Instr, dst, instruction, src
 from .quantize_rules import GROUP, MX_RULES
 

@@ -7,12 +7,12 @@ from functools import partial
 from ptokit.diagnostics import Severity, define
 from ptokit.types.enums import QuantType
 
-from ..irregular.plain_checks import boxed_or_columns, missing, not_of, not_vec, rows_differ, valid_differs
-from ..operands import DEVICES, Message
+from ..assembler import assembler_rule
+from ..operands import DEVICES, Message, is_dn1, layout
 from ..site import Site, TileInfo
+from ..tile_checks import boxed_or_columns, missing, not_of, not_vec, rows_differ, valid_differs
 from ..typesets import F32, FB, types_of
 from ..unknown import known
-from .reduce_rules import is_dn1, layout
 
 _quant = partial(define, source="compute-reduce-matrix 14")
 _mx = partial(define, source="compute-reduce-matrix 15")
@@ -245,4 +245,27 @@ MX_RULES = (
         accepted="on a5",
         rejected="on a2a3",
     ),
+)
+
+
+def _quantised(o: Site) -> Message:
+    if o.quant_type is None:
+        return "quant_type is missing"
+    asymmetric = o.quant_type is QuantType.INT8_ASYM
+    wanted = "u8" if asymmetric else "i8"
+    if o.dst.dtype.name != wanted:
+        return f"dst has element type {o.dst.dtype}; {o.quant_type.text} gives {wanted}"
+    if o.has("offset") != asymmetric:
+        return f"{o.quant_type.text} {'needs an' if asymmetric else 'has no'} offset"
+    return None
+
+
+TQ_1 = assembler_rule(
+    "TQ-1",
+    "INT8_SYM gives i8 without an offset, INT8_ASYM ui8 with one.",
+    _quantised,
+    "INT8_ASYM to ui8 with an offset",
+    "INT8_SYM to ui8",
+    source="assembly 13.9",
+    always=True,
 )

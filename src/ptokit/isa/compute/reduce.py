@@ -13,11 +13,11 @@ import numpy as np
 from ptokit.diagnostics import Rule
 
 from ..machine import Machine, TileOperand
+from ..numerics import arith
 from ..numerics.rounding import narrow
 from ..site import Site
 from ..table import Access, Attr, Instr, dst, src, tmp
 from ..typesets import ASM_8, ASM_N4, BF16, FB, I8, INT16_32, INT64, N4, Types, types
-from . import arith
 from .reduce_rules import (
     COLUMN_RULES,
     CRED_COM_01_ONE_TYPE,

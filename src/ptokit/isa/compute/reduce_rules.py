@@ -8,23 +8,13 @@ from functools import partial
 from ptokit.diagnostics import Scope, define
 from ptokit.types.enums import TileType
 
-from ..operands import DEVICES, Message, data_tiles
+from ..operands import DEVICES, Message, data_tiles, is_dn1, is_nd, layout
 from ..site import Site, TileInfo
+from ..tile_checks import in_asm_types, in_types
 from ..unknown import known
 from .overlap_rules import CMP_INP_01, CMP_INP_01_ROW_0
-from .vector_rules import in_asm_types, in_types
 
 ROWS, COLUMNS = "compute-reduce-matrix 1", "compute-reduce-matrix 2"
-
-
-def is_dn1(t: TileInfo) -> bool:
-    """A column vector: col_major, no boxes, one column."""
-    return not t.row_major and not t.boxed and t.cols == 1
-
-
-def is_nd(t: TileInfo) -> bool:
-    """Row-major without boxes."""
-    return t.row_major and not t.boxed
 
 
 def not_vec(o: Site) -> Message:
@@ -33,11 +23,6 @@ def not_vec(o: Site) -> Message:
         if t.loc is not TileType.Vec:
             return f"{name} is a {t.loc.text} tile; {o.instr.name} works on vec tiles"
     return None
-
-
-def layout(name: str, t: TileInfo) -> str:
-    """Description of a tile's layout for messages."""
-    return f"{name} is {t.layout_name} {t.rows}x{t.cols}"
 
 
 # Rows ----------------------------------------------------------------------------------------------------------------

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..machine import Machine, TileOperand
+from ..numerics import arith
+from ..numerics.scalars import element
 from ..table import Attr, scalar
 from ..typesets import (
     ASM_8_16,
@@ -26,7 +28,6 @@ from ..typesets import (
     F,
     types,
 )
-from . import arith
 from .overlap_rules import EW_10_APART_A3, EW_10_FLOATS_APART_A3, EW_10_RECIPROCAL_APART_A3
 from .scratch_rules import EW_11, EW_11_POW, EW_11_REMS, EW_AS_01, EW_AS_04
 from .vector_rules import (
@@ -41,7 +42,7 @@ from .vector_rules import (
     EW_CPU_02,
     EW_CPU_05,
 )
-from .words import element, remainder_footprint, store, tile_scalar
+from .words import remainder_footprint, store, tile_scalar
 
 ASM_ARITHMETIC = (ASM_N4, ASM_INT | FB)
 ASM_LOGIC = (ASM_8_16, ASM_INT)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..numerics import approx, arith
 from ..table import dst, src, tmp
 from ..typesets import ASM_8, ASM_16, ASM_I32_F, ASM_INT, ASM_N4, BF16, D8, I6, N4, N9, F, types, types_of
-from . import approx, arith
 from .overlap_rules import EW_10_FLOATS_APART_A3
 from .scratch_rules import EW_11_RSQRT, EW_AS_02, EW_AS_06
 from .vector_rules import EW_CPU_01

@@ -14,8 +14,8 @@ from ptokit.types.dtypes import DType, is_dtype
 from ptokit.types.enums import TileType
 
 from ..operands import DEVICES, Message, all_tiles, data_tiles, sources
-from ..site import Site, TileInfo
-from ..typesets import names
+from ..site import Site
+from ..tile_checks import in_asm_types, in_types, typed
 from ..unknown import known
 from .overlap_rules import EW_10
 
@@ -122,20 +122,6 @@ def equal_types(o: Site) -> Message:
     return None
 
 
-def _typed(o: Site) -> TileInfo:
-    """The tile whose element type selects the form."""
-    found: TileInfo = o.operands[o.instr.form_of]  # type: ignore[assignment]
-    return found
-
-
-def in_types(o: Site) -> Message:
-    """Message if the element type is not in the target's column."""
-    allowed, dtype = o.instr.types.get(o.target.name), _typed(o).dtype
-    if allowed is None or dtype in allowed:
-        return None
-    return f"{o.target.name} has no {dtype} form; allowed: {names(allowed)}"
-
-
 def _equal_or_widened(o: Site) -> Message:
     d, s = o.dst.dtype, o.src.dtype
     if d is s:
@@ -143,14 +129,6 @@ def _equal_or_widened(o: Site) -> Message:
     if (d.name, s.name) == ("f32", "f16"):
         return None
     return f"there is no {d} += {s} form; types are equal, or dst f32 and src f16"
-
-
-def in_asm_types(o: Site) -> Message:
-    """Message if the element type is not in the reference assembler's list."""
-    allowed, dtype = o.instr.types.get(f"asm-{o.target.name}"), _typed(o).dtype
-    if allowed is None or dtype in allowed:
-        return None
-    return f"the assembler refuses {dtype} for {o.instr.text} on {o.target.name}; allowed: {names(allowed)}"
 
 
 def _equal_valid(o: Site, columns_only: str = "") -> Message:
@@ -297,7 +275,7 @@ EW_A3_07 = define(
 
 
 def _columns_64(o: Site) -> Message:
-    t = _typed(o)
+    t = typed(o)
     if t.dtype.bits == 64 and t.vc > 64:
         return f"{t.vc} valid columns of {t.dtype}; a5 processes the first 64"
     return None

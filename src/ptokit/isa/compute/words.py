@@ -1,7 +1,7 @@
 """Words to define vector instructions with: one call per instruction says all that distinguishes it.
 
 A word supplies operands, text name, pipe V, the family's rules, and semantics made from a value function of
-`ptokit.isa.compute.arith`. Operands are read in dst's valid region (compute-elementwise 1).
+`ptokit.isa.numerics.arith`. Operands are read in dst's valid region (compute-elementwise 1).
 """
 
 from __future__ import annotations
@@ -10,12 +10,10 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from ptokit.diagnostics import Rule
-from ptokit.types.dtypes import DType
 
 from ..machine import Machine, TileOperand
+from ..numerics.scalars import element
 from ..operands import sources
 from ..site import Site
 from ..table import Access, Instr, Operand, domain_footprint, dst, inout, instruction, scalar, src, tmp
@@ -23,23 +21,6 @@ from ..typesets import Types
 from .vector_rules import COMMON, EW_07
 
 ValueFunction = Callable[..., Any]
-
-
-def element(dtype: DType, value: Any) -> Any:
-    """A scalar operand as a value of the tile's type: integers wrap, floats round once.
-
-    `value` is a Python number, or an array of shape (blocks, 1, 1).
-    """
-    numpy_type = dtype.value
-    assert numpy_type is not None, dtype
-    if isinstance(value, np.ndarray):
-        return value.astype(numpy_type)
-    if not dtype.is_integer:
-        return numpy_type.type(float(value))
-    if isinstance(value, (float, np.floating)):
-        value = value if np.isfinite(value) else 0
-    bits = int(value) & ((1 << dtype.bits) - 1)
-    return numpy_type.type(bits - (1 << dtype.bits) if dtype.signed and bits >> (dtype.bits - 1) else bits)
 
 
 def store(tile: TileOperand, fn: ValueFunction, *operands: Any) -> None:

@@ -10,11 +10,12 @@ import numpy as np
 from ptokit.types.codecs import decode
 from ptokit.types.enums import Pipe, TileType
 
+from ..assembler import A5_ONLY
 from ..machine import Machine, TileOperand
 from ..table import Instr, Operand, dst, instruction, scales, src
 from .matmul import total_of
 from .matmul_mx_rules import ADDRESS_RULES, rules_of
-from .matmul_text_rules import A5_ONLY, MX_SCALE, scaled
+from .matmul_text_rules import MX_SCALE, scaled
 
 GROUP = 32  # elements along K that share a scale
 _SCALED = (

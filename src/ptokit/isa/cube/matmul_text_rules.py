@@ -10,7 +10,7 @@ from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import TileType
 from ptokit.types.tile import DYNAMIC
 
-from ..assembler import assembler_rule
+from ..assembler import A5_ONLY, assembler_rule
 from ..site import Site, TileInfo
 
 _LIMIT = 4095
@@ -31,11 +31,8 @@ def _places(o: Site) -> Message:
 
 
 def _product(o: Site) -> Message:
-    """MM-1. Of a product with one row, the assembler compares shapes on a5 only."""
     if wrong := _places(o):
         return wrong
-    if o.instr.text.startswith("tgemv") and o.target.name == "a2a3":
-        return None
     a, b, c = o.lhs, o.rhs, o.dst
     if (a.rows, a.cols, b.cols) != (c.rows, b.rows, c.cols):
         return f"lhs is {a.rows}x{a.cols}, rhs {b.rows}x{b.cols}, dst {c.rows}x{c.cols}"
@@ -43,6 +40,11 @@ def _product(o: Site) -> Message:
         if size != DYNAMIC and not 1 <= size <= _LIMIT:
             return f"{name} is {size}, not 1..{_LIMIT}"
     return None
+
+
+def _row_product(o: Site) -> Message:
+    """MM-1 of a product with one row, of which the assembler compares shapes on a5 only."""
+    return _product(o) if o.target.name == "a5" else _places(o)
 
 
 def _layouts(o: Site) -> Message:
@@ -166,28 +168,21 @@ MX_SCALE = _rule(
     targets=("a5",),
     source="assembly 15 (tget_scale_addr)",
 )
-A5_ONLY = _rule(
-    "A5-1",
-    "The operation exists on a5 only.",
-    lambda o: f"{o.instr.text} is written for a5, not {o.target.name}",
-    "thistogram on a5",
-    "thistogram on a2a3",
-    targets=("a2a3",),
-    why="Of mgather and mscatter GA-1 and SC-1 say it.",
-)
 MX_3 = replace(MM_3, check=_scaled_triple, targets=("a5",))
 MX_4 = replace(MM_4, check=_scaled_bias)
+
+MM_1_ROW = replace(MM_1, check=_row_product)
 
 PRODUCT = (MM_1, MM_2, MM_3)
 ACCUMULATE = (MM_1, MM_2)
 BIAS = (*PRODUCT, MM_4)
-ROW = (GV_1, *PRODUCT)
-ROW_ACCUMULATE = (GV_1, *ACCUMULATE)
-ROW_BIAS = (GV_1, *BIAS)
+ROW = (GV_1, MM_1_ROW, MM_2, MM_3)
+ROW_ACCUMULATE = (GV_1, MM_1_ROW, MM_2)
+ROW_BIAS = (*ROW, MM_4)
 
 
 def scaled(name: str) -> tuple[Rule, ...]:
     """The rules of a block-scaled product. Of matrix products without a bias the assembler looks at types only."""
     if name.startswith("TGEMV"):
-        return (A5_ONLY, MX_SCALE, GV_1, MM_1, MM_2, MX_3, *((MX_4,) if name.endswith("_BIAS") else ()))
+        return (A5_ONLY, MX_SCALE, GV_1, MM_1_ROW, MM_2, MX_3, *((MX_4,) if name.endswith("_BIAS") else ()))
     return (MM_1, MM_2, MX_3, MX_4) if name.endswith("_BIAS") else (MX_3,)

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..machine import Machine, TileOperand
+from ..places import alike
 from ..site import Site
 from ..table import Access, Instr, Operand, Role, dst, instruction, src
 from .concat_rules import RULES
 from .irregular_text_rules import CC_1
-from .places import alike
 
 
 def _concat(

@@ -8,8 +8,8 @@ from ptokit.diagnostics import define
 
 from ..operands import DEVICES, Message
 from ..site import Site
+from ..tile_checks import boxed_or_columns, differ, not_of, not_vec, rows_differ
 from ..typesets import BF16, I6, F
-from .plain_checks import boxed_or_columns, differ, not_of, not_vec, rows_differ
 
 _define = partial(define, source="compute-layout-irregular 1.5")
 _INDICES = ("idx0", "idx1")

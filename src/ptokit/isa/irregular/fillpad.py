@@ -9,11 +9,11 @@ from ptokit.types.enums import Pipe, TileType
 from ptokit.types.pad import pad_bits
 
 from ..machine import Machine, TileOperand
+from ..places import kind
 from ..site import Site
 from ..table import Access, Instr, dst, instruction, src
 from .fillpad_rules import COPY_RULES, EXPAND_RULES, IN_PLACE_RULES
-from .irregular_text_rules import FP_1
-from .places import kind
+from .irregular_text_rules import FP_1, FP_1_EXPAND
 
 
 def _fill(m: Machine, dst: TileOperand, src: TileOperand) -> None:
@@ -52,7 +52,7 @@ def _fillpad(name: str, summary: str, rules: tuple[Rule, ...]) -> Instr:
             summary,
             (dst(), src()),
             pipe=_pipe,
-            rules=(*rules, FP_1),
+            rules=rules,
             run=_fill,
             footprint=_footprint,
             source="compute-layout-irregular 1.6",
@@ -60,8 +60,8 @@ def _fillpad(name: str, summary: str, rules: tuple[Rule, ...]) -> Instr:
     )
 
 
-TFILLPAD = _fillpad("TFILLPAD", "dst = src, padded with dst's pad value.", COPY_RULES)
+TFILLPAD = _fillpad("TFILLPAD", "dst = src, padded with dst's pad value.", (*COPY_RULES, FP_1))
 TFILLPAD_INPLACE = _fillpad(
-    "TFILLPAD_INPLACE", "Pad a tile where it lies; src and dst share their bytes.", IN_PLACE_RULES
+    "TFILLPAD_INPLACE", "Pad a tile where it lies; src and dst share their bytes.", (*IN_PLACE_RULES, FP_1)
 )
-TFILLPAD_EXPAND = _fillpad("TFILLPAD_EXPAND", "dst = src, padded up to a larger tile.", EXPAND_RULES)
+TFILLPAD_EXPAND = _fillpad("TFILLPAD_EXPAND", "dst = src, padded up to a larger tile.", (*EXPAND_RULES, FP_1_EXPAND))

@@ -10,11 +10,11 @@ import numpy as np
 from ptokit.types.enums import CmpMode, MaskAxis, MaskPattern
 
 from ..machine import Machine, TileOperand
+from ..places import alike, flat, in_range, kind
 from ..site import Site, TileInfo
 from ..table import Access, Attr, Instr, Operand, Role, dst, instruction, scalar, src, tmp
 from .gather_tile_rules import BLOCK_RULES, RULES
 from .irregular_text_rules import TGATHER_AS_01
-from .places import alike, flat, in_range, kind
 
 MASK = Attr("mask", MaskPattern, None, "maskPattern", "mask_pattern", dotted=True)
 AXIS = Attr("axis", MaskAxis, MaskAxis.Row, "axis", "mask_axis")

@@ -9,9 +9,9 @@ from ptokit.types.enums import CmpMode, MaskAxis
 
 from ..operands import DEVICES, Message, overlap
 from ..site import Site
+from ..tile_checks import boxed_or_columns, differ, not_of, not_plain, not_vec, overlapping
 from ..typesets import BF16, I8, F, types_of
 from ..unknown import known
-from .plain_checks import boxed_or_columns, differ, not_of, not_plain, not_vec, overlapping
 
 _define = partial(define, source="compute-layout-irregular 2.2")
 _block = partial(define, source="compute-layout-irregular 2.3")

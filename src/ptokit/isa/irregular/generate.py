@@ -10,16 +10,16 @@ import numpy as np
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import Pipe
 
-from ..compute.words import element
-from ..cube.matmul_text_rules import A5_ONLY
+from ..assembler import A5_ONLY
 from ..machine import Machine, TileOperand
 from ..numerics.philox import counter_of, random_row
+from ..numerics.scalars import element
+from ..places import kind
 from ..site import Site
 from ..table import Access, Attr, Instr, dst, instruction, scalar, tmp
 from ..typesets import BF16, I8, INT16_32, F, Types, types, types_of
 from .generate_rules import CI_RULES, RANDOM_RULES, TRI_RULES
 from .irregular_text_rules import RN_1
-from .places import kind
 
 KEYS = ("key0", "key1")
 WORD = DTYPES["u32"]

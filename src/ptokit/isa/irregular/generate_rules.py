@@ -6,12 +6,11 @@ from functools import partial
 
 from ptokit.diagnostics import Severity, define
 
-from ..compute.vector_rules import in_types
 from ..operands import Message
 from ..site import Site
+from ..tile_checks import boxed_or_columns, in_types, missing, not_vec
 from ..typesets import types_of
 from ..unknown import known
-from .plain_checks import boxed_or_columns, missing, not_vec
 
 _ci = partial(define, source="compute-layout-irregular 2.7")
 _tri = partial(define, source="compute-layout-irregular 2.8")

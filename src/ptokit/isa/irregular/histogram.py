@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..cube.matmul_text_rules import A5_ONLY
+from ..assembler import A5_ONLY
 from ..machine import Machine, TileOperand
+from ..places import alike
 from ..site import Site
 from ..table import Access, Attr, Instr, dst, instruction, src
 from .histogram_rules import BINS, RULES, byte_of
-from .places import alike
 
 
 def _histogram(

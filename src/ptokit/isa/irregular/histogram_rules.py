@@ -8,8 +8,8 @@ from ptokit.diagnostics import define
 
 from ..operands import Message
 from ..site import Site
+from ..tile_checks import boxed_or_columns, missing, not_of
 from ..typesets import types_of
-from .plain_checks import boxed_or_columns, missing, not_of
 
 BINS = 256
 _define = partial(define, source="compute-layout-irregular 2.9")

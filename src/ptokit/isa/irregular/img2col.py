@@ -12,10 +12,10 @@ from ptokit.types.conv import ConvSpec, ConvState
 from ptokit.types.enums import Layout, Pipe, SetFmatrixMode
 
 from ..machine import Machine, TileOperand
+from ..places import kind
 from ..site import Site
 from ..table import Access, Attr, Instr, agreed, dst, index, instruction, src
 from .img2col_rules import REGISTER_RULES, RULES, not_described
-from .places import kind
 
 _MODE = Attr("fmatrix", SetFmatrixMode, SetFmatrixMode.FMATRIX_A_MANUAL, "fmatrix", "set_fmatrix_mode")
 _AUTO = (SetFmatrixMode.FMATRIX_A_AUTO, SetFmatrixMode.FMATRIX_B_AUTO)

@@ -11,8 +11,8 @@ from ptokit.types.tile import DYNAMIC
 
 from ..operands import Message
 from ..site import Site
+from ..tile_checks import differ, not_of
 from ..typesets import BF16, I6, F, types_of
-from .plain_checks import differ, not_of
 
 _define = partial(define, source="compute-layout-irregular 1.7")
 

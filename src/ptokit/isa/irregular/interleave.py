@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..machine import Machine, TileOperand
+from ..places import alike
 from ..table import Instr, dst, instruction, src
 from .interleave_rules import DE_RULES, RULES
-from .places import alike
 
 
 def _interleave(m: Machine, d1: TileOperand, d0: TileOperand, s1: TileOperand, s0: TileOperand) -> None:

@@ -8,9 +8,9 @@ from ptokit.diagnostics import define
 
 from ..operands import Message
 from ..site import Site
+from ..tile_checks import differ, missing, not_of, not_plain, overlapping, valid_differs
 from ..typesets import BF16, I6, F
 from ..unknown import known
-from .plain_checks import differ, missing, not_of, not_plain, overlapping, valid_differs
 
 _define = partial(define, source="compute-layout-irregular 1.8")
 _pack = partial(define, source="compute-layout-irregular 1.9")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from ptokit.types.dtypes import DTYPES
-from ptokit.types.enums import CmpMode, QuantType, TileType
+from ptokit.types.enums import CmpMode, TileType
 from ptokit.types.tile import DYNAMIC
 
 from ..assembler import assembler_rule
@@ -20,27 +21,16 @@ _SORTED = ("f16", "f32")
 _SOURCES = ("src0", "src1", "src2", "src3")
 
 
-def _padded(o: Site) -> Message:
+def _padded(o: Site, *, grows: bool = False) -> Message:
+    """``grows``: dst may be larger."""
     s, d = o.src, o.dst
     if s.dtype.bits != d.dtype.bits or d.dtype.bits not in (8, 16, 32):
         return f"elements have {s.dtype.bits} bits in src, {d.dtype.bits} in dst; both have 8, 16 or 32"
     if isinstance(d, TileInfo) and d.spec.pad == 0:
         return "dst has pad null, which says nothing to fill with"
     smaller = d.rows < s.rows or d.cols < s.cols
-    if smaller or (o.instr.text != "tfillpad_expand" and (d.rows, d.cols) != (s.rows, s.cols)):
+    if smaller or (not grows and (d.rows, d.cols) != (s.rows, s.cols)):
         return f"src is {s.rows}x{s.cols}, dst is {d.rows}x{d.cols}"
-    return None
-
-
-def _quantised(o: Site) -> Message:
-    if o.quant_type is None:
-        return "quant_type is missing"
-    asymmetric = o.quant_type is QuantType.INT8_ASYM
-    wanted = "u8" if asymmetric else "i8"
-    if o.dst.dtype.name != wanted:
-        return f"dst has element type {o.dst.dtype}; {o.quant_type.text} gives {wanted}"
-    if o.has("offset") != asymmetric:
-        return f"{o.quant_type.text} {'needs an' if asymmetric else 'has no'} offset"
     return None
 
 
@@ -124,14 +114,7 @@ FP_1 = _rule(
     covered_by=("FILL-COM-01", "FILL-COM-02", "FILL-COM-03", "FILL-COM-03-X"),
     always=True,
 )
-TQ_1 = _rule(
-    "TQ-1",
-    "INT8_SYM gives i8 without an offset, INT8_ASYM ui8 with one.",
-    _quantised,
-    "INT8_ASYM to ui8 with an offset",
-    "INT8_SYM to ui8",
-    always=True,
-)
+FP_1_EXPAND = replace(FP_1, check=partial(_padded, grows=True))
 CC_1 = _rule(
     "CC-1",
     "tconcat: vec tiles of one element type and as many valid rows, columns that fit, row_major on a5.",

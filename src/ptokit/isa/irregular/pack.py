@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..cube.matmul_text_rules import A5_ONLY
+from ..assembler import A5_ONLY
 from ..machine import Machine, TileOperand
+from ..places import kind
 from ..table import Instr, dst, instruction, src
 from .interleave_rules import PACK_RULES
-from .places import kind
 
 
 def _pack(m: Machine, dst: TileOperand, src: TileOperand) -> None:

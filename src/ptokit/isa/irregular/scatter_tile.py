@@ -9,10 +9,10 @@ import numpy as np
 from ptokit.types.enums import MaskAxis, MaskPattern
 
 from ..machine import Machine, TileOperand
+from ..places import alike, in_range
 from ..site import Site
 from ..table import Access, Instr, dst, instruction, src
 from .gather_tile import AXIS, MASK
-from .places import alike, in_range
 from .scatter_tile_rules import RULES
 
 

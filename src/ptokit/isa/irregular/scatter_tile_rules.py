@@ -9,8 +9,8 @@ from ptokit.types.enums import MaskAxis
 
 from ..operands import DEVICES, Message
 from ..site import Site
+from ..tile_checks import differ, not_of, not_vec, overlapping
 from ..typesets import BF16, I6, INT16_32, INT64, F
-from .plain_checks import differ, not_of, not_vec, overlapping
 
 _define = partial(define, source="compute-layout-irregular 2.4")
 _WIDTHS = {4: 4, 2: 2, 1: 2, 8: 4}

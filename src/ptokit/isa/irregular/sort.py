@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from ..machine import Machine, TileOperand
+from ..places import alike, kind
 from ..site import Site, TileInfo
 from ..table import Access, Attr, Instr, Kind, Operand, Role, agreed, dst, instruction, scalar, src, tmp
 from .irregular_text_rules import MS_1
-from .places import alike, kind
 from .sort_rules import MERGE_RULES, SORT_RULES
 
 GROUP = 32

@@ -9,9 +9,9 @@ from ptokit.types.enums import TileType
 
 from ..operands import DEVICES, Message, overlap
 from ..site import Site, TileInfo
+from ..tile_checks import boxed_or_columns, differ, not_of, not_plain, not_vec, overlapping
 from ..typesets import BF16, F, types_of
 from ..unknown import known
-from .plain_checks import boxed_or_columns, differ, not_of, not_plain, not_vec, overlapping
 
 _sort = partial(define, source="compute-layout-irregular 2.5")
 _merge = partial(define, source="compute-layout-irregular 2.6")

@@ -10,8 +10,8 @@ from ptokit.types.conv import ConvSpec
 from ptokit.types.enums import Layout
 
 from ..machine import Machine, TileOperand
+from ..places import kind
 from ..table import Instr, dst, instruction, src, tmp
-from .places import kind
 from .transpose_rules import RULES
 
 

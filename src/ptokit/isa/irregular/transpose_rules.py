@@ -12,8 +12,8 @@ from ptokit.types.tile import DYNAMIC
 
 from ..operands import DEVICES, Message
 from ..site import Site
+from ..tile_checks import boxed_or_columns, not_of, overlapping
 from ..typesets import BF16, I6, F
-from .plain_checks import boxed_or_columns, not_of, overlapping
 
 _define = partial(define, source="compute-layout-irregular 1.1")
 _L = Layout

@@ -15,8 +15,8 @@ from ptokit.diagnostics import Scope, define
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import CmpMode, NotifyOp, Pipe, SyncCoreType
 
-from ..compute.words import element
 from ..machine import Machine, ViewOperand
+from ..numerics.scalars import element
 from ..site import Site
 from ..table import Attr, Instr, Kind, Operand, Role, index, instruction, ptr, scalar, view
 

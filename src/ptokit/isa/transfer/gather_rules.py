@@ -16,15 +16,6 @@ A23, A5, CPU = ("a2a3",), ("a5",), ("cpu",)
 DEVICES = ("a2a3", "a5")
 
 
-def _bare(p: c.Parts) -> c.Message:
-    if p.site.mode is not None or p.l1:
-        return None
-    return (
-        f"no mode is written; ptokit takes {p.mode.name}, the libraries Elem on cpu and Row on a2a3 and a5",
-        "write the mode",
-    )
-
-
 def _overlap(p: c.Parts) -> c.Message:
     if isinstance(p.idx, TileInfo) and overlap(p.data, p.idx):
         return f"{p.name} and idx share memory, and the tile is written while indices are still read"
@@ -101,7 +92,7 @@ RULES = (
     define(
         "GATHER-COM-02",
         "Without a mode the libraries differ by target; it means Elem.",
-        c.check(_bare),
+        c.check(lambda p: None if p.l1 else c.bare(p)),
         severity=Severity.WARNING,
         source="move-gather-scatter 10.4, 12 D2",
         accepted="MGATHER with mode=Elem",

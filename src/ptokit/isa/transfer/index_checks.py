@@ -101,6 +101,16 @@ def size(tile: TileInfo) -> str:
 # Types ---------------------------------------------------------------------------------------------------------------
 
 
+def bare(p: Parts) -> Message:
+    """Message and hint if no mode is written."""
+    if p.site.mode is not None:
+        return None
+    return (
+        f"no mode is written; ptokit takes {p.mode.name}, the libraries Elem on cpu and Row on a2a3 and a5",
+        "write the mode",
+    )
+
+
 def index_type(p: Parts) -> Message:
     dtype = p.idx.dtype
     if p.site.target.name == "cpu":

@@ -24,15 +24,6 @@ def _index(o: Site) -> c.Message:
     return c.check(c.index_type)(o)
 
 
-def _bare(p: c.Parts) -> c.Message:
-    if p.site.mode is not None:
-        return None
-    return (
-        f"no mode is written; ptokit takes {p.mode.name}, the libraries Elem on cpu and Row on a2a3 and a5",
-        "write the mode",
-    )
-
-
 def _last_and_atomic(p: c.Parts) -> c.Message:
     if p.site.atomic is not ScatterAtomicOp.NONE and p.site.conflict is ScatterConflict.Last:
         return f"atomic={p.site.atomic.name} with conflict=Last; an atomic operation lets every element count"
@@ -114,7 +105,7 @@ RULES = (
     define(
         "SCATTER-COM-02",
         "Without a mode the libraries differ by target; it means Elem without atomics.",
-        c.check(_bare),
+        c.check(c.bare),
         severity=Severity.WARNING,
         source="move-gather-scatter 11.4, 12 D2",
         accepted="MSCATTER with mode=Elem",

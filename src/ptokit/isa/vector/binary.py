@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..compute import arith
 from ..machine import Machine
+from ..numerics import arith
 from . import values
 from .compute import binary, lanewise, with_carry
 from .compute_rules import MASKED, SAME

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..compute.words import element
 from ..machine import Machine
+from ..numerics.scalars import element
 from . import shuffle
 from .compute import dtype_of, unpublished
 from .compute_rules import FITS, MASKED, SAME, VEC_08, VEC_17, worded

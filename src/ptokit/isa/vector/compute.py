@@ -14,8 +14,8 @@ import numpy as np
 from ptokit.diagnostics import Rule
 from ptokit.types.dtypes import DType, from_numpy
 
-from ..compute.words import element
 from ..machine import Machine
+from ..numerics.scalars import element
 from ..table import Instr
 from .compute_rules import FITS, MASKED, SAME
 from .lanes import Predicate, active, image, zeroed

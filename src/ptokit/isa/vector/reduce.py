@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..compute import arith
+from ..numerics import arith
 from ..table import Instr
 from . import reduction
 from .compute_rules import MASKED, SAME, follows, worded

@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ptokit.isa.compute import arith
 from ptokit.isa.numerics.rounding import narrow
 from ptokit.types.dtypes import DType, from_numpy
 
+from ..numerics import arith
 from .lanes import VREG_BYTES, Predicate, active
 
 GROUPS = 8

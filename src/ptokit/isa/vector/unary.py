@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compute import approx, arith
+from ..numerics import approx, arith
 from . import values
 from .compute import unary
 from .typesets import I8_32_F, INTS, F

@@ -1,7 +1,7 @@
 """Value functions of the lane-wise vector operations, on registers of shape (blocks or 1, N) (vector-path 6).
 
 Integers wrap at their width; f16 and bf16 results are rounded once; the caller silences floating-point warnings. What
-tiles compute in the same way is in `ptokit.isa.compute.arith` and `ptokit.isa.compute.approx`.
+tiles compute in the same way is in `ptokit.isa.numerics.arith` and `ptokit.isa.numerics.approx`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.isa.compute import approx, arith
 from ptokit.isa.numerics.rounding import narrow
 from ptokit.types.dtypes import DType, from_numpy
 
+from ..numerics import approx, arith
 from . import exact
 
 is_integer = arith.is_integer

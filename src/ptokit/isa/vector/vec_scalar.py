@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..compute import arith
-from ..compute.words import element
 from ..machine import Machine
+from ..numerics import arith
+from ..numerics.scalars import element
 from . import values
 from .compute import dtype_of, with_scalar
 from .compute_rules import FITS, MASKED, SAME

@@ -1,12 +1,11 @@
-"""Checks that the rules of layout and irregular instructions share; each gives a message, or None."""
+"""Checks of tiles that the rules of several packages share; each gives a message, or None."""
 
 from __future__ import annotations
 
-from ..compute.reduce_rules import is_nd, layout
-from ..operands import Message, all_tiles, data_tiles, overlap
-from ..site import Site, TileInfo
-from ..table import Role
-from ..typesets import TypeSet, names
+from .operands import Message, all_tiles, data_tiles, is_nd, layout, overlap
+from .site import Site, TileInfo
+from .table import Role
+from .typesets import TypeSet, names
 
 
 def not_plain(o: Site) -> Message:
@@ -88,3 +87,25 @@ def overlapping(o: Site) -> Message:
 def missing(o: Site) -> Message:
     """For instructions that a target does not have."""
     return f"it does not exist on {o.target.name}"
+
+
+def typed(o: Site) -> TileInfo:
+    """The tile whose element type selects the form."""
+    found: TileInfo = o.operands[o.instr.form_of]  # type: ignore[assignment]
+    return found
+
+
+def in_types(o: Site) -> Message:
+    """Message if the element type is not in the target's column."""
+    allowed, dtype = o.instr.types.get(o.target.name), typed(o).dtype
+    if allowed is None or dtype in allowed:
+        return None
+    return f"{o.target.name} has no {dtype} form; allowed: {names(allowed)}"
+
+
+def in_asm_types(o: Site) -> Message:
+    """Message if the element type is not in the reference assembler's list."""
+    allowed, dtype = o.instr.types.get(f"asm-{o.target.name}"), typed(o).dtype
+    if allowed is None or dtype in allowed:
+        return None
+    return f"the assembler refuses {dtype} for {o.instr.text} on {o.target.name}; allowed: {names(allowed)}"

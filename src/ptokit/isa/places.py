@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..machine import Machine, TileOperand
+from .machine import Machine, TileOperand
 
 
 def alike(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

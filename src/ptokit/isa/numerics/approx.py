@@ -9,8 +9,8 @@ import numpy as np
 
 from ptokit.types.dtypes import from_numpy
 
-from ..numerics.unary import unary
 from . import arith
+from .unary import unary
 
 
 def rounded(name: str) -> Callable[..., Any]:
