@@ -66,6 +66,9 @@ COMPARE = (
 COMPARE_I16 = COMPARE.replace("%h", "%w").replace("f16", "i16")
 ADD = "pto.tadd ins(%a, %b : T(a), T(b)) outs(%d : T(d))"
 ROWSUM = "pto.trowsum ins(%a, %t : T(a), T(t)) outs(%d : T(d))"
+NEG = "pto.tneg ins(%a : T(a)) outs(%d : T(d))"
+COLEXPAND = NEG.replace("tneg", "tcolexpand")
+COLUMN_SUM = ADD.replace("tadd", "tcolexpandadd")
 ROWARG = ROWSUM.replace("trowsum", "trowargmax")
 COLARG = ROWSUM.replace("trowsum", "tcolargmin")
 COLMAX = "pto.tcolmax ins(%a : T(a)) outs(%d : T(d))"
@@ -103,6 +106,9 @@ MERGED = {"a": "vec 1x64xf32", "b": "vec 1x64xf32", "t": "vec 1x128xf32", "d": "
 FOUND = {"s": "vec 1x32xf16", "t": "vec 1x32xi8", "d": "vec 1x32xi32", "c": "vec 1x32xi32"}
 SUM = dict.fromkeys("abd", "vec 16x16xf32")
 ROWS = {"a": "vec 16x16xf32", "t": "vec 16x16xf32", "d": "vec 16x8xf32, valid=16x1"}
+NEGATED = {"a": "vec 16x16xf32", "d": "vec 16x16xf32"}
+COLUMNS = {"a": "vec 1x16xf32", "d": "vec 16x16xf32"}
+WITH_ROW = {"a": "vec 16x16xf32", "b": "vec 1x16xf32", "d": "vec 16x16xf32"}
 ROW_INDEX = {"a": "vec 16x16xf32", "t": "vec 16x16xf32", "d": "vec 16x8xi32, valid=16x1"}
 COLUMN_INDEX = {"a": "vec 16x16xf32", "t": "vec 16x16xf32", "d": "vec 1x16xi32"}
 COLS = {"a": "vec 16x16xf32", "d": "vec 1x16xf32"}
@@ -176,6 +182,13 @@ CASES: list[Case] = [
     ("EW-1", "a2a3", ADD, SUM, {"b": f"vec 16x16xf32{DN}"}),
     ("EW-1", "a5", ADD, SUM, {"d": "vec 16x16xf16"}),
     ("EW-1", "a5", ADD, SUM, dict.fromkeys("abd", "vec 16x16xi64")),
+    ("EW-1", "a5", ADD, SUM, {"a": "vec 16x16xf32, valid=8x16"}),
+    ("EW-1", "a2a3", ADD, SUM, {"d": "vec 16x16xf32, valid=16x8"}),
+    ("EW-1", "a2a3", NEG, NEGATED, {"a": "vec 16x16xf32, valid=8x16"}),
+    ("EW-1", "a5", NEG, NEGATED, {"a": "vec 16x16xf32, valid=16x8"}),
+    ("EW-1", "a5", COLEXPAND, COLUMNS, {"a": "vec 1x16xf16"}),
+    ("EW-1", "a2a3", COLEXPAND, COLUMNS, {"d": "vec 16x16xf32, valid=16x8"}),
+    ("EW-1", "a5", COLUMN_SUM, WITH_ROW, {"b": f"vec 1x16xf32{DN}"}),
     ("RR-1", "a5", ROWSUM, ROWS, {"a": f"vec 16x16xf32{DN}"}),
     ("RR-1", "a2a3", ROWSUM, ROWS, {"d": "vec 8x8xf32, valid=8x1"}),
     ("RR-1", "a5", ROWSUM, ROWS, {"d": "vec 16x8xf32, valid=16x2"}),
@@ -227,6 +240,12 @@ def test_operations_of_a5(name: str) -> None:
 def test_products_of_lowered_tiles_are_left_alone() -> None:
     memref = "memref<32x16xf32, #pto.address_space<acc>>"
     assert check(program(MATMUL, {**PRODUCT, "b": "mat 8x8xf16", "c": memref}), "a5") == []
+
+
+def test_the_assembler_compares_only_columns_of_some_regions_on_a5() -> None:
+    rows = {**NEGATED, "a": "vec 16x16xf32, valid=8x16"}
+    assert [str(d) for d in check(program(NEG, rows), "a5")] == []
+    assert {d.rule for d in check(program(NEG, rows), "a5", assembler=False)} == {"EW-05"}
 
 
 def test_every_rule_of_compute_instructions_has_a_case() -> None:

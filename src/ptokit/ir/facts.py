@@ -52,8 +52,8 @@ _FOLD_CASTS = {
 class Facts:
     """Everything known about the values of one function, filled by one walk in program order.
 
-    ``fold``: also what arithmetic and casts make of constants, which the reference assembler does not look at
-    (assembly 13).
+    ``fold``: also what arithmetic and casts make of constants, and valid regions that operands of alloc_tile state,
+    which the reference assembler does not look at (assembly 13).
     """
 
     def __init__(self, function: Function, *, fold: bool = True) -> None:
@@ -270,7 +270,7 @@ class Facts:
         vr = self.size(op.get("valid_row")) if spec.valid_row == DYNAMIC else info.vr
         vc = self.size(op.get("valid_col")) if spec.valid_col == DYNAMIC else info.vc
         # set_validshape may change dynamic valid dimensions later, so they count as known only where static.
-        if _resized(result):
+        if _resized(result) or not self.fold:
             vr, vc = info.vr, info.vc
         self.infos[result] = TileInfo(result.name, spec, vr, vc, info.addr, None, origin)
 

@@ -14,7 +14,7 @@ from ..table import domain_footprint, dst, inout, scalar, src
 from ..typesets import FB, N4, N11, F, types
 from .overlap_rules import EW_10, EW_10_CHAIN
 from .scratch_rules import EW_AS_08, EW_AS_09
-from .vector_rules import EW_01, EW_02, EW_03, EW_05, EW_06_WIDENING, EW_08_OF_SRC, EW_1, EW_CPU_01
+from .vector_rules import EW_01, EW_02, EW_03, EW_05, EW_06_WIDENING, EW_08_OF_SRC, EW_1, EW_1_EQUAL, EW_CPU_01
 from .words import accumulate, store, tiles_semantics, vector
 
 TMULADDDST = accumulate("TMULADDDST", arith.mul_add, "dst = src0 * src1 + dst", types(F, F))
@@ -48,7 +48,7 @@ TAXPY = vector(
     types(F, F, asm=(F, FB), bf16=False),
     _axpy,
     EW_AS_08,
-    common=(EW_01, EW_02, EW_03, EW_05, EW_06_WIDENING, EW_08_OF_SRC, EW_10, EW_1),
+    common=(EW_01, EW_02, EW_03, EW_05, EW_06_WIDENING, EW_08_OF_SRC, EW_10, EW_1_EQUAL),
     footprint=domain_footprint,
 )
 
@@ -63,6 +63,7 @@ TADDC = vector(
     (dst(), src("src0"), src("src1"), src("src2")),
     CHAIN,
     tiles_semantics(arith.add_add, 3),
+    EW_1,
     EW_10_CHAIN,
     EW_CPU_01,
     EW_AS_09,
@@ -74,6 +75,7 @@ TSUBC = vector(
     (dst(), src("src0"), src("src1"), src("src2")),
     CHAIN,
     tiles_semantics(arith.sub_add, 3),
+    EW_1,
     EW_10_CHAIN,
     EW_CPU_01,
     footprint=domain_footprint,
@@ -94,6 +96,7 @@ TADDSC = vector(
     (dst(), src("src0"), scalar(), src("src1")),
     CHAIN,
     _chain(arith.add_add),
+    EW_1,
     EW_10_CHAIN,
     EW_CPU_01,
     EW_AS_09,
@@ -105,6 +108,7 @@ TSUBSC = vector(
     (dst(), src("src0"), scalar(), src("src1")),
     CHAIN,
     _chain(arith.sub_add),
+    EW_1,
     EW_10_CHAIN,
     EW_CPU_01,
     footprint=domain_footprint,

@@ -35,6 +35,8 @@ from .vector_rules import (
     EW_08,
     EW_08_SLOPE,
     EW_09,
+    EW_1,
+    EW_1_COLUMNS_A5,
     EW_A3_06,
     EW_A3_07,
     EW_A3_09,
@@ -47,13 +49,18 @@ from .words import remainder_footprint, store, tile_scalar
 ASM_ARITHMETIC = (ASM_N4, ASM_INT | FB)
 ASM_LOGIC = (ASM_8_16, ASM_INT)
 
-TADDS = tile_scalar("TADDS", np.add, "dst = src + scalar", types(N4, N11, asm=ASM_ARITHMETIC), EW_A5_01, EW_CPU_02)
-TSUBS = tile_scalar("TSUBS", np.subtract, "dst = src - scalar", types(N4, N11, asm=ASM_ARITHMETIC), EW_A5_01, EW_A3_09)
+TADDS = tile_scalar(
+    "TADDS", np.add, "dst = src + scalar", types(N4, N11, asm=ASM_ARITHMETIC), EW_1_COLUMNS_A5, EW_A5_01, EW_CPU_02
+)
+TSUBS = tile_scalar(
+    "TSUBS", np.subtract, "dst = src - scalar", types(N4, N11, asm=ASM_ARITHMETIC), EW_1_COLUMNS_A5, EW_A5_01, EW_A3_09
+)
 TMULS = tile_scalar(
     "TMULS",
     np.multiply,
     "dst = src * scalar",
     types(N4, N9, asm=ASM_ARITHMETIC),
+    EW_1_COLUMNS_A5,
     EW_05_COLUMNS_A5,
     EW_A5_01,
     EW_CPU_02,
@@ -164,7 +171,9 @@ TXORS = tile_scalar(
     EW_A3_07,
     scratch=True,
 )
-TSHLS = tile_scalar("TSHLS", arith.shift_left, "dst = src << scalar", types(INT16_32, I8, asm=I8), EW_09, EW_A5_01)
+TSHLS = tile_scalar(
+    "TSHLS", arith.shift_left, "dst = src << scalar", types(INT16_32, I8, asm=I8), EW_1, EW_09, EW_A5_01
+)
 TSHRS = tile_scalar(
     "TSHRS",
     arith.shift_right,

@@ -6,6 +6,7 @@ another check of the same rule, there is a variant of it, which its definition n
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -185,24 +186,34 @@ EW_07 = define(
 )
 
 
-def _asm_vector(o: Site) -> Message:
+def _asm_vector(o: Site, regions: Callable[[Site], Message] | None = None) -> Message:
+    """``regions``: what the assembler wants of the valid regions, where this is not a rule of its own."""
     for rule in o.instr.rules:
-        if rule.id in EW_1.covered_by and rule.check is not None and isinstance(broken := rule.check(o), str):
+        if rule.id in _ASM_TILES and rule.check is not None and isinstance(broken := rule.check(o), str):
             return broken
-    return in_asm_types(o)
+    return in_asm_types(o) or (regions(o) if regions is not None else None)
+
+
+_ASM_TILES = (
+    *("EW-01", "EW-02", "EW-04"),
+    *("REXP-COM-01", "REXP-COM-10", "CEXP-COM-01", "CEXP-COM-02", "PART-COM-01"),
+)
+"""Rules of an instruction that the assembler has too."""
 
 
 EW_1 = define(
     "EW-1",
-    "Row-major vec tiles of one element type, and that in the reference assembler's list, narrower than the library's.",
+    "Row-major vec tiles of one element type, and that in the reference assembler's list; mostly of one valid region.",
     _asm_vector,
     targets=DEVICES,
     scope=Scope.ASSEMBLER,
-    covered_by=("EW-01", "EW-02", "EW-04"),
+    covered_by=(*_ASM_TILES, "EW-05"),
     source="assembly 13.9; compute-elementwise 3",
     accepted="tmul f16",
     rejected="tmul bf16 on a5",
 )
+EW_1_EQUAL = replace(EW_1, check=partial(_asm_vector, regions=_equal_valid))
+EW_1_COLUMNS_A5 = replace(EW_1, check=partial(_asm_vector, regions=partial(_equal_valid, columns_only="a5")))
 
 # Scalars -------------------------------------------------------------------------------------------------------------
 
@@ -341,5 +352,5 @@ EW_CPU_05 = define(
     decision="Float division follows IEEE, integer division by zero gives 0.",
 )
 
-COMMON = (EW_01, EW_02, EW_03, EW_04, EW_05, EW_06, EW_10, EW_1)
+COMMON = (EW_01, EW_02, EW_03, EW_04, EW_05, EW_06, EW_10, EW_1_EQUAL)
 """Rules of every elementwise instruction but TCVT."""
