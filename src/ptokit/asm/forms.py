@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from enum import Enum
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -30,9 +31,11 @@ from ptokit.types.tile import TileSpec
 from ptokit.types.values import I64, INDEX, Group, MemRef, Opaque, Ptr, Scalar, Type
 
 from . import rules
-from .attributes import WORDS, Dictionary, Written, declared_value, plain_value, read_dictionary
+from .attributes import WORDS, Dictionary, Written, declared_value, plain_value, read_dictionary, unquote
+from .cursor import is_string
 from .parser import Parser
 from .spelling import attribute, positional
+from .ssa_words import manual_key, manual_value
 
 Infer = Callable[[Parser, dict[str, Any], dict[str, Any]], Type]
 
@@ -235,14 +238,20 @@ def attr_named(instr: Instr, name: str) -> Attr:
 
 
 def dictionary_attrs(p: Parser, instr: Instr, written: Dictionary, into: dict[str, Any]) -> None:
-    """Put the values of a dictionary into the attributes, by the names of the table; unknown ones as they are."""
+    """Put the values of a dictionary into the attributes, by the names of the table; unknown ones as they are.
+
+    Strings may be the manual's: ``rnd = "rz"``, ``atomic = "add"`` (assembly 4).
+    """
     for key, value in written.items():
         attr = next((a for a in instr.text_attrs if key in (a.key, a.name)), None)
+        word = unquote(value.text) if is_string(value.text) else ""
+        attr = manual_key(instr, key, word) if attr is None and word else attr
+        known = manual_value(attr, key, word) if attr is not None and word and issubclass(attr.kind, Enum) else None
         if attr is None:
             into[key] = plain_value(value.text)
         elif attr.name in into:
             p.error(rules.ATTRIBUTE, f"attribute '{key}' is written twice", value.place)
-        elif (v := declared_value(p, attr, value)) is not None:
+        elif (v := known if known is not None else declared_value(p, attr, value)) is not None:
             into[attr.name] = v
 
 
@@ -328,8 +337,7 @@ class _Printing:
         """An optional group is printed if it holds something the operation has, or nothing but words."""
         named = [e for e in group if e.kind in "%ANTW"]
         return not named or any(
-            self.op.operands.get(e.name) is not None if e.kind in "%T" else self.op.attrs.get(e.name) is not None
-            for e in named
+            bool(self.op.group(e.name)) if e.kind in "%T" else self.op.attrs.get(e.name) is not None for e in named
         )
 
 

@@ -195,6 +195,9 @@ class _File:
             read_properties(p, written)
         p.expect("(")
         opening = p.expect("{")
+        if p.texts[p.i][0] == "^":
+            p.i += 1
+            p.expect(":")
         self._functions()
         p.closed(opening)
         p.expect(")")

@@ -67,11 +67,12 @@ def constant_value(p: Parser, text: str, type: Type, index: int) -> Any:
     if not _INTEGER.match(text):
         p.fail(rules.UNEXPECTED, f"expected an integer for {type}, found '{text[:40]}'", index)
     value, bits = whole(text), bits_of(type)
-    if value is None or not -(1 << (bits - 1)) <= value < (1 << bits):
+    unsigned = type.name.startswith("ui")
+    if value is None or not -(0 if unsigned else 1 << (bits - 1)) <= value < (1 << bits):
         p.fail(rules.NUMBER, f"{text[:30]} does not fit {type}", index)
     if type is I1 or type == I1:
         return value != 0
-    if not type.name.startswith("ui") and value >= 1 << (bits - 1):
+    if not unsigned and value >= 1 << (bits - 1):
         value -= 1 << bits
     return value
 

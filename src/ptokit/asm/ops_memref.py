@@ -63,16 +63,19 @@ def read_reinterpret_cast(p: Parser, name: str, at: int) -> Op:
 
 
 def read_unrealized(p: Parser, name: str, at: int) -> Op:
-    """``%a, .. : T, .. to T, ..``."""
+    """``%a, .. : T, .. to T, ..``; without operands ``to T, ..``."""
     first = p.i
-    values = p.values(":")
-    p.expect(":")
-    p.typed(values, first)
+    values: list[Value] = []
+    if p.texts[p.i] != "to":
+        values = p.values(":")
+        p.expect(":")
+        p.typed(values, first)
     p.expect("to")
     results = [Value(p.type())]
     while p.accept(","):
         results.append(Value(p.type()))
-    return Op(name, {"in": list(values)}, {}, results)
+    attrs = generic_attrs(p, read_dictionary(p)) if p.texts[p.i] == "{" else {}
+    return Op(name, {"in": list(values)}, attrs, results)
 
 
 READERS.update(

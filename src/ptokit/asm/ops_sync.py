@@ -24,7 +24,7 @@ FORMS: dict[str, tuple[str, ...]] = {
     "record_event": (EVENT,),
     "wait_event": (EVENT,),
     "barrier_sync": ("~[ A!(op) ] {}",),
-    "tsync": ("ins ~( %events* : T(events) ) {}",),
+    "tsync": ("ins ~( <? %events* : T(events) ?> ) {}",),
     "declare_eventid_array": ("{} -> R",),
     "eventid_array_get": ("%array ~[ %index:index ] {} : T(array) R=index",),
     "eventid_array_set": ("%array ~[ %index:index ] , %event:index {} : T(array)",),

@@ -27,6 +27,8 @@ def print_generic(module: Module) -> str:
     lines = [f'"builtin.module"() {_properties(properties)}({{']
     for function in module.functions:
         lines += _Printer(function).print()
+    if not module.functions:
+        lines.append("^bb0:")  # a module has one block, also an empty one
     lines.append(f"}}){_dictionary(module.attrs)} : () -> ()")
     return "\n".join(lines) + "\n"
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from ptokit.ir import Block, Op, Value
 from ptokit.ir.graph import passed
 from ptokit.ir.structure import ARITH_BINARY, ARITH_CASTS, ARITH_EXTENDED, ARITH_UNARY
-from ptokit.types.values import I1, INDEX, Type
+from ptokit.types.values import I1, INDEX, Type, result_list
 
 from .arith_types import FLAGS, WORDS
 from .attributes import integers
@@ -124,7 +124,8 @@ def reinterpret_cast(op: Op, name: Name) -> str:
 
 def unrealized(op: Op, name: Name) -> str:
     values = op.group("in")
-    return f"{op.name} {', '.join(map(name, values))} : {_of(values)} to {_of(op.results)}"
+    given = f"{', '.join(map(name, values))} : {_of(values)} " if values else ""
+    return f"{op.name} {given}to {_of(op.results)}{_more(op)}"
 
 
 def _leads_to(op: Op, name: Names) -> list[str]:
@@ -280,7 +281,7 @@ def _arrow(op: Op) -> str:
     """``-> T`` or ``-> (T, ..)`` with a blank in front; empty without results."""
     if not op.results:
         return ""
-    return f" -> {op.results[0].type if len(op.results) == 1 else _types([v.type for v in op.results])}"
+    return f" -> {result_list([v.type for v in op.results])}"
 
 
 def section(p: FunctionPrinter, op: Op, depth: int) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ptokit.ir import Block, Function, Module, Op, Value
 from ptokit.isa.table import BY_TEXT, Instr
-from ptokit.types.values import Type
+from ptokit.types.values import Type, result_list
 
 from .blocks import FORMS
 from .forms import print_form
@@ -77,7 +77,7 @@ class FunctionPrinter:
         f = self.function
         attrs = f.result_attrs or [{} for _ in f.results]
         shown = ", ".join(f"{t} {_dictionary(a)}" if a else str(t) for t, a in zip(f.results, attrs))
-        return shown if len(f.results) == 1 and not any(attrs) else f"({shown})"
+        return result_list(f.results) if not any(attrs) else f"({shown})"
 
     def blocks(self, region: Block, depth: int) -> None:
         """Print the blocks of a region, whose first has its arguments."""

@@ -42,6 +42,7 @@ _MEMREF = re.compile(
     r"(?:,\s*strided\s*<\s*\[([\s\d?,\-]*)\]\s*(?:,\s*offset\s*:\s*(\?|-?\d+)\s*)?>\s*)?"
     r"(?:,\s*(?:#pto\.address_space\s*<\s*(\w+)\s*>|#pto\s*<\s*address_space\s+(\w+)\s*>|(0))\s*)?\Z"
 )
+_CARRIED = ("memref", "vector", "tensor", "complex", "tuple")
 _STRIDE = re.compile(r"\s*(\?|-?\d+)\s*\Z")
 _RANKED = re.compile(r"\s*(\w+)\s*,\s*(\d{1,2})[dD]?\s*\Z", re.ASCII)
 _SIZED = re.compile(r"\s*(\w+)\s*,\s*((?:\?|\d+)(?:\s*x\s*(?:\?|\d+))+)\s*\Z", re.ASCII)
@@ -150,9 +151,7 @@ def parse_type(text: str, *, spaces: bool = False) -> Type | None:
         if "<" in text:
             if text.startswith("memref") and (tensor := memref(text[text.index("<") + 1 : -1])) is not None:
                 return tensor
-            return (
-                Opaque(_BLANKS.sub(" ", text)) if text.startswith(("memref", "vector", "tensor", "complex")) else None
-            )
+            return Opaque(_BLANKS.sub(" ", text)) if text.startswith(_CARRIED) else None
         return scalar(text)
     m = _PTO.match(text)
     if m is None:

@@ -5,6 +5,7 @@ All are frozen, compare structurally and print as canonical `.pto` text with ``s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .dtypes import DType
@@ -184,8 +185,13 @@ class FunctionType:
 
     def __str__(self) -> str:
         inputs = ", ".join(map(str, self.inputs))
-        results = ", ".join(map(str, self.results))
-        return f"({inputs}) -> {results if len(self.results) == 1 else f'({results})'}"
+        return f"({inputs}) -> {result_list(self.results)}"
+
+
+def result_list(types: Sequence[Type]) -> str:
+    """Types behind an arrow: one stands alone, unless it is a function type."""
+    listed = ", ".join(map(str, types))
+    return listed if len(types) == 1 and not isinstance(types[0], FunctionType) else f"({listed})"
 
 
 Register = VReg | Mask | Align
