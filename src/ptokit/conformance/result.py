@@ -32,6 +32,7 @@ class Result:
 
     @property
     def passed(self) -> bool:
+        """True if the case was replayed and nothing differed."""
         return self.outcome is Outcome.PASSED
 
     @property

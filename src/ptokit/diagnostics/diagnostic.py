@@ -126,10 +126,12 @@ class Diagnostics:
 
     @property
     def errors(self) -> list[Diagnostic]:
+        """The findings of severity error, by place."""
         return [d for d in self.sorted() if d.severity is Severity.ERROR]
 
     @property
     def warnings(self) -> list[Diagnostic]:
+        """The findings of severity warning, by place."""
         return [d for d in self.sorted() if d.severity is Severity.WARNING]
 
     def raise_if_errors(self) -> None:

@@ -25,6 +25,7 @@ class End:
 
     @property
     def dir_mask(self) -> int:
+        """The directions of the pipe as a mask; 0 where none is stated."""
         mask = self.op.attrs.get("dir_mask", 0)
         return mask if isinstance(mask, int) else 0
 

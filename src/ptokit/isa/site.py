@@ -160,8 +160,10 @@ class Site:
 
     @property
     def tiles(self) -> list[TileInfo]:
+        """The tile operands that are present, in table order."""
         return [v for v in self.operands.values() if isinstance(v, TileInfo)]
 
     @property
     def views(self) -> list[ViewInfo]:
+        """The views of global memory that are present, in table order."""
         return [v for v in self.operands.values() if isinstance(v, ViewInfo)]

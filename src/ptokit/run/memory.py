@@ -215,10 +215,12 @@ class View:
 
     @property
     def shape(self) -> Dims5:
+        """Five sizes in elements, outermost first; missing ones are 1."""
         return _five(self.dims, self.strides)[0]
 
     @property
     def stride(self) -> Dims5:
+        """Five strides in elements, outermost first."""
         return _five(self.dims, self.strides)[1]
 
     @property

@@ -56,14 +56,17 @@ class DType:
 
     @property
     def is_float(self) -> bool:
+        """True for floating-point types of any width."""
         return self.kind == "f"
 
     @property
     def is_integer(self) -> bool:
+        """True for signed and unsigned integers."""
         return self.kind in "iu"
 
     @property
     def signed(self) -> bool:
+        """False for unsigned integers."""
         return self.kind != "u"
 
     def __repr__(self) -> str:

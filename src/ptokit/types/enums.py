@@ -107,6 +107,7 @@ class Layout(_Spelled):
 
     @property
     def text(self) -> str:
+        """The spelling in `.pto` text."""
         return self.name.lower()
 
 
@@ -144,6 +145,7 @@ class AccToVecMode(_Spelled):
 
     @property
     def text(self) -> str:
+        """The spelling in `.pto` text."""
         return {0: "single_mode_vec0", 1: "single_mode_vec1"}.get(self.value) or super().text
 
 
@@ -161,6 +163,7 @@ class RoundMode(_Spelled):
 
     @property
     def text(self) -> str:
+        """The spelling in `.pto` text."""
         return self.name
 
 
@@ -172,6 +175,7 @@ class SaturationMode(_Spelled):
 
     @property
     def text(self) -> str:
+        """The spelling in `.pto` text."""
         return self.name
 
 
@@ -187,6 +191,7 @@ class CmpMode(_Spelled):
 
     @property
     def text(self) -> str:
+        """The spelling in `.pto` text."""
         return self.name.lower()
 
 
@@ -225,6 +230,7 @@ class ScatterAtomicOp(_Spelled):
 
     @property
     def text(self) -> str:
+        """The spelling in `.pto` text."""
         return self.name.lower()
 
 
@@ -259,6 +265,7 @@ class ReduceOp(_Spelled):
 
     @property
     def text(self) -> str:
+        """The spelling in `.pto` text."""
         return self.name
 
     @classmethod
@@ -275,6 +282,7 @@ class TInsertMode(_Spelled):
 
     @property
     def text(self) -> str:
+        """The spelling in `.pto` text."""
         return self.name.lower()
 
 
@@ -298,6 +306,7 @@ class MaskPattern(_Spelled):
 
     @property
     def text(self) -> str:
+        """The spelling in `.pto` text."""
         return self.name
 
     @property
@@ -326,6 +335,7 @@ class QuantType(_Spelled):
 
     @property
     def text(self) -> str:
+        """The spelling in `.pto` text."""
         return self.name
 
 
@@ -339,6 +349,7 @@ class MxQuantAlg(_Spelled):
 
     @property
     def text(self) -> str:
+        """The spelling in `.pto` text."""
         return self.name
 
 
@@ -352,6 +363,7 @@ class SetFmatrixMode(_Spelled):
 
     @property
     def text(self) -> str:
+        """The spelling in `.pto` text."""
         return self.name
 
 
@@ -378,6 +390,7 @@ class Pipe(Enum):
 
     @property
     def text(self) -> str:
+        """The spelling in `.pto` text."""
         return self.value
 
     @property

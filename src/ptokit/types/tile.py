@@ -52,6 +52,7 @@ class TileSpec:
 
     @property
     def row_major(self) -> bool:
+        """True if rows (of boxes, where there are boxes) lie one behind the other."""
         return self.blayout is BLayout.RowMajor
 
     @property
@@ -85,6 +86,7 @@ class TileSpec:
 
     @property
     def numel(self) -> int:
+        """Number of elements of the physical tile, valid or not."""
         return self.rows * self.cols
 
     @property

@@ -20,10 +20,12 @@ class Scalar:
 
     @property
     def is_float(self) -> bool:
+        """True for floating-point types."""
         return self.name.startswith(("f", "bf"))
 
     @property
     def is_integer(self) -> bool:
+        """True for integers, index and i1."""
         return not self.is_float
 
     def __str__(self) -> str:
