@@ -15,9 +15,11 @@ DTYPE is a short name of `ptokit.types.dtypes` or any other spelling of it, SHAP
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import typer
 
 from .generators import GENERATORS, ArgumentSyntaxError, parse_number
 from .npy import load_array
@@ -50,3 +52,22 @@ def parse_argument(text: str, position: int) -> Argument:
             + ", ".join(f"{name}:…" for name in GENERATORS)
         )
     return Argument(text, lambda: number)
+
+
+def read_arguments(texts: Sequence[str]) -> list[Argument]:
+    """The ``--arg`` options; wrong ones are a usage error."""
+    try:
+        return [parse_argument(text, i) for i, text in enumerate(texts)]
+    except ArgumentSyntaxError as error:
+        raise typer.BadParameter(str(error), param_hint="--arg") from None
+
+
+def make(arguments: Sequence[Argument]) -> list[Value]:
+    """Their values. One that does not fit into memory is a usage error; unreadable files raise `DiagnosticError`."""
+    values = []
+    for argument in arguments:
+        try:
+            values.append(argument.make())
+        except MemoryError:
+            raise typer.BadParameter(f"{argument.text} does not fit into memory.", param_hint="--arg") from None
+    return values

@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import typer
 
 from ptokit.diagnostics import DiagnosticError
 
-from .args import Argument, Value, parse_argument
+from .args import make, read_arguments
 from .console import bold, remark, say, show_diagnostics
-from .generators import ArgumentSyntaxError
 from .load import load, parse_target
 from .npy import as_parameter
 from .outputs import check_directory, file_names, save_arrays
@@ -82,25 +80,6 @@ def run_file(
         show_results(results)
     if directory is not None:
         remark(f"saved {_count(len(results), 'array')} in {directory}")
-
-
-def read_arguments(texts: Sequence[str]) -> list[Argument]:
-    """The ``--arg`` options; wrong ones are a usage error."""
-    try:
-        return [parse_argument(text, i) for i, text in enumerate(texts)]
-    except ArgumentSyntaxError as error:
-        raise typer.BadParameter(str(error), param_hint="--arg") from None
-
-
-def make(arguments: Sequence[Argument]) -> list[Value]:
-    """Their values. One that does not fit into memory is a usage error; unreadable files raise `DiagnosticError`."""
-    values = []
-    for argument in arguments:
-        try:
-            values.append(argument.make())
-        except MemoryError:
-            raise typer.BadParameter(f"{argument.text} does not fit into memory.", param_hint="--arg") from None
-    return values
 
 
 def _count(n: int, noun: str) -> str:

@@ -17,6 +17,7 @@ from ptokit.ir import Module
 from ptokit.sanitize import Report, sanitize
 from ptokit.targets import Target
 
+from .args import make, read_arguments
 from .check import report as findings
 from .check import sarif_text
 from .console import remark, say, show_diagnostics
@@ -24,7 +25,6 @@ from .files import check_writable, write_whole
 from .load import load, parse_target
 from .npy import as_parameter
 from .rules import REPORT_FILE
-from .run import make, read_arguments
 
 
 def sanitize_file(
