@@ -53,7 +53,7 @@ def read_region(p: Parser, args: Sequence[tuple[int, Type]] = (), kind: Kind = Y
     p.closed(opening)
     for last in (b.ops[-1] for b in block.blocks if b.ops):
         if last.name in TERMINATORS and last.name not in kind.ends and last.name not in BRANCHES:
-            p.error(rules.TERMINATOR, f"{last.name} does not end this region", last.location, hint=_ending(kind))
+            p.misplaced.append((last, _ending(kind)))
     return block
 
 

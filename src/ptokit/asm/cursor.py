@@ -34,7 +34,7 @@ class LimitError(Exception):
 class Cursor:
     """Reads tokens one after the other. `error` records a finding, `fail` also gives up the operation."""
 
-    __slots__ = ("tokens", "texts", "i", "file", "diagnostics", "errors", "truncated", "aliases")
+    __slots__ = ("tokens", "texts", "i", "file", "diagnostics", "errors", "truncated", "unclosed", "aliases")
 
     def __init__(self, tokens: Tokens, file: str | None, diagnostics: Diagnostics) -> None:
         self.tokens = tokens
@@ -44,6 +44,7 @@ class Cursor:
         self.diagnostics = diagnostics
         self.errors = 0
         self.truncated = False
+        self.unclosed = False  # the brace of some region is missing
         self.aliases: dict[str, str] = {}
 
     def location(self, index: int | None = None, end: int | None = None) -> Location:
@@ -160,7 +161,7 @@ class Cursor:
             return
         if not self.truncated:
             self.error(rules.UNCLOSED, "this '{' is not closed", opening)
-        self.truncated = True
+        self.truncated = self.unclosed = True
         raise OperationError
 
     def skip_value(self) -> None:

@@ -21,6 +21,7 @@ from .attributes import Dictionary, generic_attrs
 from .generic_shapes import ANY, SEGMENTS, Shape, segments
 from .ops_cf import check_flag
 from .ops_control import check_cases, check_condition, check_yield
+from .ops_memref import check_alloc, check_dealloc, check_reinterpret_cast
 from .parser import Parser
 from .regions import Successor, branch_to
 from .types import POISON
@@ -208,6 +209,18 @@ def _condition(p: Parser, op: Op, at: int) -> None:
     p.match(op["condition"], I1, at)
 
 
+def _alloc(p: Parser, op: Op, at: int) -> None:
+    for value in op.values:
+        p.match(value, INDEX, at)
+    check_alloc(p, op, at)
+
+
+def _reinterpret(p: Parser, op: Op, at: int) -> None:
+    for value in op.values[1:]:
+        p.match(value, INDEX, at)
+    check_reinterpret_cast(p, op, at)
+
+
 def _branches(p: Parser, op: Op, at: int) -> None:
     """cf.switch: a successor and a group of operands for each case."""
     check_flag(p, op["flag"].type, at)
@@ -230,6 +243,10 @@ CHECKS: dict[str, Check] = {
     "arith.cmpi": _compare,
     "arith.cmpf": _compare,
     "arith.select": _select,
+    "memref.alloc": _alloc,
+    "memref.alloca": _alloc,
+    "memref.dealloc": check_dealloc,
+    "memref.reinterpret_cast": _reinterpret,
     "scf.for": _for,
     "scf.if": _if,
     "scf.while": _while,

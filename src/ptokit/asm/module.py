@@ -127,7 +127,7 @@ class _File:
             if p.texts[p.i] not in FUNCTION_WORDS and (known or starts_operation(p, p.i)):
                 self._listing()
             self._functions()
-        if p.texts[p.i] is not EOF:
+        if p.texts[p.i] is not EOF and not p.unclosed:
             p.error(rules.TOPLEVEL, f"{p.found()} stands behind the module")
         self.module.ssa = p.ssa
         for function in self.module.functions:
@@ -217,6 +217,7 @@ class _File:
         block = function.body = Block()
         p.scope.enter()
         read_ops(p, block)
+        p.report_misplaced()
         p.scope.leave()
         p.free = None
         for name, value in free.items():
@@ -250,6 +251,8 @@ class _File:
                     self._generic_function(start)
                 elif token[0] in "#!" and p.texts[p.i + 1] == "=":
                     self._aliases()
+                elif p.unclosed:
+                    self._skip()  # it may belong to what is not closed
                 else:
                     p.fail(
                         rules.TOPLEVEL,
@@ -302,12 +305,13 @@ class _File:
             if p.texts[p.i] == "{" and (params or not types):
                 body = function.body = read_region(p, list(zip(params, types)), BODY)
                 function.params = body.args
-                self._check_end(function, complete=p.errors == errors)
+                self._check_end(function, complete=p.errors == errors and not p.misplaced)
             else:
                 function.params = [p.define(i, t) for i, t in zip(params, types)] or _unnamed(types)
             p.skip_location()
         finally:
             p.scope.unwind(level)
+            p.report_misplaced()
 
     def _generic_function(self, at: int) -> None:
         p = self.p
@@ -318,9 +322,10 @@ class _File:
             function, name = read_function(p, at)
             self._add(function, name)
             if function.body is not None:
-                self._check_end(function, complete=p.errors == errors)
+                self._check_end(function, complete=p.errors == errors and not p.misplaced)
         finally:
             p.scope.unwind(level)
+            p.report_misplaced()
 
     def _add(self, function: Function, index: int) -> None:
         known = self.places.get(function.name)

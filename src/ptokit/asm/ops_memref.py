@@ -5,29 +5,66 @@ from __future__ import annotations
 from typing import Any
 
 from ptokit.ir import Op, RawAttr, Value
+from ptokit.types.tile import DYNAMIC
+from ptokit.types.values import INDEX, MemRef, Type, is_memref
 
+from . import rules
 from .attributes import generic_attrs, read_dictionary
 from .parser import Parser
 from .registry import READERS
+from .types import POISON
 
 
 def read_alloc(p: Parser, name: str, at: int) -> Op:
     """``memref.alloc(%n, ..) : M``."""
     p.expect("(")
+    first = p.i
     sizes = p.values(")")
     p.expect(")")
-    attrs = generic_attrs(p, read_dictionary(p)) if p.texts[p.i] == "{" else {}
+    attrs = _dictionary(p)
     p.expect(":")
-    return Op(name, {"sizes": list(sizes)}, attrs, [Value(p.type())])
+    place = p.i
+    op = Op(name, {"sizes": list(sizes)}, attrs, [Value(p.type())])
+    for k, value in enumerate(sizes):
+        p.match(value, INDEX, first + 2 * k)
+    check_alloc(p, op, place)
+    return op
+
+
+def check_alloc(p: Parser, op: Op, at: int) -> None:
+    """The result is a memref, and a value gives each size that its type leaves open."""
+    type = op.result.type
+    _memref(p, op.name, type, at)
+    if isinstance(type, MemRef) and type.dims.count(DYNAMIC) != len(op.group("sizes")):
+        wanted, given = type.dims.count(DYNAMIC), len(op.group("sizes"))
+        p.fail(rules.OPERANDS, f"{type} leaves {wanted} sizes open, but {given} are given", at)
+
+
+def _memref(p: Parser, name: str, type: Type, at: int) -> None:
+    if type is not POISON and not is_memref(type):
+        p.fail(rules.TYPE, f"{name} is for memrefs, not {type}", at)
 
 
 def read_dealloc(p: Parser, name: str, at: int) -> Op:
     """``memref.dealloc %m : M``."""
     first = p.i
     value = p.value()
+    attrs = _dictionary(p)
     p.expect(":")
+    place = p.i
     p.match(value, p.type(), first)
-    return Op(name, {"in": value})
+    op = Op(name, {"in": value}, attrs)
+    check_dealloc(p, op, place)
+    return op
+
+
+def check_dealloc(p: Parser, op: Op, at: int) -> None:
+    """The operand is a memref."""
+    _memref(p, op.name, op["in"].type, at)
+
+
+def _dictionary(p: Parser) -> dict[str, Any]:
+    return generic_attrs(p, read_dictionary(p)) if p.texts[p.i] == "{" else {}
 
 
 def read_reinterpret_cast(p: Parser, name: str, at: int) -> Op:
@@ -49,24 +86,52 @@ def read_reinterpret_cast(p: Parser, name: str, at: int) -> Op:
             if shown:
                 p.expect(",")
             if p.texts[p.i][0] == "%":
+                index = p.i
                 values.append(p.value())
+                p.match(values[-1], INDEX, index)
                 shown.append("?")
             else:
                 shown.append(str(p.integer("a value or an integer")))
         operands[key] = values
         attrs[key] = RawAttr("[" + ", ".join(shown) + "]")
-    attrs.update(generic_attrs(p, read_dictionary(p)) if p.texts[p.i] == "{" else {})
+    attrs.update(_dictionary(p))
     p.expect(":")
+    place = p.i
     p.match(source, p.type(), first)
     p.expect("to")
-    return Op(name, operands, attrs, [Value(p.type())])
+    op = Op(name, operands, attrs, [Value(p.type())])
+    check_reinterpret_cast(p, op, place)
+    return op
+
+
+def check_reinterpret_cast(p: Parser, op: Op, at: int) -> None:
+    """Both are memrefs of one element type, and what the result's type states is what is written."""
+    source, result = op["in"].type, op.result.type
+    _memref(p, op.name, source, at)
+    _memref(p, op.name, result, at)
+    if not isinstance(source, MemRef) or not isinstance(result, MemRef):
+        return
+    if source.dtype != result.dtype:
+        p.fail(rules.TYPE, f"{op.name} keeps the element type; {source} and {result} differ in it", at)
+    stated: dict[str, tuple[int, ...]] = {
+        "offset": (result.offset,),
+        "sizes": result.dims,
+        "strides": result.strides_of(result.dims),
+    }
+    for key, numbers in stated.items():
+        written = str(op.attrs[key])[1:-1].split(", ") if str(op.attrs[key]) != "[]" else []
+        if len(written) != len(numbers):
+            p.fail(rules.OPERANDS, f"{len(numbers)} {key} are wanted for {result}, but {len(written)} are written", at)
+        for text, number in zip(written, numbers):
+            if number != DYNAMIC and text not in ("?", str(number)):
+                p.fail(rules.TYPE, f"{key} [{', '.join(written)}] do not make {result}", at)
 
 
 def read_unrealized(p: Parser, name: str, at: int) -> Op:
-    """``%a, .. : T, .. to T, ..``; without operands ``to T, ..``."""
-    first = p.i
+    """``(%a, .. : T, ..)? to T, ..``."""
     values: list[Value] = []
     if p.texts[p.i] != "to":
+        first = p.i
         values = p.values(":")
         p.expect(":")
         p.typed(values, first)
@@ -74,8 +139,7 @@ def read_unrealized(p: Parser, name: str, at: int) -> Op:
     results = [Value(p.type())]
     while p.accept(","):
         results.append(Value(p.type()))
-    attrs = generic_attrs(p, read_dictionary(p)) if p.texts[p.i] == "{" else {}
-    return Op(name, {"in": list(values)}, attrs, results)
+    return Op(name, {"in": list(values)}, _dictionary(p), results)
 
 
 READERS.update(

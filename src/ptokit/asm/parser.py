@@ -50,6 +50,7 @@ class Parser(Cursor):
         "ssa",
         "region",
         "broken",
+        "misplaced",
         "repeated",
         "hints",
         "_labels",
@@ -73,6 +74,7 @@ class Parser(Cursor):
         self.region: Region | None = None  # the innermost one, if its blocks have labels
         self.broken: set[Block] = set()  # an operation of them could not be read
         self.repeated: set[str] = set()  # names that were reported as defined twice
+        self.misplaced: list[tuple[Op, str]] = []  # terminators of other regions than theirs, and how theirs end
         self.hints = 0  # how often a definition was looked for further on
         self._labels: Labels | None = None
         self._wide: bool | None = None
@@ -81,6 +83,12 @@ class Parser(Cursor):
         """Take the module's ``pto.target_arch`` (a5, or else the A2/A3 rules) unless the caller chose a target."""
         if not self._fixed_target:
             self.target = A5 if str(arch).lower() == "a5" else A2A3
+
+    def report_misplaced(self) -> None:
+        """At the end of a function: TEXT-TERMINATOR for terminators of other operations, unless a brace is missing."""
+        for op, hint in () if self.truncated else self.misplaced:
+            self.error(rules.TERMINATOR, f"{op.name} does not end this region", op.location, hint=hint)
+        self.misplaced = []
 
     # ---------------------------------------------------------------- types
 
@@ -209,7 +217,9 @@ class Parser(Cursor):
             self.error(rule, f"value {token} {message}", notes=(note,))
         else:
             self.error(rules.TY_9, f"value {token} is not defined", hint=self.scope.hint(token))
-        return self.poison(self.i)
+        value = Value(POISON, token[1:], None, self.location())
+        self.scope.define_for_function(token, value)  # one mistake, however often the name is used
+        return value
 
     def poison(self, index: int) -> Value:
         """Define a value that fits everywhere at a token that names one."""

@@ -109,7 +109,7 @@ def alloc(op: Op, name: Name) -> str:
 
 
 def dealloc(op: Op, name: Name) -> str:
-    return f"{op.name} {name(op['in'])} : {op['in'].type}"
+    return f"{op.name} {name(op['in'])}{_more(op)} : {op['in'].type}"
 
 
 def reinterpret_cast(op: Op, name: Name) -> str:

@@ -26,6 +26,11 @@ class Scope:
         self.values[name] = value
         self._regions[-1].append(name)
 
+    def define_for_function(self, name: str, value: Value) -> None:
+        """Make `value` visible until the function ends."""
+        self.values[name] = value
+        self._regions[min(1, len(self._regions) - 1)].append(name)
+
     def replace(self, name: str, value: Value) -> None:
         """Let a visible name stand for another value until the region ends."""
         self._replaced.append((len(self._regions), name, self.values[name]))

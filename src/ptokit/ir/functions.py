@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from ptokit.diagnostics import Diagnostics, Note
 
-from .core import Module, Op
-from .survey import Surveys
+from .core import Function, Module, Op
+from .survey import Survey, Surveys
 
+_SECTIONS = ("pto.section.cube", "pto.section.vector")
 _TAIL_HINTS = ("barrier-all", "default", "mte3-to-s-event0")
 
 
@@ -32,7 +33,26 @@ def check_functions(module: Module, surveys: Surveys, found: Diagnostics) -> Non
         if function.body is not None:
             for op in surveys[function].named("func.call"):
                 _call(module, op, found)
+            _sections(function, surveys[function], found)
     _recursion(module, surveys, found)
+
+
+def _sections(function: Function, survey: Survey, found: Diagnostics) -> None:
+    """SYS-05: a function with a kernel kind is one section; sections are not nested."""
+    sections = [op for name in _SECTIONS for op in survey.named(name)]
+    if "pto.kernel_kind" in function.attrs:
+        kind = Note(f"@{function.name} is for {function.core or 'one kind of'} cores", function.location)
+        for op in sections:
+            message = f"{op.name} in a function with pto.kernel_kind, all of which is such a section"
+            found.error("SYS-05", message, op.location, notes=[kind])
+        if function.body is not None and function.body.more:
+            message = f"the body of @{function.name}, which has a pto.kernel_kind, has several blocks"
+            found.error("SYS-05", message, function.location, hint="put them into scf.execute_region")
+    inside = {inner: op for op in sections for region in op.regions for inner in region.walk()}
+    for op in sections:
+        if op in inside:
+            note = Note("this section is around it", inside[op].location)
+            found.error("SYS-05-NESTED", f"{op.name} stands in another section", op.location, notes=[note])
 
 
 def _call(module: Module, op: Op, found: Diagnostics) -> None:

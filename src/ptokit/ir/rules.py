@@ -197,6 +197,23 @@ _rule(
     'pto.auto_sync_tail_hint = "barrier-all"',
     "14",
 )
+define(
+    "SYS-05",
+    "A function with a kernel kind has a body of one block and no sections.",
+    scope=Scope.ASSEMBLER,
+    source="compute-layout-irregular part 4",
+    why="The assembler makes one section of the whole body.",
+    rejected="pto.section.cube { … } in a function with pto.kernel_kind = #pto.kernel_kind<cube>",
+    accepted="the same section in a function without a kind",
+)
+define(
+    "SYS-05-NESTED",
+    "Sections are not nested.",
+    source="compute-layout-irregular part 4",
+    why="A core is either for cubes or for vectors, so one of them would skip what is inside.",
+    rejected="pto.section.vector { pto.section.cube { … } }",
+    accepted="pto.section.vector { … } pto.section.cube { … }",
+)
 _rule(
     "TC-2",
     "A tile and its valid region have two dimensions.",
