@@ -111,7 +111,7 @@ def test_rules_that_nothing_breaks_are_listed_as_such(ptokit: Run) -> None:
 
 
 def test_a_page_names_the_instructions_that_have_the_rule(ptokit: Run) -> None:
-    assert "\nused by   TSTORE, TSTORE_FP\n" in ptokit("explain", "LS-COM-07").out
+    assert "\nused by   TSTORE, TSTORE_FP\n" in ptokit("explain", "STORE-CPU-01").out
     assert re.search(r"\nused by   (\w+, ){7}\w+ and \d+ more\n", ptokit("explain", "EW-01").out)
 
 
