@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ptokit.isa.all  # noqa: F401  (fills the table)
+from ptokit.asm.sketch import text_forms
 from ptokit.isa.reference import attr_rows, facts, operand_rows, pipe_text, type_rows
 from ptokit.isa.table import BY_TEXT, TABLE, Instr
 
@@ -41,6 +42,8 @@ def show_instruction(name: str) -> None:
     say()
     for word, text in facts(instr).items():
         paragraph(text, first=word, indent=9)
+    say()
+    table(("form", "text"), list(text_forms(instr).items()))
     if instr.operands or instr.produces:
         say()
         table(("operand", "direction", "kind", ""), operand_rows(instr))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from enum import Enum
 
+from ptokit.asm.sketch import text_forms
 from ptokit.draw import LayoutMap
 from ptokit.ir import Function, Value
 from ptokit.isa.placement import buffer_name
@@ -41,6 +42,7 @@ def hover(index: Index, token: int) -> str | None:
 def instruction_page(instr: Instr, target: Target | None) -> str:
     """Signature, operands, attributes, pipe, element types on the target, and the rules that bind there."""
     parts = [f"**{instr.signature}** — `pto.{instr.text}`", instr.summary]
+    parts.append("```pto\n" + "\n".join(text_forms(instr).values()) + "\n```")
     parts += _table(("operand", "direction", "kind", ""), operand_rows(instr))
     parts += _table(("attribute", "text key", "values", "default"), attr_rows(instr))
     remarks = [f"{word}: {text}" for word, text in facts(instr).items()]
