@@ -10,10 +10,12 @@ import pytest
 
 from ptokit.asm.convert import convert
 from ptokit.asm.format import format_text
+from ptokit.ir.verify import verify
 from ptokit.isa.table import BY_TEXT
+from ptokit.targets import A5
 
 from .interchange import read_elsewhere
-from .reading import canonical, errors, errors_in, in_function, ops, read
+from .reading import FIRST_LINE, canonical, errors, errors_in, in_function, ops, read
 
 S, T, V = "!pto.tile<16x16xf32>", "!pto.tile_buf<vec, 16x16xf32>", "!pto.partition_tensor_view<16x16xf32>"
 
@@ -88,6 +90,19 @@ def test_unsigned_numbers_have_no_sign() -> None:
 )
 def test_rare_texts(text: str) -> None:
     same_everywhere(text, elsewhere="tuple" not in text)
+
+
+@pytest.mark.parametrize("value", ["1>", "<1", "[1, <]", "{a = >}", "a>", "> 1"])
+def test_a_bracket_alone_is_no_value(value: str) -> None:
+    (found, *_) = errors(f"func.func @f() attributes {{x = {value}}} {{ return }}")
+    assert found[0] in ("TEXT-UNEXPECTED", "TEXT-UNCLOSED")
+
+
+@pytest.mark.parametrize(("shape", "strides"), [("%n", ""), ("", "%n"), ("%n", "%n, %n"), ("", "")])
+def test_a_view_of_another_rank_than_it_says(shape: str, strides: str) -> None:
+    text = f"%a = pto.make_tensor_view %p, shape = [{shape}], strides = [{strides}] : !pto.tensor_view<?xf32>"
+    found = verify(read(in_function(text)), A5)
+    assert [(d.rule, d.location.line) for d in found] == [("MV-3", FIRST_LINE)]
 
 
 def test_an_empty_module_has_a_block() -> None:

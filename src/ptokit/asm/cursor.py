@@ -187,6 +187,9 @@ class Cursor:
             elif token[0] == "%" or (_OPERATION.match(token) and self.tokens.starts_line(i)):
                 self.i = i  # no attribute holds a value or an operation: a bracket is missing
                 self.unexpected(f"'{stack[-1]}'" if stack else "',' or a closing bracket")
+            elif token in ("<", ">"):  # whole groups are one token
+                self.i = i
+                self.unexpected("a value")
             elif token[0] == '"':
                 self.check_string(i)
             i += 1

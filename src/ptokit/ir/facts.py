@@ -215,6 +215,9 @@ class Facts:
         result = op.result
         if not isinstance(result.type, TensorView):
             return
+        if not len(op.group("shape")) == len(op.group("strides")) == len(result.type.dims):  # MV-3
+            self._opaque(result)
+            return
         dims = tuple(self._dim(v, d) for v, d in zip(op.group("shape"), result.type.dims))
         strides = tuple(self.size(v) for v in op.group("strides"))
         layout = op.attrs.get("layout")

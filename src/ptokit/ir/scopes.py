@@ -52,8 +52,7 @@ def check_scopes(survey: Survey, found: Diagnostics) -> None:
     assert body is not None
     if survey.has(SCOPES):
         _outside(body, found, inside=False)
-    else:
-        first = next(op for op in survey.ops if _on_registers(op))
+    elif (first := next((op for op in survey.ops if _on_registers(op)), None)) is not None:  # a cast is none
         message = f"{first.name} works on registers, and the function has no vector scope"
         _report(found, "VEC-A5-02-LINT", message, first, "put it into pto.vecscope { … }")
     for value in _stores(survey):

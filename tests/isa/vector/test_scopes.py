@@ -84,6 +84,15 @@ def test_a_function_without_scopes_is_one() -> None:
     assert y[:64].tolist() == list(range(64))
 
 
+def test_a_value_that_is_cast_to_a_register_is_no_operation_on_registers() -> None:
+    assert (
+        rules(
+            "func.func @k(%n: index) {\n%m = builtin.unrealized_conversion_cast %n : index to !pto.mask<b8>\nreturn\n}"
+        )
+        == []
+    )
+
+
 def test_nested_scopes() -> None:
     text = program(f"{LOAD}\npto.vecscope {{\n}}")
     assert rules(text) == [("VEC-A5-02", first(text, "pto.vecscope"))]
