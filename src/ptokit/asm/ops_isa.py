@@ -126,7 +126,8 @@ def _of_a_form(p: Parser, instr: Instr, ins: list[Value], outs: list[Value], nam
                 return got
         known.append(f"ins({', '.join(o.name for o in inside)}) outs({', '.join(o.name for o in outside)})")
     types = ", ".join(str(v.type) for v in ins)
-    p.error(rules.OPERANDS, f"pto.{instr.text} takes {' or '.join(known)}, not ins({types})", name)
+    rule = instr.misfit or rules.OPERANDS
+    p.error(rule, f"pto.{instr.text} takes {' or '.join(known)}, not ins({types})", name)
     raise OperationError
 
 

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from .diagnostic import Diagnostic, Location, Severity
+from .diagnostic import Diagnostic, Location, Note, Severity
 
 DEFAULT_WIDTH = 120
 _ELLIPSIS = "…"
@@ -77,16 +77,25 @@ class _Printer:
         self.color = color
         self.width = max(width, 40)
         self.sources = sources
+        self.place: Location | None = None
+        self.shown: set[Note] = set()
 
     def paint(self, text: str, code: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self.color and text else text
 
     def diagnostic(self, d: Diagnostic) -> str:
+        """A finding at the place of the one before it shows neither the line nor the same notes again."""
         color = _SEVERITY_COLOUR[d.severity]
-        out = self.head(d.location, str(d.severity), d.message, color, d.rule) + self.quote(d.location, color)
+        out = self.head(d.location, str(d.severity), d.message, color, d.rule)
+        if d.location != self.place or d.location.file is None:
+            out += self.quote(d.location, color)
+            self.place, self.shown = d.location, set()
         if d.hint:
             out += self.remark(d.hint)
         for note in d.notes:
+            if note in self.shown:
+                continue
+            self.shown.add(note)
             if note.location.file is None or note.location == d.location:
                 out += f"   {self.paint('note:', _CYAN)} {visible(note.message)}\n"
             else:

@@ -188,6 +188,7 @@ TMRGSORT = instruction(
         (Attr("exhausted", bool, False, "exhausted"),),
         syntax="dps-attrs-in",
         written="src0 src1 src2 src3 tmp block_len dst executed",
+        misfit="MS-1",
         forms=(
             "dst src0 block_len",
             "dst executed tmp src0 src1",
