@@ -317,3 +317,24 @@ def test_many_wrong_labels() -> None:
     """Hints are not looked for among all of them."""
     text = blocks(COUNT, "cf.br {next}").replace("cf.br ^b1", "cf.br ^c1")
     assert errors(text)[-1][0] == "TEXT-LIMIT" or errors(text)[0][0] == "TEXT-LABEL"
+
+
+def nested(depth: int) -> str:
+    """Regions of two blocks inside each other."""
+    opened = "scf.execute_region {\ncf.br ^a\n^a:\n" * depth
+    return (
+        f"func.func @f() {{\n{opened}{'scf.yield' + chr(10) + '}' + chr(10)}"
+        + "scf.yield\n}\n" * (depth - 1)
+        + "return\n}\n"
+    )
+
+
+def test_nesting() -> None:
+    module = read(nested(198))
+    for form in ("dps", "generic", "sync"):
+        text = convert(module, form).text
+        assert text is not None
+        assert len(list(body(read(text)).walk())) == 3 * 198 + 1
+    assert format_text(nested(198)).text is not None
+    assert [rule for rule, *_ in errors(nested(200))] == ["TEXT-NESTING"]
+    assert [rule for rule, *_ in errors(nested(5000))] == ["TEXT-NESTING"]

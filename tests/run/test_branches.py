@@ -211,3 +211,21 @@ def test_many_blocks() -> None:
     stored = np.zeros(1, np.int64)
     program("\n".join(lines)).launch([stored, 0, 3])
     assert stored.tolist() == [4503]
+
+
+@pytest.mark.parametrize(
+    ("opened", "closed"),
+    [
+        ("scf.for %i{k} = %n to %n step %n {{", "}"),
+        ("scf.execute_region {{\ncf.br ^a\n^a:", "scf.yield\n}"),
+        ("scf.if %c {{", "}"),
+    ],
+)
+def test_what_is_nested_too_deeply_for_python(opened: str, closed: str) -> None:
+    depth = 150
+    inside = "\n".join([*(opened.format(k=k) for k in range(depth)), *[closed] * depth])
+    with pytest.raises(DiagnosticError) as caught:
+        program(f"func.func @f(%n: index, %c: i1) {{\n{inside}\nreturn\n}}\n")
+    (found,) = caught.value.diagnostics
+    assert found.rule == "TEXT-NESTING"
+    assert 20 <= found.location.line <= 200

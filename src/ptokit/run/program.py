@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -73,8 +74,19 @@ class Program:
         names = dict(self._generated.names)
         self._file = f"<ptokit {entry.name}>"
         self._idle: list[Workspace] = []  # as many as launches have run at the same time
-        exec(compile(self._generated.source, self._file, "exec"), names)
+        exec(self._compiled(), names)
         self._function: Callable[..., Any] = names[function_name(entry.name)]
+
+    def _compiled(self) -> CodeType:
+        """The generated code, which Python refuses where it is nested too deeply (TEXT-NESTING)."""
+        try:
+            return compile(self._generated.source, self._file, "exec")
+        except (SyntaxError, RecursionError, MemoryError) as error:
+            line = getattr(error, "lineno", None) or 0
+            places = [op.location for k, op in self._generated.ops.items() if k <= line] or [self.entry.location]
+            message = "what stands here is nested too deeply to be run"
+            hint = "loops may be nested about 20 deep, branches 90; put inner ones into a function and call it"
+            raise DiagnosticError(Diagnostic("TEXT-NESTING", Severity.ERROR, message, places[-1], hint)) from None
 
     @property
     def source(self) -> str:
