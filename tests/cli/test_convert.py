@@ -51,6 +51,7 @@ def test_a_file_with_errors_gives_nothing(ptokit: Run, here: Path) -> None:
         ran = ptokit("convert", "broken.pto", "--to", form, "-o", "out.pto")
         assert (ran.status, ran.out) == (1, "")
         assert ran.err.startswith("broken.pto:3:3: error: ")
+        assert ran.err.endswith("\nbroken.pto: 1 error, nothing written\n")
     assert not (here / "out.pto").exists()
     ran = ptokit("convert", "none.pto", "--to", "dps")
     assert (ran.status, ran.out) == (1, "")
@@ -65,6 +66,7 @@ def test_what_a_form_cannot_express_gives_nothing(ptokit: Run, here: Path) -> No
     assert (ran.status, ran.out) == (1, "")
     assert "placed.pto:3:8: error: pto.alloc_tile gives a tile an address" in ran.err
     assert "placed.pto:4:3: error: pto.set_flag states an order" in ran.err
+    assert ran.err.endswith("\nplaced.pto: 2 errors, nothing written\n")
     assert not (here / "out.pto").exists()
     for form in ("dps", "sync", "generic"):
         assert ptokit("convert", "placed.pto", "--to", form, "-o", "out.pto").status == 0

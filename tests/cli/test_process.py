@@ -119,6 +119,17 @@ def test_a_terminal_gets_a_drawn_table() -> None:
     assert max(map(len, plain(shown).splitlines())) <= 80
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_output_that_cannot_be_written() -> None:
+    """A full disk is not our bug; nor is a stdout that is closed."""
+    program = [sys.executable, "-m", "ptokit", "fmt", "--stdout", str(KERNELS / "gemm.pto")]
+    with open("/dev/full", "wb") as full:
+        ran = subprocess.run(program, stdout=full, stderr=subprocess.PIPE, timeout=60)
+    assert (ran.returncode, ran.stderr) == (1, b"ptokit: cannot write the output: No space left on device\n")
+    closed = subprocess.run(["/bin/sh", "-c", 'exec "$0" "$@" >&-', *program], stderr=subprocess.PIPE, timeout=60)
+    assert (closed.returncode, closed.stderr) == (0, b"")
+
+
 def test_no_color_is_respected() -> None:
     for command in (CHECK, RUN):
         assert "\x1b[" not in terminal(*command, NO_COLOR="1")

@@ -10,7 +10,9 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from errno import EDQUOT, EFBIG, EIO, ENOSPC, EPIPE
 from typing import TextIO
 
 from ptokit.diagnostics import Diagnostic
@@ -20,11 +22,32 @@ PIPE_WIDTH = 160
 
 
 def prepare_streams() -> None:
-    """Let no character that the terminal's encoding lacks end the program."""
+    """Let no character that the terminal's encoding lacks end the program, and no stream that is closed."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="replace")
+
+
+@contextmanager
+def written_out() -> Iterator[None]:
+    """Write all of stdout before the end. Exits with 1 and says why where the disk is full or the reader gone."""
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        if error.errno not in (EPIPE, ENOSPC, EDQUOT, EFBIG, EIO):
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is held cannot be written at the end
+        if error.errno != EPIPE:
+            sys.stderr.write(f"ptokit: cannot write the output: {error.strerror}\n")
+        sys.exit(1)
 
 
 def is_terminal(stream: TextIO) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ptokit.asm.convert import convert
-from ptokit.diagnostics.render import visible_name
+from ptokit.diagnostics.render import summary, visible_name
 
 from .console import emit, remark, show_diagnostics
 from .files import check_writable, write_whole
@@ -22,16 +22,20 @@ def convert_file(file: str, form: str, out: str | None) -> bool:
     if path is not None:
         check_writable(path, "the text", CONVERTED_FILE)
     read = parse(file)
+    name = visible_name(read.module.file or file)
     if read.diagnostics.errors:
         show_diagnostics(read.diagnostics)
+        remark(f"{name}: {summary(read.diagnostics)}, nothing written")
         return False
     converted = convert(read.module, form)
-    show_diagnostics([*read.diagnostics, *converted.diagnostics])
+    found = [*read.diagnostics, *converted.diagnostics]
+    show_diagnostics(found)
     if converted.text is None:
+        remark(f"{name}: {summary(found)}, nothing written")
         return False
     if path is None:
         emit(converted.text)
     else:
         write_whole(path, converted.text.encode(), "the text", CONVERTED_FILE)
-        remark(f"{visible_name(read.module.file or file)}: written to {visible_name(str(out))} in the form {form}")
+        remark(f"{name}: written to {visible_name(str(out))} in the form {form}")
     return True

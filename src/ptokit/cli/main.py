@@ -460,12 +460,13 @@ def lsp(
 def main() -> None:
     """Run the command line. Exits with 0, 1 (errors in the input), 2 (usage), 130 (interrupted) or 70 (our bug)."""
     try:
-        from .console import prepare_streams, show_diagnostics
+        from .console import prepare_streams, show_diagnostics, written_out
 
         prepare_streams()
         for library in _BLAS:  # read when NumPy is imported
             os.environ.setdefault(library, "1")
-        app(prog_name="ptokit")
+        with written_out():
+            app(prog_name="ptokit")
     except DiagnosticError as error:
         show_diagnostics(error.diagnostics)
         sys.exit(EXIT_ERRORS)
