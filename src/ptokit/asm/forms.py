@@ -244,7 +244,7 @@ def dictionary_attrs(p: Parser, instr: Instr, written: Dictionary, into: dict[st
     """
     for key, value in written.items():
         attr = next((a for a in instr.text_attrs if key in (a.key, a.name)), None)
-        word = unquote(value.text) if is_string(value.text) else ""
+        word = unquote(value.text) if value.text[0] == '"' and is_string(value.text) else ""
         attr = manual_key(instr, key, word) if attr is None and word else attr
         known = manual_value(attr, key, word) if attr is not None and word and issubclass(attr.kind, Enum) else None
         if attr is None:

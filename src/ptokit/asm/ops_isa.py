@@ -87,7 +87,8 @@ def read_dps(p: Parser, instr: Instr, name: int) -> Op:
             p.unexpected(f"the value of '{key}'")
         written[key] = Written(p.texts[at], at)
         p.i += 1
-    instr = told_apart(instr, ins[0].type if ins else None)
+    if ins and isinstance(ins[0].type, Group):
+        instr = told_apart(instr, ins[0].type)
     attrs: dict[str, Any] = {}
     if instr.syntax == "dps-either" and ins and isinstance(ins[0].type, Scalar):
         ins.reverse()
@@ -97,7 +98,7 @@ def read_dps(p: Parser, instr: Instr, name: int) -> Op:
     extra: Operands = {}
     if instr.trailing and p.texts[p.i] in keys_of(instr.name):
         read_trailing(p, instr, extra, attrs)
-    results = read_result(p, instr, name)
+    results = read_result(p, instr, name) if p.texts[p.i] == "->" else []
     wanted_ins, wanted_outs, plain = operands_of(instr.name)
     got: Operands | None = None
     if instr.forms:
@@ -112,7 +113,8 @@ def read_dps(p: Parser, instr: Instr, name: int) -> Op:
     if instr.spellings and (wrong := suffix_mismatch(p.texts[name], got.get("src"), got.get("dst"))):
         p.error(SUFFIX.id, wrong, name)
     operands = {o.name: got[o.name] for o in instr.operands if o.name in got}
-    return Op(f"pto.{instr.text}", {**operands, **extra}, attrs, results)
+    operands.update(extra)
+    return Op(f"pto.{instr.text}", operands, attrs, results)
 
 
 def _of_a_form(p: Parser, instr: Instr, ins: list[Value], outs: list[Value], name: int) -> Operands:
