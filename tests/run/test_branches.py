@@ -7,12 +7,15 @@ import random
 import numpy as np
 import pytest
 
-from ptokit.asm import parse_module, print_generic
+from ptokit.asm import parse_module, print_generic, print_module
 from ptokit.asm.convert import convert
+from ptokit.asm.format import format_text
 from ptokit.diagnostics import DiagnosticError
 from ptokit.run import compile_program
 from ptokit.run.program import Program
 from ptokit.targets import A5
+
+from ..asm.same import assert_same
 
 BUDGET = 40  # branches back
 
@@ -229,3 +232,21 @@ def test_what_is_nested_too_deeply_for_python(opened: str, closed: str) -> None:
     (found,) = caught.value.diagnostics
     assert found.rule == "TEXT-NESTING"
     assert 20 <= found.location.line <= 200
+
+
+@pytest.mark.parametrize("seed", range(0, 40, 4))
+def test_the_text_of_random_graphs(seed: int) -> None:
+    """Every form is read back the same, and the layout does not change any more."""
+    text = Graph(seed).text(region=seed % 8 == 0)
+    module = parse_module(text).module
+    printed = print_module(module)
+    again = parse_module(printed)
+    assert list(again.diagnostics) == []
+    assert_same(module, again.module)
+    assert print_module(again.module) == printed
+    generic = print_generic(module)
+    assert print_module(parse_module(generic).module) == printed
+    laid_out = format_text(text).text
+    assert laid_out is not None
+    assert format_text(laid_out).text == laid_out
+    assert format_text(printed).text == printed
