@@ -144,3 +144,25 @@ def test_a_launch_says_that_one_device_is_run() -> None:
     check_runnable(parse_module(f"tput %m, %n : ({M}, {M})\ntgather %g, %m : ({G}, {M})").module, found)
     assert [(d.rule, d.location.line) for d in found] == [("TEXT-UNIMPLEMENTED", 1), ("TEXT-UNIMPLEMENTED", 2)]
     assert not any(TABLE[name].implemented for name in ("TPUT", "TGET", "TBROADCAST", "TREDUCE", "MAKE_GROUP"))
+
+
+@pytest.mark.parametrize("name", ["tcolargmax", "tcolargmin", "trowargmax", "trowargmin"])
+def test_the_extreme_stands_before_its_index(name: str) -> None:
+    """Two destinations are value and index, one is the index."""
+    for text in (
+        f"%a, %b = {name} %t : {S} -> {S}, {S}",
+        f"%a, %b = pto.{name} %t, %w : ({S}, {S}) -> ({S}, {S})",
+        f"pto.{name} ins(%t, %w : {T}, {T}) outs(%a, %b : {T}, {T})",
+        f'"pto.{name}"(%t, %w, %a, %b) <{{operandSegmentSizes = array<i32: 1, 1, 1, 1>}}> : ({T}, {T}, {T}, {T}) -> ()',
+    ):
+        (op,) = [op for op in body(read(text)).ops if op.name == f"pto.{name}"]
+        assert (op["dst_val"].name, op["dst"].name, op["src"].name) == ("a", "b", "t")
+    for text in (f"%a = {name} %t : {S}", f"pto.{name} ins(%t, %w : {T}, {T}) outs(%a : {T})"):
+        (op,) = [op for op in body(read(text)).ops if op.name == f"pto.{name}"]
+        assert (op.get("dst_val"), op["dst"].name) == (None, "a")
+
+
+def test_parts_of_extremes_are_values_and_then_indices() -> None:
+    tiles = ", ".join([S] * 4)
+    op = body(read(f"%a, %b = pto.tpartargmax %v, %w, %i, %j : ({tiles}) -> ({S}, {S})")).ops[-2]
+    assert [value.name for value in op.values] == ["a", "v", "w", "b", "i", "j"]

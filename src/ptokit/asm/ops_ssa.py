@@ -279,11 +279,15 @@ class _Reader:
 
     def _destinations(self, out: Operands, results: Sequence[Type], source: Value | None) -> None:
         """A tile for every result: the accumulator or the tile changed in place, else a new one."""
-        position = 0
+        position, spare = 0, len(results) - sum(not o.optional for o in self.destinations)
         for operand in self.destinations:
+            if operand.optional:
+                spare -= 1
+                if spare < 0:
+                    continue
             held = out.get(operand.name) if operand.role is Role.INOUT else out.get("acc")
             if position >= len(results):
-                if not operand.optional and operand.name not in out:
+                if operand.name not in out:
                     self.p.fail(
                         rules.RESULTS,
                         f"pto.{self.instr.text} has {len(self.destinations)} results, not {len(results)}",

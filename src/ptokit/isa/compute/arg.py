@@ -70,7 +70,7 @@ COLUMN_TYPES = types(types_of("f16 f32 u16 u32"), I6 | FB, cpu=INT_ANY | FB, asm
 
 
 def arg_reduction(name: str, axis: int, largest: bool, summary: str) -> Instr:
-    """Index form ``OP(dst, src, tmp)``; the value form also writes the extremes to ``dst_val``."""
+    """Index form ``OP(dst, src, tmp)``; the value form also writes the extremes to ``dst_val``, first in text."""
     rules, columns = (ROW_RULES, ROW_TYPES) if axis == 2 else (COLUMN_RULES, COLUMN_TYPES)
     return vector(
         name,
@@ -80,6 +80,7 @@ def arg_reduction(name: str, axis: int, largest: bool, summary: str) -> Instr:
         _semantics(axis, largest),
         common=rules,
         footprint=_footprint(axis),
+        written="src tmp dst_val dst",
         source="compute-reduce-matrix 3",
     )
 
