@@ -89,16 +89,22 @@ _SIDES = {
 """Operands and results of casts; 1: the result has more bits, -1: fewer, 0: as many."""
 
 
+_OPEN = (POISON, FREE)
+
+
 def check_types(p: Parser, op: Op, at: int) -> None:
     """TEXT-TYPE at token `at` for types that an operation of `arith` does not take."""
-    types = [*(v.type for v in op.values), *(r.type for r in op.results)]
-    if any(t is POISON or t is FREE for t in types):
+    given = op["in"].type if "in" in op.operands else op["lhs"].type
+    made = op.results[0].type
+    key = op.name, id(given), id(made)  # few types, many times
+    if key in p.fitting or given in _OPEN or made in _OPEN:
         return
     if op.name in ARITH_CASTS:
-        _cast(p, op, at)
-        return
-    kind = "floats" if op.name in _FLOATS else "integers" if op.name in ARITH_EXTENDED else "integers and index"
-    _of_kind(p, op.name, op.values[0].type, kind, at)
+        _cast(p, op.name, given, made, at)
+    else:
+        kind = "floats" if op.name in _FLOATS else "integers" if op.name in ARITH_EXTENDED else "integers and index"
+        _of_kind(p, op.name, given, kind, at)
+    p.fitting[key] = given, made
 
 
 def _of_kind(p: Parser, name: str, type: Type, kind: str, at: int, what: str = "takes") -> Lane:
@@ -108,8 +114,7 @@ def _of_kind(p: Parser, name: str, type: Type, kind: str, at: int, what: str = "
     return found
 
 
-def _cast(p: Parser, op: Op, at: int) -> None:
-    name, given, made = op.name, op["in"].type, op.result.type
+def _cast(p: Parser, name: str, given: Type, made: Type, at: int) -> None:
     takes, gives, order = _SIDES[name.removeprefix("arith.")]
     source = _of_kind(p, name, given, takes, at)
     result = _of_kind(p, name, made, gives, at, "gives")
@@ -126,7 +131,7 @@ def _cast(p: Parser, op: Op, at: int) -> None:
 def check_select(p: Parser, op: Op, at: int) -> None:
     """The condition is i1, or one for each element."""
     condition, type = op["condition"].type, op.result.type
-    if condition in (POISON, FREE) or condition == I1 or condition == like(type, I1):
+    if condition in _OPEN or condition == I1 or condition == like(type, I1):
         return
     p.match(op["condition"], I1, at)
 
@@ -170,6 +175,8 @@ def read_flags(p: Parser, name: str) -> dict[str, Any]:
     attrs: dict[str, Any] = {}
     while True:
         token = p.texts[p.i]
+        if token == ":":
+            return attrs
         word = token.partition("<")[0]
         if token in ROUNDINGS and takes(name, "rounding") and "rounding" not in attrs:
             attrs["rounding"] = token

@@ -51,6 +51,7 @@ class Parser(Cursor):
         "region",
         "broken",
         "misplaced",
+        "fitting",
         "repeated",
         "hints",
         "_labels",
@@ -75,6 +76,7 @@ class Parser(Cursor):
         self.broken: set[Block] = set()  # an operation of them could not be read
         self.repeated: set[str] = set()  # names that were reported as defined twice
         self.misplaced: list[tuple[Op, str]] = []  # terminators of other regions than theirs, and how theirs end
+        self.fitting: dict[tuple[str, int, int], tuple[Type, Type]] = {}  # operations and types that were compared
         self.hints = 0  # how often a definition was looked for further on
         self._labels: Labels | None = None
         self._wide: bool | None = None
