@@ -207,6 +207,19 @@ def test_results_of_a_failed_operation_cause_no_errors() -> None:
     assert found == [("TEXT-UNKNOWN-OP", 1, 12)]
 
 
+def test_functions_behind_the_module_are_read() -> None:
+    """A brace too many hides no errors, and the message leads to the brace that ends the module."""
+    text = "module {\n  func.func @f() { return } }\n}\nfunc.func @g() {\n  pto.tadq\n  return\n}\n}\n"
+    found = list(parse_module(text).diagnostics)
+    assert [(d.rule, d.location.line, d.location.column) for d in found] == [
+        ("TEXT-TOPLEVEL", 3, 1),
+        ("TEXT-UNKNOWN-OP", 5, 3),
+    ]
+    assert [(n.message, n.location.line, n.location.column) for n in found[0].notes] == [
+        ("the module ends here", 2, 29)
+    ]
+
+
 def test_a_misspelled_type_hides_no_errors_behind_it() -> None:
     text = "func.func @g(%a: inde) {\n  %x = arith.addi %a, %b : index\n  return\n}"
     assert [(d.rule, d.location.line, d.location.column) for d in parse_module(text).diagnostics] == [

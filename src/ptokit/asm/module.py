@@ -112,6 +112,7 @@ class _File:
         self.p = parser
         self.module = module
         self.places: dict[str, Location] = {}
+        self.end: int | None = None  # token of the brace that closes the module
 
     def read(self) -> None:
         p = self.p
@@ -128,7 +129,10 @@ class _File:
                 self._listing()
             self._functions()
         if p.texts[p.i] is not EOF and not p.unclosed:
-            p.error(rules.TOPLEVEL, f"{p.found()} stands behind the module")
+            notes = () if self.end is None else (Note("the module ends here", p.location(self.end)),)
+            p.error(rules.TOPLEVEL, f"{p.found()} stands behind the module", notes=notes)
+            while p.texts[p.i] is not EOF:
+                self._read_on()
         self.module.ssa = p.ssa
         for function in self.module.functions:
             function.module_kind = self.module.attrs.get("pto.kernel_kind")
@@ -182,6 +186,7 @@ class _File:
         opening = p.i - 1
         self._functions()
         p.closed(opening)
+        self.end = p.i - 1
         p.skip_location()
 
     def _generic_module(self) -> None:

@@ -40,7 +40,8 @@ def written_out() -> Iterator[None]:
         try:
             yield
         finally:
-            sys.stdout.flush()
+            if not sys.stdout.closed:  # as the language server leaves it
+                sys.stdout.flush()
     except OSError as error:
         if error.errno not in (EPIPE, ENOSPC, EDQUOT, EFBIG, EIO):
             raise
