@@ -128,6 +128,7 @@ def test_one_error(snippet: str, found: list[tuple[str, int, int]]) -> None:
         ("!a =", [("TEXT-UNEXPECTED", 1, 5)]),
         ("%a =", [("TEXT-UNEXPECTED", 1, 5)]),
         (f"pto.tgather ins(%a : {T}) outs(%b : {T}) maskPattern =", [("TEXT-UNEXPECTED", 1, 107)]),
+        (f"pto.tgather ins(%a : {T}, {{}} : {T}) outs(%b : {T})", [("TEXT-UNEXPECTED", 1, 56)]),
         # listings of register operations
         ("%r = pto.vabs %a", [("TY-9", 1, 15)]),
         ("%r = pto.vadd %a, %a, %m", [("TY-9", 1, 15)]),

@@ -116,6 +116,7 @@ def test_return() -> None:
         ('%a = "arith.select"(%n, %l, %l) : (index, i64, i64) -> i64', [("TY-9", 1, 6)]),
         ('%a = "arith.constant"() {value = true} : () -> i8', [("TEXT-UNEXPECTED", 1, 34)]),
         ('%a = "arith.addi"(%n) : (index) -> index', [("TEXT-OPERANDS", 1, 6)]),
+        ('"pto.tsubs"(%x) : (f32) -> ()', [("TEXT-OPERANDS", 1, 1)]),
     ],
 )
 def test_errors(text: str, found: list[tuple[str, int, int]]) -> None:

@@ -141,6 +141,17 @@ def test_rule_finds_the_bad_text_and_passes_the_good_one(rule: str) -> None:
     assert CATALOGUE[rule].rejected
 
 
+@pytest.mark.parametrize(("sizes", "strides"), [("%n", ""), ("", ""), ("%n, %c16", "%c1"), ("%n", "%c16, %c1, %c1")])
+def test_a_view_with_too_few_or_too_many_sizes_or_strides_is_one_error(sizes: str, strides: str) -> None:
+    for rank in (1, 5):
+        view = f"!pto.tensor_view<{'?x' * rank}f32>"
+        body = f"%v = pto.make_tensor_view %p, shape = [{sizes}], strides = [{strides}] : {view}\n"
+        result = f"!pto.partition_tensor_view<{'?x' * rank}f32>"
+        offsets, extents = ", ".join(["%c0"] * rank), ", ".join(["%n"] * rank)
+        body += f"%s = pto.partition_view %v, offsets = [{offsets}], sizes = [{extents}] : {view} -> {result}"
+        assert [d.rule for d in check(body)] == ["MV-3"]
+
+
 def test_marked_declarations_and_hints() -> None:
     head = 'func.func @k(%n: index) attributes {pto.auto_sync_tail_hint = "HINT"} { return }'
     declared = "\nfunc.func private @d() attributes {pto.entry}"

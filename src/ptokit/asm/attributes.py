@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ptokit.ir import RawAttr
@@ -75,6 +76,8 @@ Dictionary = dict[str, Written]
 
 def unquote(token: str) -> str:
     """Contents of a string token."""
+    if "\\" not in token:
+        return token[1:-1]
     named = {'"': '"', "\\": "\\", "n": "\n", "t": "\t"}
     return _ESCAPE.sub(lambda m: named.get(m[1]) or chr(int(m[1], 16)), token[1:-1])
 
@@ -137,14 +140,15 @@ def generic_attrs(p: Cursor, written: Dictionary) -> dict[str, Any]:
     return {k: v for k, v in out.items() if v is not None}
 
 
-def integers(text: str) -> list[int] | None:
+@lru_cache(maxsize=256)
+def integers(text: str) -> tuple[int, ...] | None:
     """The integers of ``[1, 2]``, ``array<i64: 1, 2>`` or ``dense<[1, 2]> : vector<2xi32>``; None for other text."""
     m = _LIST.match(text)
     if m is None:
         return None
     listed = m[1] or m[2] or m[3] or ""
     found = [whole(n.partition(":")[0].strip()) for n in listed.split(",")] if listed.strip() else []
-    return None if None in found else [n for n in found if n is not None]
+    return None if None in found else tuple(n for n in found if n is not None)
 
 
 def declared_value(p: Cursor, attr: Attr, written: Written) -> Any:
@@ -168,7 +172,7 @@ def declared_value(p: Cursor, attr: Attr, written: Written) -> Any:
     if attr.kind is str and text[0] == "@":
         return text
     if attr.kind is list and (items := integers(text)) is not None:
-        return items
+        return list(items)
     if attr.kind in (bool, int, float, str, list):
         message = f"'{attr.key or attr.name}' takes {_KINDS[attr.kind]}, not '{text[:40]}'"
         p.error(rules.ATTRIBUTE, message, where, hint=suggest(text, ("true", "false")) if attr.kind is bool else None)

@@ -125,6 +125,9 @@ def read_ops(p: Parser, block: Block) -> None:
 
 def _result_names(p: Parser) -> Names:
     out: Names = []
+    if p.texts[p.i + 1] == "=":
+        p.i += 2
+        return [(p.i - 2, 0)]
     while True:
         index = p.name()
         size = 0
@@ -140,8 +143,14 @@ def _result_names(p: Parser) -> Names:
 
 
 def _name_results(p: Parser, op: Op, names: Names) -> None:
-    count = sum(size or 1 for _, size in names)
     results = op.results
+    if len(names) == len(results) == 1 and not names[0][1]:
+        index, value = names[0][0], results[0]
+        token = p.texts[index]
+        value.location, value.name = p.location(index), token[1:]
+        p.bind(token, value, index)
+        return
+    count = sum(size or 1 for _, size in names)
     if names and count != len(results):
         p.error(rules.RESULTS, f"{op.name} has {len(results)} results, but {count} are named", names[0][0])
         for index, _ in names:

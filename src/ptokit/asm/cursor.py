@@ -51,10 +51,8 @@ class Cursor:
         """Place of a token (the current one if None), or of the tokens from `index` up to `end`, exclusive."""
         tokens = self.tokens
         first = self.i if index is None else index
-        start = tokens.starts[first]
-        stop = tokens.end(first if end is None else max(first, end - 1))
-        line, column = tokens.position(start)
-        return Location(self.file, line, column, stop - start if stop > start else 1)
+        line, column, length = tokens.place(first, first if end is None else max(first, end - 1))
+        return Location(self.file, line, column, length)
 
     def place(self, offset: int, length: int) -> Location:
         """Place of characters of the text."""
@@ -212,16 +210,16 @@ class Cursor:
 
         Attribute aliases are expanded.
         """
-        starts, texts, tokens = self.tokens.starts, self.texts, self.tokens
+        texts, tokens = self.texts, self.tokens
         out = [texts[first]] if first < end else []
         for k in range(first + 1, end):
-            out.append(texts[k] if starts[k] == tokens.end(k - 1) else " " + texts[k])
+            out.append(texts[k] if tokens.start(k) == tokens.ends[k - 1] else " " + texts[k])
         return self.expand("".join(out))
 
 
 def is_string(text: str) -> bool:
     """True if the text is one string token."""
-    return _STRING.match(text) is not None
+    return text[:1] == '"' and _STRING.match(text) is not None
 
 
 def whole(text: str) -> int | None:

@@ -95,7 +95,7 @@ def _squeezed(token: str) -> str:
 
 def _starts(tokens: Tokens, module: Module) -> set[int]:
     """Indices of the first tokens of operations and functions."""
-    index = {tokens.position(start): i for i, start in enumerate(tokens.starts)}
+    index = {tokens.position(tokens.start(i)): i for i in range(len(tokens.texts))}
     places = [function.location for function in module.functions]
     places += [op.location for f in module.functions if f.body is not None for op in f.body.walk()]
     return {_with_results(tokens.texts, index[place.line, place.column]) for place in places}
@@ -154,8 +154,8 @@ class _Layout:
         texts, tokens = self.tokens.texts, self.tokens
         end = 0
         for i, token in enumerate(texts):
-            gap = read_gap(self.text[end : tokens.starts[i]], first=i == 0)
-            end = tokens.end(i)
+            gap = read_gap(self.text[end : tokens.start(i)], first=i == 0)
+            end = tokens.ends[i]
             self.line.trailing += [gap.trailing] if gap.trailing else []
             if token is EOF:
                 self._flush()
@@ -173,7 +173,7 @@ class _Layout:
                 self.in_operation = i in self.starts and token != "func.func"
             else:
                 self.line.before += gap.comments
-            self.line.glued.append(tokens.starts[i] == tokens.end(i - 1) if self.raw.get(i) else None)
+            self.line.glued.append(tokens.start(i) == tokens.ends[i - 1] if self.raw.get(i) else None)
             self.line.tokens.append(_shown(token) if i not in self.raw else token)
             self.depth += i in self.regions
         while self.out[-1:] == [BLANK]:

@@ -26,7 +26,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ptokit.ir import Op, Operands, Value
-from ptokit.isa.table import Attr, Instr, Kind
+from ptokit.isa.table import TABLE, Attr, Instr, Kind
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import I64, INDEX, Group, MemRef, Opaque, Ptr, Scalar, Type
 
@@ -49,7 +49,10 @@ RESULTS: dict[str, tuple[type, ...]] = {"tile": (TileSpec, MemRef, Opaque), "gro
 
 
 class Element(NamedTuple):
-    """One part of a form. ``kind`` is a letter of the notation, ``=`` for a literal, ``?`` for an optional group."""
+    """One part of a form. ``kind`` is a letter of the notation, ``=`` for a literal, ``?`` for an optional group.
+
+    The ``flag`` of a group is ``T`` if it has types of operands that stand outside of it.
+    """
 
     kind: str
     name: str = ""
@@ -70,7 +73,8 @@ def compile_form(text: str) -> Form:
             stack.append([])
         elif word == "?>":
             group = stack.pop()
-            stack[-1].append(Element("?", group=tuple(group)))
+            kinds = {e.kind for e in group}
+            stack[-1].append(Element("?", flag="T" if "T" in kinds and "%" not in kinds else "", group=tuple(group)))
         elif word == "{}":
             stack[-1].append(Element("{"))
         elif m := _ELEMENT.match(word):
@@ -88,13 +92,38 @@ def compile_form(text: str) -> Form:
 # -------------------------------------------------------------------- reading
 
 
+class _Plan(NamedTuple):
+    """What reading an instruction by its forms needs to know of it, found once."""
+
+    name: str  # in full
+    forms: tuple[Form, ...]
+    attrs: dict[str, Attr]
+    order: tuple[str, ...]  # its operands as in the table
+    pointers: bool  # some point into a memory of their own
+    results: bool
+
+
+@cache
+def _plan(name: str, forms: tuple[str, ...]) -> _Plan:
+    """The plan of the instruction with this name in the table."""
+    instr = TABLE[name]
+    return _Plan(
+        f"pto.{instr.text}",
+        tuple(map(compile_form, forms)),
+        {a.name: a for a in reversed(instr.attrs)},
+        tuple(o.name for o in instr.operands),
+        any(o.space for o in instr.operands),
+        bool(instr.results),
+    )
+
+
 class _Reading:
     """What has been read of one operation."""
 
-    __slots__ = ("p", "instr", "operands", "first", "attrs", "written", "result")
+    __slots__ = ("p", "instr", "known", "operands", "first", "attrs", "written", "result")
 
-    def __init__(self, p: Parser, instr: Instr) -> None:
-        self.p, self.instr = p, instr
+    def __init__(self, p: Parser, instr: Instr, known: dict[str, Attr]) -> None:
+        self.p, self.instr, self.known = p, instr, known
         self.operands: dict[str, Value | list[Value]] = {}
         self.first: dict[str, int] = {}
         self.attrs: dict[str, Any] = {}
@@ -102,40 +131,42 @@ class _Reading:
         self.result: Type | None = None
 
     def read(self, form: Form) -> None:
-        p = self.p
+        p, texts = self.p, self.p.texts
         for e in form:
             kind = e.kind
             if kind == "=":
-                if p.texts[p.i] != e.name:
+                if texts[p.i] != e.name:
                     p.unexpected(f"'{e.name}'")
                 p.i += 1
             elif kind == "%":
                 self._operand(e)
             elif kind == "T":
                 self._types(e)
+            elif kind == "A" or kind == "N":
+                self._value(e)
+            elif kind == "{":
+                if texts[p.i] == "{":
+                    read_dictionary(p, self.written)
             elif kind == "R":
                 self._result(e)
-            elif kind == "{":
-                if p.texts[p.i] == "{":
-                    read_dictionary(p, self.written)
             elif kind == "?":
-                if self._written(e.group):
+                if self._written(e):
                     self.read(e.group)
             else:
-                self._attribute(e)
+                self._word(e)
 
-    def _written(self, group: Form) -> bool:
+    def _written(self, optional: Element) -> bool:
         """True if an optional group follows: by its first token, by the second too where that is a comma.
 
         The types of operands follow if the operands have been written.
         """
-        p, first = self.p, group[0]
-        kinds = {e.kind for e in group}
-        if "T" in kinds and "%" not in kinds:
+        p, group = self.p, optional.group
+        first = group[0]
+        if optional.flag:
             return all(e.kind != "T" or e.name in self.operands for e in group)
         if first.kind == "W":
             return p.texts[p.i] in self._words(first)
-        if first == Element("=", ",") and len(group) > 1 and group[1].kind in "=W":
+        if first.name == "," and len(group) > 1 and group[1].kind in "=W":
             if p.texts[p.i] != ",":
                 return False
             second, token = group[1], p.texts[p.i + 1]
@@ -143,25 +174,26 @@ class _Reading:
         return _begins(first, p)
 
     def _words(self, e: Element) -> frozenset[str]:
-        return WORDS.get(attr_named(self.instr, e.name).mnemonic, frozenset())
+        return WORDS.get(self.known[e.name].mnemonic, frozenset())
 
     def _operand(self, e: Element) -> None:
         p = self.p
         start = self.first[e.name] = p.i
-        if e.flag:
-            values: list[Value] = []
-            if p.texts[p.i][0] == "%":
+        implied = IMPLIED[e.more] if e.more else None
+        if not e.flag:
+            value = self.operands[e.name] = p.value()
+            if implied is not None and value.type is not implied:
+                p.match(value, implied, start)
+            return
+        texts = p.texts
+        values: list[Value] = []
+        if texts[p.i][0] == "%":
+            values.append(p.value())
+            while texts[p.i] == "," and texts[p.i + 1][0] == "%":
+                p.i += 1
                 values.append(p.value())
-                while p.texts[p.i] == "," and p.texts[p.i + 1][0] == "%":
-                    p.i += 1
-                    values.append(p.value())
-            self.operands[e.name] = values
-        else:
-            value = p.value()
-            values = [value]
-            self.operands[e.name] = value
-        if e.more:
-            implied = IMPLIED[e.more]
+        self.operands[e.name] = values
+        if implied is not None:
             for k, value in enumerate(values):
                 if value.type is not implied:
                     p.match(value, implied, start + 2 * k)
@@ -187,24 +219,31 @@ class _Reading:
         else:
             self.result = INFERRED[e.more](self.p, self.operands, self.attrs)
 
-    def _attribute(self, e: Element) -> None:
-        p = self.p
-        attr = attr_named(self.instr, e.name)
-        index = p.i
+    def _word(self, e: Element) -> None:
+        """L, W, B."""
+        p, token = self.p, self.p.texts[self.p.i]
         if e.kind == "L":
             self.attrs[e.name] = [p.integer()]
             while p.accept(","):
                 self.attrs[e.name].append(p.integer())
-            return
-        token = p.texts[index]
-        if e.kind == "B":
-            token = f'"{p.word(f"a {attr.mnemonic}")}"'
-            p.i = index
-        if e.kind == "W":
+        elif e.kind == "B":
+            index = p.i
+            token = p.word(f"a {self.known[e.name].mnemonic}")
+            self._declared(e, f'"{token}"', index)
+        else:
             known = self._words(e)
             if token not in known and (known or not token[0].isalpha()):
-                p.unexpected(" or ".join(f"'{w}'" for w in sorted(known)) or f"a {attr.name}")
+                p.unexpected(" or ".join(f"'{w}'" for w in sorted(known)) or f"a {e.name}")
             self.attrs[e.name] = token
+            p.i += 1
+
+    def _value(self, e: Element) -> None:
+        """A, N. Flags repeat the same few spellings."""
+        p, attr = self.p, self.known[e.name]
+        token = p.texts[p.i]
+        value = p.attributes.get((id(attr), e.kind, token))
+        if value is not None:
+            self.attrs[e.name] = value
             p.i += 1
             return
         if e.kind == "A" and (token[0] not in '#<"' or token == "<"):
@@ -213,13 +252,14 @@ class _Reading:
         if e.kind == "N" and not (token[0].isalnum() or token[0] in '-"@'):
             p.unexpected(f"the value of '{e.name}'")
         p.i += 1
-        key = (id(attr), token)  # flags repeat the same few spellings
-        value = p.attributes.get(key)
-        if value is None:
-            value = token if token[0] == "@" else declared_value(p, attr, Written(p.expand(token), index))
-            p.attributes[key] = value
+        self._declared(e, token, p.i - 1)
+
+    def _declared(self, e: Element, token: str, index: int) -> None:
+        p = self.p
+        attr = self.known[e.name]
+        value = token if token[0] == "@" else declared_value(p, attr, Written(p.expand(token), index))
         if value is not None:
-            self.attrs[e.name] = value
+            self.attrs[e.name] = p.attributes[id(attr), e.kind, token] = value
 
 
 def _begins(e: Element, p: Parser) -> bool:
@@ -242,33 +282,55 @@ def dictionary_attrs(p: Parser, instr: Instr, written: Dictionary, into: dict[st
 
     Strings may be the manual's: ``rnd = "rz"``, ``atomic = "add"`` (assembly 4).
     """
+    declared = _attrs_by_key(instr.name) if written else {}
     for key, value in written.items():
-        attr = next((a for a in instr.text_attrs if key in (a.key, a.name)), None)
-        word = unquote(value.text) if value.text[0] == '"' and is_string(value.text) else ""
+        attr = declared.get(key)
+        word = unquote(value.text) if is_string(value.text) else ""
         attr = manual_key(instr, key, word) if attr is None and word else attr
         known = manual_value(attr, key, word) if attr is not None and word and issubclass(attr.kind, Enum) else None
         if attr is None:
             into[key] = plain_value(value.text)
         elif attr.name in into:
             p.error(rules.ATTRIBUTE, f"attribute '{key}' is written twice", value.place)
-        elif (v := known if known is not None else declared_value(p, attr, value)) is not None:
+        elif (v := known if known is not None else _declared(p, attr, value)) is not None:
             into[attr.name] = v
+
+
+@cache
+def _attrs_by_key(name: str) -> dict[str, Attr]:
+    """The attributes that text can give an instruction, by key and by name."""
+    return {key: attr for attr in reversed(TABLE[name].text_attrs) for key in (attr.key, attr.name)}
+
+
+def _declared(p: Parser, attr: Attr, written: Written) -> Any:
+    """`declared_value`, which is found once for the few spellings that a text repeats."""
+    key = id(attr), "{}", written.text
+    value = p.attributes.get(key)
+    if value is None:
+        value = declared_value(p, attr, written)
+        if value is not None and not isinstance(value, list):
+            p.attributes[key] = value
+    return value
 
 
 def read_form(p: Parser, instr: Instr, forms: tuple[str, ...]) -> Op:
     """Read an operation behind its name. Of several forms the first that fits the next token is taken."""
-    compiled = [compile_form(f) for f in forms]
-    chosen = next((f for f in compiled[:-1] if _begins(f[0], p)), compiled[-1])
-    reading = _Reading(p, instr)
+    plan = _plan(instr.name, forms)
+    chosen = plan.forms[-1]
+    for form in plan.forms[:-1]:
+        if _begins(form[0], p):
+            chosen = form
+            break
+    reading = _Reading(p, instr, plan.attrs)
     reading.read(chosen)
     if reading.written:
         dictionary_attrs(p, instr, reading.written, reading.attrs)
     got = reading.operands
-    if any(o.space for o in instr.operands):
+    if plan.pointers:
         _check_pointers(p, instr, reading)
-    operands: Operands = {o.name: got[o.name] for o in instr.operands if o.name in got}
-    results = [Value(reading.result)] if reading.result is not None and instr.results else []
-    return Op(f"pto.{instr.text}", operands, reading.attrs, results)
+    operands: Operands = {name: got[name] for name in plan.order if name in got} if got else {}
+    results = [Value(reading.result)] if reading.result is not None and plan.results else []
+    return Op(plan.name, operands, reading.attrs, results)
 
 
 def _check_pointers(p: Parser, instr: Instr, reading: _Reading) -> None:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 from ptokit.diagnostics import Diagnostics
 from ptokit.ir import Op, Operands, Value
-from ptokit.isa.table import BY_TEXT, Instr, Operand, Role
+from ptokit.isa.table import BY_TEXT, TABLE, Instr, Operand, Role
 from ptokit.types.values import Scalar
 
 from . import rules
@@ -25,7 +26,7 @@ from .forms import IMPLIED, INFERRED, RESULTS, Form, compile_form, dictionary_at
 from .generic_shapes import SEGMENTS, SHAPES, Shape, segments
 from .generic_structure import Statement, structure
 from .lexer import EOF, Tokens
-from .ops_isa import DPS_WORDS, align, align_forms, operands_of, told_apart
+from .ops_isa import DPS_WORDS, Takes, align, align_forms, operands_of, taken, takes, told_apart
 from .parser import Parser
 from .regions import Kind, read_successor
 from .registry import QUOTED, READERS
@@ -124,15 +125,78 @@ def _entries(p: Parser, text: str, index: int) -> list[tuple[str, str]]:
 
 def _instruction(p: Parser, instr: Instr, s: Statement) -> Op:
     instr = told_apart(instr, s.values[0].type if s.values else None)
+    plan = _plan(instr.name)
     stated = segments(p, s.written.pop(SEGMENTS, None))
     attrs: dict[str, Any] = {}
+    got: Operands | None = None
+    if stated is None and plan.takes is not None and len(s.values) == len(plan.takes):
+        got = taken(plan.takes, s.values)
+    if got is None:
+        got = _operands(p, instr, s, stated, attrs)
+    if not plan.least <= len(s.results) <= plan.most:
+        p.fail(rules.RESULTS, f"pto.{instr.text} has {plan.most} results, not {len(s.results)}", s.at)
+    for type in s.results if instr.tensor else ():
+        check_result(p, instr, type, s.at)
+    errors = p.errors
+    for operand in plan.extra:
+        if isinstance(value := got.get(operand.name), Value):
+            check_type(p, operand, value.type, s.at)
+    dictionary_attrs(p, instr, s.written, attrs)
+    if p.errors > errors:
+        raise OperationError
+    operands: Operands = {name: got[name] for name in plan.order if name in got}
+    op = Op(plan.name, operands, attrs, [Value(t) for t in s.results])
+    if plan.form:
+        _agree(p, op, plan.form, s.at)
+    return op
+
+
+class _Plan(NamedTuple):
+    """What reading an instruction in generic form needs to know of it, found once."""
+
+    name: str  # in full
+    takes: Takes | None  # its operands and the types they can have, if all are always there
+    order: tuple[str, ...]  # operands as in the table
+    extra: list[Operand]  # those that are only carried
+    least: int  # results
+    most: int
+    form: Form  # what its own form requires or implies
+
+
+@cache
+def _plan(name: str) -> _Plan:
+    """The plan of the instruction with this name in the table."""
+    instr = TABLE[name]
+    order = operand_order(instr)
+    extra = trailing_operands(instr)
+    fixed = not instr.forms and not any(o.optional or o.variadic for o in order)
+    most = len(instr.produces) or instr.results or int(instr.tensor)
+    forms = FORMS.get(instr.text) or FORMS.get(instr.syntax)
+    return _Plan(
+        f"pto.{instr.text}",
+        takes(order) if fixed else None,
+        tuple(o.name for o in (*instr.operands, *extra)),
+        extra,
+        0 if instr.tensor else most - sum(o.optional for o in instr.produces),
+        most,
+        _demands(compile_form(forms[0])) if forms is not None else (),
+    )
+
+
+def _demands(form: Form) -> Form:
+    """The parts of a form that require or imply something without writing it."""
+    return tuple(e for e in form if e.kind in "?ANL" or (e.kind in "%R" and (e.more or e.kind == "R")))
+
+
+def _operands(p: Parser, instr: Instr, s: Statement, stated: list[int] | None, attrs: dict[str, Any]) -> Operands:
+    """The operands by name, where some are optional or lists: by the stated sizes, else by their types."""
     order = operand_order(instr)
     given = s.values
     types = [v.type for v in given]
     counts = align_forms(instr, order, types) if stated is None else _fitting(order, stated, len(given))
     if counts is None and stated is None and instr.syntax not in DPS_WORDS:  # their own forms take any type
         counts = align(order, [POISON for _ in types])
-    if counts is None and instr.syntax == "dps-either" and types and isinstance(types[0], Scalar):
+    if counts is None and instr.syntax == "dps-either" and len(types) > 1 and isinstance(types[0], Scalar):
         given = [given[1], given[0], *given[2:]]
         counts = align(order, [v.type for v in given])
         attrs["scalar_first"] = True
@@ -140,12 +204,6 @@ def _instruction(p: Parser, instr: Instr, s: Statement) -> Op:
         listed = ", ".join(f"[{o.name}]" if o.optional else o.name for o in order)
         shown = ", ".join(map(str, types))
         p.fail(rules.OPERANDS, f"pto.{instr.text} takes ({listed}), not ({shown})", s.at)
-    count = len(instr.produces) or instr.results or int(instr.tensor)
-    least = 0 if instr.tensor else count - sum(o.optional for o in instr.produces)
-    if not least <= len(s.results) <= count:
-        p.fail(rules.RESULTS, f"pto.{instr.text} has {count} results, not {len(s.results)}", s.at)
-    for type in s.results if instr.tensor else ():
-        check_result(p, instr, type, s.at)
     got: Operands = {}
     position = 0
     for operand, count in zip(order, counts):
@@ -155,20 +213,7 @@ def _instruction(p: Parser, instr: Instr, s: Statement) -> Op:
             got[operand.name] = list(part)
         elif part:
             got[operand.name] = part[0]
-    errors = p.errors
-    extra = trailing_operands(instr)
-    for operand in extra:
-        if isinstance(value := got.get(operand.name), Value):
-            check_type(p, operand, value.type, s.at)
-    dictionary_attrs(p, instr, s.written, attrs)
-    if p.errors > errors:
-        raise OperationError
-    operands: Operands = {o.name: got[o.name] for o in (*instr.operands, *extra) if o.name in got}
-    op = Op(f"pto.{instr.text}", operands, attrs, [Value(t) for t in s.results])
-    forms = FORMS.get(instr.text) or FORMS.get(instr.syntax)
-    if forms is not None:
-        _agree(p, op, compile_form(forms[0]), s.at)
-    return op
+    return got
 
 
 def _agree(p: Parser, op: Op, form: Form, at: int) -> None:

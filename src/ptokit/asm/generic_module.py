@@ -13,6 +13,7 @@ from .attributes import Dictionary, Written, generic_attrs, read_dictionary, unq
 from .blocks import read_region
 from .cursor import Cursor, LimitError, OperationError, is_string
 from .generic import read_properties
+from .labels import NO_LABELS, Labels
 from .lexer import EOF, Tokens
 from .parser import Parser
 from .regions import BODY
@@ -96,12 +97,10 @@ def module_attributes(p: Parser) -> tuple[str, dict[str, Any]]:
 
 def _closing_brace(p: Parser, i: int) -> int:
     """The token of the brace that closes the one at token `i`, or the last token."""
-    depth = 0
-    for k in range(i, len(p.texts)):
-        depth += {"{": 1, "}": -1}.get(p.texts[k], 0)
-        if depth == 0:
-            return k
-    return len(p.texts) - 2
+    if p.texts[i] != "{":
+        return i
+    labels = Labels(p.texts) if p.labels is NO_LABELS else p.labels
+    return labels.ends.get(i, len(p.texts) - 2)
 
 
 def _string(p: Parser, written: Dictionary, key: str, at: int) -> str:

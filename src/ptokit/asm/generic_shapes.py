@@ -135,7 +135,7 @@ def numbers(p: Parser, written: Written, name: str) -> list[int]:
     found = integers(written.text)
     if found is None:
         p.fail(rules.ATTRIBUTE, f"'{name}' is written array<i64: 1, ..>, not '{written.text[:40]}'", written.place)
-    return found
+    return list(found)
 
 
 def segments(p: Parser, written: Written | None) -> list[int] | None:
@@ -145,7 +145,7 @@ def segments(p: Parser, written: Written | None) -> list[int] | None:
     found = integers(written.text)
     if found is None or min(found, default=0) < 0:
         p.fail(rules.ATTRIBUTE, f"{SEGMENTS} is written array<i32: 1, ..>, not '{written.text[:40]}'", written.place)
-    return found
+    return list(found)
 
 
 def number_list(values: list[int], element: str = "i64") -> str:

@@ -29,7 +29,8 @@ class Labels:
         self.places: set[int] = set()
         self.ends: dict[int, int] = {}
         open_braces: list[int] = []
-        for i, token in enumerate(texts):
+        for i in [i for i, token in enumerate(texts) if token[0] in "{}^"]:
+            token = texts[i]
             if token == "{":
                 open_braces.append(i)
             elif token == "}":

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from itertools import accumulate, chain
+from itertools import accumulate
 
 EOF = "\0"
 """Text of the token after the last one. NUL cannot occur in the text: such input is refused before."""
@@ -29,53 +29,69 @@ def _angle(depth: int) -> str:
 _GROUP = _angle(_ANGLE_DEPTH)
 _SUFFIX = r"[\w$.]*+"
 _SYMBOL = rf"@(?:[A-Za-z_]{_SUFFIX}|{_STRING})"
+_WITH_GROUP = "memref|vector|tensor|complex|tuple|dense|array|affine_map|affine_set|strided|overflow|fastmath"
 _TOKEN = "|".join(
     [
-        r"%(?:\d++|[A-Za-z_$.\-](?:[\w$.]|-(?!>))*+)(?:\#\d++)?",  # value
+        r"%(?:\d++|[A-Za-z_$.\-][\w$.]*+(?:-(?!>)[\w$.]*+)*+)(?:\#\d++)?",  # value
+        r"""[(),:={}\[\]](?=[\w\s"%@!\#/])""",
         r"""[^\w\s"%@!\#/]{201,}+""",  # junk: no readable text has so many brackets in a row
         r"[(),:={}\[\]]",
-        rf"![A-Za-z_]{_SUFFIX}(?:{_GROUP})?",  # type
-        rf"(?:memref|vector|tensor|complex|tuple|dense|array|affine_map|affine_set|strided|overflow|fastmath){_GROUP}",
+        rf"(?:![A-Za-z_]{_SUFFIX}|\#(?:[A-Za-z_]{_SUFFIX})?|(?:{_WITH_GROUP})(?=<)|(?=<)){_GROUP}",  # type, attribute
+        rf"![A-Za-z_]{_SUFFIX}",
         rf"[A-Za-z_]{_SUFFIX}",  # word
         r"-?0x[0-9a-fA-F]++",
         r"-?\d++(?:\.\d*+(?:[eE][+-]?\d++)?)?",
-        rf"\#(?:[A-Za-z_]{_SUFFIX})?(?:{_GROUP})?",  # attribute
+        rf"\#(?:[A-Za-z_]{_SUFFIX})?",
         r"->",
-        _GROUP,
         rf"{_SYMBOL}(?:::{_SYMBOL})*+",
         r'"(?:[^"\\\n]|\\.)*+(?:"|\\?(?=\n)|\\?\Z)',  # string; an unclosed one ends with its line
         r"\^[\w$.\-]++",  # block label
         r"[^\x00-\x7f]++",
         r".",
+        r"\Z",
     ]
 )
-_SCAN = re.compile(rf"((?:\s++|//[^\n]*+)*+)({_TOKEN}|\Z)", re.ASCII | re.DOTALL)
+_BLANKS = " \t\n\r\f\v"  # what \s is in ASCII
+_COMMENTS = r"(?://[^\n]*+\s*+)*+"
+_SCAN = re.compile(rf"\s*+{_COMMENTS}(?:{_TOKEN})", re.ASCII | re.DOTALL)
+_LEADING_COMMENTS = re.compile(rf"\A{_COMMENTS}", re.ASCII)
 
 
 class Tokens:
-    """The token stream of a text: ``texts[i]`` starts at character ``starts[i]``; the last one is `EOF`."""
+    """The token stream of a text: ``texts[i]`` ends before character ``ends[i]``; the last one is `EOF`."""
 
-    __slots__ = ("text", "texts", "starts", "_lines")
+    __slots__ = ("text", "texts", "ends", "_lines")
 
     def __init__(self, text: str) -> None:
         self.text = text
-        pairs = _SCAN.findall(text)
-        self.texts: list[str] = [token or EOF for _, token in pairs]
-        self.starts: list[int] = list(accumulate(map(len, chain.from_iterable(pairs))))[0::2]
-        self._lines: list[int] | None = None
+        found: list[str] = _SCAN.findall(text)  # without groups, which would make a tuple for each token
+        self.ends: list[int] = list(accumulate(map(len, found)))
+        self.texts = [token.lstrip(_BLANKS) for token in found]
+        if "//" in text:
+            self.texts = [_LEADING_COMMENTS.sub("", t, 1) if t[:2] == "//" else t for t in self.texts]
+        last = len(self.texts) - 1
+        while last >= 0 and not self.texts[last]:
+            self.texts[last] = EOF
+            last -= 1
+        self._lines = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
 
-    def end(self, index: int) -> int:
-        """Offset just behind a token."""
+    def start(self, index: int) -> int:
+        """Offset of a token."""
         token = self.texts[index]
-        return self.starts[index] + (0 if token is EOF else len(token))
+        return self.ends[index] - (0 if token is EOF else len(token))
 
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column of a character, both from 1."""
-        if self._lines is None:
-            self._lines = [0, *(m.end() for m in re.finditer("\n", self.text))]
         line = bisect_right(self._lines, offset)
         return line, offset - self._lines[line - 1] + 1
 
+    def place(self, first: int, last: int) -> tuple[int, int, int]:
+        """Line, column and length of the tokens from `first` to `last`; at least one character long."""
+        text, stop = self.texts[first], self.ends[last]
+        start = self.ends[first] - (0 if text is EOF else len(text))
+        line = bisect_right(self._lines, start)
+        return line, start - self._lines[line - 1] + 1, stop - start if stop > start else 1
+
     def starts_line(self, index: int) -> bool:
         """True if the token is the first on its line."""
-        return index == 0 or "\n" in self.text[self.end(index - 1) : self.starts[index]]
+        return index == 0 or "\n" in self.text[self.ends[index - 1] : self.start(index)]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
 from ptokit.ir import Op, Operands, Value
 from ptokit.isa.move.move_suffix import SUFFIX, suffix_mismatch
@@ -41,6 +41,9 @@ from .lexer import EOF
 from .parser import Parser
 from .trailing import keys_of, print_trailing, read_result, read_trailing
 from .types import POISON
+
+Takes = tuple[tuple[str, tuple[type, ...]], ...]
+"""Operands by name, and the types they can have."""
 
 DPS_WORDS = frozenset(("dps", "dps-attrs-in", "dps-comma", "dps-typed", "dps-either"))
 
@@ -89,6 +92,7 @@ def read_dps(p: Parser, instr: Instr, name: int) -> Op:
         p.i += 1
     if ins and isinstance(ins[0].type, Group):
         instr = told_apart(instr, ins[0].type)
+    plan = _plan(instr.name)
     attrs: dict[str, Any] = {}
     if instr.syntax == "dps-either" and ins and isinstance(ins[0].type, Scalar):
         ins.reverse()
@@ -99,33 +103,54 @@ def read_dps(p: Parser, instr: Instr, name: int) -> Op:
     if instr.trailing and p.texts[p.i] in keys_of(instr.name):
         read_trailing(p, instr, extra, attrs)
     results = read_result(p, instr, name) if p.texts[p.i] == "->" else []
-    wanted_ins, wanted_outs, plain = operands_of(instr.name)
     got: Operands | None = None
-    if instr.forms:
-        got = _of_a_form(p, instr, ins, outs, name)
-    elif plain and len(ins) == len(wanted_ins) and len(outs) == len(wanted_outs):
-        got = _plain((*wanted_ins, *wanted_outs), (*ins, *outs))
+    counts = len(ins), len(outs)
+    for wanted, operands in plan.takes:
+        if got is None and counts == wanted:
+            got = taken(operands, (*ins, *outs))
+    if got is None and instr.forms:
+        _in_no_form(p, instr, ins, name)
     if got is None:
+        wanted_ins, wanted_outs, _ = operands_of(instr.name)
         fitting = _assign(p, instr, "ins", wanted_ins, ins, name), _assign(p, instr, "outs", wanted_outs, outs, name)
         if None in fitting:
             raise OperationError
         got = {key: value for part in fitting if part is not None for key, value in part.items()}
     if instr.spellings and (wrong := suffix_mismatch(p.texts[name], got.get("src"), got.get("dst"))):
         p.error(SUFFIX.id, wrong, name)
-    operands = {o.name: got[o.name] for o in instr.operands if o.name in got}
-    operands.update(extra)
-    return Op(f"pto.{instr.text}", operands, attrs, results)
+    ordered: Operands = {key: got[key] for key in plan.order if key in got}
+    ordered.update(extra)
+    return Op(plan.name, ordered, attrs, results)
 
 
-def _of_a_form(p: Parser, instr: Instr, ins: list[Value], outs: list[Value], name: int) -> Operands:
-    """The operands by name, if they are those of one of the instruction's forms (TEXT-OPERANDS)."""
+class _Plan(NamedTuple):
+    """What reading a tile instruction needs to know of it, found once."""
+
+    name: str  # in full
+    takes: tuple[tuple[tuple[int, int], Takes], ...]  # how many operands ``ins`` and ``outs`` have, and which they are
+    order: tuple[str, ...]  # operands as in the table
+
+
+@cache
+def _plan(name: str) -> _Plan:
+    """The plan of the instruction with this name in the table."""
+    instr = TABLE[name]
+    ins, outs, plain = operands_of(name)
+    groups = [(instr.chosen(form, ins), instr.chosen(form, outs)) for form in instr.forms]
+    if plain and not instr.forms:
+        groups = [(list(ins), list(outs))]
+    return _Plan(
+        f"pto.{instr.text}",
+        tuple(((len(a), len(b)), takes((*a, *b))) for a, b in groups),
+        tuple(o.name for o in instr.operands),
+    )
+
+
+def _in_no_form(p: Parser, instr: Instr, ins: list[Value], name: int) -> NoReturn:
+    """The operands are those of none of the instruction's forms (TEXT-OPERANDS)."""
     known = []
     for form in instr.forms:
         inside, outside = instr.chosen(form, instr.ins), instr.chosen(form, instr.outs)
-        if len(ins) == len(inside) and len(outs) == len(outside):
-            got = _plain((*inside, *outside), (*ins, *outs))
-            if got is not None:
-                return got
         known.append(f"ins({', '.join(o.name for o in inside)}) outs({', '.join(o.name for o in outside)})")
     types = ", ".join(str(v.type) for v in ins)
     rule = instr.misfit or rules.OPERANDS
@@ -133,13 +158,18 @@ def _of_a_form(p: Parser, instr: Instr, ins: list[Value], outs: list[Value], nam
     raise OperationError
 
 
-def _plain(wanted: Sequence[Operand], given: Sequence[Value]) -> Operands | None:
+def takes(operands: Sequence[Operand]) -> Takes:
+    """Names of operands, and the types they can have."""
+    return tuple((o.name, _KINDS[o.kind]) for o in operands)
+
+
+def taken(takes: Takes, given: Sequence[Value]) -> Operands | None:
     """Operands and values one by one; None if one does not fit."""
     got: Operands = {}
-    for operand, value in zip(wanted, given):
-        if not fits(operand, value.type):
+    for (name, types), value in zip(takes, given):
+        if not isinstance(value.type, types) and value.type is not POISON:
             return None
-        got[operand.name] = value
+        got[name] = value
     return got
 
 
@@ -170,7 +200,7 @@ def _group(p: Parser, attrs: Dictionary | None) -> list[Value]:
         if token == "{" and attrs is not None:
             read_dictionary(p, attrs)
             token = texts[p.i]
-        if token == ":":
+        if token == ":" and typed < len(values):
             p.i += 1
             extra = p.accept("(")  # manual form of tgemv.mx
             while True:

@@ -10,7 +10,7 @@ from ptokit.ir import Block, Op, Value
 from ptokit.targets import A2A3, A5, Target
 from ptokit.types.enums import TileType
 from ptokit.types.tile import TileSpec
-from ptokit.types.values import FunctionType, Type
+from ptokit.types.values import I1, I64, INDEX, FunctionType, Type
 
 from . import rules
 from .cursor import MAX_DEPTH, Cursor
@@ -62,12 +62,12 @@ class Parser(Cursor):
         super().__init__(tokens, file, diagnostics)
         self.scope = Scope()
         self.types: dict[str, Type] = {}
-        self._canonical: dict[Type, Type] = {}
+        self._canonical: dict[Type, Type] = {t: t for t in (INDEX, I1, I64)}  # readers ask if it is one
         self._fixed_target = target is not None
         self.target = target or A2A3
         self.depth = 0
         self.calls: list[tuple[Op, int]] = []
-        self.attributes: dict[tuple[int, str], Any] = {}
+        self.attributes: dict[tuple[int, str, str], Any] = {}
         self.properties: dict[str, list[tuple[str, str]]] = {}
         self.expansion: Expansion | None = None
         self.free: dict[str, Value] | None = None  # in a listing: values that it uses and does not define
@@ -98,7 +98,7 @@ class Parser(Cursor):
         """Step over a type. With `stripped` (``ptr``) its angle part alone will do. A wrong type gives `POISON`."""
         token = self.texts[self.i]
         known = self.types.get(token)
-        if known is not None and token[0] != "<":
+        if known is not None:
             self.i += 1
             return known
         if token == "(":
@@ -116,7 +116,7 @@ class Parser(Cursor):
             if self.texts[index + 1] == "<":
                 self.i += 1
                 self.unexpected("a type")
-            offset = self.tokens.starts[index] + max(0, fault.offset - shift)
+            offset = self.tokens.start(index) + max(0, fault.offset - shift)
             hint = suggest(token, [name for name in self.types if "<" not in name]) if token[0] == "!" else None
             self.error(fault.rule, str(fault), self.place(offset, fault.length), hint=hint or fault.hint)
             self.i += 1
@@ -166,12 +166,15 @@ class Parser(Cursor):
         """``(T, T)``, possibly empty."""
         self.expect("(")
         out: list[Type] = []
+        if self.texts[self.i] == ")":
+            self.i += 1
+            return out
         self.enter()
-        if not self.accept(")"):
+        out.append(self.type())
+        while self.texts[self.i] == ",":
+            self.i += 1
             out.append(self.type())
-            while self.accept(","):
-                out.append(self.type())
-            self.expect(")")
+        self.expect(")")
         self.leave()
         return out
 

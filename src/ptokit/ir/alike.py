@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 from ptokit.isa.site import AlignInfo, Info, LoweredInfo, MaskInfo, PtrInfo, ScalarInfo, TileInfo, VregInfo
@@ -27,8 +27,10 @@ class Alike:
         """
         parts: list[Any] = [instr.name, facts.core_of(op)]
         places: dict[Hashable, int] = {}
-        named = [*op.operands.items(), *((o.name, v) for o, v in zip(instr.produces, op.results))]
-        for name, value in named if instr.produces else op.operands.items():
+        named: Iterable[tuple[str, Any]] = op.operands.items()
+        if instr.produces:
+            named = [*named, *((o.name, v) for o, v in zip(instr.produces, op.results))]
+        for name, value in named:
             if not isinstance(value, Value):  # a list, which rules do not see, or nothing
                 continue
             number, place = self._values.get(value) or self._number(value, facts)

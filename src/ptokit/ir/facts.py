@@ -110,7 +110,10 @@ class Facts:
         for arg in block.args:
             self._opaque(arg)
         for op in block.ops:
-            self._op(op)
+            if op.results:
+                self._op(op)
+            if not op.regions:
+                continue
             for region in op.regions:
                 self._region(region)
             if op.name in ("pto.section.vector", "pto.section.cube"):
@@ -120,6 +123,8 @@ class Facts:
     def _opaque(self, value: Value) -> None:
         """A value of which only the type is known."""
         match value.type:
+            case Scalar():
+                pass
             case TileSpec():
                 self.infos[value] = TileInfo.static(value.name, value.type)
             case TensorView() | PartitionView():
@@ -247,16 +252,13 @@ class Facts:
         self, value: Value, dims: Sequence[Size], strides: Sequence[Size], layout: Layout | None, dtype: DType
     ) -> None:
         self._views[value] = (tuple(dims), tuple(strides), layout)
-        shape, stride = list(dims), list(strides)
-        while len(shape) < 5 and shape:
-            stride.insert(0, shape[0] * stride[0])
-            shape.insert(0, 1)
-        if len(shape) == 5:
+        missing = 5 - len(dims)
+        if dims and missing >= 0:
             self.infos[value] = ViewInfo(
                 value.name,
                 dtype,
-                tuple(shape),  # type: ignore[arg-type]
-                tuple(stride),  # type: ignore[arg-type]
+                (*(1,) * missing, *dims),  # type: ignore[arg-type]
+                (*(dims[0] * strides[0],) * missing, *strides),  # type: ignore[arg-type]
                 layout,
                 dims=getattr(value.type, "dims", None),
                 whole=isinstance(value.type, TensorView),

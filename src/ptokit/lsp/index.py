@@ -65,16 +65,17 @@ class Index:
             if start == 0:
                 return None
         offset = start + column - 1
-        at = bisect_right(self.tokens.starts, offset) - 1
-        texts = self.tokens.texts
-        touching = [i for i in (at, at - 1) if i >= 0 and offset <= self.tokens.end(i) and texts[i] is not EOF]
+        texts, ends = self.tokens.texts, self.tokens.ends
+        at = bisect_right(ends, offset)
+        if at == len(ends) or self.tokens.start(at) > offset:
+            at -= 1
+        touching = [i for i in (at, at - 1) if i >= 0 and offset <= ends[i] and texts[i] is not EOF]
         named = [i for i in touching if texts[i][0] in "%@!#^" or texts[i][0].isalpha()]
         return next(iter(named or touching), None)
 
     def location(self, token: int) -> Location:
         """Place of a token."""
-        start = self.tokens.starts[token]
-        return Location(self.module.file, *self.tokens.position(start), self.tokens.end(token) - start)
+        return Location(self.module.file, *self.tokens.place(token, token))
 
     def instruction(self, token: int) -> Instr | None:
         """The instruction a token names, as ``pto.tload``, ``tload`` or ``"pto.tload"``."""
