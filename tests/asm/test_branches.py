@@ -222,6 +222,11 @@ ERRORS = [
      "scf.yield %n, %n : index, index\n}\nreturn\n^b:\nscf.if %c {\n%w = arith.addi %y#1, %n : index\n}",
      [("TEXT-DOMINANCE", 11, 17)]),
     ("cf.br ^a(%n : index)\n^a(%y: index):\n%y = arith.addi %n, %n : index", [("TY-9", 3, 1)]),
+    # what follows from a wrong label is no further mistake
+    ("cf.br ^hed\n^head:\n%y = arith.addi %n, %n : index\ncf.br ^tail\n^tail:\n%w = arith.addi %y, %n : index",
+     [("TEXT-LABEL", 1, 7)]),
+    ("cf.cond_br %c, ^a, ^x\n^b:\n%w = arith.addi %y, %n : index\ncf.br ^b\n^a:\n%y = arith.addi %n, %n : index",
+     [("TEXT-LABEL", 1, 20)]),
     # going on
     ("cf.br ^a(\n^a:\n%y = arith.addq %n, %n : index\ncf.br ^b\n^b:\n%w = arith.addi %y, %i : index",
      [("TEXT-UNEXPECTED", 2, 1), ("TEXT-UNKNOWN-OP", 3, 6), ("TY-9", 6, 21)]),

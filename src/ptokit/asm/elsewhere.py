@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 _TOKENS, _HINTS = 20_000, 100  # how far, and how often, to look
 
 
-def elsewhere(p: Parser, name: str) -> tuple[str, str, Note] | None:
-    """Rule, message and note for a value, used at the cursor, that is defined where it is not seen; or None."""
+def elsewhere(p: Parser, name: str) -> tuple[str | None, str, Note] | None:
+    """Rule, message and note for a value, used at the cursor, that is defined where it is not seen; or None.
+
+    Without a rule nothing is to be said of it.
+    """
     region = p.region
     while region is not None:
         starts = p.labels.regions.get(region.opening, ())
@@ -26,6 +29,8 @@ def elsewhere(p: Parser, name: str) -> tuple[str, str, Note] | None:
         if place is not None:
             if bisect_right(starts, p.i) == bisect_right(starts, place):
                 break  # in the same block
+            if not region.complete:  # the branch is to blame
+                return None, "", Note("")
             note = Note("it is defined in this block, which some way to the use leaves out", p.location(place))
             return rules.DOMINANCE, "is used where it may not have been defined", note
         region = region.outer

@@ -61,11 +61,15 @@ class Labels:
         labels = self.regions.get(opening)
         return labels is not None and (len(labels) > 1 or labels[0] != opening + 1)
 
-    def branches(self, opening: int, starts: Sequence[int]) -> list[list[int]]:
-        """For each block of a region, which begin at the tokens `starts`, the numbers of those it leads to."""
+    def branches(self, opening: int, starts: Sequence[int]) -> tuple[list[list[int]], bool]:
+        """For each block of a region, which begin at the tokens `starts`, the numbers of those it leads to.
+
+        Also whether that is all: False if a branch names a block that is not there.
+        """
         texts = self._texts
         names = {texts[start]: k for k, start in reversed(list(enumerate(starts))) if texts[start][0] == "^"}
         end = self.ends.get(opening, len(texts) - 1)
+        complete = True
         out: list[list[int]] = []
         for start, stop in zip(starts, [*starts[1:], end]):
             found: list[int] = []
@@ -74,11 +78,14 @@ class Labels:
                 token = texts[i]
                 if token == "{":
                     i = self.ends.get(i, i)
-                elif token[0] == "^" and token in names:
-                    found.append(names[token])
+                elif token[0] == "^":
+                    if token in names:
+                        found.append(names[token])
+                    else:
+                        complete = False
                 i += 1
             out.append(found)
-        return out
+        return out, complete
 
 
 NO_LABELS = Labels(())
@@ -100,6 +107,7 @@ class Region:
     opening: int  # token of its brace
     blocks: dict[str, Block] = field(default_factory=dict)  # by label
     tokens: dict[int, int] = field(default_factory=dict)  # of the labels, by id of the block
+    complete: bool = True  # where its branches lead to is known
     unread: set[int] = field(default_factory=set)  # ids of blocks whose arguments could not be read
     jumps: list[Jump] = field(default_factory=list)
     outer: Region | None = None

@@ -219,7 +219,8 @@ class Parser(Cursor):
         found = elsewhere(self, base)
         if found is not None:
             rule, message, note = found
-            self.error(rule, f"value {token} {message}", notes=(note,))
+            if rule is not None:
+                self.error(rule, f"value {token} {message}", notes=(note,))
         else:
             self.error(rules.TY_9, f"value {token} is not defined", hint=self.scope.hint(token))
         value = Value(POISON, token[1:], None, self.location())

@@ -49,7 +49,7 @@ def read_blocks(p: Parser, region: Region, read_ops: ReadOps) -> None:
     region.first.more = blocks[1:]
     for start, block in zip(starts, blocks):
         _name(p, region, block, start)
-    edges = p.labels.branches(region.opening, starts)
+    edges, region.complete = p.labels.branches(region.opening, starts)
     dominated: list[list[int]] = [[] for _ in starts]
     above = dominators(edges)
     for k in sorted(above):
