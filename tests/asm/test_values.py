@@ -10,7 +10,7 @@ from ptokit.asm.convert import convert
 from ptokit.run import compile_program
 from ptokit.targets import A5
 
-from .reading import FIRST_LINE, in_function, read
+from .reading import FIRST_LINE, body, errors, in_function, read
 
 T = "!pto.tile_buf<vec, 16x16xf32>"
 S = "!pto.tile<16x16xf32>"
@@ -199,23 +199,43 @@ def test_what_level_1_cannot_express(snippet: str, rule: str, line: int, column:
     assert convert(read(in_function(snippet)), "sync").text is not None
 
 
-def test_records_of_a_merge_have_no_text_at_level_1() -> None:
-    tile = "!pto.tile_buf<vec, 1x64xf32>"
+def test_records_of_a_merge_are_results_at_level_1() -> None:
+    tile, wide = "!pto.tile_buf<vec, 1x64xf32>", "!pto.tile_buf<vec, 1x128xf32>"
     head = f"func.func @f(%a: {tile}, %b: {tile}) {{\n"
-    body = (
-        f"%d = pto.alloc_tile : !pto.tile_buf<vec, 1x128xf32>\n%w = pto.alloc_tile : !pto.tile_buf<vec, 1x128xf32>\n"
-        f"%e = arith.constant dense<0> : vector<4xi16>\n"
-        f"pto.tmrgsort ins(%a, %b, %w {{exhausted = false}} : {tile}, {tile}, !pto.tile_buf<vec, 1x128xf32>) "
-        "outs(%d, %e : !pto.tile_buf<vec, 1x128xf32>, vector<4xi16>)\nreturn\n}\n"
+    lines = (
+        f"%d = pto.alloc_tile : {wide}\n%w = pto.alloc_tile : {wide}\n%e = arith.constant dense<0> : vector<4xi16>\n"
+        f"pto.tmrgsort ins(%a, %b, %w {{exhausted = false}} : {tile}, {tile}, {wide}) outs(%d, %e : {wide}, "
+        "vector<4xi16>)\n"
     )
-    module = parse_module(head + body, "t.pto")
-    assert list(module.diagnostics) == []
-    converted = convert(module.module, "ssa")
-    assert [(d.rule, d.location.line) for d in converted.diagnostics] == [("CONVERT-FORM", 5)]
-    synced = convert(module.module, "sync").text
-    assert synced is not None
+    module = read(f"{head}{lines}return\n}}\n")
+    text = convert(module, "ssa").text or ""
+    assert "%d, %e = pto.tmrgsort %a, %b, %w {exhausted = false} : " in text
+    assert "arith.constant" not in text
+    assert convert(read(text), "ssa").text == text
+    synced = convert(module, "sync").text or ""
     assert "    tmrgsort ins(%a, %b, %w" in synced
     assert convert(read(synced), "sync").text == synced
+    used = "%x = builtin.unrealized_conversion_cast %e : vector<4xi16> to i64\n"  # the record is read: no value has it
+    converted = convert(read(f"{head}{lines}{used}return\n}}\n"), "ssa")
+    assert [(d.rule, d.location.line) for d in converted.diagnostics] == [("CONVERT-FORM", 5)]
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_a_merge_may_leave_its_scratch_tile_out(count: int) -> None:
+    """It has the type of the result, which no source has."""
+    narrow, wide = "!pto.tile<1x64xf32>", f"!pto.tile<1x{64 * count}xf32>"
+    names = ["%a", "%b", "%c", "%d"][:count]
+    results = f"({wide}, vector<4xi16>)"
+    without = f"%r, %e = tmrgsort {', '.join(names)} : ({', '.join([narrow] * count)}) -> {results}"
+    given = f"%r, %e = tmrgsort {', '.join(names)}, %w : ({', '.join([narrow] * count + [wide])}) -> {results}"
+    for text in (without, given):
+        (merge,) = [op for op in body(read(text)).ops if op.name == "pto.tmrgsort"]
+        assert [merge[f"src{k}"].name for k in range(count)] == [name[1:] for name in names]
+        assert merge["tmp"].type == merge["dst"].type
+        assert (merge["tmp"].name == "w") == (text is given)
+        assert str(merge["executed"].type) == "vector<4xi16>"
+    wrong = f"%r, %e = tmrgsort {', '.join(names)} : ({', '.join([narrow] * count)}) -> ({wide}, {wide})"
+    assert errors(wrong) == [("TEXT-TYPE", 1, 10)]
 
 
 SHIFT = f"""func.func @shift(%p: !pto.ptr<f32>, %q: !pto.ptr<f32>) {{

@@ -60,9 +60,9 @@ BRANCH = _rule(
 )
 FORM = _rule(
     "CONVERT-FORM",
-    "Level 1 has no text for an instruction that writes something other than tiles and memory, whose operands are of "
-    "other kinds than it takes, or that has words or a result behind outs.",
+    "Level 1 has no text for an instruction that writes something other than tiles, records and memory, whose operands "
+    "are of other kinds than it takes, or that has words or a result behind outs.",
     why="Its results are tiles, and a statement tells operands by their types (assembly 5).",
-    rejected="pto.tmrgsort with a record of counts as its destination",
-    accepted="pto.tmrgsort without the record",
+    rejected="pto.tload with pad_value = %v : f32 behind outs",
+    accepted="pto.tload without such words",
 )

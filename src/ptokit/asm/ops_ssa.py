@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NoReturn
 
-from ptokit.ir import Op, Operands, Value
+from ptokit.ir import Op, Operands, RawAttr, Value
 from ptokit.isa.move.move_suffix import SUFFIX, suffix_mismatch
 from ptokit.isa.table import Instr, Kind, Operand, Role
 from ptokit.types.tile import DYNAMIC, TileSpec
@@ -32,7 +32,7 @@ from . import rules
 from .attributes import Dictionary
 from .forms import dictionary_attrs
 from .ops_arith import constant_value
-from .ops_isa import align_forms, operands_of, told_apart
+from .ops_isa import align_forms, fits, operands_of, told_apart
 from .parser import Expansion, Parser
 from .ssa_items import Item, Statement, constant, is_event, read_statement
 from .ssa_words import hash_attribute
@@ -57,6 +57,10 @@ def read_ssa(p: Parser, instr: Instr, at: int, named: int) -> Op:
     return _Reader(p, told_apart(instr, first or None), at, named).read(s)
 
 
+RESULTS = (Kind.TILE, Kind.RECORD)
+"""What a statement can have as its results."""
+
+
 @dataclass(slots=True)
 class _Given:
     """An operand as written: a value, or a number that becomes a constant; indices that choose a part of memory."""
@@ -68,9 +72,9 @@ class _Given:
 
 @cache
 def _operands(name: str) -> tuple[list[Operand], list[Operand], list[Operand]]:
-    """Operands of ``ins``; tiles and views of ``outs``."""
+    """Operands of ``ins``; tiles and records, and views, of ``outs``."""
     ins, outs, _ = operands_of(name)
-    return list(ins), [o for o in outs if o.kind is Kind.TILE], [o for o in outs if o.kind is Kind.VIEW]
+    return list(ins), [o for o in outs if o.kind in RESULTS], [o for o in outs if o.kind is Kind.VIEW]
 
 
 class _Reader:
@@ -90,6 +94,7 @@ class _Reader:
         if results and not self.named:
             results, ordered = self.restated(results, ordered, given)
         attrs: dict[str, Any] = {}
+        self.supply(given, results)
         operands = self.assign(ordered, given, attrs)
         written: Dictionary = s.written
         dictionary_attrs(p, instr, written, attrs)
@@ -104,7 +109,7 @@ class _Reader:
 
     def split(self, s: Statement) -> None:
         """Find the result's type in a list without ``->``: behind those of all operands, or that of all tiles."""
-        if s.results is not None or s.types is None or not self.named or len(self.destinations) != 1:
+        if s.results is not None or s.types is None or self.named != 1:
             return
         if len(s.types) == len(s.items) + 1:
             s.types, s.results = s.types[:-1], s.types[-1:]
@@ -181,7 +186,7 @@ class _Reader:
         else:
             results = []
         for type in results:
-            if not (isinstance(type, TileSpec) or type is POISON):
+            if not (isinstance(type, TileSpec) or type is POISON or self._is_record(type)):
                 p.fail(rules.TYPE, f"the result is a tile, not {type}", self.at)
         if results and not self.destinations:
             p.fail(rules.RESULTS, f"pto.{self.instr.text} has no tile as its result", self.at)
@@ -193,6 +198,10 @@ class _Reader:
                 hint="write ': types of the operands -> type of the result'",
             )
         return results
+
+    def _is_record(self, type: Type) -> bool:
+        """True if the instruction may write a value of this type that is no tile."""
+        return any(o.kind is Kind.RECORD and fits(o, type) for o in self.destinations)
 
     # --------------------------------------------------------------- operands
 
@@ -208,6 +217,15 @@ class _Reader:
             if destination.item.value is not None:
                 self.p.match(destination.item.value, type, destination.item.index)
         return [], first
+
+    def supply(self, given: list[_Given], results: list[Type]) -> None:
+        """Append the scratch tile of an instruction that has one of the type of what it writes, if it is left out."""
+        scratch = next((o for o in self.ins if o.role is Role.SCRATCH and o.like), None)
+        tiles = [g.type for g in given]
+        if scratch is None or not results or len(given) < 2 or not all(isinstance(t, TileSpec) for t in tiles):
+            return
+        if tiles[-1] != results[0]:
+            given.append(_Given(Item(self.at, self._alloc(results[0], given[0].item.value)), results[0]))
 
     def assign(
         self, ordered: list[list[Operand]], given: list[_Given], attrs: dict[str, Any]
@@ -301,6 +319,12 @@ class _Reader:
             elif isinstance(held, Value) and operand.role is Role.INOUT:
                 self.p.match(held, wanted, self.at)
                 out[operand.name] = held
+            elif operand.kind is Kind.RECORD:
+                if not self._is_record(wanted) or isinstance(wanted, TileSpec):
+                    self.p.fail(rules.TYPE, f"'{operand.name}' is a record of counts, not {wanted}", self.at)
+                out[operand.name] = constant(self.e, RawAttr("dense<0>"), wanted)
+            elif not isinstance(wanted, TileSpec) and wanted is not POISON:
+                self.p.fail(rules.TYPE, f"the result is a tile, not {wanted}", self.at)
             else:
                 out[operand.name] = self._alloc(wanted, source)
             value = out[operand.name]

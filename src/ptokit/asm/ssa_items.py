@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from ptokit.ir import Op, Value
+from ptokit.ir import Op, RawAttr, Value
 from ptokit.types.values import Type
 
 from . import rules
@@ -122,7 +122,7 @@ def is_event(type: Type) -> bool:
     return str(type).startswith("!pto.event")
 
 
-def constant(e: Expansion, value: int | float, type: Type) -> Value:
+def constant(e: Expansion, value: int | float | RawAttr, type: Type) -> Value:
     """A constant in front of the instruction, one for all its uses there."""
     for known in e.before:
         same = known.name == "arith.constant" and known.result.type == type

@@ -48,6 +48,7 @@ class _ToValues(Copier):
         self.now: dict[Value, Value | None] = {}  # the value of each visible tile; None: changed under another name
         self.start: dict[Value, Value] = {}  # the value of an allocated tile that nothing has written
         self.sizes: dict[Value, tuple[Size, Size]] = {}  # valid sizes of the new values
+        self.records = _records(function)  # constants that are there to be written: results of level 1
         self.after: set[Value] = set()  # tiles read behind the block being filled
         self.live: dict[Op, set[Value]] = {}  # tiles read behind an operation with regions
 
@@ -138,6 +139,8 @@ class _ToValues(Copier):
         return super().fill(block, source)
 
     def op(self, op: Op) -> None:
+        if len(op.results) == 1 and op.result in self.records:
+            return
         instr = instr_of(op)
         statement = statement_of(op)
         if op.regions:
@@ -174,7 +177,7 @@ class _ToValues(Copier):
         for operand in instr.operands:
             given = op.operands.get(operand.name)
             in_tile = operand.kind is Kind.TILE and is_tile(op.get(operand.name))
-            if given is None or (in_tile and operand.role is Role.OUT):
+            if given is None or (in_tile and operand.role is Role.OUT) or op.get(operand.name) in self.records:
                 continue
             if operand.role in (Role.OUT, Role.INOUT) and operand.kind is not Kind.VIEW and not in_tile:
                 self.error(rules.FORM, f"{op.name} writes %{op[operand.name].name}, which is no tile", op)
@@ -186,6 +189,7 @@ class _ToValues(Copier):
                 alone = _alone(op, instr, given)
                 operands[operand.name] = self.start[given] if alone and given in self.start else self.use(given, op)
         results = [self._result(op, name, role, tile) for name, role, tile in tile_destinations(op, instr)]
+        records = [r for o in instr.outs if (r := op.get(o.name)) in self.records and r is not None]
         self._inferred(op, instr, operands)
         for operand in instr.operands:
             scratch = op.get(operand.name) if operand.role is Role.SCRATCH else None
@@ -197,6 +201,7 @@ class _ToValues(Copier):
                 if other is not tile and later and other in self.now:
                     self.now[other] = None
             self.now[tile] = result
+        results += [self.value(record.type, record) for record in records]
         self.ops.append(Op(op.name, operands, op.attrs, results, [], op.location))
 
     def _supplied(self, op: Op, instr: Instr, scratch: Value) -> bool:
@@ -392,3 +397,16 @@ def op_group(operands: Operands, name: str) -> list[Value]:
     """The list of operands with this name."""
     value = operands.get(name)
     return value if isinstance(value, list) else []
+
+
+def _records(function: Function) -> set[Value]:
+    """Constants that instructions write a record of counts to, and nothing reads."""
+    written: set[Value] = set()
+    read: set[Value] = set()
+    assert function.body is not None
+    for op in function.body.walk():
+        instr = instr_of(op)
+        records = [o.name for o in instr.outs if o.kind is Kind.RECORD] if instr is not None else []
+        written.update(v for name in records for v in op.group(name))
+        read.update(v for name in op.operands if name not in records for v in op.group(name))
+    return {v for v in written - read if isinstance(v.owner, Op) and v.owner.name == "arith.constant"}

@@ -60,7 +60,7 @@ class Operand:
     offset: bool = False  # stands in brackets behind the pointer before it
     listed: bool = False  # of an offset: its type is printed
     group: str = ""  # stands in parentheses behind this word: ``nburst(...)``
-    like: str = ""  # of a result whose type is not written: the operand that has it
+    like: str = ""  # of a result whose type is not written, or a scratch tile that a statement omits: what has its type
     agreed: bool = False  # blocks that run together need the same value
     linear: bool = False  # of a state: handed on exactly once
     size: int = 1  # of a list in groups: how many values one group has
@@ -122,9 +122,9 @@ def address(name: str = "value") -> Operand:
     return Operand(name, Role.IN, Kind.SCALAR, type="i64", or_ptr=True)
 
 
-def tmp(name: str = "tmp", *, optional: bool = False) -> Operand:
-    """A scratch tile."""
-    return Operand(name, Role.SCRATCH, Kind.TILE, optional)
+def tmp(name: str = "tmp", *, optional: bool = False, like: str = "") -> Operand:
+    """A scratch tile. ``like``: the operand that has its type, so that a statement may leave it out."""
+    return Operand(name, Role.SCRATCH, Kind.TILE, optional, like=like)
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,7 +178,7 @@ TMRGSORT = instruction(
         (
             dst(),
             Operand("executed", Role.OUT, Kind.RECORD, optional=True),
-            tmp(optional=True),
+            tmp(optional=True, like="dst"),
             src("src0"),
             src("src1", optional=True),
             src("src2", optional=True),
