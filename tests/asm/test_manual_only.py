@@ -139,6 +139,18 @@ def test_a_name_is_told_by_the_type_of_the_first_operand() -> None:
         assert body(read(line)).ops[0].name == "pto.comm.tscatter"
 
 
+@pytest.mark.parametrize("name", ["tput", "tget"])
+def test_a_part_of_memory_keeps_its_line_where_a_tile_says_nothing_of_its_size(name: str) -> None:
+    view, part = "!pto.tensor_view<16x16xf32>", "!pto.partition_tensor_view<16x16xf32>"
+    head = "%k = arith.constant 16 : index\n%p = pto.partition_view %g, offsets = [%i, %i], sizes = [%k, %k] : "
+    head += f"{view} -> {part}"
+    for line in (f"pto.{name} ins(%p : {part}) outs(%t : {T})", f"pto.{name} ins(%t : {T}) outs(%p : {part})"):
+        module = read(f"{head}\n{line}")
+        text = convert(module, "sync").text or ""
+        assert "pto.partition_view %g" in text
+        assert convert(read(text), "dps").text == convert(module, "dps").text
+
+
 def test_a_launch_says_that_one_device_is_run() -> None:
     found = Diagnostics()
     check_runnable(parse_module(f"tput %m, %n : ({M}, {M})\ntgather %g, %m : ({G}, {M})").module, found)

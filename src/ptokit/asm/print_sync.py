@@ -133,7 +133,7 @@ class _Plan:
             return
         user = users[0]
         instr = instr_of(user)
-        if instr is None or instr.syntax not in DPS_WORDS or any(o.variadic for o in instr.operands):
+        if instr is None or instr.syntax not in DPS_WORDS or any(o.variadic or o.or_tile for o in instr.operands):
             return
         if not _states(user, instr, destinations=True):
             return
