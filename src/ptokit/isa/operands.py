@@ -3,31 +3,15 @@
 from __future__ import annotations
 
 from .site import Site, TileInfo
-from .table import Kind, Role
 from .unknown import known
 
 DEVICES = ("a2a3", "a5")
 Message = str | None
 
 
-def data_tiles(o: Site) -> list[tuple[str, TileInfo]]:
-    """Destinations and sources with their names, without scratch tiles."""
-    found = []
-    for op in o.instr.operands:
-        info = o.operands.get(op.name)
-        if op.kind is Kind.TILE and op.role is not Role.SCRATCH and isinstance(info, TileInfo):
-            found.append((op.name, info))
-    return found
-
-
 def all_tiles(o: Site) -> list[tuple[str, TileInfo]]:
     """Every tile operand that is present, with its name."""
     return [(n, t) for n, t in o.operands.items() if isinstance(t, TileInfo)]
-
-
-def sources(o: Site) -> list[tuple[str, TileInfo]]:
-    """Tiles that are only read."""
-    return [(n, t) for n, t in data_tiles(o) if o.instr.operand(n).role is Role.IN]
 
 
 def same_tile(a: TileInfo, b: TileInfo) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -119,8 +120,9 @@ class LoweredInfo:
 Info = TileInfo | ViewInfo | ScalarInfo | PtrInfo | RegisterInfo | LoweredInfo
 
 
-for _field in fields(TileSpec):  # rules ask for these most; `__getattr__` would be several times slower
-    setattr(TileInfo, _field.name, property(attrgetter(f"spec.{_field.name}")))
+_asked = [*(f.name for f in fields(TileSpec)), *(n for n, v in vars(TileSpec).items() if isinstance(v, property))]
+for _name in _asked:  # rules ask for these most; `__getattr__` would be several times slower
+    setattr(TileInfo, _name, property(attrgetter(f"spec.{_name}")))
 
 
 @dataclass
@@ -157,6 +159,17 @@ class Site:
     def has_operand(self, name: str) -> bool:
         """True if the instruction has an operand of this name."""
         return name in self.operands
+
+    @cached_property
+    def data_tiles(self) -> tuple[tuple[str, TileInfo], ...]:
+        """Destinations and sources that are present, with their names, without scratch tiles."""
+        named = ((name, self.operands.get(name)) for name in self.instr.data_names)
+        return tuple((name, t) for name, t in named if isinstance(t, TileInfo))
+
+    @cached_property
+    def sources(self) -> tuple[tuple[str, TileInfo], ...]:
+        """Tiles that are only read, with their names, without scratch tiles."""
+        return tuple((name, t) for name, t in self.data_tiles if name in self.instr.source_names)
 
     @property
     def tiles(self) -> list[TileInfo]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
+from functools import cached_property
 from typing import Any
 
 from ptokit.diagnostics import Rule
@@ -259,6 +260,16 @@ class Instr:
             if op.name == name:
                 return op
         raise KeyError(name)
+
+    @cached_property
+    def data_names(self) -> tuple[str, ...]:
+        """The names of its tile operands, without scratch tiles."""
+        return tuple(o.name for o in self.operands if o.kind is Kind.TILE and o.role is not Role.SCRATCH)
+
+    @cached_property
+    def source_names(self) -> frozenset[str]:
+        """Those of them that are only read."""
+        return frozenset(name for name in self.data_names if self.operand(name).role is Role.IN)
 
     @property
     def ins(self) -> list[Operand]:

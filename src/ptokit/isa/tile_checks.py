@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .operands import Message, all_tiles, data_tiles, is_nd, layout, overlap
+from .operands import Message, all_tiles, is_nd, layout, overlap
 from .site import Site, TileInfo
 from .table import Role
 from .typesets import TypeSet, names
@@ -10,7 +10,7 @@ from .typesets import TypeSet, names
 
 def not_plain(o: Site) -> Message:
     """A destination or source that is not a row-major Vec tile without boxes."""
-    for name, t in data_tiles(o):
+    for name, t in o.data_tiles:
         if t.loc.name != "Vec":
             return f"{name} is a {t.loc.text} tile; {o.instr.name} works on vec tiles"
         if not is_nd(t):

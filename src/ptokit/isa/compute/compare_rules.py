@@ -5,7 +5,7 @@ from __future__ import annotations
 from ptokit.diagnostics import Scope, Severity, define
 from ptokit.types.enums import CmpMode
 
-from ..operands import DEVICES, Message, data_tiles
+from ..operands import DEVICES, Message
 from ..site import Site, TileInfo
 from .overlap_rules import EW_10, EW_10_APART
 from .vector_rules import EW_01, EW_02, EW_03, EW_06, EW_1
@@ -92,7 +92,7 @@ def _asm_mask(o: Site) -> Message:
     if o.dst.dtype.bits != 8:
         return f"dst has element type {o.dst.dtype}; the assembler wants an 8-bit integer"
     if o.target.name == "a5" and o.has_operand("src1"):
-        for name, t in data_tiles(o):
+        for name, t in o.data_tiles:
             if (t.rows, t.cols) != (o.dst.rows, o.dst.cols):
                 return f"{name} is {t.rows}x{t.cols}, dst is {o.dst.rows}x{o.dst.cols}"
     return None
@@ -188,7 +188,7 @@ SCALAR_RULES = (*_BOTH, EW_A3_02, EW_A3_03, EW_A5_06, EW_AS_07)
 
 def _one_type(o: Site) -> Message:
     d = o.dst
-    for name, t in data_tiles(o):
+    for name, t in o.data_tiles:
         if name not in ("dst", "mask") and t.dtype is not d.dtype:
             return f"{name} has element type {t.dtype}, dst has {d.dtype}"
     if o.mask.cols * o.mask.dtype.bits < d.vc:

@@ -10,7 +10,7 @@ from ptokit.types.tile import DYNAMIC
 
 from ..machine import Machine, TileOperand
 from ..numerics.convert import CVT_PAIRS, Pair, Rounding, convert
-from ..operands import DEVICES, Message, data_tiles, overlap
+from ..operands import DEVICES, Message, overlap
 from ..site import Site
 from ..table import Attr, domain_footprint, dst, src, tmp
 from ..unknown import known
@@ -38,7 +38,7 @@ def _regions(o: Site) -> Message:
 
 
 def _tiles(o: Site) -> Message:
-    for name, t in data_tiles(o):
+    for name, t in o.data_tiles:
         if t.loc is not TileType.Vec or t.boxed:
             return f"{name} is a {t.layout_name} {t.loc.text} tile; TCVT works on vec tiles without boxes"
         if not t.row_major and o.target.name != "cpu":
@@ -96,7 +96,7 @@ def _tmp_bytes(o: Site) -> int | None:
 def _tmp(o: Site) -> Message:
     if not o.has("tmp"):
         return None
-    for name, t in data_tiles(o):
+    for name, t in o.data_tiles:
         if overlap(o.tmp, t):
             return f"tmp overlaps {name}"
     if o.sat_mode is SaturationMode.ON or not known(o.dst.vr, o.dst.vc):
@@ -114,7 +114,7 @@ def _int4(o: Site) -> Message:
 
 
 def _fp4(o: Site) -> Message:
-    for name, t in data_tiles(o):
+    for name, t in o.data_tiles:
         if (o.src.dtype.packed or o.dst.dtype.packed) and t.cols % 2:
             return f"{name} has {t.cols} columns; FP4 conversions need an even count"
     return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptokit.diagnostics import Scope, Severity, define
 
-from ..operands import DEVICES, Message, data_tiles, is_dn1, is_nd, layout
+from ..operands import DEVICES, Message, is_dn1, is_nd, layout
 from ..site import Site, TileInfo
 from ..tile_checks import in_types
 from ..unknown import known
@@ -103,7 +103,7 @@ def _row_shapes(o: Site) -> Message:
     if not known(o.dst.vr, o.dst.vc, o.src0.vr, o.src0.vc, o.src1.vr, o.src1.vc) or row_vector(o) is not None:
         return not_vec(o)
     c0, region = o.dst.c0, f"{o.dst.vr}x{o.dst.vc}"
-    tiles = ", ".join(f"{layout(n, t)} valid {t.vr}x{t.vc}" for n, t in data_tiles(o) if n != "dst")
+    tiles = ", ".join(f"{layout(n, t)} valid {t.vr}x{t.vc}" for n, t in o.data_tiles if n != "dst")
     return (
         f"{tiles}: one source must be row_major and valid in {region}, the other {o.dst.vr} rows of one DN column, "
         f"or of {c0} columns ({c0 * o.dst.dtype.size} bytes)"
@@ -121,7 +121,7 @@ def _hidden_scratch(o: Site) -> Message:
     v = row_vector(o)
     if o.has("tmp") or v is None or v.row_major:
         return None
-    for name, t in data_tiles(o):
+    for name, t in o.data_tiles:
         if known(t.addr) and t.addr < SCRATCH[1] and t.addr + t.spec.nbytes > SCRATCH[0]:
             return f"{name} reaches into bytes {SCRATCH[0]}..{SCRATCH[1] - 1}, which {o.instr.name} overwrites"
     return None
@@ -198,7 +198,7 @@ REXP_AS_01 = define(
 
 
 def _column_copy(o: Site) -> Message:
-    for name, t in data_tiles(o):
+    for name, t in o.data_tiles:
         if not is_nd(t):
             return f"{layout(name, t)}; TCOLEXPAND works on ND tiles"
     if o.src.vc != o.dst.vc:
@@ -209,7 +209,7 @@ def _column_copy(o: Site) -> Message:
 
 
 def _column_shapes(o: Site) -> Message:
-    for name, t in data_tiles(o):
+    for name, t in o.data_tiles:
         if not t.row_major:
             return f"{layout(name, t)}; {o.instr.name} works on row_major tiles"
     a, b, d = o.src0, o.src1, o.dst

@@ -12,7 +12,7 @@ from functools import partial
 
 from ptokit.diagnostics import define
 
-from ..operands import Message, all_tiles, data_tiles, overlap, same_tile, sources
+from ..operands import Message, all_tiles, overlap, same_tile
 from ..site import Site, TileInfo
 from ..table import Role
 
@@ -33,7 +33,7 @@ def _reciprocal_on_a2a3(o: Site) -> bool:
 
 def _aliasing(o: Site, apart: Callable[[Site], bool] = lambda o: False, *, chain: bool = False) -> Message:
     """``apart``: no source may be dst; ``chain``: nor the last one, which the second of two steps reads."""
-    for name, t in sources(o):
+    for name, t in o.sources:
         if same_tile(o.dst, t):
             if apart(o) or name == "mask":
                 return f"dst and {name} are the same tile; {o.instr.name} on {o.target.name} needs them distinct"
@@ -44,7 +44,7 @@ def _aliasing(o: Site, apart: Callable[[Site], bool] = lambda o: False, *, chain
     scratch = [(n, t) for n, t in all_tiles(o) if o.instr.operand(n).role is Role.SCRATCH]
     if o.target.name == "a2a3":
         for name, t in scratch:
-            for other, u in data_tiles(o):
+            for other, u in o.data_tiles:
                 if overlap(t, u):
                     return f"{name} overlaps {other}; {o.instr.name} on a2a3 uses it as scratch"
     return None
@@ -81,11 +81,11 @@ def _row_0(o: Site, source: TileInfo, written: TileInfo) -> bool:
 
 def _in_place(o: Site, allowed: Callable[[Site, TileInfo, TileInfo], bool] = _never) -> Message:
     """``allowed(site, source, written)``: this source may share its bytes with this destination."""
-    tiles = data_tiles(o)
+    tiles = o.data_tiles
     for result, written in tiles:
         if o.instr.operand(result).role is Role.IN:
             continue
-        for name, t in sources(o):
+        for name, t in o.sources:
             if overlap(t, written) and not allowed(o, t, written):
                 return f"{result} overlaps {name}"
     scratch = o.operands.get("tmp")

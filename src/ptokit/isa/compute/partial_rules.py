@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptokit.diagnostics import Severity, define
 
-from ..operands import Message, data_tiles, is_nd, layout
+from ..operands import Message, is_nd, layout
 from ..site import Site
 from ..tile_checks import in_types
 from ..typesets import names, types_of
@@ -16,7 +16,7 @@ SOURCE = "compute-reduce-matrix 6"
 
 
 def _tiles(o: Site) -> Message:
-    for name, t in data_tiles(o):
+    for name, t in o.data_tiles:
         if not is_nd(t):
             return f"{layout(name, t)}; {o.instr.name} works on ND tiles"
         if not name.endswith("i") and t.dtype is not o.dst.dtype:
@@ -95,7 +95,7 @@ ARG_RULES = (
 
 
 def _pair_tiles(o: Site) -> Message:
-    for name, t in data_tiles(o):
+    for name, t in o.data_tiles:
         if not is_nd(t):
             return f"{layout(name, t)}; TPairReduceSum works on ND tiles"
     if o.src.vr != o.dst.vr or o.src.vc != o.dst.vc:
@@ -110,7 +110,7 @@ def _odd(o: Site) -> Message:
 
 
 def _dense(o: Site) -> Message:
-    full = all(t.vc == t.cols for _, t in data_tiles(o))
+    full = all(t.vc == t.cols for _, t in o.data_tiles)
     if full and o.dst.vr > 1:
         return "with full rows a5 writes the pairs densely: row i starts at i*Cols/2"
     return None

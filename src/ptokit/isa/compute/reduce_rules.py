@@ -8,7 +8,7 @@ from functools import partial
 from ptokit.diagnostics import Scope, define
 from ptokit.types.enums import TileType
 
-from ..operands import DEVICES, Message, data_tiles, is_dn1, is_nd, layout
+from ..operands import DEVICES, Message, is_dn1, is_nd, layout
 from ..site import Site, TileInfo
 from ..tile_checks import in_asm_types, in_types
 from ..unknown import known
@@ -19,7 +19,7 @@ ROWS, COLUMNS = "compute-reduce-matrix 1", "compute-reduce-matrix 2"
 
 def not_vec(o: Site) -> Message:
     """Message if a destination or source is not a Vec tile."""
-    for name, t in data_tiles(o):
+    for name, t in o.data_tiles:
         if t.loc is not TileType.Vec:
             return f"{name} is a {t.loc.text} tile; {o.instr.name} works on vec tiles"
     return None
@@ -221,7 +221,7 @@ ROW_RULES = (
 
 def _col_tiles(o: Site, *, widens: bool = True) -> Message:
     """``widens``: the simulator takes a wider float as dst."""
-    for name, t in data_tiles(o):
+    for name, t in o.data_tiles:
         if not is_nd(t):
             return f"{layout(name, t)}; a column reduction works on ND tiles"
     s, d = o.src.dtype, o.dst.dtype

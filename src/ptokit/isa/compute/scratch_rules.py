@@ -9,7 +9,7 @@ from functools import partial
 from ptokit.diagnostics import Rule, Scope, define
 from ptokit.diagnostics.rules import Check
 
-from ..operands import DEVICES, Message, data_tiles, same_tile
+from ..operands import DEVICES, Message, same_tile
 from ..site import Site, TileInfo
 from ..unknown import Size, known
 
@@ -120,7 +120,7 @@ def _asm(id: str, what: str, check: Check, targets: tuple[str, ...] = DEVICES, *
 
 
 def _src_is_dst(o: Site) -> Message:
-    for name, t in data_tiles(o):
+    for name, t in o.data_tiles:
         if name != "dst" and same_tile(t, o.dst):
             return f"{name} and dst are the same value"
     return None

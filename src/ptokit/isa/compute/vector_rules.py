@@ -14,7 +14,7 @@ from ptokit.diagnostics import Scope, Severity, define
 from ptokit.types.dtypes import DType, is_dtype
 from ptokit.types.enums import TileType
 
-from ..operands import DEVICES, Message, all_tiles, data_tiles, sources
+from ..operands import DEVICES, Message, all_tiles
 from ..site import Site
 from ..tile_checks import in_asm_types, in_types, typed
 from ..unknown import known
@@ -33,7 +33,7 @@ def _loc(o: Site, *also: TileType) -> Message:
 
 
 def _row_major(o: Site) -> Message:
-    for name, t in data_tiles(o):
+    for name, t in o.data_tiles:
         if not t.row_major:
             return f"{name} has blayout=col_major; {o.instr.name} needs row_major on {o.target.name}"
     return None
@@ -44,7 +44,7 @@ def _row_major_64(o: Site) -> Message:
 
 
 def _boxed(o: Site) -> Message:
-    for name, t in data_tiles(o):
+    for name, t in o.data_tiles:
         if t.boxed and t.loc is not TileType.Mat:
             return f"{name} has slayout={t.slayout.text}; {o.instr.name} needs none_box"
     return None
@@ -91,7 +91,7 @@ EW_CPU_02 = define(
 
 
 def _one_cpp_type(o: Site) -> Message:
-    (_, d), *rest = data_tiles(o)
+    (_, d), *rest = o.data_tiles
     for name, t in rest:
         if name == "mask":
             continue
@@ -117,7 +117,7 @@ EW_CPU_01 = define(
 
 def equal_types(o: Site) -> Message:
     """Message if a source has another element type than the destination."""
-    for name, t in sources(o):
+    for name, t in o.sources:
         if t.dtype is not o.dst.dtype:
             return f"{name} has element type {t.dtype}, dst has {o.dst.dtype}"
     return None
@@ -135,7 +135,7 @@ def _equal_or_widened(o: Site) -> Message:
 def _equal_valid(o: Site, columns_only: str = "") -> Message:
     """``columns_only``: the target that does not look at the rows."""
     d = o.dst
-    for name, t in sources(o):
+    for name, t in o.sources:
         if (t.vr != d.vr and o.target.name != columns_only) or t.vc != d.vc:
             return f"{name} has valid region {t.vr}x{t.vc}, dst has {d.vr}x{d.vc}"
     return None

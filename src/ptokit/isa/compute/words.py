@@ -14,7 +14,6 @@ from ptokit.diagnostics import Rule
 
 from ..machine import Machine, TileOperand
 from ..numerics.scalars import element
-from ..operands import sources
 from ..site import Site
 from ..table import Access, Instr, Operand, domain_footprint, dst, inout, instruction, scalar, src, tmp
 from ..typesets import Types
@@ -61,7 +60,7 @@ def remainder_footprint(o: Site) -> Iterator[Access]:
     """As `domain_footprint`; on a2a3 the i32 remainder converts its sources in place (compute-elementwise 6)."""
     yield from domain_footprint(o)
     if o.target.name == "a2a3" and o.dst.dtype.name == "i32":
-        for name, _ in sources(o):
+        for name, _ in o.sources:
             yield Access(name, True, o.dst.vr, o.dst.vc)
 
 
