@@ -145,12 +145,16 @@ def test_the_target_option_wins_over_the_file(ptokit: Run, tmp_path: Path) -> No
     assert "copy on a2a3:" in ptokit("run", file, *args, "--target", "a2").out
 
 
-def test_an_unknown_target_in_the_file_is_not_a_target(ptokit: Run, tmp_path: Path) -> None:
+def test_an_unknown_target_in_the_file_is_a2a3_and_a_warning(ptokit: Run, tmp_path: Path) -> None:
     file = tmp_path / "copy.pto"
-    file.write_text(CAST.replace('"a5"', '"a9"'))
-    ran = ptokit("run", file)
-    assert ran.status == 2
-    assert "unknown pto.target_arch 'a9'" in ran.err
+    file.write_text(CAST.replace('"a5"', '"a55"'))
+    args = ["-a", "zeros:bf16:64", "-a", "zeros:bf16:64"]
+    ran = ptokit("run", file, *args)
+    assert ran.status == 0
+    assert "copy on a2a3:" in ran.out
+    assert "warning: there is no target 'a55': read with the rules of a2a3 [TEXT-ARCH]" in ran.err
+    assert "did you mean 'a5'?" in ran.err
+    assert "TEXT-ARCH" not in ptokit("run", file, *args, "--target", "a5").err
 
 
 def test_nan_and_empty_arrays_have_a_row(ptokit: Run) -> None:

@@ -31,6 +31,13 @@ class LimitError(Exception):
     """Reading is given up."""
 
 
+def _shown(message: str) -> str:
+    """A message that quotes input: terminals and JSON take no control characters."""
+    if not message.isprintable():
+        message = message.encode("unicode_escape").decode("ascii")
+    return message if len(message) <= 300 else message[:297] + "..."
+
+
 class Cursor:
     """Reads tokens one after the other. `error` records a finding, `fail` also gives up the operation."""
 
@@ -69,16 +76,16 @@ class Cursor:
         notes: tuple[Note, ...] = (),
     ) -> None:
         """Record an error at a token (the current one if None). Raises `LimitError` after the thousandth."""
-        if not message.isprintable():  # quotes input; terminals and JSON take no control characters
-            message = message.encode("unicode_escape").decode("ascii")
-        if len(message) > 300:
-            message = message[:297] + "..."
         location = where if isinstance(where, Location) else self.location(where)
-        self.diagnostics.error(rule, message, location, hint=hint, notes=notes)
+        self.diagnostics.error(rule, _shown(message), location, hint=hint, notes=notes)
         self.errors += 1
         if self.errors >= MAX_ERRORS:
             self.diagnostics.error(rules.LIMIT, f"stopped after {MAX_ERRORS} errors", location)
             raise LimitError
+
+    def warning(self, rule: str, message: str, where: int, *, hint: str | None = None) -> None:
+        """Record a warning at a token."""
+        self.diagnostics.warning(rule, _shown(message), self.location(where), hint=hint)
 
     def fail(
         self, rule: str, message: str, where: int | Location | None = None, *, hint: str | None = None

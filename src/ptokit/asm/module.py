@@ -12,6 +12,7 @@ from typing import Any
 
 from ptokit.diagnostics import Diagnostics, Location, Note
 from ptokit.ir import Block, Function, Module, Op, Value
+from ptokit.ir.stated import ARCH
 from ptokit.isa.table import BY_TEXT
 from ptokit.targets import Target
 from ptokit.types.values import Type
@@ -178,8 +179,9 @@ class _File:
             module.name = symbol(p.texts[p.i])
             p.i += 1
         if p.accept("attributes"):
-            module.attrs = generic_attrs(p, read_dictionary(p))
-            p.state_target(module.attrs.get("pto.target_arch"))
+            written = read_dictionary(p)
+            module.attrs = generic_attrs(p, written)
+            self._state_target(written)
         if p.texts[p.i] != "{":
             p.unexpected("'attributes' or '{'")
         p.i += 1
@@ -189,10 +191,14 @@ class _File:
         self.end = p.i - 1
         p.skip_location()
 
+    def _state_target(self, written: Dictionary) -> None:
+        arch = written.get(ARCH)
+        self.p.state_target(self.module.attrs.get(ARCH), arch.place if arch is not None else None)
+
     def _generic_module(self) -> None:
         p, module = self.p, self.module
         module.name, module.attrs = module_attributes(p)
-        p.state_target(module.attrs.get("pto.target_arch"))
+        p.state_target(module.attrs.get(ARCH))
         written: Dictionary = {}
         p.expect("(")
         p.expect(")")
@@ -210,6 +216,7 @@ class _File:
             read_dictionary(p, written)
         written.pop("sym_name", None)
         generic_attrs(p, written)  # for its errors
+        self._state_target(written)
         closing(p)
 
     def _listing(self) -> None:

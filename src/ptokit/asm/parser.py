@@ -7,7 +7,7 @@ from typing import Any
 
 from ptokit.diagnostics import Diagnostics, Note
 from ptokit.ir import Block, Op, Value
-from ptokit.targets import A2A3, A5, Target
+from ptokit.targets import A2A3, A5, TARGET_NAMES, Target
 from ptokit.types.enums import TileType
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import I1, I64, INDEX, FunctionType, Type
@@ -81,10 +81,17 @@ class Parser(Cursor):
         self._labels: Labels | None = None
         self._wide: bool | None = None
 
-    def state_target(self, arch: object) -> None:
-        """Take the module's ``pto.target_arch`` (a5, or else the A2/A3 rules) unless the caller chose a target."""
-        if not self._fixed_target:
-            self.target = A5 if str(arch).lower() == "a5" else A2A3
+    def state_target(self, arch: object, place: int | None = None) -> None:
+        """Take the module's ``pto.target_arch`` (a5, or else the A2/A3 rules) unless the caller chose a target.
+
+        `place` is the token that the word begins with: TEXT-ARCH there if it names no target.
+        """
+        if self._fixed_target:
+            return
+        self.target = A5 if str(arch).lower() == "a5" else A2A3
+        if place is not None and str(arch).lower() not in TARGET_NAMES:
+            message = f"there is no target '{arch}': read with the rules of a2a3"
+            self.warning(rules.ARCH, message, place, hint=suggest(str(arch), TARGET_NAMES))
 
     def report_misplaced(self) -> None:
         """At the end of a function: TEXT-TERMINATOR for terminators of other operations, unless a brace is missing."""

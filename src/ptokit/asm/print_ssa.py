@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ptokit.diagnostics import Diagnostics
 from ptokit.ir import Module, Op
+from ptokit.ir.stated import ARCH
 from ptokit.isa.table import Instr
 from ptokit.targets import A2A3, A5, Target
 
@@ -32,7 +33,7 @@ def print_ssa(module: Module) -> tuple[str | None, Diagnostics]:
 
 def target_of(module: Module) -> Target:
     """The target whose rules the text states, or those that hold without a statement (assembly 2.1)."""
-    return A5 if str(module.attrs.get("pto.target_arch")).lower() == "a5" else A2A3
+    return A5 if str(module.attrs.get(ARCH)).lower() == "a5" else A2A3
 
 
 class _Printer(FunctionPrinter):

@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import Scope, define
+from ptokit.diagnostics import Scope, Severity, define
 
 
-def _text(id: str, what: str, *, rejected: str = "", accepted: str = "", why: str = "", source: str = "") -> str:
-    define(id, what, scope=Scope.TEXT, rejected=rejected, accepted=accepted, why=why, source=source)
+def _text(
+    id: str,
+    what: str,
+    *,
+    severity: Severity = Severity.ERROR,
+    rejected: str = "",
+    accepted: str = "",
+    why: str = "",
+    source: str = "",
+) -> str:
+    define(
+        id,
+        what,
+        severity=severity,
+        scope=Scope.TEXT,
+        rejected=rejected,
+        accepted=accepted,
+        why=why,
+        source=source,
+    )
     return id
 
 
@@ -22,6 +40,15 @@ UNCLOSED = _text("TEXT-UNCLOSED", "A bracket, region or type is not closed.", re
 NESTING = _text("TEXT-NESTING", "Brackets or regions are nested more than 200 deep.")
 TYPE = _text("TEXT-TYPE", "Unknown or malformed type.", rejected="!pto.tensor_view<4xq32>", source="assembly 3")
 ATTRIBUTE = _text("TEXT-ATTRIBUTE", "An attribute of the wrong kind, or written twice.", source="assembly 4")
+ARCH = _text(
+    "TEXT-ARCH",
+    "pto.target_arch is not the name of a target: the rules of a2a3 apply, unless --target says otherwise.",
+    severity=Severity.WARNING,
+    why="The reference assembler takes the A5 rules for a5 and those of A2/A3 for everything else.",
+    rejected='module attributes {pto.target_arch = "a55"}',
+    accepted='module attributes {pto.target_arch = "a5"}',
+    source="assembly 2.1",
+)
 UNKNOWN_OP = _text("TEXT-UNKNOWN-OP", "There is no such operation.", rejected="pto.tadq", accepted="pto.tadd")
 UNIMPLEMENTED = _text("TEXT-UNIMPLEMENTED", "A known operation or form that ptokit does not implement yet.")
 OPERANDS = _text("TEXT-OPERANDS", "The number or kinds of operands do not fit the operation.", source="assembly 6")

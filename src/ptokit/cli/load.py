@@ -55,10 +55,9 @@ def load(
     target = wanted or stated_target(result.module)
     if target is None:
         if not found.errors:
-            stated = result.module.attrs.get("pto.target_arch")
-            why = "states no pto.target_arch" if stated is None else f"states the unknown pto.target_arch {stated!r}"
             raise typer.BadParameter(
-                f"{file} {why}; say which target is meant: one of {TARGET_CHOICES}.", param_hint="--target"
+                f"{file} states no pto.target_arch; say which target is meant: one of {TARGET_CHOICES}.",
+                param_hint="--target",
             )
         return result.module, next(iter(TARGETS.values())), found
     if check:

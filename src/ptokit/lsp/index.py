@@ -15,7 +15,7 @@ from ptokit.diagnostics import Diagnostics, Location
 from ptokit.ir import Function, Module, Value
 from ptokit.ir.facts import Facts
 from ptokit.ir.sound import sound_functions
-from ptokit.ir.stated import stated_target
+from ptokit.ir.stated import ARCH, stated_target
 from ptokit.ir.verify import verify
 from ptokit.isa.table import BY_TEXT, Instr
 from ptokit.targets import Target
@@ -185,7 +185,7 @@ def build(text: str, file: str, default: Target | None = None) -> Index:
     Never raises for bad input: what is wrong is among the diagnostics. Without a target only the text is checked.
     """
     index = _read(text, file, None)
-    if "pto.target_arch" in index.module.attrs:
+    if ARCH in index.module.attrs:
         index.target = stated_target(index.module)
     elif default is not None:
         index = _read(text, file, default)  # the target decides the layout of left tiles

@@ -9,6 +9,10 @@ TARGETS: dict[str, Target] = {t.name: t for t in (CPU, A2A3, A5)}
 _ALIASES = {"a2": "a2a3", "a3": "a2a3"}
 
 
+TARGET_NAMES = (*TARGETS, *_ALIASES)
+"""What `target` takes, in lower case."""
+
+
 def target(name: str | Target) -> Target:
     """The target with this name (``cpu``, ``a2a3``, ``a5``; ``a2`` and ``a3`` mean ``a2a3``). Raises `KeyError`."""
     if isinstance(name, Target):
@@ -17,4 +21,4 @@ def target(name: str | Target) -> Target:
     return TARGETS[_ALIASES.get(key, key)]
 
 
-__all__ = ["A2A3", "A5", "CPU", "TARGETS", "Target", "target"]
+__all__ = ["A2A3", "A5", "CPU", "TARGETS", "TARGET_NAMES", "Target", "target"]
