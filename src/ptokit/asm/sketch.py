@@ -37,14 +37,11 @@ PLACEHOLDERS = {
 def text_forms(instr: Instr) -> dict[str, str]:
     """The line of an instruction by form: ``level 2``, ``level 1``, ``sync`` and ``generic``, those that it has."""
     op = _operation(instr)
-    names = {value: f"%{value.name}" for value in (*op.values, *op.results)}
-
-    def name(value: Value) -> str:
-        return names[value]
-
-    results = f"{', '.join(map(name, op.results))} = " if op.results else ""
     printer = FunctionPrinter(Function("f", []))
-    printer.names = name  # type: ignore[assignment]
+    name = printer.names
+    for value in (*op.values, *op.results):
+        name.define(value)
+    results = f"{', '.join(map(name, op.results))} = " if op.results else ""
     found = {"level 2": results + printer.instruction(op, instr)}
     if instr.syntax in DPS_WORDS and not op.results:
         made = [v for o in instr.outs if o.role is Role.OUT and o.kind is Kind.TILE for v in op.group(o.name)]
