@@ -126,6 +126,8 @@ def test_one_error(snippet: str, found: list[tuple[str, int, int]]) -> None:
         ("#a =", [("TEXT-UNEXPECTED", 1, 5)]),
         ("#a = loc(", [("TEXT-UNEXPECTED", 1, 10)]),
         ("!a =", [("TEXT-UNEXPECTED", 1, 5)]),
+        ("!a = !pto.vreg", [("TEXT-TYPE", 1, 6)]),
+        ("!a = !pto.vreg<>", [("TEXT-TYPE", 1, 16)]),
         ("%a =", [("TEXT-UNEXPECTED", 1, 5)]),
         (f"pto.tgather ins(%a : {T}) outs(%b : {T}) maskPattern =", [("TEXT-UNEXPECTED", 1, 107)]),
         (f"pto.tgather ins(%a : {T}, {{}} : {T}) outs(%b : {T})", [("TEXT-UNEXPECTED", 1, 56)]),

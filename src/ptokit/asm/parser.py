@@ -123,9 +123,12 @@ class Parser(Cursor):
             if self.texts[index + 1] == "<":
                 self.i += 1
                 self.unexpected("a type")
-            offset = self.tokens.start(index) + max(0, fault.offset - shift)
+            inside = max(0, fault.offset - shift)
+            place = self.location(index)
+            if inside < len(token):  # else what is missing would stand behind it
+                place = self.place(self.tokens.start(index) + inside, fault.length)
             hint = suggest(token, [name for name in self.types if "<" not in name]) if token[0] == "!" else None
-            self.error(fault.rule, str(fault), self.place(offset, fault.length), hint=hint or fault.hint)
+            self.error(fault.rule, str(fault), place, hint=hint or fault.hint)
             self.i += 1
             return POISON
         if parsed is None:
