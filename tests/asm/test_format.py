@@ -28,7 +28,8 @@ def laid_out(text: str) -> str:
     assert formatted.text is not None, "\n".join(map(str, formatted.diagnostics))
     assert format_text(formatted.text).text == formatted.text
     assert_same(read(text), read(formatted.text))
-    assert [line for line in formatted.text.split("\n") if line != line.rstrip()] == []
+    end = "\r\n" if "\r\n" in formatted.text else "\n"
+    assert [line for line in formatted.text.split(end) if line != line.rstrip() or "\n" in line] == []
     return formatted.text
 
 

@@ -61,11 +61,18 @@ def test_stdout(ptokit: Run, here: Path) -> None:
     assert texts(here)["ugly.pto"] == UGLY
 
 
-def test_line_ends_are_compared_and_written_as_they_are(ptokit: Run, here: Path) -> None:
-    (here / "ugly.pto").write_bytes(NEAT.replace("\n", "\r\n").encode())
-    assert ptokit("fmt", "--check", "ugly.pto").status == 1
+def test_line_ends_stay_those_of_the_file(ptokit: Run, here: Path) -> None:
+    """The first line end counts: LF and CR LF in one file become one of them."""
+    windows = NEAT.replace("\n", "\r\n").encode()
+    file = here / "ugly.pto"
+    file.write_bytes(windows)
+    assert ptokit("fmt", "--check", "ugly.pto").status == 0
+    file.write_bytes(UGLY.replace("\n", "\r\n").encode() + b"\n")
     assert ptokit("fmt", "ugly.pto").status == 0
-    assert texts(here)["ugly.pto"] == NEAT
+    assert file.read_bytes() == windows
+    file.write_bytes(NEAT.replace("\n", "\r\n").replace("\r\n", "\n", 1).encode())
+    assert ptokit("fmt", "ugly.pto").status == 0
+    assert file.read_bytes() == NEAT.encode()
 
 
 def test_links_stay_links(ptokit: Run, here: Path) -> None:

@@ -1,7 +1,7 @@
 """Canonical layout of `.pto` text: one operation per line, two blanks per level, comments where they belong.
 
-Only blanks, line ends and the places of comments change, never a token: type aliases, level 1 and the sync form stay as
-they are written, and the text means what it meant. What the printer writes is laid out already.
+Only blanks, line breaks and the places of comments change, never a token: type aliases, level 1 and the sync form stay
+as they are written, and the text means what it meant. What the printer writes is laid out already.
 """
 
 from __future__ import annotations
@@ -76,7 +76,13 @@ def format_text(text: str, file: str | None = None) -> Formatted:
     new = layout.write()
     if _words(Tokens(_comments_blanked(new) if tokens.text != text else new)) != _words(tokens):
         raise RuntimeError("the layout changed a token")
-    return Formatted(new, result.diagnostics)
+    return Formatted(_with_ends(new, text), result.diagnostics)
+
+
+def _with_ends(new: str, old: str) -> str:
+    """The laid out text with the line ends of the first line of the old one."""
+    first = old.find("\n")
+    return re.sub(r"\r?\n", "\r\n", new) if first > 0 and old[first - 1] == "\r" else new
 
 
 def _words(tokens: Tokens) -> list[str]:
