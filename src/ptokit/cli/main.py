@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from ptokit import __version__
 from ptokit.diagnostics import DiagnosticError
@@ -19,8 +20,21 @@ EXIT_INTERRUPTED = 130
 _BLAS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 """Products of tiles are too small for threads: waiting for one another makes them up to 100 times slower."""
 
+
+class _Commands(TyperGroup):
+    """Says of a wrong value only what is wrong with it, without the words of the library that checks it."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix("Value error, ")
+            raise
+
+
 app = typer.Typer(
     name="ptokit",
+    cls=_Commands,
     help="Write, check, run and debug PTO tile programs for Ascend NPUs on any machine.",
     no_args_is_help=True,
     add_completion=False,
@@ -279,7 +293,7 @@ def check(
   ptokit fmt --stdout kernel.pto | diff kernel.pto -
 
 \b
-Only blanks, line ends and the places of comments change. Exit status: 0 when
+Only blanks, line breaks and the places of comments change. Exit status: 0 when
 done, 1 if a file has errors (it is left as it is) or would change (--check).""",
 )
 def fmt(
