@@ -38,12 +38,6 @@ from .ssa_items import Item, Statement, constant, is_event, read_statement
 from .ssa_words import hash_attribute
 from .types import FREE, POISON
 
-SUPPLIED = frozenset(
-    "txor trem tprelu txors trems tsel tsels ttrans trowsum trowprod trowmax trowmin trowargmax trowargmin tcolargmax "
-    "tcolargmin".split()
-)
-"""Instructions whose scratch tile level 2 does not leave out (assembly 6.1)."""
-
 
 def read_ssa(p: Parser, instr: Instr, at: int, named: int) -> Op:
     """Read a tile instruction behind its name, which is token `at`; `named` results stand in front of it.
@@ -271,9 +265,8 @@ class _Reader:
             if not isinstance(given, list) and given.indices is not None:
                 moved = out.get("dst") if not self.stores else tile
                 out[name] = self._part(given, moved if isinstance(moved, Value) else None)
-        scratch = next((o for o in self.ins if o.role is Role.SCRATCH), None)
-        wanted = scratch is not None and scratch.name not in out and instr.text in SUPPLIED
-        if wanted and scratch is not None and tile is not None and isinstance(tile.type, TileSpec):
+        scratch = instr.supplied if instr.supplied is not None and instr.supplied.name not in out else None
+        if scratch is not None and tile is not None and isinstance(tile.type, TileSpec):
             out[scratch.name] = self._alloc(tile.type, tile)
         if self.stores:
             stored = out.get(self.stores[0].name)

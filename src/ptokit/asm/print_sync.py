@@ -24,7 +24,7 @@ from ptokit.types.values import MemRef, PartitionView, TensorView
 
 from .copying import Copier
 from .ops_isa import DPS_WORDS, print_dps
-from .ops_ssa import SUPPLIED, first_source
+from .ops_ssa import first_source
 from .printer import INDENT, FunctionPrinter, print_module
 from .statements import lacks_scratch, obstacle, print_statement
 from .value_types import ValueTile
@@ -115,15 +115,14 @@ class _Plan:
 
     def _scratch(self, op: Op, instr: Instr) -> None:
         """Leave out a scratch tile that is there for one instruction only and that reading supplies (rule 5)."""
-        if instr.text not in SUPPLIED or obstacle(op, instr, destinations=True):
+        if instr.supplied is None or obstacle(op, instr, destinations=True):
             return
-        name = next((o.name for o in instr.ins if o.role is Role.SCRATCH), "")
-        scratch, source = op.get(name), first_source(instr, op.operands)
+        scratch, source = op.get(instr.supplied.name), first_source(instr, op.operands)
         owner = scratch.owner if scratch is not None else None
         if not isinstance(owner, Op) or owner.name != "pto.alloc_tile" or owner.operands or owner.attrs:
             return
         if source is not None and scratch is not None and source.type == scratch.type and self.users[scratch] == [op]:
-            self.supplied[op] = name
+            self.supplied[op] = instr.supplied.name
             self.moved.add(owner)
 
     def _partition(self, op: Op, order: dict[Op, int]) -> None:

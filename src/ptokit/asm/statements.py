@@ -10,7 +10,7 @@ from ptokit.types.tile import TileSpec
 
 from .forms import attribute_dictionary
 from .ops_isa import operands_of
-from .ops_ssa import SUPPLIED, first_source, fit, orders
+from .ops_ssa import first_source, fit, orders
 from .trailing import trailing_operands
 from .value_types import ValueTile
 
@@ -29,7 +29,7 @@ def written_order(instr: Instr, *, destinations: bool) -> list[Operand]:
 
 def lacks_scratch(op: Op, instr: Instr) -> bool:
     """True if reading a statement would supply a scratch tile that the operation does not have (rule 5)."""
-    return instr.text in SUPPLIED and not any(op.get(o.name) for o in instr.ins if o.role is Role.SCRATCH)
+    return instr.supplied is not None and op.get(instr.supplied.name) is None
 
 
 def obstacle(op: Op, instr: Instr, *, destinations: bool) -> str:

@@ -20,7 +20,7 @@ from ptokit.types.values import Type
 
 from . import convert_rules as rules
 from .copying import Copier
-from .ops_ssa import SUPPLIED, first_source
+from .ops_ssa import first_source
 from .statements import obstacle
 from .tile_flow import Flow, is_tile, statement_of, tile_destinations
 
@@ -207,7 +207,7 @@ class _ToValues(Copier):
     def _supplied(self, op: Op, instr: Instr, scratch: Value) -> bool:
         """True if reading the text supplies the same scratch tile (rule 5)."""
         source = first_source(instr, op.operands)
-        if instr.text not in SUPPLIED or source is None or not _alone(op, instr, scratch):
+        if instr.supplied is None or source is None or not _alone(op, instr, scratch):
             return False
         static = isinstance(source.type, TileSpec) and not source.type.dynamic
         return static and source.type == scratch.type and scratch in self.start

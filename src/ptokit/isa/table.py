@@ -61,6 +61,7 @@ class Operand:
     offset: bool = False  # stands in brackets behind the pointer before it
     listed: bool = False  # of an offset: its type is printed
     group: str = ""  # stands in parentheses behind this word: ``nburst(...)``
+    supplied: bool = False  # of a scratch tile: a statement that omits it means one of the type of its first source
     like: str = ""  # of a result whose type is not written, or a scratch tile that a statement omits: what has its type
     agreed: bool = False  # blocks that run together need the same value
     linear: bool = False  # of a state: handed on exactly once
@@ -123,9 +124,12 @@ def address(name: str = "value") -> Operand:
     return Operand(name, Role.IN, Kind.SCALAR, type="i64", or_ptr=True)
 
 
-def tmp(name: str = "tmp", *, optional: bool = False, like: str = "") -> Operand:
-    """A scratch tile. ``like``: the operand that has its type, so that a statement may leave it out."""
-    return Operand(name, Role.SCRATCH, Kind.TILE, optional, like=like)
+def tmp(name: str = "tmp", *, optional: bool = False, like: str = "", supplied: bool = False) -> Operand:
+    """A scratch tile. ``like``: the operand that has its type, so that a statement may leave it out.
+
+    ``supplied``: the same where that is the first source, and level 2 does not leave it out (assembly 5, rule 5).
+    """
+    return Operand(name, Role.SCRATCH, Kind.TILE, optional, supplied=supplied, like=like)
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +288,11 @@ class Instr:
     @property
     def _as_written(self) -> Sequence[Operand]:
         return [self.operand(name) for name in self.written.split()] if self.written else self.operands
+
+    @cached_property
+    def supplied(self) -> Operand | None:
+        """The scratch tile that a statement may leave out, and gets of the type of its first source."""
+        return next((o for o in self.operands if o.supplied), None)
 
     @property
     def shown(self) -> str:

@@ -64,7 +64,7 @@ def _footprint(axis: int) -> Callable[[Site], Iterator[Access]]:
     return footprint
 
 
-OPERANDS = (dst(), src(), tmp(optional=True), Operand("dst_val", Role.OUT, optional=True))
+OPERANDS = (dst(), src(), tmp(optional=True, supplied=True), Operand("dst_val", Role.OUT, optional=True))
 ROW_TYPES = types(N4, INT16_32 | FB, cpu=INT_ANY | FB, asm=F | types_of("i16 u16 i32 u32"))
 COLUMN_TYPES = types(types_of("f16 f32 u16 u32"), I6 | FB, cpu=INT_ANY | FB, asm=F)
 

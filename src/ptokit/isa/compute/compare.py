@@ -100,7 +100,7 @@ TCMPS = vector(
 TSEL = vector(
     "TSEL",
     "dst = mask bit ? src0 : src1",
-    (dst(), src("mask"), src("src0"), src("src1"), tmp(optional=True)),
+    (dst(), src("mask"), src("src0"), src("src1"), tmp(optional=True, supplied=True)),
     types(INT16_32 | FB, N11, asm=ASM_SELECT),
     _select,
     common=(*SELECT_RULES, EW_A5_03, EW_A5_04, EW_11_SEL, EW_A5_01, EW_CPU_01),
@@ -109,7 +109,7 @@ TSEL = vector(
 TSELS = vector(
     "TSELS",
     "dst = mask bit ? src : scalar",
-    (dst(), src("mask"), src(), tmp(optional=True), scalar()),
+    (dst(), src("mask"), src(), tmp(optional=True, supplied=True), scalar()),
     types(INT16_32 | FB, I8 | F, asm=ASM_SELECT),
     _select_scalar,
     common=(*SELECT_RULES, EW_AS_10, EW_11_SELS, EW_A5_01),

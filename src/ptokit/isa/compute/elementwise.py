@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..numerics import arith
+from ..table import tmp
 from ..typesets import (
     ASM_8_16,
     ASM_I32_F32,
@@ -46,7 +47,7 @@ TREM = binary(
     EW_A5_01,
     EW_11_REM,
     EW_AS_04,
-    scratch=True,
+    scratch=tmp(optional=True, supplied=True),
     footprint=remainder_footprint,
 )
 TFMOD = binary(
@@ -63,7 +64,7 @@ TPOW = binary(
     types(I6 | F32, I6 | F, cpu=I6 | FB),
     EW_10_FLOATS_APART_A3,
     EW_11_POW,
-    scratch=True,
+    scratch=tmp(optional=True),
     per_target=True,
 )
 TAND = binary("TAND", np.bitwise_and, "dst = src0 & src1", types(I6, I6, asm=ASM_LOGIC))
@@ -76,7 +77,7 @@ TXOR = binary(
     EW_10_APART_A3,
     EW_11,
     EW_AS_05,
-    scratch=True,
+    scratch=tmp(optional=True, supplied=True),
 )
 TSHL = binary("TSHL", arith.shift_left, "dst = src0 << src1", types(I6, I8, asm=ASM_INT))
 TSHR = binary("TSHR", arith.shift_right, "dst = src0 >> src1, arithmetic if signed", types(I6, I8, asm=ASM_INT))
@@ -88,6 +89,6 @@ TPRELU = binary(
     EW_10_APART_A3,
     EW_11_MASK,
     EW_AS_03,
-    scratch=True,
+    scratch=tmp(optional=True, supplied=True),
 )
 TSUBRELU = binary("TSUBRELU", arith.subtract_relu, "dst = max(src0 - src1, 0)", types(F, F))

@@ -124,7 +124,7 @@ def row_reduction(name: str, reduce: Reduction, summary: str, types: Types, *rul
     return vector(
         name,
         summary,
-        (dst(), src(), tmp(optional=True)),
+        (dst(), src(), tmp(optional=True, supplied=True)),
         types,
         _rows(reduce),
         *rules,

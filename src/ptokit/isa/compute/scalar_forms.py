@@ -9,7 +9,7 @@ import numpy as np
 from ..machine import Machine, TileOperand
 from ..numerics import arith
 from ..numerics.scalars import element
-from ..table import Attr, scalar
+from ..table import Attr, scalar, tmp
 from ..typesets import (
     ASM_8_16,
     ASM_I32_F32,
@@ -119,7 +119,7 @@ TREMS = tile_scalar(
     EW_11_REMS,
     EW_AS_04,
     EW_CPU_05,
-    scratch=True,
+    scratch=tmp(optional=True, supplied=True),
     footprint=remainder_footprint,
 )
 TFMODS = tile_scalar(
@@ -139,7 +139,7 @@ TPOWS = tile_scalar(
     EW_10_FLOATS_APART_A3,
     EW_11_POW,
     EW_CPU_02,
-    scratch=True,
+    scratch=tmp(optional=True),
     per_target=True,
 )
 TANDS = tile_scalar(
@@ -169,7 +169,7 @@ TXORS = tile_scalar(
     EW_11,
     EW_AS_01,
     EW_A3_07,
-    scratch=True,
+    scratch=tmp(optional=True, supplied=True),
 )
 TSHLS = tile_scalar(
     "TSHLS", arith.shift_left, "dst = src << scalar", types(INT16_32, I8, asm=I8), EW_1, EW_09, EW_A5_01

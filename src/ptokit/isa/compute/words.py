@@ -15,7 +15,7 @@ from ptokit.diagnostics import Rule
 from ..machine import Machine, TileOperand
 from ..numerics.scalars import element
 from ..site import Site
-from ..table import Access, Instr, Operand, domain_footprint, dst, inout, instruction, scalar, src, tmp
+from ..table import Access, Instr, Operand, domain_footprint, dst, inout, instruction, scalar, src
 from ..typesets import Types
 from .vector_rules import COMMON, EW_07
 
@@ -88,10 +88,10 @@ def vector(
 
 
 def binary(
-    name: str, fn: ValueFunction, summary: str, types: Types, *rules: Rule, scratch: bool = False, **more: Any
+    name: str, fn: ValueFunction, summary: str, types: Types, *rules: Rule, scratch: Operand | None = None, **more: Any
 ) -> Instr:
-    """Two source tiles, and a scratch tile where ``scratch`` is true."""
-    operands = (dst(), src("src0"), src("src1"), *([tmp(optional=True)] if scratch else []))
+    """Two source tiles, and a scratch tile where one is given."""
+    operands = (dst(), src("src0"), src("src1"), *([scratch] if scratch else []))
     run = tiles_semantics(fn, 2, more.pop("per_target", False))
     more.setdefault("footprint", domain_footprint)
     return vector(name, summary, operands, types, run, *rules, **more)
@@ -105,10 +105,10 @@ def unary(name: str, fn: ValueFunction, summary: str, types: Types, *rules: Rule
 
 
 def tile_scalar(
-    name: str, fn: ValueFunction, summary: str, types: Types, *rules: Rule, scratch: bool = False, **more: Any
+    name: str, fn: ValueFunction, summary: str, types: Types, *rules: Rule, scratch: Operand | None = None, **more: Any
 ) -> Instr:
     """A source tile and a scalar."""
-    operands = (dst(), src(), more.pop("operand", scalar()), *([tmp(optional=True)] if scratch else []))
+    operands = (dst(), src(), more.pop("operand", scalar()), *([scratch] if scratch else []))
     run = more.pop("run", None) or scalar_semantics(fn, more.pop("per_target", False))
     more.setdefault("footprint", domain_footprint)
     return vector(name, summary, operands, types, run, EW_07, *rules, **more)

@@ -56,7 +56,7 @@ TTRANS = instruction(
         "TTRANS",
         "ttrans",
         "dst[c,r] = src[r,c]; of convolution tiles: the elements in the order of dst's layout.",
-        (dst(), src(), tmp(optional=True)),
+        (dst(), src(), tmp(optional=True, supplied=True)),
         rules=RULES,
         run=_transpose,
         source="compute-layout-irregular 1.1",
