@@ -6,7 +6,6 @@ instruction under its ISA name. It is loaded when a name of it is first used.
 
 from __future__ import annotations
 
-import sys
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
     from ptokit.ir import Module
 
 __version__ = "0.1.0"
-
-# Regions may be nested 200 deep, and whatever walks over them calls itself up to ten functions further on.
-sys.setrecursionlimit(max(sys.getrecursionlimit(), 5000))
 
 
 def _print(module: Module) -> str:

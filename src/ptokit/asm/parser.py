@@ -7,6 +7,7 @@ from typing import Any
 
 from ptokit.diagnostics import Diagnostics, Note
 from ptokit.ir import Block, Op, Value
+from ptokit.ir.depth import SHALLOW, make_room
 from ptokit.targets import A2A3, A5, TARGET_NAMES, Target
 from ptokit.types.enums import TileType
 from ptokit.types.tile import TileSpec
@@ -191,6 +192,8 @@ class Parser(Cursor):
     def enter(self) -> None:
         """One level deeper; TEXT-NESTING beyond 200."""
         self.depth += 1
+        if self.depth > SHALLOW:
+            make_room()
         if self.depth > MAX_DEPTH:
             self.stop(rules.NESTING, f"nested more than {MAX_DEPTH} deep")
 

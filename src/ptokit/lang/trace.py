@@ -9,6 +9,7 @@ from typing import Any
 
 from ptokit.diagnostics import Location, Note
 from ptokit.ir import Block, Function, Module, Op, Value
+from ptokit.ir.depth import SHALLOW, make_room
 from ptokit.targets import Target
 from ptokit.types.values import I1, INDEX, Type
 from ptokit.types.values import Scalar as ScalarType
@@ -170,6 +171,8 @@ class Trace:
         """Record into `region` from now on."""
         region.open = True
         self.regions.append(region)
+        if len(self.regions) > SHALLOW:
+            make_room()
 
     def leave(self, region: Region, location: Location | None = None) -> None:
         """Stop recording into `region`. Refuses if a loop inside was left early (LANG-CONTROL)."""
