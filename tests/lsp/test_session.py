@@ -6,8 +6,11 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
+from itertools import count
+from typing import Any
 
 import pytest
 from lsprotocol import types as lsp
@@ -36,27 +39,34 @@ FORMATTED = TEXT.replace("xf32>)\n      outs", "xf32>) outs")
 BAD = TEXT.replace("16x64xf32>, !pto", "16x64xf16>, !pto")
 
 
+Inboxes = dict[str, asyncio.Queue[lsp.PublishDiagnosticsParams]]
+"""What the server has sent of each text."""
+
+
 class Editor:
-    """A client with one open text."""
+    """A client and one text of its own, open from `open` to the end of the test."""
 
-    def __init__(self, client: BaseLanguageClient) -> None:
+    def __init__(self, client: BaseLanguageClient, inboxes: Inboxes, uri: str) -> None:
         self.client = client
-        self.published: asyncio.Queue[lsp.PublishDiagnosticsParams] = asyncio.Queue()
-        self.document = lsp.TextDocumentIdentifier(URI)
-
-        @client.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
-        def publish(params: lsp.PublishDiagnosticsParams) -> None:
-            self.published.put_nowait(params)
+        self.uri = uri
+        self.published = inboxes[uri] = asyncio.Queue()
+        self.document = lsp.TextDocumentIdentifier(uri)
 
     async def open(self, text: str) -> list[lsp.Diagnostic]:
         """Open the text; what the server finds in it."""
-        self.client.text_document_did_open(lsp.DidOpenTextDocumentParams(lsp.TextDocumentItem(URI, "pto", 1, text)))
+        item = lsp.TextDocumentItem(self.uri, "pto", 1, text)
+        self.client.text_document_did_open(lsp.DidOpenTextDocumentParams(item))
+        return await self.findings()
+
+    async def close(self) -> list[lsp.Diagnostic]:
+        """Close the text; what is left of the findings."""
+        self.client.text_document_did_close(lsp.DidCloseTextDocumentParams(self.document))
         return await self.findings()
 
     async def change(self, text: str, version: int = 2) -> None:
         """Replace the text."""
         whole = lsp.TextDocumentContentChangeWholeDocument(text)
-        document = lsp.VersionedTextDocumentIdentifier(version, URI)
+        document = lsp.VersionedTextDocumentIdentifier(version, self.uri)
         self.client.text_document_did_change(lsp.DidChangeTextDocumentParams(document, [whole]))
 
     async def findings(self) -> list[lsp.Diagnostic]:
@@ -84,30 +94,66 @@ class Editor:
         return "" if found is None else found.contents.value
 
 
+Body = Callable[[Editor], Coroutine[Any, Any, None]]
+Shared = Callable[[Body], None]
+
+
 @asynccontextmanager
-async def editor(*arguments: str, options: object = None) -> AsyncIterator[Editor]:
+async def connected(*arguments: str, options: object = None) -> AsyncIterator[Callable[[], Editor]]:
+    """A server process; a function that makes editors of further texts with it."""
     client = BaseLanguageClient("test", "1")
-    it = Editor(client)
+    inboxes: Inboxes = {}
+    numbers = count()
+
+    @client.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    def publish(params: lsp.PublishDiagnosticsParams) -> None:
+        inboxes[params.uri].put_nowait(params)
+
     await client.start_io(sys.executable, "-m", "ptokit", "lsp", *arguments)
     try:
         await client.initialize_async(lsp.InitializeParams(lsp.ClientCapabilities(), initialization_options=options))
         client.initialized(lsp.InitializedParams())
-        yield it
+        yield lambda: Editor(client, inboxes, f"file:///kernel{next(numbers)}.pto")
     finally:
         await asyncio.wait_for(client.shutdown_async(None), 30)
         client.exit(None)
         await asyncio.wait_for(client.stop(), 30)
 
 
-def session(body: Callable[[Editor], Awaitable[None]], *arguments: str, options: object = None) -> None:
+def session(body: Body, *arguments: str, options: object = None) -> None:
+    """Run `body` with a server of its own."""
+
     async def run() -> None:
-        async with editor(*arguments, options=options) as it:
-            await asyncio.wait_for(body(it), 60)
+        async with connected(*arguments, options=options) as editor:
+            await asyncio.wait_for(body(editor()), 60)
 
     asyncio.run(run())
 
 
-def test_a_session() -> None:
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Shared]:
+    """Runs bodies with one server that was started without options, each with a text of its own."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+
+    def done(work: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, loop).result(90)
+
+    connection = connected()
+    try:
+        editor = done(connection.__aenter__())
+        try:
+            yield lambda body: done(asyncio.wait_for(body(editor()), 60))
+        finally:
+            done(connection.__aexit__(None, None, None))
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+def test_a_session(shared: Shared) -> None:
     """Findings come and go with the text; hover, definition, references, outline, completion and format answer."""
 
     async def body(it: Editor) -> None:
@@ -128,7 +174,7 @@ def test_a_session() -> None:
 
         at = lsp.Position(5, 18)
         place = await it.client.text_document_definition_async(lsp.DefinitionParams(it.document, at))
-        assert place == lsp.Location(URI, lsp.Range(lsp.Position(3, 4), lsp.Position(3, 6)))
+        assert place == lsp.Location(it.uri, lsp.Range(lsp.Position(3, 4), lsp.Position(3, 6)))
         nowhere = lsp.DefinitionParams(it.document, lsp.Position(4, 8))
         assert await it.client.text_document_definition_async(nowhere) is None
         params = lsp.ReferenceParams(lsp.ReferenceContext(include_declaration=False), it.document, at)
@@ -146,13 +192,12 @@ def test_a_session() -> None:
         assert await it.formatted() == [FORMATTED]
         await it.change("module {", 4)
         assert await it.formatted() is None
-        it.client.text_document_did_close(lsp.DidCloseTextDocumentParams(it.document))
-        assert await it.findings() == []
+        assert await it.close() == []
 
-    session(body)
+    shared(body)
 
 
-def test_hasty_typing_and_broken_text() -> None:
+def test_hasty_typing_and_broken_text(shared: Shared) -> None:
     """Several keys in a row are checked once, and nothing that is typed ends the session."""
 
     async def body(it: Editor) -> None:
@@ -168,7 +213,7 @@ def test_hasty_typing_and_broken_text() -> None:
             await it.hover(0, 0)
             await it.hover(99, 99)
 
-    session(body)
+    shared(body)
 
 
 NO_TARGET = TEXT.replace(' attributes {pto.target_arch = "a5"}', "").replace("16x64xf32", "512x128xf32")
@@ -177,22 +222,28 @@ NO_TARGET = TEXT.replace(' attributes {pto.target_arch = "a5"}', "").replace("16
 @pytest.mark.parametrize(
     ("arguments", "options", "rules"),
     [
-        ((), None, [None]),
         (("--target", "a2a3"), None, ["UB-CAPACITY"]),
         (("--target", "a2a3"), {"target": "a5"}, []),
     ],
 )
-def test_files_that_state_no_target(arguments: tuple[str, ...], options: object, rules: list[str | None]) -> None:
-    """Only their text is checked, and the editor is told; or they are checked for the target of the session."""
+def test_files_that_state_no_target(arguments: tuple[str, ...], options: object, rules: list[str]) -> None:
+    """They are checked for the target of the session; the editor's option wins over that of the command line."""
 
     async def body(it: Editor) -> None:
-        found = await it.open(NO_TARGET)
-        assert [d.code for d in found] == rules
-        if rules == [None]:
-            assert found[0].severity is lsp.DiagnosticSeverity.Information
-            assert "pto.target_arch" in found[0].message
+        assert [d.code for d in await it.open(NO_TARGET)] == rules
 
     session(body, *arguments, options=options)
+
+
+def test_files_without_any_target(shared: Shared) -> None:
+    """Only their text is checked, and the editor is told."""
+
+    async def body(it: Editor) -> None:
+        (found,) = await it.open(NO_TARGET)
+        assert (found.code, found.severity) == (None, lsp.DiagnosticSeverity.Information)
+        assert "pto.target_arch" in found.message
+
+    shared(body)
 
 
 def test_positions_count_as_the_editor_counts() -> None:
@@ -222,7 +273,7 @@ def test_partial_changes_are_not_asked_for() -> None:
     assert Server()._text_document_sync_kind is lsp.TextDocumentSyncKind.Full
 
 
-def test_changes_through_the_protocol() -> None:
+def test_changes_through_the_protocol(shared: Shared) -> None:
     """New names, proposals, highlights and the pages of completions."""
 
     async def body(it: Editor) -> None:
@@ -231,9 +282,9 @@ def test_changes_through_the_protocol() -> None:
         edit = await it.client.text_document_rename_async(lsp.RenameParams(it.document, at, "rows"))
         assert edit is not None
         assert edit.changes is not None
-        assert [(e.range.start.line, e.new_text) for e in edit.changes[URI]] == [(3, "%rows")] + [(5, "%rows")] * 2 + [
-            (6, "%rows")
-        ]
+        assert [(e.range.start.line, e.new_text) for e in edit.changes[it.uri]] == [(3, "%rows")] + [
+            (5, "%rows")
+        ] * 2 + [(6, "%rows")]
         with pytest.raises(JsonRpcException, match="%c0 is a name already"):
             await it.client.text_document_rename_async(lsp.RenameParams(it.document, at, "c0"))
         for place, message in ((lsp.Position(5, 8), "only values"), (lsp.Position(7, 6), "only values")):
@@ -260,12 +311,12 @@ def test_changes_through_the_protocol() -> None:
         (action,) = actions
         assert isinstance(action, lsp.CodeAction)
         assert action.edit is not None
-        assert action.edit.changes == {URI: (lsp.TextEdit(found.range, "pto.tadd"),)}
+        assert action.edit.changes == {it.uri: (lsp.TextEdit(found.range, "pto.tadd"),)}
 
-    session(body)
+    shared(body)
 
 
-def test_a_cancelled_request_and_a_request_nobody_knows() -> None:
+def test_a_cancelled_request(shared: Shared) -> None:
     async def body(it: Editor) -> None:
         await it.open(TEXT)
         asked = [
@@ -282,7 +333,7 @@ def test_a_cancelled_request_and_a_request_nobody_knows() -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
         assert "pipe: V" in await it.hover(5, 9)
 
-    session(body)
+    shared(body)
 
 
 def test_the_process_ends_with_the_status_of_the_protocol() -> None:
