@@ -13,6 +13,7 @@ import ptokit as pto
 from ptokit.asm import read_module
 from ptokit.cli.args import parse_argument
 from ptokit.sanitize import Report, sanitize
+from ptokit.sanitize.repair import Edit, Fix
 from ptokit.targets import target
 
 from .mini import Mini, output
@@ -188,6 +189,15 @@ def test_fixes_mend_python(tmp_path: Path) -> None:
         assert fix.edits, fix.text
         text = fix.apply(text)
     raise AssertionError(text)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_inserted_lines_end_like_the_others(end: str) -> None:
+    """Lines are counted as findings count them: each of these ends one."""
+    fix = Fix("", (Edit("k.pto", 3, "  second"), Edit("k.pto", 2, "  first")))
+    text = "a\nb\f\nc\n".replace("\n", end)
+    assert fix.apply(text) == "a\n  first\nb\f\n  second\nc\n".replace("\n", end)
+    assert Fix("", (Edit("k.pto", 1, "first"),)).apply("a") == "first\na"
 
 
 def test_unrolled_loops_get_words_only(tmp_path: Path) -> None:

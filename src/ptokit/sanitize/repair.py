@@ -63,11 +63,17 @@ class Fix:
         return list(zip(self.steps, self.edits))
 
     def apply(self, source: str) -> str:
-        """The text of the file with the lines inserted."""
-        lines = source.split("\n")
+        """The text of the file with the lines inserted; they end as its first line does."""
+        ends = _LINE_END.findall(source)
+        lines = _LINE_END.split(source)
+        end = ends[0] if ends else "\n"
         for edit in sorted(self.edits, key=lambda e: e.line)[::-1]:
             lines.insert(edit.line - 1, edit.text)
-        return "\n".join(lines)
+            ends.insert(edit.line - 1, end)
+        return "".join(map(str.__add__, lines, [*ends, ""]))
+
+
+_LINE_END = re.compile(r"\r\n|[\r\n]")  # those that the lexer counts
 
 
 @dataclass(frozen=True, slots=True)
