@@ -286,3 +286,9 @@ def test_reading_stops_after_many_errors() -> None:
 def test_instructions_without_implementation_are_named() -> None:
     d = first("memref.load ins()")
     assert (d.rule, d.message) == ("TEXT-UNIMPLEMENTED", "instruction not implemented yet: memref.load")
+
+
+def test_a_dictionary_where_an_operation_belongs() -> None:
+    """Its closing brace is not that of the function."""
+    found = errors_in("%r = arith.addi %n, %n : index\n{a = 1 : i32, b}\n%sum = arith.addi %r, %zz : index")
+    assert found == [("TEXT-UNEXPECTED", 2, 1), ("TY-9", 3, 23)]

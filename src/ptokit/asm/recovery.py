@@ -61,7 +61,7 @@ def recover(p: Parser, start: int, names: Sequence[int], read_ops: Callable[[Par
     for index in names:
         if texts[index] not in p.scope.values:
             p.poison(index)
-    p.i = max(p.i, start + 1)
+    p.i = start if texts[start] == "{" else max(p.i, start + 1)
     while True:
         token = texts[p.i]
         if token is EOF or token == "}" or token in FUNCTION_WORDS or (token[0] == "^" and p.i in p.labels.places):
