@@ -318,6 +318,19 @@ def test_many_blocks(to: str) -> None:
     assert text.count("\n^") + text.count("\n  ^") >= COUNT
 
 
+def test_many_blocks_that_nothing_leads_to() -> None:
+    """Each of them branches to the one before it."""
+
+    def seconds(count: int) -> float:
+        chain = "".join(f"^b{k}:\ncf.br ^b{k - 1}\n" for k in range(1, count))
+        start = time.perf_counter()
+        read(f"func.func @f() {{\nreturn\n^b0:\nreturn\n{chain}}}\n")
+        return time.perf_counter() - start
+
+    seconds(50)
+    assert seconds(6000) < 60 * seconds(400)
+
+
 def test_many_wrong_labels() -> None:
     """Hints are not looked for among all of them."""
     text = blocks(COUNT, "cf.br {next}").replace("cf.br ^b1", "cf.br ^c1")
@@ -343,3 +356,18 @@ def test_nesting() -> None:
     assert format_text(nested(198)).text is not None
     assert [rule for rule, *_ in errors(nested(200))] == ["TEXT-NESTING"]
     assert [rule for rule, *_ in errors(nested(5000))] == ["TEXT-NESTING"]
+
+
+@pytest.mark.parametrize(
+    ("label", "found"),
+    [
+        ("^a\n", ("TEXT-UNEXPECTED", 5, 1)),
+        ("^a(%x: index\n", ("TEXT-UNEXPECTED", 5, 1)),
+        ("^a(%n: index {\n}\n", ("TEXT-UNEXPECTED", 4, 14)),
+    ],
+)
+def test_an_unfinished_label_at_the_start_of_a_region(label: str, found: tuple[str, int, int]) -> None:
+    text = f"module {{\nfunc.func @f() {{\nscf.execute_region {{\n{label}scf.yield\n}}\nreturn\n}}\n}}\n"
+    assert next(e for e in errors(text) if e[0] != "TEXT-BLOCKS") == found
+    assert len(errors(text)) <= 3
+    assert not {"TY-9", "TEXT-LIMIT", "TEXT-UNCLOSED"} & {rule for rule, *_ in errors(text)}

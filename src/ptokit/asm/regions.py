@@ -79,7 +79,7 @@ def read_blocks(p: Parser, region: Region, read_ops: ReadOps) -> None:
     p.scope.unwind(level)
     rest = [k for k in range(len(starts)) if k not in above]
     if rest:
-        _unreachable(p, blocks, edges, above.keys() | set(), read)
+        _unreachable(p, blocks, edges, set(above), read)
     _repeated(p, blocks)
     _jumps(p, region)
     p.i = end
@@ -111,10 +111,11 @@ def read_head(p: Parser, region: Region, block: Block) -> None:
         _label(p, block)
     except OperationError:
         region.unread.add(id(block))
-        for index in range(start, end):
+        stop = end + 1 if end else max(p.i, start + 1)  # a label without an end is read as far as it goes
+        for index in range(start, stop):
             if p.texts[index][0] == "%" and p.texts[index] not in p.scope.values:
                 p.poison(index)
-        p.i = end + 1
+        p.i = stop
 
 
 def _label(p: Parser, block: Block) -> None:
@@ -145,10 +146,8 @@ def _unreachable(
             if name not in p.scope.values:
                 p.scope.define(name, value)
     for k in range(len(blocks)):
-        for node in reverse_postorder(edges, k) if k not in reached else ():
-            if node not in reached:
-                reached.add(node)
-                read(node)
+        for node in reverse_postorder(edges, k, reached) if k not in reached else ():
+            read(node)
     p.scope.leave()
 
 

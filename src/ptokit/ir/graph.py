@@ -43,9 +43,13 @@ def reachable(region: Block) -> list[Block]:
     return [block for block in blocks if id(block) in seen]
 
 
-def reverse_postorder(edges: Sequence[Sequence[int]], start: int = 0) -> list[int]:
-    """Nodes reached from `start`, each before its successors but for edges that close a cycle."""
-    seen = {start}
+def reverse_postorder(edges: Sequence[Sequence[int]], start: int = 0, seen: set[int] | None = None) -> list[int]:
+    """Nodes reached from `start`, each before its successors but for edges that close a cycle.
+
+    ``seen``: nodes not to be entered, to which those that are reached are added.
+    """
+    seen = set() if seen is None else seen
+    seen.add(start)
     out: list[int] = []
     stack = [(start, 0)]
     while stack:
