@@ -10,6 +10,7 @@ from ptokit.asm import parse_module, print_generic, print_module
 from ptokit.asm.convert import convert
 from ptokit.asm.format import format_text
 from ptokit.diagnostics import Diagnostic
+from ptokit.diagnostics.fixes import Replacement, replacement
 
 from .interchange import names_elsewhere, read_elsewhere
 from .reading import body, errors, errors_in, in_function, read, round_trip
@@ -247,7 +248,8 @@ def diagnostic(snippet: str) -> Diagnostic:
 
 def test_hints_and_second_places() -> None:
     wrong = diagnostic("cf.br ^lop\n^loop:")
-    assert wrong.hint == "did you mean 'loop'?"
+    assert wrong.hint == "did you mean '^loop'?"
+    assert replacement(wrong, "cf.br ^lop") == Replacement(6, 10, "^loop")
     twice = diagnostic("cf.br ^a\n^a:\nreturn\n^a:")
     assert [(n.message, n.location.line, n.location.column) for n in twice.notes] == [("first defined here", 4, 1)]
     passed = diagnostic("cf.br ^a(%i : i32)\n^a(%k: index):")

@@ -209,7 +209,7 @@ def _target(p: Parser, label: str, index: int) -> Block | None:
     known = p.region.blocks if p.region is not None else {}
     block = known.get(label)
     if block is None:
-        hint = suggest(label[1:], [name[1:] for name in known]) if len(known) <= _MAX_NAMES else None
+        hint = suggest(label, known) if len(known) <= _MAX_NAMES else None
         p.error(rules.LABEL, f"this region has no block {label[:60]}", index, hint=hint)
     elif p.region is not None and block is p.region.first:
         note = Note("it begins here", p.location(p.region.tokens[id(block)]))

@@ -32,6 +32,6 @@ def replacement(diagnostic: Diagnostic, line: str) -> Replacement | None:
             return Replacement(start + place.start(), start + place.end(), guess[1])
     quote = marked[:1] == '"'
     word = marked.strip('"')
-    if word in diagnostic.message and re.fullmatch(r"[%@]?[\w.$-]+", word):
+    if word in diagnostic.message and re.fullmatch(r"[%@^]?[\w.$-]+", word):
         return Replacement(start + quote, start + quote + len(word), guess[1])
     return None
