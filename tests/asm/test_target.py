@@ -7,7 +7,9 @@ import pytest
 from ptokit.asm import parse_module
 from ptokit.diagnostics import Severity
 from ptokit.ir.stated import stated_target
-from ptokit.targets import A2A3
+from ptokit.targets import A2A3, TARGETS, Target
+
+from .reading import body
 
 
 @pytest.mark.parametrize("head", ['module attributes {pto.target_arch = "A9"} {', '"builtin.module"() ({'])
@@ -20,3 +22,12 @@ def test_another_architecture_is_read_with_the_rules_of_a2a3(head: str) -> None:
     ]
     assert stated_target(result.module) is A2A3
     assert not parse_module(f"{head}\n{tail}", target=A2A3).diagnostics
+
+
+@pytest.mark.parametrize("target", TARGETS.values(), ids=lambda t: t.name)
+def test_left_tiles_have_the_layout_of_the_stated_target(target: Target) -> None:
+    text = "func.func @f() { %t = pto.alloc_tile : !pto.tile_buf<left, 16x16xf16> return }"
+    stated = parse_module(f'module attributes {{pto.target_arch = "{target.name}"}} {{ {text} }}').module
+    chosen = parse_module(f"module {{ {text} }}", target=target).module
+    layouts = [body(module).ops[0].result.type.blayout for module in (stated, chosen)]  # type: ignore[union-attr]
+    assert layouts == [target.left_blayout] * 2

@@ -8,7 +8,8 @@ from typing import Any
 from ptokit.diagnostics import Diagnostics, Note
 from ptokit.ir import Block, Op, Value
 from ptokit.ir.depth import SHALLOW, make_room
-from ptokit.targets import A2A3, A5, TARGET_NAMES, Target
+from ptokit.ir.stated import target_named
+from ptokit.targets import A2A3, TARGET_NAMES, Target
 from ptokit.types.enums import TileType
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import I1, I64, INDEX, FunctionType, Type
@@ -83,13 +84,13 @@ class Parser(Cursor):
         self._wide: bool | None = None
 
     def state_target(self, arch: object, place: int | None = None) -> None:
-        """Take the module's ``pto.target_arch`` (a5, or else the A2/A3 rules) unless the caller chose a target.
+        """Take the module's ``pto.target_arch`` unless the caller chose a target.
 
         `place` is the token that the word begins with: TEXT-ARCH there if it names no target.
         """
         if self._fixed_target:
             return
-        self.target = A5 if str(arch).lower() == "a5" else A2A3
+        self.target = target_named(arch)
         if place is not None and str(arch).lower() not in TARGET_NAMES:
             message = f"there is no target '{arch}': read with the rules of a2a3"
             self.warning(rules.ARCH, message, place, hint=suggest(str(arch), TARGET_NAMES))

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from ptokit.diagnostics import Diagnostics
 from ptokit.ir import Module, Op
-from ptokit.ir.stated import ARCH
+from ptokit.ir.stated import ARCH, target_named
 from ptokit.isa.table import Instr
-from ptokit.targets import A2A3, A5, Target
 
 from . import convert_rules as rules
 from .copying import Copier
@@ -21,7 +20,7 @@ from .to_values import to_values
 def print_ssa(module: Module) -> tuple[str | None, Diagnostics]:
     """The module as level 1, or None and what level 1 cannot express of it."""
     found = Diagnostics()
-    target = target_of(module)
+    target = target_named(module.attrs.get(ARCH))
     for op in (op for f in module.functions if f.body is not None for op in f.body.walk() if op.successors):
         found.error(rules.BRANCH.id, f"{op.name} cannot be written at level 1", op.location, hint="use scf operations")
     if found.errors:
@@ -29,11 +28,6 @@ def print_ssa(module: Module) -> tuple[str | None, Diagnostics]:
     functions = [Copier(f).copy() if f.body is None else to_values(f, target, found) for f in module.functions]
     text = None if found.errors else print_module(replace(module, functions=functions), _Printer)
     return text, found
-
-
-def target_of(module: Module) -> Target:
-    """The target whose rules the text states, or those that hold without a statement (assembly 2.1)."""
-    return A5 if str(module.attrs.get(ARCH)).lower() == "a5" else A2A3
 
 
 class _Printer(FunctionPrinter):

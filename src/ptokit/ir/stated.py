@@ -9,10 +9,15 @@ from .core import Module
 ARCH = "pto.target_arch"
 
 
-def stated_target(module: Module) -> Target | None:
-    """The target of the module's ``pto.target_arch``, a2a3 if that is no target's name; None if it states none."""
-    name = module.attrs.get(ARCH)
+def target_named(arch: object) -> Target:
+    """The target whose rules a text with this ``pto.target_arch`` has: a2a3 for no target's name, and for none."""
     try:
-        return target(str(name)) if name is not None else None
+        return target(str(arch))
     except KeyError:
         return A2A3
+
+
+def stated_target(module: Module) -> Target | None:
+    """`target_named` of what the module states; None if it states nothing."""
+    arch = module.attrs.get(ARCH)
+    return None if arch is None else target_named(arch)
