@@ -1,0 +1,277 @@
+"""Verdicts of ptokit on the tests and sample kernels of a PTOAS checkout.
+
+    python tools/corpus.py CHECKOUT [SET ...] [--jobs N] [--top N] [--json FILE] [--only TEXT]
+
+| set | what counts as right |
+|---|---|
+| ``samples`` | a sample kernel is accepted with the assembler's rules alone |
+| ``production`` | a sample kernel is accepted by the plain check |
+| ``lit-pto`` | what the RUN lines of ``test/lit/pto`` accept or refuse |
+| ``lit-vpto``, ``vpto-cases``, ``tilelang``, ``vmi`` | a text is read, and what is printed reads and prints the same |
+
+A text that all its RUN lines refuse may be unreadable. Without SET all of them run. The summary counts verdicts and
+lists the most frequent causes; ``--json`` writes every case with its findings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import re
+import shlex
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from ptokit.asm import parse_module, print_module
+from ptokit.diagnostics import Diagnostic, Diagnostics, Severity
+from ptokit.ir.sound import sound_functions
+from ptokit.ir.stated import stated_target
+from ptokit.ir.verify import verify
+from ptokit.targets import target
+
+ARCHS = {"a2": "a2a3", "a3": "a2a3", "a5": "a5"}
+READ = {
+    "lit-vpto": "test/lit/vpto",
+    "vpto-cases": "test/vpto/cases",
+    "tilelang": "test/tilelang_st",
+    "vmi": "test/lit/vmi_new",
+}
+"""Folders whose texts are read and printed, by set."""
+
+
+@dataclass
+class Case:
+    """One text with the options it is read with, and what is expected of it: ``accept``, ``refuse`` or ``read``."""
+
+    set: str
+    name: str  # path in the checkout; with "#part" of a divided file, with ":n" of the n-th command
+    text: str
+    expected: str
+    arch: str = ""  # empty: what the text states
+    level: int | None = None
+    auto_sync: bool = False
+    assembler: bool = True
+    command: str = ""
+    words: list[str] = field(default_factory=list)  # what the reference is expected to say
+
+
+@dataclass
+class Outcome:
+    """What ptokit said."""
+
+    set: str
+    name: str
+    expected: str
+    verdict: str  # accept, refuse, crash; of texts that are read: read, unread, unstable
+    right: bool
+    causes: list[str]
+    command: str
+    words: list[str]
+
+
+# ---------------------------------------------------------------------- cases
+
+
+def samples(root: Path, name: str) -> Iterator[Case]:
+    """The sample kernels, each for the target that it or its folder names."""
+    for path in sorted((root / "test/samples").rglob("*.pto")):
+        shown = str(path.relative_to(root))
+        arch = "a5" if "A5" in shown else "a3"
+        yield Case(name, shown, path.read_text(encoding="utf-8"), "accept", arch, assembler=name == "samples")
+
+
+def lit(root: Path, name: str) -> Iterator[Case]:
+    """Every command of the RUN lines that gives a text of the test to the assembler."""
+    folder = root / "test/lit/pto"
+    seen: set[tuple[object, ...]] = set()  # commands that differ in what they print are one
+    for path in sorted(folder.rglob("*.pto")):
+        text = path.read_text(encoding="utf-8")
+        parts = divided(text)
+        shown = str(path.relative_to(root))
+        for number, (command, refused) in enumerate(commands(text), 1):
+            for file in (a for a in command if a.endswith(".pto") or a == "%s"):
+                base = file.rpartition("/")[2]
+                if file.startswith("%t"):
+                    given, part = parts.get(base), f"#{base}"
+                elif file == "%s":
+                    given, part = text, ""
+                else:
+                    other = folder / base
+                    given, part = (other.read_text(encoding="utf-8") if other.exists() else None), f"#{base}"
+                if given is None:
+                    continue
+                options = dict(a.lstrip("-").split("=", 1) for a in command if a.startswith("-") and "=" in a)
+                for key, value in itertools.pairwise(command):
+                    if key in ("--pto-arch", "--pto-level"):
+                        options[key[2:]] = value
+                sync = any("enable-insert-sync" in a or "graph-sync-solver" in a for a in command)
+                arch, level = options.get("pto-arch", "") or "a3", int(options.get("pto-level", "level2")[-1])
+                if (key := (given, refused, arch, level, sync)) in seen:
+                    continue
+                seen.add(key)
+                yield Case(
+                    name,
+                    f"{shown}{part}:{number}",
+                    given,
+                    "refuse" if refused else "accept",
+                    arch,
+                    level,
+                    sync,
+                    command=" ".join(command),
+                    words=expected_words(text) if refused else [],
+                )
+
+
+def commands(text: str) -> list[tuple[list[str], bool]]:
+    """The assembler's commands in RUN lines, as words, and whether they must fail."""
+    found = []
+    lines = [m[1].strip() for m in re.finditer(r"^\s*//\s*RUN:(.*)$", text, re.MULTILINE)]
+    for command in " \n".join(lines).replace("\\ \n", " ").split("\n"):
+        for part in re.split(r"\||&&|;", command):
+            try:
+                words = shlex.split(part)
+            except ValueError:
+                words = part.split()
+            while words and words[0] in ("bash", "-c", "set", "-o", "pipefail"):
+                words.pop(0)
+            refused = words[:1] == ["not"]
+            if words[refused : refused + 1] == ["ptoas"]:
+                found.append((words[1 + refused :], refused))
+    return found
+
+
+def divided(text: str) -> dict[str, str]:
+    """The parts of a file that ``split-file`` divides, by name."""
+    found = re.split(r"^//--- *(\S+).*$\n?", text, flags=re.MULTILINE)
+    return dict(zip(found[1::2], found[2::2]))
+
+
+def expected_words(text: str) -> list[str]:
+    """What the test expects the reference to say."""
+    found = re.findall(r"^\s*//\s*[A-Z0-9_-]*(?:CHECK|ERR|ERROR|DIAG)?[A-Z0-9_-]*:(.*)$", text, re.MULTILINE)
+    return [w.strip() for w in found if not w.lstrip().startswith(("ptoas", "not ", "split-file", "RUN"))][:12]
+
+
+def texts(root: Path, name: str) -> Iterator[Case]:
+    """Texts that are read and printed."""
+    for path in sorted((root / READ[name]).rglob("*.pto")):
+        text = path.read_text(encoding="utf-8")
+        runs = re.findall(r"^\s*//\s*RUN:(.*)$", text, re.MULTILINE)
+        tools = [r for r in runs if re.search(r"\b(ptoas|pto-test-opt)\b", r)]
+        rejected = bool(tools) and all(re.search(r"\bnot (ptoas|pto-test-opt)\b", r) for r in tools)
+        shown = str(path.relative_to(root))
+        pieces = divided(text) or dict(enumerate(re.split(r"^// -----.*$", text, flags=re.MULTILINE)))
+        for part, piece in pieces.items():
+            if piece.strip():
+                label = shown if len(pieces) == 1 else f"{shown}#{part}"
+                yield Case(name, label, piece, "refuse" if rejected else "read", "a5")
+
+
+SETS = {"samples": samples, "production": samples, "lit-pto": lit, **dict.fromkeys(READ, texts)}
+
+
+# ------------------------------------------------------------------- verdicts
+
+
+def judge(case: Case) -> Outcome:
+    """What ptokit says of one case."""
+    try:
+        verdict, causes = _read(case) if case.set in READ else _check(case)
+    except Exception as error:  # a crash is a finding of this tool
+        verdict, causes = "crash", [f"{type(error).__name__}: {error}"]
+    wanted = {"accept": ("accept",), "refuse": ("refuse", "read", "unread"), "read": ("read",)}[case.expected]
+    return Outcome(case.set, case.name, case.expected, verdict, verdict in wanted, causes, case.command, case.words)
+
+
+def _shown(found: Diagnostics | list[Diagnostic]) -> list[str]:
+    return [f"{d.rule} {d.location.line}: {d.message}" for d in found if d.severity is Severity.ERROR]
+
+
+def _check(case: Case) -> tuple[str, list[str]]:
+    chosen = target(ARCHS[case.arch]) if case.arch else None
+    read = parse_module(case.text, case.name, target=chosen)
+    used = (stated_target(read.module) if case.set != "lit-pto" else None) or chosen or target("a2a3")
+    found = list(read.diagnostics)
+    found += verify(
+        read.module,
+        used,
+        level=case.level,
+        auto_sync=case.auto_sync,
+        assembler=case.assembler,
+        functions=sound_functions(read.module, read.diagnostics),
+    )
+    errors = _shown(found)
+    return ("refuse" if errors else "accept"), errors
+
+
+def _read(case: Case) -> tuple[str, list[str]]:
+    chosen = target(ARCHS[case.arch])
+    read = parse_module(case.text, case.name, target=chosen)
+    errors = _shown(read.diagnostics)
+    if errors:
+        return "unread", errors
+    printed = print_module(read.module)
+    again = parse_module(printed, case.name, target=chosen)
+    errors = _shown(again.diagnostics)
+    if errors:
+        return "unstable", errors
+    stable = print_module(again.module) == printed
+    return ("read" if stable else "unstable"), [] if stable else ["prints another text the second time"]
+
+
+# --------------------------------------------------------------------- report
+
+
+def generalised(cause: str) -> str:
+    """A cause without the names, numbers and types of its place."""
+    cause = re.sub(r"^(\S+) \d+:", r"\1", cause)
+    cause = re.sub(r"![\w.]+<[^ ]*(?:, [^ ]*>)*", "<type>", cause)
+    cause = re.sub(r"%[\w#.$-]+", "%x", cause)
+    return re.sub(r"\b\d+(?:x\d+)*\b", "#", cause)[:150]
+
+
+def report(outcomes: list[Outcome], top: int) -> None:
+    """Print counts and causes of each set."""
+    for name in dict.fromkeys(o.set for o in outcomes):
+        mine = [o for o in outcomes if o.set == name]
+        counts = Counter(f"expected {o.expected}: {o.verdict}" for o in mine)
+        print(f"\n{name}: {sum(o.right for o in mine)} of {len(mine)} right")
+        for key, count in sorted(counts.items()):
+            print(f"  {count:5}  {key}")
+        wrong = [o for o in mine if not o.right]
+        causes = Counter(cause for o in wrong for cause in {generalised(c) for c in o.causes[:1]})
+        first = {generalised(c): o.name for o in reversed(wrong) for c in o.causes[:1]}
+        for cause, count in causes.most_common(top):
+            print(f"  {count:5}  {cause}\n           {first[cause]}")
+
+
+def main(arguments: list[str]) -> int:
+    """Run the tool."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("checkout", type=Path)
+    parser.add_argument("sets", nargs="*", choices=[[], *SETS], default=[])
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--top", type=int, default=12)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--only", default="", help="cases whose name has this text")
+    given = parser.parse_args(arguments)
+    chosen = given.sets or list(SETS)
+    cases = [c for name in chosen for c in SETS[name](given.checkout, name) if given.only in c.name]
+    if given.jobs > 1:
+        with ProcessPoolExecutor(given.jobs) as pool:
+            outcomes = list(pool.map(judge, cases, chunksize=16))
+    else:
+        outcomes = [judge(case) for case in cases]
+    report(outcomes, given.top)
+    if given.json:
+        given.json.write_text(json.dumps([asdict(o) for o in outcomes], indent=1), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
