@@ -110,7 +110,7 @@ def test_version_changelog_and_licence_agree() -> None:
 
 
 def test_every_documented_argument_form_is_understood() -> None:
-    from ptokit.cli.args import parse_argument
+    from ptokit.arguments.grammar import parse_argument
 
     page = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
     table = page.split("## Arguments")[1].split("`DTYPE` is one of")[0]

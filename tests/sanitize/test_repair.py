@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import ptokit as pto
+from ptokit.arguments.grammar import parse_argument
 from ptokit.asm import read_module
-from ptokit.cli.args import parse_argument
 from ptokit.sanitize import Report, sanitize
 from ptokit.sanitize.repair import Edit, Fix
 from ptokit.targets import target

@@ -1,57 +1,13 @@
-"""The ``--arg`` grammar: what a kernel argument on the command line stands for.
-
-| form | argument |
-|---|---|
-| ``PATH.npy`` | the array in the file; the file itself is never modified |
-| ``zeros:DTYPE:SHAPE``, ``ones:DTYPE:SHAPE`` | constant array |
-| ``full:VALUE:DTYPE:SHAPE`` | array of VALUE |
-| ``arange:DTYPE:SHAPE`` | 0, 1, 2, …, wrapping around where the type ends |
-| ``random:DTYPE:SHAPE[:seed=N]`` | see `ptokit.cli.generators`; without a seed, the argument's position is the seed |
-| ``uninit:DTYPE:SHAPE`` | array for output only: the sanitizer reports reads of what the kernel has not written |
-| ``17``, ``-3``, ``0x1F``, ``2.5``, ``1e-5``, ``inf``, ``true`` | number |
-
-DTYPE is a short name of `ptokit.types.dtypes` or any other spelling of it, SHAPE is ``1024`` or ``16x64``, in elements.
-"""
+"""The ``--arg`` options: wrong ones are a usage error."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
 
 import typer
 
-from .generators import GENERATORS, ArgumentSyntaxError, parse_number
-from .npy import load_array
-
-Value = Any  # np.ndarray, int, float or bool
-
-
-@dataclass(frozen=True)
-class Argument:
-    """One ``--arg``: its text, and a function that makes the value (a new one at each call).
-
-    ``make`` raises `DiagnosticError` if a file cannot be used, `MemoryError` if an array does not fit.
-    """
-
-    text: str
-    make: Callable[[], Value]
-
-
-def parse_argument(text: str, position: int) -> Argument:
-    """Read one ``--arg``. Raises `ArgumentSyntaxError`."""
-    if text.endswith(".npy"):
-        return Argument(text, lambda: load_array(text))
-    word, *rest = text.split(":")
-    if rest and word in GENERATORS:
-        return Argument(text, GENERATORS[word](rest, position))
-    number = parse_number(text)
-    if number is None:
-        raise ArgumentSyntaxError(
-            f"{text!r} is neither a number, a path that ends in .npy, nor one of "
-            + ", ".join(f"{name}:…" for name in GENERATORS)
-        )
-    return Argument(text, lambda: number)
+from ptokit.arguments.generators import ArgumentSyntaxError
+from ptokit.arguments.grammar import Argument, Value, parse_argument
 
 
 def read_arguments(texts: Sequence[str]) -> list[Argument]:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
+from ptokit.arguments.npy import portable
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Severity
 
-from .npy import portable
 from .rules import OUTPUT_DIRECTORY
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
+from ptokit.arguments.npy import as_parameter
 from ptokit.diagnostics import DiagnosticError
 
 from .args import make, read_arguments
 from .console import bold, remark, say, show_diagnostics
 from .load import load, parse_target
-from .npy import as_parameter
 from .outputs import check_directory, file_names, save_arrays
 from .progress import Progress
 from .summary import Result, show_results

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ptokit.arguments.npy import as_parameter
 from ptokit.diagnostics import DiagnosticError, Diagnostics
 from ptokit.diagnostics.render import summary, visible_name
 from ptokit.diagnostics.sarif import Details
@@ -23,7 +24,6 @@ from .check import sarif_text
 from .console import remark, say, show_diagnostics
 from .files import check_writable, write_whole
 from .load import load, parse_target
-from .npy import as_parameter
 from .rules import REPORT_FILE
 
 
