@@ -195,7 +195,8 @@ def test_left_tiles_take_the_layout_of_the_target() -> None:
         ("TY-5", "!pto.tile_buf<vec, 16x16xf32, valid=1x2x3>", "1x2x3"),
         ("TY-6", long(v_row=-2), "-2"),
         ("TY-6", "!pto.tile_buf<vec, 16x16xf32, valid=1x-3>", "-3"),
-        ("TY-7", "!pto.ptr<f32, gm>", "gm"),
+        ("TY-7", "!pto.ptr<f32, l9>", "l9"),
+        ("TY-7", "!pto.ptr<f32, >", ">"),
         ("TY-7", "!pto.ptr<f32, #pto.address_space<gm>>", "#pto"),
         ("TEXT-TYPE", "!pto.ptr<q32>", "q32"),
         ("TEXT-TYPE", "!pto.ptr", "!pto.ptr"),
@@ -235,12 +236,65 @@ def test_a_wrong_type_is_reported_at_each_place() -> None:
     ]
 
 
-def test_register_level_files_name_pointer_spaces() -> None:
-    text = "func.func @f(%a: i64) { %p = pto.castptr %a : i64 -> !pto.ptr<f32, ub> return }"
-    assert read(text).functions[0].body.ops[0].result.type == Ptr(dtypes.f32, "ub")  # type: ignore[union-attr]
-    assert errors(text.replace("ub>", "l9>")) == [("TY-7", 1, text.index("ub>") + 1)]
-    said = "func.func @f(%a: !pto.ptr<f32, ub>) { return } // not for pto.castptr"
-    assert errors(said) == [("TY-7", 1, said.index("ub>") + 1)]
+@pytest.mark.parametrize(
+    ("written", "space"),
+    [
+        *((name, name) for name in "gm ub l1 l0a l0b l0c fb bt".split()),
+        *zip("vec mat left right acc scaling bias".split(), "ub l1 l0a l0b l0c fb bt".split()),
+    ],
+)
+def test_pointers_name_the_memory(written: str, space: str) -> None:
+    text = f"func.func @f(%a: !pto.ptr<f32, {written}>) {{ return }}"
+    (argument,) = read(text).functions[0].body.args
+    assert argument.type == Ptr(dtypes.f32, space)
+    assert str(argument.type) == f"!pto.ptr<f32, {space}>"
+    assert errors(text.replace(f", {written}>", ", l9>")) == [("TY-7", 1, text.index(written) + 1)]
+
+
+def test_a_pointer_without_a_space_points_to_global_memory() -> None:
+    text = "func.func @f(%a: !pto.ptr<f32>) { %p = pto.addptr %a, %c : !pto.ptr<f32, gm> -> !pto.ptr<f32> return }"
+    read(text.replace("{ ", "{ %c = arith.constant 0 : index ", 1))
+    assert Ptr(dtypes.f32) == Ptr(dtypes.f32, "gm") != Ptr(dtypes.f32, "ub")
+    assert hash(Ptr(dtypes.f32)) == hash(Ptr(dtypes.f32, "gm"))
+
+
+@pytest.mark.parametrize(
+    ("written", "printed", "bits"),
+    [
+        ("!pto.hif8", "!pto.hif8", 8),
+        ("hifloat8", "!pto.hif8", 8),
+        ("!pto.f8E8M0", "!pto.f8E8M0", 8),
+        ("f8E8M0FNU", "!pto.f8E8M0", 8),
+        ("!pto.f4E2M1x2", "!pto.f4E2M1x2", 8),
+        ("!pto.f4E1M2x2", "!pto.f4E1M2x2", 8),
+        ("!pto.hif8x2", "!pto.hif8x2", 16),
+        ("!pto.bf16x2", "!pto.bf16x2", 32),
+        ("vector<2xf32>", "vector<2xf32>", 64),
+        ("vector< 4 x f8E4M3>", "vector<4xf8E4M3FN>", 32),
+    ],
+)
+def test_elements_with_names_of_the_dialect(written: str, printed: str, bits: int) -> None:
+    (argument,) = read(f"func.func @f(%a: !pto.ptr<{written}, ub>) {{ return }}").functions[0].body.args
+    assert isinstance(argument.type, Ptr)
+    assert str(argument.type) == f"!pto.ptr<{printed}, ub>"
+    assert argument.type.dtype.bits == bits
+    (again,) = read(f"func.func @f(%a: {argument.type}) {{ return }}").functions[0].body.args
+    assert again.type.dtype is argument.type.dtype  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "!pto.vreg<256x!pto.hif8>",
+        "!pto.vreg<64x!pto.bf16x2>",
+        "!pto.tensor_view<?x16x!pto.f8E8M0>",
+        "!pto.tile_buf<vec, 16x32x!pto.hif8>",
+        "memref<16x?x!pto.f4E2M1x2>",
+    ],
+)
+def test_types_of_such_elements(text: str) -> None:
+    (argument,) = read(f"func.func @f(%a: {text}) {{ return }}").functions[0].body.args
+    assert str(argument.type) == text
 
 
 def test_aliases_of_types_and_attributes() -> None:

@@ -12,6 +12,7 @@ from ptokit.types.values import Type
 from . import ops_cube, ops_sync, ops_views, rules
 from .cursor import OperationError
 from .faults import suggest
+from .foreign import KNOWN_FOREIGN
 from .forms import read_form
 from .labels import NO_LABELS, Region
 from .lexer import EOF
@@ -23,7 +24,6 @@ from .parser import Parser
 from .recovery import FUNCTION_WORDS, recover
 from .regions import TERMINATORS, YIELDS, Kind, read_blocks, read_head
 from .registry import QUOTED, READERS
-from .wide import KNOWN_FOREIGN
 
 FORMS = {**ops_views.FORMS, **ops_sync.FORMS, **ops_cube.FORMS}
 

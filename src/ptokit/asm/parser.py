@@ -22,7 +22,6 @@ from .labels import NO_LABELS, Labels, Region
 from .lexer import Tokens
 from .scope import Scope
 from .types import BUILTINS, FREE, POISON, parse_type
-from .wide import uses_wide_operations
 
 
 @dataclass(slots=True)
@@ -57,7 +56,6 @@ class Parser(Cursor):
         "repeated",
         "hints",
         "_labels",
-        "_wide",
     )
 
     def __init__(self, tokens: Tokens, file: str | None, diagnostics: Diagnostics, target: Target | None) -> None:
@@ -81,7 +79,6 @@ class Parser(Cursor):
         self.fitting: dict[tuple[str, int, int], tuple[Type, Type]] = {}  # operations and types that were compared
         self.hints = 0  # how often a definition was looked for further on
         self._labels: Labels | None = None
-        self._wide: bool | None = None
 
     def state_target(self, arch: object, place: int | None = None) -> None:
         """Take the module's ``pto.target_arch`` unless the caller chose a target.
@@ -120,7 +117,7 @@ class Parser(Cursor):
         try:
             parsed = None
             if spelled[0] == "!" or spelled[0].isalpha():
-                parsed = parse_type(spelled, spaces=spelled.startswith("!pto.ptr") and "," in spelled and self.wide)
+                parsed = parse_type(spelled)
         except TypeFaultError as fault:
             if self.texts[index + 1] == "<":
                 self.i += 1
@@ -149,13 +146,6 @@ class Parser(Cursor):
         return parsed
 
     @property
-    def wide(self) -> bool:
-        """True if the text uses register-level operations, whose pointers name a space."""
-        if self._wide is None:
-            self._wide = uses_wide_operations(self.tokens.text)
-        return self._wide
-
-    @property
     def labels(self) -> Labels:
         """The labels of blocks in the text."""
         if self._labels is None:
@@ -165,7 +155,7 @@ class Parser(Cursor):
     def inside(self, text: str) -> Parser:
         """A parser of text that stands inside a token, with the types and aliases of this one."""
         inner = Parser(Tokens(text), self.file, Diagnostics(), self.target)
-        inner.types, inner._wide = self.types, self.wide
+        inner.types = self.types
         return inner
 
     def _function_type(self) -> Type:

@@ -15,7 +15,7 @@ REGISTERS = frozenset(("vreg", "mask", "align"))
 VREG_BITS = 2048
 
 _GRANULARITIES = {"b8": 8, "b16": 16, "b32": 32}
-_LANES = re.compile(r"\s*(\d{1,4})\s*x\s*([A-Za-z]\w*)\s*\Z", re.ASCII)
+_LANES = re.compile(r"\s*(\d{1,4})\s*x\s*([!A-Za-z][\w.]*)\s*\Z", re.ASCII)
 
 
 def register(name: str, body: str | None, at: int) -> VReg | Mask | Align:

@@ -144,11 +144,11 @@ TY_6 = _text(
 )
 TY_7 = _text(
     "TY-7",
-    "ptr with a second parameter in a file of tile operations.",
-    rejected="!pto.ptr<f32, gm>",
-    accepted="!pto.ptr<f32>",
-    why="Tile code only points to global memory. Files that use register-level operations may name the space.",
-    source="assembly 13.1, 3.2",
+    "ptr with a second parameter that is not a memory.",
+    rejected="!pto.ptr<f32, l9>",
+    accepted="!pto.ptr<f32>, !pto.ptr<f32, gm>, !pto.ptr<f32, ub>",
+    why="A pointer points to global memory, or to the on-chip buffer that it names.",
+    source="assembly 13.1; PTOAS e32488c9",
 )
 TY_8 = _text(
     "TY-8",

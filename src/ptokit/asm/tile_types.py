@@ -22,7 +22,7 @@ _SLAYOUTS = {t.text: t for t in SLayout}
 _FRACTALS = (16, 32, 512, 1024)
 _MANUAL_FRACTALS = frozenset(("None", "NZ", "ZN", "FR", "RN"))
 
-_SHAPE = re.compile(r"((?:(?:\?|-?\d+)\s*x\s*)*)([A-Za-z]\w*)\Z")
+_SHAPE = re.compile(r"((?:(?:\?|-?\d+)\s*x\s*)*)([!A-Za-z][\w.]*)\Z")
 _FIRST = re.compile(r'(?:loc\s*=\s*)?"?[A-Za-z_]\w*"?\Z')
 _NUMBER = re.compile(r"-?\d+\Z", re.ASCII)
 _VALID = re.compile(r"(\?|-?\d+)\s*x\s*(\?|-?\d+)\Z")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ptokit.types.dtypes import DTYPES, DType, dtype, is_dtype
+from ptokit.types.dtypes import DTYPES, PACKED, DType, dtype, is_dtype
 from ptokit.types.tile import DYNAMIC
 from ptokit.types.values import EventIdArray, Group, MemRef, Opaque, PartitionView, Ptr, Scalar, TensorView, Type
 
@@ -20,32 +20,43 @@ POISON = Opaque("<error>")
 FREE = Opaque("<not known yet>")
 """Type of a value that a listing uses without defining it, until a type list names it."""
 
-POINTER_SPACES = frozenset("gm ub l1 l0a l0b l0c fb bt".split())
+POINTER_SPACES = {
+    **{name: name for name in "gm ub l1 l0a l0b l0c fb bt".split()},
+    "vec": "ub",
+    "mat": "l1",
+    "left": "l0a",
+    "right": "l0b",
+    "acc": "l0c",
+    "scaling": "fb",
+    "bias": "bt",
+}
+"""Spellings of the memory that a pointer points to, and the one that is printed."""
 
 _BUILTIN = re.compile(r"(?:index|none|[su]?i[1-9]\d{0,4}|bf16|f16|f32|f64|tf32|f8E\w+|f4E\w+)\Z")
-_VIEW_BODY = re.compile(r"\s*((?:(?:\?|-?\d+)\s*x\s*)*)([A-Za-z]\w*)\s*\Z")
+_VIEW_BODY = re.compile(r"\s*((?:(?:\?|-?\d+)\s*x\s*)*)([!A-Za-z][\w.]*)\s*\Z")
 _DIM = re.compile(r"\?|-?\d+")
 _PTO = re.compile(r"!pto\.(\w+)\s*(?:<(.*)>)?\Z", re.DOTALL)
 _BLANKS = re.compile(r"\s+")
 
 _HANDLES = frozenset("pipe async_session async_event fmatrix_config tpipe record_event event scalar".split())
 _SLICES = frozenset(("partition_tensor_view", "global", "tile_view"))  # names of one type (assembly 3.2)
+_ELEMENTS = frozenset(t.text for t in (*DTYPES.values(), *PACKED.values()) if t.text.startswith("!pto."))
 _MNEMONICS = sorted(
     {"ptr", "tensor_view", "tile_buf", "tile", "memref", "eventid_array", "group"} | _SLICES | _HANDLES | REGISTERS
 )
-WRITTEN_TYPES = [f"!pto.{name}" for name in _MNEMONICS]
-BUILTINS = ("index", "i1", *(t.text for t in DTYPES.values()))
+WRITTEN_TYPES = [*(f"!pto.{name}" for name in _MNEMONICS), *sorted(_ELEMENTS)]
+BUILTINS = ("index", "i1", *(t.text for t in DTYPES.values() if t.text not in _ELEMENTS))
 """Names of builtin types that a misspelled one may have meant."""
 
 _MEMREF = re.compile(
-    r"\s*((?:(?:\?|\d+)\s*x\s*)*)([A-Za-z]\w*)\s*"
+    r"\s*((?:(?:\?|\d+)\s*x\s*)*)([!A-Za-z][\w.]*)\s*"
     r"(?:,\s*strided\s*<\s*\[([\s\d?,\-]*)\]\s*(?:,\s*offset\s*:\s*(\?|-?\d+)\s*)?>\s*)?"
     r"(?:,\s*(?:#pto\.address_space\s*<\s*(\w+)\s*>|#pto\s*<\s*address_space\s+(\w+)\s*>|(0))\s*)?\Z"
 )
 _CARRIED = ("memref", "vector", "tensor", "complex", "tuple")
 _STRIDE = re.compile(r"\s*(\?|-?\d+)\s*\Z")
-_RANKED = re.compile(r"\s*(\w+)\s*,\s*(\d{1,2})[dD]?\s*\Z", re.ASCII)
-_SIZED = re.compile(r"\s*(\w+)\s*,\s*((?:\?|\d+)(?:\s*x\s*(?:\?|\d+))+)\s*\Z", re.ASCII)
+_RANKED = re.compile(r"\s*([!\w.]+)\s*,\s*(\d{1,2})[dD]?\s*\Z", re.ASCII)
+_SIZED = re.compile(r"\s*([!\w.]+)\s*,\s*((?:\?|\d+)(?:\s*x\s*(?:\?|\d+))+)\s*\Z", re.ASCII)
 _MAX_RANK = 5
 
 
@@ -116,36 +127,28 @@ def global_tensor(body: str, offset: int) -> MemRef:
     return found
 
 
-def pointer(body: str, offset: int, spaces: bool) -> Ptr:
-    """``f32`` or, where `spaces` are allowed, ``f32, ub``. Raises `TypeFaultError`."""
+def pointer(body: str, offset: int) -> Ptr:
+    """``f32`` or ``f32, ub``. Raises `TypeFaultError`."""
     first, comma, second = body.partition(",")
     inner = element(first.strip(), offset + len(first) - len(first.lstrip()))
     if not comma:
         return Ptr(inner)
     space, place = second.strip(), offset + len(first) + 1 + len(second) - len(second.lstrip())
-    if not spaces:
-        raise TypeFaultError(
-            rules.TY_7,
-            "a pointer has one parameter, its element type; an address space is not allowed",
-            place,
-            len(space),
-            f"write !pto.ptr<{inner.text}>",
-        )
     if space not in POINTER_SPACES:
         raise TypeFaultError(
             rules.TY_7,
             f"'{space}' is not an address space of pointers",
             place,
-            len(space),
-            suggest(space, POINTER_SPACES),
+            max(1, len(space)),
+            suggest(space, list(POINTER_SPACES)) or f"one of {', '.join(POINTER_SPACES)}",
         )
-    return Ptr(inner, space)
+    return Ptr(inner, POINTER_SPACES[space])
 
 
-def parse_type(text: str, *, spaces: bool = False) -> Type | None:
+def parse_type(text: str) -> Type | None:
     """The type a single token spells; None if the token is no type. Raises `TypeFaultError`.
 
-    `spaces` allows a second parameter of ``!pto.ptr`` (assembly 3.2). Block layouts of left tiles are as written.
+    Block layouts of left tiles are as written.
     """
     if text[0] != "!":
         if "<" in text:
@@ -153,6 +156,8 @@ def parse_type(text: str, *, spaces: bool = False) -> Type | None:
                 return tensor
             return Opaque(_BLANKS.sub(" ", text)) if text.startswith(_CARRIED) else None
         return scalar(text)
+    if text in _ELEMENTS:
+        return Scalar(text)
     m = _PTO.match(text)
     if m is None:
         if text.startswith("!pto") or "." not in text:
@@ -177,7 +182,7 @@ def parse_type(text: str, *, spaces: bool = False) -> Type | None:
     if body is None:
         raise TypeFaultError(rules.TYPE, f"'!pto.{name}' needs its parameters: !pto.{name}<...>", 0, len(text))
     if name == "ptr":
-        return pointer(body, at, spaces)
+        return pointer(body, at)
     if name in ("tile_buf", "tile"):
         return tile(body, at)
     if name == "memref":

@@ -7,8 +7,9 @@ NumPy has none; None where only the codecs of `ptokit.types.codecs` understand t
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import ml_dtypes
 import numpy as np
@@ -89,8 +90,8 @@ i64 = DType("i64", 64, "i", "int64_t", "i64", ("si64", "int64"))
 u64 = DType("u64", 64, "u", "uint64_t", "ui64", ("uint64",))
 e4m3 = DType("e4m3", 8, "f", "float8_e4m3_t", "f8E4M3FN", ("f8E4M3", "f8e4m3", "f8E4M3FNUZ", "f8E4M3B11FNUZ"))
 e5m2 = DType("e5m2", 8, "f", "float8_e5m2_t", "f8E5M2", ("f8e5m2", "f8E5M2FNUZ"))
-e8m0 = DType("e8m0", 8, "f", "float8_e8m0_t", "f8E8M0FNU", ("f8e8m0",))
-hif8 = DType("hif8", 8, "f", "hifloat8_t", "hifloat8", ("hifloat8_t",))
+e8m0 = DType("e8m0", 8, "f", "float8_e8m0_t", "!pto.f8E8M0", ("f8E8M0FNU", "f8e8m0"))
+hif8 = DType("hif8", 8, "f", "hifloat8_t", "!pto.hif8", ("hifloat8", "hifloat8_t"))
 e2m1 = DType("e2m1", 4, "f", "float4_e2m1x2_t", "f4E2M1FN", ("float4_e2m1x2", "float4_e2m1x2_t"))
 e1m2 = DType("e1m2", 4, "f", "float4_e1m2x2_t", "float4_e1m2x2", ("float4_e1m2x2_t",))
 int4 = DType("int4", 4, "i", "int4b_t", "int4b", ("int4b_t", "i4"))
@@ -102,6 +103,17 @@ DTYPES: dict[str, DType] = {
         *(e4m3, e5m2, e8m0, hif8, e2m1, e1m2, int4),
     )
 }
+
+PACKED: dict[str, DType] = {
+    t.name: t
+    for t in (
+        DType("e2m1x2", 8, "f", "float4_e2m1x2_t", "!pto.f4E2M1x2"),
+        DType("e1m2x2", 8, "f", "float4_e1m2x2_t", "!pto.f4E1M2x2"),
+        DType("hif8x2", 16, "f", "hifloat8x2_t", "!pto.hif8x2"),
+        DType("bf16x2", 32, "f", "bfloat16x2_t", "!pto.bf16x2"),
+    )
+}
+"""Elements of the register level that hold two numbers each; the width is that of both."""
 
 _VALUES: dict[str, np.dtype] = {
     "f32": np.dtype(np.float32),
@@ -115,17 +127,36 @@ _VALUES: dict[str, np.dtype] = {
 }
 
 _BY_SPELLING = {s: t for t in DTYPES.values() for s in (t.name, t.text, t.cpp, *t.aliases)}
+_BY_SPELLING |= {s: t for t in PACKED.values() for s in (t.name, t.text)}
+_VECTOR = re.compile(r"vector\s*<\s*([1-9]\d?)\s*x\s*([!\w.]+)\s*>\Z", re.ASCII)
 _BY_NUMPY = {v: DTYPES[n] for n, v in _VALUES.items()}
 
 
 def dtype(spelling: str) -> DType:
     """The type with this name, `.pto` or C++ spelling. Raises `KeyError`."""
-    return _BY_SPELLING[spelling]
+    found = _BY_SPELLING.get(spelling)
+    return _short_vector(spelling) if found is None else found
 
 
 def is_dtype(spelling: str) -> bool:
     """True if `spelling` names an element type."""
-    return spelling in _BY_SPELLING
+    if spelling in _BY_SPELLING:
+        return True
+    m = _VECTOR.match(spelling)
+    return m is not None and m[2] in _BY_SPELLING
+
+
+@cache
+def _short_vector(spelling: str) -> DType:
+    """``vector<2xf16>``: a few numbers that threads load and store as one."""
+    m = _VECTOR.match(spelling)
+    if m is None:
+        raise KeyError(spelling)
+    element = _BY_SPELLING[m[2]]
+    name = f"vector<{m[1]}x{element.text}>"
+    if name != spelling:
+        return dtype(name)
+    return DType(name, int(m[1]) * element.bits, element.kind, name, name)
 
 
 def from_numpy(dt: np.dtype) -> DType | None:

@@ -21,12 +21,12 @@ class Scalar:
     @property
     def is_float(self) -> bool:
         """True for floating-point types."""
-        return self.name.startswith(("f", "bf"))
+        return not self.is_integer
 
     @property
     def is_integer(self) -> bool:
         """True for integers, index and i1."""
-        return not self.is_float
+        return self.name[0] in "ius"
 
     def __str__(self) -> str:
         return self.name
@@ -39,12 +39,21 @@ F32 = Scalar("f32")
 F64 = Scalar("f64")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Ptr:
-    """``!pto.ptr<f32>``: pointer to global memory, or with a space to an on-chip buffer."""
+    """``!pto.ptr<f32>``: pointer to global memory, or with a space to an on-chip buffer.
+
+    ``!pto.ptr<f32, gm>`` is the same type, and is printed as it was written.
+    """
 
     dtype: DType
     space: str | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ptr) and self.dtype is other.dtype and (self.space or "gm") == (other.space or "gm")
+
+    def __hash__(self) -> int:
+        return hash((self.dtype, self.space or "gm"))
 
     def __str__(self) -> str:
         space = f", {self.space}" if self.space else ""
