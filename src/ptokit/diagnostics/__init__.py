@@ -9,9 +9,10 @@ from .diagnostic import (
     Note,
     Severity,
 )
-from .rules import CATALOGUE, Rule, Scope, catalogue, define, lookup
+from .rules import ALL_TARGETS, CATALOGUE, Rule, RuleDecorator, Scope, catalogue, define, lookup, rule
 
 __all__ = [
+    "ALL_TARGETS",
     "CATALOGUE",
     "Diagnostic",
     "DiagnosticError",
@@ -19,10 +20,12 @@ __all__ = [
     "Location",
     "Note",
     "Rule",
+    "RuleDecorator",
     "Scope",
     "Severity",
     "UNKNOWN_LOCATION",
     "catalogue",
     "define",
     "lookup",
+    "rule",
 ]

@@ -58,47 +58,29 @@ class Rule:
     always: bool = False
 
 
+RuleDecorator = Callable[[Check], Rule]
 CATALOGUE: dict[str, Rule] = {}
 
 
-def define(
-    id: str,
-    what: str,
-    check: Check | None = None,
-    *,
-    targets: tuple[str, ...] = ALL_TARGETS,
-    severity: Severity = Severity.ERROR,
-    scope: Scope = Scope.ISA,
-    why: str = "",
-    source: str = "",
-    accepted: str = "",
-    rejected: str = "",
-    decision: str = "",
-    enforced: bool = True,
-    covered_by: tuple[str, ...] = (),
-    always: bool = False,
-) -> Rule:
-    """Add a rule to the catalogue and return it. An id can be defined once."""
+def define(id: str, what: str, **fields: Any) -> Rule:
+    """Add a rule to the catalogue and return it; `fields` are those of `Rule`. An id can be defined once."""
     if id in CATALOGUE:
         raise ValueError(f"rule {id} is defined twice")
-    rule = Rule(
-        id,
-        what,
-        targets,
-        check,
-        severity,
-        scope,
-        why,
-        source,
-        accepted,
-        rejected,
-        decision,
-        enforced,
-        covered_by,
-        always,
-    )
-    CATALOGUE[id] = rule
-    return rule
+    CATALOGUE[id] = Rule(id, what, **fields)
+    return CATALOGUE[id]
+
+
+def rule(id: str, *, what: str = "", **fields: Any) -> RuleDecorator:
+    """Decorator that makes a rule of the function that checks it; `fields` are those of `Rule`.
+
+    The first paragraph of the function's docstring is the sentence that must hold. A function that serves several
+    rules, or is made by another, is given with the sentence: ``rule("EW-06", what="...")(in_types)``.
+    """
+
+    def made(check: Check) -> Rule:
+        return define(id, what or " ".join((check.__doc__ or "").split("\n\n")[0].split()), check=check, **fields)
+
+    return made
 
 
 def lookup(id: str) -> Rule:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ptokit.diagnostics import Scope, define
+from ptokit.diagnostics import Scope, rule
 from ptokit.types.enums import Pipe, TileType
 
 from .site import Site, TileInfo
@@ -80,13 +80,12 @@ def _to_l1(o: Site, pipe: Pipe) -> bool:
     return pipe is Pipe.FIX and o.core == "vector" and bool(sources)
 
 
-PIPE_CORE = define(
+PIPE_CORE = rule(
     "PIPE-CORE",
-    "An instruction is issued on a core that has its pipe.",
-    missing_pipe,
+    what="An instruction is issued on a core that has its pipe.",
     scope=Scope.SYNC,
     why="Cube and vector cores are different cores; the code of one does not run on the other.",
     source="memory-model-and-sync 2, 10",
     rejected="tmatmul in a function with kernel_kind<vector>",
     accepted="tmatmul in a function with kernel_kind<cube>",
-)
+)(missing_pipe)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.diagnostics import Scope, define
+from ptokit.diagnostics import Scope, define, rule
 from ptokit.types.codecs import decode, encode
 from ptokit.types.enums import Pipe, TileType
 
@@ -33,7 +33,11 @@ def _vec(o: Site) -> Message:
     )
 
 
-def _inside(o: Site) -> Message:
+@rule(
+    "ELEM-01", source="types-and-layouts 5 (derived)", accepted="offset 1023 of 16x64", rejected="offset 1024 of 16x64"
+)
+def ELEM_01(o: Site) -> Message:
+    """The offset of a single element lies inside the tile."""
     t, offset = _tile(o), o.offset.value
     if t.dtype.packed:
         return f"the tile has element type {t.dtype}, whose elements are not bytes"
@@ -44,14 +48,7 @@ def _inside(o: Site) -> Message:
 
 RULES = (
     replace(TILE_09, check=_vec),
-    define(
-        "ELEM-01",
-        "The offset of a single element lies inside the tile.",
-        _inside,
-        source="types-and-layouts 5 (derived)",
-        accepted="offset 1023 of 16x64",
-        rejected="offset 1024 of 16x64",
-    ),
+    ELEM_01,
 )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.diagnostics import define
+from ptokit.diagnostics import rule
 from ptokit.types.enums import Layout, Pipe, TileType
 
 from .machine import Machine, TileOperand
@@ -21,19 +21,25 @@ _NUMBERS = {0: ("%8.4f", "%8d"), 1: ("%8.2f", "%8d"), 2: ("%10.6f", "%10d")}
 _CONVERSION = re.compile(r"%%|%[-+ #0]*\d{0,3}(?:\.\d{0,3})?(?:hh|h|ll|l)?([diuxXoeEfFgGc])")
 
 
-def _types(o: Site) -> Message:
+@rule("PRINT-01", source=_SOURCE, accepted="f32", rejected="bf16")
+def PRINT_01(o: Site) -> Message:
+    """TPRINT prints f32, f16 and integers of 8 to 32 bits."""
     dtype = o.src.dtype
     return f"src has element type {dtype}; TPRINT prints {names(I6 | F)}" if dtype not in I6 | F else None
 
 
-def _buffer(o: Site) -> Message:
+@rule("PRINT-02", source=_SOURCE, accepted="a vec tile", rejected="a left tile")
+def PRINT_02(o: Site) -> Message:
+    """TPRINT prints Vec, Acc and, but for a5, Mat tiles."""
     if not isinstance(o.src, TileInfo):
         return None
     legal = [TileType.Vec, TileType.Acc, *([TileType.Mat] if o.target.name != "a5" else [])]
     return f"src is a {o.src.loc.text} tile, which {o.target.name} does not print" if o.src.loc not in legal else None
 
 
-def _format(o: Site) -> Message:
+@rule("PRINT-04", source="assembly 6.2", accepted='"x = %d"', rejected='"%d %s"')
+def PRINT_04(o: Site) -> Message:
+    """The format of print has one conversion, of a number."""
     found = [c for c in _CONVERSION.finditer(o.format or "") if c[1]]
     left = _CONVERSION.sub("", o.format or "")
     if "%" in left or len(found) != 1:
@@ -42,33 +48,10 @@ def _format(o: Site) -> Message:
 
 
 RULES = (
-    define(
-        "PRINT-01",
-        "TPRINT prints f32, f16 and integers of 8 to 32 bits.",
-        _types,
-        source=_SOURCE,
-        accepted="f32",
-        rejected="bf16",
-    ),
-    define(
-        "PRINT-02",
-        "TPRINT prints Vec, Acc and, but for a5, Mat tiles.",
-        _buffer,
-        source=_SOURCE,
-        accepted="a vec tile",
-        rejected="a left tile",
-    ),
+    PRINT_01,
+    PRINT_02,
 )
-FORMAT_RULES = (
-    define(
-        "PRINT-04",
-        "The format of print has one conversion, of a number.",
-        _format,
-        source="assembly 6.2",
-        accepted='"x = %d"',
-        rejected='"%d %s"',
-    ),
-)
+FORMAT_RULES = (PRINT_04,)
 
 
 def _row(values: np.ndarray, shown: str, bar: int | None = None) -> str:

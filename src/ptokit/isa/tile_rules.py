@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
-from ptokit.diagnostics import Rule, define, lookup
+from ptokit.diagnostics import RuleDecorator, define, lookup, rule
 from ptokit.targets import Target
 from ptokit.types.conv import ConvSpec
 from ptokit.types.enums import SLayout, TileType
@@ -24,6 +25,10 @@ SOURCE = "types-and-layouts 3"
 FRACTALS = (512, 1024, 32)
 
 Message = str | tuple[str, str] | None
+
+
+def _tile(id: str, **more: Any) -> RuleDecorator:
+    return rule(id, **{"source": SOURCE, **more})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +49,9 @@ def inner_box(spec: TileSpec) -> Box:
     return spec.box
 
 
-def _sizes(o: TileSite) -> Message:
+@_tile("TILE-01", accepted="16x32, valid 9x32", rejected="16x32, valid 17x32")
+def TILE_01(o: TileSite) -> Message:
+    """Rows and columns of a tile are positive, and its valid region lies inside it."""
     s = o.spec
     if s.rows <= 0 or s.cols <= 0:
         return f"a tile of {s.rows}x{s.cols} elements; both sizes must be positive"
@@ -54,14 +61,18 @@ def _sizes(o: TileSite) -> Message:
     return None
 
 
-def _rows(o: TileSite) -> Message:
+@_tile("TILE-03", accepted="a 48x64 i8 NZ mat tile", rejected="a 35x64 i8 NZ mat tile")
+def TILE_03(o: TileSite) -> Message:
+    """The rows of a boxed tile are a multiple of its box's rows, except for Vec, MX scales and single rows."""
     s, (rows, _) = o.spec, inner_box(o.spec)
     if s.loc is TileType.Vec or s.fractal == 32 or s.rows == 1 or s.rows % rows == 0:
         return None
     return f"{s.rows} rows of {s.dtype} in {s.layout_name} boxes of {rows} rows; rows must be a multiple of {rows}"
 
 
-def _cols(o: TileSite) -> Message:
+@_tile("TILE-04", accepted="a 16x64 i8 NZ tile (boxes of 32 columns)", rejected="a 16x61 i8 NZ tile")
+def TILE_04(o: TileSite) -> Message:
+    """The columns of a tile are a multiple of its box's columns."""
     s, (_, cols) = o.spec, inner_box(o.spec)
     if s.cols % cols == 0:
         return None
@@ -79,20 +90,37 @@ def _line(what: str, count: int, spec: TileSpec) -> Message:
     )
 
 
-def _valid_positive(o: TileSite) -> Message:
+@_tile("TILE-08", accepted="valid=?x32, set to 0 at run time before anything is moved", rejected="valid=0x32")
+def TILE_08(o: TileSite) -> Message:
+    """Static valid sizes are positive."""
     for what, valid in (("rows", o.spec.valid_row), ("columns", o.spec.valid_col)):
         if valid != DYNAMIC and valid <= 0:
             return f"{valid} valid {what} as part of the type; static valid sizes must be positive"
     return None
 
 
-def _large_boxes(o: TileSite) -> Message:
+@_tile(
+    "TILE-D1",
+    accepted="slayout=row_major, fractal=1024",
+    rejected="slayout=none_box, fractal=1024",
+    why="The sizes would have to be multiples of a 16x16 box that the storage does not have.",
+)
+def TILE_D1(o: TileSite) -> Message:
+    """Fractal size 1024 goes with boxes."""
     if o.spec.fractal == 1024 and o.spec.slayout is SLayout.NoneBox:
         return "fractal size 1024 without boxes (slayout=none_box) has no meaning; use 512"
     return None
 
 
-def _packed_line(o: TileSite) -> Message:
+@_tile(
+    "TILE-D2",
+    targets=("a5",),
+    accepted="4x256 e1m2",
+    rejected="4x224 e1m2",
+    why="TILE-05 counts a byte per element and so lets 16-byte rows pass, which no transfer can address.",
+)
+def TILE_D2(o: TileSite) -> Message:
+    """The contiguous dimension of a tile of packed 4-bit elements without boxes is a multiple of 64."""
     s = o.spec
     if not s.dtype.packed or s.boxed:
         return None
@@ -102,7 +130,15 @@ def _packed_line(o: TileSite) -> Message:
     return f"{count} {what} of {s.dtype} are {count // 2} bytes; 4-bit tiles need multiples of 64 elements (32 bytes)"
 
 
-def _whole_boxes(o: TileSite) -> Message:
+@_tile(
+    "TILE-D3",
+    accepted="a 32x32 f16 Zn vec tile",
+    rejected="a 33x32 f16 Zn vec tile",
+    why="TILE-03 lets Vec and scale tiles pass, but the last box of rows would lie behind the tile's memory.",
+    source=f"{SOURCE}, 6 (derived)",
+)
+def TILE_D3(o: TileSite) -> Message:
+    """The rows of a Zn, Zz or Nn tile are a multiple of its box's rows, in every buffer."""
     s = o.spec
     contiguous = s.rows == 1 and s.slayout is SLayout.RowMajor
     if not s.boxed or contiguous or s.layout_name == "Nz" or s.rows % s.box.rows == 0:
@@ -110,95 +146,49 @@ def _whole_boxes(o: TileSite) -> Message:
     return f"{s.rows} rows of a {s.layout_name} tile with boxes of {s.box.rows} rows end past the tile's storage"
 
 
-def _not_vec(o: Site) -> Message:
+@rule("TILE-09", source=SOURCE, accepted="tgetval of a vec tile", rejected="tgetval of an accumulator")
+def TILE_09(o: Site) -> Message:
+    """Single elements are read and written in Vec tiles only."""
     for t in o.tiles:
         if t.loc is not TileType.Vec:
             return f"{t.name} is a {t.loc.text} tile; single elements can be read and written in vec tiles only"
     return None
 
 
-def _tile(id: str, what: str, check: object, *, targets: tuple[str, ...] = ("cpu", "a2a3", "a5"), **more: str) -> Rule:
-    more.setdefault("source", SOURCE)
-    return define(id, what, check, targets=targets, **more)  # type: ignore[arg-type]
+@_tile(
+    "TILE-05",
+    accepted="6x16 f32",
+    rejected="6x18 f32",
+    why="The transfer engines move 32-byte blocks. It also follows that a one-column tile is column-major.",
+)
+def TILE_05(o: Site) -> Message:
+    """A row of a row-major tile without boxes is a multiple of 32 bytes."""
+    return _line("cols", o.spec.cols, o.spec) if o.spec.row_major else None
+
+
+@_tile("TILE-06", accepted="64x3 f16 col_major", rejected="58x3 f16 col_major")
+def TILE_06(o: Site) -> Message:
+    """A column of a column-major tile without boxes is a multiple of 32 bytes."""
+    return None if o.spec.row_major else _line("rows", o.spec.rows, o.spec)
+
+
+@_tile("TILE-07", accepted="fractal=1024 for an accumulator", rejected="fractal=2048")
+def TILE_07(o: Site) -> Message:
+    """The fractal size is 512, 1024 or 32 bytes."""
+    return None if o.spec.fractal in FRACTALS else f"fractal={o.spec.fractal}; it can be 512, 1024 or 32"
 
 
 TILE_RULES = (
-    _tile(
-        "TILE-01",
-        "Rows and columns of a tile are positive, and its valid region lies inside it.",
-        _sizes,
-        accepted="16x32, valid 9x32",
-        rejected="16x32, valid 17x32",
-    ),
-    _tile(
-        "TILE-03",
-        "The rows of a boxed tile are a multiple of its box's rows, except for Vec, MX scales and single rows.",
-        _rows,
-        accepted="a 48x64 i8 NZ mat tile",
-        rejected="a 35x64 i8 NZ mat tile",
-    ),
-    _tile(
-        "TILE-04",
-        "The columns of a tile are a multiple of its box's columns.",
-        _cols,
-        accepted="a 16x64 i8 NZ tile (boxes of 32 columns)",
-        rejected="a 16x61 i8 NZ tile",
-    ),
-    _tile(
-        "TILE-05",
-        "A row of a row-major tile without boxes is a multiple of 32 bytes.",
-        lambda o: _line("cols", o.spec.cols, o.spec) if o.spec.row_major else None,
-        accepted="6x16 f32",
-        rejected="6x18 f32",
-        why="The transfer engines move 32-byte blocks. It also follows that a one-column tile is column-major.",
-    ),
-    _tile(
-        "TILE-06",
-        "A column of a column-major tile without boxes is a multiple of 32 bytes.",
-        lambda o: None if o.spec.row_major else _line("rows", o.spec.rows, o.spec),
-        accepted="64x3 f16 col_major",
-        rejected="58x3 f16 col_major",
-    ),
-    _tile(
-        "TILE-07",
-        "The fractal size is 512, 1024 or 32 bytes.",
-        lambda o: None if o.spec.fractal in FRACTALS else f"fractal={o.spec.fractal}; it can be 512, 1024 or 32",
-        accepted="fractal=1024 for an accumulator",
-        rejected="fractal=2048",
-    ),
-    _tile(
-        "TILE-08",
-        "Static valid sizes are positive.",
-        _valid_positive,
-        accepted="valid=?x32, set to 0 at run time before anything is moved",
-        rejected="valid=0x32",
-    ),
-    _tile(
-        "TILE-D1",
-        "Fractal size 1024 goes with boxes.",
-        _large_boxes,
-        accepted="slayout=row_major, fractal=1024",
-        rejected="slayout=none_box, fractal=1024",
-        why="The sizes would have to be multiples of a 16x16 box that the storage does not have.",
-    ),
-    _tile(
-        "TILE-D2",
-        "The contiguous dimension of a tile of packed 4-bit elements without boxes is a multiple of 64.",
-        _packed_line,
-        targets=("a5",),
-        accepted="4x256 e1m2",
-        rejected="4x224 e1m2",
-        why="TILE-05 counts a byte per element and so lets 16-byte rows pass, which no transfer can address.",
-    ),
-    _tile(
-        "TILE-D3",
-        "The rows of a Zn, Zz or Nn tile are a multiple of its box's rows, in every buffer.",
-        _whole_boxes,
-        accepted="a 32x32 f16 Zn vec tile",
-        rejected="a 33x32 f16 Zn vec tile",
-        why="TILE-03 lets Vec and scale tiles pass, but the last box of rows would lie behind the tile's memory.",
-        source=f"{SOURCE}, 6 (derived)",
-    ),
+    TILE_01,
+    TILE_03,
+    TILE_04,
+    TILE_05,
+    TILE_06,
+    TILE_07,
+    TILE_08,
+    TILE_D1,
+    TILE_D2,
+    TILE_D3,
 )
 
 define(
@@ -209,14 +199,6 @@ define(
     accepted="any element type",
     rejected="an element type of 64 bytes",
     enforced=False,
-)
-TILE_09 = define(
-    "TILE-09",
-    "Single elements are read and written in Vec tiles only.",
-    _not_vec,
-    source=SOURCE,
-    accepted="tgetval of a vec tile",
-    rejected="tgetval of an accumulator",
 )
 
 
@@ -242,22 +224,20 @@ def _too_large(o: TileSite) -> Message:
 
 _PLACED = "With an address, the finding has the id"
 PLACEMENT_RULES = (
-    define(
+    rule(
         "SA-0351",
-        f"The target has the buffer a tile lives in. {_PLACED} SPACE-ABSENT.",
-        _absent,
+        what=f"The target has the buffer a tile lives in. {_PLACED} SPACE-ABSENT.",
         source="types-and-layouts 2",
         accepted="a scale tile on a5",
         rejected="a scale tile on a2a3",
-    ),
-    define(
+    )(_absent),
+    rule(
         "SA-0352",
-        f"A tile is not larger than its buffer. {_PLACED} of the buffer, UB-CAPACITY and so on.",
-        _too_large,
+        what=f"A tile is not larger than its buffer. {_PLACED} of the buffer, UB-CAPACITY and so on.",
         source="types-and-layouts 2",
         accepted="a 256x256 f32 vec tile on a5 (256 KiB)",
         rejected="a 1618x64 f32 vec tile on a2a3 (192 KiB)",
-    ),
+    )(_too_large),
 )
 define(
     "SA-0353",
@@ -282,14 +262,14 @@ def check_tile(spec: TileSpec, target: Target, addr: Size = UNKNOWN, *, placemen
     """
     site = TileSite(spec, target, addr)
     rules = (() if isinstance(spec, ConvSpec) else TILE_RULES) + (PLACEMENT_RULES if placement else ())
-    for rule in rules:
-        if target.name not in rule.targets or rule.check is None:
+    for bound in rules:
+        if target.name not in bound.targets or bound.check is None:
             continue
-        found = rule.check(site)
+        found = bound.check(site)
         if isinstance(found, tuple):
-            yield Broken(rule, *found)
+            yield Broken(bound, *found)
         elif found:
-            yield Broken(rule, str(found), None)
+            yield Broken(bound, str(found), None)
     if placement and known(addr):
         for id, message in broken_placement(spec, addr, target):
             yield Broken(lookup(id), message, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from ptokit.diagnostics import Scope, Severity, define
+from ptokit.diagnostics import Scope, Severity, rule
 
 from ..operands import DEVICES, Message, is_dn1, is_nd, layout
 from ..site import Site, TileInfo
@@ -22,7 +22,11 @@ def _destinations(o: Site) -> list[tuple[str, TileInfo]]:
     return [(n, o.operands[n]) for n in ("dst", "dst_val") if o.has(n)]  # type: ignore[misc]
 
 
-def _row_layout(o: Site) -> Message:
+@rule("ARG-COM-01", source=SOURCE, accepted="16x64 into 16x1", rejected="16x64 into 8x1")
+def _LAYOUT(o: Site) -> Message:
+    """Vec tiles. Row forms: src ND, results ND or DN with one column. Column forms: results ND, one row, src's
+    columns.
+    """
     if not is_nd(o.src):
         return f"{layout('src', o.src)}; a row reduction reads ND tiles"
     for name, t in _destinations(o):
@@ -66,7 +70,11 @@ def _types(o: Site, *, column: bool = False) -> Message:
     return None
 
 
-def _asm_tmp(o: Site) -> Message:
+@rule(
+    "ARG-COM-04", targets=DEVICES, scope=Scope.ASSEMBLER, source=SOURCE, accepted="a tmp like src", rejected="a u8 tmp"
+)
+def _ASM(o: Site) -> Message:
+    """tmp has the type and valid region of src."""
     t, s = o.tmp, o.src
     if t is not None and (t.dtype is not s.dtype or t.vr != s.vr or t.vc != s.vc):
         return f"tmp is {t.dtype} valid in {t.vr}x{t.vc}; the assembler wants src's {s.dtype} {s.vr}x{s.vc}"
@@ -77,7 +85,15 @@ def _blocks(count: int, lanes: int) -> int:
     return -(-count // lanes) * lanes
 
 
-def _row_tmp(o: Site) -> Message:
+@rule(
+    "ARG-A3-01",
+    targets=("a2a3",),
+    source=SOURCE,
+    accepted="f32, 128 columns, tmp 16x16",
+    rejected="f32, 128 columns, tmp 16x8",
+)
+def ARG_A3_01(o: Site) -> Message:
+    """tmp holds the candidates of a row."""
     if not o.has("tmp") or not known(o.src.vc, o.src.vr):
         return None
     lanes, width, cols = o.src.dtype.c0, 256 // o.src.dtype.size, o.src.vc
@@ -94,7 +110,17 @@ def _row_tmp(o: Site) -> Message:
     return None
 
 
-def _column_tmp(o: Site) -> Message:
+@rule(
+    "ARG-A3-02",
+    targets=("a2a3",),
+    severity=Severity.WARNING,
+    source=SOURCE,
+    accepted="f32, 64 columns, tmp of 128 elements",
+    rejected="f32, 64 columns, tmp of 64 elements",
+    decision="A warning: the library does not check the size.",
+)
+def ARG_A3_02(o: Site) -> Message:
+    """tmp has src's type and room for the candidates of a group of columns."""
     if not o.has("tmp") or not known(o.src.vc):
         return None
     if o.tmp.dtype is not o.src.dtype:
@@ -107,58 +133,65 @@ def _column_tmp(o: Site) -> Message:
     return None
 
 
-def _rounded_index(o: Site) -> Message:
+@rule(
+    "ARG-A3-03",
+    targets=("a2a3",),
+    severity=Severity.WARNING,
+    source=SOURCE,
+    accepted="2048 rows of f16",
+    rejected="2049 rows of f16",
+    decision="The executor returns the exact index.",
+)
+def ARG_A3_03(o: Site) -> Message:
+    """Column indices of 2-byte types pass through f16 on a2a3."""
     if o.src.dtype.size == 2 and not o.has("dst_val") and o.src.vr > 2048:
         return f"src has {o.src.vr} rows; a2a3 rounds row indices above 2048"
     return None
 
 
-def _unsigned(o: Site) -> Message:
+@rule(
+    "ARG-A3-04",
+    targets=("a2a3",),
+    severity=Severity.WARNING,
+    source=SOURCE,
+    accepted="f32",
+    rejected="u32",
+    decision="The executor compares unsigned.",
+)
+def ARG_A3_04(o: Site) -> Message:
+    """Column forms compare unsigned types as float bit patterns on a2a3."""
     if o.src.dtype.kind == "u":
         return f"a2a3 compares {o.src.dtype} as float bit patterns: codes with the top bit set count as negative"
     return None
 
 
-def _narrow_index(o: Site) -> Message:
+@rule(
+    "ARG-A5-01",
+    targets=("a5",),
+    severity=Severity.WARNING,
+    source=SOURCE,
+    accepted="1024 rows of f16",
+    rejected="40000 rows of f16",
+)
+def ARG_A5_01(o: Site) -> Message:
+    """Column indices of 1- and 2-byte types are kept in 16 bits on a5."""
     if o.src.dtype.size <= 2 and o.src.vr > 32767:
         return f"src has {o.src.vr} rows; a5 keeps the index in 16 bits"
     return None
 
 
-_LAYOUT = define(
-    "ARG-COM-01",
-    "Vec tiles. Row forms: src ND, results ND or DN with one column. Column forms: results ND, one row, src's columns.",
-    _row_layout,
-    source=SOURCE,
-    accepted="16x64 into 16x1",
-    rejected="16x64 into 8x1",
-)
-_TYPES = define(
+_TYPES = rule(
     "ARG-COM-03",
-    "The source type has a form on the target; indices are i32 or u32 (value forms of 2-byte types: also i16, u16).",
-    _types,
+    what=(
+        "The source type has a form on the target; indices are i32 or u32 (value forms of 2-byte types: also i16, u16)."
+    ),
     source=SOURCE,
     accepted="f32 into i32",
     rejected="f32 into f32",
-)
-_EMPTY = define(
-    "ARG-COM-02",
-    "The valid region of src is not empty.",
-    _not_empty,
-    source=SOURCE,
-    accepted="16x60",
-    rejected="0x60",
-)
-_ASM = define(
-    "ARG-COM-04",
-    "tmp has the type and valid region of src.",
-    _asm_tmp,
-    targets=DEVICES,
-    scope=Scope.ASSEMBLER,
-    source=SOURCE,
-    accepted="a tmp like src",
-    rejected="a u8 tmp",
-)
+)(_types)
+_EMPTY = rule(
+    "ARG-COM-02", what="The valid region of src is not empty.", source=SOURCE, accepted="16x60", rejected="0x60"
+)(_not_empty)
 
 _INDICES = types_of("i32 u32")
 
@@ -175,15 +208,7 @@ ROW_RULES = (
     _TYPES,
     _ASM,
     replace(RR_1, check=lambda o: row_reduction(o) or _asm_index(o)),
-    define(
-        "ARG-A3-01",
-        "tmp holds the candidates of a row.",
-        _row_tmp,
-        targets=("a2a3",),
-        source=SOURCE,
-        accepted="f32, 128 columns, tmp 16x16",
-        rejected="f32, 128 columns, tmp 16x8",
-    ),
+    ARG_A3_01,
     CMP_INP_01,
 )
 COLUMN_RULES = (
@@ -192,48 +217,9 @@ COLUMN_RULES = (
     replace(_TYPES, check=partial(_types, column=True)),
     _ASM,
     replace(CR_1, check=lambda o: _column_layout(o) or _not_empty(o) or _asm_index(o)),
-    define(
-        "ARG-A3-02",
-        "tmp has src's type and room for the candidates of a group of columns.",
-        _column_tmp,
-        targets=("a2a3",),
-        severity=Severity.WARNING,
-        source=SOURCE,
-        accepted="f32, 64 columns, tmp of 128 elements",
-        rejected="f32, 64 columns, tmp of 64 elements",
-        decision="A warning: the library does not check the size.",
-    ),
-    define(
-        "ARG-A3-03",
-        "Column indices of 2-byte types pass through f16 on a2a3.",
-        _rounded_index,
-        targets=("a2a3",),
-        severity=Severity.WARNING,
-        source=SOURCE,
-        accepted="2048 rows of f16",
-        rejected="2049 rows of f16",
-        decision="The executor returns the exact index.",
-    ),
-    define(
-        "ARG-A3-04",
-        "Column forms compare unsigned types as float bit patterns on a2a3.",
-        _unsigned,
-        targets=("a2a3",),
-        severity=Severity.WARNING,
-        source=SOURCE,
-        accepted="f32",
-        rejected="u32",
-        decision="The executor compares unsigned.",
-    ),
-    define(
-        "ARG-A5-01",
-        "Column indices of 1- and 2-byte types are kept in 16 bits on a5.",
-        _narrow_index,
-        targets=("a5",),
-        severity=Severity.WARNING,
-        source=SOURCE,
-        accepted="1024 rows of f16",
-        rejected="40000 rows of f16",
-    ),
+    ARG_A3_02,
+    ARG_A3_03,
+    ARG_A3_04,
+    ARG_A5_01,
     CMP_INP_01,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import Scope, Severity, define
+from ptokit.diagnostics import Scope, Severity, rule
 from ptokit.types.enums import CmpMode
 
 from ..operands import DEVICES, Message
@@ -19,7 +19,15 @@ def compared(o: Site) -> TileInfo:
     return found
 
 
-def _operands(o: Site) -> Message:
+@rule(
+    "EW-CMP-01",
+    source=f"{SOURCE}.1, 3.5, 5",
+    accepted="f32 16x64 into u8 16x32",
+    rejected="f32 16x64 into f32",
+    decision="u8, i8 and u32 masks on a5 and cpu (also u16 on cpu), u8 and i8 on a2a3.",
+)
+def EW_CMP_01(o: Site) -> Message:
+    """Compared tiles have one type and valid region; dst is an integer mask with a bit for each column."""
     a = compared(o)
     if o.has_operand("src1"):
         b = o.src1
@@ -47,40 +55,80 @@ def _written(a: TileInfo, on: str) -> int | None:
     return -(-a.vc // 256) * 32 if size == 1 else -(-a.vc // 128) * 16
 
 
-def _mask_row_a3(o: Site) -> Message:
+@rule(
+    "EW-A3-03",
+    targets=("a2a3",),
+    source=f"{SOURCE}.2",
+    accepted="f32, 64 columns, 32 bytes per row",
+    rejected="f32, 320 columns, 32 bytes per row",
+)
+def EW_A3_03(o: Site) -> Message:
+    """A mask row holds the whole repeats that a2a3 writes."""
     need = _written(compared(o), "a2a3")
     if need is not None and o.dst.cols < need:
         return f"dst has {o.dst.cols} bytes per row; a2a3 writes {need}"
     return None
 
 
-def _mask_row_a5(o: Site) -> Message:
+@rule(
+    "EW-A5-06",
+    targets=("a5",),
+    source=f"{SOURCE}.3",
+    accepted="f32, 128 columns, 32 bytes per row",
+    rejected="f32, 320 columns, 32 bytes per row",
+)
+def EW_A5_06(o: Site) -> Message:
+    """A mask row is a multiple of 4 bytes and holds what a5 writes."""
     row, need = o.dst.cols * o.dst.dtype.size, _written(compared(o), "a5")
     if row % 4 or (need is not None and row < need):
         return f"dst has {row} bytes per row; a5 needs a multiple of 4, at least {need}"
     return None
 
 
-def _only_equal(o: Site) -> Message:
+@rule(
+    "EW-A3-01",
+    targets=("a2a3",),
+    severity=Severity.WARNING,
+    source=f"{SOURCE}.2",
+    accepted="i32 EQ",
+    rejected="i32 LT",
+    decision="The executor compares as the mode says.",
+)
+def EW_A3_01(o: Site) -> Message:
+    """i32 comparisons are EQ or NE on a2a3."""
     if compared(o).dtype.name == "i32" and o.cmp not in (CmpMode.EQ, CmpMode.NE):
         return f"i32 comparisons on a2a3 know EQ and NE; {o.cmp.name} yields EQ"
     return None
 
 
-def _as_f16(o: Site) -> Message:
+@rule(
+    "EW-A3-02",
+    targets=("a2a3",),
+    severity=Severity.WARNING,
+    source=f"{SOURCE}.2",
+    accepted="TCMPS on f16",
+    rejected="TCMPS on i16",
+    decision="The executor compares integers.",
+)
+def EW_A3_02(o: Site) -> Message:
+    """TCMPS compares 16-bit integers as f16 bit patterns on a2a3."""
     a = compared(o)
     if a.dtype.name in ("i16", "u16"):
         return f"{a.dtype} is compared as if its bits were f16 on a2a3"
     return None
 
 
-def _pitches(o: Site) -> Message:
+@rule("EW-A5-02", targets=("a5",), source=f"{SOURCE}.3", accepted="16x64 and 16x64", rejected="16x64 and 16x128")
+def EW_A5_02(o: Site) -> Message:
+    """TCMP of 4-byte types has equal columns in both sources on a5."""
     if o.src0.dtype.size == 4 and o.src0.cols != o.src1.cols:
         return f"src0 has {o.src0.cols} columns, src1 has {o.src1.cols}; a5 swaps their pitches"
     return None
 
 
-def _cpu_types(o: Site) -> Message:
+@rule("EW-CPU-04", targets=("cpu",), source=f"{SOURCE}, 3.7", accepted="f32 into u8", rejected="i16 into u8")
+def EW_CPU_04(o: Site) -> Message:
+    """TCMP on cpu: u8 mask with i32 f16 f32, or u32 mask with 8- to 32-bit types; equal valid rows."""
     d, s = o.dst.dtype.name, o.src0.dtype.name
     wide = ("i8", "u8", "i16", "u16", "i32", "u32", "f16", "bf16", "f32")
     if (d == "u8" and s in ("i32", "f16", "f32")) or (d == "u32" and s in wide):
@@ -88,7 +136,16 @@ def _cpu_types(o: Site) -> Message:
     return f"TCMP on cpu has no {s} into {d} form; u8 takes i32 f16 f32, u32 takes {' '.join(wide)}"
 
 
-def _asm_mask(o: Site) -> Message:
+@rule(
+    "EW-AS-07",
+    targets=DEVICES,
+    scope=Scope.ASSEMBLER,
+    source=f"{SOURCE}.4",
+    accepted="ui8 mask of the sources' shape",
+    rejected="a 16x32 mask for 16x64 sources on a5",
+)
+def EW_AS_07(o: Site) -> Message:
+    """tcmp: dst is an 8-bit integer tile; on a5 all shapes are equal."""
     if o.dst.dtype.bits != 8:
         return f"dst has element type {o.dst.dtype}; the assembler wants an 8-bit integer"
     if o.target.name == "a5" and o.has_operand("src1"):
@@ -97,84 +154,6 @@ def _asm_mask(o: Site) -> Message:
                 return f"{name} is {t.rows}x{t.cols}, dst is {o.dst.rows}x{o.dst.cols}"
     return None
 
-
-EW_CMP_01 = define(
-    "EW-CMP-01",
-    "Compared tiles have one type and valid region; dst is an integer mask with a bit for each column.",
-    _operands,
-    source=f"{SOURCE}.1, 3.5, 5",
-    accepted="f32 16x64 into u8 16x32",
-    rejected="f32 16x64 into f32",
-    decision="u8, i8 and u32 masks on a5 and cpu (also u16 on cpu), u8 and i8 on a2a3.",
-)
-EW_A3_01 = define(
-    "EW-A3-01",
-    "i32 comparisons are EQ or NE on a2a3.",
-    _only_equal,
-    targets=("a2a3",),
-    severity=Severity.WARNING,
-    source=f"{SOURCE}.2",
-    accepted="i32 EQ",
-    rejected="i32 LT",
-    decision="The executor compares as the mode says.",
-)
-EW_A3_02 = define(
-    "EW-A3-02",
-    "TCMPS compares 16-bit integers as f16 bit patterns on a2a3.",
-    _as_f16,
-    targets=("a2a3",),
-    severity=Severity.WARNING,
-    source=f"{SOURCE}.2",
-    accepted="TCMPS on f16",
-    rejected="TCMPS on i16",
-    decision="The executor compares integers.",
-)
-EW_A3_03 = define(
-    "EW-A3-03",
-    "A mask row holds the whole repeats that a2a3 writes.",
-    _mask_row_a3,
-    targets=("a2a3",),
-    source=f"{SOURCE}.2",
-    accepted="f32, 64 columns, 32 bytes per row",
-    rejected="f32, 320 columns, 32 bytes per row",
-)
-EW_A5_02 = define(
-    "EW-A5-02",
-    "TCMP of 4-byte types has equal columns in both sources on a5.",
-    _pitches,
-    targets=("a5",),
-    source=f"{SOURCE}.3",
-    accepted="16x64 and 16x64",
-    rejected="16x64 and 16x128",
-)
-EW_A5_06 = define(
-    "EW-A5-06",
-    "A mask row is a multiple of 4 bytes and holds what a5 writes.",
-    _mask_row_a5,
-    targets=("a5",),
-    source=f"{SOURCE}.3",
-    accepted="f32, 128 columns, 32 bytes per row",
-    rejected="f32, 320 columns, 32 bytes per row",
-)
-EW_CPU_04 = define(
-    "EW-CPU-04",
-    "TCMP on cpu: u8 mask with i32 f16 f32, or u32 mask with 8- to 32-bit types; equal valid rows.",
-    _cpu_types,
-    targets=("cpu",),
-    source=f"{SOURCE}, 3.7",
-    accepted="f32 into u8",
-    rejected="i16 into u8",
-)
-EW_AS_07 = define(
-    "EW-AS-07",
-    "tcmp: dst is an 8-bit integer tile; on a5 all shapes are equal.",
-    _asm_mask,
-    targets=DEVICES,
-    scope=Scope.ASSEMBLER,
-    source=f"{SOURCE}.4",
-    accepted="ui8 mask of the sources' shape",
-    rejected="a 16x32 mask for 16x64 sources on a5",
-)
 
 _BOTH = (EW_01, EW_02, EW_03, EW_06, EW_10_APART, EW_1, EW_CMP_01, EW_A3_01)
 TILE_RULES = (*_BOTH, EW_A3_03, EW_A5_02, EW_A5_06, EW_CPU_04, EW_AS_07)
@@ -186,7 +165,15 @@ SCALAR_RULES = (*_BOTH, EW_A3_02, EW_A3_03, EW_A5_06, EW_AS_07)
 # Selection -----------------------------------------------------------------------------------------------------------
 
 
-def _one_type(o: Site) -> Message:
+@rule(
+    "EW-SEL-01",
+    source=f"{SOURCE}.1, 5",
+    accepted="f32 with a u8 mask of 32 bytes per row",
+    rejected="dst f32, src0 f16",
+    decision="The library compares dst with either source; all must agree here.",
+)
+def EW_SEL_01(o: Site) -> Message:
+    """Destination and sources have one type; the mask has a bit for each of dst's valid elements."""
     d = o.dst
     for name, t in o.data_tiles:
         if name not in ("dst", "mask") and t.dtype is not d.dtype:
@@ -198,60 +185,29 @@ def _one_type(o: Site) -> Message:
     return None
 
 
-def _mask_bytes(o: Site) -> Message:
+@rule("EW-A5-03", targets=("a5",), source=f"{SOURCE}.3", accepted="u8 mask", rejected="u32 mask")
+def EW_A5_03(o: Site) -> Message:
+    """The mask of TSEL has 1-byte elements on a5."""
     if o.dst.dtype.size < 8 and o.mask.dtype.size != 1:
         return f"mask has element type {o.mask.dtype}; TSEL on a5 takes its pitch in bytes and needs 1-byte elements"
     return None
 
 
-def _groups(o: Site) -> Message:
+@rule("EW-A5-04", targets=("a5",), source=f"{SOURCE}.3", accepted="256 columns of i8", rejected="320 columns of i8")
+def EW_A5_04(o: Site) -> Message:
+    """TSEL of 1-byte elements has at most 256 valid columns on a5."""
     if o.dst.dtype.size == 1 and o.dst.vc > 256:
         return f"dst has {o.dst.vc} valid columns of {o.dst.dtype}; a5 reads a wrong mask beyond 256"
     return None
 
 
-def _asm_select(o: Site) -> Message:
+@rule("EW-AS-10", targets=DEVICES, scope=Scope.ASSEMBLER, source=f"{SOURCE}.4", accepted="i16", rejected="ui16")
+def EW_AS_10(o: Site) -> Message:
+    """tsels: signless integers only."""
     if o.dst.dtype.kind == "u":
         return f"dst has element type {o.dst.dtype}; the assembler takes signless integers for tsels"
     return None
 
 
-EW_SEL_01 = define(
-    "EW-SEL-01",
-    "Destination and sources have one type; the mask has a bit for each of dst's valid elements.",
-    _one_type,
-    source=f"{SOURCE}.1, 5",
-    accepted="f32 with a u8 mask of 32 bytes per row",
-    rejected="dst f32, src0 f16",
-    decision="The library compares dst with either source; all must agree here.",
-)
-EW_A5_03 = define(
-    "EW-A5-03",
-    "The mask of TSEL has 1-byte elements on a5.",
-    _mask_bytes,
-    targets=("a5",),
-    source=f"{SOURCE}.3",
-    accepted="u8 mask",
-    rejected="u32 mask",
-)
-EW_A5_04 = define(
-    "EW-A5-04",
-    "TSEL of 1-byte elements has at most 256 valid columns on a5.",
-    _groups,
-    targets=("a5",),
-    source=f"{SOURCE}.3",
-    accepted="256 columns of i8",
-    rejected="320 columns of i8",
-)
-EW_AS_10 = define(
-    "EW-AS-10",
-    "tsels: signless integers only.",
-    _asm_select,
-    targets=DEVICES,
-    scope=Scope.ASSEMBLER,
-    source=f"{SOURCE}.4",
-    accepted="i16",
-    rejected="ui16",
-)
 SELECT_RULES = (EW_01, EW_02, EW_03, EW_06, EW_10, EW_1, EW_SEL_01)
 """Rules that TSEL and TSELS share."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptokit.diagnostics import Scope, Severity, define
+from ptokit.diagnostics import RuleDecorator, Scope, Severity, rule
 from ptokit.types.enums import RoundMode, SaturationMode, TileType
 from ptokit.types.tile import DYNAMIC
 
@@ -19,11 +19,17 @@ from .words import vector
 SOURCE = "compute-elementwise 8.9"
 
 
+def _rule(id: str, accepted: str, rejected: str, **more: Any) -> RuleDecorator:
+    return rule(id, source=SOURCE, accepted=accepted, rejected=rejected, **more)
+
+
 def _pair(o: Site) -> Pair | None:
     return CVT_PAIRS[o.target.name].get((o.src.dtype, o.dst.dtype))
 
 
-def _legal_pair(o: Site) -> Message:
+@_rule("TCVT-01", "f32 to bf16", "f16 to bf16")
+def TCVT_01(o: Site) -> Message:
+    """The target converts between the two types."""
     if _pair(o) is not None:
         return None
     found = [d.name for s, d in CVT_PAIRS[o.target.name] if s is o.src.dtype]
@@ -31,13 +37,17 @@ def _legal_pair(o: Site) -> Message:
     return f"TCVT has no {o.src.dtype} to {o.dst.dtype} form on {o.target.name}; {to}"
 
 
-def _regions(o: Site) -> Message:
+@_rule("TCVT-02", "16x60 both", "16x64 into 16x60")
+def TCVT_02(o: Site) -> Message:
+    """src and dst have equal valid regions."""
     if o.src.vr != o.dst.vr or o.src.vc != o.dst.vc:
         return f"src has valid region {o.src.vr}x{o.src.vc}, dst has {o.dst.vr}x{o.dst.vc}"
     return None
 
 
-def _tiles(o: Site) -> Message:
+@_rule("TCVT-03", "vec ND tiles", "an NZ source")
+def TCVT_03(o: Site) -> Message:
+    """src and dst are Vec, row-major (devices) and without boxes."""
     for name, t in o.data_tiles:
         if t.loc is not TileType.Vec or t.boxed:
             return f"{name} is a {t.layout_name} {t.loc.text} tile; TCVT works on vec tiles without boxes"
@@ -46,7 +56,9 @@ def _tiles(o: Site) -> Message:
     return None
 
 
-def _shapes(o: Site) -> Message:
+@_rule("CV-1", "16x64 both", "16x128 into 16x64", targets=DEVICES, scope=Scope.ASSEMBLER)
+def CV_1(o: Site) -> Message:
+    """The reference assembler wants equal shapes, and valid regions where the types fix them."""
     for what in ("rows", "cols", "valid_row", "valid_col"):
         x, y = getattr(o.src.spec, what), getattr(o.dst.spec, what)
         if x != y and DYNAMIC not in (x, y):
@@ -54,21 +66,27 @@ def _shapes(o: Site) -> Message:
     return None
 
 
-def _odd(o: Site) -> Message:
+@_rule("TCVT-04", "f32 to f16 with ODD", "f32 to bf16 with ODD", severity=Severity.WARNING)
+def TCVT_04(o: Site) -> Message:
+    """CAST_ODD is used for f32 to f16 only."""
     pair = _pair(o)
     if o.rmode is RoundMode.ODD and pair is not None and not pair.odd:
         return f"CAST_ODD exists for f32 to f16 only; {o.src.dtype} to {o.dst.dtype} takes its default rounding"
     return None
 
 
-def _saturation(o: Site) -> Message:
+@_rule("TCVT-05", "f32 to i16 with OFF", "bf16 to i32 with OFF on a2a3", severity=Severity.WARNING)
+def TCVT_05(o: Site) -> Message:
+    """An explicit saturation mode belongs to a pair that honours it."""
     pair = _pair(o)
     if o.sat_mode is None or pair is None or pair.honours_sat or (o.has("tmp") and o.target.name == "a2a3"):
         return None
     return f"{o.src.dtype} to {o.dst.dtype} on {o.target.name} ignores the saturation mode {o.sat_mode.name}"
 
 
-def _fixed_rounding(o: Site) -> Message:
+@_rule("TCVT-06", "f32 to e4m3 with RINT", "f32 to e4m3 with FLOOR", severity=Severity.WARNING)
+def TCVT_06(o: Site) -> Message:
+    """FP8 and HiF8 destinations have a fixed rounding."""
     pair = _pair(o)
     if pair is None or pair.rounding not in (Rounding.EVEN, Rounding.AWAY) or o.dst.dtype.size != 1:
         return None
@@ -93,7 +111,9 @@ def _tmp_bytes(o: Site) -> int | None:
     return None
 
 
-def _tmp(o: Site) -> Message:
+@_rule("TCVT-A3-01", "f16 to i16, tmp of 256 bytes", "f16 to i16, tmp of 32 bytes", targets=("a2a3",))
+def TCVT_A3_01(o: Site) -> Message:
+    """tmp has the size the conversion uses and overlaps neither tile."""
     if not o.has("tmp"):
         return None
     for name, t in o.data_tiles:
@@ -107,26 +127,34 @@ def _tmp(o: Site) -> Message:
     return None
 
 
-def _int4(o: Site) -> Message:
+@_rule("TCVT-A3-02", "128 columns", "160 columns", targets=("a2a3",))
+def TCVT_A3_02(o: Site) -> Message:
+    """int4 conversions have at most 128 columns or a multiple of 128."""
     if "int4" in (o.src.dtype.name, o.dst.dtype.name) and o.dst.vc > 128 and o.dst.vc % 128 != 0:
         return f"dst has {o.dst.vc} valid columns; int4 conversions need at most 128 or a multiple of 128"
     return None
 
 
-def _fp4(o: Site) -> Message:
+@_rule("TCVT-A5-01", "64 columns", "63 columns", targets=("a5",))
+def TCVT_A5_01(o: Site) -> Message:
+    """FP4 tiles have even columns."""
     for name, t in o.data_tiles:
         if (o.src.dtype.packed or o.dst.dtype.packed) and t.cols % 2:
             return f"{name} has {t.cols} columns; FP4 conversions need an even count"
     return None
 
 
-def _fp4_tail(o: Site) -> Message:
+@_rule("TCVT-A5-02", "62 valid columns", "61 valid columns", targets=("a5",), severity=Severity.WARNING)
+def TCVT_A5_02(o: Site) -> Message:
+    """FP4 destinations have even valid columns."""
     if o.dst.dtype.packed and known(o.dst.vc) and o.dst.vc % 2:
         return f"dst has {o.dst.vc} valid columns; the last element of each row is lost"
     return None
 
 
-def _in_place(o: Site) -> Message:
+@_rule("TCVT-INP-01", "f32 to i32 in place", "f32 to f16 in place")
+def TCVT_INP_01(o: Site) -> Message:
+    """dst is src itself, of one element size, or does not overlap it."""
     a, b = o.src, o.dst
     exact = a.addr == b.addr and (a.dtype.bits, a.cols) == (b.dtype.bits, b.cols)
     if exact or not overlap(a, b):
@@ -134,94 +162,26 @@ def _in_place(o: Site) -> Message:
     return "src and dst overlap; TCVT works in place only between types of one size"
 
 
-def _rule(id: str, what: str, check: Any, accepted: str, rejected: str, **more: Any) -> Any:
-    return define(id, what, check, source=SOURCE, accepted=accepted, rejected=rejected, **more)
+@_rule("TCVT-CPU-01", "TCVT(dst, src, mode)", "TCVT(dst, src, tmp, mode)", targets=("cpu",))
+def TCVT_CPU_01(o: Site) -> Message:
+    """TCVT on cpu has no form with tmp."""
+    return "TCVT on cpu has no tmp operand" if o.has("tmp") else None
 
 
 RULES = (
-    _rule("TCVT-01", "The target converts between the two types.", _legal_pair, "f32 to bf16", "f16 to bf16"),
-    _rule("TCVT-02", "src and dst have equal valid regions.", _regions, "16x60 both", "16x64 into 16x60"),
-    _rule(
-        "TCVT-03",
-        "src and dst are Vec, row-major (devices) and without boxes.",
-        _tiles,
-        "vec ND tiles",
-        "an NZ source",
-    ),
-    _rule(
-        "TCVT-04",
-        "CAST_ODD is used for f32 to f16 only.",
-        _odd,
-        "f32 to f16 with ODD",
-        "f32 to bf16 with ODD",
-        severity=Severity.WARNING,
-    ),
-    _rule(
-        "TCVT-05",
-        "An explicit saturation mode belongs to a pair that honours it.",
-        _saturation,
-        "f32 to i16 with OFF",
-        "bf16 to i32 with OFF on a2a3",
-        severity=Severity.WARNING,
-    ),
-    _rule(
-        "TCVT-06",
-        "FP8 and HiF8 destinations have a fixed rounding.",
-        _fixed_rounding,
-        "f32 to e4m3 with RINT",
-        "f32 to e4m3 with FLOOR",
-        severity=Severity.WARNING,
-    ),
-    _rule(
-        "TCVT-A3-01",
-        "tmp has the size the conversion uses and overlaps neither tile.",
-        _tmp,
-        "f16 to i16, tmp of 256 bytes",
-        "f16 to i16, tmp of 32 bytes",
-        targets=("a2a3",),
-    ),
-    _rule(
-        "TCVT-A3-02",
-        "int4 conversions have at most 128 columns or a multiple of 128.",
-        _int4,
-        "128 columns",
-        "160 columns",
-        targets=("a2a3",),
-    ),
-    _rule("TCVT-A5-01", "FP4 tiles have even columns.", _fp4, "64 columns", "63 columns", targets=("a5",)),
-    _rule(
-        "TCVT-A5-02",
-        "FP4 destinations have even valid columns.",
-        _fp4_tail,
-        "62 valid columns",
-        "61 valid columns",
-        targets=("a5",),
-        severity=Severity.WARNING,
-    ),
-    _rule(
-        "TCVT-CPU-01",
-        "TCVT on cpu has no form with tmp.",
-        lambda o: "TCVT on cpu has no tmp operand" if o.has("tmp") else None,
-        "TCVT(dst, src, mode)",
-        "TCVT(dst, src, tmp, mode)",
-        targets=("cpu",),
-    ),
-    _rule(
-        "TCVT-INP-01",
-        "dst is src itself, of one element size, or does not overlap it.",
-        _in_place,
-        "f32 to i32 in place",
-        "f32 to f16 in place",
-    ),
-    _rule(
-        "CV-1",
-        "The reference assembler wants equal shapes, and valid regions where the types fix them.",
-        _shapes,
-        "16x64 both",
-        "16x128 into 16x64",
-        targets=DEVICES,
-        scope=Scope.ASSEMBLER,
-    ),
+    TCVT_01,
+    TCVT_02,
+    TCVT_03,
+    TCVT_04,
+    TCVT_05,
+    TCVT_06,
+    TCVT_A3_01,
+    TCVT_A3_02,
+    TCVT_A5_01,
+    TCVT_A5_02,
+    TCVT_CPU_01,
+    TCVT_INP_01,
+    CV_1,
 )
 
 

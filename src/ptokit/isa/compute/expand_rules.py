@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import Scope, Severity, define
+from ptokit.diagnostics import Scope, Severity, rule
 
 from ..operands import DEVICES, Message, is_dn1, is_nd, layout
 from ..site import Site, TileInfo
@@ -15,7 +15,9 @@ ROWS, COLUMNS = "compute-reduce-matrix 4", "compute-reduce-matrix 5"
 SCRATCH = (188416, 196608)  # UB bytes that the three-operand form overwrites on a2a3
 
 
-def _row_copy(o: Site) -> Message:
+@rule("REXP-COM-01", source=ROWS, accepted="16x1 DN into 16x64 ND", rejected="8 valid rows into 16")
+def REXP_COM_01(o: Site) -> Message:
+    """TROWEXPAND: Vec tiles of one type, dst ND, src without boxes, equal non-zero valid rows."""
     s, d = o.src, o.dst
     if not is_nd(d):
         return f"{layout('dst', d)}; TROWEXPAND writes ND tiles"
@@ -34,24 +36,8 @@ def _columns_64(o: Site) -> Message:
     return None
 
 
-def _one_column(o: Site) -> Message:
-    if o.src.spec.valid_col not in (1, -1):
-        return f"src has {o.src.spec.valid_col} static valid columns; TROWEXPAND on a5 needs 1"
-    return None
-
-
-REXP_COM_01 = define(
-    "REXP-COM-01",
-    "TROWEXPAND: Vec tiles of one type, dst ND, src without boxes, equal non-zero valid rows.",
-    _row_copy,
-    source=ROWS,
-    accepted="16x1 DN into 16x64 ND",
-    rejected="8 valid rows into 16",
-)
-REXP_A5_01 = define(
+@rule(
     "REXP-A5-01",
-    "TROWEXPAND on a5: src has one static valid column, or a dynamic count.",
-    _one_column,
     targets=("a5",),
     severity=Severity.WARNING,
     source=ROWS,
@@ -59,15 +45,21 @@ REXP_A5_01 = define(
     rejected="src valid=16x8",
     decision="A warning: with a dynamic count the same call compiles and uses column 0.",
 )
-REXP_A5_02 = define(
+def REXP_A5_01(o: Site) -> Message:
+    """TROWEXPAND on a5: src has one static valid column, or a dynamic count."""
+    if o.src.spec.valid_col not in (1, -1):
+        return f"src has {o.src.spec.valid_col} static valid columns; TROWEXPAND on a5 needs 1"
+    return None
+
+
+REXP_A5_02 = rule(
     "REXP-A5-02",
-    "TROWEXPAND of 64-bit types writes at most 64 columns on a5.",
-    _columns_64,
+    what="TROWEXPAND of 64-bit types writes at most 64 columns on a5.",
     targets=("a5",),
     source=ROWS,
     accepted="i64 with 64 columns",
     rejected="i64 with 128 columns",
-)
+)(_columns_64)
 
 # Row forms with an operation -----------------------------------------------------------------------------------------
 
@@ -93,13 +85,17 @@ def row_vector(o: Site) -> TileInfo | None:
     return None
 
 
-def _row_types(o: Site) -> Message:
+@rule("REXP-COM-10", source=ROWS, accepted="f32 everywhere", rejected="TROWEXPANDADD i8 on a2a3")
+def REXP_COM_10(o: Site) -> Message:
+    """Row expansion with an operation: one element type that the target has, dst row-major."""
     if not o.dst.row_major:
         return f"{layout('dst', o.dst)}; dst must be row_major"
     return equal_types(o) or in_types(o)
 
 
-def _row_shapes(o: Site) -> Message:
+@rule("REXP-COM-11", source=ROWS, accepted="16x64 and 16x1 DN", rejected="16x64 and 8x1 DN")
+def REXP_COM_11(o: Site) -> Message:
+    """One source is the matrix with dst's valid region, the other one value or one 32-byte block per row."""
     if not known(o.dst.vr, o.dst.vc, o.src0.vr, o.src0.vc, o.src1.vr, o.src1.vc) or row_vector(o) is not None:
         return not_vec(o)
     c0, region = o.dst.c0, f"{o.dst.vr}x{o.dst.vc}"
@@ -110,14 +106,25 @@ def _row_shapes(o: Site) -> Message:
     )
 
 
-def _tmp_vector(o: Site) -> Message:
+@rule("REXP-COM-12", source=ROWS, accepted="a 16x1 DN vector with tmp", rejected="a 16x8 block vector with tmp")
+def REXP_COM_12(o: Site) -> Message:
+    """With a tmp the expanded operand is DN with one column."""
     v = row_vector(o) if o.has("tmp") else None
     if v is not None and v.row_major:
         return f"{layout(v.name, v)}; with a tmp the expanded operand must be DN with one column"
     return None
 
 
-def _hidden_scratch(o: Site) -> Message:
+@rule(
+    "REXP-A3-10",
+    targets=("a2a3",),
+    severity=Severity.WARNING,
+    source=ROWS,
+    accepted="tiles below 188416",
+    rejected="a source at 190000",
+)
+def REXP_A3_10(o: Site) -> Message:
+    """The form without tmp overwrites UB bytes 188416..196607 on a2a3."""
     v = row_vector(o)
     if o.has("tmp") or v is None or v.row_major:
         return None
@@ -127,7 +134,9 @@ def _hidden_scratch(o: Site) -> Message:
     return None
 
 
-def _tmp_size(o: Site) -> Message:
+@rule("REXP-A3-11", targets=("a2a3",), source=ROWS, accepted="16 rows, 512 bytes", rejected="16 rows, 256 bytes")
+def REXP_A3_11(o: Site) -> Message:
+    """tmp has 32 bytes for each row, rounded up to 8 rows; 7680 bytes from 256 rows on."""
     if not o.has("tmp") or not known(o.dst.vr):
         return None
     need = (o.dst.vr + 7) // 8 * 8 * 32 if o.dst.vr < 256 else 7680
@@ -136,68 +145,29 @@ def _tmp_size(o: Site) -> Message:
     return None
 
 
-REXP_COM_10 = define(
-    "REXP-COM-10",
-    "Row expansion with an operation: one element type that the target has, dst row-major.",
-    _row_types,
-    source=ROWS,
-    accepted="f32 everywhere",
-    rejected="TROWEXPANDADD i8 on a2a3",
-)
-REXP_COM_11 = define(
-    "REXP-COM-11",
-    "One source is the matrix with dst's valid region, the other one value or one 32-byte block per row.",
-    _row_shapes,
-    source=ROWS,
-    accepted="16x64 and 16x1 DN",
-    rejected="16x64 and 8x1 DN",
-)
-REXP_COM_12 = define(
-    "REXP-COM-12",
-    "With a tmp the expanded operand is DN with one column.",
-    _tmp_vector,
-    source=ROWS,
-    accepted="a 16x1 DN vector with tmp",
-    rejected="a 16x8 block vector with tmp",
-)
-REXP_A3_10 = define(
-    "REXP-A3-10",
-    "The form without tmp overwrites UB bytes 188416..196607 on a2a3.",
-    _hidden_scratch,
-    targets=("a2a3",),
-    severity=Severity.WARNING,
-    source=ROWS,
-    accepted="tiles below 188416",
-    rejected="a source at 190000",
-)
-REXP_A3_11 = define(
-    "REXP-A3-11",
-    "tmp has 32 bytes for each row, rounded up to 8 rows; 7680 bytes from 256 rows on.",
-    _tmp_size,
-    targets=("a2a3",),
-    source=ROWS,
-    accepted="16 rows, 512 bytes",
-    rejected="16 rows, 256 bytes",
-)
-REXP_AS_01 = define(
+@rule(
     "REXP-AS-01",
-    "trowexpandadd: src0 is the matrix.",
-    lambda o: (
-        f"src0 is valid in {o.src0.vr}x{o.src0.vc}, dst in {o.dst.vr}x{o.dst.vc}; src0 must be the row_major matrix"
-        if o.src0.vr != o.dst.vr or o.src0.vc != o.dst.vc or not o.src0.row_major
-        else None
-    ),
     targets=DEVICES,
     scope=Scope.ASSEMBLER,
     source=ROWS,
     accepted="trowexpandadd ins(%matrix, %vector)",
     rejected="trowexpandadd ins(%vector, %matrix)",
 )
+def REXP_AS_01(o: Site) -> Message:
+    """trowexpandadd: src0 is the matrix."""
+    return (
+        f"src0 is valid in {o.src0.vr}x{o.src0.vc}, dst in {o.dst.vr}x{o.dst.vc}; src0 must be the row_major matrix"
+        if o.src0.vr != o.dst.vr or o.src0.vc != o.dst.vc or not o.src0.row_major
+        else None
+    )
+
 
 # Columns -------------------------------------------------------------------------------------------------------------
 
 
-def _column_copy(o: Site) -> Message:
+@rule("CEXP-COM-01", source=COLUMNS, accepted="1x64 into 16x64", rejected="1x32 into 16x64")
+def CEXP_COM_01(o: Site) -> Message:
+    """TCOLEXPAND: Vec ND tiles of one type with equal valid columns; a5 needs a non-empty src."""
     for name, t in o.data_tiles:
         if not is_nd(t):
             return f"{layout(name, t)}; TCOLEXPAND works on ND tiles"
@@ -208,7 +178,11 @@ def _column_copy(o: Site) -> Message:
     return equal_types(o) or in_types(o) or not_vec(o)
 
 
-def _column_shapes(o: Site) -> Message:
+@rule("CEXP-COM-02", source=COLUMNS, accepted="16x64 and 1x64", rejected="16x64 and 1x32; on cpu the vector as src0")
+def CEXP_COM_02(o: Site) -> Message:
+    """Column expansion with an operation: row-major tiles of one type, dst's valid columns, a matrix with its
+    region.
+    """
     for name, t in o.data_tiles:
         if not t.row_major:
             return f"{layout(name, t)}; {o.instr.name} works on row_major tiles"
@@ -224,44 +198,26 @@ def _column_shapes(o: Site) -> Message:
     return equal_types(o) or in_types(o) or not_vec(o)
 
 
-def _asm_matrix(o: Site) -> Message:
-    if (o.src0.rows, o.src0.cols) != (o.dst.rows, o.dst.cols):
-        return f"src0 is {o.src0.rows}x{o.src0.cols}, dst is {o.dst.rows}x{o.dst.cols}; src0 is the matrix"
-    return None
-
-
-CEXP_COM_01 = define(
-    "CEXP-COM-01",
-    "TCOLEXPAND: Vec ND tiles of one type with equal valid columns; a5 needs a non-empty src.",
-    _column_copy,
-    source=COLUMNS,
-    accepted="1x64 into 16x64",
-    rejected="1x32 into 16x64",
-)
-CEXP_A5_01 = define(
-    "CEXP-A5-01",
-    "TCOLEXPAND of 64-bit types writes at most 64 columns on a5.",
-    _columns_64,
-    targets=("a5",),
-    source=COLUMNS,
-    accepted="i64 with 64 columns",
-    rejected="i64 with 128 columns",
-)
-CEXP_COM_02 = define(
-    "CEXP-COM-02",
-    "Column expansion with an operation: row-major tiles of one type, dst's valid columns, a matrix with its region.",
-    _column_shapes,
-    source=COLUMNS,
-    accepted="16x64 and 1x64",
-    rejected="16x64 and 1x32; on cpu the vector as src0",
-)
-CEXP_AS_01 = define(
+@rule(
     "CEXP-AS-01",
-    "Column expansion in text: src0 has dst's shape.",
-    _asm_matrix,
     targets=DEVICES,
     scope=Scope.ASSEMBLER,
     source=COLUMNS,
     accepted="src0 16x64, dst 16x64",
     rejected="src0 1x64, dst 16x64",
 )
+def CEXP_AS_01(o: Site) -> Message:
+    """Column expansion in text: src0 has dst's shape."""
+    if (o.src0.rows, o.src0.cols) != (o.dst.rows, o.dst.cols):
+        return f"src0 is {o.src0.rows}x{o.src0.cols}, dst is {o.dst.rows}x{o.dst.cols}; src0 is the matrix"
+    return None
+
+
+CEXP_A5_01 = rule(
+    "CEXP-A5-01",
+    what="TCOLEXPAND of 64-bit types writes at most 64 columns on a5.",
+    targets=("a5",),
+    source=COLUMNS,
+    accepted="i64 with 64 columns",
+    rejected="i64 with 128 columns",
+)(_columns_64)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.diagnostics import define
+from ptokit.diagnostics import rule
 from ptokit.types.enums import Pipe, TileType
 
 from ..machine import Machine, TileOperand
@@ -47,28 +47,32 @@ def _mat_blocks(o: Site) -> Message:
     return None
 
 
-EW_A3_08 = define(
+EW_A3_08 = rule(
     "EW-A3-08",
-    "A Mat tile to fill has 1..32767 blocks of 32 bytes.",
-    _mat_blocks,
+    what="A Mat tile to fill has 1..32767 blocks of 32 bytes.",
     targets=("a2a3",),
     source="compute-elementwise 2.2",
     accepted="a 128x128 f16 mat tile",
     rejected="a 1024x1024 i8 mat tile on a2a3",
-)
-EW_A5_09 = define(
+)(_mat_blocks)
+
+
+@rule(
     "EW-A5-09",
-    "A Mat tile to fill has 1..32767 blocks of 32 bytes and elements of 1, 2 or 4 bytes.",
-    lambda o: (
-        f"a mat fill has no {o.dst.dtype} form"
-        if o.dst.loc is TileType.Mat and o.dst.dtype.size > 4
-        else _mat_blocks(o)
-    ),
     targets=("a5",),
     source="compute-elementwise 2.3",
     accepted="a 128x128 f16 mat tile",
     rejected="an i64 mat tile",
 )
+def EW_A5_09(o: Site) -> Message:
+    """A Mat tile to fill has 1..32767 blocks of 32 bytes and elements of 1, 2 or 4 bytes."""
+    return (
+        f"a mat fill has no {o.dst.dtype} form"
+        if o.dst.loc is TileType.Mat and o.dst.dtype.size > 4
+        else _mat_blocks(o)
+    )
+
+
 TEXPANDS = vector(
     "TEXPANDS",
     "dst = scalar in every valid element; a Mat tile is filled whole",

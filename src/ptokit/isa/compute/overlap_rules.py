@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from ptokit.diagnostics import define
+from ptokit.diagnostics import rule
 
 from ..operands import Message, all_tiles, overlap, same_tile
 from ..site import Site, TileInfo
@@ -50,14 +50,13 @@ def _aliasing(o: Site, apart: Callable[[Site], bool] = lambda o: False, *, chain
     return None
 
 
-EW_10 = define(
+EW_10 = rule(
     "EW-10",
-    "Destination and sources are one tile or do not overlap; some a2a3 instructions need distinct tiles.",
-    _aliasing,
+    what="Destination and sources are one tile or do not overlap; some a2a3 instructions need distinct tiles.",
     source="compute-elementwise 6",
     accepted="TADD with dst = src0",
     rejected="TREM with dst = src0 on a2a3; a source that starts in the middle of dst",
-)
+)(_aliasing)
 EW_10_APART = replace(EW_10, check=partial(_aliasing, apart=lambda o: True))
 EW_10_APART_A3 = replace(EW_10, check=partial(_aliasing, apart=_on_a2a3))
 EW_10_FLOATS_APART_A3 = replace(EW_10, check=partial(_aliasing, apart=_floats_on_a2a3))
@@ -94,13 +93,15 @@ def _in_place(o: Site, allowed: Callable[[Site, TileInfo, TileInfo], bool] = _ne
     return None
 
 
-CMP_INP_01 = define(
+CMP_INP_01 = rule(
     "CMP-INP-01",
-    "dst overlaps no source or tmp, but for an expansion's matrix, TPART's full source, row 0 of a column reduction.",
-    _in_place,
+    what=(
+        "dst overlaps no source or tmp, but for an expansion's matrix, TPART's full source, row 0 of a column "
+        "reduction."
+    ),
     source="compute-reduce-matrix 0.3",
     accepted="TROWEXPANDSUB with dst = src0",
     rejected="TROWSUM with dst in the first column of src",
-)
+)(_in_place)
 CMP_INP_01_MATRIX = replace(CMP_INP_01, check=partial(_in_place, allowed=_matrix))
 CMP_INP_01_ROW_0 = replace(CMP_INP_01, check=partial(_in_place, allowed=_row_0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import Severity, define
+from ptokit.diagnostics import Severity, rule
 
 from ..operands import Message, is_nd, layout
 from ..site import Site
@@ -15,7 +15,9 @@ from .vector_rules import equal_types
 SOURCE = "compute-reduce-matrix 6"
 
 
-def _tiles(o: Site) -> Message:
+@rule("PART-COM-01", source=SOURCE, accepted="f32 everywhere", rejected="src1 of another type")
+def PART_COM_01(o: Site) -> Message:
+    """Vec ND tiles of one element type that the target has."""
     for name, t in o.data_tiles:
         if not is_nd(t):
             return f"{layout(name, t)}; {o.instr.name} works on ND tiles"
@@ -24,7 +26,9 @@ def _tiles(o: Site) -> Message:
     return in_types(o) or not_vec(o)
 
 
-def _regions(o: Site) -> Message:
+@rule("PART-COM-02", source=SOURCE, accepted="16x64 and 8x64 into 16x64", rejected="8x64 and 16x32 into 16x64")
+def PART_COM_02(o: Site) -> Message:
+    """Each source is valid within dst's region, one of them in all of it."""
     a, b, d = o.src0, o.src1, o.dst
     for name, t in (("src0", a), ("src1", b)):
         if t.vr > d.vr or t.vc > d.vc:
@@ -36,13 +40,17 @@ def _regions(o: Site) -> Message:
     return None
 
 
-def _columns_64(o: Site) -> Message:
+@rule("PART-A5-01", targets=("a5",), source=SOURCE, accepted="i64 with 64 columns", rejected="i64 with 128 columns")
+def PART_A5_01(o: Site) -> Message:
+    """64-bit types have at most 64 valid columns on a5."""
     if o.dst.dtype.bits == 64 and o.dst.vc > 64:
         return f"dst has {o.dst.vc} valid columns of {o.dst.dtype}; a5 processes the first 64"
     return None
 
 
-def _indices(o: Site) -> Message:
+@rule("PART-COM-04", source=SOURCE, accepted="f32 with i32", rejected="f32 with i16")
+def PART_COM_04(o: Site) -> Message:
+    """Index tiles are 32-bit integers (f16 values: also 16-bit) with the valid regions of their values."""
     for value, index in (("dst", "dsti"), ("src0", "src0i"), ("src1", "src1i")):
         v, i = o.operands[value], o.operands[index]
         if i.dtype is not o.dsti.dtype:  # type: ignore[union-attr]
@@ -56,45 +64,16 @@ def _indices(o: Site) -> Message:
 
 
 PART_RULES = (
-    define(
-        "PART-COM-01",
-        "Vec ND tiles of one element type that the target has.",
-        _tiles,
-        source=SOURCE,
-        accepted="f32 everywhere",
-        rejected="src1 of another type",
-    ),
-    define(
-        "PART-COM-02",
-        "Each source is valid within dst's region, one of them in all of it.",
-        _regions,
-        source=SOURCE,
-        accepted="16x64 and 8x64 into 16x64",
-        rejected="8x64 and 16x32 into 16x64",
-    ),
-    define(
-        "PART-A5-01",
-        "64-bit types have at most 64 valid columns on a5.",
-        _columns_64,
-        targets=("a5",),
-        source=SOURCE,
-        accepted="i64 with 64 columns",
-        rejected="i64 with 128 columns",
-    ),
+    PART_COM_01,
+    PART_COM_02,
+    PART_A5_01,
 )
-ARG_RULES = (
-    define(
-        "PART-COM-04",
-        "Index tiles are 32-bit integers (f16 values: also 16-bit) with the valid regions of their values.",
-        _indices,
-        source=SOURCE,
-        accepted="f32 with i32",
-        rejected="f32 with i16",
-    ),
-)
+ARG_RULES = (PART_COM_04,)
 
 
-def _pair_tiles(o: Site) -> Message:
+@rule("PAIR-COM-01", source="compute-reduce-matrix 7", accepted="f32 16x64 both", rejected="16x64 into 16x32")
+def PAIR_COM_01(o: Site) -> Message:
+    """Vec ND tiles of f16 or f32, one type and valid region."""
     for name, t in o.data_tiles:
         if not is_nd(t):
             return f"{layout(name, t)}; TPairReduceSum works on ND tiles"
@@ -103,13 +82,32 @@ def _pair_tiles(o: Site) -> Message:
     return equal_types(o) or in_types(o) or not_vec(o)
 
 
-def _odd(o: Site) -> Message:
+@rule(
+    "PAIR-COM-02",
+    severity=Severity.WARNING,
+    source="compute-reduce-matrix 7",
+    accepted="62 columns",
+    rejected="61 columns",
+    decision="The executor follows the manual: the last is paired with 0, the upper half becomes 0.",
+)
+def PAIR_COM_02(o: Site) -> Message:
+    """The valid columns are even."""
     if known(o.dst.vc) and o.dst.vc % 2:
         return f"{o.dst.vc} valid columns: device kernels drop the last, the manual pairs it with 0"
     return None
 
 
-def _dense(o: Site) -> Message:
+@rule(
+    "PAIR-A5-01",
+    targets=("a5",),
+    severity=Severity.WARNING,
+    source="compute-reduce-matrix 7",
+    accepted="valid 16x60 of 16x64",
+    rejected="16x64 fully valid",
+    decision="The executor keeps the row pitch of dst.",
+)
+def PAIR_A5_01(o: Site) -> Message:
+    """Several full rows are placed densely on a5."""
     full = all(t.vc == t.cols for _, t in o.data_tiles)
     if full and o.dst.vr > 1:
         return "with full rows a5 writes the pairs densely: row i starts at i*Cols/2"
@@ -117,33 +115,7 @@ def _dense(o: Site) -> Message:
 
 
 PAIR_RULES = (
-    define(
-        "PAIR-COM-01",
-        "Vec ND tiles of f16 or f32, one type and valid region.",
-        _pair_tiles,
-        source="compute-reduce-matrix 7",
-        accepted="f32 16x64 both",
-        rejected="16x64 into 16x32",
-    ),
-    define(
-        "PAIR-COM-02",
-        "The valid columns are even.",
-        _odd,
-        severity=Severity.WARNING,
-        source="compute-reduce-matrix 7",
-        accepted="62 columns",
-        rejected="61 columns",
-        decision="The executor follows the manual: the last is paired with 0, the upper half becomes 0.",
-    ),
-    define(
-        "PAIR-A5-01",
-        "Several full rows are placed densely on a5.",
-        _dense,
-        targets=("a5",),
-        severity=Severity.WARNING,
-        source="compute-reduce-matrix 7",
-        accepted="valid 16x60 of 16x64",
-        rejected="16x64 fully valid",
-        decision="The executor keeps the row pitch of dst.",
-    ),
+    PAIR_COM_01,
+    PAIR_COM_02,
+    PAIR_A5_01,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ptokit.diagnostics import Severity, define
+from ptokit.diagnostics import Severity, rule
 from ptokit.types.enums import QuantType
 
 from ..assembler import assembler_rule
@@ -14,13 +14,15 @@ from ..tile_checks import boxed_or_columns, missing, not_of, not_vec, rows_diffe
 from ..typesets import F32, FB, types_of
 from ..unknown import known
 
-_quant = partial(define, source="compute-reduce-matrix 14")
-_mx = partial(define, source="compute-reduce-matrix 15")
-_dequant = partial(define, source="compute-reduce-matrix 17")
+_quant = partial(rule, source="compute-reduce-matrix 14")
+_mx = partial(rule, source="compute-reduce-matrix 15")
+_dequant = partial(rule, source="compute-reduce-matrix 17")
 GROUP = 32
 
 
-def _types(o: Site) -> Message:
+@_quant("QNT-COM-01", accepted="i8 without offset", rejected="u8 without offset")
+def QNT_COM_01(o: Site) -> Message:
+    """src, scale and offset are f32; symmetric: i8 without offset, asymmetric: u8 with one."""
     wrong = not_of(o, F32, "src", "scale", "offset")
     if wrong:
         return wrong
@@ -44,7 +46,9 @@ def _parameters(o: Site, rows: TileInfo) -> Message:
     return None
 
 
-def _shapes(o: Site) -> Message:
+@_quant("QNT-COM-02", accepted="6x64 with a column of 8", rejected="6x64 with a column of 4")
+def QNT_COM_02(o: Site) -> Message:
+    """dst and src are row-major and valid alike; scale and offset have an element per row."""
     return (
         not_vec(o, "dst", "src", "scale", "offset")
         or boxed_or_columns(o, "dst", "src")
@@ -53,7 +57,9 @@ def _shapes(o: Site) -> Message:
     )
 
 
-def _tmp(o: Site) -> Message:
+@_quant("QNT-A3-01", targets=("a2a3",), accepted="16x64xf32", rejected="8x64xf32")
+def QNT_A3_01(o: Site) -> Message:
+    """The scratch tile has as many elements of 4 bytes as src."""
     if not o.has("tmp"):
         return None if o.text else "TQUANT needs a scratch tile on a2a3"
     t, s = o.tmp, o.src
@@ -62,49 +68,38 @@ def _tmp(o: Site) -> Message:
     return None
 
 
+@_quant(
+    "QNT-A3-02",
+    targets=("a2a3",),
+    severity=Severity.WARNING,
+    accepted="on a5",
+    rejected="on a2a3",
+    decision="The executor leaves the source as it is.",
+)
+def QNT_A3_02(o: Site) -> Message:
+    """TQUANT destroys its source on a2a3."""
+    return "src is scaled in place; what it held is lost on a2a3"
+
+
 QUANT_RULES = (
-    _quant(
-        "QNT-COM-01",
-        "src, scale and offset are f32; symmetric: i8 without offset, asymmetric: u8 with one.",
-        _types,
-        accepted="i8 without offset",
-        rejected="u8 without offset",
-    ),
-    _quant(
-        "QNT-COM-02",
-        "dst and src are row-major and valid alike; scale and offset have an element per row.",
-        _shapes,
-        accepted="6x64 with a column of 8",
-        rejected="6x64 with a column of 4",
-    ),
-    _quant(
-        "QNT-A3-01",
-        "The scratch tile has as many elements of 4 bytes as src.",
-        _tmp,
-        targets=("a2a3",),
-        accepted="16x64xf32",
-        rejected="8x64xf32",
-    ),
-    _quant(
-        "QNT-A3-02",
-        "TQUANT destroys its source on a2a3.",
-        lambda o: "src is scaled in place; what it held is lost on a2a3",
-        targets=("a2a3",),
-        severity=Severity.WARNING,
-        accepted="on a5",
-        rejected="on a2a3",
-        decision="The executor leaves the source as it is.",
-    ),
+    QNT_COM_01,
+    QNT_COM_02,
+    QNT_A3_01,
+    QNT_A3_02,
 )
 
 
-def _dequant_tiles(o: Site) -> Message:
+@_dequant("DEQ-COM-01", accepted="i8 into f32", rejected="u8 into f32")
+def DEQ_COM_01(o: Site) -> Message:
+    """src is i8 or i16, the others f32; scale and offset have one type."""
     if o.scale.dtype is not o.offset.dtype or o.scale.rows != o.offset.rows or o.scale.cols != o.offset.cols:
         return "scale and offset are tiles of one type"
     return not_of(o, types_of("i8 i16"), "src") or not_of(o, F32, "dst", "scale", "offset")
 
 
-def _dequant_shapes(o: Site) -> Message:
+@_dequant("DEQ-COM-02", accepted="6x64 with 6 rows of scales", rejected="6x64 with 4 rows of scales")
+def DEQ_COM_02(o: Site) -> Message:
+    """dst and src are row-major and valid alike; scale and offset have a row for each of theirs."""
     return (
         not_vec(o, "dst", "src", "scale", "offset")
         or boxed_or_columns(o, "dst", "src")
@@ -113,38 +108,24 @@ def _dequant_shapes(o: Site) -> Message:
     )
 
 
-def _one_column(o: Site) -> Message:
+@_dequant(
+    "DEQ-COM-03", severity=Severity.WARNING, accepted="6x1", rejected="6x8", decision="The executor uses the first."
+)
+def DEQ_COM_03(o: Site) -> Message:
+    """scale and offset have one column."""
     return f"scale has {o.scale.vc} valid columns; the devices use the first" if o.scale.vc > 1 else None
 
 
 DEQUANT_RULES = (
-    _dequant(
-        "DEQ-COM-01",
-        "src is i8 or i16, the others f32; scale and offset have one type.",
-        _dequant_tiles,
-        accepted="i8 into f32",
-        rejected="u8 into f32",
-    ),
-    _dequant(
-        "DEQ-COM-02",
-        "dst and src are row-major and valid alike; scale and offset have a row for each of theirs.",
-        _dequant_shapes,
-        accepted="6x64 with 6 rows of scales",
-        rejected="6x64 with 4 rows of scales",
-    ),
-    _dequant(
-        "DEQ-COM-03",
-        "scale and offset have one column.",
-        _one_column,
-        severity=Severity.WARNING,
-        accepted="6x1",
-        rejected="6x8",
-        decision="The executor uses the first.",
-    ),
+    DEQ_COM_01,
+    DEQ_COM_02,
+    DEQ_COM_03,
 )
 
 
-def _mx_types(o: Site) -> Message:
+@_mx("QMX-COM-01", accepted="f16 into u8", rejected="i16 into u8")
+def QMX_COM_01(o: Site) -> Message:
+    """src is a float tile, dst 8-bit or e2m1 codes of one shape, exponents 8-bit; all are Vec tiles."""
     fp4 = o.alg.name.endswith("E2M1")
     sources = FB - F32 if fp4 and o.target.name != "cpu" else FB
     return (
@@ -163,14 +144,18 @@ def _mx_shape(o: Site) -> Message:
     return f"src is {s.rows}x{s.cols}, dst {d.rows}x{d.cols}; they have one shape" if differs else None
 
 
-def _mx_groups(o: Site) -> Message:
+@_mx("QMX-COM-02", accepted="16x64", rejected="16x48")
+def QMX_COM_02(o: Site) -> Message:
+    """Along the groups the tiles have a multiple of 32 elements."""
     if o.grp_axis not in (0, 1):
         return f"grp_axis is {o.grp_axis}; groups lie along rows (0) or columns (1)"
     along = o.src.cols if o.grp_axis == 1 else o.src.rows
     return f"src has {along} elements along the groups; they have {GROUP}" if along % GROUP else None
 
 
-def _mx_room(o: Site) -> Message:
+@_mx("QMX-COM-03", accepted="32 exponents for 16x64", rejected="16 exponents for 16x64")
+def QMX_COM_03(o: Site) -> Message:
+    """exp, max and scaling have an element for each group."""
     groups = o.src.spec.numel // GROUP
     for name in ("exp", "max", "scaling"):
         t = o.operands[name]
@@ -179,7 +164,16 @@ def _mx_room(o: Site) -> Message:
     return None
 
 
-def _mx_padding(o: Site) -> Message:
+@_mx(
+    "QMX-A5-01",
+    targets=("a5",),
+    severity=Severity.WARNING,
+    accepted="64 columns",
+    rejected="60 columns",
+    decision="The executor counts missing elements as zeros and leaves src as it is.",
+)
+def QMX_A5_01(o: Site) -> Message:
+    """The valid columns are whole groups."""
     if o.grp_axis != 1 or not known(o.src.vc) or o.src.vc % GROUP == 0:
         return None
     if o.src.dtype.size == 2:
@@ -187,7 +181,9 @@ def _mx_padding(o: Site) -> Message:
     return f"src has {o.src.vc} valid columns; the last group sees what lies behind them"
 
 
-def _mx_interleave(o: Site) -> Message:
+@_mx("QMX-A5-03", targets=("cpu", *DEVICES[1:]), accepted="64x32", rejected="32x32")
+def QMX_A5_03(o: Site) -> Message:
+    """Interleaved exponents belong to groups along rows, of a multiple of 64 rows."""
     if not o.interleave:
         return None
     if o.grp_axis != 0:
@@ -198,57 +194,24 @@ def _mx_interleave(o: Site) -> Message:
 
 
 MX_RULES = (
-    _mx(
-        "QMX-COM-01",
-        "src is a float tile, dst 8-bit or e2m1 codes of one shape, exponents 8-bit; all are Vec tiles.",
-        _mx_types,
-        accepted="f16 into u8",
-        rejected="i16 into u8",
-    ),
-    _mx(
-        "QMX-COM-02",
-        "Along the groups the tiles have a multiple of 32 elements.",
-        _mx_groups,
-        accepted="16x64",
-        rejected="16x48",
-    ),
-    _mx(
-        "QMX-COM-03",
-        "exp, max and scaling have an element for each group.",
-        _mx_room,
-        accepted="32 exponents for 16x64",
-        rejected="16 exponents for 16x64",
-    ),
-    _mx(
-        "QMX-A5-01",
-        "The valid columns are whole groups.",
-        _mx_padding,
-        targets=("a5",),
-        severity=Severity.WARNING,
-        accepted="64 columns",
-        rejected="60 columns",
-        decision="The executor counts missing elements as zeros and leaves src as it is.",
-    ),
-    _mx(
-        "QMX-A5-03",
-        "Interleaved exponents belong to groups along rows, of a multiple of 64 rows.",
-        _mx_interleave,
-        targets=("cpu", *DEVICES[1:]),
-        accepted="64x32",
-        rejected="32x32",
-    ),
+    QMX_COM_01,
+    QMX_COM_02,
+    QMX_COM_03,
+    QMX_A5_01,
+    QMX_A5_03,
     _mx(
         "QMX-A3-01",
-        "Block-scaled quantisation exists on a5 and cpu.",
-        missing,
+        what="Block-scaled quantisation exists on a5 and cpu.",
         targets=("a2a3",),
         accepted="on a5",
         rejected="on a2a3",
-    ),
+    )(missing),
 )
 
 
-def _quantised(o: Site) -> Message:
+@assembler_rule("TQ-1", "INT8_ASYM to ui8 with an offset", "INT8_SYM to ui8", source="assembly 13.9", always=True)
+def TQ_1(o: Site) -> Message:
+    """INT8_SYM gives i8 without an offset, INT8_ASYM ui8 with one."""
     if o.quant_type is None:
         return "quant_type is missing"
     asymmetric = o.quant_type is QuantType.INT8_ASYM
@@ -258,14 +221,3 @@ def _quantised(o: Site) -> Message:
     if o.has("offset") != asymmetric:
         return f"{o.quant_type.text} {'needs an' if asymmetric else 'has no'} offset"
     return None
-
-
-TQ_1 = assembler_rule(
-    "TQ-1",
-    "INT8_SYM gives i8 without an offset, INT8_ASYM ui8 with one.",
-    _quantised,
-    "INT8_ASYM to ui8 with an offset",
-    "INT8_SYM to ui8",
-    source="assembly 13.9",
-    always=True,
-)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from ptokit.diagnostics import Scope, define
+from ptokit.diagnostics import Scope, rule
 from ptokit.types.enums import TileType
 
 from ..operands import DEVICES, Message, is_dn1, is_nd, layout
@@ -67,7 +67,16 @@ def _cpu_row_sum(o: Site) -> Message:
     return _cpu_types(o)
 
 
-def _rowprod_tmp(o: Site) -> Message:
+@rule(
+    "RRED-AS-01",
+    targets=("a2a3",),
+    scope=Scope.ASSEMBLER,
+    source=ROWS,
+    accepted="a tmp like src",
+    rejected="a tmp of another type",
+)
+def RRED_AS_01(o: Site) -> Message:
+    """trowprod: tmp has the type and valid region of src."""
     t = o.tmp
     if t is None:
         return None
@@ -76,7 +85,15 @@ def _rowprod_tmp(o: Site) -> Message:
     return None
 
 
-def _row_tmp(o: Site) -> Message:
+@rule(
+    "RRED-A3-02",
+    targets=("a2a3",),
+    source=ROWS,
+    accepted="f32, 128 columns, tmp 16x64",
+    rejected="f32, 128 columns, tmp 16x8: the library silently computes nothing",
+)
+def RRED_A3_02(o: Site) -> Message:
+    """Float sums and extremes of more than one repeat need a tmp of valid rows x one repeat."""
     t, s = o.tmp, o.src
     lanes = 256 // s.dtype.size
     if t is None or not s.dtype.is_float or not s.vc > lanes:
@@ -100,98 +117,71 @@ def row_reduction(o: Site) -> Message:
     return wrong or (f"dst has {o.dst.vc} valid columns; the result has one" if o.dst.vc != 1 else None)
 
 
-RRED_COM_01 = define(
+RRED_COM_01 = rule(
     "RRED-COM-01",
-    "src is a Vec ND tile; dst is Vec, ND or DN with one column.",
-    _row_tiles,
+    what="src is a Vec ND tile; dst is Vec, ND or DN with one column.",
     source=ROWS,
     accepted="16x64 ND into 16x1 DN",
     rejected="a DN source",
-)
-RRED_COM_02 = define(
+)(_row_tiles)
+RRED_COM_02 = rule(
     "RRED-COM-02",
-    "dst has the element type of src (cpu: TROWSUM may widen).",
-    _row_types,
+    what="dst has the element type of src (cpu: TROWSUM may widen).",
     source=ROWS,
     accepted="f32 into f32",
     rejected="f16 into f32 on a5",
-)
-RRED_COM_03 = define(
+)(_row_types)
+RRED_COM_03 = rule(
     "RRED-COM-03",
-    "The valid region of src is not empty, and dst has its valid rows.",
-    _row_region,
+    what="The valid region of src is not empty, and dst has its valid rows.",
     source=ROWS,
     accepted="16x60 into 16x1",
     rejected="16x60 into 8x1",
-)
-RRED_COM_04 = define(
-    "RRED-COM-04",
-    "dst has one valid column.",
-    lambda o: f"dst has {o.dst.vc} valid columns; the result has one" if o.dst.vc != 1 else None,
-    scope=Scope.ASSEMBLER,
-    source=ROWS,
-    accepted="valid=16x1",
-    rejected="valid=16x8",
-)
-RRED_CPU_01 = define(
+)(_row_region)
+
+
+@rule("RRED-COM-04", scope=Scope.ASSEMBLER, source=ROWS, accepted="valid=16x1", rejected="valid=16x8")
+def RRED_COM_04(o: Site) -> Message:
+    """dst has one valid column."""
+    return f"dst has {o.dst.vc} valid columns; the result has one" if o.dst.vc != 1 else None
+
+
+RRED_CPU_01 = rule(
     "RRED-CPU-01",
-    "TROWSUM on cpu: src and dst have equal rows; the simulator's type list.",
-    _cpu_types,
+    what="TROWSUM on cpu: src and dst have equal rows; the simulator's type list.",
     targets=("cpu",),
     source=ROWS,
     accepted="16x64 into 16x8",
     rejected="16x64 into 8x8",
-)
-RRED_A3_01 = define(
+)(_cpu_types)
+RRED_A3_01 = rule(
     "RRED-A3-01",
-    "The element type has a form on a2a3.",
-    in_types,
+    what="The element type has a form on a2a3.",
     targets=("a2a3",),
     source=ROWS,
     accepted="TROWMAX i16",
     rejected="TROWMAX i8",
-)
-RRED_AS_01 = define(
-    "RRED-AS-01",
-    "trowprod: tmp has the type and valid region of src.",
-    _rowprod_tmp,
-    targets=("a2a3",),
-    scope=Scope.ASSEMBLER,
-    source=ROWS,
-    accepted="a tmp like src",
-    rejected="a tmp of another type",
-)
-RRED_A3_02 = define(
-    "RRED-A3-02",
-    "Float sums and extremes of more than one repeat need a tmp of valid rows x one repeat.",
-    _row_tmp,
-    targets=("a2a3",),
-    source=ROWS,
-    accepted="f32, 128 columns, tmp 16x64",
-    rejected="f32, 128 columns, tmp 16x8: the library silently computes nothing",
-)
-RRED_A5_01 = define(
+)(in_types)
+RRED_A5_01 = rule(
     "RRED-A5-01",
-    "The element type has a form on a5.",
-    in_types,
+    what="The element type has a form on a5.",
     targets=("a5",),
     source=ROWS,
     accepted="TROWMAX u8",
     rejected="TROWSUM u8",
-)
-RRED_A5_02 = define(
+)(in_types)
+RRED_A5_02 = rule(
     "RRED-A5-02",
-    "64-bit reductions see at most 64 columns on a5.",
-    _columns_64,
+    what="64-bit reductions see at most 64 columns on a5.",
     targets=("a5",),
     source=ROWS,
     accepted="i64 with 64 columns",
     rejected="i64 with 128 columns",
-)
-RR_1 = define(
+)(_columns_64)
+
+
+@rule(
     "RR-1",
-    "A row reduction: vec ND to one valid column of ND or DN, of equal valid rows, of the reference assembler's types.",
-    lambda o: row_reduction(o) or _row_types(o) or in_asm_types(o),
     targets=DEVICES,
     scope=Scope.ASSEMBLER,
     covered_by=("RRED-COM-01", "RRED-COM-02", "RRED-COM-03", "ARG-COM-01", "ARG-COM-02", "ARG-COM-03"),
@@ -199,6 +189,13 @@ RR_1 = define(
     accepted="trowmax i16",
     rejected="trowmax i8",
 )
+def RR_1(o: Site) -> Message:
+    """A row reduction: vec ND to one valid column of ND or DN, of equal valid rows, of the reference assembler's
+    types.
+    """
+    return row_reduction(o) or _row_types(o) or in_asm_types(o)
+
+
 RRED_COM_02_SUM = replace(RRED_COM_02, check=_row_sum_types)
 RRED_CPU_01_SUM = replace(RRED_CPU_01, check=_cpu_row_sum)
 
@@ -233,13 +230,25 @@ def _col_tiles(o: Site, *, widens: bool = True) -> Message:
     return not_vec(o)
 
 
-def _col_empty(o: Site) -> Message:
+@rule(
+    "CRED-COM-02", targets=("a5",), scope=Scope.ASSEMBLER, source=COLUMNS, accepted="valid=1x64", rejected="valid=0x64"
+)
+def CRED_COM_02(o: Site) -> Message:
+    """src is not empty: tcolsum tcolmax tcolmin on a5."""
     if o.src.vr == 0 or o.src.vc == 0:
         return f"src has valid region {o.src.vr}x{o.src.vc}; the assembler refuses it"
     return None
 
 
-def _binary_tmp(o: Site) -> Message:
+@rule(
+    "CRED-COM-03",
+    scope=Scope.ASSEMBLER,
+    source=COLUMNS,
+    accepted="tcolsum ins(%s, %tmp {isBinary = true})",
+    rejected="tcolsum ins(%s, %tmp)",
+)
+def CRED_COM_03(o: Site) -> Message:
+    """tcolsum has a tmp exactly where it has isBinary; the tmp is ND of src's type."""
     t, given = o.tmp, o.is_binary is not None
     if (t is not None) != given:
         return "tcolsum has a tmp without isBinary" if t is not None else "tcolsum has isBinary without a tmp"
@@ -248,7 +257,9 @@ def _binary_tmp(o: Site) -> Message:
     return None
 
 
-def _tree_tmp(o: Site) -> Message:
+@rule("CRED-COM-04", source=COLUMNS, accepted="7 rows, tmp of 4 rows", rejected="7 rows, tmp of 3 rows")
+def CRED_COM_04(o: Site) -> Message:
+    """The tmp of a binary TCOLSUM has src's valid columns and half its valid rows."""
     if o.tmp is None or not o.is_binary or not known(o.src.vr, o.src.vc):
         return None
     rows = max(1, (o.src.vr + 1) // 2)
@@ -257,91 +268,42 @@ def _tree_tmp(o: Site) -> Message:
     return None
 
 
-def _col_a3(o: Site) -> Message:
+@rule("CRED-A3-01", targets=("a2a3",), source=COLUMNS, accepted="TCOLMAX i16", rejected="TCOLMAX bf16")
+def CRED_A3_01(o: Site) -> Message:
+    """The element type has a form on a2a3; tmp is a Vec ND tile."""
     t = o.operands.get("tmp")
     if isinstance(t, TileInfo) and (not is_nd(t) or t.loc is not TileType.Vec):
         return f"{layout('tmp', t)} in {t.loc.text}; it must be a vec ND tile"
     return in_types(o)
 
 
-def _col_a5(o: Site) -> Message:
+@rule("CRED-A5-01", targets=("a5",), source=COLUMNS, accepted="TCOLSUM u8", rejected="TCOLPROD i8")
+def CRED_A5_01(o: Site) -> Message:
+    """The element type has a form on a5; 64-bit types have at most 64 columns and no tmp."""
     if o.src.dtype.bits == 64 and o.has("tmp"):
         return f"TCOLSUM with tmp has no {o.src.dtype} form"
     return in_types(o) or _columns_64(o)
 
 
-def _cpu_columns(o: Site) -> Message:
+@rule("CRED-CPU-01", targets=("cpu",), source=COLUMNS, accepted="16x64 into 1x64", rejected="16x128 into 1x64")
+def CRED_CPU_01(o: Site) -> Message:
+    """src and dst have equal columns on cpu; the simulator's type list."""
     if o.src.cols != o.dst.cols:
         return f"src has {o.src.cols} columns, dst has {o.dst.cols}; {o.instr.name} on cpu wants equal columns"
     return _cpu_types(o)
 
 
-CRED_COM_01 = define(
+CRED_COM_01 = rule(
     "CRED-COM-01",
-    "src and dst are Vec ND tiles of one type with equal valid columns (cpu: floats may widen).",
-    _col_tiles,
+    what="src and dst are Vec ND tiles of one type with equal valid columns (cpu: floats may widen).",
     source=COLUMNS,
     accepted="16x64 into 1x64",
     rejected="a DN source",
-)
-CRED_COM_02 = define(
-    "CRED-COM-02",
-    "src is not empty: tcolsum tcolmax tcolmin on a5.",
-    _col_empty,
-    targets=("a5",),
-    scope=Scope.ASSEMBLER,
-    source=COLUMNS,
-    accepted="valid=1x64",
-    rejected="valid=0x64",
-)
-CRED_COM_03 = define(
-    "CRED-COM-03",
-    "tcolsum has a tmp exactly where it has isBinary; the tmp is ND of src's type.",
-    _binary_tmp,
-    scope=Scope.ASSEMBLER,
-    source=COLUMNS,
-    accepted="tcolsum ins(%s, %tmp {isBinary = true})",
-    rejected="tcolsum ins(%s, %tmp)",
-)
-CRED_COM_04 = define(
-    "CRED-COM-04",
-    "The tmp of a binary TCOLSUM has src's valid columns and half its valid rows.",
-    _tree_tmp,
-    source=COLUMNS,
-    accepted="7 rows, tmp of 4 rows",
-    rejected="7 rows, tmp of 3 rows",
-)
-CRED_CPU_01 = define(
-    "CRED-CPU-01",
-    "src and dst have equal columns on cpu; the simulator's type list.",
-    _cpu_columns,
-    targets=("cpu",),
-    source=COLUMNS,
-    accepted="16x64 into 1x64",
-    rejected="16x128 into 1x64",
-)
-CRED_A3_01 = define(
-    "CRED-A3-01",
-    "The element type has a form on a2a3; tmp is a Vec ND tile.",
-    _col_a3,
-    targets=("a2a3",),
-    source=COLUMNS,
-    accepted="TCOLMAX i16",
-    rejected="TCOLMAX bf16",
-)
-CRED_A5_01 = define(
-    "CRED-A5-01",
-    "The element type has a form on a5; 64-bit types have at most 64 columns and no tmp.",
-    _col_a5,
-    targets=("a5",),
-    source=COLUMNS,
-    accepted="TCOLSUM u8",
-    rejected="TCOLPROD i8",
-)
-CR_1 = define(
+)(_col_tiles)
+
+
+@rule(
     "CR-1",
-    "A column reduction: vec ND tiles with equal valid columns, of the reference assembler's types.",
-    lambda o: _col_tiles(o) or in_asm_types(o),
     targets=DEVICES,
     scope=Scope.ASSEMBLER,
     covered_by=("CRED-COM-01", "ARG-COM-01", "ARG-COM-02", "ARG-COM-03"),
@@ -349,6 +311,11 @@ CR_1 = define(
     accepted="tcolmax bf16 on a5",
     rejected="tcolmax u16 on a2a3",
 )
+def CR_1(o: Site) -> Message:
+    """A column reduction: vec ND tiles with equal valid columns, of the reference assembler's types."""
+    return _col_tiles(o) or in_asm_types(o)
+
+
 CRED_COM_01_ONE_TYPE = replace(CRED_COM_01, check=partial(_col_tiles, widens=False))
 
 COLUMN_RULES = (CRED_COM_01, CRED_CPU_01, CRED_A3_01, CRED_A5_01, CR_1, CMP_INP_01_ROW_0)

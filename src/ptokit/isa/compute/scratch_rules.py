@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
-from ptokit.diagnostics import Rule, Scope, define
-from ptokit.diagnostics.rules import Check
+from ptokit.diagnostics import RuleDecorator, Scope, rule
 
 from ..operands import DEVICES, Message, same_tile
 from ..site import Site, TileInfo
@@ -87,15 +87,14 @@ def _scratch(o: Site, fits: Callable[[Site, TileInfo], Message]) -> Message:
     return fits(o, t)
 
 
-EW_11 = define(
+EW_11 = rule(
     "EW-11",
-    "The scratch tile of an a2a3 instruction has the type and size the kernel uses.",
-    partial(_scratch, fits=_like_dst),
+    what="The scratch tile of an a2a3 instruction has the type and size the kernel uses.",
     targets=("a2a3",),
     source="compute-elementwise 3.6",
     accepted="TPRELU on 16 rows with a u8 tmp of 17 rows",
     rejected="TREM on 64 columns with a tmp of 64 columns",
-)
+)(partial(_scratch, fits=_like_dst))
 EW_11_MASK = replace(EW_11, check=partial(_scratch, fits=_prelu))
 EW_11_REM = replace(EW_11, check=partial(_scratch, fits=_rem))
 EW_11_REMS = replace(EW_11, check=partial(_scratch, fits=_rems))
@@ -107,16 +106,8 @@ EW_11_SELS = replace(EW_11, check=partial(_scratch, fits=_select_scalar))
 # Assembler only ------------------------------------------------------------------------------------------------------
 
 
-def _asm(id: str, what: str, check: Check, targets: tuple[str, ...] = DEVICES, **more: str) -> Rule:
-    return define(
-        id,
-        what,
-        check,
-        targets=targets,
-        scope=Scope.ASSEMBLER,
-        source="compute-elementwise 2.4",
-        **more,  # type: ignore[arg-type]
-    )
+def _asm(id: str, targets: tuple[str, ...] = DEVICES, **more: Any) -> RuleDecorator:
+    return rule(id, targets=targets, scope=Scope.ASSEMBLER, source="compute-elementwise 2.4", **more)
 
 
 def _src_is_dst(o: Site) -> Message:
@@ -135,13 +126,17 @@ def _physical(o: Site, *names: str) -> Message:
     return None
 
 
-def _prelu_asm(o: Site) -> Message:
+@_asm("EW-AS-03", accepted="four 17x64 tiles", rejected="a tmp of another shape")
+def EW_AS_03(o: Site) -> Message:
+    """tprelu: all four tiles have one shape; tmp is ui8 on a2a3."""
     if o.target.name == "a2a3" and o.has("tmp") and o.tmp.dtype.name != "u8":
         return f"tmp has element type {o.tmp.dtype}; the assembler wants ui8"
     return _physical(o, "src0", "src1", "tmp")
 
 
-def _rem_asm(o: Site) -> Message:
+@_asm("EW-AS-04", accepted="a tmp like dst", rejected="an f16 tmp for f32")
+def EW_AS_04(o: Site) -> Message:
+    """trem trems: tmp is row-major, of dst's type, valid in at least 1 x dst's columns."""
     t = o.tmp
     if t is None:
         return None
@@ -154,7 +149,9 @@ def _rem_asm(o: Site) -> Message:
     return None
 
 
-def _xor_asm(o: Site) -> Message:
+@_asm("EW-AS-05", targets=("a2a3",), accepted="a tmp like dst", rejected="a tmp of another type")
+def EW_AS_05(o: Site) -> Message:
+    """txor on a2a3: tmp has dst's type, layout and valid region."""
     t = o.tmp
     if t is None:
         return None
@@ -163,7 +160,9 @@ def _xor_asm(o: Site) -> Message:
     return _like_dst(o, t)
 
 
-def _rsqrt_asm(o: Site) -> Message:
+@_asm("EW-AS-06", accepted="a 1x8 f32 tmp", rejected="a tmp with dynamic valid region")
+def EW_AS_06(o: Site) -> Message:
+    """trsqrt: tmp is a static row-major vec tile of at least 32 bytes."""
     t = o.tmp
     if t is None:
         return None
@@ -174,7 +173,9 @@ def _rsqrt_asm(o: Site) -> Message:
     return _rsqrt(o, t)
 
 
-def _axpy_asm(o: Site) -> Message:
+@_asm("EW-AS-08", accepted="f16 scalar, f16 src", rejected="f32 scalar, f16 src")
+def EW_AS_08(o: Site) -> Message:
+    """taxpy: the scalar has src's element type; src and dst have one shape."""
     if o.scalar.type != o.src.dtype.text and o.scalar.type in ("f16", "bf16", "f32", "f64"):
         return f"the scalar has type {o.scalar.type}, src has {o.src.dtype}"
     return _physical(o, "src")
@@ -182,59 +183,20 @@ def _axpy_asm(o: Site) -> Message:
 
 EW_AS_01 = _asm(
     "EW-AS-01",
-    "tands tors txors: source and destination are different values.",
-    _src_is_dst,
+    what="tands tors txors: source and destination are different values.",
     accepted="tors ins(%a, %s) outs(%b)",
     rejected="tors ins(%a, %s) outs(%a)",
-)
+)(_src_is_dst)
 EW_AS_02 = _asm(
     "EW-AS-02",
-    "trecip on a2a3: source and destination are different values.",
-    _src_is_dst,
+    what="trecip on a2a3: source and destination are different values.",
     targets=("a2a3",),
     accepted="trecip ins(%a) outs(%b)",
     rejected="trecip ins(%a) outs(%a)",
-)
-EW_AS_03 = _asm(
-    "EW-AS-03",
-    "tprelu: all four tiles have one shape; tmp is ui8 on a2a3.",
-    _prelu_asm,
-    accepted="four 17x64 tiles",
-    rejected="a tmp of another shape",
-)
-EW_AS_04 = _asm(
-    "EW-AS-04",
-    "trem trems: tmp is row-major, of dst's type, valid in at least 1 x dst's columns.",
-    _rem_asm,
-    accepted="a tmp like dst",
-    rejected="an f16 tmp for f32",
-)
-EW_AS_05 = _asm(
-    "EW-AS-05",
-    "txor on a2a3: tmp has dst's type, layout and valid region.",
-    _xor_asm,
-    targets=("a2a3",),
-    accepted="a tmp like dst",
-    rejected="a tmp of another type",
-)
-EW_AS_06 = _asm(
-    "EW-AS-06",
-    "trsqrt: tmp is a static row-major vec tile of at least 32 bytes.",
-    _rsqrt_asm,
-    accepted="a 1x8 f32 tmp",
-    rejected="a tmp with dynamic valid region",
-)
-EW_AS_08 = _asm(
-    "EW-AS-08",
-    "taxpy: the scalar has src's element type; src and dst have one shape.",
-    _axpy_asm,
-    accepted="f16 scalar, f16 src",
-    rejected="f32 scalar, f16 src",
-)
-EW_AS_09 = _asm(
-    "EW-AS-09",
-    "taddc taddsc: all tiles have one shape.",
-    lambda o: _physical(o, "src0", "src1", "src2"),
-    accepted="four 16x64 tiles",
-    rejected="a source of another shape",
-)
+)(_src_is_dst)
+
+
+@_asm("EW-AS-09", accepted="four 16x64 tiles", rejected="a source of another shape")
+def EW_AS_09(o: Site) -> Message:
+    """taddc taddsc: all tiles have one shape."""
+    return _physical(o, "src0", "src1", "src2")

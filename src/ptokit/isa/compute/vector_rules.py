@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from ptokit.diagnostics import Scope, Severity, define
+from ptokit.diagnostics import Scope, Severity, rule
 from ptokit.types.dtypes import DType, is_dtype
 from ptokit.types.enums import TileType
 
@@ -43,54 +43,58 @@ def _row_major_64(o: Site) -> Message:
     return _row_major(o) if o.target.name == "a5" and o.dst.dtype.bits == 64 else None
 
 
-def _boxed(o: Site) -> Message:
+@rule(
+    "EW-03",
+    source=f"{SOURCE} 2.1",
+    accepted="slayout=none_box",
+    rejected="TADD on NZ tiles",
+    decision="The device would process the fractals as plain rows, the simulator by coordinates; refused.",
+)
+def EW_03(o: Site) -> Message:
+    """Elementwise operands have no boxes."""
     for name, t in o.data_tiles:
         if t.boxed and t.loc is not TileType.Mat:
             return f"{name} has slayout={t.slayout.text}; {o.instr.name} needs none_box"
     return None
 
 
-EW_01 = define(
+EW_01 = rule(
     "EW-01",
-    "Every tile operand is a Vec tile (TEXPANDS: Vec or Mat).",
-    _loc,
+    what="Every tile operand is a Vec tile (TEXPANDS: Vec or Mat).",
     source=f"{SOURCE} 2.1",
     accepted="TADD on three vec tiles",
     rejected="TADD with a mat source",
-)
+)(_loc)
 EW_01_MAT = replace(EW_01, check=lambda o: _loc(o, TileType.Mat))
-EW_02 = define(
+EW_02 = rule(
     "EW-02",
-    "Destination and sources are row-major (TEXPANDS: 64-bit elements on a5 only).",
-    _row_major,
+    what="Destination and sources are row-major (TEXPANDS: 64-bit elements on a5 only).",
     targets=DEVICES,
     source=f"{SOURCE} 2.1",
     accepted="row_major tiles",
     rejected="a col_major source on a5",
-)
+)(_row_major)
 EW_02_64 = replace(EW_02, check=_row_major_64)
-EW_03 = define(
-    "EW-03",
-    "Elementwise operands have no boxes.",
-    _boxed,
-    source=f"{SOURCE} 2.1",
-    accepted="slayout=none_box",
-    rejected="TADD on NZ tiles",
-    decision="The device would process the fractals as plain rows, the simulator by coordinates; refused.",
-)
 
-EW_CPU_02 = define(
+EW_CPU_02 = rule(
     "EW-CPU-02",
-    "TADDS TPOWS TDIVS TMULS TMAXS TLRELU need row-major tiles on cpu.",
-    _row_major,
+    what="TADDS TPOWS TDIVS TMULS TMAXS TLRELU need row-major tiles on cpu.",
     targets=("cpu",),
     source=f"{SOURCE} 3.7",
     accepted="TMULS on row_major tiles",
     rejected="TMULS with a col_major destination",
+)(_row_major)
+
+
+@rule(
+    "EW-CPU-01",
+    targets=("cpu",),
+    source=f"{SOURCE} 3.7",
+    accepted="three 16x64 tiles",
+    rejected="TADD of a 16x128 tile into a 16x64 tile",
 )
-
-
-def _one_cpp_type(o: Site) -> Message:
+def EW_CPU_01(o: Site) -> Message:
+    """TADD TABS TEXPANDS TSEL TADDC TSUBC TADDSC TSUBSC take one C++ tile type for all operands on cpu."""
     (_, d), *rest = o.data_tiles
     for name, t in rest:
         if name == "mask":
@@ -101,16 +105,6 @@ def _one_cpp_type(o: Site) -> Message:
                 return f"{name} has {what} {x}, dst has {y}: {o.instr.name} on cpu takes one tile type"
     return None
 
-
-EW_CPU_01 = define(
-    "EW-CPU-01",
-    "TADD TABS TEXPANDS TSEL TADDC TSUBC TADDSC TSUBSC take one C++ tile type for all operands on cpu.",
-    _one_cpp_type,
-    targets=("cpu",),
-    source=f"{SOURCE} 3.7",
-    accepted="three 16x64 tiles",
-    rejected="TADD of a 16x128 tile into a 16x64 tile",
-)
 
 # Types and shapes ----------------------------------------------------------------------------------------------------
 
@@ -141,55 +135,45 @@ def _equal_valid(o: Site, columns_only: str = "") -> Message:
     return None
 
 
-def _not_empty(o: Site) -> Message:
+@rule("EW-07", targets=("a2a3",), source=f"{SOURCE} 2.1", accepted="valid region 1x1", rejected="valid region 0x64")
+def EW_07(o: Site) -> Message:
+    """Tile-scalar instructions need a non-empty valid region."""
     if o.dst.vr == 0 or o.dst.vc == 0:
         return f"dst has valid region {o.dst.vr}x{o.dst.vc}; {o.instr.name} asserts that it is not empty"
     return None
 
 
-EW_04 = define(
+EW_04 = rule(
     "EW-04",
-    "Destination and sources have one element type.",
-    equal_types,
+    what="Destination and sources have one element type.",
     source=f"{SOURCE} 2.1",
     accepted="f32 = f32 + f32",
     rejected="f32 = f16 + f32",
-)
-EW_05 = define(
+)(equal_types)
+EW_05 = rule(
     "EW-05",
-    "The valid region of each source equals the destination's.",
-    _equal_valid,
+    what="The valid region of each source equals the destination's.",
     why="Release kernels use the destination's valid region for all operands without a check.",
     source=f"{SOURCE} 2.1",
     accepted="16x60 valid everywhere",
     rejected="a source valid in 16x64, dst in 16x60",
-)
+)(_equal_valid)
 EW_05_COLUMNS_A5 = replace(EW_05, check=partial(_equal_valid, columns_only="a5"))
-EW_06 = define(
+EW_06 = rule(
     "EW-06",
-    "The instruction has a form for the element type on the target.",
-    in_types,
+    what="The instruction has a form for the element type on the target.",
     source=f"{SOURCE} 3",
     accepted="TADD i16 on a2a3",
     rejected="TADD u8 on a2a3",
     decision="cpu takes what either device takes, and bf16 where the simulator's float operation does.",
-)
+)(in_types)
 EW_06_WIDENING = replace(EW_06, check=_equal_or_widened)
-EW_07 = define(
-    "EW-07",
-    "Tile-scalar instructions need a non-empty valid region.",
-    _not_empty,
-    targets=("a2a3",),
-    source=f"{SOURCE} 2.1",
-    accepted="valid region 1x1",
-    rejected="valid region 0x64",
-)
 
 
 def _asm_vector(o: Site, regions: Callable[[Site], Message] | None = None) -> Message:
     """``regions``: what the assembler wants of the valid regions, where this is not a rule of its own."""
-    for rule in o.instr.rules:
-        if rule.id in _ASM_TILES and rule.check is not None and isinstance(broken := rule.check(o), str):
+    for other in o.instr.rules:
+        if other.id in _ASM_TILES and other.check is not None and isinstance(broken := other.check(o), str):
             return broken
     return in_asm_types(o) or (regions(o) if regions is not None else None)
 
@@ -201,17 +185,19 @@ _ASM_TILES = (
 """Rules of an instruction that the assembler has too."""
 
 
-EW_1 = define(
+EW_1 = rule(
     "EW-1",
-    "Row-major vec tiles of one element type, and that in the reference assembler's list; mostly of one valid region.",
-    _asm_vector,
+    what=(
+        "Row-major vec tiles of one element type, and that in the reference assembler's list; mostly of one "
+        "valid region."
+    ),
     targets=DEVICES,
     scope=Scope.ASSEMBLER,
     covered_by=(*_ASM_TILES, "EW-05"),
     source="assembly 13.9; compute-elementwise 3",
     accepted="tmul f16",
     rejected="tmul bf16 on a5",
-)
+)(_asm_vector)
 EW_1_EQUAL = replace(EW_1, check=partial(_asm_vector, regions=_equal_valid))
 EW_1_COLUMNS_A5 = replace(EW_1, check=partial(_asm_vector, regions=partial(_equal_valid, columns_only="a5")))
 
@@ -231,51 +217,43 @@ def _slope(o: Site) -> Message:
     return None
 
 
-EW_08 = define(
+@rule(
     "EW-08",
-    "The scalar has the tile's element type: exactly for trems tfmods taxpy texpands, f32 for tlrelu on a5.",
-    lambda o: _scalar_is(o, o.dst.dtype),
     targets=DEVICES,
     scope=Scope.ASSEMBLER,
     source=f"{SOURCE} 2.1",
     accepted="texpands of an f32 value into an f32 tile",
     rejected="texpands of an f32 value into an f16 tile",
 )
+def EW_08(o: Site) -> Message:
+    """The scalar has the tile's element type: exactly for trems tfmods taxpy texpands, f32 for tlrelu on a5."""
+    return _scalar_is(o, o.dst.dtype)
+
+
 EW_08_OF_SRC = replace(EW_08, check=lambda o: _scalar_is(o, o.src.dtype))
 EW_08_SLOPE = replace(EW_08, check=_slope)
 
 
-def _negative_count(o: Site) -> Message:
+@rule(
+    "EW-09",
+    source=f"{SOURCE} 2.1",
+    accepted="TSHLS by 3",
+    rejected="TSHLS by -1",
+    decision="A negative count in a tile shifts everything out.",
+)
+def EW_09(o: Site) -> Message:
+    """Shift counts are not negative."""
     value = o.scalar.value
     if not known(value) or isinstance(value, float) or not isinstance(value, int) or value >= 0:
         return None
     return f"shift count {value} is negative; 0..{o.dst.dtype.bits - 1} is defined"
 
 
-EW_09 = define(
-    "EW-09",
-    "Shift counts are not negative.",
-    _negative_count,
-    source=f"{SOURCE} 2.1",
-    accepted="TSHLS by 3",
-    rejected="TSHLS by -1",
-    decision="A negative count in a tile shifts everything out.",
-)
-
 # What works, but not as written --------------------------------------------------------------------------------------
 
 
-def _flat_fill(o: Site) -> Message:
-    d = o.dst
-    if d.loc is TileType.Vec and 0 < d.spec.valid_col < d.cols and d.vr > 1:
-        return f"dst has static valid columns {d.vc} of {d.cols}: the a2a3 library fills consecutive elements instead"
-    return None
-
-
-EW_A3_07 = define(
+@rule(
     "EW-A3-07",
-    "TEXPANDS TANDS TORS TXORS with static ValidCol < Cols and several rows miss the valid region on a2a3.",
-    _flat_fill,
     targets=("a2a3",),
     severity=Severity.WARNING,
     source=f"{SOURCE} 2.2",
@@ -283,32 +261,31 @@ EW_A3_07 = define(
     rejected="TEXPANDS on a 16x64 tile with static valid 16x60",
     decision="The executor computes what the instruction says.",
 )
+def EW_A3_07(o: Site) -> Message:
+    """TEXPANDS TANDS TORS TXORS with static ValidCol < Cols and several rows miss the valid region on a2a3."""
+    d = o.dst
+    if d.loc is TileType.Vec and 0 < d.spec.valid_col < d.cols and d.vr > 1:
+        return f"dst has static valid columns {d.vc} of {d.cols}: the a2a3 library fills consecutive elements instead"
+    return None
 
 
-def _columns_64(o: Site) -> Message:
+@rule(
+    "EW-A5-01",
+    targets=("a5",),
+    source=f"{SOURCE} 2.3",
+    accepted="TADDS on i64 with 64 valid columns",
+    rejected="TADDS on i64 with 65 valid columns",
+)
+def EW_A5_01(o: Site) -> Message:
+    """64-bit forms without a column loop work on at most 64 columns."""
     t = typed(o)
     if t.dtype.bits == 64 and t.vc > 64:
         return f"{t.vc} valid columns of {t.dtype}; a5 processes the first 64"
     return None
 
 
-EW_A5_01 = define(
-    "EW-A5-01",
-    "64-bit forms without a column loop work on at most 64 columns.",
-    _columns_64,
-    targets=("a5",),
-    source=f"{SOURCE} 2.3",
-    accepted="TADDS on i64 with 64 valid columns",
-    rejected="TADDS on i64 with 65 valid columns",
-)
-EW_A3_06 = define(
+@rule(
     "EW-A3-06",
-    "i32 remainders are computed in f32 on a2a3.",
-    lambda o: (
-        "i32 operands beyond 2^24 in magnitude are rounded on a2a3: the remainder is computed in f32"
-        if o.dst.dtype.name == "i32"
-        else None
-    ),
     targets=("a2a3",),
     severity=Severity.WARNING,
     source=f"{SOURCE} 2.2",
@@ -316,9 +293,26 @@ EW_A3_06 = define(
     rejected="TREM on i32",
     decision="The executor computes the exact remainder.",
 )
+def EW_A3_06(o: Site) -> Message:
+    """i32 remainders are computed in f32 on a2a3."""
+    return (
+        "i32 operands beyond 2^24 in magnitude are rounded on a2a3: the remainder is computed in f32"
+        if o.dst.dtype.name == "i32"
+        else None
+    )
 
 
-def _negated_scalar(o: Site) -> Message:
+@rule(
+    "EW-A3-09",
+    targets=("a2a3",),
+    severity=Severity.WARNING,
+    source=f"{SOURCE} 2.2",
+    accepted="TSUBS by 1000",
+    rejected="TSUBS by 2^25 + 1",
+    decision="The executor subtracts exactly.",
+)
+def EW_A3_09(o: Site) -> Message:
+    """TSUBS negates its scalar through f32 on a2a3."""
     value = o.scalar.value
     if not isinstance(value, int) or not o.dst.dtype.is_integer:
         return None
@@ -327,23 +321,8 @@ def _negated_scalar(o: Site) -> Message:
     return None
 
 
-EW_A3_09 = define(
-    "EW-A3-09",
-    "TSUBS negates its scalar through f32 on a2a3.",
-    _negated_scalar,
-    targets=("a2a3",),
-    severity=Severity.WARNING,
-    source=f"{SOURCE} 2.2",
-    accepted="TSUBS by 1000",
-    rejected="TSUBS by 2^25 + 1",
-    decision="The executor subtracts exactly.",
-)
-EW_CPU_05 = define(
+@rule(
     "EW-CPU-05",
-    "TDIVS TREMS TFMODS have a non-zero scalar divisor.",
-    lambda o: (
-        f"the divisor of {o.instr.name} is zero" if o.scalar.value == 0 and not getattr(o, "scalar_first", 0) else None
-    ),
     targets=("cpu",),
     severity=Severity.WARNING,
     source=f"{SOURCE} 3.7",
@@ -351,6 +330,12 @@ EW_CPU_05 = define(
     rejected="TDIVS by 0",
     decision="Float division follows IEEE, integer division by zero gives 0.",
 )
+def EW_CPU_05(o: Site) -> Message:
+    """TDIVS TREMS TFMODS have a non-zero scalar divisor."""
+    return (
+        f"the divisor of {o.instr.name} is zero" if o.scalar.value == 0 and not getattr(o, "scalar_first", 0) else None
+    )
+
 
 COMMON = (EW_01, EW_02, EW_03, EW_04, EW_05, EW_06, EW_10, EW_1_EQUAL)
 """Rules of every elementwise instruction but TCVT."""

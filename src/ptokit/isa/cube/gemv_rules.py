@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from functools import partial
 
-from ptokit.diagnostics import define
+from ptokit.diagnostics import rule
 
 from ..operands import Message
 from ..site import Site
 from .matmul_rules import BIAS, LAYOUT, LIMIT, LOCATIONS, SAME_ACC, TYPES
 
-_define = partial(define, source="compute-reduce-matrix 10")
+_rule = partial(rule, source="compute-reduce-matrix 10")
 
 
-def _sizes(o: Site) -> Message:
+@_rule("GEMV-COM-01", accepted="1x512 times 512x32", rejected="16x512 times 512x32")
+def GEMV_SIZES(o: Site) -> Message:
+    """The left tile has one valid row, K and N are in 1..4095, and the valid regions agree."""
     a, b, c = o.lhs, o.rhs, o.dst
     if a.vr != 1:
         return f"the left tile has {a.vr} valid rows; tgemv takes one"
@@ -34,21 +36,13 @@ def row_of_blocks(o: Site) -> Message:
     return None
 
 
-GEMV_SIZES = _define(
-    "GEMV-COM-01",
-    "The left tile has one valid row, K and N are in 1..4095, and the valid regions agree.",
-    _sizes,
-    accepted="1x512 times 512x32",
-    rejected="16x512 times 512x32",
-)
-GEMV_LEFT = _define(
+GEMV_LEFT = _rule(
     "GEMV-COM-02",
-    "The left tile has one row and whole fractals of 512 bytes.",
-    row_of_blocks,
+    what="The left tile has one row and whole fractals of 512 bytes.",
     accepted="1x256xf16",
     rejected="16x256xf16",
     why="It is stored as a plain vector, on every target.",
-)
+)(row_of_blocks)
 PRODUCT = (LOCATIONS, TYPES, GEMV_SIZES, GEMV_LEFT, LAYOUT)
 ACCUMULATE = (*PRODUCT, SAME_ACC)
 BIASED = (*PRODUCT, BIAS)

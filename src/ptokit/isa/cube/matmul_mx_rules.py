@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ptokit.diagnostics import Rule, define
+from ptokit.diagnostics import Rule, rule
 from ptokit.types.enums import TileType
 
 from ..operands import Message
@@ -16,13 +16,15 @@ from .gemv_rules import row_of_blocks
 from .matmul_rules import BIAS, LIMIT, LOCATIONS, other_accumulator
 
 GROUP = 32
-_define = partial(define, source="compute-reduce-matrix 12")
+_rule = partial(rule, source="compute-reduce-matrix 12")
 _A5 = ("cpu", "a5")
 _FP8, _FP4 = types_of("e4m3 e5m2"), types_of("e2m1 e1m2")
 _SCALES = {"lhs_scale": TileType.ScaleLeft, "rhs_scale": TileType.ScaleRight}
 
 
-def _types(o: Site) -> Message:
+@_rule("MXM-A5-01", targets=_A5, accepted="f32 = e4m3 x e5m2", rejected="f32 = e4m3 x e2m1")
+def TYPES(o: Site) -> Message:
+    """Operands are both fp8 or both fp4, scales e8m0, the accumulator f32."""
     a, b = o.lhs.dtype, o.rhs.dtype
     if not ((a in _FP8 and b in _FP8) or (a in _FP4 and b in _FP4)):
         return f"{a} x {b}: both are fp8 (e4m3, e5m2) or both fp4 (e2m1, e1m2)"
@@ -35,11 +37,21 @@ def _types(o: Site) -> Message:
     return None
 
 
-def _inner(o: Site) -> Message:
+@_rule("MXM-A5-02", targets=_A5, accepted="16x64", rejected="16x32")
+def INNER(o: Site) -> Message:
+    """The left tile has a multiple of 64 columns."""
     return f"the left tile has {o.lhs.cols} columns; they must be a multiple of 64" if o.lhs.cols % 64 else None
 
 
-def _layouts(o: Site) -> Message:
+@_rule(
+    "MXM-A5-03",
+    targets=_A5,
+    accepted="16x64 with scales 16x2",
+    rejected="16x64 with scales 16x4",
+    decision="`.pto` text may also write a scaling tile as large as the operand (MXM-AS-01).",
+)
+def LAYOUTS(o: Site) -> Message:
+    """Left is Nz, right Zn, the accumulator Nz; scales are Zz and Nn of 32 bytes, one per 32 elements along K."""
     for name, wanted in (("lhs", "Nz"), ("rhs", "Zn"), ("dst", "Nz")):
         t = o.operands[name]
         if isinstance(t, TileInfo) and t.layout_name != wanted:
@@ -59,7 +71,9 @@ def _layouts(o: Site) -> Message:
     return None
 
 
-def _sizes(o: Site) -> Message:
+@_rule("MXM-A5-04", targets=_A5, accepted="16x64 times 64x64", rejected="K = 0")
+def SIZES(o: Site) -> Message:
+    """The accumulator fits L0C, M, K and N lie in 1..4095, and the right tile has K valid rows."""
     need, have = o.dst.spec.nbytes, o.target.capacity.get(TileType.Acc, 0)
     if need > have:
         return f"the accumulator has {need} bytes; L0C has {have}"
@@ -71,7 +85,15 @@ def _sizes(o: Site) -> Message:
     return None
 
 
-def _addresses(o: Site) -> Message:
+@_rule(
+    "MXM-A5-06",
+    targets=("a5",),
+    why="The instruction has no address of its own for them.",
+    accepted="left at 0x1000, scales at 0x100",
+    rejected="left at 0x1000, scales at 0",
+)
+def ADDRESSES(o: Site) -> Message:
+    """Scales lie at a sixteenth of the address of what they scale."""
     for name in ("lhs", "rhs"):
         tile, scale = o.operands[name], o.operands[f"{name}_scale"]
         if not isinstance(tile, TileInfo) or not isinstance(scale, TileInfo) or not known(tile.addr, scale.addr):
@@ -81,79 +103,29 @@ def _addresses(o: Site) -> Message:
     return None
 
 
-def _one_row(o: Site) -> Message:
+@_rule("MXM-A5-08", targets=_A5, accepted="1x512xe4m3", rejected="16x64xe4m3")
+def ONE_ROW(o: Site) -> Message:
+    """The left tile of tgemv.mx is one row of whole fractals of 512 bytes."""
     if o.lhs.vr != 1:
         return f"the left tile has {o.lhs.vr} valid rows; tgemv.mx takes one"
     return None if o.text else row_of_blocks(o)
 
 
-TYPES = _define(
-    "MXM-A5-01",
-    "Operands are both fp8 or both fp4, scales e8m0, the accumulator f32.",
-    _types,
-    targets=_A5,
-    accepted="f32 = e4m3 x e5m2",
-    rejected="f32 = e4m3 x e2m1",
-)
-INNER = _define(
-    "MXM-A5-02",
-    "The left tile has a multiple of 64 columns.",
-    _inner,
-    targets=_A5,
-    accepted="16x64",
-    rejected="16x32",
-)
-LAYOUTS = _define(
-    "MXM-A5-03",
-    "Left is Nz, right Zn, the accumulator Nz; scales are Zz and Nn of 32 bytes, one per 32 elements along K.",
-    _layouts,
-    targets=_A5,
-    accepted="16x64 with scales 16x2",
-    rejected="16x64 with scales 16x4",
-    decision="`.pto` text may also write a scaling tile as large as the operand (MXM-AS-01).",
-)
-SIZES = _define(
-    "MXM-A5-04",
-    "The accumulator fits L0C, M, K and N lie in 1..4095, and the right tile has K valid rows.",
-    _sizes,
-    targets=_A5,
-    accepted="16x64 times 64x64",
-    rejected="K = 0",
-)
-ADDRESSES = _define(
-    "MXM-A5-06",
-    "Scales lie at a sixteenth of the address of what they scale.",
-    _addresses,
-    targets=("a5",),
-    why="The instruction has no address of its own for them.",
-    accepted="left at 0x1000, scales at 0x100",
-    rejected="left at 0x1000, scales at 0",
-)
-SAME_ACC = _define(
+SAME_ACC = _rule(
     "MXM-A5-07",
-    "The scaled product accumulates in place: the input accumulator is the result tile.",
-    other_accumulator,
+    what="The scaled product accumulates in place: the input accumulator is the result tile.",
     targets=("a5",),
     accepted="tmatmul.mx.acc ins(%c, ..) outs(%c)",
     rejected="tmatmul.mx.acc ins(%c0, ..) outs(%c1)",
-)
-ABSENT = _define(
+)(other_accumulator)
+ABSENT = _rule(
     "MXM-A3-01",
-    "Block-scaled products exist on a5.",
-    missing,
+    what="Block-scaled products exist on a5.",
     targets=("a2a3",),
     accepted="on a5",
     rejected="on a2a3",
     decision="The assembler refuses only tgemv.mx; no implementation exists for either.",
-)
-ONE_ROW = _define(
-    "MXM-A5-08",
-    "The left tile of tgemv.mx is one row of whole fractals of 512 bytes.",
-    _one_row,
-    targets=_A5,
-    accepted="1x512xe4m3",
-    rejected="16x64xe4m3",
-)
+)(missing)
 
 
 def rules_of(name: str) -> tuple[Rule, ...]:
@@ -168,7 +140,9 @@ def rules_of(name: str) -> tuple[Rule, ...]:
     return tuple(found)
 
 
-def _operand(o: Site) -> Message:
+@_rule("MXM-SA-01", accepted="a ScaleLeft tile of a left tile", rejected="the scales of an acc tile")
+def MXM_SA_01(o: Site) -> Message:
+    """Scales belong to a left or right tile."""
     if o.src.loc not in (TileType.Left, TileType.Right):
         return f"src is a {o.src.loc.text} tile; scales belong to a left or right tile"
     wanted = _SCALES["lhs_scale" if o.src.loc is TileType.Left else "rhs_scale"]
@@ -179,12 +153,6 @@ def _operand(o: Site) -> Message:
 
 
 ADDRESS_RULES = (
-    _define(
-        "MXM-SA-01",
-        "Scales belong to a left or right tile.",
-        _operand,
-        accepted="a ScaleLeft tile of a left tile",
-        rejected="the scales of an acc tile",
-    ),
+    MXM_SA_01,
     ABSENT,
 )

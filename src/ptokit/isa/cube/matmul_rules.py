@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import Severity, define
+from ptokit.diagnostics import Severity, define, rule
 from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import TileType
 
@@ -27,7 +27,14 @@ LIMIT = 4095  # of M, K and N
 _LOCS = {"lhs": TileType.Left, "rhs": TileType.Right, "dst": TileType.Acc, "acc": TileType.Acc}
 
 
-def _locations(o: Site) -> str | bool:
+@rule(
+    "MAT-COM-01",
+    source="compute-reduce-matrix 9",
+    rejected="TMATMUL of a Mat tile",
+    accepted="TMATMUL(acc, left, right)",
+)
+def LOCATIONS(o: Site) -> str | bool:
+    """The left operand is a Left tile, the right one Right, accumulators Acc."""
     for name, loc in _LOCS.items():
         tile = o.operands.get(name)
         if isinstance(tile, TileInfo) and tile.loc is not loc:
@@ -35,7 +42,9 @@ def _locations(o: Site) -> str | bool:
     return False
 
 
-def _triple(o: Site) -> str | bool:
+@rule("MAT-COM-02", source="compute-reduce-matrix 9", rejected="f16 = f16 x f16", accepted="f32 = f16 x f16")
+def TYPES(o: Site) -> str | bool:
+    """The element types of accumulator, left and right are a combination the cube unit has."""
     found = (o.dst.dtype, o.lhs.dtype, o.rhs.dtype)
     allowed = TRIPLES["a5"] if o.extended else TRIPLES[o.target.name]
     if found in allowed:
@@ -44,32 +53,65 @@ def _triple(o: Site) -> str | bool:
     return f"{found[0]} = {found[1]} x {found[2]} is not one of {legal}"
 
 
-def _shapes(o: Site) -> str | bool:
+@rule(
+    "MAT-COM-03",
+    source="compute-reduce-matrix 9",
+    rejected="64x32 times 64x64",
+    accepted="64x32 times 32x64 into 64x64",
+)
+def SHAPES(o: Site) -> str | bool:
+    """Tile shapes agree: MxK times KxN into MxN."""
     a, b, c = o.lhs, o.rhs, o.dst
     if a.rows != c.rows or a.cols != b.rows or b.cols != c.cols:
         return f"left is {a.rows}x{a.cols}, right {b.rows}x{b.cols}, accumulator {c.rows}x{c.cols}"
     return False
 
 
-def _range(o: Site) -> str | bool:
+@rule("MAT-COM-04", source="compute-reduce-matrix 9", rejected="K = 0", accepted="K = 64")
+def RANGE(o: Site) -> str | bool:
+    """M, K and N lie in 1..4095."""
     for name, size in (("M", o.lhs.vr), ("K", o.lhs.vc), ("N", o.rhs.vc)):
         if size < 1 or size > LIMIT:
             return f"{name} = {size} is outside 1..{LIMIT}"
     return False
 
 
-def _short_k(o: Site) -> str | bool:
+@rule(
+    "MAT-COM-05",
+    source="compute-reduce-matrix 9",
+    why="The unit takes K from the left tile and would read rows that hold nothing.",
+    rejected="left valid 16x32, right valid 16x16",
+    accepted="left valid 16x32, right valid 32x16",
+)
+def INNER(o: Site) -> str | bool:
+    """The right tile has at least K valid rows."""
     return o.rhs.vr < o.lhs.vc and f"the right tile has {o.rhs.vr} valid rows, the left one {o.lhs.vc} valid columns"
 
 
-def _valid(o: Site) -> str | bool:
+@rule(
+    "MAT-COM-05-L",
+    severity=Severity.WARNING,
+    source="compute-reduce-matrix 9 (MAT-COM-05, lint)",
+    why="The unit looks at the operands only; a different valid region of the accumulator is usually a mistake.",
+    rejected="left valid 16x32, accumulator valid 8x16",
+    accepted="left valid 16x32, accumulator valid 16xN",
+)
+def VALID(o: Site) -> str | bool:
+    """The accumulator's valid region is M x N and the right tile has exactly K valid rows."""
     a, b, c = o.lhs, o.rhs, o.dst
     if b.vr > a.vc or c.vr != a.vr or c.vc != b.vc:
         return f"valid regions: left {a.vr}x{a.vc}, right {b.vr}x{b.vc}, accumulator {c.vr}x{c.vc}"
     return False
 
 
-def _layouts(o: Site) -> str | bool:
+@rule(
+    "MAT-COM-06",
+    source="compute-reduce-matrix 9; types-and-layouts T-07",
+    rejected="a row-major right tile",
+    accepted="slayout=col_major for the right tile",
+)
+def LAYOUT(o: Site) -> str | bool:
+    """Right is Zn, the accumulator Nz with 1024-byte fractals, left Zz on A2/A3 and Nz on A5."""
     if o.rhs.layout_name != "Zn" or o.rhs.fractal != 512:
         return f"the right tile is {o.rhs.layout_name}/{o.rhs.fractal}, it must be Zn/512"
     if o.dst.layout_name != "Nz" or o.dst.fractal != 1024:
@@ -88,55 +130,6 @@ def other_accumulator(o: Site) -> tuple[str, str] | None:
     return None
 
 
-LOCATIONS = define(
-    "MAT-COM-01",
-    "The left operand is a Left tile, the right one Right, accumulators Acc.",
-    _locations,
-    source="compute-reduce-matrix 9",
-    rejected="TMATMUL of a Mat tile",
-    accepted="TMATMUL(acc, left, right)",
-)
-TYPES = define(
-    "MAT-COM-02",
-    "The element types of accumulator, left and right are a combination the cube unit has.",
-    _triple,
-    source="compute-reduce-matrix 9",
-    rejected="f16 = f16 x f16",
-    accepted="f32 = f16 x f16",
-)
-SHAPES = define(
-    "MAT-COM-03",
-    "Tile shapes agree: MxK times KxN into MxN.",
-    _shapes,
-    source="compute-reduce-matrix 9",
-    rejected="64x32 times 64x64",
-    accepted="64x32 times 32x64 into 64x64",
-)
-RANGE = define(
-    "MAT-COM-04",
-    "M, K and N lie in 1..4095.",
-    _range,
-    source="compute-reduce-matrix 9",
-    rejected="K = 0",
-    accepted="K = 64",
-)
-INNER = define(
-    "MAT-COM-05",
-    "The right tile has at least K valid rows.",
-    _short_k,
-    source="compute-reduce-matrix 9",
-    why="The unit takes K from the left tile and would read rows that hold nothing.",
-    rejected="left valid 16x32, right valid 16x16",
-    accepted="left valid 16x32, right valid 32x16",
-)
-LAYOUT = define(
-    "MAT-COM-06",
-    "Right is Zn, the accumulator Nz with 1024-byte fractals, left Zz on A2/A3 and Nz on A5.",
-    _layouts,
-    source="compute-reduce-matrix 9; types-and-layouts T-07",
-    rejected="a row-major right tile",
-    accepted="slayout=col_major for the right tile",
-)
 PADDING = define(
     "MAT-COM-07",
     "Padding inside the fractals of the operands may hold anything; the unit uses M, K and N.",
@@ -145,36 +138,19 @@ PADDING = define(
     accepted="left valid 10x16 in a 16x16 tile, NaN in rows 10..15",
     enforced=False,
 )
-VALID = define(
-    "MAT-COM-05-L",
-    "The accumulator's valid region is M x N and the right tile has exactly K valid rows.",
-    _valid,
-    severity=Severity.WARNING,
-    source="compute-reduce-matrix 9 (MAT-COM-05, lint)",
-    why="The unit looks at the operands only; a different valid region of the accumulator is usually a mistake.",
-    rejected="left valid 16x32, accumulator valid 8x16",
-    accepted="left valid 16x32, accumulator valid 16xN",
-)
-SAME_ACC = define(
+SAME_ACC = rule(
     "MAT-NPU-01",
-    "TMATMUL_ACC accumulates in place: the input accumulator is the result tile.",
-    other_accumulator,
+    what="TMATMUL_ACC accumulates in place: the input accumulator is the result tile.",
     targets=("a2a3", "a5"),
     source="compute-reduce-matrix 9",
     why="A2/A3 and A5 ignore the input operand and add to the result's buffer.",
     rejected="tmatmul.acc ins(%c0, %l, %r) outs(%c1)",
     accepted="tmatmul.acc ins(%c, %l, %r) outs(%c)",
-)
+)(other_accumulator)
 
 
-def _one_row(o: Site) -> str | bool:
-    return o.lhs.vr == 1 and o.dst.rows > 1 and "M = 1 overwrites rows 1..15 of the accumulator's fractal"
-
-
-ONE_ROW = define(
+@rule(
     "MAT-A3-01",
-    "A product with M = 1 also writes rows 1..15 of the accumulator.",
-    _one_row,
     targets=("a2a3",),
     severity=Severity.WARNING,
     source="compute-reduce-matrix 9",
@@ -182,9 +158,19 @@ ONE_ROW = define(
     rejected="left valid 1x64 into a 16x64 accumulator",
     accepted="left valid 16x64",
 )
+def ONE_ROW(o: Site) -> str | bool:
+    """A product with M = 1 also writes rows 1..15 of the accumulator."""
+    return o.lhs.vr == 1 and o.dst.rows > 1 and "M = 1 overwrites rows 1..15 of the accumulator's fractal"
 
 
-def _bias(o: Site) -> str | bool:
+@rule(
+    "MAT-COM-08",
+    source="compute-reduce-matrix 9",
+    rejected="a bias of 2 rows",
+    accepted="a 1x64 f32 bias tile for 64 columns",
+)
+def BIAS(o: Site) -> str | bool:
+    """The bias is one row in the bias table, of the accumulator's type, with a value for each column."""
     t = o.bias
     if t.loc is not TileType.Bias:
         return f"bias lives in {t.loc.text}, it must be a bias tile"
@@ -194,15 +180,6 @@ def _bias(o: Site) -> str | bool:
         return f"bias is {t.layout_name} {t.rows}x{t.cols}, it must be one plain row"
     return t.vc < o.rhs.vc and f"bias has {t.vc} valid columns, the right tile {o.rhs.vc}"
 
-
-BIAS = define(
-    "MAT-COM-08",
-    "The bias is one row in the bias table, of the accumulator's type, with a value for each column.",
-    _bias,
-    source="compute-reduce-matrix 9",
-    rejected="a bias of 2 rows",
-    accepted="a 1x64 f32 bias tile for 64 columns",
-)
 
 PRODUCT = (LOCATIONS, TYPES, SHAPES, RANGE, INNER, LAYOUT, VALID, ONE_ROW)
 ACCUMULATE = (*PRODUCT, SAME_ACC)

@@ -22,6 +22,9 @@ _LAYOUTS = {"lhs": "Nz", "rhs": "Zn", "dst": "Nz"}
 Message = str | None
 
 
+_rule = partial(assembler_rule, source="assembly 13.9")
+
+
 def _places(o: Site) -> Message:
     for name, loc in _LOCS.items():
         tile = o.operands.get(name)
@@ -47,14 +50,25 @@ def _row_product(o: Site) -> Message:
     return _product(o) if o.target.name == "a5" else _places(o)
 
 
-def _layouts(o: Site) -> Message:
+@_rule("MM-2", "a right tile in Zn", "a right tile in ND", targets=("a5",), covered_by=("MAT-COM-06",))
+def MM_2(o: Site) -> Message:
+    """lhs and dst are Nz (col_major, row_major), rhs Zn (row_major, col_major)."""
     for name, wanted in _LAYOUTS.items():
         if o.operands[name].layout_name != wanted:  # type: ignore[union-attr]
             return f"{name} has layout {o.operands[name].layout_name}, not {wanted}"  # type: ignore[union-attr]
     return None
 
 
-def _triple(o: Site) -> Message:
+@_rule(
+    "MM-3",
+    "f32 = f16 x f16",
+    "f16 = f16 x f16",
+    covered_by=("MAT-COM-02",),
+    severity=Severity.WARNING,
+    decision="A warning: a5 multiplies two kinds of 8-bit floats, which the assembler refuses; text that does is run.",
+)
+def MM_3(o: Site) -> Message:
+    """dst = lhs x rhs is i32 of 8-bit integers, or f32 of one float type: f16, bf16, f32, on a5 also of 8 bits."""
     a, b, c = o.lhs.dtype, o.rhs.dtype, o.dst.dtype
     integers = c.is_integer and c.bits == 32 and all(t.is_integer and t.bits == 8 for t in (a, b))
     floats = _FLOATS | _BYTE_FLOATS if o.target.name == "a5" else _FLOATS
@@ -84,7 +98,14 @@ def _scaled_bias(o: Site) -> Message:
     return _bias(o) or (f"bias has element type {o.bias.dtype}, not f32" if o.bias.dtype.name != "f32" else None)
 
 
-def _one_row(o: Site) -> Message:
+@_rule(
+    "GV-1",
+    "lhs valid=1x64, rhs valid=64x16, dst valid=1x16",
+    "lhs valid=16x64",
+    covered_by=("GEMV-COM-01", "GEMV-COM-02"),
+)
+def GV_1(o: Site) -> Message:
+    """lhs and dst of a row product have one valid row; inner and outer valid sizes agree."""
     a, b, c = ((t.spec.valid_row, t.spec.valid_col) for t in (o.lhs, o.rhs, o.dst))
     for name, rows in (("lhs", a[0]), ("dst", c[0])):
         if rows not in (1, DYNAMIC):
@@ -98,7 +119,15 @@ def _one_row(o: Site) -> Message:
     return None
 
 
-def _scale_tiles(o: Site) -> Message:
+@_rule(
+    "MX-SCALE",
+    "a scaling tile of 16x64 for a left tile of 16x64",
+    "a left tile for a left tile",
+    targets=("a5",),
+    source="assembly 15 (tget_scale_addr)",
+)
+def MX_SCALE(o: Site) -> Message:
+    """A tile of scales lies in scaling, and has the shape and valid region of its operand."""
     pairs = (("dst", "src"),) if o.has_operand("src") else (("lhs_scale", "lhs"), ("rhs_scale", "rhs"))
     for name, of in pairs:
         scale, tile = o.operands[name], o.operands[of]
@@ -113,61 +142,20 @@ def _scale_tiles(o: Site) -> Message:
     return None
 
 
-_rule = partial(assembler_rule, source="assembly 13.9")
-
-
 MM_1 = _rule(
     "MM-1",
-    "A product goes from left (MxK) and right (KxN) to acc (MxN); m, k and n are 1..4095.",
-    _product,
     "32x64 times 64x16 into 32x16",
     "32x64 times 32x16",
+    what="A product goes from left (MxK) and right (KxN) to acc (MxN); m, k and n are 1..4095.",
     covered_by=("MAT-COM-01", "MAT-COM-03", "MAT-COM-04"),
-)
-MM_2 = _rule(
-    "MM-2",
-    "lhs and dst are Nz (col_major, row_major), rhs Zn (row_major, col_major).",
-    _layouts,
-    "a right tile in Zn",
-    "a right tile in ND",
-    targets=("a5",),
-    covered_by=("MAT-COM-06",),
-)
-MM_3 = _rule(
-    "MM-3",
-    "dst = lhs x rhs is i32 of 8-bit integers, or f32 of one float type: f16, bf16, f32, on a5 also of 8 bits.",
-    _triple,
-    "f32 = f16 x f16",
-    "f16 = f16 x f16",
-    covered_by=("MAT-COM-02",),
-    severity=Severity.WARNING,
-    decision="A warning: a5 multiplies two kinds of 8-bit floats, which the assembler refuses; text that does is run.",
-)
+)(_product)
 MM_4 = _rule(
     "MM-4",
-    "bias lies in bias, in one row, with dst's element type (f32 in scaled products), row_major on a5.",
-    _bias,
     "f32 bias of an f32 product",
     "f16 bias of an f32 product",
+    what="bias lies in bias, in one row, with dst's element type (f32 in scaled products), row_major on a5.",
     covered_by=("MAT-COM-08",),
-)
-GV_1 = _rule(
-    "GV-1",
-    "lhs and dst of a row product have one valid row; inner and outer valid sizes agree.",
-    _one_row,
-    "lhs valid=1x64, rhs valid=64x16, dst valid=1x16",
-    "lhs valid=16x64",
-    covered_by=("GEMV-COM-01", "GEMV-COM-02"),
-)
-MX_SCALE = _rule(
-    "MX-SCALE",
-    "A tile of scales lies in scaling, and has the shape and valid region of its operand.",
-    _scale_tiles,
-    "a scaling tile of 16x64 for a left tile of 16x64",
-    "a left tile for a left tile",
-    targets=("a5",),
-    source="assembly 15 (tget_scale_addr)",
-)
+)(_bias)
 MX_3 = replace(MM_3, check=_scaled_triple, targets=("a5",))
 MX_4 = replace(MM_4, check=_scaled_bias)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import define
+from ptokit.diagnostics import rule
 from ptokit.types.enums import Pipe
 
 from ..machine import Machine
@@ -14,19 +14,16 @@ from .matmul import ROUNDING
 _MODES = ("CAST_ROUND", "CAST_RINT")
 
 
-def _known(o: Site) -> Message:
-    return f"the mode is {o.mode}; it is {' or '.join(_MODES)}" if o.mode not in _MODES else None
-
-
-MODE_01 = define(
+@rule(
     "MODE-01",
-    "Operands are rounded with ties away from zero (CAST_ROUND) or to even (CAST_RINT).",
-    _known,
     source="compute-reduce-matrix 11",
     accepted='mode = "CAST_RINT"',
     rejected='mode = "CAST_FLOOR"',
     decision="Both names set the one state of the unit; the target says how many bits it keeps.",
 )
+def MODE_01(o: Site) -> Message:
+    """Operands are rounded with ties away from zero (CAST_ROUND) or to even (CAST_RINT)."""
+    return f"the mode is {o.mode}; it is {' or '.join(_MODES)}" if o.mode not in _MODES else None
 
 
 def _mode(name: str, summary: str) -> Instr:

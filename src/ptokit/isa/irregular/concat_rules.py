@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from functools import partial
 
-from ptokit.diagnostics import define
+from ptokit.diagnostics import rule
 
 from ..operands import DEVICES, Message
 from ..site import Site
 from ..tile_checks import boxed_or_columns, differ, not_of, not_vec, rows_differ
 from ..typesets import BF16, I6, F
 
-_define = partial(define, source="compute-layout-irregular 1.5")
+_rule = partial(rule, source="compute-layout-irregular 1.5")
 _INDICES = ("idx0", "idx1")
 
 
-def _tiles(o: Site) -> Message:
+@_rule("CONC-COM-01", accepted="three f32 tiles", rejected="an f16 src1 with f32")
+def CONC_COM_01(o: Site) -> Message:
+    """dst and sources are Vec tiles of one type: 8-, 16-, 32-bit integers, f16, bf16, f32."""
     data = ("dst", "src0", "src1")
     return not_vec(o, *data) or differ(o, *data) or not_of(o, I6 | F | BF16, *data)
 
 
-def _index_tiles(o: Site) -> Message:
+@_rule("CONC-COM-03", accepted="i32 counts", rejected="f32 counts")
+def CONC_COM_03(o: Site) -> Message:
+    """Index tiles are of one integer type of 8, 16 or 32 bits; the result counts are one column."""
     if not o.has("idx0"):
         return None
     if o.has("didx") and o.didx.vc != 1:
@@ -28,7 +32,9 @@ def _index_tiles(o: Site) -> Message:
     return not_of(o, I6, *_INDICES, "didx") or differ(o, "idx0", "idx1", "didx")
 
 
-def _columns(o: Site) -> Message:
+@_rule("CONC-A23-01", accepted="16 and 16 columns into 32", rejected="16 and 24 columns into 32")
+def CONC_A23_01(o: Site) -> Message:
+    """The valid columns of the sources together are those of dst; on a2a3 they must fit its columns."""
     if o.has("idx0"):
         return None
     total = o.src0.vc + o.src1.vc
@@ -39,41 +45,22 @@ def _columns(o: Site) -> Message:
     return None
 
 
+@_rule("CONC-COM-02", accepted="8 rows everywhere", rejected="7 rows in src1, 8 in dst")
+def CONC_COM_02(o: Site) -> Message:
+    """dst and sources have the same valid rows."""
+    return rows_differ(o, "dst", "src0", "src1")
+
+
+@_rule("CONC-A5-01", targets=DEVICES, accepted="ND tiles", rejected="a col_major src1")
+def CONC_A5_01(o: Site) -> Message:
+    """dst and sources are row-major without boxes on the devices."""
+    return boxed_or_columns(o, "dst", "src0", "src1")
+
+
 RULES = (
-    _define(
-        "CONC-COM-01",
-        "dst and sources are Vec tiles of one type: 8-, 16-, 32-bit integers, f16, bf16, f32.",
-        _tiles,
-        accepted="three f32 tiles",
-        rejected="an f16 src1 with f32",
-    ),
-    _define(
-        "CONC-COM-02",
-        "dst and sources have the same valid rows.",
-        lambda o: rows_differ(o, "dst", "src0", "src1"),
-        accepted="8 rows everywhere",
-        rejected="7 rows in src1, 8 in dst",
-    ),
-    _define(
-        "CONC-COM-03",
-        "Index tiles are of one integer type of 8, 16 or 32 bits; the result counts are one column.",
-        _index_tiles,
-        accepted="i32 counts",
-        rejected="f32 counts",
-    ),
-    _define(
-        "CONC-A23-01",
-        "The valid columns of the sources together are those of dst; on a2a3 they must fit its columns.",
-        _columns,
-        accepted="16 and 16 columns into 32",
-        rejected="16 and 24 columns into 32",
-    ),
-    _define(
-        "CONC-A5-01",
-        "dst and sources are row-major without boxes on the devices.",
-        lambda o: boxed_or_columns(o, "dst", "src0", "src1"),
-        targets=DEVICES,
-        accepted="ND tiles",
-        rejected="a col_major src1",
-    ),
+    CONC_COM_01,
+    CONC_COM_02,
+    CONC_COM_03,
+    CONC_A23_01,
+    CONC_A5_01,
 )

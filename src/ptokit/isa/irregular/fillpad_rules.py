@@ -4,49 +4,61 @@ from __future__ import annotations
 
 from functools import partial
 
-from ptokit.diagnostics import define
+from ptokit.diagnostics import rule
 from ptokit.types.enums import PadValue, TileType
 
 from ..operands import DEVICES, Message
 from ..site import Site
 from ..unknown import known
 
-_define = partial(define, source="compute-layout-irregular 1.6")
+_rule = partial(rule, source="compute-layout-irregular 1.6")
 
 
-def _has_pad(o: Site) -> Message:
+@_rule("FILL-COM-01", accepted="pad=2", rejected="pad=0")
+def FILL_COM_01(o: Site) -> Message:
+    """A Vec tile to fill has a pad value."""
     if o.dst.loc is not TileType.Vec or o.dst.pad != PadValue.Null:
         return None
     return "dst has no pad value (pad=0); there is nothing to fill with"
 
 
-def _sizes(o: Site) -> Message:
+@_rule("FILL-COM-02", accepted="f16 both", rejected="f16 and f32")
+def FILL_COM_02(o: Site) -> Message:
+    """Elements have one size of 1, 2 or 4 bytes."""
     s, d = o.src.dtype, o.dst.dtype
     if s.bits != d.bits or d.size not in (1, 2, 4) or d.packed:
         return f"src has {s.bits}-bit elements, dst {d.bits}-bit ones; both have 1, 2 or 4 bytes"
     return None
 
 
-def _same_shape(o: Site) -> Message:
+@_rule("FILL-COM-03", accepted="16x64 both", rejected="16x64 into 16x128")
+def FILL_COM_03(o: Site) -> Message:
+    """Source and destination have one shape; TFILLPAD_EXPAND: the destination is not smaller."""
     s, d = o.src, o.dst
     differs = s.rows != d.rows or s.cols != d.cols
     return f"src is {s.rows}x{s.cols}, dst {d.rows}x{d.cols}; {o.instr.name} keeps the shape" if differs else None
 
 
-def _not_smaller(o: Site) -> Message:
+@_rule("FILL-COM-03-X", accepted="16x64 into 32x64", rejected="32x64 into 16x64")
+def FILL_COM_03_X(o: Site) -> Message:
+    """TFILLPAD_EXPAND: the destination is not smaller than the source."""
     s, d = o.src, o.dst
     smaller = d.rows < s.rows or d.cols < s.cols
     return f"dst is {d.rows}x{d.cols}, smaller than src's {s.rows}x{s.cols}" if smaller else None
 
 
-def _in_place(o: Site) -> Message:
+@_rule("FILL-COM-04", targets=DEVICES, accepted="dst at the address of src", rejected="two tiles")
+def FILL_COM_04(o: Site) -> Message:
+    """TFILLPAD_INPLACE fills one tile: source and destination share their bytes."""
     s, d = o.src, o.dst
     if not known(s.origin, d.origin) or s.origin == d.origin:
         return None
     return "src and dst are different tiles; bind both to one address, or use TFILLPAD"
 
 
-def _regions(o: Site) -> Message:
+@_rule("FILL-COM-05", accepted="valid 10x60 into valid 16x64", rejected="valid 16x64 into valid 10x64")
+def FILL_COM_05(o: Site) -> Message:
+    """The destination's valid region covers the source's."""
     s, d = o.src, o.dst
     if (d.vr == 0 or d.vc == 0) and o.target.name != "a5":
         return None
@@ -55,7 +67,9 @@ def _regions(o: Site) -> Message:
     return None
 
 
-def _mat(o: Site) -> Message:
+@_rule("FILL-COM-06", accepted="an Nz mat tile with pad=1", rejected="an ND mat tile")
+def FILL_COM_06(o: Site) -> Message:
+    """A Mat tile to fill is Nz, padded with zero, and source and destination have one type."""
     s, d = o.src, o.dst
     if d.loc is not TileType.Mat and s.loc is not TileType.Mat:
         return (
@@ -70,48 +84,6 @@ def _mat(o: Site) -> Message:
     return None
 
 
-FILL_COM_01 = _define(
-    "FILL-COM-01", "A Vec tile to fill has a pad value.", _has_pad, accepted="pad=2", rejected="pad=0"
-)
-FILL_COM_02 = _define(
-    "FILL-COM-02", "Elements have one size of 1, 2 or 4 bytes.", _sizes, accepted="f16 both", rejected="f16 and f32"
-)
-FILL_COM_03 = _define(
-    "FILL-COM-03",
-    "Source and destination have one shape; TFILLPAD_EXPAND: the destination is not smaller.",
-    _same_shape,
-    accepted="16x64 both",
-    rejected="16x64 into 16x128",
-)
-FILL_COM_03_X = _define(
-    "FILL-COM-03-X",
-    "TFILLPAD_EXPAND: the destination is not smaller than the source.",
-    _not_smaller,
-    accepted="16x64 into 32x64",
-    rejected="32x64 into 16x64",
-)
-FILL_COM_04 = _define(
-    "FILL-COM-04",
-    "TFILLPAD_INPLACE fills one tile: source and destination share their bytes.",
-    _in_place,
-    targets=DEVICES,
-    accepted="dst at the address of src",
-    rejected="two tiles",
-)
-FILL_COM_05 = _define(
-    "FILL-COM-05",
-    "The destination's valid region covers the source's.",
-    _regions,
-    accepted="valid 10x60 into valid 16x64",
-    rejected="valid 16x64 into valid 10x64",
-)
-FILL_COM_06 = _define(
-    "FILL-COM-06",
-    "A Mat tile to fill is Nz, padded with zero, and source and destination have one type.",
-    _mat,
-    accepted="an Nz mat tile with pad=1",
-    rejected="an ND mat tile",
-)
 _COMMON = (FILL_COM_01, FILL_COM_02, FILL_COM_05, FILL_COM_06)
 COPY_RULES = (*_COMMON, FILL_COM_03)
 IN_PLACE_RULES = (*COPY_RULES, FILL_COM_04)

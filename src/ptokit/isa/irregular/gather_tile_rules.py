@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ptokit.diagnostics import Severity, define
+from ptokit.diagnostics import Severity, define, rule
 from ptokit.types.enums import CmpMode, MaskAxis
 
 from ..operands import DEVICES, Message, overlap
@@ -13,8 +13,8 @@ from ..tile_checks import boxed_or_columns, differ, not_of, not_plain, not_vec, 
 from ..typesets import BF16, I8, F, types_of
 from ..unknown import known
 
-_define = partial(define, source="compute-layout-irregular 2.2")
-_block = partial(define, source="compute-layout-irregular 2.3")
+_rule = partial(rule, source="compute-layout-irregular 2.2")
+_block = partial(rule, source="compute-layout-irregular 2.3")
 _32 = types_of("i32 u32")
 
 
@@ -28,7 +28,9 @@ def by_mask(o: Site) -> bool:
     return not o.has("idx") and not o.has("count")
 
 
-def _index_types(o: Site) -> Message:
+@_rule("TGATH-COM-01", accepted="f32 into f32", rejected="f16 into f32")
+def TGATH_COM_01(o: Site) -> Message:
+    """By index, dst and src have one element type, and the indices are integers."""
     if not by_index(o):
         return None
     if not o.idx.dtype.is_integer:
@@ -36,7 +38,9 @@ def _index_types(o: Site) -> Message:
     return differ(o, "src", "dst")
 
 
-def _mask_form(o: Site) -> Message:
+@_rule("TGATH-COM-03", accepted="dst 1x32 wholly valid", rejected="dst valid in 30 of 32 columns")
+def TGATH_COM_03(o: Site) -> Message:
+    """By mask, elements have one size, tiles are row-major; by columns dst is valid in full rows."""
     if not by_mask(o):
         return None
     if o.mask is None:
@@ -48,7 +52,14 @@ def _mask_form(o: Site) -> Message:
     return not_plain(o)
 
 
-def _mask_count(o: Site) -> Message:
+@_rule(
+    "TGATH-COM-04",
+    accepted="P0101 of 4x32 into 1x64",
+    rejected="P0101 of 4x32 into 1x32",
+    decision="What is left of a larger dst keeps its value.",
+)
+def TGATH_COM_04(o: Site) -> Message:
+    """By mask of columns, dst has room for the elements that the mask selects."""
     if not by_mask(o) or o.mask is None or o.axis is not MaskAxis.Row or not known(o.src.vr, o.src.vc):
         return None
     chosen = o.src.vr * len(range(o.mask.first, o.src.vc, o.mask.period))
@@ -56,7 +67,9 @@ def _mask_count(o: Site) -> Message:
     return f"{o.mask.name} selects {chosen} elements, dst takes {total}" if total < chosen else None
 
 
-def _mask_rows(o: Site) -> Message:
+@_rule("TGATH-COM-05", accepted="P0101 of 8 rows into 4", rejected="P0101 of 6 rows into 4")
+def TGATH_COM_05(o: Site) -> Message:
+    """By mask of rows, src has as many valid rows as the mask spreads dst's over."""
     if not by_mask(o) or o.mask is None or o.axis is not MaskAxis.Col:
         return None
     rows = o.mask.period * o.dst.vr
@@ -65,7 +78,9 @@ def _mask_rows(o: Site) -> Message:
     )
 
 
-def _a3_index(o: Site) -> Message:
+@_rule("TGATH-A23-01", targets=("a2a3",), accepted="f16 by i32", rejected="i8 by i32")
+def TGATH_A23_01(o: Site) -> Message:
+    """By index, a2a3 gathers 2- and 4-byte elements with 32-bit indices, and tmp has their type."""
     if not by_index(o):
         return None
     if o.dst.dtype.size not in (2, 4) or o.idx.dtype not in _32:
@@ -75,19 +90,25 @@ def _a3_index(o: Site) -> Message:
     return None
 
 
-def _a3_overlap(o: Site) -> Message:
+@_rule("TGATH-A23-02", targets=("a2a3",), accepted="two tiles", rejected="dst at the address of src")
+def TGATH_A23_02(o: Site) -> Message:
+    """By index, dst does not overlap src on a2a3."""
     return (
         "dst and src share bytes; a2a3 computes byte offsets in dst" if by_index(o) and overlap(o.dst, o.src) else None
     )
 
 
-def _a3_mask(o: Site) -> Message:
+@_rule("TGATH-A23-03", targets=("a2a3",), accepted="u16", rejected="u8")
+def TGATH_A23_03(o: Site) -> Message:
+    """By mask, a2a3 takes elements of 2 and 4 bytes."""
     if by_mask(o) and o.dst.dtype.size not in (2, 4):
         return f"dst has element type {o.dst.dtype}; a2a3 masks elements of 2 or 4 bytes"
     return None
 
 
-def _compare(o: Site) -> Message:
+@_rule("TGATH-COM-06", accepted="gt into i32", rejected="lt")
+def TGATH_COM_06(o: Site) -> Message:
+    """A comparison is eq or gt, and its result is 32-bit integers."""
     if not o.has("count"):
         return None
     if o.cmp not in (CmpMode.EQ, CmpMode.GT):
@@ -95,13 +116,24 @@ def _compare(o: Site) -> Message:
     return not_of(o, _32, "dst")
 
 
-def _a3_compare(o: Site) -> Message:
+@_rule("TGATH-A23-04", targets=("a2a3",), accepted="f16 with gt", rejected="i16")
+def TGATH_A23_04(o: Site) -> Message:
+    """a2a3 compares f16, f32, and 32-bit integers with eq."""
     if not o.has("count") or o.src.dtype in F or (o.src.dtype in _32 and o.cmp is CmpMode.EQ):
         return None
     return f"src has element type {o.src.dtype}; a2a3 compares f16, f32, and i32 with eq"
 
 
-def _a3_compare_tmp(o: Site) -> Message:
+@_rule(
+    "TGATH-A23-04-T",
+    targets=("a2a3",),
+    severity=Severity.WARNING,
+    why="The library writes past a smaller tile; the assembler's own examples have one of 32 bytes.",
+    accepted="16 KiB for 16x64",
+    rejected="1 KiB for 16x64",
+)
+def TGATH_A23_04_T(o: Site) -> Message:
+    """The scratch tile of a comparison holds a bitmap, an index per element, and the thresholds."""
     if not o.has("count") or o.tmp is None:
         return None
     t, s = o.tmp.spec, o.src.spec
@@ -112,7 +144,9 @@ def _a3_compare_tmp(o: Site) -> Message:
 _A5_INDEX = {1: (2,), 2: (2, 4), 4: (4,), 8: (4,)}
 
 
-def _a5_index(o: Site) -> Message:
+@_rule("TGATH-A5-01", targets=("a5",), accepted="i8 by i16", rejected="f32 by i16")
+def TGATH_A5_01(o: Site) -> Message:
+    """By index, a5 has 4-byte indices for 4- and 8-byte elements, 2-byte ones for 1-byte elements."""
     if by_index(o) and o.idx.dtype.size not in _A5_INDEX.get(o.dst.dtype.size, ()):
         return f"{o.dst.dtype} by {o.idx.dtype}: a5 has no such gather"
     return None
@@ -121,7 +155,9 @@ def _a5_index(o: Site) -> Message:
 _A5_MASK = I8 | F | BF16 | types_of("e4m3 e5m2 hif8")
 
 
-def _a5_mask(o: Site) -> Message:
+@_rule("TGATH-A5-02", targets=("a5",), accepted="e4m3", rejected="i64 by rows")
+def TGATH_A5_02(o: Site) -> Message:
+    """By mask, a5 takes integers of 8 to 64 bits, f16, bf16, f32 and 8-bit floats; 64-bit ones by columns."""
     if not by_mask(o):
         return None
     if o.dst.dtype.size == 8 and o.axis is MaskAxis.Col:
@@ -132,7 +168,15 @@ def _a5_mask(o: Site) -> Message:
 _A5_COMPARE = types_of("i8 u8 i16 u16 i32 u32") | F
 
 
-def _a5_compare(o: Site) -> Message:
+@_rule(
+    "TGATH-A5-03",
+    targets=("a5",),
+    accepted="f16 with 64 columns",
+    rejected="f16 with 60 columns",
+    decision="Comparisons are of numbers; A5 compares some types as unsigned integers.",
+)
+def TGATH_A5_03(o: Site) -> Message:
+    """a5 compares 8- to 32-bit integers, f16 and f32; below 32 bits in multiples of 64 columns."""
     if not o.has("count"):
         return None
     narrow = o.src.dtype.size < 4
@@ -142,120 +186,33 @@ def _a5_compare(o: Site) -> Message:
 
 
 RULES = (
-    _define(
-        "TGATH-COM-01",
-        "By index, dst and src have one element type, and the indices are integers.",
-        _index_types,
-        accepted="f32 into f32",
-        rejected="f16 into f32",
-    ),
-    _define(
+    TGATH_COM_01,
+    define(
         "TGATH-COM-02",
         "Indices are element offsets inside the source tile.",
+        source="compute-layout-irregular 2.2",
         accepted="indices 0..1023 of a 16x64 tile",
         rejected="index 1024",
         decision="The simulator reads 0 there; on the devices it is an error.",
     ),
-    _define(
-        "TGATH-COM-03",
-        "By mask, elements have one size, tiles are row-major; by columns dst is valid in full rows.",
-        _mask_form,
-        accepted="dst 1x32 wholly valid",
-        rejected="dst valid in 30 of 32 columns",
-    ),
-    _define(
-        "TGATH-COM-04",
-        "By mask of columns, dst has room for the elements that the mask selects.",
-        _mask_count,
-        accepted="P0101 of 4x32 into 1x64",
-        rejected="P0101 of 4x32 into 1x32",
-        decision="What is left of a larger dst keeps its value.",
-    ),
-    _define(
-        "TGATH-COM-05",
-        "By mask of rows, src has as many valid rows as the mask spreads dst's over.",
-        _mask_rows,
-        accepted="P0101 of 8 rows into 4",
-        rejected="P0101 of 6 rows into 4",
-    ),
-    _define(
-        "TGATH-COM-06",
-        "A comparison is eq or gt, and its result is 32-bit integers.",
-        _compare,
-        accepted="gt into i32",
-        rejected="lt",
-    ),
-    _define(
-        "TGATH-A23-01",
-        "By index, a2a3 gathers 2- and 4-byte elements with 32-bit indices, and tmp has their type.",
-        _a3_index,
-        targets=("a2a3",),
-        accepted="f16 by i32",
-        rejected="i8 by i32",
-    ),
-    _define(
-        "TGATH-A23-02",
-        "By index, dst does not overlap src on a2a3.",
-        _a3_overlap,
-        targets=("a2a3",),
-        accepted="two tiles",
-        rejected="dst at the address of src",
-    ),
-    _define(
-        "TGATH-A23-03",
-        "By mask, a2a3 takes elements of 2 and 4 bytes.",
-        _a3_mask,
-        targets=("a2a3",),
-        accepted="u16",
-        rejected="u8",
-    ),
-    _define(
-        "TGATH-A23-04",
-        "a2a3 compares f16, f32, and 32-bit integers with eq.",
-        _a3_compare,
-        targets=("a2a3",),
-        accepted="f16 with gt",
-        rejected="i16",
-    ),
-    _define(
-        "TGATH-A23-04-T",
-        "The scratch tile of a comparison holds a bitmap, an index per element, and the thresholds.",
-        _a3_compare_tmp,
-        targets=("a2a3",),
-        severity=Severity.WARNING,
-        why="The library writes past a smaller tile; the assembler's own examples have one of 32 bytes.",
-        accepted="16 KiB for 16x64",
-        rejected="1 KiB for 16x64",
-    ),
-    _define(
-        "TGATH-A5-01",
-        "By index, a5 has 4-byte indices for 4- and 8-byte elements, 2-byte ones for 1-byte elements.",
-        _a5_index,
-        targets=("a5",),
-        accepted="i8 by i16",
-        rejected="f32 by i16",
-    ),
-    _define(
-        "TGATH-A5-02",
-        "By mask, a5 takes integers of 8 to 64 bits, f16, bf16, f32 and 8-bit floats; 64-bit ones by columns.",
-        _a5_mask,
-        targets=("a5",),
-        accepted="e4m3",
-        rejected="i64 by rows",
-    ),
-    _define(
-        "TGATH-A5-03",
-        "a5 compares 8- to 32-bit integers, f16 and f32; below 32 bits in multiples of 64 columns.",
-        _a5_compare,
-        targets=("a5",),
-        accepted="f16 with 64 columns",
-        rejected="f16 with 60 columns",
-        decision="Comparisons are of numbers; A5 compares some types as unsigned integers.",
-    ),
+    TGATH_COM_03,
+    TGATH_COM_04,
+    TGATH_COM_05,
+    TGATH_COM_06,
+    TGATH_A23_01,
+    TGATH_A23_02,
+    TGATH_A23_03,
+    TGATH_A23_04,
+    TGATH_A23_04_T,
+    TGATH_A5_01,
+    TGATH_A5_02,
+    TGATH_A5_03,
 )
 
 
-def _block_tiles(o: Site) -> Message:
+@_block("GATHB-01", accepted="f16", rejected="i64")
+def GATHB_01(o: Site) -> Message:
+    """TGATHERB works on Vec tiles with elements of 1, 2 or 4 bytes; dst is row-major on a2a3 and cpu."""
     if o.dst.dtype.size not in (1, 2, 4) or o.dst.dtype.packed:
         return f"dst has element type {o.dst.dtype}; TGATHERB moves elements of 1, 2 or 4 bytes"
     if o.target.name == "a5":
@@ -263,48 +220,37 @@ def _block_tiles(o: Site) -> Message:
     return boxed_or_columns(o, "dst") or not_vec(o, "dst", "src", "offset")
 
 
-def _whole_blocks(o: Site) -> Message:
+@_block("GATHB-04", accepted="64xf16", rejected="60xf16", decision="a5 masks the last block.")
+def GATHB_04(o: Site) -> Message:
+    """The valid columns of dst are whole blocks of 32 bytes."""
     if o.target.name == "a5" or not known(o.dst.vc) or o.dst.vc % o.dst.spec.c0 == 0:
         return None
     return f"dst has {o.dst.vc} valid columns of {o.dst.dtype}; blocks have {o.dst.spec.c0}"
 
 
+@_block("GATHB-02", accepted="u32", rejected="i16")
+def GATHB_02(o: Site) -> Message:
+    """Offsets are 32-bit integers."""
+    return not_of(o, _32, "offset")
+
+
 BLOCK_RULES = (
-    _block(
-        "GATHB-01",
-        "TGATHERB works on Vec tiles with elements of 1, 2 or 4 bytes; dst is row-major on a2a3 and cpu.",
-        _block_tiles,
-        accepted="f16",
-        rejected="i64",
-    ),
-    _block(
-        "GATHB-02",
-        "Offsets are 32-bit integers.",
-        lambda o: not_of(o, _32, "offset"),
-        accepted="u32",
-        rejected="i16",
-    ),
-    _block(
+    GATHB_01,
+    GATHB_02,
+    define(
         "GATHB-03",
         "A block lies inside the source tile.",
+        source="compute-layout-irregular 2.3",
         accepted="offset 32 in a tile of 64 bytes",
         rejected="offset 64",
         decision="The simulator leaves the block as it is; on the devices it is an error.",
     ),
-    _block(
-        "GATHB-04",
-        "The valid columns of dst are whole blocks of 32 bytes.",
-        _whole_blocks,
-        accepted="64xf16",
-        rejected="60xf16",
-        decision="a5 masks the last block.",
-    ),
+    GATHB_04,
     _block(
         "GATHB-05",
-        "dst does not overlap the source or the offsets.",
-        overlapping,
+        what="dst does not overlap the source or the offsets.",
         targets=DEVICES,
         accepted="three tiles",
         rejected="dst at the address of src",
-    ),
+    )(overlapping),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ptokit.diagnostics import Severity, define
+from ptokit.diagnostics import Severity, rule
 
 from ..operands import Message
 from ..site import Site
@@ -12,28 +12,36 @@ from ..tile_checks import boxed_or_columns, in_types, missing, not_vec
 from ..typesets import types_of
 from ..unknown import known
 
-_ci = partial(define, source="compute-layout-irregular 2.7")
-_tri = partial(define, source="compute-layout-irregular 2.8")
-_random = partial(define, source="compute-layout-irregular 2.10")
+_ci = partial(rule, source="compute-layout-irregular 2.7")
+_tri = partial(rule, source="compute-layout-irregular 2.8")
+_random = partial(rule, source="compute-layout-irregular 2.10")
 
 
-def _one_row(o: Site) -> Message:
+@_ci("GEN-CI-01", accepted="1x64", rejected="2x64")
+def GEN_CI_01(o: Site) -> Message:
+    """TCI fills a Vec tile of one row."""
     return not_vec(o, "dst") or (f"dst has {o.dst.rows} rows; TCI fills a tile of one row" if o.dst.rows != 1 else None)
 
 
-def _start_type(o: Site) -> Message:
+@_ci("CI-01", accepted="i32 into i32", rejected="i16 into i32")
+def CI_01(o: Site) -> Message:
+    """The start has dst's element type."""
     d = o.dst.dtype
     legal = ("", d.text, f"i{d.bits}" if d.is_integer else d.text)
     return f"the start is {o.start.type}, dst has element type {d}" if o.start.type not in legal else None
 
 
-def _ci_types(o: Site) -> Message:
+@_ci("CI-02", accepted="i16", rejected="i8")
+def CI_02(o: Site) -> Message:
+    """TCI makes 16- and 32-bit integers; on a2a3 without tmp floats too."""
     if o.target.name == "a2a3" and o.has("tmp") and not o.dst.dtype.is_integer:
         return f"dst has element type {o.dst.dtype}; with tmp TCI makes integers"
     return in_types(o)
 
 
-def _ci_tmp(o: Site) -> Message:
+@_ci("CI-02-T", targets=("a2a3",), accepted="1x192xi32 for i32", rejected="1x64xi32")
+def CI_02_T(o: Site) -> Message:
+    """The scratch tile has a 4-byte type and 768 bytes, for 16-bit elements 1792."""
     t = o.tmp
     if t is None:
         return None
@@ -43,87 +51,79 @@ def _ci_tmp(o: Site) -> Message:
     return None
 
 
-def _ci_descending(o: Site) -> Message:
+@_ci(
+    "CI-03",
+    targets=("a2a3",),
+    severity=Severity.WARNING,
+    why="The library computes -(start + k) there.",
+    accepted="start 0",
+    rejected="start 5, descending, with tmp",
+    decision="The executor computes start - k.",
+)
+def CI_03(o: Site) -> Message:
+    """A descending sequence with tmp starts at 0 on a2a3."""
     if not (o.has("tmp") and o.descending and known(o.start.value)) or o.start.value == 0:
         return None
     return f"the library computes -({o.start.value} + k) with tmp, not {o.start.value} - k"
 
 
 CI_RULES = (
-    _ci("GEN-CI-01", "TCI fills a Vec tile of one row.", _one_row, accepted="1x64", rejected="2x64"),
-    _ci("CI-01", "The start has dst's element type.", _start_type, accepted="i32 into i32", rejected="i16 into i32"),
-    _ci(
-        "CI-02",
-        "TCI makes 16- and 32-bit integers; on a2a3 without tmp floats too.",
-        _ci_types,
-        accepted="i16",
-        rejected="i8",
-    ),
-    _ci(
-        "CI-02-T",
-        "The scratch tile has a 4-byte type and 768 bytes, for 16-bit elements 1792.",
-        _ci_tmp,
-        targets=("a2a3",),
-        accepted="1x192xi32 for i32",
-        rejected="1x64xi32",
-    ),
-    _ci(
-        "CI-03",
-        "A descending sequence with tmp starts at 0 on a2a3.",
-        _ci_descending,
-        targets=("a2a3",),
-        severity=Severity.WARNING,
-        why="The library computes -(start + k) there.",
-        accepted="start 0",
-        rejected="start 5, descending, with tmp",
-        decision="The executor computes start - k.",
-    ),
+    GEN_CI_01,
+    CI_01,
+    CI_02,
+    CI_02_T,
+    CI_03,
 )
 
 
-def _flag(o: Site) -> Message:
+@_tri("GEN-TRI-01", accepted="1", rejected="2")
+def GEN_TRI_01(o: Site) -> Message:
+    """upperOrLower is 0 or 1."""
     return f"upperOrLower is {o.upper_or_lower}; 0 is lower, 1 upper" if o.upper_or_lower not in (0, 1) else None
 
 
+@_tri("TRI-01", accepted="an ND tile", rejected="blayout=col_major")
+def TRI_01(o: Site) -> Message:
+    """TTRI fills a row-major Vec tile."""
+    return not_vec(o, "dst") or boxed_or_columns(o, "dst")
+
+
 TRI_RULES = (
-    _tri("GEN-TRI-01", "upperOrLower is 0 or 1.", _flag, accepted="1", rejected="2"),
-    _tri(
-        "TRI-01",
-        "TTRI fills a row-major Vec tile.",
-        lambda o: not_vec(o, "dst") or boxed_or_columns(o, "dst"),
-        accepted="an ND tile",
-        rejected="blayout=col_major",
-    ),
-    _tri("TRI-02", "TTRI has a form for the element type.", in_types, accepted="f32", rejected="bf16 on a2a3"),
+    GEN_TRI_01,
+    TRI_01,
+    _tri("TRI-02", what="TTRI has a form for the element type.", accepted="f32", rejected="bf16 on a2a3")(in_types),
 )
 _32_BITS = types_of("i32 u32")
 
 
-def _word(o: Site) -> Message:
+@_random("RAND-01", accepted="u32", rejected="f32")
+def RAND_01(o: Site) -> Message:
+    """TRANDOM makes 32-bit integers."""
     return f"dst has element type {o.dst.dtype}; TRANDOM makes i32 or u32" if o.dst.dtype not in _32_BITS else None
 
 
-def _rounds(o: Site) -> Message:
+@_random("RAND-02", accepted="7", rejected="8")
+def RAND_02(o: Site) -> Message:
+    """There are 7 or 10 rounds."""
     return f"rounds is {o.rounds}; TRANDOM has 7 and 10" if o.rounds not in (7, 10) else None
 
 
+@_random("RAND-03", accepted="an ND tile", rejected="blayout=col_major")
+def RAND_03(o: Site) -> Message:
+    """TRANDOM fills a row-major Vec tile."""
+    return not_vec(o, "dst") or boxed_or_columns(o, "dst")
+
+
 RANDOM_RULES = (
-    _random("RAND-01", "TRANDOM makes 32-bit integers.", _word, accepted="u32", rejected="f32"),
-    _random("RAND-02", "There are 7 or 10 rounds.", _rounds, accepted="7", rejected="8"),
-    _random(
-        "RAND-03",
-        "TRANDOM fills a row-major Vec tile.",
-        lambda o: not_vec(o, "dst") or boxed_or_columns(o, "dst"),
-        accepted="an ND tile",
-        rejected="blayout=col_major",
-    ),
+    RAND_01,
+    RAND_02,
+    RAND_03,
     _random(
         "RAND-04",
-        "TRANDOM exists on a5 and cpu.",
-        missing,
+        what="TRANDOM exists on a5 and cpu.",
         targets=("a2a3",),
         accepted="on a5",
         rejected="on a2a3",
         decision="Every target uses the order of A5; the simulator's differs.",
-    ),
+    )(missing),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ptokit.diagnostics import define
+from ptokit.diagnostics import rule
 
 from ..operands import Message
 from ..site import Site
@@ -12,7 +12,7 @@ from ..tile_checks import boxed_or_columns, missing, not_of
 from ..typesets import types_of
 
 BINS = 256
-_define = partial(define, source="compute-layout-irregular 2.9")
+_rule = partial(rule, source="compute-layout-irregular 2.9")
 
 
 def byte_of(is_msb: bool, byte: int | None) -> int:
@@ -20,7 +20,9 @@ def byte_of(is_msb: bool, byte: int | None) -> int:
     return int(is_msb) if byte is None else byte
 
 
-def _types(o: Site) -> Message:
+@_rule("HIST-01", accepted="u16 into u32", rejected="i16 into u32")
+def HIST_01(o: Site) -> Message:
+    """dst is u32, idx u8, src u16 or u32; dst and src are row-major."""
     return (
         not_of(o, types_of("u32"), "dst")
         or not_of(o, types_of("u8"), "idx")
@@ -29,7 +31,9 @@ def _types(o: Site) -> Message:
     )
 
 
-def _narrow(o: Site) -> Message:
+@_rule("HIST-02", accepted="idx 32x1 col_major", rejected="idx 1x32")
+def HIST_02(o: Site) -> Message:
+    """Of 16-bit elements byte 0 or 1 is counted, and idx is one column."""
     if o.src.dtype.size != 2:
         return None
     if byte_of(o.is_msb, o.byte) not in (0, 1):
@@ -39,7 +43,9 @@ def _narrow(o: Site) -> Message:
     return None
 
 
-def _wide(o: Site) -> Message:
+@_rule("HIST-03", accepted="byte 2, idx of one row", rejected="byte 1, idx of one row")
+def HIST_03(o: Site) -> Message:
+    """Of 32-bit elements idx has a row for each byte above the counted one, as wide as src."""
     if o.src.dtype.size != 4:
         return None
     which = byte_of(o.is_msb, o.byte)
@@ -54,7 +60,9 @@ def _wide(o: Site) -> Message:
     return None
 
 
-def _bins(o: Site) -> Message:
+@_rule("HIST-04", accepted="4x256", rejected="4x128")
+def HIST_04(o: Site) -> Message:
+    """dst has 256 columns, for the bins."""
     if o.dst.vc < BINS:
         return f"dst has {o.dst.vc} valid columns; there are {BINS} bins"
     if o.target.name == "a5" and o.dst.cols != BINS:
@@ -63,34 +71,11 @@ def _bins(o: Site) -> Message:
 
 
 RULES = (
-    _define(
-        "HIST-01",
-        "dst is u32, idx u8, src u16 or u32; dst and src are row-major.",
-        _types,
-        accepted="u16 into u32",
-        rejected="i16 into u32",
-    ),
-    _define(
-        "HIST-02",
-        "Of 16-bit elements byte 0 or 1 is counted, and idx is one column.",
-        _narrow,
-        accepted="idx 32x1 col_major",
-        rejected="idx 1x32",
-    ),
-    _define(
-        "HIST-03",
-        "Of 32-bit elements idx has a row for each byte above the counted one, as wide as src.",
-        _wide,
-        accepted="byte 2, idx of one row",
-        rejected="byte 1, idx of one row",
-    ),
-    _define("HIST-04", "dst has 256 columns, for the bins.", _bins, accepted="4x256", rejected="4x128"),
-    _define(
-        "HIST-06",
-        "THISTOGRAM exists on a5 and cpu.",
-        missing,
-        targets=("a2a3",),
-        accepted="on a5",
-        rejected="on a2a3",
+    HIST_01,
+    HIST_02,
+    HIST_03,
+    HIST_04,
+    _rule("HIST-06", what="THISTOGRAM exists on a5 and cpu.", targets=("a2a3",), accepted="on a5", rejected="on a2a3")(
+        missing
     ),
 )

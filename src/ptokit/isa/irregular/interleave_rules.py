@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ptokit.diagnostics import define
+from ptokit.diagnostics import rule
 
 from ..operands import Message
 from ..site import Site
@@ -12,23 +12,34 @@ from ..tile_checks import differ, missing, not_of, not_plain, overlapping, valid
 from ..typesets import BF16, I6, F
 from ..unknown import known
 
-_define = partial(define, source="compute-layout-irregular 1.8")
-_pack = partial(define, source="compute-layout-irregular 1.9")
+_rule = partial(rule, source="compute-layout-irregular 1.8")
+_pack = partial(rule, source="compute-layout-irregular 1.9")
 _TILES = ("dst0", "dst1", "src0", "src1")
 
 
-def _tiles(o: Site) -> Message:
+@_rule("INTLV-01", accepted="four f32 tiles", rejected="an f16 source with f32")
+def INTLV_01(o: Site) -> Message:
+    """All tiles are row-major Vec tiles of one type: 8-, 16-, 32-bit integers, f16, bf16, f32."""
     return not_plain(o) or differ(o, *_TILES) or not_of(o, I6 | F | BF16, *_TILES)
 
 
-def _regions(o: Site) -> Message:
+@_rule("INTLV-02", accepted="4x16 everywhere", rejected="4x15 everywhere")
+def INTLV_02(o: Site) -> Message:
+    """Sources and destinations have equal valid regions with an even number of columns."""
     if not o.has("src1"):
         return None
     odd = known(o.src0.vc) and o.src0.vc % 2
     return valid_differs(o, *_TILES) or (f"{o.src0.vc} valid columns are no pairs" if odd else None)
 
 
-def _halves(o: Site) -> Message:
+@_rule(
+    "INTLV-03",
+    accepted="4x32 into 4x16 twice",
+    rejected="4x32 into 4x32 twice",
+    decision="The manual also asks for equal valid regions, which contradicts this.",
+)
+def INTLV_03(o: Site) -> Message:
+    """Of one source, each destination is valid in half of its columns."""
     if o.has("src1"):
         return None
     if known(o.src0.vc) and o.src0.vc % 2:
@@ -41,63 +52,44 @@ def _halves(o: Site) -> Message:
 
 
 RULES = (
-    _define(
-        "INTLV-01",
-        "All tiles are row-major Vec tiles of one type: 8-, 16-, 32-bit integers, f16, bf16, f32.",
-        _tiles,
-        accepted="four f32 tiles",
-        rejected="an f16 source with f32",
+    INTLV_01,
+    INTLV_02,
+    _rule("INTLV-04", what="No two tiles overlap.", accepted="four tiles", rejected="dst0 at the address of src0")(
+        overlapping
     ),
-    _define(
-        "INTLV-02",
-        "Sources and destinations have equal valid regions with an even number of columns.",
-        _regions,
-        accepted="4x16 everywhere",
-        rejected="4x15 everywhere",
-    ),
-    _define(
-        "INTLV-04", "No two tiles overlap.", overlapping, accepted="four tiles", rejected="dst0 at the address of src0"
-    ),
-    _define(
-        "INTLV-NPU",
-        "A2/A3 have no interleaving.",
-        missing,
-        targets=("a2a3",),
-        accepted="on a5",
-        rejected="on a2a3",
+    _rule("INTLV-NPU", what="A2/A3 have no interleaving.", targets=("a2a3",), accepted="on a5", rejected="on a2a3")(
+        missing
     ),
 )
 DE_RULES = (
     *RULES,
-    _define(
-        "INTLV-03",
-        "Of one source, each destination is valid in half of its columns.",
-        _halves,
-        accepted="4x32 into 4x16 twice",
-        rejected="4x32 into 4x32 twice",
-        decision="The manual also asks for equal valid regions, which contradicts this.",
-    ),
+    INTLV_03,
 )
+
+
+@_pack("PACK-03", accepted="8x32 both", rejected="8x32 and 8x16")
+def PACK_03(o: Site) -> Message:
+    """Both tiles have one valid region."""
+    return valid_differs(o, "dst", "src")
+
+
+@_pack(
+    "PACK-04", accepted="i32 into i16", rejected="i16 into i32", decision="Float sources are packed by their bits, too."
+)
+def PACK_04(o: Site) -> Message:
+    """Elements of 4 bytes become 2 or 1, of 2 bytes 1."""
+    return (
+        f"{o.src.dtype} does not become {o.dst.dtype}"
+        if (o.src.dtype.size, o.dst.dtype.size) not in ((4, 2), (4, 1), (2, 1))
+        else None
+    )
+
+
 PACK_RULES = (
-    _pack("PACK-01", "TPACK exists on a5.", missing, targets=("a2a3",), accepted="on a5", rejected="on a2a3"),
-    _pack("PACK-02", "Both tiles are row-major Vec tiles.", not_plain, accepted="ND", rejected="a col_major source"),
-    _pack(
-        "PACK-03",
-        "Both tiles have one valid region.",
-        lambda o: valid_differs(o, "dst", "src"),
-        accepted="8x32 both",
-        rejected="8x32 and 8x16",
+    _pack("PACK-01", what="TPACK exists on a5.", targets=("a2a3",), accepted="on a5", rejected="on a2a3")(missing),
+    _pack("PACK-02", what="Both tiles are row-major Vec tiles.", accepted="ND", rejected="a col_major source")(
+        not_plain
     ),
-    _pack(
-        "PACK-04",
-        "Elements of 4 bytes become 2 or 1, of 2 bytes 1.",
-        lambda o: (
-            f"{o.src.dtype} does not become {o.dst.dtype}"
-            if (o.src.dtype.size, o.dst.dtype.size) not in ((4, 2), (4, 1), (2, 1))
-            else None
-        ),
-        accepted="i32 into i16",
-        rejected="i16 into i32",
-        decision="Float sources are packed by their bits, too.",
-    ),
+    PACK_03,
+    PACK_04,
 )

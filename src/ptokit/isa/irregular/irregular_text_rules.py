@@ -21,6 +21,9 @@ _SORTED = ("f16", "f32")
 _SOURCES = ("src0", "src1", "src2", "src3")
 
 
+_rule = partial(assembler_rule, source="assembly 13.9")
+
+
 def _padded(o: Site, *, grows: bool = False) -> Message:
     """``grows``: dst may be larger."""
     s, d = o.src, o.dst
@@ -34,7 +37,14 @@ def _padded(o: Site, *, grows: bool = False) -> Message:
     return None
 
 
-def _concatenated(o: Site) -> Message:
+@_rule(
+    "CC-1",
+    "16x16 and 16x16 into 16x32",
+    "16x16 and 16x32 into 16x32",
+    covered_by=("CONC-COM-01", "CONC-COM-02", "CONC-COM-03", "CONC-A23-01", "CONC-A5-01"),
+)
+def CC_1(o: Site) -> Message:
+    """tconcat: vec tiles of one element type and as many valid rows, columns that fit, row_major on a5."""
     for name in ("dst", "src0", "src1"):
         t = o.operands[name]
         assert isinstance(t, TileInfo)
@@ -55,7 +65,15 @@ def _concatenated(o: Site) -> Message:
     return None
 
 
-def _sorted(o: Site) -> Message:
+@_rule(
+    "MS-1",
+    "block length 64",
+    "block length 96",
+    covered_by=("MRG-COM-01", "MRG-COM-02"),
+    decision="That two to four sources are merged, and the record is vector<4xi16>, the form of the text says.",
+)
+def MS_1(o: Site) -> Message:
+    """tmrgsort: one row of f16 or f32 in blocks of a multiple of 64, or tiles of one type and a tmp like dst."""
     return _merged(o) if o.has("tmp") else _block(o)
 
 
@@ -81,7 +99,16 @@ def _merged(o: Site) -> Message:
     return None
 
 
-def _random(o: Site) -> Message:
+@_rule(
+    "RN-1",
+    "rounds = 7",
+    "rounds = 8",
+    covered_by=("RAND-01", "RAND-02", "RAND-03"),
+    targets=("a5",),
+    why="On a2a3 there is none: A5-1.",
+)
+def RN_1(o: Site) -> Message:
+    """trandom: 7 or 10 rounds into a row_major tile of 32-bit integers."""
     if o.rounds not in (7, 10):
         return f"{o.rounds} rounds, not 7 or 10"
     if not o.dst.dtype.is_integer or o.dst.dtype.bits != 32:
@@ -89,7 +116,9 @@ def _random(o: Site) -> Message:
     return None if o.dst.row_major else "dst has blayout=col_major"
 
 
-def _compared(o: Site) -> Message:
+@_rule("TGATHER-AS-01", "f16 and gt", "i16 on a2a3", source="assembly 15 (tgather compare)")
+def TGATHER_AS_01(o: Site) -> Message:
+    """The comparing tgather: eq or gt; f16, f32, i32 (a2a3: for eq), on a5 also i16."""
     if not o.has("threshold"):
         return None
     if o.cmp not in (CmpMode.EQ, CmpMode.GT):
@@ -102,51 +131,14 @@ def _compared(o: Site) -> Message:
     return f"src has element type {o.src.dtype}; it takes f16 and f32, i32 for eq"
 
 
-_rule = partial(assembler_rule, source="assembly 13.9")
-
-
 FP_1 = _rule(
     "FP-1",
-    "Padding keeps the element size (1, 2, 4 bytes) and the shape (tfillpad_expand: or more); dst has a pad value.",
-    _padded,
     "dst with pad=1",
     "dst with pad=0",
+    what=(
+        "Padding keeps the element size (1, 2, 4 bytes) and the shape (tfillpad_expand: or more); dst has a pad value."
+    ),
     covered_by=("FILL-COM-01", "FILL-COM-02", "FILL-COM-03", "FILL-COM-03-X"),
     always=True,
-)
+)(_padded)
 FP_1_EXPAND = replace(FP_1, check=partial(_padded, grows=True))
-CC_1 = _rule(
-    "CC-1",
-    "tconcat: vec tiles of one element type and as many valid rows, columns that fit, row_major on a5.",
-    _concatenated,
-    "16x16 and 16x16 into 16x32",
-    "16x16 and 16x32 into 16x32",
-    covered_by=("CONC-COM-01", "CONC-COM-02", "CONC-COM-03", "CONC-A23-01", "CONC-A5-01"),
-)
-MS_1 = _rule(
-    "MS-1",
-    "tmrgsort: one row of f16 or f32 in blocks of a multiple of 64, or tiles of one type and a tmp like dst.",
-    _sorted,
-    "block length 64",
-    "block length 96",
-    covered_by=("MRG-COM-01", "MRG-COM-02"),
-    decision="That two to four sources are merged, and the record is vector<4xi16>, the form of the text says.",
-)
-RN_1 = _rule(
-    "RN-1",
-    "trandom: 7 or 10 rounds into a row_major tile of 32-bit integers.",
-    _random,
-    "rounds = 7",
-    "rounds = 8",
-    covered_by=("RAND-01", "RAND-02", "RAND-03"),
-    targets=("a5",),
-    why="On a2a3 there is none: A5-1.",
-)
-TGATHER_AS_01 = _rule(
-    "TGATHER-AS-01",
-    "The comparing tgather: eq or gt; f16, f32, i32 (a2a3: for eq), on a5 also i16.",
-    _compared,
-    "f16 and gt",
-    "i16 on a2a3",
-    source="assembly 15 (tgather compare)",
-)

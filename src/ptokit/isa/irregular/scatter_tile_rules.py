@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ptokit.diagnostics import define
+from ptokit.diagnostics import define, rule
 from ptokit.types.enums import MaskAxis
 
 from ..operands import DEVICES, Message
@@ -12,16 +12,20 @@ from ..site import Site
 from ..tile_checks import differ, not_of, not_vec, overlapping
 from ..typesets import BF16, I6, INT16_32, INT64, F
 
-_define = partial(define, source="compute-layout-irregular 2.4")
+_rule = partial(rule, source="compute-layout-irregular 2.4")
 _WIDTHS = {4: 4, 2: 2, 1: 2, 8: 4}
 
 
-def _types(o: Site) -> Message:
+@_rule("TSCAT-COM-01", accepted="f16 both", rejected="f16 and f32")
+def TSCAT_COM_01(o: Site) -> Message:
+    """dst and src have one type: 8-, 16-, 32-bit integers, f16, bf16, f32; on a5 64-bit integers."""
     allowed = I6 | F | BF16 | (INT64 if o.target.name == "a5" else frozenset())
     return differ(o, "dst", "src") or not_of(o, allowed, "dst")
 
 
-def _index_types(o: Site) -> Message:
+@_rule("TSCAT-COM-02", accepted="f32 by i32", rejected="f32 by i16")
+def TSCAT_COM_02(o: Site) -> Message:
+    """Indices have 4 bytes for 4- and 8-byte elements, 2 bytes for smaller ones."""
     if not o.has("idx"):
         return None
     wanted = _WIDTHS.get(o.dst.dtype.size)
@@ -30,7 +34,9 @@ def _index_types(o: Site) -> Message:
     return not_of(o, INT16_32, "idx")
 
 
-def _mask_shape(o: Site) -> Message:
+@_rule("TSCAT-COM-05", accepted="P0101: 4x16 into 4x32", rejected="P0101: 4x16 into 4x16")
+def TSCAT_COM_05(o: Site) -> Message:
+    """By mask, dst is valid in the source's region, spread by the mask's period along its axis."""
     if o.has("idx"):
         return None
     if o.mask is None:
@@ -42,62 +48,39 @@ def _mask_shape(o: Site) -> Message:
     return None
 
 
-def _cpu_mask(o: Site) -> Message:
+@_rule("TSCAT-CPU-01", targets=("cpu",), accepted="f16", rejected="u8")
+def TSCAT_CPU_01(o: Site) -> Message:
+    """By mask, the simulator scatters elements of 2 and 4 bytes."""
     if o.has("idx") or o.dst.dtype.size in (2, 4):
         return None
     return f"dst has element type {o.dst.dtype}; the simulator scatters by mask elements of 2 and 4 bytes"
 
 
+@_rule("TSCAT-COM-03", accepted="vec tiles", rejected="a mat destination")
+def TSCAT_COM_03(o: Site) -> Message:
+    """All tiles are Vec tiles."""
+    return not_vec(o, "dst", "src", "idx")
+
+
 RULES = (
-    _define(
-        "TSCAT-COM-01",
-        "dst and src have one type: 8-, 16-, 32-bit integers, f16, bf16, f32; on a5 64-bit integers.",
-        _types,
-        accepted="f16 both",
-        rejected="f16 and f32",
-    ),
-    _define(
-        "TSCAT-COM-02",
-        "Indices have 4 bytes for 4- and 8-byte elements, 2 bytes for smaller ones.",
-        _index_types,
-        accepted="f32 by i32",
-        rejected="f32 by i16",
-    ),
-    _define(
-        "TSCAT-COM-03",
-        "All tiles are Vec tiles.",
-        lambda o: not_vec(o, "dst", "src", "idx"),
-        accepted="vec tiles",
-        rejected="a mat destination",
-    ),
-    _define(
+    TSCAT_COM_01,
+    TSCAT_COM_02,
+    TSCAT_COM_03,
+    define(
         "TSCAT-COM-04",
         "Indices are element offsets inside the destination tile.",
+        source="compute-layout-irregular 2.4",
         accepted="0..1023 for 16x64",
         rejected="1024",
         decision="The simulator passes over others; on the devices they are an error.",
     ),
-    _define(
-        "TSCAT-COM-05",
-        "By mask, dst is valid in the source's region, spread by the mask's period along its axis.",
-        _mask_shape,
-        accepted="P0101: 4x16 into 4x32",
-        rejected="P0101: 4x16 into 4x16",
-    ),
-    _define(
+    TSCAT_COM_05,
+    _rule(
         "TSCAT-COM-07",
-        "dst does not overlap the source or the indices: it is cleared first.",
-        overlapping,
+        what="dst does not overlap the source or the indices: it is cleared first.",
         targets=DEVICES,
         accepted="three tiles",
         rejected="dst at the address of src",
-    ),
-    _define(
-        "TSCAT-CPU-01",
-        "By mask, the simulator scatters elements of 2 and 4 bytes.",
-        _cpu_mask,
-        targets=("cpu",),
-        accepted="f16",
-        rejected="u8",
-    ),
+    )(overlapping),
+    TSCAT_CPU_01,
 )

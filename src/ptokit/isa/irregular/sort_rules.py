@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ptokit.diagnostics import Severity, define
+from ptokit.diagnostics import Severity, define, rule
 from ptokit.types.enums import TileType
 
 from ..operands import DEVICES, Message, overlap
@@ -13,12 +13,14 @@ from ..tile_checks import boxed_or_columns, differ, not_of, not_plain, not_vec, 
 from ..typesets import BF16, F, types_of
 from ..unknown import known
 
-_sort = partial(define, source="compute-layout-irregular 2.5")
-_merge = partial(define, source="compute-layout-irregular 2.6")
+_sort = partial(rule, source="compute-layout-irregular 2.5")
+_merge = partial(rule, source="compute-layout-irregular 2.6")
 _GROUP, _RECORD = 32, 8
 
 
-def _sort_tiles(o: Site) -> Message:
+@_sort("SORT-COM-01", accepted="f32 with u32 indices", rejected="f32 with i16 indices")
+def SORT_COM_01(o: Site) -> Message:
+    """dst and src are row-major Vec tiles of f16 or f32, idx of u32."""
     allowed = F | BF16 | types_of("i16 i32") if o.target.name == "cpu" else F
     return (
         not_vec(o, "dst", "src", "idx")
@@ -29,79 +31,58 @@ def _sort_tiles(o: Site) -> Message:
     )
 
 
-def _whole_groups(o: Site) -> Message:
+@_sort("SORT-COM-02", targets=DEVICES, accepted="64 columns", rejected="60 columns")
+def SORT_COM_02(o: Site) -> Message:
+    """Without tmp the valid columns are groups of 32."""
     if o.has("tmp") or not known(o.src.vc) or o.src.vc % _GROUP == 0:
         return None
     return f"src has {o.src.vc} valid columns; without tmp the last {o.src.vc % _GROUP} are not sorted"
 
 
-def _room(o: Site) -> Message:
+@_sort("SORT-COM-03", accepted="32xf32 into 64 columns", rejected="32xf32 into 32 columns")
+def SORT_COM_03(o: Site) -> Message:
+    """dst has room for a record of 8 bytes for each element."""
     per = _RECORD // o.dst.dtype.size
     groups = -(-o.src.vc // _GROUP) if o.has("tmp") and o.target.name != "cpu" else 0
     columns = groups * _GROUP * per if groups else o.src.vc * per
     return f"dst has {o.dst.cols} columns; the records take {columns}" if o.dst.cols < columns else None
 
 
-def _rows_of_groups(o: Site) -> Message:
+@_sort(
+    "SORT-A23-01",
+    targets=("a2a3",),
+    severity=Severity.WARNING,
+    accepted="256 groups",
+    rejected="510 groups",
+    decision="The executor sorts them.",
+)
+def SORT_A23_01(o: Site) -> Message:
+    """A row has no multiple of 255 groups above 255 on a2a3."""
     groups = o.src.vc // _GROUP
     bad = known(groups) and groups > 255 and groups % 255 == 0
     return f"a row has {groups} groups; the library leaves the last 255 unsorted" if bad else None
 
 
-def _cpu_index(o: Site) -> Message:
+@_sort("SORT-CPU-01", targets=("cpu",), accepted="4x64 both", rejected="idx of one row for 4")
+def SORT_CPU_01(o: Site) -> Message:
+    """The simulator takes an index for every element: idx has src's rows and pitch."""
     if o.idx.vr != o.dst.vr or o.idx.cols != o.src.cols:
         return f"idx is valid in {o.idx.vr} rows of {o.idx.cols}; the simulator wants src's {o.dst.vr} of {o.src.cols}"
     return None
 
 
 SORT_RULES = (
-    _sort(
-        "SORT-COM-01",
-        "dst and src are row-major Vec tiles of f16 or f32, idx of u32.",
-        _sort_tiles,
-        accepted="f32 with u32 indices",
-        rejected="f32 with i16 indices",
-    ),
-    _sort(
-        "SORT-COM-02",
-        "Without tmp the valid columns are groups of 32.",
-        _whole_groups,
-        targets=DEVICES,
-        accepted="64 columns",
-        rejected="60 columns",
-    ),
-    _sort(
-        "SORT-COM-03",
-        "dst has room for a record of 8 bytes for each element.",
-        _room,
-        accepted="32xf32 into 64 columns",
-        rejected="32xf32 into 32 columns",
-    ),
+    SORT_COM_01,
+    SORT_COM_02,
+    SORT_COM_03,
     _sort(
         "SORT-COM-05",
-        "dst does not overlap the sources.",
-        overlapping,
+        what="dst does not overlap the sources.",
         accepted="three tiles",
         rejected="dst at the address of src",
-    ),
-    _sort(
-        "SORT-A23-01",
-        "A row has no multiple of 255 groups above 255 on a2a3.",
-        _rows_of_groups,
-        targets=("a2a3",),
-        severity=Severity.WARNING,
-        accepted="256 groups",
-        rejected="510 groups",
-        decision="The executor sorts them.",
-    ),
-    _sort(
-        "SORT-CPU-01",
-        "The simulator takes an index for every element: idx has src's rows and pitch.",
-        _cpu_index,
-        targets=("cpu",),
-        accepted="4x64 both",
-        rejected="idx of one row for 4",
-    ),
+    )(overlapping),
+    SORT_A23_01,
+    SORT_CPU_01,
 )
 
 
@@ -110,7 +91,9 @@ def _lists(o: Site) -> list[TileInfo]:
     return [t for t in found if isinstance(t, TileInfo)]
 
 
-def _merge_tiles(o: Site) -> Message:
+@_merge("MRG-COM-01", accepted="1x256xf32", rejected="2x256xf32")
+def MRG_COM_01(o: Site) -> Message:
+    """All tiles are row-major Vec tiles of one row, of f16 or f32."""
     names = ("dst", "src0", "src1", "src2", "src3", "tmp")
     rows = next((n for n in names if o.has(n) and o.operands[n].rows != 1), None)  # type: ignore[union-attr]
     if rows is not None:
@@ -118,7 +101,9 @@ def _merge_tiles(o: Site) -> Message:
     return not_plain(o) or not_of(o, F, *names) or differ(o, *names)
 
 
-def _block_length(o: Site) -> Message:
+@_merge("MRG-COM-02", accepted="64 of 256", rejected="64 of 320")
+def MRG_COM_02(o: Site) -> Message:
+    """Blocks have a multiple of 64 elements, and src 1 to 255 times four of them."""
     if not o.has("block_len"):
         return None
     length = o.block_len.value
@@ -133,7 +118,9 @@ def _block_length(o: Site) -> Message:
     return None
 
 
-def _merge_tmp(o: Site) -> Message:
+@_merge("MRG-COM-03", accepted="tmp of 512 for 256 and 256", rejected="tmp of 256 for 256 and 256")
+def MRG_COM_03(o: Site) -> Message:
+    """tmp has room for all lists and overlaps none of them."""
     t = o.tmp
     if t is None:
         return None
@@ -144,7 +131,9 @@ def _merge_tmp(o: Site) -> Message:
     return next((f"tmp and {name} share bytes" for name, s in others if overlap(t, s)), None)
 
 
-def _merge_sizes(o: Site) -> Message:
+@_merge("MRG-COM-04", accepted="lists of 1024 elements", rejected="two lists of 16384 f32 with tmp on a2a3")
+def MRG_COM_04(o: Site) -> Message:
+    """A list has at most 65535 records, and the lists and tmp are smaller than UB."""
     size = o.dst.dtype.size
     for k, s in enumerate(_lists(o)):
         if s.vc * size // _RECORD > 65535:
@@ -156,7 +145,9 @@ def _merge_sizes(o: Site) -> Message:
     return None
 
 
-def _whole_records(o: Site) -> Message:
+@_merge("MRG-COM-07", accepted="64 columns of f16", rejected="62 columns of f16")
+def MRG_COM_07(o: Site) -> Message:
+    """A list consists of whole records of 8 bytes."""
     per = _RECORD // o.dst.dtype.size
     for k, s in enumerate(_lists(o)):
         if known(s.vc) and s.vc % per:
@@ -164,58 +155,25 @@ def _whole_records(o: Site) -> Message:
     return None
 
 
-def _merge_in_place(o: Site) -> Message:
+@_merge("MRG-COM-06", accepted="two tiles", rejected="dst at the address of src0")
+def MRG_COM_06(o: Site) -> Message:
+    """Blocks are not merged in place."""
     return "dst and src0 share bytes; blocks are not merged in place" if overlap(o.dst, o.src0) else None
 
 
 MERGE_RULES = (
-    _merge(
-        "MRG-COM-01",
-        "All tiles are row-major Vec tiles of one row, of f16 or f32.",
-        _merge_tiles,
-        accepted="1x256xf32",
-        rejected="2x256xf32",
-    ),
-    _merge(
-        "MRG-COM-02",
-        "Blocks have a multiple of 64 elements, and src 1 to 255 times four of them.",
-        _block_length,
-        accepted="64 of 256",
-        rejected="64 of 320",
-    ),
-    _merge(
-        "MRG-COM-03",
-        "tmp has room for all lists and overlaps none of them.",
-        _merge_tmp,
-        accepted="tmp of 512 for 256 and 256",
-        rejected="tmp of 256 for 256 and 256",
-    ),
-    _merge(
-        "MRG-COM-04",
-        "A list has at most 65535 records, and the lists and tmp are smaller than UB.",
-        _merge_sizes,
-        accepted="lists of 1024 elements",
-        rejected="two lists of 16384 f32 with tmp on a2a3",
-    ),
-    _merge(
+    MRG_COM_01,
+    MRG_COM_02,
+    MRG_COM_03,
+    MRG_COM_04,
+    define(
         "MRG-COM-05",
         "The lists are sorted in descending order.",
+        source="compute-layout-irregular 2.6",
         accepted="9 8 7",
         rejected="7 8 9",
         decision="The devices do not look; unsorted lists are an error here.",
     ),
-    _merge(
-        "MRG-COM-06",
-        "Blocks are not merged in place.",
-        _merge_in_place,
-        accepted="two tiles",
-        rejected="dst at the address of src0",
-    ),
-    _merge(
-        "MRG-COM-07",
-        "A list consists of whole records of 8 bytes.",
-        _whole_records,
-        accepted="64 columns of f16",
-        rejected="62 columns of f16",
-    ),
+    MRG_COM_06,
+    MRG_COM_07,
 )

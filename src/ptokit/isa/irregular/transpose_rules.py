@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from math import prod
 
-from ptokit.diagnostics import define
+from ptokit.diagnostics import rule
 from ptokit.types.conv import ConvSpec
 from ptokit.types.enums import Layout, TileType
 from ptokit.types.tile import DYNAMIC
@@ -15,7 +15,7 @@ from ..site import Site
 from ..tile_checks import boxed_or_columns, not_of, overlapping
 from ..typesets import BF16, I6, F
 
-_define = partial(define, source="compute-layout-irregular 1.1")
+_rule = partial(rule, source="compute-layout-irregular 1.1")
 _L = Layout
 _CHANNELS = {(_L.NCHW, _L.NC1HWC0), (_L.GNCHW, _L.GNC1HWC0)}
 _BACK = {(b, a) for a, b in _CHANNELS}
@@ -35,7 +35,9 @@ def conv(o: Site) -> tuple[ConvSpec, ConvSpec] | None:
     return (s, d) if isinstance(s, ConvSpec) and isinstance(d, ConvSpec) else None
 
 
-def _sizes(o: Site) -> Message:
+@_rule("TRANS-COM-01", accepted="f16 into bf16", rejected="f16 into f32")
+def TRANS_COM_01(o: Site) -> Message:
+    """Source and destination have elements of one size: 1, 2 or 4 bytes."""
     s, d = o.src.dtype, o.dst.dtype
     if s.bits != d.bits:
         return f"src has {s.bits}-bit elements, dst {d.bits}-bit ones"
@@ -44,13 +46,17 @@ def _sizes(o: Site) -> Message:
     return None
 
 
-def _types(o: Site) -> Message:
+@_rule("TRANS-COM-03", accepted="u8", rejected="an e4m3 tile")
+def TRANS_COM_03(o: Site) -> Message:
+    """Elements are 8-, 16- or 32-bit integers, f16, bf16 or f32."""
     if conv(o) is not None and o.target.name == "cpu":
         return None
     return not_of(o, I6 | F | BF16, "src", "dst")
 
 
-def _regions(o: Site) -> Message:
+@_rule("TRANS-COM-04", accepted="8x32 into 32x8", rejected="8x32 into 8x32")
+def TRANS_COM_04(o: Site) -> Message:
+    """dst holds the transposed valid region of the source."""
     if isinstance(o.src.spec, ConvSpec) or isinstance(o.dst.spec, ConvSpec):
         return None
     s, d = o.src, o.dst
@@ -59,7 +65,9 @@ def _regions(o: Site) -> Message:
     return None
 
 
-def _blocks(o: Site) -> Message:
+@_rule("TRANS-A5-01", targets=("a5",), accepted="16x16xf16", rejected="a 16x8xf16 source")
+def TRANS_A5_01(o: Site) -> Message:
+    """Rows of source and destination are multiples of 32 bytes on a5."""
     if conv(o) is not None:
         return None
     for name in ("src", "dst"):
@@ -70,7 +78,9 @@ def _blocks(o: Site) -> Message:
     return None
 
 
-def _pair(o: Site) -> Message:
+@_rule("TRANS-CONV-03", accepted="NCHW into NC1HWC0", rejected="NC1HWC0 into NCHW on a5")
+def TRANS_CONV_03(o: Site) -> Message:
+    """The target has the conversion."""
     found = conv(o)
     if found is None:
         mixed = isinstance(o.src.spec, ConvSpec) or isinstance(o.dst.spec, ConvSpec)
@@ -81,7 +91,9 @@ def _pair(o: Site) -> Message:
     return f"{o.target.name} has no conversion of {s.layout.name} into {d.layout.name}"
 
 
-def _shapes(o: Site) -> Message:
+@_rule("TRANS-CONV-01", accepted="1x32x4x8 NCHW into 1x2x4x8x16", rejected="1x32x4x8 NCHW into 1x1x4x8x16")
+def TRANS_CONV_01(o: Site) -> Message:
+    """The dimensions of a converted tile follow from those of its source."""
     found = conv(o)
     if found is None or DYNAMIC in (*found[0].dims, *found[1].dims):
         return None
@@ -120,7 +132,9 @@ def _wanted(s: ConvSpec, d: ConvSpec) -> tuple[tuple[int, ...]] | None:
         return None
 
 
-def _capacity(o: Site) -> Message:
+@_rule("TRANS-CONV-02", targets=("a2a3",), accepted="three tiles of 32 KiB", rejected="three tiles of 80 KiB")
+def TRANS_CONV_02(o: Site) -> Message:
+    """A conversion on a2a3 takes at most 192 KiB for its tiles together."""
     if conv(o) is None:
         return None
     total = o.src.spec.nbytes + o.dst.spec.nbytes + (o.tmp.spec.nbytes if o.has("tmp") else 0)
@@ -128,71 +142,25 @@ def _capacity(o: Site) -> Message:
     return f"src, dst and tmp take {total} bytes together; there are {room}" if total > room else None
 
 
+@_rule("TRANS-COM-02", targets=DEVICES, accepted="an ND source", rejected="blayout=col_major")
+def TRANS_COM_02(o: Site) -> Message:
+    """The source is row-major without boxes."""
+    return boxed_or_columns(o, "src")
+
+
 RULES = (
-    _define(
-        "TRANS-COM-01",
-        "Source and destination have elements of one size: 1, 2 or 4 bytes.",
-        _sizes,
-        accepted="f16 into bf16",
-        rejected="f16 into f32",
-    ),
-    _define(
-        "TRANS-COM-02",
-        "The source is row-major without boxes.",
-        lambda o: boxed_or_columns(o, "src"),
-        targets=DEVICES,
-        accepted="an ND source",
-        rejected="blayout=col_major",
-    ),
-    _define(
-        "TRANS-COM-03",
-        "Elements are 8-, 16- or 32-bit integers, f16, bf16 or f32.",
-        _types,
-        accepted="u8",
-        rejected="an e4m3 tile",
-    ),
-    _define(
-        "TRANS-COM-04",
-        "dst holds the transposed valid region of the source.",
-        _regions,
-        accepted="8x32 into 32x8",
-        rejected="8x32 into 8x32",
-    ),
-    _define(
+    TRANS_COM_01,
+    TRANS_COM_02,
+    TRANS_COM_03,
+    TRANS_COM_04,
+    _rule(
         "TRANS-COM-05",
-        "dst, src and tmp do not overlap.",
-        overlapping,
+        what="dst, src and tmp do not overlap.",
         accepted="three tiles",
         rejected="a square tile into itself",
-    ),
-    _define(
-        "TRANS-A5-01",
-        "Rows of source and destination are multiples of 32 bytes on a5.",
-        _blocks,
-        targets=("a5",),
-        accepted="16x16xf16",
-        rejected="a 16x8xf16 source",
-    ),
-    _define(
-        "TRANS-CONV-01",
-        "The dimensions of a converted tile follow from those of its source.",
-        _shapes,
-        accepted="1x32x4x8 NCHW into 1x2x4x8x16",
-        rejected="1x32x4x8 NCHW into 1x1x4x8x16",
-    ),
-    _define(
-        "TRANS-CONV-02",
-        "A conversion on a2a3 takes at most 192 KiB for its tiles together.",
-        _capacity,
-        targets=("a2a3",),
-        accepted="three tiles of 32 KiB",
-        rejected="three tiles of 80 KiB",
-    ),
-    _define(
-        "TRANS-CONV-03",
-        "The target has the conversion.",
-        _pair,
-        accepted="NCHW into NC1HWC0",
-        rejected="NC1HWC0 into NCHW on a5",
-    ),
+    )(overlapping),
+    TRANS_A5_01,
+    TRANS_CONV_01,
+    TRANS_CONV_02,
+    TRANS_CONV_03,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptokit.diagnostics import Rule, define
+from ptokit.diagnostics import RuleDecorator, rule
 
 from ..site import Site
 from .extract_checks import bad_index, pair_of_layouts
@@ -31,11 +31,22 @@ from .move_rules_a5 import A5_ACC_TYPES
 EXTRACTS = "compute-layout-irregular 1.3"
 
 
-def _index(o: Site) -> Message:
+def _rule(id: str, accepted: str, rejected: str, **more: Any) -> RuleDecorator:
+    return rule(id, accepted=accepted, rejected=rejected, **{"source": EXTRACTS, **more})
+
+
+_CPU = {"targets": ("cpu",)}
+
+
+@_rule("EXTR-COM-01", "row 16", "row -1")
+def EXTR_COM_01(o: Site) -> Message:
+    """Indices are 0 to 65535."""
     return bad_index(o, "row") or bad_index(o, "col")
 
 
-def _inside(o: Site) -> Message:
+@_rule("EXTR-COM-02", "16x16 at (16, 0) of 32x16", "16x16 at (24, 0) of 32x16")
+def EXTR_COM_02(o: Site) -> Message:
+    """The window lies in the source: all of dst for mat and acc sources, its valid region for vec sources and cpu."""
     s, d = o.src, o.dst
     row, col = position(o)
     if is_conv(s):
@@ -47,7 +58,9 @@ def _inside(o: Site) -> Message:
     return outside((row, col), size, (s.rows, s.cols))
 
 
-def _same_type(o: Site) -> Message:
+@_rule("EXTR-COM-03", "f16 to f16", "f16 to f32")
+def EXTR_COM_03(o: Site) -> Message:
+    """Only accumulators are converted."""
     return None if o.src.loc is Acc else types_differ(o)
 
 
@@ -66,76 +79,59 @@ def quantised(o: Site, cols: Any, first: Any, to: Any = 0) -> Message:
     return wrong or blocks_overflow(o, cols, to)
 
 
-def _quantised(o: Site) -> Message:
+@_rule("EXTR-COM-04", "i32 to i8 with bit 46 set", "f32 to i16", source="move-gather-scatter 5.4, 6.1")
+def EXTR_COM_04(o: Site) -> Message:
+    """From acc: a pair of types that a move has, words of the right sign for every column; otherwise no words."""
     return quantised(o, o.dst.vc, position(o)[1])
 
 
-def _pairs(o: Site) -> Message:
+@_rule(
+    "EXTR-COM-05",
+    "mat to left, vec Nz to vec Nz",
+    "vec to left",
+    decision="cpu extracts between all tiles. Of convolution tiles, FRACTAL_Z goes to right tiles on every target.",
+)
+def EXTR_COM_05(o: Site) -> Message:
+    """The pair of buffers and layouts is one that the target extracts between."""
     if is_conv(o.src):
         return refused(o, position(o))
     return None if o.target.name == "cpu" else pair_of_layouts(o)
 
 
-def _cpu_pair(o: Site) -> Message:
-    return None if o.extended else "cpu has no TEXTRACT with two destinations"
-
-
-def rule(id: str, what: str, check: Any, accepted: str, rejected: str, **more: Any) -> Rule:
-    """A rule of this family."""
-    return define(id, what, check, accepted=accepted, rejected=rejected, **{"source": EXTRACTS, **more})
-
-
-COMMON_RULES = (
-    rule("EXTR-COM-01", "Indices are 0 to 65535.", _index, "row 16", "row -1"),
-    rule(
-        "EXTR-COM-02",
-        "The window lies in the source: all of dst for mat and acc sources, its valid region for vec sources and cpu.",
-        _inside,
-        "16x16 at (16, 0) of 32x16",
-        "16x16 at (24, 0) of 32x16",
-    ),
-    rule("EXTR-COM-03", "Only accumulators are converted.", _same_type, "f16 to f16", "f16 to f32"),
-    rule(
-        "EXTR-COM-04",
-        "From acc: a pair of types that a move has, words of the right sign for every column; otherwise no words.",
-        _quantised,
-        "i32 to i8 with bit 46 set",
-        "f32 to i16",
-        source="move-gather-scatter 5.4, 6.1",
-    ),
-    rule(
-        "EXTR-COM-05",
-        "The pair of buffers and layouts is one that the target extracts between.",
-        _pairs,
-        "mat to left, vec Nz to vec Nz",
-        "vec to left",
-        decision="cpu extracts between all tiles. Of convolution tiles, FRACTAL_Z goes to right tiles on every target.",
-    ),
-)
-_CPU = {"targets": ("cpu",)}
-CPU_RULES = (
-    rule(
-        "EXTR-CPU-02",
-        "FP8, FP4 and HiF8 tiles are not moved on cpu unless extended.",
-        unsupported,
-        "f16",
-        "e4m3",
-        source="types-and-layouts T-01",
-        **_CPU,
-    ),
-)
-CPU_PAIR = rule(
+@_rule(
     "EXTR-CPU-01",
-    "The form with two destinations exists on the devices only.",
-    _cpu_pair,
     "one destination",
     "two destinations",
     decision="Extended mode runs it; AccToVecMode and the scalar word have their effect on cpu too.",
     **_CPU,
 )
+def CPU_PAIR(o: Site) -> Message:
+    """The form with two destinations exists on the devices only."""
+    return None if o.extended else "cpu has no TEXTRACT with two destinations"
 
 
-def _pair_index(o: Site) -> Message:
+COMMON_RULES = (
+    EXTR_COM_01,
+    EXTR_COM_02,
+    EXTR_COM_03,
+    EXTR_COM_04,
+    EXTR_COM_05,
+)
+CPU_RULES = (
+    _rule(
+        "EXTR-CPU-02",
+        "f16",
+        "e4m3",
+        what="FP8, FP4 and HiF8 tiles are not moved on cpu unless extended.",
+        source="types-and-layouts T-01",
+        **_CPU,
+    )(unsupported),
+)
+
+
+@_rule("EXTR-PAIR-01", "(0, 0), (16, 0) of 32x16", "(24, 0) of 32x16")
+def EXTR_PAIR_01(o: Site) -> Message:
+    """Both windows lie in the source."""
     for k in "01":
         for name in (f"row{k}", f"col{k}"):
             if wrong := bad_index(o, name):
@@ -146,7 +142,9 @@ def _pair_index(o: Site) -> Message:
     return None
 
 
-def _pair_layouts(o: Site) -> Message:
+@_rule("EXTR-PAIR-02", "ND to Nz", "Nz to Nz")
+def EXTR_PAIR_02(o: Site) -> Message:
+    """Two windows: vec ND to vec Nz of one type."""
     if o.src.layout_name != "ND" or o.src.loc is not Vec:
         return f"src is a {o.src.loc.text} tile in {o.src.layout_name}, not vec ND"
     for name in ("dst0", "dst1"):
@@ -162,10 +160,8 @@ EXTRACT_RULES = (*COMMON_RULES, *CPU_RULES, *A23_RULES, *A5_RULES, *EXTRACT_TEXT
 EXTRACT_FP_RULES = (*COMMON_RULES, *CPU_RULES, *A23_RULES, *A5_RULES)
 PAIR_RULES = (
     CPU_PAIR,
-    rule(
-        "EXTR-PAIR-01", "Both windows lie in the source.", _pair_index, "(0, 0), (16, 0) of 32x16", "(24, 0) of 32x16"
-    ),
-    rule("EXTR-PAIR-02", "Two windows: vec ND to vec Nz of one type.", _pair_layouts, "ND to Nz", "Nz to Nz"),
+    EXTR_PAIR_01,
+    EXTR_PAIR_02,
     *A23_PAIR_RULES,
     *A5_PAIR_RULES,
 )

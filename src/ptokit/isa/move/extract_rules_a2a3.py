@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptokit.diagnostics import Rule, define
+from ptokit.diagnostics import RuleDecorator, rule
 from ptokit.types.enums import CompactMode
 
 from ..site import Site, TileInfo
@@ -19,7 +19,14 @@ VEC_TYPES = types("i8 u8 i16 u16 i32 u32 f16 bf16 f32")
 PAIR_TYPES = types("i8 f16 bf16 f32 i32")
 
 
-def _mat_types(o: Site) -> Message:
+def _rule(id: str, accepted: str, rejected: str, **more: Any) -> RuleDecorator:
+    more = {"targets": ("a2a3",), "source": "compute-layout-irregular 1.3", **more}
+    return rule(f"EXTR-A23-{id}", accepted=accepted, rejected=rejected, **more)
+
+
+@_rule("01", "f16", "u8")
+def EXTR_A23_01(o: Site) -> Message:
+    """mat to left or right: i8, f16, bf16 or f32."""
     if pair(o) in OPERAND_PAIRS and o.dst.dtype not in MAT_TYPES:
         return f"element type {o.dst.dtype} is not extracted {arrow(o)}; {listed(MAT_TYPES)} are"
     return None
@@ -75,7 +82,9 @@ def _row_bytes(t: TileInfo) -> Message:
     return f"{t.vc} columns of {t.dtype} are an odd number of bytes" if t.vc * t.dtype.size % 2 != 0 else None
 
 
-def _two_windows(o: Site) -> Message:
+@_rule("07", "f16 16x32 twice", "u8")
+def EXTR_A23_07(o: Site) -> Message:
+    """Two windows: i8, f16, bf16, f32 or i32; whole column blocks, rows of src of 32 bytes, no row_plus_one."""
     if o.src.dtype not in PAIR_TYPES:
         return f"element type {o.src.dtype} has no form with two windows; {listed(PAIR_TYPES)} have"
     if o.src.cols * o.src.dtype.size % 32:
@@ -89,56 +98,36 @@ def _two_windows(o: Site) -> Message:
     return None
 
 
-def _rule(id: str, what: str, check: Any, accepted: str, rejected: str) -> Rule:
-    return define(
-        f"EXTR-A23-{id}",
-        what,
-        check,
-        targets=("a2a3",),
-        source="compute-layout-irregular 1.3",
-        accepted=accepted,
-        rejected=rejected,
-    )
+@_rule("02", "f16 16x16 at (16, 16) of Nz", "f16 16x16 at (8, 0)")
+def EXTR_A23_02(o: Site) -> Message:
+    """mat to left: dst Zz, src Nz or Zn, indices and sizes of whole boxes; from one row, of whole fractals."""
+    return _operand(o, True, "Zz")
+
+
+@_rule("03", "i8 64x32 at (32, 0) of Zn", "i8 64x32 at (16, 0)")
+def EXTR_A23_03(o: Site) -> Message:
+    """mat to right: dst Zn, src Nz or Zn, indices and sizes of whole boxes."""
+    return _operand(o, False, "Zn")
+
+
+@_rule("05", "f16 6x32 at (4, 16)", "f16 6x32 at (4, 10)")
+def EXTR_A23_05(o: Site) -> Message:
+    """vec ND: dst not larger than src, rows and col at 32 bytes, rows of an even number of bytes."""
+    return vec_nd(o, o.dst, o.src)
+
+
+@_rule("06", "f16 16x16 at (16, 16)", "f16 16x16 at (8, 16)")
+def EXTR_A23_06(o: Site) -> Message:
+    """vec Nz: whole boxes, indices at their corners, rows of an even number of bytes."""
+    return vec_nz(o, o.dst, o.src)
 
 
 A23_RULES = (
-    _rule("01", "mat to left or right: i8, f16, bf16 or f32.", _mat_types, "f16", "u8"),
-    _rule(
-        "02",
-        "mat to left: dst Zz, src Nz or Zn, indices and sizes of whole boxes; from one row, of whole fractals.",
-        lambda o: _operand(o, True, "Zz"),
-        "f16 16x16 at (16, 16) of Nz",
-        "f16 16x16 at (8, 0)",
-    ),
-    _rule(
-        "03",
-        "mat to right: dst Zn, src Nz or Zn, indices and sizes of whole boxes.",
-        lambda o: _operand(o, False, "Zn"),
-        "i8 64x32 at (32, 0) of Zn",
-        "i8 64x32 at (16, 0)",
-    ),
-    _rule("04", "vec to vec: integers of 8 to 32 bits, f16, bf16, f32.", vec_types, "u16", "u64"),
-    _rule(
-        "05",
-        "vec ND: dst not larger than src, rows and col at 32 bytes, rows of an even number of bytes.",
-        lambda o: vec_nd(o, o.dst, o.src),
-        "f16 6x32 at (4, 16)",
-        "f16 6x32 at (4, 10)",
-    ),
-    _rule(
-        "06",
-        "vec Nz: whole boxes, indices at their corners, rows of an even number of bytes.",
-        lambda o: vec_nz(o, o.dst, o.src),
-        "f16 16x16 at (16, 16)",
-        "f16 16x16 at (8, 16)",
-    ),
+    EXTR_A23_01,
+    EXTR_A23_02,
+    EXTR_A23_03,
+    _rule("04", "u16", "u64", what="vec to vec: integers of 8 to 32 bits, f16, bf16, f32.")(vec_types),
+    EXTR_A23_05,
+    EXTR_A23_06,
 )
-A23_PAIR_RULES = (
-    _rule(
-        "07",
-        "Two windows: i8, f16, bf16, f32 or i32; whole column blocks, rows of src of 32 bytes, no row_plus_one.",
-        _two_windows,
-        "f16 16x32 twice",
-        "u8",
-    ),
-)
+A23_PAIR_RULES = (EXTR_A23_07,)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptokit.diagnostics import Rule, define
+from ptokit.diagnostics import RuleDecorator, rule
 from ptokit.types.enums import AccToVecMode
 
 from ..site import Site
@@ -32,7 +32,14 @@ MAT_TYPES = types("i8 hif8 e5m2 e4m3 f16 bf16 f32 e2m1 e1m2")
 VEC_TYPES = types("i8 u8 i16 u16 i32 u32 f16 bf16 f32 hif8 e4m3 e5m2 e8m0 e2m1 e1m2")
 
 
-def _mat_types(o: Site) -> Message:
+def _rule(id: str, accepted: str, rejected: str, **more: Any) -> RuleDecorator:
+    more = {"targets": ("a5",), "source": "compute-layout-irregular 1.3", **more}
+    return rule(f"EXTR-{id}", accepted=accepted, rejected=rejected, **more)
+
+
+@_rule("A5-01", "e4m3", "u8")
+def EXTR_A5_01(o: Site) -> Message:
+    """From mat, and vec to mat: 8-bit floats, i8, f16, bf16, f32, fp4."""
     if o.src.loc is not Mat and pair(o) != (Vec, Mat):
         return None
     allowed = types("e8m0") | MAT_TYPES if o.dst.loc in MX_SCALES else MAT_TYPES
@@ -41,7 +48,9 @@ def _mat_types(o: Site) -> Message:
     return None
 
 
-def _operand(o: Site) -> Message:
+@_rule("A5-02", "f16 16x32 at (16, 0) to Nz", "left Zz")
+def EXTR_A5_02(o: Site) -> Message:
+    """mat to left: dst Nz; to right: dst Zn; src Nz or Zn, whole boxes. Scales: Zz to left, Nn to right."""
     if is_conv(o.src):
         return None
     if o.dst.loc in MX_SCALES and o.src.loc is Mat:
@@ -56,7 +65,14 @@ def _operand(o: Site) -> Message:
     return operand_window(o, *position(o))
 
 
-def _vec(o: Site) -> Message:
+@_rule(
+    "A5-03",
+    "i16",
+    "u64",
+    decision="What the manual or the header lists is taken; they differ in integers and small floats (D-16).",
+)
+def EXTR_A5_03(o: Site) -> Message:
+    """vec to vec: integers of 8 to 32 bits, f16, bf16, f32, 8-bit floats, fp4; fp4 in whole 32-byte blocks."""
     if pair(o) != (Vec, Vec):
         return None
     if o.dst.dtype not in VEC_TYPES:
@@ -74,13 +90,22 @@ def _vec(o: Site) -> Message:
     return None
 
 
-def _vec_nz(o: Site) -> Message:
+@_rule("A5-04", "16x16 of 32x32", "16x64 of 32x32")
+def EXTR_A5_04(o: Site) -> Message:
+    """vec Nz: dst has no more columns than src."""
     if pair(o) == (Vec, Vec) and o.dst.layout_name == "Nz" and o.dst.cols > o.src.cols:
         return f"dst has {o.dst.cols} columns, src {o.src.cols}"
     return None
 
 
-def _acc_to_vec(o: Site) -> Message:
+@_rule(
+    "A5-05",
+    "f32 16x32 ND",
+    "f32 Nz",
+    decision="A check of the header admits Nz, its transfer writes ND: refused (D-26).",
+)
+def EXTR_A5_05(o: Site) -> Message:
+    """acc to vec: dst ND, rows a multiple of 32 bytes; dual modes split evenly and do not convert."""
     if pair(o) != (Acc, Vec):
         return None
     d = o.dst
@@ -103,14 +128,18 @@ def dual_split(o: Site) -> Message:
     return f"{o.src.vc} columns are split in two; they must be a multiple of {step}" if o.src.vc % step != 0 else None
 
 
-def _mixed(o: Site) -> Message:
+@_rule("A5-06", "ND to ND", "ND to Nz")
+def EXTR_A5_06(o: Site) -> Message:
+    """vec to vec keeps the layout."""
     layouts = (o.src.layout_name, o.dst.layout_name)
     if pair(o) == (Vec, Vec) and set(layouts) == {"ND", "Nz"}:
         return f"{layouts[0]} to {layouts[1]}; TEXTRACT with one destination keeps the layout"
     return None
 
 
-def _two_windows(o: Site) -> Message:
+@_rule("PAIR-03", "valid=16x32 in 16x32", "row_plus_one, valid=16x32 in 16x32")
+def EXTR_PAIR_03(o: Site) -> Message:
+    """Two windows on a5: types that go between vec tiles, and room for column blocks of whole boxes."""
     if o.src.dtype not in VEC_TYPES:
         return f"element type {o.src.dtype} has no form with two windows; {listed(VEC_TYPES)} have"
     for name in ("dst0", "dst1"):
@@ -121,45 +150,12 @@ def _two_windows(o: Site) -> Message:
     return None
 
 
-def _rule(id: str, what: str, check: Any, accepted: str, rejected: str, **more: Any) -> Rule:
-    more = {"targets": ("a5",), "source": "compute-layout-irregular 1.3", **more}
-    return define(f"EXTR-{id}", what, check, accepted=accepted, rejected=rejected, **more)
-
-
 A5_RULES = (
-    _rule("A5-01", "From mat, and vec to mat: 8-bit floats, i8, f16, bf16, f32, fp4.", _mat_types, "e4m3", "u8"),
-    _rule(
-        "A5-02",
-        "mat to left: dst Nz; to right: dst Zn; src Nz or Zn, whole boxes. Scales: Zz to left, Nn to right.",
-        _operand,
-        "f16 16x32 at (16, 0) to Nz",
-        "left Zz",
-    ),
-    _rule(
-        "A5-03",
-        "vec to vec: integers of 8 to 32 bits, f16, bf16, f32, 8-bit floats, fp4; fp4 in whole 32-byte blocks.",
-        _vec,
-        "i16",
-        "u64",
-        decision="What the manual or the header lists is taken; they differ in integers and small floats (D-16).",
-    ),
-    _rule("A5-04", "vec Nz: dst has no more columns than src.", _vec_nz, "16x16 of 32x32", "16x64 of 32x32"),
-    _rule(
-        "A5-05",
-        "acc to vec: dst ND, rows a multiple of 32 bytes; dual modes split evenly and do not convert.",
-        _acc_to_vec,
-        "f32 16x32 ND",
-        "f32 Nz",
-        decision="A check of the header admits Nz, its transfer writes ND: refused (D-26).",
-    ),
-    _rule("A5-06", "vec to vec keeps the layout.", _mixed, "ND to ND", "ND to Nz"),
+    EXTR_A5_01,
+    EXTR_A5_02,
+    EXTR_A5_03,
+    EXTR_A5_04,
+    EXTR_A5_05,
+    EXTR_A5_06,
 )
-A5_PAIR_RULES = (
-    _rule(
-        "PAIR-03",
-        "Two windows on a5: types that go between vec tiles, and room for column blocks of whole boxes.",
-        _two_windows,
-        "valid=16x32 in 16x32",
-        "row_plus_one, valid=16x32 in 16x32",
-    ),
-)
+A5_PAIR_RULES = (EXTR_PAIR_03,)

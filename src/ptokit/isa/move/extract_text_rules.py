@@ -24,6 +24,9 @@ _A5_ACC_TYPES = {"f32": types("f16 bf16 f32"), "i32": types("i32")}
 _A5_VEC_TYPES = types("i8 u8 i32 u32 f16 bf16 f32 e4m3 e5m2 e8m0 hif8")
 
 
+_rule = partial(assembler_rule, source="assembly 13.9")
+
+
 def _indices(o: Site) -> Message:
     for name in ("row", "col"):
         info = o.operands[name]
@@ -36,12 +39,16 @@ def _indices(o: Site) -> Message:
     return None
 
 
-def _extract(o: Site) -> Message:
+@_rule("EX-1", "16x16 at (16, 0) of 32x16", "16x16 at (24, 0) of 32x16")
+def EX_1(o: Site) -> Message:
+    """textract: indices of type index, dst inside src, equal element types."""
     s, d = o.src, o.dst
     return _indices(o) or outside(position(o), (d.rows, d.cols), (s.rows, s.cols)) or types_differ(o)
 
 
-def _extract_a3(o: Site) -> Message:
+@_rule("EX-2", "mat to left", "vec to vec", targets=("a2a3",))
+def EX_2(o: Site) -> Message:
+    """textract on a2a3: i8, f16, bf16, f32 from mat to left (Zz) or right (Zn); src row_major somewhere."""
     s, d = o.src, o.dst
     if d.dtype not in _A3_TYPES:
         return f"element type {d.dtype} is not i8, f16, bf16 or f32"
@@ -53,7 +60,9 @@ def _extract_a3(o: Site) -> Message:
     return f"dst has layout {d.layout_name}, a {d.loc.text} tile is {wanted}" if d.layout_name != wanted else None
 
 
-def _extract_a5(o: Site) -> Message:
+@_rule("EX-3", "vec ND to vec ND", "vec Nz to vec Nz", targets=("a5",))
+def EX_3(o: Site) -> Message:
+    """textract on a5: mat to left (Nz), right (Zn), scaling; vec to mat; vec ND to vec ND."""
     s, d = o.src, o.dst
     if pair(o) not in _A5_EXTRACTS:
         return f"{arrow(o)} is not mat to left, right or scaling, nor vec to mat or vec"
@@ -65,11 +74,15 @@ def _extract_a5(o: Site) -> Message:
     return None
 
 
-def _insert(o: Site) -> Message:
+@_rule("IN-1", "16x16 at (16, 0) of 32x16", "16x16 at (24, 0) of 32x16")
+def IN_1(o: Site) -> Message:
+    """tinsert: indices of type index, src's valid region inside dst."""
     return _indices(o) or outside(position(o), (o.src.vr, o.src.vc), (o.dst.rows, o.dst.cols))
 
 
-def _insert_a3(o: Site) -> Message:
+@_rule("IN-2", "f32 to f16", "f32 to i8", targets=("a2a3",))
+def IN_2(o: Site) -> Message:
+    """tinsert on a2a3: acc to mat, both Nz, dst fractal 512, f32 to f16 or bf16."""
     if pair(o) != (Acc, Mat):
         return f"{arrow(o)} is not acc to mat"
     for name, t in (("src", o.src), ("dst", o.dst)):
@@ -82,7 +95,9 @@ def _insert_a3(o: Site) -> Message:
     return None
 
 
-def _insert_a5(o: Site) -> Message:
+@_rule("IN-3", "vec ND to mat Nz", "vec Nz to vec Nz", targets=("a5",))
+def IN_3(o: Site) -> Message:
+    """tinsert on a5: acc Nz to mat Nz, vec ND or Nz to mat Nz, vec ND to vec ND; without acc one element type."""
     layouts = _A5_INSERTS.get(pair(o))
     if layouts is None:
         return f"{arrow(o)} is not acc to mat, vec to mat or vec to vec"
@@ -100,56 +115,13 @@ def _insert_a5(o: Site) -> Message:
     return types_differ(o)
 
 
-_rule = partial(assembler_rule, source="assembly 13.9")
-
-
 EXTRACT_TEXT_RULES = (
-    _rule(
-        "EX-1",
-        "textract: indices of type index, dst inside src, equal element types.",
-        _extract,
-        "16x16 at (16, 0) of 32x16",
-        "16x16 at (24, 0) of 32x16",
-    ),
-    _rule(
-        "EX-2",
-        "textract on a2a3: i8, f16, bf16, f32 from mat to left (Zz) or right (Zn); src row_major somewhere.",
-        _extract_a3,
-        "mat to left",
-        "vec to vec",
-        targets=("a2a3",),
-    ),
-    _rule(
-        "EX-3",
-        "textract on a5: mat to left (Nz), right (Zn), scaling; vec to mat; vec ND to vec ND.",
-        _extract_a5,
-        "vec ND to vec ND",
-        "vec Nz to vec Nz",
-        targets=("a5",),
-    ),
+    EX_1,
+    EX_2,
+    EX_3,
 )
 INSERT_TEXT_RULES = (
-    _rule(
-        "IN-1",
-        "tinsert: indices of type index, src's valid region inside dst.",
-        _insert,
-        "16x16 at (16, 0) of 32x16",
-        "16x16 at (24, 0) of 32x16",
-    ),
-    _rule(
-        "IN-2",
-        "tinsert on a2a3: acc to mat, both Nz, dst fractal 512, f32 to f16 or bf16.",
-        _insert_a3,
-        "f32 to f16",
-        "f32 to i8",
-        targets=("a2a3",),
-    ),
-    _rule(
-        "IN-3",
-        "tinsert on a5: acc Nz to mat Nz, vec ND or Nz to mat Nz, vec ND to vec ND; without acc one element type.",
-        _insert_a5,
-        "vec ND to mat Nz",
-        "vec Nz to vec Nz",
-        targets=("a5",),
-    ),
+    IN_1,
+    IN_2,
+    IN_3,
 )

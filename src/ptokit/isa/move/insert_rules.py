@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptokit.diagnostics import Rule, define
+from ptokit.diagnostics import RuleDecorator, define, rule
 
 from ..site import Site
 from .extract_checks import bad_index
@@ -25,7 +25,16 @@ A5_TYPES = types("f16 bf16 f32 i32 e4m3 e5m2 hif8 i8 e8m0 e2m1 e1m2")
 _TO_MAT = {("ND", "ND"), ("ND", "Nz"), ("Nz", "Nz"), ("Zn", "Zn")}
 
 
-def _inside(o: Site) -> Message:
+def _rule(id: str, accepted: str, rejected: str, **more: Any) -> RuleDecorator:
+    family = id.split("-")[0]
+    targets = {"CPU": ("cpu",), "A23": ("a2a3",), "A5": ("a5",)}.get(family, ("cpu", "a2a3", "a5"))
+    more = {"targets": targets, "source": INSERTS, **more}
+    return rule(f"INS-{id}", accepted=accepted, rejected=rejected, **more)
+
+
+@_rule("COM-01", "16x16 at (16, 0) of 32x16", "16x16 at (24, 0) of 32x16")
+def INS_COM_01(o: Site) -> Message:
+    """The source fits into dst at (row, col): its valid region, on a2a3 the whole acc; on cpu into dst's valid."""
     s, d = o.src, o.dst
     size = (s.rows, s.cols) if o.target.name == "a2a3" and s.loc is Acc else (s.vr, s.vc)
     if s.loc is Acc and optional(o, "mode") in DUAL:
@@ -34,12 +43,23 @@ def _inside(o: Site) -> Message:
     return bad_index(o, "row") or bad_index(o, "col") or outside(position(o), size, extent)
 
 
-def _types(o: Site) -> Message:
+@_rule("COM-02", "acc i32 to i8", "vec f16 into f32")
+def INS_COM_02(o: Site) -> Message:
+    """Only accumulators are converted, between types that a move has, with words of the right sign."""
     wrong = quantised(o, o.src.vc, 0, position(o)[1])
     return wrong or (types_differ(o) if o.src.loc is not Acc else None)
 
 
-def _pairs(o: Site) -> Message:
+@_rule(
+    "COM-03",
+    "acc to mat",
+    "vec to left",
+    targets=("a2a3", "a5"),
+    decision="ND rows go into an Nz tile of the matrix buffer as they lie in memory: the library copies them and "
+    "looks at no layout of dst, and the assembler takes no other dst.",
+)
+def INS_COM_03(o: Site) -> Message:
+    """The pair of buffers is one that the target inserts between; cpu inserts between all."""
     if o.target.name == "a2a3":
         if pair(o) not in ((Acc, Mat), (Vec, Vec)):
             return f"a2a3 does not insert {arrow(o)}; it inserts acc to mat and vec to vec"
@@ -55,21 +75,34 @@ def _pairs(o: Site) -> Message:
     return None
 
 
-def _acc_layout(o: Site) -> Message:
+@_rule("A23-01", "fractal=512", "dst ND")
+def INS_A23_01(o: Site) -> Message:
+    """acc to mat: both Nz, dst fractal 512, rows of 32 bytes."""
     return acc_to_mat(o) if pair(o) == (Acc, Mat) else None
 
 
-def _a23_vec(o: Site) -> Message:
+@_rule(
+    "A23-02",
+    "f16 4x32 at (0, 16)",
+    "f16 4x32 at (0, 10)",
+    decision="The manual and the assembler know acc to mat only; the header has both (D-15).",
+)
+def INS_A23_02(o: Site) -> Message:
+    """vec to vec: types, sizes and alignment as TEXTRACT, with the roles exchanged."""
     return vec_types(o) or vec_nd(o, o.src, o.dst) or vec_nz(o, o.src, o.dst)
 
 
-def _a5_types(o: Site) -> Message:
+@_rule("A5-01", "i8", "u8")
+def INS_A5_01(o: Site) -> Message:
+    """Without an accumulator: f16, bf16, f32, i32, i8, 8-bit floats, fp4."""
     if o.src.loc is not Acc and o.src.dtype not in A5_TYPES:
         return f"element type {o.src.dtype} is not inserted; {listed(A5_TYPES)} are"
     return None
 
 
-def _a5_acc(o: Site) -> Message:
+@_rule("A5-02", "vec DN", "mat ND")
+def INS_A5_02(o: Site) -> Message:
+    """From acc: mat in Nz, vec in ND, DN or Nz; dual modes do not convert and do not write DN."""
     if o.src.loc is not Acc:
         return None
     layout = o.dst.layout_name
@@ -82,7 +115,9 @@ def _a5_acc(o: Site) -> Message:
     return dual_split(o)
 
 
-def _a5_zn(o: Site) -> Message:
+@_rule("A5-03", "f16, row 16", "f16, row 8")
+def INS_A5_03(o: Site) -> Message:
+    """vec to mat in Zn: row and valid rows are whole boxes."""
     if pair(o) != (Vec, Mat) or o.dst.layout_name != "Zn":
         return None
     row, c0 = position(o)[0], o.dst.c0
@@ -91,7 +126,9 @@ def _a5_zn(o: Site) -> Message:
     return None
 
 
-def _a5_vec(o: Site) -> Message:
+@_rule("A5-04", "ND to ND", "ND to Nz")
+def INS_A5_04(o: Site) -> Message:
+    """vec to vec: both ND or both Nz, src not larger than dst."""
     if pair(o) != (Vec, Vec):
         return None
     s, d = o.src, o.dst
@@ -102,13 +139,17 @@ def _a5_vec(o: Site) -> Message:
     return None
 
 
-def _split(o: Site) -> Message:
+@_rule("A5-05", "SPLIT2, vec Nz to mat", "SPLIT2, vec to vec", targets=("cpu", "a5"))
+def INS_A5_05(o: Site) -> Message:
+    """The split modes take a vec tile in Nz to mat."""
     if optional(o, "split") is None or (pair(o) == (Vec, Mat) and o.src.layout_name == "Nz"):
         return None
     return f"{o.split.name} is for a vec tile in Nz into mat; this is {arrow(o)} from {o.src.layout_name}"
 
 
-def _a5_rows(o: Site) -> Message:
+@_rule("A5-06", "f16 32 columns", "f16 24 of 32 columns")
+def INS_A5_06(o: Site) -> Message:
+    """vec in ND to mat: rows of whole 32-byte blocks, unless tiles are equally wide or rows shorter than a block."""
     s, d = o.src, o.dst
     if pair(o) != (Vec, Mat) or s.layout_name != "ND" or s.cols == d.cols == s.vc:
         return None
@@ -120,88 +161,33 @@ def _a5_rows(o: Site) -> Message:
     return None
 
 
-def _rule(id: str, what: str, check: Any, accepted: str, rejected: str, **more: Any) -> Rule:
-    family = id.split("-")[0]
-    targets = {"CPU": ("cpu",), "A23": ("a2a3",), "A5": ("a5",)}.get(family, ("cpu", "a2a3", "a5"))
-    more = {"targets": targets, "source": INSERTS, **more}
-    return define(f"INS-{id}", what, check, accepted=accepted, rejected=rejected, **more)
-
-
 _ISA = (
-    _rule(
-        "COM-01",
-        "The source fits into dst at (row, col): its valid region, on a2a3 the whole acc; on cpu into dst's valid.",
-        _inside,
-        "16x16 at (16, 0) of 32x16",
-        "16x16 at (24, 0) of 32x16",
-    ),
-    _rule(
-        "COM-02",
-        "Only accumulators are converted, between types that a move has, with words of the right sign.",
-        _types,
-        "acc i32 to i8",
-        "vec f16 into f32",
-    ),
-    _rule(
-        "COM-03",
-        "The pair of buffers is one that the target inserts between; cpu inserts between all.",
-        _pairs,
-        "acc to mat",
-        "vec to left",
-        targets=("a2a3", "a5"),
-        decision="ND rows go into an Nz tile of the matrix buffer as they lie in memory: the library copies them and "
-        "looks at no layout of dst, and the assembler takes no other dst.",
-    ),
+    INS_COM_01,
+    INS_COM_02,
+    INS_COM_03,
     _rule(
         "CPU-02",
-        "FP8, FP4 and HiF8 tiles are not moved on cpu unless extended.",
-        unsupported,
         "f16",
         "e4m3",
+        what="FP8, FP4 and HiF8 tiles are not moved on cpu unless extended.",
         source="types-and-layouts T-01",
-    ),
-    _rule(
-        "CPU-01",
+    )(unsupported),
+    define(
+        "INS-CPU-01",
         "On cpu the split modes insert as usual, AccToVecMode and the scalar word have their effect.",
-        None,
-        "split=SPLIT2",
-        "",
+        targets=("cpu",),
+        source=INSERTS,
+        accepted="split=SPLIT2",
         why="Nothing can break this; it records how cpu differs from the simulator.",
     ),
-    _rule("A23-01", "acc to mat: both Nz, dst fractal 512, rows of 32 bytes.", _acc_layout, "fractal=512", "dst ND"),
-    _rule(
-        "A23-02",
-        "vec to vec: types, sizes and alignment as TEXTRACT, with the roles exchanged.",
-        _a23_vec,
-        "f16 4x32 at (0, 16)",
-        "f16 4x32 at (0, 10)",
-        decision="The manual and the assembler know acc to mat only; the header has both (D-15).",
-    ),
-    _rule("A5-01", "Without an accumulator: f16, bf16, f32, i32, i8, 8-bit floats, fp4.", _a5_types, "i8", "u8"),
-    _rule(
-        "A5-02",
-        "From acc: mat in Nz, vec in ND, DN or Nz; dual modes do not convert and do not write DN.",
-        _a5_acc,
-        "vec DN",
-        "mat ND",
-    ),
-    _rule("A5-03", "vec to mat in Zn: row and valid rows are whole boxes.", _a5_zn, "f16, row 16", "f16, row 8"),
-    _rule("A5-04", "vec to vec: both ND or both Nz, src not larger than dst.", _a5_vec, "ND to ND", "ND to Nz"),
-    _rule(
-        "A5-05",
-        "The split modes take a vec tile in Nz to mat.",
-        _split,
-        "SPLIT2, vec Nz to mat",
-        "SPLIT2, vec to vec",
-        targets=("cpu", "a5"),
-    ),
-    _rule(
-        "A5-06",
-        "vec in ND to mat: rows of whole 32-byte blocks, unless tiles are equally wide or rows shorter than a block.",
-        _a5_rows,
-        "f16 32 columns",
-        "f16 24 of 32 columns",
-    ),
+    INS_A23_01,
+    INS_A23_02,
+    INS_A5_01,
+    INS_A5_02,
+    INS_A5_03,
+    INS_A5_04,
+    INS_A5_05,
+    INS_A5_06,
 )
 INSERT_RULES = (*_ISA, *INSERT_TEXT_RULES)
 INSERT_FP_RULES = _ISA

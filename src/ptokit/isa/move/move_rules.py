@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import Severity, define
+from ptokit.diagnostics import Severity, define, rule
 
 from ..numerics.quant_modes import QuantMode, move_mode
 from ..site import Site, TileInfo
@@ -30,7 +30,11 @@ from .move_rules_a5 import A5_RULES
 MOVES = "move-gather-scatter 7"
 
 
-def _needs_accumulator(o: Site) -> Message:
+@rule(
+    "TMOV-COM-02", source=MOVES, accepted="TMOV(mat, acc, relu=NormalRelu)", rejected="TMOV(vec, vec, relu=NormalRelu)"
+)
+def TMOV_COM_02(o: Site) -> Message:
+    """ReLU, quantisation and AccToVecMode need an accumulator as source."""
     if o.src.loc is Acc:
         return None
     asked = (
@@ -47,12 +51,22 @@ def _needs_accumulator(o: Site) -> Message:
     return f"{asked} needs an acc source, src is a {o.src.loc.text} tile" if asked else None
 
 
-def _scaling(o: Site) -> Message:
+@rule("TMOV-COM-03", source=MOVES, accepted="TMOV_FP(mat, acc, scaling)", rejected="TMOV_FP(mat, acc, vec)")
+def TMOV_COM_03(o: Site) -> Message:
+    """Quantisation words of a vector form lie in a Scaling tile of 64-bit elements."""
     fp = words(o)
     return parameter_tile(fp) if fp is not None else None
 
 
-def _same_type(o: Site) -> Message:
+@rule(
+    "TMOV-COM-10",
+    source=MOVES,
+    accepted="f32 vec to f32 vec",
+    rejected="u32 vec to f32 vec",
+    decision="A pair of types of equal size would be a copy of bits on one target and a conversion on another.",
+)
+def TMOV_COM_10(o: Site) -> Message:
+    """A move that only copies keeps the element type; a bias may widen f16 or bf16 to f32."""
     if o.src.loc is Acc or scratch(o) is not None:
         return None
     if o.dst.loc is Bias and o.dst.dtype.name == "f32" and o.src.dtype.name in ("f16", "bf16"):
@@ -67,7 +81,14 @@ def moved_region(o: Site) -> tuple[object, object]:
     return o.src.vr, o.src.vc
 
 
-def _fits(o: Site) -> Message:
+@rule(
+    "TMOV-COM-13",
+    source="move-gather-scatter 4.4, 4.12",
+    accepted="acc valid=32x32 into 32x32",
+    rejected="acc valid=32x32 into 16x32",
+)
+def TMOV_COM_13(o: Site) -> Message:
+    """What is moved fits into the destination."""
     if o.src.loc is not Acc and not (o.target.name == "a5" and pair(o) == (Vec, Vec) and o.dst.boxed):
         return None
     if scratch(o) is not None:
@@ -89,7 +110,17 @@ def unquantised(o: Site) -> Message:
     return f"{o.src.dtype} to {o.dst.dtype} is not quantised on {o.target.name}; the {form(o)} word has no effect"
 
 
-def _misplaced(o: Site) -> Message:
+@rule(
+    "TMOV-COM-14",
+    targets=("a2a3", "a5"),
+    severity=Severity.WARNING,
+    source="move-gather-scatter 1.2, 4.2, 4.3",
+    accepted="Nz, valid everywhere",
+    rejected="DN, valid in half of the rows",
+    decision="ptokit copies by row and column.",
+)
+def TMOV_COM_14(o: Site) -> Message:
+    """On the devices a vec tile that is not ND is moved as a whole."""
     if pair(o) != (Vec, Vec) or o.src.layout_name != o.dst.layout_name or o.src.layout_name == "ND":
         return None
     for t in (o.src, o.dst):
@@ -98,7 +129,16 @@ def _misplaced(o: Site) -> Message:
     return None
 
 
-def _turning(o: Site) -> Message:
+@rule(
+    "TMOV-COM-15",
+    targets=("a2a3", "a5"),
+    severity=Severity.WARNING,
+    source="move-gather-scatter 4.7, 4.8",
+    accepted="i8 64x32 to a right tile",
+    rejected="i8 32x48 to a right tile",
+)
+def TMOV_COM_15(o: Site) -> Message:
+    """A Mat tile whose boxes are turned on the way to an operand buffer consists of whole squares."""
     if pair(o) not in OPERAND_PAIRS or not o.src.boxed or o.src.slayout is o.dst.slayout:
         return None
     step = max(16, o.dst.c0)
@@ -108,6 +148,30 @@ def _turning(o: Site) -> Message:
     return None
 
 
+@rule(
+    "TMOV-COM-11",
+    source=MOVES,
+    accepted="fp valid=1x64 for 64 columns",
+    rejected="fp valid=1x60 for 64 columns",
+    why="An Nz destination receives whole column blocks on the devices.",
+)
+def TMOV_COM_11(o: Site) -> Message:
+    """There is a quantisation word for every column the fix-pipe processes."""
+    return columns_of_words(o, o.src.vc)
+
+
+@rule(
+    "TMOV-COM-12",
+    source="move-gather-scatter 6.1",
+    accepted="word 0x40003f800000 for i8",
+    rejected="word 0x3f800000 for i8",
+    why="The bit selects the range, 200 would arrive as -56.",
+)
+def TMOV_COM_12(o: Site) -> Message:
+    """Bit 46 of a quantisation word is set for an i8 destination and clear for u8."""
+    return signedness(o, o.src.vc)
+
+
 COMMON_RULES = (
     define(
         "TMOV-COM-01",
@@ -115,101 +179,44 @@ COMMON_RULES = (
         why="Addresses are checked where tiles are allocated, initialisation by the sanitizer.",
         source=MOVES,
     ),
-    define(
-        "TMOV-COM-02",
-        "ReLU, quantisation and AccToVecMode need an accumulator as source.",
-        _needs_accumulator,
-        source=MOVES,
-        accepted="TMOV(mat, acc, relu=NormalRelu)",
-        rejected="TMOV(vec, vec, relu=NormalRelu)",
-    ),
-    define(
-        "TMOV-COM-03",
-        "Quantisation words of a vector form lie in a Scaling tile of 64-bit elements.",
-        _scaling,
-        source=MOVES,
-        accepted="TMOV_FP(mat, acc, scaling)",
-        rejected="TMOV_FP(mat, acc, vec)",
-    ),
-    define(
-        "TMOV-COM-10",
-        "A move that only copies keeps the element type; a bias may widen f16 or bf16 to f32.",
-        _same_type,
-        source=MOVES,
-        accepted="f32 vec to f32 vec",
-        rejected="u32 vec to f32 vec",
-        decision="A pair of types of equal size would be a copy of bits on one target and a conversion on another.",
-    ),
-    define(
-        "TMOV-COM-11",
-        "There is a quantisation word for every column the fix-pipe processes.",
-        lambda o: columns_of_words(o, o.src.vc),
-        source=MOVES,
-        accepted="fp valid=1x64 for 64 columns",
-        rejected="fp valid=1x60 for 64 columns",
-        why="An Nz destination receives whole column blocks on the devices.",
-    ),
-    define(
-        "TMOV-COM-12",
-        "Bit 46 of a quantisation word is set for an i8 destination and clear for u8.",
-        lambda o: signedness(o, o.src.vc),
-        source="move-gather-scatter 6.1",
-        accepted="word 0x40003f800000 for i8",
-        rejected="word 0x3f800000 for i8",
-        why="The bit selects the range, 200 would arrive as -56.",
-    ),
-    define(
-        "TMOV-COM-13",
-        "What is moved fits into the destination.",
-        _fits,
-        source="move-gather-scatter 4.4, 4.12",
-        accepted="acc valid=32x32 into 32x32",
-        rejected="acc valid=32x32 into 16x32",
-    ),
-    define(
-        "TMOV-COM-14",
-        "On the devices a vec tile that is not ND is moved as a whole.",
-        _misplaced,
-        targets=("a2a3", "a5"),
-        severity=Severity.WARNING,
-        source="move-gather-scatter 1.2, 4.2, 4.3",
-        accepted="Nz, valid everywhere",
-        rejected="DN, valid in half of the rows",
-        decision="ptokit copies by row and column.",
-    ),
-    define(
-        "TMOV-COM-15",
-        "A Mat tile whose boxes are turned on the way to an operand buffer consists of whole squares.",
-        _turning,
-        targets=("a2a3", "a5"),
-        severity=Severity.WARNING,
-        source="move-gather-scatter 4.7, 4.8",
-        accepted="i8 64x32 to a right tile",
-        rejected="i8 32x48 to a right tile",
-    ),
-    define(
+    TMOV_COM_02,
+    TMOV_COM_03,
+    TMOV_COM_10,
+    TMOV_COM_11,
+    TMOV_COM_12,
+    TMOV_COM_13,
+    TMOV_COM_14,
+    TMOV_COM_15,
+    rule(
         "TMOV-COM-16",
-        "A convolution tile moves as FRACTAL_Z to a right tile in Zn, whose valid region it covers.",
-        refused,
+        what="A convolution tile moves as FRACTAL_Z to a right tile in Zn, whose valid region it covers.",
         source="move-gather-scatter 3; compute-layout-irregular 1.3",
         accepted="FRACTAL_Z to right",
         rejected="NC1HWC0 to right",
-    ),
-    define(
+    )(refused),
+    rule(
         "TMOV-COM-17",
-        "A quantisation word has an effect on the pair of types.",
-        unquantised,
+        what="A quantisation word has an effect on the pair of types.",
         severity=Severity.WARNING,
         source="move-gather-scatter 5.2, 5.3",
         accepted="f32 to i8",
         rejected="f32 to f32",
-    ),
+    )(unquantised),
 )
 
 # cpu -----------------------------------------------------------------------------------------------------------------
 
 
-def _equal_valid(o: Site) -> Message:
+@rule(
+    "TMOV-CPU-01",
+    targets=("cpu",),
+    source=MOVES,
+    accepted="valid=30x61 both",
+    rejected="valid=64x96 into valid=61x96",
+    decision="In a dual mode the destination may also be valid in one half, its convention on a5.",
+)
+def TMOV_CPU_01(o: Site) -> Message:
+    """Source and destination have the same valid region on cpu."""
     if scratch(o) is not None or is_conv(o.src):
         return None
     s, d = o.src, o.dst
@@ -231,25 +238,15 @@ def unsupported(o: Site) -> Message:
 
 
 CPU_RULES = (
-    define(
-        "TMOV-CPU-01",
-        "Source and destination have the same valid region on cpu.",
-        _equal_valid,
-        targets=("cpu",),
-        source=MOVES,
-        accepted="valid=30x61 both",
-        rejected="valid=64x96 into valid=61x96",
-        decision="In a dual mode the destination may also be valid in one half, its convention on a5.",
-    ),
-    define(
+    TMOV_CPU_01,
+    rule(
         "TMOV-CPU-02",
-        "FP8, FP4 and HiF8 tiles are not moved on cpu unless extended.",
-        unsupported,
+        what="FP8, FP4 and HiF8 tiles are not moved on cpu unless extended.",
         targets=("cpu",),
         source="move-gather-scatter 7; types-and-layouts T-01",
         accepted="f16",
         rejected="e5m2",
-    ),
+    )(unsupported),
 )
 
 _ISA = (*COMMON_RULES, *CPU_RULES, *A23_RULES, *A5_RULES)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import define
+from ptokit.diagnostics import rule
 from ptokit.types.enums import STPhase
 
 from ..site import Site, TileInfo
@@ -33,7 +33,9 @@ _ACC_QUANT = {"f32": types("i8"), "i32": types("i8 u8 f16 i16")}
 A23_ACC_TYPES = {"cast": _ACC_PLAIN, "scalar": _ACC_QUANT, "vector": _ACC_QUANT}
 
 
-def _pair(o: Site) -> Message:
+@rule("TMOV-A23-02", targets=("a2a3",), source=MOVES, accepted="mat to left", rejected="vec to mat")
+def TMOV_A23_02(o: Site) -> Message:
+    """a2a3 moves mat to left, right, bias and scaling, vec to vec of one layout, and acc to mat."""
     if scratch(o) is not None:
         return "the form with a scratch tile exists on a5 only"
     if pair(o) not in PAIRS["a2a3"] and pair(o) != (Acc, Vec):
@@ -43,7 +45,9 @@ def _pair(o: Site) -> Message:
     return None
 
 
-def _shape(o: Site) -> Message:
+@rule("TMOV-A23-01", targets=("a2a3",), source=MOVES, accepted="64x96 both", rejected="64x96 into 96x96")
+def TMOV_A23_01(o: Site) -> Message:
+    """Source and destination of a plain move have the same rows and columns."""
     if form(o) != "cast" or relu(o) or is_conv(o.src) or pair(o) not in PAIRS["a2a3"]:
         return None
     if (o.src.rows, o.src.cols) != (o.dst.rows, o.dst.cols):
@@ -51,7 +55,9 @@ def _shape(o: Site) -> Message:
     return None
 
 
-def _vec(o: Site) -> Message:
+@rule("TMOV-A23-03", targets=("a2a3",), source=MOVES, accepted="f16 to f16, valid=1x16", rejected="f16 to f32")
+def TMOV_A23_03(o: Site) -> Message:
+    """vec to vec: equal element sizes and a valid region that is not empty."""
     if pair(o) != (Vec, Vec):
         return None
     if o.src.dtype.bits != o.dst.dtype.bits:
@@ -62,7 +68,9 @@ def _vec(o: Site) -> Message:
     return None
 
 
-def _bias(o: Site) -> Message:
+@rule("TMOV-A23-B1", targets=("a2a3",), source=MOVES, accepted="f16 to f32", rejected="bf16 to f32")
+def TMOV_A23_B1(o: Site) -> Message:
+    """mat to bias moves i32 to i32, f32 to f32 or f16 to f32."""
     kinds = (o.src.dtype.name, o.dst.dtype.name)
     if pair(o) == (Mat, Bias) and kinds not in _BIAS:
         return f"{kinds[0]} to {kinds[1]} has no bias move; a2a3 has i32 to i32, f32 to f32, f16 to f32"
@@ -83,7 +91,16 @@ def one_row_of(o: Site, target: object, measured: TileInfo, unit: int, limit: in
     return None
 
 
-def _scaling(o: Site) -> Message:
+@rule(
+    "TMOV-A23-S1",
+    targets=("a2a3",),
+    source=MOVES,
+    accepted="u64 1x32",
+    rejected="u64 1x20",
+    decision="i64 is taken as well as u64 (move-gather-scatter D6).",
+)
+def TMOV_A23_S1(o: Site) -> Message:
+    """mat to scaling: 64-bit elements of one type, one row, a multiple of 128 bytes."""
     if pair(o) != (Mat, Scaling):
         return None
     if o.src.dtype is not o.dst.dtype or o.dst.dtype not in SIXTY_FOUR_BITS:
@@ -105,7 +122,9 @@ def acc_types_allowed(o: Site) -> Message:
     return acc_types(o, A23_ACC_TYPES) if pair(o) == (Acc, Mat) else None
 
 
-def _absent(o: Site) -> Message:
+@rule("TMOV-A23-A3", targets=("a2a3",), source=MOVES, accepted="acc to mat", rejected="acc to vec")
+def TMOV_A23_A3(o: Site) -> Message:
+    """a2a3 has no move from acc to vec, no AccToVecMode and no phase."""
     if pair(o) == (Acc, Vec):
         return "a2a3 does not move acc to vec"
     if optional(o, "mode") is not None:
@@ -114,87 +133,34 @@ def _absent(o: Site) -> Message:
     return f"a2a3 has no phase, {phase.name} is given" if phase not in (None, STPhase.Unspecified) else None
 
 
+@rule("TMOV-A23-B2", targets=("a2a3",), source=MOVES, accepted="f32 1x64", rejected="f32 1x40")
+def TMOV_A23_B2(o: Site) -> Message:
+    """mat to bias: one row, whose source is a multiple of 64 bytes."""
+    return one_row_of(o, Bias, o.src, 64)
+
+
 A23_RULES = (
-    define(
-        "TMOV-A23-02",
-        "a2a3 moves mat to left, right, bias and scaling, vec to vec of one layout, and acc to mat.",
-        _pair,
-        targets=("a2a3",),
-        source=MOVES,
-        accepted="mat to left",
-        rejected="vec to mat",
-    ),
-    define(
-        "TMOV-A23-A3",
-        "a2a3 has no move from acc to vec, no AccToVecMode and no phase.",
-        _absent,
-        targets=("a2a3",),
-        source=MOVES,
-        accepted="acc to mat",
-        rejected="acc to vec",
-    ),
-    define(
-        "TMOV-A23-01",
-        "Source and destination of a plain move have the same rows and columns.",
-        _shape,
-        targets=("a2a3",),
-        source=MOVES,
-        accepted="64x96 both",
-        rejected="64x96 into 96x96",
-    ),
-    define(
-        "TMOV-A23-03",
-        "vec to vec: equal element sizes and a valid region that is not empty.",
-        _vec,
-        targets=("a2a3",),
-        source=MOVES,
-        accepted="f16 to f16, valid=1x16",
-        rejected="f16 to f32",
-    ),
-    define(
-        "TMOV-A23-B1",
-        "mat to bias moves i32 to i32, f32 to f32 or f16 to f32.",
-        _bias,
-        targets=("a2a3",),
-        source=MOVES,
-        accepted="f16 to f32",
-        rejected="bf16 to f32",
-    ),
-    define(
-        "TMOV-A23-B2",
-        "mat to bias: one row, whose source is a multiple of 64 bytes.",
-        lambda o: one_row_of(o, Bias, o.src, 64),
-        targets=("a2a3",),
-        source=MOVES,
-        accepted="f32 1x64",
-        rejected="f32 1x40",
-    ),
-    define(
-        "TMOV-A23-S1",
-        "mat to scaling: 64-bit elements of one type, one row, a multiple of 128 bytes.",
-        _scaling,
-        targets=("a2a3",),
-        source=MOVES,
-        accepted="u64 1x32",
-        rejected="u64 1x20",
-        decision="i64 is taken as well as u64 (move-gather-scatter D6).",
-    ),
-    define(
+    TMOV_A23_02,
+    TMOV_A23_A3,
+    TMOV_A23_01,
+    TMOV_A23_03,
+    TMOV_A23_B1,
+    TMOV_A23_B2,
+    TMOV_A23_S1,
+    rule(
         "TMOV-A23-A1",
-        "acc to mat: both Nz, dst with fractal 512 and rows of whole 32-byte blocks, src f32 or i32.",
-        acc_to_mat,
+        what="acc to mat: both Nz, dst with fractal 512 and rows of whole 32-byte blocks, src f32 or i32.",
         targets=("a2a3",),
         source=MOVES,
         accepted="dst col_major, row_major, fractal=512",
         rejected="dst row_major, none_box",
-    ),
-    define(
+    )(acc_to_mat),
+    rule(
         "TMOV-A23-A2",
-        "acc to mat: plain f32 to f16 or bf16; quantised f32 to i8, i32 to i8, u8, f16 or i16.",
-        acc_types_allowed,
+        what="acc to mat: plain f32 to f16 or bf16; quantised f32 to i8, i32 to i8, u8, f16 or i16.",
         targets=("a2a3",),
         source="move-gather-scatter 5.4",
         accepted="f32 to f16",
         rejected="f32 to f32",
-    ),
+    )(acc_types_allowed),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptokit.diagnostics import Rule, Severity, define
+from ptokit.diagnostics import RuleDecorator, Severity, rule
 from ptokit.types.enums import AccToVecMode
 
 from ..site import Site, TileInfo
@@ -43,7 +43,19 @@ A5_ACC_TYPES = {"cast": _PLAIN, "scalar": _QUANT, "vector": _QUANT}
 _BIAS = frozenset({("i32", "i32"), ("f32", "f32"), ("f16", "f32"), ("bf16", "f32")})
 
 
-def _pair(o: Site) -> Message:
+def _rule(id: str, accepted: str, rejected: str, **more: Any) -> RuleDecorator:
+    more = {"targets": ("a5",), "source": MOVES, **more}
+    return rule(f"TMOV-A5-{id}", accepted=accepted, rejected=rejected, **more)
+
+
+@_rule(
+    "00",
+    "mat to left, vec ND to vec Nz",
+    "mat to acc, vec ND to vec DN",
+    why="The library compiles other pairs to nothing.",
+)
+def TMOV_A5_00(o: Site) -> Message:
+    """The pair of buffers, and of layouts between vec tiles, is one that a5 moves."""
     if pair(o) not in PAIRS["a5"]:
         return f"{arrow(o)} is not a move of a5; the library compiles it to nothing"
     change = (o.src.layout_name, o.dst.layout_name)
@@ -57,7 +69,9 @@ def _pair(o: Site) -> Message:
     return None
 
 
-def _shape(o: Site) -> Message:
+@_rule("01", "64x64 both", "64x64 into 32x64")
+def TMOV_A5_01(o: Site) -> Message:
+    """A mat source has the rows and columns of dst."""
     if (
         o.src.loc is Mat
         and pair(o) in PAIRS["a5"]
@@ -72,7 +86,9 @@ def _common(o: Site) -> bool:
     return pair(o) in OPERAND_PAIRS or pair(o) == (Vec, Mat)
 
 
-def _types(o: Site) -> Message:
+@_rule("02", "i8", "u8", decision="e8m0 moves only to the scale buffers (move-gather-scatter D7).")
+def TMOV_A5_02(o: Site) -> Message:
+    """mat to left or right and vec to mat: one element type, of those the matrix unit reads."""
     if not _common(o):
         return None
     if o.src.dtype not in OPERAND_TYPES:
@@ -80,13 +96,17 @@ def _types(o: Site) -> Message:
     return types_differ(o)
 
 
-def _source_layout(o: Site) -> Message:
+@_rule("03", "Nz, ND, Zn", "DN")
+def TMOV_A5_03(o: Site) -> Message:
+    """mat to left or right and vec to mat: src is Nz or row-major."""
     if _common(o) and not o.src.row_major and o.src.layout_name != "Nz":
         return f"src has layout {o.src.layout_name}; it must be Nz or row_major"
     return None
 
 
-def _operand_layout(o: Site) -> Message:
+@_rule("04", "left Nz", "left Zz")
+def TMOV_A5_04(o: Site) -> Message:
+    """A left tile is Nz, a right tile Zn."""
     if pair(o) not in OPERAND_PAIRS:
         return None
     wanted = "Nz" if o.dst.loc is Left else "Zn"
@@ -95,7 +115,9 @@ def _operand_layout(o: Site) -> Message:
     return None
 
 
-def _mx(o: Site) -> Message:
+@_rule("05", "Zz to Zz", "Nn to a left scale")
+def TMOV_A5_05(o: Site) -> Message:
+    """Scales keep type and layout: left Zz, right Nn."""
     if o.src.loc is not Mat or o.dst.loc not in MX_SCALES:
         return None
     wanted = "Zz" if o.dst.loc is ScaleLeft else "Nn"
@@ -114,7 +136,14 @@ def _one_row(o: Site, unit: int) -> Message:
     return None
 
 
-def _bias(o: Site) -> Message:
+@_rule(
+    "B1",
+    "bf16 to f32, 1x64",
+    "i32 1x152",
+    decision="bf16 is converted; the hardware's control bit is known for f16 only (D17).",
+)
+def TMOV_A5_B1(o: Site) -> Message:
+    """mat to bias: i32 to i32, or f32, f16, bf16 to f32; one row, a multiple of 64 bytes up to 4096."""
     if pair(o) != (Mat, Bias):
         return None
     kinds = (o.src.dtype.name, o.dst.dtype.name)
@@ -123,7 +152,9 @@ def _bias(o: Site) -> Message:
     return _one_row(o, 64)
 
 
-def _scaling(o: Site) -> Message:
+@_rule("S1", "u64 1x32", "u64 1x116")
+def TMOV_A5_S1(o: Site) -> Message:
+    """mat to scaling: 64-bit elements of one type, one row, a multiple of 128 bytes up to 4096."""
     if pair(o) != (Mat, Scaling):
         return None
     if o.src.dtype is not o.dst.dtype or o.dst.dtype not in SIXTY_FOUR_BITS:
@@ -135,7 +166,9 @@ def _from_acc(o: Site) -> bool:
     return pair(o) in ((Acc, Vec), (Acc, Mat))
 
 
-def _acc(o: Site) -> Message:
+@_rule("A1", "f32 to f16", "i32 to f32", source="move-gather-scatter 5.4, 7")
+def TMOV_A5_A1(o: Site) -> Message:
+    """From acc: src Nz, dst ND, DN or Nz, and a pair of types of the table."""
     if not _from_acc(o):
         return None
     return acc_layouts(o, ("ND", "DN", "Nz")) or acc_types(o, A5_ACC_TYPES)
@@ -147,20 +180,26 @@ def stride_bytes(d: TileInfo) -> int:
     return int(lines) * d.dtype.size
 
 
-def _stride(o: Site) -> Message:
+@_rule("A2", "f16 32x16 ND", "DN of 4 rows")
+def TMOV_A5_A2(o: Site) -> Message:
+    """From acc: lines of dst are a multiple of 32 bytes apart."""
     if _from_acc(o) and (stride_bytes(o.dst) % 32 or not stride_bytes(o.dst)):
         return f"lines of dst are {stride_bytes(o.dst)} bytes apart, not a multiple of 32"
     return None
 
 
-def _mode_to_vec(o: Site) -> Message:
+@_rule("A3", "acc to vec", "acc to mat")
+def TMOV_A5_A3(o: Site) -> Message:
+    """AccToVecMode goes with a vec destination."""
     mode = optional(o, "mode")
     if mode is not None and o.src.loc is Acc and o.dst.loc is not Vec:
         return f"{mode.name} sends to the vector cores, dst is a {o.dst.loc.text} tile"
     return None
 
 
-def _dual_plain(o: Site) -> Message:
+@_rule("A4", "f32 to f32 ND", "f32 to bf16")
+def TMOV_A5_A4(o: Site) -> Message:
+    """Dual modes do not convert and do not write DN."""
     if not dual(o) or o.src.loc is not Acc or form(o) != "cast":
         return None
     if o.src.dtype is not o.dst.dtype:
@@ -168,13 +207,22 @@ def _dual_plain(o: Site) -> Message:
     return f"{o.mode.name} does not write a DN tile" if o.dst.layout_name == "DN" else None
 
 
-def _dual_quantised(o: Site) -> Message:
+@_rule("A5", "SingleModeVec1", "DualModeSplitN")
+def TMOV_A5_A5(o: Site) -> Message:
+    """Quantisation goes with single modes."""
     if dual(o) and o.src.loc is Acc and form(o) != "cast":
         return f"{o.mode.name} does not quantise; single_mode_vec0 and single_mode_vec1 do"
     return None
 
 
-def _dual_extent(o: Site) -> Message:
+@_rule(
+    "A6",
+    "16x64 f32",
+    "16x80 f32",
+    decision="The destination holds sub-core 0's part; what is valid in it may be the whole or that half.",
+)
+def TMOV_A5_A6(o: Site) -> Message:
+    """A dual mode splits an even extent; DualModeSplitN of 4-byte elements a multiple of 32 columns."""
     if not dual(o) or o.src.loc is not Acc:
         return None
     if o.mode is AccToVecMode.DualModeSplitM:
@@ -186,7 +234,16 @@ def _dual_extent(o: Site) -> Message:
     return None
 
 
-def _zz(o: Site) -> Message:
+@_rule(
+    "Z1",
+    "e8m0 32x64",
+    "f16 48x32",
+    targets=("cpu", "a5"),
+    source="move-gather-scatter 4.5",
+    decision="cpu does the same (D15). Group axis 1 needs 2 * (32 + boxes) bytes of tmp.",
+)
+def TMOV_A5_Z1(o: Site) -> Message:
+    """X to Zz: three vec tiles of u8, hif8 or e8m0, a packed ND source, a Zz destination, even groups, room in tmp."""
     third = scratch(o)
     if third is None:
         return None
@@ -236,7 +293,9 @@ def _rearranged(o: Site) -> str | None:
     return None
 
 
-def _to_boxes(o: Site) -> Message:
+@_rule("N1", "i8 32x64 to Zn", "i8 valid=32x60 to Zn", source="move-gather-scatter 4.4")
+def TMOV_A5_N1(o: Site) -> Message:
+    """ND to Zn moves whole boxes of a packed source; ND to Nz and Zn have a list of types, and the result fits."""
     layout = _rearranged(o)
     if layout not in ("Nz", "Zn"):
         return None
@@ -257,7 +316,11 @@ def _to_boxes(o: Site) -> Message:
     return None
 
 
-def _pitch(o: Site) -> Message:
+@_rule(
+    "N2", "valid=20x32 of 32x32", "valid=16x32 of 32x32", severity=Severity.WARNING, source="move-gather-scatter 4.4"
+)
+def TMOV_A5_N2(o: Site) -> Message:
+    """ND to Nz and X to Zz put boxes as far apart as the tile type says."""
     if _rearranged(o) == "Nz" and nz_pitch(o.dst.spec, o.dst.vr) != o.dst.rows:
         pitch = nz_pitch(o.dst.spec, o.dst.vr)
         return f"column blocks are written {pitch} rows apart, those of dst are {o.dst.rows} rows"
@@ -268,92 +331,22 @@ def _pitch(o: Site) -> Message:
     return None
 
 
-def _rule(id: str, what: str, check: Any, accepted: str, rejected: str, **more: Any) -> Rule:
-    more = {"targets": ("a5",), "source": MOVES, **more}
-    return define(f"TMOV-A5-{id}", what, check, accepted=accepted, rejected=rejected, **more)
-
-
 A5_RULES = (
-    _rule(
-        "00",
-        "The pair of buffers, and of layouts between vec tiles, is one that a5 moves.",
-        _pair,
-        "mat to left, vec ND to vec Nz",
-        "mat to acc, vec ND to vec DN",
-        why="The library compiles other pairs to nothing.",
-    ),
-    _rule("01", "A mat source has the rows and columns of dst.", _shape, "64x64 both", "64x64 into 32x64"),
-    _rule(
-        "02",
-        "mat to left or right and vec to mat: one element type, of those the matrix unit reads.",
-        _types,
-        "i8",
-        "u8",
-        decision="e8m0 moves only to the scale buffers (move-gather-scatter D7).",
-    ),
-    _rule("03", "mat to left or right and vec to mat: src is Nz or row-major.", _source_layout, "Nz, ND, Zn", "DN"),
-    _rule("04", "A left tile is Nz, a right tile Zn.", _operand_layout, "left Nz", "left Zz"),
-    _rule("05", "Scales keep type and layout: left Zz, right Nn.", _mx, "Zz to Zz", "Nn to a left scale"),
-    _rule(
-        "B1",
-        "mat to bias: i32 to i32, or f32, f16, bf16 to f32; one row, a multiple of 64 bytes up to 4096.",
-        _bias,
-        "bf16 to f32, 1x64",
-        "i32 1x152",
-        decision="bf16 is converted; the hardware's control bit is known for f16 only (D17).",
-    ),
-    _rule(
-        "S1",
-        "mat to scaling: 64-bit elements of one type, one row, a multiple of 128 bytes up to 4096.",
-        _scaling,
-        "u64 1x32",
-        "u64 1x116",
-    ),
-    _rule(
-        "A1",
-        "From acc: src Nz, dst ND, DN or Nz, and a pair of types of the table.",
-        _acc,
-        "f32 to f16",
-        "i32 to f32",
-        source="move-gather-scatter 5.4, 7",
-    ),
-    _rule("A2", "From acc: lines of dst are a multiple of 32 bytes apart.", _stride, "f16 32x16 ND", "DN of 4 rows"),
-    _rule("A3", "AccToVecMode goes with a vec destination.", _mode_to_vec, "acc to vec", "acc to mat"),
-    _rule("A4", "Dual modes do not convert and do not write DN.", _dual_plain, "f32 to f32 ND", "f32 to bf16"),
-    _rule("A5", "Quantisation goes with single modes.", _dual_quantised, "SingleModeVec1", "DualModeSplitN"),
-    _rule(
-        "A6",
-        "A dual mode splits an even extent; DualModeSplitN of 4-byte elements a multiple of 32 columns.",
-        _dual_extent,
-        "16x64 f32",
-        "16x80 f32",
-        decision="The destination holds sub-core 0's part; what is valid in it may be the whole or that half.",
-    ),
-    _rule(
-        "Z1",
-        "X to Zz: three vec tiles of u8, hif8 or e8m0, a packed ND source, a Zz destination, even groups, room in tmp.",
-        _zz,
-        "e8m0 32x64",
-        "f16 48x32",
-        targets=("cpu", "a5"),
-        source="move-gather-scatter 4.5",
-        decision="cpu does the same (D15). Group axis 1 needs 2 * (32 + boxes) bytes of tmp.",
-    ),
-    _rule(
-        "N1",
-        "ND to Zn moves whole boxes of a packed source; ND to Nz and Zn have a list of types, and the result fits.",
-        _to_boxes,
-        "i8 32x64 to Zn",
-        "i8 valid=32x60 to Zn",
-        source="move-gather-scatter 4.4",
-    ),
-    _rule(
-        "N2",
-        "ND to Nz and X to Zz put boxes as far apart as the tile type says.",
-        _pitch,
-        "valid=20x32 of 32x32",
-        "valid=16x32 of 32x32",
-        severity=Severity.WARNING,
-        source="move-gather-scatter 4.4",
-    ),
+    TMOV_A5_00,
+    TMOV_A5_01,
+    TMOV_A5_02,
+    TMOV_A5_03,
+    TMOV_A5_04,
+    TMOV_A5_05,
+    TMOV_A5_B1,
+    TMOV_A5_S1,
+    TMOV_A5_A1,
+    TMOV_A5_A2,
+    TMOV_A5_A3,
+    TMOV_A5_A4,
+    TMOV_A5_A5,
+    TMOV_A5_A6,
+    TMOV_A5_Z1,
+    TMOV_A5_N1,
+    TMOV_A5_N2,
 )

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.diagnostics import Scope, define
+from ptokit.diagnostics import Scope, rule
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import CmpMode, NotifyOp, Pipe, SyncCoreType
 
@@ -33,23 +33,20 @@ COMPARE: dict[CmpMode, Callable[[Any, Any], Any]] = {
 }
 
 
-def _other_core(o: Site) -> str | None:
-    joined = o.attrs.get("core_type", SyncCoreType.Mix)
-    if o.core and CORE_KINDS[joined] not in ("", o.core):
-        return f"{joined.name} joins {CORE_KINDS[joined]} cores, and a {o.core} core runs it"
-    return None
-
-
-SYS_04 = define(
+@rule(
     "SYS-04",
-    "SYNCALL inside a section, or a function of one kernel kind, joins cores of that kind.",
-    _other_core,
     scope=Scope.SYNC,
     why="The core arrives at a meeting that nobody of its kind is expected at.",
     source="compute-layout-irregular 4",
     rejected="SYNCALL(core_type=SyncCoreType.AICOnly) in a vector section",
     accepted="SYNCALL(core_type=SyncCoreType.AIVOnly) in a vector section",
 )
+def SYS_04(o: Site) -> str | None:
+    """SYNCALL inside a section, or a function of one kernel kind, joins cores of that kind."""
+    joined = o.attrs.get("core_type", SyncCoreType.Mix)
+    if o.core and CORE_KINDS[joined] not in ("", o.core):
+        return f"{joined.name} joins {CORE_KINDS[joined]} cores, and a {o.core} core runs it"
+    return None
 
 
 def syncall(m: Machine, workspace: Any, used: Any, *, core_type: SyncCoreType) -> Callable[[], bool]:
@@ -116,18 +113,17 @@ def ttest(m: Machine, signal: ViewOperand, value: Any, *, cmp: CmpMode) -> bool:
     return bool(COMPARE[cmp](_values(signal), value).all())
 
 
-def _signal_type(o: Site) -> str | None:
-    return None if o.views[0].dtype.name == "i32" else f"the signal has element type {o.views[0].dtype}"
-
-
-SIGNAL = define(
+@rule(
     "SIGNAL-01",
-    "Signals in global memory are of type i32.",
-    _signal_type,
     source="memory-model-and-sync 5.5",
     rejected="TNOTIFY on an f32 tensor",
     accepted="TNOTIFY on an i32 tensor",
 )
+def SIGNAL(o: Site) -> str | None:
+    """Signals in global memory are of type i32."""
+    return None if o.views[0].dtype.name == "i32" else f"the signal has element type {o.views[0].dtype}"
+
+
 _CMP = (Attr("cmp", CmpMode, CmpMode.EQ, "cmpMode", "cmp"),)
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from ptokit.diagnostics import Scope, Severity, define
+from ptokit.diagnostics import Scope, Severity, define, rule
 from ptokit.types.enums import EVENT_ID_COUNT, SECOND_CORE, Pipe
 
 from ..cores import on_core, pipe_list
@@ -17,8 +17,8 @@ from .event_tags import EVENT_CLASSES, class_pipe
 BUFFER_IDS = 32
 """Buffer tokens, shared by all pipes (memory-model-and-sync 5.4)."""
 
-_sync = partial(define, scope=Scope.SYNC)
-_text = partial(define, scope=Scope.ASSEMBLER, source="assembly 13.8")
+_sync = partial(rule, scope=Scope.SYNC)
+_text = partial(rule, scope=Scope.ASSEMBLER, source="assembly 13.8")
 
 Message = str | None
 
@@ -41,14 +41,13 @@ def out_of_range(event_id: Any) -> Message:
 
 FLAG_RANGE = _sync(
     "FLAG-RANGE",
-    f"Event ids are 0..{EVENT_ID_COUNT - 1} for every ordered pair of pipes.",
-    lambda o: out_of_range(_event_id(o)),
+    what=f"Event ids are 0..{EVENT_ID_COUNT - 1} for every ordered pair of pipes.",
     why="There are eight flags per pair; the device does not check the number.",
     source="memory-model-and-sync 5.3, 10",
     decision="One page speaks of 16 ids; the header has eight, and eight it is (M5). The operation is then ignored.",
     rejected="set_flag_dyn[<PIPE_MTE2>, <PIPE_V>, %e] where %e is 8",
     accepted="set_flag_dyn[<PIPE_MTE2>, <PIPE_V>, %e] where %e is 7",
-)
+)(lambda o: out_of_range(_event_id(o)))
 
 
 def bad_pair(src: Pipe | None, dst: Pipe | None, core: str) -> Message:
@@ -67,16 +66,17 @@ def bad_pair(src: Pipe | None, dst: Pipe | None, core: str) -> Message:
     return None
 
 
-FLAG_PIPE = _sync(
+@_sync(
     "FLAG-PIPE",
-    "A flag goes from one pipe of the core to another, and neither is PIPE_ALL.",
-    lambda o: bad_pair(o.attrs.get("src_pipe"), o.attrs.get("dst_pipe"), o.core),
     why="No such flag exists: the set does nothing and the wait never returns.",
     source="memory-model-and-sync 5.3, 10",
     decision="The operation is ignored afterwards.",
     rejected="set_flag[<PIPE_M>, <PIPE_V>, <EVENT_ID0>] on a vector core",
     accepted="set_flag[<PIPE_MTE2>, <PIPE_V>, <EVENT_ID0>] on a vector core",
 )
+def FLAG_PIPE(o: Site) -> Message:
+    """A flag goes from one pipe of the core to another, and neither is PIPE_ALL."""
+    return bad_pair(o.attrs.get("src_pipe"), o.attrs.get("dst_pipe"), o.core)
 
 
 def _class_pair(o: Site) -> Message:
@@ -86,24 +86,28 @@ def _class_pair(o: Site) -> Message:
 
 FLAG_PIPE_CLASSES = replace(FLAG_PIPE, check=_class_pair)
 
-PIPE_TAG = _sync(
+
+@_sync(
     "PIPE-TAG",
-    "TMOV_V2M names the fix-pipe, but a vector core does this move on MTE3.",
-    lambda o: (
-        "TMOV_V2M is tagged PIPE_FIX; on a vector core it is taken as PIPE_MTE3"
-        if o.core == "vector" and "TMOV_V2M" in (o.attrs.get("src_op"), o.attrs.get("dst_op"), o.attrs.get("op"))
-        else None
-    ),
     severity=Severity.NOTE,
     why="The table of tags and the code of the header disagree.",
     source="memory-model-and-sync 2.1, 13 (M13)",
     rejected="record_event[TMOV_V2M, TSTORE_VEC, <EVENT_ID0>] on a vector core",
     accepted="record_event[TLOAD, TVEC, <EVENT_ID0>]",
 )
+def PIPE_TAG(o: Site) -> Message:
+    """TMOV_V2M names the fix-pipe, but a vector core does this move on MTE3."""
+    return (
+        "TMOV_V2M is tagged PIPE_FIX; on a vector core it is taken as PIPE_MTE3"
+        if o.core == "vector" and "TMOV_V2M" in (o.attrs.get("src_op"), o.attrs.get("dst_op"), o.attrs.get("op"))
+        else None
+    )
 
-TSYNC_EMPTY = _sync(
+
+TSYNC_EMPTY = define(
     "TSYNC-EMPTY",
     "TSYNC waits for something.",
+    scope=Scope.SYNC,
     severity=Severity.WARNING,
     why="The header expands it to nothing, although some texts call it a barrier.",
     source="memory-model-and-sync 5.2, 13 (M4)",
@@ -112,9 +116,10 @@ TSYNC_EMPTY = _sync(
 )
 
 
-TSYNC_A5 = _sync(
+TSYNC_A5 = define(
     "TSYNC-A5-01",
     "On a5, TSYNC<Op> takes operations of MTE2 or MTE3, or PIPE_ALL.",
+    scope=Scope.SYNC,
     targets=("a5",),
     why="The a5 header refuses other pipes; they run in order there.",
     source="memory-model-and-sync 5.2, 13 (M3)",
@@ -123,9 +128,10 @@ TSYNC_A5 = _sync(
     accepted='TSYNC(op="TLOAD") on a5',
 )
 
-DEADLOCK = _sync(
+DEADLOCK = define(
     "DEADLOCK",
     "Every wait is satisfied.",
+    scope=Scope.SYNC,
     why="The device hangs.",
     source="memory-model-and-sync 10, 11.8",
     rejected="wait_flag without a set_flag",
@@ -134,16 +140,20 @@ DEADLOCK = _sync(
 
 # ------------------------------------------------- the assembler's verifier
 
-FL_1 = _text(
+FL_1 = define(
     "FL-1",
     "Flags name two pipes and an event; a dynamic event has type index.",
+    scope=Scope.ASSEMBLER,
+    source="assembly 13.8",
     why="Reported while reading (TY-8, TEXT-TYPE), because nothing else can be made of the text.",
     rejected="set_flag[<PIPE_Q>, <PIPE_V>, <EVENT_ID0>]",
     accepted="set_flag[<PIPE_MTE2>, <PIPE_V>, <EVENT_ID0>]",
 )
-EV_1 = _text(
+EV_1 = define(
     "EV-1",
     "record_event and wait_event name classes of kind pipe_event_type or sync_op_type.",
+    scope=Scope.ASSEMBLER,
+    source="assembly 13.8",
     why="Reported while reading (TEXT-ATTRIBUTE, TY-8).",
     rejected="record_event[<PIPE_V>, …]",
     accepted="record_event[#pto.pipe_event_type<TLOAD>, #pto.pipe_event_type<TVEC>, <EVENT_ID0>]",
@@ -158,32 +168,34 @@ def _class_without_pipe(o: Site, *names: str) -> Message:
     return None
 
 
-EV_2 = _text(
-    "EV-2",
-    "The classes of record_event and wait_event have a pipe.",
-    lambda o: _class_without_pipe(o, "src_op", "dst_op"),
-    rejected="record_event[TNOTHING, TVEC, <EVENT_ID0>]",
-    accepted="record_event[TLOAD, TVEC, <EVENT_ID0>]",
-)
-BA_1 = _text(
+@_text("EV-2", rejected="record_event[TNOTHING, TVEC, <EVENT_ID0>]", accepted="record_event[TLOAD, TVEC, <EVENT_ID0>]")
+def EV_2(o: Site) -> Message:
+    """The classes of record_event and wait_event have a pipe."""
+    return _class_without_pipe(o, "src_op", "dst_op")
+
+
+BA_1 = define(
     "BA-1",
     "barrier names a pipe.",
+    scope=Scope.ASSEMBLER,
+    source="assembly 13.8",
     why="Reported while reading (TY-8).",
     rejected="barrier <PIPE_Q>",
     accepted="barrier <PIPE_V>, and <PIPE_V2>, which PIPE-CORE reports",
 )
-BA_2 = _text(
-    "BA-2",
-    "The class of barrier_sync has a pipe.",
-    lambda o: _class_without_pipe(o, "op"),
-    rejected="barrier_sync[TNOTHING]",
-    accepted="barrier_sync[TVEC]",
-)
 
 
-TS_1 = _text(
+@_text("BA-2", rejected="barrier_sync[TNOTHING]", accepted="barrier_sync[TVEC]")
+def BA_2(o: Site) -> Message:
+    """The class of barrier_sync has a pipe."""
+    return _class_without_pipe(o, "op")
+
+
+TS_1 = define(
     "TS-1",
     "tsync takes tiles, partition views and memrefs.",
+    scope=Scope.ASSEMBLER,
+    source="assembly 13.8",
     rejected="tsync ins(%n : index)",
     accepted="tsync ins(%t : !pto.tile_buf<vec, 16x64xf32>)",
 )
@@ -204,34 +216,29 @@ def bad_token(o: Site) -> Message:
 
 BF_1 = _text(
     "BF-1",
-    f"get_buf and rls_buf name a class with one pipe, a token 0..{BUFFER_IDS - 1} and no negative mode.",
-    bad_token,
+    what=f"get_buf and rls_buf name a class with one pipe, a token 0..{BUFFER_IDS - 1} and no negative mode.",
     rejected="get_buf [#pto.pipe_event_type<TLOAD>, 32]",
     accepted="get_buf [#pto.pipe_event_type<TLOAD>, 31]",
-)
+)(bad_token)
 
 
-def _one_event(o: Site) -> Message:
+@_text("SY-1", rejected="sync.set <PIPE_FIX>,", accepted="sync.set <PIPE_FIX>, 0")
+def SY_1(o: Site) -> Message:
+    """sync.set and sync.wait have one event id, a number or a register."""
     given = (o.has("event"), o.attrs.get("event_id") is not None)
     if given == (True, True):
         return "both a number and a register give the event id; one of them does"
     return None if any(given) else "the event id is missing"
 
 
-SY_1 = _text(
-    "SY-1",
-    "sync.set and sync.wait have one event id, a number or a register.",
-    _one_event,
-    rejected="sync.set <PIPE_FIX>,",
-    accepted="sync.set <PIPE_FIX>, 0",
-)
-SY_2 = _text(
+@_text(
     "SY-2",
-    "ffts_mode is 0, 1 or 2.",
-    lambda o: _outside("ffts_mode", o.attrs.get("ffts_mode"), 2),
     rejected="sync.set <PIPE_FIX>, 0 {ffts_mode = 3 : i32}",
     accepted="sync.set <PIPE_FIX>, 0 {ffts_mode = 2 : i32}",
 )
+def SY_2(o: Site) -> Message:
+    """ffts_mode is 0, 1 or 2."""
+    return _outside("ffts_mode", o.attrs.get("ffts_mode"), 2)
 
 
 def _outside(name: str, value: Any, last: int) -> Message:
@@ -247,22 +254,16 @@ def _not_among(o: Site, *allowed: Pipe) -> Message:
     return f"{pipe.text} cannot do it on {o.target.name}; {', '.join(p.text for p in allowed)} can"
 
 
-SY_3 = _text(
-    "SY-3",
-    "On a5, sync.set is raised by the fix-pipe or MTE3.",
-    lambda o: _not_among(o, Pipe.FIX, Pipe.MTE3),
-    targets=("a5",),
-    rejected="sync.set <PIPE_V>, 0",
-    accepted="sync.set <PIPE_MTE3>, 0",
-)
-SY_4 = _text(
-    "SY-4",
-    "On a5, sync.wait holds FIX, MTE1, MTE2, MTE3 or V.",
-    lambda o: _not_among(o, Pipe.FIX, Pipe.MTE1, Pipe.MTE2, Pipe.MTE3, Pipe.V),
-    targets=("a5",),
-    rejected="sync.wait <PIPE_M>, 0",
-    accepted="sync.wait <PIPE_V>, 0",
-)
+@_text("SY-3", targets=("a5",), rejected="sync.set <PIPE_V>, 0", accepted="sync.set <PIPE_MTE3>, 0")
+def SY_3(o: Site) -> Message:
+    """On a5, sync.set is raised by the fix-pipe or MTE3."""
+    return _not_among(o, Pipe.FIX, Pipe.MTE3)
+
+
+@_text("SY-4", targets=("a5",), rejected="sync.wait <PIPE_M>, 0", accepted="sync.wait <PIPE_V>, 0")
+def SY_4(o: Site) -> Message:
+    """On a5, sync.wait holds FIX, MTE1, MTE2, MTE3 or V."""
+    return _not_among(o, Pipe.FIX, Pipe.MTE1, Pipe.MTE2, Pipe.MTE3, Pipe.V)
 
 
 def reserved(event_id: Any, target: str) -> Message:
@@ -273,12 +274,13 @@ def reserved(event_id: Any, target: str) -> Message:
     return None
 
 
-XFLAG_RESERVED = _sync(
+@_sync(
     "XFLAG-RESERVED",
-    "Flags between cores do not use ids 11..14.",
-    lambda o: reserved(_event_id(o), o.target.name),
     why="SYNCALL uses them; a user's flag would be taken for its own.",
     source="memory-model-and-sync 5.5, 10",
     rejected="sync.set <PIPE_MTE3>, 12",
     accepted="sync.set <PIPE_MTE3>, 0",
 )
+def XFLAG_RESERVED(o: Site) -> Message:
+    """Flags between cores do not use ids 11..14."""
+    return reserved(_event_id(o), o.target.name)

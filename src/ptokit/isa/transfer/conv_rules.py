@@ -85,7 +85,9 @@ def _block(spec: ConvSpec) -> Message:
     return None
 
 
-def _a3_limits(o: Site) -> Message:
+@rule("LOAD-A3-20", accepted="H x W = 7x7", rejected="H x W = 4096x1")
+def LOAD_A3_20(o: Site) -> Message:
+    """Convolution tiles: H <= 4095 and W <= 65535; FRACTAL_Z: blocks of 16 x C0 on both sides, or equal H and W."""
     found = _conv(o)
     if found is None:
         return None
@@ -114,7 +116,15 @@ def _channels(spec: ConvSpec, view: ViewInfo, axis: int, c1: int) -> Message:
     return None
 
 
-def _a5_dims(o: Site) -> Message:
+@rule(
+    "LOAD-A5-20",
+    accepted="NHWC (1, 1, 4, 4, 10) to NC1HWC0 1, 1, 4, 4, 16 of f16",
+    rejected="NHWC (1, 1, 4, 4, 17) to NC1HWC0 1, 1, 4, 4, 16 of f16",
+)
+def LOAD_A5_20(o: Site) -> Message:
+    """Convolution dimensions agree: N, D, H and W are equal and C fits C1*C0; FRACTAL_Z ends in 16, C0; whole images
+    are contiguous on the way from NCHW or NCDHW to FRACTAL_Z.
+    """
     found = _conv(o)
     if found is None or not fits_pair(found[2], found[1].layout):
         return None
@@ -159,64 +169,57 @@ def assumed_conv(o: Site) -> Message:
     return None
 
 
+@rule("LOAD-CPU-05", accepted="an f16 NC1HWC0 tile and view", rejected="an NHWC view")
+def LOAD_CPU_05(o: Site) -> Message:
+    """Convolution tiles to load: 8- to 32-bit integers, f16, bf16, f32; Mat; the layout of the view, which is NC1HWC0,
+    FRACTAL_Z or NDC1HWC0.
+    """
+    return _kinds(o, TYPES, SAME_CPU)
+
+
 LOAD_CPU = (
-    rule(
-        "LOAD-CPU-05",
-        "Convolution tiles to load: 8- to 32-bit integers, f16, bf16, f32; Mat; the layout of the view, which is "
-        "NC1HWC0, FRACTAL_Z or NDC1HWC0.",
-        lambda o: _kinds(o, TYPES, SAME_CPU),
-        accepted="an f16 NC1HWC0 tile and view",
-        rejected="an NHWC view",
-    ),
+    LOAD_CPU_05,
     rule(
         "LOAD-CPU-06",
-        "FRACTAL_Z: blocks of 16 x C0 on both sides, or equal H and W and N <= 65535.",
-        _fractals,
+        what="FRACTAL_Z: blocks of 16 x C0 on both sides, or equal H and W and N <= 65535.",
         accepted="dims 3, 2, 16, 16 of f16",
         rejected="dims 3, 2, 8, 16 of f16",
-    ),
+    )(_fractals),
 )
+
+
+@rule("LOAD-A3-19", accepted="a FRACTAL_Z_3D tile and view", rejected="an NCHW view to an NC1HWC0 tile")
+def LOAD_A3_19(o: Site) -> Message:
+    """Convolution tiles to load: 8- to 32-bit integers, f16, bf16, f32; Mat; the layout of the view, which is NC1HWC0,
+    FRACTAL_Z, FRACTAL_Z_3D or NDC1HWC0.
+    """
+    return _kinds(o, TYPES, SAME_A3)
+
+
 LOAD_A3 = (
-    rule(
-        "LOAD-A3-19",
-        "Convolution tiles to load: 8- to 32-bit integers, f16, bf16, f32; Mat; the layout of the view, which is "
-        "NC1HWC0, FRACTAL_Z, FRACTAL_Z_3D or NDC1HWC0.",
-        lambda o: _kinds(o, TYPES, SAME_A3),
-        accepted="a FRACTAL_Z_3D tile and view",
-        rejected="an NCHW view to an NC1HWC0 tile",
-    ),
-    rule(
-        "LOAD-A3-20",
-        "Convolution tiles: H <= 4095 and W <= 65535; FRACTAL_Z: blocks of 16 x C0 on both sides, or equal H and W.",
-        _a3_limits,
-        accepted="H x W = 7x7",
-        rejected="H x W = 4096x1",
-    ),
+    LOAD_A3_19,
+    LOAD_A3_20,
 )
+
+
+@rule("LOAD-A5-19", accepted="an NCHW view to a FRACTAL_Z tile", rejected="an NDC1HWC0 view to an NDC1HWC0 tile")
+def LOAD_A5_19(o: Site) -> Message:
+    """Convolution tiles to load: 8- to 32-bit integers, e4m3, e5m2, f16, bf16, f32; Mat; NC1HWC0 and FRACTAL_Z from the
+    same layout, NHWC or NCHW to NC1HWC0, NCHW to FRACTAL_Z, NCDHW to NDC1HWC0 or FRACTAL_Z_3D.
+    """
+    return _kinds(o, TYPES_A5, PAIRS_A5)
+
+
 LOAD_A5 = (
-    rule(
-        "LOAD-A5-19",
-        "Convolution tiles to load: 8- to 32-bit integers, e4m3, e5m2, f16, bf16, f32; Mat; NC1HWC0 and FRACTAL_Z from "
-        "the same layout, NHWC or NCHW to NC1HWC0, NCHW to FRACTAL_Z, NCDHW to NDC1HWC0 or FRACTAL_Z_3D.",
-        lambda o: _kinds(o, TYPES_A5, PAIRS_A5),
-        accepted="an NCHW view to a FRACTAL_Z tile",
-        rejected="an NDC1HWC0 view to an NDC1HWC0 tile",
-    ),
-    rule(
-        "LOAD-A5-20",
-        "Convolution dimensions agree: N, D, H and W are equal and C fits C1*C0; FRACTAL_Z ends in 16, C0; whole "
-        "images are contiguous on the way from NCHW or NCDHW to FRACTAL_Z.",
-        _a5_dims,
-        accepted="NHWC (1, 1, 4, 4, 10) to NC1HWC0 1, 1, 4, 4, 16 of f16",
-        rejected="NHWC (1, 1, 4, 4, 17) to NC1HWC0 1, 1, 4, 4, 16 of f16",
-    ),
+    LOAD_A5_19,
+    LOAD_A5_20,
 )
-STORE_CPU = (
-    rule(
-        "STORE-CPU-06",
-        "Convolution tiles to store: 8- to 32-bit integers, f16, bf16, f32; Mat; NC1HWC0 or NDC1HWC0 like the view.",
-        lambda o: _kinds(o, TYPES, STORED),
-        accepted="an NDC1HWC0 tile and view",
-        rejected="a FRACTAL_Z tile",
-    ),
-)
+
+
+@rule("STORE-CPU-06", accepted="an NDC1HWC0 tile and view", rejected="a FRACTAL_Z tile")
+def STORE_CPU_06(o: Site) -> Message:
+    """Convolution tiles to store: 8- to 32-bit integers, f16, bf16, f32; Mat; NC1HWC0 or NDC1HWC0 like the view."""
+    return _kinds(o, TYPES, STORED)
+
+
+STORE_CPU = (STORE_CPU_06,)

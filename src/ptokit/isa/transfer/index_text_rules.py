@@ -92,12 +92,11 @@ def text_rules(prefix: str) -> tuple[Rule, ...]:
     return tuple(
         assembler_rule(
             f"{prefix}-{number}",
-            what,
-            condition,
             accepted,
             rejected,
+            what=what,
             targets=("a2a3",) if number == 1 else DEVICES,
             source="assembly 13.7",
-        )
+        )(condition)
         for number, (what, condition, accepted, rejected) in enumerate(_CONDITIONS[:count], 1)
     )

@@ -6,7 +6,7 @@ from ptokit.types.enums import Layout
 
 from ..site import Site, TileInfo
 from ..unknown import product
-from .transfer_rules import MX, PLAIN, Message, disagrees, is_conv, mismatch, nz_strides, rule, wrong_stride
+from .transfer_rules import MX, PLAIN, Message, disagrees, is_conv, mismatch, nz_strides, other_rule, rule, wrong_stride
 
 ND, DN, NZ = PLAIN
 NORMAL = ("ND", "DN", "NZ")  # pairs of equal layouts
@@ -47,18 +47,29 @@ def assumed_strides(o: Site) -> Message:
 # cpu -----------------------------------------------------------------------------------------------------------------
 
 
-def _cpu_layout(o: Site) -> Message:
+@rule("LOAD-CPU-02", accepted="an NZ view", rejected="an NHWC view")
+def LOAD_CPU_02(o: Site) -> Message:
+    """The view is ND, DN, NZ or an MX layout."""
     layout = o.src.layout
     if is_conv(o.dst) or layout is None or layout in PLAIN + MX:
         return None
     return f"the view has layout {layout.name}; loads into tiles take {', '.join(x.name for x in PLAIN + MX)}"
 
 
-def _cpu_nz(o: Site) -> Message:
+@rule("LOAD-CPU-03", accepted="valid 32x32 and g = (1, 2, 2, 16, 16)", rejected="valid 48x32 and g = (1, 2, 4, 16, 16)")
+def LOAD_CPU_03(o: Site) -> Message:
+    """An NZ view has the shape of the valid region: Rv = g2*g3, Cv = g0*g1*g4."""
     return disagrees(o.dst, o.src, NZ) if o.src.layout is NZ and not is_conv(o.dst) else None
 
 
-def _cpu_nd_dn(o: Site) -> Message:
+@rule(
+    "LOAD-CPU-04",
+    accepted="valid 6x24 and g = (1, 1, 2, 3, 24) into a row-major tile",
+    rejected="valid 7x23 and g = (1, 1, 1, 7, 24)",
+    decision="Both conditions are required, so ND into a column-major tile needs g0 = g1 = g2 = 1.",
+)
+def LOAD_CPU_04(o: Site) -> Message:
+    """An ND or DN view has the shape of the valid region, seen through its own layout and through the tile's."""
     tile, view, g = o.dst, o.src, o.src.shape
     if view.layout not in (ND, DN) or is_conv(tile):
         return None
@@ -70,7 +81,14 @@ def _cpu_nd_dn(o: Site) -> Message:
     return mismatch(tile, g[3], g[0] * g[1] * g[2] * g[4], "the view of a column-major tile")
 
 
-def _cpu_types(o: Site) -> Message:
+@rule(
+    "LOAD-CPU-07",
+    accepted="f16",
+    rejected="hif8",
+    decision="The simulator would take them; the seed's table of types per target does not list them.",
+)
+def LOAD_CPU_07(o: Site) -> Message:
+    """The cpu target loads no FP8, HiFloat8 and FP4 (unless --extended)."""
     for what, dtype in (("the tile", o.dst.dtype), ("the view", o.src.dtype)):
         if not o.target.supports(dtype, extended=o.extended):
             return (
@@ -81,42 +99,15 @@ def _cpu_types(o: Site) -> Message:
 
 
 CPU = (
-    rule(
-        "LOAD-CPU-02",
-        "The view is ND, DN, NZ or an MX layout.",
-        _cpu_layout,
-        accepted="an NZ view",
-        rejected="an NHWC view",
-    ),
-    rule(
-        "LOAD-CPU-03",
-        "An NZ view has the shape of the valid region: Rv = g2*g3, Cv = g0*g1*g4.",
-        _cpu_nz,
-        accepted="valid 32x32 and g = (1, 2, 2, 16, 16)",
-        rejected="valid 48x32 and g = (1, 2, 4, 16, 16)",
-    ),
-    rule(
-        "LOAD-CPU-04",
-        "An ND or DN view has the shape of the valid region, seen through its own layout and through the tile's.",
-        _cpu_nd_dn,
-        accepted="valid 6x24 and g = (1, 1, 2, 3, 24) into a row-major tile",
-        rejected="valid 7x23 and g = (1, 1, 1, 7, 24)",
-        decision="Both conditions are required, so ND into a column-major tile needs g0 = g1 = g2 = 1.",
-    ),
-    rule(
-        "LOAD-CPU-07",
-        "The cpu target loads no FP8, HiFloat8 and FP4 (unless --extended).",
-        _cpu_types,
-        accepted="f16",
-        rejected="hif8",
-        decision="The simulator would take them; the seed's table of types per target does not list them.",
-    ),
+    LOAD_CPU_02,
+    LOAD_CPU_03,
+    LOAD_CPU_04,
+    LOAD_CPU_07,
 )
 
-rule(
+other_rule(
     "LOAD-CPU-01",
     "Tile and view have elements of one size.",
-    None,
     accepted="see LS-COM-04",
     rejected="see LS-COM-04",
     why="Reported as LS-COM-04.",

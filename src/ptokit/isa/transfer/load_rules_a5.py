@@ -18,6 +18,7 @@ from .transfer_rules import (
     disagrees,
     is_conv,
     not_2d,
+    other_rule,
     rule,
     run_length,
     wrong_dim,
@@ -47,28 +48,38 @@ def _mat(o: Site) -> bool:
     return o.dst.loc is TileType.Mat and not is_conv(o.dst) and not is_mx(o)
 
 
-def _wide_pad(o: Site) -> Message:
+@rule("LOAD-A5-02", accepted="u64 with pad Zero", rejected="u64 with pad Min")
+def LOAD_A5_02(o: Site) -> Message:
+    """64-bit integers are padded with Null or Zero."""
     if o.dst.dtype.size == 8 and not is_conv(o.dst) and o.dst.pad not in (PadValue.Null, PadValue.Zero):
         pad = f"{o.dst.pad:#x}" if is_custom(o.dst.pad) else PadValue(o.dst.pad).name
         return f"pad value {pad} with {o.dst.dtype}; 64-bit elements take Null or Zero"
     return None
 
 
-def _vec_pair(o: Site) -> Message:
+@rule("LOAD-A5-04", accepted="NZ to an Nz tile", rejected="ND to an Nz tile")
+def LOAD_A5_04(o: Site) -> Message:
+    """Vec tiles take ND to ND, DN to DN, NZ to Nz."""
     if not _vec(o) or o.src.layout is None or path(o) in ("ND", "DN", "NZ"):
         return None
     return f"{pair_text(o.dst, o.src.layout)}; vec tiles take ND to ND, DN to DN and NZ to Nz"
 
 
-def _vec_nd(o: Site) -> Message:
+@rule("LOAD-A5-05", accepted="valid 4x16 and g = (1, 1, 1, 4, 16)", rejected="valid 3x16 and g = (1, 1, 1, 4, 16)")
+def LOAD_A5_05(o: Site) -> Message:
+    """Vec ND: Cv = g4 and Rv = g0*g1*g2*g3."""
     return disagrees(o.dst, o.src, ND) if _vec(o) and o.src.layout is ND else None
 
 
-def _vec_nz(o: Site) -> Message:
+@rule("LOAD-A5-06", accepted="i8 g = (1, 2, 2, 16, 32)", rejected="i8 g = (1, 4, 2, 16, 16)")
+def LOAD_A5_06(o: Site) -> Message:
+    """Vec NZ: g3 = 16 and g4 = 32 bytes of elements (64 of 4 bits)."""
     return broken_block(o.src, o.src.dtype.c0) if _vec(o) and path(o) == "NZ" else None
 
 
-def _mat_pair(o: Site) -> Message:
+@rule("LOAD-A5-07", accepted="DN to Nz", rejected="ND to a Zz tile of several rows")
+def LOAD_A5_07(o: Site) -> Message:
+    """Mat tiles take ND to ND or Nz, DN to DN, Nz or Zn, NZ to Nz."""
     if not _mat(o) or o.src.layout is None or path(o):
         return None
     return (
@@ -77,7 +88,9 @@ def _mat_pair(o: Site) -> Message:
     )
 
 
-def _mat_rows(o: Site) -> Message:
+@rule("LOAD-A5-08", accepted="16384x32 u8", rejected="16944x32 u8")
+def LOAD_A5_08(o: Site) -> Message:
+    """A Mat tile to load has at most 16384 rows."""
     if _mat(o) and o.dst.rows > 16384:
         return f"the tile has {o.dst.rows} rows; a mat tile to load has at most 16384"
     return None
@@ -89,7 +102,9 @@ def _elements(o: Site) -> Message:
     return None
 
 
-def _to_nz(o: Site) -> Message:
+@rule("LOAD-A5-10", accepted="g = (1, 1, 1, 48, 16)", rejected="g = (1, 1, 3, 16, 16)")
+def LOAD_A5_10(o: Site) -> Message:
+    """ND and DN to Nz: 512-byte boxes, elements of 1, 2 or 4 bytes, g0 = g1 = g2 = 1."""
     if not _mat(o) or path(o) not in ("ND->Nz", "DN->Nz"):
         return None
     if o.dst.fractal != 512:
@@ -99,17 +114,23 @@ def _to_nz(o: Site) -> Message:
     return not_2d(o.src, path(o))
 
 
-def _packed_columns(o: Site) -> Message:
+@rule("LOAD-A5-11", accepted="DN to Nz with i8", rejected="DN to Nz with e2m1")
+def LOAD_A5_11(o: Site) -> Message:
+    """DN to Nz is not for packed 4-bit elements."""
     if _mat(o) and path(o) == "DN->Nz" and o.dst.dtype.packed:
         return f"DN to Nz with {o.dst.dtype}; it cannot transpose two elements of one byte"
     return None
 
 
-def _mat_nz(o: Site) -> Message:
+@rule("LOAD-A5-12", accepted="f16 g = (1, 2, 2, 16, 16)", rejected="f16 g = (1, 2, 4, 8, 16)")
+def LOAD_A5_12(o: Site) -> Message:
+    """Mat NZ: g3 = 16 and g4 = 32 bytes of elements (64 of 4 bits)."""
     return broken_block(o.src, o.src.dtype.c0) if _mat(o) and path(o) == "NZ" else None
 
 
-def _mx_pair(o: Site) -> Message:
+@rule("LOAD-A5-13", accepted="MX_A_ND to Zz", rejected="MX_A_ND to Nn")
+def LOAD_A5_13(o: Site) -> Message:
+    """Scales of the left operand (MX_A views, or one row from ND) go to Zz tiles, of the right (MX_B) to Nn tiles."""
     if not is_mx(o):
         return None
     wanted = "Nn" if o.src.layout in MX_B else "Zz"
@@ -118,7 +139,9 @@ def _mx_pair(o: Site) -> Message:
     return None
 
 
-def _mx_types(o: Site) -> Message:
+@rule("LOAD-A5-14", accepted="e8m0 with fractal=32", rejected="i8 with fractal=32")
+def LOAD_A5_14(o: Site) -> Message:
+    """MX scales are e8m0 on both sides, in boxes of 32 bytes, at most 524288 of them."""
     if not is_mx(o):
         return None
     for what, dtype in (("the tile", o.dst.dtype), ("the view", o.src.dtype)):
@@ -129,7 +152,9 @@ def _mx_types(o: Site) -> Message:
     return _elements(o)
 
 
-def _mx_groups(o: Site) -> Message:
+@rule("LOAD-A5-15", accepted="g = (1, 2, 4, 16, 2) to 32x8", rejected="g = (1, 1, 6, 8, 4)")
+def LOAD_A5_15(o: Site) -> Message:
+    """MX_A_ZZ and MX_B_NN: g3 = 16, g4 = 2, and the tile holds the whole view."""
     v, g = o.src, o.src.shape
     if not is_mx(o) or v.layout not in SCALE_GROUPS:
         return None
@@ -143,13 +168,17 @@ def _mx_groups(o: Site) -> Message:
     return None
 
 
-def _mx_plain(o: Site) -> Message:
+@rule("LOAD-A5-16", accepted="g = (1, 1, 32, 4, 2)", rejected="g = (1, 2, 32, 4, 2)")
+def LOAD_A5_16(o: Site) -> Message:
+    """MX_A_ND, MX_A_DN, MX_B_ND, MX_B_DN: g0 = g1 = 1 and g4 = 2."""
     if not is_mx(o) or o.src.layout not in MX or o.src.layout in SCALE_GROUPS:
         return None
     return wrong_dim(o.src, 0, 1) or wrong_dim(o.src, 1, 1) or wrong_dim(o.src, 4, 2)
 
 
-def _mx_row(o: Site) -> Message:
+@rule("LOAD-A5-17", accepted="g = (1, 1, 1, 1, 32)", rejected="g = (1, 1, 1, 16, 2)")
+def LOAD_A5_17(o: Site) -> Message:
+    """One row of scales in a Zz tile: g0 = g1 = g2 = g3 = 1."""
     if not is_mx(o) or o.dst.rows != 1 or o.dst.layout_name != "Zz":
         return None
     for d in range(4):
@@ -170,7 +199,14 @@ def _mx_even(o: Site) -> Message:
     return None if _even(count) else f"{count} valid {what} of scales; they come in pairs"
 
 
-def _small_pad(o: Site) -> Message:
+@rule(
+    "LOAD-A5-22",
+    accepted="e4m3 with a custom pad of 0x7E",
+    rejected="e4m3 with pad Min",
+    why="The table of pads has zeros for these types.",
+)
+def LOAD_A5_22(o: Site) -> Message:
+    """FP8 and FP4 tiles get a pad other than zero only through a custom value."""
     small = o.dst.dtype.is_float and o.dst.dtype.size == 1
     if small and o.dst.pad in (PadValue.Min, PadValue.Max) and not is_conv(o.dst):
         return (
@@ -180,19 +216,30 @@ def _small_pad(o: Site) -> Message:
     return None
 
 
-def _wide_pair(o: Site) -> Message:
+@rule("LOAD-A5-23", accepted="a u64 ND view to an ND tile", rejected="a u64 NZ view to an Nz tile")
+def LOAD_A5_23(o: Site) -> Message:
+    """64-bit elements of Vec tiles go ND to ND or DN to DN only."""
     if not _vec(o) or o.dst.dtype.size != 8 or o.src.layout is None or path(o) in ("ND", "DN"):
         return None
     return f"{pair_text(o.dst, o.src.layout)} with {o.dst.dtype}; 64-bit elements go ND to ND or DN to DN only"
 
 
-def _loc(o: Site) -> Message:
+@rule("LOAD-A5-21", accepted="a vec tile", rejected="a right tile")
+def LOAD_A5_21(o: Site) -> Message:
+    """Loads go to Vec and Mat tiles."""
     if o.dst.loc in (TileType.Vec, TileType.Mat):
         return None
     return f"{o.dst.name} is a {o.dst.loc.text} tile; loads go to vec and mat tiles"
 
 
-def _assumed(o: Site) -> Message:
+@rule(
+    "LOAD-A5-D1",
+    accepted="NZ t = (1024, 512, 256, 16, 1) for f16",
+    rejected="ND t4 = 3",
+    why="The device never reads these strides, and moves the shape of one side only.",
+)
+def LOAD_A5_D1(o: Site) -> Message:
+    """Strides that the transfer takes for granted hold, and the view has the shape of the valid region."""
     v, layout = o.src, o.src.layout
     if is_mx(o):
         if layout is ND:
@@ -208,7 +255,9 @@ def _assumed(o: Site) -> Message:
     return wrong or disagrees(o.dst, v, layout)
 
 
-def _packed_even(o: Site) -> Message:
+@rule("LOAD-A5-D2", accepted="valid 9x14 and t3 = 16", rejected="valid 9x15")
+def LOAD_A5_D2(o: Site) -> Message:
+    """4-bit elements: strides t0 to t3, valid columns and columns are even."""
     if not o.dst.dtype.packed or is_conv(o.dst):
         return None
     for d in range(4):
@@ -220,7 +269,9 @@ def _packed_even(o: Site) -> Message:
     return None
 
 
-def _fields(o: Site) -> Message:
+@rule("LOAD-A5-D3", accepted="16 rows of 16383 f32", rejected="16 rows of 16384 f32")
+def LOAD_A5_D3(o: Site) -> Message:
+    """Vec: runs number at most 65535 of at most 65535 bytes, and a stride fits 40 bits of bytes."""
     v = o.src
     kind = path(o)
     if not _vec(o) or kind not in ("ND", "DN", "NZ"):
@@ -239,173 +290,58 @@ def _fields(o: Site) -> Message:
     return None
 
 
+@rule(
+    "LOAD-A5-09",
+    accepted="8192x64 u8",
+    rejected="8240x64 u8",
+    why="The header counts elements, though its message speaks of KB.",
+)
+def LOAD_A5_09(o: Site) -> Message:
+    """A Mat tile to load has at most 524288 elements."""
+    return _elements(o) if _mat(o) else None
+
+
 A5 = (
-    rule(
-        "LOAD-A5-02",
-        "64-bit integers are padded with Null or Zero.",
-        _wide_pad,
-        accepted="u64 with pad Zero",
-        rejected="u64 with pad Min",
-    ),
-    rule(
-        "LOAD-A5-04",
-        "Vec tiles take ND to ND, DN to DN, NZ to Nz.",
-        _vec_pair,
-        accepted="NZ to an Nz tile",
-        rejected="ND to an Nz tile",
-    ),
-    rule(
-        "LOAD-A5-05",
-        "Vec ND: Cv = g4 and Rv = g0*g1*g2*g3.",
-        _vec_nd,
-        accepted="valid 4x16 and g = (1, 1, 1, 4, 16)",
-        rejected="valid 3x16 and g = (1, 1, 1, 4, 16)",
-    ),
-    rule(
-        "LOAD-A5-06",
-        "Vec NZ: g3 = 16 and g4 = 32 bytes of elements (64 of 4 bits).",
-        _vec_nz,
-        accepted="i8 g = (1, 2, 2, 16, 32)",
-        rejected="i8 g = (1, 4, 2, 16, 16)",
-    ),
-    rule(
-        "LOAD-A5-07",
-        "Mat tiles take ND to ND or Nz, DN to DN, Nz or Zn, NZ to Nz.",
-        _mat_pair,
-        accepted="DN to Nz",
-        rejected="ND to a Zz tile of several rows",
-    ),
-    rule(
-        "LOAD-A5-08",
-        "A Mat tile to load has at most 16384 rows.",
-        _mat_rows,
-        accepted="16384x32 u8",
-        rejected="16944x32 u8",
-    ),
-    rule(
-        "LOAD-A5-09",
-        "A Mat tile to load has at most 524288 elements.",
-        lambda o: _elements(o) if _mat(o) else None,
-        accepted="8192x64 u8",
-        rejected="8240x64 u8",
-        why="The header counts elements, though its message speaks of KB.",
-    ),
-    rule(
-        "LOAD-A5-10",
-        "ND and DN to Nz: 512-byte boxes, elements of 1, 2 or 4 bytes, g0 = g1 = g2 = 1.",
-        _to_nz,
-        accepted="g = (1, 1, 1, 48, 16)",
-        rejected="g = (1, 1, 3, 16, 16)",
-    ),
-    rule(
-        "LOAD-A5-11",
-        "DN to Nz is not for packed 4-bit elements.",
-        _packed_columns,
-        accepted="DN to Nz with i8",
-        rejected="DN to Nz with e2m1",
-    ),
-    rule(
-        "LOAD-A5-12",
-        "Mat NZ: g3 = 16 and g4 = 32 bytes of elements (64 of 4 bits).",
-        _mat_nz,
-        accepted="f16 g = (1, 2, 2, 16, 16)",
-        rejected="f16 g = (1, 2, 4, 8, 16)",
-    ),
-    rule(
-        "LOAD-A5-13",
-        "Scales of the left operand (MX_A views, or one row from ND) go to Zz tiles, of the right (MX_B) to Nn tiles.",
-        _mx_pair,
-        accepted="MX_A_ND to Zz",
-        rejected="MX_A_ND to Nn",
-    ),
-    rule(
-        "LOAD-A5-14",
-        "MX scales are e8m0 on both sides, in boxes of 32 bytes, at most 524288 of them.",
-        _mx_types,
-        accepted="e8m0 with fractal=32",
-        rejected="i8 with fractal=32",
-    ),
-    rule(
-        "LOAD-A5-15",
-        "MX_A_ZZ and MX_B_NN: g3 = 16, g4 = 2, and the tile holds the whole view.",
-        _mx_groups,
-        accepted="g = (1, 2, 4, 16, 2) to 32x8",
-        rejected="g = (1, 1, 6, 8, 4)",
-    ),
-    rule(
-        "LOAD-A5-16",
-        "MX_A_ND, MX_A_DN, MX_B_ND, MX_B_DN: g0 = g1 = 1 and g4 = 2.",
-        _mx_plain,
-        accepted="g = (1, 1, 32, 4, 2)",
-        rejected="g = (1, 2, 32, 4, 2)",
-    ),
-    rule(
-        "LOAD-A5-17",
-        "One row of scales in a Zz tile: g0 = g1 = g2 = g3 = 1.",
-        _mx_row,
-        accepted="g = (1, 1, 1, 1, 32)",
-        rejected="g = (1, 1, 1, 16, 2)",
-    ),
+    LOAD_A5_02,
+    LOAD_A5_04,
+    LOAD_A5_05,
+    LOAD_A5_06,
+    LOAD_A5_07,
+    LOAD_A5_08,
+    LOAD_A5_09,
+    LOAD_A5_10,
+    LOAD_A5_11,
+    LOAD_A5_12,
+    LOAD_A5_13,
+    LOAD_A5_14,
+    LOAD_A5_15,
+    LOAD_A5_16,
+    LOAD_A5_17,
     rule(
         "LOAD-A5-18",
-        "Scales come in pairs: Cv is even for the left operand, Rv for the right.",
-        _mx_even,
+        what="Scales come in pairs: Cv is even for the left operand, Rv for the right.",
         accepted="valid 16x6",
         rejected="valid 16x5",
-    ),
-    rule("LOAD-A5-21", "Loads go to Vec and Mat tiles.", _loc, accepted="a vec tile", rejected="a right tile"),
-    rule(
-        "LOAD-A5-22",
-        "FP8 and FP4 tiles get a pad other than zero only through a custom value.",
-        _small_pad,
-        accepted="e4m3 with a custom pad of 0x7E",
-        rejected="e4m3 with pad Min",
-        why="The table of pads has zeros for these types.",
-    ),
-    rule(
-        "LOAD-A5-23",
-        "64-bit elements of Vec tiles go ND to ND or DN to DN only.",
-        _wide_pair,
-        accepted="a u64 ND view to an ND tile",
-        rejected="a u64 NZ view to an Nz tile",
-    ),
-    rule(
-        "LOAD-A5-D1",
-        "Strides that the transfer takes for granted hold, and the view has the shape of the valid region.",
-        _assumed,
-        accepted="NZ t = (1024, 512, 256, 16, 1) for f16",
-        rejected="ND t4 = 3",
-        why="The device never reads these strides, and moves the shape of one side only.",
-    ),
-    rule(
-        "LOAD-A5-D2",
-        "4-bit elements: strides t0 to t3, valid columns and columns are even.",
-        _packed_even,
-        accepted="valid 9x14 and t3 = 16",
-        rejected="valid 9x15",
-    ),
-    rule(
-        "LOAD-A5-D3",
-        "Vec: runs number at most 65535 of at most 65535 bytes, and a stride fits 40 bits of bytes.",
-        _fields,
-        accepted="16 rows of 16383 f32",
-        rejected="16 rows of 16384 f32",
-    ),
+    )(_mx_even),
+    LOAD_A5_21,
+    LOAD_A5_22,
+    LOAD_A5_23,
+    LOAD_A5_D1,
+    LOAD_A5_D2,
+    LOAD_A5_D3,
 )
 
-rule(
+other_rule(
     "LOAD-A5-01",
     "Elements have 1, 2, 4 or 8 bytes.",
-    None,
     accepted="f16 to f16",
     rejected="elements of 16 bytes",
     why="Every element type does.",
     enforced=False,
 )
-rule(
+other_rule(
     "LOAD-A5-03",
     "Tile and view have elements of one size.",
-    None,
     accepted="f16 to f16",
     rejected="f32 to f16",
     why="Reported as LS-COM-04.",

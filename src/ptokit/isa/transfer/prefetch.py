@@ -14,7 +14,7 @@ from ..site import Site, ViewInfo
 from ..table import Attr, Instr, Kind, Operand, Role, dst, instruction, view
 from ..unknown import known
 from .transfer_asm_rules import PREFETCH
-from .transfer_rules import COMMON, DEVICES, Message, rule, shape_text
+from .transfer_rules import COMMON, DEVICES, Message, other_rule, rule, shape_text
 
 BLOCK_BYTES = 64 * 1024 * 1024  # one cache operation covers at most this many bytes
 
@@ -48,25 +48,40 @@ def tprefetch(m: Machine, dst: TileOperand, src: ViewOperand) -> None:
         src.check_bounds()
 
 
-def _same_type(o: Site) -> Message:
+@rule("PREF-01", targets=("cpu",), accepted="f32 and f32", rejected="f32 and i32")
+def PREF_01(o: Site) -> Message:
+    """Tile and view have one element type."""
     if o.dst.dtype is o.src.dtype:
         return None
     return f"the tile has element type {o.dst.dtype}, the view {o.src.dtype}; cpu prefetches one type"
 
 
-def _loc(o: Site) -> Message:
+@rule("PREF-02", accepted="vec", rejected="left")
+def PREF_02(o: Site) -> Message:
+    """The tile is in UB (Vec); Mat is taken too."""
     if o.dst.loc in (TileType.Vec, TileType.Mat):
         return None
     return f"{o.dst.name} is a {o.dst.loc.text} tile; prefetch takes a vec tile (the assembler also a mat tile)"
 
 
-def _element_size(o: Site) -> Message:
+@rule("PREF-03", targets=DEVICES, accepted="u8 and i8", rejected="f32 and f16")
+def PREF_03(o: Site) -> Message:
+    """Elements of tile and view have one size; all sizes are positive (LS-COM-03)."""
     if o.dst.dtype.size == o.src.dtype.size:
         return None
     return f"the tile has {o.dst.dtype.size}-byte elements ({o.dst.dtype}), the view {o.src.dtype.size} ({o.src.dtype})"
 
 
-def _contiguous(o: Site) -> Message:
+@rule(
+    "PREF-04",
+    targets=DEVICES,
+    accepted="t4 = 1",
+    rejected="t4 = 2",
+    decision="On a5 the tile can be read afterwards only if its rows have the length of the view's, on "
+    "a2a3 if they are as long rounded up to 32 bytes; else its contents are undefined.",
+)
+def PREF_04(o: Site) -> Message:
+    """Rows of the view are contiguous (t4 = 1)."""
     if o.src.shape[4] > 1 and o.src.stride[4] != 1:
         return f"stride 4 of the view is {o.src.stride[4]}; prefetch copies contiguous rows"
     return None
@@ -85,33 +100,10 @@ TPREFETCH = instruction(
         rules=(
             _POSITIVE,
             _FORWARD,
-            rule(
-                "PREF-01",
-                "Tile and view have one element type.",
-                _same_type,
-                targets=("cpu",),
-                accepted="f32 and f32",
-                rejected="f32 and i32",
-            ),
-            rule("PREF-02", "The tile is in UB (Vec); Mat is taken too.", _loc, accepted="vec", rejected="left"),
-            rule(
-                "PREF-03",
-                "Elements of tile and view have one size; all sizes are positive (LS-COM-03).",
-                _element_size,
-                targets=DEVICES,
-                accepted="u8 and i8",
-                rejected="f32 and f16",
-            ),
-            rule(
-                "PREF-04",
-                "Rows of the view are contiguous (t4 = 1).",
-                _contiguous,
-                targets=DEVICES,
-                accepted="t4 = 1",
-                rejected="t4 = 2",
-                decision="On a5 the tile can be read afterwards only if its rows have the length of the view's, on "
-                "a2a3 if they are as long rounded up to 32 bytes; else its contents are undefined.",
-            ),
+            PREF_01,
+            PREF_02,
+            PREF_03,
+            PREF_04,
             *PREFETCH,
         ),
         run=tprefetch,
@@ -178,7 +170,15 @@ def prefetch_async(src: ViewOperand | ViewInfo, context: PrefetchAsyncContext, t
     return AsyncEvent(context.session.submit(-(-size // BLOCK_BYTES)))
 
 
-def _not_flat(o: Site) -> Message:
+@rule(
+    "PREFA-01",
+    severity=Severity.WARNING,
+    accepted="t = (16384, 16384, 16384, 16384, 1)",
+    rejected="t = (1, 1, 1, 1, 1) for n = 16384",
+    why="Anything else silently prefetches nothing and gives an empty event.",
+)
+def PREFA_01(o: Site) -> Message:
+    """The tensor is flat: g = (1, 1, 1, 1, n), t = (n, n, n, n, 1)."""
     g, t = o.src.shape, o.src.stride
     if not known(*g, *t) or flat(g, t):  # type: ignore[arg-type]
         return None
@@ -188,7 +188,15 @@ def _not_flat(o: Site) -> Message:
     )
 
 
-def _no_workspace(o: Site) -> Message:
+@rule(
+    "PREFA-02",
+    severity=Severity.WARNING,
+    accepted="a workspace pointer",
+    rejected="none",
+    why="Without it nothing is prefetched and the event is empty.",
+)
+def PREFA_02(o: Site) -> Message:
+    """The context has a workspace that the host has initialised."""
     return None if o.has("workspace") else "no workspace; nothing is prefetched"
 
 
@@ -206,24 +214,8 @@ TPREFETCH_ASYNC = instruction(
         attrs=(Attr("session", int, None, "session"), Attr("event", int, None, "event")),
         pipe=Pipe.S,
         rules=(
-            rule(
-                "PREFA-01",
-                "The tensor is flat: g = (1, 1, 1, 1, n), t = (n, n, n, n, 1).",
-                _not_flat,
-                severity=Severity.WARNING,
-                accepted="t = (16384, 16384, 16384, 16384, 1)",
-                rejected="t = (1, 1, 1, 1, 1) for n = 16384",
-                why="Anything else silently prefetches nothing and gives an empty event.",
-            ),
-            rule(
-                "PREFA-02",
-                "The context has a workspace that the host has initialised.",
-                _no_workspace,
-                severity=Severity.WARNING,
-                accepted="a workspace pointer",
-                rejected="none",
-                why="Without it nothing is prefetched and the event is empty.",
-            ),
+            PREFA_01,
+            PREFA_02,
         ),
         run=tprefetch_async,
         source="memory-and-data-movement; load-store 10",
@@ -257,6 +249,6 @@ for _id, _what, _good, _bad in (
         "TLOAD right after TPREFETCH_ASYNC",
     ),
 ):
-    rule(
-        _id, _what, None, accepted=_good, rejected=_bad, why="A matter of order between contexts: not decided per call."
+    other_rule(
+        _id, _what, accepted=_good, rejected=_bad, why="A matter of order between contexts: not decided per call."
     )

@@ -15,6 +15,7 @@ from .transfer_rules import (
     is_conv,
     names,
     nz_strides,
+    other_rule,
     overlapping,
     partial_line,
     rule,
@@ -54,25 +55,33 @@ def _pair(o: Site) -> Message:
     return f"{name} {tile.loc.text} tile to a {layout.name} view; stores go ND to ND, DN to DN and Nz to NZ"
 
 
-def _a3_loc(o: Site) -> Message:
+@rule("STORE-A3-01", accepted="a mat tile", rejected="a left tile")
+def STORE_A3_01(o: Site) -> Message:
+    """Stores come from Vec, Mat and Acc."""
     if plain(o) or o.src.loc is TileType.Acc:
         return None
     return f"{o.src.name} is a {o.src.loc.text} tile; stores come from vec, mat and acc tiles"
 
 
-def _a5_loc(o: Site) -> Message:
+@rule("STORE-A5-01", accepted="a vec tile", rejected="a mat tile")
+def STORE_A5_01(o: Site) -> Message:
+    """Stores come from Vec and Acc."""
     if o.src.loc in (TileType.Vec, TileType.Acc):
         return None
     return f"{o.src.name} is a {o.src.loc.text} tile; stores come from vec and acc tiles on a5"
 
 
-def _a3_types(o: Site) -> Message:
+@rule("STORE-A3-03", accepted="u8", rejected="e5m2")
+def STORE_A3_03(o: Site) -> Message:
+    """From Vec and Mat: integers of 8 to 64 bits, f16, bf16, f32 (of the view's element size: LS-COM-04)."""
     if not plain(o) or o.src.dtype in BASE:
         return None
     return f"the tile has element type {o.src.dtype}; a2a3 stores {names(BASE)}"
 
 
-def _a5_types(o: Site) -> Message:
+@rule("STORE-A5-03", accepted="hif8", rejected="int4")
+def STORE_A5_03(o: Site) -> Message:
+    """From Vec: integers of 8 to 64 bits, f16, bf16, f32, FP8, e8m0, HiFloat8, FP4."""
     if o.src.loc is not TileType.Vec or o.src.dtype in STORED_A5:
         return None
     return f"the tile has element type {o.src.dtype}; a5 stores {names(STORED_A5)}"
@@ -88,21 +97,33 @@ def _wide(o: Site) -> Message:
     )
 
 
-def _a3_nd(o: Site) -> Message:
+@rule("STORE-A3-06", accepted="valid 4x95 and g = (1, 1, 1, 4, 95)", rejected="valid 4x95 and g = (1, 1, 1, 4, 96)")
+def STORE_A3_06(o: Site) -> Message:
+    """From an ND tile: Cv = g4, Rv = g0*g1*g2*g3, g3 < 4096."""
     return (disagrees(o.src, o.dst, ND) or too_many(o.dst, 3, 4096)) if engine(o) is ND else None
 
 
-def _a3_dn(o: Site) -> Message:
+@rule("STORE-A3-07", accepted="valid 16x3 and g = (1, 1, 1, 16, 3)", rejected="valid 16x3 and g = (1, 1, 1, 16, 4)")
+def STORE_A3_07(o: Site) -> Message:
+    """From a DN tile: Rv = g3, Cv = g0*g1*g2*g4, g4 < 4096."""
     return (disagrees(o.src, o.dst, DN) or too_many(o.dst, 4, 4096)) if engine(o) is DN else None
 
 
-def _a3_nz(o: Site) -> Message:
+@rule(
+    "STORE-A3-08",
+    accepted="i8 g = (1, 2, 3, 16, 32) and valid 48x64",
+    rejected="i8 g = (1, 4, 3, 16, 16) and valid 48x64",
+)
+def STORE_A3_08(o: Site) -> Message:
+    """From an Nz tile: g3 = 16, g4 = 32 bytes of elements, Rv = g2*g3, Cv = g0*g1*g4, g1 < 4096."""
     if engine(o) is not NZ:
         return None
     return broken_block(o.dst, o.dst.dtype.c0) or disagrees(o.src, o.dst, NZ) or too_many(o.dst, 1, 4096)
 
 
-def _a3_mat_line(o: Site) -> Message:
+@rule("STORE-A3-09", accepted="i8 rows of 96", rejected="i8 rows of 84")
+def STORE_A3_09(o: Site) -> Message:
+    """From Mat: rows (DN: columns) of the view are multiples of 32 bytes."""
     kind = engine(o)
     if o.src.loc is not TileType.Mat or kind not in (ND, DN):
         return None
@@ -118,14 +139,18 @@ def assumed_plain(o: Site) -> Message:
     return wrong_stride(o.dst, {4: 1} if kind is ND else {3: 1}, f"{kind.name} to {kind.name}")
 
 
-def _a3_gaps(o: Site) -> Message:
+@rule("STORE-A3-D4", accepted="f16 rows of 48, pitch 64", rejected="rows with stride 0, which overwrite each other")
+def STORE_A3_D4(o: Site) -> Message:
+    """From Vec and Mat: gaps between runs are not negative; from Mat every pitch is a multiple of 32 bytes."""
     kind = engine(o)
     if kind is None:
         return None
     return overlapping(o.dst, kind) or (unaligned_pitch(o.dst, kind) if o.src.loc is TileType.Mat else None)
 
 
-def _a5_alignment(o: Site) -> Message:
+@rule("STORE-A5-05", accepted="a 4x8 f32 tile to ND", rejected="a 1x8 Nz f16 tile to ND")
+def STORE_A5_05(o: Site) -> Message:
+    """From Vec: rows of the tile (DN: columns; for vectors, the vector) are multiples of 32 bytes."""
     tile, layout = o.src, o.dst.layout
     if tile.loc is not TileType.Vec or layout not in (ND, DN) or is_conv(tile) or _pair(o):
         return None
@@ -138,19 +163,29 @@ def _a5_alignment(o: Site) -> Message:
     return f"the tile has {what} of {size} bytes; a store to {layout.name} needs multiples of 32"
 
 
-def _a5_shape(o: Site) -> Message:
+@rule("STORE-A5-06", accepted="valid 5x31 and g = (1, 1, 1, 5, 31)", rejected="valid 5x31 and g = (1, 1, 1, 5, 32)")
+def STORE_A5_06(o: Site) -> Message:
+    """From an ND or DN tile: the view has the shape of the valid region."""
     kind = engine(o)
     return disagrees(o.src, o.dst, kind) if kind in (ND, DN) else None
 
 
-def _a5_nz(o: Site) -> Message:
+@rule(
+    "STORE-A5-07",
+    accepted="bf16 g = (1, 2, 3, 16, 16) and valid 48x32",
+    rejected="bf16 g = (1, 4, 3, 16, 8) and valid 48x32",
+)
+def STORE_A5_07(o: Site) -> Message:
+    """From an Nz tile: g3 = 16, g4 = 32 bytes of elements (i32 and f32 also 16), shape of the valid region."""
     if engine(o) is not NZ:
         return None
     allowed = {"i32": (8, 16), "f32": (8, 16)}.get(o.dst.dtype.name, (o.dst.dtype.c0,))
     return broken_block(o.dst, *allowed) or disagrees(o.src, o.dst, NZ)
 
 
-def _a5_nz_block(o: Site) -> Message:
+@rule("STORE-A5-D4", accepted="i32 g = (1, 2, 3, 16, 8)", rejected="i32 g = (1, 1, 3, 16, 16)")
+def STORE_A5_D4(o: Site) -> Message:
+    """From an Nz tile: g4 is the 32-byte block of the tile."""
     g4 = o.dst.shape[4]
     if engine(o) is NZ and o.dst.dtype.size == 4 and g4 == 16:
         return f"dimension 4 of the view is {g4}; the blocks of the tile have {o.dst.dtype.c0} elements"
@@ -164,168 +199,91 @@ def atomic_types(o: Site) -> Message:
     return f"atomicType={o.atomic.text} on {o.dst.dtype}; memory is combined as {names(ATOMIC_TYPES)}"
 
 
-def _needs_fix_pipe(o: Site) -> Message:
+@rule("STORE-A5-18", accepted="atomic_max from an acc tile", rejected="atomic_max from a vec tile")
+def STORE_A5_18(o: Site) -> Message:
+    """Atomic maximum and minimum come from accumulators."""
     if o.atomic in (AtomicType.AtomicMax, AtomicType.AtomicMin) and o.src.loc is not TileType.Acc:
         return f"atomicType={o.atomic.text} from a {o.src.loc.text} tile; only accumulators are stored with it"
     return None
 
 
-def _a5_positive(o: Site) -> Message:
+@rule("STORE-A5-20", accepted="4095 valid columns", rejected="4096 valid columns")
+def STORE_A5_20(o: Site) -> Message:
+    """From Acc: at most 4095 valid columns (positive sizes: LS-COM-03)."""
     if o.src.loc is TileType.Acc and o.src.vc > 4095:
         return f"{o.src.vc} valid columns; an accumulator is stored with at most 4095"
     return None
 
 
+@rule("STORE-A3-25", accepted="atomic_add", rejected="atomic_max")
+def STORE_A3_25(o: Site) -> Message:
+    """There is no atomic maximum or minimum on a2a3."""
+    return (
+        f"atomicType={o.atomic.text}; a2a3 has atomic_add only"
+        if o.atomic in (AtomicType.AtomicMax, AtomicType.AtomicMin)
+        else None
+    )
+
+
 A3 = (
-    rule("STORE-A3-01", "Stores come from Vec, Mat and Acc.", _a3_loc, accepted="a mat tile", rejected="a left tile"),
-    rule(
-        "STORE-A3-03",
-        "From Vec and Mat: integers of 8 to 64 bits, f16, bf16, f32 (of the view's element size: LS-COM-04).",
-        _a3_types,
-        accepted="u8",
-        rejected="e5m2",
-    ),
+    STORE_A3_01,
+    STORE_A3_03,
     rule(
         "STORE-A3-04",
-        "From Vec and Mat: ND to ND, DN to DN, Nz to NZ; tiles of one row or one column to any of them.",
-        _pair,
+        what="From Vec and Mat: ND to ND, DN to DN, Nz to NZ; tiles of one row or one column to any of them.",
         accepted="a 1x64 ND tile to DN",
         rejected="a 32x64 DN tile to ND",
-    ),
+    )(_pair),
     rule(
         "STORE-A3-05",
-        "64-bit elements go ND to ND or DN to DN only.",
-        _wide,
+        what="64-bit elements go ND to ND or DN to DN only.",
         accepted="u64 ND to ND",
         rejected="u64 Nz to NZ",
-    ),
-    rule(
-        "STORE-A3-06",
-        "From an ND tile: Cv = g4, Rv = g0*g1*g2*g3, g3 < 4096.",
-        _a3_nd,
-        accepted="valid 4x95 and g = (1, 1, 1, 4, 95)",
-        rejected="valid 4x95 and g = (1, 1, 1, 4, 96)",
-    ),
-    rule(
-        "STORE-A3-07",
-        "From a DN tile: Rv = g3, Cv = g0*g1*g2*g4, g4 < 4096.",
-        _a3_dn,
-        accepted="valid 16x3 and g = (1, 1, 1, 16, 3)",
-        rejected="valid 16x3 and g = (1, 1, 1, 16, 4)",
-    ),
-    rule(
-        "STORE-A3-08",
-        "From an Nz tile: g3 = 16, g4 = 32 bytes of elements, Rv = g2*g3, Cv = g0*g1*g4, g1 < 4096.",
-        _a3_nz,
-        accepted="i8 g = (1, 2, 3, 16, 32) and valid 48x64",
-        rejected="i8 g = (1, 4, 3, 16, 16) and valid 48x64",
-    ),
-    rule(
-        "STORE-A3-09",
-        "From Mat: rows (DN: columns) of the view are multiples of 32 bytes.",
-        _a3_mat_line,
-        accepted="i8 rows of 96",
-        rejected="i8 rows of 84",
-    ),
+    )(_wide),
+    STORE_A3_06,
+    STORE_A3_07,
+    STORE_A3_08,
+    STORE_A3_09,
     rule(
         "STORE-A3-22",
-        "Atomic stores combine f16, bf16, f32, i8, i16 and i32.",
-        atomic_types,
+        what="Atomic stores combine f16, bf16, f32, i8, i16 and i32.",
         accepted="atomic_add on i16",
         rejected="atomic_add on u16",
-    ),
-    rule(
-        "STORE-A3-25",
-        "There is no atomic maximum or minimum on a2a3.",
-        lambda o: (
-            f"atomicType={o.atomic.text}; a2a3 has atomic_add only"
-            if o.atomic in (AtomicType.AtomicMax, AtomicType.AtomicMin)
-            else None
-        ),
-        accepted="atomic_add",
-        rejected="atomic_max",
-    ),
-    rule(
-        "STORE-A3-D4",
-        "From Vec and Mat: gaps between runs are not negative; from Mat every pitch is a multiple of 32 bytes.",
-        _a3_gaps,
-        accepted="f16 rows of 48, pitch 64",
-        rejected="rows with stride 0, which overwrite each other",
-    ),
+    )(atomic_types),
+    STORE_A3_25,
+    STORE_A3_D4,
 )
 
+
+@rule("STORE-A5-04", accepted="a 64x1 DN tile to ND", rejected="a 32x64 DN tile to ND")
+def STORE_A5_04(o: Site) -> Message:
+    """From Vec: ND to ND, DN to DN, Nz to NZ; tiles of one row or one column to any of them."""
+    return _pair(o) if o.src.loc is TileType.Vec else None
+
+
+@rule("STORE-A5-19", accepted="u64 ND to ND", rejected="u64 Nz to NZ")
+def STORE_A5_19(o: Site) -> Message:
+    """64-bit elements go ND to ND or DN to DN only."""
+    return _wide(o) if o.src.loc is TileType.Vec else None
+
+
 A5 = (
-    rule("STORE-A5-01", "Stores come from Vec and Acc.", _a5_loc, accepted="a vec tile", rejected="a mat tile"),
-    rule(
-        "STORE-A5-03",
-        "From Vec: integers of 8 to 64 bits, f16, bf16, f32, FP8, e8m0, HiFloat8, FP4.",
-        _a5_types,
-        accepted="hif8",
-        rejected="int4",
-    ),
-    rule(
-        "STORE-A5-04",
-        "From Vec: ND to ND, DN to DN, Nz to NZ; tiles of one row or one column to any of them.",
-        lambda o: _pair(o) if o.src.loc is TileType.Vec else None,
-        accepted="a 64x1 DN tile to ND",
-        rejected="a 32x64 DN tile to ND",
-    ),
-    rule(
-        "STORE-A5-05",
-        "From Vec: rows of the tile (DN: columns; for vectors, the vector) are multiples of 32 bytes.",
-        _a5_alignment,
-        accepted="a 4x8 f32 tile to ND",
-        rejected="a 1x8 Nz f16 tile to ND",
-    ),
-    rule(
-        "STORE-A5-06",
-        "From an ND or DN tile: the view has the shape of the valid region.",
-        _a5_shape,
-        accepted="valid 5x31 and g = (1, 1, 1, 5, 31)",
-        rejected="valid 5x31 and g = (1, 1, 1, 5, 32)",
-    ),
-    rule(
-        "STORE-A5-07",
-        "From an Nz tile: g3 = 16, g4 = 32 bytes of elements (i32 and f32 also 16), shape of the valid region.",
-        _a5_nz,
-        accepted="bf16 g = (1, 2, 3, 16, 16) and valid 48x32",
-        rejected="bf16 g = (1, 4, 3, 16, 8) and valid 48x32",
-    ),
+    STORE_A5_01,
+    STORE_A5_03,
+    STORE_A5_04,
+    STORE_A5_05,
+    STORE_A5_06,
+    STORE_A5_07,
     rule(
         "STORE-A5-16",
-        "Atomic stores combine f16, bf16, f32, i8, i16 and i32.",
-        atomic_types,
+        what="Atomic stores combine f16, bf16, f32, i8, i16 and i32.",
         accepted="atomic_add on i16",
         rejected="atomic_add on u16",
-    ),
-    rule(
-        "STORE-A5-18",
-        "Atomic maximum and minimum come from accumulators.",
-        _needs_fix_pipe,
-        accepted="atomic_max from an acc tile",
-        rejected="atomic_max from a vec tile",
-    ),
-    rule(
-        "STORE-A5-19",
-        "64-bit elements go ND to ND or DN to DN only.",
-        lambda o: _wide(o) if o.src.loc is TileType.Vec else None,
-        accepted="u64 ND to ND",
-        rejected="u64 Nz to NZ",
-    ),
-    rule(
-        "STORE-A5-20",
-        "From Acc: at most 4095 valid columns (positive sizes: LS-COM-03).",
-        _a5_positive,
-        accepted="4095 valid columns",
-        rejected="4096 valid columns",
-    ),
-    rule(
-        "STORE-A5-D4",
-        "From an Nz tile: g4 is the 32-byte block of the tile.",
-        _a5_nz_block,
-        accepted="i32 g = (1, 2, 3, 16, 8)",
-        rejected="i32 g = (1, 1, 3, 16, 16)",
-    ),
+    )(atomic_types),
+    STORE_A5_18,
+    STORE_A5_19,
+    STORE_A5_20,
+    STORE_A5_D4,
 )
 
 
@@ -335,4 +293,4 @@ for _id, _what, _where in (
     ("STORE-A5-02", "From Vec: tile and view have elements of one size.", "LS-COM-04"),
     ("STORE-A5-17", "Relu, quantisation words and TSTORE_FP go with accumulators.", "LS-COM-07 or LS-COM-08"),
 ):
-    rule(_id, _what, None, accepted=f"see {_where}", rejected=f"see {_where}", why=f"Reported as {_where}.")
+    other_rule(_id, _what, accepted=f"see {_where}", rejected=f"see {_where}", why=f"Reported as {_where}.")

@@ -16,13 +16,17 @@ CPU_LAYOUTS = (*PLAIN, Layout.NC1HWC0, Layout.NDC1HWC0)
 # all targets ---------------------------------------------------------------------------------------------------------
 
 
-def _fp_source(o: Site) -> Message:
+@rule("LS-COM-07", accepted="an acc tile", rejected="a vec tile")
+def LS_COM_07(o: Site) -> Message:
+    """TSTORE_FP stores accumulators."""
     if o.src.loc is not TileType.Acc:
         return f"{o.src.name} is a {o.src.loc.text} tile; only accumulators pass the fix-pipe"
     return None
 
 
-def _needs_acc(o: Site) -> Message:
+@rule("LS-COM-08", accepted="ins(%acc : ..., %q : i64)", rejected="ins(%vec : ..., %q : i64)")
+def LS_COM_08(o: Site) -> Message:
+    """A quantisation word and relu go with accumulators."""
     if o.src.loc is TileType.Acc:
         return None
     if o.has("quant"):
@@ -32,40 +36,45 @@ def _needs_acc(o: Site) -> Message:
     return None
 
 
-LS_COM_07 = rule(
-    "LS-COM-07",
-    "TSTORE_FP stores accumulators.",
-    _fp_source,
-    accepted="an acc tile",
-    rejected="a vec tile",
-)
-LS_COM_08 = rule(
-    "LS-COM-08",
-    "A quantisation word and relu go with accumulators.",
-    _needs_acc,
-    accepted="ins(%acc : ..., %q : i64)",
-    rejected="ins(%vec : ..., %q : i64)",
-)
-
 # cpu -----------------------------------------------------------------------------------------------------------------
 
 
-def _cpu_layout(o: Site) -> Message:
+@rule("STORE-CPU-01", accepted="an NC1HWC0 view", rejected="an NHWC view")
+def STORE_CPU_01(o: Site) -> Message:
+    """The view is ND, DN, NZ, NC1HWC0 or NDC1HWC0."""
     layout = o.dst.layout
     if layout is None or layout in CPU_LAYOUTS or is_conv(o.src):
         return None
     return f"the view has layout {layout.name}; stores on cpu go to {', '.join(x.name for x in CPU_LAYOUTS)}"
 
 
-def _cpu_nz(o: Site) -> Message:
+@rule(
+    "STORE-CPU-02", accepted="valid 32x32 and g = (1, 2, 2, 16, 16)", rejected="valid 16x32 and g = (1, 2, 2, 16, 16)"
+)
+def STORE_CPU_02(o: Site) -> Message:
+    """An NZ view has the shape of the valid region: Rv = g2*g3, Cv = g0*g1*g4."""
     return disagrees(o.src, o.dst, NZ) if o.dst.layout is NZ and not is_conv(o.src) else None
 
 
-def _cpu_room(o: Site) -> Message:
+@rule(
+    "STORE-CPU-03",
+    accepted="valid 4x8 and g = (1, 1, 1, 4, 8)",
+    rejected="valid 44x8 and g = (1, 1, 1, 2, 3)",
+    decision="A view of another shape that has room is refused as LS-COM-09.",
+)
+def STORE_CPU_03(o: Site) -> Message:
+    """Other views have room for the valid region: g0*g1*g2*g3*g4*C0 >= Rv*Cv."""
     return None if o.dst.layout in (None, NZ) or is_conv(o.src) else too_small(o.src, o.dst)
 
 
-def _cpu_atomic(o: Site) -> Message:
+@rule(
+    "STORE-CPU-04",
+    accepted="atomic_none",
+    rejected="atomic_add",
+    decision="The seed excludes them; the simulator has atomic add.",
+)
+def STORE_CPU_04(o: Site) -> Message:
+    """The cpu target has no atomic stores (unless --extended)."""
     if o.atomic is AtomicType.AtomicNone:
         return None
     if o.extended:
@@ -76,7 +85,14 @@ def _cpu_atomic(o: Site) -> Message:
     )
 
 
-def _cpu_words(o: Site) -> Message:
+@rule(
+    "STORE-CPU-05",
+    accepted="a 1x32 u64 tile for 32 columns",
+    rejected="a 1x16 u64 tile for 32 columns",
+    decision="The simulator would read past the end of a short parameter tile.",
+)
+def STORE_CPU_05(o: Site) -> Message:
+    """Quantising stores take accumulators (reported as LS-COM-07 or LS-COM-08) and one 64-bit word per column."""
     if not o.has("fp"):
         return None
     fp = o.fp
@@ -87,7 +103,9 @@ def _cpu_words(o: Site) -> Message:
     return None
 
 
-def _cpu_types(o: Site) -> Message:
+@rule("STORE-CPU-07", accepted="bf16", rejected="e5m2")
+def STORE_CPU_07(o: Site) -> Message:
+    """The cpu target stores no FP8, HiFloat8 and FP4 (unless --extended)."""
     for what, dtype in (("the tile", o.src.dtype), ("the view", o.dst.dtype)):
         if not o.target.supports(dtype, extended=o.extended):
             return (
@@ -98,49 +116,10 @@ def _cpu_types(o: Site) -> Message:
 
 
 CPU = (
-    rule(
-        "STORE-CPU-01",
-        "The view is ND, DN, NZ, NC1HWC0 or NDC1HWC0.",
-        _cpu_layout,
-        accepted="an NC1HWC0 view",
-        rejected="an NHWC view",
-    ),
-    rule(
-        "STORE-CPU-02",
-        "An NZ view has the shape of the valid region: Rv = g2*g3, Cv = g0*g1*g4.",
-        _cpu_nz,
-        accepted="valid 32x32 and g = (1, 2, 2, 16, 16)",
-        rejected="valid 16x32 and g = (1, 2, 2, 16, 16)",
-    ),
-    rule(
-        "STORE-CPU-03",
-        "Other views have room for the valid region: g0*g1*g2*g3*g4*C0 >= Rv*Cv.",
-        _cpu_room,
-        accepted="valid 4x8 and g = (1, 1, 1, 4, 8)",
-        rejected="valid 44x8 and g = (1, 1, 1, 2, 3)",
-        decision="A view of another shape that has room is refused as LS-COM-09.",
-    ),
-    rule(
-        "STORE-CPU-04",
-        "The cpu target has no atomic stores (unless --extended).",
-        _cpu_atomic,
-        accepted="atomic_none",
-        rejected="atomic_add",
-        decision="The seed excludes them; the simulator has atomic add.",
-    ),
-    rule(
-        "STORE-CPU-05",
-        "Quantising stores take accumulators (reported as LS-COM-07 or LS-COM-08) and one 64-bit word per column.",
-        _cpu_words,
-        accepted="a 1x32 u64 tile for 32 columns",
-        rejected="a 1x16 u64 tile for 32 columns",
-        decision="The simulator would read past the end of a short parameter tile.",
-    ),
-    rule(
-        "STORE-CPU-07",
-        "The cpu target stores no FP8, HiFloat8 and FP4 (unless --extended).",
-        _cpu_types,
-        accepted="bf16",
-        rejected="e5m2",
-    ),
+    STORE_CPU_01,
+    STORE_CPU_02,
+    STORE_CPU_03,
+    STORE_CPU_04,
+    STORE_CPU_05,
+    STORE_CPU_07,
 )

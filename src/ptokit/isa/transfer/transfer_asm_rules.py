@@ -11,7 +11,7 @@ from functools import partial
 from math import prod
 from typing import Any
 
-from ptokit.diagnostics import Rule, Scope, Severity, define
+from ptokit.diagnostics import RuleDecorator, Scope, Severity, define
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import ReluPreMode, TileType
 from ptokit.types.tile import DYNAMIC
@@ -31,6 +31,21 @@ _ZERO_PADS = (0, 1)
 _ACC_TYPES = ("i32", "f32")
 _WORDS = ("i32", "u32", "f32")
 _PLAIN_RESULTS = ("i32", "f32", "f16", "bf16")
+
+
+def _rule(id: str, accepted: str, rejected: str, **more: Any) -> RuleDecorator:
+    return assembler_rule(
+        id, accepted, rejected, **{"source": "assembly 13.5" if id[0] == "S" else "assembly 13.4", **more}
+    )
+
+
+_narrower = partial(_rule, severity=Severity.WARNING)
+_MORE_TYPES = "The instruction takes more types than the assembler; text that uses them is run, with a warning."
+_ANY_SIGN = "The assembler's messages list integers without sign; its examples use, and its code takes, any."
+_SHAPE_RULES = (
+    "LS-COM-09 STORE-CPU-02 STORE-A3-06 STORE-A3-07 STORE-A3-08 STORE-A3-19 STORE-A3-20 STORE-A3-21 STORE-A5-06 "
+    "STORE-A5-07 STORE-A5-13 STORE-A5-14 STORE-A5-15"
+)
 
 
 # Shapes --------------------------------------------------------------------------------------------------------------
@@ -60,7 +75,15 @@ def _empty_tile(o: Site) -> Message:
     return f"the valid region of {tile.name} is {rows}x{cols}" if 0 in (rows, cols) else None
 
 
-def _elements(o: Site) -> Message:
+@_rule(
+    "ST-5",
+    "valid=8x16 to a view of 4x32",
+    "valid=8x16 to a view of 16x16",
+    covered_by=tuple(_SHAPE_RULES.split()),
+    why="Only the counts must agree here; the shape rule of the path asks for more.",
+)
+def ST_5(o: Site) -> Message:
+    """View and valid region have as many elements, where their types give all sizes."""
     dims, valid = written_dims(o.dst), written_valid(o.src)
     if DYNAMIC in valid or not known(*dims) or DYNAMIC in dims:
         return None
@@ -88,17 +111,23 @@ def _sizes(o: Site) -> Message:
     return f"the tile has elements of {tile.dtype.bits} bits ({tile.dtype}), the view of {view.dtype.bits}"
 
 
-def _element(o: Site) -> Message:
+@_rule("LD-5", "ui8", "f8E4M3FN", targets=("a2a3",), covered_by=("LOAD-A3-01",), decision=_ANY_SIGN)
+def LD_5(o: Site) -> Message:
+    """The element type of a loaded tile is an integer of 8 to 64 bits, f16, bf16 or f32."""
     if o.dst.dtype in MOVED:
         return None
     return f"the tile has element type {o.dst.dtype}; the assembler loads {names(MOVED)}"
 
 
-def _whole_bytes(o: Site) -> Message:
+@_narrower("LD-8", "i64", "f4E2M1FN", targets=("a5",), decision=_MORE_TYPES)
+def LD_8(o: Site) -> Message:
+    """Elements have 1, 2, 4 or 8 bytes."""
     return None if o.dst.dtype.bits in (8, 16, 32, 64) else f"elements of {o.dst.dtype} have {o.dst.dtype.bits} bits"
 
 
-def _padded(o: Site) -> Message:
+@_rule("LD-9", "pad=1", "pad=2", targets=("a5",), covered_by=("LOAD-A5-02",))
+def LD_9(o: Site) -> Message:
+    """A tile of 64-bit integers has pad null or zero."""
     if o.dst.dtype.name not in ("i64", "u64") or o.dst.spec.pad in _ZERO_PADS:
         return None
     return f"a tile of {o.dst.dtype} with pad={o.dst.spec.pad}; null and zero are possible"
@@ -108,13 +137,23 @@ def _is_plain(o: Site) -> bool:
     return o.src.loc is TileType.Vec or (o.src.loc is TileType.Mat and o.target.name == "a2a3")
 
 
-def _stored(o: Site) -> Message:
+@_narrower(
+    "ST-9",
+    "ui8",
+    "f8E4M3FN",
+    covered_by=("STORE-A3-03",),
+    decision=_ANY_SIGN + " The instruction takes more types on a5; text that uses them is run, with a warning.",
+)
+def ST_9(o: Site) -> Message:
+    """The element type of a vec tile to store (on a2a3 also mat) is an integer of 8 to 64 bits, f16, bf16 or f32."""
     if not _is_plain(o) or o.src.dtype in MOVED:
         return None
     return f"the tile has element type {o.src.dtype}; the assembler stores {names(MOVED)}"
 
 
-def _accumulated(o: Site) -> Message:
+@_rule("ST-11", "f32", "f16", covered_by=("STORE-A3-11", "STORE-A5-08"))
+def ST_11(o: Site) -> Message:
+    """An accumulator is i32 or f32."""
     if o.src.loc is not TileType.Acc or o.src.dtype.name in _ACC_TYPES:
         return None
     return f"the accumulator has element type {o.src.dtype}, not i32 or f32"
@@ -127,7 +166,9 @@ def _quantised(o: Site) -> Message:
     return f"{o.src.dtype} to {o.dst.dtype} with a quantisation word; the assembler takes {', '.join(allowed)}"
 
 
-def _cast(o: Site) -> Message:
+@_rule("ST-14", "f32 to f16", "f32 to i8", covered_by=("STORE-A3-12", "STORE-A5-11"))
+def ST_14(o: Site) -> Message:
+    """Without a quantisation word an accumulator goes to i32, f32, f16 or bf16."""
     if o.src.loc is not TileType.Acc or o.has("quant") or o.dst.dtype.name in _PLAIN_RESULTS:
         return None
     return f"{o.src.dtype} to {o.dst.dtype} without a quantisation word; it goes to {', '.join(_PLAIN_RESULTS)}"
@@ -150,11 +191,15 @@ def _in(*locs: TileType) -> Callable[[Site], Message]:
     return check
 
 
-def _word_for_acc(o: Site) -> Message:
+@_rule("ST-7", "acc", "vec", covered_by=("LS-COM-08",))
+def ST_7(o: Site) -> Message:
+    """A quantisation word goes with acc."""
     return f"a quantisation word with a {o.src.loc.text} tile" if o.has("quant") and not _is_acc(o) else None
 
 
-def _relu_for_acc(o: Site) -> Message:
+@_rule("ST-8", "acc", "vec", covered_by=("LS-COM-08",))
+def ST_8(o: Site) -> Message:
+    """reluPreMode goes with acc."""
     if o.relu is ReluPreMode.NoRelu or _is_acc(o):
         return None
     return f"reluPreMode with a {o.src.loc.text} tile"
@@ -174,207 +219,130 @@ def _of_tiles(check: Callable[[Site], Message]) -> Callable[[Site], Message]:
 _VEC, _MAT, _ACC = TileType.Vec, TileType.Mat, TileType.Acc
 
 
-def _rule(id: str, *sentence: Any, **more: Any) -> Rule:
-    return assembler_rule(id, *sentence, **{"source": "assembly 13.5" if id[0] == "S" else "assembly 13.4", **more})
-
-
-_narrower = partial(_rule, severity=Severity.WARNING)
-_MORE_TYPES = "The instruction takes more types than the assembler; text that uses them is run, with a warning."
-_ANY_SIGN = "The assembler's messages list integers without sign; its examples use, and its code takes, any."
 _POSITIVE = ("LS-COM-03",)
-_SHAPE_RULES = (
-    "LS-COM-09 STORE-CPU-02 STORE-A3-06 STORE-A3-07 STORE-A3-08 STORE-A3-19 STORE-A3-20 STORE-A3-21 STORE-A5-06 "
-    "STORE-A5-07 STORE-A5-13 STORE-A5-14 STORE-A5-15"
-)
 
 LOAD = (
-    _rule("LD-3", "No dimension of the view is 0.", _empty_view, "1x16", "0x16", covered_by=_POSITIVE),
-    _rule("LD-4", "The valid region of the tile is not empty.", _empty_tile, "1x16", "0x16", covered_by=_POSITIVE),
-    _rule(
-        "LD-5",
-        "The element type of a loaded tile is an integer of 8 to 64 bits, f16, bf16 or f32.",
-        _element,
-        "ui8",
-        "f8E4M3FN",
-        targets=("a2a3",),
-        covered_by=("LOAD-A3-01",),
-        decision=_ANY_SIGN,
+    _rule("LD-3", "1x16", "0x16", what="No dimension of the view is 0.", covered_by=_POSITIVE)(_empty_view),
+    _rule("LD-4", "1x16", "0x16", what="The valid region of the tile is not empty.", covered_by=_POSITIVE)(_empty_tile),
+    LD_5,
+    _rule("LD-6", "mat", "left", what="Loads go to vec and mat.", targets=("a2a3",), covered_by=("LOAD-A3-02",))(
+        _in(_VEC, _MAT)
     ),
-    _rule(
-        "LD-6",
-        "Loads go to vec and mat.",
-        _in(_VEC, _MAT),
-        "mat",
-        "left",
-        targets=("a2a3",),
-        covered_by=("LOAD-A3-02",),
+    _rule("LD-7", "i16, f16", "i8, f16", what="Elements of tile and view have one size.", covered_by=("LS-COM-04",))(
+        _sizes
     ),
-    _rule("LD-7", "Elements of tile and view have one size.", _sizes, "i16, f16", "i8, f16", covered_by=("LS-COM-04",)),
-    _narrower(
-        "LD-8",
-        "Elements have 1, 2, 4 or 8 bytes.",
-        _whole_bytes,
-        "i64",
-        "f4E2M1FN",
-        targets=("a5",),
-        decision=_MORE_TYPES,
-    ),
-    _rule(
-        "LD-9",
-        "A tile of 64-bit integers has pad null or zero.",
-        _padded,
-        "pad=1",
-        "pad=2",
-        targets=("a5",),
-        covered_by=("LOAD-A5-02",),
-    ),
+    LD_8,
+    LD_9,
 )
+
+
+@_rule("ST-6", "vec", "left", covered_by=("STORE-A3-01", "STORE-A5-01"))
+def ST_6(o: Site) -> Message:
+    """Stores come from vec and acc, on a2a3 also from mat."""
+    return _in(_VEC, _MAT, _ACC)(o) if o.target.name == "a2a3" else _in(_VEC, _ACC)(o)
+
+
+@_rule("ST-10", "i16, f16", "i8, f16", covered_by=("LS-COM-04",))
+def ST_10(o: Site) -> Message:
+    """A vec tile (on a2a3 also mat) and its view have elements of one size."""
+    return _sizes(o) if _is_plain(o) else None
+
+
 STORE = (
-    _rule("ST-3", "No dimension of the view is 0.", _empty_view, "1x16", "0x16", covered_by=_POSITIVE),
-    _rule("ST-4", "The valid region of the tile is not empty.", _empty_tile, "1x16", "0x16", covered_by=_POSITIVE),
-    _rule(
-        "ST-5",
-        "View and valid region have as many elements, where their types give all sizes.",
-        _elements,
-        "valid=8x16 to a view of 4x32",
-        "valid=8x16 to a view of 16x16",
-        covered_by=tuple(_SHAPE_RULES.split()),
-        why="Only the counts must agree here; the shape rule of the path asks for more.",
-    ),
-    _rule(
-        "ST-6",
-        "Stores come from vec and acc, on a2a3 also from mat.",
-        lambda o: _in(_VEC, _MAT, _ACC)(o) if o.target.name == "a2a3" else _in(_VEC, _ACC)(o),
-        "vec",
-        "left",
-        covered_by=("STORE-A3-01", "STORE-A5-01"),
-    ),
-    _rule("ST-7", "A quantisation word goes with acc.", _word_for_acc, "acc", "vec", covered_by=("LS-COM-08",)),
-    _rule("ST-8", "reluPreMode goes with acc.", _relu_for_acc, "acc", "vec", covered_by=("LS-COM-08",)),
-    _narrower(
-        "ST-9",
-        "The element type of a vec tile to store (on a2a3 also mat) is an integer of 8 to 64 bits, f16, bf16 or f32.",
-        _stored,
-        "ui8",
-        "f8E4M3FN",
-        covered_by=("STORE-A3-03",),
-        decision=_ANY_SIGN + " The instruction takes more types on a5; text that uses them is run, with a warning.",
-    ),
-    _rule(
-        "ST-10",
-        "A vec tile (on a2a3 also mat) and its view have elements of one size.",
-        lambda o: _sizes(o) if _is_plain(o) else None,
-        "i16, f16",
-        "i8, f16",
-        covered_by=("LS-COM-04",),
-    ),
-    _rule(
-        "ST-11",
-        "An accumulator is i32 or f32.",
-        _accumulated,
-        "f32",
-        "f16",
-        covered_by=("STORE-A3-11", "STORE-A5-08"),
-    ),
+    _rule("ST-3", "1x16", "0x16", what="No dimension of the view is 0.", covered_by=_POSITIVE)(_empty_view),
+    _rule("ST-4", "1x16", "0x16", what="The valid region of the tile is not empty.", covered_by=_POSITIVE)(_empty_tile),
+    ST_5,
+    ST_6,
+    ST_7,
+    ST_8,
+    ST_9,
+    ST_10,
+    ST_11,
     _narrower(
         "ST-12",
-        "With a quantisation word i32 goes to i8 or f16, f32 to i8.",
-        _quantised,
         "f32 to i8",
         "f32 to ui8",
+        what="With a quantisation word i32 goes to i8 or f16, f32 to i8.",
         decision=_MORE_TYPES,
         targets=("a2a3",),
-    ),
+    )(_quantised),
     _narrower(
         "ST-13",
-        "With a quantisation word i32 goes to i8, f16 or bf16, f32 to i8, f16, bf16 or f32.",
-        _quantised,
         "f32 to bf16",
         "f32 to ui8",
+        what="With a quantisation word i32 goes to i8, f16 or bf16, f32 to i8, f16, bf16 or f32.",
         decision=_MORE_TYPES,
         targets=("a5",),
-    ),
-    _rule(
-        "ST-14",
-        "Without a quantisation word an accumulator goes to i32, f32, f16 or bf16.",
-        _cast,
-        "f32 to f16",
-        "f32 to i8",
-        covered_by=("STORE-A3-12", "STORE-A5-11"),
-    ),
+    )(_quantised),
+    ST_14,
     _rule(
         "ST-15",
-        "An accumulator has 1..4095 columns, and as many valid ones.",
-        _columns,
         "4080",
         "4096",
+        what="An accumulator has 1..4095 columns, and as many valid ones.",
         targets=("a2a3",),
         covered_by=("STORE-A3-15", "STORE-A3-17"),
-    ),
+    )(_columns),
 )
 STORE_FP = (
     _rule(
         "SF-2",
-        "tstore_fp takes a partition_tensor_view (or memref); no dimension of it is 0.",
-        _of_tiles(_empty_view),
         "1x16",
         "0x16",
+        what="tstore_fp takes a partition_tensor_view (or memref); no dimension of it is 0.",
         always=True,
         covered_by=_POSITIVE,
+    )(_of_tiles(_empty_view)),
+    _rule("SF-3", "acc", "vec", what="tstore_fp stores acc.", always=True, covered_by=("LS-COM-07",))(
+        _of_tiles(_in(_ACC))
     ),
-    _rule("SF-3", "tstore_fp stores acc.", _of_tiles(_in(_ACC)), "acc", "vec", always=True, covered_by=("LS-COM-07",)),
     _rule(
         "SF-4",
-        "The accumulator is f32 or a 32-bit integer.",
-        _of_tiles(_word_sized),
         "i32",
         "f16",
+        what="The accumulator is f32 or a 32-bit integer.",
         targets=("a2a3",),
         always=True,
         covered_by=("STORE-A3-11",),
-    ),
+    )(_of_tiles(_word_sized)),
     _rule(
         "SF-5",
-        "An accumulator has 1..4095 columns, and as many valid ones.",
-        _of_tiles(_columns),
         "4080",
         "4096",
+        what="An accumulator has 1..4095 columns, and as many valid ones.",
         targets=("a2a3",),
         always=True,
         covered_by=("STORE-A3-15", "STORE-A3-17"),
-    ),
+    )(_of_tiles(_columns)),
 )
 PREFETCH = (
     _rule(
         "PF-1",
-        "tprefetch reads a partition_tensor_view (or memref) without a dimension of 0.",
-        _empty_view,
         "1x16",
         "0x16",
+        what="tprefetch reads a partition_tensor_view (or memref) without a dimension of 0.",
         always=True,
         covered_by=_POSITIVE,
-    ),
+    )(_empty_view),
     _rule(
         "PF-2",
-        "tprefetch writes a tile (or memref) whose valid region is not empty.",
-        _empty_tile,
         "1x16",
         "0x16",
+        what="tprefetch writes a tile (or memref) whose valid region is not empty.",
         always=True,
         covered_by=_POSITIVE,
-    ),
-    _rule(
-        "PF-3", "Prefetch goes to vec and mat.", _in(_VEC, _MAT), "vec", "left", always=True, covered_by=("PREF-02",)
+    )(_empty_tile),
+    _rule("PF-3", "vec", "left", what="Prefetch goes to vec and mat.", always=True, covered_by=("PREF-02",))(
+        _in(_VEC, _MAT)
     ),
     _rule(
         "PF-4",
-        "Elements of tile and view have one size.",
-        _sizes,
         "i16, f16",
         "i8, f16",
+        what="Elements of tile and view have one size.",
         always=True,
         covered_by=("PREF-03",),
-    ),
+    )(_sizes),
 )
 
 _TILES, _TRANSFERS, _MOVES = "assembly 13.2", "assembly 13.4, 13.5", "assembly 13.6"

@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
-from ptokit.diagnostics import Rule, define
+from ptokit import diagnostics
+from ptokit.diagnostics import ALL_TARGETS, RuleDecorator, define
 from ptokit.types.conv import ConvSpec
 from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import Layout, TileType
@@ -29,13 +31,19 @@ Message = str | tuple[str, str] | None
 Check = Callable[[Site], Message]
 
 
-def rule(id: str, what: str, check: Check | None, accepted: str, rejected: str, **more: object) -> Rule:
-    """A rule of load-store 11; the target follows from the id."""
-    if "targets" not in more:
-        family = id.split("-")[1]
-        more["targets"] = {"CPU": ("cpu",), "A3": ("a2a3",), "A5": ("a5",)}.get(family, ("cpu", "a2a3", "a5"))
-    more.setdefault("source", SOURCE)
-    return define(id, what, check, accepted=accepted, rejected=rejected, **more)  # type: ignore[arg-type]
+def rule(id: str, **more: Any) -> RuleDecorator:
+    """`ptokit.diagnostics.rule` for load-store 11; the target follows from the id."""
+    return diagnostics.rule(id, **{**_family(id), **more})
+
+
+def other_rule(id: str, what: str, **more: Any) -> None:
+    """A rule of load-store 11 that another part of ptokit reports."""
+    define(id, what, **{**_family(id), **more})
+
+
+def _family(id: str) -> dict[str, Any]:
+    targets = {"CPU": ("cpu",), "A3": ("a2a3",), "A5": ("a5",)}
+    return {"source": SOURCE, "targets": targets.get(id.split("-")[1], ALL_TARGETS)}
 
 
 def sides(o: Site) -> tuple[TileInfo, ViewInfo]:
@@ -186,7 +194,9 @@ def partial_line(view: ViewInfo, dim: int) -> Message:
 # Rules for every target ----------------------------------------------------------------------------------------------
 
 
-def _positive(o: Site) -> Message:
+@rule("LS-COM-03", accepted="valid 16x32 and view (1, 1, 1, 16, 32)", rejected="a view with a dimension of size 0")
+def LS_COM_03(o: Site) -> Message:
+    """Transfers move Rv x Cv elements; the valid region and all dimensions of the view are positive."""
     tile, view = sides(o)
     for d, g in enumerate(view.shape):
         if g <= 0:
@@ -205,14 +215,28 @@ def converts(o: Site) -> bool:
     return not is_load(o) and (o.src.loc is TileType.Acc or o.has("quant") or o.has("fp"))
 
 
-def _sizes(o: Site) -> Message:
+@rule(
+    "LS-COM-04",
+    accepted="an i8 tile and a u8 view",
+    rejected="an f32 tile and an f16 view",
+    why="Only the fix-pipe converts, on the way out of an accumulator.",
+)
+def LS_COM_04(o: Site) -> Message:
+    """Elements of tile and view have the same size in loads and in stores from Vec and Mat."""
     tile, view = sides(o)
     if tile.dtype.size == view.dtype.size or converts(o):
         return None
     return f"{tile.name} has {tile.dtype.size}-byte elements ({tile.dtype}), the view {view.dtype.size} ({view.dtype})"
 
 
-def _inside(o: Site) -> Message:
+@rule(
+    "LS-COM-05",
+    accepted="stride 0 of a row that is read again and again, on cpu and a5",
+    rejected="stride -16",
+    decision="Leaving the tensor's shape or its memory is reported as GM-OOB where that happens.",
+)
+def LS_COM_05(o: Site) -> Message:
+    """Transfers stay inside the declared tensor, and strides go forward."""
     tile, view = sides(o)
     for d, (g, t) in enumerate(zip(view.shape, view.stride)):
         if g > 1 and t < 0:
@@ -220,7 +244,15 @@ def _inside(o: Site) -> Message:
     return outside(tile.spec, view) if isinstance(tile.spec, ConvSpec) else None
 
 
-def _counts(o: Site) -> Message:
+@rule(
+    "LS-COM-09",
+    targets=("cpu",),
+    accepted="valid 16x32 and view (1, 1, 2, 8, 32)",
+    rejected="valid 4x16 and an ND view (1, 1, 1, 8, 8)",
+    decision="The reference assembler compares element counts only; different shapes of one count are refused too.",
+)
+def LS_COM_09(o: Site) -> Message:
+    """The view has the shape of the valid region (where no rule of the target says it more precisely)."""
     tile, view = sides(o)
     layout = view.layout
     if is_conv(tile) or layout is None or layout not in ROW_COL_AXES:
@@ -241,60 +273,29 @@ def too_small(tile: TileInfo, view: ViewInfo) -> Message:
 
 
 COMMON = (
-    rule(
-        "LS-COM-03",
-        "Transfers move Rv x Cv elements; the valid region and all dimensions of the view are positive.",
-        _positive,
-        accepted="valid 16x32 and view (1, 1, 1, 16, 32)",
-        rejected="a view with a dimension of size 0",
-    ),
-    rule(
-        "LS-COM-04",
-        "Elements of tile and view have the same size in loads and in stores from Vec and Mat.",
-        _sizes,
-        accepted="an i8 tile and a u8 view",
-        rejected="an f32 tile and an f16 view",
-        why="Only the fix-pipe converts, on the way out of an accumulator.",
-    ),
-    rule(
-        "LS-COM-05",
-        "Transfers stay inside the declared tensor, and strides go forward.",
-        _inside,
-        accepted="stride 0 of a row that is read again and again, on cpu and a5",
-        rejected="stride -16",
-        decision="Leaving the tensor's shape or its memory is reported as GM-OOB where that happens.",
-    ),
-    rule(
-        "LS-COM-09",
-        "The view has the shape of the valid region (where no rule of the target says it more precisely).",
-        _counts,
-        targets=("cpu",),
-        accepted="valid 16x32 and view (1, 1, 2, 8, 32)",
-        rejected="valid 4x16 and an ND view (1, 1, 1, 8, 8)",
-        decision="The reference assembler compares element counts only; different shapes of one count are refused too.",
-    ),
+    LS_COM_03,
+    LS_COM_04,
+    LS_COM_05,
+    LS_COM_09,
 )
 
-rule(
+other_rule(
     "LS-COM-01",
     "What an instruction waits for are events.",
-    None,
     accepted="TLOAD(t, g, e) with e the result of a TSTORE",
     rejected="TLOAD(t, g, 3)",
     why="Checked by the Python front end, which takes nothing else; the text form has no event operands.",
 )
-rule(
+other_rule(
     "LS-COM-02",
     "The tile type is legal.",
-    None,
     accepted="16x32 f32",
     rejected="16x30 f32",
     why="Reported under the TILE rule that is broken, where the tile is made.",
 )
-rule(
+other_rule(
     "LS-COM-06",
     "A tile is initialised before it is stored, and a transfer is waited for before its result is used.",
-    None,
     accepted="TLOAD, set_flag, wait_flag, TADD",
     rejected="TSTORE of a tile that nothing was written to",
     why="Found by `ptokit sanitize` (UNINIT-READ, RACE-RAW).",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from ptokit.diagnostics import Rule, define
+from ptokit.diagnostics import Rule, rule
 from ptokit.types.dtypes import DTYPES, DType, dtype, is_dtype
 
 from ..operands import Message
@@ -105,23 +105,23 @@ def follows(table: str, result: str = "dst") -> Rule:
     return replace(VEC_06, check=check)
 
 
-def _present(o: Site) -> Message:
+@rule("VEC-A5-08", source=SOURCE, accepted="vintlvv2 on cpu", rejected="vintlvv2 on a5")
+def VEC_08(o: Site) -> Message:
+    """The target has the operation or distribution mode, and what it does is published."""
     if o.instr.types.get(o.target.name):
         return None
     return f"{o.target.name} does not have it" if any(o.instr.types.values()) else "its meaning is not published"
 
 
-VEC_08 = define(
-    "VEC-A5-08",
-    "The target has the operation or distribution mode, and what it does is published.",
-    _present,
+@rule(
+    "VEC-A5-17",
     source=SOURCE,
-    accepted="vintlvv2 on cpu",
-    rejected="vintlvv2 on a5",
+    accepted="vselr of 128xf16 with 128xui16",
+    rejected="vselr of 64xf32 with 64xf32",
+    decision="An index outside the register counts modulo its number of lanes.",
 )
-
-
-def _index(o: Site) -> Message:
+def VEC_17(o: Site) -> Message:
+    """An index register has integer lanes of the source's width."""
     src, index = o.operands.get("src"), o.operands.get("index")
     if not isinstance(src, VregInfo) or not isinstance(index, VregInfo):
         return None
@@ -129,17 +129,6 @@ def _index(o: Site) -> Message:
     if index.dtype.is_integer and index.dtype.bits == bits:
         return None
     return f"%{index.name} has lanes of {index.dtype.text}; lanes of {src.dtype.text} are chosen by i{bits} or ui{bits}"
-
-
-VEC_17 = define(
-    "VEC-A5-17",
-    "An index register has integer lanes of the source's width.",
-    _index,
-    source=SOURCE,
-    accepted="vselr of 128xf16 with 128xui16",
-    rejected="vselr of 64xf32 with 64xf32",
-    decision="An index outside the register counts modulo its number of lanes.",
-)
 
 
 def words_listed(o: Site) -> Message:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.diagnostics import Severity, define
+from ptokit.diagnostics import Severity, rule
 from ptokit.types.dtypes import DTYPES, DType
 
 from ..machine import Machine
@@ -78,7 +78,17 @@ def _takes_saturation(src: DType, dst: DType) -> bool:
     return src.is_float or dst.bits < src.bits
 
 
-def _conversion(o: Site) -> Message:
+@rule(
+    "VEC-A5-16",
+    source=f"{SOURCE}, 6.6",
+    accepted='f32 to f16 {rnd = "R", sat = "SAT", part = "EVEN"}',
+    rejected="f32 to f16 without part",
+    decision="Without sat integers keep their low bits and floats overflow to infinity; NaN gives 0 in integers, and "
+    "with SAT in floats too, as a published program expects. A widening conversion looks at the mask bit of the source "
+    "lane it reads.",
+)
+def VEC_16(o: Site) -> Message:
+    """vcvt converts between the two types, with the part, rounding and saturation that belong to them."""
     source, made = o.operands.get("src"), o.operands.get("dst")
     if not isinstance(source, VregInfo) or not isinstance(made, VregInfo):
         return None
@@ -96,19 +106,6 @@ def _conversion(o: Site) -> Message:
     if sat and (sat not in ("SAT", "NOSAT") or not _takes_saturation(src, dst)):
         return f'{src.text} to {dst.text} has no saturation mode "{sat}"'
     return None
-
-
-VEC_16 = define(
-    "VEC-A5-16",
-    "vcvt converts between the two types, with the part, rounding and saturation that belong to them.",
-    _conversion,
-    source=f"{SOURCE}, 6.6",
-    accepted='f32 to f16 {rnd = "R", sat = "SAT", part = "EVEN"}',
-    rejected="f32 to f16 without part",
-    decision="Without sat integers keep their low bits and floats overflow to infinity; NaN gives 0 in integers, and "
-    "with SAT in floats too, as a published program expects. A widening conversion looks at the mask bit of the source "
-    "lane it reads.",
-)
 
 
 def _convert(
@@ -145,20 +142,18 @@ VCVT = micro(
 )
 
 
-def _odd(o: Site) -> Message:
-    return "only the manual has rounding to odd" if plain(o.rnd) == "O" else None
-
-
-VEC_N1 = define(
+@rule(
     "VEC-A5-N1",
-    "vtrc rounds with R, A, F, C or Z.",
-    _odd,
     severity=Severity.WARNING,
     source="vector-path C-37",
     accepted='vtrc "Z"',
     rejected='vtrc "O"',
     decision="O takes the odd neighbour of a value that is not integral.",
 )
+def VEC_N1(o: Site) -> Message:
+    """vtrc rounds with R, A, F, C or Z."""
+    return "only the manual has rounding to odd" if plain(o.rnd) == "O" else None
+
 
 _MODES = tuple(mode for mode in conversion.ROUNDINGS if mode)
 

@@ -337,7 +337,7 @@ for _direction, _where in (("outtoub", "from global memory"), ("ubtoout", "to gl
         ("loop1", "loop2"),
         _set_sizes(_direction),
         rules.COUNTS,
-        rules.ZERO,
+        rules.DMA_05,
     )
     for _level in (1, 2):
         _register(

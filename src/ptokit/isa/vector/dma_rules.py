@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ptokit.diagnostics import Rule, Severity, define
+from ptokit.diagnostics import Rule, Severity, define, rule
 
 from ..operands import Message
 from ..site import PtrInfo, ScalarInfo, Site
@@ -30,21 +30,13 @@ def _ub_pointers(o: Site) -> list[tuple[str, PtrInfo]]:
     return [(n, i) for n, i in found if i.space == "ub"]
 
 
-def _start(o: Site) -> Message:
+@rule("DMA-A5-01", source=SOURCE, accepted="a copy to byte 64 of UB", rejected="a copy to byte 16 of UB")
+def DMA_01(o: Site) -> Message:
+    """A DMA copy starts at a multiple of 32 bytes of the unified buffer."""
     for name, info in _ub_pointers(o):
         if info.addr % BLOCK > 0:  # type: ignore[operator]
             return f"{name} is at byte {info.addr:#x} of UB, which is not a multiple of {BLOCK}"
     return None
-
-
-DMA_01 = define(
-    "DMA-A5-01",
-    "A DMA copy starts at a multiple of 32 bytes of the unified buffer.",
-    _start,
-    source=SOURCE,
-    accepted="a copy to byte 64 of UB",
-    rejected="a copy to byte 16 of UB",
-)
 
 
 def _ub_stride_of(side: str) -> Callable[[Site], Message]:
@@ -112,40 +104,34 @@ def strides(*, into_ub: bool) -> Rule:
     return replace(DMA_03, check=_packed((("src_stride", widths[0]), ("dst_stride", widths[1]))))
 
 
-def _rows_apart(o: Site) -> Message:
+@rule(
+    "DMA-A5-04",
+    source=SOURCE,
+    accepted="rows of 128 bytes at a destination stride of 128",
+    rejected="rows of 128 bytes at a destination stride of 96",
+)
+def DMA_04(o: Site) -> Message:
+    """Rows do not overlap where they are written: the destination stride is at least the length of a row."""
     length, stride = value(o, "len_burst"), value(o, "dst_stride")
     if value(o, "n_burst") > 1 and length > 0 and stride < length:  # type: ignore[operator]
         return f"rows of {length} bytes are {stride} bytes apart: each overwrites the one before"
     return None
 
 
-DMA_04 = define(
-    "DMA-A5-04",
-    "Rows do not overlap where they are written: the destination stride is at least the length of a row.",
-    _rows_apart,
-    source=SOURCE,
-    accepted="rows of 128 bytes at a destination stride of 128",
-    rejected="rows of 128 bytes at a destination stride of 96",
-)
-
-
-def _source_apart(o: Site) -> Message:
-    length, stride = value(o, "len_burst"), value(o, "src_stride")
-    if value(o, "n_burst") > 1 and length > 0 and stride < length:  # type: ignore[operator]
-        return f"rows of {length} bytes are read {stride} bytes apart"
-    return None
-
-
-DMA_04_LINT = define(
+@rule(
     "DMA-A5-04-LINT",
-    "The source stride is at least the length of a row.",
-    _source_apart,
     severity=Severity.WARNING,
     source=SOURCE,
     why="The manual states it; rows that overlap where they are read do no harm.",
     accepted="rows of 128 bytes at a source stride of 128",
     rejected="rows of 128 bytes at a source stride of 64",
 )
+def DMA_04_LINT(o: Site) -> Message:
+    """The source stride is at least the length of a row."""
+    length, stride = value(o, "len_burst"), value(o, "src_stride")
+    if value(o, "n_burst") > 1 and length > 0 and stride < length:  # type: ignore[operator]
+        return f"rows of {length} bytes are read {stride} bytes apart"
+    return None
 
 
 def unpacked(word: int) -> tuple[int, int]:
@@ -162,7 +148,9 @@ def loop_counts(o: Site) -> tuple[Size, Size]:
     return unpacked(first) if isinstance(first, int) else (UNKNOWN, UNKNOWN)
 
 
-def _zero(o: Site) -> Message:
+@rule("DMA-A5-05", severity=Severity.WARNING, source=SOURCE, accepted="n_burst 1", rejected="n_burst 0")
+def DMA_05(o: Site) -> Message:
+    """A copy moves something: rows, bytes of a row and loop counts are not 0."""
     counts = [(name, value(o, name)) for name in ("n_burst", "len_burst") if o.has_operand(name)]
     if o.has_operand("loop1"):
         counts += zip(("loop1", "loop2"), loop_counts(o))
@@ -172,33 +160,24 @@ def _zero(o: Site) -> Message:
     return None
 
 
-ZERO = DMA_05 = define(
-    "DMA-A5-05",
-    "A copy moves something: rows, bytes of a row and loop counts are not 0.",
-    _zero,
-    severity=Severity.WARNING,
-    source=SOURCE,
-    accepted="n_burst 1",
-    rejected="n_burst 0",
-)
-
-
-def _both_sides(o: Site) -> Message:
+@rule("DMA-A5-06", source=SOURCE, accepted="nburst(%n, %s, %d) loop(%c, %s, %d)", rejected="loop(%c, %s)")
+def DMA_06(o: Site) -> Message:
+    """A copy has its operands in the order of one of its forms, and whole groups: loop(count, source stride,
+    destination stride), pad(value) or pad(value, left, right).
+    """
     return "left and right padding are given together" if o.has("left_padding") != o.has("right_padding") else None
 
 
-DMA_06 = define(
-    "DMA-A5-06",
-    "A copy has its operands in the order of one of its forms, and whole groups: loop(count, source stride, "
-    "destination stride), pad(value) or pad(value, left, right).",
-    _both_sides,
+@rule(
+    "DMA-A5-07",
+    targets=("a2a3", "a5"),
     source=SOURCE,
-    accepted="nburst(%n, %s, %d) loop(%c, %s, %d)",
-    rejected="loop(%c, %s)",
+    decision="An error on devices, whose order is undefined; the cpu target copies through a temporary.",
+    accepted="64 bytes from 0 to 64",
+    rejected="64 bytes from 0 to 32",
 )
-
-
-def _overlap(o: Site) -> Message:
+def DMA_07(o: Site) -> Message:
+    """Source and destination of a copy within the unified buffer do not overlap."""
     src, dst = o.operands.get("src"), o.operands.get("dst")
     if not isinstance(src, PtrInfo) or not isinstance(dst, PtrInfo) or not known(src.addr, dst.addr):
         return None
@@ -218,19 +197,16 @@ def _reach(o: Site, side: str) -> Size:
     return (rows - 1) * value(o, f"{side}_stride") + length
 
 
-DMA_07 = define(
-    "DMA-A5-07",
-    "Source and destination of a copy within the unified buffer do not overlap.",
-    _overlap,
-    targets=("a2a3", "a5"),
-    source=SOURCE,
-    decision="An error on devices, whose order is undefined; the cpu target copies through a temporary.",
-    accepted="64 bytes from 0 to 64",
-    rejected="64 bytes from 0 to 32",
+@rule(
+    "DMA-A5-08",
+    severity=Severity.WARNING,
+    source="vector-path 3.3, 8",
+    decision="The rest of a row up to the next one is padded; a text of the manual stops at the next 32 bytes.",
+    accepted="rows of 224 bytes and 8 f32 of right padding at a stride of 256",
+    rejected="rows of 128 bytes without counted padding at a stride of 256",
 )
-
-
-def _padding(o: Site) -> Message:
+def DMA_08(o: Site) -> Message:
+    """Padding is counted where rows are padded, and fills at most 32 bytes more than it counts."""
     left, right = value(o, "left_padding"), value(o, "right_padding")
     padded = value(o, "data_select_bit") if o.has_operand("data_select_bit") else int(o.has("pad_value"))
     if padded == 0 and (left > 0 or right > 0):
@@ -244,19 +220,15 @@ def _padding(o: Site) -> Message:
     return None
 
 
-DMA_08 = define(
-    "DMA-A5-08",
-    "Padding is counted where rows are padded, and fills at most 32 bytes more than it counts.",
-    _padding,
-    severity=Severity.WARNING,
-    source="vector-path 3.3, 8",
-    decision="The rest of a row up to the next one is padded; a text of the manual stops at the next 32 bytes.",
-    accepted="rows of 224 bytes and 8 f32 of right padding at a stride of 256",
-    rejected="rows of 128 bytes without counted padding at a stride of 256",
+@rule(
+    "DMA-A5-09",
+    source=SOURCE,
+    decision="Rows that leave the buffer are PTR-A5-02.",
+    accepted="56 f32 and 8 of padding at a stride of 256 bytes",
+    rejected="60 f32 and 8 of padding at a stride of 256 bytes",
 )
-
-
-def _row_holds(o: Site) -> Message:
+def DMA_09(o: Site) -> Message:
+    """A padded row fits the destination row."""
     dst = o.operands.get("dst")
     if not isinstance(dst, PtrInfo):
         return None
@@ -268,33 +240,15 @@ def _row_holds(o: Site) -> Message:
     return None
 
 
-DMA_09 = define(
-    "DMA-A5-09",
-    "A padded row fits the destination row.",
-    _row_holds,
-    source=SOURCE,
-    decision="Rows that leave the buffer are PTR-A5-02.",
-    accepted="56 f32 and 8 of padding at a stride of 256 bytes",
-    rejected="60 f32 and 8 of padding at a stride of 256 bytes",
-)
-
-
-def _whole_blocks(o: Site) -> Message:
+@rule("DMA-A5-10", source=SOURCE, accepted="rows of 64 bytes at strides of 96", rejected="rows of 40 bytes")
+def DMA_10(o: Site) -> Message:
+    """A copy within the unified buffer moves blocks of 32 bytes: length and strides are multiples of 32."""
     for name in ("len_burst", "src_stride", "dst_stride"):
         number = value(o, name)
         if number % BLOCK > 0 and (name == "len_burst" or value(o, "n_burst") > 1):  # type: ignore[operator]
             return f"{name} = {number} bytes is not a multiple of {BLOCK}"
     return None
 
-
-DMA_10 = define(
-    "DMA-A5-10",
-    "A copy within the unified buffer moves blocks of 32 bytes: length and strides are multiples of 32.",
-    _whole_blocks,
-    source=SOURCE,
-    accepted="rows of 64 bytes at strides of 96",
-    rejected="rows of 40 bytes",
-)
 
 _ROWS = {"n_burst": FIELDS["count"], "len_burst": FIELDS["count"]}
 _GM, _UB, _PADDING, _GAP = (FIELDS[name] for name in ("gm stride", "ub stride", "padding", "gap"))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.diagnostics import Severity, define
+from ptokit.diagnostics import Severity, define, rule
 
 from ..machine import Machine
 from ..operands import Message
@@ -28,7 +28,14 @@ def _chosen(mask: Predicate, count: Any, width: int) -> Predicate:
     return active(mask if count is None else prefix(count, width), width)
 
 
-def _indices(o: Site) -> Message:
+@rule(
+    "VEC-A5-11",
+    source="vector-path 4.6, 8",
+    accepted="64xi32 offsets for 64xf32",
+    rejected="128xi16 offsets for 64xf32",
+)
+def VEC_11(o: Site) -> Message:
+    """A gather or scatter has one integer offset for each lane; elements of 8 bits are not gathered."""
     data = o.dst if "dst" in {r.name for r in o.instr.produces} else o.value
     offsets = o.offsets
     if not isinstance(offsets, VregInfo) or not isinstance(data, VregInfo):
@@ -50,14 +57,6 @@ def _block_offsets(o: Site) -> Message:
     return None
 
 
-VEC_11 = define(
-    "VEC-A5-11",
-    "A gather or scatter has one integer offset for each lane; elements of 8 bits are not gathered.",
-    _indices,
-    source="vector-path 4.6, 8",
-    accepted="64xi32 offsets for 64xf32",
-    rejected="128xi16 offsets for 64xf32",
-)
 define(
     "VEC-A5-10",
     "Active lanes of a scatter write to different elements.",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.diagnostics import define
+from ptokit.diagnostics import rule
 from ptokit.types.dtypes import dtype, is_dtype
 
 from ..machine import Machine
@@ -63,7 +63,15 @@ VDUP = micro(
 )
 
 
-def _ramp(o: Site) -> Message:
+@rule(
+    "VEC-A5-19",
+    source=SOURCE,
+    accepted='vci {order = "DESC"} of i32',
+    rejected="vci of ui32",
+    decision="DESC counts down from the start: lane i is start - i.",
+)
+def VEC_19(o: Site) -> Message:
+    """vci counts up (ASC) or down (DESC), in i8, i16, i32, f16 or f32."""
     if o.order not in ("ASC", "DESC"):
         return f"order '{o.order}' is neither ASC nor DESC"
     made = o.operands.get("dst")
@@ -74,15 +82,6 @@ def _ramp(o: Site) -> Message:
 
 _COUNTED = types("i8 i16 i32 f16 f32")
 
-VEC_19 = define(
-    "VEC-A5-19",
-    "vci counts up (ASC) or down (DESC), in i8, i16, i32, f16 or f32.",
-    _ramp,
-    source=SOURCE,
-    accepted='vci {order = "DESC"} of i32',
-    rejected="vci of ui32",
-    decision="DESC counts down from the start: lane i is start - i.",
-)
 
 VCI = micro(
     "vci",

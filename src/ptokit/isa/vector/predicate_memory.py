@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.diagnostics import define
+from ptokit.diagnostics import define, rule
 from ptokit.types.dtypes import DTYPES
 
 from ..machine import Machine
@@ -38,7 +38,15 @@ PRD_03 = define(
 _LIMITS = {"a2a3": 255, "a5": 1023}
 
 
-def _immediate(o: Site) -> Message:
+@rule(
+    "PRD-A5-04",
+    source=SOURCE,
+    accepted="pldi with 1023 units on a5",
+    rejected="pldi with 1024 units on a5",
+    decision="In brackets the offset counts elements of the pointer's type, behind a comma units of 8 bytes.",
+)
+def PRD_04(o: Site) -> Message:
+    """The offset of pldi and psti is a constant of at most 1023 units of 8 bytes (a2a3: 255)."""
     units = o.operands.get("units")
     offset = o.operands.get("offset")
     pointer = next((i for i in o.operands.values() if isinstance(i, PtrInfo)), None)
@@ -53,17 +61,6 @@ def _immediate(o: Site) -> Message:
     if at_unit < 0 or (limit is not None and at_unit > limit):
         return f"the offset is {at_unit} units of 8 bytes; {o.target.name} takes 0 to {limit}"
     return None
-
-
-PRD_04 = define(
-    "PRD-A5-04",
-    "The offset of pldi and psti is a constant of at most 1023 units of 8 bytes (a2a3: 255).",
-    _immediate,
-    source=SOURCE,
-    accepted="pldi with 1023 units on a5",
-    rejected="pldi with 1024 units on a5",
-    decision="In brackets the offset counts elements of the pointer's type, behind a comma units of 8 bytes.",
-)
 
 
 def _offset(pointer: PtrInfo, offset: Any, units: Any) -> Any:
@@ -129,7 +126,14 @@ PSTI = _stores("psti", "Store a predicate, at a constant offset.", PRD_04)
 PST = _stores("pst", "Store a predicate, at an offset in units of 8 bytes.")
 
 
-def _pairing(o: Site) -> Message:
+@rule(
+    "PRD-A5-05",
+    source=SOURCE,
+    accepted="!pto.mask<b32> and !pto.ptr<ui32, ub>",
+    rejected="!pto.mask<b32> and !pto.ptr<ui16, ub>",
+)
+def PRD_05(o: Site) -> Message:
+    """pstu stores a b16 predicate through a pointer to ui16, a b32 predicate through one to ui32."""
     value, pointer = o.operands.get("value"), o.operands.get("base")
     if not isinstance(value, MaskInfo) or not isinstance(pointer, PtrInfo):
         return None
@@ -137,16 +141,6 @@ def _pairing(o: Site) -> Message:
     if bits is None or value.bits not in (0, bits):
         return f"%{value.name} is a mask of b{value.bits}, %{pointer.name} points to {pointer.dtype.text}"
     return None
-
-
-PRD_05 = define(
-    "PRD-A5-05",
-    "pstu stores a b16 predicate through a pointer to ui16, a b32 predicate through one to ui32.",
-    _pairing,
-    source=SOURCE,
-    accepted="!pto.mask<b32> and !pto.ptr<ui32, ub>",
-    rejected="!pto.mask<b32> and !pto.ptr<ui16, ub>",
-)
 
 
 def _append(

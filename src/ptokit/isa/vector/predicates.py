@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.diagnostics import define
+from ptokit.diagnostics import rule
 
 from ..site import MaskInfo, Site
 from ..table import Instr
@@ -22,19 +22,28 @@ WIDTHS = (1, 2, 4)
 PARTS = ("LOWER", "HIGHER")
 
 
-PRD_01 = define(
+PRD_01 = rule(
     "PRD-A5-01",
-    "The pattern, part or comparison is a word that exists.",
-    words_listed,
+    what="The pattern, part or comparison is a word that exists.",
     source=SOURCE,
     accepted='pto.pset_b32 "PAT_VL8"',
     rejected='pto.pset_b32 "PAT_VL9"',
     decision="PAT_H and PAT_Q are the low half and the low quarter of the lanes.",
+)(words_listed)
+
+
+@rule(
+    "PRD-A5-02",
+    source=SOURCE,
+    accepted="pand of three !pto.mask<b32>",
+    rejected="pand of a !pto.mask<b16> and a !pto.mask<b32>",
+    decision="ppack and punpack may change the granularity. !pto.mask without a granularity fits everywhere.",
 )
+def PRD_02(o: Site) -> tuple[str, str] | None:
+    """The predicates of one operation have one granularity.
 
-
-def _granularity(o: Site) -> tuple[str, str] | None:
-    """Predicates with a stated granularity have one, the instruction's where it has one."""
+    Predicates with a stated granularity have one, the instruction's where it has one.
+    """
     stated = {operand.name: operand.bits for operand in (*o.instr.operands, *o.instr.produces)}
     first: MaskInfo | None = None
     for name, info in o.operands.items():
@@ -45,17 +54,6 @@ def _granularity(o: Site) -> tuple[str, str] | None:
             return f"%{info.name} is a mask of b{info.bits} where b{bits} is needed", "reinterpret it with pto.pbitcast"
         first = first or info
     return None
-
-
-PRD_02 = define(
-    "PRD-A5-02",
-    "The predicates of one operation have one granularity.",
-    _granularity,
-    source=SOURCE,
-    accepted="pand of three !pto.mask<b32>",
-    rejected="pand of a !pto.mask<b16> and a !pto.mask<b32>",
-    decision="ppack and punpack may change the granularity. !pto.mask without a granularity fits everywhere.",
-)
 
 
 def _pset(machine: Any, *, width: int, pattern: str, **_: Any) -> np.ndarray:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ptokit.diagnostics import Rule, define
+from ptokit.diagnostics import Rule, define, rule
 from ptokit.diagnostics.rules import Check
 
 from ..operands import Message
@@ -15,7 +15,11 @@ from ..site import Info, MaskInfo, PtrInfo, Site, VregInfo
 SOURCE = "vector-path 8"
 
 
-def _space(o: Site) -> Message:
+@rule(
+    "PTR-A5-01", source=SOURCE, accepted="pto.vlds of a !pto.ptr<f32, ub>", rejected="pto.vlds of a !pto.ptr<f32, gm>"
+)
+def PTR_01(o: Site) -> Message:
+    """A pointer operand points to the memory the instruction works on: ub for vector and predicate accesses."""
     for operand in o.instr.operands:
         info = o.operands.get(operand.name)
         if isinstance(info, PtrInfo) and operand.space and info.space != operand.space:
@@ -23,14 +27,6 @@ def _space(o: Site) -> Message:
     return None
 
 
-PTR_01 = define(
-    "PTR-A5-01",
-    "A pointer operand points to the memory the instruction works on: ub for vector and predicate accesses.",
-    _space,
-    source=SOURCE,
-    accepted="pto.vlds of a !pto.ptr<f32, ub>",
-    rejected="pto.vlds of a !pto.ptr<f32, gm>",
-)
 define(
     "PTR-A5-02",
     "An access lies inside the unified buffer, or inside the argument it points to.",
@@ -47,7 +43,9 @@ def registers(o: Site) -> Iterator[tuple[str, VregInfo]]:
             yield name, info
 
 
-def _types(o: Site) -> Message:
+@rule("VEC-A5-07", source=SOURCE, accepted="pto.vmul of 64xf32", rejected="pto.vmul of 256xi8")
+def VEC_07(o: Site) -> Message:
+    """The element type is one that the instruction has."""
     allowed = o.instr.types.get("a5" if o.extended else o.target.name)
     for _, info in registers(o):
         if allowed and info.dtype not in allowed:
@@ -56,22 +54,20 @@ def _types(o: Site) -> Message:
     return None
 
 
-VEC_07 = define(
-    "VEC-A5-07",
-    "The element type is one that the instruction has.",
-    _types,
-    source=SOURCE,
-    accepted="pto.vmul of 64xf32",
-    rejected="pto.vmul of 256xi8",
-)
-
-
 def mask_bits(info: VregInfo) -> int:
     """Granularity of the predicates of a register: its element's width; 32 for 64-bit elements (1.2)."""
     return min(32, info.dtype.bits)
 
 
-def _granularity(o: Site) -> Message:
+@rule(
+    "VEC-A5-05",
+    source=SOURCE,
+    decision="!pto.mask without a granularity fits everywhere.",
+    accepted="a !pto.mask<b32> for lanes of f32",
+    rejected="a !pto.mask<b16> for lanes of f32",
+)
+def VEC_05(o: Site) -> Message:
+    """A predicate has the granularity of the lanes it selects."""
     data = next((info for _, info in registers(o)), None)
     return None if data is None else wrong_mask(o, mask_bits(data))
 
@@ -84,18 +80,14 @@ def wrong_mask(o: Site, bits: int) -> Message:
     return None
 
 
-VEC_05 = define(
-    "VEC-A5-05",
-    "A predicate has the granularity of the lanes it selects.",
-    _granularity,
+@rule(
+    "VEC-A5-06",
     source=SOURCE,
-    decision="!pto.mask without a granularity fits everywhere.",
-    accepted="a !pto.mask<b32> for lanes of f32",
-    rejected="a !pto.mask<b16> for lanes of f32",
+    accepted="pto.vadd of two registers of 64xf32 that gives a third",
+    rejected="pto.vadd of 64xf32 and 64xi32",
 )
-
-
-def _same(o: Site) -> Message:
+def VEC_06(o: Site) -> Message:
+    """Operands and results have the types that the instruction takes together."""
     first: VregInfo | None = None
     for _, info in registers(o):
         if first is None:
@@ -104,15 +96,6 @@ def _same(o: Site) -> Message:
             return f"%{info.name} has {info.lanes} lanes of {info.dtype}, %{first.name} {first.lanes} of {first.dtype}"
     return None
 
-
-VEC_06 = define(
-    "VEC-A5-06",
-    "Operands and results have the types that the instruction takes together.",
-    _same,
-    source=SOURCE,
-    accepted="pto.vadd of two registers of 64xf32 that gives a third",
-    rejected="pto.vadd of 64xf32 and 64xi32",
-)
 
 VEC_03 = define(
     "VEC-A5-03",
@@ -133,16 +116,16 @@ COMMON: tuple[Rule, ...] = (PTR_01, VEC_07)
 def merged(bound: Sequence[Rule]) -> tuple[Rule, ...]:
     """Rules with one entry for each id, which finds what any of those with the id finds."""
     found: dict[str, Rule] = {}
-    for rule in bound:
-        before = found.get(rule.id)
-        found[rule.id] = rule if before is None else replace(rule, check=_either(before, rule))
+    for each in bound:
+        before = found.get(each.id)
+        found[each.id] = each if before is None else replace(each, check=_either(before, each))
     return tuple(found.values())
 
 
 def _either(first: Rule, second: Rule) -> Check:
     def check(o: Site) -> Any:
-        for rule in (first, second):
-            broken = rule.check(o) if rule.check is not None else None
+        for each in (first, second):
+            broken = each.check(o) if each.check is not None else None
             if broken:
                 return broken
         return None

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.diagnostics import define
+from ptokit.diagnostics import rule
 
 from ..machine import Machine
 from ..operands import Message
@@ -23,18 +23,8 @@ from .words import mask, micro, number, out_vreg, vreg
 Shift = Callable[[np.ndarray, Any], np.ndarray]
 
 
-def _constant(o: Site) -> Message:
-    count, src = o.operands.get("count"), o.operands.get("src")
-    if not isinstance(count, ScalarInfo) or not isinstance(src, VregInfo):
-        return None
-    wrong = count.value < 0 or count.value >= src.dtype.bits
-    return f"lanes of {src.dtype.bits} bits are shifted by {count.value}" if wrong else None
-
-
-VEC_14 = define(
+@rule(
     "VEC-A5-14",
-    "A shift count is 0..bits-1.",
-    _constant,
     targets=("a2a3", "a5"),
     source=SOURCE,
     accepted="vshls of i16 by 15",
@@ -42,6 +32,13 @@ VEC_14 = define(
     decision="Counts of lanes that the mask leaves out do not matter. The cpu target shifts everything out: 0, or the "
     "sign bits where the right shift is arithmetic.",
 )
+def VEC_14(o: Site) -> Message:
+    """A shift count is 0..bits-1."""
+    count, src = o.operands.get("count"), o.operands.get("src")
+    if not isinstance(count, ScalarInfo) or not isinstance(src, VregInfo):
+        return None
+    wrong = count.value < 0 or count.value >= src.dtype.bits
+    return f"lanes of {src.dtype.bits} bits are shifted by {count.value}" if wrong else None
 
 
 def _run(fn: Shift) -> Callable[..., np.ndarray]:

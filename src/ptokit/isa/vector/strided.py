@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.diagnostics import Severity, define
+from ptokit.diagnostics import Severity, define, rule
 
 from ..machine import Machine
 from ..operands import Message
@@ -100,20 +100,19 @@ STRIDES = {"STRIDE_S3_B16": (3, 2), "STRIDE_S4_B64": (4, 8), "STRIDE_S8_B32": (8
 """Step and bytes of an element, by token."""
 
 
-def _guessed(o: Site) -> Message:
-    return None if o.stride is None else f"what {o.instr.name} with {o.stride} addresses is published nowhere"
-
-
-VEC_09 = define(
+@rule(
     "VEC-A5-09",
-    "vsld and vsst have no stride, or one that means what ptokit takes it for.",
-    _guessed,
     severity=Severity.WARNING,
     source="vector-path 4.5, 8",
     decision="STRIDE_Ss_Bx takes every s-th element of x bits; no public source states the address pattern.",
     accepted="pto.vsld %p[%i]",
     rejected='pto.vsld %p[%i], "STRIDE_S3_B16"',
 )
+def VEC_09(o: Site) -> Message:
+    """vsld and vsst have no stride, or one that means what ptokit takes it for."""
+    return None if o.stride is None else f"what {o.instr.name} with {o.stride} addresses is published nowhere"
+
+
 _KNOWN = known_token(STRIDES, "stride")
 _RULES = (
     replace(_KNOWN, check=lambda o: None if o.stride is None or _KNOWN.check is None else _KNOWN.check(o)),
