@@ -16,6 +16,11 @@ from ptokit.diagnostics import Rule
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Pipe, TileType
 
+from .access import Access as Access
+from .access import Footprint as Footprint
+from .meaning.execute import Derived
+from .meaning.footprint import footprint as footprint_of
+from .meaning.words import Python, Word
 from .site import Site, TileInfo, ViewInfo
 
 
@@ -159,25 +164,6 @@ class Attr:
         return self.kind(text)  # type: ignore[call-arg]
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
-    """Elements of one operand that an instruction reads or writes: rows [0, rows) x cols [0, cols).
-
-    The owner turns this into exact byte sets through the operand's layout.
-    """
-
-    operand: str
-    write: bool
-    rows: int
-    cols: int
-    row: int = 0
-    col: int = 0
-    sub: int = 0  # vector sub-core whose buffer it is, where a cube core writes one
-
-
-Footprint = Callable[[Site], Iterator[Access]]
-
-
 def default_footprint(site: Site) -> Iterator[Access]:
     """Each operand's valid region: reads first, then writes."""
     for write in (False, True):
@@ -205,6 +191,17 @@ def domain_footprint(site: Site) -> Iterator[Access]:
             yield Access(access.operand, False, d.vr, d.vc)
 
 
+Meaning = Word | Callable[[Site], Word | None]
+"""A word, or a function that chooses one for a site; None where that takes a size which is not known there."""
+
+
+def derived_footprint(site: Site) -> Iterator[Access]:
+    """What the meaning says is read and written; where it does not say, as `default_footprint`."""
+    word = site.instr.meaning_at(site)
+    found = None if word is None else footprint_of(word, site)
+    return default_footprint(site) if found is None else found
+
+
 @dataclass(frozen=True)
 class Instr:
     """One instruction of the ISA.
@@ -212,8 +209,9 @@ class Instr:
     ``text`` is the `.pto` name without ``pto.``; ``syntax`` names its written form: ``dps`` is ``ins(..) outs(..)
     {attrs}``, ``dps-attrs-in`` has the attributes inside ``ins``, ``dps-comma`` too but behind a comma and only with
     one destination, ``dps-typed`` writes each operand with its type; other words name a reader and printer of their
-    own in `ptokit.asm`. ``run(machine, *operands, **attrs)`` is the
-    meaning, operands in table order (None where absent); None for instructions the executor itself implements.
+    own in `ptokit.asm`. ``meaning`` says what the instruction computes as data (`isa.meaning`); ``run`` and
+    ``footprint`` follow from it. ``run(machine, *operands, **attrs)`` says it as a function, operands in
+    table order (None where absent); None for instructions the executor itself implements.
     """
 
     name: str
@@ -223,8 +221,9 @@ class Instr:
     attrs: tuple[Attr, ...] = ()
     pipe: Pipe | Callable[[Site], Pipe] = Pipe.V
     rules: tuple[Rule, ...] = ()
+    meaning: Meaning | None = None
     run: Callable[..., Any] | None = None
-    footprint: Footprint = default_footprint
+    footprint: Footprint = derived_footprint
     syntax: str = "dps"
     written: str = ""  # names of the operands in the order of the text, where that is not the order of the table
     forms: tuple[str, ...] = ()  # which operands go together, as lists of names, where not any optional ones do
@@ -257,6 +256,14 @@ class Instr:
     statement: str = ""  # names of the operands in the order of level 1, where that is not sources and what is stored
     shares: str = ""  # text name of another instruction, which it has too: operands with a group of devices first tell
     tensor: bool = False  # level 2 may give it a result of a tensor type: carried, not run
+
+    def meaning_at(self, site: Site) -> Word | None:
+        """What it computes at a site; None if that is a function, or depends on sizes that are not known there."""
+        return self.meaning(site) if callable(self.meaning) else self.meaning
+
+    def run_at(self, site: Site) -> Callable[..., Any] | None:
+        """``run`` for one place in a program, specialised to what is known there."""
+        return (self.run.at(site) or self.run) if isinstance(self.run, Derived) else self.run
 
     def operand(self, name: str) -> Operand:
         """The operand with this name. Raises `KeyError`."""
@@ -341,6 +348,12 @@ def instruction(instr: Instr) -> Instr:
     """Put an instruction into the table and return it."""
     if instr.name in TABLE:
         raise ValueError(f"instruction {instr.name} is defined twice")
+    if isinstance(instr.meaning, Python):
+        instr = replace(instr, run=instr.meaning.run)
+    elif instr.meaning is not None:
+        instr = replace(instr, run=Derived(instr))
+    elif instr.run is not None:
+        instr = replace(instr, meaning=Python(instr.run))
     TABLE[instr.name] = instr
     for spelling in (instr.text, *instr.spellings):
         if spelling in BY_TEXT:

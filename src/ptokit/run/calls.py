@@ -29,7 +29,7 @@ def bind(instr: Instr, site: Site, given: Mapping[str, Any]) -> Callable[..., An
     Where the static check knew every size there is nothing left to check; else each new combination of sizes is
     checked when it first occurs. Rules about what tiles hold are checked at every call.
     """
-    run, attrs = instr.run, attributes(instr, given)
+    run, attrs = instr.run_at(site), attributes(instr, given)
     assert run is not None
     if instr.typed:
         attrs["types"] = site.operands

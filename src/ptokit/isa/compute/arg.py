@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..machine import Machine, TileOperand
+from ..meaning.words import Python
 from ..numerics import arith
 from ..site import Site
 from ..table import Access, Instr, Operand, Role, dst, src, tmp
@@ -77,7 +78,7 @@ def arg_reduction(name: str, axis: int, largest: bool, summary: str) -> Instr:
         summary,
         OPERANDS,
         columns,
-        _semantics(axis, largest),
+        Python(_semantics(axis, largest)),
         common=rules,
         footprint=_footprint(axis),
         written="src tmp dst_val dst",

@@ -9,6 +9,7 @@ from ptokit.types.enums import RoundMode, SaturationMode, TileType
 from ptokit.types.tile import DYNAMIC
 
 from ..machine import Machine, TileOperand
+from ..meaning.words import Python
 from ..numerics.convert import CVT_PAIRS, Pair, Rounding, convert
 from ..operands import DEVICES, Message, overlap
 from ..site import Site
@@ -215,7 +216,7 @@ TCVT = vector(
     "dst = src converted to dst's element type",
     (dst(), src(), tmp(optional=True)),
     {},
-    _convert,
+    Python(_convert),
     *RULES,
     common=(),
     attrs=(

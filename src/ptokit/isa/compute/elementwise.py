@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from ..numerics import arith
+from ..meaning.expressions import divide, floor_mod, fmod, maximum, minimum
 from ..table import tmp
 from ..typesets import (
     ASM_8_16,
@@ -27,20 +25,19 @@ from ..typesets import (
 from .overlap_rules import EW_10_APART_A3, EW_10_FLOATS_APART_A3
 from .scratch_rules import EW_11, EW_11_MASK, EW_11_POW, EW_11_REM, EW_AS_03, EW_AS_04, EW_AS_05
 from .vector_rules import EW_A3_06, EW_A5_01, EW_CPU_01
-from .words import binary, remainder_footprint
+from .words import SRC0, SRC1, binary, leaky, power_of, relu, remainder_footprint
 
 ASM_LOGIC = (ASM_8_16, ASM_INT)
 
-TADD = binary("TADD", np.add, "dst = src0 + src1", types(N4, N11, asm=(ASM_N4, ASM_INT | FB)), EW_CPU_01)
-TSUB = binary("TSUB", np.subtract, "dst = src0 - src1", types(N4, N11, asm=(ASM_N4, ASM_INT | F)))
-TMUL = binary("TMUL", np.multiply, "dst = src0 * src1", types(N4, N9, asm=ASM_N4))
-TDIV = binary("TDIV", arith.divide, "dst = src0 / src1", types(F, D8, asm=(F, ASM_N4)), EW_A5_01)
-TMAX = binary("TMAX", arith.maximum, "dst = max(src0, src1)", types(N4, N11, asm=(ASM_N4, ASM_INT | F)))
-TMIN = binary("TMIN", arith.minimum, "dst = min(src0, src1)", types(N4, N11, asm=(ASM_N4, ASM_INT | F)))
+TADD = binary("TADD", SRC0 + SRC1, types(N4, N11, asm=(ASM_N4, ASM_INT | FB)), EW_CPU_01)
+TSUB = binary("TSUB", SRC0 - SRC1, types(N4, N11, asm=(ASM_N4, ASM_INT | F)))
+TMUL = binary("TMUL", SRC0 * SRC1, types(N4, N9, asm=ASM_N4))
+TDIV = binary("TDIV", divide(SRC0, SRC1), types(F, D8, asm=(F, ASM_N4)), EW_A5_01)
+TMAX = binary("TMAX", maximum(SRC0, SRC1), types(N4, N11, asm=(ASM_N4, ASM_INT | F)))
+TMIN = binary("TMIN", minimum(SRC0, SRC1), types(N4, N11, asm=(ASM_N4, ASM_INT | F)))
 TREM = binary(
     "TREM",
-    arith.floor_mod,
-    "dst = src0 - floor(src0 / src1) * src1, the sign of src1",
+    floor_mod(SRC0, SRC1),
     types(I32_F32, D8, asm=(ASM_I32_F32, ASM_N4), bf16=False),
     EW_10_APART_A3,
     EW_A3_06,
@@ -48,47 +45,45 @@ TREM = binary(
     EW_11_REM,
     EW_AS_04,
     scratch=tmp(optional=True, supplied=True),
+    note="the sign of src1",
     footprint=remainder_footprint,
 )
 TFMOD = binary(
     "TFMOD",
-    arith.fmod,
-    "dst = src0 - trunc(src0 / src1) * src1, the sign of src0",
+    fmod(SRC0, SRC1),
     types(F32, INT16_32 | F, asm=ASM_N4, bf16=False),
     EW_10_APART_A3,
+    note="the sign of src0",
 )
 TPOW = binary(
     "TPOW",
-    arith.power,
-    "dst = src0 ** src1",
+    power_of(SRC0, SRC1),
     types(I6 | F32, I6 | F, cpu=I6 | FB),
     EW_10_FLOATS_APART_A3,
     EW_11_POW,
     scratch=tmp(optional=True),
-    per_target=True,
+    summary="dst = src0 ** src1",
 )
-TAND = binary("TAND", np.bitwise_and, "dst = src0 & src1", types(I6, I6, asm=ASM_LOGIC))
-TOR = binary("TOR", np.bitwise_or, "dst = src0 | src1", types(I6, I6, asm=ASM_LOGIC))
+TAND = binary("TAND", SRC0 & SRC1, types(I6, I6, asm=ASM_LOGIC))
+TOR = binary("TOR", SRC0 | SRC1, types(I6, I6, asm=ASM_LOGIC))
 TXOR = binary(
     "TXOR",
-    np.bitwise_xor,
-    "dst = src0 ^ src1",
+    SRC0 ^ SRC1,
     types(I6, I6, asm=ASM_LOGIC),
     EW_10_APART_A3,
     EW_11,
     EW_AS_05,
     scratch=tmp(optional=True, supplied=True),
 )
-TSHL = binary("TSHL", arith.shift_left, "dst = src0 << src1", types(I6, I8, asm=ASM_INT))
-TSHR = binary("TSHR", arith.shift_right, "dst = src0 >> src1, arithmetic if signed", types(I6, I8, asm=ASM_INT))
+TSHL = binary("TSHL", SRC0 << SRC1, types(I6, I8, asm=ASM_INT))
+TSHR = binary("TSHR", SRC0 >> SRC1, types(I6, I8, asm=ASM_INT), note="arithmetic if signed")
 TPRELU = binary(
     "TPRELU",
-    arith.leaky,
-    "dst = src0 > 0 ? src0 : src0 * src1",
+    leaky(SRC0, SRC1),
     types(F, F, asm=F),
     EW_10_APART_A3,
     EW_11_MASK,
     EW_AS_03,
     scratch=tmp(optional=True, supplied=True),
 )
-TSUBRELU = binary("TSUBRELU", arith.subtract_relu, "dst = max(src0 - src1, 0)", types(F, F))
+TSUBRELU = binary("TSUBRELU", relu(SRC0 - SRC1), types(F, F))

@@ -11,6 +11,7 @@ from ptokit.diagnostics import rule
 from ptokit.types.enums import Pipe, TileType
 
 from ..machine import Machine, TileOperand
+from ..meaning.words import Python
 from ..numerics.scalars import element
 from ..operands import Message
 from ..site import Site
@@ -78,7 +79,7 @@ TEXPANDS = vector(
     "dst = scalar in every valid element; a Mat tile is filled whole",
     (dst(), scalar()),
     types(I6 | FB, I8 | FB, asm=(INT16_32 | F, ASM_INT | F)),
-    _fill,
+    Python(_fill),
     EW_A3_07,
     EW_A3_08,
     EW_A5_09,

@@ -2,114 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-import numpy as np
-
-from ..machine import Machine, TileOperand
-from ..numerics import arith
-from ..numerics.scalars import element
-from ..table import domain_footprint, dst, inout, scalar, src
+from ..meaning.expressions import Convert, Element, Expr, Scalar
+from ..site import Site
+from ..table import dst, inout, scalar, src
 from ..typesets import FB, N4, N11, F, types
 from .overlap_rules import EW_10, EW_10_CHAIN
 from .scratch_rules import EW_AS_08, EW_AS_09
 from .vector_rules import EW_01, EW_02, EW_03, EW_05, EW_06_WIDENING, EW_08_OF_SRC, EW_1, EW_1_EQUAL, EW_CPU_01
-from .words import accumulate, store, tiles_semantics, vector
+from .words import DST, SCALAR, SRC, SRC0, SRC1, accumulate, computed, relu
 
-TMULADDDST = accumulate("TMULADDDST", arith.mul_add, "dst = src0 * src1 + dst", types(F, F))
-
-
-def _fused(a: Any, b: Any, d: Any, out: np.ndarray | None = None) -> Any:
-    return arith.mul_add(a, d, b, out)
-
-
-def _fused_relu(a: Any, b: Any, d: Any, out: np.ndarray | None = None) -> Any:
-    return arith.mul_add_relu(a, d, b, out)
-
-
-TFUSEDMULADD = accumulate("TFUSEDMULADD", _fused, "dst = src0 * dst + src1", types(F, F))
-TFUSEDMULADDRELU = accumulate("TFUSEDMULADDRELU", _fused_relu, "dst = max(src0 * dst + src1, 0)", types(F, F))
+TMULADDDST = accumulate("TMULADDDST", SRC0 * SRC1 + DST, types(F, F))
+TFUSEDMULADD = accumulate("TFUSEDMULADD", SRC0 * DST + SRC1, types(F, F))
+TFUSEDMULADDRELU = accumulate("TFUSEDMULADDRELU", relu(SRC0 * DST + SRC1), types(F, F))
 
 # TAXPY ---------------------------------------------------------------------------------------------------------------
 
 
-def _axpy(machine: Machine, dst: TileOperand, src: TileOperand, scalar: Any, **_: Any) -> None:
-    a, s = src.read(dst.vr, dst.vc), element(src.spec.dtype, scalar)
-    if src.spec.dtype is not dst.spec.dtype:  # both factors are widened before the product
-        a, s = a.astype(np.float32), np.float32(s)
-    store(dst, arith.mul_add, a, s, dst.read())
+def _axpy(o: Site) -> Expr:
+    """Where the types differ both factors are widened before the product."""
+    if o.src.dtype is o.dst.dtype:
+        return SRC * SCALAR + DST
+    return Convert(SRC, "dst") * Convert(SCALAR, "dst") + DST
 
 
-TAXPY = vector(
+TAXPY = computed(
     "TAXPY",
-    "dst = src * scalar + dst",
+    _axpy,
     (inout(), src(), scalar()),
     types(F, F, asm=(F, FB), bf16=False),
-    _axpy,
     EW_AS_08,
     common=(EW_01, EW_02, EW_03, EW_05, EW_06_WIDENING, EW_08_OF_SRC, EW_10, EW_1_EQUAL),
-    footprint=domain_footprint,
+    summary="dst = src * scalar + dst",
 )
 
 # Chains of two operations ---------------------------------------------------------------------------------------------
 # The library has them on cpu only; the assembler expands them into the two operations they are made of.
 
+SRC2 = Element("src2")
+NUMBER = Scalar("scalar", "src0")
 CHAIN = types(N4, N11, cpu=N4 | FB)
 
-TADDC = vector(
+TADDC = computed(
     "TADDC",
-    "dst = (src0 + src1) + src2",
+    SRC0 + SRC1 + SRC2,
     (dst(), src("src0"), src("src1"), src("src2")),
     CHAIN,
-    tiles_semantics(arith.add_add, 3),
     EW_1,
     EW_10_CHAIN,
     EW_CPU_01,
     EW_AS_09,
-    footprint=domain_footprint,
 )
-TSUBC = vector(
+TSUBC = computed(
     "TSUBC",
-    "dst = (src0 - src1) + src2",
+    SRC0 - SRC1 + SRC2,
     (dst(), src("src0"), src("src1"), src("src2")),
     CHAIN,
-    tiles_semantics(arith.sub_add, 3),
     EW_1,
     EW_10_CHAIN,
     EW_CPU_01,
-    footprint=domain_footprint,
 )
 
-
-def _chain(fn: Callable[..., Any]) -> Callable[..., None]:
-    def run(machine: Machine, dst: TileOperand, a: TileOperand, scalar: Any, b: TileOperand, **_: Any) -> None:
-        x, y = a.read(dst.vr, dst.vc), b.read(dst.vr, dst.vc)
-        store(dst, fn, x, element(a.spec.dtype, scalar), y)
-
-    return run
-
-
-TADDSC = vector(
+TADDSC = computed(
     "TADDSC",
-    "dst = (src0 + scalar) + src1",
+    SRC0 + NUMBER + SRC1,
     (dst(), src("src0"), scalar(), src("src1")),
     CHAIN,
-    _chain(arith.add_add),
     EW_1,
     EW_10_CHAIN,
     EW_CPU_01,
     EW_AS_09,
-    footprint=domain_footprint,
 )
-TSUBSC = vector(
+TSUBSC = computed(
     "TSUBSC",
-    "dst = (src0 - scalar) + src1",
+    SRC0 - NUMBER + SRC1,
     (dst(), src("src0"), scalar(), src("src1")),
     CHAIN,
-    _chain(arith.sub_add),
     EW_1,
     EW_10_CHAIN,
     EW_CPU_01,
-    footprint=domain_footprint,
 )

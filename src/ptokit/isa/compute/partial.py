@@ -8,18 +8,28 @@ from typing import Any
 import numpy as np
 
 from ..machine import Machine, TileOperand
+from ..meaning.words import Python
 from ..numerics import arith
 from ..table import Instr, dst, src
 from ..typesets import ASM_8, ASM_N4, BF16, FB, I8, INT64, N4, F, Types, types
 from .overlap_rules import CMP_INP_01, CMP_INP_01_MATRIX
 from .partial_rules import ARG_RULES, PAIR_RULES, PART_RULES
 from .vector_rules import EW_1
-from .words import store, vector
+from .words import vector
 
 
 def _common(a: TileOperand, b: TileOperand) -> tuple[int, int]:
     """Rows and columns that both sources cover."""
     return min(a.vr, b.vr), min(a.vc, b.vc)
+
+
+def store(tile: TileOperand, fn: Callable[..., Any], *operands: Any) -> None:
+    """Set dst's valid region to ``fn(*operands)``, in place where the storage is an array."""
+    out = tile.out(tile.vr, tile.vc)
+    if out is None:
+        tile.write(fn(*operands), tile.vr, tile.vc)
+    else:
+        fn(*operands, out=out)
 
 
 def _merge(dst: TileOperand, a: TileOperand, b: TileOperand, both: np.ndarray) -> None:
@@ -75,7 +85,7 @@ def partial_operation(name: str, fn: Callable[..., Any], summary: str, types: Ty
         summary,
         (dst(), src("src0"), src("src1")),
         types,
-        _combine(fn),
+        Python(_combine(fn)),
         common=(*PART_RULES, EW_1, CMP_INP_01_MATRIX),
         source="compute-reduce-matrix 6",
     )
@@ -88,7 +98,7 @@ def partial_choice(name: str, better: Callable[..., Any], summary: str) -> Instr
         summary,
         (dst(), src("src0"), src("src1"), dst("dsti"), src("src0i"), src("src1i")),
         types(F, F, cpu=F),
-        _choose(better),
+        Python(_choose(better)),
         common=(*PART_RULES, *ARG_RULES, CMP_INP_01_MATRIX),
         source="compute-reduce-matrix 6",
     )
@@ -121,7 +131,7 @@ TPairReduceSum = vector(
     "dst[i,k] = src[i,2k] + src[i,2k+1]",
     (dst(), src()),
     types(F, F, cpu=F),
-    _pair_sums,
+    Python(_pair_sums),
     common=(*PAIR_RULES, CMP_INP_01),
     cpp="TPAIRREDUCESUM",
     source="compute-reduce-matrix 7",

@@ -13,6 +13,7 @@ import numpy as np
 from ptokit.diagnostics import Rule
 
 from ..machine import Machine, TileOperand
+from ..meaning.words import Python
 from ..numerics import arith
 from ..numerics.rounding import narrow
 from ..site import Site
@@ -126,7 +127,7 @@ def row_reduction(name: str, reduce: Reduction, summary: str, types: Types, *rul
         summary,
         (dst(), src(), tmp(optional=True, supplied=True)),
         types,
-        _rows(reduce),
+        Python(_rows(reduce)),
         *rules,
         common=ROW_RULES,
         footprint=_row_footprint,
@@ -141,7 +142,7 @@ def column_reduction(name: str, reduce: Reduction, summary: str, types: Types, *
         summary,
         more.pop("operands", (dst(), src())),
         types,
-        _columns(reduce),
+        Python(_columns(reduce)),
         *rules,
         common=COLUMN_RULES,
         footprint=_column_footprint,

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
-from ..machine import Machine, TileOperand
-from ..numerics import arith
-from ..numerics.scalars import element
+from ..meaning.expressions import Expr, divide, floor_mod, fmod, maximum, minimum
+from ..site import Site
 from ..table import Attr, scalar, tmp
 from ..typesets import (
     ASM_8_16,
@@ -44,21 +39,16 @@ from .vector_rules import (
     EW_CPU_02,
     EW_CPU_05,
 )
-from .words import remainder_footprint, store, tile_scalar
+from .words import SCALAR, SRC, leaky, power_of, remainder_footprint, tile_scalar
 
 ASM_ARITHMETIC = (ASM_N4, ASM_INT | FB)
 ASM_LOGIC = (ASM_8_16, ASM_INT)
 
-TADDS = tile_scalar(
-    "TADDS", np.add, "dst = src + scalar", types(N4, N11, asm=ASM_ARITHMETIC), EW_1_COLUMNS_A5, EW_A5_01, EW_CPU_02
-)
-TSUBS = tile_scalar(
-    "TSUBS", np.subtract, "dst = src - scalar", types(N4, N11, asm=ASM_ARITHMETIC), EW_1_COLUMNS_A5, EW_A5_01, EW_A3_09
-)
+TADDS = tile_scalar("TADDS", SRC + SCALAR, types(N4, N11, asm=ASM_ARITHMETIC), EW_1_COLUMNS_A5, EW_A5_01, EW_CPU_02)
+TSUBS = tile_scalar("TSUBS", SRC - SCALAR, types(N4, N11, asm=ASM_ARITHMETIC), EW_1_COLUMNS_A5, EW_A5_01, EW_A3_09)
 TMULS = tile_scalar(
     "TMULS",
-    np.multiply,
-    "dst = src * scalar",
+    SRC * SCALAR,
     types(N4, N9, asm=ASM_ARITHMETIC),
     EW_1_COLUMNS_A5,
     EW_05_COLUMNS_A5,
@@ -67,8 +57,7 @@ TMULS = tile_scalar(
 )
 TMAXS = tile_scalar(
     "TMAXS",
-    arith.maximum,
-    "dst = max(src, scalar)",
+    maximum(SRC, SCALAR),
     types(N4, N11, asm=(ASM_N4, ASM_INT | F)),
     EW_05_COLUMNS_A5,
     EW_A5_01,
@@ -76,41 +65,32 @@ TMAXS = tile_scalar(
 )
 TMINS = tile_scalar(
     "TMINS",
-    arith.minimum,
-    "dst = min(src, scalar)",
+    minimum(SRC, SCALAR),
     types(N4, N11, asm=ASM_ARITHMETIC),
     EW_05_COLUMNS_A5,
     EW_A5_01,
 )
 
 
-def _divide(
-    machine: Machine, dst: TileOperand, src: TileOperand, scalar: Any, *, scalar_first: bool = False, **_: Any
-) -> None:
-    a, s = src.read(dst.vr, dst.vc), element(src.spec.dtype, scalar)
-    if scalar_first:
-        store(dst, arith.divide, s, a)
-    else:
-        store(dst, arith.divide, a, s)
+def _quotient(o: Site) -> Expr:
+    return divide(SCALAR, SRC) if o.scalar_first else divide(SRC, SCALAR)
 
 
 TDIVS = tile_scalar(
     "TDIVS",
-    arith.divide,
-    "dst = src / scalar, or scalar / src where the scalar is written first",
+    _quotient,
     types(N4, D8, asm=(ASM_N4, ASM_INT | F)),
     EW_10_RECIPROCAL_APART_A3,
     EW_A5_01,
     EW_CPU_02,
     EW_CPU_05,
-    run=_divide,
+    summary="dst = src / scalar, or scalar / src where the scalar is written first",
     attrs=(Attr("scalar_first", bool, False),),
     syntax="dps-either",
 )
 TREMS = tile_scalar(
     "TREMS",
-    arith.floor_mod,
-    "dst = src - floor(src / scalar) * scalar, the sign of the scalar",
+    floor_mod(SRC, SCALAR),
     types(I32_F32, D8, asm=(ASM_I32_F32, ASM_N4), bf16=False),
     EW_08,
     EW_10_APART_A3,
@@ -120,32 +100,31 @@ TREMS = tile_scalar(
     EW_AS_04,
     EW_CPU_05,
     scratch=tmp(optional=True, supplied=True),
+    note="the sign of the scalar",
     footprint=remainder_footprint,
 )
 TFMODS = tile_scalar(
     "TFMODS",
-    arith.fmod,
-    "dst = src - trunc(src / scalar) * scalar, the sign of src",
+    fmod(SRC, SCALAR),
     types(F32, INT16_32 | F, asm=ASM_N4, bf16=False),
     EW_08,
     EW_10_APART_A3,
     EW_CPU_05,
+    note="the sign of src",
 )
 TPOWS = tile_scalar(
     "TPOWS",
-    arith.power,
-    "dst = src ** scalar",
+    power_of(SRC, SCALAR),
     types(I6 | F32, I6 | F, cpu=I6 | FB),
     EW_10_FLOATS_APART_A3,
     EW_11_POW,
     EW_CPU_02,
     scratch=tmp(optional=True),
-    per_target=True,
+    summary="dst = src ** scalar",
 )
 TANDS = tile_scalar(
     "TANDS",
-    np.bitwise_and,
-    "dst = src & scalar",
+    SRC & SCALAR,
     types(I6, I6, asm=ASM_LOGIC),
     EW_10_APART_A3,
     EW_AS_01,
@@ -153,8 +132,7 @@ TANDS = tile_scalar(
 )
 TORS = tile_scalar(
     "TORS",
-    np.bitwise_or,
-    "dst = src | scalar",
+    SRC | SCALAR,
     types(I6, I6, asm=ASM_LOGIC),
     EW_10_APART_A3,
     EW_AS_01,
@@ -162,8 +140,7 @@ TORS = tile_scalar(
 )
 TXORS = tile_scalar(
     "TXORS",
-    np.bitwise_xor,
-    "dst = src ^ scalar",
+    SRC ^ SCALAR,
     types(I6, I6, asm=ASM_LOGIC),
     EW_10_APART_A3,
     EW_11,
@@ -171,22 +148,19 @@ TXORS = tile_scalar(
     EW_A3_07,
     scratch=tmp(optional=True, supplied=True),
 )
-TSHLS = tile_scalar(
-    "TSHLS", arith.shift_left, "dst = src << scalar", types(INT16_32, I8, asm=I8), EW_1, EW_09, EW_A5_01
-)
+TSHLS = tile_scalar("TSHLS", SRC << SCALAR, types(INT16_32, I8, asm=I8), EW_1, EW_09, EW_A5_01)
 TSHRS = tile_scalar(
     "TSHRS",
-    arith.shift_right,
-    "dst = src >> scalar, arithmetic if signed",
+    SRC >> SCALAR,
     types(INT16_32, I8, asm=(INT16_32, ASM_INT)),
     EW_09,
     EW_A5_01,
+    note="arithmetic if signed",
 )
 SLOPE = scalar(type="f32")  # for every element type (EW-08)
 TLRELU = tile_scalar(
     "TLRELU",
-    arith.leaky,
-    "dst = src > 0 ? src : src * scalar",
+    leaky(SRC, SCALAR),
     types(F, F, asm=F),
     EW_08_SLOPE,
     EW_CPU_02,

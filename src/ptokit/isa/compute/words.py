@@ -1,64 +1,50 @@
 """Words to define vector instructions with: one call per instruction says all that distinguishes it.
 
-A word supplies operands, text name, pipe V, the family's rules, and semantics made from a value function of
-`ptokit.isa.numerics.arith`. Operands are read in dst's valid region (compute-elementwise 1).
+A word supplies operands, text name, pipe V and the family's rules; the meaning is an expression of elements. Operands
+are read in dst's valid region (compute-elementwise 1).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 from ptokit.diagnostics import Rule
 
-from ..machine import Machine, TileOperand
-from ..numerics.scalars import element
+from ..meaning.expressions import Element, Expr, Scalar, apply, greater, maximum, select
+from ..meaning.sentence import sentence
+from ..meaning.words import Lane, lane
 from ..site import Site
-from ..table import Access, Instr, Operand, domain_footprint, dst, inout, instruction, scalar, src
+from ..table import Access, Instr, Meaning, Operand, derived_footprint, dst, inout, instruction, scalar, src
 from ..typesets import Types
 from .vector_rules import COMMON, EW_07
 
-ValueFunction = Callable[..., Any]
+Value = Expr | Callable[[Site], Expr | None]
+"""The expression of an element of dst, or a function that chooses it; None where that takes an unknown size."""
+
+SRC0, SRC1, SRC, DST = (Element(name) for name in ("src0", "src1", "src", "dst"))
+SCALAR = Scalar("scalar", "src")
+"""The number, in the element type of src."""
 
 
-def store(tile: TileOperand, fn: ValueFunction, *operands: Any) -> None:
-    """Set dst's valid region to ``fn(*operands)``, in place where the storage is an array."""
-    rows, cols = tile.vr, tile.vc
-    out = tile.out(rows, cols)
-    if out is None:
-        tile.write(fn(*operands), rows, cols)
-    else:
-        fn(*operands, out=out)
+def relu(e: Expr) -> Expr:
+    """max(e, 0): negative values and -0 give +0, NaN stays (4.4)."""
+    return maximum(e, 0)
 
 
-def _pick(fn: ValueFunction, machine: Machine, per_target: bool) -> ValueFunction:
-    return partial(fn, target=machine.target.name) if per_target else fn
+def leaky(e: Expr, slope: Expr) -> Expr:
+    """``e > 0 ? e : e * slope``; zeros take the product (4.4)."""
+    return select(greater(e, 0), e, e * slope)
 
 
-def tiles_semantics(fn: ValueFunction, count: int, per_target: bool = False) -> Callable[..., None]:
-    """``dst = fn(src0, src1, …)`` with `count` sources."""
-
-    def run(machine: Machine, dst: TileOperand, *operands: Any, **_: Any) -> None:
-        values = [t.read(dst.vr, dst.vc) for t in operands[:count]]
-        store(dst, _pick(fn, machine, per_target), *values)
-
-    return run
-
-
-def scalar_semantics(fn: ValueFunction, per_target: bool = False) -> Callable[..., None]:
-    """``dst = fn(src, scalar)``, the scalar in the type of src."""
-
-    def run(machine: Machine, dst: TileOperand, src: TileOperand, scalar: Any, *_: Any, **__: Any) -> None:
-        a, s = src.read(dst.vr, dst.vc), element(src.spec.dtype, scalar)
-        store(dst, _pick(fn, machine, per_target), a, s)
-
-    return run
+def power_of(base: Expr, exponent: Expr) -> Callable[[Site], Expr]:
+    """``base ** exponent`` with the special cases of the target (4.5)."""
+    return lambda o: apply("pow_a2a3" if o.target.name == "a2a3" else "pow", base, exponent)
 
 
 def remainder_footprint(o: Site) -> Iterator[Access]:
-    """As `domain_footprint`; on a2a3 the i32 remainder converts its sources in place (compute-elementwise 6)."""
-    yield from domain_footprint(o)
+    """As the meaning says; on a2a3 the i32 remainder converts its sources in place (compute-elementwise 6)."""
+    yield from derived_footprint(o)
     if o.target.name == "a2a3" and o.dst.dtype.name == "i32":
         for name, _ in o.sources:
             yield Access(name, True, o.dst.vr, o.dst.vc)
@@ -69,7 +55,7 @@ def vector(
     summary: str,
     operands: tuple[Operand, ...],
     types: Types,
-    run: Callable[..., None],
+    meaning: Meaning,
     *rules: Rule,
     common: tuple[Rule, ...] = COMMON,
     **more: Any,
@@ -77,48 +63,56 @@ def vector(
     """An instruction of the vector pipe whose text name is its lower-case name.
 
     ``rules``: those of its own. One with the id of a common rule stands in its place: the same sentence, checked as
-    this instruction needs it.
+    this instruction needs it. An empty summary is the meaning in words.
     """
     more.setdefault("source", "compute-elementwise 3")
     own = {rule.id: rule for rule in rules}
     bound = [own.pop(rule.id, rule) for rule in common]
     return instruction(
-        Instr(name, name.lower(), summary, operands, types=types, run=run, rules=(*bound, *own.values()), **more)
+        Instr(
+            name, name.lower(), summary, operands, types=types, meaning=meaning, rules=(*bound, *own.values()), **more
+        )
     )
 
 
-def binary(
-    name: str, fn: ValueFunction, summary: str, types: Types, *rules: Rule, scratch: Operand | None = None, **more: Any
+def computed(
+    name: str, value: Value, operands: tuple[Operand, ...], types: Types, *rules: Rule, note: str = "", **more: Any
 ) -> Instr:
+    """``dst = value`` over the valid region of dst; `note` is said behind the formula.
+
+    A function of the site in place of an expression chooses one; then `summary` has the sentence.
+    """
+    if isinstance(value, Expr):
+        word = lane(value)
+        return vector(name, sentence(word) + f", {note}" * bool(note), operands, types, word, *rules, **more)
+    choose = value
+
+    def meaning(o: Site) -> Lane | None:
+        chosen = choose(o)
+        return None if chosen is None else lane(chosen)
+
+    return vector(name, more.pop("summary"), operands, types, meaning, *rules, **more)
+
+
+def binary(name: str, value: Value, types: Types, *rules: Rule, scratch: Operand | None = None, **more: Any) -> Instr:
     """Two source tiles, and a scratch tile where one is given."""
     operands = (dst(), src("src0"), src("src1"), *([scratch] if scratch else []))
-    run = tiles_semantics(fn, 2, more.pop("per_target", False))
-    more.setdefault("footprint", domain_footprint)
-    return vector(name, summary, operands, types, run, *rules, **more)
+    return computed(name, value, operands, types, *rules, **more)
 
 
-def unary(name: str, fn: ValueFunction, summary: str, types: Types, *rules: Rule, **more: Any) -> Instr:
+def unary(name: str, value: Value, types: Types, *rules: Rule, **more: Any) -> Instr:
     """One source tile."""
-    operands = more.pop("operands", (dst(), src()))
-    more.setdefault("footprint", domain_footprint)
-    return vector(name, summary, operands, types, tiles_semantics(fn, 1), *rules, **more)
+    return computed(name, value, more.pop("operands", (dst(), src())), types, *rules, **more)
 
 
 def tile_scalar(
-    name: str, fn: ValueFunction, summary: str, types: Types, *rules: Rule, scratch: Operand | None = None, **more: Any
+    name: str, value: Value, types: Types, *rules: Rule, scratch: Operand | None = None, **more: Any
 ) -> Instr:
     """A source tile and a scalar."""
     operands = (dst(), src(), more.pop("operand", scalar()), *([scratch] if scratch else []))
-    run = more.pop("run", None) or scalar_semantics(fn, more.pop("per_target", False))
-    more.setdefault("footprint", domain_footprint)
-    return vector(name, summary, operands, types, run, EW_07, *rules, **more)
+    return computed(name, value, operands, types, EW_07, *rules, **more)
 
 
-def accumulate(name: str, fn: ValueFunction, summary: str, types: Types, **more: Any) -> Instr:
-    """Two source tiles and the old destination: ``dst = fn(src0, src1, dst)``."""
-
-    def run(machine: Machine, dst: TileOperand, a: TileOperand, b: TileOperand, **_: Any) -> None:
-        store(dst, fn, a.read(dst.vr, dst.vc), b.read(dst.vr, dst.vc), dst.read())
-
-    more.setdefault("footprint", domain_footprint)
-    return vector(name, summary, (inout(), src("src0"), src("src1")), types, run, **more)
+def accumulate(name: str, value: Value, types: Types) -> Instr:
+    """Two source tiles and the old destination."""
+    return computed(name, value, (inout(), src("src0"), src("src1")), types)

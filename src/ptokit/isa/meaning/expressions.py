@@ -1,0 +1,238 @@
+"""Expressions of one element: what an instruction computes at row i and column j of its domain.
+
+An expression is a tree of frozen nodes. Leaves read elements of operands (`Element`, `Bit`), number operands (`Scalar`)
+and constants (`Const`); inner nodes apply a primitive of `ptokit.isa.meaning.primitives` (`Apply`) or convert between
+element types (`Convert`). Nothing in it is code: the NumPy executor, a native backend, the footprint and the sentence
+of the reference are written from the same tree.
+
+Types. Every node has one type, an element type or `BOOL`, given by `type_of`. All arguments of an `Apply` have the same
+element type (those of ``select`` behind its condition); nothing converts by itself. Each `Apply` rounds, or wraps, to
+its type before the next node sees the value: ``a * b + c`` of f16 is rounded twice, and is never contracted.
+
+Elements of types without arithmetic (hif8, e2m1, e1m2, int4) are codes: they can be copied and converted only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from ptokit.types.dtypes import DType
+from ptokit.types.enums import RoundMode
+
+from .primitives import PRIMITIVES
+
+# Places --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """A size that operands decide: ``vr``, ``vc`` (valid), ``rows`` or ``cols`` (physical) of operand `operand`.
+
+    ``value`` is the number that a scalar operand holds.
+    """
+
+    operand: str
+    what: str
+
+
+Count = int | Extent
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A row or column in terms of the place (r, c) of the domain: ``(i * r + j * c + plus) mod cycle``.
+
+    ``cycle`` 0 means that nothing is taken modulo.
+    """
+
+    i: int = 0
+    j: int = 0
+    plus: Count = 0
+    cycle: Count = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """Which element of an operand belongs to place (i, j) of the domain."""
+
+    row: Axis
+    col: Axis
+
+
+OWN = Index(Axis(i=1), Axis(j=1))
+"""[i,j]: of a tile its element at the same place, of a register its lane."""
+COLUMN = Index(Axis(i=1), Axis())
+"""[i,0]: the tile is a column vector."""
+ROW = Index(Axis(), Axis(j=1))
+"""[0,j]: the tile is a row vector."""
+TURNED = Index(Axis(j=1), Axis(i=1))
+"""[j,i]: the tile is transposed."""
+
+# Nodes ---------------------------------------------------------------------------------------------------------------
+
+BOOL = "bool"
+"""The type of a condition: true or false, not an element type."""
+
+ValueType = DType | str
+
+
+class Expr:
+    """A node. Operators make `Apply` nodes; numbers become constants of the type of the other operand."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Operand) -> Expr:
+        return apply("add", self, other)
+
+    def __sub__(self, other: Operand) -> Expr:
+        return apply("sub", self, other)
+
+    def __mul__(self, other: Operand) -> Expr:
+        return apply("mul", self, other)
+
+    def __and__(self, other: Operand) -> Expr:
+        return apply("and", self, other)
+
+    def __or__(self, other: Operand) -> Expr:
+        return apply("or", self, other)
+
+    def __xor__(self, other: Operand) -> Expr:
+        return apply("xor", self, other)
+
+    def __lshift__(self, other: Operand) -> Expr:
+        return apply("shl", self, other)
+
+    def __rshift__(self, other: Operand) -> Expr:
+        return apply("shr", self, other)
+
+    def __neg__(self) -> Expr:
+        return apply("neg", self)
+
+    def __invert__(self) -> Expr:
+        return apply("not", self)
+
+    def __abs__(self) -> Expr:
+        return apply("abs", self)
+
+
+Operand = Expr | int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Element(Expr):
+    """An element of the tile, register or view `name`, in its own element type."""
+
+    name: str
+    at: Index = OWN
+
+
+@dataclass(frozen=True, slots=True)
+class Bit(Expr):
+    """A condition of operand `name`: of a tile the bit j % 8 of byte j // 8 of row i, of a predicate the lane's bit."""
+
+    name: str
+    at: Index = OWN
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar(Expr):
+    """The number operand `name`, in the element type of operand `like`: integers wrap, floats round once."""
+
+    name: str
+    like: str
+
+
+@dataclass(frozen=True, slots=True)
+class Const(Expr):
+    """A number in the type of the expression `like`, which is not evaluated."""
+
+    value: int | float
+    like: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Apply(Expr):
+    """A primitive of `primitives.PRIMITIVES`, by name."""
+
+    op: str
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Convert(Expr):
+    """`value` in the type `to`: one rounding by `rounding`, then saturation, or wrapping of integers.
+
+    What it gives for every pair of types, mode and special value is `ptokit.types.codecs.encode` of the decoded value:
+    NaN becomes 0 in an integer; without `saturate` an integer keeps its low bits (+inf all ones, -inf 0), a float
+    overflows as the rounding mode says. ``to`` may be the name of an operand: its element type.
+    """
+
+    value: Expr
+    to: DType | str
+    rounding: RoundMode = RoundMode.RINT
+    saturate: bool = False
+
+
+# Making them ---------------------------------------------------------------------------------------------------------
+
+
+def apply(op: str, *args: Operand) -> Expr:
+    """The primitive `op` of expressions and numbers, at least one of them an expression."""
+    like = next(a for a in reversed(args) if isinstance(a, Expr))
+    return Apply(op, tuple(a if isinstance(a, Expr) else Const(a, like) for a in args))
+
+
+def _named(op: str) -> Callable[..., Expr]:
+    return lambda *args: apply(op, *args)
+
+
+divide, fmod, floor_mod, maximum, minimum = map(_named, ("div", "fmod", "floormod", "max", "min"))
+exp, log, sqrt, rsqrt, recip = map(_named, ("exp", "log", "sqrt", "rsqrt", "recip"))
+equal, unequal, less, less_equal, greater, greater_equal = map(_named, ("eq", "ne", "lt", "le", "gt", "ge"))
+select = _named("select")
+
+# Asking --------------------------------------------------------------------------------------------------------------
+
+
+def children(e: Expr) -> tuple[Expr, ...]:
+    """The nodes that are evaluated for this one."""
+    match e:
+        case Apply(_, args):
+            return args
+        case Convert(value):
+            return (value,)
+    return ()
+
+
+def leaves(e: Expr) -> Iterator[Expr]:
+    """The leaves that are evaluated, each once, in the order in which they stand."""
+    seen: dict[Expr, None] = {}
+
+    def visit(node: Expr) -> None:
+        below = children(node)
+        if not below and not isinstance(node, Const):
+            seen.setdefault(node)
+        for child in below:
+            visit(child)
+
+    visit(e)
+    return iter(seen)
+
+
+def type_of(e: Expr, types: Mapping[str, DType]) -> ValueType:
+    """The type of a node; `types` has the element type of every tile, register and view operand by name."""
+    match e:
+        case Element(name):
+            return types[name]
+        case Bit():
+            return BOOL
+        case Scalar(_, like):
+            return types[like]
+        case Const(_, like_expr):
+            return type_of(like_expr, types)
+        case Convert(_, to):
+            return types[to] if isinstance(to, str) else to
+        case Apply(op, args):
+            return BOOL if PRIMITIVES[op].gives_condition else type_of(args[-1], types)
+    raise TypeError(e)

@@ -1,0 +1,42 @@
+"""The sentence of the reference that follows from a meaning."""
+
+from __future__ import annotations
+
+from .expressions import COLUMN, OWN, ROW, TURNED, Apply, Bit, Const, Convert, Element, Expr, Index, Scalar, leaves
+from .primitives import PRIMITIVES
+from .words import Lane, Word
+
+PLACES = {OWN: "[i,j]", COLUMN: "[i,0]", ROW: "[0,j]", TURNED: "[j,i]"}
+
+_ATOMS = frozenset("max min abs exp".split())  # forms that need no parentheses around them
+
+
+def sentence(word: Word) -> str:
+    """``dst = src0 + src1``, with places where an operand is not read at its own; empty where the word does not say."""
+    return "; ".join(_write(w.name, w.value, w.at) for w in word.writes) if isinstance(word, Lane) else ""
+
+
+def _write(name: str, value: Expr, at: Index) -> str:
+    placed = any(isinstance(leaf, Element) and leaf.at != OWN for leaf in leaves(value))
+    return f"{name}{PLACES[at] if placed else ''} = {words(value, placed)}"
+
+
+def words(e: Expr, placed: bool = False, inner: bool = False) -> str:
+    """An expression in words; ``placed``: with the places of elements; ``inner``: as an argument of another one."""
+    match e:
+        case Element(name, at):
+            return f"{name}{PLACES[at]}" if placed else name
+        case Bit(name):
+            return f"{name} bit"
+        case Scalar(name):
+            return name
+        case Const(value):
+            return str(value)
+        case Convert(value, to):
+            return f"{to}({words(value, placed)})"
+        case Apply(op, args):
+            form = PRIMITIVES[op].words
+            enclosed = op in _ATOMS
+            text = form.format(*(words(a, placed, inner=not enclosed) for a in args))
+            return f"({text})" if inner and not enclosed and " " in text else text
+    raise TypeError(e)

@@ -1,0 +1,141 @@
+"""The words an instruction's meaning is made of.
+
+`Instr.meaning` is one of them, or a function that chooses one for a `Site` (target, types, attributes and, where they
+matter, sizes). `Instr.meaning_at(site)` gives the word, or None where the choice needs a size that only the run knows.
+
+In all of them every source element is read before any destination element is written, as if the whole result were
+computed first; operands may share bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Literal
+
+from ptokit.types.dtypes import DType
+
+from .expressions import OWN, Expr, Extent, Index
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One destination: element `at` of operand `name` becomes `value`, which has its element type.
+
+    ``packed``: the value is a condition and becomes a bit of a packed mask or predicate (see `Bit`). The bits between
+    the last column of the domain and the end of its byte become 0.
+    """
+
+    name: str
+    value: Expr
+    at: Index = OWN
+    packed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """Elements computed one by one: ``dst[i,j] = value`` for every place (i, j) of the domain.
+
+    The domain is the valid region of operand `over`, or all its physical rows and columns if `whole`. Of vector
+    registers it is one row of the lanes of `over`; `mask` names the predicate operand, and lanes that it leaves out
+    become 0 (an absent predicate leaves out none).
+    """
+
+    writes: tuple[Write, ...]
+    over: str = "dst"
+    whole: bool = False
+    mask: str = ""
+
+
+class Order(Enum):
+    """In which order a fold combines elements x[0] … x[n-1] of a row or column."""
+
+    ANY = "any"
+    """The result does not depend on it: integers wrap, a maximum or minimum is the same in every order."""
+    FORWARD = "forward"
+    """((x[0] op x[1]) op x[2]) op …"""
+    EIGHTS = "eights"
+    """Sums with two accumulators a[0] and a[1], which start as +0, for l = 0 and 1.
+
+    While eight or more elements are left, x the next of them: ``a[l] = ((x[l] + x[l+2]) + (x[l+4] + x[l+6])) + a[l]``.
+    Then, while any are left, x the next two (+0 for a missing one): ``a[l] = a[l] + x[l]``. The sum is ``a[0] + a[1]``.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """A row or column folded to one element: ``dst[i,0] = fold over j of value[i,j]``, or ``dst[0,j]`` over i.
+
+    ``axis`` "row" folds the elements of each row, "column" those of each column, over the valid region of operand
+    `over`; nothing happens if that is empty. Each value is converted to `accumulator` (``"f64"`` is binary64, None its
+    own type), the primitive `op` combines them there in the stated order, and the result is rounded once to the type
+    of `dst`.
+    """
+
+    op: str
+    value: Expr
+    axis: str
+    accumulator: DType | Literal["f64"] | None = None
+    order: Order = Order.ANY
+    over: str = "src"
+    dst: str = "dst"
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """Rows [row, row + rows) x columns [col, col + cols) of the physical tile, set to one element's bit pattern."""
+
+    row: int
+    rows: int
+    col: int
+    cols: int
+    bits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A copy: ``dst[to(i,j)] = value`` for i < rows and j < cols, then the fills around it.
+
+    ``value`` is an `Element` of the source at its index map, converted on the way where it is a `Convert`; without a
+    conversion bits move unchanged. Source and destination are tiles, or views of global memory as two-dimensional
+    arrays of their layout.
+    """
+
+    value: Expr
+    rows: int | Extent
+    cols: int | Extent
+    dst: str = "dst"
+    to: Index = OWN
+    fills: tuple[Fill, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """A product of tiles: ``dst[i,j] = start[i,j] + sum over k of left[i,k] * right[k,j]``.
+
+    The sizes are those of the valid regions. ``start`` is the name of a tile (a row vector is read at [0,j]), or empty.
+    Factors are exact in `accumulator`; its rounding and order are those of the run's matmul mode (see decision 0007).
+    """
+
+    left: str
+    right: str
+    start: str = ""
+    start_at: Index = OWN
+    accumulator: DType | None = None
+    dst: str = "dst"
+
+
+@dataclass(frozen=True, slots=True)
+class Python:
+    """What no other word says: ``run(machine, *operands, **attributes)``, as `ptokit.isa.machine` describes."""
+
+    run: Callable[..., Any]
+
+
+Word = Lane | Fold | Move | Contract | Python
+
+
+def lane(value: Expr, dst: str = "dst", *, over: str = "dst", mask: str = "", whole: bool = False) -> Lane:
+    """A `Lane` with one destination, written at its own place."""
+    return Lane((Write(dst, value),), over, whole, mask)
