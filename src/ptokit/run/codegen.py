@@ -28,8 +28,9 @@ from ptokit.types.values import MemRef, Ptr, Scalar, TensorView, Type
 from . import arith
 from .branches import assertion, execute_region, graph, index_switch, while_loop
 from .calls import bind
-from .effects import Effects, agreed
+from .effects import Effects
 from .generated import Generated, function_name
+from .lockstep import agreed
 from .outliving import outliving
 from .scalars import FLOAT_TYPES, constant
 from .steady import countdowns

@@ -15,33 +15,11 @@ from dataclasses import dataclass, field
 from ptokit.ir.core import Block, Function, Module, Op, Value
 from ptokit.ir.facts import instr_of
 from ptokit.ir.graph import passed
-from ptokit.isa.table import Kind, Role
 from ptokit.types.enums import Pipe
 from ptokit.types.tile import TileSpec
-from ptokit.types.values import Ptr, Type
 
-_AGREED: dict[str, tuple[str, ...]] = {
-    "scf.for": ("lower", "upper", "step"),
-    "scf.if": ("condition",),
-    "scf.index_switch": ("index",),
-    "scf.condition": ("condition",),
-    "cf.cond_br": ("condition",),
-    "cf.switch": ("flag",),
-}
-"""Operands every block must agree on, of operations that are no instructions."""
-
-_ONCE = frozenset(("scf.if", "scf.execute_region", "scf.index_switch", "pto.vecscope", "pto.strict_vecscope"))
-"""Their regions run once at most."""
-
-
-def agreed(op: Op, operand: str) -> bool:
-    """True if all blocks of a chunk need the same value of an operand."""
-    return operand in _agreed_operands(op)
-
-
-def _agreed_operands(op: Op) -> tuple[str, ...]:
-    instr = instr_of(op)
-    return _AGREED.get(op.name, ()) if instr is None else tuple(o.name for o in instr.operands if o.agreed)
+from .lockstep import lockstep
+from .stores import is_global, stored
 
 
 @dataclass
@@ -62,7 +40,7 @@ def analyse(module: Module, entry: Function) -> Effects:
         pass
     operations = [op for f in module.functions if f.body is not None for op in f.body.walk()]
     effects.multiplies = any((instr := instr_of(op)) is not None and instr.pipe is Pipe.M for op in operations)
-    effects.lockstep = not _Order(module, effects.varying).unsafe(entry)
+    effects.lockstep = lockstep(module, entry, effects.varying)
     return effects
 
 
@@ -187,77 +165,6 @@ class _Pass:
                 self.changed = True
 
 
-def stored(op: Op) -> list[Value]:
-    """The views and pointers an operation writes global memory through."""
-    if op.name == "pto.store_scalar":
-        return [op["ptr"]] if is_global(op["ptr"].type) else []
-    instr = instr_of(op)
-    if instr is None:
-        return []
-    return [
-        value
-        for operand in instr.operands
-        if operand.role is not Role.IN
-        and (value := op.get(operand.name)) is not None
-        and (operand.kind is Kind.VIEW or (operand.kind is Kind.PTR and is_global(value.type)))
-    ]
-
-
-def is_global(type: Type) -> bool:
-    """True for pointers to global memory."""
-    return not isinstance(type, Ptr) or type.space in (None, "gm")
-
-
 def _reads_local(op: Op) -> bool:
     """True if the result comes from on-chip memory, which is another one for each block."""
     return op.name == "pto.load_scalar" and not is_global(op["ptr"].type)
-
-
-class _Order:
-    """Looks for control flow that may differ between blocks after a store may have happened."""
-
-    def __init__(self, module: Module, varying: set[Value]) -> None:
-        self.module, self.varying = module, varying
-        self.depth = 0
-
-    def unsafe(self, function: Function) -> bool:
-        assert function.body is not None
-        return self._block(function.body, written=False)[0]
-
-    def _block(self, region: Block, *, written: bool) -> tuple[bool, bool]:
-        """(unsafe, written at the end)."""
-        if region.more:  # branches may lead back
-            written = written or self._writes(region)
-        for op in _own(region):
-            if written and self._disagrees(op):
-                return True, True
-            if op.name == "func.call":
-                callee = self.module.function(op.attrs["callee"])
-                if callee is not None and callee.body is not None and self.depth < 64:
-                    self.depth += 1
-                    bad, written = self._block(callee.body, written=written)
-                    self.depth -= 1
-                    if bad:
-                        return True, True
-            after = written
-            for region in op.regions:
-                inside = written or (op.name not in _ONCE and self._writes(region))
-                bad, ends = self._block(region, written=inside)
-                if bad:
-                    return True, True
-                after = after or ends
-            written = after or bool(stored(op))
-        return False, written
-
-    def _disagrees(self, op: Op) -> bool:
-        return any(v in self.varying for name in _agreed_operands(op) for v in op.group(name))
-
-    def _writes(self, block: Block) -> bool:
-        for op in block.walk():
-            if stored(op):
-                return True
-            if op.name == "func.call":
-                callee = self.module.function(op.attrs["callee"])
-                if callee is not None and callee.body is not None and any(stored(o) for o in callee.body.walk()):
-                    return True
-        return False
