@@ -195,7 +195,7 @@ class Facts:
         else:
             return
         if known(number):
-            self.constants[op.result] = number if result == "index" else wrap(number, width(result))
+            self.constants[op.result] = wrap(number, width(result))
 
     def _other(self, op: Op) -> None:
         if self.fold:

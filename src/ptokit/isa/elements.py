@@ -72,7 +72,7 @@ def _get(m: Machine, src: TileOperand, offset: Any) -> Any:
         values = decode(src.spec.dtype, values)
     if not src.spec.dtype.is_integer:
         values = values.astype(np.float64)
-    return values[0].item() if len(values) == 1 or (values == values[0]).all() else values[:, None]
+    return values[0].item() if len(values) == 1 else values[:, None]
 
 
 def _set(m: Machine, dst: TileOperand, offset: Any, value: Any) -> None:

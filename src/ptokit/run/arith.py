@@ -19,13 +19,14 @@ def inline(op: Op, args: Sequence[str], *, varying: bool) -> str | None:
     name = op.name.removeprefix("arith.")
     result, operand = scalar_type(op.result) or "", scalar_type(op.values[0]) or ""
     if name in _OPERATORS and result == "index":
-        return f"{args[0]} {_OPERATORS[name]} {args[1]}"
-    if name == "index_cast" and operand == "i64":
+        fits = f"{-1 << 63} <= (w := {args[0]} {_OPERATORS[name]} {args[1]}) < {1 << 63}"
+        if varying:  # by block, as it may be
+            fits = f"type(w := {args[0]} {_OPERATORS[name]} {args[1]}) is not int or {-1 << 63} <= w < {1 << 63}"
+        return f"w if {fits} else wrapped(w, 64)"
+    if name == "index_cast" and {operand, result} == {"i64", "index"}:
         return args[0]
     if varying:
         return None
-    if name == "index_cast" and result == "i64":
-        return f"{args[0]} if {-1 << 63} <= {args[0]} < {1 << 63} else wrapped({args[0]}, 64)"
     if operand == "i1":
         return f"{args[1]} if {args[0]} else {args[2]}" if name == "select" else None
     if name == "cmpi" and op.attrs["predicate"] in _COMPARISONS:
@@ -47,9 +48,9 @@ def function(op: Op) -> Callable[..., Any]:
     if name in ("cmpi", "cmpf"):
         return scalars.compare(name, op.attrs["predicate"], operand)
     if name == "select":
-        return scalars.select
+        return scalars.select(result)
     if name == "negf":
-        return scalars.negate
+        return scalars.negate(result)
     if name in scalars.INTEGER or name in scalars.FLOAT:
         return scalars.binary(name, result)
     return scalars.cast(name, operand, result, op.attrs.get("rounding", ""))

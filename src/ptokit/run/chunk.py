@@ -17,7 +17,7 @@ from ptokit.types.tile import DYNAMIC, TileSpec
 
 from .bursts import Bursts
 from .fault import Fault
-from .lanes import Diverge, Line, lanes, lift, uniform
+from .lanes import Diverge, Line, lanes, lift, plain, uniform
 from .local import LocalPointer
 from .memory import Pointer
 from .rendezvous import Rendezvous
@@ -255,7 +255,7 @@ class Chunk(Bursts):
         values = buffer.mem.view(pointer.dtype.value or pointer.dtype.storage)
         if isinstance(where, (Line, np.ndarray)):
             return lift(values[lanes(where)])
-        return values[where].item()
+        return plain(values[where])
 
     def store_scalar(self, value: Any, pointer: Pointer | LocalPointer, index: Any) -> None:
         """Write one element of memory; of global memory lower blocks first."""

@@ -193,7 +193,8 @@ class FunctionWriter:
             return
         if op.result in self.facts.constants:
             return
-        text = arith.inline(op, args, varying=op.result in self.varying)
+        many = op.result in self.varying or self.machine != "m"  # numbers of several blocks or iterations
+        text = arith.inline(op, args, varying=many)
         if text is None:
             text = f"{self.const(arith.function(op))}({', '.join(args)})"
         self.line(f"{self.bind(op.result)} = {text}", op)

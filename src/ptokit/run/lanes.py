@@ -1,7 +1,8 @@
 """Scalars that differ from block to block.
 
-A scalar is a Python number while all blocks of a chunk agree. `Line` is base + step * i for block i of the chunk, the
-usual case (an offset computed from the block index); anything else is an int64 or float array of shape (blocks,).
+A scalar is a Python number while all blocks of a chunk agree, to the bit. `Line` is base + step * i for block i of the
+chunk, the usual case (an offset computed from the block index); anything else is an array of shape (blocks,): bool,
+int64, or the float type of the scalar. A NaN that is not the result of arithmetic is a NumPy number, for its bits.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from ptokit.types.integers import wrap
+
 
 class Diverge(Exception):
     """Blocks of a chunk would take different paths; ``keys`` (blocks,) tells which belong together."""
 
     def __init__(self, keys: np.ndarray) -> None:
-        self.keys = keys
+        self.keys = bits(keys)
         super().__init__("blocks take different paths")
 
 
@@ -30,7 +33,7 @@ class Line:
 
     def array(self) -> np.ndarray:
         """The values as an int64 array of shape (blocks,)."""
-        return np.arange(self.count, dtype=np.int64) * self.step + self.base
+        return np.arange(self.count, dtype=np.int64) * wrap(self.step, 64) + wrap(self.base, 64)
 
     def __add__(self, other: Any) -> Any:
         if isinstance(other, int):
@@ -68,7 +71,7 @@ class Line:
 
 
 def _line(base: int, step: int, count: int) -> Any:
-    return Line(base, step, count) if step else base
+    return Line(base, step, count) if step else wrap(base, 64)
 
 
 def lanes(x: Any) -> Any:
@@ -76,17 +79,34 @@ def lanes(x: Any) -> Any:
     return x.array() if isinstance(x, Line) else x
 
 
+def bits(x: np.ndarray) -> np.ndarray:
+    """Numbers as integers that are equal only for the same bits: floats as their patterns."""
+    return x if x.dtype.kind in "iub" else x.view(f"u{x.dtype.itemsize}")
+
+
+def plain(x: Any) -> Any:
+    """An element of an array as a Python number, integers in the signed range of their width; a NaN as it is."""
+    if x.dtype.kind == "u":
+        return int(x.view(f"i{x.dtype.itemsize}"))
+    if x.dtype.kind in "ib":
+        return x.item()
+    return x if x != x else float(x)
+
+
 def lift(x: Any) -> Any:
     """The simplest form of a scalar: a number if all blocks agree, a `Line` if they are evenly spaced."""
-    if not isinstance(x, np.ndarray) or x.ndim == 0:
-        return x.item() if isinstance(x, np.ndarray) else x
-    if x.dtype.kind == "b":
-        return bool(x[0]) if (x == x[0]).all() else x
-    if (x == x[0]).all():
-        return x[0].item() if x.dtype.kind in "iu" else x[0]
+    if not isinstance(x, np.ndarray):
+        return x
+    if x.ndim == 0:
+        return plain(x[()])
+    same = bits(x)
+    if (same == same[0]).all():
+        return plain(x[0])
     if x.dtype.kind in "iu":
+        if x.dtype != np.int64:
+            x = x.view(f"i{x.dtype.itemsize}").astype(np.int64)
         step = int(x[1]) - int(x[0])
-        if (np.diff(x) == step).all():
+        if (np.diff(x) == step).all() and int(x[0]) + step * (len(x) - 1) == int(x[-1]):
             return Line(int(x[0]), step, len(x))
     return x
 

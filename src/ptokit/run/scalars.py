@@ -1,18 +1,19 @@
 """Arithmetic of the scalar unit: `arith` operations on numbers, and on scalars that differ between blocks.
 
-Integers are Python ints in the signed range of their type, i1 is a bool; ``index`` does not wrap, but has 64 bits where
-it becomes another type. Floats are Python floats rounded to their type.
+Integers are Python ints in the signed range of their type, i1 is a bool; ``index`` has 64 bits and wraps. Floats are
+Python floats rounded to their type. What is a number only where blocks agree is an array of the type's own kind where
+they do not, and the same function decides in both cases.
 
 Where MLIR leaves a result undefined or poisoned: division by zero (RUN-DIV-ZERO), shifts by the width or more
 (RUN-SHIFT) and floats outside the integer type they are converted to (RUN-CONVERT) are findings. The quotient of the
-least integer and -1 wraps. ``overflow``, ``exact``, ``nneg`` and ``fastmath`` are promises to a compiler; results are
-those without them.
+least integer and -1 wraps. A NaN that arithmetic makes is the positive quiet one without further bits: which operand's
+bits a processor keeps depends on the order it takes them in. ``overflow``, ``exact``, ``nneg`` and ``fastmath`` are
+promises to a compiler; results are those without them.
 """
 
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -24,7 +25,7 @@ from ptokit.types.integers import signed, unsigned, width, wrap
 from ptokit.types.rounding import BF16, F16, F32, round_to_format
 
 from .fault import Fault
-from .lanes import Line, lanes, lift
+from .lanes import Line, lanes, lift, plain
 
 Fn = Callable[..., Any]
 
@@ -123,8 +124,6 @@ _MODES = {
 def round_float(x: Any, type_name: str) -> Any:
     """A float rounded to its type, once: to nearest, ties to even."""
     kind = FLOAT_TYPES[type_name]
-    if isinstance(x, np.ndarray):
-        return x.astype(kind)
     if type_name == "bf16" and float(np.float32(x)) != x and x == x:  # ml_dtypes would round twice
         return _rounded(x, type_name, RoundMode.RINT)
     return float(kind(x))
@@ -150,11 +149,17 @@ def from_integer(x: int, type_name: str) -> float:
     return float(round_float(float(x), type_name))
 
 
-def per_lane(fn: Fn, vector: Fn | None = None) -> Fn:
-    """`fn` of numbers, applied block by block where an operand differs between blocks.
+def _kind(type_name: str) -> Any:
+    """NumPy type of an array of such scalars."""
+    return FLOAT_TYPES.get(type_name) or (np.bool_ if type_name == "i1" else np.int64)
+
+
+def per_lane(fn: Fn, type_name: str, vector: Fn | None = None) -> Fn:
+    """`fn` of numbers, applied block by block where an operand differs between blocks; results are of a type.
 
     ``vector`` does the same for whole arrays; it may give None to have `fn` decide.
     """
+    kind = _kind(type_name)
 
     def apply(*args: Any) -> Any:
         if not any(isinstance(a, (Line, np.ndarray)) for a in args):
@@ -164,7 +169,7 @@ def per_lane(fn: Fn, vector: Fn | None = None) -> Fn:
             if whole is not None:
                 return lift(whole)
         columns = np.broadcast_arrays(*(np.atleast_1d(lanes(a)) for a in args))
-        return lift(np.array([fn(*(v.item() for v in row)) for row in zip(*columns)]))
+        return lift(np.array([fn(*map(plain, row)) for row in zip(*columns)], kind))
 
     return apply
 
@@ -173,15 +178,22 @@ def binary(op: str, type_name: str) -> Fn:
     """The function of a binary `arith` operation (name without ``arith.``) on one type."""
     if op in FLOAT:
         base = FLOAT[op]
-        return per_lane(lambda a, b: round_float(base(a, b), type_name))
-    bits, integer = width(type_name), INTEGER[op]
-    if type_name == "index":
-        return per_lane(lambda a, b: integer(a, b, bits), VECTOR.get(op))
-    if bits == 1:
-        return per_lane(lambda a, b: wrap(integer(signed(a, 1), signed(b, 1), 1), 1))
-    if op in ("minsi", "maxsi", "divsi", "remsi", "andi", "ori", "xori") and bits < 64:
-        return per_lane(lambda a, b: wrap(integer(a, b, bits), bits), VECTOR.get(op))
-    return per_lane(lambda a, b: wrap(integer(a, b, bits), bits))
+
+        def rounded(a: Any, b: Any) -> float:
+            result = base(float(a), float(b))
+            return round_float(result, type_name) if result == result else math.nan
+
+        return per_lane(rounded, type_name)
+    width_, integer = width(type_name), INTEGER[op]
+    if width_ == 1:
+        return per_lane(lambda a, b: wrap(integer(signed(a, 1), signed(b, 1), 1), 1), type_name)
+    vector = VECTOR.get(op)
+    arrays = None if vector is None else lambda a, b: _wrapped(vector(a, b), width_)
+    return per_lane(lambda a, b: wrap(integer(a, b, width_), width_), type_name, arrays)
+
+
+def _wrapped(x: np.ndarray | None, size: int) -> np.ndarray | None:
+    return x if x is None or size == 64 else wrap(x, size)
 
 
 def extended(op: str, type_name: str) -> tuple[Fn, Fn]:
@@ -195,18 +207,21 @@ def extended(op: str, type_name: str) -> tuple[Fn, Fn]:
         return x + y if op == "addui_extended" else x * y
 
     high = 1 if op == "addui_extended" else bits  # a carry is i1
-    return per_lane(lambda a, b: wrap(whole(a, b), bits)), per_lane(lambda a, b: wrap(whole(a, b) >> bits, high))
+    low = per_lane(lambda a, b: wrap(whole(a, b), bits), type_name)
+    return low, per_lane(lambda a, b: wrap(whole(a, b) >> bits, high), "i1" if high == 1 else type_name)
 
 
-negate = per_lane(lambda a: -a, np.negative)
+def negate(type_name: str) -> Fn:
+    """The function of ``arith.negf``, which turns the sign of a NaN, too."""
+    return per_lane(lambda a: -a, type_name, np.negative)
 
 
 def _divide_arrays(a: Any, b: Any) -> Any:
     """Quotients toward zero; None where a divisor is zero, so that the error names it."""
     if np.any(np.equal(b, 0)):
         return None
-    q = np.abs(a) // np.abs(b)
-    return np.where(np.less(a, 0) == np.less(b, 0), q, -q)
+    q = np.floor_divide(a, b)  # the least integer by -1 wraps
+    return q + ((q * b != a) & (np.less(a, 0) != np.less(b, 0)))
 
 
 def _remainder_arrays(a: Any, b: Any) -> Any:
@@ -215,6 +230,9 @@ def _remainder_arrays(a: Any, b: Any) -> Any:
 
 
 VECTOR: dict[str, Fn] = {
+    "addi": np.add,
+    "subi": np.subtract,
+    "muli": np.multiply,
     "divsi": _divide_arrays,
     "remsi": _remainder_arrays,
     "minsi": np.minimum,
@@ -223,19 +241,20 @@ VECTOR: dict[str, Fn] = {
     "ori": np.bitwise_or,
     "xori": np.bitwise_xor,
 }
+"""Integer operations on int64 arrays, which wrap at 64 bits."""
 
 
 def compare(op: str, predicate: str, type_name: str) -> Fn:
     """The function of ``arith.cmpi`` or ``arith.cmpf`` with a predicate."""
     if op == "cmpf":
-        return per_lane(lambda a, b: _compare_float(predicate, a, b))
+        return per_lane(lambda a, b: _compare_float(predicate, a, b), "i1")
     fn = _COMPARE[predicate[-2:]]
     if predicate.startswith("u"):
         bits = width(type_name)
-        return per_lane(lambda a, b: fn(unsigned(a, bits), unsigned(b, bits)))
+        return per_lane(lambda a, b: fn(unsigned(a, bits), unsigned(b, bits)), "i1")
     if type_name == "i1":
-        return per_lane(lambda a, b: fn(signed(a, 1), signed(b, 1)))
-    return per_lane(fn, fn)
+        return per_lane(lambda a, b: fn(signed(a, 1), signed(b, 1)), "i1")
+    return per_lane(fn, "i1", fn)
 
 
 def _compare_float(predicate: str, a: float, b: float) -> bool:
@@ -252,20 +271,20 @@ def cast(op: str, source: str, result: str, rounding: str = "") -> Fn:
     if op in ("index_cast", "extsi", "trunci"):
         small, bits = width(source), width(result)
         whole = (lambda a: a) if small > 1 and bits == 64 else None
-        return per_lane(lambda a: wrap(signed(a, small), bits), whole)
+        return per_lane(lambda a: wrap(signed(a, small), bits), result, whole)
     if op in ("extui", "index_castui"):
         small, bits = width(source), width(result)
-        return per_lane(lambda a: wrap(unsigned(a, small), bits))
+        return per_lane(lambda a: wrap(unsigned(a, small), bits), result)
     if op in ("sitofp", "uitofp"):
         small, number = width(source), signed if op == "sitofp" else unsigned
-        return per_lane(lambda a: from_integer(number(a, small), result))
+        return per_lane(lambda a: from_integer(number(a, small), result), result)
     if op in ("fptosi", "fptoui"):
-        return per_lane(lambda a: _truncate(a, result, op == "fptosi"))
+        return per_lane(lambda a: _truncate(a, result, op == "fptosi"), result)
     if op == "truncf" and rounding and rounding != "to_nearest_even":
-        return per_lane(lambda a: _rounded(a, result, _MODES[rounding]))
+        return per_lane(lambda a: _rounded(a, result, _MODES[rounding]), result)
     if op in ("extf", "truncf"):
-        return per_lane(lambda a: round_float(a, result))
-    return per_lane(lambda a: _bitcast(a, source, result))
+        return per_lane(lambda a: round_float(a, result), result)
+    return lambda a: _bitcast(a, source, result)
 
 
 def _truncate(a: float, type_name: str, negative: bool) -> Any:
@@ -279,14 +298,22 @@ def _truncate(a: float, type_name: str, negative: bool) -> Any:
 
 
 def _bitcast(a: Any, source: str, result: str) -> Any:
-    if source in FLOAT_TYPES:
-        bits = int.from_bytes(np.asarray(a, FLOAT_TYPES[source]).tobytes(), "little")
-    else:
-        bits = unsigned(a, width(source))
-    if result in FLOAT_TYPES:
-        kind = np.dtype(FLOAT_TYPES[result])
-        return float(np.frombuffer(struct.pack("<Q", bits)[: kind.itemsize], kind)[0])
-    return wrap(bits, width(result))
+    """The same bits as another type: in the type's own width, which i1 and odd widths do not have."""
+    a = lanes(a)
+    if not {source, result} & set(FLOAT_TYPES):
+        return per_lane(lambda a: wrap(unsigned(a, width(source)), width(result)), result)(a)
+    kind = np.dtype(FLOAT_TYPES.get(source) or f"i{width(source) // 8}")
+    patterns = np.asarray(a).astype(kind).view(f"i{kind.itemsize}")
+    return lift(patterns.view(FLOAT_TYPES[result]) if result in FLOAT_TYPES else patterns)
 
 
-select = per_lane(lambda c, a, b: a if c else b, lambda c, a, b: np.where(c, a, b))
+def select(type_name: str) -> Fn:
+    """The function of ``arith.select``, which changes no bit."""
+    kind = _kind(type_name)
+
+    def chosen(c: Any, a: Any, b: Any) -> Any:
+        if not isinstance(c, np.ndarray):
+            return a if c else b
+        return lift(np.where(c, np.asarray(lanes(a), kind), np.asarray(lanes(b), kind)))
+
+    return chosen

@@ -16,8 +16,8 @@ def element(dtype: DType, value: Any) -> Any:
     """
     numpy_type = dtype.value
     assert numpy_type is not None, dtype
-    if isinstance(value, np.ndarray):
-        return value.astype(numpy_type)
+    if isinstance(value, np.ndarray) or (isinstance(value, np.generic) and not dtype.is_integer):
+        return value.astype(numpy_type)  # of the same type: bit for bit
     if not dtype.is_integer:
         return numpy_type.type(float(value))
     if isinstance(value, (float, np.floating)):
