@@ -113,13 +113,8 @@ def _info(name: str, operand: Any, tile: Tile | None) -> Info | None:
         return None
     if isinstance(operand, Tile):
         address = UNKNOWN if operand.address is None else operand.address
-        origin = (
-            id(operand.storage.arena),
-            operand.storage.start,
-            getattr(operand, "row", 0),
-            getattr(operand, "col", 0),
-        )
-        return TileInfo(operand.name or name, operand.spec, operand.vr, operand.vc, address, operand, origin)
+        origin = (id(operand.storage.arena), operand.storage.start)
+        return TileInfo(operand.name or name, operand.type, operand.vr, operand.vc, address, operand, origin)
     if isinstance(operand, View):
         layout = operand.layout_for(tile is None or tile.spec.takes_rows)
         return ViewInfo(name, operand.dtype, operand.shape, operand.stride, layout, operand)

@@ -85,12 +85,10 @@ class Chunk(Bursts):
 
     def storage_like(self, other: Storage, named_by: Chunk) -> Storage:
         """The storage here that has the place of one of `named_by`'s home."""
-        spec = other.spec
-        arena = other.arena
+        spec, arena = other.spec, other.arena
         for number, site in named_by.home(spec.loc)._sites.items():
             if site is arena:
-                self.own_site(number, spec)
-                return self._sites[number].window(spec, other.start)
+                return self._arena(number, arena.size).window(spec, other.start)
         return self.own_space(spec.loc).window(spec, other.start)
 
     def signal(self, event: int, mode: int) -> None:
@@ -175,9 +173,14 @@ class Chunk(Bursts):
         """`site`, in this core's own memory."""
         storage = self._storages.get(number)
         if storage is None:
-            arena = self._sites[number] = Arena(self.blocks, spec.nbytes, self.initial)
-            storage = self._storages[number] = arena.window(spec, 0)
+            storage = self._storages[number] = self._arena(number, spec.nbytes).window(spec, 0)
         return storage
+
+    def _arena(self, number: int, size: int) -> Arena:
+        arena = self._sites.get(number)
+        if arena is None:
+            arena = self._sites[number] = Arena(self.blocks, size, self.initial)
+        return arena
 
     def own_space(self, loc: TileType) -> Arena:
         """A buffer in this core's own memory."""
@@ -205,8 +208,8 @@ class Chunk(Bursts):
 
     def rebind(self, tile: Tile, address: Any) -> Tile:
         """TASSIGN: the same tile type and valid region at another address."""
-        storage = self.at(address, tile.spec)
-        return Tile(storage, tile.spec, tile.vr, tile.vc, tile.name, uniform(address))
+        storage = self.at(address, tile.type)
+        return Tile(storage, tile.type, tile.vr, tile.vc, tile.name, uniform(address))
 
     def bind_scales(self, scales: Tile, scaled: Tile) -> None:
         """TGET_SCALE_ADDR. Raises `Fault` if the tile does not fit there."""
@@ -215,28 +218,36 @@ class Chunk(Bursts):
             scales.storage = self.at(scales.address, scales.spec)
 
     def alias(self, tile: Tile, spec: TileSpec, name: str) -> Tile:
-        """TRESHAPE and bitcast: the same bytes seen as another type."""
+        """TRESHAPE and bitcast: the bytes from the tile's first one on as another type.
+
+        A valid dimension that the type leaves open is that of the source where the sizes agree, else all of it.
+        """
         storage = tile.storage.arena.window(spec, tile.storage.start)
-        vr = min(tile.vr, spec.rows) if spec.valid_row == DYNAMIC else spec.valid_row
-        vc = min(tile.vc, spec.cols) if spec.valid_col == DYNAMIC else spec.valid_col
+        same = (tile.type.rows, tile.type.cols) == (spec.rows, spec.cols)
+        vr, vc = (tile.vr, tile.vc) if same else (spec.rows, spec.cols)
+        vr = vr if spec.valid_row == DYNAMIC else spec.valid_row
+        vc = vc if spec.valid_col == DYNAMIC else spec.valid_col
         return Tile(storage, spec, vr, vc, name, tile.address)
 
     def window(self, tile: Tile, offsets: tuple[Any, Any], spec: TileSpec, name: str) -> Tile:
         """subset: a window of a tile. Raises `Fault` if it leaves the tile."""
         row, col = (uniform(o) for o in offsets)
-        if not (0 <= row <= tile.spec.rows - spec.rows and 0 <= col <= tile.spec.cols - spec.cols):
+        parent, box = tile.type, tile.type.box
+        if not (0 <= row <= parent.rows - spec.rows and 0 <= col <= parent.cols - spec.cols):
             raise Fault(
                 "SS-1",
-                f"a {spec.rows}x{spec.cols} window at ({row}, {col}) leaves the {tile.spec.rows}x{tile.spec.cols} tile",
+                f"a {spec.rows}x{spec.cols} window at ({row}, {col}) leaves the {parent.rows}x{parent.cols} tile",
             )
+        if row % box.rows or col % box.cols:
+            raise Fault("SS-1", f"the window at ({row}, {col}) begins inside a box of {box.rows}x{box.cols}")
         vr = max(0, min(spec.rows, tile.vr - row)) if spec.valid_row == DYNAMIC else spec.valid_row
         vc = max(0, min(spec.cols, tile.vc - col)) if spec.valid_col == DYNAMIC else spec.valid_col
         return Window(tile, spec, row, col, vr, vc, name)
 
     def set_valid(self, tile: Tile, rows: Any, cols: Any) -> None:
         """set_validshape, in place."""
-        tile.vr = valid_size(rows, tile.spec.rows, "row")
-        tile.vc = valid_size(cols, tile.spec.cols, "column")
+        tile.vr = valid_size(rows, tile.type.rows, "row")
+        tile.vc = valid_size(cols, tile.type.cols, "column")
 
     def iterations(self, lower: int, upper: int, step: int) -> Iterations | None:
         """The machine for all iterations of a loop; None if they are few."""

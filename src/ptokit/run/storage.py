@@ -8,6 +8,7 @@ partial overwrite, the user. See docs/decisions for why.
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import count
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from ptokit.types.tile import TileSpec
 from .memory import Buffer, View, widen
 
 _SKEW = 576  # bytes between the memories of two blocks, lest equal addresses compete for the same cache lines
+_LINKED = 512  # windows of an arena that know of each other; the others are linked again when they are used
 
 
 @lru_cache(maxsize=4096)
@@ -27,14 +29,20 @@ def _full(spec: TileSpec) -> TileSpec:
     return spec.with_valid(spec.rows, spec.cols)
 
 
-class Arena:
-    """Bytes of one on-chip buffer, or of one tile that has a space of its own, for all blocks of a chunk."""
+_serials = count()  # of storages, which unlike their ids are never used again
 
-    __slots__ = ("_data", "blocks", "flat", "initial", "pitch", "reach", "size", "stale", "windows")
+
+class Arena:
+    """Bytes of one on-chip buffer, or of one tile that has a space of its own, for all blocks of a chunk.
+
+    Behind its `size` bytes is room for windows whose type ends further on (a part of a tile has the type of the tile).
+    """
+
+    __slots__ = ("_data", "blocks", "flat", "initial", "pitch", "reach", "room", "size", "stale", "windows")
 
     def __init__(self, blocks: int, size: int, initial: int = 0) -> None:
         self.blocks = blocks
-        self.size = size
+        self.size = self.room = size
         self.initial = initial  # byte that memory starts with
         self.pitch = size + _SKEW if size > _SKEW else size
         self.flat: np.ndarray | None = None
@@ -46,12 +54,21 @@ class Arena:
 
     @property
     def data(self) -> np.ndarray:
-        """All bytes, (blocks, size); zero at the start of a launch, or another byte."""
+        """All bytes, (blocks, room); zero at the start of a launch, or another byte."""
         if self._data is None:
             size = self.blocks * self.pitch
             self.flat = np.full(size, self.initial, np.uint8) if self.initial else np.zeros(size, np.uint8)
-            self._data = self.flat.reshape(self.blocks, self.pitch)[:, : self.size]
+            self._data = self.flat.reshape(self.blocks, self.pitch)[:, : self.room]
         return self._data
+
+    def _grow(self, room: int) -> None:
+        """Make room for a window that ends behind the memory."""
+        for storage in self.windows.values():
+            storage.leave()
+        old = self._data
+        self.room, self.pitch, self._data = room, room + _SKEW, None
+        if old is not None:
+            self.data[:, : old.shape[1]] = old
 
     def settle(self, start: int, end: int, *, write: bool, whole: bool = False) -> None:
         """Bytes [start, end) are about to be read or written as such: make them current.
@@ -81,20 +98,45 @@ class Arena:
         self.stale = kept
 
     def window(self, spec: TileSpec, start: int) -> Storage:
-        """The storage of a tile at byte `start`. Windows that overlap it are linked as its aliases."""
+        """The storage of a tile at byte `start`."""
         key = (start, _full(spec))
         found = self.windows.get(key)
         if found is None:
             found = Storage(key[1], self, start)
-            if self.stale:
-                self._freshen(start, start + spec.nbytes, fill=True)
-            for other in self.windows.values():
-                if other.start < start + spec.nbytes and start < other.start + other.spec.nbytes:
-                    found.aliases.append(other)
-                    other.aliases.append(found)
-            self.windows[key] = found
-            self.reach = max(self.reach, start + spec.nbytes)
+            self.link(found)
         return found
+
+    def link(self, storage: Storage) -> None:
+        """Let the windows that share bytes with this one know of it, and it of them.
+
+        Only so many do at a time, or a loop that makes windows would slow down with every one of them.
+        """
+        start, end = storage.start, storage.start + storage.spec.nbytes
+        if end > self.room:
+            self._grow(end)
+        if len(self.windows) >= _LINKED:
+            for other in list(self.windows.values())[: _LINKED // 4]:
+                self._unlink(other)
+        key = (start, storage.spec)
+        if key in self.windows:
+            self._unlink(self.windows[key])
+        if self.stale:
+            self._freshen(start, end, fill=True)
+        storage.aliases = [
+            other for other in self.windows.values() if other.start < end and start < other.start + other.spec.nbytes
+        ]
+        for other in storage.aliases:
+            other.aliases.append(storage)
+        self.windows[key] = storage
+        self.reach = max(self.reach, end)
+
+    def _unlink(self, storage: Storage) -> None:
+        """Forget a window: its bytes are what counts until somebody uses it again."""
+        storage.leave()
+        for other in storage.aliases:
+            other.aliases.remove(storage)
+        storage.aliases = [storage]
+        del self.windows[storage.start, storage.spec]
 
     def forget(self) -> None:
         """Drop the values that tiles stand for."""
@@ -113,7 +155,8 @@ class Arena:
 class Storage:
     """The contents of one window of on-chip memory, for all blocks of a chunk.
 
-    ``aliases`` are other windows that share bytes with this one. At any time the elements of rows x cols of ``value``
+    ``aliases`` are other windows that share bytes with this one, or this one alone where it has to be linked first. At
+    any time the elements of rows x cols of ``value``
     (or of the view ``loaded`` in global memory) hold what the bytes would; elsewhere the bytes do. Windows are made by
     `Arena.window`.
     """
@@ -130,6 +173,7 @@ class Storage:
         "loaded",
         "loaded_layout",
         "rows",
+        "serial",
         "spec",
         "start",
         "value",
@@ -138,6 +182,7 @@ class Storage:
 
     def __init__(self, spec: TileSpec, arena: Arena, start: int) -> None:
         self.spec = spec
+        self.serial = next(_serials)
         self.blocks = arena.blocks
         self.arena = arena
         self.start = start  # byte offset in the arena
@@ -237,14 +282,25 @@ class Storage:
         self.value = self.loaded = self.wide = None
         self.clean = False
 
+    def leave(self) -> None:
+        """Make the bytes current and forget where they are."""
+        self.flush()
+        self._bytes = self._elements = None
+
+    def _others(self) -> list[Storage]:
+        """The windows that share bytes with this one."""
+        if self.aliases and self.aliases[0] is self:
+            self.arena.link(self)
+        return self.aliases
+
     def _before_read(self) -> None:
-        for other in self.aliases:
+        for other in self._others():
             if not other.clean and (other.value is not None or other.loaded is not None):
                 other.flush()
 
     def begin_write(self, rows: int, cols: int) -> None:
         """The region [0, rows) x [0, cols) is about to be overwritten completely."""
-        for other in self.aliases:
+        for other in self._others():
             other.flush()
         self.wide = None
         if self.value is None and self.loaded is None:
@@ -351,7 +407,7 @@ class Storage:
 
     def begin_patch(self) -> None:
         """Part of the bytes is about to be overwritten: make them current."""
-        for other in self.aliases:
+        for other in self._others():
             other.flush()
         self.flush()
 

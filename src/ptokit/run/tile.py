@@ -17,10 +17,22 @@ class Tile:
 
     __slots__ = ("address", "name", "spec", "storage", "vc", "vr")
 
+    row = col = 0  # where it begins in its `home`
+
     def __init__(
         self, storage: Storage, spec: TileSpec, vr: int, vc: int, name: str = "", address: int | None = None
     ) -> None:
         self.storage, self.spec, self.vr, self.vc, self.name, self.address = storage, spec, vr, vc, name, address
+
+    @property
+    def type(self) -> TileSpec:
+        """What rules see; ``spec`` is what memory holds."""
+        return self.spec
+
+    @property
+    def home(self) -> Storage:
+        """The memory of the tile that this is a window of; its own otherwise."""
+        return self.storage
 
     def region(self, rows: int | None, cols: int | None) -> tuple[int, int]:
         """The region meant, default the valid region. Raises `Fault` RUN-REGION if the tile is smaller."""
@@ -86,6 +98,8 @@ class Tile:
 
     def take(self, other: Tile, rows: int, cols: int) -> None:
         """Set the region to the same region of a tile of the same element type, bit for bit."""
+        other.region(rows, cols)
+        self.region(rows, cols)
         self.storage.take(other.storage, rows, cols)
 
     def __repr__(self) -> str:

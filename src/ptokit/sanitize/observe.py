@@ -21,7 +21,7 @@ from ptokit.run.fault import Fault
 from ptokit.run.lanes import uniform
 from ptokit.run.local import LocalPointer
 from ptokit.run.memory import Pointer
-from ptokit.run.storage import Arena
+from ptokit.run.storage import Arena, Storage
 from ptokit.run.tile import Tile
 from ptokit.targets import Target
 from ptokit.types.enums import Pipe, TileType
@@ -153,16 +153,16 @@ class Observer(ObservedMemory):
             group = groups.setdefault(op, Group(len(groups) + 1, op, tile.name, tile.spec))
         tile.name = tile.name or group.name
         self._of_tile[id(tile)] = group
-        if id(tile.storage) not in self._marked:
-            self._marked.add(id(tile.storage))
-            self._mark(tile)
+        if tile.home.serial not in self._marked:
+            self._marked.add(tile.home.serial)
+            self._mark(tile.home)
 
-    def _mark(self, tile: Tile) -> None:
+    def _mark(self, storage: Storage) -> None:
         """Fill what nobody has written of a tile of floats with NaN, so that results show it.
 
         That is what still holds the initial bytes: when accesses are checked tells nothing of when values are written.
         """
-        element, storage = tile.storage.element, tile.storage
+        element = storage.element
         if not np.issubdtype(element, np.inexact) and element.kind != "V":
             return
         start, end = storage.start, storage.start + storage.spec.nbytes
@@ -473,8 +473,7 @@ class _Known:
 def _key(operand: Any) -> Any:
     """What the accesses of an instruction depend on."""
     if isinstance(operand, Tile):
-        corner = getattr(operand, "row", 0), getattr(operand, "col", 0)
-        return operand.name, id(operand.storage), operand.vr, operand.vc, operand.address is None, corner
+        return operand.name, operand.storage.serial, operand.vr, operand.vc, operand.address is None
     if isinstance(operand, ObservedView):
         return operand.dims, operand.stated_layout
     return operand if isinstance(operand, int) else None

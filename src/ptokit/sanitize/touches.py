@@ -24,10 +24,10 @@ def atomic_kind(site: Site) -> Any:
 
 def tile_region(tile: Tile, rows: int, cols: int, row: int = 0, col: int = 0) -> Region:
     """A region of a tile, clipped at its memory."""
-    spec = tile.storage.spec
-    row, col = row + getattr(tile, "row", 0), col + getattr(tile, "col", 0)
+    spec = tile.home.spec
+    row, col = row + tile.row, col + tile.col
     rows, cols = max(0, min(rows, spec.rows - row)), max(0, min(cols, spec.cols - col))
-    return Region(spec, tile.storage.start, row, col, rows, cols)
+    return Region(spec, tile.home.start, row, col, rows, cols)
 
 
 def tile_touch(site: Site, access: Access, info: TileInfo, space: Space) -> Touch | None:
@@ -54,7 +54,7 @@ def tile_touch(site: Site, access: Access, info: TileInfo, space: Space) -> Touc
 
 def origin(tile: Tile) -> tuple[int, int]:
     """Where element (0, 0) of a tile lies in the tile it is a window of."""
-    return getattr(tile, "row", 0), getattr(tile, "col", 0)
+    return tile.row, tile.col
 
 
 def _needed(site: Site, access: Access, tile: Tile, rows: int, cols: int) -> tuple[int, int]:

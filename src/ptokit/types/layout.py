@@ -6,6 +6,7 @@ to see a tile's storage as a strided array without an index per element.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -29,6 +30,17 @@ def element_offset(spec: TileSpec, row: Any, col: Any) -> Any:
     if spec.row_major:
         return br * spec.cols * ir + bc * ir * ic + inside
     return bc * spec.rows * ic + br * ir * ic + inside
+
+
+@lru_cache(maxsize=4096)
+def windowed(parent: TileSpec, window: TileSpec) -> TileSpec:
+    """The type for memory of a window of a tile: as large as its parent, from whose corner rows are counted.
+
+    Where rows (columns, if these lie one behind the other) are as long as those of the parent, it is no larger than the
+    window, as the assembler declares it. Source: assembler, resolution of tile views.
+    """
+    same = parent.cols == window.cols if parent.row_major else parent.rows == window.rows
+    return replace(window, rows=window.rows if same else parent.rows, cols=window.cols if same else parent.cols)
 
 
 @lru_cache(maxsize=512)
