@@ -123,8 +123,8 @@ def test_shortcuts_change_nothing(seed: int, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(observe.Observer, "watch", forgetful)
     add = gm.Memory.add
 
-    def never_latest(self: gm.Memory, *args: object, overtakes: bool) -> None:
-        add(self, *args, overtakes=overtakes)  # type: ignore[arg-type]
+    def never_latest(self: gm.Memory, *args: object, **how: object) -> None:
+        add(self, *args, **how)  # type: ignore[arg-type]
         for latest in self._latest.values():
             latest[-1] = NEVER
 

@@ -104,10 +104,21 @@ def early(explorer: Explorer) -> set[int]:
     return out
 
 
-def misplaced(explorer: Explorer, end: State) -> set[int]:
-    """Lines where a scalar unit is stuck in a wait whose set comes later in its program, and is not under way."""
+def heads(explorer: Explorer, end: State, core: int) -> list[Step]:
+    """The steps of a core that are stuck and stand first: that of the scalar unit, and of each pipe."""
     done, passed = end
-    out = set()
+    at, stop = passed[core], explorer.first[core + 1]
+    first: dict[str, Step] = {"": explorer.steps[at]} if at < stop else {}
+    for i in range(explorer.first[core], at):
+        if not done >> i & 1:
+            first.setdefault(explorer._queue(i), explorer.steps[i])
+    return list(first.values())
+
+
+def misplaced(explorer: Explorer, end: State) -> dict[int, int]:
+    """By core, the line where its scalar unit is stuck in a wait whose set comes later and is not under way."""
+    done, passed = end
+    out = {}
     for core, at in enumerate(passed):
         stop = explorer.first[core + 1]
         if at == stop or explorer.steps[at].kind != "wait":
@@ -119,7 +130,7 @@ def misplaced(explorer: Explorer, end: State) -> set[int]:
         ]
         under_way = [i for i in sets if i < at and not done >> i & 1]
         if any(i > at for i in sets) and not under_way:
-            out.add(explorer.steps[at].line)
+            out[core] = explorer.steps[at].line
     return out
 
 
@@ -139,14 +150,18 @@ def compare(sample: Sample, seen: Seen) -> None:
         assert bool(unwritten) == bool(found.perhaps_unwritten)
     assert len(found.ends) == 1
     (end,) = found.ends
-    stuck = end[0] != explorer.complete
-    wrong_order = misplaced(explorer, end) if stuck else set()
-    assert lines(report, "FLAG-ORDER", first) == wrong_order
-    assert bool(lines(report, "DEADLOCK", first)) == (stuck and not wrong_order)
+    held_up = {core: stuck_at for core in range(len(programs)) if (stuck_at := heads(explorer, end, core))}
+    wrong_order = misplaced(explorer, end)
+    assert lines(report, "FLAG-ORDER", first) == set(wrong_order.values())
+    alone = [c for c, stuck in held_up.items() if not wrong_order or not any(s.kind == "await" for s in stuck)]
+    assert bool(lines(report, "DEADLOCK", first)) == bool(set(alone) - set(wrong_order))
+    stuck = bool(held_up)
+    assert stuck == (end[0] != explorer.complete)
     assert lines(report, "FLAG-REUSE-RACE", first) == early(explorer)
-    again, left = flags(programs)
+    again, _ = flags(programs)
+    _, left = flags([program for core, program in enumerate(programs) if core not in held_up])
     assert lines(report, "FLAG-REUSE", first) == again
-    assert lines(report, "FLAG-UNMATCHED", first) == (set() if stuck else left)
+    assert lines(report, "FLAG-UNMATCHED", first) == left
     executions, memories = explorer.results()
     assert (executions > 1) == bool(said)
     seen["programs"] += 1

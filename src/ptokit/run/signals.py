@@ -6,7 +6,7 @@ A signal carries what its sender wants the receiver to know: nothing when only v
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
@@ -140,11 +140,20 @@ class Semaphores(Generic[T]):
         """(core, id) of every count that a core went on without and that never came."""
         return [key for key, n in self._owed.items() if n]
 
-    def left(self) -> list[tuple[int, T]]:
-        """(core, signal) for every count that nobody consumed, also of a rendezvous that never came about."""
+    def left(self, over: Container[int]) -> list[tuple[int, T]]:
+        """(core, signal) for every count that nobody can consume any more, also of a rendezvous that never came about.
+
+        ``over``: the cores that do nothing any more.
+        """
         out = []
-        for (index, _), count in self._counts.items():
-            out += [(index, parts.get(index, next(iter(parts.values())))) for parts in count]
-        for waiting in self._partial.values():
-            out += [(index, item) for index, items in waiting.items() for item in items]
+        for (receiver, _), count in self._counts.items():
+            if receiver in over:
+                out += [(receiver, parts.get(receiver, next(iter(parts.values())))) for parts in count]
+        for (mode, _, where), waiting in self._partial.items():
+            joined = self._of_kind[self._kind(where)] if mode == ALL_CORES else [c.index for c in self._of_block[where]]
+            if all(index in over for index in joined if not waiting.get(index)):
+                out += [(index, item) for index, items in waiting.items() for item in items]
         return out
+
+    def _kind(self, index: int) -> str:
+        return next(kind for kind, cores in self._of_kind.items() if index in cores)

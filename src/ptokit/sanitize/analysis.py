@@ -43,7 +43,7 @@ class Analysis:
             record = Record(core.index, posted, core.counts[posted] + 1, work, touch)
             if isinstance(touch.space, Memory):
                 if self.races:
-                    touch.space.add(record, clock, overtakes=overtakes)
+                    touch.space.add(record, clock, overtakes=overtakes, settled=self._settled)
                     if core.target.name != "cpu":
                         self.caches.access(core, record, clock)
                 if touch.write:
@@ -55,6 +55,10 @@ class Analysis:
                         touch.space.prune([c for peer in core.cluster for c in (*peer.clocks.values(), peer.issue)])
                 if touch.write:
                     touch.space.write(touch)
+
+    def _settled(self, record: Record) -> bool:
+        """True if all that the record's own core is still to issue comes after it."""
+        return record.before(self.repair.cores[record.core].issue)
 
     # --- races ---------------------------------------------------------------------------------------------------
 

@@ -306,15 +306,16 @@ class _Run:
         semaphores: Semaphores[None] = Semaphores(self.simulation.cores, self.target.name)
         clusters = self.program.clusters(self._cluster, semaphores, self.values, self.blocks)
         with np.errstate(all="ignore"):
-            run_clusters(clusters, ended=self._ended, failed=self._failed)
+            waiting = {stream.index for stream in run_clusters(clusters, ended=self._ended, failed=self._failed)}
         self.report.instructions = sum(observer.instructions for observer in self.observers)
-        # Whatever hangs or stays set because a block ended early is no fault of its own.
-        ended = all(core.ended for core in self.simulation.cores)
-        self.complete = ended and not report_stuck(self.simulation, self.findings)
-        if self.complete:
-            for order in self.orders:
+        report_stuck(self.simulation, self.findings)
+        cores = self.simulation.cores
+        over = {core.index for core in cores if core.ended and not core.blocked} - waiting
+        for order in self.orders:
+            if order.core.index in over:
                 order.finish()
-            self._left_over()
+        self._left_over(over)
+        self.complete = len(over) == len(cores)
         self._regions(found)
         self.report.races = self.findings.into(found, self.repair)
 
@@ -344,8 +345,9 @@ class _Run:
             make = partial(Draft, d.message, d.location, d.hint, notes)
             self.findings.add(d.rule, (d.location, d.message), core, None, make)
 
-    def _left_over(self) -> None:
-        for index, item in self.simulation.hub.left():
+    def _left_over(self, over: set[int]) -> None:
+        """Counts of flags between cores that nobody can consume any more; ``over``: the cores that have ended well."""
+        for index, item in self.simulation.hub.left(over):
 
             def make(item: Signal = item) -> Draft:
                 message = f"flag {item.event} between cores is raised here and never waited for"

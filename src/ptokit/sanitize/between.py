@@ -12,7 +12,7 @@ import numpy as np
 
 from ptokit.diagnostics import Note
 from ptokit.ir.core import Op
-from ptokit.isa.order.core_sync import CORE_KINDS
+from ptokit.isa.order.core_sync import COMPARE, CORE_KINDS, signal_values
 from ptokit.run.lanes import uniform
 from ptokit.types.enums import NotifyOp, Pipe
 
@@ -51,11 +51,14 @@ def syncall(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> Any:
 
 
 def tnotify(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> Any:
-    touches = _touch(o, given["signal"], write=True, kind=SIGNAL)
+    signal = given["signal"]
+    touches = _touch(o, signal, write=True, kind=SIGNAL)
     work = Work(op, "TNOTIFY", Pipe.S, touches=touches, keep=True)
+    before = _values(signal) if touches else []
     run()
     for touch in touches:
-        o.simulation.signals.give(touch, o.core.index, work, fresh=attrs["op"] is NotifyOp.Set)
+        fresh = attrs["op"] is NotifyOp.Set
+        o.simulation.signals.give(touch, o.core.index, work, before, _values(signal), fresh=fresh)
     o.push(work)
     o.push(Barrier(op, "TNOTIFY", Pipe.ALL))
 
@@ -69,7 +72,7 @@ def twait(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> Any:
         if not over():
             return False
         touches = _touch(o, given["signal"], write=False, kind=SIGNAL)
-        wait.works = _behind(o, touches)
+        wait.works = _behind(o, touches, given, attrs)
         o.simulation.resume(o.core)
         o.push(Work(op, "TWAIT", Pipe.S, touches=touches))
         return True
@@ -81,13 +84,27 @@ def ttest(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     result = run()
     touches = _touch(o, given["signal"], write=False, kind=SIGNAL)
     if result:
-        o.push(WaitWork(op, "TTEST", Pipe.S, works=_behind(o, touches)))
+        o.push(WaitWork(op, "TTEST", Pipe.S, works=_behind(o, touches, given, attrs)))
     o.push(Work(op, "TTEST", Pipe.S, touches=touches))
     return result
 
 
-def _behind(o: Observer, touches: list[Touch]) -> tuple[Work, ...]:
-    return tuple(work for touch in touches for work in o.simulation.signals.behind(touch))
+def _values(signal: ObservedView) -> list[int]:
+    """The values of signals now."""
+    values = signal_values(signal).reshape(-1).tolist()
+    signal.seen.clear()
+    return values
+
+
+def _behind(o: Observer, touches: list[Touch], given: Given, attrs: Given) -> tuple[Work, ...]:
+    """The notifications that have been waited for."""
+    compare, value = COMPARE[attrs["cmp"]], int(uniform(given["value"]))
+    count = len(_values(given["signal"]))
+    return tuple(
+        work
+        for touch in touches
+        for work in o.simulation.signals.behind(touch, o.core.index, count, lambda now: bool(compare(now, value)))
+    )
 
 
 def dcci(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> Any:

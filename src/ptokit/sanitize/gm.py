@@ -1,14 +1,13 @@
 """Global memory: who touched which elements, over all blocks (memory-model-and-sync 7, 8, 11.2).
 
-For every instruction of the text that touches a memory there is an array that holds, per granule, the number of the
-last access. Accesses of other cores that nothing orders before it are kept in further arrays.
+For every instruction of the text that touches a memory there is an array that holds, per granule, a number. It stands
+for a set of accesses: the last one of each core that something still to come may race with. Equal sets have one number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -16,9 +15,8 @@ from .clocks import Clock
 from .footprints import Touch
 from .shadow import Record
 
-_MANY = 256  # accesses to remember before looking which of them no granule names any more
+_MANY = 256  # sets to remember before looking which of them no granule names any more
 _PER_LOOK = 64  # granules per access that such a look may cost
-_SLOTS = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,8 +33,9 @@ class Strided:
         strides = tuple(s * size for _, s in self.axes)
         return np.ndarray(shape, array.dtype, array, self.start * size, strides)
 
-    def set(self, array: np.ndarray, value: int) -> None:
-        self.view(array)[...] = value
+    def set(self, array: np.ndarray, values: int | np.ndarray) -> None:
+        """Write the entries; ``values`` is a number or has the shape of `view`."""
+        self.view(array)[...] = values
 
     def places(self) -> np.ndarray:
         """The granules as an array of the shape of the axes."""
@@ -57,8 +56,9 @@ class Scattered:
         out: np.ndarray = array[self.where]
         return out
 
-    def set(self, array: np.ndarray, value: int) -> None:
-        array[self.where] = value
+    def set(self, array: np.ndarray, values: int | np.ndarray) -> None:
+        """Write the entries; ``values`` is a number or has the shape of `view`."""
+        array[self.where] = values
 
     def places(self) -> np.ndarray:
         return self.where
@@ -66,6 +66,7 @@ class Scattered:
 
 Place = Strided | Scattered
 Class = tuple[Hashable, ...]
+Records = tuple[Record, ...]
 
 
 class Memory:
@@ -74,10 +75,11 @@ class Memory:
     def __init__(self, name: str, size: int, granule: int, *, written: bool, initialised: bool = True) -> None:
         self.name, self.size, self.granule, self.written = name, size, granule, written
         self.valid = None if initialised else np.zeros(size, bool)
-        self._slots: dict[Class, list[np.ndarray]] = {}
+        self._sets: dict[Class, np.ndarray] = {}
         self._writes: dict[Class, tuple[bool, object]] = {}
         self._latest: dict[Class, dict[int, Record]] = {}  # by core
-        self._records: dict[int, Record] = {}
+        self._records: dict[int, Records] = {0: ()}
+        self._numbers: dict[Records, int] = {(): 0}
         self._next = 1
         self._limit = max(_MANY, size // _PER_LOOK)
 
@@ -85,78 +87,74 @@ class Memory:
         """Earlier processed accesses to common granules that conflict and that nothing orders before this one."""
         if not self.written:
             return
-        for key, slots in self._slots.items():
+        for key, sets in self._sets.items():
             write, atomic = self._writes[key]
             if not (write or touch.write) or (atomic is not None and atomic == touch.atomic):
                 continue
             if all(record.before(clock) for record in self._latest[key].values()):
                 continue  # and so is all that came before these
-            for numbers in slots:
-                entries = touch.where.view(numbers)
-                if not entries.any():
-                    continue
-                for number in np.unique(entries).tolist():
-                    if number and not self._records[number].before(clock):
-                        yield self._records[number]
+            found = [self._records[number] for number in _distinct(touch.where.view(sets))]
+            for record in found[0] if len(found) == 1 else dict.fromkeys(r for records in found for r in records):
+                if not record.before(clock):
+                    yield record
 
-    def add(self, record: Record, clock: Clock, *, overtakes: bool) -> None:
-        """Remember an access, whose core knew `clock` when it began; see `Space.add` for ``overtakes``."""
+    def add(self, record: Record, clock: Clock, *, overtakes: bool, settled: Callable[[Record], bool]) -> None:
+        """Remember an access, whose core knew `clock` when it began; see `Space.add` for ``overtakes``.
+
+        ``settled``: whether all that the core of a record is still to issue comes after it.
+        """
         if not self.written:
             return
         touch = record.touch
         key: Class = (record.work.op, record.component, touch.write, touch.atomic)
-        slots = self._slots.get(key)
-        if slots is None:
-            slots = self._slots[key] = [np.zeros(self.size, np.int32)]
+        sets = self._sets.get(key)
+        if sets is None:
+            sets = self._sets[key] = np.zeros(self.size, np.int32)
             self._writes[key] = (touch.write, touch.atomic)
             self._latest[key] = {}
         latest = self._latest[key]
         latest[record.core] = record
-        number = self._next
-        self._next += 1
-        self._records[number] = record
-        kept = partial(self._kept, record=record, clock=clock, overtakes=overtakes)
-        if (len(latest) == 1 and not overtakes) or not kept(touch.where.view(slots[0])):
-            touch.where.set(slots[0], number)
+
+        def after(number: int) -> int:
+            """The set of a granule that this access joins. What it replaces comes before it, and before all that comes
+            after it: those of its own core, and those of others that neither it nor their own core can race with."""
+            return self._number(
+                *(
+                    former
+                    for former in self._records[number]
+                    if (overtakes if former.core == record.core else not (former.before(clock) and settled(former)))
+                ),
+                record,
+            )
+
+        if len(latest) == 1 and not overtakes:
+            touch.where.set(sets, self._number(record))
         else:
-            self._insert(slots, touch.where.places().reshape(-1), number, kept)
+            entries = touch.where.view(sets)
+            numbers = _distinct(entries)
+            if len(numbers) == 1:
+                touch.where.set(sets, after(numbers[0]))
+            else:
+                behind = np.array([after(number) for number in numbers], np.int32)
+                touch.where.set(sets, behind[np.searchsorted(numbers, entries)])
         if len(self._records) > self._limit:
             self._forget()
 
-    def _kept(self, entries: np.ndarray, record: Record, clock: Clock, overtakes: bool) -> list[int]:
-        """Numbers of former accesses that may still matter: those by other cores that nothing orders before this one,
-        and those that something sees as the former one of the two."""
-        if not entries.any():
-            return []
-        numbers = [number for number in np.unique(entries).tolist() if number]
-        records = [self._records[number] for number in numbers]
-        return [
-            number
-            for number, former in zip(numbers, records)
-            if (overtakes if former.core == record.core else not former.before(clock))
-        ]
-
-    def _insert(
-        self, slots: list[np.ndarray], places: np.ndarray, number: int, kept: Callable[[np.ndarray], list[int]]
-    ) -> None:
-        """Put the access where it displaces none that is to be kept."""
-        for i in range(_SLOTS):
-            if i == len(slots):
-                slots.append(np.zeros(self.size, np.int32))
-            entries = slots[i][places]
-            taken = np.isin(entries, kept(entries))
-            slots[i][places[~taken]] = number
-            places = places[taken]
-            if not len(places):
-                return
+    def _number(self, *records: Record) -> int:
+        """The number of a set of accesses."""
+        number = self._numbers.setdefault(records, self._next)
+        if number == self._next:
+            self._next += 1
+            self._records[number] = records
+        return number
 
     def _forget(self) -> None:
-        """Drop the accesses that no granule names any more."""
-        live: set[int] = set()
-        for slots in self._slots.values():
-            for numbers in slots:
-                live.update(np.unique(numbers).tolist())
+        """Drop the sets that no granule names any more."""
+        live = {0}
+        for sets in self._sets.values():
+            live.update(np.unique(sets).tolist())
         self._records = {n: r for n, r in self._records.items() if n in live}
+        self._numbers = {r: n for n, r in self._records.items()}
         self._limit = max(_MANY, self.size // _PER_LOOK, 2 * len(self._records))
 
     # --- initialisation ------------------------------------------------------------------------------------------
@@ -176,3 +174,9 @@ class Memory:
 
 Located = tuple[Memory, int]
 """A memory, and the place of an argument in it in bytes."""
+
+
+def _distinct(entries: np.ndarray) -> list[int]:
+    """The numbers that occur, ascending."""
+    first = entries[(0,) * entries.ndim]
+    return [int(first)] if (entries == first).all() else np.unique(entries).tolist()

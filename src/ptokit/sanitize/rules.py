@@ -113,7 +113,7 @@ _rule(
     "Every flag that is set is waited for before the kernel ends.",
     why="The next kernel on the core finds the flag set.",
     source="memory-model-and-sync 5.3, 10",
-    decision="Not reported for a flag with FLAG-REUSE, nor after DEADLOCK or FLAG-ORDER.",
+    decision="Not reported for a flag with FLAG-REUSE, nor on a core that is stuck or has failed.",
     rejected="a loop whose last set_flag is never consumed",
     accepted="wait_flag after the loop",
 )

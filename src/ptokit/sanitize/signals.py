@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -51,29 +51,68 @@ class Hub:
             joined.join(clock)
         return joined
 
-    def left(self) -> list[tuple[int, Signal]]:
-        """(core, signal) for every count that nobody consumed, also of a rendezvous that never came about."""
-        return [(index, item) for index, (_, item) in self._semaphores.left()]
+    def left(self, over: set[int]) -> list[tuple[int, Signal]]:
+        """(core, signal) for every count that nobody can consume any more, also of a rendezvous that never came about.
+
+        ``over``: the cores that do nothing any more.
+        """
+        return [(index, item) for index, (_, item) in self._semaphores.left(over)]
 
 
-@dataclass
-class Signals:
-    """Who gave the signals in global memory the values they have: by granule, the last notification of each core."""
+@dataclass(slots=True)
+class _History:
+    """One signal: its values, the first before all notifications, and who gave it the later ones."""
 
-    _given: dict[tuple[int, int], dict[int, Work]] = field(default_factory=dict)
+    values: list[int]
+    given: list[tuple[int, Work, bool]] = field(default_factory=list)  # core, notification, whether it replaces
+    seen: dict[int, tuple[int, dict[int, Work]]] = field(default_factory=dict)  # by core: what it has waited for
 
-    def give(self, touch: Touch, core: int, work: Work, *, fresh: bool) -> None:
-        """`work` sets signals (``fresh``), or adds to them."""
-        for granule in touch.where.places().reshape(-1).tolist():
-            key = (id(touch.space), granule)
+    def until(self, core: int, holds: Callable[[int], bool]) -> Iterable[Work]:
+        """The notifications behind the first value for which a condition holds, or the present one if none is.
+
+        A core that has waited for a value before does not see an older one.
+        """
+        at, behind = self.seen.get(core, (0, {}))
+        behind = dict(behind)
+        while at < len(self.given) and not holds(self.values[at]):
+            sender, work, fresh = self.given[at]
             if fresh:
-                self._given[key] = {core: work}
-            else:
-                self._given.setdefault(key, {})[core] = work
+                behind.clear()
+            behind[sender] = work
+            at += 1
+        self.seen[core] = at, behind
+        return behind.values()
 
-    def behind(self, touch: Touch) -> tuple[Work, ...]:
-        """The notifications behind the values that are there."""
+
+class Signals:
+    """Who gave the signals in global memory the values they had, by memory and granule."""
+
+    def __init__(self) -> None:
+        self._histories: dict[tuple[int, int], _History] = {}
+
+    def give(
+        self, touch: Touch, core: int, work: Work, before: Sequence[int], now: Sequence[int], *, fresh: bool
+    ) -> None:
+        """`work` replaces the values of signals (``fresh``), or adds to them; ``before`` and ``now``: the values."""
+        for key, old, new in zip(self._keys(touch, len(now)), before, now, strict=True):
+            history = self._histories.setdefault(key, _History([old]))
+            history.given.append((core, work, fresh))
+            history.values.append(new)
+
+    def behind(self, touch: Touch, core: int, count: int, holds: Callable[[int], bool]) -> tuple[Work, ...]:
+        """The notifications that a core has waited for when it sees that a condition holds for all `count` signals.
+
+        Later ones may have happened by now, but on a device the core need not have waited for them.
+        """
         found: dict[Work, None] = {}
-        for granule in touch.where.places().reshape(-1).tolist():
-            found.update(dict.fromkeys(self._given.get((id(touch.space), granule), {}).values()))
+        for key in self._keys(touch, count):
+            history = self._histories.get(key)
+            if history is not None:
+                found.update(dict.fromkeys(history.until(core, holds)))
         return tuple(found)
+
+    @staticmethod
+    def _keys(touch: Touch, count: int) -> Iterable[tuple[int, int]]:
+        """A signal is known by its first granule."""
+        granules = touch.where.places().reshape(count, -1)[:, 0].tolist()
+        return [(id(touch.space), granule) for granule in granules]

@@ -13,25 +13,29 @@ from .flags import flag_text
 from .queues import Core, Simulation
 
 
-def report_stuck(simulation: Simulation, findings: Findings) -> bool:
-    """Report everything that is blocked; True if something is."""
-    stuck = [core for core in simulation.cores if core.blocked]
-    misplaced = False
+def report_stuck(simulation: Simulation, findings: Findings) -> None:
+    """Report every core that is blocked, except those that may wait for one which is at fault itself."""
+    stuck = [core for core in simulation.cores if core.ended and core.blocked]
+    at_fault = {core for core in simulation.cores if not core.ended}
     for core in stuck:
         head = core.stream[0] if core.stream else None
         if isinstance(head, WaitFlag) and not _queued(core, head) and (later := _later(core, head)) is not None:
-            misplaced = True
+            at_fault.add(core)
             findings.add("FLAG-ORDER", head.op, core, head, partial(_order, head, later))
-    if stuck and not misplaced:
-        for core in stuck:
-            heads = core.blocked
-            missing = _missing(simulation, core)
-            if missing:
-                head = heads[0]
-                findings.add("SYNCALL-MISMATCH", head.op, core, head, partial(_mismatch, head, missing))
-                continue
-            findings.add("DEADLOCK", tuple(h.op for h in heads), core, heads[0], partial(_deadlock, core, heads))
-    return bool(stuck)
+    for core in stuck:
+        heads = core.blocked
+        if core in at_fault or (at_fault and any(map(_between, heads))):
+            continue
+        missing = _missing(simulation, core)
+        if missing:
+            findings.add("SYNCALL-MISMATCH", heads[0].op, core, heads[0], partial(_mismatch, heads[0], missing))
+            continue
+        findings.add("DEADLOCK", tuple(h.op for h in heads), core, heads[0], partial(_deadlock, core, heads))
+
+
+def _between(head: Item) -> bool:
+    """True for an item that waits for other cores."""
+    return isinstance(head, AwaitSignal | Meet) or (isinstance(head, WaitWork) and head.works is None)
 
 
 def _missing(simulation: Simulation, core: Core) -> list[Core]:

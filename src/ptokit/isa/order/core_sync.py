@@ -80,7 +80,8 @@ def elements(signal: ViewOperand) -> np.ndarray:
     return where[None, None]
 
 
-def _values(signal: ViewOperand) -> np.ndarray:
+def signal_values(signal: ViewOperand) -> np.ndarray:
+    """What the signals of a tensor are now, (blocks, 1, n)."""
     signal.check_bounds()
     return signal.gather(elements(signal), _describe)
 
@@ -110,7 +111,7 @@ def twait(m: Machine, signal: ViewOperand, value: Any, *, cmp: CmpMode) -> Calla
 
 def ttest(m: Machine, signal: ViewOperand, value: Any, *, cmp: CmpMode) -> bool:
     """True if every signal compares as asked now."""
-    return bool(COMPARE[cmp](_values(signal), value).all())
+    return bool(COMPARE[cmp](signal_values(signal), value).all())
 
 
 @rule(
