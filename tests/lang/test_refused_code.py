@@ -8,7 +8,7 @@ import pytest
 import ptokit as pto
 from ptokit import GlobalTensor, Ptr, Tile, TileType, f16, f32, i32
 
-from .support import check, kernel, marked, refusal
+from .support import check, finding_of, kernel, marked, refusal
 
 
 @pytest.mark.parametrize(
@@ -347,3 +347,125 @@ def test_views(make: Callable[[Any, Any], Any], words: str) -> None:
     assert finding.rule == "LANG-VIEW"
     assert words in finding.message
     assert finding.location.line == make.__code__.co_firstlineno
+
+
+def test_continue_in_a_branch() -> None:
+    def f(x: Ptr[f32], y, n: int):
+        for i in pto.range(n):
+            with pto.if_(i == 2):
+                continue  # here
+            x[i] = 1.0
+
+    finding = check(f, "LANG-CONTROL", "continue leaves the branch, which is always traced")
+    assert finding.location.column == 17
+    assert finding.notes[0].location.line == marked(f) - 1
+
+
+def test_return_in_a_branch() -> None:
+    def f(x: Ptr[f32], y, n: int):
+        with pto.if_(n == 2):
+            for k in range(3):
+                x[k] = 1.0
+                if k == 1:
+                    return  # here
+        x[0] = 1.0
+
+    check(f, "LANG-CONTROL", "return leaves the branch")
+
+
+def test_break_of_a_python_loop_in_a_branch() -> None:
+    def f(x: Ptr[f32], y, n: int):
+        for k in range(3):
+            with pto.if_(n == k), pto.if_(n == k + 1):
+                x[k] = 1.0
+                break  # here
+
+    check(f, "LANG-CONTROL", "break leaves the branch")
+
+
+def test_return_in_the_other_branch_of_a_helper() -> None:
+    def helper(x, n):
+        with pto.if_(n == 2):
+            x[0] = 1.0
+        with pto.else_():
+            return
+
+    def f(x: Ptr[f32], y, n: int):
+        helper(x, n)
+        x[1] = 2.0
+
+    finding = finding_of(lambda: kernel(f).trace(f32, f32, 8))
+    assert (finding.rule, finding.location.line) == ("LANG-CONTROL", helper.__code__.co_firstlineno + 4)
+
+
+def test_return_in_a_section() -> None:
+    def f(x: Ptr[f32], y, n: int):
+        with pto.cube_section():
+            return  # here
+        x[1] = 2.0
+
+    check(f, "LANG-CONTROL", "return leaves the section")
+
+
+def test_loops_and_functions_inside_of_a_branch_may_be_left() -> None:
+    @pto.kernel(target="a5")
+    def f(x: Ptr[f32], n: int):
+        def twice(k):
+            return 2 * k
+
+        with pto.if_(n == 2):
+            for k in range(5):
+                if k == 1:
+                    continue
+                if k == 3:
+                    break
+                x[twice(k)] = 1.0
+        x[9] = 1.0
+
+    assert len(ops_of_stores(f)) == 3
+
+
+def ops_of_stores(f: pto.Kernel) -> list[Any]:
+    return [op for op in f.trace().functions[0].body.walk() if op.name == "pto.store_scalar"]
+
+
+def test_a_branch_without_a_body() -> None:
+    def f(x: Ptr[f32], y, n: int):
+        pto.if_(n > 3)  # here
+        x[0] = 1.0
+
+    check(f, "LANG-CONTROL", "this branch has no body")
+
+
+def test_a_branch_entered_by_hand() -> None:
+    def f(x: Ptr[f32], y, n: int):
+        branch = pto.if_(n > 3)  # here
+        branch.__enter__()
+        x[0] = 1.0
+        branch.__exit__(None, None, None)
+
+    check(f, "LANG-CONTROL", "not by a with-statement")
+
+
+@pytest.mark.parametrize(
+    ("jump", "tail", "early"),
+    [
+        ("continue", "    x[i] = 1.0", True),
+        ("break", "  x[2] = 1.0", True),
+        ("return", "    x[i] = 1.0", True),
+        ("return", "  x[2] = 1.0", True),
+        ("x[0] = 0.0", "    x[i] = 1.0", False),
+        ("x[0] = 0.0", "", False),
+        ("x[0] = 0.0", "  x[2] = 1.0", False),
+    ],
+)
+@pytest.mark.parametrize("guard", ["True", "n"])
+def test_leaving_a_branch_where_there_is_no_source(jump: str, tail: str, early: bool, guard: str) -> None:
+    names: dict[str, Any] = {"pto": pto}
+    body = f"    with pto.if_(i == 2):\n      x[1] = 3.0\n      if {guard}:\n        {jump}\n{tail}\n"
+    exec(f"def f(x: pto.Ptr[pto.f32], n: pto.Static):\n  for i in pto.range(n):\n{body}", names)
+    made = kernel(names["f"])
+    if early:
+        assert finding_of(lambda: made.trace(f32, 4)).rule == "LANG-CONTROL"
+    else:
+        assert made.trace(f32, 4).functions[0].body is not None

@@ -8,8 +8,6 @@ and is skipped where the source cannot be read.
 from __future__ import annotations
 
 import ast
-import inspect
-import textwrap
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import CodeType, FrameType
@@ -18,6 +16,7 @@ from typing import Any
 from ptokit.diagnostics import Location
 
 from . import rules
+from .source import tree_of
 from .where import location_of, refusal, user_frame
 
 Use = tuple[str, bool, int]  # name, stored, line
@@ -87,12 +86,9 @@ class _Body:
 @lru_cache(maxsize=256)
 def _bodies(code: CodeType) -> tuple[list[_Body], list[_Body]]:
     """Loops and with-statements of a function; empty if its source is not available."""
-    try:
-        lines, start = inspect.getsourcelines(code)
-        tree = ast.parse(textwrap.dedent("".join(lines)))
-    except (OSError, TypeError, SyntaxError):
+    tree = tree_of(code)
+    if tree is None:
         return [], []
-    ast.increment_lineno(tree, max(start, 1) - 1)
     everything = _uses(tree.body[0].body if isinstance(tree.body[0], ast.FunctionDef) else tree.body)
     loops, branches = [], []
     for node in ast.walk(tree):

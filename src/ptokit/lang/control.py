@@ -15,6 +15,7 @@ from ptokit.types.values import I1, INDEX
 
 from . import rules
 from .carried import Snapshot
+from .leaving import check_entered
 from .scalar import Scalar, is_number, materialize, plain
 from .trace import Region, Trace, current
 from .where import here, refusal, target_name
@@ -91,8 +92,10 @@ class _Branch:
         self._trace = trace
         self._region = region
         self._snapshot = snapshot
+        trace.expected.append(region)
 
     def __enter__(self) -> None:
+        check_entered(self._region.kind, self._region.location)
         self._trace.enter(self._region)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
@@ -107,8 +110,10 @@ class Scope:
     def __init__(self, trace: Trace, region: Region) -> None:
         self._trace = trace
         self._region = region
+        trace.expected.append(region)
 
     def __enter__(self) -> None:
+        check_entered(self._region.kind, self._region.location)
         self._trace.enter(self._region)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -69,6 +70,7 @@ class Kernel:
     """A kernel made by `kernel`. ``k[blocks](x, y, n)`` launches it; ``k(x, y, n)`` launches one block."""
 
     def __init__(self, function: Function, target: Target, *, matmul: str, extended: bool, name: str | None) -> None:
+        _check_function(function)
         update_wrapper(self, function)
         self.function = function
         self.target = target
@@ -233,12 +235,34 @@ class Kernel:
                     assert isinstance(entry, PtrType | ScalarType)
             arguments = dict(zip(self.parameters.kinds, values))
             positional = [arguments.pop(p.name) for p in self._positional()]
-            self.function(*positional, **arguments)
+            result = self.function(*positional, **arguments)
+            if inspect.isawaitable(result) or inspect.isgenerator(result) or inspect.isasyncgen(result):
+                raise _not_run(self.function)
             return trace.finish(self.location.file)
 
     def _positional(self) -> list[Any]:
         parameters = self.parameters.signature.parameters.values()
         return [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
+
+
+def _check_function(function: Any) -> None:
+    """Refuse what is no function, and functions whose call does not run their body (LANG-PARAM, LANG-CONTROL)."""
+    if not inspect.isfunction(function):
+        raise refusal(rules.PARAMETER, f"a kernel is made of a function, not of {function!r}", hint="use def")
+    code = function.__code__
+    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        raise _not_run(function)
+
+
+def _not_run(function: Function) -> DiagnosticError:
+    code = function.__code__
+    kind = "a generator" if code.co_flags & inspect.CO_GENERATOR else "an async function"
+    return refusal(
+        rules.CONTROL,
+        f"kernel {function.__name__} is {kind}: calling it runs none of it",
+        location=Location(code.co_filename, code.co_firstlineno, 1),
+        hint="a kernel is a plain function without yield and await",
+    )
 
 
 class Launcher:

@@ -26,7 +26,7 @@ class Region:
         self.parent = parent
         self.location = location
         self.block = Block()
-        self.open = False
+        self.open = self.entered = False
         self.alternative: Region | None = None  # of a then-branch: its else-branch
 
     def within(self, other: Region) -> bool:
@@ -58,6 +58,7 @@ class Trace:
         self.root = Region("kernel", None, location)
         self.regions: list[Region] = []
         self.function = Function(name, [], body=self.root.block, location=location)
+        self.expected: list[Region] = []  # made for with-statements
         self.branches: dict[Op, Region] = {}  # then-branches, for the else_ that may follow
         self._homes: dict[Value, Region] = {}
         self._constants: dict[tuple[str, str], Op] = {}
@@ -169,7 +170,7 @@ class Trace:
 
     def enter(self, region: Region) -> None:
         """Record into `region` from now on."""
-        region.open = True
+        region.open = region.entered = True
         self.regions.append(region)
         if len(self.regions) > SHALLOW:
             make_room()
@@ -189,6 +190,14 @@ class Trace:
 
     def finish(self, file: str | None) -> Module:
         """Close the function and return its module, without arithmetic that nothing uses."""
+        for region in self.expected:
+            if not region.entered:
+                raise refusal(
+                    rules.CONTROL,
+                    f"this {region.kind} has no body",
+                    location=region.location,
+                    hint="use it in a with-statement: with pto.if_(condition):",
+                )
         self.emit("func.return", {"values": []}, location=self.location)
         self.leave(self.root)
         self.root.block.ops[:0] = self._constants.values()
