@@ -29,7 +29,7 @@ from . import arith
 from .branches import assertion, execute_region, graph, index_switch, while_loop
 from .calls import bind
 from .effects import Effects
-from .generated import Generated, function_name
+from .generated import Generated
 from .lockstep import agreed
 from .outliving import outliving
 from .scalars import FLOAT_TYPES, constant
@@ -46,7 +46,7 @@ def generate(
     extended: bool,
     writer: type[FunctionWriter] | None = None,
 ) -> Generated:
-    """Python source for every function of the module; function ``f`` becomes ``f_NAME(m, *params)``.
+    """Python source for every function of the module; one becomes ``f_NUMBER(m, *params)``.
 
     Where cores may wait for each other these are generators that stop at a wait. ``writer`` writes the functions; a
     subclass of `FunctionWriter` can have every operation observed.
@@ -136,7 +136,7 @@ class FunctionWriter:
     def write(self) -> None:
         function = self.function
         params = ", ".join(["m", *(self.bind(p, "a") for p in function.params)])
-        self.line(f"def {function_name(function.name)}({params}):")
+        self.line(f"def {self.out.function(function.name)}({params}):")
         self.depth += 1
         assert function.body is not None
         for param in function.params:
@@ -258,7 +258,7 @@ class FunctionWriter:
     def call(self, op: Op) -> None:
         args = ", ".join(["m", *(self.ref(v) for v in op.group("args"))])
         targets = ", ".join(self.bind(r) for r in op.results)
-        text = f"{'yield from ' if self.out.launch.waits else ''}{function_name(op.attrs['callee'])}({args})"
+        text = f"{'yield from ' if self.out.launch.waits else ''}{self.out.function(op.attrs['callee'])}({args})"
         self.line(f"{targets} = {text}" if targets else text, op)
 
     def ret(self, op: Op) -> None:

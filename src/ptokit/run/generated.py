@@ -36,12 +36,12 @@ class Generated:
             "wrapped": wrap,
         }
         self.footprint = 0  # bytes a block works on
+        self._functions: dict[str, str] = {}
+
+    def function(self, name: str) -> str:
+        """Python name of a function: a number, for Python takes some names that differ for the same."""
+        return self._functions.setdefault(name, f"f_{len(self._functions)}")
 
     @property
     def source(self) -> str:
         return "\n".join(self.lines) + "\n"
-
-
-def function_name(name: str) -> str:
-    """Python name of a compiled function."""
-    return "f_" + "".join(c if c.isalnum() else f"_{ord(c):x}_" for c in name)

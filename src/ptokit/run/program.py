@@ -24,7 +24,7 @@ from .cluster import Cluster, Stream, core_ids, deadlock, join, run_clusters
 from .codegen import FunctionWriter, generate
 from .effects import Effects, analyse
 from .fault import Fault
-from .generated import Generated, function_name
+from .generated import Generated
 from .lanes import Diverge
 from .rendezvous import Rendezvous
 from .signals import Semaphores
@@ -75,7 +75,7 @@ class Program:
         self._file = f"<ptokit {entry.name}>"
         self._idle: list[Workspace] = []  # as many as launches have run at the same time
         exec(self._compiled(), names)
-        self._function: Callable[..., Any] = names[function_name(entry.name)]
+        self._function: Callable[..., Any] = names[self._generated.function(entry.name)]
 
     def _compiled(self) -> CodeType:
         """The generated code, which Python refuses where it is nested too deeply (TEXT-NESTING)."""
