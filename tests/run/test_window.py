@@ -1,6 +1,12 @@
 """subset: windows of a tile share its storage."""
 
 import numpy as np
+import pytest
+
+from ptokit.asm import parse_module
+from ptokit.diagnostics import DiagnosticError
+from ptokit.run import compile_program
+from ptokit.targets import target
 
 from .kernels import TILE, add, alloc, compiled, load, part, store, view
 
@@ -49,3 +55,111 @@ def test_loading_into_a_window_leaves_the_rest() -> None:
     compiled(PTRS, body).launch([x, y, 8])
     assert (y[:, :8] == 2 * x[:, :8]).all()
     assert (y[:, 8:] == x[:, :8]).all()
+
+
+# --- what each way of looking at a window sees -----------------------------------------------------------------------
+
+W = "!pto.tile_buf<vec, 8x16xf32>"
+WAYS = {
+    "pto.tmov ins(%w : $H) outs(%d : $H)": lambda x: x[8:16, 16:32],
+    "pto.textract ins(%w, %c0, %c0 : $H, index, index) outs(%d : $H)": lambda x: x[8:16, 16:32],
+    "pto.textract ins(%w, %c0, %c8 : $H, index, index) outs(%n : $N)\npto.tinsert ins(%n, %c0, %c0 : $N, index, index)"
+    " outs(%d : $H)": lambda x: np.hstack([x[8:16, 24:32], 0 * x[:8, :8]]),
+    "pto.tinsert ins(%w, %c0, %c0 : $H, index, index) outs(%d : $H)": lambda x: x[8:16, 16:32],
+    "%b = pto.bitcast %line : $H -> $I\n%f = pto.bitcast %b : $I -> $H\npto.tadds ins(%f, %one : $H, f32) "
+    "outs(%d : $H)": lambda x: x.reshape(-1, 16)[16:24] + 1,
+    "%s = pto.treshape %line : $H -> $S\n%f = pto.treshape %s : $S -> $H\npto.tmov ins(%f : $H) "
+    "outs(%d : $H)": lambda x: x.reshape(-1, 16)[16:24],
+    "pto.tmov ins(%d : $H) outs(%w : $H)\npto.textract ins(%t, %c8, %c16 : $T, index, index) outs(%d : $H)": lambda x: (
+        0 * x[:8, :16]
+    ),
+}
+
+
+ON_A5 = ("pto.textract", "pto.tinsert")  # the assembler has them between vec tiles there only
+
+
+@pytest.mark.parametrize(
+    ("way", "on"),
+    [(way, on) for way in WAYS for on in ("cpu", "a2a3", "a5") if on == "a5" or not any(n in way for n in ON_A5)],
+)
+def test_a_window_read_in_every_way(way: str, on: str) -> None:
+    types = {"T": "16x32xf32", "H": "8x16xf32", "N": "8x8xf32", "I": "8x16xi32", "S": "4x32xf32", "F": "32x16xf32"}
+    text = f"""func.func @k(%x: memref<16x32xf32>, %y: memref<24x16xf32>) {{
+      %c0 = arith.constant 0 : index
+      %c8 = arith.constant 8 : index
+      %c16 = arith.constant 16 : index
+      %one = arith.constant 1.0 : f32
+      %zero = arith.constant 0.0 : f32
+      %i64 = pto.get_block_idx
+      %i = arith.index_cast %i64 : i64 to index
+      %row = arith.muli %i, %c8 : index
+      %t = pto.alloc_tile : $T
+      %d = pto.alloc_tile : $H
+      %n = pto.alloc_tile : $N
+      pto.tload ins(%x : memref<16x32xf32>) outs(%t : $T)
+      pto.texpands ins(%zero : f32) outs(%d : $H)
+      %w = pto.subset %t[%c8, %c16] sizes [8, 16] : $T
+      %flat = pto.treshape %t : $T -> $F
+      %line = pto.subset %flat[%c16, %c0] sizes [8, 16] : $F
+      {way}
+      %v = pto.make_tensor_view %y, shape = [%r, %c16], strides = [%c16, %c1] : !pto.tensor_view<24x16xf32>
+      %p = pto.partition_view %v, offsets = [%row, %c0], sizes = [%c8, %c16]
+        : !pto.tensor_view<24x16xf32> -> !pto.partition_tensor_view<8x16xf32>
+      pto.tstore ins(%d : $H) outs(%p : !pto.partition_tensor_view<8x16xf32>)
+      return
+    }}"""
+    text = text.replace("%c0 =", "%c1 = arith.constant 1 : index\n%r = arith.constant 24 : index\n%c0 =", 1)
+    for name, shape in types.items():
+        text = text.replace(f"${name}", f"!pto.tile_buf<vec, {shape}>")
+    text = text.replace("%x: memref<16x32xf32>, %y: memref<24x16xf32>", "%x: memref<16x32xf32>, %y: !pto.ptr<f32>")
+    parsed = parse_module(text, "k.pto", target=target(on))
+    parsed.diagnostics.raise_if_errors()
+    x, y = np.arange(512, dtype=np.float32).reshape(16, 32), np.full((24, 16), -1, np.float32)
+    compile_program(parsed.module, target(on)).launch([x, y], 3)
+    assert np.array_equal(y, np.vstack([WAYS[way](x)] * 3))
+
+
+def test_a_window_whose_rows_lie_apart_has_no_other_shape() -> None:
+    """The library wants as many bytes on both sides, and such a window has those between its rows, too."""
+    body = alloc("t") + f"    %w = pto.subset %t[%c0, %c8] sizes [8, 8] : {TILE}\n"
+    with pytest.raises(DiagnosticError) as caught:
+        compiled(PTRS, body + f"    %s = pto.treshape %w : {HALF} -> !pto.tile_buf<vec, 4x16xf32>\n")
+    assert [(d.rule, d.location.line) for d in caught.value.diagnostics] == [("RS-1", 12)]
+
+
+def test_windows_begin_at_boxes() -> None:
+    nz = "!pto.tile_buf<mat, 64x64xf32, blayout=col_major, slayout=row_major>"
+    body = f"    %t = pto.alloc_tile : {nz}\n    %w = pto.subset %t[%c0, %rows] sizes [64, 16] : {nz}\n"
+    x = np.zeros(4, np.float32)
+    compiled(PTRS, body).launch([x, x, 8])
+    with pytest.raises(DiagnosticError) as caught:
+        compiled(PTRS, body).launch([x, x, 4])
+    assert caught.value.diagnostics[0].rule == "SS-1"
+
+
+def test_many_windows() -> None:
+    """More of them than an arena links: values stay what they are."""
+    part_type, rest = "!pto.tile_buf<vec, 4x8xf32, valid=?x8>", "!pto.tile_buf<vec, 8x16xf32, valid=?x16>"
+    body = (
+        view("xv", "%x")
+        + view("yv", "%y")
+        + "    %w8 = arith.constant 700 : index\n"
+        + "    %z = arith.constant 0.0 : f32\n    %one = arith.constant 1.0 : f32\n"
+        + "    %t = pto.alloc_tile : !pto.tile_buf<vec, 704x16xf32>\n"
+        + "    pto.texpands ins(%z : f32) outs(%t : !pto.tile_buf<vec, 704x16xf32>)\n"
+        + "    scf.for %k = %c0 to %w8 step %c1 {\n"
+        + "    %w = pto.subset %t[%k, %c8] sizes [4, 8] : !pto.tile_buf<vec, 704x16xf32>\n"
+        + f"    pto.tadds ins(%w, %one : {part_type}, f32) outs(%w : {part_type})\n"
+        + "    }\n"
+        + "    %q = pto.subset %t[%rows, %c0] sizes [8, 16] : !pto.tile_buf<vec, 704x16xf32>\n"
+        + part("p", "%yv", "%c0")
+        + f"    pto.tstore ins(%q : {rest}) outs(%p : !pto.partition_tensor_view<8x16xf32>)\n"
+    )
+    x, y = np.zeros((8, 16), np.float32), np.zeros((8, 16), np.float32)
+    program = compiled(PTRS, body)
+    program.launch([x, y, 692])
+    assert (y[:, :8] == 0).all()
+    assert (y[:, 8:] == 4).all()
+    program.launch([x, y, 696])
+    assert (y[:, 8] == [4, 4, 4, 4, 3, 2, 1, 0]).all()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from ptokit.isa.unknown import known
+from ptokit.types.layout import windowed
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
 
@@ -121,6 +122,15 @@ def set_validshape(op: Op, facts: Facts) -> Breaches:
             yield Breach("VS-3", f"{key} = {size} is outside 0..{limit}", value=tile)
 
 
+def in_memory(tile: Value) -> TileSpec:
+    """The type that a tile has for memory: of a window, the rows and columns that its parent has there."""
+    spec, owner = tile.type, tile.owner
+    assert isinstance(spec, TileSpec)
+    if not isinstance(owner, Op) or owner.name != "pto.subset" or not isinstance(owner["source"].type, TileSpec):
+        return spec
+    return windowed(in_memory(owner["source"]), spec)
+
+
 def treshape(op: Op, facts: Facts) -> Breaches:
     a, b = op["src"].type, op.result.type
     if not isinstance(a, TileSpec) or not isinstance(b, TileSpec):
@@ -129,6 +139,9 @@ def treshape(op: Op, facts: Facts) -> Breaches:
         yield Breach("RS-1", f"the tile lives in {a.loc.text}, the result in {b.loc.text}")
     elif a.nbytes != b.nbytes:
         yield Breach("RS-1", f"the tile has {a.nbytes} bytes, the result {b.nbytes}")
+    elif (held := in_memory(op["src"])).nbytes != b.nbytes:
+        message = f"the rows of the window lie apart: with what is between them it has {held.nbytes} bytes"
+        yield Breach("RS-1", f"{message}, the result {b.nbytes}", value=op["src"])
     elif a.boxed != b.boxed:
         yield Breach("RS-1", f"one of {a.layout_name} and {b.layout_name} is boxed, the other is not")
 
