@@ -263,3 +263,25 @@ def test_aliases_of_storage() -> None:
     exps = ops(k, "pto.texp")
     assert [op["dst"] for op in exps] == [flat, window.result, rest.result]
     assert [str(op.result.type.dtype) for op in ops(k, "pto.bitcast")] == ["i32", "f32"]
+
+
+@pytest.mark.parametrize("open_", [(True, False), (False, True), (True, True), (False, False)])
+def test_a_reshaped_tile_keeps_its_own_valid_region(open_: tuple[bool, bool]) -> None:
+    """TRESHAPE binds the storage; rows and columns are valid as the destination says, not as the source does."""
+
+    def f(x: Ptr[f32], y: Ptr[f32], n: int, m: int):
+        line = Tile(TileType.Vec, f32, 1, 128)
+        pto.TLOAD(line, GlobalTensor(x, (1, 128)))
+        rows, cols = n if open_[0] else 5, m if open_[1] else 9
+        t = Tile(TileType.Vec, f32, 8, 16, valid_row=rows, valid_col=cols)
+        for _ in pto.range(2):
+            pto.TRESHAPE(t, line)
+            pto.TADDS(t, t, 1.0)
+        pto.TRESHAPE(t, line)
+        pto.TSTORE(GlobalTensor(y, (8, 16))[0:rows, 0:cols], t)
+
+    x, y = np.arange(128, dtype=np.float32).reshape(8, 16), np.zeros((8, 16), np.float32)
+    kernel(f)(x, y, 5, 9)
+    assert np.array_equal(y[:5, :9], x[:5, :9] + 2)
+    assert (y[5:] == 0).all()
+    assert (y[:, 9:] == 0).all()

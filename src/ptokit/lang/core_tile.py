@@ -11,7 +11,6 @@ import numpy as np
 from ptokit.ir import Op, Value
 from ptokit.isa.placement import buffer_name
 from ptokit.run import tile as run
-from ptokit.run.fault import Fault
 from ptokit.types.codecs import decode, encode
 from ptokit.types.enums import TileType
 
@@ -75,10 +74,11 @@ class CoreTile(Tile):
 
         Raises `DiagnosticError` for a window of another tile, whose bytes do not lie together.
         """
-        try:
-            data: bytes = self._run.raw()[0].tobytes()
-        except Fault as fault:
-            raise refusal(CONTENTS, fault.message, hint="tile.numpy() gives its elements") from None
+        tile = self._run
+        if tile.spec != tile.type:
+            message = f"the rows of {self!r} lie apart, with those of the tile that it is a part of"
+            raise refusal(CONTENTS, message, hint="tile.numpy() gives its elements")
+        data: bytes = tile.raw()[0].tobytes()
         return data
 
     def set(self, values: Any, *, valid: bool = True, codes: bool = False) -> CoreTile:

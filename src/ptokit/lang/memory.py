@@ -25,10 +25,10 @@ def TASSIGN(tile: Tile, addr: Any) -> None:
 
 
 def TRESHAPE(dst: Tile, src: Tile) -> None:
-    """Let `dst` see the bytes of `src` with its own shape and layout; see also `Tile.reshape`."""
+    """Let `dst` see the bytes of `src` with its own shape, layout and valid region; see also `Tile.reshape`."""
     what = "TRESHAPE(dst, src)"
     dst, src = _tile(what, "dst", dst), _tile(what, "src", src)
-    op = current("TRESHAPE").emit("pto.treshape", {"src": src.value}, results=[dst.spec], hint=dst.name)
+    op = current("TRESHAPE").emit("pto.treshape", {"src": src.value}, results=[dst.seen_spec()], hint=dst.name)
     dst.take_storage(op.result)
 
 

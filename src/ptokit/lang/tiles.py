@@ -149,9 +149,12 @@ class Tile:
                 f"the valid region of {self!r} is part of its type",
                 hint="make the tile with valid_row=pto.DYNAMIC, valid_col=pto.DYNAMIC",
             )
+        self._say_valid(rows, cols)
+        self._valid.set((plain(rows), plain(cols)))
+
+    def _say_valid(self, rows: Any, cols: Any) -> None:
         operands = {"tile": self.value, "valid_row": materialize(rows, INDEX), "valid_col": materialize(cols, INDEX)}
         current("set_valid").emit("pto.set_validshape", operands)
-        self._valid.set((plain(rows), plain(cols)))
 
     def reshape(
         self,
@@ -230,14 +233,21 @@ class Tile:
         op = trace.emit("pto.tassign", {"tile": value, "addr": addr}, results=[self.spec], hint=value.name)
         self._binding.set(op.result)
 
+    def seen_spec(self) -> TileSpec:
+        """The type of other storage seen as this tile, whose valid region `take_storage` can set."""
+        return self.spec.with_valid(DYNAMIC, DYNAMIC) if self.spec.dynamic else self.spec
+
     def take_storage(self, value: Value) -> None:
-        """Become a name for the storage of `value`, an alias that has this tile's type."""
+        """Become a name for the storage of `value`, an alias of type `seen_spec`, and keep the valid region."""
         trace = current("an alias")
         if self._allocation is not None and trace.region is self._home:
             trace.region.block.ops.remove(self._allocation)
             self._origin = value
         self._allocation = None
         self._binding.set(value)
+        self.spec = self.seen_spec()
+        if self.spec.dynamic:
+            self._say_valid(*self._valid.get())
 
     def __repr__(self) -> str:
         s = self.spec
