@@ -44,7 +44,7 @@ def assert_clean(
     if isinstance(kernel, Launcher):
         blocks, kernel = kernel.blocks if blocks is None else blocks, kernel.kernel
     if isinstance(kernel, Kernel):
-        if target is not None and target != kernel.target.name:
+        if target is not None:
             kernel = kernel.on(target)
         report = kernel.sanitize(*args, blocks=blocks or 1, order=order, witness=witness)
     else:

@@ -20,7 +20,7 @@ from ptokit.isa.transfer.prefetch import (
 )
 from ptokit.run.fault import Fault
 from ptokit.run.single import Single
-from ptokit.targets import target
+from ptokit.targets import A2A3, A5, CPU, target
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import Layout
 
@@ -120,7 +120,7 @@ def tensor(shape: tuple[int, ...], stride: tuple[int, ...] | None = None) -> Any
 )
 def test_flat(shape: Any, stride: Any, expected: bool) -> None:
     assert flat(shape, stride) is expected
-    event = prefetch_async(tensor(shape, stride), PrefetchAsyncContext("workspace"), "a5")
+    event = prefetch_async(tensor(shape, stride), PrefetchAsyncContext("workspace"), A5)
     assert (event.handle != 0) is expected
     o = Site(TPREFETCH_ASYNC, target("a5"), {"src": view("f32", *shape, stride=stride), "workspace": None})
     assert ("PREFA-01" in broken(o)) is not expected
@@ -128,8 +128,8 @@ def test_flat(shape: Any, stride: Any, expected: bool) -> None:
 
 def test_events_complete_in_order() -> None:
     context = PrefetchAsyncContext("workspace")
-    first = prefetch_async(tensor((1, 1, 1, 1, N)), context, "a2a3")
-    second = prefetch_async(tensor((1, 1, 1, 1, N)), context, "a2a3")
+    first = prefetch_async(tensor((1, 1, 1, 1, N)), context, A2A3)
+    second = prefetch_async(tensor((1, 1, 1, 1, N)), context, A2A3)
     session = context.session
     assert not first.test(session)
     assert not second.test(session)
@@ -140,7 +140,7 @@ def test_events_complete_in_order() -> None:
 
 def test_an_empty_event_is_complete() -> None:
     session = AsyncSession()
-    for context, on in ((PrefetchAsyncContext(None, session), "a5"), (PrefetchAsyncContext("w", session), "cpu")):
+    for context, on in ((PrefetchAsyncContext(None, session), A5), (PrefetchAsyncContext("w", session), CPU)):
         event = prefetch_async(tensor((1, 1, 1, 1, N)), context, on)
         assert event == AsyncEvent()
         assert event.test(session)
@@ -150,8 +150,8 @@ def test_an_empty_event_is_complete() -> None:
 def test_sessions_can_be_shared() -> None:
     session = AsyncSession()
     one, two = PrefetchAsyncContext("w", session), PrefetchAsyncContext("w", session)
-    prefetch_async(tensor((1, 1, 1, 1, N)), one, "a5")
-    last = prefetch_async(tensor((1, 1, 1, 1, N)), two, "a5")
+    prefetch_async(tensor((1, 1, 1, 1, N)), one, A5)
+    last = prefetch_async(tensor((1, 1, 1, 1, N)), two, A5)
     assert last.handle == 2
 
 
@@ -159,7 +159,7 @@ def test_large_tensors_take_several_operations() -> None:
     n = 3 * 64 * 1024 * 1024 // 4 + 1
     machine = Single(target("a5"))
     g = machine.view(F32, np.zeros(16, np.float32), (1, 1, 1, 1, n), (n, n, n, n, 1), Layout.ND)
-    assert prefetch_async(g, PrefetchAsyncContext("w"), "a5").handle == 4
+    assert prefetch_async(g, PrefetchAsyncContext("w"), A5).handle == 4
 
 
 def test_a_missing_workspace_is_a_warning() -> None:

@@ -14,7 +14,7 @@ from ptokit.isa.cores import CORE_PIPES, missing_pipe
 from ptokit.isa.order.event_tags import EVENT_CLASSES, between_cores, class_pipe, tag_pipe
 from ptokit.isa.site import ScalarInfo, Site
 from ptokit.isa.table import TABLE
-from ptokit.targets import target
+from ptokit.targets import A2A3, A5, target
 from ptokit.types.enums import Pipe
 
 V, M, S, MTE2, MTE3, FIX, ALL = Pipe.V, Pipe.M, Pipe.S, Pipe.MTE2, Pipe.MTE3, Pipe.FIX, Pipe.ALL
@@ -148,7 +148,7 @@ def test_classes_and_tags() -> None:
     assert [tag_pipe(t) for t in ("TLOAD", "TADD", "TSTORE_ACC", "TMOV_M2L")] == [MTE2, V, FIX, Pipe.MTE1]
     assert [tag_pipe(t) for t in ("TSTORE", "TMOV", "NOTHING")] == [None, None, None]
     assert [tag_pipe(t) for t in ("TEXPANDS", "TEXPANDS_MAT", "TPAIRREDUCESUM", "TCI")] == [V, MTE2, V, S]
-    assert between_cores("TMOV_A2V", V, "a2a3")
-    assert not between_cores("TMOV_A2V", MTE3, "a2a3")
-    assert between_cores("TMOV_A2V", MTE3, "a5")
-    assert not between_cores("TLOAD", V, "a5")
+    assert between_cores("TMOV_A2V", V, A2A3)
+    assert not between_cores("TMOV_A2V", MTE3, A2A3)
+    assert between_cores("TMOV_A2V", MTE3, A5)
+    assert not between_cores("TLOAD", V, A5)

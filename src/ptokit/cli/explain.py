@@ -6,6 +6,7 @@ import typer
 
 from ptokit.diagnostics import Rule, Scope, catalogue, lookup
 from ptokit.isa.table import TABLE, Instr
+from ptokit.targets import TARGETS
 
 from .catalogue import load_catalogue
 from .console import bold, paragraph, remark, say
@@ -69,7 +70,7 @@ def show(rule: Rule) -> None:
     """The page of `rule`."""
     paragraph(f"{bold(rule.id)}  {rule.what}")
     say()
-    users = [name for name, instr in TABLE.items() if any(bound.id == rule.id for bound in instr.rules)]
+    users = [name for name, instr in TABLE.items() if rule.id in _bound(instr)]
     more = f" and {len(users) - _FEW} more" if len(users) > _FEW else ""
     facts = {
         "severity": str(rule.severity) if rule.enforced else f"{_NEVER}: no case that can occur breaks it",
@@ -91,6 +92,12 @@ def show(rule: Rule) -> None:
             say(f"\n{bold(title)}")
             for line in text.strip("\n").splitlines():
                 paragraph(line, indent=4)
+
+
+def _bound(instr: Instr) -> set[str]:
+    """The rules of an instruction on all targets together."""
+    added = (rule for target in TARGETS.values() for rule in target.own_rules(instr.name))
+    return {rule.id for rule in (*instr.rules, *added)}
 
 
 def _short(targets: tuple[str, ...]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ptokit.diagnostics import Diagnostics, Note
-from ptokit.targets import Target
+from ptokit.targets import A2A3, Target
 from ptokit.types.tile import DYNAMIC, TileSpec
 
 from .core import Block, Function, Op, Value
@@ -120,7 +120,7 @@ class _Function:
         if earlier is not None:
             self.error("PI-2", op, "a second initialize op in one function", Note("the first", earlier.op.location))
         self.shape(op)
-        if self.target.name == "a2a3" and op.get("gm_slot_buffer") is None:
+        if self.target.is_a(A2A3) and op.get("gm_slot_buffer") is None:
             self.error("PI-8", op, "a pipe of a2a3 goes through global memory; gm_slot_buffer is missing")
         c2v, v2c = op.get("c2v_consumer_buf"), op.get("v2c_consumer_buf")
         local, peer = (v2c, None) if op.attrs.get("dir_mask") == V2C else (c2v, v2c)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ptokit.diagnostics import Rule, Scope, Severity
+from ptokit.diagnostics.rules import Check
+from ptokit.targets import Target
 
 from .site import LoweredInfo, Site
+from .table import Instr
 
 
 class Broken(NamedTuple):
@@ -33,7 +36,7 @@ def broken_rules(site: Site, *, text: bool = True, lowered: bool = False, covere
 
 def _broken(site: Site, text: bool, lowered: bool) -> Iterator[Broken]:
     bare = lowered and any(isinstance(info, LoweredInfo) for info in site.operands.values())
-    for rule, check in _binding(site.instr.rules, site.target.name, text, lowered, bare):
+    for rule, check in _evaluated(rules_of(site.instr, site.target), text, lowered, bare):
         found = check(site)
         if not found:
             continue
@@ -43,16 +46,23 @@ def _broken(site: Site, text: bool, lowered: bool) -> Iterator[Broken]:
             yield Broken(rule, found if isinstance(found, str) else rule.what, None)
 
 
+def rules_of(instr: Instr, target: Target) -> tuple[Rule, ...]:
+    """The rules that bind an instruction on a target, with those that the target adds."""
+    return _binding(instr.rules, target.own_rules(instr.name), target)
+
+
 @cache
-def _binding(
-    rules: tuple[Rule, ...], target: str, text: bool, lowered: bool, bare: bool
-) -> tuple[tuple[Rule, Callable[[Any], Any]], ...]:
-    """The rules of an instruction that bind it on a target, with their checks."""
+def _binding(rules: tuple[Rule, ...], own: tuple[Rule, ...], target: Target) -> tuple[Rule, ...]:
+    return tuple(rule for rule in (*rules, *own) if target.obeys(rule))
+
+
+@cache
+def _evaluated(bound: tuple[Rule, ...], text: bool, lowered: bool, bare: bool) -> tuple[tuple[Rule, Check], ...]:
+    """Those of `bound` that are to be evaluated, with their checks."""
     return tuple(
         (rule, rule.check)
-        for rule in rules
+        for rule in bound
         if rule.check is not None
-        and target in rule.targets
         and (rule.always or not bare)
         and (rule.scope is not Scope.ASSEMBLER or (text and (rule.always or not lowered)))
     )

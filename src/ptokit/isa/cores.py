@@ -57,11 +57,6 @@ def core_needed(o: Site) -> str:
     return "vector" if any(tile.loc is TileType.Vec for tile in o.tiles) else "cube"
 
 
-def waits_hold_core(target: str) -> bool:
-    """True if waiting for another core stops the whole scalar unit, not one pipe (memory-model-and-sync 5.5)."""
-    return target != "a5"
-
-
 def missing_pipe(o: Site) -> str | None:
     """Message of PIPE-CORE, if the instruction runs on a pipe its core does not have."""
     if "src_pipe" in o.attrs:  # FLAG-PIPE checks both pipes

@@ -28,7 +28,7 @@ def flat(tile: TileOperand) -> np.ndarray:
 def in_range(m: Machine, rule: str, index: np.ndarray, size: int, what: str) -> np.ndarray:
     """True where an index is in [0, size). Refuses others on the devices; the simulator passes over them."""
     good: np.ndarray = (index >= 0) & (index < size)
-    if not good.all() and m.target.name != "cpu":
+    if not good.all() and m.target.is_device:
         block, row, col = (int(n) for n in np.argwhere(~good)[0])
         m.refuse(
             rule,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ptokit.diagnostics import rule
+from ptokit.targets import A5
 from ptokit.types.enums import Layout, Pipe, TileType
 
 from .machine import Machine, TileOperand
@@ -33,7 +34,7 @@ def PRINT_02(o: Site) -> Message:
     """TPRINT prints Vec, Acc and, but for a5, Mat tiles."""
     if not isinstance(o.src, TileInfo):
         return None
-    legal = [TileType.Vec, TileType.Acc, *([TileType.Mat] if o.target.name != "a5" else [])]
+    legal = [TileType.Vec, TileType.Acc, *([TileType.Mat] if not o.target.is_a(A5) else [])]
     return f"src is a {o.src.loc.text} tile, which {o.target.name} does not print" if o.src.loc not in legal else None
 
 
@@ -67,8 +68,8 @@ def _print(m: Machine, src: Any, *, format: int) -> None:
     dtype = spec.dtype if spec is not None else src.dtype
     shown = _NUMBERS.get(format, _NUMBERS[0])[dtype.is_integer]
     if spec is None:
-        _print_view(src, shown, m.target.name == "cpu")
-    elif m.target.name == "cpu":
+        _print_view(src, shown, not m.target.is_device)
+    elif not m.target.is_device:
         for values in src.read():
             print(f"TPRINT {src.vr}x{src.vc}", *(_row(row, shown) for row in values), sep="\n")
     else:

@@ -97,7 +97,7 @@ def typed(o: Site) -> TileInfo:
 
 def in_types(o: Site) -> Message:
     """Message if the element type is not in the target's column."""
-    allowed, dtype = o.instr.types.get(o.target.name), typed(o).dtype
+    allowed, dtype = o.target.of(o.instr.types), typed(o).dtype
     if allowed is None or dtype in allowed:
         return None
     return f"{o.target.name} has no {dtype} form; allowed: {names(allowed)}"
@@ -105,7 +105,7 @@ def in_types(o: Site) -> Message:
 
 def in_asm_types(o: Site) -> Message:
     """Message if the element type is not in the reference assembler's list."""
-    allowed, dtype = o.instr.types.get(f"asm-{o.target.name}"), typed(o).dtype
+    allowed, dtype = o.target.of(o.instr.types, "asm-"), typed(o).dtype
     if allowed is None or dtype in allowed:
         return None
     return f"the assembler refuses {dtype} for {o.instr.text} on {o.target.name}; allowed: {names(allowed)}"

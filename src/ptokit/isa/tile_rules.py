@@ -263,7 +263,7 @@ def check_tile(spec: TileSpec, target: Target, addr: Size = UNKNOWN, *, placemen
     site = TileSite(spec, target, addr)
     rules = (() if isinstance(spec, ConvSpec) else TILE_RULES) + (PLACEMENT_RULES if placement else ())
     for bound in rules:
-        if target.name not in bound.targets or bound.check is None:
+        if not target.obeys(bound) or bound.check is None:
             continue
         found = bound.check(site)
         if isinstance(found, tuple):

@@ -11,7 +11,7 @@ from ptokit.ir import Op, Value
 from ptokit.ir.facts import instr_of
 from ptokit.isa.order.event_tags import between_cores, tag_pipe
 from ptokit.isa.site import Info, ScalarInfo, Site, TileInfo
-from ptokit.targets import Target
+from ptokit.targets import A5, Target
 from ptokit.types.enums import EVENT_ID_COUNT, SECOND_CORE, Pipe
 from ptokit.types.tile import TileSpec
 
@@ -77,7 +77,7 @@ class Event(RecordEvent):
         super().__init__("Event", [])
         self.src_op, self.dst_op = _tag(src_op), _tag(dst_op)
         self.src_pipe, self.dst_pipe = _pipe(self.src_op), _pipe(self.dst_op)
-        self.crosses = between_cores(self.src_op, self.dst_pipe, trace.target.name)
+        self.crosses = between_cores(self.src_op, self.dst_pipe, trace.target)
         if self.crosses and event_id is None:
             message = f"an event from {self.src_op} to {self.dst_op} crosses cores and needs an id of its own"
             raise _refused("EVENT-XCORE", message, hint=f'Event("{self.src_op}", "{self.dst_op}", 0)')
@@ -116,7 +116,7 @@ class Event(RecordEvent):
             trace.emit("pto.sync.wait", {}, {"pipe": self.dst_pipe, "event_id": self.event_id})
         elif self.src_pipe is not self.dst_pipe:
             trace.emit("pto.wait_flag", {}, self._flag())
-        elif trace.target.name != "a5" or self.src_pipe in _IN_ORDER_ON_A5:
+        elif not trace.target.is_a(A5) or self.src_pipe in _IN_ORDER_ON_A5:
             trace.emit("pto.barrier", {}, {"pipe": self.src_pipe})
 
     def wait(self) -> None:
@@ -127,7 +127,7 @@ class Event(RecordEvent):
         return {"src_pipe": self.src_pipe, "dst_pipe": self.dst_pipe, "event_id": self.event_id}
 
     def _signal(self, trace: Trace) -> None:
-        ids = [self.event_id, self.event_id + SECOND_CORE] if trace.target.name == "a5" else [self.event_id]
+        ids = [self.event_id, self.event_id + SECOND_CORE] if trace.target.flags_name_subcore else [self.event_id]
         for number in ids:
             trace.emit("pto.sync.set", {}, {"pipe": self.src_pipe, "event_id": number, "ffts_mode": 2})
 
@@ -201,7 +201,7 @@ def TSYNC(*events: Any, op: Any = None) -> None:
 def _barrier(trace: Trace, op: Any) -> None:
     """TSYNC<Op>: on a5 the library has it for MTE2, MTE3 and all pipes only."""
     pipe = Pipe.ALL if op is Pipe.ALL else op if isinstance(op, Pipe) else _pipe(_tag(op))
-    if trace.target.name == "a5" and pipe not in (*_IN_ORDER_ON_A5, Pipe.ALL):
+    if trace.target.is_a(A5) and pipe not in (*_IN_ORDER_ON_A5, Pipe.ALL):
         message = f"TSYNC<{_tag(op)}> is a barrier on {pipe.text}; a5 has it for PIPE_MTE2, PIPE_MTE3 and PIPE_ALL"
         raise _refused("TSYNC-A5-01", message)
     trace.emit("pto.barrier", {}, {"pipe": pipe})

@@ -48,7 +48,7 @@ def TPREFETCH_ASYNC(
         return PrefetchEvent(ctx.session.submit(), number=(session, number))  # the run decides how long it is
     shape, steps = right_align(src.shape, strides)
     view = ViewInfo("src", src.dtype, tuple(shape), tuple(steps))  # type: ignore[arg-type]
-    event = prefetch_async(view, ctx, trace.target.name)
+    event = prefetch_async(view, ctx, trace.target)
     return PrefetchEvent(event.handle, event.engine, (session, number)) if event.handle else event
 
 

@@ -8,6 +8,7 @@ from enum import Enum
 from ptokit.asm.sketch import text_forms
 from ptokit.draw import LayoutMap
 from ptokit.ir import Function, Value
+from ptokit.isa.check import rules_of
 from ptokit.isa.placement import buffer_name
 from ptokit.isa.reference import Rows, attr_rows, facts, operand_rows
 from ptokit.isa.site import TileInfo, ViewInfo
@@ -46,10 +47,10 @@ def instruction_page(instr: Instr, target: Target | None) -> str:
     parts += _table(("operand", "direction", "kind", ""), operand_rows(instr))
     parts += _table(("attribute", "text key", "values", "default"), attr_rows(instr))
     remarks = [f"{word}: {text}" for word, text in facts(instr).items()]
-    if target is not None and target.name in instr.types:
-        types = " ".join(sorted(d.text for d in instr.types[target.name]))
+    if target is not None and target.is_among(instr.types):
+        types = " ".join(sorted(d.text for d in target.entry(instr.types)))
         remarks.append(f"element types on {target.name}: {types or 'none'}")
-    rules = [rule.id for rule in instr.rules if target is None or target.name in rule.targets]
+    rules = [rule.id for rule in (instr.rules if target is None else rules_of(instr, target))]
     if rules:
         remarks.append(f"rules: {', '.join(rules)}")
     return "\n\n".join([*parts, "  \n".join(remarks)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ptokit.isa.check import first_error
+from ptokit.isa.check import first_error, rules_of
 from ptokit.isa.site import Info, PtrInfo, RegisterInfo, ScalarInfo, Site, TileInfo, ViewInfo
 from ptokit.isa.table import Instr
 from ptokit.isa.unknown import UNKNOWN, known
@@ -38,7 +38,7 @@ def bind(instr: Instr, site: Site, given: Mapping[str, Any]) -> Callable[..., An
     else:
         plain = run
     live = instr.checks_values(site)
-    bound = any(site.target.name in rule.targets for rule in instr.rules) and not instr.static_rules
+    bound = bool(rules_of(instr, site.target)) and not instr.static_rules
     if not bound or (_decided(site) and not live):
         return plain
     names = [o.name for o in instr.operands]

@@ -9,7 +9,6 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ptokit.ir.launch import Role
-from ptokit.isa.cores import waits_hold_core
 from ptokit.isa.placement import broken_placement
 from ptokit.targets import Target
 from ptokit.types.enums import TileType
@@ -127,7 +126,7 @@ class Chunk(Bursts):
 
     def go_on(self) -> bool:
         """Pass the flag that the core waits for, and take it later, where a wait holds one pipe and not the core."""
-        self._passing = self._at_flag and not waits_hold_core(self.target.name)
+        self._passing = self._at_flag and not self.target.waits_hold_core
         return self._passing
 
     def holds(self, arena: Arena) -> bool:

@@ -155,7 +155,7 @@ class Program:
         self, workspace: Workspace, values: list[Argument], blocks: int, matmul: str, progress: Progress | None
     ) -> None:
         """Run every core of every block as a stream of its own. Raises `DiagnosticError`, also if they deadlock."""
-        semaphores: Semaphores[None] = Semaphores(core_ids(self.cores.roles, blocks), self.target.name)
+        semaphores: Semaphores[None] = Semaphores(core_ids(self.cores.roles, blocks), self.target)
         passed: dict[tuple[int, int], Op | None] = {}
         finished = 0
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-from ptokit.isa.cores import waits_hold_core
+from ptokit.targets import Target
 from ptokit.types.enums import SECOND_CORE
 
 LIMIT = 15
@@ -54,7 +54,7 @@ class Semaphores(Generic[T]):
     """Semaphores by (receiving core, id). A rendezvous counts for a receiver once every sender has contributed."""
 
     cores: Sequence[Place]
-    target: str
+    target: Target | None
     overflow: Callable[[Place, T], None] = lambda core, item: None
     delivered: set[int] = field(default_factory=set)  # cores that received something since it was last looked at
     _counts: dict[tuple[int, int], deque[Parts[T]]] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class Semaphores(Generic[T]):
         vectors = [c.index for c in cluster if c.kind == "vector"]
         if mode == VECTOR_CORES:
             self._meet((VECTOR_CORES, event, core.block), core, event, item, vectors, vectors)
-        elif not waits_hold_core(self.target):
+        elif self.target is not None and not self.target.waits_hold_core:
             self._to_one(core, event, item, cluster)
         elif core.kind == "cube":
             if not vectors:

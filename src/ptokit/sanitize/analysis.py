@@ -44,7 +44,7 @@ class Analysis:
             if isinstance(touch.space, Memory):
                 if self.races:
                     touch.space.add(record, clock, overtakes=overtakes, settled=self._settled)
-                    if core.target.name != "cpu":
+                    if core.target.is_device:
                         self.caches.access(core, record, clock)
                 if touch.write:
                     touch.space.write(touch.where)

@@ -278,7 +278,7 @@ class _Run:
             extended=self.extended,
             placed=self.mode.placed,
             auto=self.mode.auto,
-            in_order=self.mode.cores_only or self.target.name == "cpu",
+            in_order=self.mode.cores_only or not self.target.is_device,
             waits_for_work=self.mode.waits_for_work,
             also=self.also,
         )
@@ -303,7 +303,7 @@ class _Run:
     def run(self) -> None:
         """Execute the cores of all blocks in turn and report."""
         found = self.report.diagnostics
-        semaphores: Semaphores[None] = Semaphores(self.simulation.cores, self.target.name)
+        semaphores: Semaphores[None] = Semaphores(self.simulation.cores, self.target)
         clusters = self.program.clusters(self._cluster, semaphores, self.values, self.blocks)
         with np.errstate(all="ignore"):
             waiting = {stream.index for stream in run_clusters(clusters, ended=self._ended, failed=self._failed)}

@@ -220,7 +220,7 @@ class Observer(ObservedMemory):
             self.within.follow(op, self.loops, addressed)
         touches += addressed
         work = Work(op, instr.name, pipe, touches=touches, keep=self.waits_for_work)
-        if self.target.name in instr.composite:
+        if self.target.is_among(instr.composite):
             work.loops = self.loops
             self.order.hidden(work)
         if self.waits_for_work:
@@ -393,7 +393,7 @@ class Observer(ObservedMemory):
         """A flag, barrier, token or signal."""
         if instr.name == "mem_bar":
             self.within.barrier(attrs["kind"])
-        if self.auto or (self.target.name == "cpu" and not instr.between_cores):
+        if self.auto or (not self.target.is_device and not instr.between_cores):
             return
         known = self._flags.get(op)
         if known is not None:
@@ -443,7 +443,7 @@ class Observer(ObservedMemory):
                 return None
 
     def _check_reserved(self, op: Op, name: str, number: int) -> None:
-        message = reserved(number, self.target.name)
+        message = reserved(number, self.target)
         if message is not None:
             self.report("XFLAG-RESERVED", op, number, lambda: Draft(f"{name}: {message}", op.location))
 

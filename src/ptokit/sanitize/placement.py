@@ -17,13 +17,6 @@ from .owners import Group, Loss
 from .races import overlap
 from .views import ObservedView
 
-KIB = 1024
-LIBRARY_SCRATCH = 184 * KIB
-"""Start of the bytes of UB that a2a3 library code uses (memory-model-and-sync 3)."""
-
-SIMT_LIMIT = 216 * KIB
-"""What a5 leaves of UB to tiles in kernels with SIMT instructions (memory-model-and-sync 3)."""
-
 
 def unbound(op: Op, name: str, tile: TileInfo) -> Draft:
     """UNBOUND-TILE."""
@@ -80,16 +73,14 @@ def outside(op: Op, name: str, view: ObservedView, message: str) -> Draft:
 
 def reserved_bytes(module: Module, target: Target, found: Diagnostics) -> None:
     """UB-RESERVED, for tiles at known addresses."""
-    if target.name not in ("a2a3", "a5"):
-        return
     for function in module.functions:
         if function.body is None:
             continue
         ops = list(function.body.walk())
         simt = any(instr is not None and instr.simt for instr in map(instr_of, ops))
-        if target.name == "a5" and not simt:
+        limit = target.library_ub or (target.simt_ub if simt else None)
+        if limit is None:
             continue
-        limit = LIBRARY_SCRATCH if target.name == "a2a3" else SIMT_LIMIT
         facts = Facts(function)
         for op in ops:
             if op.name not in ("pto.alloc_tile", "pto.tassign") or not op.results:
@@ -99,6 +90,6 @@ def reserved_bytes(module: Module, target: Target, found: Diagnostics) -> None:
                 continue
             end = int(address) + spec.nbytes  # type: ignore[arg-type]
             if limit < end <= target.capacity[TileType.Vec]:
-                why = "library code uses them as scratch" if target.name == "a2a3" else "SIMT instructions need them"
+                why = "library code uses them as scratch" if target.library_ub else "SIMT instructions need them"
                 message = f"%{op.result.name} ends at {end:#x}; bytes from {limit:#x} of UB are reserved: {why}"
                 found.add(Diagnostic("UB-RESERVED", lookup("UB-RESERVED").severity, message, op.location))

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from ptokit.isa.cores import waits_hold_core
 from ptokit.run.cluster import place_text
 from ptokit.run.rendezvous import Rendezvous
 from ptokit.targets import Target
@@ -164,7 +163,7 @@ class Simulation:
     def _holds_scalar_unit(self, core: Core, item: Item) -> bool:
         if item.pipe in (Pipe.S, Pipe.ALL) or isinstance(item, WaitWork):
             return True
-        return isinstance(item, AwaitSignal) and waits_hold_core(core.target.name)
+        return isinstance(item, AwaitSignal) and core.target.waits_hold_core
 
     def _scalar(self, core: Core, item: Item) -> bool:
         """An item of the scalar unit itself; False if it has to wait."""

@@ -106,7 +106,7 @@ class Repair:
             if pair is not None:
                 self._used.setdefault(pair, set()).add(op.attrs.get("event_id") or 0)
             instr = instr_of(op)
-            self._composite = self._composite or (instr is not None and target.name in instr.composite)
+            self._composite = self._composite or (instr is not None and target.is_among(instr.composite))
             for inner in op.regions:
                 self._parent.update((id(part), op) for part in inner.blocks)
                 self._walk(inner, target)

@@ -28,7 +28,7 @@ class Hub:
         def beyond(core: object, arrival: Arrival) -> None:
             overflow(core, arrival[1])  # type: ignore[arg-type]
 
-        target = cores[0].target.name if cores else ""
+        target = cores[0].target if cores else None
         self._semaphores: Semaphores[Arrival] = Semaphores(cores, target, beyond)
 
     @property

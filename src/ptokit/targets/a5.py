@@ -24,4 +24,10 @@ A5 = Target(
     left_blayout=BLayout.ColMajor,
     pads_whole_tile=False,
     in_order=frozenset({"S", "V", "M", "FIX", "MTE1"}),
+    waits_hold_core=False,
+    flags_name_subcore=True,
+    pads_64_bits=False,
+    hf32_bits=10,
+    simt_ub=216 * KIB,
+    predicate_units=1023,
 )

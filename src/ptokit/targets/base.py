@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar
 
+from ptokit.diagnostics import Rule
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import BLayout, TileType
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Target:
-    """A target profile. Capacities are bytes per buffer; 0 means that the buffer does not exist."""
+    """A target profile. Capacities are bytes per buffer; 0 means that the buffer does not exist.
+
+    A target may descend from another one, that it is ``like``: the rules and tables of that one hold for it too,
+    but for the rules that it has ``lifted``. ``added`` are rules of its own, by instruction.
+    """
 
     name: str
     title: str
@@ -22,10 +31,58 @@ class Target:
     pads_whole_tile: bool  # TLOAD fills the whole tile, not only up to the next 32 bytes
     in_order: frozenset[str]  # pipes whose instructions complete in order in `profile` mode
     alignment: int = 32  # of tile addresses, bytes
+    is_device: bool = True  # hardware, not the simulator on the host
+    waits_hold_core: bool = True  # waiting for another core stops the scalar unit, not one pipe (memory-model 5.5)
+    flags_name_subcore: bool = False  # ids from 16 on are flags of a cluster's second vector core
+    pads_64_bits: bool = True  # custom pad values and Min and Max fill elements of 8 bytes
+    hf32_bits: int | None = None  # mantissa bits of f32 operands that HF32 rounds; None: it does not round
+    library_ub: int | None = None  # bytes of UB below those that library code uses as scratch
+    simt_ub: int | None = None  # bytes of UB that kernels with SIMT instructions may use
+    predicate_units: int | None = None  # largest constant offset of predicate loads, in units of 8 bytes
+    like: Target | None = None
+    lifted: frozenset[str] = frozenset()
+    added: Mapping[str, tuple[Rule, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def lineage(self) -> tuple[str, ...]:
+        """Its name and those of the targets it descends from, nearest first."""
+        return (self.name, *(self.like.lineage if self.like is not None else ()))
+
+    def is_a(self, other: Target) -> bool:
+        """True of `other` and of what descends from it."""
+        return self is other or other.name in self.lineage
+
+    def is_among(self, names: Iterable[str]) -> bool:
+        """True if the target, or one that it descends from, is named."""
+        return any(name in self.lineage for name in names)
+
+    def of(self, table: Mapping[str, T], prefix: str = "") -> T | None:
+        """The entry of a table by target, ``prefix + name``: its own, else that of the next it descends from."""
+        return next((table[prefix + name] for name in self.lineage if prefix + name in table), None)
+
+    def entry(self, table: Mapping[str, T]) -> T:
+        """`of`, where there is one for every target. Raises `KeyError`."""
+        for name in self.lineage:
+            if name in table:
+                return table[name]
+        raise KeyError(self.name)
+
+    def obeys(self, rule: Rule) -> bool:
+        """True if `rule` binds on this target."""
+        lifted = self.lifted | (self.like.lifted if self.like is not None else frozenset())
+        return rule.id not in lifted and self.is_among(rule.targets)
+
+    def own_rules(self, instruction: str) -> tuple[Rule, ...]:
+        """Rules that this target, or one it descends from, adds to an instruction (its C++ name)."""
+        inherited = self.like.own_rules(instruction) if self.like is not None else ()
+        return (*inherited, *(rule for rule in self.added.get(instruction, ()) if rule not in inherited))
 
     def supports(self, dtype: DType, *, extended: bool = False) -> bool:
         """True if tiles of this element type can be loaded and stored."""
         return extended or dtype in self.dtypes
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
     def __repr__(self) -> str:
         return f"Target({self.name})"

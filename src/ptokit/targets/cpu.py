@@ -24,4 +24,5 @@ CPU = Target(
     left_blayout=BLayout.ColMajor,
     pads_whole_tile=True,
     in_order=frozenset({"S", "V", "M", "MTE1", "MTE2", "MTE3", "FIX"}),
+    is_device=False,
 )

@@ -28,17 +28,17 @@ def is_custom(pad: int) -> bool:
     return pad >= CUSTOM_PAD
 
 
-def pad_bits(dtype: DType, pad: int, target_name: str) -> int:
+def pad_bits(dtype: DType, pad: int, *, wide: bool = True) -> int:
     """Bits written to one storage unit of a tile whose pad value is `pad`; no numeric conversion takes place.
 
-    All targets use the device table. A custom value fills 8-byte units with its 32 bits in both halves; on ``a5`` such
-    pads and Min/Max of 8-byte types are rejected before they get here, and give 0.
+    All targets use the device table. A custom value fills 8-byte units with its 32 bits in both halves; where the
+    target does not (``wide`` is False), it is rejected before it gets here, and gives 0.
     Packed 4-bit types: the unit is a byte of two elements.
     """
     if is_custom(pad):
         bits = pad & 0xFFFFFFFF
         if dtype.size == 8:
-            return 0 if target_name == "a5" else bits << 32 | bits
+            return bits << 32 | bits if wide else 0
         return bits & ((1 << (8 * dtype.size)) - 1)
     low, high = _LIMITS.get(dtype.name, (0, 0))
     return {PadValue.Min: low, PadValue.Max: high}.get(PadValue(pad), 0)

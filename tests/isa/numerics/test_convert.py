@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from ptokit.isa.numerics.convert import CVT_PAIRS, Rounding, convert
+from ptokit.targets import A2A3, A5, CPU, TARGETS
 from ptokit.types.dtypes import DTYPES, bf16, e1m2, e2m1, f16, f32, i8, i16, i32, i64, int4, u8, u16, u32
 from ptokit.types.enums import RoundMode, SaturationMode
 
@@ -28,7 +29,7 @@ def test_pair_counts():
     for missing in [(u16, f32), (u32, f32), (f16, bf16), (f32, i8), (i8, f32), (i8, u8)]:
         assert all(missing not in pairs for pairs in CVT_PAIRS.values())
     with pytest.raises(KeyError):
-        convert(np.zeros(1, np.int32), i32, f16, mode=RoundMode.RINT, sat=None, target="a5")
+        convert(np.zeros(1, np.int32), i32, f16, mode=RoundMode.RINT, sat=None, target=A5)
 
 
 def test_default_saturation():
@@ -109,7 +110,7 @@ def test_pair_against_fractions(target, src, dst):
     for mode in RoundMode:
         for sat in (None, ON, OFF):
             saturate = pair.saturates if sat is None or not pair.honours_sat else sat is ON
-            got = convert(values, src, dst, mode=mode, sat=sat, target=target)
+            got = convert(values, src, dst, mode=mode, sat=sat, target=TARGETS[target])
             assert got.dtype == (np.dtype(np.uint8) if dst.value is None else dst.value)
             for number, code in zip(numbers, got.view(dst.storage).tolist(), strict=True):
                 want = expected(src, dst, pair, number, mode.name, saturate)
@@ -140,13 +141,13 @@ def test_integer_range_vectors(src, dst, x, off, on):
     """compute-elementwise 8.5, second table."""
     for target in CVT_PAIRS:
         for sat, want in ((OFF, off), (ON, on), (None, off)):
-            got = convert(np.array([x], src.value), src, dst, mode=RoundMode.RINT, sat=sat, target=target)
+            got = convert(np.array([x], src.value), src, dst, mode=RoundMode.RINT, sat=sat, target=TARGETS[target])
             assert got.tolist() == [want]
 
 
 def test_f32_to_i32_default_is_toward_zero():
     x = np.array([2.5, -2.5], np.float32)
-    results = {m.name: convert(x, f32, i32, mode=m, sat=None, target="a5").tolist() for m in RoundMode}
+    results = {m.name: convert(x, f32, i32, mode=m, sat=None, target=A5).tolist() for m in RoundMode}
     assert results["RINT"] == results["CAST_RINT"] == [2, -2]
     assert results["ROUND"] == [3, -3]
     assert results["FLOOR"] == [2, -3]
@@ -157,36 +158,36 @@ def test_f32_to_i32_default_is_toward_zero():
 def test_the_a2a3_form_with_tmp_saturates_an_i32_on_the_way():
     """compute-elementwise 8.5: 3e9 gives -1 and -3e9 gives 0, where the native instruction wraps the exact value."""
     x = np.array([3e9, -3e9, 40000, np.inf, -np.inf, np.nan], np.float32)
-    native = convert(x, f32, i16, mode=RoundMode.RINT, sat=OFF, target="a2a3")
+    native = convert(x, f32, i16, mode=RoundMode.RINT, sat=OFF, target=A2A3)
     assert native.tolist() == [24064, -24064, -25536, -1, 0, 0]
-    assert convert(x, f32, i16, mode=RoundMode.RINT, sat=OFF, target="a2a3", tmp=True).tolist() == [
+    assert convert(x, f32, i16, mode=RoundMode.RINT, sat=OFF, target=A2A3, tmp=True).tolist() == [
         *(-1, 0, -25536),
         *(-1, 0, 0),
     ]
-    wrapped = convert(x[:1], f32, i32, mode=RoundMode.RINT, sat=OFF, target="a2a3", tmp=True)
+    wrapped = convert(x[:1], f32, i32, mode=RoundMode.RINT, sat=OFF, target=A2A3, tmp=True)
     assert wrapped.tolist() == [3000000000 - (1 << 32)]
-    assert convert(x[:1], f32, i32, mode=RoundMode.RINT, sat=OFF, target="a2a3").tolist() == [(1 << 31) - 1]
+    assert convert(x[:1], f32, i32, mode=RoundMode.RINT, sat=OFF, target=A2A3).tolist() == [(1 << 31) - 1]
 
 
 def test_largest_i64_is_reached_from_above():
     x = np.array([2.0**63, 1.5 * 2.0**63, 1e30, -(2.0**63), -1e30], np.float32)
     high, low = (1 << 63) - 1, -(1 << 63)
-    got = convert(x, f32, i64, mode=RoundMode.RINT, sat=ON, target="a5")
+    got = convert(x, f32, i64, mode=RoundMode.RINT, sat=ON, target=A5)
     assert got.tolist() == [high, high, high, low, low]
 
 
 def test_negative_i16_to_u32():
     """Clamped to 0 as the upstream golden does; the cpu profile keeps the bits when saturation is off."""
     v = np.array([-1, 5], np.int16)
-    assert convert(v, i16, u32, mode=RoundMode.RINT, sat=OFF, target="a5").tolist() == [0, 5]
-    assert convert(v, i16, u32, mode=RoundMode.RINT, sat=ON, target="cpu").tolist() == [0, 5]
-    assert convert(v, i16, u32, mode=RoundMode.RINT, sat=OFF, target="cpu").tolist() == [0xFFFFFFFF, 5]
+    assert convert(v, i16, u32, mode=RoundMode.RINT, sat=OFF, target=A5).tolist() == [0, 5]
+    assert convert(v, i16, u32, mode=RoundMode.RINT, sat=ON, target=CPU).tolist() == [0, 5]
+    assert convert(v, i16, u32, mode=RoundMode.RINT, sat=OFF, target=CPU).tolist() == [0xFFFFFFFF, 5]
 
 
 def test_int4_clamps():
     x = np.array([-9, -8, 7.5, 6.5, 100, -0.6], np.float16)
-    assert convert(x, f16, int4, mode=RoundMode.RINT, sat=None, target="a2a3").tolist() == [8, 8, 7, 6, 7, 0xF]
-    assert convert(np.arange(16, dtype=np.uint8), int4, f16, mode=RoundMode.RINT, sat=None, target="a2a3").tolist() == [
+    assert convert(x, f16, int4, mode=RoundMode.RINT, sat=None, target=A2A3).tolist() == [8, 8, 7, 6, 7, 0xF]
+    assert convert(np.arange(16, dtype=np.uint8), int4, f16, mode=RoundMode.RINT, sat=None, target=A2A3).tolist() == [
         *range(8),
         *range(-8, 0),
     ]
@@ -195,23 +196,23 @@ def test_int4_clamps():
 def test_bf16_to_fp4():
     """Ties to the even code, saturation, sign of zero (compute-elementwise 8.7; compute-reduce-matrix 20)."""
     x = np.array([0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5, 7, -0.0, np.inf, -100], ml_dtypes.bfloat16)
-    got = convert(x, bf16, e2m1, mode=RoundMode.RINT, sat=None, target="a5")
+    got = convert(x, bf16, e2m1, mode=RoundMode.RINT, sat=None, target=A5)
     assert got.tolist() == [0, 2, 2, 4, 4, 6, 6, 7, 8, 7, 15]
     y = np.array([0.125, 0.375, 1.625, 1.8, 2, -3], ml_dtypes.bfloat16)
-    assert convert(y, bf16, e1m2, mode=RoundMode.RINT, sat=None, target="a5").tolist() == [0, 2, 6, 7, 7, 15]
+    assert convert(y, bf16, e1m2, mode=RoundMode.RINT, sat=None, target=A5).tolist() == [0, 2, 6, 7, 7, 15]
     nan = np.array([np.nan], ml_dtypes.bfloat16)
-    assert convert(nan, bf16, e2m1, mode=RoundMode.RINT, sat=None, target="a5").tolist() == [7]
+    assert convert(nan, bf16, e2m1, mode=RoundMode.RINT, sat=None, target=A5).tolist() == [7]
 
 
 def test_shapes_views_and_empty_arrays():
     x = np.arange(24, dtype=np.float16).reshape(2, 3, 4)
-    assert convert(x[:, ::2, 1:], f16, i8, mode=RoundMode.RINT, sat=None, target="a5").shape == (2, 2, 3)
+    assert convert(x[:, ::2, 1:], f16, i8, mode=RoundMode.RINT, sat=None, target=A5).shape == (2, 2, 3)
     strided = np.arange(24, dtype=np.float32).reshape(4, 6)[::2, ::3]
     for dst in (f16, bf16, i32, DTYPES["hif8"], DTYPES["e4m3"], f32):
-        got = convert(strided, f32, dst, mode=RoundMode.RINT, sat=None, target="a5")
+        got = convert(strided, f32, dst, mode=RoundMode.RINT, sat=None, target=A5)
         assert got.shape == (2, 2)
         assert model.decode(dst.name, int(got.view(dst.storage)[1, 0])) == 12
-        none = convert(np.zeros((0, 8), np.float32), f32, dst, mode=RoundMode.ROUND, sat=OFF, target="a5")
+        none = convert(np.zeros((0, 8), np.float32), f32, dst, mode=RoundMode.ROUND, sat=OFF, target=A5)
         assert none.shape == (0, 8)
-    assert convert(np.array([3], np.int8), i8, i16, mode=RoundMode.RINT, sat=None, target="a5").tolist() == [3]
-    assert convert(np.array([3], np.uint8), u8, u16, mode=RoundMode.RINT, sat=None, target="a5").tolist() == [3]
+    assert convert(np.array([3], np.int8), i8, i16, mode=RoundMode.RINT, sat=None, target=A5).tolist() == [3]
+    assert convert(np.array([3], np.uint8), u8, u16, mode=RoundMode.RINT, sat=None, target=A5).tolist() == [3]

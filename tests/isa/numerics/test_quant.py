@@ -14,6 +14,7 @@ from ptokit.isa.numerics.quant_modes import (
     move_mode,
     store_mode,
 )
+from ptokit.targets import A2A3, A5, CPU, TARGETS
 from ptokit.types.dtypes import DTYPES, bf16, e4m3, f16, f32, hif8, i8, i16, i32, u8
 
 from ..words import quant_word
@@ -23,7 +24,7 @@ Q = QuantMode
 SIGNED, ONE = 1 << 46, 0x3F800000
 
 
-def one(mode, x, word, dst, src=f32, target="cpu", **options):
+def one(mode, x, word, dst, src=f32, target=CPU, **options):
     got = quantize(np.array([x], src.value), dst, mode, word, target=target, **options)
     assert got.dtype == (dst.value or np.uint8)
     return got[0].item()
@@ -53,15 +54,15 @@ def one(mode, x, word, dst, src=f32, target="cpu", **options):
     ],
 )
 def test_8_bit_vectors(x, word, dst, cpu, device):
-    assert one(Q.QF322B8_PRE, x, word, dst, target="cpu") == cpu
-    assert one(Q.QF322B8_PRE, x, word, dst, target="a2a3") == device
-    assert one(Q.QF322B8_PRE, x, word, dst, target="a5") == device
+    assert one(Q.QF322B8_PRE, x, word, dst, target=CPU) == cpu
+    assert one(Q.QF322B8_PRE, x, word, dst, target=A2A3) == device
+    assert one(Q.QF322B8_PRE, x, word, dst, target=A5) == device
 
 
 def test_8_bit_variants():
     word = 0x00007FE03F000000
     assert one(Q.QF322B8_PRE, -5, word, i8, signed_offset=True) == -4
-    assert one(Q.QF322B8_PRE, -5, word, i8, signed_offset=True, target="a5") == -3
+    assert one(Q.QF322B8_PRE, -5, word, i8, signed_offset=True, target=A5) == -3
     assert one(Q.VQF322B8_PRE, 215, 0x000040003DCCCCCD, i8) == 21  # 19-bit scale
     assert one(Q.QF322B8_PRE, -3, 0x0000400040000000, i8, relu=True) == 0
     assert one(Q.REQ8, 101, 0x3F000000, u8, i32) == 50
@@ -98,14 +99,14 @@ def test_casts():
 def test_bf16_f32_and_8_bit_float_modes():
     half = quant_word(0.5)
     assert one(Q.QF322BF16_PRE, 3.4e38, quant_word(1), bf16) == np.inf
-    assert one(Q.QS322BF16_PRE, 257, half, bf16, i32, target="a5") == 128.0
-    assert one(Q.QS322BF16_PRE, 259, half, bf16, i32, target="a5") == 130.0
-    assert one(Q.QF322F32_PRE, 3, half, f32, target="a5") == 1.5
-    assert one(Q.QF322F32_PRE, -np.inf, half, f32, target="a5") == -np.inf
-    assert one(Q.QF322HIF8_PRE, 2.125, half, hif8, target="a5") == 0x09
-    assert one(Q.QF322HIF8_PRE, 1e9, half, hif8, target="a5") == 0x6E
+    assert one(Q.QS322BF16_PRE, 257, half, bf16, i32, target=A5) == 128.0
+    assert one(Q.QS322BF16_PRE, 259, half, bf16, i32, target=A5) == 130.0
+    assert one(Q.QF322F32_PRE, 3, half, f32, target=A5) == 1.5
+    assert one(Q.QF322F32_PRE, -np.inf, half, f32, target=A5) == -np.inf
+    assert one(Q.QF322HIF8_PRE, 2.125, half, hif8, target=A5) == 0x09
+    assert one(Q.QF322HIF8_PRE, 1e9, half, hif8, target=A5) == 0x6E
     for x, code in ((17, 0x50), (1e9, 0x7E), (-np.inf, 0xFE), (np.nan, 0x7F)):
-        got = quantize(np.array([x], np.float32), e4m3, Q.QF322FP8_PRE, half, target="a5")
+        got = quantize(np.array([x], np.float32), e4m3, Q.QF322FP8_PRE, half, target=A5)
         assert got.view(np.uint8).tolist() == [code]
 
 
@@ -139,13 +140,13 @@ def test_relu_clears_nan_and_negative_zero():
 def test_one_word_per_column():
     words = np.array([quant_word(1, signed=True), quant_word(0.5, 3), quant_word(2, 1, signed=True)], np.uint64)
     x = np.array([[-200, -10, 10], [3, 300, 63.4]], np.float32)
-    got = quantize(x, u8, Q.VQF322B8_PRE, words, target="a2a3")
+    got = quantize(x, u8, Q.VQF322B8_PRE, words, target=A2A3)
     assert got.view(np.int8).tolist() == [[-128, 0, 21], [3, -103, 127]]  # 153 as unsigned is -103
-    relu = quantize(x, u8, Q.VQF322B8_PRE, words, target="a2a3", relu=True)
+    relu = quantize(x, u8, Q.VQF322B8_PRE, words, target=A2A3, relu=True)
     assert relu.tolist() == [[0, 0, 21], [3, 153, 127]]
-    assert (quantize(x[None], u8, Q.VQF322B8_PRE, words.view(np.int64), target="a2a3") == got).all()
+    assert (quantize(x[None], u8, Q.VQF322B8_PRE, words.view(np.int64), target=A2A3) == got).all()
     shifts = np.array([quant_word(0, shift=s) for s in (0, 3, 15)], np.uint64)
-    assert quantize(np.full((1, 3), 1 << 17, np.int32), i16, Q.VSHIFTS322S16, shifts, target="cpu").tolist() == [
+    assert quantize(np.full((1, 3), 1 << 17, np.int32), i16, Q.VSHIFTS322S16, shifts, target=CPU).tolist() == [
         [32767, 8192, 2]
     ]
 
@@ -155,7 +156,7 @@ def test_the_source_is_not_touched():
     kept = x.copy()
     for mode, dst in ((Q.QF322B8_PRE, i8), (Q.F322F16, f16), (Q.NoQuant, f32), (Q.QF322F32_PRE, f32)):
         for relu in (False, True):
-            out = quantize(x, dst, mode, SIGNED | ONE, relu=relu, target="a5", saturate_special=True)
+            out = quantize(x, dst, mode, SIGNED | ONE, relu=relu, target=A5, saturate_special=True)
             assert not np.shares_memory(out, x)
     assert (x.view(np.uint32) == kept.view(np.uint32)).all()
 
@@ -214,11 +215,11 @@ def test_8_bit_modes_against_fractions(target, x, scale, offset, signed):
     word = quant_word(scale, offset, signed)
     dst = i8 if signed else u8
     want = reference_8_bit(model.Fraction(x), fraction(scale), offset, signed, target)
-    assert one(Q.REQ8, x, word, dst, i32, target) == want
-    assert one(Q.QF322B8_PRE, np.float32(x), word, dst, f32, target) == want
+    assert one(Q.REQ8, x, word, dst, i32, TARGETS[target]) == want
+    assert one(Q.QF322B8_PRE, np.float32(x), word, dst, f32, TARGETS[target]) == want
     truncated = np.uint32(word & 0xFFFFE000).view(np.float32)
     want = reference_8_bit(model.Fraction(x), fraction(truncated), offset, signed, target)
-    assert one(Q.VREQ8, x, word, dst, i32, target) == want
+    assert one(Q.VREQ8, x, word, dst, i32, TARGETS[target]) == want
 
 
 def test_mode_numbers():
@@ -226,24 +227,24 @@ def test_mode_numbers():
     assert [Q.F322F16, Q.VREQ8, Q.REQ8, Q.VDEQF16, Q.DEQF16] == [1, 2, 3, 4, 5]
     assert [Q.VSHIFTS322S16, Q.SHIFTS322S16, Q.F322BF16, Q.VQF322B8_PRE, Q.QF322B8_PRE] == [12, 13, 16, 23, 24]
     assert [Q.QF322F16_PRE, Q.VQF322F16_PRE, Q.QF322BF16_PRE, Q.QS322BF16_PRE] == [32, 33, 34, 35]
-    assert Q.VQS322BF16_PRE.number("a5") == 39
-    assert Q.VQS322BF16_PRE.number("cpu") == 36
+    assert Q.VQS322BF16_PRE.number(A5) == 39
+    assert Q.VQS322BF16_PRE.number(CPU) == 36
 
 
 def test_mode_selection():
-    assert store_mode("cpu", "cast", f32, f16) is Q.F322F16
-    assert store_mode("a2a3", "scalar", f32, f16) is Q.QF322F16_PRE
-    assert store_mode("a2a3", "vector", f32, f16) is Q.NoQuant
-    assert store_mode("a5", "vector", f32, f16) is Q.VQF322F16_PRE
-    assert store_mode("a5", "scalar", f32, f32) is Q.QF322F32_PRE
-    assert move_mode("a5", "scalar", f32, f32) is Q.NoQuant
-    assert move_mode("a5", "scalar", f32, e4m3) is Q.QF322FP8_PRE
-    assert move_mode("a5", "vector", i32, bf16) is Q.VQS322BF16_PRE
-    assert move_mode("a5", "cast", i32, f16) is Q.F322F16
-    assert move_mode("a2a3", "cast", i32, f16) is Q.NoQuant
-    assert move_mode("a2a3", "scalar", i32, i16) is Q.SHIFTS322S16
-    assert move_mode("a5", "scalar", i32, i16) is Q.NoQuant
-    assert store_mode("cpu", "vector", i32, i8) is Q.VREQ8
+    assert store_mode(CPU, "cast", f32, f16) is Q.F322F16
+    assert store_mode(A2A3, "scalar", f32, f16) is Q.QF322F16_PRE
+    assert store_mode(A2A3, "vector", f32, f16) is Q.NoQuant
+    assert store_mode(A5, "vector", f32, f16) is Q.VQF322F16_PRE
+    assert store_mode(A5, "scalar", f32, f32) is Q.QF322F32_PRE
+    assert move_mode(A5, "scalar", f32, f32) is Q.NoQuant
+    assert move_mode(A5, "scalar", f32, e4m3) is Q.QF322FP8_PRE
+    assert move_mode(A5, "vector", i32, bf16) is Q.VQS322BF16_PRE
+    assert move_mode(A5, "cast", i32, f16) is Q.F322F16
+    assert move_mode(A2A3, "cast", i32, f16) is Q.NoQuant
+    assert move_mode(A2A3, "scalar", i32, i16) is Q.SHIFTS322S16
+    assert move_mode(A5, "scalar", i32, i16) is Q.NoQuant
+    assert store_mode(CPU, "vector", i32, i8) is Q.VREQ8
 
 
 @pytest.mark.parametrize("tables", [STORE_MODES, MOVE_MODES], ids=["store", "move"])
@@ -253,7 +254,9 @@ def test_every_selected_mode_runs(tables, target):
         for (src, dst), mode in tables[target][form].items():
             assert mode.per_column == (form == "vector")
             if src in (f32, i32):
-                got = quantize(np.array([[3, -4]], src.value), dst, mode, quant_word(1, signed=True), target=target)
+                got = quantize(
+                    np.array([[3, -4]], src.value), dst, mode, quant_word(1, signed=True), target=TARGETS[target]
+                )
                 code = got.view(dst.storage)[0]
                 if dst.name == "i16":
                     assert got.tolist() == [[1, -2]]

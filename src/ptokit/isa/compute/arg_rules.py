@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from ptokit.diagnostics import Scope, Severity, rule
+from ptokit.targets import A5
 
 from ..operands import DEVICES, Message, is_dn1, is_nd, layout
 from ..site import Site, TileInfo
@@ -38,7 +39,7 @@ def _LAYOUT(o: Site) -> Message:
 
 
 def _column_layout(o: Site) -> Message:
-    if o.src.boxed or (o.target.name != "cpu" and not o.src.row_major):
+    if o.src.boxed or (o.target.is_device and not o.src.row_major):
         return f"{layout('src', o.src)}; a column reduction reads ND tiles"
     for name, t in _destinations(o):
         if not is_nd(t):
@@ -55,9 +56,9 @@ def _not_empty(o: Site) -> Message:
 
 
 def _types(o: Site, *, column: bool = False) -> Message:
-    s, idx, valued, device = o.src.dtype, o.dst.dtype, o.has("dst_val"), o.target.name != "cpu"
-    allowed = o.instr.types[o.target.name]
-    if s not in allowed or (valued and column and o.target.name == "a5" and s.size == 1):
+    s, idx, valued, device = o.src.dtype, o.dst.dtype, o.has("dst_val"), o.target.is_device
+    allowed = o.target.entry(o.instr.types)
+    if s not in allowed or (valued and column and o.target.is_a(A5) and s.size == 1):
         return f"{o.target.name} has no {s} form; allowed: {names(allowed)}"
     if valued and o.dst_val.dtype is not s:
         return f"dst_val has element type {o.dst_val.dtype}, src has {s}"

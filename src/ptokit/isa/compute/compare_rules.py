@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ptokit.diagnostics import Scope, Severity, rule
+from ptokit.targets import A2A3, A5, Target
 from ptokit.types.enums import CmpMode
 
 from ..operands import DEVICES, Message
@@ -35,7 +36,7 @@ def EW_CMP_01(o: Site) -> Message:
             return f"src0 has element type {a.dtype}, src1 has {b.dtype}"
         if b.vr != a.vr or b.vc != a.vc:
             return f"src0 has valid region {a.vr}x{a.vc}, src1 has {b.vr}x{b.vc}"
-    allowed = ("u8", "i8") if o.target.name == "a2a3" else ("u8", "i8", "u32", "u16")
+    allowed = ("u8", "i8") if o.target.is_a(A2A3) else ("u8", "i8", "u32", "u16")
     if o.dst.dtype.name not in allowed:
         return f"dst has element type {o.dst.dtype}; a mask is {' or '.join(allowed)}"
     if o.dst.cols * o.dst.dtype.bits < a.vc:
@@ -43,12 +44,12 @@ def EW_CMP_01(o: Site) -> Message:
     return None
 
 
-def _written(a: TileInfo, on: str) -> int | None:
+def _written(a: TileInfo, on: Target) -> int | None:
     """Mask bytes that a device writes per row (section 5)."""
     if not isinstance(a.vc, int):
         return None
     size = a.dtype.size
-    if on == "a2a3":
+    if on.is_a(A2A3):
         return -(-a.vc * size // 256) * (32 // size)
     if size == 8:
         return 32
@@ -64,7 +65,7 @@ def _written(a: TileInfo, on: str) -> int | None:
 )
 def EW_A3_03(o: Site) -> Message:
     """A mask row holds the whole repeats that a2a3 writes."""
-    need = _written(compared(o), "a2a3")
+    need = _written(compared(o), A2A3)
     if need is not None and o.dst.cols < need:
         return f"dst has {o.dst.cols} bytes per row; a2a3 writes {need}"
     return None
@@ -79,7 +80,7 @@ def EW_A3_03(o: Site) -> Message:
 )
 def EW_A5_06(o: Site) -> Message:
     """A mask row is a multiple of 4 bytes and holds what a5 writes."""
-    row, need = o.dst.cols * o.dst.dtype.size, _written(compared(o), "a5")
+    row, need = o.dst.cols * o.dst.dtype.size, _written(compared(o), A5)
     if row % 4 or (need is not None and row < need):
         return f"dst has {row} bytes per row; a5 needs a multiple of 4, at least {need}"
     return None
@@ -148,7 +149,7 @@ def EW_AS_07(o: Site) -> Message:
     """tcmp: dst is an 8-bit integer tile; on a5 all shapes are equal."""
     if o.dst.dtype.bits != 8:
         return f"dst has element type {o.dst.dtype}; the assembler wants an 8-bit integer"
-    if o.target.name == "a5" and o.has_operand("src1"):
+    if o.target.is_a(A5) and o.has_operand("src1"):
         for name, t in o.data_tiles:
             if (t.rows, t.cols) != (o.dst.rows, o.dst.cols):
                 return f"{name} is {t.rows}x{t.cols}, dst is {o.dst.rows}x{o.dst.cols}"

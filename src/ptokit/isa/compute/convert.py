@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ptokit.diagnostics import RuleDecorator, Scope, Severity, rule
+from ptokit.targets import A2A3, A5
 from ptokit.types.enums import RoundMode, SaturationMode, TileType
 from ptokit.types.tile import DYNAMIC
 
@@ -25,7 +26,7 @@ def _rule(id: str, accepted: str, rejected: str, **more: Any) -> RuleDecorator:
 
 
 def _pair(o: Site) -> Pair | None:
-    return CVT_PAIRS[o.target.name].get((o.src.dtype, o.dst.dtype))
+    return o.target.entry(CVT_PAIRS).get((o.src.dtype, o.dst.dtype))
 
 
 @_rule("TCVT-01", "f32 to bf16", "f16 to bf16")
@@ -33,7 +34,7 @@ def TCVT_01(o: Site) -> Message:
     """The target converts between the two types."""
     if _pair(o) is not None:
         return None
-    found = [d.name for s, d in CVT_PAIRS[o.target.name] if s is o.src.dtype]
+    found = [d.name for s, d in o.target.entry(CVT_PAIRS) if s is o.src.dtype]
     to = f"{o.src.dtype} converts to {' '.join(found)}" if found else f"{o.src.dtype} converts to nothing"
     return f"TCVT has no {o.src.dtype} to {o.dst.dtype} form on {o.target.name}; {to}"
 
@@ -52,7 +53,7 @@ def TCVT_03(o: Site) -> Message:
     for name, t in o.data_tiles:
         if t.loc is not TileType.Vec or t.boxed:
             return f"{name} is a {t.layout_name} {t.loc.text} tile; TCVT works on vec tiles without boxes"
-        if not t.row_major and o.target.name != "cpu":
+        if not t.row_major and o.target.is_device:
             return f"{name} has blayout=col_major; TCVT needs row_major on {o.target.name}"
     return None
 
@@ -80,7 +81,7 @@ def TCVT_04(o: Site) -> Message:
 def TCVT_05(o: Site) -> Message:
     """An explicit saturation mode belongs to a pair that honours it."""
     pair = _pair(o)
-    if o.sat_mode is None or pair is None or pair.honours_sat or (o.has("tmp") and o.target.name == "a2a3"):
+    if o.sat_mode is None or pair is None or pair.honours_sat or (o.has("tmp") and o.target.is_a(A2A3)):
         return None
     return f"{o.src.dtype} to {o.dst.dtype} on {o.target.name} ignores the saturation mode {o.sat_mode.name}"
 
@@ -196,7 +197,7 @@ def _convert(
     sat_mode: SaturationMode | None = None,
     **_: Any,
 ) -> None:
-    target = machine.target.name
+    target = machine.target
     values = convert(
         src.read(dst.vr, dst.vc),
         src.spec.dtype,
@@ -206,7 +207,7 @@ def _convert(
         target=target,
         tmp=tmp is not None,
     )
-    if dst.spec.dtype.packed and target == "a5" and dst.vc % 2:
+    if dst.spec.dtype.packed and target.is_a(A5) and dst.vc % 2:
         values[..., -1] = 0  # the kernel stores whole bytes only (8.7)
     dst.write(values)
 

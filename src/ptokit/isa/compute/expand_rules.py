@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ptokit.diagnostics import Scope, Severity, rule
+from ptokit.targets import A5
 
 from ..operands import DEVICES, Message, is_dn1, is_nd, layout
 from ..site import Site, TileInfo
@@ -173,7 +174,7 @@ def CEXP_COM_01(o: Site) -> Message:
             return f"{layout(name, t)}; TCOLEXPAND works on ND tiles"
     if o.src.vc != o.dst.vc:
         return f"src has {o.src.vc} valid columns, dst has {o.dst.vc}"
-    if o.target.name == "a5" and (o.src.vr == 0 or o.src.vc == 0):
+    if o.target.is_a(A5) and (o.src.vr == 0 or o.src.vc == 0):
         return f"src has valid region {o.src.vr}x{o.src.vc}; a5 needs a row"
     return equal_types(o) or in_types(o) or not_vec(o)
 
@@ -191,7 +192,7 @@ def CEXP_COM_02(o: Site) -> Message:
         if t.vc != d.vc:
             return f"{name} has {t.vc} valid columns, dst has {d.vc}"
     if known(a.vr, b.vr, d.vr) and a.vr != d.vr:
-        if o.target.name == "cpu":
+        if not o.target.is_device:
             return f"src0 has {a.vr} valid rows, dst has {d.vr}; on cpu src0 is the matrix"
         if b.vr != d.vr:
             return f"src0 has {a.vr} and src1 {b.vr} valid rows; one of them must have dst's {d.vr}"

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from ptokit.diagnostics import rule
+from ptokit.targets import A2A3
 
 from ..operands import Message, all_tiles, overlap, same_tile
 from ..site import Site, TileInfo
@@ -20,7 +21,7 @@ from ..table import Role
 
 
 def _on_a2a3(o: Site) -> bool:
-    return o.target.name == "a2a3"
+    return o.target.is_a(A2A3)
 
 
 def _floats_on_a2a3(o: Site) -> bool:
@@ -37,12 +38,12 @@ def _aliasing(o: Site, apart: Callable[[Site], bool] = lambda o: False, *, chain
         if same_tile(o.dst, t):
             if apart(o) or name == "mask":
                 return f"dst and {name} are the same tile; {o.instr.name} on {o.target.name} needs them distinct"
-            if chain and name == o.instr.operands[-1].name and o.target.name != "cpu":
+            if chain and name == o.instr.operands[-1].name and o.target.is_device:
                 return f"dst and {name} are the same tile; the first of the two steps would overwrite it"
         elif overlap(o.dst, t):
             return f"dst and {name} overlap partly (bytes from {o.dst.addr} and {t.addr})"
     scratch = [(n, t) for n, t in all_tiles(o) if o.instr.operand(n).role is Role.SCRATCH]
-    if o.target.name == "a2a3":
+    if o.target.is_a(A2A3):
         for name, t in scratch:
             for other, u in o.data_tiles:
                 if overlap(t, u):

@@ -66,7 +66,7 @@ def _choose(better: Callable[..., Any]) -> Callable[..., None]:
         rows, cols = _common(a, b)
         x, y, xi, yi = (t.read(rows, cols) for t in (a, b, ai, bi))
         # equal keys: the devices keep src0, the simulator src1
-        second = ~better(x, y) if machine.target.name == "cpu" else better(y, x)
+        second = ~better(x, y) if not machine.target.is_device else better(y, x)
         values, indices = np.where(second, y, x), np.where(second, yi, xi)
         _merge(dst, a, b, values)
         _merge(dsti, ai, bi, indices)
@@ -117,7 +117,7 @@ TPARTARGMIN = partial_choice("TPARTARGMIN", np.less, "dst, dsti = smaller value 
 def _pair_sums(machine: Machine, dst: TileOperand, src: TileOperand, **_: Any) -> None:
     """An odd last element is paired with 0 and the upper half becomes 0; the simulator clears the whole tile."""
     x = src.read(dst.vr, dst.vc)
-    pairs, on_cpu = dst.vc // 2, machine.target.name == "cpu"
+    pairs, on_cpu = dst.vc // 2, not machine.target.is_device
     rows, cols = (dst.spec.rows, dst.spec.cols) if on_cpu else (dst.vr, dst.vc)
     result = np.zeros((len(x), rows, cols), x.dtype)
     np.add(x[:, :, 0 : 2 * pairs : 2], x[:, :, 1 : 2 * pairs : 2], out=result[:, : dst.vr, :pairs])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ptokit.targets import A2A3
 from ptokit.types.enums import QuantType
 
 from ..machine import Machine, TileOperand
@@ -45,7 +46,7 @@ def _quantize(
 def _footprint(o: Site) -> Iterator[Access]:
     """a2a3 uses the source as scratch memory."""
     yield from default_footprint(o)
-    if o.target.name == "a2a3":
+    if o.target.is_a(A2A3):
         yield Access("src", True, o.src.vr, o.src.vc)
 
 

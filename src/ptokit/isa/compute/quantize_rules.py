@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from ptokit.diagnostics import Severity, rule
+from ptokit.targets import A2A3
 from ptokit.types.enums import QuantType
 
 from ..assembler import assembler_rule
@@ -39,7 +40,7 @@ def _parameters(o: Site, rows: TileInfo) -> Message:
         t = o.operands.get(name)
         if not isinstance(t, TileInfo):
             continue
-        if o.target.name == "a2a3" and not is_dn1(t):
+        if o.target.is_a(A2A3) and not is_dn1(t):
             return f"{layout(name, t)}; it is one column, col_major"
         if known(rows.vr) and t.rows * t.cols < rows.vr:
             return f"{name} has {t.rows * t.cols} elements; there are {rows.vr} rows"
@@ -127,7 +128,7 @@ DEQUANT_RULES = (
 def QMX_COM_01(o: Site) -> Message:
     """src is a float tile, dst 8-bit or e2m1 codes of one shape, exponents 8-bit; all are Vec tiles."""
     fp4 = o.alg.name.endswith("E2M1")
-    sources = FB - F32 if fp4 and o.target.name != "cpu" else FB
+    sources = FB - F32 if fp4 and o.target.is_device else FB
     return (
         not_of(o, sources, "src")
         or not_of(o, types_of("e2m1") if fp4 else types_of("i8 u8 e4m3"), "dst")

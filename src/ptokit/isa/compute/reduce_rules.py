@@ -45,7 +45,7 @@ def _row_types(o: Site) -> Message:
 
 
 def _row_sum_types(o: Site) -> Message:
-    widens = o.target.name == "cpu" and (o.src.dtype.name, o.dst.dtype.name) in _WIDER
+    widens = not o.target.is_device and (o.src.dtype.name, o.dst.dtype.name) in _WIDER
     return None if widens else _row_types(o)
 
 
@@ -222,7 +222,7 @@ def _col_tiles(o: Site, *, widens: bool = True) -> Message:
         if not is_nd(t):
             return f"{layout(name, t)}; a column reduction works on ND tiles"
     s, d = o.src.dtype, o.dst.dtype
-    wider = widens and o.target.name == "cpu" and (s.name, d.name) in _WIDER and s.is_float
+    wider = widens and not o.target.is_device and (s.name, d.name) in _WIDER and s.is_float
     if s is not d and not wider:
         return f"src has element type {s}, dst has {d}"
     if o.src.vc != o.dst.vc:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from ptokit.diagnostics import RuleDecorator, Scope, rule
+from ptokit.targets import A2A3
 
 from ..operands import DEVICES, Message, same_tile
 from ..site import Site, TileInfo
@@ -129,7 +130,7 @@ def _physical(o: Site, *names: str) -> Message:
 @_asm("EW-AS-03", accepted="four 17x64 tiles", rejected="a tmp of another shape")
 def EW_AS_03(o: Site) -> Message:
     """tprelu: all four tiles have one shape; tmp is ui8 on a2a3."""
-    if o.target.name == "a2a3" and o.has("tmp") and o.tmp.dtype.name != "u8":
+    if o.target.is_a(A2A3) and o.has("tmp") and o.tmp.dtype.name != "u8":
         return f"tmp has element type {o.tmp.dtype}; the assembler wants ui8"
     return _physical(o, "src0", "src1", "tmp")
 

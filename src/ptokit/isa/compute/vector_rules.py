@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from ptokit.diagnostics import Scope, Severity, rule
+from ptokit.targets import A5, Target
 from ptokit.types.dtypes import DType, is_dtype
 from ptokit.types.enums import TileType
 
@@ -40,7 +41,7 @@ def _row_major(o: Site) -> Message:
 
 
 def _row_major_64(o: Site) -> Message:
-    return _row_major(o) if o.target.name == "a5" and o.dst.dtype.bits == 64 else None
+    return _row_major(o) if o.target.is_a(A5) and o.dst.dtype.bits == 64 else None
 
 
 @rule(
@@ -126,11 +127,11 @@ def _equal_or_widened(o: Site) -> Message:
     return f"there is no {d} += {s} form; types are equal, or dst f32 and src f16"
 
 
-def _equal_valid(o: Site, columns_only: str = "") -> Message:
+def _equal_valid(o: Site, columns_only: Target | None = None) -> Message:
     """``columns_only``: the target that does not look at the rows."""
     d = o.dst
     for name, t in o.sources:
-        if (t.vr != d.vr and o.target.name != columns_only) or t.vc != d.vc:
+        if t.vc != d.vc or (t.vr != d.vr and not (columns_only and o.target.is_a(columns_only))):
             return f"{name} has valid region {t.vr}x{t.vc}, dst has {d.vr}x{d.vc}"
     return None
 
@@ -158,7 +159,7 @@ EW_05 = rule(
     accepted="16x60 valid everywhere",
     rejected="a source valid in 16x64, dst in 16x60",
 )(_equal_valid)
-EW_05_COLUMNS_A5 = replace(EW_05, check=partial(_equal_valid, columns_only="a5"))
+EW_05_COLUMNS_A5 = replace(EW_05, check=partial(_equal_valid, columns_only=A5))
 EW_06 = rule(
     "EW-06",
     what="The instruction has a form for the element type on the target.",
@@ -199,7 +200,7 @@ EW_1 = rule(
     rejected="tmul bf16 on a5",
 )(_asm_vector)
 EW_1_EQUAL = replace(EW_1, check=partial(_asm_vector, regions=_equal_valid))
-EW_1_COLUMNS_A5 = replace(EW_1, check=partial(_asm_vector, regions=partial(_equal_valid, columns_only="a5")))
+EW_1_COLUMNS_A5 = replace(EW_1, check=partial(_asm_vector, regions=partial(_equal_valid, columns_only=A5)))
 
 # Scalars -------------------------------------------------------------------------------------------------------------
 
@@ -212,7 +213,7 @@ def _scalar_is(o: Site, want: DType) -> Message:
 
 
 def _slope(o: Site) -> Message:
-    if o.target.name == "a5" and is_dtype(o.scalar.type) and o.scalar.type != "f32":
+    if o.target.is_a(A5) and is_dtype(o.scalar.type) and o.scalar.type != "f32":
         return f"the slope has type {o.scalar.type}; {o.instr.text} needs f32 on a5"
     return None
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ptokit.diagnostics import Rule
+from ptokit.targets import A2A3
 
 from ..meaning.expressions import Element, Expr, Scalar, apply, greater, maximum, select
 from ..meaning.sentence import sentence
@@ -39,13 +40,13 @@ def leaky(e: Expr, slope: Expr) -> Expr:
 
 def power_of(base: Expr, exponent: Expr) -> Callable[[Site], Expr]:
     """``base ** exponent`` with the special cases of the target (4.5)."""
-    return lambda o: apply("pow_a2a3" if o.target.name == "a2a3" else "pow", base, exponent)
+    return lambda o: apply("pow_a2a3" if o.target.is_a(A2A3) else "pow", base, exponent)
 
 
 def remainder_footprint(o: Site) -> Iterator[Access]:
     """As the meaning says; on a2a3 the i32 remainder converts its sources in place (compute-elementwise 6)."""
     yield from derived_footprint(o)
-    if o.target.name == "a2a3" and o.dst.dtype.name == "i32":
+    if o.target.is_a(A2A3) and o.dst.dtype.name == "i32":
         for name, _ in o.sources:
             yield Access(name, True, o.dst.vr, o.dst.vc)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ptokit.targets import A2A3
 from ptokit.types.enums import Pipe
 
 from ..machine import Machine, TileOperand
@@ -21,20 +22,18 @@ F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
 ROUNDING = "rounding of f32 operands"
 """Register that holds CAST_ROUND or CAST_RINT while f32 operands are rounded."""
 
-KEPT_BITS = {"a2a3": 11, "a5": 10}
-"""Bits of mantissa that rounded f32 operands keep, by target (compute-reduce-matrix 11)."""
-
 
 def rounded(x: np.ndarray, m: Machine) -> np.ndarray:
     """f32 values with fewer bits of mantissa, in the mode that is set; NaN is kept, a2a3 clears subnormals."""
-    drop = 23 - KEPT_BITS[m.target.name]
+    assert m.target.hf32_bits is not None
+    drop = 23 - m.target.hf32_bits
     bits = x.view(np.uint32)
     sign, magnitude = bits & np.uint32(0x80000000), (bits & np.uint32(0x7FFFFFFF)).astype(np.int64)
     half = 1 << (drop - 1)
     tie = half if m.registers.get(ROUNDING) == "CAST_ROUND" else half - 1 + (magnitude >> drop & 1)
     result = np.where(magnitude > 0x7F800000, magnitude, (magnitude + tie) >> drop << drop)
     result = np.where(magnitude >= 0x7F800000, magnitude, result)
-    if m.target.name == "a2a3":
+    if m.target.is_a(A2A3):
         result = np.where(magnitude < 0x00800000, 0, result)
     return (result.astype(np.uint32) | sign).view(np.float32)
 
@@ -44,7 +43,7 @@ def product(m: Machine, a: TileOperand, b: TileOperand, seed: np.ndarray | None)
     if a.spec.dtype.is_integer:
         total = _matmul(a, b, F64).astype(np.int64)  # exact: K <= 4095 and |a*b| <= 2^14
         return (total if seed is None else total + seed).astype(np.int32)
-    if a.spec.dtype.name == "f32" and m.registers.get(ROUNDING) and m.target.name in KEPT_BITS:
+    if a.spec.dtype.name == "f32" and m.registers.get(ROUNDING) and m.target.hf32_bits:
         left, right = (rounded(t.read(), m).astype(np.float64) for t in (a, b))
         return total_of(m, left, right[:, : a.vc], seed)
     if m.matmul_mode == "exact":

@@ -46,7 +46,7 @@ def LOCATIONS(o: Site) -> str | bool:
 def TYPES(o: Site) -> str | bool:
     """The element types of accumulator, left and right are a combination the cube unit has."""
     found = (o.dst.dtype, o.lhs.dtype, o.rhs.dtype)
-    allowed = TRIPLES["a5"] if o.extended else TRIPLES[o.target.name]
+    allowed = TRIPLES["a5"] if o.extended else o.target.entry(TRIPLES)
     if found in allowed:
         return False
     legal = ", ".join(sorted(f"{c} = {a} x {b}" for c, a, b in allowed))
@@ -116,7 +116,7 @@ def LAYOUT(o: Site) -> str | bool:
         return f"the right tile is {o.rhs.layout_name}/{o.rhs.fractal}, it must be Zn/512"
     if o.dst.layout_name != "Nz" or o.dst.fractal != 1024:
         return f"the accumulator is {o.dst.layout_name}/{o.dst.fractal}, it must be Nz/1024"
-    wanted = {"a5": ("Nz",), "a2a3": ("Zz",), "cpu": ("Nz", "Zz")}[o.target.name]
+    wanted = o.target.entry({"a5": ("Nz",), "a2a3": ("Zz",), "cpu": ("Nz", "Zz")})
     if o.lhs.layout_name not in wanted:
         return f"the left tile is {o.lhs.layout_name}, it must be {' or '.join(wanted)} on {o.target.name}"
     return False

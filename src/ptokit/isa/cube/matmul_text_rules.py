@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from ptokit.diagnostics import Rule, Severity
+from ptokit.targets import A5
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import TileType
 from ptokit.types.tile import DYNAMIC
@@ -47,7 +48,7 @@ def _product(o: Site) -> Message:
 
 def _row_product(o: Site) -> Message:
     """MM-1 of a product with one row, of which the assembler compares shapes on a5 only."""
-    return _product(o) if o.target.name == "a5" else _places(o)
+    return _product(o) if o.target.is_a(A5) else _places(o)
 
 
 @_rule("MM-2", "a right tile in Zn", "a right tile in ND", targets=("a5",), covered_by=("MAT-COM-06",))
@@ -71,7 +72,7 @@ def MM_3(o: Site) -> Message:
     """dst = lhs x rhs is i32 of 8-bit integers, or f32 of one float type: f16, bf16, f32, on a5 also of 8 bits."""
     a, b, c = o.lhs.dtype, o.rhs.dtype, o.dst.dtype
     integers = c.is_integer and c.bits == 32 and all(t.is_integer and t.bits == 8 for t in (a, b))
-    floats = _FLOATS | _BYTE_FLOATS if o.target.name == "a5" else _FLOATS
+    floats = _FLOATS | _BYTE_FLOATS if o.target.is_a(A5) else _FLOATS
     if integers or (c.name == "f32" and a is b and a in floats):
         return None
     return f"{c} = {a} x {b}"
@@ -91,7 +92,7 @@ def _bias(o: Site) -> Message:
         return f"bias has {bias.rows} rows, not 1"
     if bias.dtype is not o.dst.dtype:
         return f"bias has element type {bias.dtype}, dst {o.dst.dtype}"
-    return "bias has blayout=col_major" if o.target.name == "a5" and not bias.row_major else None
+    return "bias has blayout=col_major" if o.target.is_a(A5) and not bias.row_major else None
 
 
 def _scaled_bias(o: Site) -> Message:

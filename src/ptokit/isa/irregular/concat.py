@@ -38,7 +38,7 @@ def _concat(
     result = np.where(col < n0, first, np.where(col < n0 + n1, second, old))
     dst.write(result, dst.vr, dst.vc)
     if didx is not None:
-        count = want0 + want1 if m.target.name == "cpu" else np.minimum(want0 + want1, dst.vc)
+        count = want0 + want1 if not m.target.is_device else np.minimum(want0 + want1, dst.vc)
         didx.write((count * size).astype(didx.spec.dtype.value), dst.vr, 1)
 
 

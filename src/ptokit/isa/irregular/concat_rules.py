@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from ptokit.diagnostics import rule
+from ptokit.targets import A2A3
 
 from ..operands import DEVICES, Message
 from ..site import Site
@@ -40,7 +41,7 @@ def CONC_A23_01(o: Site) -> Message:
     total = o.src0.vc + o.src1.vc
     if total > o.dst.cols:
         return f"src0 and src1 have {total} valid columns together, dst has {o.dst.cols}"
-    if o.target.name != "a2a3" and total != o.dst.vc:
+    if not o.target.is_a(A2A3) and total != o.dst.vc:
         return f"src0 and src1 have {total} valid columns together, dst has {o.dst.vc}"
     return None
 

@@ -18,7 +18,7 @@ from .irregular_text_rules import FP_1, FP_1_EXPAND
 
 def _fill(m: Machine, dst: TileOperand, src: TileOperand) -> None:
     """Keep the valid elements of src; the pad value beside and below them."""
-    spec, on_cpu = dst.spec, m.target.name == "cpu"
+    spec, on_cpu = dst.spec, not m.target.is_device
     if not on_cpu and not (dst.vr and dst.vc):
         return
     values = src.read()
@@ -28,7 +28,7 @@ def _fill(m: Machine, dst: TileOperand, src: TileOperand) -> None:
         dst.fill(0, spec.rows, filled, spec.cols, 0)
         dst.fill(dst.vr, spec.rows, 0, filled, 0)
         return
-    bits = pad_bits(spec.dtype, spec.pad, m.target.name)
+    bits = pad_bits(spec.dtype, spec.pad, wide=m.target.pads_64_bits)
     dst.write(values.copy().view(kind(dst)), src.vr, src.vc)
     dst.fill(0, src.vr, src.vc, spec.cols, bits)
     dst.fill(src.vr, spec.rows if on_cpu else dst.vr, 0, spec.cols, bits)
@@ -40,7 +40,7 @@ def _pipe(o: Site) -> Pipe:
 
 def _footprint(o: Site) -> Iterator[Access]:
     yield Access("src", False, o.src.vr, o.src.vc)
-    whole = o.target.name == "cpu" or o.dst.loc is TileType.Mat
+    whole = not o.target.is_device or o.dst.loc is TileType.Mat
     yield Access("dst", True, o.dst.rows if whole else o.dst.vr, o.dst.cols)
 
 

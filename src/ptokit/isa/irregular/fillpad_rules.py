@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from ptokit.diagnostics import rule
+from ptokit.targets import A5
 from ptokit.types.enums import PadValue, TileType
 
 from ..operands import DEVICES, Message
@@ -60,7 +61,7 @@ def FILL_COM_04(o: Site) -> Message:
 def FILL_COM_05(o: Site) -> Message:
     """The destination's valid region covers the source's."""
     s, d = o.src, o.dst
-    if (d.vr == 0 or d.vc == 0) and o.target.name != "a5":
+    if (d.vr == 0 or d.vc == 0) and not o.target.is_a(A5):
         return None
     if d.vr < s.vr or d.vc < s.vc:
         return f"dst is valid in {d.vr}x{d.vc}, less than src's {s.vr}x{s.vc}"

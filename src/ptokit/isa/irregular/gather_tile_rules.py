@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from ptokit.diagnostics import Severity, define, rule
+from ptokit.targets import A5
 from ptokit.types.enums import CmpMode, MaskAxis
 
 from ..operands import DEVICES, Message, overlap
@@ -215,7 +216,7 @@ def GATHB_01(o: Site) -> Message:
     """TGATHERB works on Vec tiles with elements of 1, 2 or 4 bytes; dst is row-major on a2a3 and cpu."""
     if o.dst.dtype.size not in (1, 2, 4) or o.dst.dtype.packed:
         return f"dst has element type {o.dst.dtype}; TGATHERB moves elements of 1, 2 or 4 bytes"
-    if o.target.name == "a5":
+    if o.target.is_a(A5):
         return not_vec(o, "dst", "src", "offset")
     return boxed_or_columns(o, "dst") or not_vec(o, "dst", "src", "offset")
 
@@ -223,7 +224,7 @@ def GATHB_01(o: Site) -> Message:
 @_block("GATHB-04", accepted="64xf16", rejected="60xf16", decision="a5 masks the last block.")
 def GATHB_04(o: Site) -> Message:
     """The valid columns of dst are whole blocks of 32 bytes."""
-    if o.target.name == "a5" or not known(o.dst.vc) or o.dst.vc % o.dst.spec.c0 == 0:
+    if o.target.is_a(A5) or not known(o.dst.vc) or o.dst.vc % o.dst.spec.c0 == 0:
         return None
     return f"dst has {o.dst.vc} valid columns of {o.dst.dtype}; blocks have {o.dst.spec.c0}"
 

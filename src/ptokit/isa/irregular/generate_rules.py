@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from ptokit.diagnostics import Severity, rule
+from ptokit.targets import A2A3
 
 from ..operands import Message
 from ..site import Site
@@ -34,7 +35,7 @@ def CI_01(o: Site) -> Message:
 @_ci("CI-02", accepted="i16", rejected="i8")
 def CI_02(o: Site) -> Message:
     """TCI makes 16- and 32-bit integers; on a2a3 without tmp floats too."""
-    if o.target.name == "a2a3" and o.has("tmp") and not o.dst.dtype.is_integer:
+    if o.target.is_a(A2A3) and o.has("tmp") and not o.dst.dtype.is_integer:
         return f"dst has element type {o.dst.dtype}; with tmp TCI makes integers"
     return in_types(o)
 

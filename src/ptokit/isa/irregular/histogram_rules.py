@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from ptokit.diagnostics import rule
+from ptokit.targets import A5
 
 from ..operands import Message
 from ..site import Site
@@ -65,7 +66,7 @@ def HIST_04(o: Site) -> Message:
     """dst has 256 columns, for the bins."""
     if o.dst.vc < BINS:
         return f"dst has {o.dst.vc} valid columns; there are {BINS} bins"
-    if o.target.name == "a5" and o.dst.cols != BINS:
+    if o.target.is_a(A5) and o.dst.cols != BINS:
         return f"dst has {o.dst.cols} columns; a5 writes rows of {BINS}"
     return None
 

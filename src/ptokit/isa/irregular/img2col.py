@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ptokit.targets import A2A3
 from ptokit.types.conv import ConvSpec, ConvState
 from ptokit.types.enums import Layout, Pipe, SetFmatrixMode
 
@@ -31,7 +32,7 @@ PARTS = {
 
 def _register(m: Machine, name: str, fmatrix: SetFmatrixMode) -> str:
     """The register of a mode: a2a3 has one for A and B, but for the feature map."""
-    shared = m.target.name == "a2a3" and name != "SETFMATRIX"
+    shared = m.target.is_a(A2A3) and name != "SETFMATRIX"
     return f"{name} B" if fmatrix in _B and not shared else name
 
 
@@ -44,7 +45,7 @@ def _state(m: Machine, spec: ConvSpec, fmatrix: SetFmatrixMode) -> ConvState:
 
     In the automatic modes the instruction sets the registers itself. On cpu the feature map is the tile.
     """
-    if m.target.name == "cpu":
+    if not m.target.is_device:
         return replace(spec.state, fmap=(0, 0))
     if fmatrix in _AUTO:
         for name in PARTS:
@@ -66,7 +67,7 @@ def _patches(
     d = spec.dims
     n_dim, depth, c1_dim, height, width, c0 = d if spec.layout is Layout.NDC1HWC0 else (d[0], 1, *d[1:])
     c0_dst = dst.spec.c0
-    columns = dst.vc if m.target.name == "cpu" else min(-(-dst.vc // c0_dst) * c0_dst, dst.spec.cols)
+    columns = dst.vc if not m.target.is_device else min(-(-dst.vc // c0_dst) * c0_dst, dst.spec.cols)
     left, right, top, bottom = state.padding
     kh_dim, kw_dim = state.filter
     h, w = state.fmap if state.fmap != (0, 0) else (height, width)

@@ -40,7 +40,7 @@ def IMG_COM_04(o: Site) -> Message:
     state = s.state
     if min(*state.filter, *state.stride, *state.dilation) < 1 or min(state.padding) < 0:
         return "filter, stride and dilation are at least 1, padding at least 0"
-    h, w = state.fmap if state.fmap != (0, 0) and o.target.name != "cpu" else s.dims[-3:-1]
+    h, w = state.fmap if state.fmap != (0, 0) and o.target.is_device else s.dims[-3:-1]
     left, right, top, bottom = state.padding
     high = h + top + bottom < state.dilation[0] * (state.filter[0] - 1) + 1
     wide = w + left + right < state.dilation[1] * (state.filter[1] - 1) + 1

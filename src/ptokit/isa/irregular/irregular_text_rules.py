@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+from ptokit.targets import A5
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import CmpMode, TileType
 from ptokit.types.tile import DYNAMIC
@@ -52,7 +53,7 @@ def CC_1(o: Site) -> Message:
             return f"{name} lies in {t.loc.text}, not vec"
         if t.dtype is not o.dst.dtype:
             return f"{name} has element type {t.dtype}, dst {o.dst.dtype}"
-        if o.target.name == "a5" and not t.row_major:
+        if o.target.is_a(A5) and not t.row_major:
             return f"{name} has blayout=col_major"
         rows = t.spec.valid_row
         if DYNAMIC not in (rows, o.dst.spec.valid_row) and rows != o.dst.spec.valid_row:
@@ -124,7 +125,7 @@ def TGATHER_AS_01(o: Site) -> Message:
     if o.cmp not in (CmpMode.EQ, CmpMode.GT):
         return f"cmpMode is {o.cmp.text}, not eq or gt"
     element, equal = o.src.dtype.name, o.cmp is CmpMode.EQ
-    if o.target.name == "a5":
+    if o.target.is_a(A5):
         return None if element in ("i16", "i32", "f16", "f32") else f"src has element type {o.src.dtype}"
     if element in ("f16", "f32") or (element == "i32" and equal):
         return None

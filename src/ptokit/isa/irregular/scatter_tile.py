@@ -25,7 +25,7 @@ def _scatter(
     mask: MaskPattern | None,
     axis: MaskAxis,
 ) -> None:
-    rows, cols = (dst.vr, dst.vc) if idx is None and m.target.name == "cpu" else (dst.spec.rows, dst.spec.cols)
+    rows, cols = (dst.vr, dst.vc) if idx is None and not m.target.is_device else (dst.spec.rows, dst.spec.cols)
     if idx is None:
         assert mask is not None
         x = src.read()

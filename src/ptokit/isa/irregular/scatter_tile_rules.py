@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from ptokit.diagnostics import define, rule
+from ptokit.targets import A5
 from ptokit.types.enums import MaskAxis
 
 from ..operands import DEVICES, Message
@@ -19,7 +20,7 @@ _WIDTHS = {4: 4, 2: 2, 1: 2, 8: 4}
 @_rule("TSCAT-COM-01", accepted="f16 both", rejected="f16 and f32")
 def TSCAT_COM_01(o: Site) -> Message:
     """dst and src have one type: 8-, 16-, 32-bit integers, f16, bf16, f32; on a5 64-bit integers."""
-    allowed = I6 | F | BF16 | (INT64 if o.target.name == "a5" else frozenset())
+    allowed = I6 | F | BF16 | (INT64 if o.target.is_a(A5) else frozenset())
     return differ(o, "dst", "src") or not_of(o, allowed, "dst")
 
 

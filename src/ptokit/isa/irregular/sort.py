@@ -22,7 +22,7 @@ RECORD = 8  # bytes
 
 
 def _sort(m: Machine, dst: TileOperand, src: TileOperand, idx: TileOperand, tmp: TileOperand | None = None) -> None:
-    rows, on_cpu = dst.vr, m.target.name == "cpu"
+    rows, on_cpu = dst.vr, not m.target.is_device
     columns = src.vc if tmp is not None or on_cpu else src.vc // GROUP * GROUP
     x = src.read(rows, columns)
     number = idx.read(1 if idx.vr == 1 else rows, columns)
@@ -132,7 +132,7 @@ def _merge(
         width = min(out.shape[2], limit)
         old = tile.read(1, width)
         tile.write(np.where(np.arange(width) < written, out[:, :, :width], old), 1, width)
-    if executed is not None and (exhausted or m.target.name == "cpu"):
+    if executed is not None and (exhausted or not m.target.is_device):
         executed.store(used.astype(np.uint16).reshape(-1, 1, 4), executed.layout_for(True))
 
 
@@ -150,7 +150,7 @@ def _until_one_is_empty(owner: np.ndarray, sizes: Sequence[int]) -> tuple[np.nda
 def _merge_blocks(m: Machine, dst: TileOperand, src: TileOperand, length: int, element: np.dtype) -> None:
     """Merge four neighbouring blocks of `length` elements; what is left of the row is left alone."""
     per_list = length * element.itemsize // RECORD
-    columns = (dst.vc if m.target.name == "cpu" else src.vc) // (4 * length) * 4 * length
+    columns = (dst.vc if not m.target.is_device else src.vc) // (4 * length) * 4 * length
     if not columns:
         return
     records = _records(src, columns)

@@ -21,7 +21,7 @@ _GROUP, _RECORD = 32, 8
 @_sort("SORT-COM-01", accepted="f32 with u32 indices", rejected="f32 with i16 indices")
 def SORT_COM_01(o: Site) -> Message:
     """dst and src are row-major Vec tiles of f16 or f32, idx of u32."""
-    allowed = F | BF16 | types_of("i16 i32") if o.target.name == "cpu" else F
+    allowed = F | BF16 | types_of("i16 i32") if not o.target.is_device else F
     return (
         not_vec(o, "dst", "src", "idx")
         or boxed_or_columns(o, "dst", "src", "idx")
@@ -43,7 +43,7 @@ def SORT_COM_02(o: Site) -> Message:
 def SORT_COM_03(o: Site) -> Message:
     """dst has room for a record of 8 bytes for each element."""
     per = _RECORD // o.dst.dtype.size
-    groups = -(-o.src.vc // _GROUP) if o.has("tmp") and o.target.name != "cpu" else 0
+    groups = -(-o.src.vc // _GROUP) if o.has("tmp") and o.target.is_device else 0
     columns = groups * _GROUP * per if groups else o.src.vc * per
     return f"dst has {o.dst.cols} columns; the records take {columns}" if o.dst.cols < columns else None
 

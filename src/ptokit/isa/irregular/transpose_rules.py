@@ -41,7 +41,7 @@ def TRANS_COM_01(o: Site) -> Message:
     s, d = o.src.dtype, o.dst.dtype
     if s.bits != d.bits:
         return f"src has {s.bits}-bit elements, dst {d.bits}-bit ones"
-    if s.size not in (1, 2, 4) or (s.packed and (conv(o) is None or o.target.name != "cpu")):
+    if s.size not in (1, 2, 4) or (s.packed and (conv(o) is None or o.target.is_device)):
         return f"TTRANS moves elements of 1, 2 or 4 bytes, not {s}"
     return None
 
@@ -49,7 +49,7 @@ def TRANS_COM_01(o: Site) -> Message:
 @_rule("TRANS-COM-03", accepted="u8", rejected="an e4m3 tile")
 def TRANS_COM_03(o: Site) -> Message:
     """Elements are 8-, 16- or 32-bit integers, f16, bf16 or f32."""
-    if conv(o) is not None and o.target.name == "cpu":
+    if conv(o) is not None and not o.target.is_device:
         return None
     return not_of(o, I6 | F | BF16, "src", "dst")
 
@@ -86,7 +86,7 @@ def TRANS_CONV_03(o: Site) -> Message:
         mixed = isinstance(o.src.spec, ConvSpec) or isinstance(o.dst.spec, ConvSpec)
         return "a convolution tile is transposed into a convolution tile" if mixed else None
     s, d = found
-    if (s.layout, d.layout) in PAIRS[o.target.name]:
+    if (s.layout, d.layout) in o.target.entry(PAIRS):
         return None
     return f"{o.target.name} has no conversion of {s.layout.name} into {d.layout.name}"
 
@@ -102,7 +102,7 @@ def TRANS_CONV_01(o: Site) -> Message:
     if wanted is not None and (d.dims != wanted[0] and _merged(d.dims) != wanted[0]):
         return f"src is {s}, so dst is {'x'.join(map(str, wanted[0]))}, not {'x'.join(map(str, d.dims))}"
     plain = next((t for t in (s, d) if t.layout in (_L.NCHW, _L.GNCHW)), None)
-    if o.target.name in DEVICES and plain is not None and prod(plain.dims[-2:]) * plain.dtype.size % 32:
+    if o.target.is_device and plain is not None and prod(plain.dims[-2:]) * plain.dtype.size % 32:
         return f"H*W of {plain} is {prod(plain.dims[-2:]) * plain.dtype.size} bytes; it must be a multiple of 32"
     return None
 

@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from ptokit.targets import A2A3
+
 from ..numerics import approx, arith
 
 
@@ -102,7 +104,7 @@ _ROWS = (
     ),
     Primitive(
         "pow_a2a3",
-        partial(arith.power, target="a2a3"),
+        partial(arith.power, target=A2A3),
         "{0} ** {1}",
         "as ``pow``, but 1 to a power that is not finite is NaN, ±0 to a negative power or NaN is +inf, ±0 to a "
         "positive power is +0, and exponents of u32 are negative from 2^31 on",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ptokit.targets import A5
 from ptokit.types.conv import ConvSpec
 from ptokit.types.enums import AccToVecMode, Pipe, ReluPreMode, TileType
 
@@ -24,7 +25,7 @@ def extract_pipe(site: Site) -> Pipe:
     """As a move; a5 takes single elements between vec tiles through the scalar unit."""
     d = site.dst.spec
     single = site.src.loc is d.loc is TileType.Vec and (d.valid_row, d.valid_col) == (1, 1)
-    return Pipe.S if single and site.target.name == "a5" else move_pipe(site)
+    return Pipe.S if single and site.target.is_a(A5) else move_pipe(site)
 
 
 def textract(
@@ -50,7 +51,7 @@ def textract(
         drain(m, dst, src, (row, col, rows, cols), fp=fp, quant=quant, relu=relu, mode=mode)
     elif isinstance(src.spec, ConvSpec):
         put(dst, weights(src, row, col, rows, cols))
-    elif m.target.name == "a5" and (src.spec.loc, dst.spec.loc) == (TileType.Vec, TileType.Mat):
+    elif m.target.is_a(A5) and (src.spec.loc, dst.spec.loc) == (TileType.Vec, TileType.Mat):
         vec_to_mat(m, dst, src, row, col)
     elif row or col:
         put(dst, window(src, row, col, rows, cols))
@@ -126,7 +127,7 @@ def textract2(
 ) -> None:
     """Each destination gets its window of an ND tile, re-arranged to Nz."""
     for tile, row, col in ((dst0, row0, col0), (dst1, row1, col1)):
-        pitch = nz_pitch(tile.spec, tile.vr) if m.target.name == "a5" else tile.spec.rows
+        pitch = nz_pitch(tile.spec, tile.vr) if m.target.is_a(A5) else tile.spec.rows
         assert isinstance(pitch, int)
         nd_to_nz(tile, src, tile.vr, tile.vc, pitch, row, col)
 

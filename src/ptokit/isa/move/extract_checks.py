@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ptokit.targets import A5
+
 from ..site import ScalarInfo, Site
 from .move_checks import Message
 from .move_facts import MX_SCALES, OPERAND_PAIRS, Acc, Left, Mat, Vec, arrow, pair
@@ -20,7 +22,7 @@ def bad_index(o: Site, name: str) -> Message:
 
 def pair_of_layouts(o: Site) -> Message:
     """What is wrong with the pair of buffers and layouts of an extraction on a device; None if it exists."""
-    a5 = o.target.name == "a5"
+    a5 = o.target.is_a(A5)
     if pair(o) in OPERAND_PAIRS or (a5 and o.src.loc is Mat and o.dst.loc in MX_SCALES):
         return None
     layouts = (o.src.layout_name, o.dst.layout_name)

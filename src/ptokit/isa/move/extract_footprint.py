@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ptokit.targets import A5
 from ptokit.types.conv import ConvSpec
 
 from ..site import ScalarInfo, Site, TileInfo
@@ -31,10 +32,10 @@ def extract_footprint(o: Site) -> Iterator[Access]:
         else:
             yield from acc_footprint(o, d.vr, d.vc, at)
         return
-    if o.target.name == "a5" and pair(o) == (Vec, Mat):
+    if o.target.is_a(A5) and pair(o) == (Vec, Mat):
         yield from vec_to_mat_footprint(o, at)
         return
-    rows, cols = operand_extent(o) if o.target.name != "cpu" and s.loc is Mat else (d.vr, d.vc)
+    rows, cols = operand_extent(o) if o.target.is_device and s.loc is Mat else (d.vr, d.vc)
     if isinstance(s.spec, ConvSpec):
         yield access("src", False, s.rows, s.cols)
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ptokit.diagnostics import RuleDecorator, rule
+from ptokit.targets import A2A3, A5
 
 from ..site import Site
 from .extract_checks import bad_index, pair_of_layouts
@@ -51,7 +52,7 @@ def EXTR_COM_02(o: Site) -> Message:
     row, col = position(o)
     if is_conv(s):
         return None
-    if o.target.name == "cpu":
+    if not o.target.is_device:
         size = (s.vr, s.vc) if dual(o) and s.loc is Acc else (d.vr, d.vc)
         return outside((row, col), size, (s.vr, s.vc))
     size = (d.vr, d.vc) if s.loc is Vec else (d.rows, d.cols)
@@ -71,9 +72,9 @@ def quantised(o: Site, cols: Any, first: Any, to: Any = 0) -> Message:
         return f"{asked} needs an acc source, src is a {o.src.loc.text} tile" if asked else None
     fp = words(o)
     wrong = parameter_tile(fp) if fp is not None else None
-    if o.target.name == "a2a3" and pair(o) == (Acc, Mat):
+    if o.target.is_a(A2A3) and pair(o) == (Acc, Mat):
         wrong = wrong or acc_to_mat(o) or acc_types(o, A23_ACC_TYPES)
-    elif o.target.name == "a5":
+    elif o.target.is_a(A5):
         wrong = wrong or acc_types(o, A5_ACC_TYPES)
     wrong = wrong or columns_of_words(o, cols, first) or signedness(o, cols, first)
     return wrong or blocks_overflow(o, cols, to)
@@ -95,7 +96,7 @@ def EXTR_COM_05(o: Site) -> Message:
     """The pair of buffers and layouts is one that the target extracts between."""
     if is_conv(o.src):
         return refused(o, position(o))
-    return None if o.target.name == "cpu" else pair_of_layouts(o)
+    return None if not o.target.is_device else pair_of_layouts(o)
 
 
 @_rule(

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ptokit.targets import A5
 from ptokit.types.enums import AccToVecMode, Pipe, ReluPreMode, TileType, TInsertMode
 
 from ..machine import Machine, TileOperand
@@ -38,7 +39,7 @@ def tinsert(
     rows, cols = src.vr, src.vc
     if src.spec.loc is TileType.Acc:
         drain(m, dst, src, (0, 0, rows, cols), (row, col), fp=fp, quant=quant, relu=relu, mode=mode)
-    elif m.target.name == "a5" and keeps_memory_order(src, dst):
+    elif m.target.is_a(A5) and keeps_memory_order(src, dst):
         count = rows * cols
         start = row * dst.spec.cols + col
         if is_line(src, dst):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ptokit.targets import A2A3, A5
+
 from ..site import Site
 from ..table import Access
 from .extract_footprint import position
@@ -19,7 +21,7 @@ def insert_footprint(o: Site) -> Iterator[Access]:
         yield from acc_footprint(o, s.vr, s.vc, (0, 0), to)
         return
     rows, cols = s.vr, s.vc
-    if o.target.name == "a5" and pair(o) == (Vec, Mat):
+    if o.target.is_a(A5) and pair(o) == (Vec, Mat):
         if s.layout_name == "ND" and (d.boxed or is_line(s, d)):
             span = up(rows * cols, d.c0) if is_line(s, d) else (rows - 1) * d.cols + cols
             yield access("src", False, s.rows, s.cols)
@@ -30,7 +32,7 @@ def insert_footprint(o: Site) -> Iterator[Access]:
             rows = up(rows, 16) if o.split is not None else rows
         elif d.layout_name == "Zn":
             rows = up(rows, d.c0)
-    elif o.target.name == "a2a3" and pair(o) == (Vec, Vec):
+    elif o.target.is_a(A2A3) and pair(o) == (Vec, Vec):
         cols = up(cols, d.c0)
     yield access("src", False, rows, cols)
     yield access("dst", True, rows, cols, *to)

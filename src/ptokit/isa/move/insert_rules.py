@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ptokit.diagnostics import RuleDecorator, define, rule
+from ptokit.targets import A2A3, A5
 
 from ..site import Site
 from .extract_checks import bad_index
@@ -36,10 +37,10 @@ def _rule(id: str, accepted: str, rejected: str, **more: Any) -> RuleDecorator:
 def INS_COM_01(o: Site) -> Message:
     """The source fits into dst at (row, col): its valid region, on a2a3 the whole acc; on cpu into dst's valid."""
     s, d = o.src, o.dst
-    size = (s.rows, s.cols) if o.target.name == "a2a3" and s.loc is Acc else (s.vr, s.vc)
+    size = (s.rows, s.cols) if o.target.is_a(A2A3) and s.loc is Acc else (s.vr, s.vc)
     if s.loc is Acc and optional(o, "mode") in DUAL:
         size = first_part(o.mode, s.vr, s.vc)
-    extent = (d.vr, d.vc) if o.target.name == "cpu" else (d.rows, d.cols)
+    extent = (d.vr, d.vc) if not o.target.is_device else (d.rows, d.cols)
     return bad_index(o, "row") or bad_index(o, "col") or outside(position(o), size, extent)
 
 
@@ -60,15 +61,15 @@ def INS_COM_02(o: Site) -> Message:
 )
 def INS_COM_03(o: Site) -> Message:
     """The pair of buffers is one that the target inserts between; cpu inserts between all."""
-    if o.target.name == "a2a3":
+    if o.target.is_a(A2A3):
         if pair(o) not in ((Acc, Mat), (Vec, Vec)):
             return f"a2a3 does not insert {arrow(o)}; it inserts acc to mat and vec to vec"
         if optional(o, "mode") is not None:
             return f"a2a3 has no AccToVecMode, {o.mode.name} is given"
         if pair(o) == (Vec, Vec) and (o.src.layout_name != o.dst.layout_name or o.src.layout_name not in ("ND", "Nz")):
             return f"{o.src.layout_name} into {o.dst.layout_name}; both are ND or both Nz"
-    elif o.target.name == "a5":
-        if pair(o) not in PAIRS["a5"] or o.src.loc is Mat:
+    elif o.target.is_a(A5):
+        if pair(o) not in o.target.entry(PAIRS) or o.src.loc is Mat:
             return f"a5 does not insert {arrow(o)}; it inserts acc to mat or vec and vec to vec or mat"
         if pair(o) == (Vec, Mat) and (o.src.layout_name, o.dst.layout_name) not in _TO_MAT:
             return f"{o.src.layout_name} into {o.dst.layout_name}; vec to mat keeps ND, Nz and Zn, or puts ND into Nz"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ptokit.targets import A5
 from ptokit.types.conv import ConvSpec
 from ptokit.types.enums import AccToVecMode, Pipe, ReluPreMode, STPhase, TileType
 
@@ -63,12 +64,12 @@ def tmov(
         to_zz(m, dst, src, grp_axis)
     elif isinstance(src.spec, ConvSpec):
         put(dst, weights(src, 0, 0, dst.vr, dst.vc))
-    elif source is Mat and m.target.name != "cpu":
+    elif source is Mat and m.target.is_device:
         if target in (Bias, Scaling):
             copy(dst, src, 1, dst.spec.cols)  # the valid columns do not count (4.9, 4.10)
         else:
             dst.take(src, dst.vr, dst.vc)
-    elif m.target.name == "a5" and target is Mat:
+    elif m.target.is_a(A5) and target is Mat:
         vec_to_mat(m, dst, src)
     elif source is target is Vec:
         vec_to_vec(m, dst, src)

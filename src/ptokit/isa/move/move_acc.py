@@ -44,8 +44,8 @@ def drain(
         dst.take(src, rows, cols)
         return
     values = fix_pipe(m, src, dst, (row, col, rows, cols), fp, quant, relu)
-    block = column_block(dst.spec, m.target.name)
-    if m.target.name != "cpu" and dst.spec.layout_name == "Nz" and block != dst.spec.box.cols:
+    block = column_block(dst.spec, m.target)
+    if m.target.is_device and dst.spec.layout_name == "Nz" and block != dst.spec.box.cols:
         _put_blocks(dst, values, block, at)
     else:
         put(dst, values, *at)

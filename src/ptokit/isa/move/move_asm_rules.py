@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
+from ptokit.targets import A2A3, A5
+
 from ..assembler import assembler_rule
 from ..site import Site, TileInfo
 from .move_checks import Message
@@ -24,7 +26,7 @@ def MO_2(o: Site) -> Message:
 @_rule("MO-3", "32x32 both", "32x32 to 16x32")
 def MO_3(o: Site) -> Message:
     """tmov from mat, on a2a3 from anywhere, keeps the shape."""
-    if (o.src.loc is Mat or o.target.name == "a2a3") and (o.src.rows, o.src.cols) != (o.dst.rows, o.dst.cols):
+    if (o.src.loc is Mat or o.target.is_a(A2A3)) and (o.src.rows, o.src.cols) != (o.dst.rows, o.dst.cols):
         return f"src is {o.src.rows}x{o.src.cols}, dst is {o.dst.rows}x{o.dst.cols}"
     return None
 
@@ -32,7 +34,7 @@ def MO_3(o: Site) -> Message:
 @_rule("MO-4", "acc to vec", "left to vec")
 def MO_4(o: Site) -> Message:
     """tmov goes mat to left, right, bias, scaling; vec to vec; acc to mat, vec; on a5 also vec to mat."""
-    if pair(o) in _PAIRS or (o.target.name == "a5" and pair(o) == (Vec, Mat)):
+    if pair(o) in _PAIRS or (o.target.is_a(A5) and pair(o) == (Vec, Mat)):
         return None
     return f"the assembler does not move {arrow(o)}"
 

@@ -84,8 +84,8 @@ def columns_of_words(o: Site, cols: Size, first: Size = 0) -> Message:
 def blocks_overflow(o: Site, cols: Size, col: Any = 0) -> Message:
     """Column blocks that the fix-pipe makes wider than the boxes of an Nz destination, against its columns (4.12)."""
     d = o.dst
-    block = column_block(d, o.target.name)
-    if o.src.loc is not Acc or o.target.name == "cpu" or d.layout_name != "Nz" or block == d.box.cols:
+    block = column_block(d, o.target)
+    if o.src.loc is not Acc or not o.target.is_device or d.layout_name != "Nz" or block == d.box.cols:
         return None
     if up(col + cols, block) > d.cols:
         return f"{d.dtype} with fractal={d.fractal} comes in blocks of {block} columns, dst has {d.cols}"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ptokit.targets import A5, Target
 from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import AccToVecMode, CompactMode, ReluPreMode, TileType
 
@@ -105,16 +106,16 @@ def least(a: Size, b: Size) -> Size:
     return min(a, b) if known(a, b) else UNKNOWN  # type: ignore[type-var]
 
 
-def column_block(tile: Any, target: str) -> int:
+def column_block(tile: Any, target: Target) -> int:
     """Columns of one block that the fix-pipe writes to an Nz tile (`tile` is a TileSpec or TileInfo; 4.12)."""
-    if target == "a5" and tile.fractal == 1024:
+    if target.is_a(A5) and tile.fractal == 1024:
         return 16 if tile.dtype.bits == 32 else 2 * int(tile.c0)
     return int(tile.c0)
 
 
 def moved_columns(o: Site, cols: Size) -> Size:
     """Columns the fix-pipe processes when `cols` are asked for: rounded up where the destination is Nz (4.12)."""
-    if o.target.name == "cpu" or not o.dst.boxed:
+    if not o.target.is_device or not o.dst.boxed:
         return cols
     if o.dst.dtype.bits == 32 and o.dst.fractal == 1024:
         return up(cols, 16)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ptokit.targets import A2A3, A5
 from ptokit.types.enums import AccToVecMode, CompactMode, TileType
 
 from ..site import Site, TileInfo
@@ -52,7 +53,7 @@ def move_footprint(o: Site) -> Iterator[Access]:
         yield from acc_footprint(o, o.src.vr, o.src.vc)
     elif scratch(o) is not None:
         yield from _zz(o)
-    elif o.target.name == "cpu":
+    elif not o.target.is_device:
         yield from both(o.src.vr, o.src.vc)
     elif target in (Bias, Scaling):
         yield access("src", False, 1, o.src.cols)
@@ -72,7 +73,7 @@ def operand_extent(o: Site) -> tuple[Size, Size]:
         return d.rows, d.cols
     if d.loc in MX_SCALES:
         return (up(d.vr, 16), d.cols) if d.loc is TileType.ScaleLeft else (d.rows, up(d.vc, 16))
-    turned = o.target.name != "cpu" and o.src.slayout is not d.slayout
+    turned = o.target.is_device and o.src.slayout is not d.slayout
     step = max(16, d.c0) if turned else 16
     rows, cols = (step, step if turned else d.c0) if d.loc is TileType.Left else (step if turned else d.c0, step)
     return least(up(d.vr, rows), d.rows), least(up(d.vc, cols), d.cols)
@@ -82,7 +83,7 @@ def _vec(o: Site) -> Iterator[Access]:
     """Vec to Vec: whole 32-byte blocks on a2a3, exact on a5; ND to Nz goes by the source's rows (4.2 to 4.4)."""
     s, d = o.src, o.dst
     rows, cols = least(s.vr, d.vr), least(s.vc, d.vc)
-    if o.target.name == "a2a3":
+    if o.target.is_a(A2A3):
         yield from both(rows, least(up(cols, s.c0), d.cols))
     elif s.layout_name == "ND" and d.layout_name == "Nz":
         yield access("src", False, s.vr, d.vc)
@@ -109,7 +110,7 @@ def _zz(o: Site) -> Iterator[Access]:
     rows = up(d.vr, 16)
     yield access("src", False, d.vr, d.vc)
     yield from _boxes(d, rows, d.vc)
-    if o.target.name == "a5":
+    if o.target.is_a(A5):
         third = "tmp" if o.has("tmp") else "fp"
         yield access("src", True, least(rows, s.rows) - d.vr, d.vc, d.vr)
         yield access(third, True, o.operands[third].rows, o.operands[third].cols)  # type: ignore[union-attr]
@@ -179,8 +180,8 @@ def acc_footprint(
     rows, cols = first_part(mode, rows, cols)
     if mode is AccToVecMode.SingleModeVec1:
         return
-    if o.target.name != "cpu" and d.layout_name == "Nz":
-        if column_block(d, o.target.name) != d.box.cols:  # blocks run across the boxes of the type
+    if o.target.is_device and d.layout_name == "Nz":
+        if column_block(d, o.target) != d.box.cols:  # blocks run across the boxes of the type
             yield access("dst", True, d.rows, d.cols)
             return
         cols = least(moved_columns(o, cols), d.cols - to[1])

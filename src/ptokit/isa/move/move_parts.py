@@ -80,11 +80,11 @@ def fix_pipe(
     row, col, rows, cols = region
     values = window(src, row, col, rows, cols)
     form = "vector" if fp is not None else "cast" if quant is None else "scalar"
-    mode = move_mode(m.target.name, form, src.spec.dtype, dst.spec.dtype)
+    mode = move_mode(m.target, form, src.spec.dtype, dst.spec.dtype)
     positive = relu is ReluPreMode.NormalRelu
     if mode is QuantMode.NoQuant and src.spec.dtype is dst.spec.dtype and not positive:
         return values
     words = 0 if quant is None else quant
     if fp is not None:
         words = window(fp, 0, col, 1, cols)
-    return quantize(values, dst.spec.dtype, mode, words, relu=positive, target=m.target.name)
+    return quantize(values, dst.spec.dtype, mode, words, relu=positive, target=m.target)

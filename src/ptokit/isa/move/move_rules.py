@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ptokit.diagnostics import Severity, define, rule
+from ptokit.targets import A5
 
 from ..numerics.quant_modes import QuantMode, move_mode
 from ..site import Site, TileInfo
@@ -89,7 +90,7 @@ def moved_region(o: Site) -> tuple[object, object]:
 )
 def TMOV_COM_13(o: Site) -> Message:
     """What is moved fits into the destination."""
-    if o.src.loc is not Acc and not (o.target.name == "a5" and pair(o) == (Vec, Vec) and o.dst.boxed):
+    if o.src.loc is not Acc and not (o.target.is_a(A5) and pair(o) == (Vec, Vec) and o.dst.boxed):
         return None
     if scratch(o) is not None:
         return None
@@ -105,7 +106,7 @@ def unquantised(o: Site) -> Message:
     """A quantisation that the pair of types does not have: the value is converted as it is."""
     if o.src.loc is not Acc or form(o) == "cast":
         return None
-    if move_mode(o.target.name, form(o), o.src.dtype, o.dst.dtype) is not QuantMode.NoQuant:
+    if move_mode(o.target, form(o), o.src.dtype, o.dst.dtype) is not QuantMode.NoQuant:
         return None
     return f"{o.src.dtype} to {o.dst.dtype} is not quantised on {o.target.name}; the {form(o)} word has no effect"
 

@@ -38,7 +38,7 @@ def TMOV_A23_02(o: Site) -> Message:
     """a2a3 moves mat to left, right, bias and scaling, vec to vec of one layout, and acc to mat."""
     if scratch(o) is not None:
         return "the form with a scratch tile exists on a5 only"
-    if pair(o) not in PAIRS["a2a3"] and pair(o) != (Acc, Vec):
+    if pair(o) not in o.target.entry(PAIRS) and pair(o) != (Acc, Vec):
         return f"{arrow(o)} is not a move of a2a3; it has {listed(f'{a.text} to {b.text}' for a, b in PAIRS['a2a3'])}"
     if pair(o) == (Vec, Vec) and o.src.layout_name != o.dst.layout_name:
         return f"a2a3 does not re-arrange {o.src.layout_name} to {o.dst.layout_name} between vec tiles"
@@ -48,7 +48,7 @@ def TMOV_A23_02(o: Site) -> Message:
 @rule("TMOV-A23-01", targets=("a2a3",), source=MOVES, accepted="64x96 both", rejected="64x96 into 96x96")
 def TMOV_A23_01(o: Site) -> Message:
     """Source and destination of a plain move have the same rows and columns."""
-    if form(o) != "cast" or relu(o) or is_conv(o.src) or pair(o) not in PAIRS["a2a3"]:
+    if form(o) != "cast" or relu(o) or is_conv(o.src) or pair(o) not in o.target.entry(PAIRS):
         return None
     if (o.src.rows, o.src.cols) != (o.dst.rows, o.dst.cols):
         return f"src is {o.src.rows}x{o.src.cols}, dst is {o.dst.rows}x{o.dst.cols}"

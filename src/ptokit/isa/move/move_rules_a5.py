@@ -56,7 +56,7 @@ def _rule(id: str, accepted: str, rejected: str, **more: Any) -> RuleDecorator:
 )
 def TMOV_A5_00(o: Site) -> Message:
     """The pair of buffers, and of layouts between vec tiles, is one that a5 moves."""
-    if pair(o) not in PAIRS["a5"]:
+    if pair(o) not in o.target.entry(PAIRS):
         return f"{arrow(o)} is not a move of a5; the library compiles it to nothing"
     change = (o.src.layout_name, o.dst.layout_name)
     if pair(o) == (Vec, Vec) and scratch(o) is None and change[0] != change[1]:
@@ -74,7 +74,7 @@ def TMOV_A5_01(o: Site) -> Message:
     """A mat source has the rows and columns of dst."""
     if (
         o.src.loc is Mat
-        and pair(o) in PAIRS["a5"]
+        and pair(o) in o.target.entry(PAIRS)
         and not is_conv(o.src)
         and (o.src.rows, o.src.cols) != (o.dst.rows, o.dst.cols)
     ):

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from ptokit.targets import A5
 from ptokit.types.enums import TileType
 
 from ..machine import Machine, TileOperand
@@ -19,11 +20,11 @@ from .move_parts import put, store_at, stored, window
 def vec_to_vec(m: Machine, dst: TileOperand, src: TileOperand) -> None:
     """``dst = src`` over what is valid in both; ND to Nz and ND to Zn re-arrange."""
     change = (src.spec.layout_name, dst.spec.layout_name)
-    if m.target.name == "a5" and change == ("ND", "Nz"):
+    if m.target.is_a(A5) and change == ("ND", "Nz"):
         pitch = nz_pitch(dst.spec, dst.vr)
         assert isinstance(pitch, int)
         nd_to_nz(dst, src, src.vr, dst.vc, pitch)
-    elif m.target.name == "a5" and change == ("ND", "Zn"):
+    elif m.target.is_a(A5) and change == ("ND", "Zn"):
         nd_to_zn(dst, src)
     else:
         dst.take(src, min(src.vr, dst.vr), min(src.vc, dst.vc))
@@ -81,7 +82,7 @@ def to_zz(m: Machine, dst: TileOperand, src: TileOperand, grp_axis: int) -> None
         codes[:, padding] = 0
         if len(where) > end:
             codes = np.pad(codes, ((0, 0), (0, len(where) - end)))
-        if m.target.name == "a5" and end > dst.vr * dst.vc:
+        if m.target.is_a(A5) and end > dst.vr * dst.vc:
             store_at(src, padding, codes[:, padding])
     store_at(dst, slice(0, len(where)), codes[:, where])
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from ptokit.targets import A2A3, CPU, Target
+
 Array = Any  # np.ndarray or NumPy scalar of the tile's type
 
 _MAGNITUDE = np.int16(0x7FFF)
@@ -161,21 +163,21 @@ def subtract_relu(a: Array, b: Array, out: np.ndarray | None = None) -> Array:
 # Power ---------------------------------------------------------------------------------------------------------------
 
 
-def power(a: Array, b: Array, out: np.ndarray | None = None, *, target: str = "cpu") -> Array:
+def power(a: Array, b: Array, out: np.ndarray | None = None, *, target: Target = CPU) -> Array:
     """``a ** b`` with the special cases of 4.5, which differ between targets."""
     if is_integer(a):
         return give(_integer_power(a, b, target), out)
     base, exp = np.asarray(a).astype(np.float64), np.asarray(b).astype(np.float64)
     v = np.power(base, exp)
-    if target == "a2a3":  # its fix-up knows no signed zeros and does not see base 1 or base 0 in time
+    if target.is_a(A2A3):  # its fix-up knows no signed zeros and does not see base 1 or base 0 in time
         v = np.where((base == 1) & ~np.isfinite(exp), np.nan, v)
         v = np.where((base == 0) & ((exp < 0) | np.isnan(exp)), np.inf, np.where((base == 0) & (exp > 0), 0.0, v))
     return give(v.astype(a.dtype), out)
 
 
-def _integer_power(a: Array, b: Array, target: str) -> Array:
+def _integer_power(a: Array, b: Array, target: Target) -> Array:
     width = 8 * a.dtype.itemsize
-    negative = b >> (width - 1) != 0 if a.dtype.kind == "i" or (target == "a2a3" and width == 32) else b != b
+    negative = b >> (width - 1) != 0 if a.dtype.kind == "i" or (target.is_a(A2A3) and width == 32) else b != b
     result, square, bits = np.ones_like(a + b), a + (b - b), b.astype(f"u{a.dtype.itemsize}")
     for i in range(int(np.max(bits, initial=0)).bit_length()):
         result = np.where((bits >> i) & 1 == 1, result * square, result)

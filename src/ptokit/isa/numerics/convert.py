@@ -12,6 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from ptokit.targets import A2A3, Target
 from ptokit.types.codecs import decode, encode
 from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import RoundMode, SaturationMode
@@ -117,7 +118,7 @@ def convert(
     *,
     mode: RoundMode,
     sat: SaturationMode | None,
-    target: str,
+    target: Target,
     tmp: bool = False,
 ) -> np.ndarray:
     """Values of TCVT, elementwise and of the same shape: ``dst.value`` dtype, or codes (uint8) where that is None.
@@ -131,8 +132,8 @@ def convert(
     is 0 unless saturation is off; with saturation ON an infinity becomes the largest finite value of a float type that
     can overflow.
     """
-    pair = CVT_PAIRS[target][src, dst]
-    through_tmp = tmp and target == "a2a3" and dst.is_integer
+    pair = target.entry(CVT_PAIRS)[src, dst]
+    through_tmp = tmp and target.is_a(A2A3) and dst.is_integer
     saturate = pair.saturates
     if sat is not None and (pair.honours_sat or through_tmp):
         saturate = sat is SaturationMode.ON

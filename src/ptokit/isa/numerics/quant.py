@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ptokit.targets import Target
 from ptokit.types.codecs import encode
 from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import RoundMode
@@ -85,7 +86,7 @@ def quantize(
     words: int | np.ndarray = 0,
     *,
     relu: bool = False,
-    target: str,
+    target: Target,
     saturate_special: bool = False,
     signed_offset: bool = False,
 ) -> np.ndarray:
@@ -146,13 +147,15 @@ def _narrow(x: np.ndarray, dst: DType, saturate: bool) -> np.ndarray:
     return as_values(encode(dst, x, rounding=rounding, saturate=saturate), dst)
 
 
-def _to_8_bits(product: np.ndarray, dst: DType, word: Word, relu: bool, target: str, signed_offset: bool) -> np.ndarray:
+def _to_8_bits(
+    product: np.ndarray, dst: DType, word: Word, relu: bool, target: Target, signed_offset: bool
+) -> np.ndarray:
     """Round, add the offset and clamp to the range that bit 46 selects; `product` is overwritten."""
     offset = word.offset
     if signed_offset:
         offset = offset - ((offset & 0x100) << 1)
     with np.errstate(invalid="ignore"):
-        if target == "cpu":
+        if not target.is_device:
             if np.any(offset):
                 product += offset.astype(np.float32)
             np.rint(product, out=product)

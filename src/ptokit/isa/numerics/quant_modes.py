@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import IntEnum
 
+from ptokit.targets import Target
 from ptokit.types.dtypes import DTYPES, DType
 
 
@@ -49,9 +50,9 @@ class QuantMode(IntEnum):
         """The mode with the same arithmetic and one parameter word."""
         return QuantMode[self.name[1:]] if self.per_column else self
 
-    def number(self, target: str) -> int:
+    def number(self, target: Target) -> int:
         """The number of the mode on a target; the host simulator's enumeration differs in one place."""
-        return 36 if self is QuantMode.VQS322BF16_PRE and target == "cpu" else int(self)
+        return 36 if self is QuantMode.VQS322BF16_PRE and not target.is_device else int(self)
 
 
 Modes = Mapping[tuple[DType, DType], QuantMode]
@@ -128,11 +129,11 @@ MOVE_MODES: dict[str, dict[str, Modes]] = {
 """TMOV, TEXTRACT and TINSERT from an accumulator. Quantising f32 to f32 on A5 is a plain copy here."""
 
 
-def store_mode(target: str, form: str, src: DType, dst: DType) -> QuantMode:
+def store_mode(target: Target, form: str, src: DType, dst: DType) -> QuantMode:
     """Mode of TSTORE (`form` of `FORMS`); NoQuant if the table has no entry."""
-    return STORE_MODES[target][form].get((src, dst), QuantMode.NoQuant)
+    return target.entry(STORE_MODES)[form].get((src, dst), QuantMode.NoQuant)
 
 
-def move_mode(target: str, form: str, src: DType, dst: DType) -> QuantMode:
+def move_mode(target: Target, form: str, src: DType, dst: DType) -> QuantMode:
     """Mode of TMOV, TEXTRACT and TINSERT (`form` of `FORMS`); NoQuant if the table has no entry."""
-    return MOVE_MODES[target][form].get((src, dst), QuantMode.NoQuant)
+    return target.entry(MOVE_MODES)[form].get((src, dst), QuantMode.NoQuant)

@@ -5,6 +5,7 @@ Source: memory-model-and-sync 2.1, assembly 8.
 
 from __future__ import annotations
 
+from ptokit.targets import A5, Target
 from ptokit.types.enums import Pipe
 
 from ..cores import pipe_on
@@ -53,8 +54,8 @@ def class_pipe(word: str | None, core: str = "") -> Pipe | None:
     return pipe_on(pipe, core) if word == "TMOV_V2M" and pipe is not None else pipe
 
 
-def between_cores(src: str, dst: Pipe, target: str) -> bool:
+def between_cores(src: str, dst: Pipe, target: Target) -> bool:
     """True if an event from operation `src` to a pipe crosses cores (memory-model-and-sync 5.1)."""
-    if target == "a5":
+    if target.is_a(A5):
         return src in BETWEEN_CORES
     return (src == "TMOV_A2V" and dst is Pipe.V) or (src in ("TMOV_V2M", "TEXTRACT_V2M") and dst is Pipe.MTE1)

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from ptokit.diagnostics import Scope, Severity, define, rule
+from ptokit.targets import Target
 from ptokit.types.enums import EVENT_ID_COUNT, SECOND_CORE, Pipe
 
 from ..cores import on_core, pipe_list
@@ -266,9 +267,9 @@ def SY_4(o: Site) -> Message:
     return _not_among(o, Pipe.FIX, Pipe.MTE1, Pipe.MTE2, Pipe.MTE3, Pipe.V)
 
 
-def reserved(event_id: Any, target: str) -> Message:
-    """Message of XFLAG-RESERVED for an id between cores; on a5 ids from 16 on name the second vector core."""
-    number = event_id - SECOND_CORE if target == "a5" and event_id >= SECOND_CORE else event_id
+def reserved(event_id: Any, target: Target) -> Message:
+    """Message of XFLAG-RESERVED for an id between cores; ids from 16 on may name the second vector core."""
+    number = event_id - SECOND_CORE if target.flags_name_subcore and event_id >= SECOND_CORE else event_id
     if number >= 11 and number <= 14:
         return f"id {event_id} is reserved for the barrier over all cores (11..14)"
     return None
@@ -283,4 +284,4 @@ def reserved(event_id: Any, target: str) -> Message:
 )
 def XFLAG_RESERVED(o: Site) -> Message:
     """Flags between cores do not use ids 11..14."""
-    return reserved(_event_id(o), o.target.name)
+    return reserved(_event_id(o), o.target)

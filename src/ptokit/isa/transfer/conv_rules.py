@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ptokit.targets import A2A3
 from ptokit.types.conv import ConvSpec
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import Layout, TileType
@@ -155,12 +156,12 @@ def LOAD_A5_20(o: Site) -> Message:
 def assumed_conv(o: Site) -> Message:
     """Strides that block copies take for granted: C0 elements lie together, and W follows them."""
     found = _conv(o)
-    if found is None or o.target.name == "cpu" or not fits_pair(found[2], found[1].layout):
+    if found is None or not o.target.is_device or not fits_pair(found[2], found[1].layout):
         return None
     _, view, spec = found
     if view.layout is Layout.NC1HWC0:
         wrong = wrong_stride(view, {4: 1, 3: spec.c0}, "NC1HWC0")
-        return wrong or (_unequal(spec, view, "W", "3", "3") if o.target.name == "a2a3" else None)
+        return wrong or (_unequal(spec, view, "W", "3", "3") if o.target.is_a(A2A3) else None)
     if view.layout is Layout.NDC1HWC0:
         return wrong_stride(view, {4: spec.c0}, "NDC1HWC0") or _unequal(spec, view, "W", "4", "4")
     if view.layout in (Layout.FRACTAL_Z, Layout.FRACTAL_Z_3D):

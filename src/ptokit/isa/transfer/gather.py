@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ptokit.targets import A2A3
 from ptokit.types.enums import Coalesce, GatherExec, GatherOOB, Layout, Pipe, TileType
 from ptokit.types.layout import offset_map
 
@@ -45,10 +46,10 @@ def mgather(
     rows, cols = dst.vr, dst.vc
     if rows == 0 or cols == 0:
         return
-    on, c0, l1 = m.target.name, dst.spec.c0, in_l1(dst, idx)
+    on, c0, l1 = m.target, dst.spec.c0, in_l1(dst, idx)
     shape = (idx.vr, idx.vc) if is_tile(idx) else (0, 0)
     mode = coalesce(mode, l1=l1, scratch=scratch is not None, index=shape, data=(rows, cols))
-    form = form_of(mode, l1=l1, nz=on == "a2a3" and src.layout_for(dst.spec.row_major) is Layout.NZ)
+    form = form_of(mode, l1=l1, nz=on.is_a(A2A3) and src.layout_for(dst.spec.row_major) is Layout.NZ)
     raw = read_indices(idx, form, rows, cols)
     place, keep = resolve(m, raw, capacity(form, on, src.shape, c0), oob, form, "GATHER-COM-06")
     width = row_width(form, src.shape, c0, cols)
@@ -56,7 +57,7 @@ def mgather(
     if keep is not None:
         values[np.broadcast_to(~keep, values.shape)] = 0
     values = values.view(dst.spec.dtype.value or dst.spec.dtype.storage)
-    if on == "cpu" or form in (Form.ELEM, Form.ROW, Form.NZ_ELEM):
+    if not on.is_device or form in (Form.ELEM, Form.ROW, Form.NZ_ELEM):
         dst.write(values)
     elif form is Form.L1_ELEM:
         _through_scratch(m, dst, scratch, values)
@@ -100,7 +101,7 @@ def footprint(site: Site) -> Iterator[Access]:
         rows, cols = (info.vr, info.vc) if hasattr(info, "vr") else (-1, -1)  # type: ignore[union-attr]
         yield Access(name, False, rows, cols)  # type: ignore[arg-type]
     spec, vr, vc = p.data.spec, p.data.vr, p.data.vc
-    device = site.target.name != "cpu"
+    device = site.target.is_device
     if site.has("scratch"):
         yield Access("scratch", True, -1, -1)
     whole = p.form is Form.L1_ELEM or (p.form in (Form.L1_ROW, Form.NZ_ROW) and site.oob is GatherOOB.Zero)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ptokit.targets import A2A3, A5
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Coalesce, GatherExec, Layout, TileType
 from ptokit.types.tile import DYNAMIC
@@ -57,7 +58,7 @@ class Parts:
 
     @property
     def form(self) -> Form:
-        return form_of(self.mode, l1=self.l1, nz=self.nz and self.site.target.name == "a2a3")
+        return form_of(self.mode, l1=self.l1, nz=self.nz and self.site.target.is_a(A2A3))
 
     @property
     def plain_table(self) -> bool | None:
@@ -113,7 +114,7 @@ def bare(p: Parts) -> Message:
 
 def index_type(p: Parts) -> Message:
     dtype = p.idx.dtype
-    if p.site.target.name == "cpu":
+    if not p.site.target.is_device:
         return None if dtype.is_integer and dtype.bits >= 8 else f"idx holds {dtype}; indices are integers"
     if dtype in DEVICE_INDEX:
         return None
@@ -125,7 +126,7 @@ def index_type(p: Parts) -> Message:
 
 def same_types(p: Parts) -> Message:
     data, table = p.data.dtype, p.table.dtype
-    if p.site.target.name == "cpu":
+    if not p.site.target.is_device:
         if data.bits != table.bits:
             return f"{p.name} holds {data} of {data.bits} bits, the table {table} of {table.bits} bits"
         return None
@@ -160,7 +161,7 @@ def empty(p: Parts) -> Message:
 
 
 def no_capacity(p: Parts) -> Message:
-    cap = capacity(p.form, p.site.target.name, p.table.shape, p.data.c0)
+    cap = capacity(p.form, p.site.target, p.table.shape, p.data.c0)
     if cap <= 0:
         return f"the table has {cap} {'rows' if p.form.by_row else 'elements'} (shape {shape_text(p.table.shape)})"
     return None
@@ -363,9 +364,9 @@ def form_agrees(p: Parts) -> Message:
     mode, exec_ = p.site.mode, p.site.exec
     if p.scratch is not None and not p.l1:
         return "scratch belongs to the form that gathers elements into L1"
-    if exec_ is GatherExec.Simt and (p.site.target.name != "a5" or p.scratch is None or p.mode is not Coalesce.Elem):
+    if exec_ is GatherExec.Simt and (not p.site.target.is_a(A5) or p.scratch is None or p.mode is not Coalesce.Elem):
         return "exec=Simt is the A5 form that gathers elements into L1 through scratch memory"
-    if p.site.target.name == "cpu" or not p.l1 or mode is None:
+    if not p.site.target.is_device or not p.l1 or mode is None:
         return None
     if p.scratch is None and mode is Coalesce.Elem:
         return "mode=Elem into L1 takes scratch memory; without it rows are gathered", "write mode=Row, or add scratch"

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ptokit.targets import A2A3, A5, Target
 from ptokit.types.enums import Coalesce, TileType
 
 from ..machine import Machine, TileOperand, ViewOperand
@@ -58,8 +59,8 @@ def form_of(mode: Coalesce, *, l1: bool, nz: bool) -> Form:
     return Form.ROW if row else Form.ELEM
 
 
-def capacity(form: Form, on: str, shape: tuple[Any, ...], c0: int) -> Any:
-    """Number of legal indices: elements or rows of the table. ``shape`` is 5-D, ``on`` the target's name."""
+def capacity(form: Form, on: Target, shape: tuple[Any, ...], c0: int) -> Any:
+    """Number of legal indices: elements or rows of the table. ``shape`` is 5-D, ``on`` the target."""
     s0, s1, s2, s3, _ = shape
     match form:
         case Form.ELEM | Form.L1_ELEM:
@@ -68,7 +69,7 @@ def capacity(form: Form, on: str, shape: tuple[Any, ...], c0: int) -> Any:
             return s2 * 16 * s0 * s1 * c0
         case Form.NZ_ROW:
             return s2 * 16
-        case Form.ROW if on != "a2a3":
+        case Form.ROW if not on.is_a(A2A3):
             return s3
         case _:
             return s0 * s1 * s2 * s3
@@ -121,7 +122,7 @@ def remap(raw: np.ndarray, cap: int, oob: str, *, wide: bool) -> tuple[np.ndarra
 
 def resolve(m: Machine, raw: np.ndarray, cap: int, oob: Any, form: Form, rule: str) -> Any:
     """`remap`, where an index out of range under Undefined breaks `rule`."""
-    place, keep = remap(raw, cap, oob.name, wide=m.target.name == "cpu")
+    place, keep = remap(raw, cap, oob.name, wide=not m.target.is_device)
     if keep is not None and oob.name == "Undefined":
         block, row, col = np.argwhere(~keep)[0].tolist()
         m.refuse(
@@ -150,7 +151,7 @@ def row_width(form: Form, shape: tuple[int, ...], c0: int, cols: int) -> int:
     return shape[0] * shape[1] * c0 if form is Form.NZ_ROW else cols
 
 
-def offsets(form: Form, on: str, k: np.ndarray, table: ViewOperand, width: int, c0: int) -> np.ndarray:
+def offsets(form: Form, on: Target, k: np.ndarray, table: ViewOperand, width: int, c0: int) -> np.ndarray:
     """Element offsets from the table's first element, (blocks or 1, rows, width), of remapped indices `k`."""
     _, s1, _, _, _ = table.shape
     t0, t1, t2, t3, t4 = table.stride
@@ -162,9 +163,9 @@ def offsets(form: Form, on: str, k: np.ndarray, table: ViewOperand, width: int, 
             row, col = np.divmod(k, table.shape[0] * s1 * c0)
         case Form.NZ_ROW:
             row, t4 = k, 1
-        case Form.ROW if on == "cpu":
+        case Form.ROW if not on.is_device:
             return k * t3 + col * t4
-        case Form.ROW if on == "a5":
+        case Form.ROW if on.is_a(A5):
             return k * width + col
         case _:
             return k * t3 + col

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ptokit.targets import Target
+from ptokit.targets import A2A3, Target
 from ptokit.types.conv import ConvSpec
 from ptokit.types.enums import Layout, PadValue, Pipe, TileType
 from ptokit.types.layout import offset_map
@@ -31,7 +31,7 @@ Fill = tuple[int, int, int, int, int]  # row, end row, col, end col, bits
 def padding(spec: TileSpec, layout: Layout, vr: int, vc: int, target: Target) -> Iterator[Fill]:
     """What TLOAD writes beyond the valid region (load-store 3.6)."""
     rows, cols, c0 = spec.rows, spec.cols, spec.c0
-    bits = pad_bits(spec.dtype, spec.pad, target.name)
+    bits = pad_bits(spec.dtype, spec.pad, wide=target.pads_64_bits)
     if target.pads_whole_tile:
         yield 0, vr, vc, cols, bits
         yield vr, rows, 0, cols, bits
@@ -41,7 +41,7 @@ def padding(spec: TileSpec, layout: Layout, vr: int, vc: int, target: Target) ->
     if spec.boxed:
         yield from _box_tail(spec, vr, vc, bits)
         return
-    if spec.loc is TileType.Mat and target.name == "a2a3":
+    if spec.loc is TileType.Mat and target.is_a(A2A3):
         bits = 0
     if spec.row_major:
         yield 0, vr, vc, min(cols, -(-vc // c0) * c0), bits

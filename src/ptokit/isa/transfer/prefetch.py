@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ptokit.diagnostics import Severity
+from ptokit.targets import A2A3, Target
 from ptokit.types.enums import Layout, Pipe, TileType
 from ptokit.types.tensor import Dims5
 
@@ -19,12 +20,12 @@ from .transfer_rules import COMMON, DEVICES, Message, other_rule, rule, shape_te
 BLOCK_BYTES = 64 * 1024 * 1024  # one cache operation covers at most this many bytes
 
 
-def line_pitch(length: int, target: str) -> int:
+def line_pitch(length: int, target: Target) -> int:
     """Bytes from one prefetched row to the next in the tile: rounded up to 32 on a2a3, exact on a5."""
-    return -(-length // 32) * 32 if target == "a2a3" else length
+    return -(-length // 32) * 32 if target.is_a(A2A3) else length
 
 
-def defined(dst: TileOperand, src: ViewOperand, target: str) -> bool:
+def defined(dst: TileOperand, src: ViewOperand, target: Target) -> bool:
     """True if the tile holds ``dst[r, c] = src[r, c]`` afterwards; else its contents are undefined.
 
     The devices copy every plane of the view to the start of the tile, row by row: one plane of ND whose rows lie as far
@@ -35,14 +36,14 @@ def defined(dst: TileOperand, src: ViewOperand, target: str) -> bool:
         return False
     if src.extent(Layout.ND) != (dst.vr, dst.vc):
         return False
-    if target == "cpu":
+    if not target.is_device:
         return True
     return g[0] * g[1] * g[2] == 1 and line_pitch(src.dtype.nbytes(g[4]), target) == spec.dtype.nbytes(spec.cols)
 
 
 def tprefetch(m: Machine, dst: TileOperand, src: ViewOperand) -> None:
     """Read the view; the tile is scratch, and holds the data only where `defined` says so."""
-    if defined(dst, src, m.target.name):
+    if defined(dst, src, m.target):
         dst.load(src, Layout.ND)
     else:
         src.check_bounds()
@@ -159,12 +160,12 @@ class PrefetchAsyncContext:
     session: AsyncSession = field(default_factory=AsyncSession)
 
 
-def prefetch_async(src: ViewOperand | ViewInfo, context: PrefetchAsyncContext, target: str) -> AsyncEvent:
+def prefetch_async(src: ViewOperand | ViewInfo, context: PrefetchAsyncContext, target: Target) -> AsyncEvent:
     """Submit a prefetch of a flat tensor into L2; no data changes.
 
     An empty event comes back where nothing is submitted: on cpu, without workspace, or for a tensor that is not flat.
     """
-    if target == "cpu" or context.workspace is None or not flat(src.shape, src.stride):  # type: ignore[arg-type]
+    if not target.is_device or context.workspace is None or not flat(src.shape, src.stride):  # type: ignore[arg-type]
         return AsyncEvent()
     size = src.dtype.nbytes(src.shape[4])  # type: ignore[arg-type]
     return AsyncEvent(context.session.submit(-(-size // BLOCK_BYTES)))

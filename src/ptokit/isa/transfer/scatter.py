@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ptokit.targets import A2A3, A5
 from ptokit.types.enums import Coalesce, Layout, Pipe, ScatterAtomicOp, ScatterConflict, ScatterOOB
 
 from ..machine import Machine, TileOperand, ViewOperand
@@ -70,16 +71,16 @@ def mscatter(
     rows, cols = src.vr, src.vc
     if rows == 0 or cols == 0:
         return
-    on, c0 = m.target.name, src.spec.c0
+    on, c0 = m.target, src.spec.c0
     mode = coalesce(mode, l1=False, scratch=False, index=(idx.vr, idx.vc), data=(rows, cols))
-    form = form_of(mode, l1=False, nz=on == "a2a3" and dst.layout_for(src.spec.row_major) is Layout.NZ)
+    form = form_of(mode, l1=False, nz=on.is_a(A2A3) and dst.layout_for(src.spec.row_major) is Layout.NZ)
     raw = read_indices(idx, form, rows, cols)
     place, keep = resolve(m, raw, capacity(form, on, dst.shape, c0), oob, form, "SCATTER-COM-04")
     width = row_width(form, dst.shape, c0, cols)
     where = offsets(form, on, place, dst, width, c0)
     dst.begin_store(whole=False)
     values = src.read(rows, width).view(dst.dtype.value or dst.dtype.storage)
-    if on == "a5" and conflict is ScatterConflict.Default and atomic is ScatterAtomicOp.NONE:
+    if on.is_a(A5) and conflict is ScatterConflict.Default and atomic is ScatterAtomicOp.NONE:
         _refuse_collisions(m, where, keep, values, raw)
     dst.scatter(where, values, PUT[atomic], m.blocks, indexed(raw), keep)
 

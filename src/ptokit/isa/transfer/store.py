@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from ptokit.targets import Target
 from ptokit.types.conv import ConvSpec
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import AtomicType, Layout, Pipe, ReluPreMode, STPhase, TileType
@@ -40,7 +41,7 @@ def drain(
     source: DType,
     dst: DType,
     relu: ReluPreMode,
-    target: str,
+    target: Target,
     form: str,
     words: int | np.ndarray = 0,
 ) -> np.ndarray:
@@ -89,7 +90,7 @@ def _store(
     m: Machine, dst: ViewOperand, src: TileOperand, layout: Layout, atomic: AtomicType, values: np.ndarray
 ) -> None:
     """Write or combine values of dst's element type."""
-    if layout is not Layout.ND and src.spec.loc is TileType.Acc and m.target.name != "cpu":
+    if layout is not Layout.ND and src.spec.loc is TileType.Acc and m.target.is_device:
         places = _device_places(dst, src, layout)
         if places is not None:
             put = partial(_put, m.blocks, atomic)
@@ -121,7 +122,7 @@ def tstore(
     values = src.read()
     if spec.loc is TileType.Acc:
         form = "cast" if quant is None else "scalar"
-        values = drain(values, spec.dtype, dst.dtype, relu, m.target.name, form, 0 if quant is None else quant)
+        values = drain(values, spec.dtype, dst.dtype, relu, m.target, form, 0 if quant is None else quant)
     element = dst.dtype.value or dst.dtype.storage
     _store(m, dst, src, layout, atomic, values if values.dtype == element else values.view(element))
 
@@ -133,7 +134,7 @@ def tstore_fp(
     dst.begin_store()
     layout = dst.layout_for(src.spec.takes_rows)
     words = fp.read(1, src.vc)
-    values = drain(src.read(), src.spec.dtype, dst.dtype, relu, m.target.name, "vector", words)
+    values = drain(src.read(), src.spec.dtype, dst.dtype, relu, m.target, "vector", words)
     _store(m, dst, src, layout, atomic, values)
 
 
@@ -178,6 +179,6 @@ TSTORE_FP = instruction(
         spellings=("tstore.fp",),
         kinds={"dst": "SF-2", "src": "SF-1", "fp": "SF-1"},
         source="memory-and-data-movement; load-store 6, 8",
-        value_rules=lambda o: o.target.name != "cpu" and o.dst.dtype in BYTES,
+        value_rules=lambda o: o.target.is_device and o.dst.dtype in BYTES,
     )
 )

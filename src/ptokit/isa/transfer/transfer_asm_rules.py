@@ -12,6 +12,7 @@ from math import prod
 from typing import Any
 
 from ptokit.diagnostics import RuleDecorator, Scope, Severity, define
+from ptokit.targets import A2A3
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import ReluPreMode, TileType
 from ptokit.types.tile import DYNAMIC
@@ -134,7 +135,7 @@ def LD_9(o: Site) -> Message:
 
 
 def _is_plain(o: Site) -> bool:
-    return o.src.loc is TileType.Vec or (o.src.loc is TileType.Mat and o.target.name == "a2a3")
+    return o.src.loc is TileType.Vec or (o.src.loc is TileType.Mat and o.target.is_a(A2A3))
 
 
 @_narrower(
@@ -160,7 +161,7 @@ def ST_11(o: Site) -> Message:
 
 
 def _quantised(o: Site) -> Message:
-    allowed = QUANT[o.target.name].get(o.src.dtype.name)
+    allowed = o.target.entry(QUANT).get(o.src.dtype.name)
     if not o.has("quant") or o.src.loc is not TileType.Acc or allowed is None or o.dst.dtype.name in allowed:
         return None
     return f"{o.src.dtype} to {o.dst.dtype} with a quantisation word; the assembler takes {', '.join(allowed)}"
@@ -239,7 +240,7 @@ LOAD = (
 @_rule("ST-6", "vec", "left", covered_by=("STORE-A3-01", "STORE-A5-01"))
 def ST_6(o: Site) -> Message:
     """Stores come from vec and acc, on a2a3 also from mat."""
-    return _in(_VEC, _MAT, _ACC)(o) if o.target.name == "a2a3" else _in(_VEC, _ACC)(o)
+    return _in(_VEC, _MAT, _ACC)(o) if o.target.is_a(A2A3) else _in(_VEC, _ACC)(o)
 
 
 @_rule("ST-10", "i16, f16", "i8, f16", covered_by=("LS-COM-04",))

@@ -108,7 +108,7 @@ def follows(table: str, result: str = "dst") -> Rule:
 @rule("VEC-A5-08", source=SOURCE, accepted="vintlvv2 on cpu", rejected="vintlvv2 on a5")
 def VEC_08(o: Site) -> Message:
     """The target has the operation or distribution mode, and what it does is published."""
-    if o.instr.types.get(o.target.name):
+    if o.target.of(o.instr.types):
         return None
     return f"{o.target.name} does not have it" if any(o.instr.types.values()) else "its meaning is not published"
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ptokit.diagnostics import Severity, define, rule
+from ptokit.targets import A2A3
 
 from ..machine import Machine
 from ..operands import Message
@@ -132,7 +133,7 @@ def _scatter(
     keep, places = _chosen(mask, count, size), _unsigned(offsets) * size
     if _repeats(places, keep):
         message = "two active lanes write to one element"
-        if m.target.name == "a2a3":
+        if m.target.is_a(A2A3):
             m.refuse("VEC-A5-10", message)
         m.remark("VEC-A5-10", f"{message}: the lowest lane wins")
     lanes = value.view(np.uint8).reshape(len(value), VREG_BYTES // size, size)

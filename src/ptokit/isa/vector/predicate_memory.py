@@ -35,9 +35,6 @@ PRD_03 = define(
 )
 
 
-_LIMITS = {"a2a3": 255, "a5": 1023}
-
-
 @rule(
     "PRD-A5-04",
     source=SOURCE,
@@ -56,7 +53,7 @@ def PRD_04(o: Site) -> Message:
     if not known(given.value):
         return f"the offset %{given.name} is not a constant"
     size = UNIT if given is units else pointer.dtype.size if pointer else 1
-    limit = _LIMITS.get(o.target.name)
+    limit = o.target.predicate_units
     at_unit = given.value * size // UNIT
     if at_unit < 0 or (limit is not None and at_unit > limit):
         return f"the offset is {at_unit} units of 8 bytes; {o.target.name} takes 0 to {limit}"

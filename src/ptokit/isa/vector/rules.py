@@ -8,6 +8,7 @@ from typing import Any
 
 from ptokit.diagnostics import Rule, define, rule
 from ptokit.diagnostics.rules import Check
+from ptokit.targets import A5
 
 from ..operands import Message
 from ..site import Info, MaskInfo, PtrInfo, Site, VregInfo
@@ -46,7 +47,7 @@ def registers(o: Site) -> Iterator[tuple[str, VregInfo]]:
 @rule("VEC-A5-07", source=SOURCE, accepted="pto.vmul of 64xf32", rejected="pto.vmul of 256xi8")
 def VEC_07(o: Site) -> Message:
     """The element type is one that the instruction has."""
-    allowed = o.instr.types.get("a5" if o.extended else o.target.name)
+    allowed = (A5 if o.extended else o.target).of(o.instr.types)
     for _, info in registers(o):
         if allowed and info.dtype not in allowed:
             listed = ", ".join(sorted(t.name for t in allowed))

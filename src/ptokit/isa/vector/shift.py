@@ -45,7 +45,7 @@ def _run(fn: Shift) -> Callable[..., np.ndarray]:
     def run(machine: Machine, src: np.ndarray, count: Any, mask: Predicate, **_: Any) -> np.ndarray:
         bits = 8 * src.dtype.itemsize
         wrong = np.asarray((count < 0) | (count >= bits))
-        if machine.target.name in VEC_14.targets and wrong.any():
+        if machine.target.obeys(VEC_14) and wrong.any():
             _refuse(machine, wrong, count, src.shape, active(mask, src.dtype.itemsize))
         return zeroed(fn(src, count), mask)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from ptokit.isa.cores import waits_hold_core
+from ptokit.targets import target as target_named
 from ptokit.types.enums import Pipe
 
 from ..events import AwaitSignal, Barrier, GetToken, Item, ReleaseToken, SetFlag, Signal, WaitFlag, WaitWork, Work
@@ -104,7 +104,7 @@ def _holds_everything(item: Item, target: str) -> bool:
     """True if the scalar unit waits for it."""
     if item.pipe is Pipe.ALL or isinstance(item, WaitWork):
         return True
-    if isinstance(item, AwaitSignal) and waits_hold_core(target):
+    if isinstance(item, AwaitSignal) and target_named(target).waits_hold_core:
         return True
     return item.pipe is Pipe.S and not isinstance(item, SetFlag | ReleaseToken)
 
