@@ -118,7 +118,7 @@ ASSEMBLER = {
 def test_every_rule_of_the_assembler_is_in_the_catalogue(family: str) -> None:
     for number in range(1, ASSEMBLER[family] + 1):
         rule = CATALOGUE[f"{family}-{number}"]
-        assert rule.source.startswith(("assembly", "compute-")), rule.id
+        assert rule.source.startswith(("assembly", "compute-", "PTOAS ")), rule.id
         assert rule.accepted
         assert rule.rejected or family == "TY", rule.id
         if "eported as" in rule.why:

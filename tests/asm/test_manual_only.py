@@ -27,22 +27,22 @@ SPELLINGS = {
     f"tgather %g, %m : ({G}, {M})": f"pto.tgather ins(%g : {G}) outs(%m : {V})",
     f"tscatter %g, %m : ({G}, {M})": f"pto.tscatter ins(%g, %m : {G}, {V})",
     f"treduce %g, %m {{op = #pto.reduce_op<Sum>}} : ({G}, {M})": (
-        f"pto.treduce ins(%g : {G}) outs(%m : {V}) {{op = #pto.reduce_op<Sum>}}"
+        f"pto.treduce ins(%g : {G}) outs(%m : {V}) {{op = #pto.reduce_op<sum>}}"
     ),
     f'pto.treduce %g, %t, %u : ({G}, {S}, {S}) {{op = "max"}}': (
-        f"pto.treduce ins(%g, %t : {G}, {T}) outs(%u : {T}) {{op = #pto.reduce_op<Max>}}"
+        f"pto.treduce ins(%g, %t : {G}, {T}) outs(%u : {T}) {{op = #pto.reduce_op<max>}}"
     ),
     f'%g = "pto.make_group"(%m, %n) : ({M}, !pto.memref<f32, 16x?>) -> !pto.group<2>': (
         f"%g = pto.make_group %m, %n : ({V}, memref<16x?xf32>) -> !pto.group<2>"
     ),
     "tnotify %s, %v {op = #pto.notify_op<AtomicAdd>} : (!pto.memref<i32>, i32)": (
-        "pto.tnotify(%s, %v : memref<i32>, i32) {notifyOp = #pto<notify_op atomic_add>}"
+        "pto.comm.tnotify(%s, %v : memref<i32>, i32) {notifyOp = #pto<notify_op atomic_add>}"
     ),
     "%r = ttest %s, %v {cmp = #pto.cmp<GE>} : (!pto.memref<i32, 4x4>, i32) -> i1": (
-        "%r = pto.ttest(%s, %v : memref<4x4xi32>, i32) {cmpMode = #pto<cmp ge>} -> i1"
+        "%r = pto.comm.ttest(%s, %v : memref<4x4xi32>, i32) {cmp = #pto<wait_cmp ge>} -> i1"
     ),
     "twait %s, %v {cmp = #pto.cmp<EQ>} : (!pto.memref<i32>, i32)": (
-        "pto.twait(%s, %v : memref<i32>, i32) {cmpMode = #pto<cmp eq>}"
+        "pto.comm.twait(%s, %v : memref<i32>, i32) {cmp = #pto<wait_cmp eq>}"
     ),
     # convolution and rounding
     f"%r = tpow %t, %u, %w : {S}": f"pto.tpow ins(%t, %u, %w : {T}, {T}, {T}) outs(%r : {T})",
@@ -134,9 +134,9 @@ def test_a_name_is_told_by_the_type_of_the_first_operand() -> None:
     }
     texts = (f"tscatter %g, %m : ({G}, {M})", f"tscatter %u, %t, %i : ({S}, {S}, {S})")
     names = [body(read(text)).ops[-2].name for text in texts]
-    assert names == ["pto.comm.tscatter", "pto.tscatter"]
+    assert names == ["pto.tscatter.group", "pto.tscatter"]
     for line in (f"pto.tscatter ins(%g, %m : {G}, {V})", f'"pto.tscatter"(%g, %m) : ({G}, {V}) -> ()'):
-        assert body(read(line)).ops[0].name == "pto.comm.tscatter"
+        assert body(read(line)).ops[0].name == "pto.tscatter.group"
 
 
 @pytest.mark.parametrize("name", ["tput", "tget"])

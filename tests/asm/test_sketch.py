@@ -25,7 +25,7 @@ ALIASES = """\
 """
 OTHER_TYPES = frozenset(
     "make_group get_block_idx get_block_num get_subblock_idx get_subblock_num subset pointer_cast eventid_array_get "
-    "eventid_array_set".split()
+    "eventid_array_set get_validshape".split()
 )
 """Types that the table does not tell: of results, of addresses, of arrays."""
 

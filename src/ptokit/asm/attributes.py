@@ -33,6 +33,7 @@ WORDS: dict[str, frozenset[str]] = {
     "padmode": frozenset(("PadNull", "PadFirstElem", "PadValue")),
     "precision_mode": frozenset(("HIGH_PRECISION",)),
     "mask_pattern": frozenset("P0101 P1010 P0001 P0010 P0100 P1000 P1111".split()),
+    "fence_scope": frozenset(("local_memory", "gm", "all")),
     "quant_type": frozenset(("INT8_SYM", "INT8_ASYM")),
     "unit_flag": frozenset(("check_only", "check_and_set")),
     "disable_gemv": frozenset(("disable_gemv",)),
@@ -51,7 +52,10 @@ DECLARED = {"pto.kernel_kind": Attr("pto.kernel_kind", str, None, "pto.kernel_ki
 """Enumeration attributes of modules and functions, by key."""
 
 _SYNONYMS = {"sync_op_type": "pipe_event_type"}  # old name
-_EITHER = {"buffer_user": ("pipe_event_type", "pipe")}  # attributes that take two kinds
+_EITHER = {
+    "buffer_user": ("pipe_event_type", "pipe"),
+    "wait_cmp": ("wait_cmp", "cmp"),
+}  # attributes that take two kinds
 _ENUM = re.compile(r"#pto(?:\.(\w+)<|<\s*(\w+)\s+)([^<>]*)>\Z")
 _STRIPPED = re.compile(r"<([^<>]*)>\Z")
 _TYPED = re.compile(r"(-?[\w.+\-]+|\"[^\"]*\")\s*(?::\s*\w+)?\Z")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ptokit.ir import Block, Op
 from ptokit.ir.graph import BRANCHES
-from ptokit.isa.table import BY_TEXT
+from ptokit.isa.table import BY_TEXT, Instr
 from ptokit.types.values import Type
 
 from . import ops_cube, ops_sync, ops_views, rules
@@ -26,6 +26,12 @@ from .regions import TERMINATORS, YIELDS, Kind, read_blocks, read_head
 from .registry import QUOTED, READERS
 
 FORMS = {**ops_views.FORMS, **ops_sync.FORMS, **ops_cube.FORMS}
+
+
+def forms_of(instr: Instr) -> tuple[str, ...]:
+    """The written forms of an instruction in the notation of `forms`; empty where it has none of its own."""
+    return instr.grammar or FORMS.get(instr.text) or FORMS.get(instr.syntax) or ()
+
 
 Names = list[tuple[int, int]]
 """Result names: token index, and size of the group (0: a name of its own)."""
@@ -206,8 +212,8 @@ def _table_operation(p: Parser, token: str, at: int, names: Names) -> Op:
     special = STATEMENTS.get(instr.text)
     if special is not None and (read := special(p, bool(names))) is not None:
         return read(p, instr.text, at)
-    forms = FORMS.get(instr.text) or FORMS.get(instr.syntax)
-    if forms is not None:
+    forms = forms_of(instr)
+    if forms:
         return read_form(p, instr, forms)
     if instr.syntax == "micro":
         return read_micro(p, instr, at, len(names))

@@ -7,6 +7,8 @@
 | ``T(x)`` | the types of operand x; ``T~(x)`` if a pointer may be written by its angle part only |
 | ``R`` | the type of the result; ``R~`` as above; ``R:tile`` or ``R:group`` if it must be one |
 | ``R=index`` | nothing: the result's type is never written; ``R=subset``: it is inferred |
+| ``R>=subview`` | ``-> T``, the type of the result; inferred where that is missing |
+| ``R*`` | the types of the results, with commas between, possibly none |
 | ``A(x)`` | attribute x of an enumeration in its place, in any spelling; ``A!(x)`` if the kind cannot be left out |
 | ``N(x)`` | attribute x, a number, switch, string or symbol, in its place |
 | ``W(x)`` | attribute x, one of the bare words of its kind, or any word |
@@ -14,6 +16,7 @@
 | ``L(x)`` | attribute x, integers with commas between |
 | ``{}`` | the other attributes, possibly none |
 | ``<? .. ?>`` | may be missing |
+| ``<& a .. ; ! b .. &>`` | clauses in any order with commas between, each beginning with a word; ``!``: required |
 | other words | themselves; ``~`` before one: no blank when printed |
 """
 
@@ -42,7 +45,7 @@ Infer = Callable[[Parser, dict[str, Any], dict[str, Any]], Type]
 INFERRED: dict[str, Infer] = {}
 """Results whose types are not written, by the word behind ``R=``."""
 
-_ELEMENT = re.compile(r"%(\w+)(\*?)(?::(\w+))?\Z|([TANLWB])([~!]?)\((\w+)\)\Z|(R)(~?)(?:=(\w+)|:(tile|group))?\Z")
+_ELEMENT = re.compile(r"%(\w+)(\*?)(?::(\w+))?\Z|([TANLWB])([~!]?)\((\w+)\)\Z|(R)([~*>]?)(?:=(\w+)|:(tile|group))?\Z")
 IMPLIED: dict[str, Scalar] = {"index": INDEX, "i64": I64}
 RESULTS: dict[str, tuple[type, ...]] = {"tile": (TileSpec, MemRef, Opaque), "group": (Group, Opaque)}
 """Types of results by the word behind ``R:``; what is wrong, lowered or of another dialect is opaque."""
@@ -75,6 +78,16 @@ def compile_form(text: str) -> Form:
             group = stack.pop()
             kinds = {e.kind for e in group}
             stack[-1].append(Element("?", flag="T" if "T" in kinds and "%" not in kinds else "", group=tuple(group)))
+        elif word == "<&":
+            stack += [[], []]
+        elif word in (";", "&>"):
+            clause = stack.pop()
+            required = clause[0].name == "!"
+            stack[-1].append(Element("?", flag="!" if required else "", group=tuple(clause[required:])))
+            if word == ";":
+                stack.append([])
+            else:
+                stack[-2].append(Element("&", group=tuple(stack.pop())))
         elif word == "{}":
             stack[-1].append(Element("{"))
         elif m := _ELEMENT.match(word):
@@ -120,7 +133,7 @@ def _plan(name: str, forms: tuple[str, ...]) -> _Plan:
 class _Reading:
     """What has been read of one operation."""
 
-    __slots__ = ("p", "instr", "known", "operands", "first", "attrs", "written", "result")
+    __slots__ = ("p", "instr", "known", "operands", "first", "attrs", "written", "results")
 
     def __init__(self, p: Parser, instr: Instr, known: dict[str, Attr]) -> None:
         self.p, self.instr, self.known = p, instr, known
@@ -128,7 +141,7 @@ class _Reading:
         self.first: dict[str, int] = {}
         self.attrs: dict[str, Any] = {}
         self.written: Dictionary = {}
-        self.result: Type | None = None
+        self.results: list[Type] = []
 
     def read(self, form: Form) -> None:
         p, texts = self.p, self.p.texts
@@ -152,8 +165,28 @@ class _Reading:
             elif kind == "?":
                 if self._written(e):
                     self.read(e.group)
+            elif kind == "&":
+                self._clauses(e)
             else:
                 self._word(e)
+
+    def _clauses(self, e: Element) -> None:
+        """Clauses in any order with commas between; TEXT-UNEXPECTED if one is unknown, missing or written twice."""
+        p = self.p
+        left = {clause.group[0].name: clause for clause in e.group}
+        while (clause := left.pop(p.texts[p.i], None)) is not None:
+            self.read(clause.group)
+            if p.texts[p.i] != ",":
+                break
+            p.i += 1
+            if p.texts[p.i] not in left:
+                p.unexpected(" or ".join(f"'{word}'" for word in left) or "no further clause")
+        for word, clause in left.items():
+            if clause.flag:
+                p.unexpected(f"'{word}'")
+        for name in _placed(e.group):
+            if name in self.attrs:
+                self.attrs[name] = self.attrs.pop(name)
 
     def _written(self, optional: Element) -> bool:
         """True if an optional group follows: by its first token, by the second too where that is a comma.
@@ -171,6 +204,8 @@ class _Reading:
                 return False
             second, token = group[1], p.texts[p.i + 1]
             return token == second.name if second.kind == "=" else token in self._words(second)
+        if first.kind == "%" and not first.flag and len(group) > 1 and group[1].name == ",":
+            return p.texts[p.i][0] == "%" and p.texts[p.i + 1] == ","
         return _begins(first, p)
 
     def _words(self, e: Element) -> frozenset[str]:
@@ -209,15 +244,20 @@ class _Reading:
             p.fail(rules.OPERANDS, f"operand '{e.name}' cannot be {type}", self.first[e.name])
 
     def _result(self, e: Element) -> None:
-        if not e.more:
+        if e.flag == "*":
+            self.results.append(self.p.type())
+            while self.p.accept(","):
+                self.results.append(self.p.type())
+        elif not e.more or (e.flag == ">" and self.p.accept("->")):
             index = self.p.i
-            self.result = self.p.type(stripped="ptr" if e.flag else "")
-            if e.name and not isinstance(self.result, RESULTS[e.name]):
-                self.p.fail(rules.TYPE, f"the result is a {e.name}, not {self.result}", index)
+            result = self.p.type(stripped="ptr" if e.flag == "~" else "")
+            if e.name and not isinstance(result, RESULTS[e.name]):
+                self.p.fail(rules.TYPE, f"the result is a {e.name}, not {result}", index)
+            self.results.append(result)
         elif e.more in IMPLIED:
-            self.result = IMPLIED[e.more]
+            self.results.append(IMPLIED[e.more])
         else:
-            self.result = INFERRED[e.more](self.p, self.operands, self.attrs)
+            self.results.append(INFERRED[e.more](self.p, self.operands, self.attrs))
 
     def _word(self, e: Element) -> None:
         """L, W, B."""
@@ -299,7 +339,7 @@ def dictionary_attrs(p: Parser, instr: Instr, written: Dictionary, into: dict[st
 @cache
 def _attrs_by_key(name: str) -> dict[str, Attr]:
     """The attributes that text can give an instruction, by key and by name."""
-    return {key: attr for attr in reversed(TABLE[name].text_attrs) for key in (attr.key, attr.name)}
+    return {key: attr for attr in reversed(TABLE[name].text_attrs) for key in (attr.older, attr.key, attr.name) if key}
 
 
 def _declared(p: Parser, attr: Attr, written: Written) -> Any:
@@ -329,8 +369,7 @@ def read_form(p: Parser, instr: Instr, forms: tuple[str, ...]) -> Op:
     if plan.pointers:
         _check_pointers(p, instr, reading)
     operands: Operands = {name: got[name] for name in plan.order if name in got} if got else {}
-    results = [Value(reading.result)] if reading.result is not None and plan.results else []
-    return Op(plan.name, operands, reading.attrs, results)
+    return Op(plan.name, operands, reading.attrs, list(map(Value, reading.results)) if plan.results else [])
 
 
 def _check_pointers(p: Parser, instr: Instr, reading: _Reading) -> None:
@@ -351,6 +390,9 @@ def _check_pointers(p: Parser, instr: Instr, reading: _Reading) -> None:
 
 
 # ------------------------------------------------------------------- printing
+
+
+_COMMA: Form = (Element("=", ","),)
 
 
 class _Printing:
@@ -379,10 +421,17 @@ class _Printing:
         if e.kind == "T":
             return ", ".join(str(v.type) for v in op.group(e.name))
         if e.kind == "R":
-            return None if e.more else str(op.results[0].type)
+            if e.flag == ">":
+                return f"-> {op.results[0].type}"
+            return None if e.more else ", ".join(str(r.type) for r in op.results)
         if e.kind == "?":
             if self._present(e.group):
                 self.print(e.group)
+            return None
+        if e.kind == "&":
+            present = [clause.group for clause in e.group if self._present(clause.group)]
+            for k, group in enumerate(present):
+                self.print((*_COMMA[: bool(k)], *group))
             return None
         if e.kind == "{":
             return attribute_dictionary(op, self.instr, self.placed)
@@ -397,7 +446,7 @@ class _Printing:
 
     def _present(self, group: Form) -> bool:
         """An optional group is printed if it holds something the operation has, or nothing but words."""
-        named = [e for e in group if e.kind in "%ANTW"]
+        named = [e for e in group if e.kind in "%ANLTW"]
         return not named or any(
             bool(self.op.group(e.name)) if e.kind in "%T" else self.op.attrs.get(e.name) is not None for e in named
         )
@@ -414,20 +463,28 @@ def attribute_dictionary(op: Op, instr: Instr, placed: set[str] | frozenset[str]
 
 
 def print_form(op: Op, instr: Instr, forms: tuple[str, ...], name: Callable[[Value], str]) -> str:
-    """The operation behind its name, after the first of its forms, with a blank in front unless it is empty."""
+    """The operation behind its name, with a blank in front unless it is empty.
+
+    Of several forms the first is taken all of whose operands it has.
+    """
     printing = _Printing(op, instr, name)
-    for e in _placed(compile_form(forms[0])):
-        printing.placed.add(e)
-    printing.print(compile_form(forms[0]))
+    compiled = [compile_form(form) for form in forms]
+    form = next((form for form in compiled if _has_operands(op, form)), compiled[0])
+    printing.placed.update(_placed(form))
+    printing.print(form)
     return "".join(printing.out)
 
 
-def _placed(form: Form) -> set[str]:
-    """Attributes that have a place of their own in the form."""
-    out: set[str] = set()
+def _has_operands(op: Op, form: Form) -> bool:
+    return all(e.flag or op.get(e.name) is not None for e in form if e.kind == "%")
+
+
+def _placed(form: Form) -> list[str]:
+    """Attributes that have a place of their own in the form, in its order."""
+    out: list[str] = []
     for e in form:
         if e.kind in "ANLW":
-            out.add(e.name)
-        elif e.kind == "?":
-            out |= _placed(e.group)
+            out.append(e.name)
+        elif e.kind in "?&":
+            out += _placed(e.group)
     return out

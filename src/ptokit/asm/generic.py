@@ -19,7 +19,7 @@ from ptokit.types.values import Scalar
 
 from . import rules
 from .attributes import Dictionary, Written, read_dictionary, unquote
-from .blocks import FORMS, read_region
+from .blocks import forms_of, read_region
 from .cursor import Cursor, LimitError, OperationError
 from .faults import suggest
 from .forms import IMPLIED, INFERRED, RESULTS, Form, compile_form, dictionary_attrs
@@ -171,7 +171,7 @@ def _plan(name: str) -> _Plan:
     extra = trailing_operands(instr)
     fixed = not instr.forms and not any(o.optional or o.variadic for o in order)
     most = len(instr.produces) or instr.results or int(instr.tensor)
-    forms = FORMS.get(instr.text) or FORMS.get(instr.syntax)
+    forms = forms_of(instr)
     return _Plan(
         f"pto.{instr.text}",
         takes(order) if fixed else None,
@@ -179,13 +179,13 @@ def _plan(name: str) -> _Plan:
         extra,
         0 if instr.tensor else most - sum(o.optional for o in instr.produces),
         most,
-        _demands(compile_form(forms[0])) if forms is not None else (),
+        _demands(compile_form(forms[0])) if forms else (),
     )
 
 
 def _demands(form: Form) -> Form:
     """The parts of a form that require or imply something without writing it."""
-    return tuple(e for e in form if e.kind in "?ANL" or (e.kind in "%R" and (e.more or e.kind == "R")))
+    return tuple(e for e in form if e.kind in "?&ANL" or (e.kind in "%R" and (e.more or e.kind == "R")))
 
 
 def _operands(p: Parser, instr: Instr, s: Statement, stated: list[int] | None, attrs: dict[str, Any]) -> Operands:
@@ -218,8 +218,12 @@ def _operands(p: Parser, instr: Instr, s: Statement, stated: list[int] | None, a
 
 def _agree(p: Parser, op: Op, form: Form, at: int) -> None:
     """What the operation's own form requires or implies without writing it: attributes, types."""
+    results = iter(op.results)
     for e in form:
-        if e.kind == "?":
+        result = next(results, None) if e.kind == "R" and e.flag != "*" else None
+        if e.kind == "&":
+            _agree(p, op, tuple(inner for clause in e.group if clause.flag for inner in clause.group), at)
+        elif e.kind == "?":
             if any(op.operands.get(inner.name) for inner in e.group if inner.kind == "%"):
                 _agree(p, op, e.group, at)
         elif e.kind in "ANL" and op.attrs.get(e.name) is None:
@@ -227,12 +231,14 @@ def _agree(p: Parser, op: Op, form: Form, at: int) -> None:
         elif e.kind == "%" and e.more:
             for value in op.group(e.name):
                 p.match(value, IMPLIED[e.more], at)
-        elif e.kind == "R" and e.more in IMPLIED and op.result.type != IMPLIED[e.more]:
-            p.fail(rules.TYPE, f"the result of {op.name} is {IMPLIED[e.more]}, not {op.result.type}", at)
-        elif e.kind == "R" and e.more in INFERRED:
+        elif result is None:
+            continue
+        elif e.more in IMPLIED and result.type != IMPLIED[e.more]:
+            p.fail(rules.TYPE, f"the result of {op.name} is {IMPLIED[e.more]}, not {result.type}", at)
+        elif e.more in INFERRED and e.flag != ">":
             _inferred(p, op, e.more, at)
-        elif e.kind == "R" and e.name and not isinstance(op.result.type, RESULTS[e.name][0]):
-            p.fail(rules.TYPE, f"the result of {op.name} is a {e.name}, not {op.result.type}", at)
+        elif e.name and not isinstance(result.type, RESULTS[e.name][0]):
+            p.fail(rules.TYPE, f"the result of {op.name} is a {e.name}, not {result.type}", at)
 
 
 def _inferred(p: Parser, op: Op, how: str, at: int) -> None:

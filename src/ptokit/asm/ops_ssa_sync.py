@@ -23,7 +23,7 @@ from ptokit.types.values import I64, INDEX, Scalar, Type
 from . import rules
 from .attributes import enum_word, generic_attrs, read_dictionary
 from .faults import suggest
-from .forms import INFERRED
+from .forms import INFERRED, read_form
 from .parser import Expansion, Parser
 from .registry import READERS, Reader
 from .ssa_items import Statement, constant, is_event, read_statement, value_of
@@ -158,6 +158,8 @@ def read_tsync(p: Parser, name: str, at: int) -> Op:
 
 def read_subview(p: Parser, name: str, at: int) -> Op:
     """``subview %t, %row, %col : (T, i16, i16) -> T2``: the subset of %t that is as large as T2."""
+    if p.texts[p.i][0] == "%" and p.texts[p.i + 1] == "[":
+        return read_form(p, SUBVIEW, SUBVIEW.grammar)
     e = p.expansion = Expansion()
     listed = p.texts[p.i] == "ins"
     s = _statement(p)
@@ -197,6 +199,7 @@ def read_subview(p: Parser, name: str, at: int) -> Op:
     return Op("pto.subset", {"source": tile, "offsets": list(offsets)}, {"sizes": sizes}, [made])
 
 
+SUBVIEW = TABLE["SUBVIEW"]
 READERS.update({"pto.subview": read_subview, "subview": read_subview})
 READERS.update({"pto.tsync.op": read_barrier_of, "tsync.op": read_barrier_of})
 

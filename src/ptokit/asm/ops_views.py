@@ -73,4 +73,21 @@ def _constant(value: Value) -> int | None:
     return found if isinstance(found, int) else None
 
 
+def _subview(p: Parser, operands: dict[str, Any], attrs: dict[str, Any]) -> Type:
+    """Result of subview: the source's type with the written size, valid as far as the values say, or wholly."""
+    source: Value = operands["source"]
+    sizes = attrs.get("sizes", [])
+    if source.type is POISON:
+        return POISON
+    if not isinstance(source.type, TileSpec) or len(sizes) != 2:
+        p.fail(rules.OPERANDS, "subview takes a tile, two offsets and two sizes")
+    valid = []
+    for size, name in zip(sizes, ("valid_row", "valid_col")):
+        given = operands.get(name)
+        stated = size if given is None else _constant(given)
+        valid.append(DYNAMIC if stated is None else min(size, stated))
+    return replace(source.type, rows=sizes[0], cols=sizes[1], valid_row=valid[0], valid_col=valid[1])
+
+
 INFERRED["subset"] = _subset
+INFERRED["subview"] = _subview

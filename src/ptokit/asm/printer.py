@@ -9,7 +9,7 @@ from ptokit.ir import Block, Function, Module, Op, Value
 from ptokit.isa.table import BY_TEXT, Instr
 from ptokit.types.values import Type, result_list
 
-from .blocks import FORMS
+from .blocks import forms_of
 from .forms import print_form
 from .names import Names, head_of
 from .ops_isa import print_dps
@@ -112,7 +112,7 @@ class FunctionPrinter:
 
     def instruction(self, op: Op, instr: Instr) -> str:
         """An instruction from its name on."""
-        forms = FORMS.get(instr.text) or FORMS.get(instr.syntax)
+        forms = forms_of(instr)
         name = f"pto.{instr.shown}"
         if forms:
             return name + print_form(op, instr, forms, self.names)

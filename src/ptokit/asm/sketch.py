@@ -14,7 +14,7 @@ from ptokit.isa.table import Attr, Instr, Kind, Operand, Role
 from ptokit.types.values import Opaque
 
 from .attributes import WORDS
-from .blocks import FORMS
+from .blocks import forms_of
 from .forms import compile_form
 from .ops_isa import DPS_WORDS
 from .print_generic import print_generic
@@ -75,19 +75,22 @@ def _operation(instr: Instr) -> Op:
     left_out = _in_groups(instr)
     attrs = {a.name: _example(a, kinds[:k].count(a.kind)) for k, a in enumerate(instr.attrs) if a.name not in left_out}
     results = [Value(Opaque(_type(o, instr)), o.name) for o in instr.produces]
-    results += [Value(Opaque("!result"), "result")] * (instr.results - len(results))
+    missing = instr.results - len(results)
+    results += [Value(Opaque("!result"), f"result{k}" if missing > 1 else "result") for k in range(missing)]
     return Op(f"pto.{instr.text}", operands, attrs, results)
 
 
 def _in_groups(instr: Instr) -> set[str]:
     """Attributes that stand in parts of the written form that may be missing."""
-    forms = FORMS.get(instr.text) or FORMS.get(instr.syntax)
-    groups = [e for e in compile_form(forms[0]) if e.kind == "?"] if forms else []
+    forms = forms_of(instr)
+    groups = [e for e in compile_form(forms[0]) if e.kind in "?&"] if forms else []
     out: set[str] = set()
     while groups:
-        inside = groups.pop().group
-        out.update(e.name for e in inside if e.name)
-        groups += [e for e in inside if e.kind == "?"]
+        group = groups.pop()
+        inside = group.group
+        if group.flag != "!":
+            out.update(e.name for e in inside if e.name)
+        groups += [e for e in inside if e.kind in "?&"]
     return out
 
 

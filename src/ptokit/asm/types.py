@@ -9,6 +9,7 @@ from ptokit.types.tile import DYNAMIC
 from ptokit.types.values import EventIdArray, Group, MemRef, Opaque, PartitionView, Ptr, Scalar, TensorView, Type
 
 from . import rules
+from .compound_types import COMPOUND, compound
 from .cursor import whole
 from .faults import TypeFaultError, element, suggest
 from .register_types import REGISTERS, register
@@ -38,11 +39,17 @@ _DIM = re.compile(r"\?|-?\d+")
 _PTO = re.compile(r"!pto\.(\w+)\s*(?:<(.*)>)?\Z", re.DOTALL)
 _BLANKS = re.compile(r"\s+")
 
-_HANDLES = frozenset("pipe async_session async_event fmatrix_config tpipe record_event event scalar".split())
+_HANDLES = frozenset(
+    "pipe async_session async_event prefetch_async_context fmatrix_config tpipe record_event event scalar".split()
+)
 _SLICES = frozenset(("partition_tensor_view", "global", "tile_view"))  # names of one type (assembly 3.2)
 _ELEMENTS = frozenset(t.text for t in (*DTYPES.values(), *PACKED.values()) if t.text.startswith("!pto."))
 _MNEMONICS = sorted(
-    {"ptr", "tensor_view", "tile_buf", "tile", "memref", "eventid_array", "group"} | _SLICES | _HANDLES | REGISTERS
+    {"ptr", "tensor_view", "tile_buf", "tile", "memref", "eventid_array", "group"}
+    | _SLICES
+    | _HANDLES
+    | REGISTERS
+    | COMPOUND
 )
 WRITTEN_TYPES = [*(f"!pto.{name}" for name in _MNEMONICS), *sorted(_ELEMENTS)]
 BUILTINS = ("index", "i1", *(t.text for t in DTYPES.values() if t.text not in _ELEMENTS))
@@ -185,6 +192,8 @@ def parse_type(text: str) -> Type | None:
         return pointer(body, at)
     if name in ("tile_buf", "tile"):
         return tile(body, at)
+    if name in COMPOUND:
+        return compound(name, body, at)
     if name == "memref":
         return global_tensor(body, at)
     if name in ("eventid_array", "group"):

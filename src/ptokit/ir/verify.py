@@ -21,6 +21,7 @@ from . import pipe_rules as _pipe_rules  # these put rules into the catalogue
 from . import rules as _rules
 from .alike import Alike
 from .buffers import TRANSFERS, check_buffers
+from .compounds import CHECKS as COMPOUND_CHECKS
 from .copy_loops import check_copy_loops
 from .core import Function, Module, Op, Value
 from .facts import Facts, instr_of
@@ -33,7 +34,7 @@ from .survey import Survey
 from .sync import tsync
 from .views import CHECKS as VIEW_CHECKS
 
-_CHECKS = {**VIEW_CHECKS, **TRANSFERS, "pto.tsync": tsync}
+_CHECKS = {**VIEW_CHECKS, **COMPOUND_CHECKS, **TRANSFERS, "pto.tsync": tsync}
 _KINDS: dict[Kind, type] = {
     Kind.TILE: TileInfo,
     Kind.VIEW: ViewInfo,

@@ -154,6 +154,7 @@ class Attr:
     token: bool = False  # stands among the operands, as a string
     before: str = ""  # of a token: the operand that follows it; empty: it is the last
     words: tuple[str, ...] = ()  # of a string: what it can be, where that is a short list
+    older: str = ""  # the key in older texts
 
     def parse(self, text: str) -> Any:
         """The value an attribute spelling stands for. Raises `KeyError` or `ValueError`."""
@@ -209,9 +210,9 @@ class Instr:
     ``text`` is the `.pto` name without ``pto.``; ``syntax`` names its written form: ``dps`` is ``ins(..) outs(..)
     {attrs}``, ``dps-attrs-in`` has the attributes inside ``ins``, ``dps-comma`` too but behind a comma and only with
     one destination, ``dps-typed`` writes each operand with its type; other words name a reader and printer of their
-    own in `ptokit.asm`. ``meaning`` says what the instruction computes as data (`isa.meaning`); ``run`` and
-    ``footprint`` follow from it. ``run(machine, *operands, **attrs)`` says it as a function, operands in
-    table order (None where absent); None for instructions the executor itself implements.
+    own in `ptokit.asm`, or with a ``grammar`` nothing. ``meaning`` says what the instruction computes as data
+    (`isa.meaning`); ``run`` and ``footprint`` follow from it. ``run(machine, *operands, **attrs)`` says it as a
+    function, operands in table order (None where absent); None for instructions the executor itself implements.
     """
 
     name: str
@@ -227,7 +228,9 @@ class Instr:
     syntax: str = "dps"
     written: str = ""  # names of the operands in the order of the text, where that is not the order of the table
     forms: tuple[str, ...] = ()  # which operands go together, as lists of names, where not any optional ones do
+    grammar: tuple[str, ...] = ()  # written forms in the notation of `ptokit.asm.forms`; the first is printed
     spellings: tuple[str, ...] = ()  # further text names that are read
+    newest: str = ""  # the one of them that is printed, where the reference has renamed the operation
     ordering: bool = False  # states an order between pipes, cores or instructions, and nothing else
     results: int = 0  # SSA results in `.pto` text of level 2
     produces: tuple[Operand, ...] = ()  # those results, where the semantics function returns them
@@ -304,7 +307,7 @@ class Instr:
     @property
     def shown(self) -> str:
         """The name that is printed, without ``pto.``."""
-        return self.shares or self.text
+        return self.newest or self.shares or self.text
 
     @property
     def text_attrs(self) -> tuple[Attr, ...]:

@@ -26,8 +26,9 @@ def _scalar_unit(name: str, text: str, summary: str, *operands: Operand, **more:
     """An operation of the scalar unit with a text form of its own, named like the operation."""
     more.setdefault("results", 1)
     more.setdefault("syntax", text)
+    more.setdefault("source", "PTOAS 2026-08 PTOOps.td" if "grammar" in more else "assembly 7")
     return instruction(
-        Instr(name, text, summary, operands, pipe=Pipe.S, source="assembly 7", **more)  # type: ignore[arg-type]
+        Instr(name, text, summary, operands, pipe=Pipe.S, **more)  # type: ignore[arg-type]
     )
 
 
@@ -56,6 +57,15 @@ GET_TENSOR_VIEW_DIM = _scalar_unit(
     view("source"),
     agreed(index("index")),
 )
+GET_TENSOR_VIEW_STRIDE = _scalar_unit(
+    "GET_TENSOR_VIEW_STRIDE",
+    "get_tensor_view_stride",
+    "Stride of one dimension of a tensor view, in elements.",
+    view("source"),
+    agreed(index("index")),
+    grammar=("%source , %index:index : T(source) -> R {}",),
+    implemented=False,
+)
 ALLOC_TILE = _scalar_unit(
     "ALLOC_TILE",
     "alloc_tile",
@@ -82,6 +92,22 @@ SUBSET = _scalar_unit(
     attrs=(Attr("sizes", list, None, "sizes"),),
     kinds={"source": "SS-1"},
 )
+SUBVIEW = _scalar_unit(
+    "SUBVIEW",
+    "subview",
+    "A window of a tile that shares its storage, of the written size; valid as far as the type or the sizes say.",
+    src("source"),
+    agreed(scalars("offsets")),
+    agreed(index("valid_row", optional=True)),
+    agreed(index("valid_col", optional=True)),
+    alias="source",
+    attrs=(Attr("sizes", list, None, "sizes"),),
+    kinds={"source": "SS-1"},
+    grammar=(
+        "%source ~[ %offsets*:index ] sizes [ L(sizes) ] <? valid [ %valid_row:index , %valid_col:index ] ?> {} "
+        ": T(source) R>=subview",
+    ),
+)
 SET_VALIDSHAPE = _scalar_unit(
     "SET_VALIDSHAPE",
     "set_validshape",
@@ -92,6 +118,22 @@ SET_VALIDSHAPE = _scalar_unit(
     results=0,
     kinds={"tile": "VS-1"},
 )
+GET_VALIDSHAPE = _scalar_unit(
+    "GET_VALIDSHAPE",
+    "get_validshape",
+    "The valid rows and columns of a tile.",
+    src("source"),
+    results=2,
+    grammar=("%source {} : T(source) R=index R=index",),
+)
+for _name, _what in (("rows", "rows"), ("cols", "columns")):
+    _scalar_unit(
+        f"TILE_VALID_{_name.upper()}",
+        f"tile_valid_{_name}",
+        f"The valid {_what} of a tile.",
+        src("source"),
+        grammar=("%source {} : T(source) -> R",),
+    )
 TRESHAPE = _scalar_unit(
     "TRESHAPE",
     "treshape",
@@ -112,6 +154,22 @@ BITCAST = _scalar_unit(
 ADDPTR = _scalar_unit("ADDPTR", "addptr", "Advance a pointer by elements.", ptr(), index("offset"))
 CASTPTR = _scalar_unit(
     "CASTPTR", "castptr", "Make a pointer of a byte address or of another pointer.", address("value")
+)
+PTRTOINT = _scalar_unit(
+    "PTRTOINT",
+    "ptrtoint",
+    "Byte address of a pointer to global memory.",
+    ptr(),
+    grammar=("%ptr {} : T(ptr) -> R",),
+    implemented=False,
+)
+INTTOPTR = _scalar_unit(
+    "INTTOPTR",
+    "inttoptr",
+    "Pointer to global memory of a byte address.",
+    scalar("addr", type="i64"),
+    grammar=("%addr {} : T(addr) -> R",),
+    implemented=False,
 )
 LOAD_SCALAR = _scalar_unit(
     "LOAD_SCALAR",

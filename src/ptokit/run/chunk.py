@@ -228,8 +228,13 @@ class Chunk(Bursts):
         vc = vc if spec.valid_col == DYNAMIC else spec.valid_col
         return Tile(storage, spec, vr, vc, name, tile.address)
 
-    def window(self, tile: Tile, offsets: tuple[Any, Any], spec: TileSpec, name: str) -> Tile:
-        """subset: a window of a tile. Raises `Fault` if it leaves the tile."""
+    def window(
+        self, tile: Tile, offsets: tuple[Any, Any], spec: TileSpec, name: str, valid: tuple[Any, Any] = (None, None)
+    ) -> Tile:
+        """subset and subview: a window of a tile. Raises `Fault` if it leaves the tile.
+
+        ``valid``: the valid sizes where the type leaves them open; None: what is left of the tile's.
+        """
         row, col = (uniform(o) for o in offsets)
         parent, box = tile.type, tile.type.box
         if not (0 <= row <= parent.rows - spec.rows and 0 <= col <= parent.cols - spec.cols):
@@ -239,8 +244,11 @@ class Chunk(Bursts):
             )
         if row % box.rows or col % box.cols:
             raise Fault("SS-1", f"the window at ({row}, {col}) begins inside a box of {box.rows}x{box.cols}")
-        vr = max(0, min(spec.rows, tile.vr - row)) if spec.valid_row == DYNAMIC else spec.valid_row
-        vc = max(0, min(spec.cols, tile.vc - col)) if spec.valid_col == DYNAMIC else spec.valid_col
+        vr, vc = spec.valid_row, spec.valid_col
+        if vr == DYNAMIC:
+            vr = max(0, min(spec.rows, tile.vr - row if valid[0] is None else uniform(valid[0])))
+        if vc == DYNAMIC:
+            vc = max(0, min(spec.cols, tile.vc - col if valid[1] is None else uniform(valid[1])))
         return Window(tile, spec, row, col, vr, vc, name)
 
     def set_valid(self, tile: Tile, rows: Any, cols: Any) -> None:

@@ -382,8 +382,12 @@ class FunctionWriter:
 
     def subset(self, op: Op) -> None:
         offsets = _tuple([self.ref(v) for v in op.group("offsets")])
+        valid = [self.ref(v) if (v := op.get(name)) is not None else "None" for name in ("valid_row", "valid_col")]
+        stated = f", {_tuple(valid)}" if valid != ["None", "None"] else ""
         spec, source = self.const(op.result.type), self.ref(op["source"])
-        self.line(f"{self.bind(op.result, 't')} = m.window({source}, {offsets}, {spec}, {op.result.name!r})", op)
+        self.line(
+            f"{self.bind(op.result, 't')} = m.window({source}, {offsets}, {spec}, {op.result.name!r}{stated})", op
+        )
 
     def set_validshape(self, op: Op) -> None:
         rows, cols = self.ref(op["valid_row"]), self.ref(op["valid_col"])
@@ -395,7 +399,7 @@ class FunctionWriter:
         def emit(op: Op) -> None:
             args = {k: self.ref(v) for k, v in op.operands.items() if isinstance(v, Value)}
             text = template.format(**args)
-            self.line(f"{self.bind(op.result)} = {text}" if op.results else text, op)
+            self.line(f"{', '.join(map(self.bind, op.results))} = {text}" if op.results else text, op)
 
         return emit
 
@@ -480,7 +484,11 @@ _METHODS: dict[str, Callable[[FunctionWriter, Op], None]] = {
     "pto.treshape": FunctionWriter.treshape,
     "pto.bitcast": FunctionWriter.treshape,
     "pto.subset": FunctionWriter.subset,
+    "pto.subview": FunctionWriter.subset,
     "pto.set_validshape": FunctionWriter.set_validshape,
+    "pto.get_validshape": _template("{source}.vr, {source}.vc"),
+    "pto.tile_valid_rows": _template("{source}.vr"),
+    "pto.tile_valid_cols": _template("{source}.vc"),
     "pto.castptr": FunctionWriter.castptr,
     "pto.addptr": _template("{ptr}.advance({offset})"),
     "pto.load_scalar": _template("m.load_scalar({ptr}, {index})"),

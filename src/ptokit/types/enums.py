@@ -266,7 +266,7 @@ class ReduceOp(_Spelled):
     @property
     def text(self) -> str:
         """The spelling in `.pto` text."""
-        return self.name
+        return self.name.lower()
 
     @classmethod
     def from_text(cls, text: str) -> Self:

@@ -136,6 +136,47 @@ class EventIdArray:
 
 
 @dataclass(frozen=True, slots=True)
+class MultiTile:
+    """``!pto.multi_tile_buf<!pto.tile_buf<..>, count=2>``: several slots that each hold a tile of one type."""
+
+    slot: TileSpec
+    count: int
+
+    def __str__(self) -> str:
+        return f"!pto.multi_tile_buf<{self.slot}, count={self.count}>"
+
+
+@dataclass(frozen=True, slots=True)
+class LocalArray:
+    """``!pto.local_array<4x2xi32>``: numbers on the stack of the scalar unit."""
+
+    dims: tuple[int, ...]
+    element: Scalar
+
+    def __str__(self) -> str:
+        return f"!pto.local_array<{_dims(self.dims, self.element.name)}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """``!pto.struct<i32, !pto.struct<f16, i8>>``: a record on the stack of the scalar unit."""
+
+    fields: tuple[Scalar | Struct, ...]
+
+    def __str__(self) -> str:
+        return f"!pto.struct<{', '.join(map(str, self.fields))}>"
+
+    def at(self, path: Sequence[int]) -> Scalar | Struct | None:
+        """The type of the field that a path of positions leads to; None if it leads nowhere."""
+        found: Scalar | Struct = self
+        for position in path:
+            if not isinstance(found, Struct) or not 0 <= position < len(found.fields):
+                return None
+            found = found.fields[position]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
 class Group:
     """``!pto.group<N>``: the devices that take part in a collective operation; the number may be left out."""
 
@@ -214,6 +255,9 @@ Type = (
     | MemRef
     | TileSpec
     | EventIdArray
+    | MultiTile
+    | LocalArray
+    | Struct
     | Group
     | Register
     | Opaque

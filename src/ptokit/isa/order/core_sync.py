@@ -125,7 +125,7 @@ def SIGNAL(o: Site) -> str | None:
     return None if o.views[0].dtype.name == "i32" else f"the signal has element type {o.views[0].dtype}"
 
 
-_CMP = (Attr("cmp", CmpMode, CmpMode.EQ, "cmpMode", "cmp"),)
+_CMP = (Attr("cmp", CmpMode, CmpMode.EQ, "cmp", "wait_cmp", older="cmpMode"),)
 
 
 def _signal(name: str, summary: str, role: Role, run: Callable[..., Any], **more: Any) -> Instr:
@@ -133,6 +133,8 @@ def _signal(name: str, summary: str, role: Role, run: Callable[..., Any], **more
     source = "memory-model-and-sync 5.5"
     more["between_cores"] = True
     operands = (view("signal", role), scalar("value", type="i32"))
+    more["spellings"] = (f"comm.{name.lower()}",)
+    more["newest"] = f"comm.{name.lower()}"
     return instruction(
         Instr(name, name.lower(), summary, operands, pipe=Pipe.S, rules=(SIGNAL,), run=run, source=source, **more)
     )
@@ -177,6 +179,59 @@ DCCI = instruction(
         source="memory-model-and-sync 6.2",
     )
 )
+CMO_CACHEINVALID = instruction(
+    Instr(
+        "cmo.cacheinvalid",
+        "cmo.cacheinvalid",
+        "Invalidate the scalar unit's cache: the 64-byte line that an address is in, or all of it.",
+        (Operand("addr", Role.IN, ptr().kind, optional=True),),
+        attrs=(Attr("space", str, None, "space", "address_space", dotted=True),),
+        pipe=Pipe.S,
+        run=_no_value_effect,
+        between_cores=True,
+        syntax="own",
+        grammar=("%addr single_cache_line : T(addr) {}", "all A!(space) {}"),
+        source="PTOAS 2026-08 PTOOps.td",
+    )
+)
+FENCE_BARRIER_ALL = instruction(
+    Instr(
+        "fence.barrier_all",
+        "fence.barrier_all",
+        "Wait until all earlier accesses to a memory are seen by all: of this core, global memory, or both.",
+        attrs=(Attr("scope", str, None, "scope", "fence_scope", dotted=True),),
+        pipe=Pipe.ALL,
+        run=_no_value_effect,
+        ordering=True,
+        between_cores=True,
+        syntax="own",
+        grammar=("A!(scope) {}",),
+        source="PTOAS 2026-08 PTOOps.td",
+    )
+)
+_BLOCK_FLAG = (
+    Attr("pipe", Pipe, None, "pipe", "pipe", dotted=True),
+    Attr("event_id", int, None, "event_id"),
+    Attr("ffts_mode", int, None, "ffts_mode"),
+)
+for _reach, _between in (("cross", "blocks"), ("intra", "the cores of a block")):
+    for _verb, _what in (("set", "Raise"), ("wait", "Wait for")):
+        instruction(
+            Instr(
+                f"{_verb}_{_reach}_block",
+                f"{_verb}_{_reach}_block",
+                f"{_what} a flag between {_between}.",
+                (index("event", optional=True),),
+                attrs=_BLOCK_FLAG,
+                pipe=lambda site: site.attrs["pipe"],
+                implemented=False,
+                ordering=True,
+                between_cores=True,
+                syntax="own",
+                grammar=("A!(pipe) , <? %event:index ?> <? N(event_id) ?> {}",),
+                source="PTOAS 2026-08 PTOOps.td",
+            )
+        )
 DSB = instruction(
     Instr(
         "dsb",

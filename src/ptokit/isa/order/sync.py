@@ -163,10 +163,18 @@ _TOKEN = (
     Attr("id", int, None, "id"),
     Attr("mode", int, None, "mode"),
 )
+
+
+def _token_forms(id: str) -> tuple[str, ...]:
+    return (f"[ A!(op) , {id} <? , N(mode) ?> ] {{}}", f"N(op) , {id} <? , N(mode) ?> {{}}")
+
+
+_TOKEN_FORMS = _token_forms("N(id)")
 GET_BUF = _sync(
     "get_buf",
     "get_buf",
     "Take a buffer token: the pipe's later work waits until the token is free.",
+    grammar=_TOKEN_FORMS,
     attrs=_TOKEN,
     pipe=lambda site: class_pipe(site.attrs["op"], site.core) or Pipe.S,
     rules=(rules.BF_1,),
@@ -176,11 +184,24 @@ RLS_BUF = _sync(
     "rls_buf",
     "rls_buf",
     "Give a buffer token back when the pipe's earlier work is done.",
+    grammar=_TOKEN_FORMS,
     attrs=_TOKEN,
     pipe=lambda site: class_pipe(site.attrs["op"], site.core) or Pipe.S,
     rules=(rules.BF_1,),
     raw=True,
 )
+for _text, _summary in (("get_buf_dyn", "Take"), ("rls_buf_dyn", "Give back")):
+    _sync(
+        _text,
+        _text,
+        f"{_summary} a buffer token whose number is a value.",
+        index("buf"),
+        attrs=(_TOKEN[0], _TOKEN[2]),
+        pipe=lambda site: class_pipe(site.attrs["op"], site.core) or Pipe.S,
+        grammar=_token_forms("%buf:index"),
+        raw=True,
+        implemented=False,
+    )
 _CORE_FLAG = (_pipe_attr("pipe", "pipe"), Attr("event_id", int, None, "event_id"))
 
 

@@ -54,7 +54,7 @@ GROUP_GATHER = _between(
     "Put the data of all devices of a group together.",
     _memory("dst", Role.OUT),
     GROUP,
-    text="comm.tgather",
+    text="tgather.group",
     shares="tgather",
     cpp="TGATHER",
 )
@@ -63,7 +63,7 @@ GROUP_SCATTER = _between(
     "Give every device of a group its part.",
     GROUP,
     _memory("src"),
-    text="comm.tscatter",
+    text="tscatter.group",
     shares="tscatter",
     cpp="TSCATTER",
 )

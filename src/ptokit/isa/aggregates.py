@@ -1,0 +1,71 @@
+"""Several tiles of one type, arrays and structs of the scalar unit (PTOAS 2026-08, PTOOps)."""
+
+from __future__ import annotations
+
+from .pending import handle, pending
+from .table import Attr, Operand, agreed, index, scalar, scalars
+
+_SOURCE = "PTOAS 2026-08 PTOOps.td"
+_PATH = (Attr("path", list, None, "path"),)
+
+ALLOC_MULTI_TILE = pending(
+    "alloc_multi_tile",
+    "Allocate several tiles of one type, at one byte address if one is given.",
+    agreed(scalar("addr", optional=True, type="i64")),
+    agreed(index("valid_row", optional=True)),
+    agreed(index("valid_col", optional=True)),
+    results=1,
+    source=_SOURCE,
+    grammar=("<? addr = %addr:i64 ?> <? valid_row = %valid_row:index ?> <? valid_col = %valid_col:index ?> {} : R",),
+)
+MULTI_TILE_GET = pending(
+    "multi_tile_get",
+    "One of several tiles.",
+    handle("source"),
+    agreed(index("slot")),
+    results=1,
+    source=_SOURCE,
+    grammar=("%source ~[ %slot:index ] {} : T(source) -> R:tile",),
+)
+DECLARE_LOCAL_ARRAY = pending(
+    "declare_local_array", "An array of numbers on the stack.", results=1, source=_SOURCE, grammar=("{} -> R",)
+)
+LOCAL_ARRAY_GET = pending(
+    "local_array_get",
+    "Read an element of an array on the stack.",
+    handle("array"),
+    scalars("indices"),
+    results=1,
+    source=_SOURCE,
+    grammar=("%array ~[ %indices*:index ] {} : T(array) -> R",),
+)
+LOCAL_ARRAY_SET = pending(
+    "local_array_set",
+    "Write an element of an array on the stack.",
+    handle("array"),
+    scalars("indices"),
+    scalar("value"),
+    source=_SOURCE,
+    grammar=("%array ~[ %indices*:index ] , %value {} : T(array) , T(value)",),
+)
+DECLARE_STRUCT = pending(
+    "declare_struct", "A struct of numbers on the stack.", results=1, source=_SOURCE, grammar=("{} -> R",)
+)
+STRUCT_GET = pending(
+    "struct_get",
+    "Read a field of a struct, by the positions that lead to it.",
+    handle("source"),
+    attrs=_PATH,
+    results=1,
+    source=_SOURCE,
+    grammar=("%source ~[ L(path) ] {} : T(source) -> R",),
+)
+STRUCT_SET = pending(
+    "struct_set",
+    "Write a field of a struct, by the positions that lead to it.",
+    handle("source"),
+    Operand("value", kind=scalar("value").kind, or_ptr=True),
+    attrs=_PATH,
+    source=_SOURCE,
+    grammar=("%source ~[ L(path) ] , %value {} : T(source) , T(value)",),
+)
