@@ -21,11 +21,14 @@ from ptokit.isa.meaning.expressions import (
     select,
     type_of,
 )
+from ptokit.isa.meaning.fold import FOLDS, two_accumulators
 from ptokit.isa.meaning.primitives import PRIMITIVES
 from ptokit.isa.meaning.sentence import sentence
-from ptokit.isa.meaning.words import Lane, Python, Write, lane
+from ptokit.isa.meaning.words import Lane, Order, Python, Write, lane
 from ptokit.isa.table import TABLE
 from ptokit.types.dtypes import DTYPES
+
+from .fake import site, spec
 
 A, B, S = Element("src0"), Element("src1"), Scalar("scalar", "src0")
 TYPES = {"src0": DTYPES["f16"], "src1": DTYPES["f16"], "dst": DTYPES["f32"]}
@@ -82,3 +85,65 @@ def test_numpy_forms_take_an_array_to_write(name: str) -> None:
         assert result.dtype == number.dtype
         p.numpy(*args, out=args[-1])
         assert (args[-1] == result).all()
+
+
+# Order of folds -------------------------------------------------------------------------------------------------------
+
+
+def rows_of_extremes(shape: tuple[int, ...]) -> np.ndarray:
+    """Numbers whose sum shows every change of the order."""
+    rng = np.random.default_rng(sum(shape))
+    return (rng.choice([-1, 1], shape) * 10.0 ** rng.integers(-18, 18, shape)).astype(np.float32)
+
+
+@pytest.mark.parametrize("cols", [1, 2, 3, 7, 8, 9, 15, 16, 29, 64, 100, 128, 1000])
+def test_row_sums_use_two_accumulators(cols: int) -> None:
+    x = rows_of_extremes((2, 5, 2 * cols))
+    fold = FOLDS["add", Order.TWO_ACCUMULATORS]
+    turned = np.ascontiguousarray(x.transpose(0, 2, 1)).transpose(0, 2, 1)
+    for part in (x[:, :, :cols], x[:, :3, cols:], turned[:, :, :cols]):
+        assert (fold(part, 2)[:, :, 0] == two_accumulators(part)).all()
+
+
+def test_long_rows_and_many_rows() -> None:
+    fold = FOLDS["add", Order.TWO_ACCUMULATORS]
+    for shape in ((1, 2, 9001), (1, 3000, 11)):
+        x = rows_of_extremes(shape)
+        assert (fold(x, 2)[:, :, 0] == two_accumulators(x)).all()
+
+
+def test_two_accumulators_by_hand() -> None:
+    x = rows_of_extremes((1, 1, 11))
+    v = [float(e) for e in x[0, 0]]
+    even, odd = (v[0] + v[2]) + (v[4] + v[6]) + 0.0, (v[1] + v[3]) + (v[5] + v[7]) + 0.0
+    assert two_accumulators(x)[0, 0] == (even + v[8] + v[10]) + (odd + v[9])
+
+
+@pytest.mark.parametrize("op", ["add", "mul"])
+@pytest.mark.parametrize("cols", [1, 2, 16])
+def test_columns_are_folded_from_the_first_row_on(op: str, cols: int) -> None:
+    x = rows_of_extremes((2, 40, 2 * cols))
+    x = x if op == "add" else np.sign(x) * np.abs(x) ** np.float32(0.05)
+    turned = np.ascontiguousarray(x.transpose(0, 2, 1)).transpose(0, 2, 1)
+    for part in (x[:, :, :cols], turned[:, :, :cols]):
+        wanted = np.full((2, cols), 0.0 if op == "add" else 1.0)
+        for k in range(40):
+            wanted = PRIMITIVES[op].numpy(wanted, part[:, k].astype(np.float64))
+        assert (FOLDS[op, Order.FORWARD](part, 1)[:, 0] == wanted).all()
+
+
+def test_sums_of_negative_zeros_are_zero() -> None:
+    x = np.full((1, 3, 3), -0.0, np.float32)
+    for order, axis in ((Order.TWO_ACCUMULATORS, 2), (Order.FORWARD, 1)):
+        for part in (x, x[:, :, :1]):
+            assert not np.signbit(FOLDS["add", order](part, axis)).any()
+
+
+def test_pair_sums_clear_the_whole_tile_on_cpu() -> None:
+    """Seen in the footprint too."""
+    tile = spec("f32", 16, 64, 5, 37)
+    for on, written in (("cpu", (16, 64)), ("a5", (5, 37))):
+        o = site("TPairReduceSum", on, dst=tile, src=tile)
+        accesses = list(o.instr.footprint(o))
+        assert [(a.rows, a.cols) for a in accesses if a.write] == [written]
+        assert [(a.rows, a.cols) for a in accesses if not a.write] == [(5, 37)]

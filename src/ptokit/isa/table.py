@@ -179,19 +179,6 @@ def default_footprint(site: Site) -> Iterator[Access]:
                 yield Access(op.name, write, -1, -1)  # the whole view
 
 
-def domain_footprint(site: Site) -> Iterator[Access]:
-    """As `default_footprint`, but source tiles are read over dst's valid region (compute-elementwise 1).
-
-    Packed masks, which have fewer columns, are read in their own.
-    """
-    d: Any = site.operands["dst"]
-    for access in default_footprint(site):
-        if access.write or site.instr.operand(access.operand).role is not Role.IN or access.operand == "mask":
-            yield access
-        else:
-            yield Access(access.operand, False, d.vr, d.vc)
-
-
 Meaning = Word | Callable[[Site], Word | None]
 """A word, or a function that chooses one for a site; None where that takes a size which is not known there."""
 
@@ -266,7 +253,7 @@ class Instr:
 
     def run_at(self, site: Site) -> Callable[..., Any] | None:
         """``run`` for one place in a program, specialised to what is known there."""
-        return (self.run.at(site) or self.run) if isinstance(self.run, Derived) else self.run
+        return self.run.at(site) if isinstance(self.run, Derived) else self.run
 
     def operand(self, name: str) -> Operand:
         """The operand with this name. Raises `KeyError`."""

@@ -6,12 +6,25 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from ptokit.isa.numerics.convert import CVT_PAIRS, Rounding, convert
+from ptokit.isa.compute.convert import INTEGRAL
+from ptokit.isa.meaning.primitives import PRIMITIVES
+from ptokit.isa.numerics.convert import CVT_PAIRS, Rounding, conversion, converter
 from ptokit.targets import A2A3, A5, CPU, TARGETS
 from ptokit.types.dtypes import DTYPES, bf16, e1m2, e2m1, f16, f32, i8, i16, i32, i64, int4, u8, u16, u32
 from ptokit.types.enums import RoundMode, SaturationMode
 
 from . import model
+
+
+def convert(values, src, dst, *, mode, sat, target, tmp=False):
+    """Values of TCVT."""
+    how = conversion(src, dst, mode=mode, sat=sat, target=target, tmp=tmp)
+    if src is dst:
+        return PRIMITIVES[INTEGRAL[how.rounding]].numpy(values)
+    if how.through is not None:
+        values, src = converter(src, how.through, how.rounding, True)(values), how.through
+    return converter(src, dst, how.rounding, how.saturate)(values)
+
 
 ON, OFF = SaturationMode.ON, SaturationMode.OFF
 CASES = [(t, *pair) for t, pairs in CVT_PAIRS.items() for pair in pairs]

@@ -9,14 +9,14 @@ from ptokit.targets import A2A3, A5
 from ptokit.types.enums import RoundMode, SaturationMode, TileType
 from ptokit.types.tile import DYNAMIC
 
-from ..machine import Machine, TileOperand
-from ..meaning.words import Python
-from ..numerics.convert import CVT_PAIRS, Pair, Rounding, convert
+from ..meaning.expressions import OWN, Axis, Code, Convert, Expr, Index, apply
+from ..meaning.words import Lane, Write, lane
+from ..numerics.convert import CVT_PAIRS, Pair, Rounding, conversion
 from ..operands import DEVICES, Message, overlap
 from ..site import Site
-from ..table import Attr, domain_footprint, dst, src, tmp
+from ..table import Attr, dst, src, tmp
 from ..unknown import known
-from .words import vector
+from .words import SRC, vector
 
 SOURCE = "compute-elementwise 8.9"
 
@@ -187,29 +187,33 @@ RULES = (
 )
 
 
-def _convert(
-    machine: Machine,
-    dst: TileOperand,
-    src: TileOperand,
-    tmp: TileOperand | None = None,
-    *,
-    rmode: RoundMode = RoundMode.CAST_RINT,
-    sat_mode: SaturationMode | None = None,
-    **_: Any,
-) -> None:
-    target = machine.target
-    values = convert(
-        src.read(dst.vr, dst.vc),
-        src.spec.dtype,
-        dst.spec.dtype,
-        mode=rmode,
-        sat=sat_mode,
-        target=target,
-        tmp=tmp is not None,
-    )
-    if dst.spec.dtype.packed and target.is_a(A5) and dst.vc % 2:
-        values[..., -1] = 0  # the kernel stores whole bytes only (8.7)
-    dst.write(values)
+INTEGRAL = {
+    RoundMode.RINT: "rint",
+    RoundMode.ROUND: "round",
+    RoundMode.FLOOR: "floor",
+    RoundMode.CEIL: "ceil",
+    RoundMode.TRUNC: "trunc",
+    RoundMode.ODD: "odd",
+}
+
+
+def _meaning(o: Site) -> Lane | None:
+    if _pair(o) is None:
+        return None
+    how = conversion(o.src.dtype, o.dst.dtype, mode=o.rmode, sat=o.sat_mode, target=o.target, tmp=o.has("tmp"))
+    if o.src.dtype is o.dst.dtype:
+        return lane(apply(INTEGRAL[how.rounding], SRC))
+    value: Expr = SRC
+    if how.through is not None:
+        value = Convert(value, how.through, how.rounding, True)
+    whole = Write("dst", Convert(value, o.dst.dtype, how.rounding, how.saturate))
+    if not o.dst.dtype.packed or not o.target.is_a(A5):
+        return Lane((whole,))
+    if not known(o.dst.vc):
+        return None
+    # the kernel stores whole bytes only (8.7)
+    last = Write("dst", Code(0, "dst"), Index(OWN.row, Axis(j=1, plus=o.dst.vc - 1)), cols=1)
+    return Lane((whole, last)) if o.dst.vc % 2 else Lane((whole,))
 
 
 TCVT = vector(
@@ -217,7 +221,7 @@ TCVT = vector(
     "dst = src converted to dst's element type",
     (dst(), src(), tmp(optional=True)),
     {},
-    Python(_convert),
+    _meaning,
     *RULES,
     common=(),
     attrs=(
@@ -226,5 +230,4 @@ TCVT = vector(
     ),
     syntax="dps-attrs-in",
     source="compute-elementwise 8",
-    footprint=domain_footprint,
 )

@@ -2,43 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
-import numpy as np
-
 from ptokit.diagnostics import rule
 from ptokit.types.enums import Pipe, TileType
 
-from ..machine import Machine, TileOperand
-from ..meaning.words import Python
-from ..numerics.scalars import element
+from ..meaning.expressions import Scalar
+from ..meaning.words import Lane, lane
 from ..operands import Message
 from ..site import Site
-from ..table import Access, dst, scalar
+from ..table import dst, scalar
 from ..typesets import ASM_INT, FB, I6, I8, INT16_32, F, types
 from .vector_rules import EW_01_MAT, EW_02_64, EW_03, EW_06, EW_07, EW_08, EW_1, EW_A3_07
 from .words import vector
 
 
-def _fill(machine: Machine, dst: TileOperand, scalar: Any, **_: Any) -> None:
-    mat = dst.spec.loc is TileType.Mat
-    rows, cols = (dst.spec.rows, dst.spec.cols) if mat else (dst.vr, dst.vc)
-    value = element(dst.spec.dtype, scalar)
-    out = dst.out(rows, cols)
-    if out is None:
-        dst.write(np.broadcast_to(value, (np.shape(value)[0] if np.ndim(value) else 1, rows, cols)).copy(), rows, cols)
-    else:
-        out[...] = value
+def _fill(o: Site) -> Lane:
+    return lane(Scalar("scalar", "dst"), whole=o.dst.loc is TileType.Mat)
 
 
 def _pipe(o: Site) -> Pipe:
     return Pipe.MTE2 if o.dst.loc is TileType.Mat else Pipe.V
-
-
-def _footprint(o: Site) -> Iterator[Access]:
-    mat = o.dst.loc is TileType.Mat
-    yield Access("dst", True, o.dst.rows if mat else o.dst.vr, o.dst.cols if mat else o.dst.vc)
 
 
 def _mat_blocks(o: Site) -> Message:
@@ -79,11 +61,10 @@ TEXPANDS = vector(
     "dst = scalar in every valid element; a Mat tile is filled whole",
     (dst(), scalar()),
     types(I6 | FB, I8 | FB, asm=(INT16_32 | F, ASM_INT | F)),
-    Python(_fill),
+    _fill,
     EW_A3_07,
     EW_A3_08,
     EW_A5_09,
     common=(EW_01_MAT, EW_02_64, EW_03, EW_06, EW_07, EW_08, EW_1),
     pipe=_pipe,
-    footprint=_footprint,
 )

@@ -1,53 +1,26 @@
 """The NumPy executor's function of an instruction, written from its meaning.
 
-An expression becomes one line of nested calls of the primitives' NumPy forms, made once for each combination of element
-types; the last primitive puts its values into the destination's own array where it has one.
+A word becomes a few lines of Python, made once for each combination of element types; the last primitive of an
+expression puts its values into the destination's own array where it has one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import lru_cache
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from ptokit.types.dtypes import DType
 
-from ..numerics.scalars import element
 from ..site import Info, ScalarInfo, Site, TileInfo
-from .expressions import (
-    COLUMN,
-    OWN,
-    ROW,
-    Apply,
-    Axis,
-    Bit,
-    Const,
-    Convert,
-    Element,
-    Expr,
-    Index,
-    Scalar,
-    leaves,
-    type_of,
-)
-from .masks import read_mask, write_mask
-from .primitives import PRIMITIVES
-from .words import Lane, Word, Write
+from .expressions import OWN, Apply, Element, leaves
+from .fold import FOLDS
+from .source import Source, count
+from .words import Fold, Lane, Python, Search, Word, Write
 
 if TYPE_CHECKING:
     from ..table import Instr
 
 Run = Callable[..., Any]
-Types = Mapping[str, DType]
-
-_READ: dict[Index, str] = {OWN: "rows, cols", COLUMN: "rows, 1", ROW: "1, cols"}
-
-
-def _repeated(block: np.ndarray, cols: int) -> np.ndarray:
-    """Columns over and over, `cols` of them."""
-    return np.tile(block, (1, 1, -(-cols // block.shape[2])))[:, :, :cols]
 
 
 class Derived:
@@ -59,17 +32,47 @@ class Derived:
     def __init__(self, instr: Instr) -> None:
         self.instr = instr
         self.names = tuple(operand.name for operand in instr.operands)
+        self._written: dict[tuple[Word, tuple[tuple[str, DType], ...]], Run] = {}
 
     def __call__(self, machine: Any, *operands: Any, **attributes: Any) -> Any:
-        infos = {name: _info(name, operand) for name, operand in zip(self.names, operands)}
-        run = self.at(Site(self.instr, machine.target, infos, attributes))
-        assert run is not None, self.instr.name
+        run = self._known(self._site(machine, operands, attributes))
+        if run is None:
+            raise KeyError(f"{self.instr.name} has no meaning for these operands")
         return run(machine, *operands, **attributes)
 
-    def at(self, site: Site) -> Run | None:
-        """The function for a site; None where it depends on a size that is not known there."""
+    def at(self, site: Site) -> Run:
+        """The function for a site. Where it depends on sizes the site does not know, it is chosen at each call."""
+        return self._known(site) or self._by_sizes()
+
+    def _known(self, site: Site) -> Run | None:
         word = self.instr.meaning_at(site)
-        return None if word is None else runner(word, self.names, types_at(site))
+        if word is None:
+            return None
+        if isinstance(word, Python):
+            return word.run
+        types = tuple(sorted((name, dtype) for name, dtype in types_at(site).items()))
+        run = self._written.get((word, types))
+        if run is None:
+            run = self._written[word, types] = written(word, self.names, dict(types))
+        return run
+
+    def _by_sizes(self) -> Run:
+        chosen: dict[tuple[Any, ...], Run] = {}
+
+        def run(machine: Any, *operands: Any, **attributes: Any) -> Any:
+            key = tuple([(o.vr, o.vc) if hasattr(o, "vr") else None for o in operands])
+            found = chosen.get(key)
+            if found is None:
+                found = self._known(self._site(machine, operands, attributes))
+                assert found is not None, self.instr.name
+                chosen[key] = found
+            return found(machine, *operands, **attributes)
+
+        return run
+
+    def _site(self, machine: Any, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Site:
+        infos = {name: _info(name, operand) for name, operand in zip(self.names, operands)}
+        return Site(self.instr, machine.target, dict.fromkeys(self.names) | infos, attributes)
 
 
 def types_at(site: Site) -> dict[str, DType]:
@@ -85,110 +88,93 @@ def _info(name: str, operand: Any) -> Info | None:
     return ScalarInfo(name, "", operand) if spec is None else TileInfo(name, spec, operand.vr, operand.vc)
 
 
-def runner(word: Word, operands: tuple[str, ...], types: Types) -> Run | None:
-    """``run(machine, *operands, **attributes)`` for operands of these element types; None where the word has none."""
-    if not isinstance(word, Lane):
-        return None
-    return _lane_runner(word, operands, tuple(sorted(types.items())))
-
-
-@lru_cache(maxsize=4096)
-def _lane_runner(lane: Lane, operands: tuple[str, ...], types: tuple[tuple[str, DType], ...]) -> Run:
-    source = _Source(dict(types))
-    lines = [f"def run(m, {''.join(f'{name}=None, ' for name in operands)}**_):"]
-    size = ("rows", "cols") if lane.whole else ("vr", "vc")
-    over = f"{lane.over}.spec" if lane.whole else lane.over
-    lines.append(f"    rows, cols = {over}.{size[0]}, {over}.{size[1]}")
-    (write,) = lane.writes
-    if any(isinstance(leaf, Element) and leaf.at != OWN for leaf in leaves(write.value)):
-        lines.append("    if not (rows and cols): return")
-    for leaf in leaves(write.value):
-        lines.append(f"    {source.leaf(leaf)}")
-    if write.packed:
-        lines.append(f"    write_mask({write.name}, {source.value(write.value)})")
-    else:
-        lines += source.store(write)
-    exec("\n".join(lines), source.names)
+def written(word: Word, operands: tuple[str, ...], types: dict[str, DType]) -> Run:
+    """``run(machine, *operands, **attributes)`` for operands of these element types."""
+    source = Source(types)
+    lines = _WRITERS[type(word)](word, source)
+    head = f"def run(m, {''.join(f'{name}=None, ' for name in operands)}**_):"
+    exec("\n    ".join([head, *lines]), source.names)
     return source.names["run"]
 
 
-_NAMES = {
-    "element": element,
-    "broadcast": np.broadcast_to,
-    "repeated": _repeated,
-    "read_mask": read_mask,
-    "write_mask": write_mask,
-}
+def _lane(lane: Lane, source: Source) -> list[str]:
+    size = ("rows", "cols") if lane.whole else ("vr", "vc")
+    over = f"{lane.over}.spec" if lane.whole else lane.over
+    lines = [f"rows, cols = {over}.{size[0]}, {over}.{size[1]}"]
+    placed = any(isinstance(leaf, Element) and leaf.at != OWN for w in lane.writes for leaf in leaves(w.value))
+    if placed or len(lane.writes) > 1:
+        lines.append("if not (rows and cols): return")
+    if len(lane.writes) > 1:
+        return lines + _several(lane, source)
+    (write,) = lane.writes
+    lines += source.read(write.value)
+    if write.packed:
+        return [*lines, f"write_mask({write.name}, {source.value(write.value)})"]
+    return [
+        *lines,
+        f"out = {write.name}.out(rows, cols)",
+        f"if out is None: {write.name}.write({source.whole(write.value)}, rows, cols)",
+        f"else: {source.into(write.value, 'out')}",
+    ]
 
 
-class _Source:
-    """Python text for the nodes of expressions, and the objects that it names."""
-
-    def __init__(self, types: Types) -> None:
-        self.types = types
-        self.names: dict[str, Any] = dict(_NAMES)
-        self.leaves: dict[Expr, str] = {}
-
-    def leaf(self, e: Expr) -> str:
-        """The line that reads a leaf."""
-        name = self.leaves[e] = f"x{len(self.leaves)}"
-        match e:
-            case Element(operand, Index(Axis(1, 0, 0, 0), Axis(0, 1, 0, int(cycle)))) if cycle:
-                return f"{name} = repeated({operand}.read(rows, {cycle}), cols)"
-            case Bit(operand):
-                return f"{name} = read_mask({operand}, rows, cols)"
-            case Element(operand, at):
-                return f"{name} = {operand}.read({_READ[at]})"
-            case Scalar(operand, like):
-                return f"{name} = element({self.object(self.types[like])}, {operand})"
-        raise TypeError(e)
-
-    def object(self, value: Any) -> str:
-        """A name for an object."""
-        name = f"k{len(self.names)}"
-        self.names[name] = value
-        return name
-
-    def value(self, e: Expr, out: str = "") -> str:
-        """An expression for the values of a node, stored in `out` if it is given and the node computes something."""
-        if e in self.leaves:
-            return self.leaves[e]
-        match e:
-            case Const(number):
-                dtype = type_of(e, self.types)
-                assert isinstance(dtype, DType)
-                return self.object(element(dtype, number))
-            case Convert(inner):
-                return self.converted(e, inner)
-            case Apply(op, args):
-                texts = [self.value(a) for a in args]
-                return f"{self.object(PRIMITIVES[op].numpy)}({', '.join([*texts, *([out] if out else [])])})"
-        raise TypeError(e)
-
-    def converted(self, e: Convert, inner: Expr) -> str:
-        """The conversion of a node between two types that NumPy computes with."""
-        source, target = type_of(inner, self.types), type_of(e, self.types)
-        assert isinstance(source, DType)
-        assert isinstance(target, DType)
-        return f"{self.value(inner)}.astype({self.object(target.value)})"
-
-    def store(self, write: Write) -> list[str]:
-        """The lines that put a value into the domain of its tile."""
-        return [
-            f"    out = {write.name}.out(rows, cols)",
-            "    if out is None:",
-            f"        {write.name}.write({self.whole(write.value)}, rows, cols)",
-            "    else:",
-            f"        {self.into(write.value, 'out')}",
+def _several(lane: Lane, source: Source) -> list[str]:
+    """Several destinations, or parts of one: all values first, then one after the other into its array."""
+    lines: list[str] = []
+    values: list[tuple[str, Write, str, str]] = []
+    for n, write in enumerate(lane.writes):
+        rows = "rows" if write.rows is None else count(write.rows)
+        cols = "cols" if write.cols is None else count(write.cols)
+        source.leaves.clear()
+        lines += source.read(write.value, rows, cols)
+        copied = "" if isinstance(write.value, Apply) else ".copy()"
+        lines.append(f"v{n} = {source.value(write.value)}{copied}")
+        values.append((f"v{n}", write, rows, cols))
+    for name in dict.fromkeys(write.name for write in lane.writes):
+        mine = [v for v in values if v[1].name == name]
+        kind = source.object(source.types[name].value or source.types[name].storage)
+        blocks = f"max({', '.join(f'len({v})' for v, *_ in mine)}, 1)"
+        lines += [
+            f"out = {name}.out(rows, cols)",
+            f"put = out if out is not None else empty(({blocks}, rows, cols), {kind})",
         ]
+        for v, write, rows, cols in mine:
+            row, col = count(write.at.row.plus), count(write.at.col.plus)
+            lines.append(f"put[:, {row} : {row} + {rows}, {col} : {col} + {cols}] = {v}")
+        lines.append(f"if out is None: {name}.write(put, rows, cols)")
+    return lines
 
-    def whole(self, e: Expr) -> str:
-        """The values as an array of the whole domain."""
-        text = self.value(e)
-        if isinstance(e, Apply):
-            return text
-        return f"broadcast({text}, (len({text}), rows, cols))"
 
-    def into(self, e: Expr, out: str) -> str:
-        """A statement that stores the values in an array of the domain."""
-        return self.value(e, out) if isinstance(e, Apply) else f"{out}[...] = {self.value(e)}"
+def _fold(fold: Fold, source: Source) -> list[str]:
+    axis, size = _AXES[fold.axis]
+    reduction = source.object(FOLDS[fold.op, fold.order])
+    lines = _valid(fold.over) + source.read(fold.value)
+    dtype = source.object(source.types[fold.dst])
+    return [
+        *lines,
+        f"r = {reduction}({source.value(fold.value)}, {axis})",
+        f"{fold.dst}.write(rounded(r, {dtype}), {size})",
+    ]
+
+
+def _search(search: Search, source: Source) -> list[str]:
+    axis, size = _AXES[search.axis]
+    lines = _valid(search.over) + source.read(search.value)
+    kind = source.object(source.types[search.dst].value)
+    return [
+        *lines,
+        f"x = {source.value(search.value)}",
+        f"at = first_extreme(x, {axis}, {search.op == 'gt'})",
+        f"if {search.dst_value} is not None: {search.dst_value}.write(take(x, at, {axis}), {size})",
+        f"{search.dst}.write(at.astype({kind}), {size})",
+    ]
+
+
+def _valid(name: str) -> list[str]:
+    return [f"rows, cols = {name}.vr, {name}.vc", "if not (rows and cols): return"]
+
+
+_AXES = {"row": (2, "rows, 1"), "column": (1, "1, cols")}
+"""By the axis of a fold: that of the array, and the region that is written."""
+
+_WRITERS: dict[type, Callable[[Any, Source], list[str]]] = {Lane: _lane, Fold: _fold, Search: _search}

@@ -36,7 +36,14 @@ class Extent:
     what: str
 
 
-Count = int | Extent
+@dataclass(frozen=True, slots=True)
+class Least:
+    """The least of several sizes."""
+
+    sizes: tuple[int | Extent, ...]
+
+
+Count = int | Extent | Least
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +159,14 @@ class Const(Expr):
 
 
 @dataclass(frozen=True, slots=True)
+class Code(Expr):
+    """The bit pattern `bits` of one element of the type of operand `like`."""
+
+    bits: int
+    like: str
+
+
+@dataclass(frozen=True, slots=True)
 class Apply(Expr):
     """A primitive of `primitives.PRIMITIVES`, by name."""
 
@@ -163,9 +178,9 @@ class Apply(Expr):
 class Convert(Expr):
     """`value` in the type `to`: one rounding by `rounding`, then saturation, or wrapping of integers.
 
-    What it gives for every pair of types, mode and special value is `ptokit.types.codecs.encode` of the decoded value:
-    NaN becomes 0 in an integer; without `saturate` an integer keeps its low bits (+inf all ones, -inf 0), a float
-    overflows as the rounding mode says. ``to`` may be the name of an operand: its element type.
+    What it gives for every pair of different types, mode and special value is `numerics.convert.converted`: NaN becomes
+    0 in an integer; without `saturate` an integer keeps its low bits (+inf all ones, -inf 0) and a float overflows as
+    the rounding mode says. ``to`` may be the name of an operand: its element type.
     """
 
     value: Expr
@@ -211,7 +226,7 @@ def leaves(e: Expr) -> Iterator[Expr]:
 
     def visit(node: Expr) -> None:
         below = children(node)
-        if not below and not isinstance(node, Const):
+        if not below and not isinstance(node, (Const, Code)):
             seen.setdefault(node)
         for child in below:
             visit(child)
@@ -227,7 +242,7 @@ def type_of(e: Expr, types: Mapping[str, DType]) -> ValueType:
             return types[name]
         case Bit():
             return BOOL
-        case Scalar(_, like):
+        case Scalar(_, like) | Code(_, like):
             return types[like]
         case Const(_, like_expr):
             return type_of(like_expr, types)

@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 
 from ptokit.targets import A2A3
+from ptokit.types.enums import RoundMode
+from ptokit.types.rounding import round_to_integral
 
 from ..numerics import approx, arith
 
@@ -37,6 +39,14 @@ class Primitive:
 
 def _choose(condition: Any, yes: Any, no: Any, out: np.ndarray | None = None) -> Any:
     return arith.give(np.where(condition, yes, no), out)
+
+
+def _integral(mode: RoundMode) -> Callable[..., Any]:
+    def apply(x: Any, out: np.ndarray | None = None) -> Any:
+        wide = x.astype(np.float32) if x.dtype.itemsize == 2 else x
+        return arith.give(round_to_integral(wide, mode).astype(x.dtype), out)
+
+    return apply
 
 
 _ROWS = (
@@ -108,6 +118,17 @@ _ROWS = (
         "{0} ** {1}",
         "as ``pow``, but 1 to a power that is not finite is NaN, ±0 to a negative power or NaN is +inf, ±0 to a "
         "positive power is +0, and exponents of u32 are negative from 2^31 on",
+    ),
+    *(
+        Primitive(name, _integral(mode), words, f"an integral value of the same type, {says}; NaN, inf and -0 stay")
+        for name, mode, words, says in (
+            ("rint", RoundMode.RINT, "rint({0})", "the nearest, ties to even"),
+            ("round", RoundMode.ROUND, "round({0})", "the nearest, ties away from zero"),
+            ("floor", RoundMode.FLOOR, "floor({0})", "the next one down"),
+            ("ceil", RoundMode.CEIL, "ceil({0})", "the next one up"),
+            ("trunc", RoundMode.TRUNC, "trunc({0})", "the next one toward zero"),
+            ("odd", RoundMode.ODD, "odd({0})", "the odd one of the two neighbours of an inexact value"),
+        )
     ),
     Primitive("eq", np.equal, "{0} == {1}", "false with NaN", gives_condition=True),
     Primitive("ne", np.not_equal, "{0} != {1}", "true with NaN", gives_condition=True),

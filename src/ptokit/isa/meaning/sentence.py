@@ -4,16 +4,29 @@ from __future__ import annotations
 
 from .expressions import COLUMN, OWN, ROW, TURNED, Apply, Bit, Const, Convert, Element, Expr, Index, Scalar, leaves
 from .primitives import PRIMITIVES
-from .words import Lane, Word
+from .words import Fold, Lane, Search, Word
 
 PLACES = {OWN: "[i,j]", COLUMN: "[i,0]", ROW: "[0,j]", TURNED: "[j,i]"}
+
+_AXES = {"row": "[i,0]", "column": "[0,j]"}
+_LETTER = {"row": "i", "column": "j"}
+_FOLDED = {"add": "sum", "mul": "product", "max": "maximum", "min": "minimum", "gt": "maximum", "lt": "minimum"}
 
 _ATOMS = frozenset("max min abs exp".split())  # forms that need no parentheses around them
 
 
 def sentence(word: Word) -> str:
     """``dst = src0 + src1``, with places where an operand is not read at its own; empty where the word does not say."""
-    return "; ".join(_write(w.name, w.value, w.at) for w in word.writes) if isinstance(word, Lane) else ""
+    match word:
+        case Lane(writes):
+            return "; ".join(_write(w.name, w.value, w.at) for w in writes)
+        case Fold(op, value, axis, dst=dst):
+            of = "" if isinstance(value, Element) else f" of {words(value)}"
+            return f"{dst}{_AXES[axis]} = {_FOLDED[op]} of {axis} {_LETTER[axis]}{of}"
+        case Search(op, _, axis, dst=dst):
+            other = "column" if axis == "row" else "row"
+            return f"{dst}{_AXES[axis]} = first {other} of the {_FOLDED[op]} of {axis} {_LETTER[axis]}"
+    return ""
 
 
 def _write(name: str, value: Expr, at: Index) -> str:

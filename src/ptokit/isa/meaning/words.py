@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from ptokit.types.dtypes import DType
 
-from .expressions import OWN, Expr, Extent, Index
+from .expressions import OWN, Count, Expr, Index
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,18 +24,23 @@ class Write:
     """One destination: element `at` of operand `name` becomes `value`, which has its element type.
 
     ``packed``: the value is a condition and becomes a bit of a packed mask or predicate (see `Bit`). The bits between
-    the last column of the domain and the end of its byte become 0.
+    the last column of the domain and the end of its byte become 0. ``rows`` and ``cols`` say how much of the domain is
+    computed, counted from (0, 0), where that is not all of it.
     """
 
     name: str
     value: Expr
     at: Index = OWN
     packed: bool = False
+    rows: Count | None = None
+    cols: Count | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Lane:
     """Elements computed one by one: ``dst[i,j] = value`` for every place (i, j) of the domain.
+
+    Several writes: all values are computed first; where two write one element, the later one stays.
 
     The domain is the valid region of operand `over`, or all its physical rows and columns if `whole`. Of vector
     registers it is one row of the lanes of `over`; `mask` names the predicate operand, and lanes that it leaves out
@@ -54,8 +59,8 @@ class Order(Enum):
     ANY = "any"
     """The result does not depend on it: integers wrap, a maximum or minimum is the same in every order."""
     FORWARD = "forward"
-    """((x[0] op x[1]) op x[2]) op …"""
-    EIGHTS = "eights"
+    """((x[0] op x[1]) op x[2]) op …; a sum starts with +0, so that it is never -0."""
+    TWO_ACCUMULATORS = "two accumulators"
     """Sums with two accumulators a[0] and a[1], which start as +0, for l = 0 and 1.
 
     While eight or more elements are left, x the next of them: ``a[l] = ((x[l] + x[l+2]) + (x[l+4] + x[l+6])) + a[l]``.
@@ -83,6 +88,22 @@ class Fold:
 
 
 @dataclass(frozen=True, slots=True)
+class Search:
+    """The place of the first extreme of each row or column: ``dst[i,0]``, or ``dst[0,j]``.
+
+    Along the axis, as for `Fold`: ``best = x[0]``, then every x[k] for which ``x[k] op best`` holds takes its place. So
+    a NaN is found only where it is x[0]. ``dst`` receives k in its own type, `dst_value` (may be absent) the element.
+    """
+
+    op: str
+    value: Expr
+    axis: str
+    over: str = "src"
+    dst: str = "dst"
+    dst_value: str = "dst_val"
+
+
+@dataclass(frozen=True, slots=True)
 class Fill:
     """Rows [row, row + rows) x columns [col, col + cols) of the physical tile, set to one element's bit pattern."""
 
@@ -103,8 +124,8 @@ class Move:
     """
 
     value: Expr
-    rows: int | Extent
-    cols: int | Extent
+    rows: Count
+    cols: Count
     dst: str = "dst"
     to: Index = OWN
     fills: tuple[Fill, ...] = ()
@@ -133,7 +154,7 @@ class Python:
     run: Callable[..., Any]
 
 
-Word = Lane | Fold | Move | Contract | Python
+Word = Lane | Fold | Search | Move | Contract | Python
 
 
 def lane(value: Expr, dst: str = "dst", *, over: str = "dst", mask: str = "", whole: bool = False) -> Lane:

@@ -5,7 +5,7 @@ Elements of 4-bit types are codes, one per uint8; packing them is the caller's b
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
@@ -16,7 +16,6 @@ from ptokit.targets import A2A3, Target
 from ptokit.types.codecs import decode, encode
 from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import RoundMode, SaturationMode
-from ptokit.types.rounding import round_to_integral
 
 from .rounding import as_values
 
@@ -111,22 +110,23 @@ CVT_PAIRS: dict[str, Pairs] = {
 explicit saturation mode."""
 
 
-def convert(
-    values: np.ndarray,
-    src: DType,
-    dst: DType,
-    *,
-    mode: RoundMode,
-    sat: SaturationMode | None,
-    target: Target,
-    tmp: bool = False,
-) -> np.ndarray:
-    """Values of TCVT, elementwise and of the same shape: ``dst.value`` dtype, or codes (uint8) where that is None.
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """How one TCVT converts: by way of the type `through` (saturating) if there is one, then to its destination."""
 
-    `values` has dtype ``src.value`` or is codes of ``src.storage``. ``sat`` None means that the instruction names no
-    saturation mode. `tmp` is True for the form with a temporary tile, which on a2a3 honours `sat` for every integer
-    destination and takes f32 to i16 through a saturated i32. Raises `KeyError` for a pair the target does not have
-    (rule TCVT-01). Source: compute-elementwise 8.2 to 8.7.
+    rounding: RoundMode
+    saturate: bool
+    through: DType | None = None
+
+
+def conversion(
+    src: DType, dst: DType, *, mode: RoundMode, sat: SaturationMode | None, target: Target, tmp: bool = False
+) -> Conversion:
+    """What TCVT of these types does. Raises `KeyError` for a pair the target does not have (rule TCVT-01).
+
+    ``sat`` None means that the instruction names no saturation mode. `tmp` is True for the form with a temporary tile,
+    which on a2a3 honours `sat` for every integer destination and takes f32 to i16 through a saturated i32. Source:
+    compute-elementwise 8.2 to 8.7.
 
     Decisions where the sources are open: NaN to an integer is 0; NaN to FP4 is the largest value; negative i16 to u32
     is 0 unless saturation is off; with saturation ON an infinity becomes the largest finite value of a float type that
@@ -139,14 +139,18 @@ def convert(
         saturate = sat is SaturationMode.ON
     if pair.rounding is Rounding.EXACT and dst.is_float:
         saturate = False  # nothing overflows, and infinities stay
-    rounding = pair.mode(mode)
-    codes = values.view(src.storage)
+    wide = through_tmp and not saturate and src.name == "f32" and dst.bits < 32
+    return Conversion(pair.mode(mode), saturate, DTYPES["i32"] if wide else None)
+
+
+def converter(src: DType, dst: DType, rounding: RoundMode, saturate: bool) -> Callable[[np.ndarray], np.ndarray]:
+    """Elements of one type in another one of any shape: ``dst.value`` dtype, or codes (uint8) where that is None.
+
+    Its argument has dtype ``src.value`` or is codes of ``src.storage``.
+    """
     if src.size <= 2 and not _faster_without_table(src, dst):
-        return np.take(_table(src, dst, rounding, saturate), codes)
-    numbers = decode(src, codes)
-    if through_tmp and not saturate and src.is_float and dst.bits < 32:
-        numbers = decode(DTYPES["i32"], encode(DTYPES["i32"], numbers, rounding=rounding))
-    return _convert(numbers, src, dst, rounding, saturate)
+        return lambda values: np.take(_table(src, dst, rounding, saturate), values.view(src.storage))
+    return lambda values: _convert(decode(src, values.view(src.storage)), src, dst, rounding, saturate)
 
 
 def _faster_without_table(src: DType, dst: DType) -> bool:
@@ -163,8 +167,6 @@ def _table(src: DType, dst: DType, rounding: RoundMode, saturate: bool) -> np.nd
 
 
 def _convert(numbers: np.ndarray, src: DType, dst: DType, rounding: RoundMode, saturate: bool) -> np.ndarray:
-    if src is dst:
-        return round_to_integral(numbers, rounding)  # f32 to f32: an integral value of the same type
     if saturate and src.name == "i16" and dst.name == "u32":
         numbers = np.maximum(numbers, 0)
     return as_values(encode(dst, numbers, rounding=rounding, saturate=saturate), dst)
