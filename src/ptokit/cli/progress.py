@@ -19,9 +19,12 @@ class Progress:
     The object is called with (units done, units in all) and is a context manager that removes the bar at the end.
     """
 
-    def __init__(self, title: str, unit: str = "blocks") -> None:
-        self._title, self._unit = title, unit
-        self._next = time.monotonic() + _QUIET_SECONDS if is_terminal(sys.stderr) else float("inf")
+    def __init__(self, title: str, unit: str = "blocks", *, speed: bool = False) -> None:
+        """``speed``: show units per second, too."""
+        self._title, self._unit, self._speed = title, unit, speed
+        self._began = time.monotonic()
+        self._first: int | None = None  # units that were done before
+        self._next = self._began + _QUIET_SECONDS if is_terminal(sys.stderr) else float("inf")
         self._bar: Any = None
         self._task: Any = None
 
@@ -30,12 +33,14 @@ class Progress:
 
     def __call__(self, done: int, total: int) -> None:
         now = time.monotonic()
+        self._first = done if self._first is None else self._first
         if now < self._next:
             return
         self._next = now + _REDRAW_SECONDS
         if self._bar is None:
             self._start(total)
-        self._bar.update(self._task, completed=done)
+        rate = (done - self._first) / max(1e-9, now - self._began)
+        self._bar.update(self._task, completed=done, rate=f"{rate:.3g}/s")
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self._bar is not None:
@@ -45,13 +50,17 @@ class Progress:
         from rich import progress
         from rich.console import Console
 
-        self._bar = progress.Progress(
+        columns: list[progress.ProgressColumn] = [
             progress.TextColumn("{task.description}"),
             progress.BarColumn(),
             progress.TextColumn(f"{{task.completed}}/{{task.total}} {self._unit}"),
+            *([progress.TextColumn("{task.fields[rate]}")] if self._speed else []),
             progress.TimeRemainingColumn(),
+        ]
+        self._bar = progress.Progress(
+            *columns,
             console=Console(stderr=True),
             transient=True,
         )
-        self._task = self._bar.add_task(self._title, total=total)
+        self._task = self._bar.add_task(self._title, total=total, rate="")
         self._bar.start()

@@ -1,0 +1,253 @@
+"""Arguments for a kernel about which only its text is known: arrays as large as its views reach.
+
+Every pointer parameter gets an array that holds the largest view made of it, every scalar a number: 0, the number of
+blocks where the parameter counts blocks, or a size where it is the size of a view or the end of a loop. Arrays that the
+kernel writes start with zeros, and so do arrays of integers of 16 bits and more, which are tables, indices and lengths
+more often than not; others are random. The same text gives the same arguments on every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ptokit.ir.core import Block, Function, Module, Op, Value
+from ptokit.ir.graph import ordered, passed
+from ptokit.run.effects import analyse
+from ptokit.types.tile import DYNAMIC
+from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
+
+SIZE = 128
+"""What a scalar is that decides the size of a view."""
+
+TURNS = 4
+"""What a scalar is that decides how often a loop runs."""
+
+ELEMENTS = 4096
+"""Length of an array of which no view is made."""
+
+_RANDOM = 1 << 26  # elements: to draw more takes longer than most kernels run
+_LARGEST = 1 << 30  # elements: what sizes that are not known can add up to
+
+_ARITH: dict[str, Callable[[int, int], int]] = {
+    "addi": lambda a, b: a + b,
+    "subi": lambda a, b: a - b,
+    "muli": lambda a, b: a * b,
+    "divsi": lambda a, b: a // b if b else 0,
+    "divui": lambda a, b: a // b if b else 0,
+    "floordivsi": lambda a, b: a // b if b else 0,
+    "ceildivsi": lambda a, b: -(-a // b) if b else 0,
+    "ceildivui": lambda a, b: -(-a // b) if b else 0,
+    "remsi": lambda a, b: min(a, b - 1) if b > 0 else 0,
+    "remui": lambda a, b: min(a, b - 1) if b > 0 else 0,
+    "minsi": min,
+    "maxsi": max,
+    "minui": min,
+    "maxui": max,
+    "shli": lambda a, b: a << b if 0 <= b < 48 else 0,
+    "shrsi": lambda a, b: a >> b if 0 <= b < 64 else 0,
+    "shrui": lambda a, b: a >> b if 0 <= b < 64 else 0,
+}
+
+
+def derive(module: Module, entry: Function, blocks: int = 1, seed: int = 0) -> list[str]:
+    """One argument for each parameter of `entry`, in the grammar of ``--arg``. ``seed`` is that of random arrays."""
+    numbers = _numbers(module, entry, blocks)
+    reach = _Reach(module, entry, numbers, blocks)
+    reach.walk()
+    written = analyse(module, entry).written
+    texts = []
+    for position, param in enumerate(entry.params):
+        if isinstance(param.type, Scalar):
+            texts.append(_number(param.type, numbers[param]))
+        elif isinstance(param.type, Ptr | MemRef):
+            element = param.type.dtype
+            elements = min(_LARGEST, max(1, reach.elements.get(param, ELEMENTS)))
+            data = element.is_float or element.bits <= 8
+            random = param not in written and data and elements <= _RANDOM
+            end = f":seed={seed + position}" if random else ""
+            texts.append(f"{'random' if random else 'zeros'}:{element.name}:{elements}{end}")
+        else:
+            texts.append("0")
+    return texts
+
+
+def _number(type: Scalar, value: int) -> str:
+    if type.name == "i1":
+        return "true" if value else "false"
+    return f"{float(value or 1)}" if type.is_float else str(value)
+
+
+def _numbers(module: Module, entry: Function, blocks: int) -> dict[Value, int]:
+    """A number for each scalar parameter."""
+    numbers = {p: 0 for p in entry.params if isinstance(p.type, Scalar)}
+    for param in numbers:
+        if param.name.endswith("block_num"):  # as compilers call the number of blocks where they pass it
+            numbers[param] = blocks
+    uses = _Uses(module, entry, set(numbers))
+    for param in numbers:
+        if not param.name.endswith(("block_num", "block_idx")):
+            numbers[param] = SIZE if param in uses.sizes else TURNS if param in uses.turns else 0
+    for param, least in _Reach(module, entry, numbers, blocks).least().items():
+        numbers[param] = max(numbers[param], least)
+    return numbers
+
+
+class _Uses:
+    """Which scalar parameters decide the sizes of views, and which how often loops run."""
+
+    def __init__(self, module: Module, entry: Function, params: set[Value]) -> None:
+        self.sizes: set[Value] = set()
+        self.turns: set[Value] = set()
+        self._from: dict[Value, frozenset[Value]] = {p: frozenset((p,)) for p in params}
+        assert entry.body is not None
+        for op in entry.body.walk():
+            if op.name == "pto.make_tensor_view":
+                self._note(self.sizes, op.group("shape"))
+            elif op.name == "scf.for":
+                self._note(self.turns, [op["upper"]])
+            if op.name.startswith("arith."):
+                behind = frozenset().union(*(self._from.get(v, frozenset()) for v in op.values))
+                for result in op.results:
+                    self._from[result] = behind
+
+    def _note(self, into: set[Value], values: Sequence[Value]) -> None:
+        for value in values:
+            into.update(self._from.get(value, ()))
+
+
+class _Reach:
+    """The greatest values of numbers, as far as the text tells, and how far views reach into parameters."""
+
+    def __init__(self, module: Module, entry: Function, numbers: dict[Value, int], blocks: int) -> None:
+        self.module, self.entry, self.blocks = module, entry, blocks
+        self.greatest: dict[Value, int] = dict(numbers)
+        self.origin: dict[Value, tuple[Value, int, int]] = {  # parameter, byte offset, bytes of an element
+            p: (p, 0, p.type.dtype.size) for p in entry.params if isinstance(p.type, Ptr | MemRef)
+        }
+        self.views: dict[Value, tuple[list[Value], list[int]]] = {}  # sizes as values, and as numbers
+        self.elements: dict[Value, int] = {}
+        self._needed: dict[Value, int] = {}
+        self._calls = 0
+        for p in entry.params:
+            if isinstance(p.type, MemRef):
+                dims = tuple(SIZE if n == DYNAMIC else n for n in p.type.dims)
+                self._touch(p, 0, dims, [SIZE if n == DYNAMIC else n for n in p.type.strides_of(dims)])
+
+    def walk(self) -> None:
+        """Go through the text once, loops at their last turn."""
+        assert self.entry.body is not None
+        self._region(self.entry.body)
+
+    def least(self) -> dict[Value, int]:
+        """What scalar parameters that are sizes of views have to be, so that the slices taken of them fit."""
+        self.walk()
+        return self._needed
+
+    def _of(self, value: Value | None) -> int:
+        return self.greatest.get(value, 0) if value is not None else 0
+
+    def _region(self, region: Block) -> None:
+        for block in ordered(region):
+            for op in block.ops:
+                self._op(op)
+
+    def _op(self, op: Op) -> None:
+        name = op.name.removeprefix("arith.")
+        match op.name:
+            case "arith.constant":
+                value = op.attrs["value"]
+                self.greatest[op.result] = int(value) if isinstance(value, int) else 0
+            case "arith.select":
+                self._max(op.result, [op["true"], op["false"]])
+            case "pto.get_block_num":
+                self.greatest[op.result] = self.blocks
+            case "pto.get_block_idx":
+                self.greatest[op.result] = self.blocks - 1
+            case "scf.for":
+                lower, step = self._of(op["lower"]), max(1, self._of(op["step"]))
+                turns = max(0, self._of(op["upper"]) - 1 - lower) // step
+                self.greatest[op.regions[0].args[0]] = lower + turns * step
+                self._carry(op.group("init"), op.regions[0].args[1:])
+                self._region(op.regions[0])
+                self._carry(op.group("init"), op.results)
+            case "scf.while":
+                for region in op.regions:
+                    self._carry(op.group("init"), region.args)
+                    self._region(region)
+            case "func.call":
+                self._call(op)
+            case "pto.addptr":
+                self._moved(op, self._of(op.get("offset")))
+            case "pto.castptr":
+                self._moved(op, 0)
+            case "pto.make_tensor_view":
+                sizes = [self._of(v) for v in op.group("shape")]
+                self.views[op.result] = (op.group("shape"), sizes)
+                self._touch(op["ptr"], 0, sizes, [self._of(v) for v in op.group("strides")])
+                self.origin[op.result] = self.origin.get(op["ptr"], (op["ptr"], 0, 1))
+            case "pto.partition_view":
+                self._slice(op)
+            case "pto.load_scalar" | "pto.store_scalar":
+                self._touch(op["ptr"], self._of(op.get("index")), (1,), (1,))
+            case _ if name in _ARITH and len(op.values) == 2:
+                a, b = (self._of(v) for v in op.values)
+                self.greatest[op.result] = _ARITH[name](a, b)
+            case _ if op.name.startswith("arith.") and len(op.values) == 1 and len(op.results) == 1:
+                self.greatest[op.result] = self._of(op.values[0])
+            case _ if op.successors:
+                for k, to in enumerate(op.successors):
+                    self._carry(passed(op, k), to.args)
+            case _:
+                for region in op.regions:
+                    self._region(region)
+                    self._yields(region, op.results)
+
+    def _max(self, result: Value, values: Sequence[Value]) -> None:
+        self.greatest[result] = max(map(self._of, values))
+
+    def _carry(self, values: Sequence[Value], to: Sequence[Value]) -> None:
+        for value, arg in zip(values, to):
+            if value in self.origin:
+                self.origin.setdefault(arg, self.origin[value])
+            self.greatest[arg] = max(self._of(arg), self._of(value))
+
+    def _yields(self, region: Block, results: Sequence[Value]) -> None:
+        for op in region.ops:
+            if op.name == "scf.yield":
+                self._carry(op.group("values"), results)
+
+    def _call(self, op: Op) -> None:
+        callee = self.module.function(op.attrs["callee"])
+        if callee is None or callee.body is None or self._calls > 1000:
+            return
+        self._calls += 1
+        self._carry(op.group("args"), callee.params)
+        self._region(callee.body)
+
+    def _moved(self, op: Op, offset: int) -> None:
+        source = op.get("ptr") or op.get("value")
+        if source in self.origin and isinstance(op.result.type, Ptr):
+            param, at, size = self.origin[source]
+            self.origin[op.result] = (param, at + offset * size, op.result.type.dtype.size)
+
+    def _slice(self, op: Op) -> None:
+        """A slice that lies past its view: a parameter that is the view's size has to be larger."""
+        source = op["source"]
+        if source in self.views:
+            values, sizes = self.views[source]
+            for axis, (offset, size) in enumerate(zip(op.group("offsets"), op.group("sizes"))):
+                end = self._of(offset) + self._of(size)
+                if axis < len(sizes) and end > sizes[axis] and values[axis] in self.entry.params:
+                    self._needed[values[axis]] = max(self._needed.get(values[axis], 0), end)
+        if isinstance(source.type, TensorView | PartitionView | MemRef) and source in self.origin:
+            self.origin[op.result] = self.origin[source]
+
+    def _touch(self, pointer: Value, at: int, sizes: Sequence[int], strides: Sequence[int]) -> None:
+        if pointer not in self.origin:
+            return
+        param, offset, size = self.origin[pointer]
+        assert isinstance(param.type, Ptr | MemRef)
+        last = at + sum(max(0, n - 1) * max(0, s) for n, s in zip(sizes, strides))
+        unit = max(1, param.type.dtype.size)
+        elements = -(-(offset + (last + 1) * size) // unit)
+        self.elements[param] = max(self.elements.get(param, 1), elements)

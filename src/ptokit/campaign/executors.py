@@ -1,0 +1,94 @@
+"""Where cases are worked on: processes of this machine, a Dask cluster, Ray, or any executor of `concurrent.futures`.
+
+An executor runs `ptokit.campaign.minder.work_batch`; it needs nothing but `submit` and `shutdown`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
+
+from .minder import end_children
+from .rules import EXECUTOR
+
+CONNECT_SECONDS = 10
+
+
+@contextmanager
+def open_executor(where: str, jobs: int) -> Iterator[tuple[Executor, int]]:
+    """An executor and how many workers it has, closed at the end.
+
+    ``where``: ``processes`` (`jobs` of them, spawned), ``dask://HOST:PORT`` or ``ray``. Raises `DiagnosticError`
+    (CAMP-EXECUTOR).
+    """
+    if where == "processes":
+        # Each thread watches over a process of its own, which does the work.
+        pool = ThreadPoolExecutor(jobs, "ptokit-campaign")
+        try:
+            yield pool, jobs
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            end_children()
+    elif found := re.fullmatch(r"dask://([^/]+:\d+)", where):
+        with _dask(found[1]) as opened:
+            yield opened
+    elif where == "ray":
+        with _ray() as opened:
+            yield opened
+    else:
+        raise _unusable(f"{where!r} is no executor; there are processes, dask://HOST:PORT and ray")
+
+
+@contextmanager
+def _dask(address: str) -> Iterator[tuple[Executor, int]]:
+    try:
+        from distributed import Client
+    except ImportError:
+        raise _unusable("Dask is not installed: pip install 'ptokit[dask]'") from None
+    try:
+        client = Client(f"tcp://{address}", timeout=CONNECT_SECONDS, set_as_default=False)
+    except (OSError, TimeoutError) as error:
+        raise _unusable(f"there is no Dask scheduler at {address}: {error}") from None
+    try:
+        workers = sum(client.nthreads().values())
+        if not workers:
+            raise _unusable(f"the Dask scheduler at {address} has no workers")
+        yield client.get_executor(pure=False), workers
+    finally:
+        client.close()
+
+
+class _Ray(Executor):
+    """Ray's remote functions as an executor."""
+
+    def __init__(self, ray: Any) -> None:
+        self._ray = ray
+        self._remote: dict[Callable[..., Any], Any] = {}
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        if fn not in self._remote:
+            self._remote[fn] = self._ray.remote(max_retries=0)(fn)
+        future: Future[Any] = self._remote[fn].remote(*args, **kwargs).future()
+        return future
+
+
+@contextmanager
+def _ray() -> Iterator[tuple[Executor, int]]:
+    try:
+        import ray
+    except ImportError:
+        raise _unusable("Ray is not installed: pip install ray") from None
+    ray.init(ignore_reinit_error=True, log_to_driver=False)
+    try:
+        yield _Ray(ray), int(ray.cluster_resources().get("CPU", 1))
+    finally:
+        ray.shutdown()
+
+
+def _unusable(why: str) -> DiagnosticError:
+    return DiagnosticError(Diagnostic(EXECUTOR.id, Severity.ERROR, why))

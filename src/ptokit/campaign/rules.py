@@ -1,0 +1,40 @@
+"""Rules of campaigns."""
+
+from ptokit.diagnostics import Scope, define
+
+SPEC = define(
+    "CAMP-SPEC",
+    "A campaign's description is TOML with known keys and values of their kinds.",
+    scope=Scope.RUN,
+    why="A key that is misspelled would silently leave out what it asks for.",
+    source="docs/campaigns.md",
+    accepted='do = ["check", "run"]',
+    rejected='doo = ["check"]',
+)
+PROGRAMS = define(
+    "CAMP-PROGRAMS",
+    "A campaign names at least one program, and every program can be read.",
+    scope=Scope.RUN,
+    why="A campaign of no cases would pass whatever happens.",
+    source="docs/campaigns.md",
+    accepted='programs = ["kernels/*.pto"]     where the folder has such files',
+    rejected='programs = ["kernel/*.pto"]      where there is no such folder',
+)
+RESULTS = define(
+    "CAMP-RESULTS",
+    "The file of results can be written, and is one that ptokit made.",
+    scope=Scope.RUN,
+    why="Results of another program, or of a broken disk, must not be mixed with new ones; the file is left as it is.",
+    source="docs/campaigns.md",
+    accepted="--out nightly.sqlite       a new file, or one of an earlier campaign",
+    rejected="--out kernel.pto           a file of another kind",
+)
+EXECUTOR = define(
+    "CAMP-EXECUTOR",
+    "The executor can be reached, and what it needs is installed.",
+    scope=Scope.RUN,
+    why="Cases are worked on elsewhere: a cluster that does not answer can give no results.",
+    source="docs/campaigns.md",
+    accepted="--executor dask://127.0.0.1:8786     with pip install 'ptokit[dask]' and a scheduler there",
+    rejected="--executor dask                      without an address",
+)

@@ -1,0 +1,302 @@
+"""What a campaign is to do, as TOML, and the cases it stands for.
+
+name = "nightly"
+programs = ["kernels/**/*.pto"]        # paths and patterns, from the folder of the file
+targets = ["a5"]                       # default: what each text states
+do = ["check", "run", "sanitize"]      # also compare and time
+blocks = [1, 8]
+seeds = [0, 1]                         # of random arguments
+seconds = 60                           # limits of one case
+memory = "4GiB"
+
+[[set]]                                # arguments of the programs that match; others get some from their text
+match = "kernels/softmax*.pto"
+args = ["random:f32:200x512", "zeros:f32:200x512", "200"]
+expected = ["", "softmax.npy", ""]     # or function = "golden:softmax", or program = "old/softmax.pto"
+tolerance = { ulp = 2 }
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from ptokit.arguments.generators import ArgumentSyntaxError
+from ptokit.arguments.grammar import parse_argument
+from ptokit.asm.files import read_text
+from ptokit.conformance.compare import tolerance
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Rule, Severity
+from ptokit.targets import TARGETS
+
+from .case import Action, Case
+from .rules import PROGRAMS, SPEC
+
+DEFAULT_DO = (Action.CHECK, Action.RUN, Action.SANITIZE)
+DEFAULT_SECONDS = 300.0
+_UNITS = {"": 1, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "KB": 10**3, "MB": 10**6, "GB": 10**9}
+_MODE = {
+    "matmul": ("exact", "fast", "ref"),
+    "order": ("strict", "profile"),
+    "rules": ("all", "assembler"),
+    "vector_cores": (1, 2),
+}
+
+
+@dataclass(frozen=True)
+class ArgumentSet:
+    """Arguments for programs that match, and what they must be afterwards. Fields as those of `Case`."""
+
+    match: str = "*"
+    name: str = ""
+    entry: str = ""
+    args: tuple[str, ...] | None = None
+    blocks: tuple[int, ...] = ()
+    expected: tuple[str, ...] = ()
+    function: str = ""
+    program: str = ""
+    tolerance: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A campaign. ``programs`` are files; ``sets`` are tried in order, all that match a program count."""
+
+    name: str
+    programs: tuple[Path, ...]
+    folder: Path
+    targets: tuple[str, ...] = ()
+    do: tuple[Action, ...] = DEFAULT_DO
+    blocks: tuple[int, ...] = (1,)
+    seeds: tuple[int, ...] = (0,)
+    seconds: float = DEFAULT_SECONDS
+    memory: int = 0
+    mode: Mapping[str, Any] = field(default_factory=dict)
+    sets: tuple[ArgumentSet, ...] = ()
+
+    def cases(self) -> Iterator[Case]:
+        """Every case: those of one program follow each other. Raises `DiagnosticError` for a file it cannot read."""
+        for path in self.programs:
+            text, found = read_text(path)
+            if text is None:
+                raise DiagnosticError(found.sorted())
+            yield from self._of_program(path, text)
+
+    def _of_program(self, path: Path, text: str) -> Iterator[Case]:
+        shown = _shown(path, self.folder)
+        fitting = [s for s in self.sets if fnmatchcase(shown, s.match) or fnmatchcase(path.name, s.match)]
+        for target in self.targets or ("",):
+            for action in self.do:
+                common: dict[str, Any] = {"program": shown, "text": text, "action": action, "target": target}
+                common |= {"mode": self.mode, "seconds": self.seconds, "memory": self.memory}
+                if action is Action.CHECK:
+                    yield Case(id=_id(shown, target, action), **common)
+                    continue
+                for chosen in fitting or [ArgumentSet()]:
+                    yield from self._of_set(chosen, common)
+
+    def _of_set(self, chosen: ArgumentSet, common: dict[str, Any]) -> Iterator[Case]:
+        compares = chosen.expected or chosen.function or chosen.program
+        if common["action"] is Action.COMPARE and not compares:
+            return
+        more: dict[str, Any] = {"entry": chosen.entry, "args": chosen.args}
+        if common["action"] is Action.COMPARE:
+            expected = tuple(str(self.folder / name) if name else "" for name in chosen.expected)
+            more |= {"expected": expected, "function": chosen.function, "tolerance": chosen.tolerance}
+            if chosen.program:
+                other, found = read_text(self.folder / chosen.program)
+                if other is None:
+                    raise DiagnosticError(found.sorted())
+                more["other"] = other
+        for blocks in chosen.blocks or self.blocks:
+            for seed in self.seeds:
+                which = _id(common["program"], common["target"], common["action"], chosen.name, blocks, seed)
+                yield Case(id=which, blocks=blocks, seed=seed, **common, **more)
+
+
+def _id(program: str, target: str, action: Action, name: str = "", blocks: int = 1, seed: int = 0) -> str:
+    parts = [
+        program,
+        target,
+        action.value,
+        name,
+        f"blocks={blocks}" if blocks != 1 else "",
+        f"seed={seed}" if seed else "",
+    ]
+    return " ".join(filter(None, parts))
+
+
+def _shown(path: Path, folder: Path) -> str:
+    try:
+        return path.relative_to(folder).as_posix()
+    except ValueError:
+        return path.as_posix()
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+def read_spec(path: Path) -> Spec:
+    """The campaign that a TOML file describes. Raises `DiagnosticError` (CAMP-SPEC, CAMP-PROGRAMS)."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise _refused(SPEC, path, error.strerror or str(error)) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise _refused(SPEC, path, str(error)) from None
+    try:
+        return _spec(content, path)
+    except ValueError as error:
+        raise _refused(SPEC, path, str(error)) from None
+
+
+def of_paths(names: Sequence[str], do: Sequence[Action] = DEFAULT_DO) -> Spec:
+    """The campaign over files and all ``.pto`` files below folders. Raises `DiagnosticError` (CAMP-PROGRAMS)."""
+    first = Path(names[0])
+    folder = first if first.is_dir() else first.parent
+    programs = tuple(dict.fromkeys(p for name in names for p in _programs(name, Path())))
+    return Spec(folder.resolve().name, programs, folder, do=tuple(do))
+
+
+def _spec(content: Mapping[str, Any], path: Path) -> Spec:
+    folder = path.parent
+    read = _Reader(content, "")
+    patterns = read.texts("programs")
+    programs = tuple(dict.fromkeys(p for pattern in patterns for p in _programs(pattern, folder)))
+    if not programs:
+        raise ValueError('it names no programs; write programs = ["kernels/*.pto"]')
+    values: dict[str, Any] = {
+        "name": read.text("name", path.stem),
+        "targets": read.choice("targets", tuple(TARGETS)),
+        "do": tuple(map(Action, read.choice("do", tuple(a.value for a in Action)))) or DEFAULT_DO,
+        "blocks": read.numbers("blocks", 1) or (1,),
+        "seeds": read.numbers("seeds", 0) or (0,),
+        "seconds": float(read.number("seconds", DEFAULT_SECONDS)),
+        "memory": _bytes(read.take("memory", 0)),
+        "mode": _mode(read.take("mode", {})),
+        "sets": tuple(_set(entry, i) for i, entry in enumerate(read.tables("set"))),
+    }
+    read.finish()
+    return Spec(programs=programs, folder=folder, **values)
+
+
+def _set(entry: Mapping[str, Any], number: int) -> ArgumentSet:
+    read = _Reader(entry, f"set {number + 1}: ")
+    args = read.texts("args") if "args" in entry else None
+    for position, text in enumerate(args or ()):
+        try:
+            parse_argument(text, position)
+        except ArgumentSyntaxError as error:
+            raise ValueError(f"set {number + 1}: args: {error}") from None
+    bound = read.take("tolerance", {})
+    if not isinstance(bound, dict):
+        raise ValueError(f"set {number + 1}: tolerance is not a table")
+    if bound:
+        tolerance(bound)
+    out = ArgumentSet(
+        read.text("match", "*"),
+        read.text("name", f"set{number + 1}"),
+        read.text("entry", ""),
+        args,
+        read.numbers("blocks", 1),
+        read.texts("expected"),
+        read.text("function", ""),
+        read.text("program", ""),
+        bound,
+    )
+    read.finish()
+    if out.function and not re.fullmatch(r"[\w.]+:\w+", out.function):
+        raise ValueError(f"set {number + 1}: function is {out.function!r}, not module:name")
+    return out
+
+
+def _mode(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError("mode is not a table")
+    for key, chosen in value.items():
+        if key not in _MODE or chosen not in _MODE[key]:
+            known = "; ".join(f"{k}: {', '.join(map(str, v))}" for k, v in _MODE.items())
+            raise ValueError(f"mode has {key} = {chosen!r}; there are {known}")
+    return value
+
+
+def _bytes(value: Any) -> int:
+    found = re.fullmatch(r"(\d+)\s*([KMG]?I?B?)", str(value).upper())
+    if isinstance(value, bool) or found is None or found[2] not in _UNITS:
+        raise ValueError(f'memory is {value!r}, not bytes such as 4000000 or "4GiB"')
+    return int(found[1]) * _UNITS[found[2]]
+
+
+class _Reader:
+    """Takes the entries of a table; what is left at the end is not known."""
+
+    def __init__(self, content: Mapping[str, Any], where: str) -> None:
+        self.rest, self.where, self.known = dict(content), where, list[str]()
+
+    def take(self, key: str, default: Any) -> Any:
+        self.known.append(key)
+        return self.rest.pop(key, default)
+
+    def text(self, key: str, default: str) -> str:
+        value = self.take(key, default)
+        if not isinstance(value, str):
+            raise ValueError(f"{self.where}{key} is {value!r}, not a text")
+        return value
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        value = self.take(key, [])
+        if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+            raise ValueError(f"{self.where}{key} is {value!r}, not a list of texts")
+        return tuple(value)
+
+    def choice(self, key: str, known: Sequence[str]) -> tuple[str, ...]:
+        values = self.texts(key)
+        for value in values:
+            if value not in known:
+                raise ValueError(f"{self.where}{key} has {value!r}; there are {', '.join(known)}")
+        return values
+
+    def number(self, key: str, default: float) -> float:
+        value = self.take(key, default)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
+            raise ValueError(f"{self.where}{key} is {value!r}, not a number from 0 on")
+        return value
+
+    def numbers(self, key: str, least: int) -> tuple[int, ...]:
+        value = self.take(key, [])
+        value = value if isinstance(value, list) else [value]
+        if not all(isinstance(n, int) and not isinstance(n, bool) and n >= least for n in value):
+            raise ValueError(f"{self.where}{key} is {value!r}, not a list of integers from {least} on")
+        return tuple(value)
+
+    def tables(self, key: str) -> list[Mapping[str, Any]]:
+        value = self.take(key, [])
+        if not isinstance(value, list) or not all(isinstance(v, dict) for v in value):
+            raise ValueError(f"{self.where}{key} is not a list of tables; write [[{key}]]")
+        return value
+
+    def finish(self) -> None:
+        if self.rest:
+            raise ValueError(f"{self.where}unknown key {next(iter(self.rest))!r}; there are {', '.join(self.known)}")
+
+
+def _programs(pattern: str, folder: Path) -> list[Path]:
+    """The files that a path or a pattern means, sorted. Raises `DiagnosticError` if there are none."""
+    path = folder / pattern
+    if any(c in pattern for c in "*?["):
+        found = sorted(p for p in folder.glob(pattern) if p.is_file())
+    elif path.is_dir():
+        found = sorted(p for p in path.rglob("*.pto") if p.is_file())
+    else:
+        found = [path] if path.is_file() else []
+    if not found:
+        raise _refused(PROGRAMS, path, "there is no such program")
+    return found
+
+
+def _refused(rule: Rule, path: Path, why: str) -> DiagnosticError:
+    return DiagnosticError(Diagnostic(rule.id, Severity.ERROR, why, Location(str(path))))

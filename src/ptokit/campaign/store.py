@@ -1,0 +1,172 @@
+"""The file of results: SQLite, one row a case and run, written as results come.
+
+A file holds the runs of a campaign one after the other. A run that was interrupted goes on where it stopped: a case is
+done again only where its result is missing, or where something that decides it has changed (`Case.key`).
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Severity
+
+from .case import Case, Result, Status
+from .rules import RESULTS
+
+APPLICATION = 0x70746F31
+"""What the header of the file says about who made it."""
+
+VERSION = 1
+
+_TABLES = """
+CREATE TABLE runs (
+    run INTEGER PRIMARY KEY, name TEXT NOT NULL, about TEXT NOT NULL, finished INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE cases (
+    run INTEGER NOT NULL, number INTEGER NOT NULL, id TEXT NOT NULL, key TEXT NOT NULL, program TEXT NOT NULL,
+    target TEXT NOT NULL, action TEXT NOT NULL, PRIMARY KEY (run, id)
+);
+CREATE TABLE results (
+    run INTEGER NOT NULL, id TEXT NOT NULL, key TEXT NOT NULL, status TEXT NOT NULL, message TEXT NOT NULL,
+    rules TEXT NOT NULL, findings TEXT NOT NULL, digest TEXT NOT NULL, seconds REAL NOT NULL, host TEXT NOT NULL,
+    attempt INTEGER NOT NULL, PRIMARY KEY (run, id)
+);
+"""
+
+
+class Row:
+    """A case of a run with its result."""
+
+    def __init__(self, number: int, id: str, program: str, target: str, action: str, result: Result | None) -> None:
+        self.number, self.id, self.program, self.target, self.action = number, id, program, target, action
+        self.result = result
+
+
+class Store:
+    """An open file of results. A context manager."""
+
+    def __init__(self, path: Path, *, create: bool = True) -> None:
+        """Raises `DiagnosticError` (CAMP-RESULTS) for a file of another kind, which is left as it is."""
+        self.path = path
+        if not create and not path.is_file():
+            raise refused(path, "there is no such file")
+        try:
+            self._db = sqlite3.connect(path)
+            self._open(fresh=not path.exists() or path.stat().st_size == 0)
+        except (sqlite3.Error, OSError) as error:
+            raise refused(path, str(error)) from None
+
+    def _open(self, *, fresh: bool) -> None:
+        if fresh:
+            self._db.executescript(f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; {_TABLES}")
+        (made_by,) = self._db.execute("PRAGMA application_id").fetchone()
+        (version,) = self._db.execute("PRAGMA user_version").fetchone()
+        if made_by != APPLICATION:
+            raise refused(self.path, "it is not a file of results")
+        if version != VERSION:
+            raise refused(self.path, f"it has version {version}; this version of ptokit knows {VERSION}")
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = NORMAL")
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._db.close()
+
+    # --- runs ----------------------------------------------------------------------------------------------------
+
+    def begin(self, name: str, about: Mapping[str, Any], cases: Iterable[Case]) -> tuple[int, set[str]]:
+        """The number of the run that these cases belong to, and the ids of those that are done.
+
+        The last run goes on if it was not finished and says the same `about` itself.
+        """
+        text = json.dumps(about, sort_keys=True)
+        with self._db:
+            last = self._db.execute("SELECT run, about, finished FROM runs ORDER BY run DESC LIMIT 1").fetchone()
+            if last is not None and not last[2] and last[1] == text:
+                run = last[0]
+            else:
+                run = (last[0] if last is not None else 0) + 1
+                self._db.execute("INSERT INTO runs (run, name, about) VALUES (?, ?, ?)", (run, name, text))
+            self._db.execute("DELETE FROM cases WHERE run = ?", (run,))
+            rows = ((run, i, c.id, c.key, c.program, c.target, c.action.value) for i, c in enumerate(cases))
+            self._db.executemany("INSERT INTO cases VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+            self._db.execute(
+                "DELETE FROM results WHERE run = ?1 AND NOT EXISTS (SELECT 1 FROM cases c WHERE c.run = ?1"
+                " AND c.id = results.id AND c.key = results.key)",
+                (run,),
+            )
+            done = {row[0] for row in self._db.execute("SELECT id FROM results WHERE run = ?", (run,))}
+        return run, done
+
+    def add(self, run: int, keys: Mapping[str, str], results: Iterable[Result]) -> None:
+        """Keep results; they are on disk afterwards."""
+        rows = (
+            (
+                run,
+                r.id,
+                keys[r.id],
+                r.status.value,
+                r.message,
+                json.dumps(r.rules),
+                json.dumps(r.findings),
+                r.digest,
+                r.seconds,
+                r.host,
+                r.attempt,
+            )
+            for r in results
+        )
+        with self._db:
+            self._db.executemany("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+
+    def finish(self, run: int) -> None:
+        """Every case of the run has a result."""
+        with self._db:
+            self._db.execute("UPDATE runs SET finished = 1 WHERE run = ?", (run,))
+
+    def runs(self) -> list[tuple[int, str, dict[str, Any], bool]]:
+        """Of each run: number, name, what it says about itself, whether it is finished. Raises `DiagnosticError`."""
+        try:
+            rows = self._db.execute("SELECT run, name, about, finished FROM runs ORDER BY run").fetchall()
+            return [(run, name, json.loads(about), bool(finished)) for run, name, about, finished in rows]
+        except (sqlite3.Error, ValueError) as error:
+            raise refused(self.path, str(error)) from None
+
+    def rows(self, run: int) -> Iterator[Row]:
+        """Every case of a run in order, with its result if there is one. Raises `DiagnosticError`."""
+        query = (
+            "SELECT number, c.id, program, target, action, status, message, rules, findings, digest, seconds, host,"
+            " attempt FROM cases c LEFT JOIN results r ON r.run = c.run AND r.id = c.id WHERE c.run = ? ORDER BY number"
+        )
+        try:
+            for number, id, program, target, action, status, *rest in self._db.execute(query, (run,)):
+                yield Row(number, id, program, target, action, None if status is None else _result(id, status, *rest))
+        except (sqlite3.Error, ValueError, TypeError) as error:
+            raise refused(self.path, str(error)) from None
+
+
+def _result(
+    id: str,
+    status: str,
+    message: str,
+    rules: str,
+    findings: str,
+    digest: str,
+    seconds: float,
+    host: str,
+    attempt: int,
+) -> Result:
+    found = tuple(json.loads(findings))
+    return Result(id, Status(status), message, tuple(json.loads(rules)), found, digest, float(seconds), host, attempt)
+
+
+def refused(path: Path, why: str) -> DiagnosticError:
+    """The file cannot be used."""
+    message = f"cannot use {path} for results: {why}"
+    return DiagnosticError(Diagnostic(RESULTS.id, Severity.ERROR, message, Location(str(path))))

@@ -1,0 +1,244 @@
+"""The work on one case: a program and arguments in, a result out. Never raises."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import socket
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ptokit.arguments.derive import derive
+from ptokit.arguments.generators import ArgumentSyntaxError
+from ptokit.arguments.grammar import parse_argument
+from ptokit.arguments.npy import as_parameter, load_array, portable
+from ptokit.asm import ParseResult, parse_module
+from ptokit.conformance.compare import Want, show_element, tolerance
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
+from ptokit.ir.stated import stated_target
+from ptokit.ir.verify import verify
+from ptokit.run.program import Program, choose_entry, compile_program
+from ptokit.targets import Target
+from ptokit.targets import target as target_named
+
+from .case import Action, Case, Result, Status
+
+KEPT = 20
+"""Findings that a result holds; more of one case are seldom read."""
+
+TIMED_RUNS = 5
+
+_HOST = socket.gethostname()
+
+
+class _Refused(Exception):
+    """The program or its arguments cannot be used."""
+
+    def __init__(self, findings: Iterable[Diagnostic]) -> None:
+        self.findings = list(findings)
+        super().__init__()
+
+
+def work(case: Case) -> Result:
+    """Do what the case says."""
+    start = time.perf_counter()
+    try:
+        result = _DO[case.action](case)
+    except _Refused as refusal:
+        result = _reported(case, Status.REFUSED, refusal.findings)
+    except DiagnosticError as error:
+        unusable = all(d.rule.startswith("RUN-ARG") for d in error.diagnostics)
+        result = _reported(case, Status.REFUSED if unusable else Status.FINDING, error.diagnostics)
+    except MemoryError:
+        result = Result(case.id, Status.MEMORY, "there is not enough memory for it")
+    except Exception as bug:  # one broken case must not end all others
+        result = Result(case.id, Status.CRASHED, " ".join(f"{type(bug).__name__}: {bug}".split())[:500])
+    return replace(result, seconds=result.seconds or time.perf_counter() - start, host=_HOST)
+
+
+def _reported(case: Case, bad: Status, findings: Iterable[Diagnostic], digest: str = "") -> Result:
+    """Passed without errors, else `bad`."""
+    found = list(findings)
+    errors = [d for d in found if d.severity is Severity.ERROR]
+    message = ""
+    if errors:
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        at = f"line {errors[0].location.line}: " if errors[0].location.line else ""
+        message = f"{at}{errors[0].message} [{errors[0].rule}]{more}"
+    status = bad if errors else Status.PASSED
+    rules = tuple(sorted({d.rule for d in found}))
+    return Result(case.id, status, message, rules, tuple(d.as_json() for d in found[:KEPT]), digest)
+
+
+# --- programs and arguments ------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=4)
+def _read(text: str, file: str, target_name: str) -> tuple[ParseResult, Target]:
+    """The module of a text and the target meant. Raises `_Refused`."""
+    wanted = target_named(target_name) if target_name else None
+    read = parse_module(text, file, target=wanted)
+    if read.diagnostics.errors:
+        raise _Refused(read.diagnostics)
+    target = wanted or stated_target(read.module)
+    if target is None:
+        message = "the text states no pto.target_arch, and the campaign no target"
+        raise _Refused([Diagnostic("RUN-TARGET", Severity.ERROR, message)])
+    return read, target
+
+
+@lru_cache(maxsize=4)
+def _compiled(text: str, file: str, target_name: str, entry: str, vector_cores: int) -> Program:
+    """Raises `_Refused`."""
+    read, target = _read(text, file, target_name)
+    try:
+        return compile_program(read.module, target, entry=entry or None, vector_cores=vector_cores)
+    except DiagnosticError as error:
+        raise _Refused(error.diagnostics) from None
+
+
+def _program(case: Case, text: str = "") -> Program:
+    return _compiled(text or case.text, case.program, case.target, case.entry, case.mode.get("vector_cores", 2))
+
+
+def _texts(case: Case) -> Sequence[str]:
+    """The arguments as text. Raises `_Refused`."""
+    if case.args is not None:
+        return case.args
+    read, _ = _read(case.text, case.program, case.target)
+    try:
+        return derive(read.module, choose_entry(read.module, case.entry or None), case.blocks, case.seed)
+    except DiagnosticError as error:
+        raise _Refused(error.diagnostics) from None
+
+
+def _arguments(case: Case, program: Program) -> list[Any]:
+    """New arrays and numbers. Raises `_Refused`."""
+    try:
+        values = [parse_argument(text, case.seed + i).make() for i, text in enumerate(_texts(case))]
+    except ArgumentSyntaxError as error:
+        raise _Refused([Diagnostic("RUN-ARG-TYPE", Severity.ERROR, str(error))]) from None
+    except DiagnosticError as error:
+        raise _Refused(error.diagnostics) from None
+    return [v if p.dtype is None else as_parameter(v, p.dtype) for v, p in zip(values, program.params)] + values[
+        len(program.params) :
+    ]
+
+
+def _launch(case: Case, program: Program, values: Sequence[Any]) -> None:
+    program.launch(values, case.blocks, matmul=case.mode.get("matmul", "exact"))
+
+
+def _digest(values: Sequence[Any]) -> str:
+    """What the arrays hold, in 64 hexadecimal digits."""
+    state = hashlib.sha256()
+    for value in values:
+        if isinstance(value, np.ndarray):
+            state.update(portable(np.ascontiguousarray(value)).tobytes())
+    return state.hexdigest()
+
+
+# --- actions ---------------------------------------------------------------------------------------------------------
+
+
+def _check(case: Case) -> Result:
+    read, target = _read(case.text, case.program, case.target)
+    found = verify(read.module, target, assembler=case.mode.get("rules") == "assembler")
+    return _reported(case, Status.REFUSED, [*read.diagnostics, *found])
+
+
+def _run(case: Case) -> Result:
+    program = _program(case)
+    values = _arguments(case, program)
+    _launch(case, program, values)
+    return Result(case.id, Status.PASSED, digest=_digest(values))
+
+
+def _time(case: Case) -> Result:
+    """The least of several runs, without compilation and the making of arguments."""
+    program = _program(case)
+    values = _arguments(case, program)
+    _launch(case, program, values)
+    digest = _digest(values)
+    spent = []
+    for _ in range(TIMED_RUNS):
+        start = time.perf_counter()
+        _launch(case, program, values)
+        spent.append(time.perf_counter() - start)
+    return Result(case.id, Status.PASSED, digest=digest, seconds=min(spent))
+
+
+def _sanitize(case: Case) -> Result:
+    from ptokit.sanitize import sanitize
+
+    read, target = _read(case.text, case.program, case.target)
+    program = _program(case)
+    order = case.mode.get("order", "strict")
+    cores = case.mode.get("vector_cores", 2)
+    report = sanitize(
+        read.module,
+        target,
+        _arguments(case, program),
+        case.blocks,
+        order=order,
+        entry=case.entry or None,
+        vector_cores=cores,
+    )
+    return _reported(case, Status.FINDING, report.diagnostics)
+
+
+def _compare(case: Case) -> Result:
+    program = _program(case)
+    values = _arguments(case, program)
+    wanted = _wanted(case, program, [v.copy() if isinstance(v, np.ndarray) else v for v in values])
+    _launch(case, program, values)
+    bound = tolerance(case.tolerance) if case.tolerance else None
+    for param, got, want in zip(program.params, values, wanted):
+        if want is None or param.dtype is None:
+            continue
+        dtype = param.dtype
+        have = np.ascontiguousarray(got).reshape(-1).view(np.uint8)
+        expected = np.ascontiguousarray(as_parameter(want, dtype)).reshape(-1).view(np.uint8)
+        if have.size != expected.size:
+            message = f"%{param.name}: {have.size} bytes, but {expected.size} are expected"
+            return Result(case.id, Status.WRONG, message, digest=_digest(values))
+        at = Want(expected, tol=bound).first_wrong(have, dtype)
+        if at is not None:
+            shown = f"{show_element(dtype, have, at)} instead of {show_element(dtype, expected, at)}"
+            where = [at] if dtype.packed else [int(n) for n in np.unravel_index(at, np.shape(got))]
+            return Result(case.id, Status.WRONG, f"%{param.name}{where}: {shown}", digest=_digest(values))
+    return Result(case.id, Status.PASSED, digest=_digest(values))
+
+
+def _wanted(case: Case, program: Program, given: Sequence[Any]) -> list[Any]:
+    """What each argument must hold afterwards; None where nothing is expected. May raise what the function raises."""
+    if case.function:
+        module, _, name = case.function.partition(":")
+        function: Callable[..., Any] = getattr(importlib.import_module(module), name)
+        answer = function(*given)
+        if not isinstance(answer, np.ndarray):
+            return list(answer)
+        last = max(i for i, param in enumerate(program.params) if param.dtype is not None)
+        return [answer if i == last else None for i in range(len(given))]
+    if case.other:
+        other = _program(case, case.other)
+        _launch(case, other, given)
+        return [v if isinstance(v, np.ndarray) else None for v in given]
+    try:
+        return [load_array(path) if path else None for path in case.expected]
+    except DiagnosticError as error:
+        raise _Refused(error.diagnostics) from None
+
+
+_DO: dict[Action, Callable[[Case], Result]] = {
+    Action.CHECK: _check,
+    Action.RUN: _run,
+    Action.SANITIZE: _sanitize,
+    Action.COMPARE: _compare,
+    Action.TIME: _time,
+}

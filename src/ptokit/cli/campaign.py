@@ -1,0 +1,146 @@
+"""``ptokit campaign``: many programs on many arguments, and the report of what came out."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+
+from ptokit.campaign.case import Action, Status
+from ptokit.campaign.page import page
+from ptokit.campaign.run import run_campaign
+from ptokit.campaign.spec import Spec, of_paths, read_spec
+from ptokit.campaign.store import Store
+from ptokit.campaign.summary import Change, Summary, summarise
+from ptokit.conformance.junit import junit_xml
+from ptokit.conformance.result import Outcome
+from ptokit.conformance.result import Result as JUnitCase
+from ptokit.diagnostics.render import visible
+
+from .console import bold, remark, say, table
+from .files import check_writable, write_whole
+from .progress import Progress
+from .rules import REPORT_FILE
+
+SHOWN = 20
+"""Failures and changes listed on the terminal; the page has all of them."""
+
+
+def run(
+    paths: Sequence[str],
+    do: Sequence[str],
+    out: str | None,
+    jobs: int,
+    executor: str,
+    html: str | None,
+    junit: str | None,
+    format: str,
+) -> bool:
+    """Work on a campaign and report; True if every case passed. Raises `DiagnosticError`."""
+    spec = _spec(paths, do)
+    file = Path(out) if out is not None else Path(f"{spec.name}.sqlite")
+    _check_files(html, junit)
+    start = time.perf_counter()
+    with Progress(f"campaign {visible(spec.name)}", "cases", speed=True) as progress:
+        run_campaign(spec, file, executor=executor, jobs=jobs, progress=progress)
+    if format == "text":
+        remark(f"{time.perf_counter() - start:.1f} s; results in {file}")
+    return report(str(file), html, junit, format)
+
+
+def report(file: str, html: str | None, junit: str | None, format: str) -> bool:
+    """Show the last run in a file of results; True if every case passed. Raises `DiagnosticError`."""
+    _check_files(html, junit)
+    with Store(Path(file), create=False) as store:
+        summary = summarise(store)
+    if summary is None:
+        raise typer.BadParameter(f"{file} has no results yet.", param_hint="FILE")
+    if html is not None:
+        write_whole(Path(html), page(summary).encode(), "the report", REPORT_FILE)
+    if junit is not None:
+        write_whole(Path(junit), _junit(summary), "the report", REPORT_FILE)
+    if format == "json":
+        say(json.dumps(_json(summary), indent=2))
+    else:
+        _show(summary)
+    return not summary.failed and summary.finished
+
+
+def _spec(paths: Sequence[str], do: Sequence[str]) -> Spec:
+    actions = tuple(map(Action, do))
+    described = [path for path in paths if path.endswith(".toml")]
+    if described and (len(paths) > 1 or actions):
+        raise typer.BadParameter(
+            "a TOML file says all of a campaign: it stands alone, without --do.", param_hint="PATH"
+        )
+    if described:
+        return read_spec(Path(described[0]))
+    return of_paths(paths, actions) if actions else of_paths(paths)
+
+
+def _check_files(*names: str | None) -> None:
+    for name in names:
+        if name is not None:
+            check_writable(Path(name), "the report", REPORT_FILE)
+
+
+def _show(summary: Summary) -> None:
+    statuses = [s.value for s in Status if summary.counts[s.value]] + ["missing"] * bool(summary.counts["missing"])
+    headers = ("action", "target", *statuses)
+    rows = [
+        (action, target or "as stated", *(str(counts[s] or "-") for s in statuses))
+        for (action, target), counts in summary.table.items()
+    ]
+    table(headers, rows, right=statuses)
+    worse = [row for row in summary.rows if summary.changes.get(row.id) in (Change.WORSE, Change.ANSWER)]
+    _list(f"Worse than in run {summary.before}", [(r.id, summary.changes[r.id].value) for r in worse])
+    _list("Not passed", [(r.id, r.result.message or r.result.status.value) for r in summary.failed if r.result])
+    say()
+    say(f"{bold(visible(summary.name))}, run {summary.run}: {summary.last_line}")
+
+
+def _list(title: str, entries: list[tuple[str, str]]) -> None:
+    if not entries:
+        return
+    say(f"\n{bold(title)}")
+    table(("case", "what"), [(visible(a), visible(b)) for a, b in entries[:SHOWN]])
+    if len(entries) > SHOWN:
+        say(f"… and {len(entries) - SHOWN} more; --html FILE shows all")
+
+
+def _json(summary: Summary) -> dict[str, object]:
+    return {
+        "version": 1,
+        "name": summary.name,
+        "run": summary.run,
+        "finished": summary.finished,
+        "about": summary.about,
+        "counts": dict(summary.counts),
+        "cases": [
+            {
+                "id": row.id,
+                "program": row.program,
+                "target": row.target,
+                "action": row.action,
+                "change": summary.changes.get(row.id, Change.SAME).value,
+                **({k: v for k, v in row.result.as_json().items() if k != "id"} if row.result else {}),
+            }
+            for row in summary.rows
+        ],
+    }
+
+
+def _junit(summary: Summary) -> bytes:
+    results = []
+    for row in summary.rows:
+        if row.result is None:
+            outcome, message, seconds = Outcome.SKIPPED, "not worked on yet", 0.0
+        else:
+            passed = row.result.status is Status.PASSED
+            outcome = Outcome.PASSED if passed else Outcome.FAILED
+            message, seconds = row.result.message or row.result.status.value, row.result.seconds
+        results.append(JUnitCase(row.id, row.action, row.target or "stated", outcome, message, (), seconds))
+    return junit_xml(summary.name, results)

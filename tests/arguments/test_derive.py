@@ -1,0 +1,81 @@
+"""Arguments made from the text of a kernel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ptokit.arguments.derive import derive
+from ptokit.arguments.grammar import parse_argument
+from ptokit.asm import parse_module
+from ptokit.run import compile_program
+from ptokit.targets import target
+
+PARAMS = "%x: !pto.ptr<f32>, %y: !pto.ptr<f32>, %n: index"
+SIZES = {
+    "constant sizes": ("%c16, %c64", "%c64, %c1", "random:f32:1024:seed=0"),
+    "rows apart": ("%c16, %c64", "%c100, %c1", "random:f32:1564:seed=0"),
+    "a size from a parameter": ("%n, %c64", "%c64, %c1", "random:f32:8192:seed=0"),
+}
+
+
+def program(body: str, params: str = PARAMS) -> str:
+    constants = "\n".join(f"    %c{n} = arith.constant {n} : index" for n in (0, 1, 16, 64, 100, 200))
+    return (
+        f"module {{\n  func.func @k({params}) attributes {{pto.entry}} {{\n{constants}\n{body}\n    return\n  }}\n}}\n"
+    )
+
+
+def arguments(text: str, blocks: int = 1) -> list[str]:
+    read = parse_module(text, "k.pto", target=target("a5"))
+    assert not read.diagnostics.errors
+    return derive(read.module, read.module.functions[0], blocks)
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_an_array_is_as_large_as_the_views_of_it(name: str) -> None:
+    sizes, strides, wanted = SIZES[name]
+    body = f"%v = pto.make_tensor_view %x, shape = [{sizes}], strides = [{strides}] : !pto.tensor_view<?x?xf32>"
+    assert arguments(program(body))[0] == wanted
+
+
+def test_a_view_behind_a_pointer_that_moves_with_a_loop() -> None:
+    body = """
+    scf.for %i = %c0 to %c100 step %c64 {
+      %p = pto.addptr %x, %i : !pto.ptr<f32> -> !pto.ptr<f32>
+      %v = pto.make_tensor_view %p, shape = [%c16, %c1], strides = [%c1, %c1] : !pto.tensor_view<?x?xf32>
+    }"""
+    assert arguments(program(body))[0] == f"random:f32:{64 + 16}:seed=0"
+
+
+def test_a_size_grows_until_the_slices_fit() -> None:
+    body = """
+    %v = pto.make_tensor_view %x, shape = [%n, %c64], strides = [%c64, %c1] : !pto.tensor_view<?x?xf32>
+    %p = pto.partition_view %v, offsets = [%c100, %c0], sizes = [%c100, %c64]
+      : !pto.tensor_view<?x?xf32> -> !pto.partition_tensor_view<100x64xf32>"""
+    assert arguments(program(body)) == ["random:f32:12800:seed=0", "random:f32:4096:seed=1", "200"]
+
+
+def test_what_the_kernel_writes_and_tables_start_with_zeros() -> None:
+    body = "%s = pto.load_scalar %t[%c16] : !pto.ptr<i32> -> i32\n    %f = arith.sitofp %s : i32 to f32\n"
+    body += "    pto.store_scalar %f, %y[%c100] : !pto.ptr<f32>, f32"
+    params = "%t: !pto.ptr<i32>, %y: !pto.ptr<f32>"
+    assert arguments(program(body, params)) == ["zeros:i32:17", "zeros:f32:101"]
+
+
+def test_the_number_of_blocks_reaches_a_parameter_that_counts_them() -> None:
+    assert arguments(program("", "%idx_block_idx: i32, %spmd_block_num: i32, %s: f32"), 8) == ["0", "8", "1.0"]
+
+
+@pytest.mark.parametrize(
+    "path", sorted((Path(__file__).parents[2] / "examples" / "pto").glob("*.pto")), ids=lambda p: p.stem
+)
+def test_the_examples_run_on_their_derived_arguments(path: Path) -> None:
+    if path.stem == "faulty":
+        pytest.skip("refused, as it is meant to be")
+    a5 = target("a5")
+    read = parse_module(path.read_text(encoding="utf-8"), str(path), target=a5)
+    kernel = compile_program(read.module, a5)
+    values = [parse_argument(text, i).make() for i, text in enumerate(derive(read.module, kernel.entry))]
+    kernel.launch(values)
