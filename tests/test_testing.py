@@ -12,7 +12,7 @@ import pytest
 
 import ptokit as pto
 from ptokit.diagnostics import DiagnosticError
-from ptokit.testing import assert_clean, sanitized_launches
+from ptokit.testing import NotChecked, assert_clean, sanitized_launches
 
 from .sanitize.test_python import copy_plus_one, tiles
 
@@ -72,6 +72,19 @@ def test_warnings_count_unless_told() -> None:
     with pytest.raises(AssertionError, match="1 warning"):
         assert_clean(chain, X.copy(), order="profile")
     assert_clean(chain, X.copy(), order="profile", warnings=False)
+
+
+def test_what_was_not_checked_is_a_warning() -> None:
+    @pto.kernel(target="a2a3")
+    def automatic(y: pto.Ptr[pto.f32]) -> None:
+        a = pto.Tile(pto.TileType.Vec, pto.f32, 16, 32)
+        pto.TEXPANDS(a, 1.0)
+        pto.TSTORE(pto.GlobalTensor(y, (16, 32)), a)
+
+    with pytest.warns(NotChecked, match="order of pipes NOT CHECKED") as caught:
+        assert_clean(automatic, X.copy())
+    assert caught[0].filename == __file__
+    assert_clean(automatic, X.copy(), mode="auto")
 
 
 def test_files() -> None:

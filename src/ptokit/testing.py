@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings as _warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,10 @@ from ptokit.sanitize.witness import copies
 from ptokit.targets import target as find_target
 
 
+class NotChecked(UserWarning):
+    """The sanitizer found nothing, and there is something that it did not check."""
+
+
 def assert_clean(
     kernel: Kernel | Launcher | str | os.PathLike[str],
     *args: Any,
@@ -29,13 +34,17 @@ def assert_clean(
     warnings: bool = True,
     witness: bool = False,
     entry: str | None = None,
+    mode: str | None = None,
 ) -> Report:
     """Run a kernel under the sanitizer and return its report; fail if it has findings.
 
     ``kernel``: a Python kernel, one with its number of blocks (``k[8]``), or the path of a `.pto` file, of which
     ``entry`` may name the function. ``args``: as for a launch; they hold the results afterwards. ``blocks``: default 1,
     or that of the launcher. ``target``: of a Python kernel its own by default; needed for a file that names none.
-    ``order``, ``witness``: as of `Kernel.sanitize`. ``warnings``: whether warnings count, too.
+    ``order``, ``witness``, ``mode``: as of `Kernel.sanitize`. ``warnings``: whether warnings count, too.
+
+    Warns `NotChecked` where the kernel leaves the order of pipes to the compiler and ``mode`` does not say that it may:
+    nobody looked at it.
 
     Raises `AssertionError` with the findings as the command line shows them, and `DiagnosticError` for arguments that
     cannot be used.
@@ -46,16 +55,15 @@ def assert_clean(
     if isinstance(kernel, Kernel):
         if target is not None:
             kernel = kernel.on(target)
-        report = kernel.sanitize(*args, blocks=blocks or 1, order=order, witness=witness)
+        report = kernel.sanitize(*args, blocks=blocks or 1, order=order, witness=witness, mode=mode)
     else:
-        report = _sanitize_file(Path(kernel), args, blocks or 1, target, order, witness, entry)
+        more = {"order": order, "witness": witness, "entry": entry, "mode": mode}
+        report = _sanitize_file(Path(kernel), args, blocks or 1, target, more)
     _fail(report, warnings=warnings)
     return report
 
 
-def _sanitize_file(
-    path: Path, args: tuple[Any, ...], blocks: int, target: str | None, order: str, witness: bool, entry: str | None
-) -> Report:
+def _sanitize_file(path: Path, args: tuple[Any, ...], blocks: int, target: str | None, more: dict[str, Any]) -> Report:
     from ptokit.asm import read_module
     from ptokit.ir.stated import stated_target
 
@@ -65,7 +73,7 @@ def _sanitize_file(
     on = on or stated_target(parsed.module)
     if on is None:
         raise ValueError(f"{path} names no target: pass target=")
-    return sanitize(parsed.module, on, args, blocks, order=order, witness=witness, entry=entry)
+    return sanitize(parsed.module, on, args, blocks, **more)
 
 
 def _fail(report: Report, *, warnings: bool) -> None:
@@ -77,6 +85,8 @@ def _fail(report: Report, *, warnings: bool) -> None:
             shown.add(diagnostic)
         where = f"{report.name} on {report.target}, {report.blocks} block{'s' if report.blocks > 1 else ''}"
         raise AssertionError(f"{where}: {summary(found)}\n{render(shown)}")
+    if not report.coverage.complete:
+        _warnings.warn(f"{report.name}: {report.verdict}", NotChecked, stacklevel=3)
 
 
 @contextmanager
@@ -106,4 +116,4 @@ def _holds_memory(value: Any) -> bool:
     return foreign and not isinstance(value, np.generic)
 
 
-__all__ = ["assert_clean", "sanitized_launches"]
+__all__ = ["NotChecked", "assert_clean", "sanitized_launches"]

@@ -165,8 +165,48 @@ def test_run_refuses_races_first(ptokit: Run, tmp_path: Path) -> None:
 
 def test_examples_are_clean(ptokit: Run) -> None:
     args = ("-a", "random:f32:64x64", "-a", "random:f32:64x64", "-a", "uninit:f32:64x64")
-    ran = ptokit("sanitize", KERNELS / "vec_add.pto", "-t", "a5", *args, "-a", 4096)
+    ran = ptokit("sanitize", KERNELS / "vec_add.pto", "-t", "a5", *args, "-a", 4096, "--mode", "auto")
     assert (ran.status, ran.err) == (0, "")
+
+
+UNCHECKED = ("sanitize", KERNELS / "vec_add.pto", "-t", "a5", *("-a", "ones:f32:4096") * 2, "-a", "uninit:f32:4096")
+
+
+def test_what_nobody_checked_is_not_clean(ptokit: Run) -> None:
+    """The text has no addresses and no flags: the order of pipes is the compiler's."""
+    ran = ptokit(*UNCHECKED, "-a", 4096)
+    assert ran.status == 3
+    last = ran.out.splitlines()[-1]
+    assert ", checked order of blocks, data and bounds: no findings; order of pipes NOT CHECKED: " in last
+    assert "--mode auto accepts that" in ran.err
+    for accepted in (("--mode", "auto"), ("--explain-sync",)):
+        ran = ptokit(*UNCHECKED, "-a", 4096, *accepted)
+        assert (ran.status, ran.err) == (0, "")
+        assert "no findings; order of pipes left alone: " in ran.out.splitlines()[0]
+    ran = ptokit(*UNCHECKED[:3], "cpu", *UNCHECKED[4:], "-a", 4096)
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out.endswith("checked order of pipes, order of cores, flags, data and bounds: no findings\n")
+
+
+def test_reports_for_programs_say_what_was_checked(ptokit: Run) -> None:
+    ran = ptokit(*UNCHECKED, "-a", 4096, "--format", "json")
+    (gap,) = json.loads(ran.out)["coverage"]["unchecked"]
+    assert (ran.status, gap["what"], gap["accepted"]) == (3, "order of pipes", False)
+    assert json.loads(ran.out)["coverage"]["checked"] == ["order of blocks", "data", "bounds"]
+    ran = ptokit(*UNCHECKED, "-a", 4096, "--format", "sarif")
+    assert ran.status == 3
+    assert json.loads(ran.out)["runs"][0]["properties"]["coverage"]["complete"] is False
+    ran = ptokit("sanitize", CLEAN, "-t", "a5", *ARGS, "--format", "json")
+    assert json.loads(ran.out)["coverage"]["unchecked"] == []
+    ran = ptokit("sanitize", CASES / "21_tile_fills_a5.pto", "-t", "a2a3", "-a", "ones:f32:65536", "--format", "json")
+    assert (ran.status, json.loads(ran.out)["coverage"]["complete"]) == (1, False)
+
+
+def test_errors_come_before_what_was_not_checked(ptokit: Run) -> None:
+    args = ("-a", "uninit:f32:4096", *UNCHECKED[6:])
+    ran = ptokit(*UNCHECKED[:4], *args, "-a", 4096)
+    assert ran.status == 1
+    assert ": 1 error; order of pipes NOT CHECKED: " in ran.out.splitlines()[-1]
 
 
 def test_a_page(ptokit: Run, tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_handles_of_instructions_order() -> None:
     assert k.sanitize(X, np.zeros_like(X)).clean
 
 
-def test_automatic_mode_looks_at_values_only() -> None:
+def test_automatic_mode_looks_at_values_and_blocks() -> None:
     @pto.kernel(target="a2a3")
     def k(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32], full: pto.Static) -> None:
         a, b = (pto.Tile(pto.TileType.Vec, pto.f32, 16, 32) for _ in range(2))
@@ -88,7 +88,12 @@ def test_automatic_mode_looks_at_values_only() -> None:
         pto.TADDS(b, a, 1.0)
         pto.TSTORE(pto.GlobalTensor(y, (16, 32)), b)
 
-    assert k.sanitize(X, np.zeros_like(X), True).clean
+    report = k.sanitize(X, np.zeros_like(X), True)
+    assert report.clean
+    assert not report.coverage.complete
+    assert str(report).endswith("(auto mode)")
+    assert k.sanitize(X, np.zeros_like(X), True, mode="auto").coverage.complete
+    assert rules(k.sanitize(X, np.zeros_like(X), True, blocks=2)) == ["RACE-XCORE-WAW"]
     assert rules(k.sanitize(X, np.zeros_like(X), False)) == ["UNINIT-READ"]
 
 

@@ -15,10 +15,7 @@ from ptokit.diagnostics import DiagnosticError
 
 from .campaign_command import add_campaign
 from .conformance_command import add_conformance
-
-EXIT_ERRORS = 1
-EXIT_INTERNAL = 70
-EXIT_INTERRUPTED = 130
+from .exits import EXIT_ERRORS, EXIT_INTERNAL, EXIT_INTERRUPTED
 
 _BLAS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 """Products of tiles are too small for threads: waiting for one another makes them up to 100 times slower."""
@@ -190,7 +187,9 @@ def run(
 \b
 Arguments are those of ptokit run. An output-only argument is written
 uninit:DTYPE:SHAPE: reading it before the kernel has written it is an error.
-Exit status: 0 without errors, 1 with errors, 2 for wrong usage."""
+Exit status: 0 without errors, 1 with errors, 2 for wrong usage, 3 without
+errors where nobody checked the order of pipes: a program without addresses
+and flags leaves it to the compiler (--mode auto accepts that)."""
 )
 def sanitize(
     file: File,
@@ -239,8 +238,9 @@ def sanitize(
     more["html"] = html
     more["vector_cores"] = vector_cores
     more |= {"explain_sync": explain_sync, "mode": mode and mode.value, "also": [rule.value for rule in also or []]}
-    if not sanitize_file(file, target, entry, arg or [], blocks, order.value, **more):
-        raise typer.Exit(EXIT_ERRORS)
+    status = sanitize_file(file, target, entry, arg or [], blocks, order.value, **more)
+    if status:
+        raise typer.Exit(status)
 
 
 @app.command(

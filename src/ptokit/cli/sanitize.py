@@ -22,6 +22,7 @@ from .args import make, read_arguments
 from .check import report as findings
 from .check import sarif_text
 from .console import remark, say, show_diagnostics
+from .exits import EXIT_ERRORS, EXIT_UNCHECKED
 from .files import check_writable, write_whole
 from .load import load, parse_target
 from .rules import REPORT_FILE
@@ -44,8 +45,8 @@ def sanitize_file(
     mode: str | None = None,
     also: Sequence[str] = (),
     vector_cores: int = 2,
-) -> bool:
-    """Run a kernel of `file` under observation and report as ``text``, ``json`` or ``sarif``; True without errors.
+) -> int:
+    """Run a kernel of `file` under observation and report as ``text``, ``json`` or ``sarif``; the exit status.
 
     ``html``: a file to write the report to as a page, too.
     """
@@ -122,7 +123,8 @@ def _facts(report: Report) -> dict[str, Any]:
     launch = {"kernel": report.name, "target": report.target, "blocks": report.blocks, "order": report.order}
     shuffled = {} if report.shuffled is None else {"shuffled": report.shuffled.as_json()}
     needed = {} if report.synchronisation is None else {"synchronisation": report.synchronisation.as_json()}
-    return {"launch": launch, "instructions": report.instructions, **shuffled, **needed}
+    coverage = report.coverage.as_json()
+    return {"launch": launch, "instructions": report.instructions, "coverage": coverage, **shuffled, **needed}
 
 
 def _sarif(report: Report) -> str:
@@ -134,20 +136,29 @@ def _sarif(report: Report) -> str:
     return sarif_text(report.diagnostics, _facts(report), details)
 
 
-def _show(file: str, report: Report, seconds: float, format: str) -> bool:
+def _show(file: str, report: Report, seconds: float, format: str) -> int:
     found = report.diagnostics
+    status = EXIT_ERRORS if found.errors else 0 if report.coverage.complete else EXIT_UNCHECKED
     if format != "text":
         say(_sarif(report) if format == "sarif" else json.dumps(as_json(report), indent=2))
-        return not found.errors
+        return status
     show_diagnostics(found)
     if len(found):
         remark(f"{visible_name(file)}: {summary(found) or 'notes only'}")
     if report.ran:
         blocks = f"{report.blocks} block{'s' if report.blocks > 1 else ''}"
         what = f"{report.name} on {report.target}, {blocks}, {report.order} order: {report.instructions} instructions"
-        say(f"{what} in {seconds:.2f} s, {'no findings' if not len(found) else summary(found) or 'notes only'}")
+        say(f"{what} in {seconds:.2f} s, {report.verdict}")
     if report.shuffled is not None:
         say(str(report.shuffled))
     if report.synchronisation is not None:
         say(str(report.synchronisation))
-    return not found.errors
+    if status == EXIT_UNCHECKED:
+        remark(_UNCHECKED)
+    return status
+
+
+_UNCHECKED = (
+    "--mode auto accepts that the compiler orders pipes, --mode manual checks the program as it stands, "
+    "--explain-sync lists the flags that it needs"
+)

@@ -21,10 +21,10 @@ _SHORT = {(True, False): "RAW", (False, True): "WAR", (True, True): "WAW"}
 
 
 class Analysis:
-    """Checks instructions in the order of the simulation. ``races`` is off where the program does not order pipes."""
+    """Checks instructions in the order of the simulation. ``blocks_only``: the cores of a block do not race."""
 
-    def __init__(self, findings: Findings, repair: Repair, *, races: bool) -> None:
-        self.findings, self.repair, self.races = findings, repair, races
+    def __init__(self, findings: Findings, repair: Repair, *, blocks_only: bool) -> None:
+        self.findings, self.repair, self.blocks_only = findings, repair, blocks_only
         self.caches = ScalarCaches(findings)
 
     def execute(self, core: Core, work: Work, clock: Clock) -> None:
@@ -32,9 +32,8 @@ class Analysis:
         for touch in work.touches:
             if not touch.write or touch.atomic is not None:
                 self._initialised(core, work, touch)
-            if self.races:
-                for record in touch.space.conflicts(touch, clock):
-                    self._race(core, work, touch, record)
+            for record in touch.space.conflicts(touch, clock):
+                self._race(core, work, touch, record)
         if work.clean is not None:
             self.caches.clean(core, work.clean)
         component, overtakes = COMPONENTS[work.pipe], core.overtakes(work)
@@ -42,17 +41,15 @@ class Analysis:
             posted = POSTED if work.pipe is Pipe.S and touch.write else component
             record = Record(core.index, posted, core.counts[posted] + 1, work, touch)
             if isinstance(touch.space, Memory):
-                if self.races:
-                    touch.space.add(record, clock, overtakes=overtakes, settled=self._settled)
-                    if core.target.is_device:
-                        self.caches.access(core, record, clock)
+                touch.space.add(record, clock, overtakes=overtakes, settled=self._settled)
+                if core.target.is_device:
+                    self.caches.access(core, record, clock)
                 if touch.write:
                     touch.space.write(touch.where)
             else:
-                if self.races:
-                    touch.space.add(record, overtakes=overtakes)
-                    if touch.space.crowded:
-                        touch.space.prune([c for peer in core.cluster for c in (*peer.clocks.values(), peer.issue)])
+                touch.space.add(record, overtakes=overtakes)
+                if touch.space.crowded:
+                    touch.space.prune([c for peer in core.cluster for c in (*peer.clocks.values(), peer.issue)])
                 if touch.write:
                     touch.space.write(touch)
 
@@ -64,6 +61,8 @@ class Analysis:
 
     def _race(self, core: Core, work: Work, touch: Touch, record: Record) -> None:
         other = self.repair.cores[record.core]
+        if self.blocks_only and other.block == core.block:
+            return
         mine, theirs = (core, work, touch), (other, record.work, record.touch)
         same_core = other is core
         mine_first = (work.seq < record.work.seq) if same_core else core.index < other.index

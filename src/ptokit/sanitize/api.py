@@ -12,7 +12,6 @@ import numpy as np
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Note, Severity
 from ptokit.ir.core import Function, Module, Op
-from ptokit.ir.facts import instr_of
 from ptokit.ir.launch import VECTOR_CORES
 from ptokit.ir.runnable import check_runnable
 from ptokit.ir.verify import verify
@@ -26,11 +25,11 @@ from ptokit.run.signals import LIMIT, Semaphores
 from ptokit.targets import Target
 from ptokit.targets import target as target_named
 from ptokit.types.dtypes import DType
-from ptokit.types.values import Ptr
 
 from . import rules as _rules  # puts the rules into the catalogue
 from .analysis import Analysis
 from .auto import MODES, auto_rules
+from .coverage import Mode, coverage
 from .events import Signal
 from .explain import explain
 from .findings import Draft, Findings
@@ -132,18 +131,19 @@ def sanitize(
     if any(d.rule not in _IGNORED and d.rule not in _SEEN_RUNNING for d in found.errors):
         return report
     fresh = copies(args) if witness or seed is not None or explain_sync else []
-    how = _Mode(module, mode, vector_cores)
+    how = Mode(module, mode, vector_cores)
     run = _Run(module, kernel, target, args, blocks, order == "profile", extended, report, how, frozenset(also))
     run.run()
     report.ran = True
+    report.coverage = coverage(how, in_order=not target.is_device, explained=explain_sync, complete=run.complete)
     report.diagnostics = _without_superseded(report.diagnostics)
     if explain_sync and run.complete:
 
         def watch(version: Module) -> tuple[list[Race], int]:
             again = Report(kernel.name, target.name, blocks, order)
             entry = choose_entry(version, kernel.name)
-            by_hand = _Mode(version, None, vector_cores)
-            by_hand.auto = by_hand.cores_only = False
+            by_hand = Mode(version, None, vector_cores)
+            by_hand.by_compiler = False
             _Run(version, entry, target, copies(fresh), blocks, order == "profile", extended, again, by_hand).run()
             return list(again.races.values()), again.instructions
 
@@ -183,7 +183,7 @@ def _rerun(
     extended: bool,
     fresh: Sequence[Any],
     results: Sequence[Any],
-    how: _Mode,
+    how: Mode,
     scheduler: Scheduler,
     words: str,
 ) -> Witness:
@@ -225,7 +225,7 @@ class _Run:
         profile: bool,
         extended: bool,
         report: Report,
-        mode: _Mode,
+        mode: Mode,
         also: frozenset[str] = frozenset(),
     ) -> None:
         self.report, self.blocks, self.target = report, blocks, target
@@ -240,7 +240,7 @@ class _Run:
         buffers = [v.buffer for v in self.values if isinstance(v, Pointer | View) and v.buffer is not None]
         memories = _memories(buffers, uninitialised)
         repair = self.repair = Repair(module.functions, target)
-        analysis = Analysis(self.findings, repair, races=not mode.auto)
+        analysis = Analysis(self.findings, repair, blocks_only=mode.by_compiler and not mode.between_cores)
         profiled = partial(Core, target=target, profile=profile, waits="FLAG-REUSE-RACE" in also)
         cores = [profiled(c.index, c.kind, c.block, c.sub) for c in core_ids(self.program.cores.roles, blocks)]
         repair.cores = cores
@@ -277,8 +277,7 @@ class _Run:
             self.deferred,
             extended=self.extended,
             placed=self.mode.placed,
-            auto=self.mode.auto,
-            in_order=self.mode.cores_only or not self.target.is_device,
+            in_order=self.mode.by_compiler or not self.target.is_device,
             waits_for_work=self.mode.waits_for_work,
             also=self.also,
         )
@@ -381,28 +380,6 @@ class _Rerun(_Run):
         if not isinstance(error, DiagnosticError):
             raise error
         self.failure = self.failure or explained(error)
-
-
-class _Mode:
-    """Whether the program places tiles and orders pipes itself (memory-model-and-sync 4).
-
-    ``auto``: it does neither. ``cores_only``: it orders cores but leaves the pipes of each to the compiler.
-    """
-
-    def __init__(self, module: Module, stated: str | None, vector_cores: int) -> None:
-        self.vector_cores = vector_cores
-        ops = [op for f in module.functions if f.body is not None for op in f.body.walk()]
-        instrs = [instr for op in ops if (instr := instr_of(op)) is not None]
-        ordered = any(instr.ordering and not instr.between_cores for instr in instrs)
-        self.placed = any(op.name == "pto.tassign" or (op.name == "pto.alloc_tile" and op.get("addr")) for op in ops)
-        addressed = any(isinstance(v.type, Ptr) and v.type.space == "ub" for op in ops for v in op.results)
-        self.waits_for_work = any(instr.name == "TSYNC" for instr in instrs)
-        by_compiler = not self.placed and not addressed and not ordered
-        if stated is not None:
-            by_compiler = stated == "auto"
-            self.placed = stated == "manual"
-        self.cores_only = by_compiler and any(instr.between_cores for instr in instrs)
-        self.auto = by_compiler and not self.cores_only
 
 
 def _memories(buffers: Sequence[Buffer], uninitialised: set[str]) -> dict[int, tuple[Memory, int]]:

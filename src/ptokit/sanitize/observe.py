@@ -85,14 +85,13 @@ class Observer(ObservedMemory):
         *,
         extended: bool,
         placed: bool,
-        auto: bool,
         in_order: bool,
         waits_for_work: bool,
         also: frozenset[str] = frozenset(),
     ) -> None:
         super().__init__(target, 1, total, "exact", extended=extended)
         self.findings, self.memories = findings, memories
-        self.placed, self.auto, self.waits_for_work = placed, auto, waits_for_work
+        self.placed, self.waits_for_work = placed, waits_for_work
         self.also = also
         self.in_order = in_order  # a core completes one instruction after the other
         self.instructions = 0
@@ -380,8 +379,6 @@ class Observer(ObservedMemory):
         self, op: Op, instr: Instr, operands: Mapping[str, Any], attrs: Mapping[str, Any], run: Callable[[], Any]
     ) -> Any:
         """An instruction that has to do with other cores or engines."""
-        if self.auto:
-            return run()
         self.instructions += 1
         return HANDLERS[instr.name](self, op, operands, attrs, run)
 
@@ -393,7 +390,7 @@ class Observer(ObservedMemory):
         """A flag, barrier, token or signal."""
         if instr.name == "mem_bar":
             self.within.barrier(attrs["kind"])
-        if self.auto or (not self.target.is_device and not instr.between_cores):
+        if self.in_order and not instr.between_cores:
             return
         known = self._flags.get(op)
         if known is not None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ptokit.diagnostics import Diagnostic, Diagnostics
+from ptokit.diagnostics.render import summary
 
+from .coverage import NOTHING, Coverage, listed
 from .explain import Synchronisation
 from .races import Race
 from .witness import Witness
@@ -13,7 +15,8 @@ from .witness import Witness
 
 @dataclass
 class Report:
-    """What was found. ``instructions``: how many were executed and checked, over all blocks."""
+    """What was found. ``instructions``: how many were executed and checked, over all blocks. ``coverage``: what was
+    looked at; a report without findings says nothing about the rest."""
 
     name: str
     target: str
@@ -25,6 +28,7 @@ class Report:
     shuffled: Witness | None = None  # what the order of `seed` changes
     synchronisation: Synchronisation | None = None  # what a manual version needs, if that was asked for
     ran: bool = False  # False if the static check already ended it
+    coverage: Coverage = NOTHING
 
     @property
     def errors(self) -> list[Diagnostic]:
@@ -38,7 +42,7 @@ class Report:
 
     @property
     def clean(self) -> bool:
-        """True without errors and warnings."""
+        """True without errors and warnings; ``coverage.complete`` tells whether everything was looked at."""
         return not self.errors and not self.warnings
 
     def raise_if_errors(self) -> None:
@@ -52,4 +56,11 @@ class Report:
         return page(self)
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.diagnostics)) or f"{self.name}: no findings"
+        return "\n".join((*map(str, self.diagnostics), f"{self.name}: {self.verdict}"))
+
+    @property
+    def verdict(self) -> str:
+        """What was checked, what was found, and what was not checked, in one line."""
+        found = summary(self.diagnostics) or ("notes only" if len(self.diagnostics) else "no findings")
+        checked = f"checked {listed(self.coverage.checked)}: " if self.coverage.checked else ""
+        return f"{checked}{found}{''.join(f'; {gap}' for gap in self.coverage.gaps)}"

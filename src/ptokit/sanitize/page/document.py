@@ -42,6 +42,7 @@ def page(report: Report) -> str:
         f"<title>{escape(title)}: {escape(words)}</title><style>{_STYLE}</style></head><body><main>",
         f"<header><p class='kicker'>ptokit sanitize</p><h1>{escape(report.name)}</h1>",
         f"<p class='verdict {_worst(found)}'>{escape(words)}</p>",
+        *(f"<p class='verdict warning'>{escape(str(gap))}</p>" for gap in report.coverage.gaps),
         f"<dl class='launch'>{''.join(_facts(report))}</dl></header>",
     ]
     if len(found) > 1:
@@ -60,6 +61,7 @@ def _facts(report: Report) -> Iterator[str]:
         "blocks": str(report.blocks),
         "order of a pipe": report.order,
         "instructions": f"{report.instructions:,}",
+        "checked": ", ".join(report.coverage.checked) or "nothing",
     }
     for name, value in facts.items():
         yield f"<div><dt>{name}</dt><dd>{escape(value)}</dd></div>"

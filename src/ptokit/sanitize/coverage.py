@@ -1,0 +1,100 @@
+"""Who places tiles and orders pipes, and so what the sanitizer checks and what it leaves unchecked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ptokit.ir.core import Module
+from ptokit.ir.facts import instr_of
+from ptokit.types.values import Ptr
+
+
+class Mode:
+    """Whether the program places tiles and orders pipes itself (memory-model-and-sync 4).
+
+    ``placed``: it gives tiles addresses. ``by_compiler``: it leaves the order of the pipes of a core to the compiler.
+    ``stated``: that was said, not inferred. ``between_cores``: it orders cores.
+    """
+
+    def __init__(self, module: Module, stated: str | None, vector_cores: int) -> None:
+        self.vector_cores = vector_cores
+        ops = [op for f in module.functions if f.body is not None for op in f.body.walk()]
+        instrs = [instr for op in ops if (instr := instr_of(op)) is not None]
+        ordered = any(instr.ordering and not instr.between_cores for instr in instrs)
+        addressed = any(isinstance(v.type, Ptr) and v.type.space == "ub" for op in ops for v in op.results)
+        self.placed = any(op.name == "pto.tassign" or (op.name == "pto.alloc_tile" and op.get("addr")) for op in ops)
+        self.waits_for_work = any(instr.name == "TSYNC" for instr in instrs)
+        self.between_cores = any(instr.between_cores for instr in instrs)
+        self.by_compiler = not self.placed and not addressed and not ordered
+        self.stated = stated is not None
+        if stated is not None:
+            self.by_compiler = stated == "auto"
+            self.placed = stated == "manual"
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Something that was not checked. ``accepted``: whoever asked for the run said that this is left to others."""
+
+    what: str
+    why: str
+    accepted: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.what} {'left alone' if self.accepted else 'NOT CHECKED'}: {self.why}"
+
+    def as_json(self) -> dict[str, Any]:
+        """The object of docs/formats.md."""
+        return {"what": self.what, "why": self.why, "accepted": self.accepted}
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What a run under observation checked, in words, and what it did not."""
+
+    checked: tuple[str, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """True if nothing was left unchecked, except what is said to be left to others."""
+        return all(gap.accepted for gap in self.gaps)
+
+    def as_json(self) -> dict[str, Any]:
+        """The object of docs/formats.md."""
+        out: dict[str, Any] = {"complete": self.complete, "checked": list(self.checked)}
+        return {**out, "unchecked": [gap.as_json() for gap in self.gaps]}
+
+
+NOTHING = Coverage(gaps=(Gap("the run", "the kernel was refused before it"),))
+"""Of a kernel that has not run."""
+
+PIPES, BLOCKS, CORES, FLAGS, DATA, BOUNDS = (
+    "order of pipes",
+    "order of blocks",
+    "order of cores",
+    "flags",
+    "data",
+    "bounds",
+)
+
+
+def coverage(mode: Mode, *, in_order: bool, explained: bool, complete: bool) -> Coverage:
+    """What is checked of a program. ``in_order``: the target completes one instruction after the other. ``explained``:
+    the flags that a manual version needs were asked for. ``complete``: every core came to its end."""
+    gaps = []
+    if mode.by_compiler and not in_order:
+        checked = [CORES if mode.between_cores else BLOCKS, DATA, BOUNDS]
+        why = "the program has no addresses and no flags and leaves it to the compiler (auto mode)"
+        gaps.append(Gap(PIPES, why, accepted=mode.stated or explained))
+    else:
+        checked = [PIPES, CORES, FLAGS, DATA, BOUNDS]
+    if not complete:
+        gaps.append(Gap("the rest of the run", "a core did not come to its end"))
+    return Coverage(tuple(checked), tuple(gaps))
+
+
+def listed(words: tuple[str, ...]) -> str:
+    """``a, b and c``."""
+    return " and ".join((", ".join(words[:-1]), words[-1])) if len(words) > 1 else words[0]
