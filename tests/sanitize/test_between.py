@@ -221,8 +221,9 @@ def test_the_words_of_between_cores_are_printed_as_they_are_read() -> None:
     assert not parse_module(program.text).diagnostics
     printed = print_module(module)
     assert print_module(parse_module(printed).module) == printed
-    words = "tnotify twait ttest syncall dcci dsb".split()
-    assert all(printed.count(f"pto.{word}") == program.text.count(f"pto.{word}") for word in words)
+    words = {word: f"comm.{word}" for word in ("tnotify", "twait", "ttest")}
+    words |= {word: word for word in ("syncall", "dcci", "dsb")}
+    assert all(printed.count(f"pto.{new}") == program.text.count(f"pto.{old}") for old, new in words.items())
 
 
 @pytest.mark.parametrize(("kind", "broken"), [("vector", False), ("cube", True)])
