@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from ptokit.diagnostics import DiagnosticError, Diagnostics
 from ptokit.diagnostics.render import summary, visible_name
 from ptokit.diagnostics.sarif import Details
 from ptokit.ir import Module
+from ptokit.run.printed import redirected
 from ptokit.sanitize import Report, sanitize
 from ptokit.targets import Target
 
@@ -63,7 +65,8 @@ def sanitize_file(
     start = time.perf_counter()
     more: dict[str, Any] = {"order": order, "entry": entry, "extended": extended, "witness": witness, "seed": seed}
     more |= {"explain_sync": explain_sync, "mode": mode, "also": also, "vector_cores": vector_cores}
-    report = observe(module, target, make(arguments), blocks, **more)
+    with redirected(sys.stdout.write if format == "text" else sys.stderr.write):
+        report = observe(module, target, make(arguments), blocks, **more)
     for diagnostic in found:
         report.diagnostics.add(diagnostic)
     seconds = time.perf_counter() - start
@@ -102,9 +105,10 @@ def refuse_races(
 ) -> Diagnostics:
     """Sanitize on copies of the arguments, before the run itself. Raises `DiagnosticError` if there are errors."""
     copies = [value.copy() if isinstance(value, np.ndarray) else value for value in values]
-    found = observe(
-        module, target, copies, blocks, entry=entry, extended=extended, vector_cores=vector_cores
-    ).diagnostics
+    with redirected(lambda text: None):  # the run will print it
+        found = observe(
+            module, target, copies, blocks, entry=entry, extended=extended, vector_cores=vector_cores
+        ).diagnostics
     if found.errors:
         raise DiagnosticError(found.sorted())
     return found

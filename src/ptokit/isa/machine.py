@@ -178,6 +178,12 @@ class Machine(Protocol):
     def remark(self, rule: str, message: str) -> None:
         """Note what breaks a rule of warning severity; reported where somebody watches the run."""
 
+    def say(self, texts: Sequence[str], name: str | None = None) -> None:
+        """Print a text for each block, or one that is the same for all.
+
+        ``name``: of what is printed; a line with it, the block and the place in the program then comes first.
+        """
+
     def bind_scales(self, scales: TileOperand, scaled: TileOperand) -> None:
         """Let a scale tile lie at a sixteenth of the address of the tile it scales, if that has one."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,10 @@ from .typesets import I6, F, names
 
 _SOURCE = "compute-layout-irregular 2.11"
 _NUMBERS = {0: ("%8.4f", "%8d"), 1: ("%8.2f", "%8d"), 2: ("%10.6f", "%10d")}
-_CONVERSION = re.compile(r"%%|%[-+ #0]*\d{0,3}(?:\.\d{0,3})?(?:hh|h|ll|l)?([diuxXoeEfFgGc])")
+_CONVERSION = re.compile(
+    r"%%|%(?P<flags>[-+ #0]*)(?P<width>\d{0,3})(?P<precision>\.\d{0,3})?(?P<length>hh|h|ll|l)?"
+    r"(?P<kind>[diuxXoeEfFgGc])"
+)
 
 
 @rule("PRINT-01", source=_SOURCE, accepted="f32", rejected="bf16")
@@ -41,7 +46,7 @@ def PRINT_02(o: Site) -> Message:
 @rule("PRINT-04", source="assembly 6.2", accepted='"x = %d"', rejected='"%d %s"')
 def PRINT_04(o: Site) -> Message:
     """The format of print has one conversion, of a number."""
-    found = [c for c in _CONVERSION.finditer(o.format or "") if c[1]]
+    found = [c for c in _CONVERSION.finditer(o.format or "") if c["kind"]]
     left = _CONVERSION.sub("", o.format or "")
     if "%" in left or len(found) != 1:
         return f"the format {o.format!r} has {len(found)} conversions; it takes one, as %d or %f"
@@ -63,47 +68,55 @@ def _row(values: np.ndarray, shown: str, bar: int | None = None) -> str:
 
 
 def _print(m: Machine, src: Any, *, format: int) -> None:
-    """The text of every block, first block first."""
     spec = getattr(src, "spec", None)
     dtype = spec.dtype if spec is not None else src.dtype
     shown = _NUMBERS.get(format, _NUMBERS[0])[dtype.is_integer]
+    plain = not m.target.is_device
     if spec is None:
-        _print_view(src, shown, not m.target.is_device)
-    elif not m.target.is_device:
-        for values in src.read():
-            print(f"TPRINT {src.vr}x{src.vc}", *(_row(row, shown) for row in values), sep="\n")
+        m.say(_view_texts(src, shown, plain), src.buffer.name if src.buffer is not None else "")
     else:
-        _print_tile(src, shown)
+        m.say([_text(lines) for lines in (_valid if plain else _physical)(src, shown)], src.name)
 
 
-def _print_tile(tile: TileOperand, shown: str) -> None:
+def _text(lines: list[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _valid(tile: TileOperand, shown: str) -> Iterator[list[str]]:
+    """The valid region, as the library for CPUs prints it."""
+    for values in tile.read():
+        yield [f"TPRINT {tile.vr}x{tile.vc}", *(_row(row, shown) for row in values)]
+
+
+def _physical(tile: TileOperand, shown: str) -> Iterator[list[str]]:
+    """All elements, those that are not valid behind bars, as the device's library prints it."""
     spec, width = tile.spec, len(shown % 0)
+    rule = ["-" * width] * tile.vc + ["|"] * (0 < tile.vc < spec.cols) + ["-" * width] * (spec.cols - tile.vc)
     for values in tile.read(spec.rows, spec.cols):
         loc = f"TileType: {spec.loc.name}"
-        print(f"=== [TPRINT Tile] Data Type: {_name(spec.dtype)}, Layout: {spec.layout_name}, {loc} ===")
-        print(f"  Shape: [{spec.rows}, {spec.cols}], Valid Shape: [{tile.vr}, {tile.vc}]")
+        lines = [
+            f"=== [TPRINT Tile] Data Type: {_name(spec.dtype)}, Layout: {spec.layout_name}, {loc} ===",
+            f"  Shape: [{spec.rows}, {spec.cols}], Valid Shape: [{tile.vr}, {tile.vc}]",
+        ]
         for number, row in enumerate(values):
-            print(_row(row, shown, tile.vc))
+            lines.append(_row(row, shown, tile.vc))
             if number == tile.vr - 1 and 0 < tile.vr < spec.rows:
-                print(
-                    " ".join(
-                        ["-" * width] * tile.vc
-                        + ["|"] * (0 < tile.vc < spec.cols)
-                        + ["-" * width] * (spec.cols - tile.vc)
-                    )
-                )
+                lines.append(" ".join(rule))
+        yield lines
 
 
-def _print_view(view: Any, shown: str, plain: bool) -> None:
+def _view_texts(view: Any, shown: str, plain: bool) -> list[str]:
     layout = view.layout_for(True)
+    head = [
+        f"=== [TPRINT GlobalTensor] Data Type: {_name(view.dtype)}, Layout: {Layout(layout).name} ===",
+        f"  Shape: [{', '.join(map(str, view.shape))}]",
+    ]
+    if plain:
+        head = ["TPRINT " + "x".join(map(str, view.extent(layout)))]
+    if 0 in view.shape:
+        return [_text([*head, "(empty)"])]
     view.check_bounds()
-    for values in view.load(layout):
-        if plain:
-            print("TPRINT " + "x".join(map(str, values.shape)))
-        else:
-            print(f"=== [TPRINT GlobalTensor] Data Type: {_name(view.dtype)}, Layout: {Layout(layout).name} ===")
-            print(f"  Shape: [{', '.join(map(str, view.shape))}]")
-        print(*(_row(row, shown) for row in values), sep="\n")
+    return [_text([*head, *(_row(row, shown) for row in values)]) for values in view.load(layout)]
 
 
 def _name(dtype: Any) -> str:
@@ -114,7 +127,7 @@ TPRINT = instruction(
     Instr(
         "TPRINT",
         "tprint",
-        "Print a tile or a view.",
+        "Print a tile or a view, after a line with its name, block and place.",
         (Operand("src", Role.IN, or_view=True),),
         (Attr("format", int, 0, "format"),),
         pipe=Pipe.S,
@@ -126,11 +139,38 @@ TPRINT = instruction(
 
 
 def _print_number(m: Machine, value: Any, *, format: str | None) -> None:
-    """One line or part of a line for every block whose number differs."""
-    conversion = next(c[1] for c in _CONVERSION.finditer(format or "") if c[1])
-    plain = re.sub(r"(hh|h|ll|l)(?=[diuxXo])", "", format or "")
-    for number in value.reshape(-1).tolist() if isinstance(value, np.ndarray) else [value]:
-        print(plain % (float(number) if conversion in "eEfFgG" else int(number)), end="")
+    numbers = value.reshape(-1).tolist() if isinstance(value, np.ndarray) else [value]
+    m.say([formatted(format or "", number) for number in numbers])
+
+
+def formatted(text: str, number: float) -> str:
+    """A format of printf with its one conversion, filled in.
+
+    An integer conversion of a float takes its integer part. NaN and infinities are words in any conversion.
+    """
+    return _CONVERSION.sub(lambda conversion: _converted(conversion, number), text)
+
+
+def _converted(found: re.Match[str], number: float) -> str:
+    kind = found["kind"]
+    if kind is None:
+        return "%"
+    flags, width, precision = found["flags"], found["width"], found["precision"] or ""
+    if not math.isfinite(number):
+        sign = "+" if "+" in flags else " " if " " in flags else ""
+        words = format(float(number), f"{sign}f")
+        return f"%{flags.replace('0', '').replace('#', '')}{width}s" % (words.upper() if kind in "FEG" else words)
+    if kind in "eEfFgG":
+        return f"%{flags}{width}{precision}{kind}" % float(number)
+    whole = int(number)
+    if kind == "c":
+        return f"%{flags}{width}c" % (whole & 0xFF)
+    if kind in "uxXo" and whole < 0:  # the bits, of an int unless the format or the number is longer
+        bits = {"hh": 8, "h": 16, "l": 64, "ll": 64}.get(found["length"] or "", 32)
+        whole &= (1 << (bits if whole >= -1 << (bits - 1) else 64)) - 1
+    if kind == "o" and "#" in flags:
+        return f"%{flags.replace('#', '')}{width}s" % f"0{whole:o}"
+    return f"%{flags}{width}{precision}{'d' if kind == 'u' else kind}" % whole
 
 
 PRINT = instruction(

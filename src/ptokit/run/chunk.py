@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 
+from ptokit.diagnostics import UNKNOWN_LOCATION, Location
 from ptokit.ir.launch import Role
 from ptokit.isa.placement import broken_placement
 from ptokit.targets import Target
@@ -43,6 +45,8 @@ class Chunk(Bursts):
         self._storages: dict[int, Storage] = {}
         self._spaces: dict[TileType, Arena] = {}
         self.registers: dict[str, Any] = {}
+        self.printed: list[list[str]] = [[] for _ in range(blocks)]  # by block
+        self.place: Callable[[], Location] = lambda: UNKNOWN_LOCATION  # of the operation that runs
         self.subblock, self.subblocks = 0, 1
         self.cube = self.vector = True  # runs sections of that kind
         self.passed = 0  # waits for other cores that are over
@@ -139,6 +143,7 @@ class Chunk(Bursts):
         """Begin at the top with these block indices and cleared on-chip memory."""
         self.block_idx = lift(indices)
         self.registers.clear()
+        self.printed = [[] for _ in range(self.blocks)]
         for arena in (*self._sites.values(), *self._spaces.values()):
             arena.clear()
 
@@ -157,6 +162,15 @@ class Chunk(Bursts):
         """Launch index of a block of this chunk."""
         index = np.atleast_1d(lanes(self.block_idx))
         return int(index[position if len(index) > 1 else 0])
+
+    def say(self, texts: Sequence[str], name: str | None = None) -> None:
+        """Print (see `ptokit.isa.machine.Machine`); `ptokit.run.printed` says when it appears."""
+        at = self.place() if name is not None else UNKNOWN_LOCATION
+        where = f", {Path(at.file or '').name}:{at.line}" if at.line else ""
+        for k, lines in enumerate(self.printed):
+            if name is not None:
+                lines.append(f"{f'%{name}' if name else 'tile'}, block {self.block_number(k)}{where}:\n")
+            lines.append(texts[k if len(texts) > 1 else 0])
 
     # --- tiles ---------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ on; then comes the next cluster. Clusters that wait for later ones are taken up 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 
 from ptokit.diagnostics import Diagnostic, Location, Note, Severity
@@ -41,6 +41,11 @@ class Stream:
             self.done = True
             raise
         return self.done or self.chunk.passed != before
+
+    def stop(self) -> None:
+        """Never go on."""
+        if isinstance(self.work, Generator):
+            self.work.close()
 
 
 Cluster = list[Stream]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from .effects import Effects, analyse
 from .fault import Fault
 from .generated import Generated
 from .lanes import Diverge
+from .printed import Printed
 from .rendezvous import Rendezvous
 from .signals import Semaphores
 from .threads import one_blas_thread
@@ -125,28 +127,38 @@ class Program:
         size = min(blocks, self.chunk_blocks if chunk is None else max(1, chunk))
         if not self.effects.lockstep:
             size = 1
+        printed = Printed()
         try:
             with np.errstate(all="ignore"), one_blas_thread(self.effects.multiplies):
                 if self.cores.waits or self.cores.mixed:
                     self._run_cores(workspace, values, blocks, matmul, progress)
                     return
                 for first in range(0, blocks, size):
-                    self._run_chunk(workspace, np.arange(first, min(first + size, blocks)), values, blocks, matmul)
+                    indices = np.arange(first, min(first + size, blocks))
+                    self._run_chunk(workspace, indices, values, blocks, matmul, printed)
+                    printed.flush()
                     if progress is not None:
                         progress(min(first + size, blocks), blocks)
         finally:
+            printed.flush()
             workspace.release()
             self._idle.append(workspace)
 
     def _run_chunk(
-        self, workspace: Workspace, indices: np.ndarray, values: list[Argument], blocks: int, matmul: str
+        self,
+        workspace: Workspace,
+        indices: np.ndarray,
+        values: list[Argument],
+        blocks: int,
+        matmul: str,
+        printed: Printed,
     ) -> None:
         """Run blocks together, or in groups that take the same path."""
         pending = [indices]
         while pending:
             group = pending.pop()
             try:
-                self._run(workspace.chunk(len(group), blocks, matmul), group, values)
+                self._run(workspace.chunk(len(group), blocks, matmul), group, values, printed)
             except Diverge as split:
                 parts = [group[split.keys == key] for key in np.unique(split.keys)]
                 pending.extend(sorted(parts, key=lambda part: -int(part[0])))  # the lowest block comes first
@@ -178,6 +190,8 @@ class Program:
         stuck = run_clusters(self.clusters(chunks, semaphores, values, blocks), ended=ended, release=release)
         held = [(stream.index, self.waits_at(stream)) for stream in stuck]
         held = held or [(core, passed[core, event]) for core, event in semaphores.owed()]
+        for stream in stuck:  # what they have printed comes first
+            stream.stop()
         if held:
             raise DiagnosticError(deadlock([(semaphores.cores[index], op) for index, op in held], self.module.file))
 
@@ -190,6 +204,7 @@ class Program:
     ) -> Iterator[Cluster]:
         """The streams of the cores of every block, made one block at a time. ``chunks``: machines for its cores."""
         meetings: Rendezvous[None] = Rendezvous(semaphores.cores)
+        printed = Printed(len(self.cores.roles))
         for block in range(blocks):
             machines = chunks(block)
             join(machines, self.cores.roles)
@@ -199,17 +214,22 @@ class Program:
             for role, chunk in zip(self.cores.roles, machines):
                 number = block * len(machines) + len(cluster)
                 chunk.begin(number, semaphores, meetings)
-                cluster.append(Stream(number, block, role, chunk, self._stream(chunk, values)))
+                cluster.append(Stream(number, block, role, chunk, self._stream(chunk, values, block, printed)))
             yield cluster
 
-    def _stream(self, chunk: Chunk, values: list[Argument]) -> Iterator[None]:
+    def _stream(self, chunk: Chunk, values: list[Argument], block: int, printed: Printed) -> Iterator[None]:
         """The program of one core, which stops where it waits for another. Raises `DiagnosticError`."""
+        chunk.place = self._place
         try:
             running = self._function(chunk, *values)
             if isinstance(running, Generator):  # anything else is what a function returns that waits for nobody
                 yield from running
         except (Fault, OverflowError) as error:
             raise DiagnosticError(self._diagnose(error, chunk)) from None
+        finally:
+            printed.add(block, chunk.printed[0])
+            chunk.printed = [[]]
+            printed.done(block)
 
     def waits_at(self, stream: Stream) -> Op | None:
         """The operation at which a stream waits."""
@@ -220,12 +240,27 @@ class Program:
             running = running.gi_yieldfrom
         return op
 
-    def _run(self, chunk: Chunk, indices: np.ndarray, values: list[Argument]) -> None:
+    def _run(self, chunk: Chunk, indices: np.ndarray, values: list[Argument], printed: Printed) -> None:
         chunk.start(indices)
+        chunk.place = self._place
         try:
             self._function(chunk, *values)
+        except Diverge:
+            chunk.printed.clear()  # it will be printed again
+            raise
         except (Fault, OverflowError) as error:
             raise DiagnosticError(self._diagnose(error, chunk)) from None
+        finally:
+            for block, texts in zip(indices.tolist(), chunk.printed):
+                printed.add(block, texts)
+
+    def _place(self) -> Location:
+        """Of the operation that the generated code executes now."""
+        frame: FrameType | None = sys._getframe()
+        while frame is not None and frame.f_code.co_filename != self._file:
+            frame = frame.f_back
+        op = self._generated.ops.get(frame.f_lineno) if frame is not None else None
+        return op.location if op is not None else Location(self.module.file)
 
     def _diagnose(self, error: Fault | OverflowError, chunk: Chunk) -> Diagnostic:
         """A fault with the operation, the block and the loop variables it happened at."""

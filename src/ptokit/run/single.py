@@ -16,6 +16,7 @@ from ptokit.types.tile import DYNAMIC, TileSpec
 from .calls import attributes, check_operands
 from .chunk import Chunk
 from .memory import Buffer, View
+from .printed import Printed
 from .storage import Arena
 from .tile import Tile
 
@@ -73,5 +74,11 @@ class Single:
         given = {o.name: operands.get(o.name) for o in instr.operands}
         complete = attributes(instr, attrs or {})
         check_operands(instr, self.target, given, complete, extended=self.extended)
-        with np.errstate(all="ignore"):
-            return instr.run(self.chunk, *given.values(), **complete)
+        try:
+            with np.errstate(all="ignore"):
+                return instr.run(self.chunk, *given.values(), **complete)
+        finally:
+            printed = Printed()
+            printed.add(0, self.chunk.printed[0])
+            printed.flush()
+            self.chunk.printed[0].clear()

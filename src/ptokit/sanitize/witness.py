@@ -237,6 +237,9 @@ class Delayed(Observer):
         self.push(work)
         return result
 
+    def say(self, texts: Sequence[str], name: str | None = None) -> None:
+        """The first run has printed it."""
+
     def _settle(self, pipe: Pipe) -> None:
         """Carry out what an instruction comes after whose result the program needs at once."""
         clock = self.core.clocks[pipe].copy()
