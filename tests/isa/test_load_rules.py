@@ -214,6 +214,20 @@ CASES: list[Row] = [
         "16400 rows",
     ),
     (
+        "LOAD-A3-17",
+        "a2a3",
+        (mat("u8", 16, 65536, "Nz", valid=(16, 65535)), view("u8", 16, 65535, stride=(1, 1, 1, 65535, 1))),
+        (mat("u8", 16, 65536, "Nz", valid=(16, 65536)), view("u8", 16, 65536, stride=(1, 1, 1, 65535, 1))),
+        "dimension 4 of the view is 65536",
+    ),
+    (
+        "LOAD-A3-18",
+        "a2a3",
+        (mat("i8", 65536, 16, "Zn", valid=(65535, 16)), view("i8", 65535, 16, layout="DN", stride=(1, 1, 1, 1, 65535))),
+        (mat("i8", 65536, 16, "Zn", valid=(65536, 16)), view("i8", 65536, 16, layout="DN", stride=(1, 1, 1, 1, 65535))),
+        "dimension 3 of the view is 65536",
+    ),
+    (
         "LOAD-A3-18",
         "a2a3",
         (mat("i8", 32, 16, "Zn"), view("i8", 32, 16, layout="DN", stride=(1, 1, 1, 1, 65535))),

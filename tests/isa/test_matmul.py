@@ -7,7 +7,7 @@ import pytest
 
 from ptokit.diagnostics import CATALOGUE
 from ptokit.isa.check import broken_rules
-from ptokit.isa.cube.matmul import TMATMUL, TMATMUL_ACC
+from ptokit.isa.cube.matmul import ROUNDING, TMATMUL, TMATMUL_ACC
 from ptokit.isa.cube.matmul_rules import ACCUMULATE
 from ptokit.isa.site import Site, TileInfo
 from ptokit.run.single import Single
@@ -173,3 +173,23 @@ def test_every_rule_of_the_product_has_a_case() -> None:
     checked = {r.id for r in ACCUMULATE if r.check is not None}
     assert checked == {*BAD, "MAT-NPU-01"}
     assert CATALOGUE["MAT-COM-07"].check is None
+
+
+@pytest.mark.parametrize(("on", "kept"), [("a2a3", False), ("a5", True)])
+@pytest.mark.parametrize("mode", ["CAST_RINT", "CAST_ROUND"])
+def test_subnormal_operands_of_rounded_products(on: str, kept: bool, mode: str) -> None:
+    """HF32 of a2a3 takes them as zeros of their sign, a5 rounds them as any number."""
+    machine = Single(target(on))
+    machine.chunk.registers[ROUNDING] = mode
+    least, most = np.float32(2.0**-130), np.float32(2.0**-126)
+    a = np.zeros((16, 16), np.float32)
+    a[:, 0] = [least, -least, most, -most] * 4
+    b = np.zeros((16, 16), np.float32)
+    b[0] = 2.0**100
+    dst = filled(machine, acc(f32, 16, 16), np.zeros((16, 16)))
+    lhs, rhs = filled(machine, left(f32, 16, 16, on=on), a), filled(machine, right(f32, 16, 16), b)
+    machine.execute(TMATMUL, {"dst": dst, "lhs": lhs, "rhs": rhs})
+    want = (a.astype(np.float64) @ b.astype(np.float64)).astype(np.float32)
+    want[0::4] *= kept
+    want[1::4] *= kept
+    assert np.array_equal(dst.read()[0], want)

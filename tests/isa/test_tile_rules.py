@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from ptokit.isa.placement import broken_placement
 from ptokit.isa.tile_rules import PLACEMENT_RULES, TILE_09, TILE_RULES, check_tile
 from ptokit.targets import target
+from ptokit.types.dtypes import DTYPES
+from ptokit.types.enums import TileType
 from ptokit.types.tile import DYNAMIC, TileSpec
 
 from .transfer_sites import acc, conv, mat, site, spec, vec, view
@@ -79,3 +82,24 @@ def test_single_elements_are_for_vec_tiles() -> None:
     assert TILE_09.check is not None
     assert not TILE_09.check(site("TLOAD", "cpu", vec("f32", 16, 16), view("f32", 16, 16)))
     assert "mat" in str(TILE_09.check(site("TLOAD", "cpu", mat("f32", 16, 16), view("f32", 16, 16))))
+
+
+KIB = 1024
+CAPACITIES = {
+    "a2a3": {"vec": 192, "mat": 512, "left": 64, "right": 64, "acc": 128, "bias": 1, "scaling": 2},
+    "a5": {"vec": 256, "mat": 512, "left": 64, "right": 64, "acc": 256, "bias": 4, "scaling": 4},
+}
+
+
+@pytest.mark.parametrize(("on", "buffer"), [(on, b) for on, sizes in CAPACITIES.items() for b in sizes])
+def test_the_last_byte_of_every_buffer(on: str, buffer: str) -> None:
+    """A tile that ends with the buffer is placed, one 32 bytes further is not (memory-model-and-sync 4)."""
+    size = CAPACITIES[on][buffer] * KIB
+    loc = next(loc for loc in TileType if loc.text == buffer)
+    assert target(on).capacity[loc] == size
+    line = TileSpec(loc, DTYPES["u8"], 1, 32, 1, 32)
+    last = [rule for rule, _ in broken_placement(line, size - 32, target(on))]
+    behind = [rule for rule, _ in broken_placement(line, size, target(on))]
+    assert last == []
+    assert behind == ["UB-CAPACITY" if buffer == "vec" else behind[0]]
+    assert len(behind) == 1

@@ -24,7 +24,7 @@ from ptokit.run.single import Single
 from ptokit.targets import target
 from ptokit.types.codecs import pack_nibbles, unpack_nibbles
 from ptokit.types.dtypes import DTYPES, DType
-from ptokit.types.enums import AtomicType, Layout
+from ptokit.types.enums import AtomicType, Layout, PadValue
 from ptokit.types.tile import CUSTOM_PAD, TileSpec
 
 from . import transfer_model as model
@@ -271,3 +271,23 @@ def test_atomic_add_wraps_or_rounds_in_the_type_of_memory(dtype: str) -> None:
 def test_packing_helpers_agree() -> None:
     codes = np.arange(16, dtype=np.uint8)
     assert unpack_nibbles(pack_nibbles(codes)).tolist() == codes.tolist()
+
+
+@pytest.mark.parametrize("kind", ["ND", "DN"])
+@pytest.mark.parametrize(("on", "pad"), [("a2a3", 0), ("a5", 1)])
+@pytest.mark.parametrize("valid", [1, 5, 8, 13])
+def test_the_last_block_of_a_vector_in_l1(kind: str, on: str, pad: int, valid: int) -> None:
+    """a2a3 fills up the last 32 bytes with zeros, whatever the tile pads with; a5 with the pad value."""
+    size = (1, 32) if kind == "ND" else (32, 1)
+    region = (1, valid) if kind == "ND" else (valid, 1)
+    spec = tile_spec("Mat", "i32", *size, kind, valid=region, pad=int(PadValue.Max))
+    machine = Single(target(on))
+    dst = machine.tile(spec, b"\x11" * 128)
+    memory = np.arange(1, 33, dtype=np.int32)
+    stride = (32, 1) if kind == "ND" else (1, 32)
+    machine.execute(TLOAD, {"dst": dst, "src": machine.view(spec.dtype, memory, region, stride, Layout[kind])})
+    end = -(-valid // 8) * 8
+    got = dst.raw()[0].view(np.int32)
+    assert np.array_equal(got[:valid], memory[:valid])
+    assert (got[valid:end] == pad * 0x7FFFFFFF).all()
+    assert (got[end:] == 0x11111111).all()

@@ -58,7 +58,7 @@ class Model:
 
 
 step = st.tuples(
-    st.sampled_from(["write", "out", "load", "take", "patch", "fill", "read", "raw", "gm"]),
+    st.sampled_from(["write", "out", "load", "take", "patch", "fill", "read", "raw", "gm", "poke", "peek", "part"]),
     st.integers(0, len(WINDOWS) - 1),
     st.integers(0, len(WINDOWS) - 1),
     st.integers(1, 32),
@@ -118,6 +118,18 @@ def test_any_sequence_of_accesses_equals_plain_bytes(blocks: int, steps: list) -
             case "read":
                 got = np.broadcast_to(storage.read(rows, cols), (blocks, rows, cols))
                 assert (np.ascontiguousarray(got).view(spec.dtype.storage) == model.read(i, rows, cols)).all()
+            case "poke":  # by address, as vector instructions do
+                start, nbytes = seed % 4000, 1 + seed % 96
+                arena.settle(start, start + nbytes, write=True)
+                arena.data[:, start : start + nbytes] = seed % 251
+                model.data[:, start : start + nbytes] = seed % 251
+            case "peek":
+                start, nbytes = seed % 4000, 1 + seed % 96
+                arena.settle(start, start + nbytes, write=False)
+                assert (arena.data[:, start : start + nbytes] == model.data[:, start : start + nbytes]).all()
+            case "part":  # a window that comes late, and may end behind the memory
+                late = arena.window(spec, WINDOWS[i][1] + 32 * (seed % 8))
+                assert late.read(1, 1).shape[1:] == (1, 1)
             case "raw":
                 start = WINDOWS[i][1]
                 assert (storage.raw() == model.data[:, start : start + spec.nbytes]).all()
@@ -152,3 +164,32 @@ def test_wide_values_follow_writes() -> None:
     assert (storage.read_wide(16, 16, np.dtype(np.float32)) == 2.5).all()
     storage.fill(0, 1, 0, 1, 0x3C00)
     assert storage.read_wide(16, 16, np.dtype(np.float64))[0, 0, 0] == 1.0
+
+
+@pytest.mark.parametrize("layout", [NZ, ZN], ids=["Nz", "Zn"])
+def test_bytes_written_by_address_are_seen_by_a_tile_that_was_read(layout: dict) -> None:
+    spec = tile(TileType.Vec, u16, 32, 32, **layout)
+    arena = Arena(2, 4096)
+    storage = arena.window(spec, 0)
+    assert (storage.read(32, 32) == 0).all()
+    arena.settle(0, 64, write=True)
+    arena.data[:, :64] = 255
+    assert (storage.read(32, 32) == 0xFFFF).sum() == 2 * 32
+
+
+def test_windows_that_are_not_linked_any_more_share_their_bytes() -> None:
+    """An arena links so many windows; the tiles of the others are as good as before."""
+    spec = tile(TileType.Vec, u16, 16, 16, **NZ)
+    arena = Arena(1, 1 << 18)
+    first, inside = arena.window(spec, 0), arena.window(spec, 256)
+    first.write(np.full((1, 16, 16), 7, np.uint16), 16, 16)
+    others = [arena.window(spec, 1024 + 64 * k) for k in range(1500)]
+    for k, other in enumerate(others):
+        other.write(np.full((1, 16, 16), k, np.uint16), 16, 16)
+    assert len(arena.windows) <= 512
+    assert (inside.read(8, 16) == 7).all()
+    inside.write(np.full((1, 16, 16), 9, np.uint16), 16, 16)
+    assert (first.read(16, 16)[0, 8:] == 9).all()
+    assert (first.read(16, 16)[0, :8] == 7).all()
+    assert (others[0].read(16, 16)[0, :2] == 0).all()
+    assert (others[1499].read(16, 16) == 1499).all()

@@ -114,6 +114,58 @@ def test_left_padding_moves_the_data() -> None:
     assert (rows[:, 27:] == -2.5).all()
 
 
+def test_padding_ends_where_the_next_row_would_begin() -> None:
+    x = np.full(4096, 0x55, np.uint8)
+    fill = ub(0, "ui8", "a") + to_ub(1, 1024, 1024, 1024, to="%a")
+    pad = "  %p = arith.constant 7 : i8\n  pto.set_mov_pad_val %p : i8\n"
+    found = dump(fill + pad + ub(64, "ui8") + to_ub(3, 40, 40, 64, left=2, right=9, pad=True), x, 512, "ui8")
+    rows = found[64 : 64 + 192].reshape(3, 64)
+    assert (rows[:, :2] == 7).all()
+    assert (rows[:, 2:42] == 0x55).all()
+    assert (rows[:, 42:] == 7).all()
+    assert (found[:64] == 0x55).all()
+    assert (found[256:] == 0x55).all()
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16", "i32", "ui8"])
+def test_padding_with_a_constant_of_every_type(dtype: str) -> None:
+    """The low bytes of the constant, as wide as an element."""
+    value, bits = ("1.5", {"f32": 0x3FC00000, "f16": 0x3E00, "bf16": 0x3FC0}[dtype]) if "f" in dtype else ("90", 90)
+    scalar, size = dtype.replace("ui", "i"), {"f32": 4, "i32": 4, "ui8": 1}.get(dtype, 2)
+    pad = f"  %p = arith.constant {value} : {scalar}\n  pto.set_mov_pad_val %p : {scalar}\n"
+    x = np.ones(1024, np.uint8).view(f"u{size}")
+    found = dump(pad + ub(0, dtype) + to_ub(2, 32, 32, 64, pad=True), x, 192, dtype)
+    want = np.frombuffer(bits.to_bytes(size, "little") * (32 // size), np.uint8)
+    for row in range(2):
+        assert (found[64 * row : 64 * row + 32] == 1).all()
+        assert np.array_equal(found[64 * row + 32 : 64 * row + 64], want)
+    assert not found[128:].any()
+
+
+def test_rows_of_a_later_block_stay_over_those_of_an_earlier_one() -> None:
+    """Rows 96 bytes apart, blocks 64: row 0 of a block lies over row 1 of the one before."""
+    gm = PTR.format("ui8", "gm")
+    body = f"""  %b = pto.get_block_idx
+  %own = arith.muli %b, #192 : i64
+  %step = arith.muli %b, #64 : i64
+  %o = arith.index_cast %own : i64 to index
+  %s = arith.index_cast %step : i64 to index
+  %from = pto.addptr %x, %o : {gm} -> {gm}
+  %to = pto.addptr %y, %s : {gm} -> {gm}
+{ub(0, "ui8")}
+  pto.copy_gm_to_ubuf %from, %u, #0, #1, #192, #0, #0, %off, #0, #192, #192
+  pto.copy_ubuf_to_gm %u, %to, #0, #3, #64, #0, #96, #64
+"""
+    blocks = 4
+    x = np.repeat(np.arange(1, blocks + 1, dtype=np.uint8), 192)
+    y, want = np.zeros(512, np.uint8), np.zeros(512, np.uint8)
+    run(program(body, "ui8"), x, y, blocks=blocks)
+    for block in range(blocks):
+        for row in range(3):
+            want[64 * block + 96 * row :][:64] = block + 1
+    assert np.array_equal(y, want)
+
+
 LOOPED = "  pto.set_loop_size_outtoub #4, #1 : i64, i64\n  pto.set_loop1_stride_outtoub #2048, #2048 : i64, i64\n"
 PACKED = "  pto.set_loop_size_outtoub #2097156 : i64\n  pto.set_loop1_stride_outtoub #2251799813687296 : i64\n"
 

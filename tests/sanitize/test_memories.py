@@ -1,0 +1,52 @@
+"""What memories remember: which accesses may race, and which are forgotten."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ptokit.ir.core import Op
+from ptokit.sanitize.clocks import Clock
+from ptokit.sanitize.events import Work
+from ptokit.sanitize.footprints import Footprint, Touch
+from ptokit.sanitize.gm import Memory, Strided
+from ptokit.sanitize.shadow import Record, Space
+from ptokit.types.enums import Pipe
+
+OP = Op("pto.first")
+WHERE = Footprint(np.array([0]), np.array([64]))
+
+
+def record(count: int) -> Record:
+    return Record(0, 1, count, Work(OP, "TADD", Pipe.V), Touch(None, True, WHERE, "t"))
+
+
+@pytest.mark.parametrize("overtakes", [True, False])
+def test_an_access_that_was_overtaken_is_not_forgotten(overtakes: bool) -> None:
+    """An instruction repeats before what stands between its two accesses has begun: either may race with that."""
+    space = Space("UB", 64)
+    space.add(record(1), overtakes=False)
+    space.add(record(2), overtakes=overtakes)
+    touch = Touch(None, True, WHERE, "t")
+    knows_none, knows_first = Clock(0), Clock(0, [0, 1, *[0] * 6])
+    assert {r.count for r in space.conflicts(touch, knows_none)} == ({1, 2} if overtakes else {2})
+    assert {r.count for r in space.conflicts(touch, knows_first)} == {2}
+
+
+ADD, MAX = ("Add", "f32"), ("Max", "f32")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "agree"),
+    [(ADD, ADD, True), (MAX, MAX, True), (ADD, MAX, False), (ADD, ("Add", "i32"), False), (ADD, None, False)],
+)
+def test_atomic_updates_agree_with_their_like_only(first: Any, second: Any, agree: bool) -> None:
+    """Sums come out the same in any order, sums and maxima do not."""
+    memory = Memory("y", 64, 4, written=True)
+    place = Strided(0, ((16, 1),))
+    earlier = Record(0, 5, 1, Work(OP, "TSTORE", Pipe.MTE3), Touch(memory, True, place, "y", atomic=first))
+    memory.add(earlier, Clock(0), overtakes=False, settled=lambda record: False)
+    later = Touch(memory, True, place, "y", atomic=second)
+    assert list(memory.conflicts(later, Clock(1))) == ([] if agree else [earlier])
