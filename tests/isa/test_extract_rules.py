@@ -355,7 +355,14 @@ CASES = [
         "mat f16 16x16 Nz <- acc f32 16x16 Nz; row=0; col=0",
         "type f32",
     ),
-    ("EX-2", "TEXTRACT", ("a2a3",), LEFT3 + "; row=0; col=0", VEC + "; row=0; col=0", "vec to vec is not mat to left"),
+    (
+        "EX-2",
+        "TEXTRACT",
+        ("a2a3",),
+        VEC + "; row=0; col=0",
+        "left f16 16x16 Zz <- vec f16 16x16 Nz; row=0; col=0",
+        "vec to left is not",
+    ),
     ("EX-2", "TEXTRACT", ("a2a3",), LEFT3 + "; row=0; col=0", LEFT5 + "; row=0; col=0", "a left tile is Zz"),
     (
         "EX-2",
@@ -370,9 +377,10 @@ CASES = [
         "TEXTRACT",
         ("a2a3",),
         LEFT3 + "; row=0; col=0",
-        "left u8 16x32 Zz <- mat u8 32x32 Nz; row=0; col=0",
-        "element type u8",
+        "left u32 16x32 Zz <- mat u32 32x32 Nz; row=0; col=0",
+        "element type u32",
     ),
+    ("EX-2", "TEXTRACT", ("a2a3",), ACC + "; row=0; col=0; quant=1", ACC + "; row=0; col=0", "i32 to i8 is not f32"),
     ("EX-3", "TEXTRACT", ("a5",), VEC + "; row=0; col=0", NZ + "; row=0; col=0", "Nz to Nz between vec tiles"),
     ("EX-3", "TEXTRACT", ("a5",), LEFT5 + "; row=0; col=0", LEFT3 + "; row=0; col=0", "a left tile is Nz"),
     (

@@ -238,7 +238,14 @@ CASES = [
     ),
     ("IN-1", "TINSERT", DEVICES, ACC + "; row=32; col=0", ACC + "; row=33; col=0", "rows [33, 49)"),
     ("IN-1", "TINSERT", DEVICES, ACC + "; row=0; col=0", ACC + "; row=-1; col=0", "row is -1"),
-    ("IN-2", "TINSERT", ("a2a3",), ACC + "; row=0; col=0", NZ + "; row=0; col=0", "vec to vec is not acc to mat"),
+    (
+        "IN-2",
+        "TINSERT",
+        ("a2a3",),
+        VEC + "; row=0; col=0",
+        "mat f16 48x48 Nz <- vec f16 16x16 Nz; row=0; col=0",
+        "vec to mat is not",
+    ),
     ("IN-2", "TINSERT", ("a2a3",), ACC + "; row=0; col=0", ACC.replace("f16", "i8") + "; row=0; col=0", "f32 to i8"),
     ("IN-2", "TINSERT", ("a2a3",), ACC + "; row=0; col=0", ACC.replace("96 Nz", "96 ND") + "; row=0; col=0", "dst is"),
     (

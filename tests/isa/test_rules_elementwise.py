@@ -222,7 +222,17 @@ CASES: list[Case] = [
         "TPRELU",
         "a5",
         {"dst": F, "src0": F, "src1": F, "tmp": spec("u8", 16, 64)},
-        {"dst": F, "src0": F, "src1": F, "tmp": U8},
+        {"dst": F, "src0": F, "src1": spec("f32", 17, 64, 16, 64), "tmp": U8},
+    ),
+    *(
+        (
+            "EW-AS-03",
+            "TPRELU",
+            "a2a3",
+            {"dst": F, "src0": F, "src1": F, "tmp": spec("u8", 17, 32, 16, 8)},
+            {"dst": F, "src0": F, "src1": F, "tmp": tmp},
+        )
+        for tmp in (spec("u8", 16, 64), spec("f16", 17, 64), spec("u8", 17, 32, 16, 7))
     ),
     (
         "EW-AS-04",
@@ -243,7 +253,7 @@ CASES: list[Case] = [
         "TRSQRT",
         "a5",
         {"dst": F, "src": F, "tmp": spec("f32", 1, 8)},
-        {"dst": F, "src": F, "tmp": spec("f32", 1, 8, 1, -1)},
+        {"dst": F, "src": F, "tmp": spec("f16", 1, 8)},
     ),
     (
         "EW-AS-08",

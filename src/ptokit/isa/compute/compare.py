@@ -22,7 +22,7 @@ from ..meaning.expressions import (
 from ..meaning.words import Lane, Write
 from ..site import Site
 from ..table import Attr, dst, scalar, src, tmp
-from ..typesets import ASM_8, ASM_16, ASM_I32_F, ASM_INT, FB, I8, I32_F32, INT16_32, N11, F, types, types_of
+from ..typesets import ASM_8, ASM_16, ASM_I32_F, ASM_INT, BF16, FB, I8, I32_F32, INT16_32, N11, F, types, types_of
 from .compare_rules import EW_A5_03, EW_A5_04, EW_AS_10, SCALAR_RULES, SELECT_RULES, TILE_RULES
 from .scratch_rules import EW_11_SEL, EW_11_SELS
 from .vector_rules import EW_07, EW_A5_01, EW_CPU_01
@@ -45,6 +45,7 @@ def _comparison(a: Element, b: Expr) -> Callable[[Site], Lane]:
 
 CMP_MODE = (Attr("cmp", CmpMode, CmpMode.EQ, "cmpMode", "cmp"),)
 ASM_SELECT = (ASM_16 | ASM_I32_F, ASM_8 | ASM_16 | ASM_I32_F)
+ASM_SELECT_TILE = (ASM_SELECT[0] | BF16, ASM_SELECT[1] | BF16)
 
 TCMP = vector(
     "TCMP",
@@ -72,7 +73,7 @@ TSEL = computed(
     "TSEL",
     select(Bit("mask"), SRC0, SRC1),
     (dst(), src("mask"), src("src0"), src("src1"), tmp(optional=True, supplied=True)),
-    types(INT16_32 | FB, N11, asm=ASM_SELECT),
+    types(INT16_32 | FB, N11, asm=ASM_SELECT_TILE),
     common=(*SELECT_RULES, EW_A5_03, EW_A5_04, EW_11_SEL, EW_A5_01, EW_CPU_01),
 )
 TSELS = computed(

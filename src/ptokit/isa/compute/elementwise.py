@@ -5,7 +5,6 @@ from __future__ import annotations
 from ..meaning.expressions import divide, floor_mod, fmod, maximum, minimum
 from ..table import tmp
 from ..typesets import (
-    ASM_8_16,
     ASM_I32_F32,
     ASM_INT,
     ASM_N4,
@@ -27,14 +26,12 @@ from .scratch_rules import EW_11, EW_11_MASK, EW_11_POW, EW_11_REM, EW_AS_03, EW
 from .vector_rules import EW_A3_06, EW_A5_01, EW_CPU_01
 from .words import SRC0, SRC1, binary, leaky, power_of, relu, remainder_footprint
 
-ASM_LOGIC = (ASM_8_16, ASM_INT)
-
 TADD = binary("TADD", SRC0 + SRC1, types(N4, N11, asm=(ASM_N4, ASM_INT | FB)), EW_CPU_01)
 TSUB = binary("TSUB", SRC0 - SRC1, types(N4, N11, asm=(ASM_N4, ASM_INT | F)))
 TMUL = binary("TMUL", SRC0 * SRC1, types(N4, N9, asm=ASM_N4))
 TDIV = binary("TDIV", divide(SRC0, SRC1), types(F, D8, asm=(F, ASM_N4)), EW_A5_01)
 TMAX = binary("TMAX", maximum(SRC0, SRC1), types(N4, N11, asm=(ASM_N4, ASM_INT | F)))
-TMIN = binary("TMIN", minimum(SRC0, SRC1), types(N4, N11, asm=(ASM_N4, ASM_INT | F)))
+TMIN = binary("TMIN", minimum(SRC0, SRC1), types(N4, N11, asm=(ASM_N4, ASM_INT | FB)))
 TREM = binary(
     "TREM",
     floor_mod(SRC0, SRC1),
@@ -64,12 +61,12 @@ TPOW = binary(
     scratch=tmp(optional=True),
     summary="dst = src0 ** src1",
 )
-TAND = binary("TAND", SRC0 & SRC1, types(I6, I6, asm=ASM_LOGIC))
-TOR = binary("TOR", SRC0 | SRC1, types(I6, I6, asm=ASM_LOGIC))
+TAND = binary("TAND", SRC0 & SRC1, types(I6, I6, asm=ASM_INT))
+TOR = binary("TOR", SRC0 | SRC1, types(I6, I6, asm=ASM_INT))
 TXOR = binary(
     "TXOR",
     SRC0 ^ SRC1,
-    types(I6, I6, asm=ASM_LOGIC),
+    types(I6, I6, asm=ASM_INT),
     EW_10_APART_A3,
     EW_11,
     EW_AS_05,

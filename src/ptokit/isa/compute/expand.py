@@ -146,7 +146,7 @@ def column_expansion(name: str, fn: Operation, types: Types) -> Instr:
 HOST = F | INT16_32
 ARITHMETIC = types(N4, FB | I6, cpu=HOST, asm=(ASM_N4, ASM_N4 | ASM_8))
 PRODUCT = types(N4, FB | I6, cpu=HOST | types_of("u8"), asm=(ASM_N4, ASM_N4 | ASM_8))
-QUOTIENT = types(F, F | I6, cpu=HOST, asm=F)
+QUOTIENT = types(F, F | I6, cpu=HOST, asm=(F, ASM_N4 | ASM_8))
 EXPONENTIAL = types(F, F, cpu=F, asm=F)
 
 OPERATIONS: dict[str, tuple[Operation, Types]] = {

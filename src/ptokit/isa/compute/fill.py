@@ -10,7 +10,7 @@ from ..meaning.words import Lane, lane
 from ..operands import Message
 from ..site import Site
 from ..table import dst, scalar
-from ..typesets import ASM_INT, FB, I6, I8, INT16_32, F, types
+from ..typesets import ASM_INT, FB, I6, I8, INT16_32, types
 from .vector_rules import EW_01_MAT, EW_02_64, EW_03, EW_06, EW_07, EW_08, EW_1, EW_A3_07
 from .words import vector
 
@@ -60,7 +60,7 @@ TEXPANDS = vector(
     "TEXPANDS",
     "dst = scalar in every valid element; a Mat tile is filled whole",
     (dst(), scalar()),
-    types(I6 | FB, I8 | FB, asm=(INT16_32 | F, ASM_INT | F)),
+    types(I6 | FB, I8 | FB, asm=(INT16_32 | FB, ASM_INT | FB)),
     _fill,
     EW_A3_07,
     EW_A3_08,

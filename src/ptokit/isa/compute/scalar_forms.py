@@ -58,7 +58,7 @@ TMULS = tile_scalar(
 TMAXS = tile_scalar(
     "TMAXS",
     maximum(SRC, SCALAR),
-    types(N4, N11, asm=(ASM_N4, ASM_INT | F)),
+    types(N4, N11, asm=(ASM_N4, ASM_INT | FB)),
     EW_05_COLUMNS_A5,
     EW_A5_01,
     EW_CPU_02,

@@ -23,7 +23,7 @@ def _like_dst(o: Site, t: TileInfo) -> Message:
     d = o.dst
     if t.dtype is not d.dtype:
         return f"tmp has element type {t.dtype}, dst has {d.dtype}"
-    if t.vr != d.vr or t.vc != d.vc:
+    if t.vr < d.vr or t.vc < d.vc:
         return f"tmp has valid region {t.vr}x{t.vc}, dst has {d.vr}x{d.vc}"
     return None
 
@@ -32,8 +32,8 @@ def _prelu(o: Site, t: TileInfo) -> Message:
     d = o.dst
     if t.dtype.name != "u8":
         return f"tmp has element type {t.dtype}; TPRELU keeps a packed mask in it and needs u8"
-    if t.vr <= d.vr:
-        return f"tmp has {t.vr} valid rows; TPRELU needs more than dst's {d.vr}"
+    if t.rows <= d.vr:
+        return f"tmp has {t.rows} rows; TPRELU needs one more than dst's {d.vr} valid ones"
     mask = _ceil(d.vc, 256 // d.dtype.size) * (32 // d.dtype.size)
     if t.cols < mask:
         return f"tmp has {t.cols} bytes per row; the mask of {d.vc} columns takes {mask}"
@@ -44,16 +44,16 @@ def _rem(o: Site, t: TileInfo) -> Message:
     need = o.dst.cols + 2 * _ceil(o.dst.cols, 64)
     if t.dtype is not o.dst.dtype:
         return f"tmp has element type {t.dtype}, dst has {o.dst.dtype}"
-    if t.vr < 1 or t.vc < need:
-        return f"tmp is valid in {t.vr}x{t.vc}; TREM needs at least 1x{need}"
+    if t.spec.numel < need:
+        return f"tmp has {t.spec.numel} elements; TREM writes {need}"
     return None
 
 
 def _rems(o: Site, t: TileInfo) -> Message:
     if t.dtype is not o.dst.dtype:
         return f"tmp has element type {t.dtype}, dst has {o.dst.dtype}"
-    if t.vr < 1 or t.vc < o.dst.vc:
-        return f"tmp is valid in {t.vr}x{t.vc}; TREMS needs at least 1x{o.dst.vc}"
+    if t.spec.numel < o.dst.vc:
+        return f"tmp has {t.spec.numel} elements; TREMS writes {o.dst.vc}"
     return None
 
 
@@ -127,12 +127,23 @@ def _physical(o: Site, *names: str) -> Message:
     return None
 
 
-@_asm("EW-AS-03", accepted="four 17x64 tiles", rejected="a tmp of another shape")
+@_asm("EW-AS-03", accepted="16x64 with a 17x64 tmp", rejected="a source of another shape")
 def EW_AS_03(o: Site) -> Message:
-    """tprelu: all four tiles have one shape; tmp is ui8 on a2a3."""
-    if o.target.is_a(A2A3) and o.has("tmp") and o.tmp.dtype.name != "u8":
-        return f"tmp has element type {o.tmp.dtype}; the assembler wants ui8"
-    return _physical(o, "src0", "src1", "tmp")
+    """tprelu: sources and dst have one shape; on a2a3, tmp is of 8-bit integers, has a row more than dst has valid
+    ones, and a mask bit for each valid column.
+    """
+    t, d = o.tmp, o.dst
+    if o.target.is_a(A2A3) and t is not None:
+        if t.dtype.name not in ("u8", "i8"):
+            return f"tmp has element type {t.dtype}; the assembler wants ui8"
+        if not known(d.vr, d.vc):
+            return "dst has a dynamic valid region; with tmp, the assembler wants a static one"
+        if t.rows <= d.vr or t.vc < _ceil(d.vc, 8):
+            return f"tmp is {t.rows}x{t.cols}, valid in {t.vc} columns; not {d.vr + 1} rows, {_ceil(d.vc, 8)} columns"
+        need = (d.vr + 1) * max(32, _ceil(_ceil(d.vc, 8), 32) * 32)
+        if t.spec.nbytes < need:
+            return f"tmp has {t.spec.nbytes} bytes, it needs {need}"
+    return _physical(o, "src0", "src1")
 
 
 @_asm("EW-AS-04", accepted="a tmp like dst", rejected="an f16 tmp for f32")
@@ -161,14 +172,12 @@ def EW_AS_05(o: Site) -> Message:
     return _like_dst(o, t)
 
 
-@_asm("EW-AS-06", accepted="a 1x8 f32 tmp", rejected="a tmp with dynamic valid region")
+@_asm("EW-AS-06", accepted="a 1x8 f32 tmp", rejected="a 1x4 f32 tmp")
 def EW_AS_06(o: Site) -> Message:
-    """trsqrt: tmp is a static row-major vec tile of at least 32 bytes."""
+    """trsqrt: tmp is a row-major vec tile of at least 32 bytes."""
     t = o.tmp
     if t is None:
         return None
-    if not known(t.vr, t.vc):
-        return "tmp has a dynamic valid region; the assembler wants a static one"
     if t.loc.text != "vec" or not t.row_major:
         return f"tmp is a {t.blayout.text} {t.loc.text} tile; the assembler wants a row_major vec tile"
     return _rsqrt(o, t)

@@ -10,9 +10,11 @@ from ..assembler import assembler_rule
 from ..site import ScalarInfo, Site
 from .extract_footprint import position
 from .move_checks import Message, outside, types_differ
-from .move_facts import Acc, Left, Mat, Right, Scaling, Vec, arrow, optional, pair, types
+from .move_facts import Acc, Left, Mat, Right, Scaling, Vec, arrow, optional, pair, relu, types
 
-_A3_TYPES = types("i8 f16 bf16 f32")
+_A3_TYPES = types("i8 u8 f16 bf16 f32")
+_A3_CAST = {"f32": types("f16 bf16")}
+_A3_QUANTISED = {"f32": types("i8 u8"), "i32": types("i8 u8 f16 i16 u16")}
 _A5_EXTRACTS = {(Mat, Left), (Mat, Right), (Mat, Scaling), (Vec, Mat), (Vec, Vec)}
 _A5_INSERTS = {
     (Acc, Mat): (("Nz",), ("Nz",)),
@@ -46,14 +48,39 @@ def EX_1(o: Site) -> Message:
     return _indices(o) or outside(position(o), (d.rows, d.cols), (s.rows, s.cols)) or types_differ(o)
 
 
-@_rule("EX-2", "mat to left", "vec to vec", targets=("a2a3",))
+def _a2a3_from_acc(o: Site) -> Message:
+    """acc to mat, both Nz, dst fractal 512, and types that a cast or a word converts."""
+    for name, t in (("src", o.src), ("dst", o.dst)):
+        if t.layout_name != "Nz":
+            return f"{name} is blayout={t.blayout.text}, slayout={t.slayout.text}; not col_major, row_major"
+    if o.dst.fractal != 512:
+        return f"dst has fractal={o.dst.fractal}, not 512"
+    quantised = optional(o, "fp") is not None or optional(o, "quant") is not None
+    allowed = (_A3_QUANTISED if quantised else _A3_CAST).get(o.src.dtype.name, frozenset())
+    if o.dst.dtype in allowed:
+        return None
+    wanted = "i32 to i8, f16, i16, f32 to i8" if quantised else "f32 to f16, bf16"
+    return f"{o.src.dtype} to {o.dst.dtype} is not {wanted}"
+
+
+def _plain(o: Site) -> Message:
+    if optional(o, "quant") is None and not relu(o):
+        return None
+    return f"{arrow(o)} with a quantisation word or reluPreMode; they go with acc"
+
+
+@_rule("EX-2", "mat to left", "vec to left", targets=("a2a3",))
 def EX_2(o: Site) -> Message:
-    """textract on a2a3: i8, f16, bf16, f32 from mat to left (Zz) or right (Zn); src row_major somewhere."""
+    """textract on a2a3: i8, f16, bf16, f32 from mat to left (Zz) or right (Zn), from acc to mat, from vec to vec."""
     s, d = o.src, o.dst
+    if pair(o) == (Acc, Mat):
+        return _a2a3_from_acc(o)
     if d.dtype not in _A3_TYPES:
         return f"element type {d.dtype} is not i8, f16, bf16 or f32"
+    if pair(o) == (Vec, Vec):
+        return _plain(o)
     if pair(o) not in ((Mat, Left), (Mat, Right)):
-        return f"{arrow(o)} is not mat to left or right"
+        return f"{arrow(o)} is not mat to left or right, acc to mat or vec to vec"
     if s.blayout is not BLayout.RowMajor and s.slayout is not SLayout.RowMajor:
         return f"src is blayout={s.blayout.text}, slayout={s.slayout.text}; one of them must be row_major"
     wanted = "Zz" if d.loc is Left else "Zn"
@@ -82,17 +109,12 @@ def IN_1(o: Site) -> Message:
 
 @_rule("IN-2", "f32 to f16", "f32 to i8", targets=("a2a3",))
 def IN_2(o: Site) -> Message:
-    """tinsert on a2a3: acc to mat, both Nz, dst fractal 512, f32 to f16 or bf16."""
-    if pair(o) != (Acc, Mat):
-        return f"{arrow(o)} is not acc to mat"
-    for name, t in (("src", o.src), ("dst", o.dst)):
-        if t.layout_name != "Nz":
-            return f"{name} is blayout={t.blayout.text}, slayout={t.slayout.text}; not col_major, row_major"
-    if o.dst.fractal != 512:
-        return f"dst has fractal={o.dst.fractal}, not 512"
-    if o.src.dtype.name != "f32" or o.dst.dtype.name not in ("f16", "bf16"):
-        return f"{o.src.dtype} to {o.dst.dtype} is not f32 to f16 or bf16"
-    return None
+    """tinsert on a2a3: acc to mat, both Nz, dst fractal 512, types that are converted; vec to vec of one type."""
+    if pair(o) == (Vec, Vec):
+        if o.src.dtype not in _A3_TYPES:
+            return f"element type {o.src.dtype} is not i8, f16, bf16 or f32"
+        return types_differ(o) or _plain(o)
+    return _a2a3_from_acc(o) if pair(o) == (Acc, Mat) else f"{arrow(o)} is not acc to mat or vec to vec"
 
 
 @_rule("IN-3", "vec ND to mat Nz", "vec Nz to vec Nz", targets=("a5",))
