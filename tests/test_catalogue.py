@@ -29,6 +29,8 @@ ADDED = {
     "TMOV-COM-15": "said in the text of the section",
     "TMOV-COM-16": "said in the text of the section",
     "TMOV-COM-17": "legal, but hardly meant",
+    "TMOV-COM-18": "what the library's code does",
+    "TMOV-COM-19": "static assertions of the library",
     "TMOV-A5-N2": "said in the text of the section",
     "TMOV-SUFFIX": "text form",
     "GATHER-CPU-04": "the library would read past the index tile",

@@ -297,3 +297,46 @@ def test_an_operand_is_not_changed_by_what_becomes_of_its_source():
         machine.execute(TABLE["TMOV"], {"dst": dst, "src": src})
         change(src)
         assert (dst.raw()[0].view(np.uint16) == data).all()
+
+
+# --- plain tiles on the way to the cube ------------------------------------------------------------------------------
+
+
+def boxed(raw: np.ndarray, rows: int, cols: int, layout: str) -> np.ndarray:
+    """The matrix whose boxes of 32-byte lines lie like this in memory: Nz has rows inside, Zn columns."""
+    c0 = 32 // raw.itemsize
+    if layout == "Nz":
+        return raw.reshape(cols // c0, rows, c0).transpose(1, 0, 2).reshape(rows, cols)
+    return raw.reshape(rows // c0, cols, c0).transpose(0, 2, 1).reshape(rows, cols)
+
+
+@pytest.mark.parametrize("dtype", ["f16", "f32", "i8"])
+@pytest.mark.parametrize("to", ["left", "right"])
+@pytest.mark.parametrize(("on", "source"), [("a5", "ND"), *(("a2a3", n) for n in ("ND", "DN", "Nz", "Zn"))])
+def test_boxes_are_taken_for_granted(dtype: str, source: str, on: str, to: str) -> None:
+    """The library's load asks whether boxes run alike, and takes everything else as the other kind."""
+    raw = np.random.default_rng(1).integers(-60, 60, 32 * 64).astype(NUMPY[dtype])
+    machine = Single(target(on))
+    src = machine.tile(tile(f"mat {dtype} 32x64 {source}"), raw.tobytes())
+    dst = machine.tile(tile(f"{to} {dtype} 32x64 {'Zn' if to == 'right' else 'Zz' if on == 'a2a3' else 'Nz'}"))
+    machine.execute(TABLE["TMOV"], {"dst": dst, "src": src})
+    taken = source if source in ("Nz", "Zn") else "Zn" if to == "left" else "Nz"
+    assert np.array_equal(dst.read()[0], boxed(raw, 32, 64, taken))
+
+
+def test_one_plain_row_is_copied() -> None:
+    raw = np.arange(512, dtype=np.float16)
+    for on, layout in (("a2a3", "Zz"), ("a5", "Nz")):
+        machine = Single(target(on))
+        src = machine.tile(tile("mat f16 1x512 ND"), raw.tobytes())
+        dst = machine.tile(tile(f"left f16 1x512 {layout}"))
+        machine.execute(TABLE["TMOV"], {"dst": dst, "src": src})
+        assert np.array_equal(dst.read()[0, 0], raw)
+
+
+def test_a_plain_matrix_on_cpu_is_copied_by_row_and_column() -> None:
+    raw = np.arange(1024, dtype=np.float16)
+    machine = Single(target("cpu"))
+    src, dst = machine.tile(tile("mat f16 32x32 ND"), raw.tobytes()), machine.tile(tile("left f16 32x32 Nz"))
+    machine.execute(TABLE["TMOV"], {"dst": dst, "src": src})
+    assert np.array_equal(dst.read()[0], raw.reshape(32, 32))

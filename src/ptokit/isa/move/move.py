@@ -13,9 +13,9 @@ from ..site import Site
 from ..table import Attr, Instr, dst, instruction, scalar, src, tmp
 from .fractal_z import weights
 from .move_acc import drain
-from .move_facts import Acc, Bias, Mat, Scaling, Vec, words
+from .move_facts import Acc, Bias, Left, Mat, Right, Scaling, Vec, words
 from .move_footprint import move_footprint
-from .move_parts import copy, put
+from .move_parts import copy, put, to_operand
 from .move_rules import FP_RULES, MOVE_RULES
 from .move_vec import to_zz, vec_to_mat, vec_to_vec
 
@@ -67,6 +67,8 @@ def tmov(
     elif source is Mat and m.target.is_device:
         if target in (Bias, Scaling):
             copy(dst, src, 1, dst.spec.cols)  # the valid columns do not count (4.9, 4.10)
+        elif target in (Left, Right):
+            to_operand(dst, src, dst.vr, dst.vc)
         else:
             dst.take(src, dst.vr, dst.vc)
     elif m.target.is_a(A5) and target is Mat:

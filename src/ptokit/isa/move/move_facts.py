@@ -53,6 +53,18 @@ def optional(o: Site, name: str) -> Any:
     return getattr(o, name, None)
 
 
+def operand_layout(src: Any, dst: Any) -> str | None:
+    """Nz or Zn: how the load unit of a device takes the bytes of a Mat tile on the way to an operand buffer.
+
+    It asks only whether the boxes of source and destination run alike. None for one row, which it copies as it lies.
+    Operands' types or their infos. Source: TMovToLeft and TMovToRight of the library.
+    """
+    if dst.loc is Left and src.rows == 1 and src.row_major:
+        return None
+    turned = src.slayout is not dst.slayout
+    return "Zn" if turned == (dst.loc is Left) else "Nz"
+
+
 def scratch(o: Site) -> TileInfo | None:
     """The third tile of the X to ZZ form: any tile behind a Vec source that is not a Scaling tile (form F8)."""
     if o.src.loc is not Vec or not o.has_operand("tmp"):

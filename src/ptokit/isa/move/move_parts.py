@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ptokit.types.codecs import pack_nibbles, unpack_nibbles
-from ptokit.types.enums import ReluPreMode
+from ptokit.types.enums import BLayout, ReluPreMode, SLayout
+from ptokit.types.layout import element_offset
 
 from ..machine import Machine, TileOperand
 from ..numerics.quant import quantize
 from ..numerics.quant_modes import QuantMode, move_mode
+from .move_facts import operand_layout
 
 
 def window(tile: TileOperand, row: int, col: int, rows: int, cols: int) -> np.ndarray:
@@ -34,6 +37,23 @@ def copy(dst: TileOperand, src: TileOperand, rows: int, cols: int) -> None:
         dst.take(src, rows, cols)
     else:
         dst.write(src.read(rows, cols).astype(np.float32), rows, cols)
+
+
+def to_operand(dst: TileOperand, src: TileOperand, rows: int, cols: int) -> None:
+    """``dst[r, c] = src[r, c]``, where the bytes of src count as Nz or Zn, whatever its type says.
+
+    What lies behind the tile is zero.
+    """
+    layout = operand_layout(src.spec, dst.spec)
+    if layout in (None, src.spec.layout_name):
+        dst.take(src, rows, cols)
+        return
+    outer, inner = (BLayout.ColMajor, SLayout.RowMajor) if layout == "Nz" else (BLayout.RowMajor, SLayout.ColMajor)
+    seen = replace(src.spec, blayout=outer, slayout=inner, fractal=512)
+    where = element_offset(seen, np.arange(rows)[:, None], np.arange(cols)[None, :])
+    codes = stored(src)[:, np.minimum(where, seen.numel - 1)]
+    codes[:, where >= seen.numel] = 0
+    dst.write(codes if seen.dtype.packed else codes.view(seen.dtype.value or seen.dtype.storage), rows, cols)
 
 
 # Elements in storage order -------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ptokit.diagnostics import Severity, define, rule
 from ptokit.targets import A5
+from ptokit.types.enums import CompactMode
 
 from ..numerics.quant_modes import QuantMode, move_mode
 from ..site import Site, TileInfo
@@ -18,6 +19,7 @@ from .move_facts import (
     dual,
     first_part,
     form,
+    operand_layout,
     optional,
     pair,
     relu,
@@ -149,6 +151,48 @@ def TMOV_COM_15(o: Site) -> Message:
     return None
 
 
+LIBRARY = "TMovToLeft and TMovToRight of the library"
+
+
+@rule(
+    "TMOV-COM-18",
+    targets=("a2a3", "a5"),
+    severity=Severity.WARNING,
+    source=LIBRARY,
+    accepted="mat Nz to left, one row of a plain mat to left",
+    rejected="16x32 of a plain row-major mat to left",
+    why="The library does not look at the layout of the source beyond the direction of its boxes, and refuses none.",
+    decision="ptokit takes the bytes as the library does: as Zn or Nz.",
+)
+def TMOV_COM_18(o: Site) -> Message:
+    """A Mat tile that moves to an operand buffer has boxes: Nz, or Zn."""
+    if pair(o) not in OPERAND_PAIRS or is_conv(o.src):
+        return None
+    taken = operand_layout(o.src, o.dst)
+    if taken is None or taken == o.src.layout_name:
+        return None
+    return f"src is {o.src.layout_name}, and its bytes are taken as {taken}: elements change places"
+
+
+@rule(
+    "TMOV-COM-19",
+    targets=("a2a3", "a5"),
+    source=LIBRARY,
+    accepted="32x32 f16 of a plain mat to left",
+    rejected="32x24 f32 of a plain mat to left",
+)
+def TMOV_COM_19(o: Site) -> Message:
+    """A plain Mat tile goes to an operand buffer in squares, of which it has whole ones."""
+    if pair(o) not in OPERAND_PAIRS or is_conv(o.src) or o.src.boxed or operand_layout(o.src, o.dst) is None:
+        return None
+    if o.target.is_a(A5) and (o.src.dtype.bits <= 8 or o.dst.compact is CompactMode.Normal):
+        return None  # this path has no such condition
+    step = max(16, o.dst.c0)
+    if o.src.rows % step or o.src.cols % step:
+        return f"src is {o.src.rows}x{o.src.cols} of {o.src.dtype}, which moves in squares of {step}x{step}"
+    return None
+
+
 @rule(
     "TMOV-COM-11",
     source=MOVES,
@@ -188,6 +232,8 @@ COMMON_RULES = (
     TMOV_COM_13,
     TMOV_COM_14,
     TMOV_COM_15,
+    TMOV_COM_18,
+    TMOV_COM_19,
     rule(
         "TMOV-COM-16",
         what="A convolution tile moves as FRACTAL_Z to a right tile in Zn, whose valid region it covers.",
