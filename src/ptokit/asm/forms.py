@@ -14,6 +14,7 @@
 | ``W(x)`` | attribute x, one of the bare words of its kind, or any word |
 | ``B(x)`` | attribute x of an enumeration as a bare word; read only |
 | ``L(x)`` | attribute x, integers with commas between |
+| ``D(x)`` | operands x, three sizes of a launch: ``<<<%a, %b, %c>>>`` |
 | ``{}`` | the other attributes, possibly none |
 | ``<? .. ?>`` | may be missing |
 | ``<& a .. ; ! b .. &>`` | clauses in any order with commas between, each beginning with a word; ``!``: required |
@@ -45,7 +46,8 @@ Infer = Callable[[Parser, dict[str, Any], dict[str, Any]], Type]
 INFERRED: dict[str, Infer] = {}
 """Results whose types are not written, by the word behind ``R=``."""
 
-_ELEMENT = re.compile(r"%(\w+)(\*?)(?::(\w+))?\Z|([TANLWB])([~!]?)\((\w+)\)\Z|(R)([~*>]?)(?:=(\w+)|:(tile|group))?\Z")
+_ELEMENT = re.compile(r"%(\w+)(\*?)(?::(\w+))?\Z|([TANLWBD])([~!]?)\((\w+)\)\Z|(R)([~*>]?)(?:=(\w+)|:(tile|group))?\Z")
+_LAUNCH = re.compile(r"<<<\s*(%[\w$.\-#]+)\s*,\s*(%[\w$.\-#]+)\s*,\s*(%[\w$.\-#]+)\s*>>>\Z", re.ASCII)
 IMPLIED: dict[str, Scalar] = {"index": INDEX, "i64": I64}
 RESULTS: dict[str, tuple[type, ...]] = {"tile": (TileSpec, MemRef, Opaque), "group": (Group, Opaque)}
 """Types of results by the word behind ``R:``; what is wrong, lowered or of another dialect is opaque."""
@@ -167,8 +169,21 @@ class _Reading:
                     self.read(e.group)
             elif kind == "&":
                 self._clauses(e)
+            elif kind == "D":
+                self._sizes(e)
             else:
                 self._word(e)
+
+    def _sizes(self, e: Element) -> None:
+        p = self.p
+        m = _LAUNCH.match(p.texts[p.i])
+        if m is None:
+            p.unexpected("'<<<%x, %y, %z>>>'")
+        found = [p.scope.values.get(name) for name in m.groups()]
+        if None in found:
+            p.fail(rules.TY_9, f"value {m.groups()[found.index(None)]} is not defined")
+        self.operands[e.name] = [v for v in found if v is not None]
+        p.i += 1
 
     def _clauses(self, e: Element) -> None:
         """Clauses in any order with commas between; TEXT-UNEXPECTED if one is unknown, missing or written twice."""
@@ -209,7 +224,8 @@ class _Reading:
         return _begins(first, p)
 
     def _words(self, e: Element) -> frozenset[str]:
-        return WORDS.get(self.known[e.name].mnemonic, frozenset())
+        attr = self.known[e.name]
+        return WORDS.get(attr.mnemonic) or frozenset(attr.words)
 
     def _operand(self, e: Element) -> None:
         p = self.p
@@ -383,7 +399,7 @@ def _check_pointers(p: Parser, instr: Instr, reading: _Reading) -> None:
             fits = operand.or_ptr or (operand.kind is Kind.PTR and (type.space or "gm") == operand.space)
         else:
             fits = operand.kind is Kind.SCALAR and isinstance(type, Scalar)
-        if not fits:
+        if not fits and not (operand.or_view and isinstance(type, MemRef)):
             wanted = f"a pointer to {operand.space}" if operand.kind is Kind.PTR else "a number"
             message = f"{operand.name} of pto.{instr.text} is {wanted}, not {type}"
             p.fail(rules.OPERANDS, message, reading.first[operand.name])
@@ -408,7 +424,7 @@ class _Printing:
             text = self._element(e)
             if text is None or text == "":
                 continue
-            glued = (e.flag == "~" and e.kind == "=") or text in (",", ")", "]", "}")
+            glued = (e.flag == "~" and e.kind == "=") or e.kind == "D" or text in (",", ")", "]", "}")
             last = self.out[-1][-1] if self.out else ""
             self.out.append(text if glued or last in ("(", "[", "{") else " " + text)
 
@@ -420,6 +436,8 @@ class _Printing:
             return ", ".join(map(self.name, op.group(e.name)))
         if e.kind == "T":
             return ", ".join(str(v.type) for v in op.group(e.name))
+        if e.kind == "D":
+            return f"<<<{', '.join(map(self.name, op.group(e.name)))}>>>"
         if e.kind == "R":
             if e.flag == ">":
                 return f"-> {op.results[0].type}"

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 _FLAGS = (
-    "<? unit_flag ~( W(unit_flag) ) ?> <? W(disable_gemv) ?> <? tf32_mode ~( W(tf32_mode) ) ?> "
-    "<? W(saturation) ?> <? W(n_dir) ?> {}"
+    "<? unit_flag ~( W(unit_flag) ) ?> <? W(disable_gemv) ?> <? W(saturation) ?> "
+    "<? tf32_mode ~( W(tf32_mode) ) ?> <? W(n_dir) ?> {}"
 )
 _QUANT = "<? , pre_quant ~( %quant , mode = W(quant_mode) ) ?>"
 _RELU = "<? , pre_relu ~( <? %relu , ?> mode = W(relu_mode) <? , clip = %clip ?> ) ?>"
 _TAIL = (
     "<? , unit_flag ~( W(unit_flag) ) ?> "
-    f"{_QUANT} {_RELU} <? , W(conversion) ?> <? ~( %dn_stride ) ?> "
-    "<? , loop3 ~( %loop_count , %loop_src , %loop_dst ) ?> <? , W(saturation) ?> "
+    f"{_QUANT} {_RELU} <? , W(conversion) <? ~( %layout_stride ) ?> ?> "
+    "<? , loop3 ~( %loop_count , %loop_src , %loop_dst ) ?> <? , W(saturation) <? ~( W(nan) ) ?> ?> "
     "<? , atomic ~( type = W(atomic_element) , op = W(atomic_op) ) ?> {}"
 )
 _TAIL_TYPES = (
-    "<? , T(quant) ?> <? , T(relu) ?> <? , T(clip) ?> <? , T(dn_stride) ?> "
+    "<? , T(quant) ?> <? , T(relu) ?> <? , T(clip) ?> <? , T(layout_stride) ?> "
     "<? , T(loop_count) , T(loop_src) , T(loop_dst) ?>"
 )
 

@@ -10,18 +10,20 @@ After the instruction table, for the syntax word ``micro`` (vector-path 2). Furt
 | ``: T -> T`` with several operands | the type of all registers |
 | no types | those of the values; results take the type the table says |
 | ``%p[4]``, ``%p, 4`` | a constant |
+| ``rows(%a)`` | operand `rows`, where it stands |
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, NoReturn
 
 from ptokit.ir import Op, Operands, Value
-from ptokit.isa.table import Instr, Kind, Operand
+from ptokit.isa.table import TABLE, Instr, Kind, Operand
 from ptokit.types.dtypes import DTYPES
-from ptokit.types.values import INDEX, Align, Mask, Ptr, Scalar, Type, VReg
+from ptokit.types.values import INDEX, Align, Mask, Ptr, Scalar, Type, VReg, is_memref
 
 from . import rules
 from .attributes import Dictionary, Written, declared_value, read_dictionary
@@ -38,7 +40,6 @@ _KINDS: dict[Kind, type] = {
     Kind.PTR: Ptr,
     Kind.SCALAR: Scalar,
 }
-_GROUPS = frozenset(("nburst", "loop", "pad"))
 
 
 @dataclass(slots=True)
@@ -49,6 +50,7 @@ class _Item:
     value: Value | None
     number: int = 0
     offset: _Item | None = None
+    name: str = ""  # of the operand, where that is written
 
     @property
     def type(self) -> Type | None:
@@ -79,6 +81,7 @@ class _Reader:
         self.p, self.instr, self.at, self.named = p, instr, at, named
         self.before = Expansion()
         self.s = _Statement()
+        self.groups, self.names = _words(instr.name)
 
     def read(self) -> Op:
         p, instr, s = self.p, self.instr, self.s
@@ -109,7 +112,7 @@ class _Reader:
     def _results_first(self) -> None:
         """The names of the results, where no ``=`` precedes the operation."""
         p = self.p
-        for k in range(len(self.instr.produces)):
+        for k in range(len(self.instr.returned)):
             if k:
                 p.expect(",")
             self.s.outs.append(p.name())
@@ -123,8 +126,13 @@ class _Reader:
         more = True
         while True:
             token = texts[p.i]
-            if token in _GROUPS and texts[p.i + 1] == "(":
+            if token in self.groups and texts[p.i + 1] == "(":
                 self._group()
+            elif token in self.names and texts[p.i + 1] == "(":
+                p.i += 2
+                s.items.append(self._item())
+                s.items[-1].name = token
+                p.expect(")")
             elif token in ("ins", "outs") and texts[p.i + 1] == "(":
                 self._destination_style(token)
             elif not more:
@@ -163,7 +171,7 @@ class _Reader:
             if items:
                 p.expect(",")
             items.append(self._item())
-        self.s.groups.append((p.texts[index], index, items))
+        self.s.groups.append((self.groups[p.texts[index]], index, items))
 
     def _destination_style(self, word: str) -> None:
         """``ins(%a, %b : T, T)`` or ``outs(%r : T)``."""
@@ -213,7 +221,7 @@ class _Reader:
             return p.type_list()
         out: list[Type] = []
         while True:
-            if p.texts[p.i] in _GROUPS:
+            if p.texts[p.i] in self.groups:
                 p.i += 1
             out.append(p.type())
             times = p.texts[p.i]
@@ -258,18 +266,26 @@ class _Reader:
     def _assign(self) -> dict[str, Value | list[Value]]:
         """The written operands by name."""
         instr, s = self.instr, self.s
-        orders = [[o for o in instr.operands if not o.offset and not o.group]]
-        orders += [[instr.operand(name) for name in names] for names in instr.orders]
+        if instr.forms:
+            orders = [instr.chosen(form, instr.operands) for form in instr.forms]
+        else:
+            orders = [[o for o in instr.operands if not o.offset and not o.group]]
+            orders += [[instr.operand(name) for name in names] for names in instr.orders]
+        named = any(item.name for item in s.items)
         for spaces in (True, False):
             for order in orders:
+                if named:  # they may stand in any order
+                    places = {o.name: k for k, o in enumerate(order)}
+                    s.items.sort(key=lambda item: places.get(item.name, -1))
                 chosen = _align(order, s.items, spaces=spaces)
                 if chosen is not None:
                     got = self._values(order, chosen)
                     self._grouped(got)
                     return got
-        listed = ", ".join(f"[{o.name}]" if o.optional else o.name for o in orders[0])
-        types = ", ".join("a number" if item.value is None else str(item.type) for item in s.items)
-        return self.misfit(f"takes ({listed}), not ({types})", hint=self._hint())
+        known = [", ".join(f"[{o.name}]" if o.optional else o.name for o in order) for order in orders]
+        listed = " or ".join(f"({names})" for names in known)
+        types = ", ".join(item.name or ("a number" if item.value is None else str(item.type)) for item in s.items)
+        return self.misfit(f"takes {listed}, not ({types})", hint=self._hint())
 
     def _hint(self) -> str | None:
         first = self.s.items[0].type if self.s.items else None
@@ -398,6 +414,16 @@ class _Reader:
         return Scalar(result.type) if result.kind is Kind.SCALAR else self._default(result)
 
 
+@cache
+def _words(name: str) -> tuple[dict[str, str], frozenset[str]]:
+    """Words before parentheses: of groups, by what they are called in the table, and of single operands."""
+    instr = TABLE[name]
+    groups = {o.group: o.group for o in instr.operands if o.group}
+    if "loop" in groups:
+        groups |= {"loop1": "loop", "loop2": "loop"}
+    return groups, frozenset(o.name for o in instr.operands) if instr.forms else frozenset()
+
+
 def _fits(operand: Operand, type: Type | None, *, spaces: bool) -> bool:
     """True if a value of this type (None: a number) can stand there. `spaces`: pointers to the right memory only."""
     if type is None:
@@ -405,6 +431,8 @@ def _fits(operand: Operand, type: Type | None, *, spaces: bool) -> bool:
     if type is FREE or type is POISON:
         return True
     if operand.or_vreg and isinstance(type, VReg):
+        return True
+    if operand.or_view and is_memref(type):
         return True
     if not isinstance(type, _KINDS.get(operand.kind, type.__class__)):
         return False
@@ -417,7 +445,7 @@ def _align(wanted: Sequence[Operand], items: Sequence[_Item], *, spaces: bool) -
     if not wanted:
         return None if items else []
     first, rest = wanted[0], wanted[1:]
-    if items and _fits(first, items[0].type, spaces=spaces):
+    if items and items[0].name in ("", first.name) and _fits(first, items[0].type, spaces=spaces):
         tail = _align(rest, items[1:], spaces=spaces)
         if tail is not None:
             return [1, *tail]

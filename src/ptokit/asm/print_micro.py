@@ -10,10 +10,15 @@ from ptokit.isa.table import Instr, Operand
 from .forms import attribute_dictionary
 from .spelling import quote
 
+_NAMED = frozenset(("loop", "pad"))
+"""Groups whose word stands before their types too."""
+
 
 def _order(op: Op, instr: Instr) -> list[Operand]:
     """The operands in the order of the table, or in that of the form that has exactly those of the operation."""
     present = {name for name, value in op.operands.items() if value is not None}
+    if instr.forms:
+        return [o for o in instr.operands if o.name in present]
     if any(o.name not in present and not o.optional and not o.variadic for o in instr.operands):
         for order in instr.orders:
             if set(order) == present:
@@ -47,7 +52,7 @@ def print_micro(op: Op, instr: Instr, name: Callable[[Value], str]) -> str:
             part = values[k : k + size]
             groups.append(f"{word}({', '.join(map(name, part))})")
             listed = [str(v.type) for v in part]
-            types += [f"{word} {listed[0]}" if word != "nburst" else listed[0], *listed[1:]]
+            types += [f"{word} {listed[0]}" if word in _NAMED else listed[0], *listed[1:]]
     parts += [quote(str(op.attrs[a.name])) for a in tokens if not a.before]
     text = " " + ", ".join(parts) if parts else ""
     text += "".join(f" {group}" for group in groups)

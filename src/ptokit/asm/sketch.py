@@ -74,7 +74,7 @@ def _operation(instr: Instr) -> Op:
     kinds = [a.kind for a in instr.attrs]
     left_out = _in_groups(instr)
     attrs = {a.name: _example(a, kinds[:k].count(a.kind)) for k, a in enumerate(instr.attrs) if a.name not in left_out}
-    results = [Value(Opaque(_type(o, instr)), o.name) for o in instr.produces]
+    results = [Value(Opaque(_type(o, instr)), o.name) for o in instr.returned]
     missing = instr.results - len(results)
     results += [Value(Opaque("!result"), f"result{k}" if missing > 1 else "result") for k in range(missing)]
     return Op(f"pto.{instr.text}", operands, attrs, results)
@@ -98,7 +98,7 @@ def _type(operand: Operand, instr: Instr) -> str:
     if operand.kind is Kind.PTR and operand.space:
         return f"!pto.ptr<f32, {operand.space}>"
     if operand.kind is Kind.SCALAR and not operand.type:
-        elements = any(o.kind in (Kind.TILE, Kind.VREG, Kind.PTR) for o in (*instr.operands, *instr.produces))
+        elements = any(o.kind in (Kind.TILE, Kind.VREG, Kind.PTR) for o in (*instr.operands, *instr.returned))
         return "f32" if elements else "!type"
     return PLACEHOLDERS.get(operand.kind, operand.type)
 

@@ -57,7 +57,7 @@ class Operand:
     optional: bool = False
     variadic: bool = False  # a list of values
     type: str = ""  # of a scalar: "index", "i64", "f32"; empty: the element type of the tile it meets
-    or_view: bool = False  # a tile, or a view of global memory
+    or_view: bool = False  # a tile or a pointer, or a view: of a pointer in lowered texts, a memref
     or_tile: bool = False  # a view of global memory, or a tile
     place: TileType | None = None  # where a tile lies that text calls a scaling tile
     or_ptr: bool = False  # a number, or a pointer
@@ -70,6 +70,7 @@ class Operand:
     like: str = ""  # of a result whose type is not written, or a scratch tile that a statement omits: what has its type
     agreed: bool = False  # blocks that run together need the same value
     linear: bool = False  # of a state: handed on exactly once
+    posted: bool = False  # of a result: the pointer of an access, advanced; only where the text asks for it
     size: int = 1  # of a list in groups: how many values one group has
     bits: int = 0  # of a mask: its granularity
 
@@ -261,6 +262,11 @@ class Instr:
             if op.name == name:
                 return op
         raise KeyError(name)
+
+    @property
+    def returned(self) -> list[Operand]:
+        """The results of a call in Python: all but advanced pointers."""
+        return [o for o in self.produces if not o.posted]
 
     @cached_property
     def data_names(self) -> tuple[str, ...]:

@@ -126,7 +126,7 @@ def signature(instr: Instr) -> inspect.Signature:
 def _returned(instr: Instr) -> Any:
     if not instr.typed:
         return Scalar if instr.results else RecordEvent
-    made = [_ANNOTATIONS[result.kind] if result.kind is not Kind.SCALAR else Scalar for result in instr.produces]
+    made = [_ANNOTATIONS[result.kind] if result.kind is not Kind.SCALAR else Scalar for result in instr.returned]
     return None if not made else made[0] if len(made) == 1 else tuple
 
 
@@ -145,7 +145,7 @@ def documentation(instr: Instr) -> str:
     for operand in instr.operands:
         extra = ", optional" if operand.optional else ""
         lines.append(f"{operand.name}: {operand.kind}, {_ROLES[operand.role]}{extra}")
-    for result in instr.produces:
+    for result in instr.returned:
         lines.append(f"result {result.name}: {result.kind}")
     for attr in instr.attrs:
         default = getattr(attr.default, "name", attr.default)

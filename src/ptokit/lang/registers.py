@@ -48,7 +48,7 @@ def vecscope() -> Scope:
 
 def takes_dtype(instr: Instr) -> bool:
     """True if the type of a result does not follow from an operand by itself."""
-    return any(result.kind is Kind.VREG and not result.like for result in instr.produces)
+    return any(result.kind is Kind.VREG and not result.like for result in instr.returned)
 
 
 def record_registers(instr: Instr, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -68,7 +68,7 @@ def record_registers(instr: Instr, args: tuple[Any, ...], named: dict[str, Any])
     operands, attrs = bind(instr, args, named)
     if dtype is None:
         dtype = _first(operands)
-    results = [_result(instr, result, operands, dtype) for result in instr.produces]
+    results = [_result(instr, result, operands, dtype) for result in instr.returned]
     op = trace.emit(f"pto.{instr.text}", _values(instr, operands, dtype), attrs, results)
     made = [_handle(value) for value in op.results]
     return None if not made else made[0] if len(made) == 1 else tuple(made)

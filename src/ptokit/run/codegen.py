@@ -439,8 +439,8 @@ class FunctionWriter:
             self.line(f"yield from m.hold({call})" if instr.waits else call, op)
             return
         targets = [self.bind(result) for result in op.results]
-        targets += ["_"] * (len(instr.produces) - len(targets))
-        self.line(f"{', '.join(targets)} = {call}", op)
+        targets += ["_"] * (len(instr.returned) - len(targets))
+        self.line(f"{', '.join(targets)} = {call}" if targets else call, op)
         for target, result in zip(targets, op.results):
             if isinstance(result.type, Scalar) and result in self.varying:
                 self.line(f"{target} = settled({target})", op)

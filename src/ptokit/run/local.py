@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ptokit.isa.placement import buffer_name
-from ptokit.types.dtypes import DType
+from ptokit.types.dtypes import DType, u8
 from ptokit.types.enums import TileType
 
 from .fault import Fault
@@ -43,6 +43,10 @@ class LocalPointer:
     def advance(self, elements: Any) -> LocalPointer:
         """The pointer `elements` further on."""
         return LocalPointer(self.space, self.address + lift(_flat(elements)) * self.size, self.dtype)
+
+    def as_bytes(self) -> LocalPointer:
+        """The same place as a pointer to bytes."""
+        return LocalPointer(self.space, self.address, u8)
 
 
 def _flat(value: Any) -> Any:

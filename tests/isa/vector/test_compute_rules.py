@@ -357,8 +357,8 @@ PRD-A5-04 a2a3
 %r = pto.pldi %p, 256, "NORM" : $p, i32 -> $m
 
 PRD-A5-04 a5
-%r = pto.pldi %p[%c1024], "DS" : $p, index -> $m
-%r = pto.pldi %p[%far], "DS" : $p, index -> $m
+pto.psti %m, %p[%c8], "PK" : $m, $p, index
+pto.psti %m, %p[%n], "PK" : $m, $p, index
 """)
 
 

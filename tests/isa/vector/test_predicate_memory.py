@@ -78,7 +78,6 @@ LOADS = {
     "form",
     [
         '%m = pto.plds %p[%c32], "{}" : {}, index -> !pto.mask<b8>',
-        '%m = pto.pldi %p[%c32], "{}" : {}, index -> !pto.mask<b8>',
         '%m = pto.pldi %p, 4, "{}" : {}, i32 -> !pto.mask<b8>',
         '%f = arith.constant 4 : i32\n    %m = pto.pld %p, %f, "{}" : {}, i32 -> !pto.mask<b8>',
     ],
@@ -104,6 +103,14 @@ def test_stores(form: str) -> None:
         assert np.array_equal(got[512 : 512 + len(want)], want)
         assert not got[:512].any()
         assert not got[512 + len(want) :].any()
+
+
+@pytest.mark.parametrize(("dist", "unit"), [("NORM", 32), ("US", 16), ("DS", 32)])
+def test_an_immediate_offset_counts_what_the_mode_says(dist: str, unit: int) -> None:
+    store = f'    pto.psti %m, %q[%c0], "NORM" : !pto.mask<b8>, {POINTER}, index\n'
+    load = f'    %m = pto.pldi %p[%c3], "{dist}" : {POINTER}, index -> !pto.mask<b8>\n'
+    got = stored("    %c3 = arith.constant 3 : index\n" + load + store)
+    assert np.array_equal(bits(got[:32]), LOADS[dist](data()[3 * unit :]))
 
 
 STREAM = """\

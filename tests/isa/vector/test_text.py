@@ -35,7 +35,8 @@ LINES = [
     *(f"%r = pto.{n} %a, %b, %m : $si16, $si16, $b16 -> $si16" for n in ("vshl", "vshr")),
     "%r = pto.vlrelu %a, %s, %m : $f16, f16, $b16 -> $f16",
     "%r = pto.vaxpy %a, %b, %s, %m : $f32, $f32, f32, $b32 -> $f32",
-    "%r = pto.vmula %a, %b, %c, %m : $f32, $f32, $f32, $b32 -> $f32",
+    *(f"%r = pto.{n} %a, %b, %c, %m : $f32, $f32, $f32, $b32 -> $f32" for n in ("vmula", "vmadd")),
+    '%r = pto.vmulscvt %a, %s, %m, "A", "ODD" : $f32, f32, $b32 -> $f16',
     "%r, %h = pto.vmull %a, %b, %m : $i32, $i32, $b32 -> $i32, $i32",
     *(f'%r = pto.vcmp %a, %b, %m, "{w}" : $f32, $f32, $b32 -> $b32' for w in ("eq", "ne", "lt", "le", "gt", "ge")),
     '%r = pto.vcmps %a, %s, %m, "gt" : $si8, i8, $b8 -> $b8',
@@ -48,6 +49,8 @@ LINES = [
     '%r = pto.vcvt %a, %m {rnd = "R", part = "EVEN"} : $si64, $b32 -> $f32',
     '%r = pto.vcvt %a {round_mode = "ROUND_Z", sat = "RS_ENABLE"} : $f32 -> $si32',
     '%r = pto.vtrc %a, %m, "F" : $f32, $b32 -> $f32',
+    *(f"%r, %k = pto.{n} %a, %m : $si16, $b16 -> $si16, $b16" for n in ("vcbmax", "vcbmin")),
+    *(f"%r = pto.{n} %a, %b, %m, %s : $ui16, $ui8, $b8, i32 -> $ui16" for n in ("chistv2", "dhistv2")),
     *(f"%r = pto.{n} %a, %m : $f32, $b32 -> $f32" for n in ("vcadd", "vcmax", "vcmin", "vcgadd", "vcgmax", "vcgmin")),
     "%r = pto.vcadd %a, %m : $i8, $b8 -> $i16",
     "%r = pto.vcpadd %a, %m : $f16, $b16 -> $f16",
@@ -73,6 +76,7 @@ LINES = [
     '%r = pto.vci %s {order = "DESC"} : i32 -> $si32',
     *(f'%r = pto.{n}_b{b} "PAT_M3" : $b{b}' for n in ("pset", "pge") for b in (8, 16, 32)),
     *(f"%r, %x = pto.plt_b{b} %s : i32 -> $b{b}, i32" for b in (8, 16, 32)),
+    *(f"%r = pto.pltm_b{b} %l, %s : i16, i32 -> $b{b}" for b in (8, 16, 32)),
     *(f"%r = pto.{n} %m, %n, %o : $b32, $b32, $b32 -> $b32" for n in ("pand", "por", "pxor", "psel")),
     "%r = pto.psel %m, %n, %o, %q : $b16, $b16, $b16, $b16 -> $b16",
     "%r = pto.pnot %m, %n : $b8, $b8 -> $b8",
@@ -134,7 +138,7 @@ NOT_ON_A5 = {"vintlvv2", "vdintlvv2"}
 
 def test_every_operation_has_a_line() -> None:
     lines = {re.search(r"pto\.(\w+)", line)[1] for line in LINES}  # type: ignore[index]
-    modules = "unary binary vec_scalar shift compare convert reduce rearrange materialise predicates sort"
+    modules = "unary binary vec_scalar shift compare convert reduce rearrange materialise predicates sort histogram"
     ours = {
         name
         for name, instr in TABLE.items()

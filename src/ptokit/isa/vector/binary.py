@@ -69,6 +69,19 @@ VMULA = micro(
 )
 
 
+VMADD = micro(
+    "vmadd",
+    "dst = src0 * acc + src1, rounded once",
+    (vreg("acc"), vreg("src0"), vreg("src1"), mask()),
+    (out_vreg(like="acc"),),
+    lanewise(lambda acc, a, b: values.accumulate(b, a, acc), 3),
+    SAME,
+    MASKED,
+    types=types("f16 bf16 f32"),
+    source="PTOAS e32488c9, micro-isa 7",
+)
+
+
 def _wide_product(
     machine: Machine, a: np.ndarray, b: np.ndarray, mask: Predicate, **_: Any
 ) -> tuple[np.ndarray, np.ndarray]:

@@ -152,3 +152,10 @@ def multiply_narrow(a: np.ndarray, b: np.ndarray, mask: Predicate, to: DType) ->
 def _narrowed(wide: np.ndarray, mask: Predicate, width: int, to: DType) -> np.ndarray:
     values = _rounded(wide, to, RoundMode.RINT, True)
     return place(kept(values, active(mask, width)), to, 0)
+
+
+def scale_narrow(x: np.ndarray, scalar: Any, mask: Predicate, to: DType, rnd: str, part: str) -> np.ndarray:
+    """vmulscvt: x * scalar, rounded once to the narrower type, in the part of its lanes that `part` names."""
+    product = x.astype(np.float64) * np.atleast_2d(np.asarray(scalar, np.float64)).reshape(-1, 1)
+    values = _rounded(product, to, ROUNDINGS[rnd], False)
+    return place(kept(values, active(mask, x.dtype.itemsize)), to, PARTS[part.removeprefix("PART_")])

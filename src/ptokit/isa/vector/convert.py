@@ -20,7 +20,7 @@ from .lanes import Predicate, active, zeroed
 from .predicates import PRD_01
 from .rules import SOURCE
 from .typesets import FB
-from .words import mask, micro, out_vreg, token, types, vreg, word
+from .words import mask, micro, number, out_vreg, token, types, vreg, word
 
 # Destinations by source. p: part EVEN or ODD; k: part P0 to P3; neither: no part.
 _PAIRS = """
@@ -220,6 +220,24 @@ def _narrowing(text: str, fn: Callable[..., np.ndarray], summary: str, pairs: st
     )
 
 
+VMULSCVT = micro(
+    "vmulscvt",
+    "dst = src * scalar in f16, rounded once, in one part",
+    (vreg(), number("scalar", "f32"), mask()),
+    (out_vreg(),),
+    lambda m, src, scalar, on, *, rnd, part, types: conversion.scale_narrow(
+        src, scalar, on, types["dst"].dtype, plain(rnd), part
+    ),
+    MASKED,
+    follows("f32 f16"),
+    worded(PRD_01),
+    attrs=(
+        token("rnd", "A", words=("A", "ROUND_A")),
+        token("part", "EVEN", words=("EVEN", "ODD", "PART_EVEN", "PART_ODD")),
+    ),
+    types=types("f32 f16"),
+    source="PTOAS e32488c9, micro-isa 13",
+)
 VADDRELUCONV = _narrowing(
     "vaddreluconv",
     conversion.add_relu_narrow,

@@ -184,6 +184,7 @@ def _mte_out(
     n_burst: int,
     src_stride: int,
     dst_stride: int,
+    l2: Any,
     loops: Sequence[int],
     *,
     types: Any,
@@ -276,7 +277,14 @@ MTE_GM_UB = _dma(
 MTE_UB_GM = _dma(
     "mte_ub_gm",
     "Copy rows of the unified buffer to global memory, with loops of its own.",
-    (ub("src"), gm("dst", Role.OUT), count("len_burst"), *_BURST, _LOOPS),
+    (
+        ub("src"),
+        gm("dst", Role.OUT),
+        count("len_burst"),
+        *_BURST,
+        number("l2_cache_ctl", "i64", optional=True, group="l2_cache_ctl"),
+        _LOOPS,
+    ),
     _mte_out,
     *rules.UB_TO_GM,
     pipe=Pipe.MTE3,

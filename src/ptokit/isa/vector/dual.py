@@ -11,6 +11,7 @@ from ..machine import Machine
 from ..table import Role
 from .access_rules import known_token
 from .lanes import VREG_BYTES, Predicate, element
+from .posting import posting, updated
 from .rules import SAME
 from .words import at, mask, micro, out_vreg, token, ub, vreg
 
@@ -47,8 +48,8 @@ VLDSX2 = micro(
     "vldsx2",
     "Load two vector registers with the even and the odd elements, or blocks, of memory.",
     (ub(), at(listed=True)),
-    (out_vreg("low", like="src"), out_vreg("high", like="src")),
-    _load,
+    (out_vreg("low", like="src"), out_vreg("high", like="src"), updated("src")),
+    posting(_load, 0, 1),
     SAME,
     known_token(SPLITS),
     attrs=(token("dist"),),

@@ -11,6 +11,7 @@ import numpy as np
 from ..machine import Machine
 from .access_rules import known_token
 from .lanes import VREG_BYTES, element
+from .posting import posting, updated
 from .words import at, micro, out_vreg, ub, word
 
 
@@ -76,9 +77,24 @@ VLDS = micro(
     "vlds",
     "Load a vector register, distributing the bytes of memory as the mode says.",
     (ub(), at()),
-    (out_vreg(like="src"),),
-    vlds,
+    (out_vreg(like="src"), updated("src")),
+    posting(vlds, 0, 1),
     known_token(LOAD_MODES),
     attrs=(word("dist", "NORM"),),
     source="4.1",
+)
+
+
+def uvld(m: Machine, src: Any, offset: Any, *, types: Mapping[str, Any]) -> np.ndarray:
+    kind = types["dst"].dtype
+    return m.load(src, offset, VREG_BYTES, types["src"].dtype.size).view(element(kind))
+
+
+UVLD = micro(
+    "uvld",
+    "Load a vector register from any element's address.",
+    (ub(), at()),
+    (out_vreg(like="src"),),
+    uvld,
+    source="PTOAS e32488c9, micro-isa 3",
 )

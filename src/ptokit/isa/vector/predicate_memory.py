@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from ..table import Instr, Role
 from ..unknown import known
 from . import predicate_values as values
 from .compute_rules import VEC_08, worded
+from .posting import UPDATED, Step, posting, updated
 from .predicates import PRD_01
 from .rules import SOURCE
 from .stream import StoreStream, append
@@ -40,57 +42,62 @@ PRD_03 = define(
     source=SOURCE,
     accepted="pldi with 1023 units on a5",
     rejected="pldi with 1024 units on a5",
-    decision="In brackets the offset counts elements of the pointer's type, behind a comma units of 8 bytes.",
+    decision="In brackets the offset counts 16 or 32 bytes, as the mode says, behind a comma units of 8 bytes.",
 )
 def PRD_04(o: Site) -> Message:
-    """The offset of pldi and psti is a constant of at most 1023 units of 8 bytes (a2a3: 255)."""
+    """The offset of pldi and psti is a constant, behind a comma of at most 1023 units of 8 bytes (a2a3: 255)."""
     units = o.operands.get("units")
-    offset = o.operands.get("offset")
-    pointer = next((i for i in o.operands.values() if isinstance(i, PtrInfo)), None)
-    given = units if isinstance(units, ScalarInfo) else offset
+    given = units if isinstance(units, ScalarInfo) else o.operands.get("offset")
     if not isinstance(given, ScalarInfo):
         return None
     if not known(given.value):
         return f"the offset %{given.name} is not a constant"
-    size = UNIT if given is units else pointer.dtype.size if pointer else 1
     limit = o.target.predicate_units
-    at_unit = given.value * size // UNIT
-    if at_unit < 0 or (limit is not None and at_unit > limit):
-        return f"the offset is {at_unit} units of 8 bytes; {o.target.name} takes 0 to {limit}"
+    if given is units and (given.value < 0 or (limit is not None and given.value > limit)):
+        return f"the offset is {given.value} units of 8 bytes; {o.target.name} takes 0 to {limit}"
     return None
 
 
-def _offset(pointer: PtrInfo, offset: Any, units: Any) -> Any:
-    """An offset in elements: the one in brackets, or one in units of 8 bytes."""
-    return offset if units is None else units * (UNIT // pointer.dtype.size)
-
-
-def _load(machine: Machine, src: Any, offset: Any, units: Any, *, dist: str, types: Mapping[str, Any]) -> np.ndarray:
-    data = machine.load(src, _offset(types["src"], offset, units), values.LOADED[dist], UNIT, PRD_03.id)
-    return values.from_memory(data, dist)
+def _load(machine: Machine, src: Any, offset: Any, units: Any, *, unit: int, dist: str, types: Any) -> np.ndarray:
+    place = units * UNIT if units is not None else None if offset is None else offset * (unit or IMMEDIATE[dist])
+    return values.from_memory(machine.load(src.as_bytes(), place, values.LOADED[dist], UNIT, PRD_03.id), dist)
 
 
 def _store(
-    machine: Machine, value: np.ndarray, dst: Any, offset: Any, units: Any, *, dist: str, types: Mapping[str, Any]
+    machine: Machine, value: np.ndarray, dst: Any, offset: Any, units: Any, *, unit: int, dist: str, types: Any
 ) -> None:
-    data = values.to_memory(value, dist)
-    machine.store(dst, _offset(types["dst"], offset, units), data, None, UNIT, PRD_03.id)
+    place = units * UNIT if units is not None else None if offset is None else offset * (unit or IMMEDIATE[dist])
+    machine.store(dst.as_bytes(), place, values.to_memory(value, dist), None, UNIT, PRD_03.id)
 
 
-_BYTES = "NORM moves 32 bytes, US doubles bits, DS and PK drop every second one, as published programs have it."
+IMMEDIATE = {"NORM": 32, "US": 16, "DS": 32, "PK": 16}
+"""Bytes that an immediate offset counts, by token (PTOAS e32488c9, micro-isa 4)."""
+
+
+def _step(unit: int) -> Step:
+    def step(offset: Any, types: Mapping[str, Any], attrs: Mapping[str, Any]) -> Any:
+        return offset * (unit or IMMEDIATE[attrs["dist"]]) // types[UPDATED].dtype.size
+
+    return step
+
+
+_BYTES = (
+    "NORM moves 32 bytes, US doubles bits, DS and PK drop every second one, as published programs have it. An offset "
+    "in brackets counts bytes, of pldi and psti units of 16 or 32 bytes, as the newest text has it."
+)
 _OFFSETS = (at(listed=True), number("units", "i32", optional=True))
 
 
 _PACKED = replace(VEC_08, check=lambda o: "cpu does not pack predicates" if o.dist == "PK" else None, targets=("cpu",))
 
 
-def _loads(text: str, summary: str, *rules: Any) -> Instr:
+def _loads(text: str, summary: str, unit: int, *rules: Any) -> Instr:
     return micro(
         text,
         summary,
         (ub(), *_OFFSETS),
-        (out_mask(),),
-        _load,
+        (out_mask(), updated("src")),
+        posting(partial(_load, unit=unit), 0, 1, _step(unit)),
         worded(PRD_01),
         *rules,
         attrs=(token("dist", "NORM", words=values.LOADED),),
@@ -99,13 +106,13 @@ def _loads(text: str, summary: str, *rules: Any) -> Instr:
     )
 
 
-def _stores(text: str, summary: str, *rules: Any) -> Instr:
+def _stores(text: str, summary: str, unit: int, *rules: Any) -> Instr:
     return micro(
         text,
         summary,
         (mask("value", optional=False), ub("dst", Role.OUT), *_OFFSETS),
-        (),
-        _store,
+        (updated("dst"),),
+        posting(partial(_store, unit=unit), 1, 2, _step(unit)),
         worded(PRD_01),
         _PACKED,
         *rules,
@@ -115,12 +122,12 @@ def _stores(text: str, summary: str, *rules: Any) -> Instr:
     )
 
 
-PLDS = _loads("plds", "dst = a predicate in memory, at an offset in elements.")
-PLDI = _loads("pldi", "dst = a predicate in memory, at a constant offset.", PRD_04)
-PLD = _loads("pld", "dst = a predicate in memory, at an offset in units of 8 bytes.")
-PSTS = _stores("psts", "Store a predicate, at an offset in elements.")
-PSTI = _stores("psti", "Store a predicate, at a constant offset.", PRD_04)
-PST = _stores("pst", "Store a predicate, at an offset in units of 8 bytes.")
+PLDS = _loads("plds", "dst = a predicate in memory, at an offset in bytes.", 1)
+PLDI = _loads("pldi", "dst = a predicate in memory, at a constant offset in units of 16 or 32 bytes.", 0, PRD_04)
+PLD = _loads("pld", "dst = a predicate in memory, at an offset in bytes, or in units of 8 bytes.", 1)
+PSTS = _stores("psts", "Store a predicate, at an offset in bytes.", 1)
+PSTI = _stores("psti", "Store a predicate, at a constant offset in units of 16 or 32 bytes.", 0, PRD_04)
+PST = _stores("pst", "Store a predicate, at an offset in bytes, or in units of 8 bytes.", 1)
 
 
 @rule(

@@ -14,7 +14,7 @@ from ..site import MaskInfo, Site
 from ..table import Instr
 from . import predicate_values as values
 from .compute_rules import words_listed
-from .lanes import VREG_BYTES
+from .lanes import PREFIX, VREG_BYTES
 from .rules import SOURCE
 from .words import mask, micro, number, out_mask, out_number, token
 
@@ -64,6 +64,12 @@ def _plt(machine: Any, count: Any, *, width: int, **_: Any) -> tuple[np.ndarray,
     return values.less_than(count, width)
 
 
+def _pltm(machine: Any, loop: Any, bound: Any, *, width: int, **_: Any) -> np.ndarray:
+    lanes = VREG_BYTES // width
+    left = np.atleast_1d(np.asarray(bound)).astype(np.int64) - np.atleast_1d(np.asarray(loop)).astype(np.int64) * lanes
+    return PREFIX[width][np.clip(left.reshape(-1), 0, lanes)]
+
+
 def _pair(machine: Any, a: np.ndarray, b: np.ndarray, *, fn: Any, width: int, **_: Any) -> Any:
     return fn(a, b, width)
 
@@ -95,6 +101,15 @@ def _sized(width: int) -> None:
         counts=VREG_BYTES // width,
         source="5",
         decision="Lanes below the count, which is unsigned, are active; an overview page has it the other way round.",
+    )
+    micro(
+        f"pltm_b{bits}",
+        f"A predicate of {bits}-bit lanes that are below a bound, after so many whole registers.",
+        (number("loop", "i16"), number("bound", "i32")),
+        (out_mask(bits=bits),),
+        partial(_pltm, width=width),
+        PRD_02,
+        source="PTOAS e32488c9, micro-isa 5",
     )
     micro(
         f"pintlv_b{bits}",

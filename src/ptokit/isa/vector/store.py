@@ -15,6 +15,7 @@ from ..table import Role
 from .access_rules import known_token
 from .compute_rules import VEC_08
 from .lanes import Predicate, active
+from .posting import posting, updated
 from .rules import VEC_05, wrong_mask
 from .words import at, mask, micro, ub, vreg, word
 
@@ -101,8 +102,8 @@ VSTS = micro(
     "vsts",
     "Store a vector register, the active lanes of it, packing elements as the mode says.",
     (vreg("value"), ub("dst", Role.OUT), at(), mask()),
-    (),
-    vsts,
+    (updated("dst"),),
+    posting(vsts, 1, 2),
     *STORE_RULES,
     attrs=(word("dist", "NORM"),),
     source="4.3",

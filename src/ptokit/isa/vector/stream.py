@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ptokit.diagnostics import define
+from ptokit.diagnostics import Rule, define
 
 from ..machine import Machine
 from ..table import Attr, Role
 from .access_rules import known_token
 from .lanes import VREG_BYTES, element
+from .posting import UPDATED, posting, updated
 from .rules import SOURCE
 from .words import align, at, micro, number, out_align, out_number, out_ptr, out_vreg, token, ub, vreg
 
@@ -81,7 +83,9 @@ VLDAS = micro(
 )
 
 
-def _load(m: Machine, src: Any, state: Any, *, types: Mapping[str, Any]) -> tuple[np.ndarray, LoadStream, Any]:
+def _load(
+    m: Machine, src: Any, state: Any, increment: Any, *, types: Mapping[str, Any]
+) -> tuple[np.ndarray, LoadStream, Any]:
     kind, start = types["dst"].dtype, m.address(src)
     if not isinstance(state, LoadStream):
         m.refuse("VEC-A5-12", "the align state is one of stores")
@@ -89,18 +93,16 @@ def _load(m: Machine, src: Any, state: Any, *, types: Mapping[str, Any]) -> tupl
     if not chained and not _same(state.block, start - start % BLOCK):
         m.refuse("VEC-A5-12", "the align state was made for another address", hint="begin with vldas of this pointer")
     found = m.load(src, None, VREG_BYTES, types["src"].dtype.size).view(element(kind))
-    following = start + VREG_BYTES
-    return (
-        found,
-        LoadStream(following - following % BLOCK, following),
-        src.advance(VREG_BYTES // types["src"].dtype.size),
-    )
+    size = types["src"].dtype.size
+    end = src.advance(VREG_BYTES // size if increment is None else increment)
+    following = m.address(end)
+    return found, LoadStream(following - following % BLOCK, following), end
 
 
 VLDUS = micro(
     "vldus",
-    "Load 256 bytes from any element's address; the third result is the pointer behind them.",
-    (ub(), align()),
+    "Load 256 bytes from any element's address; the third result is the pointer behind them, or increment elements on.",
+    (ub(), align(), number("increment", "index", optional=True)),
     (out_vreg(like="src"), out_align("next"), out_ptr("end", optional=True)),
     _load,
     source="4.7",
@@ -221,8 +223,8 @@ VSTAS = micro(
     "vstas",
     "End a stream of stores at a pointer plus a number of elements.",
     (align(), ub("dst", Role.OUT), number("count", "i32")),
-    (),
-    _flush_at,
+    (updated("dst"),),
+    posting(_flush_at, 1, 2),
     source="4.8",
 )
 VSTA = micro(
@@ -264,3 +266,29 @@ SPRCLR = micro(
     attrs=(token("register"),),
     source="4.8",
 )
+
+
+def _store_register(m: Machine, dst: Any, offset: Any, *, unit: int, register: str, types: Mapping[str, Any]) -> None:
+    held = np.atleast_1d(np.asarray(m.registers.get(register, 0))).astype("<u4").reshape(-1, 1)
+    m.store(dst.as_bytes(), None if offset is None else offset * unit, held, None, 4)
+
+
+def _spr(text: str, summary: str, unit: int, *rules: Rule) -> None:
+    """A store of a special register; its offset counts `unit` bytes."""
+    micro(
+        text,
+        summary,
+        (ub("dst", Role.OUT), at(listed=True, type="i32")),
+        (updated("dst"),),
+        posting(
+            partial(_store_register, unit=unit), 0, 1, lambda step, types, _: step * unit // types[UPDATED].dtype.size
+        ),
+        known_token(("AR",), "register"),
+        *rules,
+        attrs=(token("register", before="dst"),),
+        source="PTOAS e32488c9, micro-isa 3",
+    )
+
+
+_spr("sprsti", "Store a special register, at a constant offset in words of 4 bytes.", 4)
+_spr("sprsts", "Store a special register, at an offset in bytes.", 1)

@@ -16,6 +16,7 @@ from ..site import Site
 from ..table import Role
 from .access_rules import known_token
 from .lanes import VREG_BYTES, Predicate, element
+from .posting import UPDATED, posting, updated
 from .rules import SOURCE
 from .words import at, mask, micro, number, out_vreg, token, ub, vreg
 
@@ -61,13 +62,17 @@ def _load(
     return found.reshape(len(found), VREG_BYTES).view(element(kind))
 
 
+def _blocks(step: Any, types: Mapping[str, Any], attrs: Any) -> Any:
+    return 0 if step is None else step * BLOCK // types[UPDATED].dtype.size
+
+
 _STRIDES = (number("block_stride", "i16"), number("repeat_stride", "i16", optional=True))
 VSLDB = micro(
     "vsldb",
     "Load 8 blocks of 32 bytes at a stride: block b from 32 (repeat stride + b block stride) bytes behind the pointer.",
     (ub(), *_STRIDES, mask()),
-    (out_vreg(like="src"),),
-    _load,
+    (out_vreg(like="src"), updated("src")),
+    posting(_load, 0, 2, _blocks),
     source="4.5",
 )
 
@@ -91,8 +96,8 @@ VSSTB = micro(
     "vsstb",
     "Store 8 blocks of 32 bytes at a stride.",
     (vreg("value"), ub("dst", Role.OUT), *_STRIDES, mask()),
-    (),
-    _store,
+    (updated("dst"),),
+    posting(_store, 1, 3, _blocks),
     source="4.5",
 )
 

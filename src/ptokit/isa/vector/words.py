@@ -49,18 +49,18 @@ def align(name: str = "align") -> Operand:
 
 
 def ub(name: str = "src", role: Role = Role.IN) -> Operand:
-    """A pointer to the unified buffer."""
-    return Operand(name, role, Kind.PTR, space="ub")
+    """A pointer to the unified buffer; in lowered texts a memref."""
+    return Operand(name, role, Kind.PTR, space="ub", or_view=True)
 
 
 def gm(name: str = "src", role: Role = Role.IN) -> Operand:
-    """A pointer to global memory."""
-    return Operand(name, role, Kind.PTR, space="gm")
+    """A pointer to global memory; in lowered texts a memref."""
+    return Operand(name, role, Kind.PTR, space="gm", or_view=True)
 
 
-def at(name: str = "offset", *, listed: bool = False) -> Operand:
+def at(name: str = "offset", *, listed: bool = False, type: str = "index") -> Operand:
     """The offset in brackets behind the pointer before it, in elements of the pointer's type."""
-    return Operand(name, Role.IN, Kind.SCALAR, optional=True, type="index", offset=True, listed=listed)
+    return Operand(name, Role.IN, Kind.SCALAR, optional=True, type=type, offset=True, listed=listed)
 
 
 def number(name: str, type: str = "", *, optional: bool = False, group: str = "") -> Operand:
@@ -134,11 +134,11 @@ def micro(
             rules=rules.merged((*common, *bound)),
             run=run,
             syntax="micro",
-            results=len(produces),
+            results=sum(not o.posted for o in produces),
             produces=produces,
             typed=True,
             types=types,
-            source=f"vector-path {source}",
+            source=source if " " in source else f"vector-path {source}",
             **more,
         )
     )
