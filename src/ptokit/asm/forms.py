@@ -1,25 +1,4 @@
-"""Operations whose written form is one line of a small notation, read and printed from that line.
-
-| notation | stands for |
-|---|---|
-| ``%x`` | operand x; ``%x:index`` if its type is never written |
-| ``%x*`` | operands x with commas between, possibly none |
-| ``T(x)`` | the types of operand x; ``T~(x)`` if a pointer may be written by its angle part only |
-| ``R`` | the type of the result; ``R~`` as above; ``R:tile`` or ``R:group`` if it must be one |
-| ``R=index`` | nothing: the result's type is never written; ``R=subset``: it is inferred |
-| ``R>=subview`` | ``-> T``, the type of the result; inferred where that is missing |
-| ``R*`` | the types of the results, with commas between, possibly none |
-| ``A(x)`` | attribute x of an enumeration in its place, in any spelling; ``A!(x)`` if the kind cannot be left out |
-| ``N(x)`` | attribute x, a number, switch, string or symbol, in its place |
-| ``W(x)`` | attribute x, one of the bare words of its kind, or any word |
-| ``B(x)`` | attribute x of an enumeration as a bare word; read only |
-| ``L(x)`` | attribute x, integers with commas between |
-| ``D(x)`` | operands x, three sizes of a launch: ``<<<%a, %b, %c>>>`` |
-| ``{}`` | the other attributes, possibly none |
-| ``<? .. ?>`` | may be missing |
-| ``<& a .. ; ! b .. &>`` | clauses in any order with commas between, each beginning with a word; ``!``: required |
-| other words | themselves; ``~`` before one: no blank when printed |
-"""
+"""Operations whose written form is one line of a small notation (`ptokit.asm.notation`), read and printed from it."""
 
 from __future__ import annotations
 
@@ -37,6 +16,7 @@ from ptokit.types.values import I64, INDEX, Group, MemRef, Opaque, Ptr, Scalar, 
 from . import rules
 from .attributes import WORDS, Dictionary, Written, declared_value, plain_value, read_dictionary, unquote
 from .cursor import is_string
+from .notation import Element, Form, compile_form
 from .parser import Parser
 from .spelling import attribute, positional
 from .ssa_words import manual_key, manual_value
@@ -46,62 +26,10 @@ Infer = Callable[[Parser, dict[str, Any], dict[str, Any]], Type]
 INFERRED: dict[str, Infer] = {}
 """Results whose types are not written, by the word behind ``R=``."""
 
-_ELEMENT = re.compile(r"%(\w+)(\*?)(?::(\w+))?\Z|([TANLWBD])([~!]?)\((\w+)\)\Z|(R)([~*>]?)(?:=(\w+)|:(tile|group))?\Z")
 _LAUNCH = re.compile(r"<<<\s*(%[\w$.\-#]+)\s*,\s*(%[\w$.\-#]+)\s*,\s*(%[\w$.\-#]+)\s*>>>\Z", re.ASCII)
 IMPLIED: dict[str, Scalar] = {"index": INDEX, "i64": I64}
 RESULTS: dict[str, tuple[type, ...]] = {"tile": (TileSpec, MemRef, Opaque), "group": (Group, Opaque)}
 """Types of results by the word behind ``R:``; what is wrong, lowered or of another dialect is opaque."""
-
-
-class Element(NamedTuple):
-    """One part of a form. ``kind`` is a letter of the notation, ``=`` for a literal, ``?`` for an optional group.
-
-    The ``flag`` of a group is ``T`` if it has types of operands that stand outside of it.
-    """
-
-    kind: str
-    name: str = ""
-    flag: str = ""
-    more: str = ""
-    group: tuple[Element, ...] = ()
-
-
-Form = tuple[Element, ...]
-
-
-@cache
-def compile_form(text: str) -> Form:
-    """The parts of a form."""
-    stack: list[list[Element]] = [[]]
-    for word in text.split():
-        if word == "<?":
-            stack.append([])
-        elif word == "?>":
-            group = stack.pop()
-            kinds = {e.kind for e in group}
-            stack[-1].append(Element("?", flag="T" if "T" in kinds and "%" not in kinds else "", group=tuple(group)))
-        elif word == "<&":
-            stack += [[], []]
-        elif word in (";", "&>"):
-            clause = stack.pop()
-            required = clause[0].name == "!"
-            stack[-1].append(Element("?", flag="!" if required else "", group=tuple(clause[required:])))
-            if word == ";":
-                stack.append([])
-            else:
-                stack[-2].append(Element("&", group=tuple(stack.pop())))
-        elif word == "{}":
-            stack[-1].append(Element("{"))
-        elif m := _ELEMENT.match(word):
-            if m[1]:
-                stack[-1].append(Element("%", m[1], m[2], m[3] or ""))
-            elif m[4]:
-                stack[-1].append(Element(m[4], m[6], m[5]))
-            else:
-                stack[-1].append(Element("R", m[10] or "", m[8], m[9] or ""))
-        else:
-            stack[-1].append(Element("=", word.lstrip("~"), word[0] if word[0] == "~" and len(word) > 1 else ""))
-    return tuple(stack[0])
 
 
 # -------------------------------------------------------------------- reading

@@ -22,10 +22,11 @@ from .attributes import Dictionary, Written, read_dictionary, unquote
 from .blocks import forms_of, read_region
 from .cursor import Cursor, LimitError, OperationError
 from .faults import suggest
-from .forms import IMPLIED, INFERRED, RESULTS, Form, compile_form, dictionary_attrs
+from .forms import IMPLIED, INFERRED, RESULTS, dictionary_attrs
 from .generic_shapes import SEGMENTS, SHAPES, Shape, segments
 from .generic_structure import Statement, structure
 from .lexer import EOF, Tokens
+from .notation import Form, compile_form
 from .ops_isa import DPS_WORDS, Takes, align, align_forms, operands_of, taken, takes, told_apart
 from .parser import Parser
 from .regions import Kind, read_successor

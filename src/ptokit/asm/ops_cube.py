@@ -1,4 +1,4 @@
-"""Written forms of the cube unit's operations on pointers (assembly 12). Notation: `ptokit.asm.forms`."""
+"""Written forms of the cube unit's operations on pointers (assembly 12). Notation: `ptokit.asm.notation`."""
 
 from __future__ import annotations
 

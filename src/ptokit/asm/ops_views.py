@@ -1,4 +1,4 @@
-"""Written forms of views, allocation, scalars and queries (assembly 7.1, 10). Notation: `ptokit.asm.forms`."""
+"""Written forms of views, allocation, scalars and queries (assembly 7.1, 10). Notation: `ptokit.asm.notation`."""
 
 from __future__ import annotations
 

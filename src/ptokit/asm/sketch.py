@@ -15,7 +15,7 @@ from ptokit.types.values import Opaque
 
 from .attributes import WORDS
 from .blocks import forms_of
-from .forms import compile_form
+from .notation import compile_form
 from .ops_isa import DPS_WORDS
 from .print_generic import print_generic
 from .printer import FunctionPrinter
