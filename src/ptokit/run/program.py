@@ -27,6 +27,7 @@ from .effects import Effects, analyse
 from .fault import Fault
 from .generated import Generated
 from .lanes import Diverge
+from .mapped import MappedArguments
 from .printed import Printed
 from .rendezvous import Rendezvous
 from .signals import Semaphores
@@ -127,7 +128,7 @@ class Program:
         size = min(blocks, self.chunk_blocks if chunk is None else max(1, chunk))
         if not self.effects.lockstep:
             size = 1
-        printed = Printed()
+        printed, mapped = Printed(), MappedArguments(args)
         try:
             with np.errstate(all="ignore"), one_blas_thread(self.effects.multiplies):
                 if self.cores.waits or self.cores.mixed:
@@ -137,6 +138,7 @@ class Program:
                     indices = np.arange(first, min(first + size, blocks))
                     self._run_chunk(workspace, indices, values, blocks, matmul, printed)
                     printed.flush()
+                    mapped.give_back()
                     if progress is not None:
                         progress(min(first + size, blocks), blocks)
         finally:
