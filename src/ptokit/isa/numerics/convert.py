@@ -150,7 +150,19 @@ def converter(src: DType, dst: DType, rounding: RoundMode, saturate: bool) -> Ca
     """
     if src.size <= 2 and not _faster_without_table(src, dst):
         return lambda values: np.take(_table(src, dst, rounding, saturate), values.view(src.storage))
+    if src.name == "f32" and dst.name in ("f16", "bf16") and rounding is RoundMode.RINT and not saturate:
+        return lambda values: _narrowed(values, dst)
     return lambda values: _convert(decode(src, values.view(src.storage)), src, dst, rounding, saturate)
+
+
+def _narrowed(values: np.ndarray, dst: DType) -> np.ndarray:
+    """To the nearest even as NumPy does it, with the one NaN of the type."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        out = values.astype(dst.value)
+    nan = np.isnan(out)
+    if nan.any():
+        out[nan] = dst.value.type(np.nan)  # type: ignore[union-attr]
+    return out
 
 
 def _faster_without_table(src: DType, dst: DType) -> bool:
