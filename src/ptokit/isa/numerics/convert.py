@@ -128,7 +128,8 @@ def conversion(
     which on a2a3 honours `sat` for every integer destination and takes f32 to i16 through a saturated i32. Source:
     compute-elementwise 8.2 to 8.7.
 
-    Decisions where the sources are open: NaN to an integer is 0; NaN to FP4 is the largest value; negative i16 to u32
+    NaN to an 8-bit float is 0 where it saturates, as the golden answers of the conversions of registers say. Decisions
+    where the sources are open: NaN to an integer is 0; NaN to FP4 is the largest value; negative i16 to u32
     is 0 unless saturation is off; with saturation ON an infinity becomes the largest finite value of a float type that
     can overflow.
     """
@@ -181,4 +182,6 @@ def _table(src: DType, dst: DType, rounding: RoundMode, saturate: bool) -> np.nd
 def _convert(numbers: np.ndarray, src: DType, dst: DType, rounding: RoundMode, saturate: bool) -> np.ndarray:
     if saturate and src.name == "i16" and dst.name == "u32":
         numbers = np.maximum(numbers, 0)
+    if saturate and dst.is_float and dst.size == 1 and not dst.packed:
+        numbers = np.where(np.isnan(numbers), numbers.dtype.type(0), numbers)
     return as_values(encode(dst, numbers, rounding=rounding, saturate=saturate), dst)
