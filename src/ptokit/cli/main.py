@@ -76,6 +76,13 @@ class Matmul(StrEnum):
     REF = "ref"
 
 
+class Backend(StrEnum):
+    """Who carries out a kernel."""
+
+    NUMPY = "numpy"
+    NATIVE = "native"
+
+
 class Mode(StrEnum):
     """Who places tiles and orders pipes."""
 
@@ -168,11 +175,19 @@ def run(
     sanitize: Annotated[
         bool, typer.Option("--sanitize", help="Look for races and uninitialised data first; errors end the run.")
     ] = False,
+    backend: Annotated[
+        Backend | None, typer.Option(help="Who carries it out; by default PTOKIT_BACKEND, or what is faster.")
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Threads that run native code; by default all processors.")
+    ] = None,
 ) -> None:
     """Run a kernel and show what it left in its arguments."""
     from .run import run_file
 
-    run_file(file, target, entry, arg or [], blocks, out, matmul.value, extended, sanitize, vector_cores)
+    chosen = None if backend is None else backend.value
+    options = (matmul.value, extended, sanitize, vector_cores, chosen, threads)
+    run_file(file, target, entry, arg or [], blocks, out, *options)
 
 
 @app.command(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from copy import copy
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +30,8 @@ def run_file(
     extended: bool,
     sanitized: bool = False,
     vector_cores: int = 2,
+    backend: str | None = None,
+    threads: int | None = None,
 ) -> None:
     """Run a kernel of `file`, print a table of its pointer arguments and save them to the directory `out`.
 
@@ -59,11 +60,11 @@ def run_file(
         from .sanitize import refuse_races
 
         show_diagnostics(refuse_races(module, target, values, blocks, entry, extended, vector_cores))
-    before = [value if isinstance(value, np.memmap) else copy(value) for value in values]
+    before = [value.copy() if isinstance(value, np.ndarray) else value for value in values]
 
     start = time.perf_counter()
     with Progress(f"{program.name} on {target.name}") as progress:
-        program.launch(values, blocks, matmul=matmul, progress=progress)
+        program.launch(values, blocks, matmul=matmul, progress=progress, backend=backend, threads=threads)
     seconds = time.perf_counter() - start
 
     names = file_names([param.name for param in program.params])
@@ -73,15 +74,14 @@ def run_file(
         if isinstance(new, np.ndarray)
     ]
     if directory is not None:
-        results_in_memory = [result for result in results if not isinstance(result.after, np.memmap)]
-        save_arrays(directory, {result.name: result.after for result in results_in_memory})
+        save_arrays(directory, {result.name: result.after for result in results})
 
     say(f"{bold(program.name)} on {target.name}: {_count(blocks, 'block')} in {_duration(seconds)}")
     if results:
         say()
         show_results(results)
     if directory is not None:
-        remark(f"saved {_count(len(results_in_memory), 'array')} in {directory}")
+        remark(f"saved {_count(len(results), 'array')} in {directory}")
 
 
 def _count(n: int, noun: str) -> str:

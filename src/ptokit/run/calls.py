@@ -38,8 +38,7 @@ def bind(instr: Instr, site: Site, given: Mapping[str, Any]) -> Callable[..., An
     else:
         plain = run
     live = instr.checks_values(site)
-    bound = bool(rules_of(instr, site.target)) and not instr.static_rules
-    if not bound or (_decided(site) and not live):
+    if not left_to_check(instr, site):
         return plain
     names = [o.name for o in instr.operands]
     registers = {name: info for name, info in site.operands.items() if isinstance(info, RegisterInfo)}
@@ -55,6 +54,12 @@ def bind(instr: Instr, site: Site, given: Mapping[str, Any]) -> Callable[..., An
         return plain(machine, *operands)
 
     return checked
+
+
+def left_to_check(instr: Instr, site: Site) -> bool:
+    """True if rules of the instruction look at what only the run knows."""
+    bound = bool(rules_of(instr, site.target)) and not instr.static_rules
+    return bound and (not _decided(site) or instr.checks_values(site))
 
 
 def _with_attributes(run: Callable[..., Any], attrs: dict[str, Any]) -> Callable[..., Any]:

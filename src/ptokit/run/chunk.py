@@ -202,6 +202,10 @@ class Chunk(Bursts):
             arena = self._spaces[loc] = Arena(self.blocks, self.target.capacity[loc], self.initial)
         return arena
 
+    def adopt(self, loc: TileType, arena: Arena) -> None:
+        """Let a buffer be memory that another has made."""
+        self._spaces[loc] = arena
+
     def space(self, loc: TileType) -> Arena:
         """The buffer that the running core knows under this name."""
         return self.home(loc).own_space(loc)

@@ -20,6 +20,7 @@ from ptokit.types.dtypes import DType
 from ptokit.types.values import MemRef, Ptr, Type
 
 from .arguments import Argument, bind_arguments
+from .backends import Prepared, Unable, prepare, threads_wanted, wanted
 from .chunk import Chunk
 from .cluster import Cluster, Stream, core_ids, deadlock, join, run_clusters
 from .codegen import FunctionWriter, generate
@@ -27,7 +28,6 @@ from .effects import Effects, analyse
 from .fault import Fault
 from .generated import Generated
 from .lanes import Diverge
-from .mapped import MappedArguments
 from .printed import Printed
 from .rendezvous import Rendezvous
 from .signals import Semaphores
@@ -76,6 +76,7 @@ class Program:
         )
         names = dict(self._generated.names)
         self._file = f"<ptokit {entry.name}>"
+        self._others: dict[str, Prepared | Unable] = {}  # for other backends
         self._idle: list[Workspace] = []  # as many as launches have run at the same time
         exec(self._compiled(), names)
         self._function: Callable[..., Any] = names[self._generated.function(entry.name)]
@@ -112,12 +113,15 @@ class Program:
         matmul: str = "exact",
         progress: Progress | None = None,
         chunk: int | None = None,
+        backend: str | None = None,
+        threads: int | None = None,
     ) -> None:
         """Run the kernel for block indices 0 .. blocks-1.
 
         ``args``: one per parameter; NumPy arrays for pointers (modified in place), numbers for scalars. ``matmul``:
         ``exact`` (float64, rounded once), ``fast`` (float32), ``ref`` (float32, k in order). ``chunk`` overrides how
-        many blocks run together. Raises `DiagnosticError`.
+        many blocks run together. ``backend``: ``numpy`` or ``native``, by default the environment's PTOKIT_BACKEND or
+        what is faster; ``threads``: how many run native code. Raises `DiagnosticError`.
         """
         if matmul not in MATMUL_MODES:
             raise ValueError(f"matmul is one of {', '.join(MATMUL_MODES)}, not {matmul!r}")
@@ -128,9 +132,15 @@ class Program:
         size = min(blocks, self.chunk_blocks if chunk is None else max(1, chunk))
         if not self.effects.lockstep:
             size = 1
-        printed, mapped = Printed(), MappedArguments(args)
+        printed = Printed()
+        other = None if chunk is not None else self._prepared(wanted(backend), forced=backend is not None)
         try:
             with np.errstate(all="ignore"), one_blas_thread(self.effects.multiplies):
+                if other is not None:
+                    other.launch(values, blocks, matmul, threads_wanted(threads), printed)
+                    if progress is not None:
+                        progress(blocks, blocks)
+                    return
                 if self.cores.waits or self.cores.mixed:
                     self._run_cores(workspace, values, blocks, matmul, progress)
                     return
@@ -138,13 +148,30 @@ class Program:
                     indices = np.arange(first, min(first + size, blocks))
                     self._run_chunk(workspace, indices, values, blocks, matmul, printed)
                     printed.flush()
-                    mapped.give_back()
                     if progress is not None:
                         progress(min(first + size, blocks), blocks)
         finally:
             printed.flush()
             workspace.release()
             self._idle.append(workspace)
+
+    def _prepared(self, name: str, *, forced: bool) -> Prepared | None:
+        """The kernel for another backend than NumPy; None if that cannot run it.
+
+        Raises `DiagnosticError` (RUN-BACKEND) in that case if it is ``forced``.
+        """
+        if name in ("", "numpy"):
+            return None
+        if name not in self._others:
+            self._others[name] = prepare(name, self)
+        found = self._others[name]
+        if not isinstance(found, Unable):
+            return found
+        if forced:
+            message = f"the {name} backend cannot run this kernel: {found}"
+            hint = "leave the choice to ptokit, or take --backend numpy"
+            raise DiagnosticError(Diagnostic("RUN-BACKEND", Severity.ERROR, message, self.entry.location, hint))
+        return None
 
     def _run_chunk(
         self,
@@ -267,22 +294,26 @@ class Program:
     def _diagnose(self, error: Fault | OverflowError, chunk: Chunk) -> Diagnostic:
         """A fault with the operation, the block and the loop variables it happened at."""
         trace = error.__traceback__
-        fault = error if isinstance(error, Fault) else Fault("RUN-RANGE", "a number is beyond the 64 bits of index")
-        location, where = Location(self.module.file), []
+        op, where = None, []
         while trace is not None:
             frame = trace.tb_frame
             if frame.f_code.co_filename == self._file:
-                op = self._generated.ops.get(trace.tb_lineno)
-                if op is not None:
-                    location = op.location
+                op = self._generated.ops.get(trace.tb_lineno, op)
                 where = [
                     f"%{name} = {frame.f_locals[var]}"
                     for var, name in self._generated.loops.items()
                     if var in frame.f_locals
                 ]
             trace = trace.tb_next
-        block = chunk.block_number(fault.block or 0) if chunk.blocks == 1 or fault.block is not None else None
+        position = error.block if isinstance(error, Fault) else None
+        block = chunk.block_number(position or 0) if chunk.blocks == 1 or position is not None else None
         place = f"block {block}" if block is not None else f"one of blocks {chunk.block_number(0)}.."
+        return self.diagnosis(error, op, place, where)
+
+    def diagnosis(self, error: Fault | OverflowError, op: Op | None, place: str, where: Sequence[str]) -> Diagnostic:
+        """The finding of a fault: at which operation, in which block, and with which loop variables."""
+        fault = error if isinstance(error, Fault) else Fault("RUN-RANGE", "a number is beyond the 64 bits of index")
+        location = Location(self.module.file) if op is None else op.location
         note = Note("at " + ", ".join([place, *where]), location)
         return Diagnostic(fault.rule, Severity.ERROR, fault.message, location, fault.hint, (note,))
 

@@ -53,6 +53,13 @@ _rule(
     accepted="1 << 30 for i32",
 )
 _rule(
+    "RUN-BACKEND",
+    "A backend that is named exists and can run the kernel.",
+    why="Asked for by name, a backend does not give way to another one silently.",
+    rejected="--backend native for a kernel whose cores wait for each other",
+    accepted="--backend numpy",
+)
+_rule(
     "RUN-BLOCKS",
     "A launch has at least one block.",
     rejected="--blocks 0",

@@ -52,6 +52,15 @@ class Arena:
         self._data: np.ndarray | None = None
         self.windows: dict[tuple[int, TileSpec], Storage] = {}
 
+    @classmethod
+    def over(cls, memory: np.ndarray, size: int) -> Arena:
+        """The bytes of an array, for one block, with room behind `size`: what is written to one is in the other."""
+        arena = cls(1, size)
+        arena.room = arena.pitch = memory.size
+        arena.flat = memory
+        arena._data = memory.reshape(1, -1)
+        return arena
+
     @property
     def data(self) -> np.ndarray:
         """All bytes, (blocks, room); zero at the start of a launch, or another byte."""

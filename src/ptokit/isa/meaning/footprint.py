@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..access import Access
-from ..site import Site, TileInfo, ViewInfo
-from ..unknown import known, least
-from .expressions import COLUMN, OWN, ROW, TURNED, Bit, Count, Element, Extent, Index, Least, Up, leaves
-from .words import Fold, Lane, Move, Search, Word
+from ..site import Site, TileInfo
+from .expressions import COLUMN, OWN, ROW, Bit, Count, Element, Extent, Least, leaves
+from .words import Fold, Lane, Search, Word
 
 
 def footprint(word: Word, site: Site) -> Iterator[Access] | None:
@@ -24,8 +23,6 @@ def footprint(word: Word, site: Site) -> Iterator[Access] | None:
             return _along(word, site, (dst,))
         case Search(dst=dst, dst_value=value):
             return _along(word, site, (dst, value))
-        case Move():
-            return _moved(word, site)
     return None
 
 
@@ -36,7 +33,10 @@ def _along(word: Fold | Search, site: Site, written: tuple[str, ...]) -> Iterato
     for name in written:
         if site.operands.get(name) is not None:
             yield Access(name, True, *size)
-    yield from _scratch(site)
+    for operand in site.instr.operands:
+        info = site.operands.get(operand.name)
+        if operand.role == "scratch" and isinstance(info, TileInfo):
+            yield Access(operand.name, True, info.vr, info.vc)  # type: ignore[arg-type]
 
 
 def _lane(lane: Lane, site: Site) -> Iterator[Access]:
@@ -62,38 +62,6 @@ def _lane(lane: Lane, site: Site) -> Iterator[Access]:
             yield Access(operand.name, True, info.vr, info.vc)  # type: ignore[arg-type]
 
 
-def _moved(move: Move, site: Site) -> Iterator[Access]:
-    rows, cols = _size(move.rows, 0, site), _size(move.cols, 0, site)
-    for leaf in leaves(move.value):
-        assert isinstance(leaf, Element)
-        if isinstance(site.operands[leaf.name], ViewInfo):
-            yield Access(leaf.name, False, -1, -1)
-        elif leaf.at == TURNED:
-            yield Access(leaf.name, False, cols, rows)
-        else:
-            yield Access(leaf.name, False, rows, cols, *_start(leaf.at, site))
-    if isinstance(site.operands[move.dst], ViewInfo):
-        yield Access(move.dst, True, -1, -1)
-    else:
-        yield Access(move.dst, True, rows, cols, *_start(move.to, site))
-    for f in move.fills:
-        row, end_row, col, end_col = (_size(n, 0, site) for n in (f.row, f.end_row, f.col, f.end_col))
-        if known(row, end_row, col, end_col):
-            yield Access(move.dst, True, end_row - row, end_col - col, row, col)
-    yield from _scratch(site)
-
-
-def _start(at: Index, site: Site) -> tuple[Any, Any]:
-    return _size(at.row.plus, 0, site), _size(at.col.plus, 0, site)
-
-
-def _scratch(site: Site) -> Iterator[Access]:
-    for operand in site.instr.operands:
-        info = site.operands.get(operand.name)
-        if operand.role == "scratch" and isinstance(info, TileInfo):
-            yield Access(operand.name, True, info.vr, info.vc)  # type: ignore[arg-type]
-
-
 def _widest(accesses: Iterable[Access]) -> Iterator[Access]:
     """Each once, without those that lie in another one."""
     found = list(dict.fromkeys(accesses))
@@ -109,9 +77,7 @@ def _size(count: Count | None, default: Any, site: Site) -> Any:
         case Extent(operand, what):
             return getattr(site.operands[operand], what)
         case Least(sizes):
-            return least(*(_size(size, 0, site) for size in sizes))
-        case Up(size, step):
-            return -(-_size(size, 0, site) // step) * step
+            return min(_size(size, 0, site) for size in sizes)
     return count
 
 

@@ -1,0 +1,57 @@
+"""The native backend: what `ptokit.run.backends` asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ptokit.diagnostics import DiagnosticError
+from ptokit.ir.core import Op
+from ptokit.run.backends import Unable
+from ptokit.run.fault import Fault
+from ptokit.run.printed import Printed
+from ptokit.run.program import Program
+
+from .values import NotNativeError
+
+
+def prepare(program: Program) -> Native:
+    """Machine code of a kernel. Raises `Unable`."""
+    try:
+        import llvmlite.binding  # noqa: F401
+    except ImportError as error:
+        raise Unable(f"native code needs llvmlite, which cannot be imported: {error}") from None
+    if program.cores.waits or program.cores.mixed:
+        raise Unable("its cores run beside each other and wait for each other")
+    from .program import NativeProgram
+
+    try:
+        made = NativeProgram(program.module, program.entry, program.target, program.effects, extended=program.extended)
+    except NotNativeError as error:
+        raise Unable(str(error)) from None
+    return Native(program, made)
+
+
+class Native:
+    """A kernel as machine code."""
+
+    def __init__(self, program: Program, made: Any) -> None:
+        self.program, self.made = program, made
+
+    def launch(self, values: Sequence[Any], blocks: int, matmul: str, threads: int, printed: Printed) -> None:
+        """Run all blocks on so many threads. Raises `DiagnosticError`."""
+        failure = self.made.launch(values, blocks, matmul, max(1, min(threads, blocks)), printed)
+        if failure is None:
+            return
+        if not isinstance(failure.error, Fault | OverflowError):
+            raise failure.error
+        loops = {op: value for op, value in failure.loops.items() if self._function(op) is self._function(failure.op)}
+        where = [f"%{op.regions[0].args[0].name} = {value}" for op, value in loops.items()]
+        raise DiagnosticError(self.program.diagnosis(failure.error, failure.op, f"block {failure.block}", where))
+
+    def _function(self, op: Op) -> Any:
+        """The function that an operation stands in."""
+        for function in self.program.module.functions:
+            if function.body is not None and any(inner is op for inner in function.body.walk()):
+                return function
+        return None

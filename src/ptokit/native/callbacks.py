@@ -1,0 +1,345 @@
+"""Places where the code calls back into Python: what is handed over, and what is done with it.
+
+Known parts of operands are kept in Python; the code hands over the others as 64-bit words, which come back as the
+objects that the NumPy backend would have: `ptokit.run.tile.Tile`, `View`, `Pointer` … on the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ptokit.ir.core import Op, Value
+from ptokit.ir.facts import instr_of, scalar_type
+from ptokit.isa.site import Site
+from ptokit.isa.table import Instr, Kind, Role
+from ptokit.run import arith
+from ptokit.run.calls import attributes, bind, check_operands
+from ptokit.run.lanes import plain
+from ptokit.run.local import SPACES
+from ptokit.run.local import LocalPointer as RunLocalPointer
+from ptokit.run.memory import Pointer as RunPointer
+from ptokit.run.memory import View as RunView
+from ptokit.run.scalars import FLOAT_TYPES
+from ptokit.run.tile import Tile as RunTile
+from ptokit.run.window import Window
+from ptokit.types.tile import TileSpec
+from ptokit.types.values import Scalar
+
+from .code import Num
+from .module import Action, CallSite
+from .scalars import FLOATS, llvm_type
+from .tiles import valid
+from .values import LAYOUTS, GmPointer, LocalPointer, NotNativeError, Tile, View
+
+if TYPE_CHECKING:
+    from .function import Writer
+
+Decode = Callable[[Any, list[int]], Any]
+
+
+class Packing:
+    """The words of one place, and how they become operands."""
+
+    def __init__(self, w: Writer) -> None:
+        self.w = w
+        self.words: list[tuple[int, str, object]] = []
+        self.operands: list[Decode] = []
+
+    def number(self, n: Num) -> Callable[[list[int]], int]:
+        """How to get a 64-bit number."""
+        if isinstance(n, int):
+            return lambda words: n
+        k = len(self.words)
+        self.words.append((k, "i64", n))
+        return lambda words: words[k]
+
+    def scalar(self, text: str, type: str) -> Decode:
+        k = len(self.words)
+        code = self.w.code
+        kind = llvm_type(type)
+        if kind == "i1":
+            self.words.append((k, "i64", code.value(f"zext i1 {text} to i64")))
+            return lambda worker, words: bool(words[k])
+        self.words.append((k, "i64", text if kind == "i64" else code.value(f"sext {kind} {text} to i64")))
+        if type in FLOATS:
+            size, dtype = int(kind[1:]) // 8, np.dtype(FLOAT_TYPES[type])
+            return lambda worker, words: plain(np.array([words[k]]).astype(f"i{size}").view(dtype)[0])
+        return lambda worker, words: words[k]
+
+    def operand(self, value: Value | None) -> Decode:
+        if value is None:
+            return lambda worker, words: None
+        if isinstance(value.type, Scalar):
+            known = self.w.facts.constants.get(value)
+            if isinstance(known, int) and not isinstance(known, bool) and value.type.name not in FLOATS:
+                number = int(known)
+                return lambda worker, words: number
+            return self.scalar(self.w.text(value), value.type.name)
+        return self.compound(self.w.get(value))
+
+    def compound(self, what: Any) -> Decode:
+        number = self.number
+        if isinstance(what, GmPointer):
+            which, offset, dtype = number(what.memory.number), number(what.offset), what.dtype
+            return lambda worker, words: RunPointer(worker.buffer(which(words)), offset(words), dtype)
+        if isinstance(what, LocalPointer):
+            place, space, kind = number(what.address), what.space, what.dtype
+            return lambda worker, words: RunLocalPointer(space, place(words), kind)
+        if isinstance(what, View):
+            return self._view(what)
+        if isinstance(what, Tile):
+            return self._tile(what)
+        raise NotNativeError("a vector register as an operand of an instruction that Python carries out")
+
+    def _view(self, what: View) -> Decode:
+        number, dtype = self.number, what.dtype
+        which, offset, layout = (number(n) for n in (what.memory.number, what.offset, what.layout))
+        dims, strides = [number(n) for n in what.dims], [number(n) for n in what.strides]
+
+        def decode(worker: Any, words: list[int]) -> RunView:
+            buffer, start = worker.buffer(which(words)), offset(words)
+            sizes, steps = tuple([n(words) for n in dims]), tuple([n(words) for n in strides])
+            return RunView(buffer, start, sizes, steps, dtype, LAYOUTS[layout(words)])
+
+        return decode
+
+    def _tile(self, what: Tile) -> Decode:
+        rows, cols = (self.number(n) for n in valid(self.w, what))
+        name, spec = what.name, what.spec
+        if what.parent is not None:
+            parent, row, col, type = self._tile(what.parent), self.number(what.row), self.number(what.col), what.type
+            return lambda worker, words: Window(
+                parent(worker, words), type, row(words), col(words), rows(words), cols(words), name
+            )
+        start = self.number(what.start)
+        address = None if what.address is None else self.number(what.address)
+
+        def decode(worker: Any, words: list[int]) -> RunTile:
+            place = None if address is None else address(words)
+            return RunTile(worker.storage(start(words), spec), spec, rows(words), cols(words), name, place)
+
+        return decode
+
+
+def _site(w: Writer, op: Op, packing: Packing, action: Action) -> int:
+    w.module.sites.append(CallSite(op, max(1, len(packing.words)), packing.operands, action))
+    return len(w.module.sites) - 1
+
+
+def _packed(w: Writer, op: Op) -> Packing:
+    packing = Packing(w)
+    packing.operands = [packing.operand(value) for value in op.values]
+    return packing
+
+
+def refuse(w: Writer, op: Op) -> None:
+    """Give up the block, for the reason that Python finds when it does the operation."""
+    instr = instr_of(op)
+    if instr is not None and instr.run is not None:
+        packing, action = _instruction(w, op, instr)
+    else:
+        packing = _packed(w, op)
+        action = _refusal(w, op)
+    status = w.call_back(_site(w, op, packing, action), packing.words)
+    w.code.leave(f"ret i32 {w.code.value(f'or i32 {status}, 1')}")
+
+
+def _refusal(w: Writer, op: Op) -> Action:
+    """What finds the fault of an operation that is no instruction."""
+    name, attrs = op.name, op.attrs
+    if name.startswith("arith."):
+        function = arith.function(op)
+        return lambda worker, operands, words: function(*operands)
+    if name == "cf.assert":
+        return lambda worker, operands, words: worker.chunk.claim(operands[0], attrs["msg"])
+    if name == "pto.partition_view":
+        rank = len(op.group("offsets"))
+        return lambda worker, operands, words: operands[0].partition(
+            tuple(operands[1 : 1 + rank]), tuple(operands[1 + rank :])
+        )
+    if name == "scf.for":
+        return lambda worker, operands, words: next(worker.chunk.loop(*operands[:3]), None)
+    if name == "pto.castptr":
+        pointer: Any = op.result.type
+        return lambda worker, operands, words: worker.chunk.cast(operands[0], pointer.dtype, pointer.space or "gm")
+    if name == "pto.load_scalar":
+        return lambda worker, operands, words: worker.chunk.load_scalar(*operands)
+    if name == "pto.store_scalar":
+        return lambda worker, operands, words: worker.chunk.store_scalar(*operands)
+    if name == "pto.alloc_tile":
+        return _refused_tile(op)
+    if name == "pto.tassign":
+        return lambda worker, operands, words: worker.chunk.rebind(operands[0], operands[1])
+    if name == "pto.set_validshape":
+        return lambda worker, operands, words: worker.chunk.set_valid(*operands)
+    if name in ("pto.subset", "pto.subview"):
+        spec = op.result.type
+        return lambda worker, operands, words: worker.chunk.window(operands[0], tuple(operands[1:3]), spec, "")
+    return lambda worker, operands, words: None
+
+
+def _refused_tile(op: Op) -> Action:
+    spec = op.result.type
+    assert isinstance(spec, TileSpec)
+    names = list(op.operands)
+
+    def action(worker: Any, operands: list[Any], words: Any) -> None:
+        given = dict(zip(names, operands))
+        if given.get("addr") is not None:
+            worker.chunk.at(given["addr"], spec)
+        rows = spec.valid_row if given.get("valid_row") is None else given["valid_row"]
+        cols = spec.valid_col if given.get("valid_col") is None else given["valid_col"]
+        worker.chunk.tile(None, spec, rows, cols, "", None)
+
+    return action
+
+
+def compute(w: Writer, op: Op, type: str) -> str:
+    """A scalar that Python computes: an `arith` function, or a load."""
+    packing = _packed(w, op)
+    result = scalar_type(op.result) or ""
+    if op.name == "pto.load_scalar":
+        function: Callable[..., Any] = _load
+    else:
+        chosen = arith.function(op)
+        function = lambda worker, *operands: chosen(*operands)  # noqa: E731
+
+    def action(worker: Any, operands: list[Any], words: Any) -> None:
+        words[0] = word(function(worker, *operands), result)
+
+    status = w.call_back(_site(w, op, packing, action), packing.words)
+    w.leave_unless(status)
+    return _taken(w, 0, type)
+
+
+def _load(worker: Any, pointer: Any, index: Any) -> Any:
+    return worker.chunk.load_scalar(pointer, index)
+
+
+def word(value: Any, type: str) -> int:
+    """A scalar as a word: an integer, or the bits of a float."""
+    if type in FLOATS:
+        bits = np.asarray(value).astype(FLOAT_TYPES[type])
+        return int(bits.reshape(1).view(f"i{bits.dtype.itemsize}")[0])
+    number = int(value)
+    return number if type == "i1" else ((number + (1 << 63)) % (1 << 64)) - (1 << 63)
+
+
+def _taken(w: Writer, k: int, type: str) -> str:
+    """A scalar that Python left in word `k`."""
+    code = w.code
+    word = code.load("i64", code.at(w.words, 8 * k))
+    return word if type == "i64" else code.value(f"trunc i64 {word} to {type}")
+
+
+# Instructions --------------------------------------------------------------------------------------------------------
+
+
+def _operands(w: Writer, op: Op, instr: Instr) -> Packing:
+    """The operands of an instruction in the order of the table."""
+    packing = Packing(w)
+    for operand in instr.operands:
+        value = op.operands.get(operand.name)
+        if operand.kind is Kind.RECORD:
+            packing.operands.append(packing.operand(None))
+        elif isinstance(value, list):
+            parts = [packing.operand(v) for v in value]
+            packing.operands.append(_listed(parts))
+        else:
+            packing.operands.append(packing.operand(value))
+    return packing
+
+
+def _listed(parts: list[Decode]) -> Decode:
+    return lambda worker, words: tuple([part(worker, words) for part in parts])
+
+
+def site_of(w: Writer, op: Op) -> Site:
+    """The instruction with what is known about its operands."""
+    site = w.facts.site(op, w.target, extended=w.extended, text=w.source.text)
+    assert site is not None
+    return site
+
+
+def _instruction(w: Writer, op: Op, instr: Instr) -> tuple[Packing, Action]:
+    packing = _operands(w, op, instr)
+    call = bind(instr, site_of(w, op), op.attrs)
+    first = len(packing.words)
+    results: list[tuple[int, str]] = []
+    for k, result in enumerate(op.results, first):
+        if not isinstance(result.type, Scalar):
+            raise NotNativeError(instr.name, f"its result is of type {result.type}")
+        results.append((k, result.type.name))
+        packing.words.append((k, "i64", 0))
+
+    def action(worker: Any, operands: list[Any], words: Any) -> None:
+        worker.begin_block()
+        found = call(worker.chunk, *operands)
+        worker.settle(operands)
+        if not results:
+            return
+        values = found if isinstance(found, tuple) else (found,)
+        for (k, type), value in zip(results, values):
+            words[k] = word(np.ravel(value)[0] if isinstance(value, np.ndarray) else value, type)
+
+    return packing, action
+
+
+def instruction(w: Writer, op: Op, instr: Instr) -> None:
+    """An instruction that Python carries out."""
+    if len(op.results) > len(instr.produces) or any(o.place and o.role is not Role.IN for o in instr.operands):
+        raise NotNativeError(instr.name, "it gives tiles another place")
+    for value in op.values:
+        if not isinstance(value.type, Scalar):
+            what = w.get(value)
+            if isinstance(what, Tile):
+                w.touch(what)
+            elif isinstance(what, LocalPointer):
+                w.reads_space(SPACES[what.space])
+    packing, action = _instruction(w, op, instr)
+    w.leave_unless(w.call_back(_site(w, op, packing, action), packing.words))
+    first = len(packing.words) - len(op.results)
+    for k, result in enumerate(op.results, first):
+        assert isinstance(result.type, Scalar)
+        w.set(result, _taken(w, k, llvm_type(result.type.name)))
+
+
+def forget_stream(w: Writer, op: Op) -> None:
+    """At the start of a vector scope: nothing is left of what squeezed stores were counting."""
+    if not any((i := instr_of(inner)) is not None and i.typed for region in op.regions for inner in region.walk()):
+        return
+
+    def action(worker: Any, operands: list[Any], words: Any) -> None:
+        worker.begin_block()
+        worker.chunk.registers.pop("AR", None)
+
+    packing = Packing(w)
+    w.leave_unless(w.call_back(_site(w, op, packing, action), packing.words))
+
+
+def check(w: Writer, op: Op, instr: Instr, site: Site) -> None:
+    """Rules that depend on sizes which only the run knows: Python checks each new combination of them."""
+    packing = _operands(w, op, instr)
+    names = [o.name for o in instr.operands]
+    attrs, target, extended, text = attributes(instr, op.attrs), w.target, w.extended, w.source.text
+
+    def action(worker: Any, operands: list[Any], words: Any) -> None:
+        check_operands(instr, target, dict(zip(names, operands)), attrs, extended=extended, text=text)
+
+    code = w.code
+    known = w.module.words(1 + len(packing.words))
+    new, good = code.label("new"), code.label("checked")
+    seen = code.compare("ne", code.load("i64", w.word(known)), 0)
+    for k, kind, operand in packing.words:
+        last = code.load(kind, w.word(known + 1 + k))
+        seen = code.both(seen, code.value(f"icmp eq {kind} {last}, {operand}"))
+    code.branch(seen, good, new, rare=True)
+    code.place(new)
+    w.leave_unless(w.call_back(_site(w, op, packing, action), packing.words))
+    for k, kind, operand in packing.words:
+        code.store(kind, operand, w.word(known + 1 + k))
+    code.store("i64", 1, w.word(known))
+    code.place(good)

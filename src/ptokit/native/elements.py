@@ -1,0 +1,100 @@
+"""Elements of memory as numbers and back, one or several at a time, as LLVM code.
+
+f16 and bf16 are computed in f32. Conversions are exact integer arithmetic, which does not depend on what the processor
+or the run-time library of the compiler knows; NaN becomes quiet.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ptokit.types.dtypes import DType
+
+from .code import float_of
+
+if TYPE_CHECKING:
+    from .code import Code
+
+
+def many(n: int, type: str) -> str:
+    """The type of `n` values together."""
+    return type if n == 1 else f"<{n} x {type}>"
+
+
+def same(n: int, type: str, value: object) -> str:
+    """A constant `n` times."""
+    return str(value) if n == 1 else f"splat ({type} {value})"
+
+
+def storage(dtype: DType) -> str:
+    """LLVM's type of an element as it lies in memory."""
+    return "float" if dtype.name == "f32" else f"i{8 * dtype.size}"
+
+
+def computed(dtype: DType) -> str:
+    """LLVM's type of an element while it is computed with."""
+    return "float" if dtype.name in ("f32", "f16", "bf16") else f"i{8 * dtype.size}"
+
+
+def widened(code: Code, n: int, dtype: DType, x: str) -> str:
+    """What is computed with, of elements as they lie in memory."""
+    if dtype.name == "bf16":
+        wide = code.value(f"zext {many(n, 'i16')} {x} to {many(n, 'i32')}")
+        bits = code.value(f"shl {many(n, 'i32')} {wide}, {same(n, 'i32', 16)}")
+        return code.value(f"bitcast {many(n, 'i32')} {bits} to {many(n, 'float')}")
+    if dtype.name != "f16":
+        return x
+    i, f = many(n, "i32"), many(n, "float")
+
+    def k(value: int) -> str:
+        return same(n, "i32", value)
+
+    wide = code.value(f"zext {many(n, 'i16')} {x} to {i}")
+    size = code.value(f"shl {i} {code.value(f'and {i} {wide}, {k(0x7FFF)}')}, {k(13)}")
+    scaled = code.value(
+        f"fmul {f} {code.value(f'bitcast {i} {size} to {f}')}, {same(n, 'float', float_of(0x77800000))}"
+    )
+    bits = code.value(f"bitcast {f} {scaled} to {i}")
+    special = code.value(f"icmp uge {i} {size}, {k(0x0F800000)}")
+    nan = code.value(f"icmp ugt {i} {size}, {k(0x0F800000)}")
+    top = code.value(f"select {many(n, 'i1')} {nan}, {i} {k(0x7FC00000)}, {i} {k(0x7F800000)}")
+    finite = code.value(f"select {many(n, 'i1')} {special}, {i} {code.value(f'or {i} {size}, {top}')}, {i} {bits}")
+    sign = code.value(f"shl {i} {code.value(f'and {i} {wide}, {k(0x8000)}')}, {k(16)}")
+    return code.value(f"bitcast {i} {code.value(f'or {i} {finite}, {sign}')} to {f}")
+
+
+def narrowed(code: Code, n: int, dtype: DType, x: str) -> str:
+    """Elements as they lie in memory, of what was computed: rounded to nearest, ties to even."""
+    if dtype.name not in ("f16", "bf16"):
+        return x
+    i, f, b = many(n, "i32"), many(n, "float"), many(n, "i1")
+
+    def k(value: int) -> str:
+        return same(n, "i32", value)
+
+    def op(word: str, a: str, c: str) -> str:
+        return code.value(f"{word} {i} {a}, {c}")
+
+    bits = code.value(f"bitcast {f} {x} to {i}")
+    if dtype.name == "bf16":
+        odd = op("and", op("lshr", bits, k(16)), k(1))
+        near = op("lshr", op("add", bits, op("add", odd, k(0x7FFF))), k(16))
+        nan = code.value(f"fcmp uno {f} {x}, {x}")
+        quiet = op("or", op("and", op("lshr", bits, k(16)), k(0x8000)), k(0x7FC0))
+        chosen = code.value(f"select {b} {nan}, {i} {quiet}, {i} {near}")
+        return code.value(f"trunc {i} {chosen} to {many(n, 'i16')}")
+    size = op("and", bits, k(0x7FFFFFFF))
+    odd = op("and", op("lshr", size, k(13)), k(1))
+    normal = op("lshr", op("add", op("add", size, k(0xC8000FFF - (1 << 32))), odd), k(13))
+    magic = 126 << 23
+    shifted = code.value(f"fadd {f} {code.value(f'bitcast {i} {size} to {f}')}, {same(n, 'float', float_of(magic))}")
+    tiny = op("sub", code.value(f"bitcast {f} {shifted} to {i}"), k(magic))
+    small = code.value(f"icmp ult {i} {size}, {k(113 << 23)}")
+    finite = code.value(f"select {b} {small}, {i} {tiny}, {i} {normal}")
+    large = code.value(f"icmp uge {i} {size}, {k(143 << 23)}")
+    nan = code.value(f"icmp ugt {i} {size}, {k(0x7F800000)}")
+    payload = op("or", op("and", op("lshr", size, k(13)), k(0x3FF)), k(0x7E00))
+    special = code.value(f"select {b} {nan}, {i} {payload}, {i} {k(0x7C00)}")
+    chosen = code.value(f"select {b} {large}, {i} {special}, {i} {finite}")
+    sign = op("and", op("lshr", bits, k(16)), k(0x8000))
+    return code.value(f"trunc {i} {op('or', chosen, sign)} to {many(n, 'i16')}")

@@ -1,0 +1,61 @@
+"""Instructions: from their meaning where native code has a form for it, else carried out by Python."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ptokit.ir.core import Op
+from ptokit.ir.facts import instr_of
+from ptokit.isa.meaning.execute import types_at
+from ptokit.isa.meaning.words import Lane
+from ptokit.isa.site import Site
+from ptokit.isa.table import Instr
+from ptokit.types.values import Scalar
+
+from . import callbacks, lanes, moves
+from .lanes import Pending as Pending
+from .values import NotNativeError
+
+if TYPE_CHECKING:
+    from .function import Writer
+
+
+def write(w: Writer, op: Op) -> None:
+    """An instruction of the table."""
+    instr = instr_of(op)
+    if instr is None:
+        raise NotNativeError(op.name)
+    if instr.waits or instr.between_cores:
+        raise NotNativeError(instr.name, "it waits for other cores")
+    site = callbacks.site_of(w, op)
+    if instr.ordering:
+        w.check(op, instr, site)
+        return
+    operands = {o.name: _operand(w, op, o.name) for o in instr.operands}
+    if _native(w, op, instr, site, operands):
+        return
+    w.pending.flush()
+    callbacks.instruction(w, op, instr)
+
+
+def _operand(w: Writer, op: Op, name: str) -> Any:
+    value = op.get(name)
+    return None if value is None or isinstance(value.type, Scalar) else w.get(value)
+
+
+def _native(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any]) -> bool:
+    """True if native code has been written."""
+    if instr.checks_values(site) or op.results:
+        return False
+    if moves.write(w, op, instr, site, operands):
+        return True
+    word = instr.meaning_at(site)
+    if not isinstance(word, Lane):
+        return False
+    types = types_at(site)
+    if not lanes.supported(word, instr, site, operands, types):
+        return False
+    w.check(op, instr, site)
+    lanes.check_regions(w, op, word, operands)
+    w.pending.add(word, site, op, operands, types)
+    return True

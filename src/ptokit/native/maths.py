@@ -1,0 +1,164 @@
+"""exp, log, square roots and reciprocals of f32, rounded once; those of 16-bit types by table.
+
+exp and log are computed in binary64 by polynomials of our own and rounded to f32, which gives the correctly rounded
+result for every f32 number (swept). 16-bit types use the tables of `ptokit.isa.numerics.unary`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import log
+
+from .code import Code, double
+from .elements import many, same
+
+Need = Callable[[str, str], None]
+
+FMA = True  # set by the compiler: the host multiplies and adds in one instruction
+
+
+def looked_up(code: Code, n: int, table: str, x: str) -> str:
+    """Entries of a table of 65,536 elements of 16 bits."""
+    if n == 1:
+        at = code.value(f"getelementptr i16, ptr {table}, i64 {code.value(f'zext i16 {x} to i64')}")
+        return code.value(f"load i16, ptr {at}, align 2")
+    out = "poison"
+    for k in range(n):
+        one = code.value(f"extractelement <{n} x i16> {x}, i32 {k}")
+        out = code.value(f"insertelement <{n} x i16> {out}, i16 {looked_up(code, 1, table, one)}, i32 {k}")
+    return out
+
+
+def rounded(code: Code, n: int, need: Need, name: str, x: str) -> str:
+    """The function of this name of f32 numbers."""
+    f, d = many(n, "float"), many(n, "double")
+    one = same(n, "double", double(1.0))
+    if name == "recip":
+        return code.value(f"fdiv {f} {same(n, 'float', double(1.0))}, {x}")
+    if name == "sqrt":
+        return code.value(f"call {f} @llvm.sqrt.{_suffix(n, 'f32')}({f} {x})")
+    wide = code.value(f"fpext {f} {x} to {d}")
+    if name == "rsqrt":
+        root = code.value(f"call {d} @llvm.sqrt.{_suffix(n, 'f64')}({d} {wide})")
+        result = code.value(f"fdiv {d} {one}, {root}")
+    else:
+        key = f"{name}.{n}"
+        need(key, {"exp": exp_function, "log": log_function}[name](n))
+        result = code.value(f"call {d} @math.{key}({d} {wide})")
+    return code.value(f"fptrunc {d} {result} to {f}")
+
+
+def _suffix(n: int, kind: str) -> str:
+    return kind if n == 1 else f"v{n}{kind}"
+
+
+class _Maths:
+    """Lines of a function of `n` doubles."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.code = Code()
+        self.d, self.i, self.b = many(n, "double"), many(n, "i64"), many(n, "i1")
+
+    def k(self, x: float) -> str:
+        return same(self.n, "double", double(x))
+
+    def ki(self, x: int) -> str:
+        return same(self.n, "i64", x)
+
+    def op(self, word: str, a: str, b: str) -> str:
+        return self.code.value(f"{word} {self.d} {a}, {b}")
+
+    def int(self, word: str, a: str, b: str) -> str:
+        return self.code.value(f"{word} {self.i} {a}, {b}")
+
+    def bits(self, x: str) -> str:
+        return self.code.value(f"bitcast {self.d} {x} to {self.i}")
+
+    def double(self, x: str) -> str:
+        return self.code.value(f"bitcast {self.i} {x} to {self.d}")
+
+    def fma(self, a: str, b: str, c: str) -> str:
+        if not FMA:
+            return self.op("fadd", self.op("fmul", a, b), c)
+        name = f"@llvm.fma.{_suffix(self.n, 'f64')}"
+        return self.code.value(f"call {self.d} {name}({self.d} {a}, {self.d} {b}, {self.d} {c})")
+
+    def choose(self, condition: str, a: str, b: str) -> str:
+        return self.code.value(f"select {self.b} {condition}, {self.d} {a}, {self.d} {b}")
+
+    def test(self, predicate: str, a: str, b: str) -> str:
+        return self.code.value(f"fcmp {predicate} {self.d} {a}, {b}")
+
+    def polynomial(self, x: str, coefficients: list[float]) -> str:
+        """The lowest coefficient first."""
+        out = self.k(coefficients[-1])
+        for c in coefficients[-2::-1]:
+            out = self.fma(out, x, self.k(c))
+        return out
+
+    def text(self, name: str, result: str) -> str:
+        self.code.leave(f"ret {self.d} {result}")
+        return self.code.text(f"define internal {self.d} @math.{name}.{self.n}({self.d} %x) alwaysinline {{")
+
+
+_LN2_HIGH = float.fromhex("0x1.62e42fefa3800p-1")  # the low bits are zero: products with whole numbers are exact
+_LN2_LOW = float.fromhex("0x1.ef35793c76730p-45")
+
+
+def exp_function(n: int) -> str:
+    """e**x for doubles that hold an f32 number: 2**k times a polynomial of what is left."""
+    m = _Maths(n)
+    x = m.code.value(f"call {m.d} @llvm.minnum.{_suffix(n, 'f64')}({m.d} %x, {m.d} {m.k(200.0)})")
+    x = m.code.value(f"call {m.d} @llvm.maxnum.{_suffix(n, 'f64')}({m.d} {x}, {m.d} {m.k(-200.0)})")
+    magic = 1.5 * 2.0**52
+    shifted = m.fma(x, m.k(1 / log(2)), m.k(magic))
+    whole = m.op("fsub", shifted, m.k(magic))
+    rest = m.fma(whole, m.k(-_LN2_HIGH), x)
+    rest = m.fma(whole, m.k(-_LN2_LOW), rest)
+    p = m.polynomial(rest, EXP)
+    scale = m.double(m.int("shl", m.int("add", m.bits(shifted), m.ki(1023)), m.ki(52)))
+    result = m.op("fmul", p, scale)
+    nan = m.test("uno", "%x", "%x")
+    return m.text("exp", m.choose(nan, "%x", result))
+
+
+def _factorials(count: int) -> list[float]:
+    out, f = [], 1.0
+    for k in range(count):
+        f *= max(k, 1)
+        out.append(1 / f)
+    return out
+
+
+EXP = _factorials(14)
+
+
+def log_function(n: int) -> str:
+    """ln x for doubles that hold an f32 number: k ln 2 + ln m, with m near 1."""
+    m = _Maths(n)
+    bits = m.bits("%x")
+    # m in [sqrt(1/2), sqrt(2)): the exponent of x / sqrt(1/2)
+    moved = m.int("sub", bits, m.ki(0x3FE6A09E667F3BCD))
+    k = m.code.value(f"ashr {m.i} {moved}, {m.ki(52)}")
+    mantissa = m.double(m.int("sub", bits, m.int("shl", k, m.ki(52))))
+    whole = m.code.value(f"sitofp {m.i} {k} to {m.d}")
+    f = m.op("fsub", mantissa, m.k(1.0))
+    s = m.op("fdiv", f, m.op("fadd", mantissa, m.k(1.0)))
+    z = m.op("fmul", s, s)
+    # ln m = 2 atanh s = f - s (f - 2 z (1/3 + z/5 + ...)), where f is exact
+    p = m.op("fmul", z, m.polynomial(z, [2 / (2 * j + 3) for j in range(10)]))
+    tail = m.op("fmul", s, m.op("fsub", f, p))
+    low = m.op("fsub", m.op("fmul", whole, m.k(_LN2_LOW)), tail)
+    high = m.op("fmul", whole, m.k(_LN2_HIGH))
+    result = m.op("fadd", high, m.op("fadd", f, low))
+    inf = float("inf")
+    result = m.choose(m.test("oeq", "%x", m.k(inf)), m.k(inf), result)
+    result = m.choose(m.test("oeq", "%x", m.k(0.0)), m.k(-inf), result)
+    return m.text("log", m.choose(m.test("ult", "%x", m.k(0.0)), LOG_NAN(m), result))
+
+
+def LOG_NAN(m: _Maths) -> str:
+    """Of a negative number or NaN."""
+    negative = same(m.n, "double", "0xFFF8000000000000")
+    return m.choose(m.test("uno", "%x", "%x"), "%x", negative)

@@ -1,0 +1,245 @@
+"""Copies between views of global memory and tiles, as nests of loops around runs of bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ptokit.ir.core import Op
+from ptokit.isa.site import Site
+from ptokit.isa.table import Instr
+from ptokit.isa.transfer.load import padding, tload
+from ptokit.isa.transfer.store import tstore
+from ptokit.types.conv import ConvSpec
+from ptokit.types.enums import AtomicType, Layout, PadValue, TileType
+from ptokit.types.tensor import ROW_COL_AXES
+
+from .code import Code, Num
+from .tiles import valid
+from .values import Tile, View
+from .views import Checked, inside
+
+if TYPE_CHECKING:
+    from .function import Writer
+
+Axis = tuple[Num, Num]
+"""A count and a stride in elements."""
+
+Nest = list[tuple[Num, Num, Num]]
+"""Counts with a stride of the destination and one of the source, the outermost first."""
+
+
+def write(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any]) -> bool:
+    """True if native code has been written for a transfer."""
+    method = _METHODS.get(instr.run)
+    return method is not None and method(w, op, instr, site, operands)
+
+
+# Where elements lie --------------------------------------------------------------------------------------------------
+
+
+def view_axes(w: Writer, view: View, layout: Layout) -> tuple[list[Axis], list[Axis]]:
+    """Rows and columns of a view as axes, the outermost first."""
+    missing = 5 - len(view.dims)
+    dims = [*(1,) * missing, *view.dims]
+    strides = [*(0,) * missing, *view.strides]
+    rows, cols = ROW_COL_AXES[layout]
+    return merged(w.code, [(dims[a], strides[a]) for a in rows]), merged(w.code, [(dims[a], strides[a]) for a in cols])
+
+
+def merged(code: Code, axes: list[Axis]) -> list[Axis]:
+    """Fewest axes that visit the same elements in the same order."""
+    out: list[Axis] = []
+    for n, s in axes:
+        if n == 1:
+            continue
+        if out and isinstance(n, int) and isinstance(s, int) and out[-1][1] == n * s:
+            out[-1] = (code.mul(out[-1][0], n), s)
+        else:
+            out.append((n, s))
+    return out or [(1, 0)]
+
+
+def tile_axes(tile: Tile, rows: Num, cols: Num) -> tuple[list[Axis], list[Axis]] | None:
+    """Rows and columns of a region of a tile as axes; None where boxes are not taken apart evenly."""
+    store = tile.spec
+    if store.dtype.packed:
+        return None
+    if not store.boxed:
+        row, col = (store.cols, 1) if store.row_major else (1, store.rows)
+        return [(rows, row)], [(cols, col)]
+    if store.rows == 1:
+        return None
+    ir, ic = store.box
+    if (
+        not isinstance(rows, int)
+        or not isinstance(cols, int)
+        or rows % ir
+        or cols % ic
+        or store.rows % ir
+        or store.cols % ic
+    ):
+        return None
+    inner_row, inner_col = (ic, 1) if store.slayout.name == "RowMajor" else (1, ir)
+    box = ir * ic
+    outer_row, outer_col = (store.cols * ir, box) if store.row_major else (box, store.rows * ic)
+    return [(rows // ir, outer_row), (ir, inner_row)], [(cols // ic, outer_col), (ic, inner_col)]
+
+
+def together(a: list[Axis], b: list[Axis]) -> Nest | None:
+    """Axes that visit the elements of both in step; None if they cannot be cut to fit."""
+    a, b = list(a), list(b)
+    out: Nest = []
+    while a and b:
+        (n, s), (m, t) = a.pop(), b.pop()
+        if not a and not b:
+            out.append((n, s, t))  # the sizes have been compared
+            break
+        if n == m:
+            out.append((n, s, t))
+        elif isinstance(n, int) and isinstance(m, int) and isinstance(s, int) and isinstance(t, int):
+            if n % m == 0:
+                out.append((m, s, t))
+                a.append((n // m, s * m))
+            elif m % n == 0:
+                out.append((n, s, t))
+                b.append((m // n, t * n))
+            else:
+                return None
+        else:
+            return None
+    if any(n != 1 for n, _ in (*a, *b)):
+        return None
+    return out[::-1]
+
+
+def _simplified(nest: Nest) -> Nest:
+    """Without axes of one element, and with neighbours joined where both sides allow it."""
+    out: Nest = []
+    for n, s, t in nest:
+        if n == 1:
+            continue
+        if out and isinstance(n, int) and isinstance(s, int) and isinstance(t, int):
+            before, u, v = out[-1]
+            if isinstance(before, int) and u == n * s and v == n * t:
+                out[-1] = (before * n, s, t)
+                continue
+        out.append((n, s, t))
+    return out
+
+
+def copy(w: Writer, dst: str, src: str, size: int, rows: Nest, cols: Nest) -> None:
+    """Copy elements of `size` bytes from one address to another."""
+    code = w.code
+    nest = _simplified([*rows, *cols])
+    runs = [k for k, (_, s, t) in enumerate(nest) if s == 1 and t == 1]
+    run: Num = size
+    if runs:
+        n, _, _ = nest.pop(runs[-1])
+        run = code.mul(n, size)
+    else:  # the innermost loop writes side by side, where it can
+        nest.sort(key=lambda axis: axis[1] == 1)
+
+    def level(k: int, to: str, frm: str) -> None:
+        if k < len(nest):
+            n, s, t = nest[k]
+            with code.loop(n) as i:
+                at = code.at(to, code.mul(code.mul(i, s), size))
+                level(k + 1, at, code.at(frm, code.mul(code.mul(i, t), size)))
+        elif run == size:
+            code.store(f"i{8 * size}", code.load(f"i{8 * size}", frm, size), to, size)
+        else:
+            code.do(
+                f"call void @llvm.memcpy.p0.p0.i64(ptr align {size} {to}, ptr align {size} {frm}, i64 {run}, i1 false)"
+            )
+
+    level(0, dst, src)
+
+
+# Transfers -----------------------------------------------------------------------------------------------------------
+
+
+def _pads(site: Site, tile: Tile, layout: Layout) -> bool:
+    """True if a load writes beyond the valid region, or may."""
+    spec = tile.spec
+    if tile.shape is not None:
+        quiet = layout is Layout.NZ or (spec.loc is TileType.Vec and spec.pad == PadValue.Null)
+        return site.target.pads_whole_tile or not quiet
+    if (spec.valid_row, spec.valid_col) == (spec.rows, spec.cols):
+        return False
+    fills = padding(spec, layout, spec.valid_row, spec.valid_col, site.target)
+    return any(row < end and col < stop for row, end, col, stop, _ in fills)
+
+
+def _ends(w: Writer, view: Any, tile: Any) -> tuple[Layout, Nest, Nest] | None:
+    """The layout, and the loops over rows and columns of a tile (destination) and a view."""
+    if not isinstance(view, View) or not isinstance(tile, Tile) or isinstance(tile.spec, ConvSpec):
+        return None
+    layout = view.layout_for(tile.spec.takes_rows)
+    if layout is None or layout is Layout.NDC1HWC0 or view.dtype.packed or view.dtype.size != tile.spec.dtype.size:
+        return None
+    rows, cols = valid(w, tile)
+    theirs, ours = view_axes(w, view, layout), tile_axes(tile, rows, cols)
+    if ours is None:
+        return None
+    nests = together(ours[0], theirs[0]), together(ours[1], theirs[1])
+    return None if nests[0] is None or nests[1] is None else (layout, nests[0], nests[1])
+
+
+def _extent(checked: Checked, w: Writer, view: View, layout: Layout, tile: Tile) -> None:
+    """The view has to be as large as the valid region."""
+    rows, cols = valid(w, tile)
+    for axes, wanted in zip(view_axes(w, view, layout), (rows, cols)):
+        n: Num = 1
+        for count, _ in axes:
+            n = checked.mul(n, count)
+        checked.need("eq", n, wanted)
+
+
+def _address(w: Writer, what: View | Tile) -> str:
+    size = what.dtype.size if isinstance(what, View) else what.spec.dtype.size
+    if isinstance(what, View):
+        return w.code.at(what.memory.base, w.code.mul(what.offset, size))
+    return w.code.at(w.memory, what.start)
+
+
+def _load(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any]) -> bool:
+    tile, view = operands["dst"], operands["src"]
+    ends = _ends(w, view, tile)
+    if ends is None or _pads(site, tile, ends[0]):
+        return False
+    w.pending.flush()
+    w.check(op, instr, site)
+    layout, rows, cols = ends
+    checked = Checked(w)
+    inside(checked, view)
+    _extent(checked, w, view, layout, tile)
+    with w.unless(checked.any(), op, instr):
+        copy(w, _address(w, tile), _address(w, view), view.dtype.size, rows, cols)
+    w.overwrite(tile, *valid(w, tile))
+    return True
+
+
+def _store(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any]) -> bool:
+    view, tile = operands["dst"], operands["src"]
+    if site.atomic is not AtomicType.AtomicNone or op.get("quant") is not None:
+        return False
+    if not isinstance(tile, Tile) or tile.spec.loc is TileType.Acc:
+        return False
+    ends = _ends(w, view, tile)
+    if ends is None or (view.dtype is not tile.spec.dtype and view.dtype.size != tile.spec.dtype.size):
+        return False
+    w.pending.flush()
+    w.check(op, instr, site)
+    layout, rows, cols = ends
+    checked = Checked(w)
+    inside(checked, view)
+    _extent(checked, w, view, layout, tile)
+    w.touch(tile)
+    turned = [[(n, t, s) for n, s, t in nest] for nest in (rows, cols)]
+    with w.unless(checked.any(), op, instr):
+        copy(w, _address(w, view), _address(w, tile), view.dtype.size, turned[0], turned[1])
+    return True
+
+
+_METHODS: dict[Any, Callable[[Any, Op, Instr, Site, dict[str, Any]], bool]] = {tload: _load, tstore: _store}
