@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ptokit.diagnostics import Diagnostics, Location, Note
-from ptokit.ir import Block, Function, Module, Op, Value
+from ptokit.ir import Block, Function, Module, Op, Part, Value
 from ptokit.ir.stated import ARCH
 from ptokit.isa.table import BY_TEXT
 from ptokit.targets import Target
@@ -112,7 +112,8 @@ class _File:
     def __init__(self, parser: Parser, module: Module) -> None:
         self.p = parser
         self.module = module
-        self.places: dict[str, Location] = {}
+        self.places: dict[tuple[Part | None, str], Location] = {}
+        self.part: Part | None = None  # the module inside the module that is being read
         self.end: int | None = None  # token of the brace that closes the module
 
     def read(self) -> None:
@@ -136,7 +137,8 @@ class _File:
                 self._read_on()
         self.module.ssa = p.ssa
         for function in self.module.functions:
-            function.module_kind = self.module.attrs.get("pto.kernel_kind")
+            attrs = self.module.attrs | (function.part.attrs if function.part is not None else {})
+            function.module_kind = attrs.get("pto.kernel_kind")
         self._calls()
 
     def _read_on(self) -> None:
@@ -175,25 +177,41 @@ class _File:
         if p.texts[p.i - 1] == MODULE_WORD:
             self._generic_module()
             return
+        self._body(module)
+        self.end = p.i - 1
+
+    def _body(self, module: Module | Part) -> None:
+        """The name, the attributes and the functions of a module, or of one inside of it."""
+        p = self.p
         if p.texts[p.i][0] == "@":
             module.name = symbol(p.texts[p.i])
             p.i += 1
         if p.accept("attributes"):
             written = read_dictionary(p)
             module.attrs = generic_attrs(p, written)
-            self._state_target(written)
+            self._state_target(written, module.attrs)
         if p.texts[p.i] != "{":
             p.unexpected("'attributes' or '{'")
         p.i += 1
         opening = p.i - 1
         self._functions()
         p.closed(opening)
-        self.end = p.i - 1
         p.skip_location()
 
-    def _state_target(self, written: Dictionary) -> None:
+    def _part(self) -> None:
+        """A module inside the file's module, behind the word that begins it."""
+        if self.part is not None:
+            self.p.fail(rules.TOPLEVEL, "modules stand in modules one deep", self.p.i - 1)
+        self.part = Part()
+        try:
+            self._body(self.part)
+        finally:
+            self.part = None
+
+    def _state_target(self, written: Dictionary, attrs: dict[str, Any]) -> None:
         arch = written.get(ARCH)
-        self.p.state_target(self.module.attrs.get(ARCH), arch.place if arch is not None else None)
+        if arch is not None or self.part is None:
+            self.p.state_target(attrs.get(ARCH), arch.place if arch is not None else None)
 
     def _generic_module(self) -> None:
         p, module = self.p, self.module
@@ -216,7 +234,7 @@ class _File:
             read_dictionary(p, written)
         written.pop("sym_name", None)
         generic_attrs(p, written)  # for its errors
-        self._state_target(written)
+        self._state_target(written, module.attrs)
         closing(p)
 
     def _listing(self) -> None:
@@ -261,6 +279,9 @@ class _File:
                 elif token in FUNCTION_WORDS:
                     p.i += 1
                     self._generic_function(start)
+                elif token in ("module", "builtin.module") and not p.unclosed:
+                    p.i += 1
+                    self._part()
                 elif token[0] in "#!" and p.texts[p.i + 1] == "=":
                     self._aliases()
                 elif p.unclosed:
@@ -340,7 +361,8 @@ class _File:
             p.report_misplaced()
 
     def _add(self, function: Function, index: int) -> None:
-        known = self.places.get(function.name)
+        function.part = self.part
+        known = self.places.get((self.part, function.name))
         if known is not None:
             self.p.error(
                 rules.TY_9,
@@ -348,7 +370,7 @@ class _File:
                 index,
                 notes=(Note("first defined here", known),),
             )
-        self.places.setdefault(function.name, self.p.location(index))
+        self.places.setdefault((self.part, function.name), self.p.location(index))
         self.module.functions.append(function)
 
     def _parameters(self) -> tuple[list[int], list[Type], list[dict[str, Any]]]:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from ptokit.ir import Op, Operands, Value
 from ptokit.isa.move.move_suffix import SUFFIX, suffix_mismatch
-from ptokit.isa.table import SHARED, TABLE, Instr, Kind, Operand
+from ptokit.isa.table import SHARED, TABLE, Attr, Instr, Kind, Operand
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import (
     Align,
@@ -74,11 +74,15 @@ def told_apart(instr: Instr, first: Type | None) -> Instr:
 def read_dps(p: Parser, instr: Instr, name: int) -> Op:
     """Read a tile instruction behind its name; token `name` is the name."""
     written: Dictionary = {}
+    named: Operands = {}
+    words = _words(instr.name)
     p.expect("ins")
-    ins = _group(p, written if instr.syntax in ("dps-attrs-in", "dps-comma") else None)
+    ins = _group(p, written if instr.syntax in ("dps-attrs-in", "dps-comma") else None, words, named)
     outs: list[Value] = []
     if p.accept("outs"):
         outs = _group(p, None)
+    if named and (variant := words.variant) is not None:
+        instr = variant
     if p.texts[p.i] == "{":
         read_dictionary(p, written)
     elif instr.syntax == "dps-comma" and p.texts[p.i] in (a.key for a in instr.attrs):  # old form of tgather
@@ -106,21 +110,48 @@ def read_dps(p: Parser, instr: Instr, name: int) -> Op:
     got: Operands | None = None
     counts = len(ins), len(outs)
     for wanted, operands in plan.takes:
-        if got is None and counts == wanted:
+        if got is None and counts == wanted and not (named and any(key in named for key, _ in operands)):
             got = taken(operands, (*ins, *outs))
     if got is None and instr.forms:
         _in_no_form(p, instr, ins, name)
     if got is None:
         wanted_ins, wanted_outs, _ = operands_of(instr.name)
+        if named:
+            wanted_ins = tuple(o for o in wanted_ins if o.name not in named)
+        elif instr.orders and align(wanted_ins, [v.type for v in ins]) is None:
+            wanted_ins = tuple(instr.operand(key) for key in instr.orders[0])
         fitting = _assign(p, instr, "ins", wanted_ins, ins, name), _assign(p, instr, "outs", wanted_outs, outs, name)
         if None in fitting:
             raise OperationError
         got = {key: value for part in fitting if part is not None for key, value in part.items()}
     if instr.spellings and (wrong := suffix_mismatch(p.texts[name], got.get("src"), got.get("dst"))):
         p.error(SUFFIX.id, wrong, name)
+    if named:
+        got.update({key: value for key, value in named.items() if value is not None})
     ordered: Operands = {key: got[key] for key in plan.order if key in got}
     ordered.update(extra)
     return Op(plan.name, ordered, attrs, results)
+
+
+class _Words(NamedTuple):
+    """What may stand in ``ins`` beside values and their types."""
+
+    operands: dict[str, Operand]  # that stand behind a word
+    absent: dict[str, Operand]  # that a word says are not there
+    beside: Attr | None  # a string behind the types
+    variant: Instr | None  # what the instruction is with such an operand, if not itself
+
+
+_NO_WORDS = _Words({}, {}, None, None)
+
+
+@cache
+def _words(name: str) -> _Words:
+    instr = TABLE[name]
+    variant = next((i for i in TABLE.values() if i.newest == instr.text and any(o.word for o in i.operands)), None)
+    listed = (*instr.operands, *(variant.operands if variant is not None else ()))
+    beside = next((a for a in instr.attrs if a.beside), None)
+    return _Words({o.word: o for o in listed if o.word}, {o.absent: o for o in listed if o.absent}, beside, variant)
 
 
 class _Plan(NamedTuple):
@@ -180,7 +211,23 @@ def operands_of(name: str) -> tuple[tuple[Operand, ...], tuple[Operand, ...], bo
     return tuple(instr.ins), tuple(instr.outs), not any(o.variadic for o in instr.operands)
 
 
-def _group(p: Parser, attrs: Dictionary | None) -> list[Value]:
+def _behind(p: Parser, words: _Words, attrs: Dictionary | None, named: Operands) -> None:
+    """What stands behind the types of ``ins``: ``fp %x : T``, ``, "row"``."""
+    while (operand := words.operands.get(p.texts[p.i])) is not None and operand.name not in named:
+        p.i += 1
+        at = p.i
+        value = named[operand.name] = p.value()
+        p.expect(":")
+        p.match(value, p.type(), at)
+    if words.beside is not None and attrs is not None and p.texts[p.i] == "," and p.texts[p.i + 1][0] == '"':
+        p.i += 2
+        p.check_string()
+        attrs[words.beside.key] = Written(p.texts[p.i - 1], p.i - 1)
+
+
+def _group(
+    p: Parser, attrs: Dictionary | None, words: _Words = _NO_WORDS, named: Operands | None = None
+) -> list[Value]:
     """``(%a, %b {attrs} : T, T)`` or ``(%a : T, %b : T)``; both may mix."""
     texts = p.texts
     p.expect("(")
@@ -197,6 +244,10 @@ def _group(p: Parser, attrs: Dictionary | None) -> list[Value]:
             where.append(p.i)
             values.append(p.value())
         token = texts[p.i]
+        if token in words.absent and named is not None:
+            named[words.absent[token].name] = None
+            p.i += 1
+            token = texts[p.i]
         if token == "{" and attrs is not None:
             read_dictionary(p, attrs)
             token = texts[p.i]
@@ -211,6 +262,8 @@ def _group(p: Parser, attrs: Dictionary | None) -> list[Value]:
                 p.expect(",")
             if extra:
                 p.expect(")")
+            if named is not None and typed == len(values):
+                _behind(p, words, attrs, named)
             token = texts[p.i]
         if token == ",":
             p.i += 1
@@ -283,7 +336,8 @@ def align(wanted: Sequence[Operand], types: Sequence[Type]) -> list[int] | None:
 
 def print_dps(op: Op, instr: Instr, name: Callable[[Value], str]) -> str:
     """A tile instruction behind its name."""
-    ins = [v for o in instr.ins for v in op.group(o.name)]
+    worded = [(o, v) for o in instr.ins if o.word for v in op.group(o.name)]
+    ins = [v for o in instr.ins if not o.word for v in op.group(o.name)]
     outs = [v for o in instr.outs for v in op.group(o.name)]
     comma = instr.syntax == "dps-comma"
     inside = instr.syntax == "dps-attrs-in" or (comma and len(outs) == 1)
@@ -291,14 +345,29 @@ def print_dps(op: Op, instr: Instr, name: Callable[[Value], str]) -> str:
     placed.update(e.name for e in instr.trailing)
     if instr.syntax == "dps-either" and op.attrs.get("scalar_first"):
         ins.reverse()
+    beside = _words(instr.name).beside
+    string = op.attrs.get(beside.name) if beside is not None and op.attrs.get("mask") is not None else None
+    if beside is not None and string is not None:
+        placed.add(beside.name)
     attrs = attribute_dictionary(op, instr, placed)
     shown = f"{',' if comma else ''} {attrs}" if inside and attrs else ""
-    text = f" ins({_printed(ins, instr, name, shown)})"
+    for absent in _words(instr.name).absent.values():
+        if len(ins) > 1 and op.get(absent.name) is None and _may_have(instr, absent, op):
+            shown = f" {absent.absent}{shown}"
+    text = f" ins({_printed(ins, instr, name, shown)}"
+    text += "".join(f" {o.word} {name(v)} : {v.type}" for o, v in worded)
+    text += ")" if string is None else f', "{string.text}")'
     if outs:
         text += f" outs({_printed(outs, instr, name, '')})"
     if attrs and not inside:
         text += f" {attrs}"
     return text + print_trailing(op, instr, name)
+
+
+def _may_have(instr: Instr, operand: Operand, op: Op) -> bool:
+    """True if a form of the instruction has the operation's operands and this one."""
+    present = {key for key, value in op.operands.items() if value is not None}
+    return any(present | {operand.name} == set(form.split()) for form in instr.forms)
 
 
 def _printed(values: list[Value], instr: Instr, name: Callable[[Value], str], attrs: str) -> str:

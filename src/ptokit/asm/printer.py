@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import groupby
 from typing import Any
 
-from ptokit.ir import Block, Function, Module, Op, Value
+from ptokit.ir import Block, Function, Module, Op, Part, Value
 from ptokit.isa.table import BY_TEXT, Instr
 from ptokit.types.values import Type, result_list
 
@@ -25,16 +26,20 @@ def print_module(module: Module, make: Callable[[Function], FunctionPrinter] | N
 
     ``make`` makes the printer of a function, if not in level 2.
     """
-    head = "module"
-    if module.name:
-        head += f" {symbol(module.name)}"
-    if module.attrs:
-        head += f" attributes {_dictionary(module.attrs)}"
-    lines = [head + " {"]
-    for function in module.functions:
-        lines.extend((make or FunctionPrinter)(function).print())
+    lines = [_head(module)]
+    for part, functions in groupby(module.functions, lambda f: f.part):
+        inside = [line for function in functions for line in (make or FunctionPrinter)(function).print()]
+        if part is not None:
+            inside = [INDENT + line for line in (_head(part), *inside, "}")]
+        lines.extend(inside)
     lines.append("}")
     return "\n".join(lines) + "\n"
+
+
+def _head(module: Module | Part) -> str:
+    name = f" {symbol(module.name)}" if module.name else ""
+    attrs = f" attributes {_dictionary(module.attrs)}" if module.attrs else ""
+    return f"module{name}{attrs} {{"
 
 
 def _dictionary(attrs: dict[str, Any]) -> str:
@@ -113,7 +118,7 @@ class FunctionPrinter:
     def instruction(self, op: Op, instr: Instr) -> str:
         """An instruction from its name on."""
         forms = forms_of(instr)
-        name = f"pto.{instr.shown}"
+        name = f"pto.{instr.newest or instr.shown}"
         if forms:
             return name + print_form(op, instr, forms, self.names)
         return name + (print_micro if instr.syntax == "micro" else print_dps)(op, instr, self.names)

@@ -143,6 +143,14 @@ class RawAttr:
 
 
 @dataclass(eq=False)
+class Part:
+    """A module inside the file's module. Its functions are those of the file; they name it as theirs."""
+
+    name: str = ""
+    attrs: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
 class Function:
     """A kernel or helper. ``body`` is None for declarations."""
 
@@ -156,6 +164,7 @@ class Function:
     location: Location = UNKNOWN_LOCATION
     module_kind: Any = None  # pto.kernel_kind of the module it stands in
     result_attrs: list[dict[str, Any]] = field(default_factory=list)
+    part: Part | None = None  # the module inside the file's module that it stands in
 
     @property
     def core(self) -> str:

@@ -19,5 +19,6 @@ def target_named(arch: object) -> Target:
 
 def stated_target(module: Module) -> Target | None:
     """`target_named` of what the module states; None if it states nothing."""
-    arch = module.attrs.get(ARCH)
+    parts = (f.part.attrs.get(ARCH) for f in module.functions if f.part is not None)
+    arch = module.attrs.get(ARCH) or next(filter(None, parts), None)
     return None if arch is None else target_named(arch)

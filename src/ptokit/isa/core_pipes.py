@@ -12,7 +12,7 @@ from .table import Attr, Kind, Operand, Role, scalar, view
 
 _ID, _SPLIT = number("id"), number("split")
 _SLOTS = (*map(number, "dir_mask slot_size slot_num local_slot_num".split()), flag("nosplit"))
-_EPILOGUE = Attr("acc_push_epilogue", str, None, "acc_push_epilogue", "acc_push_epilogue")
+_EPILOGUE = Attr("acc_push_epilogue", str, None, "acc_push_epilogue", "acc_push_epilogue", dotted=True)
 _SUBBLOCK = scalar("aiv_subblockid", optional=True, type="i64")
 
 
@@ -22,7 +22,8 @@ def _clauses(words: str, form: str) -> str:
     return f"<& {' ; '.join(listed)} &>"
 
 
-_DESCRIBED = _clauses("id !dir_mask !slot_size slot_num local_slot_num nosplit acc_push_epilogue", "{0} = N({0})")
+_DESCRIBED = _clauses("id !dir_mask !slot_size slot_num local_slot_num nosplit", "{0} = N({0})")
+_DESCRIBED = _DESCRIBED.replace("&>", "; acc_push_epilogue = A!(acc_push_epilogue) &>")
 _OPERANDS = _clauses("gm_slot_buffer gm_slot_tensor c2v_consumer_buf v2c_consumer_buf", "{0} = %{0} : T({0})")
 _TAIL = "{ <? id = N(id) , ?> split = N(split) }"
 _USED_TAIL = "{ split = N(split) }"

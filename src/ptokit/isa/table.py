@@ -73,6 +73,8 @@ class Operand:
     posted: bool = False  # of a result: the pointer of an access, advanced; only where the text asks for it
     size: int = 1  # of a list in groups: how many values one group has
     bits: int = 0  # of a mask: its granularity
+    word: str = ""  # stands behind this word and the types of ``ins``, with its own type; older texts list it
+    absent: str = ""  # the word behind the operands of ``ins`` that says it is not there
 
 
 def dst(name: str = "dst", kind: Kind = Kind.TILE) -> Operand:
@@ -156,6 +158,7 @@ class Attr:
     before: str = ""  # of a token: the operand that follows it; empty: it is the last
     words: tuple[str, ...] = ()  # of a string: what it can be, where that is a short list
     older: str = ""  # the key in older texts
+    beside: bool = False  # a string behind the types of ``ins``; older texts have it in the dictionary
 
     def parse(self, text: str) -> Any:
         """The value an attribute spelling stands for. Raises `KeyError` or `ValueError`."""
@@ -218,7 +221,7 @@ class Instr:
     forms: tuple[str, ...] = ()  # which operands go together, as lists of names, where not any optional ones do
     grammar: tuple[str, ...] = ()  # written forms in the notation of `ptokit.asm.notation`; the first is printed
     spellings: tuple[str, ...] = ()  # further text names that are read
-    newest: str = ""  # the one of them that is printed, where the reference has renamed the operation
+    newest: str = ""  # the name that level 2 prints, where the reference has renamed the operation
     ordering: bool = False  # states an order between pipes, cores or instructions, and nothing else
     results: int = 0  # SSA results in `.pto` text of level 2
     produces: tuple[Operand, ...] = ()  # those results, where the semantics function returns them
@@ -300,7 +303,7 @@ class Instr:
     @property
     def shown(self) -> str:
         """The name that is printed, without ``pto.``."""
-        return self.newest or self.shares or self.text
+        return self.shares or self.text
 
     @property
     def text_attrs(self) -> tuple[Attr, ...]:

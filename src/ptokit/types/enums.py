@@ -326,6 +326,11 @@ class MaskAxis(_Spelled):
     Row = 0
     Col = 1
 
+    @property
+    def text(self) -> str:
+        """The spelling in `.pto` text."""
+        return self.name.lower()
+
 
 class QuantType(_Spelled):
     """Integer quantisation of TQUANT."""

@@ -17,7 +17,7 @@ from .gather_tile_rules import BLOCK_RULES, RULES
 from .irregular_text_rules import TGATHER_AS_01
 
 MASK = Attr("mask", MaskPattern, None, "maskPattern", "mask_pattern", dotted=True)
-AXIS = Attr("axis", MaskAxis, MaskAxis.Row, "axis", "mask_axis")
+AXIS = Attr("axis", MaskAxis, MaskAxis.Row, "axis", "mask_axis", beside=True)
 
 
 def _gather(

@@ -58,6 +58,7 @@ TSCATTER = instruction(
         "dst = 0, then the elements of src at the places that an index tile names or a mask selects.",
         (dst(), src(), src("idx", optional=True)),
         (MASK, AXIS),
+        syntax="dps-comma",
         rules=RULES,
         run=_scatter,
         footprint=_footprint,

@@ -6,6 +6,7 @@ A record has 8 bytes: the value, zeros up to 4 bytes, a 32-bit index. Here it is
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -178,7 +179,7 @@ TMRGSORT = instruction(
         (
             dst(),
             Operand("executed", Role.OUT, Kind.RECORD, optional=True),
-            tmp(optional=True, like="dst"),
+            replace(tmp(optional=True, like="dst"), absent="no_tmp"),
             src("src0"),
             src("src1", optional=True),
             src("src2", optional=True),
@@ -197,6 +198,9 @@ TMRGSORT = instruction(
             "dst tmp src0 src1 src2 src3",
             "dst executed tmp src0 src1 src2",
             "dst executed tmp src0 src1 src2 src3",
+            "dst executed src0 src1",
+            "dst executed src0 src1 src2",
+            "dst executed src0 src1 src2 src3",
         ),
         rules=(*MERGE_RULES, MS_1),
         run=_merge,

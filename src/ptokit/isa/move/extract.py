@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ptokit.targets import A5
@@ -67,7 +68,7 @@ TEXTRACT = instruction(
         (
             dst(),
             src(),
-            src("fp", optional=True),
+            replace(src("fp", optional=True), word="fp"),
             scalar("quant", optional=True, type="i64"),
             agreed(index("row")),
             agreed(index("col")),
@@ -78,6 +79,8 @@ TEXTRACT = instruction(
         run=textract,
         footprint=extract_footprint,
         value_rules=has_words,
+        written="src row col quant fp dst",
+        orders=(("src", "fp", "quant", "row", "col"),),
         source="compute-layout-irregular 1.3; move-gather-scatter 9",
     )
 )

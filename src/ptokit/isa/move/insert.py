@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -73,8 +74,8 @@ TINSERT = instruction(
         (
             inout(),
             src(),
-            src("fp", optional=True),
-            scalar("quant", optional=True, type="i64"),
+            replace(src("fp", optional=True), word="fp"),
+            replace(scalar("quant", optional=True, type="i64"), word="pre_quant"),
             agreed(index("row")),
             agreed(index("col")),
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -171,12 +172,14 @@ TSTORE_FP = instruction(
         "TSTORE_FP",
         "tstore_fp",
         "Store an accumulator quantised with one parameter word per column.",
-        (view("dst", Role.OUT), src(), src("fp")),
+        (view("dst", Role.OUT), src(), replace(src("fp"), word="fp")),
         (_ATOMIC, _RELU),
         pipe=Pipe.FIX,
         rules=(*COMMON, store_rules.LS_COM_07, *_RULES, *transfer_asm_rules.STORE_FP),
         run=tstore_fp,
+        syntax="dps-typed",
         spellings=("tstore.fp",),
+        newest="tstore",
         kinds={"dst": "SF-2", "src": "SF-1", "fp": "SF-1"},
         source="memory-and-data-movement; load-store 6, 8",
         value_rules=lambda o: o.target.is_device and o.dst.dtype in BYTES,
