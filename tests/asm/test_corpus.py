@@ -45,7 +45,8 @@ def test_every_operation_is_read(path: Path) -> None:
 def test_printing_loses_nothing(path: Path) -> None:
     module = read(path.read_text())
     text = round_trip(module)
-    assert operations(text) == operations(path.read_text())
+    newest = {"pto.tstore_fp": "pto.tstore"}
+    assert operations(text) == [newest.get(name, name) for name in operations(path.read_text())]
 
 
 @pytest.mark.parametrize("path", CORPUS, ids=lambda p: p.stem)
