@@ -1,19 +1,38 @@
 """``python -m ptokit`` is the ``ptokit`` command."""
 
-import gc
+import os
+import signal
+from typing import Any
 
-from ptokit.cli.collector import spare_start
+INTERRUPTED = 130
+
+
+def _leave(number: int, frame: Any) -> None:
+    os._exit(INTERRUPTED)
+
+
+_interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+if _interruptible and __name__ in ("__main__", "ptokit.__main__"):
+    signal.signal(signal.SIGINT, _leave)  # while modules are imported there is nothing to tidy up
 
 
 def main() -> None:
     """Run the command line, see `ptokit.cli.main`."""
+    import gc
+
+    from ptokit.cli.collector import spare_start
+
     spare_start()  # before anything large is imported
 
     from ptokit.cli import main as command
 
+    if _interruptible:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         command.main()
     finally:
+        if _interruptible:
+            signal.signal(signal.SIGINT, _leave)
         gc.freeze()  # the process ends: what is left need not be searched for cycles
 
 

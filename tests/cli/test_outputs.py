@@ -12,6 +12,8 @@ import pytest
 from ptokit.cli import outputs
 from ptokit.diagnostics import DiagnosticError
 
+from .conftest import KERNELS, Run
+
 
 def rules(error: pytest.ExceptionInfo[DiagnosticError]) -> list[str]:
     return [d.rule for d in error.value.diagnostics]
@@ -98,3 +100,55 @@ def test_a_directory_without_write_permission_is_refused(tmp_path: Path) -> None
     with pytest.raises(DiagnosticError) as error:
         outputs.check_directory(tmp_path / "new")
     assert rules(error) == ["CLI-02"]
+
+
+def test_a_folder_in_the_place_of_a_file(tmp_path: Path) -> None:
+    """Nothing is written, and what would have been replaced before it is there as it was."""
+    np.save(tmp_path / "a.npy", np.zeros(3))
+    (tmp_path / "z.npy").mkdir()
+    with pytest.raises(DiagnosticError) as refused:
+        outputs.check_directory(tmp_path, ["a", "z"])
+    assert rules(refused) == ["CLI-02"]
+    with pytest.raises(DiagnosticError) as refused:
+        outputs.save_arrays(tmp_path, {name: np.ones(2, np.float32) for name in ("a", "b", "z")})
+    assert rules(refused) == ["CLI-02"]
+    assert (tmp_path / "z.npy").is_dir()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.npy", "z.npy"]
+    assert np.load(tmp_path / "a.npy").tolist() == [0, 0, 0]
+
+
+def test_a_move_that_fails_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.save(tmp_path / "a.npy", np.zeros(3))
+    replace, calls = os.replace, []
+
+    def failing(source: Path, target: Path) -> None:
+        calls.append(target)
+        if len(calls) == 4:  # a.npy away and new, b.npy new, c.npy
+            raise PermissionError(13, "no")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", failing)
+    with pytest.raises(DiagnosticError):
+        outputs.save_arrays(tmp_path, {name: np.ones(2, np.float32) for name in "abc"})
+    assert [p.name for p in tmp_path.iterdir()] == ["a.npy"]
+    assert np.load(tmp_path / "a.npy").tolist() == [0, 0, 0]
+
+
+def test_folders_made_for_results_that_cannot_be_written_go_away(tmp_path: Path) -> None:
+    with pytest.raises(DiagnosticError):
+        outputs.save_arrays(tmp_path / "new" / "deep", {"x" * 300: np.ones(2)})
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "d/" * 3000, "nul\0byte"])
+def test_names_that_no_directory_has(tmp_path: Path, name: str) -> None:
+    with pytest.raises(DiagnosticError) as refused:
+        outputs.check_directory(tmp_path / name)
+    assert rules(refused) == ["CLI-02"]
+
+
+def test_an_empty_name_is_a_usage_error(ptokit: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = ptokit("run", KERNELS / "vec_add.pto", "-t", "a5", *(["-a", "ones:f32:64"] * 3), "-a", 64, "-o", "")
+    assert ran.status == 2
+    assert os.listdir(tmp_path) == []

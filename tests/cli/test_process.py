@@ -185,6 +185,48 @@ def test_an_interrupted_process_writes_nothing(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.parametrize(
+    "module", ["ptokit.cli", "ptokit.cli.main", "typer", "ptokit.asm.lexer", "numpy", "ptokit.run"]
+)
+def test_an_interrupt_while_modules_are_loaded(module: str) -> None:
+    """In the first moments of the process, which are those of its imports."""
+    code = f"""
+import importlib.abc, os, runpy, signal, sys
+class Interrupting(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupting())
+sys.argv[0] = "ptokit"
+runpy.run_module("ptokit", run_name="__main__")
+"""
+    ran = subprocess.run([sys.executable, "-c", code, *map(str, RUN)], capture_output=True, text=True, timeout=60)
+    assert (ran.returncode, ran.stderr) == (130, "")
+
+
+@pytest.mark.parametrize("length", ["9" * 20, "9" * 13, "abc", "-5", "2"])
+def test_messages_of_an_editor_that_is_no_editor(length: str) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "ptokit", "lsp"],
+        input=f"Content-Length: {length}\r\n\r\n{{}}".encode(),
+        capture_output=True,
+        timeout=60,
+    )
+    assert ran.returncode == 1
+    assert b"Traceback" not in ran.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell")
+@pytest.mark.parametrize("command", ["lsp", "check - -t a5", "fmt -", "run - -t a5", "isa TLOAD"])
+def test_a_closed_stdin(command: str) -> None:
+    shell = f"exec {sys.executable} -m ptokit {command} <&-"
+    ran = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, timeout=60)
+    assert ran.returncode == (0 if command.startswith("isa") else 1)
+    assert "internal error" not in ran.stderr
+    assert command.startswith("isa") or "closed" in ran.stderr
+
+
 def test_a_bug_is_one_line_and_status_70(ptokit: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def bug(*_: object, **__: object) -> None:
         raise RuntimeError("line one\nline two")

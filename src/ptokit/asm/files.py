@@ -36,20 +36,35 @@ def read_text(path: str | Path) -> tuple[str | None, Diagnostics]:
         with open(path, "rb") as stream:
             return read_stream(stream, file)
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        diagnostics = Diagnostics()
-        diagnostics.error(rules.FILE, f"cannot read the file: {reason}", Location(file))
-        return None, diagnostics
+        return None, _unreadable(file, error)
+
+
+def _unreadable(file: str, error: Exception) -> Diagnostics:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    diagnostics = Diagnostics()
+    diagnostics.error(rules.FILE, f"cannot read the file: {reason}", Location(file))
+    return diagnostics
+
+
+def _regular(stream: BinaryIO) -> bool:
+    """True for a file that can be read again."""
+    try:
+        return S_ISREG(fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):  # no file of the system
+        return False
 
 
 def read_stream(stream: BinaryIO, file: str) -> tuple[str | None, Diagnostics]:
     """`read_text` of an open file or pipe, which diagnostics call `file`."""
     diagnostics = Diagnostics()
-    data = stream.read(_MAX_BYTES + 1)
+    try:
+        data = stream.read(_MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        return None, _unreadable(file, error)
     if len(data) > _MAX_BYTES:
         diagnostics.error(rules.SIZE, f"the file has more than {_MAX_BYTES} bytes", Location(file))
         return None, diagnostics
-    if not S_ISREG(fstat(stream.fileno()).st_mode):
+    if not _regular(stream):
         keep_text(file, data.decode("utf-8-sig", errors="replace"))
     try:
         return data.decode("utf-8-sig"), diagnostics

@@ -241,7 +241,7 @@ class _Reading:
     def _declared(self, e: Element, token: str, index: int) -> None:
         p = self.p
         attr = self.known[e.name]
-        value = token if token[0] == "@" else declared_value(p, attr, Written(p.expand(token), index))
+        value = declared_value(p, attr, Written(p.expand(token), index))
         if value is not None:
             self.attrs[e.name] = p.attributes[id(attr), e.kind, token] = value
 

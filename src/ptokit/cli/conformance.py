@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import typer
@@ -28,7 +29,7 @@ def replay_folder(
     Raises `DiagnosticError` for a folder that cannot be read or a report that cannot be written.
     """
     folder = Path(directory)
-    if root is not None and not Path(root).is_dir():
+    if root is not None and not os.path.isdir(root):
         raise typer.BadParameter(f"there is no folder {root!r}.", param_hint="--root")
     wanted = parse_target(target)
     top = None if root is None else Path(root)

@@ -12,9 +12,9 @@ from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Rule, Seve
 
 def check_writable(path: Path, what: str, rule: Rule) -> None:
     """Raise `DiagnosticError` if `path` cannot be written, without creating it. ``what``: "the report"."""
-    if path.is_dir():
+    if os.path.isdir(path):
         raise _refused(path, what, rule, "it is a directory")
-    if not path.parent.is_dir():
+    if not os.path.isdir(path.parent):
         raise _refused(path, what, rule, f"there is no directory {path.parent}")
     if not _special(path) and not os.access(path.resolve().parent, os.W_OK | os.X_OK):
         raise _refused(path, what, rule, f"no permission to write in {path.resolve().parent}")
@@ -42,7 +42,8 @@ def write_whole(path: Path, content: bytes, what: str, rule: Rule) -> None:
                 file.write(content)
             mask = os.umask(0)
             os.umask(mask)
-            os.chmod(name, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~mask)  # not a temporary file's
+            mode = path.stat().st_mode & 0o777 if os.path.exists(path) else 0o666 & ~mask
+            os.chmod(name, mode)  # a temporary file's is another
             os.replace(name, path)
         except BaseException:
             with contextlib.suppress(OSError):
@@ -53,7 +54,7 @@ def write_whole(path: Path, content: bytes, what: str, rule: Rule) -> None:
 
 
 def _special(path: Path) -> bool:
-    return path.exists() and not path.is_file() and not path.is_dir()
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
 
 
 def _refused(path: Path, what: str, rule: Rule, why: str) -> DiagnosticError:

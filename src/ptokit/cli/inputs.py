@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,7 +25,7 @@ def expand(names: Sequence[str]) -> list[str]:
     """
     out: list[str] = []
     for name in names:
-        if name == "-" or not name or not Path(name).is_dir():
+        if name == "-" or not name or not os.path.isdir(name):
             out.append(STDIN if name == "-" else name)
             continue
         folder = Path(name)
@@ -43,7 +44,13 @@ def _hidden(path: Path) -> bool:
 
 def read(file: str) -> tuple[str | None, Diagnostics]:
     """The text of a file or of stdin; None and why if there is none, as `ptokit.asm.files.read_text`."""
-    return read_stream(sys.stdin.buffer, STDIN) if file in ("-", STDIN) else read_text(file)
+    if file not in ("-", STDIN):
+        return read_text(file)
+    if sys.stdin is None:  # the process was started without one
+        found = Diagnostics()
+        found.error(FILE, "cannot read the file: it is closed", Location(STDIN))
+        return None, found
+    return read_stream(sys.stdin.buffer, STDIN)
 
 
 def parse(file: str, target: Target | None = None) -> ParseResult:

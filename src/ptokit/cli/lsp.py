@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import logging
+import sys
+
 import typer
 
+from .console import remark
 from .load import parse_target
 
 _MISSING = "ptokit lsp needs the packages of the extra 'lsp': pip install 'ptokit[lsp]'\n"
@@ -22,9 +26,25 @@ def serve(target_name: str | None, port: int | None) -> bool:
             raise
         typer.echo(_MISSING, err=True, nl=False)
         return False
+    logging.basicConfig(format="ptokit lsp: %(message)s")
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(_without_traceback)
     server = make_server(target)
-    if port is None:
-        server.start_io()
-    else:
-        server.start_tcp("127.0.0.1", port)
+    try:
+        if port is not None:
+            server.start_tcp("127.0.0.1", port)
+        elif sys.stdin is not None:
+            server.start_io()
+        else:
+            remark("ptokit lsp: it talks over stdin, which is closed")
+    except (OverflowError, MemoryError):
+        remark("ptokit lsp: the editor announces a message that no memory can hold")
+    except OSError as error:
+        remark(f"ptokit lsp: {error.strerror or error}")
     return server.asked_to_end
+
+
+def _without_traceback(record: logging.LogRecord) -> bool:
+    """The library tells the editor what went wrong, and whoever looks at stderr in one line."""
+    record.exc_info = None
+    return True

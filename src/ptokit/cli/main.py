@@ -476,6 +476,9 @@ def main() -> None:
     except Exception as error:
         if "--debug" in sys.argv:
             raise
+        if isinstance(error, OSError) and error.filename is not None:  # no bug: a file that cannot be used
+            sys.stderr.write(f"ptokit: cannot use {str(error.filename)[:300]!a}: {error.strerror}\n")
+            sys.exit(EXIT_ERRORS)
         text = " ".join(f"{type(error).__name__}: {error}".split())
         sys.stderr.write(f"ptokit: internal error: {text[:300]}; please report it (--debug shows the traceback)\n")
         sys.exit(EXIT_INTERNAL)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tempfile
 from collections.abc import Sequence
+from errno import EISDIR
 from pathlib import Path
 
 import numpy as np
@@ -32,35 +34,76 @@ def file_names(names: Sequence[str]) -> list[str]:
     return out
 
 
-def check_directory(directory: Path) -> None:
-    """Raise `DiagnosticError` if results cannot be written to `directory`, without creating anything."""
-    if directory.exists() and not directory.is_dir():
+def check_directory(directory: Path, names: Sequence[str] = ()) -> None:
+    """Raise `DiagnosticError` if arrays `names` cannot be written to `directory`, without creating anything."""
+    try:
+        directory.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except (OSError, ValueError) as error:  # a name that is too long, a folder that may not be read
+        raise _refused(directory, _why(error)) from None
+    if os.path.exists(directory) and not os.path.isdir(directory):
         raise _refused(directory, "it is a file")
-    parent = next(p for p in (directory, *directory.absolute().parents) if p.exists())
-    if not parent.is_dir():
+    parent = next(p for p in (directory, *directory.absolute().parents) if os.path.exists(p))
+    if not os.path.isdir(parent):
         raise _refused(directory, f"{parent} is a file")
     if not os.access(parent, os.W_OK | os.X_OK):
         raise _refused(directory, f"no permission to write in {parent}")
+    for name in names:
+        if os.path.isdir(directory / f"{name}.npy"):
+            raise _refused(directory, f"{name}.npy in it is a folder")
 
 
 def save_arrays(directory: Path, arrays: dict[str, np.ndarray]) -> None:
     """Write each array to ``directory/NAME.npy``: all of them or, if anything fails, none.
 
-    They are written to a new directory beside `directory` and moved when complete. Raises `DiagnosticError`.
+    They are written to a new directory beside `directory` and moved when complete; what they replace is put back if
+    one cannot be moved. Raises `DiagnosticError`.
     """
+    made = [p for p in (directory, *directory.parents) if not os.path.exists(p)]
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
+        staging = Path(tempfile.mkdtemp(prefix=f".{directory.name[:100]}-", dir=directory.parent))
         try:
             for name, array in arrays.items():
                 np.save(staging / f"{name}.npy", portable(array), allow_pickle=False)
             directory.mkdir(exist_ok=True)
-            for name in arrays:
-                os.replace(staging / f"{name}.npy", directory / f"{name}.npy")
+            _move_all(staging, directory, [f"{name}.npy" for name in arrays])
         finally:
             shutil.rmtree(staging, ignore_errors=True)
-    except OSError as error:
-        raise _refused(directory, error.strerror or str(error)) from None
+    except BaseException as error:
+        for folder in made:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        if isinstance(error, OSError | ValueError):
+            raise _refused(directory, _why(error)) from None
+        raise
+
+
+def _move_all(source: Path, target: Path, names: Sequence[str]) -> None:
+    """Move files; if one cannot be moved, all of `target` is as before."""
+    for name in names:
+        if os.path.isdir(target / name):
+            raise IsADirectoryError(EISDIR, f"{name} in it is a folder")
+    moved: list[str] = []
+    kept: list[str] = []
+    try:
+        for name in names:
+            if os.path.lexists(target / name):
+                os.replace(target / name, source / f"old {name}")
+                kept.append(name)
+            os.replace(source / name, target / name)
+            moved.append(name)
+    except BaseException:
+        for name in moved:
+            os.unlink(target / name)
+        for name in kept:
+            os.replace(source / f"old {name}", target / name)
+        raise
+
+
+def _why(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
 
 
 def _refused(directory: Path, why: str) -> DiagnosticError:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import typer
 
 from ptokit.arguments.npy import as_parameter
 from ptokit.diagnostics import DiagnosticError
@@ -40,6 +41,8 @@ def run_file(
     """
     wanted = parse_target(target_name)
     arguments = read_arguments(arg_texts)
+    if out == "":
+        raise typer.BadParameter("it is empty; . is the current directory.", param_hint="--out")
     directory = None if out is None else Path(out)
     if directory is not None:
         check_directory(directory)
@@ -52,6 +55,9 @@ def run_file(
     from ptokit.run import compile_program
 
     program = compile_program(module, target, entry=entry, extended=extended, vector_cores=vector_cores)
+    names = file_names([param.name for param in program.params])
+    if directory is not None:
+        check_directory(directory, [name for name, param in zip(names, program.params) if param.dtype is not None])
     values = make(arguments)
     for i, (value, param) in enumerate(zip(values, program.params)):
         if param.dtype is not None:
@@ -67,7 +73,6 @@ def run_file(
         program.launch(values, blocks, matmul=matmul, progress=progress, backend=backend, threads=threads)
     seconds = time.perf_counter() - start
 
-    names = file_names([param.name for param in program.params])
     results = [
         Result(name, param.dtype, old, new)
         for name, param, old, new in zip(names, program.params, before, values, strict=True)
