@@ -127,6 +127,10 @@ PAIRS = {
         f"%x = arith.constant 64 : i64\n%t = pto.alloc_tile addr = %x : {T}",
     ),
 }
+PAIRS["UB-USER"] = (
+    "%x = arith.constant 253952 : i64\n%t = pto.alloc_tile addr = %x : !pto.tile_buf<vec, 16x128xf32>",
+    "%x = arith.constant 245760 : i64\n%t = pto.alloc_tile addr = %x : !pto.tile_buf<vec, 16x128xf32>",
+)
 PAIRS["MV-2"] = (PAIRS["MV-2"][0].replace("%p,", "%h,"), PAIRS["MV-2"][1])
 
 
@@ -207,6 +211,12 @@ def test_set_validshape_of_a_loop_value() -> None:
         f"pto.set_validshape %x, %c8, %c8 : {DYN}\nscf.yield %x : {DYN}\n}}"
     )
     assert [d.rule for d in check(body)] == ["VS-2"]
+
+
+def test_what_is_not_given_to_user_code_is_a_warning_on_a5_only() -> None:
+    (found,) = check(PAIRS["UB-USER"][0])
+    assert (found.severity, "user code has 253952" in found.message) == ("warning", True)
+    assert [d.rule for d in check(PAIRS["UB-USER"][0], arch="a2a3")] == ["UB-CAPACITY"]
 
 
 def test_tiles_alive_together_must_fit() -> None:

@@ -64,6 +64,26 @@ def test_one_id_for_two_destinations() -> None:
     assert found("set V MTE2 0\nwait V MTE2 0\nset V MTE3 0\nwait V MTE3 0", also=["FLAG-ALIAS"]) == {}
 
 
+NESTED = "set MTE3 V 2\nset MTE3 MTE2 {0}\nwait MTE3 MTE2 {0}\nwait MTE3 V 2"
+
+
+def test_one_id_in_nested_lifetimes_hangs_on_a2a3() -> None:
+    """PTOAS issue 823. Kernels of the vendor's library share ids of other pipes."""
+    assert found(NESTED.format(2)) == {"FLAG-ALIAS": [{1, 2}]}
+    assert found(NESTED.format(3)) == {}
+    assert found(NESTED.format(2), on="a5") == {}
+    assert found(NESTED.format(2), on="a5", also=["FLAG-ALIAS"]) == {"FLAG-ALIAS": [{1, 2}]}
+    assert found(NESTED.format(2).replace("MTE3 V", "V MTE3").replace("MTE3 MTE2", "V MTE2")) == {}
+
+
+def test_a_fix_does_not_bring_a_shared_id() -> None:
+    """The missing flag from MTE3 to MTE2 must not take id 0, which is set for V all the time."""
+    body = "fill a\nset V MTE3 0\nwait V MTE3 0\nset MTE3 V 0\nstore a y\nload a x\nwait MTE3 V 0\nbarrier ALL"
+    program = Mini(body)
+    fixes = [race.fix.text for race in program.sanitize().races.values() if race.fix is not None]
+    assert any("PIPE_MTE3, PIPE_MTE2, EVENT_ID1" in text for text in fixes), fixes
+
+
 def test_unknown_switches() -> None:
     with pytest.raises(ValueError, match="off by default are FLAG-ALIAS, FLAG-REUSE-RACE"):
         found("fill a", also=["RACE-RAW"])

@@ -37,7 +37,7 @@ def parse_number(text: str) -> int | float | bool | None:
 
 def _constant(value: str) -> Callable[[list[str], int], Make]:
     def read(fields: list[str], _: int) -> Make:
-        return _filled(value, *_dtype_and_shape(fields))
+        return _filled(value, *dtype_and_shape(fields))
 
     return read
 
@@ -45,7 +45,7 @@ def _constant(value: str) -> Callable[[list[str], int], Make]:
 def _full(fields: list[str], _: int) -> Make:
     if len(fields) != 3:
         raise ArgumentSyntaxError("expected full:VALUE:DTYPE:SHAPE, for example full:0.5:f32:64x64")
-    return _filled(fields[0], *_dtype_and_shape(fields[1:]))
+    return _filled(fields[0], *dtype_and_shape(fields[1:]))
 
 
 def _filled(text: str, element: DType, shape: tuple[int, ...]) -> Make:
@@ -64,7 +64,7 @@ def _filled(text: str, element: DType, shape: tuple[int, ...]) -> Make:
 
 
 def _arange(fields: list[str], _: int) -> Make:
-    element, shape = _dtype_and_shape(fields)
+    element, shape = dtype_and_shape(fields)
     return lambda: _encode(np.arange(math.prod(shape)).reshape(shape), element)
 
 
@@ -75,7 +75,7 @@ def _random(fields: list[str], position: int) -> Make:
         if match is None:
             raise ArgumentSyntaxError("expected random:DTYPE:SHAPE:seed=N, for example random:f16:1024:seed=3")
         seed = int(match[1])
-    element, shape = _dtype_and_shape(fields)
+    element, shape = dtype_and_shape(fields)
 
     def make() -> np.ndarray:
         rng = np.random.default_rng(seed)
@@ -93,7 +93,7 @@ def _random(fields: list[str], position: int) -> Make:
 
 
 def _uninit(fields: list[str], _: int) -> Make:
-    element, shape = _dtype_and_shape(fields)
+    element, shape = dtype_and_shape(fields)
 
     def make() -> np.ndarray:
         from ptokit.sanitize import uninit
@@ -113,7 +113,8 @@ GENERATORS: dict[str, Callable[[list[str], int], Make]] = {
 }
 
 
-def _dtype_and_shape(fields: list[str]) -> tuple[DType, tuple[int, ...]]:
+def dtype_and_shape(fields: list[str]) -> tuple[DType, tuple[int, ...]]:
+    """The element type and the sizes that ``DTYPE:SHAPE`` names. Raises `ArgumentSyntaxError`."""
     if len(fields) != 2:
         raise ArgumentSyntaxError("expected NAME:DTYPE:SHAPE, for example zeros:f32:64x64")
     spelling, sizes = fields

@@ -8,6 +8,7 @@
 | ``arange:DTYPE:SHAPE`` | 0, 1, 2, …, wrapping around where the type ends |
 | ``random:DTYPE:SHAPE[:seed=N]`` | see `ptokit.arguments.generators`; the default seed is the position |
 | ``uninit:DTYPE:SHAPE`` | array for output only: the sanitizer reports reads of what the kernel has not written |
+| ``mmap:PATH.npy`` … | the array stays in its file: see `ptokit.arguments.mapped` |
 | ``17``, ``-3``, ``0x1F``, ``2.5``, ``1e-5``, ``inf``, ``true`` | number |
 
 DTYPE is a short name of `ptokit.types.dtypes` or any other spelling of it, SHAPE is ``1024`` or ``16x64``, in elements.
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .generators import GENERATORS, ArgumentSyntaxError, parse_number
+from .mapped import mapped
 from .npy import load_array
 
 Value = Any  # np.ndarray, int, float or bool
@@ -38,6 +40,8 @@ class Argument:
 
 def parse_argument(text: str, position: int) -> Argument:
     """Read one argument; `position` counts from 0. Raises `ArgumentSyntaxError`."""
+    if text.startswith("mmap:"):
+        return Argument(text, mapped(text.removeprefix("mmap:")))
     if text.endswith(".npy"):
         return Argument(text, lambda: load_array(text))
     word, *rest = text.split(":")
@@ -47,6 +51,6 @@ def parse_argument(text: str, position: int) -> Argument:
     if number is None:
         raise ArgumentSyntaxError(
             f"{text!r} is neither a number, a path that ends in .npy, nor one of "
-            + ", ".join(f"{name}:…" for name in GENERATORS)
+            + ", ".join(f"{name}:…" for name in (*GENERATORS, "mmap"))
         )
     return Argument(text, lambda: number)

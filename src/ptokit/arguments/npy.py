@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -11,23 +11,32 @@ from ptokit.types.dtypes import DType
 
 from .rules import ARGUMENT_FILE
 
-_NATIVE = frozenset(map(np.dtype, "?bhilqBHILQefd"))
+NATIVE = frozenset(map(np.dtype, "?bhilqBHILQefd"))
+"""The element types that NumPy's own files can name."""
 
 
 def load_array(path: str) -> np.ndarray:
     """The array in a .npy file, as a new C-contiguous array of native byte order. Raises `DiagnosticError`."""
+    # Mapping checks the size a header claims against the file before anything is allocated.
+    loaded = open_array(path, "r")
+    return np.array(loaded, dtype=loaded.dtype.newbyteorder("="), order="C", subok=False)
+
+
+def open_array(path: str, mode: Literal["r", "r+"]) -> np.ndarray:
+    """The array in a .npy file, mapped to read or to change the file. Raises `DiagnosticError`."""
     try:
-        # Mapping checks the size a header claims against the file before anything is allocated.
-        loaded = np.load(path, mmap_mode="r", allow_pickle=False)
+        loaded = np.load(path, mmap_mode=mode, allow_pickle=False)
     except FileNotFoundError:
         raise _unusable(path, "the file does not exist") from None
+    except PermissionError:
+        raise _unusable(path, "no permission") from None
     except Exception as error:  # a malformed header ends in whatever NumPy's reader happens to trip over
         raise _unusable(path, f"not a usable .npy file: {_first_line(error)}") from None
     if not isinstance(loaded, np.ndarray):
         raise _unusable(path, "an .npz archive, not an .npy file")
     if loaded.dtype.kind not in "fiubV" or loaded.dtype.names is not None or loaded.dtype.subdtype is not None:
         raise _unusable(path, f"elements of type {loaded.dtype} are not numbers")
-    return np.array(loaded, dtype=loaded.dtype.newbyteorder("="), order="C")
+    return loaded
 
 
 def as_parameter(value: Any, wanted: DType) -> Any:
@@ -35,7 +44,7 @@ def as_parameter(value: Any, wanted: DType) -> Any:
 
     Everything else is returned as it is: whether it suits the parameter is for the launch to say.
     """
-    if not isinstance(value, np.ndarray) or wanted.value in _NATIVE:
+    if not isinstance(value, np.ndarray) or wanted.value in NATIVE:
         return value
     raw = value.dtype == wanted.storage or (value.dtype.kind == "V" and value.dtype.itemsize == wanted.size)
     if not raw:
@@ -45,7 +54,7 @@ def as_parameter(value: Any, wanted: DType) -> Any:
 
 def portable(array: np.ndarray) -> np.ndarray:
     """`array`, or its raw unsigned integers where NumPy itself lacks the element type."""
-    return array if array.dtype in _NATIVE else array.view(np.dtype(f"u{array.dtype.itemsize}"))
+    return array if array.dtype in NATIVE else array.view(np.dtype(f"u{array.dtype.itemsize}"))
 
 
 def _unusable(path: str, why: str) -> DiagnosticError:

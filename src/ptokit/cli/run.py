@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from copy import copy
 from pathlib import Path
 
 import numpy as np
@@ -66,7 +67,7 @@ def run_file(
         from .sanitize import refuse_races
 
         show_diagnostics(refuse_races(module, target, values, blocks, entry, extended, vector_cores))
-    before = [value.copy() if isinstance(value, np.ndarray) else value for value in values]
+    before = [value if isinstance(value, np.memmap) else copy(value) for value in values]
 
     start = time.perf_counter()
     with Progress(f"{program.name} on {target.name}") as progress:
@@ -79,14 +80,15 @@ def run_file(
         if isinstance(new, np.ndarray)
     ]
     if directory is not None:
-        save_arrays(directory, {result.name: result.after for result in results})
+        results_in_memory = [result for result in results if not isinstance(result.after, np.memmap)]
+        save_arrays(directory, {result.name: result.after for result in results_in_memory})
 
     say(f"{bold(program.name)} on {target.name}: {_count(blocks, 'block')} in {_duration(seconds)}")
     if results:
         say()
         show_results(results)
     if directory is not None:
-        remark(f"saved {_count(len(results), 'array')} in {directory}")
+        remark(f"saved {_count(len(results_in_memory), 'array')} in {directory}")
 
 
 def _count(n: int, noun: str) -> str:

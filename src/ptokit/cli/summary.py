@@ -16,7 +16,11 @@ _FIRST = 3  # elements shown
 
 @dataclass(frozen=True)
 class Result:
-    """An array argument: its element type (None: as NumPy says), contents before and after the run."""
+    """An array argument: its element type (None: as NumPy says), contents before and after the run.
+
+    One that is mapped from a file, and may be larger than memory, has no contents before; only its first values are
+    looked at.
+    """
 
     name: str
     dtype: DType | None
@@ -33,6 +37,9 @@ def show_results(results: Sequence[Result]) -> None:
 def _row(result: Result) -> tuple[str, ...]:
     type_name = result.dtype.name if result.dtype else result.after.dtype.name
     shape = "x".join(map(str, result.after.shape))
+    if isinstance(result.after, np.memmap):
+        start = np.asarray(result.after.reshape(-1)[: _FIRST + 1])
+        return result.name, type_name, shape, "mapped", "", "", _first(decoded(start, result.dtype))
     values = decoded(result.after, result.dtype)
     return result.name, type_name, shape, _changed(result.before, result.after), *_extremes(values), _first(values)
 

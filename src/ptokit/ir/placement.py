@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cache
 
 from ptokit.diagnostics import Diagnostics, Note
-from ptokit.isa.placement import broken_placement, buffer_name, capacity_rule
+from ptokit.isa.placement import broken_placement, buffer_name, capacity_rule, doubtful_placement
 from ptokit.isa.table import BY_TEXT
 from ptokit.targets import Target
 from ptokit.types.enums import TileType
@@ -39,6 +39,9 @@ def check_placement(survey: Survey, facts: Facts, target: Target, found: Diagnos
             address = 0
         for rule, message in broken_placement(spec, address, target):
             found.error(rule, f"%{op.result.name}: {message}", op.location)
+        doubt = doubtful_placement(spec, address, target)
+        if doubt is not None and op.get("addr") is not None:
+            found.warning("UB-USER", f"%{op.result.name}: {doubt}", op.location)
     if automatic:
         _peak(survey.function, automatic, target, found)
 

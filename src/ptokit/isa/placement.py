@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ptokit.diagnostics import Scope, define
+from ptokit.diagnostics import Scope, Severity, define
 from ptokit.targets import Target
 from ptokit.types.enums import TileType
 from ptokit.types.tile import TileSpec
@@ -45,6 +45,20 @@ for _name in sorted(set(_NAMES.values())):
         accepted="a tile that ends at it",
     )
 define(
+    "UB-USER",
+    "Tiles on a5 end within the first 253952 bytes of UB.",
+    scope=Scope.SYNC,
+    severity=Severity.WARNING,
+    targets=("a5",),
+    source="vendor platform files of Ascend 950; planner of the reference assembler",
+    why="The buffer has 262144 bytes, of which the vendor's tools give 253952 to user code: what is in the rest may be "
+    "overwritten.",
+    decision="A warning of the check, a note of the sanitizer: the library's own limit is 262144 bytes, and it "
+    "compiles such tiles. Tiles without an address are the assembler's to place; its planner keeps to the 253952.",
+    rejected="a tile of 8192 bytes at 0x3E000",
+    accepted="a tile of 8192 bytes at 0x3C000",
+)
+define(
     "SPACE-ABSENT",
     "The target has the tile's buffer.",
     scope=Scope.SYNC,
@@ -79,3 +93,14 @@ def broken_placement(spec: TileSpec, address: Size, target: Target) -> Iterator[
         )
     if isinstance(address, int) and address % target.alignment:
         yield "ADDR-ALIGN", f"address {address:#x} is not a multiple of {target.alignment} bytes"
+
+
+def doubtful_placement(spec: TileSpec, address: Size, target: Target) -> str | None:
+    """Message of UB-USER for a tile at a byte address, inside its buffer but not inside what user code is given."""
+    limit = target.user_ub
+    if limit is None or spec.loc is not TileType.Vec or not isinstance(address, int):
+        return None
+    end = address + spec.nbytes
+    if not address >= 0 or not limit < end <= target.capacity[spec.loc]:
+        return None
+    return f"the tile ends at byte {end} of UB, of which user code has {limit} on {target.name}"

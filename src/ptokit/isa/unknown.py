@@ -49,3 +49,8 @@ def product(values: Any) -> Any:
     for v in values:
         out = out * v
     return out
+
+
+def least(*sizes: Size) -> Size:
+    """The least of several sizes; `UNKNOWN` if one of them is."""
+    return min(sizes) if known(*sizes) else UNKNOWN  # type: ignore[type-var]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ptokit.ir.core import Op
+from ptokit.isa.meaning.expressions import Element
+from ptokit.isa.meaning.footprint import size_at
+from ptokit.isa.meaning.words import Move
 from ptokit.isa.site import Site
 from ptokit.isa.table import Instr
-from ptokit.isa.transfer.load import padding, tload
-from ptokit.isa.transfer.store import tstore
+from ptokit.isa.unknown import known
 from ptokit.types.conv import ConvSpec
-from ptokit.types.enums import AtomicType, Layout, PadValue, TileType
+from ptokit.types.enums import Layout, TileType
 from ptokit.types.tensor import ROW_COL_AXES
 
 from .code import Code, Num
@@ -31,8 +32,12 @@ Nest = list[tuple[Num, Num, Num]]
 
 def write(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any]) -> bool:
     """True if native code has been written for a transfer."""
-    method = _METHODS.get(instr.run)
-    return method is not None and method(w, op, instr, site, operands)
+    word = instr.meaning_at(site)
+    if not isinstance(word, Move) or not isinstance(word.value, Element) or word.combine:
+        return False
+    if isinstance(operands.get(word.value.name), View):
+        return _load(w, op, instr, site, operands, word)
+    return isinstance(operands.get(word.dst), View) and _store(w, op, instr, site, operands)
 
 
 # Where elements lie --------------------------------------------------------------------------------------------------
@@ -159,16 +164,12 @@ def copy(w: Writer, dst: str, src: str, size: int, rows: Nest, cols: Nest) -> No
 # Transfers -----------------------------------------------------------------------------------------------------------
 
 
-def _pads(site: Site, tile: Tile, layout: Layout) -> bool:
+def _pads(site: Site, tile: Tile, move: Move) -> bool:
     """True if a load writes beyond the valid region, or may."""
-    spec = tile.spec
     if tile.shape is not None:
-        quiet = layout is Layout.NZ or (spec.loc is TileType.Vec and spec.pad == PadValue.Null)
-        return site.target.pads_whole_tile or not quiet
-    if (spec.valid_row, spec.valid_col) == (spec.rows, spec.cols):
-        return False
-    fills = padding(spec, layout, spec.valid_row, spec.valid_col, site.target)
-    return any(row < end and col < stop for row, end, col, stop, _ in fills)
+        return bool(move.fills)
+    sizes = ([size_at(n, site) for n in (f.row, f.end_row, f.col, f.end_col)] for f in move.fills)
+    return any(not known(row, end, col, stop) or (row < end and col < stop) for row, end, col, stop in sizes)
 
 
 def _ends(w: Writer, view: Any, tile: Any) -> tuple[Layout, Nest, Nest] | None:
@@ -203,10 +204,10 @@ def _address(w: Writer, what: View | Tile) -> str:
     return w.code.at(w.memory, what.start)
 
 
-def _load(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any]) -> bool:
+def _load(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any], move: Move) -> bool:
     tile, view = operands["dst"], operands["src"]
     ends = _ends(w, view, tile)
-    if ends is None or _pads(site, tile, ends[0]):
+    if ends is None or _pads(site, tile, move):
         return False
     w.pending.flush()
     w.check(op, instr, site)
@@ -222,8 +223,6 @@ def _load(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any])
 
 def _store(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any]) -> bool:
     view, tile = operands["dst"], operands["src"]
-    if site.atomic is not AtomicType.AtomicNone or op.get("quant") is not None:
-        return False
     if not isinstance(tile, Tile) or tile.spec.loc is TileType.Acc:
         return False
     ends = _ends(w, view, tile)
@@ -240,6 +239,3 @@ def _store(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any]
     with w.unless(checked.any(), op, instr):
         copy(w, _address(w, view), _address(w, tile), view.dtype.size, turned[0], turned[1])
     return True
-
-
-_METHODS: dict[Any, Callable[[Any, Op, Instr, Site, dict[str, Any]], bool]] = {tload: _load, tstore: _store}

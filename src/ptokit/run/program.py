@@ -28,6 +28,7 @@ from .effects import Effects, analyse
 from .fault import Fault
 from .generated import Generated
 from .lanes import Diverge
+from .mapped import MappedArguments
 from .printed import Printed
 from .rendezvous import Rendezvous
 from .signals import Semaphores
@@ -132,7 +133,7 @@ class Program:
         size = min(blocks, self.chunk_blocks if chunk is None else max(1, chunk))
         if not self.effects.lockstep:
             size = 1
-        printed = Printed()
+        printed, mapped = Printed(), MappedArguments(args)
         other = None if chunk is not None else self._prepared(wanted(backend), forced=backend is not None)
         try:
             with np.errstate(all="ignore"), one_blas_thread(self.effects.multiplies):
@@ -148,6 +149,7 @@ class Program:
                     indices = np.arange(first, min(first + size, blocks))
                     self._run_chunk(workspace, indices, values, blocks, matmul, printed)
                     printed.flush()
+                    mapped.give_back()
                     if progress is not None:
                         progress(min(first + size, blocks), blocks)
         finally:

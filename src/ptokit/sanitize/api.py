@@ -56,6 +56,9 @@ ORDERS = ("strict", "profile")
 _IGNORED = frozenset(("AUTO-RULE", "FLAG-RANGE", "FLAG-PIPE", "XFLAG-RESERVED", "TS-1", "SY-3", "SY-4"))
 """Errors of the static check that concern single flags: these are left out of the run, which goes on."""
 
+_REMARKS = frozenset(("UB-USER",))
+"""Warnings of the static check about what no run can show: notes here."""
+
 _SEEN_RUNNING = {
     "AL-5": "UNBOUND-TILE",
     "BF-1": "BUF-PROTOCOL",
@@ -123,7 +126,7 @@ def sanitize(
     report = Report(kernel.name, target.name, blocks, order)
     found = report.diagnostics
     for diagnostic in verify(module, target, extended=extended):
-        found.add(diagnostic)
+        found.add(replace(diagnostic, severity=Severity.NOTE) if diagnostic.rule in _REMARKS else diagnostic)
     check_runnable(module, found)
     reserved_bytes(module, target, found)
     if mode == "auto":

@@ -14,7 +14,7 @@ from .queues import Core
 from .repair import COMPOSITE_PIPES
 
 OPTIONAL = frozenset(("FLAG-REUSE-RACE", "FLAG-ALIAS"))
-"""Rules about things that no public text decides, off by default."""
+"""Rules about things that no public text decides, off by default; FLAG-ALIAS but for the pipes where a device hangs."""
 
 
 def flag_text(key: FlagKey) -> str:
@@ -25,8 +25,9 @@ def flag_text(key: FlagKey) -> str:
 class ProgramOrder:
     """The flags and tokens of one core, as the scalar unit issues them."""
 
-    def __init__(self, core: Core, findings: Findings, *, alias: bool = False) -> None:
-        self.core, self.findings, self.alias = core, findings, alias
+    def __init__(self, core: Core, findings: Findings, *, alias: frozenset[str] = frozenset()) -> None:
+        self.core, self.findings = core, findings
+        self._alias = alias  # source pipes
         self._sets: dict[FlagKey, list[SetFlag]] = {}  # not waited for yet
         self._ahead: dict[FlagKey, int] = {}  # waits that stand before their sets
         self._reused: set[FlagKey] = set()
@@ -57,7 +58,7 @@ class ProgramOrder:
         if self._ahead.get(key):
             self._ahead[key] -= 1
             return
-        if self.alias:
+        if key[0].name in self._alias:
             self._aliased(item)
         waiting = self._sets.setdefault(key, [])
         if waiting:

@@ -29,6 +29,7 @@ from ptokit.types.enums import Pipe, TileType
 from . import placement
 from .alias import run_scatter
 from .between import HANDLERS, Transfer, check_transfers
+from .clocks import COMPONENTS
 from .events import (
     AwaitSignal,
     Barrier,
@@ -105,7 +106,7 @@ class Observer(ObservedMemory):
     def watch(self, core: Core, buffers: Buffers) -> None:
         """A core starts: new memory (shared in a cluster), flags and loops."""
         self.core, self.buffers = core, buffers
-        self.order = ProgramOrder(core, self.findings, alias="FLAG-ALIAS" in self.also)
+        self.order = ProgramOrder(core, self.findings, alias=self._alias_pipes())
         self.loops: Loops = ()
         self._calls: list[Loops] = [()]
         self._sequence = 0
@@ -115,6 +116,11 @@ class Observer(ObservedMemory):
         self.producers = Producers(self._of_tile, self.memories)
         self._marked: set[int] = set()
         self.transfers: list[Transfer] = []  # that nobody has waited for
+
+    def _alias_pipes(self) -> frozenset[str]:
+        """The source pipes for which FLAG-ALIAS is looked at."""
+        every = frozenset(pipe.name for pipe in COMPONENTS)
+        return every if "FLAG-ALIAS" in self.also else self.target.one_flag_per_id
 
     # --- loops and tiles -----------------------------------------------------------------------------------------
 

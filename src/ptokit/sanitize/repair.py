@@ -93,6 +93,7 @@ class Repair:
         self._lines: dict[tuple[str | None, int, str], int] = {}  # operations of a name that begin there
         self._given: dict[tuple[Pipe, Pipe, int, int], int] = {}  # by the lines of set and wait
         self._composite = False
+        self._one_flag_per_id = target.one_flag_per_id
         for function in functions:
             if function.body is not None:
                 self._walk(function.body, target)
@@ -179,7 +180,7 @@ class Repair:
         return alone(op, self._following(op), before)
 
     def _free(self, src: Pipe, dst: Pipe, after: int, before: int) -> int | None:
-        """An event id that nothing else uses; the same one for the same edge."""
+        """An event id that nothing else uses, best for no other destination either; the same one for the same edge."""
         known = self._given.get((src, dst, after, before))
         if known is not None:
             return known
@@ -188,7 +189,10 @@ class Repair:
             used |= {number for p, q, number in core.flags if (p, q) == (src, dst)}
         if self._composite and src in COMPOSITE_PIPES and dst in COMPOSITE_PIPES:
             used.add(0)
-        free = next((i for i in range(EVENT_ID_COUNT) if i not in used), None)
+        shared = {
+            i for (p, _), ids in self._used.items() if p is src and src.name in self._one_flag_per_id for i in ids
+        }
+        free = min((i for i in range(EVENT_ID_COUNT) if i not in used), key=lambda i: (i in shared, i), default=None)
         if free is not None:
             self._given[src, dst, after, before] = free
             self._used.setdefault((src, dst), set()).add(free)

@@ -24,6 +24,7 @@ A2A3 = Target(
     left_blayout=BLayout.RowMajor,
     pads_whole_tile=False,
     in_order=frozenset({"S", "M", "FIX", "MTE1"}),
+    one_flag_per_id=frozenset({"MTE3"}),  # PTOAS issue 823: 5 hangs of 5
     hf32_bits=11,
     library_ub=184 * KIB,
     predicate_units=255,

@@ -28,6 +28,7 @@ A5 = Target(
     flags_name_subcore=True,
     pads_64_bits=False,
     hf32_bits=10,
+    user_ub=248 * KIB,
     simt_ub=216 * KIB,
     predicate_units=1023,
 )

@@ -34,8 +34,10 @@ class Target:
     is_device: bool = True  # hardware, not the simulator on the host
     waits_hold_core: bool = True  # waiting for another core stops the scalar unit, not one pipe (memory-model 5.5)
     flags_name_subcore: bool = False  # ids from 16 on are flags of a cluster's second vector core
+    one_flag_per_id: frozenset[str] = frozenset()  # source pipes whose flags of one id hang where both are set
     pads_64_bits: bool = True  # custom pad values and Min and Max fill elements of 8 bytes
     hf32_bits: int | None = None  # mantissa bits of f32 operands that HF32 rounds; None: it does not round
+    user_ub: int | None = None  # bytes of UB that the vendor's platform files give to user code, where that is not all
     library_ub: int | None = None  # bytes of UB below those that library code uses as scratch
     simt_ub: int | None = None  # bytes of UB that kernels with SIMT instructions may use
     predicate_units: int | None = None  # largest constant offset of predicate loads, in units of 8 bytes

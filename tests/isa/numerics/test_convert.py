@@ -109,6 +109,8 @@ def expected(src, dst, pair, number, mode: str, saturate: bool):
         return model.to_integer(number, dst.name, mode, saturate)
     if pair.rounding is Rounding.EXACT:
         return number
+    if number == "nan" and saturate and dst.name in ("e4m3", "e5m2", "hif8"):
+        return Fraction(0)
     return model.to_float(number, dst.name, mode, saturate)
 
 

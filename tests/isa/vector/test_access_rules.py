@@ -123,8 +123,14 @@ CASES = [
     (
         "VEC-A5-11",
         "a5",
-        f"%r = pto.vgather2 %p, %h, %n : {P}, {H}, {N} -> {H}",
+        f"%r = pto.vgather2 %b, %h, %n : !pto.ptr<i8, ub>, {H}, {N} -> {H}",
         f"%r = pto.vgather2 %b, %q, %c4 : !pto.ptr<i8, ub>, {Q}, index -> {Q}",
+    ),
+    (
+        "VEC-A5-11",
+        "a5",
+        f"%r = pto.vgather2 %p, %w, %m : {P}, {W}, {M} -> {V}",
+        f"%r = pto.vgather2 %p, %h, %n : {P}, {H}, {N} -> {H}",
     ),
     (
         "VEC-A5-11",

@@ -275,6 +275,20 @@ def test_gather_and_scatter(dtype: str, index: str) -> None:
     assert np.array_equal(bench.ub, old)
 
 
+@pytest.mark.parametrize(("dtype", "lanes"), [("u8", "u16"), ("i8", "i16")])
+def test_gathered_bytes_are_extended_with_zeros(dtype: str, lanes: str) -> None:
+    """Offsets count bytes; what they choose is the low half of a 16-bit lane (micro specification, vgather2)."""
+    bench, rng = Bench(), np.random.default_rng(5)
+    bench.ub[:, :4096] = rng.integers(0, 256, (1, 4096))
+    offsets = rng.integers(0, 4000, (1, 128)).astype(np.uint16)
+    mask = np.repeat(rng.random((1, 128)) < 0.7, 2, axis=1)
+    types = {"src": dtype, "offsets": "u16", "dst": lanes}
+    found = bench.call("vgather2", bench.pointer(64, dtype), offsets, mask, None, types=types).view(np.uint16)
+    wanted = np.where(mask[0, ::2], bench.ub[0, 64 + offsets[0].astype(int)], 0)
+    assert np.array_equal(found[0], wanted)
+    assert (wanted > 127).any()
+
+
 def test_a_number_of_lanes_instead_of_a_predicate() -> None:
     bench = Bench()
     bench.ub[0, :1024] = np.arange(256, dtype=np.float32).view(np.uint8)

@@ -8,30 +8,31 @@ from ptokit.diagnostics import Rule
 from ptokit.types.enums import Pipe, TileType
 from ptokit.types.pad import pad_bits
 
-from ..machine import Machine, TileOperand
-from ..places import kind
+from ..meaning.expressions import Element, Extent
+from ..meaning.words import Fill, Move
 from ..site import Site
 from ..table import Access, Instr, dst, instruction, src
+from ..unknown import known
 from .fillpad_rules import COPY_RULES, EXPAND_RULES, IN_PLACE_RULES
 from .irregular_text_rules import FP_1, FP_1_EXPAND
 
+VR, VC = Extent("src", "vr"), Extent("src", "vc")
 
-def _fill(m: Machine, dst: TileOperand, src: TileOperand) -> None:
+
+def _meaning(o: Site) -> Move | None:
     """Keep the valid elements of src; the pad value beside and below them."""
-    spec, on_cpu = dst.spec, not m.target.is_device
-    if not on_cpu and not (dst.vr and dst.vc):
-        return
-    values = src.read()
+    spec, on_cpu = o.dst.spec, not o.target.is_device
+    if not on_cpu and not known(o.dst.vr, o.dst.vc):
+        return None
+    if not on_cpu and not (o.dst.vr and o.dst.vc):
+        return Move(Element("src"), 0, 0)
     if spec.loc is TileType.Mat and not on_cpu:
-        dst.write(values.copy(), src.vr, src.vc)
-        filled = -(-dst.vc // spec.c0) * spec.c0  # the rest of the last block stays as it is
-        dst.fill(0, spec.rows, filled, spec.cols, 0)
-        dst.fill(dst.vr, spec.rows, 0, filled, 0)
-        return
-    bits = pad_bits(spec.dtype, spec.pad, wide=m.target.pads_64_bits)
-    dst.write(values.copy().view(kind(dst)), src.vr, src.vc)
-    dst.fill(0, src.vr, src.vc, spec.cols, bits)
-    dst.fill(src.vr, spec.rows if on_cpu else dst.vr, 0, spec.cols, bits)
+        filled = -(-o.dst.vc // spec.c0) * spec.c0  # the rest of the last block stays as it is
+        below = Fill(o.dst.vr, spec.rows, 0, filled, 0)
+        return Move(Element("src"), VR, VC, fills=(Fill(0, spec.rows, filled, spec.cols, 0), below))
+    bits = pad_bits(spec.dtype, spec.pad, wide=o.target.pads_64_bits)
+    below = Fill(VR, spec.rows if on_cpu else o.dst.vr, 0, spec.cols, bits)
+    return Move(Element("src"), VR, VC, fills=(Fill(0, VR, VC, spec.cols, bits), below))
 
 
 def _pipe(o: Site) -> Pipe:
@@ -53,7 +54,7 @@ def _fillpad(name: str, summary: str, rules: tuple[Rule, ...]) -> Instr:
             (dst(), src()),
             pipe=_pipe,
             rules=rules,
-            run=_fill,
+            meaning=_meaning,
             footprint=_footprint,
             source="compute-layout-irregular 1.6",
         )

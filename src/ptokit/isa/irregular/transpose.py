@@ -10,21 +10,24 @@ from ptokit.types.conv import ConvSpec
 from ptokit.types.enums import Layout
 
 from ..machine import Machine, TileOperand
-from ..places import kind
+from ..meaning.expressions import TURNED, Element, Extent
+from ..meaning.words import Move, Python, Word
+from ..site import Site
 from ..table import Instr, dst, instruction, src, tmp
 from .transpose_rules import RULES
 
 
-def _transpose(m: Machine, dst: TileOperand, src: TileOperand, tmp: Any = None) -> None:
-    if isinstance(src.spec, ConvSpec) and isinstance(dst.spec, ConvSpec):
-        _reorder(dst, src, dst.spec, src.spec)
-        return
-    values = np.swapaxes(src.read(), 1, 2).copy()
-    dst.write(values.view(kind(dst)), src.vc, src.vr)
+def _meaning(o: Site) -> Word:
+    if isinstance(o.src.spec, ConvSpec):
+        return Python(_reorder)
+    return Move(Element("src", TURNED), Extent("src", "vc"), Extent("src", "vr"))
 
 
-def _reorder(dst: TileOperand, src: TileOperand, d: ConvSpec, s: ConvSpec) -> None:
+def _reorder(m: Machine, dst: TileOperand, src: TileOperand, tmp: Any = None) -> None:
     """A convolution tile in another layout: the same elements, zeros where channels or N are padded."""
+    d, s = dst.spec, src.spec
+    assert isinstance(d, ConvSpec)
+    assert isinstance(s, ConvSpec)
     x = src.read(1, int(np.prod(s.dims)))
     x = x.reshape(len(x), *s.dims)
     c0 = d.dims[-1]
@@ -58,7 +61,7 @@ TTRANS = instruction(
         "dst[c,r] = src[r,c]; of convolution tiles: the elements in the order of dst's layout.",
         (dst(), src(), tmp(optional=True, supplied=True)),
         rules=RULES,
-        run=_transpose,
+        meaning=_meaning,
         source="compute-layout-irregular 1.1",
     )
 )

@@ -7,15 +7,17 @@ expression puts its values into the destination's own array where it has one.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ptokit.types.dtypes import DType
 
-from ..site import Info, ScalarInfo, Site, TileInfo
+from ..site import Info, ScalarInfo, Site, TileInfo, ViewInfo
 from .expressions import OWN, Apply, Element, leaves
 from .fold import FOLDS
+from .primitives import PRIMITIVES
 from .source import Source, count
-from .words import Fold, Lane, Python, Search, Word, Write
+from .words import Fold, Lane, Move, Python, Search, Word, Write
 
 if TYPE_CHECKING:
     from ..table import Instr
@@ -53,14 +55,14 @@ class Derived:
         types = tuple(sorted((name, dtype) for name, dtype in types_at(site).items()))
         run = self._written.get((word, types))
         if run is None:
-            run = self._written[word, types] = written(word, self.names, dict(types))
+            run = self._written[word, types] = written(word, self.instr, dict(types))
         return run
 
     def _by_sizes(self) -> Run:
         chosen: dict[tuple[Any, ...], Run] = {}
 
         def run(machine: Any, *operands: Any, **attributes: Any) -> Any:
-            key = tuple([(o.vr, o.vc) if hasattr(o, "vr") else None for o in operands])
+            key = tuple([_sizes(o) for o in operands])
             found = chosen.get(key)
             if found is None:
                 found = self._known(self._site(machine, operands, attributes))
@@ -71,8 +73,18 @@ class Derived:
         return run
 
     def _site(self, machine: Any, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Site:
-        infos = {name: _info(name, operand) for name, operand in zip(self.names, operands)}
+        rows = next((o.spec.takes_rows for o in operands if hasattr(o, "spec")), True)
+        infos = {name: _info(name, operand, rows) for name, operand in zip(self.names, operands)}
         return Site(self.instr, machine.target, dict.fromkeys(self.names) | infos, attributes)
+
+
+def _sizes(operand: Any) -> Any:
+    """What a choice of the meaning may depend on."""
+    if hasattr(operand, "vr"):
+        return operand.vr, operand.vc
+    if hasattr(operand, "layout_for"):
+        return operand.layout_for(True), operand.layout_for(False)
+    return operand if isinstance(operand, (int, float)) else None
 
 
 def types_at(site: Site) -> dict[str, DType]:
@@ -81,18 +93,22 @@ def types_at(site: Site) -> dict[str, DType]:
     return {name: dtype for name, dtype in found if dtype is not None}
 
 
-def _info(name: str, operand: Any) -> Info | None:
+def _info(name: str, operand: Any, takes_rows: bool) -> Info | None:
+    """An operand at run time; ``takes_rows``: the tile at hand is filled row by row."""
     if operand is None:
         return None
-    spec = getattr(operand, "spec", None)
-    return ScalarInfo(name, "", operand) if spec is None else TileInfo(name, spec, operand.vr, operand.vc)
+    if hasattr(operand, "spec"):
+        return TileInfo(name, operand.spec, operand.vr, operand.vc)
+    if hasattr(operand, "layout_for"):
+        return ViewInfo(name, operand.dtype, operand.shape, operand.stride, operand.layout_for(takes_rows), operand)
+    return ScalarInfo(name, "", operand)
 
 
-def written(word: Word, operands: tuple[str, ...], types: dict[str, DType]) -> Run:
+def written(word: Word, instr: Instr, types: dict[str, DType]) -> Run:
     """``run(machine, *operands, **attributes)`` for operands of these element types."""
-    source = Source(types)
+    source = Source(types, frozenset(o.name for o in instr.operands if o.kind == "view"))
     lines = _WRITERS[type(word)](word, source)
-    head = f"def run(m, {''.join(f'{name}=None, ' for name in operands)}**_):"
+    head = f"def run(m, {''.join(f'{o.name}=None, ' for o in instr.operands)}**_):"
     exec("\n    ".join([head, *lines]), source.names)
     return source.names["run"]
 
@@ -170,6 +186,43 @@ def _search(search: Search, source: Source) -> list[str]:
     ]
 
 
+def _move(move: Move, source: Source) -> list[str]:
+    (leaf,) = leaves(move.value)
+    assert isinstance(leaf, Element)
+    lines = [f"rows, cols = {count(move.rows)}, {count(move.cols)}"]
+    if move.dst in source.views:
+        combine = source.object(PRIMITIVES[move.combine].numpy) if move.combine else "None"
+        lines = [f"{move.dst}.begin_store()", *lines, *source.read(move.value)]
+        return [
+            *lines,
+            f"store({move.dst}, {source.value(move.value)}, {leaf.name}.spec.takes_rows, m.blocks, {combine})",
+        ]
+    if leaf.name in source.views:
+        lines = [f"{move.dst}.load({leaf.name}, {leaf.name}.layout_for({move.dst}.spec.takes_rows))"]
+    else:
+        lines += _between_tiles(move, leaf, source)
+    for f in move.fills:
+        row, end_row, col, end_col = (count(n) for n in (f.row, f.end_row, f.col, f.end_col))
+        lines.append(f"if {row} < {end_row} and {col} < {end_col}:")
+        lines.append(f"    fill({move.dst}, {row}, {end_row}, {col}, {end_col}, {f.bits})")
+    return lines
+
+
+def _between_tiles(move: Move, leaf: Element, source: Source) -> list[str]:
+    """A region at the origin of both tiles is handed on as a whole; any other is read and written."""
+    take = f"{move.dst}.take({leaf.name}, rows, cols)"
+    starts = [axis.plus for at in (leaf.at, move.to) for axis in (at.row, at.col)]
+    moved = [count(start) for start in starts if start != 0]
+    own = all(replace(at.row, plus=0) == OWN.row and replace(at.col, plus=0) == OWN.col for at in (leaf.at, move.to))
+    same = move.value == leaf and own and source.types[leaf.name] is source.types[move.dst]
+    if same and not moved:
+        return [take]
+    row, col = count(move.to.row.plus), count(move.to.col.plus)
+    lines = [f"if not ({' or '.join(moved)}): return {take}"] if same and not move.fills else []
+    lines += source.read(move.value)
+    return [*lines, f"put({move.dst}, as_kind({move.dst}, {source.value(move.value)}), {row}, {col})"]
+
+
 def _valid(name: str) -> list[str]:
     return [f"rows, cols = {name}.vr, {name}.vc", "if not (rows and cols): return"]
 
@@ -177,4 +230,4 @@ def _valid(name: str) -> list[str]:
 _AXES = {"row": (2, "rows, 1"), "column": (1, "1, cols")}
 """By the axis of a fold: that of the array, and the region that is written."""
 
-_WRITERS: dict[type, Callable[[Any, Source], list[str]]] = {Lane: _lane, Fold: _fold, Search: _search}
+_WRITERS: dict[type, Callable[[Any, Source], list[str]]] = {Lane: _lane, Fold: _fold, Search: _search, Move: _move}

@@ -40,10 +40,18 @@ class Extent:
 class Least:
     """The least of several sizes."""
 
-    sizes: tuple[int | Extent, ...]
+    sizes: tuple[int | Extent | Up, ...]
 
 
-Count = int | Extent | Least
+@dataclass(frozen=True, slots=True)
+class Up:
+    """A size rounded up to a multiple of `step`."""
+
+    size: Extent
+    step: int
+
+
+Count = int | Extent | Least | Up
 
 
 @dataclass(frozen=True, slots=True)

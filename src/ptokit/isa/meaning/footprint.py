@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..access import Access
-from ..site import Site, TileInfo
-from .expressions import COLUMN, OWN, ROW, Bit, Count, Element, Extent, Least, leaves
-from .words import Fold, Lane, Search, Word
+from ..site import Site, TileInfo, ViewInfo
+from ..unknown import known, least
+from .expressions import COLUMN, OWN, ROW, TURNED, Bit, Count, Element, Extent, Index, Least, Up, leaves
+from .words import Fold, Lane, Move, Search, Word
 
 
 def footprint(word: Word, site: Site) -> Iterator[Access] | None:
@@ -23,6 +24,8 @@ def footprint(word: Word, site: Site) -> Iterator[Access] | None:
             return _along(word, site, (dst,))
         case Search(dst=dst, dst_value=value):
             return _along(word, site, (dst, value))
+        case Move():
+            return _moved(word, site)
     return None
 
 
@@ -33,16 +36,19 @@ def _along(word: Fold | Search, site: Site, written: tuple[str, ...]) -> Iterato
     for name in written:
         if site.operands.get(name) is not None:
             yield Access(name, True, *size)
-    for operand in site.instr.operands:
-        info = site.operands.get(operand.name)
-        if operand.role == "scratch" and isinstance(info, TileInfo):
-            yield Access(operand.name, True, info.vr, info.vc)  # type: ignore[arg-type]
+    yield from _scratch(site)
 
 
 def _lane(lane: Lane, site: Site) -> Iterator[Access]:
     over: Any = site.operands[lane.over]
     domain = (over.rows, over.cols) if lane.whole else (over.vr, over.vc)
-    sizes = [(_size(w.rows, domain[0], site), _size(w.cols, domain[1], site)) for w in lane.writes]
+    sizes = [
+        (
+            (domain[0] if w.rows is None else size_at(w.rows, site)),
+            (domain[1] if w.cols is None else size_at(w.cols, site)),
+        )
+        for w in lane.writes
+    ]
     for operand in site.instr.operands:
         info: Any = site.operands.get(operand.name)
         yield from _widest(
@@ -62,6 +68,38 @@ def _lane(lane: Lane, site: Site) -> Iterator[Access]:
             yield Access(operand.name, True, info.vr, info.vc)  # type: ignore[arg-type]
 
 
+def _moved(move: Move, site: Site) -> Iterator[Access]:
+    rows, cols = size_at(move.rows, site), size_at(move.cols, site)
+    for leaf in leaves(move.value):
+        assert isinstance(leaf, Element)
+        if isinstance(site.operands[leaf.name], ViewInfo):
+            yield Access(leaf.name, False, -1, -1)
+        elif leaf.at == TURNED:
+            yield Access(leaf.name, False, cols, rows)
+        else:
+            yield Access(leaf.name, False, rows, cols, *_start(leaf.at, site))
+    if isinstance(site.operands[move.dst], ViewInfo):
+        yield Access(move.dst, True, -1, -1)
+    else:
+        yield Access(move.dst, True, rows, cols, *_start(move.to, site))
+    for f in move.fills:
+        row, end_row, col, end_col = (size_at(n, site) for n in (f.row, f.end_row, f.col, f.end_col))
+        if known(row, end_row, col, end_col):
+            yield Access(move.dst, True, end_row - row, end_col - col, row, col)
+    yield from _scratch(site)
+
+
+def _start(at: Index, site: Site) -> tuple[Any, Any]:
+    return size_at(at.row.plus, site), size_at(at.col.plus, site)
+
+
+def _scratch(site: Site) -> Iterator[Access]:
+    for operand in site.instr.operands:
+        info = site.operands.get(operand.name)
+        if operand.role == "scratch" and isinstance(info, TileInfo):
+            yield Access(operand.name, True, info.vr, info.vc)  # type: ignore[arg-type]
+
+
 def _widest(accesses: Iterable[Access]) -> Iterator[Access]:
     """Each once, without those that lie in another one."""
     found = list(dict.fromkeys(accesses))
@@ -70,14 +108,15 @@ def _widest(accesses: Iterable[Access]) -> Iterator[Access]:
             yield a
 
 
-def _size(count: Count | None, default: Any, site: Site) -> Any:
+def size_at(count: Count, site: Site) -> Any:
+    """A size in terms of the operands of a site; `UNKNOWN` where theirs is."""
     match count:
-        case None:
-            return default
         case Extent(operand, what):
             return getattr(site.operands[operand], what)
         case Least(sizes):
-            return min(_size(size, 0, site) for size in sizes)
+            return least(*(size_at(size, site) for size in sizes))
+        case Up(size, step):
+            return -(-size_at(size, site) // step) * step
     return count
 
 

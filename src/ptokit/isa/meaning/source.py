@@ -16,6 +16,7 @@ from .expressions import (
     COLUMN,
     OWN,
     ROW,
+    TURNED,
     Apply,
     Axis,
     Bit,
@@ -29,11 +30,13 @@ from .expressions import (
     Index,
     Least,
     Scalar,
+    Up,
     leaves,
     type_of,
 )
 from .fold import first_extreme
 from .masks import read_mask, write_mask
+from .moving import as_kind, fill, put, store
 from .primitives import PRIMITIVES
 
 Types = Mapping[str, DType]
@@ -58,13 +61,17 @@ def _at(x: np.ndarray, row: int, col: int, row_step: int, col_step: int, rows: i
 
 _NAMES: dict[str, Any] = {
     "at_": _at,
+    "as_kind": as_kind,
     "broadcast": np.broadcast_to,
     "element": element,
     "empty": np.empty,
+    "fill": fill,
     "first_extreme": first_extreme,
+    "put": put,
     "read_mask": read_mask,
     "repeated": _repeated,
     "rounded": _rounded,
+    "store": store,
     "take": np.take_along_axis,
     "write_mask": write_mask,
 }
@@ -73,8 +80,9 @@ _NAMES: dict[str, Any] = {
 class Source:
     """The text of one function: names for what it reads, and the objects that it names."""
 
-    def __init__(self, types: Types) -> None:
+    def __init__(self, types: Types, views: frozenset[str] = frozenset()) -> None:
         self.types = types
+        self.views = views  # operands that are views of global memory
         self.names: dict[str, Any] = dict(_NAMES)
         self.leaves: dict[Expr, str] = {}
 
@@ -112,6 +120,8 @@ class Source:
             return f"{operand}.read({rows}, 1)"
         if at == ROW:
             return f"{operand}.read(1, {cols})"
+        if at == TURNED:
+            return f"{operand}.read({cols}, {rows}).swapaxes(1, 2).copy()"
         row, col = at.row, at.col
         if row == OWN.row and col == Axis(j=1, cycle=col.cycle):
             return f"repeated({operand}.read({rows}, {count(col.cycle)}), {cols})"
@@ -185,4 +195,6 @@ def count(size: Count) -> str:
             return f"{operand}.{what}" if what in ("vr", "vc") else f"{operand}.spec.{what}"
         case Least(sizes):
             return f"min({', '.join(map(count, sizes))})"
+        case Up(of, step):
+            return f"-(-{count(of)} // {step}) * {step}"
     return str(size)

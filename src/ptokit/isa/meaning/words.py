@@ -105,12 +105,15 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """Rows [row, row + rows) x columns [col, col + cols) of the physical tile, set to one element's bit pattern."""
+    """Rows [row, end_row) x columns [col, end_col) of the physical tile, set to one storage unit's bit pattern.
 
-    row: int
-    rows: int
-    col: int
-    cols: int
+    In tiles of 4-bit elements the low half of the pattern goes to elements at even places of the memory.
+    """
+
+    row: Count
+    end_row: Count
+    col: Count
+    end_col: Count
     bits: int
 
 
@@ -118,9 +121,9 @@ class Fill:
 class Move:
     """A copy: ``dst[to(i,j)] = value`` for i < rows and j < cols, then the fills around it.
 
-    ``value`` is an `Element` of the source at its index map, converted on the way where it is a `Convert`; without a
-    conversion bits move unchanged. Source and destination are tiles, or views of global memory as two-dimensional
-    arrays of their layout.
+    ``value`` reads one element of a tile or view; without a conversion its bits move unchanged, also between types of
+    one width. A view of global memory is the two-dimensional array of its layout (`ptokit.types.tensor`). With
+    `combine` a view gets ``combine(old, value)``, a primitive; blocks one after the other. The rest of dst is kept.
     """
 
     value: Expr
@@ -129,6 +132,7 @@ class Move:
     dst: str = "dst"
     to: Index = OWN
     fills: tuple[Fill, ...] = ()
+    combine: str = ""
 
 
 @dataclass(frozen=True, slots=True)

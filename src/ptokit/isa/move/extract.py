@@ -10,15 +10,17 @@ from ptokit.types.conv import ConvSpec
 from ptokit.types.enums import AccToVecMode, Pipe, ReluPreMode, TileType
 
 from ..machine import Machine, TileOperand
+from ..meaning.expressions import Axis, Element, Extent, Index
+from ..meaning.moving import put
+from ..meaning.words import Move, Python, Word
 from ..site import Site
 from ..table import Instr, agreed, dst, index, instruction, scalar, src
 from .extract_footprint import extract_footprint, pair_footprint
 from .extract_rules import EXTRACT_FP_RULES, EXTRACT_RULES, PAIR_RULES
 from .fractal_z import weights
-from .move import MODE, RELU, has_words, move_pipe
+from .move import MODE, RELU, X, has_words, move_pipe, size
 from .move_acc import drain
-from .move_facts import DUAL, nz_pitch
-from .move_parts import put, window
+from .move_facts import DUAL, Mat, Vec, nz_pitch
 from .move_vec import nd_to_nz, vec_to_mat
 
 
@@ -27,6 +29,17 @@ def extract_pipe(site: Site) -> Pipe:
     d = site.dst.spec
     single = site.src.loc is d.loc is TileType.Vec and (d.valid_row, d.valid_col) == (1, 1)
     return Pipe.S if single and site.target.is_a(A5) else move_pipe(site)
+
+
+WINDOW = Element("src", Index(Axis(i=1, plus=Extent("row", "value")), Axis(j=1, plus=Extent("col", "value"))))
+
+
+def _meaning(o: Site) -> Word:
+    """``dst[r, c] = src[row + r, col + c]`` over dst's valid region; accumulators are quantised on the way."""
+    s, d = o.src.spec, o.dst.spec
+    if s.loc is TileType.Acc or isinstance(s, ConvSpec) or (o.target.is_a(A5) and (s.loc, d.loc) == (Vec, Mat)):
+        return Python(textract)
+    return Move(X if o.row.value == o.col.value == 0 else WINDOW, *size("dst"))
 
 
 def textract(
@@ -41,7 +54,7 @@ def textract(
     relu: ReluPreMode = ReluPreMode.NoRelu,
     mode: AccToVecMode | None = None,
 ) -> None:
-    """``dst[r, c] = src[row + r, col + c]`` over dst's valid region; accumulators are quantised on the way.
+    """Windows that are converted, or lie in a memory of an order of its own.
 
     A dual mode splits what is valid in the source behind (row, col), whatever is valid in dst.
     """
@@ -52,12 +65,8 @@ def textract(
         drain(m, dst, src, (row, col, rows, cols), fp=fp, quant=quant, relu=relu, mode=mode)
     elif isinstance(src.spec, ConvSpec):
         put(dst, weights(src, row, col, rows, cols))
-    elif m.target.is_a(A5) and (src.spec.loc, dst.spec.loc) == (TileType.Vec, TileType.Mat):
-        vec_to_mat(m, dst, src, row, col)
-    elif row or col:
-        put(dst, window(src, row, col, rows, cols))
     else:
-        dst.take(src, rows, cols)
+        vec_to_mat(m, dst, src, row, col)
 
 
 TEXTRACT = instruction(
@@ -76,7 +85,7 @@ TEXTRACT = instruction(
         (RELU, MODE),
         pipe=extract_pipe,
         rules=EXTRACT_RULES,
-        run=textract,
+        meaning=_meaning,
         footprint=extract_footprint,
         value_rules=has_words,
         written="src row col quant fp dst",

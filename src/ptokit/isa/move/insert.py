@@ -11,13 +11,34 @@ from ptokit.targets import A5
 from ptokit.types.enums import AccToVecMode, Pipe, ReluPreMode, TileType, TInsertMode
 
 from ..machine import Machine, TileOperand
+from ..meaning.expressions import OWN, Axis, Extent, Index
+from ..meaning.words import Move, Python, Word
+from ..site import Site
 from ..table import Attr, Instr, agreed, index, inout, instruction, scalar, src
+from ..unknown import known
 from .insert_footprint import insert_footprint
 from .insert_rules import INSERT_FP_RULES, INSERT_RULES
-from .move import MODE, RELU, has_words, move_pipe
+from .move import MODE, RELU, X, has_words, move_pipe, size
 from .move_acc import drain
 from .move_facts import is_line
-from .move_parts import put, store_at, stored
+from .move_parts import store_at, stored
+
+PLACE = Index(Axis(i=1, plus=Extent("row", "value")), Axis(j=1, plus=Extent("col", "value")))
+
+
+def _meaning(o: Site) -> Word | None:
+    """``dst[row + r, col + c] = src[r, c]`` over src's valid region; the rest of dst is kept.
+
+    The split modes cut the same transfer into 2 or 4.
+    """
+    if o.src.loc is TileType.Acc:
+        return Python(tinsert)
+    if o.target.is_a(A5) and (o.src.loc, o.dst.loc, o.src.layout_name) == (TileType.Vec, TileType.Mat, "ND"):
+        if not known(o.src.vc):
+            return None
+        if o.dst.layout_name != "ND" or is_line(o.src, o.dst):
+            return Python(tinsert)
+    return Move(X, *size("src"), to=OWN if o.row.value == o.col.value == 0 else PLACE)
 
 
 def tinsert(
@@ -33,37 +54,22 @@ def tinsert(
     mode: AccToVecMode | None = None,
     split: TInsertMode | None = None,
 ) -> None:
-    """``dst[row + r, col + c] = src[r, c]`` over src's valid region; the rest of dst is kept.
+    """Accumulators, which are converted on the way, and ND rows that go to the matrix buffer as they lie in memory.
 
-    The split modes cut the same transfer into 2 or 4.
+    So do rows shorter than 32 bytes, which follow each other without a pitch, and all to a boxed destination.
     """
     rows, cols = src.vr, src.vc
     if src.spec.loc is TileType.Acc:
         drain(m, dst, src, (0, 0, rows, cols), (row, col), fp=fp, quant=quant, relu=relu, mode=mode)
-    elif m.target.is_a(A5) and keeps_memory_order(src, dst):
-        count = rows * cols
-        start = row * dst.spec.cols + col
-        if is_line(src, dst):
-            here, there = np.arange(count), start + np.arange(count)
-        else:
-            r, c = np.divmod(np.arange(count), cols)
-            here, there = r * src.spec.cols + c, start + r * dst.spec.cols + c
-        store_at(dst, there, stored(src)[:, here])
-    elif row or col:
-        put(dst, src.read(), row, col)
+        return
+    count = rows * cols
+    start = row * dst.spec.cols + col
+    if is_line(src, dst):
+        here, there = np.arange(count), start + np.arange(count)
     else:
-        dst.take(src, rows, cols)
-
-
-def keeps_memory_order(src: TileOperand, dst: TileOperand) -> bool:
-    """True if ND rows go to the matrix buffer as they lie in memory, and that is not what the layouts say.
-
-    So it is with rows shorter than 32 bytes, which follow each other without a pitch, and with a boxed destination.
-    """
-    a, b = src.spec, dst.spec
-    if (a.loc, b.loc, a.layout_name) != (TileType.Vec, TileType.Mat, "ND"):
-        return False
-    return b.layout_name != "ND" or is_line(src, dst)
+        r, c = np.divmod(np.arange(count), cols)
+        here, there = r * src.spec.cols + c, start + r * dst.spec.cols + c
+    store_at(dst, there, stored(src)[:, here])
 
 
 TINSERT = instruction(
@@ -82,7 +88,7 @@ TINSERT = instruction(
         (RELU, MODE, Attr("split", TInsertMode, None, "splitMode", "tinsert_mode")),
         pipe=move_pipe,
         rules=INSERT_RULES,
-        run=tinsert,
+        meaning=_meaning,
         footprint=insert_footprint,
         value_rules=has_words,
         source="compute-layout-irregular 1.4; move-gather-scatter 9",

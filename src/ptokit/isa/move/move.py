@@ -6,18 +6,22 @@ from typing import Any
 
 from ptokit.targets import A5
 from ptokit.types.conv import ConvSpec
+from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import AccToVecMode, Pipe, ReluPreMode, STPhase, TileType
 
 from ..machine import Machine, TileOperand
+from ..meaning.expressions import Convert, Element, Expr, Extent, Least
+from ..meaning.moving import put
+from ..meaning.words import Move, Python, Word
 from ..site import Site
 from ..table import Attr, Instr, dst, instruction, scalar, src, tmp
 from .fractal_z import weights
 from .move_acc import drain
-from .move_facts import Acc, Bias, Left, Mat, Right, Scaling, Vec, words
+from .move_facts import Acc, Bias, Left, Mat, Right, Scaling, Vec, operand_layout, words
 from .move_footprint import move_footprint
-from .move_parts import copy, put, to_operand
+from .move_parts import to_operand
 from .move_rules import FP_RULES, MOVE_RULES
-from .move_vec import to_zz, vec_to_mat, vec_to_vec
+from .move_vec import rearrange, to_zz, vec_to_mat
 
 RELU = Attr("relu", ReluPreMode, ReluPreMode.NoRelu, "reluPreMode", "relu_pre_mode")
 MODE = Attr("mode", AccToVecMode, None, "accToVecMode", "acc_to_vec_mode")
@@ -39,6 +43,48 @@ def has_words(site: Site) -> bool:
     return words(site) is not None
 
 
+def _meaning(o: Site) -> Word:
+    """``dst[r, c] = src[r, c]``, quantised on the way out of an accumulator.
+
+    A move out of the matrix buffer covers dst's valid region, any other what is valid in src (and dst). The phase
+    orders the move after its matrix product and changes no value.
+    """
+    s, d = o.src.spec, o.dst.spec
+    source, target = s.loc, d.loc
+    plain = o.mode is None and o.relu is ReluPreMode.NoRelu and s.dtype is d.dtype
+    if source is Acc:
+        return Move(X, *size("src")) if plain and not (o.has("fp") or o.has("quant")) else Python(tmov)
+    if o.has("tmp") or o.has("fp") or isinstance(s, ConvSpec):
+        return Python(tmov)
+    if source is Mat and o.target.is_device:
+        if target in (Bias, Scaling):  # the valid columns do not count (4.9, 4.10)
+            return Move(_copied(s.dtype, d.dtype), 1, Extent("dst", "cols"))
+        turned = target in (Left, Right) and operand_layout(s, d) not in (None, s.layout_name)
+        return Python(tmov) if turned else Move(X, *size("dst"))
+    if o.target.is_a(A5):
+        if target is Mat:
+            return Python(tmov)
+        if source is target is Vec and (s.layout_name, d.layout_name) in (("ND", "Nz"), ("ND", "Zn")):
+            return Python(tmov)
+    if source is target is Vec:
+        (vr, vc), (rows, cols) = size("src"), size("dst")
+        return Move(X, Least((vr, rows)), Least((vc, cols)))
+    return Move(_copied(s.dtype, d.dtype), *size("src"))
+
+
+X = Element("src")
+
+
+def size(name: str) -> tuple[Extent, Extent]:
+    """The valid rows and columns of an operand."""
+    return Extent(name, "vr"), Extent(name, "vc")
+
+
+def _copied(source: DType, target: DType) -> Expr:
+    """A float of another type becomes f32 exactly (bias tables)."""
+    return X if source is target else Convert(X, DTYPES["f32"])
+
+
 def tmov(
     m: Machine,
     dst: TileOperand,
@@ -52,31 +98,19 @@ def tmov(
     phase: STPhase = STPhase.Unspecified,
     grp_axis: int = 1,
 ) -> None:
-    """``dst[r, c] = src[r, c]``, quantised on the way out of an accumulator.
-
-    A move out of the matrix buffer covers dst's valid region, any other what is valid in src (and dst). The phase
-    orders the move after its matrix product and changes no value.
-    """
-    source, target = src.spec.loc, dst.spec.loc
-    if source is Acc:
+    """Moves that convert, or that address memory in a way of their own."""
+    if src.spec.loc is Acc:
         drain(m, dst, src, (0, 0, src.vr, src.vc), fp=fp, quant=quant, relu=relu, mode=mode)
     elif tmp is not None or fp is not None:
         to_zz(m, dst, src, grp_axis)
     elif isinstance(src.spec, ConvSpec):
         put(dst, weights(src, 0, 0, dst.vr, dst.vc))
-    elif source is Mat and m.target.is_device:
-        if target in (Bias, Scaling):
-            copy(dst, src, 1, dst.spec.cols)  # the valid columns do not count (4.9, 4.10)
-        elif target in (Left, Right):
-            to_operand(dst, src, dst.vr, dst.vc)
-        else:
-            dst.take(src, dst.vr, dst.vc)
-    elif m.target.is_a(A5) and target is Mat:
+    elif dst.spec.loc in (Left, Right):
+        to_operand(dst, src, dst.vr, dst.vc)
+    elif dst.spec.loc is Mat:
         vec_to_mat(m, dst, src)
-    elif source is target is Vec:
-        vec_to_vec(m, dst, src)
     else:
-        copy(dst, src, src.vr, src.vc)
+        rearrange(dst, src)
 
 
 TMOV = instruction(
@@ -88,7 +122,7 @@ TMOV = instruction(
         (RELU, MODE, PHASE, Attr("grp_axis", int, 1, "grpAxis")),
         pipe=move_pipe,
         rules=MOVE_RULES,
-        run=tmov,
+        meaning=_meaning,
         footprint=move_footprint,
         value_rules=has_words,
         syntax="dps-typed",

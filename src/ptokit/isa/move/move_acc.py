@@ -13,8 +13,9 @@ import numpy as np
 from ptokit.types.enums import AccToVecMode, ReluPreMode
 
 from ..machine import Machine, TileOperand
+from ..meaning.moving import put
 from .move_facts import DUAL, column_block, first_part
-from .move_parts import codes_of, fix_pipe, put, store_at
+from .move_parts import codes_of, fix_pipe, store_at
 
 
 def drain(

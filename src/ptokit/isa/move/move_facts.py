@@ -12,7 +12,7 @@ from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import AccToVecMode, CompactMode, ReluPreMode, TileType
 
 from ..site import ScalarInfo, Site, TileInfo
-from ..unknown import UNKNOWN, Size, known
+from ..unknown import Size
 
 Vec, Mat, Left, Right = TileType.Vec, TileType.Mat, TileType.Left, TileType.Right
 Acc, Bias, Scaling = TileType.Acc, TileType.Bias, TileType.Scaling
@@ -111,11 +111,6 @@ def first_part(mode: AccToVecMode | None, rows: Any, cols: Any) -> tuple[Any, An
 def up(size: Size, step: int) -> Size:
     """`size` rounded up to a multiple of `step`."""
     return -(-size // step) * step
-
-
-def least(a: Size, b: Size) -> Size:
-    """The smaller size, UNKNOWN if either is."""
-    return min(a, b) if known(a, b) else UNKNOWN  # type: ignore[type-var]
 
 
 def column_block(tile: Any, target: Target) -> int:

@@ -14,7 +14,7 @@ from ptokit.types.enums import AccToVecMode, CompactMode, TileType
 
 from ..site import Site, TileInfo
 from ..table import Access
-from ..unknown import Size, known
+from ..unknown import Size, known, least
 from .move_facts import (
     DUAL,
     MX_SCALES,
@@ -24,7 +24,6 @@ from .move_facts import (
     Scaling,
     column_block,
     first_part,
-    least,
     moved_columns,
     nz_pitch,
     optional,

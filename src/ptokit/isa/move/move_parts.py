@@ -23,32 +23,13 @@ def window(tile: TileOperand, row: int, col: int, rows: int, cols: int) -> np.nd
     return values[:, row:, col:] if row or col else values
 
 
-def put(tile: TileOperand, values: np.ndarray, row: int = 0, col: int = 0) -> None:
-    """Set the region at (row, col) to values (blocks or 1, r, c) that may belong to another tile."""
-    if row or col:
-        tile.patch(values, row, col)
-    else:
-        tile.write(values.copy() if tile.spec.boxed or tile.spec.dtype.packed else values, *values.shape[1:])
-
-
-def copy(dst: TileOperand, src: TileOperand, rows: int, cols: int) -> None:
-    """``dst[r, c] = src[r, c]``; a float of another type becomes f32 exactly (bias tables)."""
-    if src.spec.dtype is dst.spec.dtype:
-        dst.take(src, rows, cols)
-    else:
-        dst.write(src.read(rows, cols).astype(np.float32), rows, cols)
-
-
 def to_operand(dst: TileOperand, src: TileOperand, rows: int, cols: int) -> None:
     """``dst[r, c] = src[r, c]``, where the bytes of src count as Nz or Zn, whatever its type says.
 
     What lies behind the tile is zero.
     """
-    layout = operand_layout(src.spec, dst.spec)
-    if layout in (None, src.spec.layout_name):
-        dst.take(src, rows, cols)
-        return
-    outer, inner = (BLayout.ColMajor, SLayout.RowMajor) if layout == "Nz" else (BLayout.RowMajor, SLayout.ColMajor)
+    nz = operand_layout(src.spec, dst.spec) == "Nz"
+    outer, inner = (BLayout.ColMajor, SLayout.RowMajor) if nz else (BLayout.RowMajor, SLayout.ColMajor)
     seen = replace(src.spec, blayout=outer, slayout=inner, fractal=512)
     where = element_offset(seen, np.arange(rows)[:, None], np.arange(cols)[None, :])
     codes = stored(src)[:, np.minimum(where, seen.numel - 1)]

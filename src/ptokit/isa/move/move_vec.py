@@ -13,21 +13,19 @@ from ptokit.targets import A5
 from ptokit.types.enums import TileType
 
 from ..machine import Machine, TileOperand
+from ..meaning.moving import put
 from .move_facts import nz_pitch
-from .move_parts import put, store_at, stored, window
+from .move_parts import store_at, stored, window
 
 
-def vec_to_vec(m: Machine, dst: TileOperand, src: TileOperand) -> None:
-    """``dst = src`` over what is valid in both; ND to Nz and ND to Zn re-arrange."""
-    change = (src.spec.layout_name, dst.spec.layout_name)
-    if m.target.is_a(A5) and change == ("ND", "Nz"):
+def rearrange(dst: TileOperand, src: TileOperand) -> None:
+    """ND to Nz and ND to Zn."""
+    if dst.spec.layout_name == "Nz":
         pitch = nz_pitch(dst.spec, dst.vr)
         assert isinstance(pitch, int)
         nd_to_nz(dst, src, src.vr, dst.vc, pitch)
-    elif m.target.is_a(A5) and change == ("ND", "Zn"):
-        nd_to_zn(dst, src)
     else:
-        dst.take(src, min(src.vr, dst.vr), min(src.vc, dst.vc))
+        nd_to_zn(dst, src)
 
 
 def nd_to_nz(dst: TileOperand, src: TileOperand, rows: int, cols: int, pitch: int, row: int = 0, col: int = 0) -> None:

@@ -128,7 +128,8 @@ def conversion(
     which on a2a3 honours `sat` for every integer destination and takes f32 to i16 through a saturated i32. Source:
     compute-elementwise 8.2 to 8.7.
 
-    Decisions where the sources are open: NaN to an integer is 0; NaN to FP4 is the largest value; negative i16 to u32
+    NaN to an 8-bit float is 0 where it saturates, as the golden answers of the conversions of registers say. Decisions
+    where the sources are open: NaN to an integer is 0; NaN to FP4 is the largest value; negative i16 to u32
     is 0 unless saturation is off; with saturation ON an infinity becomes the largest finite value of a float type that
     can overflow.
     """
@@ -150,7 +151,19 @@ def converter(src: DType, dst: DType, rounding: RoundMode, saturate: bool) -> Ca
     """
     if src.size <= 2 and not _faster_without_table(src, dst):
         return lambda values: np.take(_table(src, dst, rounding, saturate), values.view(src.storage))
+    if src.name == "f32" and dst.name in ("f16", "bf16") and rounding is RoundMode.RINT and not saturate:
+        return lambda values: _narrowed(values, dst)
     return lambda values: _convert(decode(src, values.view(src.storage)), src, dst, rounding, saturate)
+
+
+def _narrowed(values: np.ndarray, dst: DType) -> np.ndarray:
+    """To the nearest even as NumPy does it, with the one NaN of the type."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        out = values.astype(dst.value)
+    nan = np.isnan(out)
+    if nan.any():
+        out[nan] = dst.value.type(np.nan)  # type: ignore[union-attr]
+    return out
 
 
 def _faster_without_table(src: DType, dst: DType) -> bool:
@@ -169,4 +182,6 @@ def _table(src: DType, dst: DType, rounding: RoundMode, saturate: bool) -> np.nd
 def _convert(numbers: np.ndarray, src: DType, dst: DType, rounding: RoundMode, saturate: bool) -> np.ndarray:
     if saturate and src.name == "i16" and dst.name == "u32":
         numbers = np.maximum(numbers, 0)
+    if saturate and dst.is_float and dst.size == 1 and not dst.packed:
+        numbers = np.where(np.isnan(numbers), numbers.dtype.type(0), numbers)
     return as_values(encode(dst, numbers, rounding=rounding, saturate=saturate), dst)

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-
-import numpy as np
 
 from ptokit.targets import A2A3, Target
 from ptokit.types.conv import ConvSpec
 from ptokit.types.enums import Layout, PadValue, Pipe, TileType
-from ptokit.types.layout import offset_map
 from ptokit.types.pad import pad_bits
 from ptokit.types.tile import TileSpec
 
 from ..machine import Machine, TileOperand, ViewOperand
+from ..meaning.expressions import Element, Extent, Least, Up
+from ..meaning.words import Fill, Move, Python, Word
 from ..site import Site
-from ..table import Access, Attr, Instr, dst, index, instruction, scalar, view
-from ..unknown import known
+from ..table import Attr, Instr, dst, index, instruction, scalar, view
 from . import conv_rules, transfer_asm_rules
 from .conv_transfer import load_conv
 from .load_rules import CPU
@@ -25,77 +22,68 @@ from .load_rules_a3 import A3
 from .load_rules_a5 import A5
 from .transfer_rules import COMMON
 
-Fill = tuple[int, int, int, int, int]  # row, end row, col, end col, bits
+VR, VC = Extent("dst", "vr"), Extent("dst", "vc")
 
 
-def padding(spec: TileSpec, layout: Layout, vr: int, vc: int, target: Target) -> Iterator[Fill]:
+def padding(spec: TileSpec, layout: Layout, target: Target) -> Iterator[Fill]:
     """What TLOAD writes beyond the valid region (load-store 3.6)."""
     rows, cols, c0 = spec.rows, spec.cols, spec.c0
     bits = pad_bits(spec.dtype, spec.pad, wide=target.pads_64_bits)
     if target.pads_whole_tile:
-        yield 0, vr, vc, cols, bits
-        yield vr, rows, 0, cols, bits
+        yield Fill(0, VR, VC, cols, bits)
+        yield Fill(VR, rows, 0, cols, bits)
         return
     if layout is Layout.NZ or (spec.loc is TileType.Vec and spec.pad == PadValue.Null):
         return
     if spec.boxed:
-        yield from _box_tail(spec, vr, vc, bits)
+        yield from _box_tail(spec, bits)
         return
     if spec.loc is TileType.Mat and target.is_a(A2A3):
         bits = 0
-    if spec.row_major:
-        yield 0, vr, vc, min(cols, -(-vc // c0) * c0), bits
-    else:
-        yield vr, min(rows, -(-vr // c0) * c0), 0, vc, bits
+    yield _right(spec, c0, bits) if spec.row_major else _below(spec, c0, bits)
 
 
-def _box_tail(spec: TileSpec, vr: int, vc: int, bits: int) -> Iterator[Fill]:
+def _box_tail(spec: TileSpec, bits: int) -> Iterator[Fill]:
     """The rest of the last 32-byte groups becomes zero: of 16 rows or columns for MX scales.
 
     A single row of scales is contiguous and gets the pad value up to the next 32 bytes (load-store 3.5).
     """
     ir, ic = spec.box
     if spec.fractal == 32 and spec.rows == 1 and spec.layout_name == "Zz":
-        yield 0, 1, vc, min(spec.cols, -(-vc // spec.c0) * spec.c0), bits
+        yield Fill(0, 1, VC, Least((spec.cols, Up(VC, spec.c0))), bits)
     elif spec.fractal == 32:
-        yield vr, min(spec.rows, -(-vr // ir) * ir), 0, vc, 0
-        yield 0, vr, vc, min(spec.cols, -(-vc // ic) * ic), 0
+        yield _below(spec, ir, 0)
+        yield _right(spec, ic, 0)
     elif spec.slayout.name == "RowMajor":
-        yield 0, vr, vc, min(spec.cols, -(-vc // ic) * ic), 0
+        yield _right(spec, ic, 0)
     else:
-        yield vr, min(spec.rows, -(-vr // ir) * ir), 0, vc, 0
+        yield _below(spec, ir, 0)
 
 
-def _fill(dst: TileOperand, row: int, end_row: int, col: int, end_col: int, bits: int) -> None:
-    """Fill a region with one storage unit's bits; two different 4-bit halves alternate as the elements lie."""
-    if not dst.spec.dtype.packed:
-        dst.fill(row, end_row, col, end_col, bits)
-    elif row < end_row and col < end_col:
-        odd = offset_map(replace(dst.spec, valid_row=-1, valid_col=-1))[row:end_row, col:end_col] % 2 == 1
-        dst.patch(np.where(odd, bits >> 4, bits & 0xF).astype(np.uint8)[None], row, col)
+def _right(spec: TileSpec, step: int, bits: int) -> Fill:
+    """The columns behind the valid ones, up to a multiple of `step`."""
+    return Fill(0, VR, VC, Least((spec.cols, Up(VC, step))), bits)
 
 
-def _footprint(o: Site) -> Iterator[Access]:
-    """The view is read; the valid region of dst is written, and the padding around it."""
-    d = o.dst
-    yield Access("src", False, -1, -1)
-    yield Access("dst", True, d.vr, d.vc)
-    if known(d.vr, d.vc) and o.src.layout is not None and not isinstance(d.spec, ConvSpec):
-        for row, end_row, col, end_col, _ in padding(d.spec, o.src.layout, d.vr, d.vc, o.target):
-            yield Access("dst", True, end_row - row, end_col - col, row, col)
+def _below(spec: TileSpec, step: int, bits: int) -> Fill:
+    """The rows behind the valid ones, up to a multiple of `step`."""
+    return Fill(VR, Least((spec.rows, Up(VR, step))), 0, VC, bits)
 
 
-def tload(m: Machine, dst: TileOperand, src: ViewOperand) -> None:
-    """``dst[r, c] = src[r, c]`` over the valid region of dst; bits unchanged."""
-    spec, vr, vc = dst.spec, dst.vr, dst.vc
-    layout = src.layout_for(spec.takes_rows)
+def _meaning(o: Site) -> Word | None:
+    """``dst[r, c] = src[r, c]`` over the valid region of dst, bits unchanged, and the padding around it."""
+    spec = o.dst.spec
     if isinstance(spec, ConvSpec):
-        load_conv(dst, src, spec, layout)
-        return
-    dst.load(src, layout)
-    if (vr, vc) != (spec.rows, spec.cols):
-        for region in padding(spec, layout, vr, vc, m.target):
-            _fill(dst, *region)
+        return Python(_load_conv)
+    if o.src.layout is None:
+        return None
+    whole = (o.dst.vr, o.dst.vc) == (spec.rows, spec.cols)
+    return Move(Element("src"), VR, VC, fills=() if whole else tuple(padding(spec, o.src.layout, o.target)))
+
+
+def _load_conv(m: Machine, dst: TileOperand, src: ViewOperand) -> None:
+    assert isinstance(dst.spec, ConvSpec)
+    load_conv(dst, src, dst.spec, src.layout_for(dst.spec.takes_rows))
 
 
 TRAILING = (
@@ -125,8 +113,7 @@ TLOAD = instruction(
             *conv_rules.LOAD_A5,
             *transfer_asm_rules.LOAD,
         ),
-        run=tload,
-        footprint=_footprint,
+        meaning=_meaning,
         trailing=TRAILING,
         tensor=True,
         kinds={"dst": "LD-1", "src": "LD-1"},

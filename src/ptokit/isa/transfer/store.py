@@ -14,6 +14,9 @@ from ptokit.types.dtypes import DType
 from ptokit.types.enums import AtomicType, Layout, Pipe, ReluPreMode, STPhase, TileType
 
 from ..machine import Machine, TileOperand, ViewOperand
+from ..meaning.expressions import Convert, Element, Expr, Extent, greater, select
+from ..meaning.primitives import PRIMITIVES
+from ..meaning.words import Move, Python, Word
 from ..numerics.quant import quantize
 from ..numerics.quant_modes import store_mode
 from ..site import Site
@@ -25,11 +28,14 @@ from .transfer_rules import COMMON
 
 Combine = Callable[..., np.ndarray]
 
-COMBINE: dict[AtomicType, Combine] = {
-    AtomicType.AtomicAdd: np.add,
-    AtomicType.AtomicMax: np.maximum,
-    AtomicType.AtomicMin: np.minimum,
+COMBINING = {
+    AtomicType.AtomicNone: "",
+    AtomicType.AtomicAdd: "add",
+    AtomicType.AtomicMax: "max",
+    AtomicType.AtomicMin: "min",
 }
+"""The primitive that an atomic store combines elements with."""
+COMBINE: dict[AtomicType, Combine] = {kind: PRIMITIVES[op].numpy for kind, op in COMBINING.items() if op}
 
 
 def store_pipe(site: Site) -> Pipe:
@@ -103,6 +109,31 @@ def _store(
         dst.update(values, layout, COMBINE[atomic], m.blocks)
 
 
+def _meaning(o: Site) -> Word | None:
+    """``dst[r, c] = src[r, c]`` over the valid region of src; the phase has no effect on values."""
+    x = Element("src")
+    if o.src.loc is TileType.Acc:
+        value = _cast(o, x)
+        if value is None:
+            return Python(tstore)
+    elif isinstance(o.src.spec, ConvSpec):
+        return Python(tstore)
+    else:
+        value = x
+    return Move(value, Extent("src", "vr"), Extent("src", "vc"), combine=COMBINING[o.atomic])
+
+
+def _cast(o: Site, x: Expr) -> Expr | None:
+    """The value of an accumulator that is stored in rows without a quantisation word; None for all others."""
+    a, b = o.src.dtype, o.dst.dtype
+    if o.has("quant") or (o.target.is_device and o.dst.layout is not Layout.ND):
+        return None
+    positive = select(greater(x, 0), x, 0) if o.relu is ReluPreMode.NormalRelu else x
+    if a is b:
+        return positive
+    return Convert(positive, b) if a.is_float and b.name in ("f16", "bf16") else None
+
+
 def tstore(
     m: Machine,
     dst: ViewOperand,
@@ -113,17 +144,15 @@ def tstore(
     atomic: AtomicType,
     relu: ReluPreMode,
 ) -> None:
-    """``dst[r, c] = conv(src[r, c])`` over the valid region of src; the phase has no effect on values."""
+    """Convolution tiles, and accumulators, which are converted on the way."""
     dst.begin_store()
     spec = src.spec
     layout = dst.layout_for(spec.takes_rows)
     if isinstance(spec, ConvSpec):
         store_conv(m, dst, src, spec, layout, partial(_put, m.blocks, atomic))
         return
-    values = src.read()
-    if spec.loc is TileType.Acc:
-        form = "cast" if quant is None else "scalar"
-        values = drain(values, spec.dtype, dst.dtype, relu, m.target, form, 0 if quant is None else quant)
+    form = "cast" if quant is None else "scalar"
+    values = drain(src.read(), spec.dtype, dst.dtype, relu, m.target, form, 0 if quant is None else quant)
     element = dst.dtype.value or dst.dtype.storage
     _store(m, dst, src, layout, atomic, values if values.dtype == element else values.view(element))
 
@@ -159,7 +188,7 @@ TSTORE = instruction(
         (Attr("phase", STPhase, STPhase.Unspecified, "stPhase", "st_phase"), _ATOMIC, _RELU),
         pipe=store_pipe,
         rules=(*COMMON, store_rules.LS_COM_08, *_RULES, *transfer_asm_rules.STORE),
-        run=tstore,
+        meaning=_meaning,
         syntax="dps-typed",
         tensor=True,
         kinds={"dst": "ST-1", "src": "ST-1"},

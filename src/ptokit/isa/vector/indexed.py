@@ -36,13 +36,17 @@ def _chosen(mask: Predicate, count: Any, width: int) -> Predicate:
     rejected="128xi16 offsets for 64xf32",
 )
 def VEC_11(o: Site) -> Message:
-    """A gather or scatter has one integer offset for each lane; elements of 8 bits are not gathered."""
+    """A gather or scatter has an integer offset for each lane, and lanes of the memory's width; bytes go to 16 bits."""
     data = o.dst if "dst" in {r.name for r in o.instr.produces} else o.value
     offsets = o.offsets
     if not isinstance(offsets, VregInfo) or not isinstance(data, VregInfo):
         return None
-    if data.dtype.bits == 8 and o.instr.produces:
-        return f"elements of {data.dtype} cannot be gathered"
+    if o.instr.produces:
+        held = o.src.dtype
+        if data.dtype.bits == 8:
+            return f"elements of {data.dtype} cannot be gathered; those of bytes go to 16-bit integers"
+        if data.dtype.bits != held.bits and (held.bits, data.dtype.bits, data.dtype.is_integer) != (8, 16, True):
+            return f"elements of {held} are not gathered into lanes of {data.dtype}"
     if not offsets.dtype.is_integer or offsets.lanes != data.lanes:
         return (
             f"{data.lanes} lanes of {data.dtype} need as many offsets of an integer type, "
@@ -77,9 +81,10 @@ def _unsigned(offsets: np.ndarray) -> np.ndarray:
 def _gather(
     m: Machine, src: Any, offsets: np.ndarray, mask: Predicate, count: Any, *, types: Mapping[str, Any]
 ) -> np.ndarray:
-    kind = types["dst"].dtype
-    size = kind.size
-    found = m.gather(src, _unsigned(offsets) * size, size, _chosen(mask, count, size), size)
+    kind, size = types["dst"].dtype, types["src"].dtype.size
+    found = m.gather(src, _unsigned(offsets) * size, size, _chosen(mask, count, kind.size), size)
+    if size < kind.size:
+        found = np.pad(found, ((0, 0), (0, 0), (0, kind.size - size)))  # bytes, extended with zeros
     return found.reshape(len(found), VREG_BYTES).view(element(kind))
 
 
@@ -87,7 +92,7 @@ _DATA = types("i16 u16 f16 bf16 i32 u32 f32 i8 u8 i64 u64")
 for _name, _note in (("vgather2", ""), ("vgather2_bc", ", as older programs write it")):
     micro(
         _name,
-        f"Load the elements that a register of offsets chooses, 0 in inactive lanes{_note}.",
+        f"Load the elements that a register of offsets chooses, bytes as 16 bits, 0 in inactive lanes{_note}.",
         (ub(), vreg("offsets"), *_SELECTION),
         (out_vreg(like="src"),),
         _gather,

@@ -1,0 +1,49 @@
+"""NumPy forms of moves: regions of tiles set and filled, whatever their storage is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ptokit.types.layout import offset_map
+
+from ..machine import TileOperand, ViewOperand
+
+
+def put(tile: TileOperand, values: np.ndarray, row: int = 0, col: int = 0) -> None:
+    """Set the region at (row, col) to values (blocks or 1, r, c) that may belong to another tile."""
+    if row or col:
+        tile.patch(values, row, col)
+    else:
+        tile.write(values.copy() if tile.spec.boxed or tile.spec.dtype.packed else values, *values.shape[1:])
+
+
+def as_kind(tile: TileOperand, values: np.ndarray) -> np.ndarray:
+    """Elements of another type of the same width as those of the tile, bits unchanged."""
+    kind = tile.spec.dtype.value or tile.spec.dtype.storage
+    return values if values.dtype == kind else values.view(kind)
+
+
+def fill(tile: TileOperand, row: int, end_row: int, col: int, end_col: int, bits: int) -> None:
+    """Fill a region with one storage unit's bits; two different 4-bit halves alternate as the elements lie."""
+    if not tile.spec.dtype.packed:
+        tile.fill(row, end_row, col, end_col, bits)
+    elif row < end_row and col < end_col:
+        odd = offset_map(replace(tile.spec, valid_row=-1, valid_col=-1))[row:end_row, col:end_col] % 2 == 1
+        tile.patch(np.where(odd, bits >> 4, bits & 0xF).astype(np.uint8)[None], row, col)
+
+
+def store(
+    view: ViewOperand, values: np.ndarray, row_major: bool, blocks: int, combine: Callable[..., Any] | None
+) -> None:
+    """Write values of the width of the view's elements, or combine them with those that are there."""
+    layout = view.layout_for(row_major)
+    kind = view.dtype.value or view.dtype.storage
+    values = values if values.dtype == kind else values.view(kind)
+    if combine is None:
+        view.store(values, layout)
+    else:
+        view.update(values, layout, combine, blocks)
