@@ -349,9 +349,9 @@ def instruction(instr: Instr) -> Instr:
         raise ValueError(f"instruction {instr.name} is defined twice")
     if isinstance(instr.meaning, Python):
         instr = replace(instr, run=instr.meaning.run)
-    elif instr.meaning is not None:
+    elif instr.meaning is not None and instr.run is None:
         instr = replace(instr, run=Derived(instr))
-    elif instr.run is not None:
+    elif instr.meaning is None and instr.run is not None:
         instr = replace(instr, meaning=Python(instr.run))
     TABLE[instr.name] = instr
     for spelling in (instr.text, *instr.spellings):

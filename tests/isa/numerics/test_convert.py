@@ -6,8 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from ptokit.isa.compute.convert import INTEGRAL
-from ptokit.isa.meaning.primitives import PRIMITIVES
+from ptokit.isa.meaning.primitives import INTEGRAL, PRIMITIVES
 from ptokit.isa.numerics.convert import CVT_PAIRS, Rounding, conversion, converter
 from ptokit.targets import A2A3, A5, CPU, TARGETS
 from ptokit.types.dtypes import DTYPES, bf16, e1m2, e2m1, f16, f32, i8, i16, i32, i64, int4, u8, u16, u32

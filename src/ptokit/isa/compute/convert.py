@@ -10,6 +10,7 @@ from ptokit.types.enums import RoundMode, SaturationMode, TileType
 from ptokit.types.tile import DYNAMIC
 
 from ..meaning.expressions import OWN, Axis, Code, Convert, Expr, Index, apply
+from ..meaning.primitives import INTEGRAL
 from ..meaning.words import Lane, Write, lane
 from ..numerics.convert import CVT_PAIRS, Pair, Rounding, conversion
 from ..operands import DEVICES, Message, overlap
@@ -185,16 +186,6 @@ RULES = (
     TCVT_INP_01,
     CV_1,
 )
-
-
-INTEGRAL = {
-    RoundMode.RINT: "rint",
-    RoundMode.ROUND: "round",
-    RoundMode.FLOOR: "floor",
-    RoundMode.CEIL: "ceil",
-    RoundMode.TRUNC: "trunc",
-    RoundMode.ODD: "odd",
-}
 
 
 def _meaning(o: Site) -> Lane | None:

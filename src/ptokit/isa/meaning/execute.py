@@ -37,7 +37,7 @@ class Derived:
         self._written: dict[tuple[Word, tuple[tuple[str, DType], ...]], Run] = {}
 
     def __call__(self, machine: Any, *operands: Any, **attributes: Any) -> Any:
-        run = self._known(self._site(machine, operands, attributes))
+        run = self._known(self.site(machine, operands, attributes))
         if run is None:
             raise KeyError(f"{self.instr.name} has no meaning for these operands")
         return run(machine, *operands, **attributes)
@@ -52,10 +52,10 @@ class Derived:
             return None
         if isinstance(word, Python):
             return word.run
-        types = tuple(sorted((name, dtype) for name, dtype in types_at(site).items()))
+        types = tuple(self.types(site).items())
         run = self._written.get((word, types))
         if run is None:
-            run = self._written[word, types] = written(word, self.instr, dict(types))
+            run = self._written[word, types] = self.written(word, dict(types))
         return run
 
     def _by_sizes(self) -> Run:
@@ -65,17 +65,40 @@ class Derived:
             key = tuple([_sizes(o) for o in operands])
             found = chosen.get(key)
             if found is None:
-                found = self._known(self._site(machine, operands, attributes))
+                found = self._known(self.site(machine, operands, attributes))
                 assert found is not None, self.instr.name
                 chosen[key] = found
             return found(machine, *operands, **attributes)
 
         return run
 
-    def _site(self, machine: Any, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Site:
+    def site(self, machine: Any, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Site:
+        """The site of a call."""
+        infos = dict.fromkeys(self.names) | self.infos(machine, operands, attributes)
+        return Site(self.instr, machine.target, infos, attributes)
+
+    def infos(self, machine: Any, operands: tuple[Any, ...], attributes: dict[str, Any]) -> dict[str, Any]:
+        """What is known of the operands of a call, by name."""
         rows = next((o.spec.takes_rows for o in operands if hasattr(o, "spec")), True)
-        infos = {name: _info(name, operand, rows) for name, operand in zip(self.names, operands)}
-        return Site(self.instr, machine.target, dict.fromkeys(self.names) | infos, attributes)
+        return {name: _info(name, operand, rows) for name, operand in zip(self.names, operands)}
+
+    def types(self, site: Site) -> dict[str, DType]:
+        """`types_at`, of the operands whose types the function depends on."""
+        return types_at(site)
+
+    def written(self, word: Word, types: dict[str, DType]) -> Run:
+        """The function for operands of these element types."""
+        source = Source(types, frozenset(o.name for o in self.instr.operands if o.kind == "view"))
+        lines = _WRITERS[type(word)](word, source)
+        head = f"def run(m, {''.join(f'{name}=None, ' for name in self.names)}**_):"
+        exec("\n    ".join([head, *lines]), source.names)
+        return source.names["run"]
+
+
+def types_at(site: Site) -> dict[str, DType]:
+    """The element types of the tiles, registers and views of a site, by operand."""
+    found = ((name, getattr(info, "dtype", None)) for name, info in site.operands.items())
+    return {name: dtype for name, dtype in found if dtype is not None}
 
 
 def _sizes(operand: Any) -> Any:
@@ -87,12 +110,6 @@ def _sizes(operand: Any) -> Any:
     return operand if isinstance(operand, (int, float)) else None
 
 
-def types_at(site: Site) -> dict[str, DType]:
-    """The element types of the tiles, registers and views of a site, by operand."""
-    found = ((name, getattr(info, "dtype", None)) for name, info in site.operands.items())
-    return {name: dtype for name, dtype in found if dtype is not None}
-
-
 def _info(name: str, operand: Any, takes_rows: bool) -> Info | None:
     """An operand at run time; ``takes_rows``: the tile at hand is filled row by row."""
     if operand is None:
@@ -102,15 +119,6 @@ def _info(name: str, operand: Any, takes_rows: bool) -> Info | None:
     if hasattr(operand, "layout_for"):
         return ViewInfo(name, operand.dtype, operand.shape, operand.stride, operand.layout_for(takes_rows), operand)
     return ScalarInfo(name, "", operand)
-
-
-def written(word: Word, instr: Instr, types: dict[str, DType]) -> Run:
-    """``run(machine, *operands, **attributes)`` for operands of these element types."""
-    source = Source(types, frozenset(o.name for o in instr.operands if o.kind == "view"))
-    lines = _WRITERS[type(word)](word, source)
-    head = f"def run(m, {''.join(f'{o.name}=None, ' for o in instr.operands)}**_):"
-    exec("\n    ".join([head, *lines]), source.names)
-    return source.names["run"]
 
 
 def _lane(lane: Lane, source: Source) -> list[str]:

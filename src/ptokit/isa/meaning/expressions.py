@@ -197,6 +197,14 @@ class Convert(Expr):
     saturate: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Reinterpret(Expr):
+    """The bits of `value` as an element of the type `to`, which has the same width (or the name of an operand)."""
+
+    value: Expr
+    to: DType | str
+
+
 # Making them ---------------------------------------------------------------------------------------------------------
 
 
@@ -211,6 +219,7 @@ def _named(op: str) -> Callable[..., Expr]:
 
 
 divide, fmod, floor_mod, maximum, minimum = map(_named, ("div", "fmod", "floormod", "max", "min"))
+popcount, sign_bits, fused = map(_named, ("popcount", "signbits", "fma"))
 exp, log, sqrt, rsqrt, recip = map(_named, ("exp", "log", "sqrt", "rsqrt", "recip"))
 equal, unequal, less, less_equal, greater, greater_equal = map(_named, ("eq", "ne", "lt", "le", "gt", "ge"))
 select = _named("select")
@@ -223,7 +232,7 @@ def children(e: Expr) -> tuple[Expr, ...]:
     match e:
         case Apply(_, args):
             return args
-        case Convert(value):
+        case Convert(value) | Reinterpret(value):
             return (value,)
     return ()
 
@@ -254,7 +263,7 @@ def type_of(e: Expr, types: Mapping[str, DType]) -> ValueType:
             return types[like]
         case Const(_, like_expr):
             return type_of(like_expr, types)
-        case Convert(_, to):
+        case Convert(_, to) | Reinterpret(_, to):
             return types[to] if isinstance(to, str) else to
         case Apply(op, args):
             return BOOL if PRIMITIVES[op].gives_condition else type_of(args[-1], types)

@@ -41,6 +41,8 @@ def _along(word: Fold | Search, site: Site, written: tuple[str, ...]) -> Iterato
 
 def _lane(lane: Lane, site: Site) -> Iterator[Access]:
     over: Any = site.operands[lane.over]
+    if not isinstance(over, TileInfo):
+        return  # registers
     domain = (over.rows, over.cols) if lane.whole else (over.vr, over.vc)
     sizes = [
         (

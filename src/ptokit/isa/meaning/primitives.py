@@ -81,6 +81,15 @@ _ROWS = (
     ),
     Primitive("neg", np.negative, "-{0}", "floats: the sign bit flipped; integers wrap"),
     Primitive("abs", np.absolute, "|{0}|", "floats: the sign bit cleared; the least integer stays"),
+    Primitive("popcount", arith.popcount, "bits of {0} that are 1", "their number", for_floats=False),
+    Primitive(
+        "signbits",
+        arith.sign_bits,
+        "bits of {0} equal to its sign",
+        "the number of leading bits that equal the sign bit, without it: bits - 1 for 0 and -1",
+        for_floats=False,
+    ),
+    Primitive("fma", arith.fused, "{0} * {1} + {2}", "rounded once; integers wrap"),
     Primitive("not", np.invert, "~{0}", "every bit flipped", for_floats=False),
     Primitive("and", np.bitwise_and, "{0} & {1}", "bit by bit", for_floats=False),
     Primitive("or", np.bitwise_or, "{0} | {1}", "bit by bit", for_floats=False),
@@ -143,3 +152,13 @@ _ROWS = (
 
 PRIMITIVES: dict[str, Primitive] = {p.name: p for p in _ROWS}
 """All primitives by name."""
+
+INTEGRAL = {
+    RoundMode.RINT: "rint",
+    RoundMode.ROUND: "round",
+    RoundMode.FLOOR: "floor",
+    RoundMode.CEIL: "ceil",
+    RoundMode.TRUNC: "trunc",
+    RoundMode.ODD: "odd",
+}
+"""The primitive that rounds to integral values, by mode."""

@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
-from .expressions import COLUMN, OWN, ROW, TURNED, Apply, Bit, Const, Convert, Element, Expr, Index, Scalar, leaves
+from .expressions import (
+    COLUMN,
+    OWN,
+    ROW,
+    TURNED,
+    Apply,
+    Bit,
+    Code,
+    Const,
+    Convert,
+    Element,
+    Expr,
+    Index,
+    Reinterpret,
+    Scalar,
+    leaves,
+)
 from .primitives import PRIMITIVES
 from .words import Fold, Lane, Search, Word
 
@@ -12,7 +28,16 @@ _AXES = {"row": "[i,0]", "column": "[0,j]"}
 _LETTER = {"row": "i", "column": "j"}
 _FOLDED = {"add": "sum", "mul": "product", "max": "maximum", "min": "minimum", "gt": "maximum", "lt": "minimum"}
 
-_ATOMS = frozenset("max min abs exp".split())  # forms that need no parentheses around them
+_BINDS = (
+    {"select": 0}
+    | dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge"), 1)
+    | dict.fromkeys(("and", "or", "xor", "shl", "shr"), 2)
+    | dict.fromkeys(("add", "sub", "fma", "fmod", "floormod"), 3)
+    | dict.fromkeys(("mul", "div", "recip", "rsqrt"), 4)
+    | dict.fromkeys(("neg", "not", "sqrt", "log", "pow", "pow_a2a3"), 5)
+)
+"""How tightly the words of a primitive hold together; those not listed stand in parentheses of their own."""
+_ALONE = 6
 
 
 def sentence(word: Word) -> str:
@@ -34,8 +59,8 @@ def _write(name: str, value: Expr, at: Index) -> str:
     return f"{name}{PLACES[at] if placed else ''} = {words(value, placed)}"
 
 
-def words(e: Expr, placed: bool = False, inner: bool = False) -> str:
-    """An expression in words; ``placed``: with the places of elements; ``inner``: as an argument of another one."""
+def words(e: Expr, placed: bool = False, above: int = -1) -> str:
+    """An expression in words; ``placed``: with the places of elements; ``above``: how tightly its parent binds."""
     match e:
         case Element(name, at):
             return f"{name}{PLACES[at]}" if placed else name
@@ -45,11 +70,12 @@ def words(e: Expr, placed: bool = False, inner: bool = False) -> str:
             return name
         case Const(value):
             return str(value)
-        case Convert(value, to):
+        case Convert(value, to) | Reinterpret(value, to):
             return f"{to}({words(value, placed)})"
+        case Code(bits):
+            return hex(bits)
         case Apply(op, args):
-            form = PRIMITIVES[op].words
-            enclosed = op in _ATOMS
-            text = form.format(*(words(a, placed, inner=not enclosed) for a in args))
-            return f"({text})" if inner and not enclosed and " " in text else text
+            own = _BINDS.get(op, _ALONE)
+            text = PRIMITIVES[op].words.format(*(words(a, placed, -1 if own == _ALONE else own) for a in args))
+            return f"({text})" if own <= above else text
     raise TypeError(e)

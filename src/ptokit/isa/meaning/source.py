@@ -29,6 +29,7 @@ from .expressions import (
     Extent,
     Index,
     Least,
+    Reinterpret,
     Scalar,
     Up,
     leaves,
@@ -148,6 +149,10 @@ class Source:
                 return self.object(as_values(np.full((1, 1, 1), bits, self.types[like].storage), self.types[like]))
             case Convert(inner):
                 return self._converted(e, inner)
+            case Reinterpret(inner):
+                kind = type_of(e, self.types)
+                assert isinstance(kind, DType)
+                return f"{self.value(inner)}.view({self.object(kind.value)})"
             case Apply(op, args):
                 texts = [self.value(a) for a in args]
                 return f"{self.object(PRIMITIVES[op].numpy)}({', '.join([*texts, *([out] if out else [])])})"

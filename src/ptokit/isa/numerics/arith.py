@@ -13,6 +13,10 @@ from typing import Any
 import numpy as np
 
 from ptokit.targets import A2A3, CPU, Target
+from ptokit.types.dtypes import from_numpy
+
+from . import exact
+from .rounding import narrow
 
 Array = Any  # np.ndarray or NumPy scalar of the tile's type
 
@@ -86,6 +90,26 @@ def shift_right(a: Array, n: Array, out: np.ndarray | None = None) -> Array:
     return np.right_shift(a, _count(n), out=out)
 
 
+def popcount(x: Array, out: np.ndarray | None = None) -> Array:
+    """Number of bits that are 1, in the element type."""
+    return give(np.bitwise_count(x.view(f"u{x.dtype.itemsize}")).astype(x.dtype), out)
+
+
+def sign_bits(x: Array, out: np.ndarray | None = None) -> Array:
+    """Leading bits equal to the sign bit, which itself does not count."""
+    bits = 8 * x.dtype.itemsize
+    signed = x.view(f"i{x.dtype.itemsize}")
+    rest = (signed ^ (signed >> (bits - 1))).view(f"u{x.dtype.itemsize}")  # leading zeros instead of sign bits
+    length = np.zeros(x.shape, np.int64)
+    step = bits // 2
+    while step:
+        high = rest >> rest.dtype.type(step)
+        length = np.where(high != 0, length + step, length)
+        rest = np.where(high != 0, high, rest)
+        step //= 2
+    return give((bits - 1 - (length + (rest != 0))).astype(x.dtype), out)
+
+
 # Maximum and minimum -------------------------------------------------------------------------------------------------
 
 
@@ -145,21 +169,6 @@ def minimum(a: Array, b: Array, out: np.ndarray | None = None) -> Array:
     return r if r is out else give(r, out)
 
 
-def relu(a: Array, out: np.ndarray | None = None) -> Array:
-    """max(a, 0): negative values and -0 give +0, NaN stays (4.4)."""
-    return maximum(a, a.dtype.type(0), out)
-
-
-def leaky(a: Array, slope: Array, out: np.ndarray | None = None) -> Array:
-    """``a > 0 ? a : a * slope``; zeros take the product (4.4)."""
-    return give(np.where(a > 0, a, a * slope), out)
-
-
-def subtract_relu(a: Array, b: Array, out: np.ndarray | None = None) -> Array:
-    """max(a - b, 0)."""
-    return relu(a - b, out)
-
-
 # Power ---------------------------------------------------------------------------------------------------------------
 
 
@@ -190,21 +199,10 @@ def _integer_power(a: Array, b: Array, target: Target) -> Array:
 # Multiply and add ----------------------------------------------------------------------------------------------------
 
 
-def mul_add(a: Array, b: Array, c: Array, out: np.ndarray | None = None) -> Array:
-    """``a * b + c``, the product rounded before the addition (4.4)."""
-    return np.add(a * b, c, out=out)
-
-
-def mul_add_relu(a: Array, b: Array, c: Array, out: np.ndarray | None = None) -> Array:
-    """``max(a * b + c, 0)``."""
-    return relu(a * b + c, out)
-
-
-def add_add(a: Array, b: Array, c: Array, out: np.ndarray | None = None) -> Array:
-    """``(a + b) + c``, rounded or wrapped at each step (3.3)."""
-    return np.add(a + b, c, out=out)
-
-
-def sub_add(a: Array, b: Array, c: Array, out: np.ndarray | None = None) -> Array:
-    """``(a - b) + c``."""
-    return np.add(a - b, c, out=out)
+def fused(a: Array, b: Array, c: Array, out: np.ndarray | None = None) -> Array:
+    """a * b + c, rounded once; integers wrap."""
+    if is_integer(a):
+        return np.add(a * b, c, out=out)
+    dtype = from_numpy(a.dtype)
+    assert dtype is not None, a.dtype
+    return give(narrow(exact.fused(a, np.asarray(b), c), dtype), out)

@@ -2,34 +2,45 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ptokit.types.dtypes import dtype
+
 from ..machine import Machine
-from ..numerics import arith
+from ..meaning.expressions import Element, Expr, Reinterpret, divide, fused, maximum, minimum
+from ..site import Site
 from . import values
-from .compute import binary, lanewise, with_carry
+from .compute import SRC0, SRC1, binary, lanewise, leaky, relu, with_carry
 from .compute_rules import MASKED, SAME
 from .lanes import Predicate, zeroed
 from .typesets import I8_32_FB, I8_64_FB, I16_32_FB, INT32, INTS, F
 from .words import mask, micro, out_vreg, types, vreg
 
-VADD = binary("vadd", np.add, "dst = src0 + src1", I8_64_FB)
-VSUB = binary("vsub", np.subtract, "dst = src0 - src1", I8_64_FB)
-VMUL = binary("vmul", np.multiply, "dst = src0 * src1", I16_32_FB)
-VDIV = binary("vdiv", np.true_divide, "dst = src0 / src1", F)
-VMAX = binary("vmax", arith.maximum, "dst = max(src0, src1); NaN wins", I8_32_FB)
-VMIN = binary("vmin", arith.minimum, "dst = min(src0, src1); NaN wins", I8_32_FB)
-VAND = binary("vand", np.bitwise_and, "dst = src0 & src1", INTS)
+VADD = binary("vadd", SRC0 + SRC1, I8_64_FB)
+VSUB = binary("vsub", SRC0 - SRC1, I8_64_FB)
+VMUL = binary("vmul", SRC0 * SRC1, I16_32_FB)
+VDIV = binary("vdiv", divide(SRC0, SRC1), F)
+VMAX = binary("vmax", maximum(SRC0, SRC1), I8_32_FB, note="NaN wins")
+VMIN = binary("vmin", minimum(SRC0, SRC1), I8_32_FB, note="NaN wins")
+VAND = binary("vand", SRC0 & SRC1, INTS)
+
+
+def _or(o: Site) -> Expr:
+    if o.src0.dtype.is_integer:
+        return SRC0 | SRC1
+    bits = dtype(f"u{o.src0.dtype.bits}")
+    return Reinterpret(Reinterpret(SRC0, bits) | Reinterpret(SRC1, bits), "src0")
+
+
 VOR = binary(
     "vor",
-    partial(values.bitwise, np.bitwise_or),
-    "dst = src0 | src1; of floats the bits",
+    _or,
     types("i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32"),
+    summary="dst = src0 | src1; of floats the bits",
 )
-VXOR = binary("vxor", np.bitwise_xor, "dst = src0 ^ src1", INTS)
+VXOR = binary("vxor", SRC0 ^ SRC1, INTS)
 
 VADDC = with_carry("vaddc", values.add_carry, "dst = src0 + src1; carry = the unsigned carry out", INT32)
 _NO_BORROW = "The carry is 1 where nothing was borrowed, as published results have it; the manual calls it the borrow."
@@ -52,31 +63,24 @@ VSUBCS = with_carry(
 
 # Fused and special ----------------------------------------------------------------------------------------------------
 
-VPRELU = binary("vprelu", values.leaky, "dst = src0 >= 0 ? src0 : src1 * src0", F, source="6.9")
-VADDRELU = binary("vaddrelu", values.add_relu, "dst = max(src0 + src1, 0)", F, source="6.9")
-VSUBRELU = binary("vsubrelu", values.subtract_relu, "dst = max(src0 - src1, 0)", F, source="6.9")
-VMULA = micro(
+VPRELU = binary("vprelu", leaky(SRC0, SRC1), F, source="6.9")
+VADDRELU = binary("vaddrelu", relu(SRC0 + SRC1), F, source="6.9")
+VSUBRELU = binary("vsubrelu", relu(SRC0 - SRC1), F, source="6.9")
+ACC = Element("acc")
+VMULA = lanewise(
     "vmula",
     "dst = acc + src0 * src1, rounded once",
-    (vreg("acc"), vreg("src0"), vreg("src1"), mask()),
-    (out_vreg(like="acc"),),
-    lanewise(values.accumulate, 3),
-    SAME,
-    MASKED,
+    (vreg("acc"), vreg("src0"), vreg("src1")),
+    fused(SRC0, SRC1, ACC),
     types=I8_64_FB,
     source="6.9",
     decision="The product is not rounded before the addition.",
 )
-
-
-VMADD = micro(
+VMADD = lanewise(
     "vmadd",
     "dst = src0 * acc + src1, rounded once",
-    (vreg("acc"), vreg("src0"), vreg("src1"), mask()),
-    (out_vreg(like="acc"),),
-    lanewise(lambda acc, a, b: values.accumulate(b, a, acc), 3),
-    SAME,
-    MASKED,
+    (vreg("acc"), vreg("src0"), vreg("src1")),
+    fused(ACC, SRC0, SRC1),
     types=types("f16 bf16 f32"),
     source="PTOAS e32488c9, micro-isa 7",
 )

@@ -2,32 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
-import numpy as np
-
-from ..machine import Machine
-from ..numerics.scalars import element
+from ..meaning.expressions import (
+    Bit,
+    Element,
+    Expr,
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    select,
+    unequal,
+)
+from ..meaning.words import Lane, Write, lane
+from ..site import Site
 from . import shuffle
-from .compute import dtype_of, unpublished
+from .compute import SCALAR, SRC, SRC0, SRC1, unpublished
 from .compute_rules import FITS, MASKED, SAME, VEC_08, VEC_17, worded
-from .lanes import Predicate, active, image
 from .predicates import PRD_01
 from .typesets import I8_64_FB
-from .values import COMPARISONS
 from .words import ANY, mask, micro, number, out_mask, out_vreg, token, vreg
+
+COMPARISONS: dict[str, Callable[..., Expr]] = {
+    "eq": equal,
+    "ne": unequal,
+    "lt": less,
+    "le": less_equal,
+    "gt": greater,
+    "ge": greater_equal,
+}
+"""Comparisons by their word; with NaN all are false but ``ne``."""
 
 _CMP = token("cmp", words=COMPARISONS)
 
 
-def _compare(machine: Machine, a: np.ndarray, b: Any, seed: Predicate, *, cmp: str, **_: Any) -> np.ndarray:
-    width = a.dtype.itemsize
-    found, on = COMPARISONS[cmp](a, b), active(seed, width)
-    return image(found if on is None else found & on, width)
-
-
-def _compare_number(machine: Machine, src: np.ndarray, scalar: Any, seed: Predicate, **attrs: Any) -> np.ndarray:
-    return _compare(machine, src, element(dtype_of(src), scalar), seed, **attrs)
+def _comparison(a: Element, b: Expr) -> Callable[[Site], Lane]:
+    """The bits of the lanes where the comparison holds and the seed mask lets it through."""
+    return lambda o: Lane((Write("dst", COMPARISONS[o.cmp](a, b), packed=True),), over=a.name, mask="seed")
 
 
 VCMP = micro(
@@ -35,10 +48,11 @@ VCMP = micro(
     "dst = src0 cmp src1 in the lanes of the seed mask; with NaN only ne holds",
     (vreg("src0"), vreg("src1"), mask("seed")),
     (out_mask(like="seed"),),
-    _compare,
+    None,
     SAME,
     MASKED,
     worded(PRD_01),
+    meaning=_comparison(SRC0, SRC1),
     attrs=(_CMP,),
     types=I8_64_FB,
     source="6.5",
@@ -48,10 +62,11 @@ VCMPS = micro(
     "dst = src cmp scalar in the lanes of the seed mask; with NaN only ne holds",
     (vreg(), number("scalar"), mask("seed")),
     (out_mask(like="seed"),),
-    _compare_number,
+    None,
     FITS,
     MASKED,
     worded(PRD_01),
+    meaning=_comparison(SRC, SCALAR),
     attrs=(_CMP,),
     types=I8_64_FB,
     source="6.5",
@@ -61,9 +76,10 @@ VSEL = micro(
     "dst = src0 in the active lanes, src1 in the others",
     (vreg("src0"), vreg("src1"), mask()),
     (out_vreg(like="src0"),),
-    lambda m, a, b, on, **_: shuffle.choose(a, b, on),
+    None,
     SAME,
     MASKED,
+    meaning=lane(select(Bit("mask"), SRC0, SRC1), over="src0"),
     types=ANY,
     source="6.5",
 )

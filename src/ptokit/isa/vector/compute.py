@@ -1,7 +1,6 @@
 """Words to define operations on registers with: one call says all that distinguishes the operation.
 
-A word is given a value function on arrays of shape (blocks or 1, N). It computes every lane; those that the mask leaves
-out become 0 in the result (vector-path 1.3).
+A word is given the expression of a lane; lanes that the mask leaves out become 0 in the result (vector-path 1.3).
 """
 
 from __future__ import annotations
@@ -15,13 +14,21 @@ from ptokit.diagnostics import Rule
 from ptokit.types.dtypes import DType, from_numpy
 
 from ..machine import Machine
-from ..numerics.scalars import element
-from ..table import Instr
+from ..meaning.expressions import Element, Expr, Scalar, greater_equal, maximum, select
+from ..meaning.sentence import sentence
+from ..meaning.words import Lane, lane
+from ..site import Site
+from ..table import Instr, Operand
 from .compute_rules import FITS, MASKED, SAME
-from .lanes import Predicate, active, image, zeroed
+from .lanes import active, image, zeroed
 from .words import Types, mask, micro, number, out_mask, out_vreg, vreg
 
-ValueFunction = Callable[..., Any]
+SRC0, SRC1, SRC = (Element(name) for name in ("src0", "src1", "src"))
+SCALAR = Scalar("scalar", "src")
+"""The number, in the element type of src."""
+
+Value = Expr | Callable[[Site], Expr]
+"""The expression of a lane, or a function that chooses it."""
 
 
 def dtype_of(x: np.ndarray) -> DType:
@@ -31,76 +38,56 @@ def dtype_of(x: np.ndarray) -> DType:
     return found
 
 
-def lanewise(fn: ValueFunction, sources: int) -> Callable[..., Any]:
-    """The registers through `fn`; zeros where the mask, which comes behind them, is off."""
-
-    def run(machine: Machine, *operands: Any, **_: Any) -> Any:
-        return zeroed(fn(*operands[:sources]), operands[sources])
-
-    return run
+def relu(e: Expr) -> Expr:
+    """max(e, 0)."""
+    return maximum(e, 0)
 
 
-def unary(
-    text: str, fn: ValueFunction, summary: str, types: Types, *rules: Rule, source: str = "6.2", **more: Any
-) -> Instr:
-    """``dst = fn(src)`` in the active lanes."""
-    return micro(
-        text,
-        summary,
-        (vreg(), mask()),
-        (out_vreg(like="src"),),
-        lanewise(fn, 1),
-        SAME,
-        MASKED,
-        *rules,
-        types=types,
-        source=source,
-        **more,
-    )
+def leaky(e: Expr, slope: Expr) -> Expr:
+    """``e >= 0 ? e : e * slope``; NaN stays NaN."""
+    return select(greater_equal(e, 0), e, e * slope)
 
 
-def binary(
-    text: str, fn: ValueFunction, summary: str, types: Types, *rules: Rule, source: str = "6.3", **more: Any
-) -> Instr:
-    """``dst = fn(src0, src1)`` in the active lanes."""
-    return micro(
-        text,
-        summary,
-        (vreg("src0"), vreg("src1"), mask()),
-        (out_vreg(like="src0"),),
-        lanewise(fn, 2),
-        SAME,
-        MASKED,
-        *rules,
-        types=types,
-        source=source,
-        **more,
-    )
+def lanewise(text: str, summary: str, operands: tuple[Operand, ...], value: Value, *rules: Rule, **more: Any) -> Instr:
+    """One register computed lane by lane from others, all of the type of the first; 0 where the mask is off."""
+    first = operands[0].name
+
+    def word(e: Expr) -> Lane:
+        return lane(e, over=first, mask="mask")
+
+    meaning = word(value) if isinstance(value, Expr) else lambda o: word(value(o))
+    produced = (out_vreg(like=first),)
+    return micro(text, summary, (*operands, mask()), produced, None, SAME, MASKED, *rules, meaning=meaning, **more)
 
 
-def with_scalar(text: str, fn: ValueFunction, summary: str, types: Types, *rules: Rule) -> Instr:
-    """``dst = fn(src, scalar)`` in the active lanes, the scalar in the element type."""
+def unary(text: str, value: Value, types: Types, *rules: Rule, note: str = "", **more: Any) -> Instr:
+    """One register."""
+    summary = more.pop("summary", "") or said(value, note)
+    more.setdefault("source", "6.2")
+    return lanewise(text, summary, (vreg(),), value, *rules, types=types, **more)
 
-    def run(machine: Machine, src: np.ndarray, scalar: Any, mask: Predicate, **_: Any) -> np.ndarray:
-        return zeroed(fn(src, element(dtype_of(src), scalar)), mask)
 
-    return micro(
-        text,
-        summary,
-        (vreg(), number("scalar"), mask()),
-        (out_vreg(like="src"),),
-        run,
-        SAME,
-        MASKED,
-        FITS,
-        *rules,
-        types=types,
-        source="6.4",
-    )
+def binary(text: str, value: Value, types: Types, *rules: Rule, note: str = "", **more: Any) -> Instr:
+    """Two registers."""
+    summary = more.pop("summary", "") or said(value, note)
+    more.setdefault("source", "6.3")
+    return lanewise(text, summary, (vreg("src0"), vreg("src1")), value, *rules, types=types, **more)
+
+
+def with_scalar(text: str, value: Expr, types: Types, *rules: Rule, note: str = "") -> Instr:
+    """A register and a number in its element type."""
+    operands = (vreg(), number("scalar"))
+    return lanewise(text, said(value, note), operands, value, FITS, *rules, types=types, source="6.4")
+
+
+def said(value: Value, note: str) -> str:
+    """The sentence of an expression, and what is to be said behind it."""
+    assert isinstance(value, Expr)
+    return sentence(lane(value)) + (f"; {note}" if note else "")
 
 
 def with_carry(
-    text: str, fn: ValueFunction, summary: str, types: Types, *, carried: bool = False, **more: Any
+    text: str, fn: Callable[..., Any], summary: str, types: Types, *, carried: bool = False, **more: Any
 ) -> Instr:
     """Two registers, and the bits carried in if `carried`; a register and the bits carried out."""
 

@@ -14,9 +14,8 @@ from ptokit.isa.numerics.rounding import as_values
 from ptokit.types.codecs import decode, encode
 from ptokit.types.dtypes import DType, from_numpy
 from ptokit.types.enums import RoundMode
-from ptokit.types.rounding import round_to_integral
 
-from . import exact
+from ..numerics import exact
 from .lanes import VREG_BYTES, Predicate, active
 
 PARTS = {"": 0, "EVEN": 0, "ODD": 1, "P0": 0, "P1": 1, "P2": 2, "P3": 3}
@@ -78,12 +77,6 @@ def convert(x: np.ndarray, mask: Predicate, to: DType, *, rnd: str = "", sat: st
 def kept(values: np.ndarray, on: np.ndarray | None) -> np.ndarray:
     """Values with 0 in the lanes that are not `on`."""
     return values if on is None else np.where(on, values, values.dtype.type(0))
-
-
-def truncate(x: np.ndarray, mode: str) -> np.ndarray:
-    """vtrc: rounded to an integral value of the same type; NaN and infinities stay as they are."""
-    wide = round_to_integral(x.astype(np.float32), ROUNDINGS[mode])
-    return np.where(np.isfinite(x), wide.astype(x.dtype), x)
 
 
 def ramp(start: Any, dtype: DType, order: str) -> np.ndarray:

@@ -11,12 +11,16 @@ from ptokit.diagnostics import Severity, rule
 from ptokit.types.dtypes import DTYPES, DType
 
 from ..machine import Machine
+from ..meaning.expressions import apply
+from ..meaning.primitives import INTEGRAL
+from ..meaning.words import lane
 from ..operands import Message
 from ..site import Site, VregInfo
 from ..table import Instr
 from . import conversion, values
+from .compute import SRC
 from .compute_rules import ALIKE, MASKED, SAME, follows, worded
-from .lanes import Predicate, active, zeroed
+from .lanes import Predicate, active
 from .predicates import PRD_01
 from .rules import SOURCE
 from .typesets import FB
@@ -162,11 +166,12 @@ VTRC = micro(
     "dst = src rounded to an integral value of its type",
     (vreg(), mask()),
     (out_vreg(like="src"),),
-    lambda m, src, on, *, rnd, **_: zeroed(conversion.truncate(src, plain(rnd)), on),
+    None,
     SAME,
     MASKED,
     worded(VEC_16),
     VEC_N1,
+    meaning=lambda o: lane(apply(INTEGRAL[conversion.ROUNDINGS[plain(o.rnd)]], SRC), over="src", mask="mask"),
     attrs=(token("rnd", "R", words=(*_MODES, *(f"ROUND_{mode}" for mode in _MODES))),),
     types=FB,
     source="6.6",

@@ -27,12 +27,6 @@ def deinterleave(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return both[:, ::2], both[:, 1::2]
 
 
-def choose(a: np.ndarray, b: np.ndarray, mask: Predicate) -> np.ndarray:
-    """vsel: `a` in the active lanes, `b` in the others."""
-    on = active(mask, a.dtype.itemsize)
-    return a if on is None else np.where(on, a, b)
-
-
 def permute(x: np.ndarray, index: np.ndarray) -> np.ndarray:
     """vselr and vperm: lane i is x[index[i] mod N]."""
     x, index = _pair(x, index)

@@ -2,43 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
-from ..machine import Machine
-from ..numerics import arith
-from ..numerics.scalars import element
-from . import values
-from .compute import dtype_of, with_scalar
-from .compute_rules import FITS, MASKED, SAME
-from .lanes import Predicate, zeroed
+from ..meaning.expressions import Element, Scalar, fused, maximum, minimum
+from .compute import SCALAR, SRC, lanewise, leaky, with_scalar
+from .compute_rules import FITS
 from .typesets import I8_32_FB, INTS, F
-from .words import mask, micro, number, out_vreg, vreg
+from .words import number, vreg
 
-VADDS = with_scalar("vadds", np.add, "dst = src + scalar", I8_32_FB)
-VSUBS = with_scalar("vsubs", np.subtract, "dst = src - scalar", I8_32_FB)
-VMULS = with_scalar("vmuls", np.multiply, "dst = src * scalar", I8_32_FB)
-VMAXS = with_scalar("vmaxs", arith.maximum, "dst = max(src, scalar); NaN wins", I8_32_FB)
-VMINS = with_scalar("vmins", arith.minimum, "dst = min(src, scalar); NaN wins", I8_32_FB)
-VANDS = with_scalar("vands", np.bitwise_and, "dst = src & scalar", INTS)
-VORS = with_scalar("vors", np.bitwise_or, "dst = src | scalar", INTS)
-VXORS = with_scalar("vxors", np.bitwise_xor, "dst = src ^ scalar", INTS)
-VLRELU = with_scalar("vlrelu", values.leaky, "dst = src >= 0 ? src : scalar * src", F)
-
-
-def _axpy(machine: Machine, x: np.ndarray, y: np.ndarray, alpha: Any, mask: Predicate, **_: Any) -> np.ndarray:
-    return zeroed(values.scale_add(x, y, element(dtype_of(x), alpha)), mask)
-
-
-VAXPY = micro(
+VADDS = with_scalar("vadds", SRC + SCALAR, I8_32_FB)
+VSUBS = with_scalar("vsubs", SRC - SCALAR, I8_32_FB)
+VMULS = with_scalar("vmuls", SRC * SCALAR, I8_32_FB)
+VMAXS = with_scalar("vmaxs", maximum(SRC, SCALAR), I8_32_FB, note="NaN wins")
+VMINS = with_scalar("vmins", minimum(SRC, SCALAR), I8_32_FB, note="NaN wins")
+VANDS = with_scalar("vands", SRC & SCALAR, INTS)
+VORS = with_scalar("vors", SRC | SCALAR, INTS)
+VXORS = with_scalar("vxors", SRC ^ SCALAR, INTS)
+VLRELU = with_scalar("vlrelu", leaky(SRC, SCALAR), F)
+VAXPY = lanewise(
     "vaxpy",
     "dst = alpha * x + y, rounded once",
-    (vreg("x"), vreg("y"), number("alpha"), mask()),
-    (out_vreg(like="x"),),
-    _axpy,
-    SAME,
-    MASKED,
+    (vreg("x"), vreg("y"), number("alpha")),
+    fused(Element("x"), Scalar("alpha", "x"), Element("y")),
     FITS,
     types=F,
     source="6.9",

@@ -9,14 +9,16 @@ returns the result, or a tuple of several.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from ptokit.diagnostics import Rule
 from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import Pipe
 
-from ..table import Attr, Instr, Kind, Operand, Role, instruction
+from ..table import Attr, Instr, Kind, Meaning, Operand, Role, instruction
 from . import rules
+from .registers import Registers
 
 Types = dict[str, frozenset[DType]]
 
@@ -108,37 +110,38 @@ def micro(
     summary: str,
     operands: tuple[Operand, ...],
     produces: tuple[Operand, ...],
-    run: Callable[..., Any],
+    run: Callable[..., Any] | None,
     *bound: Rule,
+    meaning: Meaning | None = None,
     attrs: tuple[Attr, ...] = (),
     types: Types = ANY,
     pipe: Pipe = Pipe.V,
     source: str = "",
     **more: Any,
 ) -> Instr:
-    """An instruction on registers and pointers; its name is its text name."""
+    """An instruction on registers and pointers; its name is its text name. It has a function or a meaning."""
     more.setdefault("misfit", "VEC-A5-06")
     more.setdefault("static_rules", True)
     kinds = {operand.kind for operand in (*operands, *produces)}
     common = rules.COMMON if Kind.PTR in kinds else rules.COMMON[1:]
     if Kind.VREG not in kinds:
         common, types = common[:-1], {} if types is ANY else types
-    return instruction(
-        Instr(
-            text,
-            text,
-            summary,
-            operands,
-            attrs,
-            pipe=pipe,
-            rules=rules.merged((*common, *bound)),
-            run=run,
-            syntax="micro",
-            results=sum(not o.posted for o in produces),
-            produces=produces,
-            typed=True,
-            types=types,
-            source=source if " " in source else f"vector-path {source}",
-            **more,
-        )
+    instr = Instr(
+        text,
+        text,
+        summary,
+        operands,
+        attrs,
+        pipe=pipe,
+        rules=rules.merged((*common, *bound)),
+        meaning=meaning,
+        run=run,
+        syntax="micro",
+        results=sum(not o.posted for o in produces),
+        produces=produces,
+        typed=True,
+        types=types,
+        source=source if " " in source else f"vector-path {source}",
+        **more,
     )
+    return instruction(instr if meaning is None else replace(instr, run=Registers(instr)))
