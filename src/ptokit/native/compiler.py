@@ -69,9 +69,13 @@ class Loaded:
         self._engine = llvm.create_mcjit_compiler(empty, host_copy())
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
-        address = self._engine.get_function_address("ptokit_run")
+        self.call = self._function("run")
+        self.scan = self._function("scan")
+
+    def _function(self, name: str) -> Any:
+        """A function of the code; calling it does nothing but fail where there is none."""
         signature = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
-        self.call = signature(address)
+        return signature(self._engine.get_function_address(f"ptokit_{name}"))
 
 
 def host_copy() -> Any:

@@ -9,7 +9,7 @@ from ptokit.ir.core import Block, Op, Value
 from ptokit.ir.graph import passed, reachable
 from ptokit.types.values import Scalar
 
-from . import callbacks, scalars
+from . import scalars
 from .values import NotNativeError
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ def ret(w: Writer, op: Op) -> None:
 def section(w: Writer, op: Op) -> None:
     """A vector scope or section in line; which kind of core runs it has been decided before."""
     (body,) = op.regions
-    callbacks.forget_stream(w, op)
+    w.begin_scope(op)
     for arg, value in zip(body.args, op.group("captured")):
         w.set(arg, w.either(value))
     w.block(body)

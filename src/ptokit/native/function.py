@@ -27,7 +27,7 @@ from . import callbacks, control, instructions, scalars, tiles, views
 from .code import Code, Num
 from .contents import Contents
 from .module import STATE_BLOCKS, STATE_CALLBACK, STATE_HANDLE, STATE_MEMORY, NativeModule
-from .values import Compound, NotNativeError, Tile
+from .values import Compound, GmPointer, NotNativeError, Tile
 
 MOST_OPERATIONS = 20_000
 """Of a kernel with what it calls; more take longer to compile than they save."""
@@ -38,6 +38,8 @@ UNSET = -(1 << 63)
 
 class Writer:
     """Writes the function ``i32 @block(ptr state, i64 block, ptr arguments)``."""
+
+    name = "@block"
 
     def __init__(
         self, module: Module, entry: Function, target: Target, effects: Effects, *, extended: bool, into: NativeModule
@@ -118,8 +120,9 @@ class Writer:
         if self.everything:
             self.contents.wanted.append((0, self.module.memory))
         self.code.lines[self.prologue : self.prologue] = self.contents.clears(self.memory)
-        head = "define internal i32 @block(ptr noalias %state, i64 %block, ptr noalias %arguments) {"
-        return self.code.text(head)
+        return self.code.text(
+            f"define internal i32 {self.name}(ptr noalias %state, i64 %block, ptr noalias %arguments) {{"
+        )
 
     def parameters(self) -> None:
         """The arguments: see `launch.argument_words`."""
@@ -172,9 +175,21 @@ class Writer:
             return
         method = _METHODS.get(op.name)
         if method is None:
-            instructions.write(self, op)
+            self.instruction(op)
         else:
             method(self, op)
+
+    def instruction(self, op: Op) -> None:
+        """An instruction of the table."""
+        instructions.write(self, op)
+
+    def begin_scope(self, op: Op) -> None:
+        """A vector scope begins."""
+        callbacks.forget_stream(self, op)
+
+    def element(self, pointer: GmPointer, place: Num, *, write: bool) -> bool:
+        """One element of global memory is met; false if that is not to happen."""
+        return True
 
     # --- what memory holds ---------------------------------------------------------------------------------------
 

@@ -63,7 +63,7 @@ def supported(word: Lane, instr: Instr, site: Site, operands: dict[str, Any], ty
     dst = operands.get(write.name)
     if write.packed or write.at != OWN or not isinstance(dst, Tile) or word.over != write.name:
         return False
-    if pitches(dst) is None or not _known(write.value, types):
+    if pitches(dst) is None or not writable(write.value, types):
         return False
     if type_of(write.value, types) is not types[write.name]:
         return False
@@ -73,7 +73,7 @@ def supported(word: Lane, instr: Instr, site: Site, operands: dict[str, Any], ty
                 tile = operands.get(name)
                 if at not in (OWN, COLUMN, ROW) or not isinstance(tile, Tile) or pitches(tile) is None:
                     return False
-                if _meets(dst, tile) and (at != OWN or not _same_place(dst, tile)):
+                if meets(dst, tile) and (at != OWN or not _same_place(dst, tile)):
                     return False
             case Scalar():
                 pass
@@ -82,11 +82,11 @@ def supported(word: Lane, instr: Instr, site: Site, operands: dict[str, Any], ty
     return True
 
 
-def _known(e: Expr, types: dict[str, DType]) -> bool:
+def writable(e: Expr, types: dict[str, DType]) -> bool:
     match e:
         case Apply(op, args):
             of = type_of(args[-1], types)
-            return isinstance(of, DType) and primitives.known(op, of) and all(_known(a, types) for a in args)
+            return isinstance(of, DType) and primitives.known(op, of) and all(writable(a, types) for a in args)
         case Element() | Scalar() | Const():
             return isinstance(type_of(e, types), DType)
     return False
@@ -106,7 +106,7 @@ def check_regions(w: Writer, op: Op, word: Lane, operands: dict[str, Any]) -> No
     w.refuse_if(checked.any(), op)
 
 
-def _meets(a: Tile, b: Tile) -> bool:
+def meets(a: Tile, b: Tile) -> bool:
     """True if two tiles may share bytes."""
     x, y = a.span, b.span
     return x is None or y is None or (x[0] < y[1] and y[0] < x[1])
@@ -121,7 +121,7 @@ def _same_place(a: Tile, b: Tile) -> bool:
 def _apart(written: Tile, value: Expr, operands: dict[str, Tile]) -> bool:
     """True if an expression reads what is written at the same places only, or not at all."""
     for leaf in leaves(value):
-        if isinstance(leaf, Element) and _meets(written, read := operands[leaf.name]):
+        if isinstance(leaf, Element) and meets(written, read := operands[leaf.name]):
             same = leaf.at == OWN and _same_place(written, read)
             if not same:
                 return False
@@ -166,7 +166,7 @@ class Pending:
         for part in self.parts:
             if not _apart(dst, part.value, part.operands) or not _apart(part.dst, value, read):
                 return False
-            if _meets(dst, part.dst) and not _same_place(dst, part.dst):
+            if meets(dst, part.dst) and not _same_place(dst, part.dst):
                 return False
         return True
 

@@ -12,7 +12,7 @@ from ptokit.types.dtypes import DType
 from ptokit.types.enums import TileType
 
 ALIGN = 64
-STATE_MEMORY, STATE_CALLBACK, STATE_HANDLE, STATE_BLOCK, STATE_BLOCKS, STATE_FREE = range(6)
+STATE_MEMORY, STATE_CALLBACK, STATE_HANDLE, STATE_BLOCK, STATE_BLOCKS, STATE_SEEN, STATE_FREE = range(7)
 """Words of the state of a thread; behind them those that the code asks for."""
 
 Action = Callable[[Any, list[Any], Any], None]

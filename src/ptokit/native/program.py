@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,10 +21,15 @@ from . import compiler, maths
 from .cache import cached
 from .callbacks import word
 from .function import UNSET, Writer
-from .module import STATE_BLOCK, NativeModule
+from .module import STATE_BLOCK, STATE_SEEN, NativeModule
+from .scan import KINDS, NOTHING, Scanner, apart
+from .values import NotNativeError
 from .workers import Worker
 
-_RUN = f"""define i32 @ptokit_run(ptr noalias %state, i64 %first, i64 %last, ptr noalias %arguments) {{
+
+def loop(name: str, body: str) -> str:
+    """The function ``ptokit_{name}``, which calls another one for each block of a range."""
+    return f"""define i32 @ptokit_{name}(ptr noalias %state, i64 %first, i64 %last, ptr noalias %arguments) {{
 entry:
   br label %head
 head:
@@ -35,7 +39,7 @@ head:
 body:
   %at = getelementptr i64, ptr %state, i64 {STATE_BLOCK}
   store i64 %block, ptr %at
-  %status = call i32 @block(ptr %state, i64 %block, ptr %arguments)
+  %status = call i32 @{body}(ptr %state, i64 %block, ptr %arguments)
   %fine = icmp eq i32 %status, 0
   br i1 %fine, label %good, label %failed
 good:
@@ -56,9 +60,15 @@ class NativeProgram:
         self.entry, self.target, self.extended = entry, target, extended
         maths.FMA = compiler.has("fma")
         self.module = NativeModule(target)
-        writer = Writer(module, entry, target, effects, extended=extended, into=self.module)
-        body = writer.write()
-        self.text = self.module.text(body + "\n" + _RUN, compiler.triple())
+        body = Writer(module, entry, target, effects, extended=extended, into=self.module).write()
+        self.scans = False
+        try:
+            body += "\n" + Scanner(module, entry, target, effects, extended=extended, into=self.module).write()
+            self.scans = True
+        except NotNativeError:
+            pass  # then it is not known what blocks write
+        runs = [loop("run", "block")] + [loop("scan", "scan")] * self.scans
+        self.text = self.module.text("\n".join([body, *runs]), compiler.triple())
         self.loaded = compiler.Loaded(cached(self.text, compiler.identity(), compiler.object_code))
         self._tables = [(word, table16(*key)) for key, word in self.module.tables.items()]
         self._idle: list[Worker] = []
@@ -76,9 +86,7 @@ class NativeProgram:
     def launch(self, values: Sequence[Any], blocks: int, matmul: str, threads: int, printed: Printed) -> Failure | None:
         """Run all blocks; the failure of the lowest one that failed."""
         words, buffers = argument_words(self.entry, values)
-        threads = 1  # until it is known which blocks write apart
-        cuts = [blocks * k // threads for k in range(threads + 1)]
-        spans = [(first, last) for first, last in pairwise(cuts) if first < last]
+        spans = self._spans(words, buffers, blocks, threads)
         runs = [_Run(self, self._worker(matmul, blocks), *span) for span in spans]
         for run in runs:
             run.worker.begin(buffers, blocks)
@@ -99,6 +107,23 @@ class NativeProgram:
         with self._lock:
             self._idle += [run.worker for run in runs]
         return failed
+
+    def _spans(
+        self, words: np.ndarray, buffers: list[Buffer | None], blocks: int, threads: int
+    ) -> list[tuple[int, int]]:
+        """Which blocks each thread runs: one of them all, unless blocks are known to write apart."""
+        if threads < 2 or blocks < 2 or not self.scans or any(b is not None and b.partners for b in buffers):
+            return [(0, blocks)]
+        worker = self._worker("exact", blocks)
+        seen = np.empty((blocks, max(1, len(buffers)), KINDS, 2), np.int64)
+        seen[..., 0], seen[..., 1] = NOTHING
+        worker.begin(buffers, blocks)
+        worker.state[STATE_SEEN] = seen.ctypes.data
+        status = self.loaded.scan(worker.state.ctypes.data, 0, blocks, words.ctypes.data)
+        worker.end()
+        with self._lock:
+            self._idle.append(worker)
+        return [(0, blocks)] if status else apart(seen, threads)
 
 
 class Failure:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ptokit.types.dtypes import DTYPES
 
-from .code import double
-from .elements import narrowed, widened
+from .code import Code, double
+from .elements import many, narrowed, same, widened
 
 if TYPE_CHECKING:
     from .function import Writer
@@ -36,31 +37,41 @@ def from_double(w: Writer, value: str, kind: str) -> str:
     if kind == "f32":
         bits = code.value(f"bitcast float {code.value(f'fptrunc double {value} to float')} to i32")
         return code.value(f"select i1 {nan}, i32 {0x7FC00000}, i32 {bits}")
-    w.module.need(kind, _function(kind))
-    exact = code.value(f"call double @round.{kind}(double {value})")
-    bits = narrowed(code, 1, DTYPES[kind], code.value(f"fptrunc double {exact} to float"))
+    bits = narrowed(code, 1, DTYPES[kind], round_many(code, w.module.need, 1, value, kind))
     return code.value(f"select i1 {nan}, i16 {0x7E00 if kind == 'f16' else 0x7FC0}, i16 {bits}")
 
 
-def _function(kind: str) -> str:
+def round_many(code: Code, need: Callable[[str, str], None], n: int, value: str, kind: str) -> str:
+    """`n` doubles rounded once to a float type, as floats (f32, or what f16 and bf16 are computed in)."""
+    if kind != "f32":
+        need(f"{kind}.{n}", _function(kind, n))
+        value = code.value(f"call {many(n, 'double')} @round.{kind}.{n}({many(n, 'double')} {value})")
+    return code.value(f"fptrunc {many(n, 'double')} {value} to {many(n, 'float')}")
+
+
+def _function(kind: str, n: int) -> str:
     """Adding and subtracting 1.5 * 2**k leaves a multiple of the last place, rounded to nearest."""
     fraction, least, overflow = _FORMATS[kind]
-    return f"""define internal double @round.{kind}(double %x) alwaysinline {{
-  %bits = bitcast double %x to i64
-  %exponent = and i64 %bits, 9218868437227405312
-  %low = icmp ult i64 %exponent, {(1023 + least) << 52}
-  %place = select i1 %low, i64 {(1023 + least) << 52}, i64 %exponent
-  %magicbits = add i64 %place, {((52 - fraction) << 52) | (1 << 51)}
-  %magic = bitcast i64 %magicbits to double
-  %up = fadd double %x, %magic
-  %down = fsub double %up, %magic
-  %size = call double @llvm.fabs.f64(double %x)
-  %large = fcmp uge double %size, {double(overflow)}
-  %nan = fcmp uno double %x, %x
-  %infinite = call double @llvm.copysign.f64(double {double(float("inf"))}, double %x)
-  %special = select i1 %nan, double %x, double %infinite
-  %signed = call double @llvm.copysign.f64(double %down, double %x)
-  %out = select i1 %large, double %special, double %signed
-  ret double %out
-}}
-"""
+    code, d, i, b = Code(), many(n, "double"), many(n, "i64"), many(n, "i1")
+    suffix = "f64" if n == 1 else f"v{n}f64"
+
+    def ki(x: int) -> str:
+        return same(n, "i64", x)
+
+    def kd(x: float) -> str:
+        return same(n, "double", double(x))
+
+    exponent = code.value(f"and {i} {code.value(f'bitcast {d} %x to {i}')}, {ki(0x7FF << 52)}")
+    low = code.value(f"icmp ult {i} {exponent}, {ki((1023 + least) << 52)}")
+    place = code.value(f"select {b} {low}, {i} {ki((1023 + least) << 52)}, {i} {exponent}")
+    magic = code.value(f"add {i} {place}, {ki(((52 - fraction) << 52) | (1 << 51))}")
+    magic = code.value(f"bitcast {i} {magic} to {d}")
+    down = code.value(f"fsub {d} {code.value(f'fadd {d} %x, {magic}')}, {magic}")
+    size = code.value(f"call {d} @llvm.fabs.{suffix}({d} %x)")
+    large = code.value(f"fcmp uge {d} {size}, {kd(overflow)}")
+    nan = code.value(f"fcmp uno {d} %x, %x")
+    infinite = code.value(f"call {d} @llvm.copysign.{suffix}({d} {kd(float('inf'))}, {d} %x)")
+    special = code.value(f"select {b} {nan}, {d} %x, {d} {infinite}")
+    signed = code.value(f"call {d} @llvm.copysign.{suffix}({d} {down}, {d} %x)")
+    code.leave(f"ret {d} {code.value(f'select {b} {large}, {d} {special}, {d} {signed}')}")
+    return code.text(f"define internal {d} @round.{kind}.{n}({d} %x) alwaysinline {{")

@@ -265,6 +265,8 @@ def _element(w: Writer, op: Op, pointer: GmPointer | LocalPointer, index: Num) -
     start = checked.mul(place, size)
     checked.need("sle", start, w.code.sub(pointer.memory.size, size))
     w.refuse_if(checked.any(), op)
+    if not w.element(pointer, place, write=op.name == "pto.store_scalar"):
+        return ""
     return w.code.at(pointer.memory.base, start)
 
 
@@ -296,7 +298,8 @@ def store_scalar(w: Writer, op: Op) -> None:
     if not _plain(pointer, value.type):
         raise NotNativeError(op.name, f"{value.type} as an element of type {pointer.dtype}")
     at = _element(w, op, pointer, w.number(op["index"]))
-    w.code.store(f"i{8 * pointer.dtype.size}", w.text(value), at, 1)
+    if at:
+        w.code.store(f"i{8 * pointer.dtype.size}", w.text(value), at, 1)
 
 
 METHODS: dict[str, Callable[[Writer, Op], None]] = {
