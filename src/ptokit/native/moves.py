@@ -40,11 +40,6 @@ def write(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any])
     return isinstance(operands.get(word.dst), View) and _store(w, op, instr, site, operands)
 
 
-def within_view(instr: Instr) -> bool:
-    """True if the instruction touches no other elements of global memory than those of its view."""
-    return instr.run in _METHODS
-
-
 # Where elements lie --------------------------------------------------------------------------------------------------
 
 

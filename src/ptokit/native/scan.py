@@ -14,11 +14,12 @@ import numpy as np
 
 from ptokit.ir.core import Op
 from ptokit.ir.facts import instr_of
+from ptokit.isa.meaning.words import Move
 from ptokit.isa.table import Instr, Kind, Role
 from ptokit.types.enums import Layout
 from ptokit.types.values import Scalar
 
-from . import moves
+from .callbacks import site_of
 from .code import Num
 from .function import Writer
 from .module import STATE_SEEN
@@ -87,9 +88,10 @@ class Scanner(Writer):
         instr = instr_of(op)
         if instr is None or op.results:
             raise NotNativeError(op.name, "a scan does not execute instructions")
-        atomic = op.attrs.get("atomic")
-        if atomic:
+        word = instr.meaning_at(site_of(self, op))
+        if isinstance(word, Move) and word.combine:
             raise NotNativeError(op.name, "blocks add to the same memory")
+        exact = isinstance(word, Move)  # it touches no elements beyond its view
         for operand in instr.operands:
             value = op.operands.get(operand.name)
             if isinstance(value, list) or operand.kind is Kind.GROUP:
@@ -99,7 +101,7 @@ class Scanner(Writer):
             what = self.values.get(value)
             kind = READS if operand.role is Role.IN else WRITES
             if isinstance(what, View):
-                if moves.within_view(instr) and what.options <= _PLAIN:
+                if exact and what.options <= _PLAIN:
                     checked = Checked(self)
                     first, last = reach(checked, what)
                     self.refuse_if(checked.any(), op)
