@@ -110,7 +110,7 @@ def lit(root: Path, name: str) -> Iterator[Case]:
                     if key in ("--pto-arch", "--pto-level"):
                         options[key[2:]] = value
                 sync = any("enable-insert-sync" in a or "graph-sync-solver" in a for a in command)
-                arch, level = options.get("pto-arch", "") or "a3", int(options.get("pto-level", "level2")[-1])
+                arch, level = options.get("pto-arch", ""), int(options.get("pto-level", "level2")[-1])
                 if (key := (given, refused, arch, level, sync)) in seen:
                     continue
                 seen.add(key)
@@ -195,7 +195,8 @@ def _shown(found: Diagnostics | list[Diagnostic]) -> list[str]:
 def _check(case: Case) -> tuple[str, list[str]]:
     chosen = target(ARCHS[case.arch]) if case.arch else None
     read = parse_module(case.text, case.name, target=chosen)
-    used = (stated_target(read.module) if case.set != "lit-pto" else None) or chosen or target("a2a3")
+    used = (stated_target(read.module) if case.set != "lit-pto" else None) or chosen
+    used = used or stated_target(read.module) or target("a2a3")
     found = list(read.diagnostics)
     found += verify(
         read.module,

@@ -204,7 +204,7 @@ BROKEN: list[tuple[str, str, int]] = [
     ("PI-3", pipes(use=f"pto.tpush(%t, %p : {VEC}, !pto.pipe) {{split = 7}}"), 4),
     ("PI-4", frontend(pop="(%n, %n)"), 13),
     ("PI-4", frontend(pop="(%n, %n)", pop_type="!pto.tile_buf<vec, 16x16xf32, valid=?x16>"), 13),
-    ("PI-5", pipes(L2L % (1, 64, 6, 0)), 3),
+    ("PI-5", pipes(L2L % (1, 64, 0, 0)), 3),
     ("PI-5", pipes(L2L % (1, 64, 8, -1)), 3),
     ("PI-5", pipes(L2L % (3, 64, 8, 0)), 3),
     ("PI-5", pipes(L2L % (2, 64, 8, 0), "%b : i32, %b : i32"), 3),
@@ -239,7 +239,7 @@ BROKEN: list[tuple[str, str, int]] = [
     ("RB-1", placed("auto = false", "addr = %z "), 3),
     (
         "RB-1",
-        frontend(more='%o = pto.reserve_buffer {name = "o", size = 9, location = <vec>, auto = true} -> i32'),
+        frontend(more='%o = pto.reserve_buffer {name = "q", size = 9, location = <vec>, auto = true} -> i32'),
         11,
     ),
     ("RB-2", frontend(imported='name = "q", peer_func = @w'), 2),
@@ -275,8 +275,8 @@ def test_broken_texts(rule: str, text: str, line: int) -> None:
         ("PI-1", frontend(cube=VECTOR)),
         ("PI-1", frontend(cube="")),
         ("PI-2", frontend(c_init="dir_mask = 1, slot_size = 0")),
-        ("PI-3", frontend(push="3")),
-        ("PI-5", pipes("initialize_l2l_pipe {dir_mask = 1, slot_size = 64, slot_num = 5}")),
+        ("PI-3", frontend(push="5")),
+        ("PI-5", pipes("initialize_l2l_pipe {dir_mask = 1, slot_size = 64, slot_num = 0}")),
     ],
 )
 def test_what_follows_from_a_finding_is_not_reported_too(rule: str, text: str) -> None:
@@ -301,7 +301,8 @@ def test_sizes_of_a_popped_tile_come_in_pairs() -> None:
 
 def test_every_rule_has_a_text() -> None:
     prefixes = ("PI-", "RB-", "AS-", "PM-", "AP-2")
-    assert {i for i in CATALOGUE if i.startswith(prefixes)} == {rule for rule, _, _ in BROKEN}
+    elsewhere = {"PI-9"}  # test_fixpipe_rules
+    assert {i for i in CATALOGUE if i.startswith(prefixes)} - elsewhere == {rule for rule, _, _ in BROKEN}
 
 
 def test_the_other_end_is_shown() -> None:

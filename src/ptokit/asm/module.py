@@ -12,7 +12,7 @@ from typing import Any
 
 from ptokit.diagnostics import Diagnostics, Location, Note
 from ptokit.ir import Block, Function, Module, Op, Part, Value
-from ptokit.ir.stated import ARCH
+from ptokit.ir.stated import ARCH, stated_arch
 from ptokit.isa.table import BY_TEXT
 from ptokit.targets import Target
 from ptokit.types.values import Type
@@ -211,12 +211,12 @@ class _File:
     def _state_target(self, written: Dictionary, attrs: dict[str, Any]) -> None:
         arch = written.get(ARCH)
         if arch is not None or self.part is None:
-            self.p.state_target(attrs.get(ARCH), arch.place if arch is not None else None)
+            self.p.state_target(stated_arch(attrs), arch.place if arch is not None else None)
 
     def _generic_module(self) -> None:
         p, module = self.p, self.module
         module.name, module.attrs = module_attributes(p)
-        p.state_target(module.attrs.get(ARCH))
+        p.state_target(stated_arch(module.attrs))
         written: Dictionary = {}
         p.expect("(")
         p.expect(")")

@@ -30,9 +30,12 @@ def check_buffers(module: Module, surveys: Surveys, found: Diagnostics) -> None:
             for message in _wrong_reserve(op):
                 found.error("RB-1", message, op.location)
         for rule, group in (("RB-1", reserved), ("RB-2", imported)):
-            for op in group[1:]:
-                note = Note("the first", group[0].location)
-                found.error(rule, f"a second {op.name.removeprefix('pto.')} in one function", op.location, notes=[note])
+            first: dict[tuple[object, object], Op] = {}
+            for op in group:
+                other = first.setdefault((op.attrs.get("name"), op.attrs.get("peer_func")), op)
+                if other is not op:
+                    message = f"a second {op.name.removeprefix('pto.')} of this name in one function"
+                    found.error(rule, message, op.location, notes=[Note("the first", other.location)])
         for op in imported:
             _peer(module, surveys, op, found)
         _planned(survey, reserved, found)

@@ -49,7 +49,10 @@ def check_ends(ends: list[End], found: Diagnostics) -> None:
         keys = end.keys()
         for key in keys:
             groups[key].append(end)
-        if not keys and end.op.attrs.get("flag_base") is None:
+        tensors = end.op.get("gm_slot_tensor") is not None or end.op.get("local") is None is end.op.get(
+            "c2v_consumer_buf"
+        )
+        if not keys and end.op.attrs.get("flag_base") is None and not (tensors and end.local is None):
             found.error(
                 "PI-8",
                 "the local buffer is neither reserved nor imported, and there is no flag_base",

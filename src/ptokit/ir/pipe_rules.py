@@ -17,11 +17,19 @@ _rule(
 )
 _rule(
     "PI-2",
-    "A function has one initialize op; dir_mask is 1, 2 or 3, slot_size positive.",
+    "An initialize op has an id of its own in the function, dir_mask 1, 2 or 3, sizes, and what its slots need.",
     "aic_initialize_pipe {dir_mask = 0, …}",
     "aic_initialize_pipe {dir_mask = 1, slot_size = 1024} …",
+    source="PTOAS 2026-08 PTO.cpp verifyFrontendInitCommon",
+    why="A buffer of the consumer for each direction, or gm_slot_tensor; one of the two ways through global memory.",
 )
-_rule("PI-3", "split is 0, 1 or 2.", "tfree(%p : !pto.pipe) {split = 3}", "tfree(%p : !pto.pipe) {split = 2}")
+_rule(
+    "PI-3",
+    "split is 0 to 4; 3 and 4 halve an odd size, which only a pipe of tiles from cube to vector through memory does.",
+    "tfree(%p : !pto.pipe) {split = 5}",
+    "tfree(%p : !pto.pipe) {split = 2}",
+    source="PTOAS 2026-08 PTO.cpp verifyFrontendSplitOp",
+)
 _rule(
     "PI-4",
     "A pop has both sizes or none; with sizes its tile has valid=?x?.",
@@ -31,8 +39,8 @@ _rule(
 )
 _rule(
     "PI-5",
-    "A pipe has 4 or 8 slots, 1 .. slot_num of them local, no negative flag_base, a peer buffer if dir_mask is 3 only.",
-    "initialize_l2l_pipe {dir_mask = 1, slot_size = 1024, slot_num = 6} …",
+    "A pipe has slots, 1 .. slot_num of them local, a flag_base that fits, a peer buffer if dir_mask is 3 only.",
+    "initialize_l2l_pipe {dir_mask = 1, slot_size = 1024, slot_num = 0} …",
     "initialize_l2l_pipe {dir_mask = 1, slot_size = 1024, slot_num = 8} …",
 )
 _rule(
@@ -58,17 +66,24 @@ _rule(
     "Both ends of a pipe agree: one initialize op at each side of its buffer, one flag_base, split or no split.",
     "one end pushes with split = 1, the other pops with split = 0",
     "both ends with split = 0, and nosplit = true or absent",
-    decision="On a2a3 an initialize op for aic or aiv has a gm_slot_buffer too: the pipe goes through global memory.",
+    decision="On a2a3 an initialize op for aic or aiv has gm_slot_buffer or gm_slot_tensor.",
+)
+_rule(
+    "PI-9",
+    "A tensor goes through a pipe whose slots are tensors of its shape; aiv_subblockid is for halves of vec tiles.",
+    "tpush_to_aiv(%v : !pto.tensor_view<16x32xf32>) where gm_slot_tensor is 16x16xf32",
+    "… where gm_slot_tensor is 16x32xf32",
+    source="PTOAS 2026-08 PTO.cpp verifyFrontendTensorEntryMatchesInit",
 )
 _rule(
     "RB-1",
-    "A function reserves one buffer: size positive, in vec or mat, a base (not negative) if auto is false.",
+    "A reserved buffer has a name of its own in the function, a size, vec or mat, a base from 0 if auto is false.",
     'reserve_buffer {name = "f", size = 0, location = #pto.address_space<vec>, auto = true}',
     'reserve_buffer {name = "f", size = 4096, location = #pto.address_space<vec>, auto = true}',
 )
 _rule(
     "RB-2",
-    "A function imports one buffer, which the peer function reserves.",
+    "A function imports a buffer once, and the peer function reserves it.",
     'import_reserved_buffer {name = "f", peer_func = @g} where @g reserves none of that name',
     'import_reserved_buffer {name = "f", peer_func = @g} where @g reserves "f"',
 )

@@ -13,18 +13,22 @@ from ptokit.types.tile import DYNAMIC, TileSpec
 from .core import Block, Function, Op, Value
 from .graph import ordered
 from .pipe_ends import End, check_ends
+from .pipe_entries import entry_misfit, slots_misfit, split_misfit
 from .survey import Survey, Surveys
 
 FRONTEND = {"aic": "cube", "aiv": "vector"}
 """Kind of core an aic_ or aiv_ operation is for."""
 
 _INITIALIZE = ("pto.initialize_l2l_pipe", "pto.initialize_l2g2l_pipe")
-_USERS = ("pto.tpush", "pto.tpop", "pto.tfree")
+_USERS = ("pto.tpush", "pto.tpop", "pto.tfree", "pto.talloc")
 _NAMES = frozenset(
     [*_USERS, *_INITIALIZE]
     + [f"pto.{core}_initialize_pipe" for core in FRONTEND]
-    + [f"pto.{move}_{core}" for core in FRONTEND for move in ("tpush_to", "tpop_from", "tfree_from")]
+    + [f"pto.{move}_{core}" for core in FRONTEND for move in ("tpush_to", "tpop_from", "tfree_from", "talloc_to")]
 )
+FLAGS = 16
+"""Flags that all pipes of a core share."""
+
 C2V, V2C = 1, 2
 """Bits of dir_mask: cube to vector, vector to cube."""
 
@@ -48,7 +52,7 @@ def _frontend(name: str) -> tuple[str, str] | None:
     words = name.removeprefix("pto.").split("_")
     if words[0] in FRONTEND and words[1:] == ["initialize", "pipe"]:
         return "initialize", FRONTEND[words[0]]
-    if words[0] in ("tpush", "tpop", "tfree") and len(words) == 3 and words[2] in FRONTEND:
+    if words[0] in ("tpush", "tpop", "tfree", "talloc") and len(words) == 3 and words[2] in FRONTEND:
         return words[0], "vector" if FRONTEND[words[2]] == "cube" else "cube"
     return None
 
@@ -62,7 +66,7 @@ class _Function:
     target: Target
     found: Diagnostics
     ends: dict[Op, End] = field(default_factory=dict)
-    visible: End | None = None
+    visible: dict[int, End] = field(default_factory=dict)
     wrong: bool = False
 
     def error(self, rule: str, op: Op, message: str, *notes: Note, hint: str | None = None) -> None:
@@ -70,7 +74,7 @@ class _Function:
         self.found.error(rule, message, op.location, hint=hint, notes=notes)
 
     def region(self, region: Block, core: str) -> None:
-        before = self.visible
+        before = dict(self.visible)
         for block in ordered(region):
             self.block(block, core)
         self.visible = before
@@ -79,7 +83,7 @@ class _Function:
         for op in block.ops:
             frontend = _frontend(op.name)
             if frontend is not None:
-                self.frontend(op, *frontend)
+                self.frontend(op, *frontend, core)
             elif op.name in _INITIALIZE:
                 self.initialize(op)
             elif op.name in _USERS:
@@ -91,9 +95,9 @@ class _Function:
 
     # --- the frontend's operations, which name the other core ------------------------------------------------------
 
-    def frontend(self, op: Op, action: str, core: str) -> None:
-        if self.core != core:
-            where = f"a {self.core} function" if self.core else "a function without pto.kernel_kind"
+    def frontend(self, op: Op, action: str, core: str, here: str) -> None:
+        if here != core and "pto.tileop.helper" not in self.function.attrs:
+            where = f"a {here} function or section" if here else "a function without pto.kernel_kind"
             self.error("PI-1", op, f"{op.name} in {where}; it is for {core} functions", hint=f"pto.kernel_kind<{core}>")
         if action == "initialize":
             self.frontend_initialize(op)
@@ -101,12 +105,12 @@ class _Function:
         self.split(op)
         if action == "tpop":
             self.popped(op)
-        if self.core != core:
+        if here != core:
             return  # only in a function of the right kind is there a pipe to look for
-        direction = C2V if (action == "tpush") == (core == "cube") else V2C
-        end = self.visible
+        direction = C2V if (action in ("tpush", "talloc")) == (core == "cube") else V2C
+        end = self.visible.get(op.attrs.get("id", 0))
         if end is None:
-            self.error("PI-6", op, f"no initialize op comes before {op.name}")
+            self.error("PI-6", op, f"no initialize op with this id comes before {op.name}")
         elif not end.dir_mask & direction and end.dir_mask in (C2V, V2C):
             way = "cube to vector" if direction == C2V else "vector to cube"
             self.error(
@@ -114,17 +118,26 @@ class _Function:
             )
         else:
             end.splits.append(op.attrs.get("split", 0))
+            if (wrong := split_misfit(op, end.op, direction == C2V, self.target)) is not None:
+                self.error("PI-3", op, wrong)
+            if (wrong := entry_misfit(op, end.op.get("gm_slot_tensor"))) is not None:
+                self.error("PI-9", op, wrong)
 
     def frontend_initialize(self, op: Op) -> None:
-        earlier = next((e for e in self.ends.values() if _frontend(e.op.name)), None)
+        id = op.attrs.get("id", 0)
+        same = (e for e in self.ends.values() if _frontend(e.op.name) and e.op.attrs.get("id", 0) == id)
+        earlier = next(same, None)
         if earlier is not None:
-            self.error("PI-2", op, "a second initialize op in one function", Note("the first", earlier.op.location))
+            self.error("PI-2", op, f"a second initialize op with id = {id}", Note("the first", earlier.op.location))
         self.shape(op)
-        if self.target.is_a(A2A3) and op.get("gm_slot_buffer") is None:
+        if (wrong := slots_misfit(op, self.target)) is not None:
+            self.error("PI-2", op, wrong)
+        through = op.get("gm_slot_buffer") is not None or op.get("gm_slot_tensor") is not None
+        if self.target.is_a(A2A3) and not through and op.attrs.get("acc_push_epilogue") is None:
             self.error("PI-8", op, "a pipe of a2a3 goes through global memory; gm_slot_buffer is missing")
         c2v, v2c = op.get("c2v_consumer_buf"), op.get("v2c_consumer_buf")
         local, peer = (v2c, None) if op.attrs.get("dir_mask") == V2C else (c2v, v2c)
-        self.visible = self.ends[op] = End(op, self.function, local, peer)
+        self.visible[id] = self.ends[op] = End(op, self.function, local, peer)
 
     def popped(self, op: Op) -> None:
         given = [name for name in ("valid_row", "valid_col") if op.get(name) is not None]
@@ -146,12 +159,20 @@ class _Function:
     def initialize(self, op: Op) -> None:
         self.shape(op)
         slots, local_slots = op.attrs.get("slot_num"), op.attrs.get("local_slot_num")
-        if slots not in (4, 8):
-            self.error("PI-5", op, f"slot_num is {slots}, not 4 or 8")
+        flags = op.attrs.get("flag_base")
+        if not isinstance(slots, int) or slots <= 0:
+            self.error("PI-5", op, f"slot_num is {slots}")
+        elif local_slots is not None and op.get("local") is None:
+            self.error("PI-5", op, "local_slot_num without a local buffer")
         elif local_slots is not None and not 1 <= local_slots <= slots:
             self.error("PI-5", op, f"local_slot_num is {local_slots}, not 1..{slots}")
-        if op.attrs.get("flag_base", 0) < 0:
-            self.error("PI-5", op, f"flag_base is {op.attrs['flag_base']}")
+        if flags is not None and not 0 <= flags <= FLAGS - (4 if op.attrs.get("dir_mask") == C2V | V2C else 2):
+            self.error("PI-5", op, f"flag_base is {flags}; the pipe's flags do not fit in {FLAGS}")
+        if op.get("local") is None:
+            if op.get("peer") is not None:
+                self.error("PI-5", op, "a peer buffer without a local one")
+            self.ends[op] = End(op, self.function, None, None)
+            return
         if (op.get("peer") is not None) != (op.attrs.get("dir_mask") == C2V | V2C):
             wrong = "has no peer buffer" if op.get("peer") is None else "has a peer buffer"
             self.error("PI-5", op, f"a pipe with dir_mask {op.attrs.get('dir_mask')} {wrong}")
@@ -172,13 +193,21 @@ class _Function:
         owner = op["pipe"].owner
         if isinstance(owner, Op) and owner in self.ends:
             self.ends[owner].splits.append(op.attrs.get("split", 0))
+            split = op.attrs.get("split", 0)
+            through = owner.name == _INITIALIZE[1]
+            odd = through and owner.attrs.get("dir_mask") == C2V and owner.get("local") is not None
+            if split in (3, 4) and not odd:
+                self.error("PI-3", op, f"split = {split} is for pipes of tiles from cube to vector through memory")
+            slots = owner.get("gm") if through and owner.get("local") is None else None
+            if (wrong := entry_misfit(op, slots)) is not None:
+                self.error("PI-9", op, wrong)
         else:
             note = Note(f"%{op['pipe'].name} is no result of an initialize op", op["pipe"].location)
             self.error("PI-6", op, f"%{op['pipe'].name} is no pipe that this function initializes", note)
 
     def split(self, op: Op) -> None:
-        if op.attrs.get("split") not in (0, 1, 2):
-            self.error("PI-3", op, f"split is {op.attrs.get('split')}, not 0, 1 or 2")
+        if op.attrs.get("split") not in range(5):
+            self.error("PI-3", op, f"split is {op.attrs.get('split')}, not 0 to 4")
 
     # --- slots that are taken and given back -----------------------------------------------------------------------
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ptokit.targets import A2A3, Target, target
 
 from .core import Module
 
 ARCH = "pto.target_arch"
+DEVICE = "pto.device-spec"
+A5_DEVICES = ("Ascend950", "Ascend910_95")
+"""What the names of devices with target a5 begin with."""
 
 
 def target_named(arch: object) -> Target:
@@ -19,6 +25,15 @@ def target_named(arch: object) -> Target:
 
 def stated_target(module: Module) -> Target | None:
     """`target_named` of what the module states; None if it states nothing."""
-    parts = (f.part.attrs.get(ARCH) for f in module.functions if f.part is not None)
-    arch = module.attrs.get(ARCH) or next(filter(None, parts), None)
+    parts = (f.part.attrs for f in module.functions if f.part is not None)
+    found = filter(None, map(stated_arch, (module.attrs, *parts)))
+    arch = next(found, None)
     return None if arch is None else target_named(arch)
+
+
+def stated_arch(attrs: Mapping[str, Any]) -> str | None:
+    """The target that a module's attributes name, or the device that they name is one of."""
+    arch = attrs.get(ARCH)
+    if arch is None and str(attrs.get(DEVICE, "")).startswith(A5_DEVICES):
+        return "a5"
+    return None if arch is None else str(arch)

@@ -25,6 +25,7 @@ from .compounds import CHECKS as COMPOUND_CHECKS
 from .copy_loops import check_copy_loops
 from .core import Function, Module, Op, Value
 from .facts import Facts, instr_of
+from .fixpipe import check_fixpipes
 from .functions import check_functions
 from .levels import check_level
 from .pipes import check_pipes, pointer_uses
@@ -69,6 +70,7 @@ def verify(
         check_functions(module, surveys, found)
         check_buffers(module, surveys, found)
         check_pipes(surveys, target, found)
+        check_fixpipes(module, surveys, target, found)
     checker = _Checker(target, found, extended, text=module.text, assembler=assembler)
     for survey in surveys.values():
         check_scopes(survey, found)
