@@ -1,7 +1,7 @@
 """The order of loads and stores inside one vector scope, which mem_bar makes (vector-path 7).
 
 Registers give results in program order. Memory does not: a load may overtake a store before it, and a store a load,
-unless the store's value comes from that load.
+unless the store's value comes from that load, be it by way of memory: through a store, a barrier and a load behind it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Within:
         """A scope begins: whatever was before it is over."""
         self.open = True
         self._count = 0
-        self._done: list[tuple[Op, Loops]] = [(Op(""), ())]
+        self._done: list[tuple[Op, Loops, int]] = [(Op(""), (), 0)]  # with the last store that loads there see
         self._barriers = {True: 0, False: 0}
         self._last: dict[tuple[Space, bool], np.ndarray] = {}
 
@@ -59,7 +59,7 @@ class Within:
         if not self.open or not touches:
             return
         self._count += 1
-        self._done.append((op, loops))
+        self._done.append((op, loops, self._barriers[True]))
         for touch in touches:
             before = self._last.get((touch.space, not touch.write))
             if before is not None:
@@ -73,10 +73,10 @@ class Within:
             self._last[key][touch.where.index] = self._count
 
     def _disordered(self, op: Op, loops: Loops, touch: Touch, newest: int) -> None:
-        first, where = self._done[newest]
+        first, where, _ = self._done[newest]
         if first is op and where == loops:
             return
-        if touch.write and where == loops and self._sources.feeds(first, op):
+        if touch.write and self._feeds(newest, op, loops):
             return
         kind = "VLD_VST" if touch.write else "VST_VLD"
         early, late = first.name.removeprefix("pto."), op.name.removeprefix("pto.")
@@ -94,6 +94,21 @@ class Within:
             )
 
         self._report("SYN-A5-05", op, (first, op), draft)
+
+    def _feeds(self, load: int, op: Op, loops: Loops) -> bool:
+        """True if the value of a store comes from a load, by way of registers or of memory."""
+        first, where, _ = self._done[load]
+        if where == loops and self._sources.feeds(first, op):
+            return True
+        seen = 0  # the last store that a load of the value has waited for
+        for k in range(self._count - 1, load, -1):
+            source, there, stores = self._done[k]
+            if there != loops:
+                break
+            if self._sources.feeds(source, op):
+                seen = max(seen, stores)
+        between = self._done[load + 1 : seen + 1]
+        return any(there == where and self._sources.feeds(first, store) for store, there, _ in between)
 
 
 class Sources:

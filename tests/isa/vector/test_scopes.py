@@ -306,6 +306,16 @@ def test_in_place_needs_no_barrier() -> None:
     assert findings(f"{LOAD}\npto.vsts %v, %u[%c0] : {V}, {P}") == []
 
 
+def test_a_value_that_comes_back_through_memory() -> None:
+    """The store follows the load of its value, that the barrier, and that the store of what the first load gave."""
+    assert findings(f'{LOAD}\n{STORE}\npto.mem_bar "VST_VLD"\n{AGAIN}\n{OVER}') == []
+    body = f'{LOAD}\n{STORE}\npto.mem_bar "VLD_VST"\n{AGAIN}\n{OVER}'
+    assert findings(body) == [("SYN-A5-05", line_of(body, "%v2 ="))]
+    others = f"%v2 = pto.vlds %w[%c64] : {P} -> {V}\n%v3 = pto.vlds %u[%c0] : {P} -> {V}"
+    apart = f'{LOAD}\n{STORE}\npto.mem_bar "VST_VLD"\n{others}\n{OVER}'
+    assert findings(apart) == [("SYN-A5-05", line_of(apart, OVER))]
+
+
 def test_other_places_need_no_barrier() -> None:
     assert findings(f"{LOAD}\n{STORE}\n%v2 = pto.vlds %u[%c64] : {P} -> {V}") == []
 
