@@ -120,6 +120,7 @@ class Touch:
     write: bool
     where: Any
     name: str  # of the tile or argument
+    operand: str = ""  # of the instruction
     region: Region | None = None
     atomic: Any = None  # kind of atomic update: equal kinds do not race
     initial: Any = None  # footprint that becomes or has to be initialised, where that is less than all

@@ -79,7 +79,6 @@ class Memory:
         self._writes: dict[Class, tuple[bool, object]] = {}
         self._latest: dict[Class, dict[int, Record]] = {}  # by core
         self._records: dict[int, Records] = {0: ()}
-        self._numbers: dict[Records, int] = {(): 0}
         self._next = 1
         self._limit = max(_MANY, size // _PER_LOOK)
 
@@ -115,37 +114,33 @@ class Memory:
         latest = self._latest[key]
         latest[record.core] = record
 
-        def after(number: int) -> int:
+        def behind(number: int) -> Records:
             """The set of a granule that this access joins. What it replaces comes before it, and before all that comes
             after it: those of its own core, and those of others that neither it nor their own core can race with."""
-            return self._number(
-                *(
-                    former
-                    for former in self._records[number]
-                    if (overtakes if former.core == record.core else not (former.before(clock) and settled(former)))
-                ),
-                record,
+            kept = (
+                former
+                for former in self._records[number]
+                if (overtakes if former.core == record.core else not (former.before(clock) and settled(former)))
             )
+            return (*kept, record)
 
         if len(latest) == 1 and not overtakes:
-            touch.where.set(sets, self._number(record))
+            touch.where.set(sets, self._number((record,)))
         else:
             entries = touch.where.view(sets)
             numbers = _distinct(entries)
-            if len(numbers) == 1:
-                touch.where.set(sets, after(numbers[0]))
-            else:
-                behind = np.array([after(number) for number in numbers], np.int32)
-                touch.where.set(sets, behind[np.searchsorted(numbers, entries)])
+            found = [behind(number) for number in numbers]
+            fresh = {records: self._number(records) for records in dict.fromkeys(found)}
+            new = np.array([fresh[records] for records in found], np.int32)
+            touch.where.set(sets, int(new[0]) if len(new) == 1 else new[np.searchsorted(numbers, entries)])
         if len(self._records) > self._limit:
             self._forget()
 
-    def _number(self, *records: Record) -> int:
-        """The number of a set of accesses."""
-        number = self._numbers.setdefault(records, self._next)
-        if number == self._next:
-            self._next += 1
-            self._records[number] = records
+    def _number(self, records: Records) -> int:
+        """A number for a set of accesses that has none."""
+        number = self._next
+        self._next += 1
+        self._records[number] = records
         return number
 
     def _forget(self) -> None:
@@ -154,7 +149,6 @@ class Memory:
         for sets in self._sets.values():
             live.update(np.unique(sets).tolist())
         self._records = {n: r for n, r in self._records.items() if n in live}
-        self._numbers = {r: n for n, r in self._records.items()}
         self._limit = max(_MANY, self.size // _PER_LOOK, 2 * len(self._records))
 
     # --- initialisation ------------------------------------------------------------------------------------------

@@ -287,30 +287,41 @@ class Observer(ObservedMemory):
     def _follow(self, op: Op, given: Mapping[str, Any], known: _Known) -> None:
         """Whose bytes are read and written, in program order. A repetition finds the same until bytes change hands."""
         changes, quiet = self.buffers.changes, True
-        groups: dict[str, Group] = {}
-        for name, operand in given.items():
-            if isinstance(operand, Tile):
-                group = self._of_tile.get(id(operand))
-                if group is not None:
-                    groups[operand.name or name] = group
-        for touch in (*known.reads, *known.writes):
-            group = groups.get(touch.name)
-            if group is None:
-                continue
+        followed = [(touch, group) for touch in (*known.reads, *known.writes) if (group := self._group(given, touch))]
+        writes = [touch for touch, _ in followed if touch.write]
+        updated: dict[Touch, list[Group]] = {}
+        for touch, group in followed:
             owners = self.buffers.owners.get(id(touch.space))
             if owners is None:
                 owners = self.buffers.owners[id(touch.space)] = Owners(len(touch.space.state))
             if touch.write:
-                self.buffers.changes += owners.write(group, touch.where, op)
-            else:
-                loss, other = owners.read(group, touch.where if touch.initial is None else touch.initial)
-                quiet = quiet and loss is None and other is None
-                if loss is not None:
-                    self.report("UB-OVERLAP", op, (loss.group.op, loss.by.op), partial(placement.lost, op, loss))
-                elif other is not None:
-                    self.report("STALE-READ", op, (group.op, other.op), partial(placement.stale, op, group, other))
+                self.buffers.changes += owners.write(group, touch.where, op, updated.get(touch, ()))
+                continue
+            loss, other = owners.read(group, touch.where if touch.initial is None else touch.initial)
+            quiet = quiet and loss is None and other is None
+            if loss is not None:
+                self.report("UB-OVERLAP", op, (loss.group.op, loss.by.op), partial(placement.lost, op, loss))
+            elif other is not None:
+                self.report("STALE-READ", op, (group.op, other.op), partial(placement.stale, op, group, other))
+            over = [write for write in writes if placement.updates(write, touch)]
+            for write in over:
+                updated.setdefault(write, []).append(group)
+            if not over:
+                self.buffers.changes += owners.used(group, touch.where)
         if quiet and changes == self.buffers.changes:
             known.followed = changes
+
+    def taken(self) -> list[Touch]:
+        found = super().taken()
+        for touch in found if self.buffers.owners else ():
+            owners = self.buffers.owners.get(id(touch.space)) if touch.write else None
+            if owners is not None:
+                self.buffers.changes += owners.release(touch.where)
+        return found
+
+    def _group(self, given: Mapping[str, Any], touch: Touch) -> Group | None:
+        """The tile, with its aliases, that an access of an instruction is to."""
+        return self._of_tile.get(id(given.get(touch.operand)))
 
     def report(self, rule: str, op: Op, key: Any, make: Callable[[], Draft]) -> None:
         item = Item(op, op.name, Pipe.S, self.loops)

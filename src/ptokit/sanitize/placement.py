@@ -12,7 +12,7 @@ from ptokit.types.enums import TileType
 from ptokit.types.tile import TileSpec
 
 from .findings import Draft
-from .footprints import Touch
+from .footprints import Touch, meet
 from .owners import Group, Loss
 from .races import overlap
 from .views import ObservedView
@@ -32,6 +32,12 @@ def in_place(write: Touch, read: Touch) -> bool:
     same_type = a.spec.dtype.bits == b.spec.dtype.bits and (a.spec.rows, a.spec.cols) == (b.spec.rows, b.spec.cols)
     layout = (a.spec.blayout, a.spec.slayout, a.spec.fractal) == (b.spec.blayout, b.spec.slayout, b.spec.fractal)
     return a.start == b.start and same_type and layout and write.origin == read.origin
+
+
+def updates(write: Touch, read: Touch) -> bool:
+    """True if an instruction writes a tile over the elements of another one that it reads."""
+    same = write.space is read.space and write.region is not None and read.region is not None
+    return same and meet(write.where, read.where) and in_place(write, read)
 
 
 def race_self(op: Op, name: str, write: Touch, read: Touch) -> Draft:

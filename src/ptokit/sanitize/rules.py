@@ -96,6 +96,8 @@ _warning(
     "UB-OVERLAP",
     "A value is not overwritten through another tile before its last read.",
     why="The two tiles share bytes; the later read gets the other tile's data.",
+    decision="An instruction that reads one tile and writes another over the same elements updates the value, which "
+    "is not lost until it is used as the other tile's. Bytes that are written by address are anybody's.",
     source="memory-model-and-sync 10, 11.6",
     rejected="two tiles at one address, both loaded, then both read",
     accepted="the first is read for the last time before the second is loaded",
