@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ptokit.diagnostics import DiagnosticError
 from ptokit.ir.core import Op
 from ptokit.run.backends import Unable
 from ptokit.run.fault import Fault
+from ptokit.run.faults import Faults
 from ptokit.run.printed import Printed
 from ptokit.run.program import Program
 
@@ -40,14 +40,17 @@ class Native:
 
     def launch(self, values: Sequence[Any], blocks: int, matmul: str, threads: int, printed: Printed) -> None:
         """Run all blocks on so many threads. Raises `DiagnosticError`."""
-        failure = self.made.launch(values, blocks, matmul, max(1, min(threads, blocks)), printed)
-        if failure is None:
-            return
-        if not isinstance(failure.error, Fault | OverflowError):
-            raise failure.error
-        loops = {op: value for op, value in failure.loops.items() if self._function(op) is self._function(failure.op)}
-        where = [f"%{op.regions[0].args[0].name} = {value}" for op, value in loops.items()]
-        raise DiagnosticError(self.program.diagnosis(failure.error, failure.op, f"block {failure.block}", where))
+        faults = Faults()
+        for failure in self.made.launch(values, blocks, matmul, max(1, min(threads, blocks)), printed):
+            if not isinstance(failure.error, Fault | OverflowError):
+                raise failure.error
+            here = self._function(failure.op)
+            loops = {op: value for op, value in failure.loops.items() if self._function(op) is here}
+            where = [f"%{op.regions[0].args[0].name} = {value}" for op, value in loops.items()]
+            faults.add(
+                failure.block, self.program.diagnosis(failure.error, failure.op, f"block {failure.block}", where)
+            )
+        faults.done()
 
     def _function(self, op: Op) -> Any:
         """The function that an operation stands in."""

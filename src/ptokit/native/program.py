@@ -12,6 +12,7 @@ from ptokit.ir.core import Function, Module, Op
 from ptokit.isa.numerics.unary import table16
 from ptokit.run.chunk import Chunk
 from ptokit.run.effects import Effects
+from ptokit.run.fault import Fault
 from ptokit.run.memory import Buffer, Pointer, Tensor
 from ptokit.run.printed import Printed
 from ptokit.targets import Target
@@ -83,8 +84,8 @@ class NativeProgram:
         worker.chunk.total, worker.chunk.matmul_mode = blocks, matmul
         return worker
 
-    def launch(self, values: Sequence[Any], blocks: int, matmul: str, threads: int, printed: Printed) -> Failure | None:
-        """Run all blocks; the failure of the lowest one that failed."""
+    def launch(self, values: Sequence[Any], blocks: int, matmul: str, threads: int, printed: Printed) -> list[Failure]:
+        """Run all blocks; the failures of those that failed."""
         words, buffers = argument_words(self.entry, values)
         spans = self._spans(words, buffers, blocks, threads)
         runs = [_Run(self, self._worker(matmul, blocks), *span) for span in spans]
@@ -98,7 +99,7 @@ class NativeProgram:
         finally:
             for thread in others:
                 thread.join()
-        failed = next((run.failure for run in runs if run.failure is not None), None)
+        failed = [failure for run in runs for failure in run.failures]
         for run in runs:
             run.worker.keep_printed()
             for block, texts in run.worker.printed:
@@ -138,18 +139,29 @@ class _Run:
 
     def __init__(self, program: NativeProgram, worker: Worker, first: int, last: int) -> None:
         self.program, self.worker, self.first, self.last = program, worker, first, last
-        self.failure: Failure | None = None
+        self.failures: list[Failure] = []
 
     def go(self, words: np.ndarray) -> None:
-        worker = self.worker
+        """Run them. Behind one that fails the next one begins, unless that was no fault of the program."""
+        worker, first = self.worker, self.first
         with np.errstate(all="ignore"):
-            status = self.program.loaded.call(worker.state.ctypes.data, self.first, self.last, words.ctypes.data)
-        if status:
-            module = worker.module
-            error = worker.error or OverflowError("a number is beyond the 64 bits of index")
-            now = {op: int(worker.state[word]) for op, word in module.loops.items()}
-            loops = {op: value for op, value in now.items() if value != UNSET}
-            self.failure = Failure(error, module.sites[worker.failed].op, worker.block, loops)
+            while first < self.last:
+                if not self.program.loaded.call(worker.state.ctypes.data, first, self.last, words.ctypes.data):
+                    return
+                failure = self._failure()
+                self.failures.append(failure)
+                if not isinstance(failure.error, Fault | OverflowError):
+                    return
+                worker.error, first = None, failure.block + 1
+
+    def _failure(self) -> Failure:
+        worker, module = self.worker, self.worker.module
+        error = worker.error or OverflowError("a number is beyond the 64 bits of index")
+        now = {op: int(worker.state[word]) for op, word in module.loops.items()}
+        loops = {op: value for op, value in now.items() if value != UNSET}
+        for word_of in module.loops.values():
+            worker.state[word_of] = UNSET
+        return Failure(error, module.sites[worker.failed].op, worker.block, loops)
 
 
 def argument_words(entry: Function, values: Sequence[Any]) -> tuple[np.ndarray, list[Buffer | None]]:

@@ -1,7 +1,7 @@
 """What a program does with blocks and memory, found by one analysis before it runs.
 
 * which values may differ between blocks (they depend on the block index or on data of a tile);
-* which pointer arguments it writes;
+* which pointer arguments it writes, and which it reads;
 * whether it multiplies matrices;
 * whether blocks can run in lockstep: control flow that may differ between blocks must come before the first store,
   so that a chunk whose blocks disagree can be split and started again.
@@ -19,7 +19,7 @@ from ptokit.types.enums import Pipe
 from ptokit.types.tile import TileSpec
 
 from .lockstep import lockstep
-from .stores import is_global, stored
+from .stores import is_global, loaded, stored
 
 
 @dataclass
@@ -28,6 +28,7 @@ class Effects:
 
     varying: set[Value] = field(default_factory=set)
     written: set[Value] = field(default_factory=set)  # pointer parameters stored through
+    read: set[Value] = field(default_factory=set)  # and loaded through
     lockstep: bool = True
     multiplies: bool = False  # uses the cube unit
 
@@ -158,11 +159,12 @@ class _Pass:
                 self.mark(result)
             for value in op.values:
                 self.root(value, result)
-        for value in stored(op):
-            new = self.roots.get(value, set()) - self.effects.written
-            if new:
-                self.effects.written |= new
-                self.changed = True
+        for values, known in ((stored(op), self.effects.written), (loaded(op), self.effects.read)):
+            for value in values:
+                new = self.roots.get(value, set()) - known
+                if new:
+                    known |= new
+                    self.changed = True
 
 
 def _reads_local(op: Op) -> bool:

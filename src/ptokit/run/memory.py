@@ -33,9 +33,11 @@ class Buffer:
 
     __slots__ = (
         "_decoded",
+        "before",
         "borrowers",
         "decoded_elements",
         "dtype",
+        "keep",
         "launch_blocks",
         "workspace",
         "mem",
@@ -53,6 +55,8 @@ class Buffer:
         self.written = False
         self.partners: list[Buffer] = []  # other arguments in the same memory
         self.borrowers: list[Storage] = []
+        self.keep = False  # the contents before the first write
+        self.before: np.ndarray | None = None
         self.decoded_elements = 0
         self.launch_blocks = 1
         self.workspace: Workspace | None = None
@@ -60,6 +64,13 @@ class Buffer:
 
     def before_write(self) -> None:
         """Let the tiles that stand for this memory keep their values."""
+        if self.keep:
+            self.keep, size = False, self.mem.size
+            space = (
+                None if self.workspace is None else self.workspace.array(f"{self.name} before", self.mem.dtype, size)
+            )
+            self.before = np.empty(size, np.uint8) if space is None else space
+            np.copyto(self.before, self.mem)
         for buffer in (self, *self.partners):
             if buffer.borrowers:
                 for storage in buffer.borrowers:

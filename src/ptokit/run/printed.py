@@ -33,13 +33,14 @@ class Printed:
 
     def __init__(self, cores: int = 1) -> None:
         self.cores = cores  # of a block
+        self.known = 0  # blocks below run again: what they print was written before
         self._texts: dict[int, list[str]] = {}
         self._done: dict[int, int] = {}
         self._next = 0
 
     def add(self, block: int, texts: list[str]) -> None:
         """What a core of a block has printed."""
-        if texts:
+        if texts and block >= self.known:
             self._texts.setdefault(block, []).extend(texts)
 
     def done(self, block: int) -> None:

@@ -26,18 +26,22 @@ from .cluster import Cluster, Stream, core_ids, deadlock, join, run_clusters
 from .codegen import FunctionWriter, generate
 from .effects import Effects, analyse
 from .fault import Fault
+from .faults import Again, Faults, Kept
 from .generated import Generated
 from .lanes import Diverge
 from .mapped import MappedArguments
+from .memory import Buffer, Pointer
 from .printed import Printed
 from .rendezvous import Rendezvous
 from .signals import Semaphores
+from .stores import stores_last
 from .threads import one_blas_thread
 from .workspace import Workspace
 
 MATMUL_MODES = ("exact", "fast", "ref")
 CHUNK_BYTES = 3 << 20  # working memory of the blocks that run together: what stays in a CPU's cache
 CHUNK_BLOCKS = 1024
+KEPT_BYTES = 1 << 26  # memory that is read and changed: of more no copy is kept, and blocks run one at a time
 Progress = Callable[[int, int], None]
 
 
@@ -122,7 +126,8 @@ class Program:
         ``args``: one per parameter; NumPy arrays for pointers (modified in place), numbers for scalars. ``matmul``:
         ``exact`` (float64, rounded once), ``fast`` (float32), ``ref`` (float32, k in order). ``chunk`` overrides how
         many blocks run together. ``backend``: ``numpy`` or ``native``, by default the environment's PTOKIT_BACKEND or
-        what is faster; ``threads``: how many run native code. Raises `DiagnosticError`.
+        what is faster; ``threads``: how many run native code. Raises `DiagnosticError`: for a fault, when all other
+        blocks have run.
         """
         if matmul not in MATMUL_MODES:
             raise ValueError(f"matmul is one of {', '.join(MATMUL_MODES)}, not {matmul!r}")
@@ -133,7 +138,7 @@ class Program:
         size = min(blocks, self.chunk_blocks if chunk is None else max(1, chunk))
         if not self.effects.lockstep:
             size = 1
-        printed, mapped = Printed(), MappedArguments(args)
+        printed, mapped, faults = Printed(), MappedArguments(args), Faults()
         other = None if chunk is not None else self._prepared(wanted(backend), forced=backend is not None)
         try:
             with np.errstate(all="ignore"), one_blas_thread(self.effects.multiplies):
@@ -145,13 +150,24 @@ class Program:
                 if self.cores.waits or self.cores.mixed:
                     self._run_cores(workspace, values, blocks, matmul, progress)
                     return
-                for first in range(0, blocks, size):
+                changed = self._changed_inputs(values) if size > 1 else []
+                if sum(buffer.mem.size for buffer in changed) > KEPT_BYTES:
+                    size, changed = 1, []
+                kept, first = Kept(changed), 0
+                while first < blocks:
                     indices = np.arange(first, min(first + size, blocks))
-                    self._run_chunk(workspace, indices, values, blocks, matmul, printed)
+                    try:
+                        self._run_chunk(workspace, indices, values, blocks, matmul, printed, faults)
+                    except Again:
+                        kept.restore()
+                        printed.known, size, first = first, 1, 0
+                        continue
                     printed.flush()
                     mapped.give_back()
+                    first += len(indices)
                     if progress is not None:
-                        progress(min(first + size, blocks), blocks)
+                        progress(first, blocks)
+                faults.done()
         finally:
             printed.flush()
             workspace.release()
@@ -183,8 +199,9 @@ class Program:
         blocks: int,
         matmul: str,
         printed: Printed,
+        faults: Faults,
     ) -> None:
-        """Run blocks together, or in groups that take the same path."""
+        """Run blocks together, or in groups that take the same path. Raises `Again`."""
         pending = [indices]
         while pending:
             group = pending.pop()
@@ -193,6 +210,22 @@ class Program:
             except Diverge as split:
                 parts = [group[split.keys == key] for key in np.unique(split.keys)]
                 pending.extend(sorted(parts, key=lambda part: -int(part[0])))  # the lowest block comes first
+            except DiagnosticError as error:
+                if len(group) == 1:
+                    faults.add(int(group[0]), error.diagnostics[0])
+                elif any(b.before is not None for b in _buffers(values)):
+                    raise Again from None
+                else:
+                    pending.extend(group[k : k + 1] for k in reversed(range(len(group))))
+
+    def _changed_inputs(self, values: list[Argument]) -> list[Buffer]:
+        """The memory whose contents a block could not be run again on: it is written, and read as well."""
+        if stores_last(self.entry):
+            return []
+        both = self.effects.read & self.effects.written
+        named = [v.buffer for p, v in zip(self.entry.params, values) if p in both and isinstance(v, Pointer)]
+        shared = [b for b in _buffers(values) if b.written and b.partners]
+        return [b for b in dict.fromkeys([*named, *shared]) if b is not None]
 
     def _run_cores(
         self, workspace: Workspace, values: list[Argument], blocks: int, matmul: str, progress: Progress | None
@@ -280,6 +313,8 @@ class Program:
             chunk.printed.clear()  # it will be printed again
             raise
         except (Fault, OverflowError) as error:
+            if len(indices) > 1:
+                chunk.printed.clear()
             raise DiagnosticError(self._diagnose(error, chunk)) from None
         finally:
             for block, texts in zip(indices.tolist(), chunk.printed):
@@ -307,10 +342,8 @@ class Program:
                     if var in frame.f_locals
                 ]
             trace = trace.tb_next
-        position = error.block if isinstance(error, Fault) else None
-        block = chunk.block_number(position or 0) if chunk.blocks == 1 or position is not None else None
-        place = f"block {block}" if block is not None else f"one of blocks {chunk.block_number(0)}.."
-        return self.diagnosis(error, op, place, where)
+        block = chunk.block_number((error.block if isinstance(error, Fault) else None) or 0)
+        return self.diagnosis(error, op, f"block {block}", where)
 
     def diagnosis(self, error: Fault | OverflowError, op: Op | None, place: str, where: Sequence[str]) -> Diagnostic:
         """The finding of a fault: at which operation, in which block, and with which loop variables."""
@@ -318,6 +351,10 @@ class Program:
         location = Location(self.module.file) if op is None else op.location
         note = Note("at " + ", ".join([place, *where]), location)
         return Diagnostic(fault.rule, Severity.ERROR, fault.message, location, fault.hint, (note,))
+
+
+def _buffers(values: list[Argument]) -> list[Buffer]:
+    return [v.buffer for v in values if isinstance(v, Pointer) and v.buffer is not None]
 
 
 def compile_program(
