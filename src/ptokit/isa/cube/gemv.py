@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ptokit.diagnostics import Rule
 from ptokit.types.enums import Pipe
 
+from ..meaning.expressions import ROW as ROW_VECTOR
+from ..meaning.words import Contract
 from ..table import Instr, Operand, dst, instruction, src
 from .gemv_rules import ACCUMULATE, BIASED, PRODUCT
-from .matmul import tmatmul, tmatmul_acc, tmatmul_bias
+from .matmul import contraction
 from .matmul_text_rules import ROW, ROW_ACCUMULATE, ROW_BIAS
 
 
-def _gemv(
-    name: str, text: str, summary: str, rules: tuple[Rule, ...], run: Callable[..., None], *operands: Operand
-) -> Instr:
+def _gemv(name: str, text: str, summary: str, rules: tuple[Rule, ...], meaning: Contract, *operands: Operand) -> Instr:
     return instruction(
         Instr(
             name,
@@ -24,7 +22,7 @@ def _gemv(
             operands,
             pipe=Pipe.M,
             rules=rules,
-            run=run,
+            meaning=meaning,
             tensor=True,
             source="compute-reduce-matrix 10",
         )
@@ -32,14 +30,14 @@ def _gemv(
 
 
 TGEMV = _gemv(
-    "TGEMV", "tgemv", "Product of one row and a matrix.", (*PRODUCT, *ROW), tmatmul, dst(), src("lhs"), src("rhs")
+    "TGEMV", "tgemv", "Product of one row and a matrix.", (*PRODUCT, *ROW), contraction(), dst(), src("lhs"), src("rhs")
 )
 TGEMV_ACC = _gemv(
     "TGEMV_ACC",
     "tgemv.acc",
     "Product of one row and a matrix, added to an accumulator.",
     (*ACCUMULATE, *ROW_ACCUMULATE),
-    tmatmul_acc,
+    contraction("acc"),
     dst(),
     src("acc"),
     src("lhs"),
@@ -50,7 +48,7 @@ TGEMV_BIAS = _gemv(
     "tgemv.bias",
     "Product of one row and a matrix, plus a bias.",
     (*BIASED, *ROW_BIAS),
-    tmatmul_bias,
+    contraction("bias", ROW_VECTOR),
     dst(),
     src("lhs"),
     src("rhs"),

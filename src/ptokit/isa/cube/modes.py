@@ -6,10 +6,10 @@ from ptokit.diagnostics import rule
 from ptokit.types.enums import Pipe
 
 from ..machine import Machine
+from ..meaning.contract import ROUNDING
 from ..operands import Message
 from ..site import Site
 from ..table import Attr, Instr, instruction
-from .matmul import ROUNDING
 
 _MODES = ("CAST_ROUND", "CAST_RINT")
 

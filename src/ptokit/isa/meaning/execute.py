@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 from ptokit.types.dtypes import DType
 
 from ..site import Info, ScalarInfo, Site, TileInfo, ViewInfo
+from .contract import product, scaled, total_of
 from .expressions import OWN, Apply, Element, leaves
 from .fold import FOLDS
 from .primitives import PRIMITIVES
 from .source import Source, count
-from .words import Fold, Lane, Move, Python, Search, Word, Write
+from .words import Contract, Fold, Lane, Move, Python, Search, Word, Write
 
 if TYPE_CHECKING:
     from ..table import Instr
@@ -231,6 +232,20 @@ def _between_tiles(move: Move, leaf: Element, source: Source) -> list[str]:
     return [*lines, f"put({move.dst}, as_kind({move.dst}, {source.value(move.value)}), {row}, {col})"]
 
 
+def _contract(c: Contract, source: Source) -> list[str]:
+    lines = [f"rows, cols = {c.left}.vr, {c.right}.vc"]
+    start = "None"
+    if c.start:
+        lines += source.read(Element(c.start, c.start_at))
+        start = source.value(Element(c.start, c.start_at))
+    if c.left_scale:
+        factors = f"{c.left}, {c.left_scale}, {c.right}, {c.right_scale}"
+        total = f"{source.object(total_of)}(m, *{source.object(scaled)}({factors}), {start})"
+    else:
+        total = f"{source.object(product)}(m, {c.left}, {c.right}, {start})"
+    return [*lines, f"{c.dst}.write({total}, rows, cols)"]
+
+
 def _valid(name: str) -> list[str]:
     return [f"rows, cols = {name}.vr, {name}.vc", "if not (rows and cols): return"]
 
@@ -238,4 +253,10 @@ def _valid(name: str) -> list[str]:
 _AXES = {"row": (2, "rows, 1"), "column": (1, "1, cols")}
 """By the axis of a fold: that of the array, and the region that is written."""
 
-_WRITERS: dict[type, Callable[[Any, Source], list[str]]] = {Lane: _lane, Fold: _fold, Search: _search, Move: _move}
+_WRITERS: dict[type, Callable[[Any, Source], list[str]]] = {
+    Lane: _lane,
+    Fold: _fold,
+    Search: _search,
+    Move: _move,
+    Contract: _contract,
+}

@@ -137,17 +137,25 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """A product of tiles: ``dst[i,j] = start[i,j] + sum over k of left[i,k] * right[k,j]``.
+    """A product of tiles: ``dst[i,j] = start[i,j] + sum over k of left[i,k] * right[k,j]``, f32 or i32.
 
-    The sizes are those of the valid regions. ``start`` is the name of a tile (a row vector is read at [0,j]), or empty.
-    Factors are exact in `accumulator`; its rounding and order are those of the run's matmul mode (see decision 0007).
+    i runs over the valid rows of `left`, j over the valid columns of `right`, k over the valid columns of `left`.
+    ``start`` is the name of a tile, read at `start_at`, or empty. Scale tiles, where there are some, hold a power of
+    two for each 32 elements along k: of row i of `left`, of column j of `right`.
+
+    Integer sums are exact and wrap. Float factors are exact in binary64; the sum is that of the run's matmul mode:
+    ``exact`` sums in binary64, in no stated order, with the start, and rounds once; ``fast`` sums in f32, in no stated
+    order, and adds the start; ``ref`` starts at +0, goes over k in order, each step ``left * right + sum`` rounded once
+    to f32 from binary64, and adds the start last. f32 factors are rounded first where the register
+    `contract.ROUNDING` says so.
     """
 
     left: str
     right: str
     start: str = ""
     start_at: Index = OWN
-    accumulator: DType | None = None
+    left_scale: str = ""
+    right_scale: str = ""
     dst: str = "dst"
 
 
