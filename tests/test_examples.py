@@ -41,7 +41,8 @@ def target(request: pytest.FixtureRequest) -> Target:
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_kernels_have_no_findings(kernel: str, target: Target) -> None:
     result = read_module(str(EXAMPLES / "pto" / kernel), target=target)
-    assert [str(d) for d in [*result.diagnostics, *verify(result.module, target)]] == []
+    found = [d.rule for d in [*result.diagnostics, *verify(result.module, target)]]
+    assert found == (["VEC-A3-01"] if "vector" in kernel and not target.vector_registers else [])
 
 
 def test_the_racy_kernel_has_one_race() -> None:
@@ -71,6 +72,7 @@ def test_softmax(target: Target, rows: int, blocks: int) -> None:
 
 
 @pytest.mark.parametrize(("rows", "blocks"), [(1, 1), (35, 2)])
+@pytest.mark.parametrize("target", [TARGETS["cpu"], TARGETS["a5"]], ids=lambda t: t.name)
 def test_softmax_on_registers_agrees_with_the_one_on_tiles(target: Target, rows: int, blocks: int) -> None:
     """Both compute the same exponentials; their sums and quotients round 7 + 1 + 1 and 1 + 1 times."""
     x = (10 * np.random.default_rng(rows).standard_normal((rows, 512))).astype(np.float32)

@@ -30,6 +30,7 @@ from .functions import check_functions
 from .levels import check_level
 from .pipes import check_pipes, pointer_uses
 from .placement import check_placement
+from .registers import check_registers
 from .scopes import check_scopes
 from .survey import Survey
 from .sync import tsync
@@ -77,6 +78,7 @@ def verify(
         check_level(survey, level, auto_sync, found)
         if module.text:
             pointer_uses(survey, found)
+        check_registers(survey, target, found)
         checker.run(survey)
     return _refused_by_assembler(found) if assembler else found
 

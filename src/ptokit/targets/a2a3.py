@@ -27,5 +27,5 @@ A2A3 = Target(
     one_flag_per_id=frozenset({"MTE3"}),  # PTOAS issue 823: 5 hangs of 5
     hf32_bits=11,
     library_ub=184 * KIB,
-    predicate_units=255,
+    vector_registers=False,
 )

@@ -40,6 +40,7 @@ class Target:
     user_ub: int | None = None  # bytes of UB that the vendor's platform files give to user code, where that is not all
     library_ub: int | None = None  # bytes of UB below those that library code uses as scratch
     simt_ub: int | None = None  # bytes of UB that kernels with SIMT instructions may use
+    vector_registers: bool = True  # has them, or runs operations on them
     predicate_units: int | None = None  # largest constant offset of predicate loads, in units of 8 bytes
     like: Target | None = None
     lifted: frozenset[str] = frozenset()

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ptokit.diagnostics import Severity, define, rule
-from ptokit.targets import A2A3
 
 from ..machine import Machine
 from ..operands import Message
@@ -67,7 +66,7 @@ define(
     "Active lanes of a scatter write to different elements.",
     severity=Severity.WARNING,
     source="vector-path 4.6, 8",
-    why="Which lane wins is for the target to say: the lowest one on cpu and a5; on a2a3 it is an error.",
+    why="Which lane wins is for the target to say: the lowest one on cpu and a5.",
     decision="Reported when a run sees it.",
     accepted="offsets 3, 1, 2",
     rejected="offsets 3, 3",
@@ -138,8 +137,6 @@ def _scatter(
     keep, places = _chosen(mask, count, size), _unsigned(offsets) * size
     if _repeats(places, keep):
         message = "two active lanes write to one element"
-        if m.target.is_a(A2A3):
-            m.refuse("VEC-A5-10", message)
         m.remark("VEC-A5-10", f"{message}: the lowest lane wins")
     lanes = value.view(np.uint8).reshape(len(value), VREG_BYTES // size, size)
     m.scatter(dst, places[:, ::-1], lanes[:, ::-1], None if keep is None else keep[:, ::-1], size)

@@ -45,7 +45,7 @@ PRD_03 = define(
     decision="In brackets the offset counts 16 or 32 bytes, as the mode says, behind a comma units of 8 bytes.",
 )
 def PRD_04(o: Site) -> Message:
-    """The offset of pldi and psti is a constant, behind a comma of at most 1023 units of 8 bytes (a2a3: 255)."""
+    """The offset of pldi and psti is a constant, behind a comma of at most 1023 units of 8 bytes."""
     units = o.operands.get("units")
     given = units if isinstance(units, ScalarInfo) else o.operands.get("offset")
     if not isinstance(given, ScalarInfo):
