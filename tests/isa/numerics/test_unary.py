@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from ptokit.isa.numerics.hard_cases import HARD
 from ptokit.isa.numerics.unary import FUNCTIONS, approx_f32, table16, unary
 from ptokit.types.codecs import decode_table
 from ptokit.types.dtypes import bf16, f16, f32
@@ -94,3 +95,51 @@ def test_out_and_shapes(name):
     half = np.array([[1.5, 2.5]], np.float16)
     target = np.empty_like(half)
     assert (unary(name, half, f16, target) == unary(name, half, f16)).all()
+
+
+# f32 on every machine -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", HARD)
+def test_hard_cases_are_the_nearest_binary64_rounded_once(name):
+    for argument, result in HARD[name].items():
+        x = np.uint32(argument).view(np.float32)
+        exact = precise(name, float(x))
+        assert np.float32(float(exact)).view(np.uint32) == result
+        middles = [
+            (Decimal(float(np.float32(float(exact)))) + Decimal(float(np.nextafter(np.float32(float(exact)), to)))) / 2
+            for to in (np.float32(-np.inf), np.float32(np.inf))
+        ]
+        assert min(abs(exact - m) for m in middles) < 7 * Decimal(float(np.spacing(np.abs(float(exact)))))
+
+
+@pytest.mark.parametrize("name", HARD)
+@pytest.mark.parametrize("units", [-4, -1, 0, 1, 4])
+def test_other_libraries_give_the_same_f32(name, units, monkeypatch):
+    """A library whose results are off by some units is corrected where that would show."""
+    honest = FUNCTIONS[name]
+    monkeypatch.setitem(FUNCTIONS, name, lambda x: (honest(x).view(np.int64) + units).view(np.float64))
+    approx_f32.cache_clear()
+    try:
+        x = np.array(list(HARD[name]), np.uint32).view(np.float32)
+        assert approx_f32(name)(x).view(np.uint32).tolist() == list(HARD[name].values())
+    finally:
+        approx_f32.cache_clear()
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("name", HARD)
+def test_every_hard_case_is_listed(name):
+    """All 2^32 arguments: about three minutes for each function."""
+    found = []
+    for first in range(0, 1 << 32, 1 << 22):
+        x = np.arange(first, first + (1 << 22), dtype=np.uint64).astype(np.uint32).view(np.float32)
+        with np.errstate(all="ignore"):
+            y = FUNCTIONS[name](x.astype(np.float64))
+            near = np.abs((y.view(np.int64) & ((1 << 29) - 1)) - (1 << 28)) <= 6
+            tiny = np.abs(y) < 2.0**-126  # subnormal in f32: the middle lies higher up in the fraction
+            scaled = np.abs(y) * 2.0**149
+            between = np.abs(scaled % 1 - 0.5) <= 6 * 2.0**-52 * np.maximum(scaled, 1)
+            hit = np.where(tiny, between, near) & np.isfinite(y) & (y != 0) & (y != 1)
+        found += x[hit].view(np.uint32).tolist()
+    assert sorted(found) == sorted(HARD[name])
