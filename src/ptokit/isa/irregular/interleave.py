@@ -12,7 +12,7 @@ from .interleave_rules import DE_RULES, RULES
 
 def _interleave(m: Machine, d1: TileOperand, d0: TileOperand, s1: TileOperand, s0: TileOperand) -> None:
     a, b = alike(s0.read(), s1.read())
-    z = np.stack((a, b), axis=3).reshape(len(a), s0.vr, -1)
+    z = np.stack((a, b), axis=3).reshape(len(a), s0.vr, 2 * s0.vc)
     d0.write(z[:, :, : s0.vc].copy(), s0.vr, s0.vc)
     d1.write(z[:, :, s0.vc :].copy(), s0.vr, s0.vc)
 

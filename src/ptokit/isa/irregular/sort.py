@@ -33,8 +33,9 @@ def _sort(m: Machine, dst: TileOperand, src: TileOperand, idx: TileOperand, tmp:
     padded = np.pad(key, ((0, 0), (0, 0), (0, padding)), constant_values=np.inf)
     numbers = np.pad(number.astype(np.uint64), ((0, 0), (0, 0), (0, padding)))
     codes = np.pad(_codes(x), ((0, 0), (0, 0), (0, padding)), constant_values=_codes(_lowest(x))[0])
-    grouped = [a.reshape(*a.shape[:2], -1, GROUP) for a in (padded, numbers, codes)]
-    behind = np.broadcast_to((np.arange(padded.shape[2]) >= columns).reshape(1, 1, -1, GROUP), grouped[0].shape)
+    groups = padded.shape[2] // GROUP
+    grouped = [a.reshape(*a.shape[:2], groups, GROUP) for a in (padded, numbers, codes)]
+    behind = np.broadcast_to((np.arange(padded.shape[2]) >= columns).reshape(1, 1, groups, GROUP), grouped[0].shape)
     order = np.lexsort((grouped[1], grouped[0], behind), axis=3)
     values, indices = (np.take_along_axis(a, order, axis=3).reshape(padded.shape) for a in (grouped[2], grouped[1]))
     records = values | indices << np.uint64(32)
