@@ -20,6 +20,9 @@ ALIASES = """\
 !ptr = !pto.ptr<f32>
 !vreg = !pto.vreg<64xf32>
 !mask = !pto.mask<b32>
+!vector = !pto.vmi.vreg<64xf32>
+!lanes = !pto.vmi.mask<64xpred>
+!register = !pto.vreg<64xf32>
 !type = f32
 !result = !tile
 """

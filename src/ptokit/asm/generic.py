@@ -134,7 +134,7 @@ def _instruction(p: Parser, instr: Instr, s: Statement) -> Op:
         got = taken(plan.takes, s.values)
     if got is None:
         got = _operands(p, instr, s, stated, attrs)
-    if not plan.least <= len(s.results) <= plan.most:
+    if not plan.least <= len(s.results) <= plan.most and instr.results >= 0:
         p.fail(rules.RESULTS, f"pto.{instr.text} has {plan.most} results, not {len(s.results)}", s.at)
     for type in s.results if instr.tensor else ():
         check_result(p, instr, type, s.at)

@@ -22,6 +22,8 @@ from ptokit.types.tile import TileSpec
 from ptokit.types.values import (
     Align,
     Group,
+    LogicalMask,
+    LogicalVector,
     Mask,
     MemRef,
     Opaque,
@@ -58,6 +60,9 @@ _KINDS: dict[Kind, tuple[type, ...]] = {
     Kind.MASK: (Mask,),
     Kind.ALIGN: (Align,),
     Kind.GROUP: (Group,),
+    Kind.VECTOR: (LogicalVector,),
+    Kind.LANES: (LogicalMask,),
+    Kind.PART: (VReg, Mask, LogicalVector, LogicalMask),
 }
 
 

@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 from ptokit.ir import Op, Operands, Value
 from ptokit.isa.table import TABLE, Instr, Kind, Operand
 from ptokit.types.dtypes import DTYPES
-from ptokit.types.values import INDEX, Align, Mask, Ptr, Scalar, Type, VReg, is_memref
+from ptokit.types.values import INDEX, Align, LogicalMask, LogicalVector, Mask, Ptr, Scalar, Type, VReg, is_memref
 
 from . import rules
 from .attributes import Dictionary, Written, declared_value, read_dictionary
@@ -33,12 +33,15 @@ from .ssa_items import constant
 from .types import FREE, POISON
 
 VREG_BYTES = 256
-_KINDS: dict[Kind, type] = {
+_KINDS: dict[Kind, Any] = {
     Kind.VREG: VReg,
     Kind.MASK: Mask,
     Kind.ALIGN: Align,
     Kind.PTR: Ptr,
     Kind.SCALAR: Scalar,
+    Kind.VECTOR: LogicalVector,
+    Kind.LANES: LogicalMask,
+    Kind.PART: (VReg, Mask, LogicalVector, LogicalMask),
 }
 
 
@@ -237,7 +240,8 @@ class _Reader:
         plain = [*s.items, *(item for _, _, items in s.groups for item in items)]
         whole = [part for item in plain for part in (item, item.offset) if part is not None]
         values = [item for item in plain if item.value is not None]
-        for written in (plain, whole, values):
+        telling = [item for item in values if not isinstance(item.type, Scalar)]
+        for written in (plain, whole, values, telling):
             if len(written) == len(types):
                 for item, type in zip(written, types):
                     self._match(item, type)
@@ -430,7 +434,7 @@ def _fits(operand: Operand, type: Type | None, *, spaces: bool) -> bool:
         return operand.kind is Kind.SCALAR
     if type is FREE or type is POISON:
         return True
-    if operand.or_vreg and isinstance(type, VReg):
+    if operand.or_vreg and isinstance(type, VReg | LogicalVector):
         return True
     if operand.or_view and is_memref(type):
         return True

@@ -43,7 +43,7 @@ def print_micro(op: Op, instr: Instr, name: Callable[[Value], str]) -> str:
                 continue
         elif not operand.group:
             parts += map(name, values)
-        types += [str(v.type) for v in values] if not operand.group else []
+        types += [str(v.type) for v in values] if not (operand.group or operand.implied) else []
     for word in dict.fromkeys(o.group for o in instr.operands if o.group):
         members = [o for o in instr.operands if o.group == word]
         values = [v for o in members for v in op.group(o.name)]

@@ -118,6 +118,8 @@ class FunctionPrinter:
     def instruction(self, op: Op, instr: Instr) -> str:
         """An instruction from its name on."""
         forms = forms_of(instr)
+        if instr.syntax == "generic":
+            return _generic(op, self.names)
         name = f"pto.{instr.newest or instr.shown}"
         if forms:
             return name + print_form(op, instr, forms, self.names)
@@ -138,5 +140,5 @@ def _generic(op: Op, name: Callable[[Value], str]) -> str:
 
     return (
         f"{quote(op.name)}({', '.join(map(name, values))}){attrs} : "
-        f"{listed([v.type for v in values])} -> {listed([v.type for v in op.results])}"
+        f"{listed([v.type for v in values])} -> {result_list([v.type for v in op.results])}"
     )

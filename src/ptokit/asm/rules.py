@@ -150,6 +150,13 @@ TY_7 = _text(
     why="A pointer points to global memory, or to the on-chip buffer that it names.",
     source="assembly 13.1; PTOAS e32488c9",
 )
+VMI_1 = _text(
+    "VMI-01",
+    "A logical vector has lanes of 8, 16 or 32 bits, and its layout is one that there is.",
+    rejected="!pto.vmi.vreg<64xi64>, !pto.vmi.vreg<64xf32, #pto.vmi.layout<deinterleaved = 3>>",
+    accepted="!pto.vmi.vreg<100xf32>, !pto.vmi.mask<100xpred>",
+    source="PTOAS e32488c9, VMI",
+)
 TY_8 = _text(
     "TY-8",
     "Enumeration attribute with an unknown value.",

@@ -30,6 +30,9 @@ PLACEHOLDERS = {
     Kind.MASK: "!mask",
     Kind.ALIGN: "!pto.align",
     Kind.GROUP: "!pto.group",
+    Kind.VECTOR: "!vector",
+    Kind.LANES: "!lanes",
+    Kind.PART: "!register",
 }
 """What stands for the type of an operand; a number has the element type f32 where the table tells no other."""
 
@@ -68,7 +71,7 @@ def _operation(instr: Instr) -> Op:
     for operand in chosen:
         type = Opaque(_type(operand, instr))
         if operand.variadic and not operand.optional:
-            operands[operand.name] = [Value(type, f"{operand.name}{k}") for k in range(2)]
+            operands[operand.name] = [Value(type, f"{operand.name}{k}") for k in range(max(2, operand.size))]
         elif not operand.optional or operand.offset:
             operands[operand.name] = Value(type, operand.name)
     kinds = [a.kind for a in instr.attrs]

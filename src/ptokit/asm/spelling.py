@@ -57,7 +57,7 @@ def value(value: Any, attr: Attr | None = None) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
-        return f"{value} : i32" if attr is not None else str(value)
+        return f"{value} : {'i64' if attr.long else 'i32'}" if attr is not None else str(value)
     if isinstance(value, float):
         return f"{number(value, 32)} : f32" if attr is not None else number(value)
     if isinstance(value, str):

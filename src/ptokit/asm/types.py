@@ -12,6 +12,7 @@ from . import rules
 from .compound_types import COMPOUND, compound
 from .cursor import whole
 from .faults import TypeFaultError, element, suggest
+from .logical_types import LOGICAL, logical
 from .register_types import REGISTERS, register
 from .tile_types import tile
 
@@ -36,7 +37,7 @@ POINTER_SPACES = {
 _BUILTIN = re.compile(r"(?:index|none|[su]?i[1-9]\d{0,4}|bf16|f16|f32|f64|tf32|f8E\w+|f4E\w+)\Z")
 _VIEW_BODY = re.compile(r"\s*((?:(?:\?|-?\d+)\s*x\s*)*)([!A-Za-z][\w.]*)\s*\Z")
 _DIM = re.compile(r"\?|-?\d+")
-_PTO = re.compile(r"!pto\.(\w+)\s*(?:<(.*)>)?\Z", re.DOTALL)
+_PTO = re.compile(r"!pto\.([\w.]+)\s*(?:<(.*)>)?\Z", re.DOTALL)
 _BLANKS = re.compile(r"\s+")
 
 _HANDLES = frozenset(
@@ -177,6 +178,8 @@ def parse_type(text: str) -> Type | None:
         raise TypeFaultError(rules.TYPE, f"the parameters of '!pto.{name}' are left out", at, len(body))
     if name in _HANDLES:
         return Opaque(_BLANKS.sub(" ", text))
+    if name in LOGICAL:
+        return logical(name, body, m.end(1) + 1)
     if name in REGISTERS:
         return register(name, body, m.end(1) + 1)
     if name not in _MNEMONICS:

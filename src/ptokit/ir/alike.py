@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Any
 
-from ptokit.isa.site import AlignInfo, Info, LoweredInfo, MaskInfo, PtrInfo, ScalarInfo, TileInfo, VregInfo
+from ptokit.isa.site import (
+    AlignInfo,
+    Info,
+    LanesInfo,
+    LoweredInfo,
+    MaskInfo,
+    PtrInfo,
+    ScalarInfo,
+    TileInfo,
+    VectorInfo,
+    VregInfo,
+)
 from ptokit.isa.table import Instr
 from ptokit.isa.unknown import UNKNOWN
 
@@ -68,6 +79,10 @@ def _known(info: Info) -> tuple[Any, ...] | None:
         return MaskInfo, info.bits
     if isinstance(info, AlignInfo):
         return (AlignInfo,)
+    if isinstance(info, VectorInfo):
+        return VectorInfo, info.dtype, info.lanes, info.layout
+    if isinstance(info, LanesInfo):
+        return LanesInfo, info.lanes, info.granularity, info.layout
     if isinstance(info, LoweredInfo):
         return None
     return type(info), info.dtype, info.shape, info.stride, info.layout, info.dims, info.whole

@@ -9,12 +9,14 @@ from typing import Any
 from ptokit.isa.site import (
     AlignInfo,
     Info,
+    LanesInfo,
     LoweredInfo,
     MaskInfo,
     PtrInfo,
     ScalarInfo,
     Site,
     TileInfo,
+    VectorInfo,
     ViewInfo,
     VregInfo,
 )
@@ -26,7 +28,19 @@ from ptokit.types.enums import Layout, TileType
 from ptokit.types.integers import signed, unsigned, width, wrap
 from ptokit.types.tensor import infer_layout
 from ptokit.types.tile import DYNAMIC, TileSpec
-from ptokit.types.values import Align, Mask, MemRef, Opaque, PartitionView, Ptr, Scalar, TensorView, VReg
+from ptokit.types.values import (
+    Align,
+    LogicalMask,
+    LogicalVector,
+    Mask,
+    MemRef,
+    Opaque,
+    PartitionView,
+    Ptr,
+    Scalar,
+    TensorView,
+    VReg,
+)
 
 from .core import Block, Function, Op, RawAttr, Value
 from .graph import ordered
@@ -143,6 +157,10 @@ class Facts:
                 self.infos[value] = MaskInfo(value.name, value.type.bits)
             case Align():
                 self.infos[value] = AlignInfo(value.name)
+            case LogicalVector():
+                self.infos[value] = VectorInfo(value.name, value.type.dtype, value.type.lanes, value.type.layout)
+            case LogicalMask():
+                self.infos[value] = LanesInfo(value.name, value.type.lanes, value.type.granularity, value.type.layout)
             case _:
                 pass
 

@@ -10,7 +10,19 @@ from typing import Any
 from ptokit.diagnostics import Diagnostic, Diagnostics, Note, Scope, Severity, lookup
 from ptokit.isa.check import Broken, broken_rules
 from ptokit.isa.cores import missing_pipe
-from ptokit.isa.site import AlignInfo, LoweredInfo, MaskInfo, PtrInfo, ScalarInfo, Site, TileInfo, ViewInfo, VregInfo
+from ptokit.isa.site import (
+    AlignInfo,
+    LanesInfo,
+    LoweredInfo,
+    MaskInfo,
+    PtrInfo,
+    ScalarInfo,
+    Site,
+    TileInfo,
+    VectorInfo,
+    ViewInfo,
+    VregInfo,
+)
 from ptokit.isa.table import Instr, Kind, Operand
 from ptokit.isa.tile_rules import check_tile
 from ptokit.targets import Target
@@ -44,6 +56,8 @@ _KINDS: dict[Kind, type] = {
     Kind.VREG: VregInfo,
     Kind.MASK: MaskInfo,
     Kind.ALIGN: AlignInfo,
+    Kind.VECTOR: VectorInfo,
+    Kind.LANES: LanesInfo,
 }
 
 
@@ -187,7 +201,7 @@ class _Checker:
                 continue
             if (operand.or_view and isinstance(info, ViewInfo)) or (operand.or_ptr and isinstance(info, PtrInfo)):
                 continue
-            if operand.or_vreg and isinstance(info, VregInfo):
+            if operand.or_vreg and isinstance(info, VregInfo | VectorInfo):
                 continue
             opaque = opaque or not isinstance(info, LoweredInfo)
             if not is_memref(op[operand.name].type):

@@ -103,7 +103,27 @@ class AlignInfo:
     name: str
 
 
-RegisterInfo = VregInfo | MaskInfo | AlignInfo
+@dataclass(frozen=True, slots=True)
+class VectorInfo:
+    """A logical vector: element type, number of lanes, and its layout in registers, empty where that is open."""
+
+    name: str
+    dtype: DType
+    lanes: int
+    layout: str
+
+
+@dataclass(frozen=True, slots=True)
+class LanesInfo:
+    """A logical predicate: number of lanes, granularity (``pred`` where it is open) and layout."""
+
+    name: str
+    lanes: int
+    granularity: str
+    layout: str
+
+
+RegisterInfo = VregInfo | MaskInfo | AlignInfo | VectorInfo | LanesInfo
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,9 @@ class Kind(StrEnum):
     MASK = "mask"
     ALIGN = "align"
     GROUP = "group"  # of devices: !pto.group
+    VECTOR = "vector"  # logical: !pto.vmi.vreg
+    LANES = "lanes"  # its predicate: !pto.vmi.mask
+    PART = "part"  # a register or predicate of either level
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,7 @@ class Operand:
     or_tile: bool = False  # a view of global memory, or a tile
     place: TileType | None = None  # where a tile lies that text calls a scaling tile
     or_ptr: bool = False  # a number, or a pointer
-    or_vreg: bool = False  # a number, or a vector register
+    or_vreg: bool = False  # a number, or a register or logical vector
     space: str = ""  # of a pointer: "ub" or "gm"
     offset: bool = False  # stands in brackets behind the pointer before it
     listed: bool = False  # of an offset: its type is printed
@@ -71,6 +74,7 @@ class Operand:
     agreed: bool = False  # blocks that run together need the same value
     linear: bool = False  # of a state: handed on exactly once
     posted: bool = False  # of a result: the pointer of an access, advanced; only where the text asks for it
+    implied: bool = False  # of a number: its type is never written
     size: int = 1  # of a list in groups: how many values one group has
     bits: int = 0  # of a mask: its granularity
     word: str = ""  # stands behind this word and the types of ``ins``, with its own type; older texts list it
@@ -158,6 +162,7 @@ class Attr:
     before: str = ""  # of a token: the operand that follows it; empty: it is the last
     words: tuple[str, ...] = ()  # of a string: what it can be, where that is a short list
     older: str = ""  # the key in older texts
+    long: bool = False  # of an integer: it has 64 bits in text
     beside: bool = False  # a string behind the types of ``ins``; older texts have it in the dictionary
 
     def parse(self, text: str) -> Any:
@@ -223,7 +228,7 @@ class Instr:
     spellings: tuple[str, ...] = ()  # further text names that are read
     newest: str = ""  # the name that level 2 prints, where the reference has renamed the operation
     ordering: bool = False  # states an order between pipes, cores or instructions, and nothing else
-    results: int = 0  # SSA results in `.pto` text of level 2
+    results: int = 0  # SSA results in `.pto` text of level 2; -1: as many as the text has
     produces: tuple[Operand, ...] = ()  # those results, where the semantics function returns them
     orders: tuple[tuple[str, ...], ...] = ()  # further orders in which the text may list operands, by name
     misfit: str = ""  # rule of written operands that are not those of the instruction

@@ -34,6 +34,9 @@ _WORDS = {
     Kind.VREG: "a vector register",
     Kind.MASK: "a predicate",
     Kind.ALIGN: "the state of a stream",
+    Kind.VECTOR: "a logical vector",
+    Kind.LANES: "a logical predicate",
+    Kind.PART: "a register",
 }
 
 

@@ -219,6 +219,36 @@ class Align:
 
 
 @dataclass(frozen=True, slots=True)
+class LogicalVector:
+    """``!pto.vmi.vreg<128xf32>``: a vector of any length, whose registers a compiler chooses.
+
+    ``layout`` is how it lies in them, such as ``#pto.vmi.layout<deinterleaved = 2>``; empty where that is open.
+    """
+
+    lanes: int
+    dtype: DType
+    layout: str = ""
+
+    def __str__(self) -> str:
+        return f"!pto.vmi.vreg<{self.lanes}x{self.dtype.text}{self.layout and ', '}{self.layout}>"
+
+
+@dataclass(frozen=True, slots=True)
+class LogicalMask:
+    """``!pto.vmi.mask<128xpred>``: a predicate for each lane of a logical vector.
+
+    ``granularity`` is ``pred``, or ``b8``, ``b16``, ``b32`` where the registers are chosen.
+    """
+
+    lanes: int
+    granularity: str = "pred"
+    layout: str = ""
+
+    def __str__(self) -> str:
+        return f"!pto.vmi.mask<{self.lanes}x{self.granularity}{self.layout and ', '}{self.layout}>"
+
+
+@dataclass(frozen=True, slots=True)
 class Opaque:
     """A type ptokit carries without looking inside, as written: ``!pto.pipe``, ``memref<…>`` …"""
 
@@ -260,6 +290,8 @@ Type = (
     | Struct
     | Group
     | Register
+    | LogicalVector
+    | LogicalMask
     | Opaque
     | FunctionType
 )

@@ -166,7 +166,7 @@ for _name, _fields in (
         "Fill blocks of L1 with a word.",
         Pipe.MTE2,
         (at("dst", "l1", Role.OUT), *(replace(n, type="") for n in numbers(_fields))),
-        (Attr("fill_word_bits", int, None, "fill_word_bits"),),
+        (Attr("fill_word_bits", int, None, "fill_word_bits", long=True),),
     )
 _FRACTAL = (
     *numbers("shape0 shape1"),

@@ -1,0 +1,1 @@
+"""Threads of the SIMT unit: queries, votes, shuffles, arithmetic, memory and launches."""

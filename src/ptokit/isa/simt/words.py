@@ -1,0 +1,48 @@
+"""Words to define operations of threads with (PTOAS e32488c9, micro-isa 17)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ptokit.types.enums import Pipe
+
+from ..table import Attr, Instr, Kind, Operand, Role, instruction
+
+SOURCE = "PTOAS e32488c9, micro-isa 17"
+
+
+def value(name: str, type: str = "") -> Operand:
+    """A number, or a short vector of them."""
+    return Operand(name, Role.IN, Kind.SCALAR, type=type, or_ptr=True)
+
+
+def pointer(role: Role = Role.IN) -> Operand:
+    """A pointer to global memory or the unified buffer."""
+    return Operand("ptr", role, Kind.PTR)
+
+
+def word(name: str, *words: str) -> Attr:
+    """A bare word of the form."""
+    return Attr(name, str, None, name, words=words)
+
+
+def simt(
+    text: str, summary: str, operands: tuple[Operand, ...], grammar: str, *attrs: Attr, results: int = 1, **more: Any
+) -> Instr:
+    """An operation of threads, written after a form."""
+    more = {"pipe": Pipe.S, "source": SOURCE, "syntax": "form", **more}
+    return instruction(
+        Instr(text, text, summary, operands, attrs, implemented=False, results=results, grammar=(grammar,), **more)
+    )
+
+
+def listed(names: str, form: str = "%{}") -> str:
+    """The operands, or with another form their types, with commas between."""
+    return " , ".join(form.format(n) for n in names.split())
+
+
+def plain(text: str, summary: str, names: str, *attrs: Attr, types: str = "", **more: Any) -> Instr:
+    """Operands with commas between, a dictionary, all types."""
+    kinds = (types.split() + [""] * 9)[: len(names.split())]
+    operands = tuple(value(n, "" if t == "-" else t) for n, t in zip(names.split(), kinds))
+    return simt(text, summary, operands, f"{listed(names)} {{}} : {listed(names, 'T({})')} -> R", *attrs, **more)
