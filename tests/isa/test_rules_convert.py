@@ -63,7 +63,17 @@ CASES: list[Case] = [
         {"dst": spec("e2m1", 4, 64, 4, 61), "src": spec("bf16", 4, 64, 4, 61)},
     ),
     ("TCVT-CPU-01", "TCVT", "cpu", {"dst": H, "src": F}, {"dst": H, "src": F, "tmp": F}),
-    ("TCVT-INP-01", "TCVT", "a5", {"dst": at(I, 0), "src": at(F, 0)}, {"dst": at(H, 0), "src": at(F, 0)}),
+    ("TCVT-INP-01", "TCVT", "a5", {"dst": at(I, 0), "src": at(F, 0)}, {"dst": at(F, 0), "src": at(H, 0)}),
+    ("TCVT-INP-01", "TCVT", "a2a3", {"dst": at(H, 0), "src": at(F, 0)}, {"dst": at(F, 0), "src": at(H, 32)}),
+    ("TCVT-INP-01", "TCVT", "a5", {"dst": at(H, 0), "src": at(F, 32)}, {"dst": at(H, 32), "src": at(F, 0)}),
+    ("TCVT-INP-01", "TCVT", "a5", {"dst": at(F, 4096), "src": at(H, 0)}, {"dst": at(F, 1024), "src": at(H, 0)}),
+    (
+        "TCVT-INP-01",
+        "TCVT",
+        "a5",
+        {"dst": at(spec("f16", 16, 128, 16, 64), 0), "src": at(F, 0)},
+        {"dst": at(spec("f16", 16, 144, 16, 64), 0), "src": at(F, 0)},
+    ),
     ("CV-1", "TCVT", "a5", {"dst": H, "src": F}, {"dst": H, "src": spec("f32", 16, 128, 16, 64)}),
 ]
 

@@ -15,6 +15,8 @@ from ptokit.sanitize.gm import Memory, Strided
 from ptokit.sanitize.shadow import Record, Space
 from ptokit.types.enums import Pipe
 
+from .mini import TILE, Mini
+
 OP = Op("pto.first")
 WHERE = Footprint(np.array([0]), np.array([64]))
 
@@ -50,3 +52,20 @@ def test_atomic_updates_agree_with_their_like_only(first: Any, second: Any, agre
     memory.add(earlier, Clock(0), overtakes=False, settled=lambda record: False)
     later = Touch(memory, True, place, "y", atomic=second)
     assert list(memory.conflicts(later, Clock(1))) == ([] if agree else [earlier])
+
+
+HALF = "!pto.tile_buf<vec, 16x32xf16>"
+
+
+def test_narrowing_in_place_is_no_race() -> None:
+    """Every element lands at or before its own place; production kernels do it all the time."""
+    tiles: dict[str, int | str] = {"a": 64, "b": 8192}
+    tiles |= {"h_addr": "arith.constant 64 : i64", "h": f"pto.alloc_tile addr = %h_addr : {HALF}"}
+    body = (
+        "load a x\nbarrier ALL\n"
+        f"pto.tcvt ins(%a {{rmode = #pto<round_mode RINT>}} : {TILE}) outs(%h : {HALF})\n"
+        f"pto.tcvt ins(%h {{rmode = #pto<round_mode RINT>}} : {HALF}) outs(%b : {TILE})\n"
+        "barrier ALL\nstore b y"
+    )
+    report = Mini(body, tiles=tiles).sanitize()
+    assert [(d.rule, d.message) for d in report.diagnostics] == []

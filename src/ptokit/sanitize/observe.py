@@ -276,7 +276,7 @@ class Observer(ObservedMemory):
                 self.report("UNBOUND-TILE", op, info.name, partial(placement.unbound, op, instr.name, info))
         for write in (t for t in touches if t.write):
             for read in (t for t in touches if not t.write and t.space is write.space):
-                if meet(write.where, read.where) and not placement.in_place(write, read):
+                if meet(write.where, read.where) and not placement.allowed(write, read):
                     self.report(
                         "RACE-SELF",
                         op,

@@ -34,6 +34,19 @@ def in_place(write: Touch, read: Touch) -> bool:
     return a.start == b.start and same_type and layout and write.origin == read.origin
 
 
+def allowed(write: Touch, read: Touch) -> bool:
+    """True if an instruction may write these bytes and read those: no element lands where a later one is read."""
+    if in_place(write, read):
+        return True
+    a, b = write.region, read.region
+    if a is None or b is None or (a.rows, a.cols) != (b.rows, b.cols) or write.origin != read.origin:
+        return False
+    plain = not (a.spec.boxed or b.spec.boxed) and a.spec.row_major and b.spec.row_major
+    narrower = a.spec.dtype.bits < b.spec.dtype.bits
+    pitch = a.spec.cols * a.spec.dtype.bits <= b.spec.cols * b.spec.dtype.bits
+    return plain and narrower and pitch and a.start <= b.start and write.origin == (0, 0)
+
+
 def updates(write: Touch, read: Touch) -> bool:
     """True if an instruction writes a tile over the elements of another one that it reads."""
     same = write.space is read.space and write.region is not None and read.region is not None

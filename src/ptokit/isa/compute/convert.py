@@ -155,14 +155,17 @@ def TCVT_A5_02(o: Site) -> Message:
     return None
 
 
-@_rule("TCVT-INP-01", "f32 to i32 in place", "f32 to f16 in place")
+@_rule("TCVT-INP-01", "f32 to f16 in place", "f16 to f32 in place")
 def TCVT_INP_01(o: Site) -> Message:
-    """dst is src itself, of one element size, or does not overlap it."""
+    """What TCVT writes over its own source it has read: elements do not get wider, and dst and its rows not ahead."""
     a, b = o.src, o.dst
-    exact = a.addr == b.addr and (a.dtype.bits, a.cols) == (b.dtype.bits, b.cols)
-    if exact or not overlap(a, b):
+    if not overlap(a, b):
         return None
-    return "src and dst overlap; TCVT works in place only between types of one size"
+    if b.dtype.bits > a.dtype.bits:
+        return f"src and dst overlap, and {b.dtype} is wider than {a.dtype}: what is still to be read is overwritten"
+    if b.addr > a.addr or b.cols * b.dtype.bits > a.cols * a.dtype.bits:
+        return "src and dst overlap, and dst is ahead of src: what is still to be read is overwritten"
+    return None
 
 
 @_rule("TCVT-CPU-01", "TCVT(dst, src, mode)", "TCVT(dst, src, tmp, mode)", targets=("cpu",))
