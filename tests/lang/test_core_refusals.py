@@ -69,7 +69,7 @@ def note_as_finding(note: Any) -> Diagnostic:
 
 def test_all_broken_rules_are_reported() -> None:
     core = pto.Core("a5")
-    dst, src = vec(core, pto.i64, 16, 32), vec(core, pto.f32, 16, 64)
+    dst, src = vec(core, pto.i64, 16, 32), vec(core, pto.f32, 8, 64)
     assert len({d.rule for d in findings(lambda: core.TADD(dst, src, src))}) > 1
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from ptokit.diagnostics import Rule, Scope, catalogue, lookup
+from ptokit.diagnostics.evidence import WORDS
 from ptokit.isa.table import TABLE, Instr
 from ptokit.targets import TARGETS
 
@@ -78,6 +79,7 @@ def show(rule: Rule) -> None:
         "about": _SCOPES[rule.scope],
         "used by": ", ".join(users[:_FEW]) + more,
         "said by": ", ".join(rule.covered_by),
+        "evidence": ", ".join(WORDS[kind] for kind in rule.evidence),
         "source": rule.source,
     }
     for word, text in facts.items():

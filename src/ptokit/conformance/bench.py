@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any
 
 import numpy as np
@@ -84,20 +84,23 @@ class Bench:
         spec = next((self.case.tiles[k] for k in ("src", "src0", "dst") if k in self.case.tiles), None)
         return None if spec is None else spec.dtype
 
-    def broken(self) -> set[str]:
-        """All error rules that the case breaks: of its tile types and of the instruction."""
+    def broken(self, *, warnings: Container[str] = ()) -> set[str]:
+        """All error rules that the case breaks: of its tile types and of the instruction.
+
+        ``warnings``: rules that count where they only warn, too.
+        """
         found = {
             b.rule.id
             for spec in self.case.tiles.values()
             for b in check_tile(spec, self.target)
-            if b.rule.severity is Severity.ERROR
+            if b.severity is Severity.ERROR or b.rule.id in warnings
         }
         if self.instr is None:
             return found
         given = {o.name: self.operands.get(o.name) for o in self.instr.operands}
         site = Site(self.instr, self.target, infos(given), attributes(self.instr, self.attrs))
         for b in broken_rules(site):
-            if b.rule.severity is Severity.ERROR and b.rule.scope is Scope.ISA:
+            if (b.severity is Severity.ERROR or b.rule.id in warnings) and b.rule.scope is Scope.ISA:
                 found.add(b.rule.id)
         return found
 

@@ -41,10 +41,10 @@ def replay(case: Case, target: Target) -> Result:
 def _judge(case: Case, instr: Instr | None, target: Target) -> tuple[str, tuple[str, ...]]:
     """Why the case fails ("" if it passes), and the error rules that fired."""
     bench = Bench(case, instr, target)
-    reported = tuple(sorted(bench.broken()))
     rule = case.illegal.get(target.name)
+    good = set() if rule is None else {rule, *case.accept.get(target.name, ())}
+    reported = tuple(sorted(bench.broken(warnings=good)))
     if rule is not None:
-        good = {rule, *case.accept.get(target.name, ())}
         if not reported:  # a rule about values may only show when the instruction looks at them
             try:
                 bench.execute()

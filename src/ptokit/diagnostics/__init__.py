@@ -9,14 +9,17 @@ from .diagnostic import (
     Note,
     Severity,
 )
-from .rules import ALL_TARGETS, CATALOGUE, Rule, RuleDecorator, Scope, catalogue, define, lookup, rule
+from .evidence import Evidence
+from .rules import ALL_TARGETS, CATALOGUE, Doubt, Rule, RuleDecorator, Scope, catalogue, define, lookup, rule
 
 __all__ = [
     "ALL_TARGETS",
     "CATALOGUE",
     "Diagnostic",
     "DiagnosticError",
+    "Doubt",
     "Diagnostics",
+    "Evidence",
     "Location",
     "Note",
     "Rule",

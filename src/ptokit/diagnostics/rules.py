@@ -13,8 +13,16 @@ from enum import StrEnum
 from typing import Any
 
 from .diagnostic import Severity
+from .evidence import EVIDENCE, REFUSING, Evidence
 
 Check = Callable[[Any], "str | tuple[str, str] | bool | None"]
+
+
+class Doubt(str):
+    """A message that warns, whatever the severity of the rule: the assembler and the library accept the case, and the
+    device does what the instruction says. Only a debug assertion, a simulator or a document stands behind it.
+    """
+
 
 ALL_TARGETS = ("cpu", "a2a3", "a5")
 
@@ -34,8 +42,8 @@ class Rule:
     """One rule of the catalogue.
 
     ``check(site)`` returns a falsy value if the rule holds or cannot be decided yet, else the message, or a pair
-    (message, hint). Rules without ``check`` are reported by the part of ptokit that finds them, or, if not
-    ``enforced``, by none: every target allows what they are about, or nothing can break them.
+    (message, hint); a `Doubt` is a warning. Rules without ``check`` are reported by the part of ptokit that finds
+    them, or, if not ``enforced``, by none: every target allows what they are about, or nothing can break them.
 
     A rule of the assembler that says the same as others of the instruction, perhaps less exactly, names them in
     ``covered_by``: where one of those is broken, it is reported alone. ``always``: the assembler checks it for lowered
@@ -56,6 +64,12 @@ class Rule:
     enforced: bool = True
     covered_by: tuple[str, ...] = ()
     always: bool = False
+    evidence: tuple[Evidence, ...] = ()  # what stands behind it; `evidence.EVIDENCE` has those of the instruction set
+
+    @property
+    def refuses(self) -> bool:
+        """True if the evidence makes an error of a broken rule."""
+        return not REFUSING.isdisjoint(self.evidence)
 
 
 RuleDecorator = Callable[[Check], Rule]
@@ -66,7 +80,8 @@ def define(id: str, what: str, **fields: Any) -> Rule:
     """Add a rule to the catalogue and return it; `fields` are those of `Rule`. An id can be defined once."""
     if id in CATALOGUE:
         raise ValueError(f"rule {id} is defined twice")
-    CATALOGUE[id] = Rule(id, what, **fields)
+    default = (Evidence.ASSEMBLER,) if fields.get("scope") is Scope.ASSEMBLER else EVIDENCE.get(id, ())
+    CATALOGUE[id] = Rule(id, what, **{"evidence": default, **fields})
     return CATALOGUE[id]
 
 

@@ -116,7 +116,9 @@ class _Checker:
         self.types: dict[TileSpec, list[Broken]] = {}  # rules that types of tiles break
 
     def run(self, survey: Survey) -> None:
+        self.function = survey.function
         self.facts = Facts(survey.function, fold=not self.assembler)
+        self.stated: Facts | None = None  # what types alone say, where that is asked for
         self.lowered = _lowered(survey)
         for op in survey.ops:
             if op.results:
@@ -138,8 +140,10 @@ class _Checker:
                 broken = self.types.get(result.type)
                 if broken is None:
                     broken = self.types[result.type] = list(check_tile(result.type, self.target, placement=False))
-                for rule, message, hint in broken:
-                    self.found.add(Diagnostic(rule.id, rule.severity, f"%{result.name}: {message}", op.location, hint))
+                for b in broken:
+                    self.found.add(
+                        Diagnostic(b.rule.id, b.severity, f"%{result.name}: {b.message}", op.location, b.hint)
+                    )
 
     def instruction(self, op: Op, instr: Instr) -> bool:
         """Report what the instruction breaks; False if its operands are of other kinds than it takes.
@@ -169,12 +173,20 @@ class _Checker:
             return False
         invalid = self.assembler and self.invalid_regions(op, site, lowered)
         broken = list(broken_rules(site, text=self.text, lowered=lowered, covered=self.assembler))
-        for rule, message, hint in broken:
-            notes = _defined_at(_blamed(op, site, message))
-            self.found.add(
-                Diagnostic(rule.id, rule.severity, f"{site.instr.name}: {message}", op.location, hint, notes)
-            )
+        if not self.assembler:
+            broken = [b for b in broken if b.rule.scope is not Scope.ASSEMBLER or self.refuses(b, op)]
+        for b in broken:
+            notes = _defined_at(_blamed(op, site, b.message))
+            message = f"{site.instr.name}: {b.message}"
+            self.found.add(Diagnostic(b.rule.id, b.severity, message, op.location, b.hint, notes))
         return not (broken or invalid)
+
+    def refuses(self, broken: Broken, op: Op) -> bool:
+        """True if the assembler breaks off, too, which looks at types and does not fold constants."""
+        if self.stated is None:
+            self.stated = Facts(self.function, fold=False)
+        site = self.stated.site(op, self.target, extended=self.extended, text=self.text)
+        return site is not None and broken.rule.check is not None and bool(broken.rule.check(site))
 
     def invalid_regions(self, op: Op, site: Site, lowered: bool) -> bool:
         """Report TC-3, which TILE-01 says of the operation that makes the tile; True if there is something."""

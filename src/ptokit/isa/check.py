@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from ptokit.diagnostics import Rule, Scope, Severity
+from ptokit.diagnostics import Doubt, Rule, Scope, Severity
 from ptokit.diagnostics.rules import Check
 from ptokit.targets import Target
 
@@ -21,17 +21,28 @@ class Broken(NamedTuple):
     message: str
     hint: str | None
 
+    @property
+    def severity(self) -> Severity:
+        """That of the rule; of a `Doubt` at most a warning."""
+        doubtful = isinstance(self.message, Doubt) and self.rule.severity is Severity.ERROR
+        return Severity.WARNING if doubtful else self.rule.severity
+
 
 def broken_rules(site: Site, *, text: bool = True, lowered: bool = False, covered: bool = False) -> Iterator[Broken]:
     """The rules of `site` that are broken as far as its operands are known.
 
     ``text`` is False for calls that no `.pto` text stands for: the reference assembler's rules do not bind them. Nor do
     most of them if operands are ``lowered``; of tiles that are memrefs, no other rule speaks. ``covered``: also those
-    that another broken rule covers.
+    that another broken rule covers. A warning covers no error.
     """
     broken = list(_broken(site, text, lowered))
-    ids = {b.rule.id for b in broken}
-    return (b for b in broken if covered or not ids.intersection(b.rule.covered_by))
+    ids = {severity: {b.rule.id for b in broken if b.severity is severity} for severity in Severity}
+    anything, errors = set().union(*ids.values()), ids[Severity.ERROR]
+    return (
+        b
+        for b in broken
+        if covered or (errors if b.severity is Severity.ERROR else anything).isdisjoint(b.rule.covered_by)
+    )
 
 
 def _broken(site: Site, text: bool, lowered: bool) -> Iterator[Broken]:
@@ -70,4 +81,4 @@ def _evaluated(bound: tuple[Rule, ...], text: bool, lowered: bool, bare: bool) -
 
 def first_error(site: Site) -> Broken | None:
     """The first broken rule of error severity that binds a call; text has been checked before it runs."""
-    return next((b for b in broken_rules(site, text=False) if b.rule.severity is Severity.ERROR), None)
+    return next((b for b in broken_rules(site, text=False) if b.severity is Severity.ERROR), None)

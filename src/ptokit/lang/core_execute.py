@@ -103,9 +103,9 @@ def _broken(single: Single, op: Op, instr: Instr, operands: dict[str, Any]) -> l
     given = {o.name: operands.get(o.name) for o in instr.operands}
     site = Site(instr, single.target, infos(given), attributes(instr, op.attrs), single.extended)
     return [
-        finding(op, rule.id, f"{instr.name}: {message}", hint)
-        for rule, message, hint in broken_rules(site, text=False)
-        if rule.severity is Severity.ERROR
+        finding(op, b.rule.id, f"{instr.name}: {b.message}", b.hint)
+        for b in broken_rules(site, text=False)
+        if b.severity is Severity.ERROR
     ]
 
 

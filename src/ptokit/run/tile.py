@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from ptokit.types.enums import Layout
@@ -69,9 +71,20 @@ class Tile:
     def load(self, view: View, layout: Layout) -> None:
         """Set the valid region to the 2-D view of global memory, bit for bit.
 
-        Raises `Fault` if the view leaves its memory or has another extent.
+        Of a larger ND view, the first rows and columns are taken. Raises `Fault` if the view leaves its memory or is
+        smaller than the valid region.
         """
-        self.check_extent(view, layout)
+        rows, cols = view.extent(layout)
+        lead = view.dims[:-2]
+        if layout is Layout.ND and cols >= self.vc and (rows == self.vr or (rows > self.vr and prod(lead) == 1)):
+            view.check_bounds()
+            if (rows, cols) != (self.vr, self.vc):
+                sizes = [*view.dims[:-1], self.vc]
+                if rows > self.vr:
+                    sizes[-2] = self.vr
+                view = view.partition((0,) * len(sizes), tuple(sizes))
+        else:
+            self.check_extent(view, layout)
         self.storage.load(view, layout, self.vr, self.vc)
 
     def check_extent(self, view: View, layout: Layout) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptokit.diagnostics import RuleDecorator, Scope, Severity, rule
+from ptokit.diagnostics import Doubt, RuleDecorator, Scope, Severity, rule
 from ptokit.targets import A2A3, A5
 from ptokit.types.enums import RoundMode, SaturationMode, TileType
 from ptokit.types.tile import DYNAMIC
@@ -43,8 +43,10 @@ def TCVT_01(o: Site) -> Message:
 @_rule("TCVT-02", "16x60 both", "16x64 into 16x60")
 def TCVT_02(o: Site) -> Message:
     """src and dst have equal valid regions."""
+    if o.dst.vr > o.src.rows or o.dst.vc > o.src.cols:
+        return f"src has {o.src.rows}x{o.src.cols} elements, dst has valid region {o.dst.vr}x{o.dst.vc}"
     if o.src.vr != o.dst.vr or o.src.vc != o.dst.vc:
-        return f"src has valid region {o.src.vr}x{o.src.vc}, dst has {o.dst.vr}x{o.dst.vc}"
+        return Doubt(f"src has valid region {o.src.vr}x{o.src.vc}, dst has {o.dst.vr}x{o.dst.vc}")
     return None
 
 

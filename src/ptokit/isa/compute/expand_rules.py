@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import Scope, Severity, rule
+from ptokit.diagnostics import Doubt, Scope, Severity, rule
 from ptokit.targets import A5
 
 from ..operands import DEVICES, Message, is_dn1, is_nd, layout
@@ -24,11 +24,15 @@ def REXP_COM_01(o: Site) -> Message:
         return f"{layout('dst', d)}; TROWEXPAND writes ND tiles"
     if s.boxed:
         return f"{layout('src', s)}; TROWEXPAND reads tiles without boxes"
+    if wrong := equal_types(o) or in_types(o) or not_vec(o):
+        return wrong
+    if d.vr > s.rows:
+        return f"src has {s.rows} rows, dst has {d.vr} valid ones"
     if s.vr != d.vr:
-        return f"src has {s.vr} valid rows, dst has {d.vr}"
+        return Doubt(f"src has {s.vr} valid rows, dst has {d.vr}")
     if 0 in (s.vr, s.vc, d.vr, d.vc):
-        return f"src is valid in {s.vr}x{s.vc}, dst in {d.vr}x{d.vc}; all must be positive"
-    return equal_types(o) or in_types(o) or not_vec(o)
+        return Doubt(f"src is valid in {s.vr}x{s.vc}, dst in {d.vr}x{d.vc}; nothing is expanded")
+    return None
 
 
 def _columns_64(o: Site) -> Message:
@@ -69,10 +73,23 @@ def _same_region(t: TileInfo, d: TileInfo) -> bool:
     return bool(t.vr == d.vr and t.vc == d.vc)
 
 
-def _is_vector(t: TileInfo, d: TileInfo) -> bool:
+def _of_rows(t: TileInfo) -> bool:
     """One value per row (DN with one column) or one 32-byte block per row (ND)."""
-    block = is_nd(t) and t.cols == t.c0 and t.vc == t.c0
-    return bool(t.vr == d.vr and ((is_dn1(t) and t.vc == 1) or block))
+    return (is_dn1(t) and bool(t.vc == 1)) or (is_nd(t) and t.cols == t.c0 and bool(t.vc == t.c0))
+
+
+def _holds(t: TileInfo, d: TileInfo) -> bool:
+    return bool(t.rows >= d.vr and t.cols >= d.vc)
+
+
+def _as_the_library_reads(o: Site) -> bool:
+    """True if the operands fit a form that the library takes them for, whatever it asserts of their valid regions.
+
+    It takes src0 for the matrix where that has dst's valid region, and src1 otherwise.
+    """
+    a, b, d = o.src0, o.src1, o.dst
+    matrix, vector = (a, b) if _same_region(a, d) else (b, a)
+    return matrix.row_major and _holds(matrix, d) and _of_rows(vector) and bool(vector.rows >= d.vr)
 
 
 def row_vector(o: Site) -> TileInfo | None:
@@ -80,7 +97,7 @@ def row_vector(o: Site) -> TileInfo | None:
     a, b, d = o.src0, o.src1, o.dst
     orders = ((a, b), (b, a)) if not a.cols < b.cols else ((b, a), (a, b))
     for matrix, vector in orders:
-        if _same_region(matrix, d) and matrix.row_major and _is_vector(vector, d):
+        if _same_region(matrix, d) and matrix.row_major and vector.vr == d.vr and _of_rows(vector):
             found: TileInfo = vector
             return found
     return None
@@ -101,10 +118,11 @@ def REXP_COM_11(o: Site) -> Message:
         return not_vec(o)
     c0, region = o.dst.c0, f"{o.dst.vr}x{o.dst.vc}"
     tiles = ", ".join(f"{layout(n, t)} valid {t.vr}x{t.vc}" for n, t in o.data_tiles if n != "dst")
-    return (
+    message = (
         f"{tiles}: one source must be row_major and valid in {region}, the other {o.dst.vr} rows of one DN column, "
         f"or of {c0} columns ({c0 * o.dst.dtype.size} bytes)"
     )
+    return not_vec(o) or (Doubt(message) if _as_the_library_reads(o) else message)
 
 
 @rule("REXP-COM-12", source=ROWS, accepted="a 16x1 DN vector with tmp", rejected="a 16x8 block vector with tmp")
@@ -172,11 +190,15 @@ def CEXP_COM_01(o: Site) -> Message:
     for name, t in o.data_tiles:
         if not is_nd(t):
             return f"{layout(name, t)}; TCOLEXPAND works on ND tiles"
+    if wrong := equal_types(o) or in_types(o) or not_vec(o):
+        return wrong
+    if o.dst.vc > o.src.cols:
+        return f"src has {o.src.cols} columns, dst has {o.dst.vc} valid ones"
     if o.src.vc != o.dst.vc:
-        return f"src has {o.src.vc} valid columns, dst has {o.dst.vc}"
+        return Doubt(f"src has {o.src.vc} valid columns, dst has {o.dst.vc}")
     if o.target.is_a(A5) and (o.src.vr == 0 or o.src.vc == 0):
-        return f"src has valid region {o.src.vr}x{o.src.vc}; a5 needs a row"
-    return equal_types(o) or in_types(o) or not_vec(o)
+        return Doubt(f"src has valid region {o.src.vr}x{o.src.vc}; a5 asserts that there is a row")
+    return None
 
 
 @rule("CEXP-COM-02", source=COLUMNS, accepted="16x64 and 1x64", rejected="16x64 and 1x32; on cpu the vector as src0")
@@ -188,15 +210,22 @@ def CEXP_COM_02(o: Site) -> Message:
         if not t.row_major:
             return f"{layout(name, t)}; {o.instr.name} works on row_major tiles"
     a, b, d = o.src0, o.src1, o.dst
+    if wrong := equal_types(o) or in_types(o) or not_vec(o):
+        return wrong
     for name, t in (("src0", a), ("src1", b)):
-        if t.vc != d.vc:
-            return f"{name} has {t.vc} valid columns, dst has {d.vc}"
+        if d.vc > t.cols:
+            return f"{name} has {t.cols} columns, dst has {d.vc} valid ones"
     if known(a.vr, b.vr, d.vr) and a.vr != d.vr:
         if not o.target.is_device:
             return f"src0 has {a.vr} valid rows, dst has {d.vr}; on cpu src0 is the matrix"
         if b.vr != d.vr:
             return f"src0 has {a.vr} and src1 {b.vr} valid rows; one of them must have dst's {d.vr}"
-    return equal_types(o) or in_types(o) or not_vec(o)
+    elif a.vc != d.vc and b.vr == 1 and d.vr != 1:
+        return f"src0 has {a.vc} valid columns, dst has {d.vc}: the library takes src1 for the matrix"
+    for name, t in (("src0", a), ("src1", b)):
+        if t.vc != d.vc:
+            return Doubt(f"{name} has {t.vc} valid columns, dst has {d.vc}")
+    return None
 
 
 @rule(

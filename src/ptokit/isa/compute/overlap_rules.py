@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from ptokit.diagnostics import rule
+from ptokit.diagnostics import Doubt, rule
 from ptokit.targets import A2A3
 
 from ..operands import Message, all_tiles, overlap, same_tile
@@ -79,19 +79,35 @@ def _row_0(o: Site, source: TileInfo, written: TileInfo) -> bool:
     return not o.has("tmp") and bool(source.addr == written.addr and source.cols == written.cols)
 
 
+def _row_after_row(source: TileInfo, written: TileInfo) -> bool:
+    """True if each row of the result ends before the next row of the source begins."""
+    pitches = []
+    for t in (source, written):
+        if t.boxed or not (t.row_major or t.cols == 1):
+            return False
+        pitches.append(t.dtype.nbytes(t.cols) if t.row_major else t.dtype.size)
+    read, write = pitches
+    ends = ((source.addr + n * read, written.addr + n * write) for n in (1, source.vr))
+    return bool(source.vr == written.vr) and all(bool(behind <= ahead) for ahead, behind in ends)
+
+
 def _in_place(o: Site, allowed: Callable[[Site, TileInfo, TileInfo], bool] = _never) -> Message:
     """``allowed(site, source, written)``: this source may share its bytes with this destination."""
-    tiles = o.data_tiles
+    tiles, doubt = o.data_tiles, None
     for result, written in tiles:
         if o.instr.operand(result).role is Role.IN:
             continue
         for name, t in o.sources:
-            if overlap(t, written) and not allowed(o, t, written):
-                return f"{result} overlaps {name}"
+            if not overlap(t, written) or allowed(o, t, written):
+                continue
+            message = f"{result} overlaps {name}"
+            if not _row_after_row(t, written):
+                return message
+            doubt = Doubt(f"{message}; row after row, nothing is read that has been overwritten")
     scratch = o.operands.get("tmp")
     if isinstance(scratch, TileInfo) and any(overlap(scratch, t) for _, t in tiles):
         return "tmp overlaps another operand"
-    return None
+    return doubt
 
 
 CMP_INP_01 = rule(
@@ -102,7 +118,8 @@ CMP_INP_01 = rule(
     ),
     source="compute-reduce-matrix 0.3",
     accepted="TROWEXPANDSUB with dst = src0",
-    rejected="TROWSUM with dst in the first column of src",
+    rejected="TROWSUM with dst in the last row of src",
+    decision="A warning where the result of each row lies before the next row of the source.",
 )(_in_place)
 CMP_INP_01_MATRIX = replace(CMP_INP_01, check=partial(_in_place, allowed=_matrix))
 CMP_INP_01_ROW_0 = replace(CMP_INP_01, check=partial(_in_place, allowed=_row_0))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from ptokit.diagnostics import Scope, Severity, rule
+from ptokit.diagnostics import Doubt, Scope, Severity, rule
 from ptokit.targets import A5, Target
 from ptokit.types.dtypes import DType, is_dtype
 from ptokit.types.enums import TileType
@@ -136,12 +136,29 @@ def _equal_valid(o: Site, columns_only: Target | None = None) -> Message:
     return None
 
 
-@rule("EW-07", targets=("a2a3",), source=f"{SOURCE} 2.1", accepted="valid region 1x1", rejected="valid region 0x64")
+@rule(
+    "EW-07",
+    severity=Severity.WARNING,
+    targets=("a2a3",),
+    source=f"{SOURCE} 2.1",
+    accepted="valid region 1x1",
+    rejected="valid region 0x64",
+)
 def EW_07(o: Site) -> Message:
     """Tile-scalar instructions need a non-empty valid region."""
     if o.dst.vr == 0 or o.dst.vc == 0:
         return f"dst has valid region {o.dst.vr}x{o.dst.vc}; {o.instr.name} asserts that it is not empty"
     return None
+
+
+def _regions(o: Site, columns_only: Target | None = None) -> Message:
+    """As `_equal_valid`; an error only where a source ends before dst's valid region does."""
+    d = o.dst
+    for name, t in o.sources:
+        if d.vr > t.rows or d.vc > t.cols:
+            return f"{name} has {t.rows}x{t.cols} elements, dst has valid region {d.vr}x{d.vc}"
+    wrong = _equal_valid(o, columns_only)
+    return Doubt(wrong) if isinstance(wrong, str) else None
 
 
 EW_04 = rule(
@@ -154,12 +171,13 @@ EW_04 = rule(
 EW_05 = rule(
     "EW-05",
     what="The valid region of each source equals the destination's.",
-    why="Release kernels use the destination's valid region for all operands without a check.",
+    why="Kernels use the destination's valid region for all operands; only a debug assertion compares the regions. "
+    "A source that ends before that region is an error.",
     source=f"{SOURCE} 2.1",
     accepted="16x60 valid everywhere",
     rejected="a source valid in 16x64, dst in 16x60",
-)(_equal_valid)
-EW_05_COLUMNS_A5 = replace(EW_05, check=partial(_equal_valid, columns_only=A5))
+)(_regions)
+EW_05_COLUMNS_A5 = replace(EW_05, check=partial(_regions, columns_only=A5))
 EW_06 = rule(
     "EW-06",
     what="The instruction has a form for the element type on the target.",
@@ -175,7 +193,7 @@ def _asm_vector(o: Site, regions: Callable[[Site], Message] | None = None) -> Me
     """``regions``: what the assembler wants of the valid regions, where this is not a rule of its own."""
     for other in o.instr.rules:
         if other.id in _ASM_TILES and other.check is not None and isinstance(broken := other.check(o), str):
-            return broken
+            return str(broken)  # what is a doubt elsewhere, the assembler refuses
     return in_asm_types(o) or (regions(o) if regions is not None else None)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ptokit.diagnostics import Severity
 from ptokit.types.enums import TileType
 
 from ..site import Site
@@ -186,11 +187,11 @@ def LOAD_A3_18(o: Site) -> Message:
     return out_of_range("dimension 4", v.shape[4], 16384) or out_of_range("dimension 3", v.shape[3], 65535) or pitch
 
 
-@rule("LOAD-A3-21", accepted="16384x16 u8", rejected="16512x32 u8")
+@rule("LOAD-A3-21", severity=Severity.WARNING, accepted="16384x16 u8", rejected="16512x32 u8")
 def LOAD_A3_21(o: Site) -> Message:
     """A Mat tile to load has at most 16384 rows."""
     if _mat(o) and o.dst.rows > 16384:
-        return f"the tile has {o.dst.rows} rows; a mat tile to load has at most 16384"
+        return f"the tile has {o.dst.rows} rows; the manual has at most 16384 for a mat tile to load"
     return None
 
 

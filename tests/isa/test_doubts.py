@@ -1,0 +1,180 @@
+"""What only a debug assertion says warns, and the instruction does what the device does: the region of dst decides."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ptokit as pto
+from ptokit.asm import parse_module
+from ptokit.diagnostics import Severity
+from ptokit.ir.verify import verify
+from ptokit.isa.check import broken_rules
+from ptokit.targets import A5, target
+
+from .fake import site, spec
+from .rule_cases import DN, F, at
+from .transfer_sites import site as transfer
+from .transfer_sites import vec, view
+
+ROWS, COLS = 16, 64
+SMALL = spec("f32", 16, 64, 8, 60)
+TALL = spec("f32", 24, 64, 20, 64)
+
+
+def verdicts(name: str, on: str, **operands: object) -> dict[str, Severity]:
+    """Severities of the broken rules of the instruction set, by id."""
+    return {b.rule.id: b.severity for b in broken_rules(site(name, on, None, **operands), text=False)}
+
+
+@pytest.mark.parametrize("on", ["a2a3", "a5"])
+@pytest.mark.parametrize(
+    ("rule", "name", "doubtful", "wrong"),
+    [
+        ("EW-05", "TADD", {"dst": F, "src0": F, "src1": SMALL}, {"dst": TALL, "src0": TALL, "src1": F}),
+        ("EW-05", "TEXP", {"dst": SMALL, "src": F}, {"dst": TALL, "src": F}),
+        ("TCVT-02", "TCVT", {"dst": spec("f16", 16, 64), "src": SMALL}, {"dst": spec("f16", 24, 64), "src": F}),
+        ("REXP-COM-01", "TROWEXPAND", {"dst": F, "src": spec("f32", 16, 1, 8, 1, dn=True)}, {"dst": TALL, "src": DN}),
+        (
+            "CEXP-COM-01",
+            "TCOLEXPAND",
+            {"dst": F, "src": spec("f32", 1, 64, 1, 60)},
+            {"dst": F, "src": spec("f32", 1, 56)},
+        ),
+        (
+            "REXP-COM-11",
+            "TROWEXPANDSUB",
+            {"dst": F, "src0": F, "src1": spec("f32", 16, 1, 8, 1, dn=True)},
+            {"dst": F, "src0": SMALL, "src1": DN},
+        ),
+        (
+            "CEXP-COM-02",
+            "TCOLEXPANDSUB",
+            {"dst": F, "src0": F, "src1": spec("f32", 1, 64, 1, 60)},
+            {"dst": F, "src0": spec("f32", 16, 64, 16, 60), "src1": spec("f32", 1, 64)},
+        ),
+    ],
+)
+def test_a_region_that_only_an_assertion_compares_is_a_warning(
+    rule: str, name: str, doubtful: dict, wrong: dict, on: str
+) -> None:
+    assert verdicts(name, on, **doubtful) == {rule: Severity.WARNING}
+    assert verdicts(name, on, **wrong)[rule] is Severity.ERROR
+
+
+def test_a_warning_covers_no_error() -> None:
+    """EW-05 speaks for EW-1 where both are errors; here the assembler alone refuses."""
+    found = {b.rule.id: b.severity for b in broken_rules(site("TADD", "a5", None, dst=F, src0=F, src1=SMALL))}
+    assert found == {"EW-05": Severity.WARNING, "EW-1": Severity.ERROR}
+    found = {b.rule.id: b.severity for b in broken_rules(site("TADD", "a5", None, dst=TALL, src0=TALL, src1=F))}
+    assert found == {"EW-05": Severity.ERROR}
+
+
+def test_rows_that_are_overwritten_after_they_are_read() -> None:
+    one = spec("f32", 16, 1, dn=True)
+    at_start, in_last_row = ({"dst": at(one, a), "src": at(F, 0)} for a in (0, 15 * 256))
+    assert verdicts("TROWSUM", "a5", **at_start) == {"CMP-INP-01": Severity.WARNING}
+    assert verdicts("TROWSUM", "a5", **in_last_row) == {"CMP-INP-01": Severity.ERROR}
+    flat = {"dst": at(spec("f32", 16, 64), 0), "src": at(spec("f32", 1, 64), 0)}
+    assert verdicts("TCOLEXPAND", "a5", **flat)["CMP-INP-01"] is Severity.ERROR
+
+
+def test_a_view_that_is_larger_than_what_a_run_asks_for() -> None:
+    def found(tile: object, g: object) -> dict[str, Severity]:
+        return {b.rule.id: b.severity for b in broken_rules(transfer("TLOAD", "a5", tile, g), text=False)}
+
+    tile, larger = vec("f32", 16, 16, valid=(8, 12)), view("f32", 10, 14)
+    assert found(tile, larger) == {"LOAD-A5-05": Severity.WARNING}
+    assert found(tile, replace(larger, dims=(10, 14)))["LOAD-A5-05"] is Severity.ERROR
+    assert found(tile, replace(larger, dims=(-1, -1))) == {"LOAD-A5-05": Severity.WARNING}
+    assert found(tile, view("f32", 7, 14))["LOAD-A5-05"] is Severity.ERROR
+    assert found(tile, view("f32", 17, 14))["LOAD-A5-05"] is Severity.ERROR, "the device writes below the tile"
+
+
+TILE = (
+    "!pto.tile_buf<loc=vec, dtype=f32, rows=16, cols=64, v_row={}, v_col={}, "
+    "blayout=row_major, slayout=none_box, fractal=512, pad=0>"
+)
+TEXT = """module attributes {{"pto.target_arch" = "a5"}} {{
+  func.func @k() {{
+    %c60 = arith.constant 60 : index
+    %a = pto.alloc_tile : {full}
+    %b = pto.alloc_tile{operand} : {part}
+    pto.tadd ins(%a, %b : {full}, {part}) outs(%a : {full})
+    return
+  }}
+}}
+"""
+
+
+def test_the_assembler_does_not_fold_constants() -> None:
+    full = TILE.format(16, 64)
+    for part, operand, errors in (
+        (TILE.format(16, "?"), " valid_col = %c60", []),
+        (TILE.format(16, 60), "", ["EW-1"]),
+    ):
+        read = parse_module(TEXT.format(full=full, part=part, operand=operand))
+        assert not read.diagnostics
+        found = verify(read.module, A5)
+        assert [d.rule for d in found if d.severity is Severity.ERROR] == errors
+        assert "EW-05" in [d.rule for d in found]
+
+
+@pto.kernel(target="a5")
+def add_parts(
+    x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32], z: pto.Ptr[pto.f32], sr: int, sc: int, dr: int, dc: int
+) -> None:
+    whole = [pto.Tile(pto.TileType.Vec, pto.f32, ROWS, COLS, addr=a * 4096) for a in range(3)]
+    for tile, memory in zip(whole, (x, y, z)):
+        pto.TLOAD(tile, pto.GlobalTensor(memory, (ROWS, COLS)))
+    part = pto.Tile(pto.TileType.Vec, pto.f32, ROWS, COLS, valid_row=sr, valid_col=sc, addr=4096)
+    result = pto.Tile(pto.TileType.Vec, pto.f32, ROWS, COLS, valid_row=dr, valid_col=dc, addr=8192)
+    pto.TADD(result, whole[0], part)
+    pto.TSTORE(pto.GlobalTensor(z, (ROWS, COLS)), whole[2])
+
+
+sizes = st.tuples(*(st.integers(1, n) for n in (ROWS, COLS, ROWS, COLS)))
+
+
+@given(sizes)
+def test_the_region_of_dst_decides(given_sizes: tuple[int, int, int, int]) -> None:
+    x = np.arange(ROWS * COLS, dtype=np.float32).reshape(ROWS, COLS)
+    y, z = x * 100, np.full_like(x, -1)
+    want = z.copy()
+    rows, cols = given_sizes[2:]
+    want[:rows, :cols] = (x + y)[:rows, :cols]
+    add_parts(x, y, z, *given_sizes)
+    assert (z == want).all()
+
+
+@pto.kernel(target="a5")
+def load_part(x: pto.Ptr[pto.f32], z: pto.Ptr[pto.f32], gr: int, gc: int, vr: int, vc: int) -> None:
+    tile = pto.Tile(pto.TileType.Vec, pto.f32, ROWS, COLS, valid_row=vr, valid_col=vc)
+    pto.TLOAD(tile, pto.GlobalTensor(x, (gr, gc), (COLS, 1)))
+    pto.TSTORE(pto.GlobalTensor(z, (vr, vc), (COLS, 1)), tile)
+
+
+@given(sizes)
+def test_a_load_takes_the_first_rows_and_columns_of_a_larger_view(given_sizes: tuple[int, int, int, int]) -> None:
+    gr, gc, vr, vc = given_sizes
+    x = np.arange(ROWS * COLS, dtype=np.float32).reshape(ROWS, COLS)
+    z = np.full_like(x, -1)
+    if vr > gr or vc > gc:
+        with pytest.raises(pto.DiagnosticError, match=r"LOAD-A5-05|LS-COM"):
+            load_part(x, z, *given_sizes)
+        assert (z == -1).all()
+        return
+    want = z.copy()
+    want[:vr, :vc] = x[:vr, :vc]
+    load_part(x, z, *given_sizes)
+    assert (z == want).all()
+
+
+def test_the_other_targets_take_the_sizes_of_the_view() -> None:
+    x = np.zeros((ROWS, COLS), np.float32)
+    with pytest.raises(pto.DiagnosticError, match="LOAD-A3-09"):
+        load_part.on(target("a2a3"))(x, x.copy(), 10, 14, 8, 12)
