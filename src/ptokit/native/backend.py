@@ -7,12 +7,15 @@ from typing import Any
 
 from ptokit.ir.core import Op
 from ptokit.run.backends import Unable
+from ptokit.run.estimate import ELEMENT, Work, elements
 from ptokit.run.fault import Fault
 from ptokit.run.faults import Faults
 from ptokit.run.printed import Printed
 from ptokit.run.program import Program
 
 from .values import NotNativeError
+
+CALL_BACK = 15e-6
 
 
 def prepare(program: Program) -> Native:
@@ -51,6 +54,15 @@ class Native:
                 failure.block, self.program.diagnosis(failure.error, failure.op, f"block {failure.block}", where)
             )
         faults.done()
+
+    def seconds(self, work: Work, blocks: int) -> float:
+        """How long a launch on one thread will take, roughly: calls back into Python are what counts."""
+        called = self.made.module.called
+        total = 0.0
+        for op, times in work.counts.items():
+            each = CALL_BACK + elements(op) * ELEMENT if op in called else elements(op) * ELEMENT / 5
+            total += times * blocks * each
+        return total
 
     def _function(self, op: Op) -> Any:
         """The function that an operation stands in."""

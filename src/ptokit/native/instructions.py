@@ -35,6 +35,7 @@ def write(w: Writer, op: Op) -> None:
     if _native(w, op, instr, site, operands):
         return
     w.pending.flush()
+    w.module.called.add(op)
     callbacks.instruction(w, op, instr)
 
 

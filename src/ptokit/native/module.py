@@ -42,6 +42,7 @@ class NativeModule:
     memory: int = 0  # bytes
     state: int = STATE_FREE  # words
     tables: dict[tuple[str, DType], int] = field(default_factory=dict)  # words with addresses of tables
+    called: set[Op] = field(default_factory=set)  # instructions that Python carries out
     loops: dict[Op, int] = field(default_factory=dict)  # word of the state that has the loop variable
 
     def need(self, key: str, text: str) -> None:

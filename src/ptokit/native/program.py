@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -70,10 +71,14 @@ class NativeProgram:
             pass  # then it is not known what blocks write
         runs = [loop("run", "block")] + [loop("scan", "scan")] * self.scans
         self.text = self.module.text("\n".join([body, *runs]), compiler.triple())
-        self.loaded = compiler.Loaded(cached(self.text, compiler.identity(), compiler.object_code))
         self._tables = [(word, table16(*key)) for key, word in self.module.tables.items()]
         self._idle: list[Worker] = []
         self._lock = threading.Lock()
+
+    @cached_property
+    def loaded(self) -> compiler.Loaded:
+        """The code in memory: compiled when it is first wanted, or taken from the cache."""
+        return compiler.Loaded(cached(self.text, compiler.identity(), compiler.object_code))
 
     def _worker(self, matmul: str, blocks: int) -> Worker:
         with self._lock:

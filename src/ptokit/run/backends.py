@@ -1,7 +1,7 @@
 """What carries out a launch: NumPy, or another backend that registers here.
 
-A backend is a module with a function ``prepare(program)``, which gives something with a method ``launch(values, blocks,
-matmul, threads, printed)``, or raises `Unable` and says what it cannot do.
+A backend is a module with a function ``prepare(program)``, which gives a kernel that is `Prepared`, or raises `Unable`
+and says what it cannot do.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
 
 if TYPE_CHECKING:
+    from .estimate import Work
     from .printed import Printed
     from .program import Program
 
@@ -30,6 +31,9 @@ class Prepared(Protocol):
 
     def launch(self, values: Sequence[Any], blocks: int, matmul: str, threads: int, printed: Printed) -> None:
         """Run all blocks; what they print is added to ``printed``. Raises `DiagnosticError`."""
+
+    def seconds(self, work: Work, blocks: int) -> float:
+        """How long a launch will take, roughly."""
 
 
 def wanted(stated: str | None) -> str:

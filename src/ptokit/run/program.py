@@ -25,6 +25,7 @@ from .chunk import Chunk
 from .cluster import Cluster, Stream, core_ids, deadlock, join, run_clusters
 from .codegen import FunctionWriter, generate
 from .effects import Effects, analyse
+from .estimate import Work
 from .fault import Fault
 from .faults import Again, Faults, Kept
 from .generated import Generated
@@ -42,6 +43,8 @@ MATMUL_MODES = ("exact", "fast", "ref")
 CHUNK_BYTES = 3 << 20  # working memory of the blocks that run together: what stays in a CPU's cache
 CHUNK_BLOCKS = 1024
 KEPT_BYTES = 1 << 26  # memory that is read and changed: of more no copy is kept, and blocks run one at a time
+PAYS = 0.15  # seconds of NumPy, in all launches, beyond which native code is worth compiling
+_REMEMBERED = 1024
 Progress = Callable[[int, int], None]
 
 
@@ -82,6 +85,9 @@ class Program:
         names = dict(self._generated.names)
         self._file = f"<ptokit {entry.name}>"
         self._others: dict[str, Prepared | Unable] = {}  # for other backends
+        self._observed = writer is not None  # and has to be run as it is written
+        self._work: dict[tuple[Any, ...], Work] = {}  # by blocks and numbers among the arguments
+        self._done = 0.0  # seconds that all launches so far have taken, roughly
         self._idle: list[Workspace] = []  # as many as launches have run at the same time
         exec(self._compiled(), names)
         self._function: Callable[..., Any] = names[self._generated.function(entry.name)]
@@ -139,7 +145,9 @@ class Program:
         if not self.effects.lockstep:
             size = 1
         printed, mapped, faults = Printed(), MappedArguments(args), Faults()
-        other = None if chunk is not None else self._prepared(wanted(backend), forced=backend is not None)
+        other = None
+        if chunk is None and not self._observed:
+            other = self._prepared(wanted(backend) or self._best(values, blocks, size), forced=backend is not None)
         try:
             with np.errstate(all="ignore"), one_blas_thread(self.effects.multiplies):
                 if other is not None:
@@ -172,6 +180,25 @@ class Program:
             printed.flush()
             workspace.release()
             self._idle.append(workspace)
+
+    def _best(self, values: list[Argument], blocks: int, together: int) -> str:
+        """The backend that will be faster: another one than NumPy once much has been done, or is to be done."""
+        key = (blocks, *(value for value in values if isinstance(value, int)))
+        work = self._work.get(key)
+        if work is None:
+            if len(self._work) >= _REMEMBERED:
+                self._work.clear()
+            work = self._work[key] = Work(
+                self.module, self.entry, {p: v for p, v in zip(self.entry.params, values) if type(v) is int}
+            )
+        alone = work.seconds(blocks, together)
+        self._done += alone
+        if self._done < PAYS:
+            return ""
+        found = self._others.get("native")
+        if found is None:
+            found = self._others["native"] = prepare("native", self)
+        return "native" if not isinstance(found, Unable) and found.seconds(work, blocks) < alone else ""
 
     def _prepared(self, name: str, *, forced: bool) -> Prepared | None:
         """The kernel for another backend than NumPy; None if that cannot run it.

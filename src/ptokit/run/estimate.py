@@ -1,0 +1,91 @@
+"""How long a launch will take, roughly: what decides whether compiling it pays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ptokit.ir.core import Block, Function, Module, Op, Value
+from ptokit.ir.facts import Facts, instr_of
+from ptokit.types.tile import TileSpec
+from ptokit.types.values import VReg
+
+CALL = 5e-6  # seconds for one NumPy call and what is around it
+ELEMENT = 1e-9  # seconds for one element
+_TURNS = 8  # of a loop of which nothing is known
+_DEPTH = 8  # of calls
+
+_ARITHMETIC: dict[str, Callable[..., int]] = {
+    "arith.addi": lambda a, b: a + b,
+    "arith.subi": lambda a, b: a - b,
+    "arith.muli": lambda a, b: a * b,
+    "arith.divsi": lambda a, b: a // b if b else 0,
+    "arith.divui": lambda a, b: a // b if b else 0,
+    "arith.ceildivsi": lambda a, b: -(-a // b) if b else 0,
+    "arith.minsi": min,
+    "arith.maxsi": max,
+    "arith.index_cast": lambda a: a,
+}
+
+
+class Work:
+    """How often a block executes each instruction, given the numbers among its arguments."""
+
+    def __init__(self, module: Module, entry: Function, numbers: Mapping[Value, int]) -> None:
+        self.module = module
+        self.counts: dict[Op, float] = {}
+        self._numbers = dict(numbers)
+        self._function(entry, 1.0, 0)
+
+    def seconds(self, blocks: int, together: int) -> float:
+        """On NumPy, with so many blocks in one call."""
+        return sum(n * blocks * (CALL / max(1, together) + elements(op) * ELEMENT) for op, n in self.counts.items())
+
+    def _function(self, function: Function, times: float, depth: int) -> None:
+        if function.body is None or depth > _DEPTH:
+            return
+        for value, number in Facts(function).constants.items():
+            if isinstance(number, int):
+                self._numbers[value] = number
+        self._region(function.body, times, depth)
+
+    def _region(self, region: Block, times: float, depth: int) -> None:
+        for block in region.blocks:
+            for op in block.ops:
+                self._op(op, times, depth)
+
+    def _op(self, op: Op, times: float, depth: int) -> None:
+        instr = instr_of(op)
+        if instr is not None and not instr.ordering:
+            self.counts[op] = self.counts.get(op, 0.0) + times
+        elif op.name in _ARITHMETIC and len(op.results) == 1:
+            known = [self._numbers.get(value) for value in op.values]
+            if all(isinstance(n, int) for n in known):
+                self._numbers[op.result] = _ARITHMETIC[op.name](*known)
+        elif op.name == "func.call":
+            callee = self.module.function(op.attrs["callee"])
+            if callee is not None:
+                for param, value in zip(callee.params, op.group("args")):
+                    if value in self._numbers:
+                        self._numbers[param] = self._numbers[value]
+                self._function(callee, times, depth + 1)
+        inside = times * (self._turns(op) if op.name in ("scf.for", "scf.while") else 1)
+        for region in op.regions:
+            self._region(region, inside, depth)
+
+    def _turns(self, op: Op) -> float:
+        bounds: list[Any] = [self._numbers.get(op[n]) if op.get(n) else None for n in ("lower", "upper", "step")]
+        if any(bound is None for bound in bounds) or bounds[2] <= 0:
+            return _TURNS
+        return max(0, -((bounds[0] - bounds[1]) // bounds[2]))
+
+
+def elements(op: Op) -> int:
+    """Elements of the largest tile or register that an instruction works on."""
+    sizes = [0]
+    for value in (*op.values, *op.results):
+        if isinstance(value.type, TileSpec):
+            sizes.append(value.type.numel)
+        elif isinstance(value.type, VReg):
+            sizes.append(value.type.lanes)
+    return max(sizes)
