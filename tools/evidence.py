@@ -33,9 +33,7 @@ def table() -> str:
         lines.append(f"| {kind} | {WORDS[kind]} | {counts[0]} | {counts[1]} |")
     lines += ["", "| rule | targets | evidence | verdict |", "|---|---|---|---|"]
     for rule in isa:
-        lines.append(
-            f"| {rule.id} | {' '.join(rule.targets)} | {', '.join(rule.evidence)} | {rule.severity} | {what} |"
-        )
+        lines.append(f"| {rule.id} | {' '.join(rule.targets)} | {', '.join(rule.evidence)} | {rule.severity} |")
     return "\n".join(lines) + "\n"
 
 
