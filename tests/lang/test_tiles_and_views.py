@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 
 import ptokit as pto
-from ptokit import GlobalTensor, Ptr, Tile, TileType, f16, f32, i32
+from ptokit import BLayout, GlobalTensor, Ptr, Tile, TileType, f16, f32, i32
+from ptokit.asm import parse_module
 from ptokit.ir import Op
+from ptokit.run import compile_program
+from ptokit.targets import target
 from ptokit.types.tile import DYNAMIC
 
 from .support import constant, kernel, ops
@@ -256,7 +259,7 @@ def test_aliases_of_storage() -> None:
     k = kernel(f)
     assert len(ops(k, "pto.alloc_tile")) == 1
     flat, row = (op.result for op in ops(k, "pto.treshape"))
-    window, rest = ops(k, "pto.subset")
+    (window,), (rest,) = ops(k, "pto.subview"), ops(k, "pto.subset")
     assert str(flat.type) == "!pto.tile_buf<vec, 8x128xf32>"
     assert str(row.type) == "!pto.tile_buf<vec, 2x64xf32, valid=1x64>"
     assert (window.attrs, rest.attrs) == ({"sizes": [4, 64]}, {"sizes": [2, 64]})
@@ -285,3 +288,84 @@ def test_a_reshaped_tile_keeps_its_own_valid_region(open_: tuple[bool, bool]) ->
     assert np.array_equal(y[:5, :9], x[:5, :9] + 2)
     assert (y[5:] == 0).all()
     assert (y[:, 9:] == 0).all()
+
+
+def run_on(f: Callable[..., None], x: np.ndarray, *more: int) -> np.ndarray:
+    """What a kernel stores of x, traced and run, and once more from its text."""
+    k = kernel(f)
+    left = []
+    for program in (k, None):
+        y = np.zeros_like(x)
+        if program is not None:
+            program(x, y, *more)
+        else:
+            parsed = parse_module(k.to_pto(), "k.pto")
+            parsed.diagnostics.raise_if_errors()
+            compile_program(parsed.module, target("a5")).launch([x, y, *more])
+        left.append(y)
+    assert np.array_equal(*left)
+    return left[0]
+
+
+@pytest.mark.parametrize(
+    ("shape", "valid", "at", "want"),
+    [
+        ((4, 64), (2, 32), (2, 32), np.s_[2:4, 32:64]),  # as large as its source, of which a part is valid
+        ((2, 64), (2, 64), (1, 0), np.s_[1:3]),
+        ((1, 32), (1, 32), (3, 16), np.s_[3, 16:48]),  # a single line may have any length
+        ((1, 64), (1, 64), (0, 128), np.s_[2]),  # columns count on
+        ((4, 32), (4, 32), (1, 0), np.s_[1:3]),  # other lines: the elements behind the first one, whatever their row
+        ((4, 32), (3, 32), (1, 0), [np.s_[1], np.s_[2, :32]]),
+    ],
+)
+def test_tsubview_binds_the_address_only(shape: tuple, valid: tuple, at: tuple, want: Any) -> None:
+    def f(x: Ptr[f32], y: Ptr[f32], n: int):
+        t = Tile(TileType.Vec, f32, 4, 64)
+        pto.TLOAD(t, GlobalTensor(x, (4, 64)))
+        rows = n if n is not None and valid != shape else valid[0]
+        part = Tile(TileType.Vec, f32, *shape, valid_row=rows, valid_col=valid[1])
+        pto.TSUBVIEW(part, t, *at)
+        pto.TADDS(part, part, 1000.0)
+        pto.TSTORE(GlobalTensor(y, (4, 64)), t)
+
+    x = np.arange(256, dtype=np.float32).reshape(4, 64)
+    wanted = x.copy()
+    for where in want if isinstance(want, list) else [want]:
+        wanted[where] += 1000
+    assert np.array_equal(run_on(f, x, valid[0]), wanted)
+
+
+def test_tsubview_in_the_direction_of_columns() -> None:
+    def f(x: Ptr[f32], y: Ptr[f32], n: int):
+        t = Tile(TileType.Vec, f32, 64, 1, BLayout.ColMajor)
+        pto.TLOAD(t, GlobalTensor(x, (64, 1)))
+        part = Tile(TileType.Vec, f32, 64, 1, BLayout.ColMajor, valid_row=16, valid_col=1)
+        pto.TSUBVIEW(part, t, n * 16, 0)
+        pto.TSTORE(GlobalTensor(y, (64, 1))[0:16], part)
+
+    x = np.arange(64, dtype=np.float32).reshape(64, 1)
+    wanted = np.zeros_like(x)
+    wanted[:16] = x[32:48]
+    assert np.array_equal(run_on(f, x, 2), wanted)
+
+
+@pytest.mark.parametrize(
+    ("more", "at", "text"),
+    [
+        ({"cols": 32}, (1, 16), "lines of <Tile Vec 4x32 f32> are 32 elements long, those of <Tile Vec 4x64 f32> 64"),
+        ({"cols": 32, "rows": 3}, (0, 0), "binds the address only"),
+        ({"dtype": f16}, (0, 0), "differs from <Tile Vec 4x64 f16> in dtype"),
+        ({"pad": pto.PadValue.Max}, (0, 0), "in pad"),
+    ],
+)
+def test_tsubviews_that_would_be_something_else(more: dict, at: tuple, text: str) -> None:
+    def f(x: Ptr[f32]):
+        t = Tile(TileType.Vec, f32, 4, 64)
+        sizes = {"dtype": f32, "rows": 4, "cols": 64, **more}
+        pto.TSUBVIEW(Tile(TileType.Vec, **sizes), t, *at)
+
+    with pytest.raises(pto.DiagnosticError) as caught:
+        kernel(f).to_pto()
+    (found,) = caught.value.diagnostics
+    assert found.rule == "LANG-TILE"
+    assert text in found.message

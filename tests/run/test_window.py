@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ptokit.asm import parse_module
+from ptokit.asm.convert import convert
 from ptokit.diagnostics import DiagnosticError
 from ptokit.run import compile_program
 from ptokit.targets import target
@@ -163,3 +164,36 @@ def test_many_windows() -> None:
     assert (y[:, 8:] == 4).all()
     program.launch([x, y, 696])
     assert (y[:, 8] == [4, 4, 4, 4, 3, 2, 1, 0]).all()
+
+
+@pytest.mark.parametrize("form", ["", "dps", "sync", "generic"])
+def test_a_destination_of_treshape_keeps_its_valid_region(form: str) -> None:
+    """``treshape ins(..) outs(%u : T)`` gives %u other bytes, and nothing else."""
+    line, open_ = "!pto.tile_buf<vec, 1x128xf32>", "!pto.tile_buf<vec, 8x16xf32, valid=?x?>"
+    part_type = "!pto.partition_tensor_view<?x?xf32>"
+    text = f"""func.func @k(%x: memref<1x128xf32>, %y: !pto.ptr<f32>, %n: index, %m: index) {{
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c8 = arith.constant 8 : index
+      %c16 = arith.constant 16 : index
+      %t = pto.alloc_tile : {line}
+      %u = pto.alloc_tile valid_row = %c8 valid_col = %c16 : {open_}
+      pto.set_validshape %u, %n, %m : {open_}
+      pto.tload ins(%x : memref<1x128xf32>) outs(%t : {line})
+      pto.treshape ins(%t : {line}) outs(%u : {open_})
+      pto.tadd ins(%u, %u : {open_}, {open_}) outs(%u : {open_})
+      %v = pto.make_tensor_view %y, shape = [%c8, %c16], strides = [%c16, %c1] : !pto.tensor_view<8x16xf32>
+      %p = pto.partition_view %v, offsets = [%c0, %c0], sizes = [%n, %m] : !pto.tensor_view<8x16xf32> -> {part_type}
+      pto.tstore ins(%u : {open_}) outs(%p : {part_type})
+      return
+    }}"""
+    parsed = parse_module(text, "k.pto", target=target("a5"))
+    parsed.diagnostics.raise_if_errors()
+    if form:
+        parsed = parse_module(convert(parsed.module, form).text or "", "k.pto", target=target("a5"))
+        parsed.diagnostics.raise_if_errors()
+    x, y = np.arange(128, dtype=np.float32).reshape(1, 128), np.zeros((8, 16), np.float32)
+    compile_program(parsed.module, target("a5")).launch([x, y, 5, 9])
+    want = np.zeros((8, 16), np.float32)
+    want[:5, :9] = 2 * x.reshape(8, 16)[:5, :9]
+    assert np.array_equal(y, want)

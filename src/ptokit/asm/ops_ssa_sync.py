@@ -17,7 +17,7 @@ from ptokit.ir import Op, Value
 from ptokit.isa.order.event_tags import TAG_PIPE, tag_pipe
 from ptokit.isa.table import TABLE
 from ptokit.types.enums import Pipe
-from ptokit.types.tile import TileSpec
+from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import I64, INDEX, Scalar, Type
 
 from . import rules
@@ -117,7 +117,14 @@ def read_alias(p: Parser, name: str, at: int) -> Op:
     p.expect(")")
     index, tile = _destination(p)
     attrs = generic_attrs(p, read_dictionary(p)) if p.texts[p.i] == "{" else {}
-    return Op(f"pto.{name}", {"src": source}, attrs, [_renamed(p, index, tile)])
+    op = Op(f"pto.{name}", {"src": source}, attrs, [_renamed(p, index, tile)])
+    if not isinstance(tile.type, TileSpec) or (tile.type.valid_row, tile.type.valid_col) != (DYNAMIC, DYNAMIC):
+        return op
+    e = p.expansion = Expansion()  # the destination keeps its valid region
+    valid = Op("pto.get_validshape", {"source": tile}, {}, [Value(INDEX), Value(INDEX)])
+    e.before += [valid, op]
+    rows, cols = valid.results
+    return Op("pto.set_validshape", {"tile": op.result, "valid_row": rows, "valid_col": cols})
 
 
 def read_barrier_of(p: Parser, name: str, at: int) -> Op:

@@ -105,6 +105,10 @@ def tassign(op: Op, facts: Facts) -> Breaches:
         yield Breach("TA-1", f"the tile has type {op['tile'].type}, the result {op.result.type}")
 
 
+_SEEN_AGAIN = {"pto.treshape": "src", "pto.bitcast": "src", "pto.subset": "source", "pto.subview": "source"}
+"""Operations that give the bytes of a tile another name, and their operand."""
+
+
 def set_validshape(op: Op, facts: Facts) -> Breaches:
     tile = op["tile"]
     spec = tile.type
@@ -112,8 +116,8 @@ def set_validshape(op: Op, facts: Facts) -> Breaches:
         yield Breach("VS-1", f"the tile's type {spec} does not leave both valid dimensions open", value=tile)
         return
     origin = tile.owner
-    while isinstance(origin, Op) and origin.name in ("pto.treshape", "pto.bitcast"):
-        origin = origin["src"].owner
+    while isinstance(origin, Op) and origin.name in _SEEN_AGAIN:
+        origin = origin[_SEEN_AGAIN[origin.name]].owner
     if not isinstance(origin, Op) or origin.name not in ("pto.alloc_tile", "pto.declare_tile"):
         yield Breach("VS-2", f"%{tile.name} is not allocated in this function", value=tile)
     for key, limit in (("valid_row", spec.rows), ("valid_col", spec.cols)):
@@ -126,7 +130,9 @@ def in_memory(tile: Value) -> TileSpec:
     """The type that a tile has for memory: of a window, the rows and columns that its parent has there."""
     spec, owner = tile.type, tile.owner
     assert isinstance(spec, TileSpec)
-    if not isinstance(owner, Op) or owner.name != "pto.subset" or not isinstance(owner["source"].type, TileSpec):
+    if not isinstance(owner, Op) or owner.name not in ("pto.subset", "pto.subview"):
+        return spec
+    if not isinstance(owner["source"].type, TileSpec):
         return spec
     return windowed(in_memory(owner["source"]), spec)
 

@@ -159,7 +159,10 @@ def _alias(single: Single, op: Op) -> Tile:
 
 def _window(single: Single, op: Op) -> Tile:
     assert isinstance(op.result.type, TileSpec)
-    return single.chunk.window(held(op["source"]), held(op.group("offsets")), op.result.type, op.result.name)
+    rows, cols = (held(v) if (v := op.get(name)) is not None else None for name in ("valid_row", "valid_col"))
+    return single.chunk.window(
+        held(op["source"]), held(op.group("offsets")), op.result.type, op.result.name, (rows, cols)
+    )
 
 
 def _set_valid(single: Single, op: Op) -> None:
@@ -202,6 +205,7 @@ _ACTIONS: dict[str, Callable[[Single, Op], Any]] = {
     "pto.treshape": _alias,
     "pto.bitcast": _alias,
     "pto.subset": _window,
+    "pto.subview": _window,
     "pto.set_validshape": _set_valid,
     "pto.make_tensor_view": _tensor_view,
     "pto.partition_view": _partition,

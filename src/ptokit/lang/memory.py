@@ -33,18 +33,23 @@ def TRESHAPE(dst: Tile, src: Tile) -> None:
 
 
 def TSUBVIEW(dst: Tile, src: Tile, row: Any, col: Any) -> None:
-    """Let `dst` be the window of `src` at (row, col) that has its shape; see also `Tile.subview`."""
+    """Let `dst` begin at element (row, col) of `src`, with its own shape and valid region; see also `Tile.subview`.
+
+    As in C++ this binds the address only, `dst` counts its elements by its own rows and columns. So it is the window of
+    `src` there where both have lines of one length, or `dst` has a single one. A column (in col_major tiles: a row)
+    beyond the line counts on in the next one.
+    """
     what = "TSUBVIEW(dst, src, row, col)"
     dst, src = _tile(what, "dst", dst), _tile(what, "src", src)
-    window = src.subview(row, col, dst.rows, dst.cols)
-    if window.spec.with_valid(0, 0) != dst.spec.with_valid(0, 0):
+    kept = ("loc", "dtype", "blayout", "slayout", "fractal", "pad", "compact")
+    differs = [name for name in kept if getattr(dst.spec, name) != getattr(src.spec, name)]
+    if differs:
         raise refusal(
             rules.TILE,
-            f"a window of {src!r} is {window!r}, which differs from {dst!r}",
+            f"a part of {src!r} differs from {dst!r} in {' and '.join(differs)}",
             hint="location, element type and layout of a window are those of its source",
         )
-    dst.spec = window.spec
-    dst.take_storage(window.value)
+    dst.see_part(src, row, col)
 
 
 def SET_VALIDSHAPE(tile: Tile, rows: Any, cols: Any) -> None:

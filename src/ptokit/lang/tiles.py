@@ -237,17 +237,68 @@ class Tile:
         """The type of other storage seen as this tile, whose valid region `take_storage` can set."""
         return self.spec.with_valid(DYNAMIC, DYNAMIC) if self.spec.dynamic else self.spec
 
+    def see_part(self, src: Tile, row: Any, col: Any) -> None:
+        """Become the tile of this type that begins at (row, col) of `src`, a tile of the same layout (TSUBVIEW)."""
+        spec = self.spec
+        along, across = ("cols", "rows") if spec.row_major else ("rows", "cols")
+        length, lines = getattr(spec, along), getattr(spec, across)
+        pitch = getattr(src.spec, along)
+        first, inside = (row, col) if spec.row_major else (col, row)
+        if isinstance(first, int) and isinstance(inside, int) and not spec.boxed:
+            first, inside = first + inside // pitch, inside % pitch
+        single = lines == (spec.box.rows if spec.row_major else spec.box.cols)
+        if spec.boxed and not (isinstance(inside, int) and inside == 0):
+            message = f"{inside} elements behind the beginning of a line is inside the boxes of {src!r}"
+            raise refusal(rules.TILE, f"TSUBVIEW adds to the address, and {message}", hint="use Tile.subview")
+        row, col = (first, inside) if spec.row_major else (inside, first)
+        if length == pitch or single:
+            self._bind(src.part(row, col, spec, self._valid.get(), self.name))
+            return
+        whole, rest = divmod(spec.numel, pitch)
+        if spec.boxed or inside != 0 or rest:
+            message = f"lines of {self!r} are {length} elements long, those of {src!r} {pitch}"
+            raise refusal(
+                rules.TILE,
+                f"{message}: TSUBVIEW binds the address only, so that elements behind the first line would be others",
+                hint=f"give dst {along} = {pitch} and a valid region, or use src.subview(row, col, rows, cols)",
+            )
+        rows, cols = (whole, pitch) if spec.row_major else (pitch, whole)
+        part = src.part(row, col, spec, (rows, cols))
+        op = current("TSUBVIEW").emit("pto.treshape", {"src": part}, results=[self.seen_spec()], hint=self.name)
+        self.take_storage(op.result)
+
+    def part(self, row: Any, col: Any, spec: TileSpec, valid: tuple[Any, Any], name: str = "") -> Value:
+        """A window of this tile at (row, col) with that valid region.
+
+        It is as large as what is valid; where only the run knows that, as `spec`, of what there is.
+        """
+        rows, cols = (
+            v if isinstance(v, int) else min(size, whole - at) if isinstance(at, int) else size
+            for v, size, whole, at in zip(valid, (spec.rows, spec.cols), (self.rows, self.cols), (row, col))
+        )
+        given: dict[str, Value | list[Value] | None] = {}
+        if not (isinstance(valid[0], int) and isinstance(valid[1], int)):
+            given = {name: materialize(v, INDEX) for name, v in zip(("valid_row", "valid_col"), valid)}
+        static = [v if isinstance(v, int) else DYNAMIC for v in valid]
+        made = replace(self.spec, rows=rows, cols=cols, valid_row=static[0], valid_col=static[1])
+        given |= {"source": self.value, "offsets": [materialize(row, INDEX), materialize(col, INDEX)]}
+        return current("TSUBVIEW").emit("pto.subview", given, {"sizes": [rows, cols]}, [made], hint=name).result
+
     def take_storage(self, value: Value) -> None:
         """Become a name for the storage of `value`, an alias of type `seen_spec`, and keep the valid region."""
+        self._bind(value)
+        if self.spec.dynamic:
+            self._say_valid(*self._valid.get())
+
+    def _bind(self, value: Value) -> None:
         trace = current("an alias")
         if self._allocation is not None and trace.region is self._home:
             trace.region.block.ops.remove(self._allocation)
             self._origin = value
         self._allocation = None
         self._binding.set(value)
-        self.spec = self.seen_spec()
-        if self.spec.dynamic:
-            self._say_valid(*self._valid.get())
+        assert isinstance(value.type, TileSpec)
+        self.spec = value.type
 
     def __repr__(self) -> str:
         s = self.spec
