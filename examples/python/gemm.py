@@ -18,16 +18,16 @@ def gemm(a: pto.Ptr[pto.f16], b: pto.Ptr[pto.f16], c: pto.Ptr[pto.f32], m: int, 
     left, right = pto.TileLeft(pto.f16, SIDE, SIDE), pto.TileRight(pto.f16, SIDE, SIDE)
     acc = pto.TileAcc(pto.f32, SIDE, SIDE)
     across = n // SIDE
-    for t in pto.range(pto.get_block_idx(), m // SIDE * across, pto.get_block_num()):
+    for t in range(pto.get_block_idx(), m // SIDE * across, pto.get_block_num()):
         i, j = t // across * SIDE, t % across * SIDE
-        for p in pto.range(0, k, SIDE):
+        for p in range(0, k, SIDE):
             pto.TLOAD(a_l1, ga[i : i + SIDE, p : p + SIDE])
             pto.TLOAD(b_l1, gb[p : p + SIDE, j : j + SIDE])
             pto.TMOV(left, a_l1)
             pto.TMOV(right, b_l1)
-            with pto.if_(p == 0):
+            if p == 0:
                 pto.TMATMUL(acc, left, right)
-            with pto.else_():
+            else:
                 pto.TMATMUL_ACC(acc, acc, left, right)
         pto.TSTORE(gc[i : i + SIDE, j : j + SIDE], acc)
 

@@ -10,7 +10,7 @@ ROWS = 16
 @pto.kernel(target="a2a3")
 def softmax(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32], n: int, width: pto.Static = 512):
     gx, gy = pto.GlobalTensor(x, (n, width)), pto.GlobalTensor(y, (n, width))
-    for i in pto.range(pto.get_block_idx() * ROWS, n, pto.get_block_num() * ROWS):
+    for i in range(pto.get_block_idx() * ROWS, n, pto.get_block_num() * ROWS):
         rows = pto.minimum(n - i, ROWS)
         t = pto.Tile(pto.TileType.Vec, pto.f32, ROWS, width, valid_row=rows)
         tmp = pto.Tile(pto.TileType.Vec, pto.f32, ROWS, width, valid_row=rows)

@@ -13,7 +13,7 @@ WIDTH = 4096
 @pto.kernel(target="a5")
 def vec_add(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32], z: pto.Ptr[pto.f32], n: int):
     gx, gy, gz = (pto.GlobalTensor(p, (1, n)) for p in (x, y, z))
-    for t in pto.range(pto.get_block_idx(), pto.cdiv(n, WIDTH), pto.get_block_num()):
+    for t in range(pto.get_block_idx(), pto.cdiv(n, WIDTH), pto.get_block_num()):
         at = t * WIDTH
         length = pto.minimum(n - at, WIDTH)
         a = pto.Tile(pto.TileType.Vec, pto.f32, 1, WIDTH, valid_col=length)

@@ -22,7 +22,7 @@ def softmax(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32], n: int, width: pto.Static 
     # The first turn of the loop finds both buffers free.
     pto.set_flag(pto.PIPE_V, pto.PIPE_MTE2, pto.EVENT_ID0)
     pto.set_flag(pto.PIPE_MTE3, pto.PIPE_V, pto.EVENT_ID0)
-    for i in pto.range(pto.get_block_idx() * ROWS, n, pto.get_block_num() * ROWS):
+    for i in range(pto.get_block_idx() * ROWS, n, pto.get_block_num() * ROWS):
         rows = pto.minimum(n - i, ROWS)
         pto.wait_flag(pto.PIPE_V, pto.PIPE_MTE2, pto.EVENT_ID0)
         pto.mte_gm_ub(x + i * width, src, 0, pitch, rows, pitch, pitch)
@@ -30,7 +30,7 @@ def softmax(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32], n: int, width: pto.Static 
         pto.wait_flag(pto.PIPE_MTE2, pto.PIPE_V, pto.EVENT_ID0)
         pto.wait_flag(pto.PIPE_MTE3, pto.PIPE_V, pto.EVENT_ID0)
         with pto.vecscope():
-            for r in pto.range(rows):
+            for r in range(rows):
                 start = r * width
                 places = [start + at for at in range(0, width, LANES)]
                 row = [pto.vlds(src, place) for place in places]

@@ -249,11 +249,6 @@ def test_cores_do_not_share_tiles() -> None:
 def test_traced_control_flow_is_for_kernels() -> None:
     core = pto.Core("a5")
 
-    def loop() -> None:
-        with core:
-            for _ in pto.range(4):
-                pass
-
     def branch() -> None:
         with core, pto.if_(True):
             pass
@@ -262,9 +257,13 @@ def test_traced_control_flow_is_for_kernels() -> None:
         with core, pto.else_():
             pass
 
-    refuse(loop, "LANG-CONTEXT", "pto.range", "Python's own")
-    refuse(branch, "LANG-CONTEXT", "pto.if_")
-    refuse(otherwise, "LANG-CONTROL", "pto.else_")
+    refuse(branch, "LANG-CONTEXT", "pto.if_", "Python's own")
+    refuse(otherwise, "LANG-CONTEXT", "pto.else_", "Python's own")
+
+
+def test_a_core_counts_through_the_range_of_a_kernel() -> None:
+    with pto.Core("a5"):
+        assert list(pto.range(1, 6, 2)) == [1, 3, 5]
 
 
 @pytest.mark.parametrize(

@@ -146,17 +146,10 @@ def test_misuse_is_refused() -> None:
     def no_pattern(src, dst):
         pto.pset_b32()
 
-    def carried(src, dst):
-        v = pto.vlds(src)
-        for i in pto.range(0, N, 64):
-            v = pto.vadd(v, pto.vlds(src, i))
-        pto.vsts(v, dst)
-
     assert faults(not_a_register) == ("LANG-KIND", "pto.vneg(src)")
     assert faults(no_type) == ("LANG-CALL", "pto.vbr(1.0)")
     assert faults(unknown)[0] == "LANG-ATTR"
     assert faults(no_pattern) == ("LANG-CALL", "pto.pset_b32()")
-    assert faults(carried)[0] == "LANG-CARRIED"
 
 
 def test_registers_end_with_their_scope() -> None:

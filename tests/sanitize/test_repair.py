@@ -201,7 +201,7 @@ def test_inserted_lines_end_like_the_others(end: str) -> None:
 
 
 def test_unrolled_loops_get_words_only(tmp_path: Path) -> None:
-    text = PYTHON.replace("pto.range", "range").replace("with pto.if_(i < 2)", "if i < 2")
+    text = PYTHON.replace("pto.range", "pto.static_range").replace("with pto.if_(i < 2)", "if i < 2")
     kernel = defined(text.replace("with pto.else_()", "else"), tmp_path / "unrolled.py")
     report = kernel.sanitize(np.ones((16, 32), np.float32), output())
     fixes = [race.fix for race in report.races.values() if race.fix is not None]

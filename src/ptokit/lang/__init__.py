@@ -79,6 +79,7 @@ from .params import Ptr, Static
 from .prefetch import TPREFETCH_ASYNC, AsyncEvent, PrefetchAsyncContext
 from .registers import castptr, vecscope
 from .scalar import Scalar, cast
+from .syntax import function, static, static_range
 from .tensors import BaseShape2D, GlobalTensor, Partition, Pointer, Shape, Stride, TileShape2D
 from .tiles import Tile, TileAcc, TileLeft, TileLeftScale, TileRight, TileRightScale, custom_pad
 from .values import AlignState, Predicate, Register
@@ -178,6 +179,9 @@ __all__ = [
     "PrefetchAsyncContext",
     "Static",
     "STPhase",
+    "function",
+    "static",
+    "static_range",
     "Stride",
     "TASSIGN",
     "Tile",

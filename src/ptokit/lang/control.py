@@ -1,37 +1,32 @@
-"""Traced control flow: `range`, `if_` and `else_` (scf.for and scf.if).
+"""The explicit words for control flow, `range`, `if_` and `else_`, and sections of a kernel.
 
-A body runs once in Python, while it is traced. Variables that would carry something from one iteration to the next, or
-out of a branch, are therefore refused (LANG-CARRIED) where the source of the kernel can be read.
+The words stand in for-statements and with-statements of a kernel, which `ptokit.lang.syntax` compiles.
 """
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterator
 from types import TracebackType
-from typing import Any
-
-from ptokit.ir import Op
-from ptokit.types.values import I1, INDEX
+from typing import Any, NoReturn
 
 from . import rules
-from .carried import Snapshot
-from .leaving import check_entered
-from .scalar import Scalar, is_number, materialize, plain
+from .scalar import Scalar, is_number, plain
 from .trace import Region, Trace, current
-from .where import here, refusal, target_name
+from .where import here, refusal
 
 
 def range(*bounds: Any) -> Loop:
     """A loop of the kernel: ``for i in pto.range(stop)`` or ``pto.range(start, stop, step)``; ``i`` is an index.
 
-    Bounds are Python integers or traced ones. The interval is half open and the step positive. Use Python's own
-    `range` to unroll a loop instead. Raises `DiagnosticError` (LANG-CONTROL).
+    Bounds are Python integers or traced ones. The interval is half open and the step positive. As Python's own
+    `range` in a kernel. Raises `DiagnosticError` (LANG-CONTROL).
     """
     return Loop(*bounds)
 
 
 class Loop:
-    """What `range` returns: iterating over it traces the body once."""
+    """What `range` returns."""
 
     def __init__(self, *bounds: Any) -> None:
         if not 1 <= len(bounds) <= 3:
@@ -47,61 +42,17 @@ class Loop:
             for name, value in (("lower", start), ("upper", stop), ("step", step))
         }
 
-    def __iter__(self) -> Iterator[Scalar]:
-        trace = current("pto.range")
-        place = here()
-        region = Region("loop", trace.region, place)
-        operands: dict[str, Any] = {name: materialize(value, INDEX) for name, value in self.bounds.items()}
-        loop = trace.emit("scf.for", {**operands, "init": []})
-        loop.regions.append(region.block)
-        variable = Scalar(trace.argument(region, INDEX, target_name(place)))
-        snapshot = Snapshot.of_loop()
-        trace.enter(region)
-        return _Iteration(trace, region, variable, snapshot)
+    def __iter__(self) -> Iterator[int]:
+        if not current("pto.range").eager:
+            raise refusal(
+                rules.CONTROL,
+                "pto.range stands in a for-statement of a kernel, or of a function that is compiled with it",
+                hint="write for i in range(n); mark a helper of an installed package with @pto.function",
+            )
+        return iter(builtins.range(self.bounds["lower"], self.bounds["upper"], self.bounds["step"]))
 
     def __repr__(self) -> str:
         return f"pto.range({', '.join(repr(bound) for bound in self.bounds.values())})"
-
-
-class _Iteration:
-    """Yields the loop variable once and closes the loop when asked again."""
-
-    def __init__(self, trace: Trace, region: Region, variable: Scalar, snapshot: Snapshot) -> None:
-        self._trace = trace
-        self._region = region
-        self._snapshot = snapshot
-        self._variable: Scalar | None = variable
-
-    def __iter__(self) -> _Iteration:
-        return self
-
-    def __next__(self) -> Scalar:
-        variable, self._variable = self._variable, None
-        if variable is not None:
-            return variable
-        if self._region.open:
-            self._snapshot.check()
-            self._trace.leave(self._region)
-        raise StopIteration
-
-
-class _Branch:
-    """A branch as a context manager."""
-
-    def __init__(self, trace: Trace, region: Region, snapshot: Snapshot) -> None:
-        self._trace = trace
-        self._region = region
-        self._snapshot = snapshot
-        trace.expected.append(region)
-
-    def __enter__(self) -> None:
-        check_entered(self._region.kind, self._region.location)
-        self._trace.enter(self._region)
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        if kind is None:
-            self._snapshot.check()
-            self._trace.leave(self._region)
 
 
 class Scope:
@@ -113,7 +64,6 @@ class Scope:
         trace.expected.append(region)
 
     def __enter__(self) -> None:
-        check_entered(self._region.kind, self._region.location)
         self._trace.enter(self._region)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
@@ -138,34 +88,26 @@ def _section(kind: str) -> Scope:
     return Scope(trace, region)
 
 
-def if_(condition: Any) -> _Branch:
-    """A branch of the kernel: ``with pto.if_(i == 0): …``, with `else_` for the other case.
+def if_(condition: Any) -> NoReturn:
+    """A branch of the kernel: ``with pto.if_(i == 0): …``, with `else_` for the other case. As ``if`` and ``else``.
 
     The condition is a comparison of traced numbers, or a Python boolean.
     """
-    trace = current("pto.if_")
-    if not isinstance(condition, bool) and not (isinstance(condition, Scalar) and condition.type == I1):
-        raise refusal(rules.SCALAR, f"pto.if_ needs a condition, not {condition!r}", hint="compare it: x != 0")
-    region = Region("branch", trace.region, here())
-    op = trace.emit("scf.if", {"condition": materialize(condition, I1)})
-    op.regions.append(region.block)
-    trace.branches[op] = region
-    return _Branch(trace, region, Snapshot.of_branch())
+    _for_kernels("pto.if_")
+    raise refusal(rules.CONTROL, "this branch has no body", hint="write: with pto.if_(condition): …, or a plain if")
 
 
-def else_() -> _Branch:
+def else_() -> NoReturn:
     """The other branch of the `if_` that ended just before: ``with pto.else_(): …``."""
-    trace = current("pto.else_")
-    ops = trace.region.block.ops
-    op: Op | None = ops[-1] if ops else None
-    then = trace.branches.get(op) if op is not None and len(op.regions) == 1 else None
-    if op is None or then is None:
-        raise refusal(
-            rules.CONTROL,
-            "pto.else_ does not follow a pto.if_ directly",
-            hint="no operation may stand between the two; compute what the branches need before pto.if_",
-        )
-    region = Region("branch", trace.region, here())
-    op.regions.append(region.block)
-    then.alternative = region
-    return _Branch(trace, region, Snapshot.of_branch())
+    _for_kernels("pto.else_")
+    raise refusal(
+        rules.CONTROL,
+        "pto.else_ does not follow a pto.if_ directly",
+        hint="write: with pto.if_(condition): … and with pto.else_(): … behind it, or plain if and else",
+    )
+
+
+def _for_kernels(word: str) -> None:
+    if current(word).eager:
+        message = f"{word} is for kernels; a core executes every call at once"
+        raise refusal(rules.CONTEXT, message, hint="use Python's own if and else")

@@ -53,13 +53,6 @@ class Session(Trace):
     ) -> Op:
         """Execute an operation and return it; its results hold what they stand for. Raises `DiagnosticError`."""
         place = here() if location is None else location
-        if name.startswith("scf."):
-            raise refusal(
-                rules.CONTEXT,
-                "pto.range and pto.if_ are for kernels; a core executes every call at once",
-                location=place,
-                hint="use Python's own for and if",
-            )
         op = Op(name, dict(operands or {}), attrs or {}, location=place)
         for value in op.values:
             self.check_scope(value, place)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import update_wrapper
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -25,11 +26,12 @@ from . import rules
 from .arrays import as_array
 from .params import Constant, Parameters, Signature
 from .scalar import Scalar
+from .syntax import run
 from .tensors import Pointer
 from .trace import Trace, tracing
 from .where import here, refusal, user_frame
 
-Function = Callable[..., Any]
+Function = FunctionType
 
 
 def kernel(
@@ -235,9 +237,7 @@ class Kernel:
                     assert isinstance(entry, PtrType | ScalarType)
             arguments = dict(zip(self.parameters.kinds, values))
             positional = [arguments.pop(p.name) for p in self._positional()]
-            result = self.function(*positional, **arguments)
-            if inspect.isawaitable(result) or inspect.isgenerator(result) or inspect.isasyncgen(result):
-                raise _not_run(self.function)
+            run(self.function, tuple(positional), arguments)
             return trace.finish(self.location.file)
 
     def _positional(self) -> list[Any]:

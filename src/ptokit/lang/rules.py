@@ -11,7 +11,7 @@ def _rule(id: str, what: str, why: str, accepted: str, rejected: str) -> Rule:
 
 CONTEXT = _rule(
     "LANG-CONTEXT",
-    "Tiles, views, instructions and traced control flow belong inside a kernel function.",
+    "Tiles, views, instructions and the words for control flow belong inside a kernel function.",
     "They record operations of the kernel that is being traced; outside there is nothing to record into.",
     '@pto.kernel(target="a5")\ndef f(x):\n    t = pto.Tile(pto.TileType.Vec, pto.f32, 8, 8)',
     "t = pto.Tile(pto.TileType.Vec, pto.f32, 8, 8)  # at module level",
@@ -74,31 +74,33 @@ ATTRIBUTE = _rule(
 )
 SCALAR = _rule(
     "LANG-SCALAR",
-    "A traced number has no value while the kernel is traced: it cannot decide Python control flow or become an int.",
-    "The trace is made once for all blocks and arguments; `pto.if_`, `pto.range` and `pto.select` stay symbolic.",
-    "with pto.if_(n > 64): ...",
-    "if n > 64: ...",
+    "A traced number has no value while the kernel is compiled: it cannot become a Python int or float.",
+    "The kernel is compiled once for all blocks and arguments; its own if, for and while may depend on the number.",
+    "for i in range(n): ...",
+    "sizes = [1, 2][n]",
 )
 SCOPE = _rule(
     "LANG-SCOPE",
     "A value made inside a loop, a branch or another kernel is used only there.",
-    "After the region has ended the value may never have been computed.",
-    "with pto.if_(c):\n    t = pto.Tile(...)\n    pto.TLOAD(t, g)",
-    "with pto.if_(c):\n    t = pto.Tile(...)\npto.TLOAD(t, g)",
+    "After it has ended the value may never have been computed. A variable that every way gives a value may be used.",
+    "if c:\n    at = 1\nelse:\n    at = 2\nx[at] = 0.0",
+    "if c:\n    at = 1\nx[at] = 0.0",
 )
 CONTROL = _rule(
     "LANG-CONTROL",
-    "Traced loops run to their end with a positive step; `else_` follows its `if_` directly.",
-    "A loop body is traced once: leaving it early in Python does not leave the loop of the kernel.",
-    "for i in pto.range(n):\n    ...",
-    "for i in pto.range(n):\n    break",
+    "The statements of a kernel are those that can be compiled, and its source can be read.",
+    "The kernel is compiled from its syntax tree: for, while, if, break, continue, return, calls of other functions. "
+    "Nothing leaves a with-statement, or a loop written with pto.range, before its end.",
+    "for i in range(n):\n    if x[i] > 1.0:\n        break",
+    "try:\n    ...\nexcept ValueError:\n    ...",
 )
 CARRIED = _rule(
     "LANG-CARRIED",
-    "A Python variable does not change inside a traced loop or branch in a way that code elsewhere sees.",
-    "The body is traced once, so the change would happen exactly once, whatever the loop count or the condition.",
-    "for i in pto.range(n):\n    off = i * 64",
-    "off = 0\nfor i in pto.range(n):\n    pto.TLOAD(t, g[off:off + 64])\n    off = off + 64",
+    "What a loop or a branch changes is a variable of one kind: a number, tile, register or pointer of one type.",
+    "Such variables are values of the kernel. Lists and other objects of Python belong to the time when it is "
+    "compiled, where a body is gone through once.",
+    "off = 0\nfor i in range(n):\n    pto.TLOAD(t, g[off:off + 64])\n    off = off + 64",
+    "seen = []\nfor i in range(n):\n    seen.append(i)",
 )
 TILE = _rule(
     "LANG-TILE",

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
 from functools import lru_cache
 from types import CodeType
 
 
 @lru_cache(maxsize=256)
 def tree_of(code: CodeType) -> ast.Module | None:
-    """The statements that hold a function; None if its source cannot be read. Columns are right for statements."""
+    """The statements that hold a function; None if its source cannot be read."""
     try:
         lines, start = inspect.getsourcelines(code)
-        text = textwrap.dedent("".join(lines))
-        tree = ast.parse(text)
+        text = "".join(lines)
+        indented = text[:1] in (" ", "\t")
+        tree = ast.parse(f"if True:\n{text}" if indented else text)  # as it stands: columns and texts stay right
     except (OSError, TypeError, SyntaxError):
         return None
-    ast.increment_lineno(tree, max(start, 1) - 1)
-    indent = len(lines[0]) - len(text.splitlines(keepends=True)[0])
-    for node in ast.walk(tree):
-        if isinstance(node, ast.stmt):
-            node.col_offset += indent
-    return tree
+    ast.increment_lineno(tree, max(start, 1) - 1 - indented)
+    block = tree.body[0]
+    return ast.Module(block.body, []) if indented and isinstance(block, ast.If) else tree

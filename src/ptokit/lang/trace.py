@@ -59,7 +59,6 @@ class Trace:
         self.regions: list[Region] = []
         self.function = Function(name, [], body=self.root.block, location=location)
         self.expected: list[Region] = []  # made for with-statements
-        self.branches: dict[Op, Region] = {}  # then-branches, for the else_ that may follow
         self._homes: dict[Value, Region] = {}
         self._constants: dict[tuple[str, str], Op] = {}
         self._names: set[str] = set()
@@ -187,6 +186,21 @@ class Trace:
             )
         region.open = False
         self.regions.pop()
+
+    def take_over(self, region: Region) -> None:
+        """Move the operations of a region that has ended to the end of this one, as if they had been recorded here."""
+        for op in region.block.ops:
+            self.region.block.add(op)
+            for value in op.results:
+                self._homes[value] = self.region
+        region.block.ops = []
+
+    def add_result(self, op: Op, type: Type, name: str) -> Value:
+        """A further result of an operation of this region, known after the regions inside of it."""
+        value = Value(type, self.unique(name), op, op.location)
+        op.results.append(value)
+        self._homes[value] = self.region
+        return value
 
     def finish(self, file: str | None) -> Module:
         """Close the function and return its module, without arithmetic that nothing uses."""

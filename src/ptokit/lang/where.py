@@ -35,16 +35,21 @@ def location_of(frame: FrameType) -> Location:
     place = _PLACES.get(key)
     if place is None:
         positions = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
-        line, end_line, column, end_column = positions
-        if line is None or column is None or end_column is None:
+        place = place_of(frame.f_code.co_filename, positions)
+        if not place.line:
             place = Location(frame.f_code.co_filename, frame.f_lineno)
-        else:
-            text = linecache.getline(frame.f_code.co_filename, line)
-            first, last = _characters(text, column), _characters(text, end_column)
-            length = last - first if end_line == line else 1
-            place = Location(frame.f_code.co_filename, line, first + 1, max(1, length))
         _PLACES[key] = place
     return place
+
+
+def place_of(file: str, positions: tuple[int | None, int | None, int | None, int | None]) -> Location:
+    """A place from Python's own: first and last line, first and last column in bytes from 0."""
+    line, end_line, column, end_column = positions
+    if line is None or column is None or end_column is None:
+        return Location(file)
+    text = linecache.getline(file, line)
+    first, last = _characters(text, column), _characters(text, end_column)
+    return Location(file, line, first + 1, max(1, last - first) if end_line == line else 1)
 
 
 def _characters(text: str, offset: int) -> int:

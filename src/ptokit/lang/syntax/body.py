@@ -1,0 +1,373 @@
+"""Functions, statement by statement: what Python carries out, and what becomes branches and loops of the kernel."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from types import FunctionType
+from typing import Any
+
+from ptokit.diagnostics import Location, Note
+from ptokit.types.values import I1
+
+from .. import rules
+from ..control import Scope, else_, if_
+from ..scalar import Scalar
+from ..trace import Region, current, tracing
+from ..where import refusal
+from .carry import Unmerged, filler, join, same
+from .code import Source, bound, is_library, source_of, variables_of
+from .expressions import truth
+from .liveness import Names, assigned, falls_through, jumps, loaded
+from .loops import BREAK, CONTINUE, RETURN, Loops
+
+FLAGS = (RETURN, BREAK, CONTINUE)
+VALUE = "·value"
+"""What a function returns."""
+
+DEEPEST = 100
+"""Calls inside each other; more are a recursion that nothing ends while the kernel is compiled."""
+
+_compiled_anyway: set[Any] = set()
+
+
+def function(helper: FunctionType) -> FunctionType:
+    """Decorator for helpers of kernels that live in an installed package: their control flow is compiled, too.
+
+    Helpers in files of one's own need no decorator.
+    """
+    _compiled_anyway.add(helper.__code__)
+    return helper
+
+
+def compiles(helper: FunctionType) -> bool:
+    """True for functions whose control flow becomes that of the kernel."""
+    trace = tracing()
+    if trace is None or trace.eager:
+        return False
+    module = helper.__globals__.get("__name__", "")
+    if module == "ptokit" or module.startswith("ptokit."):
+        return False
+    if is_library(helper.__code__) and helper.__code__ not in _compiled_anyway:
+        return False
+    return helper.__name__ != "<lambda>" and source_of(helper.__code__) is not None
+
+
+_depth = 0
+
+
+def run(helper: FunctionType, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """Compile a call of a function into the kernel that is being traced; what it returns.
+
+    Raises `DiagnosticError` (LANG-CONTROL, LANG-CARRIED and what the statements raise).
+    """
+    global _depth
+    source = source_of(helper.__code__)
+    if source is None:
+        message = f"the source of {helper.__name__} cannot be read, and a kernel is compiled from its source"
+        place = Location(helper.__code__.co_filename, helper.__code__.co_firstlineno)
+        raise refusal(rules.CONTROL, message, location=place, hint="define it in a file, or in a notebook")
+    if _depth >= DEEPEST:
+        message = f"{helper.__name__} calls itself without end while the kernel is compiled"
+        raise refusal(rules.CONTROL, message, hint="write a loop")
+    _depth += 1
+    try:
+        parameters = bound(helper, args, named)
+        return Body(source, {**variables_of(helper), **parameters}, frozenset(parameters)).returned()
+    finally:
+        _depth -= 1
+
+
+class Body(Loops):
+    """One call of a function: its variables, and the statements as they are compiled."""
+
+    def __init__(self, source: Source, variables: dict[str, Any], parameters: Names) -> None:
+        self.source = source
+        self.variables = variables
+        self.own = assigned(source.body) | parameters
+        self.variables.update({RETURN: False, BREAK: False, CONTINUE: False, VALUE: None})
+
+    def returned(self) -> Any:
+        """Compile all of it; what it returns."""
+        self.block(self.source.body)
+        value = self.variables[VALUE]
+        if isinstance(value, Unmerged):
+            message = "what the function returns cannot be told while the kernel is compiled"
+            raise refusal(rules.CARRIED, message, hint="return numbers, tiles, registers or pointers of one type")
+        return value
+
+    # --- statements ----------------------------------------------------------------------------------------------
+
+    def block(self, statements: Sequence[ast.stmt]) -> None:
+        """Statements one after the other, as far as control comes."""
+        for k, statement in enumerate(statements):
+            rest = statements[k + 1 :]
+            if isinstance(statement, ast.If):
+                condition = truth(self.value(statement.test))
+                if self._branch(statement, condition, statement.body, statement.orelse, rest):
+                    return
+            elif isinstance(statement, ast.With):
+                explicit = self._explicit_branch(statement, rest)
+                if explicit is not None:
+                    self.block(rest[explicit:])
+                    return
+                self._with(statement)
+            elif isinstance(statement, ast.For):
+                self.for_(statement)
+            elif isinstance(statement, ast.While):
+                self.while_(statement)
+            elif isinstance(statement, ast.Return):
+                self.variables[VALUE] = None if statement.value is None else self.value(statement.value)
+                self.variables[RETURN] = True
+                return
+            elif isinstance(statement, (ast.Break, ast.Continue)):
+                self.variables[BREAK if isinstance(statement, ast.Break) else CONTINUE] = True
+                return
+            else:
+                self._plain(statement)
+                continue
+            left = self.left()
+            if left is True:
+                return
+            if isinstance(left, Scalar) and rest:
+                self.fork(~left, partial(self._where_not_left, rest), _nothing, rest, statements[-1])
+                return
+
+    def left(self) -> Any:
+        """Whether control has left the statements that are being compiled: a boolean, or a traced condition."""
+        flags = [self.variables[name] for name in FLAGS]
+        if any(flag is True for flag in flags):
+            return True
+        traced = [flag for flag in flags if isinstance(flag, Scalar)]
+        result: Any = False
+        for flag in traced:
+            result = flag if result is False else result | flag
+        return result
+
+    def _where_not_left(self, statements: Sequence[ast.stmt]) -> None:
+        self.variables.update(dict.fromkeys(FLAGS, False))
+        self.block(statements)
+
+    def _plain(self, statement: ast.stmt) -> None:
+        self.look(statement)
+        if isinstance(statement, ast.Assert):
+            self._assert(statement)
+        else:
+            self.source.execute(statement, self.variables)
+
+    def _assert(self, statement: ast.Assert) -> None:
+        holds = truth(self.value(statement.test))
+        if isinstance(holds, Scalar):
+            message = "" if statement.msg is None else str(self.value(statement.msg))
+            text = message or ast.unparse(statement.test)
+            place = self.source.place(statement)
+            current("assert").emit("cf.assert", {"condition": holds.value}, {"msg": text}, location=place)
+        else:
+            self.source.execute(statement, self.variables)
+
+    def value(self, node: ast.expr) -> Any:
+        """The value of an expression."""
+        self.look(node)
+        return self.source.evaluate(node, self.variables)
+
+    def look(self, node: ast.AST) -> None:
+        """Refuse variables of which nobody can tell what they are at this place (LANG-SCOPE)."""
+        for name in loaded(node):
+            found = self.variables.get(name.id)
+            if isinstance(found, Unmerged):
+                raise refusal(
+                    rules.SCOPE,
+                    f"{name.id!r} {found.why or 'cannot be told here'}",
+                    location=self.source.place(name),
+                    hint="give it a value of the same kind on every way that leads here",
+                    notes=[Note("it depends on this", found.location)] if found.location.line else [],
+                )
+
+    # --- with ----------------------------------------------------------------------------------------------------
+
+    def _with(self, statement: ast.With) -> None:
+        managers = []
+        for item in statement.items:
+            self.look(item.context_expr)
+            manager, value = self.source.enter(item.context_expr, self.variables)
+            managers.append(manager)
+            if item.optional_vars is not None:
+                self.assign(item.optional_vars, value)
+        word = "section" if any(isinstance(m, Scope) for m in managers) else "with-statement"
+        self.refuse_jumps(statement.body, word, self.source.place(statement))
+        self.block(statement.body)
+        for manager in reversed(managers):
+            type(manager).__exit__(manager, None, None, None)
+
+    def _explicit_branch(self, statement: ast.With, rest: Sequence[ast.stmt]) -> int | None:
+        """``with pto.if_(c):``, and ``with pto.else_():`` behind it; how many statements of `rest` that took.
+
+        None for every other with-statement.
+        """
+        condition = self._called(statement, if_)
+        if condition is None:
+            return None
+        other = rest[0] if rest and isinstance(rest[0], ast.With) and self._called(rest[0], else_) is not None else None
+        bodies = [statement.body, other.body if isinstance(other, ast.With) else []]
+        for body in bodies:
+            self.refuse_jumps(body, "branch", self.source.place(statement.items[0].context_expr))
+        value = self.value(condition.args[1]) if len(condition.args) == 2 else None
+        if not isinstance(value, bool) and not (isinstance(value, Scalar) and value.type == I1):
+            message = f"pto.if_ needs a condition, not {value!r}"
+            raise refusal(rules.SCALAR, message, location=self.source.place(condition), hint="compare it: x != 0")
+        self._branch(statement, value, bodies[0], bodies[1], (), last=other)
+        return 0 if other is None else 1
+
+    def _called(self, statement: ast.With, wanted: Callable[..., Any]) -> ast.Call | None:
+        """The call in the head of a with-statement, if it is one of `wanted`."""
+        node = statement.items[0].context_expr
+        if len(statement.items) != 1 or not isinstance(node, ast.Call) or not node.args:
+            return None
+        target = node.args[0]  # of the rewritten call: the function comes first
+        if not isinstance(target, (ast.Name, ast.Attribute)):
+            return None
+        try:
+            return node if self.source.evaluate(target, self.variables) is wanted else None
+        except (NameError, AttributeError):
+            return None
+
+    def refuse_jumps(self, body: Sequence[ast.stmt], word: str, start: Location) -> None:
+        """Refuse statements that lead out of a with-statement or of a loop written with pto.range (LANG-CONTROL)."""
+        for jump in jumps(body):
+            name = type(jump).__name__.lower()
+            raise refusal(
+                rules.CONTROL,
+                f"{name} leaves the {word}",
+                location=self.source.place(jump),
+                hint="write the branch as `if condition:` and the loop as `for i in range(n):`",
+                notes=[Note(f"the {word} begins here", start)],
+            )
+
+    def assign(self, target: ast.expr, value: Any) -> None:
+        """``target = value``."""
+        self.source.assign(target, value, self.variables)
+
+    # --- branches ------------------------------------------------------------------------------------------------
+
+    def _branch(
+        self,
+        statement: ast.stmt,
+        condition: Any,
+        body: Sequence[ast.stmt],
+        orelse: Sequence[ast.stmt],
+        rest: Sequence[ast.stmt],
+        *,
+        last: ast.stmt | None = None,
+    ) -> bool:
+        """One way or the other; True if `rest`, which follows, has been compiled with it.
+
+        ``last``: the statement that ends both, where that is not `statement`.
+        """
+        if not isinstance(condition, Scalar):
+            self.block(body if condition else orelse)
+            return False
+        joint = bool(jumps([*body, *orelse])) and not (falls_through(body) and falls_through(orelse))
+        last = last or statement
+        if joint and rest:  # what follows belongs to the branch that reaches it
+            last = rest[-1]
+            body = [*body, *rest] if falls_through(body) else body
+            orelse = [*orelse, *rest] if falls_through(orelse) else orelse
+        self.fork(condition, lambda: self.block(body), lambda: self.block(orelse), [*body, *orelse], last, statement)
+        return joint and bool(rest)
+
+    def fork(
+        self,
+        condition: Scalar,
+        then: Callable[[], None],
+        otherwise: Callable[[], None],
+        statements: Iterable[ast.stmt],
+        last: ast.stmt,
+        where: ast.stmt | None = None,
+    ) -> None:
+        """Compile two ways, of which the run takes one; `last` is the statement behind which they meet again."""
+        trace, place = current("if"), self.source.place(where or last)
+        names = [*sorted(assigned(statements)), *FLAGS, VALUE]
+        jumped = self.source.liveness.jumped(statements)
+        live = self.source.liveness.after(last) | jumped | {*FLAGS, VALUE}
+        op = trace.emit("scf.if", {"condition": condition.value}, hint="", location=place)
+        before = {name: self.variables[name] for name in names if name in self.variables}
+        changes = self.watch_lists()
+        regions: list[Region] = []
+        ends: list[dict[str, Any]] = []
+        for way in (then, otherwise):
+            region = Region("branch", trace.region, place)
+            op.regions.append(region.block)
+            if regions:
+                regions[0].alternative = region
+            self.restore(names, before)
+            trace.enter(region)
+            way()
+            trace.leave(region)
+            regions.append(region)
+            ends.append({name: self.variables[name] for name in names if name in self.variables})
+        changes("branch", place)
+        missing = Unmerged("has a value on one way that leads here, and none on the other", place)
+        wanted = [name for name in names if name in live]
+        left = [any(end[flag] is True for flag in FLAGS) for end in ends]
+        columns: list[list[Any]] = [[], []]
+        for name in wanted:
+            values = [end.get(name, missing) for end in ends]
+            if name not in jumped:  # where control has left, nobody asks what the variable is
+                values = [
+                    filler(other) if gone and v is missing else v for gone, v, other in zip(left, values, values[::-1])
+                ]
+            for column, value in zip(columns, values):
+                column.append(value)
+        merged = join(trace, op, regions, columns)
+        self.restore(names, before)  # of those that are not live any value will do
+        for name, value in zip(wanted, merged):
+            if value is not missing or name in before or any(name in end for end in ends):
+                why = "is of different kinds on the ways that lead here"
+                unknown = isinstance(value, Unmerged) and not value.why
+                self.variables[name] = Unmerged(why, place) if unknown else value
+        if not regions[1].block.ops:
+            op.regions.pop()
+
+    def restore(self, names: Iterable[str], values: dict[str, Any]) -> None:
+        """Give variables the values they had; those that had none lose theirs."""
+        for name in names:
+            if name in values:
+                self.variables[name] = values[name]
+            else:
+                self.variables.pop(name, None)
+
+    def watch_lists(self) -> Callable[[str, Location], None]:
+        """A check that lists and dictionaries of the function hold the same afterwards (LANG-CARRIED).
+
+        A branch or a loop is compiled once: what it did to an object of Python would be done whatever the run does.
+        """
+        held = [(name, v, list(_items(v))) for name, v in self.variables.items() if name in self.own and _items(v)]
+        empty = [(name, v) for name, v in self.variables.items() if name in self.own and _is_container(v) and not v]
+
+        def check(word: str, place: Location) -> None:
+            for name, container, items in [*held, *((n, c, []) for n, c in empty)]:
+                now = list(_items(container))
+                if len(now) != len(items) or not all(same(a, b) for a, b in zip(now, items)):
+                    raise refusal(
+                        rules.CARRIED,
+                        f"the {word} changes what {name!r} holds",
+                        location=place,
+                        hint="assign to a variable, which is carried; or unroll the loop with pto.static_range",
+                    )
+
+        return check
+
+
+def _nothing() -> None:
+    """The way of a branch that has none."""
+
+
+def _is_container(value: Any) -> bool:
+    return isinstance(value, (list, dict, set))
+
+
+def _items(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return [*value, *value.values()]
+    return list(value) if isinstance(value, (list, set)) else []

@@ -1,0 +1,193 @@
+"""Values that go into and out of the branches and loops of a kernel, as SSA values.
+
+Numbers, tiles, registers, predicates and pointers can differ from branch to branch and from turn to turn; tuples and
+lists of them, too, element by element. Everything else belongs to the time when the kernel is compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ptokit.diagnostics import UNKNOWN_LOCATION, DiagnosticError, Location
+from ptokit.ir import Op, Value
+from ptokit.types.integers import width
+from ptokit.types.values import F32, I1, INDEX, Type
+from ptokit.types.values import Scalar as ScalarType
+
+from ..scalar import Scalar, materialize, plain
+from ..tensors import Pointer
+from ..tiles import Tile
+from ..trace import Region, Trace
+from ..values import AlignState, Predicate, Register
+
+_HANDLES = (Pointer, Register, Predicate, AlignState)
+
+
+@dataclass(frozen=True)
+class Unmerged:
+    """In place of a variable whose value nobody can tell when the kernel is compiled; `why` ends "…, which"."""
+
+    why: str = ""
+    location: Location = UNKNOWN_LOCATION
+
+
+def same(a: Any, b: Any) -> bool:
+    """True if nothing tells the two values apart."""
+    return a is b or (type(a) is type(b) and isinstance(a, bool | int | float | str) and a == b)
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """The parts of tuples and lists; the value itself if it is neither."""
+    if isinstance(value, (tuple, list)):
+        for item in value:
+            yield from leaves(item)
+    else:
+        yield value
+
+
+def rebuilt(value: Any, parts: Iterator[Any]) -> Any:
+    """`value` with its leaves replaced."""
+    if isinstance(value, (tuple, list)):
+        items = [rebuilt(item, parts) for item in value]
+        return items if isinstance(value, list) else type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    return next(parts)
+
+
+def alike(values: Sequence[Any]) -> bool:
+    """True if the values are tuples or lists of one shape, or neither."""
+    first = values[0]
+    if not isinstance(first, (tuple, list)):
+        return not any(isinstance(v, (tuple, list)) for v in values)
+    if not all(type(v) is type(first) and len(v) == len(first) for v in values):
+        return False
+    return all(alike(items) for items in zip(*values))
+
+
+def type_of(leaf: Any) -> Type | None:
+    """The type that a value has in the kernel; None if it has none."""
+    leaf = plain(leaf)
+    if isinstance(leaf, Scalar):
+        return leaf.type
+    if isinstance(leaf, bool):
+        return I1
+    if isinstance(leaf, (int, float)):
+        return INDEX if isinstance(leaf, int) else F32
+    return leaf.value.type if isinstance(leaf, (Tile, *_HANDLES)) else None
+
+
+def common_type(values: Sequence[Any]) -> Type | None:
+    """The type in which leaves of several branches meet, or None. Python numbers take the type of traced ones."""
+    traced = {type_of(v) for v in values if not isinstance(plain(v), (bool, int, float))}
+    if len(traced) > 1:
+        return _integer([t for t in traced if isinstance(t, ScalarType)]) if None not in traced else None
+    if traced:
+        type = traced.pop()
+        numbers = len({id(v) for v in values if type_of(v) == type}) < len({id(v) for v in values})
+        return type if isinstance(type, ScalarType) or not numbers else None
+    own = {type_of(v) for v in values}
+    return F32 if own == {INDEX, F32} else own.pop() if len(own) == 1 else None
+
+
+def _integer(types: Sequence[ScalarType]) -> Type | None:
+    """The integer type in which numbers of several types meet; None if one is no integer."""
+    if len(types) < 2 or not all(t.is_integer and t != I1 for t in types):
+        return None
+    return INDEX if INDEX in types else max(types, key=lambda t: width(t.name))
+
+
+def value_of(leaf: Any, type: Type) -> Value | None:
+    """The SSA value of a leaf in this type; None if it is none of it."""
+    if isinstance(type, ScalarType):
+        try:
+            return materialize(leaf, type)
+        except DiagnosticError:
+            return None
+    return leaf.value if isinstance(leaf, (Tile, *_HANDLES)) and leaf.value.type == type else None
+
+
+def filler(like: Any) -> Any:
+    """A number of the kind of another one, for a place where any will do; `like` itself if it is none."""
+    type = type_of(like)
+    if not isinstance(type, ScalarType):
+        return like
+    return False if type == I1 else 0.0 if type.is_float else 0
+
+
+def handle(like: Any, value: Value) -> Any:
+    """What a kernel holds of an SSA value that takes the place of `like`."""
+    if isinstance(like, Tile):
+        return Tile._alias(value, like._valid.known() or (like.spec.valid_row, like.spec.valid_col))
+    if isinstance(like, _HANDLES):
+        return type(like)(value)
+    return Scalar(value)
+
+
+def join(trace: Trace, op: Op, regions: Sequence[Region], values: Sequence[Sequence[Any]]) -> list[Any]:
+    """What several values are behind an ``scf.if``: ``values[r][k]`` is value k at the end of region r.
+
+    The regions get their ``scf.yield`` and the operation its results. A value that cannot be told is `Unmerged`.
+    """
+    merged: list[Any] = []
+    pending: list[tuple[list[Any], Type]] = []  # leaves by region
+    for column in zip(*values):
+        merged.append(_merged(list(column), pending))
+    results = _yielded(trace, op, regions, pending)
+    return [m.finish(results) if isinstance(m, _Pending) else m for m in merged]
+
+
+@dataclass
+class _Pending:
+    """A value whose leaves come from results of the operation; an integer stands for the result with that number."""
+
+    like: Any
+    leaves: list[Any]
+
+    def finish(self, results: list[Any]) -> Any:
+        return rebuilt(self.like, (results[x.number] if isinstance(x, _Result) else x for x in self.leaves))
+
+
+@dataclass(frozen=True)
+class _Result:
+    number: int
+
+
+def _merged(column: list[Any], pending: list[tuple[list[Any], Type]]) -> Any:
+    if all(same(v, column[0]) for v in column):
+        return column[0]
+    if any(isinstance(v, Unmerged) for v in column):
+        return next(v for v in column if isinstance(v, Unmerged))
+    if not alike(column):
+        return Unmerged()
+    out: list[Any] = []
+    added: list[tuple[list[Any], Type]] = []
+    for parts in zip(*(leaves(v) for v in column)):
+        if all(same(p, parts[0]) for p in parts):
+            out.append(parts[0])
+            continue
+        type = common_type(parts)
+        if type is None or not _valid_alike(parts):
+            return Unmerged()
+        out.append(_Result(len(pending) + len(added)))
+        added.append((list(parts), type))
+    pending += added
+    return _Pending(column[0], out)
+
+
+def _valid_alike(parts: Sequence[Any]) -> bool:
+    """False for tiles whose valid regions differ: one handle could not tell both."""
+    valid = [p._valid.known() for p in parts if isinstance(p, Tile)]
+    return all(v is not None and all(same(x, y) for x, y in zip(v, valid[0] or ())) for v in valid)
+
+
+def _yielded(trace: Trace, op: Op, regions: Sequence[Region], pending: Sequence[tuple[list[Any], Type]]) -> list[Any]:
+    if not pending:
+        return []
+    for r, region in enumerate(regions):
+        trace.enter(region)
+        values = [value_of(parts[r], type) for parts, type in pending]
+        assert None not in values
+        trace.emit("scf.yield", {"values": values}, location=op.location)  # type: ignore[dict-item]
+        trace.leave(region)
+    return [handle(parts[0], trace.add_result(op, type, "")) for parts, type in pending]

@@ -1,0 +1,154 @@
+"""What is known of a function before it is compiled: its syntax tree, rewritten, with the code of its parts."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import sysconfig
+from collections.abc import Mapping
+from functools import lru_cache
+from types import CodeType, FunctionType
+from typing import Any
+
+from ptokit.diagnostics import Location
+
+from .. import rules
+from ..source import tree_of
+from ..where import refusal
+from .expressions import HELPER, Rewriter
+from .liveness import Liveness
+
+_LIBRARIES = tuple(
+    {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")} | {sys.prefix + "/lib"}
+)
+
+_REFUSED = {
+    ast.Try: "write the statements without try: nothing raises while the kernel runs",
+    ast.Match: "write if and elif",
+    ast.Global: "pass it as a parameter, and return it",
+    ast.Nonlocal: "pass it as a parameter, and return it",
+    ast.AsyncFor: "write for",
+    ast.AsyncWith: "write with",
+    ast.Await: "a kernel is a plain function",
+    ast.Yield: "a kernel is a plain function",
+    ast.YieldFrom: "a kernel is a plain function",
+    ast.ClassDef: "define the class outside of the kernel",
+}
+
+
+class Source:
+    """The body of a function as statements, and the code objects of statements and expressions."""
+
+    def __init__(self, node: ast.FunctionDef, file: str) -> None:
+        self.file = file
+        self.name = node.name
+        self.body = node.body
+        self._refuse(node)
+        rewriter = Rewriter()
+        for statement in self.body:
+            rewriter.visit(statement)
+        ast.fix_missing_locations(node)
+        self.liveness = Liveness(self.body)
+        self._codes: dict[int, CodeType] = {}
+        self._targets: dict[int, CodeType] = {}
+        self._managers: dict[int, CodeType] = {}
+
+    def place(self, node: ast.AST) -> Location:
+        """Where something stands: the first line of it."""
+        line, column = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+        one_line = getattr(node, "end_lineno", line) == line
+        return Location(self.file, line, column + 1, max(1, node.end_col_offset - column) if one_line else 1)  # type: ignore[attr-defined]
+
+    def execute(self, node: ast.stmt, variables: dict[str, Any]) -> None:
+        """Let Python carry out a statement."""
+        code = self._codes.get(id(node))
+        if code is None:
+            code = self._codes[id(node)] = compile(ast.Module([node], []), self.file, "exec")
+        exec(code, variables)
+
+    def evaluate(self, node: ast.expr, variables: dict[str, Any]) -> Any:
+        """The value of an expression."""
+        code = self._codes.get(id(node))
+        if code is None:
+            code = self._codes[id(node)] = compile(ast.Expression(node), self.file, "eval")
+        return eval(code, variables)
+
+    def assign(self, target: ast.expr, value: Any, variables: dict[str, Any]) -> None:
+        """Let Python do ``target = value``."""
+        variables["·item"] = value
+        code = self._targets.get(id(target))
+        if code is None:
+            node = ast.copy_location(ast.Assign([target], ast.Name("·item", ast.Load())), target)
+            module = ast.fix_missing_locations(ast.Module([node], []))
+            code = self._targets[id(target)] = compile(module, self.file, "exec")
+        exec(code, variables)
+
+    def enter(self, node: ast.expr, variables: dict[str, Any]) -> tuple[Any, Any]:
+        """A context manager, entered, and what entering it gave."""
+        manager = self.evaluate(node, variables)
+        variables["·manager"] = manager
+        code = self._managers.get(id(node))
+        if code is None:
+            function = ast.Attribute(ast.Name(HELPER, ast.Load()), "enter", ast.Load())
+            call = ast.copy_location(ast.Call(function, [ast.Name("·manager", ast.Load())], []), node)
+            code = self._managers[id(node)] = compile(
+                ast.fix_missing_locations(ast.Expression(call)), self.file, "eval"
+            )
+        return manager, eval(code, variables)
+
+    def _refuse(self, function: ast.FunctionDef) -> None:
+        """Refuse what no kernel can contain (LANG-CONTROL)."""
+        todo: list[ast.AST] = list(function.body)
+        while todo:
+            node = todo.pop()
+            for kind, hint in _REFUSED.items():
+                if isinstance(node, kind):
+                    word = kind.__name__.removeprefix("Async").lower()
+                    message = f"{word} cannot be compiled in a kernel"
+                    raise refusal(rules.CONTROL, message, location=self.place(node), hint=hint)
+            if isinstance(node, (ast.For, ast.While)) and node.orelse:
+                message = "else of a loop cannot be compiled in a kernel"
+                hint = "set a variable where the loop is left, and test it behind the loop"
+                raise refusal(rules.CONTROL, message, location=self.place(node.orelse[0]), hint=hint)
+            if not isinstance(node, (ast.FunctionDef, ast.Lambda)):  # functions are looked at where they are called
+                todo += ast.iter_child_nodes(node)
+
+
+@lru_cache(maxsize=256)
+def source_of(code: CodeType) -> Source | None:
+    """The source of a function; None if there is none to be had. Raises `DiagnosticError`."""
+    tree = tree_of(code)
+    if tree is None:
+        return None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
+            return Source(node, code.co_filename)
+    return None
+
+
+def is_library(code: CodeType) -> bool:
+    """True for functions of Python itself and of installed packages."""
+    return code.co_filename.startswith("<") or code.co_filename.startswith(_LIBRARIES)
+
+
+def variables_of(function: FunctionType) -> dict[str, Any]:
+    """What a function sees besides its parameters: its module, and the variables around it."""
+    variables = dict(function.__globals__)
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+        try:
+            variables[name] = cell.cell_contents
+        except ValueError:  # not assigned yet
+            variables.pop(name, None)
+    from . import expressions
+
+    variables[HELPER] = expressions
+    return variables
+
+
+def bound(function: FunctionType, args: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a call with their values. Raises `TypeError` as Python does."""
+    import inspect
+
+    arguments = inspect.signature(function).bind(*args, **named)
+    arguments.apply_defaults()
+    return arguments.arguments

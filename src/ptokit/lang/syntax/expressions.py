@@ -1,0 +1,232 @@
+"""Expressions of a kernel: ``and``, ``or``, ``not``, ``a if c else b``, chains of comparisons, calls.
+
+Python decides these by the truth of values, which a traced number does not have. They are rewritten into calls of the
+functions here, which do what Python does for Python values and compile the rest.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from ptokit.types.values import I1
+
+from .. import rules
+from ..choice import select
+from ..scalar import Scalar, plain
+from ..trace import Region, current
+from ..where import here, refusal
+from .carry import Unmerged, join, type_of
+
+HELPER = "__ptokit__"
+"""The variable under which rewritten expressions find this module."""
+
+_HARMLESS = frozenset(
+    f"arith.{name}"
+    for name in "addi subi muli andi ori xori maxsi minsi cmpi cmpf select addf subf mulf index_cast index_castui "
+    "extsi extui trunci sitofp uitofp extf truncf negf constant".split()
+)
+"""Arithmetic that cannot fail: it may be done where its result is not needed."""
+
+
+def truth(x: Any, what: str = "a condition") -> Any:
+    """A Python boolean, or a traced condition: numbers are compared with zero."""
+    x = plain(x)
+    if not isinstance(x, Scalar):
+        return bool(x)
+    return x if x.type == I1 else x != (0.0 if x.type.is_float else 0)
+
+
+def not_(x: Any) -> Any:
+    """``not x``."""
+    x = truth(x)
+    return ~x if isinstance(x, Scalar) else not x
+
+
+def and_(*operands: Callable[[], Any]) -> Any:
+    """``a and b and …``; an operand is looked at only where those before it hold."""
+    return _logical(operands, False)
+
+
+def or_(*operands: Callable[[], Any]) -> Any:
+    """``a or b or …``; an operand is looked at only where none before it holds."""
+    return _logical(operands, True)
+
+
+def _logical(operands: tuple[Callable[[], Any], ...], decides: bool) -> Any:
+    value = plain(operands[0]())
+    if len(operands) == 1:
+        return value
+    if not isinstance(value, Scalar):
+        return value if bool(value) is decides else _logical(operands[1:], decides)
+    if value.type == I1:
+        rest = partial(_truth_of, operands[1:], decides)
+        return choose(value, lambda: True, rest) if decides else choose(value, rest, lambda: False)
+    seen: list[Any] = []
+
+    def others() -> Any:
+        seen.append(plain(_logical(operands[1:], decides)))
+        return seen[0]
+
+    def itself() -> Any:
+        return decides if isinstance(seen[0], bool) or type_of(seen[0]) == I1 else value
+
+    condition = truth(value)
+    return choose(~condition if decides else condition, others, itself)
+
+
+def _truth_of(operands: tuple[Callable[[], Any], ...], decides: bool) -> Any:
+    return truth(_logical(operands, decides))
+
+
+def if_(condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+    """``then if condition else otherwise``; only the one that is meant is evaluated."""
+    condition = truth(condition)
+    if not isinstance(condition, Scalar):
+        return then() if condition else otherwise()
+    return choose(condition, then, otherwise)
+
+
+def choose(condition: Scalar, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+    """The value of one of two expressions, by a traced condition."""
+    trace, place = current("a conditional expression"), here()
+    op = trace.emit("scf.if", {"condition": condition.value}, hint="")
+    regions, values = [], []
+    for expression in (then, otherwise):
+        region = Region("branch", trace.region, place)
+        op.regions.append(region.block)
+        trace.enter(region)
+        values.append(plain(expression()))
+        trace.leave(region)
+        regions.append(region)
+    if all(inner.name in _HARMLESS for region in regions for inner in region.block.ops):
+        # Both are computed, and one is selected: cheaper than a branch, and easier to read.
+        trace.region.block.ops.remove(op)
+        for region in regions:
+            trace.take_over(region)
+        found = _selected(condition, *values)
+        if found is not None:
+            return found
+        op = trace.emit("scf.if", {"condition": condition.value}, hint="")
+        regions = [Region("branch", trace.region, place) for _ in values]
+        op.regions = [region.block for region in regions]
+    (result,) = join(trace, op, regions, [[value] for value in values])
+    if isinstance(result, Unmerged):
+        raise refusal(
+            rules.CARRIED,
+            f"{_shown(values[0])} and {_shown(values[1])} cannot be chosen between while the kernel runs",
+            location=place,
+            hint="both have to be numbers of one type, or tiles, registers or pointers of one type",
+        )
+    return result
+
+
+def _selected(condition: Scalar, a: Any, b: Any) -> Any:
+    """``a if condition else b`` of values that are there already; None if that needs a branch."""
+    if a is b:
+        return a
+    if isinstance(a, bool) and isinstance(b, bool):
+        return (condition if a else ~condition) if a != b else a
+    if isinstance(a, bool) and isinstance(b, Scalar) and b.type == I1:
+        return condition | b if a else ~condition & b
+    if isinstance(b, bool) and isinstance(a, Scalar) and a.type == I1:
+        return ~condition | a if b else condition & a
+    if isinstance(a, (Scalar, int, float)) and isinstance(b, (Scalar, int, float)):
+        return select(condition, a, b)
+    return None
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"a {type(value).__name__}"
+
+
+def compare(left: Any, operator: Callable[[Any, Any], Any], operand: Callable[[], Any], *rest: Any) -> Any:
+    """``a < b < c``: comparisons as functions, and operands that are evaluated once, when they are needed."""
+    right = operand()
+    holds = operator(left, right)
+    return and_(lambda: holds, lambda: compare(right, *rest)) if rest else holds
+
+
+def call(function: Any, *args: Any, **named: Any) -> Any:
+    """``function(*args, **named)``; a function of the user's is compiled from its own syntax tree."""
+    from .body import compiles, run
+
+    if isinstance(function, partial):
+        return call(function.func, *function.args, *args, **{**function.keywords, **named})
+    if isinstance(function, types.MethodType):
+        return call(function.__func__, function.__self__, *args, **named)
+    if isinstance(function, types.FunctionType) and compiles(function):
+        return run(function, args, named)
+    return function(*args, **named)
+
+
+def enter(manager: Any) -> Any:
+    """``manager.__enter__()``."""
+    return type(manager).__enter__(manager)
+
+
+class Rewriter(ast.NodeTransformer):
+    """Rewrites the expressions of a function in place, positions kept."""
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        self.generic_visit(node)
+        name = "and_" if isinstance(node.op, ast.And) else "or_"
+        return _call(node, name, [_later(value) for value in node.values])
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        self.generic_visit(node)
+        return _call(node, "not_", [node.operand]) if isinstance(node.op, ast.Not) else node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        self.generic_visit(node)
+        return _call(node, "if_", [node.test, _later(node.body), _later(node.orelse)])
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        if len(node.ops) == 1:
+            return node
+        operands: list[ast.expr] = [node.left]
+        for operator, value in zip(node.ops, node.comparators):
+            a, b = (ast.Name(name, ast.Load()) for name in ("a", "b"))
+            test = ast.Compare(a, [operator], [b])
+            operands += [ast.Lambda(_parameters("a", "b"), test), _later(value)]
+        return _call(node, "compare", operands)
+
+    def visit_With(self, node: ast.With) -> ast.AST:
+        self.generic_visit(node)
+        while len(node.items) > 1:  # one inside the other
+            inner = ast.copy_location(ast.With([node.items.pop()], node.body), node)
+            node.body = [inner]
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        return _call(node, "call", [node.func, *node.args], node.keywords)
+
+
+def is_helper(node: ast.expr, name: str) -> bool:
+    """True for the function of this module in a rewritten expression."""
+    return (
+        isinstance(node, ast.Attribute)
+        and node.attr == name
+        and isinstance(node.value, ast.Name)
+        and node.value.id == HELPER
+    )
+
+
+def _parameters(*names: str) -> ast.arguments:
+    args = [ast.arg(name) for name in names]
+    return ast.arguments(posonlyargs=[], args=args, kwonlyargs=[], kw_defaults=[], defaults=[])
+
+
+def _later(node: ast.expr) -> ast.expr:
+    return ast.copy_location(ast.Lambda(_parameters(), node), node)
+
+
+def _call(node: ast.expr, name: str, args: list[ast.expr], keywords: list[ast.keyword] | None = None) -> ast.expr:
+    function = ast.Attribute(ast.Name(HELPER, ast.Load()), name, ast.Load())
+    return ast.copy_location(ast.Call(function, args, keywords or []), node)
