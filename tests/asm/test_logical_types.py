@@ -88,6 +88,19 @@ pto.stg %x, %g[%i] l2cache(wbhfv) : !pto.ptr<f32, gm>, f32
 %r = pto.shuffle_idx %x, %n {width = 16 : i32} : f32, i32 -> f32
 pto.simt_launch @body<<<%n, %n, %n>>>(%g, %n) : (!pto.ptr<f32, gm>, i32) -> ()
 pto.simt_launch @body<<<%n, %n, %n>>>() : () -> ()
+pto.section.simt<<<32, 2, 1>>> {
+%r = llvm.alloca %n x f32 {pto.persistent} : (i32) -> !llvm.ptr
+%r = llvm.getelementptr %u[%l, 4] {inbounds} : (!llvm.ptr, i64) -> !llvm.ptr, f32
+%r = llvm.load %u : !llvm.ptr -> vector<2xf32>
+llvm.store %x, %u : f32, !llvm.ptr
+%r = llvm.extractelement %o[%n : i32] : vector<2xf32>
+%r = llvm.bitcast %x : f32 to i32
+%r = llvm.inttoptr %l : i64 to !llvm.ptr
+pto.dcci %g "ENTIRE_DATA_CACHE", "CACHELINE_OUT" : !pto.ptr<f32, gm>
+pto.dcci
+pto.dsb "DDR"
+pto.dsb
+pto.ub.set_mask_count
 pto.ub.vadd %p, %p, %p, %l, %l, %l, %l, %l, %l, %l : $p, $p, $p, i64, i64, i64, i64, i64, i64, i64
 pto.mte_l1_l0a %b, %c, %l, %l, %l, %l {transpose = true} : $b, $c, i64, i64, i64, i64
 pto.mte_l1_l0a %b, %c, %l, %l : $b, $c, i64, i64
@@ -107,12 +120,12 @@ TYPES = {
 }
 HEAD = """\
 func.func @f(%p: $p, %g: !pto.ptr<f32, gm>, %v: $v, %m: $m, %w: !pto.vmi.vreg<4xf32>, %i: index, %h: i16, %x: f32,
-             %n: i32, %l: i64, %b: $b, %c: $c, %e: $e, %d: $d) {
+             %n: i32, %l: i64, %u: !llvm.ptr, %o: vector<2xf32>, %b: $b, %c: $c, %e: $e, %d: $d) {
 """
 
 
 def inside(line: str) -> str:
-    text = f"{HEAD}  {line}\n  return\n}}\n"
+    text = f"{HEAD}  {line}\n  {'}' if line.endswith('{') else ''}\n  return\n}}\n"
     for short, long in TYPES.items():
         text = text.replace(short, long)
     return text
@@ -121,7 +134,9 @@ def inside(line: str) -> str:
 @pytest.mark.parametrize("line", LINES.splitlines())
 def test_operations_are_printed_as_they_are_written(line: str) -> None:
     printed = round_trip(read(inside(line)))
-    wanted = line
+    wanted = (
+        line if line != "pto.dcci(%g : !pto.ptr<f32, gm>)" else 'pto.dcci %g "SINGLE_CACHE_LINE" : !pto.ptr<f32, gm>'
+    )
     for short, long in TYPES.items():
         wanted = wanted.replace(short, long)
     assert wanted in [shown.strip() for shown in printed.splitlines()]

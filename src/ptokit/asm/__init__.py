@@ -2,7 +2,7 @@
 
 from ptokit.isa import all as _table  # noqa: F401 - fills the instruction table, which drives both
 
-from . import generic, ops_arith, ops_cf, ops_control, ops_memref
+from . import generic, ops_arith, ops_cf, ops_control, ops_llvm, ops_memref
 from .module import ParseResult, parse_module, read_module
 from .print_generic import print_generic
 from .printer import print_module
@@ -13,6 +13,7 @@ __all__ = [
     "ops_arith",
     "ops_cf",
     "ops_control",
+    "ops_llvm",
     "ops_memref",
     "parse_module",
     "print_generic",

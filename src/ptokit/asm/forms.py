@@ -256,6 +256,11 @@ def _begins(e: Element, p: Parser) -> bool:
     return e.kind == "N" and (token[0].isdigit() or token[0] in '-"')
 
 
+def _goes_on(form: Form, p: Parser) -> bool:
+    """False where an operand begins the form, but it is the result of the next operation: no attribute follows it."""
+    return len(form) < 2 or form[1].kind != "N" or p.texts[p.i + 1][0] in '"@0123456789'
+
+
 def attr_named(instr: Instr, name: str) -> Attr:
     """The attribute an instruction declares under this name."""
     return next(a for a in instr.attrs if a.name == name)
@@ -302,7 +307,7 @@ def read_form(p: Parser, instr: Instr, forms: tuple[str, ...]) -> Op:
     plan = _plan(instr.name, forms)
     chosen = plan.forms[-1]
     for form in plan.forms[:-1]:
-        if _begins(form[0], p):
+        if _begins(form[0], p) and (form[0].kind != "%" or _goes_on(form, p)):
             chosen = form
             break
     reading = _Reading(p, instr, plan.attrs)
@@ -383,6 +388,8 @@ class _Printing:
             return attribute_dictionary(op, self.instr, self.placed)
         self.placed.add(e.name)
         value = op.attrs.get(e.name)
+        if value is None and e.kind == "N":
+            value = attr_named(self.instr, e.name).default
         if e.kind == "L":
             return ", ".join(map(str, value or ()))
         if e.kind == "W":

@@ -255,6 +255,7 @@ SHAPES: dict[str, Shape] = {
     "cf.assert": Shape(("condition",), 0, keys={"msg": Key("msg", lambda op, value: quote(value), _message)}),
     "pto.section.cube": Shape((), 0, 1, terminators=()),
     "pto.section.vector": Shape((), 0, 1, terminators=()),
+    "pto.section.simt": Shape((), 0, 1, terminators=()),
     "pto.vecscope": Shape((), 0, 1, terminators=()),
     "pto.strict_vecscope": Shape(("captured*",), 0, 1, isolated=True, terminators=()),
 }

@@ -258,6 +258,7 @@ CHECKS: dict[str, Check] = {
     "cf.switch": _branches,
     "pto.section.cube": _section,
     "pto.section.vector": _section,
+    "pto.section.simt": _section,
     "pto.vecscope": _section,
     "pto.strict_vecscope": _captured,
 }

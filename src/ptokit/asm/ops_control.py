@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,11 @@ from .parser import Parser
 from .regions import EXECUTED, LABELLED, SECTION, TERMINATORS, Kind
 from .registry import READERS
 from .types import POISON
+
+SIMT_SIZES = ("dimX", "dimY", "dimZ")
+"""Attributes of pto.section.simt: the number of its threads."""
+
+_SIZES = re.compile(r"<<<\s*(\d{1,9})\s*,\s*(\d{1,9})\s*,\s*(\d{1,9})\s*>>>\Z", re.ASCII)
 
 
 def read_for(p: Parser, name: str, at: int) -> Op:
@@ -254,6 +260,17 @@ def read_section(p: Parser, name: str, at: int) -> Op:
     return Op(name, {}, _attrs(p), [], [block])
 
 
+def read_simt(p: Parser, name: str, at: int) -> Op:
+    """``pto.section.simt<<<32, 1, 1>>> { .. }``: what so many threads do."""
+    m = _SIZES.match(p.texts[p.i])
+    if m is None:
+        p.unexpected("'<<<x, y, z>>>'")
+    p.i += 1
+    op = read_section(p, name, at)
+    op.attrs.update(zip(SIMT_SIZES, map(int, m.groups())))
+    return op
+
+
 def read_strict_scope(p: Parser, name: str, at: int) -> Op:
     """``(%a, ..) { ^bb0(%x: T, ..): .. } : (T, ..) -> ()``: what is inside sees its arguments only."""
     p.expect("(")
@@ -292,6 +309,7 @@ READERS.update(
         "call": read_call,
         "pto.section.cube": read_section,
         "pto.section.vector": read_section,
+        "pto.section.simt": read_simt,
         "pto.vecscope": read_section,
         "pto.strict_vecscope": read_strict_scope,
     }

@@ -144,6 +144,8 @@ class _Reader:
                 p.check_string()
                 s.tokens.append(p.i)
                 p.i += 1
+            elif not self.instr.operands:
+                break
             elif token[0] == "%" or token[0].isdigit() or (token[0] == "-" and token[1:2].isdigit()):
                 s.items.append(self._item())
             else:

@@ -27,7 +27,6 @@ FORMS: dict[str, tuple[str, ...]] = {
     "signal": (_SIGNAL, "%signal , %value {} : ( T(signal) , T(value) )", _SIGNAL),
     "signal_test": (f"{_SIGNAL} -> R", "%signal , %value {} : ( T(signal) , T(value) ) -> R", f"{_SIGNAL} -> R"),
     "make_group": ("%members* {} : ( T(members) ) -> R:group",),
-    "dcci": ("<? ~( %ptr : T(ptr) ) ?> {}",),
     "mem_bar": ("N(kind) {}",),
     "set_ffts": ("%base {} : T(base)",),
 }

@@ -14,6 +14,7 @@ from .arith_types import FLAGS, WORDS
 from .attributes import integers
 from .names import Names
 from .ops_arith import constant_text
+from .ops_control import SIMT_SIZES
 from .spelling import attribute, quote, symbol
 
 Name = Callable[[Value], str]
@@ -287,10 +288,11 @@ def _arrow(op: Op) -> str:
 def section(p: FunctionPrinter, op: Op, depth: int) -> None:
     """``pto.section.cube`` and its like."""
     indent = "  " * depth
-    p.lines.append(f"{indent}{op.name} {{")
+    sizes = [str(op.attrs[key]) for key in SIMT_SIZES if key in op.attrs]
+    p.lines.append(f"{indent}{op.name}{(sizes and '<<<' + ', '.join(sizes) + '>>>') or ''} {{")
     _open(p, ())
     p.region(op.regions[0], depth)
-    p.lines.append(indent + "}" + _more(op))
+    p.lines.append(indent + "}" + _more(op, *SIMT_SIZES))
 
 
 def strict_scope(p: FunctionPrinter, op: Op, depth: int) -> None:
@@ -313,6 +315,7 @@ REGION_PRINTERS: dict[str, Callable[[Any, Op, int], None]] = {
     "scf.index_switch": index_switch,
     "pto.section.cube": section,
     "pto.section.vector": section,
+    "pto.section.simt": section,
     "pto.vecscope": section,
     "pto.strict_vecscope": strict_scope,
 }

@@ -110,7 +110,7 @@ def _behind(o: Observer, touches: list[Touch], given: Given, attrs: Given) -> tu
 def dcci(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     pointer = given.get("ptr")
     where: tuple[Memory | None, int] = (None, WHOLE_CACHE)
-    if pointer is not None and pointer.buffer is not None:
+    if pointer is not None and pointer.buffer is not None and attrs.get("cache") != "ENTIRE_DATA_CACHE":
         memory, origin = o.memories[id(pointer.buffer)]
         where = memory, origin + int(uniform(pointer.offset)) * pointer.dtype.size
     o.push(Work(op, "dcci", Pipe.S, clean=where))

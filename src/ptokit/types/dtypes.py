@@ -111,9 +111,10 @@ PACKED: dict[str, DType] = {
         DType("e1m2x2", 8, "f", "float4_e1m2x2_t", "!pto.f4E1M2x2"),
         DType("hif8x2", 16, "f", "hifloat8x2_t", "!pto.hif8x2"),
         DType("bf16x2", 32, "f", "bfloat16x2_t", "!pto.bf16x2"),
+        DType("f64", 64, "f", "double", "f64"),
     )
 }
-"""Elements of the register level that hold two numbers each; the width is that of both."""
+"""Further elements of the register level: two numbers in one, whose width is that of both, and what threads load."""
 
 _VALUES: dict[str, np.dtype] = {
     "f32": np.dtype(np.float32),

@@ -162,7 +162,7 @@ TTEST = _signal(
 )
 
 
-def _no_value_effect(*_: Any) -> None:
+def _no_value_effect(*_: Any, **__: Any) -> None:
     """Values have one copy here."""
 
 
@@ -172,10 +172,15 @@ DCCI = instruction(
         "dcci",
         "Clean and invalidate the scalar unit's cache: the 64-byte line a pointer is in, or all of it.",
         (Operand("ptr", Role.IN, ptr().kind, optional=True),),
+        (
+            Attr("cache", str, "SINGLE_CACHE_LINE", "cache", words=("SINGLE_CACHE_LINE", "ENTIRE_DATA_CACHE")),
+            Attr("where", str, None, "dst", words=("CACHELINE_ALL", "CACHELINE_UB", "CACHELINE_OUT")),
+        ),
         pipe=Pipe.S,
         run=_no_value_effect,
         between_cores=True,
-        syntax="dcci",
+        syntax="own",
+        grammar=("%ptr N(cache) <? , N(where) ?> {} : T(ptr)", "<? ~( %ptr : T(ptr) ) ?> {}"),
         source="memory-model-and-sync 6.2",
     )
 )
@@ -237,10 +242,13 @@ DSB = instruction(
         "dsb",
         "dsb",
         "Wait until what the scalar unit has written is in memory.",
+        (),
+        (Attr("memory", str, None, "mem", words=("ALL", "DDR", "UB", "SEQ")),),
         pipe=Pipe.S,
         run=_no_value_effect,
         between_cores=True,
-        syntax="trap",
+        syntax="own",
+        grammar=("<? N(memory) ?> {}",),
         source="memory-model-and-sync 6.2",
     )
 )
