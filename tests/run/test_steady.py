@@ -173,7 +173,30 @@ def test_dependent_iterations(name: str, finished: list[bool]) -> None:
 @pytest.mark.parametrize("name", UNLIKE)
 def test_loops_that_are_not_even_tried(name: str) -> None:
     module = parse_module(kernel(UNLIKE[name])).module
-    assert "iterations" not in compile_program(module, A5).source
+    assert "m.parts" not in compile_program(module, A5).source
+
+
+@pytest.mark.parametrize("name", [*INDEPENDENT, *DEPENDENT])
+@pytest.mark.parametrize("most", [5, 12])
+def test_long_loops_are_done_in_parts(
+    name: str, most: int, finished: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No register has more rows than `MOST`, however many blocks and iterations there are, but for short parts."""
+    made: list[int] = []
+    plain = steady.Iterations.__init__
+
+    def watched(self: steady.Iterations, chunk: Any, target: Any, iterations: range) -> None:
+        plain(self, chunk, target, iterations)
+        made.append(self.blocks)
+
+    monkeypatch.setattr(steady, "MOST", most)
+    monkeypatch.setattr(steady.Iterations, "__init__", watched)
+    body, more = (INDEPENDENT | DEPENDENT)[name]
+    sizes: dict[str, Any] = more
+    for blocks in (1, 3):
+        both(kernel(body, **sizes), blocks)
+        assert max(made) <= max(most, steady.LEAST * blocks)
+    assert len(finished) > 2 or name in DEPENDENT
 
 
 def test_short_loops_run_as_they_are_written(finished: list[bool]) -> None:

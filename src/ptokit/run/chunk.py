@@ -23,7 +23,7 @@ from .local import LocalPointer
 from .memory import Pointer
 from .rendezvous import Rendezvous
 from .signals import Semaphores
-from .steady import LEAST, Iterations
+from .steady import Iterations, parts
 from .storage import Arena, Storage
 from .tile import Tile
 from .window import Window
@@ -274,10 +274,9 @@ class Chunk(Bursts):
         tile.vr = valid_size(rows, tile.type.rows, "row")
         tile.vc = valid_size(cols, tile.type.cols, "column")
 
-    def iterations(self, lower: int, upper: int, step: int) -> Iterations | None:
-        """The machine for all iterations of a loop; None if they are few."""
-        steps = range(lower, upper, step)
-        return Iterations(self, self.target, steps) if len(steps) >= LEAST else None
+    def parts(self, lower: int, upper: int, step: int) -> Iterator[tuple[range, Iterations | None]]:
+        """A loop in parts that are done at once, each with its machine; None for iterations to do one by one."""
+        return parts(self, self.target, range(lower, upper, step))
 
     # --- scalars and control -------------------------------------------------------------------------------------
 

@@ -215,16 +215,17 @@ class FunctionWriter:
         fixed_step = self.facts.constants.get(bounds[2])
         counted = not any(v in self.varying for v in bounds) and isinstance(fixed_step, int) and fixed_step > 0
         taken = countdowns(op, self.varying) if counted and self.at_once else None
+        turns = f"range({refs})" if counted else f"m.loop({refs})"
         if taken is not None:
-            write_all_iterations(self, op, names, taken, refs)
+            turns = write_all_iterations(self, op, names, taken, refs)
         name = self.bind(iv, "i")
         self.out.loops[name] = iv.name or name
         for arg, carrier in zip(carried, names):
             self.names[arg] = carrier
-        self.line(f"for {name} in range({refs}):" if counted else f"for {name} in m.loop({refs}):", op)
+        self.line(f"for {name} in {turns}:", op)
         self.region(body, names)
         if taken is not None:
-            self.depth -= 1
+            self.depth -= 2
         for result, value in zip(op.results, names):
             self.names[result] = value
 

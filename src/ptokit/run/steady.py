@@ -8,6 +8,7 @@ stores are kept until all of that is known. Otherwise the loop runs as it is wri
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
@@ -25,6 +26,9 @@ from .storage import Arena
 
 LEAST = 4
 """Fewer iterations are not worth the effort."""
+
+MOST = 8192
+"""Rows of a register, of all blocks and iterations at once: as much as a CPU's cache holds, and no more memory."""
 
 _INDEX_ARITHMETIC = frozenset(("arith.addi", "arith.subi", "arith.muli", "arith.index_cast"))
 _REGISTERS = frozenset((Kind.VREG, Kind.MASK))
@@ -121,14 +125,33 @@ class _Stream(NamedTuple):
         return same and self.stride >= max(self.span, other.span)
 
 
+def parts(chunk: LocalMemory, target: Any, iterations: range) -> Iterator[tuple[range, Iterations | None]]:
+    """Runs of iterations, each with the machine that does them at once.
+
+    The rest of the loop has none, where it is short or its first part has shown that iterations depend on each other.
+    """
+    size = max(LEAST, MOST // chunk.blocks)
+    done = 0
+    while len(iterations) - done >= LEAST:
+        part = iterations[done : done + size]
+        machine = Iterations(chunk, target, part)
+        yield part, machine
+        done += len(part)
+        if not machine.finished:
+            break
+    if done < len(iterations):
+        yield iterations[done:], None
+
+
 class Iterations:
-    """The machine of all iterations of a loop together (see `ptokit.isa.machine.Machine`)."""
+    """The machine of many iterations of a loop together (see `ptokit.isa.machine.Machine`)."""
 
     def __init__(self, chunk: LocalMemory, target: Any, iterations: range) -> None:
         self.chunk, self.target = chunk, target
         self.iv = np.arange(iterations.start, iterations.stop, iterations.step)
         self.count = len(iterations)
         self.blocks = chunk.blocks * self.count
+        self.finished = False
         self._accesses: list[_Stream] = []
         self._stores: list[tuple[int, np.ndarray, np.ndarray | None]] = []
 
@@ -215,6 +238,7 @@ class Iterations:
                 target[...] = source
             else:
                 np.copyto(target, source, where=self._by_iteration(active))
+        self.finished = True
         return True
 
     def _by_iteration(self, rows: np.ndarray) -> np.ndarray:

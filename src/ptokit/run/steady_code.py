@@ -10,10 +10,14 @@ if TYPE_CHECKING:
     from .codegen import FunctionWriter
 
 
-def write_all_iterations(w: FunctionWriter, op: Op, names: list[str], taken: list[int], bounds: str) -> None:
-    """The loop done at once, if the run shows that it can be; what is written next is for the other case."""
-    body, machine = op.regions[0], w.fresh("b")
-    w.line(f"{machine} = m.iterations({bounds})", op)
+def write_all_iterations(w: FunctionWriter, op: Op, names: list[str], taken: list[int], bounds: str) -> str:
+    """The loop, many iterations at once, if the run shows that it can be; what is written next is for the other case.
+
+    Returns the expression for the iterations that it has to do.
+    """
+    body, machine, part = op.regions[0], w.fresh("b"), w.fresh("r")
+    w.line(f"for {part}, {machine} in m.parts({bounds}):", op)
+    w.depth += 1
     w.line(f"if {machine} is not None:")
     w.line("    try:")
     w.depth += 2
@@ -33,3 +37,4 @@ def write_all_iterations(w: FunctionWriter, op: Op, names: list[str], taken: lis
     w.line(f"    except (NotSteadyError, Fault): {machine} = None")
     w.line(f"if {machine} is None:")
     w.depth += 1
+    return part

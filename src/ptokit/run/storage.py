@@ -90,7 +90,7 @@ class Arena:
         if self.stale:
             self._freshen(start, end, fill=not whole)
         for storage in self.windows.values():
-            if storage.start < end and start < storage.start + storage.spec.nbytes and (write or not storage.clean):
+            if storage.start < end and start < storage.end and (write or not storage.clean):
                 storage.flush()
 
     def _freshen(self, start: int, end: int, *, fill: bool) -> None:
@@ -120,7 +120,7 @@ class Arena:
 
         Only so many do at a time, or a loop that makes windows would slow down with every one of them.
         """
-        start, end = storage.start, storage.start + storage.spec.nbytes
+        start, end = storage.start, storage.end
         if end > self.room:
             self._grow(end)
         if len(self.windows) >= _LINKED:
@@ -131,9 +131,7 @@ class Arena:
             self._unlink(self.windows[key])
         if self.stale:
             self._freshen(start, end, fill=True)
-        storage.aliases = [
-            other for other in self.windows.values() if other.start < end and start < other.start + other.spec.nbytes
-        ]
+        storage.aliases = [other for other in self.windows.values() if other.start < end and start < other.end]
         for other in storage.aliases:
             other.aliases.append(storage)
         self.windows[key] = storage
@@ -179,6 +177,7 @@ class Storage:
         "clean",
         "cols",
         "element",
+        "end",
         "loaded",
         "loaded_layout",
         "rows",
@@ -195,6 +194,7 @@ class Storage:
         self.blocks = arena.blocks
         self.arena = arena
         self.start = start  # byte offset in the arena
+        self.end = start + spec.nbytes
         self.element = spec.dtype.value or spec.dtype.storage
         self.aliases: list[Storage] = []
         self._bytes: np.ndarray | None = None
