@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ptokit.asm import parse_module
+from ptokit.isa.numerics.hard_cases import HARD
 from ptokit.run import Program, compile_program
 from ptokit.targets import target
 from ptokit.types.dtypes import DTYPES
@@ -84,6 +85,13 @@ def test_some_numbers_of_32_bits(name: str) -> None:
     edges = np.array([0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 88.72284, -103.97208, 2.0**-126], np.float32)
     codes[4096 : 4096 + len(edges)] = edges.view(np.uint32)
     assert differing(name, "f32", codes) == []
+
+
+@pytest.mark.parametrize("name", sorted(HARD))
+def test_arguments_at_which_the_last_bit_decides(name: str) -> None:
+    codes = np.resize(np.array(list(HARD[name]), np.uint32), 4096)
+    wanted = np.resize(np.array(list(HARD[name].values()), np.uint32), 4096)
+    assert (results(name, "f32", codes, "native") == wanted).all()
 
 
 @pytest.mark.campaign

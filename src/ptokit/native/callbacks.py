@@ -307,6 +307,12 @@ def instruction(w: Writer, op: Op, instr: Instr) -> None:
         w.set(result, _taken(w, k, llvm_type(result.type.name)))
 
 
+def carried_out(w: Writer, op: Op, action: Action) -> None:
+    """A call without operands."""
+    packing = Packing(w)
+    w.leave_unless(w.call_back(_site(w, op, packing, action), packing.words))
+
+
 def forget_stream(w: Writer, op: Op) -> None:
     """At the start of a vector scope: nothing is left of what squeezed stores were counting."""
     if not any((i := instr_of(inner)) is not None and i.typed for region in op.regions for inner in region.walk()):

@@ -1,7 +1,7 @@
 """Elements of memory as numbers and back, one or several at a time, as LLVM code.
 
-f16 and bf16 are computed in f32. Conversions are exact integer arithmetic, which does not depend on what the processor
-or the run-time library of the compiler knows; NaN becomes quiet.
+f16 and bf16 are computed in f32. Conversions are exact integer arithmetic, which does not depend on the run-time
+library of the compiler; NaN becomes quiet. Processors that convert f16 themselves give the same bits.
 """
 
 from __future__ import annotations
@@ -14,6 +14,10 @@ from .code import float_of
 
 if TYPE_CHECKING:
     from .code import Code
+
+
+F16C = False
+"""Set by the compiler: the processor converts f16."""
 
 
 def many(n: int, type: str) -> str:
@@ -45,6 +49,9 @@ def widened(code: Code, n: int, dtype: DType, x: str) -> str:
     if dtype.name != "f16":
         return x
     i, f = many(n, "i32"), many(n, "float")
+    if F16C:
+        half = code.value(f"bitcast {many(n, 'i16')} {x} to {many(n, 'half')}")
+        return code.value(f"fpext {many(n, 'half')} {half} to {f}")
 
     def k(value: int) -> str:
         return same(n, "i32", value)
@@ -83,6 +90,9 @@ def narrowed(code: Code, n: int, dtype: DType, x: str) -> str:
         quiet = op("or", op("and", op("lshr", bits, k(16)), k(0x8000)), k(0x7FC0))
         chosen = code.value(f"select {b} {nan}, {i} {quiet}, {i} {near}")
         return code.value(f"trunc {i} {chosen} to {many(n, 'i16')}")
+    if F16C:
+        half = code.value(f"fptrunc {f} {x} to {many(n, 'half')}")
+        return code.value(f"bitcast {many(n, 'half')} {half} to {many(n, 'i16')}")
     size = op("and", bits, k(0x7FFFFFFF))
     odd = op("and", op("lshr", size, k(13)), k(1))
     normal = op("lshr", op("add", op("add", size, k(0xC8000FFF - (1 << 32))), odd), k(13))

@@ -18,10 +18,10 @@ from ptokit.types.dtypes import DType
 from . import primitives
 from .code import Num, double
 from .elements import many, narrowed, same, storage
-from .lanes import Loop, Part, meets, pitches, spread, writable
+from .lanes import Loop, Part, pitches, spread, writable
 from .primitives import Maker
 from .rounding import round_many
-from .tiles import valid
+from .tiles import meets, valid
 from .values import Tile
 from .views import Checked
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from ptokit.ir.core import Op
 from ptokit.ir.facts import instr_of
 from ptokit.isa.meaning.execute import types_at
-from ptokit.isa.meaning.words import Fold, Lane
+from ptokit.isa.meaning.words import Contract, Fold, Lane
 from ptokit.isa.site import Site
 from ptokit.isa.table import Instr
 from ptokit.types.values import Scalar
 
-from . import callbacks, folds, lanes, moves
+from . import callbacks, contracts, folds, lanes, moves
 from .lanes import Pending as Pending
 from .values import NotNativeError
 
@@ -52,6 +52,9 @@ def _native(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any
         return True
     word = instr.meaning_at(site)
     types = types_at(site)
+    if isinstance(word, Contract):
+        w.check(op, instr, site)
+        return contracts.write(w, op, word, operands)
     if isinstance(word, Fold) and folds.supported(word, operands, types):
         w.check(op, instr, site)
         folds.write(w, op, word, operands, types)

@@ -24,7 +24,7 @@ from .elements import many, storage
 from .primitives import Elements, Maker
 from .rounding import from_double, to_double
 from .scalars import llvm_type
-from .tiles import valid
+from .tiles import meets, valid
 from .values import NotNativeError, Tile
 from .views import Checked
 
@@ -104,12 +104,6 @@ def check_regions(w: Writer, op: Op, word: Lane, operands: dict[str, Any]) -> No
             checked.need("sle", 1 if leaf.at == ROW else rows, spec.rows)
             checked.need("sle", 1 if leaf.at == COLUMN else cols, spec.cols)
     w.refuse_if(checked.any(), op)
-
-
-def meets(a: Tile, b: Tile) -> bool:
-    """True if two tiles may share bytes."""
-    x, y = a.span, b.span
-    return x is None or y is None or (x[0] < y[1] and y[0] < x[1])
 
 
 def _same_place(a: Tile, b: Tile) -> bool:

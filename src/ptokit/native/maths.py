@@ -120,7 +120,7 @@ def exp_function(n: int) -> str:
     scale = m.double(m.int("shl", m.int("add", m.bits(shifted), m.ki(1023)), m.ki(52)))
     result = m.op("fmul", p, scale)
     nan = m.test("uno", "%x", "%x")
-    return m.text("exp", m.choose(nan, "%x", result))
+    return m.text("exp", m.choose(nan, m.op("fadd", "%x", "%x"), result))  # the sum of NaN is quiet
 
 
 def _factorials(count: int) -> list[float]:
@@ -161,4 +161,4 @@ def log_function(n: int) -> str:
 def LOG_NAN(m: _Maths) -> str:
     """Of a negative number or NaN."""
     negative = same(m.n, "double", "0xFFF8000000000000")
-    return m.choose(m.test("uno", "%x", "%x"), "%x", negative)
+    return m.choose(m.test("uno", "%x", "%x"), m.op("fadd", "%x", "%x"), negative)

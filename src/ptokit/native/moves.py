@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ptokit.ir.core import Op
-from ptokit.isa.meaning.expressions import Element
+from ptokit.isa.meaning.expressions import OWN, Element
 from ptokit.isa.meaning.footprint import size_at
 from ptokit.isa.meaning.words import Move
 from ptokit.isa.site import Site
 from ptokit.isa.table import Instr
 from ptokit.isa.unknown import known
 from ptokit.types.conv import ConvSpec
-from ptokit.types.enums import Layout, TileType
+from ptokit.types.enums import Layout
 from ptokit.types.tensor import ROW_COL_AXES
 
 from .code import Code, Num
-from .tiles import valid
+from .tiles import meets, valid
 from .values import Tile, View
 from .views import Checked, inside
 
@@ -37,7 +37,9 @@ def write(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any])
         return False
     if isinstance(operands.get(word.value.name), View):
         return _load(w, op, instr, site, operands, word)
-    return isinstance(operands.get(word.dst), View) and _store(w, op, instr, site, operands)
+    if isinstance(operands.get(word.dst), View):
+        return _store(w, op, instr, site, operands)
+    return _between(w, op, instr, site, operands, word)
 
 
 # Where elements lie --------------------------------------------------------------------------------------------------
@@ -142,6 +144,8 @@ def copy(w: Writer, dst: str, src: str, size: int, rows: Nest, cols: Nest) -> No
     if runs:
         n, _, _ = nest.pop(runs[-1])
         run = code.mul(n, size)
+    elif _transposed(w, dst, src, size, nest):
+        return
     else:  # the innermost loop writes side by side, where it can
         nest.sort(key=lambda axis: axis[1] == 1)
 
@@ -159,6 +163,44 @@ def copy(w: Writer, dst: str, src: str, size: int, rows: Nest, cols: Nest) -> No
             )
 
     level(0, dst, src)
+
+
+def _transposed(w: Writer, dst: str, src: str, size: int, nest: Nest) -> bool:
+    """Copy squares that lie in columns on one side and in rows on the other, a register of 16 bytes for each row."""
+    square = 16 // size
+    across = [k for k, (n, s, t) in enumerate(nest) if t == 1 and isinstance(n, int) and n % square == 0]
+    down = [k for k, (n, s, t) in enumerate(nest) if s == 1 and isinstance(n, int) and n % square == 0]
+    if size not in (2, 4) or not across or not down or across[-1] == down[-1]:
+        return False
+    code = w.code
+    (n, s, _), (m, _, t) = nest[across[-1]], nest[down[-1]]
+    rest = [axis for k, axis in enumerate(nest) if k not in (across[-1], down[-1])]
+    axes = [*rest, (n, s, 1), (m, 1, t)]
+    kind = f"<{square} x i{8 * size}>"
+
+    def level(k: int, to: str, frm: str) -> None:
+        if k < len(axes):
+            count, a, b = axes[k]
+            with code.loop(count, square if k >= len(rest) else 1) as i:
+                at = code.at(to, code.mul(code.mul(i, a), size))
+                level(k + 1, at, code.at(frm, code.mul(code.mul(i, b), size)))
+            return
+        rows = [code.load(kind, code.at(frm, code.mul(code.mul(t, r), size)), size) for r in range(square)]
+        half = square // 2
+        for _ in range(square.bit_length() - 1):  # each round brings elements of two rows side by side
+            rows = [_mixed(code, kind, square, rows[r // 2], rows[r // 2 + half], r % 2) for r in range(square)]
+        for r, row in enumerate(rows):
+            code.store(kind, row, code.at(to, code.mul(code.mul(s, r), size)), size)
+
+    level(0, dst, src)
+    return True
+
+
+def _mixed(code: Code, kind: str, n: int, a: str, b: str, upper: int) -> str:
+    """Elements of the lower or upper halves of two registers in turn."""
+    places = [(upper * n // 2 + k // 2) + (k % 2) * n for k in range(n)]
+    lanes = ", ".join(f"i32 {place}" for place in places)
+    return code.value(f"shufflevector {kind} {a}, {kind} {b}, <{n} x i32> <{lanes}>")
 
 
 # Transfers -----------------------------------------------------------------------------------------------------------
@@ -223,8 +265,6 @@ def _load(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any],
 
 def _store(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any]) -> bool:
     view, tile = operands["dst"], operands["src"]
-    if not isinstance(tile, Tile) or tile.spec.loc is TileType.Acc:
-        return False
     ends = _ends(w, view, tile)
     if ends is None or (view.dtype is not tile.spec.dtype and view.dtype.size != tile.spec.dtype.size):
         return False
@@ -238,4 +278,31 @@ def _store(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any]
     turned = [[(n, t, s) for n, s, t in nest] for nest in (rows, cols)]
     with w.unless(checked.any(), op, instr):
         copy(w, _address(w, view), _address(w, tile), view.dtype.size, turned[0], turned[1])
+    return True
+
+
+def _between(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any], move: Move) -> bool:
+    """From tile to tile."""
+    assert isinstance(move.value, Element)
+    dst, src = operands.get(move.dst), operands.get(move.value.name)
+    if not isinstance(dst, Tile) or not isinstance(src, Tile) or meets(dst, src):
+        return False
+    rows, cols = size_at(move.rows, site), size_at(move.cols, site)
+    if move.to != OWN or move.value.at != OWN or not isinstance(rows, int) or not isinstance(cols, int):
+        return False
+    if _pads(site, dst, move) or dst.spec.dtype.size != src.spec.dtype.size:
+        return False
+    if rows > min(dst.spec.rows, src.spec.rows) or cols > min(dst.spec.cols, src.spec.cols):
+        return False
+    to, frm = tile_axes(dst, rows, cols), tile_axes(src, rows, cols)
+    if to is None or frm is None:
+        return False
+    by_row, by_col = together(to[0], frm[0]), together(to[1], frm[1])
+    if by_row is None or by_col is None:
+        return False
+    w.pending.flush()
+    w.check(op, instr, site)
+    w.touch(src)
+    copy(w, _address(w, dst), _address(w, src), dst.spec.dtype.size, by_row, by_col)
+    w.overwrite(dst, rows, cols)
     return True

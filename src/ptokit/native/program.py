@@ -19,7 +19,7 @@ from ptokit.run.printed import Printed
 from ptokit.targets import Target
 from ptokit.types.values import MemRef, Ptr, Scalar
 
-from . import compiler, maths
+from . import compiler, elements, maths
 from .cache import cached
 from .callbacks import word
 from .function import UNSET, Writer
@@ -60,7 +60,7 @@ class NativeProgram:
 
     def __init__(self, module: Module, entry: Function, target: Target, effects: Effects, *, extended: bool) -> None:
         self.entry, self.target, self.extended = entry, target, extended
-        maths.FMA = compiler.has("fma")
+        maths.FMA, elements.F16C = compiler.has("fma"), compiler.has("f16c")
         self.module = NativeModule(target)
         body = Writer(module, entry, target, effects, extended=extended, into=self.module).write()
         self.scans = False

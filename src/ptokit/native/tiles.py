@@ -209,6 +209,12 @@ def valid(w: Writer, tile: Tile) -> tuple[Num, Num]:
     return rows, cols
 
 
+def meets(a: Tile, b: Tile) -> bool:
+    """True if two tiles may share bytes."""
+    x, y = a.span, b.span
+    return x is None or y is None or (x[0] < y[1] and y[0] < x[1])
+
+
 METHODS: dict[str, Callable[[Writer, Op], None]] = {
     "pto.alloc_tile": alloc_tile,
     "pto.declare_tile": declare_tile,

@@ -1,0 +1,140 @@
+"""Products of tiles: operands are laid out in rows by machine code, multiplied by NumPy's BLAS, and stored again.
+
+The sum is that of `ptokit.isa.meaning.contract`, called on arrays of the same values, so that its bytes are those of
+the NumPy backend in every mode.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ptokit.ir.core import Op
+from ptokit.isa.meaning.contract import product
+from ptokit.isa.meaning.expressions import OWN
+from ptokit.isa.meaning.words import Contract
+from ptokit.types.tile import TileSpec
+
+from . import callbacks
+from .code import Code
+from .elements import many, storage, widened
+from .moves import Nest, copy, tile_axes, together
+from .tiles import valid
+from .values import Tile
+
+if TYPE_CHECKING:
+    from ptokit.types.dtypes import DType
+
+    from .function import Writer
+
+_AT_ONCE = 16
+
+
+class Factor:
+    """A factor as `product` reads it: values (1, rows, columns) in its element type, or in f32 which holds them."""
+
+    def __init__(self, spec: TileSpec, values: np.ndarray) -> None:
+        self.spec, self.values = spec, values
+        self.vr, self.vc = values.shape[1:]
+
+    def read(self) -> np.ndarray:
+        return self.values
+
+    def read_as(self, dtype: np.dtype) -> np.ndarray:
+        return self.values if self.values.dtype == dtype else self.values.astype(dtype)
+
+
+def write(w: Writer, op: Op, word: Contract, operands: dict[str, Any]) -> bool:
+    """True if native code has been written for a product."""
+    names = (word.left, word.right, word.dst, *((word.start,) if word.start else ()))
+    tiles = [operands[name] for name in names]
+    if word.left_scale or not all(isinstance(t, Tile) and t.shape is None for t in tiles):
+        return False
+    left, right, dst = tiles[:3]
+    (m, k), (more, n) = (valid(w, t) for t in (left, right))
+    if more != k or not all(isinstance(size, int) and size for size in (m, k, n)):
+        return False
+    assert isinstance(m, int) and isinstance(k, int) and isinstance(n, int)  # noqa: PT018
+    if any(t.spec.dtype.value is None for t in (left, right)) or dst.spec.dtype.size != 4:
+        return False
+    if left.spec.dtype.is_integer is dst.spec.dtype.is_float or m > dst.spec.rows or n > dst.spec.cols:
+        return False
+    start = (m, n) if word.start_at == OWN else (1, n)
+    parts: list[tuple[Tile, int, int]] = [(left, m, k), (right, k, n)]
+    if word.start:
+        if tiles[3].spec.dtype is not dst.spec.dtype:
+            return False
+        parts.append((tiles[3], *start))
+    nests = [_nests(tile, rows, cols) for tile, rows, cols in parts]
+    back = _nests(dst, m, n)
+    if back is None or any(nest is None for nest in nests):
+        return False
+    w.pending.flush()
+    places = []
+    for number, ((tile, rows, cols), nest) in enumerate(zip(parts, nests)):
+        assert nest is not None
+        w.touch(tile)
+        places.append(_laid_out(w, number, tile, rows * cols, nest))
+    total = w.module.area(("total", m * n), 4 * m * n)
+    shapes = [(1, rows, cols) for _, rows, cols in parts]
+    callbacks.carried_out(w, op, _action([t.spec for t, *_ in parts], places, shapes, total))
+    turned = [[(count, t, s) for count, s, t in axes] for axes in back]
+    copy(w, w.code.at(w.memory, dst.start), w.code.at(w.memory, total), 4, turned[0], turned[1])
+    w.overwrite(dst, m, n)
+    return True
+
+
+def _nests(tile: Tile, rows: int, cols: int) -> tuple[Nest, Nest] | None:
+    """The loops that lay a region of a tile out in rows."""
+    axes = tile_axes(tile, rows, cols)
+    if axes is None:
+        return None
+    by_row, by_col = together([(rows, cols)], axes[0]), together([(cols, 1)], axes[1])
+    return None if by_row is None or by_col is None else (by_row, by_col)
+
+
+def _laid_out(w: Writer, number: int, tile: Tile, count: int, nests: tuple[Nest, Nest]) -> tuple[int, np.dtype]:
+    """Where the elements stand in rows, and as what: f16 and bf16 as f32."""
+    dtype = tile.spec.dtype
+    place = w.module.area(("rows", number, count * dtype.size), count * dtype.size)
+    copy(w, w.code.at(w.memory, place), w.code.at(w.memory, tile.start), dtype.size, *nests)
+    if not (dtype.is_float and dtype.bits == 16):
+        assert dtype.value is not None
+        return place, dtype.value
+    wide = w.module.area(("wide", number, count), 4 * count)
+    name = w.module.function(_widening(dtype, count))
+    w.code.do(f"call void {name}(ptr {w.code.at(w.memory, wide)}, ptr {w.code.at(w.memory, place)})")
+    return wide, np.dtype(np.float32)
+
+
+def _widening(dtype: DType, count: int) -> str:
+    """A function that converts `count` elements to f32."""
+    code = Code()
+    whole = count - count % _AT_ONCE
+    for n, first, last in ((_AT_ONCE, 0, whole), (1, whole, count)):
+        if first == last:
+            continue
+        with code.loop(last, n, first) as i:
+            x = code.load(many(n, storage(dtype)), code.at("%from", code.mul(i, dtype.size)), dtype.size)
+            code.store(many(n, "float"), widened(code, n, dtype, x), code.at("%to", code.mul(i, 4)), 4)
+    code.leave("ret void")
+    return code.text("define internal void @{name}(ptr noalias %to, ptr noalias %from) {")
+
+
+def _action(
+    specs: list[TileSpec], places: list[tuple[int, np.dtype]], shapes: list[tuple[int, int, int]], total: int
+) -> Any:
+    (_, m, _), (_, _, n) = shapes[:2]
+
+    def action(worker: Any, operands: list[Any], words: Any) -> None:
+        worker.begin_block()
+        arrays = [
+            np.ndarray(shape, dtype, worker.memory, place) for (place, dtype), shape in zip(places, shapes, strict=True)
+        ]
+        factors: list[Any] = [Factor(spec, values) for spec, values in zip(specs, arrays[:2])]
+        start = arrays[2] if len(arrays) > 2 else None
+        found = product(worker.chunk, factors[0], factors[1], start)
+        np.ndarray((1, m, n), found.dtype, worker.memory, total)[...] = found
+
+    return action
