@@ -178,3 +178,31 @@ def test_the_other_targets_take_the_sizes_of_the_view() -> None:
     x = np.zeros((ROWS, COLS), np.float32)
     with pytest.raises(pto.DiagnosticError, match="LOAD-A3-09"):
         load_part.on(target("a2a3"))(x, x.copy(), 10, 14, 8, 12)
+
+
+@pto.kernel(target="a5")
+def double(x: pto.Ptr[pto.f32], z: pto.Ptr[pto.f32], rows: int, cols: int) -> None:
+    tile = pto.Tile(pto.TileType.Vec, pto.f32, ROWS, COLS, valid_row=rows, valid_col=cols)
+    pto.TLOAD(tile, pto.GlobalTensor(x, (rows, cols), (COLS, 1)))
+    pto.TADD(tile, tile, tile)
+    pto.TSTORE(pto.GlobalTensor(z, (rows, cols), (COLS, 1)), tile)
+
+
+@pytest.mark.parametrize("on", ["cpu", "a2a3", "a5"])
+@pytest.mark.parametrize("size", [(0, 8), (8, 0), (0, 0), (4, 6)])
+def test_a_region_that_is_empty_at_run_time_moves_nothing(on: str, size: tuple[int, int]) -> None:
+    x, z = np.ones((ROWS, COLS), np.float32), np.zeros((ROWS, COLS), np.float32)
+    double.on(on)(x, z, *size)
+    assert z.sum() == 2 * size[0] * size[1]
+    assert double.on(on).sanitize(x, z, *size).clean
+
+
+def test_one_empty_side_is_an_error() -> None:
+    def found(tile: object, g: object) -> Severity:
+        return {b.rule.id: b.severity for b in broken_rules(transfer("TLOAD", "a5", tile, g), text=False)}["LS-COM-03"]
+
+    empty = vec("f32", 16, 16, valid=(0, 16))
+    assert found(empty, view("f32", 0, 16)) is Severity.WARNING
+    assert found(empty, view("f32", 4, 16)) is Severity.ERROR, "the device moves the rows of the view"
+    assert found(vec("f32", 16, 16), view("f32", 0, 16)) is Severity.ERROR
+    assert found(vec("f32", 16, 16, valid=(4, 0)), view("f32", 4, 16)) is Severity.WARNING

@@ -74,6 +74,8 @@ class Tile:
         Of a larger ND view, the first rows and columns are taken. Raises `Fault` if the view leaves its memory or is
         smaller than the valid region.
         """
+        if not (self.vr and self.vc):
+            return  # nothing is moved
         rows, cols = view.extent(layout)
         lead = view.dims[:-2]
         if layout is Layout.ND and cols >= self.vc and (rows == self.vr or (rows > self.vr and prod(lead) == 1)):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ptokit import diagnostics
-from ptokit.diagnostics import ALL_TARGETS, RuleDecorator, define
+from ptokit.diagnostics import ALL_TARGETS, Doubt, RuleDecorator, define
 from ptokit.types.conv import ConvSpec
 from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import Layout, TileType
@@ -194,19 +194,24 @@ def partial_line(view: ViewInfo, dim: int) -> Message:
 # Rules for every target ----------------------------------------------------------------------------------------------
 
 
-@rule("LS-COM-03", accepted="valid 16x32 and view (1, 1, 1, 16, 32)", rejected="a view with a dimension of size 0")
+@rule(
+    "LS-COM-03",
+    accepted="valid 16x32 and view (1, 1, 1, 16, 32)",
+    rejected="a view with a dimension of size 0 and a tile valid in 16x32",
+    decision="A warning where both sides are empty, or no column is valid: the device moves nothing.",
+)
 def LS_COM_03(o: Site) -> Message:
     """Transfers move Rv x Cv elements; the valid region and all dimensions of the view are positive."""
     tile, view = sides(o)
+    nothing = bool(tile.vc == 0) or (bool(tile.vr == 0) and 0 in [g for g in view.shape if known(g)])
     for d, g in enumerate(view.shape):
         if g <= 0:
-            return f"dimension {d} of the view {shape_text(view)} is {g}; all must be positive"
+            message = f"dimension {d} of the view {shape_text(view)} is {g}; all must be positive"
+            return Doubt(message) if nothing and g == 0 else message
     for what, valid in (("rows", tile.vr), ("columns", tile.vc)):
         if valid <= 0:
-            return (
-                f"{tile.name} has {valid} valid {what}; there is nothing to transfer",
-                "skip the transfer with scf.if where a tile may be empty",
-            )
+            message = f"{tile.name} has {valid} valid {what}; there is nothing to transfer"
+            return Doubt(message) if nothing else message, "skip the transfer with scf.if where a tile may be empty"
     return None
 
 
