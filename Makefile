@@ -6,11 +6,12 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SOURCES := $(shell find src -name '*.py')
 
-.PHONY: help demo test lint format clean
+.PHONY: help demo test bench lint format clean
 
 help:
 	@echo 'make demo    set up $(VENV), run the example kernels, show a diagnostic'
 	@echo 'make test    set up $(VENV) for development, lint, type check, test'
+	@echo 'make bench   how fast kernels run, beside plain NumPy, and what is asked of them'
 	@echo 'make lint    the checks of "make test" without the tests'
 	@echo 'make format  reformat the sources'
 	@echo 'make clean   remove $(VENV) and caches'
@@ -20,6 +21,9 @@ demo: $(VENV)/ready-to-run
 
 test: lint
 	$(BIN)/python -m pytest -n 2
+
+bench: $(VENV)/ready-to-develop
+	@$(BIN)/python benchmarks/table.py
 
 lint: $(VENV)/ready-to-develop
 	$(BIN)/ruff check .
