@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # as of typing, which takes as long to import as all of the rest
 if TYPE_CHECKING:
     from types import ModuleType
+    from typing import Any
 
     from ptokit.ir import Module
 
@@ -34,6 +34,8 @@ def _front_end() -> ModuleType:
 
 @cache
 def _modules() -> frozenset[str]:
+    from pkgutil import iter_modules  # imports much, and this module is the first that a command imports
+
     return frozenset(module.name for module in iter_modules(__path__))
 
 

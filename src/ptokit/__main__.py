@@ -2,12 +2,11 @@
 
 import os
 import signal
-from typing import Any
 
 INTERRUPTED = 130
 
 
-def _leave(number: int, frame: Any) -> None:
+def _leave(number: int, frame: object) -> None:
     os._exit(INTERRUPTED)
 
 
@@ -32,7 +31,7 @@ def main() -> None:
         command.main()
     finally:
         if _interruptible:
-            signal.signal(signal.SIGINT, _leave)
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done, and the status is known
         gc.freeze()  # the process ends: what is left need not be searched for cycles
 
 

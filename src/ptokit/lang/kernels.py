@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import update_wrapper
+from importlib import import_module
+from pickle import PicklingError
 from types import FunctionType
 from typing import Any
 
@@ -164,6 +167,25 @@ class Kernel:
         other.location, other.parameters = self.location, self.parameters
         return other
 
+    # --- copies --------------------------------------------------------------------------------------------------
+
+    def __copy__(self) -> Kernel:
+        """The same kernel, with traces and programs of its own."""
+        return self.on(self.target)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Kernel:
+        return self.on(self.target)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled by module and name, as functions are. Raises `pickle.PicklingError` for one that has none."""
+        module, path = self.function.__module__, self.function.__qualname__
+        found: Any = sys.modules.get(module)
+        for part in path.split("."):
+            found = getattr(found, part, None)
+        if not isinstance(found, Kernel) or found.function is not self.function:
+            raise PicklingError(f"kernel {self.name} cannot be pickled: it is not {module}.{path}")
+        return _unpickled, (module, path, self.target.name, self.matmul, self.extended, self.name)
+
     # --- looking at it -------------------------------------------------------------------------------------------
 
     def trace(self, *args: Any, **named: Any) -> Module:
@@ -243,6 +265,19 @@ class Kernel:
     def _positional(self) -> list[Any]:
         parameters = self.parameters.signature.parameters.values()
         return [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
+
+
+def _unpickled(module: str, path: str, target: str, matmul: str, extended: bool, name: str) -> Kernel:
+    """The kernel with this name in a module; for another target, or with other options, if it is so there."""
+    found: Any = import_module(module)
+    for part in path.split("."):
+        found = getattr(found, part)
+    assert isinstance(found, Kernel)
+    if (found.target.name, found.matmul, found.extended, found.name) == (target, matmul, extended, name):
+        return found
+    other = Kernel(found.function, _target(target), matmul=matmul, extended=extended, name=name)
+    other.location, other.parameters = found.location, found.parameters
+    return other
 
 
 def _check_function(function: Any) -> None:

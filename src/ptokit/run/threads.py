@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import cache
+from threading import Lock
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,8 +18,30 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()  # finds the loaded libraries, which takes milliseconds
 
 
+class _Limit:
+    """The limit of this process: set by the first thread that wants it, lifted by the last."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._users = 0
+        self._limits = ExitStack()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._users += 1
+            if self._users == 1 and any(library["num_threads"] != 1 for library in _controller().info()):
+                self._limits.enter_context(_controller().limit(limits=1, user_api="blas"))
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._users -= 1
+            if not self._users:
+                self._limits.close()
+
+
+_LIMIT = _Limit()
+
+
 def one_blas_thread(wanted: bool) -> AbstractContextManager[object]:
     """A context in which BLAS works in the calling thread only; nothing if not `wanted`."""
-    if not wanted or all(library["num_threads"] == 1 for library in _controller().info()):
-        return nullcontext()
-    return _controller().limit(limits=1, user_api="blas")
+    return _LIMIT if wanted else nullcontext()
