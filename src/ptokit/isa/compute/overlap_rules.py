@@ -16,6 +16,7 @@ from ptokit.targets import A2A3
 from ..operands import Message, all_tiles, overlap, same_tile
 from ..site import Site, TileInfo
 from ..table import Role
+from ..unknown import Size, known
 
 # Elementwise ---------------------------------------------------------------------------------------------------------
 
@@ -79,16 +80,21 @@ def _row_0(o: Site, source: TileInfo, written: TileInfo) -> bool:
     return not o.has("tmp") and bool(source.addr == written.addr and source.cols == written.cols)
 
 
-def _row_after_row(source: TileInfo, written: TileInfo) -> bool:
-    """True if each row of the result ends before the next row of the source begins."""
+def _row_after_row(source: TileInfo, written: TileInfo) -> bool | None:
+    """True if each row of the result ends before the next row of the source begins; None if sizes are not known yet."""
     pitches = []
     for t in (source, written):
         if t.boxed or not (t.row_major or t.cols == 1):
             return False
         pitches.append(t.dtype.nbytes(t.cols) if t.row_major else t.dtype.size)
     read, write = pitches
-    ends = ((source.addr + n * read, written.addr + n * write) for n in (1, source.vr))
-    return bool(source.vr == written.vr) and all(bool(behind <= ahead) for ahead, behind in ends)
+
+    def safe(rows: Size) -> bool:
+        return all(written.addr + n * write <= source.addr + n * read for n in (1, rows))
+
+    if known(source.vr, written.vr):
+        return bool(source.vr == written.vr) and safe(source.vr)
+    return None if safe(1) else False
 
 
 def _in_place(o: Site, allowed: Callable[[Site, TileInfo, TileInfo], bool] = _never) -> Message:
@@ -101,9 +107,11 @@ def _in_place(o: Site, allowed: Callable[[Site, TileInfo, TileInfo], bool] = _ne
             if not overlap(t, written) or allowed(o, t, written):
                 continue
             message = f"{result} overlaps {name}"
-            if not _row_after_row(t, written):
+            safe = _row_after_row(t, written)
+            if safe is False:
                 return message
-            doubt = Doubt(f"{message}; row after row, nothing is read that has been overwritten")
+            if safe:
+                doubt = Doubt(f"{message}; row after row, nothing is read that has been overwritten")
     scratch = o.operands.get("tmp")
     if isinstance(scratch, TileInfo) and any(overlap(scratch, t) for _, t in tiles):
         return "tmp overlaps another operand"
