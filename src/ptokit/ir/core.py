@@ -175,7 +175,7 @@ class Function:
     @property
     def is_entry(self) -> bool:
         """True if marked as a kernel entry (``pto.entry`` or its legacy name)."""
-        return "pto.entry" in self.attrs or "hacc.entry" in self.attrs
+        return not self.attrs.keys().isdisjoint(("pto.entry", "hacc.entry", "pto.kernel"))
 
 
 @dataclass(eq=False)

@@ -104,7 +104,7 @@ _rule(
 )
 _rule(
     "AP-2",
-    "A moved pointer is used by views, scalar accesses, pipes and further addptr only.",
+    "A moved pointer to global memory is used by views, scalar accesses, pipes and further addptr only.",
     "func.call @f(%moved) : (!pto.ptr<f32>) -> ()",
     "make_tensor_view %moved, …",
     source="assembly 14",

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from ptokit.diagnostics import Diagnostics, Note
 from ptokit.targets import A2A3, Target
 from ptokit.types.tile import DYNAMIC, TileSpec
+from ptokit.types.values import Ptr
 
 from .core import Block, Function, Op, Value
 from .graph import ordered
@@ -251,7 +252,11 @@ def _inside(op: Op) -> Iterator[Op]:
 
 def pointer_uses(survey: Survey, found: Diagnostics) -> None:
     """AP-2: what takes a pointer that addptr has moved."""
-    moved: dict[Value, Op] = {op.result: op for op in survey.named("pto.addptr")}
+    moved: dict[Value, Op] = {
+        op.result: op
+        for op in survey.named("pto.addptr")
+        if not isinstance(op.result.type, Ptr) or (op.result.type.space or "gm") == "gm"
+    }
     if not moved:
         return
     for op in survey.ops:

@@ -79,6 +79,14 @@ VEC-A5-06 a5
 %r = pto.vshls %a, %s, %m : $i16, f16, $b16 -> $i16
 
 VEC-A5-06 a5
+%r = pto.vshl %a, %b, %m : $ui16, $si16, $b16 -> $ui16
+%r = pto.vshl %a, %b, %m : $ui16, $si32, $b16 -> $ui16
+
+VEC-A5-06 a5
+%r = pto.vshr %a, %b, %m : $si16, $ui16, $b16 -> $si16
+%r = pto.vshr %a, %b, %m : $si16, $ui16, $b16 -> $ui16
+
+VEC-A5-06 a5
 %r = pto.vcadd %a : $ui16 -> $ui32
 %r = pto.vcadd %a : $ui16 -> $ui16
 

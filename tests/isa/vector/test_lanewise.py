@@ -26,12 +26,12 @@ TYPES = {
     **dict.fromkeys(("vabs", "vneg"), f"{INT8_32} {F}"),
     **dict.fromkeys(("vexp", "vln", "vsqrt", "vrsqrt", "vrec", "vdiv"), F),
     "vrelu": f"i32 {F}",
-    **dict.fromkeys(("vnot", "vbcnt", "vcls", "vand", "vxor", "vshl", "vshr", "vands", "vors", "vxors"), INTS),
+    **dict.fromkeys(("vnot", "vbcnt", "vcls", "vshl", "vshr", "vands", "vors", "vxors"), INTS),
     "vmov": f"{INTS} {FB} e4m3 e5m2 hif8",
     **dict.fromkeys(("vadd", "vsub"), f"{INTS} {FB}"),
     "vmul": f"i16 u16 i32 u32 {FB}",
     **dict.fromkeys(("vmax", "vmin", "vadds", "vsubs", "vmuls", "vmaxs", "vmins"), f"{INT8_32} {FB}"),
-    "vor": f"{INTS} {FB}",
+    **dict.fromkeys(("vand", "vor", "vxor"), f"{INTS} {FB} e4m3 e5m2 hif8"),
     **dict.fromkeys(("vshls", "vshrs"), INTS),
     **dict.fromkeys(("vprelu", "vaddrelu", "vsubrelu", "vlrelu", "vaxpy"), F),
     "vmula": f"{INTS} {FB}",
@@ -69,11 +69,12 @@ def test_unary(name: str, dtype: str) -> None:
     check(name, dtype, model.UNARY[name], 1, 11)
 
 
-# vor of floats, which works on bits, has a test of its own.
+# What works on the bits of floats has a test of its own.
+OF_BITS = {"vand": np.bitwise_and, "vor": np.bitwise_or, "vxor": np.bitwise_xor}
 BINARY = [
     (name, dtype)
     for name, dtype in cases(n for n in model.BINARY if not n.startswith("vsh"))
-    if name != "vor" or not DTYPES[dtype].is_float
+    if name not in OF_BITS or not DTYPES[dtype].is_float
 ]
 
 
@@ -89,6 +90,15 @@ def test_vmov_keeps_every_bit(dtype: str) -> None:
     on = np.arange(data.shape[1])[None] % 3 == 0
     got = call("vmov", register(dtype, data), mask(dtype, on)).view(data.dtype)
     assert np.array_equal(got, np.where(on, data, 0))
+
+
+@pytest.mark.parametrize("dtype", [*FB.split(), "e4m3", "e5m2", "hif8"])
+@pytest.mark.parametrize("name", OF_BITS)
+def test_bits_of_floats(name: str, dtype: str) -> None:
+    a, b = codes(dtype, 6, blocks=2), codes(dtype, 7)
+    on = np.random.default_rng(8).random((1, a.shape[1])) < 0.5
+    got = call(name, register(dtype, a), register(dtype, b), mask(dtype, on), out=dtype)
+    assert np.array_equal(got.view(a.dtype), np.where(on, OF_BITS[name](a, b), 0))
 
 
 @pytest.mark.parametrize("dtype", FB.split())

@@ -14,6 +14,7 @@ from ptokit.run.fault import Fault
 from ptokit.types.dtypes import DTYPES
 
 from .model import Bench, loaded, predicate, stored
+from .programs import run
 
 TYPES = ["i8", "u8", "e4m3", "e5m2", "hif8", "i16", "u16", "f16", "bf16", "i32", "u32", "f32", "i64", "u64"]
 MERGED = {name for name, mode in STORE_MODES.items() if mode.merge is not None}
@@ -326,3 +327,39 @@ def test_block_gather() -> None:
         place = int(offsets[0, b])
         wanted: Any = bench.ub[0, place : place + 32] if b != 2 else np.zeros(32, np.uint8)
         assert np.array_equal(found[0, 32 * b : 32 * b + 32], wanted)
+
+
+@pytest.mark.parametrize("element", ["!pto.f4E2M1x2", "!pto.f8E8M0", "!pto.hif8x2", "!pto.bf16x2"])
+def test_registers_of_packed_elements_are_moved(element: str) -> None:
+    size = {"!pto.hif8x2": 2, "!pto.bf16x2": 4}.get(element, 1)
+    text = f"""\
+func.func @f(%x: !pto.ptr<{element}, gm>, %y: !pto.ptr<{element}, gm>) {{
+  %z = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %n = arith.constant 256 : i64
+  %o = arith.constant 4096 : i64
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %in = pto.castptr %z : i64 -> !pto.ptr<{element}, ub>
+  %out = pto.castptr %o : i64 -> !pto.ptr<{element}, ub>
+  pto.mte_gm_ub %x, %in, %z, %n nburst(%one, %n, %n)
+    : !pto.ptr<{element}, gm>, !pto.ptr<{element}, ub>, i64, i64, i64, i64, i64
+  pto.vecscope {{
+    %m = pto.pset_b8 "PAT_ALL" : !pto.mask<b{8 * size}>
+    %r = scf.for %i = %c0 to %c1 step %c1 iter_args(%p = %in) -> (!pto.ptr<{element}, ub>) {{
+      %v = pto.vlds %p[%c0] : !pto.ptr<{element}, ub> -> !pto.vreg<{256 // size}x{element}>
+      pto.vsts %v, %out[%c0], %m : !pto.vreg<{256 // size}x{element}>, !pto.ptr<{element}, ub>, !pto.mask<b{8 * size}>
+      %q = pto.addptr %p, %c1 : !pto.ptr<{element}, ub> -> !pto.ptr<{element}, ub>
+      scf.yield %q : !pto.ptr<{element}, ub>
+    }}
+  }}
+  pto.mte_ub_gm %out, %y, %n nburst(%one, %n, %n)
+    : !pto.ptr<{element}, ub>, !pto.ptr<{element}, gm>, i64, i64, i64, i64
+  return
+}}
+"""
+    text = text.replace("pset_b8", f"pset_b{8 * size}")
+    x = np.random.default_rng(size).integers(0, 256, 256).astype(np.uint8).view(f"u{size}")
+    y = np.zeros_like(x)
+    run(text, x, y)
+    assert np.array_equal(x, y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from . import values
 from .compute import SRC0, SRC1, binary, lanewise, leaky, relu, with_carry
 from .compute_rules import MASKED, SAME
 from .lanes import Predicate, zeroed
-from .typesets import I8_32_FB, I8_64_FB, I16_32_FB, INT32, INTS, F
+from .typesets import I8_32_FB, I8_64_FB, I16_32_FB, INT32, F
 from .words import mask, micro, out_vreg, types, vreg
 
 VADD = binary("vadd", SRC0 + SRC1, I8_64_FB)
@@ -24,23 +25,24 @@ VMUL = binary("vmul", SRC0 * SRC1, I16_32_FB)
 VDIV = binary("vdiv", divide(SRC0, SRC1), F)
 VMAX = binary("vmax", maximum(SRC0, SRC1), I8_32_FB, note="NaN wins")
 VMIN = binary("vmin", minimum(SRC0, SRC1), I8_32_FB, note="NaN wins")
-VAND = binary("vand", SRC0 & SRC1, INTS)
+_BITS = types("i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 e4m3 e5m2 hif8")
 
 
-def _or(o: Site) -> Expr:
-    if o.src0.dtype.is_integer:
-        return SRC0 | SRC1
-    bits = dtype(f"u{o.src0.dtype.bits}")
-    return Reinterpret(Reinterpret(SRC0, bits) | Reinterpret(SRC1, bits), "src0")
+def _of_bits(fn: Callable[[Expr, Expr], Expr]) -> Callable[[Site], Expr]:
+    """An operation on the bits of lanes, whatever numbers they stand for."""
+
+    def meaning(o: Site) -> Expr:
+        if o.src0.dtype.is_integer:
+            return fn(SRC0, SRC1)
+        bits = dtype(f"u{o.src0.dtype.bits}")
+        return Reinterpret(fn(Reinterpret(SRC0, bits), Reinterpret(SRC1, bits)), "src0")
+
+    return meaning
 
 
-VOR = binary(
-    "vor",
-    _or,
-    types("i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32"),
-    summary="dst = src0 | src1; of floats the bits",
-)
-VXOR = binary("vxor", SRC0 ^ SRC1, INTS)
+VAND = binary("vand", _of_bits(lambda a, b: a & b), _BITS, summary="dst = src0 & src1; of floats the bits")
+VOR = binary("vor", _of_bits(lambda a, b: a | b), _BITS, summary="dst = src0 | src1; of floats the bits")
+VXOR = binary("vxor", _of_bits(lambda a, b: a ^ b), _BITS, summary="dst = src0 ^ src1; of floats the bits")
 
 VADDC = with_carry("vaddc", values.add_carry, "dst = src0 + src1; carry = the unsigned carry out", INT32)
 _NO_BORROW = "The carry is 1 where nothing was borrowed, as published results have it; the manual calls it the borrow."

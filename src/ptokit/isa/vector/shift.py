@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,21 @@ def _refuse(machine: Machine, wrong: np.ndarray, count: Any, shape: tuple[int, .
         machine.refuse(VEC_14.id, message, block=block if len(wrong) > 1 else None)
 
 
+def _count_lanes(o: Site) -> Message:
+    src, count, made = (o.operands.get(name) for name in ("src", "count", "dst"))
+    if not isinstance(src, VregInfo) or not isinstance(count, VregInfo):
+        return None
+    if isinstance(made, VregInfo) and made.dtype is not src.dtype:
+        return f"%{made.name} has lanes of {made.dtype.text}, %{src.name} of {src.dtype.text}"
+    if count.dtype.bits != src.dtype.bits or not count.dtype.is_integer:
+        wanted = f"lanes of {src.dtype.text} are shifted by integers as wide"
+        return f"%{count.name} has lanes of {count.dtype.text}; {wanted}"
+    return None
+
+
+_COUNTS = replace(SAME, check=_count_lanes)
+
+
 def _shift(text: str, fn: Shift, summary: str) -> Instr:
     """``text`` shifts by a register, ``text`` + s by a number."""
     result = (out_vreg(like="src"),)
@@ -84,7 +100,7 @@ def _shift(text: str, fn: Shift, summary: str) -> Instr:
         (vreg(), vreg("count"), mask()),
         result,
         _run(fn),
-        SAME,
+        _COUNTS,
         MASKED,
         VEC_14,
         types=INTS,

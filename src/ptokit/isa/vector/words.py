@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from ptokit.diagnostics import Rule
-from ptokit.types.dtypes import DTYPES, DType
+from ptokit.types.dtypes import DTYPES, PACKED, DType
 from ptokit.types.enums import Pipe
 
 from ..table import Attr, Instr, Kind, Meaning, Operand, Role, instruction
@@ -32,7 +32,11 @@ def types(names: str) -> Types:
 
 
 ANY = types("i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 e4m3 e5m2 hif8")
-"""Every element a vector register can hold."""
+"""Every element that single numbers of a vector register can have."""
+
+_WHOLE = frozenset((*PACKED.values(), DTYPES["e8m0"]))
+MOVED: Types = {**ANY, "a5": ANY["a5"] | _WHOLE}
+"""The same for operations that only move lanes, which may hold packed pairs too."""
 
 
 def vreg(name: str = "src", *, optional: bool = False) -> Operand:
@@ -124,6 +128,8 @@ def micro(
     more.setdefault("static_rules", True)
     kinds = {operand.kind for operand in (*operands, *produces)}
     common = rules.COMMON if Kind.PTR in kinds else rules.COMMON[1:]
+    if Kind.PTR in kinds and types is ANY:
+        types = MOVED
     if Kind.VREG not in kinds:
         common, types = common[:-1], {} if types is ANY else types
     instr = Instr(
