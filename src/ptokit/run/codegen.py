@@ -439,8 +439,7 @@ class FunctionWriter:
         if not instr.produces:
             self.line(f"yield from m.hold({call})" if instr.waits else call, op)
             return
-        targets = [self.bind(result) for result in op.results]
-        targets += ["_"] * (len(instr.returned) - len(targets))
+        targets = [*map(self.bind, op.results), *["_"] * (len(instr.returned) - len(op.results))]
         self.line(f"{', '.join(targets)} = {call}" if targets else call, op)
         for target, result in zip(targets, op.results):
             if isinstance(result.type, Scalar) and result in self.varying:
