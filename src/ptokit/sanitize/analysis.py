@@ -9,7 +9,7 @@ from ptokit.types.enums import Pipe
 from .cache import ScalarCaches
 from .clocks import COMPONENTS, POSTED, Clock
 from .events import Work
-from .findings import Draft, Findings
+from .findings import Draft, Findings, Folded
 from .footprints import Touch
 from .gm import Memory
 from .queues import Core
@@ -32,8 +32,13 @@ class Analysis:
         for touch in work.touches:
             if not touch.write or touch.atomic is not None:
                 self._initialised(core, work, touch)
+            alike: dict[object, Folded | None] = {}
             for record in touch.space.conflicts(touch, clock):
-                self._race(core, work, touch, record)
+                how = record.work.op, record.touch.name, record.touch.write, self._side(record, core, work)
+                if how not in alike:
+                    alike[how] = self._race(core, work, touch, record)
+                elif (folded := alike[how]) is not None:
+                    folded.times += 1
         if work.clean is not None:
             self.caches.clean(core, work.clean)
         component, overtakes = COMPONENTS[work.pipe], core.overtakes(work)
@@ -49,20 +54,23 @@ class Analysis:
             else:
                 touch.space.add(record, overtakes=overtakes)
                 if touch.space.crowded:
-                    touch.space.prune([c for peer in core.cluster for c in (*peer.clocks.values(), peer.issue)])
+                    peers = [peer for peer in core.cluster if peer.clocks]
+                    touch.space.prune([c for peer in peers for c in (*peer.clocks.values(), peer.issue)])
                 if touch.write:
                     touch.space.write(touch)
 
     def _settled(self, record: Record) -> bool:
         """True if all that the record's own core is still to issue comes after it."""
-        return record.before(self.repair.cores[record.core].issue)
+        core = self.repair.cores[record.core]
+        return core.over or record.before(core.issue)
 
     # --- races ---------------------------------------------------------------------------------------------------
 
-    def _race(self, core: Core, work: Work, touch: Touch, record: Record) -> None:
+    def _race(self, core: Core, work: Work, touch: Touch, record: Record) -> Folded | None:
+        """Report two accesses; None where they do not count."""
         other = self.repair.cores[record.core]
         if self.blocks_only and other.block == core.block:
-            return
+            return None
         mine, theirs = (core, work, touch), (other, record.work, record.touch)
         same_core = other is core
         mine_first = (work.seq < record.work.seq) if same_core else core.index < other.index
@@ -75,7 +83,13 @@ class Analysis:
         else:
             rule = f"RACE-{kind}"
         key = (first[1].op, second[1].op, first[2].name, second[2].name, kind)
-        self.findings.add(rule, key, core, work, partial(describe, first, second))
+        return self.findings.add(rule, key, core, work, partial(describe, first, second))
+
+    def _side(self, record: Record, core: Core, work: Work) -> object:
+        """Tells the races of an access with one instruction apart: which of the two is first, and on which cores."""
+        if record.core == core.index:
+            return record.work.pipe, record.work.seq < work.seq
+        return record.core < core.index, self.repair.cores[record.core].block == core.block
 
     # --- initialisation ------------------------------------------------------------------------------------------
 

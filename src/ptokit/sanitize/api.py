@@ -244,7 +244,8 @@ class _Run:
         memories = _memories(buffers, uninitialised)
         repair = self.repair = Repair(module.functions, target)
         analysis = Analysis(self.findings, repair, blocks_only=mode.by_compiler and not mode.between_cores)
-        profiled = partial(Core, target=target, profile=profile, waits="FLAG-REUSE-RACE" in also)
+        waits = "FLAG-REUSE-RACE" in also
+        profiled = partial(Core, target=target, profile=profile, waits=waits, started=False)
         cores = [profiled(c.index, c.kind, c.block, c.sub) for c in core_ids(self.program.cores.roles, blocks)]
         repair.cores = cores
         hub = Hub(cores, self._overflow)
@@ -256,7 +257,7 @@ class _Run:
         self.kind: type[Observer] = Observer
         self.observers: list[Observer] = []
         self.idle: list[Observer] = []
-        self.orders: list[ProgramOrder] = []
+        self.orders: dict[int, ProgramOrder] = {}  # of the cores that have something left to do
         self.deferred: dict[Op, Fault] = {}  # broken rules about regions, unless memory tells what they lead to
 
     def _overflow(self, core: Core, item: Signal) -> None:
@@ -296,9 +297,10 @@ class _Run:
         machines: list[Chunk] = []
         for core in cores:
             core.cluster = cores
+            core.begin()
             observer = self._observer()
             observer.watch(core, buffers)
-            self.orders.append(observer.order)
+            self.orders[core.index] = observer.order
             machines.append(observer)
         return machines
 
@@ -313,9 +315,8 @@ class _Run:
         report_stuck(self.simulation, self.findings)
         cores = self.simulation.cores
         over = {core.index for core in cores if core.ended and not core.blocked} - waiting
-        for order in self.orders:
-            if order.core.index in over:
-                order.finish()
+        for index in over & self.orders.keys():
+            self.orders[index].finish()
         self._left_over(over)
         self.complete = len(over) == len(cores)
         self._regions(found)
@@ -324,7 +325,11 @@ class _Run:
     def _ended(self, cluster: Cluster) -> None:
         self.idle += [stream.chunk for stream in cluster if isinstance(stream.chunk, Observer)]
         for stream in cluster:
-            self.simulation.cores[stream.index].forget()
+            core = self.simulation.cores[stream.index]
+            if core.ended and not core.blocked:
+                self.orders.pop(core.index).finish()
+                self.repair.used(core)
+                core.forget()
 
     def _failed(self, stream: Stream, error: Exception) -> None:
         """A core could not go on."""

@@ -30,7 +30,9 @@ class Draft:
 
 
 @dataclass(slots=True)
-class _Folded:
+class Folded:
+    """Findings that count as one."""
+
     rule: str
     draft: Draft
     example: str
@@ -43,19 +45,20 @@ class Findings:
     """All findings of a run, in the order they were first made."""
 
     def __init__(self) -> None:
-        self._folded: dict[tuple[str, Hashable], _Folded] = {}
+        self._folded: dict[tuple[str, Hashable], Folded] = {}
 
-    def add(self, rule: str, key: Hashable, core: Core, item: Item | None, make: Callable[[], Draft]) -> None:
-        """Count a finding; ``key`` tells what counts as the same one."""
+    def add(self, rule: str, key: Hashable, core: Core, item: Item | None, make: Callable[[], Draft]) -> Folded:
+        """Count a finding; ``key`` tells what counts as the same one. Gives the entry that counts it."""
         folded = self._folded.get((rule, key))
         if folded is None:
             loops = item.loops if item is not None else ()
-            folded = _Folded(rule, make(), ", ".join([core.place, *(f"%{name} = {value}" for name, value in loops)]))
+            folded = Folded(rule, make(), ", ".join([core.place, *(f"%{name} = {value}" for name, value in loops)]))
             self._folded[rule, key] = folded
         folded.times += 1
         folded.blocks.add(core.block)
         if item is not None and item.loops and len(folded.iterations) < 100_000:
             folded.iterations.add(item.loops)
+        return folded
 
     def has(self, rule: str) -> bool:
         """True if there is a finding of that rule."""
@@ -88,7 +91,7 @@ class Findings:
         return races
 
 
-def _extent(folded: _Folded) -> str:
+def _extent(folded: Folded) -> str:
     parts = []
     if len(folded.iterations) > 1:
         parts.append(f"{len(folded.iterations)} iterations")

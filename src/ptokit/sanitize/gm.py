@@ -112,11 +112,14 @@ class Memory:
             self._writes[key] = (touch.write, touch.atomic)
             self._latest[key] = {}
         latest = self._latest[key]
+        stranger = not clock.far and record.core not in latest  # to all that came before
         latest[record.core] = record
 
         def behind(number: int) -> Records:
             """The set of a granule that this access joins. What it replaces comes before it, and before all that comes
             after it: those of its own core, and those of others that neither it nor their own core can race with."""
+            if stranger:
+                return (*self._records[number], record)
             kept = (
                 former
                 for former in self._records[number]
@@ -144,11 +147,15 @@ class Memory:
         return number
 
     def _forget(self) -> None:
-        """Drop the sets that no granule names any more."""
+        """Drop the sets that no granule names any more, and the accesses that are in none."""
         live = {0}
         for sets in self._sets.values():
             live.update(np.unique(sets).tolist())
         self._records = {n: r for n, r in self._records.items() if n in live}
+        named = {record for records in self._records.values() for record in records}
+        for latest in self._latest.values():
+            for core in [core for core, record in latest.items() if record not in named]:
+                del latest[core]
         self._limit = max(_MANY, self.size // _PER_LOOK, 2 * len(self._records))
 
     # --- initialisation ------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ Items are processed as soon as they are enabled, so a core without waits on othe
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from ptokit.run.cluster import place_text
 from ptokit.run.rendezvous import Rendezvous
@@ -33,41 +33,73 @@ from .signals import Hub, Signals
 RECENT = 64
 """Items of a core that are remembered for a picture of what led to a race."""
 
+_NOTHING: deque[Item] = deque(maxlen=0)
+
 Execute = Callable[["Core", Work, Clock], None]
 Reuse = Callable[["Core", SetFlag, WaitFlag | None], None]
+
+
+def _promised(target: Target) -> dict[Pipe, bool]:
+    """Whether the target completes the instructions of a pipe in order."""
+    return {pipe: pipe.name in target.in_order for pipe in COMPONENTS}
 
 
 class Core:
     """One core: its clocks, queues, and flags. ``kind`` is "vector", "cube" or ""."""
 
     def __init__(
-        self, index: int, kind: str, block: int, sub: int, target: Target, *, profile: bool, waits: bool = False
+        self,
+        index: int,
+        kind: str,
+        block: int,
+        sub: int,
+        target: Target,
+        *,
+        profile: bool,
+        waits: bool = False,
+        started: bool = True,
     ) -> None:
-        width = WIDTH + len(COMPONENTS) if waits else WIDTH  # with the waits of each pipe, where they matter
         self.index, self.kind, self.block, self.sub, self.target = index, kind, block, sub, target
+        self._width = WIDTH + len(COMPONENTS) if waits else WIDTH  # with the waits of each pipe, where they matter
+        self.ordered = dict.fromkeys(COMPONENTS, True) if not profile else _promised(target)
+        self.ended = True  # False if the program stopped early
+        self.over = False  # nothing is left to do
+        self.cluster: list[Core] = [self]  # the cores that see its buffers
+        self.recent: Sequence[Item] = ()  # what it has processed last
+        self._empty()
+        if started:
+            self.begin()
+
+    def _empty(self) -> None:
+        """Without clocks and queues: before it begins, and when it has ended."""
         self.waits: dict[Pipe, int] = {}  # waits for flags so far
         self.last_wait: dict[FlagKey, tuple[WaitFlag, int]] = {}  # the last of each flag, and its number on its pipe
-        self.clocks = {pipe: Clock(index, [0] * width) for pipe in COMPONENTS}
-        self.issue = Clock(index, [0] * width)  # what later issues inherit; replaced, never changed
-        self.inherited: dict[Pipe, Clock] = {}  # the last of these that a pipe has joined
-        self.counts = [0] * (POSTED + 1)
-        self.queues: dict[Pipe, deque[Item]] = {pipe: deque() for pipe in COMPONENTS if pipe is not Pipe.S}
-        self.stream: deque[Item] = deque()  # issued by nobody yet: the scalar unit is held up
+        self.inherited: dict[Pipe, Clock] = {}  # the last issue that a pipe has joined
         self.flags: dict[FlagKey, deque[tuple[Clock, SetFlag]]] = {}
         self.last_sync: dict[tuple[Pipe, Pipe], tuple[Item, Item]] = {}
-        self.ordered = {p: not profile or p.name in target.in_order for p in COMPONENTS}
-        self.ended = True  # False if the program stopped early
-        self.recent: deque[Item] = deque(maxlen=RECENT)  # what it has processed last
-        self.cluster: list[Core] = [self]  # the cores that see its buffers
+        self.clocks: dict[Pipe, Clock] = {}
+        self.queues: dict[Pipe, deque[Item]] = {}
+        self.stream: deque[Item] = _NOTHING  # issued by nobody yet: the scalar unit is held up
+
+    def begin(self) -> None:
+        """The core's program starts."""
+        self.clocks = {pipe: Clock(self.index, [0] * self._width) for pipe in COMPONENTS}
+        self.issue = Clock(self.index, [0] * self._width)  # what later issues inherit; replaced, never changed
+        self.counts = [0] * (POSTED + 1)
+        self.queues = {pipe: deque() for pipe in COMPONENTS if pipe is not Pipe.S}
+        self.stream = deque()
+        self.recent = deque(maxlen=RECENT)
+
+    def forget(self) -> None:
+        """The core has ended and nothing of it is left to do: only the last items are kept."""
+        self._empty()
+        self.recent = tuple(self.recent)[-RECENT // 4 :]
+        self.over = True
 
     @property
     def place(self) -> str:
         """The core in words."""
         return place_text(self)
-
-    def forget(self) -> None:
-        """The core has ended: of what it did, only the last items are kept."""
-        self.recent = deque(list(self.recent)[-RECENT // 4 :])
 
     def completed(self, pipe: Pipe) -> Clock:
         """What is known once everything issued to `pipe` so far has completed."""
@@ -157,6 +189,7 @@ class Simulation:
     def _noted(core: Core, item: Item, done: bool) -> bool:
         """Whether an item is processed; if so it is remembered for a while."""
         if done:
+            assert isinstance(core.recent, deque)
             core.recent.append(item)
         return done
 

@@ -112,6 +112,11 @@ class Repair:
                 self._parent.update((id(part), op) for part in inner.blocks)
                 self._walk(inner, target)
 
+    def used(self, core: Core) -> None:
+        """A core has ended: remember the ids that it has used."""
+        for p, q, number in core.flags:
+            self._used.setdefault((p, q), set()).add(number)
+
     # --- the fix -------------------------------------------------------------------------------------------------
 
     def fix(self, a: Work, b: Work) -> Fix:
