@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import ptokit as pto
 from ptokit.ir.core import Op
 from ptokit.sanitize.clocks import Clock
 from ptokit.sanitize.events import Work
@@ -69,3 +70,44 @@ def test_narrowing_in_place_is_no_race() -> None:
     )
     report = Mini(body, tiles=tiles).sanitize()
     assert [(d.rule, d.message) for d in report.diagnostics] == []
+
+
+def test_a_race_with_an_access_that_was_overtaken() -> None:
+    """The loop loads twice before anything adds; the second addition is ordered behind both loads, the first is not."""
+    lines = [
+        "for 2",
+        "load a x",
+        "%last = arith.cmpi eq, %i1, %c1 : index",
+        "scf.if %last {",
+        "set MTE2 V 1",
+        "wait MTE2 V 1",
+        "end",
+        "pto.wait_flag_dyn[<PIPE_MTE3>, <PIPE_V>, %i1]",
+        "adds a b",
+        "end",
+        "set MTE3 V 0",
+        "set MTE3 V 1",
+    ]
+    assert Mini("\n".join(lines)).found() == {"RACE-RAW": [{2, 9}], "RACE-WAR": [{2, 9}]}
+
+
+@pytest.mark.parametrize("other", ["Add", "Max"])
+def test_a_race_of_unlike_atomic_updates(other: str) -> None:
+    """Two blocks scatter into one row, one of them adding."""
+
+    @pto.kernel(target="a5")
+    def k(where: pto.Ptr[pto.i32], y: pto.Ptr[pto.f32]) -> None:
+        data, index = (pto.Tile(pto.TileType.Vec, kind, 1, 8) for kind in (pto.f32, pto.i32))
+        pto.TASSIGN(data, 0)
+        pto.TASSIGN(index, 4096)
+        pto.TEXPANDS(data, 1.0)
+        pto.TLOAD(index, pto.GlobalTensor(where, (1, 8)))
+        pto.pipe_barrier(pto.PIPE_ALL)
+        out = pto.GlobalTensor(y, (1, 8))
+        with pto.if_(pto.get_block_idx() == 0):
+            pto.MSCATTER(out, data, index, mode=pto.Coalesce.Elem, atomic=pto.ScatterAtomicOp.Add)
+        with pto.else_():
+            pto.MSCATTER(out, data, index, mode=pto.Coalesce.Elem, atomic=getattr(pto.ScatterAtomicOp, other))
+
+    report = k.sanitize(np.arange(8, dtype=np.int32)[None], np.zeros((1, 8), np.float32), blocks=2)
+    assert [d.rule for d in report.errors] == ([] if other == "Add" else ["RACE-XCORE-WAW"])

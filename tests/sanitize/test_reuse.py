@@ -2,7 +2,7 @@
 
 A byte has holders, the tiles that the program may read its value through. Writing a tile makes it the only holder. An
 instruction that reads one tile and writes another over the same elements updates the value in place: both hold the new
-one. Whoever then uses the value, other than to update it again, is its only holder.
+one. Used as the value of the tile that was written, other than to update it again, it has that as its only holder.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ class Model:
 
     def __init__(self) -> None:
         self.holders: dict[int, set[str]] = {}
+        self.writer: dict[int, str] = {}
         self.written: set[str] = set()
 
     def lost(self, name: str) -> bool:
@@ -63,12 +64,13 @@ class Model:
         in_place = verb == "update" and BYTES[source] == BYTES[target]
         if verb in ("update", "store") and not in_place:
             for byte in BYTES[source]:
-                if source in self.holders[byte]:
+                if source == self.writer[byte]:
                     self.holders[byte] = {source}
         if verb != "store":
             for byte in BYTES[target]:
                 old = self.holders.get(byte, set())
                 self.holders[byte] = {*old, target} if in_place and source in old else {target}
+                self.writer[byte] = target
             self.written.add(target)
 
 

@@ -19,6 +19,7 @@ from .footprints import Footprint, Touch, meet
 
 UNINITIALISED, PADDING, INITIALISED = 0, 1, 2
 _CROWDED = 4096
+_PAGE = 2048  # bytes
 
 
 @dataclass(slots=True, eq=False)
@@ -48,6 +49,7 @@ class Space:
         self.version = 0  # counts changes of the state
         self._records: dict[Footprint, dict[Key, Record]] = {}
         self._neighbours: dict[Footprint, list[Footprint]] = {}
+        self._pages: dict[int, dict[Footprint, None]] = {}  # the regions that lie in each, at least in part
         self._count = 0
         self._limit = _CROWDED
 
@@ -87,10 +89,13 @@ class Space:
         found = self._neighbours.get(place)
         if found is None:
             found = self._neighbours[place] = [place]
-            for other in self._records:
+            pages = [self._pages.setdefault(page, {}) for page in _pages(place)]
+            for other in dict.fromkeys(other for page in pages for other in page):
                 if place.lo < other.hi and other.lo < place.hi and meet(place, other):
                     found.append(other)
                     self._neighbours[other].append(place)
+            for page in pages:
+                page[place] = None
             self._records[place] = {}
         return found
 
@@ -109,6 +114,8 @@ class Space:
                 self._records[place] = kept
             else:
                 del self._records[place]
+                for page in _pages(place):
+                    del self._pages[page][place]
                 for other in self._neighbours.pop(place):
                     if other is not place:
                         self._neighbours[other].remove(place)
@@ -138,3 +145,8 @@ class Space:
         if not np.array_equal(before, self.state[touch.where.index]):
             self.version += 1
         touch.settled = self.version
+
+
+def _pages(place: Footprint) -> range:
+    """The pages that a region lies in."""
+    return range(place.lo // _PAGE, -(-place.hi // _PAGE))
