@@ -22,6 +22,7 @@ from ptokit.run.fault import Fault
 from ptokit.run.memory import Buffer, Pointer, View
 from ptokit.run.program import Program, choose_entry
 from ptokit.run.signals import LIMIT, Semaphores
+from ptokit.run.threads import one_blas_thread
 from ptokit.targets import Target
 from ptokit.targets import target as target_named
 from ptokit.types.dtypes import DType
@@ -171,6 +172,9 @@ def _add_witnesses(report: Report, again: Callable[[Scheduler, str], Witness]) -
             delays, words = delaying(race)
             race.witness = again(Scheduler(delays), words)
             diagnostic = replace(diagnostic, notes=(*diagnostic.notes, Note(f"witness: {race.witness}")))
+        elif race is not None:
+            note = Note(f"witness: not looked for; only the first {WITNESSES} races have one")
+            diagnostic = replace(diagnostic, notes=(*diagnostic.notes, note))
         if race is not None:
             report.races[diagnostic] = race
         found.add(diagnostic)
@@ -309,7 +313,7 @@ class _Run:
         found = self.report.diagnostics
         semaphores: Semaphores[None] = Semaphores(self.simulation.cores, self.target)
         clusters = self.program.clusters(self._cluster, semaphores, self.values, self.blocks)
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), one_blas_thread(self.program.effects.multiplies):
             waiting = {stream.index for stream in run_clusters(clusters, ended=self._ended, failed=self._failed)}
         self.report.instructions = sum(observer.instructions for observer in self.observers)
         report_stuck(self.simulation, self.findings)

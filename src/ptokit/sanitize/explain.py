@@ -24,10 +24,12 @@ Watch = Callable[[Module], tuple[list[Race], int]]
 
 @dataclass
 class Synchronisation:
-    """Flags and barriers, in the order in which they were found. ``complete``: nothing races with them."""
+    """Flags and barriers, in the order in which they were found. ``complete``: nothing races with them; ``minimal``:
+    each of them is needed."""
 
     fixes: list[Fix] = field(default_factory=list)
     complete: bool = True
+    minimal: bool = True
 
     @property
     def edits(self) -> list[Edit]:
@@ -46,6 +48,8 @@ class Synchronisation:
             lines += [f"  {fix.text}" for fix in self.fixes]
         if not self.complete:
             lines.append("  and more: the search was given up")
+        elif not self.minimal:
+            lines.append("  some may be superfluous: the program is too long to leave out each of them in turn")
         return "\n".join(lines)
 
     def apply(self, source: str) -> str:
@@ -56,6 +60,7 @@ class Synchronisation:
         """The object of docs/formats.md."""
         return {
             "complete": self.complete,
+            "minimal": self.minimal,
             "needs": [fix.text for fix in self.fixes],
             "insert": [{"file": e.file, "before": e.line, "text": e.text.strip()} for e in self.edits],
         }
@@ -77,7 +82,8 @@ def explain(module: Module, target: Target, watch: Watch) -> Synchronisation:
         found.fixes.append(repair.fix(_as(a, original), _as(b, original)))
     else:
         found.complete = False
-    if found.complete and cost * len(found.fixes) <= _TRIALS:
+    found.minimal = found.complete and cost * len(found.fixes) <= _TRIALS
+    if found.minimal:
         _drop_superfluous(module, found, watch)
     return found
 

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from .repair import Repair
 
 
+COUNTED = 100_000
+"""Iterations of one finding that are told apart."""
+
+
 @dataclass(slots=True)
 class Draft:
     """What a finding says; made for the first of its kind only."""
@@ -56,7 +60,7 @@ class Findings:
             self._folded[rule, key] = folded
         folded.times += 1
         folded.blocks.add(core.block)
-        if item is not None and item.loops and len(folded.iterations) < 100_000:
+        if item is not None and item.loops and len(folded.iterations) < COUNTED:
             folded.iterations.add(item.loops)
         return folded
 
@@ -94,7 +98,8 @@ class Findings:
 def _extent(folded: Folded) -> str:
     parts = []
     if len(folded.iterations) > 1:
-        parts.append(f"{len(folded.iterations)} iterations")
+        more = " or more" if len(folded.iterations) == COUNTED else ""
+        parts.append(f"{len(folded.iterations)}{more} iterations")
     if len(folded.blocks) > 1:
         parts.append(f"{len(folded.blocks)} blocks")
     if not parts and folded.times > 1:
