@@ -1,7 +1,9 @@
-"""What the sanitizer costs: against plain execution, and with the length of a loop; all in one process, in turn.
+"""What the sanitizer costs: against plain execution, with the length of a loop, with the number of blocks, with races
+and with tiles at many addresses; all in one process, in turn.
 
-Run with ``python benchmarks/sanitizer.py``. Plain execution runs one block at a time, as the sanitizer does. The
-kernel works on two buffers with all the flags that takes: eighteen flag operations for ten instructions.
+Run with ``python benchmarks/sanitizer.py``. Plain execution runs one block at a time, as the sanitizer does. The first
+kernel works on two buffers with all the flags that takes: eighteen flag operations for ten instructions. `racy.pto` has
+no flags in its loop, and all blocks store to one place. `addresses.pto` puts a tile elsewhere in every iteration.
 """
 
 from __future__ import annotations
@@ -22,14 +24,14 @@ from ptokit.sanitize import sanitize, uninit
 from ptokit.targets import target
 from ptokit.types.dtypes import DTYPES
 
-KERNEL = Path(__file__).parent / "kernels" / "pipelined.pto"
+KERNELS = Path(__file__).parent / "kernels"
 PER_PAIR = 10  # instructions per iteration
 TILES = 64  # of each block
 ON = target("a2a3")
 
 
-def module() -> Module:
-    parsed = read_module(str(KERNEL), target=ON)
+def module(name: str = "pipelined") -> Module:
+    parsed = read_module(str(KERNELS / f"{name}.pto"), target=ON)
     parsed.diagnostics.raise_if_errors()
     return parsed.module
 
@@ -69,15 +71,43 @@ def compare(runs: list[Callable[[], None]], rounds: int) -> list[float]:
     return [statistics.median(kept) for kept in times]
 
 
-def peak(pairs: int) -> int:
+def peak(run: Callable[[], None]) -> int:
     """Most bytes held during a run, the arguments not counted."""
-    run = watched(pairs, 1)
     run()
     tracemalloc.start()
     run()
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return most
+
+
+def racy(times: int, blocks: int = 8) -> Callable[[], None]:
+    """Blocks that race in every iteration."""
+    program = module("racy")
+    x, y = (np.ones((16, 32), np.float32) for _ in range(2))
+
+    def run() -> None:
+        assert len(sanitize(program, ON, [x, y, times], blocks).races) > 2
+
+    return run
+
+
+def addresses(times: int) -> Callable[[], None]:
+    """As many tiles at different addresses."""
+    program = module("addresses")
+    x, y = np.ones(8, np.float32), np.ones(8, np.float32)
+
+    def run() -> None:
+        assert sanitize(program, ON, [x, y, times]).clean
+
+    return run
+
+
+def grown(what: str, make: Callable[[int], Callable[[], None]], few: int, many: int, rounds: int) -> None:
+    """Print what a larger number costs."""
+    long, short = compare([make(many), make(few)], rounds)
+    times = f"{long / short:5.2f}x"
+    print(f"{f'{what}, {many} instead of {few}':44} {long * 1e3:8.1f} ms, fewer {short * 1e3:7.1f} ms: {times}")
 
 
 def main() -> None:
@@ -93,11 +123,15 @@ def main() -> None:
         f"{'a loop of 1000 iterations instead of 100':44} {long * 1e3:8.1f} ms, short {short * 1e3:7.1f} ms: "
         f"{long / short:5.2f}x"
     )
-    few, many = peak(200), peak(2000)
+    few, many = peak(watched(200, 1)), peak(watched(2000, 1))
     print(
         f"{'memory of 2000 iterations instead of 200':44} {many / 1e6:8.2f} MB, short {few / 1e6:7.2f} MB: "
         f"{many / few:5.2f}x"
     )
+    ended = (peak(racy(1, 1100)) - peak(racy(1, 100))) / 1000
+    print(f"{'memory of a block that has ended':44} {ended / 1e3:8.2f} KB")
+    grown("iterations of 8 blocks that race", racy, 200, 2000, min(rounds, 3))
+    grown("tiles at different addresses", addresses, 400, 4000, min(rounds, 3))
 
 
 if __name__ == "__main__":

@@ -220,7 +220,7 @@ class Observer(ObservedMemory):
             pipe = self._pipes[op] = pipe_on(instr.pipe_of(static), static.core)
         touches = [*known.reads, *(t for t in in_memory if not t.write), *known.writes]
         touches += [t for t in in_memory if t.write]
-        addressed = self.taken()
+        addressed = self.taken() if self.touched else []
         if pipe is Pipe.V:
             self.within.follow(op, self.loops, addressed)
         touches += addressed
