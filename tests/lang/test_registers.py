@@ -166,12 +166,11 @@ def test_registers_end_with_their_scope() -> None:
     assert "vector scope" in d.message
 
 
-def test_registers_belong_to_kernels() -> None:
+def test_registers_belong_to_kernels_and_cores() -> None:
     assert finding_of(lambda: pto.vbr(1.0, dtype=f32)).rule == "LANG-CONTEXT"
     with pto.Core("a5"):
-        d = finding_of(lambda: pto.vbr(1.0, dtype=f32))
-    assert d.rule == "LANG-CONTEXT"
-    assert d.hint == "write a kernel with @pto.kernel"
+        v = pto.vadd(pto.vbr(1.0, dtype=f32), pto.vbr(2.0, dtype=f32))
+        assert (v.numpy() == 3).all()
 
 
 def test_the_sanitizer_watches_python_kernels() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -12,21 +12,25 @@ from ptokit.ir import Function, Op, Value
 from ptokit.ir.facts import Facts, instr_of
 from ptokit.ir.views import CHECKS
 from ptokit.isa.check import broken_rules
+from ptokit.isa.cores import core_needed
 from ptokit.isa.site import Site
 from ptokit.isa.table import Instr, Kind, Role
 from ptokit.isa.tile_rules import check_tile
 from ptokit.isa.unknown import UNKNOWN, Size
-from ptokit.run.calls import attributes, infos
+from ptokit.run.calls import attributes, bind, infos
 from ptokit.run.fault import Fault
+from ptokit.run.local import LocalPointer
 from ptokit.run.memory import Buffer, Pointer, View
 from ptokit.run.single import Single
 from ptokit.run.tile import Tile
 from ptokit.types.tensor import infer_layout
 from ptokit.types.tile import DYNAMIC, TileSpec
-from ptokit.types.values import PartitionView, TensorView
+from ptokit.types.values import PartitionView, Ptr, TensorView
+from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
 from .core_held import Held, held
+from .eager_numbers import typed
 from .where import refusal
 
 
@@ -43,8 +47,17 @@ class _Known(Facts):
 _KNOWN = _Known()
 
 
-def execute(single: Single, op: Op) -> None:
-    """Check and execute `op`; its result then holds what it stands for. Raises `DiagnosticError`."""
+class Session(Protocol):
+    """What is needed of the session: its machine, the kind of its core, and how it waits for other cores."""
+
+    single: Single
+    kind: str
+    pause: Callable[[], None] | None
+
+
+def execute(session: Session, op: Op) -> None:
+    """Check and execute `op`; its results then hold what they stand for. Raises `DiagnosticError`."""
+    single = session.single
     found = Diagnostics()
     for breach in CHECKS[op.name](op, _KNOWN) if op.name in CHECKS else ():
         found.add(finding(op, breach.rule, breach.message, breach.hint))
@@ -54,12 +67,13 @@ def execute(single: Single, op: Op) -> None:
     action = _ACTIONS.get(op.name)
     try:
         with np.errstate(all="ignore"):
-            result = _instruction(single, op) if action is None else action(single, op)
+            result = _instruction(session, op) if action is None else action(single, op)
     except Fault as fault:
         raise DiagnosticError(finding(op, fault.rule, fault.message, fault.hint)) from None
-    for value in op.results:
+    results = result if len(op.results) > 1 else (result,)
+    for value, item in zip(op.results, results):
         assert isinstance(value, Held)
-        value.held = result
+        value.held = typed(item, value.type) if isinstance(value.type, ScalarType) and item is not None else item
 
 
 def finding(op: Op, rule: str, message: str, hint: str | None = None) -> Diagnostic:
@@ -79,13 +93,15 @@ def _check_tile(single: Single, op: Op, found: Diagnostics) -> None:
 # --- instructions ----------------------------------------------------------------------------------------------------
 
 
-def _instruction(single: Single, op: Op) -> Any:
-    instr = instr_of(op)
+def _instruction(session: Session, op: Op) -> Any:
+    instr, single = instr_of(op), session.single
     assert instr is not None, op.name
+    if session.kind and (needed := _core_needed(session, op)) and needed != session.kind:
+        return None  # for the other kind of core
     operands = {name: _operand(held(value)) for name, value in op.operands.items()}
     _check_writable(instr, operands)
     try:
-        return single.execute(instr, operands, op.attrs)
+        result = _typed(single, op, instr, operands) if instr.typed else single.execute(instr, operands, op.attrs)
     except Fault as fault:
         broken = _broken(single, op, instr, operands)
         if fault.rule not in {finding.rule for finding in broken}:
@@ -96,6 +112,36 @@ def _instruction(single: Single, op: Op) -> Any:
             tile = operands.get(operand.name)
             if operand.role is not Role.IN and isinstance(tile, Tile):
                 tile.storage.flush()  # a loaded tile must not follow what Python does to the array afterwards
+    if instr.waits:
+        for _ in single.chunk.hold(result):
+            if session.pause is None:
+                message = f"{instr.name} waits for another core, and there is none"
+                raise refusal(rules.CONTEXT, message, location=op.location, hint="kernel.interpret runs all cores")
+            session.pause()
+        return None
+    return result
+
+
+def _core_needed(session: Session, op: Op) -> str:
+    site = _site(session.single, op)
+    return core_needed(site) if site is not None else ""
+
+
+def _site(single: Single, op: Op) -> Site | None:
+    """The instruction with what its operands' types say."""
+    facts = _Known()
+    for value in (*op.values, *op.results):
+        facts._opaque(value)
+    return facts.site(op, single.target, extended=single.extended)
+
+
+def _typed(single: Single, op: Op, instr: Instr, operands: dict[str, Any]) -> Any:
+    """An instruction on registers, whose semantics look at the types of its operands."""
+    site = _site(single, op)
+    assert site is not None
+    call = bind(instr, site, op.attrs)
+    given = [None if o.kind is Kind.RECORD else operands.get(o.name) for o in instr.operands]
+    return call(single.chunk, *given)
 
 
 def _broken(single: Single, op: Op, instr: Instr, operands: dict[str, Any]) -> list[Diagnostic]:
@@ -184,9 +230,25 @@ def _partition(single: Single, op: Op) -> View:
     return view.partition(held(op.group("offsets")), held(op.group("sizes")))
 
 
-def _advance(single: Single, op: Op) -> Pointer:
-    pointer: Pointer = held(op["ptr"])
-    return pointer.advance(held(op["offset"]))
+def _advance(single: Single, op: Op) -> Pointer | LocalPointer:
+    pointer: Pointer | LocalPointer = held(op["ptr"])
+    return pointer.advance(int(held(op["offset"])))
+
+
+def _castptr(single: Single, op: Op) -> Any:
+    type = op.result.type
+    assert isinstance(type, Ptr)
+    value = held(op["value"])
+    return single.chunk.cast(int(value) if isinstance(value, int) else value, type.dtype, type.space or "gm")
+
+
+def _scope(single: Single, op: Op) -> None:
+    single.chunk.registers.pop("AR", None)
+
+
+def _assertion(single: Single, op: Op) -> None:
+    if not held(op["condition"]):
+        raise Fault("RUN-ASSERT", op.attrs["msg"])
 
 
 def _load_scalar(single: Single, op: Op) -> Any:
@@ -212,8 +274,13 @@ _ACTIONS: dict[str, Callable[[Single, Op], Any]] = {
     "pto.addptr": _advance,
     "pto.load_scalar": _load_scalar,
     "pto.store_scalar": _store_scalar,
-    "pto.get_block_idx": lambda single, op: 0,
-    "pto.get_block_num": lambda single, op: 1,
-    "pto.get_subblock_idx": lambda single, op: 0,
-    "pto.get_subblock_num": lambda single, op: 1,
+    "pto.castptr": _castptr,
+    "pto.vecscope": _scope,
+    "pto.section.cube": lambda single, op: None,
+    "pto.section.vector": lambda single, op: None,
+    "cf.assert": _assertion,
+    "pto.get_block_idx": lambda single, op: int(single.chunk.block_idx),
+    "pto.get_block_num": lambda single, op: single.chunk.total,
+    "pto.get_subblock_idx": lambda single, op: single.chunk.subblock,
+    "pto.get_subblock_num": lambda single, op: single.chunk.subblocks,
 }

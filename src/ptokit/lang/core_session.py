@@ -6,11 +6,12 @@ Tiles, tensors and instructions of the front end are the same as in a kernel; he
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ptokit.diagnostics import UNKNOWN_LOCATION, Location
 from ptokit.ir import Op, Value
+from ptokit.run.chunk import Chunk
 from ptokit.run.memory import Buffer
 from ptokit.run.memory import Pointer as Address
 from ptokit.run.single import Single
@@ -24,6 +25,7 @@ from .arrays import as_array
 from .core_execute import execute
 from .core_held import Held
 from .core_tile import CoreTile
+from .eager_numbers import typed
 from .tensors import Pointer
 from .trace import Region, Trace
 from .where import here, refusal, target_name
@@ -35,9 +37,11 @@ class Session(Trace):
     eager = True
     tile_type = CoreTile
 
-    def __init__(self, target: Target, *, extended: bool, matmul: str) -> None:
+    def __init__(self, target: Target, *, extended: bool, matmul: str, chunk: Chunk | None = None) -> None:
         super().__init__("core", target, UNKNOWN_LOCATION)
-        self.single = Single(target, extended=extended, matmul=matmul)
+        self.single = Single(target, extended=extended, matmul=matmul, chunk=chunk)
+        self.kind = ""  # of core, where several kinds run one program
+        self.pause: Callable[[], None] | None = None  # lets other cores go on
         self.root.open = True
         self.regions.append(self.root)
 
@@ -58,12 +62,12 @@ class Session(Trace):
             self.check_scope(value, place)
         for type in results:
             op.results.append(Held(type, target_name(place) if hint is None else hint, op, place, session=self))
-        execute(self.single, op)
+        execute(self, op)
         return op
 
     def constant(self, value: bool | int | float, type: ScalarType) -> Value:
         """A number; the session keeps nothing of it."""
-        return Held(type, session=self, held=value)
+        return Held(type, session=self, held=typed(value, type))
 
     def visible(self, value: Value) -> bool:
         """True for values of this session; they last as long as somebody has them."""
@@ -81,6 +85,14 @@ class Session(Trace):
 
     def enter(self, region: Region) -> None:
         """There are no regions to enter."""
+
+    def leave(self, region: Region, location: Location | None = None) -> None:
+        """And none to leave."""
+
+    def argument_pointer(self, name: str, array: Any, element: DType) -> Pointer:
+        """A pointer to an array that is used in place, as a parameter of a kernel is."""
+        address = Address(Buffer(name, array, element), 0, element)
+        return Pointer(Held(Ptr(element), name, None, here(), session=self, held=address))
 
     def pointer(self, memory: Any, dtype: DType | None = None) -> Any:
         """A pointer to the first element of an array, which is used in place; a pointer comes back as it is.
@@ -105,5 +117,4 @@ class Session(Trace):
             raise refusal(
                 rules.ARGUMENT, "the array is not contiguous in memory", hint="numpy.ascontiguousarray(x) copies it"
             )
-        address = Address(Buffer(name, array, element), 0, element)
-        return Pointer(Held(Ptr(element), name, None, here(), session=self, held=address))
+        return self.argument_pointer(name, array, element)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -16,9 +17,12 @@ from typing import Any
 import numpy as np
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Note
-from ptokit.ir import Module
+from ptokit.ir import Function as IrFunction
+from ptokit.ir import Module, Value
 from ptokit.ir.verify import verify
 from ptokit.run import MATMUL_MODES, Program, compile_program
+from ptokit.run.arguments import bind_arguments
+from ptokit.run.chunk import Chunk
 from ptokit.sanitize import Report, sanitize
 from ptokit.targets import TARGETS, Target
 from ptokit.targets import target as find_target
@@ -27,6 +31,7 @@ from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
 from .arrays import as_array
+from .interpret import ENVIRONMENT, interpret
 from .params import Constant, Parameters, Signature
 from .scalar import Scalar
 from .syntax import run
@@ -101,9 +106,21 @@ class Kernel:
         """Launch one block."""
         self.launch(1, args, named)
 
-    def launch(self, blocks: int, args: tuple[Any, ...], named: dict[str, Any]) -> None:
+    @property
+    def interpret(self) -> Interpreter:
+        """The kernel run as Python code: ``k.interpret[blocks](x, y, n)``.
+
+        Python executes the function itself, block by block, and every instruction at once: ``breakpoint()``,
+        ``print(t)``, ``t.numpy()`` and exceptions work as in any function. The results are those of a compiled run.
+        """
+        return Interpreter(self)
+
+    def launch(
+        self, blocks: int, args: tuple[Any, ...], named: dict[str, Any], *, interpreted: bool | None = None
+    ) -> None:
         """Run blocks 0 .. blocks-1 on the arguments; arrays are used in place.
 
+        ``interpreted``: as `interpret` does; the default is whether the environment has ``PTOKIT_INTERPRET=1``.
         Raises `DiagnosticError`: LANG-ARG and RUN-ARG-* for arguments, findings about the kernel before anything runs,
         and what goes wrong while it runs.
         """
@@ -122,11 +139,25 @@ class Kernel:
         for (name, arg), entry in zip(bound.items(), signature):
             if not isinstance(entry, Constant):
                 values.append(as_array(name, arg) if isinstance(entry, PtrType) else arg)
-        program = self._program(signature)
+        by_python = os.environ.get(ENVIRONMENT) == "1" if interpreted is None else interpreted
         try:
+            if by_python:
+                self._interpret(bound, signature, values, blocks)
+                return
+            program = self._program(signature)
             program.launch(values, blocks, matmul=self.matmul)
         except DiagnosticError as error:
             raise DiagnosticError(_at_the_call(d) for d in error.diagnostics) from None
+
+    def _interpret(self, bound: dict[str, Any], signature: Signature, values: list[Any], blocks: int) -> None:
+        types = {name: entry for name, entry in zip(bound, signature) if not isinstance(entry, Constant)}
+        params = [Value(entry, name, location=self.location) for name, entry in types.items()]
+        bind_arguments(IrFunction(self.name, params, location=self.location), values, set(), blocks)
+
+        def machine(total: int) -> Chunk:
+            return Chunk(self.target, 1, total, self.matmul, extended=self.extended)
+
+        interpret(self.function, machine, {**bound, **dict(zip(types, values))}, types, blocks)
 
     def sanitize(
         self,
@@ -298,6 +329,25 @@ def _not_run(function: Function) -> DiagnosticError:
         location=Location(code.co_filename, code.co_firstlineno, 1),
         hint="a kernel is a plain function without yield and await",
     )
+
+
+class Interpreter:
+    """A kernel to be run as Python code; see `Kernel.interpret`."""
+
+    def __init__(self, kernel: Kernel, blocks: int = 1) -> None:
+        self.kernel = kernel
+        self.blocks = blocks
+
+    def __getitem__(self, blocks: int) -> Interpreter:
+        """The same for a number of blocks."""
+        return Interpreter(self.kernel, self.kernel[blocks].blocks)
+
+    def __call__(self, *args: Any, **named: Any) -> None:
+        """Run; arguments as for a launch."""
+        self.kernel.launch(self.blocks, args, named, interpreted=True)
+
+    def __repr__(self) -> str:
+        return f"{self.kernel!r}.interpret[{self.blocks}]"
 
 
 class Launcher:

@@ -57,12 +57,6 @@ def record_registers(instr: Instr, args: tuple[Any, ...], named: dict[str, Any])
     Raises `DiagnosticError` (LANG-CALL, LANG-KIND, LANG-ATTR, LANG-CONTEXT).
     """
     trace = current(instr.name)
-    if trace.eager:
-        raise refusal(
-            rules.CONTEXT,
-            f"{instr.name} works on registers, which only kernels have",
-            hint="write a kernel with @pto.kernel",
-        )
     named = dict(named)
     dtype = named.pop("dtype", None) if takes_dtype(instr) else None
     operands, attrs = bind(instr, args, named)

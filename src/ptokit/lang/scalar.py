@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+import ml_dtypes
 import numpy as np
 
 from ptokit.ir import Value
@@ -18,10 +19,12 @@ from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
 from .core_held import Held
+from .eager_numbers import Index
 from .trace import current
 from .where import refusal
 
 Terms = dict[Value, int]
+_BF16 = ml_dtypes.bfloat16
 
 _SYMBOLS = {
     "eq": "==",
@@ -193,7 +196,9 @@ def is_number(x: object) -> bool:
 
 def plain(x: Any) -> Any:
     """A NumPy number as the Python number it stands for; anything else as it is."""
-    return x.item() if isinstance(x, np.generic) else x
+    if isinstance(x, np.generic):
+        return x.item() if not isinstance(x, _BF16) else float(x)
+    return int(x) if type(x) is Index else x
 
 
 def materialize(x: Any, type: ScalarType) -> Value:

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ptokit.diagnostics import DiagnosticError
 from ptokit.ir import Op, Value
 from ptokit.types import dtypes
 from ptokit.types.dtypes import DType
@@ -300,10 +301,26 @@ class Tile:
         assert isinstance(value.type, TileSpec)
         self.spec = value.type
 
+    def numpy(self, *, valid: bool = True, codes: bool = False) -> np.ndarray:
+        """The elements, in an eager session or an interpreted kernel (`CoreTile.numpy`).
+
+        Raises `DiagnosticError` (LANG-CONTEXT) while a kernel is compiled.
+        """
+        raise _no_contents()
+
+    def bytes(self) -> bytes:
+        """The physical tile, in an eager session or an interpreted kernel; see `numpy`."""
+        raise _no_contents()
+
     def __repr__(self) -> str:
         s = self.spec
         layout = "" if s.layout_name == "ND" else f" {s.layout_name}"
         return f"<Tile {s.loc.name} {s.rows}x{s.cols} {s.dtype}{layout}>"
+
+
+def _no_contents() -> DiagnosticError:
+    message = "a tile has no contents while the kernel is compiled"
+    return refusal(rules.CONTEXT, message, hint="run it with kernel.interpret to look into it")
 
 
 def TileLeft(dtype: DType, rows: int, cols: int, valid_row: Any = None, valid_col: Any = None, **more: Any) -> Tile:

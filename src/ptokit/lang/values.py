@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ptokit.ir import Value
 from ptokit.types.dtypes import DType
 from ptokit.types.values import Mask, VReg
+
+from . import rules
+from .core_held import Held
+from .where import refusal
+
+
+def contents(value: Value) -> np.ndarray:
+    """What a register of an eager session holds. Raises `DiagnosticError` (LANG-CONTEXT) in a kernel."""
+    if not isinstance(value, Held):
+        message = "a register has no contents while the kernel is compiled"
+        raise refusal(rules.CONTEXT, message, hint="run it with kernel.interpret to look into it")
+    return np.array(value.held)[0].copy()
 
 
 class Register:
@@ -27,6 +41,10 @@ class Register:
         assert isinstance(self.value.type, VReg)
         return self.value.type.lanes
 
+    def numpy(self) -> np.ndarray:
+        """A copy of the lanes, in an eager session or an interpreted kernel. Raises `DiagnosticError` elsewhere."""
+        return contents(self.value)
+
     def __repr__(self) -> str:
         return f"<register %{self.value.name or '?'} of {self.lanes} {self.dtype}>"
 
@@ -44,6 +62,10 @@ class Predicate:
         """Granularity: bits of the elements whose lanes it selects; 0 if that is open."""
         assert isinstance(self.value.type, Mask)
         return self.value.type.bits
+
+    def numpy(self) -> np.ndarray:
+        """A copy of the lanes' conditions, in an eager session or an interpreted kernel."""
+        return contents(self.value)
 
     def __repr__(self) -> str:
         return f"<predicate %{self.value.name or '?'} of b{self.bits}>"

@@ -24,8 +24,10 @@ from .tile import Tile
 class Single:
     """A machine with one block that executes single instructions."""
 
-    def __init__(self, target: Target, *, extended: bool = False, matmul: str = "exact") -> None:
-        self.chunk = Chunk(target, 1, 1, matmul, extended=extended)
+    def __init__(
+        self, target: Target, *, extended: bool = False, matmul: str = "exact", chunk: Chunk | None = None
+    ) -> None:
+        self.chunk = chunk or Chunk(target, 1, 1, matmul, extended=extended)
         self.target, self.extended = target, extended
 
     def tile(

@@ -6,6 +6,7 @@ import ast
 import sys
 import sysconfig
 from collections.abc import Mapping
+from copy import deepcopy
 from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any
@@ -122,7 +123,7 @@ def source_of(code: CodeType) -> Source | None:
         return None
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
-            return Source(node, code.co_filename)
+            return Source(deepcopy(node), code.co_filename)
     return None
 
 

@@ -1,0 +1,75 @@
+"""Numbers of an eager session: Python numbers that compute as the kernel's own numbers of the same type do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from ptokit.types.integers import wrap
+from ptokit.types.values import Scalar as ScalarType
+
+_FLOATS: dict[str, Any] = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64}
+
+
+class Index(int):
+    """An integer of the kernel: division rounds toward zero, comparisons give conditions that ``~`` negates."""
+
+    def __floordiv__(self, other: Any) -> Any:
+        return _divided(self, other)[0]
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _divided(other, self)[0]
+
+    def __mod__(self, other: Any) -> Any:
+        return _divided(self, other)[1]
+
+    def __rmod__(self, other: Any) -> Any:
+        return _divided(other, self)[1]
+
+    def __repr__(self) -> str:
+        return int.__repr__(self)
+
+
+def _divided(a: Any, b: Any) -> tuple[Any, Any]:
+    a, b = int(a), int(b)
+    quotient = abs(a) // abs(b)
+    quotient = quotient if (a < 0) == (b < 0) else -quotient
+    return Index(quotient), Index(a - quotient * b)
+
+
+def _arithmetic(name: str) -> Any:
+    method = getattr(int, name)
+
+    def compute(self: Index, *others: Any) -> Any:
+        result = method(self, *others)
+        return result if result is NotImplemented else Index(wrap(result, 64))
+
+    return compute
+
+
+def _comparison(name: str) -> Any:
+    method = getattr(int, name)
+
+    def compare(self: Index, other: Any) -> Any:
+        result = method(self, other)
+        return result if result is NotImplemented else np.bool_(result)
+
+    return compare
+
+
+for _name in "add radd sub rsub mul rmul and rand or ror xor rxor lshift rlshift rshift rrshift neg pos invert".split():
+    setattr(Index, f"__{_name}__", _arithmetic(f"__{_name}__"))
+for _name in "eq ne lt le gt ge".split():
+    setattr(Index, f"__{_name}__", _comparison(f"__{_name}__"))
+setattr(Index, "__hash__", int.__hash__)  # noqa: B010  which a class with __eq__ of its own loses
+
+
+def typed(value: Any, type: ScalarType) -> Any:
+    """A Python number as one of the kernel's type: floats are rounded to it, integers divide as the kernel does."""
+    if type.name == "i1":
+        return np.bool_(value)
+    if type.is_float:
+        return _FLOATS[type.name](value)
+    return Index(value)
