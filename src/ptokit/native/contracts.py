@@ -16,9 +16,10 @@ from ptokit.isa.meaning.expressions import OWN
 from ptokit.isa.meaning.words import Contract
 from ptokit.types.tile import TileSpec
 
-from . import callbacks
+from . import blas, callbacks
 from .code import Code
 from .elements import many, storage, widened
+from .module import MODES, STATE_MODE
 from .moves import Nest, copy, tile_axes, together
 from .tiles import valid
 from .values import Tile
@@ -78,11 +79,99 @@ def write(w: Writer, op: Op, word: Contract, operands: dict[str, Any]) -> bool:
         places.append(_laid_out(w, number, tile, rows * cols, nest))
     total = w.module.area(("total", m * n), 4 * m * n)
     shapes = [(1, rows, cols) for _, rows, cols in parts]
-    callbacks.carried_out(w, op, _action([t.spec for t, *_ in parts], places, shapes, total))
+    action = _action([t.spec for t, *_ in parts], places, shapes, total)
+    if _direct(w, tiles, m, k, n):
+        _by_blas(w, op, action, [place for place, _ in places], shapes, total)
+    else:
+        callbacks.carried_out(w, op, action)
     turned = [[(count, t, s) for count, s, t in axes] for axes in back]
     copy(w, w.code.at(w.memory, dst.start), w.code.at(w.memory, total), 4, turned[0], turned[1])
     w.overwrite(dst, m, n)
     return True
+
+
+def _direct(w: Writer, tiles: list[Tile], m: int, k: int, n: int) -> bool:
+    """True if machine code may call the matrix product that NumPy would, in the modes that have one.
+
+    NumPy takes other functions for vectors; f32 factors may have to be rounded before.
+    """
+    left, right, dst = (t.spec.dtype for t in tiles[:3])
+    plain = all(d.is_float and (d.bits == 16 or (d.bits == 32 and not w.target.hf32_bits)) for d in (left, right))
+    return plain and dst.name == "f32" and min(m, k, n) > 1 and all(blas.address(kind) for kind in ("float", "double"))
+
+
+def _by_blas(w: Writer, op: Op, action: Any, places: list[int], shapes: list[tuple[int, int, int]], total: int) -> None:
+    """The product in the modes ``exact`` and ``fast`` by a direct call, in others by Python."""
+    code, module = w.code, w.module
+    (_, m, k), (_, _, n) = shapes[:2]
+    exact, fast, other, done = (code.label(name) for name in ("exact", "fast", "other", "done"))
+    mode = code.load("i64", w.word(STATE_MODE))
+    ways = " ".join(f"i64 {MODES.index(name)}, label {to}" for name, to in (("exact", exact), ("fast", fast)))
+    code.leave(f"switch i64 {mode}, label {other} [{ways}]")
+
+    def at(place: int) -> str:
+        return code.at(w.memory, place)
+
+    for kind, label, size in (("double", exact, 8), ("float", fast, 4)):
+        code.place(label)
+        word = module.products.get(kind)
+        if word is None:
+            word = module.products[kind] = module.words(1)
+        factors = places[:2]
+        if kind == "double":
+            factors = [module.area(("double", j, r * c), 8 * r * c) for j, (_, r, c) in enumerate(shapes[:2])]
+            for to, frm, (_, r, c) in zip(factors, places, shapes):
+                name = module.function(_doubling(r * c))
+                code.do(f"call void {name}(ptr {at(to)}, ptr {at(frm)})")
+        raw = module.area(("sum", size, m * n), size * m * n)
+        function = code.load("ptr", w.word(word))
+        blas.multiply(code, function, kind, at(factors[0]), at(factors[1]), at(raw), (m, k, n))
+        start_rows = shapes[2][1] if len(shapes) > 2 else 0
+        name = module.function(_finishing(kind, m, n, start_rows))
+        start = at(places[2]) if start_rows else "null"
+        code.do(f"call void {name}(ptr {at(total)}, ptr {at(raw)}, ptr {start})")
+        code.jump(done)
+    code.place(other)
+    callbacks.carried_out(w, op, action)
+    code.jump(done)
+    code.place(done)
+
+
+def _doubling(count: int) -> str:
+    """A function that converts f32 to f64."""
+    code = Code()
+    for n, first, last in ((_AT_ONCE, 0, count - count % _AT_ONCE), (1, count - count % _AT_ONCE, count)):
+        if first < last:
+            with code.loop(last, n, first) as i:
+                x = code.load(many(n, "float"), code.at("%from", code.mul(i, 4)), 4)
+                wide = code.value(f"fpext {many(n, 'float')} {x} to {many(n, 'double')}")
+                code.store(many(n, "double"), wide, code.at("%to", code.mul(i, 8)), 8)
+    code.leave("ret void")
+    return code.text("define internal void @{name}(ptr noalias %to, ptr noalias %from) {")
+
+
+def _finishing(kind: str, m: int, n: int, start_rows: int) -> str:
+    """A function that adds the start (of all rows, or one for all) in the type of the sum and rounds to f32."""
+    code, size = Code(), 8 if kind == "double" else 4
+    with code.loop(m) as i:
+        for width, first, last in ((_AT_ONCE, 0, n - n % _AT_ONCE), (1, n - n % _AT_ONCE, n)):
+            if first == last:
+                continue
+            with code.loop(last, width, first) as j:
+                place = code.add(code.mul(i, n), j)
+                t, f = many(width, kind), many(width, "float")
+                value = code.load(t, code.at("%from", code.mul(place, size)), size)
+                if start_rows:
+                    where = place if start_rows > 1 else j
+                    start = code.load(f, code.at("%start", code.mul(where, 4)), 4)
+                    if kind == "double":
+                        start = code.value(f"fpext {f} {start} to {t}")
+                    value = code.value(f"fadd {t} {value}, {start}")
+                if kind == "double":
+                    value = code.value(f"fptrunc {t} {value} to {f}")
+                code.store(f, value, code.at("%to", code.mul(place, 4)), 4)
+    code.leave("ret void")
+    return code.text("define internal void @{name}(ptr noalias %to, ptr noalias %from, ptr noalias %start) {")
 
 
 def _nests(tile: Tile, rows: int, cols: int) -> tuple[Nest, Nest] | None:

@@ -160,5 +160,5 @@ def log_function(n: int) -> str:
 
 def LOG_NAN(m: _Maths) -> str:
     """Of a negative number or NaN."""
-    negative = same(m.n, "double", "0xFFF8000000000000")
-    return m.choose(m.test("uno", "%x", "%x"), m.op("fadd", "%x", "%x"), negative)
+    undefined = same(m.n, "double", "0x7FF8000000000000")
+    return m.choose(m.test("uno", "%x", "%x"), m.op("fadd", "%x", "%x"), undefined)

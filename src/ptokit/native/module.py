@@ -12,8 +12,10 @@ from ptokit.types.dtypes import DType
 from ptokit.types.enums import TileType
 
 ALIGN = 64
-STATE_MEMORY, STATE_CALLBACK, STATE_HANDLE, STATE_BLOCK, STATE_BLOCKS, STATE_SEEN, STATE_FREE = range(7)
-"""Words of the state of a thread; behind them those that the code asks for."""
+STATE_MEMORY, STATE_CALLBACK, STATE_HANDLE, STATE_BLOCK, STATE_BLOCKS, STATE_SEEN, STATE_MODE, STATE_FREE = range(8)
+"""Words of the state of a thread; the mode of products is its place in `MODES`. Behind are those that code asks for."""
+
+MODES = ("exact", "fast", "ref")
 
 Action = Callable[[Any, list[Any], Any], None]
 """``action(worker, operands, words)``: what Python does at a place; ``words`` take results."""
@@ -41,6 +43,7 @@ class NativeModule:
     areas: dict[Hashable, tuple[int, int]] = field(default_factory=dict)  # of tiles without an address
     memory: int = 0  # bytes
     state: int = STATE_FREE  # words
+    products: dict[str, int] = field(default_factory=dict)  # words with addresses of matrix products
     tables: dict[tuple[str, DType], int] = field(default_factory=dict)  # words with addresses of tables
     called: set[Op] = field(default_factory=set)  # instructions that Python carries out
     loops: dict[Op, int] = field(default_factory=dict)  # word of the state that has the loop variable

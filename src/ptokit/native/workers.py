@@ -16,14 +16,17 @@ from ptokit.run.storage import Arena, Storage
 from ptokit.run.tile import Tile
 from ptokit.types.tile import TileSpec
 
+from . import blas
 from .module import (
     ALIGN,
+    MODES,
     STATE_BLOCK,
     STATE_BLOCKS,
     STATE_CALLBACK,
     STATE_FREE,
     STATE_HANDLE,
     STATE_MEMORY,
+    STATE_MODE,
     NativeModule,
 )
 
@@ -102,6 +105,9 @@ class Worker:
         for word, address in self.tables:
             self.state[word] = address
         self.state[STATE_BLOCKS] = blocks
+        self.state[STATE_MODE] = MODES.index(self.chunk.matmul_mode)
+        for kind, word in self.module.products.items():
+            self.state[word] = blas.address(kind)
         self.error = None
         self._block = -1
         self.printed = []
