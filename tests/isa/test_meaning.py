@@ -147,3 +147,14 @@ def test_pair_sums_clear_the_whole_tile_on_cpu() -> None:
         accesses = list(o.instr.footprint(o))
         assert [(a.rows, a.cols) for a in accesses if a.write] == [written]
         assert [(a.rows, a.cols) for a in accesses if not a.write] == [(5, 37)]
+
+
+@pytest.mark.parametrize("kind", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("axis", [1, 2])
+def test_extremes_order_the_zeros(kind: str, axis: int) -> None:
+    for zeros, largest, least in (((0.0, -0.0), 0.0, -0.0), ((-0.0, -0.0), -0.0, -0.0), ((0.0, 0.0), 0.0, 0.0)):
+        for values in (zeros, zeros[::-1]):
+            x = np.array(values, np.float32).astype(DTYPES[kind].value)  # type: ignore[arg-type]
+            x = x.reshape((1, 2, 1) if axis == 1 else (1, 1, 2))
+            for op, wanted in (("max", largest), ("min", least)):
+                assert np.signbit(FOLDS[op, Order.ANY](x, axis).astype(np.float32)).all() == np.signbit(wanted)

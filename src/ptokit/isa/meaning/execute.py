@@ -212,8 +212,7 @@ def _move(move: Move, source: Source) -> list[str]:
         lines += _between_tiles(move, leaf, source)
     for f in move.fills:
         row, end_row, col, end_col = (count(n) for n in (f.row, f.end_row, f.col, f.end_col))
-        lines.append(f"if {row} < {end_row} and {col} < {end_col}:")
-        lines.append(f"    fill({move.dst}, {row}, {end_row}, {col}, {end_col}, {f.bits})")
+        lines.append(f"fill({move.dst}, {row}, {end_row}, {col}, {end_col}, {f.bits})")
     return lines
 
 

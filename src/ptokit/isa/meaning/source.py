@@ -122,7 +122,7 @@ class Source:
         if at == ROW:
             return f"{operand}.read(1, {cols})"
         if at == TURNED:
-            return f"{operand}.read({cols}, {rows}).swapaxes(1, 2).copy()"
+            return f"{operand}.read({cols}, {rows}).swapaxes(1, 2)"
         row, col = at.row, at.col
         if row == OWN.row and col == Axis(j=1, cycle=col.cycle):
             return f"repeated({operand}.read({rows}, {count(col.cycle)}), {cols})"
