@@ -14,7 +14,7 @@ from ptokit.isa.cores import pipe_on
 from ptokit.isa.order.event_tags import class_pipe
 from ptokit.isa.order.sync_rules import BUFFER_IDS, bad_pair, out_of_range, reserved
 from ptokit.isa.placement import buffer_name
-from ptokit.isa.site import Site, TileInfo, ViewInfo
+from ptokit.isa.site import RegisterInfo, Site, TileInfo, ViewInfo
 from ptokit.isa.table import Instr
 from ptokit.run.calls import infos
 from ptokit.run.fault import Fault
@@ -239,7 +239,8 @@ class Observer(ObservedMemory):
         self.report(rule, op, message, partial(Draft, f"{op.name.removeprefix('pto.')}: {message}", op.location))
 
     def _site(self, instr: Instr, static: Site, given: Mapping[str, Any], attrs: Mapping[str, Any]) -> Site:
-        return Site(instr, self.target, infos(given), attrs, self.extended, static.text, static.core)
+        registers = {name: info for name, info in static.operands.items() if isinstance(info, RegisterInfo)}
+        return Site(instr, self.target, {**infos(given), **registers}, attrs, self.extended, static.text, static.core)
 
     def _known_accesses(
         self, op: Op, instr: Instr, static: Site, given: Mapping[str, Any], attrs: Mapping[str, Any]
