@@ -11,14 +11,26 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ptokit.ir.core import Op
-from ptokit.isa.meaning.expressions import COLUMN, OWN, ROW, Apply, Const, Element, Expr, Scalar, leaves, type_of
+from ptokit.isa.meaning.expressions import (
+    COLUMN,
+    OWN,
+    ROW,
+    Apply,
+    Const,
+    Convert,
+    Element,
+    Expr,
+    Scalar,
+    leaves,
+    type_of,
+)
 from ptokit.isa.meaning.words import Lane
 from ptokit.isa.numerics.scalars import element
 from ptokit.isa.site import Site
 from ptokit.isa.table import Instr
 from ptokit.types.dtypes import DType
 
-from . import primitives
+from . import conversions, primitives
 from .code import Code, Num, float_of
 from .elements import many, storage
 from .primitives import Elements, Maker
@@ -87,6 +99,11 @@ def writable(e: Expr, types: dict[str, DType]) -> bool:
         case Apply(op, args):
             of = type_of(args[-1], types)
             return isinstance(of, DType) and primitives.known(op, of) and all(writable(a, types) for a in args)
+        case Convert(inner, _, rounding, saturate):
+            source, target = type_of(inner, types), type_of(e, types)
+            if not isinstance(source, DType) or not isinstance(target, DType) or isinstance(inner, Scalar):
+                return False
+            return conversions.known(source, target, rounding, saturate) and writable(inner, types)
         case Element() | Scalar() | Const():
             return isinstance(type_of(e, types), DType)
     return False
@@ -378,6 +395,12 @@ class Loop:
                 of = type_of(e, part.types)
                 assert isinstance(of, DType)
                 return m.constant(of, int(element(of, number).view(of.storage)))
+            case Convert(inner, _, rounding, saturate):
+                source, target = type_of(inner, part.types), type_of(e, part.types)
+                assert isinstance(source, DType)
+                assert isinstance(target, DType)
+                value = self.value(part, inner, m, seen, i, j, turned)
+                return conversions.convert(m, source, target, rounding, saturate, value)
             case Apply(op, args):
                 of = type_of(args[-1], part.types)
                 assert isinstance(of, DType)

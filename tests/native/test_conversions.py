@@ -1,0 +1,70 @@
+"""Conversions of elements agree with those of the NumPy backend, for every pair that has native code."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite")
+
+from ptokit.isa.numerics.convert import converter
+from ptokit.native import compiler, conversions, elements
+from ptokit.native.code import Code
+from ptokit.native.primitives import Maker
+from ptokit.types.dtypes import DTYPES, DType
+from ptokit.types.enums import RoundMode
+
+LANES = 8
+HEAD = "define i32 @ptokit_{}(ptr %to, i64 %count, i64 %unused, ptr %from) {{"
+TYPES = [DTYPES[name] for name in "f32 f16 bf16 i8 u8 i16 u16 i32 u32 i64".split()]
+MODES = [RoundMode.RINT, RoundMode.TRUNC, RoundMode.FLOOR, RoundMode.CEIL, RoundMode.ROUND]
+
+
+def numbers(dtype: DType) -> np.ndarray:
+    """Codes: all of 8 and 16 bits, some of wider types."""
+    if dtype.bits <= 16:
+        return np.arange(1 << dtype.bits, dtype=dtype.storage)
+    rng = np.random.default_rng(5)
+    random = rng.integers(0, 1 << dtype.bits, 1 << 14, dtype=dtype.storage)
+    if dtype.is_float:
+        near = (rng.integers(-70000, 70000, 1 << 14) / 2).astype(np.float32)
+        odd = np.nextafter(near, rng.choice([-9e9, 9e9], 1 << 14).astype(np.float32))
+        edges = np.resize(np.array([np.inf, -np.inf, np.nan, -np.nan, -0.0, 65519.9, 65520, 3.4e38], np.float32), 16)
+        random = np.concatenate([random, *(x.view(np.uint32) for x in (near, odd, edges))])
+    return random
+
+
+def native(source: DType, target: DType, rounding: RoundMode, saturate: bool, codes: np.ndarray) -> np.ndarray:
+    code, helpers = Code(), dict[str, str]()
+    maker = Maker(code, LANES, helpers.setdefault, lambda name, dtype: "")
+    with code.loop("%count", LANES) as i:
+        kind = elements.many(LANES, elements.storage(source))
+        x = maker.narrow(source, code.load(kind, code.at("%from", code.mul(i, source.size)), source.size))
+        y = conversions.convert(maker, source, target, rounding, saturate, x).narrow
+        kind = elements.many(LANES, elements.storage(target))
+        code.store(kind, y, code.at("%to", code.mul(i, target.size)), target.size)
+    code.leave("ret i32 0")
+    text = "\n".join([*helpers.values(), *(code.text(HEAD.format(n)) for n in ("run", "scan"))])
+    loaded = compiler.Loaded(compiler.object_code(text + '\n!0 = !{!"branch_weights", i32 9, i32 1}\n'))
+    out = np.zeros(len(codes), target.storage)
+    loaded.call(out.ctypes.data, len(codes), 0, codes.ctypes.data)
+    return out
+
+
+@pytest.mark.parametrize("source", TYPES, ids=str)
+def test_every_pair(source: DType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elements, "F16C", compiler.has("f16c"))
+    codes = numbers(source)
+    for target, rounding, saturate in itertools.product(TYPES, MODES, (False, True)):
+        if source is target or not conversions.known(source, target, rounding, saturate):
+            continue
+        assert source.value is not None
+        with np.errstate(all="ignore"):
+            values = converter(source, target, rounding, saturate)(codes.view(source.value).reshape(1, 1, -1))
+        wanted = np.ascontiguousarray(values).reshape(-1).view(target.storage)
+        found = native(source, target, rounding, saturate, codes)
+        different = np.flatnonzero(found != wanted)
+        shown = [(hex(codes[k]), hex(found[k]), hex(wanted[k])) for k in different[:4]]
+        assert not shown, (source, target, rounding, saturate)
