@@ -134,6 +134,21 @@ class Diagnostics:
         """The findings of severity warning, by place."""
         return [d for d in self.sorted() if d.severity is Severity.WARNING]
 
+    def __str__(self) -> str:
+        """What the terminal shows of them."""
+        from .shown import text_of
+
+        return text_of(self.sorted()) or "no findings"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from .shown import html_of
+
+        return html_of(self.sorted())
+
     def raise_if_errors(self) -> None:
         """Raise `DiagnosticError` with everything found so far if there is an error."""
         if self.errors:
@@ -146,7 +161,13 @@ class DiagnosticError(Exception):
     def __init__(self, diagnostics: Diagnostic | Iterable[Diagnostic]) -> None:
         items = [diagnostics] if isinstance(diagnostics, Diagnostic) else list(diagnostics)
         self.diagnostics: list[Diagnostic] = items
-        super().__init__("\n".join(str(d) for d in items))
+        super().__init__(items)
+
+    def __str__(self) -> str:
+        """What the terminal shows of them."""
+        from .shown import text_of
+
+        return text_of(self.diagnostics)
 
     def _render_traceback_(self) -> list[str]:
         """What a notebook shows in place of the traceback."""

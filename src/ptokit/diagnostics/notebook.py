@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import linecache
 import traceback
 from types import TracebackType
 
 from .diagnostic import DiagnosticError
-from .render import render
+from .shown import text_of
 
 _MACHINERY = ("ptokit", "IPython", "ipykernel", "runpy", "asyncio", "contextlib")
 
@@ -16,10 +15,7 @@ def notebook_lines(error: DiagnosticError) -> list[str]:
     """Lines to show for `error`: how the user's code got there, if through several calls, and every finding."""
     calls = _user_calls(error.__traceback__)
     lines = [f"{call.filename}:{call.lineno}: in {call.name}" for call in calls] if len(calls) > 1 else []
-    places = [place for d in error.diagnostics for place in (d.location, *(note.location for note in d.notes))]
-    files = {place.file for place in places if place.file is not None}
-    sources = {file: "".join(linecache.getlines(file)) for file in files if linecache.getlines(file)}
-    return [*lines, *render(error.diagnostics, color=True, sources=sources).splitlines()]
+    return [*lines, *text_of(error.diagnostics, color=True).splitlines()]
 
 
 def _user_calls(trace: TracebackType | None) -> list[traceback.FrameSummary]:

@@ -18,6 +18,7 @@ from .core_session import Session
 from .core_tile import CoreTile
 from .intrinsics import intrinsic, names
 from .tensors import GlobalTensor, Pointer
+from .tracebacks import refuses
 from .where import refusal
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -113,6 +114,7 @@ class Core:
         return call
 
     def _bound(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        @refuses
         @wraps(function)
         def call(*args: Any, **named: Any) -> Any:
             with self:

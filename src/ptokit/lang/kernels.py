@@ -37,6 +37,7 @@ from .scalar import Scalar
 from .syntax import run
 from .tensors import Pointer
 from .trace import Trace, tracing
+from .tracebacks import refuses
 from .where import here, refusal, user_frame
 
 Function = FunctionType
@@ -102,6 +103,7 @@ class Kernel:
             raise refusal(rules.BLOCKS, f"kernel {self.name} cannot be launched over {blocks!r} blocks")
         return Launcher(self, int(blocks))
 
+    @refuses
     def __call__(self, *args: Any, **named: Any) -> None:
         """Launch one block."""
         self.launch(1, args, named)
@@ -115,6 +117,7 @@ class Kernel:
         """
         return Interpreter(self)
 
+    @refuses
     def launch(
         self, blocks: int, args: tuple[Any, ...], named: dict[str, Any], *, interpreted: bool | None = None
     ) -> None:
@@ -159,6 +162,7 @@ class Kernel:
 
         interpret(self.function, machine, {**bound, **dict(zip(types, values))}, types, blocks)
 
+    @refuses
     def sanitize(
         self,
         *args: Any,
@@ -219,6 +223,7 @@ class Kernel:
 
     # --- looking at it -------------------------------------------------------------------------------------------
 
+    @refuses
     def trace(self, *args: Any, **named: Any) -> Module:
         """The kernel as a module, for the signature of these arguments (arrays, numbers, or types in their place).
 
@@ -227,14 +232,17 @@ class Kernel:
         """
         return self._module(self._chosen(args, named))
 
+    @refuses
     def check(self, *args: Any, **named: Any) -> Diagnostics:
         """What the rules find in the kernel; arguments as for `trace`."""
         return verify(self.trace(*args, **named), self.target, extended=self.extended)
 
+    @refuses
     def compile(self, *args: Any, **named: Any) -> Program:
         """The kernel checked and compiled; arguments as for `trace`. Raises `DiagnosticError`."""
         return self._program(self._chosen(args, named))
 
+    @refuses
     def to_pto(self, *args: Any, **named: Any) -> str:
         """The kernel as `.pto` text; arguments as for `trace`."""
         return printer(self.trace(*args, **named))
@@ -357,10 +365,12 @@ class Launcher:
         self.kernel = kernel
         self.blocks = blocks
 
+    @refuses
     def __call__(self, *args: Any, **named: Any) -> None:
         """Launch; see `Kernel.launch`."""
         self.kernel.launch(self.blocks, args, named)
 
+    @refuses
     def sanitize(self, *args: Any, **named: Any) -> Report:
         """Run under observation; see `Kernel.sanitize`."""
         return self.kernel.sanitize(*args, blocks=self.blocks, **named)

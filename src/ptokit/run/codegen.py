@@ -20,7 +20,6 @@ from ptokit.isa.site import Site
 from ptokit.isa.table import Instr, Kind
 from ptokit.isa.unknown import known
 from ptokit.targets import Target
-from ptokit.types.enums import TileType
 from ptokit.types.tensor import infer_layout
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import MemRef, Ptr, Scalar, TensorView, Type
@@ -29,7 +28,7 @@ from . import arith
 from .branches import assertion, execute_region, graph, index_switch, while_loop
 from .calls import bind
 from .effects import Effects
-from .generated import Generated
+from .generated import Generated, working_bytes
 from .lockstep import agreed
 from .outliving import outliving
 from .scalars import FLOAT_TYPES, constant
@@ -343,7 +342,7 @@ class FunctionWriter:
 
     def _storage(self, op: Op, spec: TileSpec) -> str:
         name = self.fresh("s")
-        self.out.footprint += _working_bytes(spec)
+        self.out.footprint += working_bytes(spec)
         if op.result in self.outliving and op.get("addr") is None:
             return f"{name} = m.turn({self.const(spec)})"
         if op.get("addr") is None:
@@ -444,13 +443,6 @@ class FunctionWriter:
         for target, result in zip(targets, op.results):
             if isinstance(result.type, Scalar) and result in self.varying:
                 self.line(f"{target} = settled({target})", op)
-
-
-def _working_bytes(spec: TileSpec) -> int:
-    """Host memory a tile takes part with: cube operands are decoded, L1 tiles stand for what they were loaded from."""
-    if spec.loc is TileType.Mat:
-        return 0
-    return 4 * spec.numel if spec.loc in (TileType.Left, TileType.Right) else spec.nbytes
 
 
 def _tuple(items: list[str]) -> str:

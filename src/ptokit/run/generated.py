@@ -6,7 +6,9 @@ from typing import Any
 
 from ptokit.ir.core import Op
 from ptokit.ir.launch import Launch
+from ptokit.types.enums import TileType
 from ptokit.types.integers import wrap
+from ptokit.types.tile import TileSpec
 
 from .fault import Fault
 from .lanes import column, settled, spread, uniform
@@ -45,3 +47,10 @@ class Generated:
     @property
     def source(self) -> str:
         return "\n".join(self.lines) + "\n"
+
+
+def working_bytes(spec: TileSpec) -> int:
+    """Host memory a tile takes part with: cube operands are decoded, L1 tiles stand for what they were loaded from."""
+    if spec.loc is TileType.Mat:
+        return 0
+    return 4 * spec.numel if spec.loc in (TileType.Left, TileType.Right) else spec.nbytes

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from html import escape
 
 from ptokit.diagnostics import Diagnostic, Diagnostics
 from ptokit.diagnostics.render import summary
+from ptokit.diagnostics.shown import html_of, text_of
 
 from .coverage import NOTHING, Coverage, listed
 from .explain import Synchronisation
@@ -56,7 +58,16 @@ class Report:
         return page(self)
 
     def __str__(self) -> str:
-        return "\n".join((*map(str, self.diagnostics), f"{self.name}: {self.verdict}"))
+        """What the terminal shows: the findings with their lines, and the verdict."""
+        found = [text_of(self.diagnostics.sorted())] if len(self.diagnostics) else []
+        return "\n".join((*found, f"{self.name}: {self.verdict}"))
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows; `html` is the page with pictures."""
+        return f"{html_of(self.diagnostics.sorted())}<pre>{escape(f'{self.name}: {self.verdict}')}</pre>"
 
     @property
     def verdict(self) -> str:

@@ -1,0 +1,41 @@
+"""Findings as Python shows them: the text of the terminal, and the same as HTML for notebooks."""
+
+from __future__ import annotations
+
+import html
+import linecache
+import re
+from collections.abc import Sequence
+
+from .diagnostic import Diagnostic
+from .render import render, summary
+
+_STYLES = {
+    "1": "font-weight:bold",
+    "1;31": "font-weight:bold;color:#c22",
+    "1;33": "font-weight:bold;color:#a60",
+    "1;36": "font-weight:bold;color:#088",
+    "1;32": "font-weight:bold;color:#272",
+    "34": "color:#36c",
+}
+_PAINTED = re.compile("\x1b\\[([0-9;]*)m(.*?)\x1b\\[0m", re.DOTALL)
+
+
+def text_of(diagnostics: Sequence[Diagnostic], *, color: bool = False) -> str:
+    """All findings with their source lines, also those of notebook cells; without a newline at the end."""
+    places = [place for d in diagnostics for place in (d.location, *(note.location for note in d.notes))]
+    files = {place.file for place in places if place.file is not None}
+    sources = {file: "".join(linecache.getlines(file)) for file in files if linecache.getlines(file)}
+    return render(diagnostics, color=color, sources=sources).removesuffix("\n")
+
+
+def html_of(diagnostics: Sequence[Diagnostic]) -> str:
+    """`text_of` in colour, and how many there are, as preformatted HTML."""
+    lines = [text_of(diagnostics, color=True)] if diagnostics else []
+    text = "\n".join((*lines, summary(diagnostics) or ("" if lines else "no findings")))
+    parts, end = [], 0
+    for found in _PAINTED.finditer(text):
+        style = _STYLES.get(found[1], "")
+        parts += [html.escape(text[end : found.start()]), f'<span style="{style}">{html.escape(found[2])}</span>']
+        end = found.end()
+    return f"<pre>{''.join(parts)}{html.escape(text[end:])}</pre>"
