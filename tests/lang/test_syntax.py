@@ -278,6 +278,30 @@ def test_pointers_that_move() -> None:
     assert y.tolist() == [0, 0, 1, 0, 2, 0, 0, 0]
 
 
+def test_tiles_are_called_as_their_variables_are() -> None:
+    def pair():
+        return [Tile(TileType.Vec, f32, 8, 8) for _ in pto.static_range(2)]
+
+    def f(x: Ptr[f32]):
+        bufs = pair()
+        a, b = pair()
+        first = bufs[0]
+        for t in (*bufs, a, b, first):
+            pto.TLOAD(t, GlobalTensor(x, (8, 8)))
+
+    assert [load["dst"].name for load in ops(kernel(f), "pto.tload")] == ["bufs_0", "bufs_1", "a", "b", "bufs_0"]
+
+
+def test_equal_functions_of_two_files_have_places_of_their_own() -> None:
+    text = "def f(x: pto.Ptr[pto.f32]):\n    x[0] = 1.0\n"
+    for file in ("<one>", "<two>"):
+        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+        scope: dict[str, Any] = {"pto": pto, "__name__": __name__}
+        exec(compile(text, file, "exec"), scope)
+        (store,) = ops(kernel(scope["f"]), "pto.store_scalar")
+        assert store.location.file == file
+
+
 # --- what cannot be compiled -----------------------------------------------------------------------------------------
 
 

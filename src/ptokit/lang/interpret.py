@@ -149,7 +149,7 @@ class _Core:
 
 def _explicit_words_as_python(function: FunctionType, kind: str) -> Callable[..., Any]:
     """The function with ``with pto.if_(c):`` and sections as if-statements, which can pass over their body."""
-    code = _rewritten(function.__code__)
+    code = _rewritten(function.__code__, function.__code__.co_filename)
     if code is None:
         return function
     scope: dict[str, Any] = {}
@@ -161,7 +161,7 @@ def _explicit_words_as_python(function: FunctionType, kind: str) -> Callable[...
 
 
 @lru_cache(maxsize=256)
-def _rewritten(code: CodeType) -> CodeType | None:
+def _rewritten(code: CodeType, file: str) -> CodeType | None:
     """A module with a function that makes the function; None where it has none of these words."""
     tree = tree_of(code)
     node = next((n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)), None) if tree is not None else None
@@ -182,7 +182,7 @@ def _rewritten(code: CodeType) -> CodeType | None:
     )
     module = ast.fix_missing_locations(ast.Module([ast.copy_location(around, node)], []))
     _without_annotations(inner)
-    return compile(module, code.co_filename, "exec")
+    return compile(module, file, "exec")
 
 
 def _without_annotations(node: ast.FunctionDef) -> None:

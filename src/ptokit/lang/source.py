@@ -8,9 +8,13 @@ from functools import lru_cache
 from types import CodeType
 
 
-@lru_cache(maxsize=256)
 def tree_of(code: CodeType) -> ast.Module | None:
     """The statements that hold a function; None if its source cannot be read."""
+    return _tree_of(code, code.co_filename)
+
+
+@lru_cache(maxsize=256)
+def _tree_of(code: CodeType, file: str) -> ast.Module | None:  # codes of two files may be equal
     try:
         lines, start = inspect.getsourcelines(code)
         text = "".join(lines)

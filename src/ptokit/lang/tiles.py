@@ -112,6 +112,11 @@ class Tile:
         """Its name in `.pto` text, or an empty string."""
         return self._origin.name
 
+    def take_name(self, name: str) -> None:
+        """Be called so in `.pto` text and findings, unless the tile has a name already."""
+        if not self._origin.name:
+            self._origin.name = current("a tile").unique(name)
+
     @property
     def loc(self) -> TileType:
         """Where it lives."""

@@ -13,7 +13,7 @@ from types import CodeType, FrameType
 
 from ptokit.diagnostics import UNKNOWN_LOCATION, Diagnostic, DiagnosticError, Location, Note, Rule
 
-_PLACES: dict[tuple[CodeType, int], Location] = {}
+_PLACES: dict[tuple[str, CodeType, int], Location] = {}  # codes of two files may be equal
 _LOOP = re.compile(r"\s*for\s+([A-Za-z]\w*)\s+in\s")
 _ASSIGNMENT = re.compile(r"\s*([A-Za-z]\w*)\s*(?::[^=]*)?=\s*(?=[^=\s])")
 
@@ -31,7 +31,7 @@ def user_frame() -> FrameType | None:
 
 def location_of(frame: FrameType) -> Location:
     """Place of the expression that `frame` evaluates: file, line, column (from 1) and length on that line."""
-    key = (frame.f_code, frame.f_lasti)
+    key = (frame.f_code.co_filename, frame.f_code, frame.f_lasti)
     place = _PLACES.get(key)
     if place is None:
         positions = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)

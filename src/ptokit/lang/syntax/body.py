@@ -14,9 +14,10 @@ from ptokit.types.values import I1
 from .. import rules
 from ..control import Scope, else_, if_
 from ..scalar import Scalar
+from ..tiles import Tile
 from ..trace import Region, current, tracing
 from ..where import refusal
-from .carry import Unmerged, filler, join, same
+from .carry import Unmerged, filler, join, leaves, same
 from .code import Source, bound, is_library, source_of, variables_of
 from .expressions import truth
 from .liveness import Names, assigned, falls_through, jumps, loaded
@@ -155,6 +156,21 @@ class Body(Loops):
             self._assert(statement)
         else:
             self.source.execute(statement, self.variables)
+            if isinstance(statement, ast.Assign):
+                for target in statement.targets:
+                    self._name(target)
+
+    def _name(self, target: ast.expr) -> None:
+        """Let tiles that have no name yet have that of the variable: ``a``, or ``a_0`` for the first item of a list."""
+        if isinstance(target, (ast.Tuple, ast.List)):
+            for item in target.elts:
+                self._name(item)
+        elif isinstance(target, ast.Name):
+            value = self.variables.get(target.id)
+            items = list(leaves(value)) if isinstance(value, (tuple, list)) else []
+            for name, tile in [(target.id, value), *((f"{target.id}_{k}", item) for k, item in enumerate(items))]:
+                if isinstance(tile, Tile):
+                    tile.take_name(name)
 
     def _assert(self, statement: ast.Assert) -> None:
         holds = truth(self.value(statement.test))

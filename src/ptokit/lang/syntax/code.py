@@ -115,15 +115,19 @@ class Source:
                 todo += ast.iter_child_nodes(node)
 
 
-@lru_cache(maxsize=256)
 def source_of(code: CodeType) -> Source | None:
     """The source of a function; None if there is none to be had. Raises `DiagnosticError`."""
+    return _source_of(code, code.co_filename)
+
+
+@lru_cache(maxsize=256)
+def _source_of(code: CodeType, file: str) -> Source | None:  # codes of two files may be equal
     tree = tree_of(code)
     if tree is None:
         return None
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
-            return Source(deepcopy(node), code.co_filename)
+            return Source(deepcopy(node), file)
     return None
 
 
