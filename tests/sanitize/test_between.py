@@ -90,6 +90,37 @@ PAIRS = [
         launch=TWO,
     ),
     Pair(
+        "a fence of global memory before the signal",
+        {"RACE-XCORE-RAW": [{9, 16}]},
+        both(f"{STORED}\nbarrier V\n{NOTIFY}\nbarrier ALL", f"{WAIT}\n{TAKEN}"),
+        both(f"{STORED}\npto.fence.barrier_all #pto.fence_scope<gm>\n{NOTIFY}\nbarrier ALL", f"{WAIT}\n{TAKEN}"),
+        launch=TWO,
+    ),
+    Pair(
+        "a fence of local memory drains no pipe",
+        {"RACE-XCORE-RAW": [{9, 15}]},
+        both(f"{STORED}\npto.fence.barrier_all #pto.fence_scope<local_memory>\n{NOTIFY}", f"{WAIT}\n{TAKEN}"),
+        both(f"{STORED}\npto.fence.barrier_all #pto.fence_scope<all>\n{NOTIFY}", f"{WAIT}\n{TAKEN}"),
+        launch=TWO,
+    ),
+    Pair(
+        "a cache that is invalidated by its other name",
+        {"CACHE-STALE": [{10, 18}]},
+        both(
+            f"{ALL}\n{STORED}\n{ALL}",
+            f"%old = pto.load_scalar %x[%c1] : !pto.ptr<f32> -> f32\n{ALL}\n{ALL}\n"
+            "pto.cmo.cacheinvalid %y single_cache_line : !pto.ptr<f32>\n"
+            "%new = pto.load_scalar %x[%c2] : !pto.ptr<f32> -> f32",
+        ),
+        both(
+            f"{ALL}\n{STORED}\n{ALL}",
+            f"%old = pto.load_scalar %x[%c1] : !pto.ptr<f32> -> f32\n{ALL}\n{ALL}\n"
+            "pto.cmo.cacheinvalid %x single_cache_line : !pto.ptr<f32>\n"
+            "%new = pto.load_scalar %x[%c2] : !pto.ptr<f32> -> f32",
+        ),
+        launch=TWO,
+    ),
+    Pair(
         "a scalar store stays in its cache",
         {"CACHE-STALE": [{6, 11}]},
         both(f"pto.store_scalar %one, %x[%c0] : !pto.ptr<f32>, f32\n{ALL}", f"{ALL}\n{TAKEN}"),
@@ -235,3 +266,8 @@ def test_a_meeting_is_of_the_cores_that_call_it(kind: str, broken: bool) -> None
 def test_signals_are_i32() -> None:
     text = Mini("pto.tnotify(%x_p, %c1 : !pto.partition_tensor_view<16x32xf32>, index)").text
     assert "SIGNAL-01" in [d.rule for d in verify(parse_module(text).module, target("a5"))]
+
+
+def test_a_line_of_on_chip_memory_is_none_of_the_cache() -> None:
+    pointer = "%zero = arith.constant 0 : i64\n%p = pto.castptr %zero : i64 -> !pto.ptr<f32, ub>\n"
+    assert Mini(f'{pointer}pto.dcci %p "SINGLE_CACHE_LINE", "CACHELINE_UB" : !pto.ptr<f32, ub>').found() == {}

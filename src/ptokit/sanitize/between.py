@@ -14,12 +14,12 @@ from ptokit.diagnostics import Note
 from ptokit.ir.core import Op
 from ptokit.isa.order.core_sync import COMPARE, CORE_KINDS, signal_values
 from ptokit.run.lanes import uniform
+from ptokit.run.memory import Pointer, View
 from ptokit.types.enums import NotifyOp, Pipe
 
-from .events import Barrier, Meet, WaitWork, Work
+from .events import Barrier, Meet, SetFlag, WaitFlag, WaitWork, Work
 from .findings import Draft
 from .footprints import Touch
-from .gm import Memory
 from .views import ObservedView, place
 
 if TYPE_CHECKING:
@@ -108,12 +108,47 @@ def _behind(o: Observer, touches: list[Touch], given: Given, attrs: Given) -> tu
 
 
 def dcci(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> Any:
+    """The cache is that of global memory: a line of another buffer is none of its own."""
     pointer = given.get("ptr")
-    where: tuple[Memory | None, int] = (None, WHOLE_CACHE)
-    if pointer is not None and pointer.buffer is not None and attrs.get("cache") != "ENTIRE_DATA_CACHE":
-        memory, origin = o.memories[id(pointer.buffer)]
-        where = memory, origin + int(uniform(pointer.offset)) * pointer.dtype.size
-    o.push(Work(op, "dcci", Pipe.S, clean=where))
+    if pointer is None or attrs.get("cache") == "ENTIRE_DATA_CACHE":
+        o.push(Work(op, "dcci", Pipe.S, clean=(None, WHOLE_CACHE)))
+    elif isinstance(pointer, Pointer):
+        _clean(o, op, "dcci", pointer)
+
+
+def cacheinvalid(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> Any:
+    address = given.get("addr")
+    if address is None:
+        o.push(Work(op, "cmo.cacheinvalid", Pipe.S, clean=(None, WHOLE_CACHE)))
+    elif isinstance(address, Pointer | View):
+        _clean(o, op, "cmo.cacheinvalid", address)
+
+
+def _clean(o: Observer, op: Op, name: str, at: Pointer | View) -> None:
+    """The line that an address in global memory lies in."""
+    if at.buffer is not None:
+        memory, origin = o.memories[id(at.buffer)]
+        o.push(Work(op, name, Pipe.S, clean=(memory, origin + int(uniform(at.offset)) * at.dtype.size)))
+
+
+_DRAINED = (Pipe.MTE2, Pipe.MTE3, Pipe.FIX)
+"""Pipes that a fence drains on cores that are not vector cores (PTOAS, PTOOps.td)."""
+
+_FENCE = -1  # event id that no program has
+
+
+def fence(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> Any:
+    """A fence of global memory drains the pipes first: all of a vector core, those that move data of another."""
+    run()
+    name = "fence.barrier_all"
+    if attrs["scope"] == "local_memory":
+        return
+    if o.core.kind == "vector":
+        o.push(Barrier(op, name, Pipe.ALL))
+        return
+    for pipe in _DRAINED:
+        o.push(SetFlag(op, name, pipe, key=(pipe, Pipe.S, _FENCE)))
+        o.push(WaitFlag(op, name, Pipe.S, key=(pipe, Pipe.S, _FENCE)))
 
 
 def dsb(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> Any:
@@ -175,6 +210,8 @@ HANDLERS: dict[str, Callable[[Observer, Op, Given, Given, Run], Any]] = {
     "TWAIT": twait,
     "TTEST": ttest,
     "dcci": dcci,
+    "cmo.cacheinvalid": cacheinvalid,
+    "fence.barrier_all": fence,
     "dsb": dsb,
     "TPREFETCH_ASYNC": tprefetch_async,
     "prefetch_wait": prefetch_wait,

@@ -123,7 +123,7 @@ def observed(op: Op, instr: Instr, site: Site) -> Callable[..., Any]:
     names = tuple(o.name for o in instr.operands)
     meaning = instr.run
     assert meaning is not None
-    if instr.ordering:
+    if instr.ordering and instr.name not in HANDLERS:
 
         def order(m: Observer, *operands: Any) -> Any:
             m.synchronise(op, instr, site.core, dict(zip(names, operands)), attrs)
