@@ -35,9 +35,10 @@ from ptokit.ir.verify import verify
 from ptokit.targets import target
 
 ARCHS = {"a2": "a2a3", "a3": "a2a3", "a5": "a5"}
-A5_SAMPLES = re.compile(r"A5|_a5|TPushTPop|movfp_fixpipe_reuse-pto")
+A5_SAMPLES = re.compile(r"A5|_a5|TquantMx|TPushTPop|movfp_fixpipe_reuse-pto")
 """Samples for a5: by their folder or file; the two named use pipes and scales that only a5 has."""
 
+STATED = re.compile(r'pto\.(?:target_arch|device-spec)"? = "')
 READ = {
     "lit-vpto": "test/lit/vpto",
     "vpto-cases": "test/vpto/cases",
@@ -83,9 +84,11 @@ class Outcome:
 def samples(root: Path, name: str) -> Iterator[Case]:
     """The sample kernels, each for the target that it or its folder names."""
     for path in sorted((root / "test/samples").rglob("*.pto")):
-        shown = str(path.relative_to(root))
-        arch = "a5" if A5_SAMPLES.search(shown) else "a3"
-        yield Case(name, shown, path.read_text(encoding="utf-8"), "accept", arch, assembler=name == "samples")
+        shown, text = str(path.relative_to(root)), path.read_text(encoding="utf-8")
+        run = re.search(r"--pto-arch[ =](a\d)", text)
+        folder = "a5" if A5_SAMPLES.search(shown) else "a3"
+        arch = "" if STATED.search(text) else run[1] if run else folder
+        yield Case(name, shown, text, "accept", arch, assembler=name == "samples")
 
 
 def lit(root: Path, name: str) -> Iterator[Case]:
@@ -113,7 +116,8 @@ def lit(root: Path, name: str) -> Iterator[Case]:
                     if key in ("--pto-arch", "--pto-level"):
                         options[key[2:]] = value
                 sync = any("enable-insert-sync" in a or "graph-sync-solver" in a for a in command)
-                arch, level = options.get("pto-arch", ""), int(options.get("pto-level", "level2")[-1])
+                arch = "" if STATED.search(given) else options.get("pto-arch", "")
+                level = int(options.get("pto-level", "level2")[-1])
                 if (key := (given, refused, arch, level, sync)) in seen:
                     continue
                 seen.add(key)

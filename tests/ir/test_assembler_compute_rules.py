@@ -49,6 +49,7 @@ SCALE = "pto.tget_scale_addr ins(%a : T(a)) outs(%x : T(x))"
 HISTOGRAM = "pto.thistogram ins(%s, %i8 : T(s), T(i8)) outs(%d : T(d)) {isMSB = false}"
 PACK = "pto.tpack ins(%s : T(s)) outs(%d : T(d))"
 RANDOM = "pto.trandom ins(%i, %i, %i, %i, %i, %i {rounds = 7 : i32} : i32, i32, i32, i32, i32, i32) outs(%d : T(d))"
+CONCAT_BY_INDEX = "pto.tconcatidx ins(%a, %b, %ia, %ib : T(a), T(b), T(ia), T(ib)) outs(%d : T(d))"
 FILL = "pto.tfillpad ins(%s : T(s)) outs(%d : T(d))"
 EXPAND = "pto.tfillpad_expand ins(%s : T(s)) outs(%d : T(d))"
 SYM, ASYM = (f"{{quant_type = #pto<quant_type INT8_{kind}>}}" for kind in ("SYM", "ASYM"))
@@ -85,13 +86,13 @@ ROW = {
 ROW_A3 = {**ROW, "a": "left 16x64xf16, valid=1x64, slayout=row_major"}
 ROW_MX = {
     **{name: t.replace("f16", "f8E4M3FN") for name, t in ROW.items()},
-    "x": "scaling 16x64xf8E4M3FN, valid=1x64",
-    "y": "scaling 64x16xf8E4M3FN",
+    "x": "scaling 1x2xf8E4M3FN",
+    "y": "scaling 2x16xf8E4M3FN",
 }
 SCALED = {
     **{name: t.replace("f16", "f8E5M2") for name, t in WITH_BIAS.items()},
-    "x": "scaling 32x2xi8",
-    "y": "scaling 2x16xi8",
+    "x": "scaling 32x2xi8, slayout=row_major, fractal=32",
+    "y": "scaling 2x16xi8, blayout=col_major, slayout=col_major, fractal=32",
 }
 LEFT = f"left 16x64xf8E5M2{NZ}"
 COUNTED = {"s": "vec 8x32xui16", "i8": f"vec 32x1xui8, valid=8x1{DN}", "d": "vec 8x256xui32"}
@@ -101,6 +102,7 @@ LOWERED = {"s": "memref<16x16xf32, #pto.address_space<vec>>", "d": "memref<16x16
 WORDS = {"s": "vec 16x32xf32", "p": "vec 32x1xf32, blayout=col_major, valid=16x1", "d": "vec 16x32xi8"}
 OFFSET = {**WORDS, "o": WORDS["p"], "d": "vec 16x32xui8"}
 JOINED = {"a": "vec 16x16xf32", "b": "vec 16x16xf32", "d": "vec 16x32xf32"}
+BY_INDEX = {**JOINED, "ia": "vec 16x8xi32", "ib": "vec 16x8xi32"}
 ONE = {"s": "vec 1x256xf32", "d": "vec 1x256xf32"}
 MERGED = {"a": "vec 1x64xf32", "b": "vec 1x64xf32", "t": "vec 1x128xf32", "d": "vec 1x128xf32"}
 FOUND = {"s": "vec 1x32xf16", "t": "vec 1x32xi8", "d": "vec 1x32xi32", "c": "vec 1x32xi32"}
@@ -137,19 +139,30 @@ CASES: list[Case] = [
     ("GV-1", "a2a3", GEMV, ROW_A3, {"c": f"acc 16x16xf32{NZ}, fractal=1024"}),
     ("GV-1", "a5", GEMV, ROW, {"b": f"right 64x16xf16, valid=32x16{ZN}"}),
     ("GV-1", "a5", GEMV, ROW, {"c": f"acc 16x16xf32, valid=1x8{NZ}, fractal=1024"}),
-    ("MX-SCALE", "a5", GEMV_MX, ROW_MX, {"x": "scaling 16x32xf8E4M3FN, valid=1x32"}),
+    ("MX-SCALE", "a5", GEMV_MX, ROW_MX, {"x": "scaling 16x64xf8E4M3FN, valid=1x64"}),
     (
         "MX-SCALE",
         "a5",
         SCALE,
-        {"a": LEFT, "x": "scaling 16x64xf8E5M2"},
+        {"a": LEFT, "x": "scaling 16x2xf8E5M2"},
         {"x": LEFT},
     ),
+    ("MX-SCALE", "a5", MX_BIAS, SCALED, {"x": "scaling 32x2xi8"}),
+    (
+        "MX-K",
+        "a5",
+        MX_BIAS,
+        SCALED,
+        {"a": f"left 32x32xf8E5M2{NZ}", "x": "scaling 32x1xi8, slayout=row_major, fractal=32"},
+    ),
+    ("CC-2", "a5", CONCAT_BY_INDEX, BY_INDEX, {"ia": "vec 16x8xf32"}),
+    ("CC-2", "a2a3", CONCAT_BY_INDEX, BY_INDEX, {"ib": "vec 16x16xi16"}),
+    ("CC-2", "a5", CONCAT_BY_INDEX, BY_INDEX, {"b": "vec 8x16xf32"}),
     ("FP-1", "a5", FILL, FILLED, {"d": "vec 16x16xf32"}),
-    ("FP-1", "a2a3", FILL, FILLED, {"d": "vec 32x16xf32, pad=1"}),
+    ("FP-1", "a2a3", FILL, FILLED, {"d": "vec 8x16xf32, pad=1"}),
     ("FP-1", "a5", FILL, FILLED, {"s": "vec 16x16xf16, valid=8x16"}),
     ("FP-1", "a5", EXPAND, {**FILLED, "d": "vec 32x16xf32, pad=2"}, {"d": "vec 8x16xf32, pad=2"}),
-    ("FP-1", "a5", FILL, LOWERED, {"d": "memref<16x32xf32, #pto.address_space<vec>>"}),
+    ("FP-1", "a5", FILL, LOWERED, {"d": "memref<8x16xf32, #pto.address_space<vec>>"}),
     ("TQ-1", "a5", QUANT, WORDS, {"d": "vec 16x32xui8"}),
     ("TQ-1", "a2a3", QUANT, WORDS, {"stmt": QUANT.replace("SYM", "ASYM"), "d": "vec 16x32xui8"}),
     ("TQ-1", "a5", QUANT_OFFSET, OFFSET, {"stmt": QUANT_OFFSET.replace("ASYM", "SYM"), "d": "vec 16x32xi8"}),
@@ -222,7 +235,7 @@ def test_rule(rule: str, arch: str, statement: str, good: dict[str, str], bad: d
 A5_ONLY = {
     "thistogram": (HISTOGRAM, COUNTED),
     "tpack": (PACK, PACKED),
-    "tget_scale_addr": (SCALE, {"a": LEFT, "x": "scaling 16x64xf8E5M2"}),
+    "tget_scale_addr": (SCALE, {"a": LEFT, "x": "scaling 16x2xf8E5M2"}),
     "trandom": (RANDOM, {"d": "vec 16x16xi32"}),
     "tgemv.mx": (GEMV_MX, ROW_MX),
 }
@@ -249,6 +262,6 @@ def test_the_assembler_compares_only_columns_of_some_regions_on_a5() -> None:
 
 
 def test_every_rule_of_compute_instructions_has_a_case() -> None:
-    families = re.compile(r"(MM|GV|FP|TQ|CC|MS|RN|CV|RR|CR)-\d$|EW-1$|MX-SCALE|TGATHER-AS")
+    families = re.compile(r"(MM|GV|FP|TQ|CC|MS|RN|CV|RR|CR)-\d$|EW-1$|MX-SCALE|MX-K|TGATHER-AS")
     known = {i for i in CATALOGUE if families.match(i)}
     assert known == {case[0] for case in CASES}

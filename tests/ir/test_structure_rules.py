@@ -171,7 +171,10 @@ def test_marked_declarations_and_hints() -> None:
 
 
 def test_kernels_return_nothing() -> None:
-    text = "module {\n  func.func @k() -> index {\n    %c = arith.constant 1 : index\n    return %c : index\n  }\n}\n"
+    text = (
+        "module {\n  func.func @k() -> index attributes {pto.entry} {\n"
+        "    %c = arith.constant 1 : index\n    return %c : index\n  }\n}\n"
+    )
     parsed = parse_module(text, "k.pto", target=target("a5"))
     (found,) = verify(parsed.module, target("a5"))
     assert (found.rule, found.location.line) == ("FN-2", 2)
@@ -256,13 +259,14 @@ def test_scales_do_not_lie_among_quantisation_words() -> None:
     left = "!pto.tile_buf<left, 16x64xf8E5M2, slayout=row_major>"
     right = "!pto.tile_buf<right, 64x32xf8E5M2, slayout=col_major>"
     acc = "!pto.tile_buf<acc, 16x32xf32, blayout=col_major, slayout=row_major, fractal=1024>"
-    x, y = "!pto.tile_buf<scaling, 16x16xf16>", "!pto.tile_buf<scaling, 64x32xf16>"
+    x = "!pto.tile_buf<scaling, 16x2x!pto.f8E8M0, slayout=row_major, fractal=32>"
+    y = "!pto.tile_buf<scaling, 2x32x!pto.f8E8M0, blayout=col_major, slayout=col_major, fractal=32>"
     tiles = {"l": left, "sx": x, "r": right, "sy": y, "d": acc}
     made = "".join(f"%{name} = pto.alloc_tile : {t}\n" for name, t in tiles.items())
     types = f"{left}, {x}, {right}, {y}"
     product = f"pto.tmatmul.mx ins(%l, %sx, %r, %sy : {types}) outs(%d : {acc})"
     assert check(made + product) == []
-    words = made.replace("16x16xf16", "1x64xui64").replace("64x32xf16", "1x512xui64")
+    words = made.replace(x, "!pto.tile_buf<scaling, 1x64xui64>").replace(y, "!pto.tile_buf<scaling, 1x512xui64>")
     kinds = "!pto.tile_buf<scaling, 1x64xui64>, !pto.tile_buf<scaling, 1x512xui64>"
     found = check(f"{words}pto.tsync ins(%sx, %sy : {kinds})\npto.tsync ins(%sx, %sy : {kinds})")
     assert "FB-CAPACITY" in {d.rule for d in found}

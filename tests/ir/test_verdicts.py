@@ -94,7 +94,11 @@ CASES = {
         "a2a3",
         "func.func @k(%n: index) -> index attributes {pto.entry} { return %n : index }\nfunc.func @l() { return }",
     ),
-    "pto_entry_single_nonvoid_rejected": ("FN-2", "a2a3", "func.func @k(%n: index) -> index { return %n : index }"),
+    "pto_entry_single_nonvoid_rejected": (
+        "FN-2",
+        "a2a3",
+        "func.func @k(%n: index) -> index attributes {pto.entry} { return %n : index }",
+    ),
     "pto_entry_recursive_rejected": (
         "FN-3",
         "a2a3",

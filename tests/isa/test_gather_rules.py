@@ -155,16 +155,16 @@ CASES: list[Case] = [
         {**ROW, "idx": spec("i32", 8, 8, 8, 1)},
         "8x1 in a 8x8 ND tile",
     ),
-    ("GA-1", "a2a3", {}, {}, "a2a3"),
+    ("GA-1", "a2a3", {}, {"dst": spec("e4m3", 8, 32)}, "e4m3"),
     ("GA-2", "a5", {}, {"src": ScalarInfo("m", "memref<*xf32>")}, "memref<*xf32>"),
     ("GA-3", "a5", {}, {"dst": spec("f32", 8, 16, dn=True)}, "DN"),
-    ("GA-3", "a5", {}, {"idx": INDICES, "dst": l1("f32", 16, 16)}, "dst is a mat tile"),
+    ("GA-3", "a5", {}, {"idx": INDICES, "dst": l1("f32", 24, 16)}, "not whole boxes"),
     ("GA-4", "a5", {}, {"dst": spec("i64", 8, 16)}, "i64"),
     ("GA-5", "a5", {}, {"idx": spec("u32", 8, 16)}, "u32"),
     ("GA-6", "a5", {}, {"src": table("i32", 40, 16)}, "i32"),
     ("GA-7", "a5", {"src": table("f32", 40, 16, layout=None)}, {"src": NZ["src"]}, "NZ"),
-    ("GA-8", "a5", {}, {**ROW}, "1 rows, dst 8"),
-    ("GA-9", "a5", {"idx": spec("i32", 8, 1)}, {"idx": spec("i32", 8, 8)}, "8 columns"),
+    ("GA-8", "a5", {}, {"idx": spec("i32", 8, 8)}, "8x8, dst in 8x16"),
+    ("GA-9", "a5", {}, {"mode": None}, "coalesce is missing"),
 ]
 
 AT_RUN_TIME = {"GATHER-COM-06"}  # tests/isa/test_gather.py

@@ -60,7 +60,7 @@ CASES: list[tuple[str, str, str, str, dict[str, Any], dict[str, Any], str]] = [
         {"pipe": FIX, "event_id": 0, "ffts_mode": 3},
         "3 is outside 0..2",
     ),
-    ("SY-3", "sync.set", "a5", "", {"pipe": MTE3, "event_id": 0}, {"pipe": V, "event_id": 0}, "PIPE_V cannot"),
+    ("SY-3", "sync.set", "a5", "", {"pipe": MTE3, "event_id": 0}, {"pipe": Pipe.M, "event_id": 0}, "PIPE_M cannot"),
     ("SY-4", "sync.wait", "a5", "", {"pipe": V, "event_id": 0}, {"pipe": M, "event_id": 0}, "PIPE_M cannot"),
     ("XFLAG-RESERVED", "sync.set", "a2a3", "", {"pipe": FIX, "event_id": 10}, {"pipe": FIX, "event_id": 11}, "id 11"),
     ("XFLAG-RESERVED", "sync.wait", "a5", "", {"pipe": V, "event_id": 15}, {"pipe": V, "event_id": 30}, "id 30"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from enum import Enum
+from enum import Enum, IntEnum
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -160,10 +160,12 @@ def integers(text: str) -> tuple[int, ...] | None:
 def declared_value(p: Cursor, attr: Attr, written: Written) -> Any:
     """Value of an attribute the instruction table declares; None after an error (TY-8, TEXT-ATTRIBUTE)."""
     text, where = written
-    if attr.mnemonic or issubclass(attr.kind, Enum):
-        return _enum_value(p, attr, text, where)
     m = _TYPED.match(text)
     bare = m[1] if m else text
+    if issubclass(attr.kind, IntEnum) and _NUMBER.match(bare) and (number := whole(bare)) in list(attr.kind):
+        return attr.kind(number)
+    if attr.mnemonic or issubclass(attr.kind, Enum):
+        return _enum_value(p, attr, text, where)
     if attr.kind is bool and bare in ("true", "false"):
         return bare == "true"
     if attr.kind is int and _NUMBER.match(bare):

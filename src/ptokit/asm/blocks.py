@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from ptokit.ir import Block, Op
 from ptokit.ir.graph import BRANCHES
@@ -212,6 +213,8 @@ def _table_operation(p: Parser, token: str, at: int, names: Names) -> Op:
     special = STATEMENTS.get(instr.text)
     if special is not None and (read := special(p, bool(names))) is not None:
         return read(p, instr.text, at)
+    if p.texts[p.i] == "(" and (called := _called(instr.text)) is not None:
+        instr = called
     forms = forms_of(instr)
     if forms:
         return read_form(p, instr, forms)
@@ -222,6 +225,14 @@ def _table_operation(p: Parser, token: str, at: int, names: Names) -> Op:
     if p.texts[p.i] != "ins" and instr.ins:
         return read_ssa(p, instr, at, len(names))
     return read_dps(p, instr, at)
+
+
+@cache
+def _called(text: str) -> Instr | None:
+    """What is written under this name with parentheses, if that is another instruction."""
+    own = BY_TEXT[text]
+    found = (i for i in BY_TEXT.values() if i.newest == own.text and i.grammar and i.grammar[0].startswith("~("))
+    return None if own.grammar else next(found, None)
 
 
 def _unknown(p: Parser, token: str, at: int) -> None:

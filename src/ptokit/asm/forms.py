@@ -179,10 +179,12 @@ class _Reading:
 
     def _types(self, e: Element) -> None:
         p, value = self.p, self.operands[e.name]
+        if e.flag == "?" and not p.accept(","):
+            return
         if isinstance(value, list):
             p.typed(value, self.first[e.name])
             return
-        type = p.type(stripped="ptr" if e.flag else "")
+        type = p.type(stripped="ptr" if e.flag == "~" else "")
         p.match(value, type, self.first[e.name])
         if isinstance(type, (Scalar, Ptr)) and self.instr.operand(e.name).kind in (Kind.TILE, Kind.VIEW):
             p.fail(rules.OPERANDS, f"operand '{e.name}' cannot be {type}", self.first[e.name])
@@ -368,7 +370,7 @@ class _Printing:
         if e.kind == "%":
             return ", ".join(map(self.name, op.group(e.name)))
         if e.kind == "T":
-            return ", ".join(str(v.type) for v in op.group(e.name))
+            return (", " if e.flag == "?" else "") + ", ".join(str(v.type) for v in op.group(e.name))
         if e.kind == "D":
             return f"<<<{', '.join(map(self.name, op.group(e.name)))}>>>"
         if e.kind == "R":

@@ -5,6 +5,7 @@
 | ``%x`` | operand x; ``%x:index`` if its type is never written |
 | ``%x*`` | operands x with commas between, possibly none |
 | ``T(x)`` | the types of operand x; ``T~(x)`` if a pointer may be written by its angle part only |
+| ``T?(x)`` | the same behind a comma, which older texts do not have |
 | ``R`` | the type of the result; ``R~`` as above; ``R:tile`` or ``R:group`` if it must be one |
 | ``R=index`` | nothing: the result's type is never written; ``R=subset``: it is inferred |
 | ``R>=subview`` | ``-> T``, the type of the result; inferred where that is missing |
@@ -27,7 +28,7 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-_ELEMENT = re.compile(r"%(\w+)(\*?)(?::(\w+))?\Z|([TANLWBD])([~!]?)\((\w+)\)\Z|(R)([~*>]?)(?:=(\w+)|:(tile|group))?\Z")
+_ELEMENT = re.compile(r"%(\w+)(\*?)(?::(\w+))?\Z|([TANLWBD])([~!?]?)\((\w+)\)\Z|(R)([~*>]?)(?:=(\w+)|:(tile|group))?\Z")
 
 
 class Element(NamedTuple):

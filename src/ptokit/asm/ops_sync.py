@@ -23,7 +23,6 @@ FORMS: dict[str, tuple[str, ...]] = {
     "eventid_array_set": ("%array ~[ %index:index ] , %event:index {} : T(array)",),
     "sync.set": ("A(pipe) , <? %event ?> <? N(event_id) ?> {}",),
     "sync.wait": ("A(pipe) , <? %event ?> <? N(event_id) ?> {}",),
-    "syncall": ("<? ~( %workspace <? , %used:index ?> : T(workspace) ) ?> {}",),
     "signal": (_SIGNAL, "%signal , %value {} : ( T(signal) , T(value) )", _SIGNAL),
     "signal_test": (f"{_SIGNAL} -> R", "%signal , %value {} : ( T(signal) , T(value) ) -> R", f"{_SIGNAL} -> R"),
     "make_group": ("%members* {} : ( T(members) ) -> R:group",),

@@ -7,7 +7,7 @@ from typing import Any
 
 from ptokit.ir import Value
 from ptokit.types.tile import DYNAMIC, TileSpec
-from ptokit.types.values import Type
+from ptokit.types.values import PartitionView, TensorView, Type
 
 from . import rules
 from .forms import INFERRED
@@ -16,7 +16,9 @@ from .types import POISON
 
 FORMS: dict[str, tuple[str, ...]] = {
     "make_tensor_view": ("%ptr , shape = [ %shape*:index ] <? , ?> strides = [ %strides*:index ] {} : R",),
-    "partition_view": ("%source , offsets = [ %offsets*:index ] , sizes = [ %sizes*:index ] {} : T(source) -> R",),
+    "partition_view": (
+        "%source , offsets = [ %offsets*:index ] , sizes = [ %sizes*:index ] {} : T(source) R>=partition",
+    ),
     "get_tensor_view_dim": ("%source , %index:index {} : T(source) -> R",),
     "alloc_tile": (
         "<? addr = %addr:i64 ?> <? valid_row = %valid_row:index ?> <? valid_col = %valid_col:index ?> {} : R:tile",
@@ -89,5 +91,17 @@ def _subview(p: Parser, operands: dict[str, Any], attrs: dict[str, Any]) -> Type
     return replace(source.type, rows=sizes[0], cols=sizes[1], valid_row=valid[0], valid_col=valid[1])
 
 
+def _partition(p: Parser, operands: dict[str, Any], attrs: dict[str, Any]) -> Type:
+    """Result of partition_view: the sizes that are constants, of the source's elements."""
+    source: Value = operands["source"]
+    if source.type is POISON:
+        return POISON
+    if not isinstance(source.type, TensorView) or len(operands["sizes"]) != len(source.type.dims):
+        p.unexpected("'->' and the type of the slice")
+    sizes = [_constant(v) for v in operands["sizes"]]
+    return PartitionView(tuple(DYNAMIC if n is None or n < 0 else n for n in sizes), source.type.dtype)
+
+
+INFERRED["partition"] = _partition
 INFERRED["subset"] = _subset
 INFERRED["subview"] = _subview

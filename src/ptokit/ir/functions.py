@@ -17,7 +17,7 @@ def check_functions(module: Module, surveys: Surveys, found: Diagnostics) -> Non
     for function in module.functions:
         if function.is_entry and function.body is None:
             found.error("FN-1", f"@{function.name} is marked as a kernel but has no body", function.location)
-        if function in entries and function.results:
+        if function in entries and function.is_entry and function.results:
             results = ", ".join(map(str, function.results))
             found.error(
                 "FN-2",
@@ -43,11 +43,9 @@ def _sections(function: Function, survey: Survey, found: Diagnostics) -> None:
     if "pto.kernel_kind" in function.attrs:
         kind = Note(f"@{function.name} is for {function.core or 'one kind of'} cores", function.location)
         for op in sections:
-            message = f"{op.name} in a function with pto.kernel_kind, all of which is such a section"
-            found.error("SYS-05", message, op.location, notes=[kind])
-        if function.body is not None and function.body.more:
-            message = f"the body of @{function.name}, which has a pto.kernel_kind, has several blocks"
-            found.error("SYS-05", message, function.location, hint="put them into scf.execute_region")
+            if not op.name.endswith(f".{function.core}"):
+                message = f"{op.name} in a function of the other kind: no core runs it"
+                found.warning("SYS-05", message, op.location, notes=[kind])
     inside = {inner: op for op in sections for region in op.regions for inner in region.walk()}
     for op in sections:
         if op in inside:

@@ -1,6 +1,6 @@
 """Rules about views, allocation and functions that the reference assembler's verifier states (assembly 13.3, 14)."""
 
-from ptokit.diagnostics import Rule, Scope, define
+from ptokit.diagnostics import Rule, Scope, Severity, define
 
 
 def _rule(id: str, what: str, rejected: str, accepted: str, section: str = "13.3", why: str = "") -> Rule:
@@ -199,12 +199,12 @@ _rule(
 )
 define(
     "SYS-05",
-    "A function with a kernel kind has a body of one block and no sections.",
-    scope=Scope.ASSEMBLER,
-    source="compute-layout-irregular part 4",
-    why="The assembler makes one section of the whole body.",
-    rejected="pto.section.cube { … } in a function with pto.kernel_kind = #pto.kernel_kind<cube>",
-    accepted="the same section in a function without a kind",
+    "A section in a function with a kernel kind is of that kind.",
+    severity=Severity.WARNING,
+    source="compute-layout-irregular part 4; PTOAS 2026-08, which takes such functions",
+    why="Cores of the function's kind skip the section, and others do not run the function.",
+    rejected="pto.section.cube { … } in a function with pto.kernel_kind = #pto.kernel_kind<vector>",
+    accepted="the same section in a function with pto.kernel_kind = #pto.kernel_kind<cube>",
 )
 define(
     "SYS-05-NESTED",

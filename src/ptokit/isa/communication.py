@@ -105,6 +105,16 @@ MAKE_PREFETCH_ASYNC_CONTEXT = pending(
     source=_SOURCE,
     grammar=("~( %workspace : T(workspace) ) {} -> R",),
 )
+PREFETCH_ASYNC = pending(
+    "prefetch_async",
+    "Prefetch global memory in the background; gives the event.",
+    view("src"),
+    handle("ctx"),
+    results=1,
+    newest="tprefetch_async",
+    source=_SOURCE,
+    grammar=("~( %src , %ctx : T(src) , T(ctx) ) {} -> R",),
+)
 GET_PREFETCH_ASYNC_SESSION = pending(
     "get_prefetch_async_session",
     "The session of a prefetch context.",

@@ -104,7 +104,7 @@ IMPORT_RESERVED_BUFFER = pending(
 INITIALIZE_L2G2L_PIPE = pending(
     "initialize_l2g2l_pipe",
     "A pipe through global memory.",
-    handle("gm"),
+    Operand("gm", Role.IN, Kind.PTR, or_view=True),
     handle("local", optional=True),
     handle("peer", optional=True),
     attrs=(*_SLOTS, number("flag_base"), _EPILOGUE),

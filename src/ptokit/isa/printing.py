@@ -11,7 +11,7 @@ import numpy as np
 
 from ptokit.diagnostics import rule
 from ptokit.targets import A5
-from ptokit.types.enums import Layout, Pipe, TileType
+from ptokit.types.enums import Layout, Pipe, PrintFormat, TileType
 
 from .machine import Machine, TileOperand
 from .operands import Message
@@ -67,7 +67,7 @@ def _row(values: np.ndarray, shown: str, bar: int | None = None) -> str:
     return " ".join(words)
 
 
-def _print(m: Machine, src: Any, *, format: int) -> None:
+def _print(m: Machine, src: Any, tmp: Any = None, *, format: int) -> None:
     spec = getattr(src, "spec", None)
     dtype = spec.dtype if spec is not None else src.dtype
     shown = _NUMBERS.get(format, _NUMBERS[0])[dtype.is_integer]
@@ -128,8 +128,8 @@ TPRINT = instruction(
         "TPRINT",
         "tprint",
         "Print a tile or a view, after a line with its name, block and place.",
-        (Operand("src", Role.IN, or_view=True),),
-        (Attr("format", int, 0, "format"),),
+        (Operand("src", Role.IN, or_view=True), Operand("tmp", Role.SCRATCH, optional=True, or_view=True)),
+        (Attr("format", PrintFormat, PrintFormat.Width8_Precision4, "printFormat", "print_format", older="format"),),
         pipe=Pipe.S,
         rules=RULES,
         run=_print,

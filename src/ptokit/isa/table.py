@@ -78,6 +78,7 @@ class Operand:
     size: int = 1  # of a list in groups: how many values one group has
     bits: int = 0  # of a mask: its granularity
     word: str = ""  # stands behind this word and the types of ``ins``, with its own type; older texts list it
+    stored: bool = False  # stands in ``outs``, whatever its role; older texts have it in ``ins``
     absent: str = ""  # the word behind the operands of ``ins`` that says it is not there
 
 
@@ -289,12 +290,12 @@ class Instr:
     @property
     def ins(self) -> list[Operand]:
         """Operands written in ``ins(...)``, in text order."""
-        return [o for o in self._as_written if o.role in (Role.IN, Role.SCRATCH)]
+        return [o for o in self._as_written if o.role in (Role.IN, Role.SCRATCH) and not o.stored]
 
     @property
     def outs(self) -> list[Operand]:
         """Operands written in ``outs(...)``, in text order."""
-        return [o for o in self._as_written if o.role in (Role.OUT, Role.INOUT)]
+        return [o for o in self._as_written if o.role in (Role.OUT, Role.INOUT) or o.stored]
 
     @property
     def _as_written(self) -> Sequence[Operand]:

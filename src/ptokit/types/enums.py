@@ -248,6 +248,55 @@ class SyncCoreType(_Spelled):
     AICOnly = 1
     Mix = 2
 
+    @property
+    def text(self) -> str:
+        """The spelling in `.pto` text."""
+        return {"AIVOnly": "aiv_only", "AICOnly": "aic_only", "Mix": "mix"}[self.name]
+
+
+class SyncAllMode(_Spelled):
+    """How a SYNCALL joins cores: by hardware, or through counters in global memory."""
+
+    Hard = 0
+    Soft = 1
+
+    @property
+    def text(self) -> str:
+        """The spelling in `.pto` text."""
+        return self.name.lower()
+
+
+class _Numbered(IntEnum):
+    """An enumeration that older texts and programs write as a number."""
+
+    @property
+    def text(self) -> str:
+        """The spelling in `.pto` text."""
+        return self.name.lower()
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """Member by its `.pto` spelling or its name. Raises `KeyError`."""
+        found = [m for m in cls if text in (m.text, m.name)]
+        if not found:
+            raise KeyError(text)
+        return found[0]
+
+
+class MxGroupAxis(_Numbered):
+    """The axis along which elements share a scale."""
+
+    Axis0 = 0
+    Axis1 = 1
+
+
+class PrintFormat(_Numbered):
+    """Width and precision of the numbers of TPRINT."""
+
+    Width8_Precision4 = 0
+    Width8_Precision2 = 1
+    Width10_Precision6 = 2
+
 
 class NotifyOp(_Spelled):
     """What a notification does to a signal."""

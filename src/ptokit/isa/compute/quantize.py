@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -61,8 +62,9 @@ TQUANT = instruction(
         "TQUANT",
         "tquant",
         "dst = src * scale + offset as 8-bit integers, with a scale and an offset per row",
-        (dst(), src(), src("scale"), src("offset", optional=True), tmp(optional=True)),
+        (dst(), src(), src("scale"), src("offset", optional=True), replace(tmp(optional=True), stored=True)),
         (Attr("quant_type", QuantType, None, "quant_type", "quant_type"),),
+        orders=(("src", "scale", "offset", "tmp"),),
         rules=(*QUANT_RULES, TQ_1),
         run=_quantize,
         footprint=_footprint,

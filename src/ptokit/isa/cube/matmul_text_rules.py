@@ -7,7 +7,7 @@ from functools import partial
 
 from ptokit.diagnostics import Rule, Severity
 from ptokit.targets import A5
-from ptokit.types.dtypes import DTYPES
+from ptokit.types.dtypes import DTYPES, PACKED
 from ptokit.types.enums import TileType
 from ptokit.types.tile import DYNAMIC
 
@@ -18,6 +18,10 @@ _LIMIT = 4095
 _LOCS = {"lhs": TileType.Left, "rhs": TileType.Right, "dst": TileType.Acc, "acc": TileType.Acc}
 _FLOATS = frozenset(DTYPES[n] for n in ("f16", "bf16", "f32"))
 _BYTE_FLOATS = frozenset(DTYPES[n] for n in ("e4m3", "e5m2", "hif8"))
+_FP8, _FP4 = (
+    frozenset(DTYPES[n] for n in ("e4m3", "e5m2")),
+    frozenset(DTYPES[n] for n in ("e2m1", "e1m2")) | frozenset((PACKED["e2m1x2"], PACKED["e1m2x2"])),
+)
 _LAYOUTS = {"lhs": "Nz", "rhs": "Zn", "dst": "Nz"}
 
 Message = str | None
@@ -72,15 +76,15 @@ def MM_3(o: Site) -> Message:
     """dst = lhs x rhs is i32 of 8-bit integers, or f32 of one float type: f16, bf16, f32, on a5 also of 8 bits."""
     a, b, c = o.lhs.dtype, o.rhs.dtype, o.dst.dtype
     integers = c.is_integer and c.bits == 32 and all(t.is_integer and t.bits == 8 for t in (a, b))
-    floats = _FLOATS | _BYTE_FLOATS if o.target.is_a(A5) else _FLOATS
-    if integers or (c.name == "f32" and a is b and a in floats):
+    floats = (a is b and a in _FLOATS) or (o.target.is_a(A5) and ((a is b and a in _BYTE_FLOATS) or {a, b} <= _FP8))
+    if integers or (c.name == "f32" and floats):
         return None
     return f"{c} = {a} x {b}"
 
 
 def _scaled_triple(o: Site) -> Message:
     a, b, c = o.lhs.dtype, o.rhs.dtype, o.dst.dtype
-    small = all(t.is_float and t.bits <= 8 for t in (a, b))
+    small = {a, b} <= _FP8 or {a, b} <= _FP4
     return None if c.name == "f32" and small else f"{c} = {a} x {b}; a scaled product is f32 of 8-bit floats"
 
 
@@ -120,26 +124,66 @@ def GV_1(o: Site) -> Message:
     return None
 
 
+GROUP = 32
+"""Elements that share a scale."""
+
+
+def _groups(size: int) -> int:
+    return DYNAMIC if size == DYNAMIC else -(-size // GROUP)
+
+
+def _scale_sizes(o: Site, name: str, of: str, left: bool) -> Message:
+    """The scales of a tile: a row for each of its rows and a column for each group of its columns; turned, if right."""
+    scale, tile = o.operands[name], o.operands[of]
+    assert isinstance(scale, TileInfo)
+    assert isinstance(tile, TileInfo)
+    if scale.loc is not TileType.Scaling:
+        return f"{name} lies in {scale.loc.text}, not scaling"
+    whole, valid, s = (tile.spec.rows, tile.spec.cols), (tile.spec.valid_row, tile.spec.valid_col), scale.spec
+    product, row = o.has_operand("lhs"), o.instr.name.startswith("TGEMV")
+    inner = whole if product and not row else valid  # what the groups are counted in
+    if left:
+        wanted = (valid[0] if row else whole[0], _groups(inner[1]), valid[0], _groups(valid[1]))
+    else:
+        wanted = (_groups(inner[0]), whole[1], _groups(valid[0]), valid[1])
+    for x, y, what in zip((s.rows, s.cols, s.valid_row, s.valid_col), wanted, ("rows", "columns") * 2):
+        if DYNAMIC not in (x, y) and x != y:
+            return f"{name} has {x} {what}, not {y} as {of} asks for"
+    if product and not row:
+        side = ("row_major", "col_major")[not left]
+        if (s.blayout.text, s.slayout.text, s.fractal) != (side, side, 32):
+            return f"{name} has blayout={s.blayout.text}, slayout={s.slayout.text}, fractal={s.fractal}"
+    return None
+
+
 @_rule(
     "MX-SCALE",
-    "a scaling tile of 16x64 for a left tile of 16x64",
-    "a left tile for a left tile",
+    "scales of 16x2 for a left tile of 16x64",
+    "scales of 16x64 for a left tile of 16x64",
     targets=("a5",),
-    source="assembly 15 (tget_scale_addr)",
+    source="PTOAS 2026-08 PTO.cpp TGetScaleAddrOp, verifyA5MxMatScaleTile, verifyA5MxGemvScaleTile",
 )
 def MX_SCALE(o: Site) -> Message:
-    """A tile of scales lies in scaling, and has the shape and valid region of its operand."""
-    pairs = (("dst", "src"),) if o.has_operand("src") else (("lhs_scale", "lhs"), ("rhs_scale", "rhs"))
-    for name, of in pairs:
-        scale, tile = o.operands[name], o.operands[of]
-        assert isinstance(scale, TileInfo)
-        assert isinstance(tile, TileInfo)
-        if scale.loc is not TileType.Scaling:
-            return f"{name} lies in {scale.loc.text}, not scaling"
-        for what in ("rows", "cols", "valid_row", "valid_col"):
-            x, y = getattr(scale.spec, what), getattr(tile.spec, what)
-            if x != y and DYNAMIC not in (x, y):
-                return f"{name} has {what} = {x}, {of} {y}"
+    """Scales lie in scaling: one for each row and 32 columns of a left tile, for 32 rows and each column of a right."""
+    if o.has_operand("src"):
+        if o.src.loc not in (TileType.Left, TileType.Right):
+            return f"src lies in {o.src.loc.text}, not left or right"
+        return _scale_sizes(o, "dst", "src", o.src.loc is TileType.Left)
+    return _scale_sizes(o, "lhs_scale", "lhs", True) or _scale_sizes(o, "rhs_scale", "rhs", False)
+
+
+@_rule(
+    "MX-K",
+    "lhs 16x64, rhs 64x16",
+    "lhs 16x32, rhs 32x16",
+    targets=("a5",),
+    source="PTOAS 2026-08 PTO.cpp verifyA5MxMatTileOperands",
+)
+def MX_K(o: Site) -> Message:
+    """The inner dimension of the tiles of a scaled product of matrices is a multiple of 64."""
+    for name, size in (("lhs", o.lhs.cols), ("rhs", o.rhs.rows)):
+        if size % 64:
+            return f"{name} has {size} elements along the inner dimension"
     return None
 
 
@@ -171,7 +215,7 @@ ROW_BIAS = (*ROW, MM_4)
 
 
 def scaled(name: str) -> tuple[Rule, ...]:
-    """The rules of a block-scaled product. Of matrix products without a bias the assembler looks at types only."""
+    """The rules of a block-scaled product."""
     if name.startswith("TGEMV"):
         return (A5_ONLY, MX_SCALE, GV_1, MM_1_ROW, MM_2, MX_3, *((MX_4,) if name.endswith("_BIAS") else ()))
-    return (MM_1, MM_2, MX_3, MX_4) if name.endswith("_BIAS") else (MX_3,)
+    return (MM_1, MM_2, MX_K, MX_SCALE, MX_3, *((MX_4,) if name.endswith("_BIAS") else ()))

@@ -11,7 +11,7 @@ from ..places import alike
 from ..site import Site
 from ..table import Access, Instr, Operand, Role, dst, instruction, src
 from .concat_rules import RULES
-from .irregular_text_rules import CC_1
+from .irregular_text_rules import CC_1, CC_2
 
 
 def _concat(
@@ -53,6 +53,25 @@ def _footprint(o: Site) -> Iterator[Access]:
         yield Access("didx", True, o.dst.vr, 1)
 
 
+def _concat_by_index(
+    m: Machine, dst: TileOperand, a: TileOperand, b: TileOperand, idx0: TileOperand, idx1: TileOperand
+) -> None:
+    _concat(m, dst, a, b, None, idx0, idx1)
+
+
+TCONCATIDX = instruction(
+    Instr(
+        "TCONCATIDX",
+        "tconcatidx",
+        "As TCONCAT with index tiles, which say how many bytes of each row are taken.",
+        (dst(), src("src0"), src("src1"), src("idx0"), src("idx1")),
+        cpp="TCONCAT",
+        rules=(*RULES, CC_2),
+        run=_concat_by_index,
+        footprint=_footprint,
+        source="PTOAS 2026-08 PTOOps.td; compute-layout-irregular 1.5",
+    )
+)
 TCONCAT = instruction(
     Instr(
         "TCONCAT",

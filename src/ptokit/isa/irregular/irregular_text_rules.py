@@ -12,6 +12,7 @@ from ptokit.types.tile import DYNAMIC
 
 from ..assembler import assembler_rule
 from ..site import Site, TileInfo
+from ..typesets import types_of
 from ..unknown import Size, known
 
 Message = str | None
@@ -33,9 +34,8 @@ def _padded(o: Site, *, grows: bool = False) -> Message:
     if isinstance(d, TileInfo) and d.spec.pad == 0:
         return "dst has pad null, which says nothing to fill with"
     smaller = d.rows < s.rows or d.cols < s.cols
-    if smaller or (not grows and (d.rows, d.cols) != (s.rows, s.cols)):
-        return f"src is {s.rows}x{s.cols}, dst is {d.rows}x{d.cols}"
-    return None
+    other = isinstance(d, TileInfo) and d.loc is TileType.Mat and (d.rows, d.cols) != (s.rows, s.cols) and not grows
+    return f"src is {s.rows}x{s.cols}, dst is {d.rows}x{d.cols}" if smaller or other else None
 
 
 @_rule(
@@ -97,6 +97,37 @@ def _merged(o: Site) -> Message:
             return f"{name} has element type {t.dtype}, dst {o.dst.dtype}"
     if (o.tmp.rows, o.tmp.cols) != (o.dst.rows, o.dst.cols):
         return f"tmp is {o.tmp.rows}x{o.tmp.cols}, dst {o.dst.rows}x{o.dst.cols}"
+    return None
+
+
+_CONCAT_DATA, _CONCAT_INDEX = types_of("i8 i16 i32 f16 f32 bf16"), types_of("i8 i16 i32")
+
+
+@_rule(
+    "CC-2",
+    "i32 indices of one column, for f16",
+    "i32 and i16 indices",
+    covered_by=("CONC-COM-01", "CONC-COM-02", "CONC-COM-03", "CONC-A23-01", "CONC-A5-01"),
+    source="PTOAS 2026-08 PTO.cpp TConcatidxOp",
+)
+def CC_2(o: Site) -> Message:
+    """tconcatidx: vec tiles of as many valid rows; data of one type, indices of another; row_major on a5."""
+    for name in ("dst", "src0", "src1", "idx0", "idx1"):
+        t = o.operands[name]
+        assert isinstance(t, TileInfo)
+        index = name.startswith("idx")
+        like = o.idx0 if index else o.dst
+        rows = t.spec.valid_row, o.dst.spec.valid_row
+        if t.loc is not TileType.Vec:
+            return f"{name} lies in {t.loc.text}, not vec"
+        if t.dtype is not like.dtype or t.dtype not in (_CONCAT_INDEX if index else _CONCAT_DATA):
+            return f"{name} has element type {t.dtype}"
+        if o.target.is_a(A5) and not t.row_major:
+            return f"{name} has blayout=col_major"
+        if DYNAMIC not in rows and rows[0] != rows[1]:
+            return f"{name} has {rows[0]} valid rows, dst {rows[1]}"
+        if index and t.spec.valid_col == 0:
+            return f"{name} has no valid column"
     return None
 
 

@@ -15,15 +15,17 @@ from .move_facts import Acc, Left, Mat, Right, Scaling, Vec, arrow, optional, pa
 _A3_TYPES = types("i8 u8 f16 bf16 f32")
 _A3_CAST = {"f32": types("f16 bf16")}
 _A3_QUANTISED = {"f32": types("i8 u8"), "i32": types("i8 u8 f16 i16 u16")}
-_A5_EXTRACTS = {(Mat, Left), (Mat, Right), (Mat, Scaling), (Vec, Mat), (Vec, Vec)}
+_A5_EXTRACTS = {(Mat, Left), (Mat, Right), (Mat, Scaling), (Vec, Mat), (Vec, Vec), (Acc, Mat), (Acc, Vec)}
 _A5_INSERTS = {
     (Acc, Mat): (("Nz",), ("Nz",)),
     (Vec, Mat): (("ND", "Nz"), ("Nz",)),
-    (Vec, Vec): (("ND",), ("ND",)),
+    (Vec, Vec): (("ND", "Nz"), ("ND", "Nz")),
+    (Acc, Vec): (("Nz",), ("ND", "Nz")),
 }
 """Layouts of src and dst."""
+_A5_QUANTISED = {"f32": types("i8 u8 f16 bf16 f32 e4m3 e5m2 hif8"), "i32": types("i8 u8 f16 bf16")}
 _A5_ACC_TYPES = {"f32": types("f16 bf16 f32"), "i32": types("i32")}
-_A5_VEC_TYPES = types("i8 u8 i32 u32 f16 bf16 f32 e4m3 e5m2 e8m0 hif8")
+_A5_VEC_TYPES = types("i8 u8 i32 u32 f16 bf16 f32 e4m3 e5m2 e8m0 hif8 e2m1x2 e1m2x2")
 
 
 _rule = partial(assembler_rule, source="assembly 13.9")
@@ -43,9 +45,10 @@ def _indices(o: Site) -> Message:
 
 @_rule("EX-1", "16x16 at (16, 0) of 32x16", "16x16 at (24, 0) of 32x16")
 def EX_1(o: Site) -> Message:
-    """textract: indices of type index, dst inside src, equal element types."""
+    """textract: indices of type index, dst inside src, equal element types unless src is an accumulator."""
     s, d = o.src, o.dst
-    return _indices(o) or outside(position(o), (d.rows, d.cols), (s.rows, s.cols)) or types_differ(o)
+    misplaced = _indices(o) or outside(position(o), (d.rows, d.cols), (s.rows, s.cols))
+    return misplaced or (types_differ(o) if s.loc is not Acc else None)
 
 
 def _a2a3_from_acc(o: Site) -> Message:
@@ -87,18 +90,31 @@ def EX_2(o: Site) -> Message:
     return f"dst has layout {d.layout_name}, a {d.loc.text} tile is {wanted}" if d.layout_name != wanted else None
 
 
+def _a5_from_acc(o: Site) -> Message:
+    quantised = optional(o, "fp") is not None or optional(o, "quant") is not None
+    if o.dst.dtype in (_A5_QUANTISED if quantised else _A5_ACC_TYPES).get(o.src.dtype.name, ()):
+        return None
+    wanted = "f32 to 8 bits, f16, bf16, f32, i32 to i8, f16, bf16" if quantised else "f32 to f16, bf16, f32, i32 to i32"
+    return f"{o.src.dtype} to {o.dst.dtype} is not {wanted}"
+
+
 @_rule("EX-3", "vec ND to vec ND", "vec Nz to vec Nz", targets=("a5",))
 def EX_3(o: Site) -> Message:
-    """textract on a5: mat to left (Nz), right (Zn), scaling; vec to mat; vec ND to vec ND."""
+    """textract on a5: mat to left (Nz), right (Zn), scaling; vec to mat; vec ND to vec ND; acc to mat Nz, vec ND."""
     s, d = o.src, o.dst
     if pair(o) not in _A5_EXTRACTS:
-        return f"{arrow(o)} is not mat to left, right or scaling, nor vec to mat or vec"
+        return f"{arrow(o)} is not mat to left, right or scaling, nor vec or acc to mat or vec"
     wanted = {Left: "Nz", Right: "Zn"}.get(d.loc)
     if wanted and d.layout_name != wanted:
         return f"dst has layout {d.layout_name}, a {d.loc.text} tile is {wanted}"
     if pair(o) == (Vec, Vec) and (s.layout_name, d.layout_name) != ("ND", "ND"):
         return f"{s.layout_name} to {d.layout_name} between vec tiles; both must be row_major, none_box"
-    return None
+    if s.loc is Acc:
+        into = "Nz" if d.loc is Mat else "ND"
+        if (s.layout_name, d.layout_name) != ("Nz", into):
+            return f"{s.layout_name} to {d.layout_name}, not Nz to {into}"
+        return _a5_from_acc(o)
+    return _plain(o)
 
 
 @_rule("IN-1", "16x16 at (16, 0) of 32x16", "16x16 at (24, 0) of 32x16")
@@ -119,22 +135,21 @@ def IN_2(o: Site) -> Message:
 
 @_rule("IN-3", "vec ND to mat Nz", "vec Nz to vec Nz", targets=("a5",))
 def IN_3(o: Site) -> Message:
-    """tinsert on a5: acc Nz to mat Nz, vec ND or Nz to mat Nz, vec ND to vec ND; without acc one element type."""
+    """tinsert on a5: acc Nz to mat Nz or vec, vec ND or Nz to mat Nz, vec to vec of one layout; types it converts."""
     layouts = _A5_INSERTS.get(pair(o))
     if layouts is None:
-        return f"{arrow(o)} is not acc to mat, vec to mat or vec to vec"
+        return f"{arrow(o)} is not acc or vec to mat or vec"
     s, d = o.src, o.dst
     for name, tile, allowed in (("src", s, layouts[0]), ("dst", d, layouts[1])):
         if tile.layout_name not in allowed:
             return f"{name} has layout {tile.layout_name}; {arrow(o)} takes {' or '.join(allowed)}"
     if s.loc is Acc:
-        converted = optional(o, "fp") or optional(o, "quant")
-        if not converted and d.dtype not in _A5_ACC_TYPES.get(s.dtype.name, ()):
-            return f"{s.dtype} to {d.dtype} is not f32 to f16, bf16 or f32, nor i32 to i32"
-        return None
+        return _a5_from_acc(o)
+    if pair(o) == (Vec, Vec) and s.layout_name != d.layout_name:
+        return f"{s.layout_name} to {d.layout_name} between vec tiles"
     if s.dtype not in _A5_VEC_TYPES:
         return f"element type {s.dtype} is not i8, i32, f16, bf16, f32 or an 8-bit float"
-    return types_differ(o)
+    return types_differ(o) or _plain(o)
 
 
 EXTRACT_TEXT_RULES = (

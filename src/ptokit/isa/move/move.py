@@ -7,7 +7,7 @@ from typing import Any
 from ptokit.targets import A5
 from ptokit.types.conv import ConvSpec
 from ptokit.types.dtypes import DTYPES, DType
-from ptokit.types.enums import AccToVecMode, Pipe, ReluPreMode, STPhase, TileType
+from ptokit.types.enums import AccToVecMode, MxGroupAxis, Pipe, ReluPreMode, STPhase, TileType
 
 from ..machine import Machine, TileOperand
 from ..meaning.expressions import Convert, Element, Expr, Extent, Least
@@ -119,7 +119,7 @@ TMOV = instruction(
         "tmov",
         "Copy a tile to another of the same or another buffer; accumulators are converted on the way.",
         (dst(), src(), src("fp", optional=True), scalar("quant", optional=True, type="i64"), tmp(optional=True)),
-        (RELU, MODE, PHASE, Attr("grp_axis", int, 1, "grpAxis")),
+        (RELU, MODE, PHASE, Attr("grp_axis", MxGroupAxis, MxGroupAxis.Axis1, "grpAxis", "mx_group_axis")),
         pipe=move_pipe,
         rules=MOVE_RULES,
         meaning=_meaning,

@@ -59,13 +59,39 @@ def MO_6(o: Site) -> Message:
 def MO_7(o: Site) -> Message:
     """fp is a scaling tile, for an acc source of 32-bit elements."""
     fp: TileInfo | None = o.fp
-    if fp is None:
+    if fp is None or to_zz(o):
         return None
     if fp.loc is not Scaling:
         return f"fp is a {fp.loc.text} tile, not scaling"
     if o.src.dtype.name not in ("f32", "i32", "u32"):
         return f"src has element type {o.src.dtype}, not f32 or a 32-bit integer"
     return f"fp with a {o.src.loc.text} source" if o.src.loc is not Acc else None
+
+
+def to_zz(o: Site) -> bool:
+    """True for the form that re-orders exponents: its third tile is not in scaling."""
+    return o.target.is_a(A5) and o.fp is not None and o.fp.loc is not Scaling
+
+
+@_rule(
+    "MO-12",
+    "three vec tiles of ui8",
+    "grpAxis without a third tile",
+    source="PTOAS 2026-08 PTO.cpp TMovOp",
+)
+def MO_12(o: Site) -> Message:
+    """grpAxis goes with a third tile that is not in scaling: vec tiles of ui8, hif8 or f8E8M0, ND to Zz."""
+    third: TileInfo | None = o.fp if to_zz(o) else optional(o, "tmp")
+    if third is None:
+        return "grpAxis is for exponents that are put into Zz order" if o.attrs.get("grp_axis") is not None else None
+    s, d = o.src, o.dst
+    if {s.loc, d.loc, third.loc} != {Vec} or not s.dtype is d.dtype is third.dtype:
+        return f"{s.loc.text} {s.dtype}, {third.loc.text} {third.dtype} to {d.loc.text} {d.dtype}; one type, all in vec"
+    if s.dtype.name not in ("u8", "hif8", "e8m0"):
+        return f"the tiles hold {s.dtype}, not ui8, hif8 or f8E8M0"
+    if (s.layout_name, d.layout_name) != ("ND", "Zz"):
+        return f"{s.layout_name} to {d.layout_name}, not ND to Zz"
+    return None
 
 
 @_rule("MO-8", "single_mode_vec0", "dual_mode_split_m")
@@ -121,6 +147,7 @@ ASSEMBLER_RULES = (
     MO_7,
     MO_8,
     MO_9,
+    MO_12,
     _rule("MO-10", "512", "1024", what="acc to mat on a2a3: dst has fractal 512.", targets=("a2a3",))(_fractal),
 )
 ASSEMBLER_FP_RULES = (

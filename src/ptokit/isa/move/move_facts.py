@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ptokit.targets import A5, Target
-from ptokit.types.dtypes import DTYPES, DType
+from ptokit.types.dtypes import DTYPES, PACKED, DType
 from ptokit.types.enums import AccToVecMode, CompactMode, ReluPreMode, TileType
 
 from ..site import ScalarInfo, Site, TileInfo
@@ -35,7 +35,7 @@ SIXTY_FOUR_BITS = (DTYPES["u64"], DTYPES["i64"])
 
 def types(names: str) -> frozenset[DType]:
     """Element types by their names."""
-    return frozenset(DTYPES[n] for n in names.split())
+    return frozenset((DTYPES | PACKED)[n] for n in names.split())
 
 
 def pair(o: Site) -> Pair:

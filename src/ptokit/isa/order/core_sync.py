@@ -13,7 +13,7 @@ import numpy as np
 
 from ptokit.diagnostics import Scope, rule
 from ptokit.types.dtypes import DTYPES
-from ptokit.types.enums import CmpMode, NotifyOp, Pipe, SyncCoreType
+from ptokit.types.enums import CmpMode, NotifyOp, Pipe, SyncAllMode, SyncCoreType
 
 from ..machine import Machine, ViewOperand
 from ..numerics.scalars import element
@@ -49,7 +49,9 @@ def SYS_04(o: Site) -> str | None:
     return None
 
 
-def syncall(m: Machine, workspace: Any, used: Any, *, core_type: SyncCoreType) -> Callable[[], bool]:
+def syncall(
+    m: Machine, workspace: Any, used: Any, *, mode: SyncAllMode | None = None, core_type: SyncCoreType
+) -> Callable[[], bool]:
     """True once every core of the type has arrived as often as this one."""
     return m.rendezvous(CORE_KINDS[core_type], 0 if used is None else int(used))
 
@@ -59,14 +61,29 @@ SYNCALL = instruction(
         "SYNCALL",
         "syncall",
         "Wait until every core of a type has arrived; all pipes are drained first.",
-        (Operand("workspace", Role.IN, ptr().kind, optional=True), index("used", optional=True)),
-        (Attr("core_type", SyncCoreType, SyncCoreType.Mix, "coreType", "sync_core_type"),),
+        (Operand("workspace", Role.IN, ptr().kind, optional=True), scalar("used", optional=True, type="i32")),
+        (
+            Attr("mode", SyncAllMode, None, "mode", "sync_all_mode", dotted=True),
+            Attr(
+                "core_type",
+                SyncCoreType,
+                SyncCoreType.Mix,
+                "core_type",
+                "sync_core_type",
+                dotted=True,
+                older="coreType",
+            ),
+        ),
         pipe=Pipe.S,
         rules=(SYS_04,),
         run=syncall,
         waits=True,
         between_cores=True,
-        syntax="syncall",
+        syntax="own",
+        grammar=(
+            "<? ~( <? %workspace <? , %used ?> : T(workspace) <? T?(used) ?> ?> ) ?> "
+            "<? mode = A!(mode) , core_type = A!(core_type) ?> {}",
+        ),
         source="memory-model-and-sync 5.5; compute-layout-irregular 4",
     )
 )

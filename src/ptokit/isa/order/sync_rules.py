@@ -257,8 +257,8 @@ def _not_among(o: Site, *allowed: Pipe) -> Message:
 
 @_text("SY-3", targets=("a5",), rejected="sync.set <PIPE_V>, 0", accepted="sync.set <PIPE_MTE3>, 0")
 def SY_3(o: Site) -> Message:
-    """On a5, sync.set is raised by the fix-pipe or MTE3."""
-    return _not_among(o, Pipe.FIX, Pipe.MTE3)
+    """On a5, sync.set is raised by FIX, MTE1, MTE2, MTE3 or V."""
+    return _not_among(o, Pipe.FIX, Pipe.MTE1, Pipe.MTE2, Pipe.MTE3, Pipe.V)
 
 
 @_text("SY-4", targets=("a5",), rejected="sync.wait <PIPE_M>, 0", accepted="sync.wait <PIPE_V>, 0")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ptokit.diagnostics import Rule
-from ptokit.types.enums import ScatterAtomicOp, TileType
+from ptokit.diagnostics import Rule, Severity
+from ptokit.targets import A2A3
+from ptokit.types.enums import Coalesce, ScatterAtomicOp, ScatterOOB, TileType
+from ptokit.types.tile import DYNAMIC
 
 from ..assembler import assembler_rule
 from ..operands import DEVICES
@@ -14,6 +16,7 @@ from ..typesets import names, types_of
 from .index_checks import Message, Parts, check
 
 DATA = types_of("i8 u8 i16 u16 i32 u32 f16 bf16 f32 e4m3 e5m2 hif8")
+BYTE_FLOATS = types_of("e4m3 e5m2 hif8")
 ADD = types_of("f16 f32 i32")
 EXTREME = types_of("f32 i32")
 
@@ -28,12 +31,26 @@ def _kinds(o: Site) -> Message:
 
 
 def _plain(p: Parts) -> Message:
-    for name, tile in ((p.name, p.data), ("idx", p.idx)):
-        if not isinstance(tile, TileInfo):
-            return f"{name} is a view of global memory; the text form takes a tile"
-        if tile.loc is not TileType.Vec or tile.layout_name != "ND":
-            return f"{name} is a {tile.loc.text} tile with the layout {tile.layout_name}, not a row-major vec tile"
+    if not p.l1 and not isinstance(p.idx, TileInfo):
+        return "idx is a view of global memory; the text form takes a tile"
+    if p.data.loc is TileType.Mat and p.name == "dst":
+        t = p.data
+        if t.layout_name != "Nz" or t.fractal != 512 or t.rows % 16 or t.cols % t.dtype.c0:
+            return f"dst is {t.rows}x{t.cols} in mat with the layout {t.layout_name}, not whole boxes of Nz"
+        return None
+    if p.data.loc is not TileType.Vec or p.data.layout_name != "ND":
+        return f"{p.name} is a {p.data.loc.text} tile with the layout {p.data.layout_name}, not a row-major vec tile"
+    if isinstance(p.idx, TileInfo) and (p.idx.loc is not TileType.Vec or p.idx.boxed):
+        return f"idx is a {p.idx.loc.text} tile with the layout {p.idx.layout_name}, not a vec tile without boxes"
     return None
+
+
+def _target(p: Parts) -> Message:
+    if not p.site.target.is_a(A2A3):
+        return None
+    if p.data.dtype in BYTE_FLOATS:
+        return f"{p.name} holds {p.data.dtype}, which is of a5"
+    return "scatterConflict is of a5" if p.name == "src" and p.site.attrs.get("conflict") is not None else None
 
 
 def _data(p: Parts) -> Message:
@@ -52,16 +69,46 @@ def _nd(p: Parts) -> Message:
     return f"the table's layout is {p.table.layout.name}, not ND" if p.plain_table is False else None  # type: ignore[union-attr]
 
 
-def _rows(p: Parts) -> Message:
-    if isinstance(p.idx, TileInfo) and p.idx.rows != p.data.rows:
-        return f"idx has {p.idx.rows} rows, {p.name} {p.data.rows}"
-    return None
+def _agree(*sizes: int) -> bool:
+    return len({n for n in sizes if n != DYNAMIC}) < 2
 
 
-def _cols(p: Parts) -> Message:
-    if isinstance(p.idx, TileInfo) and p.idx.cols not in (1, p.data.cols):
-        return f"idx has {p.idx.cols} columns, neither 1 nor the {p.data.cols} of {p.name}"
-    return None
+def _shape(p: Parts) -> Message:
+    idx, mode = p.idx, p.site.mode
+    if p.l1 or not isinstance(idx, TileInfo):
+        return None
+    rows, cols = idx.spec.valid_row, idx.spec.valid_col
+    wanted_rows, wanted_cols = p.data.spec.valid_row, p.data.spec.valid_col
+    one = (0, 1, DYNAMIC)
+    elements = _agree(rows, wanted_rows) and _agree(cols, wanted_cols)
+    down = _agree(rows, wanted_rows) and cols in one
+    if mode is None:
+        fits = elements or (idx.row_major and down)
+    elif mode is Coalesce.Row:
+        fits = (not idx.row_major and down) or (idx.row_major and rows in one and _agree(cols, wanted_rows))
+    else:
+        fits = elements
+    if fits:
+        return None
+    shown = "" if mode is None else f" with coalesce = {mode.text}"
+    return f"idx is valid in {rows}x{cols}, {p.name} in {wanted_rows}x{wanted_cols}{shown}"
+
+
+def _mode(p: Parts) -> Message:
+    if p.name == "src":
+        words = [key for key in ("oob", "conflict") if p.site.attrs.get(key) not in (None, ScatterOOB.Undefined)]
+        if p.site.atomic is not ScatterAtomicOp.NONE:
+            words.append("atomic")
+        return f"{words[0]} without coalesce" if words and p.site.mode is None else None
+    if p.site.mode is None:
+        return "coalesce is missing"
+    if not p.l1:
+        return "scratch goes with mat" if p.scratch is not None else None
+    wants = p.site.mode is Coalesce.Elem
+    if wants != (p.scratch is not None):
+        return "scratch goes with single elements to mat, and only with them"
+    other = p.scratch is not None and p.scratch.dtype is not p.data.dtype
+    return f"scratch holds {p.scratch.dtype}, dst {p.data.dtype}" if other and p.scratch is not None else None
 
 
 def _atomic(p: Parts) -> Message:
@@ -73,15 +120,20 @@ def _atomic(p: Parts) -> Message:
 
 
 _CONDITIONS: tuple[tuple[str, Callable[[Site], Message], str, str], ...] = (
-    ("The target is A5.", lambda o: f"{o.instr.text} is written for a5, not {o.target.name}", "a5", "a2a3"),
+    ("On a2a3 data are no 8-bit floats, and a scatter names no conflict.", check(_target), "f16", "f8E4M3FN"),
     ("Every operand has a known rank.", _kinds, "a tile_buf", "an unranked memref"),
-    ("Data and index tile are row-major vec tiles without boxes.", check(_plain), "vec, row_major", "vec, col_major"),
+    ("Data are a row-major vec tile, the index an unboxed one; or Nz in mat.", check(_plain), "vec ND", "vec DN"),
     ("Data elements have 8 to 32 bits.", check(_data), "f16", "i64"),
     ("Indices are signless i32.", check(_index), "i32", "ui32"),
     ("The table has the element type of the data.", check(_same), "f32 and f32", "f32 and f16"),
     ("The table is ND where its layout can be told.", check(_nd), "strides 64 and 1", "layout dn"),
-    ("Data and index tile have equal rows.", check(_rows), "8 and 8", "8 and 1"),
-    ("The index tile has one column, or those of the data.", check(_cols), "8x1 for 8x64", "8x8 for 8x64"),
+    ("The index tile has an index for each row, or each element, as coalesce says.", check(_shape), "8x64", "8x8"),
+    (
+        "A gather has coalesce; so has a scatter with other words. Scratch is for elements to mat.",
+        check(_mode),
+        "coalesce = row",
+        "a gather without coalesce",
+    ),
     ("Atomic add on f16 f32 i32, max and min on f32 i32.", check(_atomic), "add on f32", "add on bf16"),
 )
 
@@ -96,7 +148,8 @@ def text_rules(prefix: str) -> tuple[Rule, ...]:
             rejected,
             what=what,
             targets=("a2a3",) if number == 1 else DEVICES,
-            source="assembly 13.7",
+            severity=Severity.WARNING if number == 9 else Severity.ERROR,
+            source="assembly 13.7; PTOAS 2026-08 PTO.cpp MGatherOp, MScatterOp",
         )(condition)
         for number, (what, condition, accepted, rejected) in enumerate(_CONDITIONS[:count], 1)
     )

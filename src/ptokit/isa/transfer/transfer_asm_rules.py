@@ -13,7 +13,7 @@ from typing import Any
 
 from ptokit.diagnostics import RuleDecorator, Scope, Severity, define
 from ptokit.targets import A2A3
-from ptokit.types.dtypes import DTYPES
+from ptokit.types.dtypes import DTYPES, PACKED
 from ptokit.types.enums import ReluPreMode, TileType
 from ptokit.types.tile import DYNAMIC
 
@@ -22,7 +22,9 @@ from ..site import Site, TileInfo, ViewInfo
 from ..unknown import Size, known
 from .transfer_rules import Message, names, sides
 
+MOVED_A5 = frozenset((DTYPES | PACKED)[n] for n in "e4m3 e5m2 e8m0 hif8 e2m1x2 e1m2x2".split())
 MOVED = frozenset(DTYPES[n] for n in "i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32".split())
+MOVED_A5 |= MOVED
 QUANT = {
     "a2a3": {"i32": ("i8", "f16"), "f32": ("i8",)},
     "a5": {"i32": ("i8", "f16", "bf16"), "f32": ("i8", "f16", "bf16", "f32")},
@@ -147,7 +149,7 @@ def _is_plain(o: Site) -> bool:
 )
 def ST_9(o: Site) -> Message:
     """The element type of a vec tile to store (on a2a3 also mat) is an integer of 8 to 64 bits, f16, bf16 or f32."""
-    if not _is_plain(o) or o.src.dtype in MOVED:
+    if not _is_plain(o) or o.src.dtype in (MOVED if o.target.is_a(A2A3) else MOVED_A5):
         return None
     return f"the tile has element type {o.src.dtype}; the assembler stores {names(MOVED)}"
 
@@ -222,9 +224,20 @@ _VEC, _MAT, _ACC = TileType.Vec, TileType.Mat, TileType.Acc
 
 _POSITIVE = ("LS-COM-03",)
 
+for _id in ("LD-4", "ST-4"):
+    define(
+        _id,
+        "The valid region of the tile may be empty.",
+        scope=Scope.ASSEMBLER,
+        source="PTOAS 2026-08 PTO.cpp TLoadOp, TStoreOp",
+        enforced=False,
+        accepted="0x16: nothing is transferred",
+        rejected="nothing: the assembler of April refused 0x16",
+        decision="The assembler of April refused empty regions.",
+    )
+
 LOAD = (
     _rule("LD-3", "1x16", "0x16", what="No dimension of the view is 0.", covered_by=_POSITIVE)(_empty_view),
-    _rule("LD-4", "1x16", "0x16", what="The valid region of the tile is not empty.", covered_by=_POSITIVE)(_empty_tile),
     LD_5,
     _rule("LD-6", "mat", "left", what="Loads go to vec and mat.", targets=("a2a3",), covered_by=("LOAD-A3-02",))(
         _in(_VEC, _MAT)
@@ -251,7 +264,6 @@ def ST_10(o: Site) -> Message:
 
 STORE = (
     _rule("ST-3", "1x16", "0x16", what="No dimension of the view is 0.", covered_by=_POSITIVE)(_empty_view),
-    _rule("ST-4", "1x16", "0x16", what="The valid region of the tile is not empty.", covered_by=_POSITIVE)(_empty_tile),
     ST_5,
     ST_6,
     ST_7,
