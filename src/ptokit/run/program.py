@@ -30,7 +30,7 @@ from .fault import Fault
 from .faults import Again, Faults, Kept
 from .generated import Generated
 from .lanes import Diverge
-from .mapped import MappedArguments
+from .mapped import pages_given_back
 from .memory import Buffer, Pointer
 from .printed import Printed
 from .rendezvous import Rendezvous
@@ -144,12 +144,12 @@ class Program:
         size = min(blocks, self.chunk_blocks if chunk is None else max(1, chunk))
         if not self.effects.lockstep:
             size = 1
-        printed, mapped, faults = Printed(), MappedArguments(args), Faults()
+        printed, faults = Printed(), Faults()
         other = None
         if chunk is None and not self._observed:
             other = self._prepared(wanted(backend) or self._best(values, blocks, size), forced=backend is not None)
         try:
-            with np.errstate(all="ignore"), one_blas_thread(self.effects.multiplies):
+            with np.errstate(all="ignore"), one_blas_thread(self.effects.multiplies), pages_given_back(args):
                 if other is not None:
                     other.launch(values, blocks, matmul, threads_wanted(threads), printed)
                     if progress is not None:
@@ -171,7 +171,6 @@ class Program:
                         printed.known, size, first = first, 1, 0
                         continue
                     printed.flush()
-                    mapped.give_back()
                     first += len(indices)
                     if progress is not None:
                         progress(first, blocks)
