@@ -290,6 +290,8 @@ def _instruction(w: Writer, op: Op, instr: Instr) -> tuple[Packing, Action]:
 
 def instruction(w: Writer, op: Op, instr: Instr) -> None:
     """An instruction that Python carries out."""
+    if instr.run is None:
+        raise NotNativeError(instr.name, "it is not translated")
     if len(op.results) > len(instr.produces) or any(o.place and o.role is not Role.IN for o in instr.operands):
         raise NotNativeError(instr.name, "it gives tiles another place")
     for value in op.values:

@@ -24,7 +24,7 @@ from ptokit.types.tensor import infer_layout
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import MemRef, Ptr, Scalar, TensorView, Type
 
-from . import arith
+from . import aggregates, arith
 from .branches import assertion, execute_region, graph, index_switch, while_loop
 from .calls import bind
 from .effects import Effects
@@ -340,9 +340,13 @@ class FunctionWriter:
             op,
         )
 
-    def _storage(self, op: Op, spec: TileSpec) -> str:
-        name = self.fresh("s")
+    def storage_name(self, spec: TileSpec) -> str:
+        """A name for the storage of one more tile."""
         self.out.footprint += working_bytes(spec)
+        return self.fresh("s")
+
+    def _storage(self, op: Op, spec: TileSpec) -> str:
+        name = self.storage_name(spec)
         if op.result in self.outliving and op.get("addr") is None:
             return f"{name} = m.turn({self.const(spec)})"
         if op.get("addr") is None:
@@ -454,6 +458,7 @@ def _template(text: str) -> Callable[[FunctionWriter, Op], None]:
 
 
 _METHODS: dict[str, Callable[[FunctionWriter, Op], None]] = {
+    **aggregates.METHODS,
     "scf.for": FunctionWriter.scf_for,
     "scf.if": FunctionWriter.scf_if,
     "scf.while": while_loop,

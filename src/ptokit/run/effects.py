@@ -17,6 +17,7 @@ from ptokit.ir.facts import instr_of
 from ptokit.ir.graph import passed
 from ptokit.types.enums import Pipe
 from ptokit.types.tile import TileSpec
+from ptokit.types.values import LocalArray, Struct
 
 from .lockstep import lockstep
 from .stores import is_global, loaded, stored
@@ -31,6 +32,7 @@ class Effects:
     read: set[Value] = field(default_factory=set)  # and loaded through
     lockstep: bool = True
     multiplies: bool = False  # uses the cube unit
+    stack: bool = False  # numbers in arrays and structs on the stack may differ between blocks
 
 
 def analyse(module: Module, entry: Function) -> Effects:
@@ -154,6 +156,10 @@ class _Pass:
         instr = instr_of(op)
         varying = any(v in self.effects.varying for v in op.values) or _reads_local(op)
         varying = varying or (instr is not None and instr.per_block)
+        if any(isinstance(v.type, (LocalArray, Struct)) for v in op.values):  # calls may pass one under another name
+            if varying and not op.results and not self.effects.stack:
+                self.effects.stack = self.changed = True
+            varying = varying or self.effects.stack
         for result in op.results:
             if varying and not isinstance(result.type, TileSpec):
                 self.mark(result)

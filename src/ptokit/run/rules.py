@@ -134,3 +134,10 @@ define(
     rejected="TLOAD from a GlobalTensor without a pointer",
     accepted="TLOAD from a view of an argument",
 )
+_rule(
+    "RUN-INDEX",
+    "An index into an array on the stack, or of one of several tiles, is one that there is.",
+    why="The device would read and write what lies beside it.",
+    rejected="pto.local_array_get %a[%i] with %i = 4 of a !pto.local_array<4xi32>",
+    accepted="%i = 3",
+)

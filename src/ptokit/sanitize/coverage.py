@@ -23,7 +23,7 @@ class Mode:
         instrs = [instr for op in ops if (instr := instr_of(op)) is not None]
         ordered = any(instr.ordering and not instr.between_cores for instr in instrs)
         addressed = any(isinstance(v.type, Ptr) and v.type.space == "ub" for op in ops for v in op.results)
-        self.placed = any(op.name == "pto.tassign" or (op.name == "pto.alloc_tile" and op.get("addr")) for op in ops)
+        self.placed = any(op.name == "pto.tassign" or (op.name in ALLOCATIONS and op.get("addr")) for op in ops)
         self.waits_for_work = any(instr.name == "TSYNC" for instr in instrs)
         self.between_cores = any(instr.between_cores for instr in instrs)
         self.by_compiler = not self.placed and not addressed and not ordered
@@ -31,6 +31,9 @@ class Mode:
         if stated is not None:
             self.by_compiler = stated == "auto"
             self.placed = stated == "manual"
+
+
+ALLOCATIONS = ("pto.alloc_tile", "pto.alloc_multi_tile")
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from ptokit.run.calls import attributes, bind
 from ptokit.run.codegen import FunctionWriter
 from ptokit.run.fault import Fault
 from ptokit.types.tile import TileSpec
+from ptokit.types.values import MultiTile
 
 from .between import HANDLERS
 from .views import ObservedView
@@ -54,6 +55,9 @@ class ObservedWriter(FunctionWriter):
             case name if name in _SCALAR_ACCESS:
                 self.line(f"m.here, m.in_scope = {self.const(op)}, {self._scopes > 0}", op)
                 super().operation(op)
+            case "pto.alloc_multi_tile":
+                super().operation(op)
+                self.line(f"for t in {self.ref(op.result)}: m.bound({self.const(op)}, t, None)", op)
             case _ if _makes_tile(op):
                 fixed = op.result in self.names
                 super().operation(op)
@@ -114,7 +118,9 @@ class ObservedWriter(FunctionWriter):
 
 def _makes_tile(op: Op) -> bool:
     """True for an allocation, an alias, or a new binding."""
-    return instr_of(op) is not None and len(op.results) == 1 and isinstance(op.result.type, TileSpec)
+    if instr_of(op) is None or len(op.results) != 1 or any(isinstance(v.type, MultiTile) for v in op.values):
+        return False  # one of several tiles has been made with the others
+    return isinstance(op.result.type, TileSpec)
 
 
 def observed(op: Op, instr: Instr, site: Site) -> Callable[..., Any]:
