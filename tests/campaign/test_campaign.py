@@ -192,6 +192,7 @@ program = "{kernels.name}/two.pto"
         ('programs = ["kernels/*.pto"]\nmode = {matmul = "slow"}', "mode has matmul = 'slow'"),
         ('programs = ["kernels/*.pto"]\nset = 3', "set is not a list of tables"),
         ('programs = ["kernels/*.pto"]\n[[set]]\nargs = ["ones"]', "set 1: args: 'ones' is neither a number"),
+        ('programs = ["kernels/*.pto"]\n[[set]]\nagainst = "gpu"', "set 1: against is 'gpu'; there are numpy, native"),
         ('programs = ["kernels/*.pto"]\n[[set]]\nfunction = "f"', "set 1: function is 'f', not module:name"),
         ('programs = ["kernels/*.pto"]\n[[set]]\ntolerance = {ulp = -1}', "a tolerance is {ulp} or {rtol, atol}"),
     ],

@@ -76,6 +76,7 @@ def test_what_is_wrong_is_told(action: str, more: dict[str, Any], status: Status
         ({"function": "nowhere:f"}, Status.CRASHED, "ModuleNotFoundError: "),
         ({"other": kernel(2, turns=3)}, Status.PASSED, ""),
         ({"other": kernel(4)}, Status.WRONG, "%y[0, 0]: "),
+        ({"against": "native", "mode": {"backend": "numpy"}}, Status.PASSED, ""),
     ],
 )
 def test_what_the_arguments_hold_is_compared(more: dict[str, Any], status: Status, message: str) -> None:

@@ -39,8 +39,9 @@ from .rules import PROGRAMS, SPEC
 DEFAULT_DO = (Action.CHECK, Action.RUN, Action.SANITIZE)
 DEFAULT_SECONDS = 300.0
 _UNITS = {"": 1, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "KB": 10**3, "MB": 10**6, "GB": 10**9}
-_MODE = {
+_MODE: dict[str, tuple[Any, ...]] = {
     "matmul": ("exact", "fast", "ref"),
+    "backend": ("numpy", "native"),
     "order": ("strict", "profile"),
     "rules": ("all", "assembler"),
     "vector_cores": (1, 2),
@@ -59,6 +60,7 @@ class ArgumentSet:
     expected: tuple[str, ...] = ()
     function: str = ""
     program: str = ""
+    against: str = ""
     tolerance: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -100,13 +102,14 @@ class Spec:
                     yield from self._of_set(chosen, common)
 
     def _of_set(self, chosen: ArgumentSet, common: dict[str, Any]) -> Iterator[Case]:
-        compares = chosen.expected or chosen.function or chosen.program
+        compares = chosen.expected or chosen.function or chosen.program or chosen.against
         if common["action"] is Action.COMPARE and not compares:
             return
         more: dict[str, Any] = {"entry": chosen.entry, "args": chosen.args}
         if common["action"] is Action.COMPARE:
             expected = tuple(str(self.folder / name) if name else "" for name in chosen.expected)
             more |= {"expected": expected, "function": chosen.function, "tolerance": chosen.tolerance}
+            more["against"] = chosen.against
             if chosen.program:
                 other, found = read_text(self.folder / chosen.program)
                 if other is None:
@@ -206,9 +209,12 @@ def _set(entry: Mapping[str, Any], number: int) -> ArgumentSet:
         read.texts("expected"),
         read.text("function", ""),
         read.text("program", ""),
+        read.text("against", ""),
         bound,
     )
     read.finish()
+    if out.against and out.against not in _MODE["backend"]:
+        raise ValueError(f"set {number + 1}: against is {out.against!r}; there are {', '.join(_MODE['backend'])}")
     if out.function and not re.fullmatch(r"[\w.]+:\w+", out.function):
         raise ValueError(f"set {number + 1}: function is {out.function!r}, not module:name")
     return out

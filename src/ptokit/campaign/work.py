@@ -131,7 +131,8 @@ def _arguments(case: Case, program: Program) -> list[Any]:
 
 
 def _launch(case: Case, program: Program, values: Sequence[Any]) -> None:
-    program.launch(values, case.blocks, matmul=case.mode.get("matmul", "exact"))
+    backend = case.mode.get("backend")
+    program.launch(values, case.blocks, matmul=case.mode.get("matmul", "exact"), backend=backend, threads=1)
 
 
 def _digest(values: Sequence[Any]) -> str:
@@ -225,9 +226,9 @@ def _wanted(case: Case, program: Program, given: Sequence[Any]) -> list[Any]:
             return list(answer)
         last = max(i for i, param in enumerate(program.params) if param.dtype is not None)
         return [answer if i == last else None for i in range(len(given))]
-    if case.other:
-        other = _program(case, case.other)
-        _launch(case, other, given)
+    if case.other or case.against:
+        mode = {**case.mode, **({"backend": case.against} if case.against else {})}
+        _launch(replace(case, mode=mode), _program(case, case.other), given)
         return [v if isinstance(v, np.ndarray) else None for v in given]
     try:
         return [load_array(path) if path else None for path in case.expected]
