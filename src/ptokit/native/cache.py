@@ -1,7 +1,8 @@
 """Machine code on disk, under a key of everything that decides it.
 
-An entry holds a checksum of itself; one that is broken, foreign or incomplete is not used. Entries are written to a
-file of their own first and then renamed, so that two processes do not meet a half.
+An entry holds a checksum of itself; one that is broken or incomplete is not used, nor one that belongs to somebody else
+or that others may write to. Entries are written to a file of their own first and then renamed, so that two processes do
+not meet a half.
 """
 
 from __future__ import annotations
@@ -47,6 +48,13 @@ def cached(text: str, identity: str, make: Callable[[str], bytes]) -> bytes:
     return found
 
 
+def _own(status: os.stat_result) -> bool:
+    """True if the file is ours and nobody else may write to it; where there are no such owners, always."""
+    if not hasattr(os, "getuid"):
+        return True
+    return status.st_uid == os.getuid() and not status.st_mode & 0o022
+
+
 def _checksum(key: str, code: bytes) -> bytes:
     return hashlib.sha256(key.encode() + code).digest()
 
@@ -54,7 +62,10 @@ def _checksum(key: str, code: bytes) -> bytes:
 def read(path: Path, key: str) -> bytes | None:
     """The code of an entry; None if there is none that can be trusted."""
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            if not _own(os.fstat(file.fileno())):
+                return None
+            data = file.read()
     except OSError:
         return None
     code = data[len(_MARK) + 32 :]
@@ -66,7 +77,7 @@ def read(path: Path, key: str) -> bytes | None:
 def write(path: Path, key: str, code: bytes) -> None:
     """Keep an entry; a folder that cannot be written to is no error."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent)
         try:
             with os.fdopen(handle, "wb") as file:
