@@ -42,8 +42,8 @@ class Case:
     arrays that the kernel must leave, one for each argument, "" where nothing is expected; ``function`` is
     ``module:name``, which gets copies of the arguments and returns the expected arrays. ``other`` is the text of
     another version of the program, whose results must be the same, and ``against`` another backend. ``tolerance``:
-    ``{"ulp": n}`` or ``{"rtol": a, "atol": b}``; empty: equal bits. ``seconds`` and ``memory`` (bytes) are limits, 0 for
-    none.
+    ``{"ulp": n}`` or ``{"rtol": a, "atol": b}``; empty: equal bits. ``seconds`` and ``memory`` (bytes) are limits; 0
+    means none.
     """
 
     id: str
