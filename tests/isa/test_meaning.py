@@ -28,7 +28,7 @@ from ptokit.isa.meaning.words import Lane, Order, Python, Write, lane
 from ptokit.isa.table import TABLE
 from ptokit.types.dtypes import DTYPES
 
-from .fake import site, spec
+from .fake import fake, run, site, spec
 
 A, B, S = Element("src0"), Element("src1"), Scalar("scalar", "src0")
 TYPES = {"src0": DTYPES["f16"], "src1": DTYPES["f16"], "dst": DTYPES["f32"]}
@@ -110,6 +110,16 @@ def test_long_rows_and_many_rows() -> None:
     for shape in ((1, 2, 9001), (1, 3000, 11)):
         x = rows_of_extremes(shape)
         assert (fold(x, 2)[:, :, 0] == two_accumulators(x)).all()
+
+
+@pytest.mark.parametrize("on", ["cpu", "a2a3", "a5"])
+def test_rows_and_columns_are_summed_in_the_stated_order(on: str) -> None:
+    """Two accumulators lose nothing of 1e30 + 1 - 1e30 + 1; from the first on, one of the ones is lost."""
+    x = np.array([[1e30, 1, -1e30, 1, *[0] * 20]], np.float32)
+    column, row = fake("f32", np.zeros((1, 1))), fake("f32", np.zeros((1, 1)))
+    run("TROWSUM", on, column, fake("f32", x))
+    run("TCOLSUM", on, row, fake("f32", x.T))
+    assert (column.array.item(), row.array.item()) == (2, 1)
 
 
 def test_two_accumulators_by_hand() -> None:

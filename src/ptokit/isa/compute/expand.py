@@ -77,7 +77,7 @@ def _by_rows(fn: Operation) -> Callable[[Site], Expr | None]:
         a, b, d = o.src0, o.src1, o.dst
         if not known(a.vr, a.vc, b.vr, b.vc, d.vr, d.vc):
             return None
-        if _is_matrix(a, d) and not (_is_matrix(b, d) and a.cols < b.cols):
+        if _is_matrix(a, d):
             return fn(SRC0, Element("src1", _row_vector(b)))
         return fn(Element("src0", _row_vector(a)), SRC1)
 

@@ -4,44 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
-
-import numpy as np
 
 from ptokit.targets import A2A3
 from ptokit.types.enums import QuantType
 
-from ..machine import Machine, TileOperand
-from ..places import flat, kind
-from ..site import Site
+from ..meaning.expressions import COLUMN, Axis, Convert, Element, Expr, Index
+from ..meaning.words import Lane, lane
+from ..site import Site, TileInfo
 from ..table import Access, Attr, Instr, default_footprint, dst, instruction, src, tmp
+from ..unknown import Size, known
 from .quantize_rules import DEQUANT_RULES, QUANT_RULES, TQ_1
+from .words import SRC
 
 
-def _of_rows(tile: TileOperand, rows: int) -> np.ndarray:
-    """The parameter of each row: the first column, or of a tile of fewer rows its elements in order."""
-    if tile.spec.rows >= rows:
-        return tile.read(rows, 1)
-    return flat(tile)[:, :rows, None]
+def _of_rows(o: Site, name: str, rows: Size) -> Expr | None:
+    """The parameter of each row: the first column, or of a tile of fewer rows its elements in order.
+
+    None while it is not known which.
+    """
+    tile = o.operands[name]
+    assert isinstance(tile, TileInfo)
+    if not known(rows):
+        return None
+    if tile.rows >= rows:
+        return Element(name, COLUMN)
+    return Element(name, Index(Axis(i=1, over=tile.cols), Axis(i=1, cycle=tile.cols)))
 
 
-def _quantize(
-    m: Machine,
-    dst: TileOperand,
-    src: TileOperand,
-    scale: TileOperand,
-    offset: TileOperand | None = None,
-    tmp: Any = None,
-    *,
-    quant_type: QuantType | None = None,
-) -> None:
+def _quantize(o: Site) -> Lane | None:
     """Each step is rounded to f32; then to the nearest even integer, with saturation. NaN gives 0."""
-    y = src.read() * _of_rows(scale, src.vr)
-    if offset is not None:
-        y = y + _of_rows(offset, src.vr)
-    low, high = (-128, 127) if dst.spec.dtype.signed else (0, 255)
-    whole = np.clip(np.rint(np.nan_to_num(y, nan=0.0, posinf=high, neginf=low)), low, high)
-    dst.write(whole.astype(kind(dst)), src.vr, src.vc)
+    scale = _of_rows(o, "scale", o.src.vr)
+    if scale is None:
+        return None
+    value = SRC * scale
+    if o.has("offset"):
+        offset = _of_rows(o, "offset", o.src.vr)
+        assert offset is not None
+        value = value + offset
+    return lane(Convert(value, "dst", saturate=True), over="src")
 
 
 def _footprint(o: Site) -> Iterator[Access]:
@@ -51,10 +51,10 @@ def _footprint(o: Site) -> Iterator[Access]:
         yield Access("src", True, o.src.vr, o.src.vc)
 
 
-def _dequantize(m: Machine, dst: TileOperand, src: TileOperand, scale: TileOperand, offset: TileOperand) -> None:
+def _dequantize(o: Site) -> Lane | None:
     """The difference is rounded to f32, then the product."""
-    x = src.read(dst.vr, dst.vc).astype(np.float32) - _of_rows(offset, dst.vr)
-    dst.write(x * _of_rows(scale, dst.vr), dst.vr, dst.vc)
+    scale, offset = (_of_rows(o, name, o.dst.vr) for name in ("scale", "offset"))
+    return None if scale is None or offset is None else lane((Convert(SRC, "dst") - offset) * scale)
 
 
 TQUANT = instruction(
@@ -66,7 +66,7 @@ TQUANT = instruction(
         (Attr("quant_type", QuantType, None, "quant_type", "quant_type"),),
         orders=(("src", "scale", "offset", "tmp"),),
         rules=(*QUANT_RULES, TQ_1),
-        run=_quantize,
+        meaning=_quantize,
         footprint=_footprint,
         source="compute-reduce-matrix 14",
     )
@@ -78,7 +78,7 @@ TDEQUANT = instruction(
         "dst = (src - offset) * scale, with a scale and an offset per row",
         (dst(), src(), src("scale"), src("offset")),
         rules=DEQUANT_RULES,
-        run=_dequantize,
+        meaning=_dequantize,
         source="compute-reduce-matrix 17",
     )
 )

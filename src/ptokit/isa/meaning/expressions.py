@@ -56,7 +56,7 @@ Count = int | Extent | Least | Up
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A row or column in terms of the place (r, c) of the domain: ``(i * r + j * c + plus) mod cycle``.
+    """A row or column in terms of the place (r, c) of the domain: ``floor((i * r + j * c + plus) / over) mod cycle``.
 
     ``cycle`` 0 means that nothing is taken modulo.
     """
@@ -65,6 +65,7 @@ class Axis:
     j: int = 0
     plus: Count = 0
     cycle: Count = 0
+    over: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from ptokit.types.dtypes import DType
 from ..numerics.convert import converter
 from ..numerics.rounding import as_values, narrow
 from ..numerics.scalars import element
+from ..places import flat
 from .expressions import (
     COLUMN,
     OWN,
@@ -68,6 +69,7 @@ _NAMES: dict[str, Any] = {
     "empty": np.empty,
     "fill": fill,
     "first_extreme": first_extreme,
+    "flat": flat,
     "put": put,
     "read_mask": read_mask,
     "repeated": _repeated,
@@ -126,7 +128,9 @@ class Source:
         row, col = at.row, at.col
         if row == OWN.row and col == Axis(j=1, cycle=col.cycle):
             return f"repeated({operand}.read({rows}, {count(col.cycle)}), {cols})"
-        if not (row.j or col.i or row.cycle or col.cycle):
+        if row == Axis(i=1, over=row.over) and col == Axis(i=1, cycle=row.over):
+            return f"flat({operand})[:, :{rows}, None]"
+        if not (row.j or col.i or row.cycle or col.cycle) and row.over == col.over == 1:
             r0, c0 = count(row.plus), count(col.plus)
             last_row = f"{r0} + {row.i} * ({rows} - 1) + 1" if row.i else f"{r0} + 1"
             last_col = f"{c0} + {col.j} * ({cols} - 1) + 1" if col.j else f"{c0} + 1"
