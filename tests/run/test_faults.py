@@ -168,13 +168,15 @@ def test_mismatched_view_and_tile() -> None:
     assert "8" in found.message
 
 
-def test_an_instruction_that_reaches_past_a_tile() -> None:
-    """a5 compares columns only for TMULS, so a source with fewer rows is found when it is read."""
-    big, small = "!pto.tile_buf<vec, 16x16xf32>", "!pto.tile_buf<vec, 8x16xf32>"
+def test_a_source_with_too_few_rows() -> None:
+    """Where only the run knows the rows, a source that has fewer is found when the instruction runs."""
+    big, small = "!pto.tile_buf<vec, 16x16xf32, valid=?x16>", "!pto.tile_buf<vec, 8x16xf32>"
     body = (
-        f"    %f = arith.constant 2.0 : f32\n    %t = pto.alloc_tile : {big}\n    %u = pto.alloc_tile : {small}\n"
-        f"    pto.tmuls ins(%u, %f : {small}, f32) outs(%t : {big})\n"
+        f"    %f = arith.constant 2.0 : f32\n    %t = pto.alloc_tile valid_row = %rows : {big}\n"
+        f"    %u = pto.alloc_tile : {small}\n    pto.tmuls ins(%u, %f : {small}, f32) outs(%t : {big})\n"
     )
-    found = fault(compiled(PTRS, body), [zeros(8), zeros(8), 8])
-    assert found.rule == "RUN-REGION"
-    assert "16x16 elements of u are wanted, which has 8x16" in found.message
+    program = compiled(PTRS, body)
+    program.launch([zeros(8), zeros(8), 8])
+    found = fault(program, [zeros(8), zeros(8), 16])
+    assert found.rule == "EW-05"
+    assert "src has 8x16 elements, dst has valid region 16x16" in found.message

@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ptokit.run.fault import Fault
 from ptokit.run.memory import Buffer, View
 from ptokit.run.storage import Arena
+from ptokit.run.tile import Tile
 from ptokit.types.dtypes import f16, f32, i8, u16
 from ptokit.types.enums import BLayout, Layout, SLayout, TileType
 from ptokit.types.layout import element_offset, offset_map
@@ -193,3 +195,14 @@ def test_windows_that_are_not_linked_any_more_share_their_bytes() -> None:
     assert (first.read(16, 16)[0, :8] == 7).all()
     assert (others[0].read(16, 16)[0, :2] == 0).all()
     assert (others[1499].read(16, 16) == 1499).all()
+
+
+@pytest.mark.parametrize(("rows", "cols"), [(9, 16), (8, 17)])
+def test_elements_that_a_tile_does_not_have(rows: int, cols: int) -> None:
+    """They are not read, whatever instruction wants them and whether or not a rule saw it."""
+    spec = tile(TileType.Vec, f32, 8, 16)
+    short = Tile(Arena(1, 1024).window(spec, 0), spec, 8, 16, "u", None)
+    assert short.read(8, 16).shape[1:] == (8, 16)
+    with pytest.raises(Fault, match=f"{rows}x{cols} elements of u are wanted, which has 8x16") as caught:
+        short.read(rows, cols)
+    assert caught.value.rule == "RUN-REGION"
