@@ -159,7 +159,9 @@ def test_an_unknown_target_in_the_file_is_a2a3_and_a_warning(ptokit: Run, tmp_pa
 
 def test_nan_and_empty_arrays_have_a_row(ptokit: Run) -> None:
     ran = ptokit("run", ADD, "-t", "a5", "-a", "full:nan:f32:4", "-a", "zeros:f32:4", "-a", "zeros:f32:4", "-a", 4)
-    assert ran.out.splitlines()[5].split() == ["z", "f32", "4", "all", "nan", "nan", "nan", "nan", "nan", "…"]
+    assert ran.out.splitlines()[5].split() == ["z", "f32", "4", "all", "nan", "nan", "4", "nan", "nan", "nan", "…"]
+    assert ran.out.splitlines()[2].split()[:7] == ["argument", "type", "shape", "changed", "min", "max", "nan"]
+    assert ran.out.splitlines()[4].split() == ["y", "f32", "4", "-", "0", "0", "-", "0", "0", "0", "…"]
     ran = ptokit("run", ADD, "-t", "a5", "-a", "zeros:f32:0", "-a", "zeros:f32:0", "-a", "zeros:f32:0", "-a", 0)
     assert ran.status == 0
     assert ran.out.splitlines()[3].split() == ["x", "f32", "0", "-", "-", "-"]

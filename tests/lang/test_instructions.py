@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pytest
 
 import ptokit as pto
 from ptokit import DiagnosticError, GlobalTensor, Ptr, Tile, TileType, f16, f32, i32
@@ -198,3 +199,9 @@ def test_binding_of_operands_that_may_be_left_out() -> None:
         {"srcs": ["t", "u"], "dst": "v"},
         {"srcs": ["t", "u"], "dst": "v"},
     ]
+
+
+@pytest.mark.parametrize(("name", "nearest"), [("TAD", "TADD"), ("tload", "TLOAD"), ("GlobalTenser", "GlobalTensor")])
+def test_a_name_there_is_not(name: str, nearest: str) -> None:
+    with pytest.raises(AttributeError, match=f"did you mean {nearest}"):
+        getattr(pto, name)

@@ -61,6 +61,9 @@ def read_stream(stream: BinaryIO, file: str) -> tuple[str | None, Diagnostics]:
         data = stream.read(_MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         return None, _unreadable(file, error)
+    if not data.strip():
+        diagnostics.error(rules.FILE, "the file is empty", Location(file))
+        return None, diagnostics
     if len(data) > _MAX_BYTES:
         diagnostics.error(rules.SIZE, f"the file has more than {_MAX_BYTES} bytes", Location(file))
         return None, diagnostics

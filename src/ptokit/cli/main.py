@@ -8,11 +8,11 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from ptokit import __version__
 from ptokit.diagnostics import DiagnosticError
 
+from .application import Application, Commands
 from .campaign_command import add_campaign
 from .conformance_command import add_conformance
 from .exits import EXIT_ERRORS, EXIT_INTERNAL, EXIT_INTERRUPTED
@@ -21,20 +21,9 @@ _BLAS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 """Products of tiles are too small for threads: waiting for one another makes them up to 100 times slower."""
 
 
-class _Commands(TyperGroup):
-    """Says of a wrong value only what is wrong with it, without the words of the library that checks it."""
-
-    def invoke(self, ctx: Any) -> Any:
-        try:
-            return super().invoke(ctx)
-        except typer.BadParameter as error:
-            error.message = error.message.removeprefix("Value error, ")
-            raise
-
-
-app = typer.Typer(
+app = Application(
     name="ptokit",
-    cls=_Commands,
+    cls=Commands,
     help="Write, check, run and debug PTO tile programs for Ascend NPUs on any machine.",
     no_args_is_help=True,
     add_completion=False,

@@ -30,8 +30,22 @@ class Result:
 
 def show_results(results: Sequence[Result]) -> None:
     """One line per array argument."""
-    headers = ("argument", "type", "shape", "changed", "min", "max", "first values")
-    table(headers, [_row(result) for result in results], right=("changed", "min", "max"))
+    headers = ["argument", "type", "shape", "changed", "min", "max", "first values"]
+    rows = [list(_row(result)) for result in results]
+    undefined = [_undefined(result) for result in results]
+    if any(undefined):
+        headers.insert(-1, "nan")
+        for row, count in zip(rows, undefined):
+            row.insert(-1, str(count) if count else "-")
+    table(headers, rows, right=("changed", "min", "max", "nan"))
+
+
+def _undefined(result: Result) -> int:
+    """How many elements are NaN."""
+    if isinstance(result.after, np.memmap):
+        return 0
+    values = decoded(result.after, result.dtype)
+    return int(np.isnan(values).sum()) if values.dtype.kind == "f" else 0
 
 
 def _row(result: Result) -> tuple[str, ...]:

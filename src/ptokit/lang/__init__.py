@@ -5,6 +5,7 @@ Everything public is reached as ``import ptokit as pto``, which also connects ke
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import Any
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError
@@ -214,7 +215,9 @@ def __getattr__(name: str) -> Any:
     try:
         return intrinsic(name)
     except KeyError:
-        raise AttributeError(f"ptokit has no instruction or name {name!r}") from None
+        close = get_close_matches(name, __dir__(), 1) or get_close_matches(name.upper(), __dir__(), 1)
+        guess = f"; did you mean {close[0]}?" if close else ""
+        raise AttributeError(f"ptokit has no instruction or name {name!r}{guess}") from None
 
 
 def __dir__() -> list[str]:

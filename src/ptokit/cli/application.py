@@ -1,0 +1,50 @@
+"""How every command reads its options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import typer
+from typer.core import TyperCommand, TyperGroup, TyperOption
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Command(TyperCommand):
+    """Takes an option once, unless it is one to be repeated: of two values the first would go unheard."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        valued = {name: p for p in self.params if isinstance(p, TyperOption) and not p.is_flag for name in p.opts}
+        given: set[str | None] = set()
+        words = iter(args)
+        for word in words:
+            option = valued.get(word.partition("=")[0])
+            if word == "--":
+                break
+            if option is None:
+                continue
+            if option.name in given and not option.multiple:
+                raise typer.BadParameter("it is given twice.", param_hint=max(option.opts, key=len))
+            given.add(option.name)
+            if "=" not in word:
+                next(words, None)
+        return super().parse_args(ctx, args)
+
+
+class Commands(TyperGroup):
+    """Says of a wrong value only what is wrong with it, without the words of the library that checks it."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix("Value error, ")
+            raise
+
+
+class Application(typer.Typer):
+    """All commands read their options in the same way."""
+
+    def command(self, *args: Any, **named: Any) -> Callable[[F], F]:  # type: ignore[override]
+        return super().command(*args, **{"cls": Command, **named})
