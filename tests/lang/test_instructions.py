@@ -18,7 +18,7 @@ INDICES = (scalar("row"), scalar("col"))
 
 def test_every_executable_instruction_has_a_documented_function() -> None:
     for name, instr in TABLE.items():
-        if instr.run is None:
+        if instr.run is None or instr.text_only:
             continue
         function = getattr(pto, name)
         assert callable(function)

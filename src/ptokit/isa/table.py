@@ -272,6 +272,12 @@ class Instr:
                 return op
         raise KeyError(name)
 
+    @cached_property
+    def text_only(self) -> bool:
+        """True for operations on logical vectors, which kernels in Python do not have."""
+        logical = (Kind.VECTOR, Kind.LANES, Kind.PART)
+        return any(o.kind in logical for o in (*self.operands, *self.produces))
+
     @property
     def returned(self) -> list[Operand]:
         """The results of a call in Python: all but advanced pointers."""

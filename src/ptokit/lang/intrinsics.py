@@ -41,14 +41,14 @@ _DYNAMIC_EVENT = {"set_flag": "set_flag_dyn", "wait_flag": "wait_flag_dyn"}
 
 def names() -> list[str]:
     """Names of all instructions that have a function."""
-    return [name for name, instr in TABLE.items() if instr.run is not None and name != "TSYNC"]
+    return [n for n, instr in TABLE.items() if instr.run is not None and not instr.text_only and n != "TSYNC"]
 
 
 @cache
 def intrinsic(name: str) -> Intrinsic:
     """The function that records an instruction. Raises `KeyError` if the table has no such instruction."""
     instr = TABLE[name]
-    if instr.run is None:
+    if instr.run is None or instr.text_only:
         raise KeyError(name)
 
     def call(*args: Any, **attrs: Any) -> Any:

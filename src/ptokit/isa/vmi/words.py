@@ -16,7 +16,7 @@ A question mark behind it: it may be missing; a star: a list.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ptokit.types.enums import Pipe
@@ -62,7 +62,14 @@ SATURATE = text("saturate")
 
 
 def vmi(
-    name: str, summary: str, operands: str, results: str = "", *attrs: Attr, several: bool = False, **more: Any
+    name: str,
+    summary: str,
+    operands: str,
+    results: str = "",
+    *attrs: Attr,
+    several: bool = False,
+    run: Callable[..., Any] | None = None,
+    **more: Any,
 ) -> Instr:
     """An operation on logical vectors. ``several``: its results are as many as the text has."""
     stores = bool(operands) and not results and not several
@@ -77,7 +84,10 @@ def vmi(
             tuple(taken),
             attrs,
             pipe=Pipe.V,
-            implemented=False,
+            implemented=run is not None,
+            run=run,
+            typed=True,
+            static_rules=True,
             results=-1 if several else len(produces),
             produces=tuple(produces),
             **more,
