@@ -157,7 +157,7 @@ def test_rule(case: Case) -> None:
 @pytest.mark.parametrize(("rule", "name", "operands"), ABSENT)
 def test_absent_instructions(rule: str, name: str, operands: dict[str, Any]) -> None:
     assert rule in broken(name, "a2a3", operands)
-    assert broken(name, "a5", operands) == {}
+    assert broken(name, "a5", operands).keys() <= {"MX-SCALE"}, "text has scales in scaling, C++ in scale_left"
 
 
 def test_a_quantised_source_is_lost() -> None:
