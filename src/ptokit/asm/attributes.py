@@ -34,7 +34,7 @@ WORDS: dict[str, frozenset[str]] = {
     "precision_mode": frozenset(("HIGH_PRECISION",)),
     "mask_pattern": frozenset("P0101 P1010 P0001 P0010 P0100 P1000 P1111".split()),
     "fence_scope": frozenset(("local_memory", "gm", "all")),
-    "quant_type": frozenset(("INT8_SYM", "INT8_ASYM")),
+    "quant_type": frozenset(("INT8_SYM", "INT8_ASYM", "MXFP8", "MXFP4_E2M1")),
     "unit_flag": frozenset(("check_only", "check_and_set")),
     "drain_unit_flag": frozenset(("check_only", "check_and_clear", "check_and_set")),
     "saturation_nan": frozenset(("preserve_nan",)),

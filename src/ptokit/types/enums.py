@@ -386,11 +386,37 @@ class QuantType(_Spelled):
 
     INT8_SYM = 2
     INT8_ASYM = 3
+    MXFP8 = 4
+    MXFP4_E2M1 = 5
 
     @property
     def text(self) -> str:
         """The spelling in `.pto` text."""
         return self.name
+
+
+class QuantScaleAlg(_Spelled):
+    """Whose rule makes the shared exponent of TQUANT of block-scaled types."""
+
+    OCP = 0
+    NV = 1
+
+    @property
+    def text(self) -> str:
+        """The spelling in `.pto` text."""
+        return self.name.lower()
+
+
+class VecStoreMode(_Spelled):
+    """How TQUANT of block-scaled types stores exponents a second time."""
+
+    ND = 0
+    NZ = 1
+
+    @property
+    def text(self) -> str:
+        """The spelling in `.pto` text."""
+        return self.name.lower()
 
 
 class MxQuantAlg(_Spelled):

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import ml_dtypes
 import numpy as np
 
 from ptokit.types.codecs import encode
 from ptokit.types.dtypes import DTYPES
-from ptokit.types.enums import MxQuantAlg
+from ptokit.types.enums import MxGroupAxis, MxQuantAlg, QuantScaleAlg, QuantType, VecStoreMode
 
 from ..machine import Machine, TileOperand
 from ..places import kind
 from ..table import Attr, Instr, dst, instruction, src
 from .quantize_rules import GROUP, MX_RULES
+from .quantize_text_rules import MXQ_1, MXQ_2
 
 _OCP = {MxQuantAlg.OcpMxFp8E4M3: 8, MxQuantAlg.OcpMxFp4E2M1: 2}  # exponent of the largest element
 _NV = {MxQuantAlg.NvMxFp8E4M3: 0x3B124925, MxQuantAlg.NvMxFp4E2M1: 0x3E2AAAAB}  # bits of 1 / the largest element
@@ -57,11 +60,18 @@ def _quantize(
     exp: TileOperand,
     max: TileOperand,
     scaling: TileOperand,
+    exp_zz: TileOperand | None = None,
     *,
     grp_axis: int,
     alg: MxQuantAlg,
     interleave: bool,
+    quant_type: QuantType | None = None,
+    scale_alg: QuantScaleAlg = QuantScaleAlg.OCP,
+    store_mode: VecStoreMode | None = None,
 ) -> None:
+    if exp_zz is not None:
+        m.refuse("TEXT-UNIMPLEMENTED", "tquant.mx with exp_zz cannot be run yet")
+    alg = _ALGS.get((quant_type, scale_alg), alg) if quant_type is not None else alg
     x = src.read()
     blocks, rows, cols = x.shape
     if not (rows and cols):
@@ -101,19 +111,29 @@ def _put(tile: TileOperand, values: np.ndarray) -> None:
     tile.write(out.reshape(len(values), tile.spec.rows, tile.spec.cols), tile.spec.rows, tile.spec.cols)
 
 
+_ALGS = {
+    (QuantType.MXFP8, QuantScaleAlg.OCP): MxQuantAlg.OcpMxFp8E4M3,
+    (QuantType.MXFP8, QuantScaleAlg.NV): MxQuantAlg.NvMxFp8E4M3,
+    (QuantType.MXFP4_E2M1, QuantScaleAlg.OCP): MxQuantAlg.OcpMxFp4E2M1,
+    (QuantType.MXFP4_E2M1, QuantScaleAlg.NV): MxQuantAlg.NvMxFp4E2M1,
+}
+
 TQUANT_MX = instruction(
     Instr(
         "TQUANT_MX",
         "tquant.mx",
         "dst = src scaled by a power of two per 32 elements, which exp holds",
-        (dst(), src(), dst("exp"), dst("max"), dst("scaling")),
+        (dst(), src(), dst("exp"), dst("max"), dst("scaling"), replace(dst("exp_zz"), optional=True)),
         (
-            Attr("grp_axis", int, 1, "grp_axis"),
+            Attr("quant_type", QuantType, None, "quant_type", "quant_type"),
+            Attr("scale_alg", QuantScaleAlg, QuantScaleAlg.OCP, "quantScaleAlg", "quant_scale_alg"),
+            Attr("store_mode", VecStoreMode, None, "storeMode", "vec_store_mode"),
+            Attr("grp_axis", MxGroupAxis, MxGroupAxis.Axis1, "grpAxis", "mx_group_axis", older="grp_axis"),
             Attr("alg", MxQuantAlg, MxQuantAlg.OcpMxFp8E4M3, "mx_alg", "mx_quant_alg"),
             Attr("interleave", bool, False, "interleave"),
         ),
         cpp="TQUANT",
-        rules=MX_RULES,
+        rules=(*MX_RULES, MXQ_1, MXQ_2),
         run=_quantize,
         source="compute-reduce-matrix 15",
     )

@@ -127,7 +127,7 @@ DEQUANT_RULES = (
 @_mx("QMX-COM-01", accepted="f16 into u8", rejected="i16 into u8")
 def QMX_COM_01(o: Site) -> Message:
     """src is a float tile, dst 8-bit or e2m1 codes of one shape, exponents 8-bit; all are Vec tiles."""
-    fp4 = o.alg.name.endswith("E2M1")
+    fp4 = (o.quant_type or o.alg).name.endswith("E2M1")
     sources = FB - F32 if fp4 and o.target.is_device else FB
     return (
         not_of(o, sources, "src")
@@ -212,13 +212,14 @@ MX_RULES = (
 
 @assembler_rule("TQ-1", "INT8_ASYM to ui8 with an offset", "INT8_SYM to ui8", source="assembly 13.9", always=True)
 def TQ_1(o: Site) -> Message:
-    """INT8_SYM gives i8 without an offset, INT8_ASYM ui8 with one."""
+    """tquant: INT8_SYM without an offset or INT8_ASYM with one, into 8-bit integers."""
     if o.quant_type is None:
         return "quant_type is missing"
     asymmetric = o.quant_type is QuantType.INT8_ASYM
-    wanted = "u8" if asymmetric else "i8"
-    if o.dst.dtype.name != wanted:
-        return f"dst has element type {o.dst.dtype}; {o.quant_type.text} gives {wanted}"
+    if o.quant_type not in (QuantType.INT8_SYM, QuantType.INT8_ASYM):
+        return f"{o.quant_type.text} is of tquant.mx"
+    if not (o.dst.dtype.is_integer and o.dst.dtype.bits == 8):
+        return f"dst has element type {o.dst.dtype}, not an integer of 8 bits"
     if o.has("offset") != asymmetric:
         return f"{o.quant_type.text} {'needs an' if asymmetric else 'has no'} offset"
     return None

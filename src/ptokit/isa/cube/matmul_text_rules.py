@@ -137,7 +137,7 @@ def _scale_sizes(o: Site, name: str, of: str, left: bool) -> Message:
     scale, tile = o.operands[name], o.operands[of]
     assert isinstance(scale, TileInfo)
     assert isinstance(tile, TileInfo)
-    if scale.loc is not TileType.Scaling:
+    if scale.loc not in (TileType.Scaling, TileType.ScaleLeft, TileType.ScaleRight):
         return f"{name} lies in {scale.loc.text}, not scaling"
     whole, valid, s = (tile.spec.rows, tile.spec.cols), (tile.spec.valid_row, tile.spec.valid_col), scale.spec
     product, row = o.has_operand("lhs"), o.instr.name.startswith("TGEMV")
