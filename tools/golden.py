@@ -55,6 +55,7 @@ class NotReplayedError(Exception):
 class Host:
     """What the host program does: files by host buffer, host buffers by device buffer, launches, files written."""
 
+    constants: dict[str, int] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
     rooms: dict[str, int] = field(default_factory=dict)
@@ -81,11 +82,11 @@ def read_host(text: str) -> Host:
     """The host program's files and launches."""
     text = re.sub(r"//[^\n]*", "", text)
     text = text[text.index("int main") :]
-    known: dict[str, int] = {}
+    host = Host()
+    known = host.constants
     for a, b, c, d in _CONSTANT.findall(text):
         with contextlib.suppress(NotReplayedError):
             known[a or c] = _number(b or d, known)
-    host = Host()
     for name, buffer in _READ.findall(text):
         host.files.setdefault(buffer, name)
     for dst, src, way in _COPY.findall(text):
@@ -138,7 +139,9 @@ def replay(folder: Path) -> str:
         parameters, blocks, kernel, used = launches(launcher, name)
         values = dict(zip(parameters, given))
         entries = result.module.entries()
-        entry = next((f for f in entries if f.name == kernel), entries[0])
+        entry = next((f for f in entries if f.name == kernel), entries[0] if entries else None)
+        if entry is None:
+            return f"run: no function is marked as a kernel, among them {kernel}"
         args: list[Any] = []
         for parameter, text in zip(entry.params, used):
             value = values.get(text, text)
@@ -148,9 +151,9 @@ def replay(folder: Path) -> str:
                 kind = parameter.type.dtype
                 args.append(memory[value].view(kind.value or kind.storage))
             else:
-                args.append(_number(value, {}))
+                args.append(_number(value, host.constants))
         program = compile_program(result.module, on, entry=entry.name)
-        program.launch(args, blocks=_number(values["blocks"], {}) if blocks < 0 else blocks)
+        program.launch(args, blocks=_number(values["blocks"], host.constants) if blocks < 0 else blocks)
     for file, buffer in host.written:
         device = host.back.get(buffer, buffer)
         memory[device][: sizes[device]].tofile(file)
