@@ -96,3 +96,24 @@ def test_it_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     cache.cached("text", "here", make)
     cache.cached("text", "here", make)
     assert make.times == 2
+
+
+def test_what_llvm_refuses_runs_on_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ptokit.diagnostics import DiagnosticError
+    from ptokit.native import compiler
+
+    from ..run.test_backends import LOOP, PTRS, compiled, rows
+
+    def refuse(text: str) -> bytes:
+        raise RuntimeError("no")
+
+    pytest.importorskip("llvmlite")
+    monkeypatch.setattr(compiler, "object_code", refuse)
+    monkeypatch.setenv("PTOKIT_CACHE", "off")
+    monkeypatch.setenv("PTOKIT_BACKEND", "native")
+    y = rows()
+    program = compiled(PTRS, LOOP)
+    program.launch([rows(), y, 2])
+    assert (y == 4).all()
+    with pytest.raises(DiagnosticError, match="LLVM does not compile it: no"):
+        program.launch([rows(), rows(), 2], backend="native")

@@ -124,7 +124,7 @@ def forms(count: int) -> Iterator[tuple[str, ...]]:
         yield (first,) + ("t",) * (count - 1)
 
 
-MORE = [("f16", "a2a3"), ("i32", "a2a3"), ("i8", "cpu"), ("bf16", "cpu")]
+MORE = [("f16", "a2a3"), ("i32", "a2a3"), ("u16", "a5"), ("bf16", "cpu")]
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,13 @@ class Native:
     def __init__(self, program: Program, made: Any) -> None:
         self.program, self.made = program, made
 
+    def ready(self) -> None:
+        """Compile what has not been compiled. Raises `Unable` if LLVM refuses it."""
+        try:
+            _ = self.made.loaded
+        except (RuntimeError, OSError) as error:
+            raise Unable(f"LLVM does not compile it: {error}") from None
+
     def launch(self, values: Sequence[Any], blocks: int, matmul: str, threads: int, printed: Printed) -> None:
         """Run all blocks on so many threads. Raises `DiagnosticError`."""
         faults = Faults()

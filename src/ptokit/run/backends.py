@@ -32,6 +32,9 @@ class Prepared(Protocol):
     def launch(self, values: Sequence[Any], blocks: int, matmul: str, threads: int, printed: Printed) -> None:
         """Run all blocks; what they print is added to ``printed``. Raises `DiagnosticError`."""
 
+    def ready(self) -> None:
+        """Do what has to be done before the first launch. Raises `Unable`."""
+
     def seconds(self, work: Work, blocks: int) -> float:
         """How long a launch will take, roughly."""
 

@@ -210,7 +210,11 @@ class Program:
             self._others[name] = prepare(name, self)
         found = self._others[name]
         if not isinstance(found, Unable):
-            return found
+            try:
+                found.ready()
+                return found
+            except Unable as error:
+                found = self._others[name] = error
         if forced:
             message = f"the {name} backend cannot run this kernel: {found}"
             hint = "leave the choice to ptokit, or take --backend numpy"
