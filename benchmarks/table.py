@@ -2,6 +2,7 @@
 
 Run with ``make bench`` or ``python benchmarks/table.py [WORD ...]``: only rows whose names contain a word. Each pair is
 measured in turn, in a process of its own, on one thread and on all processors; the ratios are those of the medians.
+``--cpu`` takes processor time on one thread instead, for a machine that is busy.
 """
 
 from __future__ import annotations
@@ -150,21 +151,22 @@ ROWS = [
 ]
 
 
-def measured(row: Row, rounds: int) -> tuple[float, float, float, float]:
-    """Median seconds: ours and plain NumPy on one thread, and both on all processors."""
+def measured(row: Row, rounds: int, cpu: bool) -> list[float]:
+    """Median seconds: ours and plain NumPy on one thread, and both on all processors; ``cpu``: the first two."""
     ours, plain = row.make()
+    clock = time.process_time if cpu else time.perf_counter
     out: list[float] = []
-    for threads in (1, CORES):
+    for threads in (1,) if cpu else (1, CORES):
         times: tuple[list[float], list[float]] = ([], [])
         with threadpool_limits(threads):
             for round in range(rounds + 1):
                 for run, kept in zip((partial(ours, threads), plain), times):
-                    start = time.perf_counter()
+                    start = clock()
                     run()
                     if round:
-                        kept.append(time.perf_counter() - start)
+                        kept.append(clock() - start)
         out += [statistics.median(kept) for kept in times]
-    return out[0], out[1], out[2], out[3]
+    return out
 
 
 def started(*command: str) -> float:
@@ -211,6 +213,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("words", nargs="*", help="only rows whose names contain one of these")
     parser.add_argument("--rounds", type=int, default=11, help="measured rounds of each pair (default 11)")
+    parser.add_argument("--cpu", action="store_true", help="processor time, on one thread only")
     given = parser.parse_args()
     os.environ["PTOKIT_CACHE"] = "off"
     print(f"{'work':32} {'threads':>7} {'ours':>11} {'other':>11} {'ratio':>6}  target, against", flush=True)
@@ -218,8 +221,8 @@ def main() -> None:
         if given.words and not any(word in row.name for word in given.words):
             continue
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-            times = pool.submit(measured, row, given.rounds).result()
-        for threads, ours, other, asked in ((1, *times[:2], row.target[0]), (CORES, *times[2:], row.target[1])):
+            times = pool.submit(measured, row, given.rounds, given.cpu).result()
+        for threads, ours, other, asked in zip((1, CORES), times[::2], times[1::2], row.target):
             value, note = ours / other, ""
             if row.unit:
                 value = ours / row.unit
