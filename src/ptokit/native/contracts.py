@@ -18,15 +18,13 @@ from ptokit.types.tile import TileSpec
 
 from . import blas, callbacks
 from .code import Code
-from .elements import many, storage, widened
+from .elements import many, widened
 from .module import MODES, STATE_MODE
 from .moves import Nest, copy, tile_axes, together
 from .tiles import valid
 from .values import Tile
 
 if TYPE_CHECKING:
-    from ptokit.types.dtypes import DType
-
     from .function import Writer
 
 _AT_ONCE = 16
@@ -185,30 +183,19 @@ def _nests(tile: Tile, rows: int, cols: int) -> tuple[Nest, Nest] | None:
 
 def _laid_out(w: Writer, number: int, tile: Tile, count: int, nests: tuple[Nest, Nest]) -> tuple[int, np.dtype]:
     """Where the elements stand in rows, and as what: f16 and bf16 as f32."""
-    dtype = tile.spec.dtype
-    place = w.module.area(("rows", number, count * dtype.size), count * dtype.size)
-    copy(w, w.code.at(w.memory, place), w.code.at(w.memory, tile.start), dtype.size, *nests)
-    if not (dtype.is_float and dtype.bits == 16):
-        assert dtype.value is not None
-        return place, dtype.value
-    wide = w.module.area(("wide", number, count), 4 * count)
-    name = w.module.function(_widening(dtype, count))
-    w.code.do(f"call void {name}(ptr {w.code.at(w.memory, wide)}, ptr {w.code.at(w.memory, place)})")
-    return wide, np.dtype(np.float32)
+    dtype, code = tile.spec.dtype, w.code
+    halves = dtype.is_float and dtype.bits == 16
+    size = 4 if halves else dtype.size
+    place = w.module.area(("rows", number, count * size), count * size)
 
+    def widen(code: Code, n: int, x: str) -> tuple[str, str]:
+        return many(n, "float"), widened(code, n, dtype, x)
 
-def _widening(dtype: DType, count: int) -> str:
-    """A function that converts `count` elements to f32."""
-    code = Code()
-    whole = count - count % _AT_ONCE
-    for n, first, last in ((_AT_ONCE, 0, whole), (1, whole, count)):
-        if first == last:
-            continue
-        with code.loop(last, n, first) as i:
-            x = code.load(many(n, storage(dtype)), code.at("%from", code.mul(i, dtype.size)), dtype.size)
-            code.store(many(n, "float"), widened(code, n, dtype, x), code.at("%to", code.mul(i, 4)), 4)
-    code.leave("ret void")
-    return code.text("define internal void @{name}(ptr noalias %to, ptr noalias %from) {")
+    addresses = code.at(w.memory, place), code.at(w.memory, tile.start)
+    copy(w, *addresses, dtype.size, *nests, wide=(4, widen) if halves else None)
+    kind = np.dtype(np.float32) if halves else dtype.value
+    assert kind is not None
+    return place, kind
 
 
 def _action(

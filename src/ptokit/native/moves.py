@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ptokit.ir.core import Op
@@ -16,6 +17,7 @@ from ptokit.types.enums import Layout
 from ptokit.types.tensor import ROW_COL_AXES
 
 from .code import Code, Num
+from .elements import many
 from .tiles import meets, valid
 from .values import Tile, View
 from .views import Checked, inside
@@ -25,6 +27,10 @@ if TYPE_CHECKING:
 
 Axis = tuple[Num, Num]
 """A count and a stride in elements."""
+
+_RUN = 16  # elements that are widened at a time
+
+Widen = Callable[[Code, int, str], tuple[str, str]]
 
 Nest = list[tuple[Num, Num, Num]]
 """Counts with a stride of the destination and one of the source, the outermost first."""
@@ -135,37 +141,49 @@ def _simplified(nest: Nest) -> Nest:
     return out
 
 
-def copy(w: Writer, dst: str, src: str, size: int, rows: Nest, cols: Nest) -> None:
-    """Copy elements of `size` bytes from one address to another."""
+def copy(
+    w: Writer, dst: str, src: str, size: int, rows: Nest, cols: Nest, *, wide: tuple[int, Widen] | None = None
+) -> None:
+    """Copy elements of `size` bytes from one address to another.
+
+    ``wide``: the bytes that each becomes, and how: ``(code, count, register)`` gives type and register.
+    """
     code = w.code
     nest = _simplified([*rows, *cols])
+    to_size, widen = wide or (size, lambda code, n, x: (many(n, f"i{8 * size}"), x))
     runs = [k for k, (_, s, t) in enumerate(nest) if s == 1 and t == 1]
-    run: Num = size
+    run: Num = 1
     if runs:
-        n, _, _ = nest.pop(runs[-1])
-        run = code.mul(n, size)
-    elif _transposed(w, dst, src, size, nest):
+        run, _, _ = nest.pop(runs[-1])
+    elif _transposed(w, dst, src, size, nest, to_size, widen):
         return
     else:  # the innermost loop writes side by side, where it can
         nest.sort(key=lambda axis: axis[1] == 1)
+
+    def some(n: int, to: str, frm: str) -> None:
+        kind, found = widen(code, n, code.load(many(n, f"i{8 * size}"), frm, size))
+        code.store(kind, found, to, to_size)
 
     def level(k: int, to: str, frm: str) -> None:
         if k < len(nest):
             n, s, t = nest[k]
             with code.loop(n) as i:
-                at = code.at(to, code.mul(code.mul(i, s), size))
+                at = code.at(to, code.mul(code.mul(i, s), to_size))
                 level(k + 1, at, code.at(frm, code.mul(code.mul(i, t), size)))
-        elif run == size:
-            code.store(f"i{8 * size}", code.load(f"i{8 * size}", frm, size), to, size)
+        elif run == 1:
+            some(1, to, frm)
+        elif wide is None:
+            pointers = f"ptr align {size} {to}, ptr align {size} {frm}"
+            code.do(f"call void @llvm.memcpy.p0.p0.i64({pointers}, i64 {code.mul(run, size)}, i1 false)")
         else:
-            code.do(
-                f"call void @llvm.memcpy.p0.p0.i64(ptr align {size} {to}, ptr align {size} {frm}, i64 {run}, i1 false)"
-            )
+            n = _RUN if isinstance(run, int) and run % _RUN == 0 else 1
+            with code.loop(run, n) as i:
+                some(n, code.at(to, code.mul(i, to_size)), code.at(frm, code.mul(i, size)))
 
     level(0, dst, src)
 
 
-def _transposed(w: Writer, dst: str, src: str, size: int, nest: Nest) -> bool:
+def _transposed(w: Writer, dst: str, src: str, size: int, nest: Nest, to_size: int, widen: Widen) -> bool:
     """Copy squares that lie in columns on one side and in rows on the other, a register of 16 bytes for each row."""
     square = 16 // size
     across = [k for k, (n, s, t) in enumerate(nest) if t == 1 and isinstance(n, int) and n % square == 0]
@@ -182,7 +200,7 @@ def _transposed(w: Writer, dst: str, src: str, size: int, nest: Nest) -> bool:
         if k < len(axes):
             count, a, b = axes[k]
             with code.loop(count, square if k >= len(rest) else 1) as i:
-                at = code.at(to, code.mul(code.mul(i, a), size))
+                at = code.at(to, code.mul(code.mul(i, a), to_size))
                 level(k + 1, at, code.at(frm, code.mul(code.mul(i, b), size)))
             return
         rows = [code.load(kind, code.at(frm, code.mul(code.mul(t, r), size)), size) for r in range(square)]
@@ -190,7 +208,8 @@ def _transposed(w: Writer, dst: str, src: str, size: int, nest: Nest) -> bool:
         for _ in range(square.bit_length() - 1):  # each round brings elements of two rows side by side
             rows = [_mixed(code, kind, square, rows[r // 2], rows[r // 2 + half], r % 2) for r in range(square)]
         for r, row in enumerate(rows):
-            code.store(kind, row, code.at(to, code.mul(code.mul(s, r), size)), size)
+            stored, found = widen(code, square, row)
+            code.store(stored, found, code.at(to, code.mul(code.mul(s, r), to_size)), to_size)
 
     level(0, dst, src)
     return True
