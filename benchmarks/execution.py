@@ -1,4 +1,4 @@
-"""Execution speed against plain NumPy doing the same work, side by side in one process.
+"""Speed of the NumPy backend against plain NumPy doing the same work, side by side in one process.
 
 Run with ``python benchmarks/execution.py``. Every pair is measured alternately in a process of its own, so that no pair
 meets the memory another has left behind; the ratio is of the medians.
@@ -50,7 +50,9 @@ def gemm(mode: str, rounds: int) -> tuple[str, float, float, str]:
     c = np.zeros((1024, 1024), np.float32)
     a32, b32 = a.astype(np.float32), b.astype(np.float32)
     program = load("gemm.pto")
-    ours, plain = compare(lambda: program.launch([a, b, c], 64, matmul=mode), lambda: a32 @ b32, rounds)
+    ours, plain = compare(
+        lambda: program.launch([a, b, c], 64, matmul=mode, backend="numpy"), lambda: a32 @ b32, rounds
+    )
     assert np.allclose(c, a32 @ b32, rtol=1e-3, atol=1e-2)
     return f"tiled GEMM 1024^3, f16 to f32, {mode}", ours, plain, "numpy f32 matmul"
 
@@ -65,7 +67,7 @@ def softmax(rounds: int) -> tuple[str, float, float, str]:
         return e / e.sum(axis=1, keepdims=True)
 
     program = load("softmax.pto")
-    ours, other = compare(lambda: program.launch([x, y, len(x)], 512), plain, rounds)
+    ours, other = compare(lambda: program.launch([x, y, len(x)], 512, backend="numpy"), plain, rounds)
     assert np.allclose(y, plain(), rtol=1e-5)
     return "softmax, 512 tiles of 64x128", ours, other, "numpy softmax"
 
@@ -76,7 +78,9 @@ def movement(height: int, width: int, megabytes: int, rounds: int) -> tuple[str,
     y, z = np.zeros_like(x), np.zeros_like(x)
     program = load(f"copy_{height}x{width}.pto")
     blocks = len(x) // height
-    ours, plain = compare(lambda: program.launch([x, y, len(x)], blocks), lambda: np.copyto(z, x), rounds)
+    ours, plain = compare(
+        lambda: program.launch([x, y, len(x)], blocks, backend="numpy"), lambda: np.copyto(z, x), rounds
+    )
     assert (x == y).all()
     return f"movement, {megabytes} MB in {height}x{width} tiles", ours, plain, "memcpy"
 
@@ -87,7 +91,9 @@ def vector_add(rounds: int) -> tuple[str, float, float, str]:
     x, y = rng.random((2, 4 << 20), dtype=np.float32)
     z, w = np.zeros_like(x), np.zeros_like(x)
     program = load("vector_add.pto")
-    ours, plain = compare(lambda: program.launch([x, y, z], len(x) // 16384), lambda: np.add(x, y, out=w), rounds)
+    ours, plain = compare(
+        lambda: program.launch([x, y, z], len(x) // 16384, backend="numpy"), lambda: np.add(x, y, out=w), rounds
+    )
     assert (z == w).all()
     return "vector registers: add of 16 MB", ours, plain, "numpy add"
 
