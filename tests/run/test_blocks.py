@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from .kernels import add, alloc, compiled, load, part, store, view
+from .kernels import PART, add, alloc, compiled, load, part, store, view
+
+ATOMIC_ADD = " {atomicType = #pto<atomic_type atomic_add>}"
 
 PTRS = "%x: !pto.ptr<f32>, %y: !pto.ptr<f32>, %rows: index"
 
@@ -276,3 +278,19 @@ def test_progress_reaches_the_number_of_blocks(blocks: int) -> None:
     program = compiled(PTRS, view("yv", "%y"))
     program.launch([*arrays(8), 8], blocks, progress=lambda done, total: seen.append((done, total)))
     assert seen[-1] == (blocks, blocks)
+
+
+@pytest.mark.parametrize(("arch", "atomic"), [("cpu", ""), *((a, k) for a in ("a2a3", "a5") for k in ("", ATOMIC_ADD))])
+def test_a_store_of_no_columns(arch: str, atomic: str) -> None:
+    """A view with elements, a tile without valid ones: a warning at most, and nothing is stored."""
+    some = "!pto.tile_buf<vec, 8x16xf32, valid=?x?>"
+    body = view("yv", "%y", "%c16") + part("q", "%yv", "%c0")
+    body += f"    %t = pto.alloc_tile valid_row = %c8 valid_col = %n : {some}\n"
+    body += f"    pto.tstore ins(%t : {some}) outs(%q : {PART}){atomic}\n"
+    program = compiled("%y: !pto.ptr<f32>, %n: index", body, arch=arch)
+    y = np.arange(256, dtype=np.float32).reshape(16, 16)
+    before = y.copy()
+    program.launch([y, 0], 1)
+    assert (y == before).all()
+    program.launch([y, 16], 1)
+    assert (y[8:] == before[8:]).all()

@@ -39,7 +39,7 @@ def test_no_instruction_is_left_out() -> None:
             "TIMG2COL",
         ),  # of convolution tiles, which have no parts
         *("TGET_SCALE_ADDR", "TSYNC", "TPREFETCH", "TPRINT"),  # move nothing between tiles
-        *("TEXTRACT2", "TGETVAL", "TPACK", "TSETVAL"),
+        *("TCONCATIDX", "TEXTRACT2", "TGETVAL", "TPACK", "TSETVAL"),
     }
 
 

@@ -341,6 +341,8 @@ class View:
 
     def update(self, values: np.ndarray, layout: Layout, combine: Callable[..., np.ndarray], blocks: int) -> None:
         """Atomic store: old and new combined by a ufunc, every block's contribution counted, lower blocks first."""
+        if not values.size:
+            return  # no valid elements, whatever the view has
         rows, cols, _ = _plan(self.dims, self.strides, layout, self.dtype)
         axes = [*rows, *cols]
         offsets = np.broadcast_to(np.atleast_1d(np.asarray(lanes(self.offset))), (blocks,))
@@ -350,7 +352,9 @@ class View:
             target[...] = combine(target, value)
 
     def store(self, values: np.ndarray, layout: Layout) -> None:
-        """Write values (blocks or 1, rows, cols) to the view, lower blocks first."""
+        """Write values (blocks or 1, rows, cols) to the view, lower blocks first; none where there are none."""
+        if not values.size:
+            return
         buffer = self.buffer
         assert buffer is not None
         rows, cols, _ = _plan(self.dims, self.strides, layout, self.dtype)
