@@ -22,10 +22,13 @@ from ptokit.isa.meaning.expressions import (
     type_of,
 )
 from ptokit.isa.meaning.fold import FOLDS, two_accumulators
+from ptokit.isa.meaning.moving import put
 from ptokit.isa.meaning.primitives import PRIMITIVES
 from ptokit.isa.meaning.sentence import sentence
 from ptokit.isa.meaning.words import Lane, Order, Python, Write, lane
 from ptokit.isa.table import TABLE
+from ptokit.run.single import Single
+from ptokit.targets import A5
 from ptokit.types.dtypes import DTYPES
 
 from .fake import fake, run, site, spec
@@ -168,3 +171,14 @@ def test_extremes_order_the_zeros(kind: str, axis: int) -> None:
             x = x.reshape((1, 2, 1) if axis == 1 else (1, 1, 2))
             for op, wanted in (("max", largest), ("min", least)):
                 assert np.signbit(FOLDS[op, Order.ANY](x, axis).astype(np.float32)).all() == np.signbit(wanted)
+
+
+def test_a_boxed_tile_keeps_what_was_put_into_it() -> None:
+    """Its value may stand for bytes that are made later: it must not be a view of those of another tile."""
+    machine = Single(A5)
+    plain, boxed = spec("f16", 16, 32), spec("f16", 16, 32, boxed=True)
+    source = machine.tile(plain, np.arange(512, dtype=np.float16).view(np.uint8))
+    target = machine.tile(boxed)
+    put(target, source.read())
+    source.raw()[...] = 0
+    assert (target.read()[0].reshape(-1) == np.arange(512)).all()
