@@ -70,6 +70,7 @@ def typed(value: Any, type: ScalarType) -> Any:
     """A Python number as one of the kernel's type: floats are rounded to it, integers divide as the kernel does."""
     if type.name == "i1":
         return np.bool_(value)
-    if type.is_float:
-        return _FLOATS[type.name](value)
-    return Index(value)
+    if not type.is_float:
+        return Index(value)
+    kind = _FLOATS.get(type.name)
+    return float(value) if kind is None else kind(value)  # 8-bit floats have no arithmetic
