@@ -32,7 +32,7 @@ def test_a_small_run_loads_what_it_needs() -> None:
     ran = subprocess.run([sys.executable, "-c", code, *map(str, RUN)], capture_output=True, text=True, timeout=60)
     loaded = set(ran.stderr.split())
     layers = {name for name in loaded if name.startswith("ptokit.")} - {"ptokit.__main__"}
-    assert layers == {f"ptokit.{layer}" for layer in "asm cli diagnostics ir isa run targets types".split()}
+    assert layers == {f"ptokit.{layer}" for layer in "arguments asm cli diagnostics ir isa run targets types".split()}
     assert not {"rich", "threadpoolctl", "pygls", "lsprotocol", "hypothesis", "pytest"} & loaded
 
 
