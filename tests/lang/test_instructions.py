@@ -201,7 +201,7 @@ def test_binding_of_operands_that_may_be_left_out() -> None:
     ]
 
 
-@pytest.mark.parametrize(("name", "nearest"), [("TLOAT", "TLOAD"), ("tload", "TLOAD"), ("GlobalTenser", "GlobalTensor")])
-def test_a_name_there_is_not(name: str, nearest: str) -> None:
-    with pytest.raises(AttributeError, match=f"did you mean {nearest}"):
+@pytest.mark.parametrize(("name", "near"), [("TLOAT", "TLOAD"), ("tload", "TLOAD"), ("GlobalTenso", "GlobalTensor")])
+def test_a_name_there_is_not(name: str, near: str) -> None:
+    with pytest.raises(AttributeError, match=f"did you mean {near}"):
         getattr(pto, name)
