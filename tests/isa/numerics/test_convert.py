@@ -230,3 +230,10 @@ def test_shapes_views_and_empty_arrays():
         assert none.shape == (0, 8)
     assert convert(np.array([3], np.int8), i8, i16, mode=RoundMode.RINT, sat=None, target=A5).tolist() == [3]
     assert convert(np.array([3], np.uint8), u8, u16, mode=RoundMode.RINT, sat=None, target=A5).tolist() == [3]
+
+
+@pytest.mark.parametrize(("dst", "code"), [(f16, 0x7E00), (bf16, 0x7FC0)], ids=str)
+def test_narrowing_knows_one_nan(dst, code):
+    x = np.array([0x7FC00000, 0xFFC00000, 0x7F800001, 0xFFFFFFFF], np.uint32).view(np.float32)
+    got = converter(f32, dst, RoundMode.RINT, False)(np.append(x, np.float32(1)))
+    assert got.view(np.uint16).tolist()[:4] == [code] * 4
