@@ -290,25 +290,27 @@ class Observer(ObservedMemory):
         changes, quiet = self.buffers.changes, True
         followed = [(touch, group) for touch in (*known.reads, *known.writes) if (group := self._group(given, touch))]
         writes = [touch for touch, _ in followed if touch.write]
-        updated: dict[Touch, list[Group]] = {}
         for touch, group in followed:
             owners = self.buffers.owners.get(id(touch.space))
             if owners is None:
                 owners = self.buffers.owners[id(touch.space)] = Owners(len(touch.space.state))
             if touch.write:
-                self.buffers.changes += owners.write(group, touch.where, op, updated.get(touch, ()))
+                start = touch.where.lo if touch.region is None else touch.region.start
+                self.buffers.changes += owners.write(group, touch.where, op, start)
                 continue
-            loss, other = owners.read(group, touch.where if touch.initial is None else touch.initial)
+            where = touch.where if touch.initial is None else touch.initial
+            loss, other, changed = owners.read(group, where, op)
             quiet = quiet and loss is None and other is None
             if loss is not None:
                 self.report("UB-OVERLAP", op, (loss.group.op, loss.by.op), partial(placement.lost, op, loss))
             elif other is not None:
                 self.report("STALE-READ", op, (group.op, other.op), partial(placement.stale, op, group, other))
-            over = [write for write in writes if placement.updates(write, touch)]
-            for write in over:
-                updated.setdefault(write, []).append(group)
-            if not over:
-                self.buffers.changes += owners.used(group, touch.where)
+            if not any(placement.updates(write, touch) for write in writes):
+                more, early = owners.used(group, touch.where)
+                changed |= more
+                for loss, at in early:
+                    self.report("UB-OVERLAP", at, (loss.group.op, loss.by.op), partial(placement.lost, at, loss))
+            self.buffers.changes += changed
         if quiet and changes == self.buffers.changes:
             known.followed = changes
 

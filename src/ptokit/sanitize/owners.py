@@ -3,20 +3,19 @@
 Followed in program order, on the bytes that are accessed. Tiles that share storage by treshape, bitcast or subset are
 one group.
 
-An instruction that reads a tile and writes another one over the same elements updates the value in place: it is not
-lost, and either tile holds the new one. If it is used as a value of the other tile, however, the program tells the two
-apart, and the first one's is gone.
+A tile that is written over exactly the elements of another one, whose value has been read before, may be its next value
+under another name, as lowered accumulators are: either tile holds it. If it is used as a value of the tile that was
+written, however, the program tells the two apart, and the first one's is gone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ptokit.ir.core import Op
-from ptokit.types.enums import SLayout
+from ptokit.types.enums import BLayout, SLayout
 from ptokit.types.tile import TileSpec
 
 from .footprints import Footprint
@@ -48,26 +47,31 @@ class Owners:
         self._owner = np.zeros(size, np.int32)
         self._groups: dict[int, Group] = {}
         self._lost: dict[int, np.ndarray] = {}  # by group: number of the loss, per byte; negative after an update
-        self._updated: dict[int, set[int]] = {}  # by group: those whose values it has updated in place
+        self._unread = np.zeros(size, bool)  # since the bytes came to belong to their owner
+        self._start: dict[int, int] = {}  # by group: where it was written last
+        self._updated: dict[int, set[int]] = {}  # by group: those whose values it may have updated
+        self._borrowed: dict[tuple[int, int], tuple[Loss, Op]] = {}  # (group, owner): read as if it were its own
         self._losses: list[Loss] = []
         self._numbers: dict[tuple[int, int, Op], int] = {}
 
-    def write(self, group: Group, place: Footprint, op: Op, sources: Sequence[Group] = ()) -> bool:
-        """`group` writes bytes; ``sources``: groups whose elements the instruction reads at the same places.
-
-        False if they were its own already, so that nothing has changed.
-        """
+    def write(self, group: Group, place: Footprint, op: Op, start: int) -> bool:
+        """`group`, a tile at byte `start`, writes bytes. False if nothing changes by it."""
         self._groups[group.number] = group
+        self._start[group.number] = start
+        for key in [key for key in self._borrowed if key[1] == group.number]:
+            del self._borrowed[key]
         index = place.index
-        before = self._owner[index]
+        before, read = self._owner[index].copy(), ~self._unread[index]
         changed = not (before == group.number).all()
         if changed:
             for number in np.unique(before).tolist():
                 if number not in (0, group.number):
-                    self._lose(number, group, index, before == number, op, updates=bool(sources))
+                    self._lose(number, group, index, before == number, read, op)
             self._owner[index] = group.number
-        if not sources:
-            changed |= self._replace(group, index, before == group.number, op)
+            unread = self._unread[index]
+            unread[before != group.number] = True
+            self._unread[index] = unread
+        changed |= self._replace(group, index, (before == group.number) & ~read, op)
         lost = self._lost.get(group.number)
         if lost is not None and lost[index].any():
             lost[index] = 0
@@ -75,7 +79,7 @@ class Owners:
         return changed
 
     def _replace(self, group: Group, index: slice | np.ndarray, mask: np.ndarray, op: Op) -> bool:
-        """A tile gets a new value where it holds what it has updated. True if that loses a value."""
+        """A tile gets a new value where nobody has read what it may have updated. True if that loses a value."""
         changed = False
         for other in self._updated.get(group.number, ()):
             gone = mask & (self._lost[other][index] < 0)
@@ -84,13 +88,20 @@ class Owners:
                 self._mark(other, group, index, gone, op, updates=False)
         return changed
 
+    def _same(self, number: int, group: Group) -> bool:
+        """True if two tiles have the same elements at the same places."""
+        return self._start[number] == self._start[group.number] and _alike(self._groups[number].spec, group.spec)
+
     def _lose(
-        self, number: int, by: Group, index: slice | np.ndarray, mask: np.ndarray, op: Op, *, updates: bool
+        self, number: int, by: Group, index: slice | np.ndarray, mask: np.ndarray, read: np.ndarray, op: Op
     ) -> None:
         """`by` takes bytes of a group, and with them those of the groups that this one has updated."""
-        self._mark(number, by, index, mask, op, updates=updates)
-        for other in self._updated.get(number, set()) - {by.number}:
-            self._mark(other, by, index, mask & (self._lost[other][index] < 0), op, updates=updates)
+        followed = self._updated.get(number, set()) - {by.number}
+        for other, of in ((number, mask), *((n, mask & (self._lost[n][index] < 0)) for n in followed)):
+            same = self._same(other, by)
+            for updates, part in ((False, of & ~read if same else of), (True, of & read)):
+                if part.any() and (same or not updates):
+                    self._mark(other, by, index, part, op, updates=updates)
 
     def _mark(
         self, number: int, by: Group, index: slice | np.ndarray, mask: np.ndarray, op: Op, *, updates: bool
@@ -113,33 +124,45 @@ class Owners:
         self._owner[place.index] = 0
         return owned
 
-    def used(self, group: Group, place: Footprint) -> bool:
-        """Bytes are read for another purpose than to update them. True if this changes what is lost."""
-        changed = False
+    def used(self, group: Group, place: Footprint) -> tuple[bool, list[tuple[Loss, Op]]]:
+        """Bytes are read for another purpose than to update them.
+
+        Whether this changes what is lost; reads through other tiles that got the same value, and where they were.
+        """
+        changed, early = False, []
         for number in self._updated.get(group.number, ()):
             part = self._lost[number][place.index]
             mine = (part < 0) & (self._owner[place.index] == group.number)
             if mine.any():
                 changed = True
                 self._lost[number][place.index] = np.where(mine, -part, part)
-        return changed
+                borrowed = self._borrowed.pop((number, group.number), None)
+                early += [] if borrowed is None else [borrowed]
+        return changed, early
 
-    def read(self, group: Group, place: Footprint) -> tuple[Loss | None, Group | None]:
-        """(value of `group` that is gone, group of another type that wrote the bytes), if there is any."""
+    def read(self, group: Group, place: Footprint, op: Op) -> tuple[Loss | None, Group | None, bool]:
+        """(value of `group` that is gone, group of another type that wrote the bytes, whether something changes)."""
         owner = self._owner[place.index]
+        changed = bool(self._unread[place.index].any())
+        self._unread[place.index] = False
         foreign = (owner != group.number) & (owner != 0)
         if not foreign.any():
-            return None, None
+            return None, None, changed
         lost = self._lost.get(group.number)
         if lost is not None:
-            last = int(lost[place.index][foreign].max())
+            numbers = lost[place.index]
+            last = int(numbers[foreign].max())
             if last > 0:
-                return self._losses[last - 1], None
+                return self._losses[last - 1], None, changed
+            for number in np.unique(owner[foreign & (numbers < 0)]).tolist():
+                loss = self._losses[-int(numbers[(owner == number) & (numbers < 0)].min()) - 1]
+                changed |= (group.number, number) not in self._borrowed
+                self._borrowed.setdefault((group.number, number), (loss, op))
         for number in np.unique(owner[foreign]).tolist():
             other = self._groups[number]
-            if not _alike(other.spec, group.spec):
-                return None, other
-        return None, None
+            if not _alike(other.spec, group.spec) and not _view(other.spec, group.spec):
+                return None, other, changed
+        return None, None, changed
 
 
 def _alike(a: TileSpec, b: TileSpec) -> bool:
@@ -153,6 +176,18 @@ def _alike(a: TileSpec, b: TileSpec) -> bool:
     if not plain or a.dtype is not b.dtype or a.rows * a.cols != b.rows * b.cols:
         return False
     return a.blayout is b.blayout or any(1 in (spec.rows, spec.cols) for spec in (a, b))
+
+
+def _view(whole: TileSpec, part: TileSpec) -> bool:
+    """True if a type sees elements of another one as they are: rows of it, or all of it transposed in boxes."""
+    if not type(whole) is type(part) is TileSpec or whole.dtype is not part.dtype or whole.fractal != part.fractal:
+        return False
+    if whole.slayout is part.slayout is SLayout.NoneBox:
+        run = 1 in (part.rows, part.cols) and part.rows * part.cols <= whole.cols
+        rows = part.blayout is BLayout.RowMajor and part.cols == whole.cols
+        return whole.blayout is BLayout.RowMajor and (run or rows)
+    turned = (part.rows, part.cols) == (whole.cols, whole.rows) and SLayout.NoneBox not in (part.slayout, whole.slayout)
+    return turned and whole.blayout is not part.blayout and whole.slayout is not part.slayout
 
 
 def _type(spec: TileSpec) -> tuple[object, ...]:

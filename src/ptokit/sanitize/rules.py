@@ -81,7 +81,8 @@ _warning(
     why="Another tile type at the same address sees them in another layout.",
     source="memory-model-and-sync 4 (b), 10",
     decision="Reported where the two tiles see other elements or another order. Of equal types UB-OVERLAP reports lost "
-    "values; a 16x1 column read as a row of 16 elements is a reshape that nobody had to write down.",
+    "values; a 16x1 column read as a row of 16 elements is a reshape that nobody had to write down. So are rows "
+    "of a tile, and boxes with rows and columns exchanged.",
     rejected="reading an f16 tile at the address where an f32 tile was written",
     accepted="treshape or bitcast of the tile that was written",
 )
@@ -96,8 +97,8 @@ _warning(
     "UB-OVERLAP",
     "A value is not overwritten through another tile before its last read.",
     why="The two tiles share bytes; the later read gets the other tile's data.",
-    decision="An instruction that reads one tile and writes another over the same elements updates the value, which "
-    "is not lost until it is used as the other tile's. Bytes that are written by address are anybody's.",
+    decision="A tile written over exactly the elements of another one, whose value has been read, may be its next "
+    "value under another name: reported once it is used as its own. Bytes that are written by address are anybody's.",
     source="memory-model-and-sync 10, 11.6",
     rejected="two tiles at one address, both loaded, then both read",
     accepted="the first is read for the last time before the second is loaded",
