@@ -76,7 +76,7 @@ def sanitize_file(
 
 def _write_page(report: Report, html: str | None) -> None:
     if html is not None:
-        write_whole(Path(html), report.html().encode(), "the page", REPORT_FILE)
+        write_whole(Path(html), report.html().encode(errors="replace"), "the page", REPORT_FILE)
         remark(f"page written to {html}")
 
 

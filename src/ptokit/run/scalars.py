@@ -90,8 +90,8 @@ FLOAT: dict[str, Callable[[float, float], float]] = {
     "remf": lambda a, b: float(np.fmod(a, b)),
     "maximumf": lambda a, b: _extreme(a, b, 1),
     "minimumf": lambda a, b: _extreme(a, b, -1),
-    "maxnumf": lambda a, b: float(np.fmax(a, b)),
-    "minnumf": lambda a, b: float(np.fmin(a, b)),
+    "maxnumf": lambda a, b: b if a != a else a if b != b else _extreme(a, b, 1),  # of NaN of any kind the other
+    "minnumf": lambda a, b: b if a != a else a if b != b else _extreme(a, b, -1),
 }
 
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
