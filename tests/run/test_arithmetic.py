@@ -85,13 +85,13 @@ def test_whole_numbers(op: str, width: int) -> None:
 
 
 @pytest.mark.parametrize("op", ["addi", "subi", "muli", "minsi", "maxsi"])
-@pytest.mark.parametrize("width", [8, 32, 64])
+@pytest.mark.parametrize("width", [1, 8, 32, 64])
 def test_constants_are_folded_in_their_type(op: str, width: int) -> None:
     rows = pairs(op, width)[::7]
     type = f"i{width}"
     lines, wanted = [], []
     for k, (a, b) in enumerate(rows):
-        lines += [f"%a{k} = arith.constant {number(a, width)} : {type}", f"%b{k} = arith.constant {b:#x} : {type}"]
+        lines += [f"%{n}{k} = arith.constant {number(v, width)} : {type}" for n, v in (("a", a), ("b", b))]
         lines += [f"%r{k} = arith.{op} %a{k}, %b{k} : {type}", f"%i{k} = arith.constant {k} : index"]
         lines += ["" if width == 64 else f"%w{k} = arith.extsi %r{k} : {type} to i64"]
         lines += [f"pto.store_scalar %{'r' if width == 64 else 'w'}{k}, %p[%i{k}] : !pto.ptr<i64>, i64"]

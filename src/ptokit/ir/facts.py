@@ -206,7 +206,8 @@ class Facts:
             return
         if op.name in _FOLD:
             a, b = self.size(op.get("lhs")), self.size(op.get("rhs"))
-            number = _FOLD[op.name](a, b) if known(a, b) else UNKNOWN  # type: ignore[operator]
+            bits = width(result)  # true is the least number of i1, -1
+            number = _FOLD[op.name](signed(a, bits), signed(b, bits)) if known(a, b) else UNKNOWN  # type: ignore[operator]
         elif op.name in _FOLD_CASTS:
             a, source = self.size(op.get("in")), scalar_type(op["in"])
             number = _FOLD_CASTS[op.name](a, width(source)) if known(a) and source is not None else UNKNOWN
