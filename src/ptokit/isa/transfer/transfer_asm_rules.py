@@ -91,7 +91,7 @@ def ST_5(o: Site) -> Message:
     if DYNAMIC in valid or not known(*dims) or DYNAMIC in dims:
         return None
     here, there = prod(valid), prod(d for d in dims if isinstance(d, int))
-    return f"the valid region has {here} elements, the view {there}" if here != there else None
+    return f"the valid region has {here} elements, the view {there}" if here not in (0, there) else None
 
 
 def _columns(o: Site) -> Message:
