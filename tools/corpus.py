@@ -29,8 +29,8 @@ from pathlib import Path
 
 from ptokit.asm import parse_module, print_module
 from ptokit.diagnostics import Diagnostic, Diagnostics, Severity
-from ptokit.ir.sound import sound_functions
-from ptokit.ir.stated import stated_target
+from ptokit.ir.module_target import stated_target
+from ptokit.ir.readable_functions import readable_functions
 from ptokit.ir.verify import verify
 from ptokit.targets import target
 
@@ -212,7 +212,7 @@ def _check(case: Case) -> tuple[str, list[str]]:
         level=case.level,
         auto_sync=case.auto_sync,
         assembler=case.assembler,
-        functions=sound_functions(read.module, read.diagnostics),
+        functions=readable_functions(read.module, read.diagnostics),
     )
     errors = _shown(found)
     return ("refuse" if errors else "accept"), errors

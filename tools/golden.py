@@ -27,7 +27,7 @@ import numpy as np
 
 from ptokit.asm import parse_module
 from ptokit.diagnostics import DiagnosticError
-from ptokit.ir.stated import stated_target
+from ptokit.ir.module_target import stated_target
 from ptokit.run.program import compile_program
 from ptokit.targets import target
 from ptokit.types.values import Ptr

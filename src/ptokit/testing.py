@@ -65,7 +65,7 @@ def assert_clean(
 
 def _sanitize_file(path: Path, args: tuple[Any, ...], blocks: int, target: str | None, more: dict[str, Any]) -> Report:
     from ptokit.asm import read_module
-    from ptokit.ir.stated import stated_target
+    from ptokit.ir.module_target import stated_target
 
     on = None if target is None else find_target(target)
     parsed = read_module(str(path), target=on)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import signal
 import sqlite3
@@ -212,6 +213,16 @@ def test_programs_that_are_not_there_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DiagnosticError) as caught:
         of_paths([str(tmp_path / "none.pto")])
     assert [d.rule for d in caught.value.diagnostics] == ["CAMP-PROGRAMS"]
+
+
+def test_names_that_are_not_utf8_are_kept_with_backslashes(kernels: Path, tmp_path: Path) -> None:
+    odd = kernels / os.fsdecode(b"\xff.pto")
+    try:
+        odd.write_text(kernel())
+    except OSError:
+        pytest.skip("the file system has no such names")
+    run(of_paths([str(odd)], [Action.CHECK]), tmp_path / "r.sqlite")
+    assert [r.id for r in outcome(tmp_path / "r.sqlite").rows] == ["\\udcff.pto check"]
 
 
 def test_the_page_holds_every_case_and_no_markup_of_theirs(kernels: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from ptokit.asm import parse_module
 from ptokit.diagnostics import Diagnostic
-from ptokit.ir.alike import Alike
+from ptokit.ir.repeated_sites import RepeatedSites
 from ptokit.ir.verify import verify
 from ptokit.targets import TARGETS, target
 
@@ -27,7 +27,7 @@ def both(monkeypatch: pytest.MonkeyPatch, text: str, arch: str) -> tuple[list[Di
     """What is found, and what is found if every instruction is looked at."""
     found = findings(text, arch)
     with monkeypatch.context() as patched:
-        patched.setattr(Alike, "key", lambda *_: None)
+        patched.setattr(RepeatedSites, "key", lambda *_: None)
         return found, findings(text, arch)
 
 

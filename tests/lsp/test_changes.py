@@ -10,7 +10,7 @@ from ptokit.lsp.changes import RenameError, new_name, proposals, renamable
 from ptokit.lsp.completion import complete
 from ptokit.lsp.hover import hover
 from ptokit.lsp.index import Index, build
-from ptokit.lsp.places import Places
+from ptokit.lsp.positions import Places
 
 TEXT = """\
 !rows = !pto.tile_buf<vec, 16x64xf32>

@@ -19,7 +19,7 @@ from pygls.lsp.client import BaseLanguageClient
 from pygls.workspace import TextDocument
 
 from ptokit.lsp.index import build
-from ptokit.lsp.places import Places
+from ptokit.lsp.positions import Places
 from ptokit.lsp.server import Server
 
 URI = "file:///kernel.pto"

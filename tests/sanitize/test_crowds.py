@@ -10,7 +10,7 @@ import pytest
 
 from .crowd import Crowd
 from .mini import Mini
-from .test_between import SIGNAL, TYPES
+from .test_cross_core import SIGNAL, TYPES
 
 
 def said(crowd: Crowd) -> set[tuple[str, int, int]]:

@@ -510,7 +510,7 @@ def test_every_rule_of_the_sanitizer_has_a_pair() -> None:
     from ptokit.diagnostics import CATALOGUE
 
     del rules
-    from .test_between import PAIRS as between
+    from .test_cross_core import PAIRS as between
 
     tested = {rule for pair in [*PAIRS, *between] for rule in pair.rules}
     elsewhere = {"EVENT-ORDER", "EVENT-PIPE", "EVENT-XCORE", "RACE-WAW", "GM-NULL", "ASYNC-RACE"}

@@ -12,7 +12,7 @@ from typing import Any
 
 from ptokit.diagnostics import Diagnostics, Location, Note
 from ptokit.ir import Block, Function, Module, Op, Part, Value
-from ptokit.ir.stated import ARCH, stated_arch
+from ptokit.ir.module_target import ARCH, stated_arch
 from ptokit.isa.table import BY_TEXT
 from ptokit.targets import Target
 from ptokit.types.values import Type

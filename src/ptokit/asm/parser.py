@@ -7,8 +7,8 @@ from typing import Any
 
 from ptokit.diagnostics import Diagnostics, Note
 from ptokit.ir import Block, Op, Value
-from ptokit.ir.depth import SHALLOW, make_room
-from ptokit.ir.stated import target_named
+from ptokit.ir.module_target import target_named
+from ptokit.ir.recursion import SHALLOW, make_room
 from ptokit.targets import A2A3, TARGET_NAMES, Target
 from ptokit.types.enums import TileType
 from ptokit.types.tile import TileSpec
@@ -16,12 +16,12 @@ from ptokit.types.values import I1, I64, INDEX, FunctionType, Type
 
 from . import rules
 from .cursor import MAX_DEPTH, Cursor
-from .elsewhere import elsewhere
 from .faults import TypeFaultError, suggest
 from .labels import NO_LABELS, Labels, Region
 from .lexer import Tokens
 from .scope import Scope
 from .types import BUILTINS, FREE, POISON, parse_type
+from .undefined_values import defined_elsewhere
 
 
 @dataclass(slots=True)
@@ -220,7 +220,7 @@ class Parser(Cursor):
             hint = "pass it to the scope and give its block an argument"
             self.error(rules.VEC_A5_18, f"{token} is defined outside of this strict vector scope", hint=hint)
             return self.poison(self.i)
-        found = elsewhere(self, base)
+        found = defined_elsewhere(self, base)
         if found is not None:
             rule, message, note = found
             if rule is not None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ptokit.diagnostics import Diagnostics
 from ptokit.ir import Module, Op
-from ptokit.ir.stated import ARCH, target_named
+from ptokit.ir.module_target import ARCH, target_named
 from ptokit.isa.table import Instr
 
 from . import convert_rules as rules

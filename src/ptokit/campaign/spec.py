@@ -135,9 +135,14 @@ def _id(program: str, target: str, action: Action, name: str = "", blocks: int =
 
 def _shown(path: Path, folder: Path) -> str:
     try:
-        return path.relative_to(folder).as_posix()
+        return _utf8(path.relative_to(folder).as_posix())
     except ValueError:
-        return path.as_posix()
+        return _utf8(path.as_posix())
+
+
+def _utf8(name: str) -> str:
+    """A name as results can keep it: bytes that are not UTF-8 are written with backslashes."""
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
@@ -162,7 +167,7 @@ def of_paths(names: Sequence[str], do: Sequence[Action] = DEFAULT_DO) -> Spec:
     first = Path(names[0])
     folder = first if first.is_dir() else first.parent
     programs = tuple(dict.fromkeys(p for name in names for p in _programs(name, Path())))
-    return Spec(folder.resolve().name, programs, folder, do=tuple(do))
+    return Spec(_utf8(folder.resolve().name), programs, folder, do=tuple(do))
 
 
 def _spec(content: Mapping[str, Any], path: Path) -> Spec:

@@ -20,7 +20,7 @@ from ptokit.arguments.npy import as_parameter, load_array, portable
 from ptokit.asm import ParseResult, parse_module
 from ptokit.conformance.compare import Want, show_element, tolerance
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
-from ptokit.ir.stated import stated_target
+from ptokit.ir.module_target import stated_target
 from ptokit.ir.verify import verify
 from ptokit.run.program import Program, choose_entry, compile_program
 from ptokit.targets import Target

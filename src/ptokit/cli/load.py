@@ -42,8 +42,8 @@ def load(
     option nor a statement in the file is a usage error: there is no default target. ``level``, ``auto_sync`` and
     ``assembler``: as for `ptokit.ir.verify`.
     """
-    from ptokit.ir.sound import sound_functions
-    from ptokit.ir.stated import stated_target
+    from ptokit.ir.module_target import stated_target
+    from ptokit.ir.readable_functions import readable_functions
     from ptokit.ir.verify import verify
 
     from .inputs import parse
@@ -61,7 +61,7 @@ def load(
             )
         return result.module, next(iter(TARGETS.values())), found
     if check:
-        readable = sound_functions(result.module, found)
+        readable = readable_functions(result.module, found)
         for diagnostic in verify(
             result.module,
             target,

@@ -31,7 +31,6 @@ from ptokit.types.values import is_memref
 
 from . import pipe_rules as _pipe_rules  # these put rules into the catalogue
 from . import rules as _rules
-from .alike import Alike
 from .buffers import TRANSFERS, check_buffers
 from .compounds import CHECKS as COMPOUND_CHECKS
 from .copy_loops import check_copy_loops
@@ -43,6 +42,7 @@ from .levels import check_level
 from .pipes import check_pipes, pointer_uses
 from .placement import check_placement
 from .registers import check_registers
+from .repeated_sites import RepeatedSites
 from .scopes import check_scopes
 from .survey import Survey
 from .sync import tsync
@@ -111,8 +111,8 @@ class _Checker:
     def __init__(self, target: Target, found: Diagnostics, extended: bool, *, text: bool, assembler: bool) -> None:
         self.target, self.found = target, found
         self.extended, self.text, self.assembler = extended, text, assembler
-        self.alike = Alike()
-        self.sound: set[tuple[Any, bool]] = set()  # instructions that break no rule, as `Alike` tells them apart
+        self.alike = RepeatedSites()
+        self.sound: set[tuple[Any, bool]] = set()  # instructions that break no rule, as `alike` tells them apart
         self.types: dict[TileSpec, list[Broken]] = {}  # rules that types of tiles break
 
     def run(self, survey: Survey) -> None:

@@ -12,10 +12,10 @@ from ptokit.diagnostics import Scope, define, rule
 from ptokit.types.codecs import decode, encode
 from ptokit.types.enums import Pipe, TileType
 
+from .element_positions import kind
 from .machine import Machine, TileOperand
 from .numerics.scalars import element
 from .operands import Message
-from .places import kind
 from .site import Site, TileInfo
 from .table import Access, Instr, Kind, Operand, Role, index, inout, instruction, scalar, src
 from .tile_rules import TILE_09

@@ -9,7 +9,7 @@ from typing import Any
 
 from ptokit.diagnostics import Location, Note
 from ptokit.ir import Block, Function, Module, Op, Value
-from ptokit.ir.depth import SHALLOW, make_room
+from ptokit.ir.recursion import SHALLOW, make_room
 from ptokit.targets import Target
 from ptokit.types.values import I1, INDEX, Type
 from ptokit.types.values import Scalar as ScalarType

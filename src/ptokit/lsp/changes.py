@@ -10,7 +10,7 @@ from ptokit.diagnostics import Location
 from ptokit.diagnostics.fixes import replacement
 
 from .index import Index
-from .places import Places
+from .positions import Places
 
 _NAMES = {
     "%": r"%(?:\d+|[A-Za-z_$.-][\w$.-]*)",

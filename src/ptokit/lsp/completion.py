@@ -13,7 +13,7 @@ from ptokit.asm.types import WRITTEN_TYPES
 from ptokit.isa.table import BY_TEXT, TABLE
 
 from .index import Index
-from .places import Places
+from .positions import Places
 
 TRIGGERS = [".", "%", "@", "!", "#", "^", "<"]
 _COMMENT = re.compile(r'^(?:[^"/]|"(?:[^"\\]|\\.)*"|/(?!/))*//')

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from enum import Enum
 
-from ptokit.asm.sketch import text_forms
+from ptokit.asm.instruction_forms import text_forms
 from ptokit.draw import LayoutMap
 from ptokit.ir import Function, Value
 from ptokit.isa.check import rules_of

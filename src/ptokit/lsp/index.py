@@ -14,8 +14,8 @@ from ptokit.asm.recovery import FUNCTION_WORDS
 from ptokit.diagnostics import Diagnostics, Location
 from ptokit.ir import Function, Module, Value
 from ptokit.ir.facts import Facts
-from ptokit.ir.sound import sound_functions
-from ptokit.ir.stated import ARCH, stated_target
+from ptokit.ir.module_target import ARCH, stated_target
+from ptokit.ir.readable_functions import readable_functions
 from ptokit.ir.verify import verify
 from ptokit.isa.table import BY_TEXT, Instr
 from ptokit.targets import Target
@@ -190,7 +190,7 @@ def build(text: str, file: str, default: Target | None = None) -> Index:
     elif default is not None:
         index = _read(text, file, default)  # the target decides the layout of left tiles
     if index.target is not None:
-        readable = sound_functions(index.module, index.diagnostics)
+        readable = readable_functions(index.module, index.diagnostics)
         for diagnostic in verify(index.module, index.target, functions=readable):
             index.diagnostics.add(diagnostic)
     return index

@@ -21,7 +21,7 @@ from .changes import RenameError, new_name, proposals, renamable
 from .completion import TRIGGERS, complete
 from .hover import hover, instruction_page
 from .index import Index, build
-from .places import Places
+from .positions import Places
 
 _PAUSE = 0.15  # seconds without a key before the text is checked
 _SEVERITIES = {

@@ -15,8 +15,8 @@ from ptokit.ir.facts import Facts
 from ptokit.isa.site import Site
 from ptokit.isa.table import Instr
 from ptokit.run.calls import left_to_check
+from ptokit.run.carried_tiles import carried_tiles
 from ptokit.run.effects import Effects
-from ptokit.run.outliving import outliving
 from ptokit.run.scalars import FLOAT_TYPES, constant
 from ptokit.targets import Target
 from ptokit.types.dtypes import DType
@@ -51,7 +51,7 @@ class Writer:
         self.facts = Facts(entry)
         self.function = entry
         self.active: list[str] = []
-        self.outliving: set[Value] = set()
+        self.carried_tiles: set[Value] = set()
         self.operations = 0
         self.returns: list[tuple[str, control.Carrier | None]] = []
         self.memory = self.code.value(f"load ptr, ptr {self.word(STATE_MEMORY)}")
@@ -135,10 +135,10 @@ class Writer:
         if function.name in self.active:
             raise NotNativeError("func.call", f"@{function.name} calls itself")
         assert function.body is not None
-        kept = self.facts, self.function, self.outliving
+        kept = self.facts, self.function, self.carried_tiles
         if self.active:
             self.facts = Facts(function)
-        self.function, self.outliving = function, outliving(function)
+        self.function, self.carried_tiles = function, carried_tiles(function)
         self.active.append(function.name)
         for op in function.body.walk():
             if op.name == "scf.for":
@@ -159,7 +159,7 @@ class Writer:
         self.code.place(done)
         self.returns.pop()
         self.active.pop()
-        self.facts, self.function, self.outliving = kept
+        self.facts, self.function, self.carried_tiles = kept
 
     def block(self, block: Block) -> None:
         for op in block.ops:

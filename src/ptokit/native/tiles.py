@@ -24,7 +24,7 @@ def fixed(w: Writer, op: Op) -> None:
     spec = op.result.type
     assert isinstance(spec, TileSpec)
     address = w.facts.size(op.get("addr"))
-    if op.result in w.outliving and op.get("addr") is None:
+    if op.result in w.carried_tiles and op.get("addr") is None:
         raise NotNativeError(op.name, "a loop hands the tile to its next turn, which allocates another one")
     if not spec.dynamic and (op.get("addr") is None or known(address)):
         _place(w, op, None if op.get("addr") is None else int(address), None)  # type: ignore[arg-type]

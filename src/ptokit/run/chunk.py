@@ -20,10 +20,10 @@ from .bursts import Bursts
 from .fault import Fault
 from .lanes import Diverge, Line, lanes, lift, plain, uniform
 from .local import LocalPointer
+from .loop_batching import Iterations, parts
 from .memory import Pointer
 from .rendezvous import Rendezvous
 from .signals import Semaphores
-from .steady import Iterations, parts
 from .storage import Arena, Storage
 from .tile import Tile
 from .window import Window

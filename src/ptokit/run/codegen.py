@@ -27,13 +27,13 @@ from ptokit.types.values import MemRef, Ptr, Scalar, TensorView, Type
 from . import aggregates, arith
 from .branches import assertion, execute_region, graph, index_switch, while_loop
 from .calls import bind
+from .carried_tiles import carried_tiles
 from .effects import Effects
 from .generated import Generated, working_bytes
 from .lockstep import agreed
-from .outliving import outliving
+from .loop_batching import countdowns
+from .loop_batching_code import write_all_iterations
 from .scalars import FLOAT_TYPES, constant
-from .steady import countdowns
-from .steady_code import write_all_iterations
 
 
 def generate(
@@ -78,7 +78,7 @@ class FunctionWriter:
         self.extended, self.text = extended, text
         self.facts = Facts(function)
         self.varying = effects.varying
-        self.outliving = outliving(function)
+        self.carried_tiles = carried_tiles(function)
         self.names: dict[Value, str] = {}
         self.machine = "m"  # what instructions run on
         self.around: frozenset[Value] = frozenset()  # values from outside a loop that is done at once
@@ -328,7 +328,7 @@ class FunctionWriter:
         spec = op.result.type
         assert isinstance(spec, TileSpec)
         addr = self.facts.size(op.get("addr"))
-        if spec.dynamic or op.result in self.outliving or (op.get("addr") is not None and not known(addr)):
+        if spec.dynamic or op.result in self.carried_tiles or (op.get("addr") is not None and not known(addr)):
             return
         self.line(f"{self._storage(op, spec)}", op)
         storage = self.out.lines[-1].split(" = ")[0].strip()
@@ -347,7 +347,7 @@ class FunctionWriter:
 
     def _storage(self, op: Op, spec: TileSpec) -> str:
         name = self.storage_name(spec)
-        if op.result in self.outliving and op.get("addr") is None:
+        if op.result in self.carried_tiles and op.get("addr") is None:
             return f"{name} = m.turn({self.const(spec)})"
         if op.get("addr") is None:
             return f"{name} = m.site({next(self.counter)}, {self.const(spec)})"

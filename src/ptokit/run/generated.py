@@ -12,8 +12,8 @@ from ptokit.types.tile import TileSpec
 
 from .fault import Fault
 from .lanes import column, settled, spread, uniform
+from .loop_batching import NotSteadyError
 from .memory import View, as_view
-from .steady import NotSteadyError
 from .tile import Tile
 
 

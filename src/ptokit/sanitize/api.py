@@ -44,7 +44,7 @@ from .repair import Repair
 from .report import Report
 from .signals import Hub
 from .stuck import report_stuck
-from .within import Sources, Within
+from .vector_scopes import Sources, Within
 from .witness import Delayed, Scheduler, Witness, compare, copies, delaying, explained
 from .writer import ObservedWriter
 

@@ -28,8 +28,8 @@ from ptokit.types.enums import Pipe, TileType
 
 from . import placement
 from .alias import run_scatter
-from .between import HANDLERS, Transfer, check_transfers
 from .clocks import COMPONENTS
+from .cross_core import HANDLERS, Transfer, check_transfers
 from .events import (
     AwaitSignal,
     Barrier,
@@ -54,8 +54,8 @@ from .producers import Producers
 from .queues import Core, Simulation
 from .shadow import Space
 from .touches import accesses, atomic_kind, tile_touch
+from .vector_scopes import Within
 from .views import ObservedView, place, scattered
-from .within import Within
 
 _REMEMBERED = 4096  # combinations of operands per core
 

@@ -15,7 +15,7 @@ from ptokit.run.fault import Fault
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import MultiTile
 
-from .between import HANDLERS
+from .cross_core import HANDLERS
 from .views import ObservedView
 
 if TYPE_CHECKING:

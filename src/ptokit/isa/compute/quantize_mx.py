@@ -11,8 +11,8 @@ from ptokit.types.codecs import encode
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import MxGroupAxis, MxQuantAlg, QuantScaleAlg, QuantType, VecStoreMode
 
+from ..element_positions import kind
 from ..machine import Machine, TileOperand
-from ..places import kind
 from ..table import Attr, Instr, dst, instruction, src
 from .quantize_rules import GROUP, MX_RULES
 from .quantize_text_rules import MXQ_1, MXQ_2

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ..element_positions import alike
 from ..machine import Machine, TileOperand
-from ..places import alike
 from ..site import Site
 from ..table import Access, Instr, Operand, Role, dst, instruction, src
 from .concat_rules import RULES

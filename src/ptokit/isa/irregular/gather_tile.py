@@ -9,8 +9,8 @@ import numpy as np
 
 from ptokit.types.enums import CmpMode, MaskAxis, MaskPattern
 
+from ..element_positions import alike, flat, in_range, kind
 from ..machine import Machine, TileOperand
-from ..places import alike, flat, in_range, kind
 from ..site import Site, TileInfo
 from ..table import Access, Attr, Instr, Operand, Role, dst, instruction, scalar, src, tmp
 from .gather_tile_rules import BLOCK_RULES, RULES

@@ -11,10 +11,10 @@ from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import Pipe
 
 from ..assembler import A5_ONLY
+from ..element_positions import kind
 from ..machine import Machine, TileOperand
 from ..numerics.philox import counter_of, random_row
 from ..numerics.scalars import element
-from ..places import kind
 from ..site import Site
 from ..table import Access, Attr, Instr, dst, instruction, scalar, tmp
 from ..typesets import BF16, I8, INT16_32, F, Types, types, types_of

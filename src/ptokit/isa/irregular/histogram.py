@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..assembler import A5_ONLY
+from ..element_positions import alike
 from ..machine import Machine, TileOperand
-from ..places import alike
 from ..site import Site
 from ..table import Access, Attr, Instr, dst, instruction, src
 from .histogram_rules import BINS, RULES, byte_of

@@ -12,8 +12,8 @@ from ptokit.targets import A2A3
 from ptokit.types.conv import ConvSpec, ConvState
 from ptokit.types.enums import Layout, Pipe, SetFmatrixMode
 
+from ..element_positions import kind
 from ..machine import Machine, TileOperand
-from ..places import kind
 from ..site import Site
 from ..table import Access, Attr, Instr, agreed, dst, index, instruction, src
 from .img2col_rules import REGISTER_RULES, RULES, not_described

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..element_positions import alike
 from ..machine import Machine, TileOperand
-from ..places import alike
 from ..table import Instr, dst, instruction, src
 from .interleave_rules import DE_RULES, RULES
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..assembler import A5_ONLY
+from ..element_positions import kind
 from ..machine import Machine, TileOperand
-from ..places import kind
 from ..table import Instr, dst, instruction, src
 from .interleave_rules import PACK_RULES
 

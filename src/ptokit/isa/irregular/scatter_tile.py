@@ -8,8 +8,8 @@ import numpy as np
 
 from ptokit.types.enums import MaskAxis, MaskPattern
 
+from ..element_positions import alike, in_range
 from ..machine import Machine, TileOperand
-from ..places import alike, in_range
 from ..site import Site
 from ..table import Access, Instr, dst, instruction, src
 from .gather_tile import AXIS, MASK

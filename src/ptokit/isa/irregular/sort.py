@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ..element_positions import alike, kind
 from ..machine import Machine, TileOperand
-from ..places import alike, kind
 from ..site import Site, TileInfo
 from ..table import Access, Attr, Instr, Kind, Operand, Role, agreed, dst, instruction, scalar, src, tmp
 from .irregular_text_rules import MS_1

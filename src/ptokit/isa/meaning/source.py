@@ -9,10 +9,10 @@ import numpy as np
 
 from ptokit.types.dtypes import DType
 
+from ..element_positions import flat
 from ..numerics.convert import converter
 from ..numerics.rounding import as_values, narrow
 from ..numerics.scalars import element
-from ..places import flat
 from .expressions import (
     COLUMN,
     OWN,

@@ -17,7 +17,7 @@ from ..meaning.words import lane
 from ..operands import Message
 from ..site import Site, VregInfo
 from ..table import Instr
-from . import conversion, values
+from . import convert_values, values
 from .compute import SRC
 from .compute_rules import ALIKE, MASKED, SAME, follows, worded
 from .lanes import Predicate, active
@@ -105,7 +105,7 @@ def VEC_16(o: Site) -> Message:
     if part not in parts and (part or parts):
         wanted = f"needs part {', '.join(parts)}" if parts else "has no part"
         return f"{src.text} to {dst.text} {wanted}" + (f', not "{part}"' if part else "")
-    if rnd and (rnd not in conversion.ROUNDINGS or not _takes_rounding(src, dst)):
+    if rnd and (rnd not in convert_values.ROUNDINGS or not _takes_rounding(src, dst)):
         return f'{src.text} to {dst.text} has no rounding "{rnd}"'
     if sat and (sat not in ("SAT", "NOSAT") or not _takes_saturation(src, dst)):
         return f'{src.text} to {dst.text} has no saturation mode "{sat}"'
@@ -124,7 +124,7 @@ def _convert(
     types: Mapping[str, Any],
 ) -> np.ndarray:
     to = types["dst"].dtype
-    return conversion.convert(src, mask, to, rnd=plain(rnd or round_mode), sat=plain(sat), part=plain(part))
+    return convert_values.convert(src, mask, to, rnd=plain(rnd or round_mode), sat=plain(sat), part=plain(part))
 
 
 VCVT = micro(
@@ -159,7 +159,7 @@ def VEC_N1(o: Site) -> Message:
     return "only the manual has rounding to odd" if plain(o.rnd) == "O" else None
 
 
-_MODES = tuple(mode for mode in conversion.ROUNDINGS if mode)
+_MODES = tuple(mode for mode in convert_values.ROUNDINGS if mode)
 
 VTRC = micro(
     "vtrc",
@@ -171,7 +171,7 @@ VTRC = micro(
     MASKED,
     worded(VEC_16),
     VEC_N1,
-    meaning=lambda o: lane(apply(INTEGRAL[conversion.ROUNDINGS[plain(o.rnd)]], SRC), over="src", mask="mask"),
+    meaning=lambda o: lane(apply(INTEGRAL[convert_values.ROUNDINGS[plain(o.rnd)]], SRC), over="src", mask="mask"),
     attrs=(token("rnd", "R", words=(*_MODES, *(f"ROUND_{mode}" for mode in _MODES))),),
     types=FB,
     source="6.6",
@@ -185,9 +185,9 @@ def _exp_difference(
 ) -> np.ndarray:
     on = active(mask, x.dtype.itemsize)
     if x.dtype.itemsize == 2:
-        chosen = slice(conversion.PARTS[part], None, 2)
+        chosen = slice(convert_values.PARTS[part], None, 2)
         x, high, on = x[:, chosen], high[:, chosen], None if on is None else on[:, chosen]
-    return conversion.kept(values.exp_difference(x, high), on)
+    return convert_values.kept(values.exp_difference(x, high), on)
 
 
 VEXPDIF = micro(
@@ -230,7 +230,7 @@ VMULSCVT = micro(
     "dst = src * scalar in f16, rounded once, in one part",
     (vreg(), number("scalar", "f32"), mask()),
     (out_vreg(),),
-    lambda m, src, scalar, on, *, rnd, part, types: conversion.scale_narrow(
+    lambda m, src, scalar, on, *, rnd, part, types: convert_values.scale_narrow(
         src, scalar, on, types["dst"].dtype, plain(rnd), part
     ),
     MASKED,
@@ -245,10 +245,10 @@ VMULSCVT = micro(
 )
 VADDRELUCONV = _narrowing(
     "vaddreluconv",
-    conversion.add_relu_narrow,
+    convert_values.add_relu_narrow,
     "dst = max(src0 + src1, 0) in the narrower type, saturated, in the even part",
     "f32 f16  f16 i8",
 )
 VMULCONV = _narrowing(
-    "vmulconv", conversion.multiply_narrow, "dst = src0 * src1 in i8, saturated, in the even part", "f16 i8"
+    "vmulconv", convert_values.multiply_narrow, "dst = src0 * src1 in i8, saturated, in the even part", "f16 i8"
 )

@@ -16,7 +16,7 @@ from ..site import Site, VregInfo
 from ..table import Instr
 from .compute_rules import MASKED, SAME
 from .lanes import Predicate, active, image
-from .reduction import Fold, extreme
+from .reduce_values import Fold, extreme
 from .rules import VEC_06
 from .words import mask, micro, number, out_mask, out_vreg, types, vreg
 

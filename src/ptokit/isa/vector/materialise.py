@@ -14,7 +14,7 @@ from ..machine import Machine
 from ..operands import Message
 from ..site import ScalarInfo, Site, VregInfo
 from ..table import Kind, Operand
-from . import conversion, shuffle
+from . import convert_values, shuffle
 from .compute_rules import FITS, MASKED, SAME, worded
 from .lanes import Predicate, zeroed
 from .predicates import PRD_01
@@ -26,7 +26,7 @@ from .words import mask, micro, number, out_vreg, types, word
 def _splat(value: Any, number: ScalarInfo, made: VregInfo) -> np.ndarray:
     """A number in every lane; one of integer type is the code of an 8-bit float."""
     given = dtype(number.type) if is_dtype(number.type) else made.dtype
-    return conversion.splat(value, made.dtype, bits=given.is_integer and made.dtype.is_float)
+    return convert_values.splat(value, made.dtype, bits=given.is_integer and made.dtype.is_float)
 
 
 VBR = micro(
@@ -88,7 +88,7 @@ VCI = micro(
     "dst[i] = start + i; start - i with order DESC",
     (number("start"),),
     (out_vreg(),),
-    lambda m, start, *, order, types: conversion.ramp(start, types["dst"].dtype, order),
+    lambda m, start, *, order, types: convert_values.ramp(start, types["dst"].dtype, order),
     FITS,
     VEC_19,
     attrs=(word("order", "ASC", ("ASC", "DESC")),),

@@ -12,7 +12,7 @@ from ..machine import Machine
 from ..operands import Message
 from ..site import ScalarInfo, Site
 from ..table import Instr
-from . import conversion, shuffle
+from . import convert_values, shuffle
 from .compare import permutation
 from .compute_rules import MASKED, SAME, VEC_08, follows, worded
 from .lanes import Predicate, element
@@ -102,7 +102,7 @@ VUSQZ = micro(
 
 def _pack(machine: Machine, a: np.ndarray, b: Any, mode: Any, *, part: str, types: Mapping[str, Any]) -> np.ndarray:
     to = types["dst"].dtype
-    return conversion.pack(a, to, part) if b is None else conversion.pack_two(a, b, to)
+    return convert_values.pack(a, to, part) if b is None else convert_values.pack_two(a, b, to)
 
 
 VPACK = micro(
@@ -137,7 +137,7 @@ def _unpack(text: str, kind: str, summary: str) -> Instr:
             block = int(np.argmax(wrong))
             message = f"a register has the parts 0 and 1, not {int(np.ravel(part)[block])}"
             machine.refuse(PART.id, message, block=block if wrong.size > 1 else None)
-        return conversion.unpack(src, types["dst"].dtype, part, kind)
+        return convert_values.unpack(src, types["dst"].dtype, part, kind)
 
     return micro(
         text,

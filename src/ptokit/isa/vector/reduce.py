@@ -8,7 +8,7 @@ import numpy as np
 
 from ..numerics import arith
 from ..table import Instr
-from . import reduction
+from . import reduce_values
 from .compute_rules import MASKED, SAME, follows, worded
 from .lanes import Predicate
 from .predicates import PRD_01
@@ -25,7 +25,7 @@ VCADD = micro(
     "dst[0] = sum of the active lanes, in twice the width for 8- and 16-bit integers",
     (vreg(), mask()),
     (out_vreg(),),
-    lambda m, src, on, *, types: reduction.total(src, on, types["dst"].dtype),
+    lambda m, src, on, *, types: reduce_values.total(src, on, types["dst"].dtype),
     MASKED,
     follows("i8 i16  u8 u16  i16 i32  u16 u32"),
     types=I8_32_F,
@@ -49,12 +49,12 @@ def _reduction(text: str, fn: Reduction, summary: str, decision: str, types: Typ
     )
 
 
-def _extreme(fold: reduction.Fold) -> Reduction:
-    return lambda x, on: reduction.extreme(x, on, fold)
+def _extreme(fold: reduce_values.Fold) -> Reduction:
+    return lambda x, on: reduce_values.extreme(x, on, fold)
 
 
-def _group_extremes(fold: reduction.Fold) -> Reduction:
-    return lambda x, on: reduction.group_extremes(x, on, fold)
+def _group_extremes(fold: reduce_values.Fold) -> Reduction:
+    return lambda x, on: reduce_values.group_extremes(x, on, fold)
 
 
 _PLACE = "index of its first occurrence as an integer"
@@ -64,7 +64,7 @@ _FIRST = (
 )
 VCMAX = _reduction("vcmax", _extreme(arith.maximum), f"dst[0] = maximum of the active lanes, dst[1] = {_PLACE}", _FIRST)
 VCMIN = _reduction("vcmin", _extreme(arith.minimum), f"dst[0] = minimum of the active lanes, dst[1] = {_PLACE}", _FIRST)
-VCGADD = _reduction("vcgadd", reduction.group_sums, "dst[g] = sum of group g of 32 bytes", f"{_LANE} {_ORDER}")
+VCGADD = _reduction("vcgadd", reduce_values.group_sums, "dst[g] = sum of group g of 32 bytes", f"{_LANE} {_ORDER}")
 VCGMAX = _reduction("vcgmax", _group_extremes(arith.maximum), "dst[g] = maximum of group g of 32 bytes", _LANE)
 VCGMIN = _reduction("vcgmin", _group_extremes(arith.minimum), "dst[g] = minimum of group g of 32 bytes", _LANE)
 VCPADD = micro(
@@ -72,7 +72,9 @@ VCPADD = micro(
     "dst[i] = src[2i] + src[2i+1]; the sums of the lanes 0..i with mode PREFIX",
     (vreg(), mask()),
     (out_vreg(like="src"),),
-    lambda m, src, on, *, mode, **_: (reduction.prefix_sums if mode == "PREFIX" else reduction.pair_sums)(src, on),
+    lambda m, src, on, *, mode, **_: (reduce_values.prefix_sums if mode == "PREFIX" else reduce_values.pair_sums)(
+        src, on
+    ),
     SAME,
     MASKED,
     worded(PRD_01),

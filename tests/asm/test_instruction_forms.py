@@ -8,7 +8,7 @@ import pytest
 
 import ptokit.isa.all
 from ptokit.asm import parse_module
-from ptokit.asm.sketch import text_forms
+from ptokit.asm.instruction_forms import text_forms
 from ptokit.ir import Op
 from ptokit.isa.table import TABLE
 

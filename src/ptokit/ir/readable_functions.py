@@ -9,7 +9,7 @@ from ptokit.diagnostics import Diagnostics
 from .core import Function, Module
 
 
-def sound_functions(module: Module, found: Diagnostics) -> list[Function] | None:
+def readable_functions(module: Module, found: Diagnostics) -> list[Function] | None:
     """The functions of a text that have none of the errors `found`; None, for all, if there are no errors.
 
     An error before the first function, in a type alias for example, may concern all of them: then there is none.

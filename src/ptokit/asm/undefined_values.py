@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _TOKENS, _HINTS = 20_000, 100  # how far, and how often, to look
 
 
-def elsewhere(p: Parser, name: str) -> tuple[str | None, str, Note] | None:
+def defined_elsewhere(p: Parser, name: str) -> tuple[str | None, str, Note] | None:
     """Rule, message and note for a value, used at the cursor, that is defined where it is not seen; or None.
 
     Without a rule nothing is to be said of it.

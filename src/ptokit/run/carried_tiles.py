@@ -5,7 +5,7 @@ from __future__ import annotations
 from ptokit.ir import Block, Function, Op, Value
 
 
-def outliving(function: Function) -> set[Value]:
+def carried_tiles(function: Function) -> set[Value]:
     """Tiles allocated in a loop that its next turn may still see, through what it yields.
 
     They need memory of their own for every turn: the next turn writes its tile while it reads this one's.

@@ -24,7 +24,7 @@ from .core import Op, Value
 from .facts import Facts
 
 
-class Alike:
+class RepeatedSites:
     """Tells instructions apart by what their rules can see. One serves the check of one module for one target."""
 
     def __init__(self) -> None:
