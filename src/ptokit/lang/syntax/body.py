@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from types import FunctionType
+from types import FunctionType, MethodType, SimpleNamespace
 from typing import Any
 
 from ptokit.diagnostics import Location, Note
@@ -19,7 +19,7 @@ from ..trace import Region, current, tracing
 from ..where import refusal
 from .carry import Unmerged, filler, join, leaves, same
 from .code import Source, bound, is_library, source_of, variables_of
-from .expressions import truth
+from .expressions import HELPER, and_, compare, enter, if_else, not_, or_, truth
 from .liveness import Names, assigned, falls_through, jumps, loaded
 from .loops import BREAK, CONTINUE, RETURN, Loops
 
@@ -55,6 +55,19 @@ def compiles(helper: FunctionType) -> bool:
     return helper.__name__ != "<lambda>" and source_of(helper.__code__) is not None
 
 
+def call(function: Any, *args: Any, **named: Any) -> Any:
+    """``function(*args, **named)``; a function of the user's is compiled from its own syntax tree."""
+    if isinstance(function, partial):
+        return call(function.func, *function.args, *args, **{**function.keywords, **named})
+    if isinstance(function, MethodType):
+        return call(function.__func__, function.__self__, *args, **named)
+    if isinstance(function, FunctionType) and compiles(function):
+        return run(function, args, named)
+    return function(*args, **named)
+
+
+_HELPERS = SimpleNamespace(call=call, **{f.__name__: f for f in (and_, or_, not_, if_else, compare, enter)})
+
 _depth = 0
 
 
@@ -75,7 +88,8 @@ def run(helper: FunctionType, args: tuple[Any, ...], named: dict[str, Any]) -> A
     _depth += 1
     try:
         parameters = bound(helper, args, named)
-        return Body(source, {**variables_of(helper), **parameters}, frozenset(parameters)).returned()
+        variables = {**variables_of(helper), **parameters, HELPER: _HELPERS}
+        return Body(source, variables, frozenset(parameters)).returned()
     finally:
         _depth -= 1
 

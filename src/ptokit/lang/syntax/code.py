@@ -144,9 +144,6 @@ def variables_of(function: FunctionType) -> dict[str, Any]:
             variables[name] = cell.cell_contents
         except ValueError:  # not assigned yet
             variables.pop(name, None)
-    from . import expressions
-
-    variables[HELPER] = expressions
     return variables
 
 

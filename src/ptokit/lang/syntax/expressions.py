@@ -7,7 +7,6 @@ functions here, which do what Python does for Python values and compile the rest
 from __future__ import annotations
 
 import ast
-import types
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -22,7 +21,7 @@ from ..where import here, refusal
 from .carry import Unmerged, join, type_of
 
 HELPER = "__ptokit__"
-"""The variable under which rewritten expressions find this module."""
+"""The variable under which rewritten expressions find these functions, and `call` of `body`."""
 
 _HARMLESS = frozenset(
     f"arith.{name}"
@@ -82,7 +81,7 @@ def _truth_of(operands: tuple[Callable[[], Any], ...], decides: bool) -> Any:
     return truth(_logical(operands, decides))
 
 
-def if_(condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+def if_else(condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
     """``then if condition else otherwise``; only the one that is meant is evaluated."""
     condition = truth(condition)
     if not isinstance(condition, Scalar):
@@ -151,19 +150,6 @@ def compare(left: Any, operator: Callable[[Any, Any], Any], operand: Callable[[]
     return and_(lambda: holds, lambda: compare(right, *rest)) if rest else holds
 
 
-def call(function: Any, *args: Any, **named: Any) -> Any:
-    """``function(*args, **named)``; a function of the user's is compiled from its own syntax tree."""
-    from .body import compiles, run
-
-    if isinstance(function, partial):
-        return call(function.func, *function.args, *args, **{**function.keywords, **named})
-    if isinstance(function, types.MethodType):
-        return call(function.__func__, function.__self__, *args, **named)
-    if isinstance(function, types.FunctionType) and compiles(function):
-        return run(function, args, named)
-    return function(*args, **named)
-
-
 def enter(manager: Any) -> Any:
     """``manager.__enter__()``."""
     return type(manager).__enter__(manager)
@@ -183,7 +169,7 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         self.generic_visit(node)
-        return _call(node, "if_", [node.test, _later(node.body), _later(node.orelse)])
+        return _call(node, "if_else", [node.test, _later(node.body), _later(node.orelse)])
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
