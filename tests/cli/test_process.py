@@ -77,6 +77,11 @@ def test_help_and_version_load_neither_numpy_nor_rich() -> None:
         assert subprocess.run([sys.executable, "-c", code, option], capture_output=True, timeout=60).returncode == 0
 
 
+def hear_interrupts() -> None:
+    """In the child: a process in the background inherits that Ctrl-C is ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def terminal(*args: object, columns: int = 80, **env: str) -> str:
     """What the command writes to a terminal of the given width."""
     pty = pytest.importorskip("pty")
@@ -176,7 +181,8 @@ def test_an_interrupted_process_writes_nothing(tmp_path: Path) -> None:
     args = ["run", KERNELS / "gemm.pto", "-t", "a5", "--matmul", "ref", "-a", "random:f16:4096x4096",
             "-a", "random:f16:4096x4096", "-a", "zeros:f32:4096x4096", "-a", 4096, "-a", 4096, "-a", 4096,
             "-o", tmp_path / "out"]  # fmt: skip
-    child = subprocess.Popen([sys.executable, "-m", "ptokit", *map(str, args)], stderr=subprocess.PIPE)
+    command = [sys.executable, "-m", "ptokit", *map(str, args)]
+    child = subprocess.Popen(command, stderr=subprocess.PIPE, preexec_fn=hear_interrupts)
     time.sleep(1.5)
     child.send_signal(signal.SIGINT)
     _, err = child.communicate(timeout=60)
@@ -201,7 +207,8 @@ sys.meta_path.insert(0, Interrupting())
 sys.argv[0] = "ptokit"
 runpy.run_module("ptokit", run_name="__main__")
 """
-    ran = subprocess.run([sys.executable, "-c", code, *map(str, RUN)], capture_output=True, text=True, timeout=60)
+    command = [sys.executable, "-c", code, *map(str, RUN)]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, preexec_fn=hear_interrupts)
     assert (ran.returncode, ran.stderr) == (130, "")
 
 

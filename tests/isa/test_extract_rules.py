@@ -352,7 +352,7 @@ CASES = [
         "TEXTRACT",
         DEVICES,
         LEFT5 + "; row=0; col=0",
-        "mat f16 16x16 Nz <- acc f32 16x16 Nz; row=0; col=0",
+        "vec f16 16x16 ND <- vec f32 16x16 ND; row=0; col=0",
         "type f32",
     ),
     (
@@ -389,7 +389,7 @@ CASES = [
         ("a5",),
         LEFT5 + "; row=0; col=0",
         "mat f16 16x16 Nz <- acc f16 16x16 Nz; row=0; col=0",
-        "acc to mat is not",
+        "f16 to f16 is not f32 to f16",
     ),
 ]
 

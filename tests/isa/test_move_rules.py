@@ -683,7 +683,9 @@ CASES = [
     ),
     ("MO-6", "TMOV", ("a2a3", "a5"), ACC_MAT + "; relu", "vec f32 8x8 ND <- vec f32 8x8 ND; relu", "vec source"),
     ("MO-6", "TMOV", ("a2a3", "a5"), Q8 + "; quant=0", "vec i8 8x32 ND <- vec i8 8x32 ND; quant=0", "a scalar with"),
-    ("MO-7", "TMOV", ("a2a3", "a5"), f"{Q8}; {FP}", Q8 + "; fp=vec u64 1x32 ND", "fp is a vec tile"),
+    ("MO-7", "TMOV", ("a2a3",), f"{Q8}; {FP}", Q8 + "; fp=vec u64 1x32 ND", "fp is a vec tile"),
+    ("MO-12", "TMOV", ("a5",), f"{Q8}; {FP}", Q8 + "; fp=vec u64 1x32 ND", "one type, all in vec"),
+    ("MO-12", "TMOV", ("a2a3",), Q8, "vec u8 8x32 ND <- vec u8 8x32 ND; tmp=vec f32 8x8 ND", "one type, all in vec"),
     ("MO-7", "TMOV", ("a2a3", "a5"), f"{Q8}; {FP}", f"mat i8 32x32 Nz <- acc f16 32x32 Nz; {FP}", "type f16"),
     ("MO-7", "TMOV", ("a2a3", "a5"), f"{Q8}; {FP}", f"mat f32 32x32 Nz <- vec f32 32x32 Nz; {FP}", "vec source"),
     (

@@ -74,7 +74,7 @@ CASES: list[Row] = [
     ),
     ("STORE-CPU-07", "cpu", (V, G), (vec("e5m2", 4, 32), view("e5m2", 4, 32)), "e5m2"),
     # the reference assembler
-    ("ST-9", "a5", (vec("u8", 4, 32), view("u8", 4, 32)), (vec("hif8", 4, 32), view("hif8", 4, 32)), "hif8"),
+    ("ST-9", "a5", (vec("hif8", 4, 32), view("hif8", 4, 32)), (vec("int4", 4, 64), view("int4", 4, 64)), "int4"),
     ("ST-12", "a2a3", (A, view("i8", 32, 32), q()), (A, view("u8", 32, 32), q(PLAIN)), "f32 to u8"),
     ("ST-13", "a5", (A, H, q()), (A, view("u8", 32, 32), q(PLAIN)), "f32 to u8"),
     # Vec and Mat

@@ -223,7 +223,7 @@ NO_TARGET = TEXT.replace(' attributes {pto.target_arch = "a5"}', "").replace("16
     ("arguments", "options", "rules"),
     [
         (("--target", "a2a3"), None, ["UB-CAPACITY"]),
-        (("--target", "a2a3"), {"target": "a5"}, []),
+        (("--target", "a2a3"), {"target": "a5"}, ["UB-USER"]),
     ],
 )
 def test_files_that_state_no_target(arguments: tuple[str, ...], options: object, rules: list[str]) -> None:

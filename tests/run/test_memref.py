@@ -108,8 +108,8 @@ def warnings(view: str, element: str) -> list[str]:
 
 
 def test_the_assemblers_rules_do_not_bind_memrefs() -> None:
-    assert warnings("!pto.partition_tensor_view<8x32xf8E4M3FN>", "f8E4M3FN") == ["ST-9"]
-    assert warnings("memref<8x32xf8E4M3FN>", "f8E4M3FN") == []
+    assert warnings("!pto.partition_tensor_view<8x32xf64>", "f64") == ["STORE-A5-03", "ST-9"]
+    assert warnings("memref<8x32xf64>", "f64") == ["STORE-A5-03"]
     assert warnings("memref<8x32xf16>", "f8E4M3FN") == ["LS-COM-04"]  # the instruction's rules do
 
 

@@ -38,7 +38,7 @@ FLUSHED = f"{STORED}\nset MTE3 S 0\nwait MTE3 S 0"
 TAKEN = "load a x\nset MTE2 MTE3 1\nwait MTE2 MTE3 1\nstore a y"
 TWO = {"blocks": 2}
 LINE = "pto.dcci(%x : !pto.ptr<f32>)"
-VECTORS = "pto.syncall {coreType = #pto<sync_core_type aivonly>}"
+VECTORS = "pto.syncall {coreType = #pto<sync_core_type aiv_only>}"
 
 
 def both(first: str, other: str) -> str:

@@ -11,6 +11,7 @@ import ptokit as pto
 from ptokit import Layout, TileType
 from ptokit.asm import parse_module
 from ptokit.sanitize import sanitize
+from ptokit.targets import target as find_target
 
 from .examples import TARGETS, function, numbers, rules_of, run, run_text
 
@@ -117,7 +118,10 @@ PATHS = {
 }
 
 
-@pytest.mark.parametrize("target", TARGETS)
+WITH_REGISTERS = [name for name in TARGETS if find_target(name).vector_registers]
+
+
+@pytest.mark.parametrize("target", WITH_REGISTERS)
 @pytest.mark.parametrize("path", PATHS)
 def test_every_path_through_vector_registers(path: str, target: str) -> None:
     vector, change = PATHS[path]
@@ -127,10 +131,14 @@ def test_every_path_through_vector_registers(path: str, target: str) -> None:
     assert np.array_equal(y, expected)
 
 
-@pytest.mark.parametrize("target", ["a2a3", "a5"])
-def test_a_load_before_its_copy_has_completed_is_found(target: str) -> None:
+def test_devices_without_registers_refuse_the_paths() -> None:
+    assert WITH_REGISTERS == ["cpu", "a5"]
+    assert {rule for rule, _ in rules_of(listing(COMPUTE), "a2a3")} == {"VEC-A3-01"}
+
+
+def test_a_load_before_its_copy_has_completed_is_found() -> None:
     for text, races in ((listing(COMPUTE), False), (listing(COMPUTE, set="", wait=""), True)):
-        report = sanitize(parse_module(text).module, target, [np.ones(512, np.float32), np.zeros(512, np.float32)])
+        report = sanitize(parse_module(text).module, "a5", [np.ones(512, np.float32), np.zeros(512, np.float32)])
         found = {d.rule for d in report.diagnostics if str(d.severity) == "error"}
         assert ("RACE-RAW" in found) is races
 
