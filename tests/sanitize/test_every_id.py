@@ -161,12 +161,12 @@ def test_events(rule: str) -> None:
 
 def test_every_id_has_a_pair_somewhere() -> None:
     """By name, in the tables of pairs of this folder."""
-    from . import test_between, test_clusters, test_pairs
+    from . import test_clusters, test_cross_core, test_pairs
 
-    tables = [test_pairs.PAIRS, test_between.PAIRS, test_clusters.CASES]
+    tables = [test_pairs.PAIRS, test_cross_core.PAIRS, test_clusters.CASES]
     paired = {rule for table in tables for pair in table for rule in pair.rules} | {pair.rule for pair in PAIRS}
     switches = (Path(__file__).parent / "test_switches.py").read_text()
-    asynchronous = (Path(__file__).parent / "test_between.py").read_text()
+    asynchronous = (Path(__file__).parent / "test_cross_core.py").read_text()
     paired |= set(EVENT_RULES) | set(re.findall(r'"([A-Z]+(?:-[A-Z]+)+)"', switches + asynchronous))
     assert {*ERRORS, *WARNINGS, *NOTES} <= paired
 

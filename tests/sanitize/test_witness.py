@@ -13,8 +13,8 @@ from ptokit.asm import parse_module
 from ptokit.sanitize import Report, sanitize, witness
 from ptokit.targets import target
 
-from . import test_between as between
 from . import test_clusters as clusters
+from . import test_cross_core as cross_core
 from .mini import Mini
 from .test_model import TILES, draw, ordered
 from .test_python import copy_plus_one
@@ -224,7 +224,7 @@ def test_clusters_have_one_outcome(case: clusters.Case) -> None:
         assert (shuffled.counts, shuffled.failure) == ({}, None)
 
 
-@pytest.mark.parametrize("pair", between.PAIRS, ids=lambda pair: pair.name)
+@pytest.mark.parametrize("pair", cross_core.PAIRS, ids=lambda pair: pair.name)
 def test_blocks_that_wait_have_one_outcome(pair: Any) -> None:
     program = Mini(pair.good, params="%sig: !pto.ptr<i32>")
     module = parse_module(program.text, "k.pto", target=target("a2a3")).module
