@@ -215,6 +215,19 @@ def test_programs_that_are_not_there_are_refused(tmp_path: Path) -> None:
     assert [d.rule for d in caught.value.diagnostics] == ["CAMP-PROGRAMS"]
 
 
+def test_programs_that_state_no_target_get_those_of_the_command(
+    ptokit: Run, kernels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    only = kernels / "two.pto"
+    only.write_text(kernel().replace(' attributes {pto.target_arch = "a5"}', "", 1))
+    args = ("campaign", only, "--do", "check", "-j", "1")
+    refused = ptokit(*args, "-o", "a.sqlite")
+    assert (refused.status, "[CAMP-TARGET]" in refused.out) == (1, True)
+    ran = ptokit(*args, "-o", "b.sqlite", "-t", "a2a3", "-t", "a5")
+    assert (ran.status, ran.out.splitlines()[-1]) == (0, "kernels, run 1: 2 passed")
+
+
 def test_names_that_are_not_utf8_are_kept_with_backslashes(kernels: Path, tmp_path: Path) -> None:
     odd = kernels / os.fsdecode(b"\xff.pto")
     try:
@@ -267,6 +280,8 @@ def test_the_command_reports_and_exits_with_1_where_a_case_did_not_pass(
         (("kernels", "--executor", "nowhere"), 1),
         (("kernels", "-j", "0"), 2),
         (("a.toml", "--do", "check"), 2),
+        (("a.toml", "-t", "a5"), 2),
+        (("kernels", "-t", "a6"), 2),
         (("kernels", "--html", "no/such/folder.html"), 1),
     ],
 )

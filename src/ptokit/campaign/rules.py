@@ -29,6 +29,15 @@ RESULTS = define(
     accepted="--out nightly.sqlite       a new file, or one of an earlier campaign",
     rejected="--out kernel.pto           a file of another kind",
 )
+TARGET = define(
+    "CAMP-TARGET",
+    "Every program of a campaign has a target: its text states one, or the campaign does.",
+    scope=Scope.RUN,
+    why="The targets accept and compute different things, so there is no default.",
+    source="docs/campaigns.md",
+    accepted='ptokit campaign kernels/ --target a5, or targets = ["a5"]',
+    rejected="ptokit campaign kernels/     where a text has no pto.target_arch",
+)
 EXECUTOR = define(
     "CAMP-EXECUTOR",
     "The executor can be reached, and what it needs is installed.",

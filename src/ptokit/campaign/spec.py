@@ -162,12 +162,15 @@ def read_spec(path: Path) -> Spec:
         raise _refused(SPEC, path, str(error)) from None
 
 
-def of_paths(names: Sequence[str], do: Sequence[Action] = DEFAULT_DO) -> Spec:
-    """The campaign over files and all ``.pto`` files below folders. Raises `DiagnosticError` (CAMP-PROGRAMS)."""
+def of_paths(names: Sequence[str], do: Sequence[Action] = DEFAULT_DO, targets: Sequence[str] = ()) -> Spec:
+    """The campaign over files and all ``.pto`` files below folders. Raises `DiagnosticError` (CAMP-PROGRAMS).
+
+    ``targets``: by default those that the texts state.
+    """
     first = Path(names[0])
     folder = first if first.is_dir() else first.parent
     programs = tuple(dict.fromkeys(p for name in names for p in _programs(name, Path())))
-    return Spec(_utf8(folder.resolve().name), programs, folder, do=tuple(do))
+    return Spec(_utf8(folder.resolve().name), programs, folder, tuple(targets), do=tuple(do))
 
 
 def _spec(content: Mapping[str, Any], path: Path) -> Spec:

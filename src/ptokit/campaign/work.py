@@ -19,7 +19,7 @@ from ptokit.arguments.grammar import parse_argument
 from ptokit.arguments.npy import as_parameter, load_array, portable
 from ptokit.asm import ParseResult, parse_module
 from ptokit.conformance.compare import Want, show_element, tolerance
-from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Severity
 from ptokit.ir.module_target import stated_target
 from ptokit.ir.verify import verify
 from ptokit.run.program import Program, choose_entry, compile_program
@@ -27,6 +27,7 @@ from ptokit.targets import Target
 from ptokit.targets import target as target_named
 
 from .case import Action, Case, Result, Status
+from .rules import TARGET
 
 KEPT = 20
 """Findings that a result holds; more of one case are seldom read."""
@@ -88,7 +89,8 @@ def _read(text: str, file: str, target_name: str) -> tuple[ParseResult, Target]:
     target = wanted or stated_target(read.module)
     if target is None:
         message = "the text states no pto.target_arch, and the campaign no target"
-        raise _Refused([Diagnostic("RUN-TARGET", Severity.ERROR, message)])
+        hint = 'say --target a5, or targets = ["a5"] in the description of the campaign'
+        raise _Refused([Diagnostic(TARGET.id, Severity.ERROR, message, Location(file), hint)])
     return read, target
 
 

@@ -12,7 +12,7 @@ import typer
 from ptokit.campaign.case import Action, Status
 from ptokit.campaign.page import page
 from ptokit.campaign.run import run_campaign
-from ptokit.campaign.spec import Spec, of_paths, read_spec
+from ptokit.campaign.spec import DEFAULT_DO, Spec, of_paths, read_spec
 from ptokit.campaign.store import Store
 from ptokit.campaign.summary import Change, Summary, summarise
 from ptokit.conformance.junit import junit_xml
@@ -22,6 +22,7 @@ from ptokit.diagnostics.render import visible
 
 from .console import bold, remark, say, table
 from .files import check_writable, write_whole
+from .load import parse_target
 from .progress import Progress
 from .rules import REPORT_FILE
 
@@ -31,6 +32,7 @@ SHOWN = 20
 
 def run(
     paths: Sequence[str],
+    targets: Sequence[str],
     do: Sequence[str],
     out: str | None,
     jobs: int,
@@ -40,7 +42,7 @@ def run(
     format: str,
 ) -> bool:
     """Work on a campaign and report; True if every case passed. Raises `DiagnosticError`."""
-    spec = _spec(paths, do)
+    spec = _spec(paths, targets, do)
     file = Path(out) if out is not None else Path(f"{spec.name}.sqlite")
     _check_files(html, junit)
     start = time.perf_counter()
@@ -69,16 +71,16 @@ def report(file: str, html: str | None, junit: str | None, format: str) -> bool:
     return not summary.failed and summary.finished
 
 
-def _spec(paths: Sequence[str], do: Sequence[str]) -> Spec:
+def _spec(paths: Sequence[str], targets: Sequence[str], do: Sequence[str]) -> Spec:
     actions = tuple(map(Action, do))
+    names = [target.name for target in map(parse_target, targets) if target is not None]
     described = [path for path in paths if path.endswith(".toml")]
-    if described and (len(paths) > 1 or actions):
-        raise typer.BadParameter(
-            "a TOML file says all of a campaign: it stands alone, without --do.", param_hint="PATH"
-        )
+    if described and (len(paths) > 1 or actions or names):
+        message = "a TOML file stands alone, without --do and --target: it says all of a campaign."
+        raise typer.BadParameter(message, param_hint="PATH")
     if described:
         return read_spec(Path(described[0]))
-    return of_paths(paths, actions) if actions else of_paths(paths)
+    return of_paths(paths, actions or DEFAULT_DO, names)
 
 
 def _check_files(*names: str | None) -> None:

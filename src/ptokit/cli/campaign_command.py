@@ -30,6 +30,7 @@ EPILOG = """Examples:
 
 \b
   ptokit campaign kernels/                     check, run and sanitize them all
+  ptokit campaign kernels/ -t a2a3 -t a5
   ptokit campaign kernels/ --do check -j 4
   ptokit campaign nightly.toml --html nightly.html
   ptokit campaign nightly.toml --executor dask://10.0.0.5:8786
@@ -55,6 +56,10 @@ def campaign(
             show_default=False,
         ),
     ],
+    target: Annotated[
+        list[str] | None,
+        typer.Option("--target", "-t", metavar="T", help="cpu, a2a3 or a5, repeatable; default what each text states."),
+    ] = None,
     do: Annotated[
         list[Action] | None, typer.Option("--do", help="What to do with each program; repeatable.", show_default=False)
     ] = None,
@@ -73,12 +78,12 @@ def campaign(
     from .campaign import report, run
 
     if paths[0] == "report":
-        if len(paths) != 2 or do or out or jobs:
+        if len(paths) != 2 or target or do or out or jobs:
             raise typer.BadParameter("write: ptokit campaign report FILE", param_hint="PATH")
         passed = report(paths[1], html, junit, format.value)
     else:
         actions = [action.value for action in do or []]
-        passed = run(paths, actions, out, jobs or _cores(), executor, html, junit, format.value)
+        passed = run(paths, target or [], actions, out, jobs or _cores(), executor, html, junit, format.value)
     if not passed:
         raise typer.Exit(1)
 
