@@ -228,6 +228,13 @@ def test_programs_that_state_no_target_get_those_of_the_command(
     assert (ran.status, ran.out.splitlines()[-1]) == (0, "kernels, run 1: 2 passed")
 
 
+def test_the_command_offers_every_action() -> None:
+    """It has an enumeration of its own, so that other commands start without campaigns."""
+    from ptokit.cli.campaign_command import Action as Offered
+
+    assert [action.value for action in Offered] == [action.value for action in Action]
+
+
 def test_names_that_are_not_utf8_are_kept_with_backslashes(kernels: Path, tmp_path: Path) -> None:
     odd = kernels / os.fsdecode(b"\xff.pto")
     try:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
+from ptokit.run.scalars import FLOAT_TYPES
 from ptokit.types.integers import wrap
 from ptokit.types.values import Scalar as ScalarType
-
-_FLOATS: dict[str, Any] = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64}
 
 
 class Index(int):
@@ -72,5 +70,5 @@ def typed(value: Any, type: ScalarType) -> Any:
         return np.bool_(value)
     if not type.is_float:
         return Index(value)
-    kind = _FLOATS.get(type.name)
+    kind = FLOAT_TYPES.get(type.name)
     return float(value) if kind is None else kind(value)  # 8-bit floats have no arithmetic
