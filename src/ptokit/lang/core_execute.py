@@ -18,9 +18,11 @@ from ptokit.isa.table import Instr, Kind, Role
 from ptokit.isa.tile_rules import check_tile
 from ptokit.isa.unknown import UNKNOWN, Size
 from ptokit.run.calls import attributes, bind, infos
+from ptokit.run.chunk import Chunk
 from ptokit.run.fault import Fault
 from ptokit.run.local import LocalPointer
 from ptokit.run.memory import Buffer, Pointer, View
+from ptokit.run.observer import Step, carry_out
 from ptokit.run.single import Single
 from ptokit.run.tile import Tile
 from ptokit.types.tensor import infer_layout
@@ -101,7 +103,7 @@ def _instruction(session: Session, op: Op) -> Any:
     operands = {name: _operand(held(value)) for name, value in op.operands.items()}
     _check_writable(instr, operands)
     try:
-        result = _typed(single, op, instr, operands) if instr.typed else single.execute(instr, operands, op.attrs)
+        result = _typed(single, op, instr, operands) if instr.typed else single.execute(instr, operands, op.attrs, op)
     except Fault as fault:
         broken = _broken(single, op, instr, operands)
         if fault.rule not in {finding.rule for finding in broken}:
@@ -141,7 +143,8 @@ def _typed(single: Single, op: Op, instr: Instr, operands: dict[str, Any]) -> An
     assert site is not None
     call = bind(instr, site, op.attrs)
     given = [None if o.kind is Kind.RECORD else operands.get(o.name) for o in instr.operands]
-    return call(single.chunk, *given)
+    step = Step(op, tuple(o.name for o in instr.operands), call, instr, site, attributes(instr, op.attrs))
+    return carry_out(step, single.chunk, tuple(given))
 
 
 def _broken(single: Single, op: Op, instr: Instr, operands: dict[str, Any]) -> list[Diagnostic]:
@@ -252,13 +255,15 @@ def _assertion(single: Single, op: Op) -> None:
 
 
 def _load_scalar(single: Single, op: Op) -> Any:
-    return single.chunk.load_scalar(held(op["ptr"]), held(op["index"]))
+    step = Step(op, ("ptr", "index"), Chunk.load_scalar)
+    return carry_out(step, single.chunk, (held(op["ptr"]), held(op["index"])))
 
 
 def _store_scalar(single: Single, op: Op) -> None:
     pointer: Pointer = held(op["ptr"])
     _writable(pointer.buffer, "p[i] = x")
-    single.chunk.store_scalar(held(op["value"]), pointer, held(op["index"]))
+    step = Step(op, ("value", "ptr", "index"), Chunk.store_scalar)
+    carry_out(step, single.chunk, (held(op["value"]), pointer, held(op["index"])))
 
 
 _ACTIONS: dict[str, Callable[[Single, Op], Any]] = {

@@ -23,6 +23,7 @@ from ptokit.ir.verify import verify
 from ptokit.run import MATMUL_MODES, Program, compile_program
 from ptokit.run.arguments import bind_arguments
 from ptokit.run.chunk import Chunk
+from ptokit.run.observer import Observer
 from ptokit.sanitize import Report, sanitize
 from ptokit.targets import TARGETS, Target
 from ptokit.targets import target as find_target
@@ -119,11 +120,18 @@ class Kernel:
 
     @refuses
     def launch(
-        self, blocks: int, args: tuple[Any, ...], named: dict[str, Any], *, interpreted: bool | None = None
+        self,
+        blocks: int,
+        args: tuple[Any, ...],
+        named: dict[str, Any],
+        *,
+        interpreted: bool | None = None,
+        observer: Observer | None = None,
     ) -> None:
         """Run blocks 0 .. blocks-1 on the arguments; arrays are used in place.
 
         ``interpreted``: as `interpret` does; the default is whether the environment has ``PTOKIT_INTERPRET=1``.
+        ``observer``: is told every step (`ptokit.run.observer`).
         Raises `DiagnosticError`: LANG-ARG and RUN-ARG-* for arguments, findings about the kernel before anything runs,
         and what goes wrong while it runs.
         """
@@ -145,20 +153,29 @@ class Kernel:
         by_python = os.environ.get(ENVIRONMENT) == "1" if interpreted is None else interpreted
         try:
             if by_python:
-                self._interpret(bound, signature, values, blocks)
+                self._interpret(bound, signature, values, blocks, observer)
                 return
             program = self._program(signature)
-            program.launch(values, blocks, matmul=self.matmul)
+            program.launch(values, blocks, matmul=self.matmul, observer=observer)
         except DiagnosticError as error:
             raise DiagnosticError(_at_the_call(d) for d in error.diagnostics) from None
 
-    def _interpret(self, bound: dict[str, Any], signature: Signature, values: list[Any], blocks: int) -> None:
+    def _interpret(
+        self,
+        bound: dict[str, Any],
+        signature: Signature,
+        values: list[Any],
+        blocks: int,
+        observer: Observer | None = None,
+    ) -> None:
         types = {name: entry for name, entry in zip(bound, signature) if not isinstance(entry, Constant)}
         params = [Value(entry, name, location=self.location) for name, entry in types.items()]
         bind_arguments(IrFunction(self.name, params, location=self.location), values, set(), blocks)
 
         def machine(total: int) -> Chunk:
-            return Chunk(self.target, 1, total, self.matmul, extended=self.extended)
+            chunk = Chunk(self.target, 1, total, self.matmul, extended=self.extended)
+            chunk.observer = observer
+            return chunk
 
         interpret(self.function, machine, {**bound, **dict(zip(types, values))}, types, blocks)
 

@@ -22,6 +22,7 @@ from .lanes import Diverge, Line, lanes, lift, plain, uniform
 from .local import LocalPointer
 from .loop_batching import Iterations, parts
 from .memory import Pointer
+from .observer import Nest, Observer
 from .rendezvous import Rendezvous
 from .signals import Semaphores
 from .storage import Arena, Storage
@@ -45,6 +46,8 @@ class Chunk(Bursts):
         self._storages: dict[int, Storage] = {}
         self._spaces: dict[TileType, Arena] = {}
         self.registers: dict[str, Any] = {}
+        self.observer: Observer | None = None  # told what the program does
+        self.nest = Nest()  # of loops, in a program that is observed
         self.printed: list[list[str]] = [[] for _ in range(blocks)]  # by block
         self.place: Callable[[], Location] = lambda: UNKNOWN_LOCATION  # of the operation that runs
         self.subblock, self.subblocks = 0, 1
@@ -143,6 +146,7 @@ class Chunk(Bursts):
         """Begin at the top with these block indices and cleared on-chip memory."""
         self.block_idx = lift(indices)
         self.registers.clear()
+        self.nest = Nest()
         self.printed = [[] for _ in range(self.blocks)]
         for arena in (*self._sites.values(), *self._spaces.values()):
             arena.clear()
@@ -153,6 +157,7 @@ class Chunk(Bursts):
             arena.forget()
         for arena in self._spaces.values():
             arena.windows.clear()
+        self.observer = None
 
     def refuse(self, rule: str, message: str, *, hint: str | None = None, block: int | None = None) -> NoReturn:
         """Raise the fault of a rule that depends on values."""

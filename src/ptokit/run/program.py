@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
-from types import CodeType, FrameType
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,15 +27,17 @@ from .effects import Effects, analyse
 from .estimate import Work
 from .fault import Fault
 from .faults import Again, Faults, Kept
-from .generated import Generated
 from .lanes import Diverge
 from .mapped import pages_given_back
 from .memory import Buffer, Pointer
+from .observer import Observer
 from .printed import Printed
+from .python_code import PythonCode
 from .rendezvous import Rendezvous
 from .signals import Semaphores
 from .stores import stores_last
 from .threads import one_blas_thread
+from .watched_code import WatchedWriter
 from .workspace import Workspace
 
 MATMUL_MODES = ("exact", "fast", "ref")
@@ -79,41 +80,33 @@ class Program:
         self.params = [Param(p.name, p.type) for p in entry.params]
         self.effects: Effects = analyse(module, entry)
         self.cores: Launch = launch_of(module, entry, target, vector_cores)
-        self._generated: Generated = generate(
-            module, target, self.effects, self.cores, extended=extended, writer=writer
-        )
-        names = dict(self._generated.names)
-        self._file = f"<ptokit {entry.name}>"
+        self._code = self._written(writer)
         self._others: dict[str, Prepared | Unable] = {}  # for other backends
         self._observed = writer is not None  # and has to be run as it is written
         self._work: dict[tuple[Any, ...], Work] = {}  # by blocks and numbers among the arguments
         self._done = 0.0  # seconds that all launches so far have taken, roughly
         self._idle: list[Workspace] = []  # as many as launches have run at the same time
-        exec(self._compiled(), names)
-        self._function: Callable[..., Any] = names[self._generated.function(entry.name)]
 
-    def _compiled(self) -> CodeType:
-        """The generated code, which Python refuses where it is nested too deeply (TEXT-NESTING)."""
-        try:
-            return compile(self._generated.source, self._file, "exec")
-        except (SyntaxError, RecursionError, MemoryError) as error:
-            line = getattr(error, "lineno", None) or 0
-            places = [op.location for k, op in self._generated.ops.items() if k <= line] or [self.entry.location]
-            message = "what stands here is nested too deeply to be run"
-            hint = "loops may be nested about 20 deep, branches 90; put inner ones into a function and call it"
-            raise DiagnosticError(Diagnostic("TEXT-NESTING", Severity.ERROR, message, places[-1], hint)) from None
+    def _written(self, writer: type[FunctionWriter] | None) -> PythonCode:
+        generated = generate(self.module, self.target, self.effects, self.cores, extended=self.extended, writer=writer)
+        return PythonCode(generated, self.entry, self.name if writer is None else f"{self.name}, watched")
+
+    @cached_property
+    def _watched(self) -> PythonCode:
+        """The code for launches with an observer."""
+        return self._written(WatchedWriter)
 
     @property
     def source(self) -> str:
         """The generated Python source."""
-        return self._generated.source
+        return self._code.generated.source
 
     @property
     def chunk_blocks(self) -> int:
         """How many blocks run together: what fits the cache, 1 where their control flow may differ after a store."""
         if not self.effects.lockstep:
             return 1
-        fit = CHUNK_BYTES // max(1, self._generated.footprint)
+        fit = CHUNK_BYTES // max(1, self._code.generated.footprint)
         return max(1, min(CHUNK_BLOCKS, 1 << (fit.bit_length() - 1))) if fit else 1
 
     def launch(
@@ -126,14 +119,15 @@ class Program:
         chunk: int | None = None,
         backend: str | None = None,
         threads: int | None = None,
+        observer: Observer | None = None,
     ) -> None:
         """Run the kernel for block indices 0 .. blocks-1.
 
         ``args``: one per parameter; NumPy arrays for pointers (modified in place), numbers for scalars. ``matmul``:
         ``exact`` (float64, rounded once), ``fast`` (float32), ``ref`` (float32, k in order). ``chunk`` overrides how
         many blocks run together. ``backend``: ``numpy`` or ``native``, by default the environment's PTOKIT_BACKEND or
-        what is faster; ``threads``: how many run native code. Raises `DiagnosticError`: for a fault, when all other
-        blocks have run.
+        what is faster; ``threads``: how many run native code. ``observer`` is told every step, one block after the
+        other, on NumPy (`ptokit.run.observer`). Raises `DiagnosticError`: for a fault, when all other blocks have run.
         """
         if matmul not in MATMUL_MODES:
             raise ValueError(f"matmul is one of {', '.join(MATMUL_MODES)}, not {matmul!r}")
@@ -142,11 +136,11 @@ class Program:
         workspace = self._idle.pop() if self._idle else Workspace(self.target, extended=self.extended)
         values = bind_arguments(self.entry, args, self.effects.written, blocks, workspace)
         size = min(blocks, self.chunk_blocks if chunk is None else max(1, chunk))
-        if not self.effects.lockstep:
+        if observer is not None or not self.effects.lockstep:
             size = 1
         printed, faults = Printed(), Faults()
         other = None
-        if chunk is None and not self._observed:
+        if chunk is None and observer is None and not self._observed:
             other = self._prepared(wanted(backend) or self._best(values, blocks, size), forced=backend is not None)
         try:
             with np.errstate(all="ignore"), one_blas_thread(self.effects.multiplies), pages_given_back(args):
@@ -156,7 +150,7 @@ class Program:
                         progress(blocks, blocks)
                     return
                 if self.cores.waits or self.cores.mixed:
-                    self._run_cores(workspace, values, blocks, matmul, progress)
+                    self._run_cores(workspace, values, blocks, matmul, progress, observer)
                     return
                 changed = self._changed_inputs(values) if size > 1 else []
                 if sum(buffer.mem.size for buffer in changed) > KEPT_BYTES:
@@ -165,7 +159,7 @@ class Program:
                 while first < blocks:
                     indices = np.arange(first, min(first + size, blocks))
                     try:
-                        self._run_chunk(workspace, indices, values, blocks, matmul, printed, faults)
+                        self._run_chunk(workspace, indices, values, blocks, matmul, printed, faults, observer)
                     except Again:
                         kept.restore()
                         printed.known, size, first = first, 1, 0
@@ -230,13 +224,16 @@ class Program:
         matmul: str,
         printed: Printed,
         faults: Faults,
+        observer: Observer | None,
     ) -> None:
         """Run blocks together, or in groups that take the same path. Raises `Again`."""
         pending = [indices]
         while pending:
             group = pending.pop()
             try:
-                self._run(workspace.chunk(len(group), blocks, matmul), group, values, printed)
+                machine = workspace.chunk(len(group), blocks, matmul)
+                machine.observer = observer
+                self._run(machine, group, values, printed)
             except Diverge as split:
                 parts = [group[split.keys == key] for key in np.unique(split.keys)]
                 pending.extend(sorted(parts, key=lambda part: -int(part[0])))  # the lowest block comes first
@@ -258,7 +255,13 @@ class Program:
         return [b for b in dict.fromkeys([*named, *shared]) if b is not None]
 
     def _run_cores(
-        self, workspace: Workspace, values: list[Argument], blocks: int, matmul: str, progress: Progress | None
+        self,
+        workspace: Workspace,
+        values: list[Argument],
+        blocks: int,
+        matmul: str,
+        progress: Progress | None,
+        observer: Observer | None,
     ) -> None:
         """Run every core of every block as a stream of its own. Raises `DiagnosticError`, also if they deadlock."""
         semaphores: Semaphores[None] = Semaphores(core_ids(self.cores.roles, blocks), self.target)
@@ -266,7 +269,10 @@ class Program:
         finished = 0
 
         def chunks(block: int) -> list[Chunk]:
-            return [workspace.core(blocks, matmul) for _ in self.cores.roles]
+            machines = [workspace.core(blocks, matmul) for _ in self.cores.roles]
+            for machine in machines:
+                machine.observer = observer
+            return machines
 
         def ended(cluster: Cluster) -> None:
             nonlocal finished
@@ -313,9 +319,9 @@ class Program:
 
     def _stream(self, chunk: Chunk, values: list[Argument], block: int, printed: Printed) -> Iterator[None]:
         """The program of one core, which stops where it waits for another. Raises `DiagnosticError`."""
-        chunk.place = self._place
+        code = self._for(chunk)
         try:
-            running = self._function(chunk, *values)
+            running = code.function(chunk, *values)
             if isinstance(running, Generator):  # anything else is what a function returns that waits for nobody
                 yield from running
         except (Fault, OverflowError) as error:
@@ -327,18 +333,19 @@ class Program:
 
     def waits_at(self, stream: Stream) -> Op | None:
         """The operation at which a stream waits."""
-        op, running = None, getattr(stream.work, "gi_yieldfrom", None)
-        while running is not None and getattr(running, "gi_frame", None) is not None:
-            if running.gi_frame.f_code.co_filename == self._file:
-                op = self._generated.ops.get(running.gi_frame.f_lineno, op)
-            running = running.gi_yieldfrom
-        return op
+        return self._for(stream.chunk).waits_at(stream.work)
+
+    def _for(self, machine: Chunk) -> PythonCode:
+        """The code for a machine, which then can tell where it is."""
+        code = self._code if machine.observer is None else self._watched
+        machine.place = lambda: code.place() or Location(self.module.file)
+        return code
 
     def _run(self, chunk: Chunk, indices: np.ndarray, values: list[Argument], printed: Printed) -> None:
         chunk.start(indices)
-        chunk.place = self._place
+        code = self._for(chunk)
         try:
-            self._function(chunk, *values)
+            code.function(chunk, *values)
         except Diverge:
             chunk.printed.clear()  # it will be printed again
             raise
@@ -350,28 +357,9 @@ class Program:
             for block, texts in zip(indices.tolist(), chunk.printed):
                 printed.add(block, texts)
 
-    def _place(self) -> Location:
-        """Of the operation that the generated code executes now."""
-        frame: FrameType | None = sys._getframe()
-        while frame is not None and frame.f_code.co_filename != self._file:
-            frame = frame.f_back
-        op = self._generated.ops.get(frame.f_lineno) if frame is not None else None
-        return op.location if op is not None else Location(self.module.file)
-
     def _diagnose(self, error: Fault | OverflowError, chunk: Chunk) -> Diagnostic:
         """A fault with the operation, the block and the loop variables it happened at."""
-        trace = error.__traceback__
-        op, where = None, []
-        while trace is not None:
-            frame = trace.tb_frame
-            if frame.f_code.co_filename == self._file:
-                op = self._generated.ops.get(trace.tb_lineno, op)
-                where = [
-                    f"%{name} = {frame.f_locals[var]}"
-                    for var, name in self._generated.loops.items()
-                    if var in frame.f_locals
-                ]
-            trace = trace.tb_next
+        op, where = self._for(chunk).failed_at(error)
         block = chunk.block_number((error.block if isinstance(error, Fault) else None) or 0)
         return self.diagnosis(error, op, f"block {block}", where)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ptokit.ir.core import Op
 from ptokit.isa.table import Instr
 from ptokit.targets import Target
 from ptokit.types.dtypes import DType
@@ -16,6 +18,7 @@ from ptokit.types.tile import DYNAMIC, TileSpec
 from .calls import attributes, check_operands
 from .chunk import Chunk
 from .memory import Buffer, View
+from .observer import Step, carry_out
 from .printed import Printed
 from .storage import Arena
 from .tile import Tile
@@ -67,9 +70,12 @@ class Single:
         buffer.written = True
         return View(buffer, offset, tuple(shape), tuple(stride), dtype, layout)
 
-    def execute(self, instr: Instr, operands: Mapping[str, Any], attrs: Mapping[str, Any] | None = None) -> Any:
+    def execute(
+        self, instr: Instr, operands: Mapping[str, Any], attrs: Mapping[str, Any] | None = None, op: Op | None = None
+    ) -> Any:
         """Check and run one instruction; absent optional operands may be left out. Returns the scalar it yields.
 
+        ``op``: its place in a program, which the machine's observer is told.
         Raises `ptokit.run.fault.Fault` for the first rule that is broken.
         """
         assert instr.run is not None
@@ -78,9 +84,16 @@ class Single:
         check_operands(instr, self.target, given, complete, extended=self.extended)
         try:
             with np.errstate(all="ignore"):
-                return instr.run(self.chunk, *given.values(), **complete)
+                if op is None:
+                    return instr.run(self.chunk, *given.values(), **complete)
+                step = Step(op, tuple(given), partial(_with_attributes, instr.run, complete), instr, attrs=complete)
+                return carry_out(step, self.chunk, tuple(given.values()))
         finally:
             printed = Printed()
             printed.add(0, self.chunk.printed[0])
             printed.flush()
             self.chunk.printed[0].clear()
+
+
+def _with_attributes(run: Callable[..., Any], attrs: Mapping[str, Any], machine: Chunk, *operands: Any) -> Any:
+    return run(machine, *operands, **attrs)

@@ -1,0 +1,214 @@
+"""Watching a launch: what happens at each step of a program, with the operands as they are at that moment.
+
+Give an observer to a launch, and every step is told to it, one block after the other, on the NumPy backend:
+
+    class Stores(Observer):
+        def after(self, moment):
+            if moment.name == "TSTORE":
+                print(moment.location.line, moment.block, moment.loops, moment.contents("src"))
+
+    program.launch(args, blocks, observer=Stores())
+
+A kernel that an observer watches gives the same results. An observer that raises an exception ends the launch with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ptokit.diagnostics import Location
+from ptokit.ir.core import Op
+from ptokit.isa.site import Site
+from ptokit.isa.table import Instr, Role
+
+from .fault import Fault
+from .memory import View
+from .tile import Tile
+
+if TYPE_CHECKING:
+    from .chunk import Chunk
+
+Loops = tuple[tuple[str, Any], ...]
+"""The loops around something, from the outside in: the name of each loop variable, and its value."""
+
+
+@dataclass(eq=False, slots=True)
+class Step:
+    """One thing that a program has its machine do, at one place.
+
+    ``call(machine, *operands)`` does it; ``names`` are those of its operands. ``instr`` and ``site`` are None for what
+    is no instruction of the table: loads and stores of single elements.
+    """
+
+    op: Op
+    names: tuple[str, ...]
+    call: Callable[..., Any]
+    instr: Instr | None = None
+    site: Site | None = None
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The instruction's name in the table (``TADD``), or that of the operation without its dialect."""
+        return self.instr.name if self.instr is not None else self.op.name.split(".", 1)[1]
+
+
+class Moment:
+    """A step as one block comes to it. Valid until the observer returns; operands are the program's own objects."""
+
+    __slots__ = ("machine", "operands", "result", "step")
+
+    def __init__(self, step: Step, machine: Chunk, operands: tuple[Any, ...]) -> None:
+        self.step, self.machine, self.operands = step, machine, operands
+        self.result: Any = None  # of the step, once it has been carried out
+
+    @property
+    def op(self) -> Op:
+        """The operation of the program."""
+        return self.step.op
+
+    @property
+    def name(self) -> str:
+        """As `Step.name`."""
+        return self.step.name
+
+    @property
+    def instr(self) -> Instr | None:
+        """The instruction's entry in the table."""
+        return self.step.instr
+
+    @property
+    def location(self) -> Location:
+        """Where it stands in the text."""
+        return self.step.op.location
+
+    @property
+    def block(self) -> int:
+        """Index of the block that comes to it."""
+        return self.machine.block_number(0)
+
+    @property
+    def core(self) -> int:
+        """Number of the core in a launch whose cores wait for each other; its kind and place are the machine's."""
+        return self.machine.number
+
+    @property
+    def loops(self) -> Loops:
+        """The loops around it, innermost last, with the values of their variables; of the callers', too."""
+        return self.machine.nest.loops
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """Operands by name: `Tile`, `View`, pointer, number, the array of a register, or None."""
+        return dict(zip(self.step.names, self.operands))
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """Names of the operands that the instruction writes, scratch tiles left out."""
+        return self._with(Role.OUT, Role.INOUT)
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        """Names of the operands that the instruction reads."""
+        return self._with(Role.IN, Role.INOUT)
+
+    def _with(self, *roles: Role) -> tuple[str, ...]:
+        if self.step.instr is None:
+            return ()
+        there = [o.name for o, value in zip(self.step.instr.operands, self.operands) if value is not None]
+        return tuple(name for name in there if self.step.instr.operand(name).role in roles)
+
+    def contents(self, name: str) -> Any:
+        """What an operand holds now, a copy: of a tile its valid region, of a view its rows and columns.
+
+        Arrays (rows, cols) in the type's NumPy dtype, those of types without one as codes. None where nothing can be
+        read: a view that leaves its memory, a pointer, an operand that is not there.
+        """
+        return contents(self.given.get(name))
+
+    def run(self) -> Any:
+        """Carry it out. Raises what it raises."""
+        self.result = self.step.call(self.machine, *self.operands)
+        return self.result
+
+
+def contents(operand: Any) -> Any:
+    """As `Moment.contents`, of an operand."""
+    if isinstance(operand, Tile):
+        return operand.read()[0].copy()
+    if isinstance(operand, View):
+        try:
+            operand.check_bounds()
+        except Fault:
+            return None
+        return operand.load(operand.layout)[0].copy()
+    if isinstance(operand, np.ndarray):
+        return operand[0].copy()
+    return operand if isinstance(operand, int | float) else None
+
+
+class Observer:
+    """Does nothing at each step; subclasses say what to do. One observer sees all blocks of a launch."""
+
+    def before(self, moment: Moment) -> None:
+        """The step comes next: its operands hold what it will read."""
+
+    def after(self, moment: Moment) -> None:
+        """The step is done; ``moment.result`` is what it returned. Not called where it has failed."""
+
+    def execute(self, moment: Moment) -> Any:
+        """Carry the step out, or have it carried out later if its result is not needed; returns the result."""
+        self.before(moment)
+        result = moment.run()
+        self.after(moment)
+        return result
+
+    def scope(self, machine: Chunk, *, begins: bool) -> None:
+        """A vector scope begins or ends."""
+
+
+def carry_out(step: Step, machine: Chunk, operands: tuple[Any, ...]) -> Any:
+    """Do a step: as the machine's observer has it done, if it has one."""
+    if machine.observer is None:
+        return step.call(machine, *operands)
+    return machine.observer.execute(Moment(step, machine, operands))
+
+
+class Nest:
+    """The loops around what a core executes now. Levels count from 1 in the running function."""
+
+    __slots__ = ("_calls", "loops")
+
+    def __init__(self) -> None:
+        self.loops: Loops = ()
+        self._calls: list[Loops] = [()]
+
+    def enter(self) -> None:
+        """A function of the program is called: its loops are nested in those around the call."""
+        self._calls.append(self.loops)
+
+    def back(self) -> None:
+        """It has returned."""
+        self.loops = self._calls.pop()
+
+    def _outside(self, level: int) -> int:
+        """Number of loops around that at nesting depth `level` of the running function."""
+        return len(self._calls[-1]) + level - 1
+
+    def iteration(self, level: int, name: str, value: Any) -> None:
+        """An iteration of the loop at nesting depth `level` begins."""
+        self.loops = (*self.loops[: self._outside(level)], (name, value))
+
+    def again(self, level: int) -> None:
+        """The next iteration of a loop that does not count."""
+        outside = self._outside(level)
+        count = self.loops[outside][1] + 1 if len(self.loops) > outside else 1
+        self.loops = (*self.loops[:outside], ("iteration", count))
+
+    def leave(self, level: int) -> None:
+        """A loop has ended."""
+        self.loops = self.loops[: self._outside(level)]
