@@ -23,9 +23,9 @@ import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ptokit.asm import parse_module, print_module
 from ptokit.diagnostics import Diagnostic, Diagnostics, Severity
@@ -33,6 +33,9 @@ from ptokit.ir.module_target import stated_target
 from ptokit.ir.readable_functions import readable_functions
 from ptokit.ir.verify import verify
 from ptokit.targets import target
+from ptokit.workers.drive import drive
+from ptokit.workers.executors import open_executor
+from ptokit.workers.task import How, Task
 
 ARCHS = {"a2": "a2a3", "a3": "a2a3", "a5": "a5"}
 A5_SAMPLES = re.compile(r"A5|_a5|TquantMx|TPushTPop|movfp_fixpipe_reuse-pto")
@@ -199,6 +202,26 @@ def _shown(found: Diagnostics | list[Diagnostic]) -> list[str]:
     return [f"{d.rule} {d.location.line}: {d.message}" for d in found if d.severity is Severity.ERROR]
 
 
+def judge_case(given: dict[str, Any], _: object) -> dict[str, Any]:
+    """The task of a worker."""
+    return asdict(judge(Case(**given)))
+
+
+def judged(cases: list[Case], where: str, jobs: int) -> list[Outcome]:
+    """What ptokit says of all cases, in order."""
+    if where == "processes" and jobs == 1:
+        return [judge(case) for case in cases]
+    tasks = (Task(str(n), "corpus:judge_case", asdict(case)) for n, case in enumerate(cases))
+    found: dict[int, Outcome] = {}
+    with open_executor(where, jobs) as (executor, workers):
+        for answers in drive(tasks, executor, workers):
+            for answer in answers:
+                case = cases[int(answer.id)]
+                lost = Outcome(case.set, case.name, case.expected, "crash", False, [answer.message], case.command, [])
+                found[int(answer.id)] = Outcome(**answer.value) if answer.how is How.DONE else lost
+    return [found[n] for n in range(len(cases))]
+
+
 def _check(case: Case) -> tuple[str, list[str]]:
     states = case.set != "lit-pto" and "pto.target_arch" in case.text
     chosen = target(ARCHS[case.arch]) if case.arch and not states else None
@@ -265,17 +288,14 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("checkout", type=Path)
     parser.add_argument("sets", nargs="*", choices=[[], *SETS], default=[])
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--executor", default="processes", help="processes, dask://HOST:PORT or ray")
     parser.add_argument("--top", type=int, default=12)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--only", default="", help="cases whose name has this text")
     given = parser.parse_args(arguments)
     chosen = given.sets or list(SETS)
     cases = [c for name in chosen for c in SETS[name](given.checkout, name) if given.only in c.name]
-    if given.jobs > 1:
-        with ProcessPoolExecutor(given.jobs) as pool:
-            outcomes = list(pool.map(judge, cases, chunksize=16))
-    else:
-        outcomes = [judge(case) for case in cases]
+    outcomes = judged(cases, given.executor, given.jobs)
     report(outcomes, given.top)
     if given.json:
         given.json.write_text(json.dumps([asdict(o) for o in outcomes], indent=1), encoding="utf-8")

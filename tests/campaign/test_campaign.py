@@ -63,6 +63,38 @@ def test_one_process_two_and_any_executor_give_the_same(kernels: Path, tmp_path:
     assert told(tmp_path / "1.sqlite") == told(tmp_path / "2.sqlite") == told(tmp_path / "3.sqlite")
 
 
+def deadly(*_: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_limits_and_deaths_are_results(kernels: Path, tmp_path: Path) -> None:
+    (kernels / "slow.pto").write_text(kernel(2, 1 << 40))
+    spec = tmp_path / "c.toml"
+    spec.write_text(f"""
+programs = ["kernels/two.pto", "kernels/slow.pto"]
+do = ["run", "compare"]
+seconds = 4
+memory = "3GiB"
+[[set]]
+match = "*two.pto"
+name = "large"
+args = ["zeros:f32:1024", "zeros:f32:4000000000", "0"]
+[[set]]
+match = "*two.pto"
+name = "deadly"
+args = ["zeros:f32:1024", "zeros:f32:1024", "0"]
+function = "{__name__}:deadly"
+""")
+    run(read_spec(spec), tmp_path / "r.sqlite")
+    found = {r.id: r.result for r in outcome(tmp_path / "r.sqlite").rows}
+    assert {name: result and (result.status.value, result.attempt) for name, result in found.items()} == {
+        "kernels/two.pto run large": ("out of memory", 1),
+        "kernels/two.pto run deadly": ("passed", 1),
+        "kernels/two.pto compare deadly": ("lost", 2),
+        "kernels/slow.pto run": ("out of time", 1),
+    }
+
+
 def test_the_report_tells_what_changed_since_the_run_before(kernels: Path, tmp_path: Path) -> None:
     out, spec = tmp_path / "r.sqlite", of_paths([str(kernels)], [Action.RUN])
     run(spec, out)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
+import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from ptokit.conformance.report import report
 from ptokit.conformance.result import Outcome, Result
 from ptokit.conformance.runner import Job, Programs, Synchronisation, Vectors, open_cases, replay_all
 from ptokit.diagnostics import DiagnosticError
+from ptokit.workers import minder
 
 from .suites import PROGRAMS, SYNC_CASES, VECTORS, Blob, add_case, program_case, stored, write_programs, write_vectors
 
@@ -247,23 +249,26 @@ def test_a_folder_that_goes_away_fails_every_case(tmp_path: Path, capfd: pytest.
     opened = open_cases(folder)
     (folder / "manifest.json").unlink()  # before the processes read it
     results = list(replay_all(folder, opened, opened.jobs, processes=2))
-    assert {r.message for r in results} == {"the folder changed while it was replayed"}
+    assert {r.message for r in results} == {
+        "the folder changed while it was replayed, or it is not there for the worker"
+    }
     assert not any(r.passed for r in results)
     assert capfd.readouterr().err == ""
 
 
-def test_a_process_that_dies_is_a_diagnostic(tmp_path: Path) -> None:
+def test_a_process_that_dies_costs_nothing(tmp_path: Path) -> None:
     blob = Blob()
-    folder = write_vectors(tmp_path, [{**add_case(blob, TWICE), "id": f"P{i}"} for i in range(600)], blob)
+    folder = write_vectors(tmp_path, [{**add_case(blob, TWICE), "id": f"P{i}"} for i in range(300)], blob)
     opened = open_cases(folder)
 
     def kill(done: int, total: int) -> None:
-        for child in multiprocessing.active_children():
-            child.kill()
+        if done == 1:
+            for child in list(minder._children):
+                os.kill(child.pid, signal.SIGKILL)
 
-    with pytest.raises(DiagnosticError) as caught:
-        list(replay_all(folder, opened, opened.jobs, processes=2, progress=kill))
-    assert "a process that replayed cases ended early" in caught.value.diagnostics[0].message
+    results = list(replay_all(folder, opened, opened.jobs, processes=2, progress=kill))
+    assert [r.case for r in results] == [job.case for job in opened.jobs]
+    assert all(r.passed for r in results)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from ptokit.isa.numerics.hard_cases import HARD
 from ptokit.run import Program, compile_program
 from ptokit.targets import target
 from ptokit.types.dtypes import DTYPES
+
+from ..sweeps import PART, swept
 
 pytest.importorskip("llvmlite")
 
@@ -94,9 +97,12 @@ def test_arguments_at_which_the_last_bit_decides(name: str) -> None:
     assert (results(name, "f32", codes, "native") == wanted).all()
 
 
+def differing_in_part(given: dict[str, Any], _: object) -> list[int]:
+    return differing(given["name"], "f32", np.arange(given["start"], given["start"] + PART, dtype=np.uint32))
+
+
 @pytest.mark.campaign
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_number_of_32_bits(name: str) -> None:
-    """2**32 numbers, a minute or two for each function."""
-    for start in range(0, 1 << 32, 1 << 22):
-        assert differing(name, "f32", np.arange(start, start + (1 << 22), dtype=np.uint32)) == []
+    """2**32 numbers, a minute or two for each function and core."""
+    assert swept(f"{__name__}:differing_in_part", name=name) == []

@@ -38,12 +38,3 @@ TARGET = define(
     accepted='ptokit campaign kernels/ --target a5, or targets = ["a5"]',
     rejected="ptokit campaign kernels/     where a text has no pto.target_arch",
 )
-EXECUTOR = define(
-    "CAMP-EXECUTOR",
-    "The executor can be reached, and what it needs is installed.",
-    scope=Scope.RUN,
-    why="Cases are worked on elsewhere: a cluster that does not answer can give no results.",
-    source="docs/campaigns.md",
-    accepted="--executor dask://127.0.0.1:8786     with pip install 'ptokit[dask]' and a scheduler there",
-    rejected="--executor dask                      without an address",
-)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Executor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from ptokit import __version__
+from ptokit.workers.drive import drive
+from ptokit.workers.executors import open_executor
+from ptokit.workers.task import Answer, How, Task
 
-from .case import Result
-from .drive import drive
-from .executors import open_executor
+from .case import Case, Result, Status, read_result
 from .spec import Spec
 from .store import Store
 
@@ -39,27 +41,27 @@ def run_campaign(
     with Store(out) as store:
         run, done = store.begin(spec.name, about, cases)
         left = [case for case in cases if case.id not in done]
-        keys = {case.id: case.key for case in left}
         progress(len(done), len(cases))
-        if isinstance(executor, Executor):
-            _collect(store, run, keys, drive(left, executor, jobs), len(done), len(cases), progress)
-        elif left:
+        if left:
+            count, keys = len(done), {case.id: case.key for case in left}
             with open_executor(executor, jobs) as (opened, workers):
-                _collect(store, run, keys, drive(left, opened, workers), len(done), len(cases), progress)
+                for answers in drive(map(_task, left), opened, workers):
+                    store.add(run, keys, map(_result, answers))
+                    count += len(answers)
+                    progress(count, len(cases))
         store.finish(run)
     return run
 
 
-def _collect(
-    store: Store,
-    run: int,
-    keys: Mapping[str, str],
-    groups: Iterable[list[Result]],
-    done: int,
-    total: int,
-    progress: Progress,
-) -> None:
-    for results in groups:
-        store.add(run, keys, results)
-        done += len(results)
-        progress(done, total)
+def _task(case: Case) -> Task:
+    return Task(case.id, "ptokit.campaign.work:work_case", case.as_json(), (), case.seconds, case.memory)
+
+
+_WITHOUT_RESULT = {How.FAILED: Status.CRASHED, How.TIMEOUT: Status.TIMEOUT, How.LOST: Status.LOST}
+
+
+def _result(answer: Answer) -> Result:
+    if answer.how is How.DONE:
+        return replace(read_result(answer.value), host=answer.host, attempt=answer.attempt)
+    status, a = _WITHOUT_RESULT[answer.how], answer
+    return Result(a.id, status, a.message, seconds=a.seconds, host=a.host, attempt=a.attempt)

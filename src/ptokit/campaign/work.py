@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import socket
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -26,15 +25,13 @@ from ptokit.run.program import Program, choose_entry, compile_program
 from ptokit.targets import Target
 from ptokit.targets import target as target_named
 
-from .case import Action, Case, Result, Status
+from .case import Action, Case, Result, Status, read_case
 from .rules import TARGET
 
 KEPT = 20
 """Findings that a result holds; more of one case are seldom read."""
 
 TIMED_RUNS = 5
-
-_HOST = socket.gethostname()
 
 
 class _Refused(Exception):
@@ -59,7 +56,12 @@ def work(case: Case) -> Result:
         result = Result(case.id, Status.MEMORY, "there is not enough memory for it")
     except Exception as bug:  # one broken case must not end all others
         result = Result(case.id, Status.CRASHED, " ".join(f"{type(bug).__name__}: {bug}".split())[:500])
-    return replace(result, seconds=result.seconds or time.perf_counter() - start, host=_HOST)
+    return replace(result, seconds=result.seconds or time.perf_counter() - start)
+
+
+def work_case(entry: dict[str, Any], _: Sequence[bytes]) -> dict[str, Any]:
+    """`work`, of JSON and in JSON."""
+    return work(read_case(entry)).as_json()
 
 
 def _reported(case: Case, bad: Status, findings: Iterable[Diagnostic], digest: str = "") -> Result:

@@ -19,6 +19,7 @@ from ptokit.conformance.junit import junit_xml
 from ptokit.conformance.result import Outcome
 from ptokit.conformance.result import Result as JUnitCase
 from ptokit.diagnostics.render import visible
+from ptokit.workers.executors import cores
 
 from .console import bold, remark, say, table
 from .files import check_writable, write_whole
@@ -35,7 +36,7 @@ def run(
     targets: Sequence[str],
     do: Sequence[str],
     out: str | None,
-    jobs: int,
+    jobs: int | None,
     executor: str,
     html: str | None,
     junit: str | None,
@@ -47,7 +48,7 @@ def run(
     _check_files(html, junit)
     start = time.perf_counter()
     with Progress(f"campaign {visible(spec.name)}", "cases", speed=True) as progress:
-        run_campaign(spec, file, executor=executor, jobs=jobs, progress=progress)
+        run_campaign(spec, file, executor=executor, jobs=jobs or cores(), progress=progress)
     if format == "text":
         remark(f"{time.perf_counter() - start:.1f} s; results in {file}")
     return report(str(file), html, junit, format)

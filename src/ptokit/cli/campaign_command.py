@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from enum import StrEnum
 from typing import Annotated
 
@@ -83,12 +82,6 @@ def campaign(
         passed = report(paths[1], html, junit, format.value)
     else:
         actions = [action.value for action in do or []]
-        passed = run(paths, target or [], actions, out, jobs or _cores(), executor, html, junit, format.value)
+        passed = run(paths, target or [], actions, out, jobs, executor, html, junit, format.value)
     if not passed:
         raise typer.Exit(1)
-
-
-def _cores() -> int:
-    """Cores that this process may use."""
-    allowed = getattr(os, "sched_getaffinity", None)
-    return len(allowed(0)) if allowed is not None else os.cpu_count() or 1

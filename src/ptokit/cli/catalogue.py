@@ -7,7 +7,7 @@ import pkgutil
 
 import ptokit
 
-_WITHOUT_RULES = ("ptokit.__main__", "ptokit.campaign.child", "ptokit.pytest_plugin")
+_WITHOUT_RULES = ("ptokit.__main__", "ptokit.workers.child", "ptokit.pytest_plugin")
 
 
 def load_catalogue() -> None:

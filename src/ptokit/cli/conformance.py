@@ -22,7 +22,13 @@ from .rules import REPORT_FILE
 
 
 def replay_folder(
-    directory: str, target: str | None, op: str | None, processes: int, junit: str | None, root: str | None
+    directory: str,
+    target: str | None,
+    op: str | None,
+    processes: int,
+    executor: str,
+    junit: str | None,
+    root: str | None,
 ) -> bool:
     """Replay the cases in `directory` and print what came out; True if none failed.
 
@@ -40,7 +46,9 @@ def replay_folder(
     if wanted is not None:
         jobs = [job for job in jobs if job.target == wanted.name]
     with Progress(f"replaying {visible(directory)}", "cases") as progress:
-        results = list(replay_all(folder, cases, jobs, processes=processes, root=top, progress=progress))
+        results = list(
+            replay_all(folder, cases, jobs, executor=executor, processes=processes, root=top, progress=progress)
+        )
     if junit is not None:
         write_whole(Path(junit), junit_xml(directory, results), "the report", REPORT_FILE)
     _show(report(results), cases.kind)

@@ -34,6 +34,7 @@ def conformance(
         str | None, typer.Option("--op", metavar="NAME", help="Only the cases of an instruction or kernel.")
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, max=256, metavar="N", help="Processes to use.")] = 1,
+    executor: Annotated[str, typer.Option(metavar="WHERE", help="processes, dask://HOST:PORT or ray.")] = "processes",
     junit: Annotated[str | None, typer.Option(metavar="FILE", help="Write the results as JUnit XML, too.")] = None,
     root: Annotated[
         str | None, typer.Option(metavar="DIR", help="Where to look for programs the folder does not have.")
@@ -42,5 +43,5 @@ def conformance(
     """Replay conformance cases and report differences."""
     from .conformance import replay_folder
 
-    if not replay_folder(directory, target, op, jobs, junit, root):
+    if not replay_folder(directory, target, op, jobs, executor, junit, root):
         raise typer.Exit(1)

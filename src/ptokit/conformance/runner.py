@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from multiprocessing import active_children, get_context
+from concurrent.futures import Executor
+from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
 from ptokit.diagnostics import DiagnosticError
 from ptokit.targets import TARGETS
+from ptokit.workers.drive import drive
+from ptokit.workers.executors import open_executor
+from ptokit.workers.task import Answer, How, Task
 
 from .cases import suite_of
 from .files import MANIFEST, read_manifest, refused
@@ -133,7 +132,6 @@ def plain_name(op: str) -> str:
 
 
 Progress = Callable[[int, int], None]
-_worker: Cases | None = None  # of a worker process
 
 
 def replay_all(
@@ -141,71 +139,69 @@ def replay_all(
     cases: Cases,
     jobs: Sequence[Job],
     *,
+    executor: Executor | str = "processes",
     processes: int = 1,
     root: Path | None = None,
     progress: Progress = lambda done, total: None,
 ) -> Iterator[Result]:
     """Results in the order of `jobs`, which are some of ``cases.jobs``.
 
-    With several processes each reads the folder itself. ``progress(done, total)`` is called as results come in.
-    Raises `DiagnosticError` if a process dies.
+    ``executor``: as for `ptokit.workers.executors.open_executor`; with ``processes`` and one process, the work is done
+    in this one. Others read the folder themselves, and it has to be there. ``progress(done, total)`` is called as
+    results come in. Raises `DiagnosticError` for an executor that cannot be had.
     """
-    if processes == 1 or len(jobs) < 2:
+    if executor == "processes" and (processes == 1 or len(jobs) < 2):
         results: Iterator[Result] = map(cases.replay, jobs)
         yield from _counted(results, len(jobs), progress)
         return
-    yield from _counted(_in_processes(folder, root, jobs, processes), len(jobs), progress)
+    yield from _counted(_elsewhere(folder, root, jobs, executor, processes), len(jobs), progress)
 
 
-def _in_processes(folder: Path, root: Path | None, jobs: Sequence[Job], processes: int) -> Iterator[Result]:
-    pool = ProcessPoolExecutor(processes, get_context("spawn"), _start_worker, (folder, root))
-    others = set(active_children())
-    share = max(1, min(32, len(jobs) // (4 * processes)))
-    with _interrupts_ignored():
-        results = pool.map(_work, jobs, chunksize=share)  # starts the processes
-        workers = set(active_children()) - others
+def _elsewhere(
+    folder: Path, root: Path | None, jobs: Sequence[Job], executor: Executor | str, processes: int
+) -> Iterator[Result]:
+    where = {"folder": str(folder.resolve()), "root": None if root is None else str(root.resolve())}
+    tasks = [
+        Task(str(n), "ptokit.conformance.runner:replay_job", {**where, "job": asdict(job)})
+        for n, job in enumerate(jobs)
+    ]
+    early: dict[int, Result] = {}  # that came before those in front of them
+    following = 0
+    with open_executor(executor, processes) as (opened, workers):
+        for answers in drive(tasks, opened, workers):
+            for answer in answers:
+                early[int(answer.id)] = _result(jobs[int(answer.id)], answer)
+            while following in early:
+                yield early.pop(following)
+                following += 1
+
+
+def _result(job: Job, answer: Answer) -> Result:
+    if answer.how is not How.DONE:
+        return Result(job.case, job.op, job.target, Outcome.FAILED, answer.message)
+    value = answer.value
+    return Result(**{**value, "outcome": Outcome(value["outcome"]), "reported": tuple(value["reported"])})
+
+
+@lru_cache(maxsize=4)
+def _cases(folder: str, root: str | None) -> Cases | None:
     try:
-        yield from results
-    except BrokenProcessPool:
-        raise refused(folder, "a process that replayed cases ended early, for lack of memory perhaps") from None
-    except BaseException:  # interrupted, or nobody wants the rest
-        for worker in workers:
-            worker.terminate()
-        raise
-    finally:
-        with _interrupts_ignored():
-            pool.shutdown(wait=True, cancel_futures=True)
+        return open_cases(Path(folder), None if root is None else Path(root))
+    except DiagnosticError:
+        return None
+
+
+def replay_job(given: dict[str, Any], _: Sequence[bytes]) -> dict[str, Any]:
+    """The task of a worker: one job, and its result as JSON."""
+    job = Job(**{**given["job"], "ops": tuple(given["job"]["ops"])})
+    cases = _cases(given["folder"], given["root"])
+    if cases is None:
+        message = "the folder changed while it was replayed, or it is not there for the worker"
+        return asdict(Result(job.case, job.op, job.target, Outcome.FAILED, message))
+    return asdict(cases.replay(job))
 
 
 def _counted(results: Iterator[Result], total: int, progress: Progress) -> Iterator[Result]:
     for done, result in enumerate(results, 1):
         progress(done, total)
         yield result
-
-
-@contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    """Keep Ctrl-C from processes that start, which inherit that it is ignored, and from their end.
-
-    It reaches all processes of a terminal; the parent alone answers it.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may say what signals do
-        return
-    usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, usual)
-
-
-def _start_worker(folder: Path, root: Path | None) -> None:
-    global _worker
-    with suppress(DiagnosticError):
-        _worker = open_cases(folder, root)
-
-
-def _work(job: Job) -> Result:
-    if _worker is None:
-        return Result(job.case, job.op, job.target, Outcome.FAILED, "the folder changed while it was replayed")
-    return _worker.replay(job)

@@ -1,10 +1,11 @@
-"""Where cases are worked on: processes of this machine, a Dask cluster, Ray, or any executor of `concurrent.futures`.
+"""Where work is done: processes of this machine, a Dask cluster, Ray, or any executor of `concurrent.futures`.
 
-An executor runs `ptokit.campaign.minder.work_batch`; it needs nothing but `submit` and `shutdown`.
+An executor runs `ptokit.workers.minder.work_batch`; it needs nothing but `submit` and `shutdown`.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -20,15 +21,17 @@ CONNECT_SECONDS = 10
 
 
 @contextmanager
-def open_executor(where: str, jobs: int) -> Iterator[tuple[Executor, int]]:
+def open_executor(where: Executor | str, jobs: int) -> Iterator[tuple[Executor, int]]:
     """An executor and how many workers it has, closed at the end.
 
-    ``where``: ``processes`` (`jobs` of them, spawned), ``dask://HOST:PORT`` or ``ray``. Raises `DiagnosticError`
-    (CAMP-EXECUTOR).
+    ``where``: ``processes`` (`jobs` of them, spawned), ``dask://HOST:PORT``, ``ray``, or an executor with `jobs`
+    workers, which stays open. Raises `DiagnosticError` (RUN-EXECUTOR).
     """
-    if where == "processes":
+    if not isinstance(where, str):
+        yield where, jobs
+    elif where == "processes":
         # Each thread watches over a process of its own, which does the work.
-        pool = ThreadPoolExecutor(jobs, "ptokit-campaign")
+        pool = ThreadPoolExecutor(jobs, "ptokit-worker")
         try:
             yield pool, jobs
         finally:
@@ -92,3 +95,9 @@ def _ray() -> Iterator[tuple[Executor, int]]:
 
 def _unusable(why: str) -> DiagnosticError:
     return DiagnosticError(Diagnostic(EXECUTOR.id, Severity.ERROR, why))
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    allowed = getattr(os, "sched_getaffinity", None)
+    return len(allowed(0)) if allowed is not None else os.cpu_count() or 1

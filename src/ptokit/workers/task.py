@@ -1,0 +1,79 @@
+"""A task, and what came of it: plain values, so that they travel to any process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from importlib import import_module
+from typing import Any
+
+Work = Callable[[dict[str, Any], Sequence[bytes]], Any]
+"""Gets what a task gives and its bytes; returns a value of JSON, or a pair of one and a list of bytes."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A call of a function that a process can import, ``module:name``, on data.
+
+    ``given`` is an object of JSON, ``data`` bytes beside it. ``seconds`` and ``memory`` (bytes) are limits; 0: none.
+    """
+
+    id: str
+    call: str
+    given: dict[str, Any]
+    data: tuple[bytes, ...] = ()
+    seconds: float = 0
+    memory: int = 0
+
+    def as_plain(self) -> dict[str, Any]:
+        """The task in values of Python itself."""
+        return {"id": self.id, "call": self.call, "given": self.given, "data": list(self.data)} | {
+            "seconds": self.seconds,
+            "memory": self.memory,
+        }
+
+
+class How(StrEnum):
+    """How the work on a task ended."""
+
+    DONE = "done"
+    FAILED = "failed"  # the function raised an exception, which the message names
+    TIMEOUT = "timeout"
+    LOST = "lost"  # its process died, twice
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of a task. ``value`` is what the function returned; ``attempt`` counts from 1."""
+
+    id: str
+    how: How
+    value: Any = None
+    data: tuple[bytes, ...] = ()
+    message: str = ""
+    seconds: float = 0.0
+    host: str = ""
+    attempt: int = 1
+
+    def as_plain(self) -> dict[str, Any]:
+        """The answer in values of Python itself."""
+        return asdict(self)
+
+
+def read_task(entry: dict[str, Any]) -> Task:
+    """The task that `Task.as_plain` describes."""
+    return Task(**{**entry, "data": tuple(entry["data"])})
+
+
+def read_answer(entry: dict[str, Any]) -> Answer:
+    """The answer that `Answer.as_plain` describes."""
+    return Answer(**{**entry, "how": How(entry["how"]), "data": tuple(entry["data"])})
+
+
+def work_on(call: str, given: dict[str, Any], data: Sequence[bytes]) -> tuple[Any, list[bytes]]:
+    """Call the function; its value and bytes. Raises whatever it raises."""
+    module, _, name = call.partition(":")
+    work: Work = getattr(import_module(module), name)
+    found = work(given, data)
+    return found if isinstance(found, tuple) else (found, [])
