@@ -48,10 +48,12 @@ class Native:
         except (RuntimeError, OSError) as error:
             raise Unable(f"LLVM does not compile it: {error}") from None
 
-    def launch(self, values: Sequence[Any], blocks: int, matmul: str, threads: int, printed: Printed) -> None:
-        """Run all blocks on so many threads. Raises `DiagnosticError`."""
+    def launch(
+        self, values: Sequence[Any], blocks: int, matmul: str, threads: int, printed: Printed, span: range
+    ) -> None:
+        """Run the blocks `span` on so many threads. Raises `DiagnosticError`."""
         faults = Faults()
-        for failure in self.made.launch(values, blocks, matmul, max(1, min(threads, blocks)), printed):
+        for failure in self.made.launch(values, blocks, matmul, max(1, min(threads, len(span))), printed, span):
             if not isinstance(failure.error, Fault | OverflowError):
                 raise failure.error
             here = self._function(failure.op)

@@ -89,10 +89,14 @@ class NativeProgram:
         worker.chunk.total, worker.chunk.matmul_mode = blocks, matmul
         return worker
 
-    def launch(self, values: Sequence[Any], blocks: int, matmul: str, threads: int, printed: Printed) -> list[Failure]:
-        """Run all blocks; the failures of those that failed."""
+    def launch(
+        self, values: Sequence[Any], blocks: int, matmul: str, threads: int, printed: Printed, span: range
+    ) -> list[Failure]:
+        """Run the blocks `span` of `blocks`; the failures of those that failed."""
         words, buffers = argument_words(self.entry, values)
-        spans = self._spans(words, buffers, blocks, threads)
+        spans = [(span.start, span.stop)]
+        if len(span) == blocks:
+            spans = self._spans(words, buffers, blocks, threads)
         runs = [_Run(self, self._worker(matmul, blocks), *span) for span in spans]
         for run in runs:
             run.worker.begin(buffers, blocks)

@@ -29,8 +29,10 @@ class Unable(Exception):
 class Prepared(Protocol):
     """A kernel as a backend has it."""
 
-    def launch(self, values: Sequence[Any], blocks: int, matmul: str, threads: int, printed: Printed) -> None:
-        """Run all blocks; what they print is added to ``printed``. Raises `DiagnosticError`."""
+    def launch(
+        self, values: Sequence[Any], blocks: int, matmul: str, threads: int, printed: Printed, span: range
+    ) -> None:
+        """Run the blocks `span` of `blocks`; what they print is added to ``printed``. Raises `DiagnosticError`."""
 
     def ready(self) -> None:
         """Do what has to be done before the first launch. Raises `Unable`."""

@@ -154,6 +154,9 @@ def contents(operand: Any) -> Any:
 class Observer:
     """Does nothing at each step; subclasses say what to do. One observer sees all blocks of a launch."""
 
+    together = False
+    """Blocks run in chunks, as without an observer, and come to each step together."""
+
     def before(self, moment: Moment) -> None:
         """The step comes next: its operands hold what it will read."""
 

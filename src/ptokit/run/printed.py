@@ -31,12 +31,12 @@ def redirected(write: Write) -> Iterator[None]:
 class Printed:
     """The texts of one launch. Those of a block appear when it and all lower ones are done."""
 
-    def __init__(self, cores: int = 1) -> None:
+    def __init__(self, cores: int = 1, first: int = 0) -> None:
         self.cores = cores  # of a block
         self.known = 0  # blocks below run again: what they print was written before
         self._texts: dict[int, list[str]] = {}
         self._done: dict[int, int] = {}
-        self._next = 0
+        self._next = first  # block
 
     def add(self, block: int, texts: list[str]) -> None:
         """What a core of a block has printed."""

@@ -120,6 +120,7 @@ class Program:
         backend: str | None = None,
         threads: int | None = None,
         observer: Observer | None = None,
+        span: range | None = None,
     ) -> None:
         """Run the kernel for block indices 0 .. blocks-1.
 
@@ -127,7 +128,8 @@ class Program:
         ``exact`` (float64, rounded once), ``fast`` (float32), ``ref`` (float32, k in order). ``chunk`` overrides how
         many blocks run together. ``backend``: ``numpy`` or ``native``, by default the environment's PTOKIT_BACKEND or
         what is faster; ``threads``: how many run native code. ``observer`` is told every step, one block after the
-        other, on NumPy (`ptokit.run.observer`). Raises `DiagnosticError`: for a fault, when all other blocks have run.
+        other, on NumPy (`ptokit.run.observer`). ``span``: only these of the blocks, which wait for no others.
+        Raises `DiagnosticError`: for a fault, when all other blocks have run.
         """
         if matmul not in MATMUL_MODES:
             raise ValueError(f"matmul is one of {', '.join(MATMUL_MODES)}, not {matmul!r}")
@@ -135,8 +137,9 @@ class Program:
             raise DiagnosticError(Diagnostic("RUN-BLOCKS", Severity.ERROR, f"cannot launch {blocks} blocks"))
         workspace = self._idle.pop() if self._idle else Workspace(self.target, extended=self.extended)
         values = bind_arguments(self.entry, args, self.effects.written, blocks, workspace)
-        size = min(blocks, self.chunk_blocks if chunk is None else max(1, chunk))
-        if observer is not None or not self.effects.lockstep:
+        span = range(blocks) if span is None else span
+        size = min(len(span), self.chunk_blocks if chunk is None else max(1, chunk))
+        if (observer is not None and not observer.together) or not self.effects.lockstep:
             size = 1
         printed, faults = Printed(), Faults()
         other = None
@@ -145,34 +148,40 @@ class Program:
         try:
             with np.errstate(all="ignore"), one_blas_thread(self.effects.multiplies), pages_given_back(args):
                 if other is not None:
-                    other.launch(values, blocks, matmul, threads_wanted(threads), printed)
+                    other.launch(values, blocks, matmul, threads_wanted(threads), printed, span)
                     if progress is not None:
-                        progress(blocks, blocks)
+                        progress(len(span), len(span))
                     return
                 if self.cores.waits or self.cores.mixed:
-                    self._run_cores(workspace, values, blocks, matmul, progress, observer)
+                    self._run_cores(workspace, values, blocks, matmul, progress, observer, span)
                     return
                 changed = self._changed_inputs(values) if size > 1 else []
                 if sum(buffer.mem.size for buffer in changed) > KEPT_BYTES:
                     size, changed = 1, []
-                kept, first = Kept(changed), 0
-                while first < blocks:
-                    indices = np.arange(first, min(first + size, blocks))
+                kept, first = Kept(changed), span.start
+                while first < span.stop:
+                    indices = np.arange(first, min(first + size, span.stop))
                     try:
                         self._run_chunk(workspace, indices, values, blocks, matmul, printed, faults, observer)
                     except Again:
                         kept.restore()
-                        printed.known, size, first = first, 1, 0
+                        printed.known, size, first = first, 1, span.start
                         continue
                     printed.flush()
                     first += len(indices)
                     if progress is not None:
-                        progress(first, blocks)
+                        progress(first - span.start, len(span))
                 faults.done()
         finally:
             printed.flush()
             workspace.release()
             self._idle.append(workspace)
+
+    def backend_for(self, args: Sequence[Any], blocks: int) -> str:
+        """The backend that a launch takes where none is stated. Raises `DiagnosticError` for wrong arguments."""
+        values = bind_arguments(self.entry, args, self.effects.written, blocks)
+        name = wanted(None) or self._best(values, blocks, min(blocks, self.chunk_blocks))
+        return name if self._prepared(name, forced=False) is not None else "numpy"
 
     def _best(self, values: list[Argument], blocks: int, together: int) -> str:
         """The backend that will be faster: another one than NumPy once much has been done, or is to be done."""
@@ -262,6 +271,7 @@ class Program:
         matmul: str,
         progress: Progress | None,
         observer: Observer | None,
+        span: range,
     ) -> None:
         """Run every core of every block as a stream of its own. Raises `DiagnosticError`, also if they deadlock."""
         semaphores: Semaphores[None] = Semaphores(core_ids(self.cores.roles, blocks), self.target)
@@ -279,7 +289,7 @@ class Program:
             finished += 1
             workspace.give_back(stream.chunk for stream in cluster)
             if progress is not None:
-                progress(finished, blocks)
+                progress(finished, len(span))
 
         def release(stream: Stream) -> bool:
             forced = stream.chunk.go_on()
@@ -287,7 +297,7 @@ class Program:
                 passed[stream.index, stream.chunk.awaited] = self.waits_at(stream)
             return forced
 
-        stuck = run_clusters(self.clusters(chunks, semaphores, values, blocks), ended=ended, release=release)
+        stuck = run_clusters(self.clusters(chunks, semaphores, values, span), ended=ended, release=release)
         held = [(stream.index, self.waits_at(stream)) for stream in stuck]
         held = held or [(core, passed[core, event]) for core, event in semaphores.owed()]
         for stream in stuck:  # what they have printed comes first
@@ -300,12 +310,12 @@ class Program:
         chunks: Callable[[int], list[Chunk]],
         semaphores: Semaphores[Any],
         values: list[Argument],
-        blocks: int,
+        span: range,
     ) -> Iterator[Cluster]:
         """The streams of the cores of every block, made one block at a time. ``chunks``: machines for its cores."""
         meetings: Rendezvous[None] = Rendezvous(semaphores.cores)
-        printed = Printed(len(self.cores.roles))
-        for block in range(blocks):
+        printed = Printed(len(self.cores.roles), span.start)
+        for block in span:
             machines = chunks(block)
             join(machines, self.cores.roles)
             for chunk in machines:

@@ -312,7 +312,7 @@ class _Run:
         """Execute the cores of all blocks in turn and report."""
         found = self.report.diagnostics
         semaphores: Semaphores[None] = Semaphores(self.simulation.cores, self.target)
-        clusters = self.program.clusters(self._cluster, semaphores, self.values, self.blocks)
+        clusters = self.program.clusters(self._cluster, semaphores, self.values, range(self.blocks))
         with np.errstate(all="ignore"), one_blas_thread(self.program.effects.multiplies):
             waiting = {stream.index for stream in run_clusters(clusters, ended=self._ended, failed=self._failed)}
         self.report.instructions = sum(observer.instructions for observer in self.observers)
