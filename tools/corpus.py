@@ -7,10 +7,13 @@
 | ``samples`` | a sample kernel is accepted with the assembler's rules alone |
 | ``production`` | a sample kernel is accepted by the plain check |
 | ``lit-pto`` | what the RUN lines of ``test/lit/pto`` accept or refuse |
-| ``lit-vpto``, ``vpto-cases``, ``tilelang``, ``vmi`` | a text is read, and what is printed reads and prints the same |
+| ``lit-vpto``, ``vmi`` | what the RUN lines of ``test/lit/vpto`` and ``test/lit/vmi_new`` accept or refuse; what is
+  accepted prints to a text that reads and prints the same |
+| ``vpto-cases``, ``tilelang`` | a text is read, and what is printed reads and prints the same |
 
-A text that all its RUN lines refuse may be unreadable. Without SET all of them run. The summary counts verdicts and
-lists the most frequent causes; ``--json`` writes every case with its findings.
+A text that only a later stage of the assembler refuses (``stage``) counts as right whatever is said of it, unless it
+crashes. Without SET all of them run. The summary counts verdicts and lists the most frequent causes; ``--json`` writes
+every case with its findings.
 """
 
 from __future__ import annotations
@@ -22,10 +25,12 @@ import re
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+
+from refusals import announced, expected_errors, refused_as_text
 
 from ptokit.asm import parse_module, print_module
 from ptokit.diagnostics import Diagnostic, Diagnostics, Severity
@@ -42,18 +47,15 @@ A5_SAMPLES = re.compile(r"A5|_a5|TquantMx|TPushTPop|movfp_fixpipe_reuse-pto")
 """Samples for a5: by their folder or file; the two named use pipes and scales that only a5 has."""
 
 STATED = re.compile(r'pto\.(?:target_arch|device-spec)"? = "')
-READ = {
-    "lit-vpto": "test/lit/vpto",
-    "vpto-cases": "test/vpto/cases",
-    "tilelang": "test/tilelang_st",
-    "vmi": "test/lit/vmi_new",
-}
+READ = {"vpto-cases": "test/vpto/cases", "tilelang": "test/tilelang_st"}
 """Folders whose texts are read and printed, by set."""
+JUDGED = {"lit-vpto": "test/lit/vpto", "vmi": "test/lit/vmi_new"}
+"""Folders whose texts are read, checked and printed, by set."""
 
 
 @dataclass
 class Case:
-    """One text with the options it is read with, and what is expected of it: ``accept``, ``refuse`` or ``read``."""
+    """One text with the options it is read with, and what is expected of it: ``accept``, ``refuse``, ``read`` or ``stage``."""
 
     set: str
     name: str  # path in the checkout; with "#part" of a divided file, with ":n" of the n-th command
@@ -74,7 +76,7 @@ class Outcome:
     set: str
     name: str
     expected: str
-    verdict: str  # accept, refuse, crash; of texts that are read: read, unread, unstable
+    verdict: str  # accept, refuse, unstable, crash; of texts that are read: read, unread, unstable
     right: bool
     causes: list[str]
     command: str
@@ -137,9 +139,12 @@ def lit(root: Path, name: str) -> Iterator[Case]:
                 )
 
 
-def commands(text: str) -> list[tuple[list[str], bool]]:
-    """The assembler's commands in RUN lines, as words, and whether they must fail."""
-    found = []
+DIVIDER = re.compile(r"^// -----.*$", re.MULTILINE)
+
+
+def commands(text: str, tools: Sequence[str] = ("ptoas",)) -> list[tuple[list[str], bool]]:
+    """The assembler's commands in RUN lines, and whether they must fail. Options of the check behind are among them."""
+    found: list[tuple[list[str], bool]] = []
     lines = [m[1].strip() for m in re.finditer(r"^\s*//\s*RUN:(.*)$", text, re.MULTILINE)]
     for command in " \n".join(lines).replace("\\ \n", " ").split("\n"):
         for part in re.split(r"\||&&|;", command):
@@ -150,8 +155,10 @@ def commands(text: str) -> list[tuple[list[str], bool]]:
             while words and words[0] in ("bash", "-c", "set", "-o", "pipefail"):
                 words.pop(0)
             refused = words[:1] == ["not"]
-            if words[refused : refused + 1] == ["ptoas"]:
+            if words[refused : refused + 1] in ([tool] for tool in tools):
                 found.append((words[1 + refused :], refused))
+            elif words[:1] == ["FileCheck"] and found:
+                found[-1][0].extend(word for word in words if word.startswith("--check-prefix"))
     return found
 
 
@@ -171,18 +178,77 @@ def texts(root: Path, name: str) -> Iterator[Case]:
     """Texts that are read and printed."""
     for path in sorted((root / READ[name]).rglob("*.pto")):
         text = path.read_text(encoding="utf-8")
-        runs = re.findall(r"^\s*//\s*RUN:(.*)$", text, re.MULTILINE)
-        tools = [r for r in runs if re.search(r"\b(ptoas|pto-test-opt)\b", r)]
-        rejected = bool(tools) and all(re.search(r"\bnot (ptoas|pto-test-opt)\b", r) for r in tools)
         shown = str(path.relative_to(root))
-        pieces = divided(text) or dict(enumerate(re.split(r"^// -----.*$", text, flags=re.MULTILINE)))
+        pieces = divided(text) or dict(enumerate(DIVIDER.split(text)))
         for part, piece in pieces.items():
             if piece.strip():
                 label = shown if len(pieces) == 1 else f"{shown}#{part}"
-                yield Case(name, label, piece, "refuse" if rejected else "read", "a5")
+                yield Case(name, label, piece, "read", "a5")
 
 
-SETS = {"samples": samples, "production": samples, "lit-pto": lit, **dict.fromkeys(READ, texts)}
+def judged(root: Path, name: str) -> Iterator[Case]:
+    """Texts of tests with the verdict of the commands of their RUN lines."""
+    for path in sorted((root / JUDGED[name]).rglob("*.pto")):
+        text = path.read_text(encoding="utf-8")
+        shown = str(path.relative_to(root))
+        verdicts: dict[tuple[str, str], tuple[str, list[str], str]] = {}  # by label and target
+        pieces: dict[str, str] = {}
+        for command, refused in commands(text, ("ptoas", "pto-test-opt")):
+            arch = next((m[1] for a in command if (m := re.match(r"--pto-arch=(a\d)", a))), "")
+            prefixes = [m[1] for a in command if (m := re.match(r"--check-prefix(?:es)?=(.+)", a))]
+            words = announced(text, ",".join(prefixes).split(",") if prefixes else ["CHECK"])
+            for label, piece, verdict, said in expectations(text, command, refused, words):
+                pieces[label] = piece
+                if verdict == "refuse" and not refused_as_text(root, piece, said):
+                    verdict = "stage"
+                before = verdicts.get((label, arch))
+                if before is None or RANK.index(verdict) < RANK.index(before[0]):
+                    verdicts[label, arch] = (verdict, said if verdict != "accept" else [], " ".join(command))
+        for (label, arch), (verdict, said, shown_command) in verdicts.items():
+            chosen = "" if STATED.search(pieces[label]) else arch or "a5"
+            yield Case(name, shown + label, pieces[label], verdict, chosen, command=shown_command, words=said)
+
+
+RANK = ("accept", "refuse", "stage")
+"""Of several commands on one text: one that accepts it says that its readers and verifiers do."""
+
+
+def expectations(
+    text: str, command: list[str], refused: bool, words: list[str]
+) -> Iterator[tuple[str, str, str, list[str]]]:
+    """Of a command: the texts it is given, each with its label, the verdict, and what is expected to be said."""
+    parts = divided(text)
+    for file in dict.fromkeys(a for a in command if a.startswith("%t/") or a == "%s"):
+        if file != "%s":
+            base = file.removeprefix("%t/")
+            if base in parts:
+                yield f"#{base}", parts[base], "refuse" if refused else "accept", words
+            continue
+        if parts:
+            continue
+        pieces = DIVIDER.split(text) if any("split-input-file" in a for a in command) else [text]
+        if any("verify-diagnostics" in a for a in command):
+            said = [expected_errors(piece) for piece in pieces]
+            verdicts = ["refuse" if e else "accept" for e in said]
+        else:
+            said = [announced(piece, ["CHECK"]) for piece in pieces] if refused and len(pieces) > 1 else []
+            shared = [k for k, e in enumerate(said) if e] in ([], [0])
+            said = [words] * len(pieces) if shared else said
+            verdicts = [("refuse" if e else "stage") if refused else "accept" for e in said]
+        for k, (piece, verdict) in enumerate(zip(pieces, verdicts)):
+            if piece.strip():
+                yield ("" if len(pieces) == 1 else f"#{k}"), piece, verdict, said[k]
+
+
+SETS = {
+    "samples": samples,
+    "production": samples,
+    "lit-pto": lit,
+    "lit-vpto": judged,
+    "vpto-cases": texts,
+    "tilelang": texts,
+    "vmi": judged,
+}
 
 
 # ------------------------------------------------------------------- verdicts
@@ -192,9 +258,14 @@ def judge(case: Case) -> Outcome:
     """What ptokit says of one case."""
     try:
         verdict, causes = _read(case) if case.set in READ else _check(case)
+        if verdict == "accept" and case.set in JUDGED:
+            printed, more = _read(case)
+            verdict, causes = ("accept", []) if printed == "read" else (printed, more)
     except Exception as error:  # a crash is a finding of this tool
         verdict, causes = "crash", [f"{type(error).__name__}: {error}"]
-    wanted = {"accept": ("accept",), "refuse": ("refuse", "read", "unread"), "read": ("read",)}[case.expected]
+    wanted = {"accept": ("accept",), "refuse": ("refuse",), "read": ("read",), "stage": ("accept", "refuse")}[
+        case.expected
+    ]
     return Outcome(case.set, case.name, case.expected, verdict, verdict in wanted, causes, case.command, case.words)
 
 
@@ -242,7 +313,7 @@ def _check(case: Case) -> tuple[str, list[str]]:
 
 
 def _read(case: Case) -> tuple[str, list[str]]:
-    chosen = target(ARCHS[case.arch])
+    chosen = target(ARCHS[case.arch]) if case.arch else None
     read = parse_module(case.text, case.name, target=chosen)
     errors = _shown(read.diagnostics)
     if errors:
