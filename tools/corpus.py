@@ -7,9 +7,10 @@
 | ``samples`` | a sample kernel is accepted with the assembler's rules alone |
 | ``production`` | a sample kernel is accepted by the plain check |
 | ``lit-pto`` | what the RUN lines of ``test/lit/pto`` accept or refuse |
-| ``lit-vpto``, ``vmi`` | what the RUN lines of ``test/lit/vpto`` and ``test/lit/vmi_new`` accept or refuse; what is
-  accepted prints to a text that reads and prints the same |
-| ``vpto-cases``, ``tilelang`` | a text is read, and what is printed reads and prints the same |
+| ``lit-vpto``, ``vmi`` | what the RUN lines of ``test/lit/vpto`` and ``test/lit/vmi_new`` accept or refuse |
+| ``vpto-cases``, ``tilelang`` | a kernel with a golden answer is accepted with the assembler's rules alone |
+
+What the last four accept is printed, too, and has to read and print the same.
 
 A text that only a later stage of the assembler refuses (``stage``) counts as right whatever is said of it, unless it
 crashes. Without SET all of them run. The summary counts verdicts and lists the most frequent causes; ``--json`` writes
@@ -47,15 +48,18 @@ A5_SAMPLES = re.compile(r"A5|_a5|TquantMx|TPushTPop|movfp_fixpipe_reuse-pto")
 """Samples for a5: by their folder or file; the two named use pipes and scales that only a5 has."""
 
 STATED = re.compile(r'pto\.(?:target_arch|device-spec)"? = "')
-READ = {"vpto-cases": "test/vpto/cases", "tilelang": "test/tilelang_st"}
-"""Folders whose texts are read and printed, by set."""
-JUDGED = {"lit-vpto": "test/lit/vpto", "vmi": "test/lit/vmi_new"}
-"""Folders whose texts are read, checked and printed, by set."""
+PRINTED = {
+    "lit-vpto": "test/lit/vpto",
+    "vmi": "test/lit/vmi_new",
+    "vpto-cases": "test/vpto/cases",
+    "tilelang": "test/tilelang_st",
+}
+"""Folders whose texts are printed, too, by set."""
 
 
 @dataclass
 class Case:
-    """One text with the options it is read with, and what is expected of it: ``accept``, ``refuse``, ``read`` or ``stage``."""
+    """A text with the options it is read with, and what is expected: ``accept``, ``refuse`` or ``stage``."""
 
     set: str
     name: str  # path in the checkout; with "#part" of a divided file, with ":n" of the n-th command
@@ -76,7 +80,7 @@ class Outcome:
     set: str
     name: str
     expected: str
-    verdict: str  # accept, refuse, unstable, crash; of texts that are read: read, unread, unstable
+    verdict: str  # accept, refuse, unstable, crash
     right: bool
     causes: list[str]
     command: str
@@ -175,20 +179,20 @@ def expected_words(text: str) -> list[str]:
 
 
 def texts(root: Path, name: str) -> Iterator[Case]:
-    """Texts that are read and printed."""
-    for path in sorted((root / READ[name]).rglob("*.pto")):
+    """Kernels with golden answers."""
+    for path in sorted((root / PRINTED[name]).rglob("*.pto")):
         text = path.read_text(encoding="utf-8")
         shown = str(path.relative_to(root))
         pieces = divided(text) or dict(enumerate(DIVIDER.split(text)))
         for part, piece in pieces.items():
             if piece.strip():
                 label = shown if len(pieces) == 1 else f"{shown}#{part}"
-                yield Case(name, label, piece, "read", "a5")
+                yield Case(name, label, piece, "accept", "" if STATED.search(piece) else "a5")
 
 
 def judged(root: Path, name: str) -> Iterator[Case]:
     """Texts of tests with the verdict of the commands of their RUN lines."""
-    for path in sorted((root / JUDGED[name]).rglob("*.pto")):
+    for path in sorted((root / PRINTED[name]).rglob("*.pto")):
         text = path.read_text(encoding="utf-8")
         shown = str(path.relative_to(root))
         verdicts: dict[tuple[str, str], tuple[str, list[str], str]] = {}  # by label and target
@@ -257,16 +261,13 @@ SETS = {
 def judge(case: Case) -> Outcome:
     """What ptokit says of one case."""
     try:
-        verdict, causes = _read(case) if case.set in READ else _check(case)
-        if verdict == "accept" and case.set in JUDGED:
-            printed, more = _read(case)
-            verdict, causes = ("accept", []) if printed == "read" else (printed, more)
+        verdict, causes = _check(case)
+        if verdict == "accept" and case.set in PRINTED:
+            verdict, causes = _print(case)
     except Exception as error:  # a crash is a finding of this tool
         verdict, causes = "crash", [f"{type(error).__name__}: {error}"]
-    wanted = {"accept": ("accept",), "refuse": ("refuse",), "read": ("read",), "stage": ("accept", "refuse")}[
-        case.expected
-    ]
-    return Outcome(case.set, case.name, case.expected, verdict, verdict in wanted, causes, case.command, case.words)
+    right = verdict in ("accept", "refuse") if case.expected == "stage" else verdict == case.expected
+    return Outcome(case.set, case.name, case.expected, verdict, right, causes, case.command, case.words)
 
 
 def _shown(found: Diagnostics | list[Diagnostic]) -> list[str]:
@@ -312,19 +313,16 @@ def _check(case: Case) -> tuple[str, list[str]]:
     return ("refuse" if errors else "accept"), errors
 
 
-def _read(case: Case) -> tuple[str, list[str]]:
+def _print(case: Case) -> tuple[str, list[str]]:
+    """Print a text that is accepted: it reads and prints the same."""
     chosen = target(ARCHS[case.arch]) if case.arch else None
-    read = parse_module(case.text, case.name, target=chosen)
-    errors = _shown(read.diagnostics)
-    if errors:
-        return "unread", errors
-    printed = print_module(read.module)
+    printed = print_module(parse_module(case.text, case.name, target=chosen).module)
     again = parse_module(printed, case.name, target=chosen)
     errors = _shown(again.diagnostics)
     if errors:
         return "unstable", errors
     stable = print_module(again.module) == printed
-    return ("read" if stable else "unstable"), [] if stable else ["prints another text the second time"]
+    return ("accept", []) if stable else ("unstable", ["prints another text the second time"])
 
 
 # --------------------------------------------------------------------- report

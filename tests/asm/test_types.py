@@ -149,7 +149,7 @@ def test_forms(text: str, wanted: Type) -> None:
         ),
         ("!pto.partition_tensor_view< 1 x 2 x si8 >", "!pto.partition_tensor_view<1x2xi8>"),
         ("memref<4xf32,\n   1>", "memref<4xf32, 1>"),
-        ("si8", "i8"),
+        ("si8", "si8"),
         ("i4", "i4"),
         ("f8E4M3", "f8E4M3FN"),
     ],

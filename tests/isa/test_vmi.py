@@ -122,7 +122,8 @@ def test_a_store_to_narrower_elements_keeps_the_low_bits() -> None:
     body = """\
   %base = arith.constant 259 : i32
   %v = pto.vmi.vci %base : i32 -> !pto.vmi.vreg<16xi32>
-  pto.vmi.vstore %v, %y[%c0] : !pto.vmi.vreg<16xi32>, !pto.ptr<ui8, ub>"""
+  %apart = arith.constant 8 : index
+  pto.vmi.vstore %v, %y[%c0], %apart {group = 2} : !pto.vmi.vreg<16xi32>, !pto.ptr<ui8, ub>"""
     y = ran(body, x, "ui8")
     assert y[:16].tolist() == list(range(3, 19))
     assert (y[16:] == 7).all()

@@ -9,7 +9,7 @@ from ptokit.types.values import LocalArray, MultiTile, Scalar, Struct
 
 from . import rules
 from .cursor import whole
-from .faults import TypeFaultError
+from .faults import TypeFaultError, number
 from .tile_types import tile_buf
 
 COMPOUND = frozenset(("multi_tile_buf", "local_array", "struct"))
@@ -58,7 +58,7 @@ def _array(body: str, at: int) -> LocalArray:
     sizes = tuple(d for d in dims if d is not None and d > 0)
     if m is None or not dims or len(sizes) != len(dims) or not _NUMBER.match(m[2]):
         raise _fault("!pto.local_array has positive sizes and a number's type, as in 4x2xi32", body, at)
-    return LocalArray(sizes, Scalar(m[2]))
+    return LocalArray(sizes, number(m[2]))
 
 
 def _struct(body: str, at: int) -> Struct:
@@ -67,7 +67,7 @@ def _struct(body: str, at: int) -> Struct:
         if text.startswith("!pto.struct<") and text.endswith(">"):
             fields.append(_struct(text[len("!pto.struct<") : -1], at + place + len("!pto.struct<")))
         elif _FIELD.match(text):
-            fields.append(Scalar(text))
+            fields.append(number(text))
         else:
             raise _fault("a field of a struct is an integer of 8 to 64 bits, a float or a struct", text, at + place)
     return Struct(tuple(fields))

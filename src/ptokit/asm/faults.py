@@ -7,6 +7,7 @@ from difflib import SequenceMatcher, get_close_matches
 from itertools import takewhile
 
 from ptokit.types.dtypes import DTYPES, DType, dtype, is_dtype
+from ptokit.types.values import Scalar
 
 from . import rules
 
@@ -50,6 +51,16 @@ def _may_be_close(word: str, name: str) -> bool:
     if min(len(word), len(name)) < enough:
         return False
     return sum(map(name.__contains__, word)) >= enough and sum(map(word.__contains__, name)) >= enough
+
+
+def is_signed(text: str) -> bool:
+    """True for an integer type that says it is signed: ``si32``."""
+    return text[:2] == "si"
+
+
+def number(text: str) -> Scalar:
+    """The type of a number that `text` spells, which is one."""
+    return Scalar(text[1:], True) if is_signed(text) else Scalar(text)
 
 
 def element(text: str, offset: int) -> DType:

@@ -7,7 +7,7 @@ import re
 from ptokit.types.values import LogicalMask, LogicalVector
 
 from . import rules
-from .faults import TypeFaultError, element
+from .faults import TypeFaultError, element, is_signed
 
 LOGICAL = frozenset(("vmi.vreg", "vmi.mask"))
 """Mnemonics of their types."""
@@ -49,7 +49,7 @@ def logical(name: str, body: str | None, at: int) -> LogicalVector | LogicalMask
     if inner.bits not in (8, 16, 32):
         message = f"a lane has 8, 16 or 32 bits, not the {inner.bits} of {inner.text}"
         raise TypeFaultError(rules.VMI_1, message, place, len(m[2]))
-    return LogicalVector(lanes, inner, layout)
+    return LogicalVector(lanes, inner, layout, is_signed(m[2]))
 
 
 def _layout(text: str, at: int, lanes: int) -> str:

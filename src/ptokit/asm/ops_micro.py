@@ -406,7 +406,7 @@ class _Reader:
         like = operands.get(result.like)
         if isinstance(like, Value):
             if isinstance(like.type, Ptr) and result.kind is Kind.VREG:
-                return VReg(VREG_BYTES // like.type.dtype.size, like.type.dtype)
+                return VReg(VREG_BYTES // like.type.dtype.size, like.type.dtype, like.type.signed)
             return like.type
         if result.kind is Kind.VREG:
             if all(item.type is not POISON for item in self.s.items):
@@ -436,6 +436,8 @@ def _fits(operand: Operand, type: Type | None, *, spaces: bool) -> bool:
         return operand.kind is Kind.SCALAR
     if type is FREE or type is POISON:
         return True
+    if operand.implied and isinstance(type, Scalar):
+        return type.name == operand.type
     if operand.or_vreg and isinstance(type, VReg | LogicalVector):
         return True
     if operand.or_view and is_memref(type):

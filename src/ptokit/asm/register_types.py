@@ -7,7 +7,7 @@ import re
 from ptokit.types.values import Align, Mask, VReg
 
 from . import rules
-from .faults import TypeFaultError, element
+from .faults import TypeFaultError, element, is_signed
 
 REGISTERS = frozenset(("vreg", "mask", "align"))
 """Mnemonics of their types."""
@@ -46,4 +46,4 @@ def _vreg(body: str, at: int) -> VReg:
             len(body),
             f"write !pto.vreg<{VREG_BITS // inner.bits}x{inner.text}>",
         )
-    return VReg(lanes, inner)
+    return VReg(lanes, inner, is_signed(m[2]))

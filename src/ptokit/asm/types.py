@@ -11,7 +11,7 @@ from ptokit.types.values import EventIdArray, Group, MemRef, Opaque, PartitionVi
 from . import rules
 from .compound_types import COMPOUND, compound
 from .cursor import whole
-from .faults import TypeFaultError, element, suggest
+from .faults import TypeFaultError, element, is_signed, suggest
 from .logical_types import LOGICAL, logical
 from .register_types import REGISTERS, register
 from .tile_types import tile
@@ -73,7 +73,7 @@ def scalar(text: str) -> Scalar | None:
     if not _BUILTIN.match(text):
         return None
     canonical = dtype(text).text if is_dtype(text) else text
-    return Scalar(canonical if _BUILTIN.match(canonical) else text)  # i4 is not the int4b of tiles
+    return Scalar(canonical if _BUILTIN.match(canonical) else text, is_signed(text))  # i4 is not the int4b of tiles
 
 
 def view_body(body: str, offset: int) -> tuple[tuple[int, ...], DType]:
@@ -140,7 +140,7 @@ def pointer(body: str, offset: int) -> Ptr:
     first, comma, second = body.partition(",")
     inner = element(first.strip(), offset + len(first) - len(first.lstrip()))
     if not comma:
-        return Ptr(inner)
+        return Ptr(inner, signed=is_signed(first.strip()))
     space, place = second.strip(), offset + len(first) + 1 + len(second) - len(second.lstrip())
     if space not in POINTER_SPACES:
         raise TypeFaultError(
@@ -150,7 +150,7 @@ def pointer(body: str, offset: int) -> Ptr:
             max(1, len(space)),
             suggest(space, list(POINTER_SPACES)) or f"one of {', '.join(POINTER_SPACES)}",
         )
-    return Ptr(inner, POINTER_SPACES[space])
+    return Ptr(inner, POINTER_SPACES[space], is_signed(first.strip()))
 
 
 def parse_type(text: str) -> Type | None:

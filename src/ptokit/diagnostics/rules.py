@@ -7,8 +7,8 @@ some sizes are unknown, and the call at run time, where all are known.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -106,3 +106,23 @@ def lookup(id: str) -> Rule:
 def catalogue() -> list[Rule]:
     """All rules, by id."""
     return [CATALOGUE[id] for id in sorted(CATALOGUE)]
+
+
+def merged(bound: Sequence[Rule]) -> tuple[Rule, ...]:
+    """Rules with one entry for each id, which finds what any of those with the id finds."""
+    found: dict[str, Rule] = {}
+    for each in bound:
+        before = found.get(each.id)
+        found[each.id] = each if before is None else replace(each, check=_either(before, each))
+    return tuple(found.values())
+
+
+def _either(first: Rule, second: Rule) -> Check:
+    def check(o: Any) -> Any:
+        for each in (first, second):
+            broken = each.check(o) if each.check is not None else None
+            if broken:
+                return broken
+        return None
+
+    return check

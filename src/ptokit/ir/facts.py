@@ -103,7 +103,11 @@ class Facts:
             operands[operand.name] = None if value is None else self.info(value)
         for operand, result in zip(instr.produces, op.results):
             operands[operand.name] = self.info(result)
-        return Site(instr, target, operands, op.attrs, extended, text, self.core_of(op))
+        site = Site(instr, target, operands, op.attrs, extended, text, self.core_of(op))
+        if instr.has_lists:
+            site.lists = {o.name: tuple(map(self.info, op.group(o.name))) for o in instr.operands if o.variadic}
+            site.lists["results"] = tuple(map(self.info, op.results))
+        return site
 
     def core_of(self, op: Op) -> str:
         """Kind of core that issues `op`: that of its section, or of the function; "" if unknown."""
@@ -112,7 +116,11 @@ class Facts:
     def info(self, value: Value) -> Info:
         """What is known about an operand."""
         found = self.infos.get(value)
-        return found if found is not None else ScalarInfo(value.name, str(value.type), self.size(value))
+        if found is not None:
+            return found
+        if isinstance(value.type, Scalar):
+            return ScalarInfo(value.name, value.type.name, self.size(value), value.type.signed)
+        return ScalarInfo(value.name, str(value.type), self.size(value))
 
     # --- the walk ------------------------------------------------------------------------------------------------
 
@@ -150,15 +158,19 @@ class Facts:
                 rows, cols = (DYNAMIC if n == "?" else int(n) for n in (m[1], m[2]))
                 self.infos[value] = LoweredInfo(value.name, _SPACES[m[4]], dtype(m[3]), rows, cols)
             case Ptr():
-                self.infos[value] = PtrInfo(value.name, value.type.dtype, value.type.space or "gm")
+                self.infos[value] = PtrInfo(
+                    value.name, value.type.dtype, value.type.space or "gm", signed=value.type.signed
+                )
             case VReg():
-                self.infos[value] = VregInfo(value.name, value.type.dtype, value.type.lanes)
+                self.infos[value] = VregInfo(value.name, value.type.dtype, value.type.lanes, value.type.signed)
             case Mask():
                 self.infos[value] = MaskInfo(value.name, value.type.bits)
             case Align():
                 self.infos[value] = AlignInfo(value.name)
             case LogicalVector():
-                self.infos[value] = VectorInfo(value.name, value.type.dtype, value.type.lanes, value.type.layout)
+                self.infos[value] = VectorInfo(
+                    value.name, value.type.dtype, value.type.lanes, value.type.layout, value.type.signed
+                )
             case LogicalMask():
                 self.infos[value] = LanesInfo(value.name, value.type.lanes, value.type.granularity, value.type.layout)
             case _:
@@ -174,7 +186,9 @@ class Facts:
         address = base.addr if isinstance(base, PtrInfo) else self.size(op.get("value"))
         if op.name == "pto.addptr":
             address = address + self.size(op.get("offset")) * result.type.dtype.size
-        self.infos[result] = PtrInfo(result.name, result.type.dtype, result.type.space or "gm", address)
+        self.infos[result] = PtrInfo(
+            result.name, result.type.dtype, result.type.space or "gm", address, result.type.signed
+        )
 
     def _memref(self, value: Value, type: MemRef) -> None:
         dims, strides = (

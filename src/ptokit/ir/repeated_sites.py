@@ -36,6 +36,8 @@ class RepeatedSites:
 
         Of where tiles lie, it has the addresses and which operands start at the same place. None if that is not known.
         """
+        if instr.has_lists:
+            return None
         parts: list[Any] = [instr.name, facts.core_of(op)]
         places: dict[Hashable, int] = {}
         named: Iterable[tuple[str, Any]] = op.operands.items()
@@ -70,17 +72,17 @@ def _known(info: Info) -> tuple[Any, ...] | None:
     if isinstance(info, TileInfo):
         return TileInfo, info.spec, info.vr, info.vc, info.addr
     if isinstance(info, ScalarInfo):
-        return ScalarInfo, info.type, type(info.value), info.value
+        return ScalarInfo, info.type, type(info.value), info.value, info.signed
     if isinstance(info, PtrInfo):
-        return PtrInfo, info.dtype, info.space, info.addr
+        return PtrInfo, info.dtype, info.space, info.addr, info.signed
     if isinstance(info, VregInfo):
-        return VregInfo, info.dtype, info.lanes
+        return VregInfo, info.dtype, info.lanes, info.signed
     if isinstance(info, MaskInfo):
         return MaskInfo, info.bits
     if isinstance(info, AlignInfo):
         return (AlignInfo,)
     if isinstance(info, VectorInfo):
-        return VectorInfo, info.dtype, info.lanes, info.layout
+        return VectorInfo, info.dtype, info.lanes, info.layout, info.signed
     if isinstance(info, LanesInfo):
         return LanesInfo, info.lanes, info.granularity, info.layout
     if isinstance(info, LoweredInfo):

@@ -67,6 +67,12 @@ class ScalarInfo:
     name: str
     type: str
     value: Any = UNKNOWN
+    signed: bool = False  # an integer that text says is signed
+
+    @property
+    def shown(self) -> str:
+        """Its type as text has it."""
+        return f"s{self.type}" if self.signed else self.type
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +83,7 @@ class PtrInfo:
     dtype: DType
     space: str
     addr: Size = UNKNOWN
+    signed: bool = False  # elements that text says are signed
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +93,7 @@ class VregInfo:
     name: str
     dtype: DType
     lanes: int
+    signed: bool = False  # elements that text says are signed
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +119,7 @@ class VectorInfo:
     dtype: DType
     lanes: int
     layout: str
+    signed: bool = False  # elements that text says are signed
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +168,7 @@ class Site:
     extended: bool = False  # the cpu target runs device-only types
     text: bool = False  # written as `.pto`, where i64 stands for any 64-bit integer
     core: str = ""  # "vector" or "cube" where the text says for which core it is
+    lists: Mapping[str, tuple[Info, ...]] = field(default_factory=dict)  # of logical vectors; ``results``: all
 
     def __post_init__(self) -> None:
         for name, info in self.operands.items():

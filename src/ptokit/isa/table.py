@@ -278,6 +278,11 @@ class Instr:
         logical = (Kind.VECTOR, Kind.LANES, Kind.PART)
         return any(o.kind in logical for o in (*self.operands, *self.produces))
 
+    @cached_property
+    def has_lists(self) -> bool:
+        """True if rules look at any number of logical vectors among operands or results."""
+        return self.text_only and (self.results < 0 or any(o.variadic for o in self.operands))
+
     @property
     def returned(self) -> list[Operand]:
         """The results of a call in Python: all but advanced pointers."""

@@ -14,9 +14,10 @@ from .tile import DYNAMIC, TileSpec
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """``index``, ``i1``, ``i32``, ``ui8``, ``f16`` …; ``name`` is the canonical text."""
+    """``index``, ``i1``, ``i32``, ``ui8``, ``f16`` …; ``name`` is the canonical text, ``i32`` of ``si32`` too."""
 
     name: str
+    signed: bool = False  # an integer that text says is signed
 
     @property
     def is_float(self) -> bool:
@@ -29,7 +30,7 @@ class Scalar:
         return self.name[0] in "ius"
 
     def __str__(self) -> str:
-        return self.name
+        return f"s{self.name}" if self.signed else self.name
 
 
 INDEX = Scalar("index")
@@ -48,16 +49,24 @@ class Ptr:
 
     dtype: DType
     space: str | None = None
+    signed: bool = False  # elements that text says are signed: ``si32``
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Ptr) and self.dtype is other.dtype and (self.space or "gm") == (other.space or "gm")
+        if not isinstance(other, Ptr) or self.dtype is not other.dtype or self.signed is not other.signed:
+            return False
+        return (self.space or "gm") == (other.space or "gm")
 
     def __hash__(self) -> int:
         return hash((self.dtype, self.space or "gm"))
 
     def __str__(self) -> str:
         space = f", {self.space}" if self.space else ""
-        return f"!pto.ptr<{self.dtype.text}{space}>"
+        return f"!pto.ptr<{element_text(self.dtype, self.signed)}{space}>"
+
+
+def element_text(dtype: DType, signed: bool) -> str:
+    """An element type as text; of integers that text says are signed ``si32``, where ``i32`` leaves the sign open."""
+    return f"s{dtype.text}" if signed else dtype.text
 
 
 def _dims(dims: tuple[int, ...], element: str) -> str:
@@ -192,9 +201,10 @@ class VReg:
 
     lanes: int
     dtype: DType
+    signed: bool = False  # elements that text says are signed
 
     def __str__(self) -> str:
-        return f"!pto.vreg<{self.lanes}x{self.dtype.text}>"
+        return f"!pto.vreg<{self.lanes}x{element_text(self.dtype, self.signed)}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,9 +238,11 @@ class LogicalVector:
     lanes: int
     dtype: DType
     layout: str = ""
+    signed: bool = False  # elements that text says are signed
 
     def __str__(self) -> str:
-        return f"!pto.vmi.vreg<{self.lanes}x{self.dtype.text}{self.layout and ', '}{self.layout}>"
+        inner = element_text(self.dtype, self.signed)
+        return f"!pto.vmi.vreg<{self.lanes}x{inner}{self.layout and ', '}{self.layout}>"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterator
 
 from ptokit.diagnostics import Rule, define, rule
-from ptokit.diagnostics.rules import Check
 from ptokit.targets import A5
 
 from ..operands import Message
@@ -112,23 +109,3 @@ MASKED = VEC_05
 
 COMMON: tuple[Rule, ...] = (PTR_01, VEC_07)
 """Of every instruction on registers and pointers."""
-
-
-def merged(bound: Sequence[Rule]) -> tuple[Rule, ...]:
-    """Rules with one entry for each id, which finds what any of those with the id finds."""
-    found: dict[str, Rule] = {}
-    for each in bound:
-        before = found.get(each.id)
-        found[each.id] = each if before is None else replace(each, check=_either(before, each))
-    return tuple(found.values())
-
-
-def _either(first: Rule, second: Rule) -> Check:
-    def check(o: Site) -> Any:
-        for each in (first, second):
-            broken = each.check(o) if each.check is not None else None
-            if broken:
-                return broken
-        return None
-
-    return check

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from ptokit.diagnostics import Rule
+from ptokit.diagnostics.rules import merged
 from ptokit.types.dtypes import DTYPES, PACKED, DType
 from ptokit.types.enums import Pipe
 
@@ -139,7 +140,7 @@ def micro(
         operands,
         attrs,
         pipe=pipe,
-        rules=rules.merged((*common, *bound)),
+        rules=merged((*common, *bound)),
         meaning=meaning,
         run=run,
         syntax="micro",

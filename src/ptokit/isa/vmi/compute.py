@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from . import values
+from .compute_rules import COMPUTE
 from .values import BINARY, COMPARISONS, UNARY, Array, zeroed
-from .words import PMODE, ROUNDING, SATURATE, text, token, vmi
+from .words import PMODE, ROUNDING, SATURATE, operations, text, token
 
 
 def _lanes(fn: Callable[..., Array], sources: int) -> Callable[..., Array]:
@@ -83,6 +84,8 @@ def _product(m: Any, a: Array, b: Array, on: Array, *, types: Any, **_: Any) -> 
 _CHOICE = "mask:m true_value:v false_value:v"
 
 # As compilers lower it: one operation for floats, one for integers, all lanes -----------------------------------------
+
+vmi = operations(COMPUTE)
 
 for _name in "addf addi subf subi mulf muli divf minf maxf mini maxi andi ori xori shli shrui shrsi".split():
     _what = {"shru": "shr", "shrs": "shr"}.get(_name[:-1], _name[:-1])

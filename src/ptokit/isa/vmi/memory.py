@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from .memory_rules import MEMORY
 from .values import Array
-from .words import GROUP, GROUPS, PMODE, text, vmi
+from .words import GROUP, GROUPS, PMODE, operations, text
 
 
 def _bytes(lanes: Array) -> Array:
@@ -133,6 +134,8 @@ def _stored_groups(
 
 _DIST = text("dist_mode", "continuous", "unpack", "dintlv", "brc")
 
+vmi = operations(MEMORY)
+
 vmi("load", "Load consecutive elements.", "source:p offset:o", "result:v", run=_load)
 vmi("deinterleave_load", "Load even and odd elements.", "source:p offset:o", "low:v high:v")
 vmi("group_load", "Load groups that lie apart.", "source:p offset:o row_stride:x", "result:v", GROUPS, run=_grouped)
@@ -200,3 +203,5 @@ vmi("vsstb", "Store blocks that lie apart.", "value:v destination:p offset:o blo
 vmi("vgather", "Load elements at offsets.", "source:p offsets:v mask:m", "result:v", PMODE, run=_gather)
 vmi("vgatherb", "Load blocks of 32 bytes at offsets.", "source:p offsets:v mask:m", "result:v", PMODE)
 vmi("vscatter", "Store elements at offsets.", "value:v destination:p offsets:v mask:m", "", PMODE, run=_scatter)
+vmi("gather", "Load elements at indices.", "source:p indices:v mask:m passthru:v", "result:v", syntax="generic")
+vmi("scatter", "Store elements at indices.", "value:v destination:p indices:v mask:m", "", syntax="generic")

@@ -8,8 +8,9 @@ import numpy as np
 
 from ..numerics import arith
 from . import values
+from .shape_rules import SHAPE
 from .values import Array
-from .words import GROUP, GROUPS, PMODE, number, text, token, vmi
+from .words import GROUP, GROUPS, PMODE, number, operations, text, token
 
 
 def _repeated(m: Any, value: Any, *, types: Any, **_: Any) -> Array:
@@ -88,6 +89,8 @@ _ORDER = text("order")
 
 # Making ------------------------------------------------------------------------------------------------------------
 
+vmi = operations(SHAPE)
+
 vmi("constant", "Known numbers.", "", "result:v", syntax="generic")
 vmi("constant_mask", "A known predicate.", "", "result:m", syntax="generic")
 vmi("broadcast", "A number, or the one lane of a vector, in all lanes.", "value:s", "result:v", run=_repeated)
@@ -147,8 +150,6 @@ vmi("vselr", "Lanes of source by number.", "source:v index:v", "result:v")
 for _name, _run in (("vintlv", _interleaved), ("vdintlv", _deinterleaved)):
     vmi(_name, f"{_name[1:]} of two vectors.", "lhs:v rhs:v mask:m", "low:v high:v", PMODE, run=_run)
 vmi("shuffle", "Lanes of source by known numbers.", "source:v", "result:v", syntax="generic")
-vmi("gather", "Load elements at indices.", "source:p indices:v mask:m passthru:v", "result:v", syntax="generic")
-vmi("scatter", "Store elements at indices.", "value:v destination:p indices:v mask:m", "", syntax="generic")
 vmi("channel_split", "Every n-th lane from each of the first n.", "source:v", "", syntax="generic", several=True)
 vmi("channel_merge", "The lanes of several vectors by turns.", "inputs:v*", "result:v", syntax="generic")
 

@@ -16,9 +16,11 @@ A question mark behind it: it may be missing; a star: a list.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ptokit.diagnostics import Rule
+from ptokit.diagnostics.rules import merged
 from ptokit.types.enums import Pipe
 
 from ..table import Attr, Instr, Kind, Operand, Role, instruction
@@ -59,6 +61,15 @@ GROUP = number("group")
 GROUPS = number("num_groups")
 ROUNDING = text("rounding")
 SATURATE = text("saturate")
+
+
+def operations(bound: Mapping[str, tuple[Rule, ...]]) -> Callable[..., Instr]:
+    """`vmi` for operations whose rules are in a table by name. Raises `KeyError` for one that has no entry."""
+
+    def define(name: str, *args: Any, **more: Any) -> Instr:
+        return vmi(name, *args, rules=merged(bound[name]), **more)
+
+    return define
 
 
 def vmi(

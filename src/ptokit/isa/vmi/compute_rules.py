@@ -1,0 +1,150 @@
+"""What the assembler's verifiers ask of operations lane by lane (PTOAS e32488c9, VMI.cpp)."""
+
+from __future__ import annotations
+
+from ptokit.diagnostics import Rule
+
+from ..operands import Message
+from ..site import LanesInfo, ScalarInfo, Site
+from .convert_rules import CONVERSION, LEGACY, VMI_16
+from .rules import (
+    VMI_06,
+    alike,
+    bound,
+    elements,
+    masked,
+    number_like,
+    predicates,
+    same_layout,
+    same_predicates,
+    vmi_rule,
+    worded,
+)
+
+_F2, _F3, _I3 = "f16 f32", "f16 bf16 f32", "i8 i16 i32"
+_SIGNED = "si8 si16 si32"
+_ANY = "float int"
+_PMODE = worded(pmode="merge zero")
+_CMP = worded(cmp="eq ne lt le gt ge oeq one olt ole ogt oge", pmode="merge zeroing")
+_INT_CMP = worded(cmp="eq ne lt le gt ge", pmode="merge zeroing")
+
+
+@vmi_rule("VMI-33", "pto.vmi.vand of two predicates", "pto.vmi.vand of two predicates with a mask or pmode")
+def VMI_33(o: Site) -> Message:
+    """Logic of predicates has no predicate and no pmode of its own."""
+    if not isinstance(o.operands.get("result"), LanesInfo):
+        return None
+    if o.has("mask"):
+        return "predicates are combined without a mask"
+    return "predicates are combined without pmode" if o.attrs.get("pmode") is not None else None
+
+
+@vmi_rule("VMI-34", "64xi32 times 64xi32 with low and high half", "32xi32 times 32xi32 with low and high half")
+def VMI_34(o: Site) -> Message:
+    """Products with two halves have 64, 128 or 256 lanes."""
+    lanes = getattr(o.operands.get("a"), "lanes", 64)
+    return None if lanes in (64, 128, 256) else f"%{o.a.name} has {lanes} lanes"
+
+
+def _compared(data: str) -> tuple[Rule, ...]:
+    """A comparison into a predicate, with a seed."""
+
+    def words(o: Site) -> Message:
+        float_ = getattr(getattr(o.operands.get(data), "dtype", None), "is_float", True)
+        chosen = _CMP if float_ else _INT_CMP
+        assert chosen.check is not None
+        return chosen.check(o)  # type: ignore[return-value]
+
+    def lanes(o: Site) -> Message:
+        found = list(predicates(o, ["seed", "result"]))
+        if len(found) == 2 and found[0].lanes != found[1].lanes:
+            return f"%{found[1].name} has {found[1].lanes} lanes, %{found[0].name} {found[0].lanes}"
+        return None
+
+    types = elements(data, f"{_I3} {_F3}")
+    return (bound(_CMP, words), types, masked(data, "seed"), bound(VMI_06, lanes))
+
+
+def _lanes(types: str, sources: str = "lhs rhs") -> tuple[Rule, ...]:
+    """Sources and result are alike and of one of these types."""
+    return (elements(sources.split()[0], types), *alike(f"{sources} result"))
+
+
+def _chosen(types: str, sources: str = "lhs rhs") -> tuple[Rule, ...]:
+    """The same with a predicate."""
+    return (*_lanes(types, sources), masked("result"), _PMODE)
+
+
+def _with_number(types: str) -> tuple[Rule, ...]:
+    return (*_chosen(types, "src"), number_like("scalar", "src"))
+
+
+def _logic(sources: str) -> tuple[Rule, ...]:
+    return (*_chosen("int", sources), VMI_33, same_predicates(f"{sources} result"))
+
+
+@vmi_rule("VMI-35", "pto.vmi.vshls by an i16", "pto.vmi.vshls by an i32")
+def VMI_35(o: Site) -> Message:
+    """Lanes are shifted by a number of i16."""
+    number = o.operands.get("scalar")
+    if not isinstance(number, ScalarInfo) or (number.type == "i16" and not number.signed):
+        return None
+    return f"%{number.name} is {number.shown}"
+
+
+_BITCAST = (same_layout("source result"), VMI_16)
+_CARRY = (elements("lhs", "i32"), *alike("lhs rhs result"))
+COMPUTE: dict[str, tuple[Rule, ...]] = {
+    **{name: _lanes(_F3) for name in ("addf", "subf", "mulf", "minf", "maxf")},
+    **{name: _lanes(_I3) for name in ("addi", "subi", "mini", "maxi", "andi", "ori", "xori", "shli")},
+    "divf": _lanes(_F2),
+    "muli": _lanes("i16 i32"),
+    "shrui": _lanes("ui8 ui16 ui32"),
+    "shrsi": _lanes(_SIGNED),
+    **{name: _lanes(_F2, "source") for name in ("negf", "absf", "sqrt", "exp", "ln")},
+    "negi": _lanes(_I3, "source"),
+    "absi": _lanes(_SIGNED, "source"),
+    "relu": _lanes("si32 f16 f32", "source"),
+    "not": _lanes(_I3, "source"),
+    "fma": _lanes(_F3, "lhs rhs acc"),
+    "cmpf": (elements("lhs", _F3), *alike("lhs rhs"), masked("lhs", "result")),
+    "cmpi": (elements("lhs", _I3), *alike("lhs rhs"), masked("lhs", "result")),
+    "select": (*alike("true_value false_value result"), masked("result")),
+    **LEGACY,
+    "bitcast": _BITCAST,
+    "vinterpret_cast": _BITCAST,
+    **{name: _chosen(f"{_I3} {_F3}") for name in ("vadd", "vsub", "vmin", "vmax")},
+    "vmul": _chosen(f"i16 i32 {_F3}"),
+    "vdiv": _chosen(_F2),
+    "vshl": _chosen("int"),
+    "vshr": _chosen("int"),
+    **{name: _logic("lhs rhs") for name in ("vand", "vor", "vxor")},
+    "vnot": _logic("source"),
+    "vneg": _chosen(f"{_I3} {_F2}", "source"),
+    "vabs": _chosen(f"{_SIGNED} {_F3}", "source"),
+    **{name: _chosen(_F2, "source") for name in ("vsqrt", "vexp", "vln")},
+    "vrelu": _chosen("si32 f16 f32", "source"),
+    **{name: _with_number(f"{_I3} {_F3}") for name in ("vadds", "vmaxs", "vmins")},
+    "vmuls": _with_number(f"i16 i32 {_F2}"),
+    "vshls": (*_chosen("int", "src"), VMI_35),
+    "vshrs": (*_chosen("int", "src"), VMI_35),
+    "vaddc": (*_CARRY, masked("lhs", "mask carry"), same_predicates("mask carry")),
+    "vaddcs": (*_CARRY, masked("lhs", "mask carry carry_in"), same_predicates("mask carry carry_in")),
+    "vcmp": (*_compared("lhs"), *alike("lhs rhs")),
+    "vcmps": (*_compared("src"), number_like("scalar", "src")),
+    "vsel": (*alike("true_value false_value result"), masked("result"), _PMODE),
+    "vcvt": (*CONVERSION, _PMODE),
+    "vexpdif": (
+        elements("x", _F2),
+        elements("result", "f32"),
+        *alike("x max", layouts="any"),
+        masked("x"),
+        _PMODE,
+    ),
+    "vaxpy": (*_chosen("float", "x acc"), number_like("alpha", "x")),
+    "vlrelu": (*_chosen("float", "x"), number_like("slope", "x")),
+    "vprelu": _chosen("float", "x alpha"),
+    "vmull": (elements("a", "ui32"), *alike("a b low high"), VMI_34, masked("a"), worded(pmode="zero")),
+    "vmula": _chosen(_ANY, "acc lhs rhs"),
+}
+"""Rules by operation."""

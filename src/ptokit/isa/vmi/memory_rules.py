@@ -1,0 +1,193 @@
+"""What the assembler's verifiers ask of logical vectors and memory (PTOAS e32488c9, VMI.cpp)."""
+
+from __future__ import annotations
+
+import re
+
+from ptokit.diagnostics import Rule
+from ptokit.types.enums import TileType
+
+from ..operands import Message
+from ..site import Info, LoweredInfo, PtrInfo, ScalarInfo, Site, VectorInfo, ViewInfo
+from .rules import DENSE, alike, bound, element, grouped, kinds, laid_out, masked, vectors, vmi_rule, worded
+
+_MEMREF = re.compile(r"memref<(?:(?:\?|\d+)x)*([!\w.]+)[,>]")
+_IN_UB = re.compile(r"#pto(?:\.|<)address_space ?<?(?:vec|ub)>|, 6(?: : i64)?>\Z")
+
+
+def _where(info: Info | None) -> tuple[str, bool] | None:
+    """Element type of a memory as text has it, and whether it is in UB; None if nothing is known."""
+    match info:
+        case PtrInfo():
+            return f"s{info.dtype.text}" if info.signed else info.dtype.text, info.space == "ub"
+        case ViewInfo():
+            return info.dtype.text, False
+        case LoweredInfo():
+            return info.dtype.text, info.loc is TileType.Vec
+        case ScalarInfo() if (m := _MEMREF.match(info.type)) is not None:
+            return m[1], bool(_IN_UB.search(info.type))
+    return None
+
+
+@vmi_rule("VMI-18", "pto.vmi.load of a !pto.ptr<f32, ub>", "pto.vmi.load of a !pto.ptr<f32, gm>")
+def VMI_18(o: Site) -> Message:
+    """Logical vectors are loaded from the unified buffer and stored to it."""
+    for name in ("source", "destination"):
+        found = _where(o.operands.get(name))
+        if found is not None and not found[1]:
+            return f"%{o.operands[name].name} is not in UB"  # type: ignore[union-attr]
+    return None
+
+
+@vmi_rule(
+    "VMI-19", "pto.vmi.load of 64xf32 from a !pto.ptr<f32, ub>", "pto.vmi.load of 64xf32 from a !pto.ptr<f16, ub>"
+)
+def VMI_19(o: Site) -> Message:
+    """Memory has the element type of the vectors, but where a mode widens, or bytes are packed for groups."""
+    return None
+
+
+def _memory(data: str, *, packs: bool = False) -> Rule:
+    listed = data.split()
+
+    def check(o: Site) -> Message:
+        if o.attrs.get("dist_mode") == "unpack":
+            return None
+        name = "source" if o.has_operand("source") else "destination"
+        found = _where(o.operands.get(name))
+        if found is None:
+            return None
+        for vector in vectors(o, listed):
+            if found[0] == element(vector) or (packs and _packed(o, found[0], vector)):
+                continue
+            return f"%{vector.name} has elements of {element(vector)}, the memory of {found[0]}"
+        return None
+
+    return bound(VMI_19, check)
+
+
+def _packed(o: Site, memory: str, vector: VectorInfo) -> bool:
+    """Bytes of groups are stored from lanes of 32 bits."""
+    has_groups = "group" in o.attrs or "num_groups" in o.attrs
+    return has_groups and vector.dtype.is_integer and vector.dtype.bits == 32 and memory in ("i8", "ui8", "si8")
+
+
+def access(data: str, *, packs: bool = False, anywhere: bool = False) -> tuple[Rule, ...]:
+    """Memory for the vectors `data`. ``anywhere``: the verifier does not ask where it is."""
+    return (_memory(data, packs=packs), *([] if anywhere else [VMI_18]))
+
+
+@vmi_rule("VMI-20", "pto.vmi.vgather of 64xf32 at 64xui32", "pto.vmi.vgather of 64xf32 at 64xsi32, at 64xui16")
+def VMI_20(o: Site) -> Message:
+    """Offsets are integers of 16 or 32 bits without a sign; those of 16 bits gather elements of ui16."""
+    return None
+
+
+def offsets(name: str, result: str = "") -> Rule:
+    """The vector `name` holds offsets, of which `result` is gathered."""
+
+    def check(o: Site) -> Message:
+        for index in vectors(o, [name]):
+            if kinds(index).isdisjoint(("ui16", "ui32")):
+                return f"%{index.name} has elements of {element(index)}"
+            for vector in vectors(o, [result]):
+                if index.dtype.bits == 16 and element(vector) != "ui16":
+                    return f"%{index.name} has elements of {element(index)}, %{vector.name} of {element(vector)}"
+        return None
+
+    return bound(VMI_20, check)
+
+
+@vmi_rule(
+    "VMI-21",
+    "pto.vmi.vload with group and a stride; with dist_mode = dintlv and two results",
+    "pto.vmi.vload with group and without a stride; with dist_mode = dintlv and one result",
+)
+def VMI_21(o: Site) -> Message:
+    """A load or store has one mode, and the operands and results of that mode."""
+    return None
+
+
+def _modes(second: str, *, stores: bool) -> Rule:
+    def check(o: Site) -> Message:
+        group, mode = o.attrs.get("group"), o.attrs.get("dist_mode")
+        stride, blocks = o.has("stride"), o.has("block_stride")
+        both = o.operands.get(second) is not None
+        if group is not None and mode is not None and (stores or mode != "brc"):
+            return f"group and dist_mode {mode} exclude each other"
+        if (group is not None) != stride:
+            return "group takes a stride" if group is not None else "a stride belongs to group"
+        if blocks != o.has("repeat_stride"):
+            return "block_stride and repeat_stride belong together"
+        if blocks and mode is not None:
+            return f"block_stride and dist_mode {mode} exclude each other"
+        if stores and group is not None and o.has("mask"):
+            return "group takes no mask"
+        if both != (mode == "dintlv"):
+            return "two vectors belong to dist_mode dintlv"
+        return None
+
+    return bound(VMI_21, check)
+
+
+_PMODES = "merge zero"
+_MASKED = {"result": masked("result"), "value": masked("value")}
+
+MEMORY: dict[str, tuple[Rule, ...]] = {
+    "load": access("result"),
+    "deinterleave_load": (*alike("low high"), *access("low"), laid_out("low high", "contiguous")),
+    "group_load": (*access("result"), grouped("result")),
+    "group_slot_load": (*access("result"), grouped("", "result")),
+    "group_broadcast_load": (
+        *access("result"),
+        grouped("result"),
+        laid_out("result", DENSE),
+    ),
+    "stride_load": (*access("result"), _MASKED["result"]),
+    "masked_load": (*access("result"), *alike("result passthru"), _MASKED["result"]),
+    "expand_load": (*access("result"), *alike("result passthru"), _MASKED["result"]),
+    "gather": (
+        *access("result"),
+        offsets("indices", "result"),
+        *alike("indices passthru result", elements=False),
+        _MASKED["result"],
+    ),
+    "store": access("value"),
+    "interleave_store": (*alike("low high"), *access("low"), laid_out("low high", "contiguous")),
+    "group_store": (*access("value", packs=True), grouped("value")),
+    "masked_store": (*access("value"), _MASKED["value"]),
+    "compress_store": (*access("value"), _MASKED["value"]),
+    "stride_store": (*access("value"), _MASKED["value"]),
+    "scatter": (*access("value"), offsets("indices"), *alike("value indices", elements=False), _MASKED["value"]),
+    "vload": (
+        *access("result second", anywhere=True),
+        grouped("result", key="group"),
+        _modes("second", stores=False),
+        worded(dist_mode="continuous unpack dintlv brc", pmode=_PMODES),
+    ),
+    "vstore": (
+        *access("value", packs=True, anywhere=True),
+        *alike("value second"),
+        masked("value"),
+        grouped("value", key="group"),
+        _modes("second", stores=True),
+        worded(dist_mode="continuous dintlv", pmode="zero"),
+    ),
+    "vsstb": (*access("value"), _MASKED["value"], worded(pmode="zero")),
+    "vgather": (
+        *access("result"),
+        offsets("offsets", "result"),
+        *alike("offsets result", elements=False),
+        _MASKED["result"],
+        worded(pmode=_PMODES),
+    ),
+    "vgatherb": (*access("result"), offsets("offsets"), _MASKED["result"], worded(pmode=_PMODES)),
+    "vscatter": (
+        *access("value"),
+        offsets("offsets"),
+        *alike("value offsets", elements=False),
+        _MASKED["value"],
+        worded(pmode=_PMODES),
+    ),
+}
+"""Rules by operation."""

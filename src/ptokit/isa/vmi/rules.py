@@ -1,0 +1,323 @@
+"""What the assembler's verifiers ask of logical vectors and predicates (PTOAS e32488c9, VMI.cpp).
+
+Each rule is bound with the names of the operands and results that it is about: ``alike("lhs rhs result")``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from ptokit.diagnostics import Rule, RuleDecorator
+from ptokit.diagnostics.rules import Check
+
+from ..assembler import assembler_rule
+from ..operands import Message
+from ..site import LanesInfo, ScalarInfo, Site, VectorInfo
+from .layouts import Layout, layout_of
+
+Logical = VectorInfo | LanesInfo
+
+
+def vmi_rule(id: str, accepted: str, rejected: str) -> RuleDecorator:
+    """A rule of the assembler's verifiers of logical vectors, which they also apply to lowered memory."""
+    return assembler_rule(id, accepted, rejected, source="PTOAS e32488c9, VMI.cpp", always=True)
+
+
+def bound(rule: Rule, check: Check) -> Rule:
+    """The rule for an instruction whose operands `check` knows."""
+    return replace(rule, check=check)
+
+
+def vectors(o: Site, names: Sequence[str]) -> Iterator[VectorInfo]:
+    """The logical vectors among operands and results with these names."""
+    for name in names:
+        info = o.operands.get(name)
+        if isinstance(info, VectorInfo):
+            yield info
+
+
+def predicates(o: Site, names: Sequence[str]) -> Iterator[LanesInfo]:
+    """The logical predicates among operands and results with these names."""
+    for name in names:
+        info = o.operands.get(name)
+        if isinstance(info, LanesInfo):
+            yield info
+
+
+def element(info: VectorInfo) -> str:
+    """The element type as text has it."""
+    return f"s{info.dtype.text}" if info.signed else info.dtype.text
+
+
+# ------------------------------------------------------------ what belongs together
+
+
+@vmi_rule("VMI-03", "pto.vmi.vadd of two vectors of 64xf32", "pto.vmi.vadd of 64xf32 and 128xf32")
+def VMI_03(o: Site) -> Message:
+    """Vectors of one operation have as many lanes, and where it computes, elements of one type."""
+    return None
+
+
+@vmi_rule("VMI-04", "two vectors with the layout contiguous", "one with the layout contiguous, one without any")
+def VMI_04(o: Site) -> Message:
+    """The vectors of an operation have all of them no layout, or all the same one."""
+    return None
+
+
+def same_layout(names: str) -> Rule:
+    """Vectors whose layouts belong together, whatever lanes they have."""
+    listed = names.split()
+    return bound(VMI_04, lambda o: layouts_differ(list(vectors(o, listed)), True))
+
+
+def alike(names: str, *, elements: bool = True, layouts: str = "same") -> tuple[Rule, ...]:
+    """Vectors that belong together. ``layouts``: ``same``, ``present`` if these may differ, or ``any``."""
+    listed = names.split()
+
+    def shapes(o: Site) -> Message:
+        found = list(vectors(o, listed))
+        for info in found[1:]:
+            first = found[0]
+            if info.lanes != first.lanes:
+                return f"%{info.name} has {info.lanes} lanes, %{first.name} {first.lanes}"
+            if elements and element(info) != element(first):
+                return f"%{info.name} has elements of {element(info)}, %{first.name} of {element(first)}"
+        return None
+
+    def placed(o: Site) -> Message:
+        return layouts_differ(list(vectors(o, listed)), layouts == "same")
+
+    return bound(VMI_03, shapes), *([] if layouts == "any" else [bound(VMI_04, placed)])
+
+
+def layouts_differ(found: Sequence[Logical], same: bool) -> Message:
+    """A message if only some have a layout, or with `same` if they have different ones."""
+    for info in found[1:]:
+        first = found[0]
+        if bool(info.layout) != bool(first.layout) or (same and info.layout != first.layout):
+            shown = [f"%{i.name} has {i.layout or 'no layout'}" for i in (info, first)]
+            return ", ".join(shown)
+    return None
+
+
+@vmi_rule(
+    "VMI-05",
+    "a predicate of 64xb32 for lanes of 64xf32; 64xpred for any 64 lanes",
+    "a predicate of 64xb16 for lanes of 64xf32",
+)
+def VMI_05(o: Site) -> Message:
+    """A predicate has the number of lanes, the granularity and the layout of the vector that it selects lanes of."""
+    return None
+
+
+def masked(data: str, names: str = "mask") -> Rule:
+    """The predicates belong to the vector `data`."""
+    listed = names.split()
+
+    def check(o: Site) -> Message:
+        for vector in vectors(o, [data]):
+            for mask in predicates(o, listed):
+                if (wrong := _unfit(mask, vector)) is not None:
+                    return wrong
+        return None
+
+    return bound(VMI_05, check)
+
+
+def _unfit(mask: LanesInfo, vector: VectorInfo) -> Message:
+    if mask.lanes != vector.lanes:
+        return f"%{mask.name} has {mask.lanes} lanes, %{vector.name} {vector.lanes}"
+    if mask.layout != vector.layout:
+        return layouts_differ((mask, vector), True)
+    if mask.granularity not in ("pred", f"b{vector.dtype.bits}"):
+        return f"%{mask.name} is a predicate of {mask.granularity}, %{vector.name} has elements of {element(vector)}"
+    return None
+
+
+@vmi_rule("VMI-06", "pto.vmi.vand of two predicates of 64xpred", "pto.vmi.vand of 64xpred and 128xpred")
+def VMI_06(o: Site) -> Message:
+    """Predicates of one operation have the same number of lanes, granularity and layout."""
+    return None
+
+
+def same_predicates(names: str) -> Rule:
+    """Predicates that belong together."""
+    listed = names.split()
+
+    def check(o: Site) -> Message:
+        found = list(predicates(o, listed))
+        for info in found[1:]:
+            first = found[0]
+            if (info.lanes, info.granularity) != (first.lanes, first.granularity):
+                shown = [f"%{i.name} is {i.lanes}x{i.granularity}" for i in (info, first)]
+                return ", ".join(shown)
+        return layouts_differ(found, True)
+
+    return bound(VMI_06, check)
+
+
+# ---------------------------------------------------------------------- elements
+
+
+@vmi_rule("VMI-07", "pto.vmi.vsqrt of 64xf32", "pto.vmi.vsqrt of 64xi32")
+def VMI_07(o: Site) -> Message:
+    """The element type is one that the operation has."""
+    return None
+
+
+def kinds(info: VectorInfo) -> set[str]:
+    """What an element type counts as.
+
+    ``int``, ``i32``: of any sign; ``si32``: text says signed; ``ui32``: it does not; ``n32``: it says nothing;
+    ``float``: any but pairs of bf16; and the name of floats.
+    """
+    kind, bits = info.dtype.kind, info.dtype.bits
+    if kind == "f":
+        return {info.dtype.name, *([] if info.dtype.name == "bf16x2" else ["float"])}
+    found = {"int", f"i{bits}", f"si{bits}" if info.signed else f"ui{bits}"}
+    if kind == "i" and not info.signed:
+        found.add(f"n{bits}")
+    return found
+
+
+def elements(names: str, allowed: str) -> Rule:
+    """Vectors whose elements are one of the words `allowed` (`kinds`)."""
+    listed, words = names.split(), set(allowed.split())
+
+    def check(o: Site) -> Message:
+        for info in vectors(o, listed):
+            if words.isdisjoint(kinds(info)):
+                return (
+                    f"%{info.name} has elements of {element(info)}; {o.instr.text} takes {allowed.replace(' ', ', ')}"
+                )
+        return None
+
+    return bound(VMI_07, check)
+
+
+@vmi_rule("VMI-08", "pto.vmi.vadds of 64xf32 and a number of f32", "pto.vmi.vadds of 64xf32 and a number of f16")
+def VMI_08(o: Site) -> Message:
+    """A number that meets lanes has their type; one that is spread or counted from may leave the sign open."""
+    return None
+
+
+def number_like(name: str, data: str, *, open_sign: bool = False) -> Rule:
+    """The number has the element type of the vector."""
+
+    def check(o: Site) -> Message:
+        number = o.operands.get(name)
+        for vector in vectors(o, [data]):
+            if not isinstance(number, ScalarInfo):
+                continue
+            wanted = element(vector)
+            fits = {wanted, f"i{vector.dtype.bits}"} if open_sign and vector.dtype.is_integer else {wanted}
+            if number.shown not in fits:
+                return f"%{number.name} is {number.shown}, the elements of %{vector.name} are {wanted}"
+        return None
+
+    return bound(VMI_08, check)
+
+
+# ------------------------------------------------------------------------ layouts
+
+
+@vmi_rule(
+    "VMI-09",
+    "pto.vmi.vdhist of a vector with the layout contiguous",
+    "pto.vmi.vdhist of a vector with the layout deinterleaved = 2",
+)
+def VMI_09(o: Site) -> Message:
+    """A vector that has a layout has one that the operation works on."""
+    return None
+
+
+DENSE = "contiguous deinterleaved block_deinterleaved"
+"""Kinds of layouts with a lane for each element, not for each group."""
+
+
+def laid_out(names: str, wanted: str, *, always: bool = False) -> Rule:
+    """Vectors and predicates whose layouts are of the kinds `wanted`; ``always``: they have one."""
+    listed, words = names.split(), wanted.split()
+
+    def check(o: Site) -> Message:
+        for name in listed:
+            info = o.operands.get(name)
+            if not isinstance(info, Logical):
+                continue
+            found: Layout | None = layout_of(info.layout)
+            if found is None and always:
+                return f"%{info.name} has no layout"
+            if found is not None and words and found.kind not in words:
+                return f"%{info.name} has {info.layout}; {o.instr.text} works on {' or '.join(words)}"
+        return None
+
+    return bound(VMI_09, check)
+
+
+# ------------------------------------------------------------------------- groups
+
+
+@vmi_rule("VMI-10", "64 lanes in 8 groups", "64 lanes in 10 groups")
+def VMI_10(o: Site) -> Message:
+    """Lanes divide into as many equal groups as the operation has, and results for groups have a lane for each."""
+    return None
+
+
+def grouped(data: str, slots: str = "", *, key: str = "num_groups", least: int = 1) -> Rule:
+    """The lanes of `data` divide into groups; `slots` has a lane for each, one in all where there are no groups."""
+
+    def check(o: Site) -> Message:
+        count = o.attrs.get(key)
+        if count is not None and count < least:
+            return f"{key} is {count}"
+        for vector in vectors(o, [data]):
+            if count is not None and vector.lanes % count:
+                return f"{vector.lanes} lanes of %{vector.name} are not {count} equal groups"
+        for result in vectors(o, [slots]):
+            if result.lanes != (count or 1):
+                return f"%{result.name} has {result.lanes} lanes for {count or 1} groups"
+            found = layout_of(result.layout)
+            if count is not None and found is not None and (found.kind, found.factor) != ("num_groups", count):
+                return f"%{result.name} has {result.layout} for {count} groups"
+        return None
+
+    return bound(VMI_10, check)
+
+
+# -------------------------------------------------------------------------- words
+
+
+@vmi_rule("VMI-11", '{order = "DESC"}', '{order = "UP"}')
+def VMI_11(o: Site) -> Message:
+    """A word is one of those that the operation has."""
+    return None
+
+
+def worded(**allowed: str) -> Rule:
+    """Attributes whose words are these, with blanks between."""
+
+    def check(o: Site) -> Message:
+        for key, words in allowed.items():
+            value = o.attrs.get(key)
+            if value is not None and value not in words.split():
+                return f"{key} is '{value}'; {o.instr.text} takes {words.replace(' ', ', ') or 'none'}"
+        return None
+
+    return bound(VMI_11, check)
+
+
+@vmi_rule("VMI-12", "pto.vmi.vcadd of 64xf32 {reassoc}", "pto.vmi.vcadd of 64xf32 without it")
+def VMI_12(o: Site) -> Message:
+    """A sum of floats says reassoc: the device adds pair by pair."""
+    return None
+
+
+def reassociated(data: str) -> Rule:
+    """A sum of `data`."""
+
+    def check(o: Site) -> Message:
+        floats = any(info.dtype.is_float for info in vectors(o, [data]))
+        return "the sum of floats lacks reassoc" if floats and "reassoc" not in o.attrs else None
+
+    return bound(VMI_12, check)
