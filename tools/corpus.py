@@ -48,6 +48,9 @@ A5_SAMPLES = re.compile(r"A5|_a5|TquantMx|TPushTPop|movfp_fixpipe_reuse-pto")
 """Samples for a5: by their folder or file; the two named use pipes and scales that only a5 has."""
 
 STATED = re.compile(r'pto\.(?:target_arch|device-spec)"? = "')
+A5_DEVICE = re.compile(r'pto\.device-spec"? = "Ascend(950|910_95)')
+"""A device of a5, for which a text is checked whatever a command names."""
+
 PRINTED = {
     "lit-vpto": "test/lit/vpto",
     "vmi": "test/lit/vmi_new",
@@ -125,7 +128,7 @@ def lit(root: Path, name: str) -> Iterator[Case]:
                     if key in ("--pto-arch", "--pto-level"):
                         options[key[2:]] = value
                 sync = any("enable-insert-sync" in a or "graph-sync-solver" in a for a in command)
-                arch = "" if STATED.search(given) else options.get("pto-arch", "")
+                arch = "a5" if A5_DEVICE.search(given) else options.get("pto-arch", "")
                 level = int(options.get("pto-level", "level2")[-1])
                 if (key := (given, refused, arch, level, sync)) in seen:
                     continue

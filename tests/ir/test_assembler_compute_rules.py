@@ -95,7 +95,7 @@ SCALED = {
     "y": "scaling 2x16xi8, blayout=col_major, slayout=col_major, fractal=32",
 }
 LEFT = f"left 16x64xf8E5M2{NZ}"
-COUNTED = {"s": "vec 8x32xui16", "i8": f"vec 32x1xui8, valid=8x1{DN}", "d": "vec 8x256xui32"}
+COUNTED = {"s": "vec 32x32xui16", "i8": f"vec 32x1xui8{DN}", "d": "vec 32x256xui32"}
 PACKED = {"s": "vec 8x32xi32", "d": "vec 8x32xi16"}
 FILLED = {"s": "vec 16x16xf32, valid=8x16", "d": "vec 16x16xf32, pad=1"}
 LOWERED = {"s": "memref<16x16xf32, #pto.address_space<vec>>", "d": "memref<16x16xf32, #pto.address_space<vec>>"}
@@ -122,10 +122,10 @@ Case = tuple[str, str, str, dict[str, str], dict[str, str]]
 CASES: list[Case] = [
     ("MM-1", "a5", MATMUL, PRODUCT, {"c": f"acc 16x16xf32{NZ}, fractal=1024"}),
     ("MM-1", "a5", MATMUL, PRODUCT, {"b": f"right 32x16xf16{ZN}"}),
-    ("MM-1", "a2a3", MATMUL, PRODUCT_A3, {"a": "left 32x64xf16, valid=0x64, slayout=row_major"}),
+    ("MM-1", "a2a3", MATMUL, PRODUCT_A3, {"a": "left 32x64xf16, valid=8x64, slayout=row_major"}),
     ("MM-1", "a2a3", ACC, PRODUCT_A3, {"a": "mat 32x64xf16, slayout=row_major"}),
     ("MM-1", "a2a3", GEMV, ROW_A3, {"b": f"mat 64x16xf16{ZN}"}),
-    ("MM-1", "a5", GEMV, ROW, {"c": f"acc 32x16xf32, valid=1x16{NZ}, fractal=1024"}),
+    ("MM-1", "a5", GEMV, ROW, {"a": f"left 16x64xf16, valid=?x64{NZ}"}),
     ("MM-2", "a5", MATMUL, PRODUCT, {"b": "right 64x16xf16"}),
     ("MM-2", "a5", ACC, PRODUCT, {"c": "acc 32x16xf32, fractal=1024"}),
     ("MM-3", "a5", MATMUL, PRODUCT, {"c": f"acc 32x16xf16{NZ}, fractal=1024"}),
@@ -264,4 +264,5 @@ def test_the_assembler_compares_only_columns_of_some_regions_on_a5() -> None:
 def test_every_rule_of_compute_instructions_has_a_case() -> None:
     families = re.compile(r"(MM|GV|FP|TQ|CC|MS|RN|CV|RR|CR)-\d$|EW-1$|MX-SCALE|MX-K|TGATHER-AS")
     known = {i for i in CATALOGUE if families.match(i)}
-    assert known == {case[0] for case in CASES}
+    newer = {i for i in known if CATALOGUE[i].source.startswith("PTOAS")}  # test_assembler_scratch_rules has the others
+    assert known - newer <= {case[0] for case in CASES} <= known

@@ -147,7 +147,7 @@ def verdict(text: str, arch: str, **options: object) -> list[str]:
 def test_verdicts_that_depend_on_options() -> None:
     select = program(SELECT, BYTES)
     assert verdict(select, "a5") == []
-    assert verdict(select, "a2a3") == ["EW-1"]
+    assert verdict(select, "a2a3") == ["EW-1", "EW-AS-12"]
     assert verdict(REBIND, "a5", level=3) == []
     assert verdict(REBIND, "a5", level=3, auto_sync=True) == ["LV-2"]
     assert verdict(REBIND, "a5", level=2) == ["LV-1", "LV-2"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ptokit.diagnostics import CATALOGUE
+from ptokit.diagnostics import CATALOGUE, Scope
 from ptokit.isa.check import broken_rules
 from ptokit.isa.site import TileInfo
 
@@ -48,5 +48,6 @@ def check_case(case: Case) -> None:
 
 
 def untested(cases: list[Case], *prefixes: str) -> set[str]:
-    """Rules with one of these prefixes that no case is about."""
-    return {i for i in CATALOGUE if i.startswith(prefixes)} - {case[0] for case in cases}
+    """Rules with one of these prefixes that no case is about; the assembler's newer ones have texts in tests/ir."""
+    older = {i for i, r in CATALOGUE.items() if r.scope is not Scope.ASSEMBLER or not r.source.startswith("PTOAS")}
+    return {i for i in older if i.startswith(prefixes)} - {case[0] for case in cases}

@@ -99,7 +99,7 @@ CASES: list[Case] = [
         {"dst": spec("u16", 1, 64), "dst_val": spec("f16", 1, 64), "src": H},
         {"dst": IROW, "dst_val": spec("f16", 1, 64), "src": H},
     ),
-    ("ARG-COM-04", "TROWARGMAX", "a5", {"dst": IDX, "src": F, "tmp": F}, {"dst": IDX, "src": F, "tmp": H}),
+    ("ARG-COM-04", "TROWARGMAX", "a2a3", {"dst": IDX, "src": F, "tmp": F}, {"dst": IDX, "src": F, "tmp": H}),
     (
         "ARG-A3-01",
         "TROWARGMAX",

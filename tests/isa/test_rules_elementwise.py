@@ -237,7 +237,7 @@ CASES: list[Case] = [
     (
         "EW-AS-04",
         "TREM",
-        "a5",
+        "a2a3",
         {"dst": F, "src0": F, "src1": F, "tmp": F},
         {"dst": F, "src0": F, "src1": F, "tmp": H},
     ),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import ptokit.isa.all  # noqa: F401  (completes the table)
+from ptokit.diagnostics import CATALOGUE, Scope
 from ptokit.types.enums import CmpMode, MaskAxis, MaskPattern, TileType
 
 from .fake import spec
@@ -176,7 +177,7 @@ def test_rule(case: Case) -> None:
 @pytest.mark.parametrize(("rule", "name", "operands"), ABSENT)
 def test_absent_instructions(rule: str, name: str, operands: dict[str, Any]) -> None:
     assert rule in broken(name, "a2a3", operands)
-    assert broken(name, "a5", operands) == {}
+    assert {i for i in broken(name, "a5", operands) if CATALOGUE[i].scope is Scope.ISA} == set()
 
 
 def test_every_rule_has_a_case() -> None:

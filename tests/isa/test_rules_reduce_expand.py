@@ -43,7 +43,7 @@ CASES: list[Case] = [
         {"dst": DN, "src": spec("f32", 16, 128), "tmp": F},
         {"dst": DN, "src": spec("f32", 16, 128), "tmp": spec("f32", 16, 8)},
     ),
-    ("RRED-AS-01", "TROWPROD", "a2a3", {"dst": DN, "src": F, "tmp": F}, {"dst": DN, "src": F, "tmp": ROW}),
+    ("RRED-AS-01", "TROWPROD", "a2a3", {"dst": DN, "src": F, "tmp": F}, {"dst": DN, "src": F, "tmp": H}),
     (
         "RRED-A5-01",
         "TROWMAX",

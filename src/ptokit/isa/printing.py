@@ -13,6 +13,7 @@ from ptokit.diagnostics import rule
 from ptokit.targets import A5
 from ptokit.types.enums import Layout, Pipe, PrintFormat, TileType
 
+from .assembler import assembler_rule
 from .machine import Machine, TileOperand
 from .operands import Message
 from .site import Site, TileInfo
@@ -43,6 +44,25 @@ def PRINT_02(o: Site) -> Message:
     return f"src is a {o.src.loc.text} tile, which {o.target.name} does not print" if o.src.loc not in legal else None
 
 
+@assembler_rule(
+    "PRINT-AS-01",
+    "a vec tile, or an acc tile with tmp",
+    "a view with tmp",
+    source="PTOAS 2026-08 PTO.cpp TPrintOp",
+    covered_by=("PRINT-01", "PRINT-02"),
+)
+def PRINT_AS_01(o: Site) -> Message:
+    """tprint prints views, vec tiles, and with a view to put them into also acc tiles, on a2a3 mat tiles."""
+    if not isinstance(o.src, TileInfo):
+        return "tmp goes with tiles" if o.has("tmp") else None
+    if o.src.dtype not in I6 | F:
+        return f"src has element type {o.src.dtype}"
+    more = (TileType.Acc, *(() if o.target.is_a(A5) else (TileType.Mat,))) if o.has("tmp") else ()
+    if o.src.loc not in (TileType.Vec, *more):
+        return f"src lies in {o.src.loc.text}"
+    return "tmp is no view" if isinstance(o.tmp, TileInfo) else None
+
+
 @rule("PRINT-04", source="assembly 6.2", accepted='"x = %d"', rejected='"%d %s"')
 def PRINT_04(o: Site) -> Message:
     """The format of print has one conversion, of a number."""
@@ -56,6 +76,7 @@ def PRINT_04(o: Site) -> Message:
 RULES = (
     PRINT_01,
     PRINT_02,
+    PRINT_AS_01,
 )
 FORMAT_RULES = (PRINT_04,)
 

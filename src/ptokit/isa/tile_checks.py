@@ -6,6 +6,7 @@ from .operands import Message, all_tiles, is_nd, layout, overlap
 from .site import Site, TileInfo
 from .table import Role
 from .typesets import TypeSet, names
+from .unknown import Size
 
 
 def not_plain(o: Site) -> Message:
@@ -24,6 +25,15 @@ def not_vec(o: Site, *names: str) -> Message:
         t = o.operands.get(name)
         if isinstance(t, TileInfo) and t.loc.name != "Vec":
             return f"{name} is a {t.loc.text} tile; {o.instr.name} works on vec tiles"
+    return None
+
+
+def vec_rows(o: Site, *names: str) -> Message:
+    """One of the operands that is not a row-major tile of vec; boxes do not matter."""
+    for name in names:
+        t = o.operands.get(name)
+        if isinstance(t, TileInfo) and (t.loc.name != "Vec" or not t.row_major):
+            return f"{name} is a {t.blayout.text} {t.loc.text} tile; the assembler wants a row_major vec tile"
     return None
 
 
@@ -63,6 +73,19 @@ def valid_differs(o: Site, first: str, *others: str) -> Message:
         if isinstance(a, TileInfo) and isinstance(b, TileInfo) and (a.vr != b.vr or a.vc != b.vc):
             return f"{name} is valid in {b.vr}x{b.vc}, {first} in {a.vr}x{a.vc}"
     return None
+
+
+def small(o: Site, name: str, need: Size) -> Message:
+    """A tile with fewer bytes than the assembler asks for."""
+    t = o.operands.get(name)
+    if isinstance(t, TileInfo) and t.spec.nbytes < need:
+        return f"{name} has {t.spec.nbytes} bytes; the assembler wants at least {need}"
+    return None
+
+
+def precise(o: Site) -> bool:
+    """True if the text asks for the instruction's algorithm of high precision."""
+    return "high_precision" in str(o.attrs.get("precisionType", ""))
 
 
 def rows_differ(o: Site, first: str, *others: str) -> Message:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from ptokit.diagnostics import Scope, Severity, rule
-from ptokit.targets import A5
+from ptokit.targets import A2A3, A5
+from ptokit.types.enums import TileType
 
 from ..operands import DEVICES, Message, is_dn1, is_nd, layout
 from ..site import Site, TileInfo
+from ..tile_checks import differ, small
 from ..typesets import I8, names, types_of
-from ..unknown import known
+from ..unknown import Size, known
 from .overlap_rules import CMP_INP_01
 from .reduce_rules import CR_1, RR_1, not_vec, row_reduction
 
@@ -71,18 +74,71 @@ def _types(o: Site, *, column: bool = False) -> Message:
     return None
 
 
-@rule(
-    "ARG-COM-04", targets=DEVICES, scope=Scope.ASSEMBLER, source=SOURCE, accepted="a tmp like src", rejected="a u8 tmp"
-)
-def _ASM(o: Site) -> Message:
-    """tmp has the type and valid region of src."""
+def _arg_stride(o: Site) -> Size:
+    """Columns of tmp in which a2a3 keeps the candidates of src's valid columns, and their indices."""
+    lanes, repeats = o.src.dtype.c0, -(-o.src.vc // (256 // o.src.dtype.size))
+    return _blocks(2 * repeats, lanes) + _blocks(repeats, lanes)
+
+
+def _own_tmp(o: Site) -> Message:
+    """What both forms ask of tmp; on a5 nothing else."""
+    t = o.tmp
+    if t.loc is not TileType.Vec:
+        return f"tmp lies in {t.loc.text}, not vec"
+    if o.target.is_a(A2A3):
+        return differ(o, "src", "tmp") or small(o, "tmp", 32)
+    return None if t.row_major else "tmp has blayout=col_major"
+
+
+def _same_region(o: Site) -> bool:
+    """True if src and tmp state one valid region, open sizes included."""
+    s, t = o.src.spec, o.tmp.spec
+    return bool((s.valid_row, s.valid_col) == (t.valid_row, t.valid_col))
+
+
+def _row_tmp(o: Site) -> Message:
+    """ARG-COM-04 of row forms."""
     t, s = o.tmp, o.src
-    if t is not None and (t.dtype is not s.dtype or t.vr != s.vr or t.vc != s.vc):
-        return f"tmp is {t.dtype} valid in {t.vr}x{t.vc}; the assembler wants src's {s.dtype} {s.vr}x{s.vc}"
-    return None
+    if t is None or (wrong := _own_tmp(o)) or not o.target.is_a(A2A3) or _same_region(o):
+        return None if t is None else wrong
+    short = s.vc <= 256 // s.dtype.size
+    if short and not t.boxed and not t.row_major:
+        return (
+            f"tmp is a column of {t.rows}x{t.cols}, valid in {t.vr}x{t.vc}; not {2 * s.vr} rows of one"
+            if t.cols != 1 or t.vc != 1 or t.vr < 2 * s.vr
+            else None
+        )
+    if not t.row_major or (short and t.boxed):
+        return f"{layout('tmp', t)}; the assembler wants rows{', or one column' if short else ''}"
+    if t.vr < s.vr or (not short and t.rows != s.rows):
+        return f"tmp has {t.rows} rows, {t.vr} of them valid; src has {s.rows} and {s.vr}"
+    need = 2 if short else _arg_stride(o)
+    return f"tmp has {t.vc} valid columns, not {need}" if t.vc < need else None
 
 
-def _blocks(count: int, lanes: int) -> int:
+def _column_tmp(o: Site) -> Message:
+    """ARG-COM-04 of column forms."""
+    t = o.tmp
+    if t is None or (wrong := _own_tmp(o)) or not o.target.is_a(A2A3) or _same_region(o):
+        return None if t is None else wrong
+    if not t.row_major:
+        return "tmp has blayout=col_major"
+    need = _arg_stride(o)
+    return f"tmp is valid in {t.vr}x{t.vc}, not 1x{need}" if t.vr < 1 or t.vc < need else None
+
+
+_ASM = rule(
+    "ARG-COM-04",
+    what="tmp is a vec tile. On a2a3 it has src's type and valid region, or room for the candidates and their indices.",
+    targets=DEVICES,
+    scope=Scope.ASSEMBLER,
+    source="PTOAS 2026-08 PTO.cpp verifyTRowArgTmpA2A3, verifyTColArgTmpA2A3",
+    accepted="a tmp like src; on a5 1x8",
+    rejected="a u8 tmp for f32 on a2a3",
+)(_row_tmp)
+
+
+def _blocks(count: Any, lanes: int) -> Any:
     return -(-count // lanes) * lanes
 
 
@@ -203,6 +259,10 @@ def _asm_index(o: Site) -> Message:
     return None
 
 
+def _wide(o: Site) -> Message:
+    return None if o.src.dtype.size in (1, 2, 4) else f"src has element type {o.src.dtype}, not of 1, 2 or 4 bytes"
+
+
 ROW_RULES = (
     _LAYOUT,
     _EMPTY,
@@ -216,8 +276,8 @@ COLUMN_RULES = (
     replace(_LAYOUT, check=_column_layout),
     _EMPTY,
     replace(_TYPES, check=partial(_types, column=True)),
-    _ASM,
-    replace(CR_1, check=lambda o: _column_layout(o) or _not_empty(o) or _asm_index(o)),
+    replace(_ASM, check=_column_tmp),
+    replace(CR_1, check=lambda o: _column_layout(o) or _not_empty(o) or _asm_index(o) or _wide(o)),
     ARG_A3_02,
     ARG_A3_03,
     ARG_A3_04,

@@ -25,6 +25,7 @@ from ..table import Attr, dst, scalar, src, tmp
 from ..typesets import ASM_8, ASM_16, ASM_I32_F, ASM_INT, BF16, FB, I8, I32_F32, INT16_32, N11, F, types, types_of
 from .compare_rules import EW_A5_03, EW_A5_04, EW_AS_10, SCALAR_RULES, SELECT_RULES, TILE_RULES
 from .scratch_rules import EW_11_SEL, EW_11_SELS
+from .scratch_text_rules import EW_AS_12, EW_AS_13
 from .vector_rules import EW_07, EW_A5_01, EW_CPU_01
 from .words import SCALAR, SRC, SRC0, SRC1, computed, vector
 
@@ -74,12 +75,12 @@ TSEL = computed(
     select(Bit("mask"), SRC0, SRC1),
     (dst(), src("mask"), src("src0"), src("src1"), tmp(optional=True, supplied=True)),
     types(INT16_32 | FB, N11, asm=ASM_SELECT_TILE),
-    common=(*SELECT_RULES, EW_A5_03, EW_A5_04, EW_11_SEL, EW_A5_01, EW_CPU_01),
+    common=(*SELECT_RULES, EW_A5_03, EW_A5_04, EW_11_SEL, EW_AS_12, EW_A5_01, EW_CPU_01),
 )
 TSELS = computed(
     "TSELS",
     select(Bit("mask"), SRC, Scalar("scalar", "dst")),
     (dst(), src("mask"), src(), tmp(optional=True, supplied=True), scalar()),
     types(INT16_32 | FB, I8 | F, asm=ASM_SELECT),
-    common=(*SELECT_RULES, EW_AS_10, EW_11_SELS, EW_A5_01),
+    common=(*SELECT_RULES, EW_AS_10, EW_11_SELS, EW_AS_13, EW_A5_01),
 )

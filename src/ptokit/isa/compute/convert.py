@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptokit.diagnostics import Doubt, RuleDecorator, Scope, Severity, rule
+from ptokit.diagnostics import Doubt, RuleDecorator, Severity, rule
 from ptokit.targets import A2A3, A5
 from ptokit.types.enums import RoundMode, SaturationMode, TileType
-from ptokit.types.tile import DYNAMIC
 
 from ..meaning.expressions import OWN, Axis, Code, Convert, Expr, Index, apply
 from ..meaning.primitives import INTEGRAL
 from ..meaning.words import Lane, Write, lane
 from ..numerics.convert import CVT_PAIRS, Pair, Rounding, conversion
-from ..operands import DEVICES, Message, overlap
+from ..operands import Message, overlap
 from ..site import Site
 from ..table import Attr, dst, src, tmp
 from ..unknown import known
+from .convert_text_rules import CV_1, CV_2, CV_3
 from .words import SRC, vector
 
 SOURCE = "compute-elementwise 8.9"
@@ -58,16 +58,6 @@ def TCVT_03(o: Site) -> Message:
             return f"{name} is a {t.layout_name} {t.loc.text} tile; TCVT works on vec tiles without boxes"
         if not t.row_major and o.target.is_device:
             return f"{name} has blayout=col_major; TCVT needs row_major on {o.target.name}"
-    return None
-
-
-@_rule("CV-1", "16x64 both", "16x128 into 16x64", targets=DEVICES, scope=Scope.ASSEMBLER)
-def CV_1(o: Site) -> Message:
-    """The reference assembler wants equal shapes, and valid regions where the types fix them."""
-    for what in ("rows", "cols", "valid_row", "valid_col"):
-        x, y = getattr(o.src.spec, what), getattr(o.dst.spec, what)
-        if x != y and DYNAMIC not in (x, y):
-            return f"src has {what} = {x}, dst {y}"
     return None
 
 
@@ -190,6 +180,8 @@ RULES = (
     TCVT_CPU_01,
     TCVT_INP_01,
     CV_1,
+    CV_2,
+    CV_3,
 )
 
 

@@ -22,7 +22,8 @@ from ..typesets import (
     types,
 )
 from .overlap_rules import EW_10_APART_A3, EW_10_FLOATS_APART_A3
-from .scratch_rules import EW_11, EW_11_MASK, EW_11_POW, EW_11_REM, EW_AS_03, EW_AS_04, EW_AS_05
+from .scratch_rules import EW_11, EW_11_MASK, EW_11_POW, EW_11_REM
+from .scratch_text_rules import EW_AS_03, EW_AS_04, EW_AS_05, EW_AS_11
 from .vector_rules import EW_A3_06, EW_A5_01, EW_CPU_01
 from .words import SRC0, SRC1, binary, leaky, power_of, relu, remainder_footprint
 
@@ -58,6 +59,7 @@ TPOW = binary(
     types(I6 | F32, I6 | F, cpu=I6 | FB),
     EW_10_FLOATS_APART_A3,
     EW_11_POW,
+    EW_AS_11,
     scratch=tmp(optional=True),
     summary="dst = src0 ** src1",
 )

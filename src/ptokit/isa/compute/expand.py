@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from operator import add, mul, sub
 
 from ..meaning.expressions import COLUMN, ROW, Axis, Element, Expr, Index, divide, exp, maximum, minimum
@@ -21,12 +22,12 @@ from .expand_rules import (
     REXP_A3_11,
     REXP_A5_01,
     REXP_A5_02,
-    REXP_AS_01,
     REXP_COM_01,
     REXP_COM_10,
     REXP_COM_11,
     REXP_COM_12,
 )
+from .expand_text_rules import of_operation, row_copy
 from .overlap_rules import CMP_INP_01, CMP_INP_01_MATRIX
 from .vector_rules import EW_1
 from .words import SRC0, SRC1, computed
@@ -42,7 +43,7 @@ TROWEXPAND = computed(
     Element("src", COLUMN),
     (dst(), src()),
     ANY,
-    common=(REXP_COM_01, REXP_A5_01, REXP_A5_02, EW_1, CMP_INP_01),
+    common=(REXP_COM_01, REXP_A5_01, REXP_A5_02, replace(EW_1, check=row_copy), CMP_INP_01),
     source="compute-reduce-matrix 4",
 )
 TCOLEXPAND = computed(
@@ -120,7 +121,7 @@ def row_expansion(name: str, fn: Operation, types: Types) -> Instr:
         REXP_COM_12,
         REXP_A3_10,
         REXP_A3_11,
-        *([REXP_AS_01] if plain else []),
+        *of_operation(name),
         common=(EW_1, CMP_INP_01_MATRIX),
         attrs=() if plain else ROW_ATTRS,
         summary=f"{sentence(lane(fn(SRC0, OF_ROW)))}, or swapped",

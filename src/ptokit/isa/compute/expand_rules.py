@@ -164,23 +164,6 @@ def REXP_A3_11(o: Site) -> Message:
     return None
 
 
-@rule(
-    "REXP-AS-01",
-    targets=DEVICES,
-    scope=Scope.ASSEMBLER,
-    source=ROWS,
-    accepted="trowexpandadd ins(%matrix, %vector)",
-    rejected="trowexpandadd ins(%vector, %matrix)",
-)
-def REXP_AS_01(o: Site) -> Message:
-    """trowexpandadd: src0 is the matrix."""
-    return (
-        f"src0 is valid in {o.src0.vr}x{o.src0.vc}, dst in {o.dst.vr}x{o.dst.vc}; src0 must be the row_major matrix"
-        if o.src0.vr != o.dst.vr or o.src0.vc != o.dst.vc or not o.src0.row_major
-        else None
-    )
-
-
 # Columns -------------------------------------------------------------------------------------------------------------
 
 

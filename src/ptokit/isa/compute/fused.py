@@ -7,7 +7,7 @@ from ..site import Site
 from ..table import dst, inout, scalar, src
 from ..typesets import FB, N4, N11, F, types
 from .overlap_rules import EW_10, EW_10_CHAIN
-from .scratch_rules import EW_AS_08, EW_AS_09
+from .scratch_text_rules import EW_AS_08, EW_AS_09
 from .vector_rules import EW_01, EW_02, EW_03, EW_05, EW_06_WIDENING, EW_08_OF_SRC, EW_1, EW_1_EQUAL, EW_CPU_01
 from .words import DST, SCALAR, SRC, SRC0, SRC1, accumulate, computed, relu
 

@@ -13,7 +13,7 @@ from ..meaning.words import Lane, lane
 from ..site import Site, TileInfo
 from ..table import Access, Attr, Instr, default_footprint, dst, instruction, src, tmp
 from ..unknown import Size, known
-from .quantize_rules import DEQUANT_RULES, QUANT_RULES, TQ_1
+from .quantize_rules import DEQUANT_RULES, QUANT_RULES, TQ_1, TQ_2
 from .words import SRC
 
 
@@ -65,7 +65,7 @@ TQUANT = instruction(
         (dst(), src(), src("scale"), src("offset", optional=True), replace(tmp(optional=True), stored=True)),
         (Attr("quant_type", QuantType, None, "quant_type", "quant_type"),),
         orders=(("src", "scale", "offset", "tmp"),),
-        rules=(*QUANT_RULES, TQ_1),
+        rules=(*QUANT_RULES, TQ_1, TQ_2),
         meaning=_quantize,
         footprint=_footprint,
         source="compute-reduce-matrix 14",

@@ -210,6 +210,33 @@ MX_RULES = (
 )
 
 
+@assembler_rule(
+    "TQ-2",
+    "columns of scales, a tmp like src",
+    "scales in rows on a2a3",
+    source="PTOAS 2026-08 PTO.cpp TQuantOp",
+    covered_by=("QNT-COM-01", "QNT-COM-02"),
+)
+def TQ_2(o: Site) -> Message:
+    """tquant: src, offset and tmp are f32, dst has src's valid region. On a2a3 src and dst lie in rows, scales and
+    offsets in columns, one for each valid row of dst, and tmp has src's shape and valid region, in rows.
+    """
+    wrong = not_of(o, F32, "src", "offset", "tmp") or valid_differs(o, "src", "dst")
+    if wrong or not o.target.is_a(A2A3):
+        return wrong
+    for name in ("src", "dst", "tmp"):
+        t = o.operands.get(name)
+        if isinstance(t, TileInfo) and not t.row_major:
+            return f"{name} has blayout=col_major"
+    if o.tmp is not None and (o.tmp.rows, o.tmp.cols) != (o.src.rows, o.src.cols):
+        return f"tmp is {o.tmp.rows}x{o.tmp.cols}, src {o.src.rows}x{o.src.cols}"
+    for name in ("scale", "offset"):
+        t = o.operands.get(name)
+        if isinstance(t, TileInfo) and (t.row_major or t.vr != o.dst.vr or t.vc != 1):
+            return f"{name} is {t.blayout.text}, valid in {t.vr}x{t.vc}; not a column of {o.dst.vr}"
+    return valid_differs(o, "src", "tmp")
+
+
 @assembler_rule("TQ-1", "INT8_ASYM to ui8 with an offset", "INT8_SYM to ui8", source="assembly 13.9", always=True)
 def TQ_1(o: Site) -> Message:
     """tquant: INT8_SYM without an offset or INT8_ASYM with one, into 8-bit integers."""

@@ -24,7 +24,6 @@ from .reduce_rules import (
     CRED_COM_04,
     ROW_RULES,
     RRED_A3_02,
-    RRED_AS_01,
     RRED_COM_02_SUM,
     RRED_CPU_01_SUM,
 )
@@ -86,7 +85,7 @@ TROWSUM = row_reduction(
     RRED_CPU_01_SUM,
     RRED_A3_02,
 )
-TROWPROD = row_reduction("TROWPROD", "mul", types(N4, N4, asm=ASM_N4), RRED_AS_01)
+TROWPROD = row_reduction("TROWPROD", "mul", types(N4, N4, asm=ASM_N4))
 TROWMAX = row_reduction("TROWMAX", "max", ROW_EXTREME, RRED_A3_02)
 TROWMIN = row_reduction("TROWMIN", "min", ROW_EXTREME, RRED_A3_02)
 TCOLSUM = column_reduction(

@@ -6,11 +6,12 @@ from dataclasses import replace
 from functools import partial
 
 from ptokit.diagnostics import Scope, rule
+from ptokit.targets import A2A3
 from ptokit.types.enums import TileType
 
 from ..operands import DEVICES, Message, is_dn1, is_nd, layout
 from ..site import Site, TileInfo
-from ..tile_checks import in_asm_types, in_types
+from ..tile_checks import in_asm_types, in_types, small
 from ..unknown import known
 from .overlap_rules import CMP_INP_01, CMP_INP_01_ROW_0
 
@@ -69,20 +70,22 @@ def _cpu_row_sum(o: Site) -> Message:
 
 @rule(
     "RRED-AS-01",
-    targets=("a2a3",),
+    targets=DEVICES,
     scope=Scope.ASSEMBLER,
-    source=ROWS,
-    accepted="a tmp like src",
-    rejected="a tmp of another type",
+    source="PTOAS 2026-08 PTO.cpp verifyTRowReductionWithTmpCommon",
+    accepted="a vec tmp of 32 bytes and src's type",
+    rejected="a tmp of another type on a2a3",
 )
 def RRED_AS_01(o: Site) -> Message:
-    """trowprod: tmp has the type and valid region of src."""
+    """The tmp of a row reduction lies in vec; on a2a3 it has src's type and at least 32 bytes."""
     t = o.tmp
-    if t is None:
+    if t is None or t.loc is not TileType.Vec:
+        return t and f"tmp lies in {t.loc.text}, not vec"
+    if not o.target.is_a(A2A3):
         return None
-    if t.dtype is not o.src.dtype or t.vr != o.src.vr or t.vc != o.src.vc:
-        return f"tmp is {t.dtype} valid in {t.vr}x{t.vc}; trowprod wants src's {o.src.dtype} {o.src.vr}x{o.src.vc}"
-    return None
+    if t.dtype is not o.src.dtype:
+        return f"tmp has element type {t.dtype}, src has {o.src.dtype}"
+    return small(o, "tmp", 32)
 
 
 @rule(
@@ -113,8 +116,16 @@ def _columns_64(o: Site) -> Message:
 
 def row_reduction(o: Site) -> Message:
     """Tiles and valid regions of a row reduction, as the assembler wants them."""
-    wrong = _row_tiles(o) or _row_region(o)
-    return wrong or (f"dst has {o.dst.vc} valid columns; the result has one" if o.dst.vc != 1 else None)
+    return _row_tiles(o) or _row_region(o) or _one_column(o)
+
+
+def writes_nothing(o: Site) -> bool:
+    """True if dst is known to be empty in both directions, which reductions take for nothing to do."""
+    return bool(o.dst.vr == 0 and o.dst.vc == 0)
+
+
+def _one_column(o: Site) -> Message:
+    return f"dst has {o.dst.vc} valid columns; the result has one" if o.dst.vc != 1 else None
 
 
 RRED_COM_01 = rule(
@@ -142,8 +153,8 @@ RRED_COM_03 = rule(
 
 @rule("RRED-COM-04", scope=Scope.ASSEMBLER, source=ROWS, accepted="valid=16x1", rejected="valid=16x8")
 def RRED_COM_04(o: Site) -> Message:
-    """dst has one valid column."""
-    return f"dst has {o.dst.vc} valid columns; the result has one" if o.dst.vc != 1 else None
+    """dst has one valid column, or is empty in both directions."""
+    return None if writes_nothing(o) else _one_column(o)
 
 
 RRED_CPU_01 = rule(
@@ -191,15 +202,17 @@ RRED_A5_02 = rule(
 )
 def RR_1(o: Site) -> Message:
     """A row reduction: vec ND to one valid column of ND or DN, of equal valid rows, of the reference assembler's
-    types.
+    types. A dst of 0x0 valid elements says that there is nothing to do.
     """
-    return row_reduction(o) or _row_types(o) or in_asm_types(o)
+    region = None if writes_nothing(o) else _row_region(o) or _one_column(o)
+    return _row_tiles(o) or region or _row_types(o) or in_asm_types(o)
 
 
 RRED_COM_02_SUM = replace(RRED_COM_02, check=_row_sum_types)
 RRED_CPU_01_SUM = replace(RRED_CPU_01, check=_cpu_row_sum)
 
 ROW_RULES = (
+    RRED_AS_01,
     RRED_COM_01,
     RRED_COM_02,
     RRED_COM_03,
@@ -216,8 +229,8 @@ ROW_RULES = (
 # Columns -------------------------------------------------------------------------------------------------------------
 
 
-def _col_tiles(o: Site, *, widens: bool = True) -> Message:
-    """``widens``: the simulator takes a wider float as dst."""
+def _col_tiles(o: Site, *, widens: bool = True, marker: bool = False) -> Message:
+    """``widens``: the simulator takes a wider float as dst. ``marker``: an empty dst says that nothing is to do."""
     for name, t in o.data_tiles:
         if not is_nd(t):
             return f"{layout(name, t)}; a column reduction works on ND tiles"
@@ -225,7 +238,7 @@ def _col_tiles(o: Site, *, widens: bool = True) -> Message:
     wider = widens and not o.target.is_device and (s.name, d.name) in _WIDER and s.is_float
     if s is not d and not wider:
         return f"src has element type {s}, dst has {d}"
-    if o.src.vc != o.dst.vc:
+    if o.src.vc != o.dst.vc and not (marker and writes_nothing(o)):
         return f"src has {o.src.vc} valid columns, dst has {o.dst.vc}"
     return not_vec(o)
 
@@ -234,8 +247,8 @@ def _col_tiles(o: Site, *, widens: bool = True) -> Message:
     "CRED-COM-02", targets=("a5",), scope=Scope.ASSEMBLER, source=COLUMNS, accepted="valid=1x64", rejected="valid=0x64"
 )
 def CRED_COM_02(o: Site) -> Message:
-    """src is not empty: tcolsum tcolmax tcolmin on a5."""
-    if o.src.vr == 0 or o.src.vc == 0:
+    """src is not empty, unless dst is, in both directions: tcolsum tcolmax tcolmin on a5."""
+    if (o.src.vr == 0 or o.src.vc == 0) and not writes_nothing(o):
         return f"src has valid region {o.src.vr}x{o.src.vc}; the assembler refuses it"
     return None
 
@@ -243,18 +256,28 @@ def CRED_COM_02(o: Site) -> Message:
 @rule(
     "CRED-COM-03",
     scope=Scope.ASSEMBLER,
-    source=COLUMNS,
+    source="PTOAS 2026-08 PTO.cpp TColSumOp",
     accepted="tcolsum ins(%s, %tmp {isBinary = true})",
     rejected="tcolsum ins(%s, %tmp)",
 )
 def CRED_COM_03(o: Site) -> Message:
-    """tcolsum has a tmp exactly where it has isBinary; the tmp is ND of src's type."""
-    t, given = o.tmp, o.is_binary is not None
-    if (t is not None) != given:
-        return "tcolsum has a tmp without isBinary" if t is not None else "tcolsum has isBinary without a tmp"
-    if t is not None and (not is_nd(t) or t.dtype is not o.src.dtype):
-        return f"{layout('tmp', t)} of {t.dtype}; it must be ND of {o.src.dtype}"
-    return None
+    """tcolsum with a tmp says isBinary. The tmp is a vec ND tile of src's type; if isBinary is true, its rows are as
+    long as src's valid ones and it has room for half of them.
+    """
+    t, s = o.tmp, o.src
+    if t is None:
+        return None
+    if o.is_binary is None:
+        return "tcolsum has a tmp without isBinary"
+    if not is_nd(t) or t.dtype is not s.dtype or t.loc is not TileType.Vec:
+        return f"{layout('tmp', t)} of {t.dtype} in {t.loc.text}; it must be vec ND of {s.dtype}"
+    if not o.is_binary:
+        return None
+    if not known(s.vr, s.vc):
+        return "src has a dynamic valid region; with isBinary = true and a tmp, the assembler wants a static one"
+    if t.cols < s.vc:
+        return f"tmp has {t.cols} columns, src {s.vc} valid ones"
+    return small(o, "tmp", (s.vr + 1) // 2 * s.vc * s.dtype.size)
 
 
 @rule("CRED-COM-04", source=COLUMNS, accepted="7 rows, tmp of 4 rows", rejected="7 rows, tmp of 3 rows")
@@ -312,8 +335,10 @@ CRED_COM_01 = rule(
     rejected="tcolmax u16 on a2a3",
 )
 def CR_1(o: Site) -> Message:
-    """A column reduction: vec ND tiles with equal valid columns, of the reference assembler's types."""
-    return _col_tiles(o) or in_asm_types(o)
+    """A column reduction: vec ND tiles with equal valid columns, of the reference assembler's types. A dst of 0x0
+    valid elements says that there is nothing to do.
+    """
+    return _col_tiles(o, marker=True) or in_asm_types(o)
 
 
 CRED_COM_01_ONE_TYPE = replace(CRED_COM_01, check=partial(_col_tiles, widens=False))

@@ -24,7 +24,8 @@ from ..typesets import (
     types,
 )
 from .overlap_rules import EW_10_APART_A3, EW_10_FLOATS_APART_A3, EW_10_RECIPROCAL_APART_A3
-from .scratch_rules import EW_11, EW_11_POW, EW_11_REMS, EW_AS_01, EW_AS_04
+from .scratch_rules import EW_11, EW_11_POW, EW_11_REMS
+from .scratch_text_rules import EW_AS_01, EW_AS_04_SCALAR, EW_AS_05_SCALAR, EW_AS_11
 from .vector_rules import (
     EW_05_COLUMNS_A5,
     EW_08,
@@ -97,7 +98,7 @@ TREMS = tile_scalar(
     EW_A3_06,
     EW_A5_01,
     EW_11_REMS,
-    EW_AS_04,
+    EW_AS_04_SCALAR,
     EW_CPU_05,
     scratch=tmp(optional=True, supplied=True),
     note="the sign of the scalar",
@@ -118,6 +119,7 @@ TPOWS = tile_scalar(
     types(I6 | F32, I6 | F, cpu=I6 | FB),
     EW_10_FLOATS_APART_A3,
     EW_11_POW,
+    EW_AS_11,
     EW_CPU_02,
     scratch=tmp(optional=True),
     summary="dst = src ** scalar",
@@ -144,6 +146,7 @@ TXORS = tile_scalar(
     types(I6, I6, asm=ASM_LOGIC),
     EW_10_APART_A3,
     EW_11,
+    EW_AS_05_SCALAR,
     EW_AS_01,
     EW_A3_07,
     scratch=tmp(optional=True, supplied=True),

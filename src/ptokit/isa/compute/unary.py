@@ -6,7 +6,8 @@ from ..meaning.expressions import exp, log, recip, rsqrt, sqrt
 from ..table import dst, src, tmp
 from ..typesets import ASM_8, ASM_16, ASM_I32_F, ASM_INT, ASM_N4, BF16, D8, I6, N4, N9, F, types, types_of
 from .overlap_rules import EW_10_FLOATS_APART_A3
-from .scratch_rules import EW_11_RSQRT, EW_AS_02, EW_AS_06
+from .scratch_rules import EW_11_RSQRT
+from .scratch_text_rules import EW_AS_02, EW_AS_06
 from .vector_rules import EW_1_COLUMNS_A5, EW_CPU_01
 from .words import SRC, relu, unary
 

@@ -13,6 +13,7 @@ from ptokit.types.tile import DYNAMIC
 
 from ..assembler import A5_ONLY, assembler_rule
 from ..site import Site, TileInfo
+from ..tile_checks import differ, valid_differs
 
 _LIMIT = 4095
 _LOCS = {"lhs": TileType.Left, "rhs": TileType.Right, "dst": TileType.Acc, "acc": TileType.Acc}
@@ -38,15 +39,23 @@ def _places(o: Site) -> Message:
     return None
 
 
-def _product(o: Site) -> Message:
+def _logical(t: TileInfo) -> tuple[int, int]:
+    """The size a product counts with: the valid region where its type states it, else the tile's."""
+    rows, cols = t.spec.valid_row, t.spec.valid_col
+    return t.rows if rows == DYNAMIC else rows, t.cols if cols == DYNAMIC else cols
+
+
+def _product(o: Site, *, least: int = 0) -> Message:
+    """``least``: the smallest m, k and n."""
     if wrong := _places(o):
         return wrong
-    a, b, c = o.lhs, o.rhs, o.dst
-    if (a.rows, a.cols, b.cols) != (c.rows, b.rows, c.cols):
-        return f"lhs is {a.rows}x{a.cols}, rhs {b.rows}x{b.cols}, dst {c.rows}x{c.cols}"
-    for name, size in (("m", a.spec.valid_row), ("k", a.spec.valid_col), ("n", b.spec.valid_col)):
-        if size != DYNAMIC and not 1 <= size <= _LIMIT:
-            return f"{name} is {size}, not 1..{_LIMIT}"
+    (m, k), (inner, n), result = map(_logical, (o.lhs, o.rhs, o.dst))
+    if (m, k, n) != (result[0], inner, result[1]):
+        return f"lhs is {m}x{k}, rhs {inner}x{n}, dst {result[0]}x{result[1]}"
+    a, b = o.lhs.spec, o.rhs.spec
+    for name, size in (("m", a.valid_row), ("k", a.valid_col), ("n", b.valid_col)):
+        if size != DYNAMIC and not least <= size <= _LIMIT:
+            return f"{name} is {size}, not {least}..{_LIMIT}"
     return None
 
 
@@ -187,11 +196,40 @@ def MX_K(o: Site) -> Message:
     return None
 
 
+@_rule(
+    "MX-ACC",
+    "c and dst valid in 1x16",
+    "c valid in 1x8, dst in 1x16",
+    targets=("a5",),
+    source="PTOAS 2026-08 PTO.cpp TMatmulMxAccOp, TGemvMxAccOp",
+)
+def MX_ACC(o: Site) -> Message:
+    """The accumulator that a scaled product adds to has the element type and valid region of dst."""
+    return differ(o, "dst", "acc") or valid_differs(o, "dst", "acc")
+
+
+@_rule(
+    "MX-BIAS",
+    "a bias of 1x16 for a dst of 1x16",
+    "a bias of 1x32 for a dst of 1x16",
+    targets=("a5",),
+    source="PTOAS 2026-08 PTO.cpp TGemvMxBiasOp",
+)
+def MX_BIAS(o: Site) -> Message:
+    """The bias of a scaled row product has the columns and the valid region of dst."""
+    if o.bias.cols != o.dst.cols:
+        return f"bias has {o.bias.cols} columns, dst {o.dst.cols}"
+    return valid_differs(o, "dst", "bias")
+
+
 MM_1 = _rule(
     "MM-1",
     "32x64 times 64x16 into 32x16",
     "32x64 times 32x16",
-    what="A product goes from left (MxK) and right (KxN) to acc (MxN); m, k and n are 1..4095.",
+    what=(
+        "A product goes from left (MxK) and right (KxN) to acc (MxN), by valid regions where types state them; m, k "
+        "and n are at most 4095, and in scaled products at least 1."
+    ),
     covered_by=("MAT-COM-01", "MAT-COM-03", "MAT-COM-04"),
 )(_product)
 MM_4 = _rule(
@@ -205,9 +243,10 @@ MX_3 = replace(MM_3, check=_scaled_triple, targets=("a5",))
 MX_4 = replace(MM_4, check=_scaled_bias)
 
 MM_1_ROW = replace(MM_1, check=_row_product)
+MM_1_SCALED = replace(MM_1, check=partial(_product, least=1))
 
 PRODUCT = (MM_1, MM_2, MM_3)
-ACCUMULATE = (MM_1, MM_2)
+ACCUMULATE = (MM_1, MM_2, replace(MM_3, targets=("a5",)))
 BIAS = (*PRODUCT, MM_4)
 ROW = (GV_1, MM_1_ROW, MM_2, MM_3)
 ROW_ACCUMULATE = (GV_1, MM_1_ROW, MM_2)
@@ -216,6 +255,7 @@ ROW_BIAS = (*ROW, MM_4)
 
 def scaled(name: str) -> tuple[Rule, ...]:
     """The rules of a block-scaled product."""
-    if name.startswith("TGEMV"):
-        return (A5_ONLY, MX_SCALE, GV_1, MM_1_ROW, MM_2, MX_3, *((MX_4,) if name.endswith("_BIAS") else ()))
-    return (MM_1, MM_2, MX_K, MX_SCALE, MX_3, *((MX_4,) if name.endswith("_BIAS") else ()))
+    row, bias = name.startswith("TGEMV"), name.endswith("_BIAS")
+    only = (A5_ONLY, GV_1) if row else (MX_K,)
+    more = (MX_4, MX_BIAS) if row and bias else (MX_4,) if bias else (MX_ACC,) if name.endswith("_ACC") else ()
+    return (*only, MX_SCALE, MM_1_SCALED, MM_2, MX_3, *more)

@@ -14,7 +14,7 @@ from ..site import Site
 from ..table import Access, Instr, dst, instruction, src
 from ..unknown import known
 from .fillpad_rules import COPY_RULES, EXPAND_RULES, IN_PLACE_RULES
-from .irregular_text_rules import FP_1, FP_1_EXPAND
+from .irregular_text_rules import FP_1
 
 VR, VC = Extent("src", "vr"), Extent("src", "vc")
 
@@ -65,4 +65,4 @@ TFILLPAD = _fillpad("TFILLPAD", "dst = src, padded with dst's pad value.", (*COP
 TFILLPAD_INPLACE = _fillpad(
     "TFILLPAD_INPLACE", "Pad a tile where it lies; src and dst share their bytes.", (*IN_PLACE_RULES, FP_1)
 )
-TFILLPAD_EXPAND = _fillpad("TFILLPAD_EXPAND", "dst = src, padded up to a larger tile.", (*EXPAND_RULES, FP_1_EXPAND))
+TFILLPAD_EXPAND = _fillpad("TFILLPAD_EXPAND", "dst = src, padded up to a larger tile.", (*EXPAND_RULES, FP_1))

@@ -13,8 +13,8 @@ from ..element_positions import alike, flat, in_range, kind
 from ..machine import Machine, TileOperand
 from ..site import Site, TileInfo
 from ..table import Access, Attr, Instr, Operand, Role, dst, instruction, scalar, src, tmp
+from .gather_text_rules import TGATHER_AS_01, TGATHER_AS_02, TGATHER_AS_03, TGATHERB_AS_01
 from .gather_tile_rules import BLOCK_RULES, RULES
-from .irregular_text_rules import TGATHER_AS_01
 
 MASK = Attr("mask", MaskPattern, None, "maskPattern", "mask_pattern", dotted=True)
 AXIS = Attr("axis", MaskAxis, MaskAxis.Row, "axis", "mask_axis", beside=True)
@@ -115,7 +115,7 @@ TGATHER = instruction(
             "dst src idx count tmp",
             "dst src idx count",
         ),
-        rules=(*RULES, TGATHER_AS_01),
+        rules=(*RULES, TGATHER_AS_01, TGATHER_AS_02, TGATHER_AS_03),
         run=_gather,
         footprint=_footprint,
         source="compute-layout-irregular 2.2",
@@ -150,7 +150,7 @@ TGATHERB = instruction(
         "tgatherb",
         "Blocks of 32 bytes of src, at byte offsets.",
         (dst(), src(), src("offset")),
-        rules=BLOCK_RULES,
+        rules=(*BLOCK_RULES, TGATHERB_AS_01),
         run=_gather_blocks,
         footprint=_block_footprint,
         source="compute-layout-irregular 2.3",

@@ -20,6 +20,7 @@ from ..table import Access, Attr, Instr, dst, instruction, scalar, tmp
 from ..typesets import BF16, I8, INT16_32, F, Types, types, types_of
 from .generate_rules import CI_RULES, RANDOM_RULES, TRI_RULES
 from .irregular_text_rules import RN_1
+from .scratch_text_rules import CI_AS_01
 
 KEYS = ("key0", "key1")
 WORD = DTYPES["u32"]
@@ -82,7 +83,7 @@ TCI = _generator(
     _sequence,
     CI_TYPES,
     pipe=lambda o: Pipe.V if o.has("tmp") else Pipe.S,  # a loop of scalar stores, or vector instructions
-    rules=CI_RULES,
+    rules=(*CI_RULES, CI_AS_01),
     footprint=_first_row,
     source="compute-layout-irregular 2.7; memory-model-and-sync 2.1",
 )

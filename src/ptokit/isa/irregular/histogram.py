@@ -11,6 +11,7 @@ from ..element_positions import alike
 from ..machine import Machine, TileOperand
 from ..site import Site
 from ..table import Access, Attr, Instr, dst, instruction, src
+from .gather_text_rules import HIST_AS_01
 from .histogram_rules import BINS, RULES, byte_of
 
 
@@ -47,7 +48,7 @@ THISTOGRAM = instruction(
         "dst[r,v] = how many elements of row r have a byte of at most v",
         (dst(), src(), src("idx")),
         (Attr("is_msb", bool, True, "isMSB"), Attr("byte", int, None, "byte")),
-        rules=(*RULES, A5_ONLY),
+        rules=(*RULES, A5_ONLY, HIST_AS_01),
         run=_histogram,
         footprint=_footprint,
         source="compute-layout-irregular 2.9",

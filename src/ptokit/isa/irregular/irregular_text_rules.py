@@ -2,40 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 from ptokit.targets import A5
 from ptokit.types.dtypes import DTYPES
-from ptokit.types.enums import CmpMode, TileType
+from ptokit.types.enums import TileType
 from ptokit.types.tile import DYNAMIC
 
 from ..assembler import assembler_rule
 from ..site import Site, TileInfo
 from ..typesets import types_of
-from ..unknown import Size, known
 
 Message = str | None
 
 _CONCAT = frozenset(DTYPES[n] for n in ("i8", "i16", "i32", "f16", "bf16", "f32"))
-_BLOCK = 64
-_SORTED = ("f16", "f32")
-_SOURCES = ("src0", "src1", "src2", "src3")
 
 
 _rule = partial(assembler_rule, source="assembly 13.9")
 
 
-def _padded(o: Site, *, grows: bool = False) -> Message:
-    """``grows``: dst may be larger."""
+def _padded(o: Site) -> Message:
     s, d = o.src, o.dst
+    if "mode" in o.attrs:
+        return "mode is given; the assembler infers it"
     if s.dtype.bits != d.dtype.bits or d.dtype.bits not in (8, 16, 32):
         return f"elements have {s.dtype.bits} bits in src, {d.dtype.bits} in dst; both have 8, 16 or 32"
-    if isinstance(d, TileInfo) and d.spec.pad == 0:
-        return "dst has pad null, which says nothing to fill with"
-    smaller = d.rows < s.rows or d.cols < s.cols
-    other = isinstance(d, TileInfo) and d.loc is TileType.Mat and (d.rows, d.cols) != (s.rows, s.cols) and not grows
-    return f"src is {s.rows}x{s.cols}, dst is {d.rows}x{d.cols}" if smaller or other else None
+    if d.rows < s.rows or d.cols < s.cols:
+        return f"src is {s.rows}x{s.cols}, dst is {d.rows}x{d.cols}"
+    grows = (d.rows, d.cols) != (s.rows, s.cols)
+    if grows and not (s.loc is TileType.Vec and d.loc is TileType.Vec):
+        return f"src is {s.rows}x{s.cols}, dst is {d.rows}x{d.cols}, in {d.loc.text}; only vec tiles grow"
+    if not isinstance(d, TileInfo) or not isinstance(s, TileInfo):
+        return None
+    if s.loc is TileType.Mat and d.loc is TileType.Mat and s.spec != d.spec:
+        return f"src is {s.spec}, dst {d.spec}; in mat both are of one type"
+    return "dst has pad null, which says nothing to fill with" if d.spec.pad == 0 else None
 
 
 @_rule(
@@ -63,40 +64,6 @@ def CC_1(o: Site) -> Message:
     cols = [o.src0.spec.valid_col, o.src1.spec.valid_col]
     if DYNAMIC not in cols and sum(cols) > o.dst.cols:
         return f"{' and '.join(map(str, cols))} valid columns do not fit into {o.dst.cols}"
-    return None
-
-
-@_rule(
-    "MS-1",
-    "block length 64",
-    "block length 96",
-    covered_by=("MRG-COM-01", "MRG-COM-02"),
-    decision="That two to four sources are merged, and the record is vector<4xi16>, the form of the text says.",
-)
-def MS_1(o: Site) -> Message:
-    """tmrgsort: one row of f16 or f32 in blocks of a multiple of 64, or tiles of one type and a tmp like dst."""
-    return _merged(o) if o.has("tmp") else _block(o)
-
-
-def _block(o: Site) -> Message:
-    s, d = o.src0, o.dst
-    if s.dtype is not d.dtype or s.dtype.name not in _SORTED:
-        return f"src has element type {s.dtype}, dst {d.dtype}; both are f16, or f32"
-    if (s.rows, d.rows) != (1, 1) or s.cols != d.cols:
-        return f"src is {s.rows}x{s.cols}, dst {d.rows}x{d.cols}; both are one row of equal length"
-    length: Size = o.block_len.value if o.has("block_len") else 0
-    if known(length) and (length <= 0 or length % _BLOCK):
-        return f"the block length is {length}, not a positive multiple of {_BLOCK}"
-    return None
-
-
-def _merged(o: Site) -> Message:
-    for name in (*_SOURCES, "tmp"):
-        t = o.operands.get(name)
-        if isinstance(t, TileInfo) and t.dtype is not o.dst.dtype:
-            return f"{name} has element type {t.dtype}, dst {o.dst.dtype}"
-    if (o.tmp.rows, o.tmp.cols) != (o.dst.rows, o.dst.cols):
-        return f"tmp is {o.tmp.rows}x{o.tmp.cols}, dst {o.dst.rows}x{o.dst.cols}"
     return None
 
 
@@ -148,29 +115,14 @@ def RN_1(o: Site) -> Message:
     return None if o.dst.row_major else "dst has blayout=col_major"
 
 
-@_rule("TGATHER-AS-01", "f16 and gt", "i16 on a2a3", source="assembly 15 (tgather compare)")
-def TGATHER_AS_01(o: Site) -> Message:
-    """The comparing tgather: eq or gt; f16, f32, i32 (a2a3: for eq), on a5 also i16."""
-    if not o.has("threshold"):
-        return None
-    if o.cmp not in (CmpMode.EQ, CmpMode.GT):
-        return f"cmpMode is {o.cmp.text}, not eq or gt"
-    element, equal = o.src.dtype.name, o.cmp is CmpMode.EQ
-    if o.target.is_a(A5):
-        return None if element in ("i16", "i32", "f16", "f32") else f"src has element type {o.src.dtype}"
-    if element in ("f16", "f32") or (element == "i32" and equal):
-        return None
-    return f"src has element type {o.src.dtype}; it takes f16 and f32, i32 for eq"
-
-
 FP_1 = _rule(
     "FP-1",
     "dst with pad=1",
     "dst with pad=0",
     what=(
-        "Padding keeps the element size (1, 2, 4 bytes) and the shape (tfillpad_expand: or more); dst has a pad value."
+        "Padding keeps the element size (1, 2, 4 bytes), and the shape, which only vec tiles may enlarge; dst has a "
+        "pad value. In mat both tiles are of one type."
     ),
     covered_by=("FILL-COM-01", "FILL-COM-02", "FILL-COM-03", "FILL-COM-03-X"),
     always=True,
 )(_padded)
-FP_1_EXPAND = replace(FP_1, check=partial(_padded, grows=True))

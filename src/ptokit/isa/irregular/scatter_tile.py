@@ -12,6 +12,7 @@ from ..element_positions import alike, in_range
 from ..machine import Machine, TileOperand
 from ..site import Site
 from ..table import Access, Instr, dst, instruction, src
+from .gather_text_rules import TSCATTER_AS_01
 from .gather_tile import AXIS, MASK
 from .scatter_tile_rules import RULES
 
@@ -59,7 +60,7 @@ TSCATTER = instruction(
         (dst(), src(), src("idx", optional=True)),
         (MASK, AXIS),
         syntax="dps-comma",
-        rules=RULES,
+        rules=(*RULES, TSCATTER_AS_01),
         run=_scatter,
         footprint=_footprint,
         source="compute-layout-irregular 2.4",

@@ -15,7 +15,7 @@ from ..element_positions import alike, kind
 from ..machine import Machine, TileOperand
 from ..site import Site, TileInfo
 from ..table import Access, Attr, Instr, Kind, Operand, Role, agreed, dst, instruction, scalar, src, tmp
-from .irregular_text_rules import MS_1
+from .scratch_text_rules import MS_1, SORT_AS_01
 from .sort_rules import MERGE_RULES, SORT_RULES
 
 GROUP = 32
@@ -73,7 +73,7 @@ TSORT32 = instruction(
         "tsort32",
         "Sort each 32 elements of a row in descending order; dst holds records of value and index.",
         (dst(), src(), src("idx"), tmp(optional=True)),
-        rules=SORT_RULES,
+        rules=(*SORT_RULES, SORT_AS_01),
         run=_sort,
         footprint=_sort_footprint,
         source="compute-layout-irregular 2.5",

@@ -14,6 +14,7 @@ from ..meaning.expressions import TURNED, Element, Extent
 from ..meaning.words import Move, Python, Word
 from ..site import Site
 from ..table import Instr, dst, instruction, src, tmp
+from .scratch_text_rules import TRANS_AS_01
 from .transpose_rules import RULES
 
 
@@ -60,7 +61,7 @@ TTRANS = instruction(
         "ttrans",
         "dst[c,r] = src[r,c]; of convolution tiles: the elements in the order of dst's layout.",
         (dst(), src(), tmp(optional=True, supplied=True)),
-        rules=RULES,
+        rules=(*RULES, TRANS_AS_01),
         meaning=_meaning,
         source="compute-layout-irregular 1.1",
     )

@@ -22,12 +22,13 @@ from ..site import Site, TileInfo, ViewInfo
 from ..unknown import Size, known
 from .transfer_rules import Message, names, sides
 
-MOVED_A5 = frozenset((DTYPES | PACKED)[n] for n in "e4m3 e5m2 e8m0 hif8 e2m1x2 e1m2x2".split())
+MOVED_A5 = frozenset((DTYPES | PACKED)[n] for n in "e4m3 e5m2 e8m0 hif8 hif8x2 bf16x2 e2m1x2 e1m2x2".split())
 MOVED = frozenset(DTYPES[n] for n in "i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32".split())
-MOVED_A5 |= MOVED
+_SMALL_FLOATS, MOVED_A5 = MOVED_A5, MOVED | MOVED_A5
+_PTO = "PTOAS 2026-08 PTO.cpp"
 QUANT = {
     "a2a3": {"i32": ("i8", "f16"), "f32": ("i8",)},
-    "a5": {"i32": ("i8", "f16", "bf16"), "f32": ("i8", "f16", "bf16", "f32")},
+    "a5": {"i32": ("i8", "f16", "bf16"), "f32": ("i8", "f16", "bf16", "f32", "hif8", "e4m3")},
 }
 _COLUMNS = 4095
 _ZERO_PADS = (0, 1)
@@ -70,14 +71,6 @@ def _empty_view(o: Site) -> Message:
     return None if wrong is None else f"a dimension of the view is {wrong}"
 
 
-def _empty_tile(o: Site) -> Message:
-    tile, _ = sides(o)
-    if not isinstance(tile, TileInfo):
-        return None  # the type of a lowered tile has no valid region
-    rows, cols = written_valid(tile)
-    return f"the valid region of {tile.name} is {rows}x{cols}" if 0 in (rows, cols) else None
-
-
 @_rule(
     "ST-5",
     "valid=8x16 to a view of 4x32",
@@ -98,9 +91,9 @@ def _columns(o: Site) -> Message:
     tile: TileInfo = o.src
     if tile.loc is not TileType.Acc:
         return None
-    for what, cols in (("columns", tile.cols), ("valid columns", tile.spec.valid_col)):
-        if cols != DYNAMIC and not 1 <= cols <= _COLUMNS:
-            return f"the accumulator has {cols} {what}, not 1..{_COLUMNS}"
+    for what, cols, least in (("columns", tile.cols, 1), ("valid columns", tile.spec.valid_col, 0)):
+        if cols != DYNAMIC and not least <= cols <= _COLUMNS:
+            return f"the accumulator has {cols} {what}, not {least}..{_COLUMNS}"
     return None
 
 
@@ -126,6 +119,22 @@ def LD_5(o: Site) -> Message:
 def LD_8(o: Site) -> Message:
     """Elements have 1, 2, 4 or 8 bytes."""
     return None if o.dst.dtype.bits in (8, 16, 32, 64) else f"elements of {o.dst.dtype} have {o.dst.dtype.bits} bits"
+
+
+def _wants_layout(o: Site, *, lines: bool = False) -> Message:
+    """A vec tile on a5 that is neither ND nor DN nor Nz. ``lines``: one row or column may be anything."""
+    tile, _ = sides(o)
+    if not isinstance(tile, TileInfo) or tile.loc is not TileType.Vec or tile.layout_name in ("ND", "DN", "Nz"):
+        return None
+    return None if lines and 1 in (tile.rows, tile.cols) else f"{tile.name} has layout {tile.layout_name}"
+
+
+def _prefetched(o: Site) -> Message:
+    if o.target.is_a(A2A3):
+        wrong = next((t.dtype for t in sides(o) if t.dtype in _SMALL_FLOATS), None)
+    else:
+        wrong = next((t.dtype for t in sides(o) if t.dtype not in MOVED_A5), None)
+    return None if wrong is None else f"an element type is {wrong}, which {o.target.name} does not prefetch"
 
 
 @_rule("LD-9", "pad=1", "pad=2", targets=("a5",), covered_by=("LOAD-A5-02",))
@@ -247,6 +256,15 @@ LOAD = (
     ),
     LD_8,
     LD_9,
+    _rule(
+        "LD-10",
+        "ND",
+        "row_major, boxes in rows",
+        what="A vec tile to load has layout ND, DN or Nz.",
+        targets=("a5",),
+        source=f"{_PTO} TLoadOp",
+        covered_by=("LOAD-A5-03", "LOAD-A5-04"),
+    )(_wants_layout),
 )
 
 
@@ -283,7 +301,7 @@ STORE = (
         "ST-13",
         "f32 to bf16",
         "f32 to ui8",
-        what="With a quantisation word i32 goes to i8, f16 or bf16, f32 to i8, f16, bf16 or f32.",
+        what="With a quantisation word i32 goes to i8, f16 or bf16, f32 to i8, f16, bf16, f32, hif8 or f8E4M3FN.",
         decision=_MORE_TYPES,
         targets=("a5",),
     )(_quantised),
@@ -292,10 +310,19 @@ STORE = (
         "ST-15",
         "4080",
         "4096",
-        what="An accumulator has 1..4095 columns, and as many valid ones.",
+        what="An accumulator has 1..4095 columns, and no more valid ones.",
         targets=("a2a3",),
         covered_by=("STORE-A3-15", "STORE-A3-17"),
     )(_columns),
+    _rule(
+        "ST-16",
+        "ND",
+        "16 rows, row_major, boxes in rows",
+        what="A vec tile to store has layout ND, DN or Nz, or one row or column.",
+        targets=("a5",),
+        source=f"{_PTO} TStoreOp",
+        covered_by=("STORE-A5-05",),
+    )(partial(_wants_layout, lines=True)),
 )
 STORE_FP = (
     _rule(
@@ -314,15 +341,14 @@ STORE_FP = (
         "i32",
         "f16",
         what="The accumulator is f32 or a 32-bit integer.",
-        targets=("a2a3",),
         always=True,
-        covered_by=("STORE-A3-11",),
+        covered_by=("STORE-A3-11", "STORE-A5-08"),
     )(_of_tiles(_word_sized)),
     _rule(
         "SF-5",
         "4080",
         "4096",
-        what="An accumulator has 1..4095 columns, and as many valid ones.",
+        what="An accumulator has 1..4095 columns, and no more valid ones.",
         targets=("a2a3",),
         always=True,
         covered_by=("STORE-A3-15", "STORE-A3-17"),
@@ -337,14 +363,6 @@ PREFETCH = (
         always=True,
         covered_by=_POSITIVE,
     )(_empty_view),
-    _rule(
-        "PF-2",
-        "1x16",
-        "0x16",
-        what="tprefetch writes a tile (or memref) whose valid region is not empty.",
-        always=True,
-        covered_by=_POSITIVE,
-    )(_empty_tile),
     _rule("PF-3", "vec", "left", what="Prefetch goes to vec and mat.", always=True, covered_by=("PREF-02",))(
         _in(_VEC, _MAT)
     ),
@@ -356,6 +374,13 @@ PREFETCH = (
         always=True,
         covered_by=("PREF-03",),
     )(_sizes),
+    _rule(
+        "PF-5",
+        "i8 on a2a3",
+        "hif8 on a2a3",
+        what="On a2a3 neither side has floats of 4 or 8 bits; on a5 both have types that loads take.",
+        source=f"{_PTO} TPrefetchOp",
+    )(_prefetched),
 )
 
 _TILES, _TRANSFERS, _MOVES = "assembly 13.2", "assembly 13.4, 13.5", "assembly 13.6"
@@ -365,6 +390,7 @@ for _id, _what, _where, _why, _rejected in (
     ("TC-1", "Where an instruction takes a tile, it is a tile (or a memref of rank 2).", _TILES, _KIND, "a view"),
     ("LD-1", "tload takes a partition_tensor_view and a tile.", _TRANSFERS, _KIND, "a whole tensor_view"),
     ("LD-2", "The operands of tload pass the checks of tiles.", _TRANSFERS, _COMMON, "valid=17x16 of 16x16"),
+    ("PF-2", "tprefetch writes a tile.", _TRANSFERS, _KIND, "a view"),
     ("ST-1", "tstore takes a tile and a partition_tensor_view.", _TRANSFERS, _KIND, "a whole tensor_view"),
     ("ST-2", "The operands of tstore pass the checks of tiles.", _TRANSFERS, _COMMON, "valid=17x16 of 16x16"),
     ("SF-1", "tstore_fp takes two tiles.", _TRANSFERS, _KIND, "a view for fp"),

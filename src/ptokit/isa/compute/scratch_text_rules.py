@@ -1,0 +1,187 @@
+"""What the reference assembler asks of scratch tiles, and some more of elementwise instructions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from ptokit.diagnostics import RuleDecorator, Scope, rule
+from ptokit.targets import A2A3
+
+from ..operands import DEVICES, Message, same_tile
+from ..site import Site, TileInfo
+from ..tile_checks import differ, precise, small, valid_differs, vec_rows
+from ..typesets import FB, I6, names, types_of
+from ..unknown import Size, known
+
+
+def _ceil(a: Size, b: int) -> Size:
+    return (a + b - 1) // b
+
+
+def _asm(id: str, targets: tuple[str, ...] = DEVICES, **more: Any) -> RuleDecorator:
+    return rule(id, targets=targets, scope=Scope.ASSEMBLER, **{"source": "compute-elementwise 2.4", **more})
+
+
+def _newer(id: str, function: str, **more: Any) -> RuleDecorator:
+    return _asm(id, source=f"PTOAS 2026-08 PTO.cpp {function}", **more)
+
+
+def _rows(o: Site) -> Message:
+    return None if o.tmp.row_major else "tmp has blayout=col_major; the assembler wants row_major"
+
+
+def _src_is_dst(o: Site) -> Message:
+    for name, t in o.data_tiles:
+        if name != "dst" and same_tile(t, o.dst):
+            return f"{name} and dst are the same value"
+    return None
+
+
+def _physical(o: Site, *names: str) -> Message:
+    d = o.dst
+    for name in names:
+        t = o.operands.get(name)
+        if isinstance(t, TileInfo) and (t.rows, t.cols) != (d.rows, d.cols):
+            return f"{name} is {t.rows}x{t.cols}, dst is {d.rows}x{d.cols}; the assembler wants equal shapes"
+    return None
+
+
+@_asm("EW-AS-03", accepted="16x64 with a 17x64 tmp", rejected="a source of another shape")
+def EW_AS_03(o: Site) -> Message:
+    """tprelu: sources and dst have one shape; on a2a3, tmp is of 8-bit integers, has a row more than dst has valid
+    ones, and a mask bit for each valid column.
+    """
+    t, d = o.tmp, o.dst
+    if o.target.is_a(A2A3) and t is not None:
+        if t.dtype.name not in ("u8", "i8"):
+            return f"tmp has element type {t.dtype}; the assembler wants ui8"
+        if not known(d.vr, d.vc):
+            return "dst has a dynamic valid region; with tmp, the assembler wants a static one"
+        if t.rows <= d.vr or t.vc < _ceil(d.vc, 8):
+            return f"tmp is {t.rows}x{t.cols}, valid in {t.vc} columns; not {d.vr + 1} rows, {_ceil(d.vc, 8)} columns"
+        need = (d.vr + 1) * max(32, _ceil(_ceil(d.vc, 8), 32) * 32)
+        if t.spec.nbytes < need:
+            return f"tmp has {t.spec.nbytes} bytes, it needs {need}"
+    return _physical(o, "src0", "src1")
+
+
+def _remainder(o: Site, rows: int) -> Message:
+    """``rows``: of tmp, on a2a3."""
+    t, d = o.tmp, o.dst
+    if t is None or (wrong := vec_rows(o, "tmp")) or not o.target.is_a(A2A3):
+        return None if t is None else wrong
+    if t.vr < rows or t.vc < d.vc:
+        return f"tmp is valid in {t.vr}x{t.vc}; the assembler wants at least {rows}x{d.vc}"
+    return differ(o, "dst", "tmp") or small(o, "tmp", rows * d.cols * d.dtype.size)
+
+
+EW_AS_04 = _newer(
+    "EW-AS-04",
+    "TRemOp, TRemSOp",
+    what=(
+        "trem trems: tmp is a row-major vec tile; on a2a3 of dst's type, with room for its columns, in trem for "
+        "two rows."
+    ),
+    accepted="a tmp like dst",
+    rejected="an f32 tmp for i32 on a2a3",
+)(partial(_remainder, rows=2))
+EW_AS_04_SCALAR = replace(EW_AS_04, check=partial(_remainder, rows=1))
+
+
+def _exclusive(o: Site, *, region: bool = True) -> Message:
+    """``region``: tmp has the valid region of dst."""
+    if o.tmp is None:
+        return None
+    wrong = differ(o, "dst", "tmp") or _rows(o) or (valid_differs(o, "dst", "tmp") if region else None)
+    return wrong or small(o, "tmp", o.dst.spec.nbytes)
+
+
+EW_AS_05 = _newer(
+    "EW-AS-05",
+    "TXorOp, TXorSOp",
+    what="txor txors on a2a3: tmp is row-major, of dst's type and size, in txor with its valid region.",
+    targets=("a2a3",),
+    accepted="a tmp like dst",
+    rejected="a tmp of another type",
+)(_exclusive)
+EW_AS_05_SCALAR = replace(EW_AS_05, check=partial(_exclusive, region=False))
+
+
+@_newer("EW-AS-06", "TRsqrtOp", accepted="a 1x8 f32 tmp", rejected="a 1x4 f32 tmp")
+def EW_AS_06(o: Site) -> Message:
+    """trsqrt: tmp is a row-major vec tile of at least 32 bytes; high precision needs one."""
+    if o.tmp is None:
+        return "high_precision without tmp" if precise(o) else None
+    return vec_rows(o, "tmp") or small(o, "tmp", 32)
+
+
+_POWERS = {"a2a3": I6 | types_of("f32"), "a5": I6 | types_of("f16 f32")}
+
+
+@_newer("EW-AS-11", "TPowOp, TPowSOp", accepted="f32 with a tmp like dst", rejected="i32 with a tmp")
+def EW_AS_11(o: Site) -> Message:
+    """tpow tpows: integers and f32, on a5 f16, too; in high precision, which a2a3 does not have, floats. Integers have
+    no tmp; that of floats is row-major, with dst's type and valid region, on a2a3 also its size.
+    """
+    exact = precise(o)
+    if exact and o.target.is_a(A2A3):
+        return "a2a3 has no high_precision"
+    allowed = FB if exact else o.target.entry(_POWERS)
+    if o.dst.dtype not in allowed:
+        return f"dst has element type {o.dst.dtype}; allowed: {names(allowed)}"
+    if o.tmp is None:
+        return None
+    if o.dst.dtype.is_integer:
+        return f"a tmp with {o.dst.dtype}"
+    wrong = differ(o, "dst", "tmp") or _rows(o) or valid_differs(o, "dst", "tmp")
+    return wrong or (small(o, "tmp", o.dst.spec.nbytes) if o.target.is_a(A2A3) else None)
+
+
+@_newer("EW-AS-12", "TSelOp", accepted="a 1x8 f32 tmp", rejected="a 1x8 f16 tmp on a2a3")
+def EW_AS_12(o: Site) -> Message:
+    """tsel: tmp is a row-major vec tile; on a2a3 of 4-byte elements, with 16 bytes for 2-byte data and 8 for others."""
+    t = o.tmp
+    if t is None or (wrong := vec_rows(o, "tmp")) or not o.target.is_a(A2A3):
+        return None if t is None else wrong
+    if t.dtype.size != 4:
+        return f"tmp has elements of {t.dtype.size} bytes, not 4"
+    return small(o, "tmp", 16 if o.dst.dtype.size == 2 else 8)
+
+
+@_newer("EW-AS-13", "TSelSOp", targets=("a2a3",), accepted="a 1x64 tmp for 16x64", rejected="a 1x32 tmp for 16x64")
+def EW_AS_13(o: Site) -> Message:
+    """tsels on a2a3: tmp is row-major, of dst's type, with room for a row of src."""
+    if o.tmp is None:
+        return None
+    return differ(o, "dst", "tmp") or _rows(o) or small(o, "tmp", o.src.cols * o.dst.dtype.size)
+
+
+@_asm("EW-AS-08", accepted="f16 scalar, f16 src", rejected="f32 scalar, f16 src")
+def EW_AS_08(o: Site) -> Message:
+    """taxpy: the scalar has src's element type; src and dst have one shape."""
+    if o.scalar.type != o.src.dtype.text and o.scalar.type in ("f16", "bf16", "f32", "f64"):
+        return f"the scalar has type {o.scalar.type}, src has {o.src.dtype}"
+    return _physical(o, "src")
+
+
+EW_AS_01 = _asm(
+    "EW-AS-01",
+    what="tands tors txors: source and destination are different values.",
+    accepted="tors ins(%a, %s) outs(%b)",
+    rejected="tors ins(%a, %s) outs(%a)",
+)(_src_is_dst)
+EW_AS_02 = _asm(
+    "EW-AS-02",
+    what="trecip on a2a3: source and destination are different values.",
+    targets=("a2a3",),
+    accepted="trecip ins(%a) outs(%b)",
+    rejected="trecip ins(%a) outs(%a)",
+)(_src_is_dst)
+
+
+@_asm("EW-AS-09", accepted="four 16x64 tiles", rejected="a source of another shape")
+def EW_AS_09(o: Site) -> Message:
+    """taddc taddsc: all tiles have one shape."""
+    return _physical(o, "src0", "src1", "src2")

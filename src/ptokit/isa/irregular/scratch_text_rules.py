@@ -1,0 +1,110 @@
+"""What the reference assembler asks of sorting, transposing and counting, and of their scratch tiles."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ptokit.diagnostics import RuleDecorator
+from ptokit.targets import A2A3
+
+from ..assembler import assembler_rule
+from ..operands import Message
+from ..site import Site, TileInfo
+from ..tile_checks import differ, not_of, small, vec_rows
+from ..typesets import BF16, I6, INT16_32, F, types_of
+from ..unknown import Size, known
+
+_BLOCK = 64
+_SOURCES = ("src0", "src1", "src2", "src3")
+_32 = types_of("i32 u32")
+_TCI_BYTES = {32: 768, 16: 1792}
+
+
+def _of(function: str) -> partial[RuleDecorator]:
+    return partial(assembler_rule, source=f"PTOAS 2026-08 PTO.cpp {function}")
+
+
+@_of("TMrgSortOp")(
+    "MS-1",
+    "block length 64",
+    "block length 96",
+    covered_by=("MRG-COM-01", "MRG-COM-02"),
+    decision="That two to four sources are merged, and the record is vector<4xi16>, the form of the text says.",
+)
+def MS_1(o: Site) -> Message:
+    """tmrgsort: one row of f16 or f32 in blocks of a multiple of 64; or rows of one type into another, with a tmp, if
+    any, that holds dst, and all of them one after the other.
+    """
+    return _merged(o) if o.has("src1") else _block(o)
+
+
+def _block(o: Site) -> Message:
+    s, d = o.src0, o.dst
+    if s.dtype is not d.dtype or s.dtype not in F:
+        return f"src has element type {s.dtype}, dst {d.dtype}; both are f16, or f32"
+    if (s.rows, d.rows) != (1, 1) or s.cols != d.cols:
+        return f"src is {s.rows}x{s.cols}, dst {d.rows}x{d.cols}; both are one row of equal length"
+    length: Size = o.block_len.value if o.has("block_len") else 0
+    if known(length) and (length <= 0 or length % _BLOCK):
+        return f"the block length is {length}, not a positive multiple of {_BLOCK}"
+    return None
+
+
+def _merged(o: Site) -> Message:
+    tiles = {name: t for name in (*_SOURCES, "tmp") if isinstance(t := o.operands.get(name), TileInfo)}
+    for name, t in (("dst", o.dst), *tiles.items()):
+        if t.dtype is not o.dst.dtype:
+            return f"{name} has element type {t.dtype}, dst {o.dst.dtype}"
+        if t.rows != 1:
+            return f"{name} has {t.rows} rows, not 1"
+    need = max(o.dst.cols, sum(t.cols for name, t in tiles.items() if name != "tmp"))
+    if o.has("tmp") and o.tmp.cols < need:
+        return f"tmp has {o.tmp.cols} columns, not {need}"
+    return None
+
+
+@_of("TSort32Op")("SORT-AS-01", "f32 with i32 indices", "i16 indices", covered_by=("SORT-COM-01",))
+def SORT_AS_01(o: Site) -> Message:
+    """tsort32: row-major vec tiles, f16 or f32, and indices of 32 bits; on a2a3 a tmp has src's size."""
+    wrong = vec_rows(o, "src", "dst", "idx", "tmp") or differ(o, "src", "dst") or not_of(o, F, "src")
+    if wrong or (wrong := not_of(o, _32, "idx")):
+        return wrong
+    return small(o, "tmp", o.src.spec.nbytes) if o.target.is_a(A2A3) else None
+
+
+@_of("TTransOp")("TRANS-AS-01", "f16 into f16", "f16 into bf16", covered_by=("TRANS-COM-01", "TRANS-COM-03"))
+def TRANS_AS_01(o: Site) -> Message:
+    """ttrans: one element type, 8- to 32-bit integers, f16, bf16 or f32; src in rows on a2a3, whole blocks of 32 bytes
+    on a5. tmp has the type, too, and 32 bytes, or src's size where a2a3 uses it.
+    """
+    s, d = o.src, o.dst
+    if not isinstance(s, TileInfo) or not isinstance(d, TileInfo):
+        return None
+    if wrong := differ(o, "src", "dst", "tmp") or not_of(o, I6 | F | BF16, "src"):
+        return wrong
+    if o.target.is_a(A2A3):
+        uses = d.cols % (32 if s.dtype.size == 1 else 16) == 0 and s.cols % s.c0 == 0 and s.cols // s.c0 <= 255
+        wrong = None if s.row_major else "src has blayout=col_major"
+        return wrong or small(o, "tmp", s.spec.nbytes if uses else 32)
+    for name, t in (("src", s), ("dst", d)):
+        line = t.cols if t.row_major else t.rows
+        if line * t.dtype.size % 32:
+            return f"{name} is {t.rows}x{t.cols}; {line} elements are no whole blocks of 32 bytes"
+    return small(o, "tmp", 32)
+
+
+@_of("TCIOp")("CI-AS-01", "a tmp of 768 bytes for i32", "a tmp of 64 bytes", covered_by=("CI-01", "CI-02"))
+def CI_AS_01(o: Site) -> Message:
+    """tci: 16- and 32-bit integers, more than one column. On a2a3 a tmp is a plain row-major vec tile of i32 or f32
+    with 768 bytes, for 16-bit elements 1792.
+    """
+    if o.dst.cols == 1:
+        return "dst has one column"
+    if wrong := not_of(o, INT16_32, "dst"):
+        return wrong
+    t = o.tmp
+    if t is None or not o.target.is_a(A2A3):
+        return None
+    if t.boxed or t.spec.fractal != 512 or (wrong := vec_rows(o, "tmp")):
+        return wrong or f"tmp has layout {t.layout_name}, fractal={t.spec.fractal}"
+    return not_of(o, types_of("i32 u32 f32"), "tmp") or small(o, "tmp", _TCI_BYTES[o.dst.dtype.bits])
