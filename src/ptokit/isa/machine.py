@@ -116,6 +116,13 @@ Axis = tuple[int, int, int]
 """One axis of a copy: count, stride of the destination, stride of the source, in bytes."""
 
 
+Row = tuple[int, int]
+"""One axis of rows in one memory: count, stride in bytes."""
+
+Combine = tuple[str, DType]
+"""How stores are combined with memory: the primitive's name (add, max, min), and the type of the elements."""
+
+
 class Machine(Protocol):
     """The running chunk of blocks."""
 
@@ -129,6 +136,33 @@ class Machine(Protocol):
 
     def fill(self, dst: Any, first: int, axes: Sequence[Axis], unit: bytes, nbytes: int) -> None:
         """Fill `nbytes` bytes from `first` bytes behind the start of each row with an element over and over."""
+
+    def cast(self, value: Any, dtype: DType, space: str) -> Any:
+        """A byte address, or a pointer, as a pointer to elements of `dtype`; "l0a scales" names the scales of L0A."""
+
+    def fetch(
+        self, src: Any, first: int, axes: Sequence[Row], nbytes: int, *, needed: tuple[Sequence[Row], int] | None = None
+    ) -> np.ndarray:
+        """Rows of `nbytes` bytes from `first` bytes behind `src`: uint8 (blocks or 1, counts.., nbytes).
+
+        ``axes``: count and stride, the outermost first. ``needed``: axes and bytes of what results depend on, where
+        whole blocks are moved.
+        """
+
+    def deposit(
+        self,
+        dst: Any,
+        first: int,
+        axes: Sequence[Row],
+        values: np.ndarray,
+        *,
+        combine: Combine | None = None,
+        sub: int = 0,
+    ) -> None:
+        """Write rows of values (blocks or 1, counts.., elements) from `first` bytes behind `dst`, lower blocks first.
+
+        ``combine``: with what is there; ``sub``: the vector core of a cluster whose buffer is meant.
+        """
 
     def load(self, pointer: Any, offset: Any, nbytes: int, alignment: int, rule: str = "VEC-A5-03") -> np.ndarray:
         """`nbytes` bytes of on-chip memory at pointer + offset elements: uint8 (blocks, nbytes), the caller's own.

@@ -24,6 +24,10 @@ _NAMES = {
 }
 
 
+SLOPES = 1 << 16
+"""Address in the fix-pipe buffer, behind its words, from which on slopes of ReLU lie (PTOAS e32488c9, drains)."""
+
+
 def buffer_name(loc: TileType) -> str:
     """Hardware name of the buffer a tile type lives in: UB, L1, L0A …"""
     return _NAMES[loc]

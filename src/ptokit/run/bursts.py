@@ -8,19 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.isa.machine import Axis
+from ptokit.isa.machine import Axis, Combine
+from ptokit.isa.meaning.primitives import PRIMITIVES
 from ptokit.isa.placement import buffer_name
+from ptokit.types.enums import TileType
 
 from .fault import Fault
 from .lanes import Line, extremes, lanes
 from .local import SPACES, LocalMemory, LocalPointer
 from .memory import Buffer, Pointer, disjoint
+from .storage import Arena
 
 Rows = Sequence[tuple[int, int]]  # (count, stride in bytes), the outermost axis first
 
 
 class Bursts(LocalMemory):
     """What a chunk does for DMA instructions (see `ptokit.isa.machine.Machine`)."""
+
+    def sub_space(self, loc: TileType, sub: int) -> Arena:
+        """The memory of a buffer; of several vector cores of a cluster that of core `sub`."""
+        raise NotImplementedError
 
     def copy(self, dst: Any, first: int, src: Any, axes: Sequence[Axis], nbytes: int) -> None:
         """Rows of `nbytes` from `src` to `first` bytes behind `dst`; all are read before one is written."""
@@ -45,6 +52,32 @@ class Bursts(LocalMemory):
         for rows in self._rows(dst, first, [(n, d) for n, d, _ in axes], nbytes, write=True):
             rows[...] = pattern
 
+    def fetch(
+        self, src: Any, first: int, axes: Rows, nbytes: int, *, needed: tuple[Rows, int] | None = None
+    ) -> np.ndarray:
+        """Rows of `nbytes` from `first` bytes behind `src`: uint8 (blocks or 1, counts.., nbytes), the caller's own."""
+        counts = tuple(n for n, _ in axes)
+        if nbytes == 0 or not all(counts):
+            return np.empty((1, *counts, nbytes), np.uint8)
+        found = self._rows(src, first, axes, nbytes, write=False)
+        return found[0].copy() if len(found) == 1 else np.concatenate(found)
+
+    def deposit(
+        self, dst: Any, first: int, axes: Rows, values: np.ndarray, *, combine: Combine | None = None, sub: int = 0
+    ) -> None:
+        """Write rows (blocks or 1, counts.., elements) from `first` bytes behind `dst`, lower blocks first."""
+        if not values.size:
+            return
+        plain = np.ascontiguousarray(values)
+        targets = self._rows(dst, first, axes, plain.shape[-1] * plain.dtype.itemsize, write=True, sub=sub)
+        if combine is None:
+            self._assign(targets, [plain.view(np.uint8)])
+            return
+        operation = PRIMITIVES[combine[0]].numpy
+        for block in range(self.blocks):
+            target = _of_block(targets, block).view(plain.dtype)
+            target[...] = operation(target, _of_block([plain], block))
+
     def _assign(self, targets: list[np.ndarray], sources: list[np.ndarray]) -> None:
         """Lower blocks first. One array stands for all blocks, several for one block each."""
         if len(targets) == len(sources) == 1:
@@ -55,7 +88,9 @@ class Bursts(LocalMemory):
             target, source = (_of_block(rows, block) for rows in (targets, sources))
             target[...] = source
 
-    def _rows(self, pointer: Any, first: int, axes: Rows, nbytes: int, *, write: bool) -> list[np.ndarray]:
+    def _rows(
+        self, pointer: Any, first: int, axes: Rows, nbytes: int, *, write: bool, sub: int = 0
+    ) -> list[np.ndarray]:
         """The rows as arrays (blocks or 1, counts.., nbytes) over the memory itself.
 
         One array if blocks lie at even distances, else one for each block. Raises `Fault`.
@@ -63,7 +98,7 @@ class Bursts(LocalMemory):
         reach = sum((n - 1) * s for n, s in axes) + nbytes
         shape, strides = tuple(n for n, _ in axes), tuple(s for _, s in axes)
         if isinstance(pointer, LocalPointer):
-            arena = self.space(SPACES[pointer.space])
+            arena = self.sub_space(SPACES[pointer.space], sub)
             low, high = extremes(pointer.address)
             if low + first < 0 or high + first + reach > arena.size:
                 start = (low if low < 0 else high) + first

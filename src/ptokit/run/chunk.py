@@ -11,7 +11,7 @@ import numpy as np
 
 from ptokit.diagnostics import UNKNOWN_LOCATION, Location
 from ptokit.ir.launch import Role
-from ptokit.isa.placement import broken_placement
+from ptokit.isa.placement import SLOPES, broken_placement
 from ptokit.targets import Target
 from ptokit.types.enums import TileType
 from ptokit.types.tile import DYNAMIC, TileSpec
@@ -204,7 +204,8 @@ class Chunk(Bursts):
         """A buffer in this core's own memory."""
         arena = self._spaces.get(loc)
         if arena is None:
-            arena = self._spaces[loc] = Arena(self.blocks, self.target.capacity[loc], self.initial)
+            size = self.target.capacity[loc] + (SLOPES if loc is TileType.Scaling else 0)
+            arena = self._spaces[loc] = Arena(self.blocks, size, self.initial)
         return arena
 
     def adopt(self, loc: TileType, arena: Arena) -> None:
@@ -214,6 +215,10 @@ class Chunk(Bursts):
     def space(self, loc: TileType) -> Arena:
         """The buffer that the running core knows under this name."""
         return self.home(loc).own_space(loc)
+
+    def sub_space(self, loc: TileType, sub: int) -> Arena:
+        """The buffer of vector core `sub` of the cluster; that of the program where it runs on one core."""
+        return self._vector_cores[sub].own_space(loc) if sub < len(self._vector_cores) and sub else self.space(loc)
 
     def at(self, address: Any, spec: TileSpec) -> Storage:
         """Storage of a tile at a byte address of its buffer. Raises `Fault` if it does not fit."""

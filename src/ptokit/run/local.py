@@ -27,8 +27,10 @@ SPACES = {
     "l0c": TileType.Acc,
     "bt": TileType.Bias,
     "fb": TileType.Scaling,
+    "l0a scales": TileType.ScaleLeft,
+    "l0b scales": TileType.ScaleRight,
 }
-"""The buffer a pointer's space names."""
+"""The buffer a pointer's space names; no text names the last two, whose places follow from those of operands."""
 
 
 class LocalPointer:

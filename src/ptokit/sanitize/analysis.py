@@ -113,6 +113,8 @@ class Analysis:
         if touch.settled == space.version:
             return
         place = touch.where if touch.initial is None else touch.initial
+        if not len(place):
+            return
         worst = space.worst(place)
         if worst > PADDING and not touch.write:
             touch.settled = space.version

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.isa.machine import Axis
+from ptokit.isa.machine import Axis, Combine
 from ptokit.isa.placement import buffer_name
 from ptokit.run.chunk import Chunk
 from ptokit.run.local import SPACES, LocalPointer
@@ -20,7 +20,9 @@ from .footprints import Footprint, Touch
 from .gm import Memory, Scattered
 from .shadow import Space
 
-Rows = tuple[tuple[int, int], ...]
+Row = tuple[int, int]
+Rows = tuple[Row, ...]
+_NOTHING = Footprint(np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 class ObservedMemory(Chunk):
@@ -111,26 +113,55 @@ class ObservedMemory(Chunk):
         if nbytes > 0:
             self._rows_touched(dst, first, tuple((n, d) for n, d, _ in axes), nbytes, write=True)
 
-    def _touch(self, pointer: LocalPointer, where: Footprint, *, write: bool) -> None:
-        if len(where):
-            loc = SPACES[pointer.space]
-            self.touched.append(Touch(self._shadow(loc), write, where, ""))
+    def fetch(
+        self, src: Any, first: int, axes: Sequence[Row], nbytes: int, *, needed: tuple[Sequence[Row], int] | None = None
+    ) -> np.ndarray:
+        found = super().fetch(src, first, axes, nbytes, needed=needed)
+        if nbytes:
+            touch = self._rows_touched(src, first, tuple(axes), nbytes, write=False)
+            if touch is not None and needed is not None and isinstance(src, LocalPointer):
+                touch.initial = rows(src.address + first, tuple(needed[0]), needed[1]) if needed[1] else _NOTHING
+        return found
 
-    def _shadow(self, loc: TileType) -> Space:
-        return self.space_of(self.space(loc), loc, buffer_name(loc))
+    def deposit(
+        self,
+        dst: Any,
+        first: int,
+        axes: Sequence[Row],
+        values: np.ndarray,
+        *,
+        combine: Combine | None = None,
+        sub: int = 0,
+    ) -> None:
+        super().deposit(dst, first, axes, values, combine=combine, sub=sub)
+        if values.size:
+            nbytes = values.shape[-1] * values.itemsize
+            touch = self._rows_touched(dst, first, tuple(axes), nbytes, write=True, sub=sub)
+            if touch is not None and combine is not None:
+                touch.atomic = combine[0].capitalize(), combine[1].name
 
-    def _rows_touched(self, pointer: Any, first: int, axes: Rows, nbytes: int, *, write: bool) -> None:
+    def _touch(self, pointer: LocalPointer, where: Footprint, *, write: bool, sub: int = 0) -> Touch | None:
+        if not len(where):
+            return None
+        loc = SPACES[pointer.space]
+        space = self.space_of(self.sub_space(loc, sub), loc, buffer_name(loc))
+        self.touched.append(Touch(space, write, where, ""))
+        return self.touched[-1]
+
+    def _rows_touched(
+        self, pointer: Any, first: int, axes: Rows, nbytes: int, *, write: bool, sub: int = 0
+    ) -> Touch | None:
         axes = tuple((n, s) for n, s in axes if n != 1)
         if any(n == 0 for n, _ in axes):
-            return
+            return None
         if isinstance(pointer, LocalPointer):
-            self._touch(pointer, rows(pointer.address + first, axes, nbytes), write=write)
-            return
+            return self._touch(pointer, rows(pointer.address + first, axes, nbytes), write=write, sub=sub)
         assert isinstance(pointer, Pointer)
         memory, origin = self.memories[id(pointer.buffer)]
         found = rows(origin + pointer.offset * pointer.dtype.size + first, axes, nbytes)
         granules = np.unique(_bytes(found) // memory.granule)
         self.touched.append(Touch(memory, write, Scattered(granules), memory.name))
+        return self.touched[-1]
 
 
 def _start(pointer: LocalPointer, offset: Any) -> int:

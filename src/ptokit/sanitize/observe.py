@@ -438,20 +438,21 @@ class Observer(ObservedMemory):
             case "barrier_sync":
                 pipe = class_pipe(attrs["op"], kind)
                 return None if pipe is None else Barrier(op, name, pipe)
-            case "get_buf" | "rls_buf":
+            case "get_buf" | "rls_buf" | "get_buf_dyn" | "rls_buf_dyn":
                 pipe = class_pipe(attrs["op"], kind)
                 if pipe is None or pipe is Pipe.ALL:
                     return None
-                if not 0 <= attrs["id"] < BUFFER_IDS:
-                    message = f"{name}: token {attrs['id']} is outside 0..{BUFFER_IDS - 1}"
-                    self.report("BUF-PROTOCOL", op, attrs["id"], partial(Draft, message, op.location))
+                token = int(uniform(operands["buf"])) if "buf" in operands else attrs["id"]
+                if not 0 <= token < BUFFER_IDS:
+                    message = f"{name}: token {token} is outside 0..{BUFFER_IDS - 1}"
+                    self.report("BUF-PROTOCOL", op, token, partial(Draft, message, op.location))
                     return None
-                return (GetToken if name == "get_buf" else ReleaseToken)(op, name, pipe, token=attrs["id"])
-            case "sync.set":
+                return (GetToken if name.startswith("get_buf") else ReleaseToken)(op, name, pipe, token=token)
+            case "sync.set" | "set_cross_block" | "set_intra_block":
                 self._check_reserved(op, name, number)
                 mode = attrs.get("ffts_mode")
                 return Signal(op, name, attrs["pipe"], event=number, mode=2 if mode is None else mode)
-            case "sync.wait":
+            case "sync.wait" | "wait_cross_block" | "wait_intra_block":
                 self._check_reserved(op, name, number)
                 return AwaitSignal(op, name, attrs["pipe"], event=number)
             case "TSYNC":

@@ -18,7 +18,7 @@ from ptokit.types.enums import CmpMode, NotifyOp, Pipe, SyncAllMode, SyncCoreTyp
 from ..machine import Machine, ViewOperand
 from ..numerics.scalars import element
 from ..site import Site
-from ..table import Attr, Instr, Kind, Operand, Role, index, instruction, ptr, scalar, view
+from ..table import Attr, Instr, Kind, Operand, Role, instruction, ptr, scalar, view
 
 CORE_KINDS = {SyncCoreType.AIVOnly: "vector", SyncCoreType.AICOnly: "cube", SyncCoreType.Mix: ""}
 """Kind of the cores that a SYNCALL joins; "" stands for all."""
@@ -231,29 +231,6 @@ FENCE_BARRIER_ALL = instruction(
         source="PTOAS 2026-08 PTOOps.td",
     )
 )
-_BLOCK_FLAG = (
-    Attr("pipe", Pipe, None, "pipe", "pipe", dotted=True),
-    Attr("event_id", int, None, "event_id"),
-    Attr("ffts_mode", int, None, "ffts_mode"),
-)
-for _reach, _between in (("cross", "blocks"), ("intra", "the cores of a block")):
-    for _verb, _what in (("set", "Raise"), ("wait", "Wait for")):
-        instruction(
-            Instr(
-                f"{_verb}_{_reach}_block",
-                f"{_verb}_{_reach}_block",
-                f"{_what} a flag between {_between}.",
-                (index("event", optional=True),),
-                attrs=_BLOCK_FLAG,
-                pipe=lambda site: site.attrs["pipe"],
-                implemented=False,
-                ordering=True,
-                between_cores=True,
-                syntax="own",
-                grammar=("A!(pipe) , <? %event:index ?> <? N(event_id) ?> {}",),
-                source="PTOAS 2026-08 PTOOps.td",
-            )
-        )
 DSB = instruction(
     Instr(
         "dsb",

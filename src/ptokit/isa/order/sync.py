@@ -7,6 +7,7 @@ go on first. The sanitizer reads them all for the order they make.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from ptokit.types.enums import EVENT_ID_COUNT, Pipe
@@ -200,7 +201,6 @@ for _text, _summary in (("get_buf_dyn", "Take"), ("rls_buf_dyn", "Give back")):
         pipe=lambda site: class_pipe(site.attrs["op"], site.core) or Pipe.S,
         grammar=_token_forms("%buf:index"),
         raw=True,
-        implemented=False,
     )
 _CORE_FLAG = (_pipe_attr("pipe", "pipe"), Attr("event_id", int, None, "event_id"))
 
@@ -240,6 +240,20 @@ SYNC_WAIT = _sync(
     raw=True,
     between_cores=True,
 )
+for _reach, _between in (("cross", "blocks"), ("intra", "the cores of a block")):
+    for _like, _verb, _what in ((SYNC_SET, "set", "Raise"), (SYNC_WAIT, "wait", "Wait for")):
+        instruction(
+            replace(
+                _like,
+                name=f"{_verb}_{_reach}_block",
+                text=f"{_verb}_{_reach}_block",
+                summary=f"{_what} a flag between {_between}: {_like.text} by another name.",
+                attrs=(*_CORE_FLAG, Attr("ffts_mode", int, None, "ffts_mode")),
+                syntax="own",
+                grammar=("A!(pipe) , <? %event:index ?> <? N(event_id) ?> {}",),
+                source="PTOAS e32488c9, PTOOps.td",
+            )
+        )
 SET_FFTS = _sync(
     "set_ffts",
     "set_ffts",

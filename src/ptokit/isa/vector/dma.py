@@ -15,6 +15,7 @@ import numpy as np
 
 from ptokit.types.enums import Pipe
 
+from ..atomics import combining
 from ..machine import Axis, Machine
 from ..site import Site
 from ..table import Instr, Kind, Operand, Role
@@ -123,7 +124,13 @@ def _out_of_ub(m: Machine, src: Any, dst: Any, axes: Sequence[Axis], length: int
     for number_of, _, ub_stride in axes:
         if number_of > 1 and ub_stride % _BLOCK:
             m.refuse("DMA-A5-02", f"the UB stride of {ub_stride} bytes is not a multiple of {_BLOCK}")
-    m.copy(dst, 0, src, axes, length)
+    combine = combining(m)
+    if combine is None:
+        m.copy(dst, 0, src, axes, length)
+    else:
+        element = combine[1].value or combine[1].storage
+        rows = m.fetch(src, 0, [(n, s) for n, _, s in axes], length).view(element)
+        m.deposit(dst, 0, [(n, d) for n, d, _ in axes], rows, combine=combine)
 
 
 def _copy_within(
