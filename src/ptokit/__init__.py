@@ -1,11 +1,13 @@
 """ptokit: write, check, run and debug PTO tile programs on any machine.
 
 ``import ptokit as pto`` gives the Python front end: `pto.kernel`, `pto.Tile`, `pto.GlobalTensor`, and every
-instruction under its ISA name. It is loaded when a name of it is first used.
+instruction under its ISA name. `read`, `check`, `run`, `sanitize`, `format`, `convert`, `explain` and `isa` are what
+the command does, for tools (docs/library.md). All of it is loaded when it is first used.
 """
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 from importlib import import_module
 
@@ -14,7 +16,41 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
+    from ptokit.api.check import CheckReport as CheckReport
+    from ptokit.api.check import check as check
+    from ptokit.api.errors import UsageError as UsageError
+    from ptokit.api.instruction import InstructionPage as InstructionPage
+    from ptokit.api.instruction import isa as isa
+    from ptokit.api.launch import RunResult as RunResult
+    from ptokit.api.launch import run as run
+    from ptokit.api.rule import RulePage as RulePage
+    from ptokit.api.rule import explain as explain
+    from ptokit.api.sanitize import sanitize as sanitize
+    from ptokit.api.source import Source as Source
+    from ptokit.api.source import read as read
+    from ptokit.api.text import convert as convert
+    from ptokit.api.text import format as format
     from ptokit.ir import Module
+else:
+    ModuleType = type(sys)
+
+_TOOLS = {
+    "CheckReport": "check",
+    "InstructionPage": "instruction",
+    "RulePage": "rule",
+    "RunResult": "launch",
+    "Source": "source",
+    "UsageError": "errors",
+    "check": "check",
+    "convert": "text",
+    "explain": "rule",
+    "format": "text",
+    "isa": "instruction",
+    "read": "source",
+    "run": "launch",
+    "sanitize": "sanitize",
+}
+"""Functions for tools and what they return, with the module of `ptokit.api` that has them."""
 
 __version__ = "0.1.0"
 
@@ -32,6 +68,19 @@ def _front_end() -> ModuleType:
     return import_module("ptokit.lang")
 
 
+class _Package(ModuleType):
+    """This package. Some functions for tools are called like parts of it, and keep their names when those are
+    imported: ``ptokit.run`` is the function, ``from ptokit.run import Program`` imports from the part.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _TOOLS and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
+
+
 @cache
 def _modules() -> frozenset[str]:
     from pkgutil import iter_modules  # imports much, and this module is the first that a command imports
@@ -40,6 +89,10 @@ def _modules() -> frozenset[str]:
 
 
 def __getattr__(name: str) -> Any:
+    if name in _TOOLS:
+        value = getattr(import_module(f"ptokit.api.{_TOOLS[name]}"), name)
+        globals()[name] = value
+        return value
     if name in _modules() or (name.startswith("__") and name != "__all__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     front_end = _front_end()
@@ -51,4 +104,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({"__version__", *_modules(), *dir(_front_end())})
+    return sorted({"__version__", *_TOOLS, *dir(_front_end())})

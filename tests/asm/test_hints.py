@@ -112,7 +112,8 @@ def test_far_words_are_not_proposed() -> None:
 def test_sarif_has_the_fix(tmp_path: Path) -> None:
     file = tmp_path / "k.pto"
     file.write_text("func.func @f() {\n  pto.tlaod ins()\n  return\n}\n")
-    result = sarif(parse_module(file.read_text(), str(file)).diagnostics, "1.0", tmp_path)["runs"][0]["results"][0]
+    found = {"": parse_module(file.read_text(), str(file)).diagnostics}
+    (result,) = sarif(found, "1.0", tmp_path)["runs"][0]["results"]
     (fix,) = result["fixes"]
     assert fix == {
         "description": {"text": "replace it by pto.tload"},

@@ -52,20 +52,23 @@ def test_json_has_the_same_findings_in_a_stable_form(ptokit: Run) -> None:
     ran = ptokit("check", FAULTY, "-t", "a2a3", "--format", "json")
     assert (ran.status, ran.err) == (1, "")
     report = json.loads(ran.out)
-    assert list(report) == ["diagnostics", "summary"]
+    assert list(report) == ["version", "diagnostics", "summary"]
     assert report["summary"] == {"errors": len(report["diagnostics"]), "warnings": 0}
     for found in report["diagnostics"]:
-        assert list(found) == ["rule", "severity", "message", "file", "line", "column", "hint", "notes"]
+        keys = ["rule", "severity", "message", "file", "line", "column", "end_column", "hint", "notes", "target"]
+        assert list(found) == keys
+        assert found["target"] == "a2a3"
+        assert found["column"] < found["end_column"] <= len(FAULTY.read_text().splitlines()[found["line"] - 1]) + 1
         head = "{file}:{line}:{column}: {severity}: {message} [{rule}]".format(**found)
         assert head in text
         for note in found["notes"]:
-            assert list(note) == ["message", "file", "line", "column"]
+            assert list(note) == ["message", "file", "line", "column", "end_column"]
 
 
 def test_json_of_a_clean_file(ptokit: Run) -> None:
     ran = ptokit("check", KERNELS / "gemm.pto", "-t", "a5", "--format", "json")
     assert ran.status == 0
-    assert json.loads(ran.out) == {"diagnostics": [], "summary": {"errors": 0, "warnings": 0}}
+    assert json.loads(ran.out) == {"version": 1, "diagnostics": [], "summary": {"errors": 0, "warnings": 0}}
 
 
 def test_the_target_decides(ptokit: Run, tmp_path: Path) -> None:

@@ -32,7 +32,8 @@ def test_a_small_run_loads_what_it_needs() -> None:
     ran = subprocess.run([sys.executable, "-c", code, *map(str, RUN)], capture_output=True, text=True, timeout=60)
     loaded = set(ran.stderr.split())
     layers = {name for name in loaded if name.startswith("ptokit.")} - {"ptokit.__main__"}
-    assert layers == {f"ptokit.{layer}" for layer in "arguments asm cli diagnostics ir isa run targets types".split()}
+    needed = "api arguments asm cli diagnostics ir isa run targets types"
+    assert layers == {f"ptokit.{layer}" for layer in needed.split()}
     assert not {"rich", "threadpoolctl", "pygls", "lsprotocol", "hypothesis", "pytest"} & loaded
 
 
@@ -167,11 +168,10 @@ def test_a_reader_that_stops_reading_is_no_error() -> None:
 
 
 def test_an_interrupt_is_quiet(ptokit: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ptokit.cli.run.load", interrupted)
-    monkeypatch.setattr("ptokit.cli.run.parse_target", interrupted)
+    monkeypatch.setattr("ptokit.cli.run.prepare", interrupted)
     ran = ptokit(*RUN)
     assert (ran.status, ran.out, ran.err) == (130, "", "")
 
@@ -238,7 +238,7 @@ def test_a_bug_is_one_line_and_status_70(ptokit: Run, monkeypatch: pytest.Monkey
     def bug(*_: object, **__: object) -> None:
         raise RuntimeError("line one\nline two")
 
-    monkeypatch.setattr("ptokit.cli.check.load", bug)
+    monkeypatch.setattr("ptokit.cli.check.check", bug)
     ran = ptokit("check", "x.pto", "-t", "a5")
     assert ran.status == cli.EXIT_INTERNAL
     assert ran.err.count("\n") == 1

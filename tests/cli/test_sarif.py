@@ -50,6 +50,7 @@ RUN = {
     "columnKind": (True, {"unicodeCodePoints", "utf16CodeUnits"}),
     "results": (True, [RESULT]),
     "properties": (False, dict),
+    "automationDetails": (False, {"id": (True, str)}),
 }
 LOG = {"$schema": (True, str), "version": (True, {"2.1.0"}), "runs": (True, [RUN])}
 
@@ -93,13 +94,13 @@ def checked(log: dict[str, Any]) -> dict[str, Any]:
 
 def one(diagnostic: Diagnostic, root: Path = Path("/here")) -> dict[str, Any]:
     """The result of a single finding."""
-    (result,) = checked(sarif([diagnostic], "1.2.3", root))["results"]
+    (result,) = checked(sarif({"": [diagnostic]}, "1.2.3", root))["results"]
     assert isinstance(result, dict)
     return result
 
 
 def test_nothing_found() -> None:
-    run = checked(sarif([], "1.2.3", Path("/here")))
+    run = checked(sarif({"": []}, "1.2.3", Path("/here")))
     assert run["results"] == []
     assert run["tool"]["driver"] == {"name": "ptokit", "semanticVersion": "1.2.3", "rules": []}
 

@@ -9,6 +9,7 @@ import pytest
 
 from ptokit.diagnostics import DiagnosticError
 from ptokit.run import backends
+from ptokit.run import program as programs
 from ptokit.run.backends import threads_wanted, wanted
 from ptokit.run.program import Program
 
@@ -44,7 +45,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append(name)
         return real(name, program)
 
-    monkeypatch.setattr("ptokit.run.program.prepare", prepare)
+    monkeypatch.setattr(programs, "prepare", prepare)
     monkeypatch.delenv("PTOKIT_BACKEND", raising=False)
     return names
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ptokit.run.loop_batching as steady
 from ptokit.asm import parse_module
+from ptokit.run import loop_batching as steady
 from ptokit.run.codegen import FunctionWriter
 from ptokit.run.program import Program, compile_program
 from ptokit.targets import A5

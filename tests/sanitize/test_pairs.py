@@ -506,8 +506,8 @@ def test_a5_runs_vectors_in_order_by_itself() -> None:
 
 
 def test_every_rule_of_the_sanitizer_has_a_pair() -> None:
-    import ptokit.sanitize.rules as rules
     from ptokit.diagnostics import CATALOGUE
+    from ptokit.sanitize import rules
 
     del rules
     from .test_cross_core import PAIRS as between

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import typer
-from typer.core import TyperCommand, TyperGroup, TyperOption
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
+
+from ptokit.api.errors import UsageError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -30,6 +32,21 @@ class Command(TyperCommand):
             if "=" not in word:
                 next(words, None)
         return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Wrong usage of the library is wrong usage of the command, by the name of the option."""
+        try:
+            return super().invoke(ctx)
+        except UsageError as error:
+            words = {p.name: p for p in self.params}
+            parameter = words.get(error.parameter)
+            hint = parameter.metavar if isinstance(parameter, TyperArgument) else None
+            raise typer.BadParameter(str(error), ctx, param_hint=hint or _option(error.parameter)) from None
+
+
+def _option(parameter: str) -> str:
+    """The option of a parameter of the library."""
+    return "--" + {"form": "to"}.get(parameter, parameter).replace("_", "-")
 
 
 class Commands(TyperGroup):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import typer
 
+from ptokit.api.usage import find_target
 from ptokit.campaign.case import Action, Status
 from ptokit.campaign.page import page
 from ptokit.campaign.run import run_campaign
@@ -23,7 +24,6 @@ from ptokit.workers.executors import cores
 
 from .console import bold, remark, say, table
 from .files import check_writable, write_whole
-from .load import parse_target
 from .progress import Progress
 from .rules import REPORT_FILE
 
@@ -74,7 +74,7 @@ def report(file: str, html: str | None, junit: str | None, format: str) -> bool:
 
 def _spec(paths: Sequence[str], targets: Sequence[str], do: Sequence[str]) -> Spec:
     actions = tuple(map(Action, do))
-    names = [target.name for target in map(parse_target, targets) if target is not None]
+    names = [target.name for target in map(find_target, targets) if target is not None]
     described = [path for path in paths if path.endswith(".toml")]
     if described and (len(paths) > 1 or actions or names):
         message = "a TOML file stands alone, without --do and --target: it says all of a campaign."

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import typer
 
+from ptokit.api.usage import find_target, unknown
 from ptokit.conformance.junit import junit_xml
 from ptokit.conformance.report import Report, report
 from ptokit.conformance.result import Outcome
@@ -15,8 +16,6 @@ from ptokit.diagnostics.render import visible
 
 from .console import bold, say, table
 from .files import check_writable, write_whole
-from .load import parse_target
-from .lookup import unknown
 from .progress import Progress
 from .rules import REPORT_FILE
 
@@ -37,7 +36,7 @@ def replay_folder(
     folder = Path(directory)
     if root is not None and not os.path.isdir(root):
         raise typer.BadParameter(f"there is no folder {root!r}.", param_hint="--root")
-    wanted = parse_target(target)
+    wanted = find_target(target)
     top = None if root is None else Path(root)
     if junit is not None:
         check_writable(Path(junit), "the report", REPORT_FILE)
@@ -62,7 +61,7 @@ def _of_instruction(cases: Cases, op: str | None, directory: str) -> list[Job]:
     jobs = [job for job in cases.jobs if job.concerns(op)]
     if not jobs:
         known = sorted({job.op.upper() for job in cases.jobs})
-        raise unknown(cases.kind, op, known, f"ptokit conformance {directory}", "--op")
+        raise unknown(cases.kind, op, known, f"ptokit conformance {directory}", "op")
     return jobs
 
 

@@ -10,11 +10,12 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from errno import EDQUOT, EFBIG, EIO, ENOSPC, EPIPE
 from typing import TextIO
 
+from ptokit.api.parts import Part, Table, plain_lines
 from ptokit.diagnostics import Diagnostic
 from ptokit.diagnostics.render import render
 
@@ -85,14 +86,14 @@ def remark(text: str) -> None:
     sys.stderr.write(text + "\n")
 
 
-def show_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
-    """Write `diagnostics` to stderr."""
-    sys.stderr.write(render(diagnostics, color=use_color(sys.stderr), width=width_of(sys.stderr)))
+def show_diagnostics(diagnostics: Iterable[Diagnostic], labels: Mapping[Diagnostic, str] | None = None) -> None:
+    """Write `diagnostics` to stderr; ``labels``: what to say of each beside its rule."""
+    sys.stderr.write(render(diagnostics, color=use_color(sys.stderr), width=width_of(sys.stderr), labels=labels))
 
 
 def bold(text: str) -> str:
     """`text` in bold on a terminal that shows colour."""
-    return f"\x1b[1m{text}\x1b[0m" if use_color(sys.stdout) else text
+    return f"\x1b[1m{text}\x1b[0m" if text and use_color(sys.stdout) else text
 
 
 def paragraph(text: str, *, first: str = "", indent: int = 0) -> None:
@@ -105,23 +106,25 @@ def paragraph(text: str, *, first: str = "", indent: int = 0) -> None:
     say(first.ljust(indent) + f"\n{' ' * indent}".join(lines))
 
 
+def show_parts(parts: Iterable[Part]) -> None:
+    """Write a page."""
+    for part in parts:
+        if isinstance(part, Table):
+            table(part.headers, part.rows, right=part.right)
+        elif part.strong and not part.text:
+            say(bold(part.strong))
+        else:
+            paragraph(bold(part.strong) + part.text, first=part.first, indent=part.indent)
+
+
 def table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
     """Write a table to stdout; the columns named in `right` are right-aligned."""
     body = [list(row) for row in rows]
     if is_terminal(sys.stdout):
         _drawn_table(headers, body, right)
     else:
-        _plain_table(headers, body, right)
-
-
-def _plain_table(headers: Sequence[str], rows: list[list[str]], right: Sequence[str]) -> None:
-    widths = [max(len(row[i]) for row in [list(headers), *rows]) for i in range(len(headers))]
-    for row in [list(headers), *rows]:
-        cells = [
-            cell.rjust(width) if header in right else cell.ljust(width)
-            for cell, width, header in zip(row, widths, headers, strict=True)
-        ]
-        say("  ".join(cells).rstrip())
+        for line in plain_lines(headers, body, right):
+            say(line)
 
 
 def _drawn_table(headers: Sequence[str], rows: list[list[str]], right: Sequence[str]) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ptokit.asm.convert import convert
+from ptokit.api.source import at_path
+from ptokit.api.text import converted
 from ptokit.diagnostics.render import summary, visible_name
 
 from .console import emit, remark, show_diagnostics
 from .files import check_writable, write_whole
-from .inputs import parse
 from .rules import CONVERTED_FILE
 
 
@@ -21,21 +21,15 @@ def convert_file(file: str, form: str, out: str | None) -> bool:
     path = None if out is None else Path(out)
     if path is not None:
         check_writable(path, "the text", CONVERTED_FILE)
-    read = parse(file)
-    name = visible_name(read.module.file or file)
-    if read.diagnostics.errors:
-        show_diagnostics(read.diagnostics)
-        remark(f"{name}: {summary(read.diagnostics)}, nothing written")
-        return False
-    converted = convert(read.module, form)
-    found = [*read.diagnostics, *converted.diagnostics]
-    show_diagnostics(found)
-    if converted.text is None:
-        remark(f"{name}: {summary(found)}, nothing written")
+    new = converted(at_path(file), form)
+    show_diagnostics(new.diagnostics)
+    name = visible_name(new.file)
+    if new.text is None:
+        remark(f"{name}: {summary(new.diagnostics)}, nothing written")
         return False
     if path is None:
-        emit(converted.text)
+        emit(new.text)
     else:
-        write_whole(path, converted.text.encode(), "the text", CONVERTED_FILE)
+        write_whole(path, new.text.encode(), "the text", CONVERTED_FILE)
         remark(f"{name}: written to {visible_name(str(out))} in the form {form}")
     return True

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ptokit.asm.format import format_text
-from ptokit.diagnostics import Diagnostics
+from ptokit.api.inputs import STDIN, expand
+from ptokit.api.source import at_path
+from ptokit.api.text import Rewritten, formatted
 from ptokit.diagnostics.render import summary, visible_name
 
 from .console import emit, remark, say, show_diagnostics
 from .files import refuse_special, write_whole
-from .inputs import STDIN, expand, read
 from .rules import FORMATTED_FILE
 
 
@@ -23,27 +23,23 @@ def format_files(names: Sequence[str], *, check: bool, to_stdout: bool) -> bool:
     """
     good = True
     for file in expand(names):
-        old, found = read(file)
-        new = None
-        if old is not None:
-            formatted = format_text(old, file)
-            new, found = formatted.text, formatted.diagnostics
-        if old is None or new is None:
-            _refuse(file, found)
+        new = formatted(at_path(file))
+        if new.text is None:
+            _refuse(new)
             good = False
         elif check:
-            if new != old:
+            if new.text != new.old:
                 say(visible_name(file))
                 good = False
         elif to_stdout or file == STDIN:
-            emit(new)
-        elif new != old:
+            emit(new.text)
+        elif new.text != new.old:
             refuse_special(Path(file), "the text", FORMATTED_FILE)
-            write_whole(Path(file), new.encode(), "the text", FORMATTED_FILE)
+            write_whole(Path(file), new.text.encode(), "the text", FORMATTED_FILE)
             remark(f"{visible_name(file)}: laid out")
     return good
 
 
-def _refuse(file: str, found: Diagnostics) -> None:
-    show_diagnostics(found)
-    remark(f"{visible_name(file)}: {summary(found)}, left as it is")
+def _refuse(old: Rewritten) -> None:
+    show_diagnostics(old.diagnostics)
+    remark(f"{visible_name(old.file)}: {summary(old.diagnostics)}, left as it is")

@@ -7,8 +7,9 @@ import sys
 
 import typer
 
+from ptokit.api.usage import find_target
+
 from .console import remark
-from .load import parse_target
 
 _MISSING = "ptokit lsp needs the packages of the extra 'lsp': pip install 'ptokit[lsp]'\n"
 
@@ -18,7 +19,7 @@ def serve(target_name: str | None, port: int | None) -> bool:
 
     False without pygls, and if the editor did not ask for the end before it left.
     """
-    target = parse_target(target_name)
+    target = find_target(target_name)
     try:
         from ptokit.lsp.server import make_server
     except ModuleNotFoundError as error:

@@ -18,22 +18,6 @@ from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Severity
 from .rules import OUTPUT_DIRECTORY
 
 
-def file_names(names: Sequence[str]) -> list[str]:
-    """File name without suffix for each parameter: its own name, ``argN`` where it has none or only a number.
-
-    Two names that differ only in case get a number, because some file systems would merge them.
-    """
-    taken: set[str] = set()
-    out = []
-    for i, name in enumerate(names):
-        own = f"arg{i}" if not name or name.isdigit() else name
-        if own.lower() in taken:
-            own = f"{own}_{i}"
-        taken.add(own.lower())
-        out.append(own)
-    return out
-
-
 def check_directory(directory: Path, names: Sequence[str] = ()) -> None:
     """Raise `DiagnosticError` if arrays `names` cannot be written to `directory`, without creating anything."""
     try:

@@ -60,6 +60,8 @@ class Diagnostic:
 
     def as_json(self) -> dict[str, Any]:
         """The stable JSON object of this finding (see docs/formats.md)."""
+        from .render import end_column
+
         return {
             "rule": self.rule,
             "severity": str(self.severity),
@@ -67,6 +69,7 @@ class Diagnostic:
             "file": self.location.file,
             "line": self.location.line,
             "column": self.location.column,
+            "end_column": end_column(self.location),
             "hint": self.hint,
             "notes": [
                 {
@@ -74,6 +77,7 @@ class Diagnostic:
                     "file": note.location.file,
                     "line": note.location.line,
                     "column": note.location.column,
+                    "end_column": end_column(note.location),
                 }
                 for note in self.notes
             ],
@@ -89,6 +93,11 @@ class Diagnostics:
     def add(self, diagnostic: Diagnostic) -> None:
         """Record a finding; an exact repetition is dropped."""
         self._items[diagnostic] = None
+
+    def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """Record several findings."""
+        for diagnostic in diagnostics:
+            self.add(diagnostic)
 
     def error(
         self,

@@ -37,13 +37,15 @@ def render(
     color: bool = False,
     width: int = DEFAULT_WIDTH,
     sources: Mapping[str, str] | None = None,
+    labels: Mapping[Diagnostic, str] | None = None,
 ) -> str:
     """All `diagnostics` as one text that ends with a newline, or "" if there are none.
 
     ``width`` is in terminal cells and bounds quoted source lines only: messages and paths are never wrapped.
-    ``sources`` gives the text of files that are not on disk, or no longer as they were read.
+    ``sources`` gives the text of files that are not on disk, or no longer as they were read. ``labels``: what to say
+    of findings beside their rule.
     """
-    printer = _Printer(color, width, sources or {})
+    printer = _Printer(color, width, sources or {}, labels or {})
     return "".join(printer.diagnostic(d) for d in diagnostics)
 
 
@@ -73,7 +75,8 @@ def visible_name(file: str) -> str:
 
 
 class _Printer:
-    def __init__(self, color: bool, width: int, sources: Mapping[str, str]) -> None:
+    def __init__(self, color: bool, width: int, sources: Mapping[str, str], labels: Mapping[Diagnostic, str]) -> None:
+        self.labels = labels
         self.color = color
         self.width = max(width, 40)
         self.sources = sources
@@ -86,7 +89,8 @@ class _Printer:
     def diagnostic(self, d: Diagnostic) -> str:
         """A finding at the place of the one before it shows neither the line nor the same notes again."""
         color = _SEVERITY_COLOUR[d.severity]
-        out = self.head(d.location, str(d.severity), d.message, color, d.rule)
+        rule = f"{d.rule} {self.labels[d]}" if d in self.labels else d.rule
+        out = self.head(d.location, str(d.severity), d.message, color, rule)
         if d.location != self.place or d.location.file is None:
             out += self.quote(d.location, color)
             self.place, self.shown = d.location, set()
@@ -160,6 +164,18 @@ def file_lines(file: str) -> list[str]:
 def _read_lines(file: str, time: int, size: int) -> list[str]:
     """``time`` and ``size`` tell a file from what it was before a change."""
     return _split(Path(file).read_bytes().decode("utf-8-sig", errors="replace"))
+
+
+def end_column(at: Location) -> int:
+    """The column behind the last character of a place, in its line; 0 where the place is a whole file."""
+    if not at.line:
+        return 0
+    start = max(at.column, 1)
+    end = start + max(at.length, 1)
+    lines = file_lines(at.file) if at.file is not None else []
+    if at.line <= len(lines):  # a token may go on in the next line, and the end of a file has no width
+        end = max(start, min(end, len(lines[at.line - 1]) + 1))
+    return end
 
 
 def _window(line: str, start: int, stop: int, room: int) -> tuple[str, int, int]:

@@ -1,7 +1,7 @@
 """Diagnostics as SARIF 2.1.0, the format in which code hosts and editors take the findings of a tool.
 
-One run with the rules that its results name. Columns count characters, as everywhere in ptokit; the output depends on
-the findings, the files they quote and `root` only.
+A run for each target, with the rules that its results name. Columns count characters, as everywhere in ptokit; the
+output depends on the findings, the files they quote and `root` only.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from .diagnostic import Diagnostic, Location, Severity
 from .fixes import replacement
-from .render import file_lines
+from .render import end_column, file_lines
 from .rules import CATALOGUE, Rule
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -31,29 +31,44 @@ class Details:
 
 
 def sarif(
-    diagnostics: Iterable[Diagnostic],
+    findings: Mapping[str, Iterable[Diagnostic]],
     version: str,
     root: Path,
     *,
     properties: dict[str, Any] | None = None,
     details: Mapping[Diagnostic, Details] | None = None,
 ) -> dict[str, Any]:
-    """The SARIF log of `diagnostics`, in their order.
+    """The SARIF log of findings by the name of their target, in their order: a run for each target.
 
-    ``version`` is that of ptokit. Files below the absolute directory `root` get relative URIs, others absolute ones.
-    ``properties`` are facts about the run that SARIF has no place for, ``details`` those about single findings.
+    ``version`` is that of ptokit. Findings of no target have the name "". Files below the absolute directory `root` get
+    relative URIs, others absolute ones. ``properties`` are facts about the run that SARIF has no place for, ``details``
+    those about single findings.
     """
-    found, known = list(diagnostics), details or {}
+    runs = [_run(list(found), target, version, root, properties, details or {}) for target, found in findings.items()]
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": runs}
+
+
+def _run(
+    found: list[Diagnostic],
+    target: str,
+    version: str,
+    root: Path,
+    properties: dict[str, Any] | None,
+    details: Mapping[Diagnostic, Details],
+) -> dict[str, Any]:
     ids = sorted({d.rule for d in found})
     places = {id: index for index, id in enumerate(ids)}
     run: dict[str, Any] = {
         "tool": {"driver": {"name": "ptokit", "semanticVersion": version, "rules": [_rule(id) for id in ids]}},
         "columnKind": "unicodeCodePoints",
-        "results": [{**_result(d, places[d.rule], root), **_details(known.get(d), root)} for d in found],
+        "results": [{**_result(d, places[d.rule], root), **_details(details.get(d), root)} for d in found],
     }
-    if properties:
-        run["properties"] = properties
-    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    if target:
+        run["automationDetails"] = {"id": f"ptokit/{target}/"}
+    facts = {**({"target": target} if target else {}), **(properties or {})}
+    if facts:
+        run["properties"] = facts
+    return run
 
 
 def _details(details: Details | None, root: Path) -> dict[str, Any]:
@@ -144,12 +159,7 @@ def _place(at: Location, root: Path) -> dict[str, Any]:
     assert at.file is not None
     out: dict[str, Any] = {"artifactLocation": {"uri": _uri(at.file, root)}}
     if at.line:
-        start = max(at.column, 1)
-        end = start + max(at.length, 1)
-        lines = file_lines(at.file)
-        if at.line <= len(lines):  # a token may go on in the next line, and the end of a file has no width
-            end = max(start, min(end, len(lines[at.line - 1]) + 1))
-        out["region"] = {"startLine": at.line, "startColumn": start, "endColumn": end}
+        out["region"] = {"startLine": at.line, "startColumn": max(at.column, 1), "endColumn": end_column(at)}
     return out
 
 

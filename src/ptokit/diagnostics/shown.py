@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import linecache
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from .diagnostic import Diagnostic
 from .render import render, summary
@@ -21,17 +21,23 @@ _STYLES = {
 _PAINTED = re.compile("\x1b\\[([0-9;]*)m(.*?)\x1b\\[0m", re.DOTALL)
 
 
-def text_of(diagnostics: Sequence[Diagnostic], *, color: bool = False) -> str:
-    """All findings with their source lines, also those of notebook cells; without a newline at the end."""
+Labels = Mapping[Diagnostic, str]
+
+
+def text_of(diagnostics: Sequence[Diagnostic], *, color: bool = False, labels: Labels | None = None) -> str:
+    """All findings with their source lines, also those of notebook cells; without a newline at the end.
+
+    ``labels``: as for `render`.
+    """
     places = [place for d in diagnostics for place in (d.location, *(note.location for note in d.notes))]
     files = {place.file for place in places if place.file is not None}
     sources = {file: "".join(linecache.getlines(file)) for file in files if linecache.getlines(file)}
-    return render(diagnostics, color=color, sources=sources).removesuffix("\n")
+    return render(diagnostics, color=color, sources=sources, labels=labels).removesuffix("\n")
 
 
-def html_of(diagnostics: Sequence[Diagnostic]) -> str:
+def html_of(diagnostics: Sequence[Diagnostic], *, labels: Labels | None = None) -> str:
     """`text_of` in colour, and how many there are, as preformatted HTML."""
-    lines = [text_of(diagnostics, color=True)] if diagnostics else []
+    lines = [text_of(diagnostics, color=True, labels=labels)] if diagnostics else []
     text = "\n".join((*lines, summary(diagnostics) or ("" if lines else "no findings")))
     parts, end = [], 0
     for found in _PAINTED.finditer(text):

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from importlib import import_module
 
-import ptokit.isa
-
 
 def _modules(folder: str, package: str) -> list[str]:
     """Every module below a package, in order of name."""
@@ -21,6 +19,6 @@ def _modules(folder: str, package: str) -> list[str]:
     return sorted(found)
 
 
-for _module in _modules(ptokit.isa.__path__[0], ptokit.isa.__name__):
+for _module in _modules(os.path.dirname(__file__), __package__):
     if _module != __name__:
         import_module(_module)

@@ -1,4 +1,4 @@
-"""What a command reads: files, folders of files, or stdin."""
+"""What is read: files, folders of files, or stdin."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ptokit.asm import ParseResult, parse_module
 from ptokit.asm.files import read_stream, read_text
 from ptokit.asm.rules import FILE
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Severity
-from ptokit.ir import Module
-from ptokit.targets import Target
 
 STDIN = "<stdin>"
 """How findings call what is read for ``-``."""
@@ -51,10 +48,3 @@ def read(file: str) -> tuple[str | None, Diagnostics]:
         found.error(FILE, "cannot read the file: it is closed", Location(STDIN))
         return None, found
     return read_stream(sys.stdin.buffer, STDIN)
-
-
-def parse(file: str, target: Target | None = None) -> ParseResult:
-    """The module in a file or stdin, and the findings of reading it."""
-    text, found = read(file)
-    name = STDIN if file == "-" else file
-    return ParseResult(Module(file=name), found) if text is None else parse_module(text, name, target=target)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ptokit.types.dtypes import DType
 
-from .console import table
+from .parts import Table
 
 _FIRST = 3  # elements shown
 
@@ -19,25 +19,44 @@ class Result:
     """An array argument: its element type (None: as NumPy says), contents before and after the run.
 
     One that is mapped from a file, and may be larger than memory, has no contents before; only its first values are
-    looked at.
+    looked at. Contents before are None where they were not kept.
     """
 
     name: str
     dtype: DType | None
-    before: np.ndarray
+    before: np.ndarray | None
     after: np.ndarray
 
 
-def show_results(results: Sequence[Result]) -> None:
-    """One line per array argument."""
+def file_names(names: Sequence[str]) -> list[str]:
+    """File name without suffix for each parameter: its own name, ``argN`` where it has none or only a number.
+
+    Two names that differ only in case get a number, because some file systems would merge them.
+    """
+    taken: set[str] = set()
+    out = []
+    for i, name in enumerate(names):
+        own = f"arg{i}" if not name or name.isdigit() else name
+        if own.lower() in taken:
+            own = f"{own}_{i}"
+        taken.add(own.lower())
+        out.append(own)
+    return out
+
+
+def result_table(results: Sequence[Result]) -> Table:
+    """One row per array argument."""
     headers = ["argument", "type", "shape", "changed", "min", "max", "first values"]
     rows = [list(_row(result)) for result in results]
+    if all(result.before is None for result in results):
+        headers.remove("changed")
+        rows = [row[:3] + row[4:] for row in rows]
     undefined = [_undefined(result) for result in results]
     if any(undefined):
         headers.insert(-1, "nan")
         for row, count in zip(rows, undefined):
             row.insert(-1, str(count) if count else "-")
-    table(headers, rows, right=("changed", "min", "max", "nan"))
+    return Table(headers, rows, ("changed", "min", "max", "nan"))
 
 
 def _undefined(result: Result) -> int:
@@ -58,7 +77,9 @@ def _row(result: Result) -> tuple[str, ...]:
     return result.name, type_name, shape, _changed(result.before, result.after), *_extremes(values), _first(values)
 
 
-def _changed(before: np.ndarray, after: np.ndarray) -> str:
+def _changed(before: np.ndarray | None, after: np.ndarray) -> str:
+    if before is None:
+        return "?"
     raw = np.dtype(f"u{after.dtype.itemsize}")
     n = int(np.count_nonzero(before.view(raw) != after.view(raw)))
     return "all" if n == after.size and n else str(n) if n else "-"

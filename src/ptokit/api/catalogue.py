@@ -18,4 +18,4 @@ def load_catalogue() -> None:
     for module in pkgutil.walk_packages(ptokit.__path__, "ptokit."):
         if not module.name.startswith(("ptokit.cli.", "ptokit.lsp.")) and module.name not in _WITHOUT_RULES:
             importlib.import_module(module.name)
-    importlib.import_module("ptokit.cli.rules")
+    importlib.import_module("ptokit.cli.rules")  # of the command line

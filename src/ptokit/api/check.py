@@ -1,0 +1,154 @@
+"""`check`: everything that a target would refuse in a program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Scope, Severity, lookup
+from ptokit.diagnostics.shown import html_of, text_of
+from ptokit.ir.levels import stated_level
+from ptokit.ir.readable_functions import readable_functions
+
+from .errors import UsageError
+from .findings import as_json, counts, labels, merged
+from .source import Program, Source, origin
+from .usage import find_target, one_of
+
+if TYPE_CHECKING:
+    from ptokit.targets import Target
+
+RULES = ("all", "assembler")
+"""Whose rules a program is checked by."""
+
+
+@dataclass
+class CheckReport:
+    """What was found in one program.
+
+    ``findings``: by target, in the order in which targets were asked for; the key is "" where the program could not be
+    read and no target was known. ``level``: the level of automation it was checked for.
+    """
+
+    file: str
+    level: int
+    findings: dict[str, Diagnostics] = field(default_factory=dict)
+    accepts: list[Callable[[], bool]] = field(default_factory=list, repr=False, compare=False)
+
+    @property
+    def targets(self) -> list[str]:
+        """Names of the targets that were looked at."""
+        return [target for target in self.findings if target]
+
+    @property
+    def diagnostics(self) -> list[Diagnostic]:
+        """All findings by place; one that several targets have in common stands there once."""
+        return list(merged(self.findings))
+
+    @property
+    def errors(self) -> list[Diagnostic]:
+        """The findings of severity error, by place."""
+        return [d for d in self.diagnostics if d.severity is Severity.ERROR]
+
+    @property
+    def warnings(self) -> list[Diagnostic]:
+        """The findings of severity warning, by place."""
+        return [d for d in self.diagnostics if d.severity is Severity.WARNING]
+
+    @property
+    def ok(self) -> bool:
+        """True without errors."""
+        return not self.errors
+
+    @property
+    def accepted(self) -> bool:
+        """True if there are errors, and the reference assembler lets all of them pass."""
+        return not self.ok and all(accepts() for accepts in self.accepts)
+
+    def raise_if_errors(self) -> None:
+        """Raise `DiagnosticError` with all findings if one of them is an error."""
+        if not self.ok:
+            raise DiagnosticError(self.diagnostics)
+
+    def as_json(self) -> dict[str, Any]:
+        """The JSON object of docs/formats.md."""
+        return as_json([self.findings])
+
+    @property
+    def verdict(self) -> str:
+        """How many findings there are, in one line."""
+        return counts(self.findings) or f"no findings for {', '.join(self.targets)}, level {self.level}"
+
+    def __str__(self) -> str:
+        """What the terminal shows."""
+        shown = [text_of(self.diagnostics, labels=labels(self.findings))] if self.diagnostics else []
+        return "\n".join((*shown, f"{self.file}: {self.verdict}"))
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return html_of(self.diagnostics, labels=labels(self.findings))
+
+
+def check(
+    program: Program,
+    *,
+    target: str | Target | Iterable[str | Target] | None = None,
+    level: int | None = None,
+    auto_sync: bool = False,
+    rules: str = "all",
+    extended: bool = False,
+) -> CheckReport:
+    """Report everything that a target would refuse in a program: a path, a text, or what `read` returned.
+
+    ``target``: ``cpu``, ``a2a3`` or ``a5``, or several of them; by default what the program states. ``level``: 1, 2 or
+    3, who places tiles; by default as the text does it. ``auto_sync``: the assembler is to insert synchronisation.
+    ``rules``: ``all``, or ``assembler`` for what the reference assembler refuses. ``extended``: the cpu target takes
+    element types that only devices have. Raises `UsageError` for a value that there is not, and where no target is
+    known; errors in the program are in the report.
+    """
+    one_of(rules, RULES, "rules")
+    if level not in (None, 1, 2, 3):
+        raise UsageError(f"{level!r} is not one of 1, 2, 3.", "level")
+    named = [target] if target is None or isinstance(target, str) or not isinstance(target, Iterable) else target
+    origins = origin(program)
+    reports = [
+        _checked(origins.read(each), each, level, auto_sync, rules == "assembler", extended)
+        for each in dict.fromkeys(map(find_target, named))
+    ]
+    if not reports:
+        raise UsageError("no target is named.", "target")
+    report = reports[0]
+    for other in reports[1:]:
+        report.findings |= other.findings
+        report.accepts += other.accepts
+    return report
+
+
+def _checked(
+    source: Source, wanted: Target | None, level: int | None, auto_sync: bool, assembler: bool, extended: bool
+) -> CheckReport:
+    from ptokit.ir.verify import verify
+
+    module, found = source.module, Diagnostics()
+    found.extend(source.diagnostics)
+    report = CheckReport(source.file, level or stated_level(module))
+    if wanted is None and source.target is None and found.errors:
+        report.findings[""] = found
+        return report
+    target = source.target_or(wanted)
+    functions = readable_functions(module, found)
+    check = partial(verify, module, target, level=level, auto_sync=auto_sync)
+    found.extend(check(extended=extended, assembler=assembler, functions=functions))
+    report.findings[target.name] = found
+
+    def accepts() -> bool:
+        """True if the reference assembler refuses nothing."""
+        unread = any(lookup(d.rule).scope in (Scope.TEXT, Scope.ASSEMBLER) for d in found.errors)
+        return not assembler and not unread and not check(assembler=True).errors
+
+    report.accepts.append(accepts)
+    return report

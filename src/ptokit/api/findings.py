@@ -1,0 +1,78 @@
+"""Findings of one target or several, as text, HTML, JSON and SARIF."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ptokit import __version__
+from ptokit.diagnostics import Diagnostic, Diagnostics, Severity
+from ptokit.diagnostics.render import summary
+from ptokit.diagnostics.sarif import Details, sarif
+
+SCHEMA_VERSION = 1
+"""Of the JSON report, docs/report.schema.json."""
+
+ByTarget = Mapping[str, Diagnostics]
+"""Findings by the name of the target; "" where no target was looked at."""
+
+
+def merged(found: ByTarget) -> dict[Diagnostic, list[str]]:
+    """Every finding once, by place, with the targets it is of."""
+    out: dict[Diagnostic, list[str]] = {}
+    for target, diagnostics in found.items():
+        for diagnostic in diagnostics:
+            out.setdefault(diagnostic, []).append(target)
+    order = sorted(out, key=_place)
+    return {diagnostic: out[diagnostic] for diagnostic in order}
+
+
+def _place(diagnostic: Diagnostic) -> tuple[str, int, int]:
+    at = diagnostic.location
+    return at.file or "", at.line, at.column
+
+
+def labels(found: ByTarget) -> dict[Diagnostic, str]:
+    """What tells of which target a finding is: nothing where there is only one."""
+    if len(found) < 2:
+        return {}
+    return {diagnostic: "on " + ", ".join(targets) for diagnostic, targets in merged(found).items()}
+
+
+def counts(found: ByTarget) -> str:
+    """``2 errors``; of several targets, for each that has findings, ``2 errors on a2a3, 1 error on a5``."""
+    if len(found) < 2:
+        return summary(merged(found))
+    return ", ".join(f"{summary(each)} on {target}" for target, each in found.items() if summary(each))
+
+
+def as_json(found: Iterable[ByTarget]) -> dict[str, Any]:
+    """The JSON object of docs/formats.md about the findings in several programs."""
+    entries: list[tuple[Diagnostic, str]] = []
+    for each in found:
+        entries += [(diagnostic, target) for diagnostic, targets in merged(each).items() for target in targets]
+    entries = sorted(dict.fromkeys(entries), key=lambda entry: _place(entry[0]))
+    severities = [diagnostic.severity for diagnostic, _ in entries]
+    return {
+        "version": SCHEMA_VERSION,
+        "diagnostics": [{**diagnostic.as_json(), "target": target or None} for diagnostic, target in entries],
+        "summary": {"errors": severities.count(Severity.ERROR), "warnings": severities.count(Severity.WARNING)},
+    }
+
+
+def sarif_text(
+    found: Iterable[ByTarget],
+    properties: dict[str, Any] | None = None,
+    details: Mapping[Diagnostic, Details] | None = None,
+) -> str:
+    """The SARIF log of docs/formats.md: a run for each target."""
+    targets: dict[str, Diagnostics] = {}
+    for each in found:
+        for target, diagnostics in each.items():
+            collected = targets.setdefault(target, Diagnostics())
+            for diagnostic in diagnostics:
+                collected.add(diagnostic)
+    log = sarif(targets or {"": Diagnostics()}, __version__, Path.cwd(), properties=properties, details=details)
+    return json.dumps(log, indent=2)

@@ -1,0 +1,110 @@
+"""`isa`: the reference of instructions, made from the instruction table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import overload
+
+import ptokit.isa.all  # noqa: F401  (fills the table)
+from ptokit.asm.instruction_forms import text_forms
+from ptokit.isa.reference import attr_rows, facts, operand_rows, pipe_text, type_rows
+from ptokit.isa.table import BY_TEXT, TABLE, Instr
+
+from .parts import Part, Table, Words, plain
+from .usage import unknown
+
+
+@dataclass(frozen=True)
+class InstructionPage:
+    """The page of an instruction.
+
+    ``name``: of the C++ API and in Python. ``text``: in `.pto` text. ``facts``: what there is to say in a word.
+    ``forms``: how it is written, by text form. The others are rows of the page's tables.
+    """
+
+    name: str
+    text: str
+    signature: str
+    summary: str
+    pipe: str
+    facts: dict[str, str]
+    forms: dict[str, str]
+    operands: list[tuple[str, ...]]
+    attributes: list[tuple[str, ...]]
+    types: list[tuple[str, ...]]
+    rules: list[tuple[str, str, str]]
+
+    def parts(self) -> Iterator[Part]:
+        """What the terminal shows."""
+        yield Words(f"    {self.text}", strong=self.signature)
+        yield Words(self.summary)
+        yield Words()
+        for word, text in self.facts.items():
+            yield Words(text, first=word, indent=9)
+        tables = (
+            Table(("form", "text"), list(self.forms.items())),
+            Table(("operand", "direction", "kind", ""), self.operands),
+            Table(("attribute", "text key", "values", "default"), self.attributes),
+            Table(("target", "element types"), self.types),
+            Table(("rule", "targets", "what must hold"), self.rules),
+        )
+        for table in tables:
+            if table.rows:
+                yield Words()
+                yield table
+
+    def __str__(self) -> str:
+        return plain(self.parts())
+
+
+@overload
+def isa(name: str) -> InstructionPage: ...
+@overload
+def isa(name: None = None) -> list[InstructionPage]: ...
+def isa(name: str | None = None) -> InstructionPage | list[InstructionPage]:
+    """The page of an instruction, by its C++ or text name in any case; without a name those of all, sorted.
+
+    Raises `UsageError` for a name that there is not.
+    """
+    if name is None:
+        return [page_of(instr) for instr in instructions()]
+    instr = named(name)
+    if instr is None:
+        raise unknown("instruction", name, TABLE, "ptokit isa", "name")
+    return page_of(instr)
+
+
+def instructions() -> list[Instr]:
+    """All instructions, those on tiles first, each group by name."""
+    return sorted(TABLE.values(), key=lambda instr: (instr.name[:1].islower(), instr.name))
+
+
+def listing() -> Table:
+    """One row per instruction."""
+    rows = [(i.name, f"pto.{i.text}", pipe_text(i), i.summary) for i in instructions()]
+    return Table(("instruction", "text", "pipe", "summary"), rows)
+
+
+def named(name: str) -> Instr | None:
+    """The instruction with this C++ or text name, in any case."""
+    by_name = {key.lower(): instr for key, instr in [*BY_TEXT.items(), *TABLE.items()]}
+    return by_name.get(name.lower().removeprefix("pto."))
+
+
+def page_of(instr: Instr) -> InstructionPage:
+    """The page of one instruction."""
+    results = ", ".join(result.name for result in instr.produces)
+    return InstructionPage(
+        name=instr.name,
+        text=f"pto.{instr.text}",
+        signature=f"{results} = " * bool(results) + instr.signature,
+        summary=instr.summary,
+        pipe=pipe_text(instr),
+        facts=facts(instr),
+        forms=text_forms(instr),
+        operands=operand_rows(instr),
+        attributes=attr_rows(instr),
+        types=type_rows(instr),
+        rules=[(r.id, " ".join(r.targets), r.what) for r in instr.rules],
+    )

@@ -1,0 +1,214 @@
+"""`run`: a kernel carried out on arrays."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+
+from ptokit.arguments.grammar import Argument
+from ptokit.arguments.npy import as_parameter
+from ptokit.diagnostics import Diagnostics
+from ptokit.ir.readable_functions import readable_functions
+from ptokit.ir.runnable import check_runnable
+from ptokit.ir.verify import verify
+from ptokit.run import MATMUL_MODES, Param, choose_entry
+from ptokit.run import Program as Compiled
+from ptokit.run.printed import redirected
+from ptokit.targets import Target
+
+from .arguments import make, read_arguments
+from .errors import UsageError
+from .parts import Words, plain
+from .results import Result, file_names, result_table
+from .source import Program, origin
+from .usage import find_target, one_of
+
+BACKENDS = ("numpy", "native")
+"""Who carries out a kernel."""
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass
+class RunResult:
+    """What a run left: ``arrays`` by the names of the parameters.
+
+    ``diagnostics``: what was found in the program before the run, ``races``: by ``sanitize``; no errors, those end it.
+    """
+
+    name: str
+    target: str
+    blocks: int
+    seconds: float
+    results: list[Result]
+    diagnostics: Diagnostics = field(default_factory=Diagnostics)
+    races: Diagnostics = field(default_factory=Diagnostics)
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The array arguments as the kernel left them."""
+        return {result.name: result.after for result in self.results}
+
+    @property
+    def title(self) -> str:
+        """What was run, and how long it took."""
+        return f" on {self.target}: {_count(self.blocks, 'block')} in {_duration(self.seconds)}"
+
+    def parts(self) -> list[Any]:
+        """What the terminal shows: a line, and a table of the arrays."""
+        table = [Words(), result_table(self.results)] if self.results else []
+        return [Words(self.title, strong=self.name), *table]
+
+    def __str__(self) -> str:
+        return plain(self.parts())
+
+
+def run(
+    program: Program,
+    args: Sequence[Any] = (),
+    *,
+    target: str | Target | None = None,
+    entry: str | None = None,
+    blocks: int = 1,
+    matmul: str = "exact",
+    vector_cores: int = 2,
+    extended: bool = False,
+    sanitize: bool = False,
+    backend: str | None = None,
+    threads: int | None = None,
+) -> RunResult:
+    """Run blocks 0 .. blocks-1 of a kernel: of a path, a text, or what `read` returned.
+
+    ``args``: one per parameter; arrays, which are used in place, numbers, or texts as after ``--arg``
+    ("random:f32:64x64"). ``target``: by default the one that the program states. ``entry``: the kernel, where there
+    are several. ``matmul``: how the cube unit adds, ``exact``, ``fast`` or ``ref``. ``vector_cores``: those beside each
+    cube core of a mixed kernel, 1 or 2. ``extended``: the cpu target runs element types that only devices have.
+    ``sanitize``: look for races and uninitialised data first. ``backend``: ``numpy`` or ``native``; by default what is
+    faster. ``threads``: how many run native code. Raises `DiagnosticError` for what is refused or fails, `UsageError`
+    for a value that there is not.
+    """
+    _known(matmul, backend, vector_cores, threads)
+    options: dict[str, Any] = {"entry": entry, "vector_cores": vector_cores, "extended": extended}
+    prepared = prepare(program, read_arguments(args), target=target, **options)
+    return prepared.run(blocks, matmul=matmul, sanitize=sanitize, backend=backend, threads=threads)
+
+
+def _known(matmul: str, backend: str | None, vector_cores: int, threads: int | None) -> None:
+    one_of(matmul, MATMUL_MODES, "matmul")
+    if backend is not None:
+        one_of(backend, BACKENDS, "backend")
+    if vector_cores not in (1, 2):
+        raise UsageError(f"{vector_cores!r} is not one of 1, 2.", "vector_cores")
+    if threads is not None and threads < 1:
+        raise UsageError(f"{threads} is less than 1.", "threads")
+
+
+def prepare(
+    program: Program,
+    arguments: Sequence[Argument],
+    *,
+    target: str | Target | None = None,
+    entry: str | None = None,
+    vector_cores: int = 2,
+    extended: bool = False,
+) -> Prepared:
+    """A kernel read, checked and compiled, as for `run`; of its arguments none is made yet.
+
+    Raises `DiagnosticError` with everything that is wrong with it.
+    """
+    wanted = find_target(target)
+    source = origin(program).read(wanted)
+    found = Diagnostics()
+    found.extend(source.diagnostics)
+    if found.errors and wanted is None and source.target is None:
+        found.raise_if_errors()
+    chosen = source.target_or(wanted)
+    functions = readable_functions(source.module, found)
+    found.extend(verify(source.module, chosen, extended=extended, functions=functions))
+    found.raise_if_errors()
+    check_runnable(source.module, found)
+    found.raise_if_errors()
+    kernel = choose_entry(source.module, entry)
+    compiled = Compiled(source.module, kernel, chosen, extended=extended, vector_cores=vector_cores)
+    return Prepared(compiled, list(arguments), found, vector_cores)
+
+
+@dataclass
+class Prepared:
+    """A kernel ready to run, and the findings of severity warning."""
+
+    program: Compiled
+    arguments: list[Argument]
+    diagnostics: Diagnostics
+    vector_cores: int = 2
+
+    @property
+    def names(self) -> list[str]:
+        """A name for each parameter, fit for files."""
+        return file_names([param.name for param in self.program.params])
+
+    @property
+    def array_names(self) -> list[str]:
+        """The names of those that are arrays."""
+        return [name for name, param in zip(self.names, self.program.params) if param.dtype is not None]
+
+    def run(
+        self,
+        blocks: int = 1,
+        *,
+        matmul: str = "exact",
+        sanitize: bool = False,
+        backend: str | None = None,
+        threads: int | None = None,
+        keep: bool = False,
+        progress: Progress | None = None,
+    ) -> RunResult:
+        """Make the arguments and run the kernel on them. ``keep``: keep what arrays held before."""
+        program = self.program
+        values = as_parameters(make(self.arguments), program.params)
+        races = self._races(values, blocks) if sanitize else Diagnostics()
+        before = [copy(v) if keep and not isinstance(v, np.memmap) else None for v in values]
+        start = time.perf_counter()
+        program.launch(values, blocks, matmul=matmul, progress=progress, backend=backend, threads=threads)
+        seconds = time.perf_counter() - start
+        results = [
+            Result(name, param.dtype, old, new)
+            for name, param, old, new in zip(self.names, program.params, before, values, strict=True)
+            if isinstance(new, np.ndarray)
+        ]
+        return RunResult(program.name, program.target.name, blocks, seconds, results, self.diagnostics, races)
+
+    def _races(self, values: list[Any], blocks: int) -> Diagnostics:
+        """What a run under observation finds, on copies of the arguments. Raises `DiagnosticError` for errors."""
+        from ptokit.sanitize import sanitize
+
+        program = self.program
+        copies = [value.copy() if isinstance(value, np.ndarray) else value for value in values]
+        options: dict[str, Any] = {"entry": program.name, "extended": program.extended}
+        options["vector_cores"] = self.vector_cores
+        with redirected(lambda text: None):  # the run will print it
+            found = sanitize(program.module, program.target, copies, blocks, **options).diagnostics
+        found.raise_if_errors()
+        return found
+
+
+def as_parameters(values: list[Any], params: Sequence[Param]) -> list[Any]:
+    """Values with raw bits as elements of the parameters' types, where NumPy lacks these."""
+    return [
+        value if param is None or param.dtype is None else as_parameter(value, param.dtype)
+        for value, param in zip_longest(values, params[: len(values)])
+    ]
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds * 1e3:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"

@@ -1,0 +1,157 @@
+"""`explain`: what is behind a rule id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+from ptokit.diagnostics import Rule, Scope, catalogue, lookup
+from ptokit.diagnostics.evidence import WORDS
+from ptokit.isa.table import TABLE
+from ptokit.targets import TARGETS
+
+from .catalogue import load_catalogue
+from .errors import UsageError
+from .families import by_family
+from .instruction import named
+from .parts import Part, Words, plain
+from .usage import unknown
+
+_SCOPES = {
+    Scope.ISA: "the instruction set",
+    Scope.ASSEMBLER: "the reference assembler, for .pto text",
+    Scope.TEXT: "reading .pto text",
+    Scope.RUN: "arguments, launch and execution",
+    Scope.SYNC: "ordering, initialisation and flags",
+}
+_NEVER = "never enforced"
+_READING = "Reading chosen by ptokit, sources leave it open"
+_FEW = 8  # instructions named on the page of a rule
+
+
+@dataclass(frozen=True)
+class RulePage:
+    """The page of a rule.
+
+    ``what`` must hold on the ``targets``; ``about``: who states it; ``used_by``: names of instructions; ``said_by``:
+    rules that say the same; ``evidence``: what stands behind it; ``source``: where it is from; ``decision``: the
+    reading chosen where sources leave it open. The page of an instruction has its name for an id, and its reading.
+    """
+
+    id: str
+    what: str
+    severity: str = ""
+    targets: tuple[str, ...] = ()
+    about: str = ""
+    used_by: tuple[str, ...] = ()
+    said_by: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
+    source: str = ""
+    why: str = ""
+    decision: str = ""
+    accepted: str = ""
+    rejected: str = ""
+
+    def parts(self) -> Iterator[Part]:
+        """What the terminal shows."""
+        yield Words(f"  {self.what}", strong=self.id)
+        more = f" and {len(self.used_by) - _FEW} more" if len(self.used_by) > _FEW else ""
+        facts = {
+            "severity": self.severity,
+            "targets": ", ".join(self.targets),
+            "about": self.about,
+            "used by": ", ".join(self.used_by[:_FEW]) + more,
+            "said by": ", ".join(self.said_by),
+            "evidence": ", ".join(self.evidence),
+            "source": self.source,
+        }
+        if any(facts.values()):
+            yield Words()
+        for word, text in facts.items():
+            if text:
+                yield Words(text, first=word, indent=10)
+        for title, text in (("Why", self.why), (_READING, self.decision)):
+            if text:
+                yield from (Words(), Words(strong=title), Words(" ".join(text.split()), indent=4))
+        for title, text in (("Accepted", self.accepted), ("Rejected", self.rejected)):
+            if text:
+                yield from (Words(), Words(strong=title))
+                yield from (Words(line, indent=4) for line in text.strip("\n").splitlines())
+
+    def __str__(self) -> str:
+        return plain(self.parts())
+
+
+@overload
+def explain(id: str) -> RulePage: ...
+@overload
+def explain(id: None = None) -> list[RulePage]: ...
+def explain(id: str | None = None) -> RulePage | list[RulePage]:
+    """The page of a rule, or of an instruction where sources leave something open; without an id those of all rules.
+
+    Raises `UsageError` for an id that there is not.
+    """
+    load_catalogue()
+    if id is None:
+        users = _users()
+        return [page_of(rule, users.get(rule.id, ())) for rule in catalogue()]
+    try:
+        return page_of(lookup(id))
+    except KeyError:
+        instr = named(id)
+        if instr is None:
+            raise unknown("rule", id, (r.id for r in catalogue()), "ptokit explain", "id") from None
+        if not instr.decision:
+            message = f"{id!r} is an instruction, not a rule: 'ptokit isa {instr.name}' shows its page."
+            raise UsageError(message, "id") from None
+        return RulePage(instr.name, instr.summary, decision=instr.decision)
+
+
+def page_of(rule: Rule, users: Sequence[str] | None = None) -> RulePage:
+    """The page of `rule`; ``users``: the instructions that it binds."""
+    users = _users().get(rule.id, ()) if users is None else users
+    return RulePage(
+        id=rule.id,
+        what=rule.what,
+        severity=str(rule.severity) if rule.enforced else f"{_NEVER}: no case that can occur breaks it",
+        targets=rule.targets,
+        about=_SCOPES[rule.scope],
+        used_by=tuple(users),
+        said_by=rule.covered_by,
+        evidence=tuple(WORDS[kind] for kind in rule.evidence),
+        source=rule.source,
+        why=rule.why,
+        decision=rule.decision,
+        accepted=rule.accepted,
+        rejected=rule.rejected,
+    )
+
+
+def _users() -> dict[str, list[str]]:
+    """The names of the instructions that a rule binds, on all targets together, by its id."""
+    users: dict[str, list[str]] = {}
+    for name, instr in TABLE.items():
+        added = (rule for target in TARGETS.values() for rule in target.own_rules(name))
+        for id in dict.fromkeys(rule.id for rule in (*instr.rules, *added)):
+            users.setdefault(id, []).append(name)
+    return users
+
+
+def listing() -> Iterator[Part]:
+    """One line per rule, by family."""
+    load_catalogue()
+    for number, (title, group) in enumerate(by_family(catalogue()).items()):
+        if number:
+            yield Words()
+        yield Words(strong=f"{title}: {len(group)} rule{'s' * (len(group) > 1)}")
+        width = max(len(rule.id) for rule in group)
+        for rule in group:
+            text = rule.what if rule.enforced else f"{rule.what} ({_NEVER})"
+            first = f"  {rule.id.ljust(width)}  {_short(rule.targets)}  "
+            yield Words(text, first=first, indent=len(first))
+
+
+def _short(targets: tuple[str, ...]) -> str:
+    """The targets of a rule in a column of their own: ``cpu a2a3 a5``, blanks where it does not bind."""
+    return " ".join(name if name in targets else " " * len(name) for name in ("cpu", "a2a3", "a5"))

@@ -1,0 +1,73 @@
+"""`format` and `convert`: texts laid out anew, and in other forms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ptokit.diagnostics import DiagnosticError, Diagnostics
+
+from .source import Program, Text, origin, read
+from .usage import one_of
+
+FORMS = ("dps", "ssa", "sync", "generic")
+"""Text forms of a program."""
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """A new text, or None and the findings that say why; ``file`` is where the old one was."""
+
+    file: str
+    old: str | None
+    text: str | None
+    diagnostics: Diagnostics
+
+    def text_or_raise(self) -> str:
+        """The text. Raises `DiagnosticError` where there is none."""
+        if self.text is None:
+            raise DiagnosticError(self.diagnostics.sorted())
+        return self.text
+
+
+def format(program: Program) -> str:
+    """The text of a program laid out anew: one operation per line, indented, comments kept.
+
+    Only blanks, line breaks and the places of comments change. Raises `DiagnosticError` for a text with errors.
+    """
+    return formatted(program).text_or_raise()
+
+
+def formatted(program: Program) -> Rewritten:
+    """`format`, with the findings."""
+    from ptokit.asm.format import format_text
+
+    source = origin(program)
+    if not isinstance(source, Text):
+        raise TypeError("only .pto text can be laid out anew")
+    if source.text is None:
+        return Rewritten(source.file, None, None, source.found)
+    result = format_text(source.text, source.file)
+    return Rewritten(source.file, source.text, result.text, result.diagnostics)
+
+
+def convert(program: Program, form: str) -> str:
+    """The text of a program in another form: ``dps``, ``ssa``, ``sync`` or ``generic``.
+
+    It means the same program. Raises `DiagnosticError` for a program with errors, and where the form cannot express
+    something in it; `UsageError` for a form that there is not.
+    """
+    return converted(program, form).text_or_raise()
+
+
+def converted(program: Program, form: str) -> Rewritten:
+    """`convert`, with the findings."""
+    from ptokit.asm.convert import convert as printed
+
+    one_of(form, FORMS, "form")
+    source = read(program)
+    if source.diagnostics.errors:
+        return Rewritten(source.file, source.text, None, source.diagnostics)
+    result = printed(source.module, form)
+    found = Diagnostics()
+    found.extend([*source.diagnostics, *result.diagnostics])
+    return Rewritten(source.file, source.text, result.text, found)

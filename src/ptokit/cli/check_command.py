@@ -1,0 +1,51 @@
+"""The options and help of ``ptokit check``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from .exits import EXIT_ERRORS
+from .options import Extended, Files, Format, Rules, TargetOption
+
+
+def add_check(app: typer.Typer) -> None:
+    """Add to the program."""
+    app.command(epilog=CHECK_EPILOG)(check)
+
+
+CHECK_EPILOG = """Examples:
+
+\b
+  ptokit check kernel.pto --target a5
+  ptokit check kernels/ more/*.pto -t a5
+  ptokit check kernel.pto -t a2a3 --format json | jq '.diagnostics[].rule'
+  ptokit check kernel.pto -t a5 --format sarif > kernel.sarif
+  ptokit check kernel.pto -t a5 --level 3       every tile has an address
+
+Exit status: 0 without errors, 1 with errors, 2 for wrong usage."""
+
+
+def check(
+    files: Files,
+    target: TargetOption = None,
+    level: Annotated[
+        int | None,
+        typer.Option(
+            "--level", "-l", min=1, max=3, metavar="N", help="Who places tiles: the assembler (1, 2), the program (3)."
+        ),
+    ] = None,
+    auto_sync: Annotated[
+        bool, typer.Option("--auto-sync", help="The assembler is to insert flags and barriers.")
+    ] = False,
+    rules: Annotated[Rules, typer.Option(help="All rules, or only what the reference assembler refuses.")] = Rules.ALL,
+    format: Annotated[Format, typer.Option(help="How to print findings.")] = Format.TEXT,
+    extended: Extended = False,
+) -> None:
+    """Report everything in files that the target would refuse."""
+    from .check import check_files
+
+    options = {"target": target, "level": level, "auto_sync": auto_sync, "rules": rules.value, "extended": extended}
+    if not check_files(files, format=format.value, **options):
+        raise typer.Exit(EXIT_ERRORS)

@@ -1,0 +1,82 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+
+class Format(StrEnum):
+    """How findings are printed."""
+
+    TEXT = "text"
+    JSON = "json"
+    SARIF = "sarif"
+
+
+class Rules(StrEnum):
+    """Whose rules a file is checked by."""
+
+    ALL = "all"
+    ASSEMBLER = "assembler"
+
+
+class TextForm(StrEnum):
+    """Text forms of a program."""
+
+    DPS = "dps"
+    SSA = "ssa"
+    SYNC = "sync"
+    GENERIC = "generic"
+
+
+class Matmul(StrEnum):
+    """How the cube unit adds up products."""
+
+    EXACT = "exact"
+    FAST = "fast"
+    REF = "ref"
+
+
+class Backend(StrEnum):
+    """Who carries out a kernel."""
+
+    NUMPY = "numpy"
+    NATIVE = "native"
+
+
+class Mode(StrEnum):
+    """Who places tiles and orders pipes."""
+
+    AUTO = "auto"
+    MANUAL = "manual"
+
+
+class Also(StrEnum):
+    """Rules of the sanitizer that are off by default."""
+
+    REUSE = "FLAG-REUSE-RACE"
+    ALIAS = "FLAG-ALIAS"
+
+
+class Order(StrEnum):
+    """How much order one pipe gives by itself."""
+
+    STRICT = "strict"
+    PROFILE = "profile"
+
+
+File = Annotated[str, typer.Argument(metavar="FILE", help="A .pto file; - for stdin.", show_default=False)]
+Files = Annotated[
+    list[str],
+    typer.Argument(metavar="FILE...", help="The .pto files, or folders of them; - for stdin.", show_default=False),
+]
+TargetOption = Annotated[
+    str | None,
+    typer.Option("--target", "-t", metavar="T", help="cpu, a2a3 or a5; needed unless the file states pto.target_arch."),
+]
+Extended = Annotated[
+    bool, typer.Option("--extended", help="Let the cpu target run element types that only devices have.")
+]

@@ -1,0 +1,81 @@
+"""The options and help of ``ptokit run``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from .options import Backend, Extended, File, Matmul, TargetOption
+
+
+def add_run(app: typer.Typer) -> None:
+    """Add to the program."""
+    app.command(epilog=RUN_EPILOG)(run)
+
+
+RUN_EPILOG = """Examples:
+
+\b
+  ptokit run add.pto --target a5 -a x.npy -a y.npy -a zeros:f32:64x64 --out o
+  ptokit run softmax.pto -t a2a3 -a x.npy -a zeros:f32:64x256 -a 64
+  ptokit run axpy.pto -t cpu --blocks 8 -a ones:f32:8x256 -a x.npy -a 8
+
+\b
+Arguments are given in the order of the kernel's parameters. Forms:
+  x.npy                       an array from a file, which is left as it is
+  zeros:f32:64x64             also ones:DTYPE:SHAPE and arange:DTYPE:SHAPE
+  full:0.5:f16:1024           every element 0.5
+  random:f16:1024:seed=3      floats in [-1, 1), integers -8..7 or 0..15
+  uninit:f32:64x64            output only, starts uninitialised
+  17, 0x1F, -2.5, 1e-5        a number for a scalar parameter"""
+
+
+def run(
+    file: File,
+    target: TargetOption = None,
+    entry: Annotated[
+        str | None, typer.Option(metavar="F", help="The kernel to run, where the file has several.")
+    ] = None,
+    arg: Annotated[
+        list[str] | None, typer.Option("--arg", "-a", metavar="VALUE", help="An argument; repeat in order.")
+    ] = None,
+    blocks: Annotated[int, typer.Option("--blocks", "-b", min=1, metavar="N", help="Blocks to launch.")] = 1,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Save every pointer argument as DIR/NAME.npy."),
+    ] = None,
+    matmul: Annotated[
+        Matmul, typer.Option(help="Sums of products: rounded once, in f32, or in the order of k.")
+    ] = Matmul.EXACT,
+    vector_cores: Annotated[
+        int, typer.Option(min=1, max=2, metavar="N", help="Vector cores beside each cube core of a mixed kernel.")
+    ] = 2,
+    extended: Extended = False,
+    sanitize: Annotated[
+        bool, typer.Option("--sanitize", help="Look for races and uninitialised data first; errors end the run.")
+    ] = False,
+    backend: Annotated[
+        Backend | None, typer.Option(help="Who carries it out; by default PTOKIT_BACKEND, or what is faster.")
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Threads that run native code; by default all processors.")
+    ] = None,
+) -> None:
+    """Run a kernel and show what it left in its arguments."""
+    from .run import run_file
+
+    run_file(
+        file,
+        arg or [],
+        target=target,
+        entry=entry,
+        blocks=blocks,
+        out=out,
+        matmul=matmul.value,
+        vector_cores=vector_cores,
+        extended=extended,
+        sanitize=sanitize,
+        backend=backend and backend.value,
+        threads=threads,
+    )

@@ -1,0 +1,94 @@
+"""The options and help of ``ptokit sanitize``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from .options import Also, Extended, File, Format, Mode, Order, TargetOption
+
+
+def add_sanitize(app: typer.Typer) -> None:
+    """Add to the program."""
+    app.command(epilog=SANITIZE_EPILOG)(sanitize)
+
+
+SANITIZE_EPILOG = """Examples:
+
+\b
+  ptokit sanitize add.pto -t a5 -a x.npy -a y.npy -a uninit:f32:64x64
+  ptokit sanitize gemm.pto -t a2a3 --blocks 24 --order profile -a ...
+  ptokit sanitize add.pto -t a5 --witness -a x.npy -a y.npy -a zeros:f32:4096
+  ptokit sanitize add.pto -t a5 --html add.html -a x.npy -a y.npy -a ...
+
+\b
+Arguments are those of ptokit run. An output-only argument is written
+uninit:DTYPE:SHAPE: reading it before the kernel has written it is an error.
+Exit status: 0 without errors, 1 with errors, 2 for wrong usage, 3 without
+errors where nobody checked the order of pipes: a program without addresses
+and flags leaves it to the compiler (--mode auto accepts that)."""
+
+
+def sanitize(
+    file: File,
+    target: TargetOption = None,
+    entry: Annotated[
+        str | None, typer.Option(metavar="F", help="The kernel to run, where the file has several.")
+    ] = None,
+    arg: Annotated[
+        list[str] | None, typer.Option("--arg", "-a", metavar="VALUE", help="An argument; repeat in order.")
+    ] = None,
+    blocks: Annotated[int, typer.Option("--blocks", "-b", min=1, metavar="N", help="Blocks to launch.")] = 1,
+    order: Annotated[
+        Order, typer.Option(help="Order within a pipe: complete, or as far as the target promises it.")
+    ] = Order.STRICT,
+    witness: Annotated[
+        bool, typer.Option("--witness", help="Run once more for each race, the other way round; show what changes.")
+    ] = False,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Run once more in another legal order; show what changes.")
+    ] = None,
+    html: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the report as a page with pictures, too.")
+    ] = None,
+    vector_cores: Annotated[
+        int, typer.Option(min=1, max=2, metavar="N", help="Vector cores beside each cube core of a mixed kernel.")
+    ] = 2,
+    mode: Annotated[
+        Mode | None, typer.Option(help="Who places tiles and orders pipes, where the program does not tell.")
+    ] = None,
+    also: Annotated[
+        list[Also] | None,
+        typer.Option(
+            metavar="RULE-ID", help="Report FLAG-REUSE-RACE or FLAG-ALIAS, too, which are off by default; repeatable."
+        ),
+    ] = None,
+    explain_sync: Annotated[
+        bool, typer.Option("--explain-sync", help="List the flags and barriers that a program without any needs.")
+    ] = False,
+    format: Annotated[Format, typer.Option(help="How to print findings.")] = Format.TEXT,
+    extended: Extended = False,
+) -> None:
+    """Find races, missing flags, deadlocks and uninitialised data."""
+    from .sanitize import sanitize_file
+
+    status = sanitize_file(
+        file,
+        arg or [],
+        format=format.value,
+        html=html,
+        blocks=blocks,
+        target=target,
+        entry=entry,
+        order=order.value,
+        witness=witness,
+        seed=seed,
+        explain_sync=explain_sync,
+        mode=mode and mode.value,
+        also=[rule.value for rule in also or []],
+        vector_cores=vector_cores,
+        extended=extended,
+    )
+    if status:
+        raise typer.Exit(status)
