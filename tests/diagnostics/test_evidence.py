@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from ptokit.cli.catalogue import load_catalogue
-from ptokit.cli.explain import show_rule
 
+from ptokit.api.catalogue import load_catalogue
+from ptokit.cli.pages import show_rule
 from ptokit.diagnostics import CATALOGUE, Evidence, Rule, Scope, Severity, catalogue
 from ptokit.diagnostics.evidence import EVIDENCE
 
