@@ -39,6 +39,7 @@ from .syntax import run
 from .tensors import Pointer
 from .trace import Trace, tracing
 from .tracebacks import refuses
+from .watched import Watcher, selections
 from .where import here, refusal, user_frame
 
 Function = FunctionType
@@ -117,6 +118,17 @@ class Kernel:
         ``print(t)``, ``t.numpy()`` and exceptions work as in any function. The results are those of a compiled run.
         """
         return Interpreter(self)
+
+    @refuses
+    def watch(self, *chosen: str) -> Watcher:
+        """The kernel with tiles to look at: ``seen = k.watch("acc", "acc@31")[blocks](x, y, n)``.
+
+        Launches return a list of `ptokit.watch.Seen`: what the chosen tiles, views and registers hold after each
+        instruction that writes them (``acc``), after the instructions in a line (``acc@31``), or what the instructions
+        in a line write (``@31``). ``:block=0,i=3`` behind it: only in that block, and for that value of a loop
+        variable. Without any choice: all that is written. Raises `DiagnosticError` (LANG-WATCH).
+        """
+        return Watcher(self, selections(chosen))
 
     @refuses
     def launch(

@@ -37,6 +37,13 @@ ARGUMENT = _rule(
     "kernel[4](x, y, 1024)",
     "kernel[4]([1.0, 2.0], y, 1024)",
 )
+WATCH = _rule(
+    "LANG-WATCH",
+    "What is to be watched is named by a tile's name, by a line with an instruction, or by both.",
+    "A name that is not there would never be seen.",
+    'kernel.watch("acc", "acc@31", "@31:block=0,i=3")',
+    'kernel.watch("akk")',
+)
 WRITE = _rule(
     "LANG-WRITE",
     "Arrays that the kernel stores to are writable.",

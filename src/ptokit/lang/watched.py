@@ -1,0 +1,50 @@
+"""`Watcher`: a kernel with the tiles to look at; its launches return what they held."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ptokit.watch import Recorder, Seen, Selection
+from ptokit.watch.selection import SelectionError
+
+from . import rules
+from .tracebacks import refuses
+from .where import refusal
+
+if TYPE_CHECKING:
+    from .kernels import Kernel
+
+
+class Watcher:
+    """A kernel whose launches return the contents of chosen tiles; see `Kernel.watch`."""
+
+    def __init__(self, kernel: Kernel, selections: tuple[Selection, ...], blocks: int = 1) -> None:
+        self.kernel, self.selections, self.blocks = kernel, selections, blocks
+
+    def __getitem__(self, blocks: int) -> Watcher:
+        """The same for a number of blocks."""
+        return Watcher(self.kernel, self.selections, self.kernel[blocks].blocks)
+
+    @refuses
+    def __call__(self, *args: Any, **named: Any) -> list[Seen]:
+        """Launch; returns what was seen, in the order of execution. Raises `DiagnosticError` (LANG-WATCH)."""
+        module = self.kernel.compile(*args, **named).module
+        for selection in self.selections:
+            missing = selection.missing(module)
+            if missing:
+                raise refusal(rules.WATCH, f"{missing} in kernel {self.kernel.name}")
+        found: list[Seen] = []
+        self.kernel.launch(self.blocks, args, named, observer=Recorder(self.selections, found.append))
+        return found
+
+    def __repr__(self) -> str:
+        chosen = ", ".join(repr(selection.text) for selection in self.selections)
+        return f"{self.kernel!r}.watch({chosen})[{self.blocks}]"
+
+
+def selections(texts: tuple[str, ...]) -> tuple[Selection, ...]:
+    """The choices that texts name. Raises `DiagnosticError` (LANG-WATCH)."""
+    try:
+        return tuple(Selection.of(text) for text in texts)
+    except SelectionError as error:
+        raise refusal(rules.WATCH, str(error)) from None

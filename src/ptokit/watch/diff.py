@@ -1,0 +1,256 @@
+"""Two runs on the same input: the first instruction whose results differ."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ptokit.diagnostics import DiagnosticError
+from ptokit.ir.core import Op
+from ptokit.run import Program
+from ptokit.run.observer import Moment, Observer
+
+from .pairing import Pairing
+from .seen import Seen, seen
+
+_AT_ONCE = 32  # results whose contents are kept to be compared
+
+
+@dataclass
+class Side:
+    """One of the two runs: a program with the options of its launch."""
+
+    program: Program
+    matmul: str = "exact"
+    backend: str | None = None
+
+    @property
+    def watched(self) -> bool:
+        """False for a backend that observers do not see."""
+        return self.backend != "native"
+
+    def launch(self, args: Sequence[Any], blocks: int, observer: Observer | None = None) -> None:
+        """Run it on `args`, in place."""
+        self.program.launch(
+            args, blocks, matmul=self.matmul, backend="numpy" if observer else self.backend, observer=observer
+        )
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far two numbers may be apart: ``atol + rtol * |b|``. Both 0: they are equal; NaN equals NaN, 0 not -0."""
+
+    rtol: float = 0.0
+    atol: float = 0.0
+
+    def differing(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Places (n, rank) of the elements that differ, of arrays of one shape."""
+        one, other = _wide(a), _wide(b)
+        with np.errstate(invalid="ignore"):
+            if self.rtol or self.atol:
+                return np.argwhere(~np.isclose(one, other, self.rtol, self.atol, equal_nan=True))
+            same = one == other
+            if one.dtype.kind == "f" == other.dtype.kind:
+                same = (same & (np.signbit(one) == np.signbit(other))) | (np.isnan(one) & np.isnan(other))
+        return np.argwhere(~same)
+
+
+def _wide(array: np.ndarray) -> np.ndarray:
+    return array if array.dtype.kind in "iub" else array.astype(np.float64)
+
+
+@dataclass(frozen=True)
+class ArgumentDifference:
+    """How much one argument differs after the two runs; ``first`` is None if it does not."""
+
+    name: str
+    count: int
+    size: int
+    first: tuple[int, ...] | None
+    values: tuple[Any, Any] | None
+
+
+@dataclass(frozen=True)
+class StepDifference:
+    """What an instruction has left on both sides. ``first``: where they differ first; None if their shapes do."""
+
+    a: Seen
+    b: Seen
+    count: int
+    first: tuple[int, ...] | None
+
+
+@dataclass
+class Difference:
+    """What `diff` has found. False if nothing differs."""
+
+    first: StepDifference | None = None
+    arguments: list[ArgumentDifference] = field(default_factory=list)
+    compared: int = 0  # results of instructions
+    alone: tuple[list[Op], list[Op]] = field(default_factory=lambda: ([], []))  # operations without a partner
+    failed: tuple[DiagnosticError | None, DiagnosticError | None] = (None, None)
+    writer: Seen | None = None  # where only arguments are compared: the step that has written the first that differs
+
+    def __bool__(self) -> bool:
+        return self.first is not None or any(a.count for a in self.arguments) or self.failed != (None, None)
+
+
+Number = tuple[int, int, Op, int, str]
+"""A result of an instruction: block, core, operation, how often that has been executed before, and the operand."""
+
+
+class _Results(Observer):
+    """Calls `found` with every result of an instruction that one of the wanted operations has, in order."""
+
+    def __init__(self, found: Callable[[Number, Moment], None]) -> None:
+        self._found = found
+        self._times: dict[tuple[int, int, Op], int] = {}
+
+    def after(self, moment: Moment) -> None:
+        if not moment.written:
+            return
+        place = (moment.block, moment.core, moment.op)
+        times = self._times[place] = self._times.get(place, -1) + 1
+        for operand in moment.written:
+            self._found((*place, times, operand), moment)
+
+
+def _digest(array: Any) -> bytes:
+    data = np.ascontiguousarray(array)
+    told = f"{data.dtype} {data.shape}".encode()
+    return hashlib.blake2b(told + data.tobytes() if array is not None else b"", digest_size=12).digest()
+
+
+def diff(
+    a: Side,
+    b: Side,
+    args: Sequence[Any],
+    blocks: int = 1,
+    *,
+    tolerance: Tolerance | None = None,
+    progress: Callable[[str], None] = lambda text: None,
+) -> Difference:
+    """Run both on copies of `args` and compare what every instruction leaves, in the order of A.
+
+    Where a side runs on a backend that cannot be watched, the arguments are compared, and what has written the first
+    element that differs is found on the other one.
+    """
+    tolerance = tolerance or Tolerance()
+    pairing = Pairing(a.program.module, b.program.module)
+    found = Difference(alone=pairing.alone)
+    watched = a.watched and b.watched
+    digests: list[dict[Number, bytes]] = [{}, {}]
+    ends, failed = [], []
+    for k, side in enumerate((a, b)):
+        progress(f"running {'AB'[k]}")
+        mine, copies = digests[k], _copied(args)
+
+        def note(number: Number, moment: Moment, mine: dict[Number, bytes] = mine) -> None:
+            mine[number] = _digest(moment.contents(number[-1]))
+
+        failed.append(_launched(side, copies, blocks, _Results(note) if watched else None))
+        ends.append(copies)
+    found.failed = (failed[0], failed[1])
+    found.arguments = _arguments(a.program, ends[0], ends[1], tolerance)
+    if watched:
+        _compare(found, (a, b), digests, pairing, args, blocks, tolerance)
+    else:
+        found.writer = _writer(found, a if a.watched else b, args, blocks)
+    return found
+
+
+def _copied(args: Sequence[Any]) -> list[Any]:
+    return [arg.copy() if isinstance(arg, np.ndarray) else arg for arg in args]
+
+
+def _launched(side: Side, args: list[Any], blocks: int, observer: Observer | None) -> DiagnosticError | None:
+    try:
+        side.launch(args, blocks, observer)
+    except DiagnosticError as error:
+        return error
+    return None
+
+
+def _compare(
+    found: Difference,
+    sides: tuple[Side, Side],
+    digests: list[dict[Number, bytes]],
+    pairing: Pairing,
+    args: Sequence[Any],
+    blocks: int,
+    tolerance: Tolerance,
+) -> None:
+    """Find the first pair of results that differ."""
+    pairs: list[tuple[Number, Number]] = []
+    for number, digest in digests[0].items():
+        block, core, op, times, operand = number
+        partner = pairing.partner.get(op)
+        if partner is None:
+            continue
+        other = (block, core, partner, times, operand)
+        if other in digests[1]:
+            found.compared += 1
+            if digests[1][other] != digest:
+                pairs.append((number, other))
+    for begin in range(0, len(pairs), _AT_ONCE):
+        part = pairs[begin : begin + _AT_ONCE]
+        held = [_contents(sides[k], {pair[k] for pair in part}, args, blocks) for k in (0, 1)]
+        for one, other in part:
+            found.first = _differs(held[0][one], held[1][other], tolerance)
+            if found.first is not None:
+                return
+
+
+def _contents(side: Side, wanted: set[Number], args: Sequence[Any], blocks: int) -> dict[Number, Seen]:
+    kept: dict[Number, Seen] = {}
+
+    def keep(number: Number, moment: Moment) -> None:
+        if number in wanted:
+            kept[number] = seen(moment, number[-1])
+
+    _launched(side, _copied(args), blocks, _Results(keep))
+    return kept
+
+
+def _differs(a: Seen, b: Seen, tolerance: Tolerance) -> StepDifference | None:
+    if a.array is None or b.array is None or a.array.shape != b.array.shape:
+        return StepDifference(a, b, 0, None)
+    places = tolerance.differing(a.array, b.array)
+    return StepDifference(a, b, len(places), tuple(int(i) for i in places[0])) if len(places) else None
+
+
+def _arguments(program: Program, a: list[Any], b: list[Any], tolerance: Tolerance) -> list[ArgumentDifference]:
+    out = []
+    for i, (param, one, other) in enumerate(zip(program.params, a, b)):
+        if isinstance(one, np.ndarray):
+            places = tolerance.differing(one, other)
+            first = tuple(int(k) for k in places[0]) if len(places) else None
+            values = (one[first], other[first]) if first is not None else None
+            name = param.name if param.name and not param.name.isdigit() else f"argument {i}"
+            out.append(ArgumentDifference(name, len(places), one.size, first, values))
+    return out
+
+
+def _writer(found: Difference, side: Side, args: Sequence[Any], blocks: int) -> Seen | None:
+    """The last step that has changed the first element that differs."""
+    copies = _copied(args)
+    arrays = [array for array in copies if isinstance(array, np.ndarray)]
+    where = next(((k, d.first) for k, d in enumerate(found.arguments) if d.first is not None), None)
+    if where is None or not side.watched:
+        return None
+    array, place = arrays[where[0]], where[1]
+    last: Seen | None = None
+    before = array[place].tobytes()
+
+    def look(number: Number, moment: Moment) -> None:
+        nonlocal last, before
+        now = array[place].tobytes()
+        if now != before:
+            before, last = now, seen(moment, number[-1])
+
+    _launched(side, copies, blocks, _Results(look))
+    return last

@@ -1,0 +1,134 @@
+"""`Stepper`: a run in a terminal, one instruction at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ptokit.ir.core import Module
+from ptokit.run.observer import Moment, Observer
+
+from .seen import Seen, name_of, seen
+
+HELP = """\
+  Enter, n      the next instruction
+  c             on to the end
+  u LINE        on until an instruction in that line
+  b             on to the next block
+  p NAME        what a tile, view or register holds
+  l             the lines around
+  q             quit: nothing is saved"""
+
+
+class Quit(Exception):
+    """The user has had enough: the run ends without results."""
+
+
+class Stepper(Observer):
+    """Stops after every instruction, says what it has changed, and asks what to do.
+
+    ``ask()`` returns a line, or None at the end of input, which quits; ``tell`` prints. ``lines`` are those of the
+    program. Raises `Quit` from the launch.
+    """
+
+    def __init__(self, module: Module, lines: list[str], ask: Callable[[], str | None], tell: Callable[[str], None]):
+        self.module, self.lines, self._ask, self._tell = module, lines, ask, tell
+        self._stops: Callable[[Moment], bool] = lambda moment: True
+        self._before: dict[str, Seen] = {}
+        self._known: dict[tuple[int, str], Any] = {}
+
+    def before(self, moment: Moment) -> None:
+        if self._stops(moment):
+            self._before = {name: seen(moment, name) for name in moment.written}
+
+    def after(self, moment: Moment) -> None:
+        for operand, value in moment.given.items():
+            name = name_of(moment, operand)
+            if name and value is not None:
+                self._known[moment.core, name] = (moment.step, operand, value)
+        if self._stops(moment):
+            self._show(moment)
+            self._prompt(moment)
+
+    def _show(self, moment: Moment) -> None:
+        line = moment.location.line
+        first = seen(moment, moment.step.names[0]) if moment.step.names else None
+        when = first.when if first is not None else f"block {moment.block}"
+        self._tell(f"{moment.name} ({when})")
+        self._tell(self._source(line, "->"))
+        for operand, value in moment.given.items():
+            now = seen(moment, operand)
+            if now.array is None and value is None:
+                continue
+            name = now.name or str(value if isinstance(value, int | float) else "")
+            changed = _changed(self._before.get(operand), now) if operand in moment.written else ""
+            self._tell(f"     {operand:<6} {name:<10} {now.what}{changed}".rstrip())
+
+    def _source(self, line: int, mark: str = "") -> str:
+        text = self.lines[line - 1].rstrip() if 0 < line <= len(self.lines) else ""
+        return f"{mark:>3}{line:5} | {text}"
+
+    def _prompt(self, moment: Moment) -> None:
+        while True:
+            answer = self._ask()
+            if answer is None:
+                raise Quit
+            word, _, rest = answer.strip().partition(" ")
+            rest = rest.strip().removeprefix("%")
+            match word:
+                case "" | "n" | "next" | "s" | "step":
+                    self._stops = lambda other: True
+                    return
+                case "c" | "continue":
+                    self._stops = lambda other: False
+                    return
+                case "b" | "block":
+                    self._stops = _in_another_block(moment.block)
+                    return
+                case "u" | "until" if rest.isdigit():
+                    self._stops = _in_line(int(rest))
+                    return
+                case "p" | "print" if rest:
+                    self._print(moment, rest)
+                case "l" | "list":
+                    at = moment.location.line
+                    for line in range(max(1, at - 4), min(len(self.lines), at + 4) + 1):
+                        self._tell(self._source(line, "->" if line == at else ""))
+                case "q" | "quit":
+                    raise Quit
+                case _:
+                    self._tell(HELP)
+
+    def _print(self, moment: Moment, name: str) -> None:
+        found = self._known.get((moment.core, name))
+        if found is None:
+            names = ", ".join(sorted(known for core, known in self._known if core == moment.core))
+            self._tell(f"no instruction has used {name!r} so far; used: {names}")
+            return
+        step, _, value = found
+        now = seen(Moment(step, moment.machine, ()), "", value)
+        self._tell(f"{name}: {now.what}\n{now.table()}")
+
+
+def _in_another_block(block: int) -> Callable[[Moment], bool]:
+    return lambda moment: moment.block != block
+
+
+def _in_line(line: int) -> Callable[[Moment], bool]:
+    return lambda moment: moment.location.line == line
+
+
+def _changed(before: Seen | None, now: Seen) -> str:
+    """How many elements have become others, and the first of them."""
+    if before is None or before.array is None or now.array is None or before.array.shape != now.array.shape:
+        return ""
+    a, b = before.array, now.array
+    bits = np.dtype(f"u{a.dtype.itemsize}")
+    places = np.argwhere(np.ascontiguousarray(a).view(bits) != np.ascontiguousarray(b).view(bits))
+    if not len(places):
+        return ", no element changed"
+    first = tuple(int(i) for i in places[0])
+    at = ", ".join(str(i) for i in first)
+    return f", {len(places)} of {a.size} changed; at ({at}): {a[first]:.6g} -> {b[first]:.6g}"

@@ -1,0 +1,197 @@
+"""Contents after chosen instructions: which are chosen, and what is said about them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import ptokit as pto
+from ptokit import GlobalTensor, Ptr, Tile, TileType, bf16
+from ptokit.asm import parse_module
+from ptokit.diagnostics import DiagnosticError
+from ptokit.run import compile_program
+from ptokit.targets import A5
+from ptokit.watch import Recorder, Seen, Selection
+from ptokit.watch.folder import INDEX, Folder
+from ptokit.watch.selection import SelectionError
+
+from ..run.kernels import add, alloc, compiled, load, part, store, view
+
+PTRS = "%x: !pto.ptr<f32>, %y: !pto.ptr<f32>, %rows: index"
+BODY = (
+    view("xv", "%x")
+    + view("yv", "%y")
+    + alloc("t")
+    + alloc("u")
+    + "    scf.for %i = %c0 to %c2 step %c1 {\n"
+    + "      %r = arith.muli %i, %c8 : index\n"
+    + part("p", "%xv", "%r")
+    + part("q", "%yv", "%r")
+    + load("%t", "%p")
+    + add("%t", "%t", "%u")
+    + add("%u", "%u", "%t")
+    + store("%t", "%q")
+    + "    }\n"
+)
+PROGRAM = compiled(PTRS, BODY)
+LINES = {op.name: op.location.line for f in PROGRAM.module.functions for op in f.body.walk()}  # type: ignore[union-attr]
+LOAD, LAST_ADD, STORE = LINES["pto.tload"], LINES["pto.tadd"], LINES["pto.tstore"]
+FIRST_ADD = LAST_ADD - 1
+
+
+def arguments() -> list[Any]:
+    return [np.arange(256, dtype=np.float32).reshape(16, 16), np.zeros((16, 16), np.float32), 16]
+
+
+def watched(*texts: str, blocks: int = 1) -> list[Seen]:
+    found: list[Seen] = []
+    PROGRAM.launch(arguments(), blocks, observer=Recorder([Selection.of(text) for text in texts], found.append))
+    return found
+
+
+def places(found: list[Seen]) -> list[tuple[str, str, int, int]]:
+    return [(s.name, s.instruction, s.block, dict(s.loops)["i"]) for s in found]
+
+
+def test_a_name_is_seen_wherever_it_is_written() -> None:
+    assert places(watched("u")) == [("u", "TADD", 0, 0), ("u", "TADD", 0, 1)]
+    assert places(watched("%u")) == places(watched("u"))
+    both = watched("t", "u", blocks=2)
+    expected = [(n, w, b, i) for b in (0, 1) for i in (0, 1) for n, w in (("t", "TLOAD"), ("u", "TADD"), ("t", "TADD"))]
+    assert places(both) == expected
+
+
+def test_a_line_shows_what_is_written_there() -> None:
+    assert places(watched(f"@{LOAD}")) == [("t", "TLOAD", 0, 0), ("t", "TLOAD", 0, 1)]
+    (first, _) = watched(f"@{STORE}")
+    assert (first.name, first.kind, first.operand) == ("q", "view", "dst")
+    assert first.array is not None
+    assert np.array_equal(first.array, 4 * arguments()[0][:8])
+
+
+def test_a_name_in_a_line_is_seen_whoever_has_written_it() -> None:
+    seen = watched(f"t@{FIRST_ADD}:i=1")
+    assert places(seen) == [("t", "TADD", 0, 1)]
+    assert np.array_equal(seen[0].array, arguments()[0][8:])
+    known = watched(f"t@{STORE}")  # as the source of the store
+    assert [s.operand for s in known] == ["src", "src"]
+    later = watched(f"u@{STORE}:block=0,i=0")  # no operand of the store
+    assert np.array_equal(later[0].array, 2 * arguments()[0][:8])
+
+
+def test_block_and_loop_variables_choose() -> None:
+    assert places(watched("u:block=1", blocks=3)) == [("u", "TADD", 1, 0), ("u", "TADD", 1, 1)]
+    assert places(watched("u:block=2, i=1", blocks=3)) == [("u", "TADD", 2, 1)]
+    assert watched("u:k=1") == []
+
+
+def test_hits_are_counted() -> None:
+    recorder = Recorder([Selection.of("u"), Selection.of("u:i=7")], lambda seen: None)
+    PROGRAM.launch(arguments(), 2, observer=recorder)
+    assert recorder.hits == [4, 0]
+
+
+def test_text_says_where_and_when() -> None:
+    (seen,) = watched("u:i=1")
+    head, _, table = str(seen).partition("\n")
+    assert head == f"u after TADD in line {FIRST_ADD} (block 0, i=1): vec 8x16xf32"
+    assert table.startswith("[[256. 258.")
+    assert repr(seen) == f"<u after TADD in line {FIRST_ADD}, block 0, i=1: vec 8x16xf32>"
+
+
+@pytest.mark.parametrize("text", ["", "@", "a b", "t@x", "t@12:", "t@12:i", "t@12:i=a", "t:block=0,", "@1@2"])
+def test_other_texts_are_refused(text: str) -> None:
+    with pytest.raises(SelectionError):
+        Selection.of(text)
+
+
+def test_what_is_missing_is_named() -> None:
+    module = PROGRAM.module
+    assert Selection.of("uu").missing(module).startswith("nothing is called 'uu'")
+    assert "there is no operation in line 1; the next one is in line 3" in Selection.of("@1").missing(module)
+    assert Selection.of("@999").missing(module) == "there is no operation in line 999"
+    assert Selection.of(f"t@{LOAD}").missing(module) == ""
+
+
+def test_everything_goes_into_a_folder(tmp_path: Path) -> None:
+    with Folder(tmp_path / "all") as folder:
+        PROGRAM.launch(arguments(), 1, observer=Recorder((), folder))
+    lines = [json.loads(line) for line in (tmp_path / "all" / INDEX).read_text().splitlines()]
+    assert [line["instruction"] for line in lines] == ["TLOAD", "TADD", "TADD", "TSTORE"] * 2
+    assert [line["loops"]["i"] for line in lines] == [0] * 4 + [1] * 4
+    assert {line["dtype"] for line in lines} == {"f32"}
+    stored = [np.load(tmp_path / "all" / line["file"], allow_pickle=False) for line in lines]
+    assert np.array_equal(stored[0], arguments()[0][:8])
+    assert folder.count == len(lines)
+    assert folder.bytes == sum(array.nbytes for array in stored)
+    with pytest.raises(FileExistsError):
+        Folder(tmp_path / "all")
+
+
+# --- Python kernels ---------------------------------------------------------------------------------------------------
+
+
+@pto.kernel(target="a5")
+def halves(x: Ptr[bf16], y: Ptr[bf16], n: int):
+    for i in range(0, n, 16):
+        acc = Tile(TileType.Vec, bf16, 1, 16)
+        pto.TLOAD(acc, GlobalTensor(x, (1, n))[:, i : i + 16])
+        pto.TMULS(acc, acc, 0.5)
+        pto.TSTORE(GlobalTensor(y, (1, n))[:, i : i + 16], acc)
+
+
+def numbers() -> tuple[np.ndarray, np.ndarray, int]:
+    return np.arange(32).astype(ml_dtypes.bfloat16), np.zeros(32, ml_dtypes.bfloat16), 32
+
+
+@pytest.mark.parametrize("interpreted", ["0", "1"])
+def test_kernel_watch(monkeypatch: pytest.MonkeyPatch, interpreted: str) -> None:
+    monkeypatch.setenv("PTOKIT_INTERPRET", interpreted)
+    x, y, n = numbers()
+    seen = halves.watch("acc")(x, y, n)
+    assert [s.instruction for s in seen] == ["TLOAD", "TMULS"] * 2
+    assert np.array_equal(seen[3].array, x[None, 16:] * ml_dtypes.bfloat16(0.5))
+    assert np.array_equal(y, x * ml_dtypes.bfloat16(0.5))
+    line = seen[1].line
+    again = halves.watch(f"acc@{line}:block=1")[2](*numbers())
+    assert [s.block for s in again] == [1, 1]
+    assert len(halves.watch()(*numbers())) == 6
+
+
+def test_loop_variables_have_their_names() -> None:
+    assert [dict(s.loops) for s in halves.watch("acc")(*numbers())][::2] == [{"i": 0}, {"i": 16}]
+
+
+@pytest.mark.parametrize("text", ["accu", "@1", "acc@", "acc:i"])
+def test_kernel_watch_refuses(text: str) -> None:
+    with pytest.raises(DiagnosticError) as caught:
+        halves.watch(text)(*numbers())
+    (finding,) = caught.value.diagnostics
+    assert finding.rule == "LANG-WATCH"
+    assert finding.location.file == __file__
+    if text == "accu":
+        assert "did you mean acc?" in finding.message
+
+
+def test_codes_are_shown_as_numbers() -> None:
+    text = (
+        'module attributes {pto.target_arch = "a5"} {\n  func.func @k() {\n    %c = arith.constant 3.0 : f32\n'
+        "    %t = pto.alloc_tile : !pto.tile_buf<vec, 8x32xf32>\n"
+        "    %h = pto.alloc_tile : !pto.tile_buf<vec, 8x32x!pto.hif8>\n"
+        "    pto.texpands ins(%c : f32) outs(%t : !pto.tile_buf<vec, 8x32xf32>)\n"
+        "    pto.tcvt ins(%t : !pto.tile_buf<vec, 8x32xf32>) outs(%h : !pto.tile_buf<vec, 8x32x!pto.hif8>)\n"
+        "    return\n  }\n}\n"
+    )
+    parsed = parse_module(text, "k.pto", target=A5)
+    parsed.diagnostics.raise_if_errors()
+    found: list[Seen] = []
+    compile_program(parsed.module, A5).launch([], observer=Recorder([Selection.of("h")], found.append))
+    assert found[0].array is not None
+    assert found[0].array.dtype == np.float32
+    assert (found[0].array == 3).all()
+    assert "hif8" in found[0].what
