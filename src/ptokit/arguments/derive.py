@@ -1,17 +1,20 @@
 """Arguments for a kernel about which only its text is known: arrays as large as its views reach.
 
-Every pointer parameter gets an array that holds the largest view made of it, every scalar a number: 0, the number of
-blocks where the parameter counts blocks, or a size where it is the size of a view or the end of a loop. Arrays that the
-kernel writes start with zeros, and so do arrays of integers of 16 bits and more, which are tables, indices and lengths
-more often than not; others are random. The same text gives the same arguments on every machine.
+Every pointer parameter gets an array that holds the largest view made of it, every scalar a number: 0, what each core
+supplies itself where the parameter is called so, or a size where it is the size of a view or the end of a loop. Arrays
+that the kernel writes start with zeros, and so do arrays of integers of 16 bits and more, which are tables, indices and
+lengths more often than not; others are random. The same text gives the same arguments on every machine.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from ptokit.ir.core import Block, Function, Module, Op, Value
+from ptokit.ir.entry_calls import Query, with_function
 from ptokit.ir.graph import ordered, passed
+from ptokit.isa.pipe_ends import SLOTS
 from ptokit.run.effects import analyse
 from ptokit.types.tile import DYNAMIC
 from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
@@ -25,6 +28,8 @@ TURNS = 4
 ELEMENTS = 4096
 """Length of an array of which no view is made."""
 
+_ARRAYS = (Ptr, MemRef, TensorView, PartitionView)
+_DEEP = 8  # calls within calls that are followed for what sizes depend on
 _RANDOM = 1 << 26  # elements: to draw more takes longer than most kernels run
 _LARGEST = 1 << 30  # elements: what sizes that are not known can add up to
 
@@ -51,6 +56,7 @@ _ARITH: dict[str, Callable[[int, int], int]] = {
 
 def derive(module: Module, entry: Function, blocks: int = 1, seed: int = 0) -> list[str]:
     """One argument for each parameter of `entry`, in the grammar of ``--arg``. ``seed`` is that of random arrays."""
+    module = with_function(module, entry)
     numbers = _numbers(module, entry, blocks)
     reach = _Reach(module, entry, numbers, blocks)
     reach.walk()
@@ -58,17 +64,33 @@ def derive(module: Module, entry: Function, blocks: int = 1, seed: int = 0) -> l
     texts = []
     for position, param in enumerate(entry.params):
         if isinstance(param.type, Scalar):
-            texts.append(_number(param.type, numbers[param]))
-        elif isinstance(param.type, Ptr | MemRef):
+            query = _asked(param)
+            texts.append(_number(param.type, numbers[param]) if query is None else query.value)
+        elif isinstance(param.type, _ARRAYS):
             element = param.type.dtype
             elements = min(_LARGEST, max(1, reach.elements.get(param, ELEMENTS)))
+            shape = str(elements) if isinstance(param.type, Ptr) else _shape(param.type, elements)
             data = element.is_float or element.bits <= 8
             random = param not in written and data and elements <= _RANDOM
             end = f":seed={seed + position}" if random else ""
-            texts.append(f"{'random' if random else 'zeros'}:{element.name}:{elements}{end}")
+            texts.append(f"{'random' if random else 'zeros'}:{element.name}:{shape}{end}")
         else:
             texts.append("0")
     return texts
+
+
+def _asked(param: Value) -> Query | None:
+    """What a core itself supplies for a parameter, told by the names that compilers give where they pass it."""
+    if not isinstance(param.type, Scalar) or param.type.name not in ("i32", "i64", "index"):
+        return None
+    return next((query for query in Query if re.search(rf"(^|[_.]){query.value}$", param.name)), None)
+
+
+def _shape(type: MemRef | TensorView | PartitionView, elements: int) -> str:
+    """The sizes of a view; those its type leaves open are `SIZE`."""
+    stated = [SIZE if n == DYNAMIC else n for n in type.dims]
+    packed = not isinstance(type, MemRef) or type.strides is None
+    return "x".join(map(str, stated)) if stated and packed else str(elements)
 
 
 def _number(type: Scalar, value: int) -> str:
@@ -80,12 +102,13 @@ def _number(type: Scalar, value: int) -> str:
 def _numbers(module: Module, entry: Function, blocks: int) -> dict[Value, int]:
     """A number for each scalar parameter."""
     numbers = {p: 0 for p in entry.params if isinstance(p.type, Scalar)}
-    for param in numbers:
-        if param.name.endswith("block_num"):  # as compilers call the number of blocks where they pass it
-            numbers[param] = blocks
+    greatest = {Query.BLOCK_IDX: blocks - 1, Query.BLOCK_NUM: blocks, Query.SUBBLOCK_IDX: 1, Query.SUBBLOCK_NUM: 2}
     uses = _Uses(module, entry, set(numbers))
     for param in numbers:
-        if not param.name.endswith(("block_num", "block_idx")):
+        query = _asked(param)
+        if query is not None:
+            numbers[param] = greatest[query]
+        else:
             numbers[param] = SIZE if param in uses.sizes else TURNS if param in uses.turns else 0
     for param, least in _Reach(module, entry, numbers, blocks).least().items():
         numbers[param] = max(numbers[param], least)
@@ -99,12 +122,20 @@ class _Uses:
         self.sizes: set[Value] = set()
         self.turns: set[Value] = set()
         self._from: dict[Value, frozenset[Value]] = {p: frozenset((p,)) for p in params}
-        assert entry.body is not None
-        for op in entry.body.walk():
+        self._function(module, entry, 0)
+
+    def _function(self, module: Module, function: Function, depth: int) -> None:
+        for op in function.body.walk() if function.body is not None else ():
             if op.name == "pto.make_tensor_view":
                 self._note(self.sizes, op.group("shape"))
             elif op.name == "scf.for":
                 self._note(self.turns, [op["upper"]])
+            elif op.name == "func.call" and depth < _DEEP:
+                callee = module.function(op.attrs["callee"])
+                if callee is not None:
+                    for value, param in zip(op.group("args"), callee.params):
+                        self._from[param] = self._from.get(param, frozenset()) | self._from.get(value, frozenset())
+                    self._function(module, callee, depth + 1)
             if op.name.startswith("arith."):
                 behind = frozenset().union(*(self._from.get(v, frozenset()) for v in op.values))
                 for result in op.results:
@@ -122,16 +153,18 @@ class _Reach:
         self.module, self.entry, self.blocks = module, entry, blocks
         self.greatest: dict[Value, int] = dict(numbers)
         self.origin: dict[Value, tuple[Value, int, int]] = {  # parameter, byte offset, bytes of an element
-            p: (p, 0, p.type.dtype.size) for p in entry.params if isinstance(p.type, Ptr | MemRef)
+            p: (p, 0, p.type.dtype.size) for p in entry.params if isinstance(p.type, _ARRAYS)
         }
         self.views: dict[Value, tuple[list[Value], list[int]]] = {}  # sizes as values, and as numbers
         self.elements: dict[Value, int] = {}
         self._needed: dict[Value, int] = {}
         self._calls = 0
+        self._entry_of: dict[Value, Value] = {p: p for p in entry.params}  # by parameters of what it calls
         for p in entry.params:
-            if isinstance(p.type, MemRef):
+            if isinstance(p.type, MemRef | TensorView | PartitionView):
                 dims = tuple(SIZE if n == DYNAMIC else n for n in p.type.dims)
-                self._touch(p, 0, dims, [SIZE if n == DYNAMIC else n for n in p.type.strides_of(dims)])
+                seen = p.type if isinstance(p.type, MemRef) else MemRef(dims, p.type.dtype)
+                self._touch(p, 0, dims, [SIZE if n == DYNAMIC else n for n in seen.strides_of(dims)])
 
     def walk(self) -> None:
         """Go through the text once, loops at their last turn."""
@@ -187,6 +220,8 @@ class _Reach:
                 self.origin[op.result] = self.origin.get(op["ptr"], (op["ptr"], 0, 1))
             case "pto.partition_view":
                 self._slice(op)
+            case _ if (memory := op.get("gm_slot_buffer") or op.get("gm_slot_tensor") or op.get("gm")) is not None:
+                self._slots(op, memory)
             case "pto.load_scalar" | "pto.store_scalar":
                 self._touch(op["ptr"], self._of(op.get("index")), (1,), (1,))
             case _ if name in _ARITH and len(op.values) == 2:
@@ -221,6 +256,9 @@ class _Reach:
         if callee is None or callee.body is None or self._calls > 1000:
             return
         self._calls += 1
+        for value, param in zip(op.group("args"), callee.params):
+            if value in self._entry_of:
+                self._entry_of[param] = self._entry_of[value]
         self._carry(op.group("args"), callee.params)
         self._region(callee.body)
 
@@ -237,16 +275,25 @@ class _Reach:
             values, sizes = self.views[source]
             for axis, (offset, size) in enumerate(zip(op.group("offsets"), op.group("sizes"))):
                 end = self._of(offset) + self._of(size)
-                if axis < len(sizes) and end > sizes[axis] and values[axis] in self.entry.params:
-                    self._needed[values[axis]] = max(self._needed.get(values[axis], 0), end)
+                param = self._entry_of.get(values[axis]) if axis < len(sizes) else None
+                if param is not None and end > sizes[axis]:
+                    self._needed[param] = max(self._needed.get(param, 0), end)
         if isinstance(source.type, TensorView | PartitionView | MemRef) and source in self.origin:
             self.origin[op.result] = self.origin[source]
+
+    def _slots(self, op: Op, memory: Value) -> None:
+        """The slots of a pipe that goes through global memory, in both directions."""
+        directions = op.attrs.get("dir_mask", 1)
+        slots = op.attrs.get("slot_num") or SLOTS.get(directions, 8)
+        unit = self.origin[memory][2] if memory in self.origin else 1
+        count = slots * op.attrs.get("slot_size", 0) * (2 if directions == 3 else 1) // max(1, unit)
+        self._touch(memory, 0, (count,), (1,))
 
     def _touch(self, pointer: Value, at: int, sizes: Sequence[int], strides: Sequence[int]) -> None:
         if pointer not in self.origin:
             return
         param, offset, size = self.origin[pointer]
-        assert isinstance(param.type, Ptr | MemRef)
+        assert isinstance(param.type, _ARRAYS)
         last = at + sum(max(0, n - 1) * max(0, s) for n, s in zip(sizes, strides))
         unit = max(1, param.type.dtype.size)
         elements = -(-(offset + (last + 1) * size) // unit)

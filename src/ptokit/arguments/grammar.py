@@ -9,6 +9,7 @@
 | ``random:DTYPE:SHAPE[:seed=N]`` | see `ptokit.arguments.generators`; the default seed is the position |
 | ``uninit:DTYPE:SHAPE`` | array for output only: the sanitizer reports reads of what the kernel has not written |
 | ``mmap:PATH.npy`` … | the array stays in its file: see `ptokit.arguments.mapped` |
+| ``block_idx``, ``block_num``, ``subblock_idx``, ``subblock_num`` | the number that each core has of its own |
 | ``17``, ``-3``, ``0x1F``, ``2.5``, ``1e-5``, ``inf``, ``true`` | number |
 
 DTYPE is a short name of `ptokit.types.dtypes` or any other spelling of it, SHAPE is ``1024`` or ``16x64``, in elements.
@@ -20,11 +21,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ptokit.ir.entry_calls import Query
+
 from .generators import GENERATORS, ArgumentSyntaxError, parse_number
 from .mapped import mapped
 from .npy import load_array
 
-Value = Any  # np.ndarray, int, float or bool
+Value = Any  # np.ndarray, int, float, bool or Query
+_QUERIES = frozenset(query.value for query in Query)
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,8 @@ def parse_argument(text: str, position: int) -> Argument:
     word, *rest = text.split(":")
     if rest and word in GENERATORS:
         return Argument(text, GENERATORS[word](rest, position))
+    if text in _QUERIES:
+        return Argument(text, lambda: Query(text))
     number = parse_number(text)
     if number is None:
         raise ArgumentSyntaxError(

@@ -13,6 +13,7 @@ from ptokit.targets import Target
 
 from .core import Block, Function, Module, Op, Value
 from .facts import Facts, instr_of
+from .pipe_launch import on_first_core, reserved_buffers
 
 SECTIONS = {"pto.section.cube": "cube", "pto.section.vector": "vector"}
 """Kind of core that runs a section; others skip it."""
@@ -33,11 +34,19 @@ class Role:
 @dataclass
 class Launch:
     """How a kernel is launched. ``only``: operations outside sections that one kind of core runs, in a mixed launch.
-    ``waits``: some core may wait for another."""
+    ``waits``: some core may wait for another. ``reserved``: base and bytes of the buffers that pipes reserve, by kind
+    of core and name. ``whole``: vector functions and sections that vector core 0 runs alone."""
 
     roles: tuple[Role, ...] = (Role(),)
     only: dict[Op, str] = field(default_factory=dict)
     waits: bool = False
+    reserved: dict[tuple[str, str], tuple[int | None, int]] = field(default_factory=dict)
+    whole: set[Function | Op] = field(default_factory=set)
+
+    @property
+    def vectors(self) -> int:
+        """Vector cores beside a cube core; as many as can be where one core runs alone and would wait for them."""
+        return sum(role.kind == "vector" for role in self.roles) if self.mixed else VECTOR_CORES
 
     @property
     def mixed(self) -> bool:
@@ -56,6 +65,8 @@ def launch_of(module: Module, entry: Function, target: Target, vector_cores: int
     launch.waits = any(
         (instr := instr_of(op)) is not None and instr.waits for f in functions if f.body for op in f.body.walk()
     )
+    launch.reserved = reserved_buffers(functions)
+    launch.whole = {one for f in functions for one in on_first_core(f, target)}
     own = entry.core
     stated = {f.core for f in functions} - {""}
     needed: dict[Op, str] = {}

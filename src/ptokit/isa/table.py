@@ -250,12 +250,13 @@ class Instr:
     composite: tuple[str, ...] = ()  # targets that carry it out on several pipes, with EVENT_ID0 between them
     simt: bool = False  # runs on the SIMT unit of a5, which needs bytes of UB
     per_block: bool = False  # the result may differ between blocks that have the same operands
-    waits: bool = False  # for another core: ``run`` returns a function that is true once the wait is over
+    waits: bool = False  # for another core: ``run`` returns a function that gives the result once the wait is over
     value_rules: bool | Callable[[Site], bool] = False  # rules look at what tiles hold: check every call
     trailing: tuple[Operand | Attr, ...] = ()  # of level 2 only, as ``key = value`` behind ``outs``: carried, not run
     statement: str = ""  # names of the operands in the order of level 1, where that is not sources and what is stored
     shares: str = ""  # text name of another instruction, which it has too: operands with a group of devices first tell
     tensor: bool = False  # level 2 may give it a result of a tensor type: carried, not run
+    in_python: bool = True  # kernels in Python have it, too
 
     def meaning_at(self, site: Site) -> Word | None:
         """What it computes at a site; None if that is a function, or depends on sizes that are not known there."""
@@ -274,9 +275,9 @@ class Instr:
 
     @cached_property
     def text_only(self) -> bool:
-        """True for operations on logical vectors, which kernels in Python do not have."""
+        """True for operations that kernels in Python do not have, those on logical vectors among them."""
         logical = (Kind.VECTOR, Kind.LANES, Kind.PART)
-        return any(o.kind in logical for o in (*self.operands, *self.produces))
+        return not self.in_python or any(o.kind in logical for o in (*self.operands, *self.produces))
 
     @cached_property
     def has_lists(self) -> bool:

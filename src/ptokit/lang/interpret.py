@@ -70,7 +70,7 @@ def interpret(
 
     stuck = run_clusters(clusters())
     if stuck:
-        held = [(semaphores.cores[s.index], None) for s in stuck]
+        held = [(semaphores.cores[s.index], None, s.waits_for) for s in stuck]
         raise DiagnosticError(deadlock(held, function.__code__.co_filename))
 
 

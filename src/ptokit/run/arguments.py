@@ -13,7 +13,7 @@ from ptokit.ir.core import Function, Value
 from ptokit.types.dtypes import from_numpy
 from ptokit.types.integers import width
 from ptokit.types.tile import DYNAMIC
-from ptokit.types.values import MemRef, Ptr, Scalar
+from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
 
 from .memory import Buffer, Pointer, Tensor
 from .scalars import FLOAT_TYPES, round_float
@@ -51,6 +51,9 @@ def bind_arguments(
                 values.append(_pointer(param, name, arg, param in written, found))
             case Scalar():
                 values.append(_scalar(param.type, name, arg, param, found))
+            case TensorView() | PartitionView():
+                as_memref = MemRef(param.type.dims, param.type.dtype)
+                values.append(_tensor(as_memref, param, name, arg, param in written, found))
             case MemRef() if isinstance(arg, np.ndarray) or not _carried(function, param):
                 values.append(_tensor(param.type, param, name, arg, param in written, found))
             case _ if str(param.type).startswith("memref"):
@@ -71,7 +74,7 @@ def bind_arguments(
 
 
 def _pointer(param: Value, name: str, arg: Any, written: bool, found: Diagnostics) -> Pointer | None:
-    assert isinstance(param.type, Ptr | MemRef)
+    assert isinstance(param.type, Ptr | MemRef | TensorView | PartitionView)
     dtype = param.type.dtype
     if not isinstance(arg, np.ndarray):
         found.error(
@@ -112,7 +115,7 @@ def _carried(function: Function, param: Value) -> bool:
 
 
 def _tensor(type: MemRef, param: Value, name: str, arg: Any, written: bool, found: Diagnostics) -> Tensor | None:
-    """A memref: sizes (and strides beside them) that its type leaves open come from the array's shape."""
+    """A memref or view: sizes (and strides beside them) that its type leaves open come from the array's shape."""
     pointer = _pointer(param, name, arg, written, found)
     if pointer is None:
         return None
@@ -122,7 +125,7 @@ def _tensor(type: MemRef, param: Value, name: str, arg: Any, written: bool, foun
     if arg.ndim != len(type.dims) or any(n not in (DYNAMIC, m) for n, m in zip(type.dims, arg.shape)):
         found.error(
             "RUN-ARG-SHAPE",
-            f"argument %{name} of type {type} cannot be an array of shape {arg.shape}",
+            f"argument %{name} of type {param.type} cannot be an array of shape {arg.shape}",
             param.location,
             hint="the array's shape gives the sizes that the type leaves open",
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any, NoReturn
@@ -21,8 +21,9 @@ from .fault import Fault
 from .lanes import Diverge, Line, lanes, lift, plain, uniform
 from .local import LocalPointer
 from .loop_batching import Iterations, parts
-from .memory import Pointer
+from .memory import Pointer, View
 from .observer import Nest, Observer
+from .pipes import Pipes
 from .rendezvous import Rendezvous
 from .signals import Semaphores
 from .storage import Arena, Storage
@@ -34,6 +35,8 @@ class Chunk(Bursts):
     """One run of a program for `blocks` blocks (see `ptokit.isa.machine.Machine`)."""
 
     initial = 0  # byte that on-chip memory starts with
+    view: type[View] = View  # what tensors in global memory are
+    pipes_of: type[Pipes] = Pipes  # between cores
 
     def __init__(self, target: Target, blocks: int, total: int, matmul_mode: str, *, extended: bool = False) -> None:
         self.target = target
@@ -60,6 +63,8 @@ class Chunk(Bursts):
         self._vector_cores: list[Chunk] = []  # in a cluster: whose unified buffers these are
         self.awaited = 0  # the flag between cores that was last waited for
         self._at_flag = self._passing = False  # waits for a flag between cores; goes past it
+        self.holding: Callable[[], Any] | None = None  # what it has waited for last
+        self.pipes = self.pipes_of(self)
 
     # --- cores of a cluster --------------------------------------------------------------------------------------
 
@@ -123,13 +128,15 @@ class Chunk(Bursts):
         times = meetings.arrive(self.number, key, None)
         return lambda: meetings.met(key, times) is not None
 
-    def hold(self, over: Callable[[], bool]) -> Iterator[None]:
-        """Stop until a wait for another core is over."""
+    def hold(self, over: Callable[[], Any]) -> Generator[None, None, Any]:
+        """Stop until a wait for another core is over; what it was for."""
         self._at_flag = False
-        while not over():
+        self.holding = over
+        while not (found := over()):
             yield
         self._passing = False
         self.passed += 1
+        return found
 
     def go_on(self) -> bool:
         """Pass the flag that the core waits for, and take it later, where a wait holds one pipe and not the core."""
@@ -193,6 +200,10 @@ class Chunk(Bursts):
         if storage is None:
             storage = self._storages[number] = self._arena(number, spec.nbytes).window(spec, 0)
         return storage
+
+    def apart(self, number: int, size: int) -> Arena:
+        """Memory of this core's own for what has that number."""
+        return self._arena(number, size)
 
     def _arena(self, number: int, size: int) -> Arena:
         arena = self._sites.get(number)

@@ -14,6 +14,7 @@ from ptokit.ir.core import Op
 from ptokit.ir.launch import Role
 
 from .chunk import Chunk
+from .rings import Board
 from .signals import CoreId, Place
 
 _LISTED = 16  # cores that a deadlock names
@@ -41,6 +42,11 @@ class Stream:
             self.done = True
             raise
         return self.done or self.chunk.passed != before
+
+    @property
+    def waits_for(self) -> str:
+        """What it waits for, in words."""
+        return getattr(self.chunk.holding, "why", "another core")
 
     def stop(self) -> None:
         """Never go on."""
@@ -98,12 +104,15 @@ def settle(streams: list[Stream], failed: Callable[[Stream, Exception], None] | 
     return all(stream.done for stream in streams)
 
 
-def join(chunks: list[Chunk], roles: tuple[Role, ...]) -> None:
-    """Make one cluster of chunks: who they are, and whose buffers they see.
+def join(chunks: list[Chunk], roles: tuple[Role, ...], board: Board | None = None) -> None:
+    """Make one cluster of chunks: who they are, whose buffers they see, and the pipes between them.
 
     Vec tiles lie in the unified buffer of the vector core itself, or of vector core 0 where the cube core names one;
     all others on the cube core (memory-model-and-sync 3).
     """
+    board = Board() if board is None else board
+    for chunk in chunks:
+        chunk.pipes.join(board)
     if len(roles) == 1:
         chunks[0].take_role(roles[0])
         return
@@ -120,9 +129,9 @@ def core_ids(roles: tuple[Role, ...], blocks: int) -> list[CoreId]:
     return [CoreId(i, r.kind, b, -1 if single else r.sub) for i, (b, r) in enumerate(places)]
 
 
-def deadlock(held: Sequence[tuple[Place, Op | None]], file: str | None) -> Diagnostic:
-    """DEADLOCK: what every core that cannot go on waits for."""
-    texts = [(f"{place_text(core)} waits here for another core", op) for core, op in held]
+def deadlock(held: Sequence[tuple[Place, Op | None, str]], file: str | None) -> Diagnostic:
+    """DEADLOCK: what every core that cannot go on waits for: where, and in words."""
+    texts = [(f"{place_text(core)} waits here for {what}", op) for core, op, what in held]
     where = [Location(file) if op is None else op.location for _, op in texts]
     notes = tuple(Note(text, at) for (text, _), at in list(zip(texts, where))[1:_LISTED])
     hint = "`ptokit sanitize` shows what every pipe waits for"

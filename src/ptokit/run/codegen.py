@@ -22,7 +22,7 @@ from ptokit.isa.unknown import known
 from ptokit.targets import Target
 from ptokit.types.tensor import infer_layout
 from ptokit.types.tile import DYNAMIC, TileSpec
-from ptokit.types.values import MemRef, Ptr, Scalar, TensorView, Type
+from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView, Type
 
 from . import aggregates, arith
 from .branches import assertion, execute_region, graph, index_switch, while_loop
@@ -139,8 +139,10 @@ class FunctionWriter:
         self.depth += 1
         assert function.body is not None
         for param in function.params:
-            if isinstance(param.type, MemRef):
+            if isinstance(param.type, MemRef | TensorView | PartitionView):
                 self.line(f"{self.names[param]} = as_view({self.names[param]}, View)")
+        if function in self.out.launch.whole:
+            self.line("if m.subblock: return")
         for op in function.body.walk():
             if op.name == "pto.alloc_tile":
                 self._fixed_tile(op)
@@ -265,7 +267,7 @@ class FunctionWriter:
         self.line(f"return {', '.join(self.ref(v) for v in op.group('values'))}", op)
 
     def section(self, op: Op) -> None:
-        self.line(f"if m.{SECTIONS[op.name]}:", op)
+        self.line(f"if m.{SECTIONS[op.name]}{' and not m.subblock' if op in self.out.launch.whole else ''}:", op)
         self.region(op.regions[0], [])
 
     def scope(self, op: Op) -> None:
@@ -439,8 +441,9 @@ class FunctionWriter:
             if operand.kind is not Kind.PTR and isinstance(value, Value) and value in self.around:
                 args[-1] = f"{self.machine}.wide({args[-1]})"
         call = f"{self.const(self.callee(op, instr, site), 'I')}({', '.join([self.machine, *args])})"
+        call = f"yield from m.hold({call})" if instr.waits else call
         if not instr.produces:
-            self.line(f"yield from m.hold({call})" if instr.waits else call, op)
+            self.line(call, op)
             return
         targets = [*map(self.bind, op.results), *["_"] * (len(instr.returned) - len(op.results))]
         self.line(f"{', '.join(targets)} = {call}" if targets else call, op)

@@ -44,6 +44,7 @@ class Buffer:
         "name",
         "nelem",
         "partners",
+        "seen_as",
         "written",
     )
 
@@ -54,6 +55,7 @@ class Buffer:
         self.nelem = self.mem.size * 2 if dtype.packed else self.mem.size // dtype.size
         self.written = False
         self.partners: list[Buffer] = []  # other arguments in the same memory
+        self.seen_as: dict[DType, Buffer] = {}  # the same memory as elements of other types
         self.borrowers: list[Storage] = []
         self.keep = False  # the contents before the first write
         self.before: np.ndarray | None = None
@@ -61,6 +63,19 @@ class Buffer:
         self.launch_blocks = 1
         self.workspace: Workspace | None = None
         self._decoded: dict[np.dtype, np.ndarray] = {}
+
+    def of_type(self, dtype: DType) -> Buffer:
+        """The same memory, of elements of another type."""
+        if dtype is self.dtype:
+            return self
+        found = self.seen_as.get(dtype)
+        if found is None:
+            found = self.seen_as[dtype] = Buffer(self.name, self.mem, dtype)
+            found.written, found.launch_blocks = self.written, self.launch_blocks
+            found.partners = [self, *self.partners]
+            for other in found.partners:
+                other.partners.append(found)
+        return found
 
     def before_write(self) -> None:
         """Let the tiles that stand for this memory keep their values."""

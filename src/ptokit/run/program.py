@@ -11,12 +11,13 @@ import numpy as np
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Note, Severity
 from ptokit.ir.core import Function, Module, Op
+from ptokit.ir.entry_calls import Query, supplied, with_function
 from ptokit.ir.launch import VECTOR_CORES, Launch, launch_of
 from ptokit.ir.runnable import check_runnable
 from ptokit.ir.verify import verify
 from ptokit.targets import Target
 from ptokit.types.dtypes import DType
-from ptokit.types.values import MemRef, Ptr, Type
+from ptokit.types.values import MemRef, PartitionView, Ptr, TensorView, Type
 
 from .arguments import Argument, bind_arguments
 from .backends import Prepared, Unable, prepare, threads_wanted, wanted
@@ -24,6 +25,7 @@ from .chunk import Chunk
 from .cluster import Cluster, Stream, core_ids, deadlock, join, run_clusters
 from .codegen import FunctionWriter, generate
 from .effects import Effects, analyse
+from .entries import choose_entry
 from .estimate import Work
 from .fault import Fault
 from .faults import Again, Faults, Kept
@@ -34,6 +36,7 @@ from .observer import Observer
 from .printed import Printed
 from .python_code import PythonCode
 from .rendezvous import Rendezvous
+from .rings import Board
 from .signals import Semaphores
 from .stores import stores_last
 from .threads import one_blas_thread
@@ -58,8 +61,8 @@ class Param:
 
     @property
     def dtype(self) -> DType | None:
-        """Element type of a pointer or memref parameter."""
-        return self.type.dtype if isinstance(self.type, Ptr | MemRef) else None
+        """Element type of a pointer, memref or view parameter."""
+        return self.type.dtype if isinstance(self.type, Ptr | MemRef | TensorView | PartitionView) else None
 
 
 class Program:
@@ -75,8 +78,11 @@ class Program:
         writer: type[FunctionWriter] | None = None,
         vector_cores: int = VECTOR_CORES,
     ) -> None:
+        module = with_function(module, entry)
         self.module, self.entry, self.target, self.extended = module, entry, target, extended
         self.name = entry.name
+        self._vector_cores = vector_cores
+        self._supplied: dict[tuple[tuple[int, Query], ...], Program] = {}  # by what each core supplies itself
         self.params = [Param(p.name, p.type) for p in entry.params]
         self.effects: Effects = analyse(module, entry)
         self.cores: Launch = launch_of(module, entry, target, vector_cores)
@@ -124,7 +130,8 @@ class Program:
     ) -> None:
         """Run the kernel for block indices 0 .. blocks-1.
 
-        ``args``: one per parameter; NumPy arrays for pointers (modified in place), numbers for scalars. ``matmul``:
+        ``args``: one per parameter; NumPy arrays for pointers (modified in place), numbers for scalars, or a `Query`
+        for a number that each core has of its own. ``matmul``:
         ``exact`` (float64, rounded once), ``fast`` (float32), ``ref`` (float32, k in order). ``chunk`` overrides how
         many blocks run together. ``backend``: ``numpy`` or ``native``, by default the environment's PTOKIT_BACKEND or
         what is faster; ``threads``: how many run native code. ``observer`` is told every step, one block after the
@@ -135,6 +142,11 @@ class Program:
             raise ValueError(f"matmul is one of {', '.join(MATMUL_MODES)}, not {matmul!r}")
         if blocks < 1:
             raise DiagnosticError(Diagnostic("RUN-BLOCKS", Severity.ERROR, f"cannot launch {blocks} blocks"))
+        if any(isinstance(arg, Query) for arg in args):
+            asking, args = self.asking(args)
+            more = {"chunk": chunk, "backend": backend, "threads": threads, "observer": observer, "span": span}
+            asking.launch(args, blocks, matmul=matmul, progress=progress, **more)
+            return
         workspace = self._idle.pop() if self._idle else Workspace(self.target, extended=self.extended)
         values = bind_arguments(self.entry, args, self.effects.written, blocks, workspace)
         span = range(blocks) if span is None else span
@@ -182,6 +194,18 @@ class Program:
         values = bind_arguments(self.entry, args, self.effects.written, blocks)
         name = wanted(None) or self._best(values, blocks, min(blocks, self.chunk_blocks))
         return name if self._prepared(name, forced=False) is not None else "numpy"
+
+    def asking(self, args: Sequence[Any]) -> tuple[Program, list[Any]]:
+        """The kernel with the numbers that each core supplies itself filled in, and the other arguments."""
+        kernel, rest = filled_in(self.entry, args)
+        key = tuple((i, arg) for i, arg in enumerate(args) if isinstance(arg, Query))
+        found = self._supplied.get(key)
+        if found is None:
+            cores = self._vector_cores
+            found = Program(self.module, kernel, self.target, extended=self.extended, vector_cores=cores)
+            found.name = self.name
+            self._supplied[key] = found
+        return found, rest
 
     def _best(self, values: list[Argument], blocks: int, together: int) -> str:
         """The backend that will be faster: another one than NumPy once much has been done, or is to be done."""
@@ -275,7 +299,7 @@ class Program:
     ) -> None:
         """Run every core of every block as a stream of its own. Raises `DiagnosticError`, also if they deadlock."""
         semaphores: Semaphores[None] = Semaphores(core_ids(self.cores.roles, blocks), self.target)
-        passed: dict[tuple[int, int], Op | None] = {}
+        passed: dict[tuple[int, int], tuple[Op | None, str]] = {}
         finished = 0
 
         def chunks(block: int) -> list[Chunk]:
@@ -294,16 +318,17 @@ class Program:
         def release(stream: Stream) -> bool:
             forced = stream.chunk.go_on()
             if forced:
-                passed[stream.index, stream.chunk.awaited] = self.waits_at(stream)
+                passed[stream.index, stream.chunk.awaited] = self.waits_at(stream), stream.waits_for
             return forced
 
         stuck = run_clusters(self.clusters(chunks, semaphores, values, span), ended=ended, release=release)
-        held = [(stream.index, self.waits_at(stream)) for stream in stuck]
-        held = held or [(core, passed[core, event]) for core, event in semaphores.owed()]
+        held = [(stream.index, self.waits_at(stream), stream.waits_for) for stream in stuck]
+        held = held or [(core, *passed[core, event]) for core, event in semaphores.owed()]
         for stream in stuck:  # what they have printed comes first
             stream.stop()
         if held:
-            raise DiagnosticError(deadlock([(semaphores.cores[index], op) for index, op in held], self.module.file))
+            places = [(semaphores.cores[index], op, what) for index, op, what in held]
+            raise DiagnosticError(deadlock(places, self.module.file))
 
     def clusters(
         self,
@@ -317,7 +342,7 @@ class Program:
         printed = Printed(len(self.cores.roles), span.start)
         for block in span:
             machines = chunks(block)
-            join(machines, self.cores.roles)
+            join(machines, self.cores.roles, Board(self.cores.vectors, self.cores.reserved))
             for chunk in machines:
                 chunk.start(np.array([block], np.int64))
             cluster: Cluster = []
@@ -385,6 +410,19 @@ def _buffers(values: list[Argument]) -> list[Buffer]:
     return [v.buffer for v in values if isinstance(v, Pointer) and v.buffer is not None]
 
 
+def filled_in(entry: Function, args: Sequence[Any]) -> tuple[Function, list[Any]]:
+    """The kernel with those parameters filled in that each core supplies itself, and the other arguments.
+
+    Raises `DiagnosticError` (RUN-ARG-TYPE) for a parameter that is no integer.
+    """
+    given = {i: arg for i, arg in enumerate(args[: len(entry.params)]) if isinstance(arg, Query)}
+    try:
+        kernel = supplied(entry, given) if given else entry
+    except ValueError as error:
+        raise DiagnosticError(Diagnostic("RUN-ARG-TYPE", Severity.ERROR, str(error), entry.location)) from None
+    return kernel, [arg for i, arg in enumerate(args) if i not in given]
+
+
 def compile_program(
     module: Module,
     target: Target,
@@ -402,26 +440,6 @@ def compile_program(
     check_runnable(module, found)
     found.raise_if_errors()
     return Program(module, choose_entry(module, entry), target, extended=extended, vector_cores=vector_cores)
-
-
-def choose_entry(module: Module, name: str | None) -> Function:
-    """The kernel called `name`, or the only one. Raises `DiagnosticError`."""
-    kernels = module.entries()
-    at = Location(module.file)
-    if name is not None:
-        function = module.function(name.removeprefix("@"))
-        if function is None or function.body is None:
-            known = ", ".join(f.name for f in kernels) or "none"
-            message = f"there is no kernel {name!r}; kernels in this file: {known}"
-            raise DiagnosticError(Diagnostic("RUN-ENTRY", Severity.ERROR, message, at))
-        return function
-    if len(kernels) != 1:
-        names = ", ".join(f.name for f in kernels) or ", ".join(f.name for f in module.functions if f.body) or "none"
-        message = f"which kernel? The file has {len(kernels) or 'no'} marked entries (functions: {names})"
-        raise DiagnosticError(
-            Diagnostic("RUN-ENTRY", Severity.ERROR, message, at, "name one with --entry, or mark one with pto.entry")
-        )
-    return kernels[0]
 
 
 __all__ = ["Param", "Program", "choose_entry", "compile_program"]

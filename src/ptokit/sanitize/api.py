@@ -12,7 +12,9 @@ import numpy as np
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Note, Severity
 from ptokit.ir.core import Function, Module, Op
+from ptokit.ir.entry_calls import with_function
 from ptokit.ir.launch import VECTOR_CORES
+from ptokit.ir.pipe_launch import slot_memories
 from ptokit.ir.runnable import check_runnable
 from ptokit.ir.verify import verify
 from ptokit.run.arguments import bind_arguments
@@ -20,7 +22,7 @@ from ptokit.run.chunk import Chunk
 from ptokit.run.cluster import Cluster, Stream, core_ids, run_clusters
 from ptokit.run.fault import Fault
 from ptokit.run.memory import Buffer, Pointer, View
-from ptokit.run.program import Program, choose_entry
+from ptokit.run.program import Program, choose_entry, filled_in
 from ptokit.run.signals import LIMIT, Semaphores
 from ptokit.run.threads import one_blas_thread
 from ptokit.targets import Target
@@ -37,6 +39,7 @@ from .findings import Draft, Findings
 from .flags import OPTIONAL, ProgramOrder, reuse_race
 from .gm import Memory
 from .observe import Buffers, Observer
+from .pipes import left_in
 from .placement import reserved_bytes
 from .queues import Core, Simulation
 from .races import Race
@@ -123,8 +126,11 @@ def sanitize(
         raise ValueError(f"{', '.join(sorted(unknown))}: rules that are off by default are {known}")
     if blocks < 1:
         raise DiagnosticError(Diagnostic("RUN-BLOCKS", Severity.ERROR, f"cannot launch {blocks} blocks"))
-    kernel = choose_entry(module, entry)
-    report = Report(kernel.name, target.name, blocks, order)
+    chosen = choose_entry(module, entry)
+    name = chosen.name
+    given = args
+    kernel, args = filled_in(chosen, given)
+    report = Report(name, target.name, blocks, order)
     found = report.diagnostics
     for diagnostic in verify(module, target, extended=extended):
         found.add(replace(diagnostic, severity=Severity.NOTE) if diagnostic.rule in _REMARKS else diagnostic)
@@ -134,6 +140,7 @@ def sanitize(
         auto_rules(module, found)
     if any(d.rule not in _IGNORED and d.rule not in _SEEN_RUNNING for d in found.errors):
         return report
+    module = with_function(module, chosen)
     fresh = copies(args) if witness or seed is not None or explain_sync else []
     how = Mode(module, mode, vector_cores)
     run = _Run(module, kernel, target, args, blocks, order == "profile", extended, report, how, frozenset(also))
@@ -144,8 +151,8 @@ def sanitize(
     if explain_sync and run.complete:
 
         def watch(version: Module) -> tuple[list[Race], int]:
-            again = Report(kernel.name, target.name, blocks, order)
-            entry = choose_entry(version, kernel.name)
+            again = Report(name, target.name, blocks, order)
+            entry, _ = filled_in(choose_entry(version, name), given)
             by_hand = Mode(version, None, vector_cores)
             by_hand.by_compiler = False
             _Run(version, entry, target, copies(fresh), blocks, order == "profile", extended, again, by_hand).run()
@@ -245,7 +252,8 @@ class _Run:
         raw = dict(zip((p.name for p in self.program.params), args))
         uninitialised = {name for name, arg in raw.items() if isinstance(arg, Uninitialised)}
         buffers = [v.buffer for v in self.values if isinstance(v, Pointer | View) and v.buffer is not None]
-        memories = _memories(buffers, uninitialised)
+        slots = {p.name for p in slot_memories(self.program.module, self.program.entry)}
+        memories = _memories(buffers, uninitialised, slots)
         repair = self.repair = Repair(module.functions, target)
         analysis = Analysis(self.findings, repair, blocks_only=mode.by_compiler and not mode.between_cores)
         waits = "FLAG-REUSE-RACE" in also
@@ -327,7 +335,10 @@ class _Run:
         self.report.races = self.findings.into(found, self.repair)
 
     def _ended(self, cluster: Cluster) -> None:
-        self.idle += [stream.chunk for stream in cluster if isinstance(stream.chunk, Observer)]
+        machines = [stream.chunk for stream in cluster if isinstance(stream.chunk, Observer)]
+        for machine in machines:
+            left_in(machine, self.findings)
+        self.idle += machines
         for stream in cluster:
             core = self.simulation.cores[stream.index]
             if core.ended and not core.blocked:
@@ -394,8 +405,11 @@ class _Rerun(_Run):
         self.failure = self.failure or explained(error)
 
 
-def _memories(buffers: Sequence[Buffer], uninitialised: set[str]) -> dict[int, tuple[Memory, int]]:
-    """The memory of each argument and its place in it in bytes; arguments that overlap are in one memory."""
+def _memories(buffers: Sequence[Buffer], uninitialised: set[str], slots: set[str]) -> dict[int, tuple[Memory, int]]:
+    """The memory of each argument and its place in it in bytes; arguments that overlap are in one memory.
+
+    ``slots``: arguments that hold tiles of any type.
+    """
     spans = sorted((b.mem.__array_interface__["data"][0], b.mem.size, i) for i, b in enumerate(buffers))
     groups: list[tuple[int, int, list[int]]] = []
     for start, size, i in spans:
@@ -407,7 +421,7 @@ def _memories(buffers: Sequence[Buffer], uninitialised: set[str]) -> dict[int, t
     out: dict[int, tuple[Memory, int]] = {}
     for start, end, members in groups:
         chosen = [buffers[i] for i in members]
-        single = len(chosen) == 1
+        single = len(chosen) == 1 and chosen[0].name not in slots
         granule = chosen[0].dtype.storage.itemsize if single and not chosen[0].dtype.packed else 1
         initialised = not all(b.name in uninitialised for b in chosen)
         written = any(b.written for b in chosen)

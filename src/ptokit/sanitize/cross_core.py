@@ -17,6 +17,7 @@ from ptokit.run.lanes import uniform
 from ptokit.run.memory import Pointer, View
 from ptokit.types.enums import NotifyOp, Pipe
 
+from . import pipes
 from .events import Barrier, Meet, SetFlag, WaitFlag, WaitWork, Work
 from .findings import Draft
 from .footprints import Touch
@@ -215,5 +216,6 @@ HANDLERS: dict[str, Callable[[Observer, Op, Given, Given, Run], Any]] = {
     "dsb": dsb,
     "TPREFETCH_ASYNC": tprefetch_async,
     "prefetch_wait": prefetch_wait,
+    **dict.fromkeys(pipes.OPERATIONS, pipes.handle),
 }
 """By the instruction's name: report it, execute it with `run`, and give its result."""

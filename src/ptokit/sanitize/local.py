@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -28,7 +28,7 @@ _NOTHING = Footprint(np.empty(0, np.int64), np.empty(0, np.int64))
 class ObservedMemory(Chunk):
     """A chunk of one block whose accesses by address are collected in ``touched`` until somebody takes them."""
 
-    memories: Mapping[int, tuple[Memory, int]]
+    memories: dict[int, tuple[Memory, int]]
     touched: list[Touch]
 
     def space_of(self, arena: Arena, loc: TileType, name: str) -> Space:

@@ -50,6 +50,7 @@ from .footprints import Touch, meet
 from .gm import Located, Scattered
 from .local import ObservedMemory
 from .owners import Group, Owners
+from .pipes import ObservedPipes
 from .producers import Producers
 from .queues import Core, Simulation
 from .shadow import Space
@@ -74,13 +75,16 @@ class Observer(ObservedMemory):
     """A chunk of one block that reports what it executes."""
 
     initial = 0xA5
+    view = ObservedView
+    pipes_of = ObservedPipes
+    pipes: ObservedPipes
 
     def __init__(
         self,
         target: Target,
         total: int,
         findings: Findings,
-        memories: Mapping[int, Located],
+        memories: dict[int, Located],
         simulation: Simulation,
         deferred: dict[Op, Fault],
         *,
@@ -98,6 +102,7 @@ class Observer(ObservedMemory):
         self.instructions = 0
         self.simulation, self.deferred = simulation, deferred
         self.here: Op
+        self.here_name = ""
         self.within: Within
         self.in_scope = False  # the scalar access at `here` is in a vector scope
         self._pipes: dict[Op, Pipe] = {}
@@ -214,6 +219,8 @@ class Observer(ObservedMemory):
         self.here = op
         given = dict(zip(names, operands))
         known = self._known_accesses(op, instr, static, given, attrs)
+        if self.pipes.given:
+            self.pipes.check(op, instr.name, known.reads)
         result, in_memory = self._run(op, instr, known, given, run, operands)
         pipe = self._pipes.get(op)
         if pipe is None:

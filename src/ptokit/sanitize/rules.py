@@ -217,6 +217,23 @@ _rule(
     accepted="as many waits as signals on every receiving core",
 )
 _rule(
+    "PIPE-LEFT",
+    "What is pushed into a pipe between cores is popped before the kernel ends.",
+    why="The flags of what is left stay raised, and the next kernel takes them for its own.",
+    source="compute-layout-irregular 3.2 (PIPE-COM-05)",
+    rejected="tpush_to_aiv in a loop of 5 turns, tpop_from_aic in one of 4",
+    accepted="as many pops as pushes",
+)
+_rule(
+    "PIPE-FREED",
+    "A tile that was popped from a pipe is read before its slot is freed.",
+    why="The producer may fill the slot again while it is read.",
+    source="compute-layout-irregular 3.2 (PIPE-A5-02)",
+    decision="Found whether or not the producer comes round to the slot in this run.",
+    rejected="tpop_from_aic, tfree_from_aic, tadd of the tile, on a5",
+    accepted="tpop_from_aic, tadd of the tile, tfree_from_aic",
+)
+_rule(
     "EVENT-ORDER",
     "An event is recorded before it is waited for.",
     source="memory-model-and-sync 5.1, 10",

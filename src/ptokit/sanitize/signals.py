@@ -12,6 +12,7 @@ from ptokit.run.signals import Semaphores
 from .clocks import Clock
 from .events import AwaitSignal, Signal, Work
 from .footprints import Touch
+from .slots import AwaitSlot, Posts, PostSlot
 
 if TYPE_CHECKING:
     from .queues import Core
@@ -28,6 +29,7 @@ class Hub:
         def beyond(core: object, arrival: Arrival) -> None:
             overflow(core, arrival[1])  # type: ignore[arg-type]
 
+        self._posts = Posts()
         target = cores[0].target if cores else None
         self._semaphores: Semaphores[Arrival] = Semaphores(cores, target, beyond)
 
@@ -38,10 +40,16 @@ class Hub:
 
     def send(self, core: Core, item: Signal, clock: Clock) -> None:
         """`core` signals; ``clock``: what has completed by then."""
+        if isinstance(item, PostSlot):
+            self._posts.post(core, item, clock)
+            self.delivered.update(other.index for other in core.cluster)
+            return
         self._semaphores.send(core, item.event, item.mode, (clock, item))
 
     def take(self, core: Core, item: AwaitSignal) -> Clock | None:
         """Consume one count; what its senders knew, or None if there is none."""
+        if isinstance(item, AwaitSlot):
+            return self._posts.take(core, item)
         parts = self._semaphores.take(core.index, item.event)
         if parts is None:
             return None

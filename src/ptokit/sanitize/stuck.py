@@ -11,6 +11,7 @@ from .events import AwaitSignal, Barrier, GetToken, Item, Meet, SetFlag, WaitFla
 from .findings import Draft, Findings
 from .flags import flag_text
 from .queues import Core, Simulation
+from .slots import AwaitSlot
 
 
 def report_stuck(simulation: Simulation, findings: Findings) -> None:
@@ -161,6 +162,8 @@ def _why(core: Core, head: Item) -> str:
             behind = _lane(core, _head_of(core, setter))
             where = f"whose set in line {setter.op.location.line} stands behind what {behind} waits for"
             return f"{who} waits for flag ({flag_text(head.key)}), {where}"
+        case AwaitSlot(waiting=waiting) if waiting is not None:
+            return f"{who} waits for {waiting.why}"
         case AwaitSignal():
             return f"{who} waits for flag {head.event} between cores, which is not raised"
         case GetToken():

@@ -137,6 +137,8 @@ def observed(op: Op, instr: Instr, site: Site) -> Callable[..., Any]:
 
         return order
     if instr.name in HANDLERS:
+        if instr.typed:
+            attrs["types"] = site.operands
 
         def between(m: Observer, *operands: Any) -> Any:
             given = dict(zip(names, operands))

@@ -28,4 +28,5 @@ A2A3 = Target(
     hf32_bits=11,
     library_ub=184 * KIB,
     vector_registers=False,
+    pipes_are_local=False,
 )

@@ -1,0 +1,446 @@
+"""One core's ends of the pipes between cores (`ptokit.isa.pipe_ends`): what is moved, and what is waited for.
+
+What a push or pop moves is moved by the instructions that the library uses for it: TMOV out of an accumulator, TINSERT
+into the matrix buffer, TSTORE and TLOAD through global memory. Their rules and footprints hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+from ptokit.diagnostics import Scope, define
+from ptokit.isa.check import first_error
+from ptokit.isa.pipe_ends import Wait
+from ptokit.isa.site import Info, Site, TileInfo, ViewInfo
+from ptokit.isa.table import TABLE, Instr
+from ptokit.types.dtypes import DType
+from ptokit.types.enums import AccToVecMode, Layout, TileType
+from ptokit.types.tile import DYNAMIC, TileSpec
+
+from .calls import attributes, infos
+from .fault import Fault
+from .lanes import uniform
+from .memory import Buffer, Pointer, View
+from .pipe_epilogue import Epilogue, epilogue_of
+from .rings import Board, Key, Ring, step
+from .tile import Tile
+
+if TYPE_CHECKING:
+    from .chunk import Chunk
+    from .storage import Arena
+
+_MODES = {
+    0: AccToVecMode.SingleModeVec0,
+    1: AccToVecMode.DualModeSplitM,
+    2: AccToVecMode.DualModeSplitN,
+}
+
+define(
+    "PIPE-LANES",
+    "A pipe whose entries are halved joins a cube core with two vector cores.",
+    scope=Scope.RUN,
+    source="compute-layout-irregular 3.2",
+    why="Each half belongs to one vector core; the other half would never be pushed, or never popped.",
+    rejected="split = 1 in a launch with --vector-cores 1",
+    accepted="split = 1 in a launch with two vector cores, or split = 0",
+)
+define(
+    "PIPE-SLOT",
+    "A tile that goes through a pipe fits into a slot, and the slots into what is reserved for them.",
+    scope=Scope.RUN,
+    source="compute-layout-irregular 3.2 (PIPE-COM-01), 3.3 (RSV-01)",
+    why="The library writes the tile at number * slot_size, whatever lies behind.",
+    rejected="a tile of 2048 bytes in a pipe with slot_size = 1024",
+    accepted="a tile of 1024 bytes",
+)
+
+
+class Reserved(int):
+    """The address of a reserved buffer, and which one it is."""
+
+    kind: str  # of the core whose buffer it is
+    name: str
+    size: int | None  # None: as the core that reserves it says
+    apart: bool  # it lies nowhere among tiles with addresses
+
+    def __new__(cls, kind: str, name: str, base: int | None, size: int | None) -> Reserved:
+        made = super().__new__(cls, 0 if base is None else base)
+        made.kind, made.name, made.size, made.apart = kind, name, size, base is None
+        return made
+
+
+@dataclass(eq=False)
+class End:
+    """One core's end of a pipe; sizes in bytes."""
+
+    name: str
+    rings: dict[bool, Ring]  # by whether they lead from the cube core to vector cores
+    buffers: dict[bool, Any]  # the consumer's
+    memory: Pointer | View | None
+    slot_size: int
+    slots: int
+    local_slots: int
+    both: bool
+    epilogue: Epilogue | None
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """A tile to make of a slot."""
+
+    spec: TileSpec
+    vr: int
+    vc: int
+    name: str
+
+
+class Waiting:
+    """A wait for a ring. ``count``: a ring's method that names the cores still to come."""
+
+    def __init__(self, ring: Ring, k: int, lanes: tuple[int, ...], *, producing: bool, then: Wait) -> None:
+        self.ring, self.k, self.lanes, self.producing, self.then = ring, k, lanes, producing, then
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """The cores that have to do something first."""
+        return (self.ring.unfreed if self.producing else self.ring.unready)(self.k, self.lanes)
+
+    def __call__(self) -> Any:
+        return False if self.missing else self.then()
+
+    @property
+    def why(self) -> str:
+        """What is waited for, in words."""
+        who = self.ring.who(self.missing, producing=not self.producing)
+        if self.producing:
+            return f"a free slot of {self.ring.name}: {who} has not freed any of the {self.ring.slots}"
+        return f"entry {self.k} of {self.ring.name}, which {who} has not pushed"
+
+
+class Pipes:
+    """The pipes of a chunk that runs as one core."""
+
+    def __init__(self, chunk: Chunk) -> None:
+        self.chunk = chunk
+        self.board = Board()
+        self.ends: dict[Any, End] = {}  # by id
+        self.opened: list[End] = []
+
+    def join(self, board: Board) -> None:
+        """Start as a core of a cluster that has this board."""
+        self.board, self.opened = board, []
+        self.ends.clear()
+
+    # --- who and where -------------------------------------------------------------------------------------------
+
+    @property
+    def on_cube(self) -> bool:
+        """True on the cube core."""
+        return not self.chunk.vector
+
+    @property
+    def me(self) -> int:
+        """The number of a vector core, 0 for the cube core."""
+        return 0 if self.on_cube else self.chunk.subblock
+
+    def lanes(self, split: int) -> tuple[int, ...]:
+        """The vector cores that take part. Raises `Fault` (PIPE-LANES)."""
+        if split and self.board.vectors < 2:
+            raise Fault("PIPE-LANES", f"split = {split} needs two vector cores, this launch has one beside a cube core")
+        whole = not split and self.chunk.target.pipes_are_local
+        return (0,) if whole else tuple(range(self.board.vectors))
+
+    def reserve(self, name: str, size: int, location: str, base: int | None) -> Reserved:
+        """reserve_buffer."""
+        return Reserved("vector" if location == "vec" else "cube", name, base, size)
+
+    def imported(self, name: str) -> Reserved:
+        """import_reserved_buffer."""
+        kind = "vector" if self.on_cube else "cube"
+        base, size = self.board.reserved.get((kind, name), (None, None))
+        return Reserved(kind, name, base, size)
+
+    def open(
+        self,
+        id: int | None,
+        *,
+        directions: int,
+        slot_size: int,
+        slots: int,
+        local_slots: int | None = None,
+        memory: Any = None,
+        c2v: Any = None,
+        v2c: Any = None,
+        through_memory: bool | None = None,
+        flag_base: int | None = None,
+        epilogue: Any = None,
+    ) -> End:
+        """Set up an end of a pipe."""
+        if through_memory is None:
+            through_memory = memory is not None and not self.chunk.target.pipes_are_local
+        rings, buffers = {}, {True: c2v, False: v2c}
+        for way in (True, False):
+            if directions & (1 if way else 2):
+                key, name = _common(buffers[way], flag_base, id, len(self.opened))
+                rings[way] = self.board.ring(key, name, way, slots)
+        end = End(
+            next(iter(rings.values())).name,
+            rings,
+            buffers,
+            memory if through_memory else None,
+            slot_size,
+            slots,
+            local_slots or slots,
+            directions == 3,
+            epilogue_of(epilogue),
+        )
+        self.opened.append(end)
+        if id is not None:
+            self.ends[id] = end
+        return end
+
+    def end(self, key: Any) -> End:
+        """The end that an operation names by its id or value."""
+        return key if isinstance(key, End) else self.ends[key]
+
+    # --- operations ----------------------------------------------------------------------------------------------
+
+    def push(self, key: Any, entry: Any, split: int, sub: Any) -> Wait:
+        """tpush."""
+        end, lanes = self.end(key), self.lanes(split)
+        ring = end.rings[self.on_cube]
+        if isinstance(entry, View):  # `alloc` has waited
+            self._pushed(ring, step(ring.pushed, self.me))
+            return lambda: True
+        k = step(ring.claimed, self.me)
+
+        def store() -> bool:
+            self._store(end, entry, split, self.me if sub is None else int(uniform(sub)), k)
+            self._pushed(ring, step(ring.pushed, self.me))
+            return True
+
+        return self._wait(Waiting(ring, k, lanes, producing=True, then=store))
+
+    def alloc(self, key: Any, entry: Any, split: int) -> Wait:
+        """talloc."""
+        end, lanes = self.end(key), self.lanes(split)
+        ring = end.rings[self.on_cube]
+        k = step(ring.claimed, self.me)
+        return self._wait(
+            Waiting(ring, k, lanes, producing=True, then=lambda: self._tensor(end, entry, k, split, consumed=False))
+        )
+
+    def pop(self, key: Any, wanted: Info, valid: tuple[Any, Any], split: int, sub: Any) -> Wait:
+        """tpop_from."""
+        if not isinstance(wanted, TileInfo):
+            return self._take(key, None, split, sub)
+        spec = wanted.spec
+        vr = _valid(spec.valid_row, valid[0], spec.rows, "row")
+        vc = _valid(spec.valid_col, valid[1], spec.cols, "column")
+        return self._take(key, _Wanted(spec, vr, vc, wanted.name), split, sub)
+
+    def pop_into(self, key: Any, entry: Any, split: int, sub: Any) -> Wait:
+        """tpop."""
+        return self._take(key, entry, split, sub)
+
+    def _take(self, key: Any, entry: Tile | View | _Wanted | None, split: int, sub: Any) -> Wait:
+        """``entry``: what becomes the slot, or the tile to make of it; None for a new tensor."""
+        end, lanes = self.end(key), self.lanes(split)
+        ring = end.rings[not self.on_cube]
+        k = ring.popped.get(self.me, 0)
+
+        def take() -> Any:
+            found: Any
+            if isinstance(entry, Tile | _Wanted):
+                found = self._load(end, entry, split, self.me if sub is None else int(uniform(sub)), k)
+            else:
+                found = self._tensor(end, entry, k, split, consumed=True)
+            step(ring.popped, self.me)
+            self._popped(end, ring, k, found)
+            if isinstance(found, Tile) and end.memory is not None:  # it has been copied
+                self._freed(end, ring, step(ring.freed, self.me), None)
+            return found
+
+        return self._wait(Waiting(ring, k, lanes, producing=False, then=take))
+
+    def free(self, key: Any, entry: Any, split: int) -> None:
+        """tfree. A tile that came through memory was freed when it was loaded."""
+        end = self.end(key)
+        ring = end.rings[not self.on_cube]
+        if entry is not None or end.memory is None:
+            self._freed(end, ring, step(ring.freed, self.me), entry)
+
+    def declare(self, wanted: Info) -> View:
+        """declare_global."""
+        assert isinstance(wanted, ViewInfo)
+        dims = tuple(wanted.dims or ())
+        return self.chunk.view(None, 0, dims, (1,) * len(dims), wanted.dtype, None)
+
+    def quantise(self, key: Any, words: Any) -> None:
+        """set_quant_scalar, set_quant_vector."""
+        end = self.end(key)
+        if end.epilogue is not None:
+            end.epilogue.words = words
+
+    # --- what whoever watches wants to know ----------------------------------------------------------------------
+
+    def _wait(self, waiting: Waiting) -> Wait:
+        return waiting
+
+    def _pushed(self, ring: Ring, k: int) -> None:
+        """Push k is done."""
+
+    def _popped(self, end: End, ring: Ring, k: int, entry: Any) -> None:
+        """Pop k has given an entry."""
+
+    def _freed(self, end: End, ring: Ring, k: int, entry: Any) -> None:
+        """Slot k has been given back."""
+
+    def _carry_out(self, instr: Instr, site: Site, operands: Mapping[str, Any], attrs: Mapping[str, Any]) -> None:
+        run = instr.run_at(site)
+        assert run is not None
+        run(self.chunk, *(operands.get(o.name) for o in instr.operands), **attrs)
+
+    def move(self, name: str, operands: Mapping[str, Any], **given: Any) -> None:
+        """Carry out an instruction. Raises `Fault` for what its rules refuse."""
+        instr = TABLE[name]
+        attrs = attributes(instr, given)
+        core = "cube" if self.on_cube else "vector"
+        seen = infos(operands)
+        known = {o.name: seen.get(o.name) for o in instr.operands}
+        site = Site(instr, self.chunk.target, known, attrs, self.chunk.extended, False, core)
+        broken = first_error(site)
+        if broken is not None:
+            raise Fault(broken.rule.id, f"moved by {instr.name}: {broken.message}", hint=broken.hint)
+        self._carry_out(instr, site, operands, attrs)
+
+    # --- slots ---------------------------------------------------------------------------------------------------
+
+    def _store(self, end: End, tile: Tile, split: int, sub: int, k: int) -> None:
+        """Copy a tile into slot k."""
+        c2v = self.on_cube
+        extra: dict[str, Any] = {}
+        dtype = tile.type.dtype
+        if end.epilogue is not None:
+            dtype, extra = end.epilogue.applied(tile.type.dtype)
+        words: dict[str, Any] = {name: extra.pop(name) for name in ("fp", "quant") if name in extra}
+        if end.memory is not None:
+            pitch = tile.vc * (2 if split in (2, 4) and not c2v else 1)
+            first = 0 if c2v else _half(split, sub, tile.vr, tile.vc)
+            view = self._in_memory(end, dtype, k, first, (tile.vr, tile.vc), pitch, consumed=False)
+            operands: dict[str, Any] = {"dst": view, "src": tile, **words}
+            self.move("TSTORE_FP" if "fp" in words else "TSTORE", operands, **extra)
+        elif c2v:
+            rows = tile.type.rows // (2 if split == 1 else 1)
+            cols = tile.type.cols // (2 if split == 2 else 1)
+            vr, vc = tile.vr // (2 if split == 1 else 1), tile.vc // (2 if split == 2 else 1)
+            spec = TileSpec(TileType.Vec, dtype, rows, cols, rows, cols)
+            if end.epilogue is not None:
+                spec = replace(spec, blayout=end.epilogue.blayout, slayout=end.epilogue.slayout)
+            slot = self._at_slot(end, spec, k, vr, vc)
+            self.move("TMOV", {"dst": slot, "src": tile, **words}, mode=_MODES[split], **extra)
+        else:
+            rows = tile.type.rows * (2 if split == 1 else 1)
+            cols = tile.type.cols * (2 if split == 2 else 1)
+            spec = replace(tile.type, loc=TileType.Mat, rows=rows, cols=cols, valid_row=rows, valid_col=cols)
+            at = (tile.vr * sub if split == 1 else 0, tile.vc * sub if split == 2 else 0)
+            slot = self._at_slot(end, spec, k, *at)
+            slot.vr, slot.vc = min(rows, at[0] + tile.vr), min(cols, at[1] + tile.vc)
+            self.move("TINSERT", {"dst": slot, "src": tile, "row": at[0], "col": at[1]})
+
+    def _load(self, end: End, wanted: Tile | _Wanted, split: int, sub: int, k: int) -> Tile:
+        """Slot k as a tile: the bytes themselves, or what is loaded from it."""
+        c2v = not self.on_cube
+        tile = self._at_slot(end, wanted.spec, k, wanted.vr, wanted.vc, consumed=True)
+        tile.name = wanted.name
+        if isinstance(wanted, Tile):
+            wanted.storage, wanted.address = tile.storage, tile.address
+            tile = wanted
+        if end.memory is None:
+            return tile
+        first, pitch = 0, tile.vc
+        if c2v:
+            first = _half(split, sub, tile.vr, tile.vc)
+            pitch = {2: 2 * tile.vc, 4: 2 * tile.vc + 2 * sub - 1}.get(split, tile.vc)
+        view = self._in_memory(end, tile.type.dtype, k, first, (tile.vr, tile.vc), pitch, consumed=True)
+        self.move("TLOAD", {"dst": tile, "src": view})
+        return tile
+
+    def _at_slot(self, end: End, spec: TileSpec, k: int, vr: int, vc: int, *, consumed: bool = False) -> Tile:
+        """Slot k of the consumer's buffer as a tile; of the first vector core where the cube core asks."""
+        c2v = self.on_cube != consumed
+        if spec.nbytes > end.slot_size:
+            raise Fault("PIPE-SLOT", f"the tile has {spec.nbytes} bytes, a slot of {end.name} {end.slot_size}")
+        start = k % (end.local_slots if end.memory is not None else end.slots) * end.slot_size
+        buffer, home = end.buffers[c2v], self.chunk.home(spec.loc)
+        apart = isinstance(buffer, Reserved) and buffer.apart
+        size = buffer.size if isinstance(buffer, Reserved) and buffer.size is not None else None
+        if size is not None and start + spec.nbytes > size:
+            message = f"slot {k % end.slots} of {end.name} ends at byte {start + end.slot_size} of {size} reserved ones"
+            raise Fault("PIPE-SLOT", message, hint=f"reserve {end.slots} * {end.slot_size} bytes, or state slot_num")
+        if apart:
+            arena: Arena = home.apart(-1 - crc32(f"{buffer.name} {size}".encode()), size or end.slots * end.slot_size)
+            return Tile(arena.window(spec, start), spec, vr, vc, end.name, start)
+        address = int(uniform(0 if buffer is None else buffer)) + start
+        return Tile(self.chunk.at(address, spec), spec, vr, vc, end.name, address)
+
+    def _in_memory(
+        self, end: End, dtype: DType, k: int, first: int, size: tuple[int, int], pitch: int, *, consumed: bool
+    ) -> View:
+        """Rows of slot k from its element `first` on."""
+        memory = end.memory
+        assert memory is not None
+        start = memory.offset * memory.dtype.size + k % end.slots * end.slot_size
+        if end.both and self.on_cube == consumed:  # vector to cube comes behind cube to vector
+            start += end.slots * end.slot_size
+        needed = (first + (size[0] - 1) * pitch + size[1]) * dtype.size
+        if needed > end.slot_size:
+            raise Fault("PIPE-SLOT", f"the tile ends at byte {needed} of a slot; a slot of {end.name} {end.slot_size}")
+        buffer = None if memory.buffer is None else self._seen_as(memory.buffer, dtype)
+        return self.chunk.view(buffer, start // dtype.size + first, size, (pitch, 1), dtype, Layout.ND)
+
+    def _seen_as(self, buffer: Buffer, dtype: DType) -> Buffer:
+        """The memory of slots as elements of a tile's type."""
+        return buffer.of_type(dtype)
+
+    def _tensor(self, end: End, entry: Any, k: int, split: int, *, consumed: bool) -> View:
+        """Slot k as the tensor that the pipe was set up with; a vector core's half of it."""
+        slot = end.memory
+        if not isinstance(slot, View):
+            raise Fault("PI-9", f"the slots of {end.name} are no tensors")
+        offset = slot.offset + k % end.slots * end.slot_size // slot.dtype.size
+        if split and not self.on_cube:
+            rows, cols = (1, *slot.dims)[-2:]
+            offset += self.me * (rows * cols if split == 1 else cols)
+        if isinstance(entry, View):
+            entry.buffer, entry.offset, entry.dims, entry.strides = slot.buffer, offset, slot.dims, slot.strides
+            entry.stated_layout = slot.stated_layout
+            return entry
+        return self.chunk.view(slot.buffer, offset, slot.dims, slot.strides, slot.dtype, slot.stated_layout)
+
+
+def _valid(stated: int, given: Any, full: int, what: str) -> int:
+    """A valid size of a popped tile: of its type, or the one that is given, or all. Raises `Fault` (VS-3)."""
+    size = stated if stated != DYNAMIC else full if given is None else int(uniform(given))
+    if not 0 <= size <= full:
+        raise Fault("VS-3", f"valid {what} count {size} is outside 0..{full}")
+    return size
+
+
+def _half(split: int, sub: int, rows: int, cols: int) -> int:
+    """First element of a vector core's half in a slot of packed rows; the sizes are those of the half."""
+    return {1: sub * rows * cols, 2: sub * cols, 3: sub * (rows + sub) * cols, 4: sub * (cols + sub)}.get(split, 0)
+
+
+def _common(buffer: Any, flag_base: int | None, id: int | None, number: int) -> tuple[Key, str]:
+    """What this end of a ring has in common with the other, and the pipe in words."""
+    if isinstance(buffer, Reserved):
+        return ("buffer", buffer.kind, buffer.name), f'pipe "{buffer.name}"'
+    if flag_base is not None:
+        return ("flag", flag_base), f"the pipe with flag_base {flag_base}"
+    if id is not None:
+        return ("id", id), f"pipe {id}"
+    return ("number", number), f"pipe {number}"
