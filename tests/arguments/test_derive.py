@@ -64,8 +64,9 @@ def test_what_the_kernel_writes_and_tables_start_with_zeros() -> None:
     assert arguments(program(body, params)) == ["zeros:i32:17", "zeros:f32:101"]
 
 
-def test_the_number_of_blocks_reaches_a_parameter_that_counts_them() -> None:
-    assert arguments(program("", "%idx_block_idx: i32, %spmd_block_num: i32, %s: f32"), 8) == ["0", "8", "1.0"]
+def test_cores_supply_what_is_called_so() -> None:
+    params = "%idx_block_idx: i32, %spmd_block_num: i32, %p.subblock_idx: index, %block_idx2: i32, %s: f32"
+    assert arguments(program("", params), 8) == ["block_idx", "block_num", "subblock_idx", "0", "1.0"]
 
 
 @pytest.mark.parametrize(

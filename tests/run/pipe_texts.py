@@ -27,7 +27,8 @@ def constants(*numbers: int) -> list[str]:
 
 def tensor(name: str, rows: int, dtype: str) -> str:
     """The whole of an argument of 32 columns."""
-    return f"%{name}_v = pto.make_tensor_view %{name}, shape = [%c{rows}, %c32], strides = [%c32, %c1] : {VIEW}<?x?x{dtype}>"
+    shape = f"shape = [%c{rows}, %c32], strides = [%c32, %c1]"
+    return f"%{name}_v = pto.make_tensor_view %{name}, {shape} : {VIEW}<?x?x{dtype}>"
 
 
 def part(name: str, source: str, at: tuple[str, str], size: tuple[int, int], dtype: str) -> str:

@@ -128,6 +128,7 @@ class Pipes:
         self.board = Board()
         self.ends: dict[Any, End] = {}  # by id
         self.opened: list[End] = []
+        self.whole = False  # what is pushed or popped is not halved
 
     def join(self, board: Board) -> None:
         """Start as a core of a cluster that has this board."""
@@ -150,8 +151,9 @@ class Pipes:
         """The vector cores that take part. Raises `Fault` (PIPE-LANES)."""
         if split and self.board.vectors < 2:
             raise Fault("PIPE-LANES", f"split = {split} needs two vector cores, this launch has one beside a cube core")
-        whole = not split and self.chunk.target.pipes_are_local
-        return (0,) if whole else tuple(range(self.board.vectors))
+        self.whole = not split
+        alone = self.whole and self.chunk.target.pipes_are_local
+        return (0,) if alone else tuple(range(self.board.vectors))
 
     def reserve(self, name: str, size: int, location: str, base: int | None) -> Reserved:
         """reserve_buffer."""

@@ -144,7 +144,8 @@ class Program:
             raise DiagnosticError(Diagnostic("RUN-BLOCKS", Severity.ERROR, f"cannot launch {blocks} blocks"))
         if any(isinstance(arg, Query) for arg in args):
             asking, args = self.asking(args)
-            more = {"chunk": chunk, "backend": backend, "threads": threads, "observer": observer, "span": span}
+            more: dict[str, Any] = {"chunk": chunk, "backend": backend, "threads": threads, "span": span}
+            more["observer"] = observer
             asking.launch(args, blocks, matmul=matmul, progress=progress, **more)
             return
         workspace = self._idle.pop() if self._idle else Workspace(self.target, extended=self.extended)

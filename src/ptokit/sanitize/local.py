@@ -19,6 +19,7 @@ from ptokit.types.enums import TileType
 from .footprints import Footprint, Touch
 from .gm import Memory, Scattered
 from .shadow import Space
+from .views import ObservedView
 
 Row = tuple[int, int]
 Rows = tuple[Row, ...]
@@ -28,6 +29,7 @@ _NOTHING = Footprint(np.empty(0, np.int64), np.empty(0, np.int64))
 class ObservedMemory(Chunk):
     """A chunk of one block whose accesses by address are collected in ``touched`` until somebody takes them."""
 
+    view = ObservedView
     memories: dict[int, tuple[Memory, int]]
     touched: list[Touch]
 

@@ -75,7 +75,6 @@ class Observer(ObservedMemory):
     """A chunk of one block that reports what it executes."""
 
     initial = 0xA5
-    view = ObservedView
     pipes_of = ObservedPipes
     pipes: ObservedPipes
 
@@ -102,7 +101,6 @@ class Observer(ObservedMemory):
         self.instructions = 0
         self.simulation, self.deferred = simulation, deferred
         self.here: Op
-        self.here_name = ""
         self.within: Within
         self.in_scope = False  # the scalar access at `here` is in a vector scope
         self._pipes: dict[Op, Pipe] = {}
@@ -219,8 +217,7 @@ class Observer(ObservedMemory):
         self.here = op
         given = dict(zip(names, operands))
         known = self._known_accesses(op, instr, static, given, attrs)
-        if self.pipes.given:
-            self.pipes.check(op, instr.name, known.reads)
+        self.pipes.check(op, instr.name, known.reads)
         result, in_memory = self._run(op, instr, known, given, run, operands)
         pipe = self._pipes.get(op)
         if pipe is None:

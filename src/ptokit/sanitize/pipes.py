@@ -21,7 +21,6 @@ from ptokit.run.tile import Tile
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Pipe
 
-from .events import Barrier
 from .findings import Draft, Findings
 from .footprints import Touch
 from .slots import AwaitSlot, PostSlot
@@ -55,13 +54,17 @@ class ObservedPipes(Pipes):
         self._tiles.clear()
         self.given.clear()
 
+    @property
+    def name(self) -> str:
+        """The operation that is carried out."""
+        return self.chunk.here.name.removeprefix("pto.")
+
     # --- order ---------------------------------------------------------------------------------------------------
 
     def _wait(self, waiting: Waiting) -> Wait:
         o = self.chunk
-        o.push(AwaitSlot(o.here, o.here_name, self._waits_on(waiting), waiting=waiting))
-        if o.in_order:
-            o.push(Barrier(o.here, o.here_name, Pipe.ALL))
+        pipe = Pipe.S if o.in_order else self._waits_on(waiting)
+        o.push(AwaitSlot(o.here, self.name, pipe, waiting=waiting))
         return waiting
 
     def _waits_on(self, waiting: Waiting) -> Pipe:
@@ -79,7 +82,7 @@ class ObservedPipes(Pipes):
         o = self.chunk
         ring.pushers[k] = o.here
         ring.pushers.pop(k - 4 * ring.slots, None)
-        o.push(PostSlot(o.here, o.here_name, Pipe.FIX if self.on_cube else Pipe.MTE3, ring=ring, k=k))
+        o.push(PostSlot(o.here, self.name, Pipe.FIX if self.on_cube else Pipe.MTE3, ring=ring, k=k))
 
     def _popped(self, end: End, ring: Ring, k: int, entry: Any) -> None:
         if isinstance(entry, Tile) and end.memory is None:
@@ -93,7 +96,7 @@ class ObservedPipes(Pipes):
             self.given[id(tile.storage.arena), tile.storage.start] = _Given(tile, o.here)
         local = Pipe.MTE1 if self.on_cube else Pipe.V
         pipe = local if end.memory is None else Pipe.MTE2
-        o.push(PostSlot(o.here, o.here_name, pipe, ring=ring, k=k, full=False))
+        o.push(PostSlot(o.here, self.name, pipe, ring=ring, k=k, full=False))
 
     def _seen_as(self, buffer: Buffer, dtype: DType) -> Buffer:
         found = super()._seen_as(buffer, dtype)
@@ -108,12 +111,13 @@ class ObservedPipes(Pipes):
         assert run is not None
         names = tuple(operand.name for operand in instr.operands)
         values = tuple(operands.get(name) for name in names)
-        named = replace(instr, name=o.here_name)
+        named = replace(instr, name=self.name)
 
         def carried(machine: Any, *given: Any) -> Any:
             return run(machine, *given, **attrs)
 
-        o.instruction(o.here, named, site, names, values, attrs, carried)
+        alike = {"alike": ("slot",)} if self.whole and not self.on_cube else {}  # all vector cores write the same
+        o.instruction(o.here, named, site, names, values, {**attrs, **alike}, carried)
 
     def check(self, op: Op, name: str, reads: Sequence[Touch]) -> None:
         """PIPE-FREED: an instruction reads a tile whose slot has been given back."""
@@ -134,7 +138,7 @@ def _after(op: Op, name: str, touch: Touch, given: _Given) -> Draft:
 
 def handle(o: Observer, op: Op, given: Given, attrs: Given, run: Callable[[], Any]) -> Any:
     """An operation on pipes: what it does tells `ObservedPipes`."""
-    o.here, o.here_name = op, op.name.removeprefix("pto.")
+    o.here = op
     return run()
 
 

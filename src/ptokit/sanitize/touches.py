@@ -15,7 +15,12 @@ from .shadow import Space
 
 
 def atomic_kind(site: Site) -> Any:
-    """What makes two atomic updates compatible: operation and element type; None for plain accesses."""
+    """What makes two atomic updates compatible: operation and element type; None for plain accesses.
+
+    Writes that several cores make ``alike`` are compatible, too.
+    """
+    if "alike" in site.attrs:
+        return site.attrs["alike"]
     kind = site.attrs.get("atomic")
     if isinstance(kind, AtomicType | ScatterAtomicOp) and kind.value:
         return kind.name.removeprefix("Atomic"), site.dst.dtype.name
