@@ -18,6 +18,7 @@ from ptokit.types.enums import TileType
 
 from .footprints import Footprint, Touch
 from .gm import Memory, Scattered
+from .pipes import ObservedPipes
 from .shadow import Space
 from .views import ObservedView
 
@@ -30,6 +31,8 @@ class ObservedMemory(Chunk):
     """A chunk of one block whose accesses by address are collected in ``touched`` until somebody takes them."""
 
     view = ObservedView
+    pipes_of = ObservedPipes
+    pipes: ObservedPipes
     memories: dict[int, tuple[Memory, int]]
     touched: list[Touch]
 

@@ -50,7 +50,6 @@ from .footprints import Touch, meet
 from .gm import Located, Scattered
 from .local import ObservedMemory
 from .owners import Group, Owners
-from .pipes import ObservedPipes
 from .producers import Producers
 from .queues import Core, Simulation
 from .shadow import Space
@@ -75,8 +74,6 @@ class Observer(ObservedMemory):
     """A chunk of one block that reports what it executes."""
 
     initial = 0xA5
-    pipes_of = ObservedPipes
-    pipes: ObservedPipes
 
     def __init__(
         self,
