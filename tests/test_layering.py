@@ -13,7 +13,8 @@ MAX_LINES = 500
 # From the bottom to the top. Layers on one level do not import each other.
 LEVELS = [
     *({"diagnostics"}, {"types", "workers"}, {"targets", "draw"}, {"isa"}, {"ir"}, {"run"}, {"native"}),
-    *({"sanitize", "watch"}, {"lang", "asm", "arguments"}, {"api"}, {"conformance", "lsp"}, {"campaign"}, {"cli"}),
+    *({"sanitize", "watch"}, {"lang", "asm", "arguments"}, {"launches"}, {"api"}, {"conformance", "lsp"}),
+    *({"campaign"}, {"cli"}),
 ]
 LEVEL = {layer: level for level, layers in enumerate(LEVELS) for layer in layers}
 

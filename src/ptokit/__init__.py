@@ -61,10 +61,17 @@ def _print(module: Module) -> str:
     return print_module(module)
 
 
+def _distribute(*args: Any, **options: Any) -> None:
+    from ptokit.launches.launch import launch
+
+    launch(*args, **options)
+
+
 @cache
 def _front_end() -> ModuleType:
-    """The Python front end, connected with the printer of the text form, which it does not know by itself."""
-    import_module("ptokit.lang.kernels").printer = _print  # type: ignore[attr-defined]
+    """The Python front end, connected with what it does not know by itself: the text form, and other processes."""
+    kernels: Any = import_module("ptokit.lang.kernels")
+    kernels.printer, kernels.distribute = _print, _distribute
     return import_module("ptokit.lang")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from .results import Result, file_names, result_table
 from .source import Program, origin
 from .usage import find_target, one_of
 
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
 BACKENDS = ("numpy", "native")
 """Who carries out a kernel."""
 
@@ -37,7 +40,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass
 class RunResult:
-    """What a run left: ``arrays`` by the names of the parameters.
+    """What a run left: ``arrays`` by the names of the parameters. ``remark``: why one worker ran all of it, if so.
 
     ``diagnostics``: what was found in the program before the run, ``races``: by ``sanitize``; no errors, those end it.
     """
@@ -49,6 +52,7 @@ class RunResult:
     results: list[Result]
     diagnostics: Diagnostics = field(default_factory=Diagnostics)
     races: Diagnostics = field(default_factory=Diagnostics)
+    remark: str = ""
 
     @property
     def arrays(self) -> dict[str, np.ndarray]:
@@ -63,7 +67,8 @@ class RunResult:
     def parts(self) -> list[Any]:
         """What the terminal shows: a line, and a table of the arrays."""
         table = [Words(), result_table(self.results)] if self.results else []
-        return [Words(self.title, strong=self.name), *table]
+        remark = [Words(self.remark)] if self.remark else []
+        return [Words(self.title, strong=self.name), *remark, *table]
 
     def __str__(self) -> str:
         return plain(self.parts())
@@ -82,6 +87,8 @@ def run(
     sanitize: bool = False,
     backend: str | None = None,
     threads: int | None = None,
+    executor: Executor | str | None = None,
+    jobs: int | None = None,
 ) -> RunResult:
     """Run blocks 0 .. blocks-1 of a kernel: of a path, a text, or what `read` returned.
 
@@ -90,13 +97,15 @@ def run(
     are several. ``matmul``: how the cube unit adds, ``exact``, ``fast`` or ``ref``. ``vector_cores``: those beside each
     cube core of a mixed kernel, 1 or 2. ``extended``: the cpu target runs element types that only devices have.
     ``sanitize``: look for races and uninitialised data first. ``backend``: ``numpy`` or ``native``; by default what is
-    faster. ``threads``: how many run native code. Raises `DiagnosticError` for what is refused or fails, `UsageError`
-    for a value that there is not.
+    faster. ``threads``: how many run native code. ``executor``: whose workers run the blocks, if not this process:
+    ``processes``, ``dask://HOST:PORT``, or an executor of `concurrent.futures`; ``jobs``: how many processes, or workers
+    that it has. Raises `DiagnosticError` for what is refused or fails, `UsageError` for a value that there is not.
     """
     _known(matmul, backend, vector_cores, threads)
     options: dict[str, Any] = {"entry": entry, "vector_cores": vector_cores, "extended": extended}
     prepared = prepare(program, read_arguments(args), target=target, **options)
-    return prepared.run(blocks, matmul=matmul, sanitize=sanitize, backend=backend, threads=threads)
+    how: dict[str, Any] = {"backend": backend, "threads": threads, "executor": executor, "jobs": jobs}
+    return prepared.run(blocks, matmul=matmul, sanitize=sanitize, **how)
 
 
 def _known(matmul: str, backend: str | None, vector_cores: int, threads: int | None) -> None:
@@ -166,6 +175,8 @@ class Prepared:
         sanitize: bool = False,
         backend: str | None = None,
         threads: int | None = None,
+        executor: Executor | str | None = None,
+        jobs: int | None = None,
         keep: bool = False,
         progress: Progress | None = None,
     ) -> RunResult:
@@ -174,15 +185,22 @@ class Prepared:
         values = as_parameters(make(self.arguments), program.params)
         races = self._races(values, blocks) if sanitize else Diagnostics()
         before = [copy(v) if keep and not isinstance(v, np.memmap) else None for v in values]
+        remarks: list[str] = []
         start = time.perf_counter()
-        program.launch(values, blocks, matmul=matmul, progress=progress, backend=backend, threads=threads)
+        if executor is None:
+            program.launch(values, blocks, matmul=matmul, progress=progress, backend=backend, threads=threads)
+        else:
+            from ptokit.launches.launch import launch
+
+            how: dict[str, Any] = {"executor": executor, "jobs": jobs, "say": remarks.append}
+            launch(program, values, blocks, matmul=matmul, progress=progress, backend=backend, **how)
         seconds = time.perf_counter() - start
         results = [
             Result(name, param.dtype, old, new)
             for name, param, old, new in zip(self.names, program.params, before, values, strict=True)
             if isinstance(new, np.ndarray)
         ]
-        return RunResult(program.name, program.target.name, blocks, seconds, results, self.diagnostics, races)
+        return RunResult(program.name, program.target.name, blocks, seconds, results, self.diagnostics, races, *remarks)
 
     def _races(self, values: list[Any], blocks: int) -> Diagnostics:
         """What a run under observation finds, on copies of the arguments. Raises `DiagnosticError` for errors."""

@@ -61,6 +61,13 @@ def run(
     threads: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Threads that run native code; by default all processors.")
     ] = None,
+    executor: Annotated[
+        str | None,
+        typer.Option(metavar="WHERE", help="Run blocks on other processes: processes, dask://HOST:PORT or ray."),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", min=1, max=256, metavar="N", help="How many; default one per core.")
+    ] = None,
 ) -> None:
     """Run a kernel and show what it left in its arguments."""
     from .run import run_file
@@ -78,4 +85,6 @@ def run(
         sanitize=sanitize,
         backend=backend and backend.value,
         threads=threads,
+        executor=executor or ("processes" if jobs else None),
+        jobs=jobs,
     )

@@ -12,7 +12,7 @@ from functools import update_wrapper
 from importlib import import_module
 from pickle import PicklingError
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,6 +41,9 @@ from .trace import Trace, tracing
 from .tracebacks import refuses
 from .watched import Watcher, selections
 from .where import here, refusal, user_frame
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 Function = FunctionType
 
@@ -139,11 +142,13 @@ class Kernel:
         *,
         interpreted: bool | None = None,
         observer: Observer | None = None,
+        executor: Executor | str | None = None,
     ) -> None:
         """Run blocks 0 .. blocks-1 on the arguments; arrays are used in place.
 
         ``interpreted``: as `interpret` does; the default is whether the environment has ``PTOKIT_INTERPRET=1``.
-        ``observer``: is told every step (`ptokit.run.observer`).
+        ``observer``: is told every step (`ptokit.run.observer`). ``executor``: its workers run the blocks
+        (`ptokit.launches.launch`), not this process.
         Raises `DiagnosticError`: LANG-ARG and RUN-ARG-* for arguments, findings about the kernel before anything runs,
         and what goes wrong while it runs.
         """
@@ -168,7 +173,10 @@ class Kernel:
                 self._interpret(bound, signature, values, blocks, observer)
                 return
             program = self._program(signature)
-            program.launch(values, blocks, matmul=self.matmul, observer=observer)
+            if executor is not None:
+                distribute(program, values, blocks, executor=executor, matmul=self.matmul)
+            else:
+                program.launch(values, blocks, matmul=self.matmul, observer=observer)
         except DiagnosticError as error:
             raise DiagnosticError(_at_the_call(d) for d in error.diagnostics) from None
 
@@ -396,8 +404,13 @@ class Launcher:
 
     @refuses
     def __call__(self, *args: Any, **named: Any) -> None:
-        """Launch; see `Kernel.launch`."""
-        self.kernel.launch(self.blocks, args, named)
+        """Launch; see `Kernel.launch`.
+
+        ``executor=``, unless the kernel has a parameter of that name: "processes", "dask://HOST:PORT", or an executor
+        of `concurrent.futures`, whose workers run the blocks. The results are those of this process.
+        """
+        executor = None if "executor" in self.kernel.parameters.kinds else named.pop("executor", None)
+        self.kernel.launch(self.blocks, args, named, executor=executor)
 
     @refuses
     def sanitize(self, *args: Any, **named: Any) -> Report:
@@ -426,3 +439,11 @@ def _no_printer(module: Module) -> str:
 
 printer: Callable[[Module], str] = _no_printer
 """Prints a module as `.pto` text. The package sets it; this layer knows nothing of the text form."""
+
+
+def _no_workers(program: Program, args: Sequence[Any], blocks: int, **options: Any) -> None:
+    raise RuntimeError(f"kernel {program.name} cannot be divided: use kernels through `import ptokit`")
+
+
+distribute: Callable[..., None] = _no_workers
+"""Launches a program on the workers of an executor. The package sets it, for the same reason."""

@@ -49,10 +49,16 @@ class Native:
             raise Unable(f"LLVM does not compile it: {error}") from None
 
     def launch(
-        self, values: Sequence[Any], blocks: int, matmul: str, threads: int, printed: Printed, span: range
+        self,
+        values: Sequence[Any],
+        blocks: int,
+        matmul: str,
+        threads: int,
+        printed: Printed,
+        span: range,
+        faults: Faults,
     ) -> None:
-        """Run the blocks `span` on so many threads. Raises `DiagnosticError`."""
-        faults = Faults()
+        """Run the blocks `span` on so many threads."""
         for failure in self.made.launch(values, blocks, matmul, max(1, min(threads, len(span))), printed, span):
             if not isinstance(failure.error, Fault | OverflowError):
                 raise failure.error
@@ -62,7 +68,6 @@ class Native:
             faults.add(
                 failure.block, self.program.diagnosis(failure.error, failure.op, f"block {failure.block}", where)
             )
-        faults.done()
 
     def seconds(self, work: Work, blocks: int) -> float:
         """How long a launch on one thread will take, roughly: calls back into Python are what counts."""

@@ -15,6 +15,7 @@ from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
 
 if TYPE_CHECKING:
     from .estimate import Work
+    from .faults import Faults
     from .printed import Printed
     from .program import Program
 
@@ -30,9 +31,16 @@ class Prepared(Protocol):
     """A kernel as a backend has it."""
 
     def launch(
-        self, values: Sequence[Any], blocks: int, matmul: str, threads: int, printed: Printed, span: range
+        self,
+        values: Sequence[Any],
+        blocks: int,
+        matmul: str,
+        threads: int,
+        printed: Printed,
+        span: range,
+        faults: Faults,
     ) -> None:
-        """Run the blocks `span` of `blocks`; what they print is added to ``printed``. Raises `DiagnosticError`."""
+        """Run the blocks `span` of `blocks`; adds what they print to ``printed``, and where they fail to ``faults``."""
 
     def ready(self) -> None:
         """Do what has to be done before the first launch. Raises `Unable`."""

@@ -28,6 +28,12 @@ def redirected(write: Write) -> Iterator[None]:
         _WRITE.reset(token)
 
 
+def show(text: str) -> None:
+    """Write what blocks have printed."""
+    if text:
+        _WRITE.get()(text)
+
+
 class Printed:
     """The texts of one launch. Those of a block appear when it and all lower ones are done."""
 

@@ -127,6 +127,7 @@ class Program:
         threads: int | None = None,
         observer: Observer | None = None,
         span: range | None = None,
+        faults: Faults | None = None,
     ) -> None:
         """Run the kernel for block indices 0 .. blocks-1.
 
@@ -136,7 +137,8 @@ class Program:
         many blocks run together. ``backend``: ``numpy`` or ``native``, by default the environment's PTOKIT_BACKEND or
         what is faster; ``threads``: how many run native code. ``observer`` is told every step, one block after the
         other, on NumPy (`ptokit.run.observer`). ``span``: only these of the blocks, which wait for no others.
-        Raises `DiagnosticError`: for a fault, when all other blocks have run.
+        ``faults`` collects what would be raised when all blocks have run. Raises `DiagnosticError`: for a fault, when
+        all other blocks have run.
         """
         if matmul not in MATMUL_MODES:
             raise ValueError(f"matmul is one of {', '.join(MATMUL_MODES)}, not {matmul!r}")
@@ -154,16 +156,18 @@ class Program:
         size = min(len(span), self.chunk_blocks if chunk is None else max(1, chunk))
         if (observer is not None and not observer.together) or not self.effects.lockstep:
             size = 1
-        printed, faults = Printed(), Faults()
+        printed, found = Printed(), Faults() if faults is None else faults
         other = None
         if chunk is None and observer is None and not self._observed:
             other = self._prepared(wanted(backend) or self._best(values, blocks, size), forced=backend is not None)
         try:
             with np.errstate(all="ignore"), one_blas_thread(self.effects.multiplies), pages_given_back(args):
                 if other is not None:
-                    other.launch(values, blocks, matmul, threads_wanted(threads), printed, span)
+                    other.launch(values, blocks, matmul, threads_wanted(threads), printed, span, found)
                     if progress is not None:
                         progress(len(span), len(span))
+                    if faults is None:
+                        found.done()
                     return
                 if self.cores.waits or self.cores.mixed:
                     self._run_cores(workspace, values, blocks, matmul, progress, observer, span)
@@ -175,7 +179,7 @@ class Program:
                 while first < span.stop:
                     indices = np.arange(first, min(first + size, span.stop))
                     try:
-                        self._run_chunk(workspace, indices, values, blocks, matmul, printed, faults, observer)
+                        self._run_chunk(workspace, indices, values, blocks, matmul, printed, found, observer)
                     except Again:
                         kept.restore()
                         printed.known, size, first = first, 1, span.start
@@ -184,7 +188,8 @@ class Program:
                     first += len(indices)
                     if progress is not None:
                         progress(first - span.start, len(span))
-                faults.done()
+                if faults is None:
+                    found.done()
         finally:
             printed.flush()
             workspace.release()

@@ -101,3 +101,9 @@ def cores() -> int:
     """Cores that this process may use."""
     allowed = getattr(os, "sched_getaffinity", None)
     return len(allowed(0)) if allowed is not None else os.cpu_count() or 1
+
+
+def workers_of(executor: Executor | str) -> int:
+    """How many workers an executor has, as far as it tells; of processes one for each core."""
+    told = getattr(executor, "_max_workers", None)
+    return told if isinstance(told, int) else cores()

@@ -1,27 +1,13 @@
-"""Campaigns on a real Dask cluster of this machine: a scheduler and two workers, each a process."""
+"""A real Dask cluster of this machine: a scheduler and two workers, each a process."""
 
 from __future__ import annotations
 
-import os
-import signal
 import socket
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-
-import pytest
-
-from ptokit.campaign.case import Action
-from ptokit.campaign.run import run_campaign
-from ptokit.campaign.spec import of_paths
-
-from .conftest import kernel
-from .test_campaign import told
-
-pytest.importorskip("distributed")
 
 
 class Cluster:
@@ -58,39 +44,12 @@ class Cluster:
             process.wait()
 
 
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    cluster = Cluster(tmp_path)
+@contextmanager
+def running(folder: Path) -> Iterator[Cluster]:
+    """A cluster that is ready, ended afterwards."""
+    cluster = Cluster(folder)
     try:
         cluster.ready()
         yield cluster
     finally:
         cluster.end()
-
-
-def test_a_cluster_gives_what_one_process_gives_and_loses_nothing_with_a_worker(
-    cluster: Cluster, kernels: Path, tmp_path: Path
-) -> None:
-    for i in range(12):
-        (kernels / f"k{i:02}.pto").write_text(kernel(i + 2, turns=300))
-    spec = of_paths([str(kernels)], [Action.CHECK, Action.RUN])
-    run_campaign(spec, tmp_path / "one.sqlite")
-
-    came = threading.Event()
-
-    def kill_a_worker() -> None:
-        came.wait(60)
-        os.kill(cluster.workers[0].pid, signal.SIGKILL)
-
-    killer = threading.Thread(target=kill_a_worker)
-    killer.start()
-
-    def progress(done: int, total: int) -> None:
-        if done >= 4:
-            came.set()
-            time.sleep(0.05)
-
-    run_campaign(spec, tmp_path / "dask.sqlite", executor=cluster.address, progress=progress)
-    killer.join()
-    assert cluster.workers[0].poll() == -signal.SIGKILL
-    assert told(tmp_path / "dask.sqlite") == told(tmp_path / "one.sqlite")

@@ -1,0 +1,280 @@
+"""What the blocks of a launch read and write of its arguments, found by going through the program without its data.
+
+Every step is looked at, none is carried out that works on tiles: addresses come from numbers, not from what tiles hold.
+Where that is not so, where a block waits for another one, or where an instruction has no exact footprint in global
+memory, `Entangled` says why the launch has to stay in one piece.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ptokit.diagnostics import DiagnosticError
+from ptokit.isa.meaning.words import Move, Word
+from ptokit.isa.site import Site
+from ptokit.isa.table import Kind, Role
+from ptokit.run.arguments import bind_arguments
+from ptokit.run.calls import infos
+from ptokit.run.lanes import lanes
+from ptokit.run.memory import Buffer, Pointer, View
+from ptokit.run.observer import Moment, Observer, Step
+from ptokit.run.program import Program
+from ptokit.run.signals import ALL_CORES
+from ptokit.run.tile import Tile
+from ptokit.types.enums import Layout
+from ptokit.types.tensor import inner_channels
+
+from .runs import NONE, Runs, joined, of_boxes, pieces, quarrel, reach
+
+MOST_RUNS = 1 << 23
+"""Pieces of memory that are kept track of in one launch."""
+
+_KEPT = 64  # parts that are joined at a time
+_OF_DATA = (Kind.TILE, Kind.VREG, Kind.MASK, Kind.ALIGN, Kind.PTR)
+
+
+class Entangled(Exception):
+    """The blocks of a launch cannot be told apart; the message says why."""
+
+
+class Footprints:
+    """What each block reads and writes, by argument, in bytes from its start.
+
+    Of arguments that nobody writes `reads` are rough: one run for all that an instruction reads.
+    """
+
+    def __init__(self) -> None:
+        self._parts: dict[tuple[str, bool], list[Runs]] = {}
+        self._count = 0
+
+    def add(self, name: str, write: bool, runs: Runs) -> None:
+        """Blocks touch this."""
+        parts = self._parts.setdefault((name, write), [])
+        parts.append(runs)
+        if len(parts) > _KEPT:
+            parts[:] = [joined(parts)]
+        self._count += len(runs)
+        if self._count > MOST_RUNS:
+            self._count = sum(len(part) for known in self._parts.values() for part in known)
+            if self._count > MOST_RUNS // 2:
+                raise Entangled("they touch too many separate pieces of memory to keep track of")
+
+    def of(self, name: str, *, write: bool) -> Runs:
+        """The runs of all blocks, sorted by block and place."""
+        parts = self._parts.get((name, write))
+        if not parts:
+            return NONE
+        parts[:] = [joined(parts)]
+        return parts[0]
+
+    def settle(self) -> None:
+        """Raises `Entangled` if a block touches what another one writes."""
+        for name in sorted({name for name, write in self._parts if write}):
+            pair = quarrel(self.of(name, write=True), self.of(name, write=False))
+            if pair is not None:
+                raise Entangled(f"blocks {pair[0]} and {pair[1]} use the same bytes of %{name}, and one of them writes")
+
+
+def footprints(program: Program, args: Sequence[Any], blocks: int) -> Footprints:
+    """What each block of a launch touches. Raises `Entangled`, and `DiagnosticError` for arguments that do not fit."""
+    bind_arguments(program.entry, args, program.effects.written, blocks)
+    _refuse_overlaps(program, args)
+    written = {name for name, param in zip(names(program), program.entry.params) if param in program.effects.written}
+    found = _Watch(written)
+    try:
+        program.launch(args, blocks, observer=found)
+    except Entangled:
+        raise
+    except DiagnosticError as error:
+        raise Entangled(f"one fails: {error.diagnostics[0].message}") from None
+    except Exception as error:  # a step that cannot do without its data
+        raise Entangled(f"where they read and write cannot be told ({type(error).__name__})") from None
+    found.footprints.settle()
+    return found.footprints
+
+
+def names(program: Program) -> list[str]:
+    """Of the arguments, as findings and `Footprints` have them."""
+    return [param.name or f"arg{i}" for i, param in enumerate(program.params)]
+
+
+def _refuse_overlaps(program: Program, args: Sequence[Any]) -> None:
+    arrays = []
+    for array, param in zip(args, program.entry.params):
+        if isinstance(array, np.ndarray):
+            start = array.__array_interface__["data"][0]
+            arrays.append((start, start + array.nbytes, param))
+    for i, (low, high, param) in enumerate(arrays):
+        for other_low, other_high, other in arrays[:i]:
+            if low < other_high and other_low < high and {param, other} & program.effects.written:
+                raise Entangled(f"arguments %{other.name} and %{param.name} overlap")
+
+
+class _Watch(Observer):
+    """Notes what steps touch in global memory, and carries out those that only count."""
+
+    together = True
+
+    def __init__(self, written: set[str]) -> None:
+        self.written = written  # arguments
+        self.footprints = Footprints()
+        self._words: dict[Step, Word | None] = {}
+
+    def execute(self, moment: Moment) -> Any:
+        if moment.instr is None:
+            return self._element(moment)
+        machine = _Machine(moment, self)
+        if moment.instr.between_cores:
+            return self._between(moment, machine)
+        views = [(operand, value) for operand, value in zip(moment.instr.operands, moment.operands) if _is_view(value)]
+        word = self._word(moment) if views else None
+        for operand, view in views:
+            exact = isinstance(word, Move)
+            write = operand.role is not Role.IN
+            self._view(moment, view, write, exact=exact)
+            if write and not (isinstance(word, Move) and not word.combine and operand.role is Role.OUT):
+                self._view(moment, view, False, exact=exact)
+        results = moment.instr.produces
+        if any(operand.kind is Kind.SCALAR for operand in results) and _reads_data(moment):
+            raise Entangled(f"{moment.name} gives a number that only the run knows")
+        if not results and (views or any(isinstance(value, Tile) for value in moment.operands)):
+            return None
+        found = moment.step.call(machine, *moment.operands)
+        if machine.asked and not machine.noted and any(_is_global(value) for value in moment.operands):
+            raise Entangled(f"where {moment.name} reads and writes cannot be told")
+        return found
+
+    def _word(self, moment: Moment) -> Word | None:
+        """What the instruction does: said by the text, or by the sizes of its operands."""
+        step, instr = moment.step, moment.instr
+        assert instr is not None
+        assert step.site is not None
+        if step not in self._words:
+            self._words[step] = instr.meaning_at(step.site)
+        word = self._words[step]
+        if word is not None:
+            return word
+        site = step.site
+        return instr.meaning_at(Site(instr, site.target, infos(moment.given), step.attrs, site.extended, site.text))
+
+    def _element(self, moment: Moment) -> Any:
+        given = moment.given
+        pointer, write = given["ptr"], "value" in given
+        if not isinstance(pointer, Pointer):
+            if write:
+                return None
+            raise Entangled("they read numbers from on-chip memory")
+        if pointer.buffer is None:
+            return moment.run()  # which refuses it
+        if not write and pointer.buffer.name in self.written:
+            raise Entangled(f"they read numbers from %{pointer.buffer.name}, which the kernel writes")
+        size = pointer.dtype.size
+        where = lanes(pointer.offset + given["index"])
+        self.note(moment, pointer.buffer, write, np.atleast_1d(where) * size, (), size)
+        return None if write else moment.run()
+
+    def _between(self, moment: Moment, machine: _Machine) -> Any:
+        """Signals between blocks; those inside a block change nothing here."""
+        if any(_is_view(value) for value in moment.operands):
+            raise Entangled(f"they talk to each other by {moment.name}")
+        found = moment.step.call(machine, *moment.operands)
+        return (lambda: True) if moment.instr is not None and moment.instr.waits else found
+
+    def _view(self, moment: Moment, view: View, write: bool, *, exact: bool) -> None:
+        buffer = view.check_bounds()
+        if not exact:
+            self.note(moment, buffer, write, np.zeros(1, np.int64), (), buffer.mem.size)
+            return
+        inner = inner_channels(view.dtype, view.layout) if view.layout is Layout.NDC1HWC0 else 1
+        axes = [*zip(view.dims, view.strides), (inner, 1)]
+        if any(n <= 0 for n, _ in axes):
+            return
+        offsets = np.atleast_1d(lanes(view.offset))
+        if view.dtype.packed:
+            low, end = reach(axes, 1)
+            first = offsets + low
+            even = not (end - low) % 2 and not (first % 2).any()
+            self.note(moment, buffer, write, first // 2, (), (end - low) // 2 + (not even))
+            return
+        size = view.dtype.size
+        self.note(moment, buffer, write, offsets * size, [(n, s * size) for n, s in axes], size)
+
+    def note(
+        self, moment: Moment, buffer: Buffer, write: bool, offsets: np.ndarray, axes: Sequence[Any], nbytes: int
+    ) -> None:
+        """Blocks of the moment's chunk touch these bytes."""
+        name = buffer.name
+        index = np.atleast_1d(lanes(moment.machine.block_idx)).astype(np.int64)
+        blocks = np.broadcast_to(index, (moment.machine.blocks,))
+        if name not in self.written:
+            low, end = reach(axes, nbytes)
+            offsets, axes, nbytes = offsets + low, (), end - low
+        if pieces(axes, nbytes) * len(blocks) > MOST_RUNS:
+            raise Entangled("they touch too many separate pieces of memory to keep track of")
+        self.footprints.add(name, write, of_boxes(offsets, axes, nbytes, blocks))
+
+
+class _Machine:
+    """The machine of a step that copies bytes or counts: copies of global memory are noted, and not made."""
+
+    def __init__(self, moment: Moment, watch: _Watch) -> None:
+        self._moment, self._watch = moment, watch
+        self.asked = self.noted = False
+
+    def __getattr__(self, name: str) -> Any:
+        self.asked = True
+        return getattr(self._moment.machine, name)
+
+    def copy(self, dst: Any, first: int, src: Any, axes: Sequence[Any], nbytes: int) -> None:
+        """Rows of `nbytes` from `src` to `first` bytes behind `dst`."""
+        self.asked = self.noted = True
+        if nbytes == 0 or not all(axis[0] for axis in axes):
+            return
+        if isinstance(src, Pointer):
+            self._rows(src, 0, [(n, s) for n, _, s in axes], nbytes, write=False)
+        if isinstance(dst, Pointer):
+            self._rows(dst, first, [(n, d) for n, d, _ in axes], nbytes, write=True)
+
+    def fill(self, dst: Any, first: int, axes: Sequence[Any], unit: bytes, nbytes: int) -> None:
+        """Fills on-chip memory."""
+        self.asked = self.noted = True
+
+    def signal(self, event: int, mode: int) -> None:
+        """A flag between cores."""
+        if mode == ALL_CORES:
+            raise Entangled("they wait for each other's flags")
+
+    def arrival(self, event: int) -> Callable[[], bool]:
+        """A wait for one."""
+        return lambda: True
+
+    def rendezvous(self, kind: str, count: int) -> Callable[[], bool]:
+        """Cores of all blocks meet."""
+        raise Entangled(f"they meet in {self._moment.name}")
+
+    def _rows(self, pointer: Pointer, first: int, axes: Sequence[Any], nbytes: int, *, write: bool) -> None:
+        if pointer.buffer is None:
+            raise Entangled("a pointer is null")
+        offsets = np.atleast_1d(lanes(pointer.offset)) * pointer.dtype.size + first
+        low, end = reach(axes, nbytes)
+        if offsets.min() + low < 0 or offsets.max() + end > pointer.buffer.mem.size:
+            raise Entangled(f"one leaves %{pointer.buffer.name}")
+        self._watch.note(self._moment, pointer.buffer, write, offsets, axes, nbytes)
+
+
+def _is_view(value: Any) -> bool:
+    return isinstance(value, View)
+
+
+def _is_global(value: Any) -> bool:
+    return isinstance(value, View | Pointer)
+
+
+def _reads_data(moment: Moment) -> bool:
+    assert moment.instr is not None
+    return any(
+        operand.kind in _OF_DATA and value is not None for operand, value in zip(moment.instr.operands, moment.operands)
+    )
