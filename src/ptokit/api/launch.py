@@ -98,8 +98,9 @@ def run(
     cube core of a mixed kernel, 1 or 2. ``extended``: the cpu target runs element types that only devices have.
     ``sanitize``: look for races and uninitialised data first. ``backend``: ``numpy`` or ``native``; by default what is
     faster. ``threads``: how many run native code. ``executor``: whose workers run the blocks, if not this process:
-    ``processes``, ``dask://HOST:PORT``, or an executor of `concurrent.futures`; ``jobs``: how many processes, or workers
-    that it has. Raises `DiagnosticError` for what is refused or fails, `UsageError` for a value that there is not.
+    ``processes``, ``dask://HOST:PORT``, or an executor of `concurrent.futures`; ``jobs``: how many processes, or
+    workers that it has. Raises `DiagnosticError` for what is refused or fails, `UsageError` for a value that there is
+    not.
     """
     _known(matmul, backend, vector_cores, threads)
     options: dict[str, Any] = {"entry": entry, "vector_cores": vector_cores, "extended": extended}
