@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,9 +12,10 @@ from ptokit.diagnostics.shown import html_of, text_of
 from ptokit.ir.levels import stated_level
 from ptokit.ir.readable_functions import readable_functions
 
+from .arguments import make, read_arguments
 from .errors import UsageError
 from .findings import as_json, counts, labels, merged
-from .source import Program, Source, origin
+from .source import Called, Origin, Program, Source, origin, origins
 from .usage import find_target, one_of
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ class CheckReport:
 
 def check(
     program: Program,
+    args: Sequence[Any] = (),
     *,
     target: str | Target | Iterable[str | Target] | None = None,
     level: int | None = None,
@@ -102,8 +104,10 @@ def check(
     rules: str = "all",
     extended: bool = False,
 ) -> CheckReport:
-    """Report everything that a target would refuse in a program: a path, a text, or what `read` returned.
+    """Report everything that a target would refuse in a program: a path, a text, a kernel, or what `read` returned.
 
+    All kernels of a Python file are checked, unless ``kernels.py:name`` names one. ``args``: arguments of a kernel in
+    Python that does not say what its parameters are, as for `ptokit.run`.
     ``target``: ``cpu``, ``a2a3`` or ``a5``, or several of them; by default what the program states. ``level``: 1, 2 or
     3, who places tiles; by default as the text does it. ``auto_sync``: the assembler is to insert synchronisation.
     ``rules``: ``all``, or ``assembler`` for what the reference assembler refuses. ``extended``: the cpu target takes
@@ -114,25 +118,36 @@ def check(
     if level not in (None, 1, 2, 3):
         raise UsageError(f"{level!r} is not one of 1, 2, 3.", "level")
     named = [target] if target is None or isinstance(target, str) or not isinstance(target, Iterable) else target
-    origins = origin(program)
+    kernels = origins(program) if not args else [_of_python(origin(program))]
+    values = make(read_arguments(args))
     reports = [
-        _checked(origins.read(each), each, level, auto_sync, rules == "assembler", extended)
+        _checked(kernel.read(each, values) if values else kernel.read(each), each, level, auto_sync, rules, extended)
         for each in dict.fromkeys(map(find_target, named))
+        for kernel in kernels
     ]
     if not reports:
         raise UsageError("no target is named.", "target")
     report = reports[0]
     for other in reports[1:]:
-        report.findings |= other.findings
+        for target, found in other.findings.items():
+            report.findings.setdefault(target, Diagnostics()).extend(found)
         report.accepts += other.accepts
     return report
 
 
+def _of_python(found: Origin) -> Called:
+    """A kernel whose parameters arguments decide. Raises `UsageError` for a text."""
+    if not isinstance(found, Called):
+        raise UsageError("arguments are for kernels in Python; a text says what its parameters are.", "arg")
+    return found
+
+
 def _checked(
-    source: Source, wanted: Target | None, level: int | None, auto_sync: bool, assembler: bool, extended: bool
+    source: Source, wanted: Target | None, level: int | None, auto_sync: bool, rules: str, extended: bool
 ) -> CheckReport:
     from ptokit.ir.verify import verify
 
+    assembler = rules == "assembler"
     module, found = source.module, Diagnostics()
     found.extend(source.diagnostics)
     report = CheckReport(source.file, level or stated_level(module))

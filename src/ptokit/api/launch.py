@@ -26,7 +26,7 @@ from .arguments import make, read_arguments
 from .errors import UsageError
 from .parts import Words, plain
 from .results import Result, file_names, result_table
-from .source import Program, origin
+from .source import Called, Program, Source, origin
 from .usage import find_target, one_of
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def prepare(
     Raises `DiagnosticError` with everything that is wrong with it.
     """
     wanted = find_target(target)
-    source = origin(program).read(wanted)
+    source, arguments = read_for(program, wanted, arguments, entry)
     found = Diagnostics()
     found.extend(source.diagnostics)
     if found.errors and wanted is None and source.target is None:
@@ -144,9 +144,26 @@ def prepare(
     found.raise_if_errors()
     check_runnable(source.module, found)
     found.raise_if_errors()
-    kernel = choose_entry(source.module, entry)
+    kernel = choose_entry(source.module, None if source.own_target else entry)
     compiled = Compiled(source.module, kernel, chosen, extended=extended, vector_cores=vector_cores)
     return Prepared(compiled, list(arguments), found, vector_cores)
+
+
+def read_for(
+    program: Program, target: Target | None, arguments: Sequence[Argument], entry: str | None
+) -> tuple[Source, list[Argument]]:
+    """A program that is to run, and the arguments that its launch is given.
+
+    Of a kernel in Python arguments decide what it is, so they are made first.
+    """
+    found = origin(program, entry=entry)
+    if not isinstance(found, Called):
+        return found.read(target), list(arguments)
+    values = make(arguments)
+    source = found.read(target, values)
+    if source.diagnostics.errors:
+        return source, []
+    return source, read_arguments(found.passed(values))
 
 
 @dataclass

@@ -13,8 +13,8 @@ from ptokit.sanitize.flags import OPTIONAL
 from ptokit.targets import Target
 
 from .arguments import make, read_arguments
-from .launch import as_parameters
-from .source import Program, origin
+from .launch import as_parameters, read_for
+from .source import Program
 from .usage import find_target, one_of
 
 
@@ -51,13 +51,14 @@ def sanitize(
     for rule in also:
         one_of(rule, sorted(OPTIONAL), "also")
     arguments = read_arguments(args)
-    source = origin(program).read(wanted)
+    source, arguments = read_for(program, wanted, arguments, entry)
     if source.diagnostics.errors:
         target_name = "" if wanted is None and source.target is None else source.target_or(wanted).name
         report = Report(source.file, target_name, blocks, order)
         report.diagnostics.extend(source.diagnostics)
         return report
     chosen = source.target_or(wanted)
+    entry = None if source.own_target else entry
     params = [Param(p.name, p.type) for p in choose_entry(source.module, entry).params]
     values = as_parameters(make(arguments), params)
     more: dict[str, Any] = {"witness": witness, "seed": seed, "explain_sync": explain_sync, "mode": mode}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from ptokit.asm import parse_module
 from ptokit.diagnostics import Diagnostics
@@ -23,8 +25,10 @@ if TYPE_CHECKING:
 TEXT = "<text>"
 """How findings call a text that has no name."""
 
+_PYTHON = ".py"
+
 Program = Any
-"""A path, a `.pto` text, or a `Source`."""
+"""A path, a `.pto` text, a `Source`, or a kernel in Python."""
 
 
 class Origin(Protocol):
@@ -32,6 +36,17 @@ class Origin(Protocol):
 
     def read(self, target: Target | None) -> Source:
         """The program for a target; None: for the one that it states."""
+
+
+@runtime_checkable
+class Called(Protocol):
+    """An origin that arguments decide about: a kernel in Python."""
+
+    def read(self, target: Target | None, args: Sequence[Any] = ()) -> Source:
+        """The program for a target and the types of these arguments."""
+
+    def passed(self, args: Sequence[Any]) -> list[Any]:
+        """Those arguments that a launch of the program hands over."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +61,7 @@ class Source:
     module: Module
     diagnostics: Diagnostics = field(default_factory=Diagnostics)
     origin: Origin | None = field(default=None, repr=False, compare=False)
+    own_target: Target | None = None
 
     @property
     def kernels(self) -> list[str]:
@@ -55,7 +71,7 @@ class Source:
     @property
     def target(self) -> Target | None:
         """The target that the program states, or None."""
-        return stated_target(self.module)
+        return self.own_target or stated_target(self.module)
 
     def target_or(self, wanted: Target | None) -> Target:
         """`wanted`, or the target that the program states. Raises `UsageError` where neither says one."""
@@ -83,32 +99,71 @@ class Text:
 
 
 def read(program: Program, *, name: str | None = None, target: str | Target | None = None) -> Source:
-    """Read a program: a path, ``-`` for stdin, or a text.
+    """Read a program: a path, ``-`` for stdin, a text, or a kernel in Python.
 
-    A string with a line break is a text, any other a path. ``name``: the string is a text, which findings call so.
+    A string with a line break is a text, any other a path. ``kernels.py:name`` is a kernel in a Python file, which is
+    executed; its target is the kernel's own. ``name``: the string is a text, which findings call so.
     ``target``: what decides about block layouts that a tile type leaves open; by default the target that the text
     states. What is wrong with the text is in the result's ``diagnostics``: nothing is raised for it. Raises
-    `UsageError` for an unknown target, `TypeError` for what is no program.
+    `UsageError` for an unknown target, or where a file has several kernels in Python and none is named, `TypeError`
+    for what is no program.
     """
     return origin(program, name).read(find_target(target))
 
 
-def origin(program: Program, name: str | None = None) -> Origin:
-    """What a program is read from. Raises `TypeError` for what is no program."""
+def origin(program: Program, name: str | None = None, entry: str | None = None) -> Origin:
+    """What a program is read from; ``entry``: the kernel of a Python file.
+
+    Raises `TypeError` for what is no program, `UsageError` where it is not said which kernel is meant.
+    """
+    found = origins(program, name, entry)
+    if len(found) > 1:
+        file, names = found[0].file, [each.kernel.function.__name__ for each in found]
+        message = f"{file} has several kernels; name one, for example {file}:{names[0]}.\nIt has {', '.join(names)}."
+        raise UsageError(message, "file")
+    return found[0]
+
+
+def origins(program: Program, name: str | None = None, entry: str | None = None) -> list[Any]:
+    """`origin` of every kernel of a Python file that names none; one of anything else."""
     if isinstance(program, Source):
-        return program.origin or Text(program.file, program.text, program.diagnostics)
-    if isinstance(program, Text):
-        return program
+        return [program.origin or Text(program.file, program.text, program.diagnostics)]
+    if isinstance(program, At):
+        return at_path(program.path, entry)
     if isinstance(program, str) and ("\n" in program or name is not None):
         keep_text(name or TEXT, program)
-        return Text(name or TEXT, program)
+        return [Text(name or TEXT, program)]
     path = os.fspath(program) if isinstance(program, str | os.PathLike) else None
-    if not isinstance(path, str):
-        raise TypeError(f"a program is a path or a text, not {program!r:.80}")
-    return at_path(path)
+    if isinstance(path, str):
+        return at_path(path, entry)
+    if "ptokit.lang.kernels" in sys.modules:  # else there are no kernels
+        from ptokit.lang.kernels import Kernel
+
+        from .python_file import PythonKernel
+
+        if isinstance(program, Kernel):
+            return [PythonKernel(program, program.location.file or "")]
+    raise TypeError(f"a program is a path, a text or a kernel, not {program!r:.80}")
 
 
-def at_path(path: str) -> Origin:
+@dataclass(frozen=True)
+class At:
+    """A path, whatever is in it."""
+
+    path: str
+
+
+def at_path(path: str, entry: str | None = None) -> list[Any]:
     """What the file at a path holds, ``-`` for stdin."""
+    if path.endswith(_PYTHON) or f"{_PYTHON}:" in path:
+        from .python_file import kernels_at, split
+
+        if split(path)[0].endswith(_PYTHON):
+            return list(kernels_at(path, entry or ""))
+    return [text_at(path)]
+
+
+def text_at(path: str) -> Text:
+    """The text in a file, ``-`` for stdin."""
     text, found = read_file(path)
     return Text(STDIN if path == "-" else path, text, found)

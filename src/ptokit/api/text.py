@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from ptokit.diagnostics import DiagnosticError, Diagnostics
 
-from .source import Program, Text, origin, read
+from .errors import UsageError
+from .source import At, Program, Text, origin, read, text_at
 from .usage import one_of
 
 FORMS = ("dps", "ssa", "sync", "generic")
@@ -41,9 +42,12 @@ def formatted(program: Program) -> Rewritten:
     """`format`, with the findings."""
     from ptokit.asm.format import format_text
 
-    source = origin(program)
+    path = program.path if isinstance(program, At) else program
+    if isinstance(path, str) and path.endswith(".py"):
+        raise UsageError(f"{path} is Python; what is laid out is .pto text.", "file")
+    source = text_at(path) if isinstance(program, At) else origin(program)
     if not isinstance(source, Text):
-        raise TypeError("only .pto text can be laid out anew")
+        raise TypeError("what is laid out is .pto text")
     if source.text is None:
         return Rewritten(source.file, None, None, source.found)
     result = format_text(source.text, source.file)

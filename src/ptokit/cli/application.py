@@ -39,7 +39,7 @@ class Command(TyperCommand):
             return super().invoke(ctx)
         except UsageError as error:
             words = {p.name: p for p in self.params}
-            parameter = words.get(error.parameter)
+            parameter = words.get(error.parameter) or words.get(f"{error.parameter}s")
             hint = parameter.metavar if isinstance(parameter, TyperArgument) else None
             raise typer.BadParameter(str(error), ctx, param_hint=hint or _option(error.parameter)) from None
 

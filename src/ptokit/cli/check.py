@@ -9,7 +9,7 @@ from typing import Any
 from ptokit.api.check import CheckReport, check
 from ptokit.api.findings import as_json, counts, labels, sarif_text
 from ptokit.api.inputs import expand
-from ptokit.api.source import at_path
+from ptokit.api.source import At
 from ptokit.diagnostics import Diagnostics
 from ptokit.diagnostics.render import summary, visible_name
 
@@ -18,14 +18,14 @@ from .console import remark, say, show_diagnostics
 ACCEPTED = "; the assembler accepts the file (--rules assembler)"
 
 
-def check_files(names: Sequence[str], *, format: str, **options: Any) -> bool:
+def check_files(names: Sequence[str], args: Sequence[str], *, format: str, **options: Any) -> bool:
     """Report all findings of the files as ``text``, ``json`` or ``sarif``; True if none of them is an error.
 
     ``names``: as for `expand`. ``options``: as for `check`.
     """
     reports = []
     for file in expand(names):
-        report = check(at_path(file), **options)
+        report = check(At(file), args, **options)
         reports.append(report)
         if format == "text":
             _show(report)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from .exits import EXIT_ERRORS
-from .options import Extended, Files, Format, Rules, TargetOption
+from .options import Arguments, Extended, Files, Format, Rules, TargetOption
 
 
 def add_check(app: typer.Typer) -> None:
@@ -23,6 +23,8 @@ CHECK_EPILOG = """Examples:
   ptokit check kernel.pto -t a2a3 --format json | jq '.diagnostics[].rule'
   ptokit check kernel.pto -t a5 --format sarif > kernel.sarif
   ptokit check kernel.pto -t a5 --level 3       every tile has an address
+  ptokit check kernels.py                       every kernel in it
+  ptokit check kernels.py:gemm -a x.npy -a ...  types are those of arguments
 
 Exit status: 0 without errors, 1 with errors, 2 for wrong usage."""
 
@@ -30,6 +32,7 @@ Exit status: 0 without errors, 1 with errors, 2 for wrong usage."""
 def check(
     files: Files,
     target: TargetOption = None,
+    arg: Arguments = None,
     level: Annotated[
         int | None,
         typer.Option(
@@ -47,5 +50,5 @@ def check(
     from .check import check_files
 
     options = {"target": target, "level": level, "auto_sync": auto_sync, "rules": rules.value, "extended": extended}
-    if not check_files(files, format=format.value, **options):
+    if not check_files(files, arg or [], format=format.value, **options):
         raise typer.Exit(EXIT_ERRORS)

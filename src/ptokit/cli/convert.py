@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ptokit.api.source import at_path
+from ptokit.api.source import At
 from ptokit.api.text import converted
 from ptokit.diagnostics.render import summary, visible_name
 
@@ -21,7 +21,7 @@ def convert_file(file: str, form: str, out: str | None) -> bool:
     path = None if out is None else Path(out)
     if path is not None:
         check_writable(path, "the text", CONVERTED_FILE)
-    new = converted(at_path(file), form)
+    new = converted(At(file), form)
     show_diagnostics(new.diagnostics)
     name = visible_name(new.file)
     if new.text is None:

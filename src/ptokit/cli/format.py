@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ptokit.api.inputs import STDIN, expand
-from ptokit.api.source import at_path
+from ptokit.api.source import At
 from ptokit.api.text import Rewritten, formatted
 from ptokit.diagnostics.render import summary, visible_name
 
@@ -23,7 +23,7 @@ def format_files(names: Sequence[str], *, check: bool, to_stdout: bool) -> bool:
     """
     good = True
     for file in expand(names):
-        new = formatted(at_path(file))
+        new = formatted(At(file))
         if new.text is None:
             _refuse(new)
             good = False

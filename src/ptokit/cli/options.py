@@ -68,10 +68,29 @@ class Order(StrEnum):
     PROFILE = "profile"
 
 
-File = Annotated[str, typer.Argument(metavar="FILE", help="A .pto file; - for stdin.", show_default=False)]
-Files = Annotated[
+TextFile = Annotated[str, typer.Argument(metavar="FILE", help="A .pto file; - for stdin.", show_default=False)]
+TextFiles = Annotated[
     list[str],
     typer.Argument(metavar="FILE...", help="The .pto files, or folders of them; - for stdin.", show_default=False),
+]
+File = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE",
+        help="A .pto file, - for stdin, or a kernel in Python: kernels.py:name.",
+        show_default=False,
+    ),
+]
+Files = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE...",
+        help="The .pto files, or folders of them; - for stdin; Python files, kernels.py:name for one kernel.",
+        show_default=False,
+    ),
+]
+Arguments = Annotated[
+    list[str] | None, typer.Option("--arg", "-a", metavar="VALUE", help="An argument; repeat in order.")
 ]
 TargetOption = Annotated[
     str | None,

@@ -11,7 +11,7 @@ import typer
 
 from ptokit.api.arguments import read_arguments
 from ptokit.api.launch import prepare
-from ptokit.api.source import at_path
+from ptokit.api.source import At
 
 from .console import remark, show_diagnostics, show_parts
 from .outputs import check_directory, save_arrays
@@ -42,7 +42,7 @@ def run_file(
     if directory is not None:
         check_directory(directory)
     options: dict[str, Any] = {"entry": entry, "vector_cores": vector_cores, "extended": extended}
-    kernel = prepare(at_path(file), arguments, target=target, **options)
+    kernel = prepare(At(file), arguments, target=target, **options)
     show_diagnostics(kernel.diagnostics)
     if directory is not None:
         check_directory(directory, kernel.array_names)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .options import Backend, Extended, File, Matmul, TargetOption
+from .options import Arguments, Backend, Extended, File, Matmul, TargetOption
 
 
 def add_run(app: typer.Typer) -> None:
@@ -20,6 +20,7 @@ RUN_EPILOG = """Examples:
   ptokit run add.pto --target a5 -a x.npy -a y.npy -a zeros:f32:64x64 --out o
   ptokit run softmax.pto -t a2a3 -a x.npy -a zeros:f32:64x256 -a 64
   ptokit run axpy.pto -t cpu --blocks 8 -a ones:f32:8x256 -a x.npy -a 8
+  ptokit run kernels.py:scale --blocks 4 -a x.npy -a zeros:f32:256x128 -a 256
 
 \b
 Arguments are given in the order of the kernel's parameters. Forms:
@@ -37,9 +38,7 @@ def run(
     entry: Annotated[
         str | None, typer.Option(metavar="F", help="The kernel to run, where the file has several.")
     ] = None,
-    arg: Annotated[
-        list[str] | None, typer.Option("--arg", "-a", metavar="VALUE", help="An argument; repeat in order.")
-    ] = None,
+    arg: Arguments = None,
     blocks: Annotated[int, typer.Option("--blocks", "-b", min=1, metavar="N", help="Blocks to launch.")] = 1,
     out: Annotated[
         str | None,

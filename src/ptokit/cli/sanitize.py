@@ -13,7 +13,7 @@ from ptokit.api.findings import as_json as findings
 from ptokit.api.findings import sarif_text
 from ptokit.api.inputs import STDIN
 from ptokit.api.sanitize import sanitize
-from ptokit.api.source import at_path
+from ptokit.api.source import At
 from ptokit.diagnostics.render import summary, visible_name
 from ptokit.diagnostics.sarif import Details
 from ptokit.run.printed import redirected
@@ -36,7 +36,7 @@ def sanitize_file(
         check_writable(Path(html), "the page", REPORT_FILE)
     start = time.perf_counter()
     with redirected(sys.stdout.write if format == "text" else sys.stderr.write):
-        report = sanitize(at_path(file), arg_texts, blocks=blocks, **options)
+        report = sanitize(At(file), arg_texts, blocks=blocks, **options)
     seconds = time.perf_counter() - start
     _write_page(report, html)
     return _show(STDIN if file == "-" else file, report, seconds, format)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .options import Also, Extended, File, Format, Mode, Order, TargetOption
+from .options import Also, Arguments, Extended, File, Format, Mode, Order, TargetOption
 
 
 def add_sanitize(app: typer.Typer) -> None:
@@ -18,6 +18,7 @@ SANITIZE_EPILOG = """Examples:
 
 \b
   ptokit sanitize add.pto -t a5 -a x.npy -a y.npy -a uninit:f32:64x64
+  ptokit sanitize kernels.py:scale --blocks 4 -a x.npy -a uninit:f32:256x128
   ptokit sanitize gemm.pto -t a2a3 --blocks 24 --order profile -a ...
   ptokit sanitize add.pto -t a5 --witness -a x.npy -a y.npy -a zeros:f32:4096
   ptokit sanitize add.pto -t a5 --html add.html -a x.npy -a y.npy -a ...
@@ -36,9 +37,7 @@ def sanitize(
     entry: Annotated[
         str | None, typer.Option(metavar="F", help="The kernel to run, where the file has several.")
     ] = None,
-    arg: Annotated[
-        list[str] | None, typer.Option("--arg", "-a", metavar="VALUE", help="An argument; repeat in order.")
-    ] = None,
+    arg: Arguments = None,
     blocks: Annotated[int, typer.Option("--blocks", "-b", min=1, metavar="N", help="Blocks to launch.")] = 1,
     order: Annotated[
         Order, typer.Option(help="Order within a pipe: complete, or as far as the target promises it.")

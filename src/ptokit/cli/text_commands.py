@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from .exits import EXIT_ERRORS
-from .options import File, Files, TextForm
+from .options import File, TextFiles, TextForm
 
 
 def add_text(app: typer.Typer) -> None:
@@ -29,7 +29,7 @@ done, 1 if a file has errors (it is left as it is) or would change (--check)."""
 
 
 def fmt(
-    files: Files,
+    files: TextFiles,
     check: Annotated[bool, typer.Option("--check", help="List files that would change; write nothing.")] = False,
     stdout: Annotated[bool, typer.Option("--stdout", help="Print the texts; write nothing.")] = False,
 ) -> None:

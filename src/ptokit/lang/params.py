@@ -155,6 +155,10 @@ class Parameters:
     def __str__(self) -> str:
         return ", ".join(f"{n}: {_KINDS.get(k, k)}" for n, k in self.kinds.items())
 
+    def is_static(self, name: str) -> bool:
+        """True for a parameter whose value is compiled in."""
+        return self.kinds[name] is Static
+
     def undetermined(self) -> list[str]:
         """Names of the parameters of which only an argument tells the type."""
         return [name for name, kind in self.kinds.items() if kind is None or kind is Static]

@@ -23,6 +23,13 @@ TARGET = _rule(
     '@pto.kernel(target="a5")',
     "@pto.kernel",
 )
+FILE = _rule(
+    "LANG-FILE",
+    "A Python file with kernels can be executed, and has kernels at its top level.",
+    "Kernels are made when their file is executed, as a module; what it does as a script is left out.",
+    "ptokit check kernels.py:scale",
+    "ptokit check kernels.py    # where kernels.py raises an exception",
+)
 PARAMETER = _rule(
     "LANG-PARAM",
     "The kind and element type of every parameter are known: from its annotation or from the argument of a call.",

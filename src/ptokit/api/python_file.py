@@ -1,0 +1,185 @@
+"""Kernels in Python files: ``kernels.py:name``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import replace
+from difflib import get_close_matches
+from itertools import islice
+from pathlib import Path
+from types import ModuleType, TracebackType
+from typing import Any
+
+from ptokit.asm.files import read_text
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Note, Severity
+from ptokit.ir.core import Module
+from ptokit.lang import rules
+from ptokit.lang.kernels import Kernel
+from ptokit.lang.where import place_of
+from ptokit.targets import Target
+
+from .errors import UsageError
+from .source import Source
+
+SUFFIX = ".py"
+
+
+class PythonKernel:
+    """A kernel, and what it is called with."""
+
+    def __init__(self, kernel: Kernel, file: str) -> None:
+        self.kernel, self.file = kernel, file
+
+    def read(self, target: Target | None, args: Sequence[Any] = ()) -> Source:
+        """The kernel for a target, by default its own, and the signature of these arguments."""
+        kernel = self.kernel if target is None else self.kernel.on(target)
+        found = Diagnostics()
+        try:
+            if not args and kernel.parameters.annotated_signature() is None:
+                raise DiagnosticError(_undetermined(kernel))
+            module = kernel.trace(*args)
+        except DiagnosticError as error:
+            module = Module(file=self.file)
+            found.extend(_at_the_kernel(kernel, d) for d in error.diagnostics)
+        return Source(self.file, None, module, found, self, kernel.target)
+
+    def passed(self, args: Sequence[Any]) -> list[Any]:
+        """The arguments that a launch hands over: defaults filled in, without those that are compiled in."""
+        try:
+            bound = self.kernel.parameters.bind(tuple(args), {})
+        except DiagnosticError as error:
+            raise DiagnosticError(_at_the_kernel(self.kernel, d) for d in error.diagnostics) from None
+        return [bound[name] for name in bound if not self.kernel.parameters.is_static(name)]
+
+
+class Unusable:
+    """A Python file without kernels to look at, and why."""
+
+    def __init__(self, file: str, found: Diagnostics) -> None:
+        self.file, self.found = file, found
+
+    def read(self, target: Target | None) -> Source:
+        """No program."""
+        return Source(self.file, None, Module(file=self.file), self.found, self)
+
+
+def split(path: str) -> tuple[str, str]:
+    """The file and the kernel that ``kernels.py:name`` names; "" where there is none."""
+    file, colon, name = path.rpartition(":")
+    return (file, name) if colon and file.endswith(SUFFIX) else (path, "")
+
+
+def kernels_at(path: str, name: str = "") -> list[PythonKernel] | list[Unusable]:
+    """The kernels that a path names, in the order of the file; ``name`` is another way to name one.
+
+    The file is executed as a module: what it does under ``if __name__ == "__main__"`` is left out, and what it prints
+    goes to stderr. Raises `UsageError` for a kernel that there is not.
+    """
+    file, named = split(path)
+    if name and named and name != named:
+        raise UsageError(f"{path} names the kernel {named} already.", "entry")
+    named = named or name
+    try:
+        module = _executed(file)
+    except DiagnosticError as error:
+        found = Diagnostics()
+        found.extend(error.diagnostics)
+        return [Unusable(file, found)]
+    every = {key: value for key, value in vars(module).items() if isinstance(value, Kernel)}
+    own = {key: k for key, k in every.items() if k.location.file == file and key == k.function.__name__} or every
+    if named:
+        kernel = every.get(named) or next((k for k in every.values() if k.name == named), None)
+        if kernel is None:
+            raise UsageError(_no_such(file, named, list(own)), "file")
+        return [PythonKernel(kernel, file)]
+    if not own:
+        found = Diagnostics()
+        hint = 'a kernel is a function with @pto.kernel(target="a5"), at the top level of the file'
+        found.error(rules.FILE.id, "there is no kernel in this file", Location(file), hint=hint)
+        return [Unusable(file, found)]
+    once = {id(kernel): kernel for kernel in own.values()}
+    return [PythonKernel(kernel, file) for kernel in sorted(once.values(), key=lambda kernel: kernel.location.line)]
+
+
+def _no_such(file: str, name: str, known: list[str]) -> str:
+    close = get_close_matches(name, known, 3)
+    guess = f"\nDid you mean {' or '.join(close)}?" if close else ""
+    return f"there is no kernel {name!r} in {file}.{guess}\nIt has {', '.join(known) or 'none'}."
+
+
+def _undetermined(kernel: Kernel) -> Diagnostic:
+    names = ", ".join(kernel.parameters.undetermined())
+    message = f"kernel {kernel.name} does not say what its parameters are: {names}"
+    hint = "annotate them, or give arguments, on the command line with --arg"
+    return Diagnostic(rules.PARAMETER.id, Severity.ERROR, message, kernel.location, hint)
+
+
+def _at_the_kernel(kernel: Kernel, finding: Diagnostic) -> Diagnostic:
+    """A finding about a launch, which has no place in the file, at the kernel."""
+    launch = finding.rule in (rules.ARGUMENT.id, rules.PARAMETER.id)
+    return replace(finding, location=kernel.location) if launch else finding
+
+
+def _executed(file: str) -> ModuleType:
+    """The module that a file makes. Raises `DiagnosticError` with what it raises."""
+    text, found = read_text(file)
+    if text is None:
+        raise DiagnosticError(found.sorted())
+    module = ModuleType(_module_name(Path(file).stem))
+    module.__file__ = file
+    with _importable(module, Path(file).resolve().parent), redirect_stdout(sys.stderr):
+        try:
+            exec(compile(text, file, "exec", dont_inherit=True), module.__dict__)
+        except DiagnosticError:
+            raise
+        except SyntaxError as error:
+            raise DiagnosticError(_syntax(error, file)) from None
+        except (Exception, SystemExit) as error:
+            raise DiagnosticError(_raised(error, file)) from None
+    return module
+
+
+def _module_name(stem: str) -> str:
+    """That of the file, unless another module has it."""
+    taken = stem in sys.modules or stem in sys.stdlib_module_names or not stem.isidentifier()
+    return "_kernels_of_" + stem if taken else stem
+
+
+@contextmanager
+def _importable(module: ModuleType, folder: Path) -> Iterator[None]:
+    """Let the file import its neighbours, as Python does for a script."""
+    sys.path.insert(0, str(folder))
+    sys.modules[module.__name__] = module
+    try:
+        yield
+    finally:
+        sys.modules.pop(module.__name__, None)
+        if str(folder) in sys.path:
+            sys.path.remove(str(folder))
+
+
+def _syntax(error: SyntaxError, file: str) -> Diagnostic:
+    line, column = error.lineno or 0, error.offset or 1
+    same = error.end_lineno in (None, error.lineno) and error.end_offset is not None
+    length = max(1, (error.end_offset or 0) - column) if same else 1
+    at = Location(file, line, max(1, column), length)
+    return Diagnostic(rules.FILE.id, Severity.ERROR, f"this is no Python: {error.msg}", at)
+
+
+def _raised(error: BaseException, file: str) -> Diagnostic:
+    """What the file raised, at its own line; where that was deeper, with a note."""
+    own, deepest = Location(file), Location(file)
+    trace: TracebackType | None = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if not trace.tb_frame.f_globals.get("__name__", "").startswith("ptokit."):
+            positions = next(islice(code.co_positions(), trace.tb_lasti // 2, None), (None,) * 4)
+            deepest = place_of(code.co_filename, positions)
+            own = deepest if code.co_filename == file else own
+        trace = trace.tb_next
+    said = next(iter(str(error).splitlines()), "")
+    what = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    notes = () if deepest.file == file else (Note("raised here", deepest),)
+    return Diagnostic(rules.FILE.id, Severity.ERROR, f"executing the file raises {what}", own, notes=notes)
