@@ -33,7 +33,7 @@ if __name__ == "__main__":
     raise SystemExit("executed as a script")
 '''
 
-WRONG = '''import ptokit as pto
+WRONG = """import ptokit as pto
 
 
 @pto.kernel(target="a5")
@@ -47,9 +47,9 @@ def mixed(x: pto.Ptr[pto.f32]):
     b = pto.Tile(pto.TileType.Vec, pto.f16, 16, 64)
     pto.TLOAD(a, pto.GlobalTensor(x, (16, 64)))
     pto.TADD(b, a, a)
-'''
+"""
 
-RACY = '''import ptokit as pto
+RACY = """import ptokit as pto
 
 
 @pto.kernel(target="a2a3")
@@ -57,7 +57,7 @@ def racy(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32]):
     t = pto.Tile(pto.TileType.Vec, pto.f32, 16, 64, addr=0)
     pto.TLOAD(t, pto.GlobalTensor(x, (16, 64)))
     pto.TSTORE(pto.GlobalTensor(y, (16, 64)), t)
-'''
+"""
 
 
 def written(folder: Path, text: str, name: str = "kernels.py") -> Path:
