@@ -1,8 +1,8 @@
 """ptokit: write, check, run and debug PTO tile programs on any machine.
 
 ``import ptokit as pto`` gives the Python front end: `pto.kernel`, `pto.Tile`, `pto.GlobalTensor`, and every
-instruction under its ISA name. `read`, `check`, `run`, `sanitize`, `format`, `convert`, `explain` and `isa` are what
-the command does, for tools (docs/library.md). All of it is loaded when it is first used.
+instruction under its ISA name. `read`, `check`, `run`, `diff`, `sanitize`, `format`, `convert`, `explain` and `isa` are
+what the command does, for tools (docs/library.md). All of it is loaded when it is first used.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from ptokit.api.check import CheckReport as CheckReport
     from ptokit.api.check import check as check
+    from ptokit.api.diff import DiffReport as DiffReport
+    from ptokit.api.diff import diff as diff
     from ptokit.api.errors import UsageError as UsageError
     from ptokit.api.instruction import InstructionPage as InstructionPage
     from ptokit.api.instruction import isa as isa
@@ -36,6 +38,7 @@ else:
 
 _TOOLS = {
     "CheckReport": "check",
+    "DiffReport": "diff",
     "InstructionPage": "instruction",
     "RulePage": "rule",
     "RunResult": "launch",
@@ -43,6 +46,7 @@ _TOOLS = {
     "UsageError": "errors",
     "check": "check",
     "convert": "text",
+    "diff": "diff",
     "explain": "rule",
     "format": "text",
     "isa": "instruction",

@@ -19,8 +19,11 @@ from ptokit.ir.runnable import check_runnable
 from ptokit.ir.verify import verify
 from ptokit.run import MATMUL_MODES, Param, choose_entry
 from ptokit.run import Program as Compiled
+from ptokit.run.observer import Observer
 from ptokit.run.printed import redirected
 from ptokit.targets import Target
+from ptokit.watch import Recorder, Seen, Selection
+from ptokit.watch.selection import SelectionError
 
 from .arguments import make, read_arguments
 from .errors import UsageError
@@ -43,6 +46,7 @@ class RunResult:
     """What a run left: ``arrays`` by the names of the parameters. ``remark``: why one worker ran all of it, if so.
 
     ``diagnostics``: what was found in the program before the run, ``races``: by ``sanitize``; no errors, those end it.
+    ``seen``: what the tiles named by ``watch`` held, in the order of execution.
     """
 
     name: str
@@ -53,6 +57,7 @@ class RunResult:
     diagnostics: Diagnostics = field(default_factory=Diagnostics)
     races: Diagnostics = field(default_factory=Diagnostics)
     remark: str = ""
+    seen: list[Seen] = field(default_factory=list)
 
     @property
     def arrays(self) -> dict[str, np.ndarray]:
@@ -89,6 +94,7 @@ def run(
     threads: int | None = None,
     executor: Executor | str | None = None,
     jobs: int | None = None,
+    watch: Sequence[str] = (),
 ) -> RunResult:
     """Run blocks 0 .. blocks-1 of a kernel: of a path, a text, or what `read` returned.
 
@@ -99,14 +105,18 @@ def run(
     ``sanitize``: look for races and uninitialised data first. ``backend``: ``numpy`` or ``native``; by default what is
     faster. ``threads``: how many run native code. ``executor``: whose workers run the blocks, if not this process:
     ``processes``, ``dask://HOST:PORT``, or an executor of `concurrent.futures`; ``jobs``: how many processes, or
-    workers that it has. Raises `DiagnosticError` for what is refused or fails, `UsageError` for a value that there is
-    not.
+    workers that it has. ``watch``: tiles to look at, ``"acc"``, ``"acc@12"`` or ``"@12"`` (`ptokit.watch.Selection`).
+    Raises `DiagnosticError` for what is refused or fails, `UsageError` for a value that there is not.
     """
     _known(matmul, backend, vector_cores, threads)
     options: dict[str, Any] = {"entry": entry, "vector_cores": vector_cores, "extended": extended}
     prepared = prepare(program, read_arguments(args), target=target, **options)
+    seen: list[Seen] = []
+    observer = prepared.recorder(watch, seen.append) if watch else None
     how: dict[str, Any] = {"backend": backend, "threads": threads, "executor": executor, "jobs": jobs}
-    return prepared.run(blocks, matmul=matmul, sanitize=sanitize, **how)
+    result = prepared.run(blocks, matmul=matmul, sanitize=sanitize, observer=observer, **how)
+    result.seen = seen
+    return result
 
 
 def _known(matmul: str, backend: str | None, vector_cores: int, threads: int | None) -> None:
@@ -197,28 +207,49 @@ class Prepared:
         jobs: int | None = None,
         keep: bool = False,
         progress: Progress | None = None,
+        observer: Observer | None = None,
     ) -> RunResult:
         """Make the arguments and run the kernel on them. ``keep``: keep what arrays held before."""
+        if observer is not None and executor is not None:
+            raise UsageError("what is to be watched runs in this process.", "executor")
         program = self.program
         values = as_parameters(make(self.arguments), program.params)
         races = self._races(values, blocks) if sanitize else Diagnostics()
         before = [copy(v) if keep and not isinstance(v, np.memmap) else None for v in values]
         remarks: list[str] = []
         start = time.perf_counter()
+        how: dict[str, Any] = {"matmul": matmul, "progress": progress, "backend": backend}
         if executor is None:
-            program.launch(values, blocks, matmul=matmul, progress=progress, backend=backend, threads=threads)
+            program.launch(values, blocks, threads=threads, observer=observer, **how)
         else:
             from ptokit.launches.launch import launch
 
-            how: dict[str, Any] = {"executor": executor, "jobs": jobs, "say": remarks.append}
-            launch(program, values, blocks, matmul=matmul, progress=progress, backend=backend, **how)
+            launch(program, values, blocks, executor=executor, jobs=jobs, say=remarks.append, **how)
         seconds = time.perf_counter() - start
         results = [
             Result(name, param.dtype, old, new)
             for name, param, old, new in zip(self.names, program.params, before, values, strict=True)
             if isinstance(new, np.ndarray)
         ]
-        return RunResult(program.name, program.target.name, blocks, seconds, results, self.diagnostics, races, *remarks)
+        told: dict[str, Any] = {
+            "diagnostics": self.diagnostics,
+            "races": races,
+            "remark": remarks[0] if remarks else "",
+        }
+        return RunResult(program.name, program.target.name, blocks, seconds, results, **told)
+
+    def recorder(self, watch: Sequence[str], found: Callable[[Seen], None]) -> Recorder:
+        """An observer for `run` that calls `found` with what is chosen. Raises `UsageError` for what is not there."""
+        selections = []
+        for text in watch:
+            try:
+                selections.append(Selection.of(text))
+            except SelectionError as error:
+                raise UsageError(str(error), "watch") from None
+            missing = selections[-1].missing(self.program.module)
+            if missing:
+                raise UsageError(missing, "watch")
+        return Recorder(selections, found)
 
     def _races(self, values: list[Any], blocks: int) -> Diagnostics:
         """What a run under observation finds, on copies of the arguments. Raises `DiagnosticError` for errors."""

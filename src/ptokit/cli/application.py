@@ -46,7 +46,7 @@ class Command(TyperCommand):
 
 def _option(parameter: str) -> str:
     """The option of a parameter of the library."""
-    return "--" + {"form": "to"}.get(parameter, parameter).replace("_", "-")
+    return "--" + {"form": "to", "watch": "dump"}.get(parameter, parameter).replace("_", "-")
 
 
 class Commands(TyperGroup):

@@ -15,6 +15,7 @@ from .application import Application, Commands
 from .campaign_command import add_campaign
 from .check_command import add_check
 from .conformance_command import add_conformance
+from .diff_command import add_diff
 from .exits import EXIT_ERRORS, EXIT_INTERNAL, EXIT_INTERRUPTED
 from .lsp_command import add_lsp
 from .reference_commands import add_reference
@@ -55,7 +56,7 @@ def _global(
 
 
 for add in (
-    *(add_run, add_sanitize, add_check, add_text, add_reference),
+    *(add_run, add_diff, add_sanitize, add_check, add_text, add_reference),
     *(add_conformance, add_campaign, add_lsp),
 ):
     add(app)

@@ -16,6 +16,13 @@ class Format(StrEnum):
     SARIF = "sarif"
 
 
+class ReportFormat(StrEnum):
+    """How a report is printed."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
 class Rules(StrEnum):
     """Whose rules a file is checked by."""
 

@@ -16,6 +16,7 @@ from ptokit.api.source import At
 from .console import remark, show_diagnostics, show_parts
 from .outputs import check_directory, save_arrays
 from .progress import Progress
+from .watch import Watching
 
 
 def run_file(
@@ -28,6 +29,7 @@ def run_file(
     out: str | None,
     vector_cores: int,
     extended: bool,
+    watching: Watching,
     **how: Any,
 ) -> None:
     """Run a kernel of `file`, print a table of its pointer arguments and save them to the directory `out`.
@@ -36,6 +38,7 @@ def run_file(
     refused.
     """
     arguments = read_arguments(arg_texts)
+    watching.check()
     if out == "":
         raise typer.BadParameter("it is empty; . is the current directory.", param_hint="--out")
     directory = None if out is None else Path(out)
@@ -46,8 +49,12 @@ def run_file(
     show_diagnostics(kernel.diagnostics)
     if directory is not None:
         check_directory(directory, kernel.array_names)
-    with Progress(f"{kernel.program.name} on {kernel.program.target.name}") as progress:
-        result = kernel.run(blocks, keep=True, progress=progress, **how)
+    if watching.wanted:
+        with watching.observer(kernel) as observer:
+            result = kernel.run(blocks, keep=True, observer=observer, **how)
+    else:
+        with Progress(f"{kernel.program.name} on {kernel.program.target.name}") as progress:
+            result = kernel.run(blocks, keep=True, progress=progress, **how)
     show_diagnostics(result.races)
     if directory is not None:
         saved = {name: array for name, array in result.arrays.items() if not isinstance(array, np.memmap)}

@@ -21,6 +21,8 @@ RUN_EPILOG = """Examples:
   ptokit run softmax.pto -t a2a3 -a x.npy -a zeros:f32:64x256 -a 64
   ptokit run axpy.pto -t cpu --blocks 8 -a ones:f32:8x256 -a x.npy -a 8
   ptokit run kernels.py:scale --blocks 4 -a x.npy -a zeros:f32:256x128 -a 256
+  ptokit run softmax.pto -t a5 --dump t@39 --dump sum:g=3 -a ...
+  ptokit run softmax.pto -t a5 --step -a ...
 
 \b
 Arguments are given in the order of the kernel's parameters. Forms:
@@ -29,7 +31,14 @@ Arguments are given in the order of the kernel's parameters. Forms:
   full:0.5:f16:1024           every element 0.5
   random:f16:1024:seed=3      floats in [-1, 1), integers -8..7 or 0..15
   uninit:f32:64x64            output only, starts uninitialised
-  17, 0x1F, -2.5, 1e-5        a number for a scalar parameter"""
+  17, 0x1F, -2.5, 1e-5        a number for a scalar parameter
+
+
+What --dump shows, with its block and loop variables:
+  t                    %t, after every instruction that writes it
+  t@39                 %t, after the instructions in line 39
+  @39                  what the instructions in line 39 write
+  t@39:block=0,g=3     only in that block, for that value of %g"""
 
 
 def run(
@@ -67,9 +76,21 @@ def run(
     jobs: Annotated[
         int | None, typer.Option("--jobs", "-j", min=1, max=256, metavar="N", help="How many; default one per core.")
     ] = None,
+    dump: Annotated[
+        list[str] | None,
+        typer.Option("--dump", metavar="TILE@LINE", help="Show what a tile holds after instructions; repeatable."),
+    ] = None,
+    dump_all: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="Save all that instructions write as .npy files, with an index."),
+    ] = None,
+    step: Annotated[
+        bool, typer.Option("--step", help="Stop after every instruction, show what it did, and ask.")
+    ] = False,
 ) -> None:
     """Run a kernel and show what it left in its arguments."""
     from .run import run_file
+    from .watch import Watching
 
     run_file(
         file,
@@ -86,4 +107,5 @@ def run(
         threads=threads,
         executor=executor or ("processes" if jobs else None),
         jobs=jobs,
+        watching=Watching(tuple(dump or ()), dump_all, step),
     )

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.ir.core import Module
+from ptokit.diagnostics import Location
+from ptokit.diagnostics.render import file_lines
 from ptokit.run.observer import Moment, Observer
 
 from .seen import Seen, name_of, seen
@@ -29,12 +30,11 @@ class Quit(Exception):
 class Stepper(Observer):
     """Stops after every instruction, says what it has changed, and asks what to do.
 
-    ``ask()`` returns a line, or None at the end of input, which quits; ``tell`` prints. ``lines`` are those of the
-    program. Raises `Quit` from the launch.
+    ``ask()`` returns a line, or None at the end of input, which quits; ``tell`` prints. Raises `Quit` from the launch.
     """
 
-    def __init__(self, module: Module, lines: list[str], ask: Callable[[], str | None], tell: Callable[[str], None]):
-        self.module, self.lines, self._ask, self._tell = module, lines, ask, tell
+    def __init__(self, ask: Callable[[], str | None], tell: Callable[[str], None]) -> None:
+        self._ask, self._tell = ask, tell
         self._stops: Callable[[Moment], bool] = lambda moment: True
         self._before: dict[str, Seen] = {}
         self._known: dict[tuple[int, str], Any] = {}
@@ -53,11 +53,11 @@ class Stepper(Observer):
             self._prompt(moment)
 
     def _show(self, moment: Moment) -> None:
-        line = moment.location.line
         first = seen(moment, moment.step.names[0]) if moment.step.names else None
         when = first.when if first is not None else f"block {moment.block}"
         self._tell(f"{moment.name} ({when})")
-        self._tell(self._source(line, "->"))
+        for line in _source(moment.location, 0):
+            self._tell(line)
         for operand, value in moment.given.items():
             now = seen(moment, operand)
             if now.array is None and value is None:
@@ -65,10 +65,6 @@ class Stepper(Observer):
             name = now.name or str(value if isinstance(value, int | float) else "")
             changed = _changed(self._before.get(operand), now) if operand in moment.written else ""
             self._tell(f"     {operand:<6} {name:<10} {now.what}{changed}".rstrip())
-
-    def _source(self, line: int, mark: str = "") -> str:
-        text = self.lines[line - 1].rstrip() if 0 < line <= len(self.lines) else ""
-        return f"{mark:>3}{line:5} | {text}"
 
     def _prompt(self, moment: Moment) -> None:
         while True:
@@ -93,9 +89,8 @@ class Stepper(Observer):
                 case "p" | "print" if rest:
                     self._print(moment, rest)
                 case "l" | "list":
-                    at = moment.location.line
-                    for line in range(max(1, at - 4), min(len(self.lines), at + 4) + 1):
-                        self._tell(self._source(line, "->" if line == at else ""))
+                    for line in _source(moment.location, 4):
+                        self._tell(line)
                 case "q" | "quit":
                     raise Quit
                 case _:
@@ -110,6 +105,13 @@ class Stepper(Observer):
         step, _, value = found
         now = seen(Moment(step, moment.machine, ()), "", value)
         self._tell(f"{name}: {now.what}\n{now.table()}")
+
+
+def _source(at: Location, around: int) -> list[str]:
+    """The lines of a place, an arrow at its own."""
+    lines = file_lines(at.file) if at.file is not None else []
+    shown = range(max(1, at.line - around), min(len(lines), at.line + around) + 1)
+    return [f"{'->' if n == at.line else '':>3}{n:5} | {lines[n - 1].rstrip()}" for n in shown]
 
 
 def _in_another_block(block: int) -> Callable[[Moment], bool]:
