@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ptokit.isa.vector import predicate_values as values
+from ptokit.isa.vector.predicates import PATTERNS
 
 from .registers import call
 
@@ -37,7 +38,7 @@ ACTIVE: dict[str, Any] = {
 @pytest.mark.parametrize("bits", WIDTHS)
 @pytest.mark.parametrize("name", ["pset", "pge"])
 def test_patterns(name: str, bits: int) -> None:
-    assert set(values.PATTERNS) == set(ACTIVE)
+    assert set(PATTERNS) == set(ACTIVE)
     for pattern, lanes in ACTIVE.items():
         got = call(f"{name}_b{bits}", pattern=pattern)
         assert np.flatnonzero(got[0]).tolist() == [WIDTHS[bits] * i for i in lanes(256 // WIDTHS[bits])], pattern

@@ -85,6 +85,24 @@ ROW = Index(Axis(), Axis(j=1))
 TURNED = Index(Axis(j=1), Axis(i=1))
 """[j,i]: the tile is transposed."""
 
+
+def lane(j: int = 1, plus: int = 0, *, over: int = 1, cycle: int = 0) -> Index:
+    """A lane of a register, or an element of memory, in terms of the lane of the domain (see `Axis`)."""
+    return Index(Axis(), Axis(0, j, plus, cycle, over))
+
+
+def lanes_at(at: Index, count: int, pitch: int = 0) -> list[int]:
+    """The lanes that belong to the lanes 0 … `count` - 1 of a domain; ``pitch``: elements from one row to the next."""
+    return [pitch * _along(at.row, j) + _along(at.col, j) for j in range(count)]
+
+
+def _along(axis: Axis, j: int) -> int:
+    assert isinstance(axis.plus, int)
+    assert isinstance(axis.cycle, int)
+    place = (axis.j * j + axis.plus) // axis.over
+    return place % axis.cycle if axis.cycle else place
+
+
 # Nodes ---------------------------------------------------------------------------------------------------------------
 
 BOOL = "bool"
@@ -137,26 +155,58 @@ Operand = Expr | int | float
 
 @dataclass(frozen=True, slots=True)
 class Element(Expr):
-    """An element of the tile, register or view `name`, in its own element type."""
+    """An element of the tile, register or view `name`, in its own element type.
+
+    ``dtype``: that of the lanes as which the bytes of a register are read, where they are not its own.
+    """
 
     name: str
     at: Index = OWN
+    dtype: DType | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Bit(Expr):
-    """A condition of operand `name`: of a tile the bit j % 8 of byte j // 8 of row i, of a predicate the lane's bit."""
+    """A condition of operand `name`: of a tile the bit j % 8 of byte j // 8 of row i, of a predicate the lane's bit.
+
+    ``width``: bytes of the lanes that a predicate stands for, where those are not the lanes of the domain.
+    """
 
     name: str
     at: Index = OWN
+    width: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Stored(Expr):
+    """An element of on-chip memory: among those of type `dtype` behind a pointer and an offset the one at place `at`.
+
+    `name` and `offset` are operands; the offset counts elements of the pointer's type, and may be absent. A row of `at`
+    has `pitch` elements. All `span` bytes have to lie in the memory, from a multiple of `alignment` bytes on.
+    """
+
+    name: str
+    dtype: DType
+    span: int
+    alignment: int
+    at: Index = ROW
+    offset: str = "offset"
+    pitch: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Place(Expr):
+    """The number j of the lane of the domain, in the type `dtype`."""
+
+    dtype: DType
 
 
 @dataclass(frozen=True, slots=True)
 class Scalar(Expr):
-    """The number operand `name`, in the element type of operand `like`: integers wrap, floats round once."""
+    """The number operand `name`, in the element type `like` (or of that operand): integers wrap, floats round once."""
 
     name: str
-    like: str
+    like: str | DType
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +294,7 @@ def leaves(e: Expr) -> Iterator[Expr]:
 
     def visit(node: Expr) -> None:
         below = children(node)
-        if not below and not isinstance(node, (Const, Code)):
+        if not below and not isinstance(node, (Const, Code, Place)):
             seen.setdefault(node)
         for child in below:
             visit(child)
@@ -256,12 +306,14 @@ def leaves(e: Expr) -> Iterator[Expr]:
 def type_of(e: Expr, types: Mapping[str, DType]) -> ValueType:
     """The type of a node; `types` has the element type of every tile, register and view operand by name."""
     match e:
-        case Element(name):
-            return types[name]
+        case Element(name, _, dtype):
+            return dtype or types[name]
         case Bit():
             return BOOL
         case Scalar(_, like) | Code(_, like):
-            return types[like]
+            return types[like] if isinstance(like, str) else like
+        case Stored(_, dtype) | Place(dtype):
+            return dtype
         case Const(_, like_expr):
             return type_of(like_expr, types)
         case Convert(_, to) | Reinterpret(_, to):

@@ -107,8 +107,8 @@ class Source:
         match e:
             case Element(operand, at):
                 text = self._element(operand, at, rows, cols)
-            case Scalar(operand, like):
-                text = f"element({self.object(self.types[like])}, {operand})"
+            case Scalar(operand):
+                text = f"element({self.object(type_of(e, self.types))}, {operand})"
             case Bit(operand):
                 text = f"read_mask({operand}, {rows}, {cols})"
             case _:

@@ -26,6 +26,11 @@ class Write:
     ``packed``: the value is a condition and becomes a bit of a packed mask or predicate (see `Bit`). The bits between
     the last column of the domain and the end of its byte become 0. ``rows`` and ``cols`` say how much of the domain is
     computed, counted from (0, 0), where that is not all of it.
+
+    A register has the values of its lanes as its bytes, whatever their type, and 0 in lanes that nothing is written to.
+    A pointer gets them side by side in on-chip memory, from a multiple of `alignment` bytes on, as many elements behind
+    it as operand `offset` says, if it is there; lanes that the mask leaves out are not written. A scalar gets the value
+    of lane 0.
     """
 
     name: str
@@ -34,6 +39,17 @@ class Write:
     packed: bool = False
     rows: Count | None = None
     cols: Count | None = None
+    offset: str = ""
+    alignment: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Advance:
+    """Pointer `result` is pointer operand `pointer`, as many of its elements further on as operand `by` says."""
+
+    result: str
+    pointer: str
+    by: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +59,18 @@ class Lane:
     Several writes: all values are computed first; where two write one element, the later one stays.
 
     The domain is the valid region of operand `over`, or all its physical rows and columns if `whole`. Of vector
-    registers it is one row of the lanes of `over`; `mask` names the predicate operand, and lanes that it leaves out
-    become 0 (an absent predicate leaves out none).
+    registers it is one row: `lanes` of them, or where that is 0 those of register `over`. `mask` names the predicate
+    operand, and lanes that it leaves out become 0 (an absent predicate leaves out none); the bits of lanes of `width`
+    bytes count, or where that is 0 of as many as a register has for each lane of the domain.
     """
 
     writes: tuple[Write, ...]
     over: str = "dst"
     whole: bool = False
     mask: str = ""
+    lanes: int = 0
+    width: int = 0
+    advances: tuple[Advance, ...] = ()
 
 
 class Order(Enum):

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-import numpy as np
+from ptokit.types.dtypes import dtype, u32, u64
 
-from ptokit.types.dtypes import dtype
-
-from ..machine import Machine
-from ..meaning.expressions import Element, Expr, Reinterpret, divide, fused, maximum, minimum
+from ..meaning.expressions import (
+    Bit,
+    Const,
+    Convert,
+    Element,
+    Expr,
+    Reinterpret,
+    divide,
+    fused,
+    greater,
+    greater_equal,
+    maximum,
+    minimum,
+    select,
+)
+from ..meaning.words import Lane, Write
 from ..site import Site
-from . import values
 from .compute import SRC0, SRC1, binary, lanewise, leaky, relu, with_carry
 from .compute_rules import MASKED, SAME
-from .lanes import Predicate, zeroed
 from .typesets import I8_32_FB, I8_64_FB, I16_32_FB, INT32, F
 from .words import mask, micro, out_vreg, types, vreg
 
@@ -44,19 +53,28 @@ VAND = binary("vand", _of_bits(lambda a, b: a & b), _BITS, summary="dst = src0 &
 VOR = binary("vor", _of_bits(lambda a, b: a | b), _BITS, summary="dst = src0 | src1; of floats the bits")
 VXOR = binary("vxor", _of_bits(lambda a, b: a ^ b), _BITS, summary="dst = src0 ^ src1; of floats the bits")
 
-VADDC = with_carry("vaddc", values.add_carry, "dst = src0 + src1; carry = the unsigned carry out", INT32)
+_A64, _B64 = (Convert(Element(name, dtype=u32), u64) for name in ("src0", "src1"))
+_IN = select(Bit("carry_in"), Const(1, _A64), Const(0, _A64))
+_SUM = _A64 + _B64
+_ALL = 0xFFFF_FFFF
+VADDC = with_carry("vaddc", _SUM, greater(_SUM, _ALL), "dst = src0 + src1; carry = the unsigned carry out", INT32)
 _NO_BORROW = "The carry is 1 where nothing was borrowed, as published results have it; the manual calls it the borrow."
 VSUBC = with_carry(
     "vsubc",
-    values.subtract_carry,
+    _A64 - _B64,
+    greater_equal(_A64, _B64),
     "dst = src0 - src1; carry = 1 if nothing was borrowed",
     INT32,
     decision=_NO_BORROW,
 )
-VADDCS = with_carry("vaddcs", values.add_carry, "dst = src0 + src1 + carry_in, with carry", INT32, carried=True)
+_SUM_IN, _TAKEN = _SUM + _IN, _B64 + 1 - _IN
+VADDCS = with_carry(
+    "vaddcs", _SUM_IN, greater(_SUM_IN, _ALL), "dst = src0 + src1 + carry_in, with carry", INT32, carried=True
+)
 VSUBCS = with_carry(
     "vsubcs",
-    values.subtract_carry,
+    _A64 - _TAKEN,
+    greater_equal(_A64, _TAKEN),
     "dst = src0 - src1 - (1 - carry_in), with carry",
     INT32,
     carried=True,
@@ -88,11 +106,11 @@ VMADD = lanewise(
 )
 
 
-def _wide_product(
-    machine: Machine, a: np.ndarray, b: np.ndarray, mask: Predicate, **_: Any
-) -> tuple[np.ndarray, np.ndarray]:
-    low, high = values.wide_product(a, b)
-    return zeroed(low, mask), zeroed(high, mask)
+def _wide_product(o: Site) -> Lane:
+    own = o.src0.dtype
+    product = Convert(SRC0, dtype(f"{own.kind}64")) * Convert(SRC1, dtype(f"{own.kind}64"))
+    halves = Write("lo", Convert(product, own)), Write("hi", Convert(product >> 32, own))
+    return Lane(halves, over="src0", mask="mask")
 
 
 VMULL = micro(
@@ -100,9 +118,10 @@ VMULL = micro(
     "lo, hi = low and high 32 bits of src0 * src1",
     (vreg("src0"), vreg("src1"), mask()),
     (out_vreg("lo", like="src0"), out_vreg("hi", like="src0")),
-    _wide_product,
+    None,
     SAME,
     MASKED,
+    meaning=_wide_product,
     types=INT32,
     source="6.9",
 )

@@ -11,16 +11,15 @@ from typing import Any
 import numpy as np
 
 from ptokit.diagnostics import Rule
-from ptokit.types.dtypes import DType, from_numpy
+from ptokit.types.dtypes import DType, from_numpy, u32
 
-from ..machine import Machine
-from ..meaning.expressions import Element, Expr, Scalar, greater_equal, maximum, select
+from ..meaning.expressions import Convert, Element, Expr, Scalar, greater_equal, maximum, select
 from ..meaning.sentence import sentence
-from ..meaning.words import Lane, lane
-from ..site import Site
+from ..meaning.words import Lane, Write, lane
+from ..site import ScalarInfo, Site
 from ..table import Instr, Operand
+from ..unknown import UNKNOWN, Size
 from .compute_rules import FITS, MASKED, SAME
-from .lanes import active, image, zeroed
 from .words import Types, mask, micro, number, out_mask, out_vreg, vreg
 
 SRC0, SRC1, SRC = (Element(name) for name in ("src0", "src1", "src"))
@@ -29,6 +28,12 @@ SCALAR = Scalar("scalar", "src")
 
 Value = Expr | Callable[[Site], Expr]
 """The expression of a lane, or a function that chooses it."""
+
+
+def number_of(o: Site, name: str) -> Size:
+    """A number operand where it is known."""
+    info = o.operands.get(name)
+    return info.value if isinstance(info, ScalarInfo) else UNKNOWN
 
 
 def dtype_of(x: np.ndarray) -> DType:
@@ -87,25 +92,23 @@ def said(value: Value, note: str) -> str:
 
 
 def with_carry(
-    text: str, fn: Callable[..., Any], summary: str, types: Types, *, carried: bool = False, **more: Any
+    text: str, total: Expr, carry: Expr, summary: str, types: Types, *, carried: bool = False, **more: Any
 ) -> Instr:
-    """Two registers, and the bits carried in if `carried`; a register and the bits carried out."""
+    """Two registers, and the bits carried in if `carried`; a register and the bits carried out.
 
-    def run(machine: Machine, a: np.ndarray, b: np.ndarray, *masks: Any, **_: Any) -> tuple[np.ndarray, np.ndarray]:
-        width, given = a.dtype.itemsize, masks[-1]
-        values, carry = fn(a, b, masks[0][:, ::width]) if carried else fn(a, b)
-        on = active(given, width)
-        return zeroed(values, given), image(carry if on is None else carry & on, width)
-
+    ``total`` is computed in 64 bits from lanes of 32 bits; its low half becomes the lane.
+    """
     carry_in = (mask("carry_in", optional=False),) if carried else ()
+    writes = Write("dst", Convert(total, u32)), Write("carry", carry, packed=True)
     return micro(
         text,
         summary,
         (vreg("src0"), vreg("src1"), *carry_in, mask()),
         (out_vreg(like="src0"), out_mask("carry", bits=32)),
-        run,
+        None,
         SAME,
         MASKED,
+        meaning=Lane(writes, over="src0", mask="mask"),
         types=types,
         source="6.4" if carried else "6.3",
         **more,

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
 from ptokit.diagnostics import Severity, rule
-from ptokit.types.dtypes import DTYPES, DType
+from ptokit.types.dtypes import DTYPES, DType, f32
 
-from ..machine import Machine
-from ..meaning.expressions import apply
+from ..meaning.expressions import OWN, Bit, Const, Convert, Element, Expr, apply, equal, exp, select
+from ..meaning.expressions import lane as lane_map
 from ..meaning.primitives import INTEGRAL
-from ..meaning.words import lane
+from ..meaning.words import Lane, Write, lane
 from ..operands import Message
 from ..site import Site, VregInfo
 from ..table import Instr
-from . import convert_values, values
+from . import convert_values
 from .compute import SRC
 from .compute_rules import ALIKE, MASKED, SAME, follows, worded
-from .lanes import Predicate, active
+from .lanes import VREG_BYTES
 from .predicates import PRD_01
 from .rules import SOURCE
 from .typesets import FB
@@ -112,19 +111,22 @@ def VEC_16(o: Site) -> Message:
     return None
 
 
-def _convert(
-    machine: Machine,
-    src: np.ndarray,
-    mask: Predicate,
-    *,
-    rnd: str,
-    round_mode: str,
-    sat: str,
-    part: str,
-    types: Mapping[str, Any],
-) -> np.ndarray:
-    to = types["dst"].dtype
-    return convert_values.convert(src, mask, to, rnd=plain(rnd or round_mode), sat=plain(sat), part=plain(part))
+def _converted(o: Site) -> Lane:
+    """Lane i of the wider type belongs to lane factor * i + part of the narrower one."""
+    src, dst = o.src.dtype, o.dst.dtype
+    rnd, sat, part = _given(o)
+    first = convert_values.PARTS[part]
+    factor = max(src.size, dst.size) // min(src.size, dst.size)
+    wide = dst.size > src.size
+    value: Expr = Element("src", lane_map(factor, first)) if wide else SRC
+    if sat == "SAT" and dst.is_float:
+        value = select(equal(value, value), value, 0)  # NaN gives 0
+    value = Convert(value, dst, convert_values.ROUNDINGS[rnd], sat == "SAT")
+    if not wide:
+        at = lane_map(factor, first) if factor > 1 else OWN
+        return Lane((Write("dst", value, at),), over="src", mask="mask")
+    on = Bit("mask", lane_map(factor, first), width=src.size)
+    return Lane((Write("dst", select(on, value, Const(0, value))),), lanes=VREG_BYTES // dst.size)
 
 
 VCVT = micro(
@@ -132,9 +134,10 @@ VCVT = micro(
     "dst = src converted lane by lane, in one part of the narrower register",
     (vreg(), mask()),
     (out_vreg(),),
-    _convert,
+    None,
     MASKED,
     VEC_16,
+    meaning=_converted,
     attrs=(
         word("rnd", "", ("R", "A", "F", "C", "Z", "O")),
         word("round_mode", "", ("ROUND_R", "ROUND_A", "ROUND_F", "ROUND_C", "ROUND_Z", "ROUND_O")),
@@ -180,14 +183,14 @@ VTRC = micro(
 # Fused operations -----------------------------------------------------------------------------------------------------
 
 
-def _exp_difference(
-    machine: Machine, x: np.ndarray, high: np.ndarray, mask: Predicate, *, part: str, **_: Any
-) -> np.ndarray:
-    on = active(mask, x.dtype.itemsize)
-    if x.dtype.itemsize == 2:
-        chosen = slice(convert_values.PARTS[part], None, 2)
-        x, high, on = x[:, chosen], high[:, chosen], None if on is None else on[:, chosen]
-    return convert_values.kept(values.exp_difference(x, high), on)
+def _exp_difference(o: Site) -> Lane:
+    """In f32; of narrower lanes those of one part."""
+    factor = 4 // o.src.dtype.size
+    at = lane_map(factor, convert_values.PARTS[o.part]) if factor > 1 else OWN
+    x, high = (Element(name, at) if factor == 1 else Convert(Element(name, at), f32) for name in ("src", "max"))
+    value = exp(x - high)
+    on = Bit("mask", at, width=o.src.dtype.size)
+    return Lane((Write("dst", select(on, value, Const(0, value))),), lanes=VREG_BYTES // 4)
 
 
 VEXPDIF = micro(
@@ -195,11 +198,12 @@ VEXPDIF = micro(
     "dst = e ** (src - max) in f32; of f16 the lanes of one part",
     (vreg(), vreg("max"), mask()),
     (out_vreg(),),
-    _exp_difference,
+    None,
     MASKED,
     ALIKE,
     follows("f16 f32"),
     worded(PRD_01),
+    meaning=_exp_difference,
     attrs=(token("part", "EVEN", words=("EVEN", "ODD")),),
     types=types("f16 f32"),
     spellings=("vexpdiff",),

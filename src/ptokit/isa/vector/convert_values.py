@@ -61,35 +61,9 @@ def place(values: np.ndarray, dtype: DType, part: int) -> np.ndarray:
     return out
 
 
-def convert(x: np.ndarray, mask: Predicate, to: DType, *, rnd: str = "", sat: str = "", part: str = "") -> np.ndarray:
-    """vcvt. Activity is that of the source lane.
-
-    Decision: a widening conversion looks at the mask bit of the source lane it reads.
-    """
-    on, chosen = active(mask, x.dtype.itemsize), PARTS[part]
-    factor = x.shape[1] * to.size // VREG_BYTES
-    if factor > 1:  # widening reads one part
-        x = x[:, chosen::factor]
-        on = None if on is None else on[:, chosen::factor]
-    return place(kept(cast(x, to, ROUNDINGS[rnd], sat == "SAT"), on), to, chosen)
-
-
 def kept(values: np.ndarray, on: np.ndarray | None) -> np.ndarray:
     """Values with 0 in the lanes that are not `on`."""
     return values if on is None else np.where(on, values, values.dtype.type(0))
-
-
-def ramp(start: Any, dtype: DType, order: str) -> np.ndarray:
-    """vci: start, start + 1, … or start, start - 1, … (DESC); integers wrap, f16 rounds once."""
-    assert dtype.value is not None
-    steps = np.arange(VREG_BYTES // dtype.size)[None]
-    if order == "DESC":
-        steps = -steps
-    if dtype.is_integer:
-        return (np.asarray(start, np.int64) + steps).astype(dtype.value)
-    return as_values(
-        encode(dtype, np.asarray(start, np.float64) + steps, rounding=RoundMode.RINT, saturate=False), dtype
-    )
 
 
 def splat(value: Any, dtype: DType, *, bits: bool = False) -> np.ndarray:
@@ -100,21 +74,6 @@ def splat(value: Any, dtype: DType, *, bits: bool = False) -> np.ndarray:
         codes = as_values(encode(dtype, np.asarray(value, np.float64), saturate=False), dtype)
     column = codes.reshape(-1, 1)
     return np.broadcast_to(column, (len(column), VREG_BYTES // dtype.size))
-
-
-def pack(x: np.ndarray, to: DType, part: str) -> np.ndarray:
-    """vpack: the low half of every lane's bits, in the half of the register that `part` names; the rest is 0."""
-    assert to.value is not None
-    narrow = x.astype(to.value)
-    zeros = np.zeros_like(narrow)
-    return np.concatenate((zeros, narrow) if part == "HIGHER" else (narrow, zeros), axis=1)
-
-
-def pack_two(a: np.ndarray, b: np.ndarray, to: DType) -> np.ndarray:
-    """vpack of two registers: the low halves of the lanes of `a`, then those of `b`."""
-    assert to.value is not None
-    a, b = np.broadcast_arrays(a.astype(to.value), b.astype(to.value))
-    return np.concatenate((a, b), axis=1)
 
 
 def unpack(x: np.ndarray, to: DType, part: Any, kind: str) -> np.ndarray:

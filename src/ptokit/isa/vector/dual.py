@@ -2,46 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from ptokit.types.dtypes import dtype, u16
 
-import numpy as np
-
-from ..machine import Machine
+from ..meaning.expressions import Axis, Element, Index, Place, equal, lane, select
+from ..meaning.words import Lane, Write
+from ..site import Site
 from ..table import Role
 from .access_rules import known_token
-from .lanes import VREG_BYTES, Predicate, element
-from .posting import posting, updated
+from .lanes import VREG_BYTES
+from .load import LoadMode, every, loaded
+from .posting import placed, updated
 from .rules import SAME
 from .words import at, mask, micro, out_vreg, token, ub, vreg
 
-Pair = tuple[np.ndarray, np.ndarray]
+_BLOCK = 32
 
 
-def _lanes(width: int) -> Callable[[np.ndarray], Pair]:
-    def split(m: np.ndarray) -> Pair:
-        lanes = m.view(f"u{width}")
-        return lanes[:, ::2], lanes[:, 1::2]
-
-    return split
+def _blocks(first: int) -> LoadMode:
+    """Every second block, from block `first` on."""
+    at = Index(Axis(j=1, over=_BLOCK), Axis(j=1, plus=first * _BLOCK))
+    return LoadMode(2 * VREG_BYTES, 1, at, pitch=_BLOCK)
 
 
-def _blocks(m: np.ndarray) -> Pair:
-    blocks = m.reshape(len(m), 16, 32)
-    return blocks[:, ::2].reshape(len(m), -1), blocks[:, 1::2].reshape(len(m), -1)
-
-
-SPLITS: dict[str, Callable[[np.ndarray], Pair]] = {
-    **{f"DINTLV_B{8 * w}": _lanes(w) for w in (1, 2, 4)},
-    "BDINTLV": _blocks,
+SPLITS: dict[str, tuple[LoadMode, LoadMode]] = {
+    **{f"DINTLV_B{8 * w}": (every(w, 2), every(w, 2, 1)) for w in (1, 2, 4)},
+    "BDINTLV": (_blocks(0), _blocks(1)),
 }
+"""What the two registers get, by token of ``dist``."""
 MERGES = {f"INTLV_B{8 * w}": w for w in (1, 2, 4)}
 
 
-def _load(m: Machine, src: Any, offset: Any, *, dist: str, types: Mapping[str, Any]) -> Pair:
-    low, high = SPLITS[dist](m.load(src, offset, 2 * VREG_BYTES, 32))
-    kind = element(types["low"].dtype)
-    return np.ascontiguousarray(low).view(kind), np.ascontiguousarray(high).view(kind)
+def _loaded(o: Site) -> Lane:
+    low, high = SPLITS[o.dist]
+    return loaded(*placed(o, "src"), low=low, high=high)
 
 
 VLDSX2 = micro(
@@ -49,22 +42,22 @@ VLDSX2 = micro(
     "Load two vector registers with the even and the odd elements, or blocks, of memory.",
     (ub(), at(listed=True)),
     (out_vreg("low", like="src"), out_vreg("high", like="src"), updated("src")),
-    posting(_load, 0, 1),
+    None,
     SAME,
     known_token(SPLITS),
+    meaning=_loaded,
     attrs=(token("dist"),),
     spellings=("vldx2",),
     source="4.2",
 )
 
 
-def _store(
-    m: Machine, low: np.ndarray, high: np.ndarray, dst: Any, offset: Any, mask: Predicate, *, dist: str, types: Any
-) -> None:
-    width = MERGES[dist]
-    a, b = low.view(f"u{width}"), high.view(f"u{width}")
-    a, b = np.broadcast_arrays(a, b)
-    m.store(dst, offset, np.stack((a, b), axis=2).reshape(len(a), -1), None, 32)
+def _stored(o: Site) -> Lane:
+    """Memory gets an element of either register in turn."""
+    unit = dtype(f"u{8 * MERGES[o.dist]}")
+    low, high = (Element(name, lane(over=2), unit) for name in ("low", "high"))
+    value = select(equal(Place(u16) & 1, 0), low, high)
+    return Lane((Write("dst", value, offset="offset", alignment=32),), lanes=2 * VREG_BYTES // unit.size)
 
 
 VSTSX2 = micro(
@@ -72,9 +65,10 @@ VSTSX2 = micro(
     "Store two vector registers, their elements in turn; the predicate has no effect.",
     (vreg("low"), vreg("high"), ub("dst", Role.OUT), at(listed=True), mask()),
     (),
-    _store,
+    None,
     SAME,
     known_token(MERGES),
+    meaning=_stored,
     attrs=(token("dist", before="mask"),),
     spellings=("vstx2",),
     source="4.2",

@@ -2,55 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
+from ptokit.types.dtypes import dtype
 
-from ..machine import Machine
+from ..meaning.expressions import ROW, Convert, Expr, Index, Stored, lane
+from ..meaning.words import Advance, Lane, Write
 from .access_rules import known_token
-from .lanes import VREG_BYTES, element
-from .posting import posting, updated
+from .lanes import VREG_BYTES
+from .posting import placed, updated
 from .words import at, micro, out_vreg, ub, word
 
 
 @dataclass(frozen=True)
 class LoadMode:
-    """How the bytes of memory become those of a register: `span` bytes are read at a multiple of `alignment`."""
+    """Which of the elements of `width` bytes in the `span` bytes of memory each lane gets.
+
+    ``lane`` bytes has a lane, to which the element is extended with zeros; ``pitch`` elements has a row of `at`.
+    """
 
     span: int
-    spread: Callable[[np.ndarray], np.ndarray]
+    width: int
+    at: Index = ROW
+    lane: int = 0
     alignment: int = 32
-
-
-def _as(width: int) -> str:
-    return f"u{width}"
+    pitch: int = 0
 
 
 def _broadcast(width: int) -> LoadMode:
-    return LoadMode(width, lambda m: np.tile(m, VREG_BYTES // width), width)
+    return LoadMode(width, width, lane(0), alignment=width)
 
 
 def _upsample(width: int) -> LoadMode:
-    return LoadMode(128, lambda m: m.view(_as(width)).repeat(2, axis=1))
+    return LoadMode(128, width, lane(over=2))
 
 
 def every(width: int, step: int, first: int = 0) -> LoadMode:
     """Elements `first`, `first` + `step`, … of memory."""
-    return LoadMode(VREG_BYTES * step, lambda m: m.view(_as(width))[:, first::step])
+    return LoadMode(VREG_BYTES * step, width, lane(step, first))
 
 
 def _widen(width: int, factor: int = 2) -> LoadMode:
-    return LoadMode(VREG_BYTES // factor, lambda m: m.view(_as(width)).astype(_as(width * factor)))
+    return LoadMode(VREG_BYTES // factor, width, lane=width * factor)
 
 
 def _to_block(width: int) -> LoadMode:
-    return LoadMode(8 * width, lambda m: m.view(_as(width)).repeat(32 // width, axis=1), 8 * width)
+    return LoadMode(8 * width, width, lane(over=32 // width), alignment=8 * width)
 
 
-NORM = LoadMode(VREG_BYTES, lambda m: m)
-_BLOCK = LoadMode(32, lambda m: np.tile(m, 8))
+NORM = LoadMode(VREG_BYTES, 1)
+_BLOCK = LoadMode(32, 1, lane(cycle=32))
 LOAD_MODES: dict[str, LoadMode] = {
     "NORM": NORM,
     **{f"BRC_B{8 * w}": _broadcast(w) for w in (1, 2, 4)},
@@ -67,10 +68,18 @@ LOAD_MODES: dict[str, LoadMode] = {
 """By token of ``dist``. DINTLV gives what ``vldsx2`` puts into its first result."""
 
 
-def vlds(m: Machine, src: Any, offset: Any, *, dist: str, types: Mapping[str, Any]) -> np.ndarray:
-    mode = LOAD_MODES[dist]
-    found = mode.spread(m.load(src, offset, mode.span, mode.alignment))
-    return np.ascontiguousarray(found).view(element(types["dst"].dtype))
+def stored(mode: LoadMode, offset: str) -> Expr:
+    """The value of a lane."""
+    unit = dtype(f"u{8 * mode.width}")
+    found = Stored("src", unit, mode.span, mode.alignment, mode.at, offset, mode.pitch)
+    return Convert(found, dtype(f"u{8 * mode.lane}")) if mode.lane else found
+
+
+def loaded(offset: str, advances: tuple[Advance, ...], **modes: LoadMode) -> Lane:
+    """Registers loaded from one place, by the names of the results; operand `offset` says how far behind a pointer."""
+    (lanes,) = {VREG_BYTES // (mode.lane or mode.width) for mode in modes.values()}
+    writes = tuple(Write(name, stored(mode, offset)) for name, mode in modes.items())
+    return Lane(writes, lanes=lanes, advances=advances)
 
 
 VLDS = micro(
@@ -78,23 +87,18 @@ VLDS = micro(
     "Load a vector register, distributing the bytes of memory as the mode says.",
     (ub(), at()),
     (out_vreg(like="src"), updated("src")),
-    posting(vlds, 0, 1),
+    None,
     known_token(LOAD_MODES),
+    meaning=lambda o: loaded(*placed(o, "src"), dst=LOAD_MODES[o.dist]),
     attrs=(word("dist", "NORM"),),
     source="4.1",
 )
-
-
-def uvld(m: Machine, src: Any, offset: Any, *, types: Mapping[str, Any]) -> np.ndarray:
-    kind = types["dst"].dtype
-    return m.load(src, offset, VREG_BYTES, types["src"].dtype.size).view(element(kind))
-
-
 UVLD = micro(
     "uvld",
     "Load a vector register from any element's address.",
     (ub(), at()),
     (out_vreg(like="src"),),
-    uvld,
+    None,
+    meaning=lambda o: loaded("offset", (), dst=LoadMode(VREG_BYTES, 1, alignment=o.src.dtype.size)),
     source="PTOAS e32488c9, micro-isa 3",
 )

@@ -11,12 +11,14 @@ from ptokit.diagnostics import rule
 from ptokit.types.dtypes import dtype, is_dtype
 
 from ..machine import Machine
+from ..meaning.expressions import Element, Place, Scalar, lane
+from ..meaning.words import Lane, Python, Word, Write
 from ..operands import Message
 from ..site import ScalarInfo, Site, VregInfo
 from ..table import Kind, Operand
-from . import convert_values, shuffle
+from . import convert_values
 from .compute_rules import FITS, MASKED, SAME, worded
-from .lanes import Predicate, zeroed
+from .lanes import VREG_BYTES, Predicate, zeroed
 from .predicates import PRD_01
 from .rules import SOURCE
 from .typesets import NARROW
@@ -29,22 +31,43 @@ def _splat(value: Any, number: ScalarInfo, made: VregInfo) -> np.ndarray:
     return convert_values.splat(value, made.dtype, bits=given.is_integer and made.dtype.is_float)
 
 
+def _number(o: Site, name: str, mask: str = "") -> Word:
+    """A number in every lane; codes that are no numbers to NumPy are left to Python."""
+    given, made = o.operands[name], o.dst.dtype
+    if made.value is None or made.bits == 8 or (made.is_float and given.type != made.name):
+        return Python(_duplicate if mask else _every)
+    return Lane((Write("dst", Scalar(name, made)),), mask=mask, lanes=VREG_BYTES // made.size)
+
+
+def _every(machine: Machine, value: Any, *, types: Mapping[str, Any], **_: Any) -> np.ndarray:
+    return _splat(value, types["scalar"], types["dst"])
+
+
 VBR = micro(
     "vbr",
     "every lane = scalar",
     (number("scalar"),),
     (out_vreg(),),
-    lambda m, value, *, types: _splat(value, types["scalar"], types["dst"]),
+    None,
     FITS,
+    meaning=lambda o: _number(o, "scalar"),
     types=NARROW,
     source="6.1",
 )
 
 
-def _duplicate(machine: Machine, src: Any, mask: Predicate, *, position: str, types: Mapping[str, Any]) -> np.ndarray:
-    if isinstance(types["src"], VregInfo):
-        return zeroed(shuffle.duplicate(src, position), mask)
+def _duplicate(machine: Machine, src: Any, mask: Predicate, *, types: Mapping[str, Any], **_: Any) -> np.ndarray:
     return zeroed(_splat(src, types["src"], types["dst"]), mask)
+
+
+def _duplicated(o: Site) -> Word:
+    """A number, or one lane of a register."""
+    if not isinstance(o.operands["src"], VregInfo):
+        return _number(o, "src", "mask")
+    unit = dtype(f"u{o.src.dtype.bits}")
+    last = VREG_BYTES // unit.size - 1 if o.position == "HIGHEST" else 0
+    value = Element("src", lane(0, last), unit)
+    return Lane((Write("dst", value),), mask="mask", lanes=VREG_BYTES // unit.size)
 
 
 VDUP = micro(
@@ -52,11 +75,12 @@ VDUP = micro(
     "every active lane = src: a number, or the lowest or highest lane of a register",
     (Operand("src", kind=Kind.SCALAR, or_vreg=True), mask()),
     (out_vreg(),),
-    _duplicate,
+    None,
     SAME,
     MASKED,
     FITS,
     worded(PRD_01),
+    meaning=_duplicated,
     attrs=(word("position", "LOWEST", ("LOWEST", "HIGHEST")),),
     types=NARROW,
     source="6.1",
@@ -83,14 +107,23 @@ def VEC_19(o: Site) -> Message:
 _COUNTED = types("i8 i16 i32 f16 f32")
 
 
+def _counted(o: Site) -> Lane:
+    """start, start + 1, … or start, start - 1, …"""
+    made = o.dst.dtype
+    start, step = Scalar("start", made), Place(made)
+    value = start - step if o.order == "DESC" else start + step
+    return Lane((Write("dst", value),), lanes=VREG_BYTES // made.size)
+
+
 VCI = micro(
     "vci",
     "dst[i] = start + i; start - i with order DESC",
     (number("start"),),
     (out_vreg(),),
-    lambda m, start, *, order, types: convert_values.ramp(start, types["dst"].dtype, order),
+    None,
     FITS,
     VEC_19,
+    meaning=_counted,
     attrs=(word("order", "ASC", ("ASC", "DESC")),),
     source="6.6",
 )

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..meaning.words import Advance
+from ..site import Site
 from ..table import Kind, Operand, Role
 
 UPDATED = "updated"
@@ -23,6 +25,13 @@ def updated(like: str, space: str = "ub") -> Operand:
 
 def _elements(step: Any, types: Mapping[str, Any], attrs: Mapping[str, Any]) -> Any:
     return step
+
+
+def placed(o: Site, pointer: str) -> tuple[str, tuple[Advance, ...]]:
+    """The operand that says how far behind the pointer an access is, and the pointer behind it where that is wanted."""
+    if UPDATED in o.operands:
+        return "", (Advance(UPDATED, pointer, "offset"),)
+    return "offset", ()
 
 
 def posting(run: Callable[..., Any], base: int, step: int, count: Step = _elements) -> Callable[..., Any]:

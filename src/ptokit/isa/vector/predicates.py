@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
-import numpy as np
-
 from ptokit.diagnostics import rule
+from ptokit.types.dtypes import i32, i64, u16, u32
 
+from ..meaning.expressions import (
+    Bit,
+    Const,
+    Expr,
+    Place,
+    Reinterpret,
+    Scalar,
+    equal,
+    fmod,
+    greater_equal,
+    lane,
+    less,
+    select,
+)
+from ..meaning.words import Lane, Write
 from ..site import MaskInfo, Site
 from ..table import Instr
-from . import predicate_values as values
 from .compute_rules import words_listed
-from .lanes import PREFIX, VREG_BYTES
+from .lanes import VREG_BYTES
 from .rules import SOURCE
 from .words import mask, micro, number, out_mask, out_number, token
 
@@ -56,22 +68,42 @@ def PRD_02(o: Site) -> tuple[str, str] | None:
     return None
 
 
-def _pset(machine: Any, *, width: int, pattern: str, **_: Any) -> np.ndarray:
-    return values.pattern(pattern, width)
+def _lanes(width: int, *writes: Write, **more: Any) -> Lane:
+    """Predicates and numbers made from the lanes of `width` bytes."""
+    return Lane(writes, lanes=VREG_BYTES // width, **more)
 
 
-def _plt(machine: Any, count: Any, *, width: int, **_: Any) -> tuple[np.ndarray, Any]:
-    return values.less_than(count, width)
+def _bits(value: Expr, dst: str = "dst") -> Write:
+    return Write(dst, value, packed=True)
 
 
-def _pltm(machine: Any, loop: Any, bound: Any, *, width: int, **_: Any) -> np.ndarray:
-    lanes = VREG_BYTES // width
-    left = np.atleast_1d(np.asarray(bound)).astype(np.int64) - np.atleast_1d(np.asarray(loop)).astype(np.int64) * lanes
-    return PREFIX[width][np.clip(left.reshape(-1), 0, lanes)]
+_J = Place(u16)
+PATTERNS: dict[str, Callable[[int], Expr]] = {
+    "PAT_ALL": lambda n: greater_equal(_J, 0),
+    "PAT_ALLF": lambda n: less(_J, 0),
+    **{f"PAT_VL{k}": lambda n, k=k: less(_J, k) for k in (1, 2, 3, 4, 8, 16, 32, 64, 128)},  # type: ignore[misc]
+    "PAT_H": lambda n: less(_J, n // 2),
+    "PAT_Q": lambda n: less(_J, n // 4),
+    "PAT_M3": lambda n: equal(fmod(_J, 3), 0),
+    "PAT_M4": lambda n: equal(fmod(_J, 4), 0),
+}
+"""Which of `n` lanes are active, by the word of pset and pge."""
 
 
-def _pair(machine: Any, a: np.ndarray, b: np.ndarray, *, fn: Any, width: int, **_: Any) -> Any:
-    return fn(a, b, width)
+def _by_turns(width: int) -> Lane:
+    """Lanes of two predicates in turn."""
+    n = VREG_BYTES // width
+    halves = (lane(over=2, plus=half * n) for half in (0, 1))
+    lo, hi = (select(equal(_J & 1, 0), Bit("src0", at), Bit("src1", at)) for at in halves)
+    return _lanes(width, _bits(lo, "lo"), _bits(hi, "hi"))
+
+
+def _split(width: int) -> Lane:
+    """Every second lane of two predicates, one behind the other."""
+    n = VREG_BYTES // width
+    halves = (lane(2, first, cycle=n) for first in (0, 1))
+    lo, hi = (select(less(_J, n // 2), Bit("src0", at), Bit("src1", at)) for at in halves)
+    return _lanes(width, _bits(lo, "lo"), _bits(hi, "hi"))
 
 
 def _sized(width: int) -> None:
@@ -85,19 +117,26 @@ def _sized(width: int) -> None:
             f"A predicate of {bits}-bit lanes after a pattern.",
             (),
             (out_mask(bits=bits),),
-            partial(_pset, width=width),
+            None,
             PRD_01,
             PRD_02,
-            attrs=(token("pattern", words=values.PATTERNS),),
+            meaning=lambda o: _lanes(width, _bits(PATTERNS[o.pattern](VREG_BYTES // width))),
+            attrs=(token("pattern", words=PATTERNS),),
             source="5",
         )
+    count, n = Scalar("count", u32), VREG_BYTES // width
     micro(
         f"plt_b{bits}",
         f"A predicate whose first lanes of {bits} bits are active, as many as the count says, and what is left of it.",
         (number("count", "i32"),),
         (out_mask(bits=bits), out_number("rest", "i32")),
-        partial(_plt, width=width),
+        None,
         PRD_02,
+        meaning=_lanes(
+            width,
+            _bits(less(Place(u32), count)),
+            Write("rest", Reinterpret(select(less(count, n), Const(0, count), count - n), i32)),
+        ),
         counts=VREG_BYTES // width,
         source="5",
         decision="Lanes below the count, which is unsigned, are active; an overview page has it the other way round.",
@@ -107,8 +146,9 @@ def _sized(width: int) -> None:
         f"A predicate of {bits}-bit lanes that are below a bound, after so many whole registers.",
         (number("loop", "i16"), number("bound", "i32")),
         (out_mask(bits=bits),),
-        partial(_pltm, width=width),
+        None,
         PRD_02,
+        meaning=_lanes(width, _bits(less(Place(i64), Scalar("bound", i64) - Scalar("loop", i64) * n))),
         source="PTOAS e32488c9, micro-isa 5",
     )
     micro(
@@ -116,8 +156,9 @@ def _sized(width: int) -> None:
         f"lo, hi = the {bits}-bit lanes of src0 and src1 by turns",
         pair,
         both,
-        partial(_pair, fn=values.interleave, width=width),
+        None,
         PRD_02,
+        meaning=_by_turns(width),
         source="5",
     )
     micro(
@@ -125,8 +166,9 @@ def _sized(width: int) -> None:
         f"lo, hi = the even and the odd {bits}-bit lanes of src0 followed by src1",
         pair,
         both,
-        partial(_pair, fn=values.deinterleave, width=width),
+        None,
         PRD_02,
+        meaning=_split(width),
         source="5",
     )
 
@@ -135,7 +177,7 @@ for _width in WIDTHS:
     _sized(_width)
 
 
-def _algebra(text: str, fn: Callable[..., np.ndarray], summary: str, *names: str, gated: bool = False) -> Instr:
+def _algebra(text: str, value: Expr, summary: str, *names: str, gated: bool = False) -> Instr:
     """An operation on whole images; ``gated``: the last operand may be missing."""
     operands = tuple(mask(name, optional=gated and name == names[-1]) for name in names)
     return micro(
@@ -143,19 +185,21 @@ def _algebra(text: str, fn: Callable[..., np.ndarray], summary: str, *names: str
         summary,
         operands,
         (out_mask(like=names[0]),),
-        lambda m, *images, **_: fn(*images),
+        None,
         PRD_02,
+        meaning=_lanes(1, _bits(value & _GATE)),
         source="5",
     )
 
 
-PAND = _algebra("pand", values.both, "dst = src0 & src1 where gate is on", "src0", "src1", "gate")
-POR = _algebra("por", values.either, "dst = src0 | src1 where gate is on", "src0", "src1", "gate")
-PXOR = _algebra("pxor", values.differ, "dst = src0 ^ src1 where gate is on", "src0", "src1", "gate")
-PNOT = _algebra("pnot", values.invert, "dst = ~src where gate is on", "src", "gate")
+_A, _B, _SRC, _GATE = (Bit(name) for name in ("src0", "src1", "src", "gate"))
+PAND = _algebra("pand", _A & _B, "dst = src0 & src1 where gate is on", "src0", "src1", "gate")
+POR = _algebra("por", _A | _B, "dst = src0 | src1 where gate is on", "src0", "src1", "gate")
+PXOR = _algebra("pxor", _A ^ _B, "dst = src0 ^ src1 where gate is on", "src0", "src1", "gate")
+PNOT = _algebra("pnot", ~_SRC, "dst = ~src where gate is on", "src", "gate")
 PSEL = _algebra(
     "psel",
-    values.select,
+    select(Bit("select"), _A, _B),
     "dst = select ? src0 : src1, where a gate is on",
     "src0",
     "src1",
@@ -163,29 +207,44 @@ PSEL = _algebra(
     "gate",
     gated=True,
 )
+_HALF = VREG_BYTES // 2
 
 
-def _half(text: str, fn: Callable[[np.ndarray, str], np.ndarray], summary: str) -> Instr:
+def _packed(o: Site) -> Lane:
+    """Every second bit, in one half."""
+    here = greater_equal(_J, _HALF) if o.part == "HIGHER" else less(_J, _HALF)
+    return _lanes(1, _bits(Bit("src", lane(2, cycle=VREG_BYTES)) & here))
+
+
+def _unpacked(o: Site) -> Lane:
+    """The bits of one half, a 0 after each."""
+    first = VREG_BYTES if o.part == "HIGHER" else 0
+    return _lanes(1, _bits(Bit("src", lane(over=2, plus=first)) & equal(_J & 1, 0)))
+
+
+def _half(text: str, meaning: Callable[[Site], Lane], summary: str) -> Instr:
     return micro(
         text,
         summary,
         (mask("src", optional=False),),
         (out_mask(like="src"),),
-        lambda m, src, *, part, **_: fn(src, part),
+        None,
         PRD_01,
+        meaning=meaning,
         attrs=(token("part", words=PARTS),),
         source="5",
         decision="Bits are dropped or inserted, as published results have it; the manual concatenates with zeros.",
     )
 
 
-PPACK = _half("ppack", values.pack, "dst = every second bit of src, in one half; 0 in the other")
-PUNPACK = _half("punpack", values.unpack, "dst = the bits of one half of src, each followed by a 0")
+PPACK = _half("ppack", _packed, "dst = every second bit of src, in one half; 0 in the other")
+PUNPACK = _half("punpack", _unpacked, "dst = the bits of one half of src, each followed by a 0")
 PBITCAST = micro(
     "pbitcast",
     "dst = the bits of src with another granularity",
     (mask("src", optional=False),),
     (out_mask(),),
-    lambda m, src, **_: src,
+    None,
+    meaning=_lanes(1, _bits(_SRC)),
     source="5",
 )

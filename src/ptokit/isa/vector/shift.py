@@ -11,10 +11,14 @@ import numpy as np
 from ptokit.diagnostics import rule
 
 from ..machine import Machine
+from ..meaning.expressions import apply
+from ..meaning.words import Python, Word, lane
 from ..operands import Message
 from ..site import ScalarInfo, Site, VregInfo
 from ..table import Instr
+from ..unknown import known
 from . import values
+from .compute import SRC, number_of
 from .compute_rules import FITS, MASKED, SAME
 from .lanes import VREG_BYTES, Predicate, active, zeroed
 from .rules import SOURCE
@@ -78,19 +82,29 @@ def _count_lanes(o: Site) -> Message:
 _COUNTS = replace(SAME, check=_count_lanes)
 
 
-def _shift(text: str, fn: Shift, summary: str) -> Instr:
+def _shift(text: str, fn: Shift, primitive: str, summary: str) -> Instr:
     """``text`` shifts by a register, ``text`` + s by a number."""
     result = (out_vreg(like="src"),)
+    run = Python(_run(fn))
+
+    def by_number(o: Site) -> Word:
+        """A count that is known and right; others are looked at when they are there."""
+        count = number_of(o, "count")
+        if not known(count) or not 0 <= count < o.src.dtype.bits:
+            return run
+        return lane(apply(primitive, SRC, count), over="src", mask="mask")
+
     micro(
         text + "s",
         summary,
         (vreg(), number("count", "i16"), mask()),
         result,
-        _run(fn),
+        None,
         SAME,
         MASKED,
         FITS,
         VEC_14,
+        meaning=by_number,
         types=INTS,
         source="6.4",
     )
@@ -108,5 +122,5 @@ def _shift(text: str, fn: Shift, summary: str) -> Instr:
     )
 
 
-VSHL = _shift("vshl", values.shift_left, "dst = src << count")
-VSHR = _shift("vshr", values.shift_right, "dst = src >> count, arithmetic if src is signed")
+VSHL = _shift("vshl", values.shift_left, "shl", "dst = src << count")
+VSHR = _shift("vshr", values.shift_right, "shr", "dst = src >> count, arithmetic if src is signed")

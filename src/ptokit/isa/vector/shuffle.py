@@ -14,19 +14,6 @@ def _pair(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.broadcast_to(a, (blocks, a.shape[1])), np.broadcast_to(b, (blocks, b.shape[1]))
 
 
-def interleave(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """vintlv: the lanes of `a` and `b` by turns; first and second register of them."""
-    a, b = _pair(a, b)
-    both = np.stack((a, b), axis=2).reshape(len(a), -1)
-    return both[:, : a.shape[1]], both[:, a.shape[1] :]
-
-
-def deinterleave(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """vdintlv: the even and the odd lanes of `a` followed by `b`."""
-    both = np.concatenate(_pair(a, b), axis=1)
-    return both[:, ::2], both[:, 1::2]
-
-
 def permute(x: np.ndarray, index: np.ndarray) -> np.ndarray:
     """vselr and vperm: lane i is x[index[i] mod N]."""
     x, index = _pair(x, index)
@@ -68,14 +55,3 @@ def window(a: np.ndarray, b: np.ndarray | None, amount: Any) -> np.ndarray:
     index = count - np.asarray(amount).reshape(-1, 1).astype(np.int64) + np.arange(count)
     index = np.where((index < 0) | (index >= 2 * count), 2 * count, index)
     return np.take_along_axis(np.concatenate(parts, axis=1), np.broadcast_to(index, (blocks, count)), axis=1)
-
-
-def duplicate(x: np.ndarray, position: str) -> np.ndarray:
-    """vdup of a register: its lowest or highest lane everywhere."""
-    lane = x[:, -1:] if position == "HIGHEST" else x[:, :1]
-    return np.broadcast_to(lane, x.shape)
-
-
-def reinterpret(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """vbitcast: the same bytes as lanes of another type."""
-    return np.ascontiguousarray(x).view(dtype)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from ptokit.types.dtypes import dtype
+
 from ..machine import Machine
+from ..meaning.expressions import Convert, Element, Expr
+from ..meaning.words import Advance, Lane, Python, Word, Write
 from ..operands import Message
 from ..site import Site
 from ..table import Role
 from .access_rules import known_token
 from .compute_rules import VEC_08
-from .lanes import Predicate, active
-from .posting import posting, updated
+from .lanes import VREG_BYTES, Predicate, active
+from .posting import placed, updated
 from .rules import VEC_05, wrong_mask
 from .words import at, mask, micro, ub, vreg, word
 
@@ -53,24 +56,29 @@ def store_mode(dist: str, size: int) -> StoreMode:
     return STORE_MODES[dist] if single is None else StoreMode(size, size, single)
 
 
-def vsts(
-    m: Machine,
-    value: np.ndarray,
-    dst: Any,
-    offset: Any,
-    mask: Predicate,
-    *,
-    dist: str,
-    types: Mapping[str, Any],
-) -> None:
-    mode = store_mode(dist, types["value"].dtype.size)
+def _merging(mode: StoreMode, *, offset: bool, advances: bool) -> Python:
+    assert mode.merge is not None
+    channels, width = mode.merge
+
+    def run(m: Machine, value: np.ndarray, dst: Any, given: Any, mask: Predicate, **_: Any) -> Any:
+        values = _merged(value, channels, width).view(f"u{mode.width}")
+        m.store(dst, given if offset else None, values, active(mask, mode.width), 32)
+        return dst.advance(given) if advances else None
+
+    return Python(run)
+
+
+def stored(o: Site, offset: str, advances: tuple[Advance, ...]) -> Word:
+    """What a store does."""
+    mode = store_mode(o.dist, o.value.dtype.size)
     if mode.merge is not None:
-        value = _merged(value, *mode.merge)
-    values = value.view(f"u{mode.width}")
-    if mode.single:
-        m.store(dst, offset, values[:, :1], None, mode.width)
-    else:
-        m.store(dst, offset, values.astype(f"u{mode.kept}", copy=False), active(mask, mode.width), 32)
+        return _merging(mode, offset=bool(offset), advances=bool(advances))
+    value: Expr = Element("value", dtype=dtype(f"u{8 * mode.width}"))
+    if mode.kept != mode.width:
+        value = Convert(value, dtype(f"u{8 * mode.kept}"))
+    alignment = mode.width if mode.single else 32
+    lanes, gate = (1, "") if mode.single else (VREG_BYTES // mode.width, "mask")
+    return Lane((Write("dst", value, offset=offset, alignment=alignment),), mask=gate, lanes=lanes, advances=advances)
 
 
 def _merged(value: np.ndarray, channels: int, width: int) -> np.ndarray:
@@ -103,8 +111,9 @@ VSTS = micro(
     "Store a vector register, the active lanes of it, packing elements as the mode says.",
     (vreg("value"), ub("dst", Role.OUT), at(), mask()),
     (updated("dst"),),
-    posting(vsts, 1, 2),
+    None,
     *STORE_RULES,
+    meaning=lambda o: stored(o, *placed(o, "dst")),
     attrs=(word("dist", "NORM"),),
     source="4.3",
 )
