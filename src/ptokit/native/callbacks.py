@@ -6,6 +6,7 @@ objects that the NumPy backend would have: `ptokit.run.tile.Tile`, `View`, `Poin
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -26,18 +27,30 @@ from ptokit.run.scalars import FLOAT_TYPES
 from ptokit.run.tile import Tile as RunTile
 from ptokit.run.window import Window
 from ptokit.types.tile import TileSpec
-from ptokit.types.values import Scalar
+from ptokit.types.values import Mask, Ptr, Scalar, VReg
 
 from .code import Num
+from .elements import storage
 from .module import Action, CallSite
 from .scalars import FLOATS, llvm_type
 from .tiles import valid
-from .values import LAYOUTS, GmPointer, LocalPointer, NotNativeError, Tile, View
+from .values import LAYOUTS, GmPointer, LocalPointer, NotNativeError, Register, Tile, View
+from .workers import memory_at
 
 if TYPE_CHECKING:
     from .function import Writer
 
 Decode = Callable[[Any, list[int]], Any]
+
+REGISTER_BYTES = 256
+REGISTER_WORDS = REGISTER_BYTES // 8
+
+
+def register_kind(type: Any) -> str:
+    """LLVM's type of a vector register or predicate."""
+    if isinstance(type, Mask):
+        return f"<{REGISTER_BYTES} x i8>"
+    return f"<{REGISTER_BYTES // type.dtype.size} x {storage(type.dtype)}>"
 
 
 class Packing:
@@ -46,24 +59,31 @@ class Packing:
     def __init__(self, w: Writer) -> None:
         self.w = w
         self.words: list[tuple[int, str, object]] = []
+        self.size = 0  # words, of which a register takes several
         self.operands: list[Decode] = []
+        self.results: list[int] = []  # the first words that take results
+
+    def add(self, kind: str, what: object, size: int = 1) -> int:
+        """One more operand to hand over; the number of its first word."""
+        first = self.size
+        self.words.append((first, kind, what))
+        self.size += size
+        return first
 
     def number(self, n: Num) -> Callable[[list[int]], int]:
         """How to get a 64-bit number."""
         if isinstance(n, int):
             return lambda words: n
-        k = len(self.words)
-        self.words.append((k, "i64", n))
+        k = self.add("i64", n)
         return lambda words: words[k]
 
     def scalar(self, text: str, type: str) -> Decode:
-        k = len(self.words)
         code = self.w.code
         kind = llvm_type(type)
         if kind == "i1":
-            self.words.append((k, "i64", code.value(f"zext i1 {text} to i64")))
+            k = self.add("i64", code.value(f"zext i1 {text} to i64"))
             return lambda worker, words: bool(words[k])
-        self.words.append((k, "i64", text if kind == "i64" else code.value(f"sext {kind} {text} to i64")))
+        k = self.add("i64", text if kind == "i64" else code.value(f"sext {kind} {text} to i64"))
         if type in FLOATS:
             size, dtype = int(kind[1:]) // 8, np.dtype(FLOAT_TYPES[type])
             return lambda worker, words: plain(np.array([words[k]]).astype(f"i{size}").view(dtype)[0])
@@ -92,7 +112,20 @@ class Packing:
             return self._view(what)
         if isinstance(what, Tile):
             return self._tile(what)
-        raise NotNativeError("a vector register as an operand of an instruction that Python carries out")
+        return self._register(what)
+
+    def _register(self, what: Register) -> Decode:
+        """An array (1, lanes), or the image of a predicate."""
+        first = self.add(what.kind, what.value, REGISTER_WORDS)
+        last = first + REGISTER_WORDS
+
+        def found(words: list[int]) -> np.ndarray:
+            return np.array(words[first:last], np.int64)
+
+        if isinstance(what.type, Mask):
+            return lambda worker, words: (found(words).view(np.uint8) != 0)[None]
+        kind = what.type.dtype.value or what.type.dtype.storage
+        return lambda worker, words: found(words).view(kind)[None]
 
     def _view(self, what: View) -> Decode:
         number, dtype = self.number, what.dtype
@@ -125,7 +158,7 @@ class Packing:
 
 
 def _site(w: Writer, op: Op, packing: Packing, action: Action) -> int:
-    w.module.sites.append(CallSite(op, max(1, len(packing.words)), packing.operands, action))
+    w.module.sites.append(CallSite(op, max(1, packing.size), packing.operands, action))
     return len(w.module.sites) - 1
 
 
@@ -267,13 +300,16 @@ def site_of(w: Writer, op: Op) -> Site:
 def _instruction(w: Writer, op: Op, instr: Instr) -> tuple[Packing, Action]:
     packing = _operands(w, op, instr)
     call = bind(instr, site_of(w, op), op.attrs)
-    first = len(packing.words)
-    results: list[tuple[int, str]] = []
-    for k, result in enumerate(op.results, first):
-        if not isinstance(result.type, Scalar):
+    results: list[tuple[int, Any]] = []
+    for result in op.results:
+        if isinstance(result.type, Scalar | Ptr):
+            results.append((packing.add("i64", 0), result.type))
+        elif isinstance(result.type, VReg | Mask):
+            kind = register_kind(result.type)
+            results.append((packing.add(kind, "zeroinitializer", REGISTER_WORDS), result.type))
+        else:
             raise NotNativeError(instr.name, f"its result is of type {result.type}")
-        results.append((k, result.type.name))
-        packing.words.append((k, "i64", 0))
+    single = len(instr.returned) + any(o.posted for o in instr.produces) * (len(op.results) > len(instr.returned)) == 1
 
     def action(worker: Any, operands: list[Any], words: Any) -> None:
         worker.begin_block()
@@ -281,10 +317,18 @@ def _instruction(w: Writer, op: Op, instr: Instr) -> tuple[Packing, Action]:
         worker.settle(operands)
         if not results:
             return
-        values = found if isinstance(found, tuple) else (found,)
+        values = (found,) if single else found
         for (k, type), value in zip(results, values):
-            words[k] = word(np.ravel(value)[0] if isinstance(value, np.ndarray) else value, type)
+            if isinstance(type, Scalar):
+                words[k] = word(np.ravel(value)[0] if isinstance(value, np.ndarray) else value, type.name)
+            elif isinstance(type, Ptr):
+                words[k] = int(value.address)
+            else:
+                place = ctypes.addressof(words.contents) + 8 * k
+                raw = np.ascontiguousarray(value).view(np.uint8).reshape(-1)
+                memory_at(place, REGISTER_BYTES)[:] = raw * np.uint8(255) if isinstance(type, Mask) else raw
 
+    packing.results = [k for k, _ in results]
     return packing, action
 
 
@@ -303,10 +347,14 @@ def instruction(w: Writer, op: Op, instr: Instr) -> None:
                 w.reads_space(SPACES[what.space])
     packing, action = _instruction(w, op, instr)
     w.leave_unless(w.call_back(_site(w, op, packing, action), packing.words))
-    first = len(packing.words) - len(op.results)
-    for k, result in enumerate(op.results, first):
-        assert isinstance(result.type, Scalar)
-        w.set(result, _taken(w, k, llvm_type(result.type.name)))
+    for k, result in zip(packing.results, op.results):
+        if isinstance(result.type, Scalar):
+            w.set(result, _taken(w, k, llvm_type(result.type.name)))
+        elif isinstance(result.type, Ptr):
+            w.set(result, LocalPointer(result.type.space or "gm", _taken(w, k, "i64"), result.type.dtype))
+        else:
+            kind = register_kind(result.type)
+            w.set(result, Register(w.code.load(kind, w.code.at(w.words, 8 * k), 8), kind, result.type))
 
 
 def carried_out(w: Writer, op: Op, action: Action) -> None:
@@ -317,7 +365,10 @@ def carried_out(w: Writer, op: Op, action: Action) -> None:
 
 def forget_stream(w: Writer, op: Op) -> None:
     """At the start of a vector scope: nothing is left of what squeezed stores were counting."""
-    if not any((i := instr_of(inner)) is not None and i.typed for region in op.regions for inner in region.walk()):
+    found = [instr_of(inner) for region in op.regions for inner in region.walk()]
+    if not any(
+        o.kind is Kind.ALIGN for instr in found if instr is not None for o in (*instr.operands, *instr.produces)
+    ):
         return
 
     def action(worker: Any, operands: list[Any], words: Any) -> None:
@@ -338,16 +389,19 @@ def check(w: Writer, op: Op, instr: Instr, site: Site) -> None:
         check_operands(instr, target, dict(zip(names, operands)), attrs, extended=extended, text=text)
 
     code = w.code
-    known = w.module.words(1 + len(packing.words))
+    known = w.module.words(1 + packing.size)
     new, good = code.label("new"), code.label("checked")
     seen = code.compare("ne", code.load("i64", w.word(known)), 0)
     for k, kind, operand in packing.words:
+        if kind != "i64":
+            continue  # a register, at which no rule of sizes looks
         last = code.load(kind, w.word(known + 1 + k))
         seen = code.both(seen, code.value(f"icmp eq {kind} {last}, {operand}"))
     code.branch(seen, good, new, rare=True)
     code.place(new)
     w.leave_unless(w.call_back(_site(w, op, packing, action), packing.words))
     for k, kind, operand in packing.words:
-        code.store(kind, operand, w.word(known + 1 + k))
+        if kind == "i64":
+            code.store(kind, operand, w.word(known + 1 + k))
     code.store("i64", 1, w.word(known))
     code.place(good)

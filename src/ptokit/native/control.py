@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from .function import Writer
 
 
+_REGISTER = 256  # alignment of a vector register in memory
+
+
 class Carrier:
     """Memory for the values that a region hands to where it began or ends."""
 
@@ -51,7 +54,7 @@ def carry(w: Writer, what: Any, type: Any, slots: list[str] | None) -> list[str]
     """Store a value in memory that carries it, which is made where there is none yet."""
     leaves = [(scalars.llvm_type(type.name), what)] if isinstance(type, Scalar) else what.leaves()
     if slots is None:
-        slots = [w.code.slot(kind) for kind, _ in leaves]
+        slots = [w.code.slot(kind, _REGISTER if kind.startswith("<") else 8) for kind, _ in leaves]
     for (kind, leaf), slot in zip(leaves, slots):
         w.code.store(kind, leaf, slot)
     return slots

@@ -33,7 +33,7 @@ def known(source: DType, target: DType, rounding: RoundMode, saturate: bool) -> 
     if target.name in _FLOATS:
         return source.bits <= 16 and rounding in NEAREST_EVEN
     wider = target.bits > source.bits and not (source.signed and not target.signed)
-    return target.is_integer and (wider or (target.bits == source.bits and not saturate))
+    return target.is_integer and target.bits >= 8 and (wider or not saturate)
 
 
 def convert(m: Maker, source: DType, target: DType, rounding: RoundMode, saturate: bool, x: Elements) -> Elements:
@@ -57,7 +57,7 @@ def convert(m: Maker, source: DType, target: DType, rounding: RoundMode, saturat
         return _float(m, target, saturate, m.value(f"{word} {t} {x.narrow} to {f}"))
     if target.bits == source.bits:
         return m.narrow(target, x.narrow)
-    word = "sext" if source.signed else "zext"
+    word = "trunc" if target.bits < source.bits else "sext" if source.signed else "zext"
     return m.narrow(target, m.value(f"{word} {t} {x.narrow} to {m.type(storage(target))}"))
 
 

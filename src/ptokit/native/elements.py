@@ -30,6 +30,14 @@ def same(n: int, type: str, value: object) -> str:
     return str(value) if n == 1 else f"splat ({type} {value})"
 
 
+def spread(code: Code, n: int, kind: str, x: str) -> str:
+    """One value `n` times."""
+    if n == 1:
+        return x
+    first = code.value(f"insertelement <{n} x {kind}> poison, {kind} {x}, i64 0")
+    return code.value(f"shufflevector <{n} x {kind}> {first}, <{n} x {kind}> poison, <{n} x i32> zeroinitializer")
+
+
 def storage(dtype: DType) -> str:
     """LLVM's type of an element as it lies in memory."""
     return "float" if dtype.name == "f32" else f"i{8 * dtype.size}"

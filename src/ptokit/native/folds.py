@@ -17,8 +17,9 @@ from ptokit.types.dtypes import DType
 
 from . import primitives
 from .code import Num, double
-from .elements import many, narrowed, same, storage
-from .lanes import Loop, Part, pitches, spread, writable
+from .elements import many, narrowed, same, spread, storage
+from .expressions import writable
+from .lanes import Loop, Part, pitches
 from .primitives import Maker
 from .rounding import round_many
 from .tiles import meets, valid

@@ -61,6 +61,7 @@ class Writer:
         self.contents = Contents()
         self.everything = False
         self.pending = instructions.Pending(self)
+        self._set_loops: set[str] | None = None
 
     # --- values --------------------------------------------------------------------------------------------------
 
@@ -183,6 +184,13 @@ class Writer:
         """An instruction of the table."""
         instructions.write(self, op)
 
+    def set_loops(self, direction: str) -> bool:
+        """True if the program sets the registers that hold loops around copies of a direction."""
+        if self._set_loops is None:
+            bodies = [f.body for f in self.source.functions if f.body is not None]
+            self._set_loops = {op.name for body in bodies for op in body.walk() if op.name.startswith("pto.set_loop")}
+        return any(name.endswith(direction) for name in self._set_loops)
+
     def begin_scope(self, op: Op) -> None:
         """A vector scope begins."""
         callbacks.forget_stream(self, op)
@@ -269,9 +277,9 @@ class Writer:
         code = self.code
         if not self.words:
             self.words = code.fresh("words")
-        self.most_words = max(self.most_words, len(words), 1)
         for position, kind, operand in words:
-            code.store(kind, operand, code.at(self.words, 8 * position))
+            self.most_words = max(self.most_words, position + (1 if kind == "i64" else callbacks.REGISTER_WORDS))
+            code.store(kind, operand, code.at(self.words, 8 * position), 8)
         callback = code.load("ptr", self.word(STATE_CALLBACK))
         handle = code.load("i64", self.word(STATE_HANDLE))
         return code.value(f"call i32 {callback}(i64 {handle}, i64 {site}, ptr {self.words})")

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from ptokit.ir.core import Op
 from ptokit.ir.facts import instr_of
-from ptokit.isa.meaning.execute import types_at
-from ptokit.isa.meaning.words import Contract, Fold, Lane
+from ptokit.isa.meaning.execute import Derived, types_at
+from ptokit.isa.meaning.words import Bursts, Contract, Fold, Lane
 from ptokit.isa.site import Site
 from ptokit.isa.table import Instr
 from ptokit.types.values import Scalar
 
-from . import callbacks, contracts, folds, lanes, moves
+from . import bursts, callbacks, contracts, folds, lanes, moves, registers
 from .lanes import Pending as Pending
 from .values import NotNativeError
 
@@ -40,13 +40,17 @@ def write(w: Writer, op: Op) -> None:
 
 
 def _operand(w: Writer, op: Op, name: str) -> Any:
-    value = op.get(name)
+    value = op.get(name)  # not a list
     return None if value is None or isinstance(value.type, Scalar) else w.get(value)
 
 
 def _native(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any]) -> bool:
     """True if native code has been written."""
-    if instr.checks_values(site) or op.results:
+    if instr.checks_values(site):
+        return False
+    if instr.typed:
+        return _on_registers(w, op, instr, site, operands)
+    if op.results:
         return False
     if moves.write(w, op, instr, site, operands):
         return True
@@ -66,4 +70,19 @@ def _native(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any
     w.check(op, instr, site)
     lanes.check_regions(w, op, word, operands)
     w.pending.add(word, site, op, operands, types)
+    return True
+
+
+def _on_registers(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any]) -> bool:
+    """Native code of an operation on vector registers."""
+    word = instr.meaning_at(site)
+    if isinstance(word, Bursts):
+        return bursts.write(w, op, instr, site, word, operands)
+    if not isinstance(word, Lane) or not isinstance(instr.run, Derived):
+        return False
+    types = instr.run.types(site)
+    if not registers.supported(instr, word, op, operands, types):
+        return False
+    w.check(op, instr, site)
+    registers.write(w, op, instr, word, operands, types)
     return True

@@ -16,8 +16,6 @@ from ptokit.isa.meaning.expressions import (
     OWN,
     ROW,
     Apply,
-    Const,
-    Convert,
     Element,
     Expr,
     Scalar,
@@ -30,9 +28,9 @@ from ptokit.isa.site import Site
 from ptokit.isa.table import Instr
 from ptokit.types.dtypes import DType
 
-from . import conversions, primitives
 from .code import Code, Num, float_of
-from .elements import many, storage
+from .elements import many, spread, storage
+from .expressions import inner, writable
 from .primitives import Elements, Maker
 from .rounding import from_double, to_double
 from .scalars import llvm_type
@@ -92,21 +90,6 @@ def supported(word: Lane, instr: Instr, site: Site, operands: dict[str, Any], ty
             case _:
                 return False
     return True
-
-
-def writable(e: Expr, types: dict[str, DType]) -> bool:
-    match e:
-        case Apply(op, args):
-            of = type_of(args[-1], types)
-            return isinstance(of, DType) and primitives.known(op, of) and all(writable(a, types) for a in args)
-        case Convert(inner, _, rounding, saturate):
-            source, target = type_of(inner, types), type_of(e, types)
-            if not isinstance(source, DType) or not isinstance(target, DType) or isinstance(inner, Scalar):
-                return False
-            return conversions.known(source, target, rounding, saturate) and writable(inner, types)
-        case Element() | Scalar() | Const():
-            return isinstance(type_of(e, types), DType)
-    return False
 
 
 def check_regions(w: Writer, op: Op, word: Lane, operands: dict[str, Any]) -> None:
@@ -183,7 +166,9 @@ class Pending:
 
     def _scalar(self, op: Op, leaf: Scalar, types: dict[str, DType]) -> str:
         """A number operand as an element."""
-        return scalar_element(self.w, op[leaf.name], types[leaf.like])
+        of = type_of(leaf, types)
+        assert isinstance(of, DType)
+        return scalar_element(self.w, op[leaf.name], of)
 
     def flush(self) -> None:
         """Write the loop."""
@@ -368,6 +353,10 @@ class Loop:
         return self.param("ptr", self.w.table(name, dtype), ("table", name, dtype))
 
     def value(self, part: Part, e: Expr, m: Maker, seen: dict[Any, Elements], i: Num, j: Num, turned: bool) -> Elements:
+        found = inner(m, e, part.types, lambda below: self.value(part, below, m, seen, i, j, turned))
+        return self._leaf(part, e, m, seen, i, j, turned) if found is None else found
+
+    def _leaf(self, part: Part, e: Expr, m: Maker, seen: dict[Any, Elements], i: Num, j: Num, turned: bool) -> Elements:
         code, n = self.code, m.n
         match e:
             case Element(name, at):
@@ -383,37 +372,16 @@ class Loop:
                         register = code.load(many(n, kind), address, dtype.size)
                     found = seen[key] = m.narrow(dtype, register)
                 return found
-            case Scalar(_, like):
-                dtype = part.types[like]
-                kind, text = storage(dtype), part.scalars[e]
+            case Scalar():
+                of = type_of(e, part.types)
+                assert isinstance(of, DType)
+                dtype, kind, text = of, storage(of), part.scalars[e]
                 inside = text
                 if text.startswith("%"):
                     inside = self.param(kind, text, ("scalar", text, kind))
                     return m.narrow(dtype, spread(code, n, kind, inside))
                 return m.narrow(dtype, m.same(kind, text))
-            case Const(number):
-                of = type_of(e, part.types)
-                assert isinstance(of, DType)
-                return m.constant(of, int(element(of, number).view(of.storage)))
-            case Convert(inner, _, rounding, saturate):
-                source, target = type_of(inner, part.types), type_of(e, part.types)
-                assert isinstance(source, DType)
-                assert isinstance(target, DType)
-                value = self.value(part, inner, m, seen, i, j, turned)
-                return conversions.convert(m, source, target, rounding, saturate, value)
-            case Apply(op, args):
-                of = type_of(args[-1], part.types)
-                assert isinstance(of, DType)
-                return m.apply(op, of, [self.value(part, a, m, seen, i, j, turned) for a in args])
         raise TypeError(e)
-
-
-def spread(code: Code, n: int, kind: str, x: str) -> str:
-    """One value `n` times."""
-    if n == 1:
-        return x
-    first = code.value(f"insertelement <{n} x {kind}> poison, {kind} {x}, i64 0")
-    return code.value(f"shufflevector <{n} x {kind}> {first}, <{n} x {kind}> poison, <{n} x i32> zeroinitializer")
 
 
 def _powers(left: int | None, n: int) -> list[int]:

@@ -76,13 +76,17 @@ class Maker:
     def condition(self, register: str) -> Elements:
         return Elements(self.code, self.n, None, exact=register)
 
-    def apply(self, name: str, dtype: DType, args: list[Elements]) -> Elements:
-        """A primitive on elements of one type (behind the condition of ``select``)."""
+    def apply(self, name: str, dtype: DType | None, args: list[Elements]) -> Elements:
+        """A primitive on elements of one type (behind the condition of ``select``), or on conditions."""
+        if dtype is None:
+            return self.condition(_OF_CONDITIONS[name](self, *(a.wide for a in args)))
         return _FORMS[name](self, dtype, *args)
 
 
-def known(name: str, dtype: DType) -> bool:
-    """True if there is a native form for an element type."""
+def known(name: str, dtype: DType | None) -> bool:
+    """True if there is a native form for an element type, or for conditions (None)."""
+    if dtype is None:
+        return name in _OF_CONDITIONS
     if name not in _FORMS or dtype.name not in _TYPES:
         return False
     if name in _FUNCTIONS and dtype.is_integer:
@@ -283,6 +287,15 @@ def _select(m: Maker, dtype: DType, condition: Elements, a: Elements, b: Element
     t = m.type(storage(dtype))
     return m.narrow(dtype, m.value(f"select {m.type('i1')} {condition.wide}, {t} {a.narrow}, {t} {b.narrow}"))
 
+
+_OF_CONDITIONS: dict[str, Callable[..., str]] = {
+    **{
+        word: lambda m, a, b, word=word: m.value(f"{word} {m.type('i1')} {a}, {b}")  # type: ignore[misc]
+        for word in ("and", "or", "xor")
+    },
+    "not": lambda m, a: m.value(f"xor {m.type('i1')} {a}, {m.same('i1', 'true')}"),
+    "select": lambda m, c, a, b: m.value(f"select {m.type('i1')} {c}, {m.type('i1')} {a}, {m.type('i1')} {b}"),
+}
 
 _FORMS: dict[str, Form] = {
     "add": _binary("add", "fadd"),

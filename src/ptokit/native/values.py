@@ -178,20 +178,20 @@ class Tile:
 
 @dataclass(frozen=True)
 class Register:
-    """A vector or mask register: the memory that holds it."""
+    """A vector register, or a predicate: what holds its 256 bytes, a vector of LLVM's type `kind`.
 
-    memory: str
+    A predicate has a byte for each byte of data: 0, or -1 where it is active.
+    """
+
+    value: str
+    kind: str
     type: Any
 
-    def leaves(self) -> list[tuple[str, Num]]:
-        return [("ptr", self.memory)]
+    def leaves(self) -> list[tuple[str, str]]:
+        return [(self.kind, self.value)]
 
     def rebuilt(self, leaves: Sequence[Any]) -> Register:
-        return replace(self, memory=leaves[0])
-
-    @property
-    def kind(self) -> Any:
-        return Register, self.type
+        return replace(self, value=leaves[0])
 
 
 LAYOUTS: list[Layout | None] = [None, *Layout]

@@ -51,7 +51,15 @@ class Up:
     step: int
 
 
-Count = int | Extent | Least | Up
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """The sum of the numbers that scalar operands hold, `times` times; operands that are absent count as 0."""
+
+    operands: tuple[str, ...]
+    times: int = 1
+
+
+Count = int | Extent | Least | Up | Sum
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from .expressions import (
     Least,
     Reinterpret,
     Scalar,
+    Sum,
     Up,
     leaves,
     type_of,
@@ -206,4 +207,6 @@ def count(size: Count) -> str:
             return f"min({', '.join(map(count, sizes))})"
         case Up(of, step):
             return f"-(-{count(of)} // {step}) * {step}"
+        case Sum(operands, times):
+            return f"({' + '.join(f'({name} or 0)' for name in operands)}) * {times}"
     return str(size)

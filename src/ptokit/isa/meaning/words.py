@@ -156,6 +156,26 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
+class Bursts:
+    """Rows of `length` bytes copied from pointer `src` to pointer `dst`, all read before one is written.
+
+    ``axes`` are counts with the strides of destination and source in bytes, the outermost first; the first byte goes to
+    `before` bytes behind `dst`. Around them go the two loops that the registers of direction `loops` hold, or those of
+    the numbers of operand `groups`, if one is named: count, source stride and destination stride, the innermost loop
+    first. In the unified buffer rows begin at multiples of `alignment` bytes, where there are several.
+    """
+
+    axes: tuple[tuple[Count, Count, Count], ...]
+    length: Count
+    before: Count = 0
+    loops: str = ""
+    groups: str = ""
+    alignment: int = 1
+    dst: str = "dst"
+    src: str = "src"
+
+
+@dataclass(frozen=True, slots=True)
 class Contract:
     """A product of tiles: ``dst[i,j] = start[i,j] + sum over k of left[i,k] * right[k,j]``, f32 or i32.
 
@@ -186,7 +206,7 @@ class Python:
     run: Callable[..., Any]
 
 
-Word = Lane | Fold | Search | Move | Contract | Python
+Word = Lane | Fold | Search | Move | Bursts | Contract | Python
 
 
 def lane(value: Expr, dst: str = "dst", *, over: str = "dst", mask: str = "", whole: bool = False) -> Lane:

@@ -15,12 +15,14 @@ import numpy as np
 
 from ptokit.types.enums import Pipe
 
-from ..atomics import combining
 from ..machine import Axis, Machine
+from ..meaning.expressions import Extent, Sum
+from ..meaning.words import Bursts, Python, Word
 from ..site import Site
 from ..table import Instr, Kind, Operand, Role
 from ..unknown import Size
 from . import dma_rules as rules
+from .burst_rows import bursts, levels, loops_of
 from .words import gm, micro, number, ub
 
 GM_BITS, UB_BITS = rules.FIELDS["gm stride"], rules.FIELDS["ub stride"]
@@ -37,16 +39,6 @@ def count(name: str, group: str = "") -> Operand:
     return Operand(name, Role.IN, Kind.SCALAR, type="i64", group=group, agreed=True)
 
 
-def _loops(m: Machine, direction: str) -> list[Axis]:
-    """The two outer loops as (count, destination stride, source stride), the outermost first."""
-    counts = m.registers.get(f"loop_size_{direction}", (1, 1))
-    out: list[Axis] = []
-    for level in (2, 1):
-        src, dst = m.registers.get(f"loop{level}_stride_{direction}", (0, 0))
-        out.append((counts[level - 1], dst, src))
-    return out
-
-
 def _into_ub(
     m: Machine,
     src: Any,
@@ -61,11 +53,8 @@ def _into_ub(
 
     ``axes`` end with the axis of rows; ``pad``: one element, None for no padding.
     """
-    for number_of, ub_stride, _ in axes:
-        if number_of > 1 and ub_stride % _BLOCK:
-            m.refuse("DMA-A5-02", f"the UB stride of {ub_stride} bytes is not a multiple of {_BLOCK}")
     before = left * size
-    m.copy(dst, before, src, axes, length)
+    bursts(m, src, dst, list(axes), length, before, "", _BLOCK)
     if pad is None:
         return
     pitch = axes[-1][1]
@@ -100,65 +89,25 @@ def _copy_in(
 ) -> None:
     size = types["dst"].dtype.size
     pad = m.registers.get(_PAD, b"\0" * 8)[:size] if select else None
-    axes = [*_loops(m, "outtoub"), (n_burst, dst_stride, src_stride)]
+    axes = [*loops_of(m, "outtoub"), (n_burst, dst_stride, src_stride)]
     _into_ub(m, src, dst, axes, len_burst, left or 0, pad, size)
 
 
-def _copy_out(
-    m: Machine,
-    src: Any,
-    dst: Any,
-    sid: Any,
-    n_burst: int,
-    len_burst: int,
-    reserved: Any,
-    dst_stride: int,
-    src_stride: int,
-    *,
-    types: Any,
-) -> None:
-    _out_of_ub(m, src, dst, [*_loops(m, "ubtoout"), (n_burst, dst_stride, src_stride)], len_burst)
+_N, _LEN, _SRC, _DST = (Extent(name, "value") for name in ("n_burst", "len_burst", "src_stride", "dst_stride"))
+_ROWS = ((_N, _DST, _SRC),)
 
 
-def _out_of_ub(m: Machine, src: Any, dst: Any, axes: Sequence[Axis], length: int) -> None:
-    for number_of, _, ub_stride in axes:
-        if number_of > 1 and ub_stride % _BLOCK:
-            m.refuse("DMA-A5-02", f"the UB stride of {ub_stride} bytes is not a multiple of {_BLOCK}")
-    combine = combining(m)
-    if combine is None:
-        m.copy(dst, 0, src, axes, length)
-    else:
-        element = combine[1].value or combine[1].storage
-        rows = m.fetch(src, 0, [(n, s) for n, _, s in axes], length).view(element)
-        m.deposit(dst, 0, [(n, d) for n, d, _ in axes], rows, combine=combine)
+def _in(o: Site) -> Word:
+    """Rows without padding; padding is left to Python."""
+    if rules.value(o, "data_select_bit") != 0 or rules.value(o, "left_padding") != 0:
+        return Python(_copy_in)
+    return Bursts(_ROWS, _LEN, loops="outtoub", alignment=_BLOCK)
 
 
-def _copy_within(
-    m: Machine,
-    src: Any,
-    dst: Any,
-    sid: Any,
-    n_burst: int,
-    len_burst: int,
-    src_stride: int,
-    dst_stride: int,
-    *,
-    types: Any,
-) -> None:
-    m.copy(dst, 0, src, [(n_burst, dst_stride, src_stride)], len_burst)
-
-
-def _copy_blocks(
-    m: Machine, src: Any, dst: Any, length: int, n_burst: int, src_gap: int, dst_gap: int, *, types: Any
-) -> None:
-    axes = [(n_burst, (length + dst_gap) * _BLOCK, (length + src_gap) * _BLOCK)]
-    m.copy(dst, 0, src, axes, length * _BLOCK)
-
-
-def _levels(loops: Sequence[int]) -> list[Axis]:
-    """Loop groups (count, source stride, destination stride), the first one innermost, as axes from outside."""
-    out = [(loops[k], loops[k + 2], loops[k + 1]) for k in range(0, len(loops), 3)]
-    return out[::-1]
+def _blocks() -> Bursts:
+    """Lengths and gaps are blocks."""
+    pitches = (Sum(("len_burst", gap), _BLOCK) for gap in ("dst_gap", "src_gap"))
+    return Bursts(((_N, *pitches),), Sum(("len_burst",), _BLOCK))  # type: ignore[arg-type]
 
 
 def _mte_in(
@@ -179,31 +128,27 @@ def _mte_in(
 ) -> None:
     size = types["dst"].dtype.size
     pad = None if pad_value is None else pad_bytes(pad_value, types["pad_value"].type, size)
-    axes = [*_levels(loops or ()), (n_burst, dst_stride, src_stride)]
+    axes = [*levels(loops or ()), (n_burst, dst_stride, src_stride)]
     _into_ub(m, src, dst, axes, length, left or 0, pad, size)
 
 
-def _mte_out(
-    m: Machine,
-    src: Any,
-    dst: Any,
-    length: int,
-    n_burst: int,
-    src_stride: int,
-    dst_stride: int,
-    l2: Any,
-    loops: Sequence[int],
-    *,
-    types: Any,
-) -> None:
-    _out_of_ub(m, src, dst, [*_levels(loops or ()), (n_burst, dst_stride, src_stride)], length)
+def _mte(o: Site) -> Word:
+    """Rows with loops of their own; padding is left to Python."""
+    if "pad_value" in o.operands and o.operands["pad_value"] is not None:
+        return Python(_mte_in)
+    return Bursts(_ROWS, _LEN, groups="loops", alignment=_BLOCK)
 
 
 def _moved(o: Site) -> Size:
     return rules.value(o, "n_burst") * rules.value(o, "len_burst")
 
 
-def _dma(text: str, summary: str, operands: tuple[Operand, ...], run: Any, *bound: Any, **more: Any) -> Instr:
+def _dma(text: str, summary: str, operands: tuple[Operand, ...], does: Any, *bound: Any, **more: Any) -> Instr:
+    """``does``: a function, or a meaning; one of a site is annotated so."""
+    if isinstance(does, Bursts) or does in (_in, _mte):
+        run, more["meaning"] = None, does
+    else:
+        run = does
     return micro(text, summary, operands, (), run, *bound, misfit="DMA-A5-06", static_rules=False, source="3", **more)
 
 
@@ -226,7 +171,7 @@ COPY_GM_TO_UBUF = _dma(
         count("src_stride"),
         count("dst_stride"),
     ),
-    _copy_in,
+    _in,
     *rules.GM_TO_UB,
     pipe=Pipe.MTE2,
     moves=_moved,
@@ -243,7 +188,7 @@ COPY_UBUF_TO_GM = _dma(
         count("dst_stride"),
         count("src_stride"),
     ),
-    _copy_out,
+    Bursts(_ROWS, _LEN, loops="ubtoout", alignment=_BLOCK),
     *rules.UB_TO_GM,
     pipe=Pipe.MTE3,
     moves=_moved,
@@ -258,7 +203,7 @@ COPY_UBUF_TO_UBUF = _dma(
         count("src_stride"),
         count("dst_stride"),
     ),
-    _copy_within,
+    Bursts(_ROWS, _LEN),
     *rules.UB_TO_UB,
     pipe=Pipe.V,
 )
@@ -276,7 +221,7 @@ MTE_GM_UB = _dma(
         Operand("left_padding", Role.IN, Kind.SCALAR, True, type="i64", group="pad", agreed=True),
         Operand("right_padding", Role.IN, Kind.SCALAR, True, type="i64", group="pad", agreed=True),
     ),
-    _mte_in,
+    _mte,
     *rules.GM_TO_UB,
     pipe=Pipe.MTE2,
     moves=_moved,
@@ -292,7 +237,7 @@ MTE_UB_GM = _dma(
         number("l2_cache_ctl", "i64", optional=True, group="l2_cache_ctl"),
         _LOOPS,
     ),
-    _mte_out,
+    _mte,
     *rules.UB_TO_GM,
     pipe=Pipe.MTE3,
     moves=_moved,
@@ -302,7 +247,7 @@ MTE_UB_UB = _dma(
     "mte_ub_ub",
     "Copy rows within the unified buffer; length and gaps in blocks of 32 bytes.",
     (ub("src"), ub("dst", Role.OUT), *_GAPS),
-    _copy_blocks,
+    _blocks(),
     *rules.BLOCKS,
     pipe=Pipe.V,
 )
@@ -310,7 +255,7 @@ MTE_UB_L1 = _dma(
     "mte_ub_l1",
     "Copy rows of the unified buffer to L1; length and gaps in blocks of 32 bytes.",
     (ub("src"), Operand("dst", Role.OUT, Kind.PTR, space="l1"), *_GAPS),
-    _copy_blocks,
+    _blocks(),
     *rules.BLOCKS[:-1],
     pipe=Pipe.MTE3,
 )

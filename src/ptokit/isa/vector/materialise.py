@@ -34,7 +34,8 @@ def _splat(value: Any, number: ScalarInfo, made: VregInfo) -> np.ndarray:
 def _number(o: Site, name: str, mask: str = "") -> Word:
     """A number in every lane; codes that are no numbers to NumPy are left to Python."""
     given, made = o.operands[name], o.dst.dtype
-    if made.value is None or made.bits == 8 or (made.is_float and given.type != made.name):
+    same = isinstance(given, ScalarInfo) and (made.is_integer or given.type == made.name)
+    if made.value is None or made.bits == 8 or not same:
         return Python(_duplicate if mask else _every)
     return Lane((Write("dst", Scalar(name, made)),), mask=mask, lanes=VREG_BYTES // made.size)
 

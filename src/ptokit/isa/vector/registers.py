@@ -13,10 +13,11 @@ from ptokit.types.dtypes import DType, from_numpy
 
 from ..meaning.execute import Derived, Run
 from ..meaning.expressions import Bit, Element, Expr, Place, Stored, lanes_at, leaves, type_of
-from ..meaning.source import Source
-from ..meaning.words import Lane, Word, Write
+from ..meaning.source import Source, count
+from ..meaning.words import Bursts, Lane, Word, Write
 from ..site import VregInfo
 from ..table import Instr, Kind
+from .burst_rows import bursts, levels
 from .lanes import ALL, VREG_BYTES, Predicate, active, element, image
 
 _TRUE = np.True_
@@ -52,6 +53,8 @@ class Registers(Derived):
         return found
 
     def written(self, word: Word, types: dict[str, DType]) -> Run:
+        if isinstance(word, Bursts):
+            return _copying(word, self.names)
         assert isinstance(word, Lane)
         source = _Source(types, word)
         lines = [line for write in word.writes for line in source.read(write.value)]
@@ -70,6 +73,19 @@ class Registers(Derived):
             return run
         always = run(None)  # made of nothing but constants
         return lambda m, *_, **__: always
+
+
+def _copying(word: Bursts, names: tuple[str, ...]) -> Run:
+    """The function of a copy between memories."""
+    axes = "".join(f"({', '.join(map(count, axis))}), " for axis in word.axes)
+    around = f"*levels({word.groups} or ()), " if word.groups else ""
+    names_of: dict[str, Any] = {"bursts": bursts, "levels": levels}
+    counts = f"{count(word.length)}, {count(word.before)}, {word.loops!r}, {word.alignment}"
+    head = f"def run(m, {''.join(f'{name}=None, ' for name in names)}**_):"
+    text = f"{head}\n    bursts(m, {word.src}, {word.dst}, [{around}{axes}], {counts})"
+    exec(text, names_of)
+    run: Run = names_of["run"]
+    return run
 
 
 class _Source(Source):

@@ -16,7 +16,6 @@ from ..meaning.words import Python, Word, lane
 from ..operands import Message
 from ..site import ScalarInfo, Site, VregInfo
 from ..table import Instr
-from ..unknown import known
 from . import values
 from .compute import SRC, number_of
 from .compute_rules import FITS, MASKED, SAME
@@ -90,7 +89,7 @@ def _shift(text: str, fn: Shift, primitive: str, summary: str) -> Instr:
     def by_number(o: Site) -> Word:
         """A count that is known and right; others are looked at when they are there."""
         count = number_of(o, "count")
-        if not known(count) or not 0 <= count < o.src.dtype.bits:
+        if not isinstance(count, int) or not 0 <= count < o.src.dtype.bits:
             return run
         return lane(apply(primitive, SRC, count), over="src", mask="mask")
 
