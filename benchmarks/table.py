@@ -133,7 +133,7 @@ def vector_add() -> Pair:
     x, y = numbers(2, 4 << 20)
     z, w = np.zeros_like(x), np.zeros_like(x)
     program = load(HERE / "kernels" / "vector_add.pto")
-    return lambda threads: program.launch([x, y, z], len(x) // 16384, threads=threads), lambda: np.add(x, y, out=w)
+    return launches(program, [x, y, z], len(x) // 16384), lambda: np.add(x, y, out=w)
 
 
 ROWS = [

@@ -48,9 +48,10 @@ def write(w: Writer, op: Op, instr: Instr, site: Site, word: Bursts, operands: d
     ends = [span(checked, [(axis[0], axis[side]) for axis in axes], length) for side in (1, 2)]
     places = [_inside(checked, p, end, extra) for p, end, extra in ((dst, ends[0], before), (src, ends[1], 0))]
     _reads(w, src, ends[1])
-    with w.unless(checked.any(), op, instr):
+    with w.unless(checked.any(), op, instr, reads=False):
         rows = [axis for axis in axes if axis[0] != 1]
-        copy(w, places[0], places[1], 1, rows, [(length, 1, 1)])
+        whole = dst.memory.size if isinstance(dst, GmPointer) else 0
+        copy(w, places[0], places[1], 1, rows, [(length, 1, 1)], whole=whole)
     if isinstance(dst, LocalPointer) and isinstance(dst.address, int) and isinstance(before, int):
         dense = _dense(axes, length)
         if dense:

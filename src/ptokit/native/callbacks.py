@@ -332,18 +332,19 @@ def _instruction(w: Writer, op: Op, instr: Instr) -> tuple[Packing, Action]:
     return packing, action
 
 
-def instruction(w: Writer, op: Op, instr: Instr) -> None:
-    """An instruction that Python carries out."""
+def instruction(w: Writer, op: Op, instr: Instr, *, reads: bool = True) -> None:
+    """An instruction that Python carries out. ``reads``: it is not known yet what it reads."""
     if instr.run is None:
         raise NotNativeError(instr.name, "it is not translated")
     if len(op.results) > len(instr.produces) or any(o.place and o.role is not Role.IN for o in instr.operands):
         raise NotNativeError(instr.name, "it gives tiles another place")
-    for value in op.values:
+    written = {op.get(o.name) for o in instr.operands if o.role is Role.OUT}
+    for value in op.values if reads else ():
         if not isinstance(value.type, Scalar):
             what = w.get(value)
             if isinstance(what, Tile):
                 w.touch(what)
-            elif isinstance(what, LocalPointer):
+            elif isinstance(what, LocalPointer) and value not in written:
                 w.reads_space(SPACES[what.space])
     packing, action = _instruction(w, op, instr)
     w.leave_unless(w.call_back(_site(w, op, packing, action), packing.words))

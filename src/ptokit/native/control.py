@@ -103,12 +103,16 @@ def scf_for(w: Writer, op: Op) -> None:
     w.set(body.args[0], now)
     for arg, value in zip(body.args[1:], carrier.values(w)):
         w.set(arg, value)
+    w.sweeps.append((op, []))
     hand_on(w, body, carrier)
+    swept = w.sweeps.pop()[1]
     # The last turn may end where the type does.
     both = code.value(f"call {{{kind}, i1}} @llvm.sadd.with.overflow.{kind}({kind} {now}, {kind} {step})")
     code.store(kind, code.value(f"extractvalue {{{kind}, i1}} {both}, 0"), slot)
     code.branch(code.value(f"extractvalue {{{kind}, i1}} {both}, 1"), done, head)
     code.place(done)
+    for start, end in swept:
+        w.contents.write(start, end)
     for result, value in zip(op.results, carrier.values(w)):
         w.set(result, value)
 

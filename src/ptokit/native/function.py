@@ -62,6 +62,7 @@ class Writer:
         self.everything = False
         self.pending = instructions.Pending(self)
         self._set_loops: set[str] | None = None
+        self.sweeps: list[tuple[Op, list[tuple[int, int]]]] = []  # loops around, and bytes that they are sure to write
 
     # --- values --------------------------------------------------------------------------------------------------
 
@@ -245,8 +246,8 @@ class Writer:
         code.place(good)
 
     @contextmanager
-    def unless(self, wrong: str, op: Op, instr: Instr) -> Iterator[None]:
-        """Native code of an instruction; where an i1 is true, Python carries it out."""
+    def unless(self, wrong: str, op: Op, instr: Instr, *, reads: bool = True) -> Iterator[None]:
+        """Native code of an instruction; where an i1 is true, Python carries it out (see `callbacks.instruction`)."""
         if wrong == "false":
             yield
             return
@@ -254,7 +255,7 @@ class Writer:
         bad, good, done = code.label("slow"), code.label("fast"), code.label("done")
         code.branch(code.value(f"xor i1 {wrong}, true"), good, bad, rare=True)
         code.place(bad)
-        callbacks.instruction(self, op, instr)
+        callbacks.instruction(self, op, instr, reads=reads)
         code.jump(done)
         code.place(good)
         yield

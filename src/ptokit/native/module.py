@@ -88,4 +88,4 @@ class NativeModule:
         """The whole module."""
         parts = [f'target triple = "{triple}"', *self.helpers.values()]
         parts += [body.replace("@{name}", name) for body, name in self.functions.items()]
-        return "\n".join([*parts, main, '!0 = !{!"branch_weights", i32 1048576, i32 1}', ""])
+        return "\n".join([*parts, main, '!0 = !{!"branch_weights", i32 1048576, i32 1}', "!1 = !{i32 1}", ""])

@@ -18,6 +18,7 @@ from ptokit.types.tensor import ROW_COL_AXES
 
 from .code import Code, Num
 from .elements import many
+from .rows import copy_row
 from .tiles import meets, valid
 from .values import Tile, View
 from .views import Checked, inside
@@ -142,11 +143,20 @@ def _simplified(nest: Nest) -> Nest:
 
 
 def copy(
-    w: Writer, dst: str, src: str, size: int, rows: Nest, cols: Nest, *, wide: tuple[int, Widen] | None = None
+    w: Writer,
+    dst: str,
+    src: str,
+    size: int,
+    rows: Nest,
+    cols: Nest,
+    *,
+    wide: tuple[int, Widen] | None = None,
+    whole: Num = 0,
 ) -> None:
     """Copy elements of `size` bytes from one address to another.
 
-    ``wide``: the bytes that each becomes, and how: ``(code, count, register)`` gives type and register.
+    ``wide``: the bytes that each becomes, and how: ``(code, count, register)`` gives type and register. ``whole``: the
+    bytes of the array that they go to.
     """
     code = w.code
     nest = _simplified([*rows, *cols])
@@ -173,8 +183,7 @@ def copy(
         elif run == 1:
             some(1, to, frm)
         elif wide is None:
-            pointers = f"ptr align {size} {to}, ptr align {size} {frm}"
-            code.do(f"call void @llvm.memcpy.p0.p0.i64({pointers}, i64 {code.mul(run, size)}, i1 false)")
+            copy_row(w, to, frm, code.mul(run, size), size, whole)
         else:
             n = _RUN if isinstance(run, int) and run % _RUN == 0 else 1
             with code.loop(run, n) as i:
@@ -296,7 +305,8 @@ def _store(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any]
     w.touch(tile)
     turned = [[(n, t, s) for n, s, t in nest] for nest in (rows, cols)]
     with w.unless(checked.any(), op, instr):
-        copy(w, _address(w, view), _address(w, tile), view.dtype.size, turned[0], turned[1])
+        whole = view.memory.size
+        copy(w, _address(w, view), _address(w, tile), view.dtype.size, turned[0], turned[1], whole=whole)
     return True
 
 

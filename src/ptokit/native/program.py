@@ -50,6 +50,7 @@ good:
 failed:
   ret i32 %status
 done:
+  fence seq_cst
   ret i32 0
 }}
 """

@@ -34,7 +34,7 @@ from .callbacks import REGISTER_BYTES, register_kind
 from .code import Code, Num
 from .elements import many, spread, storage
 from .expressions import Types, inner, writable
-from .intervals import interval
+from .intervals import interval, turns
 from .lanes import scalar_element
 from .primitives import Elements, Maker
 from .scalars import FLOATS
@@ -197,6 +197,22 @@ class _Lanes:
             old = code.load(kind, address, 1)
             found = code.value(f"select {self.maker.type('i1')} {on}, {kind} {found}, {kind} {old}")
         code.store(kind, found, address, 1)
+        if on is None:
+            self._swept(write)
+
+    def _swept(self, write: Write) -> None:
+        """All bytes that the turns of the loop around store to side by side, where the text shows it."""
+        pointer, given, span = self.operands[write.name], self.op.get(write.offset), self._span(write)
+        if not self.w.sweeps or given is None or not isinstance(pointer.address, int):
+            return
+        loop, ranges = self.w.sweeps[-1]
+        body, step, limits = loop.regions[0], self.w.facts.constants.get(loop["step"]), interval(self.w, given)
+        size = pointer.dtype.size
+        if given is not body.args[0] or self.op not in body.ops or limits is None:
+            return
+        if turns(self.w, loop) and isinstance(step, int) and step * size == span:
+            start = self.w.module.space(SPACES[pointer.space]) + pointer.address
+            ranges.append((start + limits[0] * size, start + limits[1] * size + span))
 
     # --- predicates ----------------------------------------------------------------------------------------------
 
@@ -206,6 +222,8 @@ class _Lanes:
         if register is None:
             return None
         code, count = self.w.code, REGISTER_BYTES // width
+        if register.full and width == register.full:
+            return None
         bits, wide = register.value, many(count, f"i{8 * width}")
         if width > 1:
             bits = code.value(f"bitcast {_IMAGE} {bits} to {wide}")
@@ -223,9 +241,19 @@ class _Lanes:
     def _value(self, e: Expr) -> Elements:
         found = self.values.get(e)
         if found is None:
-            made = self._apart(e) if _slow(e, self.types) else inner(self.maker, e, self.types, self._value)
-            found = self.values[e] = self._leaf(e) if made is None else made
+            made = self._always(e) or (self._apart(e) if _slow(e, self.types) else None)
+            made = made or inner(self.maker, e, self.types, self._value)
+            found = self.values[e] = made or self._leaf(e)
         return found
+
+    def _always(self, e: Expr) -> Elements | None:
+        """A condition that the text shows to hold for all lanes: they are fewer than a count that is left."""
+        match e:
+            case Apply("lt", (Place(), Scalar(name))):
+                limits = interval(self.w, self.op[name])
+                if limits is not None and limits[0] >= self.lanes:
+                    return self.maker.condition(self.maker.same("i1", "true"))
+        return None
 
     def _leaf(self, e: Expr) -> Elements:
         code, m, n = self.w.code, self.maker, self.lanes
@@ -273,7 +301,8 @@ class _Lanes:
     def _result(self, result: Value, write: Write, value: Elements) -> Any:
         code, n = self.w.code, self.lanes
         if write.packed:
-            return Register(self._image(value.wide), _IMAGE, result.type)
+            full = REGISTER_BYTES // n if value.wide == self.maker.same("i1", "true") and not self.word.mask else 0
+            return Register(self._image(value.wide), _IMAGE, result.type, full)
         of = type_of(write.value, self.types)
         assert isinstance(of, DType)
         kind = storage(of)

@@ -65,7 +65,7 @@ class Scanner(Writer):
         pass
 
     @contextmanager
-    def unless(self, wrong: str, op: Op, instr: Instr) -> Iterator[None]:
+    def unless(self, wrong: str, op: Op, instr: Instr, *, reads: bool = True) -> Iterator[None]:
         yield
 
     def element(self, pointer: GmPointer, place: Num, *, write: bool) -> bool:

@@ -180,18 +180,20 @@ class Tile:
 class Register:
     """A vector register, or a predicate: what holds its 256 bytes, a vector of LLVM's type `kind`.
 
-    A predicate has a byte for each byte of data: 0, or -1 where it is active.
+    A predicate has a byte for each byte of data: 0, or -1 where it is active. ``full``: all lanes of so many bytes are
+    known to be active.
     """
 
     value: str
     kind: str
     type: Any
+    full: int = 0
 
     def leaves(self) -> list[tuple[str, str]]:
         return [(self.kind, self.value)]
 
     def rebuilt(self, leaves: Sequence[Any]) -> Register:
-        return replace(self, value=leaves[0])
+        return replace(self, value=leaves[0], full=0)
 
 
 LAYOUTS: list[Layout | None] = [None, *Layout]
