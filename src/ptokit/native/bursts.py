@@ -11,6 +11,7 @@ from ptokit.isa.site import Site
 from ptokit.isa.table import Instr
 from ptokit.run.local import SPACES
 
+from . import forwarding
 from .code import Num
 from .moves import copy
 from .values import GmPointer, LocalPointer
@@ -48,6 +49,13 @@ def write(w: Writer, op: Op, instr: Instr, site: Site, word: Bursts, operands: d
     ends = [span(checked, [(axis[0], axis[side]) for axis in axes], length) for side in (1, 2)]
     places = [_inside(checked, p, end, extra) for p, end, extra in ((dst, ends[0], before), (src, ends[1], 0))]
     _reads(w, src, ends[1])
+    if isinstance(dst, LocalPointer) and isinstance(src, GmPointer) and _dense(axes, length):
+        same = all(n == 1 or to == frm for n, to, frm in axes)
+        found = forwarding.stands(w, op) if same else None
+        if found is not None:
+            w.refuse_if(checked.any(), op)
+            w.standing.append((*found, places[1]))
+            return True
     with w.unless(checked.any(), op, instr, reads=False):
         rows = [axis for axis in axes if axis[0] != 1]
         whole = dst.memory.size if isinstance(dst, GmPointer) else 0

@@ -23,7 +23,7 @@ from ptokit.types.dtypes import DType
 from ptokit.types.enums import TileType
 from ptokit.types.values import Scalar
 
-from . import callbacks, control, instructions, scalars, tiles, views
+from . import callbacks, control, forwarding, instructions, scalars, tiles, views
 from .code import Code, Num
 from .contents import Contents
 from .module import STATE_BLOCKS, STATE_CALLBACK, STATE_HANDLE, STATE_MEMORY, NativeModule
@@ -62,6 +62,8 @@ class Writer:
         self.everything = False
         self.pending = instructions.Pending(self)
         self._set_loops: set[str] | None = None
+        self._accesses: tuple[list[forwarding.Access] | None] | None = None
+        self.standing: list[tuple[str, int, int, str]] = []  # bytes of buffers, and the address of what stands for them
         self.sweeps: list[tuple[Op, list[tuple[int, int]]]] = []  # loops around, and bytes that they are sure to write
 
     # --- values --------------------------------------------------------------------------------------------------
@@ -184,6 +186,12 @@ class Writer:
     def instruction(self, op: Op) -> None:
         """An instruction of the table."""
         instructions.write(self, op)
+
+    def accesses(self) -> list[forwarding.Access] | None:
+        """All accesses of the function to on-chip memory, where the text says what they are."""
+        if self._accesses is None:
+            self._accesses = (forwarding.accesses(self),)
+        return self._accesses[0]
 
     def set_loops(self, direction: str) -> bool:
         """True if the program sets the registers that hold loops around copies of a direction."""

@@ -154,11 +154,25 @@ class _Lanes:
             low = place % alignment if isinstance(place, int) else code.value(f"and i64 {place}, {alignment - 1}")
             checked.need("eq", low, 0)
         start = w.module.space(loc)
-        if key[0] in {
-            leaf.name for write in self.word.writes for leaf in leaves(write.value) if isinstance(leaf, Stored)
-        }:
+        if name not in {write.name for write in self.word.writes}:
+            stands = self._standing(pointer, given, span)
+            if stands is not None:
+                address, first = stands
+                self.memory[key] = code.at(address, code.sub(place, first)), span
+                return
             self._reads(pointer, given, span, start)
         self.memory[key] = code.at(w.memory, code.add(start, place)), span
+
+    def _standing(self, pointer: LocalPointer, offset: Value | None, span: int) -> tuple[str, int] | None:
+        """Where bytes are read that have not been copied: the address of the first, and its address in the buffer."""
+        limits = (0, 0) if offset is None else interval(self.w, offset)
+        if not isinstance(pointer.address, int) or limits is None:
+            return None
+        low, high = (pointer.address + n * pointer.dtype.size for n in limits)
+        for space, first, end, address in self.w.standing:
+            if space == pointer.space and first <= low and high + span <= end:
+                return address, first
+        return None
 
     def _reads(self, pointer: LocalPointer, offset: Value | None, span: int, start: int) -> None:
         """What is read has to hold what the block has written, or zeros."""

@@ -1,4 +1,4 @@
-"""Long rows of bytes: copied by registers of 32 bytes, past the caches where the destination is larger than they are."""
+"""Long rows of bytes: copied by registers of 32 bytes, past the caches where the destination is larger."""
 
 from __future__ import annotations
 
