@@ -31,9 +31,8 @@ def known(source: DType, target: DType, rounding: RoundMode, saturate: bool) -> 
     if not source.is_integer or source.bits < 8:
         return False
     if target.name in _FLOATS:
-        return source.bits <= 16 and rounding in NEAREST_EVEN
-    wider = target.bits > source.bits and not (source.signed and not target.signed)
-    return target.is_integer and target.bits >= 8 and (wider or not saturate)
+        return (source.bits <= 16 or target.name == "f32") and rounding in NEAREST_EVEN
+    return target.is_integer and target.bits >= 8
 
 
 def convert(m: Maker, source: DType, target: DType, rounding: RoundMode, saturate: bool, x: Elements) -> Elements:
@@ -55,10 +54,28 @@ def convert(m: Maker, source: DType, target: DType, rounding: RoundMode, saturat
     if target.name in _FLOATS:
         word = "sitofp" if source.signed else "uitofp"
         return _float(m, target, saturate, m.value(f"{word} {t} {x.narrow} to {f}"))
+    if saturate:
+        x = m.narrow(source, _clamped(m, source, target, x.narrow))
     if target.bits == source.bits:
         return m.narrow(target, x.narrow)
     word = "trunc" if target.bits < source.bits else "sext" if source.signed else "zext"
     return m.narrow(target, m.value(f"{word} {t} {x.narrow} to {m.type(storage(target))}"))
+
+
+def _clamped(m: Maker, source: DType, target: DType, x: str) -> str:
+    """Integers of the source type as near as they are to what the target type holds."""
+    (low, high), (least, most) = _limits(source), _limits(target)
+    kind, sign = storage(source), "s" if source.signed else "u"
+    t, name = m.type(kind), f"{'v' + str(m.n) if m.n > 1 else ''}{kind}"
+    if least > low:
+        x = m.value(f"call {t} @llvm.{sign}max.{name}({t} {x}, {t} {m.same(kind, least)})")
+    if most < high:
+        x = m.value(f"call {t} @llvm.{sign}min.{name}({t} {x}, {t} {m.same(kind, most)})")
+    return x
+
+
+def _limits(dtype: DType) -> tuple[int, int]:
+    return (-(1 << (dtype.bits - 1)), (1 << (dtype.bits - 1)) - 1) if dtype.signed else (0, (1 << dtype.bits) - 1)
 
 
 def _float(m: Maker, target: DType, saturate: bool, x: str) -> Elements:

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ptokit.isa.meaning.primitives import INTEGRAL, PRIMITIVES
 from ptokit.types.dtypes import DType
 
 from . import maths
 from .code import Code, double, float_of
 from .elements import many, narrowed, same, storage, widened
+from .fused import fused
+from .rounding import round_many
 
 
 class Elements:
@@ -91,7 +94,9 @@ def known(name: str, dtype: DType | None) -> bool:
         return False
     if name in _FUNCTIONS and dtype.is_integer:
         return name == "recip"
-    return True
+    if dtype.is_integer:
+        return PRIMITIVES[name].for_integers and name not in INTEGRAL.values()
+    return PRIMITIVES[name].for_floats
 
 
 _TYPES = frozenset("f32 f16 bf16 i8 u8 i16 u16 i32 u32 i64 u64".split())
@@ -288,6 +293,55 @@ def _select(m: Maker, dtype: DType, condition: Elements, a: Elements, b: Element
     return m.narrow(dtype, m.value(f"select {m.type('i1')} {condition.wide}, {t} {a.narrow}, {t} {b.narrow}"))
 
 
+def _suffix(m: Maker, kind: str) -> str:
+    """The name of a type in the name of an intrinsic."""
+    short = {"float": "f32", "double": "f64"}.get(kind, kind)
+    return f"v{m.n}{short}" if m.n > 1 else short
+
+
+def _fused(m: Maker, dtype: DType, a: Elements, b: Elements, c: Elements) -> Elements:
+    if dtype.is_float:
+        exact = fused(m.code, m.n, a.wide, b.wide, c.wide)
+        return m.wide(dtype, round_many(m.code, m.need, m.n, exact, dtype.name))
+    v = m.type(storage(dtype))
+    product = m.value(f"mul {v} {a.narrow}, {b.narrow}")
+    return m.narrow(dtype, m.value(f"add {v} {product}, {c.narrow}"))
+
+
+def _popcount(m: Maker, dtype: DType, a: Elements) -> Elements:
+    kind = storage(dtype)
+    v = m.type(kind)
+    return m.narrow(dtype, m.value(f"call {v} @llvm.ctpop.{_suffix(m, kind)}({v} {a.narrow})"))
+
+
+def _sign_bits(m: Maker, dtype: DType, a: Elements) -> Elements:
+    """Leading zeros once the sign has been taken off."""
+    kind = storage(dtype)
+    v = m.type(kind)
+    sign = m.value(f"ashr {v} {a.narrow}, {m.same(kind, dtype.bits - 1)}")
+    rest = m.value(f"xor {v} {a.narrow}, {sign}")
+    zeros = m.value(f"call {v} @llvm.ctlz.{_suffix(m, kind)}({v} {rest}, i1 false)")
+    return m.narrow(dtype, m.value(f"sub {v} {zeros}, {m.same(kind, 1)}"))
+
+
+def _integral(word: str) -> Form:
+    def form(m: Maker, dtype: DType, a: Elements) -> Elements:
+        f = m.type("float")
+        return m.wide(dtype, m.value(f"call {f} @llvm.{word}.{_suffix(m, 'float')}({f} {a.wide})"))
+
+    return form
+
+
+def _odd(m: Maker, dtype: DType, a: Elements) -> Elements:
+    """The odd one of the neighbours."""
+    f, suffix = m.type("float"), _suffix(m, "float")
+    below, above = (m.value(f"call {f} @llvm.{word}.{suffix}({f} {a.wide})") for word in ("floor", "ceil"))
+    half = m.value(f"fmul {f} {below}, {m.same('float', double(0.5))}")
+    whole = m.value(f"call {f} @llvm.trunc.{suffix}({f} {half})")
+    even = m.value(f"fcmp oeq {f} {half}, {whole}")
+    return m.wide(dtype, m.value(f"select {m.type('i1')} {even}, {f} {above}, {f} {below}"))
+
+
 _OF_CONDITIONS: dict[str, Callable[..., str]] = {
     **{
         word: lambda m, a, b, word=word: m.value(f"{word} {m.type('i1')} {a}, {b}")  # type: ignore[misc]
@@ -312,6 +366,12 @@ _FORMS: dict[str, Form] = {
     "and": _bits("and"),
     "or": _bits("or"),
     "xor": _bits("xor"),
+    "fma": _fused,
+    "popcount": _popcount,
+    "signbits": _sign_bits,
+    "rint": _integral("roundeven"),
+    "odd": _odd,
+    **{name: _integral(name) for name in ("round", "floor", "ceil", "trunc")},
     "shl": _shift(True),
     "shr": _shift(False),
     **{name: _function(name) for name in ("exp", "log", "sqrt", "rsqrt")},
