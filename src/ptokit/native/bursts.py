@@ -31,7 +31,7 @@ def write(w: Writer, op: Op, instr: Instr, site: Site, word: Bursts, operands: d
         return False
     if isinstance(dst, LocalPointer) and isinstance(src, LocalPointer):
         return False  # all rows are read before one is written
-    if word.loops and w.set_loops(word.loops):
+    if w.configures:
         return False
     w.pending.flush()
     w.check(op, instr, site)

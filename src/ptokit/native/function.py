@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 from ptokit.ir.core import Block, Function, Module, Op, Value
-from ptokit.ir.facts import Facts
+from ptokit.ir.facts import Facts, instr_of
 from ptokit.isa.site import Site
 from ptokit.isa.table import Instr
 from ptokit.run.calls import left_to_check
@@ -20,7 +21,7 @@ from ptokit.run.effects import Effects
 from ptokit.run.scalars import FLOAT_TYPES, constant
 from ptokit.targets import Target
 from ptokit.types.dtypes import DType
-from ptokit.types.enums import TileType
+from ptokit.types.enums import Pipe, TileType
 from ptokit.types.values import Scalar
 
 from . import callbacks, control, forwarding, instructions, scalars, tiles, views
@@ -61,7 +62,6 @@ class Writer:
         self.contents = Contents()
         self.everything = False
         self.pending = instructions.Pending(self)
-        self._set_loops: set[str] | None = None
         self._accesses: tuple[list[forwarding.Access] | None] | None = None
         self.standing: list[tuple[str, int, int, str]] = []  # bytes of buffers, and the address of what stands for them
         self.sweeps: list[tuple[Op, list[tuple[int, int]]]] = []  # loops around, and bytes that they are sure to write
@@ -193,12 +193,11 @@ class Writer:
             self._accesses = (forwarding.accesses(self),)
         return self._accesses[0]
 
-    def set_loops(self, direction: str) -> bool:
-        """True if the program sets the registers that hold loops around copies of a direction."""
-        if self._set_loops is None:
-            bodies = [f.body for f in self.source.functions if f.body is not None]
-            self._set_loops = {op.name for body in bodies for op in body.walk() if op.name.startswith("pto.set_loop")}
-        return any(name.endswith(direction) for name in self._set_loops)
+    @cached_property
+    def configures(self) -> bool:
+        """True if the program sets registers of copies to other numbers than 1, which would mean nothing."""
+        bodies = [f.body for f in self.source.functions if f.body is not None]
+        return any(_configures(op, self.facts) for body in bodies for op in body.walk())
 
     def begin_scope(self, op: Op) -> None:
         """A vector scope begins."""
@@ -301,6 +300,15 @@ class Writer:
         code.place(bad)
         code.leave(f"ret i32 {status}")
         code.place(good)
+
+
+def _configures(op: Op, facts: Facts) -> bool:
+    """True for an instruction of the scalar pipe that takes numbers and gives nothing: it sets a register."""
+    instr = instr_of(op)
+    if instr is None or instr.ordering or not instr.typed or instr.pipe is not Pipe.S or instr.produces:
+        return False
+    numbers = [facts.constants.get(value) for value in op.values]
+    return not numbers or any(number != 1 for number in numbers)
 
 
 def _word_of_state(number: int) -> Callable[[Writer, Op], None]:

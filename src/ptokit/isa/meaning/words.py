@@ -162,7 +162,8 @@ class Bursts:
     ``axes`` are counts with the strides of destination and source in bytes, the outermost first; the first byte goes to
     `before` bytes behind `dst`. Around them go the two loops that the registers of direction `loops` hold, or those of
     the numbers of operand `groups`, if one is named: count, source stride and destination stride, the innermost loop
-    first. In the unified buffer rows begin at multiples of `alignment` bytes, where there are several.
+    first. In the unified buffer rows begin at multiples of `alignment` bytes, where there are several. Stores to
+    global memory are combined with it where the control register says so.
     """
 
     axes: tuple[tuple[Count, Count, Count], ...]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..atomics import combining
 from ..machine import Axis, Machine
 
 
@@ -27,7 +28,10 @@ def levels(loops: Sequence[int]) -> list[Axis]:
 def bursts(
     m: Machine, src: Any, dst: Any, axes: list[Axis], length: int, before: int, loops: str, alignment: int
 ) -> None:
-    """Copy rows of `length` bytes; those of the unified buffer begin at multiples of `alignment` bytes."""
+    """Copy rows of `length` bytes; those of the unified buffer begin at multiples of `alignment` bytes.
+
+    What goes to global memory is combined with it as the control register says.
+    """
     if loops:
         axes = [*loops_of(m, loops), *axes]
     if alignment > 1:
@@ -36,4 +40,10 @@ def bursts(
             stride = to if into else frm
             if count > 1 and stride % alignment:
                 m.refuse("DMA-A5-02", f"the UB stride of {stride} bytes is not a multiple of {alignment}")
-    m.copy(dst, before, src, axes, length)
+    combine = None if getattr(dst, "space", "gm") != "gm" else combining(m)
+    if combine is None:
+        m.copy(dst, before, src, axes, length)
+    else:
+        element = combine[1].value or combine[1].storage
+        rows = m.fetch(src, 0, [(n, s) for n, _, s in axes], length).view(element)
+        m.deposit(dst, before, [(n, d) for n, d, _ in axes], rows, combine=combine)
