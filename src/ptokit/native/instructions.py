@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from ptokit.ir.core import Op
 from ptokit.ir.facts import instr_of
 from ptokit.isa.meaning.execute import Derived, types_at
-from ptokit.isa.meaning.words import Bursts, Contract, Fold, Lane
+from ptokit.isa.meaning.words import Bursts, Contract, Fold, Gather, Lane, Scatter
 from ptokit.isa.site import Site
 from ptokit.isa.table import Instr
 from ptokit.types.values import Scalar
 
-from . import bursts, callbacks, contracts, folds, lanes, moves, registers
+from . import bursts, callbacks, contracts, folds, gathers, lanes, moves, registers
 from .lanes import Pending as Pending
 from .values import NotNativeError
 
@@ -56,6 +56,8 @@ def _native(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any
         return True
     word = instr.meaning_at(site)
     types = types_at(site)
+    if isinstance(word, Gather | Scatter):
+        return gathers.write(w, op, instr, site, word, operands)
     if isinstance(word, Contract):
         w.check(op, instr, site)
         return contracts.write(w, op, word, operands)

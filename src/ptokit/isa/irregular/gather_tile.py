@@ -11,6 +11,7 @@ from ptokit.types.enums import CmpMode, MaskAxis, MaskPattern
 
 from ..element_positions import alike, flat, in_range, kind
 from ..machine import Machine, TileOperand
+from ..meaning.words import Gather, Outside, Python, Word
 from ..site import Site, TileInfo
 from ..table import Access, Attr, Instr, Operand, Role, dst, instruction, scalar, src, tmp
 from .gather_text_rules import TGATHER_AS_01, TGATHER_AS_02, TGATHER_AS_03, TGATHERB_AS_01
@@ -39,13 +40,6 @@ def _gather(
     if count is not None:
         level = threshold if idx is None else idx.read(src.vr, 1)
         _compare(dst, src, level, count, cmp, offset)
-    elif idx is not None:
-        index = idx.read(dst.vr, dst.vc).astype(np.int64)
-        values = flat(src)
-        good = in_range(m, "TGATH-COM-02", index, values.shape[1], "index")
-        values, places = alike(values, np.where(good, index, 0).reshape(len(index), -1))
-        found = np.take_along_axis(values, places, axis=1).reshape(-1, dst.vr, dst.vc)
-        dst.write(np.where(good, found, np.zeros((), found.dtype)), dst.vr, dst.vc)
     elif mask is not None:
         if axis is MaskAxis.Col:
             rows = mask.first + mask.period * np.arange(dst.vr)
@@ -57,6 +51,13 @@ def _gather(
                 old, chosen = alike(dst.read().reshape(-1, dst.vr * dst.vc), chosen)
                 chosen = np.concatenate((chosen, old[:, chosen.shape[1] :]), axis=1)
             dst.write(chosen.reshape(len(chosen), dst.vr, dst.vc), dst.vr, dst.vc)
+
+
+def _meaning(o: Site) -> Word:
+    """By index it is a gather; a mask or a comparison is left to Python."""
+    if not o.has("idx") or o.has("count"):
+        return Python(_gather)
+    return Gather(Outside.REFUSED if o.target.is_device else Outside.LEFT_OUT, "TGATH-COM-02")
 
 
 def _compare(dst: TileOperand, src: TileOperand, level: Any, count: TileOperand, cmp: CmpMode, offset: int) -> None:
@@ -116,7 +117,7 @@ TGATHER = instruction(
             "dst src idx count",
         ),
         rules=(*RULES, TGATHER_AS_01, TGATHER_AS_02, TGATHER_AS_03),
-        run=_gather,
+        meaning=_meaning,
         footprint=_footprint,
         source="compute-layout-irregular 2.2",
     )

@@ -8,8 +8,8 @@ import numpy as np
 
 from ptokit.types.enums import MaskAxis, MaskPattern
 
-from ..element_positions import alike, in_range
 from ..machine import Machine, TileOperand
+from ..meaning.words import Outside, Python, Scatter, Word
 from ..site import Site
 from ..table import Access, Instr, dst, instruction, src
 from .gather_text_rules import TSCATTER_AS_01
@@ -26,23 +26,22 @@ def _scatter(
     mask: MaskPattern | None,
     axis: MaskAxis,
 ) -> None:
-    rows, cols = (dst.vr, dst.vc) if idx is None and not m.target.is_device else (dst.spec.rows, dst.spec.cols)
-    if idx is None:
-        assert mask is not None
-        x = src.read()
-        out = np.zeros((len(x), rows, cols), x.dtype)
-        if axis is MaskAxis.Col:
-            out[:, mask.first : mask.first + mask.period * src.vr : mask.period, : src.vc] = x
-        else:
-            out[:, : src.vr, mask.first : mask.first + mask.period * src.vc : mask.period] = x
+    rows, cols = (dst.spec.rows, dst.spec.cols) if m.target.is_device else (dst.vr, dst.vc)
+    assert mask is not None
+    x = src.read()
+    out = np.zeros((len(x), rows, cols), x.dtype)
+    if axis is MaskAxis.Col:
+        out[:, mask.first : mask.first + mask.period * src.vr : mask.period, : src.vc] = x
     else:
-        x, places = alike(src.read(idx.vr, idx.vc), idx.read().astype(np.int64))
-        good = in_range(m, "TSCAT-COM-04", places, rows * cols, "index")
-        out = np.zeros((len(x), rows * cols), x.dtype)
-        for block, (values, where, kept) in enumerate(zip(x, places, good)):
-            out[block, where[kept]] = values[kept]  # of equal places the last one counts
-        out = out.reshape(len(x), rows, cols)
+        out[:, : src.vr, mask.first : mask.first + mask.period * src.vc : mask.period] = x
     dst.write(out, rows, cols)
+
+
+def _meaning(o: Site) -> Word:
+    """By index it is a scatter; a mask is left to Python."""
+    if not o.has("idx"):
+        return Python(_scatter)
+    return Scatter(Outside.REFUSED if o.target.is_device else Outside.LEFT_OUT, "TSCAT-COM-04")
 
 
 def _footprint(o: Site) -> Iterator[Access]:
@@ -61,7 +60,7 @@ TSCATTER = instruction(
         (MASK, AXIS),
         syntax="dps-comma",
         rules=(*RULES, TSCATTER_AS_01),
-        run=_scatter,
+        meaning=_meaning,
         footprint=_footprint,
         source="compute-layout-irregular 2.4",
     )

@@ -16,9 +16,10 @@ from ..site import Info, ScalarInfo, Site, TileInfo, ViewInfo
 from .contract import product, scaled, total_of
 from .expressions import OWN, Apply, Element, leaves
 from .fold import FOLDS
+from .indexed import gather_tile, scatter_tile
 from .primitives import PRIMITIVES
 from .source import Source, count
-from .words import Contract, Fold, Lane, Move, Python, Search, Word, Write
+from .words import Contract, Fold, Gather, Lane, Move, Python, Scatter, Search, Word, Write
 
 if TYPE_CHECKING:
     from ..table import Instr
@@ -245,6 +246,14 @@ def _contract(c: Contract, source: Source) -> list[str]:
     return [*lines, f"{c.dst}.write({total}, rows, cols)"]
 
 
+def _gather(g: Gather, source: Source) -> list[str]:
+    return [f"{source.object(gather_tile)}(m, {g.dst}, {g.src}, {g.index}, {g.rule!r})"]
+
+
+def _scatter(g: Scatter, source: Source) -> list[str]:
+    return [f"{source.object(scatter_tile)}(m, {g.dst}, {g.src}, {g.index}, {g.rule!r})"]
+
+
 def _valid(name: str) -> list[str]:
     return [f"rows, cols = {name}.vr, {name}.vc", "if not (rows and cols): return"]
 
@@ -258,4 +267,6 @@ _WRITERS: dict[type, Callable[[Any, Source], list[str]]] = {
     Search: _search,
     Move: _move,
     Contract: _contract,
+    Gather: _gather,
+    Scatter: _scatter,
 }

@@ -155,6 +155,54 @@ class Move:
     combine: str = ""
 
 
+class Outside(Enum):
+    """What an index means that names no element."""
+
+    REFUSED = "refused"
+    """The instruction breaks `rule`."""
+    LEFT_OUT = "left out"
+    """A gather gives 0, a scatter writes nothing."""
+    LAST = "last"
+    """The last element."""
+    WRAPPED = "wrapped"
+    """The remainder of the index by the number of elements."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """``dst[i,j] = src[index[i,j]]``, bits unchanged, for the valid region of dst.
+
+    `src` is a tile, whose elements are counted row by row over all of it, or a view, whose elements are counted in
+    memory from its first one. With `rows` the index is the i-th element of the tile `index` and names a row: those are
+    apart by the stride of the view's fourth dimension, or with `dense` by the columns of dst. ``unsigned``: indices are
+    numbers without a sign.
+    """
+
+    outside: Outside
+    rule: str
+    rows: bool = False
+    dense: bool = False
+    unsigned: bool = False
+    dst: str = "dst"
+    src: str = "src"
+    index: str = "idx"
+
+
+@dataclass(frozen=True, slots=True)
+class Scatter:
+    """``dst[index[i,j]] = src[i,j]`` for the valid region of the index tile, in the order of rows: the last one stays.
+
+    Counting is that of `Gather`. A tile is filled with 0 before, a view keeps what is not written.
+    """
+
+    outside: Outside
+    rule: str
+    unsigned: bool = False
+    dst: str = "dst"
+    src: str = "src"
+    index: str = "idx"
+
+
 @dataclass(frozen=True, slots=True)
 class Bursts:
     """Rows of `length` bytes copied from pointer `src` to pointer `dst`, all read before one is written.
@@ -207,7 +255,7 @@ class Python:
     run: Callable[..., Any]
 
 
-Word = Lane | Fold | Search | Move | Bursts | Contract | Python
+Word = Lane | Fold | Search | Move | Gather | Scatter | Bursts | Contract | Python
 
 
 def lane(value: Expr, dst: str = "dst", *, over: str = "dst", mask: str = "", whole: bool = False) -> Lane:

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.targets import A2A3
+from ptokit.targets import A2A3, A5
 from ptokit.types.enums import Coalesce, GatherExec, GatherOOB, Layout, Pipe, TileType
 from ptokit.types.layout import offset_map
 
 from ..machine import Machine, TileOperand, ViewOperand
+from ..meaning.words import Gather, Outside, Python, Word
 from ..site import Site
 from ..table import Access, Attr, Instr, Kind, Operand, Role, dst, instruction, view
 from .gather_rules import RULES
@@ -91,6 +92,31 @@ def replace(memory: np.ndarray, where: np.ndarray, values: np.ndarray) -> None:
     memory[where] = values
 
 
+OUTSIDE = {
+    "Undefined": Outside.REFUSED,
+    "Clamp": Outside.LAST,
+    "Wrap": Outside.WRAPPED,
+    "Zero": Outside.LEFT_OUT,
+    "Skip": Outside.LEFT_OUT,
+}
+"""What the words for indices out of range mean."""
+
+
+def _meaning(o: Site) -> Word | None:
+    """Elements, or rows, of a table that lies in rows; other forms are left to Python."""
+    p = parts_of(o)
+    if p is None or (p.table.layout is None and o.target.is_a(A2A3)):
+        return None
+    if p.l1 or p.form not in (Form.ELEM, Form.ROW):
+        return Python(mgather)
+    outside, device = OUTSIDE[o.oob.name], o.target.is_device
+    if p.form is Form.ELEM:
+        return Gather(outside, "GATHER-COM-06", unsigned=device)
+    if not device and p.table.stride[4] != 1:
+        return Python(mgather)
+    return Gather(outside, "GATHER-COM-06", rows=True, dense=o.target.is_a(A5), unsigned=device)
+
+
 def footprint(site: Site) -> Iterator[Access]:
     """Indices and the whole table are read; the tile is written beyond its valid region in some device forms."""
     p = parts_of(site)
@@ -131,6 +157,7 @@ MGATHER = instruction(
         ),
         pipe=lambda site: Pipe.MTE2 if site.dst.loc is TileType.Mat else Pipe.V,
         rules=RULES,
+        meaning=_meaning,
         run=mgather,
         composite=("a2a3",),
         simt=True,

@@ -10,11 +10,12 @@ from ptokit.targets import A2A3, A5
 from ptokit.types.enums import Coalesce, Layout, Pipe, ScatterAtomicOp, ScatterConflict, ScatterOOB
 
 from ..machine import Machine, TileOperand, ViewOperand
+from ..meaning.words import Python, Scatter, Word
 from ..site import Site, TileInfo
 from ..table import Access, Attr, Instr, Role, instruction, src, view
-from .gather import replace
+from .gather import OUTSIDE, replace
 from .index_checks import parts_of
-from .indexed import capacity, coalesce, form_of, indexed, offsets, read_indices, resolve, row_width
+from .indexed import Form, capacity, coalesce, form_of, indexed, offsets, read_indices, resolve, row_width
 from .scatter_rules import RULES
 
 
@@ -109,6 +110,17 @@ def _refuse_collisions(
             )
 
 
+def _meaning(o: Site) -> Word | None:
+    """Plain stores of elements to a table that lies in rows; other forms are left to Python."""
+    p = parts_of(o)
+    if p is None or (p.table.layout is None and o.target.is_a(A2A3)):
+        return None
+    looked_at = o.target.is_a(A5) and o.conflict is ScatterConflict.Default
+    if p.l1 or p.form is not Form.ELEM or o.atomic is not ScatterAtomicOp.NONE or looked_at:
+        return Python(mscatter)
+    return Scatter(OUTSIDE[o.oob.name], "SCATTER-COM-04", unsigned=o.target.is_device)
+
+
 def footprint(site: Site) -> Iterator[Access]:
     """The tile, its whole column blocks for rows of an NZ table, and the indices are read; the table is written."""
     p = parts_of(site)
@@ -134,6 +146,7 @@ MSCATTER = instruction(
         pipe=Pipe.V,
         orders=(("src", "dst", "idx"),),  # the sync form's (assembly 5, rule 6)
         rules=RULES,
+        meaning=_meaning,
         run=mscatter,
         composite=("a2a3",),
         simt=True,
