@@ -136,6 +136,26 @@ def vector_add() -> Pair:
     return launches(program, [x, y, z], len(x) // 16384), lambda: np.add(x, y, out=w)
 
 
+def gather() -> Pair:
+    """A million elements of a table of as many."""
+    table, index = numbers(1 << 20), np.random.default_rng(2).integers(0, 1 << 20, (1 << 14, 64)).astype(np.int32)
+    y, z = np.zeros(index.shape, np.float32), np.zeros(index.shape, np.float32)
+    program = load(HERE / "kernels" / "mgather.pto")
+    args = [table, index, y, len(table) // 64, len(index)]
+    return launches(program, args, len(index) // 64), lambda: np.take(table, index, out=z, mode="clip")
+
+
+def scatter() -> Pair:
+    index = np.random.default_rng(2).permutation(1 << 20).reshape(-1, 64).astype(np.int32)
+    values, table, other = numbers(*index.shape), np.zeros(1 << 20, np.float32), np.zeros(1 << 20, np.float32)
+
+    def plain() -> None:
+        other[index] = values
+
+    program = load(HERE / "kernels" / "mscatter.pto")
+    return launches(program, [table, index, values, len(table) // 64, len(index)], len(index) // 64), plain
+
+
 ROWS = [
     Row("one block over 16x16 tiles", partial(looping, 16, 10_000), "numpy", (0.1e-6, None), 40_000),
     Row("one block over 64x64 tiles", partial(looping, 64, 1000), "numpy", (0.6e-6, None), 4000),
@@ -147,6 +167,8 @@ ROWS = [
     Row("GEMM 1024^3, fast", partial(gemm, "fast"), "numpy f32", (1.3, 1.3)),
     Row("GEMM 1024^3, exact", partial(gemm, "exact"), "numpy f32", (3.0, 3.0)),
     Row("flash attention, 256x4096", flash, "numpy", (1.0, None)),
+    Row("gather of a million of f32", gather, "np.take", (1.2, None)),
+    Row("scatter of a million of f32", scatter, "numpy", (1.2, None)),
     Row("vector registers, add of 16 MB", vector_add, "numpy", (1.2, None)),
 ]
 
