@@ -87,7 +87,7 @@ def test_a_fix_does_not_bring_a_shared_id() -> None:
 def test_unknown_switches() -> None:
     with pytest.raises(ValueError, match="off by default are FLAG-ALIAS, FLAG-REUSE-RACE"):
         found("fill a", also=["RACE-RAW"])
-    with pytest.raises(ValueError, match="auto, manual"):
+    with pytest.raises(ValueError, match="auto, auto-sync, manual"):
         found("fill a", mode="half")
 
 
@@ -170,3 +170,30 @@ def test_writers_that_meet_with_a_winner_are_a_note(on: str) -> None:
     assert scattering(on, MEET, VALUES) == [("SCATTER-ALIAS", "note", True)]
     assert scattering(on, DISTINCT, VALUES) == []
     assert scattering(on, MEET, VALUES, atomic=pto.ScatterAtomicOp.Add) == []
+
+
+@pytest.mark.parametrize("second", ["4096", "64"])
+def test_flags_of_placed_tiles_may_be_left_to_the_assembler(second: str) -> None:
+    """Races are not looked for then, and it is said who is trusted; tiles that overlap are found."""
+    tile = "!pto.tile_buf<vec, 16x64xf32>"
+    part = "!pto.partition_tensor_view<16x64xf32>"
+    text = f"""func.func @k(%x: {part}, %y: {part}) {{
+%first = arith.constant 0 : i64
+%second = arith.constant {second} : i64
+%a = pto.alloc_tile addr = %first : {tile}
+%b = pto.alloc_tile addr = %second : {tile}
+pto.tload ins(%x : {part}) outs(%a : {tile})
+pto.tload ins(%x : {part}) outs(%b : {tile})
+pto.tadd ins(%a, %b : {tile}, {tile}) outs(%b : {tile})
+pto.tstore ins(%b : {tile}) outs(%y : {part})
+return
+}}"""
+    module = parse_module(text, "k.pto").module
+    arrays = [np.ones((16, 64), np.float32) for _ in range(2)]
+    races = {"RACE-RAW"} <= {d.rule for d in sanitize(module, "a5", arrays).diagnostics}
+    report = sanitize(module, "a5", arrays, mode="auto-sync")
+    assert races
+    rules = {d.rule for d in report.diagnostics}
+    assert rules == (set() if second == "4096" else {"UB-OVERLAP", "RACE-SELF"})
+    (gap,) = report.coverage.gaps
+    assert (gap.accepted, gap.why) == (True, "the compiler adds the flags (auto-sync mode)")

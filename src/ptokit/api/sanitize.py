@@ -40,9 +40,9 @@ def sanitize(
     by `ptokit.uninit`, or the text "uninit:f32:64x64", are for output only. ``order``: ``strict``, or ``profile`` for
     the order inside a pipe that the target promises. ``witness``: show for each race what changes if its first access
     comes late. ``seed``: also run in another legal order, drawn with that seed. ``explain_sync``: find the flags and
-    barriers that a program without any needs. ``mode``: ``auto`` or ``manual``, where the program does not tell.
-    ``also``: rules that are off by default. Errors in the program are in the report, and then nothing runs. Raises
-    `DiagnosticError` for arguments that cannot be used, `UsageError` for a value that there is not.
+    barriers that a program without any needs. ``mode``: ``auto``, ``auto-sync`` or ``manual``, where the program does
+    not tell. ``also``: rules that are off by default. Errors in the program are in the report, and then nothing runs.
+    Raises `DiagnosticError` for arguments that cannot be used, `UsageError` for a value that there is not.
     """
     wanted = find_target(target)
     one_of(order, ORDERS, "order")

@@ -54,10 +54,14 @@ _ARITH: dict[str, Callable[[int, int], int]] = {
 }
 
 
-def derive(module: Module, entry: Function, blocks: int = 1, seed: int = 0) -> list[str]:
-    """One argument for each parameter of `entry`, in the grammar of ``--arg``. ``seed`` is that of random arrays."""
+def derive(module: Module, entry: Function, blocks: int = 1, seed: int = 0, number: int = 0) -> list[str]:
+    """One argument for each parameter of `entry`, in the grammar of ``--arg``.
+
+    ``seed`` is that of random arrays; ``number`` is what integers are of which nothing is known: those in tables, and
+    scalars that decide no size.
+    """
     module = with_function(module, entry)
-    numbers = _numbers(module, entry, blocks)
+    numbers = _numbers(module, entry, blocks, number)
     reach = _Reach(module, entry, numbers, blocks)
     reach.walk()
     written = analyse(module, entry).written
@@ -73,7 +77,9 @@ def derive(module: Module, entry: Function, blocks: int = 1, seed: int = 0) -> l
             data = element.is_float or element.bits <= 8
             random = param not in written and data and elements <= _RANDOM
             end = f":seed={seed + position}" if random else ""
-            texts.append(f"{'random' if random else 'zeros'}:{element.name}:{shape}{end}")
+            table = not data and element.is_integer and (number >= 0 or element.signed)
+            word = "random" if random else f"full:{number}" if number and table else "zeros"
+            texts.append(f"{word}:{element.name}:{shape}{end}")
         else:
             texts.append("0")
     return texts
@@ -99,8 +105,8 @@ def _number(type: Scalar, value: int) -> str:
     return f"{float(value or 1)}" if type.is_float else str(value)
 
 
-def _numbers(module: Module, entry: Function, blocks: int) -> dict[Value, int]:
-    """A number for each scalar parameter."""
+def _numbers(module: Module, entry: Function, blocks: int, otherwise: int) -> dict[Value, int]:
+    """A number for each scalar parameter; ``otherwise``: of those that decide no size."""
     numbers = {p: 0 for p in entry.params if isinstance(p.type, Scalar)}
     greatest = {Query.BLOCK_IDX: blocks - 1, Query.BLOCK_NUM: blocks, Query.SUBBLOCK_IDX: 1, Query.SUBBLOCK_NUM: 2}
     uses = _Uses(module, entry, set(numbers))
@@ -109,7 +115,7 @@ def _numbers(module: Module, entry: Function, blocks: int) -> dict[Value, int]:
         if query is not None:
             numbers[param] = greatest[query]
         else:
-            numbers[param] = SIZE if param in uses.sizes else TURNS if param in uses.turns else 0
+            numbers[param] = SIZE if param in uses.sizes else TURNS if param in uses.turns else otherwise
     for param, least in _Reach(module, entry, numbers, blocks).least().items():
         numbers[param] = max(numbers[param], least)
     return numbers

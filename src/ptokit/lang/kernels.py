@@ -217,9 +217,9 @@ class Kernel:
         Arguments as for a launch; arrays made by `uninit` are output only. ``order``: ``strict``, or ``profile`` for
         the order inside a pipe that the target promises. ``witness``: show for each race what changes if its first
         access comes late. ``seed``: also run in another legal order, drawn with that seed. ``explain_sync``: find the
-        flags and barriers that a kernel without any needs. ``mode``: ``auto`` or ``manual``, where the kernel does not
-        tell. ``also``: rules that are off by default. Raises `DiagnosticError` for
-        arguments that cannot be used.
+        flags and barriers that a kernel without any needs. ``mode``: ``auto``, ``auto-sync`` or ``manual``,
+        where the kernel does not tell. ``also``: rules that are off by default. Raises `DiagnosticError` for arguments
+        that cannot be used.
         """
         bound = self.parameters.bind(args, named)
         signature = self._signature(bound)

@@ -24,7 +24,7 @@ from ptokit.types.tensor import infer_layout
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView, Type
 
-from . import aggregates, arith
+from . import aggregates, arith, casts
 from .branches import assertion, execute_region, graph, index_switch, while_loop
 from .calls import bind
 from .carried_tiles import carried_tiles
@@ -461,7 +461,7 @@ def _template(text: str) -> Callable[[FunctionWriter, Op], None]:
 
 
 _METHODS: dict[str, Callable[[FunctionWriter, Op], None]] = {
-    **aggregates.METHODS,
+    **(aggregates.METHODS | casts.METHODS),
     "scf.for": FunctionWriter.scf_for,
     "scf.if": FunctionWriter.scf_if,
     "scf.while": while_loop,

@@ -111,10 +111,10 @@ def sanitize(
     and flags (Auto mode) are checked for values only. ``witness``: run the launch once more for each race, on copies of
     the arguments, with the first access as late as the model allows, and note what changes. ``seed``: run it once more
     in a legal order drawn with that seed. ``explain_sync``: find the flags and barriers that a program without any
-    needs, by running versions of it on copies of the arguments. ``mode``: ``auto`` or ``manual``, where the program
-    does not tell. ``also``: rules that are off by default (`OPTIONAL`). ``vector_cores``: those beside a cube core of
-    a mixed kernel, 1 or 2. Raises `DiagnosticError` for arguments that cannot be used, `ValueError` for an unknown
-    order, mode or rule, `KeyError` for an unknown target.
+    needs, by running versions of it on copies of the arguments. ``mode``: ``auto``, ``auto-sync`` or ``manual``, where
+    the program does not tell. ``also``: rules that are off by default (`OPTIONAL`). ``vector_cores``: those beside a
+    cube core of a mixed kernel, 1 or 2. Raises `DiagnosticError` for arguments that cannot be used, `ValueError` for an
+    unknown order, mode or rule, `KeyError` for an unknown target.
     """
     target = target_named(target)
     if order not in ORDERS:

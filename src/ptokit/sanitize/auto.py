@@ -8,8 +8,9 @@ from ptokit.ir.facts import Facts, instr_of
 from ptokit.isa.unknown import known
 from ptokit.types.tile import TileSpec
 
-MODES = ("auto", "manual")
-"""Who places tiles and orders pipes."""
+MODES = ("auto", "auto-sync", "manual")
+"""Who places tiles and orders pipes: the compiler, or the program. With ``auto-sync`` the program places tiles, and the
+compiler orders the pipes of each core."""
 
 
 def auto_rules(module: Module, found: Diagnostics) -> None:

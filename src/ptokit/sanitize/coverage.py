@@ -14,7 +14,8 @@ class Mode:
     """Whether the program places tiles and orders pipes itself (memory-model-and-sync 4).
 
     ``placed``: it gives tiles addresses. ``by_compiler``: it leaves the order of the pipes of a core to the compiler.
-    ``stated``: that was said, not inferred. ``between_cores``: it orders cores.
+    ``stated``: that was said, not inferred. ``ordered``: it has flags, barriers or events. ``adds_flags``: it was said
+    that the compiler adds them. ``between_cores``: it orders cores.
     """
 
     def __init__(self, module: Module, stated: str | None, vector_cores: int) -> None:
@@ -24,13 +25,15 @@ class Mode:
         ordered = any(instr.ordering and not instr.between_cores for instr in instrs)
         addressed = any(isinstance(v.type, Ptr) and v.type.space == "ub" for op in ops for v in op.results)
         self.placed = any(op.name == "pto.tassign" or (op.name in ALLOCATIONS and op.get("addr")) for op in ops)
+        self.ordered = ordered
         self.waits_for_work = any(instr.name == "TSYNC" for instr in instrs)
         self.between_cores = any(instr.between_cores for instr in instrs)
         self.by_compiler = not self.placed and not addressed and not ordered
         self.stated = stated is not None
+        self.adds_flags = stated == "auto-sync"
         if stated is not None:
-            self.by_compiler = stated == "auto"
-            self.placed = stated == "manual"
+            self.by_compiler = stated != "manual"
+            self.placed = stated == "manual" or (stated == "auto-sync" and self.placed)
 
 
 ALLOCATIONS = ("pto.alloc_tile", "pto.alloc_multi_tile")
@@ -90,6 +93,7 @@ def coverage(mode: Mode, *, in_order: bool, explained: bool, complete: bool) -> 
     if mode.by_compiler and not in_order:
         checked = [CORES if mode.between_cores else BLOCKS, DATA, BOUNDS]
         why = "the program has no addresses and no flags and leaves it to the compiler (auto mode)"
+        why = "the compiler adds the flags (auto-sync mode)" if mode.adds_flags else why
         gaps.append(Gap(PIPES, why, accepted=mode.stated or explained))
     else:
         checked = [PIPES, CORES, FLAGS, DATA, BOUNDS]

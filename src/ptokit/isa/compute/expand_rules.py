@@ -114,7 +114,9 @@ def REXP_COM_10(o: Site) -> Message:
 @rule("REXP-COM-11", source=ROWS, accepted="16x64 and 16x1 DN", rejected="16x64 and 8x1 DN")
 def REXP_COM_11(o: Site) -> Message:
     """One source is the matrix with dst's valid region, the other one value or one 32-byte block per row."""
-    if not known(o.dst.vr, o.dst.vc, o.src0.vr, o.src0.vc, o.src1.vr, o.src1.vc) or row_vector(o) is not None:
+    nothing = o.dst.vr == 0 and o.dst.vc == 0  # as a vector core has that takes no part
+    sizes = (o.dst.vr, o.dst.vc, o.src0.vr, o.src0.vc, o.src1.vr, o.src1.vc)
+    if nothing or not known(*sizes) or row_vector(o) is not None:
         return not_vec(o)
     c0, region = o.dst.c0, f"{o.dst.vr}x{o.dst.vc}"
     tiles = ", ".join(f"{layout(n, t)} valid {t.vr}x{t.vc}" for n, t in o.data_tiles if n != "dst")

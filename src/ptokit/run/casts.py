@@ -1,0 +1,37 @@
+"""Casts that a compiler leaves between its stages: integers and views that change their type only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
+from ptokit.ir.core import Op
+from ptokit.types.integers import width
+from ptokit.types.values import MemRef, PartitionView, Scalar, TensorView, Type
+
+if TYPE_CHECKING:
+    from .codegen import FunctionWriter
+
+
+def unrealized(writer: FunctionWriter, op: Op) -> None:
+    """Every value is the one it is made from. Raises `DiagnosticError` (TEXT-UNIMPLEMENTED)."""
+    sources = op.group("in")
+    if len(sources) != len(op.results) or not all(_alike(a.type, b.type) for a, b in zip(sources, op.results)):
+        made = f"{', '.join(str(v.type) for v in sources)} to {', '.join(str(v.type) for v in op.results)}"
+        message = f"{op.name} of {made} cannot be run yet"
+        hint = "ptokit runs casts between integers of one width, and between views of one element type"
+        raise DiagnosticError(Diagnostic("TEXT-UNIMPLEMENTED", Severity.ERROR, message, op.location, hint))
+    values = [writer.ref(value) for value in sources]
+    writer.assign([writer.bind(result) for result in op.results], values, op)
+
+
+def _alike(a: Type, b: Type) -> bool:
+    """True if the same bits, or the same memory, stand for both."""
+    if isinstance(a, Scalar) and isinstance(b, Scalar):
+        return a.is_integer and b.is_integer and width(a.name) == width(b.name)
+    views = (MemRef, TensorView, PartitionView)
+    return isinstance(a, views) and isinstance(b, views) and a.dtype is b.dtype and len(a.dims) == len(b.dims)
+
+
+METHODS: dict[str, Callable[[FunctionWriter, Op], None]] = {"builtin.unrealized_conversion_cast": unrealized}
