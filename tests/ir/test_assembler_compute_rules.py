@@ -86,8 +86,8 @@ ROW = {
 ROW_A3 = {**ROW, "a": "left 16x64xf16, valid=1x64, slayout=row_major"}
 ROW_MX = {
     **{name: t.replace("f16", "f8E4M3FN") for name, t in ROW.items()},
-    "x": "scaling 1x2xf8E4M3FN",
-    "y": "scaling 2x16xf8E4M3FN",
+    "x": "scaling 1x2xf8E4M3FN, slayout=row_major, fractal=32",
+    "y": "scaling 2x16xf8E4M3FN, slayout=row_major, fractal=32",
 }
 SCALED = {
     **{name: t.replace("f16", "f8E5M2") for name, t in WITH_BIAS.items()},
@@ -144,7 +144,7 @@ CASES: list[Case] = [
         "MX-SCALE",
         "a5",
         SCALE,
-        {"a": LEFT, "x": "scaling 16x2xf8E5M2"},
+        {"a": LEFT, "x": "scaling 16x2xf8E5M2, slayout=row_major, fractal=32"},
         {"x": LEFT},
     ),
     ("MX-SCALE", "a5", MX_BIAS, SCALED, {"x": "scaling 32x2xi8"}),
@@ -235,7 +235,7 @@ def test_rule(rule: str, arch: str, statement: str, good: dict[str, str], bad: d
 A5_ONLY = {
     "thistogram": (HISTOGRAM, COUNTED),
     "tpack": (PACK, PACKED),
-    "tget_scale_addr": (SCALE, {"a": LEFT, "x": "scaling 16x2xf8E5M2"}),
+    "tget_scale_addr": (SCALE, {"a": LEFT, "x": "scaling 16x2xf8E5M2, slayout=row_major, fractal=32"}),
     "trandom": (RANDOM, {"d": "vec 16x16xi32"}),
     "tgemv.mx": (GEMV_MX, ROW_MX),
 }
@@ -252,7 +252,7 @@ def test_operations_of_a5(name: str) -> None:
 
 def test_products_of_lowered_tiles_are_left_alone() -> None:
     memref = "memref<32x16xf32, #pto.address_space<acc>>"
-    assert check(program(MATMUL, {**PRODUCT, "b": "mat 8x8xf16", "c": memref}), "a5") == []
+    assert check(program(MATMUL, {**PRODUCT, "b": "mat 16x16xf16", "c": memref}), "a5") == []
 
 
 def test_the_assembler_compares_only_columns_of_some_regions_on_a5() -> None:

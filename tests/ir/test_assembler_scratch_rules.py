@@ -87,7 +87,10 @@ QUANT_TMP = QUANT.replace("outs(%d : T(d))", "outs(%d, %t : T(d), T(t))")
 WITH_TMP = {**WORDS, "t": WORDS["s"]}
 PRINT = "pto.tprint ins(%a : T(a))"
 ONE_TILE = {"a": "vec 16x16xf32"}
-NO_DYNAMIC = "vec 16x64xf32, valid=?x?"
+NO_INNER = {
+    "a": f"left 16x64xf8E4M3FN, valid=1x0{NZ}",
+    "x": "scaling 1x2xf8E4M3FN, valid=1x0, slayout=row_major, fractal=32",
+}
 
 CASES: list[Case] = [
     ("REXP-AS-01", "a5", ADD, EXPANDED, {"a": EXPANDED["b"], "b": EXPANDED["a"]}),
@@ -114,7 +117,7 @@ CASES: list[Case] = [
     ("MX-ACC", "a5", GEMV_MX_ACC, ADDED, {"c": f"acc 16x16xf32, valid=1x8{NZ}, fractal=1024"}),
     ("MX-BIAS", "a5", GEMV_MX_BIAS, BIASED, {"s": "bias 1x32xf32, valid=1x16"}),
     ("MX-BIAS", "a5", GEMV_MX_BIAS, BIASED, {"s": "bias 1x16xf32, valid=1x8"}),
-    ("MM-1", "a5", GEMV_MX, ROW_MX, {"a": f"left 16x64xf8E4M3FN, valid=1x0{NZ}", "x": "scaling 1x0xf8E4M3FN"}),
+    ("MM-1", "a5", GEMV_MX, ROW_MX, NO_INNER),
     ("EW-AS-04", "a2a3", REM, {**FOUR, "t": "vec 2x64xf32"}, {"t": "vec 1x64xf32"}),
     ("EW-AS-04", "a5", REM, {**FOUR, "t": "vec 1x8xf32, valid=1x1"}, {"t": f"vec 16x64xf32{DN}"}),
     ("EW-AS-04", "a2a3", REMS, {**FOUR, "t": "vec 1x64xf32"}, {"t": "vec 1x64xi32"}),

@@ -301,7 +301,7 @@ def test_sizes_of_a_popped_tile_come_in_pairs() -> None:
 
 def test_every_rule_has_a_text() -> None:
     prefixes = ("PI-", "RB-", "AS-", "PM-", "AP-2")
-    elsewhere = {"PI-9"}  # test_fixpipe_rules
+    elsewhere = {"PI-9", "RB-3"}  # test_fixpipe_rules, test_assembler_contexts
     assert {i for i in CATALOGUE if i.startswith(prefixes)} - elsewhere == {rule for rule, _, _ in BROKEN}
 
 

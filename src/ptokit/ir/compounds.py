@@ -64,13 +64,6 @@ _rule(
     "struct_get %s[2] : !pto.struct<i32, f16> -> f16",
     "struct_get %s[1] : !pto.struct<i32, f16> -> f16",
 )
-_rule(
-    "STRUCT-2",
-    "A struct stays in the function and the region that declare it.",
-    "DeclareStructOp, validateStructProvenance",
-    "scf.yield %s : !pto.struct<i32>",
-    "struct_set %s[0], %x in the region",
-)
 
 
 def subview(op: Op, facts: Facts) -> Breaches:

@@ -28,7 +28,7 @@ def check_level(survey: Survey, level: int | None, auto_sync: bool, found: Diagn
 
     Without a level every function may choose its own, but must not mix both ways.
     """
-    allocations = survey.named("pto.alloc_tile")
+    allocations = [*survey.named("pto.alloc_tile"), *survey.named("pto.alloc_multi_tile")]
     placed = [op for op in allocations if op.get("addr") is not None]
     if level is None:
         _mixed(allocations, placed, found)
@@ -42,6 +42,8 @@ def check_level(survey: Survey, level: int | None, auto_sync: bool, found: Diagn
         for op in placed:
             message = f"%{op.result.name} has an address; at level {level} the assembler places tiles"
             found.error("LV-1", message, op.location, hint="remove `addr`, or check with level 3")
+    for op in survey.named("pto.reserve_buffer") if level is not None else ():
+        _reserved(op, level == 3, found)
     for op in survey.named("pto.tassign"):
         if level is not None and level != 3:
             found.error("LV-2", f"tassign at level {level}; it belongs to level 3", op.location)
@@ -52,6 +54,15 @@ def check_level(survey: Survey, level: int | None, auto_sync: bool, found: Diagn
                 op.location,
                 hint="write the flags, or give each tile one address",
             )
+
+
+def _reserved(op: Op, placed: bool, found: Diagnostics) -> None:
+    """RB-3. ``placed``: by the program."""
+    automatic, base = op.attrs.get("auto") is not False, op.attrs.get("base")
+    if placed and (automatic or base is None):
+        found.error("RB-3", "at level 3 the program places the buffer", op.location, hint="auto = false, base = ...")
+    elif not placed and base is not None:
+        found.error("RB-3", "base is given; at levels 1 and 2 the assembler places the buffer", op.location)
 
 
 _ADDRESS = "add `addr = %address`, the number of the tile's first byte as an i64"

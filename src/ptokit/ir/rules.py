@@ -58,6 +58,13 @@ _rule(
     why="Reported as LV-1. Without --level an address makes the text one of level 3.",
 )
 _rule(
+    "RB-3",
+    "At level 3 reserve_buffer has auto = false and a base; at levels 1 and 2 it has no base.",
+    "reserve_buffer with base = 0, checked with --level 2",
+    "reserve_buffer with auto = true, checked with --level 2",
+    "14; PTOAS 2026-08, which has the levels of tiles for buffers, too",
+)
+_rule(
     "LV-2",
     "tassign belongs to level 3, and does not go with automatic synchronisation.",
     "tassign, checked with --level 2 or with --auto-sync",

@@ -31,24 +31,38 @@ from ptokit.types.values import is_memref
 
 from . import pipe_rules as _pipe_rules  # these put rules into the catalogue
 from . import rules as _rules
+from .allocations import ALLOCATIONS, check_scratch, tile_of, wrong_layout, wrong_type
+from .allocations import CHECKS as ALLOCATION_CHECKS
 from .buffers import TRANSFERS, check_buffers
 from .compounds import CHECKS as COMPOUND_CHECKS
 from .copy_loops import check_copy_loops
 from .core import Function, Module, Op, Value
+from .exchanges import CHECKS as EXCHANGE_CHECKS
 from .facts import Facts, instr_of
 from .fixpipe import check_fixpipes
 from .functions import check_functions
 from .levels import check_level
+from .lifetimes import check_lifetimes
 from .pipes import check_pipes, pointer_uses
 from .placement import check_placement
 from .registers import check_registers
 from .repeated_sites import RepeatedSites
 from .scopes import check_scopes
+from .structure_checks import CHECKS as STRUCTURE_CHECKS
+from .structure_checks import check_sections
 from .survey import Survey
 from .sync import tsync
 from .views import CHECKS as VIEW_CHECKS
 
-_CHECKS = {**VIEW_CHECKS, **COMPOUND_CHECKS, **TRANSFERS, "pto.tsync": tsync}
+_CHECKS = {
+    **VIEW_CHECKS,
+    **ALLOCATION_CHECKS,
+    **COMPOUND_CHECKS,
+    **TRANSFERS,
+    **EXCHANGE_CHECKS,
+    **STRUCTURE_CHECKS,
+    "pto.tsync": tsync,
+}
 _KINDS: dict[Kind, type] = {
     Kind.TILE: TileInfo,
     Kind.VIEW: ViewInfo,
@@ -84,17 +98,21 @@ def verify(
     if functions is None:
         check_functions(module, surveys, found)
         check_buffers(module, surveys, found)
+        check_lifetimes(module, surveys, found)
         check_pipes(surveys, target, found)
         check_fixpipes(module, surveys, target, found)
     checker = _Checker(target, found, extended, text=module.text, assembler=assembler)
     for survey in surveys.values():
         check_scopes(survey, found)
+        check_sections(survey, found)
         check_level(survey, level, auto_sync, found)
         if module.text:
             pointer_uses(survey, found)
         check_registers(survey, target, found)
         checker.run(survey)
-    return _refused_by_assembler(found) if assembler else found
+        if module.text:
+            check_scratch(survey, checker.facts, target, level, found)
+    return _refused_by_assembler(found) if assembler else _uncovered(found)
 
 
 def _refused_by_assembler(found: Diagnostics) -> Diagnostics:
@@ -102,6 +120,17 @@ def _refused_by_assembler(found: Diagnostics) -> Diagnostics:
     for diagnostic in found:
         if lookup(diagnostic.rule).scope in (Scope.TEXT, Scope.ASSEMBLER):
             kept.add(replace(diagnostic, severity=Severity.ERROR))
+    return kept
+
+
+def _uncovered(found: Diagnostics) -> Diagnostics:
+    """Without what an error at the same place says better."""
+    errors = {(d.rule, d.location) for d in found.errors}
+    kept = Diagnostics()
+    for diagnostic in found:
+        better = lookup(diagnostic.rule).covered_by
+        if not any((rule, diagnostic.location) in errors for rule in better):
+            kept.add(diagnostic)
     return kept
 
 
@@ -135,6 +164,8 @@ class _Checker:
 
     def tile_types(self, op: Op) -> None:
         """The types of the tiles that `op` makes."""
+        if self.assembler:
+            self.stated_types(op)
         for result in op.results:
             if isinstance(result.type, TileSpec):
                 broken = self.types.get(result.type)
@@ -144,6 +175,15 @@ class _Checker:
                     self.found.add(
                         Diagnostic(b.rule.id, b.severity, f"%{result.name}: {b.message}", op.location, b.hint)
                     )
+
+    def stated_types(self, op: Op) -> None:
+        """Report TL-1 and AL-8, which rules of the instruction set say, too."""
+        for result in op.results:
+            if isinstance(result.type, TileSpec) and (wrong := wrong_type(result.type)):
+                self.found.error("TL-1", f"%{result.name}: {wrong}", op.location)
+        spec = tile_of(op) if op.name in ALLOCATIONS else None
+        if spec is not None and not wrong_type(spec) and (wrong := wrong_layout(spec)):
+            self.found.error("AL-8", wrong, op.location)
 
     def instruction(self, op: Op, instr: Instr) -> bool:
         """Report what the instruction breaks; False if its operands are of other kinds than it takes.

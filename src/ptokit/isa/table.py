@@ -80,6 +80,7 @@ class Operand:
     word: str = ""  # stands behind this word and the types of ``ins``, with its own type; older texts list it
     stored: bool = False  # stands in ``outs``, whatever its role; older texts have it in ``ins``
     absent: str = ""  # the word behind the operands of ``ins`` that says it is not there
+    needed: Callable[[Site], str | None] | None = None  # of a scratch tile: what its size follows from, None: no need
 
 
 def dst(name: str = "dst", kind: Kind = Kind.TILE) -> Operand:
@@ -137,12 +138,21 @@ def address(name: str = "value") -> Operand:
     return Operand(name, Role.IN, Kind.SCALAR, type="i64", or_ptr=True)
 
 
-def tmp(name: str = "tmp", *, optional: bool = False, like: str = "", supplied: bool = False) -> Operand:
+def tmp(
+    name: str = "tmp",
+    *,
+    optional: bool = False,
+    like: str = "",
+    supplied: bool = False,
+    needed: Callable[[Site], str | None] | None = None,
+) -> Operand:
     """A scratch tile. ``like``: the operand that has its type, so that a statement may leave it out.
 
     ``supplied``: the same where that is the first source, and level 2 does not leave it out (assembly 5, rule 5).
+    ``needed``: where text leaves it out and the assembler has to make it, the operand whose valid region says how
+    large, or "" if no open size matters; None where it is not needed.
     """
-    return Operand(name, Role.SCRATCH, Kind.TILE, optional, supplied=supplied, like=like)
+    return Operand(name, Role.SCRATCH, Kind.TILE, optional, supplied=supplied, like=like, needed=needed)
 
 
 @dataclass(frozen=True, slots=True)

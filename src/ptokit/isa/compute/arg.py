@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from ..meaning.sentence import sentence
 from ..meaning.words import Search
+from ..scratch import on_a2a3
 from ..table import Instr, Operand, Role, dst, src, tmp
 from ..typesets import FB, I6, INT16_32, N4, F, types, types_of
 from .arg_rules import COLUMN_RULES, INT_ANY, ROW_RULES
 from .words import SRC, vector
 
-OPERANDS = (dst(), src(), tmp(optional=True, supplied=True), Operand("dst_val", Role.OUT, optional=True))
+OPERANDS = (
+    dst(),
+    src(),
+    tmp(optional=True, supplied=True, needed=on_a2a3("src")),
+    Operand("dst_val", Role.OUT, optional=True),
+)
 ROW_TYPES = types(N4, INT16_32 | FB, cpu=INT_ANY | FB, asm=F | types_of("i16 u16 i32 u32"))
 COLUMN_TYPES = types(types_of("f16 f32 u16 u32"), I6 | FB, cpu=INT_ANY | FB, asm=F)
 

@@ -20,6 +20,7 @@ from ..meaning.expressions import (
     unequal,
 )
 from ..meaning.words import Lane, Write
+from ..scratch import on_a2a3
 from ..site import Site
 from ..table import Attr, dst, scalar, src, tmp
 from ..typesets import ASM_8, ASM_16, ASM_I32_F, ASM_INT, BF16, FB, I8, I32_F32, INT16_32, N11, F, types, types_of
@@ -73,14 +74,14 @@ TCMPS = vector(
 TSEL = computed(
     "TSEL",
     select(Bit("mask"), SRC0, SRC1),
-    (dst(), src("mask"), src("src0"), src("src1"), tmp(optional=True, supplied=True)),
+    (dst(), src("mask"), src("src0"), src("src1"), tmp(optional=True, supplied=True, needed=on_a2a3())),
     types(INT16_32 | FB, N11, asm=ASM_SELECT_TILE),
     common=(*SELECT_RULES, EW_A5_03, EW_A5_04, EW_11_SEL, EW_AS_12, EW_A5_01, EW_CPU_01),
 )
 TSELS = computed(
     "TSELS",
     select(Bit("mask"), SRC, Scalar("scalar", "dst")),
-    (dst(), src("mask"), src(), tmp(optional=True, supplied=True), scalar()),
+    (dst(), src("mask"), src(), tmp(optional=True, supplied=True, needed=on_a2a3("src")), scalar()),
     types(INT16_32 | FB, I8 | F, asm=ASM_SELECT),
     common=(*SELECT_RULES, EW_AS_10, EW_11_SELS, EW_AS_13, EW_A5_01),
 )

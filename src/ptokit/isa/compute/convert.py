@@ -13,6 +13,7 @@ from ..meaning.primitives import INTEGRAL
 from ..meaning.words import Lane, Write, lane
 from ..numerics.convert import CVT_PAIRS, Pair, Rounding, conversion
 from ..operands import Message, overlap
+from ..scratch import of_wraps
 from ..site import Site
 from ..table import Attr, dst, src, tmp
 from ..unknown import known
@@ -207,7 +208,7 @@ def _meaning(o: Site) -> Lane | None:
 TCVT = vector(
     "TCVT",
     "dst = src converted to dst's element type",
-    (dst(), src(), tmp(optional=True)),
+    (dst(), src(), tmp(optional=True, needed=of_wraps)),
     {},
     _meaning,
     *RULES,

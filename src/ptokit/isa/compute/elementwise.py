@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..meaning.expressions import divide, floor_mod, fmod, maximum, minimum
+from ..scratch import of_floats, on_a2a3
 from ..table import tmp
 from ..typesets import (
     ASM_I32_F32,
@@ -42,7 +43,7 @@ TREM = binary(
     EW_A5_01,
     EW_11_REM,
     EW_AS_04,
-    scratch=tmp(optional=True, supplied=True),
+    scratch=tmp(optional=True, supplied=True, needed=on_a2a3("dst")),
     note="the sign of src1",
     footprint=remainder_footprint,
 )
@@ -60,7 +61,7 @@ TPOW = binary(
     EW_10_FLOATS_APART_A3,
     EW_11_POW,
     EW_AS_11,
-    scratch=tmp(optional=True),
+    scratch=tmp(optional=True, needed=of_floats),
     summary="dst = src0 ** src1",
 )
 TAND = binary("TAND", SRC0 & SRC1, types(I6, I6, asm=ASM_INT))
@@ -72,7 +73,7 @@ TXOR = binary(
     EW_10_APART_A3,
     EW_11,
     EW_AS_05,
-    scratch=tmp(optional=True, supplied=True),
+    scratch=tmp(optional=True, supplied=True, needed=on_a2a3("dst")),
 )
 TSHL = binary("TSHL", SRC0 << SRC1, types(I6, I8, asm=ASM_INT))
 TSHR = binary("TSHR", SRC0 >> SRC1, types(I6, I8, asm=ASM_INT), note="arithmetic if signed")
@@ -83,6 +84,6 @@ TPRELU = binary(
     EW_10_APART_A3,
     EW_11_MASK,
     EW_AS_03,
-    scratch=tmp(optional=True, supplied=True),
+    scratch=tmp(optional=True, supplied=True, needed=on_a2a3("dst")),
 )
 TSUBRELU = binary("TSUBRELU", relu(SRC0 - SRC1), types(F, F))

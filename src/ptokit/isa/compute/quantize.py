@@ -10,6 +10,7 @@ from ptokit.types.enums import QuantType
 
 from ..meaning.expressions import COLUMN, Axis, Convert, Element, Expr, Index
 from ..meaning.words import Lane, lane
+from ..scratch import on_a2a3
 from ..site import Site, TileInfo
 from ..table import Access, Attr, Instr, default_footprint, dst, instruction, src, tmp
 from ..unknown import Size, known
@@ -62,7 +63,13 @@ TQUANT = instruction(
         "TQUANT",
         "tquant",
         "dst = src * scale + offset as 8-bit integers, with a scale and an offset per row",
-        (dst(), src(), src("scale"), src("offset", optional=True), replace(tmp(optional=True), stored=True)),
+        (
+            dst(),
+            src(),
+            src("scale"),
+            src("offset", optional=True),
+            replace(tmp(optional=True, needed=on_a2a3("src")), stored=True),
+        ),
         (Attr("quant_type", QuantType, None, "quant_type", "quant_type"),),
         orders=(("src", "scale", "offset", "tmp"),),
         rules=(*QUANT_RULES, TQ_1, TQ_2),

@@ -13,6 +13,7 @@ from ptokit.diagnostics import Rule
 from ..meaning.expressions import Convert
 from ..meaning.sentence import sentence
 from ..meaning.words import Fold, Order
+from ..scratch import of_trees, on_a2a3
 from ..site import Site
 from ..table import Attr, Instr, dst, src, tmp
 from ..typesets import ASM_8, ASM_N4, BF16, FB, I8, INT16_32, INT64, N4, Types, types
@@ -50,7 +51,7 @@ def row_reduction(name: str, op: str, types: Types, *rules: Rule) -> Instr:
     return vector(
         name,
         sentence(Fold(op, SRC, "row")),
-        (dst(), src(), tmp(optional=True, supplied=True)),
+        (dst(), src(), tmp(optional=True, supplied=True, needed=on_a2a3("src"))),
         types,
         _fold(op, "row"),
         *rules,
@@ -95,7 +96,7 @@ TCOLSUM = column_reduction(
     CRED_COM_02,
     CRED_COM_03,
     CRED_COM_04,
-    operands=(dst(), src(), tmp(optional=True)),
+    operands=(dst(), src(), tmp(optional=True, needed=of_trees)),
     attrs=(Attr("is_binary", bool, None, "isBinary"),),
     syntax="dps-attrs-in",
     note="; isBinary adds as a tree",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..meaning.expressions import Expr, divide, floor_mod, fmod, maximum, minimum
+from ..scratch import of_floats, on_a2a3
 from ..site import Site
 from ..table import Attr, scalar, tmp
 from ..typesets import (
@@ -100,7 +101,7 @@ TREMS = tile_scalar(
     EW_11_REMS,
     EW_AS_04_SCALAR,
     EW_CPU_05,
-    scratch=tmp(optional=True, supplied=True),
+    scratch=tmp(optional=True, supplied=True, needed=on_a2a3("dst")),
     note="the sign of the scalar",
     footprint=remainder_footprint,
 )
@@ -121,7 +122,7 @@ TPOWS = tile_scalar(
     EW_11_POW,
     EW_AS_11,
     EW_CPU_02,
-    scratch=tmp(optional=True),
+    scratch=tmp(optional=True, needed=of_floats),
     summary="dst = src ** scalar",
 )
 TANDS = tile_scalar(
@@ -149,7 +150,7 @@ TXORS = tile_scalar(
     EW_AS_05_SCALAR,
     EW_AS_01,
     EW_A3_07,
-    scratch=tmp(optional=True, supplied=True),
+    scratch=tmp(optional=True, supplied=True, needed=on_a2a3("dst")),
 )
 TSHLS = tile_scalar("TSHLS", SRC << SCALAR, types(INT16_32, I8, asm=I8), EW_1, EW_09, EW_A5_01)
 TSHRS = tile_scalar(

@@ -15,6 +15,7 @@ from ..element_positions import kind
 from ..machine import Machine, TileOperand
 from ..numerics.philox import counter_of, random_row
 from ..numerics.scalars import element
+from ..scratch import on_a2a3
 from ..site import Site
 from ..table import Access, Attr, Instr, dst, instruction, scalar, tmp
 from ..typesets import BF16, I8, INT16_32, F, Types, types, types_of
@@ -78,7 +79,7 @@ def _generator(
 TCI = _generator(
     "TCI",
     "dst[0,k] = start + k, or start - k",
-    (dst(), scalar("start"), tmp(optional=True)),
+    (dst(), scalar("start"), tmp(optional=True, needed=on_a2a3())),
     Attr("descending", bool, False, "descending"),
     _sequence,
     CI_TYPES,

@@ -9,6 +9,7 @@ from ptokit.targets import A2A3
 
 from ..assembler import assembler_rule
 from ..operands import Message
+from ..scratch import a2a3_turns_blocks
 from ..site import Site, TileInfo
 from ..tile_checks import differ, not_of, small, vec_rows
 from ..typesets import BF16, I6, INT16_32, F, types_of
@@ -83,7 +84,7 @@ def TRANS_AS_01(o: Site) -> Message:
     if wrong := differ(o, "src", "dst", "tmp") or not_of(o, I6 | F | BF16, "src"):
         return wrong
     if o.target.is_a(A2A3):
-        uses = d.cols % (32 if s.dtype.size == 1 else 16) == 0 and s.cols % s.c0 == 0 and s.cols // s.c0 <= 255
+        uses = a2a3_turns_blocks(s, d)
         wrong = None if s.row_major else "src has blayout=col_major"
         return wrong or small(o, "tmp", s.spec.nbytes if uses else 32)
     for name, t in (("src", s), ("dst", d)):

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..element_positions import alike, kind
 from ..machine import Machine, TileOperand
+from ..scratch import of_lists, of_tails
 from ..site import Site, TileInfo
 from ..table import Access, Attr, Instr, Kind, Operand, Role, agreed, dst, instruction, scalar, src, tmp
 from .scratch_text_rules import MS_1, SORT_AS_01
@@ -72,7 +73,7 @@ TSORT32 = instruction(
         "TSORT32",
         "tsort32",
         "Sort each 32 elements of a row in descending order; dst holds records of value and index.",
-        (dst(), src(), src("idx"), tmp(optional=True)),
+        (dst(), src(), src("idx"), tmp(optional=True, needed=of_tails)),
         rules=(*SORT_RULES, SORT_AS_01),
         run=_sort,
         footprint=_sort_footprint,
@@ -180,7 +181,7 @@ TMRGSORT = instruction(
         (
             dst(),
             Operand("executed", Role.OUT, Kind.RECORD, optional=True),
-            replace(tmp(optional=True, like="dst"), absent="no_tmp"),
+            replace(tmp(optional=True, like="dst", needed=of_lists), absent="no_tmp"),
             src("src0"),
             src("src1", optional=True),
             src("src2", optional=True),

@@ -80,7 +80,9 @@ def to_zz(o: Site) -> bool:
     source="PTOAS 2026-08 PTO.cpp TMovOp",
 )
 def MO_12(o: Site) -> Message:
-    """grpAxis goes with a third tile that is not in scaling: vec tiles of ui8, hif8 or f8E8M0, ND to Zz."""
+    """grpAxis goes with a third tile that is not in scaling: three vec tiles of ui8, hif8 or f8E8M0, ND to Zz, of
+    sizes that the library re-orders.
+    """
     third: TileInfo | None = o.fp if to_zz(o) else optional(o, "tmp")
     if third is None:
         return "grpAxis is for exponents that are put into Zz order" if o.attrs.get("grp_axis") is not None else None
@@ -91,6 +93,50 @@ def MO_12(o: Site) -> Message:
         return f"the tiles hold {s.dtype}, not ui8, hif8 or f8E8M0"
     if (s.layout_name, d.layout_name) != ("ND", "Zz"):
         return f"{s.layout_name} to {d.layout_name}, not ND to Zz"
+    if o.quant is not None or o.mode is not None or relu(o):
+        return "exponents take no scalar, accToVecMode or reluPreMode"
+    if any(a is b for a, b in ((s, d), (s, third), (d, third))):
+        return "two of the three tiles are one"
+    if s.spec.dynamic or d.spec.dynamic:
+        return "the type of src or dst leaves valid sizes open"
+    return _by_columns(s, d) if o.grp_axis == 0 else _by_rows(s, d, third)
+
+
+def _region(t: TileInfo) -> tuple[int, int]:
+    return t.spec.valid_row, t.spec.valid_col
+
+
+def _by_rows(s: TileInfo, d: TileInfo, third: TileInfo) -> Message:
+    """Exponents of groups along rows: rows are filled up to 16, in src, too."""
+    (srows, scols), (rows, cols) = _region(s), _region(d)
+    if srows * scols != rows * cols:
+        return f"src has {srows * scols} exponents, dst {rows * cols}"
+    if cols % 2:
+        return f"dst has {cols} valid columns, an odd number"
+    if srows != 1 and s.cols != scols:
+        return f"src has {s.cols} columns, {scols} of them valid: its exponents do not lie one after the other"
+    blocks = -(-rows // 16)
+    for name, t, need in (
+        ("src", s, 16 * blocks * cols),
+        ("dst", d, 16 * blocks * cols),
+        ("tmp", third, 64 + blocks * cols),
+    ):
+        if t.spec.nbytes < need:
+            return f"{name} has {t.spec.nbytes} bytes, not {need}"
+    return None
+
+
+def _by_columns(s: TileInfo, d: TileInfo) -> Message:
+    """Exponents of groups along columns."""
+    (rows, cols), (drows, dcols) = _region(s), _region(d)
+    if rows * cols != drows * dcols:
+        return f"src has {rows * cols} exponents, dst {drows * dcols}"
+    if rows < 2 or rows % 2:
+        return f"src has {rows} valid rows, not an even number from 2"
+    if cols % 16 or s.cols != cols:
+        return f"src has {s.cols} columns, {cols} of them valid, which are not all of them and whole blocks of 16"
+    if min(s.spec.nbytes, d.spec.nbytes) < rows * cols:
+        return f"src has {s.spec.nbytes} bytes and dst {d.spec.nbytes}, not {rows * cols}"
     return None
 
 

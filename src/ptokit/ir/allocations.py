@@ -1,0 +1,188 @@
+"""What the reference assembler asks of types of tiles, of allocations, and of scratch tiles by level."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ptokit.diagnostics import Diagnostics, Scope, define
+from ptokit.isa.table import Role
+from ptokit.isa.unknown import UNKNOWN, Size
+from ptokit.targets import Target
+from ptokit.types.dtypes import DTYPES, PACKED
+from ptokit.types.enums import CompactMode, TileType
+from ptokit.types.tile import DYNAMIC, TileSpec
+from ptokit.types.values import MultiTile
+
+from .core import Op, Value
+from .facts import Facts, instr_of
+from .survey import Survey
+from .views import Breach, Breaches, alloc_tile, tassign
+
+
+def _rule(id: str, what: str, function: str, rejected: str, accepted: str, **more: Any) -> None:
+    more = {"source": f"PTOAS 2026-08 {function}", "rejected": rejected, "accepted": accepted, **more}
+    define(id, what, scope=Scope.ASSEMBLER, **more)
+
+
+_rule(
+    "TL-1",
+    "A tile has at least one row and column, a valid region inside them, and boxes of 32, 512 or 1024 bytes.",
+    "PTOTypeDefs.cpp TileBufType",
+    "fractal=16",
+    "fractal=512",
+)
+_rule(
+    "AL-7",
+    "A constant address of a tile is not negative and a multiple of 32 bytes; of 512 in left, right and acc.",
+    "PTO.cpp verifyConstantLocalAddress",
+    "alloc_tile addr = 70660",
+    "alloc_tile addr = 70656",
+    covered_by=("ADDR-ALIGN",),
+)
+_rule(
+    "AL-8",
+    "Rows (columns, if col_major) of a tile without boxes are whole blocks of 32 bytes, 16 of pairs of 4-bit "
+    "floats; those of a tile with boxes are whole boxes, but for the rows of vec tiles, of scales, and of one "
+    "row.",
+    "PTO.cpp verifyTileBufLayoutConstraints",
+    "alloc_tile : !pto.tile_buf<vec, 7x7xf32>",
+    "alloc_tile : !pto.tile_buf<vec, 7x8xf32>",
+    why="Without --rules assembler the rules of tiles (TILE-05 and others) say it.",
+)
+_rule(
+    "AM-1",
+    "Several tiles of one type: valid sizes are given where the type leaves them open, and only there; elements "
+    "of 8 bits are integers, the tiles are no row longer in memory, and their addresses are the assembler's own.",
+    "PTO.cpp AllocMultiTileOp",
+    "a slot with compact=2",
+    "a slot with compact=0",
+)
+_rule(
+    "LV-3",
+    "At level 3 the program gives the scratch tiles that its instructions need.",
+    "PTOMaterializeImplicitTmp.cpp",
+    "txor without tmp on a2a3, checked with --level 3",
+    "txor without tmp, checked with --level 2",
+    why="At levels 1 and 2 the assembler makes and places them.",
+)
+_rule(
+    "LV-4",
+    "The assembler makes a scratch tile that is left out as large as an operand whose type states its valid region.",
+    "PTOMaterializeImplicitTmp.cpp",
+    "tquant without tmp of a tile with valid=?x?, on a2a3",
+    "tquant without tmp of a tile with valid=16x64",
+)
+
+ALLOCATIONS = frozenset(("pto.alloc_tile", "pto.alloc_multi_tile"))
+_SMALL = frozenset((*(DTYPES[n] for n in ("e4m3", "e5m2", "e8m0", "hif8")), *PACKED.values())) - {PACKED["f64"]}
+_PAIRS_OF_4 = frozenset(PACKED[n] for n in ("e2m1x2", "e1m2x2"))
+_OPERANDS = (TileType.Left, TileType.Right, TileType.Acc)
+_PLANNED = "pto.multi_buffer_addrs"
+
+
+def wrong_type(spec: TileSpec) -> str | None:
+    """TL-1."""
+    if spec.rows <= 0 or spec.cols <= 0:
+        return f"a tile of {spec.rows}x{spec.cols}"
+    if spec.valid_row > spec.rows or spec.valid_col > spec.cols:
+        return f"a valid region of {spec.valid_row}x{spec.valid_col} in {spec.rows}x{spec.cols}"
+    return f"boxes of {spec.fractal} bytes" if spec.fractal not in (32, 512, 1024) else None
+
+
+def wrong_layout(spec: TileSpec) -> str | None:
+    """AL-8."""
+    size = spec.dtype.size
+    if not spec.boxed:
+        count, what = (spec.cols, "row") if spec.row_major else (spec.rows, "column")
+        block = 16 if spec.dtype in _PAIRS_OF_4 else 32
+        return f"a {what} has {count * size} bytes, no multiple of {block}" if count * size % block else None
+    box = spec.box
+    free = spec.loc is TileType.Vec or spec.fractal == 32 or spec.rows == 1
+    if not free and spec.rows % box.rows:
+        return f"{spec.rows} rows with boxes of {box.rows}"
+    return f"{spec.cols} columns with boxes of {box.cols}" if spec.cols % box.cols else None
+
+
+def tile_of(op: Op) -> TileSpec | None:
+    """The type of the tiles that an operation allocates."""
+    made = op.results[0].type if op.results else None
+    made = made.slot if isinstance(made, MultiTile) else made
+    return made if isinstance(made, TileSpec) else None
+
+
+def _constant(value: Value | None, facts: Facts) -> Size:
+    """The number that `value` is, if it is a constant itself: the assembler folds nothing here."""
+    is_one = value is not None and isinstance(value.owner, Op) and value.owner.name == "arith.constant"
+    return facts.size(value) if is_one else UNKNOWN
+
+
+def _address(op: Op, facts: Facts, spec: TileSpec | None) -> Breaches:
+    at, unit = _constant(op.get("addr"), facts), 512 if spec is not None and spec.loc in _OPERANDS else 32
+    if at < 0:
+        yield Breach("AL-7", f"the address is {at}")
+    elif at % unit != 0:
+        yield Breach("AL-7", f"the address {at} is no multiple of {unit} bytes")
+
+
+def _one(op: Op, facts: Facts) -> Breaches:
+    yield from alloc_tile(op, facts)
+    yield from _address(op, facts, tile_of(op))
+
+
+def _several(op: Op, facts: Facts) -> Breaches:
+    spec = tile_of(op)
+    if spec is None:
+        return
+    yield from _address(op, facts, spec)
+    if spec.dtype in _SMALL:
+        yield Breach("AM-1", f"the tiles hold {spec.dtype}")
+    if spec.compact is CompactMode.RowPlusOne:
+        yield Breach("AM-1", "the tiles are a row longer in memory than their type says, and would overlap")
+    if _PLANNED in op.attrs:
+        yield Breach("AM-1", f"{_PLANNED} is written by the assembler itself")
+    for name, stated in (("valid_row", spec.valid_row), ("valid_col", spec.valid_col)):
+        if (op.get(name) is None) == (stated == DYNAMIC):
+            yield Breach("AM-1", f"{name} is {'missing' if stated == DYNAMIC else 'given'}, the type has {stated}")
+
+
+def _rebound(op: Op, facts: Facts) -> Breaches:
+    yield from tassign(op, facts)
+    spec = op["tile"].type
+    yield from _address(op, facts, spec if isinstance(spec, TileSpec) else None)
+
+
+CHECKS: dict[str, Callable[[Op, Facts], Breaches]] = {
+    "pto.alloc_tile": _one,
+    "pto.alloc_multi_tile": _several,
+    "pto.tassign": _rebound,
+}
+"""By operation; those of `ir.views` included."""
+
+
+def check_scratch(survey: Survey, facts: Facts, target: Target, level: int | None, found: Diagnostics) -> None:
+    """Report LV-3, where level 3 is asked for, and LV-4, where the program places no tiles."""
+    placed = any(op.get("addr") is not None for op in survey.named("pto.alloc_tile"))
+    if level is None and placed:
+        return  # kernels ship that place their tiles and leave out scratch tiles
+    for op in survey.ops:
+        instr = instr_of(op)
+        scratch = next((o for o in instr.operands if o.role is Role.SCRATCH and o.needed), None) if instr else None
+        if instr is None or scratch is None or scratch.needed is None or op.get(scratch.name) is not None:
+            continue
+        site = facts.site(op, target, text=True)
+        assert site is not None
+        if not all(isinstance(v.type, TileSpec) for v in op.values if v.type is not None and _is_data(op, instr, v)):
+            continue
+        like = scratch.needed(site)
+        if like is None:
+            continue
+        if level == 3:
+            found.error("LV-3", f"{instr.text} has no {scratch.name}", op.location, hint="give it a scratch tile")
+        elif like and site.operands[like].spec.dynamic:  # type: ignore[union-attr]
+            message = f"{instr.text} has no {scratch.name}, and {like} an open valid region"
+            found.error("LV-4", message, op.location, hint="give it a scratch tile, or state the valid region")
+
+
+def _is_data(op: Op, instr: Any, value: Value) -> bool:
+    return any(op.get(name) is value for name in instr.data_names)

@@ -1,0 +1,199 @@
+"""Checks of what passes between devices and cores: transfers, signals, barriers, caches, prefetches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ptokit.diagnostics import Scope, define
+from ptokit.types.enums import SyncAllMode, TileType
+from ptokit.types.tile import DYNAMIC, TileSpec
+from ptokit.types.values import PartitionView, Ptr, Scalar, TensorView, Type, is_memref
+
+from .core import Op, Value
+from .facts import Facts
+from .views import Breach, Breaches
+
+
+def _rule(id: str, what: str, function: str, rejected: str, accepted: str, **more: Any) -> None:
+    more = {"source": f"PTOAS 2026-08 {function}", "rejected": rejected, "accepted": accepted, **more}
+    define(id, what, scope=Scope.ASSEMBLER, **more)
+
+
+_rule(
+    "CM-1",
+    "Memory of a transfer between devices is a view with dimensions from 1; they are open only in put and get, "
+    "and there only in slices. Both ends have one element type, in put and get one shape.",
+    "PTO.cpp verifyCommGlobalLike, TPutOp, TGetOp",
+    "comm.tput of a tensor_view<?xf32>",
+    "comm.tput of a partition_tensor_view<?xf32>",
+)
+_rule(
+    "CM-2",
+    "Tiles of a transfer lie in vec, have the element type of the memory, and are of one type.",
+    "PTO.cpp verifyCommStagingTileLike, verifyCommPingPongSameType",
+    "comm.tput with buf(%ping, %pong) of two types",
+    "comm.tput with buf(%ping)",
+)
+_rule(
+    "CM-3",
+    "The memory of a group's members has one type, which fits the root's, and the root is one of them.",
+    "PTO.cpp verifyCommGlobalGroup, TBroadcastOp, CommTGatherOp, CommTScatterOp, TReduceOp",
+    "root = 2 of two members",
+    "root = 1 of two members",
+)
+_rule(
+    "CM-4",
+    "A signal is a view of i32 with stated dimensions; it is set to and compared with an i32.",
+    "PTO.cpp verifyCommSignalLike",
+    "comm.tnotify of a tensor_view<?xi32>",
+    "comm.tnotify of a tensor_view<1xi32>",
+)
+_rule(
+    "SYNCALL-1",
+    "A soft syncall has a workspace in global memory of at least 16 i32, and may say how many cores there are, as "
+    "an i32; a hard one has neither.",
+    "PTO.cpp SyncAllOp",
+    "soft without a workspace",
+    "soft with a !pto.ptr<i32>",
+)
+_rule(
+    "CMO-1",
+    "The cache lines to invalidate are those of global memory.",
+    "PTO.cpp CmoCacheInvalidOp",
+    "cmo.cacheinvalid %p single_cache_line : !pto.ptr<i32, vec>",
+    "cmo.cacheinvalid %p single_cache_line : !pto.ptr<i32>",
+)
+
+View = TensorView | PartitionView
+
+
+def _memory(op: Op, name: str, *, open_slices: bool = False) -> Breaches:
+    type = op[name].type
+    if is_memref(type):
+        return
+    yield from _dims(name, type, op[name], open_slices)
+
+
+def _dims(name: str, type: Type, value: Value, open_slices: bool, rule: str = "CM-1") -> Breaches:
+    if not isinstance(type, View):
+        yield Breach(rule, f"{name} has type {type}, which is no view", value=value)
+        return
+    for size in type.dims:
+        if size == DYNAMIC and not (open_slices and isinstance(type, PartitionView)):
+            yield Breach(rule, f"{name} has an open dimension: {type}", value=value)
+            return
+        if size != DYNAMIC and size <= 0:
+            yield Breach(rule, f"{name} has a dimension of {size}", value=value)
+            return
+
+
+def _tiles(op: Op, memory: str, *names: str) -> Breaches:
+    like, first = op[memory].type, op[names[0]].type
+    for name in names:
+        value = op.get(name)
+        if value is None or not isinstance(value.type, TileSpec):
+            continue
+        if value.type.loc is not TileType.Vec:
+            yield Breach("CM-2", f"{name} lies in {value.type.loc.text}, not vec", value=value)
+        elif isinstance(like, View) and value.type.dtype is not like.dtype:
+            yield Breach("CM-2", f"{name} has element type {value.type.dtype}, {memory} {like.dtype}", value=value)
+        elif value.type != first:
+            yield Breach("CM-2", f"{name} is {value.type}, {names[0]} {first}", value=value)
+
+
+def _pair(op: Op, facts: Facts) -> Breaches:
+    for name in ("dst", "src"):
+        yield from _memory(op, name, open_slices=True)
+    dst, src = op["dst"].type, op["src"].type
+    if isinstance(dst, View) and isinstance(src, View) and (dst.dtype is not src.dtype or dst.dims != src.dims):
+        yield Breach("CM-1", f"dst is {dst}, src {src}")
+    yield from _tiles(op, "src", "ping", "pong")
+
+
+def _collective(memory: str, *tiles: str) -> Callable[[Op, Facts], Breaches]:
+    def check(op: Op, facts: Facts) -> Breaches:
+        yield from _memory(op, memory)
+        yield from _tiles(op, memory, *tiles)
+        members, root = op.group("members"), op.attrs.get("root", 0)
+        for k, member in enumerate(members):
+            yield from _dims(f"member {k}", member.type, member, False)
+            if member.type != members[0].type:
+                yield Breach("CM-3", f"member {k} has type {member.type}, the first {members[0].type}", value=member)
+        if isinstance(root, int) and root >= len(members):
+            yield Breach("CM-3", f"root {root} of {len(members)}")
+        mine, theirs = op[memory].type, members[0].type if members else None
+        if isinstance(mine, View) and isinstance(theirs, View):
+            same = mine == theirs if op.name == "pto.comm.tbroadcast" else mine.dtype is theirs.dtype
+            if not same:
+                yield Breach("CM-3", f"{memory} is {mine}, the members' memory {theirs}")
+
+    return check
+
+
+def _signal(op: Op, facts: Facts) -> Breaches:
+    signal, value = op["signal"], op["value"]
+    if not isinstance(signal.type, View):
+        return
+    yield from _dims("the signal", signal.type, signal, False, "CM-4")
+    if signal.type.dtype.name != "i32":
+        yield Breach("CM-4", f"the signal holds {signal.type.dtype}", value=signal)
+    if isinstance(value.type, Scalar) and value.type.name not in ("i32", "ui32", "si32"):
+        yield Breach("CM-4", f"%{value.name} has type {value.type}", value=value)
+
+
+_CELLS = 16
+
+
+def _syncall(op: Op, facts: Facts) -> Breaches:
+    mode, workspace, used = op.attrs.get("mode"), op.get("workspace"), op.get("used")
+    if mode is SyncAllMode.Hard:
+        if workspace is not None or used is not None:
+            yield Breach("SYNCALL-1", "a hard syncall takes no operands")
+        return
+    if mode is not SyncAllMode.Soft:
+        return  # an older text, which does not say it
+    if workspace is None:
+        yield Breach("SYNCALL-1", "a soft syncall without a workspace")
+        return
+    yield from _cells(workspace)
+    if used is not None and isinstance(used.type, Scalar) and used.type.name != "i32":
+        yield Breach("SYNCALL-1", f"the number of cores has type {used.type}", value=used)
+
+
+def _cells(workspace: Value) -> Breaches:
+    type = workspace.type
+    if not isinstance(type, Ptr | View):
+        yield Breach("SYNCALL-1", f"the workspace has type {type}", value=workspace)
+        return
+    if isinstance(type, Ptr) and (type.space or "gm") != "gm":
+        yield Breach("SYNCALL-1", f"the workspace lies in {type.space}", value=workspace)
+    if not type.dtype.is_integer or type.dtype.bits != 32:
+        yield Breach("SYNCALL-1", f"the workspace holds {type.dtype}", value=workspace)
+    if isinstance(type, Ptr) or DYNAMIC in type.dims:
+        return
+    count = 1
+    for size in type.dims:
+        count *= size
+    if count < _CELLS:
+        yield Breach("SYNCALL-1", f"the workspace has {count} elements, fewer than {_CELLS}", value=workspace)
+
+
+def _lines(op: Op, facts: Facts) -> Breaches:
+    addr = op.get("addr")
+    if addr is not None and isinstance(addr.type, Ptr) and (addr.type.space or "gm") != "gm":
+        yield Breach("CMO-1", f"%{addr.name} points into {addr.type.space}", value=addr)
+
+
+CHECKS: dict[str, Callable[[Op, Facts], Breaches]] = {
+    "pto.comm.tput": _pair,
+    "pto.comm.tget": _pair,
+    "pto.comm.tbroadcast": _collective("src", "ping", "pong"),
+    "pto.comm.tgather": _collective("dst", "ping", "pong"),
+    "pto.comm.tscatter": _collective("src", "ping", "pong"),
+    "pto.comm.treduce": _collective("dst", "ping", "pong", "acc"),
+    **dict.fromkeys(("pto.tnotify", "pto.twait", "pto.ttest"), _signal),
+    "pto.syncall": _syncall,
+    "pto.cmo.cacheinvalid": _lines,
+}
+"""By operation."""
