@@ -26,6 +26,8 @@ def prepare(program: Program) -> Native:
         raise Unable(f"native code needs llvmlite, which cannot be imported: {error}") from None
     if program.cores.waits or program.cores.mixed:
         raise Unable("its cores run beside each other and wait for each other")
+    if program.launches_threads:
+        raise Unable("it has operations of threads")
     from .program import NativeProgram
 
     try:

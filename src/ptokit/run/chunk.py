@@ -26,12 +26,13 @@ from .observer import Nest, Observer
 from .pipes import Pipes
 from .rendezvous import Rendezvous
 from .signals import Semaphores
+from .simt.launch import ThreadLaunches
 from .storage import Arena, Storage
 from .tile import Tile
 from .window import Window
 
 
-class Chunk(Bursts):
+class Chunk(ThreadLaunches, Bursts):
     """One run of a program for `blocks` blocks (see `ptokit.isa.machine.Machine`)."""
 
     initial = 0  # byte that on-chip memory starts with

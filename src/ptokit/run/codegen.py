@@ -16,6 +16,7 @@ from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
 from ptokit.ir.core import Block, Function, Module, Op, Value
 from ptokit.ir.facts import Facts, instr_of
 from ptokit.ir.launch import SECTIONS, Launch
+from ptokit.isa.simt.meaning import OfThreads
 from ptokit.isa.site import Site
 from ptokit.isa.table import Instr, Kind
 from ptokit.isa.unknown import known
@@ -34,6 +35,8 @@ from .lockstep import agreed
 from .loop_batching import countdowns
 from .loop_batching_code import write_all_iterations
 from .scalars import FLOAT_TYPES, constant
+from .simt.code import Bodies
+from .simt.launch import write_call, write_launch, write_single
 
 
 def generate(
@@ -51,10 +54,10 @@ def generate(
     subclass of `FunctionWriter` can have every operation observed.
     """
     chosen = FunctionWriter if writer is None else writer
-    out = Generated(launch)
+    out = Generated(launch, Bodies(module))
     counter = itertools.count()
     for function in module.functions:
-        if function.body is not None:
+        if function.body is not None and not out.bodies.is_entry(function.name):
             chosen(function, target, effects, out, counter, extended, module.text).write()
     return out
 
@@ -258,6 +261,9 @@ class FunctionWriter:
         """Behind that loop."""
 
     def call(self, op: Op) -> None:
+        if self.out.bodies.is_entry(op.attrs["callee"]):
+            write_call(self, op)
+            return
         args = ", ".join(["m", *(self.ref(v) for v in op.group("args"))])
         targets = ", ".join(self.bind(r) for r in op.results)
         text = f"{'yield from ' if self.out.launch.waits else ''}{self.out.function(op.attrs['callee'])}({args})"
@@ -319,8 +325,11 @@ class FunctionWriter:
 
     def castptr(self, op: Op) -> None:
         pointer = op.result.type
-        assert isinstance(pointer, Ptr)
-        space, value = pointer.space or "gm", self.ref(op["value"])
+        value = self.ref(op["value"])
+        if not isinstance(pointer, Ptr):
+            self.line(f"{self.bind(op.result)} = m.number_of({value})", op)
+            return
+        space = pointer.space or "gm"
         self.line(f"{self.bind(op.result)} = m.cast({value}, {self.const(pointer.dtype, 'd')}, {space!r})", op)
 
     # --- tiles ---------------------------------------------------------------------------------------------------
@@ -420,6 +429,9 @@ class FunctionWriter:
         if instr is None:
             message = f"{op.name} cannot be run yet"
             raise DiagnosticError(Diagnostic("TEXT-UNIMPLEMENTED", Severity.ERROR, message, op.location))
+        if isinstance(instr.run, OfThreads):
+            write_single(self, op)
+            return
         site = self.facts.site(op, self.target, extended=self.extended, text=self.text)
         assert site is not None
         if instr.moves is not None and known(moved := instr.moves(site)):
@@ -467,6 +479,7 @@ _METHODS: dict[str, Callable[[FunctionWriter, Op], None]] = {
     "scf.while": while_loop,
     "scf.execute_region": execute_region,
     "scf.index_switch": index_switch,
+    "pto.simt_launch": write_launch,
     "pto.section.cube": FunctionWriter.section,
     "pto.section.vector": FunctionWriter.section,
     "pto.vecscope": FunctionWriter.scope,

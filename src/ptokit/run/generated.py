@@ -14,14 +14,17 @@ from .fault import Fault
 from .lanes import column, settled, spread, uniform
 from .loop_batching import NotSteadyError
 from .memory import View, as_view
+from .simt.code import Bodies
 from .tile import Tile
 
 
 class Generated:
     """Source text, the names it refers to, and the operation behind each line."""
 
-    def __init__(self, launch: Launch) -> None:
+    def __init__(self, launch: Launch, bodies: Bodies) -> None:
         self.launch = launch
+        self.bodies = bodies  # functions as threads execute them
+        self.threads = False  # the code has operations of threads
         self.lines: list[str] = []
         self.ops: dict[int, Op] = {}
         self.loops: dict[str, str] = {}  # Python name of a loop variable -> its name in the program

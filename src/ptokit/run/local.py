@@ -72,6 +72,10 @@ class LocalMemory:
             return _cast_global(value, dtype)
         return LocalPointer(space, lift(_flat(value)), dtype)
 
+    def number_of(self, pointer: Any) -> Any:
+        """castptr to a number: the byte address; a pointer to global memory has none and stands for itself."""
+        return lift(_flat(lanes(pointer.address))) if isinstance(pointer, LocalPointer) else pointer
+
     def load(
         self, pointer: LocalPointer, offset: Any, nbytes: int, alignment: int, rule: str = "VEC-A5-03"
     ) -> np.ndarray:

@@ -108,6 +108,11 @@ class Program:
         return self._code.generated.source
 
     @property
+    def launches_threads(self) -> bool:
+        """True if it has operations of threads."""
+        return self._code.generated.threads
+
+    @property
     def chunk_blocks(self) -> int:
         """How many blocks run together: what fits the cache, 1 where their control flow may differ after a store."""
         if not self.effects.lockstep:
@@ -407,6 +412,7 @@ class Program:
     def diagnosis(self, error: Fault | OverflowError, op: Op | None, place: str, where: Sequence[str]) -> Diagnostic:
         """The finding of a fault: at which operation, in which block, and with which loop variables."""
         fault = error if isinstance(error, Fault) else Fault("RUN-RANGE", "a number is beyond the 64 bits of index")
+        op = fault.op or op
         location = Location(self.module.file) if op is None else op.location
         note = Note("at " + ", ".join([place, *where]), location)
         return Diagnostic(fault.rule, Severity.ERROR, fault.message, location, fault.hint, (note,))

@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from ptokit.ir.core import Function, Op, Value
 from ptokit.ir.facts import instr_of
-from ptokit.isa.table import Kind, Role
+from ptokit.isa.table import Kind, Operand, Role
 from ptokit.types.values import Ptr, Type
+
+
+def _through(op: Op, operand: Operand) -> list[Value]:
+    """What an operand gives of global memory."""
+    through = operand.kind in (Kind.VIEW, Kind.PTR) or operand.or_ptr
+    given = op.group(operand.name) if through else []
+    return [v for v in given if operand.kind is Kind.VIEW or (is_global(v.type) and _pointer(v.type, operand))]
+
+
+def _pointer(type: Type, operand: Operand) -> bool:
+    return operand.kind is Kind.PTR or isinstance(type, Ptr)
 
 
 def stored(op: Op) -> list[Value]:
@@ -15,13 +26,7 @@ def stored(op: Op) -> list[Value]:
     instr = instr_of(op)
     if instr is None:
         return []
-    return [
-        value
-        for operand in instr.operands
-        if operand.role is not Role.IN
-        and (value := op.get(operand.name)) is not None
-        and (operand.kind is Kind.VIEW or (operand.kind is Kind.PTR and is_global(value.type)))
-    ]
+    return [value for o in instr.operands if o.role is not Role.IN for value in _through(op, o)]
 
 
 def loaded(op: Op) -> list[Value]:
@@ -32,13 +37,7 @@ def loaded(op: Op) -> list[Value]:
     if instr is None:
         return []
     updates = bool(op.attrs.get("atomic"))
-    return [
-        value
-        for operand in instr.operands
-        if (operand.role is not Role.OUT or updates)
-        and isinstance(value := op.get(operand.name), Value)
-        and (operand.kind is Kind.VIEW or (operand.kind is Kind.PTR and is_global(value.type)))
-    ]
+    return [value for o in instr.operands if o.role is not Role.OUT or updates for value in _through(op, o)]
 
 
 def stores_last(entry: Function) -> bool:

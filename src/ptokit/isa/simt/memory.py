@@ -2,9 +2,38 @@
 
 from __future__ import annotations
 
-from ..table import Attr, Kind, Operand, Role
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ptokit.diagnostics import Scope, Severity, define
+from ptokit.types.enums import Pipe
+
+from ..meaning.primitives import PRIMITIVES
+from ..table import Attr, Instr, Kind, Operand, Role, instruction
 from .lanes import SIGNS
-from .words import pointer, simt, value, word
+from .meaning import Threads
+from .words import SOURCE, pointer, simt, value, word
+
+define(
+    "SIMT-SIZE",
+    "A launch has at most 2048 threads.",
+    scope=Scope.RUN,
+    source=SOURCE,
+    rejected="simt_launch @f<<<%c4096, %c1, %c1>>>()",
+    accepted="simt_launch @f<<<%c1024, %c2, %c1>>>()",
+)
+define(
+    "SIMT-SYNC",
+    "All threads of a launch come to a syncthreads, or none.",
+    scope=Scope.SYNC,
+    severity=Severity.WARNING,
+    source=SOURCE,
+    why="The document says that active threads meet; what the others wait for is open.",
+    rejected="syncthreads in one branch of an scf.if that threads decide differently",
+    accepted="syncthreads behind the scf.if",
+)
 
 _OFFSET = Operand("offset", Role.IN, Kind.SCALAR, type="index")
 _L1 = word("l1cache", "cache", "uncache")
@@ -18,12 +47,22 @@ _STORE_L2 = word(
 )
 _CACHES = "<? l1cache ~( W(l1cache) ) ?> <? l2cache ~( W(l2cache) ) ?>"
 
+
+def _load(t: Threads, ptr: Any, offset: np.ndarray, **_: Any) -> np.ndarray:
+    return t.read(ptr, offset)
+
+
+def _store(t: Threads, value: np.ndarray, ptr: Any, offset: np.ndarray, **_: Any) -> None:
+    t.write(ptr, offset, value)
+
+
 for _text, _what, _caches, _attrs in (
     ("load", "Load an element", "", ()),
     ("ld_dev", "Load an element of global memory past the data cache", "", ()),
     ("ldg", "Load an element of global memory", _CACHES, (_L1, _LOAD_L2)),
 ):
-    simt(_text, f"{_what}.", (pointer(), _OFFSET), f"%ptr ~[ %offset:index ] {_caches} {{}} : T(ptr) -> R", *_attrs)
+    grammar = f"%ptr ~[ %offset:index ] {_caches} {{}} : T(ptr) -> R"
+    simt(_text, f"{_what}.", (pointer(), _OFFSET), grammar, _load, *_attrs)
 for _text, _what, _caches, _attrs in (
     ("store", "Store an element", "", ()),
     ("st_dev", "Store an element of global memory past the data cache", "", ()),
@@ -34,9 +73,59 @@ for _text, _what, _caches, _attrs in (
         f"{_what}.",
         (value("value"), pointer(Role.OUT), _OFFSET),
         f"%value , %ptr ~[ %offset:index ] {_caches} {{}} : T(ptr) , T(value)",
+        _store,
         *_attrs,
         results=0,
     )
+
+_RUNNING: dict[str, Any] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "min": np.minimum,
+    "max": np.maximum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
+
+
+def _updated(how: str) -> Callable[..., np.ndarray]:
+    """Old and new value combined, lane after lane."""
+    operation = PRIMITIVES[how].numpy if how in ("min", "max") else _RUNNING.get(how)
+
+    def run(t: Threads, ptr: Any, value: np.ndarray, *, signedness: str | None, types: Any, **_: Any) -> np.ndarray:
+        unsigned = signedness == "unsigned" and value.dtype.kind == "i"
+
+        def change(old: np.ndarray, new: np.ndarray) -> np.ndarray:
+            if operation is None:
+                return new
+            pair = [x.view(f"u{x.dtype.itemsize}") for x in (old, new)] if unsigned else [old, new]
+            with np.errstate(all="ignore"):
+                return np.asarray(operation(*pair)).view(old.dtype)
+
+        def running(row: np.ndarray) -> np.ndarray:
+            if operation is None:
+                return row
+            whole = row.view(f"u{row.dtype.itemsize}") if unsigned else row
+            with np.errstate(all="ignore"):
+                return np.asarray(_RUNNING[how].accumulate(whole)).view(row.dtype)
+
+        exact = value.dtype.kind == "i" or how in ("add", "sub", "exch")
+        fast = running if exact and value.dtype.kind in "if" else None
+        return t.update(ptr, change, (value,), how, fast)
+
+    return run
+
+
+def _compare_and_swap(t: Threads, ptr: Any, compare: np.ndarray, value: np.ndarray, **_: Any) -> np.ndarray:
+    def change(old: np.ndarray, wanted: np.ndarray, new: np.ndarray) -> np.ndarray:
+        same = old == wanted
+        if same.ndim == 2:
+            same = same.all(axis=1, keepdims=True)
+        return np.where(same, new, old)
+
+    return t.update(ptr, change, (compare, value), "cas")
+
 
 _UPDATE = "<? l2cache ~( W(l2cache) ) ?> <? W(signedness) ?> {} : T(ptr) , T(value) -> R"
 for _how, _what in (
@@ -54,26 +143,62 @@ for _how, _what in (
         f"At once, {_what} of memory; the result is what was there.",
         (pointer(Role.INOUT), value("value")),
         f"%ptr , %value {_UPDATE}",
+        _updated(_how),
         _STORE_L2,
         SIGNS,
+        decision="Threads come one after the other, the lowest first; a device takes any order.",
     )
 simt(
     "atomic_cas",
     "At once, replace an element of memory if it has a value; the result is what was there.",
     (pointer(Role.INOUT), value("compare"), value("value")),
     f"%ptr , %compare , %value {_UPDATE}",
+    _compare_and_swap,
     _STORE_L2,
     SIGNS,
 )
 
-simt(
-    "simt_launch",
-    "Run a function on many threads.",
-    (
-        Operand("sizes", Role.IN, Kind.SCALAR, variadic=True, type="i32", size=3),
-        Operand("args", Role.IN, Kind.SCALAR, variadic=True, or_ptr=True),
-    ),
-    "N(callee) D(sizes) ~( %args* ) {} : ( T(args) ) -> ( )",
-    Attr("callee", str, None, "callee"),
-    results=0,
+
+def _sizes(m: Any, z: int, y: int, x: int) -> None:
+    m.registers[SIZES] = (x, y, z)
+
+
+SIZES = "sizes of launches"
+"""The register that `store_vfsimt_info` sets: threads in x, y, z."""
+
+instruction(
+    Instr(
+        "store_vfsimt_info",
+        "store_vfsimt_info",
+        "Say how many threads the next launch has.",
+        tuple(Operand(n, Role.IN, Kind.SCALAR, type="i32", agreed=True) for n in ("dim_z", "dim_y", "dim_x")),
+        run=_sizes,
+        pipe=Pipe.S,
+        syntax="form",
+        grammar=("%dim_z , %dim_y , %dim_x {} : T(dim_z) , T(dim_y) , T(dim_x)",),
+        source=SOURCE,
+    )
+)
+
+
+def _launch(m: Any, *_: Any, **__: Any) -> None:
+    """Carried out by the program that launches, which knows the function."""
+
+
+instruction(
+    Instr(
+        "simt_launch",
+        "simt_launch",
+        "Run a function on many threads.",
+        (
+            Operand("sizes", Role.IN, Kind.SCALAR, variadic=True, type="i32", size=3, agreed=True),
+            Operand("args", Role.INOUT, Kind.SCALAR, variadic=True, or_ptr=True),
+        ),
+        (Attr("callee", str, None, "callee"),),
+        pipe=Pipe.V,
+        run=_launch,
+        syntax="form",
+        grammar=("N(callee) D(sizes) ~( %args* ) {} : ( T(args) ) -> ( )",),
+        source=SOURCE,
+    )
 )

@@ -7,6 +7,7 @@ from typing import Any
 from ptokit.types.enums import Pipe
 
 from ..table import Attr, Instr, Kind, Operand, Role, instruction
+from .meaning import Meaning, OfThreads
 
 SOURCE = "PTOAS e32488c9, micro-isa 17"
 
@@ -27,13 +28,18 @@ def word(name: str, *words: str) -> Attr:
 
 
 def simt(
-    text: str, summary: str, operands: tuple[Operand, ...], grammar: str, *attrs: Attr, results: int = 1, **more: Any
+    text: str,
+    summary: str,
+    operands: tuple[Operand, ...],
+    grammar: str,
+    meaning: Meaning,
+    *attrs: Attr,
+    results: int = 1,
+    **more: Any,
 ) -> Instr:
     """An operation of threads, written after a form."""
-    more = {"pipe": Pipe.S, "source": SOURCE, "syntax": "form", **more}
-    return instruction(
-        Instr(text, text, summary, operands, attrs, implemented=False, results=results, grammar=(grammar,), **more)
-    )
+    more = {"per_block": bool(results), "pipe": Pipe.S, "source": SOURCE, "syntax": "form", "run": OfThreads(meaning), **more}
+    return instruction(Instr(text, text, summary, operands, attrs, results=results, grammar=(grammar,), **more))
 
 
 def listed(names: str, form: str = "%{}") -> str:
@@ -41,8 +47,11 @@ def listed(names: str, form: str = "%{}") -> str:
     return " , ".join(form.format(n) for n in names.split())
 
 
-def plain(text: str, summary: str, names: str, *attrs: Attr, types: str = "", **more: Any) -> Instr:
+def plain(
+    text: str, summary: str, names: str, meaning: Meaning, *attrs: Attr, types: str = "", **more: Any
+) -> Instr:
     """Operands with commas between, a dictionary, all types."""
     kinds = (types.split() + [""] * 9)[: len(names.split())]
     operands = tuple(value(n, "" if t == "-" else t) for n, t in zip(names.split(), kinds))
-    return simt(text, summary, operands, f"{listed(names)} {{}} : {listed(names, 'T({})')} -> R", *attrs, **more)
+    grammar = f"{listed(names)} {{}} : {listed(names, 'T({})')} -> R"
+    return simt(text, summary, operands, grammar, meaning, *attrs, **more)

@@ -1,0 +1,96 @@
+"""Launches of threads from a program, and operations of threads that it executes itself: one thread in each block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ptokit.ir.core import Op, Value
+from ptokit.isa.simt.meaning import WARP
+from ptokit.isa.simt.memory import SIZES
+from ptokit.run.fault import Fault
+from ptokit.run.lanes import lift
+
+from .code import Bodies, Step, step
+from .kinds import kind_of
+from .threads import Threads, Watch
+
+if TYPE_CHECKING:
+    from ptokit.run.codegen import FunctionWriter
+
+
+class Single:
+    """An operation of threads as one thread executes it."""
+
+    def __init__(self, bodies: Bodies, op: Op) -> None:
+        self.op, self.values = op, op.values
+        self._step: Step = step(bodies, op)
+
+    def __call__(self, t: Threads, given: Sequence[Any]) -> Any:
+        """The result of each block; None if there is none."""
+        env: dict[Value, Any] = {
+            value: t.argument(what, kind_of(value.type)) for value, what in zip(self.values, given)
+        }
+        self._step(t, env)
+        if not self.op.results:
+            return None
+        out = env[self.op.results[0]]
+        if not isinstance(out, np.ndarray):
+            raise Fault("TEXT-UNIMPLEMENTED", f"{self.op.name} gives a pointer")
+        of_blocks = out if len(out) == 1 else out[::WARP]
+        return of_blocks if of_blocks.ndim == 2 else lift(of_blocks)
+
+
+class ThreadLaunches:
+    """What a chunk does with threads."""
+
+    registers: dict[str, Any]
+
+    def watch_threads(self, op: Op) -> Watch | None:
+        """Who is told of what the threads of a launch access."""
+        return None
+
+    def launch_threads(self, op: Op, bodies: Bodies, name: str, sizes: Sequence[int] | None, given: Sequence[Any]) -> None:
+        """Run a function on many threads; ``sizes``: in x, y, z, else those that have been set for launches."""
+        if sizes is None:
+            sizes = self.registers.get(SIZES, (1, 1, 1))
+        x, y, z = (int(n) for n in sizes)
+        t = Threads(self, (x, y, z), self.watch_threads(op))  # type: ignore[arg-type]
+        function = bodies.function(name)
+        arguments = [t.argument(value, kind_of(p.type)) for p, value in zip(function.params, given)]
+        if t.count:
+            bodies.run(name, t, arguments)
+
+    def one_thread(self, single: Single, *given: Any) -> Any:
+        """An operation of threads, by one thread in each block."""
+        return single(Threads(self, (1, 1, 1), self.watch_threads(single.op)), given)  # type: ignore[arg-type]
+
+
+def write_launch(writer: FunctionWriter, op: Op) -> None:
+    """pto.simt_launch."""
+    sizes = ", ".join(writer.uniform(v) for v in op.group("sizes"))
+    _launch(writer, op, f"({sizes},)")
+
+
+def write_call(writer: FunctionWriter, op: Op) -> None:
+    """A call of a function that threads execute."""
+    _launch(writer, op, "None")
+
+
+def _launch(writer: FunctionWriter, op: Op, sizes: str) -> None:
+    bodies = writer.const(writer.out.bodies, "B")
+    args = "".join(f"{writer.ref(v)}, " for v in op.group("args"))
+    call = f"m.launch_threads({writer.const(op)}, {bodies}, {op.attrs['callee']!r}, {sizes}, ({args}))"
+    writer.out.threads = True
+    writer.line(call, op)
+
+
+def write_single(writer: FunctionWriter, op: Op) -> None:
+    """An operation of threads in a function that they do not execute."""
+    single = writer.const(Single(writer.out.bodies, op), "T")
+    args = "".join(f", {writer.ref(v)}" for v in op.values)
+    writer.out.threads = True
+    target = f"{writer.bind(op.result)} = " if op.results else ""
+    writer.line(f"{target}m.one_thread({single}{args})", op)

@@ -1,0 +1,258 @@
+"""The threads of a launch, and what they do with memory.
+
+All threads of all blocks of a chunk are one axis: blocks, then warps of 32 lanes, the last warp of a block filled up
+with lanes that never run. An operation is done by all active lanes before the next one; of several lanes that write to
+one place the last one stays, and atomic updates follow each other in the order of the lanes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+
+import numpy as np
+
+from ptokit.isa.placement import buffer_name
+from ptokit.isa.simt.meaning import WARP
+from ptokit.run.fault import Fault
+from ptokit.run.lanes import lanes
+from ptokit.run.local import SPACES, LocalPointer
+from ptokit.run.memory import Buffer, Pointer
+from ptokit.types.dtypes import DType
+
+from .arithmetic import merge
+from .kinds import Kind, kind_of_element
+
+if TYPE_CHECKING:
+    from ptokit.run.chunk import Chunk
+
+KEPT, CLOCK = "kept by threads", "clock of threads"
+MOST = 2048
+"""Threads of a launch."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """A pointer of threads: bytes from the start of a buffer or argument, for each lane or one for all."""
+
+    space: str
+    buffer: Buffer | None
+    start: np.ndarray
+    dtype: DType
+
+    def advance(self, elements: np.ndarray) -> Place:
+        """The pointer so many elements further on."""
+        return Place(self.space, self.buffer, self.start + elements * kind_of_element(self.dtype).nbytes, self.dtype)
+
+    def cast(self, dtype: DType, space: str) -> Place:
+        """The same place as a pointer to other elements."""
+        return Place(space or "gm", self.buffer, self.start, dtype)
+
+    def mixed(self, c: np.ndarray, other: Place) -> Place:
+        """This pointer where `c` holds, else another one into the same memory."""
+        if self.buffer is not other.buffer or self.space != other.space:
+            raise Fault("TEXT-UNIMPLEMENTED", "threads choose between pointers to different arguments")
+        return Place(self.space, self.buffer, merge(c, self.start, other.start), self.dtype)
+
+
+class Watch(Protocol):
+    """Who is told of every access."""
+
+    def access(
+        self, threads: Threads, place: Place, where: np.ndarray, nbytes: int, on: np.ndarray, how: Access
+    ) -> None:
+        """Lanes `on` access `nbytes` bytes at `where`."""
+
+    def sync(self, threads: Threads) -> None:
+        """All threads have met."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A kind of access; ``values``: what is written, where that is known."""
+
+    write: bool
+    atomic: str = ""
+    values: np.ndarray | None = None
+
+
+class Threads:
+    """A launch on a chunk of blocks."""
+
+    def __init__(self, chunk: Chunk, sizes: tuple[int, int, int], watch: Watch | None = None) -> None:
+        x, y, z = sizes
+        count = x * y * z
+        if min(sizes) < 0 or count > MOST:
+            raise Fault("SIMT-SIZE", f"a launch of {x} x {y} x {z} threads; one has at most {MOST}")
+        per_block = -(-count // WARP) * WARP
+        self.chunk, self.sizes, self.watch, self.per_block = chunk, sizes, watch, per_block
+        self.count = chunk.blocks * per_block
+        self.number = np.tile(np.arange(per_block, dtype=np.int32), chunk.blocks)
+        self.block = np.repeat(np.arange(chunk.blocks), per_block)
+        self.exists = self.number < count
+        self.active = self.exists
+        self.lane = self.number % np.int32(WARP)
+        self.tid = (
+            self.number % np.int32(max(1, x)),
+            self.number // np.int32(max(1, x)) % np.int32(max(1, y)),
+            self.number // np.int32(max(1, x * y)),
+        )
+
+    def spread(self, x: np.ndarray) -> np.ndarray:
+        """The value of every lane."""
+        return x if len(x) == self.count else np.broadcast_to(x, (self.count, *x.shape[1:]))
+
+    def refuse(self, rule: str, message: str) -> NoReturn:
+        """Stop."""
+        raise Fault(rule, message)
+
+    def argument(self, value: Any, kind: Kind | None) -> Any:
+        """An argument of the launch as threads have it."""
+        if isinstance(value, LocalPointer):
+            return Place(value.space, None, self._each(value.address), value.dtype)
+        if isinstance(value, Pointer):
+            size = kind_of_element(value.dtype).nbytes
+            return Place("gm", value.buffer, self._each(value.offset) * size, value.dtype)
+        if kind is None:
+            raise Fault("TEXT-UNIMPLEMENTED", "threads take numbers and pointers")
+        return self._each(value).astype(kind.array)
+
+    def _each(self, value: Any) -> np.ndarray:
+        """A number, or one for each block, as lanes have it."""
+        array = np.atleast_1d(np.asarray(lanes(value)))
+        return array if len(array) == 1 else np.repeat(array, self.per_block)
+
+    def kept(self) -> dict[int, np.ndarray]:
+        """What threads keep for the next launch, by slot."""
+        found: dict[int, np.ndarray] = self.chunk.registers.setdefault(KEPT, {})
+        return found
+
+    def sync(self) -> None:
+        """All threads meet."""
+        if not np.array_equal(self.active, self.exists):
+            self.chunk.remark("SIMT-SYNC", "some threads of the launch do not come to this syncthreads")
+        if self.watch is not None:
+            self.watch.sync(self)
+
+    def core(self) -> int:
+        """Number of the vector core."""
+        return self.chunk.subblock
+
+    def clock(self) -> int:
+        """How often somebody has looked."""
+        now: int = self.chunk.registers.get(CLOCK, 0) + 1
+        self.chunk.registers[CLOCK] = now
+        return now
+
+    # --- memory --------------------------------------------------------------------------------------------------
+
+    def read(self, place: Place, offset: np.ndarray | int = 0) -> np.ndarray:
+        """Elements at an offset in elements."""
+        kind = kind_of_element(place.dtype)
+        memory, where, on = self._found(place, offset, kind, Access(False))
+        raw = memory[where[:, None] + np.arange(kind.nbytes)]
+        return _values(raw, kind) if len(where) == self.count or len(where) == 1 else self._full(_values(raw, kind), on)
+
+    def write(self, place: Place, offset: np.ndarray | int, values: np.ndarray) -> None:
+        """Write elements; of several lanes the last one stays."""
+        kind = kind_of_element(place.dtype)
+        values = self.spread(values.astype(kind.array, copy=False))[self.active]
+        memory, where, on = self._found(place, offset, kind, Access(True, values=values), narrow=True)
+        memory[where[:, None] + np.arange(kind.nbytes)] = _bytes(values, kind)
+
+    def update(
+        self,
+        place: Place,
+        change: Callable[..., np.ndarray],
+        values: tuple[np.ndarray, ...],
+        name: str,
+        running: Callable[[np.ndarray], np.ndarray] | None = None,
+    ) -> np.ndarray:
+        """Replace elements by ``change(old, *values)``, lane after lane; what each lane has found.
+
+        ``running``: all results of the old element and a row of values, one after the other, the old one first.
+        """
+        kind = kind_of_element(place.dtype)
+        memory, where, on = self._found(place, 0, kind, Access(True, name), narrow=True)
+        given = tuple(self.spread(v.astype(kind.array, copy=False))[self.active] for v in values)
+        places, which = np.unique(where, return_inverse=True)
+        spots = places[:, None] + np.arange(kind.nbytes)
+        now = _values(memory[spots], kind)
+        old = np.empty((len(where), *now.shape[1:]), now.dtype)
+        order = np.argsort(which, kind="stable")
+        begins = np.searchsorted(which[order], np.arange(len(places)))
+        rank = np.empty(len(where), np.int64)
+        rank[order] = np.arange(len(where)) - begins[which[order]]
+        turns = int(rank.max(initial=-1)) + 1
+        if running is not None and turns > len(places) and now.ndim == 1:
+            for group, first in enumerate(begins):
+                mine = order[first : begins[group + 1] if group + 1 < len(begins) else None]
+                row = running(np.concatenate((now[group : group + 1], given[0][mine])))
+                old[mine], now[group] = row[:-1], row[-1]
+        else:
+            for turn in range(turns):
+                mine = np.flatnonzero(rank == turn)
+                old[mine] = now[which[mine]]
+                now[which[mine]] = change(old[mine], *(g[mine] for g in given))
+        memory[spots] = _bytes(now, kind)
+        return self._full(old, on)
+
+    def _full(self, values: np.ndarray, on: np.ndarray) -> np.ndarray:
+        out = np.zeros((self.count, *values.shape[1:]), values.dtype)
+        out[on] = values
+        return out
+
+    def _found(
+        self, place: Place, offset: np.ndarray | int, kind: Kind, how: Access, *, narrow: bool = False
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The bytes of a memory, the first byte of each element there, and the active lanes.
+
+        Elements are those of the active lanes, or with one place for all just that one. Raises `Fault`.
+        """
+        where = place.start + np.asarray(offset) * kind.nbytes
+        on = np.flatnonzero(self.active)
+        alone = len(where) == 1 and not narrow and (place.space == "gm" or self.chunk.blocks == 1)
+        if len(where) != 1 or not alone:
+            where = self.spread(where)[on]
+        if place.space == "gm":
+            buffer = place.buffer
+            if buffer is None:
+                raise Fault("GM-NULL", "a thread accesses memory through a null pointer")
+            self._check(where, kind.nbytes, buffer.mem.size, f"argument %{buffer.name}")
+            if how.write:
+                buffer.before_write()
+            memory, base = buffer.mem, where
+        else:
+            arena = self.chunk.space(SPACES[place.space])
+            self._check(where, kind.nbytes, arena.size, buffer_name(SPACES[place.space]))
+            if len(where):
+                arena.settle(int(where.min()), int(where.max()) + kind.nbytes, write=how.write)
+            memory = arena.data  # made now, with the row that follows
+            base = where if alone else where + self.block[on] * arena.pitch
+            memory = arena.flat  # type: ignore[assignment]
+        if self.watch is not None and len(on):
+            self.watch.access(self, place, np.broadcast_to(where, on.shape), kind.nbytes, on, how)
+        assert memory is not None
+        return memory, base, on
+
+    def _check(self, where: np.ndarray, nbytes: int, size: int, name: str) -> None:
+        if not len(where):
+            return
+        low, high = int(where.min()), int(where.max())
+        if low < 0 or high + nbytes > size:
+            start = low if low < 0 else high
+            raise Fault(
+                "PTR-A5-02", f"a thread accesses bytes [{start:#x}, {start + nbytes:#x}) of {name}, which has {size:#x}"
+            )
+
+
+def _values(raw: np.ndarray, kind: Kind) -> np.ndarray:
+    """Elements from their bytes."""
+    found = np.ascontiguousarray(raw).view(kind.array)
+    return found if kind.count else found[:, 0]
+
+
+def _bytes(values: np.ndarray, kind: Kind) -> np.ndarray:
+    flat = values if kind.count else values[:, None]
+    return np.ascontiguousarray(flat).view(np.uint8)
