@@ -1,4 +1,4 @@
-"""Casts that a compiler leaves between its stages: integers and views that change their type only."""
+"""Casts: of pointers, and those that a compiler leaves between its stages, which change types only."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
 from ptokit.ir.core import Op
 from ptokit.types.integers import width
-from ptokit.types.values import MemRef, PartitionView, Scalar, TensorView, Type
+from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView, Type
 
 if TYPE_CHECKING:
     from .codegen import FunctionWriter
@@ -34,4 +34,17 @@ def _alike(a: Type, b: Type) -> bool:
     return isinstance(a, views) and isinstance(b, views) and a.dtype is b.dtype and len(a.dims) == len(b.dims)
 
 
-METHODS: dict[str, Callable[[FunctionWriter, Op], None]] = {"builtin.unrealized_conversion_cast": unrealized}
+def castptr(writer: FunctionWriter, op: Op) -> None:
+    """From a byte address or a pointer to a pointer, or from a pointer to a number."""
+    pointer, value = op.result.type, writer.ref(op["value"])
+    name = writer.bind(op.result)
+    if isinstance(pointer, Ptr):
+        writer.line(f"{name} = m.cast({value}, {writer.const(pointer.dtype, 'd')}, {pointer.space or 'gm'!r})", op)
+    else:
+        writer.line(f"{name} = m.number_of({value})", op)
+
+
+METHODS: dict[str, Callable[[FunctionWriter, Op], None]] = {
+    "builtin.unrealized_conversion_cast": unrealized,
+    "pto.castptr": castptr,
+}

@@ -23,7 +23,7 @@ from ptokit.isa.unknown import known
 from ptokit.targets import Target
 from ptokit.types.tensor import infer_layout
 from ptokit.types.tile import DYNAMIC, TileSpec
-from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView, Type
+from ptokit.types.values import MemRef, PartitionView, Scalar, TensorView, Type
 
 from . import aggregates, arith, casts
 from .branches import assertion, execute_region, graph, index_switch, while_loop
@@ -35,8 +35,7 @@ from .lockstep import agreed
 from .loop_batching import countdowns
 from .loop_batching_code import write_all_iterations
 from .scalars import FLOAT_TYPES, constant
-from .simt.code import Bodies
-from .simt.launch import write_call, write_launch, write_single
+from .simt import launch as threads
 
 
 def generate(
@@ -54,7 +53,7 @@ def generate(
     subclass of `FunctionWriter` can have every operation observed.
     """
     chosen = FunctionWriter if writer is None else writer
-    out = Generated(launch, Bodies(module))
+    out = Generated(launch, module)
     counter = itertools.count()
     for function in module.functions:
         if function.body is not None and not out.bodies.is_entry(function.name):
@@ -261,9 +260,6 @@ class FunctionWriter:
         """Behind that loop."""
 
     def call(self, op: Op) -> None:
-        if self.out.bodies.is_entry(op.attrs["callee"]):
-            write_call(self, op)
-            return
         args = ", ".join(["m", *(self.ref(v) for v in op.group("args"))])
         targets = ", ".join(self.bind(r) for r in op.results)
         text = f"{'yield from ' if self.out.launch.waits else ''}{self.out.function(op.attrs['callee'])}({args})"
@@ -322,15 +318,6 @@ class FunctionWriter:
 
     def view_dim(self, op: Op) -> None:
         self.line(f"{self.bind(op.result)} = {self.ref(op['source'])}.dims[{self.uniform(op['index'])}]", op)
-
-    def castptr(self, op: Op) -> None:
-        pointer = op.result.type
-        value = self.ref(op["value"])
-        if not isinstance(pointer, Ptr):
-            self.line(f"{self.bind(op.result)} = m.number_of({value})", op)
-            return
-        space = pointer.space or "gm"
-        self.line(f"{self.bind(op.result)} = m.cast({value}, {self.const(pointer.dtype, 'd')}, {space!r})", op)
 
     # --- tiles ---------------------------------------------------------------------------------------------------
 
@@ -430,7 +417,7 @@ class FunctionWriter:
             message = f"{op.name} cannot be run yet"
             raise DiagnosticError(Diagnostic("TEXT-UNIMPLEMENTED", Severity.ERROR, message, op.location))
         if isinstance(instr.run, OfThreads):
-            write_single(self, op)
+            threads.write_single(self, op)
             return
         site = self.facts.site(op, self.target, extended=self.extended, text=self.text)
         assert site is not None
@@ -479,13 +466,12 @@ _METHODS: dict[str, Callable[[FunctionWriter, Op], None]] = {
     "scf.while": while_loop,
     "scf.execute_region": execute_region,
     "scf.index_switch": index_switch,
-    "pto.simt_launch": write_launch,
+    **threads.METHODS,
     "pto.section.cube": FunctionWriter.section,
     "pto.section.vector": FunctionWriter.section,
     "pto.vecscope": FunctionWriter.scope,
     "pto.strict_vecscope": FunctionWriter.scope,
     "cf.assert": assertion,
-    "func.call": FunctionWriter.call,
     "func.return": FunctionWriter.ret,
     "arith.constant": lambda writer, op: None,
     "pto.make_tensor_view": FunctionWriter.make_tensor_view,
@@ -502,7 +488,6 @@ _METHODS: dict[str, Callable[[FunctionWriter, Op], None]] = {
     "pto.get_validshape": _template("{source}.vr, {source}.vc"),
     "pto.tile_valid_rows": _template("{source}.vr"),
     "pto.tile_valid_cols": _template("{source}.vc"),
-    "pto.castptr": FunctionWriter.castptr,
     "pto.addptr": _template("{ptr}.advance({offset})"),
     "pto.load_scalar": _template("m.load_scalar({ptr}, {index})"),
     "pto.store_scalar": _template("m.store_scalar({value}, {ptr}, {index})"),

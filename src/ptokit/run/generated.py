@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptokit.ir.core import Op
+from ptokit.ir.core import Module, Op
 from ptokit.ir.launch import Launch
 from ptokit.types.enums import TileType
 from ptokit.types.integers import wrap
@@ -21,9 +21,9 @@ from .tile import Tile
 class Generated:
     """Source text, the names it refers to, and the operation behind each line."""
 
-    def __init__(self, launch: Launch, bodies: Bodies) -> None:
+    def __init__(self, launch: Launch, module: Module) -> None:
         self.launch = launch
-        self.bodies = bodies  # functions as threads execute them
+        self.bodies = Bodies(module)  # functions as threads execute them
         self.threads = False  # the code has operations of threads
         self.lines: list[str] = []
         self.ops: dict[int, Op] = {}

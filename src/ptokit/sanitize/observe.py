@@ -48,11 +48,11 @@ from .findings import Draft, Findings
 from .flags import ProgramOrder
 from .footprints import Touch, meet
 from .gm import Located, Scattered
-from .local import ObservedMemory
 from .owners import Group, Owners
 from .producers import Producers
 from .queues import Core, Simulation
 from .shadow import Space
+from .threads import ObservedThreads
 from .touches import accesses, atomic_kind, tile_touch
 from .vector_scopes import Within
 from .views import ObservedView, place, scattered
@@ -70,7 +70,7 @@ class Buffers:
     changes: int = 0  # how often bytes came to belong to another tile
 
 
-class Observer(ObservedMemory):
+class Observer(ObservedThreads):
     """A chunk of one block that reports what it executes."""
 
     initial = 0xA5

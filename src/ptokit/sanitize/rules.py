@@ -234,6 +234,24 @@ _rule(
     accepted="tpop_from_aic, tadd of the tile, tfree_from_aic",
 )
 _rule(
+    "RACE-THREADS",
+    "Threads of a launch that access the same bytes, one of them writing, meet at a syncthreads between, or update "
+    "them atomically.",
+    source="PTOAS e32488c9, micro-isa 17",
+    decision="Threads that store one value to one place in the same operation do not race.",
+    rejected="every thread stores its number to element 0",
+    accepted="store to the own element, syncthreads, load that of a neighbour",
+)
+_rule(
+    "RACE-WARP",
+    "The same for two threads of a warp, which execute operations together.",
+    severity=Severity.WARNING,
+    source="PTOAS e32488c9, micro-isa 17",
+    why="No public document says whether operations of a warp are ordered in memory.",
+    rejected="store to the own element, load that of the next lane",
+    accepted="store to the own element, syncthreads, load that of the next lane",
+)
+_rule(
     "EVENT-ORDER",
     "An event is recorded before it is waited for.",
     source="memory-model-and-sync 5.1, 10",

@@ -34,14 +34,24 @@ _MASKS: dict[str, Callable[[Threads], np.ndarray]] = {
     "gt": lambda t: ~_ones_below(t.lane + 1),
 }
 _SINGLE = "A launch of threads is one block of a grid that has no size: grid sizes and block numbers are 0."
+
+
+def _number(axis: int) -> Callable[[Threads], Any]:
+    return lambda t: t.tid[axis]
+
+
+def _size(axis: int) -> Callable[[Threads], Any]:
+    return lambda t: t.sizes[axis]
+
+
 for _k, _axis in enumerate("xyz"):
-    simt(f"get_tid_{_axis}", f"Number of the thread in {_axis}.", (), "{} : R", _query(lambda t, k=_k: t.tid[k]))
+    simt(f"get_tid_{_axis}", f"Number of the thread in {_axis}.", (), "{} : R", _query(_number(_k)))
     simt(
         f"get_block_dim_{_axis}",
         f"Threads of the launch in {_axis}.",
         (),
         "{} : R",
-        _query(lambda t, k=_k: t.sizes[k]),
+        _query(_size(_k)),
     )
     for _text, _what in (("grid_dim", "Blocks of the launch"), ("block_idx", "Number of the block")):
         simt(f"get_{_text}_{_axis}", f"{_what} in {_axis}.", (), "{} : R", _query(lambda t: 0), decision=_SINGLE)
@@ -85,9 +95,7 @@ for _how, _what, _decide in (
     ("uni", "True if it is the same in all", lambda p, on: (p | ~on).all(axis=1) | ~(p & on).any(axis=1)),
 ):
     plain(f"vote_{_how}", f"{_what} active threads of the warp.", "pred", _vote(_decide), types="i1")
-plain(
-    "vote_ballot", "The bits of the threads of the warp where it holds.", "pred", _vote(_ballot), types="i1"
-)
+plain("vote_ballot", "The bits of the threads of the warp where it holds.", "pred", _vote(_ballot), types="i1")
 
 _WIDTH = Attr("width", int, None, "width")
 _FROM: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {

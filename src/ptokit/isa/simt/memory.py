@@ -108,7 +108,7 @@ def _updated(how: str) -> Callable[..., np.ndarray]:
                 return row
             whole = row.view(f"u{row.dtype.itemsize}") if unsigned else row
             with np.errstate(all="ignore"):
-                return np.asarray(_RUNNING[how].accumulate(whole)).view(row.dtype)
+                return np.asarray(_RUNNING[how].accumulate(whole, dtype=whole.dtype)).view(row.dtype)
 
         exact = value.dtype.kind == "i" or how in ("add", "sub", "exch")
         fast = running if exact and value.dtype.kind in "if" else None

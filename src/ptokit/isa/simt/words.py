@@ -38,7 +38,14 @@ def simt(
     **more: Any,
 ) -> Instr:
     """An operation of threads, written after a form."""
-    more = {"per_block": bool(results), "pipe": Pipe.S, "source": SOURCE, "syntax": "form", "run": OfThreads(meaning), **more}
+    more = {
+        "per_block": bool(results),
+        "pipe": Pipe.S,
+        "source": SOURCE,
+        "syntax": "form",
+        "run": OfThreads(meaning),
+        **more,
+    }
     return instruction(Instr(text, text, summary, operands, attrs, results=results, grammar=(grammar,), **more))
 
 
@@ -47,9 +54,7 @@ def listed(names: str, form: str = "%{}") -> str:
     return " , ".join(form.format(n) for n in names.split())
 
 
-def plain(
-    text: str, summary: str, names: str, meaning: Meaning, *attrs: Attr, types: str = "", **more: Any
-) -> Instr:
+def plain(text: str, summary: str, names: str, meaning: Meaning, *attrs: Attr, types: str = "", **more: Any) -> Instr:
     """Operands with commas between, a dictionary, all types."""
     kinds = (types.split() + [""] * 9)[: len(names.split())]
     operands = tuple(value(n, "" if t == "-" else t) for n, t in zip(names.split(), kinds))

@@ -128,10 +128,11 @@ def _values(op: Op, fn: Callable[..., Any]) -> Step:
 def _instruction(op: Op, meaning: Callable[..., Any], instr: Any) -> Step:
     attrs = attributes(instr, op.attrs)
     types = [kind_of(v.type) for v in (*op.values, *op.results)]
-    operands = [op.operands.get(o.name) for o in instr.operands]
+    operands = [next(iter(op.group(o.name)), None) for o in instr.operands]
 
     def run(t: Threads, env: Env) -> None:
         given = [None if v is None else env[v] for v in operands]
+        t.here = op
         out = meaning(t, *given, types=types, **attrs)
         if op.results:
             env[op.results[0]] = out

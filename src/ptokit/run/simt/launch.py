@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,7 +52,9 @@ class ThreadLaunches:
         """Who is told of what the threads of a launch access."""
         return None
 
-    def launch_threads(self, op: Op, bodies: Bodies, name: str, sizes: Sequence[int] | None, given: Sequence[Any]) -> None:
+    def launch_threads(
+        self, op: Op, bodies: Bodies, name: str, sizes: Sequence[int] | None, given: Sequence[Any]
+    ) -> None:
         """Run a function on many threads; ``sizes``: in x, y, z, else those that have been set for launches."""
         if sizes is None:
             sizes = self.registers.get(SIZES, (1, 1, 1))
@@ -75,8 +77,11 @@ def write_launch(writer: FunctionWriter, op: Op) -> None:
 
 
 def write_call(writer: FunctionWriter, op: Op) -> None:
-    """A call of a function that threads execute."""
-    _launch(writer, op, "None")
+    """func.call: of a function that threads execute, a launch of as many as have been said."""
+    if writer.out.bodies.is_entry(op.attrs["callee"]):
+        _launch(writer, op, "None")
+    else:
+        writer.call(op)
 
 
 def _launch(writer: FunctionWriter, op: Op, sizes: str) -> None:
@@ -94,3 +99,6 @@ def write_single(writer: FunctionWriter, op: Op) -> None:
     writer.out.threads = True
     target = f"{writer.bind(op.result)} = " if op.results else ""
     writer.line(f"{target}m.one_thread({single}{args})", op)
+
+
+METHODS: dict[str, Callable[[FunctionWriter, Op], None]] = {"pto.simt_launch": write_launch, "func.call": write_call}

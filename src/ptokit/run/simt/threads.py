@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 
+from ptokit.ir.core import Op
 from ptokit.isa.placement import buffer_name
 from ptokit.isa.simt.meaning import WARP
 from ptokit.run.fault import Fault
@@ -92,6 +93,7 @@ class Threads:
         self.block = np.repeat(np.arange(chunk.blocks), per_block)
         self.exists = self.number < count
         self.active = self.exists
+        self.here: Op | None = None  # the operation that threads execute
         self.lane = self.number % np.int32(WARP)
         self.tid = (
             self.number % np.int32(max(1, x)),
@@ -158,7 +160,7 @@ class Threads:
         """Write elements; of several lanes the last one stays."""
         kind = kind_of_element(place.dtype)
         values = self.spread(values.astype(kind.array, copy=False))[self.active]
-        memory, where, on = self._found(place, offset, kind, Access(True, values=values), narrow=True)
+        memory, where, _ = self._found(place, offset, kind, Access(True, values=values), narrow=True)
         memory[where[:, None] + np.arange(kind.nbytes)] = _bytes(values, kind)
 
     def update(
