@@ -3,18 +3,20 @@
 The layout of the left operand differs between targets; `pto.TileLeft` chooses it, so one function serves both.
 """
 
+from typing import Any
+
 import numpy as np
 
 import ptokit as pto
 
 SIDE = 64
+NZ: Any = {"blayout": pto.BLayout.ColMajor, "slayout": pto.SLayout.RowMajor}
 
 
 def gemm(a: pto.Ptr[pto.f16], b: pto.Ptr[pto.f16], c: pto.Ptr[pto.f32], m: int, k: int, n: int):
     ga, gb, gc = pto.GlobalTensor(a, (m, k)), pto.GlobalTensor(b, (k, n)), pto.GlobalTensor(c, (m, n))
-    nz = {"blayout": pto.BLayout.ColMajor, "slayout": pto.SLayout.RowMajor}
-    a_l1 = pto.Tile(pto.TileType.Mat, pto.f16, SIDE, SIDE, **nz)
-    b_l1 = pto.Tile(pto.TileType.Mat, pto.f16, SIDE, SIDE, **nz)
+    a_l1 = pto.Tile(pto.TileType.Mat, pto.f16, SIDE, SIDE, **NZ)
+    b_l1 = pto.Tile(pto.TileType.Mat, pto.f16, SIDE, SIDE, **NZ)
     left, right = pto.TileLeft(pto.f16, SIDE, SIDE), pto.TileRight(pto.f16, SIDE, SIDE)
     acc = pto.TileAcc(pto.f32, SIDE, SIDE)
     across = n // SIDE

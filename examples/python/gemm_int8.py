@@ -1,10 +1,13 @@
 """c = (a @ b) * scale with int8 inputs, int32 sums and f16 results: the fix-pipe converts while it stores."""
 
+from typing import Any
+
 import numpy as np
 
 import ptokit as pto
 
 SIDE = 64
+NZ: Any = {"blayout": pto.BLayout.ColMajor, "slayout": pto.SLayout.RowMajor}
 
 
 @pto.kernel(target="a2a3")
@@ -12,9 +15,8 @@ def gemm_int8(
     a: pto.Ptr[pto.i8], b: pto.Ptr[pto.i8], c: pto.Ptr[pto.f16], m: int, k: int, n: int, scale: pto.Static = 0.125
 ):
     ga, gb, gc = pto.GlobalTensor(a, (m, k)), pto.GlobalTensor(b, (k, n)), pto.GlobalTensor(c, (m, n))
-    nz = {"blayout": pto.BLayout.ColMajor, "slayout": pto.SLayout.RowMajor}
-    a_l1 = pto.Tile(pto.TileType.Mat, pto.i8, SIDE, SIDE, **nz)
-    b_l1 = pto.Tile(pto.TileType.Mat, pto.i8, SIDE, SIDE, **nz)
+    a_l1 = pto.Tile(pto.TileType.Mat, pto.i8, SIDE, SIDE, **NZ)
+    b_l1 = pto.Tile(pto.TileType.Mat, pto.i8, SIDE, SIDE, **NZ)
     left, right = pto.TileLeft(pto.i8, SIDE, SIDE), pto.TileRight(pto.i8, SIDE, SIDE)
     acc = pto.TileAcc(pto.i32, SIDE, SIDE)
     word = int(np.float32(scale).view(np.uint32))  # a quantisation word holds the scale in its low 32 bits

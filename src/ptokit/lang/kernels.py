@@ -49,13 +49,13 @@ Function = FunctionType
 
 
 def kernel(
-    function: Function | None = None,
+    function: Callable[..., Any] | None = None,
     *,
     target: str | Target | None = None,
     matmul: str = "exact",
     extended: bool = False,
     name: str | None = None,
-) -> Callable[[Function], Kernel]:
+) -> Callable[[Callable[..., Any]], Kernel]:
     """Decorator that makes a kernel of a function: ``@pto.kernel(target="a5")``.
 
     ``target``: ``cpu``, ``a2a3`` or ``a5``. ``matmul``: ``exact``, ``fast`` or ``ref``, see `Program.launch`.
@@ -66,7 +66,7 @@ def kernel(
     if matmul not in MATMUL_MODES:
         raise refusal(rules.TARGET, f"matmul is one of {', '.join(MATMUL_MODES)}, not {matmul!r}")
 
-    def decorate(function: Function) -> Kernel:
+    def decorate(function: Callable[..., Any]) -> Kernel:
         return Kernel(function, profile, matmul=matmul, extended=extended, name=name)
 
     return decorate
@@ -85,10 +85,11 @@ def _target(name: Any) -> Target:
 class Kernel:
     """A kernel made by `kernel`. ``k[blocks](x, y, n)`` launches it; ``k(x, y, n)`` launches one block."""
 
-    def __init__(self, function: Function, target: Target, *, matmul: str, extended: bool, name: str | None) -> None:
-        _check_function(function)
+    def __init__(
+        self, function: Callable[..., Any], target: Target, *, matmul: str, extended: bool, name: str | None
+    ) -> None:
+        self.function = function = _checked(function)
         update_wrapper(self, function)
-        self.function = function
         self.target = target
         self.matmul = matmul
         self.extended = extended
@@ -356,13 +357,14 @@ def _unpickled(module: str, path: str, target: str, matmul: str, extended: bool,
     return other
 
 
-def _check_function(function: Any) -> None:
-    """Refuse what is no function, and functions whose call does not run their body (LANG-PARAM, LANG-CONTROL)."""
-    if not inspect.isfunction(function):
+def _checked(function: Callable[..., Any]) -> Function:
+    """The function. Refuses others, and functions whose call does not run their body (LANG-PARAM, LANG-CONTROL)."""
+    if not isinstance(function, FunctionType):
         raise refusal(rules.PARAMETER, f"a kernel is made of a function, not of {function!r}", hint="use def")
     code = function.__code__
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise _not_run(function)
+    return function
 
 
 def _not_run(function: Function) -> DiagnosticError:

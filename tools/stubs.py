@@ -1,0 +1,216 @@
+"""Writes the type stub of the package: what editors and type checkers know about it.
+
+    python tools/stubs.py            writes src/ptokit/__init__.pyi
+    python tools/stubs.py --check    says whether it is up to date
+
+Every instruction becomes functions with the operands that go together, made from the table. Element types are classes
+there, so that ``x: pto.Ptr[pto.f32]`` and ``n: pto.i32`` are types, and their metaclass is `DType`, so that they are
+element types where one is expected.
+"""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Iterator
+from enum import Enum
+from itertools import chain, combinations
+from pathlib import Path
+
+import ptokit
+import ptokit.lang as lang
+from ptokit.isa.table import TABLE, Attr, Instr, Kind, Operand
+from ptokit.lang.intrinsics import documentation, names
+from ptokit.lang.registers import takes_dtype
+from ptokit.types.dtypes import DType
+from ptokit.types.values import Scalar as ScalarType
+
+STUB = Path(__file__).parents[1] / "src" / "ptokit" / "__init__.pyi"
+
+HEADER = '''\
+"""ptokit: write, check, run and debug PTO tile programs on any machine. Made by tools/stubs.py."""
+
+# mypy: disable-error-code="overload-overlap, overload-cannot-match, misc"
+# pyright: reportOverlappingOverload=false, reportIncompatibleVariableOverride=false
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Annotated, Any, Generic, Literal, overload
+
+from typing_extensions import TypeVar
+
+from ptokit.types.dtypes import DType
+'''
+
+OWN = '''
+__version__: str
+
+_T = TypeVar("_T", default=Any)
+_Number = Scalar | int | float
+
+class _ElementType(type, DType): ...  # of the classes below: what they are where an element type is expected
+
+{elements}
+
+class Ptr(Pointer, Generic[_T]):
+    """Annotation of a pointer parameter: ``x: pto.Ptr[pto.f32]``."""
+
+Static = Annotated[_T, "a Python value while tracing"]
+
+def if_(condition: Any) -> AbstractContextManager[None]: ...
+def else_() -> AbstractContextManager[None]: ...
+def range(start: Any, stop: Any = ..., step: Any = ..., /) -> Sequence[Scalar]: ...
+'''
+_REPLACED = {"Ptr", "Static", "if_", "else_", "range", "intrinsic"}
+_KINDS = {
+    Kind.TILE: "Tile",
+    Kind.VIEW: "GlobalTensor | Partition",
+    Kind.SCALAR: "_Number",
+    Kind.PTR: "Pointer",
+    Kind.VREG: "Register",
+    Kind.MASK: "Predicate",
+    Kind.ALIGN: "AlignState",
+    Kind.RECORD: "None",
+}
+_FEW = 3
+"""Of more optional operands than this, only those before the first that is left out can be given by position."""
+
+
+def stub() -> str:
+    """The text of the stub."""
+    enums = sorted(
+        {a.kind.__name__: a.kind for i in TABLE.values() for a in i.attrs if issubclass(a.kind, Enum)}.items()
+    )
+    public = [name for name in lang.__all__ if name not in _REPLACED]
+    elements = [name for name in public if isinstance(getattr(lang, name), DType | ScalarType)]
+    imported = [name for name in public if name not in elements]
+    lines = [HEADER]
+    lines += [f"from ptokit.lang import {name} as {name}" for name in sorted(imported)]
+    lines += [f"from ptokit.api.{module} import {name} as {name}" for name, module in sorted(ptokit._TOOLS.items())]
+    lines += [f"from ptokit.types.enums import {name}" for name, _ in enums if name not in imported]
+    classes = [f"class {name}(Scalar, metaclass=_ElementType): ..." for name in elements]
+    lines.append(OWN.replace("{elements}", "\n".join(classes)))
+    lines += [*(spelled(kind) for _, kind in enums), ""]
+    lines += chain.from_iterable(
+        function(TABLE[name]) for name in sorted({*names()} - {*public}) if name.isidentifier()
+    )
+    return "\n".join(lines) + "\n"
+
+
+def function(instr: Instr) -> Iterator[str]:
+    """The declarations of an instruction, the first with its page."""
+    heads = list(dict.fromkeys(", ".join(parameters) for parameters in overloads(instr)))
+    page = textwrap.indent(documentation(instr).replace("\\", "\\\\"), "    ").strip()
+    for number, head in enumerate(heads):
+        if len(heads) > 1:
+            yield "@overload"
+        signature = f"def {instr.name}({head}) -> {returned(instr)}:"
+        yield f'{signature}\n    """{page}\n    """' if number == 0 else f"{signature} ..."
+    yield ""
+
+
+def overloads(instr: Instr) -> Iterator[list[str]]:
+    """The parameters of every way to call it. Attributes may stand behind the operands, in any order, or be named."""
+    named = [attribute(attr) for attr in instr.attrs]
+    dtype = ["dtype: DType | None = ..."] if takes_dtype(instr) else []
+    for operands, left_out in chosen(instr):
+        given = _defaults_last([parameter(operand, left_out) for operand in operands])
+        if not given:
+            yield _defaults_last([attribute(attr, required=attr.default is None) for attr in instr.attrs])
+        elif any(p.startswith("*") for p in given):
+            yield sorted(given, key=lambda p: p.startswith("*")) + named
+        elif instr.typed:
+            yield [*given, *named, *(["*", *dtype] if dtype else [])]
+        else:
+            more = dict.fromkeys(["RecordEvent", *map(kind_of_attribute, instr.attrs)])
+            yield [*(p.removesuffix(" = ...") for p in given), f"*more: {' | '.join(more)}", *named]
+            if given[-1].endswith("= ..."):
+                yield [*given, *(["*", *named] if named else [])]
+
+
+def _defaults_last(parameters: list[str]) -> list[str]:
+    """Without the defaults of those that others without one follow."""
+    required = max((k for k, p in enumerate(parameters) if not p.endswith("= ...") and p[0] != "*"), default=-1)
+    return [p.removesuffix(" = ...") if k < required else p for k, p in enumerate(parameters)]
+
+
+def chosen(instr: Instr) -> Iterator[tuple[list[Operand], list[Operand]]]:
+    """The operands that go together, and optional ones of those with a default."""
+    if instr.forms:
+        for form in instr.forms:
+            yield list(instr.chosen(form, instr.operands)), []
+        return
+    operands = list(instr.operands)
+    optional = [operand for operand in operands if operand.optional and not operand.variadic]
+    trailing = operands[len(operands) - len(optional) :] == optional
+    if len(optional) > _FEW:
+        for count in range(len(optional) + 1):
+            yield [o for o in operands if o not in optional[count:]], []
+        yield [o for o in operands if not o.optional], []
+    elif instr.typed and trailing:
+        yield operands, optional
+    else:
+        for subset in chain.from_iterable(combinations(optional, n) for n in range(len(optional) + 1)):
+            yield [o for o in operands if o not in optional or o in subset], []
+    if any(attr.name == "scalar_first" for attr in instr.attrs):
+        first, second, third, *more = operands
+        yield [first, third, second, *more], []
+
+
+def parameter(operand: Operand, left_out: list[Operand]) -> str:
+    """An operand as a parameter."""
+    type = kind_of(operand)
+    if operand.variadic:
+        return f"*{operand.name}: {type} | Sequence[{type}]"
+    default = (
+        " = ..." if operand in left_out or (operand.name in ("row", "col") and operand.kind is Kind.SCALAR) else ""
+    )
+    return f"{operand.name}: {type}{default}"
+
+
+def kind_of(operand: Operand) -> str:
+    """The type of an argument for an operand."""
+    also = [(operand.or_view, Kind.VIEW), (operand.or_ptr, Kind.PTR), (operand.or_vreg, Kind.VREG)]
+    also.append((operand.or_tile, Kind.TILE))
+    return " | ".join([_KINDS[operand.kind], *(_KINDS[kind] for allowed, kind in also if allowed)])
+
+
+def attribute(attr: Attr, required: bool = False) -> str:
+    """An attribute as a parameter."""
+    none = " | None" if attr.default is None and not required else ""
+    return f"{attr.name}: {kind_of_attribute(attr)}{none}{'' if required else ' = ...'}"
+
+
+def kind_of_attribute(attr: Attr) -> str:
+    """The type of its value."""
+    if issubclass(attr.kind, Enum):
+        return f"_{attr.kind.__name__}"
+    return f"Literal[{', '.join(map(repr, attr.words))}]" if attr.words else attr.kind.__name__
+
+
+def spelled(kind: type[Enum]) -> str:
+    """An enumeration, and its members as they are written in text."""
+    words = dict.fromkeys(str(word) for member in kind for word in (member.text, member.name))  # type: ignore[attr-defined]
+    return f"_{kind.__name__} = {kind.__name__} | Literal[{', '.join(map(repr, words))}]"
+
+
+def returned(instr: Instr) -> str:
+    """What a call returns."""
+    if not instr.typed:
+        return "Scalar" if instr.results else "RecordEvent"
+    made = ["Scalar" if result.kind is Kind.SCALAR else _KINDS[result.kind] for result in instr.returned]
+    return "None" if not made else made[0] if len(made) == 1 else f"tuple[{', '.join(made)}]"
+
+
+def main(args: list[str]) -> int:
+    """Write or compare. Returns the exit status."""
+    text = stub()
+    if "--check" in args:
+        same = STUB.exists() and STUB.read_text(encoding="utf-8") == text
+        print(f"{STUB.name}: {'up to date' if same else 'not up to date; run python tools/stubs.py'}")
+        return 0 if same else 1
+    STUB.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
