@@ -48,7 +48,7 @@ def result_table(results: Sequence[Result]) -> Table:
     """One row per array argument."""
     headers = ["argument", "type", "shape", "changed", "min", "max", "first values"]
     rows = [list(_row(result)) for result in results]
-    if all(result.before is None for result in results):
+    if all(result.before is None and not isinstance(result.after, np.memmap) for result in results):
         headers.remove("changed")
         rows = [row[:3] + row[4:] for row in rows]
     undefined = [_undefined(result) for result in results]
