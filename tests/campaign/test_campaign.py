@@ -207,7 +207,7 @@ program = "{kernels.name}/two.pto"
         "kernels/three.pto a2a3 run",
         "kernels/three.pto a2a3 run blocks=2",
     ]
-    assert all((c.seconds, c.memory, c.mode) == (30, 2 << 30, {"matmul": "fast"}) for c in cases)
+    assert all((c.seconds, c.memory, c.mode.get("matmul", "fast")) == (30, 2 << 30, "fast") for c in cases)
     run(read_spec(spec), tmp_path / "r.sqlite")
     assert outcome(tmp_path / "r.sqlite").last_line == "16 passed"
 
@@ -260,11 +260,43 @@ def test_programs_that_state_no_target_get_those_of_the_command(
     assert (ran.status, ran.out.splitlines()[-1]) == (0, "kernels, run 1: 2 passed")
 
 
-def test_the_command_offers_every_action() -> None:
-    """It has an enumeration of its own, so that other commands start without campaigns."""
-    from ptokit.cli.campaign_command import Action as Offered
+def test_modes_are_combined_as_far_as_they_concern_an_action(kernels: Path, tmp_path: Path) -> None:
+    spec = tmp_path / "c.toml"
+    spec.write_text("""
+programs = ["kernels/two.pto"]
+do = ["check", "run", "sanitize"]
+[mode]
+backend = ["numpy", "native"]
+matmul = "fast"
+sync = ["auto", "manual"]
+""")
+    cases = list(read_spec(spec).cases())
+    assert [(c.id.removeprefix("kernels/two.pto "), c.mode) for c in cases] == [
+        ("check", {}),
+        ("run backend=numpy", {"backend": "numpy", "matmul": "fast"}),
+        ("run backend=native", {"backend": "native", "matmul": "fast"}),
+        ("sanitize sync=auto", {"sync": "auto"}),
+        ("sanitize sync=manual", {"sync": "manual"}),
+    ]
 
-    assert [action.value for action in Offered] == [action.value for action in Action]
+
+def test_options_of_a_campaign_over_folders(
+    ptokit: Run, kernels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (kernels / "two.pto").write_text(kernel().replace(' attributes {pto.target_arch = "a5"}', "", 1))
+    (kernels / "slow.pto").write_text(kernel(2, 1 << 40))
+    (kernels / "huge.pto").unlink()
+    limits = ("--default-target", "a2a3", "--timeout", "4", "--memory", "4GiB", "--mode", "auto")
+    ran = ptokit("campaign", kernels, "--do", "check,run", *limits, "-j", "1", "--format", "json")
+    assert {c["id"]: c["status"] for c in json.loads(ran.out)["cases"]} == {
+        "slow.pto check": "passed",
+        "slow.pto run": "out of time",
+        "three.pto check": "passed",
+        "three.pto run": "passed",
+        "two.pto check": "passed",
+        "two.pto run": "passed",
+    }
 
 
 def test_names_that_are_not_utf8_are_kept_with_backslashes(kernels: Path, tmp_path: Path) -> None:
@@ -321,6 +353,12 @@ def test_the_command_reports_and_exits_with_1_where_a_case_did_not_pass(
         (("a.toml", "--do", "check"), 2),
         (("a.toml", "-t", "a5"), 2),
         (("kernels", "-t", "a6"), 2),
+        (("kernels", "--default-target", "a6"), 2),
+        (("kernels", "--do", "check,fly"), 2),
+        (("kernels", "--memory", "much"), 2),
+        (("kernels", "--timeout", "-1"), 2),
+        (("a.toml", "--timeout", "1"), 2),
+        (("report", "none.sqlite", "--mode", "auto"), 2),
         (("kernels", "--html", "no/such/folder.html"), 1),
     ],
 )

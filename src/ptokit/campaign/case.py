@@ -37,7 +37,8 @@ class Status(StrEnum):
 class Case:
     """All that decides the result of a case, besides the version of ptokit.
 
-    ``id`` is its name within the campaign; ``program`` the file, as shown, and ``text`` what is in it. ``args`` are in
+    ``id`` is its name within the campaign; ``program`` the file, as shown, and ``text`` what is in it. ``target`` is by
+    default the one that the text states, or ``default_target`` where it states none. ``args`` are in
     the grammar of ``--arg``; None: made from the text (`ptokit.arguments.derive`). ``expected`` are files with the
     arrays that the kernel must leave, one for each argument, "" where nothing is expected; ``function`` is
     ``module:name``, which gets copies of the arguments and returns the expected arrays. ``other`` is the text of
@@ -51,6 +52,7 @@ class Case:
     text: str
     action: Action
     target: str = ""
+    default_target: str = ""
     entry: str = ""
     args: tuple[str, ...] | None = None
     blocks: int = 1

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
+import socket
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +40,15 @@ def run_campaign(
     file keeps what came, and the next call goes on from there. Raises `DiagnosticError`.
     """
     cases = list(spec.cases())
-    about = {"ptokit": __version__, "numpy": np.__version__, "python": platform.python_version(), "spec": spec.name}
+    about = {
+        "ptokit": __version__,
+        "rules and targets": data_version(),
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "seeds": ", ".join(map(str, spec.seeds)),
+        "host": socket.gethostname(),
+        "spec": spec.name,
+    }
     with Store(out) as store:
         run, done = store.begin(spec.name, about, cases)
         left = [case for case in cases if case.id not in done]
@@ -51,6 +62,16 @@ def run_campaign(
                     progress(count, len(cases))
         store.finish(run)
     return run
+
+
+@cache
+def data_version() -> str:
+    """A digest of what ptokit knows of targets and instructions: the sources of both."""
+    state = hashlib.sha256()
+    for package in ("isa", "targets"):
+        for path in sorted((Path(__file__).parents[1] / package).rglob("*.py")):
+            state.update(path.read_bytes())
+    return state.hexdigest()[:12]
 
 
 def _task(case: Case) -> Task:

@@ -2,7 +2,7 @@
 
 name = "nightly"
 programs = ["kernels/**/*.pto"]        # paths and patterns, from the folder of the file
-targets = ["a5"]                       # default: what each text states
+targets = ["a5"]                       # default: what each text states, or default_target = "a5" where one states none
 do = ["check", "run", "sanitize"]      # also compare and time
 blocks = [1, 8]
 seeds = [0, 1]                         # of random arguments
@@ -21,8 +21,10 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +47,17 @@ _MODE: dict[str, tuple[Any, ...]] = {
     "order": ("strict", "profile"),
     "rules": ("all", "assembler"),
     "vector_cores": (1, 2),
+    "sync": ("auto", "manual"),
 }
+_LAUNCHED = frozenset(("matmul", "backend", "vector_cores"))
+_OF = {
+    Action.CHECK: frozenset(("rules",)),
+    Action.RUN: _LAUNCHED,
+    Action.SANITIZE: frozenset(("order", "vector_cores", "sync")),
+    Action.COMPARE: _LAUNCHED,
+    Action.TIME: _LAUNCHED,
+}
+"""What of a mode concerns which action."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +78,10 @@ class ArgumentSet:
 
 @dataclass(frozen=True)
 class Spec:
-    """A campaign. ``programs`` are files; ``sets`` are tried in order, all that match a program count."""
+    """A campaign. ``programs`` are files; ``sets`` are tried in order, all that match a program count.
+
+    ``targets``: by default the one that a text states, or ``default_target``. Of ``modes`` each case is done in all.
+    """
 
     name: str
     programs: tuple[Path, ...]
@@ -77,7 +92,8 @@ class Spec:
     seeds: tuple[int, ...] = (0,)
     seconds: float = DEFAULT_SECONDS
     memory: int = 0
-    mode: Mapping[str, Any] = field(default_factory=dict)
+    modes: tuple[Mapping[str, Any], ...] = ({},)
+    default_target: str = ""
     sets: tuple[ArgumentSet, ...] = ()
 
     def cases(self) -> Iterator[Case]:
@@ -94,12 +110,13 @@ class Spec:
         for target in self.targets or ("",):
             for action in self.do:
                 common: dict[str, Any] = {"program": shown, "text": text, "action": action, "target": target}
-                common |= {"mode": self.mode, "seconds": self.seconds, "memory": self.memory}
-                if action is Action.CHECK:
-                    yield Case(id=_id(shown, target, action), **common)
-                    continue
-                for chosen in fitting or [ArgumentSet()]:
-                    yield from self._of_set(chosen, common)
+                common |= {"seconds": self.seconds, "memory": self.memory, "default_target": self.default_target}
+                for mode in _distinct(self.modes, _OF[action]):
+                    if action is Action.CHECK:
+                        yield Case(id=self._id(common, mode), mode=mode, **common)
+                        continue
+                    for chosen in fitting or [ArgumentSet()]:
+                        yield from self._of_set(chosen, {**common, "mode": mode})
 
     def _of_set(self, chosen: ArgumentSet, common: dict[str, Any]) -> Iterator[Case]:
         compares = chosen.expected or chosen.function or chosen.program or chosen.against
@@ -117,20 +134,28 @@ class Spec:
                 more["other"] = other
         for blocks in chosen.blocks or self.blocks:
             for seed in self.seeds:
-                which = _id(common["program"], common["target"], common["action"], chosen.name, blocks, seed)
+                which = self._id(common, common["mode"], chosen.name, blocks, seed)
                 yield Case(id=which, blocks=blocks, seed=seed, **common, **more)
 
+    def _id(
+        self, common: Mapping[str, Any], mode: Mapping[str, Any], name: str = "", blocks: int = 1, seed: int = 0
+    ) -> str:
+        parts = [
+            common["program"],
+            common["target"],
+            common["action"].value,
+            name,
+            f"blocks={blocks}" if blocks != 1 else "",
+            f"seed={seed}" if seed else "",
+            *(f"{key}={value}" for key, value in mode.items() if any(m.get(key) != value for m in self.modes)),
+        ]
+        return " ".join(filter(None, parts))
 
-def _id(program: str, target: str, action: Action, name: str = "", blocks: int = 1, seed: int = 0) -> str:
-    parts = [
-        program,
-        target,
-        action.value,
-        name,
-        f"blocks={blocks}" if blocks != 1 else "",
-        f"seed={seed}" if seed else "",
-    ]
-    return " ".join(filter(None, parts))
+
+def _distinct(modes: Sequence[Mapping[str, Any]], keys: AbstractSet[str]) -> list[dict[str, Any]]:
+    """The modes as far as they concern an action, each once."""
+    found = [{key: value for key, value in mode.items() if key in keys} for mode in modes]
+    return [mode for i, mode in enumerate(found) if mode not in found[:i]]
 
 
 def _shown(path: Path, folder: Path) -> str:
@@ -187,8 +212,9 @@ def _spec(content: Mapping[str, Any], path: Path) -> Spec:
         "blocks": read.numbers("blocks", 1) or (1,),
         "seeds": read.numbers("seeds", 0) or (0,),
         "seconds": float(read.number("seconds", DEFAULT_SECONDS)),
-        "memory": _bytes(read.take("memory", 0)),
-        "mode": _mode(read.take("mode", {})),
+        "memory": read_bytes(read.take("memory", 0)),
+        "modes": _modes(read.take("mode", {})),
+        "default_target": read.one_of("default_target", tuple(TARGETS)),
         "sets": tuple(_set(entry, i) for i, entry in enumerate(read.tables("set"))),
     }
     read.finish()
@@ -228,17 +254,21 @@ def _set(entry: Mapping[str, Any], number: int) -> ArgumentSet:
     return out
 
 
-def _mode(value: Any) -> dict[str, Any]:
+def _modes(value: Any) -> tuple[dict[str, Any], ...]:
+    """All combinations of what a table of modes says."""
     if not isinstance(value, dict):
         raise ValueError("mode is not a table")
-    for key, chosen in value.items():
-        if key not in _MODE or chosen not in _MODE[key]:
-            known = "; ".join(f"{k}: {', '.join(map(str, v))}" for k, v in _MODE.items())
-            raise ValueError(f"mode has {key} = {chosen!r}; there are {known}")
-    return value
+    listed = {key: chosen if isinstance(chosen, list) and chosen else [chosen] for key, chosen in value.items()}
+    for key, chosen in listed.items():
+        for one in chosen:
+            if key not in _MODE or not any(one == known and type(one) is type(known) for known in _MODE[key]):
+                known = "; ".join(f"{k}: {', '.join(map(str, v))}" for k, v in _MODE.items())
+                raise ValueError(f"mode has {key} = {one!r}; there are {known}")
+    return tuple(dict(zip(listed, combination)) for combination in product(*listed.values()))
 
 
-def _bytes(value: Any) -> int:
+def read_bytes(value: Any) -> int:
+    """A number of bytes, such as 4000000 or "4GiB". Raises `ValueError`."""
     found = re.fullmatch(r"(\d+)\s*([KMG]?I?B?)", str(value).upper())
     if isinstance(value, bool) or found is None or found[2] not in _UNITS:
         raise ValueError(f'memory is {value!r}, not bytes such as 4000000 or "4GiB"')
@@ -273,6 +303,12 @@ class _Reader:
             if value not in known:
                 raise ValueError(f"{self.where}{key} has {value!r}; there are {', '.join(known)}")
         return values
+
+    def one_of(self, key: str, known: Sequence[str]) -> str:
+        value = self.text(key, "")
+        if value and value not in known:
+            raise ValueError(f"{self.where}{key} is {value!r}; there are {', '.join(known)}")
+        return value
 
     def number(self, key: str, default: float) -> float:
         value = self.take(key, default)

@@ -7,8 +7,10 @@ done again only where its result is missing, or where something that decides it 
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -54,23 +56,40 @@ class Store:
         self.path = path
         if not create and not path.is_file():
             raise refused(path, "there is no such file")
-        try:
-            self._db = sqlite3.connect(path)
-            self._open(fresh=not path.exists() or path.stat().st_size == 0)
-        except (sqlite3.Error, OSError) as error:
-            raise refused(path, str(error)) from None
+        with self._refusing():
+            fresh = create and (not path.exists() or path.stat().st_size == 0)
+            where = f"{path.resolve().as_uri()}?mode={'rwc' if create else 'ro'}"
+            self._db = sqlite3.connect(where, uri=True)
+            try:
+                self._open(fresh=fresh, write=create)
+            except BaseException:
+                self._db.close()
+                raise
 
-    def _open(self, *, fresh: bool) -> None:
+    @contextmanager
+    def _refusing(self) -> Iterator[None]:
+        """Whatever SQLite says is a finding."""
+        try:
+            yield
+        except (sqlite3.Error, sqlite3.Warning, OSError, ValueError, TypeError, KeyError, OverflowError) as error:
+            raise refused(self.path, str(error)) from None
+
+    def _open(self, *, fresh: bool, write: bool) -> None:
         if fresh:
             self._db.executescript(f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; {_TABLES}")
+        self._db.execute("PRAGMA trusted_schema = OFF")
         (made_by,) = self._db.execute("PRAGMA application_id").fetchone()
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
         if made_by != APPLICATION:
             raise refused(self.path, "it is not a file of results")
         if version != VERSION:
             raise refused(self.path, f"it has version {version}; this version of ptokit knows {VERSION}")
-        self._db.execute("PRAGMA journal_mode = WAL")
-        self._db.execute("PRAGMA synchronous = NORMAL")
+        kept = self._db.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name").fetchall()
+        if sorted(f"{sql};" for (sql,) in kept) != sorted(part.strip() + ";" for part in _TABLES.split(";")[:-1]):
+            raise refused(self.path, "it has other tables than a file of results")
+        if write:
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = NORMAL")
 
     def __enter__(self) -> Store:
         return self
@@ -83,12 +102,12 @@ class Store:
     def begin(self, name: str, about: Mapping[str, Any], cases: Iterable[Case]) -> tuple[int, set[str]]:
         """The number of the run that these cases belong to, and the ids of those that are done.
 
-        The last run goes on if it was not finished and says the same `about` itself.
+        The last run goes on if it was not finished and says the same `about` itself, on whatever host.
         """
         text = json.dumps(about, sort_keys=True)
-        with self._db:
+        with self._refusing(), self._db:
             last = self._db.execute("SELECT run, about, finished FROM runs ORDER BY run DESC LIMIT 1").fetchone()
-            if last is not None and not last[2] and last[1] == text:
+            if last is not None and not last[2] and {**json.loads(last[1]), "host": ""} == {**about, "host": ""}:
                 run = last[0]
             else:
                 run = (last[0] if last is not None else 0) + 1
@@ -122,21 +141,23 @@ class Store:
             )
             for r in results
         )
-        with self._db:
+        with self._refusing(), self._db:
             self._db.executemany("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
     def finish(self, run: int) -> None:
         """Every case of the run has a result."""
-        with self._db:
+        with self._refusing(), self._db:
             self._db.execute("UPDATE runs SET finished = 1 WHERE run = ?", (run,))
 
     def runs(self) -> list[tuple[int, str, dict[str, Any], bool]]:
         """Of each run: number, name, what it says about itself, whether it is finished. Raises `DiagnosticError`."""
-        try:
+        with self._refusing():
             rows = self._db.execute("SELECT run, name, about, finished FROM runs ORDER BY run").fetchall()
-            return [(run, name, json.loads(about), bool(finished)) for run, name, about, finished in rows]
-        except (sqlite3.Error, ValueError) as error:
-            raise refused(self.path, str(error)) from None
+            found = [(run, _text(name), json.loads(about), bool(finished)) for run, name, about, finished in rows]
+            for _, _, about, _ in found:
+                if not isinstance(about, dict) or not all(isinstance(v, str) for v in about.values()):
+                    raise ValueError("a run does not say what it is about")
+            return found
 
     def rows(self, run: int) -> Iterator[Row]:
         """Every case of a run in order, with its result if there is one. Raises `DiagnosticError`."""
@@ -144,11 +165,19 @@ class Store:
             "SELECT number, c.id, program, target, action, status, message, rules, findings, digest, seconds, host,"
             " attempt FROM cases c LEFT JOIN results r ON r.run = c.run AND r.id = c.id WHERE c.run = ? ORDER BY number"
         )
-        try:
-            for number, id, program, target, action, status, *rest in self._db.execute(query, (run,)):
+        with self._refusing():
+            for number, *texts, status, message, rules, findings, digest, seconds, host, attempt in self._db.execute(
+                query, (run,)
+            ):
+                id, program, target, action = map(_text, texts)
+                rest = (message, rules, findings, digest, seconds, host, attempt)
                 yield Row(number, id, program, target, action, None if status is None else _result(id, status, *rest))
-        except (sqlite3.Error, ValueError, TypeError) as error:
-            raise refused(self.path, str(error)) from None
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{str(value)[:40]!r} is not a text")
+    return value
 
 
 def _result(
@@ -162,8 +191,19 @@ def _result(
     host: str,
     attempt: int,
 ) -> Result:
-    found = tuple(json.loads(findings))
-    return Result(id, Status(status), message, tuple(json.loads(rules)), found, digest, float(seconds), host, attempt)
+    found, names = json.loads(findings), json.loads(rules)
+    if not isinstance(found, list) or not all(isinstance(f, dict) and f.keys() >= _FINDING for f in found):
+        raise ValueError(f"the findings of {id!r} are none")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"the rules of {id!r} are none")
+    if not math.isfinite(seconds) or not isinstance(attempt, int):
+        raise ValueError(f"the numbers of {id!r} are none")
+    texts = (_text(message), tuple(names), tuple(found), _text(digest), float(seconds), _text(host))
+    return Result(id, Status(status), *texts, attempt)
+
+
+_FINDING = frozenset(("rule", "severity", "line", "message", "hint"))
+"""What a finding says at least."""
 
 
 def refused(path: Path, why: str) -> DiagnosticError:

@@ -82,24 +82,27 @@ def _reported(case: Case, bad: Status, findings: Iterable[Diagnostic], digest: s
 
 
 @lru_cache(maxsize=4)
-def _read(text: str, file: str, target_name: str) -> tuple[ParseResult, Target]:
+def _read(text: str, file: str, target_name: str, default: str) -> tuple[ParseResult, Target]:
     """The module of a text and the target meant. Raises `_Refused`."""
     wanted = target_named(target_name) if target_name else None
     read = parse_module(text, file, target=wanted)
+    target = wanted or stated_target(read.module)
+    if target is None and default:
+        target = target_named(default)
+        read = parse_module(text, file, target=target)
     if read.diagnostics.errors:
         raise _Refused(read.diagnostics)
-    target = wanted or stated_target(read.module)
     if target is None:
         message = "the text states no pto.target_arch, and the campaign no target"
-        hint = 'say --target a5, or targets = ["a5"] in the description of the campaign'
+        hint = "say --target a5, or --default-target a5; in the description of the campaign, targets or default_target"
         raise _Refused([Diagnostic(TARGET.id, Severity.ERROR, message, Location(file), hint)])
     return read, target
 
 
 @lru_cache(maxsize=4)
-def _compiled(text: str, file: str, target_name: str, entry: str, vector_cores: int) -> Program:
+def _compiled(text: str, file: str, target_name: str, default: str, entry: str, vector_cores: int) -> Program:
     """Raises `_Refused`."""
-    read, target = _read(text, file, target_name)
+    read, target = _read(text, file, target_name, default)
     try:
         return compile_program(read.module, target, entry=entry or None, vector_cores=vector_cores)
     except DiagnosticError as error:
@@ -107,14 +110,15 @@ def _compiled(text: str, file: str, target_name: str, entry: str, vector_cores: 
 
 
 def _program(case: Case, text: str = "") -> Program:
-    return _compiled(text or case.text, case.program, case.target, case.entry, case.mode.get("vector_cores", 2))
+    which = (text or case.text, case.program, case.target, case.default_target)
+    return _compiled(*which, case.entry, case.mode.get("vector_cores", 2))
 
 
 def _texts(case: Case) -> Sequence[str]:
     """The arguments as text. Raises `_Refused`."""
     if case.args is not None:
         return case.args
-    read, _ = _read(case.text, case.program, case.target)
+    read, _ = _read(case.text, case.program, case.target, case.default_target)
     try:
         return derive(read.module, choose_entry(read.module, case.entry or None), case.blocks, case.seed)
     except DiagnosticError as error:
@@ -152,7 +156,7 @@ def _digest(values: Sequence[Any]) -> str:
 
 
 def _check(case: Case) -> Result:
-    read, target = _read(case.text, case.program, case.target)
+    read, target = _read(case.text, case.program, case.target, case.default_target)
     found = verify(read.module, target, assembler=case.mode.get("rules") == "assembler")
     return _reported(case, Status.REFUSED, [*read.diagnostics, *found])
 
@@ -181,7 +185,7 @@ def _time(case: Case) -> Result:
 def _sanitize(case: Case) -> Result:
     from ptokit.sanitize import sanitize
 
-    read, target = _read(case.text, case.program, case.target)
+    read, target = _read(case.text, case.program, case.target, case.default_target)
     program = _program(case)
     order = case.mode.get("order", "strict")
     cores = case.mode.get("vector_cores", 2)
@@ -193,6 +197,7 @@ def _sanitize(case: Case) -> Result:
         order=order,
         entry=case.entry or None,
         vector_cores=cores,
+        mode=case.mode.get("sync"),
     )
     return _reported(case, Status.FINDING, report.diagnostics)
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import typer
 
-from ptokit.api.usage import find_target
+from ptokit.api.usage import find_target, one_of
 from ptokit.campaign.case import Action, Status
 from ptokit.campaign.page import page
 from ptokit.campaign.run import run_campaign
-from ptokit.campaign.spec import DEFAULT_DO, Spec, of_paths, read_spec
+from ptokit.campaign.spec import DEFAULT_DO, Spec, of_paths, read_bytes, read_spec
 from ptokit.campaign.store import Store
 from ptokit.campaign.summary import Change, Summary, summarise
 from ptokit.conformance.junit import junit_xml
@@ -33,17 +35,19 @@ SHOWN = 20
 
 def run(
     paths: Sequence[str],
-    targets: Sequence[str],
-    do: Sequence[str],
     out: str | None,
     jobs: int | None,
     executor: str,
     html: str | None,
     junit: str | None,
     format: str,
+    **chosen: Any,
 ) -> bool:
-    """Work on a campaign and report; True if every case passed. Raises `DiagnosticError`."""
-    spec = _spec(paths, targets, do)
+    """Work on a campaign and report; True if every case passed. Raises `DiagnosticError`.
+
+    ``chosen``: what the options say of a campaign over folders: targets, default, do, timeout, memory, mode.
+    """
+    spec = _spec(paths, **chosen)
     file = Path(out) if out is not None else Path(f"{spec.name}.sqlite")
     _check_files(html, junit)
     start = time.perf_counter()
@@ -72,16 +76,38 @@ def report(file: str, html: str | None, junit: str | None, format: str) -> bool:
     return not summary.failed and summary.finished
 
 
-def _spec(paths: Sequence[str], targets: Sequence[str], do: Sequence[str]) -> Spec:
-    actions = tuple(map(Action, do))
-    names = [target.name for target in map(find_target, targets) if target is not None]
+def _spec(
+    paths: Sequence[str],
+    *,
+    targets: Sequence[str],
+    default: str | None,
+    do: Sequence[str],
+    timeout: float | None,
+    memory: str | None,
+    mode: str | None,
+) -> Spec:
+    known = [action.value for action in Action]
+    actions = [Action(one_of(word, known, "do")) for listed in do for word in listed.split(",")]
+    names = tuple(target.name for target in map(find_target, targets) if target is not None)
     described = [path for path in paths if path.endswith(".toml")]
-    if described and (len(paths) > 1 or actions or names):
-        message = "a TOML file stands alone, without --do and --target: it says all of a campaign."
+    if described and (len(paths) > 1 or actions or names or default or timeout is not None or memory or mode):
+        message = "a TOML file stands alone: it says all of a campaign, its targets, actions and limits among it."
         raise typer.BadParameter(message, param_hint="PATH")
     if described:
         return read_spec(Path(described[0]))
-    return of_paths(paths, actions or DEFAULT_DO, names)
+    spec = of_paths(paths, actions or DEFAULT_DO, names)
+    fallback = find_target(default)
+    try:
+        limit = read_bytes(memory or 0)
+    except ValueError as error:
+        raise typer.BadParameter(f"{error}.", param_hint="--memory") from None
+    return replace(
+        spec,
+        default_target=fallback.name if fallback is not None else "",
+        seconds=spec.seconds if timeout is None else timeout,
+        memory=limit,
+        modes=({"sync": mode},) if mode else spec.modes,
+    )
 
 
 def _check_files(*names: str | None) -> None:

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from .options import Mode
+
 
 class TableFormat(StrEnum):
     """How a report of many cases is printed."""
@@ -15,22 +17,12 @@ class TableFormat(StrEnum):
     JSON = "json"
 
 
-class Action(StrEnum):
-    """What a campaign does with a program."""
-
-    CHECK = "check"
-    RUN = "run"
-    SANITIZE = "sanitize"
-    COMPARE = "compare"
-    TIME = "time"
-
-
 EPILOG = """Examples:
 
 \b
   ptokit campaign kernels/                     check, run and sanitize them all
   ptokit campaign kernels/ -t a2a3 -t a5
-  ptokit campaign kernels/ --do check -j 4
+  ptokit campaign kernels/ --do check,run -j 4
   ptokit campaign nightly.toml --html nightly.html
   ptokit campaign nightly.toml --executor dask://10.0.0.5:8786
   ptokit campaign report nightly.sqlite --junit nightly.xml
@@ -59,8 +51,15 @@ def campaign(
         list[str] | None,
         typer.Option("--target", "-t", metavar="T", help="cpu, a2a3 or a5, repeatable; default what each text states."),
     ] = None,
+    default_target: Annotated[
+        str | None, typer.Option(metavar="T", help="The target of texts that state none.")
+    ] = None,
     do: Annotated[
-        list[Action] | None, typer.Option("--do", help="What to do with each program; repeatable.", show_default=False)
+        list[str] | None,
+        typer.Option("--do", metavar="ACTIONS", help="check,run,sanitize,compare,time; default the first three."),
+    ] = None,
+    mode: Annotated[
+        Mode | None, typer.Option(help="Who places tiles and orders pipes, where programs do not tell.")
     ] = None,
     out: Annotated[
         str | None, typer.Option("--out", "-o", metavar="FILE", help="The file of results; default NAME.sqlite.")
@@ -69,6 +68,12 @@ def campaign(
         int | None, typer.Option("--jobs", "-j", min=1, max=256, metavar="N", help="Processes; default one per core.")
     ] = None,
     executor: Annotated[str, typer.Option(metavar="WHERE", help="processes, dask://HOST:PORT or ray.")] = "processes",
+    timeout: Annotated[
+        float | None, typer.Option(min=0, metavar="SECONDS", help="Limit of each case; default 300, 0 for none.")
+    ] = None,
+    memory: Annotated[
+        str | None, typer.Option(metavar="BYTES", help="Limit of each case, such as 4GiB; default none.")
+    ] = None,
     html: Annotated[str | None, typer.Option(metavar="FILE", help="Write the report as a page, too.")] = None,
     junit: Annotated[str | None, typer.Option(metavar="FILE", help="Write the results as JUnit XML, too.")] = None,
     format: Annotated[TableFormat, typer.Option(help="How to print the report.")] = TableFormat.TEXT,
@@ -77,11 +82,24 @@ def campaign(
     from .campaign import report, run
 
     if paths[0] == "report":
-        if len(paths) != 2 or target or do or out or jobs:
+        if len(paths) != 2 or target or default_target or do or mode or out or jobs or timeout is not None or memory:
             raise typer.BadParameter("write: ptokit campaign report FILE", param_hint="PATH")
         passed = report(paths[1], html, junit, format.value)
     else:
-        actions = [action.value for action in do or []]
-        passed = run(paths, target or [], actions, out, jobs, executor, html, junit, format.value)
+        passed = run(
+            paths,
+            out,
+            jobs,
+            executor,
+            html,
+            junit,
+            format.value,
+            targets=target or [],
+            default=default_target,
+            do=do or [],
+            timeout=timeout,
+            memory=memory,
+            mode=mode and mode.value,
+        )
     if not passed:
         raise typer.Exit(1)
