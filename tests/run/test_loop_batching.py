@@ -9,17 +9,12 @@ import pytest
 
 from ptokit.asm import parse_module
 from ptokit.run import loop_batching as steady
-from ptokit.run.codegen import FunctionWriter
 from ptokit.run.program import Program, compile_program
+from ptokit.run.python_code import PythonCode
+from ptokit.run.python_text import Source
 from ptokit.targets import A5
 
 SIZE = 16384
-
-
-class OneByOne(FunctionWriter):
-    """Runs every loop as it is written."""
-
-    at_once = False
 
 
 def kernel(body: str, count: int = 2000, step: int = 64, trips: int = 32) -> str:
@@ -149,7 +144,9 @@ def both(text: str, blocks: int = 3) -> None:
     x = np.random.default_rng(1).uniform(-8, 8, blocks * SIZE // 4).astype(np.float32)
     found, wanted = np.zeros_like(x), np.zeros_like(x)
     compile_program(module, A5).launch([x, found], blocks=blocks)
-    Program(module, module.functions[0], A5, extended=False, writer=OneByOne).launch([x, wanted], blocks=blocks)
+    one_by_one = Program(module, module.functions[0], A5, extended=False)
+    one_by_one.code = PythonCode(Source(one_by_one.plan, at_once=False), one_by_one.entry, "k")
+    one_by_one.launch([x, wanted], blocks=blocks)
     assert np.array_equal(found.view(np.uint8), wanted.view(np.uint8))
 
 

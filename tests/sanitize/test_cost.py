@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cProfile
+import gc
 import pstats
 import random
 import tracemalloc
@@ -62,6 +63,7 @@ def peak(times: int) -> int:
     """Most bytes held while a loop of so many iterations is watched, beyond what stays."""
     program = loop(times)
     program.sanitize()
+    gc.collect()
     tracemalloc.start()
     program.sanitize()
     most = tracemalloc.get_traced_memory()[1]
@@ -114,13 +116,13 @@ def test_shortcuts_change_nothing(seed: int, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(touches, "Touch", Unsettled)
     monkeypatch.setattr(observe, "Touch", Unsettled)
     monkeypatch.setattr(observe, "_Known", Unfollowed)
-    watch = observe.Observer.watch
+    watch = observe.CoreObserver.watch
 
-    def forgetful(self: observe.Observer, core: object, buffers: observe.Buffers) -> None:
+    def forgetful(self: observe.CoreObserver, core: object, buffers: observe.Buffers) -> None:
         watch(self, core, buffers)  # type: ignore[arg-type]
         self._flags = Forgetful()
 
-    monkeypatch.setattr(observe.Observer, "watch", forgetful)
+    monkeypatch.setattr(observe.CoreObserver, "watch", forgetful)
     add = gm.Memory.add
 
     def never_latest(self: gm.Memory, *args: object, **how: object) -> None:

@@ -56,13 +56,13 @@ def test_products_use_one_thread_under_observation(monkeypatch: pytest.MonkeyPat
         pto.TSTORE(pto.GlobalTensor(y, (16, 16)), acc)
 
     threads = []
-    instruction = observe.Observer.instruction
+    instruction = observe.CoreObserver.instruction
 
-    def watched(self: observe.Observer, *args: object) -> object:
+    def watched(self: observe.CoreObserver, *args: object) -> object:
         threads.extend(info["num_threads"] for info in threadpoolctl.threadpool_info() if info["user_api"] == "blas")
         return instruction(self, *args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(observe.Observer, "instruction", watched)
+    monkeypatch.setattr(observe.CoreObserver, "instruction", watched)
     with threadpoolctl.threadpool_limits(limits=2, user_api="blas"):
         k.sanitize(np.ones((16, 16), np.float16), np.zeros((16, 16), np.float32), mode="auto")
     assert set(threads) <= {1}

@@ -18,11 +18,11 @@ from ptokit.isa.table import Instr, Kind, Role
 from ptokit.isa.tile_rules import check_tile
 from ptokit.isa.unknown import UNKNOWN, Size
 from ptokit.run.calls import attributes, bind, infos
-from ptokit.run.chunk import Chunk
 from ptokit.run.fault import Fault
 from ptokit.run.local import LocalPointer
 from ptokit.run.memory import Buffer, Pointer, View
-from ptokit.run.observer import Step, carry_out
+from ptokit.run.observer import carry_out
+from ptokit.run.plan import Step
 from ptokit.run.single import Single
 from ptokit.run.tile import Tile
 from ptokit.types.tensor import infer_layout
@@ -143,7 +143,8 @@ def _typed(single: Single, op: Op, instr: Instr, operands: dict[str, Any]) -> An
     assert site is not None
     call = bind(instr, site, op.attrs)
     given = [None if o.kind is Kind.RECORD else operands.get(o.name) for o in instr.operands]
-    step = Step(op, tuple(o.name for o in instr.operands), call, instr, site, attributes(instr, op.attrs))
+    names, attrs = tuple(o.name for o in instr.operands), attributes(instr, op.attrs)
+    step = Step(op, "instruction", names=names, call=call, instr=instr, site=site, attrs=attrs)
     return carry_out(step, single.chunk, tuple(given))
 
 
@@ -255,14 +256,14 @@ def _assertion(single: Single, op: Op) -> None:
 
 
 def _load_scalar(single: Single, op: Op) -> Any:
-    step = Step(op, ("ptr", "index"), Chunk.load_scalar)
+    step = Step(op, "load_scalar", names=("ptr", "index"))
     return carry_out(step, single.chunk, (held(op["ptr"]), held(op["index"])))
 
 
 def _store_scalar(single: Single, op: Op) -> None:
     pointer: Pointer = held(op["ptr"])
     _writable(pointer.buffer, "p[i] = x")
-    step = Step(op, ("value", "ptr", "index"), Chunk.store_scalar)
+    step = Step(op, "store_scalar", names=("value", "ptr", "index"))
     carry_out(step, single.chunk, (held(op["value"]), pointer, held(op["index"])))
 
 

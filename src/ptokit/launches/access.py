@@ -20,7 +20,8 @@ from ptokit.run.arguments import bind_arguments
 from ptokit.run.calls import infos
 from ptokit.run.lanes import lanes
 from ptokit.run.memory import Buffer, Pointer, View
-from ptokit.run.observer import Moment, Observer, Step
+from ptokit.run.observer import Moment, Observer
+from ptokit.run.plan import Step
 from ptokit.run.program import Program
 from ptokit.run.signals import ALL_CORES
 from ptokit.run.tile import Tile
@@ -142,7 +143,7 @@ class _Watch(Observer):
             raise Entangled(f"{moment.name} gives a number that only the run knows")
         if not results and (views or any(isinstance(value, Tile) for value in moment.operands)):
             return None
-        found = moment.step.call(machine, *moment.operands)
+        found = moment.step.carry_out(machine, *moment.operands)
         if machine.asked and not machine.noted and any(_is_global(value) for value in moment.operands):
             raise Entangled(f"where {moment.name} reads and writes cannot be told")
         return found
@@ -180,7 +181,7 @@ class _Watch(Observer):
         """Signals between blocks; those inside a block change nothing here."""
         if any(_is_view(value) for value in moment.operands):
             raise Entangled(f"they talk to each other by {moment.name}")
-        found = moment.step.call(machine, *moment.operands)
+        found = moment.step.carry_out(machine, *moment.operands)
         return (lambda: True) if moment.instr is not None and moment.instr.waits else found
 
     def _view(self, moment: Moment, view: View, write: bool, *, exact: bool) -> None:

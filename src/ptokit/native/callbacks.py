@@ -221,11 +221,9 @@ def _refused_tile(op: Op) -> Action:
 
     def action(worker: Any, operands: list[Any], words: Any) -> None:
         given = dict(zip(names, operands))
-        if given.get("addr") is not None:
-            worker.chunk.at(given["addr"], spec)
         rows = spec.valid_row if given.get("valid_row") is None else given["valid_row"]
         cols = spec.valid_col if given.get("valid_col") is None else given["valid_col"]
-        worker.chunk.tile(None, spec, rows, cols, "", None)
+        worker.chunk.tile(None, spec, rows, cols, "", given.get("addr"))
 
     return action
 

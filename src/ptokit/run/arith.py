@@ -36,14 +36,12 @@ def inline(op: Op, args: Sequence[str], *, varying: bool) -> str | None:
     return None
 
 
-def extended(op: Op) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The functions of an operation with two results: sum and carry, or the halves of a product."""
-    return scalars.extended(op.name.removeprefix("arith."), scalar_type(op.results[0]) or "")
-
-
 def function(op: Op) -> Callable[..., Any]:
-    """The function of an operation's operands."""
+    """The function of an operation's operands; of one with two results, both of them."""
     name = op.name.removeprefix("arith.")
+    if len(op.results) > 1:
+        first, second = scalars.extended(name, scalar_type(op.results[0]) or "")
+        return lambda *args: (first(*args), second(*args))
     result, operand = scalar_type(op.result) or "", scalar_type(op.values[0]) or ""
     if name in ("cmpi", "cmpf"):
         return scalars.compare(name, op.attrs["predicate"], operand)

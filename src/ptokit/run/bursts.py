@@ -13,13 +13,14 @@ from ptokit.isa.meaning.primitives import PRIMITIVES
 from ptokit.isa.placement import buffer_name
 from ptokit.types.enums import TileType
 
+from .accesses import Rows
 from .fault import Fault
 from .lanes import Line, extremes, lanes
 from .local import SPACES, LocalMemory, LocalPointer
 from .memory import Buffer, Pointer, disjoint
 from .storage import Arena
 
-Rows = Sequence[tuple[int, int]]  # (count, stride in bytes), the outermost axis first
+Axes = Sequence[tuple[int, int]]  # (count, stride in bytes), the outermost axis first
 
 
 class Bursts(LocalMemory):
@@ -43,6 +44,9 @@ class Bursts(LocalMemory):
         if isinstance(dst, LocalPointer) and isinstance(src, LocalPointer):
             sources = [rows.copy() for rows in sources]
         self._assign(targets, sources)
+        if self.observer is not None:
+            self.observer.accessed(Rows(src, 0, tuple(read), nbytes, write=False))
+            self.observer.accessed(Rows(dst, first, tuple(write), nbytes, write=True))
 
     def fill(self, dst: LocalPointer, first: int, axes: Sequence[Axis], unit: bytes, nbytes: int) -> None:
         """`nbytes` bytes, from `first` bytes behind the start of each row, with an element over and over."""
@@ -51,25 +55,32 @@ class Bursts(LocalMemory):
         pattern = np.resize(np.frombuffer(unit, np.uint8), nbytes)
         for rows in self._rows(dst, first, [(n, d) for n, d, _ in axes], nbytes, write=True):
             rows[...] = pattern
+        if self.observer is not None:
+            self.observer.accessed(Rows(dst, first, tuple((n, d) for n, d, _ in axes), nbytes, write=True))
 
     def fetch(
-        self, src: Any, first: int, axes: Rows, nbytes: int, *, needed: tuple[Rows, int] | None = None
+        self, src: Any, first: int, axes: Axes, nbytes: int, *, needed: tuple[Axes, int] | None = None
     ) -> np.ndarray:
         """Rows of `nbytes` from `first` bytes behind `src`: uint8 (blocks or 1, counts.., nbytes), the caller's own."""
         counts = tuple(n for n, _ in axes)
         if nbytes == 0 or not all(counts):
             return np.empty((1, *counts, nbytes), np.uint8)
         found = self._rows(src, first, axes, nbytes, write=False)
+        if self.observer is not None:
+            self.observer.accessed(Rows(src, first, tuple(axes), nbytes, write=False, needed=needed))
         return found[0].copy() if len(found) == 1 else np.concatenate(found)
 
     def deposit(
-        self, dst: Any, first: int, axes: Rows, values: np.ndarray, *, combine: Combine | None = None, sub: int = 0
+        self, dst: Any, first: int, axes: Axes, values: np.ndarray, *, combine: Combine | None = None, sub: int = 0
     ) -> None:
         """Write rows (blocks or 1, counts.., elements) from `first` bytes behind `dst`, lower blocks first."""
         if not values.size:
             return
         plain = np.ascontiguousarray(values)
-        targets = self._rows(dst, first, axes, plain.shape[-1] * plain.dtype.itemsize, write=True, sub=sub)
+        nbytes = plain.shape[-1] * plain.dtype.itemsize
+        targets = self._rows(dst, first, axes, nbytes, write=True, sub=sub)
+        if self.observer is not None:
+            self.observer.accessed(Rows(dst, first, tuple(axes), nbytes, write=True, combine=combine, sub=sub))
         if combine is None:
             self._assign(targets, [plain.view(np.uint8)])
             return
@@ -89,7 +100,7 @@ class Bursts(LocalMemory):
             target[...] = source
 
     def _rows(
-        self, pointer: Any, first: int, axes: Rows, nbytes: int, *, write: bool, sub: int = 0
+        self, pointer: Any, first: int, axes: Axes, nbytes: int, *, write: bool, sub: int = 0
     ) -> list[np.ndarray]:
         """The rows as arrays (blocks or 1, counts.., nbytes) over the memory itself.
 
@@ -127,7 +138,7 @@ class Bursts(LocalMemory):
         return [_strided(buffer.mem, int(s), (1, *shape, nbytes), (0, *strides, 1)) for s in starts]
 
 
-def _sized(axes: Rows) -> Rows:
+def _sized(axes: Axes) -> Axes:
     return [(n, s) for n, s in axes if n > 1]
 
 

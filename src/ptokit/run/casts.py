@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
 from ptokit.ir.core import Op
 from ptokit.types.integers import width
-from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView, Type
-
-if TYPE_CHECKING:
-    from .codegen import FunctionWriter
+from ptokit.types.values import MemRef, PartitionView, Scalar, TensorView, Type
 
 
-def unrealized(writer: FunctionWriter, op: Op) -> None:
-    """Every value is the one it is made from. Raises `DiagnosticError` (TEXT-UNIMPLEMENTED)."""
+def check_cast(op: Op) -> None:
+    """Every result has to be the value it is made from. Raises `DiagnosticError` (TEXT-UNIMPLEMENTED)."""
     sources = op.group("in")
     if len(sources) != len(op.results) or not all(_alike(a.type, b.type) for a, b in zip(sources, op.results)):
         made = f"{', '.join(str(v.type) for v in sources)} to {', '.join(str(v.type) for v in op.results)}"
         message = f"{op.name} of {made} cannot be run yet"
         hint = "ptokit runs casts between integers of one width, and between views of one element type"
         raise DiagnosticError(Diagnostic("TEXT-UNIMPLEMENTED", Severity.ERROR, message, op.location, hint))
-    values = [writer.ref(value) for value in sources]
-    writer.assign([writer.bind(result) for result in op.results], values, op)
 
 
 def _alike(a: Type, b: Type) -> bool:
@@ -32,19 +24,3 @@ def _alike(a: Type, b: Type) -> bool:
         return a.is_integer and b.is_integer and width(a.name) == width(b.name)
     views = (MemRef, TensorView, PartitionView)
     return isinstance(a, views) and isinstance(b, views) and a.dtype is b.dtype and len(a.dims) == len(b.dims)
-
-
-def castptr(writer: FunctionWriter, op: Op) -> None:
-    """From a byte address or a pointer to a pointer, or from a pointer to a number."""
-    pointer, value = op.result.type, writer.ref(op["value"])
-    name = writer.bind(op.result)
-    if isinstance(pointer, Ptr):
-        writer.line(f"{name} = m.cast({value}, {writer.const(pointer.dtype, 'd')}, {pointer.space or 'gm'!r})", op)
-    else:
-        writer.line(f"{name} = m.number_of({value})", op)
-
-
-METHODS: dict[str, Callable[[FunctionWriter, Op], None]] = {
-    "builtin.unrealized_conversion_cast": unrealized,
-    "pto.castptr": castptr,
-}

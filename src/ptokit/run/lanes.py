@@ -122,6 +122,11 @@ def uniform(x: Any) -> Any:
     return x
 
 
+def truth(x: Any) -> bool:
+    """A condition. Raises `Diverge` if the blocks disagree."""
+    return bool(uniform(x))
+
+
 def spread(x: Any) -> Any:
     """A scalar operand of a tile instruction: a number, or an array of shape (blocks, 1, 1)."""
     x = lanes(x)

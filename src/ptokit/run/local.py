@@ -6,7 +6,7 @@ then every block reads or writes its own place.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,10 +14,14 @@ from ptokit.isa.placement import buffer_name
 from ptokit.types.dtypes import DType, u8
 from ptokit.types.enums import TileType
 
+from .accesses import Elements, Lanes, Span
 from .fault import Fault
 from .lanes import lanes, lift
 from .memory import Pointer
 from .storage import Arena
+
+if TYPE_CHECKING:
+    from .observer import Observer
 
 SPACES = {
     "ub": TileType.Vec,
@@ -59,6 +63,7 @@ class LocalMemory:
     """What a chunk does with on-chip memory by address (see `ptokit.isa.machine.Machine`)."""
 
     blocks: int
+    observer: Observer | None = None  # told what the program does
 
     def space(self, loc: TileType) -> Arena:
         """The memory of one buffer."""
@@ -81,6 +86,8 @@ class LocalMemory:
     ) -> np.ndarray:
         """`nbytes` bytes at pointer + offset elements, as uint8 of shape (blocks, nbytes)."""
         arena, start = self._place(pointer, offset, nbytes, alignment, rule)
+        if self.observer is not None:
+            self.observer.accessed(Span(pointer, offset, nbytes, write=False))
         if not isinstance(start, int):
             arena.settle(int(start.min()), int(start.max()) + nbytes, write=False)
             return arena.data[np.arange(len(start))[:, None], start[:, None] + np.arange(nbytes)]
@@ -101,6 +108,9 @@ class LocalMemory:
         width = values.dtype.itemsize
         nbytes = values.shape[1] * width
         arena, start = self._place(pointer, offset, nbytes, alignment, rule)
+        if self.observer is not None:
+            whole = Span(pointer, offset, nbytes, write=True)
+            self.observer.accessed(whole if active is None else Lanes(pointer, offset, width, active, write=True))
         if not isinstance(start, int):
             self._store_apart(arena, start, values, active)
             return
@@ -137,6 +147,8 @@ class LocalMemory:
     ) -> np.ndarray:
         """Elements of `width` bytes at `places` (blocks or 1, n) bytes behind pointer + offset elements."""
         arena, where = self._places(pointer, places, width, keep, alignment, offset)
+        if self.observer is not None:
+            self.observer.accessed(Elements(pointer, offset, places, width, keep, write=False))
         if where.size:
             arena.settle(int(where.min()), int(where.max()) + width, write=False)
         block = np.arange(self.blocks)[:, None, None]
@@ -155,6 +167,8 @@ class LocalMemory:
         """Write elements (blocks or 1, n, width) of bytes to `places`; of two at one place the last one stays."""
         width = values.shape[2]
         arena, where = self._places(pointer, places, width, keep, alignment, offset)
+        if self.observer is not None:
+            self.observer.accessed(Elements(pointer, offset, places, width, keep, write=True))
         if keep is not None and not keep.any():
             return
         arena.settle(int(where.min()), int(where.max()) + width, write=True)
@@ -171,7 +185,9 @@ class LocalMemory:
         return lanes(pointer.address)
 
     def remark(self, rule: str, message: str) -> None:
-        """Nobody watches."""
+        """Tell the observer what breaks a rule of warning severity."""
+        if self.observer is not None:
+            self.observer.remark(rule, message)
 
     def _places(
         self,

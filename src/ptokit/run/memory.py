@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -35,6 +35,7 @@ class Buffer:
         "_decoded",
         "before",
         "borrowers",
+        "chosen",
         "decoded_elements",
         "dtype",
         "keep",
@@ -57,6 +58,7 @@ class Buffer:
         self.partners: list[Buffer] = []  # other arguments in the same memory
         self.seen_as: dict[DType, Buffer] = {}  # the same memory as elements of other types
         self.borrowers: list[Storage] = []
+        self.chosen: list[Chosen] | None = None  # by gathers and scatters, where an observer wants to know
         self.keep = False  # the contents before the first write
         self.before: np.ndarray | None = None
         self.decoded_elements = 0
@@ -156,12 +158,12 @@ class Tensor(Pointer):
         self.dims, self.strides = dims, strides
 
 
-def as_view(argument: Any, view: type[View]) -> Any:
-    """A memref argument as a view of the given class; what is one already, or only carried, as it is."""
+def as_view(argument: Any) -> Any:
+    """A memref argument as a view; what is one already, or only carried, as it is."""
     if not isinstance(argument, Tensor):
         return argument
     a = argument
-    return view(a.buffer, a.offset, a.dims, a.strides, a.dtype, infer_layout(a.dtype, a.dims, a.strides))
+    return View(a.buffer, a.offset, a.dims, a.strides, a.dtype, infer_layout(a.dtype, a.dims, a.strides))
 
 
 @lru_cache(maxsize=4096)
@@ -225,7 +227,9 @@ class View:
     shape of the whole tensor for `partition`.
     """
 
-    __slots__ = ("buffer", "dims", "dtype", "offset", "stated_layout", "strides")
+    __slots__ = ("buffer", "dims", "dtype", "note", "offset", "stated_layout", "strides")
+
+    note: Any  # what an observer keeps with it; unset otherwise
 
     def __init__(
         self,
@@ -395,6 +399,7 @@ class View:
         Only the memory bounds them, not the view's shape. ``describe(block, row, col)`` tells in words where an offset
         comes from. Raises `Fault` GM-NULL or GM-OOB.
         """
+        self._choose(offsets, write=False)
         memory, where = self._places(offsets, describe)
         return memory.take(where, mode="clip")
 
@@ -412,6 +417,7 @@ class View:
         ``put(memory, places, values)`` receives flat arrays in the order of writing: lower blocks first, row-major in
         a block, every one of `blocks` blocks counted, without the elements where ``keep`` is false. Raises as `gather`.
         """
+        self._choose(offsets, keep, write=True)
         if keep is not None:
             offsets = np.where(keep, offsets, 0)
         memory, where = self._places(offsets, describe)
@@ -421,6 +427,13 @@ class View:
             mask = _spread(keep, shape)
             where, values = where[mask], values[mask]
         put(memory, where.reshape(-1), values.reshape(-1))
+
+    def _choose(self, offsets: np.ndarray, keep: np.ndarray | None = None, *, write: bool) -> None:
+        """Note the elements that an instruction chooses, of one block, where that is wanted."""
+        if self.buffer is not None and self.buffer.chosen is not None:
+            elements = offsets + self.offset
+            elements = elements if keep is None else elements[np.broadcast_to(keep, elements.shape)]
+            self.buffer.chosen.append(Chosen(self, elements, write))
 
     def _places(self, offsets: np.ndarray, describe: Describe) -> tuple[np.ndarray, np.ndarray]:
         """The memory as elements of this view's type, and the positions of elements in it."""
@@ -465,3 +478,11 @@ class View:
         for i in range(index.shape[0]):
             codes[index[i]] = values[i if values.shape[0] > 1 else 0].reshape(index.shape[1:])
         buffer.mem[...] = pack_nibbles(codes)
+
+
+class Chosen(NamedTuple):
+    """Elements of a buffer, by number, that a gather or scatter through a view has chosen."""
+
+    view: View
+    elements: np.ndarray
+    write: bool

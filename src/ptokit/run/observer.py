@@ -14,47 +14,40 @@ A kernel that an observer watches gives the same results. An observer that raise
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ptokit.diagnostics import Location
 from ptokit.ir.core import Op
-from ptokit.isa.site import Site
 from ptokit.isa.table import Instr, Role
 
 from .fault import Fault
 from .memory import View
+from .plan import Step
 from .tile import Tile
 
 if TYPE_CHECKING:
+    from .accesses import Access
     from .chunk import Chunk
+    from .pipes import Event
+    from .simt.threads import Watch
 
 Loops = tuple[tuple[str, Any], ...]
 """The loops around something, from the outside in: the name of each loop variable, and its value."""
 
 
-@dataclass(eq=False, slots=True)
-class Step:
-    """One thing that a program has its machine do, at one place.
+ELEMENTS = frozenset(("load_scalar", "store_scalar"))
+"""Words of steps that observers are told beside instructions."""
 
-    ``call(machine, *operands)`` does it; ``names`` are those of its operands. ``instr`` and ``site`` are None for what
-    is no instruction of the table: loads and stores of single elements.
-    """
+MAKING = frozenset(("view", "slice", "tile", "tiles", "rebind", "alias", "window"))
+"""Words of steps that make tiles and views."""
 
-    op: Op
-    names: tuple[str, ...]
-    call: Callable[..., Any]
-    instr: Instr | None = None
-    site: Site | None = None
-    attrs: Mapping[str, Any] = field(default_factory=dict)
+THREADS = frozenset(("launch_threads", "one_thread"))
+"""Words of steps that threads execute."""
 
-    @property
-    def name(self) -> str:
-        """The instruction's name in the table (``TADD``), or that of the operation without its dialect."""
-        return self.instr.name if self.instr is not None else self.op.name.split(".", 1)[1]
+TOLD = ELEMENTS | MAKING | THREADS
 
 
 class Moment:
@@ -132,7 +125,7 @@ class Moment:
 
     def run(self) -> Any:
         """Carry it out. Raises what it raises."""
-        self.result = self.step.call(self.machine, *self.operands)
+        self.result = self.step.carry_out(self.machine, *self.operands)
         return self.result
 
 
@@ -170,14 +163,48 @@ class Observer:
         self.after(moment)
         return result
 
+    def make(self, moment: Moment) -> Any:
+        """Carry out a step that makes a tile or a view (a word of `MAKING`); returns it."""
+        return moment.run()
+
+    def accessed(self, access: Access) -> None:
+        """The running instruction has read or written on-chip memory by address."""
+
+    def piped(self, event: Event) -> None:
+        """The running instruction waits for a pipe between cores, or has moved or freed an entry of it."""
+
+    def part(self, moment: Moment) -> Any:
+        """An instruction by which the running one is carried out, at its place in the program."""
+        return moment.run()
+
+    def threads(self, moment: Moment) -> Any:
+        """Carry out a step that launches threads, or an operation of theirs that one thread executes."""
+        return moment.run()
+
+    def watch_threads(self, op: Op) -> Watch | None:
+        """Who is told of what the threads of a launch access."""
+        return None
+
+    def remark(self, rule: str, message: str) -> None:
+        """What the running instruction does breaks a rule of warning severity."""
+
     def scope(self, machine: Chunk, *, begins: bool) -> None:
         """A vector scope begins or ends."""
+
+
+def watched(step: Step) -> Callable[..., Any]:
+    """``call(machine, *operands)``: the step as the machine's observer has it done."""
+    if step.word in MAKING:
+        return lambda machine, *operands: machine.observer.make(Moment(step, machine, operands))
+    if step.word in THREADS:
+        return lambda machine, *operands: machine.observer.threads(Moment(step, machine, operands))
+    return lambda machine, *operands: machine.observer.execute(Moment(step, machine, operands))
 
 
 def carry_out(step: Step, machine: Chunk, operands: tuple[Any, ...]) -> Any:
     """Do a step: as the machine's observer has it done, if it has one."""
     if machine.observer is None:
-        return step.call(machine, *operands)
+        return step.carry_out(machine, *operands)
     return machine.observer.execute(Moment(step, machine, operands))
 
 

@@ -6,16 +6,18 @@ into the matrix buffer, TSTORE and TLOAD through global memory. Their rules and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from ptokit.diagnostics import Scope, define
+from ptokit.ir.core import Op
 from ptokit.isa.check import first_error
 from ptokit.isa.pipe_ends import Wait
 from ptokit.isa.site import Info, Site, TileInfo, ViewInfo
-from ptokit.isa.table import TABLE, Instr
+from ptokit.isa.table import TABLE
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import AccToVecMode, Layout, TileType
 from ptokit.types.tile import DYNAMIC, TileSpec
@@ -23,8 +25,10 @@ from ptokit.types.tile import DYNAMIC, TileSpec
 from .calls import attributes, infos
 from .fault import Fault
 from .lanes import uniform
-from .memory import Buffer, Pointer, View
+from .memory import Pointer, View
+from .observer import Moment
 from .pipe_epilogue import Epilogue, epilogue_of
+from .plan import Step
 from .rings import Board, Key, Ring, step
 from .tile import Tile
 
@@ -118,6 +122,34 @@ class Waiting:
         if self.producing:
             return f"a free slot of {self.ring.name}: {who} has not freed any of the {self.ring.slots}"
         return f"entry {self.k} of {self.ring.name}, which {who} has not pushed"
+
+
+class Pushed(NamedTuple):
+    """Push k of a ring is done."""
+
+    ring: Ring
+    k: int
+
+
+class Popped(NamedTuple):
+    """Pop k of a ring has given an entry."""
+
+    end: End
+    ring: Ring
+    k: int
+    entry: Any
+
+
+class Freed(NamedTuple):
+    """Slot k of a ring has been given back."""
+
+    end: End
+    ring: Ring
+    k: int
+
+
+Event = Waiting | Pushed | Popped | Freed
+"""What an observer is told of pipes: a `Waiting` when it begins."""
 
 
 class Pipes:
@@ -215,13 +247,13 @@ class Pipes:
         end, lanes = self.end(key), self.lanes(split)
         ring = end.rings[self.on_cube]
         if isinstance(entry, View):  # `alloc` has waited
-            self._pushed(ring, step(ring.pushed, self.me))
+            self._pushed(ring)
             return lambda: True
         k = step(ring.claimed, self.me)
 
         def store() -> bool:
             self._store(end, entry, split, self.me if sub is None else int(uniform(sub)), k)
-            self._pushed(ring, step(ring.pushed, self.me))
+            self._pushed(ring)
             return True
 
         return self._wait(Waiting(ring, k, lanes, producing=True, then=store))
@@ -261,9 +293,9 @@ class Pipes:
             else:
                 found = self._tensor(end, entry, k, split, consumed=True)
             step(ring.popped, self.me)
-            self._popped(end, ring, k, found)
+            self._tell(Popped(end, ring, k, found))
             if isinstance(found, Tile) and end.memory is not None:  # it has been copied
-                self._freed(end, ring, step(ring.freed, self.me), None)
+                self._freed(end, ring)
             return found
 
         return self._wait(Waiting(ring, k, lanes, producing=False, then=take))
@@ -273,13 +305,13 @@ class Pipes:
         end = self.end(key)
         ring = end.rings[not self.on_cube]
         if entry is not None or end.memory is None:
-            self._freed(end, ring, step(ring.freed, self.me), entry)
+            self._freed(end, ring)
 
     def declare(self, wanted: Info) -> View:
         """declare_global."""
         assert isinstance(wanted, ViewInfo)
         dims = tuple(wanted.dims or ())
-        return self.chunk.view(None, 0, dims, (1,) * len(dims), wanted.dtype, None)
+        return View(None, 0, dims, (1,) * len(dims), wanted.dtype, None)
 
     def quantise(self, key: Any, words: Any) -> None:
         """set_quant_scalar, set_quant_vector."""
@@ -287,24 +319,21 @@ class Pipes:
         if end.epilogue is not None:
             end.epilogue.words = words
 
-    # --- what whoever watches wants to know ----------------------------------------------------------------------
+    # --- what an observer is told --------------------------------------------------------------------------------
+
+    def _tell(self, event: Event) -> None:
+        if self.chunk.observer is not None:
+            self.chunk.observer.piped(event)
 
     def _wait(self, waiting: Waiting) -> Wait:
+        self._tell(waiting)
         return waiting
 
-    def _pushed(self, ring: Ring, k: int) -> None:
-        """Push k is done."""
+    def _pushed(self, ring: Ring) -> None:
+        self._tell(Pushed(ring, step(ring.pushed, self.me)))
 
-    def _popped(self, end: End, ring: Ring, k: int, entry: Any) -> None:
-        """Pop k has given an entry."""
-
-    def _freed(self, end: End, ring: Ring, k: int, entry: Any) -> None:
-        """Slot k has been given back."""
-
-    def _carry_out(self, instr: Instr, site: Site, operands: Mapping[str, Any], attrs: Mapping[str, Any]) -> None:
-        run = instr.run_at(site)
-        assert run is not None
-        run(self.chunk, *(operands.get(o.name) for o in instr.operands), **attrs)
+    def _freed(self, end: End, ring: Ring) -> None:
+        self._tell(Freed(end, ring, step(ring.freed, self.me)))
 
     def move(self, name: str, operands: Mapping[str, Any], **given: Any) -> None:
         """Carry out an instruction. Raises `Fault` for what its rules refuse."""
@@ -317,7 +346,14 @@ class Pipes:
         broken = first_error(site)
         if broken is not None:
             raise Fault(broken.rule.id, f"moved by {instr.name}: {broken.message}", hint=broken.hint)
-        self._carry_out(instr, site, operands, attrs)
+        call, values = instr.run_at(site), tuple(operands.get(o.name) for o in instr.operands)
+        assert call is not None
+        if self.chunk.observer is None:
+            call(self.chunk, *values, **attrs)
+            return
+        names = tuple(o.name for o in instr.operands)
+        part = Step(Op("pto.part"), "instruction", (), names, (), partial(_with, call, attrs), instr, site, attrs)
+        self.chunk.observer.part(Moment(part, self.chunk, values))
 
     # --- slots ---------------------------------------------------------------------------------------------------
 
@@ -401,12 +437,8 @@ class Pipes:
         needed = (first + (size[0] - 1) * pitch + size[1]) * dtype.size
         if needed > end.slot_size:
             raise Fault("PIPE-SLOT", f"the tile ends at byte {needed} of a slot; a slot of {end.name} {end.slot_size}")
-        buffer = None if memory.buffer is None else self._seen_as(memory.buffer, dtype)
-        return self.chunk.view(buffer, start // dtype.size + first, size, (pitch, 1), dtype, Layout.ND)
-
-    def _seen_as(self, buffer: Buffer, dtype: DType) -> Buffer:
-        """The memory of slots as elements of a tile's type."""
-        return buffer.of_type(dtype)
+        buffer = None if memory.buffer is None else memory.buffer.of_type(dtype)
+        return View(buffer, start // dtype.size + first, size, (pitch, 1), dtype, Layout.ND)
 
     def _tensor(self, end: End, entry: Any, k: int, split: int, *, consumed: bool) -> View:
         """Slot k as the tensor that the pipe was set up with; a vector core's half of it."""
@@ -421,7 +453,7 @@ class Pipes:
             entry.buffer, entry.offset, entry.dims, entry.strides = slot.buffer, offset, slot.dims, slot.strides
             entry.stated_layout = slot.stated_layout
             return entry
-        return self.chunk.view(slot.buffer, offset, slot.dims, slot.strides, slot.dtype, slot.stated_layout)
+        return View(slot.buffer, offset, slot.dims, slot.strides, slot.dtype, slot.stated_layout)
 
 
 def _valid(stated: int, given: Any, full: int, what: str) -> int:
@@ -446,3 +478,7 @@ def _common(buffer: Any, flag_base: int | None, id: int | None, number: int) -> 
     if id is not None:
         return ("id", id), f"pipe {id}"
     return ("number", number), f"pipe {number}"
+
+
+def _with(call: Callable[..., Any], attrs: Mapping[str, Any], machine: Any, *operands: Any) -> Any:
+    return call(machine, *operands, **attrs)

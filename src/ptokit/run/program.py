@@ -23,7 +23,6 @@ from .arguments import Argument, bind_arguments
 from .backends import Prepared, Unable, prepare, threads_wanted, wanted
 from .chunk import Chunk
 from .cluster import Cluster, Stream, core_ids, deadlock, join, run_clusters
-from .codegen import FunctionWriter, generate
 from .effects import Effects, analyse
 from .entries import choose_entry
 from .estimate import Work
@@ -33,14 +32,16 @@ from .lanes import Diverge
 from .mapped import pages_given_back
 from .memory import Buffer, Pointer
 from .observer import Observer
+from .plan import Plan
+from .planner import plan
 from .printed import Printed
 from .python_code import PythonCode
+from .python_text import Source
 from .rendezvous import Rendezvous
 from .rings import Board
 from .signals import Semaphores
 from .stores import stores_last
 from .threads import one_blas_thread
-from .watched_code import WatchedWriter
 from .workspace import Workspace
 
 MATMUL_MODES = ("exact", "fast", "ref")
@@ -75,7 +76,6 @@ class Program:
         target: Target,
         *,
         extended: bool,
-        writer: type[FunctionWriter] | None = None,
         vector_cores: int = VECTOR_CORES,
     ) -> None:
         module = with_function(module, entry)
@@ -86,38 +86,38 @@ class Program:
         self.params = [Param(p.name, p.type) for p in entry.params]
         self.effects: Effects = analyse(module, entry)
         self.cores: Launch = launch_of(module, entry, target, vector_cores)
-        self._code = self._written(writer)
+        self.plan: Plan = plan(module, target, self.effects, self.cores, extended=extended)
         self._others: dict[str, Prepared | Unable] = {}  # for other backends
-        self._observed = writer is not None  # and has to be run as it is written
         self._work: dict[tuple[Any, ...], Work] = {}  # by blocks and numbers among the arguments
         self._done = 0.0  # seconds that all launches so far have taken, roughly
         self._idle: list[Workspace] = []  # as many as launches have run at the same time
 
-    def _written(self, writer: type[FunctionWriter] | None) -> PythonCode:
-        generated = generate(self.module, self.target, self.effects, self.cores, extended=self.extended, writer=writer)
-        return PythonCode(generated, self.entry, self.name if writer is None else f"{self.name}, watched")
+    @cached_property
+    def code(self) -> PythonCode:
+        """The code for launches without an observer."""
+        return PythonCode(Source(self.plan), self.entry, self.name)
 
     @cached_property
-    def _watched(self) -> PythonCode:
+    def watched_code(self) -> PythonCode:
         """The code for launches with an observer."""
-        return self._written(WatchedWriter)
+        return PythonCode(Source(self.plan, watch=True), self.entry, f"{self.name}, watched")
 
     @property
     def source(self) -> str:
         """The generated Python source."""
-        return self._code.generated.source
+        return self.code.source.text
 
     @property
     def launches_threads(self) -> bool:
         """True if it has operations of threads."""
-        return self._code.generated.threads
+        return self.plan.threads
 
     @property
     def chunk_blocks(self) -> int:
         """How many blocks run together: what fits the cache, 1 where their control flow may differ after a store."""
         if not self.effects.lockstep:
             return 1
-        fit = CHUNK_BYTES // max(1, self._code.generated.footprint)
+        fit = CHUNK_BYTES // max(1, self.plan.footprint)
         return max(1, min(CHUNK_BLOCKS, 1 << (fit.bit_length() - 1))) if fit else 1
 
     def launch(
@@ -163,7 +163,7 @@ class Program:
             size = 1
         printed, found = Printed(), Faults() if faults is None else faults
         other = None
-        if chunk is None and observer is None and not self._observed:
+        if chunk is None and observer is None:
             other = self._prepared(wanted(backend) or self._best(values, blocks, size), forced=backend is not None)
         try:
             with np.errstate(all="ignore"), one_blas_thread(self.effects.multiplies), pages_given_back(args):
@@ -383,7 +383,7 @@ class Program:
 
     def _for(self, machine: Chunk) -> PythonCode:
         """The code for a machine, which then can tell where it is."""
-        code = self._code if machine.observer is None else self._watched
+        code = self.code if machine.observer is None else self.watched_code
         machine.place = lambda: code.place() or Location(self.module.file)
         return code
 
@@ -451,7 +451,9 @@ def compile_program(
     found = verify(module, target, extended=extended)
     check_runnable(module, found)
     found.raise_if_errors()
-    return Program(module, choose_entry(module, entry), target, extended=extended, vector_cores=vector_cores)
+    program = Program(module, choose_entry(module, entry), target, extended=extended, vector_cores=vector_cores)
+    _ = program.code  # refused now, if at all
+    return program
 
 
 __all__ = ["Param", "Program", "choose_entry", "compile_program"]

@@ -10,25 +10,25 @@ from typing import Any
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Severity
 from ptokit.ir.core import Function, Op
 
-from .generated import Generated
+from .python_text import Source
 
 
 class PythonCode:
     """Compiled functions. Raises `DiagnosticError` (TEXT-NESTING) where Python refuses them."""
 
-    def __init__(self, generated: Generated, entry: Function, name: str) -> None:
-        self.generated, self.file = generated, f"<ptokit {name}>"
-        names = dict(generated.names)
+    def __init__(self, source: Source, entry: Function, name: str) -> None:
+        self.source, self.file = source, f"<ptokit {name}>"
+        names = dict(source.names)
         exec(self._compiled(entry), names)
-        self.function: Callable[..., Any] = names[generated.function(entry.name)]
+        self.function: Callable[..., Any] = names[source.functions[entry.name]]
 
     def _compiled(self, entry: Function) -> CodeType:
-        """The generated code, which Python refuses where it is nested too deeply (TEXT-NESTING)."""
+        """The code, which Python refuses where it is nested too deeply (TEXT-NESTING)."""
         try:
-            return compile(self.generated.source, self.file, "exec")
+            return compile(self.source.text, self.file, "exec")
         except (SyntaxError, RecursionError, MemoryError) as error:
             line = getattr(error, "lineno", None) or 0
-            places = [op.location for k, op in self.generated.ops.items() if k <= line] or [entry.location]
+            places = [op.location for k, op in self.source.ops.items() if k <= line] or [entry.location]
             message = "what stands here is nested too deeply to be run"
             hint = "loops may be nested about 20 deep, branches 90; put inner ones into a function and call it"
             raise DiagnosticError(Diagnostic("TEXT-NESTING", Severity.ERROR, message, places[-1], hint)) from None
@@ -38,7 +38,7 @@ class PythonCode:
         frame: FrameType | None = sys._getframe()
         while frame is not None and frame.f_code.co_filename != self.file:
             frame = frame.f_back
-        op = self.generated.ops.get(frame.f_lineno) if frame is not None else None
+        op = self.source.ops.get(frame.f_lineno) if frame is not None else None
         return None if op is None else op.location
 
     def waits_at(self, work: Any) -> Op | None:
@@ -46,7 +46,7 @@ class PythonCode:
         op, running = None, getattr(work, "gi_yieldfrom", None)
         while running is not None and getattr(running, "gi_frame", None) is not None:
             if running.gi_frame.f_code.co_filename == self.file:
-                op = self.generated.ops.get(running.gi_frame.f_lineno, op)
+                op = self.source.ops.get(running.gi_frame.f_lineno, op)
             running = running.gi_yieldfrom
         return op
 
@@ -57,8 +57,8 @@ class PythonCode:
         while trace is not None:
             frame = trace.tb_frame
             if frame.f_code.co_filename == self.file:
-                op = self.generated.ops.get(trace.tb_lineno, op)
-                loops = self.generated.loops.items()
+                op = self.source.ops.get(trace.tb_lineno, op)
+                loops = self.source.loops.items()
                 where = [f"%{name} = {frame.f_locals[var]}" for var, name in loops if var in frame.f_locals]
             trace = trace.tb_next
         return op, where

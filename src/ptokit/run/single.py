@@ -18,7 +18,8 @@ from ptokit.types.tile import DYNAMIC, TileSpec
 from .calls import attributes, check_operands
 from .chunk import Chunk
 from .memory import Buffer, View
-from .observer import Step, carry_out
+from .observer import carry_out
+from .plan import Step
 from .printed import Printed
 from .storage import Arena
 from .tile import Tile
@@ -86,7 +87,8 @@ class Single:
             with np.errstate(all="ignore"):
                 if op is None:
                     return instr.run(self.chunk, *given.values(), **complete)
-                step = Step(op, tuple(given), partial(_with_attributes, instr.run, complete), instr, attrs=complete)
+                call = partial(_with_attributes, instr.run, complete)
+                step = Step(op, "instruction", names=tuple(given), call=call, instr=instr, attrs=complete)
                 return carry_out(step, self.chunk, tuple(given.values()))
         finally:
             printed = Printed()

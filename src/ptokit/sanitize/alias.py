@@ -11,20 +11,19 @@ import numpy as np
 from ptokit.diagnostics import Severity
 from ptokit.ir.core import Op
 from ptokit.run.fault import Fault
+from ptokit.run.memory import View
 from ptokit.types.enums import ScatterAtomicOp
 
 from .findings import Draft
-from .views import ObservedView
+from .views import chosen
 
 if TYPE_CHECKING:
-    from .observe import Observer
+    from .observe import CoreObserver
 
 _HINT = "make the indices distinct, or use an atomic operation"
 
 
-def run_scatter(
-    o: Observer, op: Op, name: str, views: Sequence[tuple[str, ObservedView]], run: Callable[[], Any]
-) -> Any:
+def run_scatter(o: CoreObserver, op: Op, name: str, views: Sequence[tuple[str, View]], run: Callable[[], Any]) -> Any:
     """Execute an instruction that may scatter; writers that meet are reported."""
     try:
         result = run()
@@ -35,13 +34,14 @@ def run_scatter(
         return None
     plain = op.attrs.get("atomic") in (None, ScatterAtomicOp.NONE)
     for operand, view in views:
-        if plain and view.scattered and view.seen and _meet(view.seen):
+        written = [c.elements for c in chosen(view) if c.write]
+        if plain and written and _meet(written):
             o.report("SCATTER-ALIAS", op, operand, partial(_note, op, name))
     return result
 
 
-def _meet(seen: list[np.ndarray]) -> bool:
-    flat = np.concatenate([part.reshape(-1) for part in seen])
+def _meet(written: list[np.ndarray]) -> bool:
+    flat = np.concatenate([part.reshape(-1) for part in written])
     return np.unique(flat).size < flat.size
 
 

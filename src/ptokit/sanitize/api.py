@@ -38,7 +38,7 @@ from .explain import explain
 from .findings import Draft, Findings
 from .flags import OPTIONAL, ProgramOrder, reuse_race
 from .gm import Memory
-from .observe import Buffers, Observer
+from .observe import Buffers, CoreObserver
 from .pipes import left_in
 from .placement import reserved_bytes
 from .queues import Core, Simulation
@@ -47,9 +47,8 @@ from .repair import Repair
 from .report import Report
 from .signals import Hub
 from .stuck import report_stuck
-from .vector_scopes import Sources, Within
+from .vector_scopes import Sources
 from .witness import Delayed, Scheduler, Witness, compare, copies, delaying, explained
-from .writer import ObservedWriter
 
 WITNESSES = 16
 """Races that are run once more to show what they change."""
@@ -243,9 +242,8 @@ class _Run:
         also: frozenset[str] = frozenset(),
     ) -> None:
         self.report, self.blocks, self.target = report, blocks, target
-        self.program = Program(
-            module, kernel, target, extended=extended, writer=ObservedWriter, vector_cores=mode.vector_cores
-        )
+        self.program = Program(module, kernel, target, extended=extended, vector_cores=mode.vector_cores)
+        _ = self.program.watched_code  # refused now, if at all
         self.values = bind_arguments(kernel, args, self.program.effects.written, blocks)
         self.findings = Findings()
         self.also = also
@@ -266,9 +264,9 @@ class _Run:
         self.analysis = analysis
         self.memories, self.extended, self.mode = memories, extended, mode
         self.sources = Sources(module.functions)
-        self.kind: type[Observer] = Observer
-        self.observers: list[Observer] = []
-        self.idle: list[Observer] = []
+        self.kind: type[CoreObserver] = CoreObserver
+        self.observers: list[CoreObserver] = []
+        self.idle: list[CoreObserver] = []
         self.orders: dict[int, ProgramOrder] = {}  # of the cores that have something left to do
         self.deferred: dict[Op, Fault] = {}  # broken rules about regions, unless memory tells what they lead to
 
@@ -280,7 +278,7 @@ class _Run:
 
         self.findings.add("XFLAG-OVERFLOW", (item.op, item.event), core, item, make)
 
-    def _observer(self) -> Observer:
+    def _observer(self) -> CoreObserver:
         """A machine for one core: one whose cluster has ended, or a new one."""
         if self.idle:
             return self.idle.pop()
@@ -291,13 +289,13 @@ class _Run:
             self.memories,
             self.simulation,
             self.deferred,
+            self.sources,
             extended=self.extended,
             placed=self.mode.placed,
             in_order=self.mode.by_compiler or not self.target.is_device,
             waits_for_work=self.mode.waits_for_work,
             also=self.also,
         )
-        observer.within = Within(self.sources, observer.report)
         self.observers.append(observer)
         return observer
 
@@ -313,7 +311,7 @@ class _Run:
             observer = self._observer()
             observer.watch(core, buffers)
             self.orders[core.index] = observer.order
-            machines.append(observer)
+            machines.append(observer.machine)
         return machines
 
     def run(self) -> None:
@@ -323,6 +321,8 @@ class _Run:
         clusters = self.program.clusters(self._cluster, semaphores, self.values, range(self.blocks))
         with np.errstate(all="ignore"), one_blas_thread(self.program.effects.multiplies):
             waiting = {stream.index for stream in run_clusters(clusters, ended=self._ended, failed=self._failed)}
+        for observer in self.observers:
+            observer.machine.observer = None  # two objects that hold each other go late
         self.report.instructions = sum(observer.instructions for observer in self.observers)
         report_stuck(self.simulation, self.findings)
         cores = self.simulation.cores
@@ -335,10 +335,10 @@ class _Run:
         self.report.races = self.findings.into(found, self.repair)
 
     def _ended(self, cluster: Cluster) -> None:
-        machines = [stream.chunk for stream in cluster if isinstance(stream.chunk, Observer)]
-        for machine in machines:
-            left_in(machine, self.findings)
-        self.idle += machines
+        observers = [o for stream in cluster if isinstance(o := stream.chunk.observer, CoreObserver)]
+        for observer in observers:
+            left_in(observer, self.findings)
+        self.idle += observers
         for stream in cluster:
             core = self.simulation.cores[stream.index]
             if core.ended and not core.blocked:
@@ -390,7 +390,7 @@ class _Rerun(_Run):
         self.simulation.execute = scheduler.execute
         self.kind = Delayed
 
-    def _observer(self) -> Observer:
+    def _observer(self) -> CoreObserver:
         observer = super()._observer()
         assert isinstance(observer, Delayed)
         observer.scheduler = self.scheduler

@@ -21,10 +21,10 @@ from . import pipes
 from .events import Barrier, Meet, SetFlag, WaitFlag, WaitWork, Work
 from .findings import Draft
 from .footprints import Touch
-from .views import ObservedView, place
+from .views import place
 
 if TYPE_CHECKING:
-    from .observe import Observer
+    from .observe import CoreObserver
 
 Given = Mapping[str, Any]
 Run = Callable[[], Any]
@@ -35,7 +35,7 @@ SIGNAL = ("signal",)
 WHOLE_CACHE = -1
 
 
-def _touch(o: Observer, view: ObservedView, *, write: bool, kind: Any = None) -> list[Touch]:
+def _touch(o: CoreObserver, view: View, *, write: bool, kind: Any = None) -> list[Touch]:
     """The access to a view; none if it is empty."""
     if view.buffer is None:
         return []
@@ -44,14 +44,14 @@ def _touch(o: Observer, view: ObservedView, *, write: bool, kind: Any = None) ->
     return [] if where is None else [Touch(memory, write, where, memory.name, atomic=kind)]
 
 
-def syncall(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> Any:
+def syncall(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     used = given.get("used")
     count = 0 if used is None else int(uniform(used))
     o.push(Meet(op, "SYNCALL", Pipe.S, key=(CORE_KINDS[attrs["core_type"]], count)))
     return run()
 
 
-def tnotify(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> Any:
+def tnotify(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     signal = given["signal"]
     touches = _touch(o, signal, write=True, kind=SIGNAL)
     work = Work(op, "TNOTIFY", Pipe.S, touches=touches, keep=True)
@@ -64,7 +64,7 @@ def tnotify(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     o.push(Barrier(op, "TNOTIFY", Pipe.ALL))
 
 
-def twait(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> Any:
+def twait(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     over = run()
     wait = WaitWork(op, "TWAIT", Pipe.S, works=None)
     o.push(wait)
@@ -81,7 +81,7 @@ def twait(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     return seen
 
 
-def ttest(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> Any:
+def ttest(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     result = run()
     touches = _touch(o, given["signal"], write=False, kind=SIGNAL)
     if result:
@@ -90,14 +90,16 @@ def ttest(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     return result
 
 
-def _values(signal: ObservedView) -> list[int]:
+def _values(signal: View) -> list[int]:
     """The values of signals now."""
     values = signal_values(signal).reshape(-1).tolist()
-    signal.seen.clear()
+    assert signal.buffer is not None
+    if signal.buffer.chosen:
+        signal.buffer.chosen.clear()
     return values
 
 
-def _behind(o: Observer, touches: list[Touch], given: Given, attrs: Given) -> tuple[Work, ...]:
+def _behind(o: CoreObserver, touches: list[Touch], given: Given, attrs: Given) -> tuple[Work, ...]:
     """The notifications that have been waited for."""
     compare, value = COMPARE[attrs["cmp"]], int(uniform(given["value"]))
     count = len(_values(given["signal"]))
@@ -108,7 +110,7 @@ def _behind(o: Observer, touches: list[Touch], given: Given, attrs: Given) -> tu
     )
 
 
-def dcci(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> Any:
+def dcci(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     """The cache is that of global memory: a line of another buffer is none of its own."""
     pointer = given.get("ptr")
     if pointer is None or attrs.get("cache") == "ENTIRE_DATA_CACHE":
@@ -117,7 +119,7 @@ def dcci(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> Any:
         _clean(o, op, "dcci", pointer)
 
 
-def cacheinvalid(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> Any:
+def cacheinvalid(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     address = given.get("addr")
     if address is None:
         o.push(Work(op, "cmo.cacheinvalid", Pipe.S, clean=(None, WHOLE_CACHE)))
@@ -125,7 +127,7 @@ def cacheinvalid(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> A
         _clean(o, op, "cmo.cacheinvalid", address)
 
 
-def _clean(o: Observer, op: Op, name: str, at: Pointer | View) -> None:
+def _clean(o: CoreObserver, op: Op, name: str, at: Pointer | View) -> None:
     """The line that an address in global memory lies in."""
     if at.buffer is not None:
         memory, origin = o.memories[id(at.buffer)]
@@ -138,7 +140,7 @@ _DRAINED = (Pipe.MTE2, Pipe.MTE3, Pipe.FIX)
 _FENCE = -1  # event id that no program has
 
 
-def fence(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> Any:
+def fence(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     """A fence of global memory drains the pipes first: all of a vector core, those that move data of another."""
     run()
     name = "fence.barrier_all"
@@ -152,7 +154,7 @@ def fence(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> Any:
         o.push(WaitFlag(op, name, Pipe.S, key=(pipe, Pipe.S, _FENCE)))
 
 
-def dsb(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> Any:
+def dsb(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     """Order of the scalar unit's own writes; nothing here waits for it."""
 
 
@@ -169,7 +171,7 @@ class Transfer:
     touches: list[Touch]
 
 
-def tprefetch_async(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> Any:
+def tprefetch_async(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     touches = _touch(o, given["src"], write=False)
     run()
     work = Work(op, "TPREFETCH_ASYNC", Pipe.S, touches=list(touches), keep=True)
@@ -180,7 +182,7 @@ def tprefetch_async(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -
         o.transfers.append(Transfer(attrs["session"], attrs["event"], work, touches))
 
 
-def prefetch_wait(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> Any:
+def prefetch_wait(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     """Waiting completes the transfer and those before it in the session."""
     mine = [t for t in o.transfers if t.session == attrs["session"]]
     last = max((i for i, t in enumerate(mine) if t.event == attrs["event"]), default=-1)
@@ -189,7 +191,7 @@ def prefetch_wait(o: Observer, op: Op, given: Given, attrs: Given, run: Run) -> 
     o.push(WaitWork(op, "wait", Pipe.S, works=tuple(t.work for t in done)))
 
 
-def check_transfers(o: Observer, work: Work) -> None:
+def check_transfers(o: CoreObserver, work: Work) -> None:
     """ASYNC-RACE: an instruction touches what a transfer may still be moving."""
     for transfer in o.transfers:
         for touch in work.touches:
@@ -205,7 +207,7 @@ def _early(work: Work, transfer: Work, touch: Touch) -> Draft:
     return Draft(message, work.op.location, "event.wait(session) first", [note])
 
 
-HANDLERS: dict[str, Callable[[Observer, Op, Given, Given, Run], Any]] = {
+HANDLERS: dict[str, Callable[[CoreObserver, Op, Given, Given, Run], Any]] = {
     "SYNCALL": syncall,
     "TNOTIFY": tnotify,
     "TWAIT": twait,

@@ -1,4 +1,4 @@
-"""The machine that a program runs on while it is watched: values as ever, and every operation reported."""
+"""What is noted of each step of a core: values are as ever, and every step becomes an item of the simulation."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ import numpy as np
 
 from ptokit.ir.core import Op
 from ptokit.isa.cores import pipe_on
-from ptokit.isa.order.event_tags import class_pipe
-from ptokit.isa.order.sync_rules import BUFFER_IDS, bad_pair, out_of_range, reserved
 from ptokit.isa.placement import buffer_name
 from ptokit.isa.site import RegisterInfo, Site, TileInfo, ViewInfo
 from ptokit.isa.table import Instr
+from ptokit.run.accesses import Access, Rows
 from ptokit.run.calls import infos
+from ptokit.run.chunk import Chunk
 from ptokit.run.fault import Fault
 from ptokit.run.lanes import uniform
-from ptokit.run.local import LocalPointer
-from ptokit.run.memory import Pointer
+from ptokit.run.local import SPACES, LocalPointer
+from ptokit.run.memory import Pointer, View
+from ptokit.run.observer import Moment, Observer
+from ptokit.run.pipes import Event
 from ptokit.run.storage import Arena, Storage
 from ptokit.run.tile import Tile
 from ptokit.targets import Target
@@ -31,31 +33,29 @@ from .alias import run_scatter
 from .clocks import COMPONENTS
 from .cross_core import HANDLERS, Transfer, check_transfers
 from .events import (
-    AwaitSignal,
     Barrier,
     FlagKey,
-    GetToken,
     Item,
     Loops,
-    ReleaseToken,
     SetFlag,
-    Signal,
     WaitFlag,
-    WaitWork,
     Work,
 )
 from .findings import Draft, Findings
 from .flags import ProgramOrder
 from .footprints import Touch, meet
 from .gm import Located, Scattered
+from .local import footprint_of, in_global_memory, needed_of
 from .owners import Group, Owners
+from .pipes import PipeWatch
 from .producers import Producers
 from .queues import Core, Simulation
 from .shadow import Space
-from .threads import ObservedThreads
+from .synchronise import synchronise
+from .threads import Watched
 from .touches import accesses, atomic_kind, tile_touch
-from .vector_scopes import Within
-from .views import ObservedView, place, scattered
+from .vector_scopes import Sources, Within
+from .views import chosen, inside, leaves_memory, place, scattered, sliced
 
 _REMEMBERED = 4096  # combinations of operands per core
 
@@ -70,10 +70,15 @@ class Buffers:
     changes: int = 0  # how often bytes came to belong to another tile
 
 
-class Observer(ObservedThreads):
-    """A chunk of one block that reports what it executes."""
+INITIAL = 0xA5
+"""Byte that on-chip memory starts with."""
 
-    initial = 0xA5
+REGIONS = frozenset(("EW-05", "EW-10"))
+"""Rules about valid regions and overlaps, which forbid what memory shows: whether it does, the sanitizer finds."""
+
+
+class CoreObserver(Observer):
+    """Watches one core at a time: what its program does becomes items of the simulation."""
 
     def __init__(
         self,
@@ -83,6 +88,7 @@ class Observer(ObservedThreads):
         memories: dict[int, Located],
         simulation: Simulation,
         deferred: dict[Op, Fault],
+        sources: Sources,
         *,
         extended: bool,
         placed: bool,
@@ -90,27 +96,26 @@ class Observer(ObservedThreads):
         waits_for_work: bool,
         also: frozenset[str] = frozenset(),
     ) -> None:
-        super().__init__(target, 1, total, "exact", extended=extended)
-        self.findings, self.memories = findings, memories
+        self.machine = Chunk(target, 1, total, "exact", extended=extended, initial=INITIAL)
+        self.machine.observer = self
+        self.target, self.findings, self.memories, self.sources = target, findings, memories, sources
         self.placed, self.waits_for_work = placed, waits_for_work
         self.also = also
         self.in_order = in_order  # a core completes one instruction after the other
         self.instructions = 0
         self.simulation, self.deferred = simulation, deferred
         self.here: Op
-        self.within: Within
-        self.in_scope = False  # the scalar access at `here` is in a vector scope
         self._pipes: dict[Op, Pipe] = {}
-        self._flags: dict[Op, tuple[type[SetFlag | WaitFlag], str, Pipe, FlagKey]] = {}  # with ids in the text
+        self.flags: dict[Op, tuple[type[SetFlag | WaitFlag], str, Pipe, FlagKey]] = {}  # with ids in the text
 
     def watch(self, core: Core, buffers: Buffers) -> None:
         """A core starts: new memory (shared in a cluster), flags and loops."""
         self.core, self.buffers = core, buffers
         self.order = ProgramOrder(core, self.findings, alias=self._alias_pipes())
-        self.loops: Loops = ()
-        self._calls: list[Loops] = [()]
+        self.within = Within(self.sources, self.report)
+        self.pipes = PipeWatch(self)
         self._sequence = 0
-        self.touched = []
+        self.touched: list[Touch] = []  # by address, by the running instruction
         self._of_tile: dict[int, Group] = {}
         self._known: dict[Any, _Known] = {}
         self.producers = Producers(self._of_tile, self.memories)
@@ -122,35 +127,35 @@ class Observer(ObservedThreads):
         every = frozenset(pipe.name for pipe in COMPONENTS)
         return every if "FLAG-ALIAS" in self.also else self.target.one_flag_per_id
 
-    # --- loops and tiles -----------------------------------------------------------------------------------------
+    @property
+    def loops(self) -> Loops:
+        """The loops around what the core executes now."""
+        return self.machine.nest.loops
 
-    def enter(self) -> None:
-        """A function of the program is called: its loops are nested in those around the call."""
-        self._calls.append(self.loops)
+    def scope(self, machine: Chunk, *, begins: bool) -> None:
+        if begins:
+            self.within.begin()
+        else:
+            self.within.end()
 
-    def back(self) -> None:
-        """It has returned."""
-        self.loops = self._calls.pop()
+    # --- tiles and views -----------------------------------------------------------------------------------------
 
-    def _outside(self, level: int) -> int:
-        """Number of loops around that at nesting depth `level` of the running function."""
-        return len(self._calls[-1]) + level - 1
+    def make(self, moment: Moment) -> Any:
+        step = moment.step
+        if step.word == "slice":
+            return sliced(step.op, *moment.operands)
+        made = moment.run()
+        self._bind(moment, made)
+        return made
 
-    def iteration(self, level: int, name: str, value: Any) -> None:
-        """An iteration of the loop at nesting depth `level` begins."""
-        self.loops = (*self.loops[: self._outside(level)], (name, value))
+    def _bind(self, moment: Moment, made: Any) -> None:
+        """Tiles that a step has made are aliases of the tile that it was given, if any."""
+        for tile in made if isinstance(made, list) else [made]:
+            if isinstance(tile, Tile):
+                parent = next((o for o in moment.operands if isinstance(o, Tile)), None)
+                self._bound(moment.op, tile, parent)
 
-    def again(self, level: int) -> None:
-        """The next iteration of a loop that does not count."""
-        outside = self._outside(level)
-        count = self.loops[outside][1] + 1 if len(self.loops) > outside else 1
-        self.loops = (*self.loops[:outside], ("iteration", count))
-
-    def leave(self, level: int) -> None:
-        """A loop has ended."""
-        self.loops = self.loops[: self._outside(level)]
-
-    def bound(self, op: Op, tile: Tile, parent: Tile | None) -> None:
+    def _bound(self, op: Op, tile: Tile, parent: Tile | None) -> None:
         """A tile has been made by `op`, as an alias or a new binding of `parent`."""
         group = self._of_tile.get(id(parent)) if parent is not None else None
         if group is None:
@@ -172,7 +177,7 @@ class Observer(ObservedThreads):
             return
         start, end = storage.start, storage.start + storage.spec.nbytes
         storage.arena.settle(start, end, write=True)
-        fresh = (storage.bytes[0].reshape(-1, element.itemsize) == self.initial).all(axis=1)
+        fresh = (storage.bytes[0].reshape(-1, element.itemsize) == INITIAL).all(axis=1)
         storage.bytes.view(element)[:, fresh] = np.nan
 
     def _space(self, tile: Tile) -> Space:
@@ -182,7 +187,7 @@ class Observer(ObservedThreads):
         """The shadow of an arena; ``name`` is that of an arena that is no buffer of the core."""
         space = self.buffers.spaces.get(id(arena))
         if space is None:
-            name = buffer_name(loc) if self.home(loc).holds(arena) else name
+            name = buffer_name(loc) if self.machine.home(loc).holds(arena) else name
             space = self.buffers.spaces[id(arena)] = Space(name, arena.size)
         return space
 
@@ -199,29 +204,39 @@ class Observer(ObservedThreads):
         if self.in_order and isinstance(item, Work):
             self.simulation.push(self.core, Barrier(item.op, item.name, Pipe.ALL))
 
-    def instruction(
-        self,
-        op: Op,
-        instr: Instr,
-        static: Site,
-        names: tuple[str, ...],
-        operands: tuple[Any, ...],
-        attrs: Mapping[str, Any],
-        run: Callable[..., Any],
-    ) -> Any:
-        """An instruction: what it touches is worked out, then it runs, then it is issued."""
+    def execute(self, moment: Moment) -> Any:
+        step = moment.step
+        instr = step.instr
+        self.here = step.op
+        if instr is None:
+            return self.element(moment)
+        given = moment.given
+        if instr.name in HANDLERS:
+            self.instructions += 1
+            return HANDLERS[instr.name](self, step.op, given, step.attrs, partial(unchecked, moment))
+        if instr.ordering:
+            assert step.site is not None
+            synchronise(self, step.op, instr, step.site.core, given, step.attrs)
+            return unchecked(moment)
         self.instructions += 1
-        self.here = op
-        given = dict(zip(names, operands))
-        known = self._known_accesses(op, instr, static, given, attrs)
+        return self.instruction(moment, given)
+
+    def instruction(self, moment: Moment, given: Mapping[str, Any]) -> Any:
+        """An instruction: what it touches is worked out, then it runs, then it is issued."""
+        op, instr, static = moment.op, moment.step.instr, moment.step.site
+        assert instr is not None
+        assert static is not None
+        known = self._known_accesses(op, instr, static, given, moment.step.attrs)
         self.pipes.check(op, instr.name, known.reads)
-        result, in_memory = self._run(op, instr, known, given, run, operands)
+        result, in_memory = self._run(moment, instr, known, given)
+        if result is not None:
+            self._bind(moment, result)
         pipe = self._pipes.get(op)
         if pipe is None:
             pipe = self._pipes[op] = pipe_on(instr.pipe_of(static), static.core)
         touches = [*known.reads, *(t for t in in_memory if not t.write), *known.writes]
         touches += [t for t in in_memory if t.write]
-        addressed = self.taken() if self.touched else []
+        addressed = self.taken()
         if pipe is Pipe.V:
             self.within.follow(op, self.loops, addressed)
         touches += addressed
@@ -241,7 +256,9 @@ class Observer(ObservedThreads):
 
     def _site(self, instr: Instr, static: Site, given: Mapping[str, Any], attrs: Mapping[str, Any]) -> Site:
         registers = {name: info for name, info in static.operands.items() if isinstance(info, RegisterInfo)}
-        return Site(instr, self.target, {**infos(given), **registers}, attrs, self.extended, static.text, static.core)
+        return Site(
+            instr, self.target, {**infos(given), **registers}, attrs, self.machine.extended, static.text, static.core
+        )
 
     def _known_accesses(
         self, op: Op, instr: Instr, static: Site, given: Mapping[str, Any], attrs: Mapping[str, Any]
@@ -256,7 +273,7 @@ class Observer(ObservedThreads):
             for access in accesses(site):
                 info = site.operands.get(access.operand)
                 if isinstance(info, TileInfo):
-                    tile = info.data if not access.sub else self.on_sub_core(info.data, access.sub) or info.data
+                    tile = info.data if not access.sub else self.machine.on_sub_core(info.data, access.sub) or info.data
                     touch = tile_touch(site, access, info, self._space(tile))
                     if touch is not None:
                         touches.append(touch)
@@ -315,8 +332,52 @@ class Observer(ObservedThreads):
         if quiet and changes == self.buffers.changes:
             known.followed = changes
 
+    def threads(self, moment: Moment) -> Any:
+        self.instructions += 1
+        result = moment.run()
+        op, single = moment.op, moment.step.word == "one_thread"
+        pipe = Pipe.S if single else Pipe.V
+        self.push(Work(op, op.name.removeprefix("pto."), pipe, touches=self._threads.touches()))
+        return result
+
+    def watch_threads(self, op: Op) -> Watched:
+        self.here, self._threads = op, Watched(self, op)
+        return self._threads
+
+    def piped(self, event: Event) -> None:
+        self.pipes.note(event)
+
+    def part(self, moment: Moment) -> Any:
+        return self.pipes.part(moment)
+
+    def accessed(self, access: Access) -> None:
+        touch = self._touched(access)
+        if touch is not None:
+            if isinstance(access, Rows) and access.combine is not None:
+                touch.atomic = access.combine[0].capitalize(), access.combine[1].name
+            self.touched.append(touch)
+
+    def _touched(self, access: Access) -> Touch | None:
+        """An access by address; None if there is nothing of it."""
+        pointer = access.pointer
+        if not isinstance(pointer, LocalPointer):
+            assert isinstance(access, Rows)
+            memory, origin = self.memories[id(pointer.buffer)]
+            return Touch(memory, access.write, in_global_memory(access, memory, origin), memory.name)
+        where = footprint_of(access)
+        if not len(where):
+            return None
+        loc = SPACES[pointer.space]
+        arena = self.machine.sub_space(loc, access.sub if isinstance(access, Rows) else 0)
+        touch = Touch(self.space_of(arena, loc, buffer_name(loc)), access.write, where, "")
+        touch.initial = needed_of(access)
+        return touch
+
     def taken(self) -> list[Touch]:
-        found = super().taken()
+        """The accesses by address since the last call: reads first, then writes."""
+        if not self.touched:
+            return []
+        found, self.touched = sorted(self.touched, key=lambda touch: touch.write), []
         for touch in found if self.buffers.owners else ():
             owners = self.buffers.owners.get(id(touch.space)) if touch.write else None
             if owners is not None:
@@ -334,149 +395,75 @@ class Observer(ObservedThreads):
 
     # --- global memory -------------------------------------------------------------------------------------------
 
-    def _run(
-        self,
-        op: Op,
-        instr: Instr,
-        known: _Known,
-        given: Mapping[str, Any],
-        run: Callable[..., Any],
-        operands: tuple[Any, ...],
-    ) -> tuple[Any, list[Touch]]:
+    def _run(self, moment: Moment, instr: Instr, known: _Known, given: Mapping[str, Any]) -> tuple[Any, list[Touch]]:
         """Execute, unless a view leaves its memory; the accesses to global memory."""
-        views = [(n, v) for n, v in given.items() if isinstance(v, ObservedView)]
+        run = partial(self.checked, moment)
+        views = [(n, v) for n, v in given.items() if isinstance(v, View)]
         if not views:
-            return run(self, *operands), []
-        bad = False
+            return run(), []
+        op, bad = moment.op, False
         for name, view in views:
-            view.seen.clear()
             if view.buffer is None:
                 bad = True
                 self.report("GM-NULL", op, name, partial(placement.null, op, instr.name, name))
-            elif (message := view.leaves_memory) is not None:
+                continue
+            view.buffer.chosen = []
+            if (message := leaves_memory(view)) is not None:
                 bad = True
                 self.report("GM-OOB", op, name, partial(placement.outside, op, instr.name, view, message))
-        result = None if bad else run_scatter(self, op, instr.name, views, partial(run, self, *operands))
+        result = None if bad else run_scatter(self, op, instr.name, views, run)
         return result, [t for name, write, kind in known.views for t in self._view_touch(given[name], write, kind)]
 
+    def checked(self, moment: Moment) -> Any:
+        """Carry an instruction out. What it breaks of `REGIONS` is kept for later."""
+        try:
+            return moment.run()
+        except Fault as fault:
+            if fault.rule not in REGIONS:
+                raise
+            self.deferred.setdefault(moment.op, fault)
+            return unchecked(moment)
+
     def _view_touch(self, view: Any, write: bool, kind: Any) -> list[Touch]:
-        if not isinstance(view, ObservedView) or view.buffer is None:
+        if not isinstance(view, View) or view.buffer is None:
             return []
         memory, origin = self.memories[id(view.buffer)]
-        if view.seen:
-            where = scattered(np.concatenate([s.reshape(-1) for s in view.seen]), view, origin, memory.granule)
+        if seen := [c.elements.reshape(-1) for c in chosen(view)]:
+            where = scattered(np.concatenate(seen), view, origin, memory.granule)
         else:
-            where = place(view if view.clipped is None else view.clipped, origin, memory.granule)
+            where = place(inside(view), origin, memory.granule)
         return [] if where is None else [Touch(memory, write, where, memory.name, atomic=kind)]
 
-    def load_scalar(self, pointer: Pointer | LocalPointer, index: Any) -> Any:
-        value = super().load_scalar(pointer, index)
-        self._scalar_access(pointer, index, write=False)
-        return value
-
-    def store_scalar(self, value: Any, pointer: Pointer | LocalPointer, index: Any) -> None:
-        super().store_scalar(value, pointer, index)
-        self._scalar_access(pointer, index, write=True)
+    def element(self, moment: Moment) -> Any:
+        """A scalar load or store of one element."""
+        result = moment.run()
+        given, write = moment.given, moment.step.word == "store_scalar"
+        pointer = given["ptr"]
+        if isinstance(pointer, LocalPointer):
+            self.push(Work(self.here, moment.step.word, self.unit(pointer), touches=self.taken()))
+            return result
+        buffer = pointer.buffer
+        memory, origin = self.memories[id(buffer)]
+        unit = pointer.dtype.size // memory.granule
+        first = origin // memory.granule + int(uniform(pointer.offset + given["index"])) * unit
+        where = Scattered(np.arange(first, first + unit))
+        touch = Touch(memory, write, where, memory.name)
+        self.push(Work(self.here, moment.step.word, Pipe.S, touches=[touch]))
+        return result
 
     def unit(self, pointer: Pointer | LocalPointer) -> Pipe:
         """What carries out a scalar load or store: in a vector scope the vector thread accesses its buffer itself."""
-        return Pipe.V if self.in_scope and isinstance(pointer, LocalPointer) else Pipe.S
+        return Pipe.V if self.within.open and isinstance(pointer, LocalPointer) else Pipe.S
 
-    def _scalar_access(self, pointer: Pointer | LocalPointer, index: Any, *, write: bool) -> None:
-        name = "store_scalar" if write else "load_scalar"
-        if isinstance(pointer, LocalPointer):
-            self.push(Work(self.here, name, self.unit(pointer), touches=self.taken()))
-            return
-        buffer = pointer.buffer
-        assert buffer is not None
-        memory, origin = self.memories[id(buffer)]
-        unit = pointer.dtype.size // memory.granule
-        first = origin // memory.granule + int(uniform(pointer.offset + index)) * unit
-        where = Scattered(np.arange(first, first + unit))
-        touch = Touch(memory, write, where, memory.name)
-        self.push(Work(self.here, name, Pipe.S, touches=[touch]))
 
-    def between(
-        self, op: Op, instr: Instr, operands: Mapping[str, Any], attrs: Mapping[str, Any], run: Callable[[], Any]
-    ) -> Any:
-        """An instruction that has to do with other cores or engines."""
-        self.instructions += 1
-        return HANDLERS[instr.name](self, op, operands, attrs, run)
-
-    # --- synchronisation -----------------------------------------------------------------------------------------
-
-    def synchronise(
-        self, op: Op, instr: Instr, kind: str, operands: Mapping[str, Any], attrs: Mapping[str, Any]
-    ) -> None:
-        """A flag, barrier, token or signal."""
-        if instr.name == "mem_bar":
-            self.within.barrier(attrs["kind"])
-        if self.in_order and not instr.between_cores:
-            return
-        known = self._flags.get(op)
-        if known is not None:
-            of, name, pipe, key = known
-            self.push(of(op, name, pipe, key=key))
-            return
-        item = self._item(op, instr.name, kind, operands, attrs)
-        if item is not None:
-            self.push(item)
-        if isinstance(item, SetFlag | WaitFlag) and operands.get("event") is None:
-            self._flags[op] = type(item), item.name, item.pipe, item.key
-
-    def _item(self, op: Op, name: str, kind: str, operands: Mapping[str, Any], attrs: Mapping[str, Any]) -> Item | None:
-        event = operands.get("event")
-        number = attrs.get("event_id", 0) if event is None else int(uniform(event))
-        match name:
-            case "set_flag" | "wait_flag" | "set_flag_dyn" | "wait_flag_dyn":
-                return self._flag(op, name.removesuffix("_dyn"), attrs["src_pipe"], attrs["dst_pipe"], number, kind)
-            case "record_event" | "wait_event":
-                src, dst = class_pipe(attrs["src_op"], kind), class_pipe(attrs["dst_op"], kind)
-                flag = "set_flag" if name == "record_event" else "wait_flag"
-                return self._flag(op, flag, src, dst, number, kind)
-            case "pipe_barrier":
-                return Barrier(op, name, attrs["pipe"])
-            case "barrier_sync":
-                pipe = class_pipe(attrs["op"], kind)
-                return None if pipe is None else Barrier(op, name, pipe)
-            case "get_buf" | "rls_buf" | "get_buf_dyn" | "rls_buf_dyn":
-                pipe = class_pipe(attrs["op"], kind)
-                if pipe is None or pipe is Pipe.ALL:
-                    return None
-                token = int(uniform(operands["buf"])) if "buf" in operands else attrs["id"]
-                if not 0 <= token < BUFFER_IDS:
-                    message = f"{name}: token {token} is outside 0..{BUFFER_IDS - 1}"
-                    self.report("BUF-PROTOCOL", op, token, partial(Draft, message, op.location))
-                    return None
-                return (GetToken if name.startswith("get_buf") else ReleaseToken)(op, name, pipe, token=token)
-            case "sync.set" | "set_cross_block" | "set_intra_block":
-                self._check_reserved(op, name, number)
-                mode = attrs.get("ffts_mode")
-                return Signal(op, name, attrs["pipe"], event=number, mode=2 if mode is None else mode)
-            case "sync.wait" | "wait_cross_block" | "wait_intra_block":
-                self._check_reserved(op, name, number)
-                return AwaitSignal(op, name, attrs["pipe"], event=number)
-            case "TSYNC":
-                return WaitWork(op, name, Pipe.S, works=self.producers.of(operands["events"]))
-            case _:
-                return None
-
-    def _check_reserved(self, op: Op, name: str, number: int) -> None:
-        message = reserved(number, self.target)
-        if message is not None:
-            self.report("XFLAG-RESERVED", op, number, lambda: Draft(f"{name}: {message}", op.location))
-
-    def _flag(self, op: Op, name: str, src: Pipe | None, dst: Pipe | None, number: int, kind: str) -> Item | None:
-        """A set or a wait; one with a wrong id or pipe is reported and ignored."""
-        for rule, message in (("FLAG-RANGE", out_of_range(number)), ("FLAG-PIPE", bad_pair(src, dst, kind))):
-            if message is not None:
-                self.report(rule, op, number, partial(Draft, f"{name}: {message}", op.location))
-                return None
-        if src is None or dst is None:
-            return None
-        if name == "set_flag":
-            return SetFlag(op, name, src, key=(src, dst, number))
-        return WaitFlag(op, name, dst, key=(src, dst, number))
+def unchecked(moment: Moment) -> Any:
+    """Carry an instruction out, whatever its rules say."""
+    step = moment.step
+    assert step.instr is not None
+    assert step.instr.run is not None
+    types = {"types": step.site.operands} if step.instr.typed and step.site is not None else {}
+    moment.result = step.instr.run(moment.machine, *moment.operands, **step.attrs, **types)
+    return moment.result
 
 
 @dataclass(slots=True)
@@ -493,6 +480,6 @@ def _key(operand: Any) -> Any:
     """What the accesses of an instruction depend on."""
     if isinstance(operand, Tile):
         return operand.name, operand.storage.serial, operand.vr, operand.vc, operand.address is None
-    if isinstance(operand, ObservedView):
+    if isinstance(operand, View):
         return operand.dims, operand.stated_layout
     return operand if isinstance(operand, int) else None

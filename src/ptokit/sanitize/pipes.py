@@ -11,14 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from ptokit.diagnostics import Note
 from ptokit.ir.core import Op
-from ptokit.isa.pipe_ends import Wait
-from ptokit.isa.site import Site
-from ptokit.isa.table import Instr
-from ptokit.run.memory import Buffer
-from ptokit.run.pipes import End, Pipes, Waiting
+from ptokit.run.memory import Buffer, View
+from ptokit.run.observer import Moment
+from ptokit.run.pipes import Event, Freed, Popped, Pushed, Waiting
 from ptokit.run.rings import Ring
 from ptokit.run.tile import Tile
-from ptokit.types.dtypes import DType
 from ptokit.types.enums import Pipe
 
 from .findings import Draft, Findings
@@ -26,7 +23,7 @@ from .footprints import Touch
 from .slots import AwaitSlot, PostSlot
 
 if TYPE_CHECKING:
-    from .observe import Observer
+    from .observe import CoreObserver
 
 Given = Mapping[str, Any]
 
@@ -39,89 +36,73 @@ class _Given:
     op: Op
 
 
-class ObservedPipes(Pipes):
+class PipeWatch:
     """The pipes of a core that is watched."""
 
-    chunk: Observer
-
-    def __init__(self, chunk: Any) -> None:
-        super().__init__(chunk)
+    def __init__(self, observer: CoreObserver) -> None:
+        self.o = observer
+        self.pipes = observer.machine.pipes
         self._tiles: dict[tuple[Ring, int], Tile] = {}  # popped and not yet freed
         self.given: dict[tuple[int, int], _Given] = {}  # freed, by the memory of a slot
-
-    def join(self, board: Any) -> None:
-        super().join(board)
-        self._tiles.clear()
-        self.given.clear()
 
     @property
     def name(self) -> str:
         """The operation that is carried out."""
-        return self.chunk.here.name.removeprefix("pto.")
+        return self.o.here.name.removeprefix("pto.")
 
-    # --- order ---------------------------------------------------------------------------------------------------
-
-    def _wait(self, waiting: Waiting) -> Wait:
-        o = self.chunk
-        pipe = Pipe.S if o.in_order else self._waits_on(waiting)
-        o.push(AwaitSlot(o.here, self.name, pipe, waiting=waiting))
-        return waiting
+    def note(self, event: Event) -> None:
+        """A wait for a pipe begins, or an entry has been moved or freed."""
+        o, on_cube = self.o, self.pipes.on_cube
+        match event:
+            case Pushed(ring, k):
+                ring.pushers[k] = o.here
+                ring.pushers.pop(k - 4 * ring.slots, None)
+                o.push(PostSlot(o.here, self.name, Pipe.FIX if on_cube else Pipe.MTE3, ring=ring, k=k))
+            case Popped(end, ring, k, entry) if isinstance(entry, Tile) and end.memory is None:
+                self._tiles[ring, k] = entry
+                self.given.pop((id(entry.storage.arena), entry.storage.start), None)
+            case Freed(end, ring, k):
+                tile = self._tiles.pop((ring, k), None)
+                if tile is not None:
+                    self.given[id(tile.storage.arena), tile.storage.start] = _Given(tile, o.here)
+                local = Pipe.MTE1 if on_cube else Pipe.V
+                pipe = local if end.memory is None else Pipe.MTE2
+                o.push(PostSlot(o.here, self.name, pipe, ring=ring, k=k, full=False))
+            case Waiting():
+                pipe = Pipe.S if o.in_order else self._waits_on(event)
+                o.push(AwaitSlot(o.here, self.name, pipe, waiting=event))
 
     def _waits_on(self, waiting: Waiting) -> Pipe:
         """The pipe that a wait holds, where it does not hold the scalar unit."""
+        on_cube = self.pipes.on_cube
         if waiting.producing:
-            return Pipe.FIX if self.on_cube else Pipe.MTE3
-        if any(end.memory is not None for end in self._ends(waiting.ring)):
+            return Pipe.FIX if on_cube else Pipe.MTE3
+        if any(end.memory is not None for end in self.pipes.opened if waiting.ring in end.rings.values()):
             return Pipe.MTE2
-        return Pipe.MTE1 if self.on_cube else Pipe.V
+        return Pipe.MTE1 if on_cube else Pipe.V
 
-    def _ends(self, ring: Ring) -> list[End]:
-        return [end for end in self.opened if ring in end.rings.values()]
+    def part(self, moment: Moment) -> Any:
+        """An instruction that moves an entry stands where the operation on the pipe does."""
+        o, step = self.o, moment.step
+        assert step.instr is not None
+        for operand in moment.operands:
+            if isinstance(operand, View) and operand.buffer is not None:
+                self._know(operand.buffer)
+        alike = {"alike": ("slot",)} if self.pipes.whole and not self.pipes.on_cube else {}  # all cores write the same
+        attrs = {**step.attrs, **alike}
+        named = replace(step, op=o.here, instr=replace(step.instr, name=self.name), attrs=attrs)
+        inner = Moment(named, moment.machine, moment.operands)
+        return o.instruction(inner, inner.given)
 
-    def _pushed(self, ring: Ring, k: int) -> None:
-        o = self.chunk
-        ring.pushers[k] = o.here
-        ring.pushers.pop(k - 4 * ring.slots, None)
-        o.push(PostSlot(o.here, self.name, Pipe.FIX if self.on_cube else Pipe.MTE3, ring=ring, k=k))
-
-    def _popped(self, end: End, ring: Ring, k: int, entry: Any) -> None:
-        if isinstance(entry, Tile) and end.memory is None:
-            self._tiles[ring, k] = entry
-            self.given.pop((id(entry.storage.arena), entry.storage.start), None)
-
-    def _freed(self, end: End, ring: Ring, k: int, entry: Any) -> None:
-        o = self.chunk
-        tile = self._tiles.pop((ring, k), None)
-        if tile is not None:
-            self.given[id(tile.storage.arena), tile.storage.start] = _Given(tile, o.here)
-        local = Pipe.MTE1 if self.on_cube else Pipe.V
-        pipe = local if end.memory is None else Pipe.MTE2
-        o.push(PostSlot(o.here, self.name, pipe, ring=ring, k=k, full=False))
-
-    def _seen_as(self, buffer: Buffer, dtype: DType) -> Buffer:
-        found = super()._seen_as(buffer, dtype)
-        self.chunk.memories[id(found)] = self.chunk.memories[id(buffer)]
-        return found
-
-    # --- data ----------------------------------------------------------------------------------------------------
-
-    def _carry_out(self, instr: Instr, site: Site, operands: Given, attrs: Given) -> None:
-        o = self.chunk
-        run = instr.run_at(site)
-        assert run is not None
-        names = tuple(operand.name for operand in instr.operands)
-        values = tuple(operands.get(name) for name in names)
-        named = replace(instr, name=self.name)
-
-        def carried(machine: Any, *given: Any) -> Any:
-            return run(machine, *given, **attrs)
-
-        alike = {"alike": ("slot",)} if self.whole and not self.on_cube else {}  # all vector cores write the same
-        o.instruction(o.here, named, site, names, values, {**attrs, **alike}, carried)
+    def _know(self, buffer: Buffer) -> None:
+        """The memory of slots as elements of a tile's type is that of the argument."""
+        if id(buffer) not in self.o.memories:
+            same = next(p for p in buffer.partners if p.seen_as.get(buffer.dtype) is buffer)
+            self.o.memories[id(buffer)] = self.o.memories[id(same)]
 
     def check(self, op: Op, name: str, reads: Sequence[Touch]) -> None:
         """PIPE-FREED: an instruction reads a tile whose slot has been given back."""
-        o = self.chunk
+        o = self.o
         for (arena, start), given in self.given.items():
             end = start + given.tile.spec.nbytes
             for touch in reads:
@@ -136,17 +117,17 @@ def _after(op: Op, name: str, touch: Touch, given: _Given) -> Draft:
     return Draft(message, op.location, "free the slot after the last use of the tile", [note])
 
 
-def handle(o: Observer, op: Op, given: Given, attrs: Given, run: Callable[[], Any]) -> Any:
-    """An operation on pipes: what it does tells `ObservedPipes`."""
+def handle(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Callable[[], Any]) -> Any:
+    """An operation on pipes: what it does tells `PipeWatch`."""
     o.here = op
     return run()
 
 
-def left_in(machine: Observer, findings: Findings) -> None:
+def left_in(observer: CoreObserver, findings: Findings) -> None:
     """PIPE-LEFT: entries that have been pushed and never popped, by the time that a core's cluster has ended."""
-    core = machine.core
-    for ring in machine.pipes.board.rings.values():
-        pushed = ring.pushed.get(machine.pipes.me, 0) if machine.pipes.on_cube == ring.c2v else 0
+    core, pipes = observer.core, observer.machine.pipes
+    for ring in pipes.board.rings.values():
+        pushed = ring.pushed.get(pipes.me, 0) if pipes.on_cube == ring.c2v else 0
         popped = min(ring.popped.values(), default=0)
         op = ring.pushers.get(popped)
         if pushed <= popped or op is None:

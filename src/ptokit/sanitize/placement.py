@@ -7,6 +7,7 @@ from ptokit.ir.core import Module, Op
 from ptokit.ir.facts import Facts, instr_of
 from ptokit.isa.site import TileInfo
 from ptokit.isa.unknown import known
+from ptokit.run.memory import View
 from ptokit.targets import Target
 from ptokit.types.enums import TileType
 from ptokit.types.tile import TileSpec
@@ -15,7 +16,7 @@ from .findings import Draft
 from .footprints import Touch, meet
 from .owners import Group, Loss
 from .races import overlap
-from .views import ObservedView
+from .views import slice_of
 
 
 def unbound(op: Op, name: str, tile: TileInfo) -> Draft:
@@ -83,9 +84,10 @@ def null(op: Op, name: str, operand: str) -> Draft:
     return Draft(f"{name}: {operand} has no memory: its pointer is null", op.location)
 
 
-def outside(op: Op, name: str, view: ObservedView, message: str) -> Draft:
+def outside(op: Op, name: str, view: View, message: str) -> Draft:
     """GM-OOB."""
-    notes = [] if view.sliced is None else [Note("the slice is taken here", view.sliced.location)]
+    known = slice_of(view)
+    notes = [] if known is None else [Note("the slice is taken here", known.op.location)]
     hint = "shorten the slice, and the tile's valid region, at the edge of the tensor"
     return Draft(f"{name}: the transfer leaves global memory: {message}", op.location, hint, notes)
 

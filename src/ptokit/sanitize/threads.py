@@ -7,10 +7,9 @@ operations together; whether that orders their accesses no public document says,
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,15 +18,14 @@ from ptokit.ir.core import Op
 from ptokit.isa.placement import buffer_name
 from ptokit.isa.simt.meaning import WARP
 from ptokit.run.local import SPACES
-from ptokit.run.simt.launch import Single
 from ptokit.run.simt.threads import Access, Place, Threads
-from ptokit.types.enums import Pipe
 
-from .events import Item, Work
 from .findings import Draft
 from .footprints import Footprint, Touch
 from .gm import Scattered
-from .local import ObservedMemory
+
+if TYPE_CHECKING:
+    from .observe import CoreObserver
 
 _MANY = -1  # threads
 
@@ -48,7 +46,7 @@ class _Bytes:
 class Watched:
     """The accesses of one launch."""
 
-    def __init__(self, observer: ObservedThreads, op: Op) -> None:
+    def __init__(self, observer: CoreObserver, op: Op) -> None:
         self.observer, self.op = observer, op
         self.ops: list[Op] = []
         self._numbers: dict[Op, int] = {}
@@ -164,7 +162,7 @@ class Watched:
         breaks = np.flatnonzero(np.diff(where) != 1)
         starts = where[np.concatenate(([0], breaks + 1))]
         ends = where[np.concatenate((breaks, [len(where) - 1]))] + 1
-        space = o.space_of(o.space(loc), loc, buffer_name(loc))
+        space = o.space_of(o.machine.space(loc), loc, buffer_name(loc))
         return Touch(space, write, Footprint(starts, ends), "", atomic=atomic)
 
 
@@ -178,35 +176,3 @@ def _draft(place: Place, at: int, who: int, other: int, op: Op, earlier: Op) -> 
     hint = "put pto.syncthreads between the accesses, or make them atomic"
     notes = [] if earlier is op else [Note("the other access", earlier.location)]
     return Draft(message, op.location, hint, notes)
-
-
-class ObservedThreads(ObservedMemory):
-    """A chunk of one block whose launches of threads are followed."""
-
-    instructions: int
-    here: Op
-    _threads: Watched
-
-    def push(self, item: Item) -> None:
-        """Something has been issued."""
-        raise NotImplementedError
-
-    def report(self, rule: str, op: Op, key: Any, make: Callable[[], Draft]) -> None:
-        """Something has been found."""
-        raise NotImplementedError
-
-    def watch_threads(self, op: Op) -> Watched:
-        self.here, self._threads = op, Watched(self, op)
-        return self._threads
-
-    def launch_threads(self, op: Op, *given: Any) -> None:
-        self.instructions += 1
-        super().launch_threads(op, *given)
-        self.push(Work(op, op.name.removeprefix("pto."), Pipe.V, touches=self._threads.touches()))
-
-    def one_thread(self, single: Single, *given: Any) -> Any:
-        self.instructions += 1
-        result = super().one_thread(single, *given)
-        name = single.op.name.removeprefix("pto.")
-        self.push(Work(single.op, name, Pipe.S, touches=self._threads.touches()))
-        return result

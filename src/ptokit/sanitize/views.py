@@ -1,8 +1,8 @@
-"""Views of global memory that remember where they leave it, instead of ending the run."""
+"""Views of global memory: where they leave it, which does not end the run, and what they cover."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ptokit.ir.core import Op
-from ptokit.run.memory import Describe, View
+from ptokit.run.memory import Chosen, View
 from ptokit.types.enums import Layout
 from ptokit.types.tensor import inner_channels
 
@@ -21,67 +21,63 @@ Ints = tuple[int, ...]
 _MANY, _FAR = 1 << 24, 1 << 62  # elements of a view outside of its argument, and numbers in it, that arrays can hold
 
 
-class ObservedView(View):
-    """A view with what went wrong when it was cut out of its tensor, and the elements that indices chose."""
+@dataclass(slots=True)
+class Slice:
+    """What is kept of a view that was cut out of a tensor: where, and what of it leaves the tensor."""
 
-    __slots__ = ("clipped", "outside", "scattered", "seen", "sliced")
+    op: Op
+    outside: str | None = None  # message of GM-OOB
+    clipped: View | None = None  # what lies inside
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.outside: str | None = None  # message of GM-OOB
-        self.sliced: Op | None = None
-        self.clipped: View | None = None  # what lies inside
-        self.seen: list[np.ndarray] = []
-        self.scattered = False  # these have been written
 
-    def observed(self, op: Op, offsets: tuple[Any, ...], sizes: tuple[int, ...]) -> ObservedView:
-        """`partition`, which may leave the tensor."""
-        start, low, clipped = self.offset, self.offset, []
-        message = self.outside
-        for axis, (o, n, d, s) in enumerate(zip(offsets, sizes, self.dims, self.strides)):
-            start += o * s
-            first, last = min(max(o, 0), d), min(max(o + n, 0), d)
-            low += first * s
-            clipped.append(max(0, last - first))
-            if (o < 0 or n > d - o) and message is None:
-                message = f"[{o}, {o + n}) leaves dimension {axis} of the tensor, which has {d} elements"
-        view = ObservedView(self.buffer, start, sizes, self.strides, self.dtype, self.stated_layout)
-        view.sliced = op
-        if message is not None:
-            view.outside = message
-            view.clipped = View(self.buffer, low, tuple(clipped), self.strides, self.dtype, self.stated_layout)
-        return view
+def slice_of(view: View) -> Slice | None:
+    """How a view was cut out of its tensor; None for the whole tensor."""
+    return getattr(view, "note", None)
 
-    def gather(self, offsets: np.ndarray, describe: Describe) -> np.ndarray:
-        self.seen.append(offsets + self.offset)
-        return super().gather(offsets, describe)
 
-    def scatter(
-        self,
-        offsets: np.ndarray,
-        values: np.ndarray,
-        put: Callable[[np.ndarray, np.ndarray, np.ndarray], None],
-        blocks: int,
-        describe: Describe,
-        keep: np.ndarray | None = None,
-    ) -> None:
-        chosen = offsets + self.offset
-        self.scattered = True
-        self.seen.append(chosen if keep is None else chosen[np.broadcast_to(keep, chosen.shape)])
-        super().scatter(offsets, values, put, blocks, describe, keep)
+def sliced(op: Op, tensor: View, offsets: tuple[Any, ...], sizes: tuple[int, ...]) -> View:
+    """As `View.partition`, which may leave the tensor."""
+    start, low, clipped = tensor.offset, tensor.offset, []
+    before = slice_of(tensor)
+    message = before.outside if before is not None else None
+    for axis, (o, n, d, s) in enumerate(zip(offsets, sizes, tensor.dims, tensor.strides)):
+        start += o * s
+        first, last = min(max(o, 0), d), min(max(o + n, 0), d)
+        low += first * s
+        clipped.append(max(0, last - first))
+        if (o < 0 or n > d - o) and message is None:
+            message = f"[{o}, {o + n}) leaves dimension {axis} of the tensor, which has {d} elements"
+    view = View(tensor.buffer, start, sizes, tensor.strides, tensor.dtype, tensor.stated_layout)
+    view.note = Slice(op, message)
+    if message is not None:
+        view.note.clipped = View(tensor.buffer, low, tuple(clipped), tensor.strides, tensor.dtype, tensor.stated_layout)
+    return view
 
-    @property
-    def leaves_memory(self) -> str | None:
-        """Message of GM-OOB if the view leaves the tensor or the memory behind it."""
-        if self.outside is not None or self.buffer is None:
-            return self.outside
-        low, high = _reach(self.dims, self.strides, _inner(self))
-        low, high = low + self.offset, high + self.offset
-        if low < 0 or high >= self.buffer.nelem:
-            return (
-                f"elements [{low}, {high + 1}) of argument %{self.buffer.name}, which has {self.buffer.nelem} elements"
-            )
+
+def leaves_memory(view: View) -> str | None:
+    """Message of GM-OOB if a view leaves its tensor or the memory behind it."""
+    known = slice_of(view)
+    if known is not None and known.outside is not None:
+        return known.outside
+    if view.buffer is None:
         return None
+    low, high = _reach(view.dims, view.strides, _inner(view))
+    low, high = low + view.offset, high + view.offset
+    if low < 0 or high >= view.buffer.nelem:
+        return f"elements [{low}, {high + 1}) of argument %{view.buffer.name}, which has {view.buffer.nelem} elements"
+    return None
+
+
+def inside(view: View) -> View:
+    """What of a view lies inside its tensor."""
+    known = slice_of(view)
+    return view if known is None or known.clipped is None else known.clipped
+
+
+def chosen(view: View) -> list[Chosen]:
+    """What gathers and scatters of the running instruction have chosen of a view."""
+    found = view.buffer.chosen if view.buffer is not None else None
+    return [c for c in found or () if c.view is view]
 
 
 def _inner(view: View) -> int:

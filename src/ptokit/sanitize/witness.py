@@ -17,24 +17,21 @@ from typing import Any
 import numpy as np
 
 from ptokit.diagnostics import DiagnosticError
-from ptokit.ir.core import Op
 from ptokit.isa.cores import pipe_on
-from ptokit.isa.site import Site
-from ptokit.isa.table import Instr, Role
-from ptokit.run.chunk import Chunk
+from ptokit.isa.table import Role
 from ptokit.run.fault import Fault
-from ptokit.run.local import LocalPointer
-from ptokit.run.memory import Pointer
+from ptokit.run.memory import View
+from ptokit.run.observer import Moment
 from ptokit.run.tile import Tile
 from ptokit.types.enums import Pipe
 
 from .clocks import COMPONENTS, POSTED, Clock
 from .events import Work
 from .footprints import Touch
-from .observe import Observer
+from .observe import Buffers, CoreObserver
 from .queues import Core
 from .races import Access, Race
-from .views import ObservedView
+from .views import leaves_memory
 
 SHOWN = 4
 """Changed elements of an argument that a witness lists."""
@@ -203,23 +200,20 @@ class _Pending:
         return clock.knows(self.core, self.component, self.count)
 
 
-class Delayed(Observer):
-    """A machine whose instructions are carried out by a scheduler. It looks for nothing."""
+class Delayed(CoreObserver):
+    """Watches a core whose instructions are carried out by a scheduler. It looks for nothing."""
 
     scheduler: Scheduler
 
-    def instruction(
-        self,
-        op: Op,
-        instr: Instr,
-        static: Site,
-        names: tuple[str, ...],
-        operands: tuple[Any, ...],
-        attrs: Mapping[str, Any],
-        run: Callable[..., Any],
-    ) -> Any:
+    def watch(self, core: Core, buffers: Buffers) -> None:
+        super().watch(core, buffers)
+        self.machine.silent = True  # the first run has printed it
+
+    def instruction(self, moment: Moment, given: Mapping[str, Any]) -> Any:
+        op, instr, static = moment.op, moment.step.instr, moment.step.site
+        assert instr is not None
+        assert static is not None
         pipe = pipe_on(instr.pipe_of(static), static.core)
-        given = dict(zip(names, operands))
         work = Work(op, instr.name, pipe, keep=self.waits_for_work)
         if pipe is Pipe.S and any(o.role is not Role.IN and given.get(o.name) is not None for o in instr.operands):
             work.touches = [_POSTED]
@@ -228,17 +222,14 @@ class Delayed(Observer):
         result = None
         if op.results:
             self._settle(pipe)
-            result = run(self, *operands)
+            result = self.checked(moment)
             self.taken()
-        elif not any(isinstance(v, ObservedView) and (v.buffer is None or v.leaves_memory) for v in operands):
+        elif not any(isinstance(v, View) and (v.buffer is None or leaves_memory(v)) for v in moment.operands):
             # Sizes of tiles can be set anew before it runs.
-            kept = [copy(v) if isinstance(v, Tile) else v for v in operands]
-            work.action = partial(_carry_out, run, self, kept)
+            kept = tuple(copy(v) if isinstance(v, Tile) else v for v in moment.operands)
+            work.action = partial(self._carry_out, Moment(moment.step, self.machine, kept))
         self.push(work)
         return result
-
-    def say(self, texts: Sequence[str], name: str | None = None) -> None:
-        """The first run has printed it."""
 
     def _settle(self, pipe: Pipe) -> None:
         """Carry out what an instruction comes after whose result the program needs at once."""
@@ -246,24 +237,22 @@ class Delayed(Observer):
         clock.join(self.core.issue)
         self.scheduler.settle(clock)
 
-    def load_scalar(self, pointer: Pointer | LocalPointer, index: Any) -> Any:
-        pipe = self.unit(pointer)
-        self._settle(pipe)
-        value = Chunk.load_scalar(self, pointer, index)
-        self.taken()
-        self.push(Work(self.here, "load_scalar", pipe))
-        return value
-
-    def store_scalar(self, value: Any, pointer: Pointer | LocalPointer, index: Any) -> None:
-        action = partial(_carry_out, Chunk.store_scalar, self, [value, pointer, index])
-        pipe = self.unit(pointer)
+    def element(self, moment: Moment) -> Any:
+        pipe = self.unit(moment.given["ptr"])
+        if moment.step.word == "load_scalar":
+            self._settle(pipe)
+            value = moment.run()
+            self.taken()
+            self.push(Work(self.here, "load_scalar", pipe))
+            return value
         posted = [_POSTED] if pipe is Pipe.S else []
+        action = partial(self._carry_out, moment)
         self.push(Work(self.here, "store_scalar", pipe, touches=posted, action=action))
+        return None
 
-
-def _carry_out(run: Callable[..., Any], machine: Observer, operands: list[Any]) -> None:
-    run(machine, *operands)
-    machine.taken()
+    def _carry_out(self, moment: Moment) -> None:
+        self.checked(moment)
+        self.taken()
 
 
 # --- arguments -------------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from .kinds import kind_of
 from .threads import Threads, Watch
 
 if TYPE_CHECKING:
-    from ptokit.run.codegen import FunctionWriter
+    from ptokit.run.observer import Observer
 
 
 class Single:
@@ -47,10 +47,11 @@ class ThreadLaunches:
     """What a chunk does with threads."""
 
     registers: dict[str, Any]
+    observer: Observer | None
 
     def watch_threads(self, op: Op) -> Watch | None:
         """Who is told of what the threads of a launch access."""
-        return None
+        return None if self.observer is None else self.observer.watch_threads(op)
 
     def launch_threads(
         self, op: Op, bodies: Bodies, name: str, sizes: Sequence[int] | None, given: Sequence[Any]
@@ -68,37 +69,3 @@ class ThreadLaunches:
     def one_thread(self, single: Single, *given: Any) -> Any:
         """An operation of threads, by one thread in each block."""
         return single(Threads(self, (1, 1, 1), self.watch_threads(single.op)), given)  # type: ignore[arg-type]
-
-
-def write_launch(writer: FunctionWriter, op: Op) -> None:
-    """pto.simt_launch."""
-    sizes = ", ".join(writer.uniform(v) for v in op.group("sizes"))
-    _launch(writer, op, f"({sizes},)")
-
-
-def write_call(writer: FunctionWriter, op: Op) -> None:
-    """func.call: of a function that threads execute, a launch of as many as have been said."""
-    if writer.out.bodies.is_entry(op.attrs["callee"]):
-        _launch(writer, op, "None")
-    else:
-        writer.call(op)
-
-
-def _launch(writer: FunctionWriter, op: Op, sizes: str) -> None:
-    bodies = writer.const(writer.out.bodies, "B")
-    args = "".join(f"{writer.ref(v)}, " for v in op.group("args"))
-    call = f"m.launch_threads({writer.const(op)}, {bodies}, {op.attrs['callee']!r}, {sizes}, ({args}))"
-    writer.out.threads = True
-    writer.line(call, op)
-
-
-def write_single(writer: FunctionWriter, op: Op) -> None:
-    """An operation of threads in a function that they do not execute."""
-    single = writer.const(Single(writer.out.bodies, op), "T")
-    args = "".join(f", {writer.ref(v)}" for v in op.values)
-    writer.out.threads = True
-    target = f"{writer.bind(op.result)} = " if op.results else ""
-    writer.line(f"{target}m.one_thread({single}{args})", op)
-
-
-METHODS: dict[str, Callable[[FunctionWriter, Op], None]] = {"pto.simt_launch": write_launch, "func.call": write_call}

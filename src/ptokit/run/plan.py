@@ -1,0 +1,158 @@
+"""A program as steps for a machine: what every backend executes.
+
+The planner (`ptokit.run.planner`) writes the IR down in this form once; backends turn it into something that runs, and
+observers see its steps. What a step does is one of three things, told by its ``word``:
+
+* ``compute``: arithmetic on numbers; ``call(*operands)`` gives its result, or results.
+* ``instruction``: an instruction of the table; ``call(machine, *operands)`` checks and executes it.
+* a word of `CONTROL`: what comes next. Its regions hold further steps.
+* any other: a method of the machine, or an attribute where nothing is handed over (`ptokit.run.machine`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ptokit.ir.core import Function, Op, Value
+from ptokit.ir.launch import Launch
+from ptokit.isa.site import Site
+from ptokit.isa.table import Instr
+
+from .simt.code import Bodies
+
+CONTROL = frozenset(
+    ("for", "while", "if", "switch", "region", "scope", "call", "return", "yield", "condition", "branch")
+)
+"""
+| word | operands | regions, and the rest |
+|---|---|---|
+| for | lower, upper, step, then what the loop carries | one: its first arguments are the loop variable, and those |
+| while | what the loop carries | one that ends in a condition, one that ends in a yield |
+| if | condition | then, and else if there is one |
+| switch | number | the default, then one for each of ``cases`` |
+| region | | one; with ``core``, only that kind of core runs it |
+| scope | | one, a vector scope |
+| call | arguments | ``callee`` |
+| return, yield | values | |
+| condition | whether the loop goes on, what it hands on | |
+| branch | number or truth, if there is a choice | ``ways``: the first where none of ``cases`` is meant |
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """An operand that is known before the program runs: a number, a type, a text."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A number that may differ between the blocks that run together, in the form in which it is handed over.
+
+    ``how`` is a function of `ptokit.run.lanes`: ``uniform`` where they have to agree, ``truth`` for a condition,
+    ``spread`` and ``column`` for an array with a row for each.
+    """
+
+    how: str
+    value: Value
+
+
+Operand = Any
+"""A `Value`, `Data`, a `Form`, or a tuple of those."""
+
+
+@dataclass(eq=False, slots=True)
+class Step:
+    """One thing that a program has its machine do, at one place.
+
+    ``names`` are those of its operands, ``results`` the values that it gives. ``core``: the kind of core that does it
+    (``cube``, ``vector``, ``first_vector``); for others the results are 0.
+    """
+
+    op: Op
+    word: str
+    operands: tuple[Operand, ...] = ()
+    names: tuple[str, ...] = ()
+    results: tuple[Value, ...] = ()
+    call: Callable[..., Any] | None = None
+    instr: Instr | None = None
+    site: Site | None = None
+    attrs: Mapping[str, Any] = field(default_factory=dict)  # of the instruction, complete
+    regions: tuple[Region, ...] = ()
+    cases: tuple[int, ...] = ()
+    ways: tuple[Way, ...] = ()
+    callee: str = ""
+    core: str = ""
+
+    @property
+    def name(self) -> str:
+        """The instruction's name in the table (``TADD``), or that of the operation without its dialect."""
+        return self.instr.name if self.instr is not None else self.op.name.split(".", 1)[1]
+
+    def carry_out(self, machine: Any, *operands: Any) -> Any:
+        """Do it on a machine, with operands as they are at that moment. Not for words of `CONTROL`."""
+        if self.call is not None:
+            return self.call(*operands) if self.word == "compute" else self.call(machine, *operands)
+        found = getattr(machine, self.word)
+        return found(*operands) if callable(found) else found
+
+
+@dataclass(eq=False, slots=True)
+class Block:
+    """Steps that follow each other, and the values that whoever comes here hands over."""
+
+    args: tuple[Value, ...]
+    steps: list[Step] = field(default_factory=list)
+
+
+Region = tuple[Block, ...]
+"""Its blocks: it begins with the first, and only branches back lead to earlier ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Where a branch leads: a block of its region by number, and what is handed over."""
+
+    block: int
+    operands: tuple[Operand, ...]
+
+
+@dataclass(eq=False, slots=True)
+class FunctionPlan:
+    """The steps of a function. ``first``: what is done once, before its body: tiles whose place is fixed.
+
+    ``alone``: one vector core of a cluster runs it.
+    """
+
+    function: Function
+    first: list[Step]
+    body: Region
+    alone: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class Plan:
+    """A module for one target.
+
+    ``footprint``: bytes that one block works on. ``varying``: values that may differ between blocks. ``bodies``: its
+    functions as threads execute them. ``threads``: it has operations of threads.
+    """
+
+    functions: dict[str, FunctionPlan]
+    launch: Launch
+    varying: set[Value]
+    footprint: int
+    bodies: Bodies
+    threads: bool = False
+
+
+def walk(region: Region) -> Iterator[Step]:
+    """Every step of a region, those inside a step after it."""
+    for block in region:
+        for step in block.steps:
+            yield step
+            for inner in step.regions:
+                yield from walk(inner)

@@ -1,0 +1,458 @@
+"""From the IR to a plan: every operation becomes a step, with what the text says about it decided.
+
+Constants are operands that are known; results of other operations keep their values. Which tiles are made once, which
+again in every turn of a loop, which operands blocks have to agree on: it is all here, and in no backend.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
+from ptokit.ir import core
+from ptokit.ir.core import Function, Module, Op, Value
+from ptokit.ir.facts import Facts, instr_of
+from ptokit.ir.graph import passed, reachable
+from ptokit.ir.launch import SECTIONS, Launch
+from ptokit.isa.simt.meaning import OfThreads
+from ptokit.isa.table import Instr, Kind
+from ptokit.isa.unknown import known
+from ptokit.targets import Target
+from ptokit.types.enums import TileType
+from ptokit.types.tile import DYNAMIC, TileSpec
+from ptokit.types.values import LocalArray, MemRef, MultiTile, PartitionView, Ptr, Scalar, Struct, TensorView
+
+from . import arith
+from .calls import attributes, bind
+from .carried_tiles import carried_tiles
+from .casts import check_cast
+from .effects import Effects
+from .lanes import settled
+from .lockstep import agreed
+from .plan import Block, Data, Form, FunctionPlan, Operand, Plan, Region, Step, Way
+from .scalars import FLOAT_TYPES, constant
+from .simt.code import Bodies
+from .simt.launch import Single
+
+
+def plan(module: Module, target: Target, effects: Effects, launch: Launch, *, extended: bool) -> Plan:
+    """The plan of every function of a module. Raises `DiagnosticError` for what cannot be run."""
+    made = Plan({}, launch, effects.varying, 0, Bodies(module))
+    sites = itertools.count()
+    for function in module.functions:
+        if function.body is not None and not made.bodies.is_entry(function.name):
+            planner = _Planner(function, target, made, sites, extended=extended, text=module.text)
+            made.functions[function.name] = planner.plan()
+    return made
+
+
+class _Planner:
+    """Plans one function."""
+
+    def __init__(
+        self, function: Function, target: Target, plan: Plan, sites: itertools.count[int], *, extended: bool, text: bool
+    ) -> None:
+        self.function, self.target, self.made, self.sites = function, target, plan, sites
+        self.extended, self.text = extended, text
+        self.facts = Facts(function)
+        self.varying = plan.varying
+        self.carried_tiles = carried_tiles(function)
+        self.fixed: set[Value] = set()
+        self.numbers: dict[int, int] = {}  # of the blocks of the region, by id
+        self.other_names: dict[Value, Operand] = {}  # of what a vector scope captures, of casts
+
+    # --- operands ------------------------------------------------------------------------------------------------
+
+    def ref(self, value: Value | None) -> Operand:
+        """An operand; constants are known."""
+        if value is None:
+            return Data(None)
+        number = self.facts.constants.get(value)
+        if isinstance(number, (bool, int)):
+            return Data(number)
+        if isinstance(number, float):
+            if isinstance(value.type, Scalar) and value.type.name in FLOAT_TYPES and number == number:
+                number = constant(number, value.type.name)
+            return Data(number)  # a NaN with its bit pattern
+        return self.other_names.get(value, value)
+
+    def refs(self, values: Sequence[Value]) -> tuple[Operand, ...]:
+        return tuple(map(self.ref, values))
+
+    def form(self, how: str, value: Value) -> Operand:
+        found = self.ref(value)
+        return Form(how, found) if isinstance(found, Value) and value in self.varying else found
+
+    def uniform(self, value: Value | None) -> Operand:
+        """An operand all blocks must agree on."""
+        return self.ref(value) if value is None else self.form("uniform", value)
+
+    def uniforms(self, values: Sequence[Value]) -> tuple[Operand, ...]:
+        return tuple(map(self.uniform, values))
+
+    # --- structure -----------------------------------------------------------------------------------------------
+
+    def plan(self) -> FunctionPlan:
+        function = self.function
+        assert function.body is not None
+        first = []
+        for param in function.params:
+            if isinstance(param.type, MemRef | TensorView | PartitionView):
+                first.append(Step(Op("pto.parameter"), "parameter", (param,), ("argument",), (param,)))
+        for op in function.body.walk():
+            if op.name == "pto.alloc_tile" and self._stays(op):
+                self.fixed.add(op.result)
+                first += self.alloc_tile(op)
+        return FunctionPlan(function, first, self.region(function.body), alone=function in self.made.launch.whole)
+
+    def region(self, region: core.Block) -> Region:
+        blocks = reachable(region)
+        self.numbers = {id(block): k for k, block in enumerate(blocks)}
+        return tuple(Block(tuple(block.args), self.steps(block.ops)) for block in blocks)
+
+    def steps(self, ops: Sequence[Op]) -> list[Step]:
+        return [step for op in ops for step in self.operation(op)]
+
+    def operation(self, op: Op) -> list[Step]:
+        made = self._operation(op)
+        kind = self.made.launch.only.get(op)
+        if kind is not None:
+            for step in made:
+                step.core = kind
+        return made
+
+    def _operation(self, op: Op) -> list[Step]:
+        words = _WORDS.get(op.name)
+        if words is not None:
+            return [self.step(op, words)]
+        method = _METHODS.get(op.name)
+        if method is not None:
+            return method(self, op)
+        if op.name.startswith("arith."):
+            return self.arith(op)
+        instr = instr_of(op)
+        if instr is not None and isinstance(instr.run, OfThreads):
+            return self.one_thread(op)
+        return [self.instruction(op)]
+
+    def step(self, op: Op, words: str) -> Step:
+        """A step of some operands as they are; ``words``: its own, and the names of those."""
+        word, *names = words.split()
+        return Step(op, word, tuple(self.ref(op[name]) for name in names), tuple(names), tuple(op.results))
+
+    def control(self, op: Op, word: str, operands: Sequence[Operand] = (), **more: Any) -> list[Step]:
+        numbers = self.numbers
+        regions = tuple(self.region(region) for region in op.regions)
+        self.numbers = numbers
+        return [Step(op, word, tuple(operands), (), tuple(op.results), regions=regions, **more)]
+
+    # --- numbers -------------------------------------------------------------------------------------------------
+
+    def arith(self, op: Op) -> list[Step]:
+        if op.name == "arith.constant" or (len(op.results) == 1 and op.result in self.facts.constants):
+            return []
+        return [Step(op, "compute", self.refs(op.values), (), tuple(op.results), arith.function(op))]
+
+    # --- control flow --------------------------------------------------------------------------------------------
+
+    def scope(self, op: Op) -> list[Step]:
+        (body,) = op.regions
+        self.other_names.update(zip(body.args, self.refs(op.group("captured"))))
+        return self.control(op, "scope")
+
+    def branch(self, op: Op) -> list[Step]:
+        ways = tuple(Way(self.numbers[id(to)], self.refs(passed(op, k))) for k, to in enumerate(op.successors))
+        if op.name == "cf.br":
+            return [Step(op, "branch", ways=ways)]
+        if op.name == "cf.cond_br":
+            return [Step(op, "branch", (self.form("truth", op["condition"]),), ways=ways[::-1], cases=(1,))]
+        return [Step(op, "branch", (self.uniform(op["flag"]),), ways=ways, cases=tuple(op.attrs["values"]))]
+
+    def section(self, op: Op) -> list[Step]:
+        core = "first_vector" if op in self.made.launch.whole else SECTIONS[op.name]
+        return self.control(op, "region", core=core)
+
+    # --- views ---------------------------------------------------------------------------------------------------
+
+    def make_tensor_view(self, op: Op) -> list[Step]:
+        view = op.result.type
+        assert isinstance(view, TensorView)
+        given = (
+            self.ref(op["ptr"]),
+            self.uniforms(op.group("shape")),
+            self.uniforms(op.group("strides")),
+            Data(view.dtype),
+            Data(op.attrs.get("layout")),
+        )
+        return [Step(op, "view", given, ("ptr", "shape", "strides", "dtype", "layout"), (op.result,))]
+
+    def partition_view(self, op: Op) -> list[Step]:
+        given = (self.ref(op["source"]), self.refs(op.group("offsets")), self.uniforms(op.group("sizes")))
+        return [Step(op, "slice", given, ("source", "offsets", "sizes"), (op.result,))]
+
+    def view_dim(self, op: Op) -> list[Step]:
+        given = (self.ref(op["source"]), self.uniform(op["index"]))
+        return [Step(op, "dim", given, ("source", "index"), (op.result,))]
+
+    def unrealized(self, op: Op) -> list[Step]:
+        """A cast that changes no bit: another name."""
+        check_cast(op)
+        self.other_names.update(zip(op.results, self.refs(op.group("in"))))
+        return []
+
+    def castptr(self, op: Op) -> list[Step]:
+        pointer = op.result.type
+        if not isinstance(pointer, Ptr):
+            return [self.step(op, "number_of value")]
+        given = (self.ref(op["value"]), Data(pointer.dtype), Data(pointer.space or "gm"))
+        return [Step(op, "cast", given, ("value", "dtype", "space"), (op.result,))]
+
+    # --- tiles ---------------------------------------------------------------------------------------------------
+
+    def _stays(self, op: Op) -> bool:
+        """True for a tile whose address and valid region are fixed: it is made once, before all else."""
+        spec, addr = op.result.type, op.get("addr")
+        assert isinstance(spec, TileSpec)
+        return (
+            not spec.dynamic and op.result not in self.carried_tiles and (addr is None or known(self.facts.size(addr)))
+        )
+
+    def _site(self, spec: TileSpec) -> Data:
+        """A number for memory that no other tile without an address has."""
+        self.made.footprint += _working_bytes(spec)
+        return Data(next(self.sites))
+
+    def _valid(self, op: Op, spec: TileSpec) -> tuple[Operand, Operand]:
+        """The valid rows and columns that an allocation states."""
+        rows = self.ref(op.get("valid_row")) if spec.valid_row == DYNAMIC else Data(spec.valid_row)
+        cols = self.ref(op.get("valid_col")) if spec.valid_col == DYNAMIC else Data(spec.valid_col)
+        return rows, cols
+
+    def alloc_tile(self, op: Op) -> list[Step]:
+        spec = op.result.type
+        assert isinstance(spec, TileSpec)
+        site = self._site(spec)
+        if op.result in self.carried_tiles and op.get("addr") is None:
+            site = Data(None)
+        given = (site, Data(spec), *self._valid(op, spec), Data(op.result.name), self.uniform(op.get("addr")))
+        return [Step(op, "tile", given, _TILE, (op.result,))]
+
+    def later_tile(self, op: Op) -> list[Step]:
+        """A tile that is not made before all else."""
+        return [] if op.result in self.fixed else self.alloc_tile(op)
+
+    def declare_tile(self, op: Op) -> list[Step]:
+        spec = op.result.type
+        assert isinstance(spec, TileSpec)
+        vr = spec.rows if spec.valid_row == DYNAMIC else spec.valid_row
+        vc = spec.cols if spec.valid_col == DYNAMIC else spec.valid_col
+        given = (Data(next(self.sites)), Data(spec), Data(vr), Data(vc), Data(op.result.name), Data(None))
+        return [Step(op, "tile", given, _TILE, (op.result,))]
+
+    def alloc_multi_tile(self, op: Op) -> list[Step]:
+        tiles = op.result.type
+        assert isinstance(tiles, MultiTile)
+        sites = tuple(self._site(tiles.slot) for _ in range(tiles.count))
+        given = (
+            sites,
+            Data(tiles.slot),
+            *self._valid(op, tiles.slot),
+            Data(op.result.name),
+            self.uniform(op.get("addr")),
+        )
+        return [Step(op, "tiles", given, _TILE, (op.result,))]
+
+    def multi_tile_get(self, op: Op) -> list[Step]:
+        tiles = op["source"].type
+        assert isinstance(tiles, MultiTile)
+        given = (self.ref(op["source"]), (self.ref(op["slot"]),), Data((tiles.count,)), Data("the tiles"))
+        return [Step(op, "element", given, ("source", "indices", "sizes", "what"), (op.result,))]
+
+    def alias(self, op: Op) -> list[Step]:
+        given = (self.ref(op["src"]), Data(op.result.type), Data(op.result.name))
+        return [Step(op, "alias", given, ("src", "type", "name"), (op.result,))]
+
+    def window(self, op: Op) -> list[Step]:
+        valid = (self.ref(op.get("valid_row")), self.ref(op.get("valid_col")))
+        offsets = self.refs(op.group("offsets"))
+        given = (self.ref(op["source"]), offsets, Data(op.result.type), Data(op.result.name), valid)
+        return [Step(op, "window", given, ("source", "offsets", "type", "name", "valid"), (op.result,))]
+
+    # --- arrays and structs --------------------------------------------------------------------------------------
+
+    def array(self, op: Op) -> list[Step]:
+        array = op.result.type
+        assert isinstance(array, LocalArray)
+        count = 1
+        for size in array.dims:
+            count *= size
+        return [Step(op, "several", (Data(_zero(array.element)), Data(count)), ("value", "count"), (op.result,))]
+
+    def element(self, op: Op) -> list[Step]:
+        array = op["array"].type
+        assert isinstance(array, LocalArray)
+        given = (self.ref(op["array"]), self.refs(op.group("indices")), Data(array.dims), Data("the array"))
+        names = ("array", "indices", "sizes", "what")
+        if op.results:
+            return [Step(op, "element", given, names, (op.result,))]
+        return [Step(op, "set_element", (*given, self.ref(op["value"])), (*names, "value"))]
+
+    def struct(self, op: Op) -> list[Step]:
+        assert isinstance(op.result.type, Struct)
+        return [Step(op, "record", (Data(_zero(op.result.type)),), ("value",), (op.result,))]
+
+    def field(self, op: Op) -> list[Step]:
+        given = (self.ref(op["source"]), Data(tuple(op.attrs["path"])))
+        if op.results:
+            return [Step(op, "field", given, ("source", "path"), (op.result,))]
+        return [Step(op, "set_field", (*given, self.ref(op["value"])), ("source", "path", "value"))]
+
+    # --- threads -------------------------------------------------------------------------------------------------
+
+    def call(self, op: Op) -> list[Step]:
+        """Of a function that threads execute, a launch of as many as have been said."""
+        callee = op.attrs["callee"]
+        if self.made.bodies.is_entry(callee):
+            return self._launch(op, Data(None))
+        return self.control(op, "call", self.refs(op.group("args")), callee=callee)
+
+    def simt_launch(self, op: Op) -> list[Step]:
+        return self._launch(op, self.uniforms(op.group("sizes")))
+
+    def _launch(self, op: Op, sizes: Operand) -> list[Step]:
+        self.made.threads = True
+        given = (Data(op), Data(self.made.bodies), Data(op.attrs["callee"]), sizes, self.refs(op.group("args")))
+        return [Step(op, "launch_threads", given, ("op", "bodies", "callee", "sizes", "args"))]
+
+    def one_thread(self, op: Op) -> list[Step]:
+        """An operation of threads in a function that they do not execute."""
+        self.made.threads = True
+        given = (Data(Single(self.made.bodies, op)), *self.refs(op.values))
+        return [Step(op, "one_thread", given, ("operation",), tuple(op.results))]
+
+    # --- instructions --------------------------------------------------------------------------------------------
+
+    def instruction(self, op: Op) -> Step:
+        instr = instr_of(op)
+        if instr is None:
+            message = f"{op.name} cannot be run yet"
+            raise DiagnosticError(Diagnostic("TEXT-UNIMPLEMENTED", Severity.ERROR, message, op.location))
+        site = self.facts.site(op, self.target, extended=self.extended, text=self.text)
+        assert site is not None
+        if instr.moves is not None and known(moved := instr.moves(site)):
+            self.made.footprint += moved
+        given = tuple(self._given(op, instr, operand) for operand in instr.operands)
+        names = tuple(operand.name for operand in instr.operands)
+        call = bind(instr, site, op.attrs)
+        loose = tuple(isinstance(r.type, Scalar) and r in self.varying for r in op.results)
+        if any(loose) and not instr.waits:
+            call = _settled(call, loose)
+        return Step(op, "instruction", given, names, tuple(op.results), call, instr, site, attributes(instr, op.attrs))
+
+    def _given(self, op: Op, instr: Instr, operand: Any) -> Operand:
+        value = op.operands.get(operand.name)
+        if operand.kind is Kind.RECORD:
+            return Data(None)  # no operation of the text reads the counts
+        if isinstance(value, list):
+            return self.uniforms(value) if operand.agreed else self.refs(value)
+        if value is not None and agreed(op, operand.name):
+            return self.uniform(value)
+        if operand.kind is Kind.SCALAR and value is not None:
+            return self.form("column" if instr.typed else "spread", value)
+        return self.ref(value)
+
+
+_TILE = ("site", "type", "valid_row", "valid_col", "name", "addr")
+
+
+def _settled(call: Callable[..., Any], loose: tuple[bool, ...]) -> Callable[..., Any]:
+    """The same with numbers among the results in their simplest form."""
+    if len(loose) == 1:
+        return lambda machine, *operands: settled(call(machine, *operands))
+
+    def several(machine: Any, *operands: Any) -> Any:
+        results = call(machine, *operands)
+        return (*(settled(r) if s else r for r, s in zip(results, loose)), *results[len(loose) :])
+
+    return several
+
+
+def _zero(kind: Scalar | Struct) -> Any:
+    if isinstance(kind, Struct):
+        return [_zero(field) for field in kind.fields]
+    return 0.0 if kind.name in FLOAT_TYPES else 0
+
+
+def _working_bytes(spec: TileSpec) -> int:
+    """Host memory a tile takes part with: cube operands are decoded, L1 tiles stand for what they were loaded from."""
+    if spec.loc is TileType.Mat:
+        return 0
+    return 4 * spec.numel if spec.loc in (TileType.Left, TileType.Right) else spec.nbytes
+
+
+_WORDS = {
+    "pto.addptr": "advance ptr offset",
+    "pto.tassign": "rebind tile addr",
+    "pto.set_validshape": "set_valid tile valid_row valid_col",
+    "pto.get_validshape": "valid source",
+    "pto.tile_valid_rows": "valid_rows source",
+    "pto.tile_valid_cols": "valid_cols source",
+    "pto.load_scalar": "load_scalar ptr index",
+    "pto.store_scalar": "store_scalar value ptr index",
+    "pto.get_block_idx": "block_idx",
+    "pto.get_block_num": "total",
+    "pto.get_subblock_idx": "subblock",
+    "pto.get_subblock_num": "subblocks",
+}
+"""Operations that hand their operands to a method of the machine as they are."""
+
+Method = Callable[[_Planner, Op], list[Step]]
+
+
+def _values(word: str) -> Method:
+    return lambda p, op: [Step(op, word, p.refs(op.group("values")))]
+
+
+_METHODS: dict[str, Method] = {
+    "scf.for": lambda p, op: p.control(op, "for", p.refs([op["lower"], op["upper"], op["step"], *op.group("init")])),
+    "scf.while": lambda p, op: p.control(op, "while", p.refs(op.group("init"))),
+    "scf.if": lambda p, op: p.control(op, "if", [p.form("truth", op["condition"])]),
+    "scf.index_switch": lambda p, op: p.control(op, "switch", [p.uniform(op["index"])], cases=tuple(op.attrs["cases"])),
+    "scf.execute_region": lambda p, op: p.control(op, "region"),
+    "pto.section.cube": _Planner.section,
+    "pto.section.vector": _Planner.section,
+    "pto.vecscope": _Planner.scope,
+    "pto.strict_vecscope": _Planner.scope,
+    "scf.yield": _values("yield"),
+    "scf.condition": lambda p, op: [
+        Step(op, "condition", (p.form("truth", op["condition"]), *p.refs(op.group("values"))))
+    ],
+    "cf.br": _Planner.branch,
+    "cf.cond_br": _Planner.branch,
+    "cf.switch": _Planner.branch,
+    "cf.assert": lambda p, op: [Step(op, "claim", (p.ref(op["condition"]), Data(op.attrs["msg"])))],
+    "func.call": _Planner.call,
+    "pto.simt_launch": _Planner.simt_launch,
+    "func.return": _values("return"),
+    "pto.make_tensor_view": _Planner.make_tensor_view,
+    "pto.partition_view": _Planner.partition_view,
+    "pto.get_tensor_view_dim": _Planner.view_dim,
+    "pto.castptr": _Planner.castptr,
+    "builtin.unrealized_conversion_cast": _Planner.unrealized,
+    "pto.alloc_tile": _Planner.later_tile,
+    "pto.declare_tile": _Planner.declare_tile,
+    "pto.alloc_multi_tile": _Planner.alloc_multi_tile,
+    "pto.multi_tile_get": _Planner.multi_tile_get,
+    "pto.treshape": _Planner.alias,
+    "pto.bitcast": _Planner.alias,
+    "pto.subset": _Planner.window,
+    "pto.subview": _Planner.window,
+    "pto.declare_local_array": _Planner.array,
+    "pto.local_array_get": _Planner.element,
+    "pto.local_array_set": _Planner.element,
+    "pto.declare_struct": _Planner.struct,
+    "pto.struct_get": _Planner.field,
+    "pto.struct_set": _Planner.field,
+}

@@ -1,0 +1,166 @@
+"""What a machine does about views, single elements, arrays and structs, and loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ptokit.types.dtypes import DType
+from ptokit.types.enums import Layout
+from ptokit.types.tensor import infer_layout
+
+from .fault import Fault
+from .lanes import Diverge, Line, lanes, lift, plain, uniform
+from .local import LocalMemory, LocalPointer
+from .memory import Pointer, View, as_view
+
+
+class ValueWords(LocalMemory):
+    """The part of a chunk that has no state of its own."""
+
+    @staticmethod
+    def parameter(argument: Any) -> Any:
+        """A memref argument as a view."""
+        return as_view(argument)
+
+    @staticmethod
+    def view(
+        pointer: Pointer, dims: tuple[int, ...], strides: tuple[int, ...], dtype: DType, layout: Layout | None
+    ) -> View:
+        """make_tensor_view; without a layout the one that shape and strides tell."""
+        if layout is None:
+            layout = infer_layout(dtype, dims, strides)
+        return View(pointer.buffer, pointer.offset, dims, strides, dtype, layout)
+
+    @staticmethod
+    def slice(view: View, offsets: tuple[Any, ...], sizes: tuple[int, ...]) -> View:
+        """partition_view. Raises `Fault` GM-OOB."""
+        return view.partition(offsets, sizes)
+
+    @staticmethod
+    def dim(view: View, index: int) -> int:
+        """get_tensor_view_dim."""
+        return view.dims[index]
+
+    @staticmethod
+    def advance(pointer: Pointer | LocalPointer, offset: Any) -> Pointer | LocalPointer:
+        """addptr."""
+        return pointer.advance(offset)
+
+    def load_scalar(self, pointer: Pointer | LocalPointer, index: Any) -> Any:
+        """One element of memory."""
+        if isinstance(pointer, LocalPointer):
+            dtype = pointer.dtype
+            values = self.load(pointer, index, dtype.size, dtype.size).view(dtype.value or dtype.storage)
+            return lift(values[:, 0])
+        buffer, where = _element(pointer, index)
+        values = buffer.mem.view(pointer.dtype.value or pointer.dtype.storage)
+        if isinstance(where, (Line, np.ndarray)):
+            return lift(values[lanes(where)])
+        return plain(values[where])
+
+    def store_scalar(self, value: Any, pointer: Pointer | LocalPointer, index: Any) -> None:
+        """Write one element of memory; of global memory lower blocks first."""
+        if isinstance(pointer, LocalPointer):
+            dtype = pointer.dtype
+            item = np.atleast_1d(lanes(value)).astype(dtype.value or dtype.storage)
+            self.store(pointer, index, item.reshape(-1, 1), None, dtype.size)
+            return
+        buffer, where = _element(pointer, index)
+        buffer.before_write()
+        values = buffer.mem.view(pointer.dtype.value or pointer.dtype.storage)
+        positions = np.atleast_1d(lanes(where))
+        data = np.broadcast_to(np.atleast_1d(lanes(value)), (max(len(positions), np.size(lanes(value))),))
+        for i, item in enumerate(data):
+            values[positions[i if len(positions) > 1 else 0]] = np.asarray(item).astype(values.dtype)
+
+    def loop(self, lower: Any, upper: Any, step: Any) -> Iterator[Any]:
+        """scf.for whose bounds differ between blocks. Raises `Diverge` if the trip counts do."""
+        lo, hi, st = lanes(lower), lanes(upper), lanes(step)
+        if np.any(np.asarray(st) <= 0):
+            raise Fault("RUN-STEP", "the step of scf.for must be positive")
+        trips = np.maximum(0, -((lo - hi) // st)) if isinstance(lo - hi, np.ndarray) else max(0, -((lo - hi) // st))
+        if isinstance(trips, np.ndarray):
+            if not (trips == trips[0]).all():
+                raise Diverge(trips)
+            trips = int(trips[0])
+        value = lower
+        for _ in range(trips):
+            yield value
+            value = value + step
+
+    @staticmethod
+    def claim(condition: Any, message: str) -> None:
+        """cf.assert. Raises `Fault` (RUN-ASSERT) unless the condition holds in every block."""
+        if not np.all(condition):
+            raise Fault("RUN-ASSERT", f"the assertion does not hold: {message}")
+
+    # --- arrays and structs of the scalar unit: lists, whose fields may be lists -----------------------------------
+
+    @staticmethod
+    def several(value: Any, count: int) -> list[Any]:
+        """An array of that many elements."""
+        return [_fresh(value) for _ in range(count)]
+
+    @staticmethod
+    def record(value: list[Any]) -> Any:
+        """A struct with these fields."""
+        return _fresh(value)
+
+    @staticmethod
+    def element(items: Sequence[Any], indices: tuple[Any, ...], sizes: tuple[int, ...], what: str) -> Any:
+        """One of several tiles, or of an array. Raises `Fault` RUN-INDEX, `Diverge`."""
+        return items[place(indices, sizes, what)]
+
+    @staticmethod
+    def set_element(items: list[Any], indices: tuple[Any, ...], sizes: tuple[int, ...], what: str, value: Any) -> None:
+        """Set an element of an array."""
+        items[place(indices, sizes, what)] = value
+
+    @staticmethod
+    def field(struct: Any, path: tuple[int, ...]) -> Any:
+        """A field of a struct, or of the struct that is its field."""
+        for k in path:
+            struct = struct[k]
+        return struct
+
+    @staticmethod
+    def set_field(struct: Any, path: tuple[int, ...], value: Any) -> None:
+        """Set a field."""
+        *outer, last = path
+        for k in outer:
+            struct = struct[k]
+        struct[last] = value
+
+
+def place(index: Any, sizes: Sequence[int], what: str) -> int:
+    """The position of an element, counted row by row. Raises `Fault` RUN-INDEX if there is none, `Diverge`."""
+    found = 0
+    for i, size in zip(index, sizes):
+        i = uniform(i)
+        if not 0 <= i < size:
+            raise Fault("RUN-INDEX", f"index {i} of {what}, which has {size}")
+        found = found * size + i
+    return found
+
+
+def _fresh(value: Any) -> Any:
+    """A copy of a list with the lists in it."""
+    return [_fresh(item) for item in value] if isinstance(value, list) else value
+
+
+def _element(pointer: Pointer, index: Any) -> tuple[Any, Any]:
+    buffer = pointer.buffer
+    if buffer is None:
+        raise Fault("GM-NULL", "scalar access through a null pointer")
+    where = pointer.offset + index
+    values = np.atleast_1d(lanes(where))
+    bad = np.flatnonzero((values < 0) | (values >= buffer.nelem))
+    if bad.size:
+        raise Fault(
+            "GM-OOB",
+            f"access to element {int(values[bad[0]])} of argument %{buffer.name}, which has {buffer.nelem} elements",
+        )
+    return buffer, where
