@@ -29,6 +29,11 @@ TV = "!pto.tensor_view<?x16xf32>"
             f"dense<[1, 1, 0]> : vector<3xi32>}}> {{a.b = 7 : i32}} : ({T}, {V}) -> ()",
             f"pto.tstore ins(%t : {T}) outs(%v : {V}) {{atomicType = #pto<atomic_type atomic_add>, a.b = 7 : i32}}",
         ),
+        (
+            f'"pto.tinsert"(%t, %n, %n, %u, %l) <{{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 1>}}> : '
+            f"({T}, index, index, {T}, i64) -> ()",
+            f"pto.tinsert ins(%t, %n, %n : {T}, index, index pre_quant %l : i64) outs(%u : {T})",
+        ),
         (f'"pto.tdivs"(%x, %t, %u) : (f32, {T}, {T}) -> ()', f"pto.tdivs ins(%x, %t : f32, {T}) outs(%u : {T})"),
         (f'"pto.trowsum"(%t, %u, %t) : ({T}, {T}, {T}) -> ()', f"pto.trowsum ins(%t, %u : {T}, {T}) outs(%t : {T})"),
         (

@@ -149,3 +149,93 @@ def test_a_move_of_exponents_has_the_sizes_that_the_library_re_orders() -> None:
 def test_every_rule_has_a_case() -> None:
     modules = ("TL-", "AM-", "CM-", "SYNCALL-1", "CMO-", "STRUCT-2", "IP-", "FOR-", "SIMT-1", "LV-4", "AL-7", "AL-8")
     assert {i for i in CATALOGUE if i.startswith(modules)} == {case[0] for case in CASES}
+
+
+HELPER = "func.func private @h({0}){1} attributes {{pto.tileop.helper}} {{\n  {2}\n  return{3}\n}}\n"
+HELPERS = {
+    "fits": ("", "", "", ""),
+    "results": ("", " -> i32", "%o = arith.constant 1 : i32", " %o : i32"),
+    "parameters": ("%p: !pto.ptr<f32>", "", "", ""),
+    "allocation": ("", "", ALLOC.format(TILE), ""),
+    "tiles": (f"%t: {TILE}", "", f"pto.tadd ins(%t, %t : {TILE}, {TILE}) outs(%t : {TILE})", ""),
+    "threads": ("", "", "%o = arith.constant 0 : i32 %v = pto.prmt %o, %o, %o : i32, i32, i32 -> i32", ""),
+    "pipes": ("", "", "pto.barrier <PIPE_V>", ""),
+    "sections": ("", "", "pto.section.vector { }", ""),
+}
+
+
+@pytest.mark.parametrize("name", HELPERS)
+def test_a_helper_of_tile_operations_computes_and_nothing_else(name: str) -> None:
+    text = HELPER.format(*HELPERS[name])
+    assert rules(text, "a5") == ([] if name == "fits" else ["FN-5"])
+    assert "FN-5" not in rules(text.replace(" attributes {pto.tileop.helper}", ""), "a5")
+
+
+def exponents(tmp: int) -> str:
+    """A move of exponents whose scratch tile is at an address; the others end at 512 and start at 1024."""
+    s, t, d = (z.format(w) for z, w in zip(ZZ_TILES, ("16x32", "96", "16x32")))
+    places = " ".join(f"%{n}a = arith.constant {at} : i64" for n, at in (("s", 0), ("t", tmp), ("d", 1024)))
+    tiles = " ".join(f"%{n} = pto.alloc_tile addr = %{n}a : {type}" for n, type in (("s", s), ("t", t), ("d", d)))
+    return kernel(f"{places} {tiles} {ZZ.format(s, t, d)}")
+
+
+def test_the_tiles_of_exponents_lie_apart() -> None:
+    assert rules(exponents(512), "a5") == []
+    assert rules(exponents(480), "a5") == ["MO-13"]
+    assert rules(exponents(960), "a5") == ["MO-13"]
+
+
+def quantised(dst: str) -> str:
+    """A block-scaled quantisation into a tile, or into the bytes of its source."""
+    flat = "!pto.tile_buf<vec, 1x{0}, valid=1x16>"
+    types = [
+        "!pto.tile_buf<vec, 16x32xui8>",
+        flat.format("32xui8"),
+        "!pto.tile_buf<vec, 1x16xf32>",
+        flat.format("64xf32"),
+    ]
+    src = "!pto.tile_buf<vec, 16x32xf32>"
+    body = f"%s = pto.alloc_tile : {src} %d = {dst} : {types[0]}"
+    body += "".join(f" %{n} = pto.alloc_tile : {t}" for n, t in zip("emc", types[1:]))
+    body += f" pto.tquant.mx ins(%s : {src}) outs(%d, %e, %m, %c : {', '.join(types)})"
+    return kernel(body + " {quant_type = #pto<quant_type MXFP8>}")
+
+
+def test_the_tiles_of_a_block_scaled_quantisation_lie_apart() -> None:
+    apart = quantised("pto.alloc_tile")
+    assert rules(apart, "a5") == []
+    assert rules(apart) == ["A5-1"]
+    shared = quantised("pto.bitcast %s : !pto.tile_buf<vec, 16x32xf32> ->").replace("-> : ", "-> ")
+    assert rules(shared, "a5") == ["MXQ-3"]
+
+
+def test_a_move_of_exponents_has_no_result() -> None:
+    s, t, d = (z.format(w) for z, w in zip(ZZ_TILES, ("16x32", "96", "16x32")))
+    move = ZZ.format(s, t, d)
+    text = kernel(f"%r = {move} -> tensor<16x32xui8>", f"%s: {s}, %t: {t}, %d: {d}")
+    assert rules(text, "a5") == ["MO-12"]
+
+
+def test_a_prefetch_in_the_background_takes_one_row() -> None:
+    body = (
+        "%x = pto.make_prefetch_async_context(%p : !pto.ptr<i8>) -> !pto.prefetch_async_context "
+        "%e = pto.tprefetch_async(%s, %x : {0}, !pto.prefetch_async_context) -> !pto.async_event"
+    )
+    good, bad = both(body, (SLICE.format("1x32"),), (SLICE.format("4x32"),), "%s: {0}, %p: !pto.ptr<i8>")
+    assert rules(good) == []
+    assert rules(bad) == ["AS-1"]
+
+
+IMPORT = '%b = pto.import_reserved_buffer {name = "f", peer_func = @p} -> i32'
+PEER = "module {{\n  func.func {0} @p() {{\n    {1}\n    return\n  }}\n}}\n"
+
+
+def test_a_buffer_is_imported_from_the_one_function_that_other_modules_see() -> None:
+    reserve, mine = RESERVE.format("true"), f"module {{\n  {kernel(IMPORT)}}}\n"
+
+    def text(*peers: str) -> str:
+        return f"module {{\n{mine}{''.join(PEER.format(p, reserve) for p in peers)}}}\n"
+
+    assert rules(text("public"), "a5") == []
+    assert rules(text("private"), "a5") == ["RB-2"]
+    assert rules(text("public", "public"), "a5") == ["RB-2"]

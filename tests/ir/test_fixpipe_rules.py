@@ -80,6 +80,14 @@ def test_a_sound_pipe_has_no_findings() -> None:
         ("FX-4", {"quant": "deqf16_scalar", "pushed": "i32"}),
         ("FX-4", {"before": "pto.set_quant_scalar(%s : f32) {id = 0}"}),
         ("FX-4", {"before": "pto.set_quant_scalar(%s : f32) {id = 1}"}),
+        (
+            "FX-4",
+            {
+                "quant": "deqf16_scalar",
+                "pushed": "i32",
+                "before": "%h = arith.constant 1.0 : f16 pto.set_quant_scalar(%h : f16) {id = 0}",
+            },
+        ),
     ],
 )
 def test_broken_pipes(rule: str, changes: dict[str, str]) -> None:

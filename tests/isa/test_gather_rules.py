@@ -161,6 +161,7 @@ CASES: list[Case] = [
     ("GA-3", "a5", {}, {"idx": INDICES, "dst": l1("f32", 24, 16)}, "not whole boxes"),
     ("GA-4", "a5", {}, {"dst": spec("i64", 8, 16)}, "i64"),
     ("GA-5", "a5", {}, {"idx": spec("u32", 8, 16)}, "u32"),
+    ("GA-5", "a2a3", {}, {"dst": l1("f32", 32, 16)}, "from global memory"),
     ("GA-6", "a5", {}, {"src": table("i32", 40, 16)}, "i32"),
     ("GA-7", "a5", {"src": table("f32", 40, 16, layout=None)}, {"src": NZ["src"]}, "NZ"),
     ("GA-8", "a5", {}, {"idx": spec("i32", 8, 8)}, "8x8, dst in 8x16"),

@@ -195,6 +195,9 @@ def _operands(p: Parser, instr: Instr, s: Statement, stated: list[int] | None, a
     given = s.values
     types = [v.type for v in given]
     counts = align_forms(instr, order, types) if stated is None else _fitting(order, stated, len(given))
+    if counts is None and stated is not None and instr.syntax in DPS_WORDS:  # the dialect has some optional ones last
+        order = sorted(order, key=lambda o: o.optional)
+        counts = _fitting(order, stated, len(given))
     if counts is None and stated is None and instr.syntax not in DPS_WORDS:  # their own forms take any type
         counts = align(order, [POISON for _ in types])
     if counts is None and instr.syntax == "dps-either" and len(types) > 1 and isinstance(types[0], Scalar):

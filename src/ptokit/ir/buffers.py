@@ -7,7 +7,7 @@ from ptokit.types.enums import TileType
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import MemRef, PartitionView, Ptr, TensorView, Type, is_memref
 
-from .core import Module, Op
+from .core import Function, Module, Op
 from .facts import Facts
 from .survey import Survey, Surveys
 from .views import Breach, Breaches
@@ -57,12 +57,21 @@ def _wrong_reserve(op: Op) -> list[str]:
 
 def _peer(module: Module, surveys: Surveys, op: Op, found: Diagnostics) -> None:
     name, peer = op.attrs.get("name"), str(op.attrs.get("peer_func", "")).removeprefix("@")
-    function = module.function(peer)
+    function = _reachable(module, surveys, op, peer)
     if function is None:
-        found.error("RB-2", f"there is no function @{peer}", op.location)
+        found.error("RB-2", f"there is no function @{peer}, or more than one that other modules see", op.location)
     elif function.body is None or not any(o.attrs.get("name") == name for o in surveys[function].named(_RESERVE)):
         note = Note(f"@{peer}", function.location)
         found.error("RB-2", f'@{peer} reserves no buffer "{name}"', op.location, notes=[note])
+
+
+def _reachable(module: Module, surveys: Surveys, op: Op, name: str) -> Function | None:
+    """The function of this name in the module that `op` stands in, else the only public one in the others."""
+    own = next((f.part for f, survey in surveys.items() if op in survey.named(op.name)), None)
+    named = [f for f in module.functions if f.name == name]
+    here = [f for f in named if f.part is own]
+    seen = here[:1] or [f for f in named if f.visibility != "private"]
+    return seen[0] if len(seen) == 1 else None
 
 
 def _planned(survey: Survey, reserved: list[Op], found: Diagnostics) -> None:
@@ -122,6 +131,13 @@ def transfer(op: Op, facts: Facts) -> Breaches:
         yield Breach("AS-1", f"dst is {_shape(dst.dims)}, src {_shape(src.dims)}", value=ends["src"])
 
 
+def prefetch(op: Op, facts: Facts) -> Breaches:
+    """AS-1 of prefetch_async."""
+    wrong = _not_flat(op["src"].type)
+    if wrong:
+        yield Breach("AS-1", f"src {wrong}; a prefetch takes one packed row of a known size", value=op["src"])
+
+
 _FLAT = (MemRef, TensorView, PartitionView)
 
 
@@ -144,4 +160,9 @@ def _shape(dims: tuple[int, ...]) -> str:
     return "x".join(map(str, dims))
 
 
-TRANSFERS = {"pto.build_async_session": session, "pto.tput_async": transfer, "pto.tget_async": transfer}
+TRANSFERS = {
+    "pto.build_async_session": session,
+    "pto.tput_async": transfer,
+    "pto.tget_async": transfer,
+    "pto.prefetch_async": prefetch,
+}

@@ -15,6 +15,7 @@ from ptokit.targets import A5, Target
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import BLayout, SLayout, TileType
 from ptokit.types.tile import TileSpec
+from ptokit.types.values import Scalar
 
 from .core import Block, Function, Module, Op
 from .survey import Surveys
@@ -162,6 +163,8 @@ def _setter(op: Op, pipe: _Pipe | None, target: Target) -> Messages:
         yield "FX-4", f"id {op.attrs.get('id', 0)} is no pipe that the fix-pipe fills"
     elif not pipe.epilogue.get("quant", "").endswith("scalar" if kind == "scalar" else "vec"):
         yield "FX-4", f"the pipe's quantisation is {pipe.epilogue.get('quant')}, which takes no {kind}"
+    if kind == "scalar" and isinstance(op["scale"].type, Scalar) and op["scale"].type.name != "f32":
+        yield "FX-4", f"the scale has type {op['scale'].type}, not f32"
     if kind == "vector":
         spec = op["scales"].type
         wanted = ("f16", "bf16", "f32") if target.is_a(A5) else ("i64", "u64")

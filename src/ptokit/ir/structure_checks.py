@@ -6,9 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ptokit.diagnostics import Diagnostics, Note, Scope, define
+from ptokit.isa.table import Instr, Kind
+from ptokit.types.enums import Pipe, TileType
+from ptokit.types.tile import TileSpec
+from ptokit.types.values import Scalar
 
 from .core import Op
-from .facts import Facts
+from .facts import Facts, instr_of
 from .survey import Survey
 from .views import Breach, Breaches
 
@@ -33,6 +37,16 @@ _rule(
     "pto.section.simt<<<32, 1, 1>>> { }",
 )
 
+_rule(
+    "FN-5",
+    "A helper of tile operations (pto.tileop.helper) takes tiles and numbers and returns nothing. It computes on "
+    "registers or products: no allocation, tile operation, transfer, synchronisation, section, call or work of one "
+    "thread.",
+    "PTOMaterializeTileOpSections.cpp",
+    "pto.barrier in a helper",
+    "pto.vadd in a helper",
+)
+
 _SIMT, _THREADS = "pto.section.simt", "pto.simt_entry"
 
 
@@ -43,8 +57,56 @@ def loop(op: Op, facts: Facts) -> Breaches:
         yield Breach("FOR-1", f"the step is {step}")
 
 
-CHECKS: dict[str, Callable[[Op, Facts], Breaches]] = {"scf.for": loop}
+def move(op: Op, facts: Facts) -> Breaches:
+    """MO-12: exponents are put into Zz order in place of a result."""
+    third = op.get("fp") or op.get("tmp")
+    if op.results and third is not None and isinstance(third.type, TileSpec) and third.type.loc is not TileType.Scaling:
+        yield Breach("MO-12", "the move has a result")
+
+
+CHECKS: dict[str, Callable[[Op, Facts], Breaches]] = {"scf.for": loop, "pto.tmov": move}
 """By operation."""
+
+
+_HELPER = "pto.tileop.helper"
+_MOVES = frozenset((Pipe.MTE1, Pipe.MTE2, Pipe.MTE3))
+_OTHERS = {
+    "pto.section.cube": "a section",
+    "pto.section.vector": "a section",
+    "func.call": "a call",
+    "pto.alloc_tile": "an allocation",
+    "pto.alloc_multi_tile": "an allocation",
+    "pto.reserve_buffer": "an allocation",
+    "pto.tassign": "an allocation",
+}
+
+
+def check_helper(survey: Survey, found: Diagnostics) -> None:
+    """Report FN-5."""
+    function = survey.function
+    if _HELPER not in function.attrs:
+        return
+    for value in function.params:
+        if not isinstance(value.type, TileSpec | Scalar):
+            found.error("FN-5", f"%{value.name} of @{function.name} has type {value.type}", function.location)
+    if function.results:
+        found.error("FN-5", f"@{function.name} returns {function.results[0]}", function.location)
+    for op in survey.ops:
+        wrong = _OTHERS.get(op.name) or _foreign(instr_of(op))
+        if wrong:
+            found.error("FN-5", f"{op.name} is {wrong}", op.location)
+
+
+def _foreign(instr: Instr | None) -> str | None:
+    if instr is None:
+        return None
+    if instr.ordering or instr.between_cores:
+        return "synchronisation"
+    if instr.threaded:
+        return "work of a single thread"
+    if instr.pipe in _MOVES:
+        return "a transfer"
+    return "a tile operation" if any(o.kind is Kind.TILE for o in instr.outs) else None
 
 
 def check_sections(survey: Survey, found: Diagnostics) -> None:

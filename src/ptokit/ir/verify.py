@@ -49,7 +49,7 @@ from .registers import check_registers
 from .repeated_sites import RepeatedSites
 from .scopes import check_scopes
 from .structure_checks import CHECKS as STRUCTURE_CHECKS
-from .structure_checks import check_sections
+from .structure_checks import check_helper, check_sections
 from .survey import Survey
 from .sync import tsync
 from .views import CHECKS as VIEW_CHECKS
@@ -105,6 +105,7 @@ def verify(
     for survey in surveys.values():
         check_scopes(survey, found)
         check_sections(survey, found)
+        check_helper(survey, found)
         check_level(survey, level, auto_sync, found)
         if module.text:
             pointer_uses(survey, found)

@@ -30,6 +30,16 @@ def overlap(a: TileInfo, b: TileInfo) -> bool:
     return bool(a.addr < b.addr + b.spec.nbytes and b.addr < a.addr + a.spec.nbytes)
 
 
+def sharing(o: Site, *names: str) -> Message:
+    """Two of the operands whose bytes are known to intersect."""
+    tiles = [(name, t) for name in names if isinstance(t := o.operands.get(name), TileInfo)]
+    for k, (name, a) in enumerate(tiles):
+        for other, b in tiles[k + 1 :]:
+            if overlap(a, b) or (a.origin == b.origin and known(a.origin)):
+                return f"{name} and {other} share bytes"
+    return None
+
+
 def is_dn1(t: TileInfo) -> bool:
     """A column vector: col_major, no boxes, one column."""
     return not t.row_major and not t.boxed and t.cols == 1

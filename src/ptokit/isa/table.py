@@ -259,6 +259,7 @@ class Instr:
     between_cores: bool = False  # orders cores, not the pipes of one
     composite: tuple[str, ...] = ()  # targets that carry it out on several pipes, with EVENT_ID0 between them
     simt: bool = False  # runs on the SIMT unit of a5, which needs bytes of UB
+    threaded: bool = False  # what one thread of that unit does
     per_block: bool = False  # the result may differ between blocks that have the same operands
     waits: bool = False  # for another core: ``run`` returns a function that gives the result once the wait is over
     value_rules: bool | Callable[[Site], bool] = False  # rules look at what tiles hold: check every call

@@ -11,11 +11,12 @@ from ptokit.types.codecs import encode
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import MxGroupAxis, MxQuantAlg, QuantScaleAlg, QuantType, VecStoreMode
 
+from ..assembler import A5_ONLY
 from ..element_positions import kind
 from ..machine import Machine, TileOperand
 from ..table import Attr, Instr, dst, instruction, src
 from .quantize_rules import GROUP, MX_RULES
-from .quantize_text_rules import MXQ_1, MXQ_2
+from .quantize_text_rules import MXQ_1, MXQ_2, MXQ_3
 
 _OCP = {MxQuantAlg.OcpMxFp8E4M3: 8, MxQuantAlg.OcpMxFp4E2M1: 2}  # exponent of the largest element
 _NV = {MxQuantAlg.NvMxFp8E4M3: 0x3B124925, MxQuantAlg.NvMxFp4E2M1: 0x3E2AAAAB}  # bits of 1 / the largest element
@@ -133,7 +134,7 @@ TQUANT_MX = instruction(
             Attr("interleave", bool, False, "interleave"),
         ),
         cpp="TQUANT",
-        rules=(*MX_RULES, MXQ_1, MXQ_2),
+        rules=(*MX_RULES, A5_ONLY, MXQ_1, MXQ_2, MXQ_3),
         run=_quantize,
         source="compute-reduce-matrix 15",
     )

@@ -7,7 +7,7 @@ from ptokit.types.enums import QuantScaleAlg, QuantType
 from ptokit.types.tile import DYNAMIC
 
 from ..assembler import assembler_rule
-from ..operands import Message
+from ..operands import Message, sharing
 from ..site import Site, TileInfo
 from ..typesets import types_of
 
@@ -86,6 +86,18 @@ def MXQ_2(o: Site) -> Message:
     if whole_cols % pack or d[:2] != (rows, cols // pack) or d[2] < rows:
         return f"dst is valid in {d[0]}x{d[1]}, not {rows}x{cols // pack}"
     return (_down if down else _along)(o, pack, groups) or _padding(o)
+
+
+@assembler_rule(
+    "MXQ-3",
+    "five tiles apart",
+    "max in the bytes of dst",
+    targets=("a5",),
+    source="PTOAS 2026-08 Utils.cpp verifySemanticNoAliasRanges",
+)
+def MXQ_3(o: Site) -> Message:
+    """tquant.mx: no two of its tiles share bytes."""
+    return None if o.quant_type is None else sharing(o, *_NAMES, "exp_zz")
 
 
 def _room(o: Site, name: str, needed: int) -> Message:

@@ -7,6 +7,7 @@ from functools import partial
 from ptokit.targets import A2A3, A5
 
 from ..assembler import assembler_rule
+from ..operands import sharing
 from ..site import Site, TileInfo
 from .move_checks import Message
 from .move_facts import Acc, Bias, Left, Mat, Right, Scaling, Vec, arrow, dual, optional, pair, relu
@@ -140,6 +141,18 @@ def _by_columns(s: TileInfo, d: TileInfo) -> Message:
     return None
 
 
+@_rule(
+    "MO-13",
+    "src at 0, tmp at 512",
+    "src of 512 bytes at 0, tmp at 256",
+    targets=("a5",),
+    source="PTOAS 2026-08 Utils.cpp verifySemanticNoAliasRanges",
+)
+def MO_13(o: Site) -> Message:
+    """The three tiles of a move of exponents lie apart."""
+    return sharing(o, "src", "dst", "fp", "tmp") if to_zz(o) else None
+
+
 @_rule("MO-8", "single_mode_vec0", "dual_mode_split_m")
 def MO_8(o: Site) -> Message:
     """fp and a scalar go with single modes."""
@@ -194,6 +207,7 @@ ASSEMBLER_RULES = (
     MO_8,
     MO_9,
     MO_12,
+    MO_13,
     _rule("MO-10", "512", "1024", what="acc to mat on a2a3: dst has fractal 512.", targets=("a2a3",))(_fractal),
 )
 ASSEMBLER_FP_RULES = (

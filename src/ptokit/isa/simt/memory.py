@@ -173,6 +173,7 @@ instruction(
         "Say how many threads the next launch has.",
         tuple(Operand(n, Role.IN, Kind.SCALAR, type="i32", agreed=True) for n in ("dim_z", "dim_y", "dim_x")),
         run=_sizes,
+        threaded=True,
         pipe=Pipe.S,
         syntax="form",
         grammar=("%dim_z , %dim_y , %dim_x {} : T(dim_z) , T(dim_y) , T(dim_x)",),

@@ -44,6 +44,7 @@ def simt(
         "source": SOURCE,
         "syntax": "form",
         "run": OfThreads(meaning),
+        "threaded": True,
         **more,
     }
     return instruction(Instr(text, text, summary, operands, attrs, results=results, grammar=(grammar,), **more))

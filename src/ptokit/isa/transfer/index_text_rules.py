@@ -58,6 +58,8 @@ def _data(p: Parts) -> Message:
 
 
 def _index(p: Parts) -> Message:
+    if p.data.loc is TileType.Mat and isinstance(p.idx, TileInfo):
+        return f"idx is a tile in {p.idx.loc.text}; into mat a gather takes it from global memory"
     return None if p.idx.dtype.name == "i32" else f"idx holds {p.idx.dtype}, not i32"
 
 
@@ -124,7 +126,7 @@ _CONDITIONS: tuple[tuple[str, Callable[[Site], Message], str, str], ...] = (
     ("Every operand has a known rank.", _kinds, "a tile_buf", "an unranked memref"),
     ("Data are a row-major vec tile, the index an unboxed one; or Nz in mat.", check(_plain), "vec ND", "vec DN"),
     ("Data elements have 8 to 32 bits.", check(_data), "f16", "i64"),
-    ("Indices are signless i32.", check(_index), "i32", "ui32"),
+    ("Indices are signless i32, of a gather into mat in global memory.", check(_index), "i32", "ui32"),
     ("The table has the element type of the data.", check(_same), "f32 and f32", "f32 and f16"),
     ("The table is ND where its layout can be told.", check(_nd), "strides 64 and 1", "layout dn"),
     ("The index tile has an index for each row, or each element, as coalesce says.", check(_shape), "8x64", "8x8"),
