@@ -58,7 +58,7 @@ def test_one_report_tells_of_all_files(ptokit: Run, here: Path) -> None:
     ran = ptokit("check", "b.pto", "a", "-t", "a5", "--format", "json")
     report = json.loads(ran.out)
     assert [d["file"] for d in report["diagnostics"]] == ["a/b/broken.pto", "b.pto"]
-    assert report["summary"] == {"errors": 2, "warnings": 0}
+    assert report["summary"] == {"errors": 2, "warnings": 0, "left_out": 0}
     log = json.loads(ptokit("check", "b.pto", "a", "-t", "a5", "--format", "sarif").out)
     places = [r["locations"][0]["physicalLocation"] for r in log["runs"][0]["results"]]
     assert [p["artifactLocation"]["uri"] for p in places] == ["a/b/broken.pto", "b.pto"]

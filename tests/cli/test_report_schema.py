@@ -40,6 +40,7 @@ COMMANDS = [
     ("check", KERNELS / "faulty.pto", "-t", "a2a3"),
     ("check", KERNELS / "gemm.pto", "-t", "a5"),
     ("check", ROOT / "nowhere.pto", "-t", "a5"),
+    ("check", KERNELS / "faulty.pto", "-t", "a2a3", "-t", "a5", "--max-errors", "1"),
     (
         *("sanitize", CASES / "01_load_compute_nosync.pto", "-t", "a2a3"),
         *("-a", "arange:f32:512", "-a", "uninit:f32:512", "--witness", "--seed", "4"),

@@ -36,7 +36,7 @@ def test_json_has_the_schema_of_check(ptokit: Run) -> None:
     ran = ptokit("sanitize", RACY, "-t", "a5", *ARGS, "--format", "json")
     report = json.loads(ran.out)
     assert (ran.status, ran.err) == (1, "")
-    assert report["summary"] == {"errors": 1, "warnings": 0}
+    assert report["summary"] == {"errors": 1, "warnings": 0, "left_out": 0}
     assert report["launch"] == {"kernel": "loop_reload_war", "target": "a5", "blocks": 1, "order": "strict"}
     (finding,) = report["diagnostics"]
     assert (finding["rule"], finding["line"], finding["notes"][0]["line"]) == ("RACE-WAR", 21, 25)

@@ -15,6 +15,7 @@ from ptokit.ir.readable_functions import readable_functions
 from .arguments import make, read_arguments
 from .errors import UsageError
 from .findings import as_json, counts, labels, merged
+from .selection import reported, selection
 from .source import Called, Origin, Program, Source, origin, origins
 from .usage import find_target, one_of
 
@@ -68,6 +69,12 @@ class CheckReport:
         """True if there are errors, and the reference assembler lets all of them pass."""
         return not self.ok and all(accepts() for accepts in self.accepts)
 
+    def extend(self, other: CheckReport) -> None:
+        """Add the findings of another report."""
+        for target, found in other.findings.items():
+            self.findings.setdefault(target, Diagnostics()).extend(found)
+        self.accepts += other.accepts
+
     def raise_if_errors(self) -> None:
         """Raise `DiagnosticError` with all findings if one of them is an error."""
         if not self.ok:
@@ -103,36 +110,58 @@ def check(
     auto_sync: bool = False,
     rules: str = "all",
     extended: bool = False,
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+    default_target: str | Target | Iterable[str | Target] | None = None,
 ) -> CheckReport:
     """Report everything that a target would refuse in a program: a path, a text, a kernel, or what `read` returned.
 
     All kernels of a Python file are checked, unless ``kernels.py:name`` names one. ``args``: arguments of a kernel in
-    Python that does not say what its parameters are, as for `ptokit.run`.
-    ``target``: ``cpu``, ``a2a3`` or ``a5``, or several of them; by default what the program states. ``level``: 1, 2 or
+    Python that does not say what its parameters are, as for `ptokit.run`. ``target``: ``cpu``, ``a2a3`` or ``a5``, or
+    several of them; by default what the program states. ``level``: 1, 2 or
     3, who places tiles; by default as the text does it. ``auto_sync``: the assembler is to insert synchronisation.
     ``rules``: ``all``, or ``assembler`` for what the reference assembler refuses. ``extended``: the cpu target takes
-    element types that only devices have. Raises `UsageError` for a value that there is not, and where no target is
+    element types that only devices have. ``select``, ``ignore``: report only these rules, and not those, by the
+    beginnings of their ids; errors that keep a program from being read are always reported. ``default_target``: for
+    programs that state none. Raises `UsageError` for a value that there is not, and where no target is
     known; errors in the program are in the report.
     """
     one_of(rules, RULES, "rules")
     if level not in (None, 1, 2, 3):
         raise UsageError(f"{level!r} is not one of 1, 2, 3.", "level")
-    named = [target] if target is None or isinstance(target, str) or not isinstance(target, Iterable) else target
+    chosen = selection(select, ignore)
+    wanted: Sequence[Target | None] = _targets(target) or [None]
+    defaults = _targets(default_target)
     kernels = origins(program) if not args else [_of_python(origin(program))]
     values = make(read_arguments(args))
-    reports = [
-        _checked(kernel.read(each, values) if values else kernel.read(each), each, level, auto_sync, rules, extended)
-        for each in dict.fromkeys(map(find_target, named))
-        for kernel in kernels
-    ]
-    if not reports:
-        raise UsageError("no target is named.", "target")
+    read: list[tuple[Source, Target | None]] = []
+    for each in wanted:
+        for kernel in kernels:
+            read += _sources(kernel, each, defaults, values)
+    reports = [_checked(source, each, level, auto_sync, rules, extended) for source, each in read]
     report = reports[0]
     for other in reports[1:]:
-        for target, found in other.findings.items():
-            report.findings.setdefault(target, Diagnostics()).extend(found)
-        report.accepts += other.accepts
+        report.extend(other)
+    report.findings = reported(report.findings, [source for source, _ in read], chosen)
     return report
+
+
+def _sources(
+    kernel: Origin, target: Target | None, defaults: Sequence[Target], args: Sequence[Any]
+) -> list[tuple[Source, Target | None]]:
+    """A program as it is read for a target, and the target; for the default ones, where it states none."""
+    read = partial(kernel.read, args=args) if isinstance(kernel, Called) else kernel.read
+    source = read(target)
+    if target is not None or source.target is not None or not defaults:
+        return [(source, target)]
+    return [(read(each), each) for each in defaults]
+
+
+def _targets(named: str | Target | Iterable[str | Target] | None) -> list[Target]:
+    several = [named] if isinstance(named, str) or not isinstance(named, Iterable) else list(named)
+    if not several:
+        raise UsageError("no target is named.", "target")
+    return [target for target in dict.fromkeys(map(find_target, several)) if target is not None]
 
 
 def _of_python(found: Origin) -> Called:

@@ -34,7 +34,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "Reading text": ("TEXT",),
     "Python kernels": ("LANG",),
     "Launch and execution": ("RUN",),
-    "The command line": ("CLI", "CONF"),
+    "The command line": ("CLI", "CONF", "IGNORE"),
 }
 """Title -> beginnings of ids, up to a hyphen; the longest one that fits decides."""
 

@@ -48,8 +48,24 @@ def counts(found: ByTarget) -> str:
     return ", ".join(f"{summary(each)} on {target}" for target, each in found.items() if summary(each))
 
 
-def as_json(found: Iterable[ByTarget]) -> dict[str, Any]:
-    """The JSON object of docs/formats.md about the findings in several programs."""
+def limited(found: Iterable[ByTarget], most: int | None) -> tuple[list[ByTarget], int]:
+    """The findings without errors after the first ``most``, and how many that are."""
+    room, left_out, out = most, 0, []
+    for each in found:
+        out.append({target: Diagnostics() for target in each})
+        for diagnostic, targets in merged(each).items():
+            for target in targets:
+                if room is not None and diagnostic.severity is Severity.ERROR:
+                    if room <= 0:
+                        left_out += 1
+                        continue
+                    room -= 1
+                out[-1][target].add(diagnostic)
+    return list(out), left_out
+
+
+def as_json(found: Iterable[ByTarget], left_out: int = 0) -> dict[str, Any]:
+    """The JSON object of docs/formats.md about the findings in several programs, and errors that are left out."""
     entries: list[tuple[Diagnostic, str]] = []
     for each in found:
         entries += [(diagnostic, target) for diagnostic, targets in merged(each).items() for target in targets]
@@ -58,7 +74,11 @@ def as_json(found: Iterable[ByTarget]) -> dict[str, Any]:
     return {
         "version": SCHEMA_VERSION,
         "diagnostics": [{**diagnostic.as_json(), "target": target or None} for diagnostic, target in entries],
-        "summary": {"errors": severities.count(Severity.ERROR), "warnings": severities.count(Severity.WARNING)},
+        "summary": {
+            "errors": severities.count(Severity.ERROR) + left_out,
+            "warnings": severities.count(Severity.WARNING),
+            "left_out": left_out,
+        },
     }
 
 

@@ -15,6 +15,16 @@ STDIN = "<stdin>"
 """How findings call what is read for ``-``."""
 
 
+PYTHON = ".py"
+"""What the names of files with kernels in Python end with."""
+
+
+def split(path: str) -> tuple[str, str]:
+    """The file and the kernel that ``kernels.py:name`` names; "" where there is none."""
+    file, colon, name = path.rpartition(":")
+    return (file, name) if colon and file.endswith(PYTHON) else (path, "")
+
+
 def expand(names: Sequence[str]) -> list[str]:
     """The files meant: those named, and the ``.pto`` files below folders, each once; ``-`` becomes `STDIN`.
 

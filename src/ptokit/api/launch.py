@@ -84,6 +84,7 @@ def run(
     args: Sequence[Any] = (),
     *,
     target: str | Target | None = None,
+    default_target: str | Target | None = None,
     entry: str | None = None,
     blocks: int = 1,
     matmul: str = "exact",
@@ -99,18 +100,19 @@ def run(
     """Run blocks 0 .. blocks-1 of a kernel: of a path, a text, or what `read` returned.
 
     ``args``: one per parameter; arrays, which are used in place, numbers, or texts as after ``--arg``
-    ("random:f32:64x64"). ``target``: by default the one that the program states. ``entry``: the kernel, where there
-    are several. ``matmul``: how the cube unit adds, ``exact``, ``fast`` or ``ref``. ``vector_cores``: those beside each
-    cube core of a mixed kernel, 1 or 2. ``extended``: the cpu target runs element types that only devices have.
-    ``sanitize``: look for races and uninitialised data first. ``backend``: ``numpy`` or ``native``; by default what is
-    faster. ``threads``: how many run native code. ``executor``: whose workers run the blocks, if not this process:
-    ``processes``, ``dask://HOST:PORT``, or an executor of `concurrent.futures`; ``jobs``: how many processes, or
-    workers that it has. ``watch``: tiles to look at, ``"acc"``, ``"acc@12"`` or ``"@12"`` (`ptokit.watch.Selection`).
-    Raises `DiagnosticError` for what is refused or fails, `UsageError` for a value that there is not.
+    ("random:f32:64x64"). ``target``: by default the one that the program states, or ``default_target``. ``entry``: the
+    kernel, where there are several. ``matmul``: how the cube unit adds, ``exact``, ``fast`` or ``ref``.
+    ``vector_cores``: those beside each cube core of a mixed kernel, 1 or 2. ``extended``: the cpu target runs element
+    types that only devices have. ``sanitize``: look for races and uninitialised data first. ``backend``: ``numpy`` or
+    ``native``; by default what is faster. ``threads``: how many run native code. ``executor``: whose workers run the
+    blocks, if not this process: ``processes``, ``dask://HOST:PORT``, or an executor of `concurrent.futures`; ``jobs``:
+    how many processes, or workers that it has. ``watch``: tiles to look at, ``"acc"``, ``"acc@12"`` or ``"@12"``
+    (`ptokit.watch.Selection`). Raises `DiagnosticError` for what is refused or fails, `UsageError` for a value that
+    there is not.
     """
     _known(matmul, backend, vector_cores, threads)
     options: dict[str, Any] = {"entry": entry, "vector_cores": vector_cores, "extended": extended}
-    prepared = prepare(program, read_arguments(args), target=target, **options)
+    prepared = prepare(program, read_arguments(args), target=target, default_target=default_target, **options)
     seen: list[Seen] = []
     observer = prepared.recorder(watch, seen.append) if watch else None
     how: dict[str, Any] = {"backend": backend, "threads": threads, "executor": executor, "jobs": jobs}
@@ -134,6 +136,7 @@ def prepare(
     arguments: Sequence[Argument],
     *,
     target: str | Target | None = None,
+    default_target: str | Target | None = None,
     entry: str | None = None,
     vector_cores: int = 2,
     extended: bool = False,
@@ -142,13 +145,13 @@ def prepare(
 
     Raises `DiagnosticError` with everything that is wrong with it.
     """
-    wanted = find_target(target)
-    source, arguments = read_for(program, wanted, arguments, entry)
+    wanted, default = find_target(target), find_target(default_target)
+    source, arguments = read_for(program, wanted, default, arguments, entry)
     found = Diagnostics()
     found.extend(source.diagnostics)
     if found.errors and wanted is None and source.target is None:
         found.raise_if_errors()
-    chosen = source.target_or(wanted)
+    chosen = source.target_or(wanted, default)
     functions = readable_functions(source.module, found)
     found.extend(verify(source.module, chosen, extended=extended, functions=functions))
     found.raise_if_errors()
@@ -160,15 +163,22 @@ def prepare(
 
 
 def read_for(
-    program: Program, target: Target | None, arguments: Sequence[Argument], entry: str | None
+    program: Program,
+    target: Target | None,
+    default: Target | None,
+    arguments: Sequence[Argument],
+    entry: str | None,
 ) -> tuple[Source, list[Argument]]:
-    """A program that is to run, and the arguments that its launch is given.
+    """A program that is to run, and the arguments that its launch is given; ``default``: where no target is named.
 
     Of a kernel in Python arguments decide what it is, so they are made first.
     """
     found = origin(program, entry=entry)
     if not isinstance(found, Called):
-        return found.read(target), list(arguments)
+        source = found.read(target)
+        if target is None and source.target is None and default is not None:
+            source = found.read(default)
+        return source, list(arguments)
     values = make(arguments)
     source = found.read(target, values)
     if source.diagnostics.errors:

@@ -17,13 +17,13 @@ from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Locatio
 from ptokit.ir.core import Module
 from ptokit.lang import rules
 from ptokit.lang.kernels import Kernel
+from ptokit.lang.source import tree_of
 from ptokit.lang.where import place_of
 from ptokit.targets import Target
 
 from .errors import UsageError
+from .inputs import split
 from .source import Source
-
-SUFFIX = ".py"
 
 
 class PythonKernel:
@@ -43,7 +43,14 @@ class PythonKernel:
         except DiagnosticError as error:
             module = Module(file=self.file)
             found.extend(_at_the_kernel(kernel, d) for d in error.diagnostics)
-        return Source(self.file, None, module, found, self, kernel.target)
+        return Source(self.file, None, module, found, self, kernel.target, self._lines())
+
+    def _lines(self) -> range:
+        """The lines of the function."""
+        first = self.kernel.location.line
+        tree = tree_of(self.kernel.function.__code__)
+        last = max((getattr(node, "end_lineno", 0) for node in tree.body), default=first) if tree else first
+        return range(first, last + 1)
 
     def passed(self, args: Sequence[Any]) -> list[Any]:
         """The arguments that a launch hands over: defaults filled in, without those that are compiled in."""
@@ -63,12 +70,6 @@ class Unusable:
     def read(self, target: Target | None) -> Source:
         """No program."""
         return Source(self.file, None, Module(file=self.file), self.found, self)
-
-
-def split(path: str) -> tuple[str, str]:
-    """The file and the kernel that ``kernels.py:name`` names; "" where there is none."""
-    file, colon, name = path.rpartition(":")
-    return (file, name) if colon and file.endswith(SUFFIX) else (path, "")
 
 
 def kernels_at(path: str, name: str = "") -> list[PythonKernel] | list[Unusable]:

@@ -15,7 +15,7 @@ from ptokit.ir.core import Module
 from ptokit.ir.module_target import stated_target
 
 from .errors import UsageError
-from .inputs import STDIN
+from .inputs import PYTHON, STDIN, split
 from .inputs import read as read_file
 from .usage import TARGET_CHOICES, find_target
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 TEXT = "<text>"
 """How findings call a text that has no name."""
-
-_PYTHON = ".py"
 
 Program = Any
 """A path, a `.pto` text, a `Source`, or a kernel in Python."""
@@ -62,6 +60,7 @@ class Source:
     diagnostics: Diagnostics = field(default_factory=Diagnostics)
     origin: Origin | None = field(default=None, repr=False, compare=False)
     own_target: Target | None = None
+    lines: range | None = None  # of a kernel in Python
 
     @property
     def kernels(self) -> list[str]:
@@ -73,9 +72,9 @@ class Source:
         """The target that the program states, or None."""
         return self.own_target or stated_target(self.module)
 
-    def target_or(self, wanted: Target | None) -> Target:
-        """`wanted`, or the target that the program states. Raises `UsageError` where neither says one."""
-        target = wanted or self.target
+    def target_or(self, wanted: Target | None, default: Target | None = None) -> Target:
+        """`wanted`, or the target that the program states, or `default`. Raises `UsageError` where there is none."""
+        target = wanted or self.target or default
         if target is None:
             message = f"{self.file} states no pto.target_arch; say which target is meant: one of {TARGET_CHOICES}."
             raise UsageError(message, "target")
@@ -155,11 +154,10 @@ class At:
 
 def at_path(path: str, entry: str | None = None) -> list[Any]:
     """What the file at a path holds, ``-`` for stdin."""
-    if path.endswith(_PYTHON) or f"{_PYTHON}:" in path:
-        from .python_file import kernels_at, split
+    if split(path)[0].endswith(PYTHON):
+        from .python_file import kernels_at
 
-        if split(path)[0].endswith(_PYTHON):
-            return list(kernels_at(path, entry or ""))
+        return list(kernels_at(path, entry or ""))
     return [text_at(path)]
 
 

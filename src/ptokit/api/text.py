@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ptokit.diagnostics import DiagnosticError, Diagnostics
 
 from .errors import UsageError
+from .inputs import PYTHON
 from .source import At, Program, Text, origin, read, text_at
 from .usage import one_of
 
@@ -43,7 +44,7 @@ def formatted(program: Program) -> Rewritten:
     from ptokit.asm.format import format_text
 
     path = program.path if isinstance(program, At) else program
-    if isinstance(path, str) and path.endswith(".py"):
+    if isinstance(path, str) and path.endswith(PYTHON):
         raise UsageError(f"{path} is Python; what is laid out is .pto text.", "file")
     source = text_at(path) if isinstance(program, At) else origin(program)
     if not isinstance(source, Text):

@@ -2,51 +2,79 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from ptokit.api.check import CheckReport, check
-from ptokit.api.findings import as_json, counts, labels, sarif_text
+from ptokit.api.findings import ByTarget, counts, labels, limited, merged
 from ptokit.api.inputs import expand
 from ptokit.api.source import At
 from ptokit.diagnostics import Diagnostics
 from ptokit.diagnostics.render import summary, visible_name
 
 from .console import remark, say, show_diagnostics
+from .reporting import Reporting, left_out_text, report_forms
 
 ACCEPTED = "; the assembler accepts the file (--rules assembler)"
 
 
-def check_files(names: Sequence[str], args: Sequence[str], *, format: str, **options: Any) -> bool:
-    """Report all findings of the files as ``text``, ``json`` or ``sarif``; True if none of them is an error.
+def check_files(
+    names: Sequence[str],
+    args: Sequence[str],
+    reporting: Reporting,
+    *,
+    target: Sequence[str],
+    level: int | None,
+    auto_sync: bool,
+    rules: str | None,
+    extended: bool,
+) -> bool:
+    """Report the findings of files; True if none of them is an error, or a warning where these count as errors.
 
-    ``names``: as for `expand`. ``options``: as for `check`.
+    ``names``: as for `expand`. What an option leaves open the project of each file decides.
     """
-    reports = []
-    for file in expand(names):
-        report = check(At(file), args, **options)
+    reports: list[CheckReport] = []
+    shown: list[ByTarget] = []
+    good = True
+    most, left_out = reporting.max_errors, 0
+    for number, file in enumerate(expand(names)):
+        project = reporting.settings(file)
+        most = project.max_errors if number == 0 and most is None else most
+        options: dict[str, Any] = {"target": list(target) or None, "default_target": list(project.target) or None}
+        options |= {"level": level or project.level, "rules": rules or project.rules or "all"}
+        options |= {"auto_sync": auto_sync or project.auto_sync, "extended": extended or project.extended}
+        report = check(At(file), args, **options, **reporting.selection(project))
+        strict = reporting.error_on_warning or project.error_on_warning
+        good &= report.ok and not (strict and report.warnings)
+        (found,), more = limited([report.findings], None if most is None else most - errors_of(shown))
         reports.append(report)
-        if format == "text":
-            _show(report)
-    found = [report.findings for report in reports]
-    if format == "json":
-        say(json.dumps(as_json(found), indent=2))
-    elif format == "sarif":
-        say(sarif_text(found))
-    elif len(reports) > 1:
+        shown.append(found)
+        left_out += more
+        if reporting.format == "text":
+            _show(report, found, more, strict)
+    report_forms(shown, left_out, reporting.format)
+    if reporting.format in ("text", "github") and (len(reports) > 1 or reporting.format == "github"):
         everything = Diagnostics()
         for report in reports:
             everything.extend(report.diagnostics)
         if len(everything):
-            remark(f"{len(reports)} files: {summary(everything)}")
-    return all(report.ok for report in reports)
+            files = f"{len(reports)} file{'s' * (len(reports) > 1)}"
+            remark(f"{files}: {summary(everything)}{left_out_text(left_out)}")
+    return good
 
 
-def _show(report: CheckReport) -> None:
-    show_diagnostics(report.diagnostics, labels(report.findings))
+def errors_of(shown: Sequence[ByTarget]) -> int:
+    """How many errors there are, each for every target."""
+    return sum(len(found.errors) for each in shown for found in each.values())
+
+
+def _show(report: CheckReport, found: ByTarget, left_out: int, strict: bool) -> None:
+    show_diagnostics(merged(found), labels(report.findings))
     name = visible_name(report.file)
-    if report.diagnostics:
-        remark(f"{name}: {counts(report.findings)}{ACCEPTED if report.accepted else ''}")
-    else:
+    if not report.diagnostics:
         say(f"{name}: {report.verdict}")
+        return
+    what = left_out_text(left_out)
+    if strict and report.ok and report.warnings:
+        what += "; warnings count as errors"
+    remark(f"{name}: {counts(report.findings)}{what}{ACCEPTED if report.accepted else ''}")

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from .exits import EXIT_ERRORS
-from .options import Arguments, Extended, Files, Format, Rules, TargetOption
+from .options import Arguments, ErrorOnWarning, Extended, Files, Format, Ignore, MaxErrors, Rules, Select
 
 
 def add_check(app: typer.Typer) -> None:
@@ -22,6 +22,8 @@ CHECK_EPILOG = """Examples:
   ptokit check kernels/ more/*.pto -t a5
   ptokit check kernel.pto -t a2a3 --format json | jq '.diagnostics[].rule'
   ptokit check kernel.pto -t a5 --format sarif > kernel.sarif
+  ptokit check kernels/ -t a2a3 -t a5 --format github --error-on-warning
+  ptokit check kernels/ -t a5 --ignore TILE --ignore EW-04
   ptokit check kernel.pto -t a5 --level 3       every tile has an address
   ptokit check kernels.py                       every kernel in it
   ptokit check kernels.py:gemm -a x.npy -a ...  types are those of arguments
@@ -31,7 +33,15 @@ Exit status: 0 without errors, 1 with errors, 2 for wrong usage."""
 
 def check(
     files: Files,
-    target: TargetOption = None,
+    target: Annotated[
+        list[str] | None,
+        typer.Option(
+            *("--target", "-t"),
+            metavar="T",
+            help="cpu, a2a3 or a5; repeat for several; needed unless the file states pto.target_arch.",
+            show_default=False,
+        ),
+    ] = None,
     arg: Arguments = None,
     level: Annotated[
         int | None,
@@ -42,13 +52,30 @@ def check(
     auto_sync: Annotated[
         bool, typer.Option("--auto-sync", help="The assembler is to insert flags and barriers.")
     ] = False,
-    rules: Annotated[Rules, typer.Option(help="All rules, or only what the reference assembler refuses.")] = Rules.ALL,
+    rules: Annotated[
+        Rules | None, typer.Option(help="All rules, or only what the reference assembler refuses; by default all.")
+    ] = None,
+    select: Select = None,
+    ignore: Ignore = None,
+    max_errors: MaxErrors = None,
+    error_on_warning: ErrorOnWarning = False,
     format: Annotated[Format, typer.Option(help="How to print findings.")] = Format.TEXT,
     extended: Extended = False,
 ) -> None:
     """Report everything in files that the target would refuse."""
     from .check import check_files
+    from .reporting import Reporting
 
-    options = {"target": target, "level": level, "auto_sync": auto_sync, "rules": rules.value, "extended": extended}
-    if not check_files(files, arg or [], format=format.value, **options):
+    reporting = Reporting(format.value, select, ignore, max_errors, error_on_warning)
+    passed = check_files(
+        files,
+        arg or [],
+        reporting,
+        target=target or [],
+        level=level,
+        auto_sync=auto_sync,
+        rules=rules and rules.value,
+        extended=extended,
+    )
+    if not passed:
         raise typer.Exit(EXIT_ERRORS)

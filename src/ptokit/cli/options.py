@@ -14,6 +14,7 @@ class Format(StrEnum):
     TEXT = "text"
     JSON = "json"
     SARIF = "sarif"
+    GITHUB = "github"
 
 
 class ReportFormat(StrEnum):
@@ -102,6 +103,20 @@ Arguments = Annotated[
 TargetOption = Annotated[
     str | None,
     typer.Option("--target", "-t", metavar="T", help="cpu, a2a3 or a5; needed unless the file states pto.target_arch."),
+]
+Select = Annotated[
+    list[str] | None,
+    typer.Option("--select", metavar="RULE", help="Report only rules that begin so; repeatable.", show_default=False),
+]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option("--ignore", metavar="RULE", help="Do not report rules that begin so; repeatable.", show_default=False),
+]
+MaxErrors = Annotated[
+    int | None, typer.Option("--max-errors", min=1, metavar="N", help="Show the first N errors; the status counts all.")
+]
+ErrorOnWarning = Annotated[
+    bool, typer.Option("--error-on-warning", help="End with status 1 where there are warnings, too.")
 ]
 Extended = Annotated[
     bool, typer.Option("--extended", help="Let the cpu target run element types that only devices have.")

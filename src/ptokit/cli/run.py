@@ -16,6 +16,7 @@ from ptokit.api.source import At
 from .console import remark, show_diagnostics, show_parts
 from .outputs import check_directory, save_arrays
 from .progress import Progress
+from .reporting import Reporting
 from .watch import Watching
 
 
@@ -44,7 +45,9 @@ def run_file(
     directory = None if out is None else Path(out)
     if directory is not None:
         check_directory(directory)
-    options: dict[str, Any] = {"entry": entry, "vector_cores": vector_cores, "extended": extended}
+    options: dict[str, Any] = {"entry": entry, "vector_cores": vector_cores}
+    project = Reporting().settings(file)
+    options |= {"extended": extended or project.extended, "default_target": project.only_target}
     kernel = prepare(At(file), arguments, target=target, **options)
     show_diagnostics(kernel.diagnostics)
     if directory is not None:

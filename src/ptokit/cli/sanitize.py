@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ptokit.api.findings import ByTarget, limited, merged, sarif_text
 from ptokit.api.findings import as_json as findings
-from ptokit.api.findings import sarif_text
 from ptokit.api.inputs import STDIN
 from ptokit.api.sanitize import sanitize
 from ptokit.api.source import At
@@ -22,24 +22,36 @@ from ptokit.sanitize import Report
 from .console import remark, say, show_diagnostics
 from .exits import EXIT_ERRORS, EXIT_UNCHECKED
 from .files import check_writable, write_whole
+from .reporting import Reporting, left_out_text, report_forms
 from .rules import REPORT_FILE
 
 
 def sanitize_file(
-    file: str, arg_texts: Sequence[str], *, format: str, html: str | None, blocks: int, **options: Any
+    file: str,
+    arg_texts: Sequence[str],
+    reporting: Reporting,
+    *,
+    html: str | None,
+    blocks: int,
+    extended: bool,
+    **options: Any,
 ) -> int:
-    """Run a kernel of `file` under observation and report as ``text``, ``json`` or ``sarif``; the exit status.
+    """Run a kernel of `file` under observation and report what was found; the exit status.
 
     ``html``: a file to write the report to as a page, too. ``options``: as for `ptokit.api.sanitize.sanitize`.
     """
     if html is not None:
         check_writable(Path(html), "the page", REPORT_FILE)
+    project = reporting.settings(file)
+    options |= {"extended": extended or project.extended, "default_target": project.only_target}
     start = time.perf_counter()
-    with redirected(sys.stdout.write if format == "text" else sys.stderr.write):
-        report = sanitize(At(file), arg_texts, blocks=blocks, **options)
+    with redirected(sys.stdout.write if reporting.format == "text" else sys.stderr.write):
+        report = sanitize(At(file), arg_texts, blocks=blocks, **options, **reporting.selection(project))
     seconds = time.perf_counter() - start
     _write_page(report, html)
-    return _show(STDIN if file == "-" else file, report, seconds, format)
+    most = reporting.max_errors or project.max_errors
+    strict = reporting.error_on_warning or project.error_on_warning
+    return _show(STDIN if file == "-" else file, report, seconds, reporting.format, most, strict)
 
 
 def _write_page(report: Report, html: str | None) -> None:
@@ -48,10 +60,10 @@ def _write_page(report: Report, html: str | None) -> None:
         remark(f"page written to {html}")
 
 
-def as_json(report: Report) -> dict[str, Any]:
+def as_json(report: Report, shown: ByTarget, left_out: int) -> dict[str, Any]:
     """The JSON object of docs/formats.md."""
-    out = findings([{report.target: report.diagnostics}])
-    for entry, diagnostic in zip(out["diagnostics"], report.diagnostics):
+    out = findings([shown], left_out)
+    for entry, diagnostic in zip(out["diagnostics"], merged(shown)):
         if diagnostic in report.races:
             entry["race"] = report.races[diagnostic].as_json()
     return {**out, **_facts(report)}
@@ -65,24 +77,32 @@ def _facts(report: Report) -> dict[str, Any]:
     return {"launch": launch, "instructions": report.instructions, "coverage": coverage, **shuffled, **needed}
 
 
-def _sarif(report: Report) -> str:
+def _sarif(report: Report, shown: ByTarget) -> str:
     details = {}
     for diagnostic, race in report.races.items():
         edits = () if race.fix is None else tuple((e.file, e.line, e.text) for e in race.fix.edits)
         words = "" if race.fix is None else race.fix.text
         details[diagnostic] = Details({"race": race.as_json()}, words, edits)
-    return sarif_text([{report.target: report.diagnostics}], _facts(report), details)
+    return sarif_text([shown], _facts(report), details)
 
 
-def _show(file: str, report: Report, seconds: float, format: str) -> int:
+def _show(file: str, report: Report, seconds: float, format: str, most: int | None, strict: bool) -> int:
     found = report.diagnostics
-    status = EXIT_ERRORS if found.errors else 0 if report.coverage.complete else EXIT_UNCHECKED
+    bad = found.errors or (strict and found.warnings)
+    status = EXIT_ERRORS if bad else 0 if report.coverage.complete else EXIT_UNCHECKED
+    (shown,), left_out = limited([{report.target: found}], most)
+    if format == "json":
+        say(json.dumps(as_json(report, shown, left_out), indent=2))
+    elif format == "sarif":
+        say(_sarif(report, shown))
+    elif format == "github":
+        report_forms([shown], left_out, format)
     if format != "text":
-        say(_sarif(report) if format == "sarif" else json.dumps(as_json(report), indent=2))
         return status
-    show_diagnostics(found)
+    show_diagnostics(merged(shown))
     if len(found):
-        remark(f"{visible_name(file)}: {summary(found) or 'notes only'}")
+        strictly = "; warnings count as errors" if strict and found.warnings and not found.errors else ""
+        remark(f"{visible_name(file)}: {summary(found) or 'notes only'}{left_out_text(left_out)}{strictly}")
     if report.ran:
         blocks = f"{report.blocks} block{'s' if report.blocks > 1 else ''}"
         what = f"{report.name} on {report.target}, {blocks}, {report.order} order: {report.instructions} instructions"

@@ -6,7 +6,20 @@ from typing import Annotated
 
 import typer
 
-from .options import Also, Arguments, Extended, File, Format, Mode, Order, TargetOption
+from .options import (
+    Also,
+    Arguments,
+    ErrorOnWarning,
+    Extended,
+    File,
+    Format,
+    Ignore,
+    MaxErrors,
+    Mode,
+    Order,
+    Select,
+    TargetOption,
+)
 
 
 def add_sanitize(app: typer.Typer) -> None:
@@ -66,16 +79,21 @@ def sanitize(
     explain_sync: Annotated[
         bool, typer.Option("--explain-sync", help="List the flags and barriers that a program without any needs.")
     ] = False,
+    select: Select = None,
+    ignore: Ignore = None,
+    max_errors: MaxErrors = None,
+    error_on_warning: ErrorOnWarning = False,
     format: Annotated[Format, typer.Option(help="How to print findings.")] = Format.TEXT,
     extended: Extended = False,
 ) -> None:
     """Find races, missing flags, deadlocks and uninitialised data."""
+    from .reporting import Reporting
     from .sanitize import sanitize_file
 
     status = sanitize_file(
         file,
         arg or [],
-        format=format.value,
+        Reporting(format.value, select, ignore, max_errors, error_on_warning),
         html=html,
         blocks=blocks,
         target=target,

@@ -1,0 +1,34 @@
+"""Rules about how tools are told what to report."""
+
+from ptokit.diagnostics import Scope, Severity, define
+
+UNUSED_IGNORE = define(
+    "IGNORE-UNUSED",
+    "A comment that ignores rules hides a finding.",
+    severity=Severity.WARNING,
+    scope=Scope.RUN,
+    why="What it hid has been mended, or it stands in the wrong line or names the wrong rule; it would hide the next "
+    "mistake there.",
+    source="docs/cli.md, In CI",
+    accepted="pto.tadd ins(...) outs(...)   // ptokit: ignore[EW-04] until the f16 path is there",
+    rejected="return                        // ptokit: ignore[EW-04]",
+)
+IGNORE_FORM = define(
+    "IGNORE-FORM",
+    "A comment that ignores findings names rules, or beginnings of their ids.",
+    severity=Severity.WARNING,
+    scope=Scope.RUN,
+    why="One that names none would hide every mistake in its line.",
+    source="docs/cli.md, In CI",
+    accepted="// ptokit: ignore[EW-04, UB] reason",
+    rejected="// ptokit: ignore",
+)
+SETTINGS = define(
+    "CLI-07",
+    "The section [tool.ptokit] of pyproject.toml has known keys and values of their kinds.",
+    scope=Scope.RUN,
+    why="A key with a slip of the pen would be passed over in silence.",
+    source="docs/cli.md, In CI",
+    accepted='[tool.ptokit]\ntarget = ["a2a3", "a5"]',
+    rejected='[tool.ptokit]\ntargets = ["a2a3", "a5"]',
+)
