@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import linecache
 import re
-import tokenize
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -161,6 +159,9 @@ def _comments_of_text(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _comments_of_python(text: str) -> Iterator[tuple[int, int, str]]:
+    import io
+    import tokenize
+
     try:
         for token in tokenize.generate_tokens(io.StringIO(text + "\n").readline):
             if token.type == tokenize.COMMENT:

@@ -12,6 +12,7 @@ from typing import Any
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Severity
 from ptokit.targets import TARGETS
 
+from .inputs import STDIN, split
 from .rules import SETTINGS
 
 NAME = "pyproject.toml"
@@ -71,11 +72,11 @@ _KEYS: dict[str, tuple[Callable[[Any], Any], str]] = {
 def settings_for(file: str) -> Settings:
     """The settings for a file: of the nearest pyproject.toml with such a section, in its folder or above.
 
-    For stdin those of the current folder. Raises `DiagnosticError` (CLI-07) for a section that is wrong.
+    ``file``: as on the command line; of stdin the current folder counts. Raises `DiagnosticError` (CLI-07) for a section that is wrong.
     """
     try:
-        folder = Path(file).absolute().parent
-        return _of_folder(folder if folder.is_dir() else Path.cwd())
+        folder = Path.cwd() if file in ("-", STDIN) else Path(split(file)[0]).absolute().parent
+        return _of_folder(folder)
     except (OSError, ValueError):  # a name that no file can have
         return Settings()
 

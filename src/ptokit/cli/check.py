@@ -8,6 +8,7 @@ from typing import Any
 from ptokit.api.check import CheckReport, check
 from ptokit.api.findings import ByTarget, counts, labels, limited, merged
 from ptokit.api.inputs import expand
+from ptokit.api.settings import settings_for
 from ptokit.api.source import At
 from ptokit.diagnostics import Diagnostics
 from ptokit.diagnostics.render import summary, visible_name
@@ -38,7 +39,7 @@ def check_files(
     good = True
     most, left_out = reporting.max_errors, 0
     for number, file in enumerate(expand(names)):
-        project = reporting.settings(file)
+        project = settings_for(file)
         most = project.max_errors if number == 0 and most is None else most
         options: dict[str, Any] = {"target": list(target) or None, "default_target": list(project.target) or None}
         options |= {"level": level or project.level, "rules": rules or project.rules or "all"}

@@ -11,9 +11,8 @@ from typing import Any
 from ptokit.api.errors import UsageError
 from ptokit.api.findings import ByTarget, as_json, sarif_text
 from ptokit.api.github import workflow_lines
-from ptokit.api.inputs import STDIN, split
 from ptokit.api.selection import selection
-from ptokit.api.settings import Settings, settings_for, wrong_rules
+from ptokit.api.settings import Settings, wrong_rules
 
 from .console import say
 
@@ -27,10 +26,6 @@ class Reporting:
     ignore: Sequence[str] | None = None
     max_errors: int | None = None
     error_on_warning: bool = False
-
-    def settings(self, file: str) -> Settings:
-        """What the project of a file says."""
-        return settings_for("pyproject.toml" if file in ("-", STDIN) else split(file)[0])
 
     def selection(self, settings: Settings) -> dict[str, Any]:
         """The options of `check` and `sanitize` that select findings."""

@@ -11,12 +11,12 @@ import typer
 
 from ptokit.api.arguments import read_arguments
 from ptokit.api.launch import prepare
+from ptokit.api.settings import settings_for
 from ptokit.api.source import At
 
 from .console import remark, show_diagnostics, show_parts
 from .outputs import check_directory, save_arrays
 from .progress import Progress
-from .reporting import Reporting
 from .watch import Watching
 
 
@@ -46,7 +46,7 @@ def run_file(
     if directory is not None:
         check_directory(directory)
     options: dict[str, Any] = {"entry": entry, "vector_cores": vector_cores}
-    project = Reporting().settings(file)
+    project = settings_for(file)
     options |= {"extended": extended or project.extended, "default_target": project.only_target}
     kernel = prepare(At(file), arguments, target=target, **options)
     show_diagnostics(kernel.diagnostics)

@@ -13,6 +13,7 @@ from ptokit.api.findings import ByTarget, limited, merged, sarif_text
 from ptokit.api.findings import as_json as findings
 from ptokit.api.inputs import STDIN
 from ptokit.api.sanitize import sanitize
+from ptokit.api.settings import settings_for
 from ptokit.api.source import At
 from ptokit.diagnostics.render import summary, visible_name
 from ptokit.diagnostics.sarif import Details
@@ -42,7 +43,7 @@ def sanitize_file(
     """
     if html is not None:
         check_writable(Path(html), "the page", REPORT_FILE)
-    project = reporting.settings(file)
+    project = settings_for(file)
     options |= {"extended": extended or project.extended, "default_target": project.only_target}
     start = time.perf_counter()
     with redirected(sys.stdout.write if reporting.format == "text" else sys.stderr.write):
