@@ -72,7 +72,8 @@ _KEYS: dict[str, tuple[Callable[[Any], Any], str]] = {
 def settings_for(file: str) -> Settings:
     """The settings for a file: of the nearest pyproject.toml with such a section, in its folder or above.
 
-    ``file``: as on the command line; of stdin the current folder counts. Raises `DiagnosticError` (CLI-07) for a section that is wrong.
+    ``file``: as on the command line; of stdin the current folder counts. Raises `DiagnosticError` (CLI-07) for a
+    section that is wrong.
     """
     try:
         folder = Path.cwd() if file in ("-", STDIN) else Path(split(file)[0]).absolute().parent
