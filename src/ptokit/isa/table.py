@@ -210,6 +210,16 @@ def derived_footprint(site: Site) -> Iterator[Access]:
     return default_footprint(site) if found is None else found
 
 
+@dataclass(frozen=True, slots=True)
+class BySite:
+    """In place of a function: what makes one for a place in a program, of its attributes, operands and results."""
+
+    at: Callable[[Site], Callable[..., Any]]
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("a function of a place in a program is made there")
+
+
 @dataclass(frozen=True)
 class Instr:
     """One instruction of the ISA.
@@ -275,7 +285,7 @@ class Instr:
 
     def run_at(self, site: Site) -> Callable[..., Any] | None:
         """``run`` for one place in a program, specialised to what is known there."""
-        return self.run.at(site) if isinstance(self.run, Derived) else self.run
+        return self.run.at(site) if isinstance(self.run, Derived | BySite) else self.run
 
     def operand(self, name: str) -> Operand:
         """The operand with this name. Raises `KeyError`."""

@@ -235,11 +235,9 @@ class _Writer:
         call = self.const(watched(step) if self.out.watch else step.call, "I")
         text = f"{call}({', '.join([self.machine, *args])})"
         text = f"yield from m.hold({text})" if instr.waits else text
-        if not instr.produces:
-            self.line(text, step.op)
-            return
         targets = [*map(self.bind, step.results), *["_"] * (len(instr.returned) - len(step.results))]
-        self.line(f"{', '.join(targets)} = {text}" if targets else text, step.op)
+        listed = "," if instr.results < 0 else ""  # a list of one, too
+        self.line(f"{', '.join(targets)}{listed} = {text}" if targets else text, step.op)
 
     def compute(self, step: Step) -> None:
         args = self.refs(step.operands)

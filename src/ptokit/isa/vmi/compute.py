@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import values
+from . import fused, values
 from .compute_rules import COMPUTE
 from .values import BINARY, COMPARISONS, UNARY, Array, zeroed
 from .words import PMODE, ROUNDING, SATURATE, operations, text, token
@@ -89,12 +89,12 @@ vmi = operations(COMPUTE)
 
 for _name in "addf addi subf subi mulf muli divf minf maxf mini maxi andi ori xori shli shrui shrsi".split():
     _what = {"shru": "shr", "shrs": "shr"}.get(_name[:-1], _name[:-1])
-    _run = _lanes(BINARY[_what], 2) if _what in BINARY and not _name.startswith("shr") else None
+    _run = fused.shifted({"shru": "u", "shrs": "i"}[_name[:-1]]) if _what == "shr" else _lanes(BINARY[_what], 2)
     vmi(_name, f"result = {_name[:-1]} of lhs and rhs, lane by lane.", "lhs:v rhs:v", "result:v", run=_run)
 for _name in "negf negi absf absi sqrt exp ln relu not".split():
     _what = _name[:-1] if _name in ("negf", "negi", "absf", "absi") else _name
     vmi(_name, f"result = {_name} of source, lane by lane.", "source:v", "result:v", run=_lanes(UNARY[_what], 1))
-vmi("fma", "result = lhs * rhs + acc, rounded once.", "lhs:v rhs:v acc:v", "result:v")
+vmi("fma", "result = lhs * rhs + acc, rounded once.", "lhs:v rhs:v acc:v", "result:v", run=fused.fma)
 for _name in ("cmpf", "cmpi"):
     vmi(
         _name,
@@ -175,15 +175,21 @@ for _name in "vadds vmuls vmaxs vmins vshls vshrs".split():
         PMODE,
         run=_number(BINARY[_name[1:-1]]),
     )
-vmi("vaddc", "Sum and carry out.", "lhs:v rhs:v mask:m", "result:v carry:m")
-vmi("vaddcs", "Sum with a carry in, and carry out.", "lhs:v rhs:v carry_in:m mask:m", "result:v carry:m")
+vmi("vaddc", "Sum and carry out.", "lhs:v rhs:v mask:m", "result:v carry:m", run=fused.carried)
+vmi(
+    "vaddcs",
+    "Sum with a carry in, and carry out.",
+    "lhs:v rhs:v carry_in:m mask:m",
+    "result:v carry:m",
+    run=fused.carried,
+)
 vmi("vcmp", "Where lhs and rhs compare so.", "lhs:v rhs:v seed:m", "result:m", text("cmp"), PMODE, run=_seeded)
 vmi("vcmps", "Where src and a number compare so.", "src:v scalar:s seed:m", "result:m", text("cmp"), PMODE, run=_seeded)
 vmi("vsel", "true_value where the mask is on.", _CHOICE, "result:v", PMODE, run=_select)
 vmi("vcvt", "Numbers in another type.", "source:v", "result:v", ROUNDING, SATURATE, PMODE, run=_cast)
-vmi("vexpdif", "e ** (x - max).", "x:v max:v mask:m", "result:v", PMODE)
-vmi("vaxpy", "x * alpha + acc.", "x:v acc:v alpha:s mask:m", "result:v", PMODE)
-vmi("vlrelu", "x where it is positive, else x * slope.", "x:v slope:s mask:m", "result:v", PMODE)
-vmi("vprelu", "x where it is positive, else x * alpha.", "x:v alpha:v mask:m", "result:v", PMODE)
+vmi("vexpdif", "e ** (x - max).", "x:v max:v mask:m", "result:v", PMODE, run=fused.vexpdif)
+vmi("vaxpy", "x * alpha + acc.", "x:v acc:v alpha:s mask:m", "result:v", PMODE, run=fused.vaxpy)
+vmi("vlrelu", "x where it is positive, else x * slope.", "x:v slope:s mask:m", "result:v", PMODE, run=fused.vlrelu)
+vmi("vprelu", "x where it is positive, else x * alpha.", "x:v alpha:v mask:m", "result:v", PMODE, run=fused.vprelu)
 vmi("vmull", "Low and high half of a product.", "a:v b:v mask:m", "low:v high:v", PMODE, run=_product)
-vmi("vmula", "acc + lhs * rhs.", "acc:v lhs:v rhs:v mask:m?", "result:v", PMODE)
+vmi("vmula", "acc + lhs * rhs.", "acc:v lhs:v rhs:v mask:m?", "result:v", PMODE, run=fused.vmula)

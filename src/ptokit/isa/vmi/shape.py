@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..numerics import arith
-from . import values
+from ..table import BySite
+from . import sites, values
 from .shape_rules import SHAPE
 from .values import Array
 from .words import GROUP, GROUPS, PMODE, number, operations, text, token
@@ -85,14 +86,40 @@ def _same(m: Any, source: Array, **_: Any) -> Array:
     return source
 
 
+def _tail(m: Any, scalar: Any, *, types: Any) -> tuple[Array, Any]:
+    lanes = types["mask"].lanes
+    rest = np.maximum(scalar - lanes, 0) if isinstance(scalar, np.ndarray) else max(scalar - lanes, 0)
+    return values.first(scalar, lanes), rest
+
+
+def _before(m: Any, on: Array, *, types: Any) -> Array:
+    to = types["result"].dtype
+    counts = np.cumsum(on, axis=1) - on
+    return counts.astype(to.storage).view(to.value or to.storage)
+
+
+def _compressed(m: Any, source: Array, on: Array, *, types: Any) -> Array:
+    """What lies behind the active lanes is 0."""
+    source, on = np.broadcast_arrays(source, on)
+    order = np.argsort(~on, axis=1, kind="stable")
+    moved = np.take_along_axis(source, order, axis=1)
+    return np.where(np.take_along_axis(on, order, axis=1), moved, np.zeros((), source.dtype))
+
+
+def _chosen(m: Any, source: Array, index: Array, *, types: Any) -> Array:
+    places = index.view(f"u{index.dtype.itemsize}").astype(np.int64) % source.shape[1]
+    source, places = np.broadcast_arrays(source, places) if len(source) != len(places) else (source, places)
+    return np.take_along_axis(source, places, axis=1)
+
+
 _ORDER = text("order")
 
 # Making ------------------------------------------------------------------------------------------------------------
 
 vmi = operations(SHAPE)
 
-vmi("constant", "Known numbers.", "", "result:v", syntax="generic")
-vmi("constant_mask", "A known predicate.", "", "result:m", syntax="generic")
+vmi("constant", "Known numbers.", "", "result:v", syntax="generic", run=BySite(sites.constant))
+vmi("constant_mask", "A known predicate.", "", "result:m", syntax="generic", run=BySite(sites.constant))
 vmi("broadcast", "A number, or the one lane of a vector, in all lanes.", "value:s", "result:v", run=_repeated)
 vmi("vbrc", "A number, or a lane for each group, in all lanes.", "value:s", "result:v", GROUP, run=_repeated)
 vmi("iota", "Numbers that count from a base.", "base:s", "result:v", _ORDER, run=_ramp)
@@ -116,7 +143,13 @@ vmi(
 )
 for _name in ("pset", "pge"):
     vmi(_name, "A predicate after a pattern.", "", "result:m", token("pattern"), GROUP, run=_pattern)
-vmi("plt", "The first lanes are active, as many as the count says, and what is left.", "scalar:i32", "mask:m rest:i32")
+vmi(
+    "plt",
+    "The first lanes are active, as many as the count says, and what is left.",
+    "scalar:i32",
+    "mask:m rest:i32",
+    run=_tail,
+)
 for _name in ("mask_and", "mask_or", "mask_xor"):
     vmi(_name, f"Where {_name[5:]} of both holds.", "lhs:m rhs:m", "result:m", run=_both(values.BINARY[_name[5:]]))
 vmi("mask_not", "Where it does not hold.", "source:m", "result:m", run=lambda m, x, **_: ~x)
@@ -144,14 +177,29 @@ for _name in ("vdhist", "vchist"):
 # Rearrangement -----------------------------------------------------------------------------------------------------
 
 vmi("group_broadcast", "A lane for each group, in all its lanes.", "source:v", "result:v", GROUPS, run=_repeated)
-vmi("active_prefix_index", "How many lanes before each are active.", "mask:m", "result:v")
-vmi("compress", "The active lanes one behind the other.", "source:v mask:m", "result:v")
-vmi("vselr", "Lanes of source by number.", "source:v index:v", "result:v")
+vmi("active_prefix_index", "How many lanes before each are active.", "mask:m", "result:v", run=_before)
+vmi("compress", "The active lanes one behind the other.", "source:v mask:m", "result:v", run=_compressed)
+vmi("vselr", "Lanes of source by number.", "source:v index:v", "result:v", run=_chosen)
 for _name, _run in (("vintlv", _interleaved), ("vdintlv", _deinterleaved)):
     vmi(_name, f"{_name[1:]} of two vectors.", "lhs:v rhs:v mask:m", "low:v high:v", PMODE, run=_run)
-vmi("shuffle", "Lanes of source by known numbers.", "source:v", "result:v", syntax="generic")
-vmi("channel_split", "Every n-th lane from each of the first n.", "source:v", "", syntax="generic", several=True)
-vmi("channel_merge", "The lanes of several vectors by turns.", "inputs:v*", "result:v", syntax="generic")
+vmi("shuffle", "Lanes of source by known numbers.", "source:v", "result:v", syntax="generic", run=BySite(sites.shuffle))
+vmi(
+    "channel_split",
+    "Every n-th lane from each of the first n.",
+    "source:v",
+    "",
+    syntax="generic",
+    several=True,
+    run=BySite(sites.channel_split),
+)
+vmi(
+    "channel_merge",
+    "The lanes of several vectors by turns.",
+    "inputs:v*",
+    "result:v",
+    syntax="generic",
+    run=BySite(sites.channel_merge),
+)
 
 # The seam to registers ---------------------------------------------------------------------------------------------
 
@@ -164,5 +212,5 @@ vmi(
     "result:m",
     run=_same,
 )
-vmi("unpack", "The registers of a vector.", "source:b", "", syntax="generic", several=True)
-vmi("pack", "A vector of registers.", "parts:b*", "result:b", syntax="generic")
+vmi("unpack", "The registers of a vector.", "source:b", "", syntax="generic", several=True, run=BySite(sites.unpack))
+vmi("pack", "A vector of registers.", "parts:b*", "result:b", syntax="generic", run=BySite(sites.pack))

@@ -79,7 +79,7 @@ def vmi(
     results: str = "",
     *attrs: Attr,
     several: bool = False,
-    run: Callable[..., Any] | None = None,
+    run: Callable[..., Any],
     **more: Any,
 ) -> Instr:
     """An operation on logical vectors. ``several``: its results are as many as the text has."""
@@ -95,7 +95,6 @@ def vmi(
             tuple(taken),
             attrs,
             pipe=Pipe.V,
-            implemented=run is not None,
             run=run,
             typed=True,
             static_rules=True,

@@ -1,0 +1,159 @@
+"""What depends on a place in the text: constants, known numbers of lanes, any number of vectors, registers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ptokit.types.codecs import encode
+
+from ..numerics.rounding import as_values
+from ..site import LanesInfo, Site, VectorInfo
+from .layouts import lanes_of_register, layout_of, register_granularity, registers_of
+from .values import Array
+
+_NUMBER = re.compile(r"true|false|0x[0-9A-Fa-f]+|-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?", re.ASCII)
+_REGISTER_BYTES = 256
+_BLOCKS = 8
+
+
+def _numbers(written: Any) -> list[Any]:
+    """The numbers of ``dense<[1, 2]> : ..``, ``array<i64: 1, 2>``, ``[1, 2]`` or one number."""
+    text = str(written)
+    if text.startswith("dense<"):
+        text = text[len("dense<") : text.rindex(">", 0, text.index(">") + 1)]
+    elif text.startswith("array<"):
+        text = text.partition(":")[2]
+    else:
+        text = text.partition(" :")[0]
+    words = {"true": True, "false": False, "True": True, "False": False}
+    return [words[w] if w in words else float(w) if "." in w or "e" in w.lower() else int(w, 0) for w in _found(text)]
+
+
+def _found(text: str) -> list[str]:
+    return _NUMBER.findall(text.replace("True", "true").replace("False", "false"))
+
+
+def constant(site: Site) -> Callable[..., Array]:
+    """Known numbers; one stands for all lanes."""
+    to, numbers = site.operands["result"], _numbers(site.attrs["value"])
+    if isinstance(to, LanesInfo):
+        made: Array = np.broadcast_to(np.array(numbers, bool)[None], (1, to.lanes))
+    else:
+        assert isinstance(to, VectorInfo)
+        row = np.broadcast_to(np.array(numbers)[None], (1, to.lanes))
+        if to.dtype.is_integer:
+            made = as_values((row.astype(np.int64) & ((1 << to.dtype.bits) - 1)).astype(to.dtype.storage), to.dtype)
+        else:
+            made = as_values(encode(to.dtype, row.astype(np.float64), saturate=False), to.dtype)
+    return lambda m, **_: made
+
+
+def shuffle(site: Site) -> Callable[..., Array]:
+    """Lanes by known numbers."""
+    places = np.array(_numbers(site.attrs["indices"]), np.int64)
+    return lambda m, source, **_: source[:, places]
+
+
+def channel_split(site: Site) -> Callable[..., tuple[Array, ...]]:
+    """Lane k of the vector is one of result k, modulo their number."""
+    count = len(site.lists["results"])
+    return lambda m, source, **_: tuple(np.ascontiguousarray(source[:, k::count]) for k in range(count))
+
+
+def channel_merge(site: Site) -> Callable[..., Array]:
+    """The lanes of several vectors by turns."""
+
+    def run(m: Any, inputs: Sequence[Array], **_: Any) -> Array:
+        together = np.stack(np.broadcast_arrays(*inputs), axis=2)
+        return together.reshape(len(together), -1)
+
+    return run
+
+
+# ------------------------------------------------------------------ registers
+
+
+@cache
+def places(lanes: int, each: int, layout: str, *, stepped: bool) -> np.ndarray:
+    """Where each lane lies in the registers of a layout: register * lanes of a register + lane.
+
+    ``stepped``: lanes lie ``lane_stride`` apart; predicates have registers of another granularity for that.
+    """
+    how = layout_of(layout)
+    assert how is not None
+    lane = np.arange(lanes)
+    stride = how.lane_stride if stepped else 1
+    if how.kind == "num_groups" and how.slots:
+        return lane // how.slots * each + lane % how.slots * stride
+    parts = how.factor if how.kind.endswith("deinterleaved") else 1
+    block = each // _BLOCKS if how.kind == "block_deinterleaved" else 1
+    part = lane // block % parts
+    within = lane // (block * parts) * block + lane % block
+    counts = [int((part == k).sum()) for k in range(parts)]
+    registers = [-(-((n - 1) * stride + 1) // each) if n else 0 for n in counts]
+    before = np.concatenate(([0], np.cumsum(registers)[:-1]))
+    out: np.ndarray = before[part] * each + within * stride
+    return out
+
+
+def _of(info: Any) -> tuple[np.ndarray, int, int]:
+    """Where the lanes of a vector or predicate lie, how many a register has, and how many registers there are."""
+    each, count = lanes_of_register(info), registers_of(info)
+    if not each or count is None:
+        raise ValueError("no layout")
+    return places(info.lanes, each, info.layout, stepped=isinstance(info, VectorInfo)), each, count
+
+
+def unpack(site: Site) -> Callable[..., tuple[Array, ...]]:
+    """The registers of a vector, with 0 in lanes that hold none of it."""
+    info = site.operands["source"]
+    try:
+        where, each, count = _of(info)
+    except ValueError:
+        return _open
+    predicate = isinstance(info, LanesInfo)
+    width = register_granularity(info) // 8 if isinstance(info, LanesInfo) else 1
+
+    def run(m: Any, source: Array, **_: Any) -> tuple[Array, ...]:
+        whole = np.zeros((len(source), count * each), source.dtype)
+        whole[:, where] = source
+        parts = np.split(whole, count, axis=1)
+        return tuple(_image(p, width) for p in parts) if predicate else tuple(map(np.ascontiguousarray, parts))
+
+    return run
+
+
+def pack(site: Site) -> Callable[..., Array]:
+    """A vector of registers."""
+    info = site.operands["result"]
+    try:
+        where, _, _ = _of(info)
+    except ValueError:
+        return _open
+    predicate = isinstance(info, LanesInfo)
+    width = register_granularity(info) // 8 if isinstance(info, LanesInfo) else 1
+
+    def run(m: Any, parts: Sequence[Array | None], **_: Any) -> Array:
+        full = np.ones((1, _REGISTER_BYTES), bool)
+        given = [full if p is None else p for p in parts]
+        if predicate:
+            given = [p[:, ::width] for p in given]
+        return np.concatenate(np.broadcast_arrays(*given), axis=1)[:, where]
+
+    return run
+
+
+def _image(lanes: Array, width: int) -> Array:
+    """A predicate register: one entry for each byte of data, that of the first byte of a lane."""
+    out = np.zeros((len(lanes), _REGISTER_BYTES), bool)
+    out[:, ::width] = lanes
+    return out
+
+
+def _open(m: Any, *_: Any, **__: Any) -> Any:
+    m.refuse("TEXT-UNIMPLEMENTED", "registers of a logical vector without a layout cannot be told")
