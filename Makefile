@@ -6,12 +6,13 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SOURCES := $(shell find src -name '*.py')
 
-.PHONY: help demo test bench lint format clean
+.PHONY: help demo test bench vscode lint format clean
 
 help:
 	@echo 'make demo    set up $(VENV), run the example kernels, show a diagnostic'
 	@echo 'make test    set up $(VENV) for development, lint, type check, test'
 	@echo 'make bench   how fast kernels run, beside plain NumPy, and what is asked of them'
+	@echo 'make vscode  build the extension for Visual Studio Code (needs npm)'
 	@echo 'make lint    the checks of "make test" without the tests'
 	@echo 'make format  reformat the sources'
 	@echo 'make clean   remove $(VENV) and caches'
@@ -24,6 +25,10 @@ test: lint
 
 bench: $(VENV)/ready-to-develop
 	@$(BIN)/python benchmarks/table.py
+
+vscode:
+	cp LICENSE editors/vscode/LICENSE.txt
+	cd editors/vscode && npm install --no-audit --no-fund && npm run package
 
 lint: $(VENV)/ready-to-develop
 	$(BIN)/ruff check .

@@ -48,7 +48,7 @@ class Editor:
 
     def __init__(self, client: BaseLanguageClient, inboxes: Inboxes, uri: str) -> None:
         self.client = client
-        self.uri = uri
+        self.uri, self.inboxes = uri, inboxes
         self.published = inboxes[uri] = asyncio.Queue()
         self.document = lsp.TextDocumentIdentifier(uri)
 

@@ -22,6 +22,10 @@ from .completion import TRIGGERS, complete
 from .hover import hover, instruction_page
 from .index import Index, build
 from .positions import Places
+from .python_kernels import check, is_python, mentions_kernels
+from .signature import TRIGGERS as SIGNATURE_TRIGGERS
+from .signature import signature
+from .structure import KINDS, MODIFIERS, coloured, folds
 
 _PAUSE = 0.15  # seconds without a key before the text is checked
 _SEVERITIES = {
@@ -43,19 +47,25 @@ class Server(LanguageServer):
         self.target = target
         self.indices: dict[str, tuple[str, Index]] = {}
         self.pending: dict[str, asyncio.TimerHandle] = {}
+        self.checking: dict[str, asyncio.Task[None]] = {}  # Python files
         self.asked_to_end = False
 
     def index(self, uri: str) -> tuple[Index, Places]:
-        """The text as it is now, read anew only if it has changed."""
+        """The text as it is now, read anew only if it has changed; of a Python file there is nothing to say."""
         document = self.workspace.get_text_document(uri)
         held = self.indices.get(uri)
         if held is None or held[0] != document.source:
-            held = self.indices[uri] = (document.source, build(document.source, uri, self.target))
+            text = "" if is_python(uri) else document.source
+            held = self.indices[uri] = (document.source, build(text, uri, self.target))
         return held[1], Places(document)
 
     def publish(self, uri: str) -> None:
         """Send the findings of a text."""
         self.cancel(uri)
+        if is_python(uri):
+            if mentions_kernels(self.workspace.get_text_document(uri).source):
+                self.checking[uri] = asyncio.get_running_loop().create_task(self._publish_kernels(uri))
+            return
         index, places = self.index(uri)
         found = [_finding(d, uri, places) for d in index.diagnostics]
         if index.target is None and not index.diagnostics.errors and index.module.functions:
@@ -63,16 +73,26 @@ class Server(LanguageServer):
             found.append(lsp.Diagnostic(top, _NO_TARGET, lsp.DiagnosticSeverity.Information, source="ptokit"))
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found))
 
+    async def _publish_kernels(self, uri: str) -> None:
+        """Send the findings of the kernels in a Python file, as it is on disk."""
+        found = await check(uri)
+        if found is not None:
+            places = Places(self.workspace.get_text_document(uri))
+            shown = [_finding(d, uri, places) for d in found]
+            self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, shown))
+
     def publish_soon(self, uri: str) -> None:
-        """Send the findings once the user stops typing."""
+        """Send the findings once the user stops typing; of a Python file they come when it is saved."""
         self.cancel(uri)
+        if is_python(uri):
+            return
         self.pending[uri] = asyncio.get_running_loop().call_later(_PAUSE, self.publish, uri)
 
     def cancel(self, uri: str) -> None:
         """Forget a publication that is due."""
-        handle = self.pending.pop(uri, None)
-        if handle is not None:
-            handle.cancel()
+        for due in (self.pending.pop(uri, None), self.checking.pop(uri, None)):
+            if due is not None:
+                due.cancel()
 
 
 def _finding(diagnostic: Diagnostic, uri: str, places: Places) -> lsp.Diagnostic:
@@ -108,7 +128,7 @@ def make_server(target: Target | None = None) -> Server:
                 server.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Warning, message))
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
-    def opened(params: lsp.DidOpenTextDocumentParams) -> None:
+    async def opened(params: lsp.DidOpenTextDocumentParams) -> None:
         server.publish(params.text_document.uri)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
@@ -116,7 +136,7 @@ def make_server(target: Target | None = None) -> Server:
         server.publish_soon(params.text_document.uri)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
-    def saved(params: lsp.DidSaveTextDocumentParams) -> None:
+    async def saved(params: lsp.DidSaveTextDocumentParams) -> None:
         server.publish(params.text_document.uri)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
@@ -183,6 +203,14 @@ def _reading(server: Server) -> None:
             out.append(lsp.DocumentSymbol(function.name, lsp.SymbolKind.Function, place, place))
         return out
 
+    @server.feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, lsp.SemanticTokensLegend(list(KINDS), list(MODIFIERS)))
+    def colours(params: lsp.SemanticTokensParams) -> lsp.SemanticTokens:
+        return lsp.SemanticTokens(coloured(*server.index(params.text_document.uri)))
+
+    @server.feature(lsp.TEXT_DOCUMENT_FOLDING_RANGE)
+    def folding(params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange]:
+        return folds(server.index(params.text_document.uri)[0])
+
 
 def _writing(server: Server) -> None:
     """Completion, formatting, new names and proposals."""
@@ -190,9 +218,16 @@ def _writing(server: Server) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(TRIGGERS, resolve_provider=True))
     def completion(params: lsp.CompletionParams) -> lsp.CompletionList:
         uri = params.text_document.uri
+        if is_python(uri):
+            return lsp.CompletionList(False, [])
         held = server.indices.get(uri)  # of the text before the last keys, perhaps: no time to read it now
         places = Places(server.workspace.get_text_document(uri))
         return lsp.CompletionList(False, complete(places, params.position, held and held[1]))
+
+    @server.feature(lsp.TEXT_DOCUMENT_SIGNATURE_HELP, lsp.SignatureHelpOptions(SIGNATURE_TRIGGERS))
+    def help(params: lsp.SignatureHelpParams) -> lsp.SignatureHelp | None:
+        uri = params.text_document.uri
+        return None if is_python(uri) else signature(Places(server.workspace.get_text_document(uri)), params.position)
 
     @server.feature(lsp.COMPLETION_ITEM_RESOLVE)
     def resolve(item: lsp.CompletionItem) -> lsp.CompletionItem:
@@ -204,6 +239,8 @@ def _writing(server: Server) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_FORMATTING)
     def format(params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit] | None:
+        if is_python(params.text_document.uri):
+            return None
         document = server.workspace.get_text_document(params.text_document.uri)
         text = format_text(document.source).text
         if text is None:

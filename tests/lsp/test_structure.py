@@ -1,0 +1,171 @@
+"""Colours, folding and the form of an instruction while it is written; findings of Python files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lsprotocol import types as lsp
+from pygls.workspace import TextDocument
+
+from ptokit.lsp.index import build
+from ptokit.lsp.positions import Places
+from ptokit.lsp.signature import signature
+from ptokit.lsp.structure import KINDS, coloured, folds, words
+
+from .test_session import TEXT, URI, Editor, session
+
+LINES = TEXT.split("\n")
+
+
+def named(text: str) -> list[tuple[str, str, bool]]:
+    lines = text.split("\n")
+    return [
+        (lines[line - 1][column - 1 : column - 1 + length], kind, own)
+        for line, column, length, kind, own in words(build(text, URI))
+    ]
+
+
+def test_words_have_kinds() -> None:
+    found = named(TEXT)
+    assert ("%x", "parameter", True) in found
+    assert ("%t", "variable", True) in found
+    assert found.count(("%t", "variable", False)) == 3
+    assert ("pto.tadd", "function", False) in found
+    assert ("arith.constant", "function", False) in found
+    assert ("@double", "function", False) in found
+    assert ("func.func", "keyword", False) in found
+    assert ("0", "number", False) in found
+    assert ("// a comment with wide characters: 𝛼𝛽", "comment", False) in found
+    assert ('"a5"', "string", False) in found
+    assert ("!pto.tile_buf<vec, 16x64xf32>", "type", False) in found or any(kind == "type" for _, kind, _ in found)
+
+
+def test_a_comment_sign_in_a_string_is_none() -> None:
+    found = named('module attributes {note = "a // b"} {} // c\n')
+    assert [text for text, kind, _ in found if kind == "comment"] == ["// c"]
+    assert ('"a // b"', "string", False) in found
+
+
+def test_colours_are_relative_and_count_as_the_editor_counts() -> None:
+    index, places = build(TEXT, URI), Places(TextDocument(URI, TEXT))
+    numbers = coloured(index, places)
+    line = character = 0
+    got = []
+    for at in range(0, len(numbers), 5):
+        down, ahead, length, kind, own = numbers[at : at + 5]
+        line, character = line + down, ahead if down else character + ahead
+        got.append((line + 1, character + 1, length, KINDS[kind], bool(own)))
+    expected = [
+        (*place, len(LINES[line - 1][column - 1 : column - 1 + length].encode("utf-16-le")) // 2, kind, own)
+        for place, (line, column, length, kind, own) in zip([w[:2] for w in words(index)], words(index))
+    ]
+    assert got == expected
+
+
+@pytest.mark.parametrize("text", ["", "%", '"', "}" * 50, "{" * 50, "module {\n", "// a\n// b", "\0\n!", "func.func @"])
+def test_broken_texts_have_colours_and_folds(text: str) -> None:
+    index, places = build(text, URI), Places(TextDocument(URI, text))
+    assert len(coloured(index, places)) % 5 == 0
+    folds(index)
+    for column in range(len(text) + 1):
+        signature(places, lsp.Position(0, column))
+
+
+def test_folds() -> None:
+    found = folds(build("// one\n// two\n" + TEXT, URI))
+    assert [(fold.start_line, fold.end_line, fold.kind) for fold in found] == [
+        (0, 1, lsp.FoldingRangeKind.Comment),
+        (2, 10, lsp.FoldingRangeKind.Region),
+        (3, 9, lsp.FoldingRangeKind.Region),
+    ]
+
+
+def shown(line: str) -> tuple[str, str | None] | None:
+    """The form at the end of a line, and its active operand."""
+    text = line + "\n"
+    places = Places(TextDocument(URI, text))
+    found = signature(places, lsp.Position(0, len(line)))
+    if found is None:
+        return None
+    (form,) = found.signatures
+    assert form.parameters is not None
+    if found.active_parameter is None:
+        return form.label, None
+    start, end = form.parameters[found.active_parameter].label
+    assert isinstance(start, int)
+    return form.label, form.label[start:end]
+
+
+@pytest.mark.parametrize(
+    ("line", "active"),
+    [
+        ("pto.tadd ", "%src0"),
+        ("  pto.tadd ins(", "%src0"),
+        ("  pto.tadd ins(%a, ", "%src1"),
+        ("  pto.tadd ins(%a, %b : !t, !t) outs(", "%dst"),
+        ("  pto.tadd ins(%a, %b, ", None),
+    ],
+)
+def test_the_form_of_an_instruction(line: str, active: str | None) -> None:
+    found = shown(line)
+    assert found is not None
+    assert found[0].startswith("pto.tadd ins(%src0, %src1 : ")
+    assert found[1] == active
+
+
+@pytest.mark.parametrize("line", ["", "// pto.tadd ins(", "%c = arith.constant 0", "pto.nothing ins("])
+def test_no_form_elsewhere(line: str) -> None:
+    assert shown(line) is None
+
+
+# --- in a session -----------------------------------------------------------------------------------------------------
+
+
+def test_an_editor_gets_them() -> None:
+    async def body(it: Editor) -> None:
+        await it.open(TEXT)
+        tokens = await it.client.text_document_semantic_tokens_full_async(lsp.SemanticTokensParams(it.document))
+        assert tokens is not None
+        assert len(tokens.data) > 50
+        found = await it.client.text_document_folding_range_async(lsp.FoldingRangeParams(it.document))
+        assert [(fold.start_line, fold.end_line) for fold in found or []] == [(0, 8), (1, 7)]
+        at = lsp.Position(5, LINES[5].index("%t") + 3)
+        help = await it.client.text_document_signature_help_async(lsp.SignatureHelpParams(it.document, at))
+        assert help is not None
+        assert help.signatures[0].label.startswith("pto.tadd")
+
+    session(body)
+
+
+KERNELS = """\
+import ptokit as pto
+
+print("this must not reach the editor")
+
+@pto.kernel(target="a5")
+def f(x: pto.Ptr[pto.f32]):
+    t = pto.Tile(pto.TileType.Vec, pto.f32, 8, {width})
+    pto.TLOAD(t, pto.GlobalTensor(x, (8, 64)))
+"""
+
+
+def test_python_files_are_checked_when_they_are_saved(tmp_path: Path) -> None:
+    file = tmp_path / "kernels.py"
+    file.write_text(KERNELS.format(width=3))
+
+    async def body(it: Editor) -> None:
+        it.published = it.inboxes[file.as_uri()] = it.inboxes.pop(it.uri)
+        it.uri, it.document = file.as_uri(), lsp.TextDocumentIdentifier(file.as_uri())
+        found = await it.open(KERNELS.format(width=3))
+        assert [d.code for d in found] == ["TILE-05", "LOAD-A5-05"]
+        assert found[0].range.start.line == 6
+        file.write_text(KERNELS.format(width=64))
+        await it.change(KERNELS.format(width=64))
+        it.client.text_document_did_save(lsp.DidSaveTextDocumentParams(it.document))
+        assert await it.findings() == []
+        assert await it.hover(0, 0) == ""
+        assert await it.completion(6, 8) == []
+        assert await it.formatted() is None
+
+    session(body)
