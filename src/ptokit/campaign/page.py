@@ -33,6 +33,7 @@ def page(summary: Summary) -> str:
         f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body><main>"
         f"<header><p class='kicker'>ptokit campaign</p><h1>{escape(summary.name)}</h1>"
         f"<div id='counts'>{tiles}</div><dl>{listed}</dl></header>"
+        "<div id='rules' aria-label='rules that cases break most often'></div>"
         "<form id='filters'></form><p id='shown'></p>"
         "<table><thead><tr></tr></thead><tbody></tbody></table><p id='more'></p>"
         f"<h2>Slowest</h2><ol id='slowest'></ol></main>"
