@@ -116,6 +116,8 @@ def overloads(instr: Instr) -> Iterator[list[str]]:
         given = _defaults_last([parameter(operand, left_out) for operand in operands])
         if not given:
             yield _defaults_last([attribute(attr, required=attr.default is None) for attr in instr.attrs])
+        elif sum(p.startswith("*") for p in given) > 1:
+            yield [*(p.removeprefix("*") for p in given), *named]
         elif any(p.startswith("*") for p in given):
             yield sorted(given, key=lambda p: p.startswith("*")) + named
         elif instr.typed:

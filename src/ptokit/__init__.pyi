@@ -5459,7 +5459,7 @@ def shuffle_up(value: _Number | Pointer, offset: _Number | Pointer, *more: Recor
     Source: PTOAS e32488c9, micro-isa 17.
     """
 
-def simt_launch(*sizes: _Number | Sequence[_Number], *args: _Number | Pointer | Sequence[_Number | Pointer], callee: str | None = ...) -> RecordEvent:
+def simt_launch(sizes: _Number | Sequence[_Number], args: _Number | Pointer | Sequence[_Number | Pointer], callee: str | None = ...) -> RecordEvent:
     """Run a function on many threads.
 
     C++: simt_launch(sizes, args); text: pto.simt_launch.
