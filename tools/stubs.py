@@ -91,7 +91,7 @@ def stub() -> str:
     lines.append(OWN.replace("{elements}", "\n".join(classes)))
     lines += [*(spelled(kind) for _, kind in enums), ""]
     lines += chain.from_iterable(
-        function(TABLE[name]) for name in sorted({*names()} - {*public}) if name.isidentifier()
+        function(TABLE[name]) for name in sorted({*names()} - {*public, *ptokit._TOOLS}) if name.isidentifier()
     )
     return "\n".join(lines) + "\n"
 

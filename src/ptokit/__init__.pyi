@@ -2858,20 +2858,6 @@ def chistv2(acc: Register, src: Register, mask: Predicate, bin: _Number) -> Regi
     Source: PTOAS e32488c9, micro-isa 10.
     """
 
-def convert(src: _Number | Pointer, *more: RecordEvent | Literal['r', 'a', 'f', 'c', 'z', 'o', 'h'] | Literal['sat', 'nosat'] | Literal['signed', 'unsigned'], rounding: Literal['r', 'a', 'f', 'c', 'z', 'o', 'h'] | None = ..., saturation: Literal['sat', 'nosat'] | None = ..., signedness: Literal['signed', 'unsigned'] | None = ...) -> Scalar:
-    """A number in another type.
-
-    C++: convert(src); text: pto.convert.
-
-    src: scalar, read
-    rounding: str, default None
-    saturation: str, default None
-    signedness: str, default None
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
 def copy_cbuf_to_bt(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, convert: _Number, n_burst: _Number, len_burst: _Number, src_gap: _Number, dst_gap: _Number) -> None:
     """Copy blocks of L1 into the bias table.
 
