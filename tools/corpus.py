@@ -193,7 +193,7 @@ def texts(root: Path, name: str) -> Iterator[Case]:
                 yield Case(name, label, piece, "accept", "" if STATED.search(piece) else "a5")
 
 
-def judged(root: Path, name: str) -> Iterator[Case]:
+def lit_tests(root: Path, name: str) -> Iterator[Case]:
     """Texts of tests with the verdict of the commands of their RUN lines."""
     for path in sorted((root / PRINTED[name]).rglob("*.pto")):
         text = path.read_text(encoding="utf-8")
@@ -251,10 +251,10 @@ SETS = {
     "samples": samples,
     "production": samples,
     "lit-pto": lit,
-    "lit-vpto": judged,
+    "lit-vpto": lit_tests,
     "vpto-cases": texts,
     "tilelang": texts,
-    "vmi": judged,
+    "vmi": lit_tests,
 }
 
 

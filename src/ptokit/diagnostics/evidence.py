@@ -112,6 +112,10 @@ _BY_KIND = {
         LOAD-CPU-07 SCATTER-CPU-02 SCATTER-CPU-03 SORT-CPU-01 STORE-CPU-02 STORE-CPU-03 STORE-CPU-04 STORE-CPU-05
         STORE-CPU-07 TMOV-CPU-01 TMOV-CPU-02
         """,
+    # said by its verifiers, too
+    Evidence.ASSEMBLER: """
+        PRD-A5-01 PRD-A5-02 PRD-A5-04 VEC-A5-04
+        """,
     # words that do not exist, and forms whose meaning nobody states
     Evidence.PTOKIT: """
         DMA-A5-06 IMG-COM-03 PRD-A5-01 PRD-A5-02 PRD-A5-04 PRD-A5-05 PRINT-04 PTR-A5-01 VEC-A5-02 VEC-A5-04 VEC-A5-05

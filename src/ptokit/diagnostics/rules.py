@@ -64,6 +64,7 @@ class Rule:
     enforced: bool = True
     covered_by: tuple[str, ...] = ()
     always: bool = False
+    around: bool = False  # looks at more than single operands: lists, uses of results, the function around
     evidence: tuple[Evidence, ...] = ()  # what stands behind it; `evidence.EVIDENCE` has those of the instruction set
 
     @property

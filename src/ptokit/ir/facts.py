@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 from ptokit.isa.site import (
@@ -15,6 +16,7 @@ from ptokit.isa.site import (
     PtrInfo,
     ScalarInfo,
     Site,
+    Surroundings,
     TileInfo,
     VectorInfo,
     ViewInfo,
@@ -75,6 +77,9 @@ class Facts:
         self.constants: dict[Value, Any] = {}
         self.infos: dict[Value, Info] = {}
         self.core = function.core
+        self.function = function
+        self.threads = "pto.simt_entry" in function.attrs
+        self.entry = function.is_entry or "pto.aicore" in function.attrs
         self._sections: dict[Op, str] = {}
         self._views: dict[Value, tuple[tuple[Size, ...], tuple[Size, ...], Layout | None]] = {}
         for param in function.params:
@@ -104,10 +109,26 @@ class Facts:
         for operand, result in zip(instr.produces, op.results):
             operands[operand.name] = self.info(result)
         site = Site(instr, target, operands, op.attrs, extended, text, self.core_of(op))
-        if instr.has_lists:
-            site.lists = {o.name: tuple(map(self.info, op.group(o.name))) for o in instr.operands if o.variadic}
-            site.lists["results"] = tuple(map(self.info, op.results))
+        if instr.looks_around:
+            lists = {o.name: tuple(map(self.info, op.group(o.name))) for o in instr.operands if o.variadic}
+            lists["results"] = tuple(map(self.info, op.results))
+            used = not self.used.isdisjoint(op.results)
+            site.around = Surroundings(lists, used, self.threads or op in self._of_threads, self.entry)
         return site
+
+    @cached_property
+    def used(self) -> frozenset[Value]:
+        """The values of the function that some operation takes."""
+        return frozenset(value for op in self._ops() for value in op.values)
+
+    @cached_property
+    def _of_threads(self) -> frozenset[Op]:
+        """Operations in sections of threads."""
+        sections = [op for op in self._ops() if op.name == "pto.section.simt"]
+        return frozenset(inner for op in sections for region in op.regions for inner in region.walk())
+
+    def _ops(self) -> Iterator[Op]:
+        return iter(()) if self.function.body is None else self.function.body.walk()
 
     def core_of(self, op: Op) -> str:
         """Kind of core that issues `op`: that of its section, or of the function; "" if unknown."""

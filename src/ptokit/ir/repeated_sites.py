@@ -36,7 +36,7 @@ class RepeatedSites:
 
         Of where tiles lie, it has the addresses and which operands start at the same place. None if that is not known.
         """
-        if instr.has_lists:
+        if instr.looks_around:
             return None
         parts: list[Any] = [instr.name, facts.core_of(op)]
         places: dict[Hashable, int] = {}

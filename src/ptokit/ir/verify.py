@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from ptokit.diagnostics import Diagnostic, Diagnostics, Note, Scope, Severity, lookup
+from ptokit.diagnostics.evidence import Evidence
 from ptokit.isa.check import Broken, broken_rules
 from ptokit.isa.cores import missing_pipe
 from ptokit.isa.site import (
@@ -119,7 +120,9 @@ def verify(
 def _refused_by_assembler(found: Diagnostics) -> Diagnostics:
     kept = Diagnostics()
     for diagnostic in found:
-        if lookup(diagnostic.rule).scope in (Scope.TEXT, Scope.ASSEMBLER):
+        rule = lookup(diagnostic.rule)
+        shared = Evidence.ASSEMBLER in rule.evidence and diagnostic.severity is Severity.ERROR
+        if shared or rule.scope in (Scope.TEXT, Scope.ASSEMBLER):
             kept.add(replace(diagnostic, severity=Severity.ERROR))
     return kept
 

@@ -154,6 +154,16 @@ for _name in _asked:  # rules ask for these most; `__getattr__` would be several
     setattr(TileInfo, _name, property(attrgetter(f"spec.{_name}")))
 
 
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What rules may see beside single operands."""
+
+    lists: Mapping[str, tuple[Info, ...]]  # operands that are lists; ``results``: all results
+    used: bool = True  # something takes one of the results
+    threads: bool = False  # it stands in a section or function of threads
+    entry: bool = False  # its function is a kernel
+
+
 @dataclass
 class Site:
     """An instruction at one place. Operands and attributes are attributes of the site: ``o.dst``, ``o.atomic``.
@@ -168,7 +178,7 @@ class Site:
     extended: bool = False  # the cpu target runs device-only types
     text: bool = False  # written as `.pto`, where i64 stands for any 64-bit integer
     core: str = ""  # "vector" or "cube" where the text says for which core it is
-    lists: Mapping[str, tuple[Info, ...]] = field(default_factory=dict)  # of logical vectors; ``results``: all
+    around: Surroundings | None = None  # for instructions with rules that look there
 
     def __post_init__(self) -> None:
         for name, info in self.operands.items():

@@ -301,9 +301,9 @@ class Instr:
         return not self.in_python or any(o.kind in logical for o in (*self.operands, *self.produces))
 
     @cached_property
-    def has_lists(self) -> bool:
-        """True if rules look at any number of logical vectors among operands or results."""
-        return self.text_only and (self.results < 0 or any(o.variadic for o in self.operands))
+    def looks_around(self) -> bool:
+        """True if rules look at more than single operands."""
+        return any(rule.around for rule in self.rules)
 
     @property
     def returned(self) -> list[Operand]:

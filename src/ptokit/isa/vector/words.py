@@ -20,6 +20,7 @@ from ptokit.types.enums import Pipe
 from ..table import Attr, Instr, Kind, Meaning, Operand, Role, instruction
 from . import rules
 from .registers import Registers
+from .verifier_rules import VERIFIED
 
 Types = dict[str, frozenset[DType]]
 
@@ -140,7 +141,7 @@ def micro(
         operands,
         attrs,
         pipe=pipe,
-        rules=merged((*common, *bound)),
+        rules=merged((*common, *bound, *VERIFIED.get(text, ()))),
         meaning=meaning,
         run=run,
         syntax="micro",

@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 from ptokit.diagnostics import Rule
 
+from ..lane_checks import bound, element
 from ..operands import Message
 from ..site import Site, VectorInfo
-from .rules import alike, bound, element, elements, vmi_rule
+from .rules import alike, elements, vmi_rule
 from .values import PAIRS
 
 

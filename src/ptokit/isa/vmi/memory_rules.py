@@ -7,9 +7,10 @@ import re
 from ptokit.diagnostics import Rule
 from ptokit.types.enums import TileType
 
+from ..lane_checks import bound, element, kinds
 from ..operands import Message
 from ..site import Info, LoweredInfo, PtrInfo, ScalarInfo, Site, VectorInfo, ViewInfo
-from .rules import DENSE, alike, bound, element, grouped, kinds, laid_out, masked, vectors, vmi_rule, worded
+from .rules import DENSE, alike, grouped, laid_out, masked, vectors, vmi_rule, worded
 
 _MEMREF = re.compile(r"memref<(?:(?:\?|\d+)x)*([!\w.]+)[,>]")
 _IN_UB = re.compile(r"#pto(?:\.|<)address_space ?<?(?:vec|ub)>|, 6(?: : i64)?>\Z")

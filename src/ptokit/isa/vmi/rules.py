@@ -6,35 +6,28 @@ Each rule is bound with the names of the operands and results that it is about: 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from ptokit.diagnostics import Rule, RuleDecorator
-from ptokit.diagnostics.rules import Check
 
+from .. import lane_checks as checks
 from ..assembler import assembler_rule
+from ..lane_checks import bound, element
 from ..operands import Message
-from ..site import LanesInfo, ScalarInfo, Site, VectorInfo
+from ..site import LanesInfo, Site, VectorInfo
 from .layouts import Layout, layout_of
 
 Logical = VectorInfo | LanesInfo
 
 
-def vmi_rule(id: str, accepted: str, rejected: str) -> RuleDecorator:
+def vmi_rule(id: str, accepted: str, rejected: str, *, around: bool = False) -> RuleDecorator:
     """A rule of the assembler's verifiers of logical vectors, which they also apply to lowered memory."""
-    return assembler_rule(id, accepted, rejected, source="PTOAS e32488c9, VMI.cpp", always=True)
-
-
-def bound(rule: Rule, check: Check) -> Rule:
-    """The rule for an instruction whose operands `check` knows."""
-    return replace(rule, check=check)
+    source = "PTOAS e32488c9, VMI.cpp"
+    return assembler_rule(id, accepted, rejected, source=source, always=True, around=around)
 
 
 def vectors(o: Site, names: Sequence[str]) -> Iterator[VectorInfo]:
     """The logical vectors among operands and results with these names."""
-    for name in names:
-        info = o.operands.get(name)
-        if isinstance(info, VectorInfo):
-            yield info
+    return (info for info in checks.vectors(o, names) if isinstance(info, VectorInfo))
 
 
 def predicates(o: Site, names: Sequence[str]) -> Iterator[LanesInfo]:
@@ -43,11 +36,6 @@ def predicates(o: Site, names: Sequence[str]) -> Iterator[LanesInfo]:
         info = o.operands.get(name)
         if isinstance(info, LanesInfo):
             yield info
-
-
-def element(info: VectorInfo) -> str:
-    """The element type as text has it."""
-    return f"s{info.dtype.text}" if info.signed else info.dtype.text
 
 
 # ------------------------------------------------------------ what belongs together
@@ -75,19 +63,10 @@ def alike(names: str, *, elements: bool = True, layouts: str = "same") -> tuple[
     """Vectors that belong together. ``layouts``: ``same``, ``present`` if these may differ, or ``any``."""
     listed = names.split()
 
-    def shapes(o: Site) -> Message:
-        found = list(vectors(o, listed))
-        for info in found[1:]:
-            first = found[0]
-            if info.lanes != first.lanes:
-                return f"%{info.name} has {info.lanes} lanes, %{first.name} {first.lanes}"
-            if elements and element(info) != element(first):
-                return f"%{info.name} has elements of {element(info)}, %{first.name} of {element(first)}"
-        return None
-
     def placed(o: Site) -> Message:
         return layouts_differ(list(vectors(o, listed)), layouts == "same")
 
+    shapes = checks.alike(names, elements=elements)
     return bound(VMI_03, shapes), *([] if layouts == "any" else [bound(VMI_04, placed)])
 
 
@@ -166,34 +145,9 @@ def VMI_07(o: Site) -> Message:
     return None
 
 
-def kinds(info: VectorInfo) -> set[str]:
-    """What an element type counts as.
-
-    ``int``, ``i32``: of any sign; ``si32``: text says signed; ``ui32``: it does not; ``n32``: it says nothing;
-    ``float``: any but pairs of bf16; and the name of floats.
-    """
-    kind, bits = info.dtype.kind, info.dtype.bits
-    if kind == "f":
-        return {info.dtype.name, *([] if info.dtype.name == "bf16x2" else ["float"])}
-    found = {"int", f"i{bits}", f"si{bits}" if info.signed else f"ui{bits}"}
-    if kind == "i" and not info.signed:
-        found.add(f"n{bits}")
-    return found
-
-
 def elements(names: str, allowed: str) -> Rule:
-    """Vectors whose elements are one of the words `allowed` (`kinds`)."""
-    listed, words = names.split(), set(allowed.split())
-
-    def check(o: Site) -> Message:
-        for info in vectors(o, listed):
-            if words.isdisjoint(kinds(info)):
-                return (
-                    f"%{info.name} has elements of {element(info)}; {o.instr.text} takes {allowed.replace(' ', ', ')}"
-                )
-        return None
-
-    return bound(VMI_07, check)
+    """Vectors whose elements are one of the words `allowed` (`lane_checks.kinds`)."""
+    return bound(VMI_07, checks.elements(names, allowed))
 
 
 @vmi_rule("VMI-08", "pto.vmi.vadds of 64xf32 and a number of f32", "pto.vmi.vadds of 64xf32 and a number of f16")
@@ -204,19 +158,7 @@ def VMI_08(o: Site) -> Message:
 
 def number_like(name: str, data: str, *, open_sign: bool = False) -> Rule:
     """The number has the element type of the vector."""
-
-    def check(o: Site) -> Message:
-        number = o.operands.get(name)
-        for vector in vectors(o, [data]):
-            if not isinstance(number, ScalarInfo):
-                continue
-            wanted = element(vector)
-            fits = {wanted, f"i{vector.dtype.bits}"} if open_sign and vector.dtype.is_integer else {wanted}
-            if number.shown not in fits:
-                return f"%{number.name} is {number.shown}, the elements of %{vector.name} are {wanted}"
-        return None
-
-    return bound(VMI_08, check)
+    return bound(VMI_08, checks.number_like(name, data, open_sign=open_sign))
 
 
 # ------------------------------------------------------------------------ layouts
@@ -296,15 +238,7 @@ def VMI_11(o: Site) -> Message:
 
 def worded(**allowed: str) -> Rule:
     """Attributes whose words are these, with blanks between."""
-
-    def check(o: Site) -> Message:
-        for key, words in allowed.items():
-            value = o.attrs.get(key)
-            if value is not None and value not in words.split():
-                return f"{key} is '{value}'; {o.instr.text} takes {words.replace(' ', ', ') or 'none'}"
-        return None
-
-    return bound(VMI_11, check)
+    return bound(VMI_11, checks.worded(**allowed))
 
 
 @vmi_rule("VMI-12", "pto.vmi.vcadd of 64xf32 {reassoc}", "pto.vmi.vcadd of 64xf32 without it")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from ptokit.diagnostics import Rule
 
+from ..lane_checks import bound, element, kinds
 from ..operands import Message
-from ..site import LanesInfo, MaskInfo, ScalarInfo, Site, VectorInfo, VregInfo
+from ..site import Info, LanesInfo, MaskInfo, ScalarInfo, Site, VectorInfo, VregInfo
 from .layouts import lanes_of_register, layout_of, register_granularity, registers_of
 from .rules import (
     DENSE,
@@ -16,11 +18,8 @@ from .rules import (
     VMI_06,
     VMI_09,
     alike,
-    bound,
-    element,
     elements,
     grouped,
-    kinds,
     laid_out,
     layouts_differ,
     masked,
@@ -154,10 +153,15 @@ def VMI_27(o: Site) -> Message:
     return f"%{source.name} has no lane {outside[0]}" if outside else None
 
 
+def _lists(o: Site) -> Mapping[str, tuple[Info, ...]]:
+    return {} if o.around is None else o.around.lists
+
+
 @vmi_rule(
     "VMI-28",
     "pto.vmi.channel_split of 128xf32 to two of 64xf32",
     "pto.vmi.channel_split of 128xf32 to two of 32xf32; to one",
+    around=True,
 )
 def VMI_28(o: Site) -> Message:
     """Channels are two or more vectors of one type, and the vector of all of them has their lanes one by one."""
@@ -177,7 +181,7 @@ def VMI_28(o: Site) -> Message:
 def _channels(o: Site) -> tuple[VectorInfo | None, list[VectorInfo]]:
     splits = o.has_operand("source")
     whole = o.operands.get("source" if splits else "result")
-    parts = [part for part in o.lists.get("results" if splits else "inputs", ()) if isinstance(part, VectorInfo)]
+    parts = [part for part in _lists(o).get("results" if splits else "inputs", ()) if isinstance(part, VectorInfo)]
     return (whole if isinstance(whole, VectorInfo) else None), parts
 
 
@@ -185,6 +189,7 @@ def _channels(o: Site) -> tuple[VectorInfo | None, list[VectorInfo]]:
     "VMI-29",
     "two channels with the layout contiguous of a vector with deinterleaved = 2",
     "two channels of a vector with deinterleaved = 4",
+    around=True,
 )
 def VMI_29(o: Site) -> Message:
     """Channels that have layouts are contiguous; the vector of 2 or 4 is so, or deinterleaved by their number."""
@@ -208,6 +213,7 @@ def VMI_29(o: Site) -> Message:
     "VMI-30",
     "128xf32 with the layout contiguous as two !pto.vreg<64xf32>",
     "128xf32 with the layout contiguous as one !pto.vreg<64xf32>; 128xf32 without a layout",
+    around=True,
 )
 def VMI_30(o: Site) -> Message:
     """A logical vector or predicate with a layout is made of the registers that this layout fills."""
@@ -215,7 +221,7 @@ def VMI_30(o: Site) -> Message:
     info = o.operands.get("source" if unpacks else "result")
     if not isinstance(info, VectorInfo | LanesInfo):
         return None
-    parts = o.lists.get("results" if unpacks else "parts", ())
+    parts = _lists(o).get("results" if unpacks else "parts", ())
     count = registers_of(info)
     if count is None:
         return f"%{info.name} has no layout that says which registers hold it"

@@ -1,0 +1,323 @@
+"""What the assembler's verifiers ask of operations on registers and predicates (PTOAS e32488c9, VPTO.cpp).
+
+The rules of the instruction set speak first: where one of them is broken at the same place, these are silent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ptokit.diagnostics import Rule, RuleDecorator, Severity
+
+from ..assembler import assembler_rule
+from ..lane_checks import alike, bound, element, elements, kinds, number_like, vectors
+from ..operands import Message
+from ..site import MaskInfo, PtrInfo, ScalarInfo, Site, VregInfo
+from .convert_pairs import MIC_08
+
+SOURCE = "PTOAS e32488c9, VPTO.cpp"
+
+
+def verified(id: str, accepted: str, rejected: str, covered: str = "", **more: Any) -> RuleDecorator:
+    """A rule of the assembler's verifiers of registers; `covered`: rules that say the same, by their ids."""
+    return assembler_rule(id, accepted, rejected, source=SOURCE, always=True, covered_by=tuple(covered.split()), **more)
+
+
+# ------------------------------------------------------------------------- types
+
+
+@verified("MIC-01", "pto.vadd of two registers of 64xf32", "pto.vadd of 64xsi32 and 64xi32", "VEC-A5-06")
+def MIC_01(o: Site) -> Message:
+    """Registers that an operation takes together have one type, also in the sign that text says."""
+    return None
+
+
+def same(names: str) -> Rule:
+    """Registers of one type."""
+    return bound(MIC_01, alike(names))
+
+
+@verified("MIC-02", "pto.vaddc of 64xi32", "pto.vaddc of 128xi16", "VEC-A5-07")
+def MIC_02(o: Site) -> Message:
+    """The element type is one that the operation is defined for."""
+    return None
+
+
+def of(names: str, allowed: str) -> Rule:
+    """Registers with elements of these kinds (`lane_checks.kinds`)."""
+    return bound(MIC_02, elements(names, allowed))
+
+
+_STORED_ONLY = frozenset("e4m3 e5m2 e8m0 hif8 hif8x2 bf16x2 e2m1x2 e1m2x2".split())
+
+
+@verified("MIC-03", "pto.vcvt of 256xf8E4M3FN to 64xf32", "pto.vadd of 256xf8E4M3FN", "VEC-A5-07")
+def MIC_03(o: Site) -> Message:
+    """8-bit floats and pairs are loaded, stored, moved and converted; nothing computes with them."""
+    return None
+
+
+def computed(name: str) -> Rule:
+    """The register's elements are numbers that the device computes with."""
+
+    def check(o: Site) -> Message:
+        for info in vectors(o, [name]):
+            if info.dtype.name in _STORED_ONLY:
+                return f"%{info.name} has elements of {element(info)}"
+        return None
+
+    return bound(MIC_03, check)
+
+
+@verified("MIC-04", "pto.vadds of 64xui32 and an i32", "pto.vadds of 64xi32 and a ui32", "VEC-A5-06")
+def MIC_04(o: Site) -> Message:
+    """A number that meets lanes has their type, or is an integer of their width that leaves its sign open."""
+    return None
+
+
+def meets(name: str, data: str) -> Rule:
+    """A number that meets the lanes of `data`."""
+    return bound(MIC_04, number_like(name, data, open_sign=True))
+
+
+@verified("MIC-05", "pto.vgather2 from ui16 with a predicate of b16", "pto.vgather2 from ui16 with b32", "VEC-A5-05")
+def MIC_05(o: Site) -> Message:
+    """A predicate has the granularity that the operation works with."""
+    return None
+
+
+def granular(bits: Callable[[Site], int | None]) -> Rule:
+    """The predicate has this granularity; None if any is taken."""
+
+    def check(o: Site) -> Message:
+        mask, wanted = o.operands.get("mask"), bits(o)
+        if not isinstance(mask, MaskInfo) or wanted is None or mask.bits in (0, wanted):
+            return None
+        return f"%{mask.name} is a predicate of b{mask.bits}; {o.instr.text} takes b{wanted} here"
+
+    return bound(MIC_05, check)
+
+
+def _of_lanes(name: str) -> Rule:
+    """The granularity is the width of the elements of a register."""
+    return granular(lambda o: next((min(32, info.dtype.bits) for info in vectors(o, [name])), None))
+
+
+# ------------------------------------------------------------------------ memory
+
+
+@verified("MIC-06", "%v, %q = pto.vlds %p[%i] with %q of the type of %p", "%q points to elements of another type")
+def MIC_06(o: Site) -> Message:
+    """The pointer that an access gives back has the type of the pointer it was given."""
+    moved = [o.operands.get(result.name) for result in o.instr.produces if result.kind == "ptr"]
+    bases = [o.operands.get(operand.name) for operand in o.instr.operands if operand.kind == "ptr"]
+    for base in bases[:1]:
+        for pointer in moved:
+            if not isinstance(base, PtrInfo) or not isinstance(pointer, PtrInfo):
+                continue
+            if (element(base), base.space) != (element(pointer), pointer.space):
+                return f"%{pointer.name} points to {element(pointer)} in {pointer.space}, not {element(base)}"
+    return None
+
+
+@verified("MIC-07", "pto.vlds of a !pto.ptr<f32, ub>", "pto.vlds of a !pto.ptr<f32, gm>", "PTR-A5-01")
+def MIC_07(o: Site) -> Message:
+    """Registers and predicates are loaded from the unified buffer and stored to it."""
+    for operand in o.instr.operands:
+        info = o.operands.get(operand.name)
+        if operand.space == "ub" and isinstance(info, PtrInfo) and info.space == "gm":
+            return f"%{info.name} points to global memory"
+    return None
+
+
+_PACKED_MODES = {
+    "MRG4CHN_B8": 32,
+    "MRG2CHN_B8": 16,
+    "MRG2CHN_B16": 32,
+    "PK_B16": 16,
+    "PK_B32": 32,
+    "PK_B64": 32,
+    "PK4_B32": 32,
+}
+"""Granularity of the predicates of stores that merge channels or pack."""
+
+
+@verified(
+    "MIC-09",
+    "pto.vgather2 from ui8 to 128xui16 at 128xui16",
+    "pto.vgather2 from ui8 to 128xi16; at 128xsi16",
+    "VEC-A5-11",
+)
+def MIC_09(o: Site) -> Message:
+    """Gathered lanes are those of memory, bytes in 16 bits; offsets are integers of that width without a sign."""
+    held, result, offsets = (o.operands.get(name) for name in ("src", "dst", "offsets"))
+    if not isinstance(held, PtrInfo) or not isinstance(result, VregInfo) or not isinstance(offsets, VregInfo):
+        return None
+    bits = max(16, held.dtype.bits)
+    if held.dtype.is_integer:
+        fits = result.dtype.is_integer and result.dtype.bits == bits and (result.dtype.kind == held.dtype.kind)
+    else:
+        fits = result.dtype is held.dtype and held.dtype.name in ("f16", "bf16", "f32")
+    if not fits or bits > 32:
+        return f"elements of {element(held)} are not gathered into {element(result)}"
+    if f"ui{bits}" not in kinds(offsets):
+        return f"offsets are of {element(offsets)}, not of ui{bits} or i{bits}"
+    return None
+
+
+@verified(
+    "MIC-10",
+    "pto.vscatter of 256xui8 at 128xui16 with a predicate of b16",
+    "pto.vscatter of 256xui8 at 256xui8",
+    "VEC-A5-11",
+)
+def MIC_10(o: Site) -> Message:
+    """Lanes of 32 bits are scattered at offsets of 32 bits, others at 16: bytes, of which every second goes, too."""
+    value, memory, offsets = (o.operands.get(name) for name in ("value", "dst", "offsets"))
+    if not isinstance(value, VregInfo) or not isinstance(offsets, VregInfo):
+        return None
+    bits = 32 if value.dtype.bits == 32 else 16
+    if value.dtype.bits > 32 or not offsets.dtype.is_integer or offsets.dtype.bits != bits:
+        return f"offsets are of {element(offsets)}; lanes of {element(value)} are scattered at i{bits}"
+    if isinstance(memory, PtrInfo) and element(memory) != element(value):
+        return f"%{value.name} has elements of {element(value)}, the memory of {element(memory)}"
+    return None
+
+
+# ----------------------------------------------------------------------- shifts …
+
+
+@verified(
+    "MIC-11",
+    "pto.vshl of 64xui32 by 64xsi32",
+    "pto.vshl of 64xui32 by 64xui32",
+    severity=Severity.WARNING,
+    why="Older texts count with the type of the lanes, and mean the same.",
+)
+def MIC_11(o: Site) -> Message:
+    """Lanes are shifted by signed integers of their width."""
+    for source in vectors(o, ["src"]):
+        for count in vectors(o, ["count"]):
+            if f"si{source.dtype.bits}" not in kinds(count):
+                return f"%{count.name} has elements of {element(count)}, not of si{source.dtype.bits}"
+    return None
+
+
+@verified("MIC-12", "pto.vshls by an i16", "pto.vshls by a ui16", "VEC-A5-06")
+def MIC_12(o: Site) -> Message:
+    """Lanes are shifted by a number of i16."""
+    number = o.operands.get("count")
+    if not isinstance(number, ScalarInfo) or number.shown == "i16":
+        return None
+    return f"%{number.name} is {number.shown}"
+
+
+@verified("MIC-13", "pto.vselr of 64xf32 by 64xi32", "pto.vselr of 64xf32 by 64xf32", "VEC-A5-17")
+def MIC_13(o: Site) -> Message:
+    """Numbers that choose lanes are integers of their width."""
+    for source in vectors(o, ["src", "src0"]):
+        for index in vectors(o, ["index", "src1"]):
+            if f"i{source.dtype.bits}" not in kinds(index):
+                return f"%{index.name} has elements of {element(index)}, not of i{source.dtype.bits}"
+    return None
+
+
+@verified("MIC-14", "pto.vpack of 64xi32 to 128xui16", "pto.vpack of 64xi32 to 128xi16", "VEC-A5-06")
+def MIC_14(o: Site) -> Message:
+    """Packing halves integers of 16 or 32 bits, to unsigned ones; unpacking doubles them."""
+    source = next(vectors(o, ["src0", "src"]), None)
+    result = next(vectors(o, ["dst"]), None)
+    if source is None or result is None:
+        return None
+    packs = o.instr.text == "vpack"
+    wide, narrow = (source, result) if packs else (result, source)
+    integers = wide.dtype.is_integer and narrow.dtype.is_integer
+    if integers and wide.dtype.bits == 2 * narrow.dtype.bits and (not packs or narrow.dtype.kind == "u"):
+        return None
+    return f"elements of {element(source)} are not {'' if packs else 'un'}packed to {element(result)}"
+
+
+@verified("MIC-15", "pto.vcadd of 128xi16 to 64xi32", "pto.vcadd of 128xi16 to 128xi16", "VEC-A5-06")
+def MIC_15(o: Site) -> Message:
+    """The sum of integers of 8 or 16 bits is twice as wide, of the same sign."""
+    for source in vectors(o, ["src"]):
+        for result in vectors(o, ["dst"]):
+            bits = min(32, 2 * source.dtype.bits) if source.dtype.is_integer else source.dtype.bits
+            given = (result.dtype.kind, result.dtype.bits, result.signed)
+            if given != (source.dtype.kind, bits, source.signed) and source.dtype is not result.dtype:
+                return f"the sum of elements of {element(source)} is not one of {element(result)}"
+            if source.dtype is result.dtype and bits != source.dtype.bits:
+                return f"the sum of elements of {element(source)} has {bits} bits"
+    return None
+
+
+@verified("MIC-16", "pto.vcbmax with a predicate of b32 in and out", "with b32 in and b16 out", "VEC-A5-05")
+def MIC_16(o: Site) -> Message:
+    """The predicate of what was found has the type of the one that was given."""
+    given, found = o.operands.get("mask"), o.operands.get("found")
+    if not isinstance(given, MaskInfo) or not isinstance(found, MaskInfo) or 0 in (given.bits, found.bits):
+        return None
+    return None if given.bits == found.bits else f"%{found.name} is of b{found.bits}, %{given.name} of b{given.bits}"
+
+
+_I, _F2, _F3 = "i8 i16 i32", "f16 f32", "f16 bf16 f32"
+_PAIR, _ONE = same("src0 src1 dst"), same("src dst")
+_UNARY = (_ONE, computed("src"))
+_NUMBER = (*_UNARY, meets("scalar", "src"))
+_POSTED = (MIC_06, MIC_07)
+
+VERIFIED: dict[str, tuple[Rule, ...]] = {
+    **{name: (_PAIR, computed("src0")) for name in ("vadd", "vsub", "vmul", "vdiv", "vsel")},
+    **dict.fromkeys(("vmax", "vmin", "vintlvv2", "vdintlvv2"), (_PAIR,)),
+    **{name: (_PAIR, of("src0", "float int")) for name in ("vand", "vor", "vxor")},
+    **{name: (_PAIR, of("src0", "i32")) for name in ("vaddc", "vsubc", "vaddcs", "vsubcs")},
+    "vprelu": (_PAIR, of("src0", _F2)),
+    "vmula": (same("acc src0 src1 dst"),),
+    "vmadd": (same("acc src0 src1 dst"), of("acc", _F3)),
+    "vmull": (same("src0 src1 lo hi"), of("src0", "i32")),
+    **{name: (same("src0 src1 lo hi"),) for name in ("vintlv", "vdintlv")},
+    "vcmp": (same("src0 src1"),),
+    "vcmps": (meets("scalar", "src"),),
+    "vselr": (_ONE, MIC_13),
+    "vselrv2": (same("src0 dst"), MIC_13),
+    "vcvt": (MIC_08, _of_lanes("src")),
+    "vtrc": (_ONE, of("src", _F3), _of_lanes("src")),
+    "vexpdif": (same("src max"), of("src", _F2), of("dst", "f32"), _of_lanes("src")),
+    "vmulscvt": (of("src", "f32"), of("dst", "f16"), granular(lambda o: 32)),
+    **{name: (same("src0 src1"),) for name in ("vaddreluconv", "vmulconv")},
+    "vldsx2": (same("low high"), *_POSTED),
+    "vstsx2": (same("low high"), MIC_07),
+    **{name: (same("src value"), of("src", f"{_I} {_F2}"), MIC_16) for name in ("vcbmax", "vcbmin")},
+    **{
+        name: (same("acc dst"), of("acc", "i16"), of("src", "i8"), granular(lambda o: 8))
+        for name in ("chistv2", "dhistv2")
+    },
+    "vgather2": (MIC_07, MIC_09, _of_lanes("dst")),
+    "vgather2_bc": (MIC_07, of("offsets", "i32")),
+    "vgatherb": (MIC_07, of("offsets", "i32"), granular(lambda o: 32)),
+    "vscatter": (MIC_07, MIC_10, granular(lambda o: 32 if o.value.dtype.bits == 32 else 16)),
+    "vlds": _POSTED,
+    "uvld": (MIC_07,),
+    "vsts": (*_POSTED, granular(lambda o: _PACKED_MODES.get(o.attrs.get("dist") or ""))),
+    "vbr": (meets("scalar", "dst"),),
+    "vdup": (meets("src", "dst"), same("src dst"), _of_lanes("dst")),
+    "vci": (of("dst", f"{_I} {_F2}"), meets("start", "dst")),
+    **dict.fromkeys(("vldus", "vstus", "vstas", "plds", "pldi", "psts", "psti", "pstu", "vsldb", "vsstb"), _POSTED),
+    **dict.fromkeys(("vldas", "vstur", "vstar"), (MIC_07,)),
+    **dict.fromkeys(("sprsti", "sprsts"), _POSTED),
+    **dict.fromkeys(("vexp", "vln", "vsqrt", "vneg", "vnot", "vsqz"), _UNARY),
+    "vabs": (_ONE,),
+    "vrelu": (*_UNARY, of("src", "si32 n32 f16 f32")),
+    "vusqz": (_ONE, of("src", "si8 si16 si32 n8 n16 n32")),
+    **dict.fromkeys(("vpack", "vsunpack", "vzunpack"), (MIC_14,)),
+    "vcadd": (of("src", f"{_I} {_F2}"), MIC_15),
+    **dict.fromkeys(("vcmax", "vcmin"), (_ONE,)),
+    **{name: (*_UNARY, of("src", f"{_I} {_F2}")) for name in ("vcgadd", "vcgmax", "vcgmin")},
+    "vcpadd": (*_UNARY, of("src", _F2)),
+    **{name: (_ONE, of("src", "int"), MIC_12) for name in ("vshls", "vshrs")},
+    **{name: (_ONE, computed("src"), of("src", "int"), MIC_11) for name in ("vshl", "vshr")},
+    **dict.fromkeys(("vadds", "vmuls", "vmaxs", "vmins", "vlrelu"), _NUMBER),
+    "vaxpy": (same("x y dst"), of("x", _F2), meets("alpha", "x"), _of_lanes("x")),
+}
+"""Rules by operation."""
