@@ -248,6 +248,15 @@ SHAPES: dict[str, Shape] = {
             "strides": _sizes("strides", "static_strides"),
         },
     ),
+    "memref.subview": Shape(
+        ("in", "offsets*", "sizes*", "strides*"),
+        segments=True,
+        keys={
+            "offsets": _sizes("offsets", "static_offsets"),
+            "sizes": _sizes("sizes", "static_sizes"),
+            "strides": _sizes("strides", "static_strides"),
+        },
+    ),
     "builtin.unrealized_conversion_cast": Shape(("in*",), ANY),
     "cf.br": Shape(("args*",), 0, successors=1),
     "cf.cond_br": Shape(("condition", "true*", "false*"), 0, segments=True, successors=2),

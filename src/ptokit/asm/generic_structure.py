@@ -21,7 +21,7 @@ from .attributes import Dictionary, generic_attrs
 from .generic_shapes import ANY, SEGMENTS, Shape, segments
 from .ops_cf import check_flag
 from .ops_control import check_cases, check_condition, check_yield
-from .ops_memref import check_alloc, check_dealloc, check_reinterpret_cast
+from .ops_memref import check_alloc, check_dealloc, check_reinterpret_cast, check_subview
 from .parser import Parser
 from .regions import Successor, branch_to
 from .types import POISON
@@ -221,6 +221,12 @@ def _reinterpret(p: Parser, op: Op, at: int) -> None:
     check_reinterpret_cast(p, op, at)
 
 
+def _subview(p: Parser, op: Op, at: int) -> None:
+    for value in op.values[1:]:
+        p.match(value, INDEX, at)
+    check_subview(p, op, at)
+
+
 def _branches(p: Parser, op: Op, at: int) -> None:
     """cf.switch: a successor and a group of operands for each case."""
     check_flag(p, op["flag"].type, at)
@@ -247,6 +253,7 @@ CHECKS: dict[str, Check] = {
     "memref.alloca": _alloc,
     "memref.dealloc": check_dealloc,
     "memref.reinterpret_cast": _reinterpret,
+    "memref.subview": _subview,
     "scf.for": _for,
     "scf.if": _if,
     "scf.while": _while,

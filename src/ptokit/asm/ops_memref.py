@@ -79,29 +79,60 @@ def read_reinterpret_cast(p: Parser, name: str, at: int) -> Op:
             p.expect(",")
         p.expect(key)
         p.expect(":")
-        p.expect("[")
-        values: list[Value] = []
-        shown: list[str] = []
-        while not p.accept("]"):
-            if shown:
-                p.expect(",")
-            if p.texts[p.i][0] == "%":
-                index = p.i
-                values.append(p.value())
-                p.match(values[-1], INDEX, index)
-                shown.append("?")
-            else:
-                shown.append(str(p.integer("a value or an integer")))
-        operands[key] = values
-        attrs[key] = RawAttr("[" + ", ".join(shown) + "]")
+        _sizes(p, key, operands, attrs)
+    op, place = _cast(p, name, operands, attrs, first)
+    check_reinterpret_cast(p, op, place)
+    return op
+
+
+def _sizes(p: Parser, key: str, operands: dict[str, Any], attrs: dict[str, Any]) -> None:
+    """``[%a, 4]``: numbers stand in attributes, with question marks for values."""
+    p.expect("[")
+    values: list[Value] = []
+    shown: list[str] = []
+    while not p.accept("]"):
+        if shown:
+            p.expect(",")
+        if p.texts[p.i][0] == "%":
+            index = p.i
+            values.append(p.value())
+            p.match(values[-1], INDEX, index)
+            shown.append("?")
+        else:
+            shown.append(str(p.integer("a value or an integer")))
+    operands[key] = values
+    attrs[key] = RawAttr("[" + ", ".join(shown) + "]")
+
+
+def _cast(p: Parser, name: str, operands: dict[str, Any], attrs: dict[str, Any], first: int) -> tuple[Op, int]:
+    """``: M to M`` behind a dictionary, and its place; `first` is that of the source."""
     attrs.update(_dictionary(p))
     p.expect(":")
     place = p.i
-    p.match(source, p.type(), first)
+    p.match(operands["in"], p.type(), first)
     p.expect("to")
-    op = Op(name, operands, attrs, [Value(p.type())])
-    check_reinterpret_cast(p, op, place)
+    return Op(name, operands, attrs, [Value(p.type())]), place
+
+
+def read_subview(p: Parser, name: str, at: int) -> Op:
+    """``%m[..] [..] [..] : M to M``: offsets, sizes and strides."""
+    first = p.i
+    operands: dict[str, Any] = {"in": p.value()}
+    attrs: dict[str, Any] = {}
+    for key in ("offsets", "sizes", "strides"):
+        _sizes(p, key, operands, attrs)
+    op, place = _cast(p, name, operands, attrs, first)
+    check_subview(p, op, place)
     return op
+
+
+def check_subview(p: Parser, op: Op, at: int) -> None:
+    """Both are memrefs, and there are as many offsets, sizes and strides."""
+    _memref(p, op.name, op["in"].type, at)
+    _memref(p, op.name, op.result.type, at)
+    counts = {str(op.attrs[key]).count(",") for key in ("offsets", "sizes", "strides")}
+    if len(counts) > 1:
+        p.fail(rules.OPERANDS, f"{op.name} has different numbers of offsets, sizes and strides", at)
 
 
 def check_reinterpret_cast(p: Parser, op: Op, at: int) -> None:
@@ -148,6 +179,7 @@ READERS.update(
         "memref.alloca": read_alloc,
         "memref.dealloc": read_dealloc,
         "memref.reinterpret_cast": read_reinterpret_cast,
+        "memref.subview": read_subview,
         "builtin.unrealized_conversion_cast": read_unrealized,
     }
 )

@@ -114,13 +114,21 @@ def dealloc(op: Op, name: Name) -> str:
 
 
 def reinterpret_cast(op: Op, name: Name) -> str:
-    parts = []
-    for key in ("offset", "sizes", "strides"):
-        values = iter(op.group(key))
-        shown = [name(next(values)) if s == "?" else s for s in str(op.attrs[key])[1:-1].split(", ") if s]
-        parts.append(f"{key}: [{', '.join(shown)}]")
+    parts = [f"{key}: {_sizes(op, name, key)}" for key in ("offset", "sizes", "strides")]
     more = _more(op, "offset", "sizes", "strides")
     return f"{op.name} {name(op['in'])} to {', '.join(parts)}{more} : {op['in'].type} to {op.result.type}"
+
+
+def memref_subview(op: Op, name: Name) -> str:
+    parts = " ".join(_sizes(op, name, key) for key in ("offsets", "sizes", "strides"))
+    more = _more(op, "offsets", "sizes", "strides")
+    return f"{op.name} {name(op['in'])}{parts}{more} : {op['in'].type} to {op.result.type}"
+
+
+def _sizes(op: Op, name: Name, key: str) -> str:
+    values = iter(op.group(key))
+    shown = [name(next(values)) if s == "?" else s for s in str(op.attrs[key])[1:-1].split(", ") if s]
+    return f"[{', '.join(shown)}]"
 
 
 def unrealized(op: Op, name: Name) -> str:
@@ -180,6 +188,7 @@ PRINTERS: dict[str, Callable[[Op, Names], str]] = {
     "memref.alloca": alloc,
     "memref.dealloc": dealloc,
     "memref.reinterpret_cast": reinterpret_cast,
+    "memref.subview": memref_subview,
     "builtin.unrealized_conversion_cast": unrealized,
 }
 """By name of operations without regions."""

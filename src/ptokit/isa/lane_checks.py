@@ -6,15 +6,17 @@ types are compared with their sign, where text says one: ``si32``, ``ui32`` and 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from ptokit.diagnostics import Rule
 from ptokit.diagnostics.rules import Check
 from ptokit.types.values import element_text
 
 from .operands import Message
-from .site import PtrInfo, ScalarInfo, Site, VectorInfo, VregInfo
+from .site import Info, LoweredInfo, PtrInfo, ScalarInfo, Site, VectorInfo, ViewInfo, VregInfo
 
 Lanes = VregInfo | VectorInfo
 
@@ -30,6 +32,36 @@ def vectors(o: Site, names: Sequence[str]) -> Iterator[Lanes]:
         info = o.operands.get(name)
         if isinstance(info, Lanes):
             yield info
+
+
+_MEMREF = re.compile(r"memref<(?:(?:\?|\d+)x)*([!\w.]+)[,>]")
+_SPACE = re.compile(r"#pto(?:\.|<)address_space ?<?(\w+)>|, (\d)(?: : i64)?>\Z")
+_NUMBERED: dict[int, str] = dict(enumerate("gm gm l1 l0a l0b l0c ub bt fb".split()))
+_SPACES = {"vec": "ub", "mat": "l1", "left": "l0a", "right": "l0b", "acc": "l0c", "bias": "bt", "scaling": "fb"}
+
+
+class Memory(NamedTuple):
+    """Where a pointer or memref lies: element type as text has it, and the space, ``gm`` or ``ub`` …; empty if open."""
+
+    element: str
+    space: str
+
+
+def memory_of(info: Info | None) -> Memory | None:
+    """What is known of a memory; None for other operands."""
+    match info:
+        case PtrInfo():
+            return Memory(element(info), info.space)
+        case ViewInfo():
+            return Memory(info.dtype.text, "gm")
+        case LoweredInfo():
+            return Memory(info.dtype.text, _SPACES.get(info.loc.name.lower(), ""))
+        case ScalarInfo() if (m := _MEMREF.match(info.type)) is not None:
+            space = _SPACE.search(info.type)
+            if space is None:
+                return Memory(m[1], "")
+            return Memory(m[1], _NUMBERED.get(int(space[2]), "") if space[2] else _SPACES.get(space[1], space[1]))
+    return None
 
 
 def element(info: Lanes | PtrInfo) -> str:

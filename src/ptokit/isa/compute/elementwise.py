@@ -6,6 +6,7 @@ from ..meaning.expressions import divide, floor_mod, fmod, maximum, minimum
 from ..scratch import of_floats, on_a2a3
 from ..table import tmp
 from ..typesets import (
+    ASM_16,
     ASM_I32_F32,
     ASM_INT,
     ASM_N4,
@@ -19,8 +20,10 @@ from ..typesets import (
     N4,
     N9,
     N11,
+    NONE,
     F,
     types,
+    types_of,
 )
 from .overlap_rules import EW_10_APART_A3, EW_10_FLOATS_APART_A3
 from .scratch_rules import EW_11, EW_11_MASK, EW_11_POW, EW_11_REM
@@ -29,6 +32,7 @@ from .vector_rules import EW_A3_06, EW_A5_01, EW_CPU_01
 from .words import SRC0, SRC1, binary, leaky, power_of, relu, remainder_footprint
 
 TADD = binary("TADD", SRC0 + SRC1, types(N4, N11, asm=(ASM_N4, ASM_INT | FB)), EW_CPU_01)
+TADDRELU = binary("TADDRELU", relu(SRC0 + SRC1), types(types_of("i16") | F, NONE, asm=(ASM_16 | F, NONE)))
 TSUB = binary("TSUB", SRC0 - SRC1, types(N4, N11, asm=(ASM_N4, ASM_INT | F)))
 TMUL = binary("TMUL", SRC0 * SRC1, types(N4, N9, asm=ASM_N4))
 TDIV = binary("TDIV", divide(SRC0, SRC1), types(F, D8, asm=(F, ASM_N4)), EW_A5_01)

@@ -12,12 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from ptokit.diagnostics.rules import merged
 from ptokit.types.codecs import decode, unpack_nibbles
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Pipe
 
 from ..machine import Machine
 from ..table import Attr, Instr, Kind, Operand, Role, instruction
+from .drain_rules import DRAINS
+from .verifier_rules import VERIFIED
 
 BLOCK = 32  # bytes: a row of a fractal
 ROWS = 16  # of a fractal
@@ -59,7 +62,8 @@ def cube(
     **more: Any,
 ) -> Instr:
     """An operation of the cube unit; operations with words of their own name a form in ``syntax``."""
-    more = {"syntax": "micro", "source": SOURCE, "typed": True, **more}
+    rules = merged(VERIFIED.get(text, ()) or DRAINS.get(text, ()))
+    more = {"syntax": "micro", "source": SOURCE, "typed": True, "rules": rules, **more}
     return instruction(Instr(text, text, summary, operands, attrs, pipe=pipe, run=run, **more))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ptokit.types.enums import Pipe
 
 from ..table import Instr, Operand, Role, instruction
+from .verifier_rules import MIC_07
 from .words import number, ub
 
 SOURCE = "PTOAS e32488c9, VPTOUbOps"
@@ -17,7 +18,17 @@ def _numbers(names: str) -> tuple[Operand, ...]:
 def _operation(text: str, summary: str, operands: tuple[Operand, ...], pipe: Pipe = Pipe.V) -> Instr:
     name = f"ub.{text}"
     return instruction(
-        Instr(name, name, summary, operands, pipe=pipe, syntax="micro", implemented=False, source=SOURCE)
+        Instr(
+            name,
+            name,
+            summary,
+            operands,
+            pipe=pipe,
+            rules=(MIC_07,),
+            syntax="micro",
+            implemented=False,
+            source=SOURCE,
+        )
     )
 
 

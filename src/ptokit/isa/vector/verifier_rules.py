@@ -11,7 +11,7 @@ from typing import Any
 from ptokit.diagnostics import Rule, RuleDecorator, Severity
 
 from ..assembler import assembler_rule
-from ..lane_checks import alike, bound, element, elements, kinds, number_like, vectors
+from ..lane_checks import alike, bound, element, elements, kinds, memory_of, number_like, vectors
 from ..operands import Message
 from ..site import MaskInfo, PtrInfo, ScalarInfo, Site, VregInfo
 from .convert_pairs import MIC_08
@@ -126,8 +126,9 @@ def MIC_07(o: Site) -> Message:
     """Registers and predicates are loaded from the unified buffer and stored to it."""
     for operand in o.instr.operands:
         info = o.operands.get(operand.name)
-        if operand.space == "ub" and isinstance(info, PtrInfo) and info.space == "gm":
-            return f"%{info.name} points to global memory"
+        found = memory_of(info) if operand.space == "ub" else None
+        if info is not None and found is not None and found.space == "gm":
+            return f"%{info.name} lies in global memory"
     return None
 
 

@@ -2,40 +2,20 @@
 
 from __future__ import annotations
 
-import re
-
 from ptokit.diagnostics import Rule
-from ptokit.types.enums import TileType
 
-from ..lane_checks import bound, element, kinds
+from ..lane_checks import bound, element, kinds, memory_of
 from ..operands import Message
-from ..site import Info, LoweredInfo, PtrInfo, ScalarInfo, Site, VectorInfo, ViewInfo
+from ..site import Site, VectorInfo
 from .rules import DENSE, alike, grouped, laid_out, masked, vectors, vmi_rule, worded
-
-_MEMREF = re.compile(r"memref<(?:(?:\?|\d+)x)*([!\w.]+)[,>]")
-_IN_UB = re.compile(r"#pto(?:\.|<)address_space ?<?(?:vec|ub)>|, 6(?: : i64)?>\Z")
-
-
-def _where(info: Info | None) -> tuple[str, bool] | None:
-    """Element type of a memory as text has it, and whether it is in UB; None if nothing is known."""
-    match info:
-        case PtrInfo():
-            return f"s{info.dtype.text}" if info.signed else info.dtype.text, info.space == "ub"
-        case ViewInfo():
-            return info.dtype.text, False
-        case LoweredInfo():
-            return info.dtype.text, info.loc is TileType.Vec
-        case ScalarInfo() if (m := _MEMREF.match(info.type)) is not None:
-            return m[1], bool(_IN_UB.search(info.type))
-    return None
 
 
 @vmi_rule("VMI-18", "pto.vmi.load of a !pto.ptr<f32, ub>", "pto.vmi.load of a !pto.ptr<f32, gm>")
 def VMI_18(o: Site) -> Message:
     """Logical vectors are loaded from the unified buffer and stored to it."""
     for name in ("source", "destination"):
-        found = _where(o.operands.get(name))
-        if found is not None and not found[1]:
+        found = memory_of(o.operands.get(name))
+        if found is not None and found.space != "ub":
             return f"%{o.operands[name].name} is not in UB"  # type: ignore[union-attr]
     return None
 
@@ -55,13 +35,13 @@ def _memory(data: str, *, packs: bool = False) -> Rule:
         if o.attrs.get("dist_mode") == "unpack":
             return None
         name = "source" if o.has_operand("source") else "destination"
-        found = _where(o.operands.get(name))
+        found = memory_of(o.operands.get(name))
         if found is None:
             return None
         for vector in vectors(o, listed):
-            if found[0] == element(vector) or (packs and _packed(o, found[0], vector)):
+            if found.element == element(vector) or (packs and _packed(o, found.element, vector)):
                 continue
-            return f"%{vector.name} has elements of {element(vector)}, the memory of {found[0]}"
+            return f"%{vector.name} has elements of {element(vector)}, the memory of {found.element}"
         return None
 
     return bound(VMI_19, check)

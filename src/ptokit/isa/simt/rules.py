@@ -1,0 +1,203 @@
+"""What the assembler's verifiers ask of operations of threads (PTOAS e32488c9, VPTO.cpp)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ptokit.diagnostics import Rule, RuleDecorator
+from ptokit.types.values import element_text
+
+from ..assembler import assembler_rule
+from ..operands import Message
+from ..site import Info, PtrInfo, ScalarInfo, Site
+from .conversions import refused
+
+SOURCE = "PTOAS e32488c9, VPTO.cpp"
+_PACKED = re.compile(r"vector<(\d+)x([!\w.]+)>\Z")
+_FLOAT8 = ("f8E4M3FN", "f8E5M2")
+
+
+def verified(id: str, accepted: str, rejected: str, **more: Any) -> RuleDecorator:
+    """A rule of the assembler's verifiers."""
+    return assembler_rule(id, accepted, rejected, source=SOURCE, always=True, **more)
+
+
+def shown(info: Info | None) -> str:
+    """The type of a number, or of the elements of a pointer, as text has it; empty for others."""
+    if isinstance(info, ScalarInfo):
+        return info.shown
+    return element_text(info.dtype, info.signed) if isinstance(info, PtrInfo) else ""
+
+
+def _bits(type: str) -> int:
+    """The width of an integer; 0 of others."""
+    found = re.fullmatch(r"[su]?i(\d+)", type)
+    return int(found[1]) if found else 0
+
+
+@verified("THR-01", "pto.ldg of i32 from a !pto.ptr<i32, gm>", "pto.ldg of i16 from a !pto.ptr<i32, gm>")
+def THR_01(o: Site) -> Message:
+    """A number that is loaded, stored or combined has the type of the elements that the pointer points to."""
+    memory = shown(o.operands.get("ptr"))
+    for name in ("value", "compare", "result"):
+        given = shown(o.operands.get(name))
+        if memory and given and given != memory:
+            return f"{name} is {given}, the memory has elements of {memory}"
+    return None
+
+
+@verified("THR-02", "pto.ldg of a !pto.ptr<i32, gm>", "pto.ldg of a !pto.ptr<i32, ub>; pto.atomic_add of l1")
+def THR_02(o: Site) -> Message:
+    """Threads load and store global memory where the name says so, and combine with it or with the unified buffer."""
+    memory = o.operands.get("ptr")
+    spaces = ("gm", "ub") if o.instr.text.startswith("atomic") else ("gm",)
+    if isinstance(memory, PtrInfo) and memory.space not in spaces:
+        return f"%{memory.name} points to {memory.space}, not to {' or '.join(spaces)}"
+    return None
+
+
+@verified("THR-03", "pto.ldg of vector<2xf16>, of vector<8xf8E5M2>", "pto.ldg of vector<4xf16>, of vector<2xi64>")
+def THR_03(o: Site) -> Message:
+    """Threads load and store numbers of 8 to 64 bits, two of up to 32 as one, or 2, 4 or 8 of f8."""
+    given = shown(o.operands.get("ptr"))
+    if not given or _bits(given) in (8, 16, 32, 64):
+        return None
+    if given in ("f16", "bf16", "f32", "f64", "!pto.hif8", "!pto.hif8x2", *_FLOAT8):
+        return None
+    found = _PACKED.match(given)
+    if found is not None:
+        count, inner = int(found[1]), found[2]
+        if count in (2, 4, 8) if inner in _FLOAT8 else count == 2 and _small(inner):
+            return None
+    return f"elements of {given} are not loaded or stored as one"
+
+
+def _small(inner: str) -> bool:
+    return inner in ("f16", "bf16", "f32") or _bits(inner) in (8, 16, 32)
+
+
+@verified("THR-04", "pto.ldg in a pto.section.simt", "pto.ldg in a function of the vector core", around=True)
+def THR_04(o: Site) -> Message:
+    """It stands in a section or function of threads."""
+    return None if o.around is None or o.around.threads else "it stands outside of sections and functions of threads"
+
+
+@verified(
+    "THR-05",
+    "pto.ld_dev of i32 in a kernel",
+    "pto.ld_dev in a pto.section.simt; in a helper; of f32; with l1cache",
+    around=True,
+)
+def THR_05(o: Site) -> Message:
+    """Accesses past the data cache are of integers, in a kernel and not in a thread, and say nothing of caches."""
+    given = shown(o.operands.get("ptr"))
+    if "l1cache" in o.attrs or "l2cache" in o.attrs:
+        return "it takes no l1cache and no l2cache"
+    if given and _bits(given) not in (8, 16, 32, 64):
+        return f"elements of {given} are not loaded or stored past the cache"
+    if o.around is None or (o.around.entry and not o.around.threads):
+        return None
+    return "it stands among threads" if o.around.threads else "it stands outside of a kernel"
+
+
+_ATOMIC = ("f16", "bf16", "f32", "vector<2xf16>", "vector<2xbf16>")
+
+
+@verified("THR-06", "pto.atomic_add of f32; pto.atomic_and of i64 in gm", "pto.atomic_and of f32; of i64 in ub")
+def THR_06(o: Site) -> Message:
+    """Elements that are combined have 32 or 64 bits, 32 in UB, or are floats, but not where bits are combined."""
+    memory, given = o.operands.get("ptr"), shown(o.operands.get("value"))
+    if not given:
+        return None
+    bits = _bits(given)
+    if bits not in (32, 64) and given not in _ATOMIC:
+        return f"elements of {given} are not combined"
+    if bits == 64 and isinstance(memory, PtrInfo) and memory.space == "ub":
+        return f"elements of {given} are not combined in UB"
+    if not bits and o.instr.text in ("atomic_and", "atomic_or", "atomic_xor"):
+        return f"the bits of {given} are not combined"
+    if not bits and o.attrs.get("signedness"):
+        return f"{given} is neither signed nor unsigned"
+    return None
+
+
+@verified("THR-07", "pto.atomic_add of vector<2xf16> in a pto.section.simt", "a use of its result", around=True)
+def THR_07(o: Site) -> Message:
+    """Pairs are combined by threads, and what was there before is not taken."""
+    if not shown(o.operands.get("value")).startswith("vector") or o.around is None:
+        return None
+    if not o.around.threads:
+        return "it stands outside of sections and functions of threads"
+    return "what was there is taken" if o.around.used else None
+
+
+@verified("THR-08", "pto.shuffle_up %v, %n {width = 32} of i32", "{width = 8}; of i16")
+def THR_08(o: Site) -> Message:
+    """Lanes exchange numbers of 32 or 64 bits, f16 or two of it, in groups of 16 or 32."""
+    given, width = shown(o.operands.get("value")), o.attrs.get("width")
+    if width not in (None, 16, 32):
+        return f"width is {width}"
+    if given and _bits(given) not in (32, 64) and given not in ("f16", "f32", "vector<2xf16>"):
+        return f"lanes do not exchange {given}"
+    return None
+
+
+@verified("THR-09", "pto.redux_max %v signed : i32 -> i32", "pto.redux_max %v : i32 -> i32; %v signed : f32")
+def THR_09(o: Site) -> Message:
+    """Reductions are of i32, f16 or f32; the extremes of integers say if they are signed, floats say nothing."""
+    given, sign = shown(o.operands.get("value")), o.attrs.get("signedness")
+    if not given:
+        return None
+    if _bits(given) != 32 and given not in ("f16", "f32"):
+        return f"{given} is not reduced"
+    if not _bits(given):
+        return f"{given} is neither signed nor unsigned" if sign else None
+    return "it does not say if the integers are signed" if not sign and o.instr.text != "redux_add" else None
+
+
+@verified(
+    "THR-10",
+    "pto.convert %x round(z) sat signed : f32 -> i32",
+    "pto.convert %x round(z) nosat signed : f32 -> i32; round(h) sat : f32 -> f16; i32 -> i64",
+)
+def THR_10(o: Site) -> Message:
+    """A conversion exists, with its rounding; to integers it saturates, and integers say if they are signed."""
+    source, result = shown(o.operands.get("src")), shown(o.operands.get("result"))
+    if not source or not result:
+        return None
+    rounding, saturation = (str(o.attrs.get(key) or "") for key in ("rounding", "saturation"))
+    return refused(source, result, rounding, saturation == "sat", bool(o.attrs.get("signedness")))
+
+
+@verified("THR-11", "pto.keep %x {slot = 8} : i64", "pto.keep %x {slot = 7} : i64")
+def THR_11(o: Site) -> Message:
+    """Values are kept in slots from 0 to 122; those of 64 bits take two, of which the first is even."""
+    slot = o.attrs.get("slot")
+    given = shown(o.operands.get("payload")) or shown(o.operands.get("result"))
+    if slot is None or not given:
+        return None
+    wide = _bits(given) == 64
+    if not 0 <= slot < _SLOTS - wide:
+        return f"slot is {slot}"
+    return f"slot is {slot}, for a value of {given}" if wide and slot % 2 else None
+
+
+_SLOTS = 123
+_ACCESS = (THR_01, THR_02, THR_03, THR_04)
+_ATOMICS = (THR_01, THR_02, THR_06, THR_07)
+VERIFIED: dict[str, tuple[Rule, ...]] = {
+    "load": (THR_01,),
+    "store": (THR_01,),
+    "ldg": _ACCESS,
+    "stg": _ACCESS,
+    "ld_dev": (THR_01, THR_02, THR_05),
+    "st_dev": (THR_01, THR_02, THR_05),
+    **{f"atomic_{how}": _ATOMICS for how in "exch add sub min max and or xor cas".split()},
+    **{f"shuffle_{how}": (THR_08,) for how in "idx up down bfly".split()},
+    **{f"redux_{how}": (THR_09,) for how in "add max min".split()},
+    "convert": (THR_10,),
+    "keep": (THR_11,),
+    "resume": (THR_11,),
+}
+"""Rules by operation."""
