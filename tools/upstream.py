@@ -22,7 +22,7 @@ import ptokit.isa.all  # noqa: F401
 import ptokit.types.enums as enums
 from ptokit.asm.attributes import WORDS
 from ptokit.asm.registry import READERS
-from ptokit.isa.table import BY_TEXT
+from ptokit.isa.table import BY_TEXT, Instr, Operand
 
 _BLOCK = re.compile(r"^(?=def\s|class\s|//===)", re.MULTILINE)
 _HEAD = re.compile(r'def\s+\w+\s*:\s*(\w+)<\s*"([\w.]+)"')
@@ -75,6 +75,12 @@ def _known_words() -> set[str]:
     return words
 
 
+def _operands(instr: Instr) -> int:
+    """How many operands text can give an operation, in whichever of its forms."""
+    forms = [instr, *(other for other in BY_TEXT.values() if other.newest == instr.text)]
+    return max(len(form.operands) + sum(isinstance(e, Operand) for e in form.trailing) for form in forms)
+
+
 def differences(root: Path) -> dict[str, list[str]]:
     """By kind of difference: what the reference has and the table lacks."""
     out: dict[str, list[str]] = defaultdict(list)
@@ -93,8 +99,8 @@ def differences(root: Path) -> dict[str, list[str]]:
                 continue
             keys = {key for a in instr.text_attrs for key in (a.key, a.older, a.name)}
             out["attributes"] += [f"{op.name}: {name}" for name in op.attributes if name not in keys]
-            if not any(o.variadic for o in instr.operands) and op.operands > len(instr.operands):
-                out["operands"].append(f"{op.name}: {op.operands}, the table has {len(instr.operands)}")
+            if not any(o.variadic for o in instr.operands) and op.operands > (have := _operands(instr)):
+                out["operands"].append(f"{op.name}: {op.operands}, the table has {have}")
     known = _known_words()
     for name, words in enumerations((folder / "PTOAttrs.td").read_text(encoding="utf-8")).items():
         out["enumerators"] += [f"{name}: {word}" for word in words if word not in known]

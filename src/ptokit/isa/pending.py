@@ -9,7 +9,7 @@ from typing import Any
 
 from ptokit.types.enums import Pipe
 
-from .table import Attr, Instr, Kind, Operand, Role, instruction, scalar, scalars, src
+from .table import Attr, Instr, Kind, Operand, Role, instruction, scalar, scalars, src, view
 
 
 def pending(text: str, summary: str, *operands: Operand, attrs: tuple[Attr, ...] = (), **more: Any) -> Instr:
@@ -51,6 +51,14 @@ EVENTID_ARRAY_SET = pending(
 # --------------------------------------------------- lowered forms (7.1)
 
 TILE_BUF_ADDR = pending("tile_buf_addr", "Pointer to a tile's bytes.", src("tile"), results=1, source="assembly 7.1")
+TENSOR_VIEW_ADDR = pending(
+    "tensor_view_addr",
+    "Pointer to the first element of a view.",
+    view("src"),
+    results=1,
+    grammar=("%src {} : T(src) -> R~",),
+    source="PTOAS e32488c9, VPTOOps.td",
+)
 BIND_TILE = pending(
     "bind_tile",
     "A memref with the layout of a tile.",

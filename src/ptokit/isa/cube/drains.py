@@ -20,6 +20,7 @@ from ..numerics.scaling import narrowed
 from ..placement import SLOPES
 from ..table import Kind, Operand, Role
 from .control import KEEP_NAN_BIT, NOSAT_BIT, control
+from .drain_rules import QUANT_WORDS, RELU_WORDS
 from .pointers import ACC_BYTES, ACC_COLS, BLOCK, accumulator, at, clause, cube, numbers
 
 WORD, SLOPE = 8, 4  # bytes of a parameter word, and of a slope, in the fix-pipe buffer
@@ -272,12 +273,12 @@ _DRAIN = (
 )
 _WORDS = (
     clause("unit_flag", "drain_unit_flag"),
-    clause("quant_mode", "pre_quant_mode"),
-    clause("relu_mode", "pre_relu_mode"),
-    clause("conversion", "drain_conversion"),
-    clause("saturation", "saturation_word"),
+    clause("quant_mode", "pre_quant_mode", key="pre_quant_mode", words=QUANT_WORDS),
+    clause("relu_mode", "pre_relu_mode", key="pre_relu_mode", words=RELU_WORDS),
+    clause("conversion", "drain_conversion", key="mode"),
+    clause("saturation", "saturation_word", key="sat_mode"),
     clause("nan", "saturation_nan"),
-    clause("atomic_element", "atomic_element"),
+    clause("atomic_element", "atomic_element", key="atomic_type", words=("f32", "f16", "bf16", "s32", "s16", "s8")),
     clause("atomic_op", "atomic_op"),
 )
 for _space, _what, _sizes, _run in (

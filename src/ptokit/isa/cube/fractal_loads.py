@@ -139,7 +139,7 @@ cube(
         bit("ctrl_flag"),
     ),
     _fraction,
-    (clause("conversion", "frac_conversion"),),
+    (clause("conversion", "frac_conversion", key="mode"),),
     syntax="mte_gm_l1_frac",
 )
 for _layout in ("nd", "dn"):

@@ -6,7 +6,7 @@ Sizes, strides and counts are the same for all blocks of a launch that run toget
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,9 +47,9 @@ def bit(name: str) -> Operand:
     return Operand(name, Role.IN, Kind.SCALAR, type="i1", agreed=True)
 
 
-def clause(name: str, mnemonic: str = "") -> Attr:
-    """A word of the form that may be missing; ``mnemonic`` names its values."""
-    return Attr(name, str, None, name, mnemonic or name)
+def clause(name: str, mnemonic: str = "", *, key: str = "", words: Iterable[str] = ()) -> Attr:
+    """A word of the form that may be missing; ``mnemonic`` names its values, ``key`` stands in the generic form."""
+    return Attr(name, str, None, key or name, mnemonic or name, words=tuple(words))
 
 
 def cube(

@@ -170,10 +170,10 @@ def _raw(has_bias: bool, *, block_scaled: bool) -> Callable[..., None]:
 
 
 _FLAGS = (
-    clause("unit_flag"),
+    clause("unit_flag", key="unit_flag_mode"),
     clause("disable_gemv"),
     clause("tf32_mode"),
-    clause("saturation", "saturation_word"),
+    clause("saturation", "saturation_word", key="sat_mode"),
     clause("n_dir"),
 )
 for _name, _what, _from in (

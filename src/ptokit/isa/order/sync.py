@@ -154,14 +154,14 @@ BARRIER_SYNC = _sync(
     "Barrier on the pipe of an operation class.",
     pipe=lambda site: class_pipe(site.attrs["op"], site.core) or Pipe.S,
     rules=(rules.BA_2, rules.PIPE_TAG),
-    attrs=(Attr("op", str, None, "op", "pipe_event_type", dotted=True),),
+    attrs=(Attr("op", str, None, "op_type", "pipe_event_type", dotted=True),),
 )
 
 # --------------------------------------------- tokens, flags between cores
 
 _TOKEN = (
-    Attr("op", str, None, "op", "buffer_user", dotted=True),
-    Attr("id", int, None, "id"),
+    Attr("op", str, None, "op_type", "buffer_user", dotted=True),
+    Attr("id", int, None, "buf_id"),
     Attr("mode", int, None, "mode"),
 )
 
@@ -232,7 +232,7 @@ SYNC_WAIT = _sync(
     "sync.wait",
     "Hold the core (a2a3) or the pipe (a5) until a flag between cores is set.",
     index("event", optional=True),
-    attrs=_CORE_FLAG,
+    attrs=(*_CORE_FLAG, Attr("ffts_mode", int, None, "ffts_mode")),
     pipe=lambda site: site.attrs["pipe"],
     rules=(rules.SY_1, rules.SY_4, rules.XFLAG_RESERVED),
     run=_await,
@@ -261,11 +261,16 @@ SET_FFTS = _sync(
     ptr("base"),
     between_cores=True,
 )
+_ORDERED = tuple(
+    "VV_ALL VST_VLD VLD_VST VST_VST VS_ALL VST_LD VLD_ST VST_ST "
+    "SV_ALL ST_VLD LD_VST ST_VST SS_ALL ST_LD LD_ST ST_ST".split()
+)
+"""What is ordered with what: loads and stores of registers (``VLD``, ``VST``) and of the scalar unit."""
 MEM_BAR = _sync(
     "mem_bar",
     "mem_bar",
     "Order loads and stores of vector registers inside one vector scope; tile instructions need none.",
-    attrs=(Attr("kind", str),),
+    attrs=(Attr("kind", str, words=_ORDERED),),
     pipe=Pipe.V,
     raw=True,
 )

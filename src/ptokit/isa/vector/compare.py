@@ -35,7 +35,7 @@ COMPARISONS: dict[str, Callable[..., Expr]] = {
 }
 """Comparisons by their word; with NaN all are false but ``ne``."""
 
-_CMP = token("cmp", words=COMPARISONS)
+_CMP = token("cmp", words=COMPARISONS, key="cmp_mode")
 
 
 def _comparison(a: Element, b: Expr) -> Callable[[Site], Lane]:

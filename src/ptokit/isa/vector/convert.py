@@ -175,7 +175,7 @@ VTRC = micro(
     worded(VEC_16),
     VEC_N1,
     meaning=lambda o: lane(apply(INTEGRAL[convert_values.ROUNDINGS[plain(o.rnd)]], SRC), over="src", mask="mask"),
-    attrs=(token("rnd", "R", words=(*_MODES, *(f"ROUND_{mode}" for mode in _MODES))),),
+    attrs=(token("rnd", "R", words=(*_MODES, *(f"ROUND_{mode}" for mode in _MODES)), key="round_mode"),),
     types=FB,
     source="6.6",
 )

@@ -263,7 +263,7 @@ SPRCLR = micro(
     (),
     _clear,
     known_token(("AR",), "register"),
-    attrs=(token("register"),),
+    attrs=(token("register", key="spr"),),
     source="4.8",
 )
 
@@ -285,7 +285,7 @@ def _spr(text: str, summary: str, unit: int, *rules: Rule) -> None:
         ),
         known_token(("AR",), "register"),
         *rules,
-        attrs=(token("register", before="dst"),),
+        attrs=(token("register", before="dst", key="spr"),),
         source="PTOAS e32488c9, micro-isa 3",
     )
 

@@ -101,9 +101,12 @@ def out_number(name: str, type: str) -> Operand:
     return Operand(name, Role.OUT, Kind.SCALAR, type=type)
 
 
-def token(name: str, default: str | None = None, *, before: str = "", words: Iterable[str] = ()) -> Attr:
-    """A string among the operands, such as ``"DINTLV_B32"``; ``before``: the operand it precedes."""
-    return Attr(name, str, default, name, token=True, before=before, words=tuple(words))
+def token(name: str, default: str | None = None, *, before: str = "", words: Iterable[str] = (), key: str = "") -> Attr:
+    """A string among the operands, such as ``"DINTLV_B32"``; ``before``: the operand it precedes.
+
+    ``key``: of the generic form, where that is not the name.
+    """
+    return Attr(name, str, default, key or name, token=True, before=before, words=tuple(words))
 
 
 def word(name: str, default: str | None = None, words: Iterable[str] = ()) -> Attr:

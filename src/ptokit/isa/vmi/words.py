@@ -56,6 +56,11 @@ def token(name: str, before: str = "") -> Attr:
     return Attr(name, str, None, name, token=True, before=before)
 
 
+def unit(name: str) -> Attr:
+    """A word of the dictionary that stands alone."""
+    return Attr(name, bool, None, name)
+
+
 PMODE = text("pmode", "merge", "zero")
 GROUP = number("group")
 GROUPS = number("num_groups")
