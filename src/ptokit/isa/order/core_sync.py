@@ -192,6 +192,7 @@ DCCI = instruction(
         (
             Attr("cache", str, "SINGLE_CACHE_LINE", "cache", words=("SINGLE_CACHE_LINE", "ENTIRE_DATA_CACHE")),
             Attr("where", str, None, "dst", words=tuple(f"CACHELINE_{w}" for w in ("ALL", "UB", "OUT", "ATOMIC"))),
+        ),
         pipe=Pipe.S,
         run=_no_value_effect,
         between_cores=True,
