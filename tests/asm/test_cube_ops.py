@@ -112,7 +112,7 @@ def test_clauses_that_do_not_exist(text: str) -> None:
         (f"pto.mad %l0b, %l0b, %l0c, {n(3)} {MAD_TYPES.replace('l0a', 'l0b')}", "TEXT-OPERANDS"),
         (f"pto.mad %l0a, %l0b, %l0c, %n, %n, %x {MAD_TYPES.removesuffix('i64')}f32", ""),
         (f"pto.mad %l0a, %l0b, %n, {n(3)} {MAD_TYPES.replace(P['l0c'], 'i64')}", "TEXT-OPERANDS"),
-        (f"{GM}, pre_quant(%fb, mode = m) {GM_TYPES}, f32", "TY-9"),
+        (f"{GM}, pre_quant(%fb, mode = req8_vec) {GM_TYPES}, f32", "TY-9"),
         (f"pto.mte_l0c_gm %l0c, %n, {n(6)} : {P['l0c']}, i64, {i64(6)}", "TEXT-OPERANDS"),
     ],
 )

@@ -10,7 +10,8 @@ from ptokit.ir.graph import BRANCHES
 from ptokit.isa.table import BY_TEXT, Instr
 from ptokit.types.values import Type
 
-from . import ops_cube, ops_sync, ops_views, rules
+from . import inferred_types as _inferred_types  # fills the table of inferred types
+from . import rules
 from .cursor import OperationError
 from .faults import suggest
 from .foreign import KNOWN_FOREIGN
@@ -25,14 +26,6 @@ from .parser import Parser
 from .recovery import FUNCTION_WORDS, recover
 from .regions import TERMINATORS, YIELDS, Kind, read_blocks, read_head
 from .registry import QUOTED, READERS
-
-FORMS = {**ops_views.FORMS, **ops_sync.FORMS, **ops_cube.FORMS}
-
-
-def forms_of(instr: Instr) -> tuple[str, ...]:
-    """The written forms of an instruction in the notation of `forms`; empty where it has none of its own."""
-    return instr.grammar or FORMS.get(instr.text) or FORMS.get(instr.syntax) or ()
-
 
 Names = list[tuple[int, int]]
 """Result names: token index, and size of the group (0: a name of its own)."""
@@ -215,9 +208,8 @@ def _table_operation(p: Parser, token: str, at: int, names: Names) -> Op:
         return read(p, instr.text, at)
     if p.texts[p.i] == "(" and (called := _called(instr.text)) is not None:
         instr = called
-    forms = forms_of(instr)
-    if forms:
-        return read_form(p, instr, forms)
+    if instr.grammar:
+        return read_form(p, instr, instr.grammar)
     if instr.syntax == "micro":
         return read_micro(p, instr, at, len(names))
     if instr.syntax not in DPS_WORDS:
@@ -244,3 +236,6 @@ def _unknown(p: Parser, token: str, at: int) -> None:
     else:
         p.i = at
         p.unexpected("an operation")
+
+
+del _inferred_types

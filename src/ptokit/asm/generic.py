@@ -19,7 +19,7 @@ from ptokit.types.values import Scalar
 
 from . import rules
 from .attributes import Dictionary, Written, read_dictionary, unquote
-from .blocks import forms_of, read_region
+from .blocks import read_region
 from .cursor import Cursor, LimitError, OperationError
 from .faults import suggest
 from .forms import IMPLIED, INFERRED, RESULTS, dictionary_attrs
@@ -172,7 +172,7 @@ def _plan(name: str) -> _Plan:
     extra = trailing_operands(instr)
     fixed = not instr.forms and not any(o.optional or o.variadic for o in order)
     most = len(instr.produces) or instr.results or int(instr.tensor)
-    forms = forms_of(instr)
+    forms = instr.grammar
     return _Plan(
         f"pto.{instr.text}",
         takes(order) if fixed else None,

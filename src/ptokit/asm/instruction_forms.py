@@ -14,7 +14,6 @@ from ptokit.isa.table import Attr, Instr, Kind, Operand, Role
 from ptokit.types.values import Opaque
 
 from .attributes import WORDS
-from .blocks import forms_of
 from .notation import compile_form
 from .ops_isa import DPS_WORDS
 from .print_generic import print_generic
@@ -85,7 +84,7 @@ def _operation(instr: Instr) -> Op:
 
 def _in_groups(instr: Instr) -> set[str]:
     """Attributes that stand in parts of the written form that may be missing."""
-    forms = forms_of(instr)
+    forms = instr.grammar
     groups = [e for e in compile_form(forms[0]) if e.kind in "?&"] if forms else []
     out: set[str] = set()
     while groups:

@@ -10,7 +10,6 @@ from ptokit.ir import Block, Function, Module, Op, Part, Value
 from ptokit.isa.table import BY_TEXT, Instr
 from ptokit.types.values import Type, result_list
 
-from .blocks import forms_of
 from .forms import print_form
 from .names import Names, head_of
 from .ops_isa import print_dps
@@ -117,7 +116,7 @@ class FunctionPrinter:
 
     def instruction(self, op: Op, instr: Instr) -> str:
         """An instruction from its name on."""
-        forms = forms_of(instr)
+        forms = instr.grammar
         if instr.syntax == "generic":
             return _generic(op, self.names)
         name = f"pto.{instr.newest or instr.shown}"

@@ -6,11 +6,8 @@ from collections.abc import Sequence
 
 from ptokit.isa.table import BY_TEXT
 
-from .blocks import FORMS
-
 _LISTS = frozenset(("offset", "sizes", "strides"))  # memref.reinterpret_cast: ``offset: [..]``
 _SPACED = {"scf.while", "to", "attributes", "private", "public", "nested", "return", "else", "do"}
-_SPACED |= {f"pto.{name}" for name, forms in FORMS.items() if forms[0].startswith("[")}
 _SPACED |= {f"pto.{name}" for name, instr in BY_TEXT.items() if instr.grammar and instr.grammar[0].startswith("[")}
 """Words with a blank before an opening bracket."""
 

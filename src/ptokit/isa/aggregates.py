@@ -15,7 +15,7 @@ _PATH = (Attr("path", list, None, "path"),)
 
 def _own(text: str, summary: str, *operands: Operand, attrs: tuple[Attr, ...] = (), **more: Any) -> Instr:
     """An operation that the executor itself implements."""
-    return instruction(Instr(text, text, summary, operands, attrs, pipe=Pipe.S, syntax=text, **more))
+    return instruction(Instr(text, text, summary, operands, attrs, pipe=Pipe.S, **more))
 
 
 ALLOC_MULTI_TILE = _own(

@@ -47,7 +47,7 @@ def _of_pipes(text: str, summary: str, *operands: Operand, attrs: tuple[Attr, ..
     """Put an operation on pipes into the table."""
     more = {"pipe": Pipe.S, "between_cores": True, "in_python": False, **more}
     more["source"] = "assembly 9; compute-layout-irregular 3"
-    return instruction(Instr(text, text, summary, operands, attrs, syntax=text, **more))
+    return instruction(Instr(text, text, summary, operands, attrs, **more))
 
 
 for _core in ("aic", "aiv"):

@@ -114,11 +114,11 @@ TGETVAL = instruction(
         rules=RULES,
         run=_get,
         footprint=_footprint,
-        syntax="tgetval",
         results=1,
         per_block=True,
         produces=(Operand("value", Role.OUT, Kind.SCALAR),),
         source="assembly 6.2",
+        grammar=("ins ~( %src , %offset {} : T(src) , T(offset) ) outs : R",),
     )
 )
 
@@ -137,5 +137,5 @@ def _trap(m: Machine) -> None:
 
 
 TRAP = instruction(
-    Instr("TRAP", "trap", "Stop the kernel.", pipe=Pipe.S, syntax="trap", run=_trap, source="assembly 6.2")
+    Instr("TRAP", "trap", "Stop the kernel.", pipe=Pipe.S, run=_trap, source="assembly 6.2", grammar=("{}",))
 )

@@ -14,7 +14,6 @@ from .table import Attr, Instr, Kind, Operand, Role, instruction, scalar, scalar
 
 def pending(text: str, summary: str, *operands: Operand, attrs: tuple[Attr, ...] = (), **more: Any) -> Instr:
     """Put such an operation into the table."""
-    more.setdefault("syntax", text)
     more.setdefault("source", "assembly 8, 9")
     return instruction(Instr(text, text, summary, operands, attrs, implemented=False, **{"pipe": Pipe.S, **more}))
 
@@ -36,9 +35,17 @@ def handle(name: str, *, optional: bool = False) -> Operand:
 
 # ------------------------------------------------------ events (8)
 
-DECLARE_EVENTID_ARRAY = pending("declare_eventid_array", "A local array of event ids.", results=1, ordering=True)
+DECLARE_EVENTID_ARRAY = pending(
+    "declare_eventid_array", "A local array of event ids.", results=1, ordering=True, grammar=("{} -> R",)
+)
 EVENTID_ARRAY_GET = pending(
-    "eventid_array_get", "Read an event id of an array.", handle("array"), scalar("index"), results=1, ordering=True
+    "eventid_array_get",
+    "Read an event id of an array.",
+    handle("array"),
+    scalar("index"),
+    results=1,
+    ordering=True,
+    grammar=("%array ~[ %index:index ] {} : T(array) R=index",),
 )
 EVENTID_ARRAY_SET = pending(
     "eventid_array_set",
@@ -47,10 +54,18 @@ EVENTID_ARRAY_SET = pending(
     scalar("index"),
     scalar("event"),
     ordering=True,
+    grammar=("%array ~[ %index:index ] , %event:index {} : T(array)",),
 )
 # --------------------------------------------------- lowered forms (7.1)
 
-TILE_BUF_ADDR = pending("tile_buf_addr", "Pointer to a tile's bytes.", src("tile"), results=1, source="assembly 7.1")
+TILE_BUF_ADDR = pending(
+    "tile_buf_addr",
+    "Pointer to a tile's bytes.",
+    src("tile"),
+    results=1,
+    source="assembly 7.1",
+    grammar=("%tile {} : T(tile) -> R~",),
+)
 TENSOR_VIEW_ADDR = pending(
     "tensor_view_addr",
     "Pointer to the first element of a view.",
@@ -67,6 +82,7 @@ BIND_TILE = pending(
     scalar("valid_col", optional=True),
     results=1,
     source="assembly 7.1",
+    grammar=("%source <? , %valid_row:index , %valid_col:index ?> {} : T(source) -> R",),
 )
 POINTER_CAST = pending(
     "pointer_cast",
@@ -76,5 +92,8 @@ POINTER_CAST = pending(
     scalar("valid_col", optional=True),
     results=1,
     source="assembly 7.1",
+    grammar=("~( %addrs*:i64 ) <? ( %valid_row:index , %valid_col:index ) ?> {} : R",),
 )
-DECLARE_TILE_MEMREF = pending("declare_tile_memref", "A memref without an address.", results=1, source="assembly 7.1")
+DECLARE_TILE_MEMREF = pending(
+    "declare_tile_memref", "A memref without an address.", results=1, source="assembly 7.1", grammar=("{} -> R",)
+)

@@ -202,9 +202,9 @@ PRINT = instruction(
         (scalar("value"),),
         (Attr("format", str, None, "format"),),
         pipe=Pipe.S,
-        syntax="print",
         rules=FORMAT_RULES,
         run=_print_number,
         source="assembly 6.2",
+        grammar=("ins ~( N(format) , %value {} : T(value) )",),
     )
 )

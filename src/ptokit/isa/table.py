@@ -199,6 +199,15 @@ def default_footprint(site: Site) -> Iterator[Access]:
                 yield Access(op.name, write, -1, -1)  # the whole view
 
 
+CALLED = ("{}", "ins ( {} ) <? outs ( ) ?>", "{}")
+"""Written forms of an instruction that has attributes only; of several forms the first is printed."""
+
+
+def listed(names: str, form: str = "%{}") -> str:
+    """Operands in a written form, or with another `form` their types, with commas between."""
+    return " , ".join(form.format(name) for name in names.split())
+
+
 Meaning = Word | Callable[[Site], Word | None]
 """A word, or a function that chooses one for a site; None where that takes a size which is not known there."""
 
@@ -226,8 +235,8 @@ class Instr:
 
     ``text`` is the `.pto` name without ``pto.``; ``syntax`` names its written form: ``dps`` is ``ins(..) outs(..)
     {attrs}``, ``dps-attrs-in`` has the attributes inside ``ins``, ``dps-comma`` too but behind a comma and only with
-    one destination, ``dps-typed`` writes each operand with its type; other words name a reader and printer of their
-    own in `ptokit.asm`, or with a ``grammar`` nothing. ``meaning`` says what the instruction computes as data
+    one destination, ``dps-typed`` writes each operand with its type, ``dps-either`` has its first two in either order;
+    ``micro`` lists operands, words and types, ``generic`` is the generic form, ``form`` that of the ``grammar``. ``meaning`` says what the instruction computes as data
     (`isa.meaning`); ``run`` and ``footprint`` follow from it. ``run(machine, *operands, **attrs)`` says it as a
     function, operands in table order (None where absent); None for instructions the executor itself implements.
     """
@@ -386,6 +395,8 @@ def instruction(instr: Instr) -> Instr:
     """Put an instruction into the table and return it."""
     if instr.name in TABLE:
         raise ValueError(f"instruction {instr.name} is defined twice")
+    if instr.grammar:
+        instr = replace(instr, syntax="form")
     if isinstance(instr.meaning, Python):
         instr = replace(instr, run=instr.meaning.run)
     elif instr.meaning is not None and instr.run is None:

@@ -25,7 +25,6 @@ from .table import (
 def _scalar_unit(name: str, text: str, summary: str, *operands: Operand, **more: object) -> Instr:
     """An operation of the scalar unit with a text form of its own, named like the operation."""
     more.setdefault("results", 1)
-    more.setdefault("syntax", text)
     more.setdefault("source", "PTOAS 2026-08 PTOOps.td" if "grammar" in more else "assembly 7")
     return instruction(
         Instr(name, text, summary, operands, pipe=Pipe.S, **more)  # type: ignore[arg-type]
@@ -40,6 +39,7 @@ MAKE_TENSOR_VIEW = _scalar_unit(
     agreed(scalars("shape")),
     agreed(scalars("strides")),
     attrs=(Attr("layout", Layout, None, "layout", "layout", dotted=True),),
+    grammar=("%ptr , shape = [ %shape*:index ] <? , ?> strides = [ %strides*:index ] {} : R",),
 )
 PARTITION_VIEW = _scalar_unit(
     "PARTITION_VIEW",
@@ -49,6 +49,7 @@ PARTITION_VIEW = _scalar_unit(
     scalars("offsets"),
     agreed(scalars("sizes")),
     kinds={"source": "PV-1"},
+    grammar=("%source , offsets = [ %offsets*:index ] , sizes = [ %sizes*:index ] {} : T(source) R>=partition",),
 )
 GET_TENSOR_VIEW_DIM = _scalar_unit(
     "GET_TENSOR_VIEW_DIM",
@@ -56,6 +57,7 @@ GET_TENSOR_VIEW_DIM = _scalar_unit(
     "Size of one dimension of a tensor view, in elements.",
     view("source"),
     agreed(index("index")),
+    grammar=("%source , %index:index {} : T(source) -> R",),
 )
 GET_TENSOR_VIEW_STRIDE = _scalar_unit(
     "GET_TENSOR_VIEW_STRIDE",
@@ -73,14 +75,20 @@ ALLOC_TILE = _scalar_unit(
     agreed(scalar("addr", optional=True, type="i64")),
     agreed(index("valid_row", optional=True)),
     agreed(index("valid_col", optional=True)),
+    grammar=(
+        "<? addr = %addr:i64 ?> <? valid_row = %valid_row:index ?> <? valid_col = %valid_col:index ?> {} : R:tile",
+    ),
 )
-DECLARE_TILE = _scalar_unit("DECLARE_TILE", "declare_tile", "A tile without an address; TASSIGN binds it.")
+DECLARE_TILE = _scalar_unit(
+    "DECLARE_TILE", "declare_tile", "A tile without an address; TASSIGN binds it.", grammar=("{} -> R:tile",)
+)
 TASSIGN = _scalar_unit(
     "TASSIGN",
     "tassign",
     "Bind a tile to a byte address of its buffer.",
     src("tile"),
     agreed(scalar("addr", type="i64")),
+    grammar=("%tile , %addr:i64 {} : T(tile) -> R",),
 )
 SUBSET = _scalar_unit(
     "SUBSET",
@@ -91,6 +99,7 @@ SUBSET = _scalar_unit(
     alias="source",
     attrs=(Attr("sizes", list, None, "sizes"),),
     kinds={"source": "SS-1"},
+    grammar=("%source ~[ %offsets*:index ] sizes [ L(sizes) ] {} : T(source) R=subset",),
 )
 SUBVIEW = _scalar_unit(
     "SUBVIEW",
@@ -117,6 +126,7 @@ SET_VALIDSHAPE = _scalar_unit(
     agreed(index("valid_col")),
     results=0,
     kinds={"tile": "VS-1"},
+    grammar=("%tile , %valid_row:index , %valid_col:index {} : T(tile)",),
 )
 GET_VALIDSHAPE = _scalar_unit(
     "GET_VALIDSHAPE",
@@ -142,6 +152,7 @@ TRESHAPE = _scalar_unit(
     alias="src",
     spellings=("talias",),
     kinds={"src": "RS-1"},
+    grammar=("%src {} : T(src) -> R:tile",),
 )
 BITCAST = _scalar_unit(
     "BITCAST",
@@ -150,10 +161,22 @@ BITCAST = _scalar_unit(
     src(),
     alias="src",
     kinds={"src": "BC-1"},
+    grammar=("%src {} : T(src) -> R:tile",),
 )
-ADDPTR = _scalar_unit("ADDPTR", "addptr", "Advance a pointer by elements.", ptr(), index("offset"))
+ADDPTR = _scalar_unit(
+    "ADDPTR",
+    "addptr",
+    "Advance a pointer by elements.",
+    ptr(),
+    index("offset"),
+    grammar=("%ptr , %offset:index {} : T~(ptr) -> R~",),
+)
 CASTPTR = _scalar_unit(
-    "CASTPTR", "castptr", "Make a pointer of a byte address or of another pointer.", address("value")
+    "CASTPTR",
+    "castptr",
+    "Make a pointer of a byte address or of another pointer.",
+    address("value"),
+    grammar=("%value {} : T~(value) -> R~",),
 )
 PTRTOINT = _scalar_unit(
     "PTRTOINT",
@@ -177,6 +200,7 @@ LOAD_SCALAR = _scalar_unit(
     "Read one element of memory.",
     ptr(),
     index("index"),
+    grammar=("%ptr ~[ %index:index ] {} : T~(ptr) -> R",),
 )
 STORE_SCALAR = _scalar_unit(
     "STORE_SCALAR",
@@ -186,30 +210,20 @@ STORE_SCALAR = _scalar_unit(
     ptr(),
     index("index"),
     results=0,
+    grammar=("%value , %ptr ~[ %index:index ] {} : T~(ptr) , T(value)",),
 )
+_QUERY = ("{} R=i64",)
 GET_BLOCK_IDX = _scalar_unit(
-    "GET_BLOCK_IDX",
-    "get_block_idx",
-    "Index of the running block, as i64.",
-    per_block=True,
-    syntax="query",
+    "GET_BLOCK_IDX", "get_block_idx", "Index of the running block, as i64.", per_block=True, grammar=_QUERY
 )
-GET_BLOCK_NUM = _scalar_unit(
-    "GET_BLOCK_NUM",
-    "get_block_num",
-    "Number of launched blocks, as i64.",
-    syntax="query",
-)
+GET_BLOCK_NUM = _scalar_unit("GET_BLOCK_NUM", "get_block_num", "Number of launched blocks, as i64.", grammar=_QUERY)
 GET_SUBBLOCK_IDX = _scalar_unit(
     "GET_SUBBLOCK_IDX",
     "get_subblock_idx",
     "Index of the vector sub-core in its cluster, as i64.",
     per_block=True,
-    syntax="query",
+    grammar=_QUERY,
 )
 GET_SUBBLOCK_NUM = _scalar_unit(
-    "GET_SUBBLOCK_NUM",
-    "get_subblock_num",
-    "Number of vector sub-cores in a cluster, as i64.",
-    syntax="query",
+    "GET_SUBBLOCK_NUM", "get_subblock_num", "Number of vector sub-cores in a cluster, as i64.", grammar=_QUERY
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from ptokit.diagnostics import Rule
 
 from ..lane_checks import element, kinds
@@ -34,24 +32,13 @@ _MODES = {
     "deqs16": ("n32", "i16"),
     "qf162s16": ("n32", "i16"),
     "qs322bf16": ("n32", "bf16"),
-    "req4": ("", ""),
 }
-"""Elements of the accumulator and of what is made of them, by the word of the mode without its ending."""
+"""Elements of the accumulator and of what is made of them, by the word of the mode without its ending.
+
+No elements go with req4.
+"""
 
 
-def _quant_words() -> Iterator[str]:
-    yield "no_convert"
-    for stem in _MODES:
-        if stem.startswith("f32_"):
-            yield stem
-            continue
-        for kind in ("", "_hybrid") if stem == "qf322hif8" else ("",):
-            pre = "_pre" if stem.startswith("q") else ""
-            yield from (f"{stem}{pre}{kind}_{parameter}" for parameter in ("vec", "scalar"))
-
-
-QUANT_WORDS = tuple(_quant_words())
-"""Modes of quantisation: what is made of what, with which parameter. No elements go with req4."""
 RELU_WORDS = ("no_relu", "normal_relu", "scalar_relu", "vector_relu", "pwl")
 
 
@@ -81,7 +68,7 @@ def CUB_10(o: Site) -> Message:
     wanted = _MODES.get(stem)
     if source is None or destination is None:
         return None
-    if wanted is None or wanted[0] not in kinds(source):  # req4 starts from nothing
+    if wanted is None or wanted[0] not in kinds(source):
         return f"mode {mode} does not start from {element(source)}"
     if kinds(destination).isdisjoint(_KINDS.get(wanted[1], {wanted[1]})):
         return f"mode {mode} does not give {element(destination)}"

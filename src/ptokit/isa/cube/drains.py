@@ -18,9 +18,9 @@ from ..atomics import combining
 from ..machine import Combine, Machine
 from ..numerics.scaling import narrowed
 from ..placement import SLOPES
-from ..table import Kind, Operand, Role
+from ..table import Kind, Operand, Role, listed
 from .control import KEEP_NAN_BIT, NOSAT_BIT, control
-from .drain_rules import QUANT_WORDS, RELU_WORDS
+from .drain_rules import RELU_WORDS
 from .pointers import ACC_BYTES, ACC_COLS, BLOCK, accumulator, at, clause, cube, numbers
 
 WORD, SLOPE = 8, 4  # bytes of a parameter word, and of a slope, in the fix-pipe buffer
@@ -273,7 +273,7 @@ _DRAIN = (
 )
 _WORDS = (
     clause("unit_flag", "drain_unit_flag"),
-    clause("quant_mode", "pre_quant_mode", key="pre_quant_mode", words=QUANT_WORDS),
+    clause("quant_mode", "pre_quant_mode", key="pre_quant_mode", words=MODES),
     clause("relu_mode", "pre_relu_mode", key="pre_relu_mode", words=RELU_WORDS),
     clause("conversion", "drain_conversion", key="mode"),
     clause("saturation", "saturation_word", key="sat_mode"),
@@ -281,6 +281,25 @@ _WORDS = (
     clause("atomic_element", "atomic_element", key="atomic_type", words=("f32", "f16", "bf16", "s32", "s16", "s8")),
     clause("atomic_op", "atomic_op"),
 )
+
+
+def _form(sizes: str, *, cores: bool) -> str:
+    """Operands, clauses, types. ``cores``: it says to which vector core it goes."""
+    core = ("<? , dst_mode ~( <? %sub_core ?> <? W(dst_mode) ?> ) ?>", "<? , T(sub_core) ?>") if cores else ("", "")
+    clauses = (
+        "<? , unit_flag ~( W(unit_flag) ) ?> <? , pre_quant ~( %quant , mode = W(quant_mode) ) ?> "
+        "<? , pre_relu ~( <? %relu , ?> mode = W(relu_mode) <? , clip = %clip ?> ) ?> "
+        "<? , W(conversion) <? ~( %layout_stride ) ?> ?> <? , loop3 ~( %loop_count , %loop_src , %loop_dst ) ?> "
+        "<? , W(saturation) <? ~( W(nan) ) ?> ?> <? , atomic ~( type = W(atomic_element) , op = W(atomic_op) ) ?> {}"
+    )
+    types = (
+        "<? , T(quant) ?> <? , T(relu) ?> <? , T(clip) ?> <? , T(layout_stride) ?> "
+        "<? , T(loop_count) , T(loop_src) , T(loop_dst) ?>"
+    )
+    names = f"src dst {sizes}"
+    return f"{listed(names)} {core[0]} {clauses} : {listed(names, 'T({})')} {core[1]} {types}"
+
+
 for _space, _what, _sizes, _run in (
     ("gm", "global memory", "m n src_stride dst_stride sid l2_cache_ctl", _to_gm),
     ("ub", "the unified buffer", "m n src_stride dst_stride", _to_ub),
@@ -299,7 +318,7 @@ for _space, _what, _sizes, _run in (
         ),
         _run,
         (*((clause("dst_mode"),) if _space == "ub" else ()), *_WORDS),
-        syntax=f"mte_l0c_{_space}",
+        grammar=(_form(_sizes, cores=_space == "ub"),),
         decision="Without a layout, rows are stored one after the other (nz2nd), as the assembler does it.",
     )
 for _space, _what, _dst, _names, _raw in (

@@ -140,7 +140,13 @@ cube(
     ),
     _fraction,
     (clause("conversion", "frac_conversion", key="mode"),),
-    syntax="mte_gm_l1_frac",
+    grammar=(
+        "%src , %dst , W(conversion) , shape ~( %shape0 , %shape1 ) , src_layout ~( %src_stride <? , %src_stride2 ?> ) "
+        ", dst_group ~( %group0 , %group1 , %group2 , %group3 ) , ctrl ~( %ctrl , %ctrl_flag ) {} "
+        ": T(src) , T(dst) , W(conversion) , shape T(shape0) , T(shape1) , "
+        "src_layout ~( T(src_stride) <? , T(src_stride2) ?> ) , "
+        "dst_group T(group0) , T(group1) , T(group2) , T(group3) , ctrl T(ctrl) , T(ctrl_flag)",
+    ),
 )
 for _layout in ("nd", "dn"):
     cube(

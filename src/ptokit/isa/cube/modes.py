@@ -9,7 +9,7 @@ from ..machine import Machine
 from ..meaning.contract import ROUNDING
 from ..operands import Message
 from ..site import Site
-from ..table import Attr, Instr, instruction
+from ..table import CALLED, Attr, Instr, instruction
 
 _MODES = ("CAST_ROUND", "CAST_RINT")
 
@@ -38,7 +38,7 @@ def _mode(name: str, summary: str) -> Instr:
             (),
             (Attr("enable", bool, True, "enable"), Attr("mode", str, "CAST_ROUND", "mode")),
             pipe=Pipe.S,
-            syntax="mode",
+            grammar=CALLED,
             rules=(MODE_01,),
             run=run,
             source="compute-reduce-matrix 11",

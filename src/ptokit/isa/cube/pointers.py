@@ -61,7 +61,7 @@ def cube(
     attrs: tuple[Attr, ...] = (),
     **more: Any,
 ) -> Instr:
-    """An operation of the cube unit; operations with words of their own name a form in ``syntax``."""
+    """An operation of the cube unit; operations with words of their own have a ``grammar``."""
     rules = merged(VERIFIED.get(text, ()) or DRAINS.get(text, ()))
     more = {"syntax": "micro", "source": SOURCE, "typed": True, "rules": rules, **more}
     return instruction(Instr(text, text, summary, operands, attrs, pipe=pipe, run=run, **more))

@@ -17,7 +17,7 @@ from ptokit.types.enums import Pipe
 
 from ..machine import Machine
 from ..meaning.contract import F64, ROUNDING, product, scaled, total_of
-from ..table import Role
+from ..table import Role, listed
 from .control import HIF8_BIT, TF32_AWAY_BIT, TF32_BIT, control
 from .operand_loads import element, scale_place
 from .pointers import ACC_BYTES, ACC_COLS, BLOCK, ROWS, Matrix, at, ceil, clause, cube, fractals, numbers
@@ -176,6 +176,18 @@ _FLAGS = (
     clause("saturation", "saturation_word", key="sat_mode"),
     clause("n_dir"),
 )
+
+
+def _form(bias: bool) -> str:
+    """Operands, words, types."""
+    names = f"lhs rhs dst {'bias ' if bias else ''}m n k"
+    words = (
+        "<? unit_flag ~( W(unit_flag) ) ?> <? W(disable_gemv) ?> <? W(saturation) ?> "
+        "<? tf32_mode ~( W(tf32_mode) ) ?> <? W(n_dir) ?> {}"
+    )
+    return f"{listed(names)} {words} : {listed(names, 'T({})')}"
+
+
 for _name, _what, _from in (
     ("mad", "Product of two matrices", ""),
     ("mad_acc", "Product of two matrices, added to the accumulator", "dst"),
@@ -198,7 +210,7 @@ for _name, _what, _from in (
         ),
         _mad(_from, block_scaled="mx" in _name),
         _FLAGS,
-        syntax="mad_bias" if _bias else "mad",
+        grammar=(_form(bool(_bias)),),
     )
     if _from != "dst":
         cube(

@@ -79,7 +79,6 @@ SYNCALL = instruction(
         run=syncall,
         waits=True,
         between_cores=True,
-        syntax="own",
         grammar=(
             "<? ~( <? %workspace <? , %used ?> : T(workspace) <? T?(used) ?> ?> ) ?> "
             "<? mode = A!(mode) , core_type = A!(core_type) ?> {}",
@@ -145,8 +144,11 @@ def SIGNAL(o: Site) -> str | None:
 _CMP = (Attr("cmp", CmpMode, CmpMode.EQ, "cmp", "wait_cmp", older="cmpMode"),)
 
 
+_SIGNAL = "~( %signal , %value : T(signal) , T(value) ) {}"
+
+
 def _signal(name: str, summary: str, role: Role, run: Callable[..., Any], **more: Any) -> Instr:
-    more.setdefault("syntax", "signal")
+    more.setdefault("grammar", (_SIGNAL, "%signal , %value {} : ( T(signal) , T(value) )", _SIGNAL))
     source = "memory-model-and-sync 5.5"
     more["between_cores"] = True
     operands = (view("signal", role), scalar("value", type="i32"))
@@ -175,7 +177,7 @@ TTEST = _signal(
     attrs=_CMP,
     results=1,
     produces=(Operand("seen", Role.OUT, Kind.SCALAR, type="i1"),),
-    syntax="signal_test",
+    grammar=(f"{_SIGNAL} -> R", "%signal , %value {} : ( T(signal) , T(value) ) -> R", f"{_SIGNAL} -> R"),
 )
 
 
@@ -196,7 +198,6 @@ DCCI = instruction(
         pipe=Pipe.S,
         run=_no_value_effect,
         between_cores=True,
-        syntax="own",
         grammar=("%ptr N(cache) <? , N(where) ?> {} : T(ptr)", "<? ~( %ptr : T(ptr) ) ?> {}"),
         source="memory-model-and-sync 6.2",
     )
@@ -211,7 +212,6 @@ CMO_CACHEINVALID = instruction(
         pipe=Pipe.S,
         run=_no_value_effect,
         between_cores=True,
-        syntax="own",
         grammar=("%addr single_cache_line : T(addr) {}", "all A!(space) {}"),
         source="PTOAS 2026-08 PTOOps.td",
     )
@@ -226,7 +226,6 @@ FENCE_BARRIER_ALL = instruction(
         run=_no_value_effect,
         ordering=True,
         between_cores=True,
-        syntax="own",
         grammar=("A!(scope) {}",),
         source="PTOAS 2026-08 PTOOps.td",
     )
@@ -241,7 +240,6 @@ DSB = instruction(
         pipe=Pipe.S,
         run=_no_value_effect,
         between_cores=True,
-        syntax="own",
         grammar=("<? N(memory) ?> {}",),
         source="memory-model-and-sync 6.2",
     )

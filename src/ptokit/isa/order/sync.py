@@ -38,7 +38,6 @@ def _sync(
     *operands: Operand,
     attrs: tuple[Attr, ...] = (),
     pipe: Any = Pipe.S,
-    syntax: str = "",
     run: Callable[..., Any] = _no_value_effect,
     **more: Any,
 ) -> Instr:
@@ -51,7 +50,6 @@ def _sync(
             attrs,
             pipe=pipe,
             run=run,
-            syntax=syntax or text,
             ordering=True,
             source="memory-model-and-sync 5; assembly 8",
             **more,
@@ -67,15 +65,19 @@ def _destination(site: Site) -> Pipe:
     return site.dst_pipe
 
 
+_FLAG = "~[ A(src_pipe) , A(dst_pipe) , A(event_id) ] {}"
+_FLAG_FORMS = (_FLAG, "( B(src_pipe) , B(dst_pipe) , B(event_id) )", _FLAG)
+_FLAG_DYN = ("~[ A(src_pipe) , A(dst_pipe) , %event:index ] {}",)
+
 SET_FLAG = _sync(
     "set_flag",
     "set_flag",
     f"Raise a flag when the source pipe's earlier work is done; ids 0..{EVENT_ID_COUNT - 1}.",
     attrs=(SRC_PIPE, DST_PIPE, EVENT_ID),
     pipe=_source,
-    syntax="flag",
     rules=(rules.FLAG_RANGE, rules.FLAG_PIPE),
     raw=True,
+    grammar=_FLAG_FORMS,
 )
 WAIT_FLAG = _sync(
     "wait_flag",
@@ -83,9 +85,9 @@ WAIT_FLAG = _sync(
     "Hold the destination pipe's later work until the flag is set, and consume it.",
     attrs=(SRC_PIPE, DST_PIPE, EVENT_ID),
     pipe=_destination,
-    syntax="flag",
     rules=(rules.FLAG_RANGE, rules.FLAG_PIPE),
     raw=True,
+    grammar=_FLAG_FORMS,
 )
 SET_FLAG_DYN = _sync(
     "set_flag_dyn",
@@ -94,9 +96,9 @@ SET_FLAG_DYN = _sync(
     index("event"),
     attrs=(SRC_PIPE, DST_PIPE),
     pipe=_source,
-    syntax="flag",
     rules=(rules.FLAG_RANGE, rules.FLAG_PIPE),
     raw=True,
+    grammar=_FLAG_DYN,
 )
 WAIT_FLAG_DYN = _sync(
     "wait_flag_dyn",
@@ -105,9 +107,9 @@ WAIT_FLAG_DYN = _sync(
     index("event"),
     attrs=(SRC_PIPE, DST_PIPE),
     pipe=_destination,
-    syntax="flag",
     rules=(rules.FLAG_RANGE, rules.FLAG_PIPE),
     raw=True,
+    grammar=_FLAG_DYN,
 )
 PIPE_BARRIER = _sync(
     "pipe_barrier",
@@ -115,20 +117,21 @@ PIPE_BARRIER = _sync(
     "Later work of a pipe starts after all its earlier work; PIPE_ALL drains every pipe.",
     attrs=(_pipe_attr("pipe", "pipe"),),
     pipe=lambda site: site.attrs["pipe"],
-    syntax="barrier",
     raw=True,
+    grammar=("A(pipe) {}",),
 )
 TSYNC = _sync(
     "TSYNC",
     "tsync",
     "Wait for the instructions that produced the given tiles or events.",
     Operand("events", variadic=True),
-    syntax="tsync",
+    grammar=("ins ~( <? %events* : T(events) ?> ) {}",),
 )
 _CLASSES = (
     Attr("src_op", str, None, "src_op", "pipe_event_type", dotted=True),
     Attr("dst_op", str, None, "dst_op", "pipe_event_type", dotted=True),
 )
+_EVENT = ("~[ A!(src_op) , A!(dst_op) , A(event_id) ] {}",)
 _EVENT_RULES = (rules.EV_2, rules.FLAG_RANGE, rules.FLAG_PIPE_CLASSES, rules.PIPE_TAG)
 RECORD_EVENT = _sync(
     "record_event",
@@ -136,8 +139,8 @@ RECORD_EVENT = _sync(
     "set_flag between the pipes of two operation classes.",
     attrs=(*_CLASSES, EVENT_ID),
     pipe=lambda site: class_pipe(site.src_op, site.core) or Pipe.S,
-    syntax="event",
     rules=_EVENT_RULES,
+    grammar=_EVENT,
 )
 WAIT_EVENT = _sync(
     "wait_event",
@@ -145,8 +148,8 @@ WAIT_EVENT = _sync(
     "wait_flag between the pipes of two operation classes.",
     attrs=(*_CLASSES, EVENT_ID),
     pipe=lambda site: class_pipe(site.dst_op, site.core) or Pipe.S,
-    syntax="event",
     rules=_EVENT_RULES,
+    grammar=_EVENT,
 )
 BARRIER_SYNC = _sync(
     "barrier_sync",
@@ -155,6 +158,7 @@ BARRIER_SYNC = _sync(
     pipe=lambda site: class_pipe(site.attrs["op"], site.core) or Pipe.S,
     rules=(rules.BA_2, rules.PIPE_TAG),
     attrs=(Attr("op", str, None, "op_type", "pipe_event_type", dotted=True),),
+    grammar=("~[ A!(op) ] {}",),
 )
 
 # --------------------------------------------- tokens, flags between cores
@@ -215,6 +219,7 @@ def _await(m: Machine, event: Any, *, event_id: int | None, **_: Any) -> Callabl
     return m.arrival(int(event) if event is not None else event_id or 0)
 
 
+_CORE_FORMS = ("A(pipe) , <? %event ?> <? N(event_id) ?> {}",)
 SYNC_SET = _sync(
     "sync.set",
     "sync.set",
@@ -226,6 +231,7 @@ SYNC_SET = _sync(
     run=_signal,
     raw=True,
     between_cores=True,
+    grammar=_CORE_FORMS,
 )
 SYNC_WAIT = _sync(
     "sync.wait",
@@ -239,6 +245,7 @@ SYNC_WAIT = _sync(
     waits=True,
     raw=True,
     between_cores=True,
+    grammar=_CORE_FORMS,
 )
 for _reach, _between in (("cross", "blocks"), ("intra", "the cores of a block")):
     for _like, _verb, _what in ((SYNC_SET, "set", "Raise"), (SYNC_WAIT, "wait", "Wait for")):
@@ -249,7 +256,6 @@ for _reach, _between in (("cross", "blocks"), ("intra", "the cores of a block"))
                 text=f"{_verb}_{_reach}_block",
                 summary=f"{_what} a flag between {_between}: {_like.text} by another name.",
                 attrs=(*_CORE_FLAG, Attr("ffts_mode", int, None, "ffts_mode")),
-                syntax="own",
                 grammar=("A!(pipe) , <? %event:index ?> <? N(event_id) ?> {}",),
                 source="PTOAS e32488c9, PTOOps.td",
             )
@@ -260,6 +266,7 @@ SET_FFTS = _sync(
     "Give the address of the flags between cores.",
     ptr("base"),
     between_cores=True,
+    grammar=("%base {} : T(base)",),
 )
 _ORDERED = tuple(
     "VV_ALL VST_VLD VLD_VST VST_VST VS_ALL VST_LD VLD_ST VST_ST "
@@ -273,4 +280,5 @@ MEM_BAR = _sync(
     attrs=(Attr("kind", str, words=_ORDERED),),
     pipe=Pipe.V,
     raw=True,
+    grammar=("N(kind) {}",),
 )

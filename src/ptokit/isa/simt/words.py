@@ -6,7 +6,7 @@ from typing import Any
 
 from ptokit.types.enums import Pipe
 
-from ..table import Attr, Instr, Kind, Operand, Role, instruction
+from ..table import Attr, Instr, Kind, Operand, Role, instruction, listed
 from .meaning import Meaning, OfThreads
 
 SOURCE = "PTOAS e32488c9, micro-isa 17"
@@ -48,11 +48,6 @@ def simt(
         **more,
     }
     return instruction(Instr(text, text, summary, operands, attrs, results=results, grammar=(grammar,), **more))
-
-
-def listed(names: str, form: str = "%{}") -> str:
-    """The operands, or with another form their types, with commas between."""
-    return " , ".join(form.format(n) for n in names.split())
 
 
 def plain(text: str, summary: str, names: str, meaning: Meaning, *attrs: Attr, types: str = "", **more: Any) -> Instr:

@@ -76,7 +76,7 @@ MAKE_GROUP = instruction(
         pipe=Pipe.S,
         implemented=False,
         results=1,
-        syntax="make_group",
         source="pto-isa docs/isa/comm",
+        grammar=("%members* {} : ( T(members) ) -> R:group",),
     )
 )

@@ -12,7 +12,7 @@ from ptokit.types.tensor import Dims5
 
 from ..machine import Machine, TileOperand, ViewOperand
 from ..site import Site, ViewInfo
-from ..table import Attr, Instr, Kind, Operand, Role, dst, instruction, view
+from ..table import CALLED, Attr, Instr, Kind, Operand, Role, dst, instruction, view
 from ..unknown import known
 from .transfer_asm_rules import PREFETCH
 from .transfer_rules import COMMON, DEVICES, Message, other_rule, rule, shape_text
@@ -231,7 +231,7 @@ PREFETCH_WAIT = instruction(
         attrs=(Attr("session", int, None, "session"), Attr("event", int, None, "event")),
         pipe=Pipe.S,
         run=lambda m, **_: None,
-        syntax="mode",
+        grammar=CALLED,
         source="memory-model-and-sync 5.5",
     )
 )

@@ -1,4 +1,4 @@
-"""Written forms of views, allocation, scalars and queries (assembly 7.1, 10). Notation: `ptokit.asm.notation`."""
+"""Types of results that text leaves out, by the word behind ``R=`` in a form (assembly 7.1, 10)."""
 
 from __future__ import annotations
 
@@ -13,37 +13,6 @@ from . import rules
 from .forms import INFERRED
 from .parser import Parser
 from .types import POISON
-
-FORMS: dict[str, tuple[str, ...]] = {
-    "make_tensor_view": ("%ptr , shape = [ %shape*:index ] <? , ?> strides = [ %strides*:index ] {} : R",),
-    "partition_view": (
-        "%source , offsets = [ %offsets*:index ] , sizes = [ %sizes*:index ] {} : T(source) R>=partition",
-    ),
-    "get_tensor_view_dim": ("%source , %index:index {} : T(source) -> R",),
-    "alloc_tile": (
-        "<? addr = %addr:i64 ?> <? valid_row = %valid_row:index ?> <? valid_col = %valid_col:index ?> {} : R:tile",
-    ),
-    "declare_tile": ("{} -> R:tile",),
-    "tassign": ("%tile , %addr:i64 {} : T(tile) -> R",),
-    "subset": ("%source ~[ %offsets*:index ] sizes [ L(sizes) ] {} : T(source) R=subset",),
-    "set_validshape": ("%tile , %valid_row:index , %valid_col:index {} : T(tile)",),
-    "treshape": ("%src {} : T(src) -> R:tile",),
-    "bitcast": ("%src {} : T(src) -> R:tile",),
-    "addptr": ("%ptr , %offset:index {} : T~(ptr) -> R~",),
-    "castptr": ("%value {} : T~(value) -> R~",),
-    "load_scalar": ("%ptr ~[ %index:index ] {} : T~(ptr) -> R",),
-    "store_scalar": ("%value , %ptr ~[ %index:index ] {} : T~(ptr) , T(value)",),
-    "query": ("{} R=i64",),
-    "tile_buf_addr": ("%tile {} : T(tile) -> R~",),
-    "bind_tile": ("%source <? , %valid_row:index , %valid_col:index ?> {} : T(source) -> R",),
-    "pointer_cast": ("~( %addrs*:i64 ) <? ( %valid_row:index , %valid_col:index ) ?> {} : R",),
-    "declare_tile_memref": ("{} -> R",),
-    "tgetval": ("ins ~( %src , %offset {} : T(src) , T(offset) ) outs : R",),
-    "print": ("ins ~( N(format) , %value {} : T(value) )",),
-    "trap": ("{}",),
-    "mode": ("{}", "ins ( {} ) <? outs ( ) ?>", "{}"),
-}
-"""By the instruction's `syntax` word; of several forms the first is printed."""
 
 
 def _subset(p: Parser, operands: dict[str, Any], attrs: dict[str, Any]) -> Type:
