@@ -236,9 +236,10 @@ class Instr:
     ``text`` is the `.pto` name without ``pto.``; ``syntax`` names its written form: ``dps`` is ``ins(..) outs(..)
     {attrs}``, ``dps-attrs-in`` has the attributes inside ``ins``, ``dps-comma`` too but behind a comma and only with
     one destination, ``dps-typed`` writes each operand with its type, ``dps-either`` has its first two in either order;
-    ``micro`` lists operands, words and types, ``generic`` is the generic form, ``form`` that of the ``grammar``. ``meaning`` says what the instruction computes as data
-    (`isa.meaning`); ``run`` and ``footprint`` follow from it. ``run(machine, *operands, **attrs)`` says it as a
-    function, operands in table order (None where absent); None for instructions the executor itself implements.
+    ``micro`` lists operands, words and types, ``generic`` is the generic form, ``form`` that of the ``grammar``.
+    ``meaning`` says what the instruction computes as data (`isa.meaning`); ``run`` and ``footprint`` follow from it.
+    ``run(machine, *operands, **attrs)`` says it as a function, operands in table order (None where absent); None for
+    instructions the executor itself implements.
     """
 
     name: str
