@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ptokit.diagnostics.rules import merged
 from ptokit.types.enums import Pipe
 
 from ..table import Attr, Instr, Kind, Operand, Role, instruction, listed
 from .meaning import Meaning, OfThreads
+from .rules import VERIFIED
 
 SOURCE = "PTOAS e32488c9, micro-isa 17"
 
@@ -38,16 +40,18 @@ def simt(
     **more: Any,
 ) -> Instr:
     """An operation of threads, written after a form."""
+    produces = (Operand("result", Role.OUT, Kind.SCALAR, or_ptr=True),)[:results]
     more = {
         "per_block": bool(results),
         "pipe": Pipe.S,
         "source": SOURCE,
-        "syntax": "form",
+        "rules": merged(VERIFIED.get(text, ())),
         "run": OfThreads(meaning),
         "threaded": True,
         **more,
     }
-    return instruction(Instr(text, text, summary, operands, attrs, results=results, grammar=(grammar,), **more))
+    instr = Instr(text, text, summary, operands, attrs, results=results, produces=produces, grammar=(grammar,), **more)
+    return instruction(instr)
 
 
 def plain(text: str, summary: str, names: str, meaning: Meaning, *attrs: Attr, types: str = "", **more: Any) -> Instr:
