@@ -378,6 +378,20 @@ def TADDC(dst: Tile, src0: Tile, src1: Tile, src2: Tile, *more: RecordEvent) -> 
     Source: compute-elementwise 3.
     """
 
+def TADDRELU(dst: Tile, src0: Tile, src1: Tile, *more: RecordEvent) -> RecordEvent:
+    """dst = max(src0 + src1, 0)
+
+    C++: TADDRELU(dst, src0, src1); text: pto.taddrelu.
+
+    dst: tile, written
+    src0: tile, read
+    src1: tile, read
+
+    Pipe: PIPE_V.
+    Rules: EW-01, EW-02, EW-03, EW-04, EW-05, EW-06, EW-10, EW-1.
+    Source: compute-elementwise 3.
+    """
+
 def TADDS(dst: Tile, src: Tile, scalar: _Number, *more: RecordEvent) -> RecordEvent:
     """dst = src + scalar
 
@@ -2687,6 +2701,7 @@ def absf(value: _Number | Pointer, *more: RecordEvent) -> Scalar:
     C++: absf(value); text: pto.absf.
 
     value: scalar, read
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -2699,10 +2714,12 @@ def atomic_add(ptr: Pointer, value: _Number | Pointer, *more: RecordEvent | Lite
 
     ptr: ptr, read and written
     value: scalar, read
+    result result: scalar
     l2cache: str, default None
     signedness: str, default None
 
     Pipe: PIPE_S.
+    Rules: THR-01, THR-02, THR-06, THR-07.
     Source: PTOAS e32488c9, micro-isa 17.
     """
 
@@ -2713,10 +2730,12 @@ def atomic_and(ptr: Pointer, value: _Number | Pointer, *more: RecordEvent | Lite
 
     ptr: ptr, read and written
     value: scalar, read
+    result result: scalar
     l2cache: str, default None
     signedness: str, default None
 
     Pipe: PIPE_S.
+    Rules: THR-01, THR-02, THR-06, THR-07.
     Source: PTOAS e32488c9, micro-isa 17.
     """
 
@@ -2728,10 +2747,12 @@ def atomic_cas(ptr: Pointer, compare: _Number | Pointer, value: _Number | Pointe
     ptr: ptr, read and written
     compare: scalar, read
     value: scalar, read
+    result result: scalar
     l2cache: str, default None
     signedness: str, default None
 
     Pipe: PIPE_S.
+    Rules: THR-01, THR-02, THR-06, THR-07.
     Source: PTOAS e32488c9, micro-isa 17.
     """
 
@@ -2742,10 +2763,12 @@ def atomic_exch(ptr: Pointer, value: _Number | Pointer, *more: RecordEvent | Lit
 
     ptr: ptr, read and written
     value: scalar, read
+    result result: scalar
     l2cache: str, default None
     signedness: str, default None
 
     Pipe: PIPE_S.
+    Rules: THR-01, THR-02, THR-06, THR-07.
     Source: PTOAS e32488c9, micro-isa 17.
     """
 
@@ -2756,10 +2779,12 @@ def atomic_max(ptr: Pointer, value: _Number | Pointer, *more: RecordEvent | Lite
 
     ptr: ptr, read and written
     value: scalar, read
+    result result: scalar
     l2cache: str, default None
     signedness: str, default None
 
     Pipe: PIPE_S.
+    Rules: THR-01, THR-02, THR-06, THR-07.
     Source: PTOAS e32488c9, micro-isa 17.
     """
 
@@ -2770,10 +2795,12 @@ def atomic_min(ptr: Pointer, value: _Number | Pointer, *more: RecordEvent | Lite
 
     ptr: ptr, read and written
     value: scalar, read
+    result result: scalar
     l2cache: str, default None
     signedness: str, default None
 
     Pipe: PIPE_S.
+    Rules: THR-01, THR-02, THR-06, THR-07.
     Source: PTOAS e32488c9, micro-isa 17.
     """
 
@@ -2784,10 +2811,12 @@ def atomic_or(ptr: Pointer, value: _Number | Pointer, *more: RecordEvent | Liter
 
     ptr: ptr, read and written
     value: scalar, read
+    result result: scalar
     l2cache: str, default None
     signedness: str, default None
 
     Pipe: PIPE_S.
+    Rules: THR-01, THR-02, THR-06, THR-07.
     Source: PTOAS e32488c9, micro-isa 17.
     """
 
@@ -2798,10 +2827,12 @@ def atomic_sub(ptr: Pointer, value: _Number | Pointer, *more: RecordEvent | Lite
 
     ptr: ptr, read and written
     value: scalar, read
+    result result: scalar
     l2cache: str, default None
     signedness: str, default None
 
     Pipe: PIPE_S.
+    Rules: THR-01, THR-02, THR-06, THR-07.
     Source: PTOAS e32488c9, micro-isa 17.
     """
 
@@ -2812,10 +2843,12 @@ def atomic_xor(ptr: Pointer, value: _Number | Pointer, *more: RecordEvent | Lite
 
     ptr: ptr, read and written
     value: scalar, read
+    result result: scalar
     l2cache: str, default None
     signedness: str, default None
 
     Pipe: PIPE_S.
+    Rules: THR-01, THR-02, THR-06, THR-07.
     Source: PTOAS e32488c9, micro-isa 17.
     """
 
@@ -2837,6 +2870,7 @@ def ceil(value: _Number | Pointer, *more: RecordEvent) -> Scalar:
     C++: ceil(value); text: pto.ceil.
 
     value: scalar, read
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -2854,7 +2888,7 @@ def chistv2(acc: Register, src: Register, mask: Predicate, bin: _Number) -> Regi
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06.
+    Rules: VEC-A5-07, VEC-A5-06, MIC-01, MIC-02, MIC-05.
     Source: PTOAS e32488c9, micro-isa 10.
     """
 
@@ -3086,6 +3120,7 @@ def cos(value: _Number | Pointer, *more: RecordEvent) -> Scalar:
     C++: cos(value); text: pto.cos.
 
     value: scalar, read
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -3104,11 +3139,12 @@ def create_cbuf_matrix(dst: Pointer | GlobalTensor | Partition, value: _Number, 
     fill_word_bits: int, default None
 
     Pipe: PIPE_MTE2.
+    Rules: CUB-01, CUB-06, CUB-03.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
 @overload
-def dcci(cache: Literal['SINGLE_CACHE_LINE', 'ENTIRE_DATA_CACHE'], where: Literal['CACHELINE_ALL', 'CACHELINE_UB', 'CACHELINE_OUT']) -> RecordEvent:
+def dcci(cache: Literal['SINGLE_CACHE_LINE', 'ENTIRE_DATA_CACHE'], where: Literal['CACHELINE_ALL', 'CACHELINE_UB', 'CACHELINE_OUT', 'CACHELINE_ATOMIC']) -> RecordEvent:
     """Clean and invalidate the scalar unit's cache: the 64-byte line a pointer is in, or all of it.
 
     C++: dcci([ptr]); text: pto.dcci.
@@ -3121,7 +3157,7 @@ def dcci(cache: Literal['SINGLE_CACHE_LINE', 'ENTIRE_DATA_CACHE'], where: Litera
     Source: memory-model-and-sync 6.2.
     """
 @overload
-def dcci(ptr: Pointer, *more: RecordEvent | Literal['SINGLE_CACHE_LINE', 'ENTIRE_DATA_CACHE'] | Literal['CACHELINE_ALL', 'CACHELINE_UB', 'CACHELINE_OUT'], cache: Literal['SINGLE_CACHE_LINE', 'ENTIRE_DATA_CACHE'] = ..., where: Literal['CACHELINE_ALL', 'CACHELINE_UB', 'CACHELINE_OUT'] | None = ...) -> RecordEvent: ...
+def dcci(ptr: Pointer, *more: RecordEvent | Literal['SINGLE_CACHE_LINE', 'ENTIRE_DATA_CACHE'] | Literal['CACHELINE_ALL', 'CACHELINE_UB', 'CACHELINE_OUT', 'CACHELINE_ATOMIC'], cache: Literal['SINGLE_CACHE_LINE', 'ENTIRE_DATA_CACHE'] = ..., where: Literal['CACHELINE_ALL', 'CACHELINE_UB', 'CACHELINE_OUT', 'CACHELINE_ATOMIC'] | None = ...) -> RecordEvent: ...
 
 def dhistv2(acc: Register, src: Register, mask: Predicate, bin: _Number) -> Register:
     """dst = acc + how many active samples have the value of the lane; bin 1: values from 128.
@@ -3135,7 +3171,7 @@ def dhistv2(acc: Register, src: Register, mask: Predicate, bin: _Number) -> Regi
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06.
+    Rules: VEC-A5-07, VEC-A5-06, MIC-01, MIC-02, MIC-05.
     Source: PTOAS e32488c9, micro-isa 10.
     """
 
@@ -3156,6 +3192,7 @@ def exp(value: _Number | Pointer, *more: RecordEvent) -> Scalar:
     C++: exp(value); text: pto.exp.
 
     value: scalar, read
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -3167,6 +3204,7 @@ def floor(value: _Number | Pointer, *more: RecordEvent) -> Scalar:
     C++: floor(value); text: pto.floor.
 
     value: scalar, read
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -3180,6 +3218,7 @@ def fma(lhs: _Number | Pointer, rhs: _Number | Pointer, acc: _Number | Pointer, 
     lhs: scalar, read
     rhs: scalar, read
     acc: scalar, read
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -3192,6 +3231,7 @@ def fmax(lhs: _Number | Pointer, rhs: _Number | Pointer, *more: RecordEvent) -> 
 
     lhs: scalar, read
     rhs: scalar, read
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -3204,6 +3244,7 @@ def fmin(lhs: _Number | Pointer, rhs: _Number | Pointer, *more: RecordEvent) -> 
 
     lhs: scalar, read
     rhs: scalar, read
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -3214,6 +3255,7 @@ def get_block_dim_x() -> Scalar:
 
     C++: get_block_dim_x(); text: pto.get_block_dim_x.
 
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -3224,6 +3266,7 @@ def get_block_dim_y() -> Scalar:
 
     C++: get_block_dim_y(); text: pto.get_block_dim_y.
 
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -3234,6 +3277,7 @@ def get_block_dim_z() -> Scalar:
 
     C++: get_block_dim_z(); text: pto.get_block_dim_z.
 
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -3244,6 +3288,7 @@ def get_block_idx_x() -> Scalar:
 
     C++: get_block_idx_x(); text: pto.get_block_idx_x.
 
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -3254,6 +3299,7 @@ def get_block_idx_y() -> Scalar:
 
     C++: get_block_idx_y(); text: pto.get_block_idx_y.
 
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -3264,6 +3310,7 @@ def get_block_idx_z() -> Scalar:
 
     C++: get_block_idx_z(); text: pto.get_block_idx_z.
 
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -3301,6 +3348,7 @@ def get_clock32() -> Scalar:
 
     C++: get_clock32(); text: pto.get_clock32.
 
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -3311,6 +3359,7 @@ def get_clock64() -> Scalar:
 
     C++: get_clock64(); text: pto.get_clock64.
 
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -3332,6 +3381,7 @@ def get_grid_dim_x() -> Scalar:
 
     C++: get_grid_dim_x(); text: pto.get_grid_dim_x.
 
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -3342,6 +3392,7 @@ def get_grid_dim_y() -> Scalar:
 
     C++: get_grid_dim_y(); text: pto.get_grid_dim_y.
 
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -3352,6 +3403,7 @@ def get_grid_dim_z() -> Scalar:
 
     C++: get_grid_dim_z(); text: pto.get_grid_dim_z.
 
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -3362,6 +3414,7 @@ def get_laneid() -> Scalar:
 
     C++: get_laneid(); text: pto.get_laneid.
 
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -3372,6 +3425,7 @@ def get_lanemask_eq() -> Scalar:
 
     C++: get_lanemask_eq(); text: pto.get_lanemask_eq.
 
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -3382,6 +3436,7 @@ def get_lanemask_ge() -> Scalar:
 
     C++: get_lanemask_ge(); text: pto.get_lanemask_ge.
 
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -3392,6 +3447,7 @@ def get_lanemask_gt() -> Scalar:
 
     C++: get_lanemask_gt(); text: pto.get_lanemask_gt.
 
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -3402,6 +3458,7 @@ def get_lanemask_le() -> Scalar:
 
     C++: get_lanemask_le(); text: pto.get_lanemask_le.
 
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -3412,6 +3469,7 @@ def get_lanemask_lt() -> Scalar:
 
     C++: get_lanemask_lt(); text: pto.get_lanemask_lt.
 
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -3422,6 +3480,7 @@ def get_tid_x() -> Scalar:
 
     C++: get_tid_x(); text: pto.get_tid_x.
 
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -3432,6 +3491,7 @@ def get_tid_y() -> Scalar:
 
     C++: get_tid_y(); text: pto.get_tid_y.
 
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -3442,6 +3502,7 @@ def get_tid_z() -> Scalar:
 
     C++: get_tid_z(); text: pto.get_tid_z.
 
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -3452,6 +3513,7 @@ def get_veccoreid() -> Scalar:
 
     C++: get_veccoreid(); text: pto.get_veccoreid.
 
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -3491,6 +3553,7 @@ def keep(payload: _Number | Pointer, *more: RecordEvent | int, slot: int | None 
     slot: int, default None
 
     Pipe: PIPE_S.
+    Rules: THR-11.
     Source: PTOAS e32488c9, micro-isa 17.
     """
 
@@ -3501,8 +3564,10 @@ def ld_dev(ptr: Pointer, offset: _Number, *more: RecordEvent) -> Scalar:
 
     ptr: ptr, read
     offset: scalar, read
+    result result: scalar
 
     Pipe: PIPE_S.
+    Rules: THR-01, THR-02, THR-05.
     Source: PTOAS e32488c9, micro-isa 17.
     """
 
@@ -3513,10 +3578,12 @@ def ldg(ptr: Pointer, offset: _Number, *more: RecordEvent | Literal['cache', 'un
 
     ptr: ptr, read
     offset: scalar, read
+    result result: scalar
     l1cache: str, default None
     l2cache: str, default None
 
     Pipe: PIPE_S.
+    Rules: THR-01, THR-02, THR-03, THR-04.
     Source: PTOAS e32488c9, micro-isa 17.
     """
 
@@ -3527,8 +3594,10 @@ def load(ptr: Pointer, offset: _Number, *more: RecordEvent) -> Scalar:
 
     ptr: ptr, read
     offset: scalar, read
+    result result: scalar
 
     Pipe: PIPE_S.
+    Rules: THR-01.
     Source: PTOAS e32488c9, micro-isa 17.
     """
 
@@ -3548,6 +3617,7 @@ def load_cbuf_to_ca(src: Pointer | GlobalTensor | Partition, dst: Pointer | Glob
     transpose: bool, default None
 
     Pipe: PIPE_MTE1.
+    Rules: CUB-01, CUB-02, CUB-05, CUB-03.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -3566,6 +3636,7 @@ def load_cbuf_to_ca_mx(src: Pointer | GlobalTensor | Partition, dst: Pointer | G
     dst_stride: scalar, read
 
     Pipe: PIPE_MTE1.
+    Rules: CUB-01, CUB-02, CUB-03.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -3585,6 +3656,7 @@ def load_cbuf_to_ca_s4(src: Pointer | GlobalTensor | Partition, dst: Pointer | G
     transpose: scalar, read
 
     Pipe: PIPE_MTE1.
+    Rules: CUB-01, CUB-02, CUB-05, CUB-03.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -3604,6 +3676,7 @@ def load_cbuf_to_cb(src: Pointer | GlobalTensor | Partition, dst: Pointer | Glob
     transpose: bool, default None
 
     Pipe: PIPE_MTE1.
+    Rules: CUB-01, CUB-02, CUB-05, CUB-03.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -3622,6 +3695,7 @@ def load_cbuf_to_cb_mx(src: Pointer | GlobalTensor | Partition, dst: Pointer | G
     dst_stride: scalar, read
 
     Pipe: PIPE_MTE1.
+    Rules: CUB-01, CUB-02, CUB-03.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -3641,6 +3715,7 @@ def load_cbuf_to_cb_s4(src: Pointer | GlobalTensor | Partition, dst: Pointer | G
     transpose: scalar, read
 
     Pipe: PIPE_MTE1.
+    Rules: CUB-01, CUB-02, CUB-05, CUB-03.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -3650,6 +3725,7 @@ def log(value: _Number | Pointer, *more: RecordEvent) -> Scalar:
     C++: log(value); text: pto.log.
 
     value: scalar, read
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -3673,6 +3749,7 @@ def mad(lhs: Pointer | GlobalTensor | Partition, rhs: Pointer | GlobalTensor | P
     n_dir: str, default None
 
     Pipe: PIPE_M.
+    Rules: CUB-01, CUB-08, CUB-09.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -3694,6 +3771,7 @@ def mad_acc(lhs: Pointer | GlobalTensor | Partition, rhs: Pointer | GlobalTensor
     n_dir: str, default None
 
     Pipe: PIPE_M.
+    Rules: CUB-01, CUB-08, CUB-09.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -3716,6 +3794,7 @@ def mad_bias(lhs: Pointer | GlobalTensor | Partition, rhs: Pointer | GlobalTenso
     n_dir: str, default None
 
     Pipe: PIPE_M.
+    Rules: CUB-01, CUB-08, CUB-09.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -3731,6 +3810,7 @@ def mad_bias_raw(lhs: Pointer | GlobalTensor | Partition, rhs: Pointer | GlobalT
     xt: scalar, read
 
     Pipe: PIPE_M.
+    Rules: CUB-01, CUB-08, CUB-09.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -3752,6 +3832,7 @@ def mad_mx(lhs: Pointer | GlobalTensor | Partition, rhs: Pointer | GlobalTensor 
     n_dir: str, default None
 
     Pipe: PIPE_M.
+    Rules: CUB-01, CUB-08, CUB-09.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -3773,6 +3854,7 @@ def mad_mx_acc(lhs: Pointer | GlobalTensor | Partition, rhs: Pointer | GlobalTen
     n_dir: str, default None
 
     Pipe: PIPE_M.
+    Rules: CUB-01, CUB-08, CUB-09.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -3795,6 +3877,7 @@ def mad_mx_bias(lhs: Pointer | GlobalTensor | Partition, rhs: Pointer | GlobalTe
     n_dir: str, default None
 
     Pipe: PIPE_M.
+    Rules: CUB-01, CUB-08, CUB-09.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -3810,6 +3893,7 @@ def mad_mx_bias_raw(lhs: Pointer | GlobalTensor | Partition, rhs: Pointer | Glob
     xt: scalar, read
 
     Pipe: PIPE_M.
+    Rules: CUB-01, CUB-08, CUB-09.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -3824,6 +3908,7 @@ def mad_mx_raw(lhs: Pointer | GlobalTensor | Partition, rhs: Pointer | GlobalTen
     xt: scalar, read
 
     Pipe: PIPE_M.
+    Rules: CUB-01, CUB-08, CUB-09.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -3838,10 +3923,11 @@ def mad_raw(lhs: Pointer | GlobalTensor | Partition, rhs: Pointer | GlobalTensor
     xt: scalar, read
 
     Pipe: PIPE_M.
+    Rules: CUB-01, CUB-08, CUB-09.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
-def mem_bar(kind: str) -> RecordEvent:
+def mem_bar(kind: Literal['VV_ALL', 'VST_VLD', 'VLD_VST', 'VST_VST', 'VS_ALL', 'VST_LD', 'VLD_ST', 'VST_ST', 'SV_ALL', 'ST_VLD', 'LD_VST', 'ST_VST', 'SS_ALL', 'ST_LD', 'LD_ST', 'ST_ST']) -> RecordEvent:
     """Order loads and stores of vector registers inside one vector scope; tile instructions need none.
 
     C++: mem_bar(); text: pto.mem_bar.
@@ -3918,7 +4004,7 @@ def mte_gm_ub(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTens
     """
 
 @overload
-def mte_l0c_gm(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, sid: _Number, l2_cache_ctl: _Number, unit_flag: str | None = ..., quant_mode: str | None = ..., relu_mode: str | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: str | None = ..., atomic_op: str | None = ...) -> None:
+def mte_l0c_gm(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, sid: _Number, l2_cache_ctl: _Number, unit_flag: str | None = ..., quant_mode: Literal['no_convert', 'f32_f16', 'qf322hif8_pre_vec', 'qf322hif8_pre_scalar', 'qf322hif8_pre_hybrid_vec', 'qf322hif8_pre_hybrid_scalar', 'deqs32_int_vec', 'deqs32_int_scalar', 'req8_vec', 'req8_scalar', 'deqf16_vec', 'deqf16_scalar', 'qf322fp8_pre_vec', 'qf322fp8_pre_scalar', 'qf322f32_pre_vec', 'qf322f32_pre_scalar', 'f32_bf16', 'qf162b8_pre_vec', 'qf162b8_pre_scalar', 'qf162s4_pre_vec', 'qf162s4_pre_scalar', 'req4_vec', 'req4_scalar', 'qf322b8_pre_vec', 'qf322b8_pre_scalar', 'qf322s4_pre_vec', 'qf322s4_pre_scalar', 'deqs16_vec', 'deqs16_scalar', 'qf162s16_pre_vec', 'qf162s16_pre_scalar', 'qf322f16_pre_vec', 'qf322f16_pre_scalar', 'qf322bf16_pre_vec', 'qf322bf16_pre_scalar', 'qs322bf16_pre_vec', 'qs322bf16_pre_scalar'] | None = ..., relu_mode: Literal['no_relu', 'normal_relu', 'scalar_relu', 'vector_relu', 'pwl'] | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: Literal['f32', 'f16', 'bf16', 's32', 's16', 's8'] | None = ..., atomic_op: str | None = ...) -> None:
     """Drain the accumulator into global memory.
 
     text: pto.mte_l0c_gm.
@@ -3948,25 +4034,26 @@ def mte_l0c_gm(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTen
     atomic_op: str, default None
 
     Pipe: PIPE_FIX.
+    Rules: CUB-01, CUB-10, CUB-11, CUB-12, CUB-13.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 @overload
-def mte_l0c_gm(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, sid: _Number, l2_cache_ctl: _Number, quant: _Number | Pointer, unit_flag: str | None = ..., quant_mode: str | None = ..., relu_mode: str | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: str | None = ..., atomic_op: str | None = ...) -> None: ...
+def mte_l0c_gm(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, sid: _Number, l2_cache_ctl: _Number, quant: _Number | Pointer, unit_flag: str | None = ..., quant_mode: Literal['no_convert', 'f32_f16', 'qf322hif8_pre_vec', 'qf322hif8_pre_scalar', 'qf322hif8_pre_hybrid_vec', 'qf322hif8_pre_hybrid_scalar', 'deqs32_int_vec', 'deqs32_int_scalar', 'req8_vec', 'req8_scalar', 'deqf16_vec', 'deqf16_scalar', 'qf322fp8_pre_vec', 'qf322fp8_pre_scalar', 'qf322f32_pre_vec', 'qf322f32_pre_scalar', 'f32_bf16', 'qf162b8_pre_vec', 'qf162b8_pre_scalar', 'qf162s4_pre_vec', 'qf162s4_pre_scalar', 'req4_vec', 'req4_scalar', 'qf322b8_pre_vec', 'qf322b8_pre_scalar', 'qf322s4_pre_vec', 'qf322s4_pre_scalar', 'deqs16_vec', 'deqs16_scalar', 'qf162s16_pre_vec', 'qf162s16_pre_scalar', 'qf322f16_pre_vec', 'qf322f16_pre_scalar', 'qf322bf16_pre_vec', 'qf322bf16_pre_scalar', 'qs322bf16_pre_vec', 'qs322bf16_pre_scalar'] | None = ..., relu_mode: Literal['no_relu', 'normal_relu', 'scalar_relu', 'vector_relu', 'pwl'] | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: Literal['f32', 'f16', 'bf16', 's32', 's16', 's8'] | None = ..., atomic_op: str | None = ...) -> None: ...
 @overload
-def mte_l0c_gm(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, sid: _Number, l2_cache_ctl: _Number, quant: _Number | Pointer, relu: _Number | Pointer, unit_flag: str | None = ..., quant_mode: str | None = ..., relu_mode: str | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: str | None = ..., atomic_op: str | None = ...) -> None: ...
+def mte_l0c_gm(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, sid: _Number, l2_cache_ctl: _Number, quant: _Number | Pointer, relu: _Number | Pointer, unit_flag: str | None = ..., quant_mode: Literal['no_convert', 'f32_f16', 'qf322hif8_pre_vec', 'qf322hif8_pre_scalar', 'qf322hif8_pre_hybrid_vec', 'qf322hif8_pre_hybrid_scalar', 'deqs32_int_vec', 'deqs32_int_scalar', 'req8_vec', 'req8_scalar', 'deqf16_vec', 'deqf16_scalar', 'qf322fp8_pre_vec', 'qf322fp8_pre_scalar', 'qf322f32_pre_vec', 'qf322f32_pre_scalar', 'f32_bf16', 'qf162b8_pre_vec', 'qf162b8_pre_scalar', 'qf162s4_pre_vec', 'qf162s4_pre_scalar', 'req4_vec', 'req4_scalar', 'qf322b8_pre_vec', 'qf322b8_pre_scalar', 'qf322s4_pre_vec', 'qf322s4_pre_scalar', 'deqs16_vec', 'deqs16_scalar', 'qf162s16_pre_vec', 'qf162s16_pre_scalar', 'qf322f16_pre_vec', 'qf322f16_pre_scalar', 'qf322bf16_pre_vec', 'qf322bf16_pre_scalar', 'qs322bf16_pre_vec', 'qs322bf16_pre_scalar'] | None = ..., relu_mode: Literal['no_relu', 'normal_relu', 'scalar_relu', 'vector_relu', 'pwl'] | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: Literal['f32', 'f16', 'bf16', 's32', 's16', 's8'] | None = ..., atomic_op: str | None = ...) -> None: ...
 @overload
-def mte_l0c_gm(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, sid: _Number, l2_cache_ctl: _Number, quant: _Number | Pointer, relu: _Number | Pointer, clip: _Number, unit_flag: str | None = ..., quant_mode: str | None = ..., relu_mode: str | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: str | None = ..., atomic_op: str | None = ...) -> None: ...
+def mte_l0c_gm(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, sid: _Number, l2_cache_ctl: _Number, quant: _Number | Pointer, relu: _Number | Pointer, clip: _Number, unit_flag: str | None = ..., quant_mode: Literal['no_convert', 'f32_f16', 'qf322hif8_pre_vec', 'qf322hif8_pre_scalar', 'qf322hif8_pre_hybrid_vec', 'qf322hif8_pre_hybrid_scalar', 'deqs32_int_vec', 'deqs32_int_scalar', 'req8_vec', 'req8_scalar', 'deqf16_vec', 'deqf16_scalar', 'qf322fp8_pre_vec', 'qf322fp8_pre_scalar', 'qf322f32_pre_vec', 'qf322f32_pre_scalar', 'f32_bf16', 'qf162b8_pre_vec', 'qf162b8_pre_scalar', 'qf162s4_pre_vec', 'qf162s4_pre_scalar', 'req4_vec', 'req4_scalar', 'qf322b8_pre_vec', 'qf322b8_pre_scalar', 'qf322s4_pre_vec', 'qf322s4_pre_scalar', 'deqs16_vec', 'deqs16_scalar', 'qf162s16_pre_vec', 'qf162s16_pre_scalar', 'qf322f16_pre_vec', 'qf322f16_pre_scalar', 'qf322bf16_pre_vec', 'qf322bf16_pre_scalar', 'qs322bf16_pre_vec', 'qs322bf16_pre_scalar'] | None = ..., relu_mode: Literal['no_relu', 'normal_relu', 'scalar_relu', 'vector_relu', 'pwl'] | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: Literal['f32', 'f16', 'bf16', 's32', 's16', 's8'] | None = ..., atomic_op: str | None = ...) -> None: ...
 @overload
-def mte_l0c_gm(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, sid: _Number, l2_cache_ctl: _Number, quant: _Number | Pointer, relu: _Number | Pointer, clip: _Number, layout_stride: _Number, unit_flag: str | None = ..., quant_mode: str | None = ..., relu_mode: str | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: str | None = ..., atomic_op: str | None = ...) -> None: ...
+def mte_l0c_gm(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, sid: _Number, l2_cache_ctl: _Number, quant: _Number | Pointer, relu: _Number | Pointer, clip: _Number, layout_stride: _Number, unit_flag: str | None = ..., quant_mode: Literal['no_convert', 'f32_f16', 'qf322hif8_pre_vec', 'qf322hif8_pre_scalar', 'qf322hif8_pre_hybrid_vec', 'qf322hif8_pre_hybrid_scalar', 'deqs32_int_vec', 'deqs32_int_scalar', 'req8_vec', 'req8_scalar', 'deqf16_vec', 'deqf16_scalar', 'qf322fp8_pre_vec', 'qf322fp8_pre_scalar', 'qf322f32_pre_vec', 'qf322f32_pre_scalar', 'f32_bf16', 'qf162b8_pre_vec', 'qf162b8_pre_scalar', 'qf162s4_pre_vec', 'qf162s4_pre_scalar', 'req4_vec', 'req4_scalar', 'qf322b8_pre_vec', 'qf322b8_pre_scalar', 'qf322s4_pre_vec', 'qf322s4_pre_scalar', 'deqs16_vec', 'deqs16_scalar', 'qf162s16_pre_vec', 'qf162s16_pre_scalar', 'qf322f16_pre_vec', 'qf322f16_pre_scalar', 'qf322bf16_pre_vec', 'qf322bf16_pre_scalar', 'qs322bf16_pre_vec', 'qs322bf16_pre_scalar'] | None = ..., relu_mode: Literal['no_relu', 'normal_relu', 'scalar_relu', 'vector_relu', 'pwl'] | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: Literal['f32', 'f16', 'bf16', 's32', 's16', 's8'] | None = ..., atomic_op: str | None = ...) -> None: ...
 @overload
-def mte_l0c_gm(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, sid: _Number, l2_cache_ctl: _Number, quant: _Number | Pointer, relu: _Number | Pointer, clip: _Number, layout_stride: _Number, loop_count: _Number, unit_flag: str | None = ..., quant_mode: str | None = ..., relu_mode: str | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: str | None = ..., atomic_op: str | None = ...) -> None: ...
+def mte_l0c_gm(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, sid: _Number, l2_cache_ctl: _Number, quant: _Number | Pointer, relu: _Number | Pointer, clip: _Number, layout_stride: _Number, loop_count: _Number, unit_flag: str | None = ..., quant_mode: Literal['no_convert', 'f32_f16', 'qf322hif8_pre_vec', 'qf322hif8_pre_scalar', 'qf322hif8_pre_hybrid_vec', 'qf322hif8_pre_hybrid_scalar', 'deqs32_int_vec', 'deqs32_int_scalar', 'req8_vec', 'req8_scalar', 'deqf16_vec', 'deqf16_scalar', 'qf322fp8_pre_vec', 'qf322fp8_pre_scalar', 'qf322f32_pre_vec', 'qf322f32_pre_scalar', 'f32_bf16', 'qf162b8_pre_vec', 'qf162b8_pre_scalar', 'qf162s4_pre_vec', 'qf162s4_pre_scalar', 'req4_vec', 'req4_scalar', 'qf322b8_pre_vec', 'qf322b8_pre_scalar', 'qf322s4_pre_vec', 'qf322s4_pre_scalar', 'deqs16_vec', 'deqs16_scalar', 'qf162s16_pre_vec', 'qf162s16_pre_scalar', 'qf322f16_pre_vec', 'qf322f16_pre_scalar', 'qf322bf16_pre_vec', 'qf322bf16_pre_scalar', 'qs322bf16_pre_vec', 'qs322bf16_pre_scalar'] | None = ..., relu_mode: Literal['no_relu', 'normal_relu', 'scalar_relu', 'vector_relu', 'pwl'] | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: Literal['f32', 'f16', 'bf16', 's32', 's16', 's8'] | None = ..., atomic_op: str | None = ...) -> None: ...
 @overload
-def mte_l0c_gm(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, sid: _Number, l2_cache_ctl: _Number, quant: _Number | Pointer, relu: _Number | Pointer, clip: _Number, layout_stride: _Number, loop_count: _Number, loop_src: _Number, unit_flag: str | None = ..., quant_mode: str | None = ..., relu_mode: str | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: str | None = ..., atomic_op: str | None = ...) -> None: ...
+def mte_l0c_gm(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, sid: _Number, l2_cache_ctl: _Number, quant: _Number | Pointer, relu: _Number | Pointer, clip: _Number, layout_stride: _Number, loop_count: _Number, loop_src: _Number, unit_flag: str | None = ..., quant_mode: Literal['no_convert', 'f32_f16', 'qf322hif8_pre_vec', 'qf322hif8_pre_scalar', 'qf322hif8_pre_hybrid_vec', 'qf322hif8_pre_hybrid_scalar', 'deqs32_int_vec', 'deqs32_int_scalar', 'req8_vec', 'req8_scalar', 'deqf16_vec', 'deqf16_scalar', 'qf322fp8_pre_vec', 'qf322fp8_pre_scalar', 'qf322f32_pre_vec', 'qf322f32_pre_scalar', 'f32_bf16', 'qf162b8_pre_vec', 'qf162b8_pre_scalar', 'qf162s4_pre_vec', 'qf162s4_pre_scalar', 'req4_vec', 'req4_scalar', 'qf322b8_pre_vec', 'qf322b8_pre_scalar', 'qf322s4_pre_vec', 'qf322s4_pre_scalar', 'deqs16_vec', 'deqs16_scalar', 'qf162s16_pre_vec', 'qf162s16_pre_scalar', 'qf322f16_pre_vec', 'qf322f16_pre_scalar', 'qf322bf16_pre_vec', 'qf322bf16_pre_scalar', 'qs322bf16_pre_vec', 'qs322bf16_pre_scalar'] | None = ..., relu_mode: Literal['no_relu', 'normal_relu', 'scalar_relu', 'vector_relu', 'pwl'] | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: Literal['f32', 'f16', 'bf16', 's32', 's16', 's8'] | None = ..., atomic_op: str | None = ...) -> None: ...
 @overload
-def mte_l0c_gm(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, sid: _Number, l2_cache_ctl: _Number, quant: _Number | Pointer, relu: _Number | Pointer, clip: _Number, layout_stride: _Number, loop_count: _Number, loop_src: _Number, loop_dst: _Number, unit_flag: str | None = ..., quant_mode: str | None = ..., relu_mode: str | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: str | None = ..., atomic_op: str | None = ...) -> None: ...
+def mte_l0c_gm(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, sid: _Number, l2_cache_ctl: _Number, quant: _Number | Pointer, relu: _Number | Pointer, clip: _Number, layout_stride: _Number, loop_count: _Number, loop_src: _Number, loop_dst: _Number, unit_flag: str | None = ..., quant_mode: Literal['no_convert', 'f32_f16', 'qf322hif8_pre_vec', 'qf322hif8_pre_scalar', 'qf322hif8_pre_hybrid_vec', 'qf322hif8_pre_hybrid_scalar', 'deqs32_int_vec', 'deqs32_int_scalar', 'req8_vec', 'req8_scalar', 'deqf16_vec', 'deqf16_scalar', 'qf322fp8_pre_vec', 'qf322fp8_pre_scalar', 'qf322f32_pre_vec', 'qf322f32_pre_scalar', 'f32_bf16', 'qf162b8_pre_vec', 'qf162b8_pre_scalar', 'qf162s4_pre_vec', 'qf162s4_pre_scalar', 'req4_vec', 'req4_scalar', 'qf322b8_pre_vec', 'qf322b8_pre_scalar', 'qf322s4_pre_vec', 'qf322s4_pre_scalar', 'deqs16_vec', 'deqs16_scalar', 'qf162s16_pre_vec', 'qf162s16_pre_scalar', 'qf322f16_pre_vec', 'qf322f16_pre_scalar', 'qf322bf16_pre_vec', 'qf322bf16_pre_scalar', 'qs322bf16_pre_vec', 'qs322bf16_pre_scalar'] | None = ..., relu_mode: Literal['no_relu', 'normal_relu', 'scalar_relu', 'vector_relu', 'pwl'] | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: Literal['f32', 'f16', 'bf16', 's32', 's16', 's8'] | None = ..., atomic_op: str | None = ...) -> None: ...
 
 @overload
-def mte_l0c_l1(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, unit_flag: str | None = ..., quant_mode: str | None = ..., relu_mode: str | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: str | None = ..., atomic_op: str | None = ...) -> None:
+def mte_l0c_l1(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, unit_flag: str | None = ..., quant_mode: Literal['no_convert', 'f32_f16', 'qf322hif8_pre_vec', 'qf322hif8_pre_scalar', 'qf322hif8_pre_hybrid_vec', 'qf322hif8_pre_hybrid_scalar', 'deqs32_int_vec', 'deqs32_int_scalar', 'req8_vec', 'req8_scalar', 'deqf16_vec', 'deqf16_scalar', 'qf322fp8_pre_vec', 'qf322fp8_pre_scalar', 'qf322f32_pre_vec', 'qf322f32_pre_scalar', 'f32_bf16', 'qf162b8_pre_vec', 'qf162b8_pre_scalar', 'qf162s4_pre_vec', 'qf162s4_pre_scalar', 'req4_vec', 'req4_scalar', 'qf322b8_pre_vec', 'qf322b8_pre_scalar', 'qf322s4_pre_vec', 'qf322s4_pre_scalar', 'deqs16_vec', 'deqs16_scalar', 'qf162s16_pre_vec', 'qf162s16_pre_scalar', 'qf322f16_pre_vec', 'qf322f16_pre_scalar', 'qf322bf16_pre_vec', 'qf322bf16_pre_scalar', 'qs322bf16_pre_vec', 'qs322bf16_pre_scalar'] | None = ..., relu_mode: Literal['no_relu', 'normal_relu', 'scalar_relu', 'vector_relu', 'pwl'] | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: Literal['f32', 'f16', 'bf16', 's32', 's16', 's8'] | None = ..., atomic_op: str | None = ...) -> None:
     """Drain the accumulator into L1.
 
     text: pto.mte_l0c_l1.
@@ -3994,25 +4081,26 @@ def mte_l0c_l1(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTen
     atomic_op: str, default None
 
     Pipe: PIPE_FIX.
+    Rules: CUB-01, CUB-10, CUB-11, CUB-12, CUB-13.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 @overload
-def mte_l0c_l1(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, quant: _Number | Pointer, unit_flag: str | None = ..., quant_mode: str | None = ..., relu_mode: str | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: str | None = ..., atomic_op: str | None = ...) -> None: ...
+def mte_l0c_l1(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, quant: _Number | Pointer, unit_flag: str | None = ..., quant_mode: Literal['no_convert', 'f32_f16', 'qf322hif8_pre_vec', 'qf322hif8_pre_scalar', 'qf322hif8_pre_hybrid_vec', 'qf322hif8_pre_hybrid_scalar', 'deqs32_int_vec', 'deqs32_int_scalar', 'req8_vec', 'req8_scalar', 'deqf16_vec', 'deqf16_scalar', 'qf322fp8_pre_vec', 'qf322fp8_pre_scalar', 'qf322f32_pre_vec', 'qf322f32_pre_scalar', 'f32_bf16', 'qf162b8_pre_vec', 'qf162b8_pre_scalar', 'qf162s4_pre_vec', 'qf162s4_pre_scalar', 'req4_vec', 'req4_scalar', 'qf322b8_pre_vec', 'qf322b8_pre_scalar', 'qf322s4_pre_vec', 'qf322s4_pre_scalar', 'deqs16_vec', 'deqs16_scalar', 'qf162s16_pre_vec', 'qf162s16_pre_scalar', 'qf322f16_pre_vec', 'qf322f16_pre_scalar', 'qf322bf16_pre_vec', 'qf322bf16_pre_scalar', 'qs322bf16_pre_vec', 'qs322bf16_pre_scalar'] | None = ..., relu_mode: Literal['no_relu', 'normal_relu', 'scalar_relu', 'vector_relu', 'pwl'] | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: Literal['f32', 'f16', 'bf16', 's32', 's16', 's8'] | None = ..., atomic_op: str | None = ...) -> None: ...
 @overload
-def mte_l0c_l1(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, quant: _Number | Pointer, relu: _Number | Pointer, unit_flag: str | None = ..., quant_mode: str | None = ..., relu_mode: str | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: str | None = ..., atomic_op: str | None = ...) -> None: ...
+def mte_l0c_l1(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, quant: _Number | Pointer, relu: _Number | Pointer, unit_flag: str | None = ..., quant_mode: Literal['no_convert', 'f32_f16', 'qf322hif8_pre_vec', 'qf322hif8_pre_scalar', 'qf322hif8_pre_hybrid_vec', 'qf322hif8_pre_hybrid_scalar', 'deqs32_int_vec', 'deqs32_int_scalar', 'req8_vec', 'req8_scalar', 'deqf16_vec', 'deqf16_scalar', 'qf322fp8_pre_vec', 'qf322fp8_pre_scalar', 'qf322f32_pre_vec', 'qf322f32_pre_scalar', 'f32_bf16', 'qf162b8_pre_vec', 'qf162b8_pre_scalar', 'qf162s4_pre_vec', 'qf162s4_pre_scalar', 'req4_vec', 'req4_scalar', 'qf322b8_pre_vec', 'qf322b8_pre_scalar', 'qf322s4_pre_vec', 'qf322s4_pre_scalar', 'deqs16_vec', 'deqs16_scalar', 'qf162s16_pre_vec', 'qf162s16_pre_scalar', 'qf322f16_pre_vec', 'qf322f16_pre_scalar', 'qf322bf16_pre_vec', 'qf322bf16_pre_scalar', 'qs322bf16_pre_vec', 'qs322bf16_pre_scalar'] | None = ..., relu_mode: Literal['no_relu', 'normal_relu', 'scalar_relu', 'vector_relu', 'pwl'] | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: Literal['f32', 'f16', 'bf16', 's32', 's16', 's8'] | None = ..., atomic_op: str | None = ...) -> None: ...
 @overload
-def mte_l0c_l1(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, quant: _Number | Pointer, relu: _Number | Pointer, clip: _Number, unit_flag: str | None = ..., quant_mode: str | None = ..., relu_mode: str | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: str | None = ..., atomic_op: str | None = ...) -> None: ...
+def mte_l0c_l1(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, quant: _Number | Pointer, relu: _Number | Pointer, clip: _Number, unit_flag: str | None = ..., quant_mode: Literal['no_convert', 'f32_f16', 'qf322hif8_pre_vec', 'qf322hif8_pre_scalar', 'qf322hif8_pre_hybrid_vec', 'qf322hif8_pre_hybrid_scalar', 'deqs32_int_vec', 'deqs32_int_scalar', 'req8_vec', 'req8_scalar', 'deqf16_vec', 'deqf16_scalar', 'qf322fp8_pre_vec', 'qf322fp8_pre_scalar', 'qf322f32_pre_vec', 'qf322f32_pre_scalar', 'f32_bf16', 'qf162b8_pre_vec', 'qf162b8_pre_scalar', 'qf162s4_pre_vec', 'qf162s4_pre_scalar', 'req4_vec', 'req4_scalar', 'qf322b8_pre_vec', 'qf322b8_pre_scalar', 'qf322s4_pre_vec', 'qf322s4_pre_scalar', 'deqs16_vec', 'deqs16_scalar', 'qf162s16_pre_vec', 'qf162s16_pre_scalar', 'qf322f16_pre_vec', 'qf322f16_pre_scalar', 'qf322bf16_pre_vec', 'qf322bf16_pre_scalar', 'qs322bf16_pre_vec', 'qs322bf16_pre_scalar'] | None = ..., relu_mode: Literal['no_relu', 'normal_relu', 'scalar_relu', 'vector_relu', 'pwl'] | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: Literal['f32', 'f16', 'bf16', 's32', 's16', 's8'] | None = ..., atomic_op: str | None = ...) -> None: ...
 @overload
-def mte_l0c_l1(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, quant: _Number | Pointer, relu: _Number | Pointer, clip: _Number, layout_stride: _Number, unit_flag: str | None = ..., quant_mode: str | None = ..., relu_mode: str | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: str | None = ..., atomic_op: str | None = ...) -> None: ...
+def mte_l0c_l1(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, quant: _Number | Pointer, relu: _Number | Pointer, clip: _Number, layout_stride: _Number, unit_flag: str | None = ..., quant_mode: Literal['no_convert', 'f32_f16', 'qf322hif8_pre_vec', 'qf322hif8_pre_scalar', 'qf322hif8_pre_hybrid_vec', 'qf322hif8_pre_hybrid_scalar', 'deqs32_int_vec', 'deqs32_int_scalar', 'req8_vec', 'req8_scalar', 'deqf16_vec', 'deqf16_scalar', 'qf322fp8_pre_vec', 'qf322fp8_pre_scalar', 'qf322f32_pre_vec', 'qf322f32_pre_scalar', 'f32_bf16', 'qf162b8_pre_vec', 'qf162b8_pre_scalar', 'qf162s4_pre_vec', 'qf162s4_pre_scalar', 'req4_vec', 'req4_scalar', 'qf322b8_pre_vec', 'qf322b8_pre_scalar', 'qf322s4_pre_vec', 'qf322s4_pre_scalar', 'deqs16_vec', 'deqs16_scalar', 'qf162s16_pre_vec', 'qf162s16_pre_scalar', 'qf322f16_pre_vec', 'qf322f16_pre_scalar', 'qf322bf16_pre_vec', 'qf322bf16_pre_scalar', 'qs322bf16_pre_vec', 'qs322bf16_pre_scalar'] | None = ..., relu_mode: Literal['no_relu', 'normal_relu', 'scalar_relu', 'vector_relu', 'pwl'] | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: Literal['f32', 'f16', 'bf16', 's32', 's16', 's8'] | None = ..., atomic_op: str | None = ...) -> None: ...
 @overload
-def mte_l0c_l1(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, quant: _Number | Pointer, relu: _Number | Pointer, clip: _Number, layout_stride: _Number, loop_count: _Number, unit_flag: str | None = ..., quant_mode: str | None = ..., relu_mode: str | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: str | None = ..., atomic_op: str | None = ...) -> None: ...
+def mte_l0c_l1(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, quant: _Number | Pointer, relu: _Number | Pointer, clip: _Number, layout_stride: _Number, loop_count: _Number, unit_flag: str | None = ..., quant_mode: Literal['no_convert', 'f32_f16', 'qf322hif8_pre_vec', 'qf322hif8_pre_scalar', 'qf322hif8_pre_hybrid_vec', 'qf322hif8_pre_hybrid_scalar', 'deqs32_int_vec', 'deqs32_int_scalar', 'req8_vec', 'req8_scalar', 'deqf16_vec', 'deqf16_scalar', 'qf322fp8_pre_vec', 'qf322fp8_pre_scalar', 'qf322f32_pre_vec', 'qf322f32_pre_scalar', 'f32_bf16', 'qf162b8_pre_vec', 'qf162b8_pre_scalar', 'qf162s4_pre_vec', 'qf162s4_pre_scalar', 'req4_vec', 'req4_scalar', 'qf322b8_pre_vec', 'qf322b8_pre_scalar', 'qf322s4_pre_vec', 'qf322s4_pre_scalar', 'deqs16_vec', 'deqs16_scalar', 'qf162s16_pre_vec', 'qf162s16_pre_scalar', 'qf322f16_pre_vec', 'qf322f16_pre_scalar', 'qf322bf16_pre_vec', 'qf322bf16_pre_scalar', 'qs322bf16_pre_vec', 'qs322bf16_pre_scalar'] | None = ..., relu_mode: Literal['no_relu', 'normal_relu', 'scalar_relu', 'vector_relu', 'pwl'] | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: Literal['f32', 'f16', 'bf16', 's32', 's16', 's8'] | None = ..., atomic_op: str | None = ...) -> None: ...
 @overload
-def mte_l0c_l1(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, quant: _Number | Pointer, relu: _Number | Pointer, clip: _Number, layout_stride: _Number, loop_count: _Number, loop_src: _Number, unit_flag: str | None = ..., quant_mode: str | None = ..., relu_mode: str | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: str | None = ..., atomic_op: str | None = ...) -> None: ...
+def mte_l0c_l1(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, quant: _Number | Pointer, relu: _Number | Pointer, clip: _Number, layout_stride: _Number, loop_count: _Number, loop_src: _Number, unit_flag: str | None = ..., quant_mode: Literal['no_convert', 'f32_f16', 'qf322hif8_pre_vec', 'qf322hif8_pre_scalar', 'qf322hif8_pre_hybrid_vec', 'qf322hif8_pre_hybrid_scalar', 'deqs32_int_vec', 'deqs32_int_scalar', 'req8_vec', 'req8_scalar', 'deqf16_vec', 'deqf16_scalar', 'qf322fp8_pre_vec', 'qf322fp8_pre_scalar', 'qf322f32_pre_vec', 'qf322f32_pre_scalar', 'f32_bf16', 'qf162b8_pre_vec', 'qf162b8_pre_scalar', 'qf162s4_pre_vec', 'qf162s4_pre_scalar', 'req4_vec', 'req4_scalar', 'qf322b8_pre_vec', 'qf322b8_pre_scalar', 'qf322s4_pre_vec', 'qf322s4_pre_scalar', 'deqs16_vec', 'deqs16_scalar', 'qf162s16_pre_vec', 'qf162s16_pre_scalar', 'qf322f16_pre_vec', 'qf322f16_pre_scalar', 'qf322bf16_pre_vec', 'qf322bf16_pre_scalar', 'qs322bf16_pre_vec', 'qs322bf16_pre_scalar'] | None = ..., relu_mode: Literal['no_relu', 'normal_relu', 'scalar_relu', 'vector_relu', 'pwl'] | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: Literal['f32', 'f16', 'bf16', 's32', 's16', 's8'] | None = ..., atomic_op: str | None = ...) -> None: ...
 @overload
-def mte_l0c_l1(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, quant: _Number | Pointer, relu: _Number | Pointer, clip: _Number, layout_stride: _Number, loop_count: _Number, loop_src: _Number, loop_dst: _Number, unit_flag: str | None = ..., quant_mode: str | None = ..., relu_mode: str | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: str | None = ..., atomic_op: str | None = ...) -> None: ...
+def mte_l0c_l1(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, quant: _Number | Pointer, relu: _Number | Pointer, clip: _Number, layout_stride: _Number, loop_count: _Number, loop_src: _Number, loop_dst: _Number, unit_flag: str | None = ..., quant_mode: Literal['no_convert', 'f32_f16', 'qf322hif8_pre_vec', 'qf322hif8_pre_scalar', 'qf322hif8_pre_hybrid_vec', 'qf322hif8_pre_hybrid_scalar', 'deqs32_int_vec', 'deqs32_int_scalar', 'req8_vec', 'req8_scalar', 'deqf16_vec', 'deqf16_scalar', 'qf322fp8_pre_vec', 'qf322fp8_pre_scalar', 'qf322f32_pre_vec', 'qf322f32_pre_scalar', 'f32_bf16', 'qf162b8_pre_vec', 'qf162b8_pre_scalar', 'qf162s4_pre_vec', 'qf162s4_pre_scalar', 'req4_vec', 'req4_scalar', 'qf322b8_pre_vec', 'qf322b8_pre_scalar', 'qf322s4_pre_vec', 'qf322s4_pre_scalar', 'deqs16_vec', 'deqs16_scalar', 'qf162s16_pre_vec', 'qf162s16_pre_scalar', 'qf322f16_pre_vec', 'qf322f16_pre_scalar', 'qf322bf16_pre_vec', 'qf322bf16_pre_scalar', 'qs322bf16_pre_vec', 'qs322bf16_pre_scalar'] | None = ..., relu_mode: Literal['no_relu', 'normal_relu', 'scalar_relu', 'vector_relu', 'pwl'] | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: Literal['f32', 'f16', 'bf16', 's32', 's16', 's8'] | None = ..., atomic_op: str | None = ...) -> None: ...
 
 @overload
-def mte_l0c_ub(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, dst_mode: str | None = ..., unit_flag: str | None = ..., quant_mode: str | None = ..., relu_mode: str | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: str | None = ..., atomic_op: str | None = ...) -> None:
+def mte_l0c_ub(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, dst_mode: str | None = ..., unit_flag: str | None = ..., quant_mode: Literal['no_convert', 'f32_f16', 'qf322hif8_pre_vec', 'qf322hif8_pre_scalar', 'qf322hif8_pre_hybrid_vec', 'qf322hif8_pre_hybrid_scalar', 'deqs32_int_vec', 'deqs32_int_scalar', 'req8_vec', 'req8_scalar', 'deqf16_vec', 'deqf16_scalar', 'qf322fp8_pre_vec', 'qf322fp8_pre_scalar', 'qf322f32_pre_vec', 'qf322f32_pre_scalar', 'f32_bf16', 'qf162b8_pre_vec', 'qf162b8_pre_scalar', 'qf162s4_pre_vec', 'qf162s4_pre_scalar', 'req4_vec', 'req4_scalar', 'qf322b8_pre_vec', 'qf322b8_pre_scalar', 'qf322s4_pre_vec', 'qf322s4_pre_scalar', 'deqs16_vec', 'deqs16_scalar', 'qf162s16_pre_vec', 'qf162s16_pre_scalar', 'qf322f16_pre_vec', 'qf322f16_pre_scalar', 'qf322bf16_pre_vec', 'qf322bf16_pre_scalar', 'qs322bf16_pre_vec', 'qs322bf16_pre_scalar'] | None = ..., relu_mode: Literal['no_relu', 'normal_relu', 'scalar_relu', 'vector_relu', 'pwl'] | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: Literal['f32', 'f16', 'bf16', 's32', 's16', 's8'] | None = ..., atomic_op: str | None = ...) -> None:
     """Drain the accumulator into the unified buffer.
 
     text: pto.mte_l0c_ub.
@@ -4042,24 +4130,25 @@ def mte_l0c_ub(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTen
     atomic_op: str, default None
 
     Pipe: PIPE_FIX.
+    Rules: CUB-01, CUB-10, CUB-11, CUB-12, CUB-13, CUB-14.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 @overload
-def mte_l0c_ub(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, sub_core: _Number, dst_mode: str | None = ..., unit_flag: str | None = ..., quant_mode: str | None = ..., relu_mode: str | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: str | None = ..., atomic_op: str | None = ...) -> None: ...
+def mte_l0c_ub(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, sub_core: _Number, dst_mode: str | None = ..., unit_flag: str | None = ..., quant_mode: Literal['no_convert', 'f32_f16', 'qf322hif8_pre_vec', 'qf322hif8_pre_scalar', 'qf322hif8_pre_hybrid_vec', 'qf322hif8_pre_hybrid_scalar', 'deqs32_int_vec', 'deqs32_int_scalar', 'req8_vec', 'req8_scalar', 'deqf16_vec', 'deqf16_scalar', 'qf322fp8_pre_vec', 'qf322fp8_pre_scalar', 'qf322f32_pre_vec', 'qf322f32_pre_scalar', 'f32_bf16', 'qf162b8_pre_vec', 'qf162b8_pre_scalar', 'qf162s4_pre_vec', 'qf162s4_pre_scalar', 'req4_vec', 'req4_scalar', 'qf322b8_pre_vec', 'qf322b8_pre_scalar', 'qf322s4_pre_vec', 'qf322s4_pre_scalar', 'deqs16_vec', 'deqs16_scalar', 'qf162s16_pre_vec', 'qf162s16_pre_scalar', 'qf322f16_pre_vec', 'qf322f16_pre_scalar', 'qf322bf16_pre_vec', 'qf322bf16_pre_scalar', 'qs322bf16_pre_vec', 'qs322bf16_pre_scalar'] | None = ..., relu_mode: Literal['no_relu', 'normal_relu', 'scalar_relu', 'vector_relu', 'pwl'] | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: Literal['f32', 'f16', 'bf16', 's32', 's16', 's8'] | None = ..., atomic_op: str | None = ...) -> None: ...
 @overload
-def mte_l0c_ub(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, sub_core: _Number, quant: _Number | Pointer, dst_mode: str | None = ..., unit_flag: str | None = ..., quant_mode: str | None = ..., relu_mode: str | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: str | None = ..., atomic_op: str | None = ...) -> None: ...
+def mte_l0c_ub(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, sub_core: _Number, quant: _Number | Pointer, dst_mode: str | None = ..., unit_flag: str | None = ..., quant_mode: Literal['no_convert', 'f32_f16', 'qf322hif8_pre_vec', 'qf322hif8_pre_scalar', 'qf322hif8_pre_hybrid_vec', 'qf322hif8_pre_hybrid_scalar', 'deqs32_int_vec', 'deqs32_int_scalar', 'req8_vec', 'req8_scalar', 'deqf16_vec', 'deqf16_scalar', 'qf322fp8_pre_vec', 'qf322fp8_pre_scalar', 'qf322f32_pre_vec', 'qf322f32_pre_scalar', 'f32_bf16', 'qf162b8_pre_vec', 'qf162b8_pre_scalar', 'qf162s4_pre_vec', 'qf162s4_pre_scalar', 'req4_vec', 'req4_scalar', 'qf322b8_pre_vec', 'qf322b8_pre_scalar', 'qf322s4_pre_vec', 'qf322s4_pre_scalar', 'deqs16_vec', 'deqs16_scalar', 'qf162s16_pre_vec', 'qf162s16_pre_scalar', 'qf322f16_pre_vec', 'qf322f16_pre_scalar', 'qf322bf16_pre_vec', 'qf322bf16_pre_scalar', 'qs322bf16_pre_vec', 'qs322bf16_pre_scalar'] | None = ..., relu_mode: Literal['no_relu', 'normal_relu', 'scalar_relu', 'vector_relu', 'pwl'] | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: Literal['f32', 'f16', 'bf16', 's32', 's16', 's8'] | None = ..., atomic_op: str | None = ...) -> None: ...
 @overload
-def mte_l0c_ub(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, sub_core: _Number, quant: _Number | Pointer, relu: _Number | Pointer, dst_mode: str | None = ..., unit_flag: str | None = ..., quant_mode: str | None = ..., relu_mode: str | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: str | None = ..., atomic_op: str | None = ...) -> None: ...
+def mte_l0c_ub(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, sub_core: _Number, quant: _Number | Pointer, relu: _Number | Pointer, dst_mode: str | None = ..., unit_flag: str | None = ..., quant_mode: Literal['no_convert', 'f32_f16', 'qf322hif8_pre_vec', 'qf322hif8_pre_scalar', 'qf322hif8_pre_hybrid_vec', 'qf322hif8_pre_hybrid_scalar', 'deqs32_int_vec', 'deqs32_int_scalar', 'req8_vec', 'req8_scalar', 'deqf16_vec', 'deqf16_scalar', 'qf322fp8_pre_vec', 'qf322fp8_pre_scalar', 'qf322f32_pre_vec', 'qf322f32_pre_scalar', 'f32_bf16', 'qf162b8_pre_vec', 'qf162b8_pre_scalar', 'qf162s4_pre_vec', 'qf162s4_pre_scalar', 'req4_vec', 'req4_scalar', 'qf322b8_pre_vec', 'qf322b8_pre_scalar', 'qf322s4_pre_vec', 'qf322s4_pre_scalar', 'deqs16_vec', 'deqs16_scalar', 'qf162s16_pre_vec', 'qf162s16_pre_scalar', 'qf322f16_pre_vec', 'qf322f16_pre_scalar', 'qf322bf16_pre_vec', 'qf322bf16_pre_scalar', 'qs322bf16_pre_vec', 'qs322bf16_pre_scalar'] | None = ..., relu_mode: Literal['no_relu', 'normal_relu', 'scalar_relu', 'vector_relu', 'pwl'] | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: Literal['f32', 'f16', 'bf16', 's32', 's16', 's8'] | None = ..., atomic_op: str | None = ...) -> None: ...
 @overload
-def mte_l0c_ub(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, sub_core: _Number, quant: _Number | Pointer, relu: _Number | Pointer, clip: _Number, dst_mode: str | None = ..., unit_flag: str | None = ..., quant_mode: str | None = ..., relu_mode: str | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: str | None = ..., atomic_op: str | None = ...) -> None: ...
+def mte_l0c_ub(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, sub_core: _Number, quant: _Number | Pointer, relu: _Number | Pointer, clip: _Number, dst_mode: str | None = ..., unit_flag: str | None = ..., quant_mode: Literal['no_convert', 'f32_f16', 'qf322hif8_pre_vec', 'qf322hif8_pre_scalar', 'qf322hif8_pre_hybrid_vec', 'qf322hif8_pre_hybrid_scalar', 'deqs32_int_vec', 'deqs32_int_scalar', 'req8_vec', 'req8_scalar', 'deqf16_vec', 'deqf16_scalar', 'qf322fp8_pre_vec', 'qf322fp8_pre_scalar', 'qf322f32_pre_vec', 'qf322f32_pre_scalar', 'f32_bf16', 'qf162b8_pre_vec', 'qf162b8_pre_scalar', 'qf162s4_pre_vec', 'qf162s4_pre_scalar', 'req4_vec', 'req4_scalar', 'qf322b8_pre_vec', 'qf322b8_pre_scalar', 'qf322s4_pre_vec', 'qf322s4_pre_scalar', 'deqs16_vec', 'deqs16_scalar', 'qf162s16_pre_vec', 'qf162s16_pre_scalar', 'qf322f16_pre_vec', 'qf322f16_pre_scalar', 'qf322bf16_pre_vec', 'qf322bf16_pre_scalar', 'qs322bf16_pre_vec', 'qs322bf16_pre_scalar'] | None = ..., relu_mode: Literal['no_relu', 'normal_relu', 'scalar_relu', 'vector_relu', 'pwl'] | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: Literal['f32', 'f16', 'bf16', 's32', 's16', 's8'] | None = ..., atomic_op: str | None = ...) -> None: ...
 @overload
-def mte_l0c_ub(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, sub_core: _Number, quant: _Number | Pointer, relu: _Number | Pointer, clip: _Number, layout_stride: _Number, dst_mode: str | None = ..., unit_flag: str | None = ..., quant_mode: str | None = ..., relu_mode: str | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: str | None = ..., atomic_op: str | None = ...) -> None: ...
+def mte_l0c_ub(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, sub_core: _Number, quant: _Number | Pointer, relu: _Number | Pointer, clip: _Number, layout_stride: _Number, dst_mode: str | None = ..., unit_flag: str | None = ..., quant_mode: Literal['no_convert', 'f32_f16', 'qf322hif8_pre_vec', 'qf322hif8_pre_scalar', 'qf322hif8_pre_hybrid_vec', 'qf322hif8_pre_hybrid_scalar', 'deqs32_int_vec', 'deqs32_int_scalar', 'req8_vec', 'req8_scalar', 'deqf16_vec', 'deqf16_scalar', 'qf322fp8_pre_vec', 'qf322fp8_pre_scalar', 'qf322f32_pre_vec', 'qf322f32_pre_scalar', 'f32_bf16', 'qf162b8_pre_vec', 'qf162b8_pre_scalar', 'qf162s4_pre_vec', 'qf162s4_pre_scalar', 'req4_vec', 'req4_scalar', 'qf322b8_pre_vec', 'qf322b8_pre_scalar', 'qf322s4_pre_vec', 'qf322s4_pre_scalar', 'deqs16_vec', 'deqs16_scalar', 'qf162s16_pre_vec', 'qf162s16_pre_scalar', 'qf322f16_pre_vec', 'qf322f16_pre_scalar', 'qf322bf16_pre_vec', 'qf322bf16_pre_scalar', 'qs322bf16_pre_vec', 'qs322bf16_pre_scalar'] | None = ..., relu_mode: Literal['no_relu', 'normal_relu', 'scalar_relu', 'vector_relu', 'pwl'] | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: Literal['f32', 'f16', 'bf16', 's32', 's16', 's8'] | None = ..., atomic_op: str | None = ...) -> None: ...
 @overload
-def mte_l0c_ub(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, sub_core: _Number, quant: _Number | Pointer, relu: _Number | Pointer, clip: _Number, layout_stride: _Number, loop_count: _Number, dst_mode: str | None = ..., unit_flag: str | None = ..., quant_mode: str | None = ..., relu_mode: str | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: str | None = ..., atomic_op: str | None = ...) -> None: ...
+def mte_l0c_ub(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, sub_core: _Number, quant: _Number | Pointer, relu: _Number | Pointer, clip: _Number, layout_stride: _Number, loop_count: _Number, dst_mode: str | None = ..., unit_flag: str | None = ..., quant_mode: Literal['no_convert', 'f32_f16', 'qf322hif8_pre_vec', 'qf322hif8_pre_scalar', 'qf322hif8_pre_hybrid_vec', 'qf322hif8_pre_hybrid_scalar', 'deqs32_int_vec', 'deqs32_int_scalar', 'req8_vec', 'req8_scalar', 'deqf16_vec', 'deqf16_scalar', 'qf322fp8_pre_vec', 'qf322fp8_pre_scalar', 'qf322f32_pre_vec', 'qf322f32_pre_scalar', 'f32_bf16', 'qf162b8_pre_vec', 'qf162b8_pre_scalar', 'qf162s4_pre_vec', 'qf162s4_pre_scalar', 'req4_vec', 'req4_scalar', 'qf322b8_pre_vec', 'qf322b8_pre_scalar', 'qf322s4_pre_vec', 'qf322s4_pre_scalar', 'deqs16_vec', 'deqs16_scalar', 'qf162s16_pre_vec', 'qf162s16_pre_scalar', 'qf322f16_pre_vec', 'qf322f16_pre_scalar', 'qf322bf16_pre_vec', 'qf322bf16_pre_scalar', 'qs322bf16_pre_vec', 'qs322bf16_pre_scalar'] | None = ..., relu_mode: Literal['no_relu', 'normal_relu', 'scalar_relu', 'vector_relu', 'pwl'] | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: Literal['f32', 'f16', 'bf16', 's32', 's16', 's8'] | None = ..., atomic_op: str | None = ...) -> None: ...
 @overload
-def mte_l0c_ub(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, sub_core: _Number, quant: _Number | Pointer, relu: _Number | Pointer, clip: _Number, layout_stride: _Number, loop_count: _Number, loop_src: _Number, dst_mode: str | None = ..., unit_flag: str | None = ..., quant_mode: str | None = ..., relu_mode: str | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: str | None = ..., atomic_op: str | None = ...) -> None: ...
+def mte_l0c_ub(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, sub_core: _Number, quant: _Number | Pointer, relu: _Number | Pointer, clip: _Number, layout_stride: _Number, loop_count: _Number, loop_src: _Number, dst_mode: str | None = ..., unit_flag: str | None = ..., quant_mode: Literal['no_convert', 'f32_f16', 'qf322hif8_pre_vec', 'qf322hif8_pre_scalar', 'qf322hif8_pre_hybrid_vec', 'qf322hif8_pre_hybrid_scalar', 'deqs32_int_vec', 'deqs32_int_scalar', 'req8_vec', 'req8_scalar', 'deqf16_vec', 'deqf16_scalar', 'qf322fp8_pre_vec', 'qf322fp8_pre_scalar', 'qf322f32_pre_vec', 'qf322f32_pre_scalar', 'f32_bf16', 'qf162b8_pre_vec', 'qf162b8_pre_scalar', 'qf162s4_pre_vec', 'qf162s4_pre_scalar', 'req4_vec', 'req4_scalar', 'qf322b8_pre_vec', 'qf322b8_pre_scalar', 'qf322s4_pre_vec', 'qf322s4_pre_scalar', 'deqs16_vec', 'deqs16_scalar', 'qf162s16_pre_vec', 'qf162s16_pre_scalar', 'qf322f16_pre_vec', 'qf322f16_pre_scalar', 'qf322bf16_pre_vec', 'qf322bf16_pre_scalar', 'qs322bf16_pre_vec', 'qs322bf16_pre_scalar'] | None = ..., relu_mode: Literal['no_relu', 'normal_relu', 'scalar_relu', 'vector_relu', 'pwl'] | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: Literal['f32', 'f16', 'bf16', 's32', 's16', 's8'] | None = ..., atomic_op: str | None = ...) -> None: ...
 @overload
-def mte_l0c_ub(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, sub_core: _Number, quant: _Number | Pointer, relu: _Number | Pointer, clip: _Number, layout_stride: _Number, loop_count: _Number, loop_src: _Number, loop_dst: _Number, dst_mode: str | None = ..., unit_flag: str | None = ..., quant_mode: str | None = ..., relu_mode: str | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: str | None = ..., atomic_op: str | None = ...) -> None: ...
+def mte_l0c_ub(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, src_stride: _Number, dst_stride: _Number, sub_core: _Number, quant: _Number | Pointer, relu: _Number | Pointer, clip: _Number, layout_stride: _Number, loop_count: _Number, loop_src: _Number, loop_dst: _Number, dst_mode: str | None = ..., unit_flag: str | None = ..., quant_mode: Literal['no_convert', 'f32_f16', 'qf322hif8_pre_vec', 'qf322hif8_pre_scalar', 'qf322hif8_pre_hybrid_vec', 'qf322hif8_pre_hybrid_scalar', 'deqs32_int_vec', 'deqs32_int_scalar', 'req8_vec', 'req8_scalar', 'deqf16_vec', 'deqf16_scalar', 'qf322fp8_pre_vec', 'qf322fp8_pre_scalar', 'qf322f32_pre_vec', 'qf322f32_pre_scalar', 'f32_bf16', 'qf162b8_pre_vec', 'qf162b8_pre_scalar', 'qf162s4_pre_vec', 'qf162s4_pre_scalar', 'req4_vec', 'req4_scalar', 'qf322b8_pre_vec', 'qf322b8_pre_scalar', 'qf322s4_pre_vec', 'qf322s4_pre_scalar', 'deqs16_vec', 'deqs16_scalar', 'qf162s16_pre_vec', 'qf162s16_pre_scalar', 'qf322f16_pre_vec', 'qf322f16_pre_scalar', 'qf322bf16_pre_vec', 'qf322bf16_pre_scalar', 'qs322bf16_pre_vec', 'qs322bf16_pre_scalar'] | None = ..., relu_mode: Literal['no_relu', 'normal_relu', 'scalar_relu', 'vector_relu', 'pwl'] | None = ..., conversion: str | None = ..., saturation: str | None = ..., nan: str | None = ..., atomic_element: Literal['f32', 'f16', 'bf16', 's32', 's16', 's8'] | None = ..., atomic_op: str | None = ...) -> None: ...
 
 def mte_l1_bt(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, len_burst: _Number, n_burst: _Number, src_stride: _Number, dst_stride: _Number) -> None:
     """Copy rows of L1 into the bias table.
@@ -4114,6 +4203,7 @@ def mte_l1_l0a(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTen
     transpose: bool, default None
 
     Pipe: PIPE_MTE1.
+    Rules: CUB-01, CUB-02, CUB-03.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 @overload
@@ -4142,6 +4232,7 @@ def mte_l1_l0a_mx(src: Pointer | GlobalTensor | Partition, dst: Pointer | Global
     transpose: bool, default None
 
     Pipe: PIPE_MTE1.
+    Rules: CUB-01, CUB-02, CUB-03, CUB-04.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 @overload
@@ -4170,6 +4261,7 @@ def mte_l1_l0b(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTen
     transpose: bool, default None
 
     Pipe: PIPE_MTE1.
+    Rules: CUB-01, CUB-02, CUB-03.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 @overload
@@ -4198,6 +4290,7 @@ def mte_l1_l0b_mx(src: Pointer | GlobalTensor | Partition, dst: Pointer | Global
     transpose: bool, default None
 
     Pipe: PIPE_MTE1.
+    Rules: CUB-01, CUB-02, CUB-03, CUB-04.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 @overload
@@ -4285,6 +4378,7 @@ def mul_i32toi64(lhs: _Number | Pointer, rhs: _Number | Pointer, *more: RecordEv
 
     lhs: scalar, read
     rhs: scalar, read
+    result result: scalar
     signedness: str, default None
 
     Pipe: PIPE_S.
@@ -4298,6 +4392,7 @@ def mulhi(lhs: _Number | Pointer, rhs: _Number | Pointer, *more: RecordEvent | L
 
     lhs: scalar, read
     rhs: scalar, read
+    result result: scalar
     signedness: str, default None
 
     Pipe: PIPE_S.
@@ -4499,7 +4594,7 @@ def pldi(src: Pointer | GlobalTensor | Partition, offset: _Number = ..., units: 
     dist: str, default NORM
 
     Pipe: PIPE_V.
-    Rules: PTR-A5-01, PRD-A5-01, PRD-A5-04.
+    Rules: PTR-A5-01, PRD-A5-01, PRD-A5-04, MIC-06, MIC-07.
     Source: vector-path 5.
     """
 
@@ -4515,7 +4610,7 @@ def plds(src: Pointer | GlobalTensor | Partition, offset: _Number = ..., units: 
     dist: str, default NORM
 
     Pipe: PIPE_V.
-    Rules: PTR-A5-01, PRD-A5-01.
+    Rules: PTR-A5-01, PRD-A5-01, MIC-06, MIC-07.
     Source: vector-path 5.
     """
 
@@ -4639,6 +4734,7 @@ def pow(lhs: _Number | Pointer, rhs: _Number | Pointer, *more: RecordEvent) -> S
 
     lhs: scalar, read
     rhs: scalar, read
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -4678,6 +4774,7 @@ def prmt(lhs: _Number | Pointer, rhs: _Number | Pointer, selector: _Number | Poi
     lhs: scalar, read
     rhs: scalar, read
     selector: scalar, read
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -4766,7 +4863,7 @@ def psti(value: Predicate, dst: Pointer | GlobalTensor | Partition, offset: _Num
     dist: str, default NORM
 
     Pipe: PIPE_V.
-    Rules: PTR-A5-01, PRD-A5-01, VEC-A5-08, PRD-A5-04.
+    Rules: PTR-A5-01, PRD-A5-01, VEC-A5-08, PRD-A5-04, MIC-06, MIC-07.
     Source: vector-path 5.
     """
 
@@ -4782,7 +4879,7 @@ def psts(value: Predicate, dst: Pointer | GlobalTensor | Partition, offset: _Num
     dist: str, default NORM
 
     Pipe: PIPE_V.
-    Rules: PTR-A5-01, PRD-A5-01, VEC-A5-08.
+    Rules: PTR-A5-01, PRD-A5-01, VEC-A5-08, MIC-06, MIC-07.
     Source: vector-path 5.
     """
 
@@ -4798,7 +4895,7 @@ def pstu(align: AlignState, value: Predicate, base: Pointer | GlobalTensor | Par
     result end: ptr
 
     Pipe: PIPE_V.
-    Rules: PTR-A5-01, PRD-A5-05, VEC-A5-08.
+    Rules: PTR-A5-01, PRD-A5-05, VEC-A5-08, MIC-06, MIC-07.
     Source: vector-path 5.
     """
 
@@ -4845,6 +4942,7 @@ def raw_fill_l1(dst: Pointer | GlobalTensor | Partition, dst_addr: _Number, valu
     fill_word_bits: int, default None
 
     Pipe: PIPE_MTE2.
+    Rules: CUB-01, CUB-06, CUB-03, CUB-07.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -4868,9 +4966,11 @@ def redux_add(value: _Number | Pointer, *more: RecordEvent | Literal['signed', '
     C++: redux_add(value); text: pto.redux_add.
 
     value: scalar, read
+    result result: scalar
     signedness: str, default None
 
     Pipe: PIPE_S.
+    Rules: THR-09.
     Source: PTOAS e32488c9, micro-isa 17.
     """
 
@@ -4880,9 +4980,11 @@ def redux_max(value: _Number | Pointer, *more: RecordEvent | Literal['signed', '
     C++: redux_max(value); text: pto.redux_max.
 
     value: scalar, read
+    result result: scalar
     signedness: str, default None
 
     Pipe: PIPE_S.
+    Rules: THR-09.
     Source: PTOAS e32488c9, micro-isa 17.
     """
 
@@ -4892,9 +4994,11 @@ def redux_min(value: _Number | Pointer, *more: RecordEvent | Literal['signed', '
     C++: redux_min(value); text: pto.redux_min.
 
     value: scalar, read
+    result result: scalar
     signedness: str, default None
 
     Pipe: PIPE_S.
+    Rules: THR-09.
     Source: PTOAS e32488c9, micro-isa 17.
     """
 
@@ -4903,9 +5007,11 @@ def resume(slot: int) -> Scalar:
 
     C++: resume(); text: pto.resume.
 
+    result result: scalar
     slot: int, default None
 
     Pipe: PIPE_S.
+    Rules: THR-11.
     Source: PTOAS e32488c9, micro-isa 17.
     """
 
@@ -4915,6 +5021,7 @@ def rint(value: _Number | Pointer, *more: RecordEvent) -> Scalar:
     C++: rint(value); text: pto.rint.
 
     value: scalar, read
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -4953,6 +5060,7 @@ def round(value: _Number | Pointer, *more: RecordEvent) -> Scalar:
     C++: round(value); text: pto.round.
 
     value: scalar, read
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -5400,9 +5508,11 @@ def shuffle_bfly(value: _Number | Pointer, mask: _Number | Pointer, *more: Recor
 
     value: scalar, read
     mask: scalar, read
+    result result: scalar
     width: int, default None
 
     Pipe: PIPE_S.
+    Rules: THR-08.
     Source: PTOAS e32488c9, micro-isa 17.
     """
 
@@ -5413,9 +5523,11 @@ def shuffle_down(value: _Number | Pointer, offset: _Number | Pointer, *more: Rec
 
     value: scalar, read
     offset: scalar, read
+    result result: scalar
     width: int, default None
 
     Pipe: PIPE_S.
+    Rules: THR-08.
     Source: PTOAS e32488c9, micro-isa 17.
     """
 
@@ -5426,9 +5538,11 @@ def shuffle_idx(value: _Number | Pointer, index: _Number | Pointer, *more: Recor
 
     value: scalar, read
     index: scalar, read
+    result result: scalar
     width: int, default None
 
     Pipe: PIPE_S.
+    Rules: THR-08.
     Source: PTOAS e32488c9, micro-isa 17.
     """
 
@@ -5439,9 +5553,11 @@ def shuffle_up(value: _Number | Pointer, offset: _Number | Pointer, *more: Recor
 
     value: scalar, read
     offset: scalar, read
+    result result: scalar
     width: int, default None
 
     Pipe: PIPE_S.
+    Rules: THR-08.
     Source: PTOAS e32488c9, micro-isa 17.
     """
 
@@ -5464,6 +5580,7 @@ def sin(value: _Number | Pointer, *more: RecordEvent) -> Scalar:
     C++: sin(value); text: pto.sin.
 
     value: scalar, read
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -5491,7 +5608,7 @@ def sprsti(dst: Pointer | GlobalTensor | Partition, offset: _Number = ..., regis
     register: str, default None
 
     Pipe: PIPE_V.
-    Rules: PTR-A5-01, VEC-A5-04.
+    Rules: PTR-A5-01, VEC-A5-04, MIC-06, MIC-07.
     Source: PTOAS e32488c9, micro-isa 3.
     """
 
@@ -5505,7 +5622,7 @@ def sprsts(dst: Pointer | GlobalTensor | Partition, offset: _Number = ..., regis
     register: str, default None
 
     Pipe: PIPE_V.
-    Rules: PTR-A5-01, VEC-A5-04.
+    Rules: PTR-A5-01, VEC-A5-04, MIC-06, MIC-07.
     Source: PTOAS e32488c9, micro-isa 3.
     """
 
@@ -5515,6 +5632,7 @@ def sqrt(value: _Number | Pointer, *more: RecordEvent) -> Scalar:
     C++: sqrt(value); text: pto.sqrt.
 
     value: scalar, read
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -5530,6 +5648,7 @@ def st_dev(value: _Number | Pointer, ptr: Pointer, offset: _Number, *more: Recor
     offset: scalar, read
 
     Pipe: PIPE_S.
+    Rules: THR-01, THR-02, THR-05.
     Source: PTOAS e32488c9, micro-isa 17.
     """
 
@@ -5545,6 +5664,7 @@ def stg(value: _Number | Pointer, ptr: Pointer, offset: _Number, *more: RecordEv
     l2cache: str, default None
 
     Pipe: PIPE_S.
+    Rules: THR-01, THR-02, THR-03, THR-04.
     Source: PTOAS e32488c9, micro-isa 17.
     """
 
@@ -5558,6 +5678,7 @@ def store(value: _Number | Pointer, ptr: Pointer, offset: _Number, *more: Record
     offset: scalar, read
 
     Pipe: PIPE_S.
+    Rules: THR-01.
     Source: PTOAS e32488c9, micro-isa 17.
     """
 
@@ -5614,7 +5735,7 @@ def uvld(src: Pointer | GlobalTensor | Partition, offset: _Number = ...) -> Regi
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: PTR-A5-01, VEC-A5-07.
+    Rules: PTR-A5-01, VEC-A5-07, MIC-07.
     Source: PTOAS e32488c9, micro-isa 3.
     """
 
@@ -5628,7 +5749,7 @@ def vabs(src: Register, mask: Predicate = ...) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01.
     Source: vector-path 6.2.
     """
 
@@ -5643,7 +5764,7 @@ def vadd(src0: Register, src1: Register, mask: Predicate = ...) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01, MIC-03.
     Source: vector-path 6.3.
     """
 
@@ -5659,7 +5780,7 @@ def vaddc(src0: Register, src1: Register, mask: Predicate = ...) -> tuple[Regist
     result carry: mask
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01, MIC-02.
     Source: vector-path 6.3.
     """
 
@@ -5676,7 +5797,7 @@ def vaddcs(src0: Register, src1: Register, carry_in: Predicate, mask: Predicate 
     result carry: mask
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01, MIC-02.
     Source: vector-path 6.4.
     """
 
@@ -5706,7 +5827,7 @@ def vaddreluconv(src0: Register, src1: Register, mask: Predicate = ..., *, dtype
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-05, VEC-A5-06.
+    Rules: VEC-A5-07, VEC-A5-05, VEC-A5-06, MIC-01.
     Source: vector-path 6.9.
     """
 
@@ -5721,7 +5842,7 @@ def vadds(src: Register, scalar: _Number, mask: Predicate = ...) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01, MIC-03, MIC-04.
     Source: vector-path 6.4.
     """
 
@@ -5736,7 +5857,7 @@ def vand(src0: Register, src1: Register, mask: Predicate = ...) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01, MIC-02.
     Source: vector-path 6.3.
     """
 
@@ -5767,7 +5888,7 @@ def vaxpy(x: Register, y: Register, alpha: _Number, mask: Predicate = ...) -> Re
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01, MIC-02, MIC-04, MIC-05.
     Source: vector-path 6.9.
     """
 
@@ -5822,7 +5943,7 @@ def vbr(scalar: _Number, *, dtype: DType | None = ...) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06.
+    Rules: VEC-A5-07, VEC-A5-06, MIC-04.
     Source: vector-path 6.1.
     """
 
@@ -5836,7 +5957,7 @@ def vcadd(src: Register, mask: Predicate = ..., *, dtype: DType | None = ...) ->
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-05, VEC-A5-06.
+    Rules: VEC-A5-07, VEC-A5-05, VEC-A5-06, MIC-02, MIC-15.
     Source: vector-path 6.7.
     """
 
@@ -5851,7 +5972,7 @@ def vcbmax(src: Register, mask: Predicate = ...) -> tuple[Register, Predicate]:
     result found: mask
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01, MIC-02, MIC-16.
     Source: PTOAS e32488c9, micro-isa 10.
     """
 
@@ -5866,7 +5987,7 @@ def vcbmin(src: Register, mask: Predicate = ...) -> tuple[Register, Predicate]:
     result found: mask
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01, MIC-02, MIC-16.
     Source: PTOAS e32488c9, micro-isa 10.
     """
 
@@ -5880,7 +6001,7 @@ def vcgadd(src: Register, mask: Predicate = ...) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01, MIC-03, MIC-02.
     Source: vector-path 6.7.
     """
 
@@ -5894,7 +6015,7 @@ def vcgmax(src: Register, mask: Predicate = ...) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01, MIC-03, MIC-02.
     Source: vector-path 6.7.
     """
 
@@ -5908,7 +6029,7 @@ def vcgmin(src: Register, mask: Predicate = ...) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01, MIC-03, MIC-02.
     Source: vector-path 6.7.
     """
 
@@ -5922,7 +6043,7 @@ def vci(start: _Number, order: Literal['ASC', 'DESC'] = ..., *, dtype: DType | N
     order: str, default ASC
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-19.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-19, MIC-02, MIC-04.
     Source: vector-path 6.6.
     """
 
@@ -5950,7 +6071,7 @@ def vcmax(src: Register, mask: Predicate = ...) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01.
     Source: vector-path 6.7.
     """
 
@@ -5964,7 +6085,7 @@ def vcmin(src: Register, mask: Predicate = ...) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01.
     Source: vector-path 6.7.
     """
 
@@ -5980,7 +6101,7 @@ def vcmp(src0: Register, src1: Register, seed: Predicate = ..., cmp: Literal['eq
     cmp: str, default None
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, PRD-A5-01.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, PRD-A5-01, MIC-01.
     Source: vector-path 6.5.
     """
 
@@ -5996,7 +6117,7 @@ def vcmps(src: Register, scalar: _Number, seed: Predicate = ..., cmp: Literal['e
     cmp: str, default None
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, PRD-A5-01.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, PRD-A5-01, MIC-04.
     Source: vector-path 6.5.
     """
 
@@ -6011,7 +6132,7 @@ def vcpadd(src: Register, mask: Predicate = ..., mode: Literal['PAIR', 'PREFIX']
     mode: str, default PAIR
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, PRD-A5-01.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, PRD-A5-01, MIC-01, MIC-03, MIC-02.
     Source: vector-path 6.7.
     """
 
@@ -6029,7 +6150,7 @@ def vcvt(src: Register, mask: Predicate = ..., rnd: Literal['R', 'A', 'F', 'C', 
     part: str, default 
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-05, VEC-A5-16.
+    Rules: VEC-A5-07, VEC-A5-05, VEC-A5-16, MIC-08, MIC-05.
     Source: vector-path 6.6.
     """
 
@@ -6044,7 +6165,7 @@ def vdintlv(src0: Register, src1: Register) -> tuple[Register, Register]:
     result hi: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06.
+    Rules: VEC-A5-07, VEC-A5-06, MIC-01.
     Source: vector-path 6.8.
     """
 
@@ -6059,7 +6180,7 @@ def vdintlvv2(src0: Register, src1: Register, part: Literal['LOWER', 'HIGHER'] |
     part: str, default None
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-08, PRD-A5-01.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-08, PRD-A5-01, MIC-01.
     Source: vector-path 6.8.
     """
 
@@ -6074,7 +6195,7 @@ def vdiv(src0: Register, src1: Register, mask: Predicate = ...) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01, MIC-03.
     Source: vector-path 6.3.
     """
 
@@ -6089,7 +6210,7 @@ def vdup(src: _Number | Register, mask: Predicate = ..., position: Literal['LOWE
     position: str, default LOWEST
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, PRD-A5-01.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, PRD-A5-01, MIC-04, MIC-01, MIC-05.
     Source: vector-path 6.1.
     """
 
@@ -6103,7 +6224,7 @@ def vexp(src: Register, mask: Predicate = ...) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01, MIC-03.
     Source: vector-path 6.2.
     """
 
@@ -6119,7 +6240,7 @@ def vexpdif(src: Register, max: Register, mask: Predicate = ..., part: Literal['
     part: str, default EVEN
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-05, VEC-A5-06, PRD-A5-01.
+    Rules: VEC-A5-07, VEC-A5-05, VEC-A5-06, PRD-A5-01, MIC-01, MIC-02, MIC-05.
     Source: vector-path 6.9.
     """
 
@@ -6135,7 +6256,7 @@ def vgather2(src: Pointer | GlobalTensor | Partition, offsets: Register, mask: P
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: PTR-A5-01, VEC-A5-07, VEC-A5-05, VEC-A5-11.
+    Rules: PTR-A5-01, VEC-A5-07, VEC-A5-05, VEC-A5-11, MIC-07, MIC-09, MIC-05.
     Source: vector-path 4.6.
     """
 
@@ -6151,7 +6272,7 @@ def vgather2_bc(src: Pointer | GlobalTensor | Partition, offsets: Register, mask
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: PTR-A5-01, VEC-A5-07, VEC-A5-05, VEC-A5-11.
+    Rules: PTR-A5-01, VEC-A5-07, VEC-A5-05, VEC-A5-11, MIC-07, MIC-02.
     Source: vector-path 4.6.
     """
 
@@ -6167,7 +6288,7 @@ def vgatherb(src: Pointer | GlobalTensor | Partition, offsets: Register, mask: P
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: PTR-A5-01, VEC-A5-07, VEC-A5-05, VEC-A5-11.
+    Rules: PTR-A5-01, VEC-A5-07, VEC-A5-05, VEC-A5-11, MIC-07, MIC-02, MIC-05.
     Source: vector-path 4.6.
     """
 
@@ -6182,7 +6303,7 @@ def vintlv(src0: Register, src1: Register) -> tuple[Register, Register]:
     result hi: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06.
+    Rules: VEC-A5-07, VEC-A5-06, MIC-01.
     Source: vector-path 6.8.
     """
 
@@ -6197,7 +6318,7 @@ def vintlvv2(src0: Register, src1: Register, part: Literal['LOWER', 'HIGHER'] | 
     part: str, default None
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-08, PRD-A5-01.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-08, PRD-A5-01, MIC-01.
     Source: vector-path 6.8.
     """
 
@@ -6210,7 +6331,7 @@ def vldas(src: Pointer | GlobalTensor | Partition) -> AlignState:
     result next: align
 
     Pipe: PIPE_V.
-    Rules: PTR-A5-01.
+    Rules: PTR-A5-01, MIC-07.
     Source: vector-path 4.7.
     """
 
@@ -6225,7 +6346,7 @@ def vlds(src: Pointer | GlobalTensor | Partition, offset: _Number = ..., dist: s
     dist: str, default NORM
 
     Pipe: PIPE_V.
-    Rules: PTR-A5-01, VEC-A5-07, VEC-A5-04.
+    Rules: PTR-A5-01, VEC-A5-07, VEC-A5-04, MIC-06, MIC-07.
     Source: vector-path 4.1.
     """
 
@@ -6257,7 +6378,7 @@ def vldsx2(src: Pointer | GlobalTensor | Partition, offset: _Number = ..., dist:
     dist: str, default None
 
     Pipe: PIPE_V.
-    Rules: PTR-A5-01, VEC-A5-07, VEC-A5-06, VEC-A5-04.
+    Rules: PTR-A5-01, VEC-A5-07, VEC-A5-06, VEC-A5-04, MIC-01, MIC-06, MIC-07.
     Source: vector-path 4.2.
     """
 
@@ -6274,7 +6395,7 @@ def vldus(src: Pointer | GlobalTensor | Partition, align: AlignState, increment:
     result end: ptr
 
     Pipe: PIPE_V.
-    Rules: PTR-A5-01, VEC-A5-07.
+    Rules: PTR-A5-01, VEC-A5-07, MIC-06, MIC-07.
     Source: vector-path 4.7.
     """
 
@@ -6288,7 +6409,7 @@ def vln(src: Register, mask: Predicate = ...) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01, MIC-03.
     Source: vector-path 6.2.
     """
 
@@ -6303,7 +6424,7 @@ def vlrelu(src: Register, scalar: _Number, mask: Predicate = ...) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01, MIC-03, MIC-04.
     Source: vector-path 6.4.
     """
 
@@ -6319,7 +6440,7 @@ def vmadd(acc: Register, src0: Register, src1: Register, mask: Predicate = ...) 
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01, MIC-02.
     Source: PTOAS e32488c9, micro-isa 7.
     """
 
@@ -6334,7 +6455,7 @@ def vmax(src0: Register, src1: Register, mask: Predicate = ...) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01.
     Source: vector-path 6.3.
     """
 
@@ -6349,7 +6470,7 @@ def vmaxs(src: Register, scalar: _Number, mask: Predicate = ...) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01, MIC-03, MIC-04.
     Source: vector-path 6.4.
     """
 
@@ -6364,7 +6485,7 @@ def vmin(src0: Register, src1: Register, mask: Predicate = ...) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01.
     Source: vector-path 6.3.
     """
 
@@ -6379,7 +6500,7 @@ def vmins(src: Register, scalar: _Number, mask: Predicate = ...) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01, MIC-03, MIC-04.
     Source: vector-path 6.4.
     """
 
@@ -6426,7 +6547,7 @@ def vmul(src0: Register, src1: Register, mask: Predicate = ...) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01, MIC-03.
     Source: vector-path 6.3.
     """
 
@@ -6442,7 +6563,7 @@ def vmula(acc: Register, src0: Register, src1: Register, mask: Predicate = ...) 
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01.
     Source: vector-path 6.9.
     """
 
@@ -6457,7 +6578,7 @@ def vmulconv(src0: Register, src1: Register, mask: Predicate = ..., *, dtype: DT
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-05, VEC-A5-06.
+    Rules: VEC-A5-07, VEC-A5-05, VEC-A5-06, MIC-01.
     Source: vector-path 6.9.
     """
 
@@ -6473,7 +6594,7 @@ def vmull(src0: Register, src1: Register, mask: Predicate = ...) -> tuple[Regist
     result hi: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01, MIC-02.
     Source: vector-path 6.9.
     """
 
@@ -6488,7 +6609,7 @@ def vmuls(src: Register, scalar: _Number, mask: Predicate = ...) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01, MIC-03, MIC-04.
     Source: vector-path 6.4.
     """
 
@@ -6505,7 +6626,7 @@ def vmulscvt(src: Register, scalar: _Number, mask: Predicate = ..., rnd: Literal
     part: str, default EVEN
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-05, VEC-A5-06, PRD-A5-01.
+    Rules: VEC-A5-07, VEC-A5-05, VEC-A5-06, PRD-A5-01, MIC-02, MIC-05.
     Source: PTOAS e32488c9, micro-isa 13.
     """
 
@@ -6519,7 +6640,7 @@ def vneg(src: Register, mask: Predicate = ...) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01, MIC-03.
     Source: vector-path 6.2.
     """
 
@@ -6533,7 +6654,7 @@ def vnot(src: Register, mask: Predicate = ...) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01, MIC-03.
     Source: vector-path 6.2.
     """
 
@@ -6548,7 +6669,7 @@ def vor(src0: Register, src1: Register, mask: Predicate = ...) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01, MIC-02.
     Source: vector-path 6.3.
     """
 
@@ -6573,6 +6694,7 @@ def vote_all(pred: _Number | Pointer, *more: RecordEvent) -> Scalar:
     C++: vote_all(pred); text: pto.vote_all.
 
     pred: scalar, read
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -6584,6 +6706,7 @@ def vote_any(pred: _Number | Pointer, *more: RecordEvent) -> Scalar:
     C++: vote_any(pred); text: pto.vote_any.
 
     pred: scalar, read
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -6595,6 +6718,7 @@ def vote_ballot(pred: _Number | Pointer, *more: RecordEvent) -> Scalar:
     C++: vote_ballot(pred); text: pto.vote_ballot.
 
     pred: scalar, read
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -6606,6 +6730,7 @@ def vote_uni(pred: _Number | Pointer, *more: RecordEvent) -> Scalar:
     C++: vote_uni(pred); text: pto.vote_uni.
 
     pred: scalar, read
+    result result: scalar
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
@@ -6623,7 +6748,7 @@ def vpack(src0: Register, src1: Register = ..., mode: _Number = ..., part: Liter
     part: str, default LOWER
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, PRD-A5-01.
+    Rules: VEC-A5-07, VEC-A5-06, PRD-A5-01, MIC-14.
     Source: vector-path 6.8.
     """
 
@@ -6652,7 +6777,7 @@ def vprelu(src0: Register, src1: Register, mask: Predicate = ...) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01, MIC-02.
     Source: vector-path 6.9.
     """
 
@@ -6680,7 +6805,7 @@ def vrelu(src: Register, mask: Predicate = ...) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01, MIC-03, MIC-02.
     Source: vector-path 6.2.
     """
 
@@ -6710,7 +6835,7 @@ def vscatter(value: Register, dst: Pointer | GlobalTensor | Partition, offsets: 
     active_lanes: scalar, read, optional
 
     Pipe: PIPE_V.
-    Rules: PTR-A5-01, VEC-A5-07, VEC-A5-05, VEC-A5-11.
+    Rules: PTR-A5-01, VEC-A5-07, VEC-A5-05, VEC-A5-11, MIC-07, MIC-10, MIC-05.
     Source: vector-path 4.6.
     """
 
@@ -6725,7 +6850,7 @@ def vsel(src0: Register, src1: Register, mask: Predicate = ...) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01, MIC-03.
     Source: vector-path 6.5.
     """
 
@@ -6739,7 +6864,7 @@ def vselr(src: Register, index: Register) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-17.
+    Rules: VEC-A5-07, VEC-A5-17, MIC-01, MIC-13.
     Source: vector-path 6.5.
     """
 
@@ -6753,7 +6878,7 @@ def vselrv2(src0: Register, src1: Register) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-08.
+    Rules: VEC-A5-07, VEC-A5-08, MIC-01, MIC-13.
     Source: vector-path 6.5.
     """
 
@@ -6782,7 +6907,7 @@ def vshl(src: Register, count: Register, mask: Predicate = ...) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, VEC-A5-14.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, VEC-A5-14, MIC-01, MIC-03, MIC-02, MIC-11.
     Source: vector-path 6.3.
     """
 
@@ -6797,7 +6922,7 @@ def vshls(src: Register, count: _Number, mask: Predicate = ...) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, VEC-A5-14.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, VEC-A5-14, MIC-01, MIC-02, MIC-12.
     Source: vector-path 6.4.
     """
 
@@ -6812,7 +6937,7 @@ def vshr(src: Register, count: Register, mask: Predicate = ...) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, VEC-A5-14.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, VEC-A5-14, MIC-01, MIC-03, MIC-02, MIC-11.
     Source: vector-path 6.3.
     """
 
@@ -6827,7 +6952,7 @@ def vshrs(src: Register, count: _Number, mask: Predicate = ...) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, VEC-A5-14.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, VEC-A5-14, MIC-01, MIC-02, MIC-12.
     Source: vector-path 6.4.
     """
 
@@ -6858,7 +6983,7 @@ def vsldb(src: Pointer | GlobalTensor | Partition, block_stride: _Number, repeat
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: PTR-A5-01, VEC-A5-07.
+    Rules: PTR-A5-01, VEC-A5-07, MIC-06, MIC-07.
     Source: vector-path 4.5.
     """
 
@@ -6901,7 +7026,7 @@ def vsqrt(src: Register, mask: Predicate = ...) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01, MIC-03.
     Source: vector-path 6.2.
     """
 
@@ -6915,7 +7040,7 @@ def vsqz(src: Register, mask: Predicate = ...) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01, MIC-03.
     Source: vector-path 6.8.
     """
 
@@ -6946,7 +7071,7 @@ def vsstb(value: Register, dst: Pointer | GlobalTensor | Partition, block_stride
     mask: mask, read, optional
 
     Pipe: PIPE_V.
-    Rules: PTR-A5-01, VEC-A5-07.
+    Rules: PTR-A5-01, VEC-A5-07, MIC-06, MIC-07.
     Source: vector-path 4.5.
     """
 
@@ -6973,7 +7098,7 @@ def vstar(align: AlignState, dst: Pointer | GlobalTensor | Partition) -> None:
     dst: ptr, written
 
     Pipe: PIPE_V.
-    Rules: PTR-A5-01.
+    Rules: PTR-A5-01, MIC-07.
     Source: vector-path 4.8.
     """
 
@@ -6987,7 +7112,7 @@ def vstas(align: AlignState, dst: Pointer | GlobalTensor | Partition, count: _Nu
     count: scalar, read
 
     Pipe: PIPE_V.
-    Rules: PTR-A5-01.
+    Rules: PTR-A5-01, MIC-06, MIC-07.
     Source: vector-path 4.8.
     """
 
@@ -7003,7 +7128,7 @@ def vsts(value: Register, dst: Pointer | GlobalTensor | Partition, offset: _Numb
     dist: str, default NORM
 
     Pipe: PIPE_V.
-    Rules: PTR-A5-01, VEC-A5-07, VEC-A5-04, VEC-A5-08, VEC-A5-05.
+    Rules: PTR-A5-01, VEC-A5-07, VEC-A5-04, VEC-A5-08, VEC-A5-05, MIC-06, MIC-07, MIC-05.
     Source: vector-path 4.3.
     """
 
@@ -7037,7 +7162,7 @@ def vstsx2(low: Register, high: Register, dst: Pointer | GlobalTensor | Partitio
     dist: str, default None
 
     Pipe: PIPE_V.
-    Rules: PTR-A5-01, VEC-A5-07, VEC-A5-06, VEC-A5-04.
+    Rules: PTR-A5-01, VEC-A5-07, VEC-A5-06, VEC-A5-04, MIC-01, MIC-07.
     Source: vector-path 4.2.
     """
 
@@ -7071,7 +7196,7 @@ def vstur(align: AlignState, value: Register, base: Pointer | GlobalTensor | Par
     mode: str, default POST_UPDATE
 
     Pipe: PIPE_V.
-    Rules: PTR-A5-01, VEC-A5-07, VEC-A5-04.
+    Rules: PTR-A5-01, VEC-A5-07, VEC-A5-04, MIC-07.
     Source: vector-path 4.8.
     """
 
@@ -7089,7 +7214,7 @@ def vstus(align: AlignState, count: _Number, value: Register, base: Pointer | Gl
     mode: str, default POST_UPDATE
 
     Pipe: PIPE_V.
-    Rules: PTR-A5-01, VEC-A5-07, VEC-A5-04.
+    Rules: PTR-A5-01, VEC-A5-07, VEC-A5-04, MIC-06, MIC-07.
     Source: vector-path 4.8.
     """
 
@@ -7104,7 +7229,7 @@ def vsub(src0: Register, src1: Register, mask: Predicate = ...) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01, MIC-03.
     Source: vector-path 6.3.
     """
 
@@ -7120,7 +7245,7 @@ def vsubc(src0: Register, src1: Register, mask: Predicate = ...) -> tuple[Regist
     result carry: mask
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01, MIC-02.
     Source: vector-path 6.3.
     """
 
@@ -7137,7 +7262,7 @@ def vsubcs(src0: Register, src1: Register, carry_in: Predicate, mask: Predicate 
     result carry: mask
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01, MIC-02.
     Source: vector-path 6.4.
     """
 
@@ -7181,7 +7306,7 @@ def vsunpack(src: Register, part: _Number, *, dtype: DType | None = ...) -> Regi
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, PRD-A5-01.
+    Rules: VEC-A5-07, VEC-A5-06, PRD-A5-01, MIC-14.
     Source: vector-path 6.8.
     """
 
@@ -7210,7 +7335,7 @@ def vtrc(src: Register, mask: Predicate = ..., rnd: Literal['R', 'A', 'F', 'C', 
     rnd: str, default R
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, VEC-A5-16, VEC-A5-N1.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, VEC-A5-16, VEC-A5-N1, MIC-01, MIC-02, MIC-05.
     Source: vector-path 6.6.
     """
 
@@ -7224,7 +7349,7 @@ def vusqz(src: Register = ..., mask: Predicate = ...) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01, MIC-02.
     Source: vector-path 6.8.
     """
 
@@ -7239,7 +7364,7 @@ def vxor(src0: Register, src1: Register, mask: Predicate = ...) -> Register:
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
+    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, MIC-01, MIC-02.
     Source: vector-path 6.3.
     """
 
@@ -7268,7 +7393,7 @@ def vzunpack(src: Register, part: _Number, *, dtype: DType | None = ...) -> Regi
     result dst: vreg
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, PRD-A5-01.
+    Rules: VEC-A5-07, VEC-A5-06, PRD-A5-01, MIC-14.
     Source: vector-path 6.8.
     """
 
