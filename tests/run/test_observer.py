@@ -213,3 +213,95 @@ def test_interpreted_runs_tell_the_same() -> None:
         told.append(notes.seen)
     assert [name for name, *_ in told[0]] == ["TLOAD", "TADD", "TSTORE"]
     assert told[0] == told[1]
+
+
+def test_loops_that_do_not_count_say_which_iteration_it_is() -> None:
+    body = """    %end = scf.while (%n = %c0) : (index) -> index {
+      %more = arith.cmpi slt, %n, %c2 : index
+      scf.condition(%more) %n : index
+    } do {
+    ^bb0(%n: index):
+      scf.for %j = %c0 to %c1 step %c1 {
+        pto.barrier <PIPE_V>
+      }
+      %next = arith.addi %n, %c1 : index
+      scf.yield %next : index
+    }
+    pto.barrier <PIPE_ALL>
+"""
+    notes = Notes()
+    compiled(PTRS, body).launch([floats(1), floats(1), 1], 1, observer=notes)
+    inner = [(("iteration", k), ("j", 0)) for k in (1, 2)]
+    assert [loops for *_, loops in notes.seen] == [*inner, ()]
+
+
+def test_branches_back_count_as_iterations() -> None:
+    text = """module {
+  func.func @k(%x: !pto.ptr<f32>) attributes {pto.entry} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c3 = arith.constant 3 : index
+    cf.br ^again(%c0 : index)
+  ^again(%n: index):
+    pto.barrier <PIPE_V>
+    %next = arith.addi %n, %c1 : index
+    %more = arith.cmpi slt, %next, %c3 : index
+    cf.cond_br %more, ^again(%next : index), ^done
+  ^done:
+    return
+  }
+}
+"""
+    notes = Notes()
+    compile_program(parse_module(text).module, A5).launch([np.zeros(1, np.float32)], 1, observer=notes)
+    counts = [dict(loops)["iteration"] for *_, loops in notes.seen]
+    assert counts == sorted(set(counts))
+    assert len(counts) == 3
+
+
+class Made(Observer):
+    """What makes tiles and views, and what is accessed by address."""
+
+    def __init__(self) -> None:
+        self.made: list[tuple[str, Any]] = []
+        self.accesses: list[Any] = []
+
+    def make(self, moment: Moment) -> Any:
+        result = moment.run()
+        self.made.append((moment.step.word, result))
+        return result
+
+    def accessed(self, access: Any) -> None:
+        self.accesses.append(access)
+
+
+def test_tiles_and_views_are_told_when_they_are_made() -> None:
+    observer = Made()
+    compiled(PTRS, LOOPS, more=INNER).launch([floats(16), floats(16), 16], 1, observer=observer)
+    assert [word for word, _ in observer.made] == ["tile", "view", "view", *["slice"] * 4]
+    assert observer.made[0][1].name == "t"
+    assert observer.made[-1][1].dims == (8, 16)
+
+
+def test_accesses_by_address_are_told() -> None:
+    body = """    %zero = arith.constant 0 : i64
+    %off = arith.constant false
+    %one = arith.constant 1 : i64
+    %bytes = arith.constant 256 : i64
+    %ub = pto.castptr %zero : i64 -> !pto.ptr<f32, ub>
+    pto.copy_gm_to_ubuf %x, %ub, %zero, %one, %bytes, %zero, %zero, %off, %zero, %bytes, %bytes
+    pto.vecscope {
+      %all = pto.pset_b32 "PAT_ALL" : !pto.mask<b32>
+      %few = pto.pset_b32 "PAT_VL4" : !pto.mask<b32>
+      %v = pto.vlds %ub[%c0] : !pto.ptr<f32, ub> -> !pto.vreg<64xf32>
+      pto.vsts %v, %ub[%c8], %few : !pto.vreg<64xf32>, !pto.ptr<f32, ub>, !pto.mask<b32>
+    }
+"""
+    params = PTRS.replace("%x: !pto.ptr<f32>", "%x: !pto.ptr<f32, gm>")
+    observer = Made()
+    compiled(params, body).launch([floats(16), floats(16), 16], 1, observer=observer)
+    told = [(type(a).__name__, a.write) for a in observer.accesses]
+    assert told == [("Rows", False), ("Rows", True), ("Span", False), ("Lanes", True)]
+    lanes = observer.accesses[-1]
+    assert (lanes.offset, lanes.width) == (8, 4)
+    assert lanes.active[0].sum() == 4
