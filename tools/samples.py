@@ -91,8 +91,8 @@ DATA = ("GM-OOB", "GM-NULL", "RUN-DIV-ZERO", "VS-3", "ELEM-01", "MAT-COM-04", "D
 def _timed(
     module: Module, name: str | None, used: Target, action: str, blocks: int, number: int, seconds: int
 ) -> tuple[str, list[str]]:
-    signal.signal(signal.SIGALRM, _over)
-    signal.alarm(seconds)
+    signal.signal(signal.SIGPROF, _over)
+    signal.setitimer(signal.ITIMER_PROF, seconds)  # of the processor
     try:
         return _carry_out(module, name, used, action, blocks, number)
     except TooSlow:
@@ -103,7 +103,7 @@ def _timed(
     except Exception as error:  # a crash is a finding of this tool
         return "crash", [f"{type(error).__name__}: {error}"]
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def kernels(module: Module) -> list[str | None]:
@@ -173,17 +173,19 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--part", default="1/1", help="K/N: every N-th file, from the K-th on")
     parser.add_argument("--only", default="", help="files whose name has this text")
     parser.add_argument("--top", type=int, default=25)
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--json", type=Path, help="append a line of JSON for each kernel")
     given = parser.parse_args(arguments)
     part, parts = (int(n) for n in given.part.split("/"))
     cases = [c for c in samples(given.checkout, "samples") if given.only in c.name][part - 1 :: parts]
     outcomes = []
     for case in cases:
         for action in given.actions or ACTIONS:
-            outcomes += judge(case, action, given.blocks, given.seconds)
+            found = list(judge(case, action, given.blocks, given.seconds))
+            outcomes += found
+            if given.json:
+                with given.json.open("a", encoding="utf-8") as out:
+                    out.writelines(json.dumps(asdict(o)) + "\n" for o in found)
     show(outcomes, given.top)
-    if given.json:
-        given.json.write_text(json.dumps([asdict(o) for o in outcomes], indent=1), encoding="utf-8")
     return 0
 
 
