@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+import ptokit.isa.all  # noqa: F401  the complete table
 from ptokit.isa.table import TABLE
+from ptokit.types.dtypes import DTYPES
+from ptokit.types.enums import BLayout, SLayout, TileType
+from ptokit.types.tile import TileSpec
 
 from .fake import site
 from .rule_cases import F, I
@@ -20,3 +24,17 @@ def test_the_i32_remainder_of_a2a3_converts_its_sources_in_place(name: str, sour
 
     assert written("a2a3", I) == {"dst", *sources}
     assert written("a2a3", F) == written("a5", I) == {"dst"}
+
+
+@pytest.mark.parametrize("name", ["TMATMUL", "TMATMUL_ACC", "TMATMUL_BIAS"])
+def test_a_product_has_the_sizes_of_its_operands(name: str) -> None:
+    """What else of the accumulator is valid is neither read nor written (compute-reduce-matrix 9)."""
+    left = TileSpec(TileType.Left, DTYPES["f16"], 32, 64, 16, 48, BLayout.ColMajor, SLayout.RowMajor)
+    right = TileSpec(TileType.Right, DTYPES["f16"], 64, 32, 64, 4, slayout=SLayout.ColMajor)
+    acc = TileSpec(TileType.Acc, DTYPES["f32"], 32, 32, 32, 32, BLayout.ColMajor, SLayout.RowMajor, 1024)
+    bias = TileSpec(TileType.Bias, DTYPES["f32"], 1, 32, 1, 32)
+    tiles = {"dst": acc, "acc": acc, "lhs": left, "rhs": right, "bias": bias}
+    given = {o.name: tiles[o.name] for o in TABLE[name].operands}
+    found = {(a.operand, a.write): (a.rows, a.cols) for a in TABLE[name].footprint(site(name, "a5", **given))}
+    start = {"TMATMUL": {}, "TMATMUL_ACC": {("acc", False): (16, 4)}, "TMATMUL_BIAS": {("bias", False): (1, 4)}}[name]
+    assert found == {("lhs", False): (16, 48), ("rhs", False): (48, 4), ("dst", True): (16, 4), **start}

@@ -9,7 +9,7 @@ from ..access import Access
 from ..site import Site, TileInfo, ViewInfo
 from ..unknown import known, least
 from .expressions import COLUMN, OWN, ROW, TURNED, Bit, Count, Element, Extent, Index, Least, Up, leaves
-from .words import Fold, Lane, Move, Search, Word
+from .words import Contract, Fold, Lane, Move, Search, Word
 
 
 def footprint(word: Word, site: Site) -> Iterator[Access] | None:
@@ -26,7 +26,25 @@ def footprint(word: Word, site: Site) -> Iterator[Access] | None:
             return _along(word, site, (dst, value))
         case Move():
             return _moved(word, site)
+        case Contract():
+            return _product(word, site)
     return None
+
+
+def _product(c: Contract, site: Site) -> Iterator[Access]:
+    """M and K are those of the left tile, N that of the right one, whatever of the accumulator is valid."""
+    left: Any = site.operands[c.left]
+    right: Any = site.operands[c.right]
+    rows, inner, cols = left.vr, left.vc, right.vc
+    sizes = {c.left: (rows, inner), c.right: (inner, cols)}
+    if c.start:
+        sizes[c.start] = (1, cols) if c.start_at == ROW else (rows, cols)
+    for operand in site.instr.operands:
+        info: Any = site.operands.get(operand.name)
+        if isinstance(info, TileInfo) and operand.name != c.dst:
+            yield Access(operand.name, False, *sizes.get(operand.name, (info.vr, info.vc)))
+    yield Access(c.dst, True, rows, cols)
+    yield from _scratch(site)
 
 
 def _along(word: Fold | Search, site: Site, written: tuple[str, ...]) -> Iterator[Access]:
