@@ -38,12 +38,15 @@ from ptokit.ir.verify import verify
 from ptokit.run import choose_entry, compile_program
 from ptokit.run.program import Param
 from ptokit.sanitize import sanitize
-from ptokit.sanitize.coverage import Mode
 from ptokit.targets import Target, target
 
 ACTIONS = ("run", "sanitize")
 NUMBERS = (0, 1, -1, 128, 32, 8, 2, 4096)
 """What integers are of which nothing is known, until a kernel runs."""
+
+
+FLAGS = frozenset(f"pto.{verb}" for verb in "set_flag wait_flag record_event wait_event get_buf rls_buf".split())
+"""Operations of programs that order the pipes of a core themselves; the assembler adds none to those."""
 
 
 @dataclass
@@ -136,7 +139,8 @@ def _carry_out(
         if action == "run":
             compile_program(module, used, entry=kernel.name).launch(values, blocks, backend="numpy")
             return "passed", []
-        mode = None if Mode(module, None, 2).ordered else "auto-sync"
+        flags = any(op.name in FLAGS for f in module.functions if f.body is not None for op in f.body.walk())
+        mode = None if flags else "auto-sync"
         report = sanitize(module, used, values, blocks, entry=kernel.name, mode=mode)
     errors = _errors(report.diagnostics)
     if errors:

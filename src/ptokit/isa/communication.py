@@ -1,64 +1,109 @@
 """Transfers between devices as August 2026 writes them: through tiles, and asynchronous ones (PTOAS 2026-08, PTOOps).
 
-They are read, checked, carried and printed: ptokit runs one device.
+Those through tiles run: every device's part is global memory that the kernel has a view of. The others are read,
+checked, carried and printed.
 """
 
 from __future__ import annotations
 
-from ptokit.types.enums import AtomicType, ReduceOp
+from collections.abc import Callable
+from typing import Any
 
+from ptokit.types.enums import AtomicType, Pipe, ReduceOp
+
+from . import device_transfers
 from .pending import handle, number, pending
-from .table import Attr, Kind, Operand, Role, ptr, src, view
+from .table import Attr, Instr, Kind, Operand, Role, instruction, ptr, src, view
 
 _PING, _PONG = src("ping"), src("pong", optional=True)
-_MEMBERS = Operand("members", Role.IN, Kind.VIEW, variadic=True)
+_READ = Operand("members", Role.IN, Kind.VIEW, variadic=True)
+_WRITTEN = Operand("members", Role.OUT, Kind.VIEW, variadic=True)
 _ROOT = number("root")
 _SOURCE = "PTOAS 2026-08 PTOOps.td"
 
 
-def _collective(text: str, summary: str, *operands: Operand, attrs: tuple[Attr, ...] = (_ROOT,)) -> None:
-    names = [o.name for o in operands]
-    values, types = (" , ".join(form.format(n) for n in names) for form in ("%{}", "T({})"))
-    pending(
-        text,
-        summary,
-        *operands,
-        _PING,
-        _PONG,
-        _MEMBERS,
-        attrs=attrs,
-        source=_SOURCE,
-        grammar=(
-            f"~( {values} , recv ~( %ping <? , %pong ?> ) , group ~( %members* ) "
-            f": {types} , T(ping) <? , T(pong) ?> , T(members) ) {{}}",
-        ),
+def _transfer(
+    text: str, summary: str, *operands: Operand, run: Callable[..., Any], attrs: tuple[Attr, ...], grammar: str
+) -> None:
+    instruction(
+        Instr(
+            text,
+            text,
+            summary,
+            operands,
+            attrs,
+            pipe=Pipe.MTE3,
+            run=run,
+            syntax=text,
+            source=_SOURCE,
+            between_cores=True,
+            in_python=False,
+            grammar=(grammar,),
+        )
     )
 
 
-_collective("comm.tbroadcast", "Send the data of one device to all of a group.", view("src"))
-_collective("comm.tgather", "Put the data of all devices of a group together.", view("dst", Role.OUT))
-_collective("comm.tscatter", "Give every device of a group its part.", view("src"))
+def _collective(
+    text: str,
+    summary: str,
+    *operands: Operand,
+    members: Operand,
+    run: Callable[..., Any],
+    attrs: tuple[Attr, ...] = (_ROOT,),
+) -> None:
+    names = [o.name for o in operands]
+    values, types = (" , ".join(form.format(n) for n in names) for form in ("%{}", "T({})"))
+    grammar = (
+        f"~( {values} , recv ~( %ping <? , %pong ?> ) , group ~( %members* ) "
+        f": {types} , T(ping) <? , T(pong) ?> , T(members) ) {{}}"
+    )
+    _transfer(text, summary, *operands, _PING, _PONG, members, run=run, attrs=attrs, grammar=grammar)
+
+
+_collective(
+    "comm.tbroadcast",
+    "Send the data of one device to all of a group.",
+    view("src"),
+    members=_WRITTEN,
+    run=device_transfers.broadcast,
+)
+_collective(
+    "comm.tgather",
+    "Put the data of all devices of a group together, row behind row.",
+    view("dst", Role.OUT),
+    members=_READ,
+    run=device_transfers.collect,
+)
+_collective(
+    "comm.tscatter",
+    "Give every device of a group its rows.",
+    view("src"),
+    members=_WRITTEN,
+    run=device_transfers.deal,
+)
 _collective(
     "comm.treduce",
     "Make one of the data of all devices of a group, element by element.",
     view("dst", Role.OUT),
     src("acc"),
+    members=_READ,
+    run=device_transfers.reduce,
     attrs=(Attr("op", ReduceOp, None, "reduceOp", "reduce_op"), _ROOT),
 )
 for _text, _summary, _attrs in (
     ("comm.tput", "Send", (Attr("atomic", AtomicType, None, "atomicType", "atomic_type"),)),
     ("comm.tget", "Fetch", ()),
 ):
-    pending(
+    _transfer(
         _text,
         f"{_summary} global memory of another device, through one or two tiles.",
         view("dst", Role.OUT),
         view("src"),
         _PING,
         _PONG,
+        run=device_transfers.send,
         attrs=_attrs,
-        source=_SOURCE,
-        grammar=("~( %dst , %src , buf ~( %ping <? , %pong ?> ) : T(dst) , T(src) , T(ping) <? , T(pong) ?> ) {}",),
+        grammar="~( %dst , %src , buf ~( %ping <? , %pong ?> ) : T(dst) , T(src) , T(ping) <? , T(pong) ?> ) {}",
     )
 
 BUILD_ASYNC_SESSION = pending(

@@ -14,8 +14,8 @@ class Mode:
     """Whether the program places tiles and orders pipes itself (memory-model-and-sync 4).
 
     ``placed``: it gives tiles addresses. ``by_compiler``: it leaves the order of the pipes of a core to the compiler.
-    ``stated``: that was said, not inferred. ``ordered``: it has flags, barriers or events. ``adds_flags``: it was said
-    that the compiler adds them. ``between_cores``: it orders cores.
+    ``stated``: that was said, not inferred. ``adds_flags``: it was said that the compiler adds them.
+    ``between_cores``: it orders cores.
     """
 
     def __init__(self, module: Module, stated: str | None, vector_cores: int) -> None:
@@ -25,7 +25,6 @@ class Mode:
         ordered = any(instr.ordering and not instr.between_cores for instr in instrs)
         addressed = any(isinstance(v.type, Ptr) and v.type.space == "ub" for op in ops for v in op.results)
         self.placed = any(op.name == "pto.tassign" or (op.name in ALLOCATIONS and op.get("addr")) for op in ops)
-        self.ordered = ordered
         self.waits_for_work = any(instr.name == "TSYNC" for instr in instrs)
         self.between_cores = any(instr.between_cores for instr in instrs)
         self.by_compiler = not self.placed and not addressed and not ordered

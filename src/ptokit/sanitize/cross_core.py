@@ -17,7 +17,7 @@ from ptokit.run.lanes import uniform
 from ptokit.run.memory import Pointer, View
 from ptokit.types.enums import NotifyOp, Pipe
 
-from . import pipes
+from . import pipes, transfers
 from .events import Barrier, Meet, SetFlag, WaitFlag, WaitWork, Work
 from .findings import Draft
 from .footprints import Touch
@@ -219,5 +219,6 @@ HANDLERS: dict[str, Callable[[CoreObserver, Op, Given, Given, Run], Any]] = {
     "TPREFETCH_ASYNC": tprefetch_async,
     "prefetch_wait": prefetch_wait,
     **dict.fromkeys(pipes.OPERATIONS, pipes.handle),
+    **dict.fromkeys(transfers.OPERATIONS, transfers.handle),
 }
 """By the instruction's name: report it, execute it with `run`, and give its result."""

@@ -1,0 +1,109 @@
+"""Transfers between devices: each device's part is an argument of the kernel."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ptokit.asm import parse_module
+from ptokit.diagnostics import Diagnostic, DiagnosticError
+from ptokit.ir import Module
+from ptokit.run import compile_program
+from ptokit.sanitize import sanitize
+from ptokit.targets import target
+
+STAGE = "!pto.tile_buf<vec, 1x64xf32>"
+ROWS, COLS = 4, 64
+
+
+def part(rows: int, dtype: str = "f32") -> str:
+    return f"!pto.partition_tensor_view<{rows}x{COLS}x{dtype}>"
+
+
+def read(line: str, *rows: int, dtype: str = "f32", before: str = "") -> Module:
+    """A kernel with one parameter %a0, %a1, .. for each number of rows."""
+    params = ", ".join(f"%a{i}: {part(n, dtype)}" for i, n in enumerate(rows))
+    text = f"func.func @k({params}) {{\n%zero = arith.constant 0 : i64\n{before}\n%t = pto.alloc_tile : {STAGE}\n"
+    text += f"%u = pto.alloc_tile : {STAGE}\n{line}\nreturn\n}}"
+    found = parse_module(text, "k.pto", target=target("a5"))
+    found.diagnostics.raise_if_errors()
+    return found.module
+
+
+def arrays(*rows: int) -> list[np.ndarray]:
+    rng = np.random.default_rng(len(rows))
+    return [rng.integers(-9, 9, (n, COLS)).astype(np.float32) for n in rows]
+
+
+def run(module: Module, args: list[np.ndarray]) -> list[np.ndarray]:
+    given = [arg.copy() for arg in args]
+    compile_program(module, target("a5")).launch(given)
+    return given
+
+
+def refused(module: Module, args: list[np.ndarray]) -> list[Diagnostic]:
+    with pytest.raises(DiagnosticError) as error:
+        compile_program(module, target("a5")).launch(args)
+    return list(error.value.diagnostics)
+
+
+@pytest.mark.parametrize("stages", ["%t", "%t, %u"])
+@pytest.mark.parametrize("word", ["tput", "tget"])
+def test_one_part_becomes_the_other(word: str, stages: str) -> None:
+    types = ", ".join([part(ROWS)] * 2 + [STAGE] * (1 + stages.count(",")))
+    args = arrays(ROWS, ROWS)
+    dst, src = run(read(f"pto.comm.{word}(%a0, %a1, buf({stages}) : {types})", ROWS, ROWS), args)
+    assert (dst == args[1]).all()
+    assert (src == args[1]).all()
+
+
+def test_an_atomic_put_adds() -> None:
+    types = f"{part(ROWS)}, {part(ROWS)}, {STAGE}"
+    line = f"pto.comm.tput(%a0, %a1, buf(%t) : {types}) {{atomicType = #pto<atomic_type atomic_add>}}"
+    args = arrays(ROWS, ROWS)
+    assert (run(read(line, ROWS, ROWS), args)[0] == args[0] + args[1]).all()
+
+
+def test_a_broadcast_reaches_all() -> None:
+    types = ", ".join([part(ROWS), STAGE, part(ROWS), part(ROWS)])
+    line = f"pto.comm.tbroadcast(%a0, recv(%t), group(%a1, %a2) : {types}) {{root = 0}}"
+    args = arrays(ROWS, ROWS, ROWS)
+    source, first, second = run(read(line, ROWS, ROWS, ROWS), args)
+    assert all((found == args[0]).all() for found in (source, first, second))
+
+
+def test_rows_are_gathered_and_scattered() -> None:
+    types = ", ".join([part(3 * ROWS), STAGE, *[part(ROWS)] * 3])
+    args = arrays(3 * ROWS, ROWS, ROWS, ROWS)
+    gather = f"pto.comm.tgather(%a0, recv(%t), group(%a1, %a2, %a3) : {types}) {{root = 0}}"
+    assert (run(read(gather, 3 * ROWS, ROWS, ROWS, ROWS), args)[0] == np.concatenate(args[1:])).all()
+    scatter = gather.replace("tgather", "tscatter")
+    assert (np.concatenate(run(read(scatter, 3 * ROWS, ROWS, ROWS, ROWS), args)[1:]) == args[0]).all()
+
+
+@pytest.mark.parametrize(("op", "wanted"), [("sum", np.add), ("max", np.maximum), ("min", np.minimum)])
+def test_parts_are_reduced(op: str, wanted: np.ufunc) -> None:
+    types = ", ".join([part(ROWS), STAGE, STAGE, *[part(ROWS)] * 3])
+    line = f"pto.comm.treduce(%a0, %t, recv(%u), group(%a1, %a2, %a3) : {types}) "
+    args = arrays(ROWS, ROWS, ROWS, ROWS)
+    module = read(line + f"{{reduceOp = #pto<reduce_op {op}>, root = 0}}", ROWS, ROWS, ROWS, ROWS)
+    assert (run(module, args)[0] == wanted(wanted(args[1], args[2]), args[3])).all()
+
+
+def test_the_whole_has_the_rows_of_all_parts() -> None:
+    types = ", ".join([part(6), STAGE, part(4), part(4)])
+    (found,) = refused(read(f"pto.comm.tgather(%a0, recv(%t), group(%a1, %a2) : {types})", 6, 4, 4), arrays(6, 4, 4))
+    message = "1x1x1x6x64 elements do not hold 2 times 1x1x1x4x64"
+    assert (found.rule, found.message, found.location.line) == ("COMM-01", message, 6)
+
+
+@pytest.mark.parametrize(("between", "races"), [("", {"RACE-RAW"}), ("pto.barrier <PIPE_ALL>\n", set())])
+def test_the_sanitizer_orders_transfers(between: str, races: set[str]) -> None:
+    """What was put is loaded again, on another pipe."""
+    put = f"pto.comm.tput(%a0, %a1, buf(%t) : {part(ROWS)}, {part(ROWS)}, {STAGE})"
+    tile = f"!pto.tile_buf<vec, {ROWS}x{COLS}xf32>"
+    made = f"%high = arith.constant 4096 : i64\n%v = pto.alloc_tile addr = %high : {tile}"
+    load = f"pto.tload ins(%a0 : {part(ROWS)}) outs(%v : {tile})"
+    module = read(f"{put}\n{between}{load}", ROWS, ROWS, before=made)
+    rules = {d.rule for d in sanitize(module, "a5", arrays(ROWS, ROWS), mode="manual").diagnostics}
+    assert {rule for rule in rules if rule.startswith("RACE")} == races
