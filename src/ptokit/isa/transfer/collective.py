@@ -1,7 +1,7 @@
 """Transfers between devices: to and from one other, and among a group (pages of the collectives in the ISA manual).
 
-They are read, carried and printed; `isa.communication` has those that run. The manual has them only in the sync form; level 2 follows
-from the operands.
+They are read, carried and printed; `isa.communication` has those that run. The manual has them only in the sync form;
+level 2 follows from the operands.
 """
 
 from __future__ import annotations
