@@ -59,10 +59,7 @@ class Part:
 
 def pitches(tile: Tile) -> tuple[int, int] | None:
     """Elements from one row, and from one column, to the next; None where they lie in boxes."""
-    store = tile.spec
-    if store.boxed or store.dtype.packed:
-        return None
-    return (store.cols, 1) if store.row_major else (1, store.rows)
+    return tile.pitches
 
 
 def supported(word: Lane, instr: Instr, site: Site, operands: dict[str, Any], types: dict[str, DType]) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from ptokit.types.dtypes import DType
@@ -143,7 +144,15 @@ class Tile:
         """What the text calls it."""
         return self.stated or self.spec
 
-    @property
+    @cached_property
+    def pitches(self) -> tuple[int, int] | None:
+        """Elements from one row, and from one column, to the next; None where they lie in boxes."""
+        store = self.spec
+        if store.boxed or store.dtype.packed:
+            return None
+        return (store.cols, 1) if store.row_major else (1, store.rows)
+
+    @cached_property
     def span(self) -> tuple[int, int] | None:
         """The bytes of all of it (a window's: of its parent), if they are known."""
         if self.parent is not None:

@@ -296,19 +296,29 @@ def children(e: Expr) -> tuple[Expr, ...]:
     return ()
 
 
+_MOST = 4096  # expressions that are remembered
+_LEAVES: dict[int, tuple[Expr, tuple[Expr, ...]]] = {}
+"""By identity, which is faster to find than an expression by what it says; expressions live as long as the table."""
+
+
 def leaves(e: Expr) -> Iterator[Expr]:
     """The leaves that are evaluated, each once, in the order in which they stand."""
-    seen: dict[Expr, None] = {}
+    known = _LEAVES.get(id(e))
+    if known is None:
+        seen: dict[Expr, None] = {}
 
-    def visit(node: Expr) -> None:
-        below = children(node)
-        if not below and not isinstance(node, (Const, Code, Place)):
-            seen.setdefault(node)
-        for child in below:
-            visit(child)
+        def visit(node: Expr) -> None:
+            below = children(node)
+            if not below and not isinstance(node, (Const, Code, Place)):
+                seen.setdefault(node)
+            for child in below:
+                visit(child)
 
-    visit(e)
-    return iter(seen)
+        visit(e)
+        known = e, tuple(seen)
+        if len(_LEAVES) < _MOST:
+            _LEAVES[id(e)] = known
+    return iter(known[1])
 
 
 def type_of(e: Expr, types: Mapping[str, DType]) -> ValueType:
