@@ -10,6 +10,8 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from ptokit.api.errors import UsageError
 
+from .as_given import take_as_given
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -17,6 +19,7 @@ class Command(TyperCommand):
     """Takes an option once, unless it is one to be repeated: of two values the first would go unheard."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        take_as_given(self.get_params(ctx))
         valued = {name: p for p in self.params if isinstance(p, TyperOption) and not p.is_flag for name in p.opts}
         given: set[str | None] = set()
         words = iter(args)
@@ -51,6 +54,10 @@ def _option(parameter: str) -> str:
 
 class Commands(TyperGroup):
     """Says of a wrong value only what is wrong with it, without the words of the library that checks it."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        take_as_given(self.get_params(ctx))
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         try:

@@ -399,11 +399,11 @@ def instruction(instr: Instr) -> Instr:
     if instr.grammar:
         instr = replace(instr, syntax="form")
     if isinstance(instr.meaning, Python):
-        instr = replace(instr, run=instr.meaning.run)
+        object.__setattr__(instr, "run", instr.meaning.run)  # nobody has it yet
     elif instr.meaning is not None and instr.run is None:
-        instr = replace(instr, run=Derived(instr))
+        object.__setattr__(instr, "run", Derived(instr))
     elif instr.meaning is None and instr.run is not None:
-        instr = replace(instr, meaning=Python(instr.run))
+        object.__setattr__(instr, "meaning", Python(instr.run))
     TABLE[instr.name] = instr
     for spelling in (instr.text, *instr.spellings):
         if spelling in BY_TEXT:
