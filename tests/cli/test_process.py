@@ -34,7 +34,7 @@ def test_a_small_run_loads_what_it_needs() -> None:
     layers = {name for name in loaded if name.startswith("ptokit.")} - {"ptokit.__main__"}
     needed = "api arguments asm cli diagnostics ir isa run targets types"
     assert layers == {f"ptokit.{layer}" for layer in needed.split()}
-    assert not {"rich", "threadpoolctl", "pygls", "lsprotocol", "hypothesis", "pytest"} & loaded
+    assert not {"rich", "threadpoolctl", "pydantic", "pygls", "lsprotocol", "hypothesis", "pytest"} & loaded
 
 
 def test_collections_go_on_as_usual_after_the_first() -> None:

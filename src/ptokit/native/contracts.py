@@ -6,7 +6,8 @@ the NumPy backend in every mode.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,15 +15,16 @@ from ptokit.ir.core import Op
 from ptokit.isa.meaning.contract import product
 from ptokit.isa.meaning.expressions import OWN
 from ptokit.isa.meaning.words import Contract
+from ptokit.types.dtypes import DType
 from ptokit.types.tile import TileSpec
 
 from . import blas, callbacks
 from .code import Code
 from .elements import many, widened
 from .module import MODES, STATE_MODE
-from .moves import Nest, copy, tile_axes, together
+from .moves import Nest, address_of, copy, source_axes, together
 from .tiles import valid
-from .values import Tile
+from .values import Tile, View
 
 if TYPE_CHECKING:
     from .function import Writer
@@ -44,37 +46,74 @@ class Factor:
         return self.values if self.values.dtype == dtype else self.values.astype(dtype)
 
 
-def write(w: Writer, op: Op, word: Contract, operands: dict[str, Any]) -> bool:
-    """True if native code has been written for a product."""
-    names = (word.left, word.right, word.dst, *((word.start,) if word.start else ()))
-    tiles = [operands[name] for name in names]
-    if word.left_scale or not all(isinstance(t, Tile) and t.shape is None for t in tiles):
+class _Plan(NamedTuple):
+    """The tiles of a product, its sizes, and the loops that lay out what it reads and store what it gives."""
+
+    tiles: list[Tile]
+    sizes: tuple[int, int, int]
+    parts: list[tuple[Tile, int, int]]
+    nests: list[tuple[Nest, Nest]]
+    back: tuple[Nest, Nest]
+
+
+def readable(w: Writer, source: Tile | View, rows: int, cols: int) -> bool:
+    """True if a factor of that size can be laid out from a source."""
+    axes = source_axes(w, source, rows, cols)
+    if axes is None:
         return False
+    sizes = [[n for n, _ in side] for side in axes]
+    if any(not isinstance(n, int) for side in sizes for n in side) or (prod(sizes[0]), prod(sizes[1])) != (rows, cols):  # type: ignore[arg-type]
+        return False
+    return together([(rows, cols)], axes[0]) is not None and together([(cols, 1)], axes[1]) is not None
+
+
+def possible(w: Writer, word: Contract, operands: dict[str, Any]) -> bool:
+    """True if there is native code for a product, wherever its factors are read."""
+    return _plan(w, word, operands) is not None
+
+
+def _plan(w: Writer, word: Contract, operands: dict[str, Any]) -> _Plan | None:
+    names = (word.left, word.right, word.dst, *((word.start,) if word.start else ()))
+    tiles: list[Any] = [operands.get(name) for name in names]
+    if word.left_scale or not all(isinstance(t, Tile) and t.shape is None for t in tiles):
+        return None
     left, right, dst = tiles[:3]
     (m, k), (more, n) = (valid(w, t) for t in (left, right))
     if more != k or not all(isinstance(size, int) and size for size in (m, k, n)):
-        return False
+        return None
     assert isinstance(m, int) and isinstance(k, int) and isinstance(n, int)  # noqa: PT018
     if any(t.spec.dtype.value is None for t in (left, right)) or dst.spec.dtype.size != 4:
-        return False
+        return None
     if left.spec.dtype.is_integer is dst.spec.dtype.is_float or m > dst.spec.rows or n > dst.spec.cols:
-        return False
+        return None
     start = (m, n) if word.start_at == OWN else (1, n)
     parts: list[tuple[Tile, int, int]] = [(left, m, k), (right, k, n)]
     if word.start:
         if tiles[3].spec.dtype is not dst.spec.dtype:
-            return False
+            return None
         parts.append((tiles[3], *start))
-    nests = [_nests(tile, rows, cols) for tile, rows, cols in parts]
-    back = _nests(dst, m, n)
-    if back is None or any(nest is None for nest in nests):
+    nests = [_nests(w, tile, rows, cols) for tile, rows, cols in parts]
+    back = _nests(w, dst, m, n)
+    if back is None:
+        return None
+    found = [nest for nest in nests if nest is not None]
+    return None if len(found) < len(nests) else _Plan(tiles, (m, k, n), parts, found, back)
+
+
+def write(w: Writer, op: Op, word: Contract, operands: dict[str, Any]) -> bool:
+    """True if native code has been written for a product."""
+    plan = _plan(w, word, operands)
+    if plan is None:
         return False
+    tiles, (m, k, n), parts, nests, back = plan
+    dst = tiles[2]
     w.pending.flush()
     places = []
     for number, ((tile, rows, cols), nest) in enumerate(zip(parts, nests)):
-        assert nest is not None
-        w.touch(tile)
-        places.append(_laid_out(w, number, tile, rows * cols, nest))
+        source = w.stands_for.get(tile.start, tile)
+        if isinstance(source, Tile):
+            w.touch(source)
+        places.append(_laid_out(w, number, source, tile.spec.dtype, rows * cols, nest))
     total = w.module.area(("total", m * n), 4 * m * n)
     shapes = [(1, rows, cols) for _, rows, cols in parts]
     action = _action([t.spec for t, *_ in parts], places, shapes, total)
@@ -172,18 +211,20 @@ def _finishing(kind: str, m: int, n: int, start_rows: int) -> str:
     return code.text("define internal void @{name}(ptr noalias %to, ptr noalias %from, ptr noalias %start) {")
 
 
-def _nests(tile: Tile, rows: int, cols: int) -> tuple[Nest, Nest] | None:
-    """The loops that lay a region of a tile out in rows."""
-    axes = tile_axes(tile, rows, cols)
+def _nests(w: Writer, tile: Tile, rows: int, cols: int) -> tuple[Nest, Nest] | None:
+    """The loops that lay a region of a tile, or of what stands for it, out in rows."""
+    axes = source_axes(w, w.stands_for.get(tile.start, tile), rows, cols)
     if axes is None:
         return None
     by_row, by_col = together([(rows, cols)], axes[0]), together([(cols, 1)], axes[1])
     return None if by_row is None or by_col is None else (by_row, by_col)
 
 
-def _laid_out(w: Writer, number: int, tile: Tile, count: int, nests: tuple[Nest, Nest]) -> tuple[int, np.dtype]:
+def _laid_out(
+    w: Writer, number: int, source: Tile | View, dtype: DType, count: int, nests: tuple[Nest, Nest]
+) -> tuple[int, np.dtype]:
     """Where the elements stand in rows, and as what: f16 and bf16 as f32."""
-    dtype, code = tile.spec.dtype, w.code
+    code = w.code
     halves = dtype.is_float and dtype.bits == 16
     size = 4 if halves else dtype.size
     place = w.module.area(("rows", number, count * size), count * size)
@@ -191,7 +232,7 @@ def _laid_out(w: Writer, number: int, tile: Tile, count: int, nests: tuple[Nest,
     def widen(code: Code, n: int, x: str) -> tuple[str, str]:
         return many(n, "float"), widened(code, n, dtype, x)
 
-    addresses = code.at(w.memory, place), code.at(w.memory, tile.start)
+    addresses = code.at(w.memory, place), address_of(w, source)
     copy(w, *addresses, dtype.size, *nests, wide=(4, widen) if halves else None)
     kind = np.dtype(np.float32) if halves else dtype.value
     assert kind is not None

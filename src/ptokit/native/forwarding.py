@@ -53,10 +53,7 @@ def stands(w: Writer, op: Op) -> tuple[str, int, int] | None:
     mine = [a for a in accesses if a.op is op and a.write]
     if len(mine) != 1:
         return None
-    block = _block_of(w, op)
-    if block is None:
-        return None
-    at = block.ops.index(op)
+    block, at = w.blocks[op]
     last = at
     for other in accesses:
         if other.op is op or not other.meets(mine[0]):
@@ -66,7 +63,7 @@ def stands(w: Writer, op: Op) -> tuple[str, int, int] | None:
         if other.write or after is None or not inside or not isinstance(_word(w, other.op)[1], Lane):
             return None
         last = max(last, after)
-    if any(_stores(inner) for k in range(at + 1, last + 1) for inner in _all(block.ops[k])):
+    if any(stores(inner) for k in range(at + 1, last + 1) for inner in _all(block.ops[k])):
         return None
     return mine[0].space, mine[0].first, mine[0].end
 
@@ -184,7 +181,7 @@ def _word(w: Writer, op: Op) -> tuple[Instr | None, object]:
     return instr, None if instr is None else instr.meaning_at(site_of(w, op))
 
 
-def _stores(op: Op) -> bool:
+def stores(op: Op) -> bool:
     """True if an operation may write global memory."""
     if op.name == "pto.store_scalar":
         return True
@@ -197,21 +194,30 @@ def _stores(op: Op) -> bool:
     )
 
 
-def _block_of(w: Writer, op: Op) -> Block | None:
-    """The list of operations that one stands in, if it is that of the function or of loops and scopes in it."""
+def blocks(block: Block) -> Iterator[Block]:
+    """A list of operations, and those inside."""
+    yield block
+    for op in block.ops:
+        for region in op.regions:
+            yield from blocks(region)
 
-    def search(block: Block) -> Block | None:
-        if op in block.ops:
-            return block
-        for other in block.ops:
-            for region in other.regions:
-                found = search(region)
-                if found is not None:
-                    return found
-        return None
 
+def place_in(w: Writer, op: Op, block: Block) -> int | None:
+    """Where in a list of operations one stands, by itself or inside another one."""
+    while True:
+        around, at = w.blocks[op]
+        if around is block:
+            return at
+        owner = w.owners.get(around)
+        if owner is None:
+            return None
+        op = owner
+
+
+def everything(w: Writer) -> Iterator[Op]:
+    """All operations of the function."""
     assert w.function.body is not None
-    return search(w.function.body)
+    return w.function.body.walk()
 
 
 def _all(op: Op) -> Iterator[Op]:

@@ -24,11 +24,11 @@ from ptokit.types.dtypes import DType
 from ptokit.types.enums import Pipe, TileType
 from ptokit.types.values import Scalar
 
-from . import callbacks, control, forwarding, instructions, scalars, tiles, views
+from . import callbacks, control, forwarding, instructions, scalars, standing_tiles, tiles, views
 from .code import Code, Num
 from .contents import Contents
 from .module import STATE_BLOCKS, STATE_CALLBACK, STATE_HANDLE, STATE_MEMORY, NativeModule
-from .values import Compound, GmPointer, NotNativeError, Tile
+from .values import Compound, GmPointer, NotNativeError, Tile, View
 
 MOST_OPERATIONS = 20_000
 """Of a kernel with what it calls; more take longer to compile than they save."""
@@ -63,6 +63,7 @@ class Writer:
         self.everything = False
         self.pending = instructions.Pending(self)
         self._accesses: tuple[list[forwarding.Access] | None] | None = None
+        self.stands_for: dict[Num, Tile | View] = {}  # what is read instead of tiles, by where those begin
         self.standing: list[tuple[str, int, int, str]] = []  # bytes of buffers, and the address of what stands for them
         self.sweeps: list[tuple[Op, list[tuple[int, int]]]] = []  # loops around, and bytes that they are sure to write
 
@@ -192,6 +193,39 @@ class Writer:
         if self._accesses is None:
             self._accesses = (forwarding.accesses(self),)
         return self._accesses[0]
+
+    @cached_property
+    def simple_tiles(self) -> bool:
+        """True if the text says where all tiles lie."""
+        return standing_tiles.simple(self)
+
+    def stands(self, op: Op, tile: Tile, source: Tile | View) -> bool:
+        """True if a copy into a tile need not be made: products read the source."""
+        return standing_tiles.stands(self, op, tile, source)
+
+    @cached_property
+    def users(self) -> dict[Value, list[Op]]:
+        """The operations of the function that have a value as operand, in the order of the text."""
+        found: dict[Value, list[Op]] = {}
+        for op in forwarding.everything(self):
+            for value in dict.fromkeys(op.values):
+                found.setdefault(value, []).append(op)
+        return found
+
+    @cached_property
+    def owners(self) -> dict[Block, Op]:
+        """The operation that a list of operations belongs to."""
+        return {block: op for op in self.blocks for region in op.regions for block in region.blocks}
+
+    @cached_property
+    def blocks(self) -> dict[Op, tuple[Block, int]]:
+        """The list that an operation stands in, and where."""
+        assert self.function.body is not None
+        return {op: (block, k) for block in forwarding.blocks(self.function.body) for k, op in enumerate(block.ops)}
+
+    def site(self, op: Op) -> Site:
+        """An instruction with what is known about its operands."""
+        return callbacks.site_of(self, op)
 
     @cached_property
     def configures(self) -> bool:

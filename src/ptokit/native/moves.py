@@ -100,6 +100,14 @@ def tile_axes(tile: Tile, rows: Num, cols: Num) -> tuple[list[Axis], list[Axis]]
     return [(rows // ir, outer_row), (ir, inner_row)], [(cols // ic, outer_col), (ic, inner_col)]
 
 
+def source_axes(w: Writer, source: Tile | View, rows: int, cols: int) -> tuple[list[Axis], list[Axis]] | None:
+    """Rows and columns of what is read for a tile: its own, or those of the view that stands for it."""
+    if isinstance(source, Tile):
+        return tile_axes(source, rows, cols)
+    layout = source.layout_for(True)
+    return None if layout is None else view_axes(w, source, layout)
+
+
 def together(a: list[Axis], b: list[Axis]) -> Nest | None:
     """Axes that visit the elements of both in step; None if they cannot be cut to fit."""
     a, b = list(a), list(b)
@@ -267,7 +275,7 @@ def _extent(checked: Checked, w: Writer, view: View, layout: Layout, tile: Tile)
         checked.need("eq", n, wanted)
 
 
-def _address(w: Writer, what: View | Tile) -> str:
+def address_of(w: Writer, what: View | Tile) -> str:
     size = what.dtype.size if isinstance(what, View) else what.spec.dtype.size
     if isinstance(what, View):
         return w.code.at(what.memory.base, w.code.mul(what.offset, size))
@@ -284,9 +292,14 @@ def _load(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any],
     layout, rows, cols = ends
     checked = Checked(w)
     inside(checked, view)
+    if layout is view.layout_for(True) and layout in (Layout.ND, Layout.DN) and w.stands(op, tile, view):
+        w.refuse_if(checked.any(), op)
+        w.stands_for[tile.start] = view
+        return True
+    w.stands_for.pop(tile.start, None)
     _extent(checked, w, view, layout, tile)
     with w.unless(checked.any(), op, instr):
-        copy(w, _address(w, tile), _address(w, view), view.dtype.size, rows, cols)
+        copy(w, address_of(w, tile), address_of(w, view), view.dtype.size, rows, cols)
     w.overwrite(tile, *valid(w, tile))
     return True
 
@@ -306,7 +319,7 @@ def _store(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any]
     turned = [[(n, t, s) for n, s, t in nest] for nest in (rows, cols)]
     with w.unless(checked.any(), op, instr):
         whole = view.memory.size
-        copy(w, _address(w, view), _address(w, tile), view.dtype.size, turned[0], turned[1], whole=whole)
+        copy(w, address_of(w, view), address_of(w, tile), view.dtype.size, turned[0], turned[1], whole=whole)
     return True
 
 
@@ -331,7 +344,11 @@ def _between(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, An
         return False
     w.pending.flush()
     w.check(op, instr, site)
+    if w.stands(op, dst, w.stands_for.get(src.start, src)):
+        w.stands_for[dst.start] = w.stands_for.get(src.start, src)
+        return True
+    w.stands_for.pop(dst.start, None)
     w.touch(src)
-    copy(w, _address(w, dst), _address(w, src), dst.spec.dtype.size, by_row, by_col)
+    copy(w, address_of(w, dst), address_of(w, src), dst.spec.dtype.size, by_row, by_col)
     w.overwrite(dst, rows, cols)
     return True

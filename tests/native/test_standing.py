@@ -1,0 +1,165 @@
+"""Copies that machine code leaves out change nothing, whatever is written or read in between."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite")
+
+from ptokit.asm import parse_module
+from ptokit.native.program import NativeProgram
+from ptokit.run import Program, compile_program
+from ptokit.targets import target
+
+VIEW, PART = "!pto.tensor_view<?x?xf16>", "!pto.partition_tensor_view<32x32xf16>"
+WIDE, WPART = "!pto.tensor_view<?x?xf32>", "!pto.partition_tensor_view<32x32xf32>"
+MAT = "!pto.tile_buf<mat, 32x32xf16, blayout=col_major, slayout=row_major>"
+LEFT = "!pto.tile_buf<left, 32x32xf16, blayout=col_major, slayout=row_major>"
+RIGHT = "!pto.tile_buf<right, 32x32xf16, slayout=col_major>"
+ACC = "!pto.tile_buf<acc, 32x32xf32, blayout=col_major, slayout=row_major, fractal=1024>"
+
+LOAD_A, LOAD_B, LOAD_C = (f"pto.tload ins(%{v}p : {PART}) outs(%{v}m : {MAT})" for v in "abc")
+MOVE = f"pto.tmov ins(%am : {MAT}) outs(%l : {LEFT})\npto.tmov ins(%bm : {MAT}) outs(%r : {RIGHT})"
+MOVE_C = f"pto.tmov ins(%cm : {MAT}) outs(%l : {LEFT})"
+AGAIN = f"pto.tload ins(%cp : {PART}) outs(%am : {MAT})"
+PRODUCT = f"pto.tmatmul ins(%l, %r : {LEFT}, {RIGHT}) outs(%acc : {ACC})"
+MORE = f"pto.tmatmul.acc ins(%acc, %l, %r : {ACC}, {LEFT}, {RIGHT}) outs(%acc : {ACC})"
+STORE = f"pto.tstore ins(%acc : {ACC}) outs(%op : {WPART})"
+OVERWRITE = f"pto.tload ins(%cp : {PART}) outs(%v : !pto.tile_buf<vec, 32x32xf16>)\n" + (
+    f"pto.tstore ins(%v : !pto.tile_buf<vec, 32x32xf16>) outs(%ap : {PART})"
+)
+BODIES = {
+    "plain": [LOAD_A, LOAD_B, MOVE, PRODUCT, STORE],
+    "memory changes before the product": [LOAD_A, LOAD_B, MOVE, OVERWRITE, PRODUCT, STORE],
+    "memory changes before the move": [LOAD_A, LOAD_B, OVERWRITE, MOVE, PRODUCT, STORE],
+    "memory changes behind the product": [LOAD_A, LOAD_B, MOVE, PRODUCT, OVERWRITE, STORE],
+    "the tile is loaded again before the product": [LOAD_A, LOAD_B, MOVE, AGAIN, PRODUCT, STORE],
+    "two products of one factor": [LOAD_A, LOAD_B, MOVE, PRODUCT, MORE, STORE],
+    "another factor for the second product": [LOAD_A, LOAD_B, LOAD_C, MOVE, PRODUCT, MOVE_C, MORE, STORE],
+    "a product before anything is loaded": [PRODUCT, LOAD_A, LOAD_B, MOVE, MORE, STORE],
+    "the second turn reads the tile of the first": [
+        f"scf.for %t = %k0 to %k2 step %k1 {{\n%is = arith.cmpi eq, %t, %k0 : index\nscf.if %is {{\n{LOAD_A}\n}}",
+        LOAD_B,
+        MOVE,
+        PRODUCT,
+        OVERWRITE,
+        "}",
+        STORE,
+    ],
+    "products in branches": [
+        f"scf.for %t = %k0 to %k2 step %k1 {{\n{LOAD_A}\n{LOAD_B}\n{MOVE}\n%is = arith.cmpi eq, %t, %k0 : index",
+        f"scf.if %is {{\n{PRODUCT}\n}} else {{\n{MORE}\n}}\n{OVERWRITE}\n}}",
+        STORE,
+    ],
+    "turns that load what the last one stored": [
+        f"scf.for %t = %k0 to %k2 step %k1 {{\n{LOAD_A}\n{LOAD_B}\n{MOVE}\n{PRODUCT}\n{OVERWRITE}\n}}",
+        STORE,
+    ],
+}
+ALL_LEFT_OUT = {"plain", "two products of one factor", "products in branches", "memory changes behind the product"}
+
+
+def kernel(body: list[str]) -> str:
+    lines = ["func.func @k(%a: !pto.ptr<f16>, %b: !pto.ptr<f16>, %c: !pto.ptr<f16>, %o: !pto.ptr<f32>) {"]
+    lines += [f"%k{n} = arith.constant {n} : index" for n in (0, 1, 2, 32)]
+    for name in "abco":
+        view, part = (WIDE, WPART) if name == "o" else (VIEW, PART)
+        lines.append(f"%{name}v = pto.make_tensor_view %{name}, shape = [%k32, %k32], strides = [%k32, %k1] : {view}")
+        place = "offsets = [%k0, %k0], sizes = [%k32, %k32]"
+        lines.append(f"%{name}p = pto.partition_view %{name}v, {place} : {view} -> {part}")
+    tiles = {"am": MAT, "bm": MAT, "cm": MAT, "l": LEFT, "r": RIGHT, "acc": ACC, "v": "!pto.tile_buf<vec, 32x32xf16>"}
+    lines += [f"%{name} = pto.alloc_tile : {type}" for name, type in tiles.items()]
+    return "\n".join([*lines, *body, "return", "}"])
+
+
+def compiled(text: str) -> Program:
+    read = parse_module(text, target=target("a5"))
+    read.diagnostics.raise_if_errors()
+    return compile_program(read.module, target("a5"))
+
+
+@pytest.mark.parametrize("matmul", ["exact", "fast"])
+@pytest.mark.parametrize("name", BODIES)
+def test_products(name: str, matmul: str) -> None:
+    program = compiled(kernel(BODIES[name]))
+    rng = np.random.default_rng(1)
+    arrays = [rng.standard_normal((32, 32)).astype(np.float16) for _ in "abc"] + [np.zeros((32, 32), np.float32)]
+    after = []
+    for backend in ("native", "numpy"):
+        given = [x.copy() for x in arrays]
+        program.launch(given, backend=backend, matmul=matmul)
+        after.append([x.tobytes() for x in given])
+    assert after[0] == after[1]
+
+
+@pytest.mark.parametrize("name", sorted(ALL_LEFT_OUT))
+def test_copies_are_left_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ptokit.native import standing_tiles
+
+    decided = []
+    real = standing_tiles.stands
+    monkeypatch.setattr(standing_tiles, "stands", lambda *args: decided.append(real(*args)) or decided[-1])
+    program = compiled(kernel(BODIES[name]))
+    NativeProgram(program.module, program.entry, program.target, program.effects, extended=program.extended)
+    cube = [found for found in decided if found]
+    assert len(cube) >= 4
+
+
+BLOCK = 256
+LINES = {
+    "in": "pto.mte_gm_ub %x, %a, %z, %len nburst(%one, %len, %len) : !pto.ptr<f32, gm>, !pto.ptr<f32, ub>, "
+    "i64, i64, i64, i64, i64",
+    "other in": "pto.mte_gm_ub %y, %a, %z, %len nburst(%one, %len, %len) : !pto.ptr<f32, gm>, !pto.ptr<f32, ub>, "
+    "i64, i64, i64, i64, i64",
+    "double": "pto.vecscope {\nscf.for %i = %k0 to %k256 step %k64 {\n"
+    "%v = pto.vlds %a[%i] : !pto.ptr<f32, ub> -> !pto.vreg<64xf32>\n"
+    '%m = pto.pset_b32 "PAT_ALL" : !pto.mask<b32>\n'
+    "%w = pto.vadd %v, %v, %m : !pto.vreg<64xf32>, !pto.vreg<64xf32>, !pto.mask<b32> -> !pto.vreg<64xf32>\n"
+    "pto.vsts %w, %OUT[%i], %m : !pto.vreg<64xf32>, !pto.ptr<f32, ub>, !pto.mask<b32>\n}\n}",
+    "out": "pto.mte_ub_gm %OUT, %GM, %len nburst(%one, %len, %len) : !pto.ptr<f32, ub>, !pto.ptr<f32, gm>, "
+    "i64, i64, i64, i64",
+}
+
+
+def rows(*names: str) -> str:
+    """Copies and a doubling; a name may say where to: ``double b``, ``out x``."""
+    lines = ["func.func @k(%x: !pto.ptr<f32, gm>, %y: !pto.ptr<f32, gm>) {"]
+    lines += [f"%k{n} = arith.constant {n} : index" for n in (0, 64, BLOCK)]
+    lines += [
+        "%z = arith.constant 0 : i64",
+        "%one = arith.constant 1 : i64",
+        f"%len = arith.constant {4 * BLOCK} : i64",
+    ]
+    for name, at in (("a", 0), ("b", 4 * BLOCK), ("h", 2 * BLOCK)):
+        lines.append(f"%at{name} = arith.constant {at} : i64")
+        lines.append(f"%{name} = pto.castptr %at{name} : i64 -> !pto.ptr<f32, ub>")
+    for name in names:
+        what, _, to = name.partition(" to ")
+        source, _, gm = to.partition("/")
+        text = LINES[what].replace("%OUT", f"%{source or 'b'}").replace("%GM", f"%{gm or 'y'}")
+        lines.append(text)
+    return "\n".join([*lines, "pto.barrier #pto.pipe<PIPE_ALL>", "return", "}"])
+
+
+ROWS = [
+    ("in", "double", "out"),
+    ("in", "double", "out to b/x", "double", "out"),  # memory changes between two reads
+    ("in", "double to a", "double", "out"),  # the rows are written in place
+    ("in", "double", "other in", "double to b", "out"),
+    ("in", "double to h", "double", "out"),  # stores over the second half of the rows
+    ("double", "in", "double", "out"),  # read before they are there
+    ("in", "out to a/y", "double", "out"),  # copied on
+]
+
+
+@pytest.mark.parametrize("names", ROWS, ids=lambda names: ", ".join(names))
+def test_rows(names: tuple[str, ...]) -> None:
+    program = compiled(rows(*names))
+    x, y = np.random.default_rng(2).standard_normal((2, BLOCK)).astype(np.float32)
+    after = []
+    for backend in ("native", "numpy"):
+        given = [x.copy(), y.copy()]
+        program.launch(given, backend=backend)
+        after.append([a.tobytes() for a in given])
+    assert after[0] == after[1]
