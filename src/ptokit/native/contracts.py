@@ -19,11 +19,11 @@ from ptokit.types.dtypes import DType
 from ptokit.types.tile import TileSpec
 
 from . import blas, callbacks
-from .code import Code
+from .code import Code, Num
 from .elements import many, widened
 from .module import MODES, STATE_MODE
-from .moves import Nest, address_of, copy, source_axes, together
-from .tiles import valid
+from .moves import Nest, address_of, copy, source_axes, tile_axes, together
+from .tiles import meets, valid
 from .values import Tile, View
 
 if TYPE_CHECKING:
@@ -105,26 +105,120 @@ def write(w: Writer, op: Op, word: Contract, operands: dict[str, Any]) -> bool:
     plan = _plan(w, word, operands)
     if plan is None:
         return False
-    tiles, (m, k, n), parts, nests, back = plan
-    dst = tiles[2]
     w.pending.flush()
-    places = []
-    for number, ((tile, rows, cols), nest) in enumerate(zip(parts, nests)):
-        source = w.stands_for.get(tile.start, tile)
-        if isinstance(source, Tile):
-            w.touch(source)
-        places.append(_laid_out(w, number, source, tile.spec.dtype, rows * cols, nest))
-    total = w.module.area(("total", m * n), 4 * m * n)
-    shapes = [(1, rows, cols) for _, rows, cols in parts]
-    action = _action([t.spec for t, *_ in parts], places, shapes, total)
-    if _direct(w, tiles, m, k, n):
-        _by_blas(w, op, action, [place for place, _ in places], shapes, total)
-    else:
-        callbacks.carried_out(w, op, action)
-    turned = [[(count, t, s) for count, s, t in axes] for axes in back]
-    copy(w, w.code.at(w.memory, dst.start), w.code.at(w.memory, total), 4, turned[0], turned[1])
-    w.overwrite(dst, m, n)
+    _Product(w, op, plan).write()
     return True
+
+
+class _Product:
+    """One product."""
+
+    def __init__(self, w: Writer, op: Op, plan: _Plan) -> None:
+        self.w, self.op, self.plan = w, op, plan
+        m, _, n = plan.sizes
+        self.total = w.module.area(("total", m * n), 4 * m * n)
+        self.places: list[tuple[int, np.dtype]] = []
+
+    def write(self) -> None:
+        w, plan, dst = self.w, self.plan, self.plan.tiles[2]
+        m, k, n = plan.sizes
+        self._lay_out(0, 1)
+        start = plan.tiles[3] if len(plan.tiles) > 3 else None
+        if start is not None:
+            w.touch(start)
+        to = runs(dst, m, n)
+        frm = None if start is None or to is None else _beside(to, dst, start, plan.parts[2][1])
+        if _direct(w, plan.tiles, m, k, n) and to is not None and (start is None or frm is not None):
+            self._by_blas(to, start, frm)
+        else:
+            self._by_python()
+        w.overwrite(dst, m, n)
+
+    def _lay_out(self, *numbers: int) -> None:
+        """Factors, or the start, in rows."""
+        w = self.w
+        for number in numbers:
+            tile, rows, cols = self.plan.parts[number]
+            source = w.stands_for.get(tile.start, tile)
+            if isinstance(source, Tile):
+                w.touch(source)
+            nest = self.plan.nests[number]
+            self.places.append(_laid_out(w, number, source, tile.spec.dtype, rows * cols, nest))
+
+    def _by_python(self) -> None:
+        """The product as the NumPy backend has it, stored back."""
+        w, plan = self.w, self.plan
+        places, self.places = self.places, list(self.places)
+        self._lay_out(*range(2, len(plan.parts)))
+        shapes = [(1, rows, cols) for _, rows, cols in plan.parts]
+        callbacks.carried_out(w, self.op, _action([t.spec for t, *_ in plan.parts], self.places, shapes, self.total))
+        turned = [[(count, t, s) for count, s, t in axes] for axes in plan.back]
+        copy(w, w.code.at(w.memory, plan.tiles[2].start), w.code.at(w.memory, self.total), 4, turned[0], turned[1])
+        self.places = places
+
+    def _by_blas(self, to: Runs, start: Tile | None, frm: Runs | None) -> None:
+        """In the modes ``exact`` and ``fast`` by a direct call, in others by Python."""
+        code, module, w = self.w.code, self.w.module, self.w
+        m, k, n = self.plan.sizes
+        exact, fast, other, done = (code.label(name) for name in ("exact", "fast", "other", "done"))
+        mode = code.load("i64", w.word(STATE_MODE))
+        ways = " ".join(f"i64 {MODES.index(name)}, label {way}" for name, way in (("exact", exact), ("fast", fast)))
+        code.leave(f"switch i64 {mode}, label {other} [{ways}]")
+
+        def at(place: Num) -> str:
+            return code.at(w.memory, place)
+
+        for kind, label, size in (("double", exact, 8), ("float", fast, 4)):
+            code.place(label)
+            word = module.products.get(kind)
+            if word is None:
+                word = module.products[kind] = module.words(1)
+            factors = [place for place, _ in self.places]
+            if kind == "double":
+                counts = (m * k, k * n)
+                factors = [module.area(("double", j, count), 8 * count) for j, count in enumerate(counts)]
+                for wide, (place, _), count in zip(factors, self.places, counts):
+                    name = module.function(_doubling(count))
+                    code.do(f"call void {name}(ptr {at(wide)}, ptr {at(place)})")
+            raw = module.area(("sum", size, m * n), size * m * n)
+            function = code.load("ptr", w.word(word))
+            blas.multiply(code, function, kind, at(factors[0]), at(factors[1]), at(raw), (m, k, n))
+            name = module.function(_finishing(kind, n, to, frm))
+            begin = "null" if start is None else at(start.start)
+            code.do(f"call void {name}(ptr {at(self.plan.tiles[2].start)}, ptr {at(raw)}, ptr {begin})")
+            code.jump(done)
+        code.place(other)
+        self._by_python()
+        code.jump(done)
+        code.place(done)
+
+
+Runs = tuple[list[tuple[int, int]], list[tuple[int, int]]]
+"""Rows and columns of a tile as axes, the last of which has its elements side by side."""
+
+
+def runs(tile: Tile, rows: int, cols: int) -> Runs | None:
+    """The axes of a tile of which some elements of a row lie side by side; None of others."""
+    axes = tile_axes(tile, rows, cols)
+    if axes is None or axes[1][-1][1] != 1:
+        return None
+    known = [[(n, s) for n, s in side if isinstance(n, int) and isinstance(s, int)] for side in axes]
+    return (known[0], known[1]) if known[1][-1][0] > 1 else None
+
+
+def _beside(to: Runs, dst: Tile, start: Tile, rows: int) -> Runs | None:
+    """The axes of a start (all rows, or one for all) that go with those of the destination; None if they do not."""
+    m, n = (prod(count for count, _ in side) for side in to)
+    if rows == 1 and m > 1:
+        axes = tile_axes(start, 1, n)
+        if axes is None or axes[1] != [(n, 1)] or meets(start, dst):
+            return None
+        return [(count, 0) for count, _ in to[0]], [(c, s) for (c, _), s in zip(to[1], _strides(to[1], 1))]
+    found = runs(start, m, n)
+    if found is None or [[c for c, _ in side] for side in found] != [[c for c, _ in side] for side in to]:
+        return None
+    same = start.start == dst.start and found == to
+    return found if same or not meets(start, dst) else None
 
 
 def _direct(w: Writer, tiles: list[Tile], m: int, k: int, n: int) -> bool:
@@ -135,43 +229,6 @@ def _direct(w: Writer, tiles: list[Tile], m: int, k: int, n: int) -> bool:
     left, right, dst = (t.spec.dtype for t in tiles[:3])
     plain = all(d.is_float and (d.bits == 16 or (d.bits == 32 and not w.target.hf32_bits)) for d in (left, right))
     return plain and dst.name == "f32" and min(m, k, n) > 1 and all(blas.address(kind) for kind in ("float", "double"))
-
-
-def _by_blas(w: Writer, op: Op, action: Any, places: list[int], shapes: list[tuple[int, int, int]], total: int) -> None:
-    """The product in the modes ``exact`` and ``fast`` by a direct call, in others by Python."""
-    code, module = w.code, w.module
-    (_, m, k), (_, _, n) = shapes[:2]
-    exact, fast, other, done = (code.label(name) for name in ("exact", "fast", "other", "done"))
-    mode = code.load("i64", w.word(STATE_MODE))
-    ways = " ".join(f"i64 {MODES.index(name)}, label {to}" for name, to in (("exact", exact), ("fast", fast)))
-    code.leave(f"switch i64 {mode}, label {other} [{ways}]")
-
-    def at(place: int) -> str:
-        return code.at(w.memory, place)
-
-    for kind, label, size in (("double", exact, 8), ("float", fast, 4)):
-        code.place(label)
-        word = module.products.get(kind)
-        if word is None:
-            word = module.products[kind] = module.words(1)
-        factors = places[:2]
-        if kind == "double":
-            factors = [module.area(("double", j, r * c), 8 * r * c) for j, (_, r, c) in enumerate(shapes[:2])]
-            for to, frm, (_, r, c) in zip(factors, places, shapes):
-                name = module.function(_doubling(r * c))
-                code.do(f"call void {name}(ptr {at(to)}, ptr {at(frm)})")
-        raw = module.area(("sum", size, m * n), size * m * n)
-        function = code.load("ptr", w.word(word))
-        blas.multiply(code, function, kind, at(factors[0]), at(factors[1]), at(raw), (m, k, n))
-        start_rows = shapes[2][1] if len(shapes) > 2 else 0
-        name = module.function(_finishing(kind, m, n, start_rows))
-        start = at(places[2]) if start_rows else "null"
-        code.do(f"call void {name}(ptr {at(total)}, ptr {at(raw)}, ptr {start})")
-        code.jump(done)
-    code.place(other)
-    callbacks.carried_out(w, op, action)
-    code.jump(done)
-    code.place(done)
 
 
 def _doubling(count: int) -> str:
@@ -187,28 +244,52 @@ def _doubling(count: int) -> str:
     return code.text("define internal void @{name}(ptr noalias %to, ptr noalias %from) {")
 
 
-def _finishing(kind: str, m: int, n: int, start_rows: int) -> str:
-    """A function that adds the start (of all rows, or one for all) in the type of the sum and rounds to f32."""
+def _finishing(kind: str, n: int, to: Runs, start: Runs | None) -> str:
+    """A function that adds the start in the type of the sum, rounds to f32 and stores both tiles' ways."""
     code, size = Code(), 8 if kind == "double" else 4
-    with code.loop(m) as i:
-        for width, first, last in ((_AT_ONCE, 0, n - n % _AT_ONCE), (1, n - n % _AT_ONCE, n)):
+    axes = [*to[0], *to[1]]
+    strides = [*_strides(to[0], n), *_strides(to[1], 1)]
+    of_start = None if start is None else [*start[0], *start[1]]
+
+    def level(k: int, raw: Num, dst: Num, begin: Num) -> None:
+        if k < len(axes) - 1:
+            with code.loop(axes[k][0]) as i:
+                further = 0 if of_start is None else code.mul(i, of_start[k][1])
+                level(
+                    k + 1,
+                    code.add(raw, code.mul(i, strides[k])),
+                    code.add(dst, code.mul(i, axes[k][1])),
+                    code.add(begin, further),
+                )
+            return
+        count = axes[-1][0]
+        for width, first, last in ((_AT_ONCE, 0, count - count % _AT_ONCE), (1, count - count % _AT_ONCE, count)):
             if first == last:
                 continue
             with code.loop(last, width, first) as j:
-                place = code.add(code.mul(i, n), j)
                 t, f = many(width, kind), many(width, "float")
-                value = code.load(t, code.at("%from", code.mul(place, size)), size)
-                if start_rows:
-                    where = place if start_rows > 1 else j
-                    start = code.load(f, code.at("%start", code.mul(where, 4)), 4)
+                value = code.load(t, code.at("%from", code.mul(code.add(raw, j), size)), size)
+                if of_start is not None:
+                    added = code.load(f, code.at("%start", code.mul(code.add(begin, j), 4)), 4)
                     if kind == "double":
-                        start = code.value(f"fpext {f} {start} to {t}")
-                    value = code.value(f"fadd {t} {value}, {start}")
+                        added = code.value(f"fpext {f} {added} to {t}")
+                    value = code.value(f"fadd {t} {value}, {added}")
                 if kind == "double":
                     value = code.value(f"fptrunc {t} {value} to {f}")
-                code.store(f, value, code.at("%to", code.mul(place, 4)), 4)
+                code.store(f, value, code.at("%to", code.mul(code.add(dst, j), 4)), 4)
+
+    level(0, 0, 0, 0)
     code.leave("ret void")
-    return code.text("define internal void @{name}(ptr noalias %to, ptr noalias %from, ptr noalias %start) {")
+    return code.text("define internal void @{name}(ptr %to, ptr noalias %from, ptr %start) {")
+
+
+def _strides(axes: list[tuple[int, int]], unit: int) -> list[int]:
+    """Of the same axes of a matrix in rows; ``unit``: elements from one to the next of the last one."""
+    out: list[int] = []
+    for count, _ in reversed(axes):
+        out.append(unit)
+        unit *= count
+    return out[::-1]
 
 
 def _nests(w: Writer, tile: Tile, rows: int, cols: int) -> tuple[Nest, Nest] | None:
