@@ -19,7 +19,6 @@ def gemm_int8(
     b_l1 = pto.Tile(pto.TileType.Mat, pto.i8, SIDE, SIDE, **NZ)
     left, right = pto.TileLeft(pto.i8, SIDE, SIDE), pto.TileRight(pto.i8, SIDE, SIDE)
     acc = pto.TileAcc(pto.i32, SIDE, SIDE)
-    word = int(np.float32(scale).view(np.uint32))  # a quantisation word holds the scale in its low 32 bits
     across = n // SIDE
     for t in range(pto.get_block_idx(), m // SIDE * across, pto.get_block_num()):
         i, j = t // across * SIDE, t % across * SIDE
@@ -32,7 +31,7 @@ def gemm_int8(
                 pto.TMATMUL(acc, left, right)
             else:
                 pto.TMATMUL_ACC(acc, acc, left, right)
-        pto.TSTORE(gc[i : i + SIDE, j : j + SIDE], acc, word)
+        pto.TSTORE(gc[i : i + SIDE, j : j + SIDE], acc, pto.quant(scale))
 
 
 def main() -> None:

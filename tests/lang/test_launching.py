@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import ml_dtypes
@@ -29,6 +30,46 @@ class Interface:
     @property
     def __array_interface__(self) -> dict[str, Any]:
         return self._array.__array_interface__
+
+
+class Bfloat16:
+    """Exports bfloat16 (or another type that NumPy lacks) through DLPack, and in no other way, as torch does."""
+
+    def __init__(self, bits: np.ndarray, code: int, *, versioned: bool) -> None:
+        self._bits, self._code, self._versioned = bits, code, versioned
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._bits.__dlpack_device__()
+
+    def __dlpack__(self, **options: Any) -> Any:
+        capsule = self._bits.__dlpack__(**options) if self._versioned else self._bits.__dlpack__()
+        name = b"dltensor_versioned" if self._versioned else b"dltensor"
+        pointer = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        # the code of the element type: behind version, context, deleter and flags; data, device, dimensions
+        ctypes.c_uint8.from_address(pointer(capsule, name) + (32 if self._versioned else 0) + 20).value = self._code
+        return capsule
+
+
+@pytest.mark.parametrize("versioned", [False, True], ids=["dlpack-0", "dlpack-1"])
+@pytest.mark.parametrize(
+    ("element", "code"),
+    [(ml_dtypes.bfloat16, 4), (ml_dtypes.float8_e4m3fn, 10), (ml_dtypes.float8_e5m2, 12)],
+    ids=["bf16", "e4m3", "e5m2"],
+)
+def test_types_that_numpy_lacks_arrive_through_dlpack(element: Any, code: int, versioned: bool) -> None:
+    @pto.kernel(target="a5")
+    def copy(x, y):
+        t = Tile(TileType.Vec, x.dtype, 8, 64)
+        pto.TLOAD(t, GlobalTensor(x, (8, 64)))
+        pto.TSTORE(GlobalTensor(y, (8, 64)), t)
+
+    values = (np.arange(8 * 64) % 29).reshape(8, 64).astype(element)
+    x, y = values.view(f"u{values.itemsize}"), np.zeros((8, 64), f"u{values.itemsize}")
+    copy(Bfloat16(x, code, versioned=versioned), Bfloat16(y, code, versioned=versioned))
+    assert np.array_equal(x, y)
+    assert y.any()
+    assert f"ptr<{ {4: 'bf16', 10: 'f8E4M3FN', 12: 'f8E5M2'}[code] }>" in copy.to_pto()
 
 
 class Exporter:

@@ -178,6 +178,15 @@ class DiagnosticError(Exception):
 
         return text_of(self.diagnostics)
 
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows of an error that was caught."""
+        from .shown import html_of
+
+        return html_of(self.diagnostics)
+
     def _render_traceback_(self) -> list[str]:
         """What a notebook shows in place of the traceback."""
         from .notebook import notebook_lines

@@ -175,6 +175,8 @@ class Attr:
     older: str = ""  # the key in older texts
     long: bool = False  # of an integer: it has 64 bits in text
     beside: bool = False  # a string behind the types of ``ins``; older texts have it in the dictionary
+    optional: bool = False  # may be left out, though it has no default
+    register: str = ""  # the operand that gives the value where only a run knows it
 
     def parse(self, text: str) -> Any:
         """The value an attribute spelling stands for. Raises `KeyError` or `ValueError`."""

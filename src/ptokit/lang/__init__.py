@@ -76,8 +76,10 @@ from .memory import (
     get_subblock_idx,
     get_subblock_num,
 )
+from .namespaces import Namespace, beginnings
 from .params import Ptr, Static
 from .prefetch import TPREFETCH_ASYNC, AsyncEvent, PrefetchAsyncContext
+from .quant import quant
 from .registers import castptr, vecscope
 from .scalar import Scalar, cast
 from .syntax import function, static, static_range
@@ -166,6 +168,7 @@ __all__ = [
     "vector_section",
     "RecordEvent",
     "ReluPreMode",
+    "quant",
     "Report",
     "RoundMode",
     "SaturationMode",
@@ -211,7 +214,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """An instruction by its name."""
+    """An instruction by its name, or those whose names begin so with a dot."""
+    if name in beginnings():
+        return Namespace(name)
     try:
         return intrinsic(name)
     except KeyError:
@@ -221,4 +226,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_instructions()})
+    return sorted({*__all__, *(name for name in _instructions() if "." not in name), *beginnings()})

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import rules
+from .dlpack import as_unsigned
 from .where import refusal
 
 
@@ -40,6 +41,7 @@ class _Export:
         except TypeError:  # the exporter knows the first form of the protocol only
             self._capsule = arg.__dlpack__()
         self.versioned = "dltensor_versioned" in repr(self._capsule)
+        self.dtype = as_unsigned(self._capsule)
 
     def __dlpack_device__(self) -> Any:
         return self._device
@@ -62,7 +64,8 @@ def _from_dlpack(arg: Any) -> np.ndarray:
     array = np.from_dlpack(export)
     # The first form of the protocol cannot mark memory as read-only and is for memory that may be written; NumPy marks
     # all of it to be careful.
-    return array if export.versioned or array.flags.writeable else np.asarray(_Writable(array))
+    array = array if export.versioned or array.flags.writeable else np.asarray(_Writable(array))
+    return array if export.dtype is None else array.view(export.dtype)
 
 
 _READS_VERSIONED = np.lib.NumpyVersion(np.__version__) >= "2.1.0"

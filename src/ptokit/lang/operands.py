@@ -16,7 +16,7 @@ from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
 from .events import RecordEvent
-from .scalar import is_number, materialize, plain
+from .scalar import Scalar, is_number, materialize, plain
 from .tensors import GlobalTensor, Partition, Pointer
 from .tiles import Tile
 from .values import AlignState, Predicate, Register
@@ -73,6 +73,8 @@ def bind(instr: Instr, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple
     after the operands fills the attributes in order. Raises `DiagnosticError` (LANG-CALL, LANG-KIND, LANG-ATTR).
     """
     attrs: Arguments = {}
+    registers = {a.name: a.register for a in instr.attrs if a.register}
+    named = {registers.get(name, name) if isinstance(arg, Scalar) else name: arg for name, arg in named.items()}
     operands = _named(instr, named, attrs)
     positional = list(args)
     if _is_scalar_first(instr, positional):
@@ -113,7 +115,10 @@ def bind(instr: Instr, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple
                 f"{operand.name} of {instr.signature} is {_WORDS[operand.kind]}, not {_shown(arg)}",
                 hint=_kind_hint(operand, arg),
             )
-    return operands, _recorded(instr, attrs)
+    for name, register in registers.items():
+        if isinstance(operands.get(register), int | np.integer):
+            attrs[name] = int(operands.pop(register))
+    return operands, _recorded(instr, attrs, operands)
 
 
 def _of_form(instr: Instr, positional: list[Any], named: Arguments) -> Sequence[Operand]:
@@ -128,14 +133,15 @@ def _of_form(instr: Instr, positional: list[Any], named: Arguments) -> Sequence[
     return instr.operands
 
 
-def _recorded(instr: Instr, given: Arguments) -> Arguments:
+def _recorded(instr: Instr, given: Arguments, operands: Arguments) -> Arguments:
     """Attributes in table order. Defaults are left out, except in synchronisation, whose text names every one."""
     shown = {a.name: given[a.name] for a in instr.attrs if a.name in given and given[a.name] != a.default}
     if any(o.kind in (Kind.TILE, Kind.VIEW) for o in instr.operands):
         return shown
     if instr.typed and all(a.name in shown for a in instr.attrs if a.default is None):
         return shown
-    attrs = {a.name: given.get(a.name, a.default) for a in instr.attrs}
+    left_out = {a.name for a in instr.attrs if a.name not in given and (a.optional or a.register in operands)}
+    attrs = {a.name: given.get(a.name, a.default) for a in instr.attrs if a.name not in left_out}
     missing = [name for name, value in attrs.items() if value is None]
     if missing:
         raise refusal(rules.CALL, f"{instr.name}({', '.join(attrs)}) lacks {' and '.join(missing)}")

@@ -14,6 +14,7 @@ Decisions where the sources differ, and what they rest on:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -52,6 +53,26 @@ class Word:
             offset=(high >> np.uint32(5) & np.uint32(0x1FF)).astype(np.int32),
             signed=(high >> np.uint32(14) & np.uint32(1)).astype(bool),
         )
+
+    @classmethod
+    def make(cls, scale: Any, zero: Any = 0, signed: bool = True, shift: Any = 1) -> np.ndarray:
+        """The words of these fields, uint64, one or an array of them.
+
+        ``scale``: f32. ``zero``: the offset of 8-bit results, 0 to 511. ``signed``: 8-bit results are -128..127, not
+        0..255. ``shift``: bits to shift right, 1 to 16. Raises `ValueError` for a field that does not hold its value.
+        """
+        with np.errstate(over="ignore"):
+            scales = np.asarray(scale, np.float32)
+        offsets, shifts = np.asarray(zero), np.asarray(shift)
+        if not np.isfinite(scales).all():
+            raise ValueError(f"the scale {scale!r:.60} is no finite f32")
+        for name, values, low, high in (("zero", offsets, 0, 511), ("shift", shifts, 1, 16)):
+            if values.dtype.kind not in "iu" or not ((low <= values) & (values <= high)).all():
+                raise ValueError(f"{name} is an integer from {low} to {high}, not {values.tolist()!r:.60}")
+        upper = (shifts.astype(np.uint64) - np.uint64(1)) | offsets.astype(np.uint64) << np.uint64(5)
+        upper = upper | np.uint64(bool(signed) << 14)
+        words: np.ndarray = scales.view(np.uint32).astype(np.uint64) | upper << np.uint64(32)
+        return words
 
     @property
     def shift(self) -> np.ndarray:

@@ -206,7 +206,7 @@ for _text, _summary in (("get_buf_dyn", "Take"), ("rls_buf_dyn", "Give back")):
         grammar=_token_forms("%buf:index"),
         raw=True,
     )
-_CORE_FLAG = (_pipe_attr("pipe", "pipe"), Attr("event_id", int, None, "event_id"))
+_CORE_FLAG = (_pipe_attr("pipe", "pipe"), Attr("event_id", int, None, "event_id", register="event"))
 
 
 def _signal(m: Machine, event: Any, *, event_id: int | None, ffts_mode: int | None, **_: Any) -> None:
@@ -225,7 +225,7 @@ SYNC_SET = _sync(
     "sync.set",
     "Raise a flag between cores when the pipe's earlier work is done.",
     index("event", optional=True),
-    attrs=(*_CORE_FLAG, Attr("ffts_mode", int, None, "ffts_mode")),
+    attrs=(*_CORE_FLAG, Attr("ffts_mode", int, None, "ffts_mode", optional=True)),
     pipe=lambda site: site.attrs["pipe"],
     rules=(rules.SY_1, rules.SY_2, rules.SY_3, rules.XFLAG_RESERVED),
     run=_signal,
@@ -255,7 +255,7 @@ for _reach, _between in (("cross", "blocks"), ("intra", "the cores of a block"))
                 name=f"{_verb}_{_reach}_block",
                 text=f"{_verb}_{_reach}_block",
                 summary=f"{_what} a flag between {_between}: {_like.text} by another name.",
-                attrs=(*_CORE_FLAG, Attr("ffts_mode", int, None, "ffts_mode")),
+                attrs=(*_CORE_FLAG, Attr("ffts_mode", int, None, "ffts_mode", optional=True)),
                 grammar=("A!(pipe) , <? %event:index ?> <? N(event_id) ?> {}",),
                 source="PTOAS e32488c9, PTOOps.td",
             )

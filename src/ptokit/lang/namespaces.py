@@ -1,0 +1,34 @@
+"""Instructions whose names have a dot: ``pto.sync.set``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .intrinsics import intrinsic, names
+
+
+class Namespace:
+    """The instructions whose names begin alike, by what follows the dot."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        try:
+            return intrinsic(f"{self._name}.{name}")
+        except KeyError:
+            known = ", ".join(dir(self))
+            raise AttributeError(f"pto.{self._name} has no instruction {name!r}; it has {known}") from None
+
+    def __dir__(self) -> list[str]:
+        start = f"{self._name}."
+        return sorted(name.removeprefix(start) for name in names() if name.startswith(start))
+
+    def __repr__(self) -> str:
+        return f"<instructions pto.{self._name}: {', '.join(dir(self))}>"
+
+
+def beginnings() -> set[str]:
+    """What stands before the dot of such names."""
+    return {name.partition(".")[0] for name in names() if "." in name}
