@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import ptokit as pto
+from ptokit.lang.intrinsics import names
 
 
 def test_every_listed_name_is_there() -> None:
@@ -15,6 +16,17 @@ def test_every_listed_name_is_there() -> None:
     assert len(names) > 400
     assert all(name.replace("__", "").isidentifier() for name in names)
     assert [name for name in names if getattr(pto, name, None) is None] == []
+
+
+def test_what_only_text_can_say_is_not_listed() -> None:
+    """Operations of threads have no place in Python, and would hide Python's own names."""
+    assert not {"absf", "exp", "round", "pow", "get_tid_x", "vmi"} & set(dir(pto))
+    with pytest.raises(AttributeError, match="no instruction or name 'absf'"):
+        pto.absf  # noqa: B018
+
+
+def test_no_instruction_is_called_like_a_function_for_tools() -> None:
+    assert not set(names()) & set(pto._TOOLS)
 
 
 def test_functions_keep_their_names_beside_parts_called_alike() -> None:

@@ -308,9 +308,9 @@ class Instr:
 
     @cached_property
     def text_only(self) -> bool:
-        """True for operations that kernels in Python do not have, those on logical vectors among them."""
+        """True for operations that kernels in Python do not have: those on logical vectors and of threads too."""
         logical = (Kind.VECTOR, Kind.LANES, Kind.PART)
-        return not self.in_python or any(o.kind in logical for o in (*self.operands, *self.produces))
+        return not self.in_python or self.threaded or any(o.kind in logical for o in (*self.operands, *self.produces))
 
     @cached_property
     def looks_around(self) -> bool:

@@ -238,7 +238,7 @@ SYNC_WAIT = _sync(
     "sync.wait",
     "Hold the core (a2a3) or the pipe (a5) until a flag between cores is set.",
     index("event", optional=True),
-    attrs=(*_CORE_FLAG, Attr("ffts_mode", int, None, "ffts_mode")),
+    attrs=(*_CORE_FLAG, Attr("ffts_mode", int, None, "ffts_mode", optional=True)),
     pipe=lambda site: site.attrs["pipe"],
     rules=(rules.SY_1, rules.SY_4, rules.XFLAG_RESERVED),
     run=_await,
