@@ -17,6 +17,7 @@ _SHORTEST = 9
 _GENERAL = re.compile(
     r"op operand #\d+ must be|op result #\d+ must be|op attribute '|op requires (?:the same|attribute)|failed to verify"
     r"|custom op|expected '|expects different type|invalid kind of type|has mismatched|redefinition|use of undeclared"
+    r"|unregistered operation"
 )
 """What the readers and verifiers of MLIR itself say."""
 _LINE = re.compile(r"^\s*//\s*([A-Z][A-Z0-9_-]*?)(?:-(?:NEXT|SAME|DAG|NOT|LABEL))?:(.*)$", re.MULTILINE)

@@ -57,6 +57,30 @@ def verdicts(name: str, on: str, **operands: object) -> dict[str, Severity]:
             {"dst": F, "src0": F, "src1": spec("f32", 1, 64, 1, 60)},
             {"dst": F, "src0": spec("f32", 16, 64, 16, 60), "src1": spec("f32", 1, 64)},
         ),
+        (
+            "RRED-COM-03",
+            "TROWMAX",
+            {"dst": spec("f32", 16, 8, 8, 1), "src": F},
+            {"dst": spec("f32", 8, 8, 8, 1), "src": F},
+        ),
+        (
+            "RRED-COM-03",
+            "TROWSUM",
+            {"dst": spec("f32", 16, 8, 0, 1), "src": spec("f32", 16, 64, 0, 64)},
+            {"dst": spec("f32", 16, 8, 16, 1), "src": spec("f32", 16, 64, 16, 0)},
+        ),
+        (
+            "ARG-COM-01",
+            "TROWARGMAX",
+            {"dst": spec("i32", 16, 8, 8, 1), "src": F},
+            {"dst": spec("i32", 8, 8, 8, 1), "src": F},
+        ),
+        (
+            "CONC-COM-02",
+            "TCONCAT",
+            {"dst": spec("f32", 16, 128), "src0": F, "src1": spec("f32", 16, 64, 8, 64)},
+            {"dst": spec("f32", 24, 128), "src0": F, "src1": F},
+        ),
     ],
 )
 def test_a_region_that_only_an_assertion_compares_is_a_warning(
@@ -137,6 +161,29 @@ def add_parts(
     result = pto.Tile(pto.TileType.Vec, pto.f32, ROWS, COLS, valid_row=dr, valid_col=dc, addr=8192)
     pto.TADD(result, whole[0], part)
     pto.TSTORE(pto.GlobalTensor(z, (ROWS, COLS)), whole[2])
+
+
+@pto.kernel(target="a5")
+def all_rows(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32], z: pto.Ptr[pto.f32]) -> None:
+    whole, maxima, both = (
+        pto.Tile(pto.TileType.Vec, pto.f32, ROWS, n, addr=a) for a, n in ((0, COLS), (8192, 8), (16384, 2 * COLS))
+    )
+    pto.TLOAD(whole, pto.GlobalTensor(x, (ROWS, COLS)))
+    half = pto.Tile(pto.TileType.Vec, pto.f32, ROWS, COLS, valid_row=ROWS // 2, valid_col=COLS, addr=0)
+    few = pto.Tile(pto.TileType.Vec, pto.f32, ROWS, 8, valid_row=ROWS // 2, valid_col=1, addr=8192)
+    scratch = pto.Tile(pto.TileType.Vec, pto.f32, ROWS, COLS, addr=32768)
+    pto.TROWMAX(few, whole, scratch)
+    pto.TCONCAT(both, half, whole)
+    pto.TSTORE(pto.GlobalTensor(y, (ROWS, 8)), maxima)
+    pto.TSTORE(pto.GlobalTensor(z, (ROWS, 2 * COLS)), both)
+
+
+def test_reductions_take_the_rows_of_src_and_concatenations_those_of_dst() -> None:
+    x = np.arange(ROWS * COLS, dtype=np.float32).reshape(ROWS, COLS)
+    y, z = np.full((ROWS, 8), -1, np.float32), np.full((ROWS, 2 * COLS), -1, np.float32)
+    all_rows[1](x, y, z)
+    assert (y[:, 0] == x.max(axis=1)).all()
+    assert (z == np.concatenate((x, x), axis=1)).all()
 
 
 sizes = st.tuples(*(st.integers(1, n) for n in (ROWS, COLS, ROWS, COLS)))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from ptokit.diagnostics import Scope, Severity, rule
+from ptokit.diagnostics import Doubt, Scope, Severity, rule
 from ptokit.targets import A2A3, A5
 from ptokit.types.enums import TileType
 
@@ -16,7 +16,7 @@ from ..tile_checks import differ, small
 from ..typesets import I8, names, types_of
 from ..unknown import Size, known
 from .overlap_rules import CMP_INP_01
-from .reduce_rules import CR_1, RR_1, not_vec, row_reduction
+from .reduce_rules import CR_1, RR_1, not_vec, row_reduction, rows_of_results
 
 SOURCE = "compute-reduce-matrix 3"
 INT_ANY = I8
@@ -36,9 +36,7 @@ def _LAYOUT(o: Site) -> Message:
     for name, t in _destinations(o):
         if not is_nd(t) and not is_dn1(t):
             return f"{layout(name, t)}; a row reduction writes ND, or DN with one column"
-        if t.vr != o.src.vr:
-            return f"{name} has {t.vr} valid rows, src has {o.src.vr}"
-    return not_vec(o)
+    return not_vec(o) or next((m for name, _ in _destinations(o) if (m := rows_of_results(o, name))), None)
 
 
 def _column_layout(o: Site) -> Message:
@@ -56,6 +54,12 @@ def _not_empty(o: Site) -> Message:
     if o.src.vr == 0 or o.src.vc == 0:
         return f"src has valid region {o.src.vr}x{o.src.vc}; there is nothing to reduce"
     return None
+
+
+def _not_empty_rows(o: Site) -> Message:
+    """Without rows nothing happens on the device; only a debug assertion wants some."""
+    message = _not_empty(o)
+    return Doubt(message) if message and o.src.vr == 0 and o.target.is_device else message
 
 
 def _types(o: Site, *, column: bool = False) -> Message:
@@ -265,7 +269,7 @@ def _wide(o: Site) -> Message:
 
 ROW_RULES = (
     _LAYOUT,
-    _EMPTY,
+    replace(_EMPTY, check=_not_empty_rows),
     _TYPES,
     _ASM,
     replace(RR_1, check=lambda o: row_reduction(o) or _asm_index(o)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from ptokit.diagnostics import Scope, rule
+from ptokit.diagnostics import Doubt, Scope, rule
 from ptokit.targets import A2A3
 from ptokit.types.enums import TileType
 
@@ -51,13 +51,23 @@ def _row_sum_types(o: Site) -> Message:
 
 
 def _row_region(o: Site) -> Message:
+    """The device reduces the valid rows of src, whatever dst's are; debug builds compare the two."""
     if writes_nothing(o) and o.src.vr == 0:
         return None  # as a vector core has that takes no part
     if o.src.vr == 0 or o.src.vc == 0:
-        return f"src has valid region {o.src.vr}x{o.src.vc}; there is nothing to reduce"
-    if o.dst.vr != o.src.vr:
-        return f"dst has {o.dst.vr} valid rows, src has {o.src.vr}"
-    return None
+        message = f"src has valid region {o.src.vr}x{o.src.vc}; there is nothing to reduce"
+        return Doubt(message) if o.src.vr == 0 and o.target.is_device else message
+    return rows_of_results(o, "dst")
+
+
+def rows_of_results(o: Site, name: str) -> Message:
+    """A result with other valid rows than src, of a row reduction: a doubt where the tile has those rows."""
+    t = o.operands[name]
+    assert isinstance(t, TileInfo)
+    if t.vr == o.src.vr or not known(t.vr, o.src.vr):
+        return None
+    message = f"{name} has {t.vr} valid rows, src has {o.src.vr}"
+    return Doubt(message) if o.target.is_device and o.src.vr <= t.rows else message
 
 
 def _cpu_types(o: Site) -> Message:
@@ -118,7 +128,12 @@ def _columns_64(o: Site) -> Message:
 
 def row_reduction(o: Site) -> Message:
     """Tiles and valid regions of a row reduction, as the assembler wants them."""
-    return _row_tiles(o) or _row_region(o) or _one_column(o)
+    return _row_tiles(o) or _stated(_row_region(o)) or _one_column(o)
+
+
+def _stated(message: Message) -> Message:
+    """The assembler refuses what is a doubt elsewhere."""
+    return None if message is None else str(message)
 
 
 def writes_nothing(o: Site) -> bool:
@@ -147,6 +162,8 @@ RRED_COM_02 = rule(
 RRED_COM_03 = rule(
     "RRED-COM-03",
     what="The valid region of src is not empty, and dst has its valid rows.",
+    why="The device reduces the valid rows of src; only a debug assertion compares dst's with them, and wants some. A "
+    "dst that ends before those rows, or rows without columns, are errors.",
     source=ROWS,
     accepted="16x60 into 16x1",
     rejected="16x60 into 8x1",
@@ -206,7 +223,7 @@ def RR_1(o: Site) -> Message:
     """A row reduction: vec ND to one valid column of ND or DN, of equal valid rows, of the reference assembler's
     types. A dst of 0x0 valid elements says that there is nothing to do.
     """
-    region = None if writes_nothing(o) else _row_region(o) or _one_column(o)
+    region = None if writes_nothing(o) else _stated(_row_region(o)) or _one_column(o)
     return _row_tiles(o) or region or _row_types(o) or in_asm_types(o)
 
 

@@ -24,7 +24,8 @@ def _concat(
     idx1: TileOperand | None = None,
 ) -> None:
     if idx0 is None or idx1 is None:
-        dst.write(np.concatenate(alike(a.read(), b.read()), axis=2), dst.vr, a.vc + b.vc)
+        rows = dst.vr  # the devices copy them whatever is valid in the sources
+        dst.write(np.concatenate(alike(a.read(rows, a.vc), b.read(rows, b.vc)), axis=2), rows, a.vc + b.vc)
         return
     size = idx0.spec.dtype.size
     want0, want1 = (i.read(dst.vr, 1).astype(np.int64) // size for i in (idx0, idx1))  # (blocks, rows, 1)
@@ -43,8 +44,8 @@ def _concat(
 
 
 def _footprint(o: Site) -> Iterator[Access]:
-    yield Access("src0", False, o.src0.vr, o.src0.vc)
-    yield Access("src1", False, o.src1.vr, o.src1.vc)
+    yield Access("src0", False, o.dst.vr, o.src0.vc)
+    yield Access("src1", False, o.dst.vr, o.src1.vc)
     for name in ("idx0", "idx1"):
         if o.has(name):
             yield Access(name, False, o.dst.vr, 1)
