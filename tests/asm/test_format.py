@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from pathlib import Path
 
@@ -222,3 +223,39 @@ def test_a_text_with_errors_is_left_alone(text: str) -> None:
     formatted = format_text(text, "t.pto")
     assert formatted.text is None
     assert [(d.rule, d.location.line, d.location.column) for d in formatted.diagnostics] == errors(text) != []
+
+
+_WORD = re.compile(r"\b(?:f32|f16|i32|i64|index)\b|%\w+|(?<=[x<])\d+(?=x)")
+
+
+def mutated(text: str, rng: random.Random) -> str:
+    """The text with another element type, size or value in one place."""
+    words = list(_WORD.finditer(text))
+    old = rng.choice(words)
+    values = [word[0] for word in words if word[0].startswith("%")]
+    new = rng.choice(values if old[0].startswith("%") else ["17"] if old[0].isdecimal() else ["f32", "bf16", "index"])
+    return text[: old.start()] + new + text[old.end() :]
+
+
+def lay_out_mutants(count: int, seed: int) -> int:
+    """How many of the mutants that can be read have errors; each of them is laid out as the text before was."""
+    rng, wrong = random.Random(seed), 0
+    texts = [format_text(path.read_text()).text or "" for path in EXAMPLES]
+    for _ in range(count):
+        mutant = mutated(rng.choice(texts), rng)
+        formatted = format_text(mutant)
+        unread = any(error.rule.startswith("TEXT-") for error in formatted.diagnostics.errors)
+        assert (formatted.text is None) == unread
+        if not unread:
+            assert formatted.text == mutant
+            wrong += bool(formatted.diagnostics.errors)
+    return wrong
+
+
+def test_a_text_with_errors_of_types_is_laid_out() -> None:
+    assert lay_out_mutants(30, 1) > 10
+
+
+@pytest.mark.campaign
+def test_many_texts_with_errors_of_types_are_laid_out() -> None:
+    assert lay_out_mutants(3000, 2) > 1000

@@ -22,8 +22,6 @@ from ptokit.run import Program as Compiled
 from ptokit.run.observer import Observer
 from ptokit.run.printed import redirected
 from ptokit.targets import Target
-from ptokit.watch import Recorder, Seen, Selection
-from ptokit.watch.selection import SelectionError
 
 from .arguments import make, read_arguments
 from .errors import UsageError
@@ -34,6 +32,8 @@ from .usage import find_target, one_of
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
+
+    from ptokit.watch import Recorder, Seen
 
 BACKENDS = ("numpy", "native")
 """Who carries out a kernel."""
@@ -250,6 +250,9 @@ class Prepared:
 
     def recorder(self, watch: Sequence[str], found: Callable[[Seen], None]) -> Recorder:
         """An observer for `run` that calls `found` with what is chosen. Raises `UsageError` for what is not there."""
+        from ptokit.watch import Recorder, Selection
+        from ptokit.watch.selection import SelectionError
+
         selections = []
         for text in watch:
             try:

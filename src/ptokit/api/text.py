@@ -34,7 +34,7 @@ class Rewritten:
 def format(program: Program) -> str:
     """The text of a program laid out anew: one operation per line, indented, comments kept.
 
-    Only blanks, line breaks and the places of comments change. Raises `DiagnosticError` for a text with errors.
+    Only blanks, line breaks and the places of comments change. Raises `DiagnosticError` for a text that cannot be read.
     """
     return formatted(program).text_or_raise()
 

@@ -21,12 +21,16 @@ from .parser import Parser
 from .spacing import join
 
 INDENT = "  "
+_READING = "TEXT-"  # the rules of reading; where others are broken all words have been understood
 _LEFT_OUT = '"scf.yield"'  # in generic form, where it has no values: reading leaves it out
 
 
 @dataclass(frozen=True)
 class Formatted:
-    """``text`` is the laid out text, or None if there are errors among the diagnostics."""
+    """``text`` is the laid out text, or None if the text cannot be read: the diagnostics say why.
+
+    Other errors among them, of types for example, are no reason to leave it as it is.
+    """
 
     text: str | None
     diagnostics: Diagnostics
@@ -54,7 +58,7 @@ class _Watching(Parser):
 
 
 def format_text(text: str, file: str | None = None) -> Formatted:
-    """Lay out the text of a file. Never raises for bad input: a text with errors has diagnostics instead."""
+    """Lay out the text of a file. Never raises for bad input: a text that cannot be read has diagnostics instead."""
     regions: dict[int, int] = {}
     raw: dict[int, bool] = {}
     parsers: list[_Watching] = []
@@ -67,7 +71,7 @@ def format_text(text: str, file: str | None = None) -> Formatted:
 
     text = line_ends(text)
     result = parse_with(watch, text, file)
-    if result.diagnostics.errors:
+    if any(error.rule.startswith(_READING) for error in result.diagnostics.errors):
         return Formatted(None, result.diagnostics)
     tokens = parsers[0].tokens
     whole = text.removeprefix("\ufeff").rjust(len(text))

@@ -25,7 +25,7 @@ FMT_EPILOG = """Examples:
 
 \b
 Only blanks, line breaks and the places of comments change. Exit status: 0 when
-done, 1 if a file has errors (it is left as it is) or would change (--check)."""
+done, 1 if a file cannot be read (it is left as it is) or would change (--check)."""
 
 
 def fmt(
