@@ -95,6 +95,16 @@ function = "{__name__}:deadly"
     }
 
 
+@pytest.mark.campaign
+def test_eight_processes_give_the_same_as_one(kernels: Path, tmp_path: Path) -> None:
+    for i in range(40):
+        (kernels / f"k{i:02}.pto").write_text(kernel(i + 2))
+    spec = of_paths([str(kernels)])
+    run(spec, tmp_path / "1.sqlite")
+    run(spec, tmp_path / "8.sqlite", jobs=8)
+    assert told(tmp_path / "1.sqlite") == told(tmp_path / "8.sqlite")
+
+
 def test_the_report_tells_what_changed_since_the_run_before(kernels: Path, tmp_path: Path) -> None:
     out, spec = tmp_path / "r.sqlite", of_paths([str(kernels)], [Action.RUN])
     run(spec, out)
