@@ -9,6 +9,7 @@ import pytest
 
 import ptokit as pto
 from ptokit.diagnostics import DiagnosticError
+from ptokit.ir.entry_calls import Query
 from ptokit.launches import arrays
 from ptokit.launches.launch import LaunchWarning, launch
 from ptokit.run import Program
@@ -84,7 +85,7 @@ def test_only_what_blocks_read_and_write_travels() -> None:
     program = rows.compile(x, x, 40, 1.5)
     _, _, executor = both(program, [x, np.zeros_like(x), 40, 1.5], 10)
     run = 16  # bytes that name a run
-    assert [sum(map(len, task.data)) for task in executor.tasks] == [2 * 4 * 32 * 4 + 2 * run] * 5
+    assert [sum(map(len, task.data)) for task in executor.tasks] == [2 * (2 * 4 * 32 * 4) + 3 * run] * 5
 
 
 def test_where_nothing_can_be_shared_bytes_travel(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,6 +212,23 @@ def test_blocks_that_talk_to_each_other_run_on_one_worker(body: str, why: str) -
     assert len(executor.tasks) == (1 if why else 8)
 
 
+ASKING = """
+func.func @k(%y: !pto.ptr<i32>, %block: i32, %of: i32) attributes {pto.entry} {
+  %b = arith.index_cast %block : i32 to index
+  pto.store_scalar %of, %y[%b] : !pto.ptr<i32>, i32
+  return
+}
+"""
+
+
+def test_numbers_that_each_core_supplies() -> None:
+    args = [np.zeros(8, np.int32), Query.BLOCK_IDX, Query.BLOCK_NUM]
+    one, other, executor = both(compiled(ASKING), args, 8)
+    same(one, other)
+    assert other[0].tolist() == [8] * 8
+    assert len(executor.tasks) == 8
+
+
 def test_a_launch_that_cannot_be_divided_warns() -> None:
     x = np.zeros((20, 32), np.float32)
     with pytest.warns(LaunchWarning, match="one worker runs all blocks of in_line"):
@@ -271,3 +289,22 @@ def test_a_block_that_fails_costs_the_others_nothing() -> None:
         left.append(y.tobytes())
     assert told[0] == told[1]
     assert left[0] == left[1]
+
+
+@pto.kernel(target="a2a3")
+def narrow(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32], n: int, valid: int) -> None:
+    """A tile without valid elements is stored nowhere, whatever its view has."""
+    top = pto.get_block_idx()
+    tile = pto.Tile(pto.TileType.Vec, pto.f32, 1, 32, valid_col=valid)
+    pto.TLOAD(tile, pto.GlobalTensor(x, (n, 32))[top : top + 1, 0:valid])
+    pto.TSTORE(pto.GlobalTensor(y, (n, 32))[top : top + 1], tile)
+
+
+@pytest.mark.parametrize("size", [24, 1200])
+def test_what_is_not_stored_is_kept(size: int) -> None:
+    x, y = RNG.random((size, 32), np.float32), RNG.random((size, 32), np.float32)
+    program = narrow.compile(x, y, size, 0)
+    one, other, executor = both(program, [x, y, size, 0], size)
+    assert (one[1] == y).all()
+    same(one, other)
+    assert len(executor.tasks) == 8

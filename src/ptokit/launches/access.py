@@ -179,10 +179,13 @@ class _Watch(Observer):
 
     def _between(self, moment: Moment, machine: _Machine) -> Any:
         """Signals between blocks; those inside a block change nothing here."""
-        if any(_is_view(value) for value in moment.operands):
-            raise Entangled(f"they talk to each other by {moment.name}")
+        instr = moment.instr
+        assert instr is not None
+        for operand, value in zip(instr.operands, moment.operands):
+            if _is_view(value) and (operand.role is not Role.IN or instr.waits or instr.produces):
+                raise Entangled(f"they talk to each other by {moment.name}")
         found = moment.step.carry_out(machine, *moment.operands)
-        return (lambda: True) if moment.instr is not None and moment.instr.waits else found
+        return (lambda: True) if instr.waits else found
 
     def _view(self, moment: Moment, view: View, write: bool, *, exact: bool) -> None:
         buffer = view.check_bounds()

@@ -10,6 +10,7 @@ from typing import Any
 
 from ptokit.asm import print_module
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
+from ptokit.ir.entry_calls import Query
 from ptokit.ir.launch import VECTOR_CORES
 from ptokit.run.faults import Faults
 from ptokit.run.printed import show
@@ -58,6 +59,8 @@ def launch(
     Blocks that touch what others write are run by one worker in one piece, and ``say`` is told why. Raises
     `DiagnosticError`: as `Program.launch` does, and if an executor cannot be had or workers are lost (RUN-LOST).
     """
+    if any(isinstance(arg, Query) for arg in args):
+        program, args = program.asking(args)
     run = _Launch(program, args, blocks, matmul, backend or program.backend_for(args, blocks), progress)
     found = None
     try:
@@ -107,7 +110,7 @@ class _Launch:
         self._common = {
             "text": print_module(program.module),
             "target": program.target.name,
-            "entry": program.name,
+            "entry": program.entry.name,
             "extended": program.extended,
             "vector_cores": min(vector_cores, VECTOR_CORES),
             "blocks": blocks,

@@ -12,7 +12,7 @@ from ptokit.run.program import Program
 
 from .access import Footprints, names
 from .arrays import describe_file, describe_number, pack_runs, put, shared, take, transfer
-from .runs import union, within
+from .runs import merged, union, within
 
 SMALL = 1 << 16
 """Bytes that go with the task whatever there is."""
@@ -73,6 +73,8 @@ class _Argument:
             else:
                 self.target = file
         self.copy = (reads and written) or _HERE in (self.source, self.target)
+        if self.copy and self.source is None:
+            self.source = _HERE
 
     def _share(self, size: int, stack: ExitStack) -> dict[str, Any] | None:
         memory = stack.enter_context(shared(size))
@@ -86,6 +88,7 @@ class _Argument:
         if memory is None:
             return _HERE
         self._inside = memory[1]
+        np.copyto(self._inside, self.raw)  # a store need not fill all of its view
         return {"shared": memory[0]}
 
     @property
@@ -102,7 +105,7 @@ class _Argument:
         if not isinstance(self.value, np.ndarray):
             return describe_number(self.value)
         if self.copy:
-            reads = self._runs(span, write=False)
+            reads = self._needed(span)
             data.append(pack_runs(*reads))
             if self.source is _HERE:
                 data.append(take(self.raw, list(zip(*(part.tolist() for part in reads)))))
@@ -119,6 +122,11 @@ class _Argument:
             transfer(self.raw, self._inside, runs)
         elif self.target is _HERE:
             put(self.raw, runs, rest.pop(0))
+
+    def _needed(self, span: range) -> tuple[np.ndarray, np.ndarray]:
+        """What a copy has to hold: what is read, and what is returned, for a store need not fill all of its view."""
+        reads = self._runs(span, write=False)
+        return reads if self.target is None else merged(*map(np.concatenate, zip(reads, self._runs(span, write=True))))
 
     def _runs(self, span: range, *, write: bool) -> tuple[np.ndarray, np.ndarray]:
         if self.found is None:

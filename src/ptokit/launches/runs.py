@@ -74,17 +74,18 @@ def joined(parts: Sequence[Runs]) -> Runs:
     if not len(starts):
         return NONE
     low, span = int(starts.min()), int(ends.max() - starts.min()) + 1
-    merged = _merged((starts - low) + blocks * span, (ends - low) + blocks * span)
-    owners = merged[0] // span
-    return Runs(merged[0] - owners * span + low, merged[1] - owners * span + low, owners)
+    firsts, lasts = merged((starts - low) + blocks * span, (ends - low) + blocks * span)
+    owners = firsts // span
+    return Runs(firsts - owners * span + low, lasts - owners * span + low, owners)
 
 
 def union(runs: Runs) -> tuple[np.ndarray, np.ndarray]:
     """Starts and ends of the bytes that any block touches, ascending."""
-    return _merged(runs.starts, runs.ends)
+    return merged(runs.starts, runs.ends)
 
 
-def _merged(starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def merged(starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Runs that touch each other as one, ascending."""
     if not len(starts):
         return starts, ends
     order = np.argsort(starts, kind="stable")

@@ -152,7 +152,7 @@ class Program:
         if any(isinstance(arg, Query) for arg in args):
             asking, args = self.asking(args)
             more: dict[str, Any] = {"chunk": chunk, "backend": backend, "threads": threads, "span": span}
-            more["observer"] = observer
+            more |= {"observer": observer, "faults": faults}
             asking.launch(args, blocks, matmul=matmul, progress=progress, **more)
             return
         workspace = self._idle.pop() if self._idle else Workspace(self.target, extended=self.extended)
