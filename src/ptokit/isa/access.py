@@ -22,6 +22,7 @@ class Access:
     row: int = 0
     col: int = 0
     sub: int = 0  # vector sub-core whose buffer it is, where a cube core writes one
+    results: tuple[int, int] | None = None  # rows and columns written with results, where the rest becomes padding
 
 
 Footprint = Callable[[Site], Iterator[Access]]

@@ -73,10 +73,11 @@ def _written(site: Site, name: str) -> bool:
 
 
 def _padding(tile: Tile, access: Access, rows: int, cols: int) -> Footprint | None:
-    """The part of a written region outside the tile's valid region."""
+    """The part of a written region outside the tile's valid region, or outside the results."""
     if access.row >= tile.vr or access.col >= tile.vc:
         return footprint(tile_region(tile, rows, cols, access.row, access.col))
-    inside_rows, inside_cols = min(rows, tile.vr - access.row), min(cols, tile.vc - access.col)
+    made = (rows, cols) if access.results is None else access.results
+    inside_rows, inside_cols = min(made[0], tile.vr - access.row), min(made[1], tile.vc - access.col)
     if inside_cols < cols and inside_rows == rows:
         return footprint(tile_region(tile, rows, cols - inside_cols, access.row, access.col + inside_cols))
     if inside_rows < rows and inside_cols == cols:

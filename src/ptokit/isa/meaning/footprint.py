@@ -11,6 +11,8 @@ from ..unknown import known, least
 from .expressions import COLUMN, OWN, ROW, TURNED, Bit, Count, Element, Extent, Index, Least, Up, leaves
 from .words import Contract, Fold, Lane, Move, Search, Word
 
+_FRACTAL = 16
+
 
 def footprint(word: Word, site: Site) -> Iterator[Access] | None:
     """Reads first, then writes, each in the order of the operands; None where the word does not say.
@@ -32,7 +34,10 @@ def footprint(word: Word, site: Site) -> Iterator[Access] | None:
 
 
 def _product(c: Contract, site: Site) -> Iterator[Access]:
-    """M and K are those of the left tile, N that of the right one, whatever of the accumulator is valid."""
+    """M and K are those of the left tile, N that of the right one, whatever of the accumulator is valid.
+
+    A device writes whole fractals of 16 by 16 (compute-reduce-matrix 9, MAT-NPU-02).
+    """
     left: Any = site.operands[c.left]
     right: Any = site.operands[c.right]
     rows, inner, cols = left.vr, left.vc, right.vc
@@ -43,7 +48,8 @@ def _product(c: Contract, site: Site) -> Iterator[Access]:
         info: Any = site.operands.get(operand.name)
         if isinstance(info, TileInfo) and operand.name != c.dst:
             yield Access(operand.name, False, *sizes.get(operand.name, (info.vr, info.vc)))
-    yield Access(c.dst, True, rows, cols)
+    step = _FRACTAL if site.target.is_device else 1
+    yield Access(c.dst, True, -(-rows // step) * step, -(-cols // step) * step, results=(rows, cols))
     yield from _scratch(site)
 
 
