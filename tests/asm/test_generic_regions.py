@@ -309,3 +309,41 @@ def test_errors_of_functions(text: str, found: list[tuple[str, int, int]]) -> No
 )
 def test_errors_in_functions(text: str, found: list[tuple[str, int, int]]) -> None:
     assert errors_in(text) == found
+
+
+INSIDE = """\
+module attributes {pto.target_arch = "a5"} {
+  func.func @m() {
+    return
+  }
+  module @one attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
+    func.func @f(%a: index) {
+      return
+    }
+    func.func @g() {
+      return
+    }
+  }
+  module {
+    func.func @f(%a: index) {
+      return
+    }
+  }
+}
+"""
+
+
+def test_modules_inside() -> None:
+    """Modules inside a module keep their names, their attributes and their functions."""
+    written = print_generic(read(INSIDE))
+    assert written.count("builtin.module") == 3
+    module = read(written)
+    assert print_module(module) == INSIDE
+    assert print_generic(module) == written
+    assert [f.module_kind is not None for f in module.functions] == [False, True, True, False]
+
+
+def test_modules_inside_are_one_deep() -> None:
+    inner = '"builtin.module"() ({ ^bb0: }) : () -> ()'
+    text = f'"builtin.module"() ({{ "builtin.module"() ({{ {inner} }}) : () -> () }}) : () -> ()'
+    assert [d[0] for d in errors(text)] == ["TEXT-TOPLEVEL"]

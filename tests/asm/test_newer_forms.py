@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptokit.asm import parse_module
+from ptokit.asm import parse_module, print_module
 from ptokit.asm.convert import convert
 from ptokit.ir.verify import verify
 from ptokit.targets import target
@@ -169,3 +169,17 @@ def test_a_window_keeps_its_valid_sizes() -> None:
     )
     assert [op.name for op in made] == ["pto.subview", "pto.tneg"]
     round_trip(read(in_function(f"%a = pto.subview %t[%n, %n] sizes [8, 16] valid [%n, %n] : {T}")))
+
+
+A, F, M = "!pto.tile_buf<acc, 32x32xi32>", "!pto.tile_buf<scaling, 1x32xui64>", "!pto.tile_buf<mat, 16x16xi8>"
+
+
+@pytest.mark.parametrize("name", ["textract", "tinsert"])
+def test_old_names_of_moves_with_words_per_column(name: str) -> None:
+    """``textract_fp`` is printed as the ``textract`` with a word, and stays that."""
+    text = f"func.func @f(%a: {A}, %f: {F}, %m: {M}, %n: index) {{\nOP\nreturn\n}}"
+    new = f"pto.{name} ins(%a, %n, %n : {A}, index, index fp %f : {F}) outs(%m : {M})"
+    for old in (f"{name}_fp", f"{name}.fp"):
+        line = f"pto.{old} ins(%a, %f, %n, %n : {A}, {F}, index, index) outs(%m : {M})"
+        assert new in (printed := print_module(read(text.replace("OP", line))))
+        assert print_module(read(printed)) == printed

@@ -29,5 +29,7 @@ def test_left_tiles_have_the_layout_of_the_stated_target(target: Target) -> None
     text = "func.func @f() { %t = pto.alloc_tile : !pto.tile_buf<left, 16x16xf16> return }"
     stated = parse_module(f'module attributes {{pto.target_arch = "{target.name}"}} {{ {text} }}').module
     chosen = parse_module(f"module {{ {text} }}", target=target).module
-    layouts = [body(module).ops[0].result.type.blayout for module in (stated, chosen)]  # type: ignore[union-attr]
-    assert layouts == [target.left_blayout] * 2
+    kind, text = "!pto.tile_buf<left, 16x16xf16>", text.replace("!pto.tile_buf<left, 16x16xf16>", "!left")
+    named = parse_module(f'!left = {kind}\nmodule attributes {{pto.target_arch = "{target.name}"}} {{ {text} }}').module
+    layouts = [body(module).ops[0].result.type.blayout for module in (stated, chosen, named)]  # type: ignore[union-attr]
+    assert layouts == [target.left_blayout] * 3

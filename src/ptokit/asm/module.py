@@ -90,6 +90,7 @@ LISTING = "listing"
 """Name of the function that holds the statements of a text without functions."""
 
 _TOP_WORDS = ("module", "func.func", "attributes")
+_MODULE_WORDS = ("module", "builtin.module", MODULE_WORD)
 
 _HASH_COMMENT = re.compile(r"^[ \t]*#(?=[ \t\r\n]|\Z)[^\n]*", re.MULTILINE)
 
@@ -119,7 +120,7 @@ class _File:
     def read(self) -> None:
         p = self.p
         self._aliases()
-        if p.texts[p.i] in ("module", "builtin.module", MODULE_WORD):
+        if p.texts[p.i] in _MODULE_WORDS:
             try:
                 self._module()
             except OperationError:
@@ -175,7 +176,7 @@ class _File:
         p, module = self.p, self.module
         p.i += 1
         if p.texts[p.i - 1] == MODULE_WORD:
-            self._generic_module()
+            self._generic_module(module)
             return
         self._body(module)
         self.end = p.i - 1
@@ -203,8 +204,9 @@ class _File:
         if self.part is not None:
             self.p.fail(rules.TOPLEVEL, "modules stand in modules one deep", self.p.i - 1)
         self.part = Part()
+        body = self._generic_module if self.p.texts[self.p.i - 1] == MODULE_WORD else self._body
         try:
-            self._body(self.part)
+            body(self.part)
         finally:
             self.part = None
 
@@ -213,10 +215,11 @@ class _File:
         if arch is not None or self.part is None:
             self.p.state_target(stated_arch(attrs), arch.place if arch is not None else None)
 
-    def _generic_module(self) -> None:
-        p, module = self.p, self.module
+    def _generic_module(self, module: Module | Part) -> None:
+        p = self.p
         module.name, module.attrs = module_attributes(p)
-        p.state_target(stated_arch(module.attrs))
+        if self.part is None or ARCH in module.attrs:
+            p.state_target(stated_arch(module.attrs))
         written: Dictionary = {}
         p.expect("(")
         p.expect(")")
@@ -279,7 +282,7 @@ class _File:
                 elif token in FUNCTION_WORDS:
                     p.i += 1
                     self._generic_function(start)
-                elif token in ("module", "builtin.module") and not p.unclosed:
+                elif token in _MODULE_WORDS and not p.unclosed:
                     p.i += 1
                     self._part()
                 elif token[0] in "#!" and p.texts[p.i + 1] == "=":

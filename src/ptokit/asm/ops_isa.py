@@ -144,7 +144,7 @@ class _Words(NamedTuple):
     operands: dict[str, Operand]  # that stand behind a word
     absent: dict[str, Operand]  # that a word says are not there
     beside: Attr | None  # a string behind the types
-    variant: Instr | None  # what the instruction is with such an operand, if not itself
+    variant: Instr | None  # what the instruction is with such an operand, if it has none itself
 
 
 _NO_WORDS = _Words({}, {}, None, None)
@@ -153,7 +153,9 @@ _NO_WORDS = _Words({}, {}, None, None)
 @cache
 def _words(name: str) -> _Words:
     instr = TABLE[name]
-    variant = next((i for i in TABLE.values() if i.newest == instr.text and any(o.word for o in i.operands)), None)
+    own = any(o.word for o in instr.operands)
+    others = (i for i in TABLE.values() if i.newest == instr.text and any(o.word for o in i.operands))
+    variant = None if own else next(others, None)
     listed = (*instr.operands, *(variant.operands if variant is not None else ()))
     beside = next((a for a in instr.attrs if a.beside), None)
     return _Words({o.word: o for o in listed if o.word}, {o.absent: o for o in listed if o.absent}, beside, variant)

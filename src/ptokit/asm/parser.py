@@ -88,6 +88,8 @@ class Parser(Cursor):
         if self._fixed_target:
             return
         self.target = target_named(arch)
+        for name, type in self.types.items():  # aliases stand in front of the module
+            self.types[name] = self._laid_out(type)
         if place is not None and str(arch).lower() not in TARGET_NAMES:
             message = f"there is no target '{arch}': read with the rules of a2a3"
             self.warning(rules.ARCH, message, place, hint=suggest(str(arch), TARGET_NAMES))
@@ -137,13 +139,18 @@ class Parser(Cursor):
             self.error(rules.UNEXPECTED, f"expected a type, found {self.found()}", hint=hint)
             self.i += 1
             return POISON
-        if isinstance(parsed, TileSpec) and parsed.loc is TileType.Left and parsed.blayout != self.target.left_blayout:
-            parsed = replace(parsed, blayout=self.target.left_blayout)  # assembly 3.3: the target decides
+        parsed = self._laid_out(parsed)
         self.i += 1
         parsed = self._canonical.setdefault(parsed, parsed)
         if token[0] != "<":
             self.types[token] = parsed
         return parsed
+
+    def _laid_out(self, type: Type) -> Type:
+        """The type; if of a left tile, with the block layout of the target, which decides it (assembly 3.3)."""
+        if isinstance(type, TileSpec) and type.loc is TileType.Left and type.blayout != self.target.left_blayout:
+            return replace(type, blayout=self.target.left_blayout)
+        return type
 
     @property
     def labels(self) -> Labels:

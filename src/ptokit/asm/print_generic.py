@@ -7,9 +7,10 @@ further ones stand in the dictionary. Terminators that own forms leave out are w
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
-from ptokit.ir import Block, Function, Module, Op, Value
+from ptokit.ir import Block, Function, Module, Op, Part, Value
 from ptokit.isa.table import BY_TEXT, Instr
 from ptokit.types.values import FunctionType, Type
 
@@ -23,14 +24,19 @@ INDENT = "  "
 
 def print_generic(module: Module) -> str:
     """The module in generic form; reading it gives an equal module, and printing that the same text."""
+    inside: list[str] = []
+    for part, functions in groupby(module.functions, lambda f: f.part):
+        lines = [line for function in functions for line in _Printer(function).print()]
+        inside += lines if part is None else [INDENT + line for line in _module(part, lines)]
+    return "\n".join(_module(module, inside)) + "\n"
+
+
+def _module(module: Module | Part, inside: list[str]) -> list[str]:
+    """The lines of a module around those of what stands in it."""
     properties = {"sym_name": quote(module.name)} if module.name else {}
-    lines = [f'"builtin.module"() {_properties(properties)}({{']
-    for function in module.functions:
-        lines += _Printer(function).print()
-    if not module.functions:
-        lines.append("^bb0:")  # a module has one block, also an empty one
-    lines.append(f"}}){_dictionary(module.attrs)} : () -> ()")
-    return "\n".join(lines) + "\n"
+    head = f'"builtin.module"() {_properties(properties)}({{'
+    # a module has one block, also an empty one
+    return [head, *(inside or ["^bb0:"]), f"}}){_dictionary(module.attrs)} : () -> ()"]
 
 
 def _properties(written: dict[str, str]) -> str:

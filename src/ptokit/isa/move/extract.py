@@ -114,7 +114,7 @@ TEXTRACT_FP = instruction(
         "TEXTRACT_FP",
         "textract_fp",
         "Copy a window of an accumulator with one quantisation word per column of the source.",
-        (dst(), src(), src("fp"), agreed(index("row")), agreed(index("col"))),
+        (dst(), src(), replace(src("fp"), word="fp"), agreed(index("row")), agreed(index("col"))),
         (RELU,),
         pipe=Pipe.FIX,
         rules=EXTRACT_FP_RULES,
@@ -122,6 +122,7 @@ TEXTRACT_FP = instruction(
         footprint=extract_footprint,
         value_rules=has_words,
         spellings=("textract.fp",),
+        newest="textract",
         source="compute-layout-irregular 1.3; move-gather-scatter 9",
     )
 )

@@ -115,7 +115,7 @@ TINSERT_FP = instruction(
         "TINSERT_FP",
         "tinsert_fp",
         "Copy an accumulator into another tile with one quantisation word per column.",
-        (inout(), src(), src("fp"), agreed(index("row")), agreed(index("col"))),
+        (inout(), src(), replace(src("fp"), word="fp"), agreed(index("row")), agreed(index("col"))),
         (RELU,),
         pipe=Pipe.FIX,
         rules=INSERT_FP_RULES,
@@ -123,6 +123,7 @@ TINSERT_FP = instruction(
         footprint=insert_footprint,
         value_rules=has_words,
         spellings=("tinsert.fp",),
+        newest="tinsert",
         source="compute-layout-irregular 1.4; move-gather-scatter 9",
     )
 )
