@@ -96,6 +96,7 @@ from ptokit.lang import kernel as kernel
 from ptokit.lang import layout as layout
 from ptokit.lang import maximum as maximum
 from ptokit.lang import minimum as minimum
+from ptokit.lang import quant as quant
 from ptokit.lang import select as select
 from ptokit.lang import static as static
 from ptokit.lang import static_range as static_range
@@ -2695,163 +2696,6 @@ def TXORS(dst: Tile, src: Tile, scalar: _Number, *more: RecordEvent) -> RecordEv
 @overload
 def TXORS(dst: Tile, src: Tile, scalar: _Number, tmp: Tile, *more: RecordEvent) -> RecordEvent: ...
 
-def absf(value: _Number | Pointer, *more: RecordEvent) -> Scalar:
-    """Absolute value.
-
-    C++: absf(value); text: pto.absf.
-
-    value: scalar, read
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def atomic_add(ptr: Pointer, value: _Number | Pointer, *more: RecordEvent | Literal['nmfv', 'nmlv', 'nmprs', 'nmred', 'naci', 'napw', 'napi', 'nared', 'wbhfv', 'wbhlv', 'wbhprs', 'wbhred', 'wtsfv', 'wtslv', 'wtsprs', 'wtsred'] | Literal['signed', 'unsigned'], l2cache: Literal['nmfv', 'nmlv', 'nmprs', 'nmred', 'naci', 'napw', 'napi', 'nared', 'wbhfv', 'wbhlv', 'wbhprs', 'wbhred', 'wtsfv', 'wtslv', 'wtsprs', 'wtsred'] | None = ..., signedness: Literal['signed', 'unsigned'] | None = ...) -> Scalar:
-    """At once, add to an element of memory; the result is what was there.
-
-    C++: atomic_add(ptr, value); text: pto.atomic_add.
-
-    ptr: ptr, read and written
-    value: scalar, read
-    result result: scalar
-    l2cache: str, default None
-    signedness: str, default None
-
-    Pipe: PIPE_S.
-    Rules: THR-01, THR-02, THR-06, THR-07.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def atomic_and(ptr: Pointer, value: _Number | Pointer, *more: RecordEvent | Literal['nmfv', 'nmlv', 'nmprs', 'nmred', 'naci', 'napw', 'napi', 'nared', 'wbhfv', 'wbhlv', 'wbhprs', 'wbhred', 'wtsfv', 'wtslv', 'wtsprs', 'wtsred'] | Literal['signed', 'unsigned'], l2cache: Literal['nmfv', 'nmlv', 'nmprs', 'nmred', 'naci', 'napw', 'napi', 'nared', 'wbhfv', 'wbhlv', 'wbhprs', 'wbhred', 'wtsfv', 'wtslv', 'wtsprs', 'wtsred'] | None = ..., signedness: Literal['signed', 'unsigned'] | None = ...) -> Scalar:
-    """At once, take the bits in common with an element of memory; the result is what was there.
-
-    C++: atomic_and(ptr, value); text: pto.atomic_and.
-
-    ptr: ptr, read and written
-    value: scalar, read
-    result result: scalar
-    l2cache: str, default None
-    signedness: str, default None
-
-    Pipe: PIPE_S.
-    Rules: THR-01, THR-02, THR-06, THR-07.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def atomic_cas(ptr: Pointer, compare: _Number | Pointer, value: _Number | Pointer, *more: RecordEvent | Literal['nmfv', 'nmlv', 'nmprs', 'nmred', 'naci', 'napw', 'napi', 'nared', 'wbhfv', 'wbhlv', 'wbhprs', 'wbhred', 'wtsfv', 'wtslv', 'wtsprs', 'wtsred'] | Literal['signed', 'unsigned'], l2cache: Literal['nmfv', 'nmlv', 'nmprs', 'nmred', 'naci', 'napw', 'napi', 'nared', 'wbhfv', 'wbhlv', 'wbhprs', 'wbhred', 'wtsfv', 'wtslv', 'wtsprs', 'wtsred'] | None = ..., signedness: Literal['signed', 'unsigned'] | None = ...) -> Scalar:
-    """At once, replace an element of memory if it has a value; the result is what was there.
-
-    C++: atomic_cas(ptr, compare, value); text: pto.atomic_cas.
-
-    ptr: ptr, read and written
-    compare: scalar, read
-    value: scalar, read
-    result result: scalar
-    l2cache: str, default None
-    signedness: str, default None
-
-    Pipe: PIPE_S.
-    Rules: THR-01, THR-02, THR-06, THR-07.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def atomic_exch(ptr: Pointer, value: _Number | Pointer, *more: RecordEvent | Literal['nmfv', 'nmlv', 'nmprs', 'nmred', 'naci', 'napw', 'napi', 'nared', 'wbhfv', 'wbhlv', 'wbhprs', 'wbhred', 'wtsfv', 'wtslv', 'wtsprs', 'wtsred'] | Literal['signed', 'unsigned'], l2cache: Literal['nmfv', 'nmlv', 'nmprs', 'nmred', 'naci', 'napw', 'napi', 'nared', 'wbhfv', 'wbhlv', 'wbhprs', 'wbhred', 'wtsfv', 'wtslv', 'wtsprs', 'wtsred'] | None = ..., signedness: Literal['signed', 'unsigned'] | None = ...) -> Scalar:
-    """At once, replace an element of memory; the result is what was there.
-
-    C++: atomic_exch(ptr, value); text: pto.atomic_exch.
-
-    ptr: ptr, read and written
-    value: scalar, read
-    result result: scalar
-    l2cache: str, default None
-    signedness: str, default None
-
-    Pipe: PIPE_S.
-    Rules: THR-01, THR-02, THR-06, THR-07.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def atomic_max(ptr: Pointer, value: _Number | Pointer, *more: RecordEvent | Literal['nmfv', 'nmlv', 'nmprs', 'nmred', 'naci', 'napw', 'napi', 'nared', 'wbhfv', 'wbhlv', 'wbhprs', 'wbhred', 'wtsfv', 'wtslv', 'wtsprs', 'wtsred'] | Literal['signed', 'unsigned'], l2cache: Literal['nmfv', 'nmlv', 'nmprs', 'nmred', 'naci', 'napw', 'napi', 'nared', 'wbhfv', 'wbhlv', 'wbhprs', 'wbhred', 'wtsfv', 'wtslv', 'wtsprs', 'wtsred'] | None = ..., signedness: Literal['signed', 'unsigned'] | None = ...) -> Scalar:
-    """At once, take the maximum with an element of memory; the result is what was there.
-
-    C++: atomic_max(ptr, value); text: pto.atomic_max.
-
-    ptr: ptr, read and written
-    value: scalar, read
-    result result: scalar
-    l2cache: str, default None
-    signedness: str, default None
-
-    Pipe: PIPE_S.
-    Rules: THR-01, THR-02, THR-06, THR-07.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def atomic_min(ptr: Pointer, value: _Number | Pointer, *more: RecordEvent | Literal['nmfv', 'nmlv', 'nmprs', 'nmred', 'naci', 'napw', 'napi', 'nared', 'wbhfv', 'wbhlv', 'wbhprs', 'wbhred', 'wtsfv', 'wtslv', 'wtsprs', 'wtsred'] | Literal['signed', 'unsigned'], l2cache: Literal['nmfv', 'nmlv', 'nmprs', 'nmred', 'naci', 'napw', 'napi', 'nared', 'wbhfv', 'wbhlv', 'wbhprs', 'wbhred', 'wtsfv', 'wtslv', 'wtsprs', 'wtsred'] | None = ..., signedness: Literal['signed', 'unsigned'] | None = ...) -> Scalar:
-    """At once, take the minimum with an element of memory; the result is what was there.
-
-    C++: atomic_min(ptr, value); text: pto.atomic_min.
-
-    ptr: ptr, read and written
-    value: scalar, read
-    result result: scalar
-    l2cache: str, default None
-    signedness: str, default None
-
-    Pipe: PIPE_S.
-    Rules: THR-01, THR-02, THR-06, THR-07.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def atomic_or(ptr: Pointer, value: _Number | Pointer, *more: RecordEvent | Literal['nmfv', 'nmlv', 'nmprs', 'nmred', 'naci', 'napw', 'napi', 'nared', 'wbhfv', 'wbhlv', 'wbhprs', 'wbhred', 'wtsfv', 'wtslv', 'wtsprs', 'wtsred'] | Literal['signed', 'unsigned'], l2cache: Literal['nmfv', 'nmlv', 'nmprs', 'nmred', 'naci', 'napw', 'napi', 'nared', 'wbhfv', 'wbhlv', 'wbhprs', 'wbhred', 'wtsfv', 'wtslv', 'wtsprs', 'wtsred'] | None = ..., signedness: Literal['signed', 'unsigned'] | None = ...) -> Scalar:
-    """At once, set bits of an element of memory; the result is what was there.
-
-    C++: atomic_or(ptr, value); text: pto.atomic_or.
-
-    ptr: ptr, read and written
-    value: scalar, read
-    result result: scalar
-    l2cache: str, default None
-    signedness: str, default None
-
-    Pipe: PIPE_S.
-    Rules: THR-01, THR-02, THR-06, THR-07.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def atomic_sub(ptr: Pointer, value: _Number | Pointer, *more: RecordEvent | Literal['nmfv', 'nmlv', 'nmprs', 'nmred', 'naci', 'napw', 'napi', 'nared', 'wbhfv', 'wbhlv', 'wbhprs', 'wbhred', 'wtsfv', 'wtslv', 'wtsprs', 'wtsred'] | Literal['signed', 'unsigned'], l2cache: Literal['nmfv', 'nmlv', 'nmprs', 'nmred', 'naci', 'napw', 'napi', 'nared', 'wbhfv', 'wbhlv', 'wbhprs', 'wbhred', 'wtsfv', 'wtslv', 'wtsprs', 'wtsred'] | None = ..., signedness: Literal['signed', 'unsigned'] | None = ...) -> Scalar:
-    """At once, subtract from an element of memory; the result is what was there.
-
-    C++: atomic_sub(ptr, value); text: pto.atomic_sub.
-
-    ptr: ptr, read and written
-    value: scalar, read
-    result result: scalar
-    l2cache: str, default None
-    signedness: str, default None
-
-    Pipe: PIPE_S.
-    Rules: THR-01, THR-02, THR-06, THR-07.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def atomic_xor(ptr: Pointer, value: _Number | Pointer, *more: RecordEvent | Literal['nmfv', 'nmlv', 'nmprs', 'nmred', 'naci', 'napw', 'napi', 'nared', 'wbhfv', 'wbhlv', 'wbhprs', 'wbhred', 'wtsfv', 'wtslv', 'wtsprs', 'wtsred'] | Literal['signed', 'unsigned'], l2cache: Literal['nmfv', 'nmlv', 'nmprs', 'nmred', 'naci', 'napw', 'napi', 'nared', 'wbhfv', 'wbhlv', 'wbhprs', 'wbhred', 'wtsfv', 'wtslv', 'wtsprs', 'wtsred'] | None = ..., signedness: Literal['signed', 'unsigned'] | None = ...) -> Scalar:
-    """At once, flip bits of an element of memory; the result is what was there.
-
-    C++: atomic_xor(ptr, value); text: pto.atomic_xor.
-
-    ptr: ptr, read and written
-    value: scalar, read
-    result result: scalar
-    l2cache: str, default None
-    signedness: str, default None
-
-    Pipe: PIPE_S.
-    Rules: THR-01, THR-02, THR-06, THR-07.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
 def barrier_sync(op: str) -> RecordEvent:
     """Barrier on the pipe of an operation class.
 
@@ -2862,18 +2706,6 @@ def barrier_sync(op: str) -> RecordEvent:
     Pipe: depends on operands and target.
     Rules: BA-2, PIPE-TAG.
     Source: memory-model-and-sync 5; assembly 8.
-    """
-
-def ceil(value: _Number | Pointer, *more: RecordEvent) -> Scalar:
-    """Next integral value above.
-
-    C++: ceil(value); text: pto.ceil.
-
-    value: scalar, read
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
     """
 
 def chistv2(acc: Register, src: Register, mask: Predicate, bin: _Number) -> Register:
@@ -3114,18 +2946,6 @@ def copy_ubuf_to_ubuf(src: Pointer | GlobalTensor | Partition, dst: Pointer | Gl
     Source: vector-path 3.
     """
 
-def cos(value: _Number | Pointer, *more: RecordEvent) -> Scalar:
-    """Cosine.
-
-    C++: cos(value); text: pto.cos.
-
-    value: scalar, read
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
 def create_cbuf_matrix(dst: Pointer | GlobalTensor | Partition, value: _Number, repeat_times: _Number, block_num: _Number, dst_gap: _Number, fill_word_bits: int | None = ...) -> None:
     """Fill blocks of L1 with a word.
 
@@ -3186,136 +3006,6 @@ def dsb(memory: Literal['ALL', 'DDR', 'UB', 'SEQ']) -> RecordEvent:
     Source: memory-model-and-sync 6.2.
     """
 
-def exp(value: _Number | Pointer, *more: RecordEvent) -> Scalar:
-    """Exponential.
-
-    C++: exp(value); text: pto.exp.
-
-    value: scalar, read
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def floor(value: _Number | Pointer, *more: RecordEvent) -> Scalar:
-    """Next integral value below.
-
-    C++: floor(value); text: pto.floor.
-
-    value: scalar, read
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def fma(lhs: _Number | Pointer, rhs: _Number | Pointer, acc: _Number | Pointer, *more: RecordEvent) -> Scalar:
-    """lhs * rhs + acc, rounded once.
-
-    C++: fma(lhs, rhs, acc); text: pto.fma.
-
-    lhs: scalar, read
-    rhs: scalar, read
-    acc: scalar, read
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def fmax(lhs: _Number | Pointer, rhs: _Number | Pointer, *more: RecordEvent) -> Scalar:
-    """Maximum.
-
-    C++: fmax(lhs, rhs); text: pto.fmax.
-
-    lhs: scalar, read
-    rhs: scalar, read
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def fmin(lhs: _Number | Pointer, rhs: _Number | Pointer, *more: RecordEvent) -> Scalar:
-    """Minimum.
-
-    C++: fmin(lhs, rhs); text: pto.fmin.
-
-    lhs: scalar, read
-    rhs: scalar, read
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def get_block_dim_x() -> Scalar:
-    """Threads of the launch in x.
-
-    C++: get_block_dim_x(); text: pto.get_block_dim_x.
-
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def get_block_dim_y() -> Scalar:
-    """Threads of the launch in y.
-
-    C++: get_block_dim_y(); text: pto.get_block_dim_y.
-
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def get_block_dim_z() -> Scalar:
-    """Threads of the launch in z.
-
-    C++: get_block_dim_z(); text: pto.get_block_dim_z.
-
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def get_block_idx_x() -> Scalar:
-    """Number of the block in x.
-
-    C++: get_block_idx_x(); text: pto.get_block_idx_x.
-
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def get_block_idx_y() -> Scalar:
-    """Number of the block in y.
-
-    C++: get_block_idx_y(); text: pto.get_block_idx_y.
-
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def get_block_idx_z() -> Scalar:
-    """Number of the block in z.
-
-    C++: get_block_idx_z(); text: pto.get_block_idx_z.
-
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
 def get_buf(op: str, id: int, mode: int) -> RecordEvent:
     """Take a buffer token: the pipe's later work waits until the token is free.
 
@@ -3343,28 +3033,6 @@ def get_buf_dyn(buf: _Number, *more: RecordEvent | str | int, op: str | None = .
     Source: memory-model-and-sync 5; assembly 8.
     """
 
-def get_clock32() -> Scalar:
-    """Low half of the clock.
-
-    C++: get_clock32(); text: pto.get_clock32.
-
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def get_clock64() -> Scalar:
-    """The clock.
-
-    C++: get_clock64(); text: pto.get_clock64.
-
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
 def get_ctrl() -> Scalar:
     """Read the control register.
 
@@ -3374,149 +3042,6 @@ def get_ctrl() -> Scalar:
 
     Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 16.
-    """
-
-def get_grid_dim_x() -> Scalar:
-    """Blocks of the launch in x.
-
-    C++: get_grid_dim_x(); text: pto.get_grid_dim_x.
-
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def get_grid_dim_y() -> Scalar:
-    """Blocks of the launch in y.
-
-    C++: get_grid_dim_y(); text: pto.get_grid_dim_y.
-
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def get_grid_dim_z() -> Scalar:
-    """Blocks of the launch in z.
-
-    C++: get_grid_dim_z(); text: pto.get_grid_dim_z.
-
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def get_laneid() -> Scalar:
-    """Number of the thread among the 32 of its warp.
-
-    C++: get_laneid(); text: pto.get_laneid.
-
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def get_lanemask_eq() -> Scalar:
-    """The bits of the lanes that are eq this one.
-
-    C++: get_lanemask_eq(); text: pto.get_lanemask_eq.
-
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def get_lanemask_ge() -> Scalar:
-    """The bits of the lanes that are ge this one.
-
-    C++: get_lanemask_ge(); text: pto.get_lanemask_ge.
-
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def get_lanemask_gt() -> Scalar:
-    """The bits of the lanes that are gt this one.
-
-    C++: get_lanemask_gt(); text: pto.get_lanemask_gt.
-
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def get_lanemask_le() -> Scalar:
-    """The bits of the lanes that are le this one.
-
-    C++: get_lanemask_le(); text: pto.get_lanemask_le.
-
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def get_lanemask_lt() -> Scalar:
-    """The bits of the lanes that are lt this one.
-
-    C++: get_lanemask_lt(); text: pto.get_lanemask_lt.
-
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def get_tid_x() -> Scalar:
-    """Number of the thread in x.
-
-    C++: get_tid_x(); text: pto.get_tid_x.
-
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def get_tid_y() -> Scalar:
-    """Number of the thread in y.
-
-    C++: get_tid_y(); text: pto.get_tid_y.
-
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def get_tid_z() -> Scalar:
-    """Number of the thread in z.
-
-    C++: get_tid_z(); text: pto.get_tid_z.
-
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def get_veccoreid() -> Scalar:
-    """Number of the vector core.
-
-    C++: get_veccoreid(); text: pto.get_veccoreid.
-
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
     """
 
 def get_vms4_sr() -> tuple[Scalar, Scalar, Scalar, Scalar]:
@@ -3542,63 +3067,6 @@ def init_align() -> AlignState:
 
     Pipe: PIPE_V.
     Source: vector-path 4.8.
-    """
-
-def keep(payload: _Number | Pointer, *more: RecordEvent | int, slot: int | None = ...) -> RecordEvent:
-    """Keep a value for later sections of the same thread.
-
-    C++: keep(payload); text: pto.keep.
-
-    payload: scalar, read
-    slot: int, default None
-
-    Pipe: PIPE_S.
-    Rules: THR-11.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def ld_dev(ptr: Pointer, offset: _Number, *more: RecordEvent) -> Scalar:
-    """Load an element of global memory past the data cache.
-
-    C++: ld_dev(ptr, offset); text: pto.ld_dev.
-
-    ptr: ptr, read
-    offset: scalar, read
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Rules: THR-01, THR-02, THR-05.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def ldg(ptr: Pointer, offset: _Number, *more: RecordEvent | Literal['cache', 'uncache'] | Literal['nmfv', 'nmlv', 'nmprs', 'nmpref', 'nakeep', 'naclean', 'nadrop', 'idsfv', 'idslv', 'idsprs', 'idspref', 'exfv', 'exlv', 'exprs', 'expref'], l1cache: Literal['cache', 'uncache'] | None = ..., l2cache: Literal['nmfv', 'nmlv', 'nmprs', 'nmpref', 'nakeep', 'naclean', 'nadrop', 'idsfv', 'idslv', 'idsprs', 'idspref', 'exfv', 'exlv', 'exprs', 'expref'] | None = ...) -> Scalar:
-    """Load an element of global memory.
-
-    C++: ldg(ptr, offset); text: pto.ldg.
-
-    ptr: ptr, read
-    offset: scalar, read
-    result result: scalar
-    l1cache: str, default None
-    l2cache: str, default None
-
-    Pipe: PIPE_S.
-    Rules: THR-01, THR-02, THR-03, THR-04.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def load(ptr: Pointer, offset: _Number, *more: RecordEvent) -> Scalar:
-    """Load an element.
-
-    C++: load(ptr, offset); text: pto.load.
-
-    ptr: ptr, read
-    offset: scalar, read
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Rules: THR-01.
-    Source: PTOAS e32488c9, micro-isa 17.
     """
 
 def load_cbuf_to_ca(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m_start: _Number, k_start: _Number, m_step: _Number, k_step: _Number, src_stride: _Number, dst_stride: _Number, transpose: bool | None = ...) -> None:
@@ -3717,18 +3185,6 @@ def load_cbuf_to_cb_s4(src: Pointer | GlobalTensor | Partition, dst: Pointer | G
     Pipe: PIPE_MTE1.
     Rules: CUB-01, CUB-02, CUB-05, CUB-03.
     Source: PTOAS e32488c9, micro-isa 16.
-    """
-
-def log(value: _Number | Pointer, *more: RecordEvent) -> Scalar:
-    """Natural logarithm.
-
-    C++: log(value); text: pto.log.
-
-    value: scalar, read
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
     """
 
 def mad(lhs: Pointer | GlobalTensor | Partition, rhs: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, m: _Number, n: _Number, k: _Number, unit_flag: str | None = ..., disable_gemv: str | None = ..., tf32_mode: str | None = ..., saturation: str | None = ..., n_dir: str | None = ...) -> None:
@@ -4371,34 +3827,6 @@ def mte_ub_ub(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTens
     Source: vector-path 3.
     """
 
-def mul_i32toi64(lhs: _Number | Pointer, rhs: _Number | Pointer, *more: RecordEvent | Literal['signed', 'unsigned'], signedness: Literal['signed', 'unsigned'] | None = ...) -> Scalar:
-    """Product of 64 bits.
-
-    C++: mul_i32toi64(lhs, rhs); text: pto.mul_i32toi64.
-
-    lhs: scalar, read
-    rhs: scalar, read
-    result result: scalar
-    signedness: str, default None
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def mulhi(lhs: _Number | Pointer, rhs: _Number | Pointer, *more: RecordEvent | Literal['signed', 'unsigned'], signedness: Literal['signed', 'unsigned'] | None = ...) -> Scalar:
-    """High half of a product.
-
-    C++: mulhi(lhs, rhs); text: pto.mulhi.
-
-    lhs: scalar, read
-    rhs: scalar, read
-    result result: scalar
-    signedness: str, default None
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
 def pand(src0: Predicate, src1: Predicate, gate: Predicate) -> Predicate:
     """dst = src0 & src1 where gate is on
 
@@ -4727,19 +4155,6 @@ def por(src0: Predicate, src1: Predicate, gate: Predicate) -> Predicate:
     Source: vector-path 5.
     """
 
-def pow(lhs: _Number | Pointer, rhs: _Number | Pointer, *more: RecordEvent) -> Scalar:
-    """Power.
-
-    C++: pow(lhs, rhs); text: pto.pow.
-
-    lhs: scalar, read
-    rhs: scalar, read
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
 def ppack(src: Predicate, part: Literal['LOWER', 'HIGHER'] | None = ...) -> Predicate:
     """dst = every second bit of src, in one half; 0 in the other
 
@@ -4764,20 +4179,6 @@ def prefetch_wait(session: int, event: int) -> RecordEvent:
 
     Pipe: PIPE_S.
     Source: memory-model-and-sync 5.5.
-    """
-
-def prmt(lhs: _Number | Pointer, rhs: _Number | Pointer, selector: _Number | Pointer, *more: RecordEvent) -> Scalar:
-    """Four bytes of two numbers, chosen by the nibbles of a third.
-
-    C++: prmt(lhs, rhs, selector); text: pto.prmt.
-
-    lhs: scalar, read
-    rhs: scalar, read
-    selector: scalar, read
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
     """
 
 def psel(src0: Predicate, src1: Predicate, select: Predicate, gate: Predicate = ...) -> Predicate:
@@ -4960,73 +4361,6 @@ def record_event(src_op: str, dst_op: str, event_id: int = ...) -> RecordEvent:
     Source: memory-model-and-sync 5; assembly 8.
     """
 
-def redux_add(value: _Number | Pointer, *more: RecordEvent | Literal['signed', 'unsigned'], signedness: Literal['signed', 'unsigned'] | None = ...) -> Scalar:
-    """The sum over the active threads of the warp.
-
-    C++: redux_add(value); text: pto.redux_add.
-
-    value: scalar, read
-    result result: scalar
-    signedness: str, default None
-
-    Pipe: PIPE_S.
-    Rules: THR-09.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def redux_max(value: _Number | Pointer, *more: RecordEvent | Literal['signed', 'unsigned'], signedness: Literal['signed', 'unsigned'] | None = ...) -> Scalar:
-    """The maximum over the active threads of the warp.
-
-    C++: redux_max(value); text: pto.redux_max.
-
-    value: scalar, read
-    result result: scalar
-    signedness: str, default None
-
-    Pipe: PIPE_S.
-    Rules: THR-09.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def redux_min(value: _Number | Pointer, *more: RecordEvent | Literal['signed', 'unsigned'], signedness: Literal['signed', 'unsigned'] | None = ...) -> Scalar:
-    """The minimum over the active threads of the warp.
-
-    C++: redux_min(value); text: pto.redux_min.
-
-    value: scalar, read
-    result result: scalar
-    signedness: str, default None
-
-    Pipe: PIPE_S.
-    Rules: THR-09.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def resume(slot: int) -> Scalar:
-    """The value an earlier section of the same thread has kept.
-
-    C++: resume(); text: pto.resume.
-
-    result result: scalar
-    slot: int, default None
-
-    Pipe: PIPE_S.
-    Rules: THR-11.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def rint(value: _Number | Pointer, *more: RecordEvent) -> Scalar:
-    """Nearest integral value, ties to even.
-
-    C++: rint(value); text: pto.rint.
-
-    value: scalar, read
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
 def rls_buf(op: str, id: int, mode: int) -> RecordEvent:
     """Give a buffer token back when the pipe's earlier work is done.
 
@@ -5052,18 +4386,6 @@ def rls_buf_dyn(buf: _Number, *more: RecordEvent | str | int, op: str | None = .
 
     Pipe: depends on operands and target.
     Source: memory-model-and-sync 5; assembly 8.
-    """
-
-def round(value: _Number | Pointer, *more: RecordEvent) -> Scalar:
-    """Nearest integral value, ties away from zero.
-
-    C++: round(value); text: pto.round.
-
-    value: scalar, read
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
     """
 
 def sbitset0(ctrl: _Number, bit: _Number) -> Scalar:
@@ -5501,66 +4823,6 @@ def set_store_atomic_cfg(value: _Number) -> None:
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
-def shuffle_bfly(value: _Number | Pointer, mask: _Number | Pointer, *more: RecordEvent | int, width: int | None = ...) -> Scalar:
-    """The value of the lane whose number differs in these bits.
-
-    C++: shuffle_bfly(value, mask); text: pto.shuffle_bfly.
-
-    value: scalar, read
-    mask: scalar, read
-    result result: scalar
-    width: int, default None
-
-    Pipe: PIPE_S.
-    Rules: THR-08.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def shuffle_down(value: _Number | Pointer, offset: _Number | Pointer, *more: RecordEvent | int, width: int | None = ...) -> Scalar:
-    """The value of the lane so many above.
-
-    C++: shuffle_down(value, offset); text: pto.shuffle_down.
-
-    value: scalar, read
-    offset: scalar, read
-    result result: scalar
-    width: int, default None
-
-    Pipe: PIPE_S.
-    Rules: THR-08.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def shuffle_idx(value: _Number | Pointer, index: _Number | Pointer, *more: RecordEvent | int, width: int | None = ...) -> Scalar:
-    """The value of the lane with this number.
-
-    C++: shuffle_idx(value, index); text: pto.shuffle_idx.
-
-    value: scalar, read
-    index: scalar, read
-    result result: scalar
-    width: int, default None
-
-    Pipe: PIPE_S.
-    Rules: THR-08.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def shuffle_up(value: _Number | Pointer, offset: _Number | Pointer, *more: RecordEvent | int, width: int | None = ...) -> Scalar:
-    """The value of the lane so many below.
-
-    C++: shuffle_up(value, offset); text: pto.shuffle_up.
-
-    value: scalar, read
-    offset: scalar, read
-    result result: scalar
-    width: int, default None
-
-    Pipe: PIPE_S.
-    Rules: THR-08.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
 def simt_launch(sizes: _Number | Sequence[_Number], args: _Number | Pointer | Sequence[_Number | Pointer], callee: str | None = ...) -> RecordEvent:
     """Run a function on many threads.
 
@@ -5571,18 +4833,6 @@ def simt_launch(sizes: _Number | Sequence[_Number], args: _Number | Pointer | Se
     callee: str, default None
 
     Pipe: PIPE_V.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def sin(value: _Number | Pointer, *more: RecordEvent) -> Scalar:
-    """Sine.
-
-    C++: sin(value); text: pto.sin.
-
-    value: scalar, read
-    result result: scalar
-
-    Pipe: PIPE_S.
     Source: PTOAS e32488c9, micro-isa 17.
     """
 
@@ -5624,105 +4874,6 @@ def sprsts(dst: Pointer | GlobalTensor | Partition, offset: _Number = ..., regis
     Pipe: PIPE_V.
     Rules: PTR-A5-01, VEC-A5-04, MIC-06, MIC-07.
     Source: PTOAS e32488c9, micro-isa 3.
-    """
-
-def sqrt(value: _Number | Pointer, *more: RecordEvent) -> Scalar:
-    """Square root.
-
-    C++: sqrt(value); text: pto.sqrt.
-
-    value: scalar, read
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def st_dev(value: _Number | Pointer, ptr: Pointer, offset: _Number, *more: RecordEvent) -> RecordEvent:
-    """Store an element of global memory past the data cache.
-
-    C++: st_dev(value, ptr, offset); text: pto.st_dev.
-
-    value: scalar, read
-    ptr: ptr, written
-    offset: scalar, read
-
-    Pipe: PIPE_S.
-    Rules: THR-01, THR-02, THR-05.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def stg(value: _Number | Pointer, ptr: Pointer, offset: _Number, *more: RecordEvent | Literal['cache', 'uncache'] | Literal['nmfv', 'nmlv', 'nmprs', 'nmred', 'naci', 'napw', 'napi', 'nared', 'wbhfv', 'wbhlv', 'wbhprs', 'wbhred', 'wtsfv', 'wtslv', 'wtsprs', 'wtsred'], l1cache: Literal['cache', 'uncache'] | None = ..., l2cache: Literal['nmfv', 'nmlv', 'nmprs', 'nmred', 'naci', 'napw', 'napi', 'nared', 'wbhfv', 'wbhlv', 'wbhprs', 'wbhred', 'wtsfv', 'wtslv', 'wtsprs', 'wtsred'] | None = ...) -> RecordEvent:
-    """Store an element of global memory.
-
-    C++: stg(value, ptr, offset); text: pto.stg.
-
-    value: scalar, read
-    ptr: ptr, written
-    offset: scalar, read
-    l1cache: str, default None
-    l2cache: str, default None
-
-    Pipe: PIPE_S.
-    Rules: THR-01, THR-02, THR-03, THR-04.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def store(value: _Number | Pointer, ptr: Pointer, offset: _Number, *more: RecordEvent) -> RecordEvent:
-    """Store an element.
-
-    C++: store(value, ptr, offset); text: pto.store.
-
-    value: scalar, read
-    ptr: ptr, written
-    offset: scalar, read
-
-    Pipe: PIPE_S.
-    Rules: THR-01.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def store_vfsimt_info(dim_z: _Number, dim_y: _Number, dim_x: _Number, *more: RecordEvent) -> RecordEvent:
-    """Say how many threads the next launch has.
-
-    C++: store_vfsimt_info(dim_z, dim_y, dim_x); text: pto.store_vfsimt_info.
-
-    dim_z: scalar, read
-    dim_y: scalar, read
-    dim_x: scalar, read
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def syncthreads() -> RecordEvent:
-    """Wait for all threads of the launch.
-
-    C++: syncthreads(); text: pto.syncthreads.
-
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def threadfence() -> RecordEvent:
-    """Order this thread's accesses to global memory for the device.
-
-    C++: threadfence(); text: pto.threadfence.
-
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def threadfence_block() -> RecordEvent:
-    """Order this thread's accesses for its block.
-
-    C++: threadfence_block(); text: pto.threadfence_block.
-
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
     """
 
 def uvld(src: Pointer | GlobalTensor | Partition, offset: _Number = ...) -> Register:
@@ -6686,54 +5837,6 @@ def vors(src: Register, scalar: _Number, mask: Predicate = ...) -> Register:
     Pipe: PIPE_V.
     Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05.
     Source: vector-path 6.4.
-    """
-
-def vote_all(pred: _Number | Pointer, *more: RecordEvent) -> Scalar:
-    """True if it holds in all active threads of the warp.
-
-    C++: vote_all(pred); text: pto.vote_all.
-
-    pred: scalar, read
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def vote_any(pred: _Number | Pointer, *more: RecordEvent) -> Scalar:
-    """True if it holds in any active threads of the warp.
-
-    C++: vote_any(pred); text: pto.vote_any.
-
-    pred: scalar, read
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def vote_ballot(pred: _Number | Pointer, *more: RecordEvent) -> Scalar:
-    """The bits of the threads of the warp where it holds.
-
-    C++: vote_ballot(pred); text: pto.vote_ballot.
-
-    pred: scalar, read
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
-    """
-
-def vote_uni(pred: _Number | Pointer, *more: RecordEvent) -> Scalar:
-    """True if it is the same in all active threads of the warp.
-
-    C++: vote_uni(pred); text: pto.vote_uni.
-
-    pred: scalar, read
-    result result: scalar
-
-    Pipe: PIPE_S.
-    Source: PTOAS e32488c9, micro-isa 17.
     """
 
 def vpack(src0: Register, src1: Register = ..., mode: _Number = ..., part: Literal['LOWER', 'HIGHER'] = ..., *, dtype: DType | None = ...) -> Register:
