@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from itertools import repeat
 from typing import Any, Protocol
 
 import numpy as np
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Note, Severity, lookup
-from ptokit.ir import Function, Op, Value
+from ptokit.ir import Block, Function, Module, Op, Value
 from ptokit.ir.facts import Facts, instr_of
+from ptokit.ir.launch import SECTIONS, Launch
 from ptokit.ir.views import CHECKS
 from ptokit.isa.check import broken_rules
 from ptokit.isa.cores import core_needed
@@ -19,20 +22,20 @@ from ptokit.isa.tile_rules import check_tile
 from ptokit.isa.unknown import UNKNOWN, Size
 from ptokit.run.calls import attributes, bind, infos
 from ptokit.run.fault import Fault
-from ptokit.run.local import LocalPointer
-from ptokit.run.memory import Buffer, Pointer, View
+from ptokit.run.memory import Buffer, View
 from ptokit.run.observer import carry_out
-from ptokit.run.plan import Step
+from ptokit.run.plan import Data, Plan, Step
+from ptokit.run.planner import PLANNED, Planner
+from ptokit.run.simt.code import Bodies
 from ptokit.run.single import Single
 from ptokit.run.tile import Tile
-from ptokit.types.tensor import infer_layout
-from ptokit.types.tile import DYNAMIC, TileSpec
-from ptokit.types.values import PartitionView, Ptr, TensorView
+from ptokit.targets import Target
+from ptokit.types.tile import TileSpec
 from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
 from .core_held import Held, held
-from .eager_numbers import typed
+from .eager_numbers import Index, typed
 from .where import refusal
 
 
@@ -66,10 +69,9 @@ def execute(session: Session, op: Op) -> None:
     if op.name in ("pto.alloc_tile", "pto.tassign"):
         _check_tile(single, op, found)
     found.raise_if_errors()
-    action = _ACTIONS.get(op.name)
     try:
         with np.errstate(all="ignore"):
-            result = _instruction(session, op) if action is None else action(single, op)
+            result = _machine(single, op) if op.name in PLANNED else _instruction(session, op)
     except Fault as fault:
         raise DiagnosticError(finding(op, fault.rule, fault.message, fault.hint)) from None
     results = result if len(op.results) > 1 else (result,)
@@ -189,104 +191,38 @@ def _writable(buffer: Buffer | None, what: str) -> None:
 # --- the rest --------------------------------------------------------------------------------------------------------
 
 
-def _alloc_tile(single: Single, op: Op) -> Tile:
-    spec = op.result.type
-    assert isinstance(spec, TileSpec)
-    rows = held(op.get("valid_row")) if spec.valid_row == DYNAMIC else spec.valid_row
-    cols = held(op.get("valid_col")) if spec.valid_col == DYNAMIC else spec.valid_col
-    return single.tile(spec, valid=(rows, cols), name=op.result.name, address=held(op.get("addr")))
+class _Now(Planner):
+    """Plans single operations, all of whose operands are known."""
+
+    def __init__(self, target: Target) -> None:
+        plan = Plan({}, Launch(), set(), 0, Bodies(Module()))
+        super().__init__(Function("core", [], body=Block()), target, plan, repeat(None), extended=False, text=False)
+
+    def ref(self, value: Value | None) -> Data:
+        what = held(value)
+        return Data(int(what) if isinstance(what, Index) else what)
 
 
-def _tassign(single: Single, op: Op) -> Tile:
-    op.result.owner = op["tile"].owner  # still the tile that was allocated there
-    return single.chunk.rebind(held(op["tile"]), held(op["addr"]))
+_planner = cache(_Now)
 
 
-def _alias(single: Single, op: Op) -> Tile:
-    assert isinstance(op.result.type, TileSpec)
-    return single.chunk.alias(held(op["src"]), op.result.type, op.result.name)
+def _machine(single: Single, op: Op) -> Any:
+    """What is no instruction: a step of the machine, as in a plan; what is in regions comes by itself."""
+    if op.name in SECTIONS:
+        return None
+    if op.name in _SCOPES:
+        single.chunk.begin_scope()
+        return None
+    if op.name == "pto.store_scalar":
+        _writable(held(op["ptr"]).buffer, "p[i] = x")
+    if op.name == "pto.tassign":
+        op.result.owner = op["tile"].owner  # still the tile that was allocated there
+    (step,) = _planner(single.target).operation(op)
+    return carry_out(step, single.chunk, tuple(map(_of, step.operands)))
 
 
-def _window(single: Single, op: Op) -> Tile:
-    assert isinstance(op.result.type, TileSpec)
-    rows, cols = (held(v) if (v := op.get(name)) is not None else None for name in ("valid_row", "valid_col"))
-    return single.chunk.window(
-        held(op["source"]), held(op.group("offsets")), op.result.type, op.result.name, (rows, cols)
-    )
+def _of(operand: Any) -> Any:
+    return tuple(map(_of, operand)) if isinstance(operand, tuple) else operand.value
 
 
-def _set_valid(single: Single, op: Op) -> None:
-    single.chunk.set_valid(held(op["tile"]), held(op["valid_row"]), held(op["valid_col"]))
-
-
-def _tensor_view(single: Single, op: Op) -> View:
-    type, pointer = op.result.type, held(op["ptr"])
-    assert isinstance(type, TensorView)
-    dims, strides, layout = held(op.group("shape")), held(op.group("strides")), op.attrs.get("layout")
-    if layout is None:
-        layout = infer_layout(type.dtype, dims, strides)
-    return View(pointer.buffer, pointer.offset, dims, strides, type.dtype, layout)
-
-
-def _partition(single: Single, op: Op) -> View:
-    assert isinstance(op.result.type, PartitionView)
-    view: View = held(op["source"])
-    return view.partition(held(op.group("offsets")), held(op.group("sizes")))
-
-
-def _advance(single: Single, op: Op) -> Pointer | LocalPointer:
-    pointer: Pointer | LocalPointer = held(op["ptr"])
-    return pointer.advance(int(held(op["offset"])))
-
-
-def _castptr(single: Single, op: Op) -> Any:
-    type = op.result.type
-    assert isinstance(type, Ptr)
-    value = held(op["value"])
-    return single.chunk.cast(int(value) if isinstance(value, int) else value, type.dtype, type.space or "gm")
-
-
-def _scope(single: Single, op: Op) -> None:
-    single.chunk.registers.pop("AR", None)
-
-
-def _assertion(single: Single, op: Op) -> None:
-    if not held(op["condition"]):
-        raise Fault("RUN-ASSERT", op.attrs["msg"])
-
-
-def _load_scalar(single: Single, op: Op) -> Any:
-    step = Step(op, "load_scalar", names=("ptr", "index"))
-    return carry_out(step, single.chunk, (held(op["ptr"]), held(op["index"])))
-
-
-def _store_scalar(single: Single, op: Op) -> None:
-    pointer: Pointer = held(op["ptr"])
-    _writable(pointer.buffer, "p[i] = x")
-    step = Step(op, "store_scalar", names=("value", "ptr", "index"))
-    carry_out(step, single.chunk, (held(op["value"]), pointer, held(op["index"])))
-
-
-_ACTIONS: dict[str, Callable[[Single, Op], Any]] = {
-    "pto.alloc_tile": _alloc_tile,
-    "pto.tassign": _tassign,
-    "pto.treshape": _alias,
-    "pto.bitcast": _alias,
-    "pto.subset": _window,
-    "pto.subview": _window,
-    "pto.set_validshape": _set_valid,
-    "pto.make_tensor_view": _tensor_view,
-    "pto.partition_view": _partition,
-    "pto.addptr": _advance,
-    "pto.load_scalar": _load_scalar,
-    "pto.store_scalar": _store_scalar,
-    "pto.castptr": _castptr,
-    "pto.vecscope": _scope,
-    "pto.section.cube": lambda single, op: None,
-    "pto.section.vector": lambda single, op: None,
-    "cf.assert": _assertion,
-    "pto.get_block_idx": lambda single, op: int(single.chunk.block_idx),
-    "pto.get_block_num": lambda single, op: single.chunk.total,
-    "pto.get_subblock_idx": lambda single, op: single.chunk.subblock,
-    "pto.get_subblock_num": lambda single, op: single.chunk.subblocks,
-}
+_SCOPES = ("pto.vecscope", "pto.strict_vecscope")

@@ -7,7 +7,7 @@ again in every turn of a loop, which operands blocks have to agree on: it is all
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
@@ -43,16 +43,16 @@ def plan(module: Module, target: Target, effects: Effects, launch: Launch, *, ex
     sites = itertools.count()
     for function in module.functions:
         if function.body is not None and not made.bodies.is_entry(function.name):
-            planner = _Planner(function, target, made, sites, extended=extended, text=module.text)
+            planner = Planner(function, target, made, sites, extended=extended, text=module.text)
             made.functions[function.name] = planner.plan()
     return made
 
 
-class _Planner:
+class Planner:
     """Plans one function."""
 
     def __init__(
-        self, function: Function, target: Target, plan: Plan, sites: itertools.count[int], *, extended: bool, text: bool
+        self, function: Function, target: Target, plan: Plan, sites: Iterator[int | None], *, extended: bool, text: bool
     ) -> None:
         self.function, self.target, self.made, self.sites = function, target, plan, sites
         self.extended, self.text = extended, text
@@ -408,7 +408,7 @@ _WORDS = {
 }
 """Operations that hand their operands to a method of the machine as they are."""
 
-Method = Callable[[_Planner, Op], list[Step]]
+Method = Callable[[Planner, Op], list[Step]]
 
 
 def _values(word: str) -> Method:
@@ -421,38 +421,41 @@ _METHODS: dict[str, Method] = {
     "scf.if": lambda p, op: p.control(op, "if", [p.form("truth", op["condition"])]),
     "scf.index_switch": lambda p, op: p.control(op, "switch", [p.uniform(op["index"])], cases=tuple(op.attrs["cases"])),
     "scf.execute_region": lambda p, op: p.control(op, "region"),
-    "pto.section.cube": _Planner.section,
-    "pto.section.vector": _Planner.section,
-    "pto.vecscope": _Planner.scope,
-    "pto.strict_vecscope": _Planner.scope,
+    "pto.section.cube": Planner.section,
+    "pto.section.vector": Planner.section,
+    "pto.vecscope": Planner.scope,
+    "pto.strict_vecscope": Planner.scope,
     "scf.yield": _values("yield"),
     "scf.condition": lambda p, op: [
         Step(op, "condition", (p.form("truth", op["condition"]), *p.refs(op.group("values"))))
     ],
-    "cf.br": _Planner.branch,
-    "cf.cond_br": _Planner.branch,
-    "cf.switch": _Planner.branch,
+    "cf.br": Planner.branch,
+    "cf.cond_br": Planner.branch,
+    "cf.switch": Planner.branch,
     "cf.assert": lambda p, op: [Step(op, "claim", (p.ref(op["condition"]), Data(op.attrs["msg"])))],
-    "func.call": _Planner.call,
-    "pto.simt_launch": _Planner.simt_launch,
+    "func.call": Planner.call,
+    "pto.simt_launch": Planner.simt_launch,
     "func.return": _values("return"),
-    "pto.make_tensor_view": _Planner.make_tensor_view,
-    "pto.partition_view": _Planner.partition_view,
-    "pto.get_tensor_view_dim": _Planner.view_dim,
-    "pto.castptr": _Planner.castptr,
-    "builtin.unrealized_conversion_cast": _Planner.unrealized,
-    "pto.alloc_tile": _Planner.later_tile,
-    "pto.declare_tile": _Planner.declare_tile,
-    "pto.alloc_multi_tile": _Planner.alloc_multi_tile,
-    "pto.multi_tile_get": _Planner.multi_tile_get,
-    "pto.treshape": _Planner.alias,
-    "pto.bitcast": _Planner.alias,
-    "pto.subset": _Planner.window,
-    "pto.subview": _Planner.window,
-    "pto.declare_local_array": _Planner.array,
-    "pto.local_array_get": _Planner.element,
-    "pto.local_array_set": _Planner.element,
-    "pto.declare_struct": _Planner.struct,
-    "pto.struct_get": _Planner.field,
-    "pto.struct_set": _Planner.field,
+    "pto.make_tensor_view": Planner.make_tensor_view,
+    "pto.partition_view": Planner.partition_view,
+    "pto.get_tensor_view_dim": Planner.view_dim,
+    "pto.castptr": Planner.castptr,
+    "builtin.unrealized_conversion_cast": Planner.unrealized,
+    "pto.alloc_tile": Planner.later_tile,
+    "pto.declare_tile": Planner.declare_tile,
+    "pto.alloc_multi_tile": Planner.alloc_multi_tile,
+    "pto.multi_tile_get": Planner.multi_tile_get,
+    "pto.treshape": Planner.alias,
+    "pto.bitcast": Planner.alias,
+    "pto.subset": Planner.window,
+    "pto.subview": Planner.window,
+    "pto.declare_local_array": Planner.array,
+    "pto.local_array_get": Planner.element,
+    "pto.local_array_set": Planner.element,
+    "pto.declare_struct": Planner.struct,
+    "pto.struct_get": Planner.field,
+    "pto.struct_set": Planner.field,
 }
+
+PLANNED = frozenset((*_WORDS, *_METHODS))
+"""Operations that are planned by name; all others are arithmetic or instructions."""
