@@ -220,7 +220,7 @@ class CubeMenu(Menu):
         ):
             size = 1024 if kind == "acc" else 512
             for i in range(count):
-                address = self.rng.randrange(0, 3 * size, size // 2)
+                address = self.rng.randrange(0, 3 * size, 512 if kind in ("left", "right") else size // 2)
                 self.head[f"{kind}{i}_at"] = f"arith.constant {address} : i64"
                 self.head[f"{kind}{i}"] = f"pto.alloc_tile addr = %{kind}{i}_at : {self.TYPES[kind]}"
                 where = on_chip(self.HALVES[kind] + address // 4, 1, size // 4, 0)

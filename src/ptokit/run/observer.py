@@ -203,9 +203,9 @@ def watched(step: Step) -> Callable[..., Any]:
 
 def carry_out(step: Step, machine: Chunk, operands: tuple[Any, ...]) -> Any:
     """Do a step: as the machine's observer has it done, if it has one."""
-    if machine.observer is None:
+    if machine.observer is None or (step.instr is None and step.word not in TOLD):
         return step.carry_out(machine, *operands)
-    return machine.observer.execute(Moment(step, machine, operands))
+    return watched(step)(machine, *operands)
 
 
 class Nest:
