@@ -163,3 +163,44 @@ def test_rows(names: tuple[str, ...]) -> None:
         program.launch(given, backend=backend)
         after.append([a.tobytes() for a in given])
     assert after[0] == after[1]
+
+
+TILE, FPART = "!pto.tile_buf<vec, 8x32xf32>", "!pto.partition_tensor_view<8x32xf32>"
+LOAD = f"pto.tload ins(%xp : {FPART}) outs(%t : {TILE})"
+LOAD_Y = f"pto.tload ins(%yp : {FPART}) outs(%t : {TILE})"
+STORE_X, STORE_Y = (f"pto.tstore ins(%t : {TILE}) outs(%{v}p : {FPART})" for v in "xy")
+STORE_Z = f"pto.tstore ins(%t : {TILE}) outs(%zp : {FPART})"
+ADD = f"pto.tadd ins(%t, %t : {TILE}, {TILE}) outs(%u : {TILE})\npto.tstore ins(%u : {TILE}) outs(%yp : {FPART})"
+COPIES = {
+    "a copy": [LOAD, STORE_Y],
+    "two stores": [LOAD, STORE_Y, STORE_Z],
+    "a sum, too": [LOAD, ADD, STORE_Z],
+    "an exchange": [LOAD, STORE_Z, LOAD_Y, STORE_X],
+    "stored behind a store": [LOAD, f"pto.tload ins(%yp : {FPART}) outs(%u : {TILE})", ADD, STORE_Z],
+    "stored before it is loaded": [STORE_Z, LOAD, STORE_Y],
+}
+
+
+@pytest.mark.parametrize("shift", [None, 0, 5, 40])
+@pytest.mark.parametrize("name", COPIES)
+def test_copies_of_tiles(name: str, shift: int | None) -> None:
+    """``shift``: y lies so many elements behind x in the same memory."""
+    view = "!pto.tensor_view<?x?xf32>"
+    lines = ["func.func @k(%x: !pto.ptr<f32>, %y: !pto.ptr<f32>, %z: !pto.ptr<f32>) {"]
+    lines += [f"%k{n} = arith.constant {n} : index" for n in (0, 1, 8, 16, 32)]
+    lines += [f"%{name} = pto.alloc_tile : {TILE}" for name in "tu"]
+    lines.append("scf.for %i = %k0 to %k16 step %k8 {")
+    for v in "xyz":
+        lines.append(f"%{v}v = pto.make_tensor_view %{v}, shape = [%k16, %k32], strides = [%k32, %k1] : {view}")
+        place = "offsets = [%i, %k0], sizes = [%k8, %k32]"
+        lines.append(f"%{v}p = pto.partition_view %{v}v, {place} : {view} -> {FPART}")
+    program = compiled("\n".join([*lines, *COPIES[name], "}", "return", "}"]))
+    after = []
+    for backend in ("native", "numpy"):
+        memory = np.arange(2048, dtype=np.float32)
+        x = memory[:512]
+        y = memory[1024:1536] if shift is None else memory[shift : shift + 512]
+        z = np.zeros(512, np.float32)
+        program.launch([x, y, z], backend=backend)
+        after.append((memory.tobytes(), z.tobytes()))
+    assert after[0] == after[1]

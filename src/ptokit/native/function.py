@@ -64,6 +64,7 @@ class Writer:
         self.pending = instructions.Pending(self)
         self._accesses: tuple[list[forwarding.Access] | None] | None = None
         self.stands_for: dict[Num, Tile | View] = {}  # what is read instead of tiles, by where those begin
+        self.late: dict[Num, Callable[[], None]] = {}  # the copies that have not been made
         self.standing: list[tuple[str, int, int, str]] = []  # bytes of buffers, and the address of what stands for them
         self.sweeps: list[tuple[Op, list[tuple[int, int]]]] = []  # loops around, and bytes that they are sure to write
 

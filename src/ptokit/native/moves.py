@@ -21,7 +21,7 @@ from .elements import many
 from .rows import copy_row
 from .tiles import meets, valid
 from .values import Tile, View
-from .views import Checked, inside
+from .views import Checked, inside, reach
 
 if TYPE_CHECKING:
     from .function import Writer
@@ -295,6 +295,7 @@ def _load(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any],
     if layout is view.layout_for(True) and layout in (Layout.ND, Layout.DN) and w.stands(op, tile, view):
         w.refuse_if(checked.any(), op)
         w.stands_for[tile.start] = view
+        w.late[tile.start] = lambda: copy(w, address_of(w, tile), address_of(w, view), view.dtype.size, rows, cols)
         return True
     w.stands_for.pop(tile.start, None)
     _extent(checked, w, view, layout, tile)
@@ -315,12 +316,52 @@ def _store(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any]
     checked = Checked(w)
     inside(checked, view)
     _extent(checked, w, view, layout, tile)
-    w.touch(tile)
     turned = [[(n, t, s) for n, s, t in nest] for nest in (rows, cols)]
-    with w.unless(checked.any(), op, instr):
-        whole = view.memory.size
-        copy(w, address_of(w, view), address_of(w, tile), view.dtype.size, turned[0], turned[1], whole=whole)
+
+    def store(*, reads: bool) -> None:
+        with w.unless(checked.any(), op, instr, reads=reads):
+            to, frm = address_of(w, view), address_of(w, tile)
+            copy(w, to, frm, view.dtype.size, turned[0], turned[1], whole=view.memory.size)
+
+    source = w.stands_for.get(tile.start)
+    if isinstance(source, View):
+        _copied_on(w, view, source, layout, checked, tile, store)
+    else:
+        w.touch(tile)
+        store(reads=True)
     return True
+
+
+def _copied_on(
+    w: Writer, view: View, source: View, layout: Layout, checked: Checked, tile: Tile, store: Callable[..., None]
+) -> None:
+    """A store of a tile that has not been loaded: from view to view, or by way of the tile where they may overlap."""
+    code, theirs = w.code, source.layout_for(tile.spec.takes_rows)
+    axes = view_axes(w, view, layout), view_axes(w, source, theirs) if theirs else None
+    nests = None if axes[1] is None else [together(a, b) for a, b in zip(axes[0], axes[1])]
+    if nests is None or nests[0] is None or nests[1] is None:
+        w.late[tile.start]()
+        store(reads=False)
+        return
+    ends = []
+    for part in (view, source):
+        first, last = (code.mul(place, part.dtype.size) for place in reach(checked, part))
+        base = code.value(f"ptrtoint ptr {part.memory.base} to i64")
+        ends.append((code.add(base, first), code.add(base, code.add(last, part.dtype.size))))
+    checked_now = checked.any()
+    meet = code.both(code.compare("slt", ends[0][0], ends[1][1]), code.compare("slt", ends[1][0], ends[0][1]))
+    by_tile = code.value(f"or i1 {meet}, {checked_now}")
+    slow, fast, done = (code.label(name) for name in ("bytile", "direct", "stored"))
+    code.branch(code.value(f"xor i1 {by_tile}, true"), fast, slow)
+    code.place(slow)
+    w.late[tile.start]()
+    store(reads=False)
+    code.jump(done)
+    code.place(fast)
+    to, frm = address_of(w, view), address_of(w, source)
+    copy(w, to, frm, view.dtype.size, nests[0], nests[1], whole=view.memory.size)
+    code.jump(done)
+    code.place(done)
 
 
 def _between(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any], move: Move) -> bool:

@@ -1,8 +1,8 @@
-"""Copies of tiles for the cube unit that need not be made: a product lays its factors out from where they come from.
+"""Copies of tiles that need not be made: a product lays its factors out from where they come from, a store copies on.
 
 A copy into a tile stands for its bytes until the next one if the text shows that the tile is written by such copies
-only and read by products only, or by further copies that stand for theirs, all of them in one region and after it, and
-that nothing writes what was copied in between.
+only and read by products only, or by further copies that stand for theirs, or by one store, all of them in one region
+and after it, and that nothing writes what was copied in between.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ _CUBE = frozenset(("Mat", "Left", "Right"))
 def stands(w: Writer, op: Op, tile: Tile, source: Tile | View) -> bool:
     """True if a copy of a source into a tile need not be made."""
     rows, cols = tile.spec.valid_row, tile.spec.valid_col
+    if tile.spec.loc.name == "Vec":
+        return isinstance(source, View) and _last_use(w, op) is not None
     if tile.spec.loc.name not in _CUBE or tile.shape is not None:
         return False
     return _last_use(w, op) is not None and contracts.readable(w, source, rows, cols)
@@ -55,13 +57,30 @@ def _last_use(w: Writer, op: Op) -> int | None:
         return None
     until = min((places[other] for other in writers if places[other] > at), default=len(block.ops))
     last = at
+    stored = None
     for other in users:
         if at < places[other] < until:
+            if _is_store(w, other, dst) and w.blocks[other][0] is block and stored is None:
+                stored, last = places[other], max(last, places[other])
+                continue
             used = _read_by(w, other, dst, block, places[other])
             if used is None:
                 return None
             last = max(last, used)
-    return last if _unchanged(w, op, block, at, last) else None
+    if tile.spec.loc.name == "Vec" and stored is None:
+        return None
+    # A store reads before it writes; nothing may be read behind it.
+    return last if _unchanged(w, op, block, at, last - (stored == last)) else None
+
+
+def _is_store(w: Writer, op: Op, tile: Value) -> bool:
+    """True for a store of all of a tile of the vector unit, bit for bit."""
+    instr, view = instr_of(op), op.get("dst")
+    if instr is None or view is None or not isinstance(view.type, PartitionView) or not isinstance(tile.type, TileSpec):
+        return False
+    word = instr.meaning_at(w.site(op))
+    plain = isinstance(word, Move) and isinstance(word.value, Element) and not word.combine
+    return plain and tile.type.loc.name == "Vec" and view.type.dtype is tile.type.dtype
 
 
 def _copy(w: Writer, op: Op) -> Move | None:
@@ -94,7 +113,7 @@ def _alone(w: Writer, value: Value, tile: Tile) -> bool:
 def _read_by(w: Writer, op: Op, tile: Value, block: Block, place: int) -> int | None:
     """How long a reader needs a tile: a product until it is there, a copy as long as that one is needed."""
     instr = instr_of(op)
-    if instr is None:
+    if instr is None or not isinstance(tile.type, TileSpec) or tile.type.loc.name not in _CUBE:
         return None
     word = instr.meaning_at(w.site(op))
     if isinstance(word, Contract):
