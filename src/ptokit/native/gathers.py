@@ -16,7 +16,7 @@ from ptokit.targets import A2A3
 from ptokit.types.enums import Layout
 
 from .code import Code, Num
-from .elements import storage
+from .elements import many, spread, storage
 from .lanes import pitches
 from .tiles import meets, valid
 from .values import Tile, View
@@ -25,7 +25,7 @@ from .views import Checked
 if TYPE_CHECKING:
     from .function import Writer
 
-Table = Tile | View
+_AT_ONCE = 16  # indices
 
 
 def write(w: Writer, op: Op, instr: Instr, site: Site, word: Gather | Scatter, operands: dict[str, Any]) -> bool:
@@ -115,6 +115,7 @@ class _Indexed:
         for n in counted:
             self.count = checked.mul(self.count, n)
         checked.need("sge", self.count, 1)
+        checked.need("sle", self.count, (1 << 31) - 1)
         checked.need("sge", self.stride, 0)
         last = checked.mul(checked.add(self.count, -1), self.stride)
         end = checked.add(checked.add(self.table.offset, last), self.cols if self.by_row else 1)
@@ -158,12 +159,31 @@ class _Indexed:
         code = Code()
         seen = code.slot("i64")
         code.store("i64", 0, seen)
-        with code.loop("%rows") as i, code.loop(1 if self.by_row else "%cols") as j:
-            _, good = self._place(code, i, j)
-            bad = code.value(f"zext i1 {code.value(f'xor i1 {good}, true')} to i64")
-            code.store("i64", code.value(f"or i64 {code.load('i64', seen)}, {bad}"), seen)
+        with code.loop("%rows") as i:
+            done: Num = 0
+            if not self.by_row and self.index.spec.dtype.bits == 32 and (pitches(self.index) or (0, 0))[1] == 1:
+                done = self._many_outside(code, i, seen)
+            with code.loop(1 if self.by_row else "%cols", 1, done) as j:
+                _, good = self._place(code, i, j)
+                bad = code.value(f"zext i1 {code.value(f'xor i1 {good}, true')} to i64")
+                code.store("i64", code.value(f"or i64 {code.load('i64', seen)}, {bad}"), seen)
         code.leave(f"ret i64 {code.load('i64', seen)}")
         return self._text(code, "i64")
+
+    def _many_outside(self, code: Code, i: Num, seen: str) -> Num:
+        """Look at most of the indices of a row, some at a time; how many."""
+        row, _ = pitches(self.index) or (0, 0)
+        t, c = many(_AT_ONCE, "i32"), many(_AT_ONCE, "i1")
+        limit = spread(code, _AT_ONCE, "i32", code.value("trunc i64 %count to i32"))
+        whole = code.value(f"and i64 %cols, {-_AT_ONCE}")
+        with code.loop(whole, _AT_ONCE) as j:
+            at = code.mul(code.add(code.mul(i, row), j), 4)
+            found = code.load(t, code.at("%index", at), 4)
+            bad = code.value(f"icmp uge {t} {found}, {limit}")
+            any_bad = code.value(f"call i1 @llvm.vector.reduce.or.v{_AT_ONCE}i1({c} {bad})")
+            wide = code.value(f"zext i1 {any_bad} to i64")
+            code.store("i64", code.value(f"or i64 {code.load('i64', seen)}, {wide}"), seen)
+        return whole
 
     def moved(self) -> str:
         """A function that moves the elements."""
