@@ -12,6 +12,7 @@ from ptokit.isa.reference import attr_rows, facts, operand_rows, pipe_text, type
 from ptokit.isa.table import BY_TEXT, TABLE, Instr
 
 from .parts import Part, Table, Words, plain
+from .references import pages_of
 from .usage import unknown
 
 
@@ -92,6 +93,16 @@ def named(name: str) -> Instr | None:
     return by_name.get(name.lower().removeprefix("pto."))
 
 
+def _facts(instr: Instr) -> dict[str, str]:
+    """What there is to say in a word, with the documents to read behind the source."""
+    found = {}
+    for word, text in facts(instr).items():
+        found[word] = text
+        if word == "source" and pages_of(text):
+            found["to read"] = "; ".join(pages_of(text))
+    return found
+
+
 def page_of(instr: Instr) -> InstructionPage:
     """The page of one instruction."""
     results = ", ".join(result.name for result in instr.produces)
@@ -101,7 +112,7 @@ def page_of(instr: Instr) -> InstructionPage:
         signature=f"{results} = " * bool(results) + instr.signature,
         summary=instr.summary,
         pipe=pipe_text(instr),
-        facts=facts(instr),
+        facts=_facts(instr),
         forms=text_forms(instr),
         operands=operand_rows(instr),
         attributes=attr_rows(instr),

@@ -16,6 +16,7 @@ from .errors import UsageError
 from .families import by_family
 from .instruction import named
 from .parts import Part, Words, plain
+from .references import pages_of
 from .usage import unknown
 
 _SCOPES = {
@@ -65,6 +66,7 @@ class RulePage:
             "said by": ", ".join(self.said_by),
             "evidence": ", ".join(self.evidence),
             "source": self.source,
+            "to read": "; ".join(pages_of(self.source)),
         }
         if any(facts.values()):
             yield Words()
