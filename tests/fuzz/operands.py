@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import ptokit.isa.all  # noqa: F401 - completes the table
+from ptokit.isa.simt.meaning import OfThreads
 from ptokit.isa.site import Info, ScalarInfo, TileInfo, ViewInfo
 from ptokit.isa.table import TABLE, Attr, Instr, Kind, Operand
 from ptokit.isa.tile_rules import check_tile
@@ -60,7 +61,11 @@ PAIRS = [  # tile types of the first operand and of the others
 ]
 INTEGERS = (0, 0, 0, 1, -1, 7, 16, 1 << 46, (1 << 46) | 0x3F800000, 0x3F800000, (1 << 63) - 1)
 NUMBERS = (*INTEGERS, 2.5, -0.0, float("nan"), float("inf"))
-INSTRUCTIONS = [i for i in TABLE.values() if i.run is not None and i.operands and not i.typed and i.in_python]
+INSTRUCTIONS = [
+    i
+    for i in TABLE.values()
+    if i.run is not None and i.operands and not i.typed and i.in_python and not isinstance(i.run, OfThreads)
+]
 
 
 @dataclass
@@ -95,9 +100,10 @@ class Dice:
         )
         size = (r.choice(SIZES), r.choice(SIZES)) if r.random() < 0.3 else (r.choice(EVEN), r.choice(EVEN))
         locs = r.choice(PAIRS)
+        form = set(r.choice(instr.forms).split()) if instr.forms else None  # front ends refuse other combinations
         for position, operand in enumerate(instr.operands):
             self.loc = locs[min(position, 1)] if r.random() < self.agree else r.choice(LIKELY_LOCS)
-            if operand.optional and r.random() < 0.5:
+            if operand.optional and (r.random() < 0.5 if form is None else operand.name not in form):
                 call.infos[operand.name] = None
                 call.specs[operand.name] = None
             else:
@@ -152,7 +158,7 @@ class Dice:
             call.infos[name] = TileInfo(name, spec, spec.valid_row, spec.valid_col, address)
             call.specs[name] = spec
         elif operand.kind is Kind.SCALAR:
-            value = self.r.choice(INTEGERS if operand.type in ("index", "i64") else NUMBERS)
+            value = self.r.choice(INTEGERS if operand.type in ("index", "i64", "i32", "i16", "i8", "i1") else NUMBERS)
             call.infos[name] = ScalarInfo(name, operand.type or "f32", value)
             call.specs[name] = value
         else:

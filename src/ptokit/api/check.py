@@ -187,7 +187,7 @@ def _checked(
     functions = readable_functions(module, found)
     check = partial(verify, module, target, level=level, auto_sync=auto_sync)
     found.extend(check(extended=extended, assembler=assembler, functions=functions))
-    report.findings[target.name] = found
+    report.findings |= {target.name: found}
 
     def accepts() -> bool:
         """True if the reference assembler refuses nothing."""
