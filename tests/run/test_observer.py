@@ -305,3 +305,23 @@ def test_accesses_by_address_are_told() -> None:
     lanes = observer.accesses[-1]
     assert (lanes.offset, lanes.width) == (8, 4)
     assert lanes.active[0].sum() == 4
+
+
+def test_behind_branches_back_there_is_no_loop_any_more() -> None:
+    body = """    %end = scf.execute_region -> index {
+      cf.br ^again(%c0 : index)
+    ^again(%n: index):
+      pto.barrier <PIPE_V>
+      %next = arith.addi %n, %c1 : index
+      %more = arith.cmpi slt, %next, %c2 : index
+      cf.cond_br %more, ^again(%next : index), ^done
+    ^done:
+      scf.yield %next : index
+    }
+    pto.barrier <PIPE_ALL>
+"""
+    notes = Notes()
+    compiled(PTRS, body).launch([floats(1), floats(1), 1], 1, observer=notes)
+    *inside, behind = [loops for *_, loops in notes.seen]
+    assert all(len(loops) == 1 for loops in inside)
+    assert behind == ()
