@@ -204,3 +204,19 @@ def test_copies_of_tiles(name: str, shift: int | None) -> None:
         program.launch([x, y, z], backend=backend)
         after.append((memory.tobytes(), z.tobytes()))
     assert after[0] == after[1]
+
+
+def test_blocks_of_a_function() -> None:
+    """A load in one block, the store in the next."""
+    view = "!pto.tensor_view<?x?xf32>"
+    lines = ["func.func @k(%x: !pto.ptr<f32>, %y: !pto.ptr<f32>) {"]
+    lines += [f"%k{n} = arith.constant {n} : index" for n in (0, 1, 8, 32)]
+    lines.append(f"%t = pto.alloc_tile : {TILE}")
+    for v in "xy":
+        lines.append(f"%{v}v = pto.make_tensor_view %{v}, shape = [%k8, %k32], strides = [%k32, %k1] : {view}")
+        place = "offsets = [%k0, %k0], sizes = [%k8, %k32]"
+        lines.append(f"%{v}p = pto.partition_view %{v}v, {place} : {view} -> {FPART}")
+    program = compiled("\n".join([*lines, "cf.br ^bb1", "^bb1:", LOAD, "cf.br ^bb2", "^bb2:", STORE_Y, "return", "}"]))
+    x, y = np.arange(256, dtype=np.float32), np.zeros(256, np.float32)
+    program.launch([x, y], backend="native")
+    assert (x == y).all()

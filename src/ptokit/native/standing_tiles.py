@@ -163,7 +163,11 @@ def simple(w: Writer) -> bool:
     """True if the text says where all tiles lie, and nothing but instructions touches their bytes."""
     if len([f for f in w.source.functions if f.body is not None]) != 1:
         return False
+    if w.function.body is None or w.function.body.more:
+        return False
     for op in everything(w):
+        if any(region.more for region in op.regions):
+            return False
         if op.name in ("pto.tassign", "pto.treshape", "pto.bitcast", "pto.subset", "pto.subview"):
             if any(isinstance(v.type, TileSpec) and v.type.loc.name != "Vec" for v in op.values):
                 return False
