@@ -9,6 +9,7 @@ shown. Workers start within what is measured for campaigns, and before it for la
 from __future__ import annotations
 
 import argparse
+import logging
 import statistics
 import tempfile
 import time
@@ -41,6 +42,7 @@ def cluster() -> Iterator[str | None]:
         yield None
         return
     limits: dict[str, Any] = {"n_workers": WORKERS, "threads_per_worker": 1, "dashboard_address": None}
+    limits["silence_logs"] = logging.CRITICAL
     with LocalCluster(processes=True, **limits) as running:
         yield running.scheduler_address.replace("tcp://", "dask://")
 

@@ -93,8 +93,8 @@ def _read(text: str, file: str, target_name: str, default: str) -> tuple[ParseRe
     if read.diagnostics.errors:
         raise _Refused(read.diagnostics)
     if target is None:
-        message = "the text states no pto.target_arch, and the campaign no target"
-        hint = "say --target a5, or --default-target a5; in the description of the campaign, targets or default_target"
+        message = "the text states no pto.target_arch; --default-target a5 says what is meant"
+        hint = "in the description of a campaign: default_target, or targets, which is for all texts"
         raise _Refused([Diagnostic(TARGET.id, Severity.ERROR, message, Location(file), hint)])
     return read, target
 
