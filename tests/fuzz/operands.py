@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 import ptokit.isa.all  # noqa: F401 - completes the table
-from ptokit.isa.simt.meaning import OfThreads
 from ptokit.isa.site import Info, ScalarInfo, TileInfo, ViewInfo
 from ptokit.isa.table import TABLE, Attr, Instr, Kind, Operand
 from ptokit.isa.tile_rules import check_tile
@@ -61,11 +60,7 @@ PAIRS = [  # tile types of the first operand and of the others
 ]
 INTEGERS = (0, 0, 0, 1, -1, 7, 16, 1 << 46, (1 << 46) | 0x3F800000, 0x3F800000, (1 << 63) - 1)
 NUMBERS = (*INTEGERS, 2.5, -0.0, float("nan"), float("inf"))
-INSTRUCTIONS = [
-    i
-    for i in TABLE.values()
-    if i.run is not None and i.operands and not i.typed and i.in_python and not isinstance(i.run, OfThreads)
-]
+INSTRUCTIONS = [i for i in TABLE.values() if i.run is not None and i.operands and not i.typed and not i.text_only]
 
 
 @dataclass
