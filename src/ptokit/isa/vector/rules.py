@@ -43,9 +43,10 @@ def registers(o: Site) -> Iterator[tuple[str, VregInfo]]:
 
 @rule("VEC-A5-07", source=SOURCE, accepted="pto.vmul of 64xf32", rejected="pto.vmul of 256xi8")
 def VEC_07(o: Site) -> Message:
-    """The element type is one that the instruction has."""
+    """The element type is one that the instruction has: of its registers, or of its pointers if it has none."""
     allowed = (A5 if o.extended else o.target).of(o.instr.types)
-    for _, info in registers(o):
+    pointers = [info for info in o.operands.values() if isinstance(info, PtrInfo)]
+    for info in [info for _, info in registers(o)] or pointers:
         if allowed and info.dtype not in allowed:
             listed = ", ".join(sorted(t.name for t in allowed))
             return f"%{info.name} has elements of {info.dtype}; {o.instr.name} takes {listed}"
