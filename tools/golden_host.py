@@ -22,6 +22,7 @@ _CASE = re.compile(r"case\s+(\d+)\s*:\s*\w+\s*=\s*(\w+)\s*;")
 _LIST = re.compile(r"const char\s*\*\s*(?:const\s+)?(\w+)\[\w*\]\s*=\s*\{([^}]*)\};")
 _NUMBERS = re.compile(r"(\w+)\[\w*\]\s*=\s*\{([\d\s,]+)\};")
 _LOOP = re.compile(r"for\s*\(\s*\w+\s+(\w+)\s*=\s*(\w+)\s*;\s*\1\s*<\s*(\w+)\s*;[^)]*\)\s*\{")
+_EACH = re.compile(r"for\s*\(\s*\w+\s+(\w+)\s*:\s*(\w+)\s*\)\s*\{(?:\s*size_t\s+(\w+)\s*=\s*\1\s*;)?")
 _PATH = re.compile(r'std::snprintf\(\s*(\w+)\s*,[^,]*,\s*"([^"%]*)%\w*([^"%]*)"\s*,\s*(\d+)(?:\s*\+\s*(\d+))?\s*\);')
 _SETUP = re.compile(r'(\w+)\.setup\(\s*"([^"]+)"\s*,\s*([^;]+)\);')
 _OPENED = re.compile(r'fopen\(\s*"([^"]+)"\s*,\s*"wb"\).*?fwrite\(\s*(\w+)\s*,', re.DOTALL)
@@ -110,20 +111,23 @@ def _unrolled(text: str, known: dict[str, int]) -> str:
     """Loops over arrays of buffers written out, with names of files and sizes in place of arrays of them."""
     lists = {name: [f'"{n}"' for n in re.findall(r'"([^"]*)"', items)] for name, items in _LIST.findall(text)}
     lists |= {name: re.findall(r"\d+", items) for name, items in _NUMBERS.findall(text)}
-    found = _LOOP.search(text)
-    while found is not None:
-        variable, first, last = found.groups()
-        end, depth = found.end(), 1
-        while depth:
-            depth += {"{": 1, "}": -1}.get(text[end], 0)
-            end += 1
-        try:
-            span: range = range(number(first, known), number(last, known))
-        except NotReplayedError:
-            span = range(0)
-        turns = [_turn(text[found.end() : end - 1], variable, turn, lists) for turn in span]
-        text = text[: found.start()] + "".join(turns) + text[end:]
-        found = _LOOP.search(text, found.start())
+    for loop in (_EACH, _LOOP):
+        found = loop.search(text)
+        while found is not None:
+            variable, first, last = found.groups()
+            end, depth = found.end(), 1
+            while depth:
+                depth += {"{": 1, "}": -1}.get(text[end], 0)
+                end += 1
+            span: list[int] = []
+            if loop is _EACH:
+                variable, span = last or variable, [int(k) for k in lists.get(first, ())]
+            else:
+                with contextlib.suppress(NotReplayedError):
+                    span = list(range(number(first, known), number(last, known)))
+            turns = [_turn(text[found.end() : end - 1], variable, turn, lists) for turn in span]
+            text = text[: found.start()] + "".join(turns) + text[end:]
+            found = loop.search(text, found.start())
     return text
 
 

@@ -167,6 +167,10 @@ VEC-A5-16 a5
 %r = pto.vcvt %a {part = "EVEN"} : $f32 -> $si32
 
 VEC-A5-16 a5
+%r = pto.vcvt %a {rnd = "A", part = "P3"} : $f32 -> !pto.vreg<256x!pto.hif8>
+%r = pto.vcvt %a {rnd = "H", part = "P3"} : $f32 -> !pto.vreg<256x!pto.hif8>
+
+VEC-A5-16 a5
 %r = pto.vcvt %a {part = "P3"} : $ui32 -> $ui8
 %r = pto.vcvt %a {part = "ODD"} : $ui32 -> $ui8
 

@@ -10,8 +10,8 @@ import pytest
 
 from ptokit.isa.site import ScalarInfo, VregInfo
 from ptokit.isa.vector.convert import PAIRS
-from ptokit.types.dtypes import DTYPES
-from tests.isa.numerics.model import FLOATS, Number, to_float, to_integer
+from ptokit.types.dtypes import DTYPES, PACKED
+from tests.isa.numerics.model import FLOATS, Number, decode, to_float, to_integer
 
 from . import lane_model as model
 from .registers import call, codes, mask, numbers, register, same
@@ -38,16 +38,29 @@ def listed() -> dict[tuple[str, str], tuple[str, ...]]:
     return out
 
 
-PAIR_NAMES = [(s.name, d.name) for s, d in PAIRS]
+# PTOAS e32488c9, lookupVcvtContract.
+NARROW = """
+f32: e4m3(RAZ) e5m2(RAZ) hif8(A). f16: e4m3(RAFZC) e5m2(RAFZC) hif8(A). bf16: e4m3(RAFZC) e5m2(RAFZC).
+bf16: e1m2x2(RAFZC) e2m1x2(RAFZC). e4m3: f32(). e5m2: f32(). hif8: f32(). e1m2x2: bf16(). e2m1x2: bf16().
+"""
+NARROWED = {
+    (src, dst): modes
+    for src, targets in re.findall(r"(\w+): ([^.]+)\.", NARROW)
+    for dst, modes in re.findall(r"(\w+)\((\w*)\)", targets)
+}
+PAIR_NAMES = [(s.name, d.name) for s, d in PAIRS if (s.name, d.name) not in NARROWED]
 
 
 def test_the_pairs_are_those_of_the_lists() -> None:
-    assert {(s.name, d.name): parts for (s, d), parts in PAIRS.items()} == listed()
-    assert len(PAIRS) == 36
+    names = {(s.name, d.name): parts for (s, d), parts in PAIRS.items()}
+    assert {pair: parts for pair, parts in names.items() if pair not in NARROWED} == listed()
+    assert len(names) == 36 + len(NARROWED)
+    for src, dst in NARROWED:
+        assert names[src, dst] == KINDS["p" if src[-2:] == "16" and dst[-2:] != "x2" else "Pk"]
 
 
 def converted(x: Number, dst: str, mode: str, saturate: bool) -> Number:
-    if dst in FLOATS:
+    if dst in FLOATS or dst == "hif8":
         return to_float(Fraction(0) if saturate and x == "nan" else x, dst, MODES[mode], saturate)
     return to_integer(x, dst, MODES[mode], saturate)
 
@@ -81,6 +94,54 @@ def test_vcvt(src: str, dst: str) -> None:
             found = numbers(dst, got)[0]
             assert got.shape == (1, count)
             assert all(map(same, found, want)), (mode, sat, part)
+
+
+@pytest.mark.parametrize(("src", "dst"), [pair for pair, modes in NARROWED.items() if modes])
+def test_floats_become_floats_of_8_bits(src: str, dst: str) -> None:
+    single = dst.removesuffix("x2")
+    data = codes(src, 7)
+    on = np.random.default_rng(8).random(data.shape) < 0.7
+    pairs = dst != single
+    parts = PAIRS[DTYPES[src], (DTYPES | PACKED)[dst]]
+    for mode in NARROWED[src, dst]:
+        for saturate in (False,) if pairs else (False, True):
+            for first, part in enumerate(parts):
+                word = "" if pairs else "SAT" if saturate else "NOSAT"
+                types = {"src": narrow(src), "dst": narrow(dst)}
+                got = call("vcvt", register(src, data), mask(src, on), types=types, rnd=mode, sat=word, part=part)
+                found = got.view(np.uint8)
+                assert found.shape == (1, 256)
+                made = [
+                    converted(x, single, mode, saturate) if keep else Fraction(0)
+                    for x, keep in zip(numbers(src, data)[0], on[0], strict=True)
+                ]
+                mine = found[0, first :: len(parts)]
+                if pairs:
+                    mine = np.stack((mine & 0xF, mine >> 4), -1).ravel()
+                values = [decode(single, int(c)) for c in mine]
+                assert all(map(same, values, made)), (mode, word, part)
+                found[0, first :: len(parts)] = 0
+                assert not found.any()
+
+
+@pytest.mark.parametrize(("src", "dst"), [pair for pair, modes in NARROWED.items() if not modes])
+def test_floats_of_8_bits_become_wider_ones(src: str, dst: str) -> None:
+    single = src.removesuffix("x2")
+    data = np.random.default_rng(3).permutation(256).astype(np.uint8)[None]
+    on = np.random.default_rng(8).random(data.shape) < 0.7
+    for first in range(4):
+        types = {"src": narrow(src), "dst": narrow(dst)}
+        got = call("vcvt", data.view(types["src"].dtype.value or np.uint8), on, types=types, part=f"P{first}")
+        want: list[Number] = []
+        for code, keep in zip(data[0, first::4].tolist(), on[0, first::4], strict=True):
+            made = [decode(single, c) for c in ((code & 0xF, code >> 4) if single != src else (code,))]
+            want += made if keep else [Fraction(0)] * len(made)
+        assert all(map(same, numbers(dst, got)[0], want))
+
+
+def narrow(name: str) -> VregInfo:
+    dtype = (DTYPES | PACKED)[name]
+    return VregInfo(name, dtype, 256 // dtype.size)
 
 
 def test_without_attributes_it_rounds_to_even_and_wraps() -> None:

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
 from ptokit.diagnostics import Severity, rule
-from ptokit.types.dtypes import DTYPES, DType, f32
+from ptokit.types.dtypes import DTYPES, PACKED, DType, f32
+from ptokit.types.enums import RoundMode
 
+from ..machine import Machine
 from ..meaning.expressions import OWN, Bit, Const, Convert, Element, Expr, apply, equal, exp, select
 from ..meaning.expressions import lane as lane_map
 from ..meaning.primitives import INTEGRAL
-from ..meaning.words import Lane, Write, lane
+from ..meaning.words import Lane, Python, Write, lane
 from ..operands import Message
 from ..site import Site, VregInfo
 from ..table import Instr
 from . import convert_values
 from .compute import SRC
 from .compute_rules import ALIKE, MASKED, SAME, follows, worded
-from .lanes import VREG_BYTES
+from .lanes import VREG_BYTES, Predicate
 from .predicates import PRD_01
 from .rules import SOURCE
 from .typesets import FB
@@ -27,9 +30,9 @@ from .words import mask, micro, number, out_vreg, token, types, vreg, word
 
 # Destinations by source. p: part EVEN or ODD; k: part P0 to P3; neither: no part.
 _PAIRS = """
-f32:  i16 p  i32 -  i64 p  f16 p  bf16 p
-f16:  u8 p   i8 p   i16 -  i32 p  f32 p
-bf16: i32 p  f16 -  f32 p
+f32:  i16 p  i32 -  i64 p  f16 p  bf16 p  e4m3 k  e5m2 k  hif8 k
+f16:  u8 p   i8 p   i16 -  i32 p  f32 p  e4m3 p  e5m2 p  hif8 p
+bf16: i32 p  f16 -  f32 p  e4m3 p  e5m2 p  e1m2x2 k  e2m1x2 k
 u8:   u16 p  u32 k  f16 p
 i8:   i16 p  i32 k  f16 p
 u16:  u8 p   u32 p
@@ -37,23 +40,32 @@ i16:  u8 p   u32 p  i32 p  f16 -  f32 p
 u32:  u8 k   u16 p  i16 p  f32 -
 i32:  u8 k   u16 p  i16 p  i64 p  f32 -
 i64:  f32 p
+e4m3: f32 k
+e5m2: f32 k
+hif8: f32 k
+e1m2x2: bf16 k
+e2m1x2: bf16 k
 """
 
 _PARTS = {"p": ("EVEN", "ODD"), "k": ("P0", "P1", "P2", "P3"), "-": ()}
 
 
 def _pairs() -> dict[tuple[DType, DType], tuple[str, ...]]:
-    out = {}
+    out, known = {}, DTYPES | PACKED
     for line in _PAIRS.strip().splitlines():
         src, cells = line.split(":")
         words = cells.split()
         for name, letter in zip(words[::2], words[1::2], strict=True):
-            out[DTYPES[src], DTYPES[name]] = _PARTS[letter]
+            out[known[src], known[name]] = _PARTS[letter]
     return out
 
 
 PAIRS = _pairs()
 """The parts that belong to each pair of types vcvt converts."""
+
+_NARROW = frozenset(d for pair in PAIRS for d in pair if d.bits == 8 and d.is_float)
+_ROUNDINGS = {("f32", "e4m3"): "RAZ", ("f32", "e5m2"): "RAZ", ("f32", "hif8"): "A", ("f16", "hif8"): "A"}
+"""Rounding of conversions to 8 bits of floats; RAFZC for the others, and for pairs of FP4."""
 
 _SPELLINGS = {"RS_ENABLE": "SAT", "RS_DISABLE": "NOSAT"}
 
@@ -77,7 +89,7 @@ def _takes_rounding(src: DType, dst: DType) -> bool:
 
 def _takes_saturation(src: DType, dst: DType) -> bool:
     if dst.is_float:
-        return src.is_float and dst.bits <= src.bits
+        return src.is_float and dst.bits <= src.bits and dst not in PACKED.values()
     return src.is_float or dst.bits < src.bits
 
 
@@ -88,7 +100,8 @@ def _takes_saturation(src: DType, dst: DType) -> bool:
     rejected="f32 to f16 without part",
     decision="Without sat integers keep their low bits and floats overflow to infinity; NaN gives 0 in integers, and "
     "with SAT in floats too, as a published program expects. A widening conversion looks at the mask bit of the source "
-    "lane it reads.",
+    "lane it reads. "
+    "Rounding to hif8 is A: nothing public says what the hybrid H does. A byte of FP4 is a pair, the low bits first.",
 )
 def VEC_16(o: Site) -> Message:
     """vcvt converts between the two types, with the part, rounding and saturation that belong to them."""
@@ -104,16 +117,32 @@ def VEC_16(o: Site) -> Message:
     if part not in parts and (part or parts):
         wanted = f"needs part {', '.join(parts)}" if parts else "has no part"
         return f"{src.text} to {dst.text} {wanted}" + (f', not "{part}"' if part else "")
-    if rnd and (rnd not in convert_values.ROUNDINGS or not _takes_rounding(src, dst)):
+    allowed = _ROUNDINGS.get((src.name, dst.name), "RAFZC") if dst in _NARROW else "RAFZCO"
+    if rnd and (rnd not in allowed or not _takes_rounding(src, dst)):
         return f'{src.text} to {dst.text} has no rounding "{rnd}"'
     if sat and (sat not in ("SAT", "NOSAT") or not _takes_saturation(src, dst)):
         return f'{src.text} to {dst.text} has no saturation mode "{sat}"'
     return None
 
 
-def _converted(o: Site) -> Lane:
+def _low_precision(
+    m: Machine, src: np.ndarray, mask: Predicate, *, types: Mapping[str, Any], **given: Any
+) -> np.ndarray:
+    """A conversion from or to floats of 8 bits, or pairs of FP4 in bytes."""
+    rnd, sat, part = (plain(given.get(name) or "") for name in ("rnd", "sat", "part"))
+    rnd = rnd or plain(given.get("round_mode") or "")
+    kinds, first = (types["src"].dtype, types["dst"].dtype), convert_values.PARTS[part]
+    if kinds[0] in _NARROW:
+        return convert_values.widened(src, mask, *kinds, first)
+    rounding = convert_values.ROUNDINGS[rnd] if rnd else RoundMode.NONE
+    return convert_values.narrowed(src, mask, *kinds, first, rounding, sat == "SAT")
+
+
+def _converted(o: Site) -> Lane | Python:
     """Lane i of the wider type belongs to lane factor * i + part of the narrower one."""
     src, dst = o.src.dtype, o.dst.dtype
+    if {src, dst} & _NARROW:
+        return Python(_low_precision)
     rnd, sat, part = _given(o)
     first = convert_values.PARTS[part]
     factor = max(src.size, dst.size) // min(src.size, dst.size)
@@ -128,6 +157,8 @@ def _converted(o: Site) -> Lane:
     on = Bit("mask", lane_map(factor, first), width=src.size)
     return Lane((Write("dst", select(on, value, Const(0, value))),), lanes=VREG_BYTES // dst.size)
 
+
+_TYPES = types(" ".join(sorted({t.name for pair in PAIRS for t in pair if t.name in DTYPES})))
 
 VCVT = micro(
     "vcvt",
@@ -144,7 +175,7 @@ VCVT = micro(
         word("sat", "", ("SAT", "NOSAT", "RS_ENABLE", "RS_DISABLE")),
         word("part", "", ("EVEN", "ODD", "P0", "P1", "P2", "P3", "PART_EVEN", "PART_ODD")),
     ),
-    types=types(" ".join(sorted({t.name for pair in PAIRS for t in pair}))),
+    types={**_TYPES, "a5": _TYPES["a5"] | (_NARROW & frozenset(PACKED.values()))},
     source="6.6",
 )
 

@@ -12,11 +12,11 @@ import numpy as np
 
 from ptokit.isa.numerics.rounding import as_values
 from ptokit.types.codecs import decode, encode
-from ptokit.types.dtypes import DType, from_numpy
+from ptokit.types.dtypes import DTYPES, PACKED, DType, from_numpy
 from ptokit.types.enums import RoundMode
 
 from ..numerics import exact
-from .lanes import VREG_BYTES, Predicate, active
+from .lanes import VREG_BYTES, Predicate, active, element
 
 PARTS = {"": 0, "EVEN": 0, "ODD": 1, "P0": 0, "P1": 1, "P2": 2, "P3": 3}
 """Part of the narrower register that takes part in a conversion, by its word."""
@@ -49,6 +49,34 @@ def _rounded(numbers: np.ndarray, to: DType, rounding: RoundMode, saturate: bool
     if saturate and to.is_float:
         numbers = np.where(np.isnan(numbers), numbers.dtype.type(0), numbers)
     return as_values(encode(to, numbers, rounding=rounding, saturate=saturate), to)
+
+
+def widened(x: np.ndarray, mask: Predicate, src: DType, dst: DType, part: int) -> np.ndarray:
+    """Every fourth byte of a register, from `part` on, as f32 numbers, or pairs of FP4 as numbers of bf16."""
+    codes, on = x.view(np.uint8)[:, part::4], active(mask, 1)
+    on = None if on is None else on[:, part::4]
+    if src in PACKED.values():
+        codes = np.stack((codes & 0xF, codes >> 4), -1).reshape(len(codes), -1)
+        on = None if on is None else np.repeat(on, 2, axis=1)
+    return kept(as_values(encode(dst, decode(_single(src), codes), saturate=False), dst), on)
+
+
+def narrowed(
+    x: np.ndarray, mask: Predicate, src: DType, dst: DType, part: int, rounding: RoundMode, saturate: bool
+) -> np.ndarray:
+    """Numbers as floats of 8 bits or pairs of FP4, in one part of the bytes of a register."""
+    numbers = decode(src, np.ascontiguousarray(x).view(src.storage))
+    if saturate:
+        numbers = np.where(np.isnan(numbers), np.float32(0), numbers)
+    codes = kept(encode(_single(dst), numbers, rounding=rounding, saturate=saturate), active(mask, src.size))
+    if dst in PACKED.values():
+        codes = codes[:, ::2] | codes[:, 1::2] << 4
+    return place(codes, dst, part).view(element(dst))
+
+
+def _single(dtype: DType) -> DType:
+    """The type of one number of a pair."""
+    return DTYPES[dtype.name.removesuffix("x2")]
 
 
 def place(values: np.ndarray, dtype: DType, part: int) -> np.ndarray:

@@ -47,7 +47,7 @@ class Registers(Derived):
             dtype = from_numpy(operands[i].dtype)
             assert dtype is not None, operands[i].dtype
             stated = found.get(self.names[i])
-            if isinstance(stated, VregInfo) and stated.dtype.size != dtype.size:
+            if isinstance(stated, VregInfo) and (stated.dtype.value is None or stated.dtype.size != dtype.size):
                 continue  # bytes at hand
             found[self.names[i]] = VregInfo(self.names[i], dtype, operands[i].shape[1])
         return found
