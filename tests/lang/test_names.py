@@ -18,6 +18,13 @@ def test_every_listed_name_is_there() -> None:
     assert [name for name in names if getattr(pto, name, None) is None] == []
 
 
+def test_a_core_has_the_same_names() -> None:
+    core = pto.Core("a5")
+    assert [name for name in dir(core) if "." in name] == []
+    assert dir(core.sync) == ["set", "wait"]
+    core.sync.set(pto.PIPE_MTE3, 3)
+
+
 def test_what_only_text_can_say_is_not_listed() -> None:
     """Operations of threads have no place in Python, and would hide Python's own names."""
     assert not {"absf", "exp", "round", "pow", "get_tid_x", "vmi"} & set(dir(pto))

@@ -17,6 +17,7 @@ from . import conv, events, memory, prefetch, rules, tiles
 from .core_session import Session
 from .core_tile import CoreTile
 from .intrinsics import intrinsic, names
+from .namespaces import Namespace, beginnings
 from .tensors import GlobalTensor, Pointer
 from .tracebacks import refuses
 from .where import refusal
@@ -101,8 +102,10 @@ class Core:
             pointer: Pointer = self._session.pointer(memory, dtype)
             return pointer
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
+    def __getattr__(self, name: str) -> Any:
         """An instruction, or a tile constructor, that runs on this core."""
+        if name in beginnings():
+            return Namespace(name, self.__getattr__)
         function = _FUNCTIONS.get(name)
         if function is None:
             try:
@@ -123,7 +126,7 @@ class Core:
         return call
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *_FUNCTIONS, *names()})
+        return sorted({*super().__dir__(), *_FUNCTIONS, *(n for n in names() if "." not in n), *beginnings()})
 
     def __repr__(self) -> str:
         return f"<core of {self.target.name}>"

@@ -9,15 +9,15 @@ from .intrinsics import intrinsic, names
 
 
 class Namespace:
-    """The instructions whose names begin alike, by what follows the dot."""
+    """The instructions whose names begin alike, by what follows the dot; ``find`` gives one by its whole name."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, name: str, find: Callable[[str], Callable[..., Any]] = intrinsic) -> None:
+        self._name, self._find = name, find
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         try:
-            return intrinsic(f"{self._name}.{name}")
-        except KeyError:
+            return self._find(f"{self._name}.{name}")
+        except (KeyError, AttributeError):
             known = ", ".join(dir(self))
             raise AttributeError(f"pto.{self._name} has no instruction {name!r}; it has {known}") from None
 
