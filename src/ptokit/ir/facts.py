@@ -46,6 +46,7 @@ from ptokit.types.values import (
 
 from .core import Block, Function, Op, RawAttr, Value
 from .graph import ordered
+from .scale_views import packed_slice
 
 _FOLD = {
     "arith.addi": lambda a, b: a + b,
@@ -297,7 +298,10 @@ class Facts:
         static = result.type.dims
         sizes = op.group("sizes")
         dims = tuple(self._dim(v, static[i] if len(static) == len(sizes) else DYNAMIC) for i, v in enumerate(sizes))
-        if len(dims) == len(strides):
+        packed = packed_slice(op, self.function)
+        if packed is not None:
+            self._view(result, packed.dims, packed.strides, packed.layout, result.type.dtype)
+        elif len(dims) == len(strides):
             self._view(result, dims, strides, layout, result.type.dtype)
         else:
             self._opaque(result)

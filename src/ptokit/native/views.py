@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ptokit.ir.core import Op, Value
+from ptokit.ir.scale_views import packed_slice
 from ptokit.run.local import SPACES
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout
@@ -168,6 +169,12 @@ def partition_view(w: Writer, op: Op) -> None:
         checked.need("sle", n, w.code.sub(d, o))  # o is not negative, d not beyond 2**63
         start = checked.add(start, checked.mul(o, s))
     w.refuse_if(checked.any(), op)
+    packed = packed_slice(op, w.function)
+    if packed is not None:
+        dims, strides, layout = packed
+        number, options = LAYOUTS.index(layout), frozenset((layout,))
+        w.set(op.result, View(parent.memory, start, dims, strides, parent.dtype, number, options))
+        return
     w.set(
         op.result,
         View(parent.memory, start, tuple(sizes), parent.strides, parent.dtype, parent.layout, parent.options),

@@ -16,6 +16,7 @@ from ptokit.ir.core import Function, Module, Op, Value
 from ptokit.ir.facts import Facts, instr_of
 from ptokit.ir.graph import passed, reachable
 from ptokit.ir.launch import SECTIONS, Launch
+from ptokit.ir.scale_views import packed_slice
 from ptokit.isa.simt.meaning import OfThreads
 from ptokit.isa.table import Instr, Kind
 from ptokit.isa.unknown import known
@@ -190,6 +191,9 @@ class Planner:
 
     def partition_view(self, op: Op) -> list[Step]:
         given = (self.ref(op["source"]), self.refs(op.group("offsets")), self.uniforms(op.group("sizes")))
+        packed = packed_slice(op, self.function)
+        if packed is not None:
+            return [Step(op, "slice", (*given, Data(packed)), ("source", "offsets", "sizes", "packed"), (op.result,))]
         return [Step(op, "slice", given, ("source", "offsets", "sizes"), (op.result,))]
 
     def view_dim(self, op: Op) -> list[Step]:

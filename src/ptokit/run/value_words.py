@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ptokit.ir.scale_views import Packed
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout
 from ptokit.types.tensor import infer_layout
@@ -35,9 +36,10 @@ class ValueWords(LocalMemory):
         return View(pointer.buffer, pointer.offset, dims, strides, dtype, layout)
 
     @staticmethod
-    def slice(view: View, offsets: tuple[Any, ...], sizes: tuple[int, ...]) -> View:
-        """partition_view. Raises `Fault` GM-OOB."""
-        return view.partition(offsets, sizes)
+    def slice(view: View, offsets: tuple[Any, ...], sizes: tuple[int, ...], packed: Packed | None = None) -> View:
+        """partition_view; ``packed``: scales in groups. Raises `Fault` GM-OOB."""
+        part = view.partition(offsets, sizes)
+        return part if packed is None else View(part.buffer, part.offset, *packed[:2], part.dtype, packed.layout)
 
     @staticmethod
     def dim(view: View, index: int) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ptokit.ir.core import Op
+from ptokit.ir.scale_views import Packed
 from ptokit.run.memory import Chosen, View
 from ptokit.types.enums import Layout
 from ptokit.types.tensor import inner_channels
@@ -35,8 +36,10 @@ def slice_of(view: View) -> Slice | None:
     return getattr(view, "note", None)
 
 
-def sliced(op: Op, tensor: View, offsets: tuple[Any, ...], sizes: tuple[int, ...]) -> View:
-    """As `View.partition`, which may leave the tensor."""
+def sliced(
+    op: Op, tensor: View, offsets: tuple[Any, ...], sizes: tuple[int, ...], packed: Packed | None = None
+) -> View:
+    """As `View.partition`, which may leave the tensor; ``packed``: of scales in groups, as they lie."""
     start, low, clipped = tensor.offset, tensor.offset, []
     before = slice_of(tensor)
     message = before.outside if before is not None else None
@@ -48,8 +51,10 @@ def sliced(op: Op, tensor: View, offsets: tuple[Any, ...], sizes: tuple[int, ...
         if (o < 0 or n > d - o) and message is None:
             message = f"[{o}, {o + n}) leaves dimension {axis} of the tensor, which has {d} elements"
     view = View(tensor.buffer, start, sizes, tensor.strides, tensor.dtype, tensor.stated_layout)
+    if packed is not None:
+        view = View(tensor.buffer, start, packed.dims, packed.strides, tensor.dtype, packed.layout)
     view.note = Slice(op, message)
-    if message is not None:
+    if message is not None and packed is None:
         view.note.clipped = View(tensor.buffer, low, tuple(clipped), tensor.strides, tensor.dtype, tensor.stated_layout)
     return view
 

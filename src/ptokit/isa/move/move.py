@@ -17,7 +17,7 @@ from ..site import Site
 from ..table import Attr, Instr, dst, instruction, scalar, src, tmp
 from .fractal_z import weights
 from .move_acc import drain
-from .move_facts import Acc, Bias, Left, Mat, Right, Scaling, Vec, operand_layout, words
+from .move_facts import Acc, Bias, Left, Mat, Right, Scaling, Vec, home, operand_layout, words
 from .move_footprint import move_footprint
 from .move_parts import to_operand
 from .move_rules import FP_RULES, MOVE_RULES
@@ -30,7 +30,7 @@ PHASE = Attr("phase", STPhase, STPhase.Unspecified, "stPhase", "st_phase")
 
 def move_pipe(site: Site) -> Pipe:
     """Pipe by the pair of tile types (memory-model-and-sync 2.1)."""
-    source, target = site.src.loc, site.dst.loc
+    source, target = site.src.loc, home(site.dst)
     if source is TileType.Mat:
         return Pipe.FIX if target is TileType.Scaling else Pipe.MTE1
     if source is TileType.Acc:
@@ -50,7 +50,7 @@ def _meaning(o: Site) -> Word:
     orders the move after its matrix product and changes no value.
     """
     s, d = o.src.spec, o.dst.spec
-    source, target = s.loc, d.loc
+    source, target = s.loc, home(d)
     plain = o.mode is None and o.relu is ReluPreMode.NoRelu and s.dtype is d.dtype
     if source is Acc:
         return Move(X, *size("src")) if plain and not (o.has("fp") or o.has("quant")) else Python(tmov)

@@ -38,6 +38,14 @@ def types(names: str) -> frozenset[DType]:
     return frozenset((DTYPES | PACKED)[n] for n in names.split())
 
 
+def home(tile: Any) -> TileType:
+    """Where a tile lies: text calls the areas of MX scales scaling, and tells them apart by type and layout."""
+    if tile.loc is Scaling and tile.dtype.name == "e8m0" and tile.layout_name in ("Zz", "Nn"):
+        return ScaleLeft if tile.layout_name == "Zz" else ScaleRight
+    loc: TileType = tile.loc
+    return loc
+
+
 def pair(o: Site) -> Pair:
     """(source, destination) buffers."""
     return o.src.loc, o.dst.loc

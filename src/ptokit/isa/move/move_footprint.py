@@ -24,10 +24,10 @@ from .move_facts import (
     Scaling,
     column_block,
     first_part,
+    home,
     moved_columns,
     nz_pitch,
     optional,
-    pair,
     scratch,
     up,
     words,
@@ -47,7 +47,7 @@ def both(rows: Size, cols: Size) -> Iterator[Access]:
 
 def move_footprint(o: Site) -> Iterator[Access]:
     """TMOV and TMOV_FP: reads first."""
-    source, target = pair(o)
+    source, target = o.src.loc, home(o.dst)
     if source is Acc:
         yield from acc_footprint(o, o.src.vr, o.src.vc)
     elif scratch(o) is not None:
@@ -70,8 +70,8 @@ def operand_extent(o: Site) -> tuple[Size, Size]:
     d: TileInfo = o.dst
     if d.compact is not CompactMode.Normal:
         return d.rows, d.cols
-    if d.loc in MX_SCALES:
-        return (up(d.vr, 16), d.cols) if d.loc is TileType.ScaleLeft else (d.rows, up(d.vc, 16))
+    if home(d) in MX_SCALES:
+        return (up(d.vr, 16), d.cols) if home(d) is TileType.ScaleLeft else (d.rows, up(d.vc, 16))
     turned = o.target.is_device and o.src.slayout is not d.slayout
     step = max(16, d.c0) if turned else 16
     rows, cols = (step, step if turned else d.c0) if d.loc is TileType.Left else (step if turned else d.c0, step)

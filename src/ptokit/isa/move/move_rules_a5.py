@@ -26,6 +26,7 @@ from .move_facts import (
     arrow,
     dual,
     form,
+    home,
     nz_pitch,
     optional,
     pair,
@@ -118,9 +119,9 @@ def TMOV_A5_04(o: Site) -> Message:
 @_rule("05", "Zz to Zz", "Nn to a left scale")
 def TMOV_A5_05(o: Site) -> Message:
     """Scales keep type and layout: left Zz, right Nn."""
-    if o.src.loc is not Mat or o.dst.loc not in MX_SCALES:
+    if o.src.loc is not Mat or home(o.dst) not in MX_SCALES:
         return None
-    wanted = "Zz" if o.dst.loc is ScaleLeft else "Nn"
+    wanted = "Zz" if home(o.dst) is ScaleLeft else "Nn"
     for name, t in (("src", o.src), ("dst", o.dst)):
         if t.layout_name != wanted:
             return f"{name} has layout {t.layout_name}; {arrow(o)} takes {wanted}"
@@ -155,7 +156,7 @@ def TMOV_A5_B1(o: Site) -> Message:
 @_rule("S1", "u64 1x32", "u64 1x116")
 def TMOV_A5_S1(o: Site) -> Message:
     """mat to scaling: 64-bit elements of one type, one row, a multiple of 128 bytes up to 4096."""
-    if pair(o) != (Mat, Scaling):
+    if (o.src.loc, home(o.dst)) != (Mat, Scaling):
         return None
     if o.src.dtype is not o.dst.dtype or o.dst.dtype not in SIXTY_FOUR_BITS:
         return f"{o.src.dtype} to {o.dst.dtype}; a scaling move takes u64 or i64 on both sides"

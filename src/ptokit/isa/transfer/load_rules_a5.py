@@ -261,6 +261,15 @@ def LOAD_A5_21(o: Site) -> Message:
     return f"{o.dst.name} is a {o.dst.loc.text} tile; loads go to vec and mat tiles"
 
 
+def _fills_groups(o: Site) -> bool:
+    """True if the view is the whole groups of 16 x 2 that the valid region begins."""
+    g, a = o.src.shape, o.src.layout is Layout.MX_A_ZZ
+    if o.src.layout not in SCALE_GROUPS or not known(*g, o.dst.vr, o.dst.vc):
+        return False
+    long, pairs = (o.dst.vr, o.dst.vc) if a else (o.dst.vc, o.dst.vr)
+    return bool(g == (1, -(-long // 16), -(-pairs // 2), 16, 2))
+
+
 @rule(
     "LOAD-A5-D1",
     accepted="NZ t = (1024, 512, 256, 16, 1) for f16",
@@ -268,14 +277,14 @@ def LOAD_A5_21(o: Site) -> Message:
     why="The device never reads these strides, and moves the shape of one side only.",
 )
 def LOAD_A5_D1(o: Site) -> Message:
-    """Strides that the transfer takes for granted hold, and the view has the shape of the valid region."""
+    """Strides that the transfer takes for granted hold; the view is the valid region (scales: in whole groups)."""
     v, layout = o.src, o.src.layout
     if is_mx(o):
         if layout is ND:
             return wrong_stride(v, {4: 1}, "ND to Zz") or disagrees(o.dst, v, ND)
         strides = {2: 32, 3: 2, 4: 1} if layout in SCALE_GROUPS else {3: 2, 4: 1}
         wrong = wrong_stride(v, strides, layout.name)
-        return wrong or (None if _mx_even(o) else disagrees(o.dst, v, layout))
+        return wrong or (None if _mx_even(o) or _fills_groups(o) else disagrees(o.dst, v, layout))
     wrong = assumed_strides(o) or assumed_conv(o)
     if wrong or not path(o) or (_vec(o) and layout is ND):
         return wrong
