@@ -174,3 +174,18 @@ def test_a_step_can_be_carried_out_by_hand() -> None:
     assert Step(op, "total").carry_out(Machine()) == 7
     Step(op, "dim").carry_out(Machine(), 1, 2)
     assert calls == [(1, 2)]
+
+
+def test_registers_take_numbers_as_columns() -> None:
+    body = """    %v = arith.index_cast %b : index to i64
+    %f = arith.sitofp %v : i64 to f32
+    %zero = arith.constant 0 : i64
+    %ub = pto.castptr %zero : i64 -> !pto.ptr<f32, ub>
+    pto.vecscope {
+      %all = pto.pset_b32 "PAT_ALL" : !pto.mask<b32>
+      %r = pto.vlds %ub[%c0] : !pto.ptr<f32, ub> -> !pto.vreg<64xf32>
+      %s = pto.vadds %r, %f, %all : !pto.vreg<64xf32>, f32, !pto.mask<b32> -> !pto.vreg<64xf32>
+    }
+"""
+    steps = walk(compiled(PTRS, body).plan.functions["k"].body)
+    assert [o.how for step in steps for o in step.operands if type(o) is Form] == ["column"]
