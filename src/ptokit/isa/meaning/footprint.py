@@ -64,7 +64,7 @@ def _along(word: Fold | Search, site: Site, written: tuple[str, ...]) -> Iterato
 
 
 def _lane(lane: Lane, site: Site) -> Iterator[Access]:
-    over: Any = site.operands[lane.over]
+    over = site.operands.get(lane.over)  # results of registers are not known everywhere
     if not isinstance(over, TileInfo):
         return  # registers
     domain = (over.rows, over.cols) if lane.whole else (over.vr, over.vc)
