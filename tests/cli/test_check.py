@@ -36,8 +36,8 @@ def test_all_errors_are_reported_with_lines_and_carets(ptokit: Run) -> None:
 def test_the_last_line_says_what_the_assembler_accepts(ptokit: Run, tmp_path: Path) -> None:
     file = tmp_path / "k.pto"
     text = "func.func @f(%%v: %s) { %%t = pto.alloc_tile : %s pto.tload ins(%%v : %s) outs(%%t : %s) return }"
-    view, tile = "!pto.partition_tensor_view<8x1xf32>", "!pto.tile_buf<vec, 8x1xf32>"
-    file.write_text(text % (view, tile, view, tile))  # rows of 4 bytes
+    view, tile = "!pto.partition_tensor_view<1x16xf32>", "!pto.tile_buf<scaling, 1x16xf32>"
+    file.write_text(text % (view, tile, view, tile))  # loads go to UB and L1
     assert ptokit("check", file, "-t", "a5", "--rules", "assembler").status == 0
     ran = ptokit("check", file, "-t", "a5")
     assert ran.status == 1
@@ -111,15 +111,15 @@ def test_there_are_three_levels(ptokit: Run) -> None:
 
 
 def test_the_assemblers_verdict(ptokit: Run, tmp_path: Path) -> None:
-    """A tile with rows of 12 bytes: legal text for the assembler, not for the target."""
+    """A load to the fix-pipe buffer: legal text for the assembler, not for the target."""
     file = tmp_path / "k.pto"
-    tile, view = "!pto.tile_buf<vec, 16x3xf32>", "!pto.partition_tensor_view<16x3xf32>"
+    tile, view = "!pto.tile_buf<scaling, 1x16xf32>", "!pto.partition_tensor_view<1x16xf32>"
     load = f"pto.tload ins(%v : {view}) outs(%t : {tile})"
     file.write_text(f"func.func @f(%v: {view}) {{ %t = pto.alloc_tile : {tile} {load} return }}")
     assert ptokit("check", file, "-t", "a5").status == 1
     ran = ptokit("check", file, "-t", "a5", "--rules", "assembler")
     assert (ran.status, ran.err) == (0, "")
-    file.write_text(file.read_text().replace("view<16x3xf32", "view<16x3xf16"))
+    file.write_text(file.read_text().replace("view<1x16xf32", "view<1x16xf16"))
     ran = ptokit("check", file, "-t", "a5", "--rules", "assembler", "--format", "json")
     assert [found["rule"] for found in json.loads(ran.out)["diagnostics"]] == ["LD-7"]
 

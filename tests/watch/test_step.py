@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ptokit.diagnostics.render import keep_text
+from ptokit.diagnostics import render
 from ptokit.watch.step import HELP, Quit, Stepper
 
 from ..run.kernels import add, alloc, compiled, load, part, store, view
@@ -30,13 +30,18 @@ BODY = (
 PROGRAM = compiled(PTRS, BODY)
 
 
+@pytest.fixture(autouse=True)
+def _source(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The text of the program, as it is quoted."""
+    monkeypatch.setitem(render._KEPT, "k.pto", "\n".join(f"source line {n}" for n in range(1, 40)))
+
+
 class Session:
     """A launch with these answers; ``shown`` is what was printed between them."""
 
     def __init__(self, *answers: str, blocks: int = 1) -> None:
         self._answers: Iterator[str] = iter(answers)
         self.shown: list[list[str]] = [[]]
-        keep_text("k.pto", "\n".join(f"source line {n}" for n in range(1, 40)))
         stepper = Stepper(self._answer, lambda text: self.shown[-1].extend(text.split("\n")))
         self.y = np.zeros((16, 16), np.float32)
         args: list[Any] = [np.arange(256, dtype=np.float32).reshape(16, 16), self.y, 16]

@@ -29,9 +29,10 @@ def last_line(op: Op, following: Op | None) -> int:
     if at.file is not None and at.file.endswith(".py"):
         return max([_statement(at.file, at.line)[1], *(last_line(inner, None) for inner in nested)])
     lines = file_lines(at.file) if at.file is not None else []
-    if not lines:
+    if at.line > len(lines):  # or is another text by now
         return max([at.line, *(last_line(inner, None) + 1 for inner in nested)])
     stop = following.location.line if following is not None else _end_of_block(lines, at.line, at.column)
+    stop = min(stop, len(lines) + 1)
     while stop - 1 > at.line and not lines[stop - 2].partition("//")[0].strip():
         stop -= 1
     return stop - 1 if stop > at.line else at.line

@@ -61,7 +61,8 @@ def shuffle(site: Site) -> Callable[..., Array]:
 
 def channel_split(site: Site) -> Callable[..., tuple[Array, ...]]:
     """Lane k of the vector is one of result k, modulo their number."""
-    count = len(site.lists["results"])
+    assert site.around is not None
+    count = len(site.around.lists["results"])
     return lambda m, source, **_: tuple(np.ascontiguousarray(source[:, k::count]) for k in range(count))
 
 
