@@ -19,6 +19,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
+from stat import S_ISREG
 
 from .diagnostic import Diagnostic, Location, Note, Severity
 
@@ -155,7 +156,7 @@ def file_lines(file: str) -> list[str]:
         return _split(_KEPT[file])
     try:
         stat = os.stat(file)
-        return _read_lines(file, stat.st_mtime_ns, stat.st_size)
+        return _read_lines(file, stat.st_mtime_ns, stat.st_size) if S_ISREG(stat.st_mode) else []
     except (OSError, ValueError):
         return []
 
