@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import linecache
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ptokit.diagnostics import CATALOGUE, Diagnostic, Diagnostics, Location, Scope, Severity
+from ptokit.diagnostics.shown import source_lines
 
 from .errors import UsageError
 from .findings import ByTarget
@@ -127,8 +127,7 @@ def ignores(file: str, sources: Sequence[Source]) -> Iterator[Ignore]:
     if text is not None:
         yield from _made(file, text.split("\n"), _comments_of_text(text))
     elif not file.endswith(".pto"):
-        linecache.checkcache(file)
-        lines = [line.rstrip("\n") for line in linecache.getlines(file)]
+        lines = [line.rstrip("\n") for line in source_lines(file)]
         if any("ptokit:" in line for line in lines):
             yield from _made(file, lines, _comments_of_python("\n".join(lines)))
 

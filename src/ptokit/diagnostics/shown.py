@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import linecache
+import os
 import re
 from collections.abc import Mapping, Sequence
 
@@ -24,6 +25,14 @@ _PAINTED = re.compile("\x1b\\[([0-9;]*)m(.*?)\x1b\\[0m", re.DOTALL)
 Labels = Mapping[Diagnostic, str]
 
 
+def source_lines(file: str) -> list[str]:
+    """The lines of a Python file or a notebook's cell as it is now; none of what is no regular file: it may not end."""
+    if os.path.exists(file) and not os.path.isfile(file):
+        return []
+    linecache.checkcache(file)
+    return linecache.getlines(file)
+
+
 def text_of(diagnostics: Sequence[Diagnostic], *, color: bool = False, labels: Labels | None = None) -> str:
     """All findings with their source lines, also those of notebook cells; without a newline at the end.
 
@@ -31,7 +40,7 @@ def text_of(diagnostics: Sequence[Diagnostic], *, color: bool = False, labels: L
     """
     places = [place for d in diagnostics for place in (d.location, *(note.location for note in d.notes))]
     files = {place.file for place in places if place.file is not None}
-    sources = {file: "".join(linecache.getlines(file)) for file in files if linecache.getlines(file)}
+    sources = {file: "".join(lines) for file in files if (lines := source_lines(file))}
     return render(diagnostics, color=color, sources=sources, labels=labels).removesuffix("\n")
 
 
