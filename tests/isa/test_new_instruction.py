@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ptokit.asm import parse_module
-from ptokit.asm.printer import print_module
+from ptokit.asm.printing.printer import print_module
 from ptokit.ir.verify import verify
 from ptokit.isa.compute.words import SRC, computed
 from ptokit.isa.meaning.expressions import Scalar, maximum, minimum

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ptokit.asm import parse_module
-from ptokit.asm.printer import print_module
+from ptokit.asm.printing.printer import print_module
 from ptokit.ir.scale_views import packed_slice
 from ptokit.ir.verify import verify
 from ptokit.run import compile_program

@@ -4,8 +4,8 @@ from ptokit.isa import all as _table  # noqa: F401 - fills the instruction table
 
 from . import generic, ops_arith, ops_cf, ops_control, ops_llvm, ops_memref
 from .module import ParseResult, parse_module, read_module
-from .print_generic import print_generic
-from .printer import print_module
+from .printing.generic import print_generic
+from .printing.printer import print_module
 
 __all__ = [
     "ParseResult",

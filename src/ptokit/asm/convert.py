@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from ptokit.diagnostics import Diagnostics
 from ptokit.ir import Module
 
-from .print_generic import print_generic
-from .print_ssa import print_ssa
-from .print_sync import print_sync
-from .printer import print_module
+from .printing.generic import print_generic
+from .printing.level1 import print_ssa
+from .printing.printer import print_module
+from .printing.sync import print_sync
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from ptokit.types.values import Opaque
 from .attributes import WORDS
 from .notation import compile_form
 from .ops_isa import DPS_WORDS
-from .print_generic import print_generic
-from .printer import FunctionPrinter
-from .statements import print_statement
+from .printing.generic import print_generic
+from .printing.printer import FunctionPrinter
+from .printing.statements import print_statement
 
 PLACEHOLDERS = {
     Kind.TILE: "!tile",

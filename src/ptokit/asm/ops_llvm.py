@@ -23,7 +23,7 @@ from ptokit.types.values import Type
 from . import rules
 from .attributes import generic_attrs, read_dictionary
 from .parser import Parser
-from .print_structure import PRINTERS
+from .printing.structure import PRINTERS
 from .registry import READERS
 from .spelling import attribute
 from .types import scalar

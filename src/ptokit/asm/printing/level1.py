@@ -9,9 +9,9 @@ from ptokit.ir import Module, Op
 from ptokit.ir.module_target import ARCH, target_named
 from ptokit.isa.table import Instr
 
+from ..ops_isa import DPS_WORDS
 from . import convert_rules as rules
 from .copying import Copier
-from .ops_isa import DPS_WORDS
 from .printer import FunctionPrinter, print_module
 from .statements import print_statement
 from .to_values import to_values

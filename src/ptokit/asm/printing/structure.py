@@ -10,12 +10,12 @@ from ptokit.ir.graph import passed
 from ptokit.ir.structure import ARITH_BINARY, ARITH_CASTS, ARITH_EXTENDED, ARITH_UNARY
 from ptokit.types.values import I1, INDEX, Type, result_list
 
-from .arith_types import FLAGS, WORDS
-from .attributes import integers
+from ..arith_types import FLAGS, WORDS
+from ..attributes import integers
+from ..ops_arith import constant_text
+from ..ops_control import SIMT_SIZES
+from ..spelling import attribute, quote, symbol
 from .names import Names
-from .ops_arith import constant_text
-from .ops_control import SIMT_SIZES
-from .spelling import attribute, quote, symbol
 
 Name = Callable[[Value], str]
 _WRITTEN = frozenset((*FLAGS, *WORDS, "rounding"))  # with words of their own

@@ -10,12 +10,12 @@ from ptokit.ir import Block, Function, Module, Op, Part, Value
 from ptokit.isa.table import BY_TEXT, Instr
 from ptokit.types.values import Type, result_list
 
-from .forms import print_form
+from ..forms import print_form
+from ..ops_isa import print_dps
+from ..spelling import attribute, quote, symbol
+from .micro import print_micro
 from .names import Names, head_of
-from .ops_isa import print_dps
-from .print_micro import print_micro
-from .print_structure import PRINTERS, REGION_PRINTERS
-from .spelling import attribute, quote, symbol
+from .structure import PRINTERS, REGION_PRINTERS
 
 INDENT = "  "
 

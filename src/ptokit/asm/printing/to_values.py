@@ -2,7 +2,7 @@
 
 Every instruction gets a result of its own, and later uses of the tile it wrote use that. A tile that a loop or branch
 writes and later code reads is carried by it. What is changed in place (accumulators, tinsert) stays so: the result
-names the same tile. What level 1 cannot express is reported, each with its place (`ptokit.asm.convert_rules`).
+names the same tile. What level 1 cannot express is reported, each with its place (`ptokit.asm.printing.convert_rules`).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from ptokit.targets import Target
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import Type
 
+from ..ops_ssa import first_source
 from . import convert_rules as rules
 from .copying import Copier
-from .ops_ssa import first_source
 from .statements import obstacle
 from .tile_flow import Flow, is_tile, statement_of, tile_destinations
 

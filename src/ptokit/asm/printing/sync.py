@@ -22,9 +22,9 @@ from ptokit.ir.facts import instr_of
 from ptokit.isa.table import Instr, Kind, Role
 from ptokit.types.values import MemRef, PartitionView, TensorView
 
+from ..ops_isa import DPS_WORDS, print_dps
+from ..ops_ssa import first_source
 from .copying import Copier
-from .ops_isa import DPS_WORDS, print_dps
-from .ops_ssa import first_source
 from .printer import INDENT, FunctionPrinter, print_module
 from .statements import lacks_scratch, obstacle, print_statement
 from .value_types import ValueTile
