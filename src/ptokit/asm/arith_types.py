@@ -16,7 +16,7 @@ from ptokit.types.values import I1, INDEX, Opaque, Scalar, Type
 from . import rules
 from .faults import suggest
 from .parser import Parser
-from .types import FREE, POISON
+from .types.parse import FREE, POISON
 
 _SHAPED = re.compile(
     r"((?:vector|tensor)<(?:[\d?\[\]]+x)*)(index|[su]?i\d+|bf16|f16|f32|f64|tf32|f8E\w+|f4E\w+)>\Z", re.ASCII

@@ -32,7 +32,7 @@ from .parser import Parser
 from .regions import Kind, read_successor
 from .registry import QUOTED, READERS
 from .trailing import check_result, check_type, trailing_operands
-from .types import POISON
+from .types.parse import POISON
 
 
 def read_generic(p: Parser, token: str, at: int) -> Op:

@@ -24,7 +24,7 @@ from .ops_control import check_cases, check_condition, check_yield
 from .ops_memref import check_alloc, check_dealloc, check_reinterpret_cast, check_subview
 from .parser import Parser
 from .regions import Successor, branch_to
-from .types import POISON
+from .types.parse import POISON
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from ptokit.types.values import PartitionView, TensorView, Type
 from . import rules
 from .forms import INFERRED
 from .parser import Parser
-from .types import POISON
+from .types.parse import POISON
 
 
 def _subset(p: Parser, operands: dict[str, Any], attrs: dict[str, Any]) -> Type:

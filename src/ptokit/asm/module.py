@@ -31,7 +31,7 @@ from .parser import Parser
 from .recovery import FUNCTION_WORDS, starts_operation
 from .regions import BODY
 from .registry import READERS
-from .types import FREE, POISON
+from .types.parse import FREE, POISON
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from .faults import suggest
 from .parser import Parser
 from .registry import READERS
 from .spelling import number
-from .types import POISON
+from .types.parse import POISON
 
 _INTEGER = re.compile(r"-?(?:0x[0-9a-fA-F]+|\d+)\Z", re.ASCII)
 _FLOAT = re.compile(r"-?\d+\.\d*(?:[eE][+-]?\d+)?\Z", re.ASCII)

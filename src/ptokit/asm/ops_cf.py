@@ -14,7 +14,7 @@ from .ops_control import check_cases
 from .parser import Parser
 from .regions import Successor, branch_to, read_successor
 from .registry import READERS
-from .types import POISON
+from .types.parse import POISON
 
 
 def _dictionary(p: Parser) -> dict[str, Any]:

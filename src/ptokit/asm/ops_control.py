@@ -15,7 +15,7 @@ from .blocks import read_region
 from .parser import Parser
 from .regions import EXECUTED, LABELLED, SECTION, TERMINATORS, Kind
 from .registry import READERS
-from .types import POISON
+from .types.parse import POISON
 
 SIMT_SIZES = ("dimX", "dimY", "dimZ")
 """Attributes of pto.section.simt: the number of its threads."""

@@ -42,7 +42,7 @@ from .forms import attribute_dictionary, dictionary_attrs
 from .lexer import EOF
 from .parser import Parser
 from .trailing import keys_of, print_trailing, read_result, read_trailing
-from .types import POISON
+from .types.parse import POISON
 
 Takes = tuple[tuple[str, tuple[type, ...]], ...]
 """Operands by name, and the types they can have."""

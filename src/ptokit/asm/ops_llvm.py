@@ -26,7 +26,7 @@ from .parser import Parser
 from .printing.structure import PRINTERS
 from .registry import READERS
 from .spelling import attribute
-from .types import scalar
+from .types.parse import scalar
 
 _ELEMENT = "element"
 _PLACES = "places"

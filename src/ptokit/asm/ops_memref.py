@@ -12,7 +12,7 @@ from . import rules
 from .attributes import generic_attrs, read_dictionary
 from .parser import Parser
 from .registry import READERS
-from .types import POISON
+from .types.parse import POISON
 
 
 def read_alloc(p: Parser, name: str, at: int) -> Op:

@@ -30,7 +30,7 @@ from .attributes import Dictionary, Written, declared_value, read_dictionary
 from .forms import dictionary_attrs
 from .parser import Expansion, Parser
 from .ssa_items import constant
-from .types import FREE, POISON
+from .types.parse import FREE, POISON
 
 VREG_BYTES = 256
 _KINDS: dict[Kind, Any] = {

@@ -36,7 +36,7 @@ from .ops_isa import align_forms, fits, operands_of, told_apart
 from .parser import Expansion, Parser
 from .ssa_items import Item, Statement, constant, is_event, read_statement
 from .ssa_words import hash_attribute
-from .types import FREE, POISON
+from .types.parse import FREE, POISON
 
 
 def read_ssa(p: Parser, instr: Instr, at: int, named: int) -> Op:

@@ -27,7 +27,7 @@ from .forms import INFERRED, read_form
 from .parser import Expansion, Parser
 from .registry import READERS, Reader
 from .ssa_items import Statement, constant, is_event, read_statement, value_of
-from .types import FREE, POISON
+from .types.parse import FREE, POISON
 
 
 def read_tassign(p: Parser, name: str, at: int) -> Op:

@@ -20,7 +20,7 @@ from .faults import TypeFaultError, suggest
 from .labels import NO_LABELS, Labels, Region
 from .lexer import Tokens
 from .scope import Scope
-from .types import BUILTINS, FREE, POISON, parse_type
+from .types.parse import BUILTINS, FREE, POISON, parse_type
 from .undefined_values import defined_elsewhere
 
 

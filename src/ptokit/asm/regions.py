@@ -14,7 +14,7 @@ from .cursor import OperationError
 from .faults import suggest
 from .labels import Jump, Region
 from .parser import Parser
-from .types import POISON
+from .types.parse import POISON
 
 _MAX_NAMES = 5000  # labels to compare with a wrong one
 

@@ -18,7 +18,7 @@ from . import rules
 from .attributes import Written, declared_value
 from .parser import Parser
 from .spelling import positional
-from .types import POISON
+from .types.parse import POISON
 
 _TENSOR = re.compile(r"tensor<(?!\s*\*)")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from ptokit.asm.faults import TypeFaultError
-from ptokit.asm.tile_types import tile_buf
+from ptokit.asm.types.tile import tile_buf
 from ptokit.diagnostics import Diagnostic, Location, Severity
 from ptokit.diagnostics.render import render
 from ptokit.draw import LayoutMap

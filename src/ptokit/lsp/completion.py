@@ -9,7 +9,7 @@ from lsprotocol import types as lsp
 
 from ptokit.asm.attributes import WORDS
 from ptokit.asm.registry import READERS
-from ptokit.asm.types import WRITTEN_TYPES
+from ptokit.asm.types.parse import WRITTEN_TYPES
 from ptokit.isa.table import BY_TEXT, TABLE
 
 from .index import Index

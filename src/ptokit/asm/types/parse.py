@@ -1,4 +1,4 @@
-"""From the text of a type to the type (assembly 3). Tile buffers are in `ptokit.asm.tile_types`."""
+"""From the text of a type to the type (assembly 3). Tile buffers are in `ptokit.asm.types.tile`."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from ptokit.types.dtypes import DTYPES, PACKED, DType, dtype, is_dtype
 from ptokit.types.tile import DYNAMIC
 from ptokit.types.values import EventIdArray, Group, MemRef, Opaque, PartitionView, Ptr, Scalar, TensorView, Type
 
-from . import rules
-from .compound_types import COMPOUND, compound
-from .cursor import whole
-from .faults import TypeFaultError, element, is_signed, suggest
-from .logical_types import LOGICAL, logical
-from .register_types import REGISTERS, register
-from .tile_types import tile
+from .. import rules
+from ..cursor import whole
+from ..faults import TypeFaultError, element, is_signed, suggest
+from .compound import COMPOUND, compound
+from .logical import LOGICAL, logical
+from .register import REGISTERS, register
+from .tile import tile
 
 POISON = Opaque("<error>")
 """Type of a value whose definition is wrong; it fits everywhere, so that one error is reported once."""

@@ -1,0 +1,1 @@
+"""From the text of types to types (assembly 3)."""
