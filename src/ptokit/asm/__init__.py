@@ -2,21 +2,9 @@
 
 from ptokit.isa import all as _table  # noqa: F401 - fills the instruction table, which drives both
 
-from . import generic, ops_arith, ops_cf, ops_control, ops_llvm, ops_memref
-from .module import ParseResult, parse_module, read_module
 from .printing.generic import print_generic
 from .printing.printer import print_module
+from .reading import readers as _readers  # noqa: F401 - fills the registry of operations outside of the table
+from .reading.module import ParseResult, parse_module, read_module
 
-__all__ = [
-    "ParseResult",
-    "generic",
-    "ops_arith",
-    "ops_cf",
-    "ops_control",
-    "ops_llvm",
-    "ops_memref",
-    "parse_module",
-    "print_generic",
-    "print_module",
-    "read_module",
-]
+__all__ = ["ParseResult", "parse_module", "print_generic", "print_module", "read_module"]

@@ -15,7 +15,7 @@ from ptokit.types.values import I1, INDEX, Opaque, Scalar, Type
 
 from . import rules
 from .faults import suggest
-from .parser import Parser
+from .reading.parser import Parser
 from .types.parse import FREE, POISON
 
 _SHAPED = re.compile(

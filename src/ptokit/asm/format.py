@@ -16,8 +16,8 @@ from ptokit.ir import Module
 from .comments import BLANK, Gap, read_gap
 from .files import line_ends
 from .lexer import EOF, Tokens
-from .module import parse_with
-from .parser import Parser
+from .reading.module import parse_with
+from .reading.parser import Parser
 from .spacing import join
 
 INDENT = "  "

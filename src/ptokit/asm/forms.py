@@ -17,9 +17,9 @@ from . import rules
 from .attributes import WORDS, Dictionary, Written, declared_value, plain_value, read_dictionary, unquote
 from .cursor import is_string
 from .notation import Element, Form, compile_form
-from .parser import Parser
+from .reading.parser import Parser
+from .reading.statements.words import manual_key, manual_value
 from .spelling import attribute, positional
-from .ssa_words import manual_key, manual_value
 
 Infer = Callable[[Parser, dict[str, Any], dict[str, Any]], Type]
 

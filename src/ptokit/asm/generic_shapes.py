@@ -24,9 +24,9 @@ from . import rules
 from .arith_types import ROUNDINGS, flag_set, takes
 from .attributes import Written, integers, unquote
 from .cursor import is_string
-from .ops_arith import constant_text, constant_value
-from .ops_control import symbol as symbol_name
-from .parser import Parser
+from .reading.ops.arith import constant_text, constant_value
+from .reading.ops.control import symbol as symbol_name
+from .reading.parser import Parser
 from .spelling import quote, symbol
 
 ANY = -1

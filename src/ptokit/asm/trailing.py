@@ -16,7 +16,7 @@ from ptokit.types.values import INDEX, Opaque, Type
 
 from . import rules
 from .attributes import Written, declared_value
-from .parser import Parser
+from .reading.parser import Parser
 from .spelling import positional
 from .types.parse import POISON
 

@@ -11,7 +11,7 @@ from ptokit.isa.table import BY_TEXT, Instr
 from ptokit.types.values import Type, result_list
 
 from ..forms import print_form
-from ..ops_isa import print_dps
+from ..reading.ops.tile import print_dps
 from ..spelling import attribute, quote, symbol
 from .micro import print_micro
 from .names import Names, head_of

@@ -9,8 +9,8 @@ from ptokit.isa.table import Instr, Kind, Operand, Role
 from ptokit.types.tile import TileSpec
 
 from ..forms import attribute_dictionary
-from ..ops_isa import operands_of
-from ..ops_ssa import first_source, fit, orders
+from ..reading.ops.tile import operands_of
+from ..reading.statements.instructions import first_source, fit, orders
 from ..trailing import trailing_operands
 from .value_types import ValueTile
 

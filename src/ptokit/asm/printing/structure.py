@@ -12,8 +12,8 @@ from ptokit.types.values import I1, INDEX, Type, result_list
 
 from ..arith_types import FLAGS, WORDS
 from ..attributes import integers
-from ..ops_arith import constant_text
-from ..ops_control import SIMT_SIZES
+from ..reading.ops.arith import constant_text
+from ..reading.ops.control import SIMT_SIZES
 from ..spelling import attribute, quote, symbol
 from .names import Names
 

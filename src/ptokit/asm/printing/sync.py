@@ -22,8 +22,8 @@ from ptokit.ir.facts import instr_of
 from ptokit.isa.table import Instr, Kind, Role
 from ptokit.types.values import MemRef, PartitionView, TensorView
 
-from ..ops_isa import DPS_WORDS, print_dps
-from ..ops_ssa import first_source
+from ..reading.ops.tile import DPS_WORDS, print_dps
+from ..reading.statements.instructions import first_source
 from .copying import Copier
 from .printer import INDENT, FunctionPrinter, print_module
 from .statements import lacks_scratch, obstacle, print_statement

@@ -7,14 +7,14 @@ from typing import Any
 from ptokit.ir import Op, RawAttr
 from ptokit.types.values import I1, Scalar
 
-from . import rules
-from .attributes import generic_attrs, read_dictionary, unquote
-from .cursor import is_string
-from .ops_control import check_cases
-from .parser import Parser
-from .regions import Successor, branch_to, read_successor
-from .registry import READERS
-from .types.parse import POISON
+from ... import rules
+from ...attributes import generic_attrs, read_dictionary, unquote
+from ...cursor import is_string
+from ...types.parse import POISON
+from ..parser import Parser
+from ..regions import Successor, branch_to, read_successor
+from ..registry import READERS
+from .control import check_cases
 
 
 def _dictionary(p: Parser) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from ptokit.ir import Op, RawAttr, Value
 from ptokit.types.tile import DYNAMIC
 from ptokit.types.values import INDEX, MemRef, Type, is_memref
 
-from . import rules
-from .attributes import generic_attrs, read_dictionary
-from .parser import Parser
-from .registry import READERS
-from .types.parse import POISON
+from ... import rules
+from ...attributes import generic_attrs, read_dictionary
+from ...types.parse import POISON
+from ..parser import Parser
+from ..registry import READERS
 
 
 def read_alloc(p: Parser, name: str, at: int) -> Op:

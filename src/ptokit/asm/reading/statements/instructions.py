@@ -28,15 +28,15 @@ from ptokit.isa.table import Instr, Kind, Operand, Role
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import INDEX, MemRef, PartitionView, Scalar, TensorView, Type
 
-from . import rules
-from .attributes import Dictionary
-from .forms import dictionary_attrs
-from .ops_arith import constant_value
-from .ops_isa import align_forms, fits, operands_of, told_apart
-from .parser import Expansion, Parser
-from .ssa_items import Item, Statement, constant, is_event, read_statement
-from .ssa_words import hash_attribute
-from .types.parse import FREE, POISON
+from ... import rules
+from ...attributes import Dictionary
+from ...forms import dictionary_attrs
+from ...types.parse import FREE, POISON
+from ..ops.arith import constant_value
+from ..ops.tile import align_forms, fits, operands_of, told_apart
+from ..parser import Expansion, Parser
+from .items import Item, Statement, constant, is_event, read_statement
+from .words import hash_attribute
 
 
 def read_ssa(p: Parser, instr: Instr, at: int, named: int) -> Op:

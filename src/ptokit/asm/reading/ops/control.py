@@ -9,13 +9,13 @@ from typing import Any
 from ptokit.ir import Block, Op, Value
 from ptokit.types.values import I1, INDEX, Scalar, Type
 
-from . import rules
-from .attributes import UNIT, generic_attrs, read_dictionary, unquote
-from .blocks import read_region
-from .parser import Parser
-from .regions import EXECUTED, LABELLED, SECTION, TERMINATORS, Kind
-from .registry import READERS
-from .types.parse import POISON
+from ... import rules
+from ...attributes import UNIT, generic_attrs, read_dictionary, unquote
+from ...types.parse import POISON
+from ..blocks import read_region
+from ..parser import Parser
+from ..regions import EXECUTED, LABELLED, SECTION, TERMINATORS, Kind
+from ..registry import READERS
 
 SIMT_SIZES = ("dimX", "dimY", "dimZ")
 """Attributes of pto.section.simt: the number of its threads."""

@@ -35,14 +35,14 @@ from ptokit.types.values import (
     VReg,
 )
 
-from . import rules
-from .attributes import Dictionary, Written, read_dictionary
-from .cursor import OperationError
-from .forms import attribute_dictionary, dictionary_attrs
-from .lexer import EOF
-from .parser import Parser
-from .trailing import keys_of, print_trailing, read_result, read_trailing
-from .types.parse import POISON
+from ... import rules
+from ...attributes import Dictionary, Written, read_dictionary
+from ...cursor import OperationError
+from ...forms import attribute_dictionary, dictionary_attrs
+from ...lexer import EOF
+from ...trailing import keys_of, print_trailing, read_result, read_trailing
+from ...types.parse import POISON
+from ..parser import Parser
 
 Takes = tuple[tuple[str, tuple[type, ...]], ...]
 """Operands by name, and the types they can have."""

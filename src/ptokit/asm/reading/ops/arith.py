@@ -20,15 +20,15 @@ from ptokit.ir.structure import (
 )
 from ptokit.types.values import I1, Opaque, Scalar, Type
 
-from . import rules
-from .arith_types import bits_of, check_select, check_types, like, read_flags
-from .attributes import generic_attrs, read_dictionary
-from .cursor import whole
-from .faults import suggest
-from .parser import Parser
-from .registry import READERS
-from .spelling import number
-from .types.parse import POISON
+from ... import rules
+from ...arith_types import bits_of, check_select, check_types, like, read_flags
+from ...attributes import generic_attrs, read_dictionary
+from ...cursor import whole
+from ...faults import suggest
+from ...spelling import number
+from ...types.parse import POISON
+from ..parser import Parser
+from ..registry import READERS
 
 _INTEGER = re.compile(r"-?(?:0x[0-9a-fA-F]+|\d+)\Z", re.ASCII)
 _FLOAT = re.compile(r"-?\d+\.\d*(?:[eE][+-]?\d+)?\Z", re.ASCII)

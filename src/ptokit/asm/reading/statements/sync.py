@@ -20,14 +20,14 @@ from ptokit.types.enums import Pipe
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import I64, INDEX, Scalar, Type
 
-from . import rules
-from .attributes import enum_word, generic_attrs, read_dictionary
-from .faults import suggest
-from .forms import INFERRED, read_form
-from .parser import Expansion, Parser
-from .registry import READERS, Reader
-from .ssa_items import Statement, constant, is_event, read_statement, value_of
-from .types.parse import FREE, POISON
+from ... import rules
+from ...attributes import enum_word, generic_attrs, read_dictionary
+from ...faults import suggest
+from ...forms import INFERRED, read_form
+from ...types.parse import FREE, POISON
+from ..parser import Expansion, Parser
+from ..registry import READERS, Reader
+from .items import Statement, constant, is_event, read_statement, value_of
 
 
 def read_tassign(p: Parser, name: str, at: int) -> Op:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ptokit.ir import Block, Value
 
-from .lexer import EOF
+from ..lexer import EOF
 
 
 class Labels:

@@ -15,16 +15,16 @@ from ptokit.ir.graph import passed
 from ptokit.ir.structure import ARITH_BINARY, ARITH_CASTS, ARITH_EXTENDED, ARITH_UNARY
 from ptokit.types.values import I1, INDEX, Scalar, Type
 
-from . import rules
-from .arith_types import check_select, check_types, like
-from .attributes import Dictionary, generic_attrs
-from .generic_shapes import ANY, SEGMENTS, Shape, segments
-from .ops_cf import check_flag
-from .ops_control import check_cases, check_condition, check_yield
-from .ops_memref import check_alloc, check_dealloc, check_reinterpret_cast, check_subview
-from .parser import Parser
-from .regions import Successor, branch_to
-from .types.parse import POISON
+from ... import rules
+from ...arith_types import check_select, check_types, like
+from ...attributes import Dictionary, generic_attrs
+from ...generic_shapes import ANY, SEGMENTS, Shape, segments
+from ...types.parse import POISON
+from ..ops.cf import check_flag
+from ..ops.control import check_cases, check_condition, check_yield
+from ..ops.memref import check_alloc, check_dealloc, check_reinterpret_cast, check_subview
+from ..parser import Parser
+from ..regions import Successor, branch_to
 
 
 @dataclass(slots=True)

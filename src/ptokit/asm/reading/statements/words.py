@@ -6,9 +6,9 @@ from typing import Any
 
 from ptokit.isa.table import Attr, Instr
 
-from . import rules
-from .faults import suggest
-from .parser import Parser
+from ... import rules
+from ...faults import suggest
+from ..parser import Parser
 
 _KEYS = {"rnd": "rmode", "cmp": "cmp", "cmpMode": "cmp", "relu": "relu", "phase": "phase", "atomic": "atomic"}
 _WORDS = {  # (attribute, word) -> the assembler's word

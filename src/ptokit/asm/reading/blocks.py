@@ -10,22 +10,22 @@ from ptokit.ir.graph import BRANCHES
 from ptokit.isa.table import BY_TEXT, Instr
 from ptokit.types.values import Type
 
+from .. import rules
+from ..cursor import OperationError
+from ..faults import suggest
+from ..forms import read_form
+from ..lexer import EOF
 from . import inferred_types as _inferred_types  # fills the table of inferred types
-from . import rules
-from .cursor import OperationError
-from .faults import suggest
 from .foreign import KNOWN_FOREIGN
-from .forms import read_form
 from .labels import NO_LABELS, Region
-from .lexer import EOF
-from .ops_isa import DPS_WORDS, read_dps
-from .ops_micro import read_micro
-from .ops_ssa import read_ssa
-from .ops_ssa_sync import STATEMENTS
+from .ops.micro import read_micro
+from .ops.tile import DPS_WORDS, read_dps
 from .parser import Parser
 from .recovery import FUNCTION_WORDS, recover
 from .regions import TERMINATORS, YIELDS, Kind, read_blocks, read_head
 from .registry import QUOTED, READERS
+from .statements.instructions import read_ssa
+from .statements.sync import STATEMENTS
 
 Names = list[tuple[int, int]]
 """Result names: token index, and size of the group (0: a name of its own)."""

@@ -2,7 +2,7 @@
 
 Operands of tile instructions stand in the order of ``ins`` and ``outs``; those with the syntax ``dps-typed`` have what
 is optional last (assembly 6.3). ``operandSegmentSizes`` says which are there; without it their types do. Operations
-outside the table are checked in `ptokit.asm.generic_structure`; `ptokit.asm.generic_module` has functions and modules.
+outside the table are checked in `structure`; `module` has functions and modules.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from ptokit.ir import Op, Operands, Value
 from ptokit.isa.table import BY_TEXT, TABLE, Instr, Operand, Role
 from ptokit.types.values import Scalar
 
-from . import rules
-from .attributes import Dictionary, Written, read_dictionary, unquote
-from .blocks import read_region
-from .cursor import Cursor, LimitError, OperationError
-from .faults import suggest
-from .forms import IMPLIED, INFERRED, RESULTS, dictionary_attrs
-from .generic_shapes import SEGMENTS, SHAPES, Shape, segments
-from .generic_structure import Statement, structure
-from .lexer import EOF, Tokens
-from .notation import Form, compile_form
-from .ops_isa import DPS_WORDS, Takes, align, align_forms, operands_of, taken, takes, told_apart
-from .parser import Parser
-from .regions import Kind, read_successor
-from .registry import QUOTED, READERS
-from .trailing import check_result, check_type, trailing_operands
-from .types.parse import POISON
+from ... import rules
+from ...attributes import Dictionary, Written, read_dictionary, unquote
+from ...cursor import Cursor, LimitError, OperationError
+from ...faults import suggest
+from ...forms import IMPLIED, INFERRED, RESULTS, dictionary_attrs
+from ...generic_shapes import SEGMENTS, SHAPES, Shape, segments
+from ...lexer import EOF, Tokens
+from ...notation import Form, compile_form
+from ...trailing import check_result, check_type, trailing_operands
+from ...types.parse import POISON
+from ..blocks import read_region
+from ..ops.tile import DPS_WORDS, Takes, align, align_forms, operands_of, taken, takes, told_apart
+from ..parser import Parser
+from ..regions import Kind, read_successor
+from ..registry import QUOTED, READERS
+from .structure import Statement, structure
 
 
 def read_generic(p: Parser, token: str, at: int) -> Op:

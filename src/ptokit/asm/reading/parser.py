@@ -14,13 +14,13 @@ from ptokit.types.enums import TileType
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import I1, I64, INDEX, FunctionType, Type
 
-from . import rules
-from .cursor import MAX_DEPTH, Cursor
-from .faults import TypeFaultError, suggest
+from .. import rules
+from ..cursor import MAX_DEPTH, Cursor
+from ..faults import TypeFaultError, suggest
+from ..lexer import Tokens
+from ..types.parse import BUILTINS, FREE, POISON, parse_type
 from .labels import NO_LABELS, Labels, Region
-from .lexer import Tokens
 from .scope import Scope
-from .types.parse import BUILTINS, FREE, POISON, parse_type
 from .undefined_values import defined_elsewhere
 
 

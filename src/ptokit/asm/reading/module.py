@@ -17,21 +17,21 @@ from ptokit.isa.table import BY_TEXT
 from ptokit.targets import Target
 from ptokit.types.values import Type
 
-from . import rules
-from .attributes import Dictionary, generic_attrs, read_dictionary
+from .. import rules
+from ..attributes import Dictionary, generic_attrs, read_dictionary
+from ..cursor import LimitError, OperationError
+from ..faults import suggest
+from ..files import line_ends, read_text
+from ..lexer import EOF, MAX_TEXT, Tokens
+from ..types.parse import FREE, POISON
 from .blocks import read_ops, read_region
-from .cursor import LimitError, OperationError
-from .faults import suggest
-from .files import line_ends, read_text
-from .generic import read_properties
-from .generic_module import MODULE_WORD, closing, module_attributes, read_function
-from .lexer import EOF, MAX_TEXT, Tokens
-from .ops_control import same_types, symbol
+from .generic.module import MODULE_WORD, closing, module_attributes, read_function
+from .generic.operations import read_properties
+from .ops.control import same_types, symbol
 from .parser import Parser
 from .recovery import FUNCTION_WORDS, starts_operation
 from .regions import BODY
 from .registry import READERS
-from .types.parse import FREE, POISON
 
 
 @dataclass(frozen=True)

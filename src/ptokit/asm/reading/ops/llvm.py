@@ -20,13 +20,13 @@ from collections.abc import Callable
 from ptokit.ir import Op, RawAttr, Value
 from ptokit.types.values import Type
 
-from . import rules
-from .attributes import generic_attrs, read_dictionary
-from .parser import Parser
-from .printing.structure import PRINTERS
-from .registry import READERS
-from .spelling import attribute
-from .types.parse import scalar
+from ... import rules
+from ...attributes import generic_attrs, read_dictionary
+from ...printing.structure import PRINTERS
+from ...spelling import attribute
+from ...types.parse import scalar
+from ..parser import Parser
+from ..registry import READERS
 
 _ELEMENT = "element"
 _PLACES = "places"

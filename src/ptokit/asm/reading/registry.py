@@ -15,6 +15,6 @@ Its results have types; names and places are given afterwards.
 """
 
 READERS: dict[str, Reader] = {}
-"""By full name; the modules ``ops_*`` put their readers in. `QUOTED` reads generic form: the name is quoted."""
+"""By full name; the modules of `readers` put theirs in. `QUOTED` reads generic form: the name is quoted."""
 
 QUOTED = '"'

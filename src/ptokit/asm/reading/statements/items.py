@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from ptokit.ir import Op, RawAttr, Value
 from ptokit.types.values import Type
 
-from . import rules
-from .attributes import Dictionary, read_dictionary
-from .parser import Expansion, Parser
+from ... import rules
+from ...attributes import Dictionary, read_dictionary
+from ..parser import Expansion, Parser
 
 _FLOAT = re.compile(r"-?\d+\.\d*(?:[eE][+-]?\d+)?\Z", re.ASCII)
 _LITERAL_TILE = "@tile"

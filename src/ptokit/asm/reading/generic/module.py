@@ -8,15 +8,15 @@ from ptokit.diagnostics import Diagnostics
 from ptokit.ir import Function, Value
 from ptokit.types.values import FunctionType
 
-from . import rules
-from .attributes import Dictionary, Written, generic_attrs, read_dictionary, unquote
-from .blocks import read_region
-from .cursor import Cursor, LimitError, OperationError, is_string
-from .generic import read_properties
-from .labels import NO_LABELS, Labels
-from .lexer import EOF, Tokens
-from .parser import Parser
-from .regions import BODY
+from ... import rules
+from ...attributes import Dictionary, Written, generic_attrs, read_dictionary, unquote
+from ...cursor import Cursor, LimitError, OperationError, is_string
+from ...lexer import EOF, Tokens
+from ..blocks import read_region
+from ..labels import NO_LABELS, Labels
+from ..parser import Parser
+from ..regions import BODY
+from .operations import read_properties
 
 MODULE_WORD = '"builtin.module"'
 

@@ -9,12 +9,12 @@ from ptokit.diagnostics import Note
 from ptokit.ir import Block, Value
 from ptokit.ir.graph import BRANCHES, dominators, reverse_postorder
 
-from . import rules
-from .cursor import OperationError
-from .faults import suggest
+from .. import rules
+from ..cursor import OperationError
+from ..faults import suggest
+from ..types.parse import POISON
 from .labels import Jump, Region
 from .parser import Parser
-from .types.parse import POISON
 
 _MAX_NAMES = 5000  # labels to compare with a wrong one
 

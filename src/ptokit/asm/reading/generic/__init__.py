@@ -1,0 +1,1 @@
+"""Generic form (assembly 2)."""

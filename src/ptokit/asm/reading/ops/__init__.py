@@ -1,0 +1,1 @@
+"""Operations of level 2 behind their names."""

@@ -1,0 +1,7 @@
+"""All readers of operations outside of the instruction table: importing this module registers them."""
+
+from .generic import operations
+from .ops import arith, cf, control, llvm, memref
+from .statements import sync
+
+__all__ = ["arith", "cf", "control", "llvm", "memref", "operations", "sync"]

@@ -1,0 +1,1 @@
+"""Statements of level 1 and of the sync form (assembly 5)."""
