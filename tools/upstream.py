@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import ptokit.isa.all  # noqa: F401
 import ptokit.types.enums as enums
-from ptokit.asm.attributes import WORDS
+from ptokit.asm.forms.attributes import WORDS
 from ptokit.asm.reading.registry import READERS
 from ptokit.isa.table import BY_TEXT, Instr, Operand
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ptokit.asm import parse_module
-from ptokit.asm.cursor import MAX_DEPTH, MAX_ERRORS
+from ptokit.asm.text.cursor import MAX_DEPTH, MAX_ERRORS
 from ptokit.diagnostics import CATALOGUE, Diagnostic, Scope
 
 from .reading import body, errors, errors_in, in_function, read, round_trip

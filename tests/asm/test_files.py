@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ptokit.asm import ParseResult, parse_module, print_module, read_module
-from ptokit.asm.lexer import MAX_TEXT
+from ptokit.asm.text.lexer import MAX_TEXT
 
 from .reading import KERNELS
 from .same import assert_same

@@ -193,7 +193,7 @@ def test_an_interrupted_process_writes_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.parametrize(
-    "module", ["ptokit.cli", "ptokit.cli.main", "typer", "ptokit.asm.lexer", "numpy", "ptokit.run"]
+    "module", ["ptokit.cli", "ptokit.cli.main", "typer", "ptokit.asm.text.lexer", "numpy", "ptokit.run"]
 )
 def test_an_interrupt_while_modules_are_loaded(module: str) -> None:
     """In the first moments of the process, which are those of its imports."""

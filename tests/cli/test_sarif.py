@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ptokit.asm.rules import FILE
+from ptokit.asm.text.rules import FILE
 from ptokit.diagnostics import Diagnostic, Location, Note, Severity
 from ptokit.diagnostics.sarif import sarif
 

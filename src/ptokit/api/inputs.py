@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ptokit.asm.files import read_stream, read_text
-from ptokit.asm.rules import FILE
+from ptokit.asm.text.files import read_stream, read_text
+from ptokit.asm.text.rules import FILE
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Severity
 
 STDIN = "<stdin>"
@@ -50,7 +50,7 @@ def _hidden(path: Path) -> bool:
 
 
 def read(file: str) -> tuple[str | None, Diagnostics]:
-    """The text of a file or of stdin; None and why if there is none, as `ptokit.asm.files.read_text`."""
+    """The text of a file or of stdin; None and why if there is none, as `ptokit.asm.text.files.read_text`."""
     if file not in ("-", STDIN):
         return read_text(file)
     if sys.stdin is None:  # the process was started without one

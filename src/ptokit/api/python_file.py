@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
 
-from ptokit.asm.files import read_text
+from ptokit.asm.text.files import read_text
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Note, Severity
 from ptokit.ir.core import Module
 from ptokit.lang import rules

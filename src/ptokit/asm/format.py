@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from ptokit.diagnostics import Diagnostics
 from ptokit.ir import Module
 
-from .comments import BLANK, Gap, read_gap
-from .files import line_ends
-from .lexer import EOF, Tokens
 from .reading.module import parse_with
 from .reading.parser import Parser
-from .spacing import join
+from .text.comments import BLANK, Gap, read_gap
+from .text.files import line_ends
+from .text.lexer import EOF, Tokens
+from .text.spacing import join
 
 INDENT = "  "
 _READING = "TEXT-"  # the rules of reading; where others are broken all words have been understood

@@ -13,8 +13,8 @@ from ptokit.ir import Block, Function, Module, Op, Value
 from ptokit.isa.table import Attr, Instr, Kind, Operand, Role
 from ptokit.types.values import Opaque
 
-from .attributes import WORDS
-from .notation import compile_form
+from .forms.attributes import WORDS
+from .forms.notation import compile_form
 from .printing.generic import print_generic
 from .printing.printer import FunctionPrinter
 from .printing.statements import print_statement

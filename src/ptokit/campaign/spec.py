@@ -30,7 +30,7 @@ from typing import Any
 
 from ptokit.arguments.generators import ArgumentSyntaxError
 from ptokit.arguments.grammar import parse_argument
-from ptokit.asm.files import read_text
+from ptokit.asm.text.files import read_text
 from ptokit.conformance.compare import tolerance
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Rule, Severity
 from ptokit.targets import TARGETS

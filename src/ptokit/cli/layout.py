@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from ptokit.asm.faults import TypeFaultError
+from ptokit.asm.text.faults import TypeFaultError
 from ptokit.asm.types.tile import tile_buf
 from ptokit.diagnostics import Diagnostic, Location, Severity
 from ptokit.diagnostics.render import render

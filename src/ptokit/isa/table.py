@@ -257,7 +257,7 @@ class Instr:
     syntax: str = "dps"
     written: str = ""  # names of the operands in the order of the text, where that is not the order of the table
     forms: tuple[str, ...] = ()  # which operands go together, as lists of names, where not any optional ones do
-    grammar: tuple[str, ...] = ()  # written forms in the notation of `ptokit.asm.notation`; the first is printed
+    grammar: tuple[str, ...] = ()  # written forms in the notation of `ptokit.asm.forms.notation`; the first is printed
     spellings: tuple[str, ...] = ()  # further text names that are read
     newest: str = ""  # the name that level 2 prints, where the reference has renamed the operation
     ordering: bool = False  # states an order between pipes, cores or instructions, and nothing else

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from lsprotocol import types as lsp
 
-from ptokit.asm.attributes import WORDS
+from ptokit.asm.forms.attributes import WORDS
 from ptokit.asm.reading.registry import READERS
 from ptokit.asm.types.parse import WRITTEN_TYPES
 from ptokit.isa.table import BY_TEXT, TABLE

@@ -6,11 +6,11 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
-from ptokit.asm.lexer import EOF, Tokens
 from ptokit.asm.reading.labels import NO_LABELS, Labels
 from ptokit.asm.reading.module import parse_with
 from ptokit.asm.reading.parser import Parser
 from ptokit.asm.reading.recovery import FUNCTION_WORDS
+from ptokit.asm.text.lexer import EOF, Tokens
 from ptokit.diagnostics import Diagnostics, Location
 from ptokit.ir import Function, Module, Value
 from ptokit.ir.facts import Facts

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from lsprotocol import types as lsp
 
-from ptokit.asm.lexer import EOF, Tokens
 from ptokit.asm.reading.recovery import FUNCTION_WORDS
+from ptokit.asm.text.lexer import EOF, Tokens
 from ptokit.isa.table import BY_TEXT
 
 from .index import Index

@@ -14,9 +14,9 @@ from ptokit.ir import Block, Function, Module, Op, Part, Value
 from ptokit.isa.table import BY_TEXT, Instr
 from ptokit.types.values import FunctionType, Type
 
-from ..generic_shapes import SEGMENTS, SHAPES
+from ..forms.generic import SEGMENTS, SHAPES
+from ..forms.spelling import attribute, quote
 from ..reading.generic.operations import operand_order
-from ..spelling import attribute, quote
 from .names import Names, head_of
 
 INDENT = "  "

@@ -10,9 +10,9 @@ from ptokit.ir import Block, Function, Module, Op, Part, Value
 from ptokit.isa.table import BY_TEXT, Instr
 from ptokit.types.values import Type, result_list
 
-from ..forms import print_form
+from ..forms.spelling import attribute, quote, symbol
+from ..forms.written import print_form
 from ..reading.ops.tile import print_dps
-from ..spelling import attribute, quote, symbol
 from .micro import print_micro
 from .names import Names, head_of
 from .structure import PRINTERS, REGION_PRINTERS

@@ -8,10 +8,10 @@ from ptokit.ir import Op, Value
 from ptokit.isa.table import Instr, Kind, Operand, Role
 from ptokit.types.tile import TileSpec
 
-from ..forms import attribute_dictionary
+from ..forms.trailing import trailing_operands
+from ..forms.written import attribute_dictionary
 from ..reading.ops.tile import operands_of
 from ..reading.statements.instructions import first_source, fit, orders
-from ..trailing import trailing_operands
 from .value_types import ValueTile
 
 NO_PARTS: Mapping[Value, tuple[Value, Sequence[Value]]] = {}

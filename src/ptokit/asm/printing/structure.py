@@ -10,11 +10,11 @@ from ptokit.ir.graph import passed
 from ptokit.ir.structure import ARITH_BINARY, ARITH_CASTS, ARITH_EXTENDED, ARITH_UNARY
 from ptokit.types.values import I1, INDEX, Type, result_list
 
-from ..arith_types import FLAGS, WORDS
-from ..attributes import integers
+from ..forms.arith import FLAGS, WORDS
+from ..forms.attributes import integers
+from ..forms.spelling import attribute, quote, symbol
 from ..reading.ops.arith import constant_text
 from ..reading.ops.control import SIMT_SIZES
-from ..spelling import attribute, quote, symbol
 from .names import Names
 
 Name = Callable[[Value], str]

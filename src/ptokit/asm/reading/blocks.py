@@ -10,11 +10,11 @@ from ptokit.ir.graph import BRANCHES
 from ptokit.isa.table import BY_TEXT, Instr
 from ptokit.types.values import Type
 
-from .. import rules
-from ..cursor import OperationError
-from ..faults import suggest
-from ..forms import read_form
-from ..lexer import EOF
+from ..forms.written import read_form
+from ..text import rules
+from ..text.cursor import OperationError
+from ..text.faults import suggest
+from ..text.lexer import EOF
 from . import inferred_types as _inferred_types  # fills the table of inferred types
 from .foreign import KNOWN_FOREIGN
 from .labels import NO_LABELS, Region

@@ -9,8 +9,8 @@ from ptokit.ir import Value
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import PartitionView, TensorView, Type
 
-from .. import rules
-from ..forms import INFERRED
+from ..forms.written import INFERRED
+from ..text import rules
 from ..types.parse import POISON
 from .parser import Parser
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ptokit.ir import Block, Value
 
-from ..lexer import EOF
+from ..text.lexer import EOF
 
 
 class Labels:

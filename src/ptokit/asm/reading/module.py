@@ -17,12 +17,12 @@ from ptokit.isa.table import BY_TEXT
 from ptokit.targets import Target
 from ptokit.types.values import Type
 
-from .. import rules
-from ..attributes import Dictionary, generic_attrs, read_dictionary
-from ..cursor import LimitError, OperationError
-from ..faults import suggest
-from ..files import line_ends, read_text
-from ..lexer import EOF, MAX_TEXT, Tokens
+from ..forms.attributes import Dictionary, generic_attrs, read_dictionary
+from ..text import rules
+from ..text.cursor import LimitError, OperationError
+from ..text.faults import suggest
+from ..text.files import line_ends, read_text
+from ..text.lexer import EOF, MAX_TEXT, Tokens
 from ..types.parse import FREE, POISON
 from .blocks import read_ops, read_region
 from .generic.module import MODULE_WORD, closing, module_attributes, read_function

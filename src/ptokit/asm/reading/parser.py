@@ -14,10 +14,10 @@ from ptokit.types.enums import TileType
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import I1, I64, INDEX, FunctionType, Type
 
-from .. import rules
-from ..cursor import MAX_DEPTH, Cursor
-from ..faults import TypeFaultError, suggest
-from ..lexer import Tokens
+from ..text import rules
+from ..text.cursor import MAX_DEPTH, Cursor
+from ..text.faults import TypeFaultError, suggest
+from ..text.lexer import Tokens
 from ..types.parse import BUILTINS, FREE, POISON, parse_type
 from .labels import NO_LABELS, Labels, Region
 from .scope import Scope

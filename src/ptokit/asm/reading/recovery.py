@@ -9,8 +9,8 @@ from contextlib import suppress
 from ptokit.ir import Block
 from ptokit.isa.table import BY_TEXT
 
-from ..cursor import OperationError
-from ..lexer import EOF
+from ..text.cursor import OperationError
+from ..text.lexer import EOF
 from .parser import Parser
 
 _DOTTED = re.compile(r"(?:pto|arith|scf|func|memref|builtin|cf|math|affine|vector)\.[A-Za-z]", re.ASCII)

@@ -9,9 +9,9 @@ from ptokit.diagnostics import Note
 from ptokit.ir import Block, Value
 from ptokit.ir.graph import BRANCHES, dominators, reverse_postorder
 
-from .. import rules
-from ..cursor import OperationError
-from ..faults import suggest
+from ..text import rules
+from ..text.cursor import OperationError
+from ..text.faults import suggest
 from ..types.parse import POISON
 from .labels import Jump, Region
 from .parser import Parser

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptokit.ir import Value
 
-from ..faults import suggest
+from ..text.faults import suggest
 
 _HINT_NAMES, _HINTS = 5000, 100  # names to compare with, hints in one text; more take too long
 

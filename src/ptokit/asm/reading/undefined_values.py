@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from ptokit.diagnostics import Note
 
-from .. import rules
-from ..lexer import EOF
+from ..text import rules
+from ..text.lexer import EOF
 
 if TYPE_CHECKING:
     from .labels import Region

@@ -7,9 +7,9 @@ import re
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import LocalArray, MultiTile, Scalar, Struct
 
-from .. import rules
-from ..cursor import whole
-from ..faults import TypeFaultError, number
+from ..text import rules
+from ..text.cursor import whole
+from ..text.faults import TypeFaultError, number
 from .tile import tile_buf
 
 COMPOUND = frozenset(("multi_tile_buf", "local_array", "struct"))

@@ -6,8 +6,8 @@ import re
 
 from ptokit.types.values import LogicalMask, LogicalVector
 
-from .. import rules
-from ..faults import TypeFaultError, element, is_signed
+from ..text import rules
+from ..text.faults import TypeFaultError, element, is_signed
 
 LOGICAL = frozenset(("vmi.vreg", "vmi.mask"))
 """Mnemonics of their types."""

@@ -8,9 +8,9 @@ from ptokit.types.dtypes import DTYPES, PACKED, DType, dtype, is_dtype
 from ptokit.types.tile import DYNAMIC
 from ptokit.types.values import EventIdArray, Group, MemRef, Opaque, PartitionView, Ptr, Scalar, TensorView, Type
 
-from .. import rules
-from ..cursor import whole
-from ..faults import TypeFaultError, element, is_signed, suggest
+from ..text import rules
+from ..text.cursor import whole
+from ..text.faults import TypeFaultError, element, is_signed, suggest
 from .compound import COMPOUND, compound
 from .logical import LOGICAL, logical
 from .register import REGISTERS, register

@@ -6,8 +6,8 @@ import re
 
 from ptokit.types.values import Align, Mask, VReg
 
-from .. import rules
-from ..faults import TypeFaultError, element, is_signed
+from ..text import rules
+from ..text.faults import TypeFaultError, element, is_signed
 
 REGISTERS = frozenset(("vreg", "mask", "align"))
 """Mnemonics of their types."""

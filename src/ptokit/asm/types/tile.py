@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from ptokit.types.enums import BLayout, CompactMode, PadValue, SLayout, TileType
 from ptokit.types.tile import CUSTOM_PAD, DYNAMIC, TileSpec
 
-from .. import rules
-from ..cursor import whole
-from ..faults import TypeFaultError, element, suggest
+from ..text import rules
+from ..text.cursor import whole
+from ..text.faults import TypeFaultError, element, suggest
 
 LONG_KEYS = ("loc", "dtype", "rows", "cols", "v_row", "v_col", "blayout", "slayout", "fractal", "pad")
 OPTIONS = ("valid", "blayout", "slayout", "fractal", "pad", "compact")

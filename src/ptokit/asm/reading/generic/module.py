@@ -8,10 +8,10 @@ from ptokit.diagnostics import Diagnostics
 from ptokit.ir import Function, Value
 from ptokit.types.values import FunctionType
 
-from ... import rules
-from ...attributes import Dictionary, Written, generic_attrs, read_dictionary, unquote
-from ...cursor import Cursor, LimitError, OperationError, is_string
-from ...lexer import EOF, Tokens
+from ...forms.attributes import Dictionary, Written, generic_attrs, read_dictionary, unquote
+from ...text import rules
+from ...text.cursor import Cursor, LimitError, OperationError, is_string
+from ...text.lexer import EOF, Tokens
 from ..blocks import read_region
 from ..labels import NO_LABELS, Labels
 from ..parser import Parser

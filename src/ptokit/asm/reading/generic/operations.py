@@ -17,15 +17,15 @@ from ptokit.ir import Op, Operands, Value
 from ptokit.isa.table import BY_TEXT, TABLE, Instr, Operand, Role
 from ptokit.types.values import Scalar
 
-from ... import rules
-from ...attributes import Dictionary, Written, read_dictionary, unquote
-from ...cursor import Cursor, LimitError, OperationError
-from ...faults import suggest
-from ...forms import IMPLIED, INFERRED, RESULTS, dictionary_attrs
-from ...generic_shapes import SEGMENTS, SHAPES, Shape, segments
-from ...lexer import EOF, Tokens
-from ...notation import Form, compile_form
-from ...trailing import check_result, check_type, trailing_operands
+from ...forms.attributes import Dictionary, Written, read_dictionary, unquote
+from ...forms.generic import SEGMENTS, SHAPES, Shape, segments
+from ...forms.notation import Form, compile_form
+from ...forms.trailing import check_result, check_type, trailing_operands
+from ...forms.written import IMPLIED, INFERRED, RESULTS, dictionary_attrs
+from ...text import rules
+from ...text.cursor import Cursor, LimitError, OperationError
+from ...text.faults import suggest
+from ...text.lexer import EOF, Tokens
 from ...types.parse import POISON
 from ..blocks import read_region
 from ..ops.tile import DPS_WORDS, Takes, align, align_forms, operands_of, taken, takes, told_apart

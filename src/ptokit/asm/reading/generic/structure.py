@@ -15,10 +15,10 @@ from ptokit.ir.graph import passed
 from ptokit.ir.structure import ARITH_BINARY, ARITH_CASTS, ARITH_EXTENDED, ARITH_UNARY
 from ptokit.types.values import I1, INDEX, Scalar, Type
 
-from ... import rules
-from ...arith_types import check_select, check_types, like
-from ...attributes import Dictionary, generic_attrs
-from ...generic_shapes import ANY, SEGMENTS, Shape, segments
+from ...forms.arith import check_select, check_types, like
+from ...forms.attributes import Dictionary, generic_attrs
+from ...forms.generic import ANY, SEGMENTS, Shape, segments
+from ...text import rules
 from ...types.parse import POISON
 from ..ops.cf import check_flag
 from ..ops.control import check_cases, check_condition, check_yield

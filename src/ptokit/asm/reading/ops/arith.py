@@ -20,12 +20,12 @@ from ptokit.ir.structure import (
 )
 from ptokit.types.values import I1, Opaque, Scalar, Type
 
-from ... import rules
-from ...arith_types import bits_of, check_select, check_types, like, read_flags
-from ...attributes import generic_attrs, read_dictionary
-from ...cursor import whole
-from ...faults import suggest
-from ...spelling import number
+from ...forms.arith import bits_of, check_select, check_types, like, read_flags
+from ...forms.attributes import generic_attrs, read_dictionary
+from ...forms.spelling import number
+from ...text import rules
+from ...text.cursor import whole
+from ...text.faults import suggest
 from ...types.parse import POISON
 from ..parser import Parser
 from ..registry import READERS

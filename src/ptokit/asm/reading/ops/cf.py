@@ -7,9 +7,9 @@ from typing import Any
 from ptokit.ir import Op, RawAttr
 from ptokit.types.values import I1, Scalar
 
-from ... import rules
-from ...attributes import generic_attrs, read_dictionary, unquote
-from ...cursor import is_string
+from ...forms.attributes import generic_attrs, read_dictionary, unquote
+from ...text import rules
+from ...text.cursor import is_string
 from ...types.parse import POISON
 from ..parser import Parser
 from ..regions import Successor, branch_to, read_successor

@@ -9,8 +9,8 @@ from typing import Any
 from ptokit.ir import Block, Op, Value
 from ptokit.types.values import I1, INDEX, Scalar, Type
 
-from ... import rules
-from ...attributes import UNIT, generic_attrs, read_dictionary, unquote
+from ...forms.attributes import UNIT, generic_attrs, read_dictionary, unquote
+from ...text import rules
 from ...types.parse import POISON
 from ..blocks import read_region
 from ..parser import Parser

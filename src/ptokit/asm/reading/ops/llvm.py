@@ -20,10 +20,10 @@ from collections.abc import Callable
 from ptokit.ir import Op, RawAttr, Value
 from ptokit.types.values import Type
 
-from ... import rules
-from ...attributes import generic_attrs, read_dictionary
+from ...forms.attributes import generic_attrs, read_dictionary
+from ...forms.spelling import attribute
 from ...printing.structure import PRINTERS
-from ...spelling import attribute
+from ...text import rules
 from ...types.parse import scalar
 from ..parser import Parser
 from ..registry import READERS

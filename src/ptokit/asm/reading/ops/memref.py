@@ -8,8 +8,8 @@ from ptokit.ir import Op, RawAttr, Value
 from ptokit.types.tile import DYNAMIC
 from ptokit.types.values import INDEX, MemRef, Type, is_memref
 
-from ... import rules
-from ...attributes import generic_attrs, read_dictionary
+from ...forms.attributes import generic_attrs, read_dictionary
+from ...text import rules
 from ...types.parse import POISON
 from ..parser import Parser
 from ..registry import READERS

@@ -25,9 +25,9 @@ from ptokit.isa.table import TABLE, Instr, Kind, Operand
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.values import INDEX, Align, LogicalMask, LogicalVector, Mask, Ptr, Scalar, Type, VReg, is_memref
 
-from ... import rules
-from ...attributes import Dictionary, Written, declared_value, read_dictionary
-from ...forms import dictionary_attrs
+from ...forms.attributes import Dictionary, Written, declared_value, read_dictionary
+from ...forms.written import dictionary_attrs
+from ...text import rules
 from ...types.parse import FREE, POISON
 from ..parser import Expansion, Parser
 from ..statements.items import constant

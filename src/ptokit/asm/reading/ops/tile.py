@@ -35,12 +35,12 @@ from ptokit.types.values import (
     VReg,
 )
 
-from ... import rules
-from ...attributes import Dictionary, Written, read_dictionary
-from ...cursor import OperationError
-from ...forms import attribute_dictionary, dictionary_attrs
-from ...lexer import EOF
-from ...trailing import keys_of, print_trailing, read_result, read_trailing
+from ...forms.attributes import Dictionary, Written, read_dictionary
+from ...forms.trailing import keys_of, print_trailing, read_result, read_trailing
+from ...forms.written import attribute_dictionary, dictionary_attrs
+from ...text import rules
+from ...text.cursor import OperationError
+from ...text.lexer import EOF
 from ...types.parse import POISON
 from ..parser import Parser
 

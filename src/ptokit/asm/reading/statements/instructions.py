@@ -28,9 +28,9 @@ from ptokit.isa.table import Instr, Kind, Operand, Role
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import INDEX, MemRef, PartitionView, Scalar, TensorView, Type
 
-from ... import rules
-from ...attributes import Dictionary
-from ...forms import dictionary_attrs
+from ...forms.attributes import Dictionary
+from ...forms.written import dictionary_attrs
+from ...text import rules
 from ...types.parse import FREE, POISON
 from ..ops.arith import constant_value
 from ..ops.tile import align_forms, fits, operands_of, told_apart

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from ptokit.ir import Op, RawAttr, Value
 from ptokit.types.values import Type
 
-from ... import rules
-from ...attributes import Dictionary, read_dictionary
+from ...forms.attributes import Dictionary, read_dictionary
+from ...text import rules
 from ..parser import Expansion, Parser
 
 _FLOAT = re.compile(r"-?\d+\.\d*(?:[eE][+-]?\d+)?\Z", re.ASCII)

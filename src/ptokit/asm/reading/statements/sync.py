@@ -20,10 +20,10 @@ from ptokit.types.enums import Pipe
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import I64, INDEX, Scalar, Type
 
-from ... import rules
-from ...attributes import enum_word, generic_attrs, read_dictionary
-from ...faults import suggest
-from ...forms import INFERRED, read_form
+from ...forms.attributes import enum_word, generic_attrs, read_dictionary
+from ...forms.written import INFERRED, read_form
+from ...text import rules
+from ...text.faults import suggest
 from ...types.parse import FREE, POISON
 from ..parser import Expansion, Parser
 from ..registry import READERS, Reader

@@ -6,8 +6,8 @@ from typing import Any
 
 from ptokit.isa.table import Attr, Instr
 
-from ... import rules
-from ...faults import suggest
+from ...text import rules
+from ...text.faults import suggest
 from ..parser import Parser
 
 _KEYS = {"rnd": "rmode", "cmp": "cmp", "cmpMode": "cmp", "relu": "relu", "phase": "phase", "atomic": "atomic"}

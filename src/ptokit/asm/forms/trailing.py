@@ -14,11 +14,11 @@ from ptokit.ir import Op, Operands, Value
 from ptokit.isa.table import TABLE, Attr, Instr, Operand
 from ptokit.types.values import INDEX, Opaque, Type
 
-from . import rules
+from ..reading.parser import Parser
+from ..text import rules
+from ..types.parse import POISON
 from .attributes import Written, declared_value
-from .reading.parser import Parser
 from .spelling import positional
-from .types.parse import POISON
 
 _TENSOR = re.compile(r"tensor<(?!\s*\*)")
 

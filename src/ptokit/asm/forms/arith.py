@@ -13,10 +13,10 @@ from ptokit.ir import Op, RawAttr
 from ptokit.ir.structure import ARITH_CASTS, ARITH_EXTENDED
 from ptokit.types.values import I1, INDEX, Opaque, Scalar, Type
 
-from . import rules
-from .faults import suggest
-from .reading.parser import Parser
-from .types.parse import FREE, POISON
+from ..reading.parser import Parser
+from ..text import rules
+from ..text.faults import suggest
+from ..types.parse import FREE, POISON
 
 _SHAPED = re.compile(
     r"((?:vector|tensor)<(?:[\d?\[\]]+x)*)(index|[su]?i\d+|bf16|f16|f32|f64|tf32|f8E\w+|f4E\w+)>\Z", re.ASCII

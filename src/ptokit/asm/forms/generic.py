@@ -20,13 +20,13 @@ from ptokit.ir.structure import (
 )
 from ptokit.types.values import I1, Type
 
-from . import rules
-from .arith_types import ROUNDINGS, flag_set, takes
+from ..reading.ops.arith import constant_text, constant_value
+from ..reading.ops.control import symbol as symbol_name
+from ..reading.parser import Parser
+from ..text import rules
+from ..text.cursor import is_string
+from .arith import ROUNDINGS, flag_set, takes
 from .attributes import Written, integers, unquote
-from .cursor import is_string
-from .reading.ops.arith import constant_text, constant_value
-from .reading.ops.control import symbol as symbol_name
-from .reading.parser import Parser
 from .spelling import quote, symbol
 
 ANY = -1

@@ -1,4 +1,4 @@
-"""Operations whose written form is one line of a small notation (`ptokit.asm.notation`), read and printed from it."""
+"""Operations whose written form is one line of a small notation (`notation`), read and printed from it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ptokit.isa.table import TABLE, Attr, Instr, Kind
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import I64, INDEX, Group, MemRef, Opaque, Ptr, Scalar, Type
 
-from . import rules
+from ..reading.parser import Parser
+from ..reading.statements.words import manual_key, manual_value
+from ..text import rules
+from ..text.cursor import is_string
 from .attributes import WORDS, Dictionary, Written, declared_value, plain_value, read_dictionary, unquote
-from .cursor import is_string
 from .notation import Element, Form, compile_form
-from .reading.parser import Parser
-from .reading.statements.words import manual_key, manual_value
 from .spelling import attribute, positional
 
 Infer = Callable[[Parser, dict[str, Any], dict[str, Any]], Type]

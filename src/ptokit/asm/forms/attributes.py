@@ -12,9 +12,9 @@ from ptokit.isa.order.event_tags import EVENT_CLASSES
 from ptokit.isa.table import Attr
 from ptokit.types.enums import EVENT_ID_COUNT, Pipe
 
-from . import rules
-from .cursor import Cursor, is_string, whole
-from .faults import suggest
+from ..text import rules
+from ..text.cursor import Cursor, is_string, whole
+from ..text.faults import suggest
 
 UNIT = RawAttr("unit")
 """Value of a key written without one, where no declaration says that it is a switch."""

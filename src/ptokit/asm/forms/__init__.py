@@ -1,0 +1,1 @@
+"""What readers and printers share: how operations are written, attributes, their spelling."""

@@ -1,0 +1,1 @@
+"""Text as tokens, and what can be wrong with it."""
