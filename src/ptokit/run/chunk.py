@@ -20,7 +20,7 @@ from .loop_batching import Iterations, parts
 from .observer import Nest
 from .pipes import Pipes
 from .rendezvous import Rendezvous
-from .signals import Semaphores
+from .signals import Semaphores, block_text
 from .simt.launch import ThreadLaunches
 from .storage import Arena, Storage
 from .tile import Tile
@@ -50,6 +50,7 @@ class Chunk(ThreadLaunches, TileWords, ValueWords):
         self.cube = self.vector = True  # runs sections of that kind
         self.passed = 0  # waits for other cores that are over
         self.number = 0  # of the core in the launch
+        self.rank = -1  # of the device, in a launch on several
         self.semaphores: Semaphores[Any] | None = None
         self.meetings: Rendezvous[Any] | None = None
         self._cube_core: Chunk | None = None  # in a cluster: whose matrix buffers these are
@@ -72,6 +73,7 @@ class Chunk(ThreadLaunches, TileWords, ValueWords):
     def begin(self, number: int, semaphores: Semaphores[Any], meetings: Rendezvous[Any]) -> None:
         """Start as core `number` of a launch."""
         self.number, self.semaphores, self.meetings = number, semaphores, meetings
+        self.rank = semaphores.cores[number].rank
 
     def home(self, loc: TileType) -> Chunk:
         """The core whose memory a buffer is."""
@@ -123,7 +125,7 @@ class Chunk(ThreadLaunches, TileWords, ValueWords):
             return lambda: True
         meetings, key = self.meetings, (kind, count)
         times = meetings.arrive(self.number, key, None)
-        return lambda: meetings.met(key, times) is not None
+        return lambda: meetings.met(self.number, key, times) is not None
 
     def hold(self, over: Callable[[], Any]) -> Generator[None, None, Any]:
         """Stop until a wait for another core is over; what it was for."""
@@ -185,7 +187,8 @@ class Chunk(ThreadLaunches, TileWords, ValueWords):
         where = f", {Path(at.file or '').name}:{at.line}" if at.line else ""
         for k, lines in enumerate(self.printed):
             if name is not None:
-                lines.append(f"{f'%{name}' if name else 'tile'}, block {self.block_number(k)}{where}:\n")
+                who = block_text(self.rank, self.block_number(k))
+                lines.append(f"{f'%{name}' if name else 'tile'}, {who}{where}:\n")
             lines.append(texts[k if len(texts) > 1 else 0])
 
     def begin_scope(self) -> None:

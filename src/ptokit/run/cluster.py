@@ -2,6 +2,7 @@
 
 A cluster runs its cube core, then its vector cores, each until it has to wait for another, and so on until none can go
 on; then comes the next cluster. Clusters that wait for later ones are taken up again at the end, in the same order.
+Those of a launch on several devices come rank by rank.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ptokit.ir.launch import Role
 
 from .chunk import Chunk
 from .rings import Board
-from .signals import CoreId, Place
+from .signals import CoreId, Place, block_text
 
 _LISTED = 16  # cores that a deadlock names
 
@@ -122,11 +123,12 @@ def join(chunks: list[Chunk], roles: tuple[Role, ...], board: Board | None = Non
         chunk.take_role(role, chunks[0], seen, len(vectors) if role.kind == "vector" else 1)
 
 
-def core_ids(roles: tuple[Role, ...], blocks: int) -> list[CoreId]:
-    """All cores of a launch: block by block, each with the cube core first."""
+def core_ids(roles: tuple[Role, ...], blocks: int, ranks: int = 0) -> list[CoreId]:
+    """All cores of a launch: rank by rank and block by block, each with the cube core first. ``ranks``: 0 for a launch
+    on one device."""
     single = len(roles) == 1
-    places = [(block, role) for block in range(blocks) for role in roles]
-    return [CoreId(i, r.kind, b, -1 if single else r.sub) for i, (b, r) in enumerate(places)]
+    places = [(rank, block, role) for rank in range(ranks) or (-1,) for block in range(blocks) for role in roles]
+    return [CoreId(i, r.kind, b, -1 if single else r.sub, rank) for i, (rank, b, r) in enumerate(places)]
 
 
 def deadlock(held: Sequence[tuple[Place, Op | None, str]], file: str | None) -> Diagnostic:
@@ -140,6 +142,7 @@ def deadlock(held: Sequence[tuple[Place, Op | None, str]], file: str | None) -> 
 
 def place_text(core: Place) -> str:
     """A core in words."""
+    where = block_text(core.rank, core.block)
     if core.sub < 0 or not core.kind:
-        return f"block {core.block}"
-    return f"block {core.block}, {core.kind} core" + (f" {core.sub}" if core.kind == "vector" else "")
+        return where
+    return f"{where}, {core.kind} core" + (f" {core.sub}" if core.kind == "vector" else "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,7 +22,7 @@ from ptokit.types.values import MemRef, PartitionView, Ptr, TensorView, Type
 from .arguments import Argument, bind_arguments
 from .backends import Prepared, Unable, prepare, threads_wanted, wanted
 from .chunk import Chunk
-from .cluster import Cluster, Stream, core_ids, deadlock, join, run_clusters
+from .cluster import Stream
 from .effects import Effects, analyse
 from .entries import choose_entry
 from .estimate import Work
@@ -37,10 +37,9 @@ from .planner import plan
 from .printed import Printed
 from .python_code import PythonCode
 from .python_text import Source
-from .rendezvous import Rendezvous
-from .rings import Board
-from .signals import Semaphores
+from .signals import block_text
 from .stores import stores_last
+from .streams import run_streams
 from .threads import one_blas_thread
 from .workspace import Workspace
 
@@ -175,7 +174,7 @@ class Program:
                         found.done()
                     return
                 if self.cores.waits or self.cores.mixed:
-                    self._run_cores(workspace, values, blocks, matmul, progress, observer, span)
+                    run_streams(self, workspace, [values], blocks, matmul, progress, observer, span)
                     return
                 changed = self._changed_inputs(values) if size > 1 else []
                 if sum(buffer.mem.size for buffer in changed) > KEPT_BYTES:
@@ -298,90 +297,11 @@ class Program:
         shared = [b for b in _buffers(values) if b.written and b.partners]
         return [b for b in dict.fromkeys([*named, *shared]) if b is not None]
 
-    def _run_cores(
-        self,
-        workspace: Workspace,
-        values: list[Argument],
-        blocks: int,
-        matmul: str,
-        progress: Progress | None,
-        observer: Observer | None,
-        span: range,
-    ) -> None:
-        """Run every core of every block as a stream of its own. Raises `DiagnosticError`, also if they deadlock."""
-        semaphores: Semaphores[None] = Semaphores(core_ids(self.cores.roles, blocks), self.target)
-        passed: dict[tuple[int, int], tuple[Op | None, str]] = {}
-        finished = 0
-
-        def chunks(block: int) -> list[Chunk]:
-            machines = [workspace.core(blocks, matmul) for _ in self.cores.roles]
-            for machine in machines:
-                machine.observer = observer
-            return machines
-
-        def ended(cluster: Cluster) -> None:
-            nonlocal finished
-            finished += 1
-            workspace.give_back(stream.chunk for stream in cluster)
-            if progress is not None:
-                progress(finished, len(span))
-
-        def release(stream: Stream) -> bool:
-            forced = stream.chunk.go_on()
-            if forced:
-                passed[stream.index, stream.chunk.awaited] = self.waits_at(stream), stream.waits_for
-            return forced
-
-        stuck = run_clusters(self.clusters(chunks, semaphores, values, span), ended=ended, release=release)
-        held = [(stream.index, self.waits_at(stream), stream.waits_for) for stream in stuck]
-        held = held or [(core, *passed[core, event]) for core, event in semaphores.owed()]
-        for stream in stuck:  # what they have printed comes first
-            stream.stop()
-        if held:
-            places = [(semaphores.cores[index], op, what) for index, op, what in held]
-            raise DiagnosticError(deadlock(places, self.module.file))
-
-    def clusters(
-        self,
-        chunks: Callable[[int], list[Chunk]],
-        semaphores: Semaphores[Any],
-        values: list[Argument],
-        span: range,
-    ) -> Iterator[Cluster]:
-        """The streams of the cores of every block, made one block at a time. ``chunks``: machines for its cores."""
-        meetings: Rendezvous[None] = Rendezvous(semaphores.cores)
-        printed = Printed(len(self.cores.roles), span.start)
-        for block in span:
-            machines = chunks(block)
-            join(machines, self.cores.roles, Board(self.cores.vectors, self.cores.reserved))
-            for chunk in machines:
-                chunk.start(np.array([block], np.int64))
-            cluster: Cluster = []
-            for role, chunk in zip(self.cores.roles, machines):
-                number = block * len(machines) + len(cluster)
-                chunk.begin(number, semaphores, meetings)
-                cluster.append(Stream(number, block, role, chunk, self._stream(chunk, values, block, printed)))
-            yield cluster
-
-    def _stream(self, chunk: Chunk, values: list[Argument], block: int, printed: Printed) -> Iterator[None]:
-        """The program of one core, which stops where it waits for another. Raises `DiagnosticError`."""
-        code = self._for(chunk)
-        try:
-            running = code.function(chunk, *values)
-            if isinstance(running, Generator):  # anything else is what a function returns that waits for nobody
-                yield from running
-        except (Fault, OverflowError) as error:
-            raise DiagnosticError(self._diagnose(error, chunk)) from None
-        finally:
-            printed.add(block, chunk.printed[0])
-            chunk.printed = [[]]
-            printed.done(block)
-
     def waits_at(self, stream: Stream) -> Op | None:
         """The operation at which a stream waits."""
-        return self._for(stream.chunk).waits_at(stream.work)
+        return self.code_for(stream.chunk).waits_at(stream.work)
 
-    def _for(self, machine: Chunk) -> PythonCode:
+    def code_for(self, machine: Chunk) -> PythonCode:
         """The code for a machine, which then can tell where it is."""
         code = self.code if machine.observer is None else self.watched_code
         machine.place = lambda: code.place() or Location(self.module.file)
@@ -389,7 +309,7 @@ class Program:
 
     def _run(self, chunk: Chunk, indices: np.ndarray, values: list[Argument], printed: Printed) -> None:
         chunk.start(indices)
-        code = self._for(chunk)
+        code = self.code_for(chunk)
         try:
             code.function(chunk, *values)
         except Diverge:
@@ -398,16 +318,16 @@ class Program:
         except (Fault, OverflowError) as error:
             if len(indices) > 1:
                 chunk.printed.clear()
-            raise DiagnosticError(self._diagnose(error, chunk)) from None
+            raise DiagnosticError(self.diagnose(error, chunk)) from None
         finally:
             for block, texts in zip(indices.tolist(), chunk.printed):
                 printed.add(block, texts)
 
-    def _diagnose(self, error: Fault | OverflowError, chunk: Chunk) -> Diagnostic:
+    def diagnose(self, error: Fault | OverflowError, chunk: Chunk) -> Diagnostic:
         """A fault with the operation, the block and the loop variables it happened at."""
-        op, where = self._for(chunk).failed_at(error)
+        op, where = self.code_for(chunk).failed_at(error)
         block = chunk.block_number((error.block if isinstance(error, Fault) else None) or 0)
-        return self.diagnosis(error, op, f"block {block}", where)
+        return self.diagnosis(error, op, block_text(chunk.rank, block), where)
 
     def diagnosis(self, error: Fault | OverflowError, op: Op | None, place: str, where: Sequence[str]) -> Diagnostic:
         """The finding of a fault: at which operation, in which block, and with which loop variables."""

@@ -23,7 +23,8 @@ T = TypeVar("T")
 
 
 class Place(Protocol):
-    """A core: its number, kind, block, number among the vector cores of its cluster (-1: none)."""
+    """A core: its number, kind, block, number among the vector cores of its cluster (-1: none), and the rank of its
+    device (-1: there is one device)."""
 
     @property
     def index(self) -> int: ...
@@ -33,6 +34,8 @@ class Place(Protocol):
     def block(self) -> int: ...
     @property
     def sub(self) -> int: ...
+    @property
+    def rank(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,12 @@ class CoreId:
     kind: str
     block: int
     sub: int
+    rank: int = -1
+
+
+def block_text(rank: int, block: int) -> str:
+    """A block in words; ``rank``: that of its device, -1 where there is one."""
+    return f"block {block}" if rank < 0 else f"rank {rank}, block {block}"
 
 
 Parts = dict[int, T]
@@ -51,7 +60,10 @@ Parts = dict[int, T]
 
 @dataclass
 class Semaphores(Generic[T]):
-    """Semaphores by (receiving core, id). A rendezvous counts for a receiver once every sender has contributed."""
+    """Semaphores by (receiving core, id). A rendezvous counts for a receiver once every sender has contributed.
+
+    The cores of a device signal each other only.
+    """
 
     cores: Sequence[Place]
     target: Target | None
@@ -60,34 +72,34 @@ class Semaphores(Generic[T]):
     _counts: dict[tuple[int, int], deque[Parts[T]]] = field(default_factory=dict)
     _partial: dict[tuple[int, ...], dict[int, deque[T]]] = field(default_factory=dict)
     _owed: dict[tuple[int, int], int] = field(default_factory=dict)
-    _of_kind: dict[str, list[int]] = field(default_factory=dict)
-    _of_block: dict[int, list[Place]] = field(default_factory=dict)
+    _of_kind: dict[tuple[int, str], list[int]] = field(default_factory=dict)  # by rank
+    _of_block: dict[tuple[int, int], list[Place]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for core in self.cores:
-            self._of_kind.setdefault(core.kind, []).append(core.index)
-            self._of_block.setdefault(core.block, []).append(core)
+            self._of_kind.setdefault((core.rank, core.kind), []).append(core.index)
+            self._of_block.setdefault((core.rank, core.block), []).append(core)
 
     def send(self, core: Place, event: int, mode: int, item: T) -> None:
         """`core` signals."""
         if mode == ALL_CORES:
-            same = self._of_kind[core.kind]
+            same = self._of_kind[core.rank, core.kind]
             self._meet((ALL_CORES, event, same[0]), core, event, item, same, same)
             return
-        cluster = self._of_block[core.block]
+        cluster = self._of_block[core.rank, core.block]
         vectors = [c.index for c in cluster if c.kind == "vector"]
         if mode == VECTOR_CORES:
-            self._meet((VECTOR_CORES, event, core.block), core, event, item, vectors, vectors)
+            self._meet((VECTOR_CORES, event, cluster[0].index), core, event, item, vectors, vectors)
         elif self.target is not None and not self.target.waits_hold_core:
             self._to_one(core, event, item, cluster)
         elif core.kind == "cube":
             if not vectors:
-                self._keep((CLUSTER, event, core.block), core, item)
+                self._keep((CLUSTER, event, cluster[0].index), core, item)
             for index in vectors:
                 self._deliver(index, event, {core.index: item}, core)
         else:
             cubes = [c.index for c in cluster if c.kind == "cube"]
-            self._meet((CLUSTER, event, core.block), core, event, item, vectors, cubes)
+            self._meet((CLUSTER, event, cluster[0].index), core, event, item, vectors, cubes)
 
     def _to_one(self, core: Place, event: int, item: T, cluster: list[Place]) -> None:
         """a5: the id names one receiver."""
@@ -100,7 +112,7 @@ class Semaphores(Generic[T]):
         for receiver in receivers:
             self._deliver(receiver.index, event, {core.index: item}, core)
         if not receivers:
-            self._keep((CLUSTER, event, core.block), core, item)
+            self._keep((CLUSTER, event, cluster[0].index), core, item)
 
     def _keep(self, key: tuple[int, ...], core: Place, item: T) -> None:
         self._partial.setdefault(key, {}).setdefault(core.index, deque()).append(item)
@@ -156,10 +168,10 @@ class Semaphores(Generic[T]):
             if receiver in over:
                 out += [(receiver, parts.get(receiver, next(iter(parts.values())))) for parts in count]
         for (mode, _, where), waiting in self._partial.items():
-            joined = self._of_kind[self._kind(where)] if mode == ALL_CORES else [c.index for c in self._of_block[where]]
+            first = self.cores[where]
+            joined = self._of_kind[first.rank, first.kind]
+            if mode != ALL_CORES:
+                joined = [c.index for c in self._of_block[first.rank, first.block]]
             if all(index in over for index in joined if not waiting.get(index)):
                 out += [(index, item) for index, items in waiting.items() for item in items]
         return out
-
-    def _kind(self, index: int) -> str:
-        return next(kind for kind, cores in self._of_kind.items() if index in cores)

@@ -24,6 +24,7 @@ from ptokit.run.fault import Fault
 from ptokit.run.memory import Buffer, Pointer, View
 from ptokit.run.program import Program, choose_entry, filled_in
 from ptokit.run.signals import LIMIT, Semaphores
+from ptokit.run.streams import clusters
 from ptokit.run.threads import one_blas_thread
 from ptokit.targets import Target
 from ptokit.targets import target as target_named
@@ -299,10 +300,9 @@ class _Run:
         self.observers.append(observer)
         return observer
 
-    def _cluster(self, block: int) -> list[Chunk]:
-        """Machines for the cores of a block."""
-        roles = len(self.program.cores.roles)
-        cores = self.simulation.cores[block * roles : (block + 1) * roles]
+    def _cluster(self, first: int) -> list[Chunk]:
+        """Machines for the cores of a block; ``first``: the number of its first core."""
+        cores = self.simulation.cores[first : first + len(self.program.cores.roles)]
         buffers = Buffers()
         machines: list[Chunk] = []
         for core in cores:
@@ -318,9 +318,9 @@ class _Run:
         """Execute the cores of all blocks in turn and report."""
         found = self.report.diagnostics
         semaphores: Semaphores[None] = Semaphores(self.simulation.cores, self.target)
-        clusters = self.program.clusters(self._cluster, semaphores, self.values, range(self.blocks))
+        streams = clusters(self.program, self._cluster, semaphores, [self.values], range(self.blocks))
         with np.errstate(all="ignore"), one_blas_thread(self.program.effects.multiplies):
-            waiting = {stream.index for stream in run_clusters(clusters, ended=self._ended, failed=self._failed)}
+            waiting = {stream.index for stream in run_clusters(streams, ended=self._ended, failed=self._failed)}
         for observer in self.observers:
             observer.machine.observer = None  # two objects that hold each other go late
         self.report.instructions = sum(observer.instructions for observer in self.observers)

@@ -58,8 +58,10 @@ class Core:
         profile: bool,
         waits: bool = False,
         started: bool = True,
+        rank: int = -1,
     ) -> None:
         self.index, self.kind, self.block, self.sub, self.target = index, kind, block, sub, target
+        self.rank = rank  # of its device, in a launch on several
         self._width = WIDTH + len(COMPONENTS) if waits else WIDTH  # with the waits of each pipe, where they matter
         self.ordered = dict.fromkeys(COMPONENTS, True) if not profile else _promised(target)
         self.ended = True  # False if the program stopped early
@@ -135,7 +137,7 @@ class Simulation:
         self.hub, self.execute, self.reuse = hub, execute, reuse
         self.signals = Signals()
         self.meetings: Rendezvous[Clock] = Rendezvous(self.cores)
-        self._joined: dict[tuple[tuple[str, int], int], Clock] = {}
+        self._joined: dict[tuple[int, tuple[str, int], int], Clock] = {}  # by rank
 
     def push(self, core: Core, item: Item) -> None:
         """The next item of a core's program."""
@@ -250,12 +252,12 @@ class Simulation:
             for pipe in COMPONENTS:
                 core.learn(core.completed(pipe))
             item.times = self.meetings.arrive(core.index, item.key, core.completed(Pipe.S))
-        met = self.meetings.met(item.key, item.times)
+        met = self.meetings.met(core.index, item.key, item.times)
         if met is None:
             return False
-        joined = self._joined.get((item.key, item.times))
+        joined = self._joined.get((core.rank, item.key, item.times))
         if joined is None:
-            joined = self._joined[item.key, item.times] = core.completed(Pipe.S)
+            joined = self._joined[core.rank, item.key, item.times] = core.completed(Pipe.S)
             for clock in met.values():
                 joined.join(clock)
             self.hub.delivered.update(met)

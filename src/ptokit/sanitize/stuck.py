@@ -44,7 +44,7 @@ def _missing(simulation: Simulation, core: Core) -> list[Core]:
     head = core.stream[0] if core.stream else None
     if not isinstance(head, Meet) or not head.times:
         return []
-    missing = [simulation.cores[i] for i in simulation.meetings.missing(head.key, head.times)]
+    missing = [simulation.cores[i] for i in simulation.meetings.missing(core.index, head.key, head.times)]
     for other in missing:
         at = other.stream[0] if other.stream else None
         if other.blocked and not (isinstance(at, Meet) and at.times and at.key != head.key):

@@ -1,0 +1,120 @@
+"""Launches whose cores wait for each other, on one device or several: every core is a stream of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ptokit.diagnostics import DiagnosticError
+from ptokit.ir.core import Op
+
+from .arguments import Argument
+from .chunk import Chunk
+from .cluster import Cluster, Stream, core_ids, deadlock, join, run_clusters
+from .fault import Fault
+from .observer import Observer
+from .printed import Printed
+from .rendezvous import Rendezvous
+from .rings import Board
+from .signals import Semaphores
+from .workspace import Workspace
+
+if TYPE_CHECKING:
+    from .program import Program
+
+
+def run_streams(
+    program: Program,
+    workspace: Workspace,
+    devices: Sequence[list[Argument]],
+    blocks: int,
+    matmul: str,
+    progress: Callable[[int, int], None] | None,
+    observer: Observer | None,
+    span: range,
+    *,
+    ranks: int = 0,
+) -> None:
+    """Run every core of the blocks `span` on every device. Raises `DiagnosticError`, also if they deadlock.
+
+    ``devices``: the arguments of each. ``ranks``: how many there are, 0 where the launch is on one device.
+    """
+    semaphores: Semaphores[None] = Semaphores(core_ids(program.cores.roles, blocks, ranks), program.target)
+    passed: dict[tuple[int, int], tuple[Op | None, str]] = {}
+    finished = 0
+
+    def chunks(first: int) -> list[Chunk]:
+        machines = [workspace.core(blocks, matmul) for _ in program.cores.roles]
+        for machine in machines:
+            machine.observer = observer
+        return machines
+
+    def ended(cluster: Cluster) -> None:
+        nonlocal finished
+        finished += 1
+        workspace.give_back(stream.chunk for stream in cluster)
+        if progress is not None:
+            progress(finished, len(span) * len(devices))
+
+    def release(stream: Stream) -> bool:
+        forced = stream.chunk.go_on()
+        if forced:
+            passed[stream.index, stream.chunk.awaited] = program.waits_at(stream), stream.waits_for
+        return forced
+
+    stuck = run_clusters(clusters(program, chunks, semaphores, devices, span), ended=ended, release=release)
+    held = [(stream.index, program.waits_at(stream), stream.waits_for) for stream in stuck]
+    held = held or [(core, *passed[core, event]) for core, event in semaphores.owed()]
+    for stream in stuck:  # what they have printed comes first
+        stream.stop()
+    if held:
+        places = [(semaphores.cores[index], op, what) for index, op, what in held]
+        raise DiagnosticError(deadlock(places, program.module.file))
+
+
+def clusters(
+    program: Program,
+    chunks: Callable[[int], list[Chunk]],
+    semaphores: Semaphores[Any],
+    devices: Sequence[list[Argument]],
+    span: range,
+) -> Iterator[Cluster]:
+    """The streams of the cores of every block, made one block at a time, device by device.
+
+    ``chunks``: machines for the cores of a block, by the number of its first core in the launch.
+    """
+    roles = program.cores.roles
+    blocks = len(semaphores.cores) // (len(devices) * len(roles))
+    meetings: Rendezvous[None] = Rendezvous(semaphores.cores)
+    printed = Printed(len(roles), span.start)
+    for device, values in enumerate(devices):
+        for block in span:
+            place = device * blocks + block
+            first = place * len(roles)
+            machines = chunks(first)
+            join(machines, roles, Board(program.cores.vectors, program.cores.reserved))
+            for chunk in machines:
+                chunk.start(np.array([block], np.int64))
+            cluster: Cluster = []
+            for number, (role, chunk) in enumerate(zip(roles, machines), first):
+                chunk.begin(number, semaphores, meetings)
+                work = _stream(program, chunk, values, place, printed)
+                cluster.append(Stream(number, block, role, chunk, work))
+            yield cluster
+
+
+def _stream(program: Program, chunk: Chunk, values: list[Argument], place: int, printed: Printed) -> Iterator[None]:
+    """The program of one core, which stops where it waits for another. Raises `DiagnosticError`."""
+    code = program.code_for(chunk)
+    try:
+        running = code.function(chunk, *values)
+        if isinstance(running, Generator):  # anything else is what a function returns that waits for nobody
+            yield from running
+    except (Fault, OverflowError) as error:
+        raise DiagnosticError(program.diagnose(error, chunk)) from None
+    finally:
+        printed.add(place, chunk.printed[0])
+        chunk.printed = [[]]
+        printed.done(place)
