@@ -11,8 +11,8 @@ from ptokit.isa.cube.matmul import TMATMUL, TMATMUL_ACC
 from ptokit.isa.cube.matmul_rules import ACCUMULATE
 from ptokit.isa.meaning.contract import ROUNDING
 from ptokit.isa.site import Site, TileInfo
+from ptokit.run.memory.tile import Tile
 from ptokit.run.single import Single
-from ptokit.run.tile import Tile
 from ptokit.targets import target
 from ptokit.types.dtypes import bf16, dtype, f16, f32, i8, i32
 from ptokit.types.enums import BLayout, SLayout, TileType

@@ -39,7 +39,7 @@ from ptokit.isa.numerics.rounding import narrow
 from ptokit.isa.numerics.scalars import element
 from ptokit.isa.site import ScalarInfo, Site, TileInfo
 from ptokit.isa.table import TABLE, Instr, Kind, derived_footprint
-from ptokit.run.calls import attributes
+from ptokit.run.machine.calls import attributes
 from ptokit.run.single import Single
 from ptokit.targets import TARGETS, target
 from ptokit.types.dtypes import DTYPES, DType

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError
-from ptokit.run.stores import stores_last
+from ptokit.run.planning.stores import stores_last
 
 from .kernels import TILE, add, alloc, compiled, load, part, store, view
 

@@ -9,7 +9,7 @@ import pytest
 
 from ptokit.diagnostics import DiagnosticError
 from ptokit.run import Program
-from ptokit.run.tile_words import slot_bytes
+from ptokit.run.machine.tile_words import slot_bytes
 from ptokit.types.dtypes import f32
 from ptokit.types.enums import TileType
 from ptokit.types.tile import tile

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from ptokit.asm import parse_module
-from ptokit.run import loop_batching as steady
+from ptokit.run.machine import loop_batching as steady
 from ptokit.run.program import Program, compile_program
-from ptokit.run.python_code import PythonCode
-from ptokit.run.python_text import Source
+from ptokit.run.python.code import PythonCode
+from ptokit.run.python.text import Source
 from ptokit.targets import A5
 
 SIZE = 16384

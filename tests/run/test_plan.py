@@ -16,8 +16,8 @@ from ptokit.asm import parse_module, read_module
 from ptokit.conformance.programs import Pointer, ProgramCase, ProgramSuite
 from ptokit.diagnostics import DiagnosticError
 from ptokit.run import backends, compile_program
-from ptokit.run.chunk import Chunk
-from ptokit.run.plan import CONTROL, Data, Form, Step, walk
+from ptokit.run.machine.chunk import Chunk
+from ptokit.run.planning.plan import CONTROL, Data, Form, Step, walk
 from ptokit.run.program import Program
 from ptokit.targets import A5
 

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptokit.run.fault import Fault
-from ptokit.run.memory import Buffer, View
-from ptokit.run.storage import Arena
-from ptokit.run.tile import Tile
+from ptokit.run.memory.global_memory import Buffer, View
+from ptokit.run.memory.storage import Arena
+from ptokit.run.memory.tile import Tile
 from ptokit.types.dtypes import f16, f32, i8, u16
 from ptokit.types.enums import BLayout, Layout, SLayout, TileType
 from ptokit.types.layout import element_offset, offset_map

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from ptokit.ir.core import Value
-from ptokit.run import lanes
 from ptokit.run.backends import Unable
-from ptokit.run.chunk import Chunk
 from ptokit.run.fault import Fault
 from ptokit.run.faults import Faults
-from ptokit.run.plan import Data, Form, Operand, Region, Step
-from ptokit.run.printed import Printed
+from ptokit.run.machine import lanes
+from ptokit.run.machine.chunk import Chunk
+from ptokit.run.machine.printed import Printed
+from ptokit.run.planning.plan import Data, Form, Operand, Region, Step
 from ptokit.run.program import Program
 
 Values = dict[Value, Any]

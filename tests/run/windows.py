@@ -22,12 +22,12 @@ from ptokit.conformance.binding import instruction_of, operand_names, scalars_an
 from ptokit.conformance.cases import Case, read_suite
 from ptokit.isa.table import Instr
 from ptokit.isa.tile_rules import check_tile
-from ptokit.run.calls import attributes
 from ptokit.run.fault import Fault
-from ptokit.run.memory import Buffer, View
+from ptokit.run.machine.calls import attributes
+from ptokit.run.memory.global_memory import Buffer, View
+from ptokit.run.memory.tile import Tile
+from ptokit.run.memory.window import Window
 from ptokit.run.single import Single
-from ptokit.run.tile import Tile
-from ptokit.run.window import Window
 from ptokit.targets import TARGETS, Target
 from ptokit.types.enums import BLayout, Layout, SLayout, TileType
 from ptokit.types.tile import TileSpec

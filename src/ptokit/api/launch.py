@@ -19,8 +19,8 @@ from ptokit.ir.runnable import check_runnable
 from ptokit.ir.verify import verify
 from ptokit.run import MATMUL_MODES, Param, choose_entry
 from ptokit.run import Program as Compiled
+from ptokit.run.machine.printed import redirected
 from ptokit.run.observer import Observer
-from ptokit.run.printed import redirected
 from ptokit.targets import Target
 
 from .arguments import make, read_arguments

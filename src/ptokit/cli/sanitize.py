@@ -17,7 +17,7 @@ from ptokit.api.settings import settings_for
 from ptokit.api.source import At
 from ptokit.diagnostics.render import summary, visible_name
 from ptokit.diagnostics.sarif import Details
-from ptokit.run.printed import redirected
+from ptokit.run.machine.printed import redirected
 from ptokit.sanitize import Report
 
 from .console import remark, say, show_diagnostics

@@ -14,9 +14,9 @@ from ptokit.isa.site import Site
 from ptokit.isa.table import Instr
 from ptokit.isa.tile_rules import check_tile
 from ptokit.isa.unknown import UNKNOWN
-from ptokit.run.calls import attributes, infos
+from ptokit.run.machine.calls import attributes, infos
+from ptokit.run.memory.tile import Tile
 from ptokit.run.single import Single
-from ptokit.run.tile import Tile
 from ptokit.targets import Target
 from ptokit.types.conv import ConvSpec
 from ptokit.types.dtypes import DType

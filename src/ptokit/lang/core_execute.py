@@ -20,15 +20,15 @@ from ptokit.isa.site import Site
 from ptokit.isa.table import Instr, Kind, Role
 from ptokit.isa.tile_rules import check_tile
 from ptokit.isa.unknown import UNKNOWN, Size
-from ptokit.run.calls import attributes, bind, infos
 from ptokit.run.fault import Fault
-from ptokit.run.memory import Buffer, View
+from ptokit.run.machine.calls import attributes, bind, infos
+from ptokit.run.memory.global_memory import Buffer, View
+from ptokit.run.memory.tile import Tile
 from ptokit.run.observer import carry_out
-from ptokit.run.plan import Data, Plan, Step
-from ptokit.run.planner import PLANNED, Planner
+from ptokit.run.planning.plan import Data, Plan, Step
+from ptokit.run.planning.planner import PLANNED, Planner
 from ptokit.run.simt.code import Bodies
 from ptokit.run.single import Single
-from ptokit.run.tile import Tile
 from ptokit.targets import Target
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import Scalar as ScalarType

@@ -11,9 +11,9 @@ from typing import Any
 
 from ptokit.diagnostics import UNKNOWN_LOCATION, Location
 from ptokit.ir import Op, Value
-from ptokit.run.chunk import Chunk
-from ptokit.run.memory import Buffer
-from ptokit.run.memory import Pointer as Address
+from ptokit.run.machine.chunk import Chunk
+from ptokit.run.memory.global_memory import Buffer
+from ptokit.run.memory.global_memory import Pointer as Address
 from ptokit.run.single import Single
 from ptokit.targets import Target
 from ptokit.types.dtypes import DType, from_numpy

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.run.scalars import FLOAT_TYPES
+from ptokit.run.machine.scalars import FLOAT_TYPES
 from ptokit.types.integers import wrap
 from ptokit.types.values import Scalar as ScalarType
 

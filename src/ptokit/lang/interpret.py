@@ -20,10 +20,10 @@ import numpy as np
 from ptokit.diagnostics import DiagnosticError
 from ptokit.ir.launch import VECTOR_CORES, Role
 from ptokit.isa.table import TABLE
-from ptokit.run.chunk import Chunk
-from ptokit.run.cluster import Cluster, Stream, core_ids, deadlock, join, run_clusters
-from ptokit.run.rendezvous import Rendezvous
-from ptokit.run.signals import Semaphores
+from ptokit.run.cores.cluster import Cluster, Stream, core_ids, deadlock, join, run_clusters
+from ptokit.run.cores.rendezvous import Rendezvous
+from ptokit.run.cores.signals import Semaphores
+from ptokit.run.machine.chunk import Chunk
 from ptokit.types.values import Ptr
 from ptokit.types.values import Scalar as ScalarType
 

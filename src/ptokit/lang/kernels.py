@@ -22,7 +22,7 @@ from ptokit.ir import Module, Value
 from ptokit.ir.verify import verify
 from ptokit.run import MATMUL_MODES, Program, compile_program
 from ptokit.run.arguments import bind_arguments
-from ptokit.run.chunk import Chunk
+from ptokit.run.machine.chunk import Chunk
 from ptokit.run.observer import Observer
 from ptokit.sanitize import Report, sanitize
 from ptokit.targets import TARGETS, Target

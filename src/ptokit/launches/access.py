@@ -17,14 +17,14 @@ from ptokit.isa.meaning.words import Move, Word
 from ptokit.isa.site import Site
 from ptokit.isa.table import Kind, Role
 from ptokit.run.arguments import bind_arguments
-from ptokit.run.calls import infos
-from ptokit.run.lanes import lanes
-from ptokit.run.memory import Buffer, Pointer, View
+from ptokit.run.cores.signals import ALL_CORES
+from ptokit.run.machine.calls import infos
+from ptokit.run.machine.lanes import lanes
+from ptokit.run.memory.global_memory import Buffer, Pointer, View
+from ptokit.run.memory.tile import Tile
 from ptokit.run.observer import Moment, Observer
-from ptokit.run.plan import Step
+from ptokit.run.planning.plan import Step
 from ptokit.run.program import Program
-from ptokit.run.signals import ALL_CORES
-from ptokit.run.tile import Tile
 from ptokit.types.enums import Layout
 from ptokit.types.tensor import inner_channels
 

@@ -13,7 +13,7 @@ from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
 from ptokit.ir.entry_calls import Query
 from ptokit.ir.launch import VECTOR_CORES
 from ptokit.run.faults import Faults
-from ptokit.run.printed import show
+from ptokit.run.machine.printed import show
 from ptokit.run.program import Program
 from ptokit.workers.drive import drive
 from ptokit.workers.executors import open_executor, workers_of

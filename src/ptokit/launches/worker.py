@@ -11,7 +11,7 @@ import numpy as np
 
 from ptokit.asm import parse_module
 from ptokit.diagnostics import DiagnosticError
-from ptokit.run.printed import redirected
+from ptokit.run.machine.printed import redirected
 from ptokit.run.program import Program, compile_program
 from ptokit.targets import target
 

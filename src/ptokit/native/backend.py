@@ -7,10 +7,10 @@ from typing import Any
 
 from ptokit.ir.core import Op
 from ptokit.run.backends import Unable
-from ptokit.run.estimate import ELEMENT, Work, elements
 from ptokit.run.fault import Fault
 from ptokit.run.faults import Faults
-from ptokit.run.printed import Printed
+from ptokit.run.machine.printed import Printed
+from ptokit.run.planning.estimate import ELEMENT, Work, elements
 from ptokit.run.program import Program
 
 from .values import NotNativeError

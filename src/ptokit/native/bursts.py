@@ -9,7 +9,7 @@ from ptokit.isa.meaning.expressions import Count, Extent, Sum
 from ptokit.isa.meaning.words import Bursts
 from ptokit.isa.site import Site
 from ptokit.isa.table import Instr
-from ptokit.run.local import SPACES
+from ptokit.run.memory.local import SPACES
 
 from . import forwarding
 from .code import Num

@@ -1,7 +1,7 @@
 """Places where the code calls back into Python: what is handed over, and what is done with it.
 
 Known parts of operands are kept in Python; the code hands over the others as 64-bit words, which come back as the
-objects that the NumPy backend would have: `ptokit.run.tile.Tile`, `View`, `Pointer` … on the same bytes.
+objects that the NumPy backend would have: `ptokit.run.memory.tile.Tile`, `View`, `Pointer` … on the same bytes.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from ptokit.ir.core import Op, Value
 from ptokit.ir.facts import instr_of, scalar_type
 from ptokit.isa.site import Site
 from ptokit.isa.table import Instr, Kind, Role
-from ptokit.run import arith
-from ptokit.run.calls import attributes, bind, check_operands
-from ptokit.run.lanes import plain
-from ptokit.run.local import SPACES
-from ptokit.run.local import LocalPointer as RunLocalPointer
-from ptokit.run.memory import Pointer as RunPointer
-from ptokit.run.memory import View as RunView
-from ptokit.run.scalars import FLOAT_TYPES
-from ptokit.run.tile import Tile as RunTile
-from ptokit.run.window import Window
+from ptokit.run.machine.calls import attributes, bind, check_operands
+from ptokit.run.machine.lanes import plain
+from ptokit.run.machine.scalars import FLOAT_TYPES
+from ptokit.run.memory.global_memory import Pointer as RunPointer
+from ptokit.run.memory.global_memory import View as RunView
+from ptokit.run.memory.local import SPACES
+from ptokit.run.memory.local import LocalPointer as RunLocalPointer
+from ptokit.run.memory.tile import Tile as RunTile
+from ptokit.run.memory.window import Window
+from ptokit.run.python import arith
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import Mask, Ptr, Scalar, VReg
 

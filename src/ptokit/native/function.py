@@ -15,10 +15,10 @@ from ptokit.ir.core import Block, Function, Module, Op, Value
 from ptokit.ir.facts import Facts, instr_of
 from ptokit.isa.site import Site
 from ptokit.isa.table import Instr
-from ptokit.run.calls import left_to_check
-from ptokit.run.carried_tiles import carried_tiles
-from ptokit.run.effects import Effects
-from ptokit.run.scalars import FLOAT_TYPES, constant
+from ptokit.run.machine.calls import left_to_check
+from ptokit.run.machine.scalars import FLOAT_TYPES, constant
+from ptokit.run.planning.carried_tiles import carried_tiles
+from ptokit.run.planning.effects import Effects
 from ptokit.targets import Target
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Pipe, TileType

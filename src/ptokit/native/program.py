@@ -11,11 +11,11 @@ import numpy as np
 
 from ptokit.ir.core import Function, Module, Op
 from ptokit.isa.numerics.unary import table16
-from ptokit.run.chunk import Chunk
-from ptokit.run.effects import Effects
 from ptokit.run.fault import Fault
-from ptokit.run.memory import Buffer, Pointer, Tensor
-from ptokit.run.printed import Printed
+from ptokit.run.machine.chunk import Chunk
+from ptokit.run.machine.printed import Printed
+from ptokit.run.memory.global_memory import Buffer, Pointer, Tensor
+from ptokit.run.planning.effects import Effects
 from ptokit.targets import Target
 from ptokit.types.values import MemRef, Ptr, Scalar
 

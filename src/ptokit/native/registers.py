@@ -25,7 +25,7 @@ from ptokit.isa.meaning.expressions import (
 )
 from ptokit.isa.meaning.words import Lane, Write
 from ptokit.isa.table import Instr, Kind
-from ptokit.run.local import SPACES
+from ptokit.run.memory.local import SPACES
 from ptokit.types.dtypes import DType
 from ptokit.types.values import Mask, Ptr, VReg
 from ptokit.types.values import Scalar as ScalarType

@@ -1,4 +1,4 @@
-"""Operations of `arith` as LLVM code, with the results of `ptokit.run.scalars`.
+"""Operations of `arith` as LLVM code, with the results of `ptokit.run.machine.scalars`.
 
 Integers are registers of their width, ``index`` is i64. A float is the integer of its bits, so that moving it changes
 none; arithmetic is carried out in binary64 and rounded once to the type. A NaN that it makes is the positive quiet one.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ptokit.ir.core import Op, Value
 from ptokit.ir.scale_views import packed_slice
-from ptokit.run.local import SPACES
+from ptokit.run.memory.local import SPACES
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout
 from ptokit.types.integers import width

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.run.chunk import Chunk
-from ptokit.run.memory import Buffer, Pointer, View
-from ptokit.run.storage import Arena, Storage
-from ptokit.run.tile import Tile
+from ptokit.run.machine.chunk import Chunk
+from ptokit.run.memory.global_memory import Buffer, Pointer, View
+from ptokit.run.memory.storage import Arena, Storage
+from ptokit.run.memory.tile import Tile
 from ptokit.types.tile import TileSpec
 
 from . import blas

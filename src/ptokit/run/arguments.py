@@ -15,9 +15,9 @@ from ptokit.types.integers import width
 from ptokit.types.tile import DYNAMIC
 from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
 
-from .memory import Buffer, Pointer, Tensor
-from .scalars import FLOAT_TYPES, round_float
-from .workspace import Workspace
+from .machine.scalars import FLOAT_TYPES, round_float
+from .memory.global_memory import Buffer, Pointer, Tensor
+from .memory.workspace import Workspace
 
 Argument = Any  # Pointer, int, float or bool
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
 
 if TYPE_CHECKING:
-    from .estimate import Work
     from .faults import Faults
-    from .printed import Printed
+    from .machine.printed import Printed
+    from .planning.estimate import Work
     from .program import Program
 
 BACKENDS: dict[str, str] = {"native": "ptokit.native.backend"}

@@ -24,14 +24,14 @@ from ptokit.ir.core import Op
 from ptokit.isa.table import Instr, Role
 
 from .fault import Fault
-from .memory import View
-from .plan import Step
-from .tile import Tile
+from .memory.global_memory import View
+from .memory.tile import Tile
+from .planning.plan import Step
 
 if TYPE_CHECKING:
-    from .accesses import Access
-    from .chunk import Chunk
-    from .pipes import Event
+    from .cores.pipes import Event
+    from .machine.chunk import Chunk
+    from .memory.accesses import Access
     from .simt.threads import Watch
 
 Loops = tuple[tuple[str, Any], ...]

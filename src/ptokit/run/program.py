@@ -21,27 +21,27 @@ from ptokit.types.values import MemRef, PartitionView, Ptr, TensorView, Type
 
 from .arguments import Argument, bind_arguments
 from .backends import Prepared, Unable, prepare, threads_wanted, wanted
-from .chunk import Chunk
-from .cluster import Stream
-from .effects import Effects, analyse
-from .entries import choose_entry
-from .estimate import Work
+from .blas_threads import one_blas_thread
+from .cores.cluster import Stream
+from .cores.signals import block_text
+from .cores.streams import run_streams
 from .fault import Fault
 from .faults import Again, Faults, Kept
-from .lanes import Diverge
-from .mapped import pages_given_back
-from .memory import Buffer, Pointer
+from .machine.chunk import Chunk
+from .machine.lanes import Diverge
+from .machine.printed import Printed
+from .memory.global_memory import Buffer, Pointer
+from .memory.mapped import pages_given_back
+from .memory.workspace import Workspace
 from .observer import Observer
-from .plan import Plan
-from .planner import plan
-from .printed import Printed
-from .python_code import PythonCode
-from .python_text import Source
-from .signals import block_text
-from .stores import stores_last
-from .streams import run_streams
-from .threads import one_blas_thread
-from .workspace import Workspace
+from .planning.effects import Effects, analyse
+from .planning.entries import choose_entry
+from .planning.estimate import Work
+from .planning.plan import Plan
+from .planning.planner import plan
+from .planning.stores import stores_last
+from .python.code import PythonCode
+from .python.text import Source
 
 MATMUL_MODES = ("exact", "fast", "ref")
 CHUNK_BYTES = 3 << 20  # working memory of the blocks that run together: what stays in a CPU's cache

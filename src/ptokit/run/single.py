@@ -15,14 +15,14 @@ from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout
 from ptokit.types.tile import DYNAMIC, TileSpec
 
-from .calls import attributes, check_operands
-from .chunk import Chunk
-from .memory import Buffer, View
+from .machine.calls import attributes, check_operands
+from .machine.chunk import Chunk
+from .machine.printed import Printed
+from .memory.global_memory import Buffer, View
+from .memory.storage import Arena
+from .memory.tile import Tile
 from .observer import carry_out
-from .plan import Step
-from .printed import Printed
-from .storage import Arena
-from .tile import Tile
+from .planning.plan import Step
 
 
 class Single:

@@ -11,7 +11,7 @@ import numpy as np
 from ptokit.diagnostics import Severity
 from ptokit.ir.core import Op
 from ptokit.run.fault import Fault
-from ptokit.run.memory import View
+from ptokit.run.memory.global_memory import View
 from ptokit.types.enums import ScatterAtomicOp
 
 from .findings import Draft

@@ -18,14 +18,14 @@ from ptokit.ir.pipe_launch import slot_memories
 from ptokit.ir.runnable import check_runnable
 from ptokit.ir.verify import verify
 from ptokit.run.arguments import bind_arguments
-from ptokit.run.chunk import Chunk
-from ptokit.run.cluster import Cluster, Stream, core_ids, run_clusters
+from ptokit.run.blas_threads import one_blas_thread
+from ptokit.run.cores.cluster import Cluster, Stream, core_ids, run_clusters
+from ptokit.run.cores.signals import LIMIT, Semaphores
+from ptokit.run.cores.streams import clusters
 from ptokit.run.fault import Fault
-from ptokit.run.memory import Buffer, Pointer, View
+from ptokit.run.machine.chunk import Chunk
+from ptokit.run.memory.global_memory import Buffer, Pointer, View
 from ptokit.run.program import Program, choose_entry, filled_in
-from ptokit.run.signals import LIMIT, Semaphores
-from ptokit.run.streams import clusters
-from ptokit.run.threads import one_blas_thread
 from ptokit.targets import Target
 from ptokit.targets import target as target_named
 from ptokit.types.dtypes import DType

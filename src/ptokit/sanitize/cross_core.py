@@ -13,8 +13,8 @@ import numpy as np
 from ptokit.diagnostics import Note
 from ptokit.ir.core import Op
 from ptokit.isa.order.core_sync import COMPARE, CORE_KINDS, signal_values
-from ptokit.run.lanes import uniform
-from ptokit.run.memory import Pointer, View
+from ptokit.run.machine.lanes import uniform
+from ptokit.run.memory.global_memory import Pointer, View
 from ptokit.types.enums import NotifyOp, Pipe
 
 from . import pipes, transfers

@@ -14,17 +14,17 @@ from ptokit.isa.cores import pipe_on
 from ptokit.isa.placement import buffer_name
 from ptokit.isa.site import RegisterInfo, Site, TileInfo, ViewInfo
 from ptokit.isa.table import Instr
-from ptokit.run.accesses import Access, Rows
-from ptokit.run.calls import infos
-from ptokit.run.chunk import Chunk
+from ptokit.run.cores.pipes import Event
 from ptokit.run.fault import Fault
-from ptokit.run.lanes import uniform
-from ptokit.run.local import SPACES, LocalPointer
-from ptokit.run.memory import Pointer, View
+from ptokit.run.machine.calls import infos
+from ptokit.run.machine.chunk import Chunk
+from ptokit.run.machine.lanes import uniform
+from ptokit.run.memory.accesses import Access, Rows
+from ptokit.run.memory.global_memory import Pointer, View
+from ptokit.run.memory.local import SPACES, LocalPointer
+from ptokit.run.memory.storage import Arena, Storage
+from ptokit.run.memory.tile import Tile
 from ptokit.run.observer import Moment, Observer
-from ptokit.run.pipes import Event
-from ptokit.run.storage import Arena, Storage
-from ptokit.run.tile import Tile
 from ptokit.targets import Target
 from ptokit.types.enums import Pipe, TileType
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from ptokit.diagnostics import Note
 from ptokit.ir.core import Op
-from ptokit.run.memory import Buffer, View
+from ptokit.run.cores.pipes import Event, Freed, Popped, Pushed, Waiting
+from ptokit.run.cores.rings import Ring
+from ptokit.run.memory.global_memory import Buffer, View
+from ptokit.run.memory.tile import Tile
 from ptokit.run.observer import Moment
-from ptokit.run.pipes import Event, Freed, Popped, Pushed, Waiting
-from ptokit.run.rings import Ring
-from ptokit.run.tile import Tile
 from ptokit.types.enums import Pipe
 
 from .findings import Draft, Findings

@@ -7,7 +7,7 @@ from ptokit.ir.core import Module, Op
 from ptokit.ir.facts import Facts, instr_of
 from ptokit.isa.site import TileInfo
 from ptokit.isa.unknown import known
-from ptokit.run.memory import View
+from ptokit.run.memory.global_memory import View
 from ptokit.targets import Target
 from ptokit.types.enums import TileType
 from ptokit.types.tile import TileSpec

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ptokit.isa.table import Instr, Role
-from ptokit.run.memory import View
-from ptokit.run.tile import Tile
+from ptokit.run.memory.global_memory import View
+from ptokit.run.memory.tile import Tile
 
 from .events import Work
 from .gm import Located

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
-from ptokit.run.cluster import place_text
-from ptokit.run.rendezvous import Rendezvous
+from ptokit.run.cores.cluster import place_text
+from ptokit.run.cores.rendezvous import Rendezvous
 from ptokit.targets import Target
 from ptokit.types.enums import Pipe
 

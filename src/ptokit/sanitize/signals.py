@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ptokit.run.signals import Semaphores
+from ptokit.run.cores.signals import Semaphores
 
 from .clocks import Clock
 from .events import AwaitSignal, Signal, Work

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ptokit.run.pipes import Waiting
-from ptokit.run.rings import Ring
+from ptokit.run.cores.pipes import Waiting
+from ptokit.run.cores.rings import Ring
 
 from .clocks import Clock
 from .events import AwaitSignal, Signal

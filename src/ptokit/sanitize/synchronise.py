@@ -10,7 +10,7 @@ from ptokit.ir.core import Op
 from ptokit.isa.order.event_tags import class_pipe
 from ptokit.isa.order.sync_rules import BUFFER_IDS, bad_pair, out_of_range, reserved
 from ptokit.isa.table import Instr
-from ptokit.run.lanes import uniform
+from ptokit.run.machine.lanes import uniform
 from ptokit.types.enums import Pipe
 
 from .events import AwaitSignal, Barrier, GetToken, Item, ReleaseToken, SetFlag, Signal, WaitFlag, WaitWork

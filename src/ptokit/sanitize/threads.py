@@ -17,7 +17,7 @@ from ptokit.diagnostics import Note
 from ptokit.ir.core import Op
 from ptokit.isa.placement import buffer_name
 from ptokit.isa.simt.meaning import WARP
-from ptokit.run.local import SPACES
+from ptokit.run.memory.local import SPACES
 from ptokit.run.simt.threads import Access, Place, Threads
 
 from .findings import Draft

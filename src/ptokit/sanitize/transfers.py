@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from ptokit.ir.core import Op
 from ptokit.isa.table import TABLE, Role
-from ptokit.run.memory import View
-from ptokit.run.tile import Tile
+from ptokit.run.memory.global_memory import View
+from ptokit.run.memory.tile import Tile
 from ptokit.types.enums import Pipe
 
 from . import placement

@@ -11,7 +11,7 @@ import numpy as np
 
 from ptokit.ir.core import Op
 from ptokit.ir.scale_views import Packed
-from ptokit.run.memory import Chosen, View
+from ptokit.run.memory.global_memory import Chosen, View
 from ptokit.types.enums import Layout
 from ptokit.types.tensor import inner_channels
 

@@ -20,9 +20,9 @@ from ptokit.diagnostics import DiagnosticError
 from ptokit.isa.cores import pipe_on
 from ptokit.isa.table import Role
 from ptokit.run.fault import Fault
-from ptokit.run.memory import View
+from ptokit.run.memory.global_memory import View
+from ptokit.run.memory.tile import Tile
 from ptokit.run.observer import Moment
-from ptokit.run.tile import Tile
 from ptokit.types.enums import Pipe
 
 from .clocks import COMPONENTS, POSTED, Clock

@@ -9,9 +9,9 @@ import numpy as np
 
 from ptokit.diagnostics import Location
 from ptokit.isa.placement import buffer_name
-from ptokit.run.memory import View
+from ptokit.run.memory.global_memory import View
+from ptokit.run.memory.tile import Tile
 from ptokit.run.observer import Loops, Moment, contents
-from ptokit.run.tile import Tile
 from ptokit.types.codecs import decode
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import TileType

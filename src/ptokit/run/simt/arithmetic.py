@@ -1,4 +1,4 @@
-"""`arith` on arrays of lanes: the meaning that `ptokit.run.scalars` has for single numbers.
+"""`arith` on arrays of lanes: the meaning that `ptokit.run.machine.scalars` has for single numbers.
 
 Divisions by zero, shifts by the width or more and conversions that do not fit are findings there, and are looked for
 here in the lanes that are active.

@@ -16,8 +16,8 @@ from ptokit.ir.core import Block, Function, Module, Op, Value
 from ptokit.ir.facts import instr_of
 from ptokit.ir.graph import passed, reachable
 from ptokit.isa.simt.meaning import OfThreads
-from ptokit.run.calls import attributes
 from ptokit.run.fault import Fault
+from ptokit.run.machine.calls import attributes
 from ptokit.types.values import Ptr
 
 from . import arithmetic

@@ -11,7 +11,7 @@ from ptokit.ir.core import Op, Value
 from ptokit.isa.simt.meaning import WARP
 from ptokit.isa.simt.memory import SIZES
 from ptokit.run.fault import Fault
-from ptokit.run.lanes import lift
+from ptokit.run.machine.lanes import lift
 
 from .code import Bodies, Step, step
 from .kinds import kind_of

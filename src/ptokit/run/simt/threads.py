@@ -17,16 +17,16 @@ from ptokit.ir.core import Op
 from ptokit.isa.placement import buffer_name
 from ptokit.isa.simt.meaning import WARP
 from ptokit.run.fault import Fault
-from ptokit.run.lanes import lanes
-from ptokit.run.local import SPACES, LocalPointer
-from ptokit.run.memory import Buffer, Pointer
+from ptokit.run.machine.lanes import lanes
+from ptokit.run.memory.global_memory import Buffer, Pointer
+from ptokit.run.memory.local import SPACES, LocalPointer
 from ptokit.types.dtypes import DType
 
 from .arithmetic import merge
 from .kinds import Kind, kind_of_element
 
 if TYPE_CHECKING:
-    from ptokit.run.chunk import Chunk
+    from ptokit.run.machine.chunk import Chunk
 
 KEPT, CLOCK = "kept by threads", "clock of threads"
 MOST = 2048

@@ -10,19 +10,19 @@ import numpy as np
 from ptokit.diagnostics import DiagnosticError
 from ptokit.ir.core import Op
 
-from .arguments import Argument
-from .chunk import Chunk
+from ..arguments import Argument
+from ..fault import Fault
+from ..machine.chunk import Chunk
+from ..machine.printed import Printed
+from ..memory.workspace import Workspace
+from ..observer import Observer
 from .cluster import Cluster, Stream, core_ids, deadlock, join, run_clusters
-from .fault import Fault
-from .observer import Observer
-from .printed import Printed
 from .rendezvous import Rendezvous
 from .rings import Board
 from .signals import Semaphores
-from .workspace import Workspace
 
 if TYPE_CHECKING:
-    from .program import Program
+    from ..program import Program
 
 
 def run_streams(

@@ -13,11 +13,11 @@ from ptokit.isa.meaning.primitives import PRIMITIVES
 from ptokit.isa.placement import buffer_name
 from ptokit.types.enums import TileType
 
+from ..fault import Fault
+from ..machine.lanes import Line, extremes, lanes
 from .accesses import Rows
-from .fault import Fault
-from .lanes import Line, extremes, lanes
+from .global_memory import Buffer, Pointer, disjoint
 from .local import SPACES, LocalMemory, LocalPointer
-from .memory import Buffer, Pointer, disjoint
 from .storage import Arena
 
 Axes = Sequence[tuple[int, int]]  # (count, stride in bytes), the outermost axis first

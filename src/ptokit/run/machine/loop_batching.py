@@ -20,9 +20,9 @@ from ptokit.isa.table import Kind
 from ptokit.types.enums import Pipe
 from ptokit.types.values import INDEX
 
+from ..memory.local import SPACES, LocalMemory, LocalPointer
+from ..memory.storage import Arena
 from .lanes import lanes, lift
-from .local import SPACES, LocalMemory, LocalPointer
-from .storage import Arena
 
 LEAST = 4
 """Fewer iterations are not worth the effort."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ptokit.types.layout import element_offset, windowed
 from ptokit.types.tile import TileSpec
 
-from .fault import Fault
+from ..fault import Fault
 from .storage import Storage
 from .tile import Tile
 

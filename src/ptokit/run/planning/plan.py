@@ -1,6 +1,6 @@
 """A program as steps for a machine: what every backend executes.
 
-The planner (`ptokit.run.planner`) writes the IR down in this form once; backends turn it into something that runs, and
+The planner (`planner`) writes the IR down in this form once; backends turn it into something that runs, and
 observers see its steps. What a step does is one of three things, told by its ``word``:
 
 * ``compute``: arithmetic on numbers; ``call(*operands)`` gives its result, or results.
@@ -20,7 +20,7 @@ from ptokit.ir.launch import Launch
 from ptokit.isa.site import Site
 from ptokit.isa.table import Instr
 
-from .simt.code import Bodies
+from ..simt.code import Bodies
 
 CONTROL = frozenset(
     ("for", "while", "if", "switch", "region", "scope", "call", "return", "yield", "condition", "branch")
@@ -52,7 +52,7 @@ class Data:
 class Form:
     """A number that may differ between the blocks that run together, in the form in which it is handed over.
 
-    ``how`` is a function of `ptokit.run.lanes`: ``uniform`` where they have to agree, ``truth`` for a condition,
+    ``how`` is a function of `machine.lanes`: ``uniform`` where they have to agree, ``truth`` for a condition,
     ``spread`` and ``column`` for an array with a row for each.
     """
 

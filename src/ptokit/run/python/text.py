@@ -1,7 +1,7 @@
 """A plan as Python source: straight-line code that calls the machine, once for each step.
 
 One step is one line, so a line number of the code names the operation that failed, and the loop variables can be read
-from the frame. Scalars are Python numbers; those that depend on the block index may be `ptokit.run.lanes` values and go
+from the frame. Scalars are Python numbers; those that depend on the block index may be `machine.lanes` values and go
 through functions that know them. Everything that is no number is data that the code names: it makes no objects itself.
 """
 
@@ -16,11 +16,12 @@ from ptokit.ir.core import Op, Value
 from ptokit.isa.table import Kind
 from ptokit.types.integers import wrap
 
-from . import arith, lanes
-from .fault import Fault
-from .loop_batching import NotSteadyError, countdowns
-from .observer import TOLD, watched
-from .plan import Data, Form, FunctionPlan, Operand, Plan, Region, Step
+from ..fault import Fault
+from ..machine import lanes
+from ..machine.loop_batching import NotSteadyError, countdowns
+from ..observer import TOLD, watched
+from ..planning.plan import Data, Form, FunctionPlan, Operand, Plan, Region, Step
+from . import arith
 
 _ATTRIBUTES = frozenset(("block_idx", "total", "subblock", "subblocks"))
 """What is known of a machine without asking it."""
@@ -283,7 +284,7 @@ class _Writer:
             self.names[result] = value
 
     def _all_iterations(self, step: Step, names: list[str], taken: list[int], bounds: str) -> str:
-        """The loop with many iterations at once, if the run shows that it can be (`ptokit.run.loop_batching`).
+        """The loop with many iterations at once, if the run shows that it can be (`ptokit.run.machine.loop_batching`).
 
         What is written next is for the other case. Returns the expression for the iterations that it has to do.
         """

@@ -10,7 +10,7 @@ from typing import Any
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Severity
 from ptokit.ir.core import Function, Op
 
-from .python_text import Source
+from .text import Source
 
 
 class PythonCode:

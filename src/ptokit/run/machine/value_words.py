@@ -12,10 +12,10 @@ from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout
 from ptokit.types.tensor import infer_layout
 
-from .fault import Fault
+from ..fault import Fault
+from ..memory.global_memory import Pointer, View, as_view
+from ..memory.local import LocalMemory, LocalPointer
 from .lanes import Diverge, Line, lanes, lift, plain, uniform
-from .local import LocalMemory, LocalPointer
-from .memory import Pointer, View, as_view
 
 
 class ValueWords(LocalMemory):

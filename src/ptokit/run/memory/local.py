@@ -14,14 +14,14 @@ from ptokit.isa.placement import buffer_name
 from ptokit.types.dtypes import DType, u8
 from ptokit.types.enums import TileType
 
+from ..fault import Fault
+from ..machine.lanes import lanes, lift
 from .accesses import Elements, Lanes, Span
-from .fault import Fault
-from .lanes import lanes, lift
-from .memory import Pointer
+from .global_memory import Pointer
 from .storage import Arena
 
 if TYPE_CHECKING:
-    from .observer import Observer
+    from ..observer import Observer
 
 SPACES = {
     "ub": TileType.Vec,

@@ -13,8 +13,8 @@ from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout
 from ptokit.types.tensor import ROW_COL_AXES, Dims5, infer_layout, inner_channels, right_align, vector_layout
 
-from .fault import Fault
-from .lanes import Line, extremes, lanes
+from ..fault import Fault
+from ..machine.lanes import Line, extremes, lanes
 
 if TYPE_CHECKING:
     from .storage import Storage

@@ -25,17 +25,17 @@ from ptokit.types.enums import TileType
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import LocalArray, MemRef, MultiTile, PartitionView, Ptr, Scalar, Struct, TensorView
 
-from . import arith
-from .calls import attributes, bind
+from ..machine.calls import attributes, bind
+from ..machine.lanes import settled
+from ..machine.scalars import FLOAT_TYPES, constant
+from ..python import arith
+from ..simt.code import Bodies
+from ..simt.launch import Single
 from .carried_tiles import carried_tiles
 from .casts import check_cast
 from .effects import Effects
-from .lanes import settled
 from .lockstep import agreed
 from .plan import Block, Data, Form, FunctionPlan, Operand, Plan, Region, Step, Way
-from .scalars import FLOAT_TYPES, constant
-from .simt.code import Bodies
-from .simt.launch import Single
 
 
 def plan(module: Module, target: Target, effects: Effects, launch: Launch, *, extended: bool) -> Plan:

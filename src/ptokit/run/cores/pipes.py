@@ -22,19 +22,19 @@ from ptokit.types.dtypes import DType
 from ptokit.types.enums import AccToVecMode, Layout, TileType
 from ptokit.types.tile import DYNAMIC, TileSpec
 
-from .calls import attributes, infos
-from .fault import Fault
-from .lanes import uniform
-from .memory import Pointer, View
-from .observer import Moment
+from ..fault import Fault
+from ..machine.calls import attributes, infos
+from ..machine.lanes import uniform
+from ..memory.global_memory import Pointer, View
+from ..memory.tile import Tile
+from ..observer import Moment
+from ..planning.plan import Step
 from .pipe_epilogue import Epilogue, epilogue_of
-from .plan import Step
 from .rings import Board, Key, Ring, step
-from .tile import Tile
 
 if TYPE_CHECKING:
-    from .chunk import Chunk
-    from .storage import Arena
+    from ..machine.chunk import Chunk
+    from ..memory.storage import Arena
 
 _MODES = {
     0: AccToVecMode.SingleModeVec0,

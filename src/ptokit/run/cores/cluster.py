@@ -14,7 +14,7 @@ from ptokit.diagnostics import Diagnostic, Location, Note, Severity
 from ptokit.ir.core import Op
 from ptokit.ir.launch import Role
 
-from .chunk import Chunk
+from ..machine.chunk import Chunk
 from .rings import Board
 from .signals import CoreId, Place, block_text
 

@@ -9,8 +9,8 @@ import numpy as np
 from ptokit.types.enums import Layout
 from ptokit.types.tile import TileSpec
 
-from .fault import Fault
-from .memory import View
+from ..fault import Fault
+from .global_memory import View
 from .storage import Storage
 
 

@@ -14,16 +14,16 @@ from ptokit.ir.launch import Role
 from ptokit.targets import Target
 from ptokit.types.enums import TileType
 
-from .fault import Fault
+from ..cores.pipes import Pipes
+from ..cores.rendezvous import Rendezvous
+from ..cores.signals import Semaphores, block_text
+from ..fault import Fault
+from ..memory.storage import Arena, Storage
+from ..memory.tile import Tile
+from ..observer import Nest
+from ..simt.launch import ThreadLaunches
 from .lanes import lanes, lift
 from .loop_batching import Iterations, parts
-from .observer import Nest
-from .pipes import Pipes
-from .rendezvous import Rendezvous
-from .signals import Semaphores, block_text
-from .simt.launch import ThreadLaunches
-from .storage import Arena, Storage
-from .tile import Tile
 from .tile_words import TileWords
 from .value_words import ValueWords
 
@@ -180,7 +180,7 @@ class Chunk(ThreadLaunches, TileWords, ValueWords):
         return int(index[position if len(index) > 1 else 0])
 
     def say(self, texts: Sequence[str], name: str | None = None) -> None:
-        """Print (see `ptokit.isa.machine.Machine`); `ptokit.run.printed` says when it appears."""
+        """Print (see `ptokit.isa.machine.Machine`); `ptokit.run.machine.printed` says when it appears."""
         if self.silent:
             return
         at = self.place() if name is not None else UNKNOWN_LOCATION

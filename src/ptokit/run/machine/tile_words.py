@@ -9,12 +9,12 @@ from ptokit.targets import Target
 from ptokit.types.enums import TileType
 from ptokit.types.tile import DYNAMIC, TileSpec
 
-from .bursts import Bursts
-from .fault import Fault
+from ..fault import Fault
+from ..memory.bursts import Bursts
+from ..memory.storage import Arena, Storage
+from ..memory.tile import Tile
+from ..memory.window import Window
 from .lanes import uniform
-from .storage import Arena, Storage
-from .tile import Tile
-from .window import Window
 
 
 class TileWords(Bursts):

@@ -10,10 +10,10 @@ from ptokit.isa.site import Info, PtrInfo, RegisterInfo, ScalarInfo, Site, TileI
 from ptokit.isa.table import Instr
 from ptokit.isa.unknown import UNKNOWN, known
 
-from .fault import Fault
-from .local import LocalPointer
-from .memory import Pointer, View
-from .tile import Tile
+from ..fault import Fault
+from ..memory.global_memory import Pointer, View
+from ..memory.local import LocalPointer
+from ..memory.tile import Tile
 
 _REMEMBERED = 4096  # combinations of sizes per call that are checked once
 

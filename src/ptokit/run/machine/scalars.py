@@ -24,7 +24,7 @@ from ptokit.types.enums import RoundMode
 from ptokit.types.integers import signed, unsigned, width, wrap
 from ptokit.types.rounding import BF16, F16, F32, round_to_format
 
-from .fault import Fault
+from ..fault import Fault
 from .lanes import Line, lanes, lift, plain
 
 Fn = Callable[..., Any]

@@ -8,7 +8,7 @@ from typing import Any
 from ptokit.ir.core import Op
 from ptokit.ir.facts import scalar_type
 
-from . import scalars
+from ..machine import scalars
 
 _OPERATORS = {"addi": "+", "subi": "-", "muli": "*"}
 _COMPARISONS = {"eq": "==", "ne": "!=", "slt": "<", "sle": "<=", "sgt": ">", "sge": ">="}

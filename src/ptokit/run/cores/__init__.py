@@ -1,0 +1,1 @@
+"""Cores that wait for each other: clusters, flags, pipes."""

@@ -1,0 +1,1 @@
+"""Plans as Python code: the backend on NumPy."""
