@@ -21,6 +21,7 @@ import ptokit
 import ptokit.lang as lang
 from ptokit.isa.table import TABLE, Attr, Instr, Kind, Operand
 from ptokit.lang.intrinsics import documentation, names
+from ptokit.lang.namespaces import beginnings
 from ptokit.lang.registers import takes_dtype
 from ptokit.types.dtypes import DType
 from ptokit.types.values import Scalar as ScalarType
@@ -93,17 +94,31 @@ def stub() -> str:
     lines += chain.from_iterable(
         function(TABLE[name]) for name in sorted({*names()} - {*public, *ptokit._TOOLS}) if name.isidentifier()
     )
+    for name in sorted(beginnings()):
+        lines += namespace(name)
     return "\n".join(lines) + "\n"
 
 
-def function(instr: Instr) -> Iterator[str]:
+def namespace(name: str) -> Iterator[str]:
+    """The instructions whose names begin with this and a dot, as methods of an object of the name."""
+    yield f"class _{name}:"
+    for whole in sorted(names()):
+        start, _, rest = whole.partition(".")
+        if start == name and rest:
+            text = "\n".join(function(TABLE[whole], rest, method=True)).rstrip()
+            yield textwrap.indent(text, "    ", lambda line: bool(line.strip()))
+    yield f"\n{name}: _{name}\n"
+
+
+def function(instr: Instr, name: str = "", method: bool = False) -> Iterator[str]:
     """The declarations of an instruction, the first with its page."""
-    heads = list(dict.fromkeys(", ".join(parameters) for parameters in overloads(instr)))
+    own = ["self"] if method else []
+    heads = list(dict.fromkeys(", ".join([*own, *parameters]) for parameters in overloads(instr)))
     page = textwrap.indent(documentation(instr).replace("\\", "\\\\"), "    ").strip()
     for number, head in enumerate(heads):
         if len(heads) > 1:
             yield "@overload"
-        signature = f"def {instr.name}({head}) -> {returned(instr)}:"
+        signature = f"def {name or instr.name}({head}) -> {returned(instr)}:"
         yield f'{signature}\n    """{page}\n    """' if number == 0 else f"{signature} ..."
     yield ""
 
@@ -115,7 +130,9 @@ def overloads(instr: Instr) -> Iterator[list[str]]:
     for operands, left_out in chosen(instr):
         given = _defaults_last([parameter(operand, left_out) for operand in operands])
         if not given:
-            yield _defaults_last([attribute(attr, required=attr.default is None) for attr in instr.attrs])
+            yield _defaults_last(
+                [attribute(attr, required=attr.default is None and not attr.optional) for attr in instr.attrs]
+            )
         elif sum(p.startswith("*") for p in given) > 1:
             yield [*(p.removeprefix("*") for p in given), *named]
         elif any(p.startswith("*") for p in given):
@@ -141,7 +158,8 @@ def chosen(instr: Instr) -> Iterator[tuple[list[Operand], list[Operand]]]:
         for form in instr.forms:
             yield list(instr.chosen(form, instr.operands)), []
         return
-    operands = list(instr.operands)
+    registers = {attr.register for attr in instr.attrs}  # one parameter for the number, known or not
+    operands = [operand for operand in instr.operands if operand.name not in registers]
     optional = [operand for operand in operands if operand.optional and not operand.variadic]
     trailing = operands[len(operands) - len(optional) :] == optional
     if len(optional) > _FEW:
@@ -184,6 +202,8 @@ def attribute(attr: Attr, required: bool = False) -> str:
 
 def kind_of_attribute(attr: Attr) -> str:
     """The type of its value."""
+    if attr.register:
+        return "_Number"
     if issubclass(attr.kind, Enum):
         return f"_{attr.kind.__name__}"
     return f"Literal[{', '.join(map(repr, attr.words))}]" if attr.words else attr.kind.__name__

@@ -4526,8 +4526,7 @@ def set_channel_para(first: _Number, second: _Number) -> None:
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
-@overload
-def set_cross_block(pipe: _Pipe, event_id: int, ffts_mode: int) -> RecordEvent:
+def set_cross_block(pipe: _Pipe, event_id: _Number, ffts_mode: int | None = ...) -> RecordEvent:
     """Raise a flag between blocks: sync.set by another name.
 
     C++: set_cross_block([event]); text: pto.set_cross_block.
@@ -4541,8 +4540,6 @@ def set_cross_block(pipe: _Pipe, event_id: int, ffts_mode: int) -> RecordEvent:
     Rules: SY-1, SY-2, SY-3, XFLAG-RESERVED.
     Source: PTOAS e32488c9, PTOOps.td.
     """
-@overload
-def set_cross_block(event: _Number, *more: RecordEvent | _Pipe | int, pipe: _Pipe | None = ..., event_id: int | None = ..., ffts_mode: int | None = ...) -> RecordEvent: ...
 
 def set_ctrl(ctrl: _Number) -> None:
     """Write the control register.
@@ -4616,8 +4613,7 @@ def set_fpc(value: _Number) -> None:
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
-@overload
-def set_intra_block(pipe: _Pipe, event_id: int, ffts_mode: int) -> RecordEvent:
+def set_intra_block(pipe: _Pipe, event_id: _Number, ffts_mode: int | None = ...) -> RecordEvent:
     """Raise a flag between the cores of a block: sync.set by another name.
 
     C++: set_intra_block([event]); text: pto.set_intra_block.
@@ -4631,8 +4627,6 @@ def set_intra_block(pipe: _Pipe, event_id: int, ffts_mode: int) -> RecordEvent:
     Rules: SY-1, SY-2, SY-3, XFLAG-RESERVED.
     Source: PTOAS e32488c9, PTOOps.td.
     """
-@overload
-def set_intra_block(event: _Number, *more: RecordEvent | _Pipe | int, pipe: _Pipe | None = ..., event_id: int | None = ..., ffts_mode: int | None = ...) -> RecordEvent: ...
 
 def set_loop1_stride_outtol1(value: _Number) -> None:
     """Strides of loop 1 around later copies into L1.
@@ -6500,8 +6494,7 @@ def vzunpack(src: Register, part: _Number, *, dtype: DType | None = ...) -> Regi
     Source: vector-path 6.8.
     """
 
-@overload
-def wait_cross_block(pipe: _Pipe, event_id: int, ffts_mode: int) -> RecordEvent:
+def wait_cross_block(pipe: _Pipe, event_id: _Number, ffts_mode: int | None = ...) -> RecordEvent:
     """Wait for a flag between blocks: sync.wait by another name.
 
     C++: wait_cross_block([event]); text: pto.wait_cross_block.
@@ -6515,8 +6508,6 @@ def wait_cross_block(pipe: _Pipe, event_id: int, ffts_mode: int) -> RecordEvent:
     Rules: SY-1, SY-4, XFLAG-RESERVED.
     Source: PTOAS e32488c9, PTOOps.td.
     """
-@overload
-def wait_cross_block(event: _Number, *more: RecordEvent | _Pipe | int, pipe: _Pipe | None = ..., event_id: int | None = ..., ffts_mode: int | None = ...) -> RecordEvent: ...
 
 def wait_event(src_op: str, dst_op: str, event_id: int = ...) -> RecordEvent:
     """wait_flag between the pipes of two operation classes.
@@ -6560,8 +6551,7 @@ def wait_flag_dyn(event: _Number, *more: RecordEvent | _Pipe, src_pipe: _Pipe | 
     Source: memory-model-and-sync 5; assembly 8.
     """
 
-@overload
-def wait_intra_block(pipe: _Pipe, event_id: int, ffts_mode: int) -> RecordEvent:
+def wait_intra_block(pipe: _Pipe, event_id: _Number, ffts_mode: int | None = ...) -> RecordEvent:
     """Wait for a flag between the cores of a block: sync.wait by another name.
 
     C++: wait_intra_block([event]); text: pto.wait_intra_block.
@@ -6575,6 +6565,525 @@ def wait_intra_block(pipe: _Pipe, event_id: int, ffts_mode: int) -> RecordEvent:
     Rules: SY-1, SY-4, XFLAG-RESERVED.
     Source: PTOAS e32488c9, PTOOps.td.
     """
-@overload
-def wait_intra_block(event: _Number, *more: RecordEvent | _Pipe | int, pipe: _Pipe | None = ..., event_id: int | None = ..., ffts_mode: int | None = ...) -> RecordEvent: ...
+
+class _cmo:
+    @overload
+    def cacheinvalid(self, space: str) -> RecordEvent:
+        """Invalidate the scalar unit's cache: the 64-byte line that an address is in, or all of it.
+
+        C++: cmo.cacheinvalid([addr]); text: pto.cmo.cacheinvalid.
+
+        addr: ptr, read, optional
+        space: str, default None
+
+        Pipe: PIPE_S.
+        Source: PTOAS 2026-08 PTOOps.td.
+        """
+    @overload
+    def cacheinvalid(self, addr: Pointer, *more: RecordEvent | str, space: str | None = ...) -> RecordEvent: ...
+
+cmo: _cmo
+
+class _fence:
+    def barrier_all(self, scope: str) -> RecordEvent:
+        """Wait until all earlier accesses to a memory are seen by all: of this core, global memory, or both.
+
+        C++: fence.barrier_all(); text: pto.fence.barrier_all.
+
+        scope: str, default None
+
+        Pipe: PIPE_ALL.
+        Source: PTOAS 2026-08 PTOOps.td.
+        """
+
+fence: _fence
+
+class _sync:
+    def set(self, pipe: _Pipe, event_id: _Number, ffts_mode: int | None = ...) -> RecordEvent:
+        """Raise a flag between cores when the pipe's earlier work is done.
+
+        C++: sync.set([event]); text: pto.sync.set.
+
+        event: scalar, read, optional
+        pipe: Pipe, default None
+        event_id: int, default None
+        ffts_mode: int, default None
+
+        Pipe: depends on operands and target.
+        Rules: SY-1, SY-2, SY-3, XFLAG-RESERVED.
+        Source: memory-model-and-sync 5; assembly 8.
+        """
+    def wait(self, pipe: _Pipe, event_id: _Number, ffts_mode: int | None = ...) -> RecordEvent:
+        """Hold the core (a2a3) or the pipe (a5) until a flag between cores is set.
+
+        C++: sync.wait([event]); text: pto.sync.wait.
+
+        event: scalar, read, optional
+        pipe: Pipe, default None
+        event_id: int, default None
+        ffts_mode: int, default None
+
+        Pipe: depends on operands and target.
+        Rules: SY-1, SY-4, XFLAG-RESERVED.
+        Source: memory-model-and-sync 5; assembly 8.
+        """
+
+sync: _sync
+
+class _ub:
+    def set_mask(self, low: _Number, high: _Number) -> None:
+        """The elements that later operations of ub. work on: bits of elements 0 to 63 and 64 to 127, or their number.
+
+        text: pto.ub.set_mask.
+
+        low: scalar, read
+        high: scalar, read
+
+        Pipe: PIPE_S.
+        Source: PTOAS e32488c9, VPTOUbOps.
+        """
+    def set_mask_count(self) -> None:
+        """Take the mask of later operations of ub. as a number of elements.
+
+        text: pto.ub.set_mask_count.
+
+
+        Pipe: PIPE_S.
+        Source: PTOAS e32488c9, VPTOUbOps.
+        """
+    def set_mask_norm(self) -> None:
+        """Take the mask of later operations of ub. as bits.
+
+        text: pto.ub.set_mask_norm.
+
+
+        Pipe: PIPE_S.
+        Source: PTOAS e32488c9, VPTOUbOps.
+        """
+    def vabs(self, dst: Pointer | GlobalTensor | Partition, src: Pointer | GlobalTensor | Partition, repeat: _Number, dst_block: _Number, src_block: _Number, dst_repeat: _Number, src_repeat: _Number) -> None:
+        """Blocks of dst = vabs of those of src; strides in blocks of 32 bytes.
+
+        text: pto.ub.vabs.
+
+        dst: ptr, written
+        src: ptr, read
+        repeat: scalar, read
+        dst_block: scalar, read
+        src_block: scalar, read
+        dst_repeat: scalar, read
+        src_repeat: scalar, read
+
+        Pipe: PIPE_V.
+        Rules: PTR-A5-01, VEC-A5-07, VEC-A5-06, MIC-07.
+        Source: PTOAS e32488c9, VPTOUbOps.
+        """
+    def vadd(self, dst: Pointer | GlobalTensor | Partition, src0: Pointer | GlobalTensor | Partition, src1: Pointer | GlobalTensor | Partition, repeat: _Number, dst_block: _Number, src0_block: _Number, src1_block: _Number, dst_repeat: _Number, src0_repeat: _Number, src1_repeat: _Number) -> None:
+        """Blocks of dst = vadd of those of src0 and src1; strides in blocks of 32 bytes.
+
+        text: pto.ub.vadd.
+
+        dst: ptr, written
+        src0: ptr, read
+        src1: ptr, read
+        repeat: scalar, read
+        dst_block: scalar, read
+        src0_block: scalar, read
+        src1_block: scalar, read
+        dst_repeat: scalar, read
+        src0_repeat: scalar, read
+        src1_repeat: scalar, read
+
+        Pipe: PIPE_V.
+        Rules: PTR-A5-01, VEC-A5-07, VEC-A5-06, MIC-07.
+        Source: PTOAS e32488c9, VPTOUbOps.
+        """
+    def vaddrelu(self, dst: Pointer | GlobalTensor | Partition, src0: Pointer | GlobalTensor | Partition, src1: Pointer | GlobalTensor | Partition, repeat: _Number, dst_block: _Number, src0_block: _Number, src1_block: _Number, dst_repeat: _Number, src0_repeat: _Number, src1_repeat: _Number) -> None:
+        """Blocks of dst = vaddrelu of those of src0 and src1; strides in blocks of 32 bytes.
+
+        text: pto.ub.vaddrelu.
+
+        dst: ptr, written
+        src0: ptr, read
+        src1: ptr, read
+        repeat: scalar, read
+        dst_block: scalar, read
+        src0_block: scalar, read
+        src1_block: scalar, read
+        dst_repeat: scalar, read
+        src0_repeat: scalar, read
+        src1_repeat: scalar, read
+
+        Pipe: PIPE_V.
+        Rules: PTR-A5-01, VEC-A5-07, VEC-A5-06, MIC-07.
+        Source: PTOAS e32488c9, VPTOUbOps.
+        """
+    def vadds(self, dst: Pointer | GlobalTensor | Partition, src: Pointer | GlobalTensor | Partition, scalar: _Number, repeat: _Number, dst_block: _Number, src_block: _Number, dst_repeat: _Number, src_repeat: _Number) -> None:
+        """Blocks of dst = vadds of those of src and a number; strides in blocks of 32 bytes.
+
+        text: pto.ub.vadds.
+
+        dst: ptr, written
+        src: ptr, read
+        scalar: scalar, read
+        repeat: scalar, read
+        dst_block: scalar, read
+        src_block: scalar, read
+        dst_repeat: scalar, read
+        src_repeat: scalar, read
+
+        Pipe: PIPE_V.
+        Rules: PTR-A5-01, VEC-A5-07, VEC-A5-06, MIC-07.
+        Source: PTOAS e32488c9, VPTOUbOps.
+        """
+    def vand(self, dst: Pointer | GlobalTensor | Partition, src0: Pointer | GlobalTensor | Partition, src1: Pointer | GlobalTensor | Partition, repeat: _Number, dst_block: _Number, src0_block: _Number, src1_block: _Number, dst_repeat: _Number, src0_repeat: _Number, src1_repeat: _Number) -> None:
+        """Blocks of dst = vand of those of src0 and src1; strides in blocks of 32 bytes.
+
+        text: pto.ub.vand.
+
+        dst: ptr, written
+        src0: ptr, read
+        src1: ptr, read
+        repeat: scalar, read
+        dst_block: scalar, read
+        src0_block: scalar, read
+        src1_block: scalar, read
+        dst_repeat: scalar, read
+        src0_repeat: scalar, read
+        src1_repeat: scalar, read
+
+        Pipe: PIPE_V.
+        Rules: PTR-A5-01, VEC-A5-07, VEC-A5-06, MIC-07.
+        Source: PTOAS e32488c9, VPTOUbOps.
+        """
+    def vdiv(self, dst: Pointer | GlobalTensor | Partition, src0: Pointer | GlobalTensor | Partition, src1: Pointer | GlobalTensor | Partition, repeat: _Number, dst_block: _Number, src0_block: _Number, src1_block: _Number, dst_repeat: _Number, src0_repeat: _Number, src1_repeat: _Number) -> None:
+        """Blocks of dst = vdiv of those of src0 and src1; strides in blocks of 32 bytes.
+
+        text: pto.ub.vdiv.
+
+        dst: ptr, written
+        src0: ptr, read
+        src1: ptr, read
+        repeat: scalar, read
+        dst_block: scalar, read
+        src0_block: scalar, read
+        src1_block: scalar, read
+        dst_repeat: scalar, read
+        src0_repeat: scalar, read
+        src1_repeat: scalar, read
+
+        Pipe: PIPE_V.
+        Rules: PTR-A5-01, VEC-A5-07, VEC-A5-06, MIC-07.
+        Source: PTOAS e32488c9, VPTOUbOps.
+        """
+    def vdup(self, dst: Pointer | GlobalTensor | Partition, scalar: _Number, repeat: _Number, dst_block: _Number, src_block: _Number, dst_repeat: _Number, src_repeat: _Number) -> None:
+        """Blocks of dst = a number; strides in blocks of 32 bytes.
+
+        text: pto.ub.vdup.
+
+        dst: ptr, written
+        scalar: scalar, read
+        repeat: scalar, read
+        dst_block: scalar, read
+        src_block: scalar, read
+        dst_repeat: scalar, read
+        src_repeat: scalar, read
+
+        Pipe: PIPE_V.
+        Rules: PTR-A5-01, VEC-A5-07, VEC-A5-06, MIC-07.
+        Source: PTOAS e32488c9, VPTOUbOps.
+        """
+    def vexp(self, dst: Pointer | GlobalTensor | Partition, src: Pointer | GlobalTensor | Partition, repeat: _Number, dst_block: _Number, src_block: _Number, dst_repeat: _Number, src_repeat: _Number) -> None:
+        """Blocks of dst = vexp of those of src; strides in blocks of 32 bytes.
+
+        text: pto.ub.vexp.
+
+        dst: ptr, written
+        src: ptr, read
+        repeat: scalar, read
+        dst_block: scalar, read
+        src_block: scalar, read
+        dst_repeat: scalar, read
+        src_repeat: scalar, read
+
+        Pipe: PIPE_V.
+        Rules: PTR-A5-01, VEC-A5-07, VEC-A5-06, MIC-07.
+        Source: PTOAS e32488c9, VPTOUbOps.
+        """
+    def vln(self, dst: Pointer | GlobalTensor | Partition, src: Pointer | GlobalTensor | Partition, repeat: _Number, dst_block: _Number, src_block: _Number, dst_repeat: _Number, src_repeat: _Number) -> None:
+        """Blocks of dst = vln of those of src; strides in blocks of 32 bytes.
+
+        text: pto.ub.vln.
+
+        dst: ptr, written
+        src: ptr, read
+        repeat: scalar, read
+        dst_block: scalar, read
+        src_block: scalar, read
+        dst_repeat: scalar, read
+        src_repeat: scalar, read
+
+        Pipe: PIPE_V.
+        Rules: PTR-A5-01, VEC-A5-07, VEC-A5-06, MIC-07.
+        Source: PTOAS e32488c9, VPTOUbOps.
+        """
+    def vmax(self, dst: Pointer | GlobalTensor | Partition, src0: Pointer | GlobalTensor | Partition, src1: Pointer | GlobalTensor | Partition, repeat: _Number, dst_block: _Number, src0_block: _Number, src1_block: _Number, dst_repeat: _Number, src0_repeat: _Number, src1_repeat: _Number) -> None:
+        """Blocks of dst = vmax of those of src0 and src1; strides in blocks of 32 bytes.
+
+        text: pto.ub.vmax.
+
+        dst: ptr, written
+        src0: ptr, read
+        src1: ptr, read
+        repeat: scalar, read
+        dst_block: scalar, read
+        src0_block: scalar, read
+        src1_block: scalar, read
+        dst_repeat: scalar, read
+        src0_repeat: scalar, read
+        src1_repeat: scalar, read
+
+        Pipe: PIPE_V.
+        Rules: PTR-A5-01, VEC-A5-07, VEC-A5-06, MIC-07.
+        Source: PTOAS e32488c9, VPTOUbOps.
+        """
+    def vmaxs(self, dst: Pointer | GlobalTensor | Partition, src: Pointer | GlobalTensor | Partition, scalar: _Number, repeat: _Number, dst_block: _Number, src_block: _Number, dst_repeat: _Number, src_repeat: _Number) -> None:
+        """Blocks of dst = vmaxs of those of src and a number; strides in blocks of 32 bytes.
+
+        text: pto.ub.vmaxs.
+
+        dst: ptr, written
+        src: ptr, read
+        scalar: scalar, read
+        repeat: scalar, read
+        dst_block: scalar, read
+        src_block: scalar, read
+        dst_repeat: scalar, read
+        src_repeat: scalar, read
+
+        Pipe: PIPE_V.
+        Rules: PTR-A5-01, VEC-A5-07, VEC-A5-06, MIC-07.
+        Source: PTOAS e32488c9, VPTOUbOps.
+        """
+    def vmin(self, dst: Pointer | GlobalTensor | Partition, src0: Pointer | GlobalTensor | Partition, src1: Pointer | GlobalTensor | Partition, repeat: _Number, dst_block: _Number, src0_block: _Number, src1_block: _Number, dst_repeat: _Number, src0_repeat: _Number, src1_repeat: _Number) -> None:
+        """Blocks of dst = vmin of those of src0 and src1; strides in blocks of 32 bytes.
+
+        text: pto.ub.vmin.
+
+        dst: ptr, written
+        src0: ptr, read
+        src1: ptr, read
+        repeat: scalar, read
+        dst_block: scalar, read
+        src0_block: scalar, read
+        src1_block: scalar, read
+        dst_repeat: scalar, read
+        src0_repeat: scalar, read
+        src1_repeat: scalar, read
+
+        Pipe: PIPE_V.
+        Rules: PTR-A5-01, VEC-A5-07, VEC-A5-06, MIC-07.
+        Source: PTOAS e32488c9, VPTOUbOps.
+        """
+    def vmins(self, dst: Pointer | GlobalTensor | Partition, src: Pointer | GlobalTensor | Partition, scalar: _Number, repeat: _Number, dst_block: _Number, src_block: _Number, dst_repeat: _Number, src_repeat: _Number) -> None:
+        """Blocks of dst = vmins of those of src and a number; strides in blocks of 32 bytes.
+
+        text: pto.ub.vmins.
+
+        dst: ptr, written
+        src: ptr, read
+        scalar: scalar, read
+        repeat: scalar, read
+        dst_block: scalar, read
+        src_block: scalar, read
+        dst_repeat: scalar, read
+        src_repeat: scalar, read
+
+        Pipe: PIPE_V.
+        Rules: PTR-A5-01, VEC-A5-07, VEC-A5-06, MIC-07.
+        Source: PTOAS e32488c9, VPTOUbOps.
+        """
+    def vmul(self, dst: Pointer | GlobalTensor | Partition, src0: Pointer | GlobalTensor | Partition, src1: Pointer | GlobalTensor | Partition, repeat: _Number, dst_block: _Number, src0_block: _Number, src1_block: _Number, dst_repeat: _Number, src0_repeat: _Number, src1_repeat: _Number) -> None:
+        """Blocks of dst = vmul of those of src0 and src1; strides in blocks of 32 bytes.
+
+        text: pto.ub.vmul.
+
+        dst: ptr, written
+        src0: ptr, read
+        src1: ptr, read
+        repeat: scalar, read
+        dst_block: scalar, read
+        src0_block: scalar, read
+        src1_block: scalar, read
+        dst_repeat: scalar, read
+        src0_repeat: scalar, read
+        src1_repeat: scalar, read
+
+        Pipe: PIPE_V.
+        Rules: PTR-A5-01, VEC-A5-07, VEC-A5-06, MIC-07.
+        Source: PTOAS e32488c9, VPTOUbOps.
+        """
+    def vmuls(self, dst: Pointer | GlobalTensor | Partition, src: Pointer | GlobalTensor | Partition, scalar: _Number, repeat: _Number, dst_block: _Number, src_block: _Number, dst_repeat: _Number, src_repeat: _Number) -> None:
+        """Blocks of dst = vmuls of those of src and a number; strides in blocks of 32 bytes.
+
+        text: pto.ub.vmuls.
+
+        dst: ptr, written
+        src: ptr, read
+        scalar: scalar, read
+        repeat: scalar, read
+        dst_block: scalar, read
+        src_block: scalar, read
+        dst_repeat: scalar, read
+        src_repeat: scalar, read
+
+        Pipe: PIPE_V.
+        Rules: PTR-A5-01, VEC-A5-07, VEC-A5-06, MIC-07.
+        Source: PTOAS e32488c9, VPTOUbOps.
+        """
+    def vnot(self, dst: Pointer | GlobalTensor | Partition, src: Pointer | GlobalTensor | Partition, repeat: _Number, dst_block: _Number, src_block: _Number, dst_repeat: _Number, src_repeat: _Number) -> None:
+        """Blocks of dst = vnot of those of src; strides in blocks of 32 bytes.
+
+        text: pto.ub.vnot.
+
+        dst: ptr, written
+        src: ptr, read
+        repeat: scalar, read
+        dst_block: scalar, read
+        src_block: scalar, read
+        dst_repeat: scalar, read
+        src_repeat: scalar, read
+
+        Pipe: PIPE_V.
+        Rules: PTR-A5-01, VEC-A5-07, VEC-A5-06, MIC-07.
+        Source: PTOAS e32488c9, VPTOUbOps.
+        """
+    def vor(self, dst: Pointer | GlobalTensor | Partition, src0: Pointer | GlobalTensor | Partition, src1: Pointer | GlobalTensor | Partition, repeat: _Number, dst_block: _Number, src0_block: _Number, src1_block: _Number, dst_repeat: _Number, src0_repeat: _Number, src1_repeat: _Number) -> None:
+        """Blocks of dst = vor of those of src0 and src1; strides in blocks of 32 bytes.
+
+        text: pto.ub.vor.
+
+        dst: ptr, written
+        src0: ptr, read
+        src1: ptr, read
+        repeat: scalar, read
+        dst_block: scalar, read
+        src0_block: scalar, read
+        src1_block: scalar, read
+        dst_repeat: scalar, read
+        src0_repeat: scalar, read
+        src1_repeat: scalar, read
+
+        Pipe: PIPE_V.
+        Rules: PTR-A5-01, VEC-A5-07, VEC-A5-06, MIC-07.
+        Source: PTOAS e32488c9, VPTOUbOps.
+        """
+    def vrelu(self, dst: Pointer | GlobalTensor | Partition, src: Pointer | GlobalTensor | Partition, repeat: _Number, dst_block: _Number, src_block: _Number, dst_repeat: _Number, src_repeat: _Number) -> None:
+        """Blocks of dst = vrelu of those of src; strides in blocks of 32 bytes.
+
+        text: pto.ub.vrelu.
+
+        dst: ptr, written
+        src: ptr, read
+        repeat: scalar, read
+        dst_block: scalar, read
+        src_block: scalar, read
+        dst_repeat: scalar, read
+        src_repeat: scalar, read
+
+        Pipe: PIPE_V.
+        Rules: PTR-A5-01, VEC-A5-07, VEC-A5-06, MIC-07.
+        Source: PTOAS e32488c9, VPTOUbOps.
+        """
+    def vrsqrt(self, dst: Pointer | GlobalTensor | Partition, src: Pointer | GlobalTensor | Partition, repeat: _Number, dst_block: _Number, src_block: _Number, dst_repeat: _Number, src_repeat: _Number) -> None:
+        """Blocks of dst = vrsqrt of those of src; strides in blocks of 32 bytes.
+
+        text: pto.ub.vrsqrt.
+
+        dst: ptr, written
+        src: ptr, read
+        repeat: scalar, read
+        dst_block: scalar, read
+        src_block: scalar, read
+        dst_repeat: scalar, read
+        src_repeat: scalar, read
+
+        Pipe: PIPE_V.
+        Rules: PTR-A5-01, VEC-A5-07, VEC-A5-06, MIC-07.
+        Source: PTOAS e32488c9, VPTOUbOps.
+        """
+    def vshl(self, dst: Pointer | GlobalTensor | Partition, src: Pointer | GlobalTensor | Partition, scalar: _Number, repeat: _Number, dst_block: _Number, src_block: _Number, dst_repeat: _Number, src_repeat: _Number) -> None:
+        """Blocks of dst = vshl of those of src and a number; strides in blocks of 32 bytes.
+
+        text: pto.ub.vshl.
+
+        dst: ptr, written
+        src: ptr, read
+        scalar: scalar, read
+        repeat: scalar, read
+        dst_block: scalar, read
+        src_block: scalar, read
+        dst_repeat: scalar, read
+        src_repeat: scalar, read
+
+        Pipe: PIPE_V.
+        Rules: PTR-A5-01, VEC-A5-07, VEC-A5-06, MIC-07.
+        Source: PTOAS e32488c9, VPTOUbOps.
+        """
+    def vshr(self, dst: Pointer | GlobalTensor | Partition, src: Pointer | GlobalTensor | Partition, scalar: _Number, repeat: _Number, dst_block: _Number, src_block: _Number, dst_repeat: _Number, src_repeat: _Number) -> None:
+        """Blocks of dst = vshr of those of src and a number; strides in blocks of 32 bytes.
+
+        text: pto.ub.vshr.
+
+        dst: ptr, written
+        src: ptr, read
+        scalar: scalar, read
+        repeat: scalar, read
+        dst_block: scalar, read
+        src_block: scalar, read
+        dst_repeat: scalar, read
+        src_repeat: scalar, read
+
+        Pipe: PIPE_V.
+        Rules: PTR-A5-01, VEC-A5-07, VEC-A5-06, MIC-07.
+        Source: PTOAS e32488c9, VPTOUbOps.
+        """
+    def vsqrt(self, dst: Pointer | GlobalTensor | Partition, src: Pointer | GlobalTensor | Partition, repeat: _Number, dst_block: _Number, src_block: _Number, dst_repeat: _Number, src_repeat: _Number) -> None:
+        """Blocks of dst = vsqrt of those of src; strides in blocks of 32 bytes.
+
+        text: pto.ub.vsqrt.
+
+        dst: ptr, written
+        src: ptr, read
+        repeat: scalar, read
+        dst_block: scalar, read
+        src_block: scalar, read
+        dst_repeat: scalar, read
+        src_repeat: scalar, read
+
+        Pipe: PIPE_V.
+        Rules: PTR-A5-01, VEC-A5-07, VEC-A5-06, MIC-07.
+        Source: PTOAS e32488c9, VPTOUbOps.
+        """
+    def vsub(self, dst: Pointer | GlobalTensor | Partition, src0: Pointer | GlobalTensor | Partition, src1: Pointer | GlobalTensor | Partition, repeat: _Number, dst_block: _Number, src0_block: _Number, src1_block: _Number, dst_repeat: _Number, src0_repeat: _Number, src1_repeat: _Number) -> None:
+        """Blocks of dst = vsub of those of src0 and src1; strides in blocks of 32 bytes.
+
+        text: pto.ub.vsub.
+
+        dst: ptr, written
+        src0: ptr, read
+        src1: ptr, read
+        repeat: scalar, read
+        dst_block: scalar, read
+        src0_block: scalar, read
+        src1_block: scalar, read
+        dst_repeat: scalar, read
+        src0_repeat: scalar, read
+        src1_repeat: scalar, read
+
+        Pipe: PIPE_V.
+        Rules: PTR-A5-01, VEC-A5-07, VEC-A5-06, MIC-07.
+        Source: PTOAS e32488c9, VPTOUbOps.
+        """
+
+ub: _ub
 

@@ -150,3 +150,35 @@ def test_a_kernel_is_a_program_for_tools(tmp_path: Path) -> None:
     assert "pto.tload" in pto.convert(copy, "dps")
     source = pto.read(copy)
     assert (source.kernels, pto.run(source, [x, y]).name) == (["copy"], "copy")
+
+
+TWINS = """import ptokit as pto
+
+
+@pto.kernel(target="a5")
+def constant(x: pto.Ptr[pto.f32], columns: pto.Static, y: pto.Ptr[pto.f32], factor: float):
+    t = pto.Tile(pto.TileType.Vec, pto.f32, 16, columns)
+    pto.TLOAD(t, pto.GlobalTensor(x, (16, columns)))
+    pto.TMULS(t, t, factor)
+    pto.TSTORE(pto.GlobalTensor(y, (16, columns)), t)
+
+
+@pto.kernel(target="a5")
+def variable(x: pto.Ptr[pto.f32], columns: int, y: pto.Ptr[pto.f32], factor: float):
+    t = pto.Tile(pto.TileType.Vec, pto.f32, 16, 64)
+    pto.TLOAD(t, pto.GlobalTensor(x, (16, columns)))
+    pto.{last}(t, t, factor)
+    pto.TSTORE(pto.GlobalTensor(y, (16, columns)), t)
+"""
+
+
+@pytest.mark.parametrize(("last", "same"), [("TMULS", True), ("TADDS", False)])
+def test_diff_of_kernels_that_take_a_constant_and_a_number(tmp_path: Path, last: str, same: bool) -> None:
+    file = written(tmp_path, TWINS.replace("{last}", last))
+    args = [np.ones((16, 64), np.float32), 64, np.zeros((16, 64), np.float32), 3.0]
+    report = pto.diff(f"{file}:constant", f"{file}:variable", args)
+    assert [(a.name, a.count) for a in report.difference.arguments] == [("x", 0), ("y", 0 if same else 1024)]
+    assert report.same == same
+    assert (args[2] == 0).all()
+    first = report.difference.first  # TMULS and TADDS are no partners; the stores are
+    assert (first is None) if same else (first is not None and first.a.instruction == "TSTORE")

@@ -44,7 +44,7 @@ def line_of(kernel: Program, name: str, nth: int = 0) -> int:
 def test_equal_runs_do_not_differ() -> None:
     one = program(add("%t", "%t", "%u"))
     args = arguments()
-    found = diff(Side(one), Side(one), args)
+    found = diff(Side(one, args), Side(one, args))
     assert not found
     assert found.compared == 3
     assert (args[1] == 0).all()  # the runs have copies
@@ -53,7 +53,7 @@ def test_equal_runs_do_not_differ() -> None:
 def test_the_first_result_that_differs_is_found() -> None:
     steps = [add("%t", "%t", "%u"), scaled("%u", "%k", "%u"), add("%u", "%t", "%u")]
     one, other = (program(*steps, before=constant("k", value)) for value in (2.0, 3.0))
-    found = diff(Side(one), Side(other), arguments())
+    found = diff(Side(one, arguments()), Side(other, arguments()))
     assert found.first is not None
     assert (found.first.a.instruction, found.first.a.name) == ("TMULS", "u")
     assert found.first.a.line == found.first.b.line == line_of(one, "pto.tmuls")
@@ -66,13 +66,13 @@ def test_the_first_result_that_differs_is_found() -> None:
 def test_operations_of_one_side_only() -> None:
     one = program(add("%t", "%t", "%u"), add("%u", "%t", "%u"))
     other = program(add("%t", "%t", "%u"), scaled("%u", "%k", "%u"), add("%u", "%t", "%u"), before=constant("k", 1.0))
-    found = diff(Side(one), Side(other), arguments())
+    found = diff(Side(one, arguments()), Side(other, arguments()))
     assert not found
     assert ([op.name for op in found.alone[0]], [op.name for op in found.alone[1]]) == ([], ["pto.tmuls"])
     changing = program(
         add("%t", "%t", "%u"), scaled("%u", "%k", "%u"), add("%u", "%t", "%u"), before=constant("k", 0.5)
     )
-    found = diff(Side(one), Side(changing), arguments())
+    found = diff(Side(one, arguments()), Side(changing, arguments()))
     assert found.first is not None
     assert found.first.a.line == line_of(one, "pto.tadd", 1)
     assert found.first.b.line == line_of(changing, "pto.tadd", 1)
@@ -82,7 +82,7 @@ def test_names_may_differ() -> None:
     one = program(add("%t", "%t", "%u"))
     text = "".join([SLICES, alloc("s"), alloc("w"), load("%s", "%p"), scaled("%s", "%k", "%w"), store("%w", "%q")])
     other = compiled(PTRS, constant("k", 2.0) + text)
-    found = diff(Side(one), Side(other), arguments())
+    found = diff(Side(one, arguments()), Side(other, arguments()))
     assert not found
     assert found.compared >= 2  # load and store at least
 
@@ -107,12 +107,12 @@ def test_small_differences_are_passed_over_within_a_tolerance() -> None:
     x = np.ones((800, 16), np.float32)
     x[795, 3] = 1e6
     args = [x, np.zeros_like(x), 800]
-    assert not diff(Side(one), Side(other), args, tolerance=Tolerance(rtol=1e-4))
-    found = diff(Side(one), Side(other), args, tolerance=Tolerance(atol=1e-3))
+    assert not diff(Side(one, args), Side(other, args), tolerance=Tolerance(rtol=1e-4))
+    found = diff(Side(one, args), Side(other, args), tolerance=Tolerance(atol=1e-3))
     assert found.first is not None
     assert dict(found.first.a.loops) == {"i": 792}
     assert (found.first.first, found.first.count) == ((3, 3), 1)
-    exactly = diff(Side(one), Side(other), args)
+    exactly = diff(Side(one, args), Side(other, args))
     assert exactly.first is not None
     assert dict(exactly.first.a.loops) == {"i": 0}
 
@@ -121,7 +121,7 @@ def test_what_fails_is_reported() -> None:
     good = compiled(PTRS, SLICES + alloc("t") + load("%t", "%p") + store("%t", "%q"))
     bad = compiled(PTRS, SLICES + alloc("t") + load("%t", "%p"))
     short = [np.zeros((4, 16), np.float32), np.zeros((8, 16), np.float32), 8]
-    found = diff(Side(good), Side(bad), short)
+    found = diff(Side(good, short), Side(bad, short))
     assert found
     assert all(error is not None and error.diagnostics[0].rule == "GM-OOB" for error in found.failed)
 
@@ -161,12 +161,12 @@ def test_modes_of_products_and_backends_are_compared() -> None:
     rng = np.random.default_rng(1)
     args = [rng.standard_normal((16, 64), np.float32), rng.standard_normal((64, 16), np.float32)]
     args.append(np.zeros((16, 16), np.float32))
-    assert not diff(Side(kernel), Side(kernel, backend="native"), args)
-    by_step = diff(Side(kernel, "exact"), Side(kernel, "ref"), args)
+    assert not diff(Side(kernel, args), Side(kernel, args, backend="native"))
+    by_step = diff(Side(kernel, args, "exact"), Side(kernel, args, "ref"))
     assert by_step.first is not None
     assert (by_step.first.a.instruction, by_step.first.a.name) == ("TMATMUL", "c")
-    assert not diff(Side(kernel, "exact"), Side(kernel, "ref"), args, tolerance=Tolerance(1e-4, 1e-4))
-    at_the_end = diff(Side(kernel, "exact", "native"), Side(kernel, "ref", "numpy"), args)
+    assert not diff(Side(kernel, args, "exact"), Side(kernel, args, "ref"), tolerance=Tolerance(1e-4, 1e-4))
+    at_the_end = diff(Side(kernel, args, "exact", "native"), Side(kernel, args, "ref", "numpy"))
     assert at_the_end.first is None
     assert at_the_end.writer is not None
     assert at_the_end.writer.instruction == "TSTORE"

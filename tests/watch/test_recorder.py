@@ -195,3 +195,90 @@ def test_codes_are_shown_as_numbers() -> None:
     assert found[0].array.dtype == np.float32
     assert (found[0].array == 3).all()
     assert "hif8" in found[0].what
+
+
+# --- registers --------------------------------------------------------------------------------------------------------
+
+SOFTMAX = Path(__file__).parents[2] / "examples" / "pto" / "vector_softmax.pto"
+
+
+def registers(*texts: str) -> list[Seen]:
+    """What is seen while vector_softmax.pto works on two rows of 512."""
+    parsed = parse_module(SOFTMAX.read_text(encoding="utf-8"), SOFTMAX.name, target=A5)
+    parsed.diagnostics.raise_if_errors()
+    x = np.arange(1024, dtype=np.float32).reshape(2, 512) / 64
+    found: list[Seen] = []
+    recorder = Recorder([Selection.of(text) for text in texts], found.append)
+    compile_program(parsed.module, A5).launch([x, np.zeros_like(x), 2], observer=recorder)
+    return found
+
+
+def test_results_of_register_instructions_are_seen() -> None:
+    found = registers("v:r=1")
+    assert {s.instruction for s in found} == {"vlds"}
+    assert [dict(s.loops)["i"] for s in found[:7]] == list(range(576, 1024, 64))
+    assert found[0].kind == "register"
+    assert found[0].operand == "dst"
+    assert np.array_equal(found[0].array, np.arange(576, 640, dtype=np.float32) / 64)
+    assert found[0].what == "register 64xf32"
+
+
+def test_a_line_of_a_register_instruction_shows_its_result() -> None:
+    line = registers("peak")[0].line
+    assert [(s.name, s.instruction, s.array[0]) for s in registers(f"@{line}")] == [
+        ("peak", "vcmax", 511 / 64),
+        ("peak", "vcmax", 1023 / 64),
+    ]
+
+
+def test_a_register_is_known_in_later_lines() -> None:
+    line = registers("s0")[0].line
+    assert [s.array[0] for s in registers(f"peak@{line}")] == [511 / 64, 1023 / 64]
+
+
+def test_predicates_have_an_element_for_each_lane() -> None:
+    (seen,) = registers("all")
+    assert (seen.kind, seen.what) == ("predicate", "predicate 64")
+    assert seen.array.dtype == np.bool_
+    assert seen.table().startswith("[1 1 1")
+
+
+@pto.kernel(target="a5")
+def doubled(x: Ptr[pto.f32], y: Ptr[pto.f32]):
+    at = Tile(TileType.Vec, pto.f32, 1, 64, addr=0)
+    pto.TLOAD(at, GlobalTensor(x, (1, 64)))
+    with pto.vecscope():
+        every = pto.pset_b32("PAT_ALL")
+        place = pto.castptr(0, pto.f32)
+        v = pto.vlds(place, 0)
+        twice = pto.vadd(v, v, every)
+        pto.vsts(twice, place, 0, every)
+    pto.TSTORE(GlobalTensor(y, (1, 64)), at)
+
+
+@pytest.mark.parametrize("interpreted", ["0", "1"])
+def test_registers_of_python_kernels_are_seen_by_name(monkeypatch: pytest.MonkeyPatch, interpreted: str) -> None:
+    monkeypatch.setenv("PTOKIT_INTERPRET", interpreted)
+    x = np.arange(64, dtype=np.float32)
+    (seen,) = doubled.watch("twice")(x, np.zeros_like(x))
+    assert (seen.instruction, seen.kind) == ("vadd", "register")
+    assert np.array_equal(seen.array, 2 * x)
+
+
+@pto.kernel(target="a5")
+def looks_inside(x: Ptr[pto.f32], y: Ptr[pto.f32]):
+    t = Tile(TileType.Vec, pto.f32, 1, 64)
+    pto.TLOAD(t, GlobalTensor(x, (1, 64)))
+    if t.numpy().max() > 1:  # only an interpreted kernel can ask
+        pto.TMULS(t, t, 2.0)
+    pto.TSTORE(GlobalTensor(y, (1, 64)), t)
+
+
+def test_kernels_that_only_run_interpreted_are_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PTOKIT_INTERPRET", "1")
+    x = np.arange(64, dtype=np.float32)
+    assert [s.instruction for s in looks_inside.watch("t")(x, np.zeros_like(x))] == ["TLOAD", "TMULS"]
+    assert looks_inside.watch("t:block=1")(x, np.zeros_like(x)) == []
+    with pytest.raises(DiagnosticError, match="'u' is not met in kernel looks_inside") as caught:
+        looks_inside.watch("u")(x, np.zeros_like(x))
+    assert caught.value.diagnostics[0].rule == "LANG-WATCH"

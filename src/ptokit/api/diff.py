@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ptokit.arguments.grammar import Argument
 from ptokit.diagnostics import Diagnostics
 from ptokit.run import MATMUL_MODES
 from ptokit.targets import Target
@@ -168,6 +169,7 @@ def diff(
             raise UsageError(f"{tolerance} is not a number from 0 on.", name)
     arguments = read_arguments(args)
     sides: list[Side] = []
+    made: dict[Argument, Any] = {}
     found: list[Diagnostics] = []
     for k, program in enumerate((a, a if b is None else b)):
         mode, way = one_of(_of(matmul, k), MATMUL_MODES, "matmul"), _of(backend, k)
@@ -175,12 +177,19 @@ def diff(
             one_of(way, BACKENDS, "backend")
         options: dict[str, Any] = {"entry": _of(entry, k), "vector_cores": vector_cores, "extended": extended}
         kernel = prepare(program, arguments, target=_of(target, k), **options)
-        sides.append(Side(kernel.program, mode, way))
+        values = [_made(argument, made) for argument in kernel.arguments]
+        sides.append(Side(kernel.program, as_parameters(values, kernel.program.params), mode, way))
         found.append(kernel.diagnostics)
-    values = as_parameters(make(arguments), sides[0].program.params)
     how: dict[str, Any] = {"tolerance": Tolerance(rtol, atol), "progress": progress}
-    difference = run_both(sides[0], sides[1], values, blocks, **how)
+    difference = run_both(sides[0], sides[1], blocks, **how)
     return DiffReport(_names(sides), difference, (found[0], found[1]))
+
+
+def _made(argument: Argument, made: dict[Argument, Any]) -> Any:
+    """Its value, the same for both sides."""
+    if argument not in made:
+        (made[argument],) = make([argument])
+    return made[argument]
 
 
 def _of(value: Any, side: int) -> Any:

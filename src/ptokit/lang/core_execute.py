@@ -146,7 +146,7 @@ def _typed(single: Single, op: Op, instr: Instr, operands: dict[str, Any]) -> An
     call = bind(instr, site, op.attrs)
     given = [None if o.kind is Kind.RECORD else operands.get(o.name) for o in instr.operands]
     names, attrs = tuple(o.name for o in instr.operands), attributes(instr, op.attrs)
-    step = Step(op, "instruction", names=names, call=call, instr=instr, site=site, attrs=attrs)
+    step = Step(op, "instruction", (), names, tuple(op.results), call, instr, site, attrs)
     return carry_out(step, single.chunk, tuple(given))
 
 

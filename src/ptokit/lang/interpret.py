@@ -8,6 +8,7 @@ threads, of which one runs at a time, in the order in which a compiled run advan
 from __future__ import annotations
 
 import ast
+import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
@@ -33,6 +34,12 @@ from .source import tree_of
 
 ENVIRONMENT = "PTOKIT_INTERPRET"
 """Set to 1, kernels are interpreted wherever they are launched."""
+
+
+def wanted() -> bool:
+    """True where the environment asks for it."""
+    return os.environ.get(ENVIRONMENT) == "1"
+
 
 _ON = "__ptokit_on__"
 _SECTIONS = {"cube_section": "cube", "vector_section": "vector"}

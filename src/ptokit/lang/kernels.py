@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -32,7 +31,7 @@ from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
 from .arrays import as_array
-from .interpret import ENVIRONMENT, interpret
+from .interpret import interpret, wanted
 from .params import Constant, Parameters, Signature
 from .scalar import Scalar
 from .syntax import run
@@ -168,7 +167,7 @@ class Kernel:
         for (name, arg), entry in zip(bound.items(), signature):
             if not isinstance(entry, Constant):
                 values.append(as_array(name, arg) if isinstance(entry, PtrType) else arg)
-        by_python = os.environ.get(ENVIRONMENT) == "1" if interpreted is None else interpreted
+        by_python = wanted() if interpreted is None else interpreted
         try:
             if by_python:
                 self._interpret(bound, signature, values, blocks, observer)

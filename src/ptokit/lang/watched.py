@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ptokit.watch import Recorder, Seen, Selection
 from ptokit.watch.selection import SelectionError
 
 from . import rules
+from .interpret import wanted
 from .tracebacks import refuses
 from .where import refusal
 
@@ -27,15 +29,26 @@ class Watcher:
 
     @refuses
     def __call__(self, *args: Any, **named: Any) -> list[Seen]:
-        """Launch; returns what was seen, in the order of execution. Raises `DiagnosticError` (LANG-WATCH)."""
-        module = self.kernel.compile(*args, **named).module
-        for selection in self.selections:
-            missing = selection.missing(module)
-            if missing:
-                raise refusal(rules.WATCH, f"{missing} in kernel {self.kernel.name}")
+        """Launch; returns what was seen, in the order of execution.
+
+        Raises `DiagnosticError` (LANG-WATCH) for what the kernel does not have: before the launch; of an interpreted
+        kernel, which need not be one that can be compiled, after it.
+        """
+        if not wanted():
+            module = self.kernel.compile(*args, **named).module
+            self._refuse(selection.missing(module) for selection in self.selections)
         found: list[Seen] = []
-        self.kernel.launch(self.blocks, args, named, observer=Recorder(self.selections, found.append))
+        recorder = Recorder(self.selections, found.append)
+        self.kernel.launch(self.blocks, args, named, observer=recorder)
+        if wanted():
+            chosen = zip(self.selections, recorder.hits)
+            self._refuse(f"{choice.text!r} is not met" for choice, hits in chosen if not hits and not choice.when)
         return found
+
+    def _refuse(self, missing: Iterable[str]) -> None:
+        for what in missing:
+            if what:
+                raise refusal(rules.WATCH, f"{what} in kernel {self.kernel.name}")
 
     def __repr__(self) -> str:
         chosen = ", ".join(repr(selection.text) for selection in self.selections)

@@ -115,13 +115,30 @@ class Moment:
         there = [o.name for o, value in zip(self.step.instr.operands, self.operands) if value is not None]
         return tuple(name for name in there if self.step.instr.operand(name).role in roles)
 
+    @property
+    def returned(self) -> dict[str, Any]:
+        """Results by name, once it has been carried out: registers, predicates, numbers, pointers."""
+        targets, instr = self.step.results, self.step.instr
+        if not targets or (instr is not None and instr.waits):
+            return {}
+        names = [] if instr is None else [o.name for o in sorted(instr.produces, key=lambda o: o.posted)]
+        names += [f"result{k}" if k else "result" for k in range(len(names), len(targets))]
+        single = max(len(targets), 0 if instr is None else len(instr.returned)) == 1
+        listed = instr is not None and instr.results < 0
+        return dict(zip(names[: len(targets)], [self.result] if single and not listed else self.result))
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """Names of what the instruction leaves: the operands that it writes, and its results."""
+        return (*self.written, *self.returned)
+
     def contents(self, name: str) -> Any:
-        """What an operand holds now, a copy: of a tile its valid region, of a view its rows and columns.
+        """What an operand or a result holds now, a copy: of a tile its valid region, of a view its rows and columns.
 
         Arrays (rows, cols) in the type's NumPy dtype, those of types without one as codes. None where nothing can be
         read: a view that leaves its memory, a pointer, an operand that is not there.
         """
-        return contents(self.given.get(name))
+        return contents({**self.given, **self.returned}.get(name))
 
     def run(self) -> Any:
         """Carry it out. Raises what it raises."""
@@ -130,7 +147,7 @@ class Moment:
 
 
 def contents(operand: Any) -> Any:
-    """As `Moment.contents`, of an operand."""
+    """As `Moment.contents`, of an operand itself."""
     if isinstance(operand, Tile):
         return operand.read()[0].copy()
     if isinstance(operand, View):

@@ -22,9 +22,10 @@ _AT_ONCE = 32  # results whose contents are kept to be compared
 
 @dataclass
 class Side:
-    """One of the two runs: a program with the options of its launch."""
+    """One of the two runs: a program with its arguments, which stay as they are, and the options of its launch."""
 
     program: Program
+    args: Sequence[Any]
     matmul: str = "exact"
     backend: str | None = None
 
@@ -32,6 +33,10 @@ class Side:
     def watched(self) -> bool:
         """False for a backend that observers do not see."""
         return self.backend != "native"
+
+    def copied(self) -> list[Any]:
+        """Arguments for one launch."""
+        return [arg.copy() if isinstance(arg, np.ndarray) else arg for arg in self.args]
 
     def launch(self, args: Sequence[Any], blocks: int, observer: Observer | None = None) -> None:
         """Run it on `args`, in place."""
@@ -111,11 +116,11 @@ class _Results(Observer):
         self._times: dict[tuple[int, int, Op], int] = {}
 
     def after(self, moment: Moment) -> None:
-        if not moment.written:
+        if not moment.left:
             return
         place = (moment.block, moment.core, moment.op)
         times = self._times[place] = self._times.get(place, -1) + 1
-        for operand in moment.written:
+        for operand in moment.left:
             self._found((*place, times, operand), moment)
 
 
@@ -128,13 +133,14 @@ def _digest(array: Any) -> bytes:
 def diff(
     a: Side,
     b: Side,
-    args: Sequence[Any],
     blocks: int = 1,
     *,
     tolerance: Tolerance | None = None,
     progress: Callable[[str], None] = lambda text: None,
 ) -> Difference:
-    """Run both on copies of `args` and compare what every instruction leaves, in the order of A.
+    """Run both on copies of their arguments and compare what every instruction leaves, in the order of A.
+
+    The first array of A belongs to the first of B, and so on; numbers are only handed over.
 
     Where a side runs on a backend that cannot be watched, the arguments are compared, and what has written the first
     element that differs is found on the other one.
@@ -147,7 +153,7 @@ def diff(
     ends, failed = [], []
     for k, side in enumerate((a, b)):
         progress(f"running {'AB'[k]}")
-        mine, copies = digests[k], _copied(args)
+        mine, copies = digests[k], side.copied()
 
         def note(number: Number, moment: Moment, mine: dict[Number, bytes] = mine) -> None:
             mine[number] = _digest(moment.contents(number[-1]))
@@ -155,16 +161,12 @@ def diff(
         failed.append(_launched(side, copies, blocks, _Results(note) if watched else None))
         ends.append(copies)
     found.failed = (failed[0], failed[1])
-    found.arguments = _arguments(a.program, ends[0], ends[1], tolerance)
+    found.arguments = _arguments(a, ends[0], ends[1], tolerance)
     if watched:
-        _compare(found, (a, b), digests, pairing, args, blocks, tolerance)
+        _compare(found, (a, b), digests, pairing, blocks, tolerance)
     else:
-        found.writer = _writer(found, a if a.watched else b, args, blocks)
+        found.writer = _writer(found, a if a.watched else b, blocks)
     return found
-
-
-def _copied(args: Sequence[Any]) -> list[Any]:
-    return [arg.copy() if isinstance(arg, np.ndarray) else arg for arg in args]
 
 
 def _launched(side: Side, args: list[Any], blocks: int, observer: Observer | None) -> DiagnosticError | None:
@@ -180,7 +182,6 @@ def _compare(
     sides: tuple[Side, Side],
     digests: list[dict[Number, bytes]],
     pairing: Pairing,
-    args: Sequence[Any],
     blocks: int,
     tolerance: Tolerance,
 ) -> None:
@@ -198,21 +199,21 @@ def _compare(
                 pairs.append((number, other))
     for begin in range(0, len(pairs), _AT_ONCE):
         part = pairs[begin : begin + _AT_ONCE]
-        held = [_contents(sides[k], {pair[k] for pair in part}, args, blocks) for k in (0, 1)]
+        held = [_contents(sides[k], {pair[k] for pair in part}, blocks) for k in (0, 1)]
         for one, other in part:
             found.first = _differs(held[0][one], held[1][other], tolerance)
             if found.first is not None:
                 return
 
 
-def _contents(side: Side, wanted: set[Number], args: Sequence[Any], blocks: int) -> dict[Number, Seen]:
+def _contents(side: Side, wanted: set[Number], blocks: int) -> dict[Number, Seen]:
     kept: dict[Number, Seen] = {}
 
     def keep(number: Number, moment: Moment) -> None:
         if number in wanted:
             kept[number] = seen(moment, number[-1])
 
-    _launched(side, _copied(args), blocks, _Results(keep))
+    _launched(side, side.copied(), blocks, _Results(keep))
     return kept
 
 
@@ -223,21 +224,21 @@ def _differs(a: Seen, b: Seen, tolerance: Tolerance) -> StepDifference | None:
     return StepDifference(a, b, len(places), tuple(int(i) for i in places[0])) if len(places) else None
 
 
-def _arguments(program: Program, a: list[Any], b: list[Any], tolerance: Tolerance) -> list[ArgumentDifference]:
+def _arguments(a: Side, one: list[Any], other: list[Any], tolerance: Tolerance) -> list[ArgumentDifference]:
     out = []
-    for i, (param, one, other) in enumerate(zip(program.params, a, b)):
-        if isinstance(one, np.ndarray):
-            places = tolerance.differing(one, other)
-            first = tuple(int(k) for k in places[0]) if len(places) else None
-            values = (one[first], other[first]) if first is not None else None
-            name = param.name if param.name and not param.name.isdigit() else f"argument {i}"
-            out.append(ArgumentDifference(name, len(places), one.size, first, values))
+    named = [(i, p, x) for i, (p, x) in enumerate(zip(a.program.params, one)) if isinstance(x, np.ndarray)]
+    for (i, param, x), y in zip(named, (y for y in other if isinstance(y, np.ndarray))):
+        places = tolerance.differing(x, y)
+        first = tuple(int(k) for k in places[0]) if len(places) else None
+        values = (x[first], y[first]) if first is not None else None
+        name = param.name if param.name and not param.name.isdigit() else f"argument {i}"
+        out.append(ArgumentDifference(name, len(places), x.size, first, values))
     return out
 
 
-def _writer(found: Difference, side: Side, args: Sequence[Any], blocks: int) -> Seen | None:
+def _writer(found: Difference, side: Side, blocks: int) -> Seen | None:
     """The last step that has changed the first element that differs."""
-    copies = _copied(args)
+    copies = side.copied()
     arrays = [array for array in copies if isinstance(array, np.ndarray)]
     where = next(((k, d.first) for k, d in enumerate(found.arguments) if d.first is not None), None)
     if where is None or not side.watched:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ptokit.run.observer import Moment, Observer
 
-from .seen import Seen, name_of, seen
+from .seen import Known, Seen, look, named, seen
 from .selection import Selection
 
 
@@ -20,14 +19,13 @@ class Recorder(Observer):
     def __init__(self, selections: Sequence[Selection], found: Callable[[Seen], None]) -> None:
         self.selections, self.found = selections, found
         self.hits = [0] * len(selections)
-        self._wanted = {selection.name for selection in selections if selection.name and selection.line is not None}
-        self._known: dict[tuple[int, str], Any] = {}  # the operand of that name which a core has used last
+        self._known = Known() if any(choice.name and choice.line is not None for choice in selections) else None
 
     def after(self, moment: Moment) -> None:
-        for name in self._wanted:
-            self._remember(moment, name)
+        if self._known is not None:
+            self._known.remember(moment)
         if not self.selections:
-            for operand in moment.written:
+            for operand in moment.left:
                 self.found(seen(moment, operand))
             return
         chosen: dict[str, Seen] = {}
@@ -39,20 +37,14 @@ class Recorder(Observer):
         for each in chosen.values():
             self.found(each)
 
-    def _remember(self, moment: Moment, name: str) -> None:
-        for operand, value in moment.given.items():
-            if name_of(moment, operand) == name and value is not None:
-                self._known[moment.core, name] = value
-        if any(result.name == name for result in moment.op.results):
-            self._known[moment.core, name] = moment.result
-
     def _chosen(self, moment: Moment, selection: Selection) -> list[Seen]:
         if not selection.name:
-            return [seen(moment, operand) for operand in moment.written]
+            return [seen(moment, operand) for operand in moment.left]
+        known = named(moment)
         if selection.line is None:
-            return [seen(moment, o) for o in moment.written if name_of(moment, o) == selection.name]
-        for operand in moment.given:
-            if name_of(moment, operand) == selection.name:
-                return [seen(moment, operand)]
-        value = self._known.get((moment.core, selection.name))
-        return [] if value is None else [seen(moment, "", value)]
+            return [look(moment, o, known[o]) for o in moment.left if known[o].name == selection.name]
+        for operand, it in known.items():
+            if it.name == selection.name:
+                return [look(moment, operand, it)]
+        used = self._known.look(moment, selection.name) if self._known is not None else None
+        return [] if used is None else [used]

@@ -15,6 +15,7 @@ from ptokit.run.observer import Loops, Moment, contents
 from ptokit.types.codecs import decode
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import TileType
+from ptokit.types.values import Mask, Scalar
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +34,7 @@ class Seen:
     block: int
     core: int
     loops: Loops
-    kind: str  # vec, mat, acc …; "view", "register" or "number"
+    kind: str  # vec, mat, acc …; "view", "register", "predicate", "pointer" or "number"
     dtype: DType | None
     array: np.ndarray | None = field(repr=False)
     address: int | None = None
@@ -53,6 +54,8 @@ class Seen:
     @property
     def what(self) -> str:
         """The type in words: ``vec 16x16xf32 at 0x100 of UB``."""
+        if self.array is not None and not self.array.ndim:
+            return f"{self.kind} {self.array}"
         shape = "" if self.array is None else "x".join(str(n) for n in self.array.shape)
         elements = "x".join(part for part in (shape, "" if self.dtype is None else str(self.dtype)) if part)
         at = "" if self.address is None else f"at {self.address:#x} of {self.buffer}"
@@ -67,6 +70,7 @@ class Seen:
         values = self.array
         if self.dtype is not None and self.dtype.is_float:
             values = values.astype(np.float32)
+        values = values.astype(np.uint8) if values.dtype == np.bool_ else values
         finite = np.abs(values[np.isfinite(values) & (values != 0)]) if values.dtype.kind == "f" else values[:0]
         plain = bool(finite.size == 0 or (finite.min() >= 1e-3 and finite.max() < 1e6))
         style: Any = {"max_line_width": width, "precision": 4, "suppress_small": plain}
@@ -85,28 +89,73 @@ class Seen:
         return f"<{self.name or self.operand} after {self.instruction} in line {self.line}, {self.when}: {self.what}>"
 
 
-def name_of(moment: Moment, operand: str) -> str:
-    """What the program calls an operand of a step; empty if it has no name."""
-    value = moment.op.get(operand)
-    named = "" if value is None else value.name
-    return named or getattr(moment.given.get(operand), "name", "") or ""
+@dataclass(frozen=True)
+class Named:
+    """An operand or a result of a step: what the program calls it, its type there, and the object itself."""
+
+    name: str  # empty if it has none
+    type: Any  # None where the program has no value for it
+    value: Any
 
 
-def seen(moment: Moment, operand: str, value: Any = None) -> Seen:
-    """What an operand of a step holds now. ``value`` is looked at in place of the operand, if given."""
-    value = moment.given.get(operand) if value is None else value
+def named(moment: Moment) -> dict[str, Named]:
+    """The operands of a step and, once it is done, its results, by their names in the instruction."""
+    out = {}
+    for operand, value in moment.given.items():
+        declared = moment.op.get(operand)
+        name = getattr(value, "name", "") if declared is None else declared.name or getattr(value, "name", "")
+        out[operand] = Named(name or "", None if declared is None else declared.type, value)
+    for (operand, value), result in zip(moment.returned.items(), moment.op.results):
+        out[operand] = Named(result.name, result.type, value)
+    return out
+
+
+def seen(moment: Moment, operand: str) -> Seen:
+    """What an operand or a result of a step holds now."""
+    return look(moment, operand, named(moment).get(operand, Named("", None, None)))
+
+
+def look(moment: Moment, operand: str, it: Named) -> Seen:
+    """What `it` holds at this moment, as that operand of the step; no operand of it if ``operand`` is empty."""
+    value, type = it.value, it.type
     dtype, address, buffer, kind = None, None, "", "number"
+    held = contents(value)
     if isinstance(value, Tile):
         dtype, kind, address = value.type.dtype, value.type.loc.text, value.address
         buffer = "" if value.type.loc is TileType.Ctrl else buffer_name(value.type.loc)
     elif isinstance(value, View):
         dtype, kind = value.dtype, "view"
-    elif isinstance(value, np.ndarray):
-        kind = "register"
-    held = contents(value)
+    elif isinstance(type, Mask):
+        kind = "predicate"
+        held = None if held is None else held[:: max(1, type.bits // 8)]
+    elif isinstance(value, np.ndarray) and not isinstance(type, Scalar):
+        dtype, kind = getattr(type, "dtype", None), "register"
+    elif held is None and value is not None:
+        kind = "pointer"
     if dtype is not None and dtype.value is None and held is not None:
         held = decode(dtype, held).copy()
     array = None if held is None else np.asarray(held)
-    name = name_of(moment, operand) if operand else getattr(value, "name", "")
     where = (moment.location, moment.block, moment.core, moment.loops)
-    return Seen(name, moment.name, operand, *where, kind, dtype, array, address, buffer)
+    return Seen(it.name, moment.name, operand, *where, kind, dtype, array, address, buffer)
+
+
+class Known:
+    """What the names of a program stood for when a step last used them, on each core."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, str], Named] = {}
+
+    def remember(self, moment: Moment) -> None:
+        """The step is done."""
+        for it in named(moment).values():
+            if it.name and it.value is not None:
+                self._known[moment.core, it.name] = it
+
+    def look(self, moment: Moment, name: str) -> Seen | None:
+        """What that one holds now; None if no step has used it."""
+        it = self._known.get((moment.core, name))
+        return None if it is None else look(moment, "", it)
+
+    def names(self, core: int) -> list[str]:
+        """Those that steps of the core have used."""
+        return sorted(name for number, name in self._known if number == core)

@@ -21,9 +21,9 @@ class SelectionError(ValueError):
 class Selection:
     """One choice: a tile, view or register by name, a line, or both; and when.
 
-    Without a line: after every instruction that writes the named one. Without a name: what the instructions in that
-    line write. With both: what the named one holds after each instruction in that line, whoever has written it.
-    ``when`` has the values that ``block`` and loop variables must have.
+    Without a line: after every instruction that writes or returns the named one. Without a name: what the
+    instructions in that line write and return. With both: what the named one holds after each instruction in that
+    line, whoever has written it. ``when`` has the values that ``block`` and loop variables must have.
     """
 
     name: str
@@ -62,10 +62,9 @@ class Selection:
                 lines.add(op.location.line)
                 names |= {value.name for value in (*op.values, *op.results)}
         if self.line is not None and self.line not in lines:
-            after = [line for line in sorted(lines) if line > self.line]
-            return f"there is no operation in line {self.line}" + (
-                f"; the next one is in line {after[0]}" if after else ""
-            )
+            after = min((line for line in lines if line > self.line), default=None)
+            near = "" if after is None else f"; the next one is in line {after}"
+            return f"there is no operation in line {self.line}{near}"
         if self.name and self.name not in names:
             return f"nothing is called {self.name!r}{_near(self.name, names)}"
         return ""

@@ -11,7 +11,7 @@ from ptokit.diagnostics import Location
 from ptokit.diagnostics.render import file_lines
 from ptokit.run.observer import Moment, Observer
 
-from .seen import Seen, name_of, seen
+from .seen import Known, Seen, look, named, seen
 
 HELP = """\
   Enter, n      the next instruction
@@ -37,34 +37,27 @@ class Stepper(Observer):
         self._ask, self._tell = ask, tell
         self._stops: Callable[[Moment], bool] = lambda moment: True
         self._before: dict[str, Seen] = {}
-        self._known: dict[tuple[int, str], Any] = {}
+        self._known = Known()
 
     def before(self, moment: Moment) -> None:
         if self._stops(moment):
             self._before = {name: seen(moment, name) for name in moment.written}
 
     def after(self, moment: Moment) -> None:
-        for operand, value in moment.given.items():
-            name = name_of(moment, operand)
-            if name and value is not None:
-                self._known[moment.core, name] = (moment.step, operand, value)
+        self._known.remember(moment)
         if self._stops(moment):
             self._show(moment)
             self._prompt(moment)
 
     def _show(self, moment: Moment) -> None:
-        first = seen(moment, moment.step.names[0]) if moment.step.names else None
-        when = first.when if first is not None else f"block {moment.block}"
-        self._tell(f"{moment.name} ({when})")
+        self._tell(f"{moment.name} ({seen(moment, '').when})")
         for line in _source(moment.location, 0):
             self._tell(line)
-        for operand, value in moment.given.items():
-            now = seen(moment, operand)
-            if now.array is None and value is None:
-                continue
-            name = now.name or str(value if isinstance(value, int | float) else "")
-            changed = _changed(self._before.get(operand), now) if operand in moment.written else ""
-            self._tell(f"     {operand:<6} {name:<10} {now.what}{changed}".rstrip())
+        for operand, it in named(moment).items():
+            if it.value is not None:
+                now = look(moment, operand, it)
+                changed = _changed(self._before.get(operand), now) if operand in moment.written else ""
+                self._tell(f"     {operand:<6} {now.name:<10} {now.what}{changed}".rstrip())
 
     def _prompt(self, moment: Moment) -> None:
         while True:
@@ -97,14 +90,12 @@ class Stepper(Observer):
                     self._tell(HELP)
 
     def _print(self, moment: Moment, name: str) -> None:
-        found = self._known.get((moment.core, name))
-        if found is None:
-            names = ", ".join(sorted(known for core, known in self._known if core == moment.core))
+        now = self._known.look(moment, name)
+        if now is None:
+            names = ", ".join(self._known.names(moment.core))
             self._tell(f"no instruction has used {name!r} so far; used: {names}")
             return
-        step, _, value = found
-        now = seen(Moment(step, moment.machine, ()), "", value)
-        self._tell(f"{name}: {now.what}\n{now.table()}")
+        self._tell(f"{name}: {now.what}" + ("" if now.array is None or not now.array.ndim else f"\n{now.table()}"))
 
 
 def _source(at: Location, around: int) -> list[str]:
@@ -133,4 +124,9 @@ def _changed(before: Seen | None, now: Seen) -> str:
         return ", no element changed"
     first = tuple(int(i) for i in places[0])
     at = ", ".join(str(i) for i in first)
-    return f", {len(places)} of {a.size} changed; at ({at}): {a[first]:.6g} -> {b[first]:.6g}"
+    return f", {len(places)} of {a.size} changed; at ({at}): {_short(a[first])} -> {_short(b[first])}"
+
+
+def _short(value: Any) -> str:
+    """A number: integers whole, others with six digits."""
+    return str(value) if isinstance(value, np.bool_ | np.integer) else f"{float(value):.6g}"

@@ -1,4 +1,4 @@
-"""Thirty calls that are wrong, each in a line of its own, which a type checker is to find."""
+"""Calls that are wrong, each in a line of its own, all of which a type checker is to find."""
 
 import ptokit as pto
 
@@ -43,3 +43,6 @@ def wrong(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32], n: int) -> None:
     pto.TADD(t, t, u, saturate=True)  # wrong
     pto.set_flag("PIPE_X", pto.PIPE_V, 0)  # wrong
     pto.set_flag(pto.PIPE_MTE2)  # wrong
+    # instructions whose names have a dot
+    pto.sync.raise_flag(pto.PIPE_FIX, 3)  # wrong
+    pto.sync.set(3)  # wrong

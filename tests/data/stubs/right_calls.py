@@ -1,0 +1,14 @@
+"""Calls that are right, for the type stub: no type checker may say anything about this file."""
+
+import ptokit as pto
+
+
+@pto.kernel(target="a5")
+def right(n: int) -> None:
+    pto.sync.set(pto.PIPE_FIX, 3)
+    pto.sync.set("PIPE_FIX", event_id=n, ffts_mode=1)
+    pto.set_intra_block(pto.PIPE_FIX, 3)
+    for i in pto.range(0, 2):
+        pto.sync.wait(pto.PIPE_V, i)
+    pto.fence.barrier_all("gm")
+    pto.cmo.cacheinvalid("all")
