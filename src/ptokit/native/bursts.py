@@ -35,18 +35,15 @@ def write(w: Writer, op: Op, instr: Instr, site: Site, word: Bursts, operands: d
         return False
     w.pending.flush()
     w.check(op, instr, site)
-    length, before = number(w, op, word.length), number(w, op, word.before)
-    axes = axes_of(w, op, word)
     checked = Checked(w)
-    checked.need("sge", length, 1)
-    for n, to, frm in axes:
-        for what, least in ((n, 1), (to, 0), (frm, 0)):
-            checked.need("sge", what, least)
-        stride = to if isinstance(dst, LocalPointer) else frm
-        if word.alignment > 1 and n != 1:
-            low = stride % word.alignment if isinstance(stride, int) else w.code.value(f"srem i64 {stride}, 32")
+    length, axes, ends = rows(checked, op, word)
+    before = number(w, op, word.before)
+    local = 1 if isinstance(dst, LocalPointer) else 2
+    for axis in axes:
+        if word.alignment > 1 and axis[0] != 1:
+            stride, unit = axis[local], word.alignment
+            low = stride % unit if isinstance(stride, int) else w.code.value(f"srem i64 {stride}, {unit}")
             checked.need("eq", low, 0)
-    ends = [span(checked, [(axis[0], axis[side]) for axis in axes], length) for side in (1, 2)]
     places = [_inside(checked, p, end, extra) for p, end, extra in ((dst, ends[0], before), (src, ends[1], 0))]
     _reads(w, src, ends[1])
     if isinstance(dst, LocalPointer) and isinstance(src, GmPointer) and _dense(axes, length):
@@ -57,15 +54,26 @@ def write(w: Writer, op: Op, instr: Instr, site: Site, word: Bursts, operands: d
             w.standing.append((*found, places[1]))
             return True
     with w.unless(checked.any(), op, instr, reads=False):
-        rows = [axis for axis in axes if axis[0] != 1]
+        several = [axis for axis in axes if axis[0] != 1]
         whole = dst.memory.size if isinstance(dst, GmPointer) else 0
-        copy(w, places[0], places[1], 1, rows, [(length, 1, 1)], whole=whole)
+        copy(w, places[0], places[1], 1, several, [(length, 1, 1)], whole=whole)
     if isinstance(dst, LocalPointer) and isinstance(dst.address, int) and isinstance(before, int):
         dense = _dense(axes, length)
         if dense:
             start = w.module.space(SPACES[dst.space]) + dst.address + before
             w.contents.write(start, start + dense)
     return True
+
+
+def rows(checked: Checked, op: Op, word: Bursts) -> tuple[Num, list[Axis], list[Num]]:
+    """The length of a row, all loops around it, and the bytes that destination and source extend over."""
+    w = checked.w
+    length, axes = number(w, op, word.length), axes_of(w, op, word)
+    checked.need("sge", length, 1)
+    for n, to, frm in axes:
+        for what, least in ((n, 1), (to, 0), (frm, 0)):
+            checked.need("sge", what, least)
+    return length, axes, [span(checked, [(axis[0], axis[side]) for axis in axes], length) for side in (1, 2)]
 
 
 def number(w: Writer, op: Op, count: Count) -> Num:

@@ -20,15 +20,19 @@ _REGISTER = 256  # alignment of a vector register in memory
 
 
 class Carrier:
-    """Memory for the values that a region hands to where it began or ends."""
+    """Memory for the values that a region hands to where it began or ends: those that the function needs."""
 
-    def __init__(self, targets: Sequence[Value]) -> None:
-        self.types = [target.type for target in targets]
+    def __init__(self, w: Writer, targets: Sequence[Value]) -> None:
+        self.kept = [w.needs(target) for target in targets]
+        self.types = [target.type for target in self._of(targets)]
         self.slots: list[list[str]] | None = None
         self.like: list[Any] = []
 
+    def _of(self, values: Sequence[Value]) -> list[Value]:
+        return [value for value, kept in zip(values, self.kept) if kept]
+
     def store(self, w: Writer, values: Sequence[Value]) -> None:
-        found = [w.either(value) for value in values]
+        found = [w.either(value) for value in self._of(values)]
         if self.slots is None:
             self.like = found
             self.slots = [carry(w, what, type, None) for what, type in zip(found, self.types)]
@@ -38,16 +42,13 @@ class Carrier:
                 raise NotNativeError("scf.yield", f"two ways give values of different forms as {type}")
             carry(w, what, type, slots)
 
-    def values(self, w: Writer) -> list[Any]:
-        if self.slots is None:
-            return []
-        return [carried(w, like, type, slots) for like, type, slots in zip(self.like, self.types, self.slots)]
-
     def give(self, w: Writer, targets: Sequence[Value]) -> None:
-        if targets and self.slots is None:
+        """Set values to those that are carried now."""
+        wanted = self._of(targets)
+        if wanted and self.slots is None:
             raise NotNativeError("scf.yield", "no way gives a value")
-        for target, value in zip(targets, self.values(w)):
-            w.set(target, value)
+        for target, like, type, slots in zip(wanted, self.like, self.types, self.slots or ()):
+            w.set(target, carried(w, like, type, slots))
 
 
 def carry(w: Writer, what: Any, type: Any, slots: list[str] | None) -> list[str]:
@@ -89,7 +90,7 @@ def scf_for(w: Writer, op: Op) -> None:
     kind = scalars.llvm_type(body.args[0].type.name)  # type: ignore[union-attr]
     if not isinstance(w.facts.constants.get(op["step"]), int):
         w.refuse_if(code.value(f"icmp sle {kind} {step}, 0"), op)
-    carrier = Carrier(body.args[1:])
+    carrier = Carrier(w, body.args[1:])
     carrier.store(w, op.group("init"))
     slot = code.slot(kind)
     code.store(kind, lower, slot)
@@ -101,8 +102,7 @@ def scf_for(w: Writer, op: Op) -> None:
     shown = now if kind == "i64" else code.value(f"sext {kind} {now} to i64")
     code.store("i64", shown, w.word(w.module.loops[op]))
     w.set(body.args[0], now)
-    for arg, value in zip(body.args[1:], carrier.values(w)):
-        w.set(arg, value)
+    carrier.give(w, body.args[1:])
     w.sweeps.append((op, []))
     hand_on(w, body, carrier)
     swept = w.sweeps.pop()[1]
@@ -113,8 +113,7 @@ def scf_for(w: Writer, op: Op) -> None:
     code.place(done)
     for start, end in swept:
         w.contents.write(start, end)
-    for result, value in zip(op.results, carrier.values(w)):
-        w.set(result, value)
+    carrier.give(w, op.results)
 
 
 def scf_if(w: Writer, op: Op) -> None:
@@ -122,7 +121,7 @@ def scf_if(w: Writer, op: Op) -> None:
     code, condition = w.code, w.text(op["condition"])
     yes, no, done = code.label("then"), code.label("else"), code.label("endif")
     code.branch(condition, yes, no if len(op.regions) > 1 else done)
-    carrier = Carrier(op.results)
+    carrier = Carrier(w, op.results)
     code.place(yes)
     hand_on(w, op.regions[0], carrier)
     code.jump(done)
@@ -136,14 +135,14 @@ def scf_if(w: Writer, op: Op) -> None:
 
 def execute_region(w: Writer, op: Op) -> None:
     w.pending.flush()
-    carrier = Carrier(op.results)
+    carrier = Carrier(w, op.results)
     hand_on(w, op.regions[0], carrier)
     carrier.give(w, op.results)
 
 
 def index_switch(w: Writer, op: Op) -> None:
     w.pending.flush()
-    code, carrier = w.code, Carrier(op.results)
+    code, carrier = w.code, Carrier(w, op.results)
     labels = [code.label("case") for _ in op.regions]
     done = code.label("endswitch")
     cases = " ".join(f"i64 {case}, label {at}" for case, at in zip(op.attrs["cases"], labels[1:]))
@@ -159,12 +158,11 @@ def index_switch(w: Writer, op: Op) -> None:
 def while_loop(w: Writer, op: Op) -> None:
     w.pending.flush()
     code, (before, after) = w.code, op.regions
-    carrier, handed = Carrier(before.args), Carrier(op.results)
+    carrier, handed = Carrier(w, before.args), Carrier(w, op.results)
     carrier.store(w, op.group("init"))
     head, inside, done = code.label("while"), code.label("do"), code.label("end")
     code.place(head)
-    for arg, value in zip(before.args, carrier.values(w)):
-        w.set(arg, value)
+    carrier.give(w, before.args)
     with w.contents.perhaps():
         for inner in before.ops:
             if inner.name == "scf.condition":
@@ -174,8 +172,7 @@ def while_loop(w: Writer, op: Op) -> None:
             else:
                 w.operation(inner)
     code.place(inside)
-    for arg, value in zip(after.args, handed.values(w)):
-        w.set(arg, value)
+    handed.give(w, after.args)
     hand_on(w, after, carrier)
     code.jump(head)
     code.place(done)
@@ -187,7 +184,7 @@ def graph(w: Writer, region: Block, carrier: Carrier | None) -> None:
     w.pending.flush()
     code, blocks = w.code, reachable(region)
     labels = {id(block): code.label("b") for block in blocks}
-    carriers = {id(block): Carrier(block.args) for block in blocks[1:]}
+    carriers = {id(block): Carrier(w, block.args) for block in blocks[1:]}
     done = code.label("out")
     for block in blocks:
         code.place(labels[id(block)])
@@ -227,14 +224,20 @@ def jump(w: Writer, op: Op, labels: dict[int, str], carriers: dict[int, Carrier]
         code.jump(labels[id(to)])
 
 
+def name_again(w: Writer, names: Sequence[Value], values: Sequence[Value]) -> None:
+    """Let values have other names inside a function or scope."""
+    for name, value in zip(names, values):
+        if w.needs(name):
+            w.set(name, w.either(value))
+
+
 def call(w: Writer, op: Op) -> None:
     w.pending.flush()
     callee = w.source.function(op.attrs["callee"])
     if callee is None or callee.body is None:
         raise NotNativeError("func.call", f"@{op.attrs['callee']} has no body")
-    for param, value in zip(callee.params, op.group("args")):
-        w.set(param, w.either(value))
-    carrier = Carrier(op.results)
+    name_again(w, callee.params, op.group("args"))
+    carrier = Carrier(w, op.results)
     w.body(callee, carrier)
     carrier.give(w, op.results)
 
@@ -252,8 +255,7 @@ def section(w: Writer, op: Op) -> None:
     """A vector scope or section in line; which kind of core runs it has been decided before."""
     (body,) = op.regions
     w.begin_scope(op)
-    for arg, value in zip(body.args, op.group("captured")):
-        w.set(arg, w.either(value))
+    name_again(w, body.args, op.group("captured"))
     w.block(body)
 
 

@@ -114,6 +114,10 @@ class Writer:
         """A scalar's text, or what stands for another value."""
         return self.text(value) if isinstance(value.type, Scalar) else self.get(value)
 
+    def needs(self, value: Value) -> bool:
+        """True for a value that loops and calls have to hand on."""
+        return True
+
     # --- the function --------------------------------------------------------------------------------------------
 
     def write(self) -> str:
@@ -238,8 +242,8 @@ class Writer:
         """A vector scope begins."""
         callbacks.forget_stream(self, op)
 
-    def element(self, pointer: GmPointer, place: Num, *, write: bool) -> bool:
-        """One element of global memory is met; false if that is not to happen."""
+    def element(self, pointer: GmPointer, start: Num, *, write: bool) -> bool:
+        """One element of global memory is met, `start` bytes behind its first one; false if that is not to happen."""
         return True
 
     # --- what memory holds ---------------------------------------------------------------------------------------

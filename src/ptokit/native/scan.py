@@ -1,28 +1,33 @@
 """Which blocks may run at the same time: those that touch nothing of what others write.
 
-Beside a kernel stands a second function, which does its scalar code only and notes for each block the first and the
-last element of every argument that it writes or reads. Blocks are given to threads in ranges whose extents lie apart;
-if there are none, one thread runs all blocks in order.
+Beside a kernel stands a second function, which does only what decides about global memory (`relevant`), and notes for
+each block the first and the last byte of every argument that it writes or reads. Blocks are given to threads in ranges
+whose extents lie apart; if there are none, one thread runs all blocks in order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 
 import numpy as np
 
-from ptokit.ir.core import Op
+from ptokit.ir.core import Op, Value
 from ptokit.ir.facts import instr_of
-from ptokit.isa.meaning.words import Move
-from ptokit.isa.table import Instr, Kind, Role
+from ptokit.isa.meaning.words import Bursts, Move
+from ptokit.isa.table import Instr
+from ptokit.run.stores import loaded, stored
+from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout
 from ptokit.types.values import Scalar
 
+from . import bursts
 from .callbacks import site_of
 from .code import Num
 from .function import Writer
 from .module import STATE_SEEN
+from .relevant import Relevant
 from .values import GmPointer, NotNativeError, View
 from .views import Checked, reach
 
@@ -36,6 +41,11 @@ class Scanner(Writer):
     """Writes ``i32 @scan(ptr state, i64 block, ptr arguments)``: 0 if the block's extents have been noted."""
 
     name = "@scan"
+
+    @cached_property
+    def relevant(self) -> Relevant:
+        """What decides about global memory."""
+        return Relevant(self.source)
 
     def parameters(self) -> None:
         super().parameters()
@@ -58,6 +68,13 @@ class Scanner(Writer):
     def compute(self, op: Op, type: str) -> str:
         raise NotNativeError(op.name, "a scan does not call back")
 
+    def needs(self, value: Value) -> bool:
+        return value in self.relevant.values
+
+    def operation(self, op: Op) -> None:
+        if op in self.relevant.ops:
+            super().operation(op)
+
     def begin_scope(self, op: Op) -> None:
         pass
 
@@ -68,15 +85,16 @@ class Scanner(Writer):
     def unless(self, wrong: str, op: Op, instr: Instr, *, reads: bool = True) -> Iterator[None]:
         yield
 
-    def element(self, pointer: GmPointer, place: Num, *, write: bool) -> bool:
-        self.note(pointer.memory.number, WRITES if write else SCALARS, place, place)
+    def element(self, pointer: GmPointer, start: Num, *, write: bool) -> bool:
+        last = self.code.add(start, pointer.dtype.size - 1)
+        self.note(pointer.memory.number, WRITES if write else SCALARS, start, last)
         return not write
 
     def reads_space(self, loc: object) -> None:
         raise NotNativeError("a scan", "what follows depends on on-chip memory")
 
     def note(self, number: Num, kind: int, first: Num, last: Num) -> None:
-        """An argument's elements from `first` to `last` are touched."""
+        """An argument's bytes from `first` to `last` are touched."""
         code = self.code
         at = code.at(self.seen, code.mul(code.add(code.mul(number, KINDS), kind), 16))
         for word, place, pick in ((0, first, "smin"), (8, last, "smax")):
@@ -85,31 +103,40 @@ class Scanner(Writer):
             code.store("i64", code.value(f"call i64 @llvm.{pick}.i64(i64 {now}, i64 {place})"), address)
 
     def instruction(self, op: Op) -> None:
+        """What it touches of global memory; of results that something depends on nothing is known."""
         instr = instr_of(op)
-        if instr is None or op.results:
+        if instr is None or any(self.needs(result) for result in op.results):
             raise NotNativeError(op.name, "a scan does not execute instructions")
         word = instr.meaning_at(site_of(self, op))
         if isinstance(word, Move) and word.combine:
             raise NotNativeError(op.name, "blocks add to the same memory")
-        exact = isinstance(word, Move)  # it touches no elements beyond its view
-        for operand in instr.operands:
-            value = op.operands.get(operand.name)
-            if isinstance(value, list) or operand.kind is Kind.GROUP:
-                raise NotNativeError(op.name, "a list of operands")
-            if value is None or isinstance(value.type, Scalar):
-                continue
-            what = self.values.get(value)
-            kind = READS if operand.role is Role.IN else WRITES
-            if isinstance(what, View):
-                if exact and what.options <= _PLAIN:
-                    checked = Checked(self)
-                    first, last = reach(checked, what)
-                    self.refuse_if(checked.any(), op)
+        for kind, touched in ((WRITES, stored(op)), (READS, loaded(op))):
+            for value in touched:
+                what, checked = self.get(value), Checked(self)
+                checked.need("sge", what.memory.number, 0)
+                if isinstance(word, Bursts):
+                    first, last = self._rows(checked, op, word, what, kind)
+                elif isinstance(what, View) and isinstance(word, Move) and what.options <= _PLAIN:
+                    first, last = _bytes(checked, what.dtype, *reach(checked, what))
                 else:
-                    first, last = 0, what.memory.count
+                    first, last = 0, what.memory.size
+                self.refuse_if(checked.any(), op)
                 self.note(what.memory.number, kind, first, last)
-            elif isinstance(what, GmPointer):
-                self.note(what.memory.number, kind, 0, what.memory.count)
+
+    def _rows(self, checked: Checked, op: Op, word: Bursts, pointer: GmPointer, kind: int) -> tuple[Num, Num]:
+        if self.configures:
+            raise NotNativeError(op.name, "the program sets registers of copies")
+        _, _, ends = bursts.rows(checked, op, word)
+        first = checked.mul(pointer.offset, pointer.dtype.size)
+        return first, checked.add(checked.add(first, ends[0 if kind == WRITES else 1]), -1)
+
+
+def _bytes(checked: Checked, dtype: DType, first: Num, last: Num) -> tuple[Num, Num]:
+    """The first and the last byte of elements."""
+    if dtype.packed:
+        half = [n >> 1 if isinstance(n, int) else checked.w.code.value(f"ashr i64 {n}, 1") for n in (first, last)]
+        return half[0], half[1]
+    return checked.mul(first, dtype.size), checked.add(checked.mul(last, dtype.size), dtype.size - 1)
 
 
 def apart(seen: np.ndarray, threads: int) -> list[tuple[int, int]]:

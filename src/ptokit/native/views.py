@@ -272,7 +272,7 @@ def _element(w: Writer, op: Op, pointer: GmPointer | LocalPointer, index: Num) -
     start = checked.mul(place, size)
     checked.need("sle", start, w.code.sub(pointer.memory.size, size))
     w.refuse_if(checked.any(), op)
-    if not w.element(pointer, place, write=op.name == "pto.store_scalar"):
+    if not w.element(pointer, start, write=op.name == "pto.store_scalar"):
         return ""
     return w.code.at(pointer.memory.base, start)
 
