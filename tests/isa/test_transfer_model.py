@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from ptokit.diagnostics import Severity
 from ptokit.isa.check import broken_rules
+from ptokit.isa.checks.tile_types import check_tile
 from ptokit.isa.site import Site
-from ptokit.isa.tile_rules import check_tile
 from ptokit.isa.transfer.load import TLOAD
 from ptokit.isa.transfer.store import TSTORE
 from ptokit.run.machine.calls import attributes, infos

@@ -9,9 +9,9 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from ptokit.isa.vector.dual import MERGES, SPLITS
-from ptokit.isa.vector.load import LOAD_MODES
-from ptokit.isa.vector.store import STORE_MODES
+from ptokit.isa.vector.access.dual import MERGES, SPLITS
+from ptokit.isa.vector.access.load import LOAD_MODES
+from ptokit.isa.vector.access.store import STORE_MODES
 from ptokit.native.program import NativeProgram
 from ptokit.run import Program, compile_program
 from ptokit.targets import target

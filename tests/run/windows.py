@@ -20,8 +20,8 @@ import ptokit.isa.all  # noqa: F401 - completes the table
 from ptokit.conformance.bench import SCALES
 from ptokit.conformance.binding import instruction_of, operand_names, scalars_and_attributes
 from ptokit.conformance.cases import Case, read_suite
+from ptokit.isa.checks.tile_types import check_tile
 from ptokit.isa.table import Instr
-from ptokit.isa.tile_rules import check_tile
 from ptokit.run.fault import Fault
 from ptokit.run.machine.calls import attributes
 from ptokit.run.memory.global_memory import Buffer, View

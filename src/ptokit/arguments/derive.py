@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from ptokit.ir.core import Block, Function, Module, Op, Value
 from ptokit.ir.entry_calls import Query, with_function
 from ptokit.ir.graph import ordered, passed
-from ptokit.isa.pipe_ends import SLOTS
+from ptokit.isa.exchange.pipe_ends import SLOTS
 from ptokit.run.planning.effects import analyse
 from ptokit.types.tile import DYNAMIC
 from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView

@@ -13,7 +13,7 @@ from ptokit.asm.types.tile import tile_buf
 from ptokit.diagnostics import Diagnostic, Location, Severity
 from ptokit.diagnostics.render import render
 from ptokit.draw import LayoutMap
-from ptokit.isa.tile_rules import check_tile
+from ptokit.isa.checks.tile_types import check_tile
 from ptokit.targets import TARGETS
 from ptokit.types.tile import TileSpec
 

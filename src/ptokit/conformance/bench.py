@@ -10,9 +10,9 @@ import numpy as np
 
 from ptokit.diagnostics import Scope, Severity
 from ptokit.isa.check import broken_rules
+from ptokit.isa.checks.tile_types import check_tile
 from ptokit.isa.site import Site
 from ptokit.isa.table import Instr
-from ptokit.isa.tile_rules import check_tile
 from ptokit.isa.unknown import UNKNOWN
 from ptokit.run.machine.calls import attributes, infos
 from ptokit.run.memory.tile import Tile

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ptokit.isa.cores import core_needed
+from ptokit.isa.checks.cores import core_needed
 from ptokit.targets import Target
 
 from .core import Block, Function, Module, Op, Value

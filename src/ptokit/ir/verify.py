@@ -10,7 +10,8 @@ from typing import Any
 from ptokit.diagnostics import Diagnostic, Diagnostics, Note, Scope, Severity, lookup
 from ptokit.diagnostics.evidence import Evidence
 from ptokit.isa.check import Broken, broken_rules
-from ptokit.isa.cores import missing_pipe
+from ptokit.isa.checks.cores import missing_pipe
+from ptokit.isa.checks.tile_types import check_tile
 from ptokit.isa.site import (
     AlignInfo,
     LanesInfo,
@@ -25,7 +26,6 @@ from ptokit.isa.site import (
     VregInfo,
 )
 from ptokit.isa.table import Instr, Kind, Operand
-from ptokit.isa.tile_rules import check_tile
 from ptokit.targets import Target
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import is_memref

@@ -15,10 +15,10 @@ from ptokit.ir.facts import Facts, instr_of
 from ptokit.ir.launch import SECTIONS, Launch
 from ptokit.ir.views import CHECKS
 from ptokit.isa.check import broken_rules
-from ptokit.isa.cores import core_needed
+from ptokit.isa.checks.cores import core_needed
+from ptokit.isa.checks.tile_types import check_tile
 from ptokit.isa.site import Site
 from ptokit.isa.table import Instr, Kind, Role
-from ptokit.isa.tile_rules import check_tile
 from ptokit.isa.unknown import UNKNOWN, Size
 from ptokit.run.fault import Fault
 from ptokit.run.machine.calls import attributes, bind, infos

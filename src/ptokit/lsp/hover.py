@@ -9,7 +9,7 @@ from ptokit.asm.instruction_forms import text_forms
 from ptokit.draw import LayoutMap
 from ptokit.ir import Function, Value
 from ptokit.isa.check import rules_of
-from ptokit.isa.placement import buffer_name
+from ptokit.isa.checks.placement import buffer_name
 from ptokit.isa.reference import Rows, attr_rows, facts, operand_rows
 from ptokit.isa.site import TileInfo, ViewInfo
 from ptokit.isa.table import Instr

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ptokit.ir.core import Op
-from ptokit.isa.placement import broken_placement
+from ptokit.isa.checks.placement import broken_placement
 from ptokit.isa.unknown import known
 from ptokit.types.layout import element_offset, windowed
 from ptokit.types.tile import DYNAMIC, TileSpec

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ptokit.ir.core import Op
-from ptokit.isa.cores import pipe_on
-from ptokit.isa.placement import buffer_name
+from ptokit.isa.checks.cores import pipe_on
+from ptokit.isa.checks.placement import buffer_name
 from ptokit.isa.site import RegisterInfo, Site, TileInfo, ViewInfo
 from ptokit.isa.table import Instr
 from ptokit.run.cores.pipes import Event

@@ -15,7 +15,7 @@ import numpy as np
 
 from ptokit.diagnostics import Note
 from ptokit.ir.core import Op
-from ptokit.isa.placement import buffer_name
+from ptokit.isa.checks.placement import buffer_name
 from ptokit.isa.simt.meaning import WARP
 from ptokit.run.memory.local import SPACES
 from ptokit.run.simt.threads import Access, Place, Threads

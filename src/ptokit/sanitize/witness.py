@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ptokit.diagnostics import DiagnosticError
-from ptokit.isa.cores import pipe_on
+from ptokit.isa.checks.cores import pipe_on
 from ptokit.isa.table import Role
 from ptokit.run.fault import Fault
 from ptokit.run.memory.global_memory import View

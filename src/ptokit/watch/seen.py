@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ptokit.diagnostics import Location
-from ptokit.isa.placement import buffer_name
+from ptokit.isa.checks.placement import buffer_name
 from ptokit.run.memory.global_memory import View
 from ptokit.run.memory.tile import Tile
 from ptokit.run.observer import Loops, Moment, contents

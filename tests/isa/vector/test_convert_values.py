@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ptokit.isa.site import ScalarInfo, VregInfo
-from ptokit.isa.vector.convert import PAIRS
+from ptokit.isa.vector.compute.convert import PAIRS
 from ptokit.types.dtypes import DTYPES, PACKED
 from tests.isa.numerics.model import FLOATS, Number, decode, to_float, to_integer
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ptokit.diagnostics import DiagnosticError
-from ptokit.isa.vector.dma import pad_bytes
+from ptokit.isa.vector.dma.copies import pad_bytes
 
 from .programs import checked, run
 

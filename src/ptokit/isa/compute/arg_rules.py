@@ -10,9 +10,9 @@ from ptokit.diagnostics import Doubt, Scope, Severity, rule
 from ptokit.targets import A2A3, A5
 from ptokit.types.enums import TileType
 
-from ..operands import DEVICES, Message, is_dn1, is_nd, layout
+from ..checks.operands import DEVICES, Message, is_dn1, is_nd, layout
+from ..checks.tiles import differ, small
 from ..site import Site, TileInfo
-from ..tile_checks import differ, small
 from ..typesets import I8, names, types_of
 from ..unknown import Size, known
 from .overlap_rules import CMP_INP_01

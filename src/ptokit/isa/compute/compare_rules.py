@@ -6,7 +6,7 @@ from ptokit.diagnostics import Scope, Severity, rule
 from ptokit.targets import A2A3, A5, Target
 from ptokit.types.enums import CmpMode
 
-from ..operands import DEVICES, Message
+from ..checks.operands import DEVICES, Message
 from ..site import Site, TileInfo
 from .overlap_rules import EW_10, EW_10_APART
 from .vector_rules import EW_01, EW_02, EW_03, EW_06, EW_1

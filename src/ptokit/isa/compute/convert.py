@@ -8,11 +8,11 @@ from ptokit.diagnostics import Doubt, RuleDecorator, Severity, rule
 from ptokit.targets import A2A3, A5
 from ptokit.types.enums import RoundMode, SaturationMode, TileType
 
+from ..checks.operands import Message, overlap
 from ..meaning.expressions import OWN, Axis, Code, Convert, Expr, Index, apply
 from ..meaning.primitives import INTEGRAL
 from ..meaning.words import Lane, Write, lane
 from ..numerics.convert import CVT_PAIRS, Pair, Rounding, conversion
-from ..operands import Message, overlap
 from ..scratch import of_wraps
 from ..site import Site
 from ..table import Attr, dst, src, tmp

@@ -9,10 +9,10 @@ from ptokit.types.dtypes import DTYPES, PACKED, DType
 from ptokit.types.enums import SaturationMode
 from ptokit.types.tile import DYNAMIC
 
-from ..assembler import assembler_rule
-from ..operands import Message
+from ..checks.assembler import assembler_rule
+from ..checks.operands import Message
+from ..checks.tiles import small, vec_rows
 from ..site import Site, TileInfo
-from ..tile_checks import small, vec_rows
 from ..unknown import known
 
 _rule = partial(assembler_rule, source="PTOAS 2026-08 PTO.cpp TCvtOp")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from ptokit.diagnostics import Doubt, Scope, Severity, rule
 from ptokit.targets import A5
 
-from ..operands import DEVICES, Message, is_dn1, is_nd, layout
+from ..checks.operands import DEVICES, Message, is_dn1, is_nd, layout
+from ..checks.tiles import in_types
 from ..site import Site, TileInfo
-from ..tile_checks import in_types
 from ..unknown import known
 from .reduce_rules import not_vec
 from .vector_rules import equal_types

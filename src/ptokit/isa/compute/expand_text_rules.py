@@ -8,10 +8,10 @@ from ptokit.diagnostics import Rule, RuleDecorator
 from ptokit.types.enums import TileType
 from ptokit.types.tile import DYNAMIC
 
-from ..assembler import assembler_rule
-from ..operands import Message, is_nd, layout
+from ..checks.assembler import assembler_rule
+from ..checks.operands import Message, is_nd, layout
+from ..checks.tiles import differ, in_asm_types, precise, small, valid_differs
 from ..site import Site, TileInfo
-from ..tile_checks import differ, in_asm_types, precise, small, valid_differs
 from ..unknown import UNKNOWN
 from .reduce_rules import not_vec, writes_nothing
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from ptokit.diagnostics import rule
 from ptokit.types.enums import Pipe, TileType
 
+from ..checks.operands import Message
 from ..meaning.expressions import Scalar
 from ..meaning.words import Lane, lane
-from ..operands import Message
 from ..site import Site
 from ..table import dst, scalar
 from ..typesets import ASM_INT, FB, I6, I8, INT16_32, types

@@ -13,7 +13,7 @@ from functools import partial
 from ptokit.diagnostics import Doubt, rule
 from ptokit.targets import A2A3
 
-from ..operands import Message, all_tiles, overlap, same_tile
+from ..checks.operands import Message, all_tiles, overlap, same_tile
 from ..site import Site, TileInfo
 from ..table import Role
 from ..unknown import Size, known

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ptokit.diagnostics import Severity, rule
 
-from ..operands import Message, is_nd, layout
+from ..checks.operands import Message, is_nd, layout
+from ..checks.tiles import in_types
 from ..site import Site
-from ..tile_checks import in_types
 from ..typesets import names, types_of
 from ..unknown import known
 from .reduce_rules import not_vec

@@ -11,7 +11,7 @@ from ptokit.types.codecs import encode
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import MxGroupAxis, MxQuantAlg, QuantScaleAlg, QuantType, VecStoreMode
 
-from ..assembler import A5_ONLY
+from ..checks.assembler import A5_ONLY
 from ..element_positions import kind
 from ..machine import Machine, TileOperand
 from ..table import Attr, Instr, dst, instruction, src

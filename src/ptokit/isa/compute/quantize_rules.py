@@ -8,10 +8,10 @@ from ptokit.diagnostics import Severity, rule
 from ptokit.targets import A2A3
 from ptokit.types.enums import QuantType
 
-from ..assembler import assembler_rule
-from ..operands import DEVICES, Message, is_dn1, layout
+from ..checks.assembler import assembler_rule
+from ..checks.operands import DEVICES, Message, is_dn1, layout
+from ..checks.tiles import boxed_or_columns, missing, not_of, not_vec, rows_differ, valid_differs
 from ..site import Site, TileInfo
-from ..tile_checks import boxed_or_columns, missing, not_of, not_vec, rows_differ, valid_differs
 from ..typesets import F32, FB, types_of
 from ..unknown import known
 

@@ -6,8 +6,8 @@ from ptokit.types.dtypes import PACKED
 from ptokit.types.enums import QuantScaleAlg, QuantType
 from ptokit.types.tile import DYNAMIC
 
-from ..assembler import assembler_rule
-from ..operands import Message, sharing
+from ..checks.assembler import assembler_rule
+from ..checks.operands import Message, sharing
 from ..site import Site, TileInfo
 from ..typesets import types_of
 

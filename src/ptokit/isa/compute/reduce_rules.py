@@ -9,9 +9,9 @@ from ptokit.diagnostics import Doubt, Scope, rule
 from ptokit.targets import A2A3
 from ptokit.types.enums import TileType
 
-from ..operands import DEVICES, Message, is_dn1, is_nd, layout
+from ..checks.operands import DEVICES, Message, is_dn1, is_nd, layout
+from ..checks.tiles import in_asm_types, in_types, small
 from ..site import Site, TileInfo
-from ..tile_checks import in_asm_types, in_types, small
 from ..unknown import known
 from .overlap_rules import CMP_INP_01, CMP_INP_01_ROW_0
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from ptokit.diagnostics import rule
 
-from ..operands import Message
+from ..checks.operands import Message
 from ..site import Site, TileInfo
 from ..unknown import Size
 

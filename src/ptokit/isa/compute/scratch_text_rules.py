@@ -9,9 +9,9 @@ from typing import Any
 from ptokit.diagnostics import RuleDecorator, Scope, rule
 from ptokit.targets import A2A3
 
-from ..operands import DEVICES, Message, same_tile
+from ..checks.operands import DEVICES, Message, same_tile
+from ..checks.tiles import differ, precise, small, valid_differs, vec_rows
 from ..site import Site, TileInfo
-from ..tile_checks import differ, precise, small, valid_differs, vec_rows
 from ..typesets import FB, I6, names, types_of
 from ..unknown import Size, known
 

@@ -15,9 +15,9 @@ from ptokit.targets import A5, Target
 from ptokit.types.dtypes import DType, is_dtype
 from ptokit.types.enums import TileType
 
-from ..operands import DEVICES, Message, all_tiles
+from ..checks.operands import DEVICES, Message, all_tiles
+from ..checks.tiles import in_asm_types, in_types, typed
 from ..site import Site
-from ..tile_checks import in_asm_types, in_types, typed
 from ..unknown import known
 from .overlap_rules import EW_10
 

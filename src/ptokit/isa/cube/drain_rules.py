@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ptokit.diagnostics import Rule
 
-from ..lane_checks import element, kinds
-from ..operands import Message
+from ..checks.lanes import element, kinds
+from ..checks.operands import Message
 from ..site import Info, PtrInfo, ScalarInfo, Site
 from ..unknown import known
 from .verifier_rules import CUB_01, pointer, verified

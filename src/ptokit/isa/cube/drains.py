@@ -15,9 +15,9 @@ from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import Pipe
 
 from ..atomics import combining
+from ..checks.placement import SLOPES
 from ..machine import Combine, Machine
 from ..numerics.scaling import narrowed
-from ..placement import SLOPES
 from ..table import Kind, Operand, Role, listed
 from .control import KEEP_NAN_BIT, NOSAT_BIT, control
 from .drain_rules import RELU_WORDS

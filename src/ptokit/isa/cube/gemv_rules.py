@@ -6,7 +6,7 @@ from functools import partial
 
 from ptokit.diagnostics import rule
 
-from ..operands import Message
+from ..checks.operands import Message
 from ..site import Site
 from .matmul_rules import BIAS, LAYOUT, LIMIT, LOCATIONS, SAME_ACC, TYPES
 

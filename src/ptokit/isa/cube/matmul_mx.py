@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptokit.types.enums import Pipe, TileType
 
-from ..assembler import A5_ONLY
+from ..checks.assembler import A5_ONLY
 from ..machine import Machine, TileOperand
 from ..meaning.expressions import OWN, ROW, Index
 from ..meaning.words import Contract

@@ -7,9 +7,9 @@ from functools import partial
 from ptokit.diagnostics import Rule, rule
 from ptokit.types.enums import TileType
 
-from ..operands import Message
+from ..checks.operands import Message
+from ..checks.tiles import missing
 from ..site import Site, TileInfo
-from ..tile_checks import missing
 from ..typesets import types_of
 from ..unknown import known
 from .gemv_rules import row_of_blocks

@@ -11,9 +11,9 @@ from ptokit.types.dtypes import DTYPES, PACKED
 from ptokit.types.enums import TileType
 from ptokit.types.tile import DYNAMIC
 
-from ..assembler import A5_ONLY, assembler_rule
+from ..checks.assembler import A5_ONLY, assembler_rule
+from ..checks.tiles import differ, valid_differs
 from ..site import Site, TileInfo
-from ..tile_checks import differ, valid_differs
 
 _LIMIT = 4095
 _LOCS = {"lhs": TileType.Left, "rhs": TileType.Right, "dst": TileType.Acc, "acc": TileType.Acc}

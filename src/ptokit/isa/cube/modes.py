@@ -5,9 +5,9 @@ from __future__ import annotations
 from ptokit.diagnostics import rule
 from ptokit.types.enums import Pipe
 
+from ..checks.operands import Message
 from ..machine import Machine
 from ..meaning.contract import ROUNDING
-from ..operands import Message
 from ..site import Site
 from ..table import CALLED, Attr, Instr, instruction
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from ptokit.diagnostics import Rule, RuleDecorator
 
-from ..assembler import assembler_rule
-from ..lane_checks import bound, element, memory_of
-from ..operands import Message
+from ..checks.assembler import assembler_rule
+from ..checks.lanes import bound, element, memory_of
+from ..checks.operands import Message
 from ..site import PtrInfo, ScalarInfo, Site
 from ..unknown import known
 

@@ -7,9 +7,9 @@ from functools import partial
 from ptokit.diagnostics import Doubt, rule
 from ptokit.targets import A2A3
 
-from ..operands import DEVICES, Message
+from ..checks.operands import DEVICES, Message
+from ..checks.tiles import boxed_or_columns, differ, not_of, not_vec, rows_differ
 from ..site import Site
-from ..tile_checks import boxed_or_columns, differ, not_of, not_vec, rows_differ
 from ..typesets import BF16, I6, F
 
 _rule = partial(rule, source="compute-layout-irregular 1.5")

@@ -8,7 +8,7 @@ from ptokit.diagnostics import rule
 from ptokit.targets import A5
 from ptokit.types.enums import PadValue, TileType
 
-from ..operands import DEVICES, Message
+from ..checks.operands import DEVICES, Message
 from ..site import Site
 from ..unknown import known
 

@@ -8,10 +8,10 @@ from ptokit.diagnostics import RuleDecorator
 from ptokit.targets import A2A3, A5
 from ptokit.types.enums import CmpMode, MaskAxis, TileType
 
-from ..assembler import assembler_rule
-from ..operands import Message, is_nd
+from ..checks.assembler import assembler_rule
+from ..checks.operands import Message, is_nd
+from ..checks.tiles import differ, not_of, valid_differs, vec_rows
 from ..site import Site, TileInfo
-from ..tile_checks import differ, not_of, valid_differs, vec_rows
 from ..typesets import BF16, I6, INT16_32, F, types_of
 from .gather_tile_rules import by_index, by_mask
 from .histogram_rules import BINS

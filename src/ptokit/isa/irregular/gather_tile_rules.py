@@ -8,9 +8,9 @@ from ptokit.diagnostics import Severity, define, rule
 from ptokit.targets import A5
 from ptokit.types.enums import CmpMode, MaskAxis
 
-from ..operands import DEVICES, Message, overlap
+from ..checks.operands import DEVICES, Message, overlap
+from ..checks.tiles import boxed_or_columns, differ, not_of, not_plain, not_vec, overlapping
 from ..site import Site
-from ..tile_checks import boxed_or_columns, differ, not_of, not_plain, not_vec, overlapping
 from ..typesets import BF16, I8, F, types_of
 from ..unknown import known
 

@@ -10,7 +10,7 @@ import numpy as np
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import Pipe
 
-from ..assembler import A5_ONLY
+from ..checks.assembler import A5_ONLY
 from ..element_positions import kind
 from ..machine import Machine, TileOperand
 from ..numerics.philox import counter_of, random_row

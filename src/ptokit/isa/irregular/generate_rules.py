@@ -7,9 +7,9 @@ from functools import partial
 from ptokit.diagnostics import Severity, rule
 from ptokit.targets import A2A3
 
-from ..operands import Message
+from ..checks.operands import Message
+from ..checks.tiles import boxed_or_columns, in_types, missing, not_vec
 from ..site import Site
-from ..tile_checks import boxed_or_columns, in_types, missing, not_vec
 from ..typesets import types_of
 from ..unknown import known
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..assembler import A5_ONLY
+from ..checks.assembler import A5_ONLY
 from ..element_positions import alike
 from ..machine import Machine, TileOperand
 from ..site import Site

@@ -7,9 +7,9 @@ from functools import partial
 from ptokit.diagnostics import rule
 from ptokit.targets import A5
 
-from ..operands import Message
+from ..checks.operands import Message
+from ..checks.tiles import boxed_or_columns, missing, not_of
 from ..site import Site
-from ..tile_checks import boxed_or_columns, missing, not_of
 from ..typesets import types_of
 
 BINS = 256

@@ -9,9 +9,9 @@ from ptokit.types.conv import ConvSpec, ConvState
 from ptokit.types.enums import Layout, TileType
 from ptokit.types.tile import DYNAMIC
 
-from ..operands import Message
+from ..checks.operands import Message
+from ..checks.tiles import differ, not_of
 from ..site import Site
-from ..tile_checks import differ, not_of
 from ..typesets import BF16, I6, F, types_of
 
 _rule = partial(rule, source="compute-layout-irregular 1.7")

@@ -6,9 +6,9 @@ from functools import partial
 
 from ptokit.diagnostics import rule
 
-from ..operands import Message
+from ..checks.operands import Message
+from ..checks.tiles import differ, missing, not_of, not_plain, overlapping, valid_differs
 from ..site import Site
-from ..tile_checks import differ, missing, not_of, not_plain, overlapping, valid_differs
 from ..typesets import BF16, I6, F
 from ..unknown import known
 

@@ -9,7 +9,7 @@ from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import TileType
 from ptokit.types.tile import DYNAMIC
 
-from ..assembler import assembler_rule
+from ..checks.assembler import assembler_rule
 from ..site import Site, TileInfo
 from ..typesets import types_of
 

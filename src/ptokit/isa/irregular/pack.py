@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..assembler import A5_ONLY
+from ..checks.assembler import A5_ONLY
 from ..element_positions import kind
 from ..machine import Machine, TileOperand
 from ..table import Instr, dst, instruction, src

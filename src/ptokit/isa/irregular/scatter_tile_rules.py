@@ -8,9 +8,9 @@ from ptokit.diagnostics import define, rule
 from ptokit.targets import A5
 from ptokit.types.enums import MaskAxis
 
-from ..operands import DEVICES, Message
+from ..checks.operands import DEVICES, Message
+from ..checks.tiles import differ, not_of, not_vec, overlapping
 from ..site import Site
-from ..tile_checks import differ, not_of, not_vec, overlapping
 from ..typesets import BF16, I6, INT16_32, INT64, F
 
 _rule = partial(rule, source="compute-layout-irregular 2.4")

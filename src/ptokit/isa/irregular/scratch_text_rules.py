@@ -7,11 +7,11 @@ from functools import partial
 from ptokit.diagnostics import RuleDecorator
 from ptokit.targets import A2A3
 
-from ..assembler import assembler_rule
-from ..operands import Message
+from ..checks.assembler import assembler_rule
+from ..checks.operands import Message
+from ..checks.tiles import differ, not_of, small, vec_rows
 from ..scratch import a2a3_turns_blocks
 from ..site import Site, TileInfo
-from ..tile_checks import differ, not_of, small, vec_rows
 from ..typesets import BF16, I6, INT16_32, F, types_of
 from ..unknown import Size, known
 

@@ -7,9 +7,9 @@ from functools import partial
 from ptokit.diagnostics import Severity, define, rule
 from ptokit.types.enums import TileType
 
-from ..operands import DEVICES, Message, overlap
+from ..checks.operands import DEVICES, Message, overlap
+from ..checks.tiles import boxed_or_columns, differ, not_of, not_plain, not_vec, overlapping
 from ..site import Site, TileInfo
-from ..tile_checks import boxed_or_columns, differ, not_of, not_plain, not_vec, overlapping
 from ..typesets import BF16, F, types_of
 from ..unknown import known
 

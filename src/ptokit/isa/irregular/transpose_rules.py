@@ -10,9 +10,9 @@ from ptokit.types.conv import ConvSpec
 from ptokit.types.enums import Layout, TileType
 from ptokit.types.tile import DYNAMIC
 
-from ..operands import DEVICES, Message
+from ..checks.operands import DEVICES, Message
+from ..checks.tiles import boxed_or_columns, not_of, overlapping
 from ..site import Site
-from ..tile_checks import boxed_or_columns, not_of, overlapping
 from ..typesets import BF16, I6, F
 
 _rule = partial(rule, source="compute-layout-irregular 1.1")

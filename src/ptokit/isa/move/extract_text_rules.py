@@ -6,7 +6,7 @@ from functools import partial
 
 from ptokit.types.enums import BLayout, SLayout
 
-from ..assembler import assembler_rule
+from ..checks.assembler import assembler_rule
 from ..site import ScalarInfo, Site
 from .extract_footprint import position
 from .move_checks import Message, outside, types_differ

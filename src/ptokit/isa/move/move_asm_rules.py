@@ -6,8 +6,8 @@ from functools import partial
 
 from ptokit.targets import A2A3, A5
 
-from ..assembler import assembler_rule
-from ..operands import sharing
+from ..checks.assembler import assembler_rule
+from ..checks.operands import sharing
 from ..site import Site, TileInfo
 from .move_checks import Message
 from .move_facts import Acc, Bias, Left, Mat, Right, Scaling, Vec, arrow, dual, optional, pair, relu

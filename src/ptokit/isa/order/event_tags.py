@@ -8,7 +8,7 @@ from __future__ import annotations
 from ptokit.targets import A5, Target
 from ptokit.types.enums import Pipe
 
-from ..cores import pipe_on
+from ..checks.cores import pipe_on
 from ..table import TABLE
 
 TAG_PIPE: dict[str, Pipe] = {

@@ -10,7 +10,7 @@ from ptokit.diagnostics import Scope, Severity, define, rule
 from ptokit.targets import Target
 from ptokit.types.enums import EVENT_ID_COUNT, SECOND_CORE, Pipe
 
-from ..cores import on_core, pipe_list
+from ..checks.cores import on_core, pipe_list
 from ..site import ScalarInfo, Site
 from ..unknown import UNKNOWN
 from .event_tags import EVENT_CLASSES, class_pipe

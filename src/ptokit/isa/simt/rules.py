@@ -8,8 +8,8 @@ from typing import Any
 from ptokit.diagnostics import Rule, RuleDecorator
 from ptokit.types.values import element_text
 
-from ..assembler import assembler_rule
-from ..operands import Message
+from ..checks.assembler import assembler_rule
+from ..checks.operands import Message
 from ..site import Info, PtrInfo, ScalarInfo, Site
 from .conversions import refused
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ptokit.diagnostics import Severity, define, rule
 from ptokit.types.enums import Coalesce
 
-from ..operands import overlap
+from ..checks.operands import overlap
 from ..site import TileInfo
 from ..unknown import known
 from . import index_checks as c

@@ -9,8 +9,8 @@ from ptokit.targets import A2A3
 from ptokit.types.enums import Coalesce, ScatterAtomicOp, ScatterOOB, TileType
 from ptokit.types.tile import DYNAMIC
 
-from ..assembler import assembler_rule
-from ..operands import DEVICES
+from ..checks.assembler import assembler_rule
+from ..checks.operands import DEVICES
 from ..site import ScalarInfo, Site, TileInfo, ViewInfo
 from ..typesets import names, types_of
 from .index_checks import Message, Parts, check

@@ -17,7 +17,7 @@ from ptokit.types.dtypes import DTYPES, PACKED
 from ptokit.types.enums import ReluPreMode, TileType
 from ptokit.types.tile import DYNAMIC
 
-from ..assembler import assembler_rule
+from ..checks.assembler import assembler_rule
 from ..site import Site, TileInfo, ViewInfo
 from ..unknown import Size, known
 from .transfer_rules import Message, names, sides

@@ -17,14 +17,14 @@ import numpy as np
 from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import Pipe
 
+from ..checks.operands import Message
 from ..machine import Machine
 from ..meaning.primitives import PRIMITIVES
-from ..operands import Message
 from ..site import PtrInfo, Site
 from ..table import Instr, Kind, Operand, Role
+from .compute.typesets import I16_32_F, F
 from .lanes import element
 from .rules import VEC_06, VEC_07
-from .typesets import I16_32_F, F
 from .verifier_rules import MIC_07
 from .words import Types, micro, number, types, ub
 

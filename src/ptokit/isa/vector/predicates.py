@@ -25,7 +25,7 @@ from ..meaning.expressions import (
 from ..meaning.words import Lane, Write
 from ..site import MaskInfo, Site
 from ..table import Instr
-from .compute_rules import words_listed
+from .compute.compute_rules import words_listed
 from .lanes import VREG_BYTES
 from .rules import SOURCE
 from .words import mask, micro, number, out_mask, out_number, token

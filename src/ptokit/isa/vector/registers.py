@@ -17,7 +17,7 @@ from ..meaning.source import Source, count
 from ..meaning.words import Bursts, Lane, Word, Write
 from ..site import VregInfo
 from ..table import Instr, Kind
-from .burst_rows import bursts, levels
+from .dma.burst_rows import bursts, levels
 from .lanes import ALL, VREG_BYTES, Predicate, active, element, image
 
 _TRUE = np.True_

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ptokit.diagnostics import Rule, define, rule
 from ptokit.targets import A5
 
-from ..operands import Message
+from ..checks.operands import Message
 from ..site import Info, MaskInfo, PtrInfo, Site, VregInfo
 
 SOURCE = "vector-path 8"

@@ -10,11 +10,11 @@ from typing import Any
 
 from ptokit.diagnostics import Rule, RuleDecorator, Severity
 
-from ..assembler import assembler_rule
-from ..lane_checks import alike, bound, element, elements, kinds, memory_of, number_like, vectors
-from ..operands import Message
+from ..checks.assembler import assembler_rule
+from ..checks.lanes import alike, bound, element, elements, kinds, memory_of, number_like, vectors
+from ..checks.operands import Message
 from ..site import MaskInfo, PtrInfo, ScalarInfo, Site, VregInfo
-from .convert_pairs import MIC_08
+from .compute.convert_pairs import MIC_08
 
 SOURCE = "PTOAS e32488c9, VPTO.cpp"
 

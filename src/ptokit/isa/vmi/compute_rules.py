@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ptokit.diagnostics import Rule
 
-from ..lane_checks import bound
-from ..operands import Message
+from ..checks.lanes import bound
+from ..checks.operands import Message
 from ..site import LanesInfo, ScalarInfo, Site
 from .convert_rules import CONVERSION, LEGACY, VMI_16
 from .rules import (

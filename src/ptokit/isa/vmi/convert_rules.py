@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from ptokit.diagnostics import Rule
 
-from ..lane_checks import bound, element
-from ..operands import Message
+from ..checks.lanes import bound, element
+from ..checks.operands import Message
 from ..site import Site, VectorInfo
 from .rules import alike, elements, vmi_rule
 from .values import PAIRS

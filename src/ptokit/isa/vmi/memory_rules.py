@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ptokit.diagnostics import Rule
 
-from ..lane_checks import bound, element, kinds, memory_of
-from ..operands import Message
+from ..checks.lanes import bound, element, kinds, memory_of
+from ..checks.operands import Message
 from ..site import Site, VectorInfo
 from .rules import DENSE, alike, grouped, laid_out, masked, vectors, vmi_rule, worded
 

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 
 from ptokit.diagnostics import Rule, RuleDecorator
 
-from .. import lane_checks as checks
-from ..assembler import assembler_rule
-from ..lane_checks import bound, element
-from ..operands import Message
+from ..checks import lanes as checks
+from ..checks.assembler import assembler_rule
+from ..checks.lanes import bound, element
+from ..checks.operands import Message
 from ..site import LanesInfo, Site, VectorInfo
 from .layouts import Layout, layout_of
 

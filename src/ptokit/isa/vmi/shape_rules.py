@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from ptokit.diagnostics import Rule
 
-from ..lane_checks import bound, element, kinds
-from ..operands import Message
+from ..checks.lanes import bound, element, kinds
+from ..checks.operands import Message
 from ..site import Info, LanesInfo, MaskInfo, ScalarInfo, Site, VectorInfo, VregInfo
 from .layouts import lanes_of_register, layout_of, register_granularity, registers_of
 from .rules import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptokit.isa.placement import SLOPES, broken_placement
+from ptokit.isa.checks.placement import SLOPES, broken_placement
 from ptokit.targets import Target
 from ptokit.types.enums import TileType
 from ptokit.types.tile import DYNAMIC, TileSpec

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ptokit.isa.checks.placement import buffer_name
 from ptokit.isa.machine import Axis, Combine
 from ptokit.isa.meaning.primitives import PRIMITIVES
-from ptokit.isa.placement import buffer_name
 from ptokit.types.enums import TileType
 
 from ..fault import Fault

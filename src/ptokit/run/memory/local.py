@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptokit.isa.placement import buffer_name
+from ptokit.isa.checks.placement import buffer_name
 from ptokit.types.dtypes import DType, u8
 from ptokit.types.enums import TileType
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 import numpy as np
 
 from ptokit.ir.core import Op
-from ptokit.isa.placement import buffer_name
+from ptokit.isa.checks.placement import buffer_name
 from ptokit.isa.simt.meaning import WARP
 from ptokit.run.fault import Fault
 from ptokit.run.machine.lanes import lanes

@@ -1,0 +1,275 @@
+"""What makes a tile type legal, and whether it fits its buffer (types-and-layouts 2 and 3).
+
+The rules look at a `TileSite`: a tile type on a target, with the address if one is known. Where there is an address,
+placement is reported under the ids of memory-model-and-sync 10; the SA rules speak about the type alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ptokit.diagnostics import RuleDecorator, define, lookup, rule
+from ptokit.targets import Target
+from ptokit.types.conv import ConvSpec
+from ptokit.types.enums import SLayout, TileType
+from ptokit.types.tile import DYNAMIC, Box, TileSpec
+
+from ..check import Broken
+from ..site import Site
+from ..unknown import UNKNOWN, Size, known
+from .placement import broken_placement, buffer_name
+
+SOURCE = "types-and-layouts 3"
+FRACTALS = (512, 1024, 32)
+
+Message = str | tuple[str, str] | None
+
+
+def _tile(id: str, **more: Any) -> RuleDecorator:
+    return rule(id, **{"source": SOURCE, **more})
+
+
+@dataclass(frozen=True, slots=True)
+class TileSite:
+    """A tile type where a tile of it is made; ``addr`` in bytes, `UNKNOWN` where the program leaves it open."""
+
+    spec: TileSpec
+    target: Target
+    addr: Size = UNKNOWN
+
+
+def inner_box(spec: TileSpec) -> Box:
+    """The box that the sizes must be multiples of, in elements; NoneBox types have one too if ``fractal`` says so."""
+    if spec.fractal == 1024:
+        return Box(16, 16)
+    if spec.fractal == 32 and not spec.boxed:
+        return Box(2, 16)
+    return spec.box
+
+
+@_tile("TILE-01", accepted="16x32, valid 9x32", rejected="16x32, valid 17x32")
+def TILE_01(o: TileSite) -> Message:
+    """Rows and columns of a tile are positive, and its valid region lies inside it."""
+    s = o.spec
+    if s.rows <= 0 or s.cols <= 0:
+        return f"a tile of {s.rows}x{s.cols} elements; both sizes must be positive"
+    for what, valid, size in (("rows", s.valid_row, s.rows), ("columns", s.valid_col, s.cols)):
+        if valid > size:
+            return f"{valid} valid {what} in a tile of {s.rows}x{s.cols}; at most {size} are possible"
+    return None
+
+
+@_tile("TILE-03", accepted="a 48x64 i8 NZ mat tile", rejected="a 35x64 i8 NZ mat tile")
+def TILE_03(o: TileSite) -> Message:
+    """The rows of a boxed tile are a multiple of its box's rows, except for Vec, MX scales and single rows."""
+    s, (rows, _) = o.spec, inner_box(o.spec)
+    if s.loc is TileType.Vec or s.fractal == 32 or s.rows == 1 or s.rows % rows == 0:
+        return None
+    return f"{s.rows} rows of {s.dtype} in {s.layout_name} boxes of {rows} rows; rows must be a multiple of {rows}"
+
+
+@_tile("TILE-04", accepted="a 16x64 i8 NZ tile (boxes of 32 columns)", rejected="a 16x61 i8 NZ tile")
+def TILE_04(o: TileSite) -> Message:
+    """The columns of a tile are a multiple of its box's columns."""
+    s, (_, cols) = o.spec, inner_box(o.spec)
+    if s.cols % cols == 0:
+        return None
+    return f"{s.cols} columns of {s.dtype} in boxes of {cols} columns; columns must be a multiple of {cols}"
+
+
+def _line(what: str, count: int, spec: TileSpec) -> Message:
+    size = count * spec.dtype.size
+    if spec.boxed or size % 32 == 0:
+        return None
+    need = 32 // spec.dtype.size
+    return (
+        f"{count} {what} of {spec.dtype} are {size} bytes, which is not a multiple of 32",
+        f"make {what} a multiple of {need}, and leave the rest outside the valid region",
+    )
+
+
+@_tile("TILE-08", accepted="valid=?x32, set to 0 at run time before anything is moved", rejected="valid=0x32")
+def TILE_08(o: TileSite) -> Message:
+    """Static valid sizes are positive."""
+    for what, valid in (("rows", o.spec.valid_row), ("columns", o.spec.valid_col)):
+        if valid != DYNAMIC and valid <= 0:
+            return f"{valid} valid {what} as part of the type; static valid sizes must be positive"
+    return None
+
+
+@_tile(
+    "TILE-D1",
+    accepted="slayout=row_major, fractal=1024",
+    rejected="slayout=none_box, fractal=1024",
+    why="The sizes would have to be multiples of a 16x16 box that the storage does not have.",
+)
+def TILE_D1(o: TileSite) -> Message:
+    """Fractal size 1024 goes with boxes."""
+    if o.spec.fractal == 1024 and o.spec.slayout is SLayout.NoneBox:
+        return "fractal size 1024 without boxes (slayout=none_box) has no meaning; use 512"
+    return None
+
+
+@_tile(
+    "TILE-D2",
+    targets=("a5",),
+    accepted="4x256 e1m2",
+    rejected="4x224 e1m2",
+    why="TILE-05 counts a byte per element and so lets 16-byte rows pass, which no transfer can address.",
+)
+def TILE_D2(o: TileSite) -> Message:
+    """The contiguous dimension of a tile of packed 4-bit elements without boxes is a multiple of 64."""
+    s = o.spec
+    if not s.dtype.packed or s.boxed:
+        return None
+    what, count = ("cols", s.cols) if s.row_major else ("rows", s.rows)
+    if count % 64 == 0:
+        return None
+    return f"{count} {what} of {s.dtype} are {count // 2} bytes; 4-bit tiles need multiples of 64 elements (32 bytes)"
+
+
+@_tile(
+    "TILE-D3",
+    accepted="a 32x32 f16 Zn vec tile",
+    rejected="a 33x32 f16 Zn vec tile",
+    why="TILE-03 lets Vec and scale tiles pass, but the last box of rows would lie behind the tile's memory.",
+    source=f"{SOURCE}, 6 (derived)",
+)
+def TILE_D3(o: TileSite) -> Message:
+    """The rows of a Zn, Zz or Nn tile are a multiple of its box's rows, in every buffer."""
+    s = o.spec
+    contiguous = s.rows == 1 and s.slayout is SLayout.RowMajor
+    if not s.boxed or contiguous or s.layout_name == "Nz" or s.rows % s.box.rows == 0:
+        return None
+    return f"{s.rows} rows of a {s.layout_name} tile with boxes of {s.box.rows} rows end past the tile's storage"
+
+
+@rule("TILE-09", source=SOURCE, accepted="tgetval of a vec tile", rejected="tgetval of an accumulator")
+def TILE_09(o: Site) -> Message:
+    """Single elements are read and written in Vec tiles only."""
+    for t in o.tiles:
+        if t.loc is not TileType.Vec:
+            return f"{t.name} is a {t.loc.text} tile; single elements can be read and written in vec tiles only"
+    return None
+
+
+@_tile(
+    "TILE-05",
+    accepted="6x16 f32",
+    rejected="6x18 f32",
+    why="The transfer engines move 32-byte blocks. It also follows that a one-column tile is column-major.",
+)
+def TILE_05(o: Site) -> Message:
+    """A row of a row-major tile without boxes is a multiple of 32 bytes."""
+    return _line("cols", o.spec.cols, o.spec) if o.spec.row_major else None
+
+
+@_tile("TILE-06", accepted="64x3 f16 col_major", rejected="58x3 f16 col_major")
+def TILE_06(o: Site) -> Message:
+    """A column of a column-major tile without boxes is a multiple of 32 bytes."""
+    return None if o.spec.row_major else _line("rows", o.spec.rows, o.spec)
+
+
+@_tile("TILE-07", accepted="fractal=1024 for an accumulator", rejected="fractal=2048")
+def TILE_07(o: Site) -> Message:
+    """The fractal size is 512, 1024 or 32 bytes."""
+    return None if o.spec.fractal in FRACTALS else f"fractal={o.spec.fractal}; it can be 512, 1024 or 32"
+
+
+TILE_RULES = (
+    TILE_01,
+    TILE_03,
+    TILE_04,
+    TILE_05,
+    TILE_06,
+    TILE_07,
+    TILE_08,
+    TILE_D1,
+    TILE_D2,
+    TILE_D3,
+)
+
+define(
+    "TILE-02",
+    "The inner box of a tile is not empty.",
+    source=SOURCE,
+    why="It would be for elements of more than 32 bytes, which do not exist.",
+    accepted="any element type",
+    rejected="an element type of 64 bytes",
+    enforced=False,
+)
+
+
+def footprint(spec: TileSpec) -> int:
+    """Bytes that the static check charges: sizeof per element, so twice the real size of packed 4-bit types."""
+    return spec.rows * spec.cols * spec.dtype.size
+
+
+def _absent(o: TileSite) -> Message:
+    if known(o.addr) or o.spec.loc is TileType.Ctrl or o.target.capacity[o.spec.loc] > 0:
+        return None
+    return f"{o.target.name} has no {o.spec.loc.text} buffer"
+
+
+def _too_large(o: TileSite) -> Message:
+    if known(o.addr) or o.spec.loc is TileType.Ctrl:
+        return None
+    size, capacity = footprint(o.spec), o.target.capacity[o.spec.loc]
+    if size <= capacity or capacity == 0:
+        return None
+    return f"{o.spec} needs {size} bytes; {buffer_name(o.spec.loc)} has {capacity} on {o.target.name}"
+
+
+_PLACED = "With an address, the finding has the id"
+PLACEMENT_RULES = (
+    rule(
+        "SA-0351",
+        what=f"The target has the buffer a tile lives in. {_PLACED} SPACE-ABSENT.",
+        source="types-and-layouts 2",
+        accepted="a scale tile on a5",
+        rejected="a scale tile on a2a3",
+    )(_absent),
+    rule(
+        "SA-0352",
+        what=f"A tile is not larger than its buffer. {_PLACED} of the buffer, UB-CAPACITY and so on.",
+        source="types-and-layouts 2",
+        accepted="a 256x256 f32 vec tile on a5 (256 KiB)",
+        rejected="a 1618x64 f32 vec tile on a2a3 (192 KiB)",
+    )(_too_large),
+)
+define(
+    "SA-0353",
+    "Address plus size of a tile stay inside its buffer. Reported as UB-CAPACITY, L1-CAPACITY and so on.",
+    source="types-and-layouts 2",
+    accepted="131072 bytes at address 0x10000 of UB on a2a3",
+    rejected="131072 bytes at address 0x20000 of UB on a2a3",
+)
+define(
+    "SA-0354",
+    "Tile addresses are multiples of 32 bytes. Reported as ADDR-ALIGN.",
+    source="types-and-layouts 2",
+    accepted="addr = 0x20",
+    rejected="addr = 0x11",
+)
+
+
+def check_tile(spec: TileSpec, target: Target, addr: Size = UNKNOWN, *, placement: bool = True) -> Iterator[Broken]:
+    """The rules that a tile of type `spec` breaks on `target`, at byte address `addr` if that is known.
+
+    ``placement=False`` leaves out whether it fits its buffer. A convolution tile has no row and column rules.
+    """
+    site = TileSite(spec, target, addr)
+    rules = (() if isinstance(spec, ConvSpec) else TILE_RULES) + (PLACEMENT_RULES if placement else ())
+    for bound in rules:
+        if not target.obeys(bound) or bound.check is None:
+            continue
+        found = bound.check(site)
+        if isinstance(found, tuple):
+            yield Broken(bound, *found)
+        elif found:
+            yield Broken(bound, str(found), None)
+    if placement and known(addr):
+        for id, message in broken_placement(spec, addr, target):
+            yield Broken(lookup(id), message, None)

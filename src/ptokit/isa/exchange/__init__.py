@@ -1,0 +1,1 @@
+"""Between cores and devices: pipes, transfers, signals in the other device's memory."""

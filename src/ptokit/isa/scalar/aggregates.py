@@ -1,0 +1,81 @@
+"""Several tiles of one type, arrays and structs of the scalar unit (PTOAS 2026-08, PTOOps)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ptokit.types.enums import Pipe
+
+from ..pending import handle
+from ..table import Attr, Instr, Operand, agreed, index, instruction, scalar, scalars
+
+_SOURCE = "PTOAS 2026-08 PTOOps.td"
+_PATH = (Attr("path", list, None, "path"),)
+
+
+def _own(text: str, summary: str, *operands: Operand, attrs: tuple[Attr, ...] = (), **more: Any) -> Instr:
+    """An operation that the executor itself implements."""
+    return instruction(Instr(text, text, summary, operands, attrs, pipe=Pipe.S, **more))
+
+
+ALLOC_MULTI_TILE = _own(
+    "alloc_multi_tile",
+    "Allocate several tiles of one type, at one byte address if one is given.",
+    agreed(scalar("addr", optional=True, type="i64")),
+    agreed(index("valid_row", optional=True)),
+    agreed(index("valid_col", optional=True)),
+    results=1,
+    source=_SOURCE,
+    grammar=("<? addr = %addr:i64 ?> <? valid_row = %valid_row:index ?> <? valid_col = %valid_col:index ?> {} : R",),
+)
+MULTI_TILE_GET = _own(
+    "multi_tile_get",
+    "One of several tiles.",
+    handle("source"),
+    agreed(index("slot")),
+    results=1,
+    source=_SOURCE,
+    grammar=("%source ~[ %slot:index ] {} : T(source) -> R:tile",),
+)
+DECLARE_LOCAL_ARRAY = _own(
+    "declare_local_array", "An array of numbers on the stack.", results=1, source=_SOURCE, grammar=("{} -> R",)
+)
+LOCAL_ARRAY_GET = _own(
+    "local_array_get",
+    "Read an element of an array on the stack.",
+    handle("array"),
+    agreed(scalars("indices")),
+    results=1,
+    source=_SOURCE,
+    grammar=("%array ~[ %indices*:index ] {} : T(array) -> R",),
+)
+LOCAL_ARRAY_SET = _own(
+    "local_array_set",
+    "Write an element of an array on the stack.",
+    handle("array"),
+    agreed(scalars("indices")),
+    scalar("value"),
+    source=_SOURCE,
+    grammar=("%array ~[ %indices*:index ] , %value {} : T(array) , T(value)",),
+)
+DECLARE_STRUCT = _own(
+    "declare_struct", "A struct of numbers on the stack.", results=1, source=_SOURCE, grammar=("{} -> R",)
+)
+STRUCT_GET = _own(
+    "struct_get",
+    "Read a field of a struct, by the positions that lead to it.",
+    handle("source"),
+    attrs=_PATH,
+    results=1,
+    source=_SOURCE,
+    grammar=("%source ~[ L(path) ] {} : T(source) -> R",),
+)
+STRUCT_SET = _own(
+    "struct_set",
+    "Write a field of a struct, by the positions that lead to it.",
+    handle("source"),
+    Operand("value", kind=scalar("value").kind, or_ptr=True),
+    attrs=_PATH,
+    source=_SOURCE,
+    grammar=("%source ~[ L(path) ] , %value {} : T(source) , T(value)",),
+)

@@ -1,0 +1,215 @@
+"""Views of global memory, tile allocation and aliasing, scalars: operations the executor itself implements.
+
+Text forms: assembly section 7. Their pipe is the scalar unit; none of them moves tile data.
+"""
+
+from ptokit.types.enums import Layout, Pipe
+
+from ..table import Attr, Instr, Operand, address, agreed, index, inout, instruction, ptr, scalar, scalars, src, view
+
+
+def _scalar_unit(name: str, text: str, summary: str, *operands: Operand, **more: object) -> Instr:
+    """An operation of the scalar unit with a text form of its own, named like the operation."""
+    more.setdefault("results", 1)
+    more.setdefault("source", "PTOAS 2026-08 PTOOps.td" if "grammar" in more else "assembly 7")
+    return instruction(
+        Instr(name, text, summary, operands, pipe=Pipe.S, **more)  # type: ignore[arg-type]
+    )
+
+
+MAKE_TENSOR_VIEW = _scalar_unit(
+    "MAKE_TENSOR_VIEW",
+    "make_tensor_view",
+    "Describe a tensor in global memory: shape and strides in elements.",
+    ptr(),
+    agreed(scalars("shape")),
+    agreed(scalars("strides")),
+    attrs=(Attr("layout", Layout, None, "layout", "layout", dotted=True),),
+    grammar=("%ptr , shape = [ %shape*:index ] <? , ?> strides = [ %strides*:index ] {} : R",),
+)
+PARTITION_VIEW = _scalar_unit(
+    "PARTITION_VIEW",
+    "partition_view",
+    "Slice a tensor view: offsets and sizes in elements, no data movement.",
+    view("source"),
+    scalars("offsets"),
+    agreed(scalars("sizes")),
+    kinds={"source": "PV-1"},
+    grammar=("%source , offsets = [ %offsets*:index ] , sizes = [ %sizes*:index ] {} : T(source) R>=partition",),
+)
+GET_TENSOR_VIEW_DIM = _scalar_unit(
+    "GET_TENSOR_VIEW_DIM",
+    "get_tensor_view_dim",
+    "Size of one dimension of a tensor view, in elements.",
+    view("source"),
+    agreed(index("index")),
+    grammar=("%source , %index:index {} : T(source) -> R",),
+)
+GET_TENSOR_VIEW_STRIDE = _scalar_unit(
+    "GET_TENSOR_VIEW_STRIDE",
+    "get_tensor_view_stride",
+    "Stride of one dimension of a tensor view, in elements.",
+    view("source"),
+    agreed(index("index")),
+    grammar=("%source , %index:index : T(source) -> R {}",),
+    implemented=False,
+)
+ALLOC_TILE = _scalar_unit(
+    "ALLOC_TILE",
+    "alloc_tile",
+    "Allocate a tile buffer, at a byte address if one is given.",
+    agreed(scalar("addr", optional=True, type="i64")),
+    agreed(index("valid_row", optional=True)),
+    agreed(index("valid_col", optional=True)),
+    grammar=(
+        "<? addr = %addr:i64 ?> <? valid_row = %valid_row:index ?> <? valid_col = %valid_col:index ?> {} : R:tile",
+    ),
+)
+DECLARE_TILE = _scalar_unit(
+    "DECLARE_TILE", "declare_tile", "A tile without an address; TASSIGN binds it.", grammar=("{} -> R:tile",)
+)
+TASSIGN = _scalar_unit(
+    "TASSIGN",
+    "tassign",
+    "Bind a tile to a byte address of its buffer.",
+    src("tile"),
+    agreed(scalar("addr", type="i64")),
+    grammar=("%tile , %addr:i64 {} : T(tile) -> R",),
+)
+SUBSET = _scalar_unit(
+    "SUBSET",
+    "subset",
+    "A window of a tile that shares its storage.",
+    src("source"),
+    agreed(scalars("offsets")),
+    alias="source",
+    attrs=(Attr("sizes", list, None, "sizes"),),
+    kinds={"source": "SS-1"},
+    grammar=("%source ~[ %offsets*:index ] sizes [ L(sizes) ] {} : T(source) R=subset",),
+)
+SUBVIEW = _scalar_unit(
+    "SUBVIEW",
+    "subview",
+    "A window of a tile that shares its storage, of the written size; valid as far as the type or the sizes say.",
+    src("source"),
+    agreed(scalars("offsets")),
+    agreed(index("valid_row", optional=True)),
+    agreed(index("valid_col", optional=True)),
+    alias="source",
+    attrs=(Attr("sizes", list, None, "sizes"),),
+    kinds={"source": "SS-1"},
+    grammar=(
+        "%source ~[ %offsets*:index ] sizes [ L(sizes) ] <? valid [ %valid_row:index , %valid_col:index ] ?> {} "
+        ": T(source) R>=subview",
+    ),
+)
+SET_VALIDSHAPE = _scalar_unit(
+    "SET_VALIDSHAPE",
+    "set_validshape",
+    "Set both dynamic valid dimensions of a tile, in elements.",
+    inout("tile"),
+    agreed(index("valid_row")),
+    agreed(index("valid_col")),
+    results=0,
+    kinds={"tile": "VS-1"},
+    grammar=("%tile , %valid_row:index , %valid_col:index {} : T(tile)",),
+)
+GET_VALIDSHAPE = _scalar_unit(
+    "GET_VALIDSHAPE",
+    "get_validshape",
+    "The valid rows and columns of a tile.",
+    src("source"),
+    results=2,
+    grammar=("%source {} : T(source) R=index R=index",),
+)
+for _name, _what in (("rows", "rows"), ("cols", "columns")):
+    _scalar_unit(
+        f"TILE_VALID_{_name.upper()}",
+        f"tile_valid_{_name}",
+        f"The valid {_what} of a tile.",
+        src("source"),
+        grammar=("%source {} : T(source) -> R",),
+    )
+TRESHAPE = _scalar_unit(
+    "TRESHAPE",
+    "treshape",
+    "See the same bytes as a tile of another shape or layout.",
+    src(),
+    alias="src",
+    spellings=("talias",),
+    kinds={"src": "RS-1"},
+    grammar=("%src {} : T(src) -> R:tile",),
+)
+BITCAST = _scalar_unit(
+    "BITCAST",
+    "bitcast",
+    "See the same bytes as another element type.",
+    src(),
+    alias="src",
+    kinds={"src": "BC-1"},
+    grammar=("%src {} : T(src) -> R:tile",),
+)
+ADDPTR = _scalar_unit(
+    "ADDPTR",
+    "addptr",
+    "Advance a pointer by elements.",
+    ptr(),
+    index("offset"),
+    grammar=("%ptr , %offset:index {} : T~(ptr) -> R~",),
+)
+CASTPTR = _scalar_unit(
+    "CASTPTR",
+    "castptr",
+    "Make a pointer of a byte address or of another pointer.",
+    address("value"),
+    grammar=("%value {} : T~(value) -> R~",),
+)
+PTRTOINT = _scalar_unit(
+    "PTRTOINT",
+    "ptrtoint",
+    "Byte address of a pointer to global memory.",
+    ptr(),
+    grammar=("%ptr {} : T(ptr) -> R",),
+    implemented=False,
+)
+INTTOPTR = _scalar_unit(
+    "INTTOPTR",
+    "inttoptr",
+    "Pointer to global memory of a byte address.",
+    scalar("addr", type="i64"),
+    grammar=("%addr {} : T(addr) -> R",),
+    implemented=False,
+)
+LOAD_SCALAR = _scalar_unit(
+    "LOAD_SCALAR",
+    "load_scalar",
+    "Read one element of memory.",
+    ptr(),
+    index("index"),
+    grammar=("%ptr ~[ %index:index ] {} : T~(ptr) -> R",),
+)
+STORE_SCALAR = _scalar_unit(
+    "STORE_SCALAR",
+    "store_scalar",
+    "Write one element of memory.",
+    scalar("value"),
+    ptr(),
+    index("index"),
+    results=0,
+    grammar=("%value , %ptr ~[ %index:index ] {} : T~(ptr) , T(value)",),
+)
+_QUERY = ("{} R=i64",)
+GET_BLOCK_IDX = _scalar_unit(
+    "GET_BLOCK_IDX", "get_block_idx", "Index of the running block, as i64.", per_block=True, grammar=_QUERY
+)
+GET_BLOCK_NUM = _scalar_unit("GET_BLOCK_NUM", "get_block_num", "Number of launched blocks, as i64.", grammar=_QUERY)
+GET_SUBBLOCK_IDX = _scalar_unit(
+    "GET_SUBBLOCK_IDX",
+    "get_subblock_idx",
+    "Index of the vector sub-core in its cluster, as i64.",
+    per_block=True,
+    grammar=_QUERY,
+)
+GET_SUBBLOCK_NUM = _scalar_unit(
+    "GET_SUBBLOCK_NUM", "get_subblock_num", "Number of vector sub-cores in a cluster, as i64.", grammar=_QUERY
+)

@@ -1,0 +1,1 @@
+"""Loads and stores of vector registers and predicates (vector-path 4, 5)."""

@@ -1,0 +1,34 @@
+"""Rules about distribution modes (vector-path 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from difflib import get_close_matches
+
+from ptokit.diagnostics import Rule, define
+
+from ...site import Site
+from ..rules import SOURCE
+
+VEC_04 = define(
+    "VEC-A5-04",
+    "A mode token is one that the instruction has: of distribution, of pointer update.",
+    source=SOURCE,
+    accepted='pto.vlds %p[%i] {dist = "BRC_B32"}',
+    rejected='pto.vsts %v, %p[%i] {dist = "BRC_B32"}',
+)
+
+
+def known_token(modes: Collection[str], attr: str = "dist") -> Rule:
+    """VEC-A5-04 for an instruction with these tokens."""
+
+    def check(o: Site) -> tuple[str, str] | None:
+        token = getattr(o, attr)
+        if token in modes:
+            return None
+        close = get_close_matches(str(token), modes, 1)
+        hint = f"did you mean '{close[0]}'?" if close else f"one of {', '.join(modes)}"
+        return f"there is no mode '{token}'", hint
+
+    return replace(VEC_04, check=check)

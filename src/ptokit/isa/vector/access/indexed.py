@@ -1,0 +1,162 @@
+"""Gathers and scatters within the unified buffer (vector-path 4.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ptokit.diagnostics import Severity, define, rule
+
+from ...checks.operands import Message
+from ...machine import Machine
+from ...site import Site, VregInfo
+from ...table import Operand, Role
+from ..lanes import VREG_BYTES, Predicate, active, element, prefix
+from ..rules import MASKED, VEC_05, mask_bits, wrong_mask
+from ..words import mask, micro, number, out_vreg, types, ub, vreg
+
+BLOCK, BLOCKS = 32, 8
+
+_SELECTION: tuple[Operand, ...] = (mask(), number("active_lanes", "index", optional=True))
+"""A predicate, or how many of the first lanes take part."""
+
+
+def _chosen(mask: Predicate, count: Any, width: int) -> Predicate:
+    return active(mask if count is None else prefix(count, width), width)
+
+
+@rule(
+    "VEC-A5-11",
+    source="vector-path 4.6, 8",
+    accepted="64xi32 offsets for 64xf32",
+    rejected="128xi16 offsets for 64xf32",
+)
+def VEC_11(o: Site) -> Message:
+    """A gather or scatter has an integer offset for each lane, and lanes of the memory's width; bytes go to 16 bits."""
+    data = o.dst if "dst" in {r.name for r in o.instr.produces} else o.value
+    offsets = o.offsets
+    if not isinstance(offsets, VregInfo) or not isinstance(data, VregInfo):
+        return None
+    if o.instr.produces:
+        held = o.src.dtype
+        if data.dtype.bits == 8:
+            return f"elements of {data.dtype} cannot be gathered; those of bytes go to 16-bit integers"
+        if data.dtype.bits != held.bits and (held.bits, data.dtype.bits, data.dtype.is_integer) != (8, 16, True):
+            return f"elements of {held} are not gathered into lanes of {data.dtype}"
+    if not offsets.dtype.is_integer or offsets.lanes != data.lanes:
+        return (
+            f"{data.lanes} lanes of {data.dtype} need as many offsets of an integer type, "
+            f"not {offsets.lanes} of {offsets.dtype}"
+        )
+    return None
+
+
+def _block_offsets(o: Site) -> Message:
+    offsets = o.offsets
+    if isinstance(offsets, VregInfo) and (not offsets.dtype.is_integer or offsets.dtype.bits != 32):
+        return f"offsets of blocks are 32-bit integers, not {offsets.dtype}"
+    return None
+
+
+define(
+    "VEC-A5-10",
+    "Active lanes of a scatter write to different elements.",
+    severity=Severity.WARNING,
+    source="vector-path 4.6, 8",
+    why="Which lane wins is for the target to say: the lowest one on cpu and a5.",
+    decision="Reported when a run sees it.",
+    accepted="offsets 3, 1, 2",
+    rejected="offsets 3, 3",
+)
+
+
+def _unsigned(offsets: np.ndarray) -> np.ndarray:
+    return offsets.view(f"u{offsets.dtype.itemsize}").astype(np.int64)
+
+
+def _gather(
+    m: Machine, src: Any, offsets: np.ndarray, mask: Predicate, count: Any, *, types: Mapping[str, Any]
+) -> np.ndarray:
+    kind, size = types["dst"].dtype, types["src"].dtype.size
+    found = m.gather(src, _unsigned(offsets) * size, size, _chosen(mask, count, kind.size), size)
+    if size < kind.size:
+        found = np.pad(found, ((0, 0), (0, 0), (0, kind.size - size)))  # bytes, extended with zeros
+    return found.reshape(len(found), VREG_BYTES).view(element(kind))
+
+
+_DATA = types("i16 u16 f16 bf16 i32 u32 f32 i8 u8 i64 u64")
+for _name, _note in (("vgather2", ""), ("vgather2_bc", ", as older programs write it")):
+    micro(
+        _name,
+        f"Load the elements that a register of offsets chooses, bytes as 16 bits, 0 in inactive lanes{_note}.",
+        (ub(), vreg("offsets"), *_SELECTION),
+        (out_vreg(like="src"),),
+        _gather,
+        replace(VEC_05, check=lambda o: wrong_mask(o, mask_bits(o.dst))),
+        VEC_11,
+        types=_DATA,
+        source="4.6",
+    )
+
+
+def _gather_blocks(
+    m: Machine, src: Any, offsets: np.ndarray, mask: Predicate, count: Any, *, types: Mapping[str, Any]
+) -> np.ndarray:
+    keep = _chosen(mask, count, 4)
+    places = _unsigned(offsets)[:, :BLOCKS]
+    found = m.gather(src, places, BLOCK, None if keep is None else keep[:, :BLOCKS], BLOCK)
+    return found.reshape(len(found), VREG_BYTES).view(element(types["dst"].dtype))
+
+
+VGATHERB = micro(
+    "vgatherb",
+    "Load 8 blocks of 32 bytes at the byte offsets in the first 8 lanes; lane b of a 32-bit predicate lets block b in.",
+    (ub(), vreg("offsets"), *_SELECTION),
+    (out_vreg(like="src"),),
+    _gather_blocks,
+    replace(VEC_05, check=lambda o: wrong_mask(o, 32)),
+    replace(VEC_11, check=_block_offsets),
+    source="4.6",
+)
+
+
+def _scatter(
+    m: Machine,
+    value: np.ndarray,
+    dst: Any,
+    offsets: np.ndarray,
+    mask: Predicate,
+    count: Any,
+    *,
+    types: Mapping[str, Any],
+) -> None:
+    size = types["value"].dtype.size
+    keep, places = _chosen(mask, count, size), _unsigned(offsets) * size
+    if _repeats(places, keep):
+        message = "two active lanes write to one element"
+        m.remark("VEC-A5-10", f"{message}: the lowest lane wins")
+    lanes = value.view(np.uint8).reshape(len(value), VREG_BYTES // size, size)
+    m.scatter(dst, places[:, ::-1], lanes[:, ::-1], None if keep is None else keep[:, ::-1], size)
+
+
+def _repeats(places: np.ndarray, keep: Predicate) -> bool:
+    if keep is not None:  # lanes that take no part get places of their own
+        places = np.where(keep, places, -1 - np.arange(places.shape[1]))
+    ordered = np.sort(places, axis=1)
+    return bool((ordered[:, 1:] == ordered[:, :-1]).any())
+
+
+VSCATTER = micro(
+    "vscatter",
+    "Store active lanes to the elements that a register of offsets chooses; of two at one place the lowest lane wins.",
+    (vreg("value"), ub("dst", Role.OUT), vreg("offsets"), *_SELECTION),
+    (),
+    _scatter,
+    MASKED,
+    VEC_11,
+    types=types("i8 u8 i16 u16 f16 bf16 i32 u32 f32"),
+    source="4.6",
+)

@@ -1,0 +1,1 @@
+"""Operations on vector registers (vector-path 6)."""

@@ -1,0 +1,145 @@
+"""Rules of the operations on registers: types, masks, numbers and words (vector-path 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+from ptokit.diagnostics import Rule, rule
+from ptokit.types.dtypes import DTYPES, DType, dtype, is_dtype
+
+from ...checks.operands import Message
+from ...site import MaskInfo, ScalarInfo, Site, VregInfo
+from ...table import Kind
+from ..rules import SOURCE, VEC_05, VEC_06, mask_bits, registers
+
+
+def element_of(o: Site) -> DType | None:
+    """The element type an operation works on: of its first register, or of its result if it reads none."""
+    return next((info.dtype for _, info in registers(o)), None)
+
+
+def _granularity(o: Site) -> Message:
+    data = next((info for _, info in registers(o)), None)
+    if data is None:
+        return None
+    for _, info in _masks(o):
+        if info.bits not in (0, mask_bits(data)):
+            return f"%{info.name} is a mask of b{info.bits}; lanes of {data.dtype.text} have b{mask_bits(data)}"
+    return None
+
+
+def _masks(o: Site) -> Iterator[tuple[str, MaskInfo]]:
+    for name, info in o.operands.items():
+        if isinstance(info, MaskInfo):
+            yield name, info
+
+
+MASKED = replace(VEC_05, check=_granularity)
+"""VEC-A5-05 of operations that may read several masks, and give some."""
+
+
+def _same(o: Site, *, results: bool = True) -> Message:
+    made = {result.name for result in o.instr.produces}
+    found = [info for name, info in registers(o) if results or name not in made]
+    for info in found[1:]:
+        if info.dtype is not found[0].dtype:
+            return f"%{info.name} has lanes of {info.dtype.text}, %{found[0].name} of {found[0].dtype.text}"
+    return None
+
+
+SAME = replace(VEC_06, check=_same)
+"""VEC-A5-06 of operations whose registers all have one type."""
+
+ALIKE = replace(VEC_06, check=partial(_same, results=False))
+"""VEC-A5-06 of operations whose sources have one type, their results another."""
+
+
+def _fits(o: Site) -> Message:
+    found = element_of(o)
+    for operand in o.instr.operands:
+        info = o.operands.get(operand.name)
+        if not isinstance(info, ScalarInfo) or operand.kind is not Kind.SCALAR or not is_dtype(info.type):
+            continue
+        given = dtype(info.type)
+        if operand.type:
+            if given.is_float:
+                return f"{operand.name} is a number of type {info.type}, not an integer"
+        elif found is not None and given is not found and not _signless(info.type, found):
+            return f"{operand.name} is a number of type {info.type}; lanes of {found.text} need {_wanted(found)}"
+    return None
+
+
+def _signless(type: str, found: DType) -> bool:
+    """True for iW where lanes of W bits are integers, or 8-bit floats, which have no numbers of their own."""
+    return type == f"i{found.bits}" and (found.is_integer or found.bits == 8)
+
+
+def _wanted(found: DType) -> str:
+    return found.text if found.is_float or found.signed else f"{found.text} or i{found.bits}"
+
+
+FITS = replace(VEC_06, check=_fits)
+"""VEC-A5-06 of numbers that meet lanes: of their type, or signless of their width; counts are any integers."""
+
+
+def follows(table: str, result: str = "dst") -> Rule:
+    """VEC-A5-06 of a result type that follows from the source: pairs of source and result by turns.
+
+    Sources that the table does not name give their own type.
+    """
+    words = table.split()
+    allowed = [(DTYPES[a], DTYPES[b]) for a, b in zip(words[::2], words[1::2], strict=True)]
+    named = {a for a, _ in allowed}
+
+    def check(o: Site) -> Message:
+        src, made = element_of(o), o.operands.get(result)
+        if src is None or not isinstance(made, VregInfo):
+            return None
+        wanted = [b for a, b in allowed if a is src] if src in named else [src]
+        if made.dtype in wanted:
+            return None
+        return f"lanes of {src.text} give {' or '.join(t.text for t in wanted)}, not {made.dtype.text}"
+
+    return replace(VEC_06, check=check)
+
+
+@rule("VEC-A5-08", source=SOURCE, accepted="vintlvv2 on cpu", rejected="vintlvv2 on a5")
+def VEC_08(o: Site) -> Message:
+    """The target has the operation or distribution mode, and what it does is published."""
+    if o.target.of(o.instr.types):
+        return None
+    return f"{o.target.name} does not have it" if any(o.instr.types.values()) else "its meaning is not published"
+
+
+@rule(
+    "VEC-A5-17",
+    source=SOURCE,
+    accepted="vselr of 128xf16 with 128xui16",
+    rejected="vselr of 64xf32 with 64xf32",
+    decision="An index outside the register counts modulo its number of lanes.",
+)
+def VEC_17(o: Site) -> Message:
+    """An index register has integer lanes of the source's width."""
+    src, index = o.operands.get("src"), o.operands.get("index")
+    if not isinstance(src, VregInfo) or not isinstance(index, VregInfo):
+        return None
+    bits = src.dtype.bits
+    if index.dtype.is_integer and index.dtype.bits == bits:
+        return None
+    return f"%{index.name} has lanes of {index.dtype.text}; lanes of {src.dtype.text} are chosen by i{bits} or ui{bits}"
+
+
+def words_listed(o: Site) -> Message:
+    """A message if an attribute is none of the words that the table lists for it."""
+    for attr in o.instr.attrs:
+        value = o.attrs.get(attr.name)
+        if attr.words and value is not None and value not in attr.words:
+            return f"there is no {attr.name} '{value}'; known are {', '.join(attr.words)}"
+    return None
+
+
+def worded(rule: Rule) -> Rule:
+    """`rule` of attributes that are one of the words the table lists."""
+    return replace(rule, check=words_listed)

@@ -1,0 +1,252 @@
+"""Rearrangement of lanes, packing and unpacking (vector-path 6.8)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ptokit.types.dtypes import DType, dtype, u16
+
+from ...checks.operands import Message
+from ...machine import Machine
+from ...meaning.expressions import Convert, Element, Expr, Place, equal, lane, less, select
+from ...meaning.words import Lane, Python, Word, Write
+from ...site import ScalarInfo, Site
+from ...table import Instr
+from ...unknown import known
+from ..lanes import VREG_BYTES, Predicate, element
+from ..predicates import PRD_01
+from ..words import ANY, mask, micro, number, out_vreg, token, types, vreg
+from . import convert_values, shuffle
+from .compare import permutation
+from .compute import number_of
+from .compute_rules import MASKED, SAME, VEC_08, follows, worded
+
+HALVES = ("LOWER", "HIGHER")
+
+SQZN = "SQZN"
+"""Special register: bytes of the active lanes of the last vsqz or vusqz, per block (blocks or 1, 1)."""
+
+Pair = Callable[[DType], tuple[Expr, Expr]]
+"""The lanes of two results, from lanes of that type of src0 and src1."""
+
+
+def _unit(info: Any) -> DType:
+    """Lanes as bits, whatever they stand for."""
+    return dtype(f"u{8 * info.dtype.size}")
+
+
+def _by_turns(unit: DType) -> tuple[Expr, Expr]:
+    n, odd = VREG_BYTES // unit.size, equal(Place(u16) & 1, 1)
+    lo, hi = (
+        select(odd, Element("src1", at, unit), Element("src0", at, unit))
+        for at in (lane(over=2, plus=half * n) for half in (0, 1))
+    )
+    return lo, hi
+
+
+def _split(unit: DType) -> tuple[Expr, Expr]:
+    n = VREG_BYTES // unit.size
+    lo, hi = (
+        select(less(Place(u16), n // 2), Element("src0", at, unit), Element("src1", at, unit))
+        for at in (lane(2, first, cycle=n) for first in (0, 1))
+    )
+    return lo, hi
+
+
+def _pair(text: str, fn: Pair, summary: str) -> Instr:
+    """Two registers to two; and ``text`` + v2, which gives one of them and is not on a5."""
+    sources = (vreg("src0"), vreg("src1"))
+
+    def both(o: Site) -> Lane:
+        lo, hi = fn(_unit(o.src0))
+        return Lane((Write("lo", lo), Write("hi", hi)), over="src0")
+
+    def one(o: Site) -> Lane:
+        return Lane((Write("dst", fn(_unit(o.src0))[HALVES.index(o.part)]),), over="src0")
+
+    micro(
+        text + "v2",
+        f"One half of {text}: {summary}",
+        sources,
+        (out_vreg(like="src0"),),
+        None,
+        SAME,
+        VEC_08,
+        worded(PRD_01),
+        meaning=one,
+        attrs=(token("part", words=HALVES),),
+        types={"cpu": ANY["cpu"], "a2a3": ANY["a2a3"], "a5": frozenset()},
+        source="6.8",
+    )
+    return micro(
+        text,
+        summary,
+        sources,
+        (out_vreg("lo", like="src0"), out_vreg("hi", like="src0")),
+        None,
+        SAME,
+        meaning=both,
+        types=ANY,
+        source="6.8",
+    )
+
+
+VINTLV = _pair("vintlv", _by_turns, "lo, hi = the lanes of src0 and src1 by turns")
+VDINTLV = _pair("vdintlv", _split, "lo, hi = the even and the odd lanes of src0 followed by src1")
+
+
+def _squeeze(machine: Machine, src: np.ndarray, mask: Predicate, **_: Any) -> np.ndarray:
+    values, count = shuffle.squeeze(src, mask)
+    machine.registers[SQZN] = count * src.dtype.itemsize
+    return values
+
+
+VSQZ = micro(
+    "vsqz",
+    "dst = the active lanes, then zeros; latches their bytes for vstur",
+    (vreg(), mask()),
+    (out_vreg(like="src"),),
+    _squeeze,
+    SAME,
+    MASKED,
+    types=ANY,
+    source="6.8",
+)
+
+
+def _ranks(machine: Machine, src: Any, mask: Predicate, *, types: Mapping[str, Any]) -> np.ndarray:
+    dtype = element(types["dst"].dtype)
+    values, count = shuffle.ranks(mask, dtype)
+    machine.registers[SQZN] = count * dtype.itemsize
+    return values
+
+
+VUSQZ = micro(
+    "vusqz",
+    "dst[i] = number of active lanes below i; latches the bytes of the active lanes for vstur",
+    (vreg(optional=True), mask()),
+    (out_vreg(like="src"),),
+    _ranks,
+    SAME,
+    MASKED,
+    types=types("i8 i16 i32"),
+    source="6.8",
+    decision="It counts, as published results have it; the manual describes the inverse of vsqz. The mask does not "
+    "zero lanes of the result.",
+)
+
+
+def _packed(o: Site) -> Lane:
+    """The low halves of lanes: those of one register in one half, those of two one behind the other."""
+    wide, to = _unit(o.src0), _unit(o.dst)
+    n = VREG_BYTES // to.size
+    if o.operands.get("src1") is None:
+        at = lane(1, n // 2 if o.part == "HIGHER" else 0)
+        return Lane((Write("dst", Convert(Element("src0", dtype=wide), to), at),), over="src0")
+    a, b = (Element(name, lane(cycle=n // 2), wide) for name in ("src0", "src1"))
+    return Lane((Write("dst", Convert(select(less(Place(u16), n // 2), a, b), to)),), lanes=n)
+
+
+VPACK = micro(
+    "vpack",
+    "dst = the low halves of the lanes, in one half of the register; of two registers one after the other",
+    (vreg("src0"), vreg("src1", optional=True), number("mode", "index", optional=True)),
+    (out_vreg(),),
+    None,
+    follows("i32 u16  u32 u16  i16 u8  u16 u8"),
+    worded(PRD_01),
+    meaning=_packed,
+    attrs=(token("part", "LOWER", words=HALVES),),
+    types=types("i32 u32 i16 u16 u8"),
+    source="6.8",
+    decision="One register fills the half that part names; of two, as in the manual, the first comes first.",
+)
+
+
+def _part(o: Site) -> Message:
+    part = o.operands.get("part")
+    if isinstance(part, ScalarInfo) and (part.value < 0 or part.value > 1):
+        return f"a register has the parts 0 and 1, not {part.value}"
+    return None
+
+
+PART = replace(PRD_01, check=_part)
+
+
+def _unpack(text: str, kind: str, summary: str) -> Instr:
+    def run(machine: Machine, src: np.ndarray, part: Any, *, types: Mapping[str, Any]) -> np.ndarray:
+        wrong = np.ravel((part < 0) | (part > 1))
+        if wrong.any():
+            block = int(np.argmax(wrong))
+            message = f"a register has the parts 0 and 1, not {int(np.ravel(part)[block])}"
+            machine.refuse(PART.id, message, block=block if wrong.size > 1 else None)
+        return convert_values.unpack(src, types["dst"].dtype, part, kind)
+
+    def meaning(o: Site) -> Word:
+        """The lanes of a half that is known; what only the run knows, Python chooses."""
+        part, size = number_of(o, "part"), o.src.dtype.size
+        if not known(part) or part not in (0, 1):
+            return Python(run)
+        lanes = VREG_BYTES // (2 * size)
+        value = Convert(Element("src", lane(1, part * lanes), dtype(f"{kind}{8 * size}")), dtype(f"{kind}{16 * size}"))
+        return Lane((Write("dst", value),), lanes=lanes)
+
+    return micro(
+        text,
+        summary,
+        (vreg(), number("part", "index")),
+        (out_vreg(),),
+        None,
+        follows("i8 i16  i8 u16  u8 i16  u8 u16  i16 i32  i16 u32  u16 i32  u16 u32"),
+        PART,
+        meaning=meaning,
+        types=types("i8 u8 i16 u16 i32 u32"),
+        source="6.8",
+    )
+
+
+VSUNPACK = _unpack("vsunpack", "i", "dst = lanes of half part of src, sign-extended to twice their width")
+VZUNPACK = _unpack("vzunpack", "u", "dst = lanes of half part of src, zero-extended to twice their width")
+
+VSLIDE = micro(
+    "vslide",
+    "dst[i] = src0[i - amount], and below that the end of src1",
+    (vreg("src0"), vreg("src1"), number("amount", "i16")),
+    (out_vreg(like="src0"),),
+    lambda m, a, b, amount, **_: shuffle.window(a, b, amount),
+    SAME,
+    types=ANY,
+    source="6.8",
+    decision="Lanes that neither register reaches, for an amount outside 0..N, are 0.",
+)
+VSHIFT = micro(
+    "vshift",
+    "dst[i] = src[i - amount], and 0 below that",
+    (vreg(), number("amount", "i16")),
+    (out_vreg(like="src"),),
+    lambda m, src, amount, **_: shuffle.window(src, None, amount),
+    SAME,
+    types=ANY,
+    source="6.8",
+)
+permutation("vperm", "6.8")
+
+
+def _same_bits(o: Site) -> Lane:
+    return Lane((Write("dst", Element("src")),), over="src")
+
+
+VBITCAST = micro(
+    "vbitcast",
+    "dst = the bytes of src as lanes of another type",
+    (vreg(),),
+    (out_vreg(),),
+    None,
+    meaning=_same_bits,
+    types=ANY,
+    source="6.6",
+)

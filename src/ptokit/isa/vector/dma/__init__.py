@@ -1,0 +1,1 @@
+"""DMA copies (vector-path 3)."""

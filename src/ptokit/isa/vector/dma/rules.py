@@ -1,0 +1,275 @@
+"""Rules of DMA copies (vector-path 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from ptokit.diagnostics import Rule, Severity, define, rule
+
+from ...checks.operands import Message
+from ...site import PtrInfo, ScalarInfo, Site
+from ...unknown import UNKNOWN, Size, known
+from ..rules import SOURCE
+
+BLOCK = 32
+FIELDS = {"count": 16, "ub stride": 21, "gm stride": 40, "loops": 21, "padding": 8, "gap": 16}
+"""Width of the fields of a copy in bits."""
+
+
+def value(o: Site, name: str) -> Size:
+    """A scalar operand: its number, 0 if absent, `UNKNOWN` if only the run knows."""
+    info = o.operands.get(name)
+    found = info.value if isinstance(info, ScalarInfo) else 0
+    return found if isinstance(found, int) else UNKNOWN
+
+
+def _ub_pointers(o: Site) -> list[tuple[str, PtrInfo]]:
+    found = [(n, i) for n, i in o.operands.items() if isinstance(i, PtrInfo)]
+    return [(n, i) for n, i in found if i.space == "ub"]
+
+
+@rule("DMA-A5-01", source=SOURCE, accepted="a copy to byte 64 of UB", rejected="a copy to byte 16 of UB")
+def DMA_01(o: Site) -> Message:
+    """A DMA copy starts at a multiple of 32 bytes of the unified buffer."""
+    for name, info in _ub_pointers(o):
+        if info.addr % BLOCK > 0:  # type: ignore[operator]
+            return f"{name} is at byte {info.addr:#x} of UB, which is not a multiple of {BLOCK}"
+    return None
+
+
+def _ub_stride_of(side: str) -> Callable[[Site], Message]:
+    def check(o: Site) -> Message:
+        stride = value(o, side)
+        if value(o, "n_burst") > 1 and stride % BLOCK > 0:  # type: ignore[operator]
+            return f"{side} = {stride} bytes is not a multiple of {BLOCK}"
+        return None
+
+    return check
+
+
+DMA_02 = define(
+    "DMA-A5-02",
+    "Rows of a DMA copy start at multiples of 32 bytes of the unified buffer.",
+    source=SOURCE,
+    decision="Strides of loops count when a copy uses them, not when they are set.",
+    accepted="two rows at a UB stride of 256 bytes",
+    rejected="two rows at a UB stride of 100 bytes",
+)
+DMA_03 = define(
+    "DMA-A5-03",
+    "The numbers of a copy fit their fields: 16 bits for rows and bytes of a row, 21 for strides in UB and loop "
+    "counts, 40 for strides in global memory, 8 for padding, 16 for gaps.",
+    source=SOURCE,
+    accepted="65535 rows",
+    rejected="65536 rows, or a negative stride",
+)
+
+
+def _fields(widths: dict[str, int]) -> Rule:
+    def check(o: Site) -> Message:
+        for name, bits in widths.items():
+            number = value(o, name)
+            if number < 0 or number >= 1 << bits:
+                return f"{name} = {number} does not fit {bits} bits"
+        return None
+
+    return replace(DMA_03, check=check)
+
+
+def _packed(bits: tuple[tuple[str, int], tuple[str, int]]) -> Callable[[Site], Message]:
+    """Two numbers, or both packed in the first."""
+    widths = dict(bits)
+    both = _fields(widths).check
+    assert both is not None
+
+    def check(o: Site) -> Any:
+        if o.has(bits[1][0]):
+            return both(o)
+        number, total = value(o, bits[0][0]), sum(widths.values())
+        if number < 0 or number >= 1 << total:
+            return f"the packed word {number} has more than {total} bits"
+        return None
+
+    return check
+
+
+COUNTS = replace(DMA_03, check=_packed((("loop1", FIELDS["loops"]), ("loop2", FIELDS["loops"]))))
+
+
+def strides(*, into_ub: bool) -> Rule:
+    """DMA-A5-03 for a register of loop strides."""
+    widths = (40, 21) if into_ub else (21, 40)
+    return replace(DMA_03, check=_packed((("src_stride", widths[0]), ("dst_stride", widths[1]))))
+
+
+@rule(
+    "DMA-A5-04",
+    source=SOURCE,
+    accepted="rows of 128 bytes at a destination stride of 128",
+    rejected="rows of 128 bytes at a destination stride of 96",
+)
+def DMA_04(o: Site) -> Message:
+    """Rows do not overlap where they are written: the destination stride is at least the length of a row."""
+    length, stride = value(o, "len_burst"), value(o, "dst_stride")
+    if value(o, "n_burst") > 1 and length > 0 and stride < length:  # type: ignore[operator]
+        return f"rows of {length} bytes are {stride} bytes apart: each overwrites the one before"
+    return None
+
+
+@rule(
+    "DMA-A5-04-LINT",
+    severity=Severity.WARNING,
+    source=SOURCE,
+    why="The manual states it; rows that overlap where they are read do no harm.",
+    accepted="rows of 128 bytes at a source stride of 128",
+    rejected="rows of 128 bytes at a source stride of 64",
+)
+def DMA_04_LINT(o: Site) -> Message:
+    """The source stride is at least the length of a row."""
+    length, stride = value(o, "len_burst"), value(o, "src_stride")
+    if value(o, "n_burst") > 1 and length > 0 and stride < length:  # type: ignore[operator]
+        return f"rows of {length} bytes are read {stride} bytes apart"
+    return None
+
+
+def unpacked(word: int) -> tuple[int, int]:
+    """The counts of the inner and the outer loop in the one operand that stands for both (3.2)."""
+    low = (1 << FIELDS["loops"]) - 1
+    return word & low, word >> FIELDS["loops"] & low
+
+
+def loop_counts(o: Site) -> tuple[Size, Size]:
+    """Inner and outer loop as set_loop_size_* sets them."""
+    first, second = value(o, "loop1"), value(o, "loop2")
+    if o.has("loop2"):
+        return first, second
+    return unpacked(first) if isinstance(first, int) else (UNKNOWN, UNKNOWN)
+
+
+@rule("DMA-A5-05", severity=Severity.WARNING, source=SOURCE, accepted="n_burst 1", rejected="n_burst 0")
+def DMA_05(o: Site) -> Message:
+    """A copy moves something: rows, bytes of a row and loop counts are not 0."""
+    counts = [(name, value(o, name)) for name in ("n_burst", "len_burst") if o.has_operand(name)]
+    if o.has_operand("loop1"):
+        counts += zip(("loop1", "loop2"), loop_counts(o))
+    for name, number in counts:
+        if number == 0:
+            return f"{name} is 0: nothing is moved"
+    return None
+
+
+@rule("DMA-A5-06", source=SOURCE, accepted="nburst(%n, %s, %d) loop(%c, %s, %d)", rejected="loop(%c, %s)")
+def DMA_06(o: Site) -> Message:
+    """A copy has its operands in the order of one of its forms, and whole groups: loop(count, source stride,
+    destination stride), pad(value) or pad(value, left, right).
+    """
+    return "left and right padding are given together" if o.has("left_padding") != o.has("right_padding") else None
+
+
+@rule(
+    "DMA-A5-07",
+    targets=("a2a3", "a5"),
+    source=SOURCE,
+    decision="An error on devices, whose order is undefined; the cpu target copies through a temporary.",
+    accepted="64 bytes from 0 to 64",
+    rejected="64 bytes from 0 to 32",
+)
+def DMA_07(o: Site) -> Message:
+    """Source and destination of a copy within the unified buffer do not overlap."""
+    src, dst = o.operands.get("src"), o.operands.get("dst")
+    if not isinstance(src, PtrInfo) or not isinstance(dst, PtrInfo) or not known(src.addr, dst.addr):
+        return None
+    reach_src, reach_dst = _reach(o, "src"), _reach(o, "dst")
+    if src.addr < dst.addr + reach_dst and dst.addr < src.addr + reach_src:  # type: ignore[operator]
+        return f"source bytes [{src.addr:#x}, {src.addr + reach_src:#x}) and destination from {dst.addr:#x} overlap"
+    return None
+
+
+def _reach(o: Site, side: str) -> Size:
+    """Bytes from the start of the first row to the end of the last."""
+    rows, length, gap = value(o, "n_burst"), value(o, "len_burst"), o.operands.get(f"{side}_gap")
+    if rows <= 0:
+        return 0
+    if gap is not None:
+        return ((rows - 1) * (length + value(o, f"{side}_gap")) + length) * BLOCK
+    return (rows - 1) * value(o, f"{side}_stride") + length
+
+
+@rule(
+    "DMA-A5-08",
+    severity=Severity.WARNING,
+    source="vector-path 3.3, 8",
+    decision="The rest of a row up to the next one is padded; a text of the manual stops at the next 32 bytes.",
+    accepted="rows of 224 bytes and 8 f32 of right padding at a stride of 256",
+    rejected="rows of 128 bytes without counted padding at a stride of 256",
+)
+def DMA_08(o: Site) -> Message:
+    """Padding is counted where rows are padded, and fills at most 32 bytes more than it counts."""
+    left, right = value(o, "left_padding"), value(o, "right_padding")
+    padded = value(o, "data_select_bit") if o.has_operand("data_select_bit") else int(o.has("pad_value"))
+    if padded == 0 and (left > 0 or right > 0):
+        return "padding is counted, but nothing is padded: the bytes are undefined"
+    dst = o.operands.get("dst")
+    if padded == 1 and isinstance(dst, PtrInfo):
+        data = (left + right) * dst.dtype.size + value(o, "len_burst")
+        tail = value(o, "dst_stride") - data
+        if tail > BLOCK:
+            return f"{tail} bytes of each row are padded beyond the counted padding: devices may differ"
+    return None
+
+
+@rule(
+    "DMA-A5-09",
+    source=SOURCE,
+    decision="Rows that leave the buffer are PTR-A5-02.",
+    accepted="56 f32 and 8 of padding at a stride of 256 bytes",
+    rejected="60 f32 and 8 of padding at a stride of 256 bytes",
+)
+def DMA_09(o: Site) -> Message:
+    """A padded row fits the destination row."""
+    dst = o.operands.get("dst")
+    if not isinstance(dst, PtrInfo):
+        return None
+    size = dst.dtype.size
+    left, right = value(o, "left_padding"), value(o, "right_padding")
+    needed, stride = (left + right) * size + value(o, "len_burst"), value(o, "dst_stride")
+    if value(o, "n_burst") > 1 and (left > 0 or right > 0) and needed > stride:  # type: ignore[operator]
+        return f"a padded row has {needed} bytes, but rows are {stride} bytes apart"
+    return None
+
+
+@rule("DMA-A5-10", source=SOURCE, accepted="rows of 64 bytes at strides of 96", rejected="rows of 40 bytes")
+def DMA_10(o: Site) -> Message:
+    """A copy within the unified buffer moves blocks of 32 bytes: length and strides are multiples of 32."""
+    for name in ("len_burst", "src_stride", "dst_stride"):
+        number = value(o, name)
+        if number % BLOCK > 0 and (name == "len_burst" or value(o, "n_burst") > 1):  # type: ignore[operator]
+            return f"{name} = {number} bytes is not a multiple of {BLOCK}"
+    return None
+
+
+_ROWS = {"n_burst": FIELDS["count"], "len_burst": FIELDS["count"]}
+_GM, _UB, _PADDING, _GAP = (FIELDS[name] for name in ("gm stride", "ub stride", "padding", "gap"))
+_SHAPE = (DMA_01, DMA_04, DMA_04_LINT, DMA_05)
+GM_TO_UB: tuple[Rule, ...] = (
+    *_SHAPE,
+    replace(DMA_02, check=_ub_stride_of("dst_stride")),
+    _fields({**_ROWS, "src_stride": _GM, "dst_stride": _UB, "left_padding": _PADDING, "right_padding": _PADDING}),
+    DMA_06,
+    DMA_08,
+    DMA_09,
+)
+UB_TO_GM: tuple[Rule, ...] = (
+    *_SHAPE,
+    replace(DMA_02, check=_ub_stride_of("src_stride")),
+    _fields({**_ROWS, "src_stride": _UB, "dst_stride": _GM}),
+)
+UB_TO_UB: tuple[Rule, ...] = (
+    *_SHAPE,
+    DMA_10,
+    _fields({**_ROWS, "src_stride": _UB, "dst_stride": _UB}),
+    DMA_07,
+)
+BLOCKS: tuple[Rule, ...] = (DMA_01, DMA_05, _fields({**_ROWS, "src_gap": _GAP, "dst_gap": _GAP}), DMA_07)
