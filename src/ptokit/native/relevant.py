@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from ptokit.ir.core import Block, Function, Module, Op, Value
 from ptokit.ir.facts import instr_of
 from ptokit.ir.graph import passed
-from ptokit.run.planner import PLANNED
-from ptokit.run.stores import loaded, stored
+from ptokit.run.planning.planner import PLANNED
+from ptokit.run.planning.stores import loaded, stored
 from ptokit.types.values import Scalar
 
 

@@ -17,7 +17,7 @@ from ptokit.ir.core import Op, Value
 from ptokit.ir.facts import instr_of
 from ptokit.isa.meaning.words import Bursts, Move
 from ptokit.isa.table import Instr
-from ptokit.run.stores import loaded, stored
+from ptokit.run.planning.stores import loaded, stored
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout
 from ptokit.types.values import Scalar
