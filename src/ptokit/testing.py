@@ -17,7 +17,7 @@ from ptokit.lang import kernels
 from ptokit.lang.arrays import as_array
 from ptokit.lang.kernels import Kernel, Launcher
 from ptokit.sanitize import Report, sanitize
-from ptokit.sanitize.witness import copies
+from ptokit.sanitize.findings.witness import copies
 from ptokit.targets import target as find_target
 
 

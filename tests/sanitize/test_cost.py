@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from ptokit.diagnostics.render import render
-from ptokit.sanitize import footprints, gm, observe
+from ptokit.sanitize import observe
+from ptokit.sanitize.memory import footprints, gm
 
 from .mini import Mini, output
 from .test_model import TILES, draw
@@ -111,7 +112,7 @@ def test_shortcuts_change_nothing(seed: int, monkeypatch: pytest.MonkeyPatch) ->
         return render(report.diagnostics)
 
     quick = text()
-    from ptokit.sanitize import touches
+    from ptokit.sanitize.memory import touches
 
     monkeypatch.setattr(touches, "Touch", Unsettled)
     monkeypatch.setattr(observe, "Touch", Unsettled)

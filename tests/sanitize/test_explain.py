@@ -11,7 +11,7 @@ import pytest
 
 from ptokit.asm import read_module
 from ptokit.sanitize import Report, sanitize
-from ptokit.sanitize.repair import Edit
+from ptokit.sanitize.findings.repair import Edit
 from ptokit.targets import target
 
 from .mini import Mini

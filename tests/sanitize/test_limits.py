@@ -7,7 +7,9 @@ import pytest
 import threadpoolctl
 
 import ptokit as pto
-from ptokit.sanitize import api, explain, findings, observe
+from ptokit.sanitize import api, observe
+from ptokit.sanitize.findings import explain
+from ptokit.sanitize.findings import folded as findings
 
 from .mini import Mini
 

@@ -9,11 +9,11 @@ import pytest
 
 import ptokit as pto
 from ptokit.ir.core import Op
-from ptokit.sanitize.clocks import Clock
-from ptokit.sanitize.events import Work
-from ptokit.sanitize.footprints import Footprint, Touch
-from ptokit.sanitize.gm import Memory, Strided
-from ptokit.sanitize.shadow import Record, Space
+from ptokit.sanitize.memory.footprints import Footprint, Touch
+from ptokit.sanitize.memory.gm import Memory, Strided
+from ptokit.sanitize.memory.shadow import Record, Space
+from ptokit.sanitize.simulation.clocks import Clock
+from ptokit.sanitize.simulation.events import Work
 from ptokit.types.enums import Pipe
 
 from .mini import TILE, Mini

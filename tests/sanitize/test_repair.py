@@ -13,7 +13,7 @@ import ptokit as pto
 from ptokit.arguments.grammar import parse_argument
 from ptokit.asm import read_module
 from ptokit.sanitize import Report, sanitize
-from ptokit.sanitize.repair import Edit, Fix
+from ptokit.sanitize.findings.repair import Edit, Fix
 from ptokit.targets import target
 
 from .mini import Mini, output

@@ -14,7 +14,8 @@ from collections import Counter
 import pytest
 
 from ptokit.asm import parse_module
-from ptokit.sanitize import owners, sanitize
+from ptokit.sanitize import sanitize
+from ptokit.sanitize.memory import owners
 
 from .mini import TILE, Mini, output
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from ptokit.ir.core import Op
-from ptokit.sanitize.clocks import Clock
-from ptokit.sanitize.events import AwaitSignal, Signal, Work
-from ptokit.sanitize.queues import Core, Simulation
-from ptokit.sanitize.signals import Hub
+from ptokit.sanitize.simulation.clocks import Clock
+from ptokit.sanitize.simulation.events import AwaitSignal, Signal, Work
+from ptokit.sanitize.simulation.queues import Core, Simulation
+from ptokit.sanitize.simulation.signals import Hub
 from ptokit.targets import target
 from ptokit.types.enums import Pipe
 

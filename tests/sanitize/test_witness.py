@@ -10,7 +10,8 @@ import pytest
 
 import ptokit as pto
 from ptokit.asm import parse_module
-from ptokit.sanitize import Report, sanitize, witness
+from ptokit.sanitize import Report, sanitize
+from ptokit.sanitize.findings import witness
 from ptokit.targets import target
 
 from . import test_clusters as clusters

@@ -10,7 +10,7 @@ from ptokit.run import Param, choose_entry
 from ptokit.sanitize import ORDERS, Report
 from ptokit.sanitize import sanitize as observe
 from ptokit.sanitize.auto import MODES
-from ptokit.sanitize.flags import OPTIONAL
+from ptokit.sanitize.checks.flags import OPTIONAL
 from ptokit.targets import Target
 
 from .arguments import make, read_arguments

@@ -1,10 +1,10 @@
 """The sanitizer: happens-before, races, uninitialised reads, bounds, flags and deadlocks of a run."""
 
 from .api import ORDERS, Uninitialised, sanitize, uninit
-from .races import Access, Race
-from .repair import Edit, Fix
+from .findings.races import Access, Race
+from .findings.repair import Edit, Fix
+from .findings.witness import Change, Witness
 from .report import Report
-from .witness import Change, Witness
 
 __all__ = [
     "ORDERS",

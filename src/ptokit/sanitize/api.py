@@ -31,25 +31,25 @@ from ptokit.targets import target as target_named
 from ptokit.types.dtypes import DType
 
 from . import rules as _rules  # puts the rules into the catalogue
-from .analysis import Analysis
 from .auto import MODES, auto_rules
+from .checks.analysis import Analysis
+from .checks.flags import OPTIONAL, ProgramOrder, reuse_race
+from .checks.pipes import left_in
+from .checks.placement import reserved_bytes
+from .checks.stuck import report_stuck
+from .checks.vector_scopes import Sources
 from .coverage import Mode, coverage
-from .events import Signal
-from .explain import explain
-from .findings import Draft, Findings
-from .flags import OPTIONAL, ProgramOrder, reuse_race
-from .gm import Memory
+from .findings.explain import explain
+from .findings.folded import Draft, Findings
+from .findings.races import Race
+from .findings.repair import Repair
+from .findings.witness import Delayed, Scheduler, Witness, compare, copies, delaying, explained
+from .memory.gm import Memory
 from .observe import Buffers, CoreObserver
-from .pipes import left_in
-from .placement import reserved_bytes
-from .queues import Core, Simulation
-from .races import Race
-from .repair import Repair
 from .report import Report
-from .signals import Hub
-from .stuck import report_stuck
-from .vector_scopes import Sources
-from .witness import Delayed, Scheduler, Witness, compare, copies, delaying, explained
+from .simulation.events import Signal
+from .simulation.queues import Core, Simulation
+from .simulation.signals import Hub
 
 WITNESSES = 16
 """Races that are run once more to show what they change."""

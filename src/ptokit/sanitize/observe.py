@@ -28,34 +28,26 @@ from ptokit.run.observer import Moment, Observer
 from ptokit.targets import Target
 from ptokit.types.enums import Pipe, TileType
 
-from . import placement
-from .alias import run_scatter
-from .clocks import COMPONENTS
-from .cross_core import HANDLERS, Transfer, check_transfers
-from .events import (
-    Barrier,
-    FlagKey,
-    Item,
-    Loops,
-    SetFlag,
-    WaitFlag,
-    Work,
-)
-from .findings import Draft, Findings
-from .flags import ProgramOrder
-from .footprints import Touch, meet
-from .gm import Located, Scattered
-from .local import footprint_of, in_global_memory, needed_of
-from .owners import Group, Owners
-from .pipes import PipeWatch
-from .producers import Producers
-from .queues import Core, Simulation
-from .shadow import Space
-from .synchronise import synchronise
-from .threads import Watched
-from .touches import accesses, atomic_kind, tile_touch
-from .vector_scopes import Sources, Within
-from .views import chosen, inside, leaves_memory, place, scattered, sliced
+from .checks import placement
+from .checks.alias import run_scatter
+from .checks.cross_core import HANDLERS, Transfer, check_transfers
+from .checks.flags import ProgramOrder
+from .checks.pipes import PipeWatch
+from .checks.synchronise import synchronise
+from .checks.threads import Watched
+from .checks.vector_scopes import Sources, Within
+from .checks.views import chosen, inside, leaves_memory, place, scattered, sliced
+from .findings.folded import Draft, Findings
+from .memory.footprints import Touch, meet
+from .memory.gm import Located, Scattered
+from .memory.local import footprint_of, in_global_memory, needed_of
+from .memory.owners import Group, Owners
+from .memory.producers import Producers
+from .memory.shadow import Space
+from .memory.touches import accesses, atomic_kind, tile_touch
+from .simulation.clocks import COMPONENTS
+from .simulation.events import Barrier, FlagKey, Item, Loops, SetFlag, WaitFlag, Work
+from .simulation.queues import Core, Simulation
 
 _REMEMBERED = 4096  # combinations of operands per core
 

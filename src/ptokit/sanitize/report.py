@@ -10,9 +10,9 @@ from ptokit.diagnostics.render import summary
 from ptokit.diagnostics.shown import html_of, text_of
 
 from .coverage import NOTHING, Coverage, listed
-from .explain import Synchronisation
-from .races import Race
-from .witness import Witness
+from .findings.explain import Synchronisation
+from .findings.races import Race
+from .findings.witness import Witness
 
 
 @dataclass

@@ -9,9 +9,9 @@ import numpy as np
 
 from ptokit.types.layout import offset_map
 
-from ..footprints import Touch, mapped, places_of
-from ..gm import Memory
-from ..races import Race, shared
+from ..findings.races import Race, shared
+from ..memory.footprints import Touch, mapped, places_of
+from ..memory.gm import Memory
 
 _CELLS = 64  # cells drawn in each direction at most
 _WIDE, _HIGH = 360.0, 150.0  # a grid at most

@@ -10,11 +10,11 @@ from ptokit import __version__
 from ptokit.diagnostics import Diagnostic, Location, Note, lookup
 from ptokit.diagnostics.render import file_lines, summary
 
-from ..events import Item
-from ..races import Race
-from ..repair import Edit
+from ..findings.races import Race
+from ..findings.repair import Edit
+from ..findings.witness import Witness
 from ..report import Report
-from ..witness import Witness
+from ..simulation.events import Item
 from .bytesmap import byte_maps
 from .lanes import lanes
 

@@ -13,9 +13,20 @@ from html import escape
 from ptokit.targets import target as target_named
 from ptokit.types.enums import Pipe
 
-from ..events import AwaitSignal, Barrier, GetToken, Item, ReleaseToken, SetFlag, Signal, WaitFlag, WaitWork, Work
-from ..flags import flag_text
-from ..timeline import Timeline
+from ..checks.flags import flag_text
+from ..simulation.events import (
+    AwaitSignal,
+    Barrier,
+    GetToken,
+    Item,
+    ReleaseToken,
+    SetFlag,
+    Signal,
+    WaitFlag,
+    WaitWork,
+    Work,
+)
+from ..simulation.timeline import Timeline
 
 _CHAR = 6.7  # width of a character of 11 px
 _LABEL, _LANE, _HEIGHT, _CHIP = 92.0, 68.0, 44.0, 22.0

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from ptokit.run.cores.signals import Semaphores
 
+from ..memory.footprints import Touch
 from .clocks import Clock
 from .events import AwaitSignal, Signal, Work
-from .footprints import Touch
 from .slots import AwaitSlot, Posts, PostSlot
 
 if TYPE_CHECKING:

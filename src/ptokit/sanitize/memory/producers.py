@@ -9,7 +9,7 @@ from ptokit.isa.table import Instr, Role
 from ptokit.run.memory.global_memory import View
 from ptokit.run.memory.tile import Tile
 
-from .events import Work
+from ..simulation.events import Work
 from .gm import Located
 from .owners import Group
 

@@ -11,13 +11,13 @@ import numpy as np
 from ptokit.diagnostics import Note
 from ptokit.types.enums import Pipe
 
-from .clocks import Clock
-from .events import Work
-from .findings import Draft, Findings
-from .footprints import Touch
-from .gm import Memory
-from .queues import Core
-from .shadow import Record
+from ..findings.folded import Draft, Findings
+from ..memory.footprints import Touch
+from ..memory.gm import Memory
+from ..memory.shadow import Record
+from ..simulation.clocks import Clock
+from ..simulation.events import Work
+from ..simulation.queues import Core
 
 LINE = 64
 """Bytes of a line."""

@@ -20,12 +20,12 @@ from ptokit.isa.simt.meaning import WARP
 from ptokit.run.memory.local import SPACES
 from ptokit.run.simt.threads import Access, Place, Threads
 
-from .findings import Draft
-from .footprints import Footprint, Touch
-from .gm import Scattered
+from ..findings.folded import Draft
+from ..memory.footprints import Footprint, Touch
+from ..memory.gm import Scattered
 
 if TYPE_CHECKING:
-    from .observe import CoreObserver
+    from ..observe import CoreObserver
 
 _MANY = -1  # threads
 

@@ -14,9 +14,9 @@ from ptokit.isa.order.event_tags import class_pipe
 from ptokit.targets import Target
 from ptokit.types.enums import EVENT_ID_COUNT, Pipe
 
-from .events import FlagKey, Item, Work
+from ..simulation.events import FlagKey, Item, Work
+from ..simulation.queues import Core
 from .lines import alone, first_line, indent, last_line
-from .queues import Core
 
 COMPOSITE_PIPES = frozenset((Pipe.S, Pipe.V, Pipe.MTE2, Pipe.MTE3))
 """Pipes between which composite instructions hand over (memory-model-and-sync 2.1)."""

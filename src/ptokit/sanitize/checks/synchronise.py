@@ -13,11 +13,11 @@ from ptokit.isa.table import Instr
 from ptokit.run.machine.lanes import uniform
 from ptokit.types.enums import Pipe
 
-from .events import AwaitSignal, Barrier, GetToken, Item, ReleaseToken, SetFlag, Signal, WaitFlag, WaitWork
-from .findings import Draft
+from ..findings.folded import Draft
+from ..simulation.events import AwaitSignal, Barrier, GetToken, Item, ReleaseToken, SetFlag, Signal, WaitFlag, WaitWork
 
 if TYPE_CHECKING:
-    from .observe import CoreObserver
+    from ..observe import CoreObserver
 
 
 def synchronise(

@@ -15,10 +15,10 @@ from ptokit.diagnostics import Note
 from ptokit.ir.core import Block, Function, Op, Value
 from ptokit.ir.graph import passed
 
-from .events import Loops
-from .findings import Draft
-from .footprints import Touch
-from .shadow import Space
+from ..findings.folded import Draft
+from ..memory.footprints import Touch
+from ..memory.shadow import Space
+from ..simulation.events import Loops
 
 Report = Callable[[str, Op, Any, Callable[[], Draft]], None]
 

@@ -14,11 +14,11 @@ from ptokit.run.fault import Fault
 from ptokit.run.memory.global_memory import View
 from ptokit.types.enums import ScatterAtomicOp
 
-from .findings import Draft
+from ..findings.folded import Draft
 from .views import chosen
 
 if TYPE_CHECKING:
-    from .observe import CoreObserver
+    from ..observe import CoreObserver
 
 _HINT = "make the indices distinct, or use an atomic operation"
 

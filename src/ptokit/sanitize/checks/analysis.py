@@ -6,16 +6,16 @@ from functools import partial
 
 from ptokit.types.enums import Pipe
 
+from ..findings.folded import Draft, Findings, Folded
+from ..findings.races import describe, operand, region
+from ..findings.repair import Repair
+from ..memory.footprints import Touch
+from ..memory.gm import Memory
+from ..memory.shadow import PADDING, UNINITIALISED, Record, Space
+from ..simulation.clocks import COMPONENTS, POSTED, Clock
+from ..simulation.events import Work
+from ..simulation.queues import Core
 from .cache import ScalarCaches
-from .clocks import COMPONENTS, POSTED, Clock
-from .events import Work
-from .findings import Draft, Findings, Folded
-from .footprints import Touch
-from .gm import Memory
-from .queues import Core
-from .races import describe, operand, region
-from .repair import Repair
-from .shadow import PADDING, UNINITIALISED, Record, Space
 
 _SHORT = {(True, False): "RAW", (False, True): "WAR", (True, True): "WAW"}
 

@@ -12,7 +12,7 @@ from ptokit.types.enums import Pipe
 from .clocks import Clock
 
 if TYPE_CHECKING:
-    from .footprints import Touch
+    from ..memory.footprints import Touch
 
 Loops = tuple[tuple[str, Any], ...]
 FlagKey = tuple[Pipe, Pipe, int]

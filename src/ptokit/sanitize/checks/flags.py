@@ -8,10 +8,10 @@ from functools import partial
 from ptokit.diagnostics import Note
 from ptokit.types.enums import Pipe
 
-from .events import FlagKey, GetToken, Item, ReleaseToken, SetFlag, WaitFlag
-from .findings import Draft, Findings
-from .queues import Core
-from .repair import COMPOSITE_PIPES
+from ..findings.folded import Draft, Findings
+from ..findings.repair import COMPOSITE_PIPES
+from ..simulation.events import FlagKey, GetToken, Item, ReleaseToken, SetFlag, WaitFlag
+from ..simulation.queues import Core
 
 OPTIONAL = frozenset(("FLAG-REUSE-RACE", "FLAG-ALIAS"))
 """Rules about things that no public text decides, off by default; FLAG-ALIAS but for the pipes where a device hangs."""

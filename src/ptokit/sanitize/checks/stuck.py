@@ -7,11 +7,11 @@ from functools import partial
 from ptokit.diagnostics import Note
 from ptokit.types.enums import Pipe
 
-from .events import AwaitSignal, Barrier, GetToken, Item, Meet, SetFlag, WaitFlag, WaitWork
-from .findings import Draft, Findings
+from ..findings.folded import Draft, Findings
+from ..simulation.events import AwaitSignal, Barrier, GetToken, Item, Meet, SetFlag, WaitFlag, WaitWork
+from ..simulation.queues import Core, Simulation
+from ..simulation.slots import AwaitSlot
 from .flags import flag_text
-from .queues import Core, Simulation
-from .slots import AwaitSlot
 
 
 def report_stuck(simulation: Simulation, findings: Findings) -> None:

@@ -25,13 +25,13 @@ from ptokit.run.memory.tile import Tile
 from ptokit.run.observer import Moment
 from ptokit.types.enums import Pipe
 
-from .clocks import COMPONENTS, POSTED, Clock
-from .events import Work
-from .footprints import Touch
-from .observe import Buffers, CoreObserver
-from .queues import Core
+from ..checks.views import leaves_memory
+from ..memory.footprints import Touch
+from ..observe import Buffers, CoreObserver
+from ..simulation.clocks import COMPONENTS, POSTED, Clock
+from ..simulation.events import Work
+from ..simulation.queues import Core
 from .races import Access, Race
-from .views import leaves_memory
 
 SHOWN = 4
 """Changed elements of an argument that a witness lists."""

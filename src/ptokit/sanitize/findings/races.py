@@ -9,13 +9,13 @@ import numpy as np
 
 from ptokit.diagnostics import Location, Note
 
-from .events import Item, Loops, Work
-from .findings import Draft
-from .footprints import Touch, common, rectangle
-from .gm import Memory
-from .queues import Core
+from ..memory.footprints import Touch, common, rectangle
+from ..memory.gm import Memory
+from ..simulation.events import Item, Loops, Work
+from ..simulation.queues import Core
+from ..simulation.timeline import Timeline, timelines
+from .folded import Draft
 from .repair import Fix, last_sync, sync_notes
-from .timeline import Timeline, timelines
 
 if TYPE_CHECKING:
     from .witness import Witness

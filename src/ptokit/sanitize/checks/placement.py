@@ -12,10 +12,10 @@ from ptokit.targets import Target
 from ptokit.types.enums import TileType
 from ptokit.types.tile import TileSpec
 
-from .findings import Draft
-from .footprints import Touch, meet
-from .owners import Group, Loss
-from .races import overlap
+from ..findings.folded import Draft
+from ..findings.races import overlap
+from ..memory.footprints import Touch, meet
+from ..memory.owners import Group, Loss
 from .views import slice_of
 
 

@@ -12,14 +12,14 @@ from ptokit.run.memory.global_memory import View
 from ptokit.run.memory.tile import Tile
 from ptokit.types.enums import Pipe
 
+from ..memory.footprints import Touch, footprint
+from ..memory.touches import tile_region
+from ..simulation.events import Work
 from . import placement
-from .events import Work
-from .footprints import Touch, footprint
-from .touches import tile_region
 from .views import leaves_memory, place
 
 if TYPE_CHECKING:
-    from .observe import CoreObserver
+    from ..observe import CoreObserver
 
 
 def handle(o: CoreObserver, op: Op, given: Mapping[str, Any], attrs: Mapping[str, Any], run: Callable[[], Any]) -> Any:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from ptokit.diagnostics import Diagnostic, Diagnostics, Location, Note, Severity, lookup
 from ptokit.ir.core import Op
 
-from .events import Item, Loops
-from .queues import Core
+from ..simulation.events import Item, Loops
+from ..simulation.queues import Core
 
 if TYPE_CHECKING:
     from .races import Race

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .clocks import Clock
+from ..simulation.clocks import Clock
 from .footprints import Touch
 from .shadow import Record
 

@@ -15,7 +15,7 @@ from ptokit.run.memory.global_memory import Chosen, View
 from ptokit.types.enums import Layout
 from ptokit.types.tensor import inner_channels
 
-from .gm import Place, Scattered, Strided
+from ..memory.gm import Place, Scattered, Strided
 
 Ints = tuple[int, ...]
 

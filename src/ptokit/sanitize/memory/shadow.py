@@ -13,8 +13,8 @@ import numpy as np
 
 from ptokit.ir.core import Op
 
-from .clocks import Clock
-from .events import Work
+from ..simulation.clocks import Clock
+from ..simulation.events import Work
 from .footprints import Footprint, Touch, meet
 
 UNINITIALISED, PADDING, INITIALISED = 0, 1, 2

@@ -18,12 +18,12 @@ from ptokit.run.memory.tile import Tile
 from ptokit.run.observer import Moment
 from ptokit.types.enums import Pipe
 
-from .findings import Draft, Findings
-from .footprints import Touch
-from .slots import AwaitSlot, PostSlot
+from ..findings.folded import Draft, Findings
+from ..memory.footprints import Touch
+from ..simulation.slots import AwaitSlot, PostSlot
 
 if TYPE_CHECKING:
-    from .observe import CoreObserver
+    from ..observe import CoreObserver
 
 Given = Mapping[str, Any]
 

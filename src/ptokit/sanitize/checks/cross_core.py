@@ -17,14 +17,14 @@ from ptokit.run.machine.lanes import uniform
 from ptokit.run.memory.global_memory import Pointer, View
 from ptokit.types.enums import NotifyOp, Pipe
 
+from ..findings.folded import Draft
+from ..memory.footprints import Touch
+from ..simulation.events import Barrier, Meet, SetFlag, WaitFlag, WaitWork, Work
 from . import pipes, transfers
-from .events import Barrier, Meet, SetFlag, WaitFlag, WaitWork, Work
-from .findings import Draft
-from .footprints import Touch
 from .views import place
 
 if TYPE_CHECKING:
-    from .observe import CoreObserver
+    from ..observe import CoreObserver
 
 Given = Mapping[str, Any]
 Run = Callable[[], Any]

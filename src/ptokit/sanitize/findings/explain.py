@@ -11,7 +11,7 @@ from typing import Any
 from ptokit.ir.core import Module, Op
 from ptokit.targets import Target
 
-from .events import Work
+from ..simulation.events import Work
 from .races import Race
 from .repair import Edit, Fix, Repair, Step
 

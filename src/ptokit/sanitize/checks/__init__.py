@@ -1,0 +1,1 @@
+"""The checks themselves, each with the state it keeps."""

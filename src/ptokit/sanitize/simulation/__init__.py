@@ -1,0 +1,1 @@
+"""Cores, pipes and queues as one deterministic simulation: what is ordered before what."""
