@@ -374,6 +374,7 @@ def test_a_value_returned_from_inside_a_loop() -> None:
         ("match n:\n        case 1:\n            pass", "match"),
         ("class A:\n        pass", "classdef"),
         ("global zzz\n    zzz = 1", "global"),
+        ("def g():\n        nonlocal n\n        n = 1\n    g()", "nonlocal"),
         ("for i in range(n):\n        pass\n    else:\n        x[0] = 1.0", "else of a loop"),
         ("for i in n:\n        pass", "is not something to loop over"),
         ("for i in range(0.5):\n        pass", "range needs integers, not 0.5"),
@@ -413,7 +414,7 @@ def test_what_has_to_be_static() -> None:
 
 
 class Writer:
-    """Functions with random control flow on small numbers that are not negative."""
+    """Functions with random control flow on small numbers."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
@@ -435,7 +436,13 @@ class Writer:
             return rng.choice(["a", "b", "c", "n", str(rng.randrange(6)), *loops])
         a, b = self.number(loops, depth - 1), self.number(loops, depth - 1)
         chosen = f"({a} if {self.test(loops, depth - 1)} else {b})"
-        return rng.choice([f"({a} + {b})", f"({a} * {b} & 63)", f"x[({a}) % 40]", chosen, f"({a} // 3)"])
+        return rng.choice(
+            [f"({a} + {b})", f"({a} - {b})", f"({a} * {b} & 63)", f"x[({a}) % 40]", chosen, *self.quotients(a)]
+        )
+
+    def quotients(self, a: str) -> list[str]:
+        divisor = self.rng.choice([-7, -2, 2, 3, 4, 11])
+        return [f"({a} // {divisor})", f"({a} % {divisor})"]
 
     def test(self, loops: list[str], depth: int = 2) -> str:
         rng = self.rng
@@ -458,7 +465,7 @@ class Writer:
         name = rng.choice("abc")
         if kind == "assign":
             op = rng.choice(["=", "=", "+="])
-            self.say(depth, f"{name} {op} {self.number(loops)} & 255")
+            self.say(depth, f"{name} {op} {self.number(loops)} % 255 - 99")
         elif kind == "store":
             self.say(depth, f"y[k] = {self.number(loops)}")
             self.say(depth, "k = (k + 1) % 20")
@@ -498,6 +505,11 @@ def random_programs(seeds: range) -> None:
         f = made(text)
         try:
             agrees(f, 0, 3, 8)
+            ours, theirs = (np.zeros(OUT, np.int64) for _ in range(2))
+            x = np.arange(40, dtype=np.int64) * 7 % 23
+            f(x, theirs, 3)
+            pto.kernel(target="a5")(f).interpret(x, ours, 3)
+            assert np.array_equal(ours, theirs), "interpreted"
         except BaseException as error:
             raise AssertionError(f"seed {seed}: {error}\n{text}") from error
 

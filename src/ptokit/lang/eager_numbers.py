@@ -12,29 +12,10 @@ from ptokit.types.values import Scalar as ScalarType
 
 
 class Index(int):
-    """An integer of the kernel: division rounds toward zero, comparisons give conditions that ``~`` negates."""
-
-    def __floordiv__(self, other: Any) -> Any:
-        return _divided(self, other)[0]
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return _divided(other, self)[0]
-
-    def __mod__(self, other: Any) -> Any:
-        return _divided(self, other)[1]
-
-    def __rmod__(self, other: Any) -> Any:
-        return _divided(other, self)[1]
+    """An integer of the kernel: arithmetic wraps at 64 bits, comparisons give conditions that ``~`` negates."""
 
     def __repr__(self) -> str:
         return int.__repr__(self)
-
-
-def _divided(a: Any, b: Any) -> tuple[Any, Any]:
-    a, b = int(a), int(b)
-    quotient = abs(a) // abs(b)
-    quotient = quotient if (a < 0) == (b < 0) else -quotient
-    return Index(quotient), Index(a - quotient * b)
 
 
 def _arithmetic(name: str) -> Any:
@@ -57,7 +38,11 @@ def _comparison(name: str) -> Any:
     return compare
 
 
-for _name in "add radd sub rsub mul rmul and rand or ror xor rxor lshift rlshift rshift rrshift neg pos invert".split():
+_OPERATORS = (
+    "add radd sub rsub mul rmul floordiv rfloordiv mod rmod "
+    "and rand or ror xor rxor lshift rlshift rshift rrshift neg pos invert"
+)
+for _name in _OPERATORS.split():
     setattr(Index, f"__{_name}__", _arithmetic(f"__{_name}__"))
 for _name in "eq ne lt le gt ge".split():
     setattr(Index, f"__{_name}__", _comparison(f"__{_name}__"))
@@ -65,7 +50,7 @@ setattr(Index, "__hash__", int.__hash__)  # noqa: B010  which a class with __eq_
 
 
 def typed(value: Any, type: ScalarType) -> Any:
-    """A Python number as one of the kernel's type: floats are rounded to it, integers divide as the kernel does."""
+    """A Python number as one of the kernel's type: floats are rounded to it, integers wrap at 64 bits."""
     if type.name == "i1":
         return np.bool_(value)
     if not type.is_float:

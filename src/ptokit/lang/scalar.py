@@ -1,8 +1,8 @@
 """Numbers of a kernel: Python operators on them record `arith` operations.
 
 Python numbers stay Python numbers until they meet a traced one. Sums keep their affine form, so that ``(r + 64) - r``
-is the Python integer 64 and a slice ``g[r:r + 64]`` has a static size. Division and remainder round toward zero, as in
-C++ and `.pto`; they equal Python's for operands that are not negative.
+is the Python integer 64 and a slice ``g[r:r + 64]`` has a static size. ``//`` rounds down and ``%`` has the sign of the
+divisor, as everywhere in Python; C++ and ``arith.divsi`` round toward zero.
 """
 
 from __future__ import annotations
@@ -81,22 +81,31 @@ class Scalar:
         return _product(other, self)
 
     def __floordiv__(self, other: Any) -> Any:
-        return integer("arith.divsi", "//", self, other)
+        return integer("arith.floordivsi", "//", self, other)
 
     def __rfloordiv__(self, other: Any) -> Any:
-        return integer("arith.divsi", "//", other, self)
+        return integer("arith.floordivsi", "//", other, self)
 
     def __mod__(self, other: Any) -> Any:
-        return integer("arith.remsi", "%", self, other)
+        return _modulo(self, other)
 
     def __rmod__(self, other: Any) -> Any:
-        return integer("arith.remsi", "%", other, self)
+        return _modulo(other, self)
 
     def __truediv__(self, other: Any) -> Any:
         return _quotient(self, other)
 
     def __rtruediv__(self, other: Any) -> Any:
         return _quotient(other, self)
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __abs__(self) -> NoReturn:
+        raise refusal(rules.SCALAR, f"abs() of {self!r} cannot be compiled", hint="use pto.maximum(x, -x)")
 
     def __and__(self, other: Any) -> Any:
         return integer("arith.andi", "&", self, other)
@@ -321,6 +330,13 @@ def integer(name: str, what: str, a: Any, b: Any) -> Scalar:
     if what in ("//", "%") and isinstance(b, int) and b == 0:
         raise refusal(rules.SCALAR, f"{what} by zero")
     return binary(name, what, a, b)
+
+
+def _modulo(a: Any, b: Any) -> Any:
+    """What is left of a division that rounds down."""
+    if isinstance(b, int) and b > 0 and b & (b - 1) == 0:
+        return integer("arith.andi", "%", a, b - 1)
+    return a - integer("arith.floordivsi", "%", a, b) * b
 
 
 def _quotient(a: Any, b: Any) -> Scalar:

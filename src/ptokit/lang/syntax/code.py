@@ -111,7 +111,9 @@ class Source:
                 message = "else of a loop cannot be compiled in a kernel"
                 hint = "set a variable where the loop is left, and test it behind the loop"
                 raise refusal(rules.CONTROL, message, location=self.place(node.orelse[0]), hint=hint)
-            if not isinstance(node, (ast.FunctionDef, ast.Lambda)):  # functions are looked at where they are called
+            if isinstance(node, ast.FunctionDef):  # looked at where it is called, but for what it takes from around it
+                todo += [inner for inner in ast.walk(node) if isinstance(inner, ast.Nonlocal)]
+            elif not isinstance(node, ast.Lambda):
                 todo += ast.iter_child_nodes(node)
 
 

@@ -229,11 +229,17 @@ def _remainder_arrays(a: Any, b: Any) -> Any:
     return None if q is None else a - q * b
 
 
+def _floor_arrays(a: Any, b: Any) -> Any:
+    """Quotients rounded down; None where a divisor is zero."""
+    return None if np.any(np.equal(b, 0)) else np.floor_divide(a, b)
+
+
 VECTOR: dict[str, Fn] = {
     "addi": np.add,
     "subi": np.subtract,
     "muli": np.multiply,
     "divsi": _divide_arrays,
+    "floordivsi": _floor_arrays,
     "remsi": _remainder_arrays,
     "minsi": np.minimum,
     "maxsi": np.maximum,

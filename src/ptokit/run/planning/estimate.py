@@ -20,6 +20,7 @@ _ARITHMETIC: dict[str, Callable[..., int]] = {
     "arith.subi": lambda a, b: a - b,
     "arith.muli": lambda a, b: a * b,
     "arith.divsi": lambda a, b: a // b if b else 0,
+    "arith.floordivsi": lambda a, b: a // b if b else 0,
     "arith.divui": lambda a, b: a // b if b else 0,
     "arith.ceildivsi": lambda a, b: -(-a // b) if b else 0,
     "arith.minsi": min,
