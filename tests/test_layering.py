@@ -27,8 +27,8 @@ def layer_of(path: Path) -> str:
     return parts[0] if len(parts) > 1 else ""
 
 
-def imports(path: Path, text: str) -> list[tuple[int, str]]:
-    """(line, layer) of every import of a layer of this package, absolute or relative, also inside functions."""
+def imports(path: Path, text: str) -> list[tuple[int, list[str]]]:
+    """(line, parts of the name) of all that is imported from this package, absolute or relative, also in functions."""
     package = ["ptokit", *path.relative_to(PACKAGE).parts[:-1]]
     found = []
     for node in ast.walk(ast.parse(text)):
@@ -38,15 +38,15 @@ def imports(path: Path, text: str) -> list[tuple[int, str]]:
         elif isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else []
             base = base + (node.module.split(".") if node.module else [])
-            names = [base] if len(base) > 1 else [[*base, alias.name] for alias in node.names]
-        found += [(node.lineno, name[1]) for name in names if name[0] == "ptokit" and len(name) > 1]
+            names = [[*base, alias.name] for alias in node.names]
+        found += [(node.lineno, name) for name in names if name[0] == "ptokit" and len(name) > 1]
     return found
 
 
 def violations(path: Path, text: str) -> list[str]:
     own = layer_of(path)
     out = []
-    for line, layer in imports(path, text):
+    for line, (_, layer, *_) in imports(path, text):
         if layer == own or layer not in LEVEL:
             continue
         if own and LEVEL[layer] >= LEVEL[own]:
@@ -62,6 +62,20 @@ def test_every_folder_is_a_known_layer() -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_imports_go_downwards(path: Path) -> None:
     assert violations(path, path.read_text(encoding="utf-8")) == []
+
+
+# Packages inside of a layer, from the bottom to the top; modules beside them may import all.
+INSIDE = {"asm": [{"text"}, {"types"}, {"forms"}, {"reading", "printing"}]}
+
+
+@pytest.mark.parametrize("layer", INSIDE)
+def test_packages_inside_a_layer_import_downwards(layer: str) -> None:
+    level = {package: n for n, packages in enumerate(INSIDE[layer]) for package in packages}
+    for path in sorted((PACKAGE / layer).rglob("*.py")):
+        own = path.relative_to(PACKAGE / layer).parts[0]
+        for line, parts in imports(path, path.read_text(encoding="utf-8")):
+            if own in level and parts[1] == layer and parts[2] != own:
+                assert level.get(parts[2], len(level)) < level[own], f"{path}:{line} imports {'.'.join(parts)}"
 
 
 def test_packages_of_instructions_stand_side_by_side() -> None:

@@ -15,10 +15,10 @@ from ptokit.types.values import Opaque
 
 from .forms.attributes import WORDS
 from .forms.notation import compile_form
+from .forms.operands import DPS_WORDS
 from .printing.generic import print_generic
 from .printing.printer import FunctionPrinter
 from .printing.statements import print_statement
-from .reading.ops.tile import DPS_WORDS
 
 PLACEHOLDERS = {
     Kind.TILE: "!tile",

@@ -1,142 +1,32 @@
-"""Types and flags of `arith` operations, as MLIR's documentation of the dialect states them (assembly 11).
-
-Integers may have a sign (``ui8``): Python kernels use such types, and their text keeps them.
-"""
+"""Words, flags and constants of `arith` operations: how they are written and what they mean (assembly 11)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any, NamedTuple
+import struct
+from typing import Any
 
-from ptokit.ir import Op, RawAttr
-from ptokit.ir.structure import ARITH_CASTS, ARITH_EXTENDED
-from ptokit.types.values import I1, INDEX, Opaque, Scalar, Type
+import ml_dtypes
+import numpy as np
 
-from ..reading.parser import Parser
+from ptokit.ir import RawAttr
+from ptokit.types.values import I1, Opaque, Scalar, Type
+
 from ..text import rules
+from ..text.cursor import Cursor, whole
 from ..text.faults import suggest
-from ..types.parse import FREE, POISON
+from .spelling import number
 
-_SHAPED = re.compile(
-    r"((?:vector|tensor)<(?:[\d?\[\]]+x)*)(index|[su]?i\d+|bf16|f16|f32|f64|tf32|f8E\w+|f4E\w+)>\Z", re.ASCII
-)
-_BITS = re.compile(r"(?:[su]?i|bf|tf|f)(\d+)")
+BITS = re.compile(r"(?:[su]?i|bf|tf|f)(\d+)")
 
 
 def bits_of(type: Scalar) -> int:
     """Bits of a scalar type; index has 64."""
-    m = _BITS.match(type.name)
+    m = BITS.match(type.name)
     return (19 if type.name == "tf32" else int(m[1])) if m else 64
 
 
-class Lane(NamedTuple):
-    """Type of an element, and what stands around it: nothing, or ``vector<4x``."""
-
-    type: Scalar
-    shape: str = ""
-
-    def with_element(self, type: Scalar) -> Type:
-        """The type of as many values of another type."""
-        return Opaque(f"{self.shape}{type}>") if self.shape else type
-
-
-def lane(type: Type) -> Lane | None:
-    """A number, or a vector or tensor of numbers; None for other types."""
-    if isinstance(type, Scalar):
-        return Lane(type)
-    m = _SHAPED.match(type.text.replace(" ", "")) if isinstance(type, Opaque) else None
-    return Lane(Scalar(m[2]), m[1]) if m else None
-
-
-def like(type: Type, element: Scalar) -> Type:
-    """`element`, in a vector or tensor of the shape of `type` if that is one."""
-    found = lane(type)
-    return element if found is None else found.with_element(element)
-
-
-def _is_float(t: Scalar) -> bool:
-    return t.is_float or t.name == "tf32"
-
-
-def _is_integer(t: Scalar) -> bool:
-    return t != INDEX and not _is_float(t) and _BITS.match(t.name) is not None
-
-
-_KINDS: dict[str, Callable[[Scalar], bool]] = {
-    "integers": _is_integer,
-    "floats": _is_float,
-    "index": lambda t: t == INDEX,
-    "integers and index": lambda t: t == INDEX or _is_integer(t),
-    "integers and floats": lambda t: _is_integer(t) or _is_float(t),
-}
-
-_FLOATS = frozenset(f"arith.{name}f" for name in "add sub mul div rem maximum minimum maxnum minnum neg cmp".split())
-_SIDES = {
-    "extf": ("floats", "floats", 1),
-    "truncf": ("floats", "floats", -1),
-    "extsi": ("integers", "integers", 1),
-    "extui": ("integers", "integers", 1),
-    "trunci": ("integers", "integers", -1),
-    "sitofp": ("integers", "floats", None),
-    "uitofp": ("integers", "floats", None),
-    "fptosi": ("floats", "integers", None),
-    "fptoui": ("floats", "integers", None),
-    "bitcast": ("integers and floats", "integers and floats", 0),
-    "index_cast": ("integers and index", "integers and index", None),
-    "index_castui": ("integers and index", "integers and index", None),
-}
-"""Operands and results of casts; 1: the result has more bits, -1: fewer, 0: as many."""
-
-
-_OPEN = (POISON, FREE)
-
-
-def check_types(p: Parser, op: Op, at: int) -> None:
-    """TEXT-TYPE at token `at` for types that an operation of `arith` does not take."""
-    given = op["in"].type if "in" in op.operands else op["lhs"].type
-    made = op.results[0].type
-    key = op.name, id(given), id(made)  # few types, many times
-    if key in p.fitting or given in _OPEN or made in _OPEN:
-        return
-    if op.name in ARITH_CASTS:
-        _cast(p, op.name, given, made, at)
-    else:
-        kind = "floats" if op.name in _FLOATS else "integers" if op.name in ARITH_EXTENDED else "integers and index"
-        _of_kind(p, op.name, given, kind, at)
-    p.fitting[key] = given, made
-
-
-def _of_kind(p: Parser, name: str, type: Type, kind: str, at: int, what: str = "takes") -> Lane:
-    found = lane(type)
-    if found is None or not _KINDS[kind](found.type):
-        p.fail(rules.TYPE, f"{name} {what} {kind}, not {type}", at)
-    return found
-
-
-def _cast(p: Parser, name: str, given: Type, made: Type, at: int) -> None:
-    takes, gives, order = _SIDES[name.removeprefix("arith.")]
-    source = _of_kind(p, name, given, takes, at)
-    result = _of_kind(p, name, made, gives, at, "gives")
-    if source.shape != result.shape:
-        p.fail(rules.TYPE, f"{name} keeps the shape, but {given} and {made} differ in it", at)
-    if name.startswith("arith.index_cast") and (source.type == INDEX) == (result.type == INDEX):
-        p.fail(rules.TYPE, f"{name} converts between integers and index, not from {given} to {made}", at)
-    more = bits_of(result.type) - bits_of(source.type)
-    if order is not None and (more > 0) - (more < 0) != order:
-        wanted = {1: "a type with more bits", -1: "a type with fewer bits", 0: "a type with as many bits"}[order]
-        p.fail(rules.TYPE, f"{name} gives {wanted}, not {made} for {given}", at)
-
-
-def check_select(p: Parser, op: Op, at: int) -> None:
-    """The condition is i1, or one for each element."""
-    condition, type = op["condition"].type, op.result.type
-    if condition in _OPEN or condition == I1 or condition == like(type, I1):
-        return
-    p.match(op["condition"], I1, at)
-
-
-# --------------------------------------------------------------------- flags
+FLOATS = frozenset(f"arith.{name}f" for name in "add sub mul div rem maximum minimum maxnum minnum neg cmp".split())
 
 _OVERFLOW = ("none", "nsw", "nuw")
 _FASTMATH = tuple("none reassoc nnan ninf nsz arcp contract afn fast".split())
@@ -146,7 +36,7 @@ ROUNDINGS = ("to_nearest_even", "downward", "upward", "toward_zero", "to_nearest
 
 _TAKES: dict[str, frozenset[str]] = {
     "overflow": frozenset(f"arith.{name}" for name in "addi subi muli shli trunci".split()),
-    "fastmath": _FLOATS | {"arith.extf", "arith.truncf", "arith.select"},
+    "fastmath": FLOATS | {"arith.extf", "arith.truncf", "arith.select"},
     "exact": frozenset(f"arith.{name}" for name in "divsi divui shrsi shrui".split()),
     "nneg": frozenset(f"arith.{name}" for name in "extui uitofp index_castui".split()),
     "rounding": frozenset(("arith.truncf",)),
@@ -159,7 +49,7 @@ def takes(name: str, flag: str) -> bool:
     return name in _TAKES[flag]
 
 
-def flag_set(p: Parser, name: str, flag: str, text: str, at: int) -> RawAttr | None:
+def flag_set(p: Cursor, name: str, flag: str, text: str, at: int) -> RawAttr | None:
     """``<nsw, nuw>`` of an operation; None for ``<none>``. TY-8 for unknown words."""
     if not takes(name, flag):
         p.fail(rules.ATTRIBUTE, f"{name} has no {flag} flags", at)
@@ -170,22 +60,76 @@ def flag_set(p: Parser, name: str, flag: str, text: str, at: int) -> RawAttr | N
     return None if given == ["none"] else RawAttr(f"<{', '.join(given)}>")
 
 
-def read_flags(p: Parser, name: str) -> dict[str, Any]:
-    """What stands between operands and types: a rounding mode, ``exact``, ``overflow<nsw>``, ``fastmath<fast>``."""
-    attrs: dict[str, Any] = {}
-    while True:
-        token = p.texts[p.i]
-        if token == ":":
-            return attrs
-        word = token.partition("<")[0]
-        if token in ROUNDINGS and takes(name, "rounding") and "rounding" not in attrs:
-            attrs["rounding"] = token
-        elif token in WORDS and takes(name, token) and token not in attrs:
-            attrs[token] = True
-        elif word in FLAGS and "<" in token and word not in attrs:
-            flags = flag_set(p, name, word, token[len(word) :], p.i)
-            if flags is not None:
-                attrs[word] = flags
-        else:
-            return attrs
-        p.i += 1
+_INTEGER = re.compile(r"-?(?:0x[0-9a-fA-F]+|\d+)\Z", re.ASCII)
+
+
+_FLOAT = re.compile(r"-?\d+\.\d*(?:[eE][+-]?\d+)?\Z", re.ASCII)
+
+
+def constant_value(p: Cursor, text: str, type: Type, index: int) -> Any:
+    """The value a constant's text at token `index` has in a type (TEXT-NUMBER, TEXT-TYPE)."""
+    if isinstance(type, Opaque):
+        return RawAttr(text)
+    if not isinstance(type, Scalar):
+        p.fail(rules.TYPE, f"a constant cannot be of type {type}", index)
+    if type.is_float:
+        return _float(p, text, type, index)
+    if not _INTEGER.match(text):
+        p.fail(rules.UNEXPECTED, f"expected an integer for {type}, found '{text[:40]}'", index)
+    value, bits = whole(text), bits_of(type)
+    unsigned = type.name.startswith("ui")
+    if value is None or not -(0 if unsigned else 1 << (bits - 1)) <= value < (1 << bits):
+        p.fail(rules.NUMBER, f"{text[:30]} does not fit {type}", index)
+    if type is I1 or type == I1:
+        return value != 0
+    if not unsigned and value >= 1 << (bits - 1):
+        value -= 1 << bits
+    return value
+
+
+def _float(p: Cursor, text: str, type: Scalar, index: int) -> float:
+    if _FLOAT.match(text):
+        return float(text)
+    value = whole(text) if text.startswith("0x") else None
+    if value is None or value >> bits_of(type):
+        hint = f"write {text}.0" if _INTEGER.match(text) and "x" not in text else None
+        p.fail(rules.NUMBER, f"'{text[:40]}' is not a constant of type {type}", index, hint=hint)
+    if type.name in _PATTERNS:
+        kind = _PATTERNS[type.name]
+        return float(np.array([value], f"u{np.dtype(kind).itemsize}").view(kind)[0])
+    code = {"f16": ("<H", "<e"), "f32": ("<I", "<f"), "f64": ("<Q", "<d")}.get(type.name)
+    if code is None:
+        p.fail(rules.NUMBER, f"bit patterns of {type} constants are not read", index)
+    return float(struct.unpack(code[1], struct.pack(code[0], value))[0])
+
+
+_PATTERNS: dict[str, Any] = {
+    "bf16": ml_dtypes.bfloat16,
+    "f8E3M4": ml_dtypes.float8_e3m4,
+    "f8E4M3": ml_dtypes.float8_e4m3,
+    "f8E4M3B11FNUZ": ml_dtypes.float8_e4m3b11fnuz,
+    "f8E4M3FN": ml_dtypes.float8_e4m3fn,
+    "f8E4M3FNUZ": ml_dtypes.float8_e4m3fnuz,
+    "f8E5M2": ml_dtypes.float8_e5m2,
+    "f8E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
+    "f8E8M0FNU": ml_dtypes.float8_e8m0fnu,
+}
+"""Types whose bit patterns `struct` does not know."""
+
+
+def constant_text(value: Any, type: Type) -> str:
+    """A constant as it is written: ``1 : index``, ``true``, ``1.5 : f32``."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(type, Scalar) and type.is_float and not isinstance(value, RawAttr):
+        return f"{float_constant(float(value), type)} : {type}"
+    return f"{value} : {type}"
+
+
+def float_constant(value: float, type: Scalar) -> str:
+    """A float constant's token; infinities and NaN as bit patterns of `type`."""
+    kind = _PATTERNS.get(type.name)
+    if kind is not None and not np.isfinite(value):
+        bits = np.array([value], kind).view(f"u{np.dtype(kind).itemsize}")[0]
+        return f"0x{int(bits):0{bits_of(type) // 4}X}"
+    return number(value, bits_of(type))

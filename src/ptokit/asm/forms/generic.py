@@ -20,13 +20,11 @@ from ptokit.ir.structure import (
 )
 from ptokit.types.values import I1, Type
 
-from ..reading.ops.arith import constant_text, constant_value
-from ..reading.ops.control import symbol as symbol_name
-from ..reading.parser import Parser
 from ..text import rules
-from ..text.cursor import is_string
-from .arith import ROUNDINGS, flag_set, takes
+from ..text.cursor import Cursor, is_string
+from .arith import ROUNDINGS, constant_text, constant_value, flag_set, takes
 from .attributes import Written, integers, unquote
+from .attributes import symbol as symbol_name
 from .spelling import quote, symbol
 
 ANY = -1
@@ -46,7 +44,7 @@ class Key(NamedTuple):
 
     name: str
     show: Callable[[Op, Any], str]
-    read: Callable[[Parser, Written, Op], Any]
+    read: Callable[[Cursor, Written, Op], Any]
     required: bool = True
 
 
@@ -71,7 +69,7 @@ class Shape(NamedTuple):
     successors: int = 0
 
 
-def _constant(p: Parser, written: Written, op: Op) -> Any:
+def _constant(p: Cursor, written: Written, op: Op) -> Any:
     type: Type = op.results[0].type
     dense = written.text.startswith("dense")
     text = _SHAPED.sub("", written.text) if dense else written.text.partition(":")[0].strip()
@@ -83,7 +81,7 @@ def _constant(p: Parser, written: Written, op: Op) -> Any:
 def _predicate(known: tuple[str, ...]) -> Key:
     """A predicate by its number."""
 
-    def read(p: Parser, written: Written, op: Op) -> str:
+    def read(p: Cursor, written: Written, op: Op) -> str:
         number = written.text.partition(":")[0].strip()
         if not (number.isascii() and number.isdigit() and len(number) < 4 and int(number) < len(known)):
             p.fail(rules.TY_8, f"'{written.text[:40]}' is not a predicate of {op.name}", written.place)
@@ -97,7 +95,7 @@ def _flags(flag: str) -> Key:
     name = {"overflow": "overflowFlags"}.get(flag, flag)
     spelled = re.compile(rf"#arith(?:\.{flag}\s*|<\s*{flag}\s*)(<[^<>]*>)>?\Z")
 
-    def read(p: Parser, written: Written, op: Op) -> RawAttr | None:
+    def read(p: Cursor, written: Written, op: Op) -> RawAttr | None:
         m = spelled.match(written.text)
         if m is None:
             p.fail(rules.ATTRIBUTE, f"'{name}' is written #arith.{flag}<..>, not '{written.text[:40]}'", written.place)
@@ -109,7 +107,7 @@ def _flags(flag: str) -> Key:
 def _word(name: str) -> Key:
     """``exact``, here the unit attribute ``isExact``."""
 
-    def read(p: Parser, written: Written, op: Op) -> bool:
+    def read(p: Cursor, written: Written, op: Op) -> bool:
         if written.text != "unit":
             p.fail(rules.ATTRIBUTE, f"'{name}' has no value", written.place)
         return True
@@ -117,20 +115,20 @@ def _word(name: str) -> Key:
     return Key(name, lambda op, value: "unit", read, required=False)
 
 
-def _rounding(p: Parser, written: Written, op: Op) -> str:
+def _rounding(p: Cursor, written: Written, op: Op) -> str:
     number = written.text.partition(":")[0].strip()
     if number not in ("0", "1", "2", "3", "4"):
         p.fail(rules.TY_8, f"'{written.text[:40]}' is not the number of a rounding mode", written.place)
     return ROUNDINGS[int(number)]
 
 
-def _callee(p: Parser, written: Written, op: Op) -> str:
+def _callee(p: Cursor, written: Written, op: Op) -> str:
     if not written.text.startswith("@") or len(written.text) < 2:
         p.fail(rules.ATTRIBUTE, f"'callee' is a function name, not '{written.text[:40]}'", written.place)
     return symbol_name(written.text)
 
 
-def numbers(p: Parser, written: Written, name: str) -> list[int]:
+def numbers(p: Cursor, written: Written, name: str) -> list[int]:
     """The integers of ``array<i64: 1, 2>``."""
     found = integers(written.text)
     if found is None:
@@ -138,7 +136,7 @@ def numbers(p: Parser, written: Written, name: str) -> list[int]:
     return list(found)
 
 
-def segments(p: Parser, written: Written | None) -> list[int] | None:
+def segments(p: Cursor, written: Written | None) -> list[int] | None:
     """The sizes of ``operandSegmentSizes``; None if it is not written."""
     if written is None:
         return None
@@ -160,7 +158,7 @@ def _sizes(key: str, name: str) -> Key:
         items = [s.strip() for s in str(value)[1:-1].split(",") if s.strip()]
         return number_list([_DYNAMIC if s == "?" else int(s) for s in items])
 
-    def read(p: Parser, written: Written, op: Op) -> RawAttr:
+    def read(p: Cursor, written: Written, op: Op) -> RawAttr:
         found = numbers(p, written, name)
         if found.count(_DYNAMIC) != len(op.group(key)):
             p.fail(rules.OPERANDS, f"'{name}' leaves {found.count(_DYNAMIC)} sizes to operands", written.place)
@@ -187,7 +185,7 @@ def _arith(names: Iterable[str], *operands: str, results: int = 1, **keys: Key) 
 _CASES = Key("cases", lambda op, value: number_list(value), lambda p, written, op: numbers(p, written, "cases"))
 
 
-def _case_values(p: Parser, written: Written, op: Op) -> list[int]:
+def _case_values(p: Cursor, written: Written, op: Op) -> list[int]:
     """``dense<[1, 2]> : tensor<2xi32>``, or ``dense<1>`` for equal ones."""
     splat = _SPLAT.match(written.text)
     if splat is not None:
@@ -199,7 +197,7 @@ def _show_values(op: Op, values: list[int]) -> str:
     return f"dense<[{', '.join(map(str, values))}]> : tensor<{len(values)}x{op['flag'].type}>"
 
 
-def _message(p: Parser, written: Written, op: Op) -> str:
+def _message(p: Cursor, written: Written, op: Op) -> str:
     if not is_string(written.text):
         p.fail(rules.ATTRIBUTE, f"'msg' is a string, not '{written.text[:40]}'", written.place)
     return unquote(written.text)

@@ -28,6 +28,8 @@ import re
 from functools import cache
 from typing import NamedTuple
 
+from ptokit.isa.table import Attr, Instr
+
 _ELEMENT = re.compile(r"%(\w+)(\*?)(?::(\w+))?\Z|([TANLWBD])([~!?]?)\((\w+)\)\Z|(R)([~*>]?)(?:=(\w+)|:(tile|group))?\Z")
 
 
@@ -80,3 +82,19 @@ def compile_form(text: str) -> Form:
         else:
             stack[-1].append(Element("=", word.lstrip("~"), word[0] if word[0] == "~" and len(word) > 1 else ""))
     return tuple(stack[0])
+
+
+def attr_named(instr: Instr, name: str) -> Attr:
+    """The attribute an instruction declares under this name."""
+    return next(a for a in instr.attrs if a.name == name)
+
+
+def placed_attributes(form: Form) -> list[str]:
+    """Attributes that have a place of their own in the form, in its order."""
+    out: list[str] = []
+    for e in form:
+        if e.kind in "ANLW":
+            out.append(e.name)
+        elif e.kind in "?&":
+            out += placed_attributes(e.group)
+    return out

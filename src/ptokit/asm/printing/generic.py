@@ -15,8 +15,8 @@ from ptokit.isa.table import BY_TEXT, Instr
 from ptokit.types.values import FunctionType, Type
 
 from ..forms.generic import SEGMENTS, SHAPES
+from ..forms.operands import operand_order
 from ..forms.spelling import attribute, quote
-from ..reading.generic.operations import operand_order
 from .names import Names, head_of
 
 INDENT = "  "

@@ -9,7 +9,7 @@ from ptokit.ir import Module, Op
 from ptokit.ir.module_target import ARCH, target_named
 from ptokit.isa.table import Instr
 
-from ..reading.ops.tile import DPS_WORDS
+from ..forms.operands import DPS_WORDS
 from . import convert_rules as rules
 from .copying import Copier
 from .printer import FunctionPrinter, print_module

@@ -8,7 +8,7 @@ from ptokit.ir import Op, Value
 from ptokit.isa.table import Instr, Operand
 
 from ..forms.spelling import quote
-from ..forms.written import attribute_dictionary
+from .written import attribute_dictionary
 
 _NAMED = frozenset(("loop", "pad"))
 """Groups whose word stands before their types too."""

@@ -11,11 +11,11 @@ from ptokit.isa.table import BY_TEXT, Instr
 from ptokit.types.values import Type, result_list
 
 from ..forms.spelling import attribute, quote, symbol
-from ..forms.written import print_form
-from ..reading.ops.tile import print_dps
 from .micro import print_micro
 from .names import Names, head_of
 from .structure import PRINTERS, REGION_PRINTERS
+from .tile import print_dps
+from .written import print_form
 
 INDENT = "  "
 

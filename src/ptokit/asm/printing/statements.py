@@ -8,11 +8,10 @@ from ptokit.ir import Op, Value
 from ptokit.isa.table import Instr, Kind, Operand, Role
 from ptokit.types.tile import TileSpec
 
-from ..forms.trailing import trailing_operands
-from ..forms.written import attribute_dictionary
-from ..reading.ops.tile import operands_of
-from ..reading.statements.instructions import first_source, fit, orders
+from ..forms.operands import operands_of, trailing_operands
+from ..forms.statements import first_source, fit, orders
 from .value_types import ValueTile
+from .written import attribute_dictionary
 
 NO_PARTS: Mapping[Value, tuple[Value, Sequence[Value]]] = {}
 

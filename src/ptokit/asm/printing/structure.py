@@ -10,11 +10,11 @@ from ptokit.ir.graph import passed
 from ptokit.ir.structure import ARITH_BINARY, ARITH_CASTS, ARITH_EXTENDED, ARITH_UNARY
 from ptokit.types.values import I1, INDEX, Type, result_list
 
-from ..forms.arith import FLAGS, WORDS
-from ..forms.attributes import integers
+from ..forms.arith import FLAGS, WORDS, constant_text
+from ..forms.attributes import SIMT_SIZES, integers
+from ..forms.llvm import OPERATIONS as LLVM
 from ..forms.spelling import attribute, quote, symbol
-from ..reading.ops.arith import constant_text
-from ..reading.ops.control import SIMT_SIZES
+from .llvm import llvm
 from .names import Names
 
 Name = Callable[[Value], str]
@@ -190,6 +190,7 @@ PRINTERS: dict[str, Callable[[Op, Names], str]] = {
     "memref.reinterpret_cast": reinterpret_cast,
     "memref.subview": memref_subview,
     "builtin.unrealized_conversion_cast": unrealized,
+    **dict.fromkeys(LLVM, llvm),
 }
 """By name of operations without regions."""
 

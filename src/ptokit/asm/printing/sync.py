@@ -22,11 +22,12 @@ from ptokit.ir.facts import instr_of
 from ptokit.isa.table import Instr, Kind, Role
 from ptokit.types.values import MemRef, PartitionView, TensorView
 
-from ..reading.ops.tile import DPS_WORDS, print_dps
-from ..reading.statements.instructions import first_source
+from ..forms.operands import DPS_WORDS
+from ..forms.statements import first_source
 from .copying import Copier
 from .printer import INDENT, FunctionPrinter, print_module
 from .statements import lacks_scratch, obstacle, print_statement
+from .tile import print_dps
 from .value_types import ValueTile
 
 Part = tuple[Value, Sequence[Value]]

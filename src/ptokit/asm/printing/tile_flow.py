@@ -14,7 +14,7 @@ from ptokit.isa.unknown import known
 from ptokit.targets import Target
 from ptokit.types.tile import TileSpec
 
-from ..reading.ops.tile import DPS_WORDS
+from ..forms.operands import DPS_WORDS
 
 PASSED = ("scf.yield", "scf.condition")
 

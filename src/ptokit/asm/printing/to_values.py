@@ -18,7 +18,7 @@ from ptokit.targets import Target
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import Type
 
-from ..reading.statements.instructions import first_source
+from ..forms.statements import first_source
 from . import convert_rules as rules
 from .copying import Copier
 from .statements import obstacle

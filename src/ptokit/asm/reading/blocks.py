@@ -10,7 +10,7 @@ from ptokit.ir.graph import BRANCHES
 from ptokit.isa.table import BY_TEXT, Instr
 from ptokit.types.values import Type
 
-from ..forms.written import read_form
+from ..forms.operands import DPS_WORDS
 from ..text import rules
 from ..text.cursor import OperationError
 from ..text.faults import suggest
@@ -19,13 +19,14 @@ from . import inferred_types as _inferred_types  # fills the table of inferred t
 from .foreign import KNOWN_FOREIGN
 from .labels import NO_LABELS, Region
 from .ops.micro import read_micro
-from .ops.tile import DPS_WORDS, read_dps
+from .ops.tile import read_dps
 from .parser import Parser
 from .recovery import FUNCTION_WORDS, recover
 from .regions import TERMINATORS, YIELDS, Kind, read_blocks, read_head
 from .registry import QUOTED, READERS
 from .statements.instructions import read_ssa
 from .statements.sync import STATEMENTS
+from .written import read_form
 
 Names = list[tuple[int, int]]
 """Result names: token index, and size of the group (0: a name of its own)."""

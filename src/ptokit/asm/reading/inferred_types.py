@@ -9,10 +9,10 @@ from ptokit.ir import Value
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import PartitionView, TensorView, Type
 
-from ..forms.written import INFERRED
 from ..text import rules
 from ..types.parse import POISON
 from .parser import Parser
+from .written import INFERRED
 
 
 def _subset(p: Parser, operands: dict[str, Any], attrs: dict[str, Any]) -> Type:

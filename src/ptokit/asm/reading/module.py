@@ -17,7 +17,7 @@ from ptokit.isa.table import BY_TEXT
 from ptokit.targets import Target
 from ptokit.types.values import Type
 
-from ..forms.attributes import Dictionary, generic_attrs, read_dictionary
+from ..forms.attributes import Dictionary, generic_attrs, read_dictionary, symbol
 from ..text import rules
 from ..text.cursor import LimitError, OperationError
 from ..text.faults import suggest
@@ -27,7 +27,7 @@ from ..types.parse import FREE, POISON
 from .blocks import read_ops, read_region
 from .generic.module import MODULE_WORD, closing, module_attributes, read_function
 from .generic.operations import read_properties
-from .ops.control import same_types, symbol
+from .ops.control import same_types
 from .parser import Parser
 from .recovery import FUNCTION_WORDS, starts_operation
 from .regions import BODY

@@ -21,7 +21,7 @@ from ..text.lexer import Tokens
 from ..types.parse import BUILTINS, FREE, POISON, parse_type
 from .labels import NO_LABELS, Labels, Region
 from .scope import Scope
-from .undefined_values import defined_elsewhere
+from .undefined_values import Definitions
 
 
 @dataclass(slots=True)
@@ -54,7 +54,7 @@ class Parser(Cursor):
         "misplaced",
         "fitting",
         "repeated",
-        "hints",
+        "definitions",
         "_labels",
     )
 
@@ -77,7 +77,7 @@ class Parser(Cursor):
         self.repeated: set[str] = set()  # names that were reported as defined twice
         self.misplaced: list[tuple[Op, str]] = []  # terminators of other regions than theirs, and how theirs end
         self.fitting: dict[tuple[str, int, int], tuple[Type, Type]] = {}  # operations and types that were compared
-        self.hints = 0  # how often a definition was looked for further on
+        self.definitions = Definitions(self)
         self._labels: Labels | None = None
 
     def state_target(self, arch: object, place: int | None = None) -> None:
@@ -227,7 +227,7 @@ class Parser(Cursor):
             hint = "pass it to the scope and give its block an argument"
             self.error(rules.VEC_A5_18, f"{token} is defined outside of this strict vector scope", hint=hint)
             return self.poison(self.i)
-        found = defined_elsewhere(self, base)
+        found = self.definitions.hidden(base, self.labels, self.region)
         if found is not None:
             rule, message, note = found
             if rule is not None:

@@ -3,29 +3,47 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import TYPE_CHECKING
 
 from ptokit.diagnostics import Note
 
 from ..text import rules
+from ..text.cursor import Cursor
 from ..text.lexer import EOF
-
-if TYPE_CHECKING:
-    from .labels import Region
-    from .parser import Parser
+from .labels import Labels, Region
 
 _TOKENS, _HINTS = 20_000, 100  # how far, and how often, to look
 
 
-def defined_elsewhere(p: Parser, name: str) -> tuple[str | None, str, Note] | None:
-    """Rule, message and note for a value, used at the cursor, that is defined where it is not seen; or None.
+class Definitions:
+    """Looks for definitions in a text that is being read; further on only as often as a text with few errors needs."""
 
-    Without a rule nothing is to be said of it.
-    """
-    region = p.region
+    def __init__(self, p: Cursor) -> None:
+        self.p = p
+        self.looks = 0  # how often a definition was looked for further on
+
+    def hidden(self, name: str, labels: Labels, region: Region | None) -> tuple[str | None, str, Note] | None:
+        """Rule, message and note for a value, used at the cursor, that is defined where it is not seen; or None.
+
+        Without a rule nothing is to be said of it.
+        """
+        found = _in_another_block(self.p, name, labels, region)
+        if found is not None:
+            return found
+        if self.looks >= _HINTS or name not in self.p.texts[self.p.i + 1 : self.p.i + _TOKENS]:
+            return None
+        self.looks += 1
+        place = _later(self.p, name)
+        if place is None:
+            return None
+        return rules.TY_9, "is used before it is defined", Note("it is defined here", self.p.location(place))
+
+
+def _in_another_block(
+    p: Cursor, name: str, labels: Labels, region: Region | None
+) -> tuple[str | None, str, Note] | None:
     while region is not None:
-        starts = p.labels.regions.get(region.opening, ())
-        place = _defined(p, region).get(name) if starts else None
+        starts = labels.regions.get(region.opening, ())
+        place = _defined(p, region, labels).get(name) if starts else None
         if place is not None:
             if bisect_right(starts, p.i) == bisect_right(starts, place):
                 break  # in the same block
@@ -34,17 +52,14 @@ def defined_elsewhere(p: Parser, name: str) -> tuple[str | None, str, Note] | No
             note = Note("it is defined in this block, which some way to the use leaves out", p.location(place))
             return rules.DOMINANCE, "is used where it may not have been defined", note
         region = region.outer
-    place = _later(p, name)
-    if place is None:
-        return None
-    return rules.TY_9, "is used before it is defined", Note("it is defined here", p.location(place))
+    return None
 
 
-def _defined(p: Parser, region: Region) -> dict[str, int]:
+def _defined(p: Cursor, region: Region, labels: Labels) -> dict[str, int]:
     """The values that the blocks of a region define, not those inside their operations."""
     if region.names is None:
         region.names = {}
-        texts, labels = p.texts, p.labels
+        texts = p.texts
         i = region.opening + 1
         end = labels.ends.get(region.opening, len(texts) - 1)
         while i < end:
@@ -64,12 +79,9 @@ def _defined(p: Parser, region: Region) -> dict[str, int]:
     return region.names
 
 
-def _later(p: Parser, name: str) -> int | None:
+def _later(p: Cursor, name: str) -> int | None:
     """The token behind the cursor that defines a value in this block or one around it."""
     texts, stop = p.texts, p.i + _TOKENS
-    if p.hints >= _HINTS or name not in texts[p.i + 1 : stop]:
-        return None
-    p.hints += 1
     depth = lowest = 0
     for i in range(p.i + 1, min(stop, len(texts))):
         token = texts[i]
@@ -87,7 +99,7 @@ def _later(p: Parser, name: str) -> int | None:
     return None
 
 
-def _results(p: Parser, i: int) -> list[int]:
+def _results(p: Cursor, i: int) -> list[int]:
     """The names of ``%a, %b:2 = ..`` at the start of a line, token `i`; else nothing."""
     texts = p.texts
     if not p.tokens.starts_line(i):

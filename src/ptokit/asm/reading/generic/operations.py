@@ -14,24 +14,34 @@ from typing import Any, NamedTuple
 
 from ptokit.diagnostics import Diagnostics
 from ptokit.ir import Op, Operands, Value
-from ptokit.isa.table import BY_TEXT, TABLE, Instr, Operand, Role
+from ptokit.isa.table import BY_TEXT, TABLE, Instr, Operand
 from ptokit.types.values import Scalar
 
 from ...forms.attributes import Dictionary, Written, read_dictionary, unquote
 from ...forms.generic import SEGMENTS, SHAPES, Shape, segments
 from ...forms.notation import Form, compile_form
-from ...forms.trailing import check_result, check_type, trailing_operands
-from ...forms.written import IMPLIED, INFERRED, RESULTS, dictionary_attrs
+from ...forms.operands import (
+    DPS_WORDS,
+    Takes,
+    align,
+    align_forms,
+    operand_order,
+    taken,
+    takes,
+    told_apart,
+    trailing_operands,
+)
 from ...text import rules
 from ...text.cursor import Cursor, LimitError, OperationError
 from ...text.faults import suggest
 from ...text.lexer import EOF, Tokens
 from ...types.parse import POISON
 from ..blocks import read_region
-from ..ops.tile import DPS_WORDS, Takes, align, align_forms, operands_of, taken, takes, told_apart
 from ..parser import Parser
 from ..regions import Kind, read_successor
 from ..registry import QUOTED, READERS
+from ..trailing import check_result, check_type
+from ..written import IMPLIED, INFERRED, RESULTS, dictionary_attrs
 from .structure import Statement, structure
 
 
@@ -250,26 +260,6 @@ def _inferred(p: Parser, op: Op, how: str, at: int) -> None:
     wanted = INFERRED[how](p, op.operands, op.attrs)
     if wanted != op.result.type:
         p.fail(rules.TYPE, f"the result of {op.name} is {wanted}, not {op.result.type}", at)
-
-
-def operand_order(instr: Instr) -> list[Operand]:
-    """The operands of an instruction in the order of generic form."""
-    if instr.syntax not in DPS_WORDS:
-        return list(instr.operands)
-    ins, outs, _ = operands_of(instr.name)
-    extra = trailing_operands(instr)
-    if instr.syntax == "dps-typed":
-        return [
-            *(o for o in ins if not o.optional),
-            *outs,
-            *sorted(_optional(ins), key=lambda o: o.role is not Role.IN),
-            *extra,
-        ]
-    return [*ins, *outs, *extra]
-
-
-def _optional(operands: Sequence[Operand]) -> list[Operand]:
-    return [o for o in operands if o.optional]
 
 
 def _fitting(order: Sequence[Operand], stated: list[int], total: int) -> list[int] | None:

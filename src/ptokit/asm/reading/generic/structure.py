@@ -15,11 +15,11 @@ from ptokit.ir.graph import passed
 from ptokit.ir.structure import ARITH_BINARY, ARITH_CASTS, ARITH_EXTENDED, ARITH_UNARY
 from ptokit.types.values import I1, INDEX, Scalar, Type
 
-from ...forms.arith import check_select, check_types, like
 from ...forms.attributes import Dictionary, generic_attrs
 from ...forms.generic import ANY, SEGMENTS, Shape, segments
 from ...text import rules
 from ...types.parse import POISON
+from ..arith_types import check_select, check_types, like
 from ..ops.cf import check_flag
 from ..ops.control import check_cases, check_condition, check_yield
 from ..ops.memref import check_alloc, check_dealloc, check_reinterpret_cast, check_subview

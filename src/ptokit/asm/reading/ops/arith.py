@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import re
-import struct
 from typing import Any
 
-import ml_dtypes
-import numpy as np
-
-from ptokit.ir import Op, RawAttr, Value
+from ptokit.ir import Op, Value
 from ptokit.ir.structure import (
     ARITH_BINARY,
     ARITH_CASTS,
@@ -18,20 +13,16 @@ from ptokit.ir.structure import (
     FLOAT_PREDICATES,
     INTEGER_PREDICATES,
 )
-from ptokit.types.values import I1, Opaque, Scalar, Type
+from ptokit.types.values import I1
 
-from ...forms.arith import bits_of, check_select, check_types, like, read_flags
+from ...forms.arith import constant_value
 from ...forms.attributes import generic_attrs, read_dictionary
-from ...forms.spelling import number
 from ...text import rules
-from ...text.cursor import whole
 from ...text.faults import suggest
 from ...types.parse import POISON
+from ..arith_types import check_select, check_types, like, read_flags
 from ..parser import Parser
 from ..registry import READERS
-
-_INTEGER = re.compile(r"-?(?:0x[0-9a-fA-F]+|\d+)\Z", re.ASCII)
-_FLOAT = re.compile(r"-?\d+\.\d*(?:[eE][+-]?\d+)?\Z", re.ASCII)
 
 # ------------------------------------------------------------------ constants
 
@@ -54,57 +45,6 @@ def read_constant(p: Parser, name: str, at: int) -> Op:
     p.expect(":")
     type = p.type()
     return Op(name, {}, {"value": constant_value(p, token, type, index), **attrs}, [Value(type)])
-
-
-def constant_value(p: Parser, text: str, type: Type, index: int) -> Any:
-    """The value a constant's text at token `index` has in a type (TEXT-NUMBER, TEXT-TYPE)."""
-    if isinstance(type, Opaque):
-        return RawAttr(text)
-    if not isinstance(type, Scalar):
-        p.fail(rules.TYPE, f"a constant cannot be of type {type}", index)
-    if type.is_float:
-        return _float(p, text, type, index)
-    if not _INTEGER.match(text):
-        p.fail(rules.UNEXPECTED, f"expected an integer for {type}, found '{text[:40]}'", index)
-    value, bits = whole(text), bits_of(type)
-    unsigned = type.name.startswith("ui")
-    if value is None or not -(0 if unsigned else 1 << (bits - 1)) <= value < (1 << bits):
-        p.fail(rules.NUMBER, f"{text[:30]} does not fit {type}", index)
-    if type is I1 or type == I1:
-        return value != 0
-    if not unsigned and value >= 1 << (bits - 1):
-        value -= 1 << bits
-    return value
-
-
-def _float(p: Parser, text: str, type: Scalar, index: int) -> float:
-    if _FLOAT.match(text):
-        return float(text)
-    value = whole(text) if text.startswith("0x") else None
-    if value is None or value >> bits_of(type):
-        hint = f"write {text}.0" if _INTEGER.match(text) and "x" not in text else None
-        p.fail(rules.NUMBER, f"'{text[:40]}' is not a constant of type {type}", index, hint=hint)
-    if type.name in _PATTERNS:
-        kind = _PATTERNS[type.name]
-        return float(np.array([value], f"u{np.dtype(kind).itemsize}").view(kind)[0])
-    code = {"f16": ("<H", "<e"), "f32": ("<I", "<f"), "f64": ("<Q", "<d")}.get(type.name)
-    if code is None:
-        p.fail(rules.NUMBER, f"bit patterns of {type} constants are not read", index)
-    return float(struct.unpack(code[1], struct.pack(code[0], value))[0])
-
-
-_PATTERNS: dict[str, Any] = {
-    "bf16": ml_dtypes.bfloat16,
-    "f8E3M4": ml_dtypes.float8_e3m4,
-    "f8E4M3": ml_dtypes.float8_e4m3,
-    "f8E4M3B11FNUZ": ml_dtypes.float8_e4m3b11fnuz,
-    "f8E4M3FN": ml_dtypes.float8_e4m3fn,
-    "f8E4M3FNUZ": ml_dtypes.float8_e4m3fnuz,
-    "f8E5M2": ml_dtypes.float8_e5m2,
-    "f8E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
-    "f8E8M0FNU": ml_dtypes.float8_e8m0fnu,
-}
-"""Types whose bit patterns `struct` does not know."""
 
 
 # ----------------------------------------------------------------- arithmetic
@@ -226,21 +166,3 @@ READERS.update(
         **dict.fromkeys(ARITH_CASTS, read_cast),
     }
 )
-
-
-def constant_text(value: Any, type: Type) -> str:
-    """A constant as it is written: ``1 : index``, ``true``, ``1.5 : f32``."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(type, Scalar) and type.is_float and not isinstance(value, RawAttr):
-        return f"{float_constant(float(value), type)} : {type}"
-    return f"{value} : {type}"
-
-
-def float_constant(value: float, type: Scalar) -> str:
-    """A float constant's token; infinities and NaN as bit patterns of `type`."""
-    kind = _PATTERNS.get(type.name)
-    if kind is not None and not np.isfinite(value):
-        bits = np.array([value], kind).view(f"u{np.dtype(kind).itemsize}")[0]
-        return f"0x{int(bits):0{bits_of(type) // 4}X}"
-    return number(value, bits_of(type))

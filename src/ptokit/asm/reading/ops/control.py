@@ -9,16 +9,13 @@ from typing import Any
 from ptokit.ir import Block, Op, Value
 from ptokit.types.values import I1, INDEX, Scalar, Type
 
-from ...forms.attributes import UNIT, generic_attrs, read_dictionary, unquote
+from ...forms.attributes import SIMT_SIZES, UNIT, generic_attrs, read_dictionary, symbol
 from ...text import rules
 from ...types.parse import POISON
 from ..blocks import read_region
 from ..parser import Parser
 from ..regions import EXECUTED, LABELLED, SECTION, TERMINATORS, Kind
 from ..registry import READERS
-
-SIMT_SIZES = ("dimX", "dimY", "dimZ")
-"""Attributes of pto.section.simt: the number of its threads."""
 
 _SIZES = re.compile(r"<<<\s*(\d{1,9})\s*,\s*(\d{1,9})\s*,\s*(\d{1,9})\s*>>>\Z", re.ASCII)
 
@@ -247,11 +244,6 @@ def read_call(p: Parser, name: str, at: int) -> Op:
     op = Op("func.call", {"args": list(values)}, {"callee": symbol(token), **attrs}, [Value(t) for t in results])
     p.calls.append((op, at))
     return op
-
-
-def symbol(token: str) -> str:
-    """Name of a symbol token, without ``@`` and quotes."""
-    return unquote(token[1:]) if token[1:2] == '"' else token[1:]
 
 
 def read_section(p: Parser, name: str, at: int) -> Op:

@@ -15,21 +15,17 @@ They are carried and printed; nothing runs them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from ptokit.ir import Op, RawAttr, Value
 from ptokit.types.values import Type
 
 from ...forms.attributes import generic_attrs, read_dictionary
-from ...forms.spelling import attribute
-from ...printing.structure import PRINTERS
+from ...forms.llvm import ELEMENT, PLACES, PLAIN, arrow
 from ...text import rules
 from ...types.parse import scalar
 from ..parser import Parser
 from ..registry import READERS
 
-_ELEMENT = "element"
-_PLACES = "places"
 _VECTOR = re.compile(r"vector<\s*\d+\s*x\s*(\w+)\s*>\Z", re.ASCII)
 
 
@@ -51,7 +47,7 @@ def read_alloca(p: Parser, name: str, at: int) -> Op:
     """Room for elements."""
     (count,), first = _operands(p)
     p.expect("x")
-    attrs: dict[str, object] = {_ELEMENT: RawAttr(str(p.type()))}
+    attrs: dict[str, object] = {ELEMENT: RawAttr(str(p.type()))}
     _behind(p, attrs)
     (type,) = p.type_list()
     p.match(count, type, first)
@@ -73,14 +69,14 @@ def read_place(p: Parser, name: str, at: int) -> Op:
             places.append("?")
         else:
             places.append(str(p.integer("a place")))
-    attrs: dict[str, object] = {_PLACES: RawAttr(", ".join(places))}
+    attrs: dict[str, object] = {PLACES: RawAttr(", ".join(places))}
     _behind(p, attrs)
     for value, type, index in zip(args, p.type_list(), where):
         p.match(value, type, index)
     p.expect("->")
     result = p.type()
     p.expect(",")
-    attrs[_ELEMENT] = RawAttr(str(p.type()))
+    attrs[ELEMENT] = RawAttr(str(p.type()))
     return Op(name, {"args": args}, attrs, [Value(result)])
 
 
@@ -92,7 +88,7 @@ def read_plain(p: Parser, name: str, at: int) -> Op:
     p.typed(args, first)
     results: list[Type] = []
     if name != "llvm.store":
-        p.expect(_arrow(name))
+        p.expect(arrow(name))
         results.append(p.type())
     return Op(name, {"args": args}, attrs, [Value(t) for t in results])
 
@@ -117,40 +113,11 @@ def read_lane(p: Parser, name: str, at: int) -> Op:
     return Op(name, {"args": [vector, lane]}, attrs, [Value(inner)])
 
 
-def _arrow(name: str) -> str:
-    return "->" if name == "llvm.load" else "to"
-
-
-def _show(op: Op, name: Callable[[Value], str]) -> str:
-    args = op.group("args")
-    shown = ", ".join(map(name, args))
-    types = ", ".join(str(v.type) for v in args)
-    tail = ""
-    if op.name == "llvm.alloca":
-        shown += f" x {op.attrs[_ELEMENT]}"
-        types = f"({types})"
-    elif op.name == "llvm.getelementptr":
-        rest = iter(args[1:])
-        places = [name(next(rest)) if place == "?" else place for place in str(op.attrs[_PLACES]).split(", ")]
-        shown, types, tail = f"{name(args[0])}[{', '.join(places)}]", f"({types})", f", {op.attrs[_ELEMENT]}"
-    elif op.name == "llvm.extractelement":
-        shown, types = f"{name(args[0])}[{name(args[1])} : {args[1].type}]", str(args[0].type)
-    rest_of = [attribute(k, v) for k, v in op.attrs.items() if k not in (_ELEMENT, _PLACES)]
-    more = f" {{{', '.join(rest_of)}}}" if rest_of else ""
-    arrow = "->" if op.name in ("llvm.alloca", "llvm.getelementptr") else _arrow(op.name)
-    results = f" {arrow} {op.result.type}" if op.results and op.name != "llvm.extractelement" else ""
-    return f"{op.name} {shown}{more} : {types}{results}{tail}"
-
-
-_READERS = {
-    "llvm.alloca": read_alloca,
-    "llvm.getelementptr": read_place,
-    "llvm.extractelement": read_lane,
-    "llvm.load": read_plain,
-    "llvm.store": read_plain,
-    "llvm.bitcast": read_plain,
-    "llvm.inttoptr": read_plain,
-    "llvm.ptrtoint": read_plain,
-}
-READERS.update(_READERS)
-PRINTERS.update(dict.fromkeys(_READERS, _show))
+READERS.update(
+    {
+        "llvm.alloca": read_alloca,
+        "llvm.getelementptr": read_place,
+        "llvm.extractelement": read_lane,
+        **dict.fromkeys(PLAIN, read_plain),
+    }
+)

@@ -26,11 +26,11 @@ from ptokit.types.dtypes import DTYPES
 from ptokit.types.values import INDEX, Align, LogicalMask, LogicalVector, Mask, Ptr, Scalar, Type, VReg, is_memref
 
 from ...forms.attributes import Dictionary, Written, declared_value, read_dictionary
-from ...forms.written import dictionary_attrs
 from ...text import rules
 from ...types.parse import FREE, POISON
 from ..parser import Expansion, Parser
 from ..statements.items import constant
+from ..written import dictionary_attrs
 
 VREG_BYTES = 256
 _KINDS: dict[Kind, Any] = {

@@ -11,76 +11,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple, NoReturn
 
 from ptokit.ir import Op, Operands, Value
 from ptokit.isa.move.move_suffix import SUFFIX, suffix_mismatch
-from ptokit.isa.table import SHARED, TABLE, Attr, Instr, Kind, Operand
-from ptokit.types.tile import TileSpec
+from ptokit.isa.table import TABLE, Instr, Operand
 from ptokit.types.values import (
-    Align,
     Group,
-    LogicalMask,
-    LogicalVector,
-    Mask,
-    MemRef,
-    Opaque,
-    PartitionView,
-    Ptr,
     Scalar,
-    TensorView,
-    Type,
-    VReg,
 )
 
 from ...forms.attributes import Dictionary, Written, read_dictionary
-from ...forms.trailing import keys_of, print_trailing, read_result, read_trailing
-from ...forms.written import attribute_dictionary, dictionary_attrs
+from ...forms.operands import (
+    NOTHING_BESIDE,
+    Beside,
+    Takes,
+    align,
+    beside_values,
+    keys_of,
+    operands_of,
+    taken,
+    takes,
+    told_apart,
+)
 from ...text import rules
 from ...text.cursor import OperationError
 from ...text.lexer import EOF
-from ...types.parse import POISON
 from ..parser import Parser
-
-Takes = tuple[tuple[str, tuple[type, ...]], ...]
-"""Operands by name, and the types they can have."""
-
-DPS_WORDS = frozenset(("dps", "dps-attrs-in", "dps-comma", "dps-typed", "dps-either"))
-
-_DATA = (TileSpec, PartitionView, TensorView, MemRef, Opaque)
-_KINDS: dict[Kind, tuple[type, ...]] = {
-    Kind.TILE: _DATA,
-    Kind.VIEW: _DATA,
-    Kind.SCALAR: (Scalar,),
-    Kind.PTR: (Ptr, MemRef, Opaque),
-    Kind.RECORD: (Opaque,),
-    Kind.VREG: (VReg,),
-    Kind.MASK: (Mask,),
-    Kind.ALIGN: (Align,),
-    Kind.GROUP: (Group,),
-    Kind.VECTOR: (LogicalVector,),
-    Kind.LANES: (LogicalMask,),
-    Kind.PART: (VReg, Mask, LogicalVector, LogicalMask),
-}
-
-
-def fits(operand: Operand, type: Type) -> bool:
-    """True if a value of this type can stand there (assembly 6): tiles, views and memrefs are told apart by rules."""
-    return isinstance(type, _KINDS[operand.kind]) or type is POISON
-
-
-def told_apart(instr: Instr, first: Type | None) -> Instr:
-    """The instruction that a text name stands for where the first operand is of this type."""
-    return SHARED.get(instr.text, instr) if isinstance(first, Group) else instr
+from ..trailing import read_result, read_trailing
+from ..written import dictionary_attrs
 
 
 def read_dps(p: Parser, instr: Instr, name: int) -> Op:
     """Read a tile instruction behind its name; token `name` is the name."""
     written: Dictionary = {}
     named: Operands = {}
-    words = _words(instr.name)
+    words = beside_values(instr.name)
     p.expect("ins")
     ins = _group(p, written if instr.syntax in ("dps-attrs-in", "dps-comma") else None, words, named)
     outs: list[Value] = []
@@ -138,29 +106,6 @@ def read_dps(p: Parser, instr: Instr, name: int) -> Op:
     return Op(plan.name, ordered, attrs, results)
 
 
-class _Words(NamedTuple):
-    """What may stand in ``ins`` beside values and their types."""
-
-    operands: dict[str, Operand]  # that stand behind a word
-    absent: dict[str, Operand]  # that a word says are not there
-    beside: Attr | None  # a string behind the types
-    variant: Instr | None  # what the instruction is with such an operand, if it has none itself
-
-
-_NO_WORDS = _Words({}, {}, None, None)
-
-
-@cache
-def _words(name: str) -> _Words:
-    instr = TABLE[name]
-    own = any(o.word for o in instr.operands)
-    others = (i for i in TABLE.values() if i.newest == instr.text and any(o.word for o in i.operands))
-    variant = None if own else next(others, None)
-    listed = (*instr.operands, *(variant.operands if variant is not None else ()))
-    beside = next((a for a in instr.attrs if a.beside), None)
-    return _Words({o.word: o for o in listed if o.word}, {o.absent: o for o in listed if o.absent}, beside, variant)
-
-
 class _Plan(NamedTuple):
     """What reading a tile instruction needs to know of it, found once."""
 
@@ -196,29 +141,7 @@ def _in_no_form(p: Parser, instr: Instr, ins: list[Value], name: int) -> NoRetur
     raise OperationError
 
 
-def takes(operands: Sequence[Operand]) -> Takes:
-    """Names of operands, and the types they can have."""
-    return tuple((o.name, _KINDS[o.kind]) for o in operands)
-
-
-def taken(takes: Takes, given: Sequence[Value]) -> Operands | None:
-    """Operands and values one by one; None if one does not fit."""
-    got: Operands = {}
-    for (name, types), value in zip(takes, given):
-        if not isinstance(value.type, types) and value.type is not POISON:
-            return None
-        got[name] = value
-    return got
-
-
-@cache
-def operands_of(name: str) -> tuple[tuple[Operand, ...], tuple[Operand, ...], bool]:
-    """Operands in ``ins`` and in ``outs``, and whether none of them is a list."""
-    instr = TABLE[name]
-    return tuple(instr.ins), tuple(instr.outs), not any(o.variadic for o in instr.operands)
-
-
-def _behind(p: Parser, words: _Words, attrs: Dictionary | None, named: Operands) -> None:
+def _behind(p: Parser, words: Beside, attrs: Dictionary | None, named: Operands) -> None:
     """What stands behind the types of ``ins``: ``fp %x : T``, ``, "row"``."""
     while (operand := words.operands.get(p.texts[p.i])) is not None and operand.name not in named:
         p.i += 1
@@ -233,7 +156,7 @@ def _behind(p: Parser, words: _Words, attrs: Dictionary | None, named: Operands)
 
 
 def _group(
-    p: Parser, attrs: Dictionary | None, words: _Words = _NO_WORDS, named: Operands | None = None
+    p: Parser, attrs: Dictionary | None, words: Beside = NOTHING_BESIDE, named: Operands | None = None
 ) -> list[Value]:
     """``(%a, %b {attrs} : T, T)`` or ``(%a : T, %b : T)``; both may mix."""
     texts = p.texts
@@ -309,78 +232,3 @@ def _assign(
             got[operand.name] = given[position]
         position += count
     return got
-
-
-def align_forms(instr: Instr, wanted: Sequence[Operand], types: Sequence[Type]) -> list[int] | None:
-    """As `align`; of an instruction with forms the operands of one of them must be there, and no others."""
-    if not instr.forms:
-        return align(wanted, types)
-    for form in instr.forms:
-        chosen = instr.chosen(form, wanted)
-        if align(chosen, types) is not None:
-            names = {o.name for o in chosen}
-            return [int(o.name in names) for o in wanted]
-    return None
-
-
-def align(wanted: Sequence[Operand], types: Sequence[Type]) -> list[int] | None:
-    """How many of the values each operand takes (0 or 1; any number if variadic), or None if they do not fit."""
-    if not wanted:
-        return None if types else []
-    first, rest = wanted[0], wanted[1:]
-    counts: Sequence[int] = (1,)
-    if first.variadic:
-        counts = range(len(types), -1, -1)
-    elif first.optional:
-        counts = (1, 0)
-    for count in counts:
-        if count <= len(types) and all(fits(first, t) for t in types[:count]):
-            tail = align(rest, types[count:])
-            if tail is not None:
-                return [count, *tail]
-    return None
-
-
-def print_dps(op: Op, instr: Instr, name: Callable[[Value], str]) -> str:
-    """A tile instruction behind its name."""
-    worded = [(o, v) for o in instr.ins if o.word for v in op.group(o.name)]
-    ins = [v for o in instr.ins if not o.word for v in op.group(o.name)]
-    outs = [v for o in instr.outs for v in op.group(o.name)]
-    comma = instr.syntax == "dps-comma"
-    inside = instr.syntax == "dps-attrs-in" or (comma and len(outs) == 1)
-    placed = {"scalar_first"} if instr.syntax == "dps-either" else set[str]()
-    placed.update(e.name for e in instr.trailing)
-    if instr.syntax == "dps-either" and op.attrs.get("scalar_first"):
-        ins.reverse()
-    beside = _words(instr.name).beside
-    string = op.attrs.get(beside.name) if beside is not None and op.attrs.get("mask") is not None else None
-    if beside is not None and string is not None:
-        placed.add(beside.name)
-    attrs = attribute_dictionary(op, instr, placed)
-    shown = f"{',' if comma else ''} {attrs}" if inside and attrs else ""
-    for absent in _words(instr.name).absent.values():
-        if len(ins) > 1 and op.get(absent.name) is None and _may_have(instr, absent, op):
-            shown = f" {absent.absent}{shown}"
-    text = f" ins({_printed(ins, instr, name, shown)}"
-    text += "".join(f" {o.word} {name(v)} : {v.type}" for o, v in worded)
-    text += ")" if string is None else f', "{string.text}")'
-    if outs:
-        text += f" outs({_printed(outs, instr, name, '')})"
-    if attrs and not inside:
-        text += f" {attrs}"
-    return text + print_trailing(op, instr, name)
-
-
-def _may_have(instr: Instr, operand: Operand, op: Op) -> bool:
-    """True if a form of the instruction has the operation's operands and this one."""
-    present = {key for key, value in op.operands.items() if value is not None}
-    return any(present | {operand.name} == set(form.split()) for form in instr.forms)
-
-
-def _printed(values: list[Value], instr: Instr, name: Callable[[Value], str], attrs: str) -> str:
-    if instr.syntax == "dps-typed":
-        return ", ".join(f"{name(v)} : {v.type}" for v in values)
-    if not values:
-        return ""
-    named = ", ".join(map(name, values))
-    return f"{named}{attrs} : {', '.join(str(v.type) for v in values)}"

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, NoReturn
 
 from ptokit.ir import Op, Operands, RawAttr, Value
@@ -28,13 +27,14 @@ from ptokit.isa.table import Instr, Kind, Operand, Role
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import INDEX, MemRef, PartitionView, Scalar, TensorView, Type
 
+from ...forms.arith import constant_value
 from ...forms.attributes import Dictionary
-from ...forms.written import dictionary_attrs
+from ...forms.operands import fits, told_apart
+from ...forms.statements import first_source, fit, operand_groups, orders
 from ...text import rules
 from ...types.parse import FREE, POISON
-from ..ops.arith import constant_value
-from ..ops.tile import align_forms, fits, operands_of, told_apart
 from ..parser import Expansion, Parser
+from ..written import dictionary_attrs
 from .items import Item, Statement, constant, is_event, read_statement
 from .words import hash_attribute
 
@@ -51,10 +51,6 @@ def read_ssa(p: Parser, instr: Instr, at: int, named: int) -> Op:
     return _Reader(p, told_apart(instr, first or None), at, named).read(s)
 
 
-RESULTS = (Kind.TILE, Kind.RECORD)
-"""What a statement can have as its results."""
-
-
 @dataclass(slots=True)
 class _Given:
     """An operand as written: a value, or a number that becomes a constant; indices that choose a part of memory."""
@@ -64,20 +60,13 @@ class _Given:
     indices: list[Value] | None = None
 
 
-@cache
-def _operands(name: str) -> tuple[list[Operand], list[Operand], list[Operand]]:
-    """Operands of ``ins``; tiles and records, and views, of ``outs``."""
-    ins, outs, _ = operands_of(name)
-    return list(ins), [o for o in outs if o.kind in RESULTS], [o for o in outs if o.kind is Kind.VIEW]
-
-
 class _Reader:
     """Reads one statement."""
 
     def __init__(self, p: Parser, instr: Instr, at: int, named: int) -> None:
         self.p, self.instr, self.at, self.named = p, instr, at, named
         self.e = p.expansion = Expansion()
-        self.ins, self.destinations, self.stores = _operands(instr.name)
+        self.ins, self.destinations, self.stores = operand_groups(instr.name)
 
     def read(self, s: Statement) -> Op:
         p, instr = self.p, self.instr
@@ -383,54 +372,3 @@ class _Reader:
         op = Op("pto.partition_view", operands, {}, [Value(type)])
         self.e.before.append(op)
         return op.results[0]
-
-
-def first_source(instr: Instr, operands: Operands, kind: Kind = Kind.TILE) -> Value | None:
-    """The first tile, or other operand of a `kind`, that an instruction reads."""
-    for operand in instr.ins:
-        value = operands.get(operand.name)
-        if operand.kind is kind and operand.role is Role.IN and isinstance(value, Value):
-            return value
-    return None
-
-
-def orders(instr: Instr, valued: bool) -> list[list[Operand]]:
-    """The sequences of operands that the written ones may stand for; ``valued``: what it writes is not among them."""
-    ins, destinations, stores = _operands(instr.name)
-    if stores:
-        found = [[instr.operand(n) for n in instr.statement.split()] if instr.statement else [*ins, *stores]]
-        return found + [[instr.operand(n) for n in order] for order in instr.orders]
-    if not valued:
-        return [[*destinations, *ins]]
-    kept = [o for o in destinations if o.role is Role.INOUT]
-    return [[*kept, *ins], ins] if kept else [ins]
-
-
-def fit(
-    instr: Instr, ordered: list[list[Operand]], types: Sequence[Type]
-) -> tuple[list[Operand], list[int], bool] | None:
-    """The sequence that values of these types stand for, how many each operand takes, and whether the last two change
-    places; None if there is none."""
-    attempts = [(order, types) for order in ordered]
-    if instr.syntax == "dps-either":
-        scalars = [k for k, type in enumerate(types) if isinstance(type, Scalar)]
-        if scalars and scalars[0] == len(types) - 2:
-            attempts.append((ordered[0], [*types[:-2], types[-1], types[-2]]))
-    for order, written in attempts:
-        counts = align_forms(instr, order, written)
-        if counts is not None and _apart(order, counts, written):
-            return order, counts, written is not types
-    return None
-
-
-def _apart(order: Sequence[Operand], counts: Sequence[int], given: Sequence[Type]) -> bool:
-    """True if tiles stand for tiles and views for views: `align` takes both for both, as level 2 does."""
-    position = 0
-    for operand, count in zip(order, counts):
-        for type in given[position : position + count]:
-            if operand.kind is Kind.TILE and not operand.or_view and isinstance(type, (MemRef, PartitionView)):
-                return False
-            if operand.kind is Kind.VIEW and not operand.or_tile and isinstance(type, TileSpec):
-                return False
-        position += count
-    return True

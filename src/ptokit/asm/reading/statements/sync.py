@@ -21,12 +21,12 @@ from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import I64, INDEX, Scalar, Type
 
 from ...forms.attributes import enum_word, generic_attrs, read_dictionary
-from ...forms.written import INFERRED, read_form
 from ...text import rules
 from ...text.faults import suggest
 from ...types.parse import FREE, POISON
 from ..parser import Expansion, Parser
 from ..registry import READERS, Reader
+from ..written import INFERRED, read_form
 from .items import Statement, constant, is_event, read_statement, value_of
 
 

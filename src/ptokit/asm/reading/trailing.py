@@ -6,32 +6,19 @@ The reference assembler reads both and makes nothing of them (assembly 6.1, 6.3)
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
-from ptokit.ir import Op, Operands, Value
-from ptokit.isa.table import TABLE, Attr, Instr, Operand
+from ptokit.ir import Operands, Value
+from ptokit.isa.table import Attr, Instr, Operand
 from ptokit.types.values import INDEX, Opaque, Type
 
-from ..reading.parser import Parser
+from ..forms.attributes import Written, declared_value
+from ..forms.operands import keys_of
 from ..text import rules
 from ..types.parse import POISON
-from .attributes import Written, declared_value
-from .spelling import positional
+from .parser import Parser
 
 _TENSOR = re.compile(r"tensor<(?!\s*\*)")
-
-
-def trailing_operands(instr: Instr) -> list[Operand]:
-    """The values among what stands behind ``outs``; the order is also that of generic form."""
-    return [e for e in instr.trailing if isinstance(e, Operand)]
-
-
-@cache
-def keys_of(name: str) -> dict[str, Operand | Attr]:
-    """What stands behind ``outs`` of the instruction of this name, by the word in front of ``=``, in order."""
-    return {(e.key or e.name) if isinstance(e, Attr) else e.name: e for e in TABLE[name].trailing}
 
 
 def read_trailing(p: Parser, instr: Instr, operands: Operands, attrs: dict[str, Any]) -> None:
@@ -79,22 +66,6 @@ def _attribute(p: Parser, entry: Attr, attrs: dict[str, Any]) -> None:
     value = declared_value(p, entry, Written(p.expand(token), index))
     if value is not None:
         attrs[entry.name] = value
-
-
-def print_trailing(op: Op, instr: Instr, name: Callable[[Value], str]) -> str:
-    """The same, each with a blank in front, and the type of the result."""
-    parts = []
-    for key, entry in keys_of(instr.name).items():
-        if isinstance(entry, Operand):
-            value = op.get(entry.name)
-            if value is not None:
-                parts.append(f" {key} = {name(value)} : {value.type}")
-        elif op.attrs.get(entry.name) is not None:
-            attr = entry if entry.mnemonic else None
-            parts.append(f" {key} = {positional(attr, op.attrs[entry.name], full=False)}")
-    if instr.tensor and op.results:
-        parts.append(f" -> {op.result.type}")
-    return "".join(parts)
 
 
 def read_result(p: Parser, instr: Instr, at: int) -> list[Value]:

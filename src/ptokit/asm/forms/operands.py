@@ -1,0 +1,167 @@
+"""How many operands an instruction has, and which of the written values stands for which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+from ptokit.ir import Operands, Value
+from ptokit.isa.table import SHARED, TABLE, Attr, Instr, Kind, Operand, Role
+from ptokit.types.tile import TileSpec
+from ptokit.types.values import (
+    Align,
+    Group,
+    LogicalMask,
+    LogicalVector,
+    Mask,
+    MemRef,
+    Opaque,
+    PartitionView,
+    Ptr,
+    Scalar,
+    TensorView,
+    Type,
+    VReg,
+)
+
+from ..types.parse import POISON
+
+Takes = tuple[tuple[str, tuple[type, ...]], ...]
+"""Operands by name, and the types they can have."""
+
+
+DPS_WORDS = frozenset(("dps", "dps-attrs-in", "dps-comma", "dps-typed", "dps-either"))
+
+
+_DATA = (TileSpec, PartitionView, TensorView, MemRef, Opaque)
+_KINDS: dict[Kind, tuple[type, ...]] = {
+    Kind.TILE: _DATA,
+    Kind.VIEW: _DATA,
+    Kind.SCALAR: (Scalar,),
+    Kind.PTR: (Ptr, MemRef, Opaque),
+    Kind.RECORD: (Opaque,),
+    Kind.VREG: (VReg,),
+    Kind.MASK: (Mask,),
+    Kind.ALIGN: (Align,),
+    Kind.GROUP: (Group,),
+    Kind.VECTOR: (LogicalVector,),
+    Kind.LANES: (LogicalMask,),
+    Kind.PART: (VReg, Mask, LogicalVector, LogicalMask),
+}
+
+
+def fits(operand: Operand, type: Type) -> bool:
+    """True if a value of this type can stand there (assembly 6): tiles, views and memrefs are told apart by rules."""
+    return isinstance(type, _KINDS[operand.kind]) or type is POISON
+
+
+def told_apart(instr: Instr, first: Type | None) -> Instr:
+    """The instruction that a text name stands for where the first operand is of this type."""
+    return SHARED.get(instr.text, instr) if isinstance(first, Group) else instr
+
+
+class Beside(NamedTuple):
+    """What may stand in ``ins`` beside values and their types."""
+
+    operands: dict[str, Operand]  # that stand behind a word
+    absent: dict[str, Operand]  # that a word says are not there
+    beside: Attr | None  # a string behind the types
+    variant: Instr | None  # what the instruction is with such an operand, if it has none itself
+
+
+NOTHING_BESIDE = Beside({}, {}, None, None)
+
+
+@cache
+def beside_values(name: str) -> Beside:
+    instr = TABLE[name]
+    own = any(o.word for o in instr.operands)
+    others = (i for i in TABLE.values() if i.newest == instr.text and any(o.word for o in i.operands))
+    variant = None if own else next(others, None)
+    listed = (*instr.operands, *(variant.operands if variant is not None else ()))
+    beside = next((a for a in instr.attrs if a.beside), None)
+    return Beside({o.word: o for o in listed if o.word}, {o.absent: o for o in listed if o.absent}, beside, variant)
+
+
+def takes(operands: Sequence[Operand]) -> Takes:
+    """Names of operands, and the types they can have."""
+    return tuple((o.name, _KINDS[o.kind]) for o in operands)
+
+
+def taken(takes: Takes, given: Sequence[Value]) -> Operands | None:
+    """Operands and values one by one; None if one does not fit."""
+    got: Operands = {}
+    for (name, types), value in zip(takes, given):
+        if not isinstance(value.type, types) and value.type is not POISON:
+            return None
+        got[name] = value
+    return got
+
+
+@cache
+def operands_of(name: str) -> tuple[tuple[Operand, ...], tuple[Operand, ...], bool]:
+    """Operands in ``ins`` and in ``outs``, and whether none of them is a list."""
+    instr = TABLE[name]
+    return tuple(instr.ins), tuple(instr.outs), not any(o.variadic for o in instr.operands)
+
+
+def align_forms(instr: Instr, wanted: Sequence[Operand], types: Sequence[Type]) -> list[int] | None:
+    """As `align`; of an instruction with forms the operands of one of them must be there, and no others."""
+    if not instr.forms:
+        return align(wanted, types)
+    for form in instr.forms:
+        chosen = instr.chosen(form, wanted)
+        if align(chosen, types) is not None:
+            names = {o.name for o in chosen}
+            return [int(o.name in names) for o in wanted]
+    return None
+
+
+def align(wanted: Sequence[Operand], types: Sequence[Type]) -> list[int] | None:
+    """How many of the values each operand takes (0 or 1; any number if variadic), or None if they do not fit."""
+    if not wanted:
+        return None if types else []
+    first, rest = wanted[0], wanted[1:]
+    counts: Sequence[int] = (1,)
+    if first.variadic:
+        counts = range(len(types), -1, -1)
+    elif first.optional:
+        counts = (1, 0)
+    for count in counts:
+        if count <= len(types) and all(fits(first, t) for t in types[:count]):
+            tail = align(rest, types[count:])
+            if tail is not None:
+                return [count, *tail]
+    return None
+
+
+def trailing_operands(instr: Instr) -> list[Operand]:
+    """The values among what stands behind ``outs``; the order is also that of generic form."""
+    return [e for e in instr.trailing if isinstance(e, Operand)]
+
+
+@cache
+def keys_of(name: str) -> dict[str, Operand | Attr]:
+    """What stands behind ``outs`` of the instruction of this name, by the word in front of ``=``, in order."""
+    return {(e.key or e.name) if isinstance(e, Attr) else e.name: e for e in TABLE[name].trailing}
+
+
+def operand_order(instr: Instr) -> list[Operand]:
+    """The operands of an instruction in the order of generic form."""
+    if instr.syntax not in DPS_WORDS:
+        return list(instr.operands)
+    ins, outs, _ = operands_of(instr.name)
+    extra = trailing_operands(instr)
+    if instr.syntax == "dps-typed":
+        return [
+            *(o for o in ins if not o.optional),
+            *outs,
+            *sorted(_optional(ins), key=lambda o: o.role is not Role.IN),
+            *extra,
+        ]
+    return [*ins, *outs, *extra]
+
+
+def _optional(operands: Sequence[Operand]) -> list[Operand]:
+    return [o for o in operands if o.optional]
