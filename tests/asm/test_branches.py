@@ -10,7 +10,7 @@ from ptokit.asm import parse_module, print_generic, print_module
 from ptokit.asm.convert import convert
 from ptokit.asm.format import format_text
 from ptokit.diagnostics import Diagnostic
-from ptokit.diagnostics.fixes import Replacement, replacement
+from ptokit.diagnostics.suggestions import Replacement, replacement
 
 from .interchange import names_elsewhere, read_elsewhere
 from .reading import body, errors, errors_in, in_function, read, round_trip

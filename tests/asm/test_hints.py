@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import pickle
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from ptokit.asm import parse_module
 from ptokit.diagnostics import Diagnostic
-from ptokit.diagnostics.fixes import replacement
 from ptokit.diagnostics.sarif import sarif
+from ptokit.diagnostics.suggestions import Suggestion, replacement
 
 T, M = "!pto.tile_buf<vec, 16x64xf32>", "!pto.tile_buf<vec, 16x64xi8>"
 TEXT = f"""\
@@ -129,3 +133,41 @@ def test_sarif_has_the_fix(tmp_path: Path) -> None:
             }
         ],
     }
+
+
+def test_hints_do_not_depend_on_the_order_of_sets() -> None:
+    program = "from ptokit.asm import parse_module\nfor d in parse_module(%r).diagnostics: print(d.hint)"
+    text = "func.func @k(%a: f32) {\n  %b = arith.addq %a, %a : f32\n  %c = math.sqr %a : f32\n  return\n}\n"
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", program % text],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in "123"
+    }
+    assert len(said) == 1
+    assert "did you mean" in said.pop()
+
+
+def test_a_suggestion_is_data_and_survives_pickling() -> None:
+    (finding,) = (d for d in findings(TEXT.replace("pto.tcmp ins", "pto.tcnp ins")) if d.hint)
+    kept = pickle.loads(pickle.dumps(finding))
+    assert kept == finding
+    for each in (finding, kept):
+        assert isinstance(each.hint, Suggestion)
+        assert (each.hint, each.hint.wrong, each.hint.right) == ("did you mean 'pto.tcmp'?", "pto.tcnp", "pto.tcmp")
+        line = TEXT.replace("tcmp ins", "tcnp ins").split("\n")[each.location.line - 1]
+        edit = replacement(each, line)
+        assert edit is not None
+        assert line[: edit.start] + edit.text + line[edit.end :] == line.replace("tcnp", "tcmp")
+
+
+def test_a_result_that_an_operation_does_not_have_is_replaced_as_a_whole() -> None:
+    text = (
+        "func.func @k(%n: index) {\n  %a = arith.addi %n, %n : index\n  %b = arith.addi %a#1, %n : index\n  return\n}\n"
+    )
+    (finding,) = findings(text)
+    assert replacement(finding, text.split("\n")[2]) == (18, 22, "%a")

@@ -14,9 +14,9 @@ from typing import Any
 from urllib.parse import quote
 
 from .diagnostic import Diagnostic, Location, Severity
-from .fixes import replacement
 from .render import end_column, file_lines
 from .rules import CATALOGUE, Rule
+from .suggestions import replacement
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -220,7 +219,7 @@ class _Checker:
         if not self.assembler:
             broken = [b for b in broken if b.rule.scope is not Scope.ASSEMBLER or self.refuses(b, op)]
         for b in broken:
-            notes = _defined_at(_blamed(op, site, b.message))
+            notes = _defined_at(_about(op, b.operands))
             message = f"{site.instr.name}: {b.message}"
             self.found.add(Diagnostic(b.rule.id, b.severity, message, op.location, b.hint, notes))
         return not (broken or invalid)
@@ -286,16 +285,11 @@ def _lowered(survey: Survey) -> set[Value]:
     return found
 
 
-def _blamed(op: Op, site: Site, message: str) -> list[Value]:
-    """The tiles that a message names, by operand or value; all of them if it names none."""
+def _about(op: Op, operands: Sequence[str]) -> list[Value]:
+    """The tiles among `operands`, which a finding names; all tiles if it names none."""
     tiles = [v for v in op.values if isinstance(v.type, TileSpec)]
-    words = set(_WORD.findall(message))
-    operands = [op.get(o.name) for o in site.instr.operands if o.name in words and not o.variadic]
-    named = [v for v in tiles if v in operands or f"%{v.name}" in words]
-    return named or tiles
-
-
-_WORD = re.compile(r"%?[\w.$-]+")
+    named = [op.get(name) for name in operands]
+    return [v for v in tiles if v in named] or tiles
 
 
 def _defined(op: Op) -> tuple[Note, ...]:

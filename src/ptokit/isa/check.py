@@ -10,7 +10,7 @@ from ptokit.diagnostics import Doubt, Rule, Scope, Severity
 from ptokit.diagnostics.rules import Check
 from ptokit.targets import Target
 
-from .site import LoweredInfo, Site
+from .site import LoweredInfo, Site, without_marks
 from .table import Instr
 
 
@@ -20,6 +20,7 @@ class Broken(NamedTuple):
     rule: Rule
     message: str
     hint: str | None
+    operands: tuple[str, ...] = ()  # those that the message names, by their names in the table
 
     @property
     def severity(self) -> Severity:
@@ -51,10 +52,9 @@ def _broken(site: Site, text: bool, lowered: bool) -> Iterator[Broken]:
         found = check(site)
         if not found:
             continue
-        if isinstance(found, tuple):
-            yield Broken(rule, found[0], found[1])
-        else:
-            yield Broken(rule, found if isinstance(found, str) else rule.what, None)
+        message, hint = found if isinstance(found, tuple) else (found, None)
+        shown, operands = without_marks(message if isinstance(message, str) else rule.what)
+        yield Broken(rule, shown, hint and without_marks(hint)[0], operands)
 
 
 def rules_of(instr: Instr, target: Target) -> tuple[Rule, ...]:

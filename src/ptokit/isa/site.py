@@ -164,11 +164,28 @@ class Surroundings:
     entry: bool = False  # its function is a kernel
 
 
+MARK = "\0"
+"""Stands before, between and behind the name of an operand and what is shown of it, in messages of rules."""
+
+
+def without_marks(message: str) -> tuple[str, tuple[str, ...]]:
+    """A message of a rule as it is shown, and the operands it names."""
+    if MARK not in message:
+        return message, ()
+    parts = message.split(MARK)
+    operands = parts[1::3]
+    del parts[1::3]
+    return type(message)("".join(parts)), tuple(dict.fromkeys(operands))
+
+
 @dataclass
 class Site:
     """An instruction at one place. Operands and attributes are attributes of the site: ``o.dst``, ``o.atomic``.
 
     An absent optional operand is None.
+
+    Messages name an operand by formatting the site with its name: ``f"{o:src} has {o.src.vr} valid rows"``; with
+    ``{o:%src}``, the value in its place is shown. The finding then knows which operands it is about (`without_marks`).
     """
 
     instr: Instr
@@ -191,6 +208,11 @@ class Site:
             if attr.name == name:
                 return attr.default
         raise AttributeError(f"{self.instr.name} has no operand or attribute {name!r}")
+
+    def __format__(self, name: str) -> str:
+        operand = name.removeprefix("%")
+        shown = f"%{self.operands[operand].name}" if operand != name else name  # type: ignore[union-attr]
+        return f"{MARK}{operand}{MARK}{shown}{MARK}"
 
     def has(self, name: str) -> bool:
         """True if the optional operand is present."""

@@ -90,7 +90,7 @@ def finding(op: Op, rule: str, message: str, hint: str | None = None) -> Diagnos
 def _check_tile(single: Single, op: Op, found: Diagnostics) -> None:
     spec, addr = op.result.type, op.get("addr")
     assert isinstance(spec, TileSpec)
-    for rule, message, hint in check_tile(spec, single.target, UNKNOWN if addr is None else held(addr)):
+    for rule, message, hint, _ in check_tile(spec, single.target, UNKNOWN if addr is None else held(addr)):
         found.add(finding(op, rule.id, message, hint))
 
 

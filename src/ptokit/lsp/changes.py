@@ -7,7 +7,7 @@ import re
 from lsprotocol import types as lsp
 
 from ptokit.diagnostics import Location
-from ptokit.diagnostics.fixes import replacement
+from ptokit.diagnostics.suggestions import replacement
 
 from .index import Index
 from .positions import Places

@@ -36,7 +36,7 @@ def sharing(o: Site, *names: str) -> Message:
     for k, (name, a) in enumerate(tiles):
         for other, b in tiles[k + 1 :]:
             if overlap(a, b) or (a.origin == b.origin and known(a.origin)):
-                return f"{name} and {other} share bytes"
+                return f"{o:{name}} and {o:{other}} share bytes"
     return None
 
 
@@ -50,6 +50,8 @@ def is_nd(t: TileInfo) -> bool:
     return t.row_major and not t.boxed
 
 
-def layout(name: str, t: TileInfo) -> str:
-    """Description of a tile's layout for messages."""
-    return f"{name} is {t.layout_name} {t.rows}x{t.cols}"
+def layout(o: Site, name: str) -> str:
+    """Description of the layout of a tile operand for messages."""
+    t = o.operands[name]
+    assert isinstance(t, TileInfo)
+    return f"{o:{name}} is {t.layout_name} {t.rows}x{t.cols}"

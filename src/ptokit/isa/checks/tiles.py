@@ -13,9 +13,9 @@ def not_plain(o: Site) -> Message:
     """A destination or source that is not a row-major Vec tile without boxes."""
     for name, t in o.data_tiles:
         if t.loc.name != "Vec":
-            return f"{name} is a {t.loc.text} tile; {o.instr.name} works on vec tiles"
+            return f"{o:{name}} is a {t.loc.text} tile; {o.instr.name} works on vec tiles"
         if not is_nd(t):
-            return f"{layout(name, t)}; {o.instr.name} works on row-major tiles without boxes"
+            return f"{layout(o, name)}; {o.instr.name} works on row-major tiles without boxes"
     return None
 
 
@@ -24,7 +24,7 @@ def not_vec(o: Site, *names: str) -> Message:
     for name in names:
         t = o.operands.get(name)
         if isinstance(t, TileInfo) and t.loc.name != "Vec":
-            return f"{name} is a {t.loc.text} tile; {o.instr.name} works on vec tiles"
+            return f"{o:{name}} is a {t.loc.text} tile; {o.instr.name} works on vec tiles"
     return None
 
 
@@ -33,7 +33,7 @@ def vec_rows(o: Site, *names: str) -> Message:
     for name in names:
         t = o.operands.get(name)
         if isinstance(t, TileInfo) and (t.loc.name != "Vec" or not t.row_major):
-            return f"{name} is a {t.blayout.text} {t.loc.text} tile; the assembler wants a row_major vec tile"
+            return f"{o:{name}} is a {t.blayout.text} {t.loc.text} tile; the assembler wants a row_major vec tile"
     return None
 
 
@@ -42,7 +42,7 @@ def boxed_or_columns(o: Site, *names: str) -> Message:
     for name in names:
         t = o.operands.get(name)
         if isinstance(t, TileInfo) and not is_nd(t):
-            return f"{layout(name, t)}; it must be row-major without boxes"
+            return f"{layout(o, name)}; it must be row-major without boxes"
     return None
 
 
@@ -51,7 +51,7 @@ def not_of(o: Site, allowed: TypeSet, *operands: str) -> Message:
     for name in operands:
         t = o.operands.get(name)
         if isinstance(t, TileInfo) and t.dtype not in allowed:
-            return f"{name} has element type {t.dtype}; {o.instr.name} on {o.target.name} takes {names(allowed)}"
+            return f"{o:{name}} has element type {t.dtype}; {o.instr.name} on {o.target.name} takes {names(allowed)}"
     return None
 
 
@@ -61,7 +61,7 @@ def differ(o: Site, first: str, *others: str) -> Message:
     for name in others:
         b = o.operands.get(name)
         if isinstance(a, TileInfo) and isinstance(b, TileInfo) and a.dtype is not b.dtype:
-            return f"{name} has element type {b.dtype}, {first} has {a.dtype}"
+            return f"{o:{name}} has element type {b.dtype}, {o:{first}} has {a.dtype}"
     return None
 
 
@@ -71,7 +71,7 @@ def valid_differs(o: Site, first: str, *others: str) -> Message:
     for name in others:
         b = o.operands.get(name)
         if isinstance(a, TileInfo) and isinstance(b, TileInfo) and (a.vr != b.vr or a.vc != b.vc):
-            return f"{name} is valid in {b.vr}x{b.vc}, {first} in {a.vr}x{a.vc}"
+            return f"{o:{name}} is valid in {b.vr}x{b.vc}, {o:{first}} in {a.vr}x{a.vc}"
     return None
 
 
@@ -79,7 +79,7 @@ def small(o: Site, name: str, need: Size) -> Message:
     """A tile with fewer bytes than the assembler asks for."""
     t = o.operands.get(name)
     if isinstance(t, TileInfo) and t.spec.nbytes < need:
-        return f"{name} has {t.spec.nbytes} bytes; the assembler wants at least {need}"
+        return f"{o:{name}} has {t.spec.nbytes} bytes; the assembler wants at least {need}"
     return None
 
 
@@ -94,7 +94,7 @@ def rows_differ(o: Site, first: str, *others: str) -> Message:
     for name in others:
         b = o.operands.get(name)
         if isinstance(a, TileInfo) and isinstance(b, TileInfo) and a.vr != b.vr:
-            return f"{name} has {b.vr} valid rows, {first} has {a.vr}"
+            return f"{o:{name}} has {b.vr} valid rows, {o:{first}} has {a.vr}"
     return None
 
 
@@ -103,7 +103,7 @@ def overlapping(o: Site) -> Message:
     for name, a in all_tiles(o):
         for other, b in all_tiles(o):
             if other != name and o.instr.operand(name).role is Role.OUT and overlap(a, b):
-                return f"{name} and {other} share bytes; {o.instr.name} does not work in place"
+                return f"{o:{name}} and {o:{other}} share bytes; {o.instr.name} does not work in place"
     return None
 
 

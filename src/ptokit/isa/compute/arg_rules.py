@@ -32,27 +32,27 @@ def _LAYOUT(o: Site) -> Message:
     columns.
     """
     if not is_nd(o.src):
-        return f"{layout('src', o.src)}; a row reduction reads ND tiles"
+        return f"{layout(o, 'src')}; a row reduction reads ND tiles"
     for name, t in _destinations(o):
         if not is_nd(t) and not is_dn1(t):
-            return f"{layout(name, t)}; a row reduction writes ND, or DN with one column"
+            return f"{layout(o, name)}; a row reduction writes ND, or DN with one column"
     return not_vec(o) or next((m for name, _ in _destinations(o) if (m := rows_of_results(o, name))), None)
 
 
 def _column_layout(o: Site) -> Message:
     if o.src.boxed or (o.target.is_device and not o.src.row_major):
-        return f"{layout('src', o.src)}; a column reduction reads ND tiles"
+        return f"{layout(o, 'src')}; a column reduction reads ND tiles"
     for name, t in _destinations(o):
         if not is_nd(t):
-            return f"{layout(name, t)}; a column reduction writes ND tiles"
+            return f"{layout(o, name)}; a column reduction writes ND tiles"
         if t.vr != 1 or t.vc != o.src.vc:
-            return f"{name} is valid in {t.vr}x{t.vc}; it must be 1x{o.src.vc}"
+            return f"{o:{name}} is valid in {t.vr}x{t.vc}; it must be 1x{o.src.vc}"
     return not_vec(o)
 
 
 def _not_empty(o: Site) -> Message:
     if o.src.vr == 0 or o.src.vc == 0:
-        return f"src has valid region {o.src.vr}x{o.src.vc}; there is nothing to reduce"
+        return f"{o:src} has valid region {o.src.vr}x{o.src.vc}; there is nothing to reduce"
     return None
 
 
@@ -68,7 +68,7 @@ def _types(o: Site, *, column: bool = False) -> Message:
     if s not in allowed or (valued and column and o.target.is_a(A5) and s.size == 1):
         return f"{o.target.name} has no {s} form; allowed: {names(allowed)}"
     if valued and o.dst_val.dtype is not s:
-        return f"dst_val has element type {o.dst_val.dtype}, src has {s}"
+        return f"{o:dst_val} has element type {o.dst_val.dtype}, {o:src} has {s}"
     indices = types_of("i32 u32")
     if valued and s.size == 2:
         narrow = types_of("i16 u16")
@@ -88,10 +88,10 @@ def _own_tmp(o: Site) -> Message:
     """What both forms ask of tmp; on a5 nothing else."""
     t = o.tmp
     if t.loc is not TileType.Vec:
-        return f"tmp lies in {t.loc.text}, not vec"
+        return f"{o:tmp} lies in {t.loc.text}, not vec"
     if o.target.is_a(A2A3):
         return differ(o, "src", "tmp") or small(o, "tmp", 32)
-    return None if t.row_major else "tmp has blayout=col_major"
+    return None if t.row_major else f"{o:tmp} has blayout=col_major"
 
 
 def _same_region(o: Site) -> bool:
@@ -108,16 +108,16 @@ def _row_tmp(o: Site) -> Message:
     short = s.vc <= 256 // s.dtype.size
     if short and not t.boxed and not t.row_major:
         return (
-            f"tmp is a column of {t.rows}x{t.cols}, valid in {t.vr}x{t.vc}; not {2 * s.vr} rows of one"
+            f"{o:tmp} is a column of {t.rows}x{t.cols}, valid in {t.vr}x{t.vc}; not {2 * s.vr} rows of one"
             if t.cols != 1 or t.vc != 1 or t.vr < 2 * s.vr
             else None
         )
     if not t.row_major or (short and t.boxed):
-        return f"{layout('tmp', t)}; the assembler wants rows{', or one column' if short else ''}"
+        return f"{layout(o, 'tmp')}; the assembler wants rows{', or one column' if short else ''}"
     if t.vr < s.vr or (not short and t.rows != s.rows):
-        return f"tmp has {t.rows} rows, {t.vr} of them valid; src has {s.rows} and {s.vr}"
+        return f"{o:tmp} has {t.rows} rows, {t.vr} of them valid; {o:src} has {s.rows} and {s.vr}"
     need = 2 if short else _arg_stride(o)
-    return f"tmp has {t.vc} valid columns, not {need}" if t.vc < need else None
+    return f"{o:tmp} has {t.vc} valid columns, not {need}" if t.vc < need else None
 
 
 def _column_tmp(o: Site) -> Message:
@@ -126,9 +126,9 @@ def _column_tmp(o: Site) -> Message:
     if t is None or (wrong := _own_tmp(o)) or not o.target.is_a(A2A3) or _same_region(o):
         return None if t is None else wrong
     if not t.row_major:
-        return "tmp has blayout=col_major"
+        return f"{o:tmp} has blayout=col_major"
     need = _arg_stride(o)
-    return f"tmp is valid in {t.vr}x{t.vc}, not 1x{need}" if t.vr < 1 or t.vc < need else None
+    return f"{o:tmp} is valid in {t.vr}x{t.vc}, not 1x{need}" if t.vr < 1 or t.vc < need else None
 
 
 _ASM = rule(
@@ -167,7 +167,7 @@ def ARG_A3_01(o: Site) -> Message:
     else:
         need = max(_blocks(2 * first, lanes), _blocks(first, lanes) + _blocks(2 * second, lanes)) + 2
     if need and (o.tmp.cols < need or o.tmp.rows < o.src.vr):
-        return f"tmp is {o.tmp.rows}x{o.tmp.cols}; {cols} columns need {o.src.vr}x{need}"
+        return f"{o:tmp} is {o.tmp.rows}x{o.tmp.cols}; {cols} columns need {o.src.vr}x{need}"
     return None
 
 
@@ -185,12 +185,12 @@ def ARG_A3_02(o: Site) -> Message:
     if not o.has("tmp") or not known(o.src.vc):
         return None
     if o.tmp.dtype is not o.src.dtype:
-        return f"tmp has element type {o.tmp.dtype}, src has {o.src.dtype}"
+        return f"{o:tmp} has element type {o.tmp.dtype}, {o:src} has {o.src.dtype}"
     width = 256 // o.src.dtype.size
     group = width if o.src.vc >= width else _blocks(o.src.vc, o.src.c0)
     regions = 3 if o.src.dtype.size == 2 and not o.has("dst_val") else 2
     if o.tmp.spec.numel < regions * group:
-        return f"tmp has {o.tmp.spec.numel} elements; {o.instr.name} needs {regions * group}"
+        return f"{o:tmp} has {o.tmp.spec.numel} elements; {o.instr.name} needs {regions * group}"
     return None
 
 
@@ -206,7 +206,7 @@ def ARG_A3_02(o: Site) -> Message:
 def ARG_A3_03(o: Site) -> Message:
     """Column indices of 2-byte types pass through f16 on a2a3."""
     if o.src.dtype.size == 2 and not o.has("dst_val") and o.src.vr > 2048:
-        return f"src has {o.src.vr} rows; a2a3 rounds row indices above 2048"
+        return f"{o:src} has {o.src.vr} rows; a2a3 rounds row indices above 2048"
     return None
 
 
@@ -237,7 +237,7 @@ def ARG_A3_04(o: Site) -> Message:
 def ARG_A5_01(o: Site) -> Message:
     """Column indices of 1- and 2-byte types are kept in 16 bits on a5."""
     if o.src.dtype.size <= 2 and o.src.vr > 32767:
-        return f"src has {o.src.vr} rows; a5 keeps the index in 16 bits"
+        return f"{o:src} has {o.src.vr} rows; a5 keeps the index in 16 bits"
     return None
 
 
@@ -264,7 +264,7 @@ def _asm_index(o: Site) -> Message:
 
 
 def _wide(o: Site) -> Message:
-    return None if o.src.dtype.size in (1, 2, 4) else f"src has element type {o.src.dtype}, not of 1, 2 or 4 bytes"
+    return None if o.src.dtype.size in (1, 2, 4) else f"{o:src} has element type {o.src.dtype}, not of 1, 2 or 4 bytes"
 
 
 ROW_RULES = (

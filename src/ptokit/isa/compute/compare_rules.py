@@ -33,14 +33,14 @@ def EW_CMP_01(o: Site) -> Message:
     if o.has_operand("src1"):
         b = o.src1
         if b.dtype is not a.dtype:
-            return f"src0 has element type {a.dtype}, src1 has {b.dtype}"
+            return f"{o:src0} has element type {a.dtype}, {o:src1} has {b.dtype}"
         if b.vr != a.vr or b.vc != a.vc:
-            return f"src0 has valid region {a.vr}x{a.vc}, src1 has {b.vr}x{b.vc}"
+            return f"{o:src0} has valid region {a.vr}x{a.vc}, {o:src1} has {b.vr}x{b.vc}"
     allowed = ("u8", "i8") if o.target.is_a(A2A3) else ("u8", "i8", "u32", "u16")
     if o.dst.dtype.name not in allowed:
-        return f"dst has element type {o.dst.dtype}; a mask is {' or '.join(allowed)}"
+        return f"{o:dst} has element type {o.dst.dtype}; a mask is {' or '.join(allowed)}"
     if o.dst.cols * o.dst.dtype.bits < a.vc:
-        return f"dst has {o.dst.cols * o.dst.dtype.bits} bits per row, {a.vc} columns are compared"
+        return f"{o:dst} has {o.dst.cols * o.dst.dtype.bits} bits per row, {a.vc} columns are compared"
     return None
 
 
@@ -67,7 +67,7 @@ def EW_A3_03(o: Site) -> Message:
     """A mask row holds the whole repeats that a2a3 writes."""
     need = _written(compared(o), A2A3)
     if need is not None and o.dst.cols < need:
-        return f"dst has {o.dst.cols} bytes per row; a2a3 writes {need}"
+        return f"{o:dst} has {o.dst.cols} bytes per row; a2a3 writes {need}"
     return None
 
 
@@ -82,7 +82,7 @@ def EW_A5_06(o: Site) -> Message:
     """A mask row is a multiple of 4 bytes and holds what a5 writes."""
     row, need = o.dst.cols * o.dst.dtype.size, _written(compared(o), A5)
     if row % 4 or (need is not None and row < need):
-        return f"dst has {row} bytes per row; a5 needs a multiple of 4, at least {need}"
+        return f"{o:dst} has {row} bytes per row; a5 needs a multiple of 4, at least {need}"
     return None
 
 
@@ -123,7 +123,7 @@ def EW_A3_02(o: Site) -> Message:
 def EW_A5_02(o: Site) -> Message:
     """TCMP of 4-byte types has equal columns in both sources on a5."""
     if o.src0.dtype.size == 4 and o.src0.cols != o.src1.cols:
-        return f"src0 has {o.src0.cols} columns, src1 has {o.src1.cols}; a5 swaps their pitches"
+        return f"{o:src0} has {o.src0.cols} columns, {o:src1} has {o.src1.cols}; a5 swaps their pitches"
     return None
 
 
@@ -133,7 +133,7 @@ def EW_CPU_04(o: Site) -> Message:
     d, s = o.dst.dtype.name, o.src0.dtype.name
     wide = ("i8", "u8", "i16", "u16", "i32", "u32", "f16", "bf16", "f32")
     if (d == "u8" and s in ("i32", "f16", "f32")) or (d == "u32" and s in wide):
-        return f"dst has {o.dst.vr} valid rows, src0 has {o.src0.vr}" if o.dst.vr != o.src0.vr else None
+        return f"{o:dst} has {o.dst.vr} valid rows, {o:src0} has {o.src0.vr}" if o.dst.vr != o.src0.vr else None
     return f"TCMP on cpu has no {s} into {d} form; u8 takes i32 f16 f32, u32 takes {' '.join(wide)}"
 
 
@@ -148,11 +148,11 @@ def EW_CPU_04(o: Site) -> Message:
 def EW_AS_07(o: Site) -> Message:
     """tcmp: dst is an 8-bit integer tile; on a5 all shapes are equal."""
     if o.dst.dtype.bits != 8:
-        return f"dst has element type {o.dst.dtype}; the assembler wants an 8-bit integer"
+        return f"{o:dst} has element type {o.dst.dtype}; the assembler wants an 8-bit integer"
     if o.target.is_a(A5) and o.has_operand("src1"):
         for name, t in o.data_tiles:
             if (t.rows, t.cols) != (o.dst.rows, o.dst.cols):
-                return f"{name} is {t.rows}x{t.cols}, dst is {o.dst.rows}x{o.dst.cols}"
+                return f"{o:{name}} is {t.rows}x{t.cols}, {o:dst} is {o.dst.rows}x{o.dst.cols}"
     return None
 
 
@@ -178,11 +178,11 @@ def EW_SEL_01(o: Site) -> Message:
     d = o.dst
     for name, t in o.data_tiles:
         if name not in ("dst", "mask") and t.dtype is not d.dtype:
-            return f"{name} has element type {t.dtype}, dst has {d.dtype}"
+            return f"{o:{name}} has element type {t.dtype}, {o:dst} has {d.dtype}"
     if o.mask.cols * o.mask.dtype.bits < d.vc:
-        return f"mask has {o.mask.cols * o.mask.dtype.bits} bits per row, dst has {d.vc} valid columns"
+        return f"{o:mask} has {o.mask.cols * o.mask.dtype.bits} bits per row, {o:dst} has {d.vc} valid columns"
     if o.mask.vr < d.vr:
-        return f"mask has {o.mask.vr} valid rows, dst has {d.vr}"
+        return f"{o:mask} has {o.mask.vr} valid rows, {o:dst} has {d.vr}"
     return None
 
 
@@ -190,7 +190,9 @@ def EW_SEL_01(o: Site) -> Message:
 def EW_A5_03(o: Site) -> Message:
     """The mask of TSEL has 1-byte elements on a5."""
     if o.dst.dtype.size < 8 and o.mask.dtype.size != 1:
-        return f"mask has element type {o.mask.dtype}; TSEL on a5 takes its pitch in bytes and needs 1-byte elements"
+        return (
+            f"{o:mask} has element type {o.mask.dtype}; TSEL on a5 takes its pitch in bytes and needs 1-byte elements"
+        )
     return None
 
 
@@ -198,7 +200,7 @@ def EW_A5_03(o: Site) -> Message:
 def EW_A5_04(o: Site) -> Message:
     """TSEL of 1-byte elements has at most 256 valid columns on a5."""
     if o.dst.dtype.size == 1 and o.dst.vc > 256:
-        return f"dst has {o.dst.vc} valid columns of {o.dst.dtype}; a5 reads a wrong mask beyond 256"
+        return f"{o:dst} has {o.dst.vc} valid columns of {o.dst.dtype}; a5 reads a wrong mask beyond 256"
     return None
 
 
@@ -206,7 +208,7 @@ def EW_A5_04(o: Site) -> Message:
 def EW_AS_10(o: Site) -> Message:
     """tsels: signless integers only."""
     if o.dst.dtype.kind == "u":
-        return f"dst has element type {o.dst.dtype}; the assembler takes signless integers for tsels"
+        return f"{o:dst} has element type {o.dst.dtype}; the assembler takes signless integers for tsels"
     return None
 
 

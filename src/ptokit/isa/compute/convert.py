@@ -45,9 +45,9 @@ def TCVT_01(o: Site) -> Message:
 def TCVT_02(o: Site) -> Message:
     """src and dst have equal valid regions."""
     if o.dst.vr > o.src.rows or o.dst.vc > o.src.cols:
-        return f"src has {o.src.rows}x{o.src.cols} elements, dst has valid region {o.dst.vr}x{o.dst.vc}"
+        return f"{o:src} has {o.src.rows}x{o.src.cols} elements, {o:dst} has valid region {o.dst.vr}x{o.dst.vc}"
     if o.src.vr != o.dst.vr or o.src.vc != o.dst.vc:
-        return Doubt(f"src has valid region {o.src.vr}x{o.src.vc}, dst has {o.dst.vr}x{o.dst.vc}")
+        return Doubt(f"{o:src} has valid region {o.src.vr}x{o.src.vc}, {o:dst} has {o.dst.vr}x{o.dst.vc}")
     return None
 
 
@@ -56,9 +56,9 @@ def TCVT_03(o: Site) -> Message:
     """src and dst are Vec, row-major (devices) and without boxes."""
     for name, t in o.data_tiles:
         if t.loc is not TileType.Vec or t.boxed:
-            return f"{name} is a {t.layout_name} {t.loc.text} tile; TCVT works on vec tiles without boxes"
+            return f"{o:{name}} is a {t.layout_name} {t.loc.text} tile; TCVT works on vec tiles without boxes"
         if not t.row_major and o.target.is_device:
-            return f"{name} has blayout=col_major; TCVT needs row_major on {o.target.name}"
+            return f"{o:{name}} has blayout=col_major; TCVT needs row_major on {o.target.name}"
     return None
 
 
@@ -114,12 +114,12 @@ def TCVT_A3_01(o: Site) -> Message:
         return None
     for name, t in o.data_tiles:
         if overlap(o.tmp, t):
-            return f"tmp overlaps {name}"
+            return f"{o:tmp} overlaps {o:{name}}"
     if o.sat_mode is SaturationMode.ON or not known(o.dst.vr, o.dst.vc):
         return None
     need = _tmp_bytes(o)
     if need is not None and o.tmp.spec.nbytes < need:
-        return f"tmp has {o.tmp.spec.nbytes} bytes; {o.src.dtype} to {o.dst.dtype} needs {need}"
+        return f"{o:tmp} has {o.tmp.spec.nbytes} bytes; {o.src.dtype} to {o.dst.dtype} needs {need}"
     return None
 
 
@@ -127,7 +127,7 @@ def TCVT_A3_01(o: Site) -> Message:
 def TCVT_A3_02(o: Site) -> Message:
     """int4 conversions have at most 128 columns or a multiple of 128."""
     if "int4" in (o.src.dtype.name, o.dst.dtype.name) and o.dst.vc > 128 and o.dst.vc % 128 != 0:
-        return f"dst has {o.dst.vc} valid columns; int4 conversions need at most 128 or a multiple of 128"
+        return f"{o:dst} has {o.dst.vc} valid columns; int4 conversions need at most 128 or a multiple of 128"
     return None
 
 
@@ -136,7 +136,7 @@ def TCVT_A5_01(o: Site) -> Message:
     """FP4 tiles have even columns."""
     for name, t in o.data_tiles:
         if (o.src.dtype.packed or o.dst.dtype.packed) and t.cols % 2:
-            return f"{name} has {t.cols} columns; FP4 conversions need an even count"
+            return f"{o:{name}} has {t.cols} columns; FP4 conversions need an even count"
     return None
 
 
@@ -144,7 +144,7 @@ def TCVT_A5_01(o: Site) -> Message:
 def TCVT_A5_02(o: Site) -> Message:
     """FP4 destinations have even valid columns."""
     if o.dst.dtype.packed and known(o.dst.vc) and o.dst.vc % 2:
-        return f"dst has {o.dst.vc} valid columns; the last element of each row is lost"
+        return f"{o:dst} has {o.dst.vc} valid columns; the last element of each row is lost"
     return None
 
 
@@ -155,16 +155,19 @@ def TCVT_INP_01(o: Site) -> Message:
     if not overlap(a, b):
         return None
     if b.dtype.bits > a.dtype.bits:
-        return f"src and dst overlap, and {b.dtype} is wider than {a.dtype}: what is still to be read is overwritten"
+        return (
+            f"{o:src} and {o:dst} overlap, and {b.dtype} is wider than {a.dtype}: what is still to be read is "
+            "overwritten"
+        )
     if b.addr > a.addr or b.cols * b.dtype.bits > a.cols * a.dtype.bits:
-        return "src and dst overlap, and dst is ahead of src: what is still to be read is overwritten"
+        return f"{o:src} and {o:dst} overlap, and {o:dst} is ahead of {o:src}: what is still to be read is overwritten"
     return None
 
 
 @_rule("TCVT-CPU-01", "TCVT(dst, src, mode)", "TCVT(dst, src, tmp, mode)", targets=("cpu",))
 def TCVT_CPU_01(o: Site) -> Message:
     """TCVT on cpu has no form with tmp."""
-    return "TCVT on cpu has no tmp operand" if o.has("tmp") else None
+    return f"TCVT on cpu has no {o:tmp} operand" if o.has("tmp") else None
 
 
 RULES = (

@@ -36,7 +36,7 @@ def CV_1(o: Site) -> Message:
     for what in ("rows", "cols", "valid_row", "valid_col"):
         x, y = _elements(o.src, what), _elements(o.dst, what)
         if x != y and DYNAMIC not in (x, y):
-            return f"src has {what} = {x}, dst {y}"
+            return f"{o:src} has {what} = {x}, {o:dst} {y}"
     return None
 
 
@@ -68,7 +68,7 @@ def CV_3(o: Site) -> Message:
         return wrong
     rows, cols = o.dst.vr, o.dst.vc
     if not known(rows, cols):
-        return "dst has an open valid region; with tmp the assembler wants it stated"
+        return f"{o:dst} has an open valid region; with {o:tmp} the assembler wants it stated"
     if o.src.dtype.name == "f32":
         head, rest = 256 * min(cols // 64, 255), cols % 64
         tail = 32 * ((min(rows, 255) - 1) * (o.src.cols // 8) + -(-rest // 8)) if rest else 0

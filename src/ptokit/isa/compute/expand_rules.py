@@ -21,23 +21,23 @@ def REXP_COM_01(o: Site) -> Message:
     """TROWEXPAND: Vec tiles of one type, dst ND, src without boxes, equal non-zero valid rows."""
     s, d = o.src, o.dst
     if not is_nd(d):
-        return f"{layout('dst', d)}; TROWEXPAND writes ND tiles"
+        return f"{layout(o, 'dst')}; TROWEXPAND writes ND tiles"
     if s.boxed:
-        return f"{layout('src', s)}; TROWEXPAND reads tiles without boxes"
+        return f"{layout(o, 'src')}; TROWEXPAND reads tiles without boxes"
     if wrong := equal_types(o) or in_types(o) or not_vec(o):
         return wrong
     if d.vr > s.rows:
-        return f"src has {s.rows} rows, dst has {d.vr} valid ones"
+        return f"{o:src} has {s.rows} rows, {o:dst} has {d.vr} valid ones"
     if s.vr != d.vr:
-        return Doubt(f"src has {s.vr} valid rows, dst has {d.vr}")
+        return Doubt(f"{o:src} has {s.vr} valid rows, {o:dst} has {d.vr}")
     if 0 in (s.vr, s.vc, d.vr, d.vc):
-        return Doubt(f"src is valid in {s.vr}x{s.vc}, dst in {d.vr}x{d.vc}; nothing is expanded")
+        return Doubt(f"{o:src} is valid in {s.vr}x{s.vc}, {o:dst} in {d.vr}x{d.vc}; nothing is expanded")
     return None
 
 
 def _columns_64(o: Site) -> Message:
     if o.dst.dtype.bits == 64 and o.dst.vc > 64:
-        return f"dst has {o.dst.vc} valid columns of {o.dst.dtype}; a5 writes the first 64"
+        return f"{o:dst} has {o.dst.vc} valid columns of {o.dst.dtype}; a5 writes the first 64"
     return None
 
 
@@ -53,7 +53,7 @@ def _columns_64(o: Site) -> Message:
 def REXP_A5_01(o: Site) -> Message:
     """TROWEXPAND on a5: src has one static valid column, or a dynamic count."""
     if o.src.spec.valid_col not in (1, -1):
-        return f"src has {o.src.spec.valid_col} static valid columns; TROWEXPAND on a5 needs 1"
+        return f"{o:src} has {o.src.spec.valid_col} static valid columns; TROWEXPAND on a5 needs 1"
     return None
 
 
@@ -107,7 +107,7 @@ def row_vector(o: Site) -> TileInfo | None:
 def REXP_COM_10(o: Site) -> Message:
     """Row expansion with an operation: one element type that the target has, dst row-major."""
     if not o.dst.row_major:
-        return f"{layout('dst', o.dst)}; dst must be row_major"
+        return f"{layout(o, 'dst')}; {o:dst} must be row_major"
     return equal_types(o) or in_types(o)
 
 
@@ -119,7 +119,7 @@ def REXP_COM_11(o: Site) -> Message:
     if nothing or not known(*sizes) or row_vector(o) is not None:
         return not_vec(o)
     c0, region = o.dst.c0, f"{o.dst.vr}x{o.dst.vc}"
-    tiles = ", ".join(f"{layout(n, t)} valid {t.vr}x{t.vc}" for n, t in o.data_tiles if n != "dst")
+    tiles = ", ".join(f"{layout(o, n)} valid {t.vr}x{t.vc}" for n, t in o.data_tiles if n != "dst")
     message = (
         f"{tiles}: one source must be row_major and valid in {region}, the other {o.dst.vr} rows of one DN column, "
         f"or of {c0} columns ({c0 * o.dst.dtype.size} bytes)"
@@ -132,7 +132,8 @@ def REXP_COM_12(o: Site) -> Message:
     """With a tmp the expanded operand is DN with one column."""
     v = row_vector(o) if o.has("tmp") else None
     if v is not None and v.row_major:
-        return f"{layout(v.name, v)}; with a tmp the expanded operand must be DN with one column"
+        name = next(name for name, t in o.data_tiles if t is v)
+        return f"{layout(o, name)}; with a tmp the expanded operand must be DN with one column"
     return None
 
 
@@ -151,7 +152,7 @@ def REXP_A3_10(o: Site) -> Message:
         return None
     for name, t in o.data_tiles:
         if known(t.addr) and t.addr < SCRATCH[1] and t.addr + t.spec.nbytes > SCRATCH[0]:
-            return f"{name} reaches into bytes {SCRATCH[0]}..{SCRATCH[1] - 1}, which {o.instr.name} overwrites"
+            return f"{o:{name}} reaches into bytes {SCRATCH[0]}..{SCRATCH[1] - 1}, which {o.instr.name} overwrites"
     return None
 
 
@@ -162,7 +163,7 @@ def REXP_A3_11(o: Site) -> Message:
         return None
     need = (o.dst.vr + 7) // 8 * 8 * 32 if o.dst.vr < 256 else 7680
     if o.tmp.spec.nbytes < need:
-        return f"tmp has {o.tmp.spec.nbytes} bytes; {o.dst.vr} rows need {need}"
+        return f"{o:tmp} has {o.tmp.spec.nbytes} bytes; {o.dst.vr} rows need {need}"
     return None
 
 
@@ -174,15 +175,15 @@ def CEXP_COM_01(o: Site) -> Message:
     """TCOLEXPAND: Vec ND tiles of one type with equal valid columns; a5 needs a non-empty src."""
     for name, t in o.data_tiles:
         if not is_nd(t):
-            return f"{layout(name, t)}; TCOLEXPAND works on ND tiles"
+            return f"{layout(o, name)}; TCOLEXPAND works on ND tiles"
     if wrong := equal_types(o) or in_types(o) or not_vec(o):
         return wrong
     if o.dst.vc > o.src.cols:
-        return f"src has {o.src.cols} columns, dst has {o.dst.vc} valid ones"
+        return f"{o:src} has {o.src.cols} columns, {o:dst} has {o.dst.vc} valid ones"
     if o.src.vc != o.dst.vc:
-        return Doubt(f"src has {o.src.vc} valid columns, dst has {o.dst.vc}")
+        return Doubt(f"{o:src} has {o.src.vc} valid columns, {o:dst} has {o.dst.vc}")
     if o.target.is_a(A5) and (o.src.vr == 0 or o.src.vc == 0):
-        return Doubt(f"src has valid region {o.src.vr}x{o.src.vc}; a5 asserts that there is a row")
+        return Doubt(f"{o:src} has valid region {o.src.vr}x{o.src.vc}; a5 asserts that there is a row")
     return None
 
 
@@ -193,23 +194,23 @@ def CEXP_COM_02(o: Site) -> Message:
     """
     for name, t in o.data_tiles:
         if not t.row_major:
-            return f"{layout(name, t)}; {o.instr.name} works on row_major tiles"
+            return f"{layout(o, name)}; {o.instr.name} works on row_major tiles"
     a, b, d = o.src0, o.src1, o.dst
     if wrong := equal_types(o) or in_types(o) or not_vec(o):
         return wrong
     for name, t in (("src0", a), ("src1", b)):
         if d.vc > t.cols:
-            return f"{name} has {t.cols} columns, dst has {d.vc} valid ones"
+            return f"{o:{name}} has {t.cols} columns, {o:dst} has {d.vc} valid ones"
     if known(a.vr, b.vr, d.vr) and a.vr != d.vr:
         if not o.target.is_device:
-            return f"src0 has {a.vr} valid rows, dst has {d.vr}; on cpu src0 is the matrix"
+            return f"{o:src0} has {a.vr} valid rows, {o:dst} has {d.vr}; on cpu {o:src0} is the matrix"
         if b.vr != d.vr:
-            return f"src0 has {a.vr} and src1 {b.vr} valid rows; one of them must have dst's {d.vr}"
+            return f"{o:src0} has {a.vr} and {o:src1} {b.vr} valid rows; one of them must have {o:dst}'s {d.vr}"
     elif a.vc != d.vc and b.vr == 1 and d.vr != 1:
-        return f"src0 has {a.vc} valid columns, dst has {d.vc}: the library takes src1 for the matrix"
+        return f"{o:src0} has {a.vc} valid columns, {o:dst} has {d.vc}: the library takes {o:src1} for the matrix"
     for name, t in (("src0", a), ("src1", b)):
         if t.vc != d.vc:
-            return Doubt(f"{name} has {t.vc} valid columns, dst has {d.vc}")
+            return Doubt(f"{o:{name}} has {t.vc} valid columns, {o:dst} has {d.vc}")
     return None
 
 
@@ -224,7 +225,7 @@ def CEXP_COM_02(o: Site) -> Message:
 def CEXP_AS_01(o: Site) -> Message:
     """Column expansion in text: src0 has dst's shape."""
     if (o.src0.rows, o.src0.cols) != (o.dst.rows, o.dst.cols):
-        return f"src0 is {o.src0.rows}x{o.src0.cols}, dst is {o.dst.rows}x{o.dst.cols}; src0 is the matrix"
+        return f"{o:src0} is {o.src0.rows}x{o.src0.cols}, {o:dst} is {o.dst.rows}x{o.dst.cols}; {o:src0} is the matrix"
     return None
 
 

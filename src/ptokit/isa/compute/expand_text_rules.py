@@ -29,12 +29,12 @@ def row_copy(o: Site) -> Message:
     s, d = o.src, o.dst
     wrong = not_vec(o) or differ(o, "dst", "src") or in_asm_types(o)
     if wrong or not is_nd(d) or s.boxed:
-        return wrong or f"{layout('src', s)}, {layout('dst', d)}; trowexpand reads plain tiles and writes rows"
+        return wrong or f"{layout(o, 'src')}, {layout(o, 'dst')}; trowexpand reads plain tiles and writes rows"
     if writes_nothing(o):
         return None
     if s.vr != d.vr:
-        return f"src has {s.vr} valid rows, dst has {d.vr}"
-    return f"src is valid in {s.vr}x{s.vc}, dst in {d.vr}x{d.vc}" if 0 in (s.vr, s.vc, d.vr, d.vc) else None
+        return f"{o:src} has {s.vr} valid rows, {o:dst} has {d.vr}"
+    return f"{o:src} is valid in {s.vr}x{s.vc}, {o:dst} in {d.vr}x{d.vc}" if 0 in (s.vr, s.vc, d.vr, d.vc) else None
 
 
 def _of_one_row(o: Site, name: str) -> Message:
@@ -43,15 +43,15 @@ def _of_one_row(o: Site, name: str) -> Message:
     assert isinstance(t, TileInfo)
     width = t.dtype.c0 if t.row_major else 1
     if t.vr != o.dst.vr:
-        return f"{name} has {t.vr} valid rows, dst has {o.dst.vr}"
-    return f"{name} has {t.vc} valid columns, not {width}" if t.vc != width else None
+        return f"{o:{name}} has {t.vr} valid rows, {o:dst} has {o.dst.vr}"
+    return f"{o:{name}} has {t.vc} valid columns, not {width}" if t.vc != width else None
 
 
 @_of("TRowExpandAddOp")("REXP-AS-01", "trowexpandadd ins(%matrix, %vector)", "trowexpandadd ins(%vector, %matrix)")
 def REXP_AS_01(o: Site) -> Message:
     """trowexpandadd: src0 is the matrix, in rows; src1 has a value or a block for each of its rows."""
     if not o.src0.row_major:
-        return f"{layout('src0', o.src0)}; src0 must be the row_major matrix"
+        return f"{layout(o, 'src0')}; {o:src0} must be the row_major matrix"
     return valid_differs(o, "dst", "src0") or _of_one_row(o, "src1")
 
 
@@ -62,11 +62,11 @@ def _forms(o: Site) -> Message:
         assert isinstance(t, TileInfo)
         if valid_differs(o, "dst", matrix):
             continue
-        found = _of_one_row(o, vector) if t.row_major else f"{layout(matrix, t)}; the matrix must be row_major"
+        found = _of_one_row(o, vector) if t.row_major else f"{layout(o, matrix)}; the matrix must be row_major"
         if found is None:
             return None
         wrong = wrong or found
-    return wrong or f"neither source is valid in dst's {d.vr}x{d.vc}"
+    return wrong or f"neither source is valid in {o:dst}'s {d.vr}x{d.vc}"
 
 
 @_of("verifyTRowExpandReduceLikeOp")(
@@ -80,7 +80,7 @@ def REXP_AS_02(o: Site) -> Message:
     if writes_nothing(o):
         return None
     if d.vr == 0 or d.vc == 0:
-        return f"dst is valid in {d.vr}x{d.vc}"
+        return f"{o:dst} is valid in {d.vr}x{d.vc}"
     return _forms(o)
 
 
@@ -107,9 +107,9 @@ def REXP_AS_03(o: Site) -> Message:
     if t is None:
         return None
     if not _column_vector(o):
-        return "the operand that is expanded is no column, which the form with tmp takes"
+        return f"the operand that is expanded is no column, which the form with {o:tmp} takes"
     if t.loc is not TileType.Vec:
-        return f"tmp lies in {t.loc.text}, not vec"
+        return f"{o:tmp} lies in {t.loc.text}, not vec"
     need = 8192 if rows == DYNAMIC else -(-rows // 8) * 256 if rows < 256 else _ALL_ROWS
     return differ(o, "dst", "tmp") or small(o, "tmp", need)
 
@@ -117,7 +117,7 @@ def REXP_AS_03(o: Site) -> Message:
 @_of("TRowExpandDivOp")("REXP-AS-04", "high_precision with tmp", "high_precision without tmp")
 def REXP_AS_04(o: Site) -> Message:
     """trowexpanddiv of high precision has a tmp."""
-    return "high_precision without tmp" if precise(o) and not o.has("tmp") else None
+    return f"high_precision without {o:tmp}" if precise(o) and not o.has("tmp") else None
 
 
 def of_operation(name: str) -> tuple[Rule, ...]:

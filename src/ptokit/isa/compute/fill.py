@@ -26,7 +26,7 @@ def _pipe(o: Site) -> Pipe:
 def _mat_blocks(o: Site) -> Message:
     blocks = o.dst.spec.nbytes // 32
     if o.dst.loc is TileType.Mat and not 1 <= blocks <= 32767:
-        return f"dst is {o.dst.spec.nbytes} bytes, {blocks} blocks of 32; a mat fill takes 1..32767"
+        return f"{o:dst} is {o.dst.spec.nbytes} bytes, {blocks} blocks of 32; a mat fill takes 1..32767"
     return None
 
 

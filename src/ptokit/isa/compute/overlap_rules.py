@@ -38,17 +38,19 @@ def _aliasing(o: Site, apart: Callable[[Site], bool] = lambda o: False, *, chain
     for name, t in o.sources:
         if same_tile(o.dst, t):
             if apart(o) or name == "mask":
-                return f"dst and {name} are the same tile; {o.instr.name} on {o.target.name} needs them distinct"
+                return (
+                    f"{o:dst} and {o:{name}} are the same tile; {o.instr.name} on {o.target.name} needs them distinct"
+                )
             if chain and name == o.instr.operands[-1].name and o.target.is_device:
-                return f"dst and {name} are the same tile; the first of the two steps would overwrite it"
+                return f"{o:dst} and {o:{name}} are the same tile; the first of the two steps would overwrite it"
         elif overlap(o.dst, t):
-            return f"dst and {name} overlap partly (bytes from {o.dst.addr} and {t.addr})"
+            return f"{o:dst} and {o:{name}} overlap partly (bytes from {o.dst.addr} and {t.addr})"
     scratch = [(n, t) for n, t in all_tiles(o) if o.instr.operand(n).role is Role.SCRATCH]
     if o.target.is_a(A2A3):
         for name, t in scratch:
             for other, u in o.data_tiles:
                 if overlap(t, u):
-                    return f"{name} overlaps {other}; {o.instr.name} on a2a3 uses it as scratch"
+                    return f"{o:{name}} overlaps {o:{other}}; {o.instr.name} on a2a3 uses it as scratch"
     return None
 
 
@@ -106,7 +108,7 @@ def _in_place(o: Site, allowed: Callable[[Site, TileInfo, TileInfo], bool] = _ne
         for name, t in o.sources:
             if not overlap(t, written) or allowed(o, t, written):
                 continue
-            message = f"{result} overlaps {name}"
+            message = f"{o:{result}} overlaps {o:{name}}"
             safe = _row_after_row(t, written)
             if safe is False:
                 return message
@@ -114,7 +116,7 @@ def _in_place(o: Site, allowed: Callable[[Site, TileInfo, TileInfo], bool] = _ne
                 doubt = Doubt(f"{message}; row after row, nothing is read that has been overwritten")
     scratch = o.operands.get("tmp")
     if isinstance(scratch, TileInfo) and any(overlap(scratch, t) for _, t in tiles):
-        return "tmp overlaps another operand"
+        return f"{o:tmp} overlaps another operand"
     return doubt
 
 

@@ -20,9 +20,9 @@ def PART_COM_01(o: Site) -> Message:
     """Vec ND tiles of one element type that the target has."""
     for name, t in o.data_tiles:
         if not is_nd(t):
-            return f"{layout(name, t)}; {o.instr.name} works on ND tiles"
+            return f"{layout(o, name)}; {o.instr.name} works on ND tiles"
         if not name.endswith("i") and t.dtype is not o.dst.dtype:
-            return f"{name} has element type {t.dtype}, dst has {o.dst.dtype}"
+            return f"{o:{name}} has element type {t.dtype}, {o:dst} has {o.dst.dtype}"
     return in_types(o) or not_vec(o)
 
 
@@ -32,11 +32,11 @@ def PART_COM_02(o: Site) -> Message:
     a, b, d = o.src0, o.src1, o.dst
     for name, t in (("src0", a), ("src1", b)):
         if t.vr > d.vr or t.vc > d.vc:
-            return f"{name} is valid in {t.vr}x{t.vc}, dst in {d.vr}x{d.vc}; a source covers part of dst"
+            return f"{o:{name}} is valid in {t.vr}x{t.vc}, {o:dst} in {d.vr}x{d.vc}; a source covers part of {o:dst}"
     if not known(a.vr, a.vc, b.vr, b.vc, d.vr, d.vc):
         return None
     if (d.vr, d.vc) not in ((a.vr, a.vc), (b.vr, b.vc)):
-        return f"sources are valid in {a.vr}x{a.vc} and {b.vr}x{b.vc}; one must cover dst's {d.vr}x{d.vc}"
+        return f"sources are valid in {a.vr}x{a.vc} and {b.vr}x{b.vc}; one must cover {o:dst}'s {d.vr}x{d.vc}"
     return None
 
 
@@ -44,7 +44,7 @@ def PART_COM_02(o: Site) -> Message:
 def PART_A5_01(o: Site) -> Message:
     """64-bit types have at most 64 valid columns on a5."""
     if o.dst.dtype.bits == 64 and o.dst.vc > 64:
-        return f"dst has {o.dst.vc} valid columns of {o.dst.dtype}; a5 processes the first 64"
+        return f"{o:dst} has {o.dst.vc} valid columns of {o.dst.dtype}; a5 processes the first 64"
     return None
 
 
@@ -54,12 +54,12 @@ def PART_COM_04(o: Site) -> Message:
     for value, index in (("dst", "dsti"), ("src0", "src0i"), ("src1", "src1i")):
         v, i = o.operands[value], o.operands[index]
         if i.dtype is not o.dsti.dtype:  # type: ignore[union-attr]
-            return f"{index} has element type {i.dtype}, dsti has {o.dsti.dtype}"  # type: ignore[union-attr]
+            return f"{o:{index}} has element type {i.dtype}, {o:dsti} has {o.dsti.dtype}"  # type: ignore[union-attr]
         if v.vr != i.vr or v.vc != i.vc:  # type: ignore[union-attr]
-            return f"{value} is valid in {v.vr}x{v.vc}, {index} in {i.vr}x{i.vc}"  # type: ignore[union-attr]
+            return f"{o:{value}} is valid in {v.vr}x{v.vc}, {o:{index}} in {i.vr}x{i.vc}"  # type: ignore[union-attr]
     allowed = types_of("i32 u32") | (types_of("i16 u16") if o.dst.dtype.size == 2 else types_of(""))
     if o.dsti.dtype not in allowed:
-        return f"dsti has element type {o.dsti.dtype}; with {o.dst.dtype} values allowed: {names(allowed)}"
+        return f"{o:dsti} has element type {o.dsti.dtype}; with {o.dst.dtype} values allowed: {names(allowed)}"
     return None
 
 
@@ -76,9 +76,9 @@ def PAIR_COM_01(o: Site) -> Message:
     """Vec ND tiles of f16 or f32, one type and valid region."""
     for name, t in o.data_tiles:
         if not is_nd(t):
-            return f"{layout(name, t)}; TPairReduceSum works on ND tiles"
+            return f"{layout(o, name)}; TPairReduceSum works on ND tiles"
     if o.src.vr != o.dst.vr or o.src.vc != o.dst.vc:
-        return f"src is valid in {o.src.vr}x{o.src.vc}, dst in {o.dst.vr}x{o.dst.vc}"
+        return f"{o:src} is valid in {o.src.vr}x{o.src.vc}, {o:dst} in {o.dst.vr}x{o.dst.vc}"
     return equal_types(o) or in_types(o) or not_vec(o)
 
 

@@ -29,7 +29,7 @@ def QNT_COM_01(o: Site) -> Message:
         return wrong
     sym = o.quant_type is QuantType.INT8_SYM or (o.quant_type is None and not o.has("offset"))
     if sym and o.has("offset"):
-        return "INT8_SYM takes no offset"
+        return f"INT8_SYM takes no {o:offset}"
     if not sym and not o.has("offset"):
         return "INT8_ASYM takes an offset"
     return not_of(o, types_of("i8" if sym else "u8"), "dst")
@@ -41,9 +41,9 @@ def _parameters(o: Site, rows: TileInfo) -> Message:
         if not isinstance(t, TileInfo):
             continue
         if o.target.is_a(A2A3) and not is_dn1(t):
-            return f"{layout(name, t)}; it is one column, col_major"
+            return f"{layout(o, name)}; it is one column, col_major"
         if known(rows.vr) and t.rows * t.cols < rows.vr:
-            return f"{name} has {t.rows * t.cols} elements; there are {rows.vr} rows"
+            return f"{o:{name}} has {t.rows * t.cols} elements; there are {rows.vr} rows"
     return None
 
 
@@ -65,7 +65,7 @@ def QNT_A3_01(o: Site) -> Message:
         return None if o.text else "TQUANT needs a scratch tile on a2a3"
     t, s = o.tmp, o.src
     if t.dtype.size != 4 or t.rows != s.rows or t.cols != s.cols:
-        return f"tmp is {t.rows}x{t.cols}x{t.dtype}; it has src's {s.rows}x{s.cols} elements of 4 bytes"
+        return f"{o:tmp} is {t.rows}x{t.cols}x{t.dtype}; it has {o:src}'s {s.rows}x{s.cols} elements of 4 bytes"
     return None
 
 
@@ -79,7 +79,7 @@ def QNT_A3_01(o: Site) -> Message:
 )
 def QNT_A3_02(o: Site) -> Message:
     """TQUANT destroys its source on a2a3."""
-    return "src is scaled in place; what it held is lost on a2a3"
+    return f"{o:src} is scaled in place; what it held is lost on a2a3"
 
 
 QUANT_RULES = (
@@ -94,7 +94,7 @@ QUANT_RULES = (
 def DEQ_COM_01(o: Site) -> Message:
     """src is i8 or i16, the others f32; scale and offset have one type."""
     if o.scale.dtype is not o.offset.dtype or o.scale.rows != o.offset.rows or o.scale.cols != o.offset.cols:
-        return "scale and offset are tiles of one type"
+        return f"{o:scale} and {o:offset} are tiles of one type"
     return not_of(o, types_of("i8 i16"), "src") or not_of(o, F32, "dst", "scale", "offset")
 
 
@@ -114,7 +114,7 @@ def DEQ_COM_02(o: Site) -> Message:
 )
 def DEQ_COM_03(o: Site) -> Message:
     """scale and offset have one column."""
-    return f"scale has {o.scale.vc} valid columns; the devices use the first" if o.scale.vc > 1 else None
+    return f"{o:scale} has {o.scale.vc} valid columns; the devices use the first" if o.scale.vc > 1 else None
 
 
 DEQUANT_RULES = (
@@ -142,7 +142,7 @@ def QMX_COM_01(o: Site) -> Message:
 def _mx_shape(o: Site) -> Message:
     s, d = o.src, o.dst
     differs = s.rows != d.rows or s.cols != d.cols
-    return f"src is {s.rows}x{s.cols}, dst {d.rows}x{d.cols}; they have one shape" if differs else None
+    return f"{o:src} is {s.rows}x{s.cols}, {o:dst} {d.rows}x{d.cols}; they have one shape" if differs else None
 
 
 @_mx("QMX-COM-02", accepted="16x64", rejected="16x48")
@@ -151,7 +151,7 @@ def QMX_COM_02(o: Site) -> Message:
     if o.grp_axis not in (0, 1):
         return f"grp_axis is {o.grp_axis}; groups lie along rows (0) or columns (1)"
     along = o.src.cols if o.grp_axis == 1 else o.src.rows
-    return f"src has {along} elements along the groups; they have {GROUP}" if along % GROUP else None
+    return f"{o:src} has {along} elements along the groups; they have {GROUP}" if along % GROUP else None
 
 
 @_mx("QMX-COM-03", accepted="32 exponents for 16x64", rejected="16 exponents for 16x64")
@@ -161,7 +161,7 @@ def QMX_COM_03(o: Site) -> Message:
     for name in ("exp", "max", "scaling"):
         t = o.operands[name]
         if isinstance(t, TileInfo) and t.rows * t.cols < groups:
-            return f"{name} has {t.rows * t.cols} elements; there are {groups} groups"
+            return f"{o:{name}} has {t.rows * t.cols} elements; there are {groups} groups"
     return None
 
 
@@ -178,8 +178,8 @@ def QMX_A5_01(o: Site) -> Message:
     if o.grp_axis != 1 or not known(o.src.vc) or o.src.vc % GROUP == 0:
         return None
     if o.src.dtype.size == 2:
-        return "the operation writes zeros into src's columns behind the valid ones"
-    return f"src has {o.src.vc} valid columns; the last group sees what lies behind them"
+        return f"the operation writes zeros into {o:src}'s columns behind the valid ones"
+    return f"{o:src} has {o.src.vc} valid columns; the last group sees what lies behind them"
 
 
 @_mx("QMX-A5-03", targets=("cpu", *DEVICES[1:]), accepted="64x32", rejected="32x32")
@@ -190,7 +190,7 @@ def QMX_A5_03(o: Site) -> Message:
     if o.grp_axis != 0:
         return "exponents are interleaved for groups along rows only"
     if o.src.rows % 64 or (known(o.src.vr) and o.src.vr % 64):
-        return f"src has {o.src.rows} rows, {o.src.vr} of them valid; interleaving takes multiples of 64"
+        return f"{o:src} has {o.src.rows} rows, {o.src.vr} of them valid; interleaving takes multiples of 64"
     return None
 
 
@@ -227,13 +227,13 @@ def TQ_2(o: Site) -> Message:
     for name in ("src", "dst", "tmp"):
         t = o.operands.get(name)
         if isinstance(t, TileInfo) and not t.row_major:
-            return f"{name} has blayout=col_major"
+            return f"{o:{name}} has blayout=col_major"
     if o.tmp is not None and (o.tmp.rows, o.tmp.cols) != (o.src.rows, o.src.cols):
-        return f"tmp is {o.tmp.rows}x{o.tmp.cols}, src {o.src.rows}x{o.src.cols}"
+        return f"{o:tmp} is {o.tmp.rows}x{o.tmp.cols}, {o:src} {o.src.rows}x{o.src.cols}"
     for name in ("scale", "offset"):
         t = o.operands.get(name)
         if isinstance(t, TileInfo) and (t.row_major or t.vr != o.dst.vr or t.vc != 1):
-            return f"{name} is {t.blayout.text}, valid in {t.vr}x{t.vc}; not a column of {o.dst.vr}"
+            return f"{o:{name}} is {t.blayout.text}, valid in {t.vr}x{t.vc}; not a column of {o.dst.vr}"
     return valid_differs(o, "src", "tmp")
 
 
@@ -246,7 +246,7 @@ def TQ_1(o: Site) -> Message:
     if o.quant_type not in (QuantType.INT8_SYM, QuantType.INT8_ASYM):
         return f"{o.quant_type.text} is of tquant.mx"
     if not (o.dst.dtype.is_integer and o.dst.dtype.bits == 8):
-        return f"dst has element type {o.dst.dtype}, not an integer of 8 bits"
+        return f"{o:dst} has element type {o.dst.dtype}, not an integer of 8 bits"
     if o.has("offset") != asymmetric:
-        return f"{o.quant_type.text} {'needs an' if asymmetric else 'has no'} offset"
+        return f"{o.quant_type.text} {'needs an' if asymmetric else 'has no'} {o:offset}"
     return None

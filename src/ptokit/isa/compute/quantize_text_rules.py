@@ -32,25 +32,25 @@ def MXQ_1(o: Site) -> Message:
         t = o.operands[name]
         assert isinstance(t, TileInfo)
         if t.loc.text != "vec" or t.layout_name != "ND":
-            return f"{name} is a {t.loc.text} tile with the layout {t.layout_name}"
+            return f"{o:{name}} is a {t.loc.text} tile with the layout {t.layout_name}"
         if DYNAMIC in (t.spec.valid_row, t.spec.valid_col):
-            return f"{name} has valid sizes that the type leaves open"
+            return f"{o:{name}} has valid sizes that the type leaves open"
     if o.interleave and o.grp_axis == 1:
         return "interleave goes with grpAxis = axis0"
     if o.has("exp_zz") and (o.grp_axis == 0 or o.store_mode is None):
-        return "exp_zz goes with storeMode and grpAxis = axis1"
+        return f"{o:exp_zz} goes with storeMode and grpAxis = axis1"
     if o.store_mode is not None and (not o.has("exp_zz") or o.scale_alg is not QuantScaleAlg.OCP):
-        return "storeMode goes with exp_zz and the scales of OCP"
+        return f"storeMode goes with {o:exp_zz} and the scales of OCP"
     fp4 = o.quant_type is QuantType.MXFP4_E2M1
     if o.quant_type not in (QuantType.MXFP8, QuantType.MXFP4_E2M1):
         return f"quant_type is {o.quant_type.text}"
     sources = _HALF if fp4 else _HALF | types_of("f32")
     if o.src.dtype not in sources or o.exp.dtype not in _BYTE:
-        return f"src holds {o.src.dtype}, exp {o.exp.dtype}"
+        return f"{o:src} holds {o.src.dtype}, {o:exp} {o.exp.dtype}"
     if o.max.dtype is not o.src.dtype or o.scaling.dtype is not o.src.dtype:
-        return f"src holds {o.src.dtype}, max {o.max.dtype}, scaling {o.scaling.dtype}"
+        return f"{o:src} holds {o.src.dtype}, {o:max} {o.max.dtype}, {o:scaling} {o.scaling.dtype}"
     if (o.dst.dtype is not PACKED["e2m1x2"]) if fp4 else (o.dst.dtype not in _BYTE):
-        return f"dst holds {o.dst.dtype}"
+        return f"{o:dst} holds {o.dst.dtype}"
     return None
 
 
@@ -72,19 +72,19 @@ def MXQ_2(o: Site) -> Message:
     down = o.grp_axis == 0
     rows, cols, _, whole_cols = _sizes(o.src)
     if min(rows, cols) <= 0 or (rows if down else cols) % GROUP:
-        return f"src is valid in {rows}x{cols}; groups of {GROUP} lie along {'rows' if down else 'columns'}"
+        return f"{o:src} is valid in {rows}x{cols}; groups of {GROUP} lie along {'rows' if down else 'columns'}"
     groups = rows * (cols // GROUP)
     grouped = (rows // GROUP, cols) if down else (rows, cols // GROUP)
     for name in ("max", "scaling", *(() if o.interleave else ("exp",))):
         valid = _sizes(o.operands[name])[:2]  # type: ignore[arg-type]
         if valid != grouped and (down or valid != (1, groups)):
-            return f"{name} is valid in {valid[0]}x{valid[1]}, not {grouped[0]}x{grouped[1]}"
+            return f"{o:{name}} is valid in {valid[0]}x{valid[1]}, not {grouped[0]}x{grouped[1]}"
     pack = 2 if o.quant_type is QuantType.MXFP4_E2M1 else 1
     if o.has("exp_zz") and _sizes(o.exp_zz)[0] * _sizes(o.exp_zz)[1] != groups:
-        return f"exp_zz does not hold {groups} exponents"
+        return f"{o:exp_zz} does not hold {groups} exponents"
     d = _sizes(o.dst)
     if whole_cols % pack or d[:2] != (rows, cols // pack) or d[2] < rows:
-        return f"dst is valid in {d[0]}x{d[1]}, not {rows}x{cols // pack}"
+        return f"{o:dst} is valid in {d[0]}x{d[1]}, not {rows}x{cols // pack}"
     return (_down if down else _along)(o, pack, groups) or _padding(o)
 
 
@@ -103,14 +103,14 @@ def MXQ_3(o: Site) -> Message:
 def _room(o: Site, name: str, needed: int) -> Message:
     t = o.operands[name]
     assert isinstance(t, TileInfo)
-    return f"{name} has {t.rows * t.cols} elements, fewer than {needed}" if t.rows * t.cols < needed else None
+    return f"{o:{name}} has {t.rows * t.cols} elements, fewer than {needed}" if t.rows * t.cols < needed else None
 
 
 def _down(o: Site, pack: int, groups: int) -> Message:
     """Groups along rows."""
     rows, cols, whole_rows, whole = _sizes(o.src)
     if pack == 2 and o.dst.cols != whole // 2:
-        return f"dst has {o.dst.cols} columns, not {whole // 2}"
+        return f"{o:dst} has {o.dst.cols} columns, not {whole // 2}"
     if pack == 2 and (whole // 2) % GROUP and o.src.dtype.name == "f16":
         return f"rows of {whole // 2} bytes of pairs made of f16"
     pitch = whole // 2 if pack == 2 else o.dst.cols
@@ -118,7 +118,7 @@ def _down(o: Site, pack: int, groups: int) -> Message:
         return wrong
     for name in ("max", "scaling", *(() if o.interleave else ("exp",))):
         if o.operands[name].cols != whole:  # type: ignore[union-attr]
-            return f"{name} has {o.operands[name].cols} columns, src {whole}"  # type: ignore[union-attr]
+            return f"{o:{name}} has {o.operands[name].cols} columns, {o:src} {whole}"  # type: ignore[union-attr]
         if (wrong := _room(o, name, rows // GROUP * whole)) is not None:
             return wrong
     if not o.interleave:
@@ -128,19 +128,19 @@ def _down(o: Site, pack: int, groups: int) -> Message:
     if o.src.dtype.name == "f32":
         return "interleave of f32"
     wanted = (rows // 64, 2 * cols, whole_rows // 64, -(-2 * whole // GROUP) * GROUP)
-    return f"exp is {o.exp.rows}x{o.exp.cols}, not {wanted[2]}x{wanted[3]}" if _sizes(o.exp) != wanted else None
+    return f"{o:exp} is {o.exp.rows}x{o.exp.cols}, not {wanted[2]}x{wanted[3]}" if _sizes(o.exp) != wanted else None
 
 
 def _along(o: Site, pack: int, groups: int) -> Message:
     """Groups along columns."""
     rows, cols, _, whole = _sizes(o.src)
     if o.dst.cols != whole // pack:
-        return f"dst has {o.dst.cols} columns, not {whole // pack}"
+        return f"{o:dst} has {o.dst.cols} columns, not {whole // pack}"
     wrong = _room(o, "dst", (rows - 1) * (whole // pack) + cols // pack) or _room(o, "max", groups)
     for name in ("max", "scaling"):
         t = _sizes(o.operands[name])  # type: ignore[arg-type]
         if t[0] != 1 and t[3] != t[1]:
-            wrong = wrong or f"{name} has {t[3]} columns, {t[1]} of them valid"
+            wrong = wrong or f"{o:{name}} has {t[3]} columns, {t[1]} of them valid"
     if wrong is not None:
         return wrong
     exp = _sizes(o.exp)
@@ -151,7 +151,7 @@ def _along(o: Site, pack: int, groups: int) -> Message:
     if o.src.dtype in _HALF:
         return f"exponents of {o.src.dtype} in rows"
     if exp[:2] != (rows, cols // GROUP):
-        return f"exp is valid in {exp[0]}x{exp[1]}, not {rows}x{cols // GROUP}"
+        return f"{o:exp} is valid in {exp[0]}x{exp[1]}, not {rows}x{cols // GROUP}"
     return _room(o, "exp", (rows - 1) * exp[3] + cols // GROUP) or _room(o, "scaling", groups)
 
 

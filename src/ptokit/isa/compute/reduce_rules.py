@@ -22,7 +22,7 @@ def not_vec(o: Site) -> Message:
     """Message if a destination or source is not a Vec tile."""
     for name, t in o.data_tiles:
         if t.loc is not TileType.Vec:
-            return f"{name} is a {t.loc.text} tile; {o.instr.name} works on vec tiles"
+            return f"{o:{name}} is a {t.loc.text} tile; {o.instr.name} works on vec tiles"
     return None
 
 
@@ -31,9 +31,9 @@ def not_vec(o: Site) -> Message:
 
 def _row_tiles(o: Site) -> Message:
     if not is_nd(o.src):
-        return f"{layout('src', o.src)}; a row reduction reads ND tiles"
+        return f"{layout(o, 'src')}; a row reduction reads ND tiles"
     if not is_nd(o.dst) and not is_dn1(o.dst):
-        return f"{layout('dst', o.dst)}; a row reduction writes ND, or DN with one column"
+        return f"{layout(o, 'dst')}; a row reduction writes ND, or DN with one column"
     return not_vec(o)
 
 
@@ -42,7 +42,7 @@ _WIDER = {("f16", "f32"), ("bf16", "f32"), ("i16", "i32")}
 
 def _row_types(o: Site) -> Message:
     s, d = o.src.dtype, o.dst.dtype
-    return f"src has element type {s}, dst has {d}" if s is not d else None
+    return f"{o:src} has element type {s}, {o:dst} has {d}" if s is not d else None
 
 
 def _row_sum_types(o: Site) -> Message:
@@ -55,7 +55,7 @@ def _row_region(o: Site) -> Message:
     if writes_nothing(o) and o.src.vr == 0:
         return None  # as a vector core has that takes no part
     if o.src.vr == 0 or o.src.vc == 0:
-        message = f"src has valid region {o.src.vr}x{o.src.vc}; there is nothing to reduce"
+        message = f"{o:src} has valid region {o.src.vr}x{o.src.vc}; there is nothing to reduce"
         return Doubt(message) if o.src.vr == 0 and o.target.is_device else message
     return rows_of_results(o, "dst")
 
@@ -66,7 +66,7 @@ def rows_of_results(o: Site, name: str) -> Message:
     assert isinstance(t, TileInfo)
     if t.vr == o.src.vr or not known(t.vr, o.src.vr):
         return None
-    message = f"{name} has {t.vr} valid rows, src has {o.src.vr}"
+    message = f"{o:{name}} has {t.vr} valid rows, {o:src} has {o.src.vr}"
     return Doubt(message) if o.target.is_device and o.src.vr <= t.rows else message
 
 
@@ -76,7 +76,7 @@ def _cpu_types(o: Site) -> Message:
 
 def _cpu_row_sum(o: Site) -> Message:
     if o.src.rows != o.dst.rows:
-        return f"src has {o.src.rows} rows, dst has {o.dst.rows}; {o.instr.name} on cpu wants equal rows"
+        return f"{o:src} has {o.src.rows} rows, {o:dst} has {o.dst.rows}; {o.instr.name} on cpu wants equal rows"
     return _cpu_types(o)
 
 
@@ -92,11 +92,11 @@ def RRED_AS_01(o: Site) -> Message:
     """The tmp of a row reduction lies in vec; on a2a3 it has src's type and at least 32 bytes."""
     t = o.tmp
     if t is None or t.loc is not TileType.Vec:
-        return t and f"tmp lies in {t.loc.text}, not vec"
+        return t and f"{o:tmp} lies in {t.loc.text}, not vec"
     if not o.target.is_a(A2A3):
         return None
     if t.dtype is not o.src.dtype:
-        return f"tmp has element type {t.dtype}, src has {o.src.dtype}"
+        return f"{o:tmp} has element type {t.dtype}, {o:src} has {o.src.dtype}"
     return small(o, "tmp", 32)
 
 
@@ -114,15 +114,15 @@ def RRED_A3_02(o: Site) -> Message:
     if t is None or not s.dtype.is_float or not s.vc > lanes:
         return None
     if t.cols < lanes or t.rows < s.vr:
-        return f"tmp is {t.rows}x{t.cols}; {s.vc} columns of {s.dtype} need at least {s.vr}x{lanes}"
+        return f"{o:tmp} is {t.rows}x{t.cols}; {s.vc} columns of {s.dtype} need at least {s.vr}x{lanes}"
     if s.vc < 2 * lanes and s.cols < lanes:
-        return f"src has {s.cols} columns per row; the library computes nothing below {lanes}"
+        return f"{o:src} has {s.cols} columns per row; the library computes nothing below {lanes}"
     return None
 
 
 def _columns_64(o: Site) -> Message:
     if o.src.dtype.bits == 64 and o.src.vc > 64:
-        return f"src has {o.src.vc} valid columns of {o.src.dtype}; a5 reduces the first 64"
+        return f"{o:src} has {o.src.vc} valid columns of {o.src.dtype}; a5 reduces the first 64"
     return None
 
 
@@ -142,7 +142,7 @@ def writes_nothing(o: Site) -> bool:
 
 
 def _one_column(o: Site) -> Message:
-    return f"dst has {o.dst.vc} valid columns; the result has one" if o.dst.vc != 1 else None
+    return f"{o:dst} has {o.dst.vc} valid columns; the result has one" if o.dst.vc != 1 else None
 
 
 RRED_COM_01 = rule(
@@ -252,13 +252,13 @@ def _col_tiles(o: Site, *, widens: bool = True, marker: bool = False) -> Message
     """``widens``: the simulator takes a wider float as dst. ``marker``: an empty dst says that nothing is to do."""
     for name, t in o.data_tiles:
         if not is_nd(t):
-            return f"{layout(name, t)}; a column reduction works on ND tiles"
+            return f"{layout(o, name)}; a column reduction works on ND tiles"
     s, d = o.src.dtype, o.dst.dtype
     wider = widens and not o.target.is_device and (s.name, d.name) in _WIDER and s.is_float
     if s is not d and not wider:
-        return f"src has element type {s}, dst has {d}"
+        return f"{o:src} has element type {s}, {o:dst} has {d}"
     if o.src.vc != o.dst.vc and not (marker and writes_nothing(o)):
-        return f"src has {o.src.vc} valid columns, dst has {o.dst.vc}"
+        return f"{o:src} has {o.src.vc} valid columns, {o:dst} has {o.dst.vc}"
     return not_vec(o)
 
 
@@ -268,7 +268,7 @@ def _col_tiles(o: Site, *, widens: bool = True, marker: bool = False) -> Message
 def CRED_COM_02(o: Site) -> Message:
     """src is not empty, unless dst is, in both directions: tcolsum tcolmax tcolmin on a5."""
     if (o.src.vr == 0 or o.src.vc == 0) and not writes_nothing(o):
-        return f"src has valid region {o.src.vr}x{o.src.vc}; the assembler refuses it"
+        return f"{o:src} has valid region {o.src.vr}x{o.src.vc}; the assembler refuses it"
     return None
 
 
@@ -287,15 +287,17 @@ def CRED_COM_03(o: Site) -> Message:
     if t is None:
         return None
     if o.is_binary is None:
-        return "tcolsum has a tmp without isBinary"
+        return f"tcolsum has a {o:tmp} without isBinary"
     if not is_nd(t) or t.dtype is not s.dtype or t.loc is not TileType.Vec:
-        return f"{layout('tmp', t)} of {t.dtype} in {t.loc.text}; it must be vec ND of {s.dtype}"
+        return f"{layout(o, 'tmp')} of {t.dtype} in {t.loc.text}; it must be vec ND of {s.dtype}"
     if not o.is_binary:
         return None
     if not known(s.vr, s.vc):
-        return "src has a dynamic valid region; with isBinary = true and a tmp, the assembler wants a static one"
+        return (
+            f"{o:src} has a dynamic valid region; with isBinary = true and a {o:tmp}, the assembler wants a static one"
+        )
     if t.cols < s.vc:
-        return f"tmp has {t.cols} columns, src {s.vc} valid ones"
+        return f"{o:tmp} has {t.cols} columns, {o:src} {s.vc} valid ones"
     return small(o, "tmp", (s.vr + 1) // 2 * s.vc * s.dtype.size)
 
 
@@ -306,7 +308,7 @@ def CRED_COM_04(o: Site) -> Message:
         return None
     rows = max(1, (o.src.vr + 1) // 2)
     if o.tmp.cols < o.src.vc or o.tmp.rows < rows:
-        return f"tmp is {o.tmp.rows}x{o.tmp.cols}; the tree needs at least {rows}x{o.src.vc}"
+        return f"{o:tmp} is {o.tmp.rows}x{o.tmp.cols}; the tree needs at least {rows}x{o.src.vc}"
     return None
 
 
@@ -315,7 +317,7 @@ def CRED_A3_01(o: Site) -> Message:
     """The element type has a form on a2a3; tmp is a Vec ND tile."""
     t = o.operands.get("tmp")
     if isinstance(t, TileInfo) and (not is_nd(t) or t.loc is not TileType.Vec):
-        return f"{layout('tmp', t)} in {t.loc.text}; it must be a vec ND tile"
+        return f"{layout(o, 'tmp')} in {t.loc.text}; it must be a vec ND tile"
     return in_types(o)
 
 
@@ -323,7 +325,7 @@ def CRED_A3_01(o: Site) -> Message:
 def CRED_A5_01(o: Site) -> Message:
     """The element type has a form on a5; 64-bit types have at most 64 columns and no tmp."""
     if o.src.dtype.bits == 64 and o.has("tmp"):
-        return f"TCOLSUM with tmp has no {o.src.dtype} form"
+        return f"TCOLSUM with {o:tmp} has no {o.src.dtype} form"
     return in_types(o) or _columns_64(o)
 
 
@@ -331,7 +333,7 @@ def CRED_A5_01(o: Site) -> Message:
 def CRED_CPU_01(o: Site) -> Message:
     """src and dst have equal columns on cpu; the simulator's type list."""
     if o.src.cols != o.dst.cols:
-        return f"src has {o.src.cols} columns, dst has {o.dst.cols}; {o.instr.name} on cpu wants equal columns"
+        return f"{o:src} has {o.src.cols} columns, {o:dst} has {o.dst.cols}; {o.instr.name} on cpu wants equal columns"
     return _cpu_types(o)
 
 

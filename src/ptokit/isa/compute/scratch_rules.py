@@ -20,43 +20,43 @@ def _ceil(a: Size, b: int) -> Size:
 def _like_dst(o: Site, t: TileInfo) -> Message:
     d = o.dst
     if t.dtype is not d.dtype:
-        return f"tmp has element type {t.dtype}, dst has {d.dtype}"
+        return f"{o:tmp} has element type {t.dtype}, {o:dst} has {d.dtype}"
     if t.vr < d.vr or t.vc < d.vc:
-        return f"tmp has valid region {t.vr}x{t.vc}, dst has {d.vr}x{d.vc}"
+        return f"{o:tmp} has valid region {t.vr}x{t.vc}, {o:dst} has {d.vr}x{d.vc}"
     return None
 
 
 def _prelu(o: Site, t: TileInfo) -> Message:
     d = o.dst
     if t.dtype.name != "u8":
-        return f"tmp has element type {t.dtype}; TPRELU keeps a packed mask in it and needs u8"
+        return f"{o:tmp} has element type {t.dtype}; TPRELU keeps a packed mask in it and needs u8"
     if t.rows <= d.vr:
-        return f"tmp has {t.rows} rows; TPRELU needs one more than dst's {d.vr} valid ones"
+        return f"{o:tmp} has {t.rows} rows; TPRELU needs one more than {o:dst}'s {d.vr} valid ones"
     mask = _ceil(d.vc, 256 // d.dtype.size) * (32 // d.dtype.size)
     if t.cols < mask:
-        return f"tmp has {t.cols} bytes per row; the mask of {d.vc} columns takes {mask}"
+        return f"{o:tmp} has {t.cols} bytes per row; the mask of {d.vc} columns takes {mask}"
     return None
 
 
 def _rem(o: Site, t: TileInfo) -> Message:
     need = o.dst.cols + 2 * _ceil(o.dst.cols, 64)
     if t.dtype is not o.dst.dtype:
-        return f"tmp has element type {t.dtype}, dst has {o.dst.dtype}"
+        return f"{o:tmp} has element type {t.dtype}, {o:dst} has {o.dst.dtype}"
     if t.spec.numel < need:
-        return f"tmp has {t.spec.numel} elements; TREM writes {need}"
+        return f"{o:tmp} has {t.spec.numel} elements; TREM writes {need}"
     return None
 
 
 def _rems(o: Site, t: TileInfo) -> Message:
     if t.dtype is not o.dst.dtype:
-        return f"tmp has element type {t.dtype}, dst has {o.dst.dtype}"
+        return f"{o:tmp} has element type {t.dtype}, {o:dst} has {o.dst.dtype}"
     if t.spec.numel < o.dst.vc:
-        return f"tmp has {t.spec.numel} elements; TREMS writes {o.dst.vc}"
+        return f"{o:tmp} has {t.spec.numel} elements; TREMS writes {o.dst.vc}"
     return None
 
 
 def _rsqrt(o: Site, t: TileInfo) -> Message:
-    return f"tmp has {t.nbytes} bytes; TRSQRT needs 32" if t.nbytes < 32 else None
+    return f"{o:tmp} has {t.nbytes} bytes; TRSQRT needs 32" if t.nbytes < 32 else None
 
 
 def _pow(o: Site, t: TileInfo) -> Message:
@@ -66,14 +66,18 @@ def _pow(o: Site, t: TileInfo) -> Message:
 def _select(o: Site, t: TileInfo) -> Message:
     need = 16 if o.dst.dtype.size == 2 else 8
     return (
-        f"tmp has {t.spec.nbytes} bytes; TSEL keeps an address of {need} bytes in it" if t.spec.nbytes < need else None
+        f"{o:tmp} has {t.spec.nbytes} bytes; TSEL keeps an address of {need} bytes in it"
+        if t.spec.nbytes < need
+        else None
     )
 
 
 def _select_scalar(o: Site, t: TileInfo) -> Message:
     need = o.dst.dtype.size
     return (
-        f"tmp has {t.spec.nbytes} bytes; TSELS keeps the scalar of {need} bytes in it" if t.spec.nbytes < need else None
+        f"{o:tmp} has {t.spec.nbytes} bytes; TSELS keeps the scalar of {need} bytes in it"
+        if t.spec.nbytes < need
+        else None
     )
 
 
@@ -82,7 +86,7 @@ def _scratch(o: Site, fits: Callable[[Site, TileInfo], Message]) -> Message:
     if t is None:
         return None
     if not t.row_major:
-        return "tmp has blayout=col_major; it must be row_major"
+        return f"{o:tmp} has blayout=col_major; it must be row_major"
     return fits(o, t)
 
 

@@ -29,13 +29,13 @@ def _newer(id: str, function: str, **more: Any) -> RuleDecorator:
 
 
 def _rows(o: Site) -> Message:
-    return None if o.tmp.row_major else "tmp has blayout=col_major; the assembler wants row_major"
+    return None if o.tmp.row_major else f"{o:tmp} has blayout=col_major; the assembler wants row_major"
 
 
 def _src_is_dst(o: Site) -> Message:
     for name, t in o.data_tiles:
         if name != "dst" and same_tile(t, o.dst):
-            return f"{name} and dst are the same value"
+            return f"{o:{name}} and {o:dst} are the same value"
     return None
 
 
@@ -44,7 +44,7 @@ def _physical(o: Site, *names: str) -> Message:
     for name in names:
         t = o.operands.get(name)
         if isinstance(t, TileInfo) and (t.rows, t.cols) != (d.rows, d.cols):
-            return f"{name} is {t.rows}x{t.cols}, dst is {d.rows}x{d.cols}; the assembler wants equal shapes"
+            return f"{o:{name}} is {t.rows}x{t.cols}, {o:dst} is {d.rows}x{d.cols}; the assembler wants equal shapes"
     return None
 
 
@@ -56,14 +56,16 @@ def EW_AS_03(o: Site) -> Message:
     t, d = o.tmp, o.dst
     if o.target.is_a(A2A3) and t is not None:
         if t.dtype.name not in ("u8", "i8"):
-            return f"tmp has element type {t.dtype}; the assembler wants ui8"
+            return f"{o:tmp} has element type {t.dtype}; the assembler wants ui8"
         if not known(d.vr, d.vc):
-            return "dst has a dynamic valid region; with tmp, the assembler wants a static one"
+            return f"{o:dst} has a dynamic valid region; with {o:tmp}, the assembler wants a static one"
         if t.rows <= d.vr or t.vc < _ceil(d.vc, 8):
-            return f"tmp is {t.rows}x{t.cols}, valid in {t.vc} columns; not {d.vr + 1} rows, {_ceil(d.vc, 8)} columns"
+            return (
+                f"{o:tmp} is {t.rows}x{t.cols}, valid in {t.vc} columns; not {d.vr + 1} rows, {_ceil(d.vc, 8)} columns"
+            )
         need = (d.vr + 1) * max(32, _ceil(_ceil(d.vc, 8), 32) * 32)
         if t.spec.nbytes < need:
-            return f"tmp has {t.spec.nbytes} bytes, it needs {need}"
+            return f"{o:tmp} has {t.spec.nbytes} bytes, it needs {need}"
     return _physical(o, "src0", "src1")
 
 
@@ -73,7 +75,7 @@ def _remainder(o: Site, rows: int) -> Message:
     if t is None or (wrong := vec_rows(o, "tmp")) or not o.target.is_a(A2A3):
         return None if t is None else wrong
     if t.vr < rows or t.vc < d.vc:
-        return f"tmp is valid in {t.vr}x{t.vc}; the assembler wants at least {rows}x{d.vc}"
+        return f"{o:tmp} is valid in {t.vr}x{t.vc}; the assembler wants at least {rows}x{d.vc}"
     return differ(o, "dst", "tmp") or small(o, "tmp", rows * d.cols * d.dtype.size)
 
 
@@ -113,7 +115,7 @@ EW_AS_05_SCALAR = replace(EW_AS_05, check=partial(_exclusive, region=False))
 def EW_AS_06(o: Site) -> Message:
     """trsqrt: tmp is a row-major vec tile of at least 32 bytes; high precision needs one."""
     if o.tmp is None:
-        return "high_precision without tmp" if precise(o) else None
+        return f"high_precision without {o:tmp}" if precise(o) else None
     return vec_rows(o, "tmp") or small(o, "tmp", 32)
 
 
@@ -130,11 +132,11 @@ def EW_AS_11(o: Site) -> Message:
         return "a2a3 has no high_precision"
     allowed = FB if exact else o.target.entry(_POWERS)
     if o.dst.dtype not in allowed:
-        return f"dst has element type {o.dst.dtype}; allowed: {names(allowed)}"
+        return f"{o:dst} has element type {o.dst.dtype}; allowed: {names(allowed)}"
     if o.tmp is None:
         return None
     if o.dst.dtype.is_integer:
-        return f"a tmp with {o.dst.dtype}"
+        return f"a {o:tmp} with {o.dst.dtype}"
     wrong = differ(o, "dst", "tmp") or _rows(o) or valid_differs(o, "dst", "tmp")
     return wrong or (small(o, "tmp", o.dst.spec.nbytes) if o.target.is_a(A2A3) else None)
 
@@ -146,7 +148,7 @@ def EW_AS_12(o: Site) -> Message:
     if t is None or (wrong := vec_rows(o, "tmp")) or not o.target.is_a(A2A3):
         return None if t is None else wrong
     if t.dtype.size != 4:
-        return f"tmp has elements of {t.dtype.size} bytes, not 4"
+        return f"{o:tmp} has elements of {t.dtype.size} bytes, not 4"
     return small(o, "tmp", 16 if o.dst.dtype.size == 2 else 8)
 
 
@@ -162,7 +164,7 @@ def EW_AS_13(o: Site) -> Message:
 def EW_AS_08(o: Site) -> Message:
     """taxpy: the scalar has src's element type; src and dst have one shape."""
     if o.scalar.type != o.src.dtype.text and o.scalar.type in ("f16", "bf16", "f32", "f64"):
-        return f"the scalar has type {o.scalar.type}, src has {o.src.dtype}"
+        return f"the scalar has type {o.scalar.type}, {o:src} has {o.src.dtype}"
     return _physical(o, "src")
 
 

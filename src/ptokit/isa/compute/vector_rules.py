@@ -29,14 +29,14 @@ SOURCE = "compute-elementwise"
 def _loc(o: Site, *also: TileType) -> Message:
     for name, t in all_tiles(o):
         if t.loc is not TileType.Vec and t.loc not in also:
-            return f"{name} is a {t.loc.text} tile; {o.instr.name} works on vec tiles"
+            return f"{o:{name}} is a {t.loc.text} tile; {o.instr.name} works on vec tiles"
     return None
 
 
 def _row_major(o: Site) -> Message:
     for name, t in o.data_tiles:
         if not t.row_major:
-            return f"{name} has blayout=col_major; {o.instr.name} needs row_major on {o.target.name}"
+            return f"{o:{name}} has blayout=col_major; {o.instr.name} needs row_major on {o.target.name}"
     return None
 
 
@@ -55,7 +55,7 @@ def EW_03(o: Site) -> Message:
     """Elementwise operands have no boxes."""
     for name, t in o.data_tiles:
         if t.boxed and t.loc is not TileType.Mat:
-            return f"{name} has slayout={t.slayout.text}; {o.instr.name} needs none_box"
+            return f"{o:{name}} has slayout={t.slayout.text}; {o.instr.name} needs none_box"
     return None
 
 
@@ -103,7 +103,7 @@ def EW_CPU_01(o: Site) -> Message:
         for what in ("rows", "cols", "valid_row", "valid_col", "blayout", "slayout"):
             x, y = getattr(t.spec, what), getattr(d.spec, what)
             if x != y:
-                return f"{name} has {what} {x}, dst has {y}: {o.instr.name} on cpu takes one tile type"
+                return f"{o:{name}} has {what} {x}, {o:dst} has {y}: {o.instr.name} on cpu takes one tile type"
     return None
 
 
@@ -114,7 +114,7 @@ def equal_types(o: Site) -> Message:
     """Message if a source has another element type than the destination."""
     for name, t in o.sources:
         if t.dtype is not o.dst.dtype:
-            return f"{name} has element type {t.dtype}, dst has {o.dst.dtype}"
+            return f"{o:{name}} has element type {t.dtype}, {o:dst} has {o.dst.dtype}"
     return None
 
 
@@ -124,7 +124,7 @@ def _equal_or_widened(o: Site) -> Message:
         return in_types(o)
     if (d.name, s.name) == ("f32", "f16"):
         return None
-    return f"there is no {d} += {s} form; types are equal, or dst f32 and src f16"
+    return f"there is no {d} += {s} form; types are equal, or {o:dst} f32 and {o:src} f16"
 
 
 def _equal_valid(o: Site, columns_only: Target | None = None) -> Message:
@@ -132,7 +132,7 @@ def _equal_valid(o: Site, columns_only: Target | None = None) -> Message:
     d = o.dst
     for name, t in o.sources:
         if t.vc != d.vc or (t.vr != d.vr and not (columns_only and o.target.is_a(columns_only))):
-            return f"{name} has valid region {t.vr}x{t.vc}, dst has {d.vr}x{d.vc}"
+            return f"{o:{name}} has valid region {t.vr}x{t.vc}, {o:dst} has {d.vr}x{d.vc}"
     return None
 
 
@@ -147,7 +147,7 @@ def _equal_valid(o: Site, columns_only: Target | None = None) -> Message:
 def EW_07(o: Site) -> Message:
     """Tile-scalar instructions need a non-empty valid region."""
     if o.dst.vr == 0 or o.dst.vc == 0:
-        return f"dst has valid region {o.dst.vr}x{o.dst.vc}; {o.instr.name} asserts that it is not empty"
+        return f"{o:dst} has valid region {o.dst.vr}x{o.dst.vc}; {o.instr.name} asserts that it is not empty"
     return None
 
 
@@ -156,7 +156,7 @@ def _regions(o: Site, columns_only: Target | None = None) -> Message:
     d = o.dst
     for name, t in o.sources:
         if d.vr > t.rows or d.vc > t.cols:
-            return f"{name} has {t.rows}x{t.cols} elements, dst has valid region {d.vr}x{d.vc}"
+            return f"{o:{name}} has {t.rows}x{t.cols} elements, {o:dst} has valid region {d.vr}x{d.vc}"
     wrong = _equal_valid(o, columns_only)
     return Doubt(wrong) if isinstance(wrong, str) else None
 
@@ -284,7 +284,9 @@ def EW_A3_07(o: Site) -> Message:
     """TEXPANDS TANDS TORS TXORS with static ValidCol < Cols and several rows miss the valid region on a2a3."""
     d = o.dst
     if d.loc is TileType.Vec and 0 < d.spec.valid_col < d.cols and d.vr > 1:
-        return f"dst has static valid columns {d.vc} of {d.cols}: the a2a3 library fills consecutive elements instead"
+        return (
+            f"{o:dst} has static valid columns {d.vc} of {d.cols}: the a2a3 library fills consecutive elements instead"
+        )
     return None
 
 

@@ -162,7 +162,7 @@ def CUB_14(o: Site) -> Message:
     name, unit = ("m", 2) if mode == "split_m" else ("n", 32)
     info = o.operands.get(name)
     if isinstance(info, ScalarInfo) and known(info.value) and info.value % unit:
-        return f"{name} is {info.value}, which is not a multiple of {unit}"
+        return f"{o:{name}} is {info.value}, which is not a multiple of {unit}"
     return None
 
 

@@ -33,7 +33,7 @@ def TYPES(o: Site) -> Message:
     for name in _SCALES:
         t = o.operands[name]
         if isinstance(t, TileInfo) and t.dtype.name != "e8m0" and not o.text:
-            return f"{name} has element type {t.dtype}; scales are e8m0"
+            return f"{o:{name}} has element type {t.dtype}; scales are e8m0"
     return None
 
 
@@ -55,19 +55,19 @@ def LAYOUTS(o: Site) -> Message:
     for name, wanted in (("lhs", "Nz"), ("rhs", "Zn"), ("dst", "Nz")):
         t = o.operands[name]
         if isinstance(t, TileInfo) and t.layout_name != wanted:
-            return f"{name} is {t.layout_name}, it must be {wanted}"
+            return f"{o:{name}} is {t.layout_name}, it must be {wanted}"
     for name, loc in _SCALES.items():
         t = o.operands[name]
         if not isinstance(t, TileInfo) or (o.text and t.loc is TileType.Scaling):
             continue  # the assembler's spelling: a scaling tile as large as the operand
         if t.loc is not loc:
-            return f"{name} is a {t.loc.text} tile, it must be {loc.text}"
+            return f"{o:{name}} is a {t.loc.text} tile, it must be {loc.text}"
         left = loc is TileType.ScaleLeft
         if t.layout_name != ("Zz" if left else "Nn") or t.fractal != GROUP:
-            return f"{name} is {t.layout_name}/{t.fractal}, it must be {'Zz' if left else 'Nn'}/{GROUP}"
+            return f"{o:{name}} is {t.layout_name}/{t.fractal}, it must be {'Zz' if left else 'Nn'}/{GROUP}"
         shape = (o.lhs.rows, o.lhs.cols // GROUP) if left else (o.rhs.rows // GROUP, o.rhs.cols)
         if (t.rows, t.cols) != shape:
-            return f"{name} is {t.rows}x{t.cols}; the operand takes {shape[0]}x{shape[1]} scales"
+            return f"{o:{name}} is {t.rows}x{t.cols}; the operand takes {shape[0]}x{shape[1]} scales"
     return None
 
 
@@ -99,7 +99,10 @@ def ADDRESSES(o: Site) -> Message:
         if not isinstance(tile, TileInfo) or not isinstance(scale, TileInfo) or not known(tile.addr, scale.addr):
             continue
         if scale.addr != tile.addr // 16:
-            return f"{name} lies at {tile.addr:#x}, so its scales are read at {tile.addr // 16:#x}, not {scale.addr:#x}"
+            return (
+                f"{o:{name}} lies at {tile.addr:#x}, so its scales are read at {tile.addr // 16:#x}, not "
+                f"{scale.addr:#x}"
+            )
     return None
 
 
@@ -144,11 +147,11 @@ def rules_of(name: str) -> tuple[Rule, ...]:
 def MXM_SA_01(o: Site) -> Message:
     """Scales belong to a left or right tile."""
     if o.src.loc not in (TileType.Left, TileType.Right):
-        return f"src is a {o.src.loc.text} tile; scales belong to a left or right tile"
+        return f"{o:src} is a {o.src.loc.text} tile; scales belong to a left or right tile"
     wanted = _SCALES["lhs_scale" if o.src.loc is TileType.Left else "rhs_scale"]
     if o.dst.loc not in (wanted, TileType.Scaling):
         place = "scaling" if o.text else wanted.text
-        return f"dst is a {o.dst.loc.text} tile; the scales of a {o.src.loc.text} tile lie in {place}"
+        return f"{o:dst} is a {o.dst.loc.text} tile; the scales of a {o.src.loc.text} tile lie in {place}"
     return None
 
 

@@ -38,7 +38,7 @@ def LOCATIONS(o: Site) -> str | bool:
     for name, loc in _LOCS.items():
         tile = o.operands.get(name)
         if isinstance(tile, TileInfo) and tile.loc is not loc:
-            return f"{name} lives in {tile.loc.text}, it must be a {loc.text} tile"
+            return f"{o:{name}} lives in {tile.loc.text}, it must be a {loc.text} tile"
     return False
 
 
@@ -125,7 +125,7 @@ def LAYOUT(o: Site) -> str | bool:
 def other_accumulator(o: Site) -> tuple[str, str] | None:
     """Message and hint of MAT-NPU-01 and MXM-A5-07."""
     if o.acc.origin != o.dst.origin:
-        message = f"the input accumulator %{o.acc.name} is another tile than the result %{o.dst.name}"
+        message = f"the input accumulator {o:%acc} is another tile than the result {o:%dst}"
         return message, f"{o.target.name} adds to what the result holds and reads no other tile: use one for both"
     return None
 
@@ -173,12 +173,12 @@ def BIAS(o: Site) -> str | bool:
     """The bias is one row in the bias table, of the accumulator's type, with a value for each column."""
     t = o.bias
     if t.loc is not TileType.Bias:
-        return f"bias lives in {t.loc.text}, it must be a bias tile"
+        return f"{o:bias} lives in {t.loc.text}, it must be a bias tile"
     if t.dtype is not o.dst.dtype:
-        return f"bias has element type {t.dtype}, the accumulator {o.dst.dtype}"
+        return f"{o:bias} has element type {t.dtype}, the accumulator {o.dst.dtype}"
     if t.rows != 1 or not t.row_major or t.boxed:
-        return f"bias is {t.layout_name} {t.rows}x{t.cols}, it must be one plain row"
-    return t.vc < o.rhs.vc and f"bias has {t.vc} valid columns, the right tile {o.rhs.vc}"
+        return f"{o:bias} is {t.layout_name} {t.rows}x{t.cols}, it must be one plain row"
+    return t.vc < o.rhs.vc and f"{o:bias} has {t.vc} valid columns, the right tile {o.rhs.vc}"
 
 
 PRODUCT = (LOCATIONS, TYPES, SHAPES, RANGE, INNER, LAYOUT, VALID, ONE_ROW)

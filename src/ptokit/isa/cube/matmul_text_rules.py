@@ -35,7 +35,7 @@ def _places(o: Site) -> Message:
     for name, loc in _LOCS.items():
         tile = o.operands.get(name)
         if isinstance(tile, TileInfo) and tile.loc is not loc:
-            return f"{name} lies in {tile.loc.text}, not {loc.text}"
+            return f"{o:{name}} lies in {tile.loc.text}, not {loc.text}"
     return None
 
 
@@ -51,7 +51,7 @@ def _product(o: Site, *, least: int = 0) -> Message:
         return wrong
     (m, k), (inner, n), result = map(_logical, (o.lhs, o.rhs, o.dst))
     if (m, k, n) != (result[0], inner, result[1]):
-        return f"lhs is {m}x{k}, rhs {inner}x{n}, dst {result[0]}x{result[1]}"
+        return f"{o:lhs} is {m}x{k}, {o:rhs} {inner}x{n}, {o:dst} {result[0]}x{result[1]}"
     a, b = o.lhs.spec, o.rhs.spec
     for name, size in (("m", a.valid_row), ("k", a.valid_col), ("n", b.valid_col)):
         if size != DYNAMIC and not least <= size <= _LIMIT:
@@ -69,7 +69,7 @@ def MM_2(o: Site) -> Message:
     """lhs and dst are Nz (col_major, row_major), rhs Zn (row_major, col_major)."""
     for name, wanted in _LAYOUTS.items():
         if o.operands[name].layout_name != wanted:  # type: ignore[union-attr]
-            return f"{name} has layout {o.operands[name].layout_name}, not {wanted}"  # type: ignore[union-attr]
+            return f"{o:{name}} has layout {o.operands[name].layout_name}, not {wanted}"  # type: ignore[union-attr]
     return None
 
 
@@ -100,16 +100,16 @@ def _scaled_triple(o: Site) -> Message:
 def _bias(o: Site) -> Message:
     bias: TileInfo = o.bias
     if bias.loc is not TileType.Bias:
-        return f"bias lies in {bias.loc.text}"
+        return f"{o:bias} lies in {bias.loc.text}"
     if bias.rows != 1:
-        return f"bias has {bias.rows} rows, not 1"
+        return f"{o:bias} has {bias.rows} rows, not 1"
     if bias.dtype is not o.dst.dtype:
-        return f"bias has element type {bias.dtype}, dst {o.dst.dtype}"
-    return "bias has blayout=col_major" if o.target.is_a(A5) and not bias.row_major else None
+        return f"{o:bias} has element type {bias.dtype}, {o:dst} {o.dst.dtype}"
+    return f"{o:bias} has blayout=col_major" if o.target.is_a(A5) and not bias.row_major else None
 
 
 def _scaled_bias(o: Site) -> Message:
-    return _bias(o) or (f"bias has element type {o.bias.dtype}, not f32" if o.bias.dtype.name != "f32" else None)
+    return _bias(o) or (f"{o:bias} has element type {o.bias.dtype}, not f32" if o.bias.dtype.name != "f32" else None)
 
 
 @_rule(
@@ -123,13 +123,11 @@ def GV_1(o: Site) -> Message:
     a, b, c = ((t.spec.valid_row, t.spec.valid_col) for t in (o.lhs, o.rhs, o.dst))
     for name, rows in (("lhs", a[0]), ("dst", c[0])):
         if rows not in (1, DYNAMIC):
-            return f"{name} has {rows} valid rows, not 1"
-    for left, right, what in (
-        (a[1], b[0], "lhs has valid columns, rhs rows"),
-        (b[1], c[1], "rhs and dst have columns"),
-    ):
-        if DYNAMIC not in (left, right) and left != right:
-            return f"{what}: {left} and {right}"
+            return f"{o:{name}} has {rows} valid rows, not 1"
+    if DYNAMIC not in (a[1], b[0]) and a[1] != b[0]:
+        return f"{o:lhs} has valid columns, {o:rhs} rows: {a[1]} and {b[0]}"
+    if DYNAMIC not in (b[1], c[1]) and b[1] != c[1]:
+        return f"{o:rhs} and {o:dst} have columns: {b[1]} and {c[1]}"
     return None
 
 
@@ -147,7 +145,7 @@ def _scale_sizes(o: Site, name: str, of: str, left: bool) -> Message:
     assert isinstance(scale, TileInfo)
     assert isinstance(tile, TileInfo)
     if scale.loc not in (TileType.Scaling, TileType.ScaleLeft, TileType.ScaleRight):
-        return f"{name} lies in {scale.loc.text}, not scaling"
+        return f"{o:{name}} lies in {scale.loc.text}, not scaling"
     whole, valid, s = (tile.spec.rows, tile.spec.cols), (tile.spec.valid_row, tile.spec.valid_col), scale.spec
     product, row = o.has_operand("lhs"), o.instr.name.startswith("TGEMV")
     inner = whole if product and not row else valid  # what the groups are counted in
@@ -157,11 +155,11 @@ def _scale_sizes(o: Site, name: str, of: str, left: bool) -> Message:
         wanted = (_groups(inner[0]), whole[1], _groups(valid[0]), valid[1])
     for x, y, what in zip((s.rows, s.cols, s.valid_row, s.valid_col), wanted, ("rows", "columns") * 2):
         if DYNAMIC not in (x, y) and x != y:
-            return f"{name} has {x} {what}, not {y} as {of} asks for"
+            return f"{o:{name}} has {x} {what}, not {y} as {o:{of}} asks for"
     if product and not row:
         side = ("row_major", "col_major")[not left]
         if (s.blayout.text, s.slayout.text, s.fractal) != (side, side, 32):
-            return f"{name} has blayout={s.blayout.text}, slayout={s.slayout.text}, fractal={s.fractal}"
+            return f"{o:{name}} has blayout={s.blayout.text}, slayout={s.slayout.text}, fractal={s.fractal}"
     return None
 
 
@@ -176,7 +174,7 @@ def MX_SCALE(o: Site) -> Message:
     """Scales lie in scaling: one for each row and 32 columns of a left tile, for 32 rows and each column of a right."""
     if o.has_operand("src"):
         if o.src.loc not in (TileType.Left, TileType.Right):
-            return f"src lies in {o.src.loc.text}, not left or right"
+            return f"{o:src} lies in {o.src.loc.text}, not left or right"
         return _scale_sizes(o, "dst", "src", o.src.loc is TileType.Left)
     return _scale_sizes(o, "lhs_scale", "lhs", True) or _scale_sizes(o, "rhs_scale", "rhs", False)
 
@@ -192,7 +190,7 @@ def MX_K(o: Site) -> Message:
     """The inner dimension of the tiles of a scaled product of matrices is a multiple of 64."""
     for name, size in (("lhs", o.lhs.cols), ("rhs", o.rhs.rows)):
         if size % 64:
-            return f"{name} has {size} elements along the inner dimension"
+            return f"{o:{name}} has {size} elements along the inner dimension"
     return None
 
 
@@ -218,7 +216,7 @@ def MX_ACC(o: Site) -> Message:
 def MX_BIAS(o: Site) -> Message:
     """The bias of a scaled row product has the columns and the valid region of dst."""
     if o.bias.cols != o.dst.cols:
-        return f"bias has {o.bias.cols} columns, dst {o.dst.cols}"
+        return f"{o:bias} has {o.bias.cols} columns, {o:dst} {o.dst.cols}"
     return valid_differs(o, "dst", "bias")
 
 

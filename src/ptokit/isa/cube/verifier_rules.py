@@ -65,7 +65,11 @@ def fields(limits: Mapping[str, tuple[int, int | None]]) -> Rule:
             if not isinstance(info, ScalarInfo) or not known(info.value):
                 continue
             if info.value < least or (greatest is not None and info.value > greatest):
-                return f"{name} is {info.value}; it is {least} to {greatest}" if greatest else f"{name} is {info.value}"
+                return (
+                    f"{o:{name}} is {info.value}; it is {least} to {greatest}"
+                    if greatest
+                    else f"{o:{name}} is {info.value}"
+                )
         return None
 
     return bound(CUB_03, check)

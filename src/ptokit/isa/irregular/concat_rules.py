@@ -29,7 +29,7 @@ def CONC_COM_03(o: Site) -> Message:
     if not o.has("idx0"):
         return None
     if o.has("didx") and o.didx.vc != 1:
-        return f"didx has {o.didx.vc} valid columns; there is one count per row"
+        return f"{o:didx} has {o.didx.vc} valid columns; there is one count per row"
     return not_of(o, I6, *_INDICES, "didx") or differ(o, "idx0", "idx1", "didx")
 
 
@@ -40,9 +40,9 @@ def CONC_A23_01(o: Site) -> Message:
         return None
     total = o.src0.vc + o.src1.vc
     if total > o.dst.cols:
-        return f"src0 and src1 have {total} valid columns together, dst has {o.dst.cols}"
+        return f"{o:src0} and {o:src1} have {total} valid columns together, {o:dst} has {o.dst.cols}"
     if not o.target.is_a(A2A3) and total != o.dst.vc:
-        return f"src0 and src1 have {total} valid columns together, dst has {o.dst.vc}"
+        return f"{o:src0} and {o:src1} have {total} valid columns together, {o:dst} has {o.dst.vc}"
     return None
 
 

@@ -55,13 +55,13 @@ def TGATHER_AS_02(o: Site) -> Message:
     if wrong := differ(o, "src", "dst") or not_of(o, o.target.entry(_GATHERED), "src"):
         return wrong
     if not o.idx.dtype.is_integer or o.idx.dtype.bits not in widths:
-        return f"idx has element type {o.idx.dtype}"
+        return f"{o:idx} has element type {o.idx.dtype}"
     for name, t in (("dst", o.dst), ("idx", o.idx)):
         if t.vc != t.cols:
-            return f"{name} has {t.cols} columns, {t.vc} of them valid"
+            return f"{o:{name}} has {t.cols} columns, {t.vc} of them valid"
     if not o.target.is_a(A2A3):
         return None
-    return differ(o, "idx", "tmp") or valid_differs(o, "idx", "tmp") if o.has("tmp") else "indices without tmp"
+    return differ(o, "idx", "tmp") or valid_differs(o, "idx", "tmp") if o.has("tmp") else f"indices without {o:tmp}"
 
 
 @_of("TGatherOp")(
@@ -77,12 +77,12 @@ def TGATHER_AS_03(o: Site) -> Message:
     if o.mask is None:
         return "axis without maskPattern" if "axis" in o.attrs else None
     if not by_mask(o) or o.has("tmp") or "axis" not in o.attrs:
-        return "a mask pattern goes with src, dst and axis, and nothing else"
+        return f"a mask pattern goes with {o:src}, {o:dst} and axis, and nothing else"
     s, d = o.src, o.dst
     if wrong := vec_rows(o, "src", "dst"):
         return wrong
     if s.dtype.size != d.dtype.size or d.vc != d.cols:
-        return f"src holds {s.dtype}, dst {d.dtype}; dst has {d.cols} columns, {d.vc} of them valid"
+        return f"{o:src} holds {s.dtype}, {o:dst} {d.dtype}; {o:dst} has {d.cols} columns, {d.vc} of them valid"
     if o.target.is_a(A5):
         return _along(o, "dst", "src") or not_of(o, _MASKED, "src", "dst")
     return _along(o, "dst", "src") or (None if s.dtype.size in (2, 4) else f"elements of {s.dtype.size} bytes")
@@ -96,20 +96,20 @@ def TGATHER_AS_01(o: Site) -> Message:
     if o.cmp not in (CmpMode.EQ, CmpMode.GT):
         return f"cmpMode is {o.cmp.text}, not eq or gt"
     if not o.has("tmp"):
-        return "a comparison without tmp"
+        return f"a comparison without {o:tmp}"
     if wrong := not_of(o, _32, "dst") or differ(o, "dst", "count") or vec_rows(o, "src", "dst", "count", "tmp"):
         return wrong
     element, equal = o.src.dtype, o.cmp is CmpMode.EQ
     allowed = element in (_COMPARED if o.target.is_a(A5) else F | (_32 if equal else F))
-    return None if allowed else f"src has element type {element}; it takes f16 and f32, i32 for eq, on a5 i16"
+    return None if allowed else f"{o:src} has element type {element}; it takes f16 and f32, i32 for eq, on a5 i16"
 
 
 @_of("TGatherBOp")("TGATHERB-AS-01", "f16", "i64", covered_by=("GATHB-01",))
 def TGATHERB_AS_01(o: Site) -> Message:
     """tgatherb: dst has elements of 1, 2 or 4 bytes, and on a2a3 lies in rows."""
     if o.dst.dtype.size not in (1, 2, 4):
-        return f"dst has element type {o.dst.dtype}"
-    return "dst has blayout=col_major" if o.target.is_a(A2A3) and not o.dst.row_major else None
+        return f"{o:dst} has element type {o.dst.dtype}"
+    return f"{o:dst} has blayout=col_major" if o.target.is_a(A2A3) and not o.dst.row_major else None
 
 
 @_of("TScatterOp")(
@@ -132,9 +132,9 @@ def TSCATTER_AS_01(o: Site) -> Message:
         return wrong or _along(o, "src", "dst")
     wanted = max(2, o.src.dtype.size)
     if o.idx.dtype not in INT16_32 or o.idx.dtype.size != wanted:
-        return f"idx has element type {o.idx.dtype}; {o.src.dtype} takes integers of {wanted} bytes"
+        return f"{o:idx} has element type {o.idx.dtype}; {o.src.dtype} takes integers of {wanted} bytes"
     if o.dst.vr < o.src.vr or o.dst.vc < o.src.vc:
-        return f"dst is valid in {o.dst.vr}x{o.dst.vc}, src in {o.src.vr}x{o.src.vc}"
+        return f"{o:dst} is valid in {o.dst.vr}x{o.dst.vc}, {o:src} in {o.src.vr}x{o.src.vc}"
     return valid_differs(o, "src", "idx")
 
 
@@ -163,22 +163,22 @@ def _counted(o: Site) -> Message:
     s, d, idx = o.src, o.dst, o.idx
     for name, t, types in (("src", s, INT16_32), ("idx", idx, _8), ("dst", d, _32)):
         if t.loc is not TileType.Vec or (name != "idx" and not is_nd(t)):
-            return f"{name} is {t.layout_name} in {t.loc.text}"
+            return f"{o:{name}} is {t.layout_name} in {t.loc.text}"
         if t.dtype not in types:
-            return f"{name} has element type {t.dtype}"
+            return f"{o:{name}} has element type {t.dtype}"
     if s.rows != d.rows or s.vr != d.vr:
-        return f"src has {s.rows} rows, {s.vr} of them valid, dst {d.rows} and {d.vr}"
+        return f"{o:src} has {s.rows} rows, {s.vr} of them valid, {o:dst} {d.rows} and {d.vr}"
     if d.cols < BINS or (d.vc < BINS and d.vc != 0):
-        return f"dst has {d.cols} columns, {d.vc} of them valid; there are {BINS} values"
+        return f"{o:dst} has {d.cols} columns, {d.vc} of them valid; there are {BINS} values"
     return None
 
 
 def _index_of_halves(o: Site) -> Message:
     s, idx = o.src, o.idx
     if idx.row_major or idx.boxed or idx.cols != 1 or idx.vc > 1:
-        return f"idx is {idx.layout_name} {idx.rows}x{idx.cols}, not one column"
+        return f"{o:idx} is {idx.layout_name} {idx.rows}x{idx.cols}, not one column"
     if idx.rows != s.rows or idx.vr != s.vr:
-        return f"idx has {idx.rows} rows, {idx.vr} of them valid, src {s.rows} and {s.vr}"
+        return f"{o:idx} has {idx.rows} rows, {idx.vr} of them valid, {o:src} {s.rows} and {s.vr}"
     return None
 
 
@@ -187,7 +187,10 @@ def _index_of_words(o: Site, byte: int) -> Message:
     if not above:
         return None
     if not is_nd(idx) or idx.cols != s.cols or idx.vc != s.vc:
-        return f"idx is {idx.layout_name} with {idx.cols} columns, {idx.vc} of them valid, src has {s.cols} and {s.vc}"
+        return (
+            f"{o:idx} is {idx.layout_name} with {idx.cols} columns, {idx.vc} of them valid, {o:src} has {s.cols} "
+            f"and {s.vc}"
+        )
     if idx.rows != above or (idx.vr != above and idx.vr != 0):
-        return f"idx has {idx.rows} rows, {idx.vr} of them valid, not {above}"
+        return f"{o:idx} has {idx.rows} rows, {idx.vr} of them valid, not {above}"
     return None

@@ -35,7 +35,7 @@ def TGATH_COM_01(o: Site) -> Message:
     if not by_index(o):
         return None
     if not o.idx.dtype.is_integer:
-        return f"idx has element type {o.idx.dtype}; indices are integers"
+        return f"{o:idx} has element type {o.idx.dtype}; indices are integers"
     return differ(o, "src", "dst")
 
 
@@ -47,9 +47,9 @@ def TGATH_COM_03(o: Site) -> Message:
     if o.mask is None:
         return "neither an index tile nor a mask pattern nor a threshold says what to gather"
     if o.src.dtype.bits != o.dst.dtype.bits:
-        return f"src has {o.src.dtype.bits}-bit elements, dst {o.dst.dtype.bits}-bit ones"
+        return f"{o:src} has {o.src.dtype.bits}-bit elements, {o:dst} {o.dst.dtype.bits}-bit ones"
     if o.axis is MaskAxis.Row and o.dst.vc != o.dst.cols:
-        return f"dst has {o.dst.vc} valid columns of {o.dst.cols}; the elements are written one after the other"
+        return f"{o:dst} has {o.dst.vc} valid columns of {o.dst.cols}; the elements are written one after the other"
     return not_plain(o)
 
 
@@ -65,7 +65,7 @@ def TGATH_COM_04(o: Site) -> Message:
         return None
     chosen = o.src.vr * len(range(o.mask.first, o.src.vc, o.mask.period))
     total = o.dst.vr * o.dst.vc
-    return f"{o.mask.name} selects {chosen} elements, dst takes {total}" if total < chosen else None
+    return f"{o.mask.name} selects {chosen} elements, {o:dst} takes {total}" if total < chosen else None
 
 
 @_rule("TGATH-COM-05", accepted="P0101 of 8 rows into 4", rejected="P0101 of 6 rows into 4")
@@ -75,7 +75,9 @@ def TGATH_COM_05(o: Site) -> Message:
         return None
     rows = o.mask.period * o.dst.vr
     return (
-        f"src has {o.src.vr} valid rows; {o.mask.name} into {o.dst.vr} rows takes {rows}" if o.src.vr != rows else None
+        f"{o:src} has {o.src.vr} valid rows; {o.mask.name} into {o.dst.vr} rows takes {rows}"
+        if o.src.vr != rows
+        else None
     )
 
 
@@ -87,7 +89,7 @@ def TGATH_A23_01(o: Site) -> Message:
     if o.dst.dtype.size not in (2, 4) or o.idx.dtype not in _32:
         return f"{o.dst.dtype} by {o.idx.dtype}: a2a3 gathers 2- and 4-byte elements by 32-bit indices"
     if o.has("tmp") and o.tmp.dtype is not o.idx.dtype:
-        return f"tmp has element type {o.tmp.dtype}, idx has {o.idx.dtype}"
+        return f"{o:tmp} has element type {o.tmp.dtype}, {o:idx} has {o.idx.dtype}"
     return None
 
 
@@ -95,7 +97,9 @@ def TGATH_A23_01(o: Site) -> Message:
 def TGATH_A23_02(o: Site) -> Message:
     """By index, dst does not overlap src on a2a3."""
     return (
-        "dst and src share bytes; a2a3 computes byte offsets in dst" if by_index(o) and overlap(o.dst, o.src) else None
+        f"{o:dst} and {o:src} share bytes; a2a3 computes byte offsets in {o:dst}"
+        if by_index(o) and overlap(o.dst, o.src)
+        else None
     )
 
 
@@ -103,7 +107,7 @@ def TGATH_A23_02(o: Site) -> Message:
 def TGATH_A23_03(o: Site) -> Message:
     """By mask, a2a3 takes elements of 2 and 4 bytes."""
     if by_mask(o) and o.dst.dtype.size not in (2, 4):
-        return f"dst has element type {o.dst.dtype}; a2a3 masks elements of 2 or 4 bytes"
+        return f"{o:dst} has element type {o.dst.dtype}; a2a3 masks elements of 2 or 4 bytes"
     return None
 
 
@@ -122,7 +126,7 @@ def TGATH_A23_04(o: Site) -> Message:
     """a2a3 compares f16, f32, and 32-bit integers with eq."""
     if not o.has("count") or o.src.dtype in F or (o.src.dtype in _32 and o.cmp is CmpMode.EQ):
         return None
-    return f"src has element type {o.src.dtype}; a2a3 compares f16, f32, and i32 with eq"
+    return f"{o:src} has element type {o.src.dtype}; a2a3 compares f16, f32, and i32 with eq"
 
 
 @_rule(
@@ -139,7 +143,7 @@ def TGATH_A23_04_T(o: Site) -> Message:
         return None
     t, s = o.tmp.spec, o.src.spec
     need = t.rows * t.cols + s.rows * s.cols * 4 + s.rows * s.dtype.size
-    return f"tmp has {t.nbytes} bytes; the comparison uses {need}" if t.nbytes < need else None
+    return f"{o:tmp} has {t.nbytes} bytes; the comparison uses {need}" if t.nbytes < need else None
 
 
 _A5_INDEX = {1: (2,), 2: (2, 4), 4: (4,), 8: (4,)}
@@ -182,7 +186,7 @@ def TGATH_A5_03(o: Site) -> Message:
         return None
     narrow = o.src.dtype.size < 4
     if narrow and known(o.src.vc) and o.src.vc % 64:
-        return f"src has {o.src.vc} valid columns of {o.src.dtype}; the tail of 64 lanes is not masked"
+        return f"{o:src} has {o.src.vc} valid columns of {o.src.dtype}; the tail of 64 lanes is not masked"
     return not_of(o, _A5_COMPARE, "src")
 
 
@@ -215,7 +219,7 @@ RULES = (
 def GATHB_01(o: Site) -> Message:
     """TGATHERB works on Vec tiles with elements of 1, 2 or 4 bytes; dst is row-major on a2a3 and cpu."""
     if o.dst.dtype.size not in (1, 2, 4) or o.dst.dtype.packed:
-        return f"dst has element type {o.dst.dtype}; TGATHERB moves elements of 1, 2 or 4 bytes"
+        return f"{o:dst} has element type {o.dst.dtype}; TGATHERB moves elements of 1, 2 or 4 bytes"
     if o.target.is_a(A5):
         return not_vec(o, "dst", "src", "offset")
     return boxed_or_columns(o, "dst") or not_vec(o, "dst", "src", "offset")
@@ -226,7 +230,7 @@ def GATHB_04(o: Site) -> Message:
     """The valid columns of dst are whole blocks of 32 bytes."""
     if o.target.is_a(A5) or not known(o.dst.vc) or o.dst.vc % o.dst.spec.c0 == 0:
         return None
-    return f"dst has {o.dst.vc} valid columns of {o.dst.dtype}; blocks have {o.dst.spec.c0}"
+    return f"{o:dst} has {o.dst.vc} valid columns of {o.dst.dtype}; blocks have {o.dst.spec.c0}"
 
 
 @_block("GATHB-02", accepted="u32", rejected="i16")

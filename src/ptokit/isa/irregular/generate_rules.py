@@ -21,7 +21,9 @@ _random = partial(rule, source="compute-layout-irregular 2.10")
 @_ci("GEN-CI-01", accepted="1x64", rejected="2x64")
 def GEN_CI_01(o: Site) -> Message:
     """TCI fills a Vec tile of one row."""
-    return not_vec(o, "dst") or (f"dst has {o.dst.rows} rows; TCI fills a tile of one row" if o.dst.rows != 1 else None)
+    return not_vec(o, "dst") or (
+        f"{o:dst} has {o.dst.rows} rows; TCI fills a tile of one row" if o.dst.rows != 1 else None
+    )
 
 
 @_ci("CI-01", accepted="i32 into i32", rejected="i16 into i32")
@@ -29,14 +31,14 @@ def CI_01(o: Site) -> Message:
     """The start has dst's element type."""
     d = o.dst.dtype
     legal = ("", d.text, f"i{d.bits}" if d.is_integer else d.text)
-    return f"the start is {o.start.type}, dst has element type {d}" if o.start.type not in legal else None
+    return f"the start is {o.start.type}, {o:dst} has element type {d}" if o.start.type not in legal else None
 
 
 @_ci("CI-02", accepted="i16", rejected="i8")
 def CI_02(o: Site) -> Message:
     """TCI makes 16- and 32-bit integers; on a2a3 without tmp floats too."""
     if o.target.is_a(A2A3) and o.has("tmp") and not o.dst.dtype.is_integer:
-        return f"dst has element type {o.dst.dtype}; with tmp TCI makes integers"
+        return f"{o:dst} has element type {o.dst.dtype}; with {o:tmp} TCI makes integers"
     return in_types(o)
 
 
@@ -48,7 +50,7 @@ def CI_02_T(o: Site) -> Message:
         return None
     need = 768 if o.dst.dtype.size == 4 else 1792
     if t.dtype.size != 4 or t.spec.nbytes < need:
-        return f"tmp has {t.spec.nbytes} bytes of {t.dtype}; TCI uses {need} bytes of a 4-byte type"
+        return f"{o:tmp} has {t.spec.nbytes} bytes of {t.dtype}; TCI uses {need} bytes of a 4-byte type"
     return None
 
 
@@ -65,7 +67,7 @@ def CI_03(o: Site) -> Message:
     """A descending sequence with tmp starts at 0 on a2a3."""
     if not (o.has("tmp") and o.descending and known(o.start.value)) or o.start.value == 0:
         return None
-    return f"the library computes -({o.start.value} + k) with tmp, not {o.start.value} - k"
+    return f"the library computes -({o.start.value} + k) with {o:tmp}, not {o.start.value} - k"
 
 
 CI_RULES = (
@@ -100,7 +102,7 @@ _32_BITS = types_of("i32 u32")
 @_random("RAND-01", accepted="u32", rejected="f32")
 def RAND_01(o: Site) -> Message:
     """TRANDOM makes 32-bit integers."""
-    return f"dst has element type {o.dst.dtype}; TRANDOM makes i32 or u32" if o.dst.dtype not in _32_BITS else None
+    return f"{o:dst} has element type {o.dst.dtype}; TRANDOM makes i32 or u32" if o.dst.dtype not in _32_BITS else None
 
 
 @_random("RAND-02", accepted="7", rejected="8")

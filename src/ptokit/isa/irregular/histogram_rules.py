@@ -40,7 +40,7 @@ def HIST_02(o: Site) -> Message:
     if byte_of(o.is_msb, o.byte) not in (0, 1):
         return f"byte {o.byte} of a 16-bit element does not exist"
     if o.idx.row_major or o.idx.cols != 1 or o.idx.boxed:
-        return f"idx is {o.idx.layout_name} {o.idx.rows}x{o.idx.cols}; for 16-bit sources it is one column"
+        return f"{o:idx} is {o.idx.layout_name} {o.idx.rows}x{o.idx.cols}; for 16-bit sources it is one column"
     return None
 
 
@@ -55,9 +55,9 @@ def HIST_03(o: Site) -> Message:
     if which == 3:
         return None
     if not o.idx.row_major or o.idx.cols != o.src.cols:
-        return f"idx is {o.idx.layout_name} with {o.idx.cols} columns; it is ND with src's {o.src.cols}"
+        return f"{o:idx} is {o.idx.layout_name} with {o.idx.cols} columns; it is ND with {o:src}'s {o.src.cols}"
     if o.idx.vr != 3 - which:
-        return f"idx has {o.idx.vr} valid rows; byte {which} has {3 - which} bytes above it"
+        return f"{o:idx} has {o.idx.vr} valid rows; byte {which} has {3 - which} bytes above it"
     return None
 
 
@@ -65,9 +65,9 @@ def HIST_03(o: Site) -> Message:
 def HIST_04(o: Site) -> Message:
     """dst has 256 columns, for the bins."""
     if o.dst.vc < BINS:
-        return f"dst has {o.dst.vc} valid columns; there are {BINS} bins"
+        return f"{o:dst} has {o.dst.vc} valid columns; there are {BINS} bins"
     if o.target.is_a(A5) and o.dst.cols != BINS:
-        return f"dst has {o.dst.cols} columns; a5 writes rows of {BINS}"
+        return f"{o:dst} has {o.dst.cols} columns; a5 writes rows of {BINS}"
     return None
 
 

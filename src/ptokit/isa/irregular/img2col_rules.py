@@ -22,12 +22,12 @@ def IMG_COM_01(o: Site) -> Message:
     """TIMG2COL reads NC1HWC0 or NDC1HWC0 tiles in L1 and fills a left tile of their type."""
     s = o.src.spec
     if not isinstance(s, ConvSpec) or s.loc is not TileType.Mat:
-        return f"src is a {o.src.loc.text} tile; TIMG2COL reads convolution tiles in L1"
+        return f"{o:src} is a {o.src.loc.text} tile; TIMG2COL reads convolution tiles in L1"
     wanted = {Layout.NC1HWC0: 5, Layout.NDC1HWC0: 6}.get(s.layout)
     if wanted is None or len(s.dims) != wanted or DYNAMIC in s.dims:
-        return f"src is {s}; it must be NC1HWC0 or NDC1HWC0 with known sizes"
+        return f"{o:src} is {s}; it must be NC1HWC0 or NDC1HWC0 with known sizes"
     if o.dst.loc is not TileType.Left:
-        return f"dst is a {o.dst.loc.text} tile; TIMG2COL fills left tiles"
+        return f"{o:dst} is a {o.dst.loc.text} tile; TIMG2COL fills left tiles"
     return differ(o, "src", "dst")
 
 
@@ -55,7 +55,7 @@ def not_described(state: ConvState) -> Message:
 
 
 def _dst(o: Site, layout: str) -> Message:
-    return f"dst is {o.dst.layout_name}, it must be {layout}" if o.dst.layout_name != layout else None
+    return f"{o:dst} is {o.dst.layout_name}, it must be {layout}" if o.dst.layout_name != layout else None
 
 
 @_rule("IMG-COM-03", accepted="repeat_time 1", rejected="transpose")
@@ -100,7 +100,7 @@ RULES = (
 )
 def IMG_COM_02(o: Site) -> Message:
     """Registers of TIMG2COL are set from a convolution tile."""
-    return None if isinstance(o.config.spec, ConvSpec) else f"{o.config.name} is no convolution tile"
+    return None if isinstance(o.config.spec, ConvSpec) else f"{o:config} is no convolution tile"
 
 
 REGISTER_RULES = (IMG_COM_02,)

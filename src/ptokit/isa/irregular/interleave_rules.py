@@ -43,11 +43,11 @@ def INTLV_03(o: Site) -> Message:
     if o.has("src1"):
         return None
     if known(o.src0.vc) and o.src0.vc % 2:
-        return f"src0 has {o.src0.vc} valid columns; they must be even"
+        return f"{o:src0} has {o.src0.vc} valid columns; they must be even"
     for name in ("dst0", "dst1"):
         d = o.operands[name]
         if d.vr != o.src0.vr or 2 * d.vc != o.src0.vc:  # type: ignore[union-attr]
-            return f"{name} is valid in {d.vr}x{d.vc}, src0 in {o.src0.vr}x{o.src0.vc}; it takes half of it"  # type: ignore[union-attr]
+            return f"{o:{name}} is valid in {d.vr}x{d.vc}, {o:src0} in {o.src0.vr}x{o.src0.vc}; it takes half of it"  # type: ignore[union-attr]
     return None
 
 

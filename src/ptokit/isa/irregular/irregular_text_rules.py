@@ -26,17 +26,17 @@ def _padded(o: Site) -> Message:
     if "mode" in o.attrs:
         return "mode is given; the assembler infers it"
     if s.dtype.bits != d.dtype.bits or d.dtype.bits not in (8, 16, 32):
-        return f"elements have {s.dtype.bits} bits in src, {d.dtype.bits} in dst; both have 8, 16 or 32"
+        return f"elements have {s.dtype.bits} bits in {o:src}, {d.dtype.bits} in {o:dst}; both have 8, 16 or 32"
     if d.rows < s.rows or d.cols < s.cols:
-        return f"src is {s.rows}x{s.cols}, dst is {d.rows}x{d.cols}"
+        return f"{o:src} is {s.rows}x{s.cols}, {o:dst} is {d.rows}x{d.cols}"
     grows = (d.rows, d.cols) != (s.rows, s.cols)
     if grows and not (s.loc is TileType.Vec and d.loc is TileType.Vec):
-        return f"src is {s.rows}x{s.cols}, dst is {d.rows}x{d.cols}, in {d.loc.text}; only vec tiles grow"
+        return f"{o:src} is {s.rows}x{s.cols}, {o:dst} is {d.rows}x{d.cols}, in {d.loc.text}; only vec tiles grow"
     if not isinstance(d, TileInfo) or not isinstance(s, TileInfo):
         return None
     if s.loc is TileType.Mat and d.loc is TileType.Mat and s.spec != d.spec:
-        return f"src is {s.spec}, dst {d.spec}; in mat both are of one type"
-    return "dst has pad null, which says nothing to fill with" if d.spec.pad == 0 else None
+        return f"{o:src} is {s.spec}, {o:dst} {d.spec}; in mat both are of one type"
+    return f"{o:dst} has pad null, which says nothing to fill with" if d.spec.pad == 0 else None
 
 
 @_rule(
@@ -51,14 +51,14 @@ def CC_1(o: Site) -> Message:
         t = o.operands[name]
         assert isinstance(t, TileInfo)
         if t.loc is not TileType.Vec:
-            return f"{name} lies in {t.loc.text}, not vec"
+            return f"{o:{name}} lies in {t.loc.text}, not vec"
         if t.dtype is not o.dst.dtype:
-            return f"{name} has element type {t.dtype}, dst {o.dst.dtype}"
+            return f"{o:{name}} has element type {t.dtype}, {o:dst} {o.dst.dtype}"
         if o.target.is_a(A5) and not t.row_major:
-            return f"{name} has blayout=col_major"
+            return f"{o:{name}} has blayout=col_major"
         rows = t.spec.valid_row
         if DYNAMIC not in (rows, o.dst.spec.valid_row) and rows != o.dst.spec.valid_row:
-            return f"{name} has {rows} valid rows, dst {o.dst.spec.valid_row}"
+            return f"{o:{name}} has {rows} valid rows, {o:dst} {o.dst.spec.valid_row}"
     if o.dst.dtype not in _CONCAT:
         return f"element type {o.dst.dtype}; it takes i8, i16, i32, f16, bf16, f32"
     cols = [o.src0.spec.valid_col, o.src1.spec.valid_col]
@@ -86,15 +86,15 @@ def CC_2(o: Site) -> Message:
         like = o.idx0 if index else o.dst
         rows = t.spec.valid_row, o.dst.spec.valid_row
         if t.loc is not TileType.Vec:
-            return f"{name} lies in {t.loc.text}, not vec"
+            return f"{o:{name}} lies in {t.loc.text}, not vec"
         if t.dtype is not like.dtype or t.dtype not in (_CONCAT_INDEX if index else _CONCAT_DATA):
-            return f"{name} has element type {t.dtype}"
+            return f"{o:{name}} has element type {t.dtype}"
         if o.target.is_a(A5) and not t.row_major:
-            return f"{name} has blayout=col_major"
+            return f"{o:{name}} has blayout=col_major"
         if DYNAMIC not in rows and rows[0] != rows[1]:
-            return f"{name} has {rows[0]} valid rows, dst {rows[1]}"
+            return f"{o:{name}} has {rows[0]} valid rows, {o:dst} {rows[1]}"
         if index and t.spec.valid_col == 0:
-            return f"{name} has no valid column"
+            return f"{o:{name}} has no valid column"
     return None
 
 
@@ -111,8 +111,8 @@ def RN_1(o: Site) -> Message:
     if o.rounds not in (7, 10):
         return f"{o.rounds} rounds, not 7 or 10"
     if not o.dst.dtype.is_integer or o.dst.dtype.bits != 32:
-        return f"dst has element type {o.dst.dtype}, not a 32-bit integer"
-    return None if o.dst.row_major else "dst has blayout=col_major"
+        return f"{o:dst} has element type {o.dst.dtype}, not a 32-bit integer"
+    return None if o.dst.row_major else f"{o:dst} has blayout=col_major"
 
 
 FP_1 = _rule(

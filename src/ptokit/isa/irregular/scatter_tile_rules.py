@@ -31,7 +31,7 @@ def TSCAT_COM_02(o: Site) -> Message:
         return None
     wanted = _WIDTHS.get(o.dst.dtype.size)
     if o.idx.dtype.size != wanted:
-        return f"idx has element type {o.idx.dtype}; {o.dst.dtype} elements take {wanted}-byte indices"
+        return f"{o:idx} has element type {o.idx.dtype}; {o.dst.dtype} elements take {wanted}-byte indices"
     return not_of(o, INT16_32, "idx")
 
 
@@ -45,7 +45,10 @@ def TSCAT_COM_05(o: Site) -> Message:
     s, d, times = o.src, o.dst, o.mask.period
     wanted = (times * s.vr, s.vc) if o.axis is MaskAxis.Col else (s.vr, times * s.vc)
     if d.vr != wanted[0] or d.vc != wanted[1]:
-        return f"src is valid in {s.vr}x{s.vc}; with {o.mask.name} dst is {wanted[0]}x{wanted[1]}, not {d.vr}x{d.vc}"
+        return (
+            f"{o:src} is valid in {s.vr}x{s.vc}; with {o.mask.name} {o:dst} is {wanted[0]}x{wanted[1]}, not "
+            f"{d.vr}x{d.vc}"
+        )
     return None
 
 
@@ -54,7 +57,7 @@ def TSCAT_CPU_01(o: Site) -> Message:
     """By mask, the simulator scatters elements of 2 and 4 bytes."""
     if o.has("idx") or o.dst.dtype.size in (2, 4):
         return None
-    return f"dst has element type {o.dst.dtype}; the simulator scatters by mask elements of 2 and 4 bytes"
+    return f"{o:dst} has element type {o.dst.dtype}; the simulator scatters by mask elements of 2 and 4 bytes"
 
 
 @_rule("TSCAT-COM-03", accepted="vec tiles", rejected="a mat destination")

@@ -42,9 +42,9 @@ def MS_1(o: Site) -> Message:
 def _block(o: Site) -> Message:
     s, d = o.src0, o.dst
     if s.dtype is not d.dtype or s.dtype not in F:
-        return f"src has element type {s.dtype}, dst {d.dtype}; both are f16, or f32"
+        return f"{o:src0} has element type {s.dtype}, {o:dst} {d.dtype}; both are f16, or f32"
     if (s.rows, d.rows) != (1, 1) or s.cols != d.cols:
-        return f"src is {s.rows}x{s.cols}, dst {d.rows}x{d.cols}; both are one row of equal length"
+        return f"{o:src0} is {s.rows}x{s.cols}, {o:dst} {d.rows}x{d.cols}; both are one row of equal length"
     length: Size = o.block_len.value if o.has("block_len") else 0
     if known(length) and (length <= 0 or length % _BLOCK):
         return f"the block length is {length}, not a positive multiple of {_BLOCK}"
@@ -55,12 +55,12 @@ def _merged(o: Site) -> Message:
     tiles = {name: t for name in (*_SOURCES, "tmp") if isinstance(t := o.operands.get(name), TileInfo)}
     for name, t in (("dst", o.dst), *tiles.items()):
         if t.dtype is not o.dst.dtype:
-            return f"{name} has element type {t.dtype}, dst {o.dst.dtype}"
+            return f"{o:{name}} has element type {t.dtype}, {o:dst} {o.dst.dtype}"
         if t.rows != 1:
-            return f"{name} has {t.rows} rows, not 1"
+            return f"{o:{name}} has {t.rows} rows, not 1"
     need = max(o.dst.cols, sum(t.cols for name, t in tiles.items() if name != "tmp"))
     if o.has("tmp") and o.tmp.cols < need:
-        return f"tmp has {o.tmp.cols} columns, not {need}"
+        return f"{o:tmp} has {o.tmp.cols} columns, not {need}"
     return None
 
 
@@ -85,12 +85,12 @@ def TRANS_AS_01(o: Site) -> Message:
         return wrong
     if o.target.is_a(A2A3):
         uses = a2a3_turns_blocks(s, d)
-        wrong = None if s.row_major else "src has blayout=col_major"
+        wrong = None if s.row_major else f"{o:src} has blayout=col_major"
         return wrong or small(o, "tmp", s.spec.nbytes if uses else 32)
     for name, t in (("src", s), ("dst", d)):
         line = t.cols if t.row_major else t.rows
         if line * t.dtype.size % 32:
-            return f"{name} is {t.rows}x{t.cols}; {line} elements are no whole blocks of 32 bytes"
+            return f"{o:{name}} is {t.rows}x{t.cols}; {line} elements are no whole blocks of 32 bytes"
     return small(o, "tmp", 32)
 
 
@@ -100,12 +100,12 @@ def CI_AS_01(o: Site) -> Message:
     with 768 bytes, for 16-bit elements 1792.
     """
     if o.dst.cols == 1:
-        return "dst has one column"
+        return f"{o:dst} has one column"
     if wrong := not_of(o, INT16_32, "dst"):
         return wrong
     t = o.tmp
     if t is None or not o.target.is_a(A2A3):
         return None
     if t.boxed or t.spec.fractal != 512 or (wrong := vec_rows(o, "tmp")):
-        return wrong or f"tmp has layout {t.layout_name}, fractal={t.spec.fractal}"
+        return wrong or f"{o:tmp} has layout {t.layout_name}, fractal={t.spec.fractal}"
     return not_of(o, types_of("i32 u32 f32"), "tmp") or small(o, "tmp", _TCI_BYTES[o.dst.dtype.bits])

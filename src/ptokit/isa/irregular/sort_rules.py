@@ -36,7 +36,7 @@ def SORT_COM_02(o: Site) -> Message:
     """Without tmp the valid columns are groups of 32."""
     if o.has("tmp") or not known(o.src.vc) or o.src.vc % _GROUP == 0:
         return None
-    return f"src has {o.src.vc} valid columns; without tmp the last {o.src.vc % _GROUP} are not sorted"
+    return f"{o:src} has {o.src.vc} valid columns; without {o:tmp} the last {o.src.vc % _GROUP} are not sorted"
 
 
 @_sort("SORT-COM-03", accepted="32xf32 into 64 columns", rejected="32xf32 into 32 columns")
@@ -45,7 +45,7 @@ def SORT_COM_03(o: Site) -> Message:
     per = _RECORD // o.dst.dtype.size
     groups = -(-o.src.vc // _GROUP) if o.has("tmp") and o.target.is_device else 0
     columns = groups * _GROUP * per if groups else o.src.vc * per
-    return f"dst has {o.dst.cols} columns; the records take {columns}" if o.dst.cols < columns else None
+    return f"{o:dst} has {o.dst.cols} columns; the records take {columns}" if o.dst.cols < columns else None
 
 
 @_sort(
@@ -67,7 +67,10 @@ def SORT_A23_01(o: Site) -> Message:
 def SORT_CPU_01(o: Site) -> Message:
     """The simulator takes an index for every element: idx has src's rows and pitch."""
     if o.idx.vr != o.dst.vr or o.idx.cols != o.src.cols:
-        return f"idx is valid in {o.idx.vr} rows of {o.idx.cols}; the simulator wants src's {o.dst.vr} of {o.src.cols}"
+        return (
+            f"{o:idx} is valid in {o.idx.vr} rows of {o.idx.cols}; the simulator wants {o:src}'s {o.dst.vr} of "
+            f"{o.src.cols}"
+        )
     return None
 
 
@@ -97,7 +100,7 @@ def MRG_COM_01(o: Site) -> Message:
     names = ("dst", "src0", "src1", "src2", "src3", "tmp")
     rows = next((n for n in names if o.has(n) and o.operands[n].rows != 1), None)  # type: ignore[union-attr]
     if rows is not None:
-        return f"{rows} has several rows; TMRGSORT works on tiles of one row"
+        return f"{o:{rows}} has several rows; TMRGSORT works on tiles of one row"
     return not_plain(o) or not_of(o, F, *names) or differ(o, *names)
 
 
@@ -114,7 +117,7 @@ def MRG_COM_02(o: Site) -> Message:
     if not known(o.src0.vc):
         return None
     if o.src0.vc % (4 * length) or not 1 <= o.src0.vc // (4 * length) <= 255:
-        return f"src0 has {o.src0.vc} valid columns; it takes 1 to 255 times 4 blocks of {length}"
+        return f"{o:src0} has {o.src0.vc} valid columns; it takes 1 to 255 times 4 blocks of {length}"
     return None
 
 
@@ -126,9 +129,8 @@ def MRG_COM_03(o: Site) -> Message:
         return None
     total = sum(s.cols for s in _lists(o))
     if t.cols < total:
-        return f"tmp has {t.cols} columns; the lists have {total} together"
-    others = [("dst", o.dst), *((s.name, s) for s in _lists(o))]
-    return next((f"tmp and {name} share bytes" for name, s in others if overlap(t, s)), None)
+        return f"{o:tmp} has {t.cols} columns; the lists have {total} together"
+    return next((f"{o:tmp} and {o:{name}} share bytes" for name, s in o.data_tiles if overlap(t, s)), None)
 
 
 @_merge("MRG-COM-04", accepted="lists of 1024 elements", rejected="two lists of 16384 f32 with tmp on a2a3")
@@ -141,7 +143,7 @@ def MRG_COM_04(o: Site) -> Message:
     if o.has("tmp"):
         total, ub = (sum(s.vc for s in _lists(o)) + o.tmp.vc) * size, o.target.capacity[TileType.Vec]
         if total >= ub:
-            return f"the lists and tmp take {total} bytes of the {ub} of UB"
+            return f"the lists and {o:tmp} take {total} bytes of the {ub} of UB"
     return None
 
 
@@ -158,7 +160,7 @@ def MRG_COM_07(o: Site) -> Message:
 @_merge("MRG-COM-06", accepted="two tiles", rejected="dst at the address of src0")
 def MRG_COM_06(o: Site) -> Message:
     """Blocks are not merged in place."""
-    return "dst and src0 share bytes; blocks are not merged in place" if overlap(o.dst, o.src0) else None
+    return f"{o:dst} and {o:src0} share bytes; blocks are not merged in place" if overlap(o.dst, o.src0) else None
 
 
 MERGE_RULES = (

@@ -40,7 +40,7 @@ def TRANS_COM_01(o: Site) -> Message:
     """Source and destination have elements of one size: 1, 2 or 4 bytes."""
     s, d = o.src.dtype, o.dst.dtype
     if s.bits != d.bits:
-        return f"src has {s.bits}-bit elements, dst {d.bits}-bit ones"
+        return f"{o:src} has {s.bits}-bit elements, {o:dst} {d.bits}-bit ones"
     if s.size not in (1, 2, 4) or (s.packed and (conv(o) is None or o.target.is_device)):
         return f"TTRANS moves elements of 1, 2 or 4 bytes, not {s}"
     return None
@@ -61,7 +61,7 @@ def TRANS_COM_04(o: Site) -> Message:
         return None
     s, d = o.src, o.dst
     if d.vr < s.vc or d.vc < s.vr or s.vc > d.rows or s.vr > d.cols:
-        return f"src is valid in {s.vr}x{s.vc}, dst in {d.vr}x{d.vc}; it must hold {s.vc}x{s.vr}"
+        return f"{o:src} is valid in {s.vr}x{s.vc}, {o:dst} in {d.vr}x{d.vc}; it must hold {s.vc}x{s.vr}"
     return None
 
 
@@ -74,7 +74,7 @@ def TRANS_A5_01(o: Site) -> Message:
         t = o.operands[name]
         bits = t.cols * t.dtype.bits  # type: ignore[union-attr]
         if bits % 256:
-            return f"{name} has rows of {bits // 8} bytes; a5 needs a multiple of 32"
+            return f"{o:{name}} has rows of {bits // 8} bytes; a5 needs a multiple of 32"
     return None
 
 
@@ -100,7 +100,7 @@ def TRANS_CONV_01(o: Site) -> Message:
     s, d = found
     wanted = _wanted(s, d)
     if wanted is not None and (d.dims != wanted[0] and _merged(d.dims) != wanted[0]):
-        return f"src is {s}, so dst is {'x'.join(map(str, wanted[0]))}, not {'x'.join(map(str, d.dims))}"
+        return f"{o:src} is {s}, so {o:dst} is {'x'.join(map(str, wanted[0]))}, not {'x'.join(map(str, d.dims))}"
     plain = next((t for t in (s, d) if t.layout in (_L.NCHW, _L.GNCHW)), None)
     if o.target.is_device and plain is not None and prod(plain.dims[-2:]) * plain.dtype.size % 32:
         return f"H*W of {plain} is {prod(plain.dims[-2:]) * plain.dtype.size} bytes; it must be a multiple of 32"
@@ -139,7 +139,7 @@ def TRANS_CONV_02(o: Site) -> Message:
         return None
     total = o.src.spec.nbytes + o.dst.spec.nbytes + (o.tmp.spec.nbytes if o.has("tmp") else 0)
     room = o.target.capacity[TileType.Vec]
-    return f"src, dst and tmp take {total} bytes together; there are {room}" if total > room else None
+    return f"{o:src}, {o:dst} and {o:tmp} take {total} bytes together; there are {room}" if total > room else None
 
 
 @_rule("TRANS-COM-02", targets=DEVICES, accepted="an ND source", rejected="blayout=col_major")

@@ -17,7 +17,7 @@ def bad_index(o: Site, name: str) -> Message:
     """An index of a window that is no 16-bit number."""
     info = o.operands[name]
     value: Any = info.value if isinstance(info, ScalarInfo) else None
-    return f"{name} is {value}, not 0 to 65535" if isinstance(value, int) and not 0 <= value <= 0xFFFF else None
+    return f"{o:{name}} is {value}, not 0 to 65535" if isinstance(value, int) and not 0 <= value <= 0xFFFF else None
 
 
 def pair_of_layouts(o: Site) -> Message:
@@ -27,11 +27,11 @@ def pair_of_layouts(o: Site) -> Message:
         return None
     layouts = (o.src.layout_name, o.dst.layout_name)
     if pair(o) == (Acc, Mat):
-        return None if layouts[1] == "Nz" else f"acc to mat writes Nz, dst has layout {layouts[1]}"
+        return None if layouts[1] == "Nz" else f"acc to mat writes Nz, {o:dst} has layout {layouts[1]}"
     if a5 and pair(o) == (Acc, Vec):
         return None
     if a5 and pair(o) == (Vec, Mat):
-        return None if layouts[0] in PLAIN_LAYOUTS else f"vec to mat reads ND or Nz, src has layout {layouts[0]}"
+        return None if layouts[0] in PLAIN_LAYOUTS else f"vec to mat reads ND or Nz, {o:src} has layout {layouts[0]}"
     if pair(o) == (Vec, Vec):
         if layouts[0] in PLAIN_LAYOUTS and (layouts[0] == layouts[1] or (a5 and layouts[1] in PLAIN_LAYOUTS)):
             return None
@@ -49,20 +49,20 @@ def operand_window(o: Site, row: Any, col: Any) -> Message:
     s, d = o.src, o.dst
     if d.loc is Left and s.rows == 1 and s.layout_name == "ND":
         unit = 512 * 8 // s.dtype.bits
-        for what, n in (("columns of src", s.cols), ("columns of dst", d.cols), ("col", col)):
+        for what, name, n in (("columns of ", "src", s.cols), ("columns of ", "dst", d.cols), ("", "col", col)):
             if n % unit != 0:
-                return f"{what}: {n} elements of {s.dtype} are no whole fractals of 512 bytes"
+                return f"{what}{o:{name}}: {n} elements of {s.dtype} are no whole fractals of 512 bytes"
         return None
     if s.layout_name not in ("Nz", "Zn"):
-        return f"src has layout {s.layout_name}; {arrow(o)} reads Nz or Zn"
+        return f"{o:src} has layout {s.layout_name}; {arrow(o)} reads Nz or Zn"
     square = max(16, d.c0)
     rows, cols = (square, square) if turned(o) else (16, d.c0) if d.loc is Left else (d.c0, 16)
-    for what, n, step in (
-        ("row", row, rows),
-        ("col", col, cols),
-        ("rows of dst", d.rows, rows),
-        ("columns of dst", d.cols, cols),
+    for what, name, n, step in (
+        ("", "row", row, rows),
+        ("", "col", col, cols),
+        ("rows of ", "dst", d.rows, rows),
+        ("columns of ", "dst", d.cols, cols),
     ):
         if n % step != 0:
-            return f"{what}: {n} is not a multiple of {step}, as {d.dtype} from {s.layout_name} needs"
+            return f"{what}{o:{name}}: {n} is not a multiple of {step}, as {d.dtype} from {s.layout_name} needs"
     return None

@@ -69,9 +69,9 @@ def quantised(o: Site, cols: Any, first: Any, to: Any = 0) -> Message:
     """Types, words and form of a move out of an accumulator: columns [first, first + cols) to column `to` of dst."""
     if o.src.loc is not Acc:
         asked = "relu" if relu(o) else "a quantisation word" if word(o) else "quantisation words" if words(o) else None
-        return f"{asked} needs an acc source, src is a {o.src.loc.text} tile" if asked else None
+        return f"{asked} needs an acc source, {o:src} is a {o.src.loc.text} tile" if asked else None
     fp = words(o)
-    wrong = parameter_tile(fp) if fp is not None else None
+    wrong = parameter_tile(o, fp) if fp is not None else None
     if o.target.is_a(A2A3) and pair(o) == (Acc, Mat):
         wrong = wrong or acc_to_mat(o) or acc_types(o, A23_ACC_TYPES)
     elif o.target.is_a(A5):
@@ -147,13 +147,13 @@ def EXTR_PAIR_01(o: Site) -> Message:
 def EXTR_PAIR_02(o: Site) -> Message:
     """Two windows: vec ND to vec Nz of one type."""
     if o.src.layout_name != "ND" or o.src.loc is not Vec:
-        return f"src is a {o.src.loc.text} tile in {o.src.layout_name}, not vec ND"
+        return f"{o:src} is a {o.src.loc.text} tile in {o.src.layout_name}, not vec ND"
     for name in ("dst0", "dst1"):
         d: Any = o.operands[name]
         if d.loc is not Vec or d.layout_name != "Nz":
-            return f"{name} is a {d.loc.text} tile in {d.layout_name}, not vec Nz"
+            return f"{o:{name}} is a {d.loc.text} tile in {d.layout_name}, not vec Nz"
         if d.dtype is not o.src.dtype:
-            return f"{name} has element type {d.dtype}, src has {o.src.dtype}"
+            return f"{o:{name}} has element type {d.dtype}, {o:src} has {o.src.dtype}"
     return None
 
 

@@ -36,7 +36,7 @@ def _operand(o: Site, left: bool, wanted: str) -> Message:
     if pair(o) not in OPERAND_PAIRS or (o.dst.loc is Left) is not left or is_conv(o.src):
         return None
     if o.dst.layout_name != wanted:
-        return f"dst has layout {o.dst.layout_name}; a {o.dst.loc.text} tile of a2a3 is {wanted}"
+        return f"{o:dst} has layout {o.dst.layout_name}; a {o.dst.loc.text} tile of a2a3 is {wanted}"
     return operand_window(o, *position(o))
 
 
@@ -88,13 +88,13 @@ def EXTR_A23_07(o: Site) -> Message:
     if o.src.dtype not in PAIR_TYPES:
         return f"element type {o.src.dtype} has no form with two windows; {listed(PAIR_TYPES)} have"
     if o.src.cols * o.src.dtype.size % 32:
-        return f"rows of src of {o.src.cols * o.src.dtype.size} bytes are no whole 32-byte blocks"
+        return f"rows of {o:src} of {o.src.cols * o.src.dtype.size} bytes are no whole 32-byte blocks"
     for name in ("dst0", "dst1"):
         d: Any = o.operands[name]
         if d.cols % d.c0:
-            return f"{name} has {d.cols} columns, not a multiple of {d.c0}"
+            return f"{o:{name}} has {d.cols} columns, not a multiple of {d.c0}"
         if d.compact is CompactMode.RowPlusOne:
-            return f"{name} has compact=row_plus_one"
+            return f"{o:{name}} has compact=row_plus_one"
     return None
 
 

@@ -61,7 +61,7 @@ def EXTR_A5_02(o: Site) -> Message:
         return None
     wanted = "Nz" if o.dst.loc is Left else "Zn"
     if o.dst.layout_name != wanted:
-        return f"dst has layout {o.dst.layout_name}; a {o.dst.loc.text} tile of a5 is {wanted}"
+        return f"{o:dst} has layout {o.dst.layout_name}; a {o.dst.loc.text} tile of a5 is {wanted}"
     return operand_window(o, *position(o))
 
 
@@ -79,14 +79,14 @@ def EXTR_A5_03(o: Site) -> Message:
         return f"element type {o.dst.dtype} is not extracted between vec tiles; {listed(VEC_TYPES)} are"
     if not o.dst.dtype.packed or o.dst.layout_name != "ND":
         return None
-    for what, n in (
-        ("columns of src", o.src.cols),
-        ("columns of dst", o.dst.cols),
-        ("valid columns of dst", o.dst.vc),
-        ("col", position(o)[1]),
+    for what, name, n in (
+        ("columns of ", "src", o.src.cols),
+        ("columns of ", "dst", o.dst.cols),
+        ("valid columns of ", "dst", o.dst.vc),
+        ("", "col", position(o)[1]),
     ):
         if n % 64 != 0:
-            return f"{what}: {n} elements of {o.dst.dtype} are no whole 32-byte blocks"
+            return f"{what}{o:{name}}: {n} elements of {o.dst.dtype} are no whole 32-byte blocks"
     return None
 
 
@@ -94,7 +94,7 @@ def EXTR_A5_03(o: Site) -> Message:
 def EXTR_A5_04(o: Site) -> Message:
     """vec Nz: dst has no more columns than src."""
     if pair(o) == (Vec, Vec) and o.dst.layout_name == "Nz" and o.dst.cols > o.src.cols:
-        return f"dst has {o.dst.cols} columns, src {o.src.cols}"
+        return f"{o:dst} has {o.dst.cols} columns, {o:src} {o.src.cols}"
     return None
 
 
@@ -110,9 +110,9 @@ def EXTR_A5_05(o: Site) -> Message:
         return None
     d = o.dst
     if d.layout_name != "ND":
-        return f"dst has layout {d.layout_name}; an accumulator's window is written as ND"
+        return f"{o:dst} has layout {d.layout_name}; an accumulator's window is written as ND"
     if d.cols * d.dtype.size % 32:
-        return f"a row of dst has {d.cols * d.dtype.size} bytes, not a multiple of 32"
+        return f"a row of {o:dst} has {d.cols * d.dtype.size} bytes, not a multiple of 32"
     return dual_split(o)
 
 
@@ -146,7 +146,7 @@ def EXTR_PAIR_03(o: Site) -> Message:
         d: Any = o.operands[name]
         pitch = nz_pitch(d.spec, d.vr)
         if -(-d.vc // d.c0) * pitch * d.c0 > d.spec.numel:
-            return f"{name}: column blocks of {pitch} rows do not fit into {d.rows}x{d.cols}"
+            return f"{o:{name}}: column blocks of {pitch} rows do not fit into {d.rows}x{d.cols}"
     return None
 
 

@@ -37,9 +37,9 @@ def _indices(o: Site) -> Message:
         if not isinstance(info, ScalarInfo):
             continue
         if info.type not in ("index", ""):
-            return f"{name} has type {info.type}, not index"
+            return f"{o:{name}} has type {info.type}, not index"
         if isinstance(info.value, int) and info.value < 0:
-            return f"{name} is {info.value}"
+            return f"{o:{name}} is {info.value}"
     return None
 
 
@@ -55,9 +55,9 @@ def _a2a3_from_acc(o: Site) -> Message:
     """acc to mat, both Nz, dst fractal 512, and types that a cast or a word converts."""
     for name, t in (("src", o.src), ("dst", o.dst)):
         if t.layout_name != "Nz":
-            return f"{name} is blayout={t.blayout.text}, slayout={t.slayout.text}; not col_major, row_major"
+            return f"{o:{name}} is blayout={t.blayout.text}, slayout={t.slayout.text}; not col_major, row_major"
     if o.dst.fractal != 512:
-        return f"dst has fractal={o.dst.fractal}, not 512"
+        return f"{o:dst} has fractal={o.dst.fractal}, not 512"
     quantised = optional(o, "fp") is not None or optional(o, "quant") is not None
     allowed = (_A3_QUANTISED if quantised else _A3_CAST).get(o.src.dtype.name, frozenset())
     if o.dst.dtype in allowed:
@@ -85,9 +85,9 @@ def EX_2(o: Site) -> Message:
     if pair(o) not in ((Mat, Left), (Mat, Right)):
         return f"{arrow(o)} is not mat to left or right, acc to mat or vec to vec"
     if s.blayout is not BLayout.RowMajor and s.slayout is not SLayout.RowMajor:
-        return f"src is blayout={s.blayout.text}, slayout={s.slayout.text}; one of them must be row_major"
+        return f"{o:src} is blayout={s.blayout.text}, slayout={s.slayout.text}; one of them must be row_major"
     wanted = "Zz" if d.loc is Left else "Zn"
-    return f"dst has layout {d.layout_name}, a {d.loc.text} tile is {wanted}" if d.layout_name != wanted else None
+    return f"{o:dst} has layout {d.layout_name}, a {d.loc.text} tile is {wanted}" if d.layout_name != wanted else None
 
 
 def _a5_from_acc(o: Site) -> Message:
@@ -106,7 +106,7 @@ def EX_3(o: Site) -> Message:
         return f"{arrow(o)} is not mat to left, right or scaling, nor vec or acc to mat or vec"
     wanted = {Left: "Nz", Right: "Zn"}.get(d.loc)
     if wanted and d.layout_name != wanted:
-        return f"dst has layout {d.layout_name}, a {d.loc.text} tile is {wanted}"
+        return f"{o:dst} has layout {d.layout_name}, a {d.loc.text} tile is {wanted}"
     if pair(o) == (Vec, Vec) and (s.layout_name, d.layout_name) != ("ND", "ND"):
         return f"{s.layout_name} to {d.layout_name} between vec tiles; both must be row_major, none_box"
     if s.loc is Acc:
@@ -142,7 +142,7 @@ def IN_3(o: Site) -> Message:
     s, d = o.src, o.dst
     for name, tile, allowed in (("src", s, layouts[0]), ("dst", d, layouts[1])):
         if tile.layout_name not in allowed:
-            return f"{name} has layout {tile.layout_name}; {arrow(o)} takes {' or '.join(allowed)}"
+            return f"{o:{name}} has layout {tile.layout_name}; {arrow(o)} takes {' or '.join(allowed)}"
     if s.loc is Acc:
         return _a5_from_acc(o)
     if pair(o) == (Vec, Vec) and s.layout_name != d.layout_name:

@@ -48,7 +48,7 @@ def refused(o: Site, at: tuple[Any, Any] = (0, 0)) -> Message:
     if pair(o) != (Mat, Right) or o.dst.layout_name != "Zn":
         return f"a convolution tile goes to a right tile in Zn, not to {o.dst.loc.text} {o.dst.layout_name}"
     if spec.layout not in (Layout.FRACTAL_Z, Layout.FRACTAL_Z_3D) or len(spec.dims) not in (4, 5):
-        return f"src is a convolution tile of layout {spec.layout.name}; FRACTAL_Z is moved"
+        return f"{o:src} is a convolution tile of layout {spec.layout.name}; FRACTAL_Z is moved"
     if min(spec.dims) < 1:
-        return f"src is a convolution tile of {'x'.join(map(str, spec.dims))} elements"
+        return f"{o:src} is a convolution tile of {'x'.join(map(str, spec.dims))} elements"
     return outside(at, (o.dst.vr, o.dst.vc), extent(spec))

@@ -108,9 +108,9 @@ def INS_A5_02(o: Site) -> Message:
         return None
     layout = o.dst.layout_name
     if o.dst.loc is Mat and layout != "Nz":
-        return f"dst has layout {layout}; acc to mat writes Nz"
+        return f"{o:dst} has layout {layout}; acc to mat writes Nz"
     if layout not in ("ND", "DN", "Nz"):
-        return f"dst has layout {layout}; acc to vec writes ND, DN or Nz"
+        return f"{o:dst} has layout {layout}; acc to vec writes ND, DN or Nz"
     if dual(o) and layout == "DN":
         return f"{o.mode.name} does not write a DN tile"
     return dual_split(o)
@@ -136,7 +136,7 @@ def INS_A5_04(o: Site) -> Message:
     if s.layout_name != d.layout_name or s.layout_name not in ("ND", "Nz"):
         return f"{s.layout_name} into {d.layout_name}; both are ND or both Nz"
     if s.cols > d.cols or (s.layout_name == "ND" and s.rows > d.rows):
-        return f"src is {s.rows}x{s.cols}, larger than dst of {d.rows}x{d.cols}"
+        return f"{o:src} is {s.rows}x{s.cols}, larger than {o:dst} of {d.rows}x{d.cols}"
     return None
 
 

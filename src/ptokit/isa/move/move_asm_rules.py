@@ -21,14 +21,14 @@ _rule = partial(assembler_rule, source="assembly 13.6")
 @_rule("MO-2", "fp alone", "fp and an i64")
 def MO_2(o: Site) -> Message:
     """tmov has fp or a scalar, not both."""
-    return "fp and a scalar are both given" if o.fp is not None and o.quant is not None else None
+    return f"{o:fp} and a scalar are both given" if o.fp is not None and o.quant is not None else None
 
 
 @_rule("MO-3", "32x32 both", "32x32 to 16x32")
 def MO_3(o: Site) -> Message:
     """tmov from mat, on a2a3 from anywhere, keeps the shape."""
     if (o.src.loc is Mat or o.target.is_a(A2A3)) and (o.src.rows, o.src.cols) != (o.dst.rows, o.dst.cols):
-        return f"src is {o.src.rows}x{o.src.cols}, dst is {o.dst.rows}x{o.dst.cols}"
+        return f"{o:src} is {o.src.rows}x{o.src.cols}, {o:dst} is {o.dst.rows}x{o.dst.cols}"
     return None
 
 
@@ -63,10 +63,10 @@ def MO_7(o: Site) -> Message:
     if fp is None or to_zz(o):
         return None
     if fp.loc is not Scaling:
-        return f"fp is a {fp.loc.text} tile, not scaling"
+        return f"{o:fp} is a {fp.loc.text} tile, not scaling"
     if o.src.dtype.name not in ("f32", "i32", "u32"):
-        return f"src has element type {o.src.dtype}, not f32 or a 32-bit integer"
-    return f"fp with a {o.src.loc.text} source" if o.src.loc is not Acc else None
+        return f"{o:src} has element type {o.src.dtype}, not f32 or a 32-bit integer"
+    return f"{o:fp} with a {o.src.loc.text} source" if o.src.loc is not Acc else None
 
 
 def to_zz(o: Site) -> bool:
@@ -99,23 +99,23 @@ def MO_12(o: Site) -> Message:
     if any(a is b for a, b in ((s, d), (s, third), (d, third))):
         return "two of the three tiles are one"
     if s.spec.dynamic or d.spec.dynamic:
-        return "the type of src or dst leaves valid sizes open"
-    return _by_columns(s, d) if o.grp_axis == 0 else _by_rows(s, d, third)
+        return f"the type of {o:src} or {o:dst} leaves valid sizes open"
+    return _by_columns(o, s, d) if o.grp_axis == 0 else _by_rows(o, s, d, third)
 
 
 def _region(t: TileInfo) -> tuple[int, int]:
     return t.spec.valid_row, t.spec.valid_col
 
 
-def _by_rows(s: TileInfo, d: TileInfo, third: TileInfo) -> Message:
+def _by_rows(o: Site, s: TileInfo, d: TileInfo, third: TileInfo) -> Message:
     """Exponents of groups along rows: rows are filled up to 16, in src, too."""
     (srows, scols), (rows, cols) = _region(s), _region(d)
     if srows * scols != rows * cols:
-        return f"src has {srows * scols} exponents, dst {rows * cols}"
+        return f"{o:src} has {srows * scols} exponents, {o:dst} {rows * cols}"
     if cols % 2:
-        return f"dst has {cols} valid columns, an odd number"
+        return f"{o:dst} has {cols} valid columns, an odd number"
     if srows != 1 and s.cols != scols:
-        return f"src has {s.cols} columns, {scols} of them valid: its exponents do not lie one after the other"
+        return f"{o:src} has {s.cols} columns, {scols} of them valid: its exponents do not lie one after the other"
     blocks = -(-rows // 16)
     for name, t, need in (
         ("src", s, 16 * blocks * cols),
@@ -123,21 +123,21 @@ def _by_rows(s: TileInfo, d: TileInfo, third: TileInfo) -> Message:
         ("tmp", third, 64 + blocks * cols),
     ):
         if t.spec.nbytes < need:
-            return f"{name} has {t.spec.nbytes} bytes, not {need}"
+            return f"{o:{name}} has {t.spec.nbytes} bytes, not {need}"
     return None
 
 
-def _by_columns(s: TileInfo, d: TileInfo) -> Message:
+def _by_columns(o: Site, s: TileInfo, d: TileInfo) -> Message:
     """Exponents of groups along columns."""
     (rows, cols), (drows, dcols) = _region(s), _region(d)
     if rows * cols != drows * dcols:
-        return f"src has {rows * cols} exponents, dst {drows * dcols}"
+        return f"{o:src} has {rows * cols} exponents, {o:dst} {drows * dcols}"
     if rows < 2 or rows % 2:
-        return f"src has {rows} valid rows, not an even number from 2"
+        return f"{o:src} has {rows} valid rows, not an even number from 2"
     if cols % 16 or s.cols != cols:
-        return f"src has {s.cols} columns, {cols} of them valid, which are not all of them and whole blocks of 16"
+        return f"{o:src} has {s.cols} columns, {cols} of them valid, which are not all of them and whole blocks of 16"
     if min(s.spec.nbytes, d.spec.nbytes) < rows * cols:
-        return f"src has {s.spec.nbytes} bytes and dst {d.spec.nbytes}, not {rows * cols}"
+        return f"{o:src} has {s.spec.nbytes} bytes and {o:dst} {d.spec.nbytes}, not {rows * cols}"
     return None
 
 
@@ -157,7 +157,7 @@ def MO_13(o: Site) -> Message:
 def MO_8(o: Site) -> Message:
     """fp and a scalar go with single modes."""
     if dual(o) and (o.fp is not None or o.quant is not None):
-        return f"{o.mode.text} together with {'fp' if o.fp is not None else 'a scalar'}"
+        return f"{o.mode.text} together with {f'{o:fp}' if o.fp is not None else 'a scalar'}"
     return None
 
 
@@ -165,13 +165,13 @@ def MO_8(o: Site) -> Message:
 def MO_9(o: Site) -> Message:
     """An acc source with fp or ReLU is col_major, row_major."""
     if o.src.loc is Acc and (optional(o, "fp") is not None or relu(o)) and o.src.layout_name != "Nz":
-        return f"src is blayout={o.src.blayout.text}, slayout={o.src.slayout.text}; not col_major, row_major"
+        return f"{o:src} is blayout={o.src.blayout.text}, slayout={o.src.slayout.text}; not col_major, row_major"
     return None
 
 
 def _fractal(o: Site) -> Message:
     if pair(o) == (Acc, Mat) and o.dst.fractal != 512:
-        return f"dst has fractal={o.dst.fractal}, not 512"
+        return f"{o:dst} has fractal={o.dst.fractal}, not 512"
     return None
 
 
@@ -179,11 +179,11 @@ def _fractal(o: Site) -> Message:
 def MF_1(o: Site) -> Message:
     """tmov.fp: src of 32-bit elements and Nz, fp a scaling tile."""
     if o.src.dtype.name not in ("f32", "i32", "u32"):
-        return f"src has element type {o.src.dtype}, not f32 or a 32-bit integer"
+        return f"{o:src} has element type {o.src.dtype}, not f32 or a 32-bit integer"
     if o.fp.loc is not Scaling:
-        return f"fp is a {o.fp.loc.text} tile, not scaling"
+        return f"{o:fp} is a {o.fp.loc.text} tile, not scaling"
     if o.src.layout_name != "Nz":
-        return f"src is blayout={o.src.blayout.text}, slayout={o.src.slayout.text}; not col_major, row_major"
+        return f"{o:src} is blayout={o.src.blayout.text}, slayout={o.src.slayout.text}; not col_major, row_major"
     return None
 
 
@@ -193,7 +193,7 @@ def MF_2(o: Site) -> Message:
     if pair(o) != (Acc, Mat):
         return f"{arrow(o)} is not acc to mat"
     if o.dst.layout_name != "Nz":
-        return f"dst is blayout={o.dst.blayout.text}, slayout={o.dst.slayout.text}; not col_major, row_major"
+        return f"{o:dst} is blayout={o.dst.blayout.text}, slayout={o.dst.slayout.text}; not col_major, row_major"
     return _fractal(o)
 
 

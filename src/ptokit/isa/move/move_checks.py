@@ -34,16 +34,16 @@ def outside(at: tuple[Any, Any], size: tuple[Any, Any], extent: tuple[Any, Any])
 def types_differ(o: Site) -> Message:
     """A move without conversion."""
     if o.src.dtype is not o.dst.dtype:
-        return f"src has element type {o.src.dtype}, dst has {o.dst.dtype}; this move does not convert"
+        return f"{o:src} has element type {o.src.dtype}, {o:dst} has {o.dst.dtype}; this move does not convert"
     return None
 
 
-def parameter_tile(fp: TileInfo) -> Message:
+def parameter_tile(o: Site, fp: TileInfo) -> Message:
     """The tile of quantisation words."""
     if fp.loc is not Scaling:
-        return f"fp is a {fp.loc.text} tile, not scaling"
+        return f"{o:fp} is a {fp.loc.text} tile, not scaling"
     if fp.dtype not in SIXTY_FOUR_BITS:
-        return f"fp has element type {fp.dtype}; quantisation words have 64 bits"
+        return f"{o:fp} has element type {fp.dtype}; quantisation words have 64 bits"
     return None
 
 
@@ -52,7 +52,7 @@ def acc_types(o: Site, table: TypeTable) -> Message:
     allowed = table[form(o)].get(o.src.dtype.name)
     how = "moved" if form(o) == "cast" else "quantised"
     if allowed is None:
-        return f"src has element type {o.src.dtype}, an accumulator has f32 or i32"
+        return f"{o:src} has element type {o.src.dtype}, an accumulator has f32 or i32"
     if o.dst.dtype not in allowed:
         to = listed(allowed) if allowed else "nothing"
         return f"{o.src.dtype} to {o.dst.dtype} cannot be {how} on {o.target.name}; {o.src.dtype} goes to {to}"
@@ -62,11 +62,11 @@ def acc_types(o: Site, table: TypeTable) -> Message:
 def acc_layouts(o: Site, targets: tuple[str, ...]) -> Message:
     """Layouts of an accumulator move."""
     if o.src.layout_name != "Nz":
-        return f"src has layout {o.src.layout_name}, an accumulator is Nz"
+        return f"{o:src} has layout {o.src.layout_name}, an accumulator is Nz"
     if o.src.dtype.name not in ("f32", "i32"):
-        return f"src has element type {o.src.dtype}, an accumulator has f32 or i32"
+        return f"{o:src} has element type {o.src.dtype}, an accumulator has f32 or i32"
     if o.dst.layout_name not in targets:
-        return f"dst has layout {o.dst.layout_name}, not {listed(targets)}"
+        return f"{o:dst} has layout {o.dst.layout_name}, not {listed(targets)}"
     return None
 
 
@@ -77,7 +77,7 @@ def columns_of_words(o: Site, cols: Size, first: Size = 0) -> Message:
         return None
     need = first + moved_columns(o, cols)
     if fp.vc < need:
-        return f"fp has {fp.vc} valid columns, {need} are needed for {cols} columns of {o.dst.dtype}"
+        return f"{o:fp} has {fp.vc} valid columns, {need} are needed for {cols} columns of {o.dst.dtype}"
     return None
 
 
@@ -88,7 +88,7 @@ def blocks_overflow(o: Site, cols: Size, col: Any = 0) -> Message:
     if o.src.loc is not Acc or not o.target.is_device or d.layout_name != "Nz" or block == d.box.cols:
         return None
     if up(col + cols, block) > d.cols:
-        return f"{d.dtype} with fractal={d.fractal} comes in blocks of {block} columns, dst has {d.cols}"
+        return f"{d.dtype} with fractal={d.fractal} comes in blocks of {block} columns, {o:dst} has {d.cols}"
     return None
 
 

@@ -51,14 +51,14 @@ def TMOV_COM_02(o: Site) -> Message:
         if optional(o, "mode") is not None
         else None
     )
-    return f"{asked} needs an acc source, src is a {o.src.loc.text} tile" if asked else None
+    return f"{asked} needs an acc source, {o:src} is a {o.src.loc.text} tile" if asked else None
 
 
 @rule("TMOV-COM-03", source=MOVES, accepted="TMOV_FP(mat, acc, scaling)", rejected="TMOV_FP(mat, acc, vec)")
 def TMOV_COM_03(o: Site) -> Message:
     """Quantisation words of a vector form lie in a Scaling tile of 64-bit elements."""
     fp = words(o)
-    return parameter_tile(fp) if fp is not None else None
+    return parameter_tile(o, fp) if fp is not None else None
 
 
 @rule(
@@ -171,7 +171,7 @@ def TMOV_COM_18(o: Site) -> Message:
     taken = operand_layout(o.src, o.dst)
     if taken is None or taken == o.src.layout_name:
         return None
-    return f"src is {o.src.layout_name}, and its bytes are taken as {taken}: elements change places"
+    return f"{o:src} is {o.src.layout_name}, and its bytes are taken as {taken}: elements change places"
 
 
 @rule(
@@ -189,7 +189,7 @@ def TMOV_COM_19(o: Site) -> Message:
         return None  # this path has no such condition
     step = max(16, o.dst.c0)
     if o.src.rows % step or o.src.cols % step:
-        return f"src is {o.src.rows}x{o.src.cols} of {o.src.dtype}, which moves in squares of {step}x{step}"
+        return f"{o:src} is {o.src.rows}x{o.src.cols} of {o.src.dtype}, which moves in squares of {step}x{step}"
     return None
 
 
@@ -270,7 +270,7 @@ def TMOV_CPU_01(o: Site) -> Message:
     if dual(o) and (d.vr, d.vc) == first_part(optional(o, "mode"), s.vr, s.vc):
         return None
     if s.vr != d.vr or s.vc != d.vc:
-        return f"src is valid in {s.vr}x{s.vc}, dst in {d.vr}x{d.vc}"
+        return f"{o:src} is valid in {s.vr}x{s.vc}, {o:dst} in {d.vr}x{d.vc}"
     return None
 
 
@@ -280,7 +280,7 @@ def unsupported(o: Site) -> Message:
         t = o.operands[name]
         assert isinstance(t, TileInfo)
         if not o.target.supports(t.dtype, extended=o.extended):
-            return f"{name} has element type {t.dtype}, which cpu does not support"
+            return f"{o:{name}} has element type {t.dtype}, which cpu does not support"
     return None
 
 

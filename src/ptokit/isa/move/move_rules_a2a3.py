@@ -51,7 +51,7 @@ def TMOV_A23_01(o: Site) -> Message:
     if form(o) != "cast" or relu(o) or is_conv(o.src) or pair(o) not in o.target.entry(PAIRS):
         return None
     if (o.src.rows, o.src.cols) != (o.dst.rows, o.dst.cols):
-        return f"src is {o.src.rows}x{o.src.cols}, dst is {o.dst.rows}x{o.dst.cols}"
+        return f"{o:src} is {o.src.rows}x{o.src.cols}, {o:dst} is {o.dst.rows}x{o.dst.cols}"
     return None
 
 
@@ -61,7 +61,7 @@ def TMOV_A23_03(o: Site) -> Message:
     if pair(o) != (Vec, Vec):
         return None
     if o.src.dtype.bits != o.dst.dtype.bits:
-        return f"elements of src have {o.src.dtype.bits} bits, those of dst {o.dst.dtype.bits}"
+        return f"elements of {o:src} have {o.src.dtype.bits} bits, those of {o:dst} {o.dst.dtype.bits}"
     for t in (o.src, o.dst):
         if t.vr < 1 or t.vc < 1:
             return f"the valid region is {t.vr}x{t.vc}; nothing would be moved"
@@ -82,7 +82,7 @@ def one_row_of(o: Site, target: object, measured: TileInfo, unit: int, limit: in
     if pair(o) != (Mat, target):
         return None
     if o.src.rows != 1:
-        return f"src has {o.src.rows} rows; a {measured.loc.text} move takes one"
+        return f"{o:src} has {o.src.rows} rows; a {measured.loc.text} move takes one"
     size = measured.cols * measured.dtype.size
     if size % unit:
         return f"{measured.cols} columns of {measured.dtype} are {size} bytes, not a multiple of {unit}"
@@ -113,8 +113,10 @@ def acc_to_mat(o: Site) -> Message:
     if pair(o) != (Acc, Mat):
         return None
     if o.dst.cols * o.dst.dtype.size % 32:
-        return f"a row of dst has {o.dst.cols * o.dst.dtype.size} bytes, not a multiple of 32"
-    return acc_layouts(o, ("Nz",)) or (f"dst has fractal={o.dst.fractal}, not 512" if o.dst.fractal != 512 else None)
+        return f"a row of {o:dst} has {o.dst.cols * o.dst.dtype.size} bytes, not a multiple of 32"
+    return acc_layouts(o, ("Nz",)) or (
+        f"{o:dst} has fractal={o.dst.fractal}, not 512" if o.dst.fractal != 512 else None
+    )
 
 
 def acc_types_allowed(o: Site) -> Message:

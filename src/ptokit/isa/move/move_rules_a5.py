@@ -66,7 +66,7 @@ def TMOV_A5_00(o: Site) -> Message:
         hint = "; that takes a scratch tile" if change[1] == "Zz" else ""
         return f"a5 does not re-arrange {change[0]} to {change[1]} between vec tiles{hint}"
     if pair(o) == (Vec, Mat) and o.src.row_major and o.src.boxed:
-        return f"src has layout {change[0]}; of vec to mat only ND and Nz sources are moved"
+        return f"{o:src} has layout {change[0]}; of vec to mat only ND and Nz sources are moved"
     return None
 
 
@@ -79,7 +79,7 @@ def TMOV_A5_01(o: Site) -> Message:
         and not is_conv(o.src)
         and (o.src.rows, o.src.cols) != (o.dst.rows, o.dst.cols)
     ):
-        return f"src is {o.src.rows}x{o.src.cols}, dst is {o.dst.rows}x{o.dst.cols}"
+        return f"{o:src} is {o.src.rows}x{o.src.cols}, {o:dst} is {o.dst.rows}x{o.dst.cols}"
     return None
 
 
@@ -101,7 +101,7 @@ def TMOV_A5_02(o: Site) -> Message:
 def TMOV_A5_03(o: Site) -> Message:
     """mat to left or right and vec to mat: src is Nz or row-major."""
     if _common(o) and not o.src.row_major and o.src.layout_name != "Nz":
-        return f"src has layout {o.src.layout_name}; it must be Nz or row_major"
+        return f"{o:src} has layout {o.src.layout_name}; it must be Nz or row_major"
     return None
 
 
@@ -112,7 +112,7 @@ def TMOV_A5_04(o: Site) -> Message:
         return None
     wanted = "Nz" if o.dst.loc is Left else "Zn"
     if o.dst.layout_name != wanted:
-        return f"dst has layout {o.dst.layout_name}; a {o.dst.loc.text} tile of a5 is {wanted}"
+        return f"{o:dst} has layout {o.dst.layout_name}; a {o.dst.loc.text} tile of a5 is {wanted}"
     return None
 
 
@@ -124,13 +124,13 @@ def TMOV_A5_05(o: Site) -> Message:
     wanted = "Zz" if home(o.dst) is ScaleLeft else "Nn"
     for name, t in (("src", o.src), ("dst", o.dst)):
         if t.layout_name != wanted:
-            return f"{name} has layout {t.layout_name}; {arrow(o)} takes {wanted}"
+            return f"{o:{name}} has layout {t.layout_name}; {arrow(o)} takes {wanted}"
     return types_differ(o)
 
 
 def _one_row(o: Site, unit: int) -> Message:
     if o.src.rows != 1:
-        return f"src has {o.src.rows} rows; {arrow(o)} takes one"
+        return f"{o:src} has {o.src.rows} rows; {arrow(o)} takes one"
     size = o.dst.cols * o.dst.dtype.size
     if size % unit or size > 4096:
         return f"{o.dst.cols} columns of {o.dst.dtype} are {size} bytes, not a multiple of {unit} up to 4096"
@@ -185,7 +185,7 @@ def stride_bytes(d: TileInfo) -> int:
 def TMOV_A5_A2(o: Site) -> Message:
     """From acc: lines of dst are a multiple of 32 bytes apart."""
     if _from_acc(o) and (stride_bytes(o.dst) % 32 or not stride_bytes(o.dst)):
-        return f"lines of dst are {stride_bytes(o.dst)} bytes apart, not a multiple of 32"
+        return f"lines of {o:dst} are {stride_bytes(o.dst)} bytes apart, not a multiple of 32"
     return None
 
 
@@ -194,7 +194,7 @@ def TMOV_A5_A3(o: Site) -> Message:
     """AccToVecMode goes with a vec destination."""
     mode = optional(o, "mode")
     if mode is not None and o.src.loc is Acc and o.dst.loc is not Vec:
-        return f"{mode.name} sends to the vector cores, dst is a {o.dst.loc.text} tile"
+        return f"{mode.name} sends to the vector cores, {o:dst} is a {o.dst.loc.text} tile"
     return None
 
 
@@ -251,40 +251,43 @@ def TMOV_A5_Z1(o: Site) -> Message:
     s, d = o.src, o.dst
     for name, t in (("src", s), ("dst", d), ("tmp", third)):
         if t.dtype not in EXPONENT_TYPES or t.dtype is not s.dtype:
-            return f"{name} has element type {t.dtype}; all three tiles have one of {listed(EXPONENT_TYPES)}"
+            return f"{o:{name}} has element type {t.dtype}; all three tiles have one of {listed(EXPONENT_TYPES)}"
     if pair(o) != (Vec, Vec) or third.loc is not Vec:
         return f"{arrow(o)} with a {third.loc.text} scratch tile; all three are vec tiles"
     if s.layout_name != "ND" or d.layout_name != "Zz":
-        return f"{s.layout_name} to {d.layout_name}; src is row_major without boxes, dst has row_major boxes and rows"
+        return (
+            f"{s.layout_name} to {d.layout_name}; {o:src} is row_major without boxes, {o:dst} has row_major boxes "
+            "and rows"
+        )
     if o.grp_axis not in (0, 1):
         return f"grp_axis is {o.grp_axis}, not 0 or 1"
-    return _zz_columns(s, d) if o.grp_axis == 0 else _zz_rows(s, d, third)
+    return _zz_columns(o, s, d) if o.grp_axis == 0 else _zz_rows(o, s, d, third)
 
 
-def _zz_columns(s: TileInfo, d: TileInfo) -> Message:
+def _zz_columns(o: Site, s: TileInfo, d: TileInfo) -> Message:
     if s.vr % 2 != 0 or s.vc % 16 != 0:
-        return f"src is valid in {s.vr}x{s.vc}; rows must be even and columns a multiple of 16"
+        return f"{o:src} is valid in {s.vr}x{s.vc}; rows must be even and columns a multiple of 16"
     if s.cols != s.vc and known(s.vc):
-        return f"src has {s.cols} columns and {s.vc} valid ones; it must be packed"
+        return f"{o:src} has {s.cols} columns and {s.vc} valid ones; it must be packed"
     if s.vr * s.vc > d.spec.numel:
         return f"{s.vr}x{s.vc} exponents do not fit into {d.rows}x{d.cols}"
     return None
 
 
-def _zz_rows(s: TileInfo, d: TileInfo, third: TileInfo) -> Message:
+def _zz_rows(o: Site, s: TileInfo, d: TileInfo, third: TileInfo) -> Message:
     if d.vc % 2 != 0:
-        return f"dst has {d.vc} valid columns; they must be even"
+        return f"{o:dst} has {d.vc} valid columns; they must be even"
     if s.cols != d.vc and known(d.vc):
-        return f"src has {s.cols} columns, dst {d.vc} valid ones; src must be packed"
+        return f"{o:src} has {s.cols} columns, {o:dst} {d.vc} valid ones; {o:src} must be packed"
     if not known(d.vr, d.vc):
         return None
     boxes = -(-d.vr // 16) * (d.vc // 2)
     if 32 * boxes > d.spec.numel:
         return f"{boxes} boxes of 32 exponents do not fit into {d.rows}x{d.cols}"
     if d.vr * d.vc > s.spec.numel:
-        return f"dst is valid in {d.vr}x{d.vc}, src has {s.rows}x{s.cols}"
+        return f"{o:dst} is valid in {d.vr}x{d.vc}, {o:src} has {s.rows}x{s.cols}"
     need = 2 * (32 + boxes)
-    return f"tmp has {third.spec.nbytes} bytes, {need} are needed" if third.spec.nbytes < need else None
+    return f"{o:tmp} has {third.spec.nbytes} bytes, {need} are needed" if third.spec.nbytes < need else None
 
 
 def _rearranged(o: Site) -> str | None:
@@ -309,11 +312,11 @@ def TMOV_A5_N1(o: Site) -> Message:
             return f"column blocks of {nz_pitch(d.spec, d.vr)} rows do not fit into {d.rows}x{d.cols}"
         return None
     if s.rows % s.c0 or s.cols % 16:
-        return f"src is {s.rows}x{s.cols}; to Zn go multiples of {s.c0} rows and 16 columns"
+        return f"{o:src} is {s.rows}x{s.cols}; to Zn go multiples of {s.c0} rows and 16 columns"
     if s.cols != d.vc and known(d.vc):
-        return f"src has {s.cols} columns, dst {d.vc} valid ones; src must be packed"
+        return f"{o:src} has {s.cols} columns, {o:dst} {d.vc} valid ones; {o:src} must be packed"
     if d.vr % d.c0 != 0 or d.vc % 16 != 0:
-        return f"dst is valid in {d.vr}x{d.vc}; rests of {d.c0} rows or 16 columns are not moved"
+        return f"{o:dst} is valid in {d.vr}x{d.vc}; rests of {d.c0} rows or 16 columns are not moved"
     return None
 
 
@@ -324,11 +327,11 @@ def TMOV_A5_N2(o: Site) -> Message:
     """ND to Nz and X to Zz put boxes as far apart as the tile type says."""
     if _rearranged(o) == "Nz" and nz_pitch(o.dst.spec, o.dst.vr) != o.dst.rows:
         pitch = nz_pitch(o.dst.spec, o.dst.vr)
-        return f"column blocks are written {pitch} rows apart, those of dst are {o.dst.rows} rows"
+        return f"column blocks are written {pitch} rows apart, those of {o:dst} are {o.dst.rows} rows"
     if scratch(o) is not None and o.dst.layout_name == "Zz":
         cols = o.src.vr if o.grp_axis == 0 else o.dst.vc
         if cols != o.dst.cols:
-            return f"boxes are packed for {cols} columns, dst has {o.dst.cols}"
+            return f"boxes are packed for {cols} columns, {o:dst} has {o.dst.cols}"
     return None
 
 

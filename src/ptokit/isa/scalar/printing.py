@@ -32,7 +32,7 @@ _CONVERSION = re.compile(
 def PRINT_01(o: Site) -> Message:
     """TPRINT prints f32, f16 and integers of 8 to 32 bits."""
     dtype = o.src.dtype
-    return f"src has element type {dtype}; TPRINT prints {names(I6 | F)}" if dtype not in I6 | F else None
+    return f"{o:src} has element type {dtype}; TPRINT prints {names(I6 | F)}" if dtype not in I6 | F else None
 
 
 @rule("PRINT-02", source=_SOURCE, accepted="a vec tile", rejected="a left tile")
@@ -41,7 +41,9 @@ def PRINT_02(o: Site) -> Message:
     if not isinstance(o.src, TileInfo):
         return None
     legal = [TileType.Vec, TileType.Acc, *([TileType.Mat] if not o.target.is_a(A5) else [])]
-    return f"src is a {o.src.loc.text} tile, which {o.target.name} does not print" if o.src.loc not in legal else None
+    return (
+        f"{o:src} is a {o.src.loc.text} tile, which {o.target.name} does not print" if o.src.loc not in legal else None
+    )
 
 
 @assembler_rule(
@@ -54,13 +56,13 @@ def PRINT_02(o: Site) -> Message:
 def PRINT_AS_01(o: Site) -> Message:
     """tprint prints views, vec tiles, and with a view to put them into also acc tiles, on a2a3 mat tiles."""
     if not isinstance(o.src, TileInfo):
-        return "tmp goes with tiles" if o.has("tmp") else None
+        return f"{o:tmp} goes with tiles" if o.has("tmp") else None
     if o.src.dtype not in I6 | F:
-        return f"src has element type {o.src.dtype}"
+        return f"{o:src} has element type {o.src.dtype}"
     more = (TileType.Acc, *(() if o.target.is_a(A5) else (TileType.Mat,))) if o.has("tmp") else ()
     if o.src.loc not in (TileType.Vec, *more):
         return f"src lies in {o.src.loc.text}"
-    return "tmp is no view" if isinstance(o.tmp, TileInfo) else None
+    return f"{o:tmp} is no view" if isinstance(o.tmp, TileInfo) else None
 
 
 @rule("PRINT-04", source="assembly 6.2", accepted='"x = %d"', rejected='"%d %s"')

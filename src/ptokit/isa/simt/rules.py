@@ -43,7 +43,7 @@ def THR_01(o: Site) -> Message:
     for name in ("value", "compare", "result"):
         given = shown(o.operands.get(name))
         if memory and given and given != memory:
-            return f"{name} is {given}, the memory has elements of {memory}"
+            return f"{o:{name}} is {given}, the memory has elements of {memory}"
     return None
 
 

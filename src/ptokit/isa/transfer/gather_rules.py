@@ -18,13 +18,13 @@ DEVICES = ("a2a3", "a5")
 
 def _overlap(p: c.Parts) -> c.Message:
     if isinstance(p.idx, TileInfo) and overlap(p.data, p.idx):
-        return f"{p.name} and idx share memory, and the tile is written while indices are still read"
+        return f"{p:data} and {p:idx} share memory, and the tile is written while indices are still read"
     return None
 
 
 def _boxed_index(p: c.Parts, idx: TileInfo) -> c.Message:
     if p.mode is Coalesce.Row and idx.boxed:
-        return f"idx has the layout {idx.layout_name}; row indices are stored without boxes"
+        return f"{p:idx} has the layout {idx.layout_name}; row indices are stored without boxes"
     return None
 
 
@@ -36,11 +36,12 @@ def _cpu_row(p: c.Parts, idx: TileInfo) -> c.Message:
     line = (idx.vr == 1 and (idx.row_major or idx.rows == 1)) or (idx.vc == 1 and (not idx.row_major or idx.cols == 1))
     if known(idx.vr, idx.vc) and not line:
         return (
-            f"idx is {c.size(idx)} in a {idx.rows}x{idx.cols} {idx.layout_name} tile; its indices are not consecutive",
+            f"{p:idx} is {c.size(idx)} in a {idx.rows}x{idx.cols} {idx.layout_name} tile; "
+            "its indices are not consecutive",
             "use a 1xR row-major or an Rx1 column-major index tile",
         )
     if idx.vr * idx.vc < rows:  # type: ignore[operator]
-        return f"idx has {idx.vr * idx.vc} valid elements for {rows} rows of {p.name}"
+        return f"{p:idx} has {idx.vr * idx.vc} valid elements for {rows} rows of {p:data}"
     return None
 
 

@@ -40,6 +40,10 @@ class Parts:
     scratch: ViewInfo | None
     name: str  # of the data tile
 
+    def __format__(self, name: str) -> str:
+        """The name of an operand, ``data`` for the data tile; the finding is about it."""
+        return format(self.site, self.name if name == "data" else name)
+
     @property
     def l1(self) -> bool:
         """True for the forms that fill L1 from indices in global memory."""
@@ -115,12 +119,12 @@ def bare(p: Parts) -> Message:
 def index_type(p: Parts) -> Message:
     dtype = p.idx.dtype
     if not p.site.target.is_device:
-        return None if dtype.is_integer and dtype.bits >= 8 else f"idx holds {dtype}; indices are integers"
+        return None if dtype.is_integer and dtype.bits >= 8 else f"{p:idx} holds {dtype}; indices are integers"
     if dtype in DEVICE_INDEX:
         return None
-    message = f"idx holds {dtype}; indices are i32 or u32"
+    message = f"{p:idx} holds {dtype}; indices are i32 or u32"
     if isinstance(p.idx, TileInfo) and p.data.dtype in DEVICE_INDEX:
-        return message, f"are {p.name} and idx swapped?"
+        return message, f"are {p:data} and {p:idx} swapped?"
     return message
 
 
@@ -128,16 +132,16 @@ def same_types(p: Parts) -> Message:
     data, table = p.data.dtype, p.table.dtype
     if not p.site.target.is_device:
         if data.bits != table.bits:
-            return f"{p.name} holds {data} of {data.bits} bits, the table {table} of {table.bits} bits"
+            return f"{p:data} holds {data} of {data.bits} bits, the table {table} of {table.bits} bits"
         return None
-    return None if data is table else f"{p.name} holds {data}, the table {table}"
+    return None if data is table else f"{p:data} holds {data}, the table {table}"
 
 
 def data_type(allowed: frozenset[DType]) -> Callable[[Parts], Message]:
     """The data tile's element type is one of a set."""
 
     def condition(p: Parts) -> Message:
-        return None if p.data.dtype in allowed else f"{p.name} holds {p.data.dtype}, not one of {names(allowed)}"
+        return None if p.data.dtype in allowed else f"{p:data} holds {p.data.dtype}, not one of {names(allowed)}"
 
     return condition
 
@@ -145,10 +149,10 @@ def data_type(allowed: frozenset[DType]) -> Callable[[Parts], Message]:
 def cpu_type(p: Parts) -> Message:
     dtype = p.data.dtype
     if dtype.bits < 8:
-        return f"{p.name} holds {dtype}, whose elements have no address of their own"
+        return f"{p:data} holds {dtype}, whose elements have no address of their own"
     if p.site.extended or dtype not in NARROW_FLOATS:
         return None
-    return f"{p.name} holds {dtype}, which the cpu target does not support", "the extended mode of cpu runs it"
+    return f"{p:data} holds {dtype}, which the cpu target does not support", "the extended mode of cpu runs it"
 
 
 # Region and capacity -------------------------------------------------------------------------------------------------
@@ -156,7 +160,7 @@ def cpu_type(p: Parts) -> Message:
 
 def empty(p: Parts) -> Message:
     if p.data.vr < 1 or p.data.vc < 1:  # type: ignore[operator]
-        return f"the valid region of {p.name} is {size(p.data)}; it needs a row and a column"
+        return f"the valid region of {p:data} is {size(p.data)}; it needs a row and a column"
     return None
 
 
@@ -182,7 +186,7 @@ def one_index_per_row(p: Parts, idx: TileInfo, *, column: bool) -> Message:
     if column and not (idx.vc != 1 or idx.vr != rows):
         return None
     shapes = f"1x{rows} or {rows}x1" if column else f"1x{rows}"
-    return f"idx is {size(idx)}; {rows} rows of {p.name} take indices {shapes}"
+    return f"{p:idx} is {size(idx)}; {rows} rows of {p:data} take indices {shapes}"
 
 
 def one_index_per_element(p: Parts, idx: TileInfo) -> Message:
@@ -190,7 +194,7 @@ def one_index_per_element(p: Parts, idx: TileInfo) -> Message:
     if p.mode is not Coalesce.Elem:
         return None
     if idx.vr != p.data.vr or idx.vc != p.data.vc:
-        return f"idx is {size(idx)}, {p.name} {size(p.data)}; each element takes one index"
+        return f"{p:idx} is {size(idx)}, {p:data} {size(p.data)}; each element takes one index"
     return None
 
 
@@ -199,9 +203,9 @@ def covered(p: Parts, idx: TileInfo) -> Message:
     rows, cols = p.data.vr, p.data.vc
     if p.mode is Coalesce.Row:
         if idx.rows * idx.cols < rows:  # type: ignore[operator]
-            return f"idx has {idx.rows * idx.cols} elements for {rows} rows of {p.name}"
+            return f"{p:idx} has {idx.rows * idx.cols} elements for {rows} rows of {p:data}"
     elif idx.rows < rows or idx.cols < cols:
-        return f"idx has {idx.rows}x{idx.cols} elements for the {size(p.data)} of {p.name}"
+        return f"{p:idx} has {idx.rows}x{idx.cols} elements for the {size(p.data)} of {p:data}"
     return None
 
 
@@ -213,8 +217,8 @@ def apart(p: Parts, idx: TileInfo) -> Message:
         idx.vr == 1 and idx.vc > 1 and not idx.row_major and idx.rows > 1
     ):
         return (
-            f"idx is {size(idx)} in a {idx.rows}x{idx.cols} {idx.layout_name} tile: its indices are not consecutive, "
-            "but are read as if they were",
+            f"{p:idx} is {size(idx)} in a {idx.rows}x{idx.cols} {idx.layout_name} tile: "
+            "its indices are not consecutive, but are read as if they were",
             "use a 1xR row-major or an Rx1 column-major index tile",
         )
     return None
@@ -229,7 +233,8 @@ def mixed_dynamic(p: Parts, idx: TileInfo) -> Message:
         return None
     text = ["x".join("?" if n == DYNAMIC else str(n) for n in sizes) for sizes in (have, *wanted)]
     return (
-        f"idx has the valid size {text[0]}, {p.name} asks for {' or '.join(text[1:])}; static and dynamic sizes differ",
+        f"{p:idx} has the valid size {text[0]}, {p:data} asks for {' or '.join(text[1:])}; "
+        "static and dynamic sizes differ",
         "make both static or both dynamic",
     )
 
@@ -239,31 +244,31 @@ def mixed_dynamic(p: Parts, idx: TileInfo) -> Message:
 
 def in_ub(p: Parts) -> Message:
     if p.data.loc not in (TileType.Vec, TileType.Mat):
-        return f"{p.name} is a {p.data.loc.text} tile; it is a vec tile, or mat with indices in global memory"
+        return f"{p:data} is a {p.data.loc.text} tile; it is a vec tile, or mat with indices in global memory"
     if isinstance(p.idx, TileInfo) and p.idx.loc is not TileType.Vec:
-        return f"idx is a {p.idx.loc.text} tile, not a vec tile"
+        return f"{p:idx} is a {p.idx.loc.text} tile, not a vec tile"
     if isinstance(p.idx, ViewInfo) and p.data.loc is TileType.Vec:
-        return f"idx is global memory, and {p.name} a vec tile; its indices are a vec tile"
+        return f"{p:idx} is global memory, and {p:data} a vec tile; its indices are a vec tile"
     return None
 
 
 def vec_only(p: Parts) -> Message:
     for name, tile in ((p.name, p.data), ("idx", p.idx)):
         if isinstance(tile, TileInfo) and tile.loc is not TileType.Vec:
-            return f"{name} is a {tile.loc.text} tile, not a vec tile"
+            return f"{p:{name}} is a {tile.loc.text} tile, not a vec tile"
     return None
 
 
 def plain_index(p: Parts, idx: TileInfo) -> Message:
     if not idx.row_major or idx.boxed:
-        return f"idx has the layout {idx.layout_name}; it is row-major without boxes"
+        return f"{p:idx} has the layout {idx.layout_name}; it is row-major without boxes"
     return None
 
 
 def plain_tiles(p: Parts, idx: TileInfo) -> Message:
     for name, tile in ((p.name, p.data), ("idx", idx)):
         if tile.boxed:
-            return f"{name} has the layout {tile.layout_name}; addresses ignore boxes, so it must have none"
+            return f"{p:{name}} has the layout {tile.layout_name}; addresses ignore boxes, so it must have none"
     return None
 
 
@@ -275,12 +280,12 @@ def paired_layout(p: Parts, idx: TileInfo) -> Message:
     if layout == "Nz" and fractal == 512 and table in ("", "NZ"):
         return None
     box = f" with fractal {fractal}" if p.data.boxed else ""
-    return f"{p.name} is {layout}{box}, the table {table or 'of unknown layout'}; pairs are ND, ND and Nz 512, NZ"
+    return f"{p:data} is {layout}{box}, the table {table or 'of unknown layout'}; pairs are ND, ND and Nz 512, NZ"
 
 
 def whole_blocks(p: Parts) -> Message:
     if p.data.cols * p.data.dtype.size % 32:
-        return f"{p.name} has rows of {p.data.cols * p.data.dtype.size} bytes, not a multiple of 32"
+        return f"{p:data} has rows of {p.data.cols * p.data.dtype.size} bytes, not a multiple of 32"
     return None
 
 
@@ -292,9 +297,9 @@ def nz_shape(p: Parts, idx: TileInfo) -> Message:
     if s3 != 16 or s4 != c0:
         return f"the NZ table has boxes of {s3}x{s4}, not 16x{c0}"
     if p.data.cols % c0 or p.data.rows % 16:
-        return f"{p.name} is {p.data.rows}x{p.data.cols}; rows are a multiple of 16, columns of {c0}"
+        return f"{p:data} is {p.data.rows}x{p.data.cols}; rows are a multiple of 16, columns of {c0}"
     if p.mode is Coalesce.Row and s0 * s1 * c0 > p.data.cols:  # type: ignore[operator]
-        return f"a row of the NZ table has {s0 * s1 * c0} columns, {p.name} {p.data.cols}"
+        return f"a row of the NZ table has {s0 * s1 * c0} columns, {p:data} {p.data.cols}"
     return None
 
 
@@ -317,7 +322,7 @@ def row_length(p: Parts) -> Message:
     if p.l1 or p.mode is not Coalesce.Row or p.table.shape[4] == p.data.vc:
         return None
     if p.table.shape[4] != p.data.vc:
-        return f"a row of the table has {p.table.shape[4]} elements, {p.name} {p.data.vc} valid columns"
+        return f"a row of the table has {p.table.shape[4]} elements, {p:data} {p.data.vc} valid columns"
     return None
 
 
@@ -325,7 +330,7 @@ def working_set(p: Parts, idx: TileInfo, beyond: int, upto: int) -> Message:
     """Data and index tile together take more than `beyond` and at most `upto` KiB."""
     total = p.data.spec.nbytes + idx.spec.nbytes
     if beyond * 1024 < total <= upto * 1024:
-        return f"{p.name} and idx take {total} bytes; {beyond * 1024} can be used"
+        return f"{p:data} and {p:idx} take {total} bytes; {beyond * 1024} can be used"
     return None
 
 
@@ -337,15 +342,15 @@ def l1_form(p: Parts) -> Message:
     if not p.l1:
         return None
     if p.data.loc is TileType.Mat and isinstance(p.idx, TileInfo):
-        return f"{p.name} is a mat tile, and idx a tile; the indices of this form are in global memory"
+        return f"{p:data} is a mat tile, and {p:idx} a tile; the indices of this form are in global memory"
     if p.data.loc is not TileType.Mat:
         return None
     if p.data.layout_name != "Nz" or p.data.fractal != 512:
-        return f"{p.name} is {p.data.layout_name} with fractal {p.data.fractal}; it is Nz with fractal 512"
+        return f"{p:data} is {p.data.layout_name} with fractal {p.data.fractal}; it is Nz with fractal 512"
     if p.plain_table is False:
         return f"the table's layout is {p.table.layout.name}, not ND"  # type: ignore[union-attr]
     if p.data.cols % p.data.c0 or p.data.rows % 16:
-        return f"{p.name} is {p.data.rows}x{p.data.cols}; rows are a multiple of 16, columns of {p.data.c0}"
+        return f"{p:data} is {p.data.rows}x{p.data.cols}; rows are a multiple of 16, columns of {p.data.c0}"
     return None
 
 
@@ -354,16 +359,16 @@ def scratch_memory(p: Parts) -> Message:
     if p.scratch is None:
         return None
     if p.scratch.dtype is not p.data.dtype:
-        return f"scratch holds {p.scratch.dtype}, {p.name} {p.data.dtype}"
+        return f"{p:scratch} holds {p.scratch.dtype}, {p:data} {p.data.dtype}"
     have, want = product(p.scratch.shape), p.data.rows * p.data.cols
-    return f"scratch has {have} elements; the tile takes {want}" if have < want else None
+    return f"{p:scratch} has {have} elements; the tile takes {want}" if have < want else None
 
 
 def form_agrees(p: Parts) -> Message:
     """The mode that is written is the one the operands stand for."""
     mode, exec_ = p.site.mode, p.site.exec
     if p.scratch is not None and not p.l1:
-        return "scratch belongs to the form that gathers elements into L1"
+        return f"{p:scratch} belongs to the form that gathers elements into L1"
     if exec_ is GatherExec.Simt and (not p.site.target.is_a(A5) or p.scratch is None or p.mode is not Coalesce.Elem):
         return "exec=Simt is the A5 form that gathers elements into L1 through scratch memory"
     if not p.site.target.is_device or not p.l1 or mode is None:

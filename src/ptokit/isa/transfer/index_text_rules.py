@@ -32,16 +32,16 @@ def _kinds(o: Site) -> Message:
 
 def _plain(p: Parts) -> Message:
     if not p.l1 and not isinstance(p.idx, TileInfo):
-        return "idx is a view of global memory; the text form takes a tile"
+        return f"{p:idx} is a view of global memory; the text form takes a tile"
     if p.data.loc is TileType.Mat and p.name == "dst":
         t = p.data
         if t.layout_name != "Nz" or t.fractal != 512 or t.rows % 16 or t.cols % t.dtype.c0:
-            return f"dst is {t.rows}x{t.cols} in mat with the layout {t.layout_name}, not whole boxes of Nz"
+            return f"{p:data} is {t.rows}x{t.cols} in mat with the layout {t.layout_name}, not whole boxes of Nz"
         return None
     if p.data.loc is not TileType.Vec or p.data.layout_name != "ND":
-        return f"{p.name} is a {p.data.loc.text} tile with the layout {p.data.layout_name}, not a row-major vec tile"
+        return f"{p:data} is a {p.data.loc.text} tile with the layout {p.data.layout_name}, not a row-major vec tile"
     if isinstance(p.idx, TileInfo) and (p.idx.loc is not TileType.Vec or p.idx.boxed):
-        return f"idx is a {p.idx.loc.text} tile with the layout {p.idx.layout_name}, not a vec tile without boxes"
+        return f"{p:idx} is a {p.idx.loc.text} tile with the layout {p.idx.layout_name}, not a vec tile without boxes"
     return None
 
 
@@ -49,22 +49,22 @@ def _target(p: Parts) -> Message:
     if not p.site.target.is_a(A2A3):
         return None
     if p.data.dtype in BYTE_FLOATS:
-        return f"{p.name} holds {p.data.dtype}, which is of a5"
+        return f"{p:data} holds {p.data.dtype}, which is of a5"
     return "scatterConflict is of a5" if p.name == "src" and p.site.attrs.get("conflict") is not None else None
 
 
 def _data(p: Parts) -> Message:
-    return None if p.data.dtype in DATA else f"{p.name} holds {p.data.dtype}, not one of {names(DATA)}"
+    return None if p.data.dtype in DATA else f"{p:data} holds {p.data.dtype}, not one of {names(DATA)}"
 
 
 def _index(p: Parts) -> Message:
     if p.data.loc is TileType.Mat and isinstance(p.idx, TileInfo):
-        return f"idx is a tile in {p.idx.loc.text}; into mat a gather takes it from global memory"
-    return None if p.idx.dtype.name == "i32" else f"idx holds {p.idx.dtype}, not i32"
+        return f"{p:idx} is a tile in {p.idx.loc.text}; into mat a gather takes it from global memory"
+    return None if p.idx.dtype.name == "i32" else f"{p:idx} holds {p.idx.dtype}, not i32"
 
 
 def _same(p: Parts) -> Message:
-    return None if p.table.dtype is p.data.dtype else f"the table holds {p.table.dtype}, {p.name} {p.data.dtype}"
+    return None if p.table.dtype is p.data.dtype else f"the table holds {p.table.dtype}, {p:data} {p.data.dtype}"
 
 
 def _nd(p: Parts) -> Message:
@@ -93,7 +93,7 @@ def _shape(p: Parts) -> Message:
     if fits:
         return None
     shown = "" if mode is None else f" with coalesce = {mode.text}"
-    return f"idx is valid in {rows}x{cols}, {p.name} in {wanted_rows}x{wanted_cols}{shown}"
+    return f"{p:idx} is valid in {rows}x{cols}, {p:data} in {wanted_rows}x{wanted_cols}{shown}"
 
 
 def _mode(p: Parts) -> Message:
@@ -105,12 +105,12 @@ def _mode(p: Parts) -> Message:
     if p.site.mode is None:
         return "coalesce is missing"
     if not p.l1:
-        return "scratch goes with mat" if p.scratch is not None else None
+        return f"{p:scratch} goes with mat" if p.scratch is not None else None
     wants = p.site.mode is Coalesce.Elem
     if wants != (p.scratch is not None):
-        return "scratch goes with single elements to mat, and only with them"
+        return f"{p:scratch} goes with single elements to mat, and only with them"
     other = p.scratch is not None and p.scratch.dtype is not p.data.dtype
-    return f"scratch holds {p.scratch.dtype}, dst {p.data.dtype}" if other and p.scratch is not None else None
+    return f"{p:scratch} holds {p.scratch.dtype}, dst {p.data.dtype}" if other and p.scratch is not None else None
 
 
 def _atomic(p: Parts) -> Message:

@@ -48,7 +48,7 @@ def LOAD_A3_02(o: Site) -> Message:
     """Loads go to Vec and Mat tiles."""
     if o.dst.loc in (TileType.Vec, TileType.Mat):
         return None
-    return f"{o.dst.name} is a {o.dst.loc.text} tile; loads go to vec and mat tiles"
+    return f"{o:dst} is a {o.dst.loc.text} tile; loads go to vec and mat tiles"
 
 
 @rule("LOAD-A3-04", accepted="a u64 ND view to an ND tile", rejected="a u64 NZ view to an Nz tile")

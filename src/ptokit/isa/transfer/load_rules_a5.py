@@ -258,7 +258,7 @@ def LOAD_A5_21(o: Site) -> Message:
     """Loads go to Vec and Mat tiles."""
     if o.dst.loc in (TileType.Vec, TileType.Mat):
         return None
-    return f"{o.dst.name} is a {o.dst.loc.text} tile; loads go to vec and mat tiles"
+    return f"{o:dst} is a {o.dst.loc.text} tile; loads go to vec and mat tiles"
 
 
 def _fills_groups(o: Site) -> bool:

@@ -62,7 +62,7 @@ def PREF_02(o: Site) -> Message:
     """The tile is in UB (Vec); Mat is taken too."""
     if o.dst.loc in (TileType.Vec, TileType.Mat):
         return None
-    return f"{o.dst.name} is a {o.dst.loc.text} tile; prefetch takes a vec tile (the assembler also a mat tile)"
+    return f"{o:dst} is a {o.dst.loc.text} tile; prefetch takes a vec tile (the assembler also a mat tile)"
 
 
 @rule("PREF-03", targets=DEVICES, accepted="u8 and i8", rejected="f32 and f16")

@@ -22,7 +22,7 @@ A5_EXTREME = types_of("i32 u32 f32")
 def SCATTER_COM_01(o: Site) -> c.Message:
     """Indices are a tile of int32 or uint32; on cpu of any integer."""
     if isinstance(o.operands.get("idx"), ViewInfo):
-        return "idx is a view of global memory; MSCATTER takes an index tile"
+        return f"{o:idx} is a view of global memory; MSCATTER takes an index tile"
     return c.check(c.index_type)(o)
 
 

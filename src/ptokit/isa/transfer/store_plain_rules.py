@@ -60,7 +60,7 @@ def STORE_A3_01(o: Site) -> Message:
     """Stores come from Vec, Mat and Acc."""
     if plain(o) or o.src.loc is TileType.Acc:
         return None
-    return f"{o.src.name} is a {o.src.loc.text} tile; stores come from vec, mat and acc tiles"
+    return f"{o:src} is a {o.src.loc.text} tile; stores come from vec, mat and acc tiles"
 
 
 @rule("STORE-A5-01", accepted="a vec tile", rejected="a mat tile")
@@ -68,7 +68,7 @@ def STORE_A5_01(o: Site) -> Message:
     """Stores come from Vec and Acc."""
     if o.src.loc in (TileType.Vec, TileType.Acc):
         return None
-    return f"{o.src.name} is a {o.src.loc.text} tile; stores come from vec and acc tiles on a5"
+    return f"{o:src} is a {o.src.loc.text} tile; stores come from vec and acc tiles on a5"
 
 
 @rule("STORE-A3-03", accepted="u8", rejected="e5m2")

@@ -20,7 +20,7 @@ CPU_LAYOUTS = (*PLAIN, Layout.NC1HWC0, Layout.NDC1HWC0)
 def LS_COM_07(o: Site) -> Message:
     """TSTORE_FP stores accumulators."""
     if o.src.loc is not TileType.Acc:
-        return f"{o.src.name} is a {o.src.loc.text} tile; only accumulators pass the fix-pipe"
+        return f"{o:src} is a {o.src.loc.text} tile; only accumulators pass the fix-pipe"
     return None
 
 

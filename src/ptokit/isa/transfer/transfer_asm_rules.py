@@ -20,7 +20,7 @@ from ptokit.types.tile import DYNAMIC
 from ..checks.assembler import assembler_rule
 from ..site import Site, TileInfo, ViewInfo
 from ..unknown import Size, known
-from .transfer_rules import Message, names, sides
+from .transfer_rules import Message, names, sides, tile_name
 
 MOVED_A5 = frozenset((DTYPES | PACKED)[n] for n in "e4m3 e5m2 e8m0 hif8 hif8x2 bf16x2 e2m1x2 e1m2x2".split())
 MOVED = frozenset(DTYPES[n] for n in "i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32".split())
@@ -126,7 +126,7 @@ def _wants_layout(o: Site, *, lines: bool = False) -> Message:
     tile, _ = sides(o)
     if not isinstance(tile, TileInfo) or tile.loc is not TileType.Vec or tile.layout_name in ("ND", "DN", "Nz"):
         return None
-    return None if lines and 1 in (tile.rows, tile.cols) else f"{tile.name} has layout {tile.layout_name}"
+    return None if lines and 1 in (tile.rows, tile.cols) else f"{o:{tile_name(o)}} has layout {tile.layout_name}"
 
 
 def _prefetched(o: Site) -> Message:
@@ -187,7 +187,9 @@ def ST_14(o: Site) -> Message:
 
 
 def _word_sized(o: Site) -> Message:
-    return None if o.src.dtype.name in _WORDS else f"src has element type {o.src.dtype}, not f32 or a 32-bit integer"
+    return (
+        None if o.src.dtype.name in _WORDS else f"{o:src} has element type {o.src.dtype}, not f32 or a 32-bit integer"
+    )
 
 
 # Places --------------------------------------------------------------------------------------------------------------
@@ -198,7 +200,7 @@ def _in(*locs: TileType) -> Callable[[Site], Message]:
         tile, _ = sides(o)
         if tile.loc in locs:
             return None
-        return f"{tile.name} lies in {tile.loc.text}, not {' or '.join(loc.text for loc in locs)}"
+        return f"{o:{tile_name(o)}} lies in {tile.loc.text}, not {' or '.join(loc.text for loc in locs)}"
 
     return check
 

@@ -57,6 +57,11 @@ def is_load(o: Site) -> bool:
     return isinstance(o.dst, TileInfo)
 
 
+def tile_name(o: Site) -> str:
+    """The name of the operand that is the tile."""
+    return "dst" if is_load(o) else "src"
+
+
 def is_conv(tile: TileInfo) -> bool:
     """True for a convolution tile, which has rules of its own."""
     return isinstance(tile.spec, ConvSpec)
@@ -210,7 +215,7 @@ def LS_COM_03(o: Site) -> Message:
             return Doubt(message) if nothing and g == 0 else message
     for what, valid in (("rows", tile.vr), ("columns", tile.vc)):
         if valid <= 0:
-            message = f"{tile.name} has {valid} valid {what}; there is nothing to transfer"
+            message = f"{o:{tile_name(o)}} has {valid} valid {what}; there is nothing to transfer"
             return Doubt(message) if nothing else message, "skip the transfer with scf.if where a tile may be empty"
     return None
 
@@ -231,7 +236,10 @@ def LS_COM_04(o: Site) -> Message:
     tile, view = sides(o)
     if tile.dtype.size == view.dtype.size or converts(o):
         return None
-    return f"{tile.name} has {tile.dtype.size}-byte elements ({tile.dtype}), the view {view.dtype.size} ({view.dtype})"
+    return (
+        f"{o:{tile_name(o)}} has {tile.dtype.size}-byte elements ({tile.dtype}), "
+        f"the view {view.dtype.size} ({view.dtype})"
+    )
 
 
 @rule(

@@ -160,9 +160,9 @@ READERS.update(
         "arith.cmpi": read_compare,
         "arith.cmpf": read_compare,
         "arith.select": read_select,
-        **dict.fromkeys(ARITH_BINARY, read_binary),
-        **dict.fromkeys(ARITH_UNARY, read_unary),
-        **dict.fromkeys(ARITH_EXTENDED, read_extended),
-        **dict.fromkeys(ARITH_CASTS, read_cast),
+        **dict.fromkeys(sorted(ARITH_BINARY), read_binary),
+        **dict.fromkeys(sorted(ARITH_UNARY), read_unary),
+        **dict.fromkeys(sorted(ARITH_EXTENDED), read_extended),
+        **dict.fromkeys(sorted(ARITH_CASTS), read_cast),
     }
 )

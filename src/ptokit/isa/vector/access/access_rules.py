@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
-from difflib import get_close_matches
 
 from ptokit.diagnostics import Rule, define
+from ptokit.diagnostics.suggestions import suggest
 
 from ...site import Site
 from ..rules import SOURCE
@@ -27,8 +27,6 @@ def known_token(modes: Collection[str], attr: str = "dist") -> Rule:
         token = getattr(o, attr)
         if token in modes:
             return None
-        close = get_close_matches(str(token), modes, 1)
-        hint = f"did you mean '{close[0]}'?" if close else f"one of {', '.join(modes)}"
-        return f"there is no mode '{token}'", hint
+        return f"there is no mode '{token}'", suggest(str(token), modes) or f"one of {', '.join(modes)}"
 
     return replace(VEC_04, check=check)

@@ -35,7 +35,7 @@ def DMA_01(o: Site) -> Message:
     """A DMA copy starts at a multiple of 32 bytes of the unified buffer."""
     for name, info in _ub_pointers(o):
         if info.addr % BLOCK > 0:  # type: ignore[operator]
-            return f"{name} is at byte {info.addr:#x} of UB, which is not a multiple of {BLOCK}"
+            return f"{o:{name}} is at byte {info.addr:#x} of UB, which is not a multiple of {BLOCK}"
     return None
 
 
@@ -72,7 +72,7 @@ def _fields(widths: dict[str, int]) -> Rule:
         for name, bits in widths.items():
             number = value(o, name)
             if number < 0 or number >= 1 << bits:
-                return f"{name} = {number} does not fit {bits} bits"
+                return f"{o:{name}} = {number} does not fit {bits} bits"
         return None
 
     return replace(DMA_03, check=check)
@@ -156,7 +156,7 @@ def DMA_05(o: Site) -> Message:
         counts += zip(("loop1", "loop2"), loop_counts(o))
     for name, number in counts:
         if number == 0:
-            return f"{name} is 0: nothing is moved"
+            return f"{o:{name}} is 0: nothing is moved"
     return None
 
 
@@ -246,7 +246,7 @@ def DMA_10(o: Site) -> Message:
     for name in ("len_burst", "src_stride", "dst_stride"):
         number = value(o, name)
         if number % BLOCK > 0 and (name == "len_burst" or value(o, "n_burst") > 1):  # type: ignore[operator]
-            return f"{name} = {number} bytes is not a multiple of {BLOCK}"
+            return f"{o:{name}} = {number} bytes is not a multiple of {BLOCK}"
     return None
 
 
