@@ -76,6 +76,9 @@ class ViewOperand(Protocol):
     def layout_for(self, row_major_tile: bool) -> Layout:
         """The stated layout; a vector that fits ND and DN alike takes the tile's."""
 
+    def element_text(self, offset: int) -> str:
+        """The element `offset` after the first in words."""
+
     def check_bounds(self) -> Any:
         """Refuse a view that leaves its memory."""
 

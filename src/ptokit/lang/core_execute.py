@@ -17,6 +17,7 @@ from ptokit.ir.views import CHECKS
 from ptokit.isa.check import broken_rules
 from ptokit.isa.checks.cores import core_needed
 from ptokit.isa.checks.tile_types import check_tile
+from ptokit.isa.order.waiting import Asked
 from ptokit.isa.site import Site
 from ptokit.isa.table import Instr, Kind, Role
 from ptokit.isa.unknown import UNKNOWN, Size
@@ -116,14 +117,22 @@ def _instruction(session: Session, op: Op) -> Any:
             tile = operands.get(operand.name)
             if operand.role is not Role.IN and isinstance(tile, Tile):
                 tile.storage.flush()  # a loaded tile must not follow what Python does to the array afterwards
-    if instr.waits:
-        for _ in single.chunk.hold(result):
-            if session.pause is None:
-                message = f"{instr.name} waits for another core, and there is none"
-                raise refusal(rules.CONTEXT, message, location=op.location, hint="kernel.interpret runs all cores")
+    return _held(session, op, instr, result) if instr.waits else result
+
+
+def _held(session: Session, op: Op, instr: Instr, over: Callable[[], Any]) -> Any:
+    """Let other cores go on until a wait is over; what it was for. Raises `DiagnosticError` if there are none."""
+    holding = session.single.chunk.hold(over)
+    while True:
+        try:
+            next(holding)
+        except StopIteration as end:
+            return end.value
+        if session.pause is not None:
             session.pause()
-        return None
-    return result
+        elif not isinstance(over, Asked):
+            message = f"{instr.name} waits for another core, and there is none"
+            raise refusal(rules.CONTEXT, message, location=op.location, hint="kernel.interpret runs all cores")
 
 
 def _core_needed(session: Session, op: Op) -> str:

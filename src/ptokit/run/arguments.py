@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ptokit.diagnostics import DiagnosticError, Diagnostics
+from ptokit.diagnostics import DiagnosticError, Diagnostics, Note
 from ptokit.ir.core import Function, Value
 from ptokit.types.dtypes import from_numpy
 from ptokit.types.integers import width
 from ptokit.types.tile import DYNAMIC
 from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
 
+from .devices import Addresses
 from .machine.scalars import FLOAT_TYPES, round_float
 from .memory.global_memory import Buffer, Pointer, Tensor
 from .memory.workspace import Workspace
@@ -26,6 +28,36 @@ def bind_arguments(
     function: Function, args: Sequence[Any], written: set[Value], blocks: int, workspace: Workspace | None = None
 ) -> list[Argument]:
     """Run-time values of the parameters. Raises `DiagnosticError` with every wrong argument."""
+    values = _bound(function, args, written, blocks, workspace)
+    _share_writes(_buffers(values))
+    return values
+
+
+def bind_devices(
+    function: Function, devices: Sequence[Sequence[Any]], written: set[Value], blocks: int, workspace: Workspace | None
+) -> list[list[Argument]]:
+    """As `bind_arguments`, for every rank; the memory of all lies in one space of addresses."""
+    bound: list[list[Argument]] = []
+    for rank, args in enumerate(devices):
+        try:
+            bound.append(_bound(function, args, written, blocks, workspace))
+        except DiagnosticError as error:
+            notes = (Note(f"of the arguments of rank {rank}"),)
+            raise DiagnosticError(replace(d, notes=(*d.notes, *notes)) for d in error.diagnostics) from None
+        for buffer in _buffers(bound[-1]):
+            buffer.name += f" of rank {rank}"
+    _share_writes([buffer for values in bound for buffer in _buffers(values)])
+    Addresses([[v.buffer if isinstance(v, Pointer) else None for v in values] for values in bound])
+    return bound
+
+
+def _buffers(values: Sequence[Argument]) -> list[Buffer]:
+    return [v.buffer for v in values if isinstance(v, Pointer) and v.buffer is not None]
+
+
+def _bound(
+    function: Function, args: Sequence[Any], written: set[Value], blocks: int, workspace: Workspace | None
+) -> list[Argument]:
     found = Diagnostics()
     if len(args) != len(function.params):
         names = ", ".join(f"%{p.name}: {p.type}" for p in function.params)
@@ -65,11 +97,9 @@ def bind_arguments(
                     param.location,
                 )
     found.raise_if_errors()
-    buffers = [v.buffer for v in values if isinstance(v, Pointer) and v.buffer is not None]
-    for buffer in buffers:
+    for buffer in _buffers(values):
         buffer.launch_blocks = blocks
         buffer.workspace = workspace
-    _share_writes(buffers)
     return values
 
 

@@ -19,7 +19,7 @@ from ptokit.targets import Target
 from ptokit.types.dtypes import DType
 from ptokit.types.values import MemRef, PartitionView, Ptr, TensorView, Type
 
-from .arguments import Argument, bind_arguments
+from .arguments import Argument, bind_arguments, bind_devices
 from .backends import Prepared, Unable, prepare, threads_wanted, wanted
 from .blas_threads import one_blas_thread
 from .cores.cluster import Stream
@@ -198,6 +198,32 @@ class Program:
             printed.flush()
             workspace.release()
             self._idle.append(workspace)
+
+    def launch_ranks(
+        self,
+        devices: Sequence[Sequence[Any]],
+        blocks: int = 1,
+        *,
+        matmul: str = "exact",
+        progress: Progress | None = None,
+        backend: str | None = None,
+        observer: Observer | None = None,
+    ) -> None:
+        """Run blocks 0 .. blocks-1 on several devices, whose arguments these are (`ptokit.run.devices.divided`).
+
+        Ranks run in their order, each until it has to wait for another. The other arguments are those of `launch`;
+        the backend is NumPy. Raises `DiagnosticError` as `launch` does, and if ranks wait for each other for ever.
+        """
+        if backend not in (None, "", "numpy"):
+            message = f"the {backend} backend runs launches on one device"
+            raise DiagnosticError(Diagnostic("RUN-BACKEND", Severity.ERROR, message, self.entry.location))
+        asked = [self.asking(args) if any(isinstance(a, Query) for a in args) else (self, args) for args in devices]
+        program = asked[0][0]
+        workspace = Workspace(self.target, extended=self.extended)
+        values = bind_devices(program.entry, [args for _, args in asked], program.effects.written, blocks, workspace)
+        with np.errstate(all="ignore"), one_blas_thread(self.effects.multiplies):
+            more = {"ranks": len(devices)}
+            run_streams(program, workspace, values, blocks, matmul, progress, observer, range(blocks), **more)
 
     def backend_for(self, args: Sequence[Any], blocks: int) -> str:
         """The backend that a launch takes where none is stated. Raises `DiagnosticError` for wrong arguments."""

@@ -53,6 +53,13 @@ _rule(
     accepted="1 << 30 for i32",
 )
 _rule(
+    "RUN-RANKS",
+    "A launch on several devices gives each of its ranks, 1 to 64, arguments of its own.",
+    why="Every rank has global memory of its own: an array has a leading axis for the ranks, or is one of a list.",
+    rejected="an array of shape (3, 64) for a launch on 4 ranks",
+    accepted="an array of shape (4, 64), or a list of four arrays",
+)
+_rule(
     "RUN-BACKEND",
     "A backend that is named exists and can run the kernel.",
     why="Asked for by name, a backend does not give way to another one silently.",

@@ -17,14 +17,15 @@ from ptokit.ir.launch import VECTOR_CORES
 from ptokit.ir.pipe_launch import slot_memories
 from ptokit.ir.runnable import check_runnable
 from ptokit.ir.verify import verify
-from ptokit.run.arguments import bind_arguments
+from ptokit.run.arguments import bind_arguments, bind_devices
 from ptokit.run.blas_threads import one_blas_thread
 from ptokit.run.cores.cluster import Cluster, Stream, core_ids, run_clusters
 from ptokit.run.cores.signals import LIMIT, Semaphores
 from ptokit.run.cores.streams import clusters
+from ptokit.run.devices import divided
 from ptokit.run.fault import Fault
 from ptokit.run.machine.chunk import Chunk
-from ptokit.run.memory.global_memory import Buffer, Pointer, View
+from ptokit.run.memory.global_memory import Pointer
 from ptokit.run.program import Program, choose_entry, filled_in
 from ptokit.targets import Target
 from ptokit.targets import target as target_named
@@ -56,6 +57,9 @@ WITNESSES = 16
 
 ORDERS = ("strict", "profile")
 """How much order one pipe gives by itself (memory-model-and-sync 6.1)."""
+
+_NAMED = 4
+"""Arguments in one memory that its name tells."""
 
 _IGNORED = frozenset(("AUTO-RULE", "FLAG-RANGE", "FLAG-PIPE", "XFLAG-RESERVED", "TS-1", "SY-3", "SY-4"))
 """Errors of the static check that concern single flags: these are left out of the run, which goes on."""
@@ -103,6 +107,7 @@ def sanitize(
     mode: str | None = None,
     also: Sequence[str] = (),
     vector_cores: int = VECTOR_CORES,
+    ranks: int = 0,
 ) -> Report:
     """Run blocks 0 .. blocks-1 of a kernel and report races, uninitialised data, flags, deadlocks, bounds.
 
@@ -113,7 +118,8 @@ def sanitize(
     in a legal order drawn with that seed. ``explain_sync``: find the flags and barriers that a program without any
     needs, by running versions of it on copies of the arguments. ``mode``: ``auto``, ``auto-sync`` or ``manual``, where
     the program does not tell. ``also``: rules that are off by default (`OPTIONAL`). ``vector_cores``: those beside a
-    cube core of a mixed kernel, 1 or 2. Raises `DiagnosticError` for arguments that cannot be used, `ValueError` for an
+    cube core of a mixed kernel, 1 or 2. ``ranks``: on how many devices, whose arguments `ptokit.run.devices.divided`
+    tells apart; 0 for a launch on one. Raises `DiagnosticError` for arguments that cannot be used, `ValueError` for an
     unknown order, mode or rule, `KeyError` for an unknown target.
     """
     target = target_named(target)
@@ -130,8 +136,10 @@ def sanitize(
     name = chosen.name
     given = args
     kernel, args = filled_in(chosen, given)
-    report = Report(name, target.name, blocks, order)
+    report = Report(name, target.name, blocks, order, ranks=ranks)
     found = report.diagnostics
+    if ranks:
+        args = [arg for device in divided(kernel, args, ranks) for arg in device]
     for diagnostic in verify(module, target, extended=extended):
         found.add(replace(diagnostic, severity=Severity.NOTE) if diagnostic.rule in _REMARKS else diagnostic)
     check_runnable(module, found)
@@ -142,7 +150,7 @@ def sanitize(
         return report
     module = with_function(module, chosen)
     fresh = copies(args) if witness or seed is not None or explain_sync else []
-    how = Mode(module, mode, vector_cores)
+    how = Mode(module, mode, vector_cores, ranks)
     run = _Run(module, kernel, target, args, blocks, order == "profile", extended, report, how, frozenset(also))
     run.run()
     report.ran = True
@@ -153,7 +161,7 @@ def sanitize(
         def watch(version: Module) -> tuple[list[Race], int]:
             again = Report(name, target.name, blocks, order)
             entry, _ = filled_in(choose_entry(version, name), given)
-            by_hand = Mode(version, None, vector_cores)
+            by_hand = Mode(version, None, vector_cores, ranks)
             by_hand.by_compiler = False
             _Run(version, entry, target, copies(fresh), blocks, order == "profile", extended, again, by_hand).run()
             return list(again.races.values()), again.instructions
@@ -212,6 +220,8 @@ def _rerun(
     scheduler.flush()
     witness.failure = scheduler.failure or run.failure
     names = [param.name or f"arg{i}" for i, param in enumerate(run.program.params)]
+    if how.ranks:
+        names = [f"{name} of rank {rank}" for rank in range(how.ranks) for name in names]
     compare(witness, names, results, args)
     return witness
 
@@ -245,19 +255,23 @@ class _Run:
         self.report, self.blocks, self.target = report, blocks, target
         self.program = Program(module, kernel, target, extended=extended, vector_cores=mode.vector_cores)
         _ = self.program.watched_code  # refused now, if at all
-        self.values = bind_arguments(kernel, args, self.program.effects.written, blocks)
+        written, count = self.program.effects.written, len(kernel.params)
+        if mode.ranks:
+            devices = [args[first : first + count] for first in range(0, mode.ranks * count, count)]
+            self.devices = bind_devices(kernel, devices, written, blocks, None)
+        else:
+            self.devices = [bind_arguments(kernel, args, written, blocks)]
         self.findings = Findings()
         self.also = also
-        raw = dict(zip((p.name for p in self.program.params), args))
-        uninitialised = {name for name, arg in raw.items() if isinstance(arg, Uninitialised)}
-        buffers = [v.buffer for v in self.values if isinstance(v, Pointer | View) and v.buffer is not None]
+        values = [value for device in self.devices for value in device]
         slots = {p.name for p in slot_memories(self.program.module, self.program.entry)}
-        memories = _memories(buffers, uninitialised, slots)
+        memories = _memories(values, args, [p.name in slots for p in self.program.params] * len(self.devices))
         repair = self.repair = Repair(module.functions, target)
         analysis = Analysis(self.findings, repair, blocks_only=mode.by_compiler and not mode.between_cores)
         waits = "FLAG-REUSE-RACE" in also
         profiled = partial(Core, target=target, profile=profile, waits=waits, started=False)
-        cores = [profiled(c.index, c.kind, c.block, c.sub) for c in core_ids(self.program.cores.roles, blocks)]
+        places = core_ids(self.program.cores.roles, blocks, mode.ranks)
+        cores = [profiled(c.index, c.kind, c.block, c.sub, rank=c.rank) for c in places]
         repair.cores = cores
         hub = Hub(cores, self._overflow)
         reuse = partial(reuse_race, self.findings) if "FLAG-REUSE-RACE" in also else None
@@ -318,7 +332,7 @@ class _Run:
         """Execute the cores of all blocks in turn and report."""
         found = self.report.diagnostics
         semaphores: Semaphores[None] = Semaphores(self.simulation.cores, self.target)
-        streams = clusters(self.program, self._cluster, semaphores, [self.values], range(self.blocks))
+        streams = clusters(self.program, self._cluster, semaphores, self.devices, range(self.blocks))
         with np.errstate(all="ignore"), one_blas_thread(self.program.effects.multiplies):
             waiting = {stream.index for stream in run_clusters(streams, ended=self._ended, failed=self._failed)}
         for observer in self.observers:
@@ -405,11 +419,15 @@ class _Rerun(_Run):
         self.failure = self.failure or explained(error)
 
 
-def _memories(buffers: Sequence[Buffer], uninitialised: set[str], slots: set[str]) -> dict[int, tuple[Memory, int]]:
+def _memories(values: Sequence[Any], args: Sequence[Any], slots: Sequence[bool]) -> dict[int, tuple[Memory, int]]:
     """The memory of each argument and its place in it in bytes; arguments that overlap are in one memory.
 
-    ``slots``: arguments that hold tiles of any type.
+    ``args``: what was given for them; ``slots``: whether they hold tiles of any type.
     """
+    pointers = [k for k, v in enumerate(values) if isinstance(v, Pointer) and v.buffer is not None]
+    buffers = [values[k].buffer for k in pointers]
+    uninitialised = [isinstance(args[k], Uninitialised) for k in pointers]
+    of_slots = [slots[k] for k in pointers]
     spans = sorted((b.mem.__array_interface__["data"][0], b.mem.size, i) for i, b in enumerate(buffers))
     groups: list[tuple[int, int, list[int]]] = []
     for start, size, i in spans:
@@ -421,11 +439,11 @@ def _memories(buffers: Sequence[Buffer], uninitialised: set[str], slots: set[str
     out: dict[int, tuple[Memory, int]] = {}
     for start, end, members in groups:
         chosen = [buffers[i] for i in members]
-        single = len(chosen) == 1 and chosen[0].name not in slots
+        single = len(chosen) == 1 and not of_slots[members[0]]
         granule = chosen[0].dtype.storage.itemsize if single and not chosen[0].dtype.packed else 1
-        initialised = not all(b.name in uninitialised for b in chosen)
+        initialised = not all(uninitialised[i] for i in members)
         written = any(b.written for b in chosen)
-        name = ", %".join(b.name for b in chosen)
+        name = ", %".join(b.name for b in chosen[:_NAMED]) + (", …" if len(chosen) > _NAMED else "")
         memory = Memory(name, (end - start) // granule, granule, written=written, initialised=initialised)
         for buffer in chosen:
             out[id(buffer)] = (memory, buffer.mem.__array_interface__["data"][0] - start)

@@ -15,11 +15,11 @@ class Mode:
 
     ``placed``: it gives tiles addresses. ``by_compiler``: it leaves the order of the pipes of a core to the compiler.
     ``stated``: that was said, not inferred. ``adds_flags``: it was said that the compiler adds them.
-    ``between_cores``: it orders cores.
+    ``between_cores``: it orders cores. ``ranks``: devices of the launch, 0 where there is one.
     """
 
-    def __init__(self, module: Module, stated: str | None, vector_cores: int) -> None:
-        self.vector_cores = vector_cores
+    def __init__(self, module: Module, stated: str | None, vector_cores: int, ranks: int = 0) -> None:
+        self.vector_cores, self.ranks = vector_cores, ranks
         ops = [op for f in module.functions if f.body is not None for op in f.body.walk()]
         instrs = [instr for op in ops if (instr := instr_of(op)) is not None]
         ordered = any(instr.ordering and not instr.between_cores for instr in instrs)
@@ -75,8 +75,9 @@ class Coverage:
 NOTHING = Coverage(gaps=(Gap("the run", "the kernel was refused before it"),))
 """Of a kernel that has not run."""
 
-PIPES, BLOCKS, CORES, FLAGS, DATA, BOUNDS = (
+PIPES, RANKS, BLOCKS, CORES, FLAGS, DATA, BOUNDS = (
     "order of pipes",
+    "order of ranks",
     "order of blocks",
     "order of cores",
     "flags",
@@ -89,13 +90,14 @@ def coverage(mode: Mode, *, in_order: bool, explained: bool, complete: bool) -> 
     """What is checked of a program. ``in_order``: the target completes one instruction after the other. ``explained``:
     the flags that a manual version needs were asked for. ``complete``: every core came to its end."""
     gaps = []
+    ranks = [RANKS] if mode.ranks else []
     if mode.by_compiler and not in_order:
-        checked = [CORES if mode.between_cores else BLOCKS, DATA, BOUNDS]
+        checked = [*ranks, CORES if mode.between_cores else BLOCKS, DATA, BOUNDS]
         why = "the program has no addresses and no flags and leaves it to the compiler (auto mode)"
         why = "the compiler adds the flags (auto-sync mode)" if mode.adds_flags else why
         gaps.append(Gap(PIPES, why, accepted=mode.stated or explained))
     else:
-        checked = [PIPES, CORES, FLAGS, DATA, BOUNDS]
+        checked = [PIPES, *ranks, CORES, FLAGS, DATA, BOUNDS]
     if not complete:
         gaps.append(Gap("the rest of the run", "a core did not come to its end"))
     return Coverage(tuple(checked), tuple(gaps))

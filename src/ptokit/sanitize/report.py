@@ -31,6 +31,7 @@ class Report:
     synchronisation: Synchronisation | None = None  # what a manual version needs, if that was asked for
     ran: bool = False  # False if the static check already ended it
     coverage: Coverage = NOTHING
+    ranks: int = 0  # devices of the launch, 0 where there is one
 
     @property
     def errors(self) -> list[Diagnostic]:

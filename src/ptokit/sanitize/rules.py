@@ -34,6 +34,17 @@ for _kind, _first, _second, _fix in (
         rejected="two blocks that store the same row",
         accepted="rows of its own for each block, or atomic stores of one kind",
     )
+    _rule(
+        f"RACE-XRANK-{_kind}",
+        f"Where one device {_first} memory that another one {_second}, a signal orders the two: TNOTIFY after the first, "
+        "TWAIT before the second.",
+        why="Devices run at the same time. A notification says nothing of what other pipes of its core still do, or a "
+        "transfer engine, unless the core has waited for that.",
+        source="memory-model-and-sync 5.5, 6; pto-isa docs/isa/comm TNOTIFY, TWAIT, TPUT_ASYNC; include/pto/comm",
+        decision="Ranks count by number; equal atomic updates do not race.",
+        rejected="TSTORE to another rank's memory and TNOTIFY, without a barrier or a flag from PIPE_MTE3 between them",
+        accepted="TSTORE, pipe_barrier(PIPE_ALL), TNOTIFY; on the other rank TWAIT, then TLOAD",
+    )
 _warning(
     "RACE-INTRAPIPE",
     "In profile order, conflicting instructions of one pipe have a barrier or a flag round trip between them.",

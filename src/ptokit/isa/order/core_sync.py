@@ -7,6 +7,7 @@ The assembler has no text for these; the words here are ptokit's own.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..machine import Machine, ViewOperand
 from ..numerics.scalars import element
 from ..site import Site
 from ..table import Attr, Instr, Kind, Operand, Role, instruction, ptr, scalar, view
+from .waiting import Asked, Waiting
 
 CORE_KINDS = {SyncCoreType.AIVOnly: "vector", SyncCoreType.AICOnly: "cube", SyncCoreType.Mix: ""}
 """Kind of the cores that a SYNCALL joins; "" stands for all."""
@@ -31,6 +33,8 @@ COMPARE: dict[CmpMode, Callable[[Any, Any], Any]] = {
     CmpMode.GE: np.greater_equal,
     CmpMode.LE: np.less_equal,
 }
+
+_SIGNS = dict(zip((CmpMode.EQ, CmpMode.NE, CmpMode.LT, CmpMode.GT, CmpMode.GE, CmpMode.LE), "== != < > >= <=".split()))
 
 
 @rule(
@@ -120,14 +124,28 @@ def tnotify(m: Machine, signal: ViewOperand, value: Any, *, op: NotifyOp) -> Non
     signal.scatter(where, values, put, m.blocks, _describe)
 
 
-def twait(m: Machine, signal: ViewOperand, value: Any, *, cmp: CmpMode) -> Callable[[], bool]:
+def twait(m: Machine, signal: ViewOperand, value: Any, *, cmp: CmpMode) -> Waiting:
     """True once every signal compares as asked."""
-    return lambda: ttest(m, signal, value, cmp=cmp)
+    return Waiting(partial(_compares, signal, value, cmp), partial(_expected, signal, value, cmp))
 
 
-def ttest(m: Machine, signal: ViewOperand, value: Any, *, cmp: CmpMode) -> bool:
+def ttest(m: Machine, signal: ViewOperand, value: Any, *, cmp: CmpMode) -> Asked:
     """True if every signal compares as asked now."""
+    return Asked(partial(_compares, signal, value, cmp), partial(_expected, signal, value, cmp))
+
+
+def _compares(signal: ViewOperand, value: Any, cmp: CmpMode) -> bool:
     return bool(COMPARE[cmp](signal_values(signal), value).all())
+
+
+def _expected(signal: ViewOperand, value: Any, cmp: CmpMode) -> str:
+    """``element 3 of %flags to be >= 2; it is 1``: of several signals the first that does not compare."""
+    values = signal_values(signal)
+    wrong = np.flatnonzero(~COMPARE[cmp](values, value).reshape(-1))
+    at = int(wrong[0]) if wrong.size else 0
+    wanted = int(np.asarray(value).reshape(-1)[0])
+    where = signal.element_text(int(elements(signal).reshape(-1)[at]))
+    return f"{where} to be {_SIGNS[cmp]} {wanted}; it is {int(values.reshape(-1)[at])}"
 
 
 @rule(
@@ -175,6 +193,7 @@ TTEST = _signal(
     Role.IN,
     ttest,
     attrs=_CMP,
+    waits=True,
     results=1,
     produces=(Operand("seen", Role.OUT, Kind.SCALAR, type="i1"),),
     grammar=(f"{_SIGNAL} -> R", "%signal , %value {} : ( T(signal) , T(value) ) -> R", f"{_SIGNAL} -> R"),

@@ -14,11 +14,16 @@ from ptokit.diagnostics import Diagnostic, Location, Note, Severity
 from ptokit.ir.core import Op
 from ptokit.ir.launch import Role
 
+from ptokit.isa.order.waiting import Asked
+
 from ..machine.chunk import Chunk
 from .rings import Board
 from .signals import CoreId, Place, block_text
 
 _LISTED = 16  # cores that a deadlock names
+
+ASKED = 100_000
+"""How often cores ask in vain, while none does anything else, before that counts as a deadlock."""
 
 
 @dataclass(eq=False)
@@ -49,6 +54,11 @@ class Stream:
         """What it waits for, in words."""
         return getattr(self.chunk.holding, "why", "another core")
 
+    @property
+    def asks(self) -> bool:
+        """True if it has asked in vain, and goes on without an answer."""
+        return not self.done and isinstance(self.chunk.holding, Asked)
+
     def stop(self) -> None:
         """Never go on."""
         if isinstance(self.work, Generator):
@@ -77,10 +87,14 @@ def run_clusters(
             ended(cluster)
         else:
             waiting.append(cluster)
+    asked = 0
     while waiting:
         left = [stream for cluster in waiting for stream in cluster]
+        before = [(stream.chunk.passed, stream.done) for stream in left]
         if not settle(left, failed) and not any(release(stream) for stream in left if not stream.done):
-            return [stream for stream in left if not stream.done]
+            asked = asked + 1 if before == [(stream.chunk.passed, stream.done) for stream in left] else 0
+            if asked >= ASKED or not any(stream.asks for stream in left):
+                return [stream for stream in left if not stream.done]
         for cluster in [c for c in waiting if all(stream.done for stream in c)]:
             waiting.remove(cluster)
             ended(cluster)

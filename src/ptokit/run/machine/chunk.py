@@ -11,6 +11,7 @@ import numpy as np
 
 from ptokit.diagnostics import UNKNOWN_LOCATION, Location
 from ptokit.ir.launch import Role
+from ptokit.isa.order.waiting import Asked
 from ptokit.targets import Target
 from ptokit.types.enums import TileType
 
@@ -128,11 +129,16 @@ class Chunk(ThreadLaunches, TileWords, ValueWords):
         return lambda: meetings.met(self.number, key, times) is not None
 
     def hold(self, over: Callable[[], Any]) -> Generator[None, None, Any]:
-        """Stop until a wait for another core is over; what it was for."""
+        """Stop until a wait for another core is over; what it was for. A question (`Asked`) stops once at most."""
         self._at_flag = False
         self.holding = over
         while not (found := over()):
             yield
+            if isinstance(over, Asked):
+                found = over()
+                break
+        if not found:
+            return found
         self._passing = False
         self.passed += 1
         return found

@@ -15,8 +15,10 @@ from ptokit.types.tensor import ROW_COL_AXES, Dims5, infer_layout, inner_channel
 
 from ..fault import Fault
 from ..machine.lanes import Line, extremes, lanes
+from .widening import widen
 
 if TYPE_CHECKING:
+    from ..devices import Addresses
     from .storage import Storage
     from .workspace import Workspace
 
@@ -33,6 +35,8 @@ class Buffer:
 
     __slots__ = (
         "_decoded",
+        "address",
+        "addresses",
         "before",
         "borrowers",
         "chosen",
@@ -64,6 +68,8 @@ class Buffer:
         self.decoded_elements = 0
         self.launch_blocks = 1
         self.workspace: Workspace | None = None
+        self.addresses: Addresses | None = None  # of the arguments of all ranks, in a launch on several
+        self.address = 0
         self._decoded: dict[np.dtype, np.ndarray] = {}
 
     def of_type(self, dtype: DType) -> Buffer:
@@ -74,6 +80,7 @@ class Buffer:
         if found is None:
             found = self.seen_as[dtype] = Buffer(self.name, self.mem, dtype)
             found.written, found.launch_blocks = self.written, self.launch_blocks
+            found.addresses, found.address = self.addresses, self.address
             found.partners = [self, *self.partners]
             for other in found.partners:
                 other.partners.append(found)
@@ -115,24 +122,6 @@ class Buffer:
 _MIRROR_LIMIT = 1 << 26  # elements: larger buffers are decoded piece by piece
 
 
-_HALVES = np.arange(65536, dtype=np.uint16).view(np.float16).astype(np.float32)
-
-
-def widen(values: np.ndarray, dtype: np.dtype, out: np.ndarray | None = None) -> np.ndarray:
-    """Values in a wider float type, exactly, in `out` if given.
-
-    Half precision by table, which is faster than NumPy's cast; to float64 by way of float32, faster than directly.
-    """
-    if dtype == np.float64 and values.dtype.itemsize <= 2 and values.dtype.kind not in "iu":
-        values = widen(values, np.dtype(np.float32))
-    if values.dtype == np.float16 and values.size >= 256:
-        return np.take(_HALVES, values.view(np.uint16), out=out, mode="clip")  # every index is inside
-    if out is None:
-        return values.astype(dtype)
-    np.copyto(out, values)
-    return out
-
-
 class Pointer:
     """An address in a buffer; ``offset`` counts elements of ``dtype``."""
 
@@ -143,7 +132,10 @@ class Pointer:
 
     def advance(self, elements: Offset) -> Pointer:
         """The pointer `elements` further on."""
-        return Pointer(self.buffer, self.offset + elements, self.dtype)
+        buffer, offset = self.buffer, self.offset + elements
+        if buffer is not None and buffer.addresses is not None:
+            buffer, offset = buffer.addresses.find(buffer, offset, self.dtype)
+        return Pointer(buffer, offset, self.dtype)
 
 
 class Tensor(Pointer):
@@ -278,6 +270,11 @@ class View:
             f"slice [{offset}, {offset + size}) leaves dimension {axis} of the tensor view, which has {dim} elements",
             hint="shorten the slice (and the tile's valid region) at the edge of the tensor",
         )
+
+    def element_text(self, offset: int) -> str:
+        """The element `offset` after the first, of the first block, in words."""
+        name = "" if self.buffer is None else self.buffer.name
+        return f"element {extremes(self.offset)[0] + offset} of %{name}"
 
     def layout_for(self, row_major_tile: bool) -> Layout:
         """The stated layout; a vector that fits ND and DN alike takes that of the tile it meets."""

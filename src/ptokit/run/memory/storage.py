@@ -17,7 +17,8 @@ from ptokit.types.enums import Layout
 from ptokit.types.layout import block_shape, offset_map, regular
 from ptokit.types.tile import TileSpec
 
-from .global_memory import Buffer, View, widen
+from .global_memory import Buffer, View
+from .widening import widen
 
 _SKEW = 576  # bytes between the memories of two blocks, lest equal addresses compete for the same cache lines
 _LINKED = 512  # windows of an arena that know of each other; the others are linked again when they are used

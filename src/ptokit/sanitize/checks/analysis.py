@@ -69,14 +69,16 @@ class Analysis:
     def _race(self, core: Core, work: Work, touch: Touch, record: Record) -> Folded | None:
         """Report two accesses; None where they do not count."""
         other = self.repair.cores[record.core]
-        if self.blocks_only and other.block == core.block:
+        if self.blocks_only and other.block == core.block and other.rank == core.rank:
             return None
         mine, theirs = (core, work, touch), (other, record.work, record.touch)
         same_core = other is core
         mine_first = (work.seq < record.work.seq) if same_core else core.index < other.index
         first, second = (mine, theirs) if mine_first else (theirs, mine)
         kind = _SHORT[first[2].write, second[2].write]
-        if not same_core:
+        if other.rank != core.rank:
+            rule = f"RACE-XRANK-{kind}"
+        elif not same_core:
             rule = f"RACE-XCORE-{kind}"
         elif first[1].pipe is second[1].pipe and first[1].pipe is not Pipe.S:
             rule = "RACE-INTRAPIPE"
@@ -89,7 +91,8 @@ class Analysis:
         """Tells the races of an access with one instruction apart: which of the two is first, and on which cores."""
         if record.core == core.index:
             return record.work.pipe, record.work.seq < work.seq
-        return record.core < core.index, self.repair.cores[record.core].block == core.block
+        other = self.repair.cores[record.core]
+        return record.core < core.index, other.block == core.block, other.rank == core.rank
 
     # --- initialisation ------------------------------------------------------------------------------------------
 

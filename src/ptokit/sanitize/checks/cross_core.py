@@ -4,7 +4,7 @@ the scalar unit's cache, asynchronous transfers (memory-model-and-sync 5.5, 6.2)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,9 @@ from ..findings.folded import Draft
 from ..memory.footprints import Touch
 from ..simulation.events import Barrier, Meet, SetFlag, WaitFlag, WaitWork, Work
 from . import pipes, transfers
+from ..findings.folded import Draft
+from ..memory.footprints import Touch
+from ..simulation.events import OWN_FLAG, Barrier, Meet, SetFlag, WaitFlag, WaitWork, Work
 from .views import place
 
 if TYPE_CHECKING:
@@ -66,7 +69,7 @@ def tnotify(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Run) -> An
 
 def twait(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     over = run()
-    wait = WaitWork(op, "TWAIT", Pipe.S, works=None)
+    wait = WaitWork(op, "TWAIT", Pipe.S, works=None, reason=over.reason)
     o.push(wait)
 
     def seen() -> bool:
@@ -78,16 +81,21 @@ def twait(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Run) -> Any:
         o.push(Work(op, "TWAIT", Pipe.S, touches=touches))
         return True
 
-    return seen
+    return replace(over, over=seen)
 
 
 def ttest(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Run) -> Any:
-    result = run()
-    touches = _touch(o, given["signal"], write=False, kind=SIGNAL)
-    if result:
-        o.push(WaitWork(op, "TTEST", Pipe.S, works=_behind(o, touches, given, attrs)))
-    o.push(Work(op, "TTEST", Pipe.S, touches=touches))
-    return result
+    asked = run()
+
+    def answer() -> bool:
+        result = bool(asked())
+        touches = _touch(o, given["signal"], write=False, kind=SIGNAL)
+        if result:
+            o.push(WaitWork(op, "TTEST", Pipe.S, works=_behind(o, touches, given, attrs)))
+        o.push(Work(op, "TTEST", Pipe.S, touches=touches))
+        return result
+
+    return replace(asked, over=answer)
 
 
 def _values(signal: View) -> list[int]:
@@ -137,8 +145,6 @@ def _clean(o: CoreObserver, op: Op, name: str, at: Pointer | View) -> None:
 _DRAINED = (Pipe.MTE2, Pipe.MTE3, Pipe.FIX)
 """Pipes that a fence drains on cores that are not vector cores (PTOAS, PTOOps.td)."""
 
-_FENCE = -1  # event id that no program has
-
 
 def fence(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     """A fence of global memory drains the pipes first: all of a vector core, those that move data of another."""
@@ -150,8 +156,8 @@ def fence(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Run) -> Any:
         o.push(Barrier(op, name, Pipe.ALL))
         return
     for pipe in _DRAINED:
-        o.push(SetFlag(op, name, pipe, key=(pipe, Pipe.S, _FENCE)))
-        o.push(WaitFlag(op, name, Pipe.S, key=(pipe, Pipe.S, _FENCE)))
+        o.push(SetFlag(op, name, pipe, key=(pipe, Pipe.S, OWN_FLAG)))
+        o.push(WaitFlag(op, name, Pipe.S, key=(pipe, Pipe.S, OWN_FLAG)))
 
 
 def dsb(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Run) -> Any:

@@ -172,7 +172,8 @@ def _why(core: Core, head: Item) -> str:
         case Barrier():
             return f"{who} waits at a barrier for all pipes"
         case WaitWork() if head.works is None:
-            return f"{who} waits in {head.name} for signals that never have that value"
+            assert head.reason is not None
+            return f"{who} waits in {head.name} for {head.reason()}"
         case Meet():
             return f"{who} waits in SYNCALL for other cores"
         case WaitWork():

@@ -16,6 +16,9 @@ from ..memory.footprints import Touch, footprint
 from ..memory.touches import tile_region
 from ..simulation.events import Work
 from . import placement
+from ..memory.footprints import Touch, footprint
+from ..memory.touches import tile_region
+from ..simulation.events import OWN_FLAG, SetFlag, WaitFlag, Work
 from .views import leaves_memory, place
 
 if TYPE_CHECKING:
@@ -23,31 +26,54 @@ if TYPE_CHECKING:
 
 
 def handle(o: CoreObserver, op: Op, given: Mapping[str, Any], attrs: Mapping[str, Any], run: Callable[[], Any]) -> Any:
-    """Reads come before writes; a transfer with a part that leaves its memory is reported and left out."""
+    """A transfer loads its source into tiles, and stores them; where it adds up, the vector pipe does that between.
+
+    The pipes are in order inside, and loads that follow come after the stores; nothing else waits for the stores
+    (pto-isa include/pto/comm). One with a part that leaves its memory is reported and left out.
+    """
     instr = TABLE[op.name.removeprefix("pto.")]
-    reads: list[Touch] = []
-    writes: list[Touch] = []
+    sides: dict[bool, list[Touch]] = {False: [], True: []}  # of global memory, by whether they write
+    tiles: list[tuple[Tile, str]] = []
     views: list[View] = []
     sound = True
     for operand in instr.operands:
         value = given.get(operand.name)
-        parts = value if isinstance(value, tuple) else (value,)
-        for part in parts:
+        for part in value if isinstance(value, list | tuple) else (value,):
             if isinstance(part, View):
                 views.append(part)
                 sound = _inside(o, op, instr.name, operand.name, part) and sound
                 write = operand.role is Role.OUT
-                (writes if write else reads).extend(_touch(o, part, attrs.get("atomic") if write else None, write))
-            elif isinstance(part, Tile):  # what it held before is gone
-                space = o.space_of(part.storage.arena, part.spec.loc, f"tile %{part.name}")
-                region = tile_region(part, part.spec.rows, part.spec.cols)
-                writes.append(Touch(space, True, footprint(region), part.name, operand.name, region))
+                sides[write] += _touch(o, part, attrs.get("atomic") if write else None, write)
+            elif isinstance(part, Tile):
+                tiles.append((part, operand.name))
     result = run() if sound else None
     for touched in views:
         if touched.buffer is not None and touched.buffer.chosen:
             touched.buffer.chosen.clear()  # they are whole
-    o.push(Work(op, instr.name, Pipe.MTE3, touches=[*reads, *writes]))
+    adds = "acc" in given
+    loaded = [_staged(o, tile, name, write=True) for tile, name in tiles]
+    o.push(Work(op, instr.name, Pipe.MTE2, touches=[*sides[False], *loaded]))
+    stored = [_staged(o, tile, name, write=False) for tile, name in tiles if not adds or name == "acc"]
+    if adds:
+        _order(o, op, instr.name, Pipe.MTE2, Pipe.V)
+        o.push(Work(op, instr.name, Pipe.V, touches=[_staged(o, t, n, write=n == "acc") for t, n in tiles]))
+    _order(o, op, instr.name, Pipe.V if adds else Pipe.MTE2, Pipe.MTE3)
+    o.push(Work(op, instr.name, Pipe.MTE3, touches=[*stored, *sides[True]]))
+    _order(o, op, instr.name, Pipe.MTE3, Pipe.MTE2)
     return result
+
+
+def _order(o: CoreObserver, op: Op, name: str, first: Pipe, second: Pipe) -> None:
+    """The transfer's own flag."""
+    o.push(SetFlag(op, name, first, key=(first, second, OWN_FLAG)))
+    o.push(WaitFlag(op, name, second, key=(first, second, OWN_FLAG)))
+
+
+def _staged(o: CoreObserver, tile: Tile, operand: str, *, write: bool) -> Touch:
+    """The access to a tile that data pass through: all of it, what it held before is gone."""
+    space = o.space_of(tile.storage.arena, tile.spec.loc, f"tile %{tile.name}")
+    region = tile_region(tile, tile.spec.rows, tile.spec.cols)
+    return Touch(space, write, footprint(region), tile.name, operand, region)
 
 
 def _inside(o: CoreObserver, op: Op, name: str, operand: str, view: View) -> bool:

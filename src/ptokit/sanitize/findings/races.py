@@ -12,7 +12,7 @@ from ptokit.diagnostics import Location, Note
 from ..memory.footprints import Touch, common, rectangle
 from ..memory.gm import Memory
 from ..simulation.events import Item, Loops, Work
-from ..simulation.queues import Core
+from ..simulation.queues import ENGINE, Core
 from ..simulation.timeline import Timeline, timelines
 from .folded import Draft
 from .repair import Fix, last_sync, sync_notes
@@ -132,11 +132,14 @@ def describe(first: Side, second: Side) -> Draft:
     doing = f"{a.name} {'writes' if touch_a.write else 'reads'} {operand(touch_a)} here"
     notes = [Note(f"{doing} ({', '.join(where)})" if where else doing, a.op.location)]
     notes.append(Note(overlap(touch_a, touch_b)))
-    hint = None
+    hint, early = None, None if same else _early(first, second) or _early(second, first)
     last: tuple[Item, Item] | None = None
     if same:
         last = last_sync(core_a, a, b)
         notes += sync_notes(a, b, last)
+    elif core_a.rank != core_b.rank or early is not None:
+        hint = _told_early(*early) if early is not None else _tell(core_a, core_b)
+        notes += [] if early is None else [_notification(*early)]
     elif core_a.block == core_b.block:
         hint = "order the cores with sync.set after the first and sync.wait before the second"
     else:
@@ -155,6 +158,37 @@ def describe(first: Side, second: Side) -> Draft:
         timeline=timelines((core_a, a), (core_b, b)),
     )
     return Draft(message, b.op.location, hint, notes, race)
+
+
+def _early(side: Side, other: Side) -> tuple[Side, Work] | None:
+    """The notification after an access that the other core has waited for, though it does not wait for the access."""
+    core, work, _ = side
+    later = (told for told in other[0].heard.get(core.index, ()) if told.seq > work.seq)
+    return next(((side, told) for told in later), None)
+
+
+def _notification(side: Side, told: Work) -> Note:
+    core, work, _ = side
+    message = f"{told.name} of {core.place} comes later in its program and does not wait for {work.name}"
+    return Note(message, told.op.location)
+
+
+def _told_early(side: Side, told: Work) -> str:
+    core, work, _ = side
+    if core.kind == ENGINE:
+        return f"wait for the event of {work.name} before the {told.name} in line {told.op.location.line}"
+    pipe = work.pipe.text
+    return (
+        f"let {pipe} end before the {told.name} in line {told.op.location.line}: pipe_barrier(PIPE_ALL), or "
+        f"set_flag({pipe}, PIPE_S, id) and wait_flag({pipe}, PIPE_S, id)"
+    )
+
+
+def _tell(first: Core, second: Core) -> str:
+    return (
+        f"order the ranks: TNOTIFY on rank {first.rank} after its access and TWAIT on rank {second.rank} before the "
+        "other, or the other way round"
+    )
 
 
 def _access(side: Side, places: np.ndarray) -> Access:

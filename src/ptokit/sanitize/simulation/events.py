@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 Loops = tuple[tuple[str, Any], ...]
 FlagKey = tuple[Pipe, Pipe, int]
 
+OWN_FLAG = -1
+"""Event id of the flags that instructions have inside; no program has it."""
+
 
 @dataclass(slots=True, eq=False)
 class Item:
@@ -68,9 +71,10 @@ class Barrier(Item):
 @dataclass(slots=True, eq=False)
 class WaitWork(Item):
     """The scalar unit waits for instructions (TSYNC of what they wrote, TWAIT of notifications); None: of which is not
-    known yet."""
+    known yet, because the signals do not have the value that ``reason`` tells."""
 
     works: tuple[Work, ...] | None = ()
+    reason: Callable[[], str] | None = None  # what for, in words
 
 
 @dataclass(slots=True, eq=False)

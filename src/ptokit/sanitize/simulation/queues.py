@@ -33,6 +33,9 @@ from .signals import Hub, Signals
 RECENT = 64
 """Items of a core that are remembered for a picture of what led to a race."""
 
+ENGINE = "engine"
+"""Kind of the transfer engines: each session is a core without a program."""
+
 _NOTHING: deque[Item] = deque(maxlen=0)
 
 Execute = Callable[["Core", Work, Clock], None]
@@ -68,6 +71,7 @@ class Core:
         self.over = False  # nothing is left to do
         self.cluster: list[Core] = [self]  # the cores that see its buffers
         self.recent: Sequence[Item] = ()  # what it has processed last
+        self.heard: dict[int, deque[Work]] = {}  # notifications that it has waited for, by the core that gave them
         self._empty()
         if started:
             self.begin()
@@ -231,6 +235,8 @@ class Simulation:
                 for work in item.works:
                     assert work.done is not None
                     core.learn(work.done)
+                    if work.done.core != core.index:
+                        core.heard.setdefault(work.done.core, deque(maxlen=RECENT)).append(work)
             case Meet():
                 return self._meet(core, item)
             case AwaitSignal():

@@ -1,0 +1,28 @@
+"""What a core that waits for others, or asks for them, is told: whether it is over, and what for in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A wait: called, whether it is over. ``reason``: what it is for, in words."""
+
+    over: Callable[[], Any]
+    reason: Callable[[], str]
+
+    def __call__(self) -> Any:
+        return self.over()
+
+    @property
+    def why(self) -> str:
+        """What it waits for now."""
+        return self.reason()
+
+
+@dataclass(frozen=True)
+class Asked(Waiting):
+    """A question: called, its answer. A core that is told no lets the others go on, asks again, and goes on itself."""

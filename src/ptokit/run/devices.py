@@ -1,0 +1,136 @@
+"""A launch on several devices: the arguments of each, and one space of addresses for the memory of all.
+
+Every rank has memory of its own, its window, in which the arguments lie at the same places on all ranks. A kernel
+reaches another rank by a pointer that it is given, or by the distance of two windows, as the library's communication
+context has it (pto-isa kernels/include/communication): the same offset in another window is the same argument there.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
+from ptokit.ir.core import Function
+from ptokit.ir.rank_queries import Peer, RankQuery
+from ptokit.types.dtypes import DType
+from ptokit.types.values import MemRef, PartitionView, Ptr, TensorView
+
+if TYPE_CHECKING:
+    from .memory.global_memory import Buffer
+
+MOST_RANKS = 64
+"""Windows that a communication context names."""
+
+WINDOW = 1 << 40
+"""Bytes of addresses that a rank has."""
+
+_GAP = 512  # bytes between arguments at least, so that the end of one is not the start of another
+
+
+class Addresses:
+    """Where the arguments of all ranks lie. ``base(rank)`` is the first byte of a rank's window."""
+
+    def __init__(self, devices: Sequence[Sequence[Buffer | None]]) -> None:
+        self._starts: list[int] = []
+        self._buffers: list[Buffer] = []
+        offset, offsets = 0, []
+        for same in zip(*devices, strict=True):
+            offsets.append(offset)
+            size = max((buffer.mem.size for buffer in same if buffer is not None), default=0)
+            offset += -(-(size + 1) // _GAP) * _GAP
+        for rank, buffers in enumerate(devices):
+            for buffer, start in zip(buffers, offsets):
+                if buffer is not None:
+                    buffer.addresses, buffer.address = self, self.base(rank) + start
+                    self._starts.append(buffer.address)
+                    self._buffers.append(buffer)
+
+    @staticmethod
+    def base(rank: int) -> int:
+        """The first byte of a rank's window."""
+        return (rank + 1) * WINDOW
+
+    def find(self, buffer: Buffer, offset: Any, dtype: DType) -> tuple[Buffer, Any]:
+        """What lies `offset` elements after the start of an argument: that or another one, and the offset in it.
+
+        Between arguments lies nothing: then the two are returned as they are.
+        """
+        if not isinstance(offset, int) or 0 <= offset <= buffer.nelem:
+            return buffer, offset
+        address = buffer.address + (offset // 2 if dtype.packed else offset * dtype.size)
+        at = bisect_right(self._starts, address) - 1
+        if at < 0 or address > self._starts[at] + self._buffers[at].mem.size:
+            return buffer, offset
+        distance = address - self._starts[at]
+        return self._buffers[at].of_type(dtype), distance * 2 if dtype.packed else distance // dtype.size
+
+
+def context(rank: int, ranks: int) -> np.ndarray:
+    """What the library's communication context holds, as uint64: windows of 64 ranks for input and for output."""
+    bases = np.zeros(MOST_RANKS, np.uint64)
+    bases[:ranks] = [Addresses.base(other) for other in range(ranks)]
+    head = np.array([0, 0, rank | ranks << 32, WINDOW], np.uint64)
+    return np.concatenate([head, bases, bases])
+
+
+def divided(function: Function, args: Sequence[Any], ranks: int) -> list[list[Any]]:
+    """The arguments of every rank, of those of a launch.
+
+    An array has a leading axis for the ranks; a list or tuple has a value for each; numbers are the same for all.
+    Raises `DiagnosticError` (RUN-RANKS).
+    """
+    if not 1 <= ranks <= MOST_RANKS:
+        raise _refused(function, f"cannot launch on {ranks} ranks; there are 1 to {MOST_RANKS}")
+    names = [param.name or f"arg{i}" for i, param in enumerate(function.params)]
+    names += [f"arg{i}" for i in range(len(names), len(args))]
+    types = [param.type for param in function.params] + [None] * len(args)
+    parts = [_parts(function, name, type, arg, ranks) for name, type, arg in zip(names, types, args)]
+    for k, arg in enumerate(args):
+        if isinstance(arg, Peer):
+            if arg.name not in names:
+                raise _refused(function, f"%{names[k]} is given %{arg.name} of another rank, and there is no %{arg.name}")
+            theirs = parts[names.index(arg.name)]
+            parts[k] = [theirs[(arg.rank if arg.absolute else rank + arg.rank) % ranks] for rank in range(ranks)]
+    return [[part[rank] for part in parts] for rank in range(ranks)]
+
+
+def _parts(function: Function, name: str, type: Any, arg: Any, ranks: int) -> list[Any]:
+    """The parts of an argument."""
+    if isinstance(arg, RankQuery):
+        return [_answer(arg, rank, ranks, type) for rank in range(ranks)]
+    if isinstance(arg, list | tuple):
+        if len(arg) != ranks:
+            raise _refused(function, f"argument %{name} has {len(arg)} values, the launch has {ranks} ranks")
+        return list(arg)
+    if not isinstance(arg, np.ndarray):
+        return [arg] * ranks
+    pointer = isinstance(type, Ptr | MemRef | TensorView | PartitionView)
+    if pointer and type.dtype.packed and arg.ndim == 1 and arg.size % ranks == 0:
+        arg = arg.reshape(ranks, -1)
+    if arg.ndim == 0 or arg.shape[0] != ranks:
+        shape = "x".join(map(str, arg.shape)) or "no dimension"
+        raise _refused(
+            function,
+            f"argument %{name} has shape {shape}; its first dimension has to be that of the ranks, {ranks}",
+            "give an array with a leading axis for the ranks, or a list with an array for each",
+        )
+    if pointer and arg.ndim == 1:
+        return [arg[rank : rank + 1] for rank in range(ranks)]
+    return [arg[rank] for rank in range(ranks)]
+
+
+def _answer(query: RankQuery, rank: int, ranks: int, type: Any) -> Any:
+    if query is RankQuery.RANK:
+        return rank
+    if query is RankQuery.RANKS:
+        return ranks
+    found = context(rank, ranks)
+    return found.view(type.dtype.storage) if isinstance(type, Ptr) else found
+
+
+def _refused(function: Function, message: str, hint: str | None = None) -> DiagnosticError:
+    return DiagnosticError(Diagnostic("RUN-RANKS", Severity.ERROR, message, function.location, hint))
