@@ -99,11 +99,12 @@ def test_the_whole_has_the_rows_of_all_parts() -> None:
 
 @pytest.mark.parametrize(("between", "races"), [("", {"RACE-RAW"}), ("pto.barrier <PIPE_ALL>\n", set())])
 def test_the_sanitizer_orders_transfers(between: str, races: set[str]) -> None:
-    """What was put is loaded again, on another pipe."""
+    """What has just been stored is put: the transfer loads it on another pipe than the one that stores it."""
     put = f"pto.comm.tput(%a0, %a1, buf(%t) : {part(ROWS)}, {part(ROWS)}, {STAGE})"
     tile = f"!pto.tile_buf<vec, {ROWS}x{COLS}xf32>"
     made = f"%high = arith.constant 4096 : i64\n%v = pto.alloc_tile addr = %high : {tile}"
-    load = f"pto.tload ins(%a0 : {part(ROWS)}) outs(%v : {tile})"
-    module = read(f"{put}\n{between}{load}", ROWS, ROWS, before=made)
+    store = f"pto.tload ins(%a0 : {part(ROWS)}) outs(%v : {tile})\npto.barrier <PIPE_ALL>\n"
+    store += f"pto.tstore ins(%v : {tile}) outs(%a1 : {part(ROWS)})\n"
+    module = read(f"{store}{between}{put}", ROWS, ROWS, before=made)
     rules = {d.rule for d in sanitize(module, "a5", arrays(ROWS, ROWS), mode="manual").diagnostics}
     assert {rule for rule in rules if rule.startswith("RACE")} == races

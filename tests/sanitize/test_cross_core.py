@@ -70,7 +70,7 @@ PAIRS = [
     ),
     Pair(
         "a signal in memory",
-        {"RACE-XCORE-RAW": [{9, 15}]},
+        {"RACE-XCORE-RAW": [{9, 10, 15}]},
         both(f"{STORED}\n{NOTIFY}\nbarrier ALL", f"{WAIT}\n{TAKEN}"),
         both(f"{FLUSHED}\n{NOTIFY}", f"{WAIT}\n{TAKEN}"),
         launch=TWO,
@@ -84,21 +84,21 @@ PAIRS = [
     ),
     Pair(
         "asking instead of waiting",
-        {"RACE-XCORE-RAW": [{9, 15}]},
+        {"RACE-XCORE-RAW": [{9, 10, 15}]},
         both(f"{STORED}\n{NOTIFY}", f"{TEST}\n{TAKEN}\nend"),
         both(f"{FLUSHED}\n{NOTIFY}", f"{TEST}\n{TAKEN}\nend"),
         launch=TWO,
     ),
     Pair(
         "a fence of global memory before the signal",
-        {"RACE-XCORE-RAW": [{9, 16}]},
+        {"RACE-XCORE-RAW": [{9, 11, 16}]},
         both(f"{STORED}\nbarrier V\n{NOTIFY}\nbarrier ALL", f"{WAIT}\n{TAKEN}"),
         both(f"{STORED}\npto.fence.barrier_all #pto.fence_scope<gm>\n{NOTIFY}\nbarrier ALL", f"{WAIT}\n{TAKEN}"),
         launch=TWO,
     ),
     Pair(
         "a fence of local memory drains no pipe",
-        {"RACE-XCORE-RAW": [{9, 15}]},
+        {"RACE-XCORE-RAW": [{9, 11, 15}]},
         both(f"{STORED}\npto.fence.barrier_all #pto.fence_scope<local_memory>\n{NOTIFY}", f"{WAIT}\n{TAKEN}"),
         both(f"{STORED}\npto.fence.barrier_all #pto.fence_scope<all>\n{NOTIFY}", f"{WAIT}\n{TAKEN}"),
         launch=TWO,

@@ -511,8 +511,9 @@ def test_every_rule_of_the_sanitizer_has_a_pair() -> None:
 
     del rules
     from .test_cross_core import PAIRS as between
+    from .test_ranks import PAIRS as ranks
 
-    tested = {rule for pair in [*PAIRS, *between] for rule in pair.rules}
+    tested = {rule for pair in [*PAIRS, *between, *ranks] for rule in pair.rules}
     elsewhere = {"EVENT-ORDER", "EVENT-PIPE", "EVENT-XCORE", "RACE-WAW", "GM-NULL", "ASYNC-RACE"}
     elsewhere |= {"FLAG-REUSE-RACE", "FLAG-ALIAS", "AUTO-RULE", "SCATTER-ALIAS"}  # test_switches
     source = "memory-model-and-sync"

@@ -59,14 +59,17 @@ class Addresses:
 
         Between arguments lies nothing: then the two are returned as they are.
         """
-        if not isinstance(offset, int) or 0 <= offset <= buffer.nelem:
+        if not isinstance(offset, int):
             return buffer, offset
-        address = buffer.address + (offset // 2 if dtype.packed else offset * dtype.size)
+        distance = offset // 2 if dtype.packed else offset * dtype.size
+        if 0 <= distance <= buffer.mem.size:
+            return buffer, offset
+        address = buffer.address + distance
         at = bisect_right(self._starts, address) - 1
         if at < 0 or address > self._starts[at] + self._buffers[at].mem.size:
             return buffer, offset
         distance = address - self._starts[at]
-        return self._buffers[at].of_type(dtype), distance * 2 if dtype.packed else distance // dtype.size
+        return self._buffers[at], distance * 2 if dtype.packed else distance // dtype.size
 
 
 def context(rank: int, ranks: int) -> np.ndarray:
@@ -92,7 +95,9 @@ def divided(function: Function, args: Sequence[Any], ranks: int) -> list[list[An
     for k, arg in enumerate(args):
         if isinstance(arg, Peer):
             if arg.name not in names:
-                raise _refused(function, f"%{names[k]} is given %{arg.name} of another rank, and there is no %{arg.name}")
+                raise _refused(
+                    function, f"%{names[k]} is given %{arg.name} of another rank, and there is no %{arg.name}"
+                )
             theirs = parts[names.index(arg.name)]
             parts[k] = [theirs[(arg.rank if arg.absolute else rank + arg.rank) % ranks] for rank in range(ranks)]
     return [[part[rank] for part in parts] for rank in range(ranks)]

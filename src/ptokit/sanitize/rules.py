@@ -36,8 +36,8 @@ for _kind, _first, _second, _fix in (
     )
     _rule(
         f"RACE-XRANK-{_kind}",
-        f"Where one device {_first} memory that another one {_second}, a signal orders the two: TNOTIFY after the first, "
-        "TWAIT before the second.",
+        f"Where one device {_first} memory that another one {_second}, a signal orders the two: TNOTIFY after "
+        "the first, TWAIT before the second.",
         why="Devices run at the same time. A notification says nothing of what other pipes of its core still do, or a "
         "transfer engine, unless the core has waited for that.",
         source="memory-model-and-sync 5.5, 6; pto-isa docs/isa/comm TNOTIFY, TWAIT, TPUT_ASYNC; include/pto/comm",

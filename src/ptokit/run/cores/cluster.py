@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from ptokit.diagnostics import Diagnostic, Location, Note, Severity
 from ptokit.ir.core import Op
 from ptokit.ir.launch import Role
-
 from ptokit.isa.order.waiting import Asked
 
 from ..machine.chunk import Chunk

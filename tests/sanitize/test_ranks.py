@@ -1,0 +1,130 @@
+"""Launches on two devices: a wrong and a right program of each kind of order between ranks.
+
+``x``, ``y`` and ``sig`` are the rank's own, ``px`` and ``psig`` those of the other rank.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ptokit.ir.rank_queries import Peer, RankQuery
+from ptokit.sanitize import Report
+
+from .mini import TILE, VIEW, Mini
+from .test_cross_core import SIGNAL, TYPES
+from .test_pairs import Pair
+
+HEAD = (
+    SIGNAL
+    + SIGNAL.replace("%s", "%p").replace("%pig", "%psig").replace("%n", "%m")
+    + "%me = arith.cmpi eq, %rank, %c0 : index\n"
+)
+LINES = HEAD.count("\n")
+NOTIFY = f"pto.comm.tnotify(%p, %n1 {TYPES}) {{notifyOp = #pto<notify_op set>}}"
+WAIT = f"pto.comm.twait(%s, %n1 {TYPES}) {{cmp = #pto<wait_cmp ge>}}"
+WAIT_TWO = WAIT.replace("%n1", "%n2")
+TAKEN = "load a x\nset MTE2 MTE3 1\nwait MTE2 MTE3 1\nstore a y"
+SENT = "fill a\nset V MTE3 0\nwait V MTE3 0\nstore a px"
+PUT = f"pto.comm.tput(%px_p, %y_p, buf(%a) : {VIEW}, {VIEW}, {TILE})"
+GET = f"pto.comm.tget(%y_p, %px_p, buf(%a) : {VIEW}, {VIEW}, {TILE})"
+DRAIN = "set MTE3 S 0\nwait MTE3 S 0"
+FENCE = "pto.fence.barrier_all #pto.fence_scope<gm>"
+
+
+def both(first: str, other: str) -> str:
+    """Rank 0 does one thing, rank 1 another. Line 1 is the first of rank 0."""
+    return f"{HEAD}scf.if %me {{\n{first}\nelse\n{other}\nend"
+
+
+PAIRS = [
+    Pair(
+        "a notification overtakes the store before it",
+        {"RACE-XRANK-RAW": [{4, 5, 8}]},
+        both(f"{SENT}\n{NOTIFY}", f"{WAIT}\n{TAKEN}"),
+        both(f"{SENT}\n{DRAIN}\n{NOTIFY}", f"{WAIT}\n{TAKEN}"),
+    ),
+    Pair(
+        "bytes are used before they are waited for",
+        {"RACE-XRANK-RAW": [{4, 8}]},
+        both(f"{SENT}\n{FENCE}\n{NOTIFY}", f"{TAKEN}\n{WAIT}"),
+        both(f"{SENT}\n{FENCE}\n{NOTIFY}", f"{WAIT}\n{TAKEN}"),
+    ),
+    Pair(
+        "a put and a notification without a fence between them",
+        {"RACE-XRANK-RAW": [{1, 2, 5}]},
+        both(f"{PUT}\n{NOTIFY}", f"{WAIT}\n{TAKEN}"),
+        both(f"{PUT}\n{FENCE}\n{NOTIFY}", f"{WAIT}\n{TAKEN}"),
+    ),
+    Pair(
+        "a get before the other rank has stored",
+        {"RACE-XRANK-WAR": [{1, 6}]},
+        both(GET, f"{SENT.replace('px', 'x')}\n{FENCE}\n{NOTIFY}"),
+        both(f"{WAIT}\n{GET}", f"{SENT.replace('px', 'x')}\n{FENCE}\n{NOTIFY}"),
+    ),
+    Pair(
+        "memory is written again while the other rank still reads it",
+        {"RACE-XRANK-WAR": [{1, 6}]},
+        both("load a x", SENT),
+        both(f"load a x\nset MTE2 S 0\nwait MTE2 S 0\n{NOTIFY}", f"{WAIT}\n{SENT}"),
+    ),
+    Pair(
+        "two ranks store to one place",
+        {"RACE-XRANK-WAW": [{4, 9}]},
+        both(SENT, SENT.replace("px", "x")),
+        both(SENT, SENT),
+    ),
+    Pair(
+        "a wait for a signal that nobody gives",
+        {"DEADLOCK": [{3}]},
+        both(NOTIFY, WAIT_TWO),
+        both(NOTIFY.replace("%n1", "%n2"), WAIT_TWO),
+    ),
+]
+
+
+def launched(body: str, **more: Any) -> tuple[Report, Mini]:
+    program = Mini(body, tensors=("x", "y", "px"), params="%sig: !pto.ptr<i32>, %psig: !pto.ptr<i32>, %rank: index")
+    ones = np.ones((2, 16, 32), np.float32)
+    args = {"x": ones, "y": ones.copy(), "px": Peer("x", 1), "sig": np.zeros((2, 1), np.int32)}
+    args |= {"psig": Peer("sig", 1), "rank": RankQuery.RANK}
+    return program.sanitize(args=args, ranks=2, **more), program
+
+
+def found(body: str) -> dict[str, list[set[int]]]:
+    report, program = launched(body)
+    first = program.first + LINES + 1
+    out: dict[str, list[set[int]]] = {}
+    for d in [*report.errors, *report.warnings]:
+        lines = {d.location.line, *(n.location.line for n in d.notes if n.location.line)}
+        out.setdefault(d.rule, []).append({line - first + 1 for line in lines})
+    return out
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda p: p.name)
+def test_the_fault_is_found_at_its_lines(pair: Pair) -> None:
+    assert found(pair.bad) == pair.rules
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda p: p.name)
+def test_the_right_program_is_clean(pair: Pair) -> None:
+    assert found(pair.good) == {}
+
+
+def test_a_finding_names_ranks_and_both_sides() -> None:
+    report, _ = launched(PAIRS[0].bad)
+    (finding,) = report.errors
+    assert "TLOAD on PIPE_MTE2 reads %x of rank 1 while TSTORE on PIPE_MTE3 of rank 0, block 0" in finding.message
+    texts = [note.message for note in finding.notes]
+    assert any("TNOTIFY of rank 0, block 0 comes later in its program" in text for text in texts)
+    assert any("at rank 1, block 0" in text for text in texts)
+    assert "set_flag(PIPE_MTE3, PIPE_S, id)" in (finding.hint or "")
+
+
+def test_a_deadlock_names_the_rank_and_the_signal() -> None:
+    report, _ = launched(PAIRS[-1].bad)
+    (finding,) = report.errors
+    assert "element 0 of %sig of rank 1 to be >= 2; it is 1" in finding.message
+    assert any("rank 1, block 0" in note.message for note in finding.notes)
