@@ -355,7 +355,7 @@ class CoreObserver(Observer):
         if not isinstance(pointer, LocalPointer):
             assert isinstance(access, Rows)
             memory, origin = self.memories[id(pointer.buffer)]
-            return Touch(memory, access.write, in_global_memory(access, memory, origin), memory.name)
+            return Touch(memory, access.write, in_global_memory(access, memory, origin), pointer.buffer.name)
         where = footprint_of(access)
         if not len(where):
             return None
@@ -424,7 +424,7 @@ class CoreObserver(Observer):
             where = scattered(np.concatenate(seen), view, origin, memory.granule)
         else:
             where = place(inside(view), origin, memory.granule)
-        return [] if where is None else [Touch(memory, write, where, memory.name, atomic=kind)]
+        return [] if where is None else [Touch(memory, write, where, view.buffer.name, atomic=kind)]
 
     def element(self, moment: Moment) -> Any:
         """A scalar load or store of one element."""
@@ -439,7 +439,7 @@ class CoreObserver(Observer):
         unit = pointer.dtype.size // memory.granule
         first = origin // memory.granule + int(uniform(pointer.offset + given["index"])) * unit
         where = Scattered(np.arange(first, first + unit))
-        touch = Touch(memory, write, where, memory.name)
+        touch = Touch(memory, write, where, buffer.name)
         self.push(Work(self.here, moment.step.word, Pipe.S, touches=[touch]))
         return result
 

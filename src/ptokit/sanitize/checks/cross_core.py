@@ -19,11 +19,8 @@ from ptokit.types.enums import NotifyOp, Pipe
 
 from ..findings.folded import Draft
 from ..memory.footprints import Touch
-from ..simulation.events import Barrier, Meet, SetFlag, WaitFlag, WaitWork, Work
-from . import pipes, transfers
-from ..findings.folded import Draft
-from ..memory.footprints import Touch
 from ..simulation.events import OWN_FLAG, Barrier, Meet, SetFlag, WaitFlag, WaitWork, Work
+from . import pipes, transfers
 from .views import place
 
 if TYPE_CHECKING:
@@ -44,7 +41,7 @@ def _touch(o: CoreObserver, view: View, *, write: bool, kind: Any = None) -> lis
         return []
     memory, origin = o.memories[id(view.buffer)]
     where = place(view, origin, memory.granule)
-    return [] if where is None else [Touch(memory, write, where, memory.name, atomic=kind)]
+    return [] if where is None else [Touch(memory, write, where, view.buffer.name, atomic=kind)]
 
 
 def syncall(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Run) -> Any:

@@ -157,7 +157,7 @@ class Watched:
         if place.buffer is not None:
             memory, origin = o.memories[id(place.buffer)]
             granules = np.unique((where + origin) // memory.granule)
-            return Touch(memory, write, Scattered(granules), memory.name, atomic=atomic)
+            return Touch(memory, write, Scattered(granules), place.buffer.name, atomic=atomic)
         loc = SPACES[place.space]
         breaks = np.flatnonzero(np.diff(where) != 1)
         starts = where[np.concatenate(([0], breaks + 1))]

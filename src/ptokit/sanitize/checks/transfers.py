@@ -14,11 +14,8 @@ from ptokit.types.enums import Pipe
 
 from ..memory.footprints import Touch, footprint
 from ..memory.touches import tile_region
-from ..simulation.events import Work
-from . import placement
-from ..memory.footprints import Touch, footprint
-from ..memory.touches import tile_region
 from ..simulation.events import OWN_FLAG, SetFlag, WaitFlag, Work
+from . import placement
 from .views import leaves_memory, place
 
 if TYPE_CHECKING:
@@ -92,7 +89,7 @@ def _touch(o: CoreObserver, view: View, atomic: Any, write: bool) -> list[Touch]
     memory, origin = o.memories[id(view.buffer)]
     where = place(view, origin, memory.granule)
     kind = (atomic.name, view.dtype.name) if atomic else None
-    return [] if where is None else [Touch(memory, write, where, memory.name, atomic=kind)]
+    return [] if where is None else [Touch(memory, write, where, view.buffer.name, atomic=kind)]
 
 
 OPERATIONS = ("comm.tput", "comm.tget", "comm.tbroadcast", "comm.tgather", "comm.tscatter", "comm.treduce")
