@@ -12,7 +12,7 @@ MAX_LINES = 500
 
 # From the bottom to the top. Layers on one level do not import each other.
 LEVELS = [
-    *({"diagnostics"}, {"types", "workers"}, {"targets", "draw"}, {"isa"}, {"ir"}, {"run"}, {"native"}),
+    *({"records"}, {"diagnostics"}, {"types", "workers"}, {"targets", "draw"}, {"isa"}, {"ir"}, {"run"}, {"native"}),
     *({"sanitize", "watch"}, {"lang", "asm", "arguments"}, {"launches"}, {"api"}, {"conformance", "lsp"}),
     *({"campaign"}, {"cli"}),
 ]

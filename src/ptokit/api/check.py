@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Scope, 
 from ptokit.diagnostics.shown import html_of, text_of
 from ptokit.ir.levels import stated_level
 from ptokit.ir.readable_functions import readable_functions
+from ptokit.records import dataclass
 
 from .arguments import make, read_arguments
 from .errors import UsageError

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ptokit.arguments.grammar import Argument
 from ptokit.diagnostics import Diagnostics
+from ptokit.records import dataclass
 from ptokit.run import MATMUL_MODES
 from ptokit.targets import Target
 from ptokit.watch.diff import Difference, Side, StepDifference, Tolerance

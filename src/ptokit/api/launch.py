@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from ptokit.diagnostics import Diagnostics
 from ptokit.ir.readable_functions import readable_functions
 from ptokit.ir.runnable import check_runnable
 from ptokit.ir.verify import verify
+from ptokit.records import dataclass
 from ptokit.run import MATMUL_MODES, Param, choose_entry
 from ptokit.run import Program as Compiled
 from ptokit.run.machine.printed import redirected

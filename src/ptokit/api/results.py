@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from ptokit.records import dataclass
 from ptokit.types.dtypes import DType
 
 from .parts import Table

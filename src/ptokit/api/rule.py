@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import overload
 
 from ptokit.diagnostics import Rule, Scope, catalogue, lookup
 from ptokit.diagnostics.evidence import WORDS
 from ptokit.isa.table import TABLE
+from ptokit.records import dataclass
 from ptokit.targets import TARGETS
 
 from .catalogue import load_catalogue

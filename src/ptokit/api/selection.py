@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ptokit.diagnostics import CATALOGUE, Diagnostic, Diagnostics, Location, Scope, Severity
 from ptokit.diagnostics.shown import source_lines
+from ptokit.records import dataclass
 
 from .errors import UsageError
 from .findings import ByTarget

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Severity
+from ptokit.records import dataclass
 from ptokit.targets import TARGETS
 
 from .inputs import STDIN, split

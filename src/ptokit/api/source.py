@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from ptokit.asm import parse_module
@@ -13,6 +13,7 @@ from ptokit.diagnostics import Diagnostics
 from ptokit.diagnostics.render import keep_text
 from ptokit.ir.core import Module
 from ptokit.ir.module_target import stated_target
+from ptokit.records import dataclass
 
 from .errors import UsageError
 from .inputs import PYTHON, STDIN, split

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ptokit.diagnostics import DiagnosticError, Diagnostics
+from ptokit.records import dataclass
 
 from .errors import UsageError
 from .inputs import PYTHON

@@ -18,10 +18,10 @@ DTYPE is a short name of `ptokit.types.dtypes` or any other spelling of it, SHAP
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from ptokit.ir.entry_calls import Query
+from ptokit.records import dataclass
 
 from .generators import GENERATORS, ArgumentSyntaxError, parse_number
 from .mapped import mapped

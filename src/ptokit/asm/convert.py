@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ptokit.diagnostics import Diagnostics
 from ptokit.ir import Module
+from ptokit.records import dataclass
 
 from .printing.generic import print_generic
 from .printing.level1 import print_ssa

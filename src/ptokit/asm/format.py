@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ptokit.diagnostics import Diagnostics
 from ptokit.ir import Module
+from ptokit.records import dataclass
 
 from .reading.module import parse_with
 from .reading.parser import Parser

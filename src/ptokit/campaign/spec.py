@@ -22,7 +22,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from itertools import product
 from pathlib import Path
@@ -33,6 +33,7 @@ from ptokit.arguments.grammar import parse_argument
 from ptokit.asm.text.files import read_text
 from ptokit.conformance.compare import tolerance
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Rule, Severity
+from ptokit.records import dataclass
 from ptokit.targets import TARGETS
 
 from .case import Action, Case

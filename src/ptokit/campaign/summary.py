@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from enum import StrEnum
+
+from ptokit.records import dataclass
 
 from .case import Status
 from .store import Row, Store

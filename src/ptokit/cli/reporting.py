@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from ptokit.api.findings import ByTarget, as_json, sarif_text
 from ptokit.api.github import workflow_lines
 from ptokit.api.selection import selection
 from ptokit.api.settings import Settings, wrong_rules
+from ptokit.records import dataclass
 
 from .console import say
 

@@ -6,11 +6,12 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
+
+from ptokit.records import dataclass
 
 from .console import remark, say, width_of
 from .exits import EXIT_INTERRUPTED

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ptokit.records import dataclass
 from ptokit.types.codecs import encode
 from ptokit.types.conv import ConvSpec, ConvState, conv_tile
 from ptokit.types.dtypes import DTYPES, DType

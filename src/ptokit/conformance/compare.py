@@ -7,11 +7,11 @@ value is near enough; without one, bits decide alone.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
+from ptokit.records import dataclass
 from ptokit.types.codecs import decode, decode_table, unpack_nibbles
 from ptokit.types.dtypes import DType
 

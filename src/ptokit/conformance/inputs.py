@@ -7,11 +7,11 @@ f16 and bf16 rounds to nearest even.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ptokit.records import dataclass
 from ptokit.types.dtypes import DType
 
 QUANT_MASK = 0xFFFFE000  # bits of the scale that a quantisation word keeps (move-gather-scatter 6)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
+from ptokit.records import dataclass
 from ptokit.types.dtypes import DType
 
 STORED = ("runs", "constant", "sample")

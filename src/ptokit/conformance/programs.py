@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 
 from ptokit.asm import read_module
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
+from ptokit.records import dataclass
 from ptokit.run.program import Program, compile_program
 from ptokit.targets import Target
 from ptokit.targets import target as target_named

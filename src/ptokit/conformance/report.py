@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from ptokit.records import dataclass
 from ptokit.targets import TARGETS
 
 from .result import Outcome, Result

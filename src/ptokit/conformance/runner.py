@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
 from ptokit.diagnostics import DiagnosticError
+from ptokit.records import dataclass
 from ptokit.targets import TARGETS
 from ptokit.workers.drive import drive
 from ptokit.workers.executors import open_executor

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from ptokit.asm import read_module
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
+from ptokit.records import dataclass
 from ptokit.sanitize import ORDERS, sanitize, uninit
 from ptokit.targets import Target
 from ptokit.targets import target as target_named

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
+
+from ptokit.records import dataclass
 
 
 class Severity(StrEnum):

@@ -8,9 +8,11 @@ some sizes are unknown, and the call at run time, where all are known.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any
+
+from ptokit.records import dataclass
 
 from .diagnostic import Severity
 from .evidence import EVIDENCE, REFUSING, Evidence

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+
+from ptokit.records import dataclass
 
 from .diagnostic import Diagnostic, Location, Severity
 from .render import end_column, file_lines

@@ -7,10 +7,11 @@ from the instruction table, those of `arith`, `scf`, `func` and the view operati
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ptokit.diagnostics import UNKNOWN_LOCATION, Location
+from ptokit.records import dataclass
 from ptokit.types.values import Type
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ptokit.diagnostics import Diagnostics, Scope, define
+from ptokit.records import dataclass
 from ptokit.targets import A5, Target
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import BLayout, SLayout, TileType

@@ -6,9 +6,10 @@ Source: memory-model-and-sync 1, compute-layout-irregular part 4.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ptokit.isa.checks.cores import core_needed
+from ptokit.records import dataclass
 from ptokit.targets import Target
 
 from .core import Block, Function, Module, Op, Value

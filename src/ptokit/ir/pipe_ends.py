@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ptokit.diagnostics import Diagnostics, Note
+from ptokit.records import dataclass
 
 from .core import Function, Op, Value
 

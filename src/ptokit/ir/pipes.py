@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ptokit.diagnostics import Diagnostics, Note
+from ptokit.records import dataclass
 from ptokit.targets import A2A3, Target
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import Ptr

@@ -7,11 +7,12 @@ rule cannot tell the difference.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from ptokit.records import dataclass
 from ptokit.targets import Target
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout, TileType

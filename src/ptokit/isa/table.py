@@ -7,12 +7,13 @@ the reference pages all read its `Instr`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum, StrEnum
 from functools import cached_property
 from typing import Any
 
 from ptokit.diagnostics import Rule
+from ptokit.records import dataclass
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Pipe, TileType
 

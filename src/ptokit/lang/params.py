@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ptokit.diagnostics import Location
+from ptokit.records import dataclass
 from ptokit.types.dtypes import DType, from_numpy
 from ptokit.types.values import F32, INDEX, Type
 from ptokit.types.values import Ptr as PtrType

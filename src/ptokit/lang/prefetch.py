@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -10,6 +9,7 @@ from ptokit.isa.site import ViewInfo
 from ptokit.isa.transfer.prefetch import AsyncEvent as AsyncEvent
 from ptokit.isa.transfer.prefetch import AsyncSession, prefetch_async
 from ptokit.isa.transfer.prefetch import PrefetchAsyncContext as PrefetchAsyncContext
+from ptokit.records import dataclass
 from ptokit.types.tensor import right_align
 
 from . import rules

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+
+from ptokit.records import dataclass
 
 Axis = tuple[int, int]
 """Count, and stride in bytes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ptokit.asm.reading.labels import NO_LABELS, Labels
 from ptokit.asm.reading.module import parse_with
@@ -18,6 +18,7 @@ from ptokit.ir.module_target import ARCH, stated_target
 from ptokit.ir.readable_functions import readable_functions
 from ptokit.ir.verify import verify
 from ptokit.isa.table import BY_TEXT, Instr
+from ptokit.records import dataclass
 from ptokit.targets import Target
 from ptokit.types.values import Type
 

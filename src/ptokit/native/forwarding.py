@@ -7,7 +7,6 @@ there, that all reads of them follow it in its region, and that nothing is store
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ptokit.ir.core import Block, Op, Value
@@ -16,6 +15,7 @@ from ptokit.isa.meaning.execute import Derived
 from ptokit.isa.meaning.expressions import Count, Extent, Stored, Sum, leaves, type_of
 from ptokit.isa.meaning.words import Bursts, Lane
 from ptokit.isa.table import Instr, Role
+from ptokit.records import dataclass
 from ptokit.types.dtypes import DType
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView

@@ -7,7 +7,6 @@ stored all the same. They have to touch each other's bytes at the same places on
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ptokit.ir.core import Op
@@ -26,6 +25,7 @@ from ptokit.isa.meaning.words import Lane
 from ptokit.isa.numerics.scalars import element
 from ptokit.isa.site import Site
 from ptokit.isa.table import Instr
+from ptokit.records import dataclass
 from ptokit.types.dtypes import DType
 
 from .code import Code, Num, float_of

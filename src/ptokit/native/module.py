@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ptokit.ir.core import Op
+from ptokit.records import dataclass
 from ptokit.targets import Target
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import TileType

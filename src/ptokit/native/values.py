@@ -7,10 +7,11 @@ the parts that differ from one run to the next, which loops and branches carry i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+from ptokit.records import dataclass
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout
 from ptokit.types.tensor import vector_layout

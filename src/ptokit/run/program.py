@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +14,7 @@ from ptokit.ir.entry_calls import Query, supplied, with_function
 from ptokit.ir.launch import VECTOR_CORES, Launch, launch_of
 from ptokit.ir.runnable import check_runnable
 from ptokit.ir.verify import verify
+from ptokit.records import dataclass
 from ptokit.targets import Target
 from ptokit.types.dtypes import DType
 from ptokit.types.values import MemRef, PartitionView, Ptr, TensorView, Type

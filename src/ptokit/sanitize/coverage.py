@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from ptokit.ir.core import Module
 from ptokit.ir.facts import instr_of
+from ptokit.records import dataclass
 from ptokit.types.values import Ptr
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any
 
@@ -14,6 +14,7 @@ from ptokit.isa.checks.cores import pipe_on
 from ptokit.isa.checks.placement import buffer_name
 from ptokit.isa.site import RegisterInfo, Site, TileInfo, ViewInfo
 from ptokit.isa.table import Instr
+from ptokit.records import dataclass
 from ptokit.run.cores.pipes import Event
 from ptokit.run.fault import Fault
 from ptokit.run.machine.calls import infos

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from html import escape
 
 from ptokit.diagnostics import Diagnostic, Diagnostics
 from ptokit.diagnostics.render import summary
 from ptokit.diagnostics.shown import html_of, text_of
+from ptokit.records import dataclass
 
 from .coverage import NOTHING, Coverage, listed
 from .findings.explain import Synchronisation

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TypeVar
 
 from ptokit.diagnostics import Rule
+from ptokit.records import dataclass
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import BLayout, TileType
 

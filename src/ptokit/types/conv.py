@@ -7,8 +7,9 @@ elements. What its dimensions mean comes from the layout.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
+
+from ptokit.records import dataclass
 
 from .dtypes import DType
 from .enums import Layout, TileType

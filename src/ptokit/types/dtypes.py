@@ -8,11 +8,12 @@ NumPy has none; None where only the codecs of `ptokit.types.codecs` understand t
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache, cached_property
 
 import ml_dtypes
 import numpy as np
+
+from ptokit.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,10 +6,11 @@ the number of the format's exponent and fraction bits, subnormals included.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+
+from ptokit.records import dataclass
 
 from .enums import RoundMode
 

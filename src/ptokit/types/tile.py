@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
+
+from ptokit.records import dataclass
 
 from .dtypes import DType
 from .enums import BLayout, CompactMode, PadValue, SLayout, TileType

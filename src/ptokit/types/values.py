@@ -6,7 +6,8 @@ All are frozen, compare structurally and print as canonical `.pto` text with ``s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from ptokit.records import dataclass
 
 from .dtypes import DType
 from .tile import DYNAMIC, TileSpec

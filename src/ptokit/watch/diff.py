@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from ptokit.diagnostics import DiagnosticError
 from ptokit.ir.core import Op
+from ptokit.records import dataclass
 from ptokit.run import Program
 from ptokit.run.observer import Moment, Observer
 

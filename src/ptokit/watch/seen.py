@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from ptokit.diagnostics import Location
 from ptokit.isa.checks.placement import buffer_name
+from ptokit.records import dataclass
 from ptokit.run.memory.global_memory import View
 from ptokit.run.memory.tile import Tile
 from ptokit.run.observer import Loops, Moment, contents

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ptokit.ir.core import Module
+from ptokit.records import dataclass
 from ptokit.run.observer import Moment
 
 _FORM = re.compile(r"%?(?P<name>[\w.$-]*(?:\[\d+\])*)(?:@(?P<line>\d+))?(?::(?P<when>[^:]*))?")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from enum import StrEnum
 from importlib import import_module
 from typing import Any
+
+from ptokit.records import dataclass
 
 Work = Callable[[dict[str, Any], Sequence[bytes]], Any]
 """Gets what a task gives and its bytes; returns a value of JSON, or a pair of one and a list of bytes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from ptokit.ir import Block, Function, Op, Value
@@ -11,6 +11,7 @@ from ptokit.ir.facts import Facts, instr_of
 from ptokit.isa.site import TileInfo
 from ptokit.isa.table import Instr, Kind, Role
 from ptokit.isa.unknown import known
+from ptokit.records import dataclass
 from ptokit.targets import Target
 from ptokit.types.tile import TileSpec
 

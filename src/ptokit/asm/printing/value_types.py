@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ptokit.records import dataclass
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import Opaque, Type
 

@@ -7,10 +7,11 @@ of a region are read in the order in which they dominate each other, which the l
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from ptokit.ir import Block, Value
+from ptokit.records import dataclass
 
 from ..text.lexer import EOF
 

@@ -6,7 +6,6 @@ import gc
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from ptokit.diagnostics import Diagnostics, Location, Note
 from ptokit.ir import Block, Function, Module, Op, Part, Value
 from ptokit.ir.module_target import ARCH, stated_arch
 from ptokit.isa.table import BY_TEXT
+from ptokit.records import dataclass
 from ptokit.targets import Target
 from ptokit.types.values import Type
 

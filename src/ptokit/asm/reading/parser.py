@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from ptokit.diagnostics import Diagnostics, Note
 from ptokit.ir import Block, Op, Value
 from ptokit.ir.module_target import target_named
 from ptokit.ir.recursion import SHALLOW, make_room
+from ptokit.records import dataclass
 from ptokit.targets import A2A3, TARGET_NAMES, Target
 from ptokit.types.enums import TileType
 from ptokit.types.tile import TileSpec

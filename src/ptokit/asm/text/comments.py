@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from ptokit.records import dataclass
 
 BLANK = ""
 _SPACE = " \t\r\n\f\v"

@@ -7,10 +7,10 @@ placement is reported under the ids of memory-model-and-sync 10; the SA rules sp
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from ptokit.diagnostics import RuleDecorator, define, lookup, rule
+from ptokit.records import dataclass
 from ptokit.targets import Target
 from ptokit.types.conv import ConvSpec
 from ptokit.types.enums import SLayout, TileType

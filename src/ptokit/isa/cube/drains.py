@@ -6,11 +6,12 @@ scales and conversions is that of tiles (`isa.numerics.quant`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from ptokit.records import dataclass
 from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import Pipe
 

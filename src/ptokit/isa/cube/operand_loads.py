@@ -8,11 +8,11 @@ operand comes as it is, and the right one as it is if L1 holds it turned; ``tran
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ptokit.records import dataclass
 from ptokit.types.codecs import pack_nibbles, unpack_nibbles
 from ptokit.types.dtypes import DTYPES, PACKED, DType
 from ptokit.types.enums import Pipe

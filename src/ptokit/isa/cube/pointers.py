@@ -7,12 +7,12 @@ Sizes, strides and counts are the same for all blocks of a launch that run toget
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ptokit.diagnostics.rules import merged
+from ptokit.records import dataclass
 from ptokit.types.codecs import decode, unpack_nibbles
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Pipe

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ptokit.records import dataclass
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import Pipe
 

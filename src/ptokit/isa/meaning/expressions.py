@@ -15,8 +15,8 @@ Elements of types without arithmetic (hif8, e2m1, e1m2, int4) are codes: they ca
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
+from ptokit.records import dataclass
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import RoundMode
 

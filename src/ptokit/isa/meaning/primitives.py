@@ -11,12 +11,12 @@ primitive here except ``pow``. Which of several NaN patterns a result has is not
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ptokit.records import dataclass
 from ptokit.targets import A2A3
 from ptokit.types.enums import RoundMode
 from ptokit.types.rounding import round_to_integral

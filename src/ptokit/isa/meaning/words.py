@@ -10,10 +10,10 @@ computed first; operands may share bytes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Literal
 
+from ptokit.records import dataclass
 from ptokit.types.dtypes import DType
 
 from .expressions import OWN, Count, Expr, Index

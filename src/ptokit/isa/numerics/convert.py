@@ -6,12 +6,13 @@ Elements of 4-bit types are codes, one per uint8; packing them is the caller's b
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from functools import lru_cache
 
 import numpy as np
 
+from ptokit.records import dataclass
 from ptokit.targets import A2A3, Target
 from ptokit.types.codecs import decode, encode
 from ptokit.types.dtypes import DTYPES, DType

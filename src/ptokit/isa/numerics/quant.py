@@ -13,11 +13,11 @@ Decisions where the sources differ, and what they rest on:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ptokit.records import dataclass
 from ptokit.targets import Target
 from ptokit.types.codecs import encode
 from ptokit.types.dtypes import DTYPES, DType

@@ -6,10 +6,11 @@ A value has one row for each lane, or one for all; scalars have shape (lanes,) o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
+
+from ptokit.records import dataclass
 
 WARP = 32
 

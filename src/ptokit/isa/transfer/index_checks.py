@@ -6,9 +6,9 @@ Both instructions have a data tile, a table in global memory and indices; `Parts
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from ptokit.records import dataclass
 from ptokit.targets import A2A3, A5
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Coalesce, GatherExec, Layout, TileType

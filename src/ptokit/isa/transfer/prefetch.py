@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ptokit.diagnostics import Severity
+from ptokit.records import dataclass
 from ptokit.targets import A2A3, Target
 from ptokit.types.enums import Layout, Pipe, TileType
 from ptokit.types.tensor import Dims5

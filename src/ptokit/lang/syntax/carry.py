@@ -7,11 +7,11 @@ lists of them, too, element by element. Everything else belongs to the time when
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ptokit.diagnostics import UNKNOWN_LOCATION, DiagnosticError, Location
 from ptokit.ir import Op, Value
+from ptokit.records import dataclass
 from ptokit.types.integers import width
 from ptokit.types.values import F32, I1, INDEX, Type
 from ptokit.types.values import Scalar as ScalarType

@@ -8,12 +8,12 @@ Those of a launch on several devices come rank by rank.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
 
 from ptokit.diagnostics import Diagnostic, Location, Note, Severity
 from ptokit.ir.core import Op
 from ptokit.ir.launch import Role
 from ptokit.isa.order.waiting import Asked
+from ptokit.records import dataclass
 
 from ..machine.chunk import Chunk
 from .rings import Board

@@ -6,11 +6,11 @@ Source: PTOAS of August 2026, fix-pipe pipes; pto-isa FixpipeParams.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ptokit.records import dataclass
 from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import BLayout, ReluPreMode, SLayout
 

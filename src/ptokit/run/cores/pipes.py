@@ -7,7 +7,7 @@ into the matrix buffer, TSTORE and TLOAD through global memory. Their rules and 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
@@ -18,6 +18,7 @@ from ptokit.isa.check import first_error
 from ptokit.isa.exchange.pipe_ends import Wait
 from ptokit.isa.site import Info, Site, TileInfo, ViewInfo
 from ptokit.isa.table import TABLE
+from ptokit.records import dataclass
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import AccToVecMode, Layout, TileType
 from ptokit.types.tile import DYNAMIC, TileSpec

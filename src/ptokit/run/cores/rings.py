@@ -7,8 +7,10 @@ vector core that takes part. The libraries count free slots in groups; the order
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from ptokit.records import dataclass
 
 Key = tuple[Hashable, ...]
 """What both ends of a ring have in common: a reserved buffer, a flag, or the id of a pipe; and the direction."""

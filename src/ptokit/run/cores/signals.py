@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic, Protocol, TypeVar
 
+from ptokit.records import dataclass
 from ptokit.targets import Target
 from ptokit.types.enums import SECOND_CORE
 

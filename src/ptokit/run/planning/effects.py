@@ -10,11 +10,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ptokit.ir.core import Block, Function, Module, Op, Value
 from ptokit.ir.facts import instr_of
 from ptokit.ir.graph import passed
+from ptokit.records import dataclass
 from ptokit.types.enums import Pipe
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import LocalArray, Struct

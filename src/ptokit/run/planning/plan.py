@@ -12,13 +12,14 @@ observers see its steps. What a step does is one of three things, told by its ``
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ptokit.ir.core import Function, Op, Value
 from ptokit.ir.launch import Launch
 from ptokit.isa.site import Site
 from ptokit.isa.table import Instr
+from ptokit.records import dataclass
 
 from ..simt.code import Bodies
 

@@ -7,13 +7,13 @@ without a NumPy dtype are codes.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from ptokit.ir.core import RawAttr
+from ptokit.records import dataclass
 from ptokit.types.dtypes import DTYPES, PACKED, DType, dtype, is_dtype
 from ptokit.types.integers import signed
 from ptokit.types.values import Type

@@ -8,7 +8,6 @@ one place the last one stays, and atomic updates follow each other in the order 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from ptokit.ir.core import Op
 from ptokit.isa.checks.placement import buffer_name
 from ptokit.isa.simt.meaning import WARP
+from ptokit.records import dataclass
 from ptokit.run.fault import Fault
 from ptokit.run.machine.lanes import lanes
 from ptokit.run.memory.global_memory import Buffer, Pointer

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 import numpy as np
 
 from ptokit.diagnostics import Note
+from ptokit.records import dataclass
 from ptokit.types.enums import Pipe
 
 from ..findings.folded import Draft, Findings

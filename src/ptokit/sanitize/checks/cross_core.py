@@ -4,7 +4,7 @@ the scalar unit's cache, asynchronous transfers (memory-model-and-sync 5.5, 6.2)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from ptokit.diagnostics import Note
 from ptokit.ir.core import Op
 from ptokit.isa.order.core_sync import COMPARE, CORE_KINDS, signal_values
+from ptokit.records import dataclass
 from ptokit.run.machine.lanes import uniform
 from ptokit.run.memory.global_memory import Pointer, View
 from ptokit.types.enums import NotifyOp, Pipe

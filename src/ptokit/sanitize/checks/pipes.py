@@ -5,12 +5,13 @@ been given back (layout-irregular 3.2).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ptokit.diagnostics import Note
 from ptokit.ir.core import Op
+from ptokit.records import dataclass
 from ptokit.run.cores.pipes import Event, Freed, Popped, Pushed, Waiting
 from ptokit.run.cores.rings import Ring
 from ptokit.run.memory.global_memory import Buffer, View

@@ -7,7 +7,6 @@ operations together; whether that orders their accesses no public document says,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from ptokit.diagnostics import Note
 from ptokit.ir.core import Op
 from ptokit.isa.checks.placement import buffer_name
 from ptokit.isa.simt.meaning import WARP
+from ptokit.records import dataclass
 from ptokit.run.memory.local import SPACES
 from ptokit.run.simt.threads import Access, Place, Threads
 

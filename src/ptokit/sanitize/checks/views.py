@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from ptokit.ir.core import Op
 from ptokit.ir.scale_views import Packed
+from ptokit.records import dataclass
 from ptokit.run.memory.global_memory import Chosen, View
 from ptokit.types.enums import Layout
 from ptokit.types.tensor import inner_channels

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ptokit.ir.core import Module, Op
+from ptokit.records import dataclass
 from ptokit.targets import Target
 
 from ..simulation.events import Work

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from ptokit.diagnostics import Diagnostic, Diagnostics, Location, Note, Severity, lookup
 from ptokit.ir.core import Op
+from ptokit.records import dataclass
 
 from ..simulation.events import Item, Loops
 from ..simulation.queues import Core

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ptokit.diagnostics import Location, Note
+from ptokit.records import dataclass
 
 from ..memory.footprints import Touch, common, rectangle
 from ..memory.gm import Memory

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from ptokit.diagnostics import Location, Note
 from ptokit.diagnostics.render import file_lines
 from ptokit.ir.core import Block, Function, Op
 from ptokit.ir.facts import instr_of
 from ptokit.isa.order.event_tags import class_pipe
+from ptokit.records import dataclass
 from ptokit.targets import Target
 from ptokit.types.enums import EVENT_ID_COUNT, Pipe
 

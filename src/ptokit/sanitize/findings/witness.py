@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any
 
@@ -19,6 +19,7 @@ import numpy as np
 from ptokit.diagnostics import DiagnosticError
 from ptokit.isa.checks.cores import pipe_on
 from ptokit.isa.table import Role
+from ptokit.records import dataclass
 from ptokit.run.fault import Fault
 from ptokit.run.memory.global_memory import View
 from ptokit.run.memory.tile import Tile

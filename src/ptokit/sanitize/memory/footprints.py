@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from ptokit.records import dataclass
 from ptokit.types.layout import offset_map
 from ptokit.types.tile import TileSpec
 

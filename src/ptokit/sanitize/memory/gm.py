@@ -7,9 +7,10 @@ for a set of accesses: the last one of each core that something still to come ma
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
+
+from ptokit.records import dataclass
 
 from ..simulation.clocks import Clock
 from .footprints import Touch

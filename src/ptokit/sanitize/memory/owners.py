@@ -10,11 +10,10 @@ written, however, the program tells the two apart, and the first one's is gone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ptokit.ir.core import Op
+from ptokit.records import dataclass
 from ptokit.types.enums import BLayout, SLayout
 from ptokit.types.tile import TileSpec
 

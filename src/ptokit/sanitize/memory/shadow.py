@@ -7,11 +7,11 @@ touched it: that is enough to find every pair of conflicting lines, and does not
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from ptokit.ir.core import Op
+from ptokit.records import dataclass
 
 from ..simulation.clocks import Clock
 from ..simulation.events import Work

@@ -7,9 +7,9 @@ the set it waits for, behind what stops the scalar unit. What nothing orders the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 
+from ptokit.records import dataclass
 from ptokit.targets import target as target_named
 from ptokit.types.enums import Pipe
 

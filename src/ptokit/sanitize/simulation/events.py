@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from ptokit.ir.core import Op
+from ptokit.records import dataclass
 from ptokit.types.enums import Pipe
 
 from .clocks import Clock

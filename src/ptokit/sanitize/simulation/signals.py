@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from ptokit.records import dataclass
 from ptokit.run.cores.signals import Semaphores
 
 from ..memory.footprints import Touch

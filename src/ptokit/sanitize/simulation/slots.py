@@ -6,9 +6,9 @@ hold the scalar unit on a2a3, one pipe on a5.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ptokit.records import dataclass
 from ptokit.run.cores.pipes import Waiting
 from ptokit.run.cores.rings import Ring
 

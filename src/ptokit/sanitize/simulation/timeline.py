@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ptokit.records import dataclass
 
 from .events import Item, Work
 from .queues import Core

@@ -7,12 +7,13 @@ arguments of regions.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ptokit.ir import Block, Op, Operands, Value
 from ptokit.ir.graph import passed
 from ptokit.ir.structure import ARITH_BINARY, ARITH_CASTS, ARITH_EXTENDED, ARITH_UNARY
+from ptokit.records import dataclass
 from ptokit.types.values import I1, INDEX, Scalar, Type
 
 from ...forms.attributes import Dictionary, generic_attrs

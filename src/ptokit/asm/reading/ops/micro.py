@@ -16,12 +16,13 @@ After the instruction table, for the syntax word ``micro`` (vector-path 2). Furt
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Any, NoReturn
 
 from ptokit.ir import Op, Operands, Value
 from ptokit.isa.table import TABLE, Instr, Kind, Operand
+from ptokit.records import dataclass
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.values import INDEX, Align, LogicalMask, LogicalVector, Mask, Ptr, Scalar, Type, VReg, is_memref
 

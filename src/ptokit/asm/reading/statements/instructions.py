@@ -18,12 +18,12 @@ text omits is allocated with the type of the source (rule 5).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from ptokit.ir import Op, Operands, RawAttr, Value
 from ptokit.isa.move.move_suffix import SUFFIX, suffix_mismatch
 from ptokit.isa.table import Instr, Kind, Operand, Role
+from ptokit.records import dataclass
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import INDEX, MemRef, PartitionView, Scalar, TensorView, Type
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ptokit.ir import Op, RawAttr, Value
+from ptokit.records import dataclass
 from ptokit.types.values import Type
 
 from ...forms.attributes import Dictionary, read_dictionary

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ptokit.records import dataclass
 from ptokit.types.dtypes import dtype
 
 from ...meaning.expressions import ROW, Convert, Expr, Index, Stored, lane

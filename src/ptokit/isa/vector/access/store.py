@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from ptokit.records import dataclass
 from ptokit.types.dtypes import dtype
 
 from ...checks.operands import Message

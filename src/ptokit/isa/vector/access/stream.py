@@ -7,13 +7,13 @@ byte is written at once: after the flush, which every stream needs, memory is th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ptokit.diagnostics import Rule, define
+from ptokit.records import dataclass
 
 from ...machine import Machine
 from ...table import Attr, Role
