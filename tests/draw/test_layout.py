@@ -13,7 +13,7 @@ import pytest
 
 import ptokit as pto
 from ptokit.draw import LayoutMap, layout
-from ptokit.draw.layout import elide
+from ptokit.draw.addresses import elide
 from ptokit.types import dtypes
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import BLayout, SLayout, TileType

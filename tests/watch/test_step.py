@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ptokit.diagnostics import render
+from ptokit.diagnostics import source
 from ptokit.watch.step import HELP, Quit, Stepper
 
 from ..run.kernels import add, alloc, compiled, load, part, store, view
@@ -33,7 +33,7 @@ PROGRAM = compiled(PTRS, BODY)
 @pytest.fixture(autouse=True)
 def _source(monkeypatch: pytest.MonkeyPatch) -> None:
     """The text of the program, as it is quoted."""
-    monkeypatch.setitem(render._KEPT, "k.pto", "\n".join(f"source line {n}" for n in range(1, 40)))
+    monkeypatch.setitem(source._KEPT, "k.pto", "\n".join(f"source line {n}" for n in range(1, 40)))
 
 
 class Session:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from ptokit.asm import parse_module
 from ptokit.diagnostics import Diagnostics
-from ptokit.diagnostics.render import keep_text
+from ptokit.diagnostics.source import keep_text
 from ptokit.ir.core import Module
 from ptokit.ir.module_target import stated_target
 from ptokit.records import dataclass

@@ -1,15 +1,9 @@
 """Diagnostics: findings with a rule id, a place and a hint, and the catalogue of rules."""
 
-from .diagnostic import (
-    UNKNOWN_LOCATION,
-    Diagnostic,
-    DiagnosticError,
-    Diagnostics,
-    Location,
-    Note,
-    Severity,
-)
+from .diagnostic import DiagnosticError, Diagnostics
 from .evidence import Evidence
+from .finding import Diagnostic, Note, Severity
+from .location import UNKNOWN_LOCATION, Location
 from .rules import ALL_TARGETS, CATALOGUE, Doubt, Rule, RuleDecorator, Scope, catalogue, define, lookup, rule
 
 __all__ = [

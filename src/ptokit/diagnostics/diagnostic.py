@@ -1,88 +1,11 @@
-"""Errors as values: a finding, where it is, what else it points at, and how to mend it."""
+"""Findings collected: what is found before anything is refused, and the error that carries them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from enum import StrEnum
-from typing import Any, NamedTuple
 
-from ptokit.records import dataclass
-
-
-class Severity(StrEnum):
-    """How bad a finding is; errors make a command exit with 1."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    NOTE = "note"
-
-
-class Location(NamedTuple):
-    """A place in a source text: lines and columns count from 1, ``length`` is in characters.
-
-    Every operation and value has one, so it is of a kind that is made quickly.
-    """
-
-    file: str | None = None
-    line: int = 0
-    column: int = 0
-    length: int = 1
-
-    def __str__(self) -> str:
-        if self.file is None:
-            return "<unknown>"
-        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
-
-
-UNKNOWN_LOCATION = Location()
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A second place or remark that belongs to a diagnostic."""
-
-    message: str
-    location: Location = UNKNOWN_LOCATION
-
-
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
-    """One finding. ``rule`` is an id of the catalogue, for example ``LOAD-A5-07``."""
-
-    rule: str
-    severity: Severity
-    message: str
-    location: Location = UNKNOWN_LOCATION
-    hint: str | None = None
-    notes: tuple[Note, ...] = ()
-
-    def __str__(self) -> str:
-        return f"{self.location}: {self.severity}: {self.message} [{self.rule}]"
-
-    def as_json(self) -> dict[str, Any]:
-        """The stable JSON object of this finding (see docs/formats.md)."""
-        from .render import end_column
-
-        return {
-            "rule": self.rule,
-            "severity": str(self.severity),
-            "message": self.message,
-            "file": self.location.file,
-            "line": self.location.line,
-            "column": self.location.column,
-            "end_column": end_column(self.location),
-            "hint": self.hint,
-            "notes": [
-                {
-                    "message": note.message,
-                    "file": note.location.file,
-                    "line": note.location.line,
-                    "column": note.location.column,
-                    "end_column": end_column(note.location),
-                }
-                for note in self.notes
-            ],
-        }
+from .finding import Diagnostic, Note, Severity
+from .location import UNKNOWN_LOCATION, Location
 
 
 class Diagnostics:
@@ -192,4 +115,4 @@ class DiagnosticError(Exception):
         """What a notebook shows in place of the traceback."""
         from .notebook import notebook_lines
 
-        return notebook_lines(self)
+        return notebook_lines(self.__traceback__, self.diagnostics)

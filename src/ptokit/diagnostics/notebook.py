@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Sequence
 from types import TracebackType
 
-from .diagnostic import DiagnosticError
+from .finding import Diagnostic
 from .shown import text_of
 
 _MACHINERY = ("ptokit", "IPython", "ipykernel", "runpy", "asyncio", "contextlib")
 
 
-def notebook_lines(error: DiagnosticError) -> list[str]:
-    """Lines to show for `error`: how the user's code got there, if through several calls, and every finding."""
-    calls = _user_calls(error.__traceback__)
+def notebook_lines(trace: TracebackType | None, diagnostics: Sequence[Diagnostic]) -> list[str]:
+    """Lines to show for an error: how the user's code got there, if through several calls, and every finding."""
+    calls = _user_calls(trace)
     lines = [f"{call.filename}:{call.lineno}: in {call.name}" for call in calls] if len(calls) > 1 else []
-    return [*lines, *text_of(error.diagnostics, color=True).splitlines()]
+    return [*lines, *text_of(diagnostics, color=True).splitlines()]
 
 
 def _user_calls(trace: TracebackType | None) -> list[traceback.FrameSummary]:

@@ -14,8 +14,8 @@ from typing import Any
 
 from ptokit.records import dataclass
 
-from .diagnostic import Severity
 from .evidence import EVIDENCE, REFUSING, Evidence
+from .finding import Severity
 
 Check = Callable[[Any], "str | tuple[str, str] | bool | None"]
 

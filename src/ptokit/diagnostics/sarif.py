@@ -15,9 +15,10 @@ from urllib.parse import quote
 
 from ptokit.records import dataclass
 
-from .diagnostic import Diagnostic, Location, Severity
-from .render import end_column, file_lines
+from .finding import Diagnostic, Severity
+from .location import Location
 from .rules import CATALOGUE, Rule
+from .source import end_column, file_lines
 from .suggestions import replacement
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

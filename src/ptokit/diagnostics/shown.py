@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 
-from .diagnostic import Diagnostic
+from .finding import Diagnostic
 from .render import render, summary
 
 _STYLES = {

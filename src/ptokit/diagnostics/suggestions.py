@@ -8,7 +8,7 @@ from difflib import SequenceMatcher, get_close_matches
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from .diagnostic import Diagnostic
+from .finding import Diagnostic
 
 _CLOSE_WITH_DIALECT = 0.85  # where the dialect itself may be misspelled
 _CLOSE = 0.6  # ratio of `difflib` from which on words are alike

@@ -1,5 +1,6 @@
 """Drawings for people: where the elements of a tile lie."""
 
-from .layout import LayoutMap, Place, layout
+from .addresses import Place
+from .layout import LayoutMap, layout
 
 __all__ = ["LayoutMap", "Place", "layout"]

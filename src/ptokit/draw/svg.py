@@ -8,7 +8,7 @@ from html import escape
 from itertools import pairwise
 from typing import NamedTuple
 
-from .layout import LayoutMap, Shown, elide, spans
+from .addresses import AddressMap, Shown, elide, spans
 
 SMALL = 32  # rows and columns up to which every element is drawn
 BOXES = 8  # rows and columns of boxes drawn of a large tile
@@ -37,7 +37,7 @@ class Panel(NamedTuple):
     height: float
 
 
-def picture(map: LayoutMap) -> str:
+def picture(map: AddressMap) -> str:
     """The whole picture as SVG text."""
     spec, (ir, ic) = map.spec, map.box
     words = [
@@ -85,7 +85,7 @@ def _words(lines: list[str]) -> Panel:
     return Panel(body, max(map(len, lines)) * _CHAR, len(lines) * _LINE)
 
 
-def _elements(map: LayoutMap, rows: Shown, cols: Shown) -> Panel:
+def _elements(map: AddressMap, rows: Shown, cols: Shown) -> Panel:
     """Every element of the rows and columns with its offset."""
     spec = map.spec
     cells = []
@@ -106,7 +106,7 @@ def _elements(map: LayoutMap, rows: Shown, cols: Shown) -> Panel:
     return _grid(cells, rows, cols, (wide, 20.0), str, str, along_rows, seam)
 
 
-def _boxes(map: LayoutMap) -> Panel:
+def _boxes(map: AddressMap) -> Panel:
     """The boxes: number in memory, first and last offset."""
     spec, (ir, ic), mark = map.spec, map.box, map.mark
     near = (None, None) if mark is None else (mark[0] // ir, mark[1] // ic)

@@ -6,7 +6,7 @@ import os
 import shutil
 from typing import TextIO
 
-from .layout import LayoutMap, Shown, elide, spans
+from .addresses import AddressMap, Shown, elide, spans
 
 Segment = tuple[str, str]  # text, rich style
 Line = list[Segment]
@@ -17,12 +17,12 @@ _COLOURS = ("cyan", "yellow", "green", "magenta", "blue", "red")
 _DIM, _MARK, _BOLD = "dim", "bold reverse", "bold"
 
 
-def plain(map: LayoutMap, width: int) -> str:
+def plain(map: AddressMap, width: int) -> str:
     """The drawing without colour; ends with a newline."""
     return "".join("".join(text for text, _ in line).rstrip() + "\n" for line in drawing(map, width))
 
 
-def write(map: LayoutMap, file: TextIO, color: bool | None, width: int | None) -> None:
+def write(map: AddressMap, file: TextIO, color: bool | None, width: int | None) -> None:
     """Print the drawing; by default as wide as the terminal, in colour where there is one."""
     terminal = file.isatty() and os.environ.get("TERM") != "dumb"
     columns = width or (shutil.get_terminal_size().columns if terminal else 80)
@@ -37,7 +37,7 @@ def write(map: LayoutMap, file: TextIO, color: bool | None, width: int | None) -
         console.print(Text.assemble(*line) if line else "")
 
 
-def drawing(map: LayoutMap, width: int) -> list[Line]:
+def drawing(map: AddressMap, width: int) -> list[Line]:
     """Title, description, and grids."""
     spec = map.spec
     lines: list[Line] = [[(map.title, _BOLD)], *([(text, "")] for text in map.describe())]
@@ -58,7 +58,7 @@ def drawing(map: LayoutMap, width: int) -> list[Line]:
     return lines + _fitted(map, top, min(ir, spec.rows - top), left, min(ic, spec.cols - left), SKETCH, width)
 
 
-def small(map: LayoutMap, width: int) -> bool:
+def small(map: AddressMap, width: int) -> bool:
     """True if all elements fit the width."""
     spec = map.spec
     if spec.rows > ROWS or spec.cols > width:
@@ -66,13 +66,13 @@ def small(map: LayoutMap, width: int) -> bool:
     return _grid_width(map, range(spec.rows), range(spec.cols), spec.numel - 1) <= width
 
 
-def _grid_width(map: LayoutMap, rows: Shown, cols: Shown, last: int) -> int:
+def _grid_width(map: AddressMap, rows: Shown, cols: Shown, last: int) -> int:
     label = max(len(str(r)) for r in rows if r is not None) + 2
     seams = len({c // map.box[1] for c in cols if c is not None}) - 1 if map.boxed else 0
     return label + len(cols) * (len(str(last)) + 1) + 2 * seams + 1
 
 
-def _fitted(map: LayoutMap, top: int, height: int, left: int, breadth: int, most: int, width: int) -> list[Line]:
+def _fitted(map: AddressMap, top: int, height: int, left: int, breadth: int, most: int, width: int) -> list[Line]:
     """A rectangle of elements, without those in the middle that do not fit."""
     inside = map.mark is not None
     row, col = (map.mark[0] - top, map.mark[1] - left) if map.mark is not None else (None, None)
@@ -86,7 +86,7 @@ def _fitted(map: LayoutMap, top: int, height: int, left: int, breadth: int, most
         room = min(room, len(cols)) - 1
 
 
-def elements(map: LayoutMap, rows: Shown, cols: Shown) -> list[Line]:
+def elements(map: AddressMap, rows: Shown, cols: Shown) -> list[Line]:
     """A grid of element offsets; None in `rows` and `cols` stands for those left out."""
     known_rows, known_cols = [r for r in rows if r is not None], [c for c in cols if c is not None]
     digits = max(len(str(map.offset(r, c))) for r in (known_rows[0], known_rows[-1]) for c in known_cols)
@@ -102,7 +102,7 @@ def elements(map: LayoutMap, rows: Shown, cols: Shown) -> list[Line]:
     return out
 
 
-def _seams(map: LayoutMap, cols: Shown) -> list[bool]:
+def _seams(map: AddressMap, cols: Shown) -> list[bool]:
     """For every column: does another box begin there?"""
     out, before = [], None
     for col in cols:
@@ -112,21 +112,21 @@ def _seams(map: LayoutMap, cols: Shown) -> list[bool]:
     return out
 
 
-def _column_numbers(map: LayoutMap, cols: Shown, digits: int, label: int) -> Line:
+def _column_numbers(map: AddressMap, cols: Shown, digits: int, label: int) -> Line:
     parts = [" " * (label + 1)]
     for col, seam in zip(cols, _seams(map, cols)):
         parts.append(("   " if seam else " ") + ("…" if col is None else str(col)).rjust(digits))
     return [("".join(parts), _DIM)]
 
 
-def _rule(map: LayoutMap, cols: Shown, digits: int, label: int) -> Line:
+def _rule(map: AddressMap, cols: Shown, digits: int, label: int) -> Line:
     parts = [" " * (label + 1)]
     for seam in _seams(map, cols):
         parts.append(("─┼─" if seam else "─") + "─" * digits)
     return [("".join(parts), _DIM)]
 
 
-def _row(map: LayoutMap, row: int | None, cols: Shown, digits: int, label: int) -> Line:
+def _row(map: AddressMap, row: int | None, cols: Shown, digits: int, label: int) -> Line:
     line: Line = [(("…" if row is None else str(row)).rjust(label) + " ", _DIM)]
     close = False  # the element before is marked
     for col, seam in zip(cols, _seams(map, cols)):
@@ -140,7 +140,7 @@ def _row(map: LayoutMap, row: int | None, cols: Shown, digits: int, label: int) 
     return [*line, ("]", _BOLD)] if close else line
 
 
-def _style(map: LayoutMap, row: int, col: int) -> str:
+def _style(map: AddressMap, row: int, col: int) -> str:
     spec = map.spec
     outside = row >= spec.valid_row >= 0 or col >= spec.valid_col >= 0
     colour = _colour(row // map.box[0], col // map.box[1]) if map.boxed else ""
@@ -165,7 +165,7 @@ def _shown_columns(count: int, mark: int | None, inner: int, width: int) -> tupl
         room -= 1
 
 
-def boxes(map: LayoutMap, width: int) -> list[Line]:
+def boxes(map: AddressMap, width: int) -> list[Line]:
     """The boxes as a grid: number in memory, first and last element offset."""
     spec, (ir, ic), (rows, cols) = map.spec, map.box, map.blocks
     mark = None if map.mark is None else (map.mark[0] // ir, map.mark[1] // ic)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from functools import lru_cache
 
-from ptokit.diagnostics.render import file_lines
+from ptokit.diagnostics.source import file_lines
 from ptokit.ir.core import Op
 
 _OPEN, _CLOSE = "([{", ")]}"

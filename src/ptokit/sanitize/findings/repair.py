@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from ptokit.diagnostics import Location, Note
-from ptokit.diagnostics.render import file_lines
+from ptokit.diagnostics.source import file_lines
 from ptokit.ir.core import Block, Function, Op
 from ptokit.ir.facts import instr_of
 from ptokit.isa.order.event_tags import class_pipe

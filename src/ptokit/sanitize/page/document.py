@@ -8,7 +8,8 @@ from pathlib import Path
 
 from ptokit import __version__
 from ptokit.diagnostics import Diagnostic, Location, Note, lookup
-from ptokit.diagnostics.render import file_lines, summary
+from ptokit.diagnostics.render import summary
+from ptokit.diagnostics.source import file_lines
 
 from ..findings.races import Race
 from ..findings.repair import Edit
