@@ -9,15 +9,14 @@ from ptokit.types.values import F32, I1, INDEX
 from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
-from .scalar import Scalar, binary, common_type, integer, materialize, plain
+from .scalar import Scalar, binary, common_type, integer, materialize, number, number_type, plain
 from .trace import current
 from .where import refusal
 
 
 def _extreme(name: str, what: str, choose: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-    a, b = plain(a), plain(b)
-    if not isinstance(a, Scalar) and not isinstance(b, Scalar):
-        return choose(a, b)
+    if number_type(a) is None and number_type(b) is None:
+        return choose(plain(a), plain(b))
     if isinstance(a, Scalar) and isinstance(b, Scalar) and a.value is b.value:
         return a
     if common_type(a, b, what).is_float:
@@ -37,25 +36,24 @@ def maximum(a: Any, b: Any) -> Any:
 
 def cdiv(a: Any, b: Any) -> Any:
     """Quotient of two integers, rounded up."""
-    a, b = plain(a), plain(b)
-    if not isinstance(a, Scalar) and not isinstance(b, Scalar):
-        return -(-a // b)
+    if number_type(a) is None and number_type(b) is None:
+        return -(-plain(a) // plain(b))
     return integer("arith.ceildivsi", "pto.cdiv", a, b)
 
 
 def select(condition: Any, a: Any, b: Any) -> Any:
     """`a` where the condition holds, else `b`; both are computed."""
-    a, b = plain(a), plain(b)
-    if not isinstance(condition, Scalar):
-        return a if condition else b
-    if condition.type != I1:
-        raise refusal(rules.SCALAR, f"pto.select needs a condition, not {condition.type}", hint="compare it: x != 0")
+    if number_type(condition) is None:
+        return plain(a if condition else b)
+    if number_type(condition) != I1:
+        kind = number_type(condition)
+        raise refusal(rules.SCALAR, f"pto.select needs a condition, not {kind}", hint="compare it: x != 0")
     type = _selected_type(a, b)
-    operands = {"condition": condition.value, "true": materialize(a, type), "false": materialize(b, type)}
-    return Scalar(current("pto.select").emit("arith.select", operands, results=[type]).result)
+    operands = {"condition": materialize(condition, I1), "true": materialize(a, type), "false": materialize(b, type)}
+    return number(current("pto.select").emit("arith.select", operands, results=[type]).result)
 
 
 def _selected_type(a: Any, b: Any) -> ScalarType:
-    if isinstance(a, Scalar) or isinstance(b, Scalar):
+    if number_type(a) is not None or number_type(b) is not None:
         return common_type(a, b, "pto.select")
-    return F32 if isinstance(a, float) or isinstance(b, float) else INDEX
+    return F32 if isinstance(plain(a), float) or isinstance(plain(b), float) else INDEX

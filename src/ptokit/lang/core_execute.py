@@ -72,7 +72,8 @@ def execute(session: Session, op: Op) -> None:
     found.raise_if_errors()
     try:
         with np.errstate(all="ignore"):
-            result = _machine(single, op) if op.name in PLANNED else _instruction(session, op)
+            planned = op.name in PLANNED or op.name.startswith("arith.")
+            result = _machine(single, op) if planned else _instruction(session, op)
     except Fault as fault:
         raise DiagnosticError(finding(op, fault.rule, fault.message, fault.hint)) from None
     results = result if len(op.results) > 1 else (result,)

@@ -2,20 +2,74 @@
 
 from __future__ import annotations
 
+import builtins
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from ptokit.run.machine.scalars import FLOAT_TYPES
-from ptokit.types.integers import wrap
+from ptokit.run.machine.scalars import FLOAT_TYPES, round_float
+from ptokit.types.integers import unsigned, width, wrap
+from ptokit.types.values import I1, INDEX
 from ptokit.types.values import Scalar as ScalarType
 
 
 class Index(int):
-    """An integer of the kernel: arithmetic wraps at 64 bits, comparisons give conditions that ``~`` negates."""
+    """An integer of the kernel: arithmetic wraps as its type does, comparisons give conditions that ``~`` negates."""
+
+    type = INDEX
 
     def __repr__(self) -> str:
         return int.__repr__(self)
+
+
+@cache
+def _integers(type: ScalarType) -> type[Index]:
+    """The class of the integers of a type."""
+    return Index if type == INDEX else builtins.type(f"Index_{type.name}", (Index,), {"type": type})
+
+
+def _meeting(a: Index, b: Any) -> ScalarType:
+    """The type of what is computed of two integers; Python's own have none."""
+    if not isinstance(b, Index) or a.type == b.type:
+        return a.type
+    return INDEX if INDEX in (a.type, b.type) else max(a.type, b.type, key=lambda type: width(type.name))
+
+
+def wrapped(value: int, type: ScalarType) -> int:
+    """What an integer type keeps of a number."""
+    return (unsigned if type.name.startswith("ui") else wrap)(value, width(type.name))
+
+
+BF16 = ScalarType("bf16")
+
+
+class Bfloat(float):
+    """A bf16 of the kernel: arithmetic rounds to it."""
+
+    def __repr__(self) -> str:
+        return float.__repr__(self)
+
+
+def _rounded(name: str) -> Any:
+    def compute(self: Bfloat, *others: Any) -> Any:
+        with np.errstate(all="ignore"):
+            constants = [round_float(x, BF16.name) if isinstance(x, int | float) else x for x in others]
+            result = getattr(np.float64(self), name)(*constants)  # which divides by zero, as Python does not
+            return result if result is NotImplemented else Bfloat(round_float(result, BF16.name))
+
+    return compute
+
+
+def type_of(x: object) -> ScalarType | None:
+    """The type of a number of the kernel; None for Python's own numbers."""
+    if isinstance(x, Index):
+        return x.type
+    if isinstance(x, np.bool_):
+        return I1
+    if isinstance(x, Bfloat):
+        return BF16
+    return next((ScalarType(name) for name, kind in FLOAT_TYPES.items() if type(x) is kind), None)
 
 
 def _arithmetic(name: str) -> Any:
@@ -23,15 +77,18 @@ def _arithmetic(name: str) -> Any:
 
     def compute(self: Index, *others: Any) -> Any:
         result = method(self, *others)
-        return result if result is NotImplemented else Index(wrap(result, 64))
+        if result is NotImplemented:
+            return result
+        kind = _meeting(self, others[0]) if others else self.type
+        return _integers(kind)(wrapped(result, kind))
 
     return compute
 
 
-def _comparison(name: str) -> Any:
-    method = getattr(int, name)
+def _comparison(base: type, name: str) -> Any:
+    method = getattr(base, name)
 
-    def compare(self: Index, other: Any) -> Any:
+    def compare(self: Any, other: Any) -> Any:
         result = method(self, other)
         return result if result is NotImplemented else np.bool_(result)
 
@@ -45,15 +102,21 @@ _OPERATORS = (
 for _name in _OPERATORS.split():
     setattr(Index, f"__{_name}__", _arithmetic(f"__{_name}__"))
 for _name in "eq ne lt le gt ge".split():
-    setattr(Index, f"__{_name}__", _comparison(f"__{_name}__"))
-setattr(Index, "__hash__", int.__hash__)  # noqa: B010  which a class with __eq__ of its own loses
+    setattr(Index, f"__{_name}__", _comparison(int, f"__{_name}__"))
+    setattr(Bfloat, f"__{_name}__", _comparison(float, f"__{_name}__"))
+for _name in "add radd sub rsub mul rmul truediv rtruediv neg pos abs".split():
+    setattr(Bfloat, f"__{_name}__", _rounded(f"__{_name}__"))
+for _kind in (Index, Bfloat):
+    setattr(_kind, "__hash__", _kind.__base__.__hash__)  # noqa: B010  which a class with __eq__ of its own loses
 
 
 def typed(value: Any, type: ScalarType) -> Any:
-    """A Python number as one of the kernel's type: floats are rounded to it, integers wrap at 64 bits."""
+    """A Python number as one of the kernel's type: floats are rounded to it, integers wrap as it does."""
     if type.name == "i1":
         return np.bool_(value)
     if not type.is_float:
-        return Index(value)
+        return _integers(type)(value)
+    if type == BF16:  # numbers of ml_dtypes become f32 where they meet Python's
+        return Bfloat(round_float(value, BF16.name))
     kind = FLOAT_TYPES.get(type.name)
     return float(value) if kind is None else kind(value)  # 8-bit floats have no arithmetic

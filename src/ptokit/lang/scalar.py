@@ -19,8 +19,8 @@ from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
 from .core_held import Held
-from .eager_numbers import Index
-from .trace import current
+from .eager_numbers import Bfloat, Index, type_of, wrapped
+from .trace import current, tracing
 from .where import refusal
 
 Terms = dict[Value, int]
@@ -203,18 +203,29 @@ def is_number(x: object) -> bool:
     return isinstance(x, Scalar | int | float | np.integer | np.floating) and not isinstance(x, bool)
 
 
+def number_type(x: object) -> ScalarType | None:
+    """The type of a number of the kernel, traced or of an eager session; None for Python's own numbers."""
+    if isinstance(x, Scalar):
+        return x.type
+    trace = tracing()
+    return type_of(x) if trace is not None and trace.eager else None
+
+
 def plain(x: Any) -> Any:
     """A NumPy number as the Python number it stands for; anything else as it is."""
     if isinstance(x, np.generic):
         return x.item() if not isinstance(x, _BF16) else float(x)
-    return int(x) if type(x) is Index else x
+    return int(x) if isinstance(x, Index) else float(x) if isinstance(x, Bfloat) else x
 
 
 def materialize(x: Any, type: ScalarType) -> Value:
     """The SSA value of a number, of this type exactly. Refuses what does not fit (LANG-SCALAR)."""
+    source = number_type(x)
     x = plain(x)
     if isinstance(x, Scalar):
         return x.value if x.type == type else _widen(x, type).value
+    if isinstance(x, int) and type.is_integer and source is not None and source != type and INDEX in (source, type):
+        x = wrapped(x, type)
     trace = current("a number")
     if isinstance(x, bool) and type == I1:
         return trace.constant(x, type)
@@ -264,15 +275,16 @@ def cast(x: Any, type: DType | ScalarType) -> Any:
     Integers wrap or extend by sign; float to integer rounds toward zero. Python numbers become constants of the type.
     """
     to = scalar_type(type)
-    if not isinstance(x, Scalar):
+    source = number_type(x)
+    if source is None:
         value = int(x) if to.is_integer and isinstance(plain(x), float) else x
         return number(materialize(value, to))
-    if x.type == to:
+    if source == to:
         return x
-    name = _cast_name(x.type, to)
+    name = _cast_name(source, to)
     if name is None:  # index and floats meet through i64
         return cast(cast(x, ScalarType("i64")), to)
-    return Scalar(current("pto.cast").emit(name, {"in": x.value}, results=[to]).result)
+    return number(current("pto.cast").emit(name, {"in": materialize(x, source)}, results=[to]).result)
 
 
 def _cast_name(source: ScalarType, to: ScalarType) -> str | None:
@@ -295,39 +307,40 @@ def _cast_name(source: ScalarType, to: ScalarType) -> str | None:
 
 
 def common_type(a: Any, b: Any, what: str) -> ScalarType:
-    """The type in which two operands meet; at least one of them is traced. Refuses mixtures (LANG-SCALAR)."""
+    """The type in which two operands meet; at least one of them has one. Refuses mixtures (LANG-SCALAR)."""
     for x in (a, b):
-        if not isinstance(x, Scalar | int | float):
+        if not isinstance(x, Scalar) and not isinstance(plain(x), int | float):
             raise refusal(rules.SCALAR, f"{what} needs numbers, not {type(x).__name__}")
-    if isinstance(a, Scalar) and isinstance(b, Scalar):
-        if a.type == b.type:
-            return a.type
-        if a.type.is_integer and b.type.is_integer and I1 not in (a.type, b.type):
-            return INDEX if INDEX in (a.type, b.type) else max(a.type, b.type, key=_bits)
-        raise refusal(rules.SCALAR, f"{what} mixes {a.type} and {b.type}", hint="convert one of them with pto.cast")
-    traced = a if isinstance(a, Scalar) else b
-    number = b if traced is a else a
-    if isinstance(number, float) and traced.type.is_integer:
-        raise refusal(
-            rules.SCALAR,
-            f"{what} mixes {traced.type} and the Python float {number!r}",
-            hint="convert the integer: pto.cast(x, pto.f32)",
-        )
-    return traced.type
+    one, other = number_type(a), number_type(b)
+    if one is None or other is None:
+        kind, constant = (one, b) if one is not None else (other, a)
+        assert kind is not None
+        if isinstance(plain(constant), float) and kind.is_integer:
+            raise refusal(
+                rules.SCALAR,
+                f"{what} mixes {kind} and the Python float {constant!r}",
+                hint="convert the integer: pto.cast(x, pto.f32)",
+            )
+        return kind
+    if one == other:
+        return one
+    if one.is_integer and other.is_integer and I1 not in (one, other):
+        return INDEX if INDEX in (one, other) else max(one, other, key=_bits)
+    raise refusal(rules.SCALAR, f"{what} mixes {one} and {other}", hint="convert one of them with pto.cast")
 
 
 def binary(name: str, what: str, a: Any, b: Any, terms: Terms | None = None, offset: int = 0) -> Scalar:
     type = common_type(a, b, what)
     operands = {"lhs": materialize(a, type), "rhs": materialize(b, type)}
     result = current(what).emit(name, operands, results=[type]).result
-    return Scalar(result, terms, offset)
+    return number(result) if isinstance(result, Held) else Scalar(result, terms, offset)
 
 
 def integer(name: str, what: str, a: Any, b: Any) -> Scalar:
-    a, b = plain(a), plain(b)
     if common_type(a, b, what).is_float:
         raise refusal(rules.SCALAR, f"{what} needs integers", hint="use / for floats" if what == "//" else None)
-    if what in ("//", "%") and isinstance(b, int) and b == 0:
+    divisor = plain(b)
+    if what in ("//", "%") and isinstance(divisor, int) and divisor == 0:
         raise refusal(rules.SCALAR, f"{what} by zero")
     return binary(name, what, a, b)
 
