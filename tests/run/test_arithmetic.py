@@ -181,11 +181,11 @@ def test_shifts_by_the_width(op: str, type: str) -> None:
         ("%r = arith.addi %v, %v : vector<4xi32>", "arith.addi of vector<4xi32>"),
         ("%r = arith.addi %w, %w : i65", "arith.addi of i65"),
         ("%r = arith.addf %e, %e : f8E5M2", "arith.addf of f8E5M2"),
-        ("%r = arith.select %c, %p, %p : !pto.ptr<f32>", "arith.select of !pto.ptr<f32>"),
+        ("%r = arith.select %c, %v, %v : vector<4xi32>", "arith.select of vector<4xi32>"),
     ],
 )
 def test_what_the_scalar_unit_does_not_have(line: str, place: str) -> None:
-    text = f"func.func @f(%v: vector<4xi32>, %w: i65, %e: f8E5M2, %c: i1, %p: !pto.ptr<f32>) {{\n{line}\nreturn\n}}\n"
+    text = f"func.func @f(%v: vector<4xi32>, %w: i65, %e: f8E5M2, %c: i1) {{\n{line}\nreturn\n}}\n"
     with pytest.raises(DiagnosticError) as caught:
         compiled(text)
     (found,) = caught.value.diagnostics

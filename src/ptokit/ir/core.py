@@ -178,6 +178,11 @@ class Function:
         """True if marked as a kernel entry (``pto.entry`` or its legacy name)."""
         return not self.attrs.keys().isdisjoint(("pto.entry", "hacc.entry", "pto.kernel"))
 
+    @property
+    def of_threads(self) -> bool:
+        """True for a function that the threads of a launch execute."""
+        return "pto.simt_entry" in self.attrs
+
 
 @dataclass(eq=False)
 class Module:

@@ -79,7 +79,7 @@ class Facts:
         self.infos: dict[Value, Info] = {}
         self.core = function.core
         self.function = function
-        self.threads = "pto.simt_entry" in function.attrs
+        self.threads = function.of_threads
         self.entry = function.is_entry or "pto.aicore" in function.attrs
         self._sections: dict[Op, str] = {}
         self._views: dict[Value, tuple[tuple[Size, ...], tuple[Size, ...], Layout | None]] = {}
@@ -199,13 +199,13 @@ class Facts:
                 pass
 
     def _pointer(self, op: Op) -> None:
-        """castptr and addptr: the byte address, where it is known."""
+        """castptr, addptr, tile_buf_addr: the byte address, where it is known."""
         result = op.result
         self._opaque(result)
         if not isinstance(result.type, Ptr):
             return
-        base = self.info(op["value"] if op.name == "pto.castptr" else op["ptr"])
-        address = base.addr if isinstance(base, PtrInfo) else self.size(op.get("value"))
+        base = self.info(next(iter(op.operands.values())))  # type: ignore[arg-type]
+        address = base.addr if isinstance(base, PtrInfo | TileInfo) else self.size(op.get("value"))
         if op.name == "pto.addptr":
             address = address + self.size(op.get("offset")) * result.type.dtype.size
         self.infos[result] = PtrInfo(
@@ -230,8 +230,13 @@ class Facts:
                 self._partition(op)
             case "pto.alloc_tile":
                 self._alloc(op)
-            case "pto.castptr" | "pto.addptr":
+            case "pto.castptr" | "pto.addptr" | "pto.tile_buf_addr":
                 self._pointer(op)
+            case "builtin.unrealized_conversion_cast":
+                self._other(op)
+                for value, result in zip(op.group("in"), op.results):
+                    if value.type == result.type and value in self.infos:
+                        self.infos[result] = self.infos[value]
             case _:
                 self._other(op)
 

@@ -6,7 +6,7 @@ import re
 
 from ptokit.diagnostics import Diagnostics
 from ptokit.isa.table import Attr, Kind, Operand
-from ptokit.types.values import is_memref
+from ptokit.types.values import Opaque, is_memref
 
 from .core import Module, Op
 from .facts import instr_of, scalar_type
@@ -19,7 +19,7 @@ def check_runnable(module: Module, found: Diagnostics) -> None:
     """Report every operation of `module` that has no execution, and every lowered tile (a memref in its place)."""
     for function in module.functions:
         if function.body is not None:
-            threads = "pto.simt_entry" in function.attrs
+            threads = function.of_threads
             for op in function.body.walk():
                 if not (threads and op.name.startswith("arith.")):  # threads have short vectors, too
                     _operation(op, found)
@@ -32,9 +32,9 @@ def _is_default(op: Op, entry: Attr | Operand) -> bool:
 def _arithmetic(op: Op, found: Diagnostics) -> None:
     for value in (*op.values, *op.results):
         name = scalar_type(value)
-        if op.name == "arith.select" and name is None:
-            message = "numbers alone are chosen between"
-        elif name is None:
+        if op.name == "arith.select" and name is None and not isinstance(value.type, Opaque):
+            continue
+        if name is None:
             message = "the scalar unit has no vectors"
         elif name != "index" and not _RUN.match(name):
             message = "the scalar unit has integers of up to 64 bits, f16, bf16, f32 and f64"

@@ -1,6 +1,6 @@
 """Operations that text can hold and no part of ptokit executes yet: they are read, carried and printed.
 
-Here: arrays of event ids (assembly 8) and lowered forms of tiles (assembly 7.1).
+Here: lowered forms of tiles (assembly 7.1).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any
 
 from ptokit.types.enums import Pipe
 
-from .table import Attr, Instr, Kind, Operand, Role, instruction, scalar, scalars, src, view
+from .table import Attr, Instr, Kind, Operand, Role, instruction, scalar, scalars, src
 
 
 def pending(text: str, summary: str, *operands: Operand, attrs: tuple[Attr, ...] = (), **more: Any) -> Instr:
@@ -33,47 +33,8 @@ def handle(name: str, *, optional: bool = False) -> Operand:
     return Operand(name, Role.IN, Kind.SCALAR, optional, or_ptr=True)
 
 
-# ------------------------------------------------------ events (8)
-
-DECLARE_EVENTID_ARRAY = pending(
-    "declare_eventid_array", "A local array of event ids.", results=1, ordering=True, grammar=("{} -> R",)
-)
-EVENTID_ARRAY_GET = pending(
-    "eventid_array_get",
-    "Read an event id of an array.",
-    handle("array"),
-    scalar("index"),
-    results=1,
-    ordering=True,
-    grammar=("%array ~[ %index:index ] {} : T(array) R=index",),
-)
-EVENTID_ARRAY_SET = pending(
-    "eventid_array_set",
-    "Write an event id of an array.",
-    handle("array"),
-    scalar("index"),
-    scalar("event"),
-    ordering=True,
-    grammar=("%array ~[ %index:index ] , %event:index {} : T(array)",),
-)
 # --------------------------------------------------- lowered forms (7.1)
 
-TILE_BUF_ADDR = pending(
-    "tile_buf_addr",
-    "Pointer to a tile's bytes.",
-    src("tile"),
-    results=1,
-    source="assembly 7.1",
-    grammar=("%tile {} : T(tile) -> R~",),
-)
-TENSOR_VIEW_ADDR = pending(
-    "tensor_view_addr",
-    "Pointer to the first element of a view.",
-    view("src"),
-    results=1,
-    grammar=("%src {} : T(src) -> R~",),
-    source="PTOAS e32488c9, VPTOOps.td",
-)
 BIND_TILE = pending(
     "bind_tile",
     "A memref with the layout of a tile.",

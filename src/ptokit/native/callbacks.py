@@ -104,7 +104,7 @@ class Packing:
         number = self.number
         if isinstance(what, GmPointer):
             which, offset, dtype = number(what.memory.number), number(what.offset), what.dtype
-            return lambda worker, words: RunPointer(worker.buffer(which(words)), offset(words), dtype)
+            return lambda worker, words: RunPointer(worker.buffer(which(words), dtype), offset(words), dtype)
         if isinstance(what, LocalPointer):
             place, space, kind = number(what.address), what.space, what.dtype
             return lambda worker, words: RunLocalPointer(space, place(words), kind)
@@ -133,7 +133,7 @@ class Packing:
         dims, strides = [number(n) for n in what.dims], [number(n) for n in what.strides]
 
         def decode(worker: Any, words: list[int]) -> RunView:
-            buffer, start = worker.buffer(which(words)), offset(words)
+            buffer, start = worker.buffer(which(words), dtype), offset(words)
             sizes, steps = tuple([n(words) for n in dims]), tuple([n(words) for n in strides])
             return RunView(buffer, start, sizes, steps, dtype, LAYOUTS[layout(words)])
 
@@ -198,6 +198,9 @@ def _refusal(w: Writer, op: Op) -> Action:
     if name == "pto.castptr":
         pointer: Any = op.result.type
         return lambda worker, operands, words: worker.chunk.cast(operands[0], pointer.dtype, pointer.space or "gm")
+    if name == "pto.inttoptr":
+        made: Any = op.result.type
+        return lambda worker, operands, words: worker.chunk.pointer_at(operands[0], made.dtype)
     if name == "pto.load_scalar":
         return lambda worker, operands, words: worker.chunk.load_scalar(*operands)
     if name == "pto.store_scalar":

@@ -133,6 +133,20 @@ def scf_if(w: Writer, op: Op) -> None:
     carrier.give(w, op.results)
 
 
+def select(w: Writer, op: Op) -> None:
+    """arith.select of what is no number: a branch whose ways only hand on."""
+    w.pending.flush()
+    code, carrier = w.code, Carrier(w, op.results)
+    yes, no, done = code.label("true"), code.label("false"), code.label("chosen")
+    code.branch(w.text(op["condition"]), yes, no)
+    for label, name in ((yes, "true"), (no, "false")):
+        code.place(label)
+        carrier.store(w, [op[name]])
+        code.jump(done)
+    code.place(done)
+    carrier.give(w, op.results)
+
+
 def execute_region(w: Writer, op: Op) -> None:
     w.pending.flush()
     carrier = Carrier(w, op.results)

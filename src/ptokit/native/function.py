@@ -179,6 +179,9 @@ class Writer:
         self.operations += 1
         if self.operations > MOST_OPERATIONS:
             raise NotNativeError("this kernel", f"it has more than {MOST_OPERATIONS} operations")
+        if op.name == "arith.select" and not isinstance(op.result.type, Scalar):
+            control.select(self, op)
+            return
         if op.name.startswith("arith."):
             if op.name != "arith.constant":
                 scalars.write(self, op)
@@ -307,6 +310,9 @@ class Writer:
         yield
         code.jump(done)
         code.place(done)
+
+    def resizes_elements(self, op: Op) -> None:
+        """A pointer to global memory gets elements of another size."""
 
     def check(self, op: Op, instr: Instr, site: Site) -> None:
         """Check the rules that wait for sizes which only the run knows."""

@@ -78,6 +78,9 @@ class Scanner(Writer):
     def begin_scope(self, op: Op) -> None:
         pass
 
+    def resizes_elements(self, op: Op) -> None:
+        raise NotNativeError(op.name, "a scan counts elements of one size")
+
     def check(self, op: Op, instr: Instr, site: object) -> None:
         pass
 

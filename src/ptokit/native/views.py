@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ptokit.ir.core import Op, Value
 from ptokit.ir.scale_views import packed_slice
+from ptokit.run.machine.value_words import APART
 from ptokit.run.memory.local import SPACES
+from ptokit.run.planning.casts import check_cast
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout
 from ptokit.types.integers import width
@@ -216,6 +219,13 @@ def inside(checked: Checked, view: View) -> None:
         checked.need("sge", d, 0)
 
 
+def renamed(w: Writer, op: Op) -> None:
+    """unrealized_conversion_cast, which changes no bit."""
+    check_cast(op)
+    for source, result in zip(op.group("in"), op.results):
+        w.set(result, w.either(source))
+
+
 def castptr(w: Writer, op: Op) -> None:
     pointer, value = op.result.type, op["value"]
     assert isinstance(pointer, Ptr)
@@ -228,6 +238,8 @@ def castptr(w: Writer, op: Op) -> None:
             raise NotNativeError(op.name, "a pointer to global memory as one to a buffer")
         w.set(op.result, LocalPointer(space, source, pointer.dtype))
     elif isinstance(source, GmPointer):
+        if pointer.dtype.packed is not source.dtype.packed:
+            raise NotNativeError(op.name, "between elements of 4 bits and others")
         checked = Checked(w)
         start = checked.mul(source.offset, source.dtype.size)
         size = pointer.dtype.size
@@ -235,7 +247,12 @@ def castptr(w: Writer, op: Op) -> None:
         checked.need("eq", left, 0)
         w.refuse_if(checked.any(), op)
         whole = start // size if isinstance(start, int) else w.code.value(f"sdiv i64 {start}, {size}")
-        w.set(op.result, GmPointer(source.memory, whole, pointer.dtype))
+        memory = source.memory
+        if pointer.dtype.bits != source.dtype.bits:
+            w.resizes_elements(op)
+            count = w.code.value(f"udiv i64 {memory.size}, {size}")
+            memory = replace(memory, count=count)
+        w.set(op.result, GmPointer(memory, whole, pointer.dtype))
     else:
         w.set(op.result, GmPointer(Memory("null", 0, 0, -1), 0, pointer.dtype))
 
@@ -309,11 +326,69 @@ def store_scalar(w: Writer, op: Op) -> None:
         w.code.store(f"i{8 * pointer.dtype.size}", w.text(value), at, 1)
 
 
+def view_stride(w: Writer, op: Op) -> None:
+    index, source = w.number(op["index"]), w.get(op["source"])
+    if not isinstance(index, int) or not 0 <= index < len(source.strides):
+        raise NotNativeError(op.name, "the number of the dimension is not a constant")
+    w.set(op.result, source.strides[index])
+
+
+def view_address(w: Writer, op: Op) -> None:
+    view = w.get(op["src"])
+    w.set(op.result, GmPointer(view.memory, view.offset, view.dtype) if isinstance(op.result.type, Ptr) else view)
+
+
+def tile_address(w: Writer, op: Op) -> None:
+    pointer, tile = op.result.type, w.get(op["tile"])
+    w.pending.flush()
+    if not isinstance(pointer, Ptr) or tile.address is None:
+        raise NotNativeError(op.name, "the tile has no address")
+    w.set(op.result, LocalPointer(pointer.space or "gm", tile.address, pointer.dtype))
+
+
+def address_in_gm(w: Writer, op: Op) -> None:
+    pointer = w.get(op["ptr"])
+    if pointer.dtype.packed:
+        raise NotNativeError(op.name, "of elements of 4 bits")
+    checked = Checked(w)
+    start = checked.mul(w.code.add(pointer.memory.number, 1), APART)
+    address = checked.add(start, checked.mul(pointer.offset, pointer.dtype.size))
+    w.refuse_if(checked.any(), op)
+    w.set(op.result, address)
+
+
+def pointer_at(w: Writer, op: Op) -> None:
+    """inttoptr: of all arguments the one that lies there."""
+    pointer, address, code, checked = op.result.type, w.number(op["addr"]), w.code, Checked(w)
+    assert isinstance(pointer, Ptr)
+    if pointer.dtype.packed:
+        raise NotNativeError(op.name, "to elements of 4 bits")
+    w.resizes_elements(op)
+    number = code.value(f"ashr i64 {code.add(address, APART // 2)}, {APART.bit_length() - 1}")
+    base, size, which = "null", "0", "-1"
+    for memory in (w.get(p).memory for p in w.entry.params if not isinstance(p.type, Scalar)):
+        here = code.value(f"icmp eq i64 {number}, {code.add(memory.number, 1)}")
+        base = code.value(f"select i1 {here}, ptr {memory.base}, ptr {base}")
+        size = code.value(f"select i1 {here}, i64 {memory.size}, i64 {size}")
+        which = code.value(f"select i1 {here}, i64 {memory.number}, i64 {which}")
+    start = code.sub(address, code.mul(number, APART))
+    checked.need("eq", code.value(f"srem i64 {start}, {pointer.dtype.size}"), 0)
+    w.refuse_if(checked.any(), op)
+    whole, count = (code.value(f"sdiv i64 {n}, {pointer.dtype.size}") for n in (start, size))
+    w.set(op.result, GmPointer(Memory(base, size, count, which), whole, pointer.dtype))
+
+
 METHODS: dict[str, Callable[[Writer, Op], None]] = {
     "pto.make_tensor_view": make_tensor_view,
     "pto.partition_view": partition_view,
     "pto.get_tensor_view_dim": view_dim,
+    "pto.get_tensor_view_stride": view_stride,
+    "pto.tensor_view_addr": view_address,
+    "pto.tile_buf_addr": tile_address,
+    "pto.ptrtoint": address_in_gm,
+    "pto.inttoptr": pointer_at,
     "pto.castptr": castptr,
+    "builtin.unrealized_conversion_cast": renamed,
     "pto.addptr": addptr,
     "pto.load_scalar": load_scalar,
     "pto.store_scalar": store_scalar,

@@ -14,6 +14,7 @@ from ptokit.run.machine.chunk import Chunk
 from ptokit.run.memory.global_memory import Buffer, Pointer, View
 from ptokit.run.memory.storage import Arena, Storage
 from ptokit.run.memory.tile import Tile
+from ptokit.types.dtypes import DType
 from ptokit.types.tile import TileSpec
 
 from . import blas
@@ -100,7 +101,7 @@ class Worker:
 
     def begin(self, buffers: list[Buffer | None], blocks: int) -> None:
         """A launch begins."""
-        self.buffers = buffers
+        self.buffers = self.chunk.memories = buffers
         self.state[STATE_FREE:] = 0
         for word, address in self.tables:
             self.state[word] = address
@@ -142,9 +143,10 @@ class Worker:
             self.printed.append((self._block, self.chunk.printed[0]))
             self.chunk.printed = [[]]
 
-    def buffer(self, number: int) -> Buffer | None:
-        """The memory of an argument."""
-        return None if number < 0 else self.buffers[number]
+    def buffer(self, number: int, dtype: DType) -> Buffer | None:
+        """The memory of an argument, as elements of a type."""
+        found = None if number < 0 else self.buffers[number]
+        return None if found is None else found.of_type(dtype)
 
     def storage(self, start: int, spec: TileSpec) -> Storage:
         """The storage of a tile that begins there."""

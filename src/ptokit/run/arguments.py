@@ -29,7 +29,7 @@ def bind_arguments(
 ) -> list[Argument]:
     """Run-time values of the parameters. Raises `DiagnosticError` with every wrong argument."""
     values = _bound(function, args, written, blocks, workspace)
-    _share_writes(_buffers(values))
+    _share_writes(buffers_of(values))
     return values
 
 
@@ -44,15 +44,11 @@ def bind_devices(
         except DiagnosticError as error:
             notes = (Note(f"of the arguments of rank {rank}"),)
             raise DiagnosticError(replace(d, notes=(*d.notes, *notes)) for d in error.diagnostics) from None
-        for buffer in _buffers(bound[-1]):
+        for buffer in buffers_of(bound[-1]):
             buffer.name += f" of rank {rank}"
-    _share_writes([buffer for values in bound for buffer in _buffers(values)])
+    _share_writes([buffer for values in bound for buffer in buffers_of(values)])
     Addresses([[v.buffer if isinstance(v, Pointer) else None for v in values] for values in bound])
     return bound
-
-
-def _buffers(values: Sequence[Argument]) -> list[Buffer]:
-    return [v.buffer for v in values if isinstance(v, Pointer) and v.buffer is not None]
 
 
 def _bound(
@@ -97,10 +93,15 @@ def _bound(
                     param.location,
                 )
     found.raise_if_errors()
-    for buffer in _buffers(values):
+    for buffer in buffers_of(values):
         buffer.launch_blocks = blocks
         buffer.workspace = workspace
     return values
+
+
+def buffers_of(values: Sequence[Argument]) -> list[Buffer]:
+    """The memory of the arguments that have some, in order."""
+    return [v.buffer for v in values if isinstance(v, Pointer) and v.buffer is not None]
 
 
 def _pointer(param: Value, name: str, arg: Any, written: bool, found: Diagnostics) -> Pointer | None:

@@ -69,7 +69,7 @@ class Addresses:
         if at < 0 or address > self._starts[at] + self._buffers[at].mem.size:
             return buffer, offset
         distance = address - self._starts[at]
-        return self._buffers[at], distance * 2 if dtype.packed else distance // dtype.size
+        return self._buffers[at].of_type(dtype), distance * 2 if dtype.packed else distance // dtype.size
 
 
 def context(rank: int, ranks: int) -> np.ndarray:

@@ -19,7 +19,7 @@ from ptokit.targets import Target
 from ptokit.types.dtypes import DType
 from ptokit.types.values import MemRef, PartitionView, Ptr, TensorView, Type
 
-from .arguments import Argument, bind_arguments, bind_devices
+from .arguments import Argument, bind_arguments, bind_devices, buffers_of
 from .backends import Prepared, Unable, prepare, threads_wanted, wanted
 from .blas_threads import one_blas_thread
 from .cores.cluster import Stream
@@ -309,7 +309,7 @@ class Program:
             except DiagnosticError as error:
                 if len(group) == 1:
                     faults.add(int(group[0]), error.diagnostics[0])
-                elif any(b.before is not None for b in _buffers(values)):
+                elif any(b.before is not None for b in buffers_of(values)):
                     raise Again from None
                 else:
                     pending.extend(group[k : k + 1] for k in reversed(range(len(group))))
@@ -320,7 +320,7 @@ class Program:
             return []
         both = self.effects.read & self.effects.written
         named = [v.buffer for p, v in zip(self.entry.params, values) if p in both and isinstance(v, Pointer)]
-        shared = [b for b in _buffers(values) if b.written and b.partners]
+        shared = [b for b in buffers_of(values) if b.written and b.partners]
         return [b for b in dict.fromkeys([*named, *shared]) if b is not None]
 
     def waits_at(self, stream: Stream) -> Op | None:
@@ -335,7 +335,7 @@ class Program:
 
     def _run(self, chunk: Chunk, indices: np.ndarray, values: list[Argument], printed: Printed) -> None:
         chunk.start(indices)
-        code = self.code_for(chunk)
+        code, chunk.memories = self.code_for(chunk), buffers_of(values)
         try:
             code.function(chunk, *values)
         except Diverge:
@@ -362,10 +362,6 @@ class Program:
         location = Location(self.module.file) if op is None else op.location
         note = Note("at " + ", ".join([place, *where]), location)
         return Diagnostic(fault.rule, Severity.ERROR, fault.message, location, fault.hint, (note,))
-
-
-def _buffers(values: list[Argument]) -> list[Buffer]:
-    return [v.buffer for v in values if isinstance(v, Pointer) and v.buffer is not None]
 
 
 def filled_in(entry: Function, args: Sequence[Any]) -> tuple[Function, list[Any]]:

@@ -26,6 +26,7 @@ from ptokit.run.devices import divided
 from ptokit.run.fault import Fault
 from ptokit.run.machine.chunk import Chunk
 from ptokit.run.memory.global_memory import Pointer
+from ptokit.run.planning.stores import is_global
 from ptokit.run.program import Program, choose_entry, filled_in
 from ptokit.targets import Target
 from ptokit.targets import target as target_named
@@ -265,7 +266,9 @@ class _Run:
         self.also = also
         values = [value for device in self.devices for value in device]
         slots = {p.name for p in slot_memories(self.program.module, self.program.entry)}
-        memories = _memories(values, args, [p.name in slots for p in self.program.params] * len(self.devices))
+        several = casts_elements(self.program.module)
+        of_slots = [several or p.name in slots for p in self.program.params]
+        memories = _memories(values, args, of_slots * len(self.devices))
         repair = self.repair = Repair(module.functions, target)
         analysis = Analysis(self.findings, repair, blocks_only=mode.by_compiler and not mode.between_cores)
         waits = "FLAG-REUSE-RACE" in also
@@ -419,10 +422,16 @@ class _Rerun(_Run):
         self.failure = self.failure or explained(error)
 
 
+def casts_elements(module: Module) -> bool:
+    """True if something of global memory is seen as elements of another type."""
+    ops = (op for f in module.functions if f.body is not None for op in f.body.walk())
+    return any(op.name in ("pto.castptr", "pto.inttoptr") and is_global(op.result.type) for op in ops)
+
+
 def _memories(values: Sequence[Any], args: Sequence[Any], slots: Sequence[bool]) -> dict[int, tuple[Memory, int]]:
     """The memory of each argument and its place in it in bytes; arguments that overlap are in one memory.
 
-    ``args``: what was given for them; ``slots``: whether they hold tiles of any type.
+    ``args``: what was given for them; ``slots``: whether they hold elements of several types.
     """
     pointers = [k for k, v in enumerate(values) if isinstance(v, Pointer) and v.buffer is not None]
     buffers = [values[k].buffer for k in pointers]

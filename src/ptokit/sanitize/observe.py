@@ -355,13 +355,13 @@ class CoreObserver(Observer):
         pointer = access.pointer
         if not isinstance(pointer, LocalPointer):
             assert isinstance(access, Rows)
-            memory, origin = self.memories[id(pointer.buffer)]
+            memory, origin = self.memories[id(pointer.buffer.whole)]
             return Touch(memory, access.write, in_global_memory(access, memory, origin), pointer.buffer.name)
         where = footprint_of(access)
         if not len(where):
             return None
         loc = SPACES[pointer.space]
-        arena = self.machine.sub_space(loc, access.sub if isinstance(access, Rows) else 0)
+        arena = self.machine.memory_of(pointer, access.sub if isinstance(access, Rows) else 0)
         touch = Touch(self.space_of(arena, loc, buffer_name(loc)), access.write, where, "")
         touch.initial = needed_of(access)
         return touch
@@ -420,7 +420,7 @@ class CoreObserver(Observer):
     def _view_touch(self, view: Any, write: bool, kind: Any) -> list[Touch]:
         if not isinstance(view, View) or view.buffer is None:
             return []
-        memory, origin = self.memories[id(view.buffer)]
+        memory, origin = self.memories[id(view.buffer.whole)]
         if seen := [c.elements.reshape(-1) for c in chosen(view)]:
             where = scattered(np.concatenate(seen), view, origin, memory.granule)
         else:
@@ -436,7 +436,7 @@ class CoreObserver(Observer):
             self.push(Work(self.here, moment.step.word, self.unit(pointer), touches=self.taken()))
             return result
         buffer = pointer.buffer
-        memory, origin = self.memories[id(buffer)]
+        memory, origin = self.memories[id(buffer.whole)]
         unit = pointer.dtype.size // memory.granule
         first = origin // memory.granule + int(uniform(pointer.offset + given["index"])) * unit
         where = Scattered(np.arange(first, first + unit))

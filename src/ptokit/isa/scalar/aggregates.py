@@ -1,4 +1,4 @@
-"""Several tiles of one type, arrays and structs of the scalar unit (PTOAS 2026-08, PTOOps)."""
+"""Several tiles of one type, arrays and structs of the scalar unit, event ids among them (PTOAS 2026-08, PTOOps)."""
 
 from __future__ import annotations
 
@@ -78,4 +78,29 @@ STRUCT_SET = _own(
     attrs=_PATH,
     source=_SOURCE,
     grammar=("%source ~[ L(path) ] , %value {} : T(source) , T(value)",),
+)
+DECLARE_EVENTID_ARRAY = _own(
+    "declare_eventid_array",
+    "A local array of event ids, at first 0.",
+    results=1,
+    source="assembly 8",
+    grammar=("{} -> R",),
+)
+EVENTID_ARRAY_GET = _own(
+    "eventid_array_get",
+    "Read an event id of an array.",
+    handle("array"),
+    agreed(index("index")),
+    results=1,
+    source="assembly 8",
+    grammar=("%array ~[ %index:index ] {} : T(array) R=index",),
+)
+EVENTID_ARRAY_SET = _own(
+    "eventid_array_set",
+    "Write an event id of an array.",
+    handle("array"),
+    agreed(index("index")),
+    index("event"),
+    source="assembly 8",
+    grammar=("%array ~[ %index:index ] , %event:index {} : T(array)",),
 )

@@ -52,7 +52,22 @@ GET_TENSOR_VIEW_STRIDE = _scalar_unit(
     view("source"),
     agreed(index("index")),
     grammar=("%source , %index:index : T(source) -> R {}",),
-    implemented=False,
+)
+TENSOR_VIEW_ADDR = _scalar_unit(
+    "tensor_view_addr",
+    "tensor_view_addr",
+    "Pointer to the first element of a view, or the view as a memref.",
+    view("src"),
+    grammar=("%src {} : T(src) -> R~",),
+    source="PTOAS e32488c9, VPTOOps.td",
+)
+TILE_BUF_ADDR = _scalar_unit(
+    "tile_buf_addr",
+    "tile_buf_addr",
+    "Pointer to a tile's first byte.",
+    src("tile"),
+    grammar=("%tile {} : T(tile) -> R~",),
+    source="assembly 7.1; PTOAS e32488c9, VPTOOps.td",
 )
 ALLOC_TILE = _scalar_unit(
     "ALLOC_TILE",
@@ -170,7 +185,7 @@ PTRTOINT = _scalar_unit(
     "Byte address of a pointer to global memory.",
     ptr(),
     grammar=("%ptr {} : T(ptr) -> R",),
-    implemented=False,
+    decision="Arrays lie 2**40 bytes apart, the first argument at 2**40, so that addresses are the same in every run.",
 )
 INTTOPTR = _scalar_unit(
     "INTTOPTR",
@@ -178,7 +193,6 @@ INTTOPTR = _scalar_unit(
     "Pointer to global memory of a byte address.",
     scalar("addr", type="i64"),
     grammar=("%addr {} : T(addr) -> R",),
-    implemented=False,
 )
 LOAD_SCALAR = _scalar_unit(
     "LOAD_SCALAR",

@@ -10,7 +10,7 @@ import numpy as np
 from ptokit.diagnostics import DiagnosticError
 from ptokit.ir.core import Op
 
-from ..arguments import Argument
+from ..arguments import Argument, buffers_of
 from ..fault import Fault
 from ..machine.chunk import Chunk
 from ..machine.printed import Printed
@@ -107,7 +107,7 @@ def clusters(
 
 def _stream(program: Program, chunk: Chunk, values: list[Argument], place: int, printed: Printed) -> Iterator[None]:
     """The program of one core, which stops where it waits for another. Raises `DiagnosticError`."""
-    code = program.code_for(chunk)
+    code, chunk.memories = program.code_for(chunk), buffers_of(values)
     try:
         running = code.function(chunk, *values)
         if isinstance(running, Generator):  # anything else is what a function returns that waits for nobody

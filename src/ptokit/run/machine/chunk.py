@@ -174,7 +174,7 @@ class Chunk(ThreadLaunches, TileWords, ValueWords):
             arena.forget()
         for arena in self._spaces.values():
             arena.windows.clear()
-        self.observer = None
+        self.observer, self.memories = None, ()
 
     def refuse(self, rule: str, message: str, *, hint: str | None = None, block: int | None = None) -> NoReturn:
         """Raise the fault of a rule that depends on values."""

@@ -20,7 +20,7 @@ from ptokit.isa.table import Kind
 from ptokit.types.enums import Pipe
 from ptokit.types.values import INDEX
 
-from ..memory.local import SPACES, LocalMemory, LocalPointer
+from ..memory.local import LocalMemory, LocalPointer
 from ..memory.storage import Arena
 from .lanes import lanes, lift
 
@@ -186,7 +186,7 @@ class Iterations:
             first = int(offset[0])
             offset, stride = first, (int(offset[1]) - first) * pointer.size
         start = pointer.address + (offset or 0) * pointer.size
-        arena = self.chunk.space(SPACES[pointer.space])
+        arena = self.chunk.memory_of(pointer)
         last = start + stride * (self.count - 1) + span
         if stride < 0 or start < 0 or last > arena.size or start % alignment or stride % alignment:
             raise NotSteadyError("place")

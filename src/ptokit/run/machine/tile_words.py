@@ -6,11 +6,13 @@ from typing import Any
 
 from ptokit.isa.checks.placement import SLOPES, broken_placement
 from ptokit.targets import Target
+from ptokit.types.dtypes import DType
 from ptokit.types.enums import TileType
 from ptokit.types.tile import DYNAMIC, TileSpec
 
 from ..fault import Fault
 from ..memory.bursts import Bursts
+from ..memory.local import LocalPointer
 from ..memory.storage import Arena, Storage
 from ..memory.tile import Tile
 from ..memory.window import Window
@@ -146,6 +148,13 @@ class TileWords(Bursts):
         if vc == DYNAMIC:
             vc = max(0, min(spec.cols, tile.vc - col if valid[1] is None else uniform(valid[1])))
         return Window(tile, spec, row, col, vr, vc, name)
+
+    @staticmethod
+    def first_byte(tile: Tile, dtype: DType, space: str) -> LocalPointer:
+        """tile_buf_addr: a pointer to a tile, in its own memory if it has no address."""
+        if tile.address is None:
+            return LocalPointer(space, tile.storage.start, dtype, tile.storage.arena)
+        return LocalPointer(space, tile.address, dtype)
 
     def set_valid(self, tile: Tile, rows: Any, cols: Any) -> None:
         """set_validshape, in place."""

@@ -13,13 +13,18 @@ from ptokit.types.enums import Layout
 from ptokit.types.tensor import infer_layout
 
 from ..fault import Fault
-from ..memory.global_memory import Pointer, View, as_view
+from ..memory.global_memory import Buffer, Pointer, View, as_view
 from ..memory.local import LocalMemory, LocalPointer
 from .lanes import Diverge, Line, lanes, lift, plain, uniform
 
+APART = 1 << 40
+"""Bytes from one argument to the next where a program asks for addresses in global memory."""
+
 
 class ValueWords(LocalMemory):
-    """The part of a chunk that has no state of its own."""
+    """The part of a chunk that has no state of its own but the memory of the arguments."""
+
+    memories: Sequence[Buffer | None] = ()
 
     @staticmethod
     def parameter(argument: Any) -> Any:
@@ -45,6 +50,36 @@ class ValueWords(LocalMemory):
     def dim(view: View, index: int) -> int:
         """get_tensor_view_dim."""
         return view.dims[index]
+
+    @staticmethod
+    def stride(view: View, index: int) -> int:
+        """get_tensor_view_stride."""
+        return view.strides[index]
+
+    @staticmethod
+    def first_element(view: View) -> Pointer:
+        """tensor_view_addr."""
+        return Pointer(view.buffer, view.offset, view.dtype)
+
+    def address_in_gm(self, pointer: Pointer) -> Any:
+        """ptrtoint: the byte address. Memory k of the launch lies at (k + 1) * `APART`; a null pointer is 0."""
+        start = pointer.offset * pointer.dtype.bits
+        if pointer.buffer is not None:
+            whole = pointer.buffer.whole
+            number = next(k for k, memory in enumerate(self.memories) if memory is whole)
+            start = start + (number + 1) * APART * 8
+        return lift(lanes(start) // 8)
+
+    def pointer_at(self, address: Any, dtype: DType) -> Pointer:
+        """inttoptr. Raises `Fault` PTR-A5-02 between two elements, `Diverge` where blocks mean different arguments."""
+        where = lanes(address)
+        if np.any(np.asarray(where) % dtype.size):
+            raise Fault("PTR-A5-02", f"a pointer to {dtype} would not point to a whole element of global memory")
+        number = uniform(lift((where + APART // 2) // APART))
+        buffer = self.memories[number - 1] if 0 < number <= len(self.memories) else None
+        if buffer is None:
+            return Pointer(None, 0, dtype)
+        return Pointer(buffer.of_type(dtype), lift((where - number * APART) // dtype.size), dtype)
 
     @staticmethod
     def advance(pointer: Pointer | LocalPointer, offset: Any) -> Pointer | LocalPointer:

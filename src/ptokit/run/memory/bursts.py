@@ -11,24 +11,18 @@ import numpy as np
 from ptokit.isa.checks.placement import buffer_name
 from ptokit.isa.machine import Axis, Combine
 from ptokit.isa.meaning.primitives import PRIMITIVES
-from ptokit.types.enums import TileType
 
 from ..fault import Fault
 from ..machine.lanes import Line, extremes, lanes
 from .accesses import Rows
 from .global_memory import Buffer, Pointer, disjoint
 from .local import SPACES, LocalMemory, LocalPointer
-from .storage import Arena
 
 Axes = Sequence[tuple[int, int]]  # (count, stride in bytes), the outermost axis first
 
 
 class Bursts(LocalMemory):
     """What a chunk does for DMA instructions (see `ptokit.isa.machine.Machine`)."""
-
-    def sub_space(self, loc: TileType, sub: int) -> Arena:
-        """The memory of a buffer; of several vector cores of a cluster that of core `sub`."""
-        raise NotImplementedError
 
     def copy(self, dst: Any, first: int, src: Any, axes: Sequence[Axis], nbytes: int) -> None:
         """Rows of `nbytes` from `src` to `first` bytes behind `dst`; all are read before one is written."""
@@ -109,7 +103,7 @@ class Bursts(LocalMemory):
         reach = sum((n - 1) * s for n, s in axes) + nbytes
         shape, strides = tuple(n for n, _ in axes), tuple(s for _, s in axes)
         if isinstance(pointer, LocalPointer):
-            arena = self.sub_space(SPACES[pointer.space], sub)
+            arena = self.memory_of(pointer, sub)
             low, high = extremes(pointer.address)
             if low + first < 0 or high + first + reach > arena.size:
                 start = (low if low < 0 else high) + first

@@ -27,7 +27,7 @@ Describe = Callable[[int, int, int], str]
 
 
 class Buffer:
-    """One pointer argument: the caller's memory, never a copy.
+    """One pointer argument: the caller's memory, never a copy. ``whole`` is the argument, of its own element type.
 
     ``written`` is set if the program stores through it or through memory that overlaps it; only then do tiles that
     stand for its contents have to be told of a store.
@@ -44,6 +44,7 @@ class Buffer:
         "dtype",
         "keep",
         "launch_blocks",
+        "whole",
         "workspace",
         "mem",
         "name",
@@ -53,8 +54,9 @@ class Buffer:
         "written",
     )
 
-    def __init__(self, name: str, array: np.ndarray, dtype: DType) -> None:
+    def __init__(self, name: str, array: np.ndarray, dtype: DType, whole: Buffer | None = None) -> None:
         self.name = name
+        self.whole = self if whole is None else whole
         self.dtype = dtype
         self.mem = array.reshape(-1).view(np.uint8)
         self.nelem = self.mem.size * 2 if dtype.packed else self.mem.size // dtype.size
@@ -76,9 +78,11 @@ class Buffer:
         """The same memory, of elements of another type."""
         if dtype is self.dtype:
             return self
+        if self.whole is not self:
+            return self.whole.of_type(dtype)
         found = self.seen_as.get(dtype)
         if found is None:
-            found = self.seen_as[dtype] = Buffer(self.name, self.mem, dtype)
+            found = self.seen_as[dtype] = Buffer(self.name, self.mem, dtype, self)
             found.written, found.launch_blocks = self.written, self.launch_blocks
             found.addresses, found.address = self.addresses, self.address
             found.partners = [self, *self.partners]
@@ -88,13 +92,12 @@ class Buffer:
 
     def before_write(self) -> None:
         """Let the tiles that stand for this memory keep their values."""
-        if self.keep:
-            self.keep, size = False, self.mem.size
-            space = (
-                None if self.workspace is None else self.workspace.array(f"{self.name} before", self.mem.dtype, size)
-            )
-            self.before = np.empty(size, np.uint8) if space is None else space
-            np.copyto(self.before, self.mem)
+        whole = self.whole
+        if whole.keep:
+            whole.keep, size, workspace = False, self.mem.size, whole.workspace
+            space = None if workspace is None else workspace.array(f"{self.name} before", self.mem.dtype, size)
+            whole.before = np.empty(size, np.uint8) if space is None else space
+            np.copyto(whole.before, self.mem)
         for buffer in (self, *self.partners):
             if buffer.borrowers:
                 for storage in buffer.borrowers:

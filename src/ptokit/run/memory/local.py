@@ -38,21 +38,24 @@ SPACES = {
 
 
 class LocalPointer:
-    """An address in an on-chip buffer, in bytes; a number, or a scalar that differs between blocks."""
+    """An address in an on-chip buffer, in bytes; a number, or a scalar that differs between blocks.
 
-    __slots__ = ("address", "dtype", "size", "space")
+    ``apart``: the memory of a tile that has no address in its buffer, in which this one counts.
+    """
 
-    def __init__(self, space: str, address: Any, dtype: DType) -> None:
-        self.space, self.address, self.dtype = space, address, dtype
+    __slots__ = ("address", "apart", "dtype", "size", "space")
+
+    def __init__(self, space: str, address: Any, dtype: DType, apart: Arena | None = None) -> None:
+        self.space, self.address, self.dtype, self.apart = space, address, dtype, apart
         self.size = dtype.size
 
     def advance(self, elements: Any) -> LocalPointer:
         """The pointer `elements` further on."""
-        return LocalPointer(self.space, self.address + lift(_flat(elements)) * self.size, self.dtype)
+        return LocalPointer(self.space, self.address + lift(_flat(elements)) * self.size, self.dtype, self.apart)
 
     def as_bytes(self) -> LocalPointer:
         """The same place as a pointer to bytes."""
-        return LocalPointer(self.space, self.address, u8)
+        return LocalPointer(self.space, self.address, u8, self.apart)
 
 
 def _flat(value: Any) -> Any:
@@ -72,14 +75,28 @@ class LocalMemory:
     def cast(self, value: Any, dtype: DType, space: str) -> Any:
         """castptr: a byte address, or a pointer of the same space, as a pointer to elements of `dtype`."""
         if isinstance(value, LocalPointer):
-            return LocalPointer(space, value.address, dtype)
+            return LocalPointer(space, value.address, dtype, value.apart)
         if space not in SPACES:
             return _cast_global(value, dtype)
         return LocalPointer(space, lift(_flat(value)), dtype)
 
     def number_of(self, pointer: Any) -> Any:
         """castptr to a number: the byte address; a pointer to global memory has none and stands for itself."""
-        return lift(_flat(lanes(pointer.address))) if isinstance(pointer, LocalPointer) else pointer
+        if not isinstance(pointer, LocalPointer):
+            return pointer
+        if pointer.apart is not None:
+            raise Fault(
+                "PTR-A5-02", "the address of a tile that has none: nobody has placed it", hint="write addr = .."
+            )
+        return lift(_flat(lanes(pointer.address)))
+
+    def memory_of(self, pointer: LocalPointer, sub: int = 0) -> Arena:
+        """The memory that a pointer points into; of several vector cores of a cluster that of core `sub`."""
+        return self.sub_space(SPACES[pointer.space], sub) if pointer.apart is None else pointer.apart
+
+    def sub_space(self, loc: TileType, sub: int) -> Arena:
+        """The memory of a buffer; of several vector cores of a cluster that of core `sub`."""
+        raise NotImplementedError
 
     def load(
         self, pointer: LocalPointer, offset: Any, nbytes: int, alignment: int, rule: str = "VEC-A5-03"
@@ -199,7 +216,7 @@ class LocalMemory:
         offset: Any,
     ) -> tuple[Arena, np.ndarray]:
         """The memory, and the first bytes of elements (blocks or 1, n); those not kept are inside. Raises `Fault`."""
-        arena = self.space(SPACES[pointer.space])
+        arena = self.memory_of(pointer)
         start = pointer.address if offset is None else pointer.address + lift(_flat(offset)) * pointer.size
         where = np.reshape(lanes(start), (-1, 1)) + places
         wrong = (where < 0) | (where + width > arena.size) | (where % alignment != 0)
@@ -219,7 +236,7 @@ class LocalMemory:
     ) -> tuple[Arena, int | np.ndarray]:
         """The memory and the first byte, one for all blocks or one for each. Raises `Fault`."""
         start = pointer.address if offset is None else pointer.address + lift(_flat(offset)) * pointer.size
-        arena = self.space(SPACES[pointer.space])
+        arena = self.memory_of(pointer)
         if isinstance(start, int):
             if start % alignment or start < 0 or start + nbytes > arena.size:
                 self._misplaced(pointer, arena, np.array([start]), nbytes, alignment, rule)
@@ -245,8 +262,7 @@ class LocalMemory:
 def _cast_global(value: Any, dtype: DType) -> Pointer:
     if not isinstance(value, Pointer):
         return Pointer(None, 0, dtype)
-    start = value.offset * value.dtype.size
-    where = lanes(start)
-    if np.any(np.asarray(where) % dtype.size):
+    where = lanes(value.offset * value.dtype.bits)
+    if np.any(np.asarray(where) % dtype.bits):
         raise Fault("PTR-A5-02", f"a pointer to {dtype} would not point to a whole element of global memory")
-    return Pointer(value.buffer, lift(where // dtype.size), dtype)
+    return Pointer(value.buffer and value.buffer.of_type(dtype), lift(where // dtype.bits), dtype)

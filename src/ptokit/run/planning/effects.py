@@ -18,7 +18,7 @@ from ptokit.ir.graph import passed
 from ptokit.records import dataclass
 from ptokit.types.enums import Pipe
 from ptokit.types.tile import TileSpec
-from ptokit.types.values import LocalArray, Struct
+from ptokit.types.values import EventIdArray, LocalArray, Ptr, Struct
 
 from .lockstep import lockstep
 from .stores import is_global, loaded, stored
@@ -58,6 +58,7 @@ class _Pass:
 
     def __init__(self, module: Module, effects: Effects, roots: dict[Value, set[Value]]) -> None:
         self.module, self.effects, self.roots = module, effects, roots
+        self.pointers = [value for value, own in roots.items() if own == {value} and isinstance(value.type, Ptr)]
         self.changed = False
         self.active: set[str] = set()
 
@@ -157,7 +158,9 @@ class _Pass:
         instr = instr_of(op)
         varying = any(v in self.effects.varying for v in op.values) or _reads_local(op)
         varying = varying or (instr is not None and instr.per_block)
-        if any(isinstance(v.type, (LocalArray, Struct)) for v in op.values):  # calls may pass one under another name
+        if any(
+            isinstance(v.type, (EventIdArray, LocalArray, Struct)) for v in op.values
+        ):  # calls may pass one under another name
             if varying and not op.results and not self.effects.stack:
                 self.effects.stack = self.changed = True
             varying = varying or self.effects.stack
@@ -166,6 +169,9 @@ class _Pass:
                 self.mark(result)
             for value in op.values:
                 self.root(value, result)
+            if op.name == "pto.inttoptr":  # the address may come from memory
+                for param in self.pointers:
+                    self.root(param, result)
         for values, known in ((stored(op), self.effects.written), (loaded(op), self.effects.read)):
             for value in values:
                 new = self.roots.get(value, set()) - known

@@ -19,6 +19,10 @@ def choose_entry(module: Module, name: str | None) -> Function:
         wanted = name.removeprefix("@")
         function = module.function(wanted) or module.function(wanted.partition("+")[0])
         if function is not None and function.body is not None:
+            if function.of_threads:
+                message = f"@{function.name} is what threads execute, no kernel"
+                hint = "name the function that launches them"
+                raise DiagnosticError(Diagnostic("RUN-ENTRY", Severity.ERROR, message, function.location, hint))
             return _whole(module, function)
         halves = [f for f in module.functions if f.body is not None and stem(f) == wanted]
         if len(halves) == 2:

@@ -9,6 +9,7 @@ from collections.abc import Set as AbstractSet
 
 from ptokit.ir.core import Block, Function, Module, Op, Value
 from ptokit.ir.facts import instr_of
+from ptokit.types.values import Scalar
 
 from .stores import stored
 
@@ -43,6 +44,8 @@ def agreed(op: Op, operand: str) -> bool:
 
 def _agreed_operands(op: Op) -> tuple[str, ...]:
     instr = instr_of(op)
+    if op.name == "arith.select" and not isinstance(op.result.type, Scalar):
+        return ("condition",)  # between tiles or registers it is a branch
     return _AGREED.get(op.name, ()) if instr is None else tuple(o.name for o in instr.operands if o.agreed)
 
 

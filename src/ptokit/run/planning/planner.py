@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
 from ptokit.ir import core
@@ -23,7 +23,14 @@ from ptokit.isa.unknown import known
 from ptokit.targets import Target
 from ptokit.types.enums import TileType
 from ptokit.types.tile import DYNAMIC, TileSpec
-from ptokit.types.values import LocalArray, MemRef, MultiTile, PartitionView, Ptr, Scalar, Struct, TensorView
+from ptokit.types.values import (
+    MemRef,
+    MultiTile,
+    PartitionView,
+    Ptr,
+    Scalar,
+    TensorView,
+)
 
 from ..machine.calls import attributes, bind
 from ..machine.lanes import settled
@@ -31,6 +38,7 @@ from ..machine.scalars import FLOAT_TYPES, constant
 from ..python import arith
 from ..simt.code import Bodies
 from ..simt.launch import Single
+from . import aggregates
 from .carried_tiles import carried_tiles
 from .casts import check_cast
 from .effects import Effects
@@ -154,6 +162,9 @@ class Planner:
     def arith(self, op: Op) -> list[Step]:
         if op.name == "arith.constant" or (len(op.results) == 1 and op.result in self.facts.constants):
             return []
+        if op.name == "arith.select" and not isinstance(op.result.type, Scalar):
+            ways = tuple((Block((), [Step(op, "yield", (self.ref(op[way]),))]),) for way in ("true", "false"))
+            return [Step(op, "if", (self.form("truth", op["condition"]),), (), tuple(op.results), regions=ways)]
         return [Step(op, "compute", self.refs(op.values), (), tuple(op.results), arith.function(op))]
 
     # --- control flow --------------------------------------------------------------------------------------------
@@ -199,6 +210,28 @@ class Planner:
     def view_dim(self, op: Op) -> list[Step]:
         given = (self.ref(op["source"]), self.uniform(op["index"]))
         return [Step(op, "dim", given, ("source", "index"), (op.result,))]
+
+    def view_stride(self, op: Op) -> list[Step]:
+        given = (self.ref(op["source"]), self.uniform(op["index"]))
+        return [Step(op, "stride", given, ("source", "index"), (op.result,))]
+
+    def view_address(self, op: Op) -> list[Step]:
+        if isinstance(op.result.type, Ptr):
+            return [self.step(op, "first_element src")]
+        self.other_names[op.result] = self.ref(op["src"])  # a memref is what the view is
+        return []
+
+    def tile_address(self, op: Op) -> list[Step]:
+        pointer, tile = op.result.type, op["tile"]
+        if not isinstance(pointer, Ptr) or not isinstance(tile.type, TileSpec):
+            return self.refuse(op)
+        given = (self.ref(tile), Data(pointer.dtype), Data(pointer.space or "gm"))
+        return [Step(op, "first_byte", given, ("tile", "dtype", "space"), (op.result,))]
+
+    def pointer_at(self, op: Op) -> list[Step]:
+        pointer = op.result.type
+        assert isinstance(pointer, Ptr)
+        return [Step(op, "pointer_at", (self.ref(op["addr"]), Data(pointer.dtype)), ("addr", "dtype"), (op.result,))]
 
     def unrealized(self, op: Op) -> list[Step]:
         """A cast that changes no bit: another name."""
@@ -284,35 +317,6 @@ class Planner:
         given = (self.ref(op["source"]), offsets, Data(op.result.type), Data(op.result.name), valid)
         return [Step(op, "window", given, ("source", "offsets", "type", "name", "valid"), (op.result,))]
 
-    # --- arrays and structs --------------------------------------------------------------------------------------
-
-    def array(self, op: Op) -> list[Step]:
-        array = op.result.type
-        assert isinstance(array, LocalArray)
-        count = 1
-        for size in array.dims:
-            count *= size
-        return [Step(op, "several", (Data(_zero(array.element)), Data(count)), ("value", "count"), (op.result,))]
-
-    def element(self, op: Op) -> list[Step]:
-        array = op["array"].type
-        assert isinstance(array, LocalArray)
-        given = (self.ref(op["array"]), self.refs(op.group("indices")), Data(array.dims), Data("the array"))
-        names = ("array", "indices", "sizes", "what")
-        if op.results:
-            return [Step(op, "element", given, names, (op.result,))]
-        return [Step(op, "set_element", (*given, self.ref(op["value"])), (*names, "value"))]
-
-    def struct(self, op: Op) -> list[Step]:
-        assert isinstance(op.result.type, Struct)
-        return [Step(op, "record", (Data(_zero(op.result.type)),), ("value",), (op.result,))]
-
-    def field(self, op: Op) -> list[Step]:
-        given = (self.ref(op["source"]), Data(tuple(op.attrs["path"])))
-        if op.results:
-            return [Step(op, "field", given, ("source", "path"), (op.result,))]
-        return [Step(op, "set_field", (*given, self.ref(op["value"])), ("source", "path", "value"))]
-
     # --- threads -------------------------------------------------------------------------------------------------
 
     def call(self, op: Op) -> list[Step]:
@@ -338,11 +342,15 @@ class Planner:
 
     # --- instructions --------------------------------------------------------------------------------------------
 
+    def refuse(self, op: Op) -> NoReturn:
+        """Raise the `DiagnosticError` of an operation that has no execution."""
+        message = f"{op.name} cannot be run yet"
+        raise DiagnosticError(Diagnostic("TEXT-UNIMPLEMENTED", Severity.ERROR, message, op.location))
+
     def instruction(self, op: Op) -> Step:
         instr = instr_of(op)
         if instr is None:
-            message = f"{op.name} cannot be run yet"
-            raise DiagnosticError(Diagnostic("TEXT-UNIMPLEMENTED", Severity.ERROR, message, op.location))
+            self.refuse(op)
         site = self.facts.site(op, self.target, extended=self.extended, text=self.text)
         assert site is not None
         if instr.moves is not None and known(moved := instr.moves(site)):
@@ -383,12 +391,6 @@ def _settled(call: Callable[..., Any], loose: tuple[bool, ...]) -> Callable[...,
     return several
 
 
-def _zero(kind: Scalar | Struct) -> Any:
-    if isinstance(kind, Struct):
-        return [_zero(field) for field in kind.fields]
-    return 0.0 if kind.name in FLOAT_TYPES else 0
-
-
 def _working_bytes(spec: TileSpec) -> int:
     """Host memory a tile takes part with: cube operands are decoded, L1 tiles stand for what they were loaded from."""
     if spec.loc is TileType.Mat:
@@ -398,6 +400,7 @@ def _working_bytes(spec: TileSpec) -> int:
 
 _WORDS = {
     "pto.addptr": "advance ptr offset",
+    "pto.ptrtoint": "address_in_gm ptr",
     "pto.tassign": "rebind tile addr",
     "pto.set_validshape": "set_valid tile valid_row valid_col",
     "pto.get_validshape": "valid source",
@@ -443,6 +446,10 @@ _METHODS: dict[str, Method] = {
     "pto.make_tensor_view": Planner.make_tensor_view,
     "pto.partition_view": Planner.partition_view,
     "pto.get_tensor_view_dim": Planner.view_dim,
+    "pto.get_tensor_view_stride": Planner.view_stride,
+    "pto.tensor_view_addr": Planner.view_address,
+    "pto.tile_buf_addr": Planner.tile_address,
+    "pto.inttoptr": Planner.pointer_at,
     "pto.castptr": Planner.castptr,
     "builtin.unrealized_conversion_cast": Planner.unrealized,
     "pto.alloc_tile": Planner.later_tile,
@@ -453,12 +460,15 @@ _METHODS: dict[str, Method] = {
     "pto.bitcast": Planner.alias,
     "pto.subset": Planner.window,
     "pto.subview": Planner.window,
-    "pto.declare_local_array": Planner.array,
-    "pto.local_array_get": Planner.element,
-    "pto.local_array_set": Planner.element,
-    "pto.declare_struct": Planner.struct,
-    "pto.struct_get": Planner.field,
-    "pto.struct_set": Planner.field,
+    "pto.declare_eventid_array": aggregates.events,
+    "pto.eventid_array_get": aggregates.event,
+    "pto.eventid_array_set": aggregates.event,
+    "pto.declare_local_array": aggregates.array,
+    "pto.local_array_get": aggregates.element,
+    "pto.local_array_set": aggregates.element,
+    "pto.declare_struct": aggregates.struct,
+    "pto.struct_get": aggregates.field,
+    "pto.struct_set": aggregates.field,
 }
 
 PLANNED = frozenset((*_WORDS, *_METHODS))

@@ -43,7 +43,7 @@ class Bodies:
     def is_entry(self, name: str) -> bool:
         """True for a function that threads execute."""
         found = self.functions.get(name.removeprefix("@"))
-        return found is not None and "pto.simt_entry" in found.attrs
+        return found is not None and found.of_threads
 
     def run(self, name: str, threads: Threads, arguments: Sequence[Any]) -> list[Any]:
         """Execute a function; its results."""

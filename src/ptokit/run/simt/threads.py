@@ -8,6 +8,7 @@ one place the last one stays, and atomic updates follow each other in the order 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
@@ -20,6 +21,7 @@ from ptokit.run.fault import Fault
 from ptokit.run.machine.lanes import lanes
 from ptokit.run.memory.global_memory import Buffer, Pointer
 from ptokit.run.memory.local import SPACES, LocalPointer
+from ptokit.run.memory.storage import Arena
 from ptokit.types.dtypes import DType
 
 from .arithmetic import merge
@@ -35,26 +37,30 @@ MOST = 2048
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Place:
-    """A pointer of threads: bytes from the start of a buffer or argument, for each lane or one for all."""
+    """A pointer of threads: bytes from the start of a buffer or argument, for each lane or one for all.
+
+    ``apart``: the memory of a tile that has no address in its buffer.
+    """
 
     space: str
     buffer: Buffer | None
     start: np.ndarray
     dtype: DType
+    apart: Arena | None = None
 
     def advance(self, elements: np.ndarray) -> Place:
         """The pointer so many elements further on."""
-        return Place(self.space, self.buffer, self.start + elements * kind_of_element(self.dtype).nbytes, self.dtype)
+        return replace(self, start=self.start + elements * kind_of_element(self.dtype).nbytes)
 
     def cast(self, dtype: DType, space: str) -> Place:
         """The same place as a pointer to other elements."""
-        return Place(space or "gm", self.buffer, self.start, dtype)
+        return replace(self, space=space or "gm", dtype=dtype)
 
     def mixed(self, c: np.ndarray, other: Place) -> Place:
         """This pointer where `c` holds, else another one into the same memory."""
-        if self.buffer is not other.buffer or self.space != other.space:
+        if self.buffer is not other.buffer or self.space != other.space or self.apart is not other.apart:
             raise Fault("TEXT-UNIMPLEMENTED", "threads choose between pointers to different arguments")
-        return Place(self.space, self.buffer, merge(c, self.start, other.start), self.dtype)
+        return replace(self, start=merge(c, self.start, other.start))
 
 
 class Watch(Protocol):
@@ -112,13 +118,17 @@ class Threads:
     def argument(self, value: Any, kind: Kind | None) -> Any:
         """An argument of the launch as threads have it."""
         if isinstance(value, LocalPointer):
-            return Place(value.space, None, self._each(value.address), value.dtype)
+            return Place(value.space, None, self._each(value.address), value.dtype, value.apart)
         if isinstance(value, Pointer):
             size = kind_of_element(value.dtype).nbytes
             return Place("gm", value.buffer, self._each(value.offset) * size, value.dtype)
         if kind is None:
             raise Fault("TEXT-UNIMPLEMENTED", "threads take numbers and pointers")
         return self._each(value).astype(kind.array)
+
+    def memory_of(self, place: Place) -> Arena:
+        """The on-chip memory that a pointer points into."""
+        return self.chunk.space(SPACES[place.space]) if place.apart is None else place.apart
 
     def _each(self, value: Any) -> np.ndarray:
         """A number, or one for each block, as lanes have it."""
@@ -226,7 +236,7 @@ class Threads:
                 buffer.before_write()
             memory, base = buffer.mem, where
         else:
-            arena = self.chunk.space(SPACES[place.space])
+            arena = self.memory_of(place)
             self._check(where, kind.nbytes, arena.size, buffer_name(SPACES[place.space]))
             if len(where):
                 arena.settle(int(where.min()), int(where.max()) + kind.nbytes, write=how.write)

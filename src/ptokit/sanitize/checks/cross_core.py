@@ -40,7 +40,7 @@ def _touch(o: CoreObserver, view: View, *, write: bool, kind: Any = None) -> lis
     """The access to a view; none if it is empty."""
     if view.buffer is None:
         return []
-    memory, origin = o.memories[id(view.buffer)]
+    memory, origin = o.memories[id(view.buffer.whole)]
     where = place(view, origin, memory.granule)
     return [] if where is None else [Touch(memory, write, where, view.buffer.name, atomic=kind)]
 
@@ -136,7 +136,7 @@ def cacheinvalid(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Run) 
 def _clean(o: CoreObserver, op: Op, name: str, at: Pointer | View) -> None:
     """The line that an address in global memory lies in."""
     if at.buffer is not None:
-        memory, origin = o.memories[id(at.buffer)]
+        memory, origin = o.memories[id(at.buffer.whole)]
         o.push(Work(op, name, Pipe.S, clean=(memory, origin + int(uniform(at.offset)) * at.dtype.size)))
 
 

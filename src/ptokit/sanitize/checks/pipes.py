@@ -14,7 +14,6 @@ from ptokit.ir.core import Op
 from ptokit.records import dataclass
 from ptokit.run.cores.pipes import Event, Freed, Popped, Pushed, Waiting
 from ptokit.run.cores.rings import Ring
-from ptokit.run.memory.global_memory import Buffer, View
 from ptokit.run.memory.tile import Tile
 from ptokit.run.observer import Moment
 from ptokit.types.enums import Pipe
@@ -86,20 +85,11 @@ class PipeWatch:
         """An instruction that moves an entry stands where the operation on the pipe does."""
         o, step = self.o, moment.step
         assert step.instr is not None
-        for operand in moment.operands:
-            if isinstance(operand, View) and operand.buffer is not None:
-                self._know(operand.buffer)
         alike = {"alike": ("slot",)} if self.pipes.whole and not self.pipes.on_cube else {}  # all cores write the same
         attrs = {**step.attrs, **alike}
         named = replace(step, op=o.here, instr=replace(step.instr, name=self.name), attrs=attrs)
         inner = Moment(named, moment.machine, moment.operands)
         return o.instruction(inner, inner.given)
-
-    def _know(self, buffer: Buffer) -> None:
-        """The memory of slots as elements of a tile's type is that of the argument."""
-        if id(buffer) not in self.o.memories:
-            same = next(p for p in buffer.partners if p.seen_as.get(buffer.dtype) is buffer)
-            self.o.memories[id(buffer)] = self.o.memories[id(same)]
 
     def check(self, op: Op, name: str, reads: Sequence[Touch]) -> None:
         """PIPE-FREED: an instruction reads a tile whose slot has been given back."""

@@ -54,10 +54,10 @@ class Watched:
         self.kinds: set[tuple[str, str]] = set()
 
     def _known(self, threads: Threads, place: Place) -> _Bytes:
-        key = id(place.buffer) if place.space == "gm" else place.space
+        key = (place.space, id(place.apart)) if place.buffer is None else id(place.buffer.whole)
         found = self._memories.get(key)
         if found is None:
-            size = place.buffer.mem.size if place.buffer is not None else threads.chunk.space(SPACES[place.space]).size
+            size = place.buffer.mem.size if place.buffer is not None else threads.memory_of(place).size
             writer, reader, by = (np.zeros(size, kind) for kind in (np.int32, np.int32, np.int16))
             atomic, written, needed, updated = np.zeros((4, size), bool)
             found = self._memories[key] = place, _Bytes(writer, reader, atomic, by, written, needed, updated)
@@ -155,14 +155,15 @@ class Watched:
     def _touch(self, place: Place, where: np.ndarray, *, write: bool, atomic: Any) -> Touch:
         o = self.observer
         if place.buffer is not None:
-            memory, origin = o.memories[id(place.buffer)]
+            memory, origin = o.memories[id(place.buffer.whole)]
             granules = np.unique((where + origin) // memory.granule)
             return Touch(memory, write, Scattered(granules), place.buffer.name, atomic=atomic)
         loc = SPACES[place.space]
         breaks = np.flatnonzero(np.diff(where) != 1)
         starts = where[np.concatenate(([0], breaks + 1))]
         ends = where[np.concatenate((breaks, [len(where) - 1]))] + 1
-        space = o.space_of(o.machine.space(loc), loc, buffer_name(loc))
+        arena = o.machine.space(loc) if place.apart is None else place.apart
+        space = o.space_of(arena, loc, buffer_name(loc))
         return Touch(space, write, Footprint(starts, ends), "", atomic=atomic)
 
 

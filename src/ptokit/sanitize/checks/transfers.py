@@ -86,7 +86,7 @@ def _inside(o: CoreObserver, op: Op, name: str, operand: str, view: View) -> boo
 def _touch(o: CoreObserver, view: View, atomic: Any, write: bool) -> list[Touch]:
     if view.buffer is None:
         return []
-    memory, origin = o.memories[id(view.buffer)]
+    memory, origin = o.memories[id(view.buffer.whole)]
     where = place(view, origin, memory.granule)
     kind = (atomic.name, view.dtype.name) if atomic else None
     return [] if where is None else [Touch(memory, write, where, view.buffer.name, atomic=kind)]

@@ -37,5 +37,5 @@ class Producers:
         if isinstance(operand, Tile):
             return self._tiles.get(id(operand))
         if isinstance(operand, View) and operand.buffer is not None:
-            return self._memories[id(operand.buffer)][0]
+            return self._memories[id(operand.buffer.whole)][0]
         return None
