@@ -302,6 +302,16 @@ def test_equal_functions_of_two_files_have_places_of_their_own() -> None:
         assert store.location.file == file
 
 
+@pytest.mark.parametrize("file", ["<ipython-input-3-d1e2>", "<python-input-7>", "cell.py"])
+def test_helpers_that_were_typed_in_are_compiled_too(file: str) -> None:
+    text = "def g(x, n):\n    for i in range(n):\n        x[i] = 1.0\n"
+    text += "def f(x: pto.Ptr[pto.f32], n: int):\n    g(x, n)\n"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    scope: dict[str, Any] = {"pto": pto, "__name__": __name__}
+    exec(compile(text, file, "exec"), scope)
+    assert len(ops(kernel(scope["f"]), "scf.for")) == 1
+
+
 # --- what cannot be compiled -----------------------------------------------------------------------------------------
 
 

@@ -75,7 +75,7 @@ def test_static_range_unrolls_and_the_others_loop() -> None:
     loops = ops(kernel(f), "scf.for")
     assert [constant(loop["lower"]) for loop in loops] == [0, 1, 2]
     assert [constant(loop["step"]) for loop in loops] == [2, 2, 2]
-    assert [[arg.name for arg in loop.regions[0].args] for loop in loops] == [["i"], ["i_1"], ["i_2"]]
+    assert [[arg.name for arg in loop.regions[0].args] for loop in loops] == [["i"], ["i"], ["i"]]
 
 
 def test_branches() -> None:

@@ -83,6 +83,9 @@ def vector_section() -> Scope:
 
 def _section(kind: str) -> Scope:
     trace = current(f"pto.{kind}_section")
+    if trace.kind:
+        message = f"an interpreted kernel has its sections in its own body, and this pto.{kind}_section is elsewhere"
+        raise refusal(rules.CONTROL, message, hint="let the section call the function, not the function the section")
     region = Region("section", trace.region, here())
     trace.emit(f"pto.section.{kind}").regions.append(region.block)
     return Scope(trace, region)

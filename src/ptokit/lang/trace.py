@@ -49,6 +49,7 @@ class Region:
 class Trace:
     """One trace of a kernel function. Operations go to the innermost open region."""
 
+    kind = ""  # of core, where an interpreted kernel runs on several kinds
     eager = False  # a session that executes operations instead (core_session)
     tile_type: type | None = None  # class of the tiles made in it, where that is not Tile
 
@@ -62,6 +63,7 @@ class Trace:
         self._homes: dict[Value, Region] = {}
         self._constants: dict[tuple[str, str], Op] = {}
         self._names: set[str] = set()
+        self._arguments: dict[str, list[Region]] = {}  # names of arguments, and the regions that they belong to
 
     @property
     def region(self) -> Region:
@@ -113,7 +115,10 @@ class Trace:
 
     def argument(self, region: Region, type: Type, name: str) -> Value:
         """Add an argument to the block of a region (a loop variable)."""
-        value = Value(type, self.unique(name), region.block, region.location)
+        if any(holder.open for holder in self._arguments.get(name, (self.root,))):
+            name = self.unique(name)
+        self._arguments.setdefault(name, []).append(region)
+        value = Value(type, name, region.block, region.location)
         region.block.args.append(value)
         self._homes[value] = region
         return value

@@ -14,7 +14,6 @@ from types import CodeType, FrameType
 from ptokit.diagnostics import UNKNOWN_LOCATION, Diagnostic, DiagnosticError, Location, Note, Rule
 
 _PLACES: dict[tuple[str, CodeType, int], Location] = {}  # codes of two files may be equal
-_LOOP = re.compile(r"\s*for\s+([A-Za-z]\w*)\s+in\s")
 _ASSIGNMENT = re.compile(r"\s*([A-Za-z]\w*)\s*(?::[^=]*)?=\s*(?=[^=\s])")
 
 
@@ -66,14 +65,11 @@ def here() -> Location:
 def target_name(location: Location) -> str:
     """A readable name for the value made at this place: the variable that the statement assigns it to.
 
-    Empty if the place is not the whole right-hand side of an assignment (nor the head of a loop).
+    Empty if the place is not the whole right-hand side of an assignment.
     """
     if location.file is None or not location.line:
         return ""
     line = linecache.getline(location.file, location.line)
-    loop = _LOOP.match(line)
-    if loop:
-        return loop[1]
     span = (location.column - 1, location.column - 1 + location.length)
     return next((name for name, place in _assigned(line) if place == span), "")
 

@@ -15,6 +15,7 @@ A kernel that an observer watches gives the same results. An observer that raise
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from .memory.tile import Tile
 from .planning.plan import Step
 
 if TYPE_CHECKING:
-    from .cores.pipes import Event
+    from .cores.pipe_waits import Event
     from .machine.chunk import Chunk
     from .memory.accesses import Access
     from .simt.threads import Watch
@@ -177,8 +178,16 @@ class Observer:
         """Carry the step out, or have it carried out later if its result is not needed; returns the result."""
         self.before(moment)
         result = moment.run()
-        self.after(moment)
+        if moment.instr is not None and moment.instr.waits:
+            moment.machine.when_over = partial(self._over, moment)
+        else:
+            self.after(moment)
         return result
+
+    def _over(self, moment: Moment, found: Any) -> None:
+        """The wait of a step is over."""
+        moment.result = found
+        self.after(moment)
 
     def make(self, moment: Moment) -> Any:
         """Carry out a step that makes a tile or a view (a word of `MAKING`); returns it."""

@@ -19,6 +19,7 @@ from ..where import refusal
 from .expressions import HELPER, Rewriter
 from .liveness import Liveness
 
+_SESSIONS = ("<ipython-input-", "<python-input-", "<stdin>")
 _LIBRARIES = tuple(
     {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")} | {sys.prefix + "/lib"}
 )
@@ -135,7 +136,8 @@ def _source_of(code: CodeType, file: str) -> Source | None:  # codes of two file
 
 def is_library(code: CodeType) -> bool:
     """True for functions of Python itself and of installed packages."""
-    return code.co_filename.startswith("<") or code.co_filename.startswith(_LIBRARIES)
+    file = code.co_filename
+    return (file.startswith("<") and not file.startswith(_SESSIONS)) or file.startswith(_LIBRARIES)
 
 
 def variables_of(function: FunctionType) -> dict[str, Any]:

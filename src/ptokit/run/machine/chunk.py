@@ -59,6 +59,7 @@ class Chunk(ThreadLaunches, TileWords, ValueWords):
         self.awaited = 0  # the flag between cores that was last waited for
         self._at_flag = self._passing = False  # waits for a flag between cores; goes past it
         self.holding: Callable[[], Any] | None = None  # what it has waited for last
+        self.when_over: Callable[[Any], None] | None = None  # told what the next wait was for
         self.pipes = Pipes(self)
 
     # --- cores of a cluster --------------------------------------------------------------------------------------
@@ -132,15 +133,17 @@ class Chunk(ThreadLaunches, TileWords, ValueWords):
         """Stop until a wait for another core is over; what it was for. A question (`Asked`) stops once at most."""
         self._at_flag = False
         self.holding = over
+        then, self.when_over = self.when_over, None
         while not (found := over()):
             yield
             if isinstance(over, Asked):
                 found = over()
                 break
-        if not found:
-            return found
-        self._passing = False
-        self.passed += 1
+        if found:
+            self._passing = False
+            self.passed += 1
+        if then is not None:
+            then(found)
         return found
 
     def go_on(self) -> bool:
