@@ -24,7 +24,7 @@ def loaded(name: str, change: tuple[str, str] = ("", "")) -> Any:
     text = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
     assert change[0] in text
     text = text.replace(*change, 1) if change[0] else text
-    file = f"<example {name} {hash(change)}>"
+    file = f"example {name} {hash(change)}"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     scope: dict[str, Any] = {"__name__": name}
     exec(compile(text, file, "exec"), scope)
@@ -109,6 +109,46 @@ TABLE = [
 ]
 
 
+def attention_wanted(q: np.ndarray, k: np.ndarray, v: np.ndarray, *_: Any) -> np.ndarray:
+    answer: np.ndarray = loaded("flash_attention").attention(q, k, v)
+    return answer
+
+
+def whole(*shape: int) -> np.ndarray:
+    """Numbers of which every sum is exact."""
+    return RNG.integers(-4, 5, shape).astype(np.float16)
+
+
+TABLE += [
+    Example(
+        "split_k",
+        "split_k",
+        2,
+        lambda: [
+            whole(32, 384),
+            whole(384, 192),
+            whole(32, 192).astype(np.float32),
+            np.zeros((32, 192), np.float32),
+            384,
+            192,
+        ],
+        3,
+        lambda x, w, r, *_: x.astype(np.float64) @ w.astype(np.float64) + r,
+        planted=("pto.TFREE(sums, HALVES)", "pass", "DEADLOCK"),
+    ),
+    Example(
+        "flash_attention",
+        "flash_attention",
+        2,
+        lambda: [normal(128, 64), normal(192, 64), normal(192, 64), np.zeros((128, 64), np.float32), 128, 192],
+        3,
+        attention_wanted,
+        1e-3,
+        ("pto.wait_flag(V, MTE3, 0)\n            pto.TPUSH", "pto.TPUSH", "RACE-RAW"),
+    ),
+]
+
+
 @pytest.fixture(params=TABLE, ids=lambda e: e.file)
 def example(request: pytest.FixtureRequest) -> Example:
     return request.param
@@ -152,4 +192,4 @@ def test_a_planted_mistake_is_found_at_its_place(example: Example) -> None:
     report = observed(example, getattr(module, example.kernel))
     errors = [d for d in report.diagnostics if d.severity == "error"]
     assert rule in {d.rule for d in errors}
-    assert all(d.location.file == f"<example {example.file} {hash((old, new))}>" for d in errors)
+    assert all(d.location.file == f"example {example.file} {hash((old, new))}" for d in errors)

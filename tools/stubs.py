@@ -71,6 +71,7 @@ _KINDS = {
     Kind.MASK: "Predicate",
     Kind.ALIGN: "AlignState",
     Kind.RECORD: "None",
+    Kind.PIPE: "TPipe",
 }
 _FEW = 3
 """Of more optional operands than this, only those before the first that is left out can be given by position."""
@@ -202,6 +203,8 @@ def attribute(attr: Attr, required: bool = False) -> str:
 
 def kind_of_attribute(attr: Attr) -> str:
     """The type of its value."""
+    if attr.members is not None:
+        return attr.members.__name__
     if attr.register:
         return "_Number"
     if issubclass(attr.kind, Enum):

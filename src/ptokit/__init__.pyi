@@ -24,6 +24,7 @@ from ptokit.lang import Core as Core
 from ptokit.lang import DYNAMIC as DYNAMIC
 from ptokit.lang import Diagnostic as Diagnostic
 from ptokit.lang import DiagnosticError as DiagnosticError
+from ptokit.lang import Direction as Direction
 from ptokit.lang import EVENT_ID0 as EVENT_ID0
 from ptokit.lang import EVENT_ID1 as EVENT_ID1
 from ptokit.lang import EVENT_ID2 as EVENT_ID2
@@ -71,6 +72,7 @@ from ptokit.lang import Stride as Stride
 from ptokit.lang import SyncCoreType as SyncCoreType
 from ptokit.lang import TASSIGN as TASSIGN
 from ptokit.lang import TPREFETCH_ASYNC as TPREFETCH_ASYNC
+from ptokit.lang import TPipe as TPipe
 from ptokit.lang import TRESHAPE as TRESHAPE
 from ptokit.lang import TSUBVIEW as TSUBVIEW
 from ptokit.lang import TSYNC as TSYNC
@@ -81,6 +83,7 @@ from ptokit.lang import TileLeftScale as TileLeftScale
 from ptokit.lang import TileRight as TileRight
 from ptokit.lang import TileRightScale as TileRightScale
 from ptokit.lang import TileShape2D as TileShape2D
+from ptokit.lang import TileSplitAxis as TileSplitAxis
 from ptokit.lang import TileType as TileType
 from ptokit.lang import cast as cast
 from ptokit.lang import castptr as castptr
@@ -420,6 +423,19 @@ def TADDSC(dst: Tile, src0: Tile, scalar: _Number, src1: Tile, *more: RecordEven
     Pipe: PIPE_V.
     Rules: EW-01, EW-02, EW-03, EW-04, EW-05, EW-06, EW-10, EW-1, EW-CPU-01, EW-AS-09.
     Source: compute-elementwise 3.
+    """
+
+def TALLOC(pipe: TPipe, entry: GlobalTensor | Partition, *more: RecordEvent | TileSplitAxis, split: TileSplitAxis = ...) -> RecordEvent:
+    """Let a declared tensor be the next slot of a pipe.
+
+    C++: TALLOC(pipe, entry); text: pto.talloc.
+
+    pipe: pipe, read
+    entry: view, written
+    split: int, default 0
+
+    Pipe: PIPE_S.
+    Source: assembly 9; compute-layout-irregular 3.
     """
 
 def TAND(dst: Tile, src0: Tile, src1: Tile, *more: RecordEvent) -> RecordEvent:
@@ -1010,6 +1026,22 @@ def TFMODS(dst: Tile, src: Tile, scalar: _Number, *more: RecordEvent) -> RecordE
     Rules: EW-01, EW-02, EW-03, EW-04, EW-05, EW-06, EW-10, EW-1, EW-07, EW-08, EW-CPU-05.
     Source: compute-elementwise 3.
     """
+
+@overload
+def TFREE(pipe: TPipe, *more: RecordEvent | TileSplitAxis, split: TileSplitAxis = ...) -> RecordEvent:
+    """Give the slot of a popped tile back.
+
+    C++: TFREE(pipe, [entry]); text: pto.tfree.
+
+    pipe: pipe, read
+    entry: tile, read, optional
+    split: int, default 0
+
+    Pipe: PIPE_S.
+    Source: assembly 9; compute-layout-irregular 3.
+    """
+@overload
+def TFREE(pipe: TPipe, entry: Tile | GlobalTensor | Partition, *more: RecordEvent | TileSplitAxis, split: TileSplitAxis = ...) -> RecordEvent: ...
 
 def TFUSEDMULADD(dst: Tile, src0: Tile, src1: Tile, *more: RecordEvent) -> RecordEvent:
     """dst = src0 * dst + src1
@@ -1811,6 +1843,23 @@ def TPARTMUL(dst: Tile, src0: Tile, src1: Tile, *more: RecordEvent) -> RecordEve
     """
 
 @overload
+def TPOP(pipe: TPipe, tile: Tile | GlobalTensor | Partition, *more: RecordEvent | TileSplitAxis, split: TileSplitAxis = ...) -> RecordEvent:
+    """Let a tile be the next one of a pipe between cores.
+
+    C++: TPOP(pipe, tile, [aiv_subblockid]); text: pto.tpop.
+
+    pipe: pipe, read
+    tile: tile, read and written
+    aiv_subblockid: scalar, read, optional
+    split: int, default 0
+
+    Pipe: PIPE_S.
+    Source: assembly 9; compute-layout-irregular 3.
+    """
+@overload
+def TPOP(pipe: TPipe, tile: Tile | GlobalTensor | Partition, aiv_subblockid: _Number, *more: RecordEvent | TileSplitAxis, split: TileSplitAxis = ...) -> RecordEvent: ...
+
+@overload
 def TPOW(dst: Tile, src0: Tile, src1: Tile, *more: RecordEvent) -> RecordEvent:
     """dst = src0 ** src1
 
@@ -1893,6 +1942,23 @@ def TPRINT(src: Tile | GlobalTensor | Partition, *more: RecordEvent | _PrintForm
     """
 @overload
 def TPRINT(src: Tile | GlobalTensor | Partition, tmp: Tile | GlobalTensor | Partition, *more: RecordEvent | _PrintFormat, format: _PrintFormat = ...) -> RecordEvent: ...
+
+@overload
+def TPUSH(pipe: TPipe, tile: Tile | GlobalTensor | Partition, *more: RecordEvent | TileSplitAxis, split: TileSplitAxis = ...) -> RecordEvent:
+    """Push a tile into a pipe between cores.
+
+    C++: TPUSH(pipe, tile, [aiv_subblockid]); text: pto.tpush.
+
+    pipe: pipe, read
+    tile: tile, read
+    aiv_subblockid: scalar, read, optional
+    split: int, default 0
+
+    Pipe: PIPE_S.
+    Source: assembly 9; compute-layout-irregular 3.
+    """
+@overload
+def TPUSH(pipe: TPipe, tile: Tile | GlobalTensor | Partition, aiv_subblockid: _Number, *more: RecordEvent | TileSplitAxis, split: TileSplitAxis = ...) -> RecordEvent: ...
 
 def TPairReduceSum(dst: Tile, src: Tile, *more: RecordEvent) -> RecordEvent:
     """dst[i,k] = src[i,2k] + src[i,2k+1]

@@ -142,7 +142,17 @@ TWO_POPS = f"""%x = pto.declare_tile -> {VEC}
   pto.tneg ins(%y : {VEC}) outs(%t : {VEC})
   pto.tfree(%p : !pto.pipe) {{split = 2}}"""
 
+L2L = "initialize_l2l_pipe {dir_mask = %s, slot_size = %s, slot_num = %s, flag_base = %s}"
+
+
+def second(mask: int, flags: int) -> str:
+    """A second pipe, beside one with flags 2 and 3."""
+    return pipes(L2L % (1, 64, 8, 2), use=f"%o = pto.{L2L % (mask, 64, 8, flags)} (%b : i32) -> !pto.pipe")
+
+
 CLEAN = {
+    "flags before": second(1, 0),
+    "flags behind": second(2, 4),
     "frontend": frontend(),
     "nosplit": frontend(v_init="dir_mask = 1, slot_size = 1024, nosplit = true"),
     "open": frontend(pop="(%n, %n)", pop_type=OPEN),
@@ -178,7 +188,6 @@ def test_clean_texts(name: str) -> None:
     assert findings(CLEAN[name], "a5") == []
 
 
-L2L = "initialize_l2l_pipe {dir_mask = %s, slot_size = %s, slot_num = %s, flag_base = %s}"
 L2G2L = "initialize_l2g2l_pipe {dir_mask = 1, slot_size = 64, slot_num = 8, local_slot_num = %s, flag_base = 0}"
 GLOBAL = "%g : memref<4096xf32>, %b : i32"
 
@@ -233,6 +242,9 @@ BROKEN: list[tuple[str, str, int]] = [
     ("PI-8", ends(second="flag_base = 1"), 8),
     ("PI-8", ends(third=True), 3),
     ("PI-8", one_end(), 3),
+    ("PIPE-FLAGS", second(1, 2), 4),
+    ("PIPE-FLAGS", second(1, 3), 4),
+    ("PIPE-FLAGS", second(2, 1), 4),
     ("RB-1", frontend(reserve='name = "q", size = 0, location = <vec>, auto = true'), 10),
     ("RB-1", frontend(reserve='name = "q", size = 64, location = <acc>, auto = true'), 10),
     ("RB-1", frontend(reserve='name = "q", size = 64, location = <vec>, auto = true, base = -32'), 10),
@@ -300,7 +312,7 @@ def test_sizes_of_a_popped_tile_come_in_pairs() -> None:
 
 
 def test_every_rule_has_a_text() -> None:
-    prefixes = ("PI-", "RB-", "AS-", "PM-", "AP-2")
+    prefixes = ("PI-", "PIPE-FLAGS", "RB-", "AS-", "PM-", "AP-2")
     elsewhere = {"PI-9", "RB-3"}  # test_fixpipe_rules, test_assembler_contexts
     assert {i for i in CATALOGUE if i.startswith(prefixes)} - elsewhere == {rule for rule, _, _ in BROKEN}
 

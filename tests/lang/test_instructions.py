@@ -140,7 +140,26 @@ def test_any_arguments_are_recorded_or_refused() -> None:
         t = Tile(TileType.Vec, f32, 8, 8)
         right = {Kind.TILE: t, Kind.VIEW: g, Kind.SCALAR: 3, Kind.PTR: x, Kind.RECORD: None}
         right |= {Kind.VREG: pto.vbr(1, dtype=f32), Kind.MASK: pto.pset_b32("PAT_ALL"), Kind.ALIGN: pto.init_align()}
-        stock: list[Any] = [x, n, g, g[0:4], t, 3, 2.5, True, None, "PIPE_V", [], [t, t], np.zeros(3), object()]
+        right[Kind.PIPE] = pto.TPipe(0, pto.Direction.DIR_C2V, 256, 2, c2v_consumer_buf=0)
+        stock: list[Any] = [
+            right[Kind.PIPE],
+            pto.TileSplitAxis.TILE_UP_DOWN,
+            x,
+            n,
+            g,
+            g[0:4],
+            t,
+            3,
+            2.5,
+            True,
+            None,
+            "PIPE_V",
+            [],
+            [t, t],
+            np.zeros(3),
+            object(),
+        ]
+        stock += [right[Kind.PIPE], pto.TileSplitAxis.TILE_UP_DOWN]
         stock += [pto.PIPE_V, pto.AtomicType.AtomicAdd, pto.RoundMode.RINT, pto.TLOAD(t, g), 1 << 70, -1]
         for name in pto.lang.intrinsics.names():
             for _ in range(12):

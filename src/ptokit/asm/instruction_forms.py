@@ -29,6 +29,7 @@ PLACEHOLDERS = {
     Kind.MASK: "!mask",
     Kind.ALIGN: "!pto.align",
     Kind.GROUP: "!pto.group",
+    Kind.PIPE: "!pto.pipe",
     Kind.VECTOR: "!vector",
     Kind.LANES: "!lanes",
     Kind.PART: "!register",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import field
 
 from ptokit.diagnostics import Diagnostics, Note
@@ -29,6 +30,12 @@ class End:
         """The directions of the pipe as a mask; 0 where none is stated."""
         mask = self.op.attrs.get("dir_mask", 0)
         return mask if isinstance(mask, int) else 0
+
+    @property
+    def flags(self) -> range:
+        """The numbers of its flags, where they are stated: two for each direction."""
+        first = self.op.attrs.get("flag_base")
+        return range(first, first + (4 if self.dir_mask == 3 else 2)) if isinstance(first, int) else range(0)
 
     def keys(self) -> list[Key]:
         """The pipes it is an end of; empty if no buffer is reserved or imported."""
@@ -72,6 +79,24 @@ def check_ends(ends: list[End], found: Diagnostics) -> None:
         _disagree("flag_base", bases, found)
     for joined in _components(ends, groups):
         _splits(joined, found)
+    for i, end in enumerate(ends):
+        for earlier in ends[:i]:
+            _shared_flags(earlier, end, found)
+
+
+def _shared_flags(one: End, other: End, found: Diagnostics) -> None:
+    """Report PIPE-FLAGS for two pipes of a function."""
+    first, second = one.flags, other.flags
+    if one.function is not other.function or not set(one.keys()).isdisjoint(other.keys()):
+        return
+    if common := sorted(set(first) & set(second)):
+        message = f"this pipe has flags {_span(second)}, of which another has {_span(common)}"
+        note = Note(f"it has flags {_span(first)}", one.op.location)
+        found.error("PIPE-FLAGS", message, other.op.location, hint=f"{first.stop} is free", notes=[note])
+
+
+def _span(flags: Sequence[int]) -> str:
+    return f"{flags[0]} to {flags[-1]}" if len(flags) > 1 else str(flags[0])
 
 
 def _disagree(what: str, values: dict[object, End], found: Diagnostics) -> None:

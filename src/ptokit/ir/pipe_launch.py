@@ -41,6 +41,13 @@ def on_first_core(function: Function, target: Target) -> Iterator[Function | Op]
             yield op
 
 
+def sections_of_first_core(module: Module, name: str, target: Target) -> set[int]:
+    """The lines of the vector sections of a function that vector core 0 alone runs."""
+    function = module.function(name)
+    found = on_first_core(function, target) if function is not None else ()
+    return {op.location.line for op in found}
+
+
 def _whole(body: Block) -> bool:
     ops = list(body.walk())
     if any(op.name in _CONTROL for op in ops):

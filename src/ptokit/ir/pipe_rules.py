@@ -76,6 +76,15 @@ _rule(
     source="PTOAS 2026-08 PTO.cpp verifyFrontendTensorEntryMatchesInit",
 )
 _rule(
+    "PIPE-FLAGS",
+    "Each pipe of a core has flags of its own: two for a direction, the first of them its flag_base.",
+    "two pipes with dir_mask = 1, one with flag_base = 0, the other with flag_base = 1",
+    "two pipes with dir_mask = 1, one with flag_base = 0, the other with flag_base = 2",
+    source="compute-layout-irregular 3.2; pto-isa include/pto/npu/a5/TPush.hpp",
+    scope=Scope.SYNC,
+    why="A core would take an entry or a free slot of one pipe for one of the other.",
+)
+_rule(
     "RB-1",
     "A reserved buffer has a name of its own in the function, a size, vec or mat, a base from 0 if auto is false.",
     'reserve_buffer {name = "f", size = 0, location = #pto.address_space<vec>, auto = true}',

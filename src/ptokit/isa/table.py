@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from enum import Enum, StrEnum
+from enum import Enum, IntEnum, StrEnum
 from functools import cached_property
 from typing import Any
 
@@ -49,6 +49,7 @@ class Kind(StrEnum):
     VECTOR = "vector"  # logical: !pto.vmi.vreg
     LANES = "lanes"  # its predicate: !pto.vmi.mask
     PART = "part"  # a register or predicate of either level
+    PIPE = "pipe"  # between cores: !pto.pipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,7 @@ class Operand:
     linear: bool = False  # of a state: handed on exactly once
     posted: bool = False  # of a result: the pointer of an access, advanced; only where the text asks for it
     implied: bool = False  # of a number: its type is never written
+    placed: bool = False  # of a tile: the instruction gives it its place
     size: int = 1  # of a list in groups: how many values one group has
     bits: int = 0  # of a mask: its granularity
     word: str = ""  # stands behind this word and the types of ``ins``, with its own type; older texts list it
@@ -178,6 +180,8 @@ class Attr:
     beside: bool = False  # a string behind the types of ``ins``; older texts have it in the dictionary
     optional: bool = False  # may be left out, though it has no default
     register: str = ""  # the operand that gives the value where only a run knows it
+    stated: bool = False  # text says it even where it has its default
+    members: type[IntEnum] | None = None  # of an integer: what Python calls its values
 
     def parse(self, text: str) -> Any:
         """The value an attribute spelling stands for. Raises `KeyError` or `ValueError`."""

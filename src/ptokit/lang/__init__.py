@@ -55,6 +55,7 @@ from ptokit.types.enums import (
     SyncCoreType,
     TileType,
 )
+from ptokit.types.pipe_enums import Direction, TileSplitAxis
 from ptokit.types.tile import DYNAMIC
 from ptokit.types.values import INDEX as index
 
@@ -78,6 +79,7 @@ from .memory import (
 )
 from .namespaces import Namespace, beginnings
 from .params import Ptr, Static
+from .pipes import TPipe
 from .prefetch import TPREFETCH_ASYNC, AsyncEvent, PrefetchAsyncContext
 from .quant import quant
 from .registers import castptr, vecscope
@@ -110,6 +112,7 @@ __all__ = [
     "custom_pad",
     "Diagnostic",
     "DiagnosticError",
+    "Direction",
     "DYNAMIC",
     "e1m2",
     "e2m1",
@@ -195,9 +198,11 @@ __all__ = [
     "TileRight",
     "TileRightScale",
     "TileShape2D",
+    "TileSplitAxis",
     "TileType",
     "TRESHAPE",
     "TSUBVIEW",
+    "TPipe",
     "TPREFETCH_ASYNC",
     "TSYNC",
     "u16",

@@ -59,6 +59,7 @@ class Session(Protocol):
     single: Single
     kind: str
     pause: Callable[[], None] | None
+    waits_at: Op | None
 
 
 def execute(session: Session, op: Op) -> None:
@@ -104,7 +105,8 @@ def _instruction(session: Session, op: Op) -> Any:
     assert instr is not None, op.name
     if session.kind and (needed := _core_needed(session, op)) and needed != session.kind:
         return None  # for the other kind of core
-    operands = {name: _operand(held(value)) for name, value in op.operands.items()}
+    placed = {operand.name for operand in instr.operands if operand.placed}
+    operands = {n: held(value) if n in placed else _operand(held(value)) for n, value in op.operands.items()}
     _check_writable(instr, operands)
     try:
         result = _typed(single, op, instr, operands) if instr.typed else single.execute(instr, operands, op.attrs, op)
@@ -114,15 +116,24 @@ def _instruction(session: Session, op: Op) -> Any:
             raise
         raise DiagnosticError(broken) from None
     finally:
-        for operand in instr.operands:
-            tile = operands.get(operand.name)
-            if operand.role is not Role.IN and isinstance(tile, Tile):
-                tile.storage.flush()  # a loaded tile must not follow what Python does to the array afterwards
-    return _held(session, op, instr, result) if instr.waits else result
+        _settle(instr, operands)
+    if instr.waits:
+        result = _held(session, op, instr, result)
+        _settle(instr, operands)
+    return result
+
+
+def _settle(instr: Instr, operands: dict[str, Any]) -> None:
+    """A loaded tile must not follow what Python or another core does to the array afterwards."""
+    for operand in instr.operands:
+        tile = operands.get(operand.name)
+        if operand.role is not Role.IN and isinstance(tile, Tile):
+            tile.storage.flush()
 
 
 def _held(session: Session, op: Op, instr: Instr, over: Callable[[], Any]) -> Any:
     """Let other cores go on until a wait is over; what it was for. Raises `DiagnosticError` if there are none."""
+    session.waits_at = op
     holding = session.single.chunk.hold(over)
     while True:
         try:

@@ -42,6 +42,7 @@ class Session(Trace):
         self.single = Single(target, extended=extended, matmul=matmul, chunk=chunk)
         self.kind = ""  # of core, where several kinds run one program
         self.pause: Callable[[], None] | None = None  # lets other cores go on
+        self.waits_at: Op | None = None  # what has waited for another core last
         self.root.open = True
         self.regions.append(self.root)
 

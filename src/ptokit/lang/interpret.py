@@ -12,7 +12,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
-from functools import lru_cache
+from functools import cache, lru_cache
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -30,6 +30,7 @@ from ptokit.types.values import Scalar as ScalarType
 
 from .core_session import Session
 from .eager_numbers import typed
+from .reach import names_reached
 from .source import tree_of
 
 ENVIRONMENT = "PTOKIT_INTERPRET"
@@ -51,16 +52,21 @@ def interpret(
     arguments: Mapping[str, Any],
     types: Mapping[str, Any],
     blocks: int,
+    left_alone: Callable[[], set[int]],
 ) -> None:
     """Run the function for blocks 0 .. blocks-1, without compiling it.
 
-    ``machine(blocks)`` makes a core. ``types``: of the parameters that are no constants. Raises `DiagnosticError` at
-    the call that is to blame, and whatever the function raises.
+    ``machine(blocks)`` makes a core. ``types``: of the parameters that are no constants. ``left_alone()``: the lines of
+    vector sections that vector core 0 alone runs; only a compiled kernel tells, and is asked where that may be so.
+    Raises `DiagnosticError` at the call that is to blame, and whatever the function raises.
     """
-    roles, waits = _cores(function.__code__)
+    left_alone = cache(left_alone)
+    roles, waits = _cores(function)
     target = machine(blocks).target
     semaphores: Semaphores[None] = Semaphores(core_ids(roles, blocks), target)
     meetings: Rendezvous[None] = Rendezvous(semaphores.cores)
+
+    cores: dict[int, _Core] = {}
 
     def clusters() -> Iterator[Cluster]:
         for block in range(blocks):
@@ -71,23 +77,24 @@ def interpret(
                 number = block * len(chunks) + len(cluster)
                 chunk.start(np.array([block], np.int64))
                 chunk.begin(number, semaphores, meetings)
-                core = _Core(function, chunk, role, arguments, types)
+                core = _Core(function, chunk, role, arguments, types, left_alone)
+                cores[number] = core
                 cluster.append(Stream(number, block, role, chunk, iter(core) if waits else core.alone()))
             yield cluster
 
     stuck = run_clusters(clusters())
     if stuck:
-        held = [(semaphores.cores[s.index], None, s.waits_for) for s in stuck]
+        held = [(semaphores.cores[s.index], cores[s.index].session.waits_at, s.waits_for) for s in stuck]
         raise DiagnosticError(deadlock(held, function.__code__.co_filename))
 
 
-@lru_cache(maxsize=256)
-def _cores(code: CodeType) -> tuple[tuple[Role, ...], bool]:
+def _cores(function: FunctionType) -> tuple[tuple[Role, ...], bool]:
     """The cores that run a function, by the sections in it, and whether some may wait for others."""
-    kinds = {kind for word, kind in _SECTIONS.items() if word in code.co_names}
+    names = names_reached(function, function.__code__.co_names)
+    kinds = {kind for word, kind in _SECTIONS.items() if word in names}
     waiting = {name for name, instr in TABLE.items() if instr.waits}
     if len(kinds) < 2:
-        return (Role(kinds.pop() if kinds else ""),), bool(waiting.intersection(code.co_names))
+        return (Role(kinds.pop() if kinds else ""),), not waiting.isdisjoint(names)
     return (Role("cube"), *(Role("vector", sub) for sub in range(VECTOR_CORES))), True
 
 
@@ -101,16 +108,35 @@ class _Core:
         role: Role,
         arguments: Mapping[str, Any],
         types: Mapping[str, Any],
+        left_alone: Callable[[], set[int]],
     ) -> None:
-        self._session = Session(chunk.target, extended=chunk.extended, matmul=chunk.matmul_mode, chunk=chunk)
-        self._session.kind = role.kind
-        self._function = _explicit_words_as_python(function, role.kind)
+        self.session = Session(chunk.target, extended=chunk.extended, matmul=chunk.matmul_mode, chunk=chunk)
+        self.session.kind = role.kind
+        self._pipes, self._role, self._local = chunk.pipes, role, chunk.target.pipes_are_local
+        self._left_alone = left_alone
+        self._function = _explicit_words_as_python(function, self._runs)
         self._arguments, self._types = arguments, types
+
+    def _runs(self, kind: str, line: int) -> bool:
+        """True if this core runs a section for that kind, which begins in this line.
+
+        Vector core 0 has come there first. It may be alone where it has used a pipe without halves, on a target where
+        that leads to this core only.
+        """
+        if self._role.kind and self._role.kind != kind:
+            return False
+        self._pipes.section = line
+        if not self._role.sub or not self._local or line not in self._pipes.board.whole:
+            return True
+        try:
+            return line not in self._left_alone()
+        except Exception:  # the kernel looks at contents, and cannot be compiled
+            return False
 
     def run(self) -> None:
         """All of the function."""
         values = {name: self._value(name, value) for name, value in self._arguments.items()}
-        with self._session.running(), np.errstate(all="ignore"):
+        with self.session.running(), np.errstate(all="ignore"):
             self._function(**values)
 
     def alone(self) -> Iterator[None]:
@@ -121,7 +147,7 @@ class _Core:
     def _value(self, name: str, value: Any) -> Any:
         type = self._types.get(name)
         if isinstance(type, Ptr):
-            return self._session.argument_pointer(name, value, type.dtype)
+            return self.session.argument_pointer(name, value, type.dtype)
         return typed(value, type) if isinstance(type, ScalarType) else value
 
     def __iter__(self) -> Iterator[None]:
@@ -143,7 +169,7 @@ class _Core:
             others.release()
             mine.acquire()
 
-        self._session.pause = pause
+        self.session.pause = pause
         threading.Thread(target=go, daemon=True).start()
         while not done:
             mine.release()
@@ -154,13 +180,13 @@ class _Core:
             raise failed[0]
 
 
-def _explicit_words_as_python(function: FunctionType, kind: str) -> Callable[..., Any]:
+def _explicit_words_as_python(function: FunctionType, runs: Callable[..., bool]) -> Callable[..., Any]:
     """The function with ``with pto.if_(c):`` and sections as if-statements, which can pass over their body."""
     code = _rewritten(function.__code__, function.__code__.co_filename)
     if code is None:
         return function
     scope: dict[str, Any] = {}
-    exec(code, {**function.__globals__, _ON: lambda wanted: not kind or kind == wanted}, scope)
+    exec(code, {**function.__globals__, _ON: runs}, scope)
     cells = [cell.cell_contents for cell in function.__closure__ or ()]
     made: FunctionType = scope["__around__"](*cells)
     made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
@@ -223,7 +249,7 @@ class _Words(ast.NodeTransformer):
             return ast.copy_location(ast.If(call.args[0], node.body, []), node)
         if word in _SECTIONS:
             self.found = True
-            test = ast.Call(ast.Name(_ON, ast.Load()), [ast.Constant(_SECTIONS[word])], [])
+            test = ast.Call(ast.Name(_ON, ast.Load()), [ast.Constant(_SECTIONS[word]), ast.Constant(node.lineno)], [])
             return ast.copy_location(ast.If(ast.copy_location(test, node), node.body, []), node)
         return node
 

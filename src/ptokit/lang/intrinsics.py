@@ -17,6 +17,7 @@ from ptokit.types.values import Scalar as ScalarType
 
 from .events import TSYNC, RecordEvent
 from .operands import bind, record
+from .pipes import TPipe
 from .registers import record_registers, takes_dtype
 from .scalar import Scalar, number
 from .tensors import GlobalTensor, Partition, Pointer
@@ -35,6 +36,7 @@ _ANNOTATIONS = {
     Kind.MASK: Predicate,
     Kind.ALIGN: AlignState,
     Kind.RECORD: Any,
+    Kind.PIPE: TPipe,
 }
 _DYNAMIC_EVENT = {"set_flag": "set_flag_dyn", "wait_flag": "wait_flag_dyn"}
 
@@ -113,11 +115,8 @@ def signature(instr: Instr) -> inspect.Signature:
         )
     for attr in instr.attrs:
         default = inspect.Parameter.empty if attr.default is None and not instr.operands else attr.default
-        parameters.append(
-            inspect.Parameter(
-                attr.name, keyword if instr.operands else positional, default=default, annotation=attr.kind
-            )
-        )
+        kind = keyword if instr.operands else positional
+        parameters.append(inspect.Parameter(attr.name, kind, default=default, annotation=attr.members or attr.kind))
     if takes_dtype(instr):
         parameters.append(inspect.Parameter("dtype", keyword, default=None, annotation=DType))
     return inspect.Signature(parameters, return_annotation=_returned(instr))

@@ -18,6 +18,7 @@ import numpy as np
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Note
 from ptokit.ir import Function as IrFunction
 from ptokit.ir import Module, Value
+from ptokit.ir.pipe_launch import sections_of_first_core
 from ptokit.ir.verify import verify
 from ptokit.run import MATMUL_MODES, Program, compile_program
 from ptokit.run.arguments import bind_arguments
@@ -197,7 +198,10 @@ class Kernel:
             chunk.observer = observer
             return chunk
 
-        interpret(self.function, machine, {**bound, **dict(zip(types, values))}, types, blocks)
+        def left_alone() -> set[int]:
+            return sections_of_first_core(self._module(signature), self.name, self.target)
+
+        interpret(self.function, machine, {**bound, **dict(zip(types, values))}, types, blocks, left_alone)
 
     @refuses
     def sanitize(

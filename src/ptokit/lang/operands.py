@@ -16,6 +16,7 @@ from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
 from .events import RecordEvent
+from .pipes import TPipe
 from .scalar import Scalar, is_number, materialize, plain
 from .tensors import GlobalTensor, Partition, Pointer
 from .tiles import Tile
@@ -37,10 +38,16 @@ _WORDS = {
     Kind.VECTOR: "a logical vector",
     Kind.LANES: "a logical predicate",
     Kind.PART: "a register",
+    Kind.PIPE: "a pipe between cores",
 }
 
 
-_REGISTERS: dict[Kind, type] = {Kind.VREG: Register, Kind.MASK: Predicate, Kind.ALIGN: AlignState}
+_OBJECTS: dict[Kind, type] = {
+    Kind.VREG: Register,
+    Kind.MASK: Predicate,
+    Kind.ALIGN: AlignState,
+    Kind.PIPE: TPipe,
+}
 
 
 def fits(arg: Any, operand: Operand) -> bool:
@@ -58,8 +65,8 @@ def _is_kind(arg: Any, kind: Kind) -> bool:
         return isinstance(arg, GlobalTensor | Partition)
     if kind is Kind.PTR:
         return isinstance(arg, Pointer)
-    if kind in _REGISTERS:
-        return isinstance(arg, _REGISTERS[kind])
+    if kind in _OBJECTS:
+        return isinstance(arg, _OBJECTS[kind])
     if kind is Kind.RECORD:
         return False  # Python has none
     return is_number(arg)
@@ -84,7 +91,7 @@ def bind(instr: Instr, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple
     while positional:
         arg = positional[0]
         left = [a for a in instr.attrs if a.name not in attrs]
-        attr = next((a for a in left if isinstance(arg, Enum) and isinstance(arg, a.kind)), None)
+        attr = next((a for a in left if isinstance(arg, Enum) and isinstance(arg, a.members or a.kind)), None)
         operand = None if attr is not None else _next_operand(free, arg, len(positional))
         if operand is None:
             if attr is None and not left:
@@ -136,6 +143,7 @@ def _of_form(instr: Instr, positional: list[Any], named: Arguments) -> Sequence[
 def _recorded(instr: Instr, given: Arguments, operands: Arguments) -> Arguments:
     """Attributes in table order. Defaults are left out, except in synchronisation, whose text names every one."""
     shown = {a.name: given[a.name] for a in instr.attrs if a.name in given and given[a.name] != a.default}
+    shown |= {a.name: a.default for a in instr.attrs if a.stated and a.name not in shown}
     if any(o.kind in (Kind.TILE, Kind.VIEW) for o in instr.operands):
         return shown
     if instr.typed and all(a.name in shown for a in instr.attrs if a.default is None):
@@ -202,7 +210,9 @@ def _kind_hint(operand: Operand, arg: Any) -> str | None:
 def _attr_value(instr: Instr, attr: Attr, arg: Any) -> Any:
     """The attribute's value: a member, its spelling, or a plain value of its type."""
     arg = plain(arg)
-    if isinstance(arg, attr.kind) and not (attr.kind is int and isinstance(arg, bool)):
+    if attr.members is not None and type(arg) in (attr.members, int) and arg in list(attr.members):
+        return int(arg)
+    if attr.members is None and isinstance(arg, attr.kind) and not (attr.kind is int and isinstance(arg, bool)):
         return arg
     if issubclass(attr.kind, Enum) and isinstance(arg, str):
         try:
@@ -213,7 +223,8 @@ def _attr_value(instr: Instr, attr: Attr, arg: Any) -> Any:
         return float(arg)
     if arg is None and attr.default is None:
         return None
-    values = ", ".join(str(m.name) for m in attr.kind) if issubclass(attr.kind, Enum) else attr.kind.__name__
+    members = attr.members or attr.kind
+    values = ", ".join(str(m.name) for m in members) if issubclass(members, Enum) else attr.kind.__name__
     raise refusal(rules.ATTRIBUTE, f"{attr.name} of {instr.name} cannot be {arg!r}", hint=f"it is: {values}")
 
 
@@ -231,9 +242,11 @@ def record(instr: Instr, operands: Arguments) -> Values:
 
 
 def _value(instr: Instr, operand: Operand, arg: Any, operands: Arguments) -> Value:
+    if operand.placed and isinstance(arg, Tile | GlobalTensor):
+        return arg.placed
     if isinstance(arg, GlobalTensor):
         return arg.whole().value
-    if isinstance(arg, Tile | Partition | Pointer):
+    if isinstance(arg, Tile | Partition | Pointer | TPipe):
         return arg.value
     return materialize(arg, scalar_type_of(instr, operand, arg, operands))
 

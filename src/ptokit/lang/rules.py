@@ -137,3 +137,11 @@ SYNC = _rule(
     "e = pto.TLOAD(t, g)\npto.TSYNC(e)",
     "pto.TSYNC(3)",
 )
+PIPE = _rule(
+    "LANG-PIPE",
+    "A pipe has a direction, slots, and a place for them: addresses in the consumers' buffers, and global memory where "
+    "it leads through that.",
+    "Both kinds of core compute addresses of slots from them.",
+    "pto.TPipe(0, pto.Direction.DIR_C2V, 8192, 2, c2v_consumer_buf=0)",
+    "pto.TPipe(0, pto.Direction.DIR_C2V, 8192, 2)",
+)

@@ -113,11 +113,15 @@ class GlobalTensor:
 
     Without strides the tensor is packed, last dimension fastest. Sizes and strides are Python integers or traced ones.
     Slicing (``g[r:r + 64, 0:128]``) or `partition` gives the part that an instruction moves; a whole GlobalTensor
-    stands for all of itself. Nothing is moved or copied. Raises `DiagnosticError` (LANG-VIEW, LANG-KIND).
+    stands for all of itself. Nothing is moved or copied. An element type in place of the pointer declares a packed
+    tensor that gets its memory from an instruction: TALLOC or TPOP. Raises `DiagnosticError` (LANG-VIEW, LANG-KIND).
     """
 
-    def __init__(self, ptr: Pointer, shape: Any, strides: Any = None, layout: Layout = Layout.ND) -> None:
+    def __init__(self, ptr: Pointer | DType, shape: Any, strides: Any = None, layout: Layout = Layout.ND) -> None:
         trace = current("GlobalTensor")
+        if isinstance(ptr, DType):
+            self._declare(ptr, shape, strides, layout)
+            return
         ptr = trace.pointer(ptr)
         if not isinstance(ptr, Pointer):
             raise refusal(
@@ -125,7 +129,7 @@ class GlobalTensor:
             )
         if not isinstance(layout, Layout):
             raise refusal(rules.VIEW, f"{layout!r} is not a layout", hint="pto.Layout.ND, DN, NZ, …")
-        self.ptr = ptr
+        self.ptr: Pointer | None = ptr
         self.shape = _sizes(shape, "the shape of a GlobalTensor")
         self.strides = _packed(self.shape) if strides is None else _sizes(strides, "the strides of a GlobalTensor")
         self.layout = layout
@@ -142,12 +146,22 @@ class GlobalTensor:
             {} if implied else {"layout": layout},
             [TensorView(_dims(self.shape), ptr.dtype)],
         )
+        self.dtype = ptr.dtype
         self.value = op.result
 
+    def _declare(self, dtype: DType, shape: Any, strides: Any, layout: Layout) -> None:
+        self.shape = _sizes(shape, "the shape of a GlobalTensor")
+        if any(isinstance(size, Scalar) for size in self.shape) or strides is not None or layout is not Layout.ND:
+            message = "a tensor that gets its memory from an instruction is packed, and has sizes known in advance"
+            raise refusal(rules.VIEW, message, hint="give the sizes as Python integers, and nothing else")
+        self.dtype, self.ptr, self.strides, self.layout = dtype, None, _packed(self.shape), layout
+        made = current("GlobalTensor").emit("pto.declare_global", results=[TensorView(_dims(self.shape), dtype)])
+        self.value = made.result
+
     @property
-    def dtype(self) -> DType:
-        """Element type."""
-        return self.ptr.dtype
+    def placed(self) -> Value:
+        """The tensor as the operand of an instruction that gives it its memory."""
+        return self.value
 
     def partition(self, offsets: Any, sizes: Any) -> Partition:
         """The part that begins at `offsets` and has `sizes`, both in elements, one per dimension."""

@@ -108,6 +108,14 @@ class Tile:
         return self._binding.get()
 
     @property
+    def placed(self) -> Value:
+        """The tile as the operand of an instruction that gives it its place."""
+        allocation = self._allocation
+        if allocation is not None and not allocation.operands:
+            allocation.name = "pto.declare_tile"  # nothing has used its own place
+        return self.value
+
+    @property
     def name(self) -> str:
         """Its name in `.pto` text, or an empty string."""
         return self._origin.name
@@ -311,6 +319,10 @@ class Tile:
 
         Raises `DiagnosticError` (LANG-CONTEXT) while a kernel is compiled.
         """
+        raise _no_contents()
+
+    def set(self, values: Any, *, valid: bool = True, codes: bool = False) -> Tile:
+        """Overwrite the elements, in an eager session or an interpreted kernel (`CoreTile.set`)."""
         raise _no_contents()
 
     def bytes(self) -> bytes:

@@ -15,7 +15,7 @@ from ptokit.isa.checks.placement import buffer_name
 from ptokit.isa.site import RegisterInfo, Site, TileInfo, ViewInfo
 from ptokit.isa.table import Instr
 from ptokit.records import dataclass
-from ptokit.run.cores.pipes import Event
+from ptokit.run.cores.pipe_waits import Event
 from ptokit.run.fault import Fault
 from ptokit.run.machine.calls import infos
 from ptokit.run.machine.chunk import Chunk

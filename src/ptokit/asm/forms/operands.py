@@ -45,6 +45,7 @@ _KINDS: dict[Kind, tuple[type, ...]] = {
     Kind.MASK: (Mask,),
     Kind.ALIGN: (Align,),
     Kind.GROUP: (Group,),
+    Kind.PIPE: (Opaque,),
     Kind.VECTOR: (LogicalVector,),
     Kind.LANES: (LogicalMask,),
     Kind.PART: (VReg, Mask, LogicalVector, LogicalMask),

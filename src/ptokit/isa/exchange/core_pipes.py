@@ -1,6 +1,6 @@
 """Pipes between cube and vector cores (assembly 9, compute-layout-irregular 3).
 
-Their entries are tiles, or tensors in global memory. What a machine does for them says `isa.pipe_ends`. Forms of
+Their entries are tiles, or tensors in global memory. What a machine does for them says `pipe_ends`. Forms of
 August 2026; those of April are read too.
 """
 
@@ -9,12 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from ptokit.types.enums import Pipe
+from ptokit.types.pipe_enums import TileSplitAxis
 
 from ..pending import flag, handle, number
-from ..table import Attr, Instr, Kind, Operand, Role, instruction, scalar, view
+from ..table import Attr, Instr, Kind, Operand, Role, instruction, scalar
 from . import pipe_ends
 
-_ID, _SPLIT = number("id"), number("split")
+_ID = number("id")
+_SPLIT = Attr("split", int, 0, "split", stated=True, members=TileSplitAxis)
 _SLOTS = (*map(number, "dir_mask slot_size slot_num local_slot_num".split()), flag("nosplit"))
 _EPILOGUE = Attr("acc_push_epilogue", str, None, "acc_push_epilogue", "acc_push_epilogue", dotted=True)
 _SUBBLOCK = scalar("aiv_subblockid", optional=True, type="i64")
@@ -39,15 +41,18 @@ _PIPE = (
 )
 _ENTRY = Operand("tile", or_view=True)
 _POPPED = Operand("popped", Role.OUT, or_view=True)
-_PIPE_VALUE = Operand("opened", Role.OUT, Kind.SCALAR)
+_PIPE_VALUE = Operand("opened", Role.OUT, Kind.PIPE)
+_PIPE_OPERAND = Operand("pipe", Role.IN, Kind.PIPE)
 _ADDRESS = Operand("address", Role.OUT, Kind.SCALAR, type="i32")
 
 
-def _of_pipes(text: str, summary: str, *operands: Operand, attrs: tuple[Attr, ...] = (), **more: Any) -> Instr:
-    """Put an operation on pipes into the table."""
-    more = {"pipe": Pipe.S, "between_cores": True, "in_python": False, **more}
+def _of_pipes(
+    text: str, summary: str, *operands: Operand, attrs: tuple[Attr, ...] = (), name: str = "", **more: Any
+) -> Instr:
+    """Put an operation on pipes into the table. ``name``: what it is in C++ and Python, for those that have a pipe."""
+    more = {"pipe": Pipe.S, "between_cores": True, "in_python": bool(name), **more}
     more["source"] = "assembly 9; compute-layout-irregular 3"
-    return instruction(Instr(text, text, summary, operands, attrs, **more))
+    return instruction(Instr(name or text, text, summary, operands, attrs, **more))
 
 
 for _core in ("aic", "aiv"):
@@ -154,36 +159,44 @@ INITIALIZE_L2L_PIPE = _of_pipes(
     run=pipe_ends.initialize_local,
     grammar=(_PIPE.format("%local : T(local)"),),
 )
-for _text, _summary, _tile, _run in (
-    ("tpush", "Push a tile into a pipe.", _ENTRY, pipe_ends.push),
-    ("tpop", "Take a tile from a pipe.", Operand("tile", Role.INOUT, or_view=True), pipe_ends.pop),
+for _name, _summary, _tile, _run in (
+    ("TPUSH", "Push a tile into a pipe between cores.", _ENTRY, pipe_ends.push),
+    (
+        "TPOP",
+        "Let a tile be the next one of a pipe between cores.",
+        Operand("tile", Role.INOUT, or_view=True, placed=True),
+        pipe_ends.pop,
+    ),
 ):
     _of_pipes(
-        _text,
+        _name.lower(),
         _summary,
+        _PIPE_OPERAND,
         _tile,
-        handle("pipe"),
         _SUBBLOCK,
         attrs=(_SPLIT,),
+        name=_name,
         run=_run,
         waits=True,
         grammar=(f"~( %tile , %pipe : T(tile) , T(pipe) ) {_USED_TAIL} {_OF_CORE} {{}}",),
     )
 TFREE = _of_pipes(
     "tfree",
-    "Free the slot of a popped tile.",
+    "Give the slot of a popped tile back.",
+    _PIPE_OPERAND,
     Operand("entry", optional=True, or_view=True),
-    handle("pipe"),
     attrs=(_SPLIT,),
+    name="TFREE",
     run=pipe_ends.free,
     grammar=(f"~( <? %entry , ?> %pipe : <? T(entry) , ?> T(pipe) ) {_USED_TAIL} {{}}",),
 )
 TALLOC = _of_pipes(
     "talloc",
     "Let a declared tensor be the next slot of a pipe.",
-    view("entry", Role.OUT),
-    handle("pipe"),
+    _PIPE_OPERAND,
+    Operand("entry", Role.OUT, Kind.VIEW, placed=True),
     attrs=(_SPLIT,),
+    name="TALLOC",
     run=pipe_ends.alloc,
     waits=True,
     grammar=(f"~( %entry , %pipe : T(entry) , T(pipe) ) {_USED_TAIL} {{}}",),

@@ -161,7 +161,7 @@ def push_to(m: Machine, tile: Any, aiv_subblockid: Any, *, id: int | None, split
     return m.pipes.push(id or 0, tile, split, aiv_subblockid)
 
 
-def push(m: Machine, tile: Any, pipe: Any, aiv_subblockid: Any, *, split: int) -> Wait:
+def push(m: Machine, pipe: Any, tile: Any, aiv_subblockid: Any, *, split: int) -> Wait:
     """tpush."""
     return m.pipes.push(pipe, tile, split, aiv_subblockid)
 
@@ -180,7 +180,7 @@ def pop_from(
     return m.pipes.pop(id or 0, types["popped"], (valid_row, valid_col), split, aiv_subblockid)
 
 
-def pop(m: Machine, tile: Any, pipe: Any, aiv_subblockid: Any, *, split: int) -> Wait:
+def pop(m: Machine, pipe: Any, tile: Any, aiv_subblockid: Any, *, split: int) -> Wait:
     """tpop."""
     return m.pipes.pop_into(pipe, tile, split, aiv_subblockid)
 
@@ -190,7 +190,7 @@ def free_from(m: Machine, entry: Any, *, id: int | None, split: int) -> None:
     m.pipes.free(id or 0, entry, split)
 
 
-def free(m: Machine, entry: Any, pipe: Any, *, split: int) -> None:
+def free(m: Machine, pipe: Any, entry: Any, *, split: int) -> None:
     """tfree."""
     m.pipes.free(pipe, entry, split)
 
@@ -200,7 +200,7 @@ def alloc_to(m: Machine, *, id: int | None, split: int) -> Wait:
     return m.pipes.alloc(id or 0, None, split)
 
 
-def alloc(m: Machine, entry: Any, pipe: Any, *, split: int) -> Wait:
+def alloc(m: Machine, pipe: Any, entry: Any, *, split: int) -> Wait:
     """talloc."""
     return m.pipes.alloc(pipe, entry, split)
 

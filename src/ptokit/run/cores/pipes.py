@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from ptokit.diagnostics import Scope, define
@@ -26,11 +26,12 @@ from ptokit.types.tile import DYNAMIC, TileSpec
 from ..fault import Fault
 from ..machine.calls import attributes, infos
 from ..machine.lanes import uniform
-from ..memory.global_memory import Pointer, View
+from ..memory.global_memory import View
 from ..memory.tile import Tile
 from ..observer import Moment
 from ..planning.plan import Step
-from .pipe_epilogue import Epilogue, epilogue_of
+from .pipe_epilogue import epilogue_of
+from .pipe_waits import End, Event, Freed, Popped, Pushed, Waiting
 from .rings import Board, Key, Ring, step
 
 if TYPE_CHECKING:
@@ -77,21 +78,6 @@ class Reserved(int):
         return made
 
 
-@dataclass(eq=False)
-class End:
-    """One core's end of a pipe; sizes in bytes."""
-
-    name: str
-    rings: dict[bool, Ring]  # by whether they lead from the cube core to vector cores
-    buffers: dict[bool, Any]  # the consumer's
-    memory: Pointer | View | None
-    slot_size: int
-    slots: int
-    local_slots: int
-    both: bool
-    epilogue: Epilogue | None
-
-
 @dataclass(frozen=True)
 class _Wanted:
     """A tile to make of a slot."""
@@ -100,57 +86,6 @@ class _Wanted:
     vr: int
     vc: int
     name: str
-
-
-class Waiting:
-    """A wait for a ring. ``count``: a ring's method that names the cores still to come."""
-
-    def __init__(self, ring: Ring, k: int, lanes: tuple[int, ...], *, producing: bool, then: Wait) -> None:
-        self.ring, self.k, self.lanes, self.producing, self.then = ring, k, lanes, producing, then
-
-    @property
-    def missing(self) -> tuple[int, ...]:
-        """The cores that have to do something first."""
-        return (self.ring.unfreed if self.producing else self.ring.unready)(self.k, self.lanes)
-
-    def __call__(self) -> Any:
-        return False if self.missing else self.then()
-
-    @property
-    def why(self) -> str:
-        """What is waited for, in words."""
-        who = self.ring.who(self.missing, producing=not self.producing)
-        if self.producing:
-            return f"a free slot of {self.ring.name}: {who} has not freed any of the {self.ring.slots}"
-        return f"entry {self.k} of {self.ring.name}, which {who} has not pushed"
-
-
-class Pushed(NamedTuple):
-    """Push k of a ring is done."""
-
-    ring: Ring
-    k: int
-
-
-class Popped(NamedTuple):
-    """Pop k of a ring has given an entry."""
-
-    end: End
-    ring: Ring
-    k: int
-    entry: Any
-
-
-class Freed(NamedTuple):
-    """Slot k of a ring has been given back."""
-
-    end: End
-    ring: Ring
-    k: int
-
-
-Event = Waiting | Pushed | Popped | Freed
-"""What an observer is told of pipes: a `Waiting` when it begins."""
 
 
 class Pipes:
@@ -162,6 +97,7 @@ class Pipes:
         self.ends: dict[Any, End] = {}  # by id
         self.opened: list[End] = []
         self.whole = False  # what is pushed or popped is not halved
+        self.section = 0  # of an interpreted kernel: the line where the running one begins
 
     def join(self, board: Board) -> None:
         """Start as a core of a cluster that has this board."""
@@ -185,6 +121,8 @@ class Pipes:
         if split and self.board.vectors < 2:
             raise Fault("PIPE-LANES", f"split = {split} needs two vector cores, this launch has one beside a cube core")
         self.whole = not split
+        if self.whole and not self.on_cube:
+            self.board.whole.add(self.section)
         alone = self.whole and self.chunk.target.pipes_are_local
         return (0,) if alone else tuple(range(self.board.vectors))
 
@@ -299,7 +237,9 @@ class Pipes:
                 self._freed(end, ring)
             return found
 
-        return self._wait(Waiting(ring, k, lanes, producing=False, then=take))
+        waiting = Waiting(ring, k, lanes, producing=False, then=take)
+        waiting.strange = self.me not in ring.consumers(lanes)
+        return self._wait(waiting)
 
     def free(self, key: Any, entry: Any, split: int) -> None:
         """tfree. A tile that came through memory was freed when it was loaded."""

@@ -67,6 +67,7 @@ class Board:
     vectors: int = 2
     reserved: Mapping[tuple[str, str], tuple[int | None, int]] = field(default_factory=dict)
     rings: dict[Key, Ring] = field(default_factory=dict)
+    whole: set[int] = field(default_factory=set)  # sections in which a vector core has used a pipe without halves
 
     def ring(self, key: Key, name: str, c2v: bool, slots: int) -> Ring:
         """The ring that has this key in common: that of the end which was set up first."""

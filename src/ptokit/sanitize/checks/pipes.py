@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ptokit.diagnostics import Note
 from ptokit.ir.core import Op
 from ptokit.records import dataclass
-from ptokit.run.cores.pipes import Event, Freed, Popped, Pushed, Waiting
+from ptokit.run.cores.pipe_waits import Event, Freed, Popped, Pushed, Waiting
 from ptokit.run.cores.rings import Ring
 from ptokit.run.memory.tile import Tile
 from ptokit.run.observer import Moment
@@ -142,10 +142,10 @@ OPERATIONS = (
     "declare_global",
     "set_quant_scalar",
     "set_quant_vector",
-    "tpush",
-    "tpop",
-    "tfree",
-    "talloc",
+    "TPUSH",
+    "TPOP",
+    "TFREE",
+    "TALLOC",
     *(f"{core}_initialize_pipe" for core in ("aic", "aiv")),
     *(f"{verb}_{core}" for verb in ("tpush_to", "tpop_from", "tfree_from", "talloc_to") for core in ("aic", "aiv")),
 )

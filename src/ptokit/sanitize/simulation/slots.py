@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ptokit.records import dataclass
-from ptokit.run.cores.pipes import Waiting
+from ptokit.run.cores.pipe_waits import Waiting
 from ptokit.run.cores.rings import Ring
 
 from .clocks import Clock
