@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from ptokit.isa.site import VectorInfo
 from ptokit.isa.table import TABLE
+from ptokit.targets import A5
 from ptokit.types.dtypes import DTYPES, PACKED, dtype
 
 from .vector.programs import run
@@ -137,7 +139,7 @@ def call(name: str, *operands: Any, types: dict[str, VectorInfo], **attrs: Any) 
     instr = TABLE[f"vmi.{name}"]
     given = {a.name: a.default for a in instr.attrs} | attrs
     assert instr.run is not None
-    return instr.run(None, *operands, types=types, **given)
+    return instr.run(SimpleNamespace(target=A5), *operands, types=types, **given)
 
 
 @pytest.mark.parametrize(

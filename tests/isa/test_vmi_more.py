@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from ptokit.isa.site import LanesInfo, VectorInfo
 from ptokit.isa.table import TABLE, BySite
+from ptokit.targets import A5
 from ptokit.types.dtypes import DTYPES
 
 from .test_vmi import kernel, ran
@@ -24,7 +26,7 @@ def call(name: str, *operands: Any, types: dict[str, Any] | None = None, **attrs
     instr = TABLE[f"vmi.{name}"]
     assert instr.run is not None
     given = {a.name: attrs.get(a.name, a.default) for a in instr.attrs}
-    return instr.run(None, *operands, types=types or {}, **given)
+    return instr.run(SimpleNamespace(target=A5), *operands, types=types or {}, **given)
 
 
 def info(dtype: str, lanes: int = L, layout: str = "") -> VectorInfo:

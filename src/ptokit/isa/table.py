@@ -21,6 +21,7 @@ from .access import Access as Access
 from .access import Footprint as Footprint
 from .meaning.execute import Derived
 from .meaning.footprint import footprint as footprint_of
+from .meaning.words import Meaning as Meaning
 from .meaning.words import Python, Word
 from .site import Site, TileInfo, ViewInfo
 
@@ -213,10 +214,6 @@ CALLED = ("{}", "ins ( {} ) <? outs ( ) ?>", "{}")
 def listed(names: str, form: str = "%{}") -> str:
     """Operands in a written form, or with another `form` their types, with commas between."""
     return " , ".join(form.format(name) for name in names.split())
-
-
-Meaning = Word | Callable[[Site], Word | None]
-"""A word, or a function that chooses one for a site; None where that takes a size which is not known there."""
 
 
 def derived_footprint(site: Site) -> Iterator[Access]:

@@ -14,12 +14,12 @@ from ptokit.types.dtypes import DType
 
 from ..site import Info, ScalarInfo, Site, TileInfo, ViewInfo
 from .contract import product, scaled, total_of
-from .expressions import OWN, Apply, Element, leaves
+from .expressions import OWN, Apply, Element, Expr, leaves
 from .fold import FOLDS
 from .indexed import gather_tile, scatter_tile
 from .primitives import PRIMITIVES
 from .source import Source, count
-from .words import Contract, Fold, Gather, Lane, Move, Python, Scatter, Search, Word, Write
+from .words import Contract, Fold, Gather, Keep, Lane, Move, Ordering, Python, Scatter, Search, Word, Write
 
 if TYPE_CHECKING:
     from ..table import Instr
@@ -54,6 +54,8 @@ class Derived:
             return None
         if isinstance(word, Python):
             return word.run
+        if isinstance(word, Ordering):
+            return word.act or _nothing
         types = tuple(self.types(site).items())
         run = self._written.get((word, types))
         if run is None:
@@ -95,6 +97,10 @@ class Derived:
         head = f"def run(m, {''.join(f'{name}=None, ' for name in self.names)}**_):"
         exec("\n    ".join([head, *lines]), source.names)
         return source.names["run"]
+
+
+def _nothing(*_: Any, **__: Any) -> None:
+    """Values have one copy here, and are in order."""
 
 
 def types_at(site: Site) -> dict[str, DType]:
@@ -254,6 +260,14 @@ def _scatter(g: Scatter, source: Source) -> list[str]:
     return [f"{source.object(scatter_tile)}(m, {g.dst}, {g.src}, {g.index}, {g.rule!r})"]
 
 
+def _keep(k: Keep, source: Source) -> list[str]:
+    values = k.values if isinstance(k.values, tuple) else (k.values,)
+    found = [v for v in values if isinstance(v, Expr)]
+    lines = [line for value in found for line in source.read(value)]
+    made = ", ".join(f"int({source.value(v)})" if isinstance(v, Expr) else repr(v) for v in values)
+    return [*lines, f"m.registers[{k.name!r}] = {f'({made})' if isinstance(k.values, tuple) else made}"]
+
+
 def _valid(name: str) -> list[str]:
     return [f"rows, cols = {name}.vr, {name}.vc", "if not (rows and cols): return"]
 
@@ -269,4 +283,5 @@ _WRITERS: dict[type, Callable[[Any, Source], list[str]]] = {
     Contract: _contract,
     Gather: _gather,
     Scatter: _scatter,
+    Keep: _keep,
 }

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from ptokit.records import dataclass
-from ptokit.types.dtypes import DType
+from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import RoundMode
 
 from .primitives import PRIMITIVES
@@ -99,6 +99,22 @@ def lane(j: int = 1, plus: int = 0, *, over: int = 1, cycle: int = 0) -> Index:
     return Index(Axis(), Axis(0, j, plus, cycle, over))
 
 
+def by_turns(lanes: int, of: Callable[[str, Index], Expr], *names: str) -> tuple[Expr, Expr]:
+    """The lanes of two operands by turns: the lower and the upper half of them. ``of``: a lane of an operand."""
+    odd = equal(Place(_COUNT) & 1, 1)
+    first, second = names
+    lo, hi = (lane(over=2, plus=half * lanes) for half in (0, 1))
+    return select(odd, of(second, lo), of(first, lo)), select(odd, of(second, hi), of(first, hi))
+
+
+def split(lanes: int, of: Callable[[str, Index], Expr], *names: str) -> tuple[Expr, Expr]:
+    """The even and the odd lanes of two operands, those of the first before those of the second."""
+    low = less(Place(_COUNT), lanes // 2)
+    first, second = names
+    even, odd = (lane(2, start, cycle=lanes) for start in (0, 1))
+    return select(low, of(first, even), of(second, even)), select(low, of(first, odd), of(second, odd))
+
+
 def lanes_at(at: Index, count: int, pitch: int = 0) -> list[int]:
     """The lanes that belong to the lanes 0 … `count` - 1 of a domain; ``pitch``: elements from one row to the next."""
     return [pitch * _along(at.row, j) + _along(at.col, j) for j in range(count)]
@@ -113,6 +129,7 @@ def _along(axis: Axis, j: int) -> int:
 
 # Nodes ---------------------------------------------------------------------------------------------------------------
 
+_COUNT = DTYPES["u16"]
 BOOL = "bool"
 """The type of a condition: true or false, not an element type."""
 
@@ -210,6 +227,14 @@ class Place(Expr):
 
 
 @dataclass(frozen=True, slots=True)
+class Held(Expr):
+    """The number that register `name` of the machine holds, in the type `dtype`; 0 until an instruction sets it."""
+
+    name: str
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
 class Scalar(Expr):
     """The number operand `name`, in the element type `like` (or of that operand): integers wrap, floats round once."""
 
@@ -264,6 +289,67 @@ class Reinterpret(Expr):
     to: DType | str
 
 
+@dataclass(frozen=True, slots=True)
+class Listed(Expr):
+    """A number of a list by the number of the lane, or the only one in all lanes, in the type `dtype` (or `BOOL`)."""
+
+    numbers: tuple[int | float, ...]
+    dtype: DType | str
+
+
+# Between lanes -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched(Expr):
+    """Elements of on-chip memory at computed places behind a pointer and an offset; 0 where `where` does not hold.
+
+    ``place`` counts `unit` bytes, or where that is 0 elements. From each place on `run` elements are taken, so that
+    the domain of `place` and `where` has as many lanes as there are places. Places are multiples of `alignment` bytes,
+    or where that is 0 of an element.
+    """
+
+    name: str
+    dtype: DType
+    place: Expr
+    where: Expr | None = None
+    offset: str = ""
+    unit: int = 0
+    run: int = 1
+    alignment: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Taken(Expr):
+    """Of the lanes of `value` the one whose number is `place`, modulo their number."""
+
+    value: Expr
+    place: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Before(Expr):
+    """How many of the lanes before the own one meet a condition, as a number of type `dtype`."""
+
+    condition: Expr
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Folded(Expr):
+    """The lanes of each of `groups` groups folded to one value by the primitive `op`: lane g has that of group g.
+
+    Lanes where `where` does not hold take no part; of none the value is 0, or the least or greatest number of the type.
+    Sums of floats are made in binary64 and rounded once, in the order `words.Order.PAIRWISE`; in other folds the order
+    does not matter. Conditions are folded by ``and`` and ``or``. One group has its value in every lane.
+    """
+
+    op: str
+    value: Expr
+    where: Expr | None = None
+    groups: int = 1
+
+
 # Making them ---------------------------------------------------------------------------------------------------------
 
 
@@ -291,8 +377,10 @@ def children(e: Expr) -> tuple[Expr, ...]:
     match e:
         case Apply(_, args):
             return args
-        case Convert(value) | Reinterpret(value):
+        case Convert(value) | Reinterpret(value) | Before(value):
             return (value,)
+        case Fetched(_, _, place, where) | Taken(place, where) | Folded(_, place, where):
+            return (place,) if where is None else (place, where)
     return ()
 
 
@@ -309,7 +397,7 @@ def leaves(e: Expr) -> Iterator[Expr]:
 
         def visit(node: Expr) -> None:
             below = children(node)
-            if not below and not isinstance(node, (Const, Code, Place)):
+            if not below and not isinstance(node, (Const, Code, Place, Held, Listed)):
                 seen.setdefault(node)
             for child in below:
                 visit(child)
@@ -330,8 +418,12 @@ def type_of(e: Expr, types: Mapping[str, DType]) -> ValueType:
             return BOOL
         case Scalar(_, like) | Code(_, like):
             return types[like] if isinstance(like, str) else like
-        case Stored(_, dtype) | Place(dtype):
+        case Stored(_, dtype) | Fetched(_, dtype) | Held(_, dtype) | Before(_, dtype) | Place(dtype):
             return dtype
+        case Listed(_, kind):
+            return kind
+        case Taken(value) | Folded(_, value):
+            return type_of(value, types)
         case Const(_, like_expr):
             return type_of(like_expr, types)
         case Convert(_, to) | Reinterpret(_, to):

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import numpy as np
 
 from ..numerics import arith
+from ..numerics.rounding import narrow
 from .words import Order
 
 Reduction = Callable[[np.ndarray, int], np.ndarray]
@@ -98,6 +100,7 @@ FOLDS: dict[tuple[str, Order], Reduction] = {
     ("max", Order.ANY): _extreme(np.maximum, 0.0),
     ("min", Order.ANY): _extreme(np.minimum, -0.0),
     ("add", Order.TWO_ACCUMULATORS): _row_sums,
+    ("add", Order.PAIRWISE): lambda x, axis: x.astype(np.float64).sum(axis=axis, keepdims=True),
     ("add", Order.FORWARD): _forward(np.add),
     ("mul", Order.FORWARD): _forward(np.multiply),
 }
@@ -114,3 +117,25 @@ def first_extreme(x: np.ndarray, axis: int, largest: bool) -> np.ndarray:
         found = (np.argmax if largest else np.argmin)(x, axis=axis, keepdims=True)
         return np.where(first, 0, found)
     return (np.argmax if largest else np.argmin)(x, axis=axis, keepdims=True)
+
+
+def folded(op: str, x: np.ndarray, on: np.ndarray | None, groups: int, dtype: Any) -> np.ndarray:
+    """The lanes (blocks or 1, lanes) of each group folded to one: `expressions.Folded`."""
+    if dtype == "bool":
+        kept = x if on is None else (x | ~on if op == "and" else x & on)
+        parts = kept.reshape(len(kept), groups, -1)
+        return np.asarray(parts.all(axis=2) if op == "and" else parts.any(axis=2))
+    if on is not None:
+        x = np.where(on, x, nothing(op, x.dtype))
+    whole = arith.is_integer(x) or op != "add"
+    out = FOLDS[op, Order.ANY if whole else Order.PAIRWISE](x.reshape(len(x), groups, -1), 2)[:, :, 0]
+    return out if out.dtype == x.dtype else narrow(out, dtype)
+
+
+def nothing(op: str, kind: np.dtype) -> Any:
+    """What a fold of no elements gives."""
+    if op == "add":
+        return kind.type(0)
+    if kind.kind in "iu":
+        return kind.type(np.iinfo(kind).max if op == "min" else np.iinfo(kind).min)
+    return kind.type(np.inf if op == "min" else -np.inf)

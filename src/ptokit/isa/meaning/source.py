@@ -28,6 +28,7 @@ from .expressions import (
     Element,
     Expr,
     Extent,
+    Held,
     Index,
     Least,
     Reinterpret,
@@ -152,12 +153,14 @@ class Source:
                 return self.object(element(dtype, number))
             case Code(bits, like):
                 return self.object(as_values(np.full((1, 1, 1), bits, self.types[like].storage), self.types[like]))
+            case Held(register, dtype):
+                return f"element({self.object(dtype)}, m.registers.get({register!r}, 0))"
             case Convert(inner):
                 return self._converted(e, inner)
             case Reinterpret(inner):
                 kind = type_of(e, self.types)
                 assert isinstance(kind, DType)
-                return f"{self.value(inner)}.view({self.object(kind.value)})"
+                return f"{self.value(inner)}.view({self.object(kind.value or kind.storage)})"
             case Apply(op, args):
                 texts = [self.value(a) for a in args]
                 return f"{self.object(PRIMITIVES[op].numpy)}({', '.join([*texts, *([out] if out else [])])})"
@@ -167,7 +170,7 @@ class Source:
         source, target = type_of(inner, self.types), type_of(e, self.types)
         assert isinstance(source, DType)
         assert isinstance(target, DType)
-        if isinstance(inner, Scalar):
+        if isinstance(inner, Scalar) and target.value is not None:
             return f"{self.value(inner)}.astype({self.object(target.value)})"
         convert = self.object(converter(source, target, e.rounding, e.saturate))
         return f"{convert}({self.value(inner)})"

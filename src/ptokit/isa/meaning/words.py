@@ -11,12 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ptokit.records import dataclass
 from ptokit.types.dtypes import DType
 
 from .expressions import OWN, Count, Expr, Index
+
+if TYPE_CHECKING:
+    from ..site import Site
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,10 @@ class Write:
     A pointer gets them side by side in on-chip memory, from a multiple of `alignment` bytes on, as many elements behind
     it as operand `offset` says, if it is there; lanes that the mask leaves out are not written. A scalar gets the value
     of lane 0.
+
+    ``place``: memory and registers get lanes at computed places, which count `unit` bytes, or where that is 0 elements;
+    `run` elements go to each place, and `place` and `where` have as many lanes as there are places. ``where``: lanes
+    where it does not hold are not written, whatever the mask says; a register has 0 there.
     """
 
     name: str
@@ -41,6 +48,10 @@ class Write:
     cols: Count | None = None
     offset: str = ""
     alignment: int = 0
+    place: Expr | None = None
+    where: Expr | None = None
+    unit: int = 0
+    run: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +96,11 @@ class Order(Enum):
 
     While eight or more elements are left, x the next of them: ``a[l] = ((x[l] + x[l+2]) + (x[l+4] + x[l+6])) + a[l]``.
     Then, while any are left, x the next two (+0 for a missing one): ``a[l] = a[l] + x[l]``. The sum is ``a[0] + a[1]``.
+    """
+    PAIRWISE = "pairwise"
+    """Fewer than 8 elements from the first one on. Up to 128: eight sums r[k], each of every eighth element, then
+    ``((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]))``, then the rest one by one. More: those of the
+    first half, rounded down to a multiple of 8, and those of the second, added.
     """
 
 
@@ -249,13 +265,37 @@ class Contract:
 
 
 @dataclass(frozen=True, slots=True)
+class Keep:
+    """Register `name` of the machine holds a number afterwards, or several; ``values``: text, or None for nothing.
+
+    Later instructions read it (`Held`, or as the words say that name it).
+    """
+
+    name: str
+    values: Expr | tuple[Expr, ...] | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ordering:
+    """No data is touched: what is ordered with what, which the sanitizer looks at.
+
+    ``act(machine, *operands, **attributes)``: the flag between cores that is raised or waited for, if there is one.
+    """
+
+    act: Callable[..., Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Python:
     """What no other word says: ``run(machine, *operands, **attributes)``, as `ptokit.isa.machine` describes."""
 
     run: Callable[..., Any]
 
 
-Word = Lane | Fold | Search | Move | Gather | Scatter | Bursts | Contract | Python
+Word = Lane | Fold | Search | Move | Gather | Scatter | Bursts | Contract | Keep | Ordering | Python
+
+Meaning = Word | Callable[["Site"], "Word | None"]
+"""A word, or a function that chooses one for a site; None where that takes a size which is not known there."""
 
 
 def lane(value: Expr, dst: str = "dst", *, over: str = "dst", mask: str = "", whole: bool = False) -> Lane:

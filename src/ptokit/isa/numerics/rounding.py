@@ -9,7 +9,19 @@ from ptokit.types.dtypes import DType
 from ptokit.types.enums import RoundMode, SaturationMode
 from ptokit.types.rounding import round_to_integral
 
-__all__ = ["as_values", "narrow", "round_mantissa", "round_to_integral"]
+__all__ = ["LETTERS", "as_values", "narrow", "round_mantissa", "round_to_integral"]
+
+LETTERS = {
+    "": RoundMode.RINT,
+    "R": RoundMode.RINT,
+    "A": RoundMode.ROUND,
+    "H": RoundMode.ROUND,
+    "F": RoundMode.FLOOR,
+    "C": RoundMode.CEIL,
+    "Z": RoundMode.TRUNC,
+    "O": RoundMode.ODD,
+}
+"""Rounding modes by the letter of conversions of registers and vectors."""
 
 
 def as_values(codes: np.ndarray, dtype: DType) -> np.ndarray:

@@ -15,12 +15,14 @@ from ..meaning.expressions import (
     Place,
     Reinterpret,
     Scalar,
+    by_turns,
     equal,
     fmod,
     greater_equal,
     lane,
     less,
     select,
+    split,
 )
 from ..meaning.words import Lane, Write
 from ..site import MaskInfo, Site
@@ -90,19 +92,9 @@ PATTERNS: dict[str, Callable[[int], Expr]] = {
 """Which of `n` lanes are active, by the word of pset and pge."""
 
 
-def _by_turns(width: int) -> Lane:
-    """Lanes of two predicates in turn."""
-    n = VREG_BYTES // width
-    halves = (lane(over=2, plus=half * n) for half in (0, 1))
-    lo, hi = (select(equal(_J & 1, 0), Bit("src0", at), Bit("src1", at)) for at in halves)
-    return _lanes(width, _bits(lo, "lo"), _bits(hi, "hi"))
-
-
-def _split(width: int) -> Lane:
-    """Every second lane of two predicates, one behind the other."""
-    n = VREG_BYTES // width
-    halves = (lane(2, first, cycle=n) for first in (0, 1))
-    lo, hi = (select(less(_J, n // 2), Bit("src0", at), Bit("src1", at)) for at in halves)
+def _pair(fn: Callable[..., tuple[Expr, Expr]], width: int) -> Lane:
+    """The lanes of two predicates in another order."""
+    lo, hi = fn(VREG_BYTES // width, Bit, "src0", "src1")
     return _lanes(width, _bits(lo, "lo"), _bits(hi, "hi"))
 
 
@@ -158,7 +150,7 @@ def _sized(width: int) -> None:
         both,
         None,
         PRD_02,
-        meaning=_by_turns(width),
+        meaning=_pair(by_turns, width),
         source="5",
     )
     micro(
@@ -168,7 +160,7 @@ def _sized(width: int) -> None:
         both,
         None,
         PRD_02,
-        meaning=_split(width),
+        meaning=_pair(split, width),
         source="5",
     )
 

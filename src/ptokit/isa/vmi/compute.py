@@ -3,98 +3,109 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-import numpy as np
+from ptokit.types.dtypes import dtype as named
+from ptokit.types.dtypes import f32, u64
 
-from . import fused, values
+from ..meaning import expressions as ex
+from ..meaning.expressions import Bit, Const, Convert, Element, Expr, Reinterpret, apply, fused, greater, less, select
+from ..meaning.words import Lane, Meaning, Write
+from ..site import LanesInfo, Site, VectorInfo
+from .casts import converted, extended
 from .compute_rules import COMPUTE
-from .values import BINARY, COMPARISONS, UNARY, Array, zeroed
-from .words import PMODE, ROUNDING, SATURATE, operations, text, token
+from .words import PMODE, ROUNDING, SATURATE, elements, number_in, operations, over, predicate, text, token
+
+Operation = Callable[..., Expr]
 
 
-def _lanes(fn: Callable[..., Array], sources: int) -> Callable[..., Array]:
-    """A function of lanes, and a predicate behind them where there is one; 0 where it is off."""
+def _shift(primitive: str, kind: str = "") -> Callable[[int], Operation]:
+    """A shift by a count of twice the bits at most: what lies above wraps. ``kind``: signed or unsigned, or own."""
 
-    def run(m: Any, *operands: Any, pmode: str | None = None, types: Any = None) -> Array:
-        return zeroed(fn(*operands[:sources]), operands[sources] if len(operands) > sources else None)
+    def of(bits: int) -> Operation:
+        to = named(f"{kind}{bits}") if kind else None
 
-    return run
+        def shifted(x: Expr, count: Expr) -> Expr:
+            if to is not None:
+                x, count = Reinterpret(x, to), Reinterpret(count, to)
+            count = count & (2 * bits - 1)
+            if bits < 64:
+                return apply(primitive, x, count)
+            out = apply(primitive, apply(primitive, x, bits - 1), 1)  # 64-bit shifts take counts modulo 64
+            return select(less(count, bits), apply(primitive, x, count), out)
 
+        return shifted
 
-def _number(fn: Callable[..., Array]) -> Callable[..., Array]:
-    def run(m: Any, src: Array, scalar: Any, on: Array, *, pmode: str | None = None, types: Any) -> Array:
-        number = values.repeated(scalar, src.shape[1], types["src"].dtype)
-        return zeroed(fn(src, number), on)
-
-    return run
-
-
-def _compared(m: Any, a: Array, b: Array, on: Array | None, word: str) -> Array:
-    name = word[1:] if len(word) == 3 and word[0] in "osu" else word
-    if word[0] == "u" and a.dtype.kind == "i":
-        a, b = values.signed_as(a, "u"), values.signed_as(b, "u")
-    found = COMPARISONS[name](a, b)
-    return found if on is None else found & on
+    return of
 
 
-def _compare(m: Any, a: Array, b: Array, *, predicate: str, types: Any) -> Array:
-    return _compared(m, a, b, None, predicate)
+_SHIFTS = {"shl": _shift("shl"), "shr": _shift("shr"), "shrui": _shift("shr", "u"), "shrsi": _shift("shr", "i")}
+_BINARY: dict[str, Operation] = {
+    **{name: lambda a, b, name=name: apply(name, a, b) for name in "add sub mul div and or xor".split()},
+    "min": ex.minimum,
+    "max": ex.maximum,
+}
+_UNARY: dict[str, Operation] = {
+    **{name: lambda x, name=name: apply(name, x) for name in "neg abs sqrt exp not".split()},
+    "ln": ex.log,
+    "relu": lambda x: ex.maximum(x, 0),
+}
 
 
-def _seeded(m: Any, a: Array, b: Any, seed: Array, *, cmp: str, pmode: str | None, types: Any) -> Array:
-    if not isinstance(b, np.ndarray) or b.shape[-1] != a.shape[1]:
-        b = values.repeated(b, a.shape[1], types["src"].dtype)
-    return _compared(m, a, b, seed, cmp)
+def _lanes(what: str, names: str, mask: str = "") -> Meaning:
+    """An operation of the table of primitives on vectors, or on predicates; 0 where the mask is off."""
+    listed = names.split()
+
+    def meaning(o: Site) -> Lane:
+        first = o.operands.get(listed[0])
+        if isinstance(first, LanesInfo):
+            return predicate((_BINARY | _UNARY)[what](*map(Bit, listed)), mask)
+        if what in _SHIFTS:
+            assert isinstance(first, VectorInfo)
+            return over(_SHIFTS[what](first.dtype.bits)(*elements(*listed)), mask)
+        return over((_BINARY | _UNARY)[what](*elements(*listed)), mask)
+
+    return meaning
 
 
-def _select(m: Any, on: Array, a: Array, b: Array, *, types: Any, **_: Any) -> Array:
-    return np.where(on, a, b)
+def _number(what: str) -> Meaning:
+    def meaning(o: Site) -> Lane:
+        number = number_in(o, "scalar", "src")
+        operation = _SHIFTS[what](o.src.dtype.bits) if what in _SHIFTS else _BINARY[what]
+        return over(operation(Element("src"), number), "mask", lanes=o.src.lanes)
+
+    return meaning
 
 
-def _cast(m: Any, x: Array, *, types: Any, rounding: Any = None, saturate: Any = None, **_: Any) -> Array:
-    return values.cast(x, types["source"].dtype, types["result"].dtype, rounding, saturate)
+def _compared(o: Site, word: str, a: Expr, b: Expr) -> Expr:
+    """``olt``, ``slt`` and ``ult`` compare as ``lt``; ``u`` takes integers without a sign."""
+    kind = next(info.dtype for info in o.operands.values() if isinstance(info, VectorInfo))
+    if word[0] == "u" and kind.is_integer:
+        to = named(f"u{kind.bits}")
+        a, b = Reinterpret(a, to), Reinterpret(b, to)
+    return apply(word[1:] if len(word) == 3 and word[0] in "osu" else word, a, b)
 
 
-def _extended(kind: str) -> Callable[..., Array]:
-    def run(m: Any, x: Array, *, types: Any) -> Array:
-        to = types["result"].dtype.value
-        return values.signed_as(x, kind).astype(f"{kind}{to.itemsize}").view(to)
-
-    return run
-
-
-def _truncated(m: Any, x: Array, *, saturate: str | None, types: Any) -> Array:
-    return values.cast(x, types["source"].dtype, types["result"].dtype, None, saturate)
-
-
-def _bits(m: Any, x: Array, *, types: Any) -> Array:
-    to = types["result"].dtype
-    return np.ascontiguousarray(x).view(to.value or to.storage)
-
-
-def _product(m: Any, a: Array, b: Array, on: Array, *, types: Any, **_: Any) -> tuple[Array, Array]:
-    kind = np.dtype(f"{a.dtype.kind}8")
-    wide = a.astype(kind) * b.astype(kind)
-    low, high = wide & kind.type(0xFFFFFFFF), wide >> kind.type(32)
-    low, high = (half.astype(np.uint32).view(a.dtype) for half in (low, high))
-    return zeroed(low, on), zeroed(high, on)
-
-
+_LHS, _RHS, _ACC, _X = elements("lhs", "rhs", "acc", "x")
 _CHOICE = "mask:m true_value:v false_value:v"
+_SELECTED = over(select(Bit("mask"), *elements("true_value", "false_value")))
 
 # As compilers lower it: one operation for floats, one for integers, all lanes -----------------------------------------
 
 vmi = operations(COMPUTE)
 
 for _name in "addf addi subf subi mulf muli divf minf maxf mini maxi andi ori xori shli shrui shrsi".split():
-    _what = {"shru": "shr", "shrs": "shr"}.get(_name[:-1], _name[:-1])
-    _run = fused.shifted({"shru": "u", "shrs": "i"}[_name[:-1]]) if _what == "shr" else _lanes(BINARY[_what], 2)
-    vmi(_name, f"result = {_name[:-1]} of lhs and rhs, lane by lane.", "lhs:v rhs:v", "result:v", run=_run)
+    _what = _lanes(_name if _name in _SHIFTS else _name[:-1], "lhs rhs")
+    vmi(_name, f"result = {_name[:-1]} of lhs and rhs, lane by lane.", "lhs:v rhs:v", "result:v", meaning=_what)
 for _name in "negf negi absf absi sqrt exp ln relu not".split():
-    _what = _name[:-1] if _name in ("negf", "negi", "absf", "absi") else _name
-    vmi(_name, f"result = {_name} of source, lane by lane.", "source:v", "result:v", run=_lanes(UNARY[_what], 1))
-vmi("fma", "result = lhs * rhs + acc, rounded once.", "lhs:v rhs:v acc:v", "result:v", run=fused.fma)
+    _what = _lanes(_name[:3] if _name[:3] in ("neg", "abs") else _name, "source")
+    vmi(_name, f"result = {_name} of source, lane by lane.", "source:v", "result:v", meaning=_what)
+vmi(
+    "fma",
+    "result = lhs * rhs + acc, rounded once.",
+    "lhs:v rhs:v acc:v",
+    "result:v",
+    meaning=over(fused(_LHS, _RHS, _ACC)),
+)
 for _name in ("cmpf", "cmpi"):
     vmi(
         _name,
@@ -102,69 +113,49 @@ for _name in ("cmpf", "cmpi"):
         "lhs:v rhs:v",
         "result:m",
         token("predicate", before="lhs"),
-        run=_compare,
+        meaning=lambda o: predicate(_compared(o, o.attrs["predicate"], _LHS, _RHS)),
     )
-vmi(
-    "select",
-    "true_value where the mask is on, else false_value.",
-    _CHOICE,
-    "result:v",
-    run=_select,
-)
+vmi("select", "true_value where the mask is on, else false_value.", _CHOICE, "result:v", meaning=_SELECTED)
 
-for _name, _what, _run in (
-    ("extf", "Floats in a wider type.", _cast),
-    ("sitofp", "Signed integers as floats.", _cast),
-    ("extsi", "Signed integers in a wider type.", _extended("i")),
-    ("extui", "Unsigned integers in a wider type.", _extended("u")),
-    ("bitcast", "The same bits as other elements.", _bits),
-    ("vinterpret_cast", "The same bits as other elements.", _bits),
+_meaning: Meaning
+for _name, _text, _meaning in (
+    ("extf", "Floats in a wider type.", converted),
+    ("sitofp", "Signed integers as floats.", converted),
+    ("extsi", "Signed integers in a wider type.", extended("i")),
+    ("extui", "Unsigned integers in a wider type.", extended("u")),
+    ("bitcast", "The same bits as other elements.", over(Element("source"))),
+    ("vinterpret_cast", "The same bits as other elements.", over(Element("source"))),
 ):
-    vmi(_name, _what, "source:v", "result:v", run=_run)
-for _name, _what in (
+    vmi(_name, _text, "source:v", "result:v", meaning=_meaning)
+for _name, _text in (
     ("truncf", "Floats in a narrower type."),
     ("fptosi", "Floats as signed integers."),
     ("fptoui", "Floats as unsigned integers."),
 ):
-    vmi(_name, _what, "source:v", "result:v", ROUNDING, SATURATE, run=_cast)
-vmi("trunci", "Integers in a narrower type.", "source:v", "result:v", SATURATE, run=_truncated)
+    vmi(_name, _text, "source:v", "result:v", ROUNDING, SATURATE, meaning=converted)
+vmi("trunci", "Integers in a narrower type.", "source:v", "result:v", SATURATE, meaning=converted)
 
 # As kernels are written: with a predicate --------------------------------------------------------------------------
 
-for _name in "vadd vsub vmul vdiv vmin vmax vshl vshr".split():
+for _name in "vadd vsub vmul vdiv vmin vmax vshl vshr vand vor vxor".split():
+    _kind = "b" if _name in ("vand", "vor", "vxor") else "v"
     vmi(
         _name,
         f"result = {_name[1:]} of lhs and rhs in the active lanes.",
-        "lhs:v rhs:v mask:m?",
-        "result:v",
+        f"lhs:{_kind} rhs:{_kind} mask:m?",
+        f"result:{_kind}",
         PMODE,
-        run=_lanes(BINARY[_name[1:]], 2),
+        meaning=_lanes(_name[1:], "lhs rhs", "mask"),
     )
-for _name in "vand vor vxor".split():
-    vmi(
-        _name,
-        f"result = {_name[1:]} of lhs and rhs in the active lanes.",
-        "lhs:b rhs:b mask:m?",
-        "result:b",
-        PMODE,
-        run=_lanes(BINARY[_name[1:]], 2),
-    )
-vmi(
-    "vnot",
-    "result = not of source in the active lanes.",
-    "source:b mask:m?",
-    "result:b",
-    PMODE,
-    run=_lanes(np.invert, 1),
-)
-for _name in "vneg vabs vsqrt vexp vln vrelu".split():
+for _name in "vnot vneg vabs vsqrt vexp vln vrelu".split():
+    _kind = "b" if _name == "vnot" else "v"
     vmi(
         _name,
         f"result = {_name[1:]} of source in the active lanes.",
-        "source:v mask:m?",
-        "result:v",
+        f"source:{_kind} mask:m?",
+        f"result:{_kind}",
         PMODE,
-        run=_lanes(UNARY[_name[1:]], 1),
+        meaning=_lanes(_name[1:], "source", "mask"),
     )
 for _name in "vadds vmuls vmaxs vmins vshls vshrs".split():
     vmi(
@@ -173,23 +164,87 @@ for _name in "vadds vmuls vmaxs vmins vshls vshrs".split():
         "src:v scalar:s mask:m",
         "result:v",
         PMODE,
-        run=_number(BINARY[_name[1:-1]]),
+        meaning=_number(_name[1:-1]),
     )
-vmi("vaddc", "Sum and carry out.", "lhs:v rhs:v mask:m", "result:v carry:m", run=fused.carried)
+
+
+def _carried(o: Site) -> Lane:
+    """The sum of unsigned numbers, with a carry in if there is one, and the carry out."""
+    own = o.lhs.dtype
+    bits = named(f"u{own.bits}")
+    a, b = (Convert(Reinterpret(x, bits), u64) for x in (_LHS, _RHS))
+    total = a + b
+    if o.has_operand("carry_in"):
+        total = total + select(Bit("carry_in"), Const(1, a), Const(0, a))
+    writes = (
+        Write("result", Reinterpret(Convert(total, bits), own)),
+        Write("carry", greater(total, (1 << own.bits) - 1), packed=True),
+    )
+    return Lane(writes, over="lhs", mask="mask")
+
+
+def _halves(o: Site) -> Lane:
+    own = o.a.dtype
+    wide = named(f"{own.kind}64")
+    product = Convert(Element("a"), wide) * Convert(Element("b"), wide)
+    writes = Write("low", Convert(product, own)), Write("high", Convert(product >> 32, own))
+    return Lane(writes, over="a", mask="mask")
+
+
+def _with(name: str, value: Callable[[Expr], Expr]) -> Meaning:
+    """An expression with a number in the element type of x."""
+    return lambda o: over(value(number_in(o, name, "x")), "mask", lanes=o.x.lanes)
+
+
+def _difference(o: Site) -> Lane:
+    """In f32: the difference is rounded, then its exponential."""
+    x, most = (e if o.x.dtype is f32 else Convert(e, f32) for e in elements("x", "max"))
+    return over(ex.exp(x - most), "mask")
+
+
+def _leaky(slope: Expr) -> Expr:
+    return select(greater(_X, 0), _X, _X * slope)
+
+
+_SEEDED = "Where {} compare so."
+_CARRIES = "mask:m", "result:v carry:m"
+vmi("vaddc", "Sum and carry out.", f"lhs:v rhs:v {_CARRIES[0]}", _CARRIES[1], meaning=_carried)
 vmi(
     "vaddcs",
     "Sum with a carry in, and carry out.",
-    "lhs:v rhs:v carry_in:m mask:m",
-    "result:v carry:m",
-    run=fused.carried,
+    f"lhs:v rhs:v carry_in:m {_CARRIES[0]}",
+    _CARRIES[1],
+    meaning=_carried,
 )
-vmi("vcmp", "Where lhs and rhs compare so.", "lhs:v rhs:v seed:m", "result:m", text("cmp"), PMODE, run=_seeded)
-vmi("vcmps", "Where src and a number compare so.", "src:v scalar:s seed:m", "result:m", text("cmp"), PMODE, run=_seeded)
-vmi("vsel", "true_value where the mask is on.", _CHOICE, "result:v", PMODE, run=_select)
-vmi("vcvt", "Numbers in another type.", "source:v", "result:v", ROUNDING, SATURATE, PMODE, run=_cast)
-vmi("vexpdif", "e ** (x - max).", "x:v max:v mask:m", "result:v", PMODE, run=fused.vexpdif)
-vmi("vaxpy", "x * alpha + acc.", "x:v acc:v alpha:s mask:m", "result:v", PMODE, run=fused.vaxpy)
-vmi("vlrelu", "x where it is positive, else x * slope.", "x:v slope:s mask:m", "result:v", PMODE, run=fused.vlrelu)
-vmi("vprelu", "x where it is positive, else x * alpha.", "x:v alpha:v mask:m", "result:v", PMODE, run=fused.vprelu)
-vmi("vmull", "Low and high half of a product.", "a:v b:v mask:m", "low:v high:v", PMODE, run=_product)
-vmi("vmula", "acc + lhs * rhs.", "acc:v lhs:v rhs:v mask:m?", "result:v", PMODE, run=fused.vmula)
+vmi(
+    "vcmp",
+    "Where lhs and rhs compare so.",
+    "lhs:v rhs:v seed:m",
+    "result:m",
+    text("cmp"),
+    PMODE,
+    meaning=lambda o: predicate(_compared(o, o.cmp, _LHS, _RHS), "seed"),
+)
+vmi(
+    "vcmps",
+    "Where src and a number compare so.",
+    "src:v scalar:s seed:m",
+    "result:m",
+    text("cmp"),
+    PMODE,
+    meaning=lambda o: predicate(
+        _compared(o, o.cmp, Element("src"), number_in(o, "scalar", "src")), "seed", lanes=o.src.lanes
+    ),
+)
+vmi("vsel", "true_value where the mask is on.", _CHOICE, "result:v", PMODE, meaning=_SELECTED)
+vmi("vcvt", "Numbers in another type.", "source:v", "result:v", ROUNDING, SATURATE, PMODE, meaning=converted)
+vmi("vexpdif", "e ** (x - max).", "x:v max:v mask:m", "result:v", PMODE, meaning=_difference)
+for _name, _text, _operands, _meaning in (
+    ("vaxpy", "x * alpha + acc.", "x:v acc:v alpha:s", _with("alpha", lambda alpha: fused(alpha, _X, _ACC))),
+    ("vlrelu", "x where it is positive, else x * slope.", "x:v slope:s", _with("slope", _leaky)),
+    ("vprelu", "x where it is positive, else x * alpha.", "x:v alpha:v", over(_leaky(Element("alpha")), "mask")),
+    ("vmula", "acc + lhs * rhs.", "acc:v lhs:v rhs:v", over(fused(_LHS, _RHS, _ACC), "mask")),
+):
+    _mask = "mask:m?" if _name == "vmula" else "mask:m"
+    vmi(_name, _text, f"{_operands} {_mask}", "result:v", PMODE, meaning=_meaning)
+vmi("vmull", "Low and high half of a product.", "a:v b:v mask:m", "low:v high:v", PMODE, meaning=_halves)

@@ -9,8 +9,8 @@ from ptokit.diagnostics import Rule
 from ..checks.lanes import bound, element
 from ..checks.operands import Message
 from ..site import Site, VectorInfo
+from .casts import PAIRS
 from .rules import alike, elements, vmi_rule
-from .values import PAIRS
 
 
 class Pair(NamedTuple):

@@ -4,112 +4,130 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
+from ptokit.types.dtypes import f32, i64
 
-from ..numerics import arith
+from ..meaning.expressions import (
+    Before,
+    Bit,
+    Convert,
+    Element,
+    Expr,
+    Folded,
+    Listed,
+    Place,
+    Scalar,
+    Taken,
+    apply,
+    by_turns,
+    equal,
+    fmod,
+    less,
+    maximum,
+    split,
+)
+from ..meaning.words import Lane, Python, Write
+from ..site import LanesInfo, Site
 from ..table import BySite
 from . import sites, values
 from .shape_rules import SHAPE
-from .values import Array
-from .words import GROUP, GROUPS, PMODE, number, operations, text, token
+from .words import GROUP, GROUPS, PMODE, number, number_in, operations, over, predicate, text, token, unsigned
+
+_J = Place(i64)
 
 
-def _repeated(m: Any, value: Any, *, types: Any, **_: Any) -> Array:
-    to = types["result"]
-    return values.repeated(value, to.lanes, to.dtype)
+def _constant(o: Site) -> Lane | None:
+    """Known numbers; one stands for all lanes. Not every site has them: they belong to the generic form."""
+    if "value" not in o.attrs:
+        return None
+    to, numbers = o.operands["result"], tuple(sites.numbers(o.attrs["value"]))
+    if isinstance(to, LanesInfo):
+        return predicate(Listed(numbers, "bool"), lanes=to.lanes)
+    return over(Listed(numbers, o.result.dtype), lanes=o.result.lanes)
 
 
-def _ramp(m: Any, base: Any, *, order: str | None, types: Any, group: int | None = None) -> Array:
-    to = types["result"]
-    return values.ramp(base, to.lanes, to.dtype, order, group or 1)
+def _groups(o: Site) -> int:
+    return o.attrs.get("group") or o.attrs.get("num_groups") or 1
 
 
-def _first(m: Any, active_lanes: Any, *, types: Any) -> Array:
-    return values.first(active_lanes, types["result"].lanes)
+def _repeated(o: Site) -> Lane:
+    """A number in all lanes, or each lane of a vector in those of its group."""
+    name = o.instr.operands[0].name
+    return over(number_in(o, name, "result"), lanes=o.result.lanes)
 
 
-def _first_of_groups(m: Any, count: Any, *, num_groups: int, group_size: int | None, types: Any) -> Array:
-    return values.first(count, types["result"].lanes, num_groups)
+def _ramp(o: Site) -> Lane:
+    """base, base + 1, … in each group, or downwards."""
+    to, lanes = o.result.dtype, o.result.lanes
+    base, by = number_in(o, "base", "result"), to
+    if to.is_float and to is not f32:
+        base, by = Convert(base, f32), f32  # rounded once
+    step = Listed(tuple(j % (lanes // _groups(o)) for j in range(lanes)), by)
+    value = base - step if o.order == "DESC" else base + step
+    return over(value if by is to else Convert(value, to), lanes=lanes)
 
 
-def _pattern(m: Any, *, pattern: str, group: int | None, types: Any) -> Array:
-    lanes = types["result"].lanes
-    each = lanes // (group or 1)
-    word = pattern.removeprefix("PAT_")
-    number = np.arange(lanes)[None] % each
-    if word.startswith("VL"):
-        return np.asarray(number < int(word[2:]))
+def _first(count: str) -> Any:
+    """The first lanes of each group."""
+
+    def meaning(o: Site) -> Lane:
+        each = o.result.lanes // _groups(o)
+        return predicate(less(fmod(_J, each), Scalar(count, i64)), lanes=o.result.lanes)
+
+    return meaning
+
+
+def _pattern(o: Site) -> Lane:
+    lanes = o.result.lanes
+    each = lanes // _groups(o)
+    word, place = o.pattern.removeprefix("PAT_"), fmod(_J, each)
     if word in ("M3", "M4"):
-        return np.asarray(number % int(word[1:]) == 0)
-    return np.asarray(number < {"ALL": each, "ALLF": 0, "H": each // 2, "Q": each // 4}[word])
+        return predicate(equal(fmod(place, int(word[1:])), 0), lanes=lanes)
+    count = {"ALL": each, "ALLF": 0, "H": each // 2, "Q": each // 4}.get(word)
+    return predicate(less(place, int(word[2:]) if count is None else count), lanes=lanes)
 
 
-def _both(fn: Any) -> Any:
-    return lambda m, a, b, **_: fn(a, b)
+def _tail(o: Site) -> Lane:
+    lanes, count = o.mask.lanes, Scalar("scalar", i64)
+    writes = Write("mask", less(_J, count), packed=True), Write("rest", maximum(count - lanes, 0))
+    return Lane(writes, lanes=lanes)
 
 
-def _sum(
-    m: Any, x: Array, on: Array, *, types: Any, group: int | None = None, num_groups: int | None = None, **_: Any
-) -> Array:
-    to = types["result"]
-    return values.total(x, on, group or num_groups or 1, to.dtype)
+def _reduction(op: str) -> Any:
+    """Of the active lanes of each group; sums in the type of the result."""
+
+    def meaning(o: Site) -> Lane:
+        source: Expr = Element("source")
+        if o.result.dtype is not o.source.dtype:
+            source = Convert(source, o.result.dtype)
+        return over(Folded(op, source, Bit("mask"), _groups(o)))
+
+    return meaning
 
 
-def _extreme(fold: Any) -> Any:
-    def run(m: Any, x: Array, on: Array, *, group: int | None = None, num_groups: int | None = None, **_: Any) -> Array:
-        return values.extreme(x, on, group or num_groups or 1, fold)
+def _pair(made: Any) -> Any:
+    """Two vectors of the lanes of two."""
 
-    return run
+    def meaning(o: Site) -> Lane:
+        lanes = o.lhs.lanes
+        low, high = made(lanes, lambda name, at: Element(name, at), "lhs", "rhs")
+        return Lane((Write("low", low), Write("high", high)), lanes=lanes)
 
-
-def _reduction(name: str) -> Any:
-    return _sum if "add" in name else _extreme(arith.maximum if "max" in name else arith.minimum)
-
-
-def _histogram(name: str) -> Any:
-    return lambda m, acc, x, on, **_: values.histogram(acc, x, on, name == "vchist")
+    return meaning
 
 
-def _interleaved(m: Any, a: Array, b: Array, on: Array, **_: Any) -> tuple[Array, Array]:
-    a, b = np.broadcast_arrays(a, b)
-    both = np.stack((a, b), axis=2).reshape(len(a), -1)
-    return both[:, : a.shape[1]], both[:, a.shape[1] :]
+def _shuffled(o: Site) -> Lane | None:
+    if "indices" not in o.attrs:
+        return None
+    places = tuple(int(n) for n in sites.numbers(o.attrs["indices"]))
+    return over(Taken(Element("source"), Listed(places, i64)))
 
 
-def _deinterleaved(m: Any, a: Array, b: Array, on: Array, **_: Any) -> tuple[Array, Array]:
-    a, b = np.broadcast_arrays(a, b)
-    both = np.concatenate((a, b), axis=1)
-    return np.ascontiguousarray(both[:, ::2]), np.ascontiguousarray(both[:, 1::2])
+def _histogram(name: str) -> Python:
+    return Python(lambda m, acc, x, on, **_: values.histogram(acc, x, on, name == "vchist"))
 
 
-def _same(m: Any, source: Array, **_: Any) -> Array:
-    return source
-
-
-def _tail(m: Any, scalar: Any, *, types: Any) -> tuple[Array, Any]:
-    lanes = types["mask"].lanes
-    rest = np.maximum(scalar - lanes, 0) if isinstance(scalar, np.ndarray) else max(scalar - lanes, 0)
-    return values.first(scalar, lanes), rest
-
-
-def _before(m: Any, on: Array, *, types: Any) -> Array:
-    to = types["result"].dtype
-    counts = np.cumsum(on, axis=1) - on
-    return counts.astype(to.storage).view(to.value or to.storage)
-
-
-def _compressed(m: Any, source: Array, on: Array, *, types: Any) -> Array:
-    """What lies behind the active lanes is 0."""
-    source, on = np.broadcast_arrays(source, on)
-    order = np.argsort(~on, axis=1, kind="stable")
-    moved = np.take_along_axis(source, order, axis=1)
-    return np.where(np.take_along_axis(on, order, axis=1), moved, np.zeros((), source.dtype))
-
-
-def _chosen(m: Any, source: Array, index: Array, *, types: Any) -> Array:
-    places = index.view(f"u{index.dtype.itemsize}").astype(np.int64) % source.shape[1]
-    source, places = np.broadcast_arrays(source, places) if len(source) != len(places) else (source, places)
-    return np.take_along_axis(source, places, axis=1)
+_SOURCE = over(Element("source"))
+_SAME = predicate(Bit("source"))
 
 
 _ORDER = text("order")
@@ -118,19 +136,19 @@ _ORDER = text("order")
 
 vmi = operations(SHAPE)
 
-vmi("constant", "Known numbers.", "", "result:v", syntax="generic", run=BySite(sites.constant))
-vmi("constant_mask", "A known predicate.", "", "result:m", syntax="generic", run=BySite(sites.constant))
-vmi("broadcast", "A number, or the one lane of a vector, in all lanes.", "value:s", "result:v", run=_repeated)
-vmi("vbrc", "A number, or a lane for each group, in all lanes.", "value:s", "result:v", GROUP, run=_repeated)
-vmi("iota", "Numbers that count from a base.", "base:s", "result:v", _ORDER, run=_ramp)
-vmi("group_iota", "Numbers that count from a base in each group.", "base:s", "result:v", _ORDER, GROUP, run=_ramp)
-vmi("vci", "Numbers that count from a base, in each group.", "base:s", "result:v", _ORDER, GROUP, run=_ramp)
+vmi("constant", "Known numbers.", "", "result:v", syntax="generic", meaning=_constant)
+vmi("constant_mask", "A known predicate.", "", "result:m", syntax="generic", meaning=_constant)
+vmi("broadcast", "A number, or the one lane of a vector, in all lanes.", "value:s", "result:v", meaning=_repeated)
+vmi("vbrc", "A number, or a lane for each group, in all lanes.", "value:s", "result:v", GROUP, meaning=_repeated)
+vmi("iota", "Numbers that count from a base.", "base:s", "result:v", _ORDER, meaning=_ramp)
+vmi("group_iota", "Numbers that count from a base in each group.", "base:s", "result:v", _ORDER, GROUP, meaning=_ramp)
+vmi("vci", "Numbers that count from a base, in each group.", "base:s", "result:v", _ORDER, GROUP, meaning=_ramp)
 vmi(
     "create_mask",
     "The first lanes are active, as many as the number says.",
     "active_lanes:index",
     "result:m",
-    run=_first,
+    meaning=_first("active_lanes"),
 )
 vmi(
     "create_group_mask",
@@ -139,50 +157,75 @@ vmi(
     "result:m",
     GROUPS,
     number("group_size"),
-    run=_first_of_groups,
+    meaning=_first("active_elems_per_group"),
 )
 for _name in ("pset", "pge"):
-    vmi(_name, "A predicate after a pattern.", "", "result:m", token("pattern"), GROUP, run=_pattern)
+    vmi(_name, "A predicate after a pattern.", "", "result:m", token("pattern"), GROUP, meaning=_pattern)
 vmi(
     "plt",
     "The first lanes are active, as many as the count says, and what is left.",
     "scalar:i32",
     "mask:m rest:i32",
-    run=_tail,
+    meaning=_tail,
 )
 for _name in ("mask_and", "mask_or", "mask_xor"):
-    vmi(_name, f"Where {_name[5:]} of both holds.", "lhs:m rhs:m", "result:m", run=_both(values.BINARY[_name[5:]]))
-vmi("mask_not", "Where it does not hold.", "source:m", "result:m", run=lambda m, x, **_: ~x)
+    vmi(
+        _name,
+        f"Where {_name[5:]} of both holds.",
+        "lhs:m rhs:m",
+        "result:m",
+        meaning=predicate(apply(_name[5:], Bit("lhs"), Bit("rhs"))),
+    )
+vmi("mask_not", "Where it does not hold.", "source:m", "result:m", meaning=predicate(~Bit("source")))
 
 # Reductions --------------------------------------------------------------------------------------------------------
 
 for _name in ("reduce_addi", "reduce_maxf", "reduce_minf", "reduce_maxi", "reduce_mini"):
-    vmi(_name, f"The {_name[7:-1]} of the active lanes.", "source:v mask:m", "result:v", run=_reduction(_name))
+    _op = _name[7:10]
+    vmi(_name, f"The {_name[7:-1]} of the active lanes.", "source:v mask:m", "result:v", meaning=_reduction(_op))
     vmi(
         f"group_{_name}",
         f"The {_name[7:-1]} of each group.",
         "source:v mask:m",
         "result:v",
         GROUPS,
-        run=_reduction(_name),
+        meaning=_reduction(_op),
     )
-vmi("reduce_addf", "The sum of the active lanes.", "source:v mask:m", "result:v", run=_sum)
-vmi("group_reduce_addf", "The sum of each group.", "source:v mask:m", "result:v", GROUPS, run=_sum)
+vmi("reduce_addf", "The sum of the active lanes.", "source:v mask:m", "result:v", meaning=_reduction("add"))
+vmi("group_reduce_addf", "The sum of each group.", "source:v mask:m", "result:v", GROUPS, meaning=_reduction("add"))
 for _name in ("vcadd", "vcmax", "vcmin"):
     _what = f"The {_name[2:]} of the active lanes, or of each group."
-    vmi(_name, _what, "source:v mask:m", "result:v", GROUP, PMODE, run=_reduction(_name))
+    vmi(_name, _what, "source:v mask:m", "result:v", GROUP, PMODE, meaning=_reduction(_name[2:]))
 for _name in ("vdhist", "vchist"):
-    vmi(_name, "A histogram, added to one.", "acc:v source:v mask:m", "result:v", run=_histogram(_name))
+    vmi(_name, "A histogram, added to one.", "acc:v source:v mask:m", "result:v", meaning=_histogram(_name))
 
 # Rearrangement -----------------------------------------------------------------------------------------------------
 
-vmi("group_broadcast", "A lane for each group, in all its lanes.", "source:v", "result:v", GROUPS, run=_repeated)
-vmi("active_prefix_index", "How many lanes before each are active.", "mask:m", "result:v", run=_before)
-vmi("compress", "The active lanes one behind the other.", "source:v mask:m", "result:v", run=_compressed)
-vmi("vselr", "Lanes of source by number.", "source:v index:v", "result:v", run=_chosen)
-for _name, _run in (("vintlv", _interleaved), ("vdintlv", _deinterleaved)):
-    vmi(_name, f"{_name[1:]} of two vectors.", "lhs:v rhs:v mask:m", "low:v high:v", PMODE, run=_run)
-vmi("shuffle", "Lanes of source by known numbers.", "source:v", "result:v", syntax="generic", run=BySite(sites.shuffle))
+vmi("group_broadcast", "A lane for each group, in all its lanes.", "source:v", "result:v", GROUPS, meaning=_repeated)
+vmi(
+    "active_prefix_index",
+    "How many lanes before each are active.",
+    "mask:m",
+    "result:v",
+    meaning=lambda o: over(Before(Bit("mask"), o.result.dtype)),
+)
+vmi(
+    "compress",
+    "The active lanes one behind the other.",
+    "source:v mask:m",
+    "result:v",
+    meaning=Lane((Write("result", Element("source"), place=Before(Bit("mask"), i64), where=Bit("mask")),)),
+)
+vmi(
+    "vselr",
+    "Lanes of source by number.",
+    "source:v index:v",
+    "result:v",
+    meaning=lambda o: over(Taken(Element("source"), unsigned(o, "index"))),
+)
+for _name, _meaning in (("vintlv", _pair(by_turns)), ("vdintlv", _pair(split))):
+    vmi(_name, f"{_name[1:]} of two vectors.", "lhs:v rhs:v mask:m", "low:v high:v", PMODE, meaning=_meaning)
+vmi("shuffle", "Lanes of source by known numbers.", "source:v", "result:v", syntax="generic", meaning=_shuffled)
 vmi(
     "channel_split",
     "Every n-th lane from each of the first n.",
@@ -203,14 +246,14 @@ vmi(
 
 # The seam to registers ---------------------------------------------------------------------------------------------
 
-vmi("ensure_layout", "The same lanes in another layout.", "source:v", "result:v", run=_same)
-vmi("ensure_mask_layout", "The same predicate in another layout.", "source:m", "result:m", run=_same)
+vmi("ensure_layout", "The same lanes in another layout.", "source:v", "result:v", meaning=_SOURCE)
+vmi("ensure_mask_layout", "The same predicate in another layout.", "source:m", "result:m", meaning=_SAME)
 vmi(
     "ensure_mask_granularity",
     "The same predicate with another granularity.",
     "source:m",
     "result:m",
-    run=_same,
+    meaning=_SAME,
 )
 vmi("unpack", "The registers of a vector.", "source:b", "", syntax="generic", several=True, run=BySite(sites.unpack))
 vmi("pack", "A vector of registers.", "parts:b*", "result:b", syntax="generic", run=BySite(sites.pack))

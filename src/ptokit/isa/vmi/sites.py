@@ -9,9 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.types.codecs import encode
-
-from ..numerics.rounding import as_values
 from ..site import LanesInfo, Site, VectorInfo
 from .layouts import lanes_of_register, layout_of, register_granularity, registers_of
 from .values import Array
@@ -21,7 +18,7 @@ _REGISTER_BYTES = 256
 _BLOCKS = 8
 
 
-def _numbers(written: Any) -> list[Any]:
+def numbers(written: Any) -> list[Any]:
     """The numbers of ``dense<[1, 2]> : ..``, ``array<i64: 1, 2>``, ``[1, 2]`` or one number."""
     text = str(written)
     if text.startswith("dense<"):
@@ -36,27 +33,6 @@ def _numbers(written: Any) -> list[Any]:
 
 def _found(text: str) -> list[str]:
     return _NUMBER.findall(text.replace("True", "true").replace("False", "false"))
-
-
-def constant(site: Site) -> Callable[..., Array]:
-    """Known numbers; one stands for all lanes."""
-    to, numbers = site.operands["result"], _numbers(site.attrs["value"])
-    if isinstance(to, LanesInfo):
-        made: Array = np.broadcast_to(np.array(numbers, bool)[None], (1, to.lanes))
-    else:
-        assert isinstance(to, VectorInfo)
-        row = np.broadcast_to(np.array(numbers)[None], (1, to.lanes))
-        if to.dtype.is_integer:
-            made = as_values((row.astype(np.int64) & ((1 << to.dtype.bits) - 1)).astype(to.dtype.storage), to.dtype)
-        else:
-            made = as_values(encode(to.dtype, row.astype(np.float64), saturate=False), to.dtype)
-    return lambda m, **_: made
-
-
-def shuffle(site: Site) -> Callable[..., Array]:
-    """Lanes by known numbers."""
-    places = np.array(_numbers(site.attrs["indices"]), np.int64)
-    return lambda m, source, **_: source[:, places]
 
 
 def channel_split(site: Site) -> Callable[..., tuple[Array, ...]]:

@@ -17,12 +17,18 @@ A question mark behind it: it may be missing; a star: a list.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ptokit.diagnostics import Rule
 from ptokit.diagnostics.rules import merged
+from ptokit.types.dtypes import dtype, f32, i64
 from ptokit.types.enums import Pipe
 
+from ..meaning.expressions import OWN, Convert, Element, Expr, Index, Reinterpret, Scalar, lane
+from ..meaning.rows import Rows
+from ..meaning.words import Lane, Meaning, Write
+from ..site import Site, VectorInfo
 from ..table import Attr, Instr, Kind, Operand, Role, instruction
 
 SOURCE = "PTOAS e32488c9, vmi-isa"
@@ -77,14 +83,48 @@ def operations(bound: Mapping[str, tuple[Rule, ...]]) -> Callable[..., Instr]:
     return define
 
 
+def over(value: Expr, mask: str = "", *, dst: str = "result", lanes: int = 0) -> Lane:
+    """One vector; 0 in lanes that a mask leaves out."""
+    return Lane((Write(dst, value),), over=dst, mask=mask, lanes=lanes)
+
+
+def predicate(value: Expr, mask: str = "", *, lanes: int = 0) -> Lane:
+    """The lanes that meet a condition and that a mask lets through."""
+    return Lane((Write("result", value, packed=True),), over="result", mask=mask, lanes=lanes)
+
+
+def elements(*names: str) -> list[Expr]:
+    """The own lanes of vectors."""
+    return [Element(name) for name in names]
+
+
+def number_in(o: Site, name: str, like: str) -> Expr:
+    """A number in the element type of a vector, or the lanes of one that has fewer, each for as many as it takes."""
+    info, of = o.operands.get(name), o.operands[like]
+    assert isinstance(of, VectorInfo)
+    if isinstance(info, VectorInfo):
+        found = Element(name, OWN if info.lanes == of.lanes else lane(over=max(1, of.lanes // info.lanes)))
+        return found if info.dtype is of.dtype else Convert(found, of.dtype)
+    if of.dtype.value is None or (of.dtype.bits == 8 and of.dtype.is_float):
+        return Convert(Scalar(name, f32), of.dtype)
+    return Scalar(name, of.dtype)
+
+
+def unsigned(o: Site, name: str, at: Index = OWN) -> Expr:
+    """The lanes of a vector of integers as numbers without a sign."""
+    info = o.operands[name]
+    assert isinstance(info, VectorInfo)
+    return Convert(Reinterpret(Element(name, at), dtype(f"u{info.dtype.bits}")), i64)
+
+
 def vmi(
     name: str,
     summary: str,
     operands: str,
     results: str = "",
     *attrs: Attr,
+    meaning: Meaning | None = None,
     several: bool = False,
-    run: Callable[..., Any],
     **more: Any,
 ) -> Instr:
     """An operation on logical vectors. ``several``: its results are as many as the text has."""
@@ -92,19 +132,18 @@ def vmi(
     produces: Sequence[Operand] = [_operand(word, Role.OUT) for word in results.split()]
     taken = [_operand(w, Role.OUT if stores and w.split(":")[1] == "p" else Role.IN) for w in operands.split()]
     more = {"syntax": "micro", "misfit": "VMI-02", "source": SOURCE, **more}
-    return instruction(
-        Instr(
-            f"vmi.{name}",
-            f"vmi.{name}",
-            summary,
-            tuple(taken),
-            attrs,
-            pipe=Pipe.V,
-            run=run,
-            typed=True,
-            static_rules=True,
-            results=-1 if several else len(produces),
-            produces=tuple(produces),
-            **more,
-        )
+    instr = Instr(
+        f"vmi.{name}",
+        f"vmi.{name}",
+        summary,
+        tuple(taken),
+        attrs,
+        pipe=Pipe.V,
+        meaning=meaning,
+        typed=True,
+        static_rules=True,
+        results=-1 if several else len(produces),
+        produces=tuple(produces),
+        **more,
     )
+    return instruction(instr if meaning is None else replace(instr, run=Rows(instr)))

@@ -12,7 +12,7 @@ from ptokit.types.dtypes import DType, dtype, u16
 
 from ...checks.operands import Message
 from ...machine import Machine
-from ...meaning.expressions import Convert, Element, Expr, Place, equal, lane, less, select
+from ...meaning.expressions import Convert, Element, Expr, Place, by_turns, lane, less, select, split
 from ...meaning.words import Lane, Python, Word, Write
 from ...site import ScalarInfo, Site
 from ...table import Instr
@@ -30,8 +30,8 @@ HALVES = ("LOWER", "HIGHER")
 SQZN = "SQZN"
 """Special register: bytes of the active lanes of the last vsqz or vusqz, per block (blocks or 1, 1)."""
 
-Pair = Callable[[DType], tuple[Expr, Expr]]
-"""The lanes of two results, from lanes of that type of src0 and src1."""
+Pair = Callable[..., tuple[Expr, Expr]]
+"""The lanes of two results, from those of src0 and src1."""
 
 
 def _unit(info: Any) -> DType:
@@ -39,34 +39,20 @@ def _unit(info: Any) -> DType:
     return dtype(f"u{8 * info.dtype.size}")
 
 
-def _by_turns(unit: DType) -> tuple[Expr, Expr]:
-    n, odd = VREG_BYTES // unit.size, equal(Place(u16) & 1, 1)
-    lo, hi = (
-        select(odd, Element("src1", at, unit), Element("src0", at, unit))
-        for at in (lane(over=2, plus=half * n) for half in (0, 1))
-    )
-    return lo, hi
-
-
-def _split(unit: DType) -> tuple[Expr, Expr]:
-    n = VREG_BYTES // unit.size
-    lo, hi = (
-        select(less(Place(u16), n // 2), Element("src0", at, unit), Element("src1", at, unit))
-        for at in (lane(2, first, cycle=n) for first in (0, 1))
-    )
-    return lo, hi
-
-
 def _pair(text: str, fn: Pair, summary: str) -> Instr:
     """Two registers to two; and ``text`` + v2, which gives one of them and is not on a5."""
     sources = (vreg("src0"), vreg("src1"))
 
+    def halves(o: Site) -> tuple[Expr, Expr]:
+        unit = _unit(o.src0)
+        return fn(VREG_BYTES // unit.size, lambda name, at: Element(name, at, unit), "src0", "src1")
+
     def both(o: Site) -> Lane:
-        lo, hi = fn(_unit(o.src0))
+        lo, hi = halves(o)
         return Lane((Write("lo", lo), Write("hi", hi)), over="src0")
 
     def one(o: Site) -> Lane:
-        return Lane((Write("dst", fn(_unit(o.src0))[HALVES.index(o.part)]),), over="src0")
+        return Lane((Write("dst", halves(o)[HALVES.index(o.part)]),), over="src0")
 
     micro(
         text + "v2",
@@ -95,8 +81,8 @@ def _pair(text: str, fn: Pair, summary: str) -> Instr:
     )
 
 
-VINTLV = _pair("vintlv", _by_turns, "lo, hi = the lanes of src0 and src1 by turns")
-VDINTLV = _pair("vdintlv", _split, "lo, hi = the even and the odd lanes of src0 followed by src1")
+VINTLV = _pair("vintlv", by_turns, "lo, hi = the lanes of src0 and src1 by turns")
+VDINTLV = _pair("vdintlv", split, "lo, hi = the even and the odd lanes of src0 followed by src1")
 
 
 def _squeeze(machine: Machine, src: np.ndarray, mask: Predicate, **_: Any) -> np.ndarray:

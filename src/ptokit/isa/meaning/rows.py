@@ -1,0 +1,357 @@
+"""The NumPy executor's function of an operation on lanes, written from its meaning.
+
+An expression becomes one line on arrays (blocks or 1, lanes), made once for each combination of element types; a
+predicate is a bool array of that shape, None where all lanes are active.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ptokit.types.codecs import encode
+from ptokit.types.dtypes import DType, from_numpy
+
+from ..numerics.rounding import as_values
+from ..site import LanesInfo, VectorInfo
+from .execute import Derived, Run
+from .expressions import (
+    OWN,
+    Apply,
+    Before,
+    Bit,
+    Element,
+    Expr,
+    Fetched,
+    Folded,
+    Held,
+    Index,
+    Listed,
+    Place,
+    Stored,
+    Taken,
+    children,
+    lanes_at,
+    type_of,
+)
+from .fold import folded
+from .source import Source
+from .words import Lane, Word, Write
+
+if TYPE_CHECKING:
+    from ..table import Instr
+
+_TRUE = np.True_
+
+
+class Rows(Derived):
+    """The function of an instruction on lanes whose meaning is data."""
+
+    def __init__(self, instr: Instr) -> None:
+        super().__init__(instr)
+        self.kinds = {o.name: str(o.kind) for o in (*instr.operands, *instr.produces)}
+
+    def types(self, site: Any) -> dict[str, DType]:
+        found: dict[str, DType] = {}
+        for operand in (*self.instr.operands, *self.instr.produces):
+            info = site.operands.get(operand.name) or site.operands.get(operand.like)
+            if getattr(info, "lanes", 0) and hasattr(info, "dtype"):
+                found[operand.name] = info.dtype
+        return found
+
+    def infos(self, machine: Any, operands: tuple[Any, ...], attributes: dict[str, Any]) -> dict[str, Any]:
+        """What is stated of the operands, and the element types that arrays have where nothing is."""
+        found = dict(attributes.get("types") or {})
+        for name, operand in zip(self.names, operands):
+            if name not in found and isinstance(operand, np.ndarray):
+                lanes, dtype = operand.shape[1], from_numpy(operand.dtype)
+                found[name] = LanesInfo(name, lanes, "", "") if dtype is None else VectorInfo(name, dtype, lanes, "")
+        return found
+
+    def source(self, types: dict[str, DType], word: Lane) -> RowSource:
+        """What writes the text."""
+        return RowSource(types, word, self.kinds)
+
+    def written(self, word: Word, types: dict[str, DType]) -> Run:
+        if not isinstance(word, Lane):
+            return super().written(word, types)
+        if not all(_computable(write.value, types) for write in word.writes):
+            return _refused
+        source = self.source(types, word)
+        lines = [line for write in word.writes for line in source.read_of(write)]
+        made = {advance.result: f"{advance.pointer}.advance({advance.by})" for advance in word.advances}
+        for write in word.writes:
+            if self.kinds[write.name] == "ptr":
+                lines.append(source.store(write))
+            else:
+                made[write.name] = source.result(write, self.kinds[write.name])
+        results = ", ".join(made.get(o.name, "None") for o in self.instr.produces if o.name in made or not o.posted)
+        head = f"def run(m, {''.join(f'{name}=None, ' for name in self.names)}**_):"
+        exec("\n    ".join([head, *lines, f"return {results}"]), source.names)
+        run: Run = source.names["run"]
+        if source.leaves or source.open or word.mask:
+            return run
+        always = run(None)  # made of nothing but constants
+        return lambda m, *_, **__: always
+
+
+def _computable(e: Expr, types: Mapping[str, DType]) -> bool:
+    """False where an operation would compute with codes: some verifiers let that pass."""
+    if isinstance(e, Apply) and e.op != "select" and _is_code(type_of(e.args[-1], types)):
+        return False
+    return all(_computable(child, types) for child in children(e))
+
+
+def _is_code(kind: Any) -> bool:
+    return kind != "bool" and kind.value is None
+
+
+def _refused(m: Any, *_: Any, **__: Any) -> Any:
+    m.refuse("TEXT-UNIMPLEMENTED", "elements of this type are not computed with")
+
+
+def kind_of(dtype: DType) -> np.dtype:
+    """NumPy dtype of lanes; codes where NumPy has none."""
+    return dtype.value or dtype.storage
+
+
+class RowSource(Source):
+    """Text on lanes of logical vectors."""
+
+    def __init__(self, types: dict[str, DType], word: Lane, kinds: Mapping[str, str]) -> None:
+        super().__init__(types)
+        self.lanes = word.lanes
+        self.on = word.mask or "None"
+        self.names |= _NAMES
+        self.memory: dict[str, str] = {}  # names of what has been loaded
+        self.open = False  # a value depends on the machine
+
+    def read_of(self, write: Write) -> list[str]:
+        """The lines that read the leaves of a write."""
+        return [line for e in (write.value, write.place, write.where) if e is not None for line in self.read(e)]
+
+    def leaf(self, e: Expr, rows: str, cols: str) -> str:
+        match e:
+            case Element(operand, at, dtype):
+                text = self.taken(self.shown(operand, dtype), at, self.count(dtype or self.types[operand]))
+            case Bit(operand, at, width):
+                text = self.bit(operand, at, width)
+            case Stored(pointer, dtype, span, alignment, at, offset, pitch):
+                found = f"m.load({pointer}, {offset or None}, {span}, {alignment})"
+                if found in self.memory:
+                    found = self.memory[found]
+                else:
+                    self.memory[found] = f"memory{len(self.memory)}"
+                    found = f"({self.memory[found]} := {found})"
+                found = f"{found}.view({self.object(kind_of(dtype))})"
+                text = self.taken(found, at, span // dtype.size, pitch)
+            case _:
+                return super().leaf(e, rows, cols)
+        name = self.leaves[e] = f"x{len(self.leaves)}"
+        return f"{name} = {text}"
+
+    def count(self, dtype: DType) -> int:
+        """How many lanes of a type an operand has; 0 where any number may be."""
+        return 0
+
+    def shown(self, operand: str, dtype: DType | None) -> str:
+        """An operand, perhaps as lanes of another type."""
+        return operand if dtype is None else f"as_lanes({operand}, {self.object(kind_of(dtype))})"
+
+    def bit(self, operand: str, at: Index, width: int) -> str:
+        """Conditions from a predicate."""
+        return self.taken(f"bits({operand}, {width})", at, 0)
+
+    def taken(self, text: str, at: Index, count: int, pitch: int = 0) -> str:
+        """The lanes at their places, of `count`; all of them in their order as they are."""
+        if at == OWN and (not count or not self.lanes):
+            return text
+        places = lanes_at(at, self.lanes, pitch)
+        if places == list(range(count)):
+            return text
+        if text.startswith("bits("):
+            return f"taken_bits({text}, {self.object(np.array(places))})"
+        step = places[1] - places[0] if len(places) > 1 else 1
+        if step > 0 and places == list(range(places[0], places[0] + step * len(places), step)):
+            return f"{text}[:, {places[0]} : {places[-1] + 1} : {step}]"
+        return f"take_lanes({text}, {self.object(np.array(places))})"
+
+    def value(self, e: Expr, out: str = "") -> str:
+        match e:
+            case Place(dtype):
+                assert dtype.value is not None
+                return self.object(np.arange(self.lanes).astype(dtype.value)[None])
+            case Listed(numbers, kind):
+                return self.object(_listed(numbers, kind))
+            case Held():
+                self.open = True
+            case Fetched():
+                return self._fetched(e)
+            case Taken(value, place):
+                return f"taken({self.value(value)}, {self.value(place)})"
+            case Before(condition, dtype):
+                return f"before({self._all(condition)}, {self.object(kind_of(dtype))})"
+            case Folded(op, value, where, groups):
+                on = "None" if where is None else self.value(where)
+                return f"folded({op!r}, {self._all(value)}, {on}, {groups}, {self.object(type_of(e, self.types))})"
+        return super().value(e, out)
+
+    def _fetched(self, e: Fetched) -> str:
+        self.open = True
+        size, lanes = e.dtype.size, self.lanes
+        self.lanes = lanes // e.run
+        place, where = self.value(e.place), "None" if e.where is None else self.value(e.where)
+        self.lanes = lanes
+        bytes_ = f"{e.run * size}, {where}, {e.alignment or size}, {e.offset or None}"
+        return f"fetched(m, {e.name}, {place} * {e.unit or size}, {bytes_}, {self.object(kind_of(e.dtype))})"
+
+    def _all(self, e: Expr) -> str:
+        """The values of all lanes."""
+        text = self.value(e)
+        if not self.lanes or _varies(e):
+            return text
+        return f"each({text}, {self.lanes})"
+
+    def _let_through(self, write: Write) -> str:
+        return self.on if write.where is None else self.value(write.where)
+
+    def store(self, write: Write) -> str:
+        """The statement that puts lanes into memory."""
+        offset = write.offset or "None"
+        value, on = self._all(write.value), self._let_through(write)
+        if write.place is None:
+            return f"m.store({write.name}, {offset}, {value}, {on}, {write.alignment})"
+        of = type_of(write.value, self.types)
+        assert isinstance(of, DType)
+        size, lanes = of.size, self.lanes
+        self.lanes = lanes // write.run
+        place = f"{self.value(write.place)} * {write.unit or size}"
+        if write.where is not None:
+            on = self.value(write.where)
+        self.lanes = lanes
+        piece = f"in_pieces({value}, {write.run * size})"
+        return f"m.scatter({write.name}, {place}, {piece}, {on}, {write.alignment or size}, {offset})"
+
+    def result(self, write: Write, kind: str) -> str:
+        """The vector, predicate or number that a write gives."""
+        if write.packed:
+            return f"met({self._all(write.value)}, {self._let_through(write)})"
+        if kind == "scalar":
+            return f"number({self.value(write.value)})"
+        of = type_of(write.value, self.types)
+        assert isinstance(of, DType)
+        if write.place is not None:
+            where = "None" if write.where is None else self.value(write.where)
+            text = f"moved({self._all(write.value)}, {self.value(write.place)}, {where})"
+        else:
+            text = self.placed(f"kept({self._all(write.value)}, {self._let_through(write)})", write, of)
+        to = self.types.get(write.name)
+        return text if to is None or kind_of(to) == kind_of(of) else f"as_lanes({text}, {self.object(kind_of(to))})"
+
+    def placed(self, text: str, write: Write, of: DType) -> str:
+        """Lanes at their places in the result."""
+        return text
+
+
+def _varies(e: Expr) -> bool:
+    """True if an expression has a value for each lane."""
+    if isinstance(e, Listed):
+        return len(e.numbers) > 1
+    if isinstance(e, (Element, Stored, Fetched, Place, Before, Taken, Bit)):
+        return True
+    return not isinstance(e, Folded) and any(map(_varies, children(e)))
+
+
+def _listed(numbers: tuple[int | float, ...], kind: Any) -> np.ndarray:
+    """Numbers as lanes: integers keep their low bits, floats are rounded once."""
+    if kind == "bool":
+        return np.array([numbers], bool)
+    if kind.is_integer:
+        codes = np.array([[int(n) & ((1 << kind.bits) - 1) for n in numbers]], kind.storage)
+    else:
+        codes = encode(kind, np.array([numbers], np.float64), saturate=False)
+    return as_values(codes, kind)
+
+
+def _as_lanes(values: np.ndarray, kind: np.dtype) -> np.ndarray:
+    return np.ascontiguousarray(values).view(kind)
+
+
+def _bits(predicate: np.ndarray | None, width: int) -> Any:
+    return _TRUE if predicate is None else predicate
+
+
+def _taken_bits(on: Any, places: np.ndarray) -> Any:
+    return on if on is _TRUE else np.take(on, places, axis=1)
+
+
+def _taken(values: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """The lanes that numbers name, modulo how many there are."""
+    places = places.astype(np.int64) % values.shape[1]
+    blocks = max(len(values), len(places))
+    values, places = (np.broadcast_to(x, (blocks, x.shape[1])) for x in (values, places))
+    return np.take_along_axis(values, places, axis=1)
+
+
+def _moved(values: np.ndarray, places: np.ndarray, on: np.ndarray | None) -> np.ndarray:
+    """Lanes at computed places, and 0 in the others."""
+    values, places, met = np.broadcast_arrays(values, places, True if on is None else on)
+    out = np.zeros(values.shape, values.dtype)
+    block, lane = np.nonzero(met)
+    out[block, places[block, lane]] = values[block, lane]
+    return out
+
+
+def _fetched(
+    m: Any, pointer: Any, places: Any, width: int, on: Any, alignment: int, offset: Any, kind: np.dtype
+) -> np.ndarray:
+    found = m.gather(pointer, np.atleast_2d(places), width, None if on is _TRUE else on, alignment, offset)
+    return np.asarray(found.reshape(len(found), -1).view(kind))
+
+
+def _in_pieces(values: np.ndarray, width: int) -> np.ndarray:
+    """Lanes as runs of bytes: (blocks or 1, runs, bytes of one)."""
+    return np.ascontiguousarray(values).view(np.uint8).reshape(len(values), -1, width)
+
+
+def _before(condition: np.ndarray, kind: np.dtype) -> np.ndarray:
+    return (np.cumsum(condition, axis=1) - condition).astype(kind)
+
+
+def _met(found: np.ndarray, on: Any) -> np.ndarray:
+    return found if on is None or on is _TRUE else found & on
+
+
+def _kept(values: np.ndarray, on: np.ndarray | None) -> np.ndarray:
+    return np.ascontiguousarray(values) if on is None else np.where(on, values, np.zeros((), values.dtype))
+
+
+def _each(values: Any, count: int) -> np.ndarray:
+    """A number, or one for each block, in all lanes."""
+    values = np.asarray(values)
+    return np.broadcast_to(values, (len(values) if values.ndim else 1, count))
+
+
+def _number(value: Any) -> Any:
+    """A number of the program: one for all blocks, or one for each."""
+    return value.astype(np.int64) if value.ndim else int(value)
+
+
+_NAMES: dict[str, Any] = {
+    "as_lanes": _as_lanes,
+    "before": _before,
+    "bits": _bits,
+    "each": _each,
+    "fetched": _fetched,
+    "folded": folded,
+    "in_pieces": _in_pieces,
+    "kept": _kept,
+    "met": _met,
+    "moved": _moved,
+    "number": _number,
+    "take_lanes": lambda x, places: np.take(x, places, axis=1),
+    "taken": _taken,
+    "taken_bits": _taken_bits,
+}
