@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from ptokit.api.instruction import isa as isa
     from ptokit.api.launch import RunResult as RunResult
     from ptokit.api.launch import run as run
+    from ptokit.api.program import Source as Source
     from ptokit.api.rule import RulePage as RulePage
     from ptokit.api.rule import explain as explain
     from ptokit.api.sanitize import sanitize as sanitize
-    from ptokit.api.source import Source as Source
     from ptokit.api.source import read as read
     from ptokit.api.text import convert as convert
     from ptokit.api.text import format as format
@@ -42,7 +42,7 @@ _TOOLS = {
     "InstructionPage": "instruction",
     "RulePage": "rule",
     "RunResult": "launch",
-    "Source": "source",
+    "Source": "program",
     "UsageError": "errors",
     "check": "check",
     "convert": "text",

@@ -111,7 +111,7 @@ from ptokit.api.diff import DiffReport as DiffReport
 from ptokit.api.instruction import InstructionPage as InstructionPage
 from ptokit.api.rule import RulePage as RulePage
 from ptokit.api.launch import RunResult as RunResult
-from ptokit.api.source import Source as Source
+from ptokit.api.program import Source as Source
 from ptokit.api.errors import UsageError as UsageError
 from ptokit.api.check import check as check
 from ptokit.api.text import convert as convert

@@ -10,7 +10,7 @@ import pytest
 
 import ptokit as pto
 from ptokit.asm import parse_module
-from ptokit.sanitize import Report, sanitize
+from ptokit.sanitize import Report, reorder, sanitize
 from ptokit.sanitize.findings import witness
 from ptokit.targets import target
 
@@ -34,23 +34,23 @@ def executed(lines: list[str], monkeypatch: pytest.MonkeyPatch, **more: Any) -> 
     """For each further run: the lines of the program in the order in which they were carried out."""
     program = Mini("\n".join(lines), tiles=TILES)
     runs: list[list[int]] = []
-    start = witness.Scheduler.__init__
+    start = reorder.Scheduler.__init__
 
-    def begin(self: witness.Scheduler, *args: Any) -> None:
+    def begin(self: reorder.Scheduler, *args: Any) -> None:
         runs.append([])
         start(self, *args)
 
-    monkeypatch.setattr(witness.Scheduler, "__init__", begin)
-    push = witness.Delayed.push
+    monkeypatch.setattr(reorder.Scheduler, "__init__", begin)
+    push = reorder.Delayed.push
 
-    def noted(self: witness.Delayed, item: Any) -> None:
+    def noted(self: reorder.Delayed, item: Any) -> None:
         action = getattr(item, "action", None)
         if action is not None:
             line = item.op.location.line - program.first
             item.action = lambda: (runs[-1].append(line), action())
         push(self, item)
 
-    monkeypatch.setattr(witness.Delayed, "push", noted)
+    monkeypatch.setattr(reorder.Delayed, "push", noted)
     watched(program, **more)
     return runs
 

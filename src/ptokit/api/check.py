@@ -16,8 +16,9 @@ from ptokit.records import dataclass
 from .arguments import make, read_arguments
 from .errors import UsageError
 from .findings import as_json, counts, labels, merged
+from .program import Called, Origin, Program, Source
 from .selection import reported, selection
-from .source import Called, Origin, Program, Source, origin, origins
+from .source import origin, origins
 from .usage import find_target, one_of
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from .arguments import make, read_arguments
 from .errors import UsageError
 from .launch import BACKENDS, as_parameters, prepare
 from .parts import Part, Table, Words, plain
-from .source import Program
+from .program import Program
 from .usage import one_of
 
 SCHEMA_VERSION = 1

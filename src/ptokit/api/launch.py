@@ -27,8 +27,9 @@ from ptokit.targets import Target
 from .arguments import make, read_arguments
 from .errors import UsageError
 from .parts import Words, plain
+from .program import Called, Program, Source
 from .results import Result, file_names, result_table
-from .source import Called, Program, Source, origin
+from .source import origin
 from .usage import find_target, one_of
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from ptokit.targets import Target
 
 from .errors import UsageError
 from .inputs import split
-from .source import Source
+from .program import Source
 
 
 class PythonKernel:

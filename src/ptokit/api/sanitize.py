@@ -15,8 +15,8 @@ from ptokit.targets import Target
 
 from .arguments import make, read_arguments
 from .launch import as_parameters, read_for
+from .program import Program, Source
 from .selection import Selection, reported, selection
-from .source import Program, Source
 from .usage import find_target, one_of
 
 

@@ -12,8 +12,8 @@ from ptokit.records import dataclass
 
 from .errors import UsageError
 from .findings import ByTarget
+from .program import Source
 from .rules import IGNORE_FORM, UNUSED_IGNORE
-from .source import Source
 
 _WORD = re.compile(r"ptokit:\s*ignore\b(?:\s*\[([^\]]*)\])?")
 _AT_RUN_TIME = frozenset((Scope.SYNC, Scope.RUN))

@@ -7,7 +7,8 @@ from ptokit.records import dataclass
 
 from .errors import UsageError
 from .inputs import PYTHON
-from .source import At, Program, Text, origin, read, text_at
+from .program import Program
+from .source import At, Text, origin, read, text_at
 from .usage import one_of
 
 FORMS = ("dps", "ssa", "sync", "generic")

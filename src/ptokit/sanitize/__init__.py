@@ -1,7 +1,7 @@
 """The sanitizer: happens-before, races, uninitialised reads, bounds, flags and deadlocks of a run."""
 
 from .api import ORDERS, Uninitialised, sanitize, uninit
-from .findings.races import Access, Race
+from .findings.race import Access, Race
 from .findings.repair import Edit, Fix
 from .findings.witness import Change, Witness
 from .report import Report

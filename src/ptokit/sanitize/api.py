@@ -35,6 +35,7 @@ from ptokit.types.dtypes import DType
 from . import rules as _rules  # puts the rules into the catalogue
 from .auto import MODES, auto_rules
 from .checks.analysis import Analysis
+from .checks.core import Buffers
 from .checks.flags import OPTIONAL, ProgramOrder, reuse_race
 from .checks.pipes import left_in
 from .checks.placement import reserved_bytes
@@ -43,14 +44,16 @@ from .checks.vector_scopes import Sources
 from .coverage import Mode, coverage
 from .findings.explain import explain
 from .findings.folded import Draft, Findings
-from .findings.races import Race
+from .findings.race import Race
 from .findings.repair import Repair
-from .findings.witness import Delayed, Scheduler, Witness, compare, copies, delaying, explained
+from .findings.witness import Witness, compare, copies
 from .memory.gm import Memory
-from .observe import Buffers, CoreObserver
+from .observe import CoreObserver
+from .reorder import Delayed, Scheduler, delaying, explained
 from .report import Report
+from .simulation.core import Core
 from .simulation.events import Signal
-from .simulation.queues import Core, Simulation
+from .simulation.queues import Simulation
 from .simulation.signals import Hub
 
 WITNESSES = 16

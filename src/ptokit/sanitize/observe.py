@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import field
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -23,15 +22,16 @@ from ptokit.run.machine.lanes import uniform
 from ptokit.run.memory.accesses import Access, Rows
 from ptokit.run.memory.global_memory import Pointer, View
 from ptokit.run.memory.local import SPACES, LocalPointer
-from ptokit.run.memory.storage import Arena, Storage
+from ptokit.run.memory.storage import Storage
 from ptokit.run.memory.tile import Tile
-from ptokit.run.observer import Moment, Observer
+from ptokit.run.observer import Moment
 from ptokit.targets import Target
-from ptokit.types.enums import Pipe, TileType
+from ptokit.types.enums import Pipe
 
 from .checks import placement
 from .checks.alias import run_scatter
-from .checks.cross_core import HANDLERS, Transfer, check_transfers
+from .checks.core import Buffers, ObservedCore
+from .checks.cross_core import HANDLERS, check_transfers
 from .checks.flags import ProgramOrder
 from .checks.pipes import PipeWatch
 from .checks.synchronise import synchronise
@@ -47,20 +47,11 @@ from .memory.producers import Producers
 from .memory.shadow import Space
 from .memory.touches import accesses, atomic_kind, tile_touch
 from .simulation.clocks import COMPONENTS
-from .simulation.events import Barrier, FlagKey, Item, Loops, SetFlag, WaitFlag, Work
-from .simulation.queues import Core, Simulation
+from .simulation.core import Core
+from .simulation.events import Barrier, FlagKey, Item, SetFlag, WaitFlag, Work
+from .simulation.queues import Simulation
 
 _REMEMBERED = 4096  # combinations of operands per core
-
-
-@dataclass
-class Buffers:
-    """On-chip memory of a core, or of the cores of a cluster: by arena, what is known of its bytes."""
-
-    spaces: dict[int, Space] = field(default_factory=dict)
-    owners: dict[int, Owners] = field(default_factory=dict)  # by space
-    groups: dict[Op, Group] = field(default_factory=dict)  # tiles by what allocates them
-    changes: int = 0  # how often bytes came to belong to another tile
 
 
 INITIAL = 0xA5
@@ -70,7 +61,7 @@ REGIONS = frozenset(("EW-05", "EW-10"))
 """Rules about valid regions and overlaps, which forbid what memory shows: whether it does, the sanitizer finds."""
 
 
-class CoreObserver(Observer):
+class CoreObserver(ObservedCore):
     """Watches one core at a time: what its program does becomes items of the simulation."""
 
     def __init__(
@@ -113,17 +104,12 @@ class CoreObserver(Observer):
         self._known: dict[Any, _Known] = {}
         self.producers = Producers(self._of_tile, self.memories)
         self._marked: set[int] = set()
-        self.transfers: list[Transfer] = []  # that nobody has waited for
+        self.transfers = []
 
     def _alias_pipes(self) -> frozenset[str]:
         """The source pipes for which FLAG-ALIAS is looked at."""
         every = frozenset(pipe.name for pipe in COMPONENTS)
         return every if "FLAG-ALIAS" in self.also else self.target.one_flag_per_id
-
-    @property
-    def loops(self) -> Loops:
-        """The loops around what the core executes now."""
-        return self.machine.nest.loops
 
     def scope(self, machine: Chunk, *, begins: bool) -> None:
         if begins:
@@ -175,14 +161,6 @@ class CoreObserver(Observer):
 
     def _space(self, tile: Tile) -> Space:
         return self.space_of(tile.storage.arena, tile.spec.loc, f"tile %{tile.name}")
-
-    def space_of(self, arena: Arena, loc: TileType, name: str) -> Space:
-        """The shadow of an arena; ``name`` is that of an arena that is no buffer of the core."""
-        space = self.buffers.spaces.get(id(arena))
-        if space is None:
-            name = buffer_name(loc) if self.machine.home(loc).holds(arena) else name
-            space = self.buffers.spaces[id(arena)] = Space(name, arena.size)
-        return space
 
     # --- instructions --------------------------------------------------------------------------------------------
 
@@ -380,11 +358,6 @@ class CoreObserver(Observer):
     def _group(self, given: Mapping[str, Any], touch: Touch) -> Group | None:
         """The tile, with its aliases, that an access of an instruction is to."""
         return self._of_tile.get(id(given.get(touch.operand)))
-
-    def report(self, rule: str, op: Op, key: Any, make: Callable[[], Draft]) -> None:
-        item = Item(op, op.name, Pipe.S, self.loops)
-        unique = key if rule == "UB-OVERLAP" else (op, key)
-        self.findings.add(rule, unique, self.core, item, make)
 
     # --- global memory -------------------------------------------------------------------------------------------
 

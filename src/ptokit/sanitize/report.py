@@ -1,62 +1,21 @@
-"""What a run under observation found."""
+"""What a run under observation found, and how it looks: as text, in a notebook, as a page."""
 
 from __future__ import annotations
 
-from dataclasses import field
 from html import escape
 
-from ptokit.diagnostics import Diagnostic, Diagnostics
-from ptokit.diagnostics.render import summary
 from ptokit.diagnostics.shown import html_of, text_of
-from ptokit.records import dataclass
 
-from .coverage import NOTHING, Coverage, listed
-from .findings.explain import Synchronisation
-from .findings.races import Race
-from .findings.witness import Witness
+from .outcome import Outcome
+from .page import page
 
 
-@dataclass
-class Report:
+class Report(Outcome):
     """What was found. ``instructions``: how many were executed and checked, over all blocks. ``coverage``: what was
     looked at; a report without findings says nothing about the rest."""
 
-    name: str
-    target: str
-    blocks: int
-    order: str
-    diagnostics: Diagnostics = field(default_factory=Diagnostics)
-    instructions: int = 0
-    races: dict[Diagnostic, Race] = field(default_factory=dict)  # what is known about those that are races
-    shuffled: Witness | None = None  # what the order of `seed` changes
-    synchronisation: Synchronisation | None = None  # what a manual version needs, if that was asked for
-    ran: bool = False  # False if the static check already ended it
-    coverage: Coverage = NOTHING
-    ranks: int = 0  # devices of the launch, 0 where there is one
-
-    @property
-    def errors(self) -> list[Diagnostic]:
-        """Findings of error severity, by place."""
-        return self.diagnostics.errors
-
-    @property
-    def warnings(self) -> list[Diagnostic]:
-        """Findings of warning severity, by place."""
-        return self.diagnostics.warnings
-
-    @property
-    def clean(self) -> bool:
-        """True without errors and warnings; ``coverage.complete`` tells whether everything was looked at."""
-        return not self.errors and not self.warnings
-
-    def raise_if_errors(self) -> None:
-        """Raise `DiagnosticError` with all findings if one of them is an error."""
-        self.diagnostics.raise_if_errors()
-
     def html(self) -> str:
         """The report as one HTML page that needs nothing else: lanes of the pipes, bytes, source, fixes."""
-        from .page import page
-
         return page(self)
 
     def __str__(self) -> str:
@@ -70,10 +29,3 @@ class Report:
     def _repr_html_(self) -> str:
         """What a notebook shows; `html` is the page with pictures."""
         return f"{html_of(self.diagnostics.sorted())}<pre>{escape(f'{self.name}: {self.verdict}')}</pre>"
-
-    @property
-    def verdict(self) -> str:
-        """What was checked, what was found, and what was not checked, in one line."""
-        found = summary(self.diagnostics) or ("notes only" if len(self.diagnostics) else "no findings")
-        checked = f"checked {listed(self.coverage.checked)}: " if self.coverage.checked else ""
-        return f"{checked}{found}{''.join(f'; {gap}' for gap in self.coverage.gaps)}"

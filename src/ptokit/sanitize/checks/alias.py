@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,15 +15,13 @@ from ptokit.run.memory.global_memory import View
 from ptokit.types.enums import ScatterAtomicOp
 
 from ..findings.folded import Draft
+from .core import ObservedCore
 from .views import chosen
-
-if TYPE_CHECKING:
-    from ..observe import CoreObserver
 
 _HINT = "make the indices distinct, or use an atomic operation"
 
 
-def run_scatter(o: CoreObserver, op: Op, name: str, views: Sequence[tuple[str, View]], run: Callable[[], Any]) -> Any:
+def run_scatter(o: ObservedCore, op: Op, name: str, views: Sequence[tuple[str, View]], run: Callable[[], Any]) -> Any:
     """Execute an instruction that may scatter; writers that meet are reported."""
     try:
         result = run()

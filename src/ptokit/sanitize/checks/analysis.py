@@ -13,8 +13,8 @@ from ..memory.footprints import Touch
 from ..memory.gm import Memory
 from ..memory.shadow import PADDING, UNINITIALISED, Record, Space
 from ..simulation.clocks import COMPONENTS, POSTED, Clock
+from ..simulation.core import Core
 from ..simulation.events import Work
-from ..simulation.queues import Core
 from .cache import ScalarCaches
 
 _SHORT = {(True, False): "RAW", (False, True): "WAR", (True, True): "WAW"}

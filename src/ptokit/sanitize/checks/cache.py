@@ -17,8 +17,8 @@ from ..memory.footprints import Touch
 from ..memory.gm import Memory
 from ..memory.shadow import Record
 from ..simulation.clocks import Clock
+from ..simulation.core import Core
 from ..simulation.events import Work
-from ..simulation.queues import Core
 
 LINE = 64
 """Bytes of a line."""

@@ -6,14 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ptokit.diagnostics import Note
 from ptokit.ir.core import Op
 from ptokit.isa.order.core_sync import COMPARE, CORE_KINDS, signal_values
-from ptokit.records import dataclass
 from ptokit.run.machine.lanes import uniform
 from ptokit.run.memory.global_memory import Pointer, View
 from ptokit.types.enums import NotifyOp, Pipe
@@ -22,10 +21,8 @@ from ..findings.folded import Draft
 from ..memory.footprints import Touch
 from ..simulation.events import OWN_FLAG, Barrier, Meet, SetFlag, WaitFlag, WaitWork, Work
 from . import pipes, transfers
+from .core import ObservedCore, Transfer
 from .views import place
-
-if TYPE_CHECKING:
-    from ..observe import CoreObserver
 
 Given = Mapping[str, Any]
 Run = Callable[[], Any]
@@ -36,7 +33,7 @@ SIGNAL = ("signal",)
 WHOLE_CACHE = -1
 
 
-def _touch(o: CoreObserver, view: View, *, write: bool, kind: Any = None) -> list[Touch]:
+def _touch(o: ObservedCore, view: View, *, write: bool, kind: Any = None) -> list[Touch]:
     """The access to a view; none if it is empty."""
     if view.buffer is None:
         return []
@@ -45,14 +42,14 @@ def _touch(o: CoreObserver, view: View, *, write: bool, kind: Any = None) -> lis
     return [] if where is None else [Touch(memory, write, where, view.buffer.name, atomic=kind)]
 
 
-def syncall(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Run) -> Any:
+def syncall(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     used = given.get("used")
     count = 0 if used is None else int(uniform(used))
     o.push(Meet(op, "SYNCALL", Pipe.S, key=(CORE_KINDS[attrs["core_type"]], count)))
     return run()
 
 
-def tnotify(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Run) -> Any:
+def tnotify(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     signal = given["signal"]
     touches = _touch(o, signal, write=True, kind=SIGNAL)
     work = Work(op, "TNOTIFY", Pipe.S, touches=touches, keep=True)
@@ -65,7 +62,7 @@ def tnotify(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Run) -> An
     o.push(Barrier(op, "TNOTIFY", Pipe.ALL))
 
 
-def twait(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Run) -> Any:
+def twait(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     over = run()
     wait = WaitWork(op, "TWAIT", Pipe.S, works=None, reason=over.reason)
     o.push(wait)
@@ -82,7 +79,7 @@ def twait(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     return replace(over, over=seen)
 
 
-def ttest(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Run) -> Any:
+def ttest(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     asked = run()
 
     def answer() -> bool:
@@ -105,7 +102,7 @@ def _values(signal: View) -> list[int]:
     return values
 
 
-def _behind(o: CoreObserver, touches: list[Touch], given: Given, attrs: Given) -> tuple[Work, ...]:
+def _behind(o: ObservedCore, touches: list[Touch], given: Given, attrs: Given) -> tuple[Work, ...]:
     """The notifications that have been waited for."""
     compare, value = COMPARE[attrs["cmp"]], int(uniform(given["value"]))
     count = len(_values(given["signal"]))
@@ -116,7 +113,7 @@ def _behind(o: CoreObserver, touches: list[Touch], given: Given, attrs: Given) -
     )
 
 
-def dcci(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Run) -> Any:
+def dcci(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     """The cache is that of global memory: a line of another buffer is none of its own."""
     pointer = given.get("ptr")
     if pointer is None or attrs.get("cache") == "ENTIRE_DATA_CACHE":
@@ -125,7 +122,7 @@ def dcci(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Run) -> Any:
         _clean(o, op, "dcci", pointer)
 
 
-def cacheinvalid(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Run) -> Any:
+def cacheinvalid(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     address = given.get("addr")
     if address is None:
         o.push(Work(op, "cmo.cacheinvalid", Pipe.S, clean=(None, WHOLE_CACHE)))
@@ -133,7 +130,7 @@ def cacheinvalid(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Run) 
         _clean(o, op, "cmo.cacheinvalid", address)
 
 
-def _clean(o: CoreObserver, op: Op, name: str, at: Pointer | View) -> None:
+def _clean(o: ObservedCore, op: Op, name: str, at: Pointer | View) -> None:
     """The line that an address in global memory lies in."""
     if at.buffer is not None:
         memory, origin = o.memories[id(at.buffer.whole)]
@@ -144,7 +141,7 @@ _DRAINED = (Pipe.MTE2, Pipe.MTE3, Pipe.FIX)
 """Pipes that a fence drains on cores that are not vector cores (PTOAS, PTOOps.td)."""
 
 
-def fence(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Run) -> Any:
+def fence(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     """A fence of global memory drains the pipes first: all of a vector core, those that move data of another."""
     run()
     name = "fence.barrier_all"
@@ -158,24 +155,14 @@ def fence(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Run) -> Any:
         o.push(WaitFlag(op, name, Pipe.S, key=(pipe, Pipe.S, OWN_FLAG)))
 
 
-def dsb(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Run) -> Any:
+def dsb(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     """Order of the scalar unit's own writes; nothing here waits for it."""
 
 
 # --------------------------------------------------------- asynchronous transfers
 
 
-@dataclass(slots=True)
-class Transfer:
-    """A transfer that nobody has waited for."""
-
-    session: int
-    event: int
-    work: Work
-    touches: list[Touch]
-
-
-def tprefetch_async(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Run) -> Any:
+def tprefetch_async(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     touches = _touch(o, given["src"], write=False)
     run()
     work = Work(op, "TPREFETCH_ASYNC", Pipe.S, touches=list(touches), keep=True)
@@ -186,7 +173,7 @@ def tprefetch_async(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Ru
         o.transfers.append(Transfer(attrs["session"], attrs["event"], work, touches))
 
 
-def prefetch_wait(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Run) -> Any:
+def prefetch_wait(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     """Waiting completes the transfer and those before it in the session."""
     mine = [t for t in o.transfers if t.session == attrs["session"]]
     last = max((i for i, t in enumerate(mine) if t.event == attrs["event"]), default=-1)
@@ -195,7 +182,7 @@ def prefetch_wait(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Run)
     o.push(WaitWork(op, "wait", Pipe.S, works=tuple(t.work for t in done)))
 
 
-def check_transfers(o: CoreObserver, work: Work) -> None:
+def check_transfers(o: ObservedCore, work: Work) -> None:
     """ASYNC-RACE: an instruction touches what a transfer may still be moving."""
     for transfer in o.transfers:
         for touch in work.touches:
@@ -211,7 +198,7 @@ def _early(work: Work, transfer: Work, touch: Touch) -> Draft:
     return Draft(message, work.op.location, "event.wait(session) first", [note])
 
 
-HANDLERS: dict[str, Callable[[CoreObserver, Op, Given, Given, Run], Any]] = {
+HANDLERS: dict[str, Callable[[ObservedCore, Op, Given, Given, Run], Any]] = {
     "SYNCALL": syncall,
     "TNOTIFY": tnotify,
     "TWAIT": twait,

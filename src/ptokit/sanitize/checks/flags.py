@@ -10,8 +10,8 @@ from ptokit.types.enums import Pipe
 
 from ..findings.folded import Draft, Findings
 from ..findings.repair import COMPOSITE_PIPES
+from ..simulation.core import Core
 from ..simulation.events import FlagKey, GetToken, Item, ReleaseToken, SetFlag, WaitFlag
-from ..simulation.queues import Core
 
 OPTIONAL = frozenset(("FLAG-REUSE-RACE", "FLAG-ALIAS"))
 """Rules about things that no public text decides, off by default; FLAG-ALIAS but for the pipes where a device hangs."""

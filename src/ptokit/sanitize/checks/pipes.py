@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ptokit.diagnostics import Note
 from ptokit.ir.core import Op
@@ -21,9 +21,7 @@ from ptokit.types.enums import Pipe
 from ..findings.folded import Draft, Findings
 from ..memory.footprints import Touch
 from ..simulation.slots import AwaitSlot, PostSlot
-
-if TYPE_CHECKING:
-    from ..observe import CoreObserver
+from .core import ObservedCore
 
 Given = Mapping[str, Any]
 
@@ -39,7 +37,7 @@ class _Given:
 class PipeWatch:
     """The pipes of a core that is watched."""
 
-    def __init__(self, observer: CoreObserver) -> None:
+    def __init__(self, observer: ObservedCore) -> None:
         self.o = observer
         self.pipes = observer.machine.pipes
         self._tiles: dict[tuple[Ring, int], Tile] = {}  # popped and not yet freed
@@ -108,13 +106,13 @@ def _after(op: Op, name: str, touch: Touch, given: _Given) -> Draft:
     return Draft(message, op.location, "free the slot after the last use of the tile", [note])
 
 
-def handle(o: CoreObserver, op: Op, given: Given, attrs: Given, run: Callable[[], Any]) -> Any:
+def handle(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Callable[[], Any]) -> Any:
     """An operation on pipes: what it does tells `PipeWatch`."""
     o.here = op
     return run()
 
 
-def left_in(observer: CoreObserver, findings: Findings) -> None:
+def left_in(observer: ObservedCore, findings: Findings) -> None:
     """PIPE-LEFT: entries that have been pushed and never popped, by the time that a core's cluster has ended."""
     core, pipes = observer.core, observer.machine.pipes
     for ring in pipes.board.rings.values():

@@ -8,8 +8,9 @@ from ptokit.diagnostics import Note
 from ptokit.types.enums import Pipe
 
 from ..findings.folded import Draft, Findings
+from ..simulation.core import Core
 from ..simulation.events import AwaitSignal, Barrier, GetToken, Item, Meet, SetFlag, WaitFlag, WaitWork
-from ..simulation.queues import Core, Simulation
+from ..simulation.queues import Simulation
 from ..simulation.slots import AwaitSlot
 from .flags import flag_text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ptokit.ir.core import Op
 from ptokit.isa.order.event_tags import class_pipe
@@ -15,13 +15,11 @@ from ptokit.types.enums import Pipe
 
 from ..findings.folded import Draft
 from ..simulation.events import AwaitSignal, Barrier, GetToken, Item, ReleaseToken, SetFlag, Signal, WaitFlag, WaitWork
-
-if TYPE_CHECKING:
-    from ..observe import CoreObserver
+from .core import ObservedCore
 
 
 def synchronise(
-    o: CoreObserver, op: Op, instr: Instr, kind: str, operands: Mapping[str, Any], attrs: Mapping[str, Any]
+    o: ObservedCore, op: Op, instr: Instr, kind: str, operands: Mapping[str, Any], attrs: Mapping[str, Any]
 ) -> None:
     """A flag, barrier, token or signal."""
     if instr.name == "mem_bar":
@@ -41,7 +39,7 @@ def synchronise(
 
 
 def _item(
-    o: CoreObserver, op: Op, name: str, kind: str, operands: Mapping[str, Any], attrs: Mapping[str, Any]
+    o: ObservedCore, op: Op, name: str, kind: str, operands: Mapping[str, Any], attrs: Mapping[str, Any]
 ) -> Item | None:
     event = operands.get("event")
     number = attrs.get("event_id", 0) if event is None else int(uniform(event))
@@ -80,14 +78,14 @@ def _item(
             return None
 
 
-def _check_reserved(o: CoreObserver, op: Op, name: str, number: int) -> None:
+def _check_reserved(o: ObservedCore, op: Op, name: str, number: int) -> None:
     message = reserved(number, o.target)
     if message is not None:
         o.report("XFLAG-RESERVED", op, number, lambda: Draft(f"{name}: {message}", op.location))
 
 
 def _flag(
-    o: CoreObserver, op: Op, name: str, src: Pipe | None, dst: Pipe | None, number: int, kind: str
+    o: ObservedCore, op: Op, name: str, src: Pipe | None, dst: Pipe | None, number: int, kind: str
 ) -> Item | None:
     """A set or a wait; one with a wrong id or pipe is reported and ignored."""
     for rule, message in (("FLAG-RANGE", out_of_range(number)), ("FLAG-PIPE", bad_pair(src, dst, kind))):

@@ -8,7 +8,7 @@ operations together; whether that orders their accesses no public document says,
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,9 +23,7 @@ from ptokit.run.simt.threads import Access, Place, Threads
 from ..findings.folded import Draft
 from ..memory.footprints import Footprint, Touch
 from ..memory.gm import Scattered
-
-if TYPE_CHECKING:
-    from ..observe import CoreObserver
+from .core import ObservedCore
 
 _MANY = -1  # threads
 
@@ -46,7 +44,7 @@ class _Bytes:
 class Watched:
     """The accesses of one launch."""
 
-    def __init__(self, observer: CoreObserver, op: Op) -> None:
+    def __init__(self, observer: ObservedCore, op: Op) -> None:
         self.observer, self.op = observer, op
         self.ops: list[Op] = []
         self._numbers: dict[Op, int] = {}

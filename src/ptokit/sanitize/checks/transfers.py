@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ptokit.ir.core import Op
 from ptokit.isa.table import TABLE, Role
@@ -16,13 +16,11 @@ from ..memory.footprints import Touch, footprint
 from ..memory.touches import tile_region
 from ..simulation.events import OWN_FLAG, SetFlag, WaitFlag, Work
 from . import placement
+from .core import ObservedCore
 from .views import leaves_memory, place
 
-if TYPE_CHECKING:
-    from ..observe import CoreObserver
 
-
-def handle(o: CoreObserver, op: Op, given: Mapping[str, Any], attrs: Mapping[str, Any], run: Callable[[], Any]) -> Any:
+def handle(o: ObservedCore, op: Op, given: Mapping[str, Any], attrs: Mapping[str, Any], run: Callable[[], Any]) -> Any:
     """A transfer loads its source into tiles, and stores them; where it adds up, the vector pipe does that between.
 
     The pipes are in order inside, and loads that follow come after the stores; nothing else waits for the stores
@@ -60,20 +58,20 @@ def handle(o: CoreObserver, op: Op, given: Mapping[str, Any], attrs: Mapping[str
     return result
 
 
-def _order(o: CoreObserver, op: Op, name: str, first: Pipe, second: Pipe) -> None:
+def _order(o: ObservedCore, op: Op, name: str, first: Pipe, second: Pipe) -> None:
     """The transfer's own flag."""
     o.push(SetFlag(op, name, first, key=(first, second, OWN_FLAG)))
     o.push(WaitFlag(op, name, second, key=(first, second, OWN_FLAG)))
 
 
-def _staged(o: CoreObserver, tile: Tile, operand: str, *, write: bool) -> Touch:
+def _staged(o: ObservedCore, tile: Tile, operand: str, *, write: bool) -> Touch:
     """The access to a tile that data pass through: all of it, what it held before is gone."""
     space = o.space_of(tile.storage.arena, tile.spec.loc, f"tile %{tile.name}")
     region = tile_region(tile, tile.spec.rows, tile.spec.cols)
     return Touch(space, write, footprint(region), tile.name, operand, region)
 
 
-def _inside(o: CoreObserver, op: Op, name: str, operand: str, view: View) -> bool:
+def _inside(o: ObservedCore, op: Op, name: str, operand: str, view: View) -> bool:
     if view.buffer is None:
         o.report("GM-NULL", op, operand, partial(placement.null, op, name, operand))
         return False
@@ -83,7 +81,7 @@ def _inside(o: CoreObserver, op: Op, name: str, operand: str, view: View) -> boo
     return message is None
 
 
-def _touch(o: CoreObserver, view: View, atomic: Any, write: bool) -> list[Touch]:
+def _touch(o: ObservedCore, view: View, atomic: Any, write: bool) -> list[Touch]:
     if view.buffer is None:
         return []
     memory, origin = o.memories[id(view.buffer.whole)]

@@ -13,7 +13,7 @@ from ptokit.records import dataclass
 from ptokit.targets import Target
 
 from ..simulation.events import Work
-from .races import Race
+from .race import Race
 from .repair import Edit, Fix, Repair, Step
 
 _ROUNDS = 200  # synchronisations at most

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import field
-from typing import TYPE_CHECKING
 
 from ptokit.diagnostics import Diagnostic, Diagnostics, Location, Note, Severity, lookup
 from ptokit.ir.core import Op
 from ptokit.records import dataclass
 
+from ..simulation.core import Core
 from ..simulation.events import Item, Loops
-from ..simulation.queues import Core
-
-if TYPE_CHECKING:
-    from .races import Race
-    from .repair import Repair
-
+from .race import Race
+from .repair import Repair
 
 COUNTED = 100_000
 """Iterations of one finding that are told apart."""

@@ -2,121 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
-from ptokit.diagnostics import Location, Note
-from ptokit.records import dataclass
+from ptokit.diagnostics import Note
 
 from ..memory.footprints import Touch, common, rectangle
 from ..memory.gm import Memory
-from ..simulation.events import Item, Loops, Work
-from ..simulation.queues import ENGINE, Core
-from ..simulation.timeline import Timeline, timelines
+from ..simulation.core import ENGINE, Core
+from ..simulation.events import Item, Work
+from ..simulation.timeline import timelines
 from .folded import Draft
-from .repair import Fix, last_sync, sync_notes
-
-if TYPE_CHECKING:
-    from .witness import Witness
-
-Span = tuple[int, int]
-"""Half open."""
+from .race import Access, Race, Span
+from .repair import last_sync, sync_notes
 
 _RANGES = 64  # runs of bytes that a report lists
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """One of the two accesses of a race.
-
-    ``operand``: tile or argument. ``rows``, ``columns``: where in the tile the shared bytes lie, half open; None in
-    global memory. ``loops``: (variable, value) of the loops around it, the outermost first. ``seq`` counts what the
-    core has issued, in program order.
-    """
-
-    instruction: str
-    pipe: str
-    block: int
-    core: str
-    operand: str
-    write: bool
-    location: Location
-    loops: Loops
-    seq: int
-    rows: Span | None = None
-    columns: Span | None = None
-    work: Work | None = field(default=None, repr=False, compare=False)
-    touch: Touch | None = field(default=None, repr=False, compare=False)
-
-    def as_json(self) -> dict[str, Any]:
-        """The object of docs/formats.md."""
-        return {
-            "instruction": self.instruction,
-            "pipe": self.pipe,
-            "block": self.block,
-            "core": self.core,
-            "operand": self.operand,
-            "access": "write" if self.write else "read",
-            "file": self.location.file,
-            "line": self.location.line,
-            "column": self.location.column,
-            "loops": [{"name": name, "value": _plain(value)} for name, value in self.loops],
-            "rows": None if self.rows is None else list(self.rows),
-            "columns": None if self.columns is None else list(self.columns),
-        }
-
-
-@dataclass(slots=True)
-class Race:
-    """Two accesses that nothing orders; ``first`` by program order, or of the lower core.
-
-    ``space``: buffer or argument; ``bytes`` of it that both touch, in all and as half-open ranges, the first 64 of
-    them. ``last_sync``: locations of the set and the wait that last ordered the two pipes. ``iterations``, ``blocks``,
-    ``times``: how often it was found. ``fix``: None if the two are on different cores. ``witness``: what the other
-    order of the two changes, if that was asked for.
-    """
-
-    first: Access
-    second: Access
-    space: str
-    size: int
-    ranges: list[Span]
-    last_sync: tuple[Location, Location] | None = None
-    fix: Fix | None = None
-    witness: Witness | None = None
-    timeline: tuple[Timeline, ...] = field(default=(), repr=False)
-    times: int = 0
-    iterations: int = 0
-    blocks: list[int] = field(default_factory=list)
-
-    @property
-    def same_core(self) -> bool:
-        """True for two pipes of one core."""
-        return self.first.core == self.second.core
-
-    def as_json(self) -> dict[str, Any]:
-        """The object of docs/formats.md."""
-        sync = None
-        if self.last_sync is not None:
-            sync = {"set": self.last_sync[0].line, "wait": self.last_sync[1].line}
-        fix = None
-        if self.fix is not None:
-            edits = [{"file": e.file, "before": e.line, "text": e.text} for e in self.fix.edits]
-            fix = {"text": self.fix.text, "insert": edits}
-        return {
-            "accesses": [self.first.as_json(), self.second.as_json()],
-            "space": self.space,
-            "bytes": self.size,
-            "ranges": [list(span) for span in self.ranges],
-            "last_sync": sync,
-            "fix": fix,
-            "times": self.times,
-            "iterations": self.iterations,
-            "blocks": self.blocks,
-            "witness": None if self.witness is None else self.witness.as_json(),
-        }
 
 
 Side = tuple[Core, Work, Touch]
@@ -199,10 +98,6 @@ def _access(side: Side, places: np.ndarray) -> Access:
         *(work.name, work.pipe.text, core.block, core.place, touch.name, touch.write, work.op.location),
         *(work.loops, work.seq, *(found or (None, None)), work, touch),
     )
-
-
-def _plain(value: Any) -> int | float | str:
-    return value if isinstance(value, int | float) else str(value)
 
 
 # --- bytes -----------------------------------------------------------------------------------------------------------

@@ -14,8 +14,8 @@ from ptokit.records import dataclass
 from ptokit.targets import Target
 from ptokit.types.enums import EVENT_ID_COUNT, Pipe
 
+from ..simulation.core import Core
 from ..simulation.events import FlagKey, Item, Work
-from ..simulation.queues import Core
 from .lines import alone, first_line, indent, last_line
 
 COMPOSITE_PIPES = frozenset((Pipe.S, Pipe.V, Pipe.MTE2, Pipe.MTE3))

@@ -9,7 +9,8 @@ import numpy as np
 
 from ptokit.types.layout import offset_map
 
-from ..findings.races import Race, shared
+from ..findings.race import Race
+from ..findings.races import shared
 from ..memory.footprints import Touch, mapped, places_of
 from ..memory.gm import Memory
 

@@ -11,10 +11,10 @@ from ptokit.diagnostics import Diagnostic, Location, Note, lookup
 from ptokit.diagnostics.render import summary
 from ptokit.diagnostics.source import file_lines
 
-from ..findings.races import Race
+from ..findings.race import Race
 from ..findings.repair import Edit
 from ..findings.witness import Witness
-from ..report import Report
+from ..outcome import Outcome
 from ..simulation.events import Item
 from .bytesmap import byte_maps
 from .lanes import lanes
@@ -32,7 +32,7 @@ _CONTEXT = 2  # lines shown around one that matters
 _NEAR = 4  # lines left out at least
 
 
-def page(report: Report) -> str:
+def page(report: Outcome) -> str:
     """One HTML file that needs nothing else."""
     found = list(report.diagnostics)
     title = f"{report.name} on {report.target}"
@@ -56,7 +56,7 @@ def page(report: Report) -> str:
     return "".join(parts)
 
 
-def _facts(report: Report) -> Iterator[str]:
+def _facts(report: Outcome) -> Iterator[str]:
     facts = {
         "target": report.target,
         "blocks": str(report.blocks),

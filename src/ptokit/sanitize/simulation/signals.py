@@ -5,18 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING
 
 from ptokit.records import dataclass
 from ptokit.run.cores.signals import Semaphores
 
 from ..memory.footprints import Touch
 from .clocks import Clock
+from .core import Core
 from .events import AwaitSignal, Signal, Work
 from .slots import AwaitSlot, Posts, PostSlot
-
-if TYPE_CHECKING:
-    from .queues import Core
 
 Arrival = tuple[Clock, Signal]
 

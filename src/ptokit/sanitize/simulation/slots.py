@@ -6,17 +6,13 @@ hold the scalar unit on a2a3, one pipe on a5.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ptokit.records import dataclass
 from ptokit.run.cores.pipe_waits import Waiting
 from ptokit.run.cores.rings import Ring
 
 from .clocks import Clock
+from .core import Core
 from .events import AwaitSignal, Signal
-
-if TYPE_CHECKING:
-    from .queues import Core
 
 
 @dataclass(slots=True, eq=False)

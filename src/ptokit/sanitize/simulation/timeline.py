@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ptokit.records import dataclass
 
+from .core import Core
 from .events import Item, Work
-from .queues import Core
 
 AROUND = 9
 """Items shown before the first access, and after it where the second comes much later."""
