@@ -152,6 +152,56 @@ def test_a_kernel_is_a_program_for_tools(tmp_path: Path) -> None:
     assert (source.kernels, pto.run(source, [x, y]).name) == (["copy"], "copy")
 
 
+RAISES = """import ptokit as pto
+
+
+def item(options):
+    return options["missing"]
+
+
+@pto.kernel(target="a5")
+def deep(x: pto.Ptr[pto.f32]):
+    t = pto.Tile(pto.TileType.Vec, pto.f32, item({}), 64)
+
+
+@pto.kernel(target="a5")
+def builtin(x: pto.Ptr[pto.f32]):
+    n = len(x)
+
+
+@pto.kernel(target="a5")
+def plain(x: pto.Ptr[pto.f32]):
+    raise RuntimeError("no kernel yet")
+"""
+
+
+def test_what_kernels_raise_while_they_are_compiled(ptokit: Run, tmp_path: Path) -> None:
+    file = written(tmp_path, RAISES)
+    ran = ptokit("check", file, "--format", "json")
+    assert ran.status == 1
+    assert lines_of(json.loads(ran.out)["diagnostics"]) == [("LANG-FILE", n, "a5") for n in (5, 15, 20)]
+    text = ptokit("check", file).err
+    assert f"{file}:5:12: error: compiling kernel deep raises KeyError: 'missing' [LANG-FILE]" in text
+    assert "TypeError: object of type 'Pointer' has no len()" in text
+    assert "the assembler accepts" not in text
+    ran = ptokit("run", f"{file}:plain", "-a", "zeros:f32:4")
+    assert (ran.status, ran.err.splitlines()[0]) == (
+        1,
+        f"{file}:20:5: error: compiling kernel plain raises RuntimeError: no kernel yet [LANG-FILE]",
+    )
+
+
+def test_an_error_of_ptokit_is_not_the_users(ptokit: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ptokit.lang import kernels
+
+    def broken(*args: object) -> None:
+        raise KeyError("ours")
+
+    monkeypatch.setattr(kernels.Kernel, "trace", broken)
+    monkeypatch.setitem(broken.__globals__, "__name__", "ptokit.lang.kernels")
+    assert ptokit("check", written(tmp_path, RAISES)).status == 70
+
+
 TWINS = """import ptokit as pto
 
 

@@ -45,6 +45,8 @@ def test_the_last_line_says_what_the_assembler_accepts(ptokit: Run, tmp_path: Pa
     wide = view.replace("f32", "f16")
     file.write_text(text % (wide, tile, wide, tile))
     assert ptokit("check", file, "-t", "a5").err.splitlines()[-1] == f"{file}: 2 errors"
+    file.write_text("func.func @f(")  # of no target, and nobody can read it
+    assert ptokit("check", file).err.splitlines()[-1] == f"{file}: 1 error"
 
 
 def test_json_has_the_same_findings_in_a_stable_form(ptokit: Run) -> None:

@@ -69,7 +69,7 @@ class CheckReport:
     @property
     def accepted(self) -> bool:
         """True if there are errors, and the reference assembler lets all of them pass."""
-        return not self.ok and all(accepts() for accepts in self.accepts)
+        return not self.ok and bool(self.accepts) and all(accepts() for accepts in self.accepts)
 
     def extend(self, other: CheckReport) -> None:
         """Add the findings of another report."""
@@ -193,8 +193,9 @@ def _checked(
 
     def accepts() -> bool:
         """True if the reference assembler refuses nothing."""
-        unread = any(lookup(d.rule).scope in (Scope.TEXT, Scope.ASSEMBLER) for d in found.errors)
-        return not assembler and not unread and not check(assembler=True).errors
+        unread = source.diagnostics.errors
+        refused = any(lookup(d.rule).scope in (Scope.TEXT, Scope.ASSEMBLER) for d in found.errors)
+        return not (assembler or unread or refused or check(assembler=True).errors)
 
     report.accepts.append(accepts)
     return report

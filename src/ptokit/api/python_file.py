@@ -43,6 +43,11 @@ class PythonKernel:
         except DiagnosticError as error:
             module = Module(file=self.file)
             found.extend(_at_the_kernel(kernel, d) for d in error.diagnostics)
+        except Exception as error:
+            if not _own(error):
+                raise
+            module = Module(file=self.file)
+            found.add(_raised(error, self.file, f"compiling kernel {kernel.name}"))
         return Source(self.file, None, module, found, self, kernel.target, self._lines())
 
     def _lines(self) -> range:
@@ -169,18 +174,35 @@ def _syntax(error: SyntaxError, file: str) -> Diagnostic:
     return Diagnostic(rules.FILE.id, Severity.ERROR, f"this is no Python: {error.msg}", at)
 
 
-def _raised(error: BaseException, file: str) -> Diagnostic:
+def _traces(error: BaseException) -> Iterator[TracebackType]:
+    trace = error.__traceback__
+    while trace is not None:
+        yield trace
+        trace = trace.tb_next
+
+
+def _is_ours(trace: TracebackType) -> bool:
+    return trace.tb_frame.f_globals.get("__name__", "").startswith("ptokit.")
+
+
+def _own(error: BaseException) -> bool:
+    """True for what code of the user's raises, or a function of Python's that it calls; not this package."""
+    modules = [trace.tb_frame.f_globals.get("__name__", "") for trace in _traces(error)]
+    while modules and modules[-1].startswith("ptokit.lang.syntax."):  # which makes the calls that the user wrote
+        modules.pop()
+    return bool(modules) and not modules[-1].startswith("ptokit.")
+
+
+def _raised(error: BaseException, file: str, doing: str = "executing the file") -> Diagnostic:
     """What the file raised, at its own line; where that was deeper, with a note."""
     own, deepest = Location(file), Location(file)
-    trace: TracebackType | None = error.__traceback__
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        if not trace.tb_frame.f_globals.get("__name__", "").startswith("ptokit."):
+    for trace in _traces(error):
+        if not _is_ours(trace):
+            code = trace.tb_frame.f_code
             positions = next(islice(code.co_positions(), trace.tb_lasti // 2, None), (None,) * 4)
             deepest = place_of(code.co_filename, positions)
             own = deepest if code.co_filename == file else own
-        trace = trace.tb_next
     said = next(iter(str(error).splitlines()), "")
     what = f"{type(error).__name__}: {said}" if said else type(error).__name__
     notes = () if deepest.file == file else (Note("raised here", deepest),)
-    return Diagnostic(rules.FILE.id, Severity.ERROR, f"executing the file raises {what}", own, notes=notes)
+    return Diagnostic(rules.FILE.id, Severity.ERROR, f"{doing} raises {what}", own, notes=notes)

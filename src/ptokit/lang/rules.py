@@ -25,7 +25,7 @@ TARGET = _rule(
 )
 FILE = _rule(
     "LANG-FILE",
-    "A Python file with kernels can be executed, and has kernels at its top level.",
+    "A Python file with kernels can be executed and has them at its top level; compiling them raises nothing.",
     "Kernels are made when their file is executed, as a module; what it does as a script is left out.",
     "ptokit check kernels.py:scale",
     "ptokit check kernels.py    # where kernels.py raises an exception",
