@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import ptokit.isa.all  # noqa: F401  the complete table
+from ptokit.ir.facts import Facts, instr_of
+from ptokit.isa.meaning.footprint import footprint
+from ptokit.isa.meaning.words import Lane
 from ptokit.isa.table import TABLE
+from ptokit.targets import target
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import BLayout, SLayout, TileType
 from ptokit.types.tile import TileSpec
 
 from .fake import site
 from .rule_cases import F, I
+from .vector.lines import program
+from .vector.programs import read
+from .vector.test_text import LINES
 
 
 @pytest.mark.parametrize(("name", "sources"), [("TREM", ("src0", "src1")), ("TREMS", ("src",))])
@@ -40,3 +49,22 @@ def test_a_product_has_the_sizes_of_its_operands(name: str) -> None:
     start = {"TMATMUL": {}, "TMATMUL_ACC": {("acc", False): (16, 4)}, "TMATMUL_BIAS": {("bias", False): (1, 4)}}[name]
     assert found == {("lhs", False): (16, 48), ("rhs", False): (48, 4), ("dst", True): (16, 16), **start}
     assert [a.results for a in accesses if a.write] == [(16, 4)]  # the rest of the fractal becomes padding
+
+
+@pytest.mark.parametrize("line", [line for line in LINES if " = " in line])
+def test_registers_have_no_footprint_whether_results_are_known_or_not(line: str) -> None:
+    """Lanes may be those of a result, which a site need not know."""
+    (function,) = read(program(line)).functions
+    assert function.body is not None
+    facts, checked = Facts(function), 0
+    for op in function.body.walk():
+        instr = instr_of(op)
+        at = None if instr is None else facts.site(op, target("a5"))
+        if instr is None or at is None or not isinstance(word := instr.meaning_at(at), Lane):
+            continue
+        results = {o.name for o in instr.produces}
+        unknown = replace(at, operands={name: info for name, info in at.operands.items() if name not in results})
+        for known in (at, unknown):
+            assert list(footprint(word, known) or ()) == []
+            checked += 1
+    assert checked
