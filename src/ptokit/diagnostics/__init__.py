@@ -4,7 +4,7 @@ from .diagnostic import DiagnosticError, Diagnostics
 from .evidence import Evidence
 from .finding import Diagnostic, Note, Severity
 from .location import UNKNOWN_LOCATION, Location
-from .rules import ALL_TARGETS, CATALOGUE, Doubt, Rule, RuleDecorator, Scope, catalogue, define, lookup, rule
+from .rules import ALL_TARGETS, CATALOGUE, Doubt, Rule, RuleDecorator, Scope, catalogue, define, family, lookup, rule
 
 __all__ = [
     "ALL_TARGETS",
@@ -23,6 +23,7 @@ __all__ = [
     "UNKNOWN_LOCATION",
     "catalogue",
     "define",
+    "family",
     "lookup",
     "rule",
 ]

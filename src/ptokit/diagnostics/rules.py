@@ -75,7 +75,7 @@ class Rule:
         return not REFUSING.isdisjoint(self.evidence)
 
 
-RuleDecorator = Callable[[Check], Rule]
+RuleDecorator = Callable[[Check | None], Rule]
 CATALOGUE: dict[str, Rule] = {}
 
 
@@ -88,17 +88,48 @@ def define(id: str, what: str, **fields: Any) -> Rule:
     return CATALOGUE[id]
 
 
-def rule(id: str, *, what: str = "", **fields: Any) -> RuleDecorator:
+def rule(id: str, accepted: str = "", rejected: str = "", *, what: str = "", **fields: Any) -> RuleDecorator:
     """Decorator that makes a rule of the function that checks it; `fields` are those of `Rule`.
 
-    The first paragraph of the function's docstring is the sentence that must hold. A function that serves several
-    rules, or is made by another, is given with the sentence: ``rule("EW-06", what="...")(in_types)``.
+    The first paragraph of the function's docstring is the sentence that must hold. A second one says why, and one that
+    begins with "Decision:" which reading was chosen. A function that serves several rules, or is made by another, is
+    given with the sentence: ``rule("EW-06", what="...")(in_types)``.
     """
 
-    def made(check: Check) -> Rule:
-        return define(id, what or " ".join((check.__doc__ or "").split("\n\n")[0].split()), check=check, **fields)
+    def made(check: Check | None) -> Rule:
+        stated = _paragraphs(check) if not what else {"what": what}
+        return define(id, **{**stated, "accepted": accepted, "rejected": rejected, **fields}, check=check)
 
     return made
+
+
+def _paragraphs(check: Check | None) -> dict[str, str]:
+    sentence, *rest = (" ".join(part.split()) for part in (check.__doc__ or "").split("\n\n"))
+    found = {"what": sentence}
+    for part in rest:
+        key = "decision" if part.startswith(_DECISION) else "why"
+        found[key] = part.removeprefix(_DECISION).strip()
+    return found
+
+
+_DECISION = "Decision:"
+
+
+def family(source: str, prefix: str = "", **fields: Any) -> Callable[..., RuleDecorator]:
+    """The decorator `rule` for the rules of one document, whose ids begin with `prefix`; `fields` are those of `Rule`.
+
+    The targets follow from the id, where that names one: ``EW-A5-01`` is of a5.
+    """
+
+    def made(id: str, *examples: str, **more: Any) -> RuleDecorator:
+        id = f"{prefix}{id}"
+        targets = next((_NAMED[part] for part in id.split("-") if part in _NAMED), ALL_TARGETS)
+        return rule(id, *examples, **{"source": source, "targets": targets, **fields, **more})
+
+    return made
+
+
+_NAMED = {"CPU": ("cpu",), "A3": ("a2a3",), "A23": ("a2a3",), "A5": ("a5",)}
 
 
 def lookup(id: str) -> Rule:

@@ -16,14 +16,10 @@ def assembler_rule(id: str, accepted: str, rejected: str, **more: Any) -> RuleDe
     return rule(id, scope=Scope.ASSEMBLER, accepted=accepted, rejected=rejected, **more)
 
 
-@assembler_rule(
-    "A5-1",
-    "thistogram on a5",
-    "thistogram on a2a3",
-    targets=("a2a3",),
-    source="assembly 13.9",
-    why="Of mgather and mscatter GA-1 and SC-1 say it.",
-)
+@assembler_rule("A5-1", "thistogram on a5", "thistogram on a2a3", targets=("a2a3",), source="assembly 13.9")
 def A5_ONLY(o: Site) -> Message:
-    """The operation exists on a5 only."""
+    """The operation exists on a5 only.
+
+    Of mgather and mscatter GA-1 and SC-1 say it.
+    """
     return f"{o.instr.text} is written for a5, not {o.target.name}"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ptokit.diagnostics import Scope, rule
+from ptokit.diagnostics import Scope, family
 from ptokit.types.enums import Pipe, TileType
 
 from ..site import Site, TileInfo
+
+rule = family("memory-model-and-sync 2, 10")
 
 CORE_PIPES: Mapping[str, frozenset[Pipe]] = {
     "vector": frozenset((Pipe.S, Pipe.V, Pipe.MTE2, Pipe.MTE3)),
@@ -77,10 +79,9 @@ def _to_l1(o: Site, pipe: Pipe) -> bool:
 
 PIPE_CORE = rule(
     "PIPE-CORE",
+    "tmatmul in a function with kernel_kind<cube>",
+    "tmatmul in a function with kernel_kind<vector>",
     what="An instruction is issued on a core that has its pipe.",
     scope=Scope.SYNC,
     why="Cube and vector cores are different cores; the code of one does not run on the other.",
-    source="memory-model-and-sync 2, 10",
-    rejected="tmatmul in a function with kernel_kind<vector>",
-    accepted="tmatmul in a function with kernel_kind<cube>",
 )(missing_pipe)

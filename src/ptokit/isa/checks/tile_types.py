@@ -7,9 +7,8 @@ placement is reported under the ids of memory-model-and-sync 10; the SA rules sp
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from ptokit.diagnostics import RuleDecorator, define, lookup, rule
+from ptokit.diagnostics import define, family, lookup
 from ptokit.records import dataclass
 from ptokit.targets import Target
 from ptokit.types.conv import ConvSpec
@@ -21,14 +20,15 @@ from ..site import Site
 from ..unknown import UNKNOWN, Size, known
 from .placement import broken_placement, buffer_name
 
+rule = family("types-and-layouts 2")
+
 SOURCE = "types-and-layouts 3"
 FRACTALS = (512, 1024, 32)
 
 Message = str | tuple[str, str] | None
 
 
-def _tile(id: str, **more: Any) -> RuleDecorator:
-    return rule(id, **{"source": SOURCE, **more})
+_tile = family(SOURCE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def inner_box(spec: TileSpec) -> Box:
     return spec.box
 
 
-@_tile("TILE-01", accepted="16x32, valid 9x32", rejected="16x32, valid 17x32")
+@_tile("TILE-01", "16x32, valid 9x32", "16x32, valid 17x32")
 def TILE_01(o: TileSite) -> Message:
     """Rows and columns of a tile are positive, and its valid region lies inside it."""
     s = o.spec
@@ -61,7 +61,7 @@ def TILE_01(o: TileSite) -> Message:
     return None
 
 
-@_tile("TILE-03", accepted="a 48x64 i8 NZ mat tile", rejected="a 35x64 i8 NZ mat tile")
+@_tile("TILE-03", "a 48x64 i8 NZ mat tile", "a 35x64 i8 NZ mat tile")
 def TILE_03(o: TileSite) -> Message:
     """The rows of a boxed tile are a multiple of its box's rows, except for Vec, MX scales and single rows."""
     s, (rows, _) = o.spec, inner_box(o.spec)
@@ -70,7 +70,7 @@ def TILE_03(o: TileSite) -> Message:
     return f"{s.rows} rows of {s.dtype} in {s.layout_name} boxes of {rows} rows; rows must be a multiple of {rows}"
 
 
-@_tile("TILE-04", accepted="a 16x64 i8 NZ tile (boxes of 32 columns)", rejected="a 16x61 i8 NZ tile")
+@_tile("TILE-04", "a 16x64 i8 NZ tile (boxes of 32 columns)", "a 16x61 i8 NZ tile")
 def TILE_04(o: TileSite) -> Message:
     """The columns of a tile are a multiple of its box's columns."""
     s, (_, cols) = o.spec, inner_box(o.spec)
@@ -90,7 +90,7 @@ def _line(what: str, count: int, spec: TileSpec) -> Message:
     )
 
 
-@_tile("TILE-08", accepted="valid=?x32, set to 0 at run time before anything is moved", rejected="valid=0x32")
+@_tile("TILE-08", "valid=?x32, set to 0 at run time before anything is moved", "valid=0x32")
 def TILE_08(o: TileSite) -> Message:
     """Static valid sizes are positive."""
     for what, valid in (("rows", o.spec.valid_row), ("columns", o.spec.valid_col)):
@@ -99,28 +99,23 @@ def TILE_08(o: TileSite) -> Message:
     return None
 
 
-@_tile(
-    "TILE-D1",
-    accepted="slayout=row_major, fractal=1024",
-    rejected="slayout=none_box, fractal=1024",
-    why="The sizes would have to be multiples of a 16x16 box that the storage does not have.",
-)
+@_tile("TILE-D1", "slayout=row_major, fractal=1024", "slayout=none_box, fractal=1024")
 def TILE_D1(o: TileSite) -> Message:
-    """Fractal size 1024 goes with boxes."""
+    """Fractal size 1024 goes with boxes.
+
+    The sizes would have to be multiples of a 16x16 box that the storage does not have.
+    """
     if o.spec.fractal == 1024 and o.spec.slayout is SLayout.NoneBox:
         return "fractal size 1024 without boxes (slayout=none_box) has no meaning; use 512"
     return None
 
 
-@_tile(
-    "TILE-D2",
-    targets=("a5",),
-    accepted="4x256 e1m2",
-    rejected="4x224 e1m2",
-    why="TILE-05 counts a byte per element and so lets 16-byte rows pass, which no transfer can address.",
-)
+@_tile("TILE-D2", "4x256 e1m2", "4x224 e1m2", targets=("a5",))
 def TILE_D2(o: TileSite) -> Message:
-    """The contiguous dimension of a tile of packed 4-bit elements without boxes is a multiple of 64."""
+    """The contiguous dimension of a tile of packed 4-bit elements without boxes is a multiple of 64.
+
+    TILE-05 counts a byte per element and so lets 16-byte rows pass, which no transfer can address.
+    """
     s = o.spec
     if not s.dtype.packed or s.boxed:
         return None
@@ -130,15 +125,12 @@ def TILE_D2(o: TileSite) -> Message:
     return f"{count} {what} of {s.dtype} are {count // 2} bytes; 4-bit tiles need multiples of 64 elements (32 bytes)"
 
 
-@_tile(
-    "TILE-D3",
-    accepted="a 32x32 f16 Zn vec tile",
-    rejected="a 33x32 f16 Zn vec tile",
-    why="TILE-03 lets Vec and scale tiles pass, but the last box of rows would lie behind the tile's memory.",
-    source=f"{SOURCE}, 6 (derived)",
-)
+@_tile("TILE-D3", "a 32x32 f16 Zn vec tile", "a 33x32 f16 Zn vec tile", source=f"{SOURCE}, 6 (derived)")
 def TILE_D3(o: TileSite) -> Message:
-    """The rows of a Zn, Zz or Nn tile are a multiple of its box's rows, in every buffer."""
+    """The rows of a Zn, Zz or Nn tile are a multiple of its box's rows, in every buffer.
+
+    TILE-03 lets Vec and scale tiles pass, but the last box of rows would lie behind the tile's memory.
+    """
     s = o.spec
     contiguous = s.rows == 1 and s.slayout is SLayout.RowMajor
     if not s.boxed or contiguous or s.layout_name == "Nz" or s.rows % s.box.rows == 0:
@@ -146,7 +138,7 @@ def TILE_D3(o: TileSite) -> Message:
     return f"{s.rows} rows of a {s.layout_name} tile with boxes of {s.box.rows} rows end past the tile's storage"
 
 
-@rule("TILE-09", source=SOURCE, accepted="tgetval of a vec tile", rejected="tgetval of an accumulator")
+@rule("TILE-09", "tgetval of a vec tile", "tgetval of an accumulator", source=SOURCE)
 def TILE_09(o: Site) -> Message:
     """Single elements are read and written in Vec tiles only."""
     for t in o.tiles:
@@ -155,24 +147,22 @@ def TILE_09(o: Site) -> Message:
     return None
 
 
-@_tile(
-    "TILE-05",
-    accepted="6x16 f32",
-    rejected="6x18 f32",
-    why="The transfer engines move 32-byte blocks. It also follows that a one-column tile is column-major.",
-)
+@_tile("TILE-05", "6x16 f32", "6x18 f32")
 def TILE_05(o: Site) -> Message:
-    """A row of a row-major tile without boxes is a multiple of 32 bytes."""
+    """A row of a row-major tile without boxes is a multiple of 32 bytes.
+
+    The transfer engines move 32-byte blocks. It also follows that a one-column tile is column-major.
+    """
     return _line("cols", o.spec.cols, o.spec) if o.spec.row_major else None
 
 
-@_tile("TILE-06", accepted="64x3 f16 col_major", rejected="58x3 f16 col_major")
+@_tile("TILE-06", "64x3 f16 col_major", "58x3 f16 col_major")
 def TILE_06(o: Site) -> Message:
     """A column of a column-major tile without boxes is a multiple of 32 bytes."""
     return None if o.spec.row_major else _line("rows", o.spec.rows, o.spec)
 
 
-@_tile("TILE-07", accepted="fractal=1024 for an accumulator", rejected="fractal=2048")
+@_tile("TILE-07", "fractal=1024 for an accumulator", "fractal=2048")
 def TILE_07(o: Site) -> Message:
     """The fractal size is 512, 1024 or 32 bytes."""
     return None if o.spec.fractal in FRACTALS else f"fractal={o.spec.fractal}; it can be 512, 1024 or 32"
@@ -226,17 +216,15 @@ _PLACED = "With an address, the finding has the id"
 PLACEMENT_RULES = (
     rule(
         "SA-0351",
+        "a scale tile on a5",
+        "a scale tile on a2a3",
         what=f"The target has the buffer a tile lives in. {_PLACED} SPACE-ABSENT.",
-        source="types-and-layouts 2",
-        accepted="a scale tile on a5",
-        rejected="a scale tile on a2a3",
     )(_absent),
     rule(
         "SA-0352",
+        "a 256x256 f32 vec tile on a5 (256 KiB)",
+        "a 1618x64 f32 vec tile on a2a3 (192 KiB)",
         what=f"A tile is not larger than its buffer. {_PLACED} of the buffer, UB-CAPACITY and so on.",
-        source="types-and-layouts 2",
-        accepted="a 256x256 f32 vec tile on a5 (256 KiB)",
-        rejected="a 1618x64 f32 vec tile on a2a3 (192 KiB)",
     )(_too_large),
 )
 define(

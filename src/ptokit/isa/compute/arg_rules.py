@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from ptokit.diagnostics import Doubt, Scope, Severity, rule
+from ptokit.diagnostics import Doubt, Scope, Severity, family
 from ptokit.targets import A2A3, A5
 from ptokit.types.enums import TileType
 
@@ -19,6 +19,7 @@ from .overlap_rules import CMP_INP_01
 from .reduce_rules import CR_1, RR_1, not_vec, row_reduction, rows_of_results
 
 SOURCE = "compute-reduce-matrix 3"
+rule = family(SOURCE)
 INT_ANY = I8
 
 
@@ -26,7 +27,7 @@ def _destinations(o: Site) -> list[tuple[str, TileInfo]]:
     return [(n, o.operands[n]) for n in ("dst", "dst_val") if o.has(n)]  # type: ignore[misc]
 
 
-@rule("ARG-COM-01", source=SOURCE, accepted="16x64 into 16x1", rejected="16x64 into 8x1")
+@rule("ARG-COM-01", "16x64 into 16x1", "16x64 into 8x1")
 def _LAYOUT(o: Site) -> Message:
     """Vec tiles. Row forms: src ND, results ND or DN with one column. Column forms: results ND, one row, src's
     columns.
@@ -133,12 +134,12 @@ def _column_tmp(o: Site) -> Message:
 
 _ASM = rule(
     "ARG-COM-04",
+    "a tmp like src; on a5 1x8",
+    "a u8 tmp for f32 on a2a3",
     what="tmp is a vec tile. On a2a3 it has src's type and valid region, or room for the candidates and their indices.",
     targets=DEVICES,
     scope=Scope.ASSEMBLER,
     source="PTOAS 2026-08 PTO.cpp verifyTRowArgTmpA2A3, verifyTColArgTmpA2A3",
-    accepted="a tmp like src; on a5 1x8",
-    rejected="a u8 tmp for f32 on a2a3",
 )(_row_tmp)
 
 
@@ -146,13 +147,7 @@ def _blocks(count: Any, lanes: int) -> Any:
     return -(-count // lanes) * lanes
 
 
-@rule(
-    "ARG-A3-01",
-    targets=("a2a3",),
-    source=SOURCE,
-    accepted="f32, 128 columns, tmp 16x16",
-    rejected="f32, 128 columns, tmp 16x8",
-)
+@rule("ARG-A3-01", "f32, 128 columns, tmp 16x16", "f32, 128 columns, tmp 16x8")
 def ARG_A3_01(o: Site) -> Message:
     """tmp holds the candidates of a row."""
     if not o.has("tmp") or not known(o.src.vc, o.src.vr):
@@ -173,15 +168,15 @@ def ARG_A3_01(o: Site) -> Message:
 
 @rule(
     "ARG-A3-02",
-    targets=("a2a3",),
+    "f32, 64 columns, tmp of 128 elements",
+    "f32, 64 columns, tmp of 64 elements",
     severity=Severity.WARNING,
-    source=SOURCE,
-    accepted="f32, 64 columns, tmp of 128 elements",
-    rejected="f32, 64 columns, tmp of 64 elements",
-    decision="A warning: the library does not check the size.",
 )
 def ARG_A3_02(o: Site) -> Message:
-    """tmp has src's type and room for the candidates of a group of columns."""
+    """tmp has src's type and room for the candidates of a group of columns.
+
+    Decision: A warning: the library does not check the size.
+    """
     if not o.has("tmp") or not known(o.src.vc):
         return None
     if o.tmp.dtype is not o.src.dtype:
@@ -194,46 +189,29 @@ def ARG_A3_02(o: Site) -> Message:
     return None
 
 
-@rule(
-    "ARG-A3-03",
-    targets=("a2a3",),
-    severity=Severity.WARNING,
-    source=SOURCE,
-    accepted="2048 rows of f16",
-    rejected="2049 rows of f16",
-    decision="The executor returns the exact index.",
-)
+@rule("ARG-A3-03", "2048 rows of f16", "2049 rows of f16", severity=Severity.WARNING)
 def ARG_A3_03(o: Site) -> Message:
-    """Column indices of 2-byte types pass through f16 on a2a3."""
+    """Column indices of 2-byte types pass through f16 on a2a3.
+
+    Decision: The executor returns the exact index.
+    """
     if o.src.dtype.size == 2 and not o.has("dst_val") and o.src.vr > 2048:
         return f"{o:src} has {o.src.vr} rows; a2a3 rounds row indices above 2048"
     return None
 
 
-@rule(
-    "ARG-A3-04",
-    targets=("a2a3",),
-    severity=Severity.WARNING,
-    source=SOURCE,
-    accepted="f32",
-    rejected="u32",
-    decision="The executor compares unsigned.",
-)
+@rule("ARG-A3-04", "f32", "u32", severity=Severity.WARNING)
 def ARG_A3_04(o: Site) -> Message:
-    """Column forms compare unsigned types as float bit patterns on a2a3."""
+    """Column forms compare unsigned types as float bit patterns on a2a3.
+
+    Decision: The executor compares unsigned.
+    """
     if o.src.dtype.kind == "u":
         return f"a2a3 compares {o.src.dtype} as float bit patterns: codes with the top bit set count as negative"
     return None
 
 
-@rule(
-    "ARG-A5-01",
-    targets=("a5",),
-    severity=Severity.WARNING,
-    source=SOURCE,
-    accepted="1024 rows of f16",
-    rejected="40000 rows of f16",
-)
+@rule("ARG-A5-01", "1024 rows of f16", "40000 rows of f16", severity=Severity.WARNING)
 def ARG_A5_01(o: Site) -> Message:
     """Column indices of 1- and 2-byte types are kept in 16 bits on a5."""
     if o.src.dtype.size <= 2 and o.src.vr > 32767:
@@ -243,16 +221,13 @@ def ARG_A5_01(o: Site) -> Message:
 
 _TYPES = rule(
     "ARG-COM-03",
+    "f32 into i32",
+    "f32 into f32",
     what=(
         "The source type has a form on the target; indices are i32 or u32 (value forms of 2-byte types: also i16, u16)."
     ),
-    source=SOURCE,
-    accepted="f32 into i32",
-    rejected="f32 into f32",
 )(_types)
-_EMPTY = rule(
-    "ARG-COM-02", what="The valid region of src is not empty.", source=SOURCE, accepted="16x60", rejected="0x60"
-)(_not_empty)
+_EMPTY = rule("ARG-COM-02", "16x60", "0x60", what="The valid region of src is not empty.")(_not_empty)
 
 _INDICES = types_of("i32 u32")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import Scope, Severity, rule
+from ptokit.diagnostics import Scope, Severity, family
 from ptokit.targets import A2A3, A5, Target
 from ptokit.types.enums import CmpMode
 
@@ -12,6 +12,7 @@ from .overlap_rules import EW_10, EW_10_APART
 from .vector_rules import EW_01, EW_02, EW_03, EW_06, EW_1
 
 SOURCE = "compute-elementwise 2"
+rule = family(f"{SOURCE}.3")
 
 
 def compared(o: Site) -> TileInfo:
@@ -20,15 +21,12 @@ def compared(o: Site) -> TileInfo:
     return found
 
 
-@rule(
-    "EW-CMP-01",
-    source=f"{SOURCE}.1, 3.5, 5",
-    accepted="f32 16x64 into u8 16x32",
-    rejected="f32 16x64 into f32",
-    decision="u8, i8 and u32 masks on a5 and cpu (also u16 on cpu), u8 and i8 on a2a3.",
-)
+@rule("EW-CMP-01", "f32 16x64 into u8 16x32", "f32 16x64 into f32", source=f"{SOURCE}.1, 3.5, 5")
 def EW_CMP_01(o: Site) -> Message:
-    """Compared tiles have one type and valid region; dst is an integer mask with a bit for each column."""
+    """Compared tiles have one type and valid region; dst is an integer mask with a bit for each column.
+
+    Decision: u8, i8 and u32 masks on a5 and cpu (also u16 on cpu), u8 and i8 on a2a3.
+    """
     a = compared(o)
     if o.has_operand("src1"):
         b = o.src1
@@ -56,13 +54,7 @@ def _written(a: TileInfo, on: Target) -> int | None:
     return -(-a.vc // 256) * 32 if size == 1 else -(-a.vc // 128) * 16
 
 
-@rule(
-    "EW-A3-03",
-    targets=("a2a3",),
-    source=f"{SOURCE}.2",
-    accepted="f32, 64 columns, 32 bytes per row",
-    rejected="f32, 320 columns, 32 bytes per row",
-)
+@rule("EW-A3-03", "f32, 64 columns, 32 bytes per row", "f32, 320 columns, 32 bytes per row", source=f"{SOURCE}.2")
 def EW_A3_03(o: Site) -> Message:
     """A mask row holds the whole repeats that a2a3 writes."""
     need = _written(compared(o), A2A3)
@@ -71,13 +63,7 @@ def EW_A3_03(o: Site) -> Message:
     return None
 
 
-@rule(
-    "EW-A5-06",
-    targets=("a5",),
-    source=f"{SOURCE}.3",
-    accepted="f32, 128 columns, 32 bytes per row",
-    rejected="f32, 320 columns, 32 bytes per row",
-)
+@rule("EW-A5-06", "f32, 128 columns, 32 bytes per row", "f32, 320 columns, 32 bytes per row")
 def EW_A5_06(o: Site) -> Message:
     """A mask row is a multiple of 4 bytes and holds what a5 writes."""
     row, need = o.dst.cols * o.dst.dtype.size, _written(compared(o), A5)
@@ -86,40 +72,30 @@ def EW_A5_06(o: Site) -> Message:
     return None
 
 
-@rule(
-    "EW-A3-01",
-    targets=("a2a3",),
-    severity=Severity.WARNING,
-    source=f"{SOURCE}.2",
-    accepted="i32 EQ",
-    rejected="i32 LT",
-    decision="The executor compares as the mode says.",
-)
+@rule("EW-A3-01", "i32 EQ", "i32 LT", severity=Severity.WARNING, source=f"{SOURCE}.2")
 def EW_A3_01(o: Site) -> Message:
-    """i32 comparisons are EQ or NE on a2a3."""
+    """i32 comparisons are EQ or NE on a2a3.
+
+    Decision: The executor compares as the mode says.
+    """
     if compared(o).dtype.name == "i32" and o.cmp not in (CmpMode.EQ, CmpMode.NE):
         return f"i32 comparisons on a2a3 know EQ and NE; {o.cmp.name} yields EQ"
     return None
 
 
-@rule(
-    "EW-A3-02",
-    targets=("a2a3",),
-    severity=Severity.WARNING,
-    source=f"{SOURCE}.2",
-    accepted="TCMPS on f16",
-    rejected="TCMPS on i16",
-    decision="The executor compares integers.",
-)
+@rule("EW-A3-02", "TCMPS on f16", "TCMPS on i16", severity=Severity.WARNING, source=f"{SOURCE}.2")
 def EW_A3_02(o: Site) -> Message:
-    """TCMPS compares 16-bit integers as f16 bit patterns on a2a3."""
+    """TCMPS compares 16-bit integers as f16 bit patterns on a2a3.
+
+    Decision: The executor compares integers.
+    """
     a = compared(o)
     if a.dtype.name in ("i16", "u16"):
         return f"{a.dtype} is compared as if its bits were f16 on a2a3"
     return None
 
 
-@rule("EW-A5-02", targets=("a5",), source=f"{SOURCE}.3", accepted="16x64 and 16x64", rejected="16x64 and 16x128")
+@rule("EW-A5-02", "16x64 and 16x64", "16x64 and 16x128")
 def EW_A5_02(o: Site) -> Message:
     """TCMP of 4-byte types has equal columns in both sources on a5."""
     if o.src0.dtype.size == 4 and o.src0.cols != o.src1.cols:
@@ -127,7 +103,7 @@ def EW_A5_02(o: Site) -> Message:
     return None
 
 
-@rule("EW-CPU-04", targets=("cpu",), source=f"{SOURCE}, 3.7", accepted="f32 into u8", rejected="i16 into u8")
+@rule("EW-CPU-04", "f32 into u8", "i16 into u8", source=f"{SOURCE}, 3.7")
 def EW_CPU_04(o: Site) -> Message:
     """TCMP on cpu: u8 mask with i32 f16 f32, or u32 mask with 8- to 32-bit types; equal valid rows."""
     d, s = o.dst.dtype.name, o.src0.dtype.name
@@ -139,11 +115,11 @@ def EW_CPU_04(o: Site) -> Message:
 
 @rule(
     "EW-AS-07",
+    "ui8 mask of the sources' shape",
+    "a 16x32 mask for 16x64 sources on a5",
     targets=DEVICES,
     scope=Scope.ASSEMBLER,
     source=f"{SOURCE}.4",
-    accepted="ui8 mask of the sources' shape",
-    rejected="a 16x32 mask for 16x64 sources on a5",
 )
 def EW_AS_07(o: Site) -> Message:
     """tcmp: dst is an 8-bit integer tile; on a5 all shapes are equal."""
@@ -166,15 +142,12 @@ SCALAR_RULES = (*_BOTH, EW_A3_02, EW_A3_03, EW_A5_06, EW_AS_07)
 # Selection -----------------------------------------------------------------------------------------------------------
 
 
-@rule(
-    "EW-SEL-01",
-    source=f"{SOURCE}.1, 5",
-    accepted="f32 with a u8 mask of 32 bytes per row",
-    rejected="dst f32, src0 f16",
-    decision="The library compares dst with either source; all must agree here.",
-)
+@rule("EW-SEL-01", "f32 with a u8 mask of 32 bytes per row", "dst f32, src0 f16", source=f"{SOURCE}.1, 5")
 def EW_SEL_01(o: Site) -> Message:
-    """Destination and sources have one type; the mask has a bit for each of dst's valid elements."""
+    """Destination and sources have one type; the mask has a bit for each of dst's valid elements.
+
+    Decision: The library compares dst with either source; all must agree here.
+    """
     d = o.dst
     for name, t in o.data_tiles:
         if name not in ("dst", "mask") and t.dtype is not d.dtype:
@@ -186,7 +159,7 @@ def EW_SEL_01(o: Site) -> Message:
     return None
 
 
-@rule("EW-A5-03", targets=("a5",), source=f"{SOURCE}.3", accepted="u8 mask", rejected="u32 mask")
+@rule("EW-A5-03", "u8 mask", "u32 mask")
 def EW_A5_03(o: Site) -> Message:
     """The mask of TSEL has 1-byte elements on a5."""
     if o.dst.dtype.size < 8 and o.mask.dtype.size != 1:
@@ -196,7 +169,7 @@ def EW_A5_03(o: Site) -> Message:
     return None
 
 
-@rule("EW-A5-04", targets=("a5",), source=f"{SOURCE}.3", accepted="256 columns of i8", rejected="320 columns of i8")
+@rule("EW-A5-04", "256 columns of i8", "320 columns of i8")
 def EW_A5_04(o: Site) -> Message:
     """TSEL of 1-byte elements has at most 256 valid columns on a5."""
     if o.dst.dtype.size == 1 and o.dst.vc > 256:
@@ -204,7 +177,7 @@ def EW_A5_04(o: Site) -> Message:
     return None
 
 
-@rule("EW-AS-10", targets=DEVICES, scope=Scope.ASSEMBLER, source=f"{SOURCE}.4", accepted="i16", rejected="ui16")
+@rule("EW-AS-10", "i16", "ui16", targets=DEVICES, scope=Scope.ASSEMBLER, source=f"{SOURCE}.4")
 def EW_AS_10(o: Site) -> Message:
     """tsels: signless integers only."""
     if o.dst.dtype.kind == "u":

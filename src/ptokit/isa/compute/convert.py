@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ptokit.diagnostics import Doubt, RuleDecorator, Severity, rule
+from ptokit.diagnostics import Doubt, Severity, family
 from ptokit.targets import A2A3, A5
 from ptokit.types.enums import RoundMode, SaturationMode, TileType
 
@@ -23,8 +21,7 @@ from .words import SRC, vector
 SOURCE = "compute-elementwise 8.9"
 
 
-def _rule(id: str, accepted: str, rejected: str, **more: Any) -> RuleDecorator:
-    return rule(id, source=SOURCE, accepted=accepted, rejected=rejected, **more)
+_rule = family(SOURCE)
 
 
 def _pair(o: Site) -> Pair | None:
@@ -107,7 +104,7 @@ def _tmp_bytes(o: Site) -> int | None:
     return None
 
 
-@_rule("TCVT-A3-01", "f16 to i16, tmp of 256 bytes", "f16 to i16, tmp of 32 bytes", targets=("a2a3",))
+@_rule("TCVT-A3-01", "f16 to i16, tmp of 256 bytes", "f16 to i16, tmp of 32 bytes")
 def TCVT_A3_01(o: Site) -> Message:
     """tmp has the size the conversion uses and overlaps neither tile."""
     if not o.has("tmp"):
@@ -123,7 +120,7 @@ def TCVT_A3_01(o: Site) -> Message:
     return None
 
 
-@_rule("TCVT-A3-02", "128 columns", "160 columns", targets=("a2a3",))
+@_rule("TCVT-A3-02", "128 columns", "160 columns")
 def TCVT_A3_02(o: Site) -> Message:
     """int4 conversions have at most 128 columns or a multiple of 128."""
     if "int4" in (o.src.dtype.name, o.dst.dtype.name) and o.dst.vc > 128 and o.dst.vc % 128 != 0:
@@ -131,7 +128,7 @@ def TCVT_A3_02(o: Site) -> Message:
     return None
 
 
-@_rule("TCVT-A5-01", "64 columns", "63 columns", targets=("a5",))
+@_rule("TCVT-A5-01", "64 columns", "63 columns")
 def TCVT_A5_01(o: Site) -> Message:
     """FP4 tiles have even columns."""
     for name, t in o.data_tiles:
@@ -140,7 +137,7 @@ def TCVT_A5_01(o: Site) -> Message:
     return None
 
 
-@_rule("TCVT-A5-02", "62 valid columns", "61 valid columns", targets=("a5",), severity=Severity.WARNING)
+@_rule("TCVT-A5-02", "62 valid columns", "61 valid columns", severity=Severity.WARNING)
 def TCVT_A5_02(o: Site) -> Message:
     """FP4 destinations have even valid columns."""
     if o.dst.dtype.packed and known(o.dst.vc) and o.dst.vc % 2:
@@ -164,7 +161,7 @@ def TCVT_INP_01(o: Site) -> Message:
     return None
 
 
-@_rule("TCVT-CPU-01", "TCVT(dst, src, mode)", "TCVT(dst, src, tmp, mode)", targets=("cpu",))
+@_rule("TCVT-CPU-01", "TCVT(dst, src, mode)", "TCVT(dst, src, tmp, mode)")
 def TCVT_CPU_01(o: Site) -> Message:
     """TCVT on cpu has no form with tmp."""
     return f"TCVT on cpu has no {o:tmp} operand" if o.has("tmp") else None

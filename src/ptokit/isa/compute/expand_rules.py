@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import Doubt, Scope, Severity, rule
+from ptokit.diagnostics import Doubt, Scope, Severity, family
 from ptokit.targets import A5
 
 from ..checks.operands import DEVICES, Message, is_dn1, is_nd, layout
@@ -13,10 +13,11 @@ from .reduce_rules import not_vec
 from .vector_rules import equal_types
 
 ROWS, COLUMNS = "compute-reduce-matrix 4", "compute-reduce-matrix 5"
+rule = family(ROWS)
 SCRATCH = (188416, 196608)  # UB bytes that the three-operand form overwrites on a2a3
 
 
-@rule("REXP-COM-01", source=ROWS, accepted="16x1 DN into 16x64 ND", rejected="8 valid rows into 16")
+@rule("REXP-COM-01", "16x1 DN into 16x64 ND", "8 valid rows into 16")
 def REXP_COM_01(o: Site) -> Message:
     """TROWEXPAND: Vec tiles of one type, dst ND, src without boxes, equal non-zero valid rows."""
     s, d = o.src, o.dst
@@ -41,17 +42,12 @@ def _columns_64(o: Site) -> Message:
     return None
 
 
-@rule(
-    "REXP-A5-01",
-    targets=("a5",),
-    severity=Severity.WARNING,
-    source=ROWS,
-    accepted="src valid=16x1",
-    rejected="src valid=16x8",
-    decision="A warning: with a dynamic count the same call compiles and uses column 0.",
-)
+@rule("REXP-A5-01", "src valid=16x1", "src valid=16x8", severity=Severity.WARNING)
 def REXP_A5_01(o: Site) -> Message:
-    """TROWEXPAND on a5: src has one static valid column, or a dynamic count."""
+    """TROWEXPAND on a5: src has one static valid column, or a dynamic count.
+
+    Decision: A warning: with a dynamic count the same call compiles and uses column 0.
+    """
     if o.src.spec.valid_col not in (1, -1):
         return f"{o:src} has {o.src.spec.valid_col} static valid columns; TROWEXPAND on a5 needs 1"
     return None
@@ -59,11 +55,9 @@ def REXP_A5_01(o: Site) -> Message:
 
 REXP_A5_02 = rule(
     "REXP-A5-02",
+    "i64 with 64 columns",
+    "i64 with 128 columns",
     what="TROWEXPAND of 64-bit types writes at most 64 columns on a5.",
-    targets=("a5",),
-    source=ROWS,
-    accepted="i64 with 64 columns",
-    rejected="i64 with 128 columns",
 )(_columns_64)
 
 # Row forms with an operation -----------------------------------------------------------------------------------------
@@ -103,7 +97,7 @@ def row_vector(o: Site) -> TileInfo | None:
     return None
 
 
-@rule("REXP-COM-10", source=ROWS, accepted="f32 everywhere", rejected="TROWEXPANDADD i8 on a2a3")
+@rule("REXP-COM-10", "f32 everywhere", "TROWEXPANDADD i8 on a2a3")
 def REXP_COM_10(o: Site) -> Message:
     """Row expansion with an operation: one element type that the target has, dst row-major."""
     if not o.dst.row_major:
@@ -111,7 +105,7 @@ def REXP_COM_10(o: Site) -> Message:
     return equal_types(o) or in_types(o)
 
 
-@rule("REXP-COM-11", source=ROWS, accepted="16x64 and 16x1 DN", rejected="16x64 and 8x1 DN")
+@rule("REXP-COM-11", "16x64 and 16x1 DN", "16x64 and 8x1 DN")
 def REXP_COM_11(o: Site) -> Message:
     """One source is the matrix with dst's valid region, the other one value or one 32-byte block per row."""
     nothing = o.dst.vr == 0 and o.dst.vc == 0  # as a vector core has that takes no part
@@ -127,7 +121,7 @@ def REXP_COM_11(o: Site) -> Message:
     return not_vec(o) or (Doubt(message) if _as_the_library_reads(o) else message)
 
 
-@rule("REXP-COM-12", source=ROWS, accepted="a 16x1 DN vector with tmp", rejected="a 16x8 block vector with tmp")
+@rule("REXP-COM-12", "a 16x1 DN vector with tmp", "a 16x8 block vector with tmp")
 def REXP_COM_12(o: Site) -> Message:
     """With a tmp the expanded operand is DN with one column."""
     v = row_vector(o) if o.has("tmp") else None
@@ -137,14 +131,7 @@ def REXP_COM_12(o: Site) -> Message:
     return None
 
 
-@rule(
-    "REXP-A3-10",
-    targets=("a2a3",),
-    severity=Severity.WARNING,
-    source=ROWS,
-    accepted="tiles below 188416",
-    rejected="a source at 190000",
-)
+@rule("REXP-A3-10", "tiles below 188416", "a source at 190000", severity=Severity.WARNING)
 def REXP_A3_10(o: Site) -> Message:
     """The form without tmp overwrites UB bytes 188416..196607 on a2a3."""
     v = row_vector(o)
@@ -156,7 +143,7 @@ def REXP_A3_10(o: Site) -> Message:
     return None
 
 
-@rule("REXP-A3-11", targets=("a2a3",), source=ROWS, accepted="16 rows, 512 bytes", rejected="16 rows, 256 bytes")
+@rule("REXP-A3-11", "16 rows, 512 bytes", "16 rows, 256 bytes")
 def REXP_A3_11(o: Site) -> Message:
     """tmp has 32 bytes for each row, rounded up to 8 rows; 7680 bytes from 256 rows on."""
     if not o.has("tmp") or not known(o.dst.vr):
@@ -170,7 +157,7 @@ def REXP_A3_11(o: Site) -> Message:
 # Columns -------------------------------------------------------------------------------------------------------------
 
 
-@rule("CEXP-COM-01", source=COLUMNS, accepted="1x64 into 16x64", rejected="1x32 into 16x64")
+@rule("CEXP-COM-01", "1x64 into 16x64", "1x32 into 16x64", source=COLUMNS)
 def CEXP_COM_01(o: Site) -> Message:
     """TCOLEXPAND: Vec ND tiles of one type with equal valid columns; a5 needs a non-empty src."""
     for name, t in o.data_tiles:
@@ -187,7 +174,7 @@ def CEXP_COM_01(o: Site) -> Message:
     return None
 
 
-@rule("CEXP-COM-02", source=COLUMNS, accepted="16x64 and 1x64", rejected="16x64 and 1x32; on cpu the vector as src0")
+@rule("CEXP-COM-02", "16x64 and 1x64", "16x64 and 1x32; on cpu the vector as src0", source=COLUMNS)
 def CEXP_COM_02(o: Site) -> Message:
     """Column expansion with an operation: row-major tiles of one type, dst's valid columns, a matrix with its
     region.
@@ -216,11 +203,11 @@ def CEXP_COM_02(o: Site) -> Message:
 
 @rule(
     "CEXP-AS-01",
+    "src0 16x64, dst 16x64",
+    "src0 1x64, dst 16x64",
     targets=DEVICES,
     scope=Scope.ASSEMBLER,
     source=COLUMNS,
-    accepted="src0 16x64, dst 16x64",
-    rejected="src0 1x64, dst 16x64",
 )
 def CEXP_AS_01(o: Site) -> Message:
     """Column expansion in text: src0 has dst's shape."""
@@ -231,9 +218,8 @@ def CEXP_AS_01(o: Site) -> Message:
 
 CEXP_A5_01 = rule(
     "CEXP-A5-01",
+    "i64 with 64 columns",
+    "i64 with 128 columns",
     what="TCOLEXPAND of 64-bit types writes at most 64 columns on a5.",
-    targets=("a5",),
     source=COLUMNS,
-    accepted="i64 with 64 columns",
-    rejected="i64 with 128 columns",
 )(_columns_64)

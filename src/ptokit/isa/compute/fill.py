@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import rule
+from ptokit.diagnostics import family
 from ptokit.types.enums import Pipe, TileType
 
 from ..checks.operands import Message
@@ -13,6 +13,8 @@ from ..table import dst, scalar
 from ..typesets import ASM_INT, FB, I6, I8, INT16_32, types
 from .vector_rules import EW_01_MAT, EW_02_64, EW_03, EW_06, EW_07, EW_08, EW_1, EW_A3_07
 from .words import vector
+
+rule = family("compute-elementwise 2.2")
 
 
 def _fill(o: Site) -> Lane:
@@ -32,21 +34,13 @@ def _mat_blocks(o: Site) -> Message:
 
 EW_A3_08 = rule(
     "EW-A3-08",
+    "a 128x128 f16 mat tile",
+    "a 1024x1024 i8 mat tile on a2a3",
     what="A Mat tile to fill has 1..32767 blocks of 32 bytes.",
-    targets=("a2a3",),
-    source="compute-elementwise 2.2",
-    accepted="a 128x128 f16 mat tile",
-    rejected="a 1024x1024 i8 mat tile on a2a3",
 )(_mat_blocks)
 
 
-@rule(
-    "EW-A5-09",
-    targets=("a5",),
-    source="compute-elementwise 2.3",
-    accepted="a 128x128 f16 mat tile",
-    rejected="an i64 mat tile",
-)
+@rule("EW-A5-09", "a 128x128 f16 mat tile", "an i64 mat tile", source="compute-elementwise 2.3")
 def EW_A5_09(o: Site) -> Message:
     """A Mat tile to fill has 1..32767 blocks of 32 bytes and elements of 1, 2 or 4 bytes."""
     return (

@@ -10,13 +10,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from ptokit.diagnostics import Doubt, rule
+from ptokit.diagnostics import Doubt, family
 from ptokit.targets import A2A3
 
 from ..checks.operands import Message, all_tiles, overlap, same_tile
 from ..site import Site, TileInfo
 from ..table import Role
 from ..unknown import Size, known
+
+rule = family("compute-elementwise 6")
 
 # Elementwise ---------------------------------------------------------------------------------------------------------
 
@@ -56,10 +58,9 @@ def _aliasing(o: Site, apart: Callable[[Site], bool] = lambda o: False, *, chain
 
 EW_10 = rule(
     "EW-10",
+    "TADD with dst = src0",
+    "TREM with dst = src0 on a2a3; a source that starts in the middle of dst",
     what="Destination and sources are one tile or do not overlap; some a2a3 instructions need distinct tiles.",
-    source="compute-elementwise 6",
-    accepted="TADD with dst = src0",
-    rejected="TREM with dst = src0 on a2a3; a source that starts in the middle of dst",
 )(_aliasing)
 EW_10_APART = replace(EW_10, check=partial(_aliasing, apart=lambda o: True))
 EW_10_APART_A3 = replace(EW_10, check=partial(_aliasing, apart=_on_a2a3))
@@ -122,13 +123,13 @@ def _in_place(o: Site, allowed: Callable[[Site, TileInfo, TileInfo], bool] = _ne
 
 CMP_INP_01 = rule(
     "CMP-INP-01",
+    "TROWEXPANDSUB with dst = src0",
+    "TROWSUM with dst in the last row of src",
     what=(
         "dst overlaps no source or tmp, but for an expansion's matrix, TPART's full source, row 0 of a column "
         "reduction."
     ),
     source="compute-reduce-matrix 0.3",
-    accepted="TROWEXPANDSUB with dst = src0",
-    rejected="TROWSUM with dst in the last row of src",
     decision="A warning where the result of each row lies before the next row of the source.",
 )(_in_place)
 CMP_INP_01_MATRIX = replace(CMP_INP_01, check=partial(_in_place, allowed=_matrix))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import Severity, rule
+from ptokit.diagnostics import Severity, family
 
 from ..checks.operands import Message, is_nd, layout
 from ..checks.tiles import in_types
@@ -13,9 +13,10 @@ from .reduce_rules import not_vec
 from .vector_rules import equal_types
 
 SOURCE = "compute-reduce-matrix 6"
+rule = family(SOURCE)
 
 
-@rule("PART-COM-01", source=SOURCE, accepted="f32 everywhere", rejected="src1 of another type")
+@rule("PART-COM-01", "f32 everywhere", "src1 of another type")
 def PART_COM_01(o: Site) -> Message:
     """Vec ND tiles of one element type that the target has."""
     for name, t in o.data_tiles:
@@ -26,7 +27,7 @@ def PART_COM_01(o: Site) -> Message:
     return in_types(o) or not_vec(o)
 
 
-@rule("PART-COM-02", source=SOURCE, accepted="16x64 and 8x64 into 16x64", rejected="8x64 and 16x32 into 16x64")
+@rule("PART-COM-02", "16x64 and 8x64 into 16x64", "8x64 and 16x32 into 16x64")
 def PART_COM_02(o: Site) -> Message:
     """Each source is valid within dst's region, one of them in all of it."""
     a, b, d = o.src0, o.src1, o.dst
@@ -40,7 +41,7 @@ def PART_COM_02(o: Site) -> Message:
     return None
 
 
-@rule("PART-A5-01", targets=("a5",), source=SOURCE, accepted="i64 with 64 columns", rejected="i64 with 128 columns")
+@rule("PART-A5-01", "i64 with 64 columns", "i64 with 128 columns")
 def PART_A5_01(o: Site) -> Message:
     """64-bit types have at most 64 valid columns on a5."""
     if o.dst.dtype.bits == 64 and o.dst.vc > 64:
@@ -48,7 +49,7 @@ def PART_A5_01(o: Site) -> Message:
     return None
 
 
-@rule("PART-COM-04", source=SOURCE, accepted="f32 with i32", rejected="f32 with i16")
+@rule("PART-COM-04", "f32 with i32", "f32 with i16")
 def PART_COM_04(o: Site) -> Message:
     """Index tiles are 32-bit integers (f16 values: also 16-bit) with the valid regions of their values."""
     for value, index in (("dst", "dsti"), ("src0", "src0i"), ("src1", "src1i")):
@@ -71,7 +72,7 @@ PART_RULES = (
 ARG_RULES = (PART_COM_04,)
 
 
-@rule("PAIR-COM-01", source="compute-reduce-matrix 7", accepted="f32 16x64 both", rejected="16x64 into 16x32")
+@rule("PAIR-COM-01", "f32 16x64 both", "16x64 into 16x32", source="compute-reduce-matrix 7")
 def PAIR_COM_01(o: Site) -> Message:
     """Vec ND tiles of f16 or f32, one type and valid region."""
     for name, t in o.data_tiles:
@@ -82,16 +83,12 @@ def PAIR_COM_01(o: Site) -> Message:
     return equal_types(o) or in_types(o) or not_vec(o)
 
 
-@rule(
-    "PAIR-COM-02",
-    severity=Severity.WARNING,
-    source="compute-reduce-matrix 7",
-    accepted="62 columns",
-    rejected="61 columns",
-    decision="The executor follows the manual: the last is paired with 0, the upper half becomes 0.",
-)
+@rule("PAIR-COM-02", "62 columns", "61 columns", severity=Severity.WARNING, source="compute-reduce-matrix 7")
 def PAIR_COM_02(o: Site) -> Message:
-    """The valid columns are even."""
+    """The valid columns are even.
+
+    Decision: The executor follows the manual: the last is paired with 0, the upper half becomes 0.
+    """
     if known(o.dst.vc) and o.dst.vc % 2:
         return f"{o.dst.vc} valid columns: device kernels drop the last, the manual pairs it with 0"
     return None
@@ -99,15 +96,16 @@ def PAIR_COM_02(o: Site) -> Message:
 
 @rule(
     "PAIR-A5-01",
-    targets=("a5",),
+    "valid 16x60 of 16x64",
+    "16x64 fully valid",
     severity=Severity.WARNING,
     source="compute-reduce-matrix 7",
-    accepted="valid 16x60 of 16x64",
-    rejected="16x64 fully valid",
-    decision="The executor keeps the row pitch of dst.",
 )
 def PAIR_A5_01(o: Site) -> Message:
-    """Several full rows are placed densely on a5."""
+    """Several full rows are placed densely on a5.
+
+    Decision: The executor keeps the row pitch of dst.
+    """
     full = all(t.vc == t.cols for _, t in o.data_tiles)
     if full and o.dst.vr > 1:
         return "with full rows a5 writes the pairs densely: row i starts at i*Cols/2"

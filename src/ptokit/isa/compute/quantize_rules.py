@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from ptokit.diagnostics import Severity, rule
+from ptokit.diagnostics import Severity, family
 from ptokit.targets import A2A3
 from ptokit.types.enums import QuantType
 
@@ -15,13 +13,13 @@ from ..site import Site, TileInfo
 from ..typesets import F32, FB, types_of
 from ..unknown import known
 
-_quant = partial(rule, source="compute-reduce-matrix 14")
-_mx = partial(rule, source="compute-reduce-matrix 15")
-_dequant = partial(rule, source="compute-reduce-matrix 17")
+_quant = family("compute-reduce-matrix 14")
+_mx = family("compute-reduce-matrix 15")
+_dequant = family("compute-reduce-matrix 17")
 GROUP = 32
 
 
-@_quant("QNT-COM-01", accepted="i8 without offset", rejected="u8 without offset")
+@_quant("QNT-COM-01", "i8 without offset", "u8 without offset")
 def QNT_COM_01(o: Site) -> Message:
     """src, scale and offset are f32; symmetric: i8 without offset, asymmetric: u8 with one."""
     wrong = not_of(o, F32, "src", "scale", "offset")
@@ -47,7 +45,7 @@ def _parameters(o: Site, rows: TileInfo) -> Message:
     return None
 
 
-@_quant("QNT-COM-02", accepted="6x64 with a column of 8", rejected="6x64 with a column of 4")
+@_quant("QNT-COM-02", "6x64 with a column of 8", "6x64 with a column of 4")
 def QNT_COM_02(o: Site) -> Message:
     """dst and src are row-major and valid alike; scale and offset have an element per row."""
     return (
@@ -58,7 +56,7 @@ def QNT_COM_02(o: Site) -> Message:
     )
 
 
-@_quant("QNT-A3-01", targets=("a2a3",), accepted="16x64xf32", rejected="8x64xf32")
+@_quant("QNT-A3-01", "16x64xf32", "8x64xf32")
 def QNT_A3_01(o: Site) -> Message:
     """The scratch tile has as many elements of 4 bytes as src."""
     if not o.has("tmp"):
@@ -69,16 +67,12 @@ def QNT_A3_01(o: Site) -> Message:
     return None
 
 
-@_quant(
-    "QNT-A3-02",
-    targets=("a2a3",),
-    severity=Severity.WARNING,
-    accepted="on a5",
-    rejected="on a2a3",
-    decision="The executor leaves the source as it is.",
-)
+@_quant("QNT-A3-02", "on a5", "on a2a3", severity=Severity.WARNING)
 def QNT_A3_02(o: Site) -> Message:
-    """TQUANT destroys its source on a2a3."""
+    """TQUANT destroys its source on a2a3.
+
+    Decision: The executor leaves the source as it is.
+    """
     return f"{o:src} is scaled in place; what it held is lost on a2a3"
 
 
@@ -90,7 +84,7 @@ QUANT_RULES = (
 )
 
 
-@_dequant("DEQ-COM-01", accepted="i8 into f32", rejected="u8 into f32")
+@_dequant("DEQ-COM-01", "i8 into f32", "u8 into f32")
 def DEQ_COM_01(o: Site) -> Message:
     """src is i8 or i16, the others f32; scale and offset have one type."""
     if o.scale.dtype is not o.offset.dtype or o.scale.rows != o.offset.rows or o.scale.cols != o.offset.cols:
@@ -98,7 +92,7 @@ def DEQ_COM_01(o: Site) -> Message:
     return not_of(o, types_of("i8 i16"), "src") or not_of(o, F32, "dst", "scale", "offset")
 
 
-@_dequant("DEQ-COM-02", accepted="6x64 with 6 rows of scales", rejected="6x64 with 4 rows of scales")
+@_dequant("DEQ-COM-02", "6x64 with 6 rows of scales", "6x64 with 4 rows of scales")
 def DEQ_COM_02(o: Site) -> Message:
     """dst and src are row-major and valid alike; scale and offset have a row for each of theirs."""
     return (
@@ -109,11 +103,12 @@ def DEQ_COM_02(o: Site) -> Message:
     )
 
 
-@_dequant(
-    "DEQ-COM-03", severity=Severity.WARNING, accepted="6x1", rejected="6x8", decision="The executor uses the first."
-)
+@_dequant("DEQ-COM-03", "6x1", "6x8", severity=Severity.WARNING)
 def DEQ_COM_03(o: Site) -> Message:
-    """scale and offset have one column."""
+    """scale and offset have one column.
+
+    Decision: The executor uses the first.
+    """
     return f"{o:scale} has {o.scale.vc} valid columns; the devices use the first" if o.scale.vc > 1 else None
 
 
@@ -124,7 +119,7 @@ DEQUANT_RULES = (
 )
 
 
-@_mx("QMX-COM-01", accepted="f16 into u8", rejected="i16 into u8")
+@_mx("QMX-COM-01", "f16 into u8", "i16 into u8")
 def QMX_COM_01(o: Site) -> Message:
     """src is a float tile, dst 8-bit or e2m1 codes of one shape, exponents 8-bit; all are Vec tiles."""
     fp4 = (o.quant_type or o.alg).name.endswith("E2M1")
@@ -145,7 +140,7 @@ def _mx_shape(o: Site) -> Message:
     return f"{o:src} is {s.rows}x{s.cols}, {o:dst} {d.rows}x{d.cols}; they have one shape" if differs else None
 
 
-@_mx("QMX-COM-02", accepted="16x64", rejected="16x48")
+@_mx("QMX-COM-02", "16x64", "16x48")
 def QMX_COM_02(o: Site) -> Message:
     """Along the groups the tiles have a multiple of 32 elements."""
     if o.grp_axis not in (0, 1):
@@ -154,7 +149,7 @@ def QMX_COM_02(o: Site) -> Message:
     return f"{o:src} has {along} elements along the groups; they have {GROUP}" if along % GROUP else None
 
 
-@_mx("QMX-COM-03", accepted="32 exponents for 16x64", rejected="16 exponents for 16x64")
+@_mx("QMX-COM-03", "32 exponents for 16x64", "16 exponents for 16x64")
 def QMX_COM_03(o: Site) -> Message:
     """exp, max and scaling have an element for each group."""
     groups = o.src.spec.numel // GROUP
@@ -165,16 +160,12 @@ def QMX_COM_03(o: Site) -> Message:
     return None
 
 
-@_mx(
-    "QMX-A5-01",
-    targets=("a5",),
-    severity=Severity.WARNING,
-    accepted="64 columns",
-    rejected="60 columns",
-    decision="The executor counts missing elements as zeros and leaves src as it is.",
-)
+@_mx("QMX-A5-01", "64 columns", "60 columns", severity=Severity.WARNING)
 def QMX_A5_01(o: Site) -> Message:
-    """The valid columns are whole groups."""
+    """The valid columns are whole groups.
+
+    Decision: The executor counts missing elements as zeros and leaves src as it is.
+    """
     if o.grp_axis != 1 or not known(o.src.vc) or o.src.vc % GROUP == 0:
         return None
     if o.src.dtype.size == 2:
@@ -182,7 +173,7 @@ def QMX_A5_01(o: Site) -> Message:
     return f"{o:src} has {o.src.vc} valid columns; the last group sees what lies behind them"
 
 
-@_mx("QMX-A5-03", targets=("cpu", *DEVICES[1:]), accepted="64x32", rejected="32x32")
+@_mx("QMX-A5-03", "64x32", "32x32", targets=("cpu", *DEVICES[1:]))
 def QMX_A5_03(o: Site) -> Message:
     """Interleaved exponents belong to groups along rows, of a multiple of 64 rows."""
     if not o.interleave:
@@ -200,13 +191,7 @@ MX_RULES = (
     QMX_COM_03,
     QMX_A5_01,
     QMX_A5_03,
-    _mx(
-        "QMX-A3-01",
-        what="Block-scaled quantisation exists on a5 and cpu.",
-        targets=("a2a3",),
-        accepted="on a5",
-        rejected="on a2a3",
-    )(missing),
+    _mx("QMX-A3-01", "on a5", "on a2a3", what="Block-scaled quantisation exists on a5 and cpu.")(missing),
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from ptokit.diagnostics import Doubt, Scope, rule
+from ptokit.diagnostics import Doubt, Scope, family
 from ptokit.targets import A2A3
 from ptokit.types.enums import TileType
 
@@ -16,6 +16,7 @@ from ..unknown import known
 from .overlap_rules import CMP_INP_01, CMP_INP_01_ROW_0
 
 ROWS, COLUMNS = "compute-reduce-matrix 1", "compute-reduce-matrix 2"
+rule = family(ROWS)
 
 
 def not_vec(o: Site) -> Message:
@@ -82,11 +83,11 @@ def _cpu_row_sum(o: Site) -> Message:
 
 @rule(
     "RRED-AS-01",
+    "a vec tmp of 32 bytes and src's type",
+    "a tmp of another type on a2a3",
     targets=DEVICES,
     scope=Scope.ASSEMBLER,
     source="PTOAS 2026-08 PTO.cpp verifyTRowReductionWithTmpCommon",
-    accepted="a vec tmp of 32 bytes and src's type",
-    rejected="a tmp of another type on a2a3",
 )
 def RRED_AS_01(o: Site) -> Message:
     """The tmp of a row reduction lies in vec; on a2a3 it has src's type and at least 32 bytes."""
@@ -100,13 +101,7 @@ def RRED_AS_01(o: Site) -> Message:
     return small(o, "tmp", 32)
 
 
-@rule(
-    "RRED-A3-02",
-    targets=("a2a3",),
-    source=ROWS,
-    accepted="f32, 128 columns, tmp 16x64",
-    rejected="f32, 128 columns, tmp 16x8: the library silently computes nothing",
-)
+@rule("RRED-A3-02", "f32, 128 columns, tmp 16x64", "f32, 128 columns, tmp 16x8: the library silently computes nothing")
 def RRED_A3_02(o: Site) -> Message:
     """Float sums and extremes of more than one repeat need a tmp of valid rows x one repeat."""
     t, s = o.tmp, o.src
@@ -147,30 +142,29 @@ def _one_column(o: Site) -> Message:
 
 RRED_COM_01 = rule(
     "RRED-COM-01",
+    "16x64 ND into 16x1 DN",
+    "a DN source",
     what="src is a Vec ND tile; dst is Vec, ND or DN with one column.",
-    source=ROWS,
-    accepted="16x64 ND into 16x1 DN",
-    rejected="a DN source",
 )(_row_tiles)
 RRED_COM_02 = rule(
     "RRED-COM-02",
+    "f32 into f32",
+    "f16 into f32 on a5",
     what="dst has the element type of src (cpu: TROWSUM may widen).",
-    source=ROWS,
-    accepted="f32 into f32",
-    rejected="f16 into f32 on a5",
 )(_row_types)
 RRED_COM_03 = rule(
     "RRED-COM-03",
+    "16x60 into 16x1",
+    "16x60 into 8x1",
     what="The valid region of src is not empty, and dst has its valid rows.",
-    why="The device reduces the valid rows of src; only a debug assertion compares dst's with them, and wants some. A "
-    "dst that ends before those rows, or rows without columns, are errors.",
-    source=ROWS,
-    accepted="16x60 into 16x1",
-    rejected="16x60 into 8x1",
+    why=(
+        "The device reduces the valid rows of src; only a debug assertion compares dst's with them, and wants some. A"
+        " dst that ends before those rows, or rows without columns, are errors."
+    ),
 )(_row_region)
 
 
-@rule("RRED-COM-04", scope=Scope.ASSEMBLER, source=ROWS, accepted="valid=16x1", rejected="valid=16x8")
+@rule("RRED-COM-04", "valid=16x1", "valid=16x8", scope=Scope.ASSEMBLER)
 def RRED_COM_04(o: Site) -> Message:
     """dst has one valid column, or is empty in both directions."""
     return None if writes_nothing(o) else _one_column(o)
@@ -178,46 +172,25 @@ def RRED_COM_04(o: Site) -> Message:
 
 RRED_CPU_01 = rule(
     "RRED-CPU-01",
+    "16x64 into 16x8",
+    "16x64 into 8x8",
     what="TROWSUM on cpu: src and dst have equal rows; the simulator's type list.",
-    targets=("cpu",),
-    source=ROWS,
-    accepted="16x64 into 16x8",
-    rejected="16x64 into 8x8",
 )(_cpu_types)
-RRED_A3_01 = rule(
-    "RRED-A3-01",
-    what="The element type has a form on a2a3.",
-    targets=("a2a3",),
-    source=ROWS,
-    accepted="TROWMAX i16",
-    rejected="TROWMAX i8",
-)(in_types)
-RRED_A5_01 = rule(
-    "RRED-A5-01",
-    what="The element type has a form on a5.",
-    targets=("a5",),
-    source=ROWS,
-    accepted="TROWMAX u8",
-    rejected="TROWSUM u8",
-)(in_types)
+RRED_A3_01 = rule("RRED-A3-01", "TROWMAX i16", "TROWMAX i8", what="The element type has a form on a2a3.")(in_types)
+RRED_A5_01 = rule("RRED-A5-01", "TROWMAX u8", "TROWSUM u8", what="The element type has a form on a5.")(in_types)
 RRED_A5_02 = rule(
-    "RRED-A5-02",
-    what="64-bit reductions see at most 64 columns on a5.",
-    targets=("a5",),
-    source=ROWS,
-    accepted="i64 with 64 columns",
-    rejected="i64 with 128 columns",
+    "RRED-A5-02", "i64 with 64 columns", "i64 with 128 columns", what="64-bit reductions see at most 64 columns on a5."
 )(_columns_64)
 
 
 @rule(
     "RR-1",
+    "trowmax i16",
+    "trowmax i8",
     targets=DEVICES,
     scope=Scope.ASSEMBLER,
     covered_by=("RRED-COM-01", "RRED-COM-02", "RRED-COM-03", "ARG-COM-01", "ARG-COM-02", "ARG-COM-03"),
     source="assembly 13.9; compute-reduce-matrix 1",
-    accepted="trowmax i16",
-    rejected="trowmax i8",
 )
 def RR_1(o: Site) -> Message:
     """A row reduction: vec ND to one valid column of ND or DN, of equal valid rows, of the reference assembler's
@@ -262,9 +235,7 @@ def _col_tiles(o: Site, *, widens: bool = True, marker: bool = False) -> Message
     return not_vec(o)
 
 
-@rule(
-    "CRED-COM-02", targets=("a5",), scope=Scope.ASSEMBLER, source=COLUMNS, accepted="valid=1x64", rejected="valid=0x64"
-)
+@rule("CRED-COM-02", "valid=1x64", "valid=0x64", targets=("a5",), scope=Scope.ASSEMBLER, source=COLUMNS)
 def CRED_COM_02(o: Site) -> Message:
     """src is not empty, unless dst is, in both directions: tcolsum tcolmax tcolmin on a5."""
     if (o.src.vr == 0 or o.src.vc == 0) and not writes_nothing(o):
@@ -274,10 +245,10 @@ def CRED_COM_02(o: Site) -> Message:
 
 @rule(
     "CRED-COM-03",
+    "tcolsum ins(%s, %tmp {isBinary = true})",
+    "tcolsum ins(%s, %tmp)",
     scope=Scope.ASSEMBLER,
     source="PTOAS 2026-08 PTO.cpp TColSumOp",
-    accepted="tcolsum ins(%s, %tmp {isBinary = true})",
-    rejected="tcolsum ins(%s, %tmp)",
 )
 def CRED_COM_03(o: Site) -> Message:
     """tcolsum with a tmp says isBinary. The tmp is a vec ND tile of src's type; if isBinary is true, its rows are as
@@ -301,7 +272,7 @@ def CRED_COM_03(o: Site) -> Message:
     return small(o, "tmp", (s.vr + 1) // 2 * s.vc * s.dtype.size)
 
 
-@rule("CRED-COM-04", source=COLUMNS, accepted="7 rows, tmp of 4 rows", rejected="7 rows, tmp of 3 rows")
+@rule("CRED-COM-04", "7 rows, tmp of 4 rows", "7 rows, tmp of 3 rows", source=COLUMNS)
 def CRED_COM_04(o: Site) -> Message:
     """The tmp of a binary TCOLSUM has src's valid columns and half its valid rows."""
     if o.tmp is None or not o.is_binary or not known(o.src.vr, o.src.vc):
@@ -312,7 +283,7 @@ def CRED_COM_04(o: Site) -> Message:
     return None
 
 
-@rule("CRED-A3-01", targets=("a2a3",), source=COLUMNS, accepted="TCOLMAX i16", rejected="TCOLMAX bf16")
+@rule("CRED-A3-01", "TCOLMAX i16", "TCOLMAX bf16", source=COLUMNS)
 def CRED_A3_01(o: Site) -> Message:
     """The element type has a form on a2a3; tmp is a Vec ND tile."""
     t = o.operands.get("tmp")
@@ -321,7 +292,7 @@ def CRED_A3_01(o: Site) -> Message:
     return in_types(o)
 
 
-@rule("CRED-A5-01", targets=("a5",), source=COLUMNS, accepted="TCOLSUM u8", rejected="TCOLPROD i8")
+@rule("CRED-A5-01", "TCOLSUM u8", "TCOLPROD i8", source=COLUMNS)
 def CRED_A5_01(o: Site) -> Message:
     """The element type has a form on a5; 64-bit types have at most 64 columns and no tmp."""
     if o.src.dtype.bits == 64 and o.has("tmp"):
@@ -329,7 +300,7 @@ def CRED_A5_01(o: Site) -> Message:
     return in_types(o) or _columns_64(o)
 
 
-@rule("CRED-CPU-01", targets=("cpu",), source=COLUMNS, accepted="16x64 into 1x64", rejected="16x128 into 1x64")
+@rule("CRED-CPU-01", "16x64 into 1x64", "16x128 into 1x64", source=COLUMNS)
 def CRED_CPU_01(o: Site) -> Message:
     """src and dst have equal columns on cpu; the simulator's type list."""
     if o.src.cols != o.dst.cols:
@@ -339,21 +310,21 @@ def CRED_CPU_01(o: Site) -> Message:
 
 CRED_COM_01 = rule(
     "CRED-COM-01",
+    "16x64 into 1x64",
+    "a DN source",
     what="src and dst are Vec ND tiles of one type with equal valid columns (cpu: floats may widen).",
     source=COLUMNS,
-    accepted="16x64 into 1x64",
-    rejected="a DN source",
 )(_col_tiles)
 
 
 @rule(
     "CR-1",
+    "tcolmax bf16 on a5",
+    "tcolmax u16 on a2a3",
     targets=DEVICES,
     scope=Scope.ASSEMBLER,
     covered_by=("CRED-COM-01", "ARG-COM-01", "ARG-COM-02", "ARG-COM-03"),
     source="assembly 13.9; compute-reduce-matrix 2",
-    accepted="tcolmax bf16 on a5",
-    rejected="tcolmax u16 on a2a3",
 )
 def CR_1(o: Site) -> Message:
     """A column reduction: vec ND tiles with equal valid columns, of the reference assembler's types. A dst of 0x0

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from ptokit.diagnostics import rule
+from ptokit.diagnostics import family
 
 from ..checks.operands import Message
 from ..site import Site, TileInfo
 from ..unknown import Size
+
+rule = family("compute-elementwise 3.6")
 
 
 def _ceil(a: Size, b: int) -> Size:
@@ -92,11 +94,10 @@ def _scratch(o: Site, fits: Callable[[Site, TileInfo], Message]) -> Message:
 
 EW_11 = rule(
     "EW-11",
+    "TPRELU on 16 rows with a u8 tmp of 17 rows",
+    "TREM on 64 columns with a tmp of 64 columns",
     what="The scratch tile of an a2a3 instruction has the type and size the kernel uses.",
     targets=("a2a3",),
-    source="compute-elementwise 3.6",
-    accepted="TPRELU on 16 rows with a u8 tmp of 17 rows",
-    rejected="TREM on 64 columns with a tmp of 64 columns",
 )(partial(_scratch, fits=_like_dst))
 EW_11_MASK = replace(EW_11, check=partial(_scratch, fits=_prelu))
 EW_11_REM = replace(EW_11, check=partial(_scratch, fits=_rem))

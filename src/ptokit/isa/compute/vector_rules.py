@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from ptokit.diagnostics import Doubt, Scope, Severity, rule
+from ptokit.diagnostics import Doubt, Scope, Severity, family
 from ptokit.targets import A5, Target
 from ptokit.types.dtypes import DType, is_dtype
 from ptokit.types.enums import TileType
@@ -22,6 +22,7 @@ from ..unknown import known
 from .overlap_rules import EW_10
 
 SOURCE = "compute-elementwise"
+rule = family(f"{SOURCE} 2.1")
 
 # Placement and layout ------------------------------------------------------------------------------------------------
 
@@ -44,15 +45,12 @@ def _row_major_64(o: Site) -> Message:
     return _row_major(o) if o.target.is_a(A5) and o.dst.dtype.bits == 64 else None
 
 
-@rule(
-    "EW-03",
-    source=f"{SOURCE} 2.1",
-    accepted="slayout=none_box",
-    rejected="TADD on NZ tiles",
-    decision="The device would process the fractals as plain rows, the simulator by coordinates; refused.",
-)
+@rule("EW-03", "slayout=none_box", "TADD on NZ tiles")
 def EW_03(o: Site) -> Message:
-    """Elementwise operands have no boxes."""
+    """Elementwise operands have no boxes.
+
+    Decision: The device would process the fractals as plain rows, the simulator by coordinates; refused.
+    """
     for name, t in o.data_tiles:
         if t.boxed and t.loc is not TileType.Mat:
             return f"{o:{name}} has slayout={t.slayout.text}; {o.instr.name} needs none_box"
@@ -61,39 +59,30 @@ def EW_03(o: Site) -> Message:
 
 EW_01 = rule(
     "EW-01",
+    "TADD on three vec tiles",
+    "TADD with a mat source",
     what="Every tile operand is a Vec tile (TEXPANDS: Vec or Mat).",
-    source=f"{SOURCE} 2.1",
-    accepted="TADD on three vec tiles",
-    rejected="TADD with a mat source",
 )(_loc)
 EW_01_MAT = replace(EW_01, check=lambda o: _loc(o, TileType.Mat))
 EW_02 = rule(
     "EW-02",
+    "row_major tiles",
+    "a col_major source on a5",
     what="Destination and sources are row-major (TEXPANDS: 64-bit elements on a5 only).",
     targets=DEVICES,
-    source=f"{SOURCE} 2.1",
-    accepted="row_major tiles",
-    rejected="a col_major source on a5",
 )(_row_major)
 EW_02_64 = replace(EW_02, check=_row_major_64)
 
 EW_CPU_02 = rule(
     "EW-CPU-02",
+    "TMULS on row_major tiles",
+    "TMULS with a col_major destination",
     what="TADDS TPOWS TDIVS TMULS TMAXS TLRELU need row-major tiles on cpu.",
-    targets=("cpu",),
     source=f"{SOURCE} 3.7",
-    accepted="TMULS on row_major tiles",
-    rejected="TMULS with a col_major destination",
 )(_row_major)
 
 
-@rule(
-    "EW-CPU-01",
-    targets=("cpu",),
-    source=f"{SOURCE} 3.7",
-    accepted="three 16x64 tiles",
-    rejected="TADD of a 16x128 tile into a 16x64 tile",
-)
+@rule("EW-CPU-01", "three 16x64 tiles", "TADD of a 16x128 tile into a 16x64 tile", source=f"{SOURCE} 3.7")
 def EW_CPU_01(o: Site) -> Message:
     """TADD TABS TEXPANDS TSEL TADDC TSUBC TADDSC TSUBSC take one C++ tile type for all operands on cpu."""
     (_, d), *rest = o.data_tiles
@@ -136,14 +125,7 @@ def _equal_valid(o: Site, columns_only: Target | None = None) -> Message:
     return None
 
 
-@rule(
-    "EW-07",
-    severity=Severity.WARNING,
-    targets=("a2a3",),
-    source=f"{SOURCE} 2.1",
-    accepted="valid region 1x1",
-    rejected="valid region 0x64",
-)
+@rule("EW-07", "valid region 1x1", "valid region 0x64", severity=Severity.WARNING, targets=("a2a3",))
 def EW_07(o: Site) -> Message:
     """Tile-scalar instructions need a non-empty valid region."""
     if o.dst.vr == 0 or o.dst.vc == 0:
@@ -161,29 +143,26 @@ def _regions(o: Site, columns_only: Target | None = None) -> Message:
     return Doubt(wrong) if isinstance(wrong, str) else None
 
 
-EW_04 = rule(
-    "EW-04",
-    what="Destination and sources have one element type.",
-    source=f"{SOURCE} 2.1",
-    accepted="f32 = f32 + f32",
-    rejected="f32 = f16 + f32",
-)(equal_types)
+EW_04 = rule("EW-04", "f32 = f32 + f32", "f32 = f16 + f32", what="Destination and sources have one element type.")(
+    equal_types
+)
 EW_05 = rule(
     "EW-05",
+    "16x60 valid everywhere",
+    "a source valid in 16x64, dst in 16x60",
     what="The valid region of each source equals the destination's.",
-    why="Kernels use the destination's valid region for all operands; only a debug assertion compares the regions. "
-    "A source that ends before that region is an error.",
-    source=f"{SOURCE} 2.1",
-    accepted="16x60 valid everywhere",
-    rejected="a source valid in 16x64, dst in 16x60",
+    why=(
+        "Kernels use the destination's valid region for all operands; only a debug assertion compares the regions. A "
+        "source that ends before that region is an error."
+    ),
 )(_regions)
 EW_05_COLUMNS_A5 = replace(EW_05, check=partial(_regions, columns_only=A5))
 EW_06 = rule(
     "EW-06",
+    "TADD i16 on a2a3",
+    "TADD u8 on a2a3",
     what="The instruction has a form for the element type on the target.",
     source=f"{SOURCE} 3",
-    accepted="TADD i16 on a2a3",
-    rejected="TADD u8 on a2a3",
     decision="cpu takes what either device takes, and bf16 where the simulator's float operation does.",
 )(in_types)
 EW_06_WIDENING = replace(EW_06, check=_equal_or_widened)
@@ -206,16 +185,16 @@ _ASM_TILES = (
 
 EW_1 = rule(
     "EW-1",
+    "tmul f16",
+    "tmul bf16 on a5",
     what=(
-        "Row-major vec tiles of one element type, and that in the reference assembler's list; mostly of one "
-        "valid region."
+        "Row-major vec tiles of one element type, and that in the reference assembler's list; mostly of one valid "
+        "region."
     ),
     targets=DEVICES,
     scope=Scope.ASSEMBLER,
     covered_by=(*_ASM_TILES, "EW-05"),
     source="assembly 13.9; compute-elementwise 3",
-    accepted="tmul f16",
-    rejected="tmul bf16 on a5",
 )(_asm_vector)
 EW_1_EQUAL = replace(EW_1, check=partial(_asm_vector, regions=_equal_valid))
 EW_1_COLUMNS_A5 = replace(EW_1, check=partial(_asm_vector, regions=partial(_equal_valid, columns_only=A5)))
@@ -238,11 +217,10 @@ def _slope(o: Site) -> Message:
 
 @rule(
     "EW-08",
+    "texpands of an f32 value into an f32 tile",
+    "texpands of an f32 value into an f16 tile",
     targets=DEVICES,
     scope=Scope.ASSEMBLER,
-    source=f"{SOURCE} 2.1",
-    accepted="texpands of an f32 value into an f32 tile",
-    rejected="texpands of an f32 value into an f16 tile",
 )
 def EW_08(o: Site) -> Message:
     """The scalar has the tile's element type: exactly for trems tfmods taxpy texpands, f32 for tlrelu on a5."""
@@ -253,15 +231,12 @@ EW_08_OF_SRC = replace(EW_08, check=lambda o: _scalar_is(o, o.src.dtype))
 EW_08_SLOPE = replace(EW_08, check=_slope)
 
 
-@rule(
-    "EW-09",
-    source=f"{SOURCE} 2.1",
-    accepted="TSHLS by 3",
-    rejected="TSHLS by -1",
-    decision="A negative count in a tile shifts everything out.",
-)
+@rule("EW-09", "TSHLS by 3", "TSHLS by -1")
 def EW_09(o: Site) -> Message:
-    """Shift counts are not negative."""
+    """Shift counts are not negative.
+
+    Decision: A negative count in a tile shifts everything out.
+    """
     value = o.scalar.value
     if not known(value) or isinstance(value, float) or not isinstance(value, int) or value >= 0:
         return None
@@ -273,15 +248,16 @@ def EW_09(o: Site) -> Message:
 
 @rule(
     "EW-A3-07",
-    targets=("a2a3",),
+    "a dynamic valid column count",
+    "TEXPANDS on a 16x64 tile with static valid 16x60",
     severity=Severity.WARNING,
     source=f"{SOURCE} 2.2",
-    accepted="a dynamic valid column count",
-    rejected="TEXPANDS on a 16x64 tile with static valid 16x60",
-    decision="The executor computes what the instruction says.",
 )
 def EW_A3_07(o: Site) -> Message:
-    """TEXPANDS TANDS TORS TXORS with static ValidCol < Cols and several rows miss the valid region on a2a3."""
+    """TEXPANDS TANDS TORS TXORS with static ValidCol < Cols and several rows miss the valid region on a2a3.
+
+    Decision: The executor computes what the instruction says.
+    """
     d = o.dst
     if d.loc is TileType.Vec and 0 < d.spec.valid_col < d.cols and d.vr > 1:
         return (
@@ -290,13 +266,7 @@ def EW_A3_07(o: Site) -> Message:
     return None
 
 
-@rule(
-    "EW-A5-01",
-    targets=("a5",),
-    source=f"{SOURCE} 2.3",
-    accepted="TADDS on i64 with 64 valid columns",
-    rejected="TADDS on i64 with 65 valid columns",
-)
+@rule("EW-A5-01", "TADDS on i64 with 64 valid columns", "TADDS on i64 with 65 valid columns", source=f"{SOURCE} 2.3")
 def EW_A5_01(o: Site) -> Message:
     """64-bit forms without a column loop work on at most 64 columns."""
     t = typed(o)
@@ -305,17 +275,12 @@ def EW_A5_01(o: Site) -> Message:
     return None
 
 
-@rule(
-    "EW-A3-06",
-    targets=("a2a3",),
-    severity=Severity.WARNING,
-    source=f"{SOURCE} 2.2",
-    accepted="TREM on f32",
-    rejected="TREM on i32",
-    decision="The executor computes the exact remainder.",
-)
+@rule("EW-A3-06", "TREM on f32", "TREM on i32", severity=Severity.WARNING, source=f"{SOURCE} 2.2")
 def EW_A3_06(o: Site) -> Message:
-    """i32 remainders are computed in f32 on a2a3."""
+    """i32 remainders are computed in f32 on a2a3.
+
+    Decision: The executor computes the exact remainder.
+    """
     return (
         "i32 operands beyond 2^24 in magnitude are rounded on a2a3: the remainder is computed in f32"
         if o.dst.dtype.name == "i32"
@@ -323,17 +288,12 @@ def EW_A3_06(o: Site) -> Message:
     )
 
 
-@rule(
-    "EW-A3-09",
-    targets=("a2a3",),
-    severity=Severity.WARNING,
-    source=f"{SOURCE} 2.2",
-    accepted="TSUBS by 1000",
-    rejected="TSUBS by 2^25 + 1",
-    decision="The executor subtracts exactly.",
-)
+@rule("EW-A3-09", "TSUBS by 1000", "TSUBS by 2^25 + 1", severity=Severity.WARNING, source=f"{SOURCE} 2.2")
 def EW_A3_09(o: Site) -> Message:
-    """TSUBS negates its scalar through f32 on a2a3."""
+    """TSUBS negates its scalar through f32 on a2a3.
+
+    Decision: The executor subtracts exactly.
+    """
     value = o.scalar.value
     if not isinstance(value, int) or not o.dst.dtype.is_integer:
         return None
@@ -342,17 +302,12 @@ def EW_A3_09(o: Site) -> Message:
     return None
 
 
-@rule(
-    "EW-CPU-05",
-    targets=("cpu",),
-    severity=Severity.WARNING,
-    source=f"{SOURCE} 3.7",
-    accepted="TDIVS by 2",
-    rejected="TDIVS by 0",
-    decision="Float division follows IEEE, integer division by zero gives 0.",
-)
+@rule("EW-CPU-05", "TDIVS by 2", "TDIVS by 0", severity=Severity.WARNING, source=f"{SOURCE} 3.7")
 def EW_CPU_05(o: Site) -> Message:
-    """TDIVS TREMS TFMODS have a non-zero scalar divisor."""
+    """TDIVS TREMS TFMODS have a non-zero scalar divisor.
+
+    Decision: Float division follows IEEE, integer division by zero gives 0.
+    """
     return (
         f"the divisor of {o.instr.name} is zero" if o.scalar.value == 0 and not getattr(o, "scalar_first", 0) else None
     )

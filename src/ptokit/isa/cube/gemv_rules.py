@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from ptokit.diagnostics import rule
+from ptokit.diagnostics import family
 
 from ..checks.operands import Message
 from ..site import Site
 from .matmul_rules import BIAS, LAYOUT, LIMIT, LOCATIONS, SAME_ACC, TYPES
 
-_rule = partial(rule, source="compute-reduce-matrix 10")
+_rule = family("compute-reduce-matrix 10")
 
 
-@_rule("GEMV-COM-01", accepted="1x512 times 512x32", rejected="16x512 times 512x32")
+@_rule("GEMV-COM-01", "1x512 times 512x32", "16x512 times 512x32")
 def GEMV_SIZES(o: Site) -> Message:
     """The left tile has one valid row, K and N are in 1..4095, and the valid regions agree."""
     a, b, c = o.lhs, o.rhs, o.dst
@@ -38,9 +36,9 @@ def row_of_blocks(o: Site) -> Message:
 
 GEMV_LEFT = _rule(
     "GEMV-COM-02",
+    "1x256xf16",
+    "16x256xf16",
     what="The left tile has one row and whole fractals of 512 bytes.",
-    accepted="1x256xf16",
-    rejected="16x256xf16",
     why="It is stored as a plain vector, on every target.",
 )(row_of_blocks)
 PRODUCT = (LOCATIONS, TYPES, GEMV_SIZES, GEMV_LEFT, LAYOUT)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from ptokit.diagnostics import Rule, rule
+from ptokit.diagnostics import Rule, family
 from ptokit.types.enums import TileType
 
 from ..checks.operands import Message
@@ -16,13 +14,13 @@ from .gemv_rules import row_of_blocks
 from .matmul_rules import BIAS, LIMIT, LOCATIONS, other_accumulator
 
 GROUP = 32
-_rule = partial(rule, source="compute-reduce-matrix 12")
+_rule = family("compute-reduce-matrix 12")
 _A5 = ("cpu", "a5")
 _FP8, _FP4 = types_of("e4m3 e5m2"), types_of("e2m1 e1m2")
 _SCALES = {"lhs_scale": TileType.ScaleLeft, "rhs_scale": TileType.ScaleRight}
 
 
-@_rule("MXM-A5-01", targets=_A5, accepted="f32 = e4m3 x e5m2", rejected="f32 = e4m3 x e2m1")
+@_rule("MXM-A5-01", "f32 = e4m3 x e5m2", "f32 = e4m3 x e2m1", targets=_A5)
 def TYPES(o: Site) -> Message:
     """Operands are both fp8 or both fp4, scales e8m0, the accumulator f32."""
     a, b = o.lhs.dtype, o.rhs.dtype
@@ -37,21 +35,18 @@ def TYPES(o: Site) -> Message:
     return None
 
 
-@_rule("MXM-A5-02", targets=_A5, accepted="16x64", rejected="16x32")
+@_rule("MXM-A5-02", "16x64", "16x32", targets=_A5)
 def INNER(o: Site) -> Message:
     """The left tile has a multiple of 64 columns."""
     return f"the left tile has {o.lhs.cols} columns; they must be a multiple of 64" if o.lhs.cols % 64 else None
 
 
-@_rule(
-    "MXM-A5-03",
-    targets=_A5,
-    accepted="16x64 with scales 16x2",
-    rejected="16x64 with scales 16x4",
-    decision="`.pto` text may also write a scaling tile as large as the operand (MXM-AS-01).",
-)
+@_rule("MXM-A5-03", "16x64 with scales 16x2", "16x64 with scales 16x4", targets=_A5)
 def LAYOUTS(o: Site) -> Message:
-    """Left is Nz, right Zn, the accumulator Nz; scales are Zz and Nn of 32 bytes, one per 32 elements along K."""
+    """Left is Nz, right Zn, the accumulator Nz; scales are Zz and Nn of 32 bytes, one per 32 elements along K.
+
+    Decision: `.pto` text may also write a scaling tile as large as the operand (MXM-AS-01).
+    """
     for name, wanted in (("lhs", "Nz"), ("rhs", "Zn"), ("dst", "Nz")):
         t = o.operands[name]
         if isinstance(t, TileInfo) and t.layout_name != wanted:
@@ -71,7 +66,7 @@ def LAYOUTS(o: Site) -> Message:
     return None
 
 
-@_rule("MXM-A5-04", targets=_A5, accepted="16x64 times 64x64", rejected="K = 0")
+@_rule("MXM-A5-04", "16x64 times 64x64", "K = 0", targets=_A5)
 def SIZES(o: Site) -> Message:
     """The accumulator fits L0C, M, K and N lie in 1..4095, and the right tile has K valid rows."""
     need, have = o.dst.spec.nbytes, o.target.capacity.get(TileType.Acc, 0)
@@ -85,15 +80,12 @@ def SIZES(o: Site) -> Message:
     return None
 
 
-@_rule(
-    "MXM-A5-06",
-    targets=("a5",),
-    why="The instruction has no address of its own for them.",
-    accepted="left at 0x1000, scales at 0x100",
-    rejected="left at 0x1000, scales at 0",
-)
+@_rule("MXM-A5-06", "left at 0x1000, scales at 0x100", "left at 0x1000, scales at 0")
 def ADDRESSES(o: Site) -> Message:
-    """Scales lie at a sixteenth of the address of what they scale."""
+    """Scales lie at a sixteenth of the address of what they scale.
+
+    The instruction has no address of its own for them.
+    """
     for name in ("lhs", "rhs"):
         tile, scale = o.operands[name], o.operands[f"{name}_scale"]
         if not isinstance(tile, TileInfo) or not isinstance(scale, TileInfo) or not known(tile.addr, scale.addr):
@@ -106,7 +98,7 @@ def ADDRESSES(o: Site) -> Message:
     return None
 
 
-@_rule("MXM-A5-08", targets=_A5, accepted="1x512xe4m3", rejected="16x64xe4m3")
+@_rule("MXM-A5-08", "1x512xe4m3", "16x64xe4m3", targets=_A5)
 def ONE_ROW(o: Site) -> Message:
     """The left tile of tgemv.mx is one row of whole fractals of 512 bytes."""
     if o.lhs.vr != 1:
@@ -116,17 +108,15 @@ def ONE_ROW(o: Site) -> Message:
 
 SAME_ACC = _rule(
     "MXM-A5-07",
+    "tmatmul.mx.acc ins(%c, ..) outs(%c)",
+    "tmatmul.mx.acc ins(%c0, ..) outs(%c1)",
     what="The scaled product accumulates in place: the input accumulator is the result tile.",
-    targets=("a5",),
-    accepted="tmatmul.mx.acc ins(%c, ..) outs(%c)",
-    rejected="tmatmul.mx.acc ins(%c0, ..) outs(%c1)",
 )(other_accumulator)
 ABSENT = _rule(
     "MXM-A3-01",
+    "on a5",
+    "on a2a3",
     what="Block-scaled products exist on a5.",
-    targets=("a2a3",),
-    accepted="on a5",
-    rejected="on a2a3",
     decision="The assembler refuses only tgemv.mx; no implementation exists for either.",
 )(missing)
 
@@ -143,7 +133,7 @@ def rules_of(name: str) -> tuple[Rule, ...]:
     return tuple(found)
 
 
-@_rule("MXM-SA-01", accepted="a ScaleLeft tile of a left tile", rejected="the scales of an acc tile")
+@_rule("MXM-SA-01", "a ScaleLeft tile of a left tile", "the scales of an acc tile")
 def MXM_SA_01(o: Site) -> Message:
     """Scales belong to a left or right tile."""
     if o.src.loc not in (TileType.Left, TileType.Right):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import Severity, define, rule
+from ptokit.diagnostics import Severity, define, family
 from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import TileType
 
 from ..site import Site, TileInfo
+
+rule = family("compute-reduce-matrix 9")
 
 _T = DTYPES
 _COMMON = {
@@ -27,12 +29,7 @@ LIMIT = 4095  # of M, K and N
 _LOCS = {"lhs": TileType.Left, "rhs": TileType.Right, "dst": TileType.Acc, "acc": TileType.Acc}
 
 
-@rule(
-    "MAT-COM-01",
-    source="compute-reduce-matrix 9",
-    rejected="TMATMUL of a Mat tile",
-    accepted="TMATMUL(acc, left, right)",
-)
+@rule("MAT-COM-01", "TMATMUL(acc, left, right)", "TMATMUL of a Mat tile")
 def LOCATIONS(o: Site) -> str | bool:
     """The left operand is a Left tile, the right one Right, accumulators Acc."""
     for name, loc in _LOCS.items():
@@ -42,7 +39,7 @@ def LOCATIONS(o: Site) -> str | bool:
     return False
 
 
-@rule("MAT-COM-02", source="compute-reduce-matrix 9", rejected="f16 = f16 x f16", accepted="f32 = f16 x f16")
+@rule("MAT-COM-02", "f32 = f16 x f16", "f16 = f16 x f16")
 def TYPES(o: Site) -> str | bool:
     """The element types of accumulator, left and right are a combination the cube unit has."""
     found = (o.dst.dtype, o.lhs.dtype, o.rhs.dtype)
@@ -53,12 +50,7 @@ def TYPES(o: Site) -> str | bool:
     return f"{found[0]} = {found[1]} x {found[2]} is not one of {legal}"
 
 
-@rule(
-    "MAT-COM-03",
-    source="compute-reduce-matrix 9",
-    rejected="64x32 times 64x64",
-    accepted="64x32 times 32x64 into 64x64",
-)
+@rule("MAT-COM-03", "64x32 times 32x64 into 64x64", "64x32 times 64x64")
 def SHAPES(o: Site) -> str | bool:
     """Tile shapes agree: MxK times KxN into MxN."""
     a, b, c = o.lhs, o.rhs, o.dst
@@ -67,7 +59,7 @@ def SHAPES(o: Site) -> str | bool:
     return False
 
 
-@rule("MAT-COM-04", source="compute-reduce-matrix 9", rejected="K = 0", accepted="K = 64")
+@rule("MAT-COM-04", "K = 64", "K = 0")
 def RANGE(o: Site) -> str | bool:
     """M, K and N lie in 1..4095."""
     for name, size in (("M", o.lhs.vr), ("K", o.lhs.vc), ("N", o.rhs.vc)):
@@ -76,28 +68,27 @@ def RANGE(o: Site) -> str | bool:
     return False
 
 
-@rule(
-    "MAT-COM-05",
-    source="compute-reduce-matrix 9",
-    why="The unit takes K from the left tile and would read rows that hold nothing.",
-    rejected="left valid 16x32, right valid 16x16",
-    accepted="left valid 16x32, right valid 32x16",
-)
+@rule("MAT-COM-05", "left valid 16x32, right valid 32x16", "left valid 16x32, right valid 16x16")
 def INNER(o: Site) -> str | bool:
-    """The right tile has at least K valid rows."""
+    """The right tile has at least K valid rows.
+
+    The unit takes K from the left tile and would read rows that hold nothing.
+    """
     return o.rhs.vr < o.lhs.vc and f"the right tile has {o.rhs.vr} valid rows, the left one {o.lhs.vc} valid columns"
 
 
 @rule(
     "MAT-COM-05-L",
+    "left valid 16x32, accumulator valid 16xN",
+    "left valid 16x32, accumulator valid 8x16",
     severity=Severity.WARNING,
     source="compute-reduce-matrix 9 (MAT-COM-05, lint)",
-    why="The unit looks at the operands only; a different valid region of the accumulator is usually a mistake.",
-    rejected="left valid 16x32, accumulator valid 8x16",
-    accepted="left valid 16x32, accumulator valid 16xN",
 )
 def VALID(o: Site) -> str | bool:
-    """The accumulator's valid region is M x N and the right tile has exactly K valid rows."""
+    """The accumulator's valid region is M x N and the right tile has exactly K valid rows.
+
+    The unit looks at the operands only; a different valid region of the accumulator is usually a mistake.
+    """
     a, b, c = o.lhs, o.rhs, o.dst
     if b.vr > a.vc or c.vr != a.vr or c.vc != b.vc:
         return f"valid regions: left {a.vr}x{a.vc}, right {b.vr}x{b.vc}, accumulator {c.vr}x{c.vc}"
@@ -106,9 +97,9 @@ def VALID(o: Site) -> str | bool:
 
 @rule(
     "MAT-COM-06",
+    "slayout=col_major for the right tile",
+    "a row-major right tile",
     source="compute-reduce-matrix 9; types-and-layouts T-07",
-    rejected="a row-major right tile",
-    accepted="slayout=col_major for the right tile",
 )
 def LAYOUT(o: Site) -> str | bool:
     """Right is Zn, the accumulator Nz with 1024-byte fractals, left Zz on A2/A3 and Nz on A5."""
@@ -140,35 +131,24 @@ PADDING = define(
 )
 SAME_ACC = rule(
     "MAT-NPU-01",
+    "tmatmul.acc ins(%c, %l, %r) outs(%c)",
+    "tmatmul.acc ins(%c0, %l, %r) outs(%c1)",
     what="TMATMUL_ACC accumulates in place: the input accumulator is the result tile.",
     targets=("a2a3", "a5"),
-    source="compute-reduce-matrix 9",
     why="A2/A3 and A5 ignore the input operand and add to the result's buffer.",
-    rejected="tmatmul.acc ins(%c0, %l, %r) outs(%c1)",
-    accepted="tmatmul.acc ins(%c, %l, %r) outs(%c)",
 )(other_accumulator)
 
 
-@rule(
-    "MAT-A3-01",
-    targets=("a2a3",),
-    severity=Severity.WARNING,
-    source="compute-reduce-matrix 9",
-    why="The unit is issued with 16 rows; the rest are products of undefined rows of the left tile.",
-    rejected="left valid 1x64 into a 16x64 accumulator",
-    accepted="left valid 16x64",
-)
+@rule("MAT-A3-01", "left valid 16x64", "left valid 1x64 into a 16x64 accumulator", severity=Severity.WARNING)
 def ONE_ROW(o: Site) -> str | bool:
-    """A product with M = 1 also writes rows 1..15 of the accumulator."""
+    """A product with M = 1 also writes rows 1..15 of the accumulator.
+
+    The unit is issued with 16 rows; the rest are products of undefined rows of the left tile.
+    """
     return o.lhs.vr == 1 and o.dst.rows > 1 and "M = 1 overwrites rows 1..15 of the accumulator's fractal"
 
 
-@rule(
-    "MAT-COM-08",
-    source="compute-reduce-matrix 9",
-    rejected="a bias of 2 rows",
-    accepted="a 1x64 f32 bias tile for 64 columns",
-)
+@rule("MAT-COM-08", "a 1x64 f32 bias tile for 64 columns", "a bias of 2 rows")
 def BIAS(o: Site) -> str | bool:
     """The bias is one row in the bias table, of the accumulator's type, with a value for each column."""
     t = o.bias

@@ -73,16 +73,12 @@ def MM_2(o: Site) -> Message:
     return None
 
 
-@_rule(
-    "MM-3",
-    "f32 = f16 x f16",
-    "f16 = f16 x f16",
-    covered_by=("MAT-COM-02",),
-    severity=Severity.WARNING,
-    decision="A warning, and on a5 two kinds of 8-bit floats may meet, since the assembler of August 2026.",
-)
+@_rule("MM-3", "f32 = f16 x f16", "f16 = f16 x f16", covered_by=("MAT-COM-02",), severity=Severity.WARNING)
 def MM_3(o: Site) -> Message:
-    """dst = lhs x rhs is i32 of 8-bit integers, or f32 of one float type: f16, bf16, f32, on a5 also 8 bits."""
+    """dst = lhs x rhs is i32 of 8-bit integers, or f32 of one float type: f16, bf16, f32, on a5 also 8 bits.
+
+    Decision: A warning, and on a5 two kinds of 8-bit floats may meet, since the assembler of August 2026.
+    """
     a, b, c = o.lhs.dtype, o.rhs.dtype, o.dst.dtype
     integers = c.is_integer and c.bits == 32 and all(t.is_integer and t.bits == 8 for t in (a, b))
     floats = (a is b and a in _FLOATS) or (o.target.is_a(A5) and ((a is b and a in _BYTE_FLOATS) or {a, b} <= _FP8))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import rule
+from ptokit.diagnostics import family
 from ptokit.types.enums import Pipe
 
 from ..checks.operands import Message
@@ -11,18 +11,17 @@ from ..meaning.contract import ROUNDING
 from ..site import Site
 from ..table import CALLED, Attr, Instr, instruction
 
+rule = family("compute-reduce-matrix 11")
+
 _MODES = ("CAST_ROUND", "CAST_RINT")
 
 
-@rule(
-    "MODE-01",
-    source="compute-reduce-matrix 11",
-    accepted='mode = "CAST_RINT"',
-    rejected='mode = "CAST_FLOOR"',
-    decision="Both names set the one state of the unit; the target says how many bits it keeps.",
-)
+@rule("MODE-01", 'mode = "CAST_RINT"', 'mode = "CAST_FLOOR"')
 def MODE_01(o: Site) -> Message:
-    """Operands are rounded with ties away from zero (CAST_ROUND) or to even (CAST_RINT)."""
+    """Operands are rounded with ties away from zero (CAST_ROUND) or to even (CAST_RINT).
+
+    Decision: Both names set the one state of the unit; the target says how many bits it keeps.
+    """
     return f"the mode is {o.mode}; it is {' or '.join(_MODES)}" if o.mode not in _MODES else None
 
 

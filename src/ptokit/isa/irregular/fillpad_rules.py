@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from ptokit.diagnostics import rule
+from ptokit.diagnostics import family
 from ptokit.targets import A5
 from ptokit.types.enums import PadValue, TileType
 
@@ -12,10 +10,10 @@ from ..checks.operands import DEVICES, Message
 from ..site import Site
 from ..unknown import known
 
-_rule = partial(rule, source="compute-layout-irregular 1.6")
+_rule = family("compute-layout-irregular 1.6")
 
 
-@_rule("FILL-COM-01", accepted="pad=2", rejected="pad=0")
+@_rule("FILL-COM-01", "pad=2", "pad=0")
 def FILL_COM_01(o: Site) -> Message:
     """A Vec tile to fill has a pad value."""
     if o.dst.loc is not TileType.Vec or o.dst.pad != PadValue.Null:
@@ -23,7 +21,7 @@ def FILL_COM_01(o: Site) -> Message:
     return f"{o:dst} has no pad value (pad=0); there is nothing to fill with"
 
 
-@_rule("FILL-COM-02", accepted="f16 both", rejected="f16 and f32")
+@_rule("FILL-COM-02", "f16 both", "f16 and f32")
 def FILL_COM_02(o: Site) -> Message:
     """Elements have one size of 1, 2 or 4 bytes."""
     s, d = o.src.dtype, o.dst.dtype
@@ -32,7 +30,7 @@ def FILL_COM_02(o: Site) -> Message:
     return None
 
 
-@_rule("FILL-COM-03", accepted="16x64 both", rejected="16x64 into 16x128")
+@_rule("FILL-COM-03", "16x64 both", "16x64 into 16x128")
 def FILL_COM_03(o: Site) -> Message:
     """Source and destination have one shape; TFILLPAD_EXPAND: the destination is not smaller."""
     s, d = o.src, o.dst
@@ -42,7 +40,7 @@ def FILL_COM_03(o: Site) -> Message:
     )
 
 
-@_rule("FILL-COM-03-X", accepted="16x64 into 32x64", rejected="32x64 into 16x64")
+@_rule("FILL-COM-03-X", "16x64 into 32x64", "32x64 into 16x64")
 def FILL_COM_03_X(o: Site) -> Message:
     """TFILLPAD_EXPAND: the destination is not smaller than the source."""
     s, d = o.src, o.dst
@@ -50,7 +48,7 @@ def FILL_COM_03_X(o: Site) -> Message:
     return f"{o:dst} is {d.rows}x{d.cols}, smaller than {o:src}'s {s.rows}x{s.cols}" if smaller else None
 
 
-@_rule("FILL-COM-04", targets=DEVICES, accepted="dst at the address of src", rejected="two tiles")
+@_rule("FILL-COM-04", "dst at the address of src", "two tiles", targets=DEVICES)
 def FILL_COM_04(o: Site) -> Message:
     """TFILLPAD_INPLACE fills one tile: source and destination share their bytes."""
     s, d = o.src, o.dst
@@ -59,7 +57,7 @@ def FILL_COM_04(o: Site) -> Message:
     return f"{o:src} and {o:dst} are different tiles; bind both to one address, or use TFILLPAD"
 
 
-@_rule("FILL-COM-05", accepted="valid 10x60 into valid 16x64", rejected="valid 16x64 into valid 10x64")
+@_rule("FILL-COM-05", "valid 10x60 into valid 16x64", "valid 16x64 into valid 10x64")
 def FILL_COM_05(o: Site) -> Message:
     """The destination's valid region covers the source's."""
     s, d = o.src, o.dst
@@ -70,7 +68,7 @@ def FILL_COM_05(o: Site) -> Message:
     return None
 
 
-@_rule("FILL-COM-06", accepted="an Nz mat tile with pad=1", rejected="an ND mat tile")
+@_rule("FILL-COM-06", "an Nz mat tile with pad=1", "an ND mat tile")
 def FILL_COM_06(o: Site) -> Message:
     """A Mat tile to fill is Nz, padded with zero, and source and destination have one type."""
     s, d = o.src, o.dst

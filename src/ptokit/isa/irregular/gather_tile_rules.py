@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from ptokit.diagnostics import Severity, define, rule
+from ptokit.diagnostics import Severity, define, family
 from ptokit.targets import A5
 from ptokit.types.enums import CmpMode, MaskAxis
 
@@ -14,8 +12,8 @@ from ..site import Site
 from ..typesets import BF16, I8, F, types_of
 from ..unknown import known
 
-_rule = partial(rule, source="compute-layout-irregular 2.2")
-_block = partial(rule, source="compute-layout-irregular 2.3")
+_rule = family("compute-layout-irregular 2.2")
+_block = family("compute-layout-irregular 2.3")
 _32 = types_of("i32 u32")
 
 
@@ -29,7 +27,7 @@ def by_mask(o: Site) -> bool:
     return not o.has("idx") and not o.has("count")
 
 
-@_rule("TGATH-COM-01", accepted="f32 into f32", rejected="f16 into f32")
+@_rule("TGATH-COM-01", "f32 into f32", "f16 into f32")
 def TGATH_COM_01(o: Site) -> Message:
     """By index, dst and src have one element type, and the indices are integers."""
     if not by_index(o):
@@ -39,7 +37,7 @@ def TGATH_COM_01(o: Site) -> Message:
     return differ(o, "src", "dst")
 
 
-@_rule("TGATH-COM-03", accepted="dst 1x32 wholly valid", rejected="dst valid in 30 of 32 columns")
+@_rule("TGATH-COM-03", "dst 1x32 wholly valid", "dst valid in 30 of 32 columns")
 def TGATH_COM_03(o: Site) -> Message:
     """By mask, elements have one size, tiles are row-major; by columns dst is valid in full rows."""
     if not by_mask(o):
@@ -53,14 +51,12 @@ def TGATH_COM_03(o: Site) -> Message:
     return not_plain(o)
 
 
-@_rule(
-    "TGATH-COM-04",
-    accepted="P0101 of 4x32 into 1x64",
-    rejected="P0101 of 4x32 into 1x32",
-    decision="What is left of a larger dst keeps its value.",
-)
+@_rule("TGATH-COM-04", "P0101 of 4x32 into 1x64", "P0101 of 4x32 into 1x32")
 def TGATH_COM_04(o: Site) -> Message:
-    """By mask of columns, dst has room for the elements that the mask selects."""
+    """By mask of columns, dst has room for the elements that the mask selects.
+
+    Decision: What is left of a larger dst keeps its value.
+    """
     if not by_mask(o) or o.mask is None or o.axis is not MaskAxis.Row or not known(o.src.vr, o.src.vc):
         return None
     chosen = o.src.vr * len(range(o.mask.first, o.src.vc, o.mask.period))
@@ -68,7 +64,7 @@ def TGATH_COM_04(o: Site) -> Message:
     return f"{o.mask.name} selects {chosen} elements, {o:dst} takes {total}" if total < chosen else None
 
 
-@_rule("TGATH-COM-05", accepted="P0101 of 8 rows into 4", rejected="P0101 of 6 rows into 4")
+@_rule("TGATH-COM-05", "P0101 of 8 rows into 4", "P0101 of 6 rows into 4")
 def TGATH_COM_05(o: Site) -> Message:
     """By mask of rows, src has as many valid rows as the mask spreads dst's over."""
     if not by_mask(o) or o.mask is None or o.axis is not MaskAxis.Col:
@@ -81,7 +77,7 @@ def TGATH_COM_05(o: Site) -> Message:
     )
 
 
-@_rule("TGATH-A23-01", targets=("a2a3",), accepted="f16 by i32", rejected="i8 by i32")
+@_rule("TGATH-A23-01", "f16 by i32", "i8 by i32")
 def TGATH_A23_01(o: Site) -> Message:
     """By index, a2a3 gathers 2- and 4-byte elements with 32-bit indices, and tmp has their type."""
     if not by_index(o):
@@ -93,7 +89,7 @@ def TGATH_A23_01(o: Site) -> Message:
     return None
 
 
-@_rule("TGATH-A23-02", targets=("a2a3",), accepted="two tiles", rejected="dst at the address of src")
+@_rule("TGATH-A23-02", "two tiles", "dst at the address of src")
 def TGATH_A23_02(o: Site) -> Message:
     """By index, dst does not overlap src on a2a3."""
     return (
@@ -103,7 +99,7 @@ def TGATH_A23_02(o: Site) -> Message:
     )
 
 
-@_rule("TGATH-A23-03", targets=("a2a3",), accepted="u16", rejected="u8")
+@_rule("TGATH-A23-03", "u16", "u8")
 def TGATH_A23_03(o: Site) -> Message:
     """By mask, a2a3 takes elements of 2 and 4 bytes."""
     if by_mask(o) and o.dst.dtype.size not in (2, 4):
@@ -111,7 +107,7 @@ def TGATH_A23_03(o: Site) -> Message:
     return None
 
 
-@_rule("TGATH-COM-06", accepted="gt into i32", rejected="lt")
+@_rule("TGATH-COM-06", "gt into i32", "lt")
 def TGATH_COM_06(o: Site) -> Message:
     """A comparison is eq or gt, and its result is 32-bit integers."""
     if not o.has("count"):
@@ -121,7 +117,7 @@ def TGATH_COM_06(o: Site) -> Message:
     return not_of(o, _32, "dst")
 
 
-@_rule("TGATH-A23-04", targets=("a2a3",), accepted="f16 with gt", rejected="i16")
+@_rule("TGATH-A23-04", "f16 with gt", "i16")
 def TGATH_A23_04(o: Site) -> Message:
     """a2a3 compares f16, f32, and 32-bit integers with eq."""
     if not o.has("count") or o.src.dtype in F or (o.src.dtype in _32 and o.cmp is CmpMode.EQ):
@@ -129,16 +125,12 @@ def TGATH_A23_04(o: Site) -> Message:
     return f"{o:src} has element type {o.src.dtype}; a2a3 compares f16, f32, and i32 with eq"
 
 
-@_rule(
-    "TGATH-A23-04-T",
-    targets=("a2a3",),
-    severity=Severity.WARNING,
-    why="The library writes past a smaller tile; the assembler's own examples have one of 32 bytes.",
-    accepted="16 KiB for 16x64",
-    rejected="1 KiB for 16x64",
-)
+@_rule("TGATH-A23-04-T", "16 KiB for 16x64", "1 KiB for 16x64", severity=Severity.WARNING)
 def TGATH_A23_04_T(o: Site) -> Message:
-    """The scratch tile of a comparison holds a bitmap, an index per element, and the thresholds."""
+    """The scratch tile of a comparison holds a bitmap, an index per element, and the thresholds.
+
+    The library writes past a smaller tile; the assembler's own examples have one of 32 bytes.
+    """
     if not o.has("count") or o.tmp is None:
         return None
     t, s = o.tmp.spec, o.src.spec
@@ -149,7 +141,7 @@ def TGATH_A23_04_T(o: Site) -> Message:
 _A5_INDEX = {1: (2,), 2: (2, 4), 4: (4,), 8: (4,)}
 
 
-@_rule("TGATH-A5-01", targets=("a5",), accepted="i8 by i16", rejected="f32 by i16")
+@_rule("TGATH-A5-01", "i8 by i16", "f32 by i16")
 def TGATH_A5_01(o: Site) -> Message:
     """By index, a5 has 4-byte indices for 4- and 8-byte elements, 2-byte ones for 1-byte elements."""
     if by_index(o) and o.idx.dtype.size not in _A5_INDEX.get(o.dst.dtype.size, ()):
@@ -160,7 +152,7 @@ def TGATH_A5_01(o: Site) -> Message:
 _A5_MASK = I8 | F | BF16 | types_of("e4m3 e5m2 hif8")
 
 
-@_rule("TGATH-A5-02", targets=("a5",), accepted="e4m3", rejected="i64 by rows")
+@_rule("TGATH-A5-02", "e4m3", "i64 by rows")
 def TGATH_A5_02(o: Site) -> Message:
     """By mask, a5 takes integers of 8 to 64 bits, f16, bf16, f32 and 8-bit floats; 64-bit ones by columns."""
     if not by_mask(o):
@@ -173,15 +165,12 @@ def TGATH_A5_02(o: Site) -> Message:
 _A5_COMPARE = types_of("i8 u8 i16 u16 i32 u32") | F
 
 
-@_rule(
-    "TGATH-A5-03",
-    targets=("a5",),
-    accepted="f16 with 64 columns",
-    rejected="f16 with 60 columns",
-    decision="Comparisons are of numbers; A5 compares some types as unsigned integers.",
-)
+@_rule("TGATH-A5-03", "f16 with 64 columns", "f16 with 60 columns")
 def TGATH_A5_03(o: Site) -> Message:
-    """a5 compares 8- to 32-bit integers, f16 and f32; below 32 bits in multiples of 64 columns."""
+    """a5 compares 8- to 32-bit integers, f16 and f32; below 32 bits in multiples of 64 columns.
+
+    Decision: Comparisons are of numbers; A5 compares some types as unsigned integers.
+    """
     if not o.has("count"):
         return None
     narrow = o.src.dtype.size < 4
@@ -215,7 +204,7 @@ RULES = (
 )
 
 
-@_block("GATHB-01", accepted="f16", rejected="i64")
+@_block("GATHB-01", "f16", "i64")
 def GATHB_01(o: Site) -> Message:
     """TGATHERB works on Vec tiles with elements of 1, 2 or 4 bytes; dst is row-major on a2a3 and cpu."""
     if o.dst.dtype.size not in (1, 2, 4) or o.dst.dtype.packed:
@@ -225,15 +214,18 @@ def GATHB_01(o: Site) -> Message:
     return boxed_or_columns(o, "dst") or not_vec(o, "dst", "src", "offset")
 
 
-@_block("GATHB-04", accepted="64xf16", rejected="60xf16", decision="a5 masks the last block.")
+@_block("GATHB-04", "64xf16", "60xf16")
 def GATHB_04(o: Site) -> Message:
-    """The valid columns of dst are whole blocks of 32 bytes."""
+    """The valid columns of dst are whole blocks of 32 bytes.
+
+    Decision: a5 masks the last block.
+    """
     if o.target.is_a(A5) or not known(o.dst.vc) or o.dst.vc % o.dst.spec.c0 == 0:
         return None
     return f"{o:dst} has {o.dst.vc} valid columns of {o.dst.dtype}; blocks have {o.dst.spec.c0}"
 
 
-@_block("GATHB-02", accepted="u32", rejected="i16")
+@_block("GATHB-02", "u32", "i16")
 def GATHB_02(o: Site) -> Message:
     """Offsets are 32-bit integers."""
     return not_of(o, _32, "offset")
@@ -253,9 +245,9 @@ BLOCK_RULES = (
     GATHB_04,
     _block(
         "GATHB-05",
+        "three tiles",
+        "dst at the address of src",
         what="dst does not overlap the source or the offsets.",
         targets=DEVICES,
-        accepted="three tiles",
-        rejected="dst at the address of src",
     )(overlapping),
 )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from ptokit.diagnostics import rule
+from ptokit.diagnostics import family
 from ptokit.targets import A5
 
 from ..checks.operands import Message
@@ -13,7 +11,7 @@ from ..site import Site
 from ..typesets import types_of
 
 BINS = 256
-_rule = partial(rule, source="compute-layout-irregular 2.9")
+_rule = family("compute-layout-irregular 2.9")
 
 
 def byte_of(is_msb: bool, byte: int | None) -> int:
@@ -21,7 +19,7 @@ def byte_of(is_msb: bool, byte: int | None) -> int:
     return int(is_msb) if byte is None else byte
 
 
-@_rule("HIST-01", accepted="u16 into u32", rejected="i16 into u32")
+@_rule("HIST-01", "u16 into u32", "i16 into u32")
 def HIST_01(o: Site) -> Message:
     """dst is u32, idx u8, src u16 or u32; dst and src are row-major."""
     return (
@@ -32,7 +30,7 @@ def HIST_01(o: Site) -> Message:
     )
 
 
-@_rule("HIST-02", accepted="idx 32x1 col_major", rejected="idx 1x32")
+@_rule("HIST-02", "idx 32x1 col_major", "idx 1x32")
 def HIST_02(o: Site) -> Message:
     """Of 16-bit elements byte 0 or 1 is counted, and idx is one column."""
     if o.src.dtype.size != 2:
@@ -44,7 +42,7 @@ def HIST_02(o: Site) -> Message:
     return None
 
 
-@_rule("HIST-03", accepted="byte 2, idx of one row", rejected="byte 1, idx of one row")
+@_rule("HIST-03", "byte 2, idx of one row", "byte 1, idx of one row")
 def HIST_03(o: Site) -> Message:
     """Of 32-bit elements idx has a row for each byte above the counted one, as wide as src."""
     if o.src.dtype.size != 4:
@@ -61,7 +59,7 @@ def HIST_03(o: Site) -> Message:
     return None
 
 
-@_rule("HIST-04", accepted="4x256", rejected="4x128")
+@_rule("HIST-04", "4x256", "4x128")
 def HIST_04(o: Site) -> Message:
     """dst has 256 columns, for the bins."""
     if o.dst.vc < BINS:
@@ -76,7 +74,5 @@ RULES = (
     HIST_02,
     HIST_03,
     HIST_04,
-    _rule("HIST-06", what="THISTOGRAM exists on a5 and cpu.", targets=("a2a3",), accepted="on a5", rejected="on a2a3")(
-        missing
-    ),
+    _rule("HIST-06", "on a5", "on a2a3", what="THISTOGRAM exists on a5 and cpu.", targets=("a2a3",))(missing),
 )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from ptokit.diagnostics import rule
+from ptokit.diagnostics import family
 from ptokit.types.conv import ConvSpec, ConvState
 from ptokit.types.enums import Layout, TileType
 from ptokit.types.tile import DYNAMIC
@@ -14,10 +12,10 @@ from ..checks.tiles import differ, not_of
 from ..site import Site
 from ..typesets import BF16, I6, F, types_of
 
-_rule = partial(rule, source="compute-layout-irregular 1.7")
+_rule = family("compute-layout-irregular 1.7")
 
 
-@_rule("IMG-COM-01", accepted="a Mat NC1HWC0 tile into a left tile", rejected="a Mat Nz tile")
+@_rule("IMG-COM-01", "a Mat NC1HWC0 tile into a left tile", "a Mat Nz tile")
 def IMG_COM_01(o: Site) -> Message:
     """TIMG2COL reads NC1HWC0 or NDC1HWC0 tiles in L1 and fills a left tile of their type."""
     s = o.src.spec
@@ -31,7 +29,7 @@ def IMG_COM_01(o: Site) -> Message:
     return differ(o, "src", "dst")
 
 
-@_rule("IMG-COM-04", accepted="3x3 in 5x8", rejected="9x9 in 5x8 without padding")
+@_rule("IMG-COM-04", "3x3 in 5x8", "9x9 in 5x8 without padding")
 def IMG_COM_04(o: Site) -> Message:
     """The filter fits the feature map with its padding; strides and dilations are positive."""
     s = o.src.spec
@@ -58,25 +56,25 @@ def _dst(o: Site, layout: str) -> Message:
     return f"{o:dst} is {o.dst.layout_name}, it must be {layout}" if o.dst.layout_name != layout else None
 
 
-@_rule("IMG-COM-03", accepted="repeat_time 1", rejected="transpose")
+@_rule("IMG-COM-03", "repeat_time 1", "transpose")
 def IMG_COM_03(o: Site) -> Message:
     """There is no repetition and no transposition."""
     return not_described(o.src.spec.state) if isinstance(o.src.spec, ConvSpec) else None
 
 
-@_rule("IMG-A23-01", targets=("a2a3",), accepted="Zz f16", rejected="Nz f16")
+@_rule("IMG-A23-01", "Zz f16", "Nz f16")
 def IMG_A23_01(o: Site) -> Message:
     """On a2a3 dst is Zz, of i8, f16, bf16 or f32."""
     return _dst(o, "Zz") or not_of(o, types_of("i8") | F | BF16, "dst")
 
 
-@_rule("IMG-A5-01", targets=("a5",), accepted="Nz f16", rejected="Zz f16")
+@_rule("IMG-A5-01", "Nz f16", "Zz f16")
 def IMG_A5_01(o: Site) -> Message:
     """On a5 dst is Nz, of integers of up to 32 bits, f16, bf16 or f32."""
     return _dst(o, "Nz") or not_of(o, I6 | F | BF16, "dst")
 
 
-@_rule("IMG-CPU-01", targets=("cpu",), accepted="Nz u8", rejected="Zz u8")
+@_rule("IMG-CPU-01", "Nz u8", "Zz u8")
 def IMG_CPU_01(o: Site) -> Message:
     """On cpu dst is Nz."""
     return _dst(o, "Nz")
@@ -92,14 +90,12 @@ RULES = (
 )
 
 
-@_rule(
-    "IMG-COM-02",
-    accepted="a Mat NC1HWC0 tile",
-    rejected="a Mat Nz tile",
-    decision="Without an earlier set of a register, TIMG2COL in a manual mode takes the tile's own parameters.",
-)
+@_rule("IMG-COM-02", "a Mat NC1HWC0 tile", "a Mat Nz tile")
 def IMG_COM_02(o: Site) -> Message:
-    """Registers of TIMG2COL are set from a convolution tile."""
+    """Registers of TIMG2COL are set from a convolution tile.
+
+    Decision: Without an earlier set of a register, TIMG2COL in a manual mode takes the tile's own parameters.
+    """
     return None if isinstance(o.config.spec, ConvSpec) else f"{o:config} is no convolution tile"
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from ptokit.diagnostics import rule
+from ptokit.diagnostics import family
 
 from ..checks.operands import Message
 from ..checks.tiles import differ, missing, not_of, not_plain, overlapping, valid_differs
@@ -12,18 +10,18 @@ from ..site import Site
 from ..typesets import BF16, I6, F
 from ..unknown import known
 
-_rule = partial(rule, source="compute-layout-irregular 1.8")
-_pack = partial(rule, source="compute-layout-irregular 1.9")
+_rule = family("compute-layout-irregular 1.8")
+_pack = family("compute-layout-irregular 1.9")
 _TILES = ("dst0", "dst1", "src0", "src1")
 
 
-@_rule("INTLV-01", accepted="four f32 tiles", rejected="an f16 source with f32")
+@_rule("INTLV-01", "four f32 tiles", "an f16 source with f32")
 def INTLV_01(o: Site) -> Message:
     """All tiles are row-major Vec tiles of one type: 8-, 16-, 32-bit integers, f16, bf16, f32."""
     return not_plain(o) or differ(o, *_TILES) or not_of(o, I6 | F | BF16, *_TILES)
 
 
-@_rule("INTLV-02", accepted="4x16 everywhere", rejected="4x15 everywhere")
+@_rule("INTLV-02", "4x16 everywhere", "4x15 everywhere")
 def INTLV_02(o: Site) -> Message:
     """Sources and destinations have equal valid regions with an even number of columns."""
     if not o.has("src1"):
@@ -32,14 +30,12 @@ def INTLV_02(o: Site) -> Message:
     return valid_differs(o, *_TILES) or (f"{o.src0.vc} valid columns are no pairs" if odd else None)
 
 
-@_rule(
-    "INTLV-03",
-    accepted="4x32 into 4x16 twice",
-    rejected="4x32 into 4x32 twice",
-    decision="The manual also asks for equal valid regions, which contradicts this.",
-)
+@_rule("INTLV-03", "4x32 into 4x16 twice", "4x32 into 4x32 twice")
 def INTLV_03(o: Site) -> Message:
-    """Of one source, each destination is valid in half of its columns."""
+    """Of one source, each destination is valid in half of its columns.
+
+    Decision: The manual also asks for equal valid regions, which contradicts this.
+    """
     if o.has("src1"):
         return None
     if known(o.src0.vc) and o.src0.vc % 2:
@@ -54,12 +50,8 @@ def INTLV_03(o: Site) -> Message:
 RULES = (
     INTLV_01,
     INTLV_02,
-    _rule("INTLV-04", what="No two tiles overlap.", accepted="four tiles", rejected="dst0 at the address of src0")(
-        overlapping
-    ),
-    _rule("INTLV-NPU", what="A2/A3 have no interleaving.", targets=("a2a3",), accepted="on a5", rejected="on a2a3")(
-        missing
-    ),
+    _rule("INTLV-04", "four tiles", "dst0 at the address of src0", what="No two tiles overlap.")(overlapping),
+    _rule("INTLV-NPU", "on a5", "on a2a3", what="A2/A3 have no interleaving.", targets=("a2a3",))(missing),
 )
 DE_RULES = (
     *RULES,
@@ -67,17 +59,18 @@ DE_RULES = (
 )
 
 
-@_pack("PACK-03", accepted="8x32 both", rejected="8x32 and 8x16")
+@_pack("PACK-03", "8x32 both", "8x32 and 8x16")
 def PACK_03(o: Site) -> Message:
     """Both tiles have one valid region."""
     return valid_differs(o, "dst", "src")
 
 
-@_pack(
-    "PACK-04", accepted="i32 into i16", rejected="i16 into i32", decision="Float sources are packed by their bits, too."
-)
+@_pack("PACK-04", "i32 into i16", "i16 into i32")
 def PACK_04(o: Site) -> Message:
-    """Elements of 4 bytes become 2 or 1, of 2 bytes 1."""
+    """Elements of 4 bytes become 2 or 1, of 2 bytes 1.
+
+    Decision: Float sources are packed by their bits, too.
+    """
     return (
         f"{o.src.dtype} does not become {o.dst.dtype}"
         if (o.src.dtype.size, o.dst.dtype.size) not in ((4, 2), (4, 1), (2, 1))
@@ -86,10 +79,8 @@ def PACK_04(o: Site) -> Message:
 
 
 PACK_RULES = (
-    _pack("PACK-01", what="TPACK exists on a5.", targets=("a2a3",), accepted="on a5", rejected="on a2a3")(missing),
-    _pack("PACK-02", what="Both tiles are row-major Vec tiles.", accepted="ND", rejected="a col_major source")(
-        not_plain
-    ),
+    _pack("PACK-01", "on a5", "on a2a3", what="TPACK exists on a5.", targets=("a2a3",))(missing),
+    _pack("PACK-02", "ND", "a col_major source", what="Both tiles are row-major Vec tiles.")(not_plain),
     PACK_03,
     PACK_04,
 )

@@ -98,16 +98,12 @@ def CC_2(o: Site) -> Message:
     return None
 
 
-@_rule(
-    "RN-1",
-    "rounds = 7",
-    "rounds = 8",
-    covered_by=("RAND-01", "RAND-02", "RAND-03"),
-    targets=("a5",),
-    why="On a2a3 there is none: A5-1.",
-)
+@_rule("RN-1", "rounds = 7", "rounds = 8", covered_by=("RAND-01", "RAND-02", "RAND-03"), targets=("a5",))
 def RN_1(o: Site) -> Message:
-    """trandom: 7 or 10 rounds into a row_major tile of 32-bit integers."""
+    """trandom: 7 or 10 rounds into a row_major tile of 32-bit integers.
+
+    On a2a3 there is none: A5-1.
+    """
     if o.rounds not in (7, 10):
         return f"{o.rounds} rounds, not 7 or 10"
     if not o.dst.dtype.is_integer or o.dst.dtype.bits != 32:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from ptokit.diagnostics import define, rule
+from ptokit.diagnostics import define, family
 from ptokit.targets import A5
 from ptokit.types.enums import MaskAxis
 
@@ -13,18 +11,18 @@ from ..checks.tiles import differ, not_of, not_vec, overlapping
 from ..site import Site
 from ..typesets import BF16, I6, INT16_32, INT64, F
 
-_rule = partial(rule, source="compute-layout-irregular 2.4")
+_rule = family("compute-layout-irregular 2.4")
 _WIDTHS = {4: 4, 2: 2, 1: 2, 8: 4}
 
 
-@_rule("TSCAT-COM-01", accepted="f16 both", rejected="f16 and f32")
+@_rule("TSCAT-COM-01", "f16 both", "f16 and f32")
 def TSCAT_COM_01(o: Site) -> Message:
     """dst and src have one type: 8-, 16-, 32-bit integers, f16, bf16, f32; on a5 64-bit integers."""
     allowed = I6 | F | BF16 | (INT64 if o.target.is_a(A5) else frozenset())
     return differ(o, "dst", "src") or not_of(o, allowed, "dst")
 
 
-@_rule("TSCAT-COM-02", accepted="f32 by i32", rejected="f32 by i16")
+@_rule("TSCAT-COM-02", "f32 by i32", "f32 by i16")
 def TSCAT_COM_02(o: Site) -> Message:
     """Indices have 4 bytes for 4- and 8-byte elements, 2 bytes for smaller ones."""
     if not o.has("idx"):
@@ -35,7 +33,7 @@ def TSCAT_COM_02(o: Site) -> Message:
     return not_of(o, INT16_32, "idx")
 
 
-@_rule("TSCAT-COM-05", accepted="P0101: 4x16 into 4x32", rejected="P0101: 4x16 into 4x16")
+@_rule("TSCAT-COM-05", "P0101: 4x16 into 4x32", "P0101: 4x16 into 4x16")
 def TSCAT_COM_05(o: Site) -> Message:
     """By mask, dst is valid in the source's region, spread by the mask's period along its axis."""
     if o.has("idx"):
@@ -52,7 +50,7 @@ def TSCAT_COM_05(o: Site) -> Message:
     return None
 
 
-@_rule("TSCAT-CPU-01", targets=("cpu",), accepted="f16", rejected="u8")
+@_rule("TSCAT-CPU-01", "f16", "u8")
 def TSCAT_CPU_01(o: Site) -> Message:
     """By mask, the simulator scatters elements of 2 and 4 bytes."""
     if o.has("idx") or o.dst.dtype.size in (2, 4):
@@ -60,7 +58,7 @@ def TSCAT_CPU_01(o: Site) -> Message:
     return f"{o:dst} has element type {o.dst.dtype}; the simulator scatters by mask elements of 2 and 4 bytes"
 
 
-@_rule("TSCAT-COM-03", accepted="vec tiles", rejected="a mat destination")
+@_rule("TSCAT-COM-03", "vec tiles", "a mat destination")
 def TSCAT_COM_03(o: Site) -> Message:
     """All tiles are Vec tiles."""
     return not_vec(o, "dst", "src", "idx")
@@ -81,10 +79,10 @@ RULES = (
     TSCAT_COM_05,
     _rule(
         "TSCAT-COM-07",
+        "three tiles",
+        "dst at the address of src",
         what="dst does not overlap the source or the indices: it is cleared first.",
         targets=DEVICES,
-        accepted="three tiles",
-        rejected="dst at the address of src",
     )(overlapping),
     TSCAT_CPU_01,
 )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from ptokit.diagnostics import Severity, define, rule
+from ptokit.diagnostics import Severity, define, family
 from ptokit.types.enums import TileType
 
 from ..checks.operands import DEVICES, Message, overlap
@@ -13,12 +11,12 @@ from ..site import Site, TileInfo
 from ..typesets import BF16, F, types_of
 from ..unknown import known
 
-_sort = partial(rule, source="compute-layout-irregular 2.5")
-_merge = partial(rule, source="compute-layout-irregular 2.6")
+_sort = family("compute-layout-irregular 2.5")
+_merge = family("compute-layout-irregular 2.6")
 _GROUP, _RECORD = 32, 8
 
 
-@_sort("SORT-COM-01", accepted="f32 with u32 indices", rejected="f32 with i16 indices")
+@_sort("SORT-COM-01", "f32 with u32 indices", "f32 with i16 indices")
 def SORT_COM_01(o: Site) -> Message:
     """dst and src are row-major Vec tiles of f16 or f32, idx of u32."""
     allowed = F | BF16 | types_of("i16 i32") if not o.target.is_device else F
@@ -31,7 +29,7 @@ def SORT_COM_01(o: Site) -> Message:
     )
 
 
-@_sort("SORT-COM-02", targets=DEVICES, accepted="64 columns", rejected="60 columns")
+@_sort("SORT-COM-02", "64 columns", "60 columns", targets=DEVICES)
 def SORT_COM_02(o: Site) -> Message:
     """Without tmp the valid columns are groups of 32."""
     if o.has("tmp") or not known(o.src.vc) or o.src.vc % _GROUP == 0:
@@ -39,7 +37,7 @@ def SORT_COM_02(o: Site) -> Message:
     return f"{o:src} has {o.src.vc} valid columns; without {o:tmp} the last {o.src.vc % _GROUP} are not sorted"
 
 
-@_sort("SORT-COM-03", accepted="32xf32 into 64 columns", rejected="32xf32 into 32 columns")
+@_sort("SORT-COM-03", "32xf32 into 64 columns", "32xf32 into 32 columns")
 def SORT_COM_03(o: Site) -> Message:
     """dst has room for a record of 8 bytes for each element."""
     per = _RECORD // o.dst.dtype.size
@@ -48,22 +46,18 @@ def SORT_COM_03(o: Site) -> Message:
     return f"{o:dst} has {o.dst.cols} columns; the records take {columns}" if o.dst.cols < columns else None
 
 
-@_sort(
-    "SORT-A23-01",
-    targets=("a2a3",),
-    severity=Severity.WARNING,
-    accepted="256 groups",
-    rejected="510 groups",
-    decision="The executor sorts them.",
-)
+@_sort("SORT-A23-01", "256 groups", "510 groups", severity=Severity.WARNING)
 def SORT_A23_01(o: Site) -> Message:
-    """A row has no multiple of 255 groups above 255 on a2a3."""
+    """A row has no multiple of 255 groups above 255 on a2a3.
+
+    Decision: The executor sorts them.
+    """
     groups = o.src.vc // _GROUP
     bad = known(groups) and groups > 255 and groups % 255 == 0
     return f"a row has {groups} groups; the library leaves the last 255 unsorted" if bad else None
 
 
-@_sort("SORT-CPU-01", targets=("cpu",), accepted="4x64 both", rejected="idx of one row for 4")
+@_sort("SORT-CPU-01", "4x64 both", "idx of one row for 4")
 def SORT_CPU_01(o: Site) -> Message:
     """The simulator takes an index for every element: idx has src's rows and pitch."""
     if o.idx.vr != o.dst.vr or o.idx.cols != o.src.cols:
@@ -78,12 +72,9 @@ SORT_RULES = (
     SORT_COM_01,
     SORT_COM_02,
     SORT_COM_03,
-    _sort(
-        "SORT-COM-05",
-        what="dst does not overlap the sources.",
-        accepted="three tiles",
-        rejected="dst at the address of src",
-    )(overlapping),
+    _sort("SORT-COM-05", "three tiles", "dst at the address of src", what="dst does not overlap the sources.")(
+        overlapping
+    ),
     SORT_A23_01,
     SORT_CPU_01,
 )
@@ -94,7 +85,7 @@ def _lists(o: Site) -> list[TileInfo]:
     return [t for t in found if isinstance(t, TileInfo)]
 
 
-@_merge("MRG-COM-01", accepted="1x256xf32", rejected="2x256xf32")
+@_merge("MRG-COM-01", "1x256xf32", "2x256xf32")
 def MRG_COM_01(o: Site) -> Message:
     """All tiles are row-major Vec tiles of one row, of f16 or f32."""
     names = ("dst", "src0", "src1", "src2", "src3", "tmp")
@@ -104,7 +95,7 @@ def MRG_COM_01(o: Site) -> Message:
     return not_plain(o) or not_of(o, F, *names) or differ(o, *names)
 
 
-@_merge("MRG-COM-02", accepted="64 of 256", rejected="64 of 320")
+@_merge("MRG-COM-02", "64 of 256", "64 of 320")
 def MRG_COM_02(o: Site) -> Message:
     """Blocks have a multiple of 64 elements, and src 1 to 255 times four of them."""
     if not o.has("block_len"):
@@ -121,7 +112,7 @@ def MRG_COM_02(o: Site) -> Message:
     return None
 
 
-@_merge("MRG-COM-03", accepted="tmp of 512 for 256 and 256", rejected="tmp of 256 for 256 and 256")
+@_merge("MRG-COM-03", "tmp of 512 for 256 and 256", "tmp of 256 for 256 and 256")
 def MRG_COM_03(o: Site) -> Message:
     """tmp has room for all lists and overlaps none of them."""
     t = o.tmp
@@ -133,7 +124,7 @@ def MRG_COM_03(o: Site) -> Message:
     return next((f"{o:tmp} and {o:{name}} share bytes" for name, s in o.data_tiles if overlap(t, s)), None)
 
 
-@_merge("MRG-COM-04", accepted="lists of 1024 elements", rejected="two lists of 16384 f32 with tmp on a2a3")
+@_merge("MRG-COM-04", "lists of 1024 elements", "two lists of 16384 f32 with tmp on a2a3")
 def MRG_COM_04(o: Site) -> Message:
     """A list has at most 65535 records, and the lists and tmp are smaller than UB."""
     size = o.dst.dtype.size
@@ -147,7 +138,7 @@ def MRG_COM_04(o: Site) -> Message:
     return None
 
 
-@_merge("MRG-COM-07", accepted="64 columns of f16", rejected="62 columns of f16")
+@_merge("MRG-COM-07", "64 columns of f16", "62 columns of f16")
 def MRG_COM_07(o: Site) -> Message:
     """A list consists of whole records of 8 bytes."""
     per = _RECORD // o.dst.dtype.size
@@ -157,7 +148,7 @@ def MRG_COM_07(o: Site) -> Message:
     return None
 
 
-@_merge("MRG-COM-06", accepted="two tiles", rejected="dst at the address of src0")
+@_merge("MRG-COM-06", "two tiles", "dst at the address of src0")
 def MRG_COM_06(o: Site) -> Message:
     """Blocks are not merged in place."""
     return f"{o:dst} and {o:src0} share bytes; blocks are not merged in place" if overlap(o.dst, o.src0) else None

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
 from math import prod
 
-from ptokit.diagnostics import rule
+from ptokit.diagnostics import family
 from ptokit.types.conv import ConvSpec
 from ptokit.types.enums import Layout, TileType
 from ptokit.types.tile import DYNAMIC
@@ -15,7 +14,7 @@ from ..checks.tiles import boxed_or_columns, not_of, overlapping
 from ..site import Site
 from ..typesets import BF16, I6, F
 
-_rule = partial(rule, source="compute-layout-irregular 1.1")
+_rule = family("compute-layout-irregular 1.1")
 _L = Layout
 _CHANNELS = {(_L.NCHW, _L.NC1HWC0), (_L.GNCHW, _L.GNC1HWC0)}
 _BACK = {(b, a) for a, b in _CHANNELS}
@@ -35,7 +34,7 @@ def conv(o: Site) -> tuple[ConvSpec, ConvSpec] | None:
     return (s, d) if isinstance(s, ConvSpec) and isinstance(d, ConvSpec) else None
 
 
-@_rule("TRANS-COM-01", accepted="f16 into bf16", rejected="f16 into f32")
+@_rule("TRANS-COM-01", "f16 into bf16", "f16 into f32")
 def TRANS_COM_01(o: Site) -> Message:
     """Source and destination have elements of one size: 1, 2 or 4 bytes."""
     s, d = o.src.dtype, o.dst.dtype
@@ -46,7 +45,7 @@ def TRANS_COM_01(o: Site) -> Message:
     return None
 
 
-@_rule("TRANS-COM-03", accepted="u8", rejected="an e4m3 tile")
+@_rule("TRANS-COM-03", "u8", "an e4m3 tile")
 def TRANS_COM_03(o: Site) -> Message:
     """Elements are 8-, 16- or 32-bit integers, f16, bf16 or f32."""
     if conv(o) is not None and not o.target.is_device:
@@ -54,7 +53,7 @@ def TRANS_COM_03(o: Site) -> Message:
     return not_of(o, I6 | F | BF16, "src", "dst")
 
 
-@_rule("TRANS-COM-04", accepted="8x32 into 32x8", rejected="8x32 into 8x32")
+@_rule("TRANS-COM-04", "8x32 into 32x8", "8x32 into 8x32")
 def TRANS_COM_04(o: Site) -> Message:
     """dst holds the transposed valid region of the source."""
     if isinstance(o.src.spec, ConvSpec) or isinstance(o.dst.spec, ConvSpec):
@@ -65,7 +64,7 @@ def TRANS_COM_04(o: Site) -> Message:
     return None
 
 
-@_rule("TRANS-A5-01", targets=("a5",), accepted="16x16xf16", rejected="a 16x8xf16 source")
+@_rule("TRANS-A5-01", "16x16xf16", "a 16x8xf16 source")
 def TRANS_A5_01(o: Site) -> Message:
     """Rows of source and destination are multiples of 32 bytes on a5."""
     if conv(o) is not None:
@@ -78,7 +77,7 @@ def TRANS_A5_01(o: Site) -> Message:
     return None
 
 
-@_rule("TRANS-CONV-03", accepted="NCHW into NC1HWC0", rejected="NC1HWC0 into NCHW on a5")
+@_rule("TRANS-CONV-03", "NCHW into NC1HWC0", "NC1HWC0 into NCHW on a5")
 def TRANS_CONV_03(o: Site) -> Message:
     """The target has the conversion."""
     found = conv(o)
@@ -91,7 +90,7 @@ def TRANS_CONV_03(o: Site) -> Message:
     return f"{o.target.name} has no conversion of {s.layout.name} into {d.layout.name}"
 
 
-@_rule("TRANS-CONV-01", accepted="1x32x4x8 NCHW into 1x2x4x8x16", rejected="1x32x4x8 NCHW into 1x1x4x8x16")
+@_rule("TRANS-CONV-01", "1x32x4x8 NCHW into 1x2x4x8x16", "1x32x4x8 NCHW into 1x1x4x8x16")
 def TRANS_CONV_01(o: Site) -> Message:
     """The dimensions of a converted tile follow from those of its source."""
     found = conv(o)
@@ -132,7 +131,7 @@ def _wanted(s: ConvSpec, d: ConvSpec) -> tuple[tuple[int, ...]] | None:
         return None
 
 
-@_rule("TRANS-CONV-02", targets=("a2a3",), accepted="three tiles of 32 KiB", rejected="three tiles of 80 KiB")
+@_rule("TRANS-CONV-02", "three tiles of 32 KiB", "three tiles of 80 KiB", targets=("a2a3",))
 def TRANS_CONV_02(o: Site) -> Message:
     """A conversion on a2a3 takes at most 192 KiB for its tiles together."""
     if conv(o) is None:
@@ -142,7 +141,7 @@ def TRANS_CONV_02(o: Site) -> Message:
     return f"{o:src}, {o:dst} and {o:tmp} take {total} bytes together; there are {room}" if total > room else None
 
 
-@_rule("TRANS-COM-02", targets=DEVICES, accepted="an ND source", rejected="blayout=col_major")
+@_rule("TRANS-COM-02", "an ND source", "blayout=col_major", targets=DEVICES)
 def TRANS_COM_02(o: Site) -> Message:
     """The source is row-major without boxes."""
     return boxed_or_columns(o, "src")
@@ -153,12 +152,9 @@ RULES = (
     TRANS_COM_02,
     TRANS_COM_03,
     TRANS_COM_04,
-    _rule(
-        "TRANS-COM-05",
-        what="dst, src and tmp do not overlap.",
-        accepted="three tiles",
-        rejected="a square tile into itself",
-    )(overlapping),
+    _rule("TRANS-COM-05", "three tiles", "a square tile into itself", what="dst, src and tmp do not overlap.")(
+        overlapping
+    ),
     TRANS_A5_01,
     TRANS_CONV_01,
     TRANS_CONV_02,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptokit.diagnostics import RuleDecorator, rule
+from ptokit.diagnostics import family
 from ptokit.targets import A2A3, A5
 
 from ..site import Site
@@ -32,8 +32,7 @@ from .move_rules_a5 import A5_ACC_TYPES
 EXTRACTS = "compute-layout-irregular 1.3"
 
 
-def _rule(id: str, accepted: str, rejected: str, **more: Any) -> RuleDecorator:
-    return rule(id, accepted=accepted, rejected=rejected, **{"source": EXTRACTS, **more})
+_rule = family(EXTRACTS)
 
 
 _CPU = {"targets": ("cpu",)}
@@ -86,14 +85,12 @@ def EXTR_COM_04(o: Site) -> Message:
     return quantised(o, o.dst.vc, position(o)[1])
 
 
-@_rule(
-    "EXTR-COM-05",
-    "mat to left, vec Nz to vec Nz",
-    "vec to left",
-    decision="cpu extracts between all tiles. Of convolution tiles, FRACTAL_Z goes to right tiles on every target.",
-)
+@_rule("EXTR-COM-05", "mat to left, vec Nz to vec Nz", "vec to left")
 def EXTR_COM_05(o: Site) -> Message:
-    """The pair of buffers and layouts is one that the target extracts between."""
+    """The pair of buffers and layouts is one that the target extracts between.
+
+    Decision: cpu extracts between all tiles. Of convolution tiles, FRACTAL_Z goes to right tiles on every target.
+    """
     if is_conv(o.src):
         return refused(o, position(o))
     return None if not o.target.is_device else pair_of_layouts(o)

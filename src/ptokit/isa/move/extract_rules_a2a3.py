@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptokit.diagnostics import RuleDecorator, rule
+from ptokit.diagnostics import family
 from ptokit.types.enums import CompactMode
 
 from ..site import Site, TileInfo
@@ -19,9 +19,7 @@ VEC_TYPES = types("i8 u8 i16 u16 i32 u32 f16 bf16 f32")
 PAIR_TYPES = types("i8 f16 bf16 f32 i32")
 
 
-def _rule(id: str, accepted: str, rejected: str, **more: Any) -> RuleDecorator:
-    more = {"targets": ("a2a3",), "source": "compute-layout-irregular 1.3", **more}
-    return rule(f"EXTR-A23-{id}", accepted=accepted, rejected=rejected, **more)
+_rule = family("compute-layout-irregular 1.3", "EXTR-A23-")
 
 
 @_rule("01", "f16", "u8")

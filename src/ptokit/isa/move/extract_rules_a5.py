@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptokit.diagnostics import RuleDecorator, rule
+from ptokit.diagnostics import family
 from ptokit.types.enums import AccToVecMode
 
 from ..site import Site
@@ -32,9 +32,7 @@ MAT_TYPES = types("i8 hif8 e5m2 e4m3 f16 bf16 f32 e2m1 e1m2")
 VEC_TYPES = types("i8 u8 i16 u16 i32 u32 f16 bf16 f32 hif8 e4m3 e5m2 e8m0 e2m1 e1m2")
 
 
-def _rule(id: str, accepted: str, rejected: str, **more: Any) -> RuleDecorator:
-    more = {"targets": ("a5",), "source": "compute-layout-irregular 1.3", **more}
-    return rule(f"EXTR-{id}", accepted=accepted, rejected=rejected, **more)
+_rule = family("compute-layout-irregular 1.3", "EXTR-", targets=("a5",))
 
 
 @_rule("A5-01", "e4m3", "u8")
@@ -65,14 +63,12 @@ def EXTR_A5_02(o: Site) -> Message:
     return operand_window(o, *position(o))
 
 
-@_rule(
-    "A5-03",
-    "i16",
-    "u64",
-    decision="What the manual or the header lists is taken; they differ in integers and small floats (D-16).",
-)
+@_rule("A5-03", "i16", "u64")
 def EXTR_A5_03(o: Site) -> Message:
-    """vec to vec: integers of 8 to 32 bits, f16, bf16, f32, 8-bit floats, fp4; fp4 in whole 32-byte blocks."""
+    """vec to vec: integers of 8 to 32 bits, f16, bf16, f32, 8-bit floats, fp4; fp4 in whole 32-byte blocks.
+
+    Decision: What the manual or the header lists is taken; they differ in integers and small floats (D-16).
+    """
     if pair(o) != (Vec, Vec):
         return None
     if o.dst.dtype not in VEC_TYPES:
@@ -98,14 +94,12 @@ def EXTR_A5_04(o: Site) -> Message:
     return None
 
 
-@_rule(
-    "A5-05",
-    "f32 16x32 ND",
-    "f32 Nz",
-    decision="A check of the header admits Nz, its transfer writes ND: refused (D-26).",
-)
+@_rule("A5-05", "f32 16x32 ND", "f32 Nz")
 def EXTR_A5_05(o: Site) -> Message:
-    """acc to vec: dst ND, rows a multiple of 32 bytes; dual modes split evenly and do not convert."""
+    """acc to vec: dst ND, rows a multiple of 32 bytes; dual modes split evenly and do not convert.
+
+    Decision: A check of the header admits Nz, its transfer writes ND: refused (D-26).
+    """
     if pair(o) != (Acc, Vec):
         return None
     d = o.dst

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ptokit.diagnostics import RuleDecorator, define, rule
+from ptokit.diagnostics import define, family
 from ptokit.targets import A2A3, A5
 
 from ..site import Site
@@ -26,11 +24,7 @@ A5_TYPES = types("f16 bf16 f32 i32 e4m3 e5m2 hif8 i8 e8m0 e2m1 e1m2")
 _TO_MAT = {("ND", "ND"), ("ND", "Nz"), ("Nz", "Nz"), ("Zn", "Zn")}
 
 
-def _rule(id: str, accepted: str, rejected: str, **more: Any) -> RuleDecorator:
-    family = id.split("-")[0]
-    targets = {"CPU": ("cpu",), "A23": ("a2a3",), "A5": ("a5",)}.get(family, ("cpu", "a2a3", "a5"))
-    more = {"targets": targets, "source": INSERTS, **more}
-    return rule(f"INS-{id}", accepted=accepted, rejected=rejected, **more)
+_rule = family(INSERTS, "INS-")
 
 
 @_rule("COM-01", "16x16 at (16, 0) of 32x16", "16x16 at (24, 0) of 32x16")
@@ -51,16 +45,13 @@ def INS_COM_02(o: Site) -> Message:
     return wrong or (types_differ(o) if o.src.loc is not Acc else None)
 
 
-@_rule(
-    "COM-03",
-    "acc to mat",
-    "vec to left",
-    targets=("a2a3", "a5"),
-    decision="ND rows go into an Nz tile of the matrix buffer as they lie in memory: the library copies them and "
-    "looks at no layout of dst, and the assembler takes no other dst.",
-)
+@_rule("COM-03", "acc to mat", "vec to left", targets=("a2a3", "a5"))
 def INS_COM_03(o: Site) -> Message:
-    """The pair of buffers is one that the target inserts between; cpu inserts between all."""
+    """The pair of buffers is one that the target inserts between; cpu inserts between all.
+
+    Decision: ND rows go into an Nz tile of the matrix buffer as they lie in memory: the library copies them and looks
+    at no layout of dst, and the assembler takes no other dst.
+    """
     if o.target.is_a(A2A3):
         if pair(o) not in ((Acc, Mat), (Vec, Vec)):
             return f"a2a3 does not insert {arrow(o)}; it inserts acc to mat and vec to vec"
@@ -82,14 +73,12 @@ def INS_A23_01(o: Site) -> Message:
     return acc_to_mat(o) if pair(o) == (Acc, Mat) else None
 
 
-@_rule(
-    "A23-02",
-    "f16 4x32 at (0, 16)",
-    "f16 4x32 at (0, 10)",
-    decision="The manual and the assembler know acc to mat only; the header has both (D-15).",
-)
+@_rule("A23-02", "f16 4x32 at (0, 16)", "f16 4x32 at (0, 10)")
 def INS_A23_02(o: Site) -> Message:
-    """vec to vec: types, sizes and alignment as TEXTRACT, with the roles exchanged."""
+    """vec to vec: types, sizes and alignment as TEXTRACT, with the roles exchanged.
+
+    Decision: The manual and the assembler know acc to mat only; the header has both (D-15).
+    """
     return vec_types(o) or vec_nd(o, o.src, o.dst) or vec_nz(o, o.src, o.dst)
 
 

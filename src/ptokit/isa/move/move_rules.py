@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import Severity, define, rule
+from ptokit.diagnostics import Severity, define, family
 from ptokit.targets import A5
 from ptokit.types.enums import CompactMode
 
@@ -31,11 +31,10 @@ from .move_rules_a2a3 import A23_RULES
 from .move_rules_a5 import A5_RULES
 
 MOVES = "move-gather-scatter 7"
+rule = family(MOVES)
 
 
-@rule(
-    "TMOV-COM-02", source=MOVES, accepted="TMOV(mat, acc, relu=NormalRelu)", rejected="TMOV(vec, vec, relu=NormalRelu)"
-)
+@rule("TMOV-COM-02", "TMOV(mat, acc, relu=NormalRelu)", "TMOV(vec, vec, relu=NormalRelu)")
 def TMOV_COM_02(o: Site) -> Message:
     """ReLU, quantisation and AccToVecMode need an accumulator as source."""
     if o.src.loc is Acc:
@@ -54,22 +53,19 @@ def TMOV_COM_02(o: Site) -> Message:
     return f"{asked} needs an acc source, {o:src} is a {o.src.loc.text} tile" if asked else None
 
 
-@rule("TMOV-COM-03", source=MOVES, accepted="TMOV_FP(mat, acc, scaling)", rejected="TMOV_FP(mat, acc, vec)")
+@rule("TMOV-COM-03", "TMOV_FP(mat, acc, scaling)", "TMOV_FP(mat, acc, vec)")
 def TMOV_COM_03(o: Site) -> Message:
     """Quantisation words of a vector form lie in a Scaling tile of 64-bit elements."""
     fp = words(o)
     return parameter_tile(o, fp) if fp is not None else None
 
 
-@rule(
-    "TMOV-COM-10",
-    source=MOVES,
-    accepted="f32 vec to f32 vec",
-    rejected="u32 vec to f32 vec",
-    decision="A pair of types of equal size would be a copy of bits on one target and a conversion on another.",
-)
+@rule("TMOV-COM-10", "f32 vec to f32 vec", "u32 vec to f32 vec")
 def TMOV_COM_10(o: Site) -> Message:
-    """A move that only copies keeps the element type; a bias may widen f16 or bf16 to f32."""
+    """A move that only copies keeps the element type; a bias may widen f16 or bf16 to f32.
+
+    Decision: A pair of types of equal size would be a copy of bits on one target and a conversion on another.
+    """
     if o.src.loc is Acc or scratch(o) is not None:
         return None
     if o.dst.loc is Bias and o.dst.dtype.name == "f32" and o.src.dtype.name in ("f16", "bf16"):
@@ -84,12 +80,7 @@ def moved_region(o: Site) -> tuple[object, object]:
     return o.src.vr, o.src.vc
 
 
-@rule(
-    "TMOV-COM-13",
-    source="move-gather-scatter 4.4, 4.12",
-    accepted="acc valid=32x32 into 32x32",
-    rejected="acc valid=32x32 into 16x32",
-)
+@rule("TMOV-COM-13", "acc valid=32x32 into 32x32", "acc valid=32x32 into 16x32", source="move-gather-scatter 4.4, 4.12")
 def TMOV_COM_13(o: Site) -> Message:
     """What is moved fits into the destination."""
     if o.src.loc is not Acc and not (o.target.is_a(A5) and pair(o) == (Vec, Vec) and o.dst.boxed):
@@ -115,15 +106,17 @@ def unquantised(o: Site) -> Message:
 
 @rule(
     "TMOV-COM-14",
+    "Nz, valid everywhere",
+    "DN, valid in half of the rows",
     targets=("a2a3", "a5"),
     severity=Severity.WARNING,
     source="move-gather-scatter 1.2, 4.2, 4.3",
-    accepted="Nz, valid everywhere",
-    rejected="DN, valid in half of the rows",
-    decision="ptokit copies by row and column.",
 )
 def TMOV_COM_14(o: Site) -> Message:
-    """On the devices a vec tile that is not ND is moved as a whole."""
+    """On the devices a vec tile that is not ND is moved as a whole.
+
+    Decision: ptokit copies by row and column.
+    """
     if pair(o) != (Vec, Vec) or o.src.layout_name != o.dst.layout_name or o.src.layout_name == "ND":
         return None
     for t in (o.src, o.dst):
@@ -134,11 +127,11 @@ def TMOV_COM_14(o: Site) -> Message:
 
 @rule(
     "TMOV-COM-15",
+    "i8 64x32 to a right tile",
+    "i8 32x48 to a right tile",
     targets=("a2a3", "a5"),
     severity=Severity.WARNING,
     source="move-gather-scatter 4.7, 4.8",
-    accepted="i8 64x32 to a right tile",
-    rejected="i8 32x48 to a right tile",
 )
 def TMOV_COM_15(o: Site) -> Message:
     """A Mat tile whose boxes are turned on the way to an operand buffer consists of whole squares."""
@@ -156,16 +149,19 @@ LIBRARY = "TMovToLeft and TMovToRight of the library"
 
 @rule(
     "TMOV-COM-18",
+    "mat Nz to left, one row of a plain mat to left",
+    "16x32 of a plain row-major mat to left",
     targets=("a2a3", "a5"),
     severity=Severity.WARNING,
     source=LIBRARY,
-    accepted="mat Nz to left, one row of a plain mat to left",
-    rejected="16x32 of a plain row-major mat to left",
-    why="The library does not look at the layout of the source beyond the direction of its boxes, and refuses none.",
-    decision="ptokit takes the bytes as the library does: as Zn or Nz.",
 )
 def TMOV_COM_18(o: Site) -> Message:
-    """A Mat tile that moves to an operand buffer has boxes: Nz, or Zn."""
+    """A Mat tile that moves to an operand buffer has boxes: Nz, or Zn.
+
+    The library does not look at the layout of the source beyond the direction of its boxes, and refuses none.
+
+    Decision: ptokit takes the bytes as the library does: as Zn or Nz.
+    """
     if pair(o) not in OPERAND_PAIRS or is_conv(o.src):
         return None
     taken = operand_layout(o.src, o.dst)
@@ -176,10 +172,10 @@ def TMOV_COM_18(o: Site) -> Message:
 
 @rule(
     "TMOV-COM-19",
+    "32x32 f16 of a plain mat to left",
+    "32x24 f32 of a plain mat to left",
     targets=("a2a3", "a5"),
     source=LIBRARY,
-    accepted="32x32 f16 of a plain mat to left",
-    rejected="32x24 f32 of a plain mat to left",
 )
 def TMOV_COM_19(o: Site) -> Message:
     """A plain Mat tile goes to an operand buffer in squares, of which it has whole ones."""
@@ -193,27 +189,21 @@ def TMOV_COM_19(o: Site) -> Message:
     return None
 
 
-@rule(
-    "TMOV-COM-11",
-    source=MOVES,
-    accepted="fp valid=1x64 for 64 columns",
-    rejected="fp valid=1x60 for 64 columns",
-    why="An Nz destination receives whole column blocks on the devices.",
-)
+@rule("TMOV-COM-11", "fp valid=1x64 for 64 columns", "fp valid=1x60 for 64 columns")
 def TMOV_COM_11(o: Site) -> Message:
-    """There is a quantisation word for every column the fix-pipe processes."""
+    """There is a quantisation word for every column the fix-pipe processes.
+
+    An Nz destination receives whole column blocks on the devices.
+    """
     return columns_of_words(o, o.src.vc)
 
 
-@rule(
-    "TMOV-COM-12",
-    source="move-gather-scatter 6.1",
-    accepted="word 0x40003f800000 for i8",
-    rejected="word 0x3f800000 for i8",
-    why="The bit selects the range, 200 would arrive as -56.",
-)
+@rule("TMOV-COM-12", "word 0x40003f800000 for i8", "word 0x3f800000 for i8", source="move-gather-scatter 6.1")
 def TMOV_COM_12(o: Site) -> Message:
-    """Bit 46 of a quantisation word is set for an i8 destination and clear for u8."""
+    """Bit 46 of a quantisation word is set for an i8 destination and clear for u8.
+
+    The bit selects the range, 200 would arrive as -56.
+    """
     return signedness(o, o.src.vc)
 
 
@@ -236,34 +226,30 @@ COMMON_RULES = (
     TMOV_COM_19,
     rule(
         "TMOV-COM-16",
+        "FRACTAL_Z to right",
+        "NC1HWC0 to right",
         what="A convolution tile moves as FRACTAL_Z to a right tile in Zn, whose valid region it covers.",
         source="move-gather-scatter 3; compute-layout-irregular 1.3",
-        accepted="FRACTAL_Z to right",
-        rejected="NC1HWC0 to right",
     )(refused),
     rule(
         "TMOV-COM-17",
+        "f32 to i8",
+        "f32 to f32",
         what="A quantisation word has an effect on the pair of types.",
         severity=Severity.WARNING,
         source="move-gather-scatter 5.2, 5.3",
-        accepted="f32 to i8",
-        rejected="f32 to f32",
     )(unquantised),
 )
 
 # cpu -----------------------------------------------------------------------------------------------------------------
 
 
-@rule(
-    "TMOV-CPU-01",
-    targets=("cpu",),
-    source=MOVES,
-    accepted="valid=30x61 both",
-    rejected="valid=64x96 into valid=61x96",
-    decision="In a dual mode the destination may also be valid in one half, its convention on a5.",
-)
+@rule("TMOV-CPU-01", "valid=30x61 both", "valid=64x96 into valid=61x96")
 def TMOV_CPU_01(o: Site) -> Message:
-    """Source and destination have the same valid region on cpu."""
+    """Source and destination have the same valid region on cpu.
+
+    Decision: In a dual mode the destination may also be valid in one half, its convention on a5.
+    """
     if scratch(o) is not None or is_conv(o.src):
         return None
     s, d = o.src, o.dst
@@ -288,11 +274,10 @@ CPU_RULES = (
     TMOV_CPU_01,
     rule(
         "TMOV-CPU-02",
+        "f16",
+        "e5m2",
         what="FP8, FP4 and HiF8 tiles are not moved on cpu unless extended.",
-        targets=("cpu",),
         source="move-gather-scatter 7; types-and-layouts T-01",
-        accepted="f16",
-        rejected="e5m2",
     )(unsupported),
 )
 

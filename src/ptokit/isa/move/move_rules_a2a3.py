@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import rule
+from ptokit.diagnostics import family
 from ptokit.types.enums import STPhase
 
 from ..site import Site, TileInfo
@@ -26,6 +26,7 @@ from .move_facts import (
 )
 
 MOVES = "move-gather-scatter 7"
+rule = family(MOVES)
 
 _BIAS = frozenset({("i32", "i32"), ("f32", "f32"), ("f16", "f32")})
 _ACC_PLAIN = {"f32": types("f16 bf16"), "i32": types("")}
@@ -33,7 +34,7 @@ _ACC_QUANT = {"f32": types("i8"), "i32": types("i8 u8 f16 i16")}
 A23_ACC_TYPES = {"cast": _ACC_PLAIN, "scalar": _ACC_QUANT, "vector": _ACC_QUANT}
 
 
-@rule("TMOV-A23-02", targets=("a2a3",), source=MOVES, accepted="mat to left", rejected="vec to mat")
+@rule("TMOV-A23-02", "mat to left", "vec to mat")
 def TMOV_A23_02(o: Site) -> Message:
     """a2a3 moves mat to left, right, bias and scaling, vec to vec of one layout, and acc to mat."""
     if scratch(o) is not None:
@@ -45,7 +46,7 @@ def TMOV_A23_02(o: Site) -> Message:
     return None
 
 
-@rule("TMOV-A23-01", targets=("a2a3",), source=MOVES, accepted="64x96 both", rejected="64x96 into 96x96")
+@rule("TMOV-A23-01", "64x96 both", "64x96 into 96x96")
 def TMOV_A23_01(o: Site) -> Message:
     """Source and destination of a plain move have the same rows and columns."""
     if form(o) != "cast" or relu(o) or is_conv(o.src) or pair(o) not in o.target.entry(PAIRS):
@@ -55,7 +56,7 @@ def TMOV_A23_01(o: Site) -> Message:
     return None
 
 
-@rule("TMOV-A23-03", targets=("a2a3",), source=MOVES, accepted="f16 to f16, valid=1x16", rejected="f16 to f32")
+@rule("TMOV-A23-03", "f16 to f16, valid=1x16", "f16 to f32")
 def TMOV_A23_03(o: Site) -> Message:
     """vec to vec: equal element sizes and a valid region that is not empty."""
     if pair(o) != (Vec, Vec):
@@ -68,7 +69,7 @@ def TMOV_A23_03(o: Site) -> Message:
     return None
 
 
-@rule("TMOV-A23-B1", targets=("a2a3",), source=MOVES, accepted="f16 to f32", rejected="bf16 to f32")
+@rule("TMOV-A23-B1", "f16 to f32", "bf16 to f32")
 def TMOV_A23_B1(o: Site) -> Message:
     """mat to bias moves i32 to i32, f32 to f32 or f16 to f32."""
     kinds = (o.src.dtype.name, o.dst.dtype.name)
@@ -91,16 +92,12 @@ def one_row_of(o: Site, target: object, measured: TileInfo, unit: int, limit: in
     return None
 
 
-@rule(
-    "TMOV-A23-S1",
-    targets=("a2a3",),
-    source=MOVES,
-    accepted="u64 1x32",
-    rejected="u64 1x20",
-    decision="i64 is taken as well as u64 (move-gather-scatter D6).",
-)
+@rule("TMOV-A23-S1", "u64 1x32", "u64 1x20")
 def TMOV_A23_S1(o: Site) -> Message:
-    """mat to scaling: 64-bit elements of one type, one row, a multiple of 128 bytes."""
+    """mat to scaling: 64-bit elements of one type, one row, a multiple of 128 bytes.
+
+    Decision: i64 is taken as well as u64 (move-gather-scatter D6).
+    """
     if pair(o) != (Mat, Scaling):
         return None
     if o.src.dtype is not o.dst.dtype or o.dst.dtype not in SIXTY_FOUR_BITS:
@@ -124,7 +121,7 @@ def acc_types_allowed(o: Site) -> Message:
     return acc_types(o, A23_ACC_TYPES) if pair(o) == (Acc, Mat) else None
 
 
-@rule("TMOV-A23-A3", targets=("a2a3",), source=MOVES, accepted="acc to mat", rejected="acc to vec")
+@rule("TMOV-A23-A3", "acc to mat", "acc to vec")
 def TMOV_A23_A3(o: Site) -> Message:
     """a2a3 has no move from acc to vec, no AccToVecMode and no phase."""
     if pair(o) == (Acc, Vec):
@@ -135,7 +132,7 @@ def TMOV_A23_A3(o: Site) -> Message:
     return f"a2a3 has no phase, {phase.name} is given" if phase not in (None, STPhase.Unspecified) else None
 
 
-@rule("TMOV-A23-B2", targets=("a2a3",), source=MOVES, accepted="f32 1x64", rejected="f32 1x40")
+@rule("TMOV-A23-B2", "f32 1x64", "f32 1x40")
 def TMOV_A23_B2(o: Site) -> Message:
     """mat to bias: one row, whose source is a multiple of 64 bytes."""
     return one_row_of(o, Bias, o.src, 64)
@@ -151,18 +148,15 @@ A23_RULES = (
     TMOV_A23_S1,
     rule(
         "TMOV-A23-A1",
+        "dst col_major, row_major, fractal=512",
+        "dst row_major, none_box",
         what="acc to mat: both Nz, dst with fractal 512 and rows of whole 32-byte blocks, src f32 or i32.",
-        targets=("a2a3",),
-        source=MOVES,
-        accepted="dst col_major, row_major, fractal=512",
-        rejected="dst row_major, none_box",
     )(acc_to_mat),
     rule(
         "TMOV-A23-A2",
+        "f32 to f16",
+        "f32 to f32",
         what="acc to mat: plain f32 to f16 or bf16; quantised f32 to i8, i32 to i8, u8, f16 or i16.",
-        targets=("a2a3",),
         source="move-gather-scatter 5.4",
-        accepted="f32 to f16",
-        rejected="f32 to f32",
     )(acc_types_allowed),
 )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ptokit.diagnostics import RuleDecorator, Severity, rule
+from ptokit.diagnostics import Severity, family
 from ptokit.types.enums import AccToVecMode
 
 from ..site import Site, TileInfo
@@ -44,19 +42,15 @@ A5_ACC_TYPES = {"cast": _PLAIN, "scalar": _QUANT, "vector": _QUANT}
 _BIAS = frozenset({("i32", "i32"), ("f32", "f32"), ("f16", "f32"), ("bf16", "f32")})
 
 
-def _rule(id: str, accepted: str, rejected: str, **more: Any) -> RuleDecorator:
-    more = {"targets": ("a5",), "source": MOVES, **more}
-    return rule(f"TMOV-A5-{id}", accepted=accepted, rejected=rejected, **more)
+_rule = family(MOVES, "TMOV-A5-")
 
 
-@_rule(
-    "00",
-    "mat to left, vec ND to vec Nz",
-    "mat to acc, vec ND to vec DN",
-    why="The library compiles other pairs to nothing.",
-)
+@_rule("00", "mat to left, vec ND to vec Nz", "mat to acc, vec ND to vec DN")
 def TMOV_A5_00(o: Site) -> Message:
-    """The pair of buffers, and of layouts between vec tiles, is one that a5 moves."""
+    """The pair of buffers, and of layouts between vec tiles, is one that a5 moves.
+
+    The library compiles other pairs to nothing.
+    """
     if pair(o) not in o.target.entry(PAIRS):
         return f"{arrow(o)} is not a move of a5; the library compiles it to nothing"
     change = (o.src.layout_name, o.dst.layout_name)
@@ -87,9 +81,12 @@ def _common(o: Site) -> bool:
     return pair(o) in OPERAND_PAIRS or pair(o) == (Vec, Mat)
 
 
-@_rule("02", "i8", "u8", decision="e8m0 moves only to the scale buffers (move-gather-scatter D7).")
+@_rule("02", "i8", "u8")
 def TMOV_A5_02(o: Site) -> Message:
-    """mat to left or right and vec to mat: one element type, of those the matrix unit reads."""
+    """mat to left or right and vec to mat: one element type, of those the matrix unit reads.
+
+    Decision: e8m0 moves only to the scale buffers (move-gather-scatter D7).
+    """
     if not _common(o):
         return None
     if o.src.dtype not in OPERAND_TYPES:
@@ -137,14 +134,12 @@ def _one_row(o: Site, unit: int) -> Message:
     return None
 
 
-@_rule(
-    "B1",
-    "bf16 to f32, 1x64",
-    "i32 1x152",
-    decision="bf16 is converted; the hardware's control bit is known for f16 only (D17).",
-)
+@_rule("B1", "bf16 to f32, 1x64", "i32 1x152")
 def TMOV_A5_B1(o: Site) -> Message:
-    """mat to bias: i32 to i32, or f32, f16, bf16 to f32; one row, a multiple of 64 bytes up to 4096."""
+    """mat to bias: i32 to i32, or f32, f16, bf16 to f32; one row, a multiple of 64 bytes up to 4096.
+
+    Decision: bf16 is converted; the hardware's control bit is known for f16 only (D17).
+    """
     if pair(o) != (Mat, Bias):
         return None
     kinds = (o.src.dtype.name, o.dst.dtype.name)
@@ -216,14 +211,12 @@ def TMOV_A5_A5(o: Site) -> Message:
     return None
 
 
-@_rule(
-    "A6",
-    "16x64 f32",
-    "16x80 f32",
-    decision="The destination holds sub-core 0's part; what is valid in it may be the whole or that half.",
-)
+@_rule("A6", "16x64 f32", "16x80 f32")
 def TMOV_A5_A6(o: Site) -> Message:
-    """A dual mode splits an even extent; DualModeSplitN of 4-byte elements a multiple of 32 columns."""
+    """A dual mode splits an even extent; DualModeSplitN of 4-byte elements a multiple of 32 columns.
+
+    Decision: The destination holds sub-core 0's part; what is valid in it may be the whole or that half.
+    """
     if not dual(o) or o.src.loc is not Acc:
         return None
     if o.mode is AccToVecMode.DualModeSplitM:
@@ -235,16 +228,12 @@ def TMOV_A5_A6(o: Site) -> Message:
     return None
 
 
-@_rule(
-    "Z1",
-    "e8m0 32x64",
-    "f16 48x32",
-    targets=("cpu", "a5"),
-    source="move-gather-scatter 4.5",
-    decision="cpu does the same (D15). Group axis 1 needs 2 * (32 + boxes) bytes of tmp.",
-)
+@_rule("Z1", "e8m0 32x64", "f16 48x32", targets=("cpu", "a5"), source="move-gather-scatter 4.5")
 def TMOV_A5_Z1(o: Site) -> Message:
-    """X to Zz: three vec tiles of u8, hif8 or e8m0, a packed ND source, a Zz destination, even groups, room in tmp."""
+    """X to Zz: three vec tiles of u8, hif8 or e8m0, a packed ND source, a Zz destination, even groups, room in tmp.
+
+    Decision: cpu does the same (D15). Group axis 1 needs 2 * (32 + boxes) bytes of tmp.
+    """
     third = scratch(o)
     if third is None:
         return None

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.diagnostics import Scope, rule
+from ptokit.diagnostics import Scope, family
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import CmpMode, NotifyOp, Pipe, SyncAllMode, SyncCoreType
 
@@ -21,6 +21,8 @@ from ..numerics.scalars import element
 from ..site import Site
 from ..table import Attr, Instr, Kind, Operand, Role, instruction, ptr, scalar, view
 from .waiting import Asked, Waiting
+
+rule = family("compute-layout-irregular 4")
 
 CORE_KINDS = {SyncCoreType.AIVOnly: "vector", SyncCoreType.AICOnly: "cube", SyncCoreType.Mix: ""}
 """Kind of the cores that a SYNCALL joins; "" stands for all."""
@@ -39,14 +41,15 @@ _SIGNS = dict(zip((CmpMode.EQ, CmpMode.NE, CmpMode.LT, CmpMode.GT, CmpMode.GE, C
 
 @rule(
     "SYS-04",
+    "SYNCALL(core_type=SyncCoreType.AIVOnly) in a vector section",
+    "SYNCALL(core_type=SyncCoreType.AICOnly) in a vector section",
     scope=Scope.SYNC,
-    why="The core arrives at a meeting that nobody of its kind is expected at.",
-    source="compute-layout-irregular 4",
-    rejected="SYNCALL(core_type=SyncCoreType.AICOnly) in a vector section",
-    accepted="SYNCALL(core_type=SyncCoreType.AIVOnly) in a vector section",
 )
 def SYS_04(o: Site) -> str | None:
-    """SYNCALL inside a section, or a function of one kernel kind, joins cores of that kind."""
+    """SYNCALL inside a section, or a function of one kernel kind, joins cores of that kind.
+
+    The core arrives at a meeting that nobody of its kind is expected at.
+    """
     joined = o.attrs.get("core_type", SyncCoreType.Mix)
     if o.core and CORE_KINDS[joined] not in ("", o.core):
         return f"{joined.name} joins {CORE_KINDS[joined]} cores, and a {o.core} core runs it"
@@ -148,12 +151,7 @@ def _expected(signal: ViewOperand, value: Any, cmp: CmpMode) -> str:
     return f"{where} to be {_SIGNS[cmp]} {wanted}; it is {int(values.reshape(-1)[at])}"
 
 
-@rule(
-    "SIGNAL-01",
-    source="memory-model-and-sync 5.5",
-    rejected="TNOTIFY on an f32 tensor",
-    accepted="TNOTIFY on an i32 tensor",
-)
+@rule("SIGNAL-01", "TNOTIFY on an i32 tensor", "TNOTIFY on an f32 tensor", source="memory-model-and-sync 5.5")
 def SIGNAL(o: Site) -> str | None:
     """Signals in global memory are of type i32."""
     return None if o.views[0].dtype.name == "i32" else f"the signal has element type {o.views[0].dtype}"

@@ -69,14 +69,17 @@ def bad_pair(src: Pipe | None, dst: Pipe | None, core: str) -> Message:
 
 @_sync(
     "FLAG-PIPE",
-    why="No such flag exists: the set does nothing and the wait never returns.",
     source="memory-model-and-sync 5.3, 10",
-    decision="The operation is ignored afterwards.",
     rejected="set_flag[<PIPE_M>, <PIPE_V>, <EVENT_ID0>] on a vector core",
     accepted="set_flag[<PIPE_MTE2>, <PIPE_V>, <EVENT_ID0>] on a vector core",
 )
 def FLAG_PIPE(o: Site) -> Message:
-    """A flag goes from one pipe of the core to another, and neither is PIPE_ALL."""
+    """A flag goes from one pipe of the core to another, and neither is PIPE_ALL.
+
+    No such flag exists: the set does nothing and the wait never returns.
+
+    Decision: The operation is ignored afterwards.
+    """
     return bad_pair(o.attrs.get("src_pipe"), o.attrs.get("dst_pipe"), o.core)
 
 
@@ -91,13 +94,15 @@ FLAG_PIPE_CLASSES = replace(FLAG_PIPE, check=_class_pair)
 @_sync(
     "PIPE-TAG",
     severity=Severity.NOTE,
-    why="The table of tags and the code of the header disagree.",
     source="memory-model-and-sync 2.1, 13 (M13)",
     rejected="record_event[TMOV_V2M, TSTORE_VEC, <EVENT_ID0>] on a vector core",
     accepted="record_event[TLOAD, TVEC, <EVENT_ID0>]",
 )
 def PIPE_TAG(o: Site) -> Message:
-    """TMOV_V2M names the fix-pipe, but a vector core does this move on MTE3."""
+    """TMOV_V2M names the fix-pipe, but a vector core does this move on MTE3.
+
+    The table of tags and the code of the header disagree.
+    """
     return (
         "TMOV_V2M is tagged PIPE_FIX; on a vector core it is taken as PIPE_MTE3"
         if o.core == "vector" and "TMOV_V2M" in (o.attrs.get("src_op"), o.attrs.get("dst_op"), o.attrs.get("op"))
@@ -277,11 +282,13 @@ def reserved(event_id: Any, target: Target) -> Message:
 
 @_sync(
     "XFLAG-RESERVED",
-    why="SYNCALL uses them; a user's flag would be taken for its own.",
     source="memory-model-and-sync 5.5, 10",
     rejected="sync.set <PIPE_MTE3>, 12",
     accepted="sync.set <PIPE_MTE3>, 0",
 )
 def XFLAG_RESERVED(o: Site) -> Message:
-    """Flags between cores do not use ids 11..14."""
+    """Flags between cores do not use ids 11..14.
+
+    SYNCALL uses them; a user's flag would be taken for its own.
+    """
     return reserved(_event_id(o), o.target)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.diagnostics import Scope, define, rule
+from ptokit.diagnostics import Scope, define, family
 from ptokit.types.codecs import decode, encode
 from ptokit.types.enums import Pipe, TileType
 
@@ -20,6 +20,8 @@ from ..numerics.scalars import element
 from ..site import Site, TileInfo
 from ..table import Access, Instr, Kind, Operand, Role, index, inout, instruction, scalar, src
 from ..unknown import known
+
+rule = family("types-and-layouts 5 (derived)")
 
 
 def _tile(o: Site) -> TileInfo:
@@ -33,9 +35,7 @@ def _vec(o: Site) -> Message:
     )
 
 
-@rule(
-    "ELEM-01", source="types-and-layouts 5 (derived)", accepted="offset 1023 of 16x64", rejected="offset 1024 of 16x64"
-)
+@rule("ELEM-01", "offset 1023 of 16x64", "offset 1024 of 16x64")
 def ELEM_01(o: Site) -> Message:
     """The offset of a single element lies inside the tile."""
     t, offset = _tile(o), o.offset.value

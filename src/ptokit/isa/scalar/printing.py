@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.diagnostics import rule
+from ptokit.diagnostics import family
 from ptokit.targets import A5
 from ptokit.types.enums import Layout, Pipe, PrintFormat, TileType
 
@@ -21,6 +21,7 @@ from ..table import Attr, Instr, Operand, Role, instruction, scalar
 from ..typesets import I6, F, names
 
 _SOURCE = "compute-layout-irregular 2.11"
+rule = family(_SOURCE)
 _NUMBERS = {0: ("%8.4f", "%8d"), 1: ("%8.2f", "%8d"), 2: ("%10.6f", "%10d")}
 _CONVERSION = re.compile(
     r"%%|%(?P<flags>[-+ #0]*)(?P<width>\d{0,3})(?P<precision>\.\d{0,3})?(?P<length>hh|h|ll|l)?"
@@ -28,14 +29,14 @@ _CONVERSION = re.compile(
 )
 
 
-@rule("PRINT-01", source=_SOURCE, accepted="f32", rejected="bf16")
+@rule("PRINT-01", "f32", "bf16")
 def PRINT_01(o: Site) -> Message:
     """TPRINT prints f32, f16 and integers of 8 to 32 bits."""
     dtype = o.src.dtype
     return f"{o:src} has element type {dtype}; TPRINT prints {names(I6 | F)}" if dtype not in I6 | F else None
 
 
-@rule("PRINT-02", source=_SOURCE, accepted="a vec tile", rejected="a left tile")
+@rule("PRINT-02", "a vec tile", "a left tile")
 def PRINT_02(o: Site) -> Message:
     """TPRINT prints Vec, Acc and, but for a5, Mat tiles."""
     if not isinstance(o.src, TileInfo):
@@ -65,7 +66,7 @@ def PRINT_AS_01(o: Site) -> Message:
     return f"{o:tmp} is no view" if isinstance(o.tmp, TileInfo) else None
 
 
-@rule("PRINT-04", source="assembly 6.2", accepted='"x = %d"', rejected='"%d %s"')
+@rule("PRINT-04", '"x = %d"', '"%d %s"', source="assembly 6.2")
 def PRINT_04(o: Site) -> Message:
     """The format of print has one conversion, of a number."""
     found = [c for c in _CONVERSION.finditer(o.format or "") if c["kind"]]

@@ -47,7 +47,7 @@ def assumed_strides(o: Site) -> Message:
 # cpu -----------------------------------------------------------------------------------------------------------------
 
 
-@rule("LOAD-CPU-02", accepted="an NZ view", rejected="an NHWC view")
+@rule("LOAD-CPU-02", "an NZ view", "an NHWC view")
 def LOAD_CPU_02(o: Site) -> Message:
     """The view is ND, DN, NZ or an MX layout."""
     layout = o.src.layout
@@ -56,20 +56,18 @@ def LOAD_CPU_02(o: Site) -> Message:
     return f"the view has layout {layout.name}; loads into tiles take {', '.join(x.name for x in PLAIN + MX)}"
 
 
-@rule("LOAD-CPU-03", accepted="valid 32x32 and g = (1, 2, 2, 16, 16)", rejected="valid 48x32 and g = (1, 2, 4, 16, 16)")
+@rule("LOAD-CPU-03", "valid 32x32 and g = (1, 2, 2, 16, 16)", "valid 48x32 and g = (1, 2, 4, 16, 16)")
 def LOAD_CPU_03(o: Site) -> Message:
     """An NZ view has the shape of the valid region: Rv = g2*g3, Cv = g0*g1*g4."""
     return disagrees(o.dst, o.src, NZ) if o.src.layout is NZ and not is_conv(o.dst) else None
 
 
-@rule(
-    "LOAD-CPU-04",
-    accepted="valid 6x24 and g = (1, 1, 2, 3, 24) into a row-major tile",
-    rejected="valid 7x23 and g = (1, 1, 1, 7, 24)",
-    decision="Both conditions are required, so ND into a column-major tile needs g0 = g1 = g2 = 1.",
-)
+@rule("LOAD-CPU-04", "valid 6x24 and g = (1, 1, 2, 3, 24) into a row-major tile", "valid 7x23 and g = (1, 1, 1, 7, 24)")
 def LOAD_CPU_04(o: Site) -> Message:
-    """An ND or DN view has the shape of the valid region, seen through its own layout and through the tile's."""
+    """An ND or DN view has the shape of the valid region, seen through its own layout and through the tile's.
+
+    Decision: Both conditions are required, so ND into a column-major tile needs g0 = g1 = g2 = 1.
+    """
     tile, view, g = o.dst, o.src, o.src.shape
     if view.layout not in (ND, DN) or is_conv(tile):
         return None
@@ -81,14 +79,12 @@ def LOAD_CPU_04(o: Site) -> Message:
     return mismatch(tile, g[3], g[0] * g[1] * g[2] * g[4], "the view of a column-major tile")
 
 
-@rule(
-    "LOAD-CPU-07",
-    accepted="f16",
-    rejected="hif8",
-    decision="The simulator would take them; the seed's table of types per target does not list them.",
-)
+@rule("LOAD-CPU-07", "f16", "hif8")
 def LOAD_CPU_07(o: Site) -> Message:
-    """The cpu target loads no FP8, HiFloat8 and FP4 (unless --extended)."""
+    """The cpu target loads no FP8, HiFloat8 and FP4 (unless --extended).
+
+    Decision: The simulator would take them; the seed's table of types per target does not list them.
+    """
     for what, dtype in (("the tile", o.dst.dtype), ("the view", o.src.dtype)):
         if not o.target.supports(dtype, extended=o.extended):
             return (

@@ -35,7 +35,7 @@ def _mat(o: Site) -> bool:
     return o.dst.loc is TileType.Mat and not is_conv(o.dst)
 
 
-@rule("LOAD-A3-01", accepted="bf16", rejected="e4m3")
+@rule("LOAD-A3-01", "bf16", "e4m3")
 def LOAD_A3_01(o: Site) -> Message:
     """Element types of 8 to 64 bits that are integers, f16, bf16 or f32."""
     if is_conv(o.dst) or o.dst.dtype in BASE:
@@ -43,7 +43,7 @@ def LOAD_A3_01(o: Site) -> Message:
     return f"the tile has element type {o.dst.dtype}; a2a3 loads {names(BASE)}"
 
 
-@rule("LOAD-A3-02", accepted="a mat tile", rejected="a right tile")
+@rule("LOAD-A3-02", "a mat tile", "a right tile")
 def LOAD_A3_02(o: Site) -> Message:
     """Loads go to Vec and Mat tiles."""
     if o.dst.loc in (TileType.Vec, TileType.Mat):
@@ -51,7 +51,7 @@ def LOAD_A3_02(o: Site) -> Message:
     return f"{o:dst} is a {o.dst.loc.text} tile; loads go to vec and mat tiles"
 
 
-@rule("LOAD-A3-04", accepted="a u64 ND view to an ND tile", rejected="a u64 NZ view to an Nz tile")
+@rule("LOAD-A3-04", "a u64 ND view to an ND tile", "a u64 NZ view to an Nz tile")
 def LOAD_A3_04(o: Site) -> Message:
     """64-bit elements go ND to ND or DN to DN only."""
     if o.dst.dtype.size != 8 or is_conv(o.dst) or o.src.layout is None or path(o) in ("ND", "DN"):
@@ -64,7 +64,7 @@ def _taken(o: Site, *paths: str) -> bool:
     return o.src.layout is None or (path(o) in paths and (not o.dst.boxed or o.dst.fractal == 512))
 
 
-@rule("LOAD-A3-06", accepted="ND to a row-major tile without boxes", rejected="ND to a column-major tile")
+@rule("LOAD-A3-06", "ND to a row-major tile without boxes", "ND to a column-major tile")
 def LOAD_A3_06(o: Site) -> Message:
     """Vec tiles take ND to ND, DN to DN, NZ to Nz with 512-byte boxes."""
     if not _vec(o) or _taken(o, *NORMAL):
@@ -72,7 +72,7 @@ def LOAD_A3_06(o: Site) -> Message:
     return f"{pair_text(o.dst, o.src.layout)}; vec tiles take ND to ND, DN to DN and NZ to Nz with 512-byte boxes"
 
 
-@rule("LOAD-A3-07", accepted="ND to Nz", rejected="DN to Nz")
+@rule("LOAD-A3-07", "ND to Nz", "DN to Nz")
 def LOAD_A3_07(o: Site) -> Message:
     """Mat tiles take ND to ND or Nz, DN to DN or Zn, NZ to Nz, all with 512-byte boxes."""
     if not _mat(o) or _taken(o, *NORMAL, "ND->Nz", "DN->Zn"):
@@ -83,7 +83,7 @@ def LOAD_A3_07(o: Site) -> Message:
     )
 
 
-@rule("LOAD-A3-09", accepted="valid 8x32 and g = (1, 1, 2, 4, 32)", rejected="valid 7x32 and g = (1, 1, 1, 8, 32)")
+@rule("LOAD-A3-09", "valid 8x32 and g = (1, 1, 2, 4, 32)", "valid 7x32 and g = (1, 1, 1, 8, 32)")
 def LOAD_A3_09(o: Site) -> Message:
     """Vec ND: Cv = g4, Rv = g0*g1*g2*g3, g3 < 4096."""
     if not _vec(o) or o.src.layout is not ND:
@@ -91,7 +91,7 @@ def LOAD_A3_09(o: Site) -> Message:
     return disagrees(o.dst, o.src, ND) or too_many(o.src, 3, 4096)
 
 
-@rule("LOAD-A3-10", accepted="valid 8x5 and g = (1, 1, 1, 8, 5)", rejected="valid 7x5 and g = (1, 1, 1, 8, 5)")
+@rule("LOAD-A3-10", "valid 8x5 and g = (1, 1, 1, 8, 5)", "valid 7x5 and g = (1, 1, 1, 8, 5)")
 def LOAD_A3_10(o: Site) -> Message:
     """Vec DN: Rv = g3, Cv = g0*g1*g2*g4, g4 < 4096."""
     if not _vec(o) or o.src.layout is not DN:
@@ -99,17 +99,13 @@ def LOAD_A3_10(o: Site) -> Message:
     return disagrees(o.dst, o.src, DN) or too_many(o.src, 4, 4096)
 
 
-@rule("LOAD-A3-11", accepted="f16 g = (1, 2, 4, 16, 16)", rejected="f16 g = (1, 2, 8, 8, 16)")
+@rule("LOAD-A3-11", "f16 g = (1, 2, 4, 16, 16)", "f16 g = (1, 2, 8, 8, 16)")
 def LOAD_A3_11(o: Site) -> Message:
     """NZ: g3 = 16 and g4 = 32 bytes of elements."""
     return broken_block(o.src, o.src.dtype.c0) if path(o) == "NZ" else None
 
 
-@rule(
-    "LOAD-A3-12",
-    accepted="valid 32x64 i8 and g = (1, 2, 2, 16, 32)",
-    rejected="valid 32x96 i8 and g = (1, 2, 2, 16, 32)",
-)
+@rule("LOAD-A3-12", "valid 32x64 i8 and g = (1, 2, 2, 16, 32)", "valid 32x96 i8 and g = (1, 2, 2, 16, 32)")
 def LOAD_A3_12(o: Site) -> Message:
     """NZ: Rv = g2*g3, Cv = g0*g1*g4, g1 < 4096."""
     return (disagrees(o.dst, o.src, NZ) or too_many(o.src, 1, 4096)) if path(o) == "NZ" else None
@@ -120,7 +116,7 @@ def _vector(o: Site) -> bool:
     return _mat(o) and (path(o), 1) in (("ND", o.dst.rows), ("DN", o.dst.cols))
 
 
-@rule("LOAD-A3-13", accepted="u32 g = (1, 1, 1, 7, 8)", rejected="u32 g = (1, 1, 1, 7, 4)")
+@rule("LOAD-A3-13", "u32 g = (1, 1, 1, 7, 8)", "u32 g = (1, 1, 1, 7, 4)")
 def LOAD_A3_13(o: Site) -> Message:
     """Mat ND with several rows: rows are multiples of 32 bytes, Cv = g4, Rv = g0*g1*g2*g3, g3 < 4096."""
     if not _mat(o) or path(o) != "ND" or _vector(o):
@@ -128,7 +124,7 @@ def LOAD_A3_13(o: Site) -> Message:
     return partial_line(o.src, 4) or disagrees(o.dst, o.src, ND) or too_many(o.src, 3, 4096)
 
 
-@rule("LOAD-A3-14", accepted="f16 g = (1, 1, 1, 16, 6)", rejected="f16 g = (1, 1, 1, 4, 6)")
+@rule("LOAD-A3-14", "f16 g = (1, 1, 1, 16, 6)", "f16 g = (1, 1, 1, 4, 6)")
 def LOAD_A3_14(o: Site) -> Message:
     """Mat DN with several columns: columns are multiples of 32 bytes, Rv = g3, Cv = g0*g1*g2*g4, g4 < 4096."""
     if not _mat(o) or path(o) != "DN" or _vector(o):
@@ -136,9 +132,7 @@ def LOAD_A3_14(o: Site) -> Message:
     return partial_line(o.src, 3) or disagrees(o.dst, o.src, DN) or too_many(o.src, 4, 4096)
 
 
-@rule(
-    "LOAD-A3-15", accepted="a 1x8 u32 tile and g = (1, 1, 1, 1, 8)", rejected="a 1x8 u32 tile and g = (2, 1, 1, 1, 8)"
-)
+@rule("LOAD-A3-15", "a 1x8 u32 tile and g = (1, 1, 1, 1, 8)", "a 1x8 u32 tile and g = (2, 1, 1, 1, 8)")
 def LOAD_A3_15(o: Site) -> Message:
     """A Mat row vector from ND or column vector from DN: g0 = g1 = g2 = 1, and the shape of the valid region."""
     if not _vector(o):
@@ -146,7 +140,7 @@ def LOAD_A3_15(o: Site) -> Message:
     return not_2d(o.src, "a load of a mat vector") or disagrees(o.dst, o.src, o.src.layout)
 
 
-@rule("LOAD-A3-16", accepted="g = (1, 1, 1, 48, 16)", rejected="g = (1, 1, 3, 16, 16)")
+@rule("LOAD-A3-16", "g = (1, 1, 1, 48, 16)", "g = (1, 1, 3, 16, 16)")
 def LOAD_A3_16(o: Site) -> Message:
     """ND to Nz and DN to Zn: g0 = g1 = g2 = 1 and 512-byte boxes."""
     if not _mat(o) or path(o) not in ("ND->Nz", "DN->Zn"):
@@ -163,7 +157,7 @@ def out_of_range(what: str, value: object, limit: int) -> Message:
     return None
 
 
-@rule("LOAD-A3-17", accepted="t3 = 65535", rejected="t3 = 65971")
+@rule("LOAD-A3-17", "t3 = 65535", "t3 = 65971")
 def LOAD_A3_17(o: Site) -> Message:
     """ND to Nz: 1..16384 rows of 1..65535 elements, pitch 1..65535, tile of at most 16384 rows."""
     if not _mat(o) or path(o) != "ND->Nz":
@@ -175,7 +169,7 @@ def LOAD_A3_17(o: Site) -> Message:
     return out_of_range("dimension 3", v.shape[3], 16384) or out_of_range("dimension 4", v.shape[4], 65535) or pitch
 
 
-@rule("LOAD-A3-18", accepted="t4 = 65535", rejected="t4 = 68401")
+@rule("LOAD-A3-18", "t4 = 65535", "t4 = 68401")
 def LOAD_A3_18(o: Site) -> Message:
     """DN to Zn: 1..16384 columns of 1..65535 elements, pitch 1..65535, tile of at most 16384 columns."""
     if not _mat(o) or path(o) != "DN->Zn":
@@ -187,7 +181,7 @@ def LOAD_A3_18(o: Site) -> Message:
     return out_of_range("dimension 4", v.shape[4], 16384) or out_of_range("dimension 3", v.shape[3], 65535) or pitch
 
 
-@rule("LOAD-A3-21", severity=Severity.WARNING, accepted="16384x16 u8", rejected="16512x32 u8")
+@rule("LOAD-A3-21", "16384x16 u8", "16512x32 u8", severity=Severity.WARNING)
 def LOAD_A3_21(o: Site) -> Message:
     """A Mat tile to load has at most 16384 rows."""
     if _mat(o) and o.dst.rows > 16384:
@@ -195,15 +189,12 @@ def LOAD_A3_21(o: Site) -> Message:
     return None
 
 
-@rule(
-    "LOAD-A3-D2",
-    accepted="bf16 mat rows of 48, pitch 64",
-    rejected="bf16 mat rows of 48, pitch 62",
-    decision="The outer strides of Vec loads are plain offsets and free; those of Mat loads count in blocks.",
-)
+@rule("LOAD-A3-D2", "bf16 mat rows of 48, pitch 64", "bf16 mat rows of 48, pitch 62")
 def LOAD_A3_D2(o: Site) -> Message:
     """Gaps between runs are not negative; Mat: every pitch is a multiple of 32 bytes and the gap fits 16 bits of
     blocks; Vec: it fits 32 bits. ND to Nz and DN to Zn take any pitch.
+
+    Decision: The outer strides of Vec loads are plain offsets and free; those of Mat loads count in blocks.
     """
     kind, view = path(o), o.src
     if kind not in NORMAL or _vector(o):
@@ -218,7 +209,7 @@ def LOAD_A3_D2(o: Site) -> Message:
     return None
 
 
-@rule("LOAD-A3-D3", accepted="valid 15x16 and g = (1, 1, 1, 15, 16)", rejected="valid 15x16 and g = (1, 1, 1, 32, 16)")
+@rule("LOAD-A3-D3", "valid 15x16 and g = (1, 1, 1, 15, 16)", "valid 15x16 and g = (1, 1, 1, 32, 16)")
 def LOAD_A3_D3(o: Site) -> Message:
     """ND to Nz and DN to Zn move g3 x g4 elements: the valid region has that shape."""
     if not _mat(o) or path(o) not in ("ND->Nz", "DN->Zn"):
@@ -227,7 +218,7 @@ def LOAD_A3_D3(o: Site) -> Message:
     return mismatch(o.dst, g[3], g[4], "what the engine moves, g3 x g4,")
 
 
-@rule("LOAD-A3-08", accepted="4095x32 u8", rejected="4664x32 u8")
+@rule("LOAD-A3-08", "4095x32 u8", "4664x32 u8")
 def LOAD_A3_08(o: Site) -> Message:
     """A Vec tile loaded from ND has fewer than 4096 rows."""
     return (
@@ -237,14 +228,12 @@ def LOAD_A3_08(o: Site) -> Message:
     )
 
 
-@rule(
-    "LOAD-A3-D1",
-    accepted="ND t = (256, 256, 256, 64, 1)",
-    rejected="ND t = (256, 256, 256, 64, 4)",
-    why="The device never reads them and would load other elements.",
-)
+@rule("LOAD-A3-D1", "ND t = (256, 256, 256, 64, 1)", "ND t = (256, 256, 256, 64, 4)")
 def LOAD_A3_D1(o: Site) -> Message:
-    """Strides that the transfer takes for granted hold: ND t4 = 1; DN t3 = 1; NZ t4 = 1, t3 = C0, t2 = 16*C0."""
+    """Strides that the transfer takes for granted hold: ND t4 = 1; DN t3 = 1; NZ t4 = 1, t3 = C0, t2 = 16*C0.
+
+    The device never reads them and would load other elements.
+    """
     return assumed_strides(o) or assumed_conv(o)
 
 

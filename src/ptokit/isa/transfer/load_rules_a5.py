@@ -53,7 +53,7 @@ def _mat(o: Site) -> bool:
     return o.dst.loc is TileType.Mat and not is_conv(o.dst) and not is_mx(o)
 
 
-@rule("LOAD-A5-02", accepted="u64 with pad Zero", rejected="u64 with pad Min")
+@rule("LOAD-A5-02", "u64 with pad Zero", "u64 with pad Min")
 def LOAD_A5_02(o: Site) -> Message:
     """64-bit integers are padded with Null or Zero."""
     if o.dst.dtype.size == 8 and not is_conv(o.dst) and o.dst.pad not in (PadValue.Null, PadValue.Zero):
@@ -62,7 +62,7 @@ def LOAD_A5_02(o: Site) -> Message:
     return None
 
 
-@rule("LOAD-A5-04", accepted="NZ to an Nz tile", rejected="ND to an Nz tile")
+@rule("LOAD-A5-04", "NZ to an Nz tile", "ND to an Nz tile")
 def LOAD_A5_04(o: Site) -> Message:
     """Vec tiles take ND to ND, DN to DN, NZ to Nz."""
     if not _vec(o) or o.src.layout is None or path(o) in ("ND", "DN", "NZ"):
@@ -88,25 +88,27 @@ def _covered(o: Site) -> bool:
 
 @rule(
     "LOAD-A5-05",
-    accepted="valid 4x16 and g = (1, 1, 1, 4, 16)",
-    rejected="valid 5x16 and g = (1, 1, 1, 4, 16); valid 3x16 in a type, with a view that is 4x16 in its type",
-    decision="At run time a view may be larger: the device moves its rows, and as many columns as are valid.",
+    "valid 4x16 and g = (1, 1, 1, 4, 16)",
+    "valid 5x16 and g = (1, 1, 1, 4, 16); valid 3x16 in a type, with a view that is 4x16 in its type",
 )
 def LOAD_A5_05(o: Site) -> Message:
-    """Vec ND: Cv = g4 and Rv = g0*g1*g2*g3."""
+    """Vec ND: Cv = g4 and Rv = g0*g1*g2*g3.
+
+    Decision: At run time a view may be larger: the device moves its rows, and as many columns as are valid.
+    """
     wrong = disagrees(o.dst, o.src, ND) if _vec(o) and o.src.layout is ND else None
     if not isinstance(wrong, tuple) or _known_by_type(o) or not _covered(o):
         return wrong
     return Doubt(wrong[0]), wrong[1]
 
 
-@rule("LOAD-A5-06", accepted="i8 g = (1, 2, 2, 16, 32)", rejected="i8 g = (1, 4, 2, 16, 16)")
+@rule("LOAD-A5-06", "i8 g = (1, 2, 2, 16, 32)", "i8 g = (1, 4, 2, 16, 16)")
 def LOAD_A5_06(o: Site) -> Message:
     """Vec NZ: g3 = 16 and g4 = 32 bytes of elements (64 of 4 bits)."""
     return broken_block(o.src, o.src.dtype.c0) if _vec(o) and path(o) == "NZ" else None
 
 
-@rule("LOAD-A5-07", accepted="DN to Nz", rejected="ND to a Zz tile of several rows")
+@rule("LOAD-A5-07", "DN to Nz", "ND to a Zz tile of several rows")
 def LOAD_A5_07(o: Site) -> Message:
     """Mat tiles take ND to ND or Nz, DN to DN, Nz or Zn, NZ to Nz."""
     if not _mat(o) or o.src.layout is None or path(o):
@@ -117,7 +119,7 @@ def LOAD_A5_07(o: Site) -> Message:
     )
 
 
-@rule("LOAD-A5-08", accepted="16384x32 u8", rejected="16944x32 u8")
+@rule("LOAD-A5-08", "16384x32 u8", "16944x32 u8")
 def LOAD_A5_08(o: Site) -> Message:
     """A Mat tile to load has at most 16384 rows."""
     if _mat(o) and o.dst.rows > 16384:
@@ -131,7 +133,7 @@ def _elements(o: Site) -> Message:
     return None
 
 
-@rule("LOAD-A5-10", accepted="g = (1, 1, 1, 48, 16)", rejected="g = (1, 1, 3, 16, 16)")
+@rule("LOAD-A5-10", "g = (1, 1, 1, 48, 16)", "g = (1, 1, 3, 16, 16)")
 def LOAD_A5_10(o: Site) -> Message:
     """ND and DN to Nz: 512-byte boxes, elements of 1, 2 or 4 bytes, g0 = g1 = g2 = 1."""
     if not _mat(o) or path(o) not in ("ND->Nz", "DN->Nz"):
@@ -143,7 +145,7 @@ def LOAD_A5_10(o: Site) -> Message:
     return not_2d(o.src, path(o))
 
 
-@rule("LOAD-A5-11", accepted="DN to Nz with i8", rejected="DN to Nz with e2m1")
+@rule("LOAD-A5-11", "DN to Nz with i8", "DN to Nz with e2m1")
 def LOAD_A5_11(o: Site) -> Message:
     """DN to Nz is not for packed 4-bit elements."""
     if _mat(o) and path(o) == "DN->Nz" and o.dst.dtype.packed:
@@ -151,13 +153,13 @@ def LOAD_A5_11(o: Site) -> Message:
     return None
 
 
-@rule("LOAD-A5-12", accepted="f16 g = (1, 2, 2, 16, 16)", rejected="f16 g = (1, 2, 4, 8, 16)")
+@rule("LOAD-A5-12", "f16 g = (1, 2, 2, 16, 16)", "f16 g = (1, 2, 4, 8, 16)")
 def LOAD_A5_12(o: Site) -> Message:
     """Mat NZ: g3 = 16 and g4 = 32 bytes of elements (64 of 4 bits)."""
     return broken_block(o.src, o.src.dtype.c0) if _mat(o) and path(o) == "NZ" else None
 
 
-@rule("LOAD-A5-13", accepted="MX_A_ND to Zz", rejected="MX_A_ND to Nn")
+@rule("LOAD-A5-13", "MX_A_ND to Zz", "MX_A_ND to Nn")
 def LOAD_A5_13(o: Site) -> Message:
     """Scales of the left operand (MX_A views, or one row from ND) go to Zz tiles, of the right (MX_B) to Nn tiles."""
     if not is_mx(o):
@@ -168,7 +170,7 @@ def LOAD_A5_13(o: Site) -> Message:
     return None
 
 
-@rule("LOAD-A5-14", accepted="e8m0 with fractal=32", rejected="i8 with fractal=32")
+@rule("LOAD-A5-14", "e8m0 with fractal=32", "i8 with fractal=32")
 def LOAD_A5_14(o: Site) -> Message:
     """MX scales are e8m0 on both sides, in boxes of 32 bytes, at most 524288 of them."""
     if not is_mx(o):
@@ -181,7 +183,7 @@ def LOAD_A5_14(o: Site) -> Message:
     return _elements(o)
 
 
-@rule("LOAD-A5-15", accepted="g = (1, 2, 4, 16, 2) to 32x8", rejected="g = (1, 1, 6, 8, 4)")
+@rule("LOAD-A5-15", "g = (1, 2, 4, 16, 2) to 32x8", "g = (1, 1, 6, 8, 4)")
 def LOAD_A5_15(o: Site) -> Message:
     """MX_A_ZZ and MX_B_NN: g3 = 16, g4 = 2, and the tile holds the whole view."""
     v, g = o.src, o.src.shape
@@ -197,7 +199,7 @@ def LOAD_A5_15(o: Site) -> Message:
     return None
 
 
-@rule("LOAD-A5-16", accepted="g = (1, 1, 32, 4, 2)", rejected="g = (1, 2, 32, 4, 2)")
+@rule("LOAD-A5-16", "g = (1, 1, 32, 4, 2)", "g = (1, 2, 32, 4, 2)")
 def LOAD_A5_16(o: Site) -> Message:
     """MX_A_ND, MX_A_DN, MX_B_ND, MX_B_DN: g0 = g1 = 1 and g4 = 2."""
     if not is_mx(o) or o.src.layout not in MX or o.src.layout in SCALE_GROUPS:
@@ -205,7 +207,7 @@ def LOAD_A5_16(o: Site) -> Message:
     return wrong_dim(o.src, 0, 1) or wrong_dim(o.src, 1, 1) or wrong_dim(o.src, 4, 2)
 
 
-@rule("LOAD-A5-17", accepted="g = (1, 1, 1, 1, 32)", rejected="g = (1, 1, 1, 16, 2)")
+@rule("LOAD-A5-17", "g = (1, 1, 1, 1, 32)", "g = (1, 1, 1, 16, 2)")
 def LOAD_A5_17(o: Site) -> Message:
     """One row of scales in a Zz tile: g0 = g1 = g2 = g3 = 1."""
     if not is_mx(o) or o.dst.rows != 1 or o.dst.layout_name != "Zz":
@@ -228,14 +230,12 @@ def _mx_even(o: Site) -> Message:
     return None if _even(count) else f"{count} valid {what} of scales; they come in pairs"
 
 
-@rule(
-    "LOAD-A5-22",
-    accepted="e4m3 with a custom pad of 0x7E",
-    rejected="e4m3 with pad Min",
-    why="The table of pads has zeros for these types.",
-)
+@rule("LOAD-A5-22", "e4m3 with a custom pad of 0x7E", "e4m3 with pad Min")
 def LOAD_A5_22(o: Site) -> Message:
-    """FP8 and FP4 tiles get a pad other than zero only through a custom value."""
+    """FP8 and FP4 tiles get a pad other than zero only through a custom value.
+
+    The table of pads has zeros for these types.
+    """
     small = o.dst.dtype.is_float and o.dst.dtype.size == 1
     if small and o.dst.pad in (PadValue.Min, PadValue.Max) and not is_conv(o.dst):
         return (
@@ -245,7 +245,7 @@ def LOAD_A5_22(o: Site) -> Message:
     return None
 
 
-@rule("LOAD-A5-23", accepted="a u64 ND view to an ND tile", rejected="a u64 NZ view to an Nz tile")
+@rule("LOAD-A5-23", "a u64 ND view to an ND tile", "a u64 NZ view to an Nz tile")
 def LOAD_A5_23(o: Site) -> Message:
     """64-bit elements of Vec tiles go ND to ND or DN to DN only."""
     if not _vec(o) or o.dst.dtype.size != 8 or o.src.layout is None or path(o) in ("ND", "DN"):
@@ -253,7 +253,7 @@ def LOAD_A5_23(o: Site) -> Message:
     return f"{pair_text(o.dst, o.src.layout)} with {o.dst.dtype}; 64-bit elements go ND to ND or DN to DN only"
 
 
-@rule("LOAD-A5-21", accepted="a vec tile", rejected="a right tile")
+@rule("LOAD-A5-21", "a vec tile", "a right tile")
 def LOAD_A5_21(o: Site) -> Message:
     """Loads go to Vec and Mat tiles."""
     if o.dst.loc in (TileType.Vec, TileType.Mat):
@@ -270,14 +270,12 @@ def _fills_groups(o: Site) -> bool:
     return bool(g == (1, -(-long // 16), -(-pairs // 2), 16, 2))
 
 
-@rule(
-    "LOAD-A5-D1",
-    accepted="NZ t = (1024, 512, 256, 16, 1) for f16",
-    rejected="ND t4 = 3",
-    why="The device never reads these strides, and moves the shape of one side only.",
-)
+@rule("LOAD-A5-D1", "NZ t = (1024, 512, 256, 16, 1) for f16", "ND t4 = 3")
 def LOAD_A5_D1(o: Site) -> Message:
-    """Strides that the transfer takes for granted hold; the view is the valid region (scales: in whole groups)."""
+    """Strides that the transfer takes for granted hold; the view is the valid region (scales: in whole groups).
+
+    The device never reads these strides, and moves the shape of one side only.
+    """
     v, layout = o.src, o.src.layout
     if is_mx(o):
         if layout is ND:
@@ -293,7 +291,7 @@ def LOAD_A5_D1(o: Site) -> Message:
     return wrong or disagrees(o.dst, v, layout)
 
 
-@rule("LOAD-A5-D2", accepted="valid 9x14 and t3 = 16", rejected="valid 9x15")
+@rule("LOAD-A5-D2", "valid 9x14 and t3 = 16", "valid 9x15")
 def LOAD_A5_D2(o: Site) -> Message:
     """4-bit elements: strides t0 to t3, valid columns and columns are even."""
     if not o.dst.dtype.packed or is_conv(o.dst):
@@ -307,15 +305,12 @@ def LOAD_A5_D2(o: Site) -> Message:
     return None
 
 
-@rule(
-    "LOAD-A5-D3",
-    severity=Severity.WARNING,
-    accepted="16 rows of 16383 f32",
-    rejected="16 rows of 16384 f32",
-    why="The manual has 16 bits for the length; the library passes 32 bits, and kernels load longer rows.",
-)
+@rule("LOAD-A5-D3", "16 rows of 16383 f32", "16 rows of 16384 f32", severity=Severity.WARNING)
 def LOAD_A5_D3(o: Site) -> Message:
-    """Vec: runs number at most 65535 of at most 65535 bytes, and a stride fits 40 bits of bytes."""
+    """Vec: runs number at most 65535 of at most 65535 bytes, and a stride fits 40 bits of bytes.
+
+    The manual has 16 bits for the length; the library passes 32 bits, and kernels load longer rows.
+    """
     v = o.src
     kind = path(o)
     if not _vec(o) or kind not in ("ND", "DN", "NZ"):
@@ -334,14 +329,12 @@ def LOAD_A5_D3(o: Site) -> Message:
     return None
 
 
-@rule(
-    "LOAD-A5-09",
-    accepted="8192x64 u8",
-    rejected="8240x64 u8",
-    why="The header counts elements, though its message speaks of KB.",
-)
+@rule("LOAD-A5-09", "8192x64 u8", "8240x64 u8")
 def LOAD_A5_09(o: Site) -> Message:
-    """A Mat tile to load has at most 524288 elements."""
+    """A Mat tile to load has at most 524288 elements.
+
+    The header counts elements, though its message speaks of KB.
+    """
     return _elements(o) if _mat(o) else None
 
 
@@ -363,9 +356,9 @@ A5 = (
     LOAD_A5_17,
     rule(
         "LOAD-A5-18",
+        "valid 16x6",
+        "valid 16x5",
         what="Scales come in pairs: Cv is even for the left operand, Rv for the right.",
-        accepted="valid 16x6",
-        rejected="valid 16x5",
     )(_mx_even),
     LOAD_A5_21,
     LOAD_A5_22,

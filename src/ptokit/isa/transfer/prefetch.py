@@ -50,7 +50,7 @@ def tprefetch(m: Machine, dst: TileOperand, src: ViewOperand) -> None:
         src.check_bounds()
 
 
-@rule("PREF-01", targets=("cpu",), accepted="f32 and f32", rejected="f32 and i32")
+@rule("PREF-01", "f32 and f32", "f32 and i32", targets=("cpu",))
 def PREF_01(o: Site) -> Message:
     """Tile and view have one element type."""
     if o.dst.dtype is o.src.dtype:
@@ -58,7 +58,7 @@ def PREF_01(o: Site) -> Message:
     return f"the tile has element type {o.dst.dtype}, the view {o.src.dtype}; cpu prefetches one type"
 
 
-@rule("PREF-02", accepted="vec", rejected="left")
+@rule("PREF-02", "vec", "left")
 def PREF_02(o: Site) -> Message:
     """The tile is in UB (Vec); Mat is taken too."""
     if o.dst.loc in (TileType.Vec, TileType.Mat):
@@ -66,7 +66,7 @@ def PREF_02(o: Site) -> Message:
     return f"{o:dst} is a {o.dst.loc.text} tile; prefetch takes a vec tile (the assembler also a mat tile)"
 
 
-@rule("PREF-03", targets=DEVICES, accepted="u8 and i8", rejected="f32 and f16")
+@rule("PREF-03", "u8 and i8", "f32 and f16", targets=DEVICES)
 def PREF_03(o: Site) -> Message:
     """Elements of tile and view have one size; all sizes are positive (LS-COM-03)."""
     if o.dst.dtype.size == o.src.dtype.size:
@@ -74,16 +74,13 @@ def PREF_03(o: Site) -> Message:
     return f"the tile has {o.dst.dtype.size}-byte elements ({o.dst.dtype}), the view {o.src.dtype.size} ({o.src.dtype})"
 
 
-@rule(
-    "PREF-04",
-    targets=DEVICES,
-    accepted="t4 = 1",
-    rejected="t4 = 2",
-    decision="On a5 the tile can be read afterwards only if its rows have the length of the view's, on "
-    "a2a3 if they are as long rounded up to 32 bytes; else its contents are undefined.",
-)
+@rule("PREF-04", "t4 = 1", "t4 = 2", targets=DEVICES)
 def PREF_04(o: Site) -> Message:
-    """Rows of the view are contiguous (t4 = 1)."""
+    """Rows of the view are contiguous (t4 = 1).
+
+    Decision: On a5 the tile can be read afterwards only if its rows have the length of the view's, on a2a3 if they are
+    as long rounded up to 32 bytes; else its contents are undefined.
+    """
     if o.src.shape[4] > 1 and o.src.stride[4] != 1:
         return f"stride 4 of the view is {o.src.stride[4]}; prefetch copies contiguous rows"
     return None
@@ -172,15 +169,12 @@ def prefetch_async(src: ViewOperand | ViewInfo, context: PrefetchAsyncContext, t
     return AsyncEvent(context.session.submit(-(-size // BLOCK_BYTES)))
 
 
-@rule(
-    "PREFA-01",
-    severity=Severity.WARNING,
-    accepted="t = (16384, 16384, 16384, 16384, 1)",
-    rejected="t = (1, 1, 1, 1, 1) for n = 16384",
-    why="Anything else silently prefetches nothing and gives an empty event.",
-)
+@rule("PREFA-01", "t = (16384, 16384, 16384, 16384, 1)", "t = (1, 1, 1, 1, 1) for n = 16384", severity=Severity.WARNING)
 def PREFA_01(o: Site) -> Message:
-    """The tensor is flat: g = (1, 1, 1, 1, n), t = (n, n, n, n, 1)."""
+    """The tensor is flat: g = (1, 1, 1, 1, n), t = (n, n, n, n, 1).
+
+    Anything else silently prefetches nothing and gives an empty event.
+    """
     g, t = o.src.shape, o.src.stride
     if not known(*g, *t) or flat(g, t):  # type: ignore[arg-type]
         return None
@@ -190,15 +184,12 @@ def PREFA_01(o: Site) -> Message:
     )
 
 
-@rule(
-    "PREFA-02",
-    severity=Severity.WARNING,
-    accepted="a workspace pointer",
-    rejected="none",
-    why="Without it nothing is prefetched and the event is empty.",
-)
+@rule("PREFA-02", "a workspace pointer", "none", severity=Severity.WARNING)
 def PREFA_02(o: Site) -> Message:
-    """The context has a workspace that the host has initialised."""
+    """The context has a workspace that the host has initialised.
+
+    Without it nothing is prefetched and the event is empty.
+    """
     return None if o.has("workspace") else "no workspace; nothing is prefetched"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import Severity, define, rule
+from ptokit.diagnostics import Severity, define, family
 from ptokit.types.enums import ScatterAtomicOp, ScatterConflict
 
 from ..site import Site, TileInfo, ViewInfo
@@ -11,6 +11,7 @@ from . import index_checks as c
 from .index_text_rules import text_rules
 
 SOURCE = "move-gather-scatter 11.4"
+rule = family(SOURCE)
 A23, A5, CPU = ("a2a3",), ("a5",), ("cpu",)
 
 A23_ADD = types_of("f32 f16 bf16 i32 i16 i8")
@@ -18,7 +19,7 @@ A5_ADD = types_of("i32 u32 f32 f16 bf16")
 A5_EXTREME = types_of("i32 u32 f32")
 
 
-@rule("SCATTER-COM-01", source=SOURCE, accepted="an i32 index tile", rejected="an i16 index tile on a5")
+@rule("SCATTER-COM-01", "an i32 index tile", "an i16 index tile on a5")
 def SCATTER_COM_01(o: Site) -> c.Message:
     """Indices are a tile of int32 or uint32; on cpu of any integer."""
     if isinstance(o.operands.get("idx"), ViewInfo):
@@ -61,54 +62,41 @@ def _conflict(p: c.Parts) -> c.Message:
 
 RULES = (
     SCATTER_COM_01,
-    rule(
-        "SCATTER-A23-01",
-        what="Element type int8 uint8 int16 uint16 int32 uint32 half bf16 float.",
-        targets=A23,
-        source=SOURCE,
-        accepted="bf16",
-        rejected="hif8",
-    )(c.check(c.data_type(c.A23_TYPES))),
-    rule(
-        "SCATTER-A5-01",
-        what="Element type of the A2/A3 set, hif8, e4m3 or e5m2.",
-        targets=A5,
-        source=SOURCE,
-        accepted="e4m3",
-        rejected="e8m0",
-    )(c.check(c.data_type(c.A5_TYPES))),
+    rule("SCATTER-A23-01", "bf16", "hif8", what="Element type int8 uint8 int16 uint16 int32 uint32 half bf16 float.")(
+        c.check(c.data_type(c.A23_TYPES))
+    ),
+    rule("SCATTER-A5-01", "e4m3", "e8m0", what="Element type of the A2/A3 set, hif8, e4m3 or e5m2.")(
+        c.check(c.data_type(c.A5_TYPES))
+    ),
     rule(
         "SCATTER-CPU-02",
+        "f16; e4m3 in the extended mode",
+        "e4m3",
         what="FP8 and HiF8 are not supported on cpu by default; 4-bit types and atomic HiF8 never.",
-        targets=CPU,
-        source=SOURCE,
-        accepted="f16; e4m3 in the extended mode",
-        rejected="e4m3",
     )(c.check(_cpu_type)),
     rule(
         "SCATTER-COM-03",
+        "an f32 tile and an f32 table",
+        "an f32 tile and an i8 table",
         what="Tile and table have the same element type; on cpu the same element size.",
-        source=SOURCE,
-        accepted="an f32 tile and an f32 table",
-        rejected="an f32 tile and an i8 table",
         decision="Types of one size are stored bit for bit on cpu; atomics compute in the table's type.",
     )(c.check(c.same_types)),
     rule(
         "SCATTER-COM-02",
+        "MSCATTER with mode=Elem",
+        "MSCATTER(table, src, idx)",
         what="Without a mode the libraries differ by target; it means Elem without atomics.",
         severity=Severity.WARNING,
         source="move-gather-scatter 11.4, 12 D2",
-        accepted="MSCATTER with mode=Elem",
-        rejected="MSCATTER(table, src, idx)",
         decision="One index column for several data columns is read as one index per row (assembly SC-9).",
     )(c.check(c.bare)),
     rule(
         "SCATTER-COM-04",
+        "index 99 of 100",
+        "index 100 of 100, or a table without rows",
         what="The table has rows or elements to choose from; with oob=Undefined every index is below their number.",
         why="The indices are checked when the instruction runs.",
         source="move-gather-scatter 11.2",
-        accepted="index 99 of 100",
-        rejected="index 100 of 100, or a table without rows",
     )(c.check(c.no_capacity)),
     define(
         "SCATTER-COM-05",
@@ -121,119 +109,89 @@ RULES = (
     ),
     rule(
         "SCATTER-CPU-01",
+        "atomic=Max",
+        "atomic=Max with conflict=Last",
         what="On cpu atomic operations exclude conflict=Last.",
-        targets=CPU,
-        source=SOURCE,
-        accepted="atomic=Max",
-        rejected="atomic=Max with conflict=Last",
     )(c.check(_last_and_atomic)),
     rule(
         "SCATTER-CPU-03",
+        "an 8x16 index tile for 7x13 elements",
+        "a 4x16 index tile for 7x13 elements",
         what="The index tile has an element for every element or row that is scattered.",
-        targets=CPU,
         source="derived: the library reads past the index tile",
-        accepted="an 8x16 index tile for 7x13 elements",
-        rejected="a 4x16 index tile for 7x13 elements",
     )(c.ub_check(c.covered)),
     rule(
         "SCATTER-A23-02",
+        "row-major vec tiles",
+        "an 8x1 column-major index tile",
         what="Source and indices are vec tiles, the indices row-major without boxes.",
-        targets=A23,
-        source=SOURCE,
-        accepted="row-major vec tiles",
-        rejected="an 8x1 column-major index tile",
     )(c.check(lambda p: c.vec_only(p) or (c.plain_index(p, p.idx) if isinstance(p.idx, TileInfo) else None))),
     rule(
         "SCATTER-A23-03",
+        "an Nz tile and an NZ table",
+        "an Nz tile and an ND table",
         what="A row-major tile goes to an ND table, an Nz tile of fractal 512 to an NZ table of its boxes.",
-        targets=A23,
-        source=SOURCE,
-        accepted="an Nz tile and an NZ table",
-        rejected="an Nz tile and an ND table",
         decision="A row of the table that is wider than the tile would be read past its end: refused.",
     )(c.ub_check(lambda p, idx: c.paired_layout(p, idx) or c.nz_shape(p, idx))),
     rule(
-        "SCATTER-A23-04",
-        what="Rows of the source are multiples of 32 bytes.",
-        targets=A23,
-        source=SOURCE,
-        accepted="8 columns of f32",
-        rejected="4 columns of f32",
+        "SCATTER-A23-04", "8 columns of f32", "4 columns of f32", what="Rows of the source are multiples of 32 bytes."
     )(c.check(c.whole_blocks)),
     rule(
         "SCATTER-A23-05",
+        "Add on bf16",
+        "Max on i32",
         what="Atomic Add on float half bf16 int32 int16 int8; no Max, no Min.",
-        targets=A23,
-        source=SOURCE,
-        accepted="Add on bf16",
-        rejected="Max on i32",
     )(c.check(_a23_atomic)),
     rule(
         "SCATTER-A23-06",
+        "valid 1x8 for 8 rows",
+        "3x8 indices for 3x7 elements",
         what="One row of indices with one per row (Row), or the valid region of the source (Elem).",
-        targets=A23,
-        source=SOURCE,
-        accepted="valid 1x8 for 8 rows",
-        rejected="3x8 indices for 3x7 elements",
     )(c.ub_check(lambda p, idx: c.one_index_per_row(p, idx, column=False) or c.one_index_per_element(p, idx))),
-    rule(
-        "SCATTER-A23-07",
-        what="There is no conflict parameter.",
-        targets=A23,
-        source=SOURCE,
-        accepted="no conflict written",
-        rejected="conflict=Last",
-    )(c.check(_conflict)),
+    rule("SCATTER-A23-07", "no conflict written", "conflict=Last", what="There is no conflict parameter.")(
+        c.check(_conflict)
+    ),
     rule(
         "SCATTER-A5-06",
+        "row-major vec tiles",
+        "an Nz source",
         what="Source and indices are vec tiles without boxes.",
-        targets=A5,
         source="as GATHER-A5-02 and GATHER-A5-08",
-        accepted="row-major vec tiles",
-        rejected="an Nz source",
     )(c.check(lambda p: c.vec_only(p) or (c.plain_tiles(p, p.idx) if isinstance(p.idx, TileInfo) else None))),
     rule(
         "SCATTER-A5-02",
+        "Max on u32",
+        "Min on bf16",
         what="Atomic Add on int32 uint32 float half bf16, Max and Min on int32 uint32 float.",
-        targets=A5,
-        source=SOURCE,
-        accepted="Max on u32",
-        rejected="Min on bf16",
     )(c.check(_a5_atomic)),
     rule(
         "SCATTER-A5-03",
+        "valid 6x1 for 6 rows",
+        "valid 1x5 for 6 rows",
         what=(
             "Row: one index for each valid row, in one row or column; rows of the table as long as those of the source."
         ),
-        targets=A5,
-        source=SOURCE,
-        accepted="valid 6x1 for 6 rows",
-        rejected="valid 1x5 for 6 rows",
     )(c.ub_check(lambda p, idx: c.one_index_per_row(p, idx, column=True) or c.row_length(p))),
     rule(
         "SCATTER-A5-04",
+        "5x12 and 5x12",
+        "5x16 and 5x12",
         what="Elem: index tile and source have the same valid region; compared sizes are both static or both dynamic.",
-        targets=A5,
-        source=SOURCE,
-        accepted="5x12 and 5x12",
-        rejected="5x16 and 5x12",
     )(c.ub_check(lambda p, idx: c.one_index_per_element(p, idx) or c.mixed_dynamic(p, idx))),
     rule(
         "SCATTER-A5-05",
+        "shape 18x16, strides 16 and 1",
+        "shape 18x16, strides 24 and 1",
         what="The table is ND and packed.",
-        targets=A5,
-        source=SOURCE,
-        accepted="shape 18x16, strides 16 and 1",
-        rejected="shape 18x16, strides 24 and 1",
     )(c.check(c.packed_table)),
     rule(
         "SCATTER-ROW-01",
+        "an 8x1 column-major index tile",
+        "valid 8x1 of a row-major 8x8 index tile",
         what="Row indices that are padded apart are read as if they were consecutive.",
         targets=("cpu", "a5"),
         severity=Severity.WARNING,
         source="move-gather-scatter 11.3",
-        accepted="an 8x1 column-major index tile",
-        rejected="valid 8x1 of a row-major 8x8 index tile",
     )(c.ub_check(c.apart)),
     *text_rules("SC"),
 )

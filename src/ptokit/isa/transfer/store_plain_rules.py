@@ -55,7 +55,7 @@ def _pair(o: Site) -> Message:
     return f"{name} {tile.loc.text} tile to a {layout.name} view; stores go ND to ND, DN to DN and Nz to NZ"
 
 
-@rule("STORE-A3-01", accepted="a mat tile", rejected="a left tile")
+@rule("STORE-A3-01", "a mat tile", "a left tile")
 def STORE_A3_01(o: Site) -> Message:
     """Stores come from Vec, Mat and Acc."""
     if plain(o) or o.src.loc is TileType.Acc:
@@ -63,7 +63,7 @@ def STORE_A3_01(o: Site) -> Message:
     return f"{o:src} is a {o.src.loc.text} tile; stores come from vec, mat and acc tiles"
 
 
-@rule("STORE-A5-01", accepted="a vec tile", rejected="a mat tile")
+@rule("STORE-A5-01", "a vec tile", "a mat tile")
 def STORE_A5_01(o: Site) -> Message:
     """Stores come from Vec and Acc."""
     if o.src.loc in (TileType.Vec, TileType.Acc):
@@ -71,7 +71,7 @@ def STORE_A5_01(o: Site) -> Message:
     return f"{o:src} is a {o.src.loc.text} tile; stores come from vec and acc tiles on a5"
 
 
-@rule("STORE-A3-03", accepted="u8", rejected="e5m2")
+@rule("STORE-A3-03", "u8", "e5m2")
 def STORE_A3_03(o: Site) -> Message:
     """From Vec and Mat: integers of 8 to 64 bits, f16, bf16, f32 (of the view's element size: LS-COM-04)."""
     if not plain(o) or o.src.dtype in BASE:
@@ -79,7 +79,7 @@ def STORE_A3_03(o: Site) -> Message:
     return f"the tile has element type {o.src.dtype}; a2a3 stores {names(BASE)}"
 
 
-@rule("STORE-A5-03", accepted="hif8", rejected="int4")
+@rule("STORE-A5-03", "hif8", "int4")
 def STORE_A5_03(o: Site) -> Message:
     """From Vec: integers of 8 to 64 bits, f16, bf16, f32, FP8, e8m0, HiFloat8, FP4."""
     if o.src.loc is not TileType.Vec or o.src.dtype in STORED_A5:
@@ -97,23 +97,19 @@ def _wide(o: Site) -> Message:
     )
 
 
-@rule("STORE-A3-06", accepted="valid 4x95 and g = (1, 1, 1, 4, 95)", rejected="valid 4x95 and g = (1, 1, 1, 4, 96)")
+@rule("STORE-A3-06", "valid 4x95 and g = (1, 1, 1, 4, 95)", "valid 4x95 and g = (1, 1, 1, 4, 96)")
 def STORE_A3_06(o: Site) -> Message:
     """From an ND tile: Cv = g4, Rv = g0*g1*g2*g3, g3 < 4096."""
     return (disagrees(o.src, o.dst, ND) or too_many(o.dst, 3, 4096)) if engine(o) is ND else None
 
 
-@rule("STORE-A3-07", accepted="valid 16x3 and g = (1, 1, 1, 16, 3)", rejected="valid 16x3 and g = (1, 1, 1, 16, 4)")
+@rule("STORE-A3-07", "valid 16x3 and g = (1, 1, 1, 16, 3)", "valid 16x3 and g = (1, 1, 1, 16, 4)")
 def STORE_A3_07(o: Site) -> Message:
     """From a DN tile: Rv = g3, Cv = g0*g1*g2*g4, g4 < 4096."""
     return (disagrees(o.src, o.dst, DN) or too_many(o.dst, 4, 4096)) if engine(o) is DN else None
 
 
-@rule(
-    "STORE-A3-08",
-    accepted="i8 g = (1, 2, 3, 16, 32) and valid 48x64",
-    rejected="i8 g = (1, 4, 3, 16, 16) and valid 48x64",
-)
+@rule("STORE-A3-08", "i8 g = (1, 2, 3, 16, 32) and valid 48x64", "i8 g = (1, 4, 3, 16, 16) and valid 48x64")
 def STORE_A3_08(o: Site) -> Message:
     """From an Nz tile: g3 = 16, g4 = 32 bytes of elements, Rv = g2*g3, Cv = g0*g1*g4, g1 < 4096."""
     if engine(o) is not NZ:
@@ -121,7 +117,7 @@ def STORE_A3_08(o: Site) -> Message:
     return broken_block(o.dst, o.dst.dtype.c0) or disagrees(o.src, o.dst, NZ) or too_many(o.dst, 1, 4096)
 
 
-@rule("STORE-A3-09", accepted="i8 rows of 96", rejected="i8 rows of 84")
+@rule("STORE-A3-09", "i8 rows of 96", "i8 rows of 84")
 def STORE_A3_09(o: Site) -> Message:
     """From Mat: rows (DN: columns) of the view are multiples of 32 bytes."""
     kind = engine(o)
@@ -139,7 +135,7 @@ def assumed_plain(o: Site) -> Message:
     return wrong_stride(o.dst, {4: 1} if kind is ND else {3: 1}, f"{kind.name} to {kind.name}")
 
 
-@rule("STORE-A3-D4", accepted="f16 rows of 48, pitch 64", rejected="rows with stride 0, which overwrite each other")
+@rule("STORE-A3-D4", "f16 rows of 48, pitch 64", "rows with stride 0, which overwrite each other")
 def STORE_A3_D4(o: Site) -> Message:
     """From Vec and Mat: gaps between runs are not negative; from Mat every pitch is a multiple of 32 bytes."""
     kind = engine(o)
@@ -148,7 +144,7 @@ def STORE_A3_D4(o: Site) -> Message:
     return overlapping(o.dst, kind) or (unaligned_pitch(o.dst, kind) if o.src.loc is TileType.Mat else None)
 
 
-@rule("STORE-A5-05", accepted="a 4x8 f32 tile to ND", rejected="a 1x8 Nz f16 tile to ND")
+@rule("STORE-A5-05", "a 4x8 f32 tile to ND", "a 1x8 Nz f16 tile to ND")
 def STORE_A5_05(o: Site) -> Message:
     """From Vec: rows of the tile (DN: columns; for vectors, the vector) are multiples of 32 bytes."""
     tile, layout = o.src, o.dst.layout
@@ -163,18 +159,14 @@ def STORE_A5_05(o: Site) -> Message:
     return f"the tile has {what} of {size} bytes; a store to {layout.name} needs multiples of 32"
 
 
-@rule("STORE-A5-06", accepted="valid 5x31 and g = (1, 1, 1, 5, 31)", rejected="valid 5x31 and g = (1, 1, 1, 5, 32)")
+@rule("STORE-A5-06", "valid 5x31 and g = (1, 1, 1, 5, 31)", "valid 5x31 and g = (1, 1, 1, 5, 32)")
 def STORE_A5_06(o: Site) -> Message:
     """From an ND or DN tile: the view has the shape of the valid region."""
     kind = engine(o)
     return disagrees(o.src, o.dst, kind) if kind in (ND, DN) else None
 
 
-@rule(
-    "STORE-A5-07",
-    accepted="bf16 g = (1, 2, 3, 16, 16) and valid 48x32",
-    rejected="bf16 g = (1, 4, 3, 16, 8) and valid 48x32",
-)
+@rule("STORE-A5-07", "bf16 g = (1, 2, 3, 16, 16) and valid 48x32", "bf16 g = (1, 4, 3, 16, 8) and valid 48x32")
 def STORE_A5_07(o: Site) -> Message:
     """From an Nz tile: g3 = 16, g4 = 32 bytes of elements (i32 and f32 also 16), shape of the valid region."""
     if engine(o) is not NZ:
@@ -183,7 +175,7 @@ def STORE_A5_07(o: Site) -> Message:
     return broken_block(o.dst, *allowed) or disagrees(o.src, o.dst, NZ)
 
 
-@rule("STORE-A5-D4", accepted="i32 g = (1, 2, 3, 16, 8)", rejected="i32 g = (1, 1, 3, 16, 16)")
+@rule("STORE-A5-D4", "i32 g = (1, 2, 3, 16, 8)", "i32 g = (1, 1, 3, 16, 16)")
 def STORE_A5_D4(o: Site) -> Message:
     """From an Nz tile: g4 is the 32-byte block of the tile."""
     g4 = o.dst.shape[4]
@@ -199,7 +191,7 @@ def atomic_types(o: Site) -> Message:
     return f"atomicType={o.atomic.text} on {o.dst.dtype}; memory is combined as {names(ATOMIC_TYPES)}"
 
 
-@rule("STORE-A5-18", accepted="atomic_max from an acc tile", rejected="atomic_max from a vec tile")
+@rule("STORE-A5-18", "atomic_max from an acc tile", "atomic_max from a vec tile")
 def STORE_A5_18(o: Site) -> Message:
     """Atomic maximum and minimum come from accumulators."""
     if o.atomic in (AtomicType.AtomicMax, AtomicType.AtomicMin) and o.src.loc is not TileType.Acc:
@@ -207,7 +199,7 @@ def STORE_A5_18(o: Site) -> Message:
     return None
 
 
-@rule("STORE-A5-20", accepted="4095 valid columns", rejected="4096 valid columns")
+@rule("STORE-A5-20", "4095 valid columns", "4096 valid columns")
 def STORE_A5_20(o: Site) -> Message:
     """From Acc: at most 4095 valid columns (positive sizes: LS-COM-03)."""
     if o.src.loc is TileType.Acc and o.src.vc > 4095:
@@ -215,7 +207,7 @@ def STORE_A5_20(o: Site) -> Message:
     return None
 
 
-@rule("STORE-A3-25", accepted="atomic_add", rejected="atomic_max")
+@rule("STORE-A3-25", "atomic_add", "atomic_max")
 def STORE_A3_25(o: Site) -> Message:
     """There is no atomic maximum or minimum on a2a3."""
     return (
@@ -230,38 +222,33 @@ A3 = (
     STORE_A3_03,
     rule(
         "STORE-A3-04",
+        "a 1x64 ND tile to DN",
+        "a 32x64 DN tile to ND",
         what="From Vec and Mat: ND to ND, DN to DN, Nz to NZ; tiles of one row or one column to any of them.",
-        accepted="a 1x64 ND tile to DN",
-        rejected="a 32x64 DN tile to ND",
     )(_pair),
-    rule(
-        "STORE-A3-05",
-        what="64-bit elements go ND to ND or DN to DN only.",
-        accepted="u64 ND to ND",
-        rejected="u64 Nz to NZ",
-    )(_wide),
+    rule("STORE-A3-05", "u64 ND to ND", "u64 Nz to NZ", what="64-bit elements go ND to ND or DN to DN only.")(_wide),
     STORE_A3_06,
     STORE_A3_07,
     STORE_A3_08,
     STORE_A3_09,
     rule(
         "STORE-A3-22",
+        "atomic_add on i16",
+        "atomic_add on u16",
         what="Atomic stores combine f16, bf16, f32, i8, i16 and i32.",
-        accepted="atomic_add on i16",
-        rejected="atomic_add on u16",
     )(atomic_types),
     STORE_A3_25,
     STORE_A3_D4,
 )
 
 
-@rule("STORE-A5-04", accepted="a 64x1 DN tile to ND", rejected="a 32x64 DN tile to ND")
+@rule("STORE-A5-04", "a 64x1 DN tile to ND", "a 32x64 DN tile to ND")
 def STORE_A5_04(o: Site) -> Message:
     """From Vec: ND to ND, DN to DN, Nz to NZ; tiles of one row or one column to any of them."""
     return _pair(o) if o.src.loc is TileType.Vec else None
 
 
-@rule("STORE-A5-19", accepted="u64 ND to ND", rejected="u64 Nz to NZ")
+@rule("STORE-A5-19", "u64 ND to ND", "u64 Nz to NZ")
 def STORE_A5_19(o: Site) -> Message:
     """64-bit elements go ND to ND or DN to DN only."""
     return _wide(o) if o.src.loc is TileType.Vec else None
@@ -276,9 +263,9 @@ A5 = (
     STORE_A5_07,
     rule(
         "STORE-A5-16",
+        "atomic_add on i16",
+        "atomic_add on u16",
         what="Atomic stores combine f16, bf16, f32, i8, i16 and i32.",
-        accepted="atomic_add on i16",
-        rejected="atomic_add on u16",
     )(atomic_types),
     STORE_A5_18,
     STORE_A5_19,

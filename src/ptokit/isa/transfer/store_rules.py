@@ -16,7 +16,7 @@ CPU_LAYOUTS = (*PLAIN, Layout.NC1HWC0, Layout.NDC1HWC0)
 # all targets ---------------------------------------------------------------------------------------------------------
 
 
-@rule("LS-COM-07", accepted="an acc tile", rejected="a vec tile")
+@rule("LS-COM-07", "an acc tile", "a vec tile")
 def LS_COM_07(o: Site) -> Message:
     """TSTORE_FP stores accumulators."""
     if o.src.loc is not TileType.Acc:
@@ -24,7 +24,7 @@ def LS_COM_07(o: Site) -> Message:
     return None
 
 
-@rule("LS-COM-08", accepted="ins(%acc : ..., %q : i64)", rejected="ins(%vec : ..., %q : i64)")
+@rule("LS-COM-08", "ins(%acc : ..., %q : i64)", "ins(%vec : ..., %q : i64)")
 def LS_COM_08(o: Site) -> Message:
     """A quantisation word and relu go with accumulators."""
     if o.src.loc is TileType.Acc:
@@ -39,7 +39,7 @@ def LS_COM_08(o: Site) -> Message:
 # cpu -----------------------------------------------------------------------------------------------------------------
 
 
-@rule("STORE-CPU-01", accepted="an NC1HWC0 view", rejected="an NHWC view")
+@rule("STORE-CPU-01", "an NC1HWC0 view", "an NHWC view")
 def STORE_CPU_01(o: Site) -> Message:
     """The view is ND, DN, NZ, NC1HWC0 or NDC1HWC0."""
     layout = o.dst.layout
@@ -48,33 +48,27 @@ def STORE_CPU_01(o: Site) -> Message:
     return f"the view has layout {layout.name}; stores on cpu go to {', '.join(x.name for x in CPU_LAYOUTS)}"
 
 
-@rule(
-    "STORE-CPU-02", accepted="valid 32x32 and g = (1, 2, 2, 16, 16)", rejected="valid 16x32 and g = (1, 2, 2, 16, 16)"
-)
+@rule("STORE-CPU-02", "valid 32x32 and g = (1, 2, 2, 16, 16)", "valid 16x32 and g = (1, 2, 2, 16, 16)")
 def STORE_CPU_02(o: Site) -> Message:
     """An NZ view has the shape of the valid region: Rv = g2*g3, Cv = g0*g1*g4."""
     return disagrees(o.src, o.dst, NZ) if o.dst.layout is NZ and not is_conv(o.src) else None
 
 
-@rule(
-    "STORE-CPU-03",
-    accepted="valid 4x8 and g = (1, 1, 1, 4, 8)",
-    rejected="valid 44x8 and g = (1, 1, 1, 2, 3)",
-    decision="A view of another shape that has room is refused as LS-COM-09.",
-)
+@rule("STORE-CPU-03", "valid 4x8 and g = (1, 1, 1, 4, 8)", "valid 44x8 and g = (1, 1, 1, 2, 3)")
 def STORE_CPU_03(o: Site) -> Message:
-    """Other views have room for the valid region: g0*g1*g2*g3*g4*C0 >= Rv*Cv."""
+    """Other views have room for the valid region: g0*g1*g2*g3*g4*C0 >= Rv*Cv.
+
+    Decision: A view of another shape that has room is refused as LS-COM-09.
+    """
     return None if o.dst.layout in (None, NZ) or is_conv(o.src) else too_small(o.src, o.dst)
 
 
-@rule(
-    "STORE-CPU-04",
-    accepted="atomic_none",
-    rejected="atomic_add",
-    decision="The seed excludes them; the simulator has atomic add.",
-)
+@rule("STORE-CPU-04", "atomic_none", "atomic_add")
 def STORE_CPU_04(o: Site) -> Message:
-    """The cpu target has no atomic stores (unless --extended)."""
+    """The cpu target has no atomic stores (unless --extended).
+
+    Decision: The seed excludes them; the simulator has atomic add.
+    """
     if o.atomic is AtomicType.AtomicNone:
         return None
     if o.extended:
@@ -85,14 +79,12 @@ def STORE_CPU_04(o: Site) -> Message:
     )
 
 
-@rule(
-    "STORE-CPU-05",
-    accepted="a 1x32 u64 tile for 32 columns",
-    rejected="a 1x16 u64 tile for 32 columns",
-    decision="The simulator would read past the end of a short parameter tile.",
-)
+@rule("STORE-CPU-05", "a 1x32 u64 tile for 32 columns", "a 1x16 u64 tile for 32 columns")
 def STORE_CPU_05(o: Site) -> Message:
-    """Quantising stores take accumulators (reported as LS-COM-07 or LS-COM-08) and one 64-bit word per column."""
+    """Quantising stores take accumulators (reported as LS-COM-07 or LS-COM-08) and one 64-bit word per column.
+
+    Decision: The simulator would read past the end of a short parameter tile.
+    """
     if not o.has("fp"):
         return None
     fp = o.fp
@@ -103,7 +95,7 @@ def STORE_CPU_05(o: Site) -> Message:
     return None
 
 
-@rule("STORE-CPU-07", accepted="bf16", rejected="e5m2")
+@rule("STORE-CPU-07", "bf16", "e5m2")
 def STORE_CPU_07(o: Site) -> Message:
     """The cpu target stores no FP8, HiFloat8 and FP4 (unless --extended)."""
     for what, dtype in (("the tile", o.src.dtype), ("the view", o.dst.dtype)):

@@ -71,15 +71,12 @@ def _empty_view(o: Site) -> Message:
     return None if wrong is None else f"a dimension of the view is {wrong}"
 
 
-@_rule(
-    "ST-5",
-    "valid=8x16 to a view of 4x32",
-    "valid=8x16 to a view of 16x16",
-    covered_by=tuple(_SHAPE_RULES.split()),
-    why="Only the counts must agree here; the shape rule of the path asks for more.",
-)
+@_rule("ST-5", "valid=8x16 to a view of 4x32", "valid=8x16 to a view of 16x16", covered_by=tuple(_SHAPE_RULES.split()))
 def ST_5(o: Site) -> Message:
-    """View and valid region have as many elements, where their types give all sizes."""
+    """View and valid region have as many elements, where their types give all sizes.
+
+    Only the counts must agree here; the shape rule of the path asks for more.
+    """
     dims, valid = written_dims(o.dst), written_valid(o.src)
     if DYNAMIC in valid or not known(*dims) or DYNAMIC in dims:
         return None

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ptokit import diagnostics
-from ptokit.diagnostics import ALL_TARGETS, Doubt, RuleDecorator, define
+from ptokit.diagnostics import Doubt, family
 from ptokit.types.conv import ConvSpec
 from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import Layout, TileType
@@ -31,19 +30,12 @@ Message = str | tuple[str, str] | None
 Check = Callable[[Site], Message]
 
 
-def rule(id: str, **more: Any) -> RuleDecorator:
-    """`ptokit.diagnostics.rule` for load-store 11; the target follows from the id."""
-    return diagnostics.rule(id, **{**_family(id), **more})
+rule = family(SOURCE)
 
 
 def other_rule(id: str, what: str, **more: Any) -> None:
     """A rule of load-store 11 that another part of ptokit reports."""
-    define(id, what, **{**_family(id), **more})
-
-
-def _family(id: str) -> dict[str, Any]:
-    targets = {"CPU": ("cpu",), "A3": ("a2a3",), "A5": ("a5",)}
-    return {"source": SOURCE, "targets": targets.get(id.split("-")[1], ALL_TARGETS)}
+    rule(id, what=what, **more)(None)
 
 
 def sides(o: Site) -> tuple[TileInfo, ViewInfo]:
@@ -200,13 +192,13 @@ def partial_line(view: ViewInfo, dim: int) -> Message:
 
 
 @rule(
-    "LS-COM-03",
-    accepted="valid 16x32 and view (1, 1, 1, 16, 32)",
-    rejected="a view with a dimension of size 0 and a tile valid in 16x32",
-    decision="A warning where both sides are empty, or no column is valid: the device moves nothing.",
+    "LS-COM-03", "valid 16x32 and view (1, 1, 1, 16, 32)", "a view with a dimension of size 0 and a tile valid in 16x32"
 )
 def LS_COM_03(o: Site) -> Message:
-    """Transfers move Rv x Cv elements; the valid region and all dimensions of the view are positive."""
+    """Transfers move Rv x Cv elements; the valid region and all dimensions of the view are positive.
+
+    Decision: A warning where both sides are empty, or no column is valid: the device moves nothing.
+    """
     tile, view = sides(o)
     nothing = bool(tile.vc == 0) or (bool(tile.vr == 0) and 0 in [g for g in view.shape if known(g)])
     for d, g in enumerate(view.shape):
@@ -225,14 +217,12 @@ def converts(o: Site) -> bool:
     return not is_load(o) and (o.src.loc is TileType.Acc or o.has("quant") or o.has("fp"))
 
 
-@rule(
-    "LS-COM-04",
-    accepted="an i8 tile and a u8 view",
-    rejected="an f32 tile and an f16 view",
-    why="Only the fix-pipe converts, on the way out of an accumulator.",
-)
+@rule("LS-COM-04", "an i8 tile and a u8 view", "an f32 tile and an f16 view")
 def LS_COM_04(o: Site) -> Message:
-    """Elements of tile and view have the same size in loads and in stores from Vec and Mat."""
+    """Elements of tile and view have the same size in loads and in stores from Vec and Mat.
+
+    Only the fix-pipe converts, on the way out of an accumulator.
+    """
     tile, view = sides(o)
     if tile.dtype.size == view.dtype.size or converts(o):
         return None
@@ -242,14 +232,12 @@ def LS_COM_04(o: Site) -> Message:
     )
 
 
-@rule(
-    "LS-COM-05",
-    accepted="stride 0 of a row that is read again and again, on cpu and a5",
-    rejected="stride -16",
-    decision="Leaving the tensor's shape or its memory is reported as GM-OOB where that happens.",
-)
+@rule("LS-COM-05", "stride 0 of a row that is read again and again, on cpu and a5", "stride -16")
 def LS_COM_05(o: Site) -> Message:
-    """Transfers stay inside the declared tensor, and strides go forward."""
+    """Transfers stay inside the declared tensor, and strides go forward.
+
+    Decision: Leaving the tensor's shape or its memory is reported as GM-OOB where that happens.
+    """
     tile, view = sides(o)
     for d, (g, t) in enumerate(zip(view.shape, view.stride)):
         if g > 1 and t < 0:
@@ -258,14 +246,13 @@ def LS_COM_05(o: Site) -> Message:
 
 
 @rule(
-    "LS-COM-09",
-    targets=("cpu",),
-    accepted="valid 16x32 and view (1, 1, 2, 8, 32)",
-    rejected="valid 4x16 and an ND view (1, 1, 1, 8, 8)",
-    decision="The reference assembler compares element counts only; different shapes of one count are refused too.",
+    "LS-COM-09", "valid 16x32 and view (1, 1, 2, 8, 32)", "valid 4x16 and an ND view (1, 1, 1, 8, 8)", targets=("cpu",)
 )
 def LS_COM_09(o: Site) -> Message:
-    """The view has the shape of the valid region (where no rule of the target says it more precisely)."""
+    """The view has the shape of the valid region (where no rule of the target says it more precisely).
+
+    Decision: The reference assembler compares element counts only; different shapes of one count are refused too.
+    """
     tile, view = sides(o)
     layout = view.layout
     if is_conv(tile) or layout is None or layout not in ROW_COL_AXES:

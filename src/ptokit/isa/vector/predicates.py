@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ptokit.diagnostics import rule
+from ptokit.diagnostics import ALL_TARGETS, family
 from ptokit.types.dtypes import i32, i64, u16, u32
 
 from ..meaning.expressions import (
@@ -32,32 +32,30 @@ from .lanes import VREG_BYTES
 from .rules import SOURCE
 from .words import mask, micro, number, out_mask, out_number, token
 
+rule = family(SOURCE, targets=ALL_TARGETS)
+
 WIDTHS = (1, 2, 4)
 PARTS = ("LOWER", "HIGHER")
 
 
 PRD_01 = rule(
     "PRD-A5-01",
+    'pto.pset_b32 "PAT_VL8"',
+    'pto.pset_b32 "PAT_VL9"',
     what="The pattern, part or comparison is a word that exists.",
-    source=SOURCE,
-    accepted='pto.pset_b32 "PAT_VL8"',
-    rejected='pto.pset_b32 "PAT_VL9"',
     decision="PAT_H and PAT_Q are the low half and the low quarter of the lanes.",
 )(words_listed)
 
 
 @rule(
     "PRD-A5-02",
-    source=SOURCE,
-    accepted="pand of three !pto.mask<b32>",
-    rejected="pand of a !pto.mask<b16> and a !pto.mask<b32>",
+    "pand of three !pto.mask<b32>",
+    "pand of a !pto.mask<b16> and a !pto.mask<b32>",
     decision="ppack and punpack may change the granularity. !pto.mask without a granularity fits everywhere.",
 )
 def PRD_02(o: Site) -> tuple[str, str] | None:
-    """The predicates of one operation have one granularity.
-
-    Predicates with a stated granularity have one, the instruction's where it has one.
-    """
+    """The predicates of one operation have one granularity."""
+    # Of those that state one; the instruction's where it has one.
     stated = {operand.name: operand.bits for operand in (*o.instr.operands, *o.instr.produces)}
     first: MaskInfo | None = None
     for name, info in o.operands.items():

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ptokit.diagnostics import Rule, define, rule
+from ptokit.diagnostics import ALL_TARGETS, Rule, define, family
 from ptokit.targets import A5
 
 from ..checks.operands import Message
 from ..site import Info, MaskInfo, PtrInfo, Site, VregInfo
 
 SOURCE = "vector-path 8"
+rule = family(SOURCE, targets=ALL_TARGETS)
 
 
-@rule(
-    "PTR-A5-01", source=SOURCE, accepted="pto.vlds of a !pto.ptr<f32, ub>", rejected="pto.vlds of a !pto.ptr<f32, gm>"
-)
+@rule("PTR-A5-01", "pto.vlds of a !pto.ptr<f32, ub>", "pto.vlds of a !pto.ptr<f32, gm>")
 def PTR_01(o: Site) -> Message:
     """A pointer operand points to the memory the instruction works on: ub for vector and predicate accesses."""
     for operand in o.instr.operands:
@@ -41,7 +40,7 @@ def registers(o: Site) -> Iterator[tuple[str, VregInfo]]:
             yield name, info
 
 
-@rule("VEC-A5-07", source=SOURCE, accepted="pto.vmul of 64xf32", rejected="pto.vmul of 256xi8")
+@rule("VEC-A5-07", "pto.vmul of 64xf32", "pto.vmul of 256xi8")
 def VEC_07(o: Site) -> Message:
     """The element type is one that the instruction has: of its registers, or of its pointers if it has none."""
     allowed = (A5 if o.extended else o.target).of(o.instr.types)
@@ -58,15 +57,12 @@ def mask_bits(info: VregInfo) -> int:
     return min(32, info.dtype.bits)
 
 
-@rule(
-    "VEC-A5-05",
-    source=SOURCE,
-    decision="!pto.mask without a granularity fits everywhere.",
-    accepted="a !pto.mask<b32> for lanes of f32",
-    rejected="a !pto.mask<b16> for lanes of f32",
-)
+@rule("VEC-A5-05", "a !pto.mask<b32> for lanes of f32", "a !pto.mask<b16> for lanes of f32")
 def VEC_05(o: Site) -> Message:
-    """A predicate has the granularity of the lanes it selects."""
+    """A predicate has the granularity of the lanes it selects.
+
+    Decision: !pto.mask without a granularity fits everywhere.
+    """
     data = next((info for _, info in registers(o)), None)
     return None if data is None else wrong_mask(o, mask_bits(data))
 
@@ -81,9 +77,8 @@ def wrong_mask(o: Site, bits: int) -> Message:
 
 @rule(
     "VEC-A5-06",
-    source=SOURCE,
-    accepted="pto.vadd of two registers of 64xf32 that gives a third",
-    rejected="pto.vadd of 64xf32 and 64xi32",
+    "pto.vadd of two registers of 64xf32 that gives a third",
+    "pto.vadd of 64xf32 and 64xi32",
 )
 def VEC_06(o: Site) -> Message:
     """Operands and results have the types that the instruction takes together."""

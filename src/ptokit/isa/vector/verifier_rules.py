@@ -189,15 +189,12 @@ def MIC_10(o: Site) -> Message:
 # ----------------------------------------------------------------------- shifts …
 
 
-@verified(
-    "MIC-11",
-    "pto.vshl of 64xui32 by 64xsi32",
-    "pto.vshl of 64xui32 by 64xui32",
-    severity=Severity.WARNING,
-    why="Older texts count with the type of the lanes, and mean the same.",
-)
+@verified("MIC-11", "pto.vshl of 64xui32 by 64xsi32", "pto.vshl of 64xui32 by 64xui32", severity=Severity.WARNING)
 def MIC_11(o: Site) -> Message:
-    """Lanes are shifted by signed integers of their width."""
+    """Lanes are shifted by signed integers of their width.
+
+    Older texts count with the type of the lanes, and mean the same.
+    """
     for source in vectors(o, ["src"]):
         for count in vectors(o, ["count"]):
             if f"si{source.dtype.bits}" not in kinds(count):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.diagnostics import Severity, define, rule
+from ptokit.diagnostics import ALL_TARGETS, Severity, define, family
 
 from ...checks.operands import Message
 from ...machine import Machine
@@ -17,6 +17,8 @@ from ...table import Operand, Role
 from ..lanes import VREG_BYTES, Predicate, active, element, prefix
 from ..rules import MASKED, VEC_05, mask_bits, wrong_mask
 from ..words import mask, micro, number, out_vreg, types, ub, vreg
+
+rule = family("vector-path 4.6, 8", targets=ALL_TARGETS)
 
 BLOCK, BLOCKS = 32, 8
 
@@ -28,12 +30,7 @@ def _chosen(mask: Predicate, count: Any, width: int) -> Predicate:
     return active(mask if count is None else prefix(count, width), width)
 
 
-@rule(
-    "VEC-A5-11",
-    source="vector-path 4.6, 8",
-    accepted="64xi32 offsets for 64xf32",
-    rejected="128xi16 offsets for 64xf32",
-)
+@rule("VEC-A5-11", "64xi32 offsets for 64xf32", "128xi16 offsets for 64xf32")
 def VEC_11(o: Site) -> Message:
     """A gather or scatter has an integer offset for each lane, and lanes of the memory's width; bytes go to 16 bits."""
     data = o.dst if "dst" in {r.name for r in o.instr.produces} else o.value

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.diagnostics import define, rule
+from ptokit.diagnostics import ALL_TARGETS, define, family
 from ptokit.types.dtypes import DTYPES
 
 from ...checks.operands import Message
@@ -25,6 +25,8 @@ from . import predicate_values as values
 from .posting import UPDATED, Step, posting, updated
 from .stream import StoreStream, append
 
+rule = family(SOURCE, targets=ALL_TARGETS)
+
 UNIT = 8
 """Bytes to which predicates in memory are aligned, and which immediate and register offsets count."""
 
@@ -37,15 +39,12 @@ PRD_03 = define(
 )
 
 
-@rule(
-    "PRD-A5-04",
-    source=SOURCE,
-    accepted="pldi with 1023 units on a5",
-    rejected="pldi with 1024 units on a5",
-    decision="In brackets the offset counts 16 or 32 bytes, as the mode says, behind a comma units of 8 bytes.",
-)
+@rule("PRD-A5-04", "pldi with 1023 units on a5", "pldi with 1024 units on a5")
 def PRD_04(o: Site) -> Message:
-    """The offset of pldi and psti is a constant, behind a comma of at most 1023 units of 8 bytes."""
+    """The offset of pldi and psti is a constant, behind a comma of at most 1023 units of 8 bytes.
+
+    Decision: In brackets the offset counts 16 or 32 bytes, as the mode says, behind a comma units of 8 bytes.
+    """
     units = o.operands.get("units")
     given = units if isinstance(units, ScalarInfo) else o.operands.get("offset")
     if not isinstance(given, ScalarInfo):
@@ -130,12 +129,7 @@ PSTI = _stores("psti", "Store a predicate, at a constant offset in units of 16 o
 PST = _stores("pst", "Store a predicate, at an offset in bytes, or in units of 8 bytes.", 1)
 
 
-@rule(
-    "PRD-A5-05",
-    source=SOURCE,
-    accepted="!pto.mask<b32> and !pto.ptr<ui32, ub>",
-    rejected="!pto.mask<b32> and !pto.ptr<ui16, ub>",
-)
+@rule("PRD-A5-05", "!pto.mask<b32> and !pto.ptr<ui32, ub>", "!pto.mask<b32> and !pto.ptr<ui16, ub>")
 def PRD_05(o: Site) -> Message:
     """pstu stores a b16 predicate through a pointer to ui16, a b32 predicate through one to ui32."""
     value, pointer = o.operands.get("value"), o.operands.get("base")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.diagnostics import Severity, define, rule
+from ptokit.diagnostics import ALL_TARGETS, Severity, define, family
 
 from ...checks.operands import Message
 from ...machine import Machine
@@ -19,6 +19,8 @@ from ..rules import SOURCE
 from ..words import at, mask, micro, number, out_vreg, token, ub, vreg
 from .access_rules import known_token
 from .posting import UPDATED, posting, updated
+
+rule = family("vector-path 4.5, 8", targets=ALL_TARGETS)
 
 BLOCK, BLOCKS = 32, 8
 
@@ -105,16 +107,12 @@ STRIDES = {"STRIDE_S3_B16": (3, 2), "STRIDE_S4_B64": (4, 8), "STRIDE_S8_B32": (8
 """Step and bytes of an element, by token."""
 
 
-@rule(
-    "VEC-A5-09",
-    severity=Severity.WARNING,
-    source="vector-path 4.5, 8",
-    decision="STRIDE_Ss_Bx takes every s-th element of x bits; no public source states the address pattern.",
-    accepted="pto.vsld %p[%i]",
-    rejected='pto.vsld %p[%i], "STRIDE_S3_B16"',
-)
+@rule("VEC-A5-09", "pto.vsld %p[%i]", 'pto.vsld %p[%i], "STRIDE_S3_B16"', severity=Severity.WARNING)
 def VEC_09(o: Site) -> Message:
-    """vsld and vsst have no stride, or one that means what ptokit takes it for."""
+    """vsld and vsst have no stride, or one that means what ptokit takes it for.
+
+    Decision: STRIDE_Ss_Bx takes every s-th element of x bits; no public source states the address pattern.
+    """
     return None if o.stride is None else f"what {o.instr.name} with {o.stride} addresses is published nowhere"
 
 

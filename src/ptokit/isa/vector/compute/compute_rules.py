@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from ptokit.diagnostics import Rule, rule
+from ptokit.diagnostics import ALL_TARGETS, Rule, family
 from ptokit.types.dtypes import DTYPES, DType, dtype, is_dtype
 
 from ...checks.operands import Message
 from ...site import MaskInfo, ScalarInfo, Site, VregInfo
 from ...table import Kind
 from ..rules import SOURCE, VEC_05, VEC_06, mask_bits, registers
+
+rule = family(SOURCE, targets=ALL_TARGETS)
 
 
 def element_of(o: Site) -> DType | None:
@@ -105,7 +107,7 @@ def follows(table: str, result: str = "dst") -> Rule:
     return replace(VEC_06, check=check)
 
 
-@rule("VEC-A5-08", source=SOURCE, accepted="vintlvv2 on cpu", rejected="vintlvv2 on a5")
+@rule("VEC-A5-08", "vintlvv2 on cpu", "vintlvv2 on a5")
 def VEC_08(o: Site) -> Message:
     """The target has the operation or distribution mode, and what it does is published."""
     if o.target.of(o.instr.types):
@@ -113,15 +115,12 @@ def VEC_08(o: Site) -> Message:
     return f"{o.target.name} does not have it" if any(o.instr.types.values()) else "its meaning is not published"
 
 
-@rule(
-    "VEC-A5-17",
-    source=SOURCE,
-    accepted="vselr of 128xf16 with 128xui16",
-    rejected="vselr of 64xf32 with 64xf32",
-    decision="An index outside the register counts modulo its number of lanes.",
-)
+@rule("VEC-A5-17", "vselr of 128xf16 with 128xui16", "vselr of 64xf32 with 64xf32")
 def VEC_17(o: Site) -> Message:
-    """An index register has integer lanes of the source's width."""
+    """An index register has integer lanes of the source's width.
+
+    Decision: An index outside the register counts modulo its number of lanes.
+    """
     src, index = o.operands.get("src"), o.operands.get("index")
     if not isinstance(src, VregInfo) or not isinstance(index, VregInfo):
         return None

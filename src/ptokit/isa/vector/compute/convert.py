@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.diagnostics import Severity, rule
+from ptokit.diagnostics import ALL_TARGETS, Severity, family
 from ptokit.types.dtypes import DTYPES, PACKED, DType, f32
 from ptokit.types.enums import RoundMode
 
@@ -27,6 +27,8 @@ from . import convert_values
 from .compute import SRC
 from .compute_rules import ALIKE, MASKED, SAME, follows, worded
 from .typesets import FB
+
+rule = family(f"{SOURCE}, 6.6", targets=ALL_TARGETS)
 
 # Destinations by source. p: part EVEN or ODD; k: part P0 to P3; neither: no part.
 _PAIRS = """
@@ -93,18 +95,15 @@ def _takes_saturation(src: DType, dst: DType) -> bool:
     return src.is_float or dst.bits < src.bits
 
 
-@rule(
-    "VEC-A5-16",
-    source=f"{SOURCE}, 6.6",
-    accepted='f32 to f16 {rnd = "R", sat = "SAT", part = "EVEN"}',
-    rejected="f32 to f16 without part",
-    decision="Without sat integers keep their low bits and floats overflow to infinity; NaN gives 0 in integers, and "
-    "with SAT in floats too, as a published program expects. A widening conversion looks at the mask bit of the source "
-    "lane it reads. "
-    "Rounding to hif8 is A: nothing public says what the hybrid H does. A byte of FP4 is a pair, the low bits first.",
-)
+@rule("VEC-A5-16", 'f32 to f16 {rnd = "R", sat = "SAT", part = "EVEN"}', "f32 to f16 without part")
 def VEC_16(o: Site) -> Message:
-    """vcvt converts between the two types, with the part, rounding and saturation that belong to them."""
+    """vcvt converts between the two types, with the part, rounding and saturation that belong to them.
+
+    Decision: Without sat integers keep their low bits and floats overflow to infinity; NaN gives 0 in integers, and
+    with SAT in floats too, as a published program expects. A widening conversion looks at the mask bit of the source
+    lane it reads. Rounding to hif8 is A: nothing public says what the hybrid H does. A byte of FP4 is a pair, the low
+    bits first.
+    """
     source, made = o.operands.get("src"), o.operands.get("dst")
     if not isinstance(source, VregInfo) or not isinstance(made, VregInfo):
         return None
@@ -180,16 +179,12 @@ VCVT = micro(
 )
 
 
-@rule(
-    "VEC-A5-N1",
-    severity=Severity.WARNING,
-    source="vector-path C-37",
-    accepted='vtrc "Z"',
-    rejected='vtrc "O"',
-    decision="O takes the odd neighbour of a value that is not integral.",
-)
+@rule("VEC-A5-N1", 'vtrc "Z"', 'vtrc "O"', severity=Severity.WARNING, source="vector-path C-37")
 def VEC_N1(o: Site) -> Message:
-    """vtrc rounds with R, A, F, C or Z."""
+    """vtrc rounds with R, A, F, C or Z.
+
+    Decision: O takes the odd neighbour of a value that is not integral.
+    """
     return "only the manual has rounding to odd" if plain(o.rnd) == "O" else None
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.diagnostics import rule
+from ptokit.diagnostics import ALL_TARGETS, family
 from ptokit.types.dtypes import dtype, is_dtype
 
 from ...checks.operands import Message
@@ -23,6 +23,8 @@ from ..words import mask, micro, number, out_vreg, types, word
 from . import convert_values
 from .compute_rules import FITS, MASKED, SAME, worded
 from .typesets import NARROW
+
+rule = family(SOURCE, targets=ALL_TARGETS)
 
 
 def _splat(value: Any, number: ScalarInfo, made: VregInfo) -> np.ndarray:
@@ -88,15 +90,12 @@ VDUP = micro(
 )
 
 
-@rule(
-    "VEC-A5-19",
-    source=SOURCE,
-    accepted='vci {order = "DESC"} of i32',
-    rejected="vci of ui32",
-    decision="DESC counts down from the start: lane i is start - i.",
-)
+@rule("VEC-A5-19", 'vci {order = "DESC"} of i32', "vci of ui32")
 def VEC_19(o: Site) -> Message:
-    """vci counts up (ASC) or down (DESC), in i8, i16, i32, f16 or f32."""
+    """vci counts up (ASC) or down (DESC), in i8, i16, i32, f16 or f32.
+
+    Decision: DESC counts down from the start: lane i is start - i.
+    """
     if o.order not in ("ASC", "DESC"):
         return f"order '{o.order}' is neither ASC nor DESC"
     made = o.operands.get("dst")

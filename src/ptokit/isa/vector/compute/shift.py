@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.diagnostics import rule
+from ptokit.diagnostics import family
 
 from ...checks.operands import Message
 from ...machine import Machine
@@ -24,20 +24,18 @@ from .compute import SRC, number_of
 from .compute_rules import FITS, MASKED, SAME
 from .typesets import INTS
 
+rule = family(SOURCE)
+
 Shift = Callable[[np.ndarray, Any], np.ndarray]
 
 
-@rule(
-    "VEC-A5-14",
-    targets=("a2a3", "a5"),
-    source=SOURCE,
-    accepted="vshls of i16 by 15",
-    rejected="vshls of i16 by 16",
-    decision="Counts of lanes that the mask leaves out do not matter. The cpu target shifts everything out: 0, or the "
-    "sign bits where the right shift is arithmetic.",
-)
+@rule("VEC-A5-14", "vshls of i16 by 15", "vshls of i16 by 16", targets=("a2a3", "a5"))
 def VEC_14(o: Site) -> Message:
-    """A shift count is 0..bits-1."""
+    """A shift count is 0..bits-1.
+
+    Decision: Counts of lanes that the mask leaves out do not matter. The cpu target shifts everything out: 0, or the
+    sign bits where the right shift is arithmetic.
+    """
     count, src = o.operands.get("count"), o.operands.get("src")
     if not isinstance(count, ScalarInfo) or not isinstance(src, VregInfo):
         return None

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ptokit.diagnostics import Rule, Severity, define, rule
+from ptokit.diagnostics import ALL_TARGETS, Rule, Severity, define, family
 
 from ...checks.operands import Message
 from ...site import PtrInfo, ScalarInfo, Site
 from ...unknown import UNKNOWN, Size, known
 from ..rules import SOURCE
+
+rule = family(SOURCE, targets=ALL_TARGETS)
 
 BLOCK = 32
 FIELDS = {"count": 16, "ub stride": 21, "gm stride": 40, "loops": 21, "padding": 8, "gap": 16}
@@ -30,7 +32,7 @@ def _ub_pointers(o: Site) -> list[tuple[str, PtrInfo]]:
     return [(n, i) for n, i in found if i.space == "ub"]
 
 
-@rule("DMA-A5-01", source=SOURCE, accepted="a copy to byte 64 of UB", rejected="a copy to byte 16 of UB")
+@rule("DMA-A5-01", "a copy to byte 64 of UB", "a copy to byte 16 of UB")
 def DMA_01(o: Site) -> Message:
     """A DMA copy starts at a multiple of 32 bytes of the unified buffer."""
     for name, info in _ub_pointers(o):
@@ -106,9 +108,8 @@ def strides(*, into_ub: bool) -> Rule:
 
 @rule(
     "DMA-A5-04",
-    source=SOURCE,
-    accepted="rows of 128 bytes at a destination stride of 128",
-    rejected="rows of 128 bytes at a destination stride of 96",
+    "rows of 128 bytes at a destination stride of 128",
+    "rows of 128 bytes at a destination stride of 96",
 )
 def DMA_04(o: Site) -> Message:
     """Rows do not overlap where they are written: the destination stride is at least the length of a row."""
@@ -120,14 +121,15 @@ def DMA_04(o: Site) -> Message:
 
 @rule(
     "DMA-A5-04-LINT",
+    "rows of 128 bytes at a source stride of 128",
+    "rows of 128 bytes at a source stride of 64",
     severity=Severity.WARNING,
-    source=SOURCE,
-    why="The manual states it; rows that overlap where they are read do no harm.",
-    accepted="rows of 128 bytes at a source stride of 128",
-    rejected="rows of 128 bytes at a source stride of 64",
 )
 def DMA_04_LINT(o: Site) -> Message:
-    """The source stride is at least the length of a row."""
+    """The source stride is at least the length of a row.
+
+    The manual states it; rows that overlap where they are read do no harm.
+    """
     length, stride = value(o, "len_burst"), value(o, "src_stride")
     if value(o, "n_burst") > 1 and length > 0 and stride < length:  # type: ignore[operator]
         return f"rows of {length} bytes are read {stride} bytes apart"
@@ -148,7 +150,7 @@ def loop_counts(o: Site) -> tuple[Size, Size]:
     return unpacked(first) if isinstance(first, int) else (UNKNOWN, UNKNOWN)
 
 
-@rule("DMA-A5-05", severity=Severity.WARNING, source=SOURCE, accepted="n_burst 1", rejected="n_burst 0")
+@rule("DMA-A5-05", "n_burst 1", "n_burst 0", severity=Severity.WARNING)
 def DMA_05(o: Site) -> Message:
     """A copy moves something: rows, bytes of a row and loop counts are not 0."""
     counts = [(name, value(o, name)) for name in ("n_burst", "len_burst") if o.has_operand(name)]
@@ -160,7 +162,7 @@ def DMA_05(o: Site) -> Message:
     return None
 
 
-@rule("DMA-A5-06", source=SOURCE, accepted="nburst(%n, %s, %d) loop(%c, %s, %d)", rejected="loop(%c, %s)")
+@rule("DMA-A5-06", "nburst(%n, %s, %d) loop(%c, %s, %d)", "loop(%c, %s)")
 def DMA_06(o: Site) -> Message:
     """A copy has its operands in the order of one of its forms, and whole groups: loop(count, source stride,
     destination stride), pad(value) or pad(value, left, right).
@@ -168,16 +170,12 @@ def DMA_06(o: Site) -> Message:
     return "left and right padding are given together" if o.has("left_padding") != o.has("right_padding") else None
 
 
-@rule(
-    "DMA-A5-07",
-    targets=("a2a3", "a5"),
-    source=SOURCE,
-    decision="An error on devices, whose order is undefined; the cpu target copies through a temporary.",
-    accepted="64 bytes from 0 to 64",
-    rejected="64 bytes from 0 to 32",
-)
+@rule("DMA-A5-07", "64 bytes from 0 to 64", "64 bytes from 0 to 32", targets=("a2a3", "a5"))
 def DMA_07(o: Site) -> Message:
-    """Source and destination of a copy within the unified buffer do not overlap."""
+    """Source and destination of a copy within the unified buffer do not overlap.
+
+    Decision: An error on devices, whose order is undefined; the cpu target copies through a temporary.
+    """
     src, dst = o.operands.get("src"), o.operands.get("dst")
     if not isinstance(src, PtrInfo) or not isinstance(dst, PtrInfo) or not known(src.addr, dst.addr):
         return None
@@ -199,14 +197,16 @@ def _reach(o: Site, side: str) -> Size:
 
 @rule(
     "DMA-A5-08",
+    "rows of 224 bytes and 8 f32 of right padding at a stride of 256",
+    "rows of 128 bytes without counted padding at a stride of 256",
     severity=Severity.WARNING,
     source="vector-path 3.3, 8",
-    decision="The rest of a row up to the next one is padded; a text of the manual stops at the next 32 bytes.",
-    accepted="rows of 224 bytes and 8 f32 of right padding at a stride of 256",
-    rejected="rows of 128 bytes without counted padding at a stride of 256",
 )
 def DMA_08(o: Site) -> Message:
-    """Padding is counted where rows are padded, and fills at most 32 bytes more than it counts."""
+    """Padding is counted where rows are padded, and fills at most 32 bytes more than it counts.
+
+    Decision: The rest of a row up to the next one is padded; a text of the manual stops at the next 32 bytes.
+    """
     left, right = value(o, "left_padding"), value(o, "right_padding")
     padded = value(o, "data_select_bit") if o.has_operand("data_select_bit") else int(o.has("pad_value"))
     if padded == 0 and (left > 0 or right > 0):
@@ -222,13 +222,14 @@ def DMA_08(o: Site) -> Message:
 
 @rule(
     "DMA-A5-09",
-    source=SOURCE,
-    decision="Rows that leave the buffer are PTR-A5-02.",
-    accepted="56 f32 and 8 of padding at a stride of 256 bytes",
-    rejected="60 f32 and 8 of padding at a stride of 256 bytes",
+    "56 f32 and 8 of padding at a stride of 256 bytes",
+    "60 f32 and 8 of padding at a stride of 256 bytes",
 )
 def DMA_09(o: Site) -> Message:
-    """A padded row fits the destination row."""
+    """A padded row fits the destination row.
+
+    Decision: Rows that leave the buffer are PTR-A5-02.
+    """
     dst = o.operands.get("dst")
     if not isinstance(dst, PtrInfo):
         return None
@@ -240,7 +241,7 @@ def DMA_09(o: Site) -> Message:
     return None
 
 
-@rule("DMA-A5-10", source=SOURCE, accepted="rows of 64 bytes at strides of 96", rejected="rows of 40 bytes")
+@rule("DMA-A5-10", "rows of 64 bytes at strides of 96", "rows of 40 bytes")
 def DMA_10(o: Site) -> Message:
     """A copy within the unified buffer moves blocks of 32 bytes: length and strides are multiples of 32."""
     for name in ("len_burst", "src_stride", "dst_stride"):
