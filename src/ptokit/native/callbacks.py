@@ -22,7 +22,7 @@ from ptokit.run.machine.scalars import FLOAT_TYPES
 from ptokit.run.memory.global_memory import Pointer as RunPointer
 from ptokit.run.memory.global_memory import View as RunView
 from ptokit.run.memory.local import SPACES
-from ptokit.run.memory.local import LocalPointer as RunLocalPointer
+from ptokit.run.memory.pointers import LocalPointer as RunLocalPointer
 from ptokit.run.memory.tile import Tile as RunTile
 from ptokit.run.memory.window import Window
 from ptokit.run.python import arith

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from .faults import Faults
     from .machine.printed import Printed
     from .planning.estimate import Work
-    from .program import Program
 
 BACKENDS: dict[str, str] = {"native": "ptokit.native.backend"}
 """Modules of the backends beside NumPy, by name."""
@@ -75,8 +74,8 @@ def threads_wanted(stated: int | None) -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def prepare(name: str, program: Program) -> Prepared | Unable:
-    """A kernel for a backend, or why it cannot be had."""
+def prepare(name: str, program: object) -> Prepared | Unable:
+    """A compiled `Program` for a backend, or why it cannot be had."""
     try:
         prepared: Prepared = import_module(BACKENDS[name]).prepare(program)
     except Unable as error:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,20 +24,15 @@ from ptokit.diagnostics import Location
 from ptokit.ir.core import Op
 from ptokit.isa.table import Instr, Role
 
+from .cores.pipe_waits import Event
 from .fault import Fault
+from .machine.chunk import Chunk
+from .machine.nest import Loops
+from .memory.accesses import Access
 from .memory.global_memory import View
 from .memory.tile import Tile
 from .planning.plan import Step
-
-if TYPE_CHECKING:
-    from .cores.pipe_waits import Event
-    from .machine.chunk import Chunk
-    from .memory.accesses import Access
-    from .simt.threads import Watch
-
-Loops = tuple[tuple[str, Any], ...]
-"""The loops around something, from the outside in: the name of each loop variable, and its value."""
-
+from .simt.threads import Watch
 
 ELEMENTS = frozenset(("load_scalar", "store_scalar"))
 """Words of steps that observers are told beside instructions."""
@@ -199,6 +194,10 @@ class Observer:
     def piped(self, event: Event) -> None:
         """The running instruction waits for a pipe between cores, or has moved or freed an entry of it."""
 
+    def carry_out_part(self, step: Step, machine: Chunk, operands: tuple[Any, ...]) -> Any:
+        """An instruction by which the running one is carried out; subclasses say what to do in `part`."""
+        return self.part(Moment(step, machine, operands))
+
     def part(self, moment: Moment) -> Any:
         """An instruction by which the running one is carried out, at its place in the program."""
         return moment.run()
@@ -232,39 +231,3 @@ def carry_out(step: Step, machine: Chunk, operands: tuple[Any, ...]) -> Any:
     if machine.observer is None or (step.instr is None and step.word not in TOLD):
         return step.carry_out(machine, *operands)
     return watched(step)(machine, *operands)
-
-
-class Nest:
-    """The loops around what a core executes now. Levels count from 1 in the running function."""
-
-    __slots__ = ("_calls", "loops")
-
-    def __init__(self) -> None:
-        self.loops: Loops = ()
-        self._calls: list[Loops] = [()]
-
-    def enter(self) -> None:
-        """A function of the program is called: its loops are nested in those around the call."""
-        self._calls.append(self.loops)
-
-    def back(self) -> None:
-        """It has returned."""
-        self.loops = self._calls.pop()
-
-    def _outside(self, level: int) -> int:
-        """Number of loops around that at nesting depth `level` of the running function."""
-        return len(self._calls[-1]) + level - 1
-
-    def iteration(self, level: int, name: str, value: Any) -> None:
-        """An iteration of the loop at nesting depth `level` begins."""
-        self.loops = (*self.loops[: self._outside(level)], (name, value))
-
-    def again(self, level: int) -> None:
-        """The next iteration of a loop that does not count."""
-        outside = self._outside(level)
-        count = self.loops[outside][1] + 1 if len(self.loops) > outside else 1
-        self.loops = (*self.loops[:outside], ("iteration", count))
-
-    def leave(self, level: int) -> None:
-        """A loop has ended."""
-        self.loops = self.loops[: self._outside(level)]

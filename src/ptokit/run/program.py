@@ -30,9 +30,9 @@ from .faults import Again, Faults, Kept
 from .machine.chunk import Chunk
 from .machine.lanes import Diverge
 from .machine.printed import Printed
+from .machine.workspace import Workspace
 from .memory.global_memory import Buffer, Pointer
 from .memory.mapped import pages_given_back
-from .memory.workspace import Workspace
 from .observer import Observer
 from .planning.effects import Effects, analyse
 from .planning.entries import choose_entry

@@ -21,7 +21,8 @@ from ptokit.run.machine.chunk import Chunk
 from ptokit.run.machine.lanes import uniform
 from ptokit.run.memory.accesses import Access, Rows
 from ptokit.run.memory.global_memory import Pointer, View
-from ptokit.run.memory.local import SPACES, LocalPointer
+from ptokit.run.memory.local import SPACES
+from ptokit.run.memory.pointers import LocalPointer
 from ptokit.run.memory.storage import Storage
 from ptokit.run.memory.tile import Tile
 from ptokit.run.observer import Moment

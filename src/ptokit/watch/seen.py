@@ -10,9 +10,10 @@ import numpy as np
 from ptokit.diagnostics import Location
 from ptokit.isa.checks.placement import buffer_name
 from ptokit.records import dataclass
+from ptokit.run.machine.nest import Loops
 from ptokit.run.memory.global_memory import View
 from ptokit.run.memory.tile import Tile
-from ptokit.run.observer import Loops, Moment, contents
+from ptokit.run.observer import Moment, contents
 from ptokit.types.codecs import decode
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import TileType

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 from zlib import crc32
 
 from ptokit.diagnostics import Scope, define
@@ -19,6 +19,7 @@ from ptokit.isa.exchange.pipe_ends import Wait
 from ptokit.isa.site import Info, Site, TileInfo, ViewInfo
 from ptokit.isa.table import TABLE
 from ptokit.records import dataclass
+from ptokit.targets import Target
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import AccToVecMode, Layout, TileType
 from ptokit.types.tile import DYNAMIC, TileSpec
@@ -27,16 +28,12 @@ from ..fault import Fault
 from ..machine.calls import attributes, infos
 from ..machine.lanes import uniform
 from ..memory.global_memory import View
+from ..memory.storage import Arena, Storage
 from ..memory.tile import Tile
-from ..observer import Moment
 from ..planning.plan import Step
 from .pipe_epilogue import epilogue_of
 from .pipe_waits import End, Event, Freed, Popped, Pushed, Waiting
 from .rings import Board, Key, Ring, step
-
-if TYPE_CHECKING:
-    from ..machine.chunk import Chunk
-    from ..memory.storage import Arena
 
 _MODES = {
     0: AccToVecMode.SingleModeVec0,
@@ -88,10 +85,42 @@ class _Wanted:
     name: str
 
 
+class PipeListener(Protocol):
+    """Who is told of pipes."""
+
+    def piped(self, event: Event) -> None:
+        """The running instruction waits for a pipe, or has moved or freed an entry of it."""
+
+    def carry_out_part(self, step: Step, machine: Any, operands: tuple[Any, ...]) -> Any:
+        """Carry out an instruction by which the running one is done."""
+
+
+class Core(Protocol):
+    """The core whose pipes these are: what a chunk has of it."""
+
+    vector: bool
+    subblock: int
+    target: Target
+    extended: bool
+
+    @property
+    def observer(self) -> PipeListener | None:
+        """Who is told."""
+
+    def home(self, loc: TileType) -> Core:
+        """The core whose memory a buffer is."""
+
+    def apart(self, number: int, size: int) -> Arena:
+        """Memory that lies nowhere among tiles with addresses."""
+
+    def at(self, address: int, spec: TileSpec) -> Storage:
+        """Tile memory at an address."""
+
+
 class Pipes:
     """The pipes of a chunk that runs as one core."""
 
-    def __init__(self, chunk: Chunk) -> None:
+    def __init__(self, chunk: Core) -> None:
         self.chunk = chunk
         self.board = Board()
         self.ends: dict[Any, End] = {}  # by id
@@ -294,7 +323,7 @@ class Pipes:
             return
         names = tuple(o.name for o in instr.operands)
         part = Step(Op("pto.part"), "instruction", (), names, (), partial(_with, call, attrs), instr, site, attrs)
-        self.chunk.observer.part(Moment(part, self.chunk, values))
+        self.chunk.observer.carry_out_part(part, self.chunk, values)
 
     # --- slots ---------------------------------------------------------------------------------------------------
 
@@ -361,7 +390,7 @@ class Pipes:
             message = f"slot {k % end.slots} of {end.name} ends at byte {start + end.slot_size} of {size} reserved ones"
             raise Fault("PIPE-SLOT", message, hint=f"reserve {end.slots} * {end.slot_size} bytes, or state slot_num")
         if apart:
-            arena: Arena = home.apart(-1 - crc32(f"{buffer.name} {size}".encode()), size or end.slots * end.slot_size)
+            arena = home.apart(-1 - crc32(f"{buffer.name} {size}".encode()), size or end.slots * end.slot_size)
             return Tile(arena.window(spec, start), spec, vr, vc, end.name, start)
         address = int(uniform(0 if buffer is None else buffer)) + start
         return Tile(self.chunk.at(address, spec), spec, vr, vc, end.name, address)

@@ -3,30 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from ptokit.diagnostics import DiagnosticError
-from ptokit.ir.core import Op
+from ptokit.diagnostics import Diagnostic, DiagnosticError
+from ptokit.ir.core import Module, Op
+from ptokit.ir.launch import Launch
+from ptokit.targets import Target
 
 from ..arguments import Argument, buffers_of
 from ..fault import Fault
 from ..machine.chunk import Chunk
 from ..machine.printed import Printed
-from ..memory.workspace import Workspace
+from ..machine.workspace import Workspace
 from ..observer import Observer
+from ..python.code import PythonCode
 from .cluster import Cluster, Stream, core_ids, deadlock, join, run_clusters
 from .rendezvous import Rendezvous
 from .rings import Board
 from .signals import Semaphores
 
-if TYPE_CHECKING:
-    from ..program import Program
+
+class Compiled(Protocol):
+    """A program, as its streams need it."""
+
+    module: Module
+    target: Target
+    cores: Launch
+
+    def waits_at(self, stream: Stream) -> Op | None:
+        """The operation at which a stream waits for another core."""
+
+    def code_for(self, machine: Chunk) -> PythonCode:
+        """The functions that the machine of a core runs."""
+
+    def diagnose(self, error: Fault | OverflowError, chunk: Chunk) -> Diagnostic:
+        """The finding about a failure."""
 
 
 def run_streams(
-    program: Program,
+    program: Compiled,
     workspace: Workspace,
     devices: Sequence[list[Argument]],
     blocks: int,
@@ -75,7 +92,7 @@ def run_streams(
 
 
 def clusters(
-    program: Program,
+    program: Compiled,
     chunks: Callable[[int], list[Chunk]],
     semaphores: Semaphores[Any],
     devices: Sequence[list[Argument]],
@@ -105,7 +122,7 @@ def clusters(
             yield cluster
 
 
-def _stream(program: Program, chunk: Chunk, values: list[Argument], place: int, printed: Printed) -> Iterator[None]:
+def _stream(program: Compiled, chunk: Chunk, values: list[Argument], place: int, printed: Printed) -> Iterator[None]:
     """The program of one core, which stops where it waits for another. Raises `DiagnosticError`."""
     code, chunk.memories = program.code_for(chunk), buffers_of(values)
     try:

@@ -12,7 +12,7 @@ from ptokit.isa.unknown import UNKNOWN, known
 
 from ..fault import Fault
 from ..memory.global_memory import Pointer, View
-from ..memory.local import LocalPointer
+from ..memory.pointers import LocalPointer
 from ..memory.tile import Tile
 
 _REMEMBERED = 4096  # combinations of sizes per call that are checked once

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from copy import copy
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
@@ -15,22 +15,29 @@ from ptokit.isa.order.waiting import Asked
 from ptokit.targets import Target
 from ptokit.types.enums import TileType
 
-from ..cores.pipes import Pipes
+from ..cores.pipes import PipeListener, Pipes
 from ..cores.rendezvous import Rendezvous
 from ..cores.signals import Semaphores, block_text
 from ..fault import Fault
+from ..memory.accesses import AccessListener
 from ..memory.storage import Arena, Storage
 from ..memory.tile import Tile
-from ..observer import Nest
-from ..simt.launch import ThreadLaunches
+from ..simt.launch import ThreadLaunches, ThreadListener
 from .lanes import lanes, lift
 from .loop_batching import Iterations, parts
+from .nest import Nest
 from .tile_words import TileWords
 from .value_words import ValueWords
 
 
+class Listener(AccessListener, ThreadListener, PipeListener, Protocol):
+    """Who is told what the blocks do, as `ptokit.run.observer.Observer` is."""
+
+
 class Chunk(ThreadLaunches, TileWords, ValueWords):
     """One run of a program for `blocks` blocks (see `ptokit.isa.machine.Machine`)."""
+
+    observer: Listener | None = None
 
     def __init__(
         self, target: Target, blocks: int, total: int, matmul_mode: str, *, extended: bool = False, initial: int = 0

@@ -20,7 +20,8 @@ from ptokit.isa.table import Kind
 from ptokit.types.enums import Pipe
 from ptokit.types.values import INDEX
 
-from ..memory.local import LocalMemory, LocalPointer
+from ..memory.local import LocalMemory
+from ..memory.pointers import LocalPointer
 from ..memory.storage import Arena
 from .lanes import lanes, lift
 

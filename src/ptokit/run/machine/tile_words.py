@@ -12,7 +12,7 @@ from ptokit.types.tile import DYNAMIC, TileSpec
 
 from ..fault import Fault
 from ..memory.bursts import Bursts
-from ..memory.local import LocalPointer
+from ..memory.pointers import LocalPointer
 from ..memory.storage import Arena, Storage
 from ..memory.tile import Tile
 from ..memory.window import Window

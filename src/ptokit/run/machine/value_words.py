@@ -14,7 +14,8 @@ from ptokit.types.tensor import infer_layout
 
 from ..fault import Fault
 from ..memory.global_memory import Buffer, Pointer, View, as_view
-from ..memory.local import LocalMemory, LocalPointer
+from ..memory.local import LocalMemory
+from ..memory.pointers import LocalPointer
 from .lanes import Diverge, Line, lanes, lift, plain, uniform
 
 APART = 1 << 40

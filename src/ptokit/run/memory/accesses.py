@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from ptokit.isa.machine import Combine
 
-if TYPE_CHECKING:
-    from .local import LocalPointer
+from .pointers import LocalPointer
 
 
 class Span(NamedTuple):
@@ -61,3 +60,13 @@ class Rows(NamedTuple):
 
 
 Access = Span | Lanes | Elements | Rows
+
+
+class AccessListener(Protocol):
+    """Who is told of accesses to memory by address."""
+
+    def accessed(self, access: Access) -> None:
+        """The running instruction has read or written on-chip memory by address."""
+
+    def remark(self, rule: str, message: str) -> None:
+        """What the running instruction does breaks a rule of warning severity."""

@@ -16,7 +16,8 @@ from ..fault import Fault
 from ..machine.lanes import Line, extremes, lanes
 from .accesses import Rows
 from .global_memory import Buffer, Pointer, disjoint
-from .local import SPACES, LocalMemory, LocalPointer
+from .local import SPACES, LocalMemory
+from .pointers import LocalPointer
 
 Axes = Sequence[tuple[int, int]]  # (count, stride in bytes), the outermost axis first
 

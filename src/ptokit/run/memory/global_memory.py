@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -17,13 +17,29 @@ from ..fault import Fault
 from ..machine.lanes import Line, extremes, lanes
 from .widening import widen
 
-if TYPE_CHECKING:
-    from ..devices import Addresses
-    from .storage import Storage
-    from .workspace import Workspace
-
 Offset = Any  # int, Line or int64 array: elements from the start of the buffer
 Describe = Callable[[int, int, int], str]
+
+
+class Borrower(Protocol):
+    """What stands for bytes of a buffer, as a tile does that was loaded from it."""
+
+    def settle(self, buffer: Buffer) -> None:
+        """The buffer's memory is about to change: keep the bytes."""
+
+
+class Lender(Protocol):
+    """Where arrays of a launch come from."""
+
+    def array(self, name: str, dtype: np.dtype, elements: int) -> np.ndarray:
+        """An array of arbitrary contents."""
+
+
+class AddressSpace(Protocol):
+    """The arguments of all ranks of a launch, by address."""
+
+    def find(self, buffer: Buffer, offset: Any, dtype: DType) -> tuple[Buffer, Any]:
+        """Where a pointer leads that may have left `buffer`; ``offset`` in elements."""
 
 
 class Buffer:
@@ -63,14 +79,14 @@ class Buffer:
         self.written = False
         self.partners: list[Buffer] = []  # other arguments in the same memory
         self.seen_as: dict[DType, Buffer] = {}  # the same memory as elements of other types
-        self.borrowers: list[Storage] = []
+        self.borrowers: list[Borrower] = []
         self.chosen: list[Chosen] | None = None  # by gathers and scatters, where an observer wants to know
         self.keep = False  # the contents before the first write
         self.before: np.ndarray | None = None
         self.decoded_elements = 0
         self.launch_blocks = 1
-        self.workspace: Workspace | None = None
-        self.addresses: Addresses | None = None  # of the arguments of all ranks, in a launch on several
+        self.workspace: Lender | None = None
+        self.addresses: AddressSpace | None = None  # of the arguments of all ranks, in a launch on several
         self.address = 0
         self._decoded: dict[np.dtype, np.ndarray] = {}
 

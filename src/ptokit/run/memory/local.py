@@ -6,22 +6,20 @@ then every block reads or writes its own place.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ptokit.isa.checks.placement import buffer_name
-from ptokit.types.dtypes import DType, u8
+from ptokit.types.dtypes import DType
 from ptokit.types.enums import TileType
 
 from ..fault import Fault
 from ..machine.lanes import lanes, lift
-from .accesses import Elements, Lanes, Span
+from .accesses import AccessListener, Elements, Lanes, Span
 from .global_memory import Pointer
+from .pointers import LocalPointer, _flat
 from .storage import Arena
-
-if TYPE_CHECKING:
-    from ..observer import Observer
 
 SPACES = {
     "ub": TileType.Vec,
@@ -37,36 +35,11 @@ SPACES = {
 """The buffer a pointer's space names; no text names the last two, whose places follow from those of operands."""
 
 
-class LocalPointer:
-    """An address in an on-chip buffer, in bytes; a number, or a scalar that differs between blocks.
-
-    ``apart``: the memory of a tile that has no address in its buffer, in which this one counts.
-    """
-
-    __slots__ = ("address", "apart", "dtype", "size", "space")
-
-    def __init__(self, space: str, address: Any, dtype: DType, apart: Arena | None = None) -> None:
-        self.space, self.address, self.dtype, self.apart = space, address, dtype, apart
-        self.size = dtype.size
-
-    def advance(self, elements: Any) -> LocalPointer:
-        """The pointer `elements` further on."""
-        return LocalPointer(self.space, self.address + lift(_flat(elements)) * self.size, self.dtype, self.apart)
-
-    def as_bytes(self) -> LocalPointer:
-        """The same place as a pointer to bytes."""
-        return LocalPointer(self.space, self.address, u8, self.apart)
-
-
-def _flat(value: Any) -> Any:
-    return value.reshape(-1) if isinstance(value, np.ndarray) else value
-
-
 class LocalMemory:
     """What a chunk does with on-chip memory by address (see `ptokit.isa.machine.Machine`)."""
 
     blocks: int
-    observer: Observer | None = None  # told what the program does
+    observer: AccessListener | None = None  # told what the program does
 
     def space(self, loc: TileType) -> Arena:
         """The memory of one buffer."""

@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ptokit.ir.core import Op
 from ptokit.types.values import EventIdArray, LocalArray, Scalar, Struct
 
 from ..machine.scalars import FLOAT_TYPES
+from .operands import Operands
 from .plan import Data, Step
 
-if TYPE_CHECKING:
-    from .planner import Planner
 
-
-def array(p: Planner, op: Op) -> list[Step]:
+def array(p: Operands, op: Op) -> list[Step]:
     array = op.result.type
     assert isinstance(array, LocalArray)
     given = (Data(_zero(array.element)), Data(math.prod(array.dims)))
     return [Step(op, "several", given, ("value", "count"), (op.result,))]
 
 
-def events(p: Planner, op: Op) -> list[Step]:
+def events(p: Operands, op: Op) -> list[Step]:
     array = op.result.type
     assert isinstance(array, EventIdArray)
     return [Step(op, "several", (Data(0), Data(array.size)), ("value", "count"), (op.result,))]
 
 
-def event(p: Planner, op: Op) -> list[Step]:
+def event(p: Operands, op: Op) -> list[Step]:
     array = op["array"].type
     assert isinstance(array, EventIdArray)
     given = (p.ref(op["array"]), (p.ref(op["index"]),), Data((array.size,)), Data("the event ids"))
@@ -38,7 +36,7 @@ def event(p: Planner, op: Op) -> list[Step]:
     return [Step(op, "set_element", (*given, p.ref(op["event"])), (*names, "value"))]
 
 
-def element(p: Planner, op: Op) -> list[Step]:
+def element(p: Operands, op: Op) -> list[Step]:
     array = op["array"].type
     assert isinstance(array, LocalArray)
     given = (p.ref(op["array"]), p.refs(op.group("indices")), Data(array.dims), Data("the array"))
@@ -48,12 +46,12 @@ def element(p: Planner, op: Op) -> list[Step]:
     return [Step(op, "set_element", (*given, p.ref(op["value"])), (*names, "value"))]
 
 
-def struct(p: Planner, op: Op) -> list[Step]:
+def struct(p: Operands, op: Op) -> list[Step]:
     assert isinstance(op.result.type, Struct)
     return [Step(op, "record", (Data(_zero(op.result.type)),), ("value",), (op.result,))]
 
 
-def field(p: Planner, op: Op) -> list[Step]:
+def field(p: Operands, op: Op) -> list[Step]:
     given = (p.ref(op["source"]), Data(tuple(op.attrs["path"])))
     if op.results:
         return [Step(op, "field", given, ("source", "path"), (op.result,))]

@@ -7,13 +7,13 @@ again in every turn of a loop, which operands blocks have to agree on: it is all
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
 from ptokit.ir import core
-from ptokit.ir.core import Function, Module, Op, Value
-from ptokit.ir.facts import Facts, instr_of
+from ptokit.ir.core import Module, Op
+from ptokit.ir.facts import instr_of
 from ptokit.ir.graph import passed, reachable
 from ptokit.ir.launch import SECTIONS, Launch
 from ptokit.ir.scale_views import packed_slice
@@ -34,16 +34,15 @@ from ptokit.types.values import (
 
 from ..machine.calls import attributes, bind
 from ..machine.lanes import settled
-from ..machine.scalars import FLOAT_TYPES, constant
 from ..python import arith
 from ..simt.code import Bodies
 from ..simt.launch import Single
 from . import aggregates
-from .carried_tiles import carried_tiles
 from .casts import check_cast
 from .effects import Effects
 from .lockstep import agreed
-from .plan import Block, Data, Form, FunctionPlan, Operand, Plan, Region, Step, Way
+from .operands import Operands
+from .plan import Block, Data, FunctionPlan, Operand, Plan, Region, Step, Way
 
 
 def plan(module: Module, target: Target, effects: Effects, launch: Launch, *, extended: bool) -> Plan:
@@ -57,49 +56,8 @@ def plan(module: Module, target: Target, effects: Effects, launch: Launch, *, ex
     return made
 
 
-class Planner:
+class Planner(Operands):
     """Plans one function."""
-
-    def __init__(
-        self, function: Function, target: Target, plan: Plan, sites: Iterator[int | None], *, extended: bool, text: bool
-    ) -> None:
-        self.function, self.target, self.made, self.sites = function, target, plan, sites
-        self.extended, self.text = extended, text
-        self.facts = Facts(function)
-        self.varying = plan.varying
-        self.carried_tiles = carried_tiles(function)
-        self.fixed: set[Value] = set()
-        self.numbers: dict[int, int] = {}  # of the blocks of the region, by id
-        self.other_names: dict[Value, Operand] = {}  # of what a vector scope captures, of casts
-
-    # --- operands ------------------------------------------------------------------------------------------------
-
-    def ref(self, value: Value | None) -> Operand:
-        """An operand; constants are known."""
-        if value is None:
-            return Data(None)
-        number = self.facts.constants.get(value)
-        if isinstance(number, (bool, int)):
-            return Data(number)
-        if isinstance(number, float):
-            if isinstance(value.type, Scalar) and value.type.name in FLOAT_TYPES and number == number:
-                number = constant(number, value.type.name)
-            return Data(number)  # a NaN with its bit pattern
-        return self.other_names.get(value, value)
-
-    def refs(self, values: Sequence[Value]) -> tuple[Operand, ...]:
-        return tuple(map(self.ref, values))
-
-    def form(self, how: str, value: Value) -> Operand:
-        found = self.ref(value)
-        return Form(how, found) if isinstance(found, Value) and value in self.varying else found
-
-    def uniform(self, value: Value | None) -> Operand:
-        """An operand all blocks must agree on."""
-        return self.ref(value) if value is None else self.form("uniform", value)
-
-    def uniforms(self, values: Sequence[Value]) -> tuple[Operand, ...]:
-        return tuple(map(self.uniform, values))
 
     # --- structure -----------------------------------------------------------------------------------------------
 
@@ -145,11 +103,6 @@ class Planner:
         if instr is not None and isinstance(instr.run, OfThreads):
             return self.one_thread(op)
         return [self.instruction(op)]
-
-    def step(self, op: Op, words: str) -> Step:
-        """A step of some operands as they are; ``words``: its own, and the names of those."""
-        word, *names = words.split()
-        return Step(op, word, tuple(self.ref(op[name]) for name in names), tuple(names), tuple(op.results))
 
     def control(self, op: Op, word: str, operands: Sequence[Operand] = (), **more: Any) -> list[Step]:
         numbers = self.numbers

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -16,9 +16,6 @@ from ptokit.run.machine.lanes import lift
 from .code import Bodies, Step, step
 from .kinds import kind_of
 from .threads import Threads, Watch
-
-if TYPE_CHECKING:
-    from ptokit.run.observer import Observer
 
 
 class Single:
@@ -43,11 +40,18 @@ class Single:
         return of_blocks if of_blocks.ndim == 2 else lift(of_blocks)
 
 
+class ThreadListener(Protocol):
+    """Who is told of launches of threads."""
+
+    def watch_threads(self, op: Op) -> Watch | None:
+        """Who is told of what the threads of a launch access."""
+
+
 class ThreadLaunches:
     """What a chunk does with threads."""
 
     registers: dict[str, Any]
-    observer: Observer | None
+    observer: ThreadListener | None
 
     def watch_threads(self, op: Op) -> Watch | None:
         """Who is told of what the threads of a launch access."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
@@ -20,15 +20,14 @@ from ptokit.records import dataclass
 from ptokit.run.fault import Fault
 from ptokit.run.machine.lanes import lanes
 from ptokit.run.memory.global_memory import Buffer, Pointer
-from ptokit.run.memory.local import SPACES, LocalPointer
+from ptokit.run.memory.local import SPACES
+from ptokit.run.memory.pointers import LocalPointer
 from ptokit.run.memory.storage import Arena
 from ptokit.types.dtypes import DType
+from ptokit.types.enums import TileType
 
 from .arithmetic import merge
 from .kinds import Kind, kind_of_element
-
-if TYPE_CHECKING:
-    from ptokit.run.machine.chunk import Chunk
 
 KEPT, CLOCK = "kept by threads", "clock of threads"
 MOST = 2048
@@ -84,10 +83,24 @@ class Access:
     values: np.ndarray | None = None
 
 
+class Blocks(Protocol):
+    """The blocks whose threads these are: what a chunk has of them."""
+
+    blocks: int
+    subblock: int
+    registers: dict[str, Any]
+
+    def space(self, loc: TileType) -> Arena:
+        """The memory of one buffer."""
+
+    def remark(self, rule: str, message: str) -> None:
+        """Report what breaks a rule of warning severity."""
+
+
 class Threads:
     """A launch on a chunk of blocks."""
 
-    def __init__(self, chunk: Chunk, sizes: tuple[int, int, int], watch: Watch | None = None) -> None:
+    def __init__(self, chunk: Blocks, sizes: tuple[int, int, int], watch: Watch | None = None) -> None:
         x, y, z = sizes
         count = x * y * z
         if min(sizes) < 0 or count > MOST:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ptokit.run.memory.accesses import Access, Elements, Lanes, Rows, Span
-from ptokit.run.memory.local import LocalPointer
+from ptokit.run.memory.pointers import LocalPointer
 
 from .footprints import Footprint
 from .gm import Memory, Scattered

@@ -9,7 +9,7 @@ import numpy as np
 
 from ptokit.targets import Target
 
-from ..machine.chunk import Chunk
+from .chunk import Chunk
 
 _KEPT_BYTES = 24 << 20  # below the 32 MiB that the C library takes as its highest limit
 _KEPT_CHUNKS = 4  # sizes of chunks; the last chunk of a launch is often smaller than the others
