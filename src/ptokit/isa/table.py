@@ -22,7 +22,7 @@ from .access import Footprint as Footprint
 from .meaning.execute import Derived
 from .meaning.footprint import footprint as footprint_of
 from .meaning.words import Meaning as Meaning
-from .meaning.words import Python, Word
+from .meaning.words import Ordering, Python, Word
 from .site import Site, TileInfo, ViewInfo
 
 
@@ -402,7 +402,7 @@ def instruction(instr: Instr) -> Instr:
         raise ValueError(f"instruction {instr.name} is defined twice")
     if instr.grammar:
         instr = replace(instr, syntax="form")
-    if isinstance(instr.meaning, Python):
+    if isinstance(instr.meaning, Python | Ordering):
         object.__setattr__(instr, "run", instr.meaning.run)  # nobody has it yet
     elif instr.meaning is not None and instr.run is None:
         object.__setattr__(instr, "run", Derived(instr))

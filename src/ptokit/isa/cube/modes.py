@@ -6,8 +6,8 @@ from ptokit.diagnostics import family
 from ptokit.types.enums import Pipe
 
 from ..checks.operands import Message
-from ..machine import Machine
 from ..meaning.contract import ROUNDING
+from ..meaning.words import Keep
 from ..site import Site
 from ..table import CALLED, Attr, Instr, instruction
 
@@ -26,9 +26,6 @@ def MODE_01(o: Site) -> Message:
 
 
 def _mode(name: str, summary: str) -> Instr:
-    def run(m: Machine, *, enable: bool, mode: str) -> None:
-        m.registers[ROUNDING] = mode if enable else None
-
     return instruction(
         Instr(
             name,
@@ -39,7 +36,7 @@ def _mode(name: str, summary: str) -> Instr:
             pipe=Pipe.S,
             grammar=CALLED,
             rules=(MODE_01,),
-            run=run,
+            meaning=lambda o: Keep(ROUNDING, o.mode if o.enable else None),
             source="compute-reduce-matrix 11",
         )
     )

@@ -7,6 +7,7 @@ Sizes, strides and counts are the same for all blocks of a launch that run toget
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from ptokit.types.dtypes import DType
 from ptokit.types.enums import Pipe
 
 from ..machine import Machine
+from ..meaning.rows import Rows
+from ..meaning.words import Meaning
 from ..table import Attr, Instr, Kind, Operand, Role, instruction
 from .drain_rules import DRAINS
 from .verifier_rules import VERIFIED
@@ -57,14 +60,16 @@ def cube(
     summary: str,
     pipe: Pipe,
     operands: tuple[Operand, ...],
-    run: Callable[..., Any],
+    run: Callable[..., Any] | None = None,
     attrs: tuple[Attr, ...] = (),
+    meaning: Meaning | None = None,
     **more: Any,
 ) -> Instr:
     """An operation of the cube unit; operations with words of their own have a ``grammar``."""
     rules = merged(VERIFIED.get(text, ()) or DRAINS.get(text, ()))
     more = {"syntax": "micro", "source": SOURCE, "typed": True, "rules": rules, **more}
-    return instruction(Instr(text, text, summary, operands, attrs, pipe=pipe, run=run, **more))
+    instr = Instr(text, text, summary, operands, attrs, pipe=pipe, run=run, meaning=meaning, **more)
+    return instruction(instr if meaning is None else replace(instr, run=Rows(instr)))
 
 
 def ceil(value: int, unit: int) -> int:

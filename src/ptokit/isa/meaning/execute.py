@@ -52,10 +52,8 @@ class Derived:
         word = self.instr.meaning_at(site)
         if word is None:
             return None
-        if isinstance(word, Python):
+        if isinstance(word, Python | Ordering):
             return word.run
-        if isinstance(word, Ordering):
-            return word.act or _nothing
         types = tuple(self.types(site).items())
         run = self._written.get((word, types))
         if run is None:
@@ -97,10 +95,6 @@ class Derived:
         head = f"def run(m, {''.join(f'{name}=None, ' for name in self.names)}**_):"
         exec("\n    ".join([head, *lines]), source.names)
         return source.names["run"]
-
-
-def _nothing(*_: Any, **__: Any) -> None:
-    """Values have one copy here, and are in order."""
 
 
 def types_at(site: Site) -> dict[str, DType]:

@@ -241,6 +241,21 @@ class Bursts:
 
 
 @dataclass(frozen=True, slots=True)
+class Repeats:
+    """Elements of type `dtype` in blocks of 32 bytes of the unified buffer, 8 of them in each repeat.
+
+    Number operands say how many repeats there are (`repeat`), and for each pointer p, in blocks, how far its blocks
+    and those of its repeats lie apart (p + ``_block``, p + ``_repeat``). The mask that the registers hold says which
+    elements take part, or how many. `value` has the elements of the source pointers at the own place. A repeat reads
+    its sources before it writes, and the next one sees what it wrote.
+    """
+
+    value: Expr
+    dtype: DType
+    dst: str = "dst"
+
+
+@dataclass(frozen=True, slots=True)
 class Contract:
     """A product of tiles: ``dst[i,j] = start[i,j] + sum over k of left[i,k] * right[k,j]``, f32 or i32.
 
@@ -266,23 +281,27 @@ class Contract:
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """Register `name` of the machine holds a number afterwards, or several; ``values``: text, or None for nothing.
+    """Register `name` of the machine holds a number afterwards, or several, or what is known: a word, None.
 
     Later instructions read it (`Held`, or as the words say that name it).
     """
 
     name: str
-    values: Expr | tuple[Expr, ...] | str | None
+    values: Expr | tuple[Expr, ...] | str | int | None
+
+
+def _nothing(*_: Any, **__: Any) -> None:
+    """Values have one copy here, and are in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ordering:
     """No data is touched: what is ordered with what, which the sanitizer looks at.
 
-    ``act(machine, *operands, **attributes)``: the flag between cores that is raised or waited for, if there is one.
+    ``run(machine, *operands, **attributes)``: the flag between cores that is raised or waited for, if there is one.
     """
 
-    act: Callable[..., Any] | None = None
+    run: Callable[..., Any] = _nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +311,7 @@ class Python:
     run: Callable[..., Any]
 
 
-Word = Lane | Fold | Search | Move | Gather | Scatter | Bursts | Contract | Keep | Ordering | Python
+Word = Lane | Fold | Search | Move | Gather | Scatter | Bursts | Repeats | Contract | Keep | Ordering | Python
 
 Meaning = Word | Callable[["Site"], "Word | None"]
 """A word, or a function that chooses one for a site; None where that takes a size which is not known there."""

@@ -17,6 +17,7 @@ from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import CmpMode, NotifyOp, Pipe, SyncAllMode, SyncCoreType
 
 from ..machine import Machine, ViewOperand
+from ..meaning.words import Ordering
 from ..numerics.scalars import element
 from ..site import Site
 from ..table import Attr, Instr, Kind, Operand, Role, instruction, ptr, scalar, view
@@ -83,7 +84,7 @@ SYNCALL = instruction(
         ),
         pipe=Pipe.S,
         rules=(SYS_04,),
-        run=syncall,
+        meaning=Ordering(syncall),
         waits=True,
         between_cores=True,
         grammar=(
@@ -171,7 +172,17 @@ def _signal(name: str, summary: str, role: Role, run: Callable[..., Any], **more
     more["spellings"] = (f"comm.{name.lower()}",)
     more["newest"] = f"comm.{name.lower()}"
     return instruction(
-        Instr(name, name.lower(), summary, operands, pipe=Pipe.S, rules=(SIGNAL,), run=run, source=source, **more)
+        Instr(
+            name,
+            name.lower(),
+            summary,
+            operands,
+            pipe=Pipe.S,
+            rules=(SIGNAL,),
+            meaning=Ordering(run),
+            source=source,
+            **more,
+        )
     )
 
 
@@ -198,10 +209,6 @@ TTEST = _signal(
 )
 
 
-def _no_value_effect(*_: Any, **__: Any) -> None:
-    """Values have one copy here."""
-
-
 DCCI = instruction(
     Instr(
         "dcci",
@@ -213,7 +220,7 @@ DCCI = instruction(
             Attr("where", str, None, "dst", words=tuple(f"CACHELINE_{w}" for w in ("ALL", "UB", "OUT", "ATOMIC"))),
         ),
         pipe=Pipe.S,
-        run=_no_value_effect,
+        meaning=Ordering(),
         between_cores=True,
         grammar=("%ptr N(cache) <? , N(where) ?> {} : T(ptr)", "<? ~( %ptr : T(ptr) ) ?> {}"),
         source="memory-model-and-sync 6.2",
@@ -227,7 +234,7 @@ CMO_CACHEINVALID = instruction(
         (Operand("addr", Role.IN, ptr().kind, optional=True),),
         attrs=(Attr("space", str, None, "space", "address_space", dotted=True),),
         pipe=Pipe.S,
-        run=_no_value_effect,
+        meaning=Ordering(),
         between_cores=True,
         grammar=("%addr single_cache_line : T(addr) {}", "all A!(space) {}"),
         source="PTOAS 2026-08 PTOOps.td",
@@ -240,7 +247,7 @@ FENCE_BARRIER_ALL = instruction(
         "Wait until all earlier accesses to a memory are seen by all: of this core, global memory, or both.",
         attrs=(Attr("scope", str, None, "scope", "fence_scope", dotted=True),),
         pipe=Pipe.ALL,
-        run=_no_value_effect,
+        meaning=Ordering(),
         ordering=True,
         between_cores=True,
         grammar=("A!(scope) {}",),
@@ -255,7 +262,7 @@ DSB = instruction(
         (),
         (Attr("memory", str, None, "mem", words=("ALL", "DDR", "UB", "SEQ")),),
         pipe=Pipe.S,
-        run=_no_value_effect,
+        meaning=Ordering(),
         between_cores=True,
         grammar=("<? N(memory) ?> {}",),
         source="memory-model-and-sync 6.2",

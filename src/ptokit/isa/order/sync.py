@@ -13,14 +13,11 @@ from typing import Any
 from ptokit.types.enums import EVENT_ID_COUNT, Pipe
 
 from ..machine import Machine
+from ..meaning.words import Ordering
 from ..site import Site
 from ..table import Attr, Instr, Operand, index, instruction, ptr
 from . import sync_rules as rules
 from .event_tags import class_pipe
-
-
-def _no_value_effect(*_: Any, **__: Any) -> None:
-    """Ordering only."""
 
 
 def _pipe_attr(name: str, position: str) -> Attr:
@@ -31,6 +28,9 @@ SRC_PIPE, DST_PIPE = _pipe_attr("src_pipe", "src_pipe"), _pipe_attr("dst_pipe", 
 EVENT_ID = Attr("event_id", int, 0, "event_id", "event", dotted=True)  # EVENT_ID0 .. EVENT_ID7
 
 
+_ORDER = Ordering()
+
+
 def _sync(
     name: str,
     text: str,
@@ -38,7 +38,7 @@ def _sync(
     *operands: Operand,
     attrs: tuple[Attr, ...] = (),
     pipe: Any = Pipe.S,
-    run: Callable[..., Any] = _no_value_effect,
+    meaning: Ordering = _ORDER,
     **more: Any,
 ) -> Instr:
     return instruction(
@@ -49,7 +49,7 @@ def _sync(
             operands,
             attrs,
             pipe=pipe,
-            run=run,
+            meaning=meaning,
             ordering=True,
             source="memory-model-and-sync 5; assembly 8",
             **more,
@@ -228,7 +228,7 @@ SYNC_SET = _sync(
     attrs=(*_CORE_FLAG, Attr("ffts_mode", int, None, "ffts_mode", optional=True)),
     pipe=lambda site: site.attrs["pipe"],
     rules=(rules.SY_1, rules.SY_2, rules.SY_3, rules.XFLAG_RESERVED),
-    run=_signal,
+    meaning=Ordering(_signal),
     raw=True,
     between_cores=True,
     grammar=_CORE_FORMS,
@@ -241,7 +241,7 @@ SYNC_WAIT = _sync(
     attrs=(*_CORE_FLAG, Attr("ffts_mode", int, None, "ffts_mode", optional=True)),
     pipe=lambda site: site.attrs["pipe"],
     rules=(rules.SY_1, rules.SY_4, rules.XFLAG_RESERVED),
-    run=_await,
+    meaning=Ordering(_await),
     waits=True,
     raw=True,
     between_cores=True,

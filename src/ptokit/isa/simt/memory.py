@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 
 from ptokit.diagnostics import Scope, Severity, define
+from ptokit.types.dtypes import i64
 from ptokit.types.enums import Pipe
 
+from ..meaning.expressions import Scalar
 from ..meaning.primitives import PRIMITIVES
+from ..meaning.words import Keep
 from ..table import Attr, Instr, Kind, Operand, Role, instruction
 from .lanes import SIGNS
 from .meaning import Threads
@@ -159,10 +162,6 @@ simt(
 )
 
 
-def _sizes(m: Any, z: int, y: int, x: int) -> None:
-    m.registers[SIZES] = (x, y, z)
-
-
 SIZES = "sizes of launches"
 """The register that `store_vfsimt_info` sets: threads in x, y, z."""
 
@@ -172,7 +171,7 @@ instruction(
         "store_vfsimt_info",
         "Say how many threads the next launch has.",
         tuple(Operand(n, Role.IN, Kind.SCALAR, type="i32", agreed=True) for n in ("dim_z", "dim_y", "dim_x")),
-        run=_sizes,
+        meaning=Keep(SIZES, tuple(Scalar(f"dim_{axis}", i64) for axis in "xyz")),
         threaded=True,
         pipe=Pipe.S,
         syntax="form",

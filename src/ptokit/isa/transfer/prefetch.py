@@ -12,6 +12,7 @@ from ptokit.types.enums import Layout, Pipe, TileType
 from ptokit.types.tensor import Dims5
 
 from ..machine import Machine, TileOperand, ViewOperand
+from ..meaning.words import Ordering
 from ..site import Site, ViewInfo
 from ..table import CALLED, Attr, Instr, Kind, Operand, Role, dst, instruction, view
 from ..unknown import known
@@ -222,7 +223,7 @@ PREFETCH_WAIT = instruction(
         "Wait for an asynchronous prefetch and those before it in its session.",
         attrs=(Attr("session", int, None, "session"), Attr("event", int, None, "event")),
         pipe=Pipe.S,
-        run=lambda m, **_: None,
+        meaning=Ordering(),
         grammar=CALLED,
         source="memory-model-and-sync 5.5",
     )

@@ -12,11 +12,12 @@ from ..meaning.execute import Run
 from ..meaning.expressions import Bit, Index, lanes_at
 from ..meaning.rows import Rows, RowSource
 from ..meaning.source import count
-from ..meaning.words import Bursts, Lane, Word, Write
+from ..meaning.words import Bursts, Lane, Repeats, Word, Write
 from ..site import VregInfo
 from ..table import Instr, Kind
 from .dma.burst_rows import bursts, levels
 from .lanes import ALL, VREG_BYTES, Predicate, active, image
+from .repeats import repeated
 
 _TRUE = np.True_
 
@@ -46,6 +47,8 @@ class Registers(Rows):
         return _Source(types, word, self.kinds)
 
     def written(self, word: Word, types: dict[str, DType]) -> Run:
+        if isinstance(word, Repeats):
+            return repeated(word, self.names)
         return _copying(word, self.names) if isinstance(word, Bursts) else super().written(word, types)
 
 

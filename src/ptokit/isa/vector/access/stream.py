@@ -16,6 +16,7 @@ from ptokit.diagnostics import Rule, define
 from ptokit.records import dataclass
 
 from ...machine import Machine
+from ...meaning.words import Keep
 from ...table import Attr, Role
 from ..lanes import VREG_BYTES, element
 from ..rules import SOURCE
@@ -252,17 +253,14 @@ VSTAR = micro(
 )
 
 
-def _clear(m: Machine, *, register: str, types: Any) -> None:
-    m.registers.pop(register, None)
-
-
 SPRCLR = micro(
     "sprclr",
     "Set a special register to 0.",
     (),
     (),
-    _clear,
+    None,
     known_token(("AR",), "register"),
+    meaning=lambda o: Keep(o.register, 0),
     attrs=(token("register", key="spr"),),
     source="4.8",
 )

@@ -13,11 +13,12 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from ptokit.types.dtypes import i64
 from ptokit.types.enums import Pipe
 
 from ...machine import Axis, Machine
-from ...meaning.expressions import Extent, Sum
-from ...meaning.words import Bursts, Python, Word
+from ...meaning.expressions import Extent, Scalar, Sum
+from ...meaning.words import Bursts, Keep, Meaning, Python, Word
 from ...site import Site
 from ...table import Instr, Kind, Operand, Role
 from ...unknown import Size
@@ -143,13 +144,9 @@ def _moved(o: Site) -> Size:
     return rules.value(o, "n_burst") * rules.value(o, "len_burst")
 
 
-def _dma(text: str, summary: str, operands: tuple[Operand, ...], does: Any, *bound: Any, **more: Any) -> Instr:
-    """``does``: a function, or a meaning; one of a site is annotated so."""
-    if isinstance(does, Bursts) or does in (_in, _mte):
-        run, more["meaning"] = None, does
-    else:
-        run = does
-    return micro(text, summary, operands, (), run, *bound, misfit="DMA-A5-06", static_rules=False, source="3", **more)
+def _dma(text: str, summary: str, operands: tuple[Operand, ...], does: Meaning, *bound: Any, **more: Any) -> Instr:
+    more |= {"misfit": "DMA-A5-06", "static_rules": False, "source": "3", "meaning": does}
+    return micro(text, summary, operands, (), None, *bound, **more)
 
 
 _LOOPS = Operand("loops", Role.IN, Kind.SCALAR, True, True, "i64", group="loop", size=3, agreed=True)
@@ -261,33 +258,35 @@ MTE_UB_L1 = _dma(
 )
 
 
-def _set_sizes(direction: str) -> Any:
-    def run(m: Machine, loop1: int, loop2: int | None, *, types: Any) -> None:
-        if loop2 is None:
-            loop1, loop2 = rules.unpacked(loop1)
-        m.registers[f"loop_size_{direction}"] = (loop1, loop2)
+def _counts(direction: str) -> Meaning:
+    """Given apart, or both in one number."""
 
-    return run
+    def meaning(o: Site) -> Keep:
+        loop1, loop2 = (Scalar(name, i64) for name in ("loop1", "loop2"))
+        packed = rules.unpacked(loop1)
+        return Keep(f"loop_size_{direction}", (loop1, loop2) if o.has("loop2") else packed)
+
+    return meaning
 
 
-def _set_strides(level: int, direction: str) -> Any:
-    def run(m: Machine, src_stride: int, dst_stride: int | None, *, types: Any) -> None:
-        if dst_stride is None:
-            of_gm, of_ub = src_stride & _MASK[GM_BITS], src_stride >> GM_BITS & _MASK[UB_BITS]
-            src_stride, dst_stride = (of_gm, of_ub) if direction == "outtoub" else (of_ub, of_gm)
-        m.registers[f"loop{level}_stride_{direction}"] = (src_stride, dst_stride)
+def _set_strides(level: int, direction: str) -> Meaning:
+    def meaning(o: Site) -> Keep:
+        src, dst = (Scalar(name, i64) for name in ("src_stride", "dst_stride"))
+        of_gm, of_ub = src & _MASK[GM_BITS], src >> GM_BITS & _MASK[UB_BITS]
+        packed = (of_gm, of_ub) if direction == "outtoub" else (of_ub, of_gm)
+        return Keep(f"loop{level}_stride_{direction}", (src, dst) if o.has("dst_stride") else packed)
 
-    return run
+    return meaning
 
 
 def _set_pad(m: Machine, value: Any, *, types: Mapping[str, Any]) -> None:
     m.registers[_PAD] = pad_bytes(value, types["value"].type, 8)
 
 
-def _register(text: str, summary: str, names: tuple[str, str], run: Any, *bound: Any) -> Instr:
+def _register(text: str, summary: str, names: tuple[str, str], does: Meaning, *bound: Any) -> Instr:
     first, second = names
     operands = (count(first), Operand(second, Role.IN, Kind.SCALAR, True, type="i64", agreed=True))
-    return _dma(text, f"{summary}; one operand: both, packed.", operands, run, *bound, pipe=Pipe.S)
+    return _dma(text, f"{summary}; one operand: both, packed.", operands, does, *bound, pipe=Pipe.S)
 
 
 for _direction, _where in (("outtoub", "from global memory"), ("ubtoout", "to global memory")):
@@ -295,7 +294,7 @@ for _direction, _where in (("outtoub", "from global memory"), ("ubtoout", "to gl
         f"set_loop_size_{_direction}",
         f"Counts of the inner and outer loop around later copies {_where}",
         ("loop1", "loop2"),
-        _set_sizes(_direction),
+        _counts(_direction),
         rules.COUNTS,
         rules.DMA_05,
     )
@@ -311,6 +310,6 @@ SET_MOV_PAD_VAL = _dma(
     "set_mov_pad_val",
     "The value that pads the rows of later copies from global memory.",
     (Operand("value", Role.IN, Kind.SCALAR, agreed=True),),
-    _set_pad,
+    Python(_set_pad),
     pipe=Pipe.S,
 )

@@ -136,7 +136,7 @@ def DMA_04_LINT(o: Site) -> Message:
     return None
 
 
-def unpacked(word: int) -> tuple[int, int]:
+def unpacked(word: Any) -> tuple[Any, Any]:
     """The counts of the inner and the outer loop in the one operand that stands for both (3.2)."""
     low = (1 << FIELDS["loops"]) - 1
     return word & low, word >> FIELDS["loops"] & low
