@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptokit.run.fault import Fault
-from ptokit.run.memory.global_memory import Buffer, View
+from ptokit.run.memory.buffers import Buffer
+from ptokit.run.memory.global_memory import View
 from ptokit.run.memory.storage import Arena
 from ptokit.run.memory.tile import Tile
 from ptokit.types.dtypes import f16, f32, i8, u16

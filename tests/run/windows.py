@@ -24,7 +24,8 @@ from ptokit.isa.checks.tile_types import check_tile
 from ptokit.isa.table import Instr
 from ptokit.run.fault import Fault
 from ptokit.run.machine.calls import attributes
-from ptokit.run.memory.global_memory import Buffer, View
+from ptokit.run.memory.buffers import Buffer
+from ptokit.run.memory.global_memory import View
 from ptokit.run.memory.tile import Tile
 from ptokit.run.memory.window import Window
 from ptokit.run.single import Single

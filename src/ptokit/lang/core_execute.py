@@ -23,7 +23,8 @@ from ptokit.isa.table import Instr, Kind, Role
 from ptokit.isa.unknown import UNKNOWN, Size
 from ptokit.run.fault import Fault
 from ptokit.run.machine.calls import attributes, bind, infos
-from ptokit.run.memory.global_memory import Buffer, View
+from ptokit.run.memory.buffers import Buffer
+from ptokit.run.memory.global_memory import View
 from ptokit.run.memory.tile import Tile
 from ptokit.run.observer import carry_out
 from ptokit.run.planning.plan import Data, Plan, Step

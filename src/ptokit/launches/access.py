@@ -20,7 +20,8 @@ from ptokit.run.arguments import bind_arguments
 from ptokit.run.cores.signals import ALL_CORES
 from ptokit.run.machine.calls import infos
 from ptokit.run.machine.lanes import lanes
-from ptokit.run.memory.global_memory import Buffer, Pointer, View
+from ptokit.run.memory.buffers import Buffer
+from ptokit.run.memory.global_memory import Pointer, View
 from ptokit.run.memory.tile import Tile
 from ptokit.run.observer import Moment, Observer
 from ptokit.run.planning.plan import Step

@@ -14,7 +14,8 @@ from ptokit.isa.numerics.unary import table16
 from ptokit.run.fault import Fault
 from ptokit.run.machine.chunk import Chunk
 from ptokit.run.machine.printed import Printed
-from ptokit.run.memory.global_memory import Buffer, Pointer, Tensor
+from ptokit.run.memory.buffers import Buffer
+from ptokit.run.memory.global_memory import Pointer, Tensor
 from ptokit.run.planning.effects import Effects
 from ptokit.targets import Target
 from ptokit.types.values import MemRef, Ptr, Scalar

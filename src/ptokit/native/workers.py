@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ptokit.run.machine.chunk import Chunk
-from ptokit.run.memory.global_memory import Buffer, Pointer, View
+from ptokit.run.memory.buffers import Buffer
+from ptokit.run.memory.global_memory import Pointer, View
 from ptokit.run.memory.storage import Arena, Storage
 from ptokit.run.memory.tile import Tile
 from ptokit.types.dtypes import DType

@@ -19,7 +19,8 @@ from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
 from .devices import Addresses
 from .machine.scalars import FLOAT_TYPES, round_float
 from .machine.workspace import Workspace
-from .memory.global_memory import Buffer, Pointer, Tensor
+from .memory.buffers import Buffer
+from .memory.global_memory import Pointer, Tensor
 
 Argument = Any  # Pointer, int, float or bool
 

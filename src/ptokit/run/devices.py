@@ -20,7 +20,7 @@ from ptokit.types.dtypes import DType
 from ptokit.types.values import MemRef, PartitionView, Ptr, TensorView
 
 if TYPE_CHECKING:
-    from .memory.global_memory import Buffer
+    from .memory.buffers import Buffer
 
 MOST_RANKS = 64
 """Windows that a communication context names."""

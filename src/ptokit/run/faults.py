@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Note
 
-from .memory.global_memory import Buffer
+from .memory.buffers import Buffer
 
 _TOLD = 4  # runs of blocks that a note lists
 

@@ -31,7 +31,8 @@ from .machine.chunk import Chunk
 from .machine.lanes import Diverge
 from .machine.printed import Printed
 from .machine.workspace import Workspace
-from .memory.global_memory import Buffer, Pointer
+from .memory.buffers import Buffer
+from .memory.global_memory import Pointer
 from .memory.mapped import pages_given_back
 from .observer import Observer
 from .planning.effects import Effects, analyse

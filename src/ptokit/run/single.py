@@ -18,7 +18,8 @@ from ptokit.types.tile import DYNAMIC, TileSpec
 from .machine.calls import attributes, check_operands
 from .machine.chunk import Chunk
 from .machine.printed import Printed
-from .memory.global_memory import Buffer, View
+from .memory.buffers import Buffer
+from .memory.global_memory import View
 from .memory.storage import Arena
 from .memory.tile import Tile
 from .observer import carry_out

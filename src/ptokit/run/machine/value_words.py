@@ -13,7 +13,8 @@ from ptokit.types.enums import Layout
 from ptokit.types.tensor import infer_layout
 
 from ..fault import Fault
-from ..memory.global_memory import Buffer, Pointer, View, as_view
+from ..memory.buffers import Buffer
+from ..memory.global_memory import Pointer, View, as_view
 from ..memory.local import LocalMemory
 from ..memory.pointers import LocalPointer
 from .lanes import Diverge, Line, lanes, lift, plain, uniform

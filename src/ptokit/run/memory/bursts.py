@@ -15,7 +15,9 @@ from ptokit.isa.meaning.primitives import PRIMITIVES
 from ..fault import Fault
 from ..machine.lanes import Line, extremes, lanes
 from .accesses import Rows
-from .global_memory import Buffer, Pointer, disjoint
+from .axes import disjoint
+from .buffers import Buffer
+from .global_memory import Pointer
 from .local import SPACES, LocalMemory
 from .pointers import LocalPointer
 

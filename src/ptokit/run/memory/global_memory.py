@@ -3,142 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 
 from ptokit.types.codecs import pack_nibbles, unpack_nibbles
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout
-from ptokit.types.tensor import ROW_COL_AXES, Dims5, infer_layout, inner_channels, right_align, vector_layout
+from ptokit.types.tensor import Dims5, infer_layout, inner_channels, vector_layout
 
 from ..fault import Fault
 from ..machine.lanes import Line, extremes, lanes
+from .axes import disjoint, five_dims, reach, row_col_axes, spread_to
+from .buffers import Buffer, Chosen
 from .widening import widen
 
 Offset = Any  # int, Line or int64 array: elements from the start of the buffer
 Describe = Callable[[int, int, int], str]
-
-
-class Borrower(Protocol):
-    """What stands for bytes of a buffer, as a tile does that was loaded from it."""
-
-    def settle(self, buffer: Buffer) -> None:
-        """The buffer's memory is about to change: keep the bytes."""
-
-
-class Lender(Protocol):
-    """Where arrays of a launch come from."""
-
-    def array(self, name: str, dtype: np.dtype, elements: int) -> np.ndarray:
-        """An array of arbitrary contents."""
-
-
-class AddressSpace(Protocol):
-    """The arguments of all ranks of a launch, by address."""
-
-    def find(self, buffer: Buffer, offset: Any, dtype: DType) -> tuple[Buffer, Any]:
-        """Where a pointer leads that may have left `buffer`; ``offset`` in elements."""
-
-
-class Buffer:
-    """One pointer argument: the caller's memory, never a copy. ``whole`` is the argument, of its own element type.
-
-    ``written`` is set if the program stores through it or through memory that overlaps it; only then do tiles that
-    stand for its contents have to be told of a store.
-    """
-
-    __slots__ = (
-        "_decoded",
-        "address",
-        "addresses",
-        "before",
-        "borrowers",
-        "chosen",
-        "decoded_elements",
-        "dtype",
-        "keep",
-        "launch_blocks",
-        "whole",
-        "workspace",
-        "mem",
-        "name",
-        "nelem",
-        "partners",
-        "seen_as",
-        "written",
-    )
-
-    def __init__(self, name: str, array: np.ndarray, dtype: DType, whole: Buffer | None = None) -> None:
-        self.name = name
-        self.whole = self if whole is None else whole
-        self.dtype = dtype
-        self.mem = array.reshape(-1).view(np.uint8)
-        self.nelem = self.mem.size * 2 if dtype.packed else self.mem.size // dtype.size
-        self.written = False
-        self.partners: list[Buffer] = []  # other arguments in the same memory
-        self.seen_as: dict[DType, Buffer] = {}  # the same memory as elements of other types
-        self.borrowers: list[Borrower] = []
-        self.chosen: list[Chosen] | None = None  # by gathers and scatters, where an observer wants to know
-        self.keep = False  # the contents before the first write
-        self.before: np.ndarray | None = None
-        self.decoded_elements = 0
-        self.launch_blocks = 1
-        self.workspace: Lender | None = None
-        self.addresses: AddressSpace | None = None  # of the arguments of all ranks, in a launch on several
-        self.address = 0
-        self._decoded: dict[np.dtype, np.ndarray] = {}
-
-    def of_type(self, dtype: DType) -> Buffer:
-        """The same memory, of elements of another type."""
-        if dtype is self.dtype:
-            return self
-        if self.whole is not self:
-            return self.whole.of_type(dtype)
-        found = self.seen_as.get(dtype)
-        if found is None:
-            found = self.seen_as[dtype] = Buffer(self.name, self.mem, dtype, self)
-            found.written, found.launch_blocks = self.written, self.launch_blocks
-            found.addresses, found.address = self.addresses, self.address
-            found.partners = [self, *self.partners]
-            for other in found.partners:
-                other.partners.append(found)
-        return found
-
-    def before_write(self) -> None:
-        """Let the tiles that stand for this memory keep their values."""
-        whole = self.whole
-        if whole.keep:
-            whole.keep, size, workspace = False, self.mem.size, whole.workspace
-            space = None if workspace is None else workspace.array(f"{self.name} before", self.mem.dtype, size)
-            whole.before = np.empty(size, np.uint8) if space is None else space
-            np.copyto(whole.before, self.mem)
-        for buffer in (self, *self.partners):
-            if buffer.borrowers:
-                for storage in buffer.borrowers:
-                    storage.settle(buffer)
-                buffer.borrowers.clear()
-
-    def decoded(self, dtype: np.dtype, wanted: int) -> np.ndarray | None:
-        """The whole buffer in a wider float type, once a launch is known to read so much of it that it pays.
-
-        ``wanted``: elements one block reads now.
-        """
-        if self.written or self.nelem > _MIRROR_LIMIT:
-            return None
-        mirror = self._decoded.get(dtype)
-        if mirror is None:
-            self.decoded_elements += wanted * self.launch_blocks
-            if 2 * self.decoded_elements < self.nelem:
-                return None
-            out = None if self.workspace is None else self.workspace.array(self.name, dtype, self.nelem)
-            mirror = widen(self.mem.view(self.dtype.value or self.dtype.storage), dtype, out)
-            self._decoded[dtype] = mirror
-        return mirror
-
-
-_MIRROR_LIMIT = 1 << 26  # elements: larger buffers are decoded piece by piece
 
 
 class Pointer:
@@ -177,60 +58,6 @@ def as_view(argument: Any) -> Any:
     return View(a.buffer, a.offset, a.dims, a.strides, a.dtype, infer_layout(a.dtype, a.dims, a.strides))
 
 
-@lru_cache(maxsize=4096)
-def _five(dims: tuple[int, ...], strides: tuple[int, ...]) -> tuple[Dims5, Dims5]:
-    shape, stride = right_align(dims, strides)
-    return tuple(shape), tuple(stride)  # type: ignore[return-value]
-
-
-@lru_cache(maxsize=4096)
-def _reach(dims: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, int]:
-    """Lowest and highest element, relative to the first, that a view touches."""
-    low = sum((d - 1) * s for d, s in zip(dims, strides) if s < 0)
-    high = sum((d - 1) * s for d, s in zip(dims, strides) if s > 0)
-    return low, high
-
-
-@lru_cache(maxsize=4096)
-def _plan(dims: tuple[int, ...], strides: tuple[int, ...], layout: Layout, dtype: DType) -> Any:
-    """How to see a view as (rows, cols): axis sizes and strides in row-then-column order, and the two extents."""
-    shape, stride = _five(dims, strides)
-    row_axes, col_axes = ROW_COL_AXES[layout]
-    rows = _merge([(shape[a], stride[a]) for a in row_axes])
-    cols = _merge([*((shape[a], stride[a]) for a in col_axes), (inner_channels(dtype, layout), 1)])
-    extent = (int(np.prod([n for n, _ in rows])), int(np.prod([n for n, _ in cols])))
-    return rows, cols, extent
-
-
-def _merge(axes: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Fewest axes that visit the same elements in the same order."""
-    out: list[tuple[int, int]] = []
-    for n, s in axes:
-        if n == 1:
-            continue
-        if out and out[-1][1] == n * s:
-            out[-1] = (out[-1][0] * n, s)
-        else:
-            out.append((n, s))
-    return out or [(1, 1)]
-
-
-def _spread(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """`np.broadcast_to`, which costs as much as a small copy, where it is needed."""
-    return values if values.shape == shape else np.broadcast_to(values, shape)
-
-
-@lru_cache(maxsize=4096)
-def disjoint(axes: tuple[tuple[int, int], ...], step: int, count: int) -> bool:
-    """True if blocks `step` apart surely touch different elements; only then may they be stored in one go."""
-    reach = 0
-    for stride, n in sorted((abs(s), n) for n, s in (*axes, (count, step)) if n > 1):
-        if stride <= reach:
-            return False
-        reach += stride * (n - 1)
-    return True
-
-
 class View:
     """A tensor or partition view: start, shape and strides in elements of its buffer, and layout.
 
@@ -257,12 +84,12 @@ class View:
     @property
     def shape(self) -> Dims5:
         """Five sizes in elements, outermost first; missing ones are 1."""
-        return _five(self.dims, self.strides)[0]
+        return five_dims(self.dims, self.strides)[0]
 
     @property
     def stride(self) -> Dims5:
         """Five strides in elements, outermost first."""
-        return _five(self.dims, self.strides)[1]
+        return five_dims(self.dims, self.strides)[1]
 
     @property
     def layout(self) -> Layout:
@@ -303,14 +130,14 @@ class View:
 
     def extent(self, layout: Layout) -> tuple[int, int]:
         """Rows and columns of the 2-D view (types-and-layouts 9.1)."""
-        return _plan(self.dims, self.strides, layout, self.dtype)[2]
+        return row_col_axes(self.dims, self.strides, layout, self.dtype)[2]
 
     def check_bounds(self) -> Buffer:
         """The buffer, if every element of the view lies inside it. Raises `Fault` GM-OOB or GM-NULL."""
         buffer = self.buffer
         if buffer is None:
             raise Fault("GM-NULL", "the view has no memory: its pointer is null")
-        low, high = _reach(self.dims, self.strides)
+        low, high = reach(self.dims, self.strides)
         if self.stated_layout is Layout.NDC1HWC0:
             high += inner_channels(self.dtype, Layout.NDC1HWC0) - 1
         first, last = extremes(self.offset)
@@ -346,7 +173,7 @@ class View:
         """Elements as (blocks or 1, rows, cols): a view of the memory where possible. ``wide``: decoded exactly."""
         buffer = self.buffer
         assert buffer is not None
-        rows, cols, extent = _plan(self.dims, self.strides, layout, self.dtype)
+        rows, cols, extent = row_col_axes(self.dims, self.strides, layout, self.dtype)
         axes = [*rows, *cols]
         if self.dtype.packed:
             return self._gather_packed(axes).reshape(-1, *extent)
@@ -378,7 +205,7 @@ class View:
         """Atomic store: old and new combined by a ufunc, every block's contribution counted, lower blocks first."""
         if not values.size:
             return  # no valid elements, whatever the view has
-        rows, cols, _ = _plan(self.dims, self.strides, layout, self.dtype)
+        rows, cols, _ = row_col_axes(self.dims, self.strides, layout, self.dtype)
         axes = [*rows, *cols]
         offsets = np.broadcast_to(np.atleast_1d(np.asarray(lanes(self.offset))), (blocks,))
         values = np.broadcast_to(values, (blocks, *values.shape[1:])).reshape(blocks, *(n for n, _ in axes))
@@ -392,7 +219,7 @@ class View:
             return
         buffer = self.buffer
         assert buffer is not None
-        rows, cols, _ = _plan(self.dims, self.strides, layout, self.dtype)
+        rows, cols, _ = row_col_axes(self.dims, self.strides, layout, self.dtype)
         axes = [*rows, *cols]
         if self.dtype.packed:
             self._scatter_packed(axes, values)
@@ -438,9 +265,9 @@ class View:
             offsets = np.where(keep, offsets, 0)
         memory, where = self._places(offsets, describe)
         shape = (blocks, *where.shape[1:])
-        where, values = _spread(where, shape), _spread(values, shape)
+        where, values = spread_to(where, shape), spread_to(values, shape)
         if keep is not None:
-            mask = _spread(keep, shape)
+            mask = spread_to(keep, shape)
             where, values = where[mask], values[mask]
         put(memory, where.reshape(-1), values.reshape(-1))
 
@@ -472,7 +299,7 @@ class View:
 
     def indices(self, layout: Layout) -> np.ndarray:
         """Element offsets in the buffer, int64 of shape (blocks or 1, rows, cols)."""
-        rows, cols, extent = _plan(self.dims, self.strides, layout, self.dtype)
+        rows, cols, extent = row_col_axes(self.dims, self.strides, layout, self.dtype)
         return self._indices([*rows, *cols]).reshape(-1, *extent)
 
     def _indices(self, axes: list[tuple[int, int]]) -> np.ndarray:
@@ -494,11 +321,3 @@ class View:
         for i in range(index.shape[0]):
             codes[index[i]] = values[i if values.shape[0] > 1 else 0].reshape(index.shape[1:])
         buffer.mem[...] = pack_nibbles(codes)
-
-
-class Chosen(NamedTuple):
-    """Elements of a buffer, by number, that a gather or scatter through a view has chosen."""
-
-    view: View
-    elements: np.ndarray
-    write: bool

@@ -17,7 +17,8 @@ from ptokit.types.enums import Layout
 from ptokit.types.layout import block_shape, offset_map, regular
 from ptokit.types.tile import TileSpec
 
-from .global_memory import Buffer, View
+from .buffers import Buffer
+from .global_memory import View
 from .widening import widen
 
 _SKEW = 576  # bytes between the memories of two blocks, lest equal addresses compete for the same cache lines

@@ -19,7 +19,8 @@ from ptokit.isa.simt.meaning import WARP
 from ptokit.records import dataclass
 from ptokit.run.fault import Fault
 from ptokit.run.machine.lanes import lanes
-from ptokit.run.memory.global_memory import Buffer, Pointer
+from ptokit.run.memory.buffers import Buffer
+from ptokit.run.memory.global_memory import Pointer
 from ptokit.run.memory.local import SPACES
 from ptokit.run.memory.pointers import LocalPointer
 from ptokit.run.memory.storage import Arena

@@ -11,7 +11,8 @@ import numpy as np
 from ptokit.ir.core import Op
 from ptokit.ir.scale_views import Packed
 from ptokit.records import dataclass
-from ptokit.run.memory.global_memory import Chosen, View
+from ptokit.run.memory.buffers import Chosen
+from ptokit.run.memory.global_memory import View
 from ptokit.types.enums import Layout
 from ptokit.types.tensor import inner_channels
 
