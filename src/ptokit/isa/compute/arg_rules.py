@@ -52,6 +52,7 @@ def _column_layout(o: Site) -> Message:
 
 
 def _not_empty(o: Site) -> Message:
+    """The valid region of src is not empty."""
     if o.src.vr == 0 or o.src.vc == 0:
         return f"{o:src} has valid region {o.src.vr}x{o.src.vc}; there is nothing to reduce"
     return None
@@ -64,6 +65,9 @@ def _not_empty_rows(o: Site) -> Message:
 
 
 def _types(o: Site, *, column: bool = False) -> Message:
+    """The source type has a form on the target; indices are i32 or u32 (value forms of 2-byte types: also i16,
+    u16).
+    """
     s, idx, valued, device = o.src.dtype, o.dst.dtype, o.has("dst_val"), o.target.is_device
     allowed = o.target.entry(o.instr.types)
     if s not in allowed or (valued and column and o.target.is_a(A5) and s.size == 1):
@@ -219,15 +223,8 @@ def ARG_A5_01(o: Site) -> Message:
     return None
 
 
-_TYPES = rule(
-    "ARG-COM-03",
-    "f32 into i32",
-    "f32 into f32",
-    what=(
-        "The source type has a form on the target; indices are i32 or u32 (value forms of 2-byte types: also i16, u16)."
-    ),
-)(_types)
-_EMPTY = rule("ARG-COM-02", "16x60", "0x60", what="The valid region of src is not empty.")(_not_empty)
+_TYPES = rule("ARG-COM-03", "f32 into i32", "f32 into f32")(_types)
+_EMPTY = rule("ARG-COM-02", "16x60", "0x60")(_not_empty)
 
 _INDICES = types_of("i32 u32")
 

@@ -37,6 +37,7 @@ def REXP_COM_01(o: Site) -> Message:
 
 
 def _columns_64(o: Site) -> Message:
+    """TROWEXPAND of 64-bit types writes at most 64 columns on a5."""
     if o.dst.dtype.bits == 64 and o.dst.vc > 64:
         return f"{o:dst} has {o.dst.vc} valid columns of {o.dst.dtype}; a5 writes the first 64"
     return None
@@ -53,12 +54,7 @@ def REXP_A5_01(o: Site) -> Message:
     return None
 
 
-REXP_A5_02 = rule(
-    "REXP-A5-02",
-    "i64 with 64 columns",
-    "i64 with 128 columns",
-    what="TROWEXPAND of 64-bit types writes at most 64 columns on a5.",
-)(_columns_64)
+REXP_A5_02 = rule("REXP-A5-02", "i64 with 64 columns", "i64 with 128 columns")(_columns_64)
 
 # Row forms with an operation -----------------------------------------------------------------------------------------
 

@@ -26,18 +26,14 @@ def _pipe(o: Site) -> Pipe:
 
 
 def _mat_blocks(o: Site) -> Message:
+    """A Mat tile to fill has 1..32767 blocks of 32 bytes."""
     blocks = o.dst.spec.nbytes // 32
     if o.dst.loc is TileType.Mat and not 1 <= blocks <= 32767:
         return f"{o:dst} is {o.dst.spec.nbytes} bytes, {blocks} blocks of 32; a mat fill takes 1..32767"
     return None
 
 
-EW_A3_08 = rule(
-    "EW-A3-08",
-    "a 128x128 f16 mat tile",
-    "a 1024x1024 i8 mat tile on a2a3",
-    what="A Mat tile to fill has 1..32767 blocks of 32 bytes.",
-)(_mat_blocks)
+EW_A3_08 = rule("EW-A3-08", "a 128x128 f16 mat tile", "a 1024x1024 i8 mat tile on a2a3")(_mat_blocks)
 
 
 @rule("EW-A5-09", "a 128x128 f16 mat tile", "an i64 mat tile", source="compute-elementwise 2.3")

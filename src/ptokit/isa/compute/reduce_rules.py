@@ -31,6 +31,7 @@ def not_vec(o: Site) -> Message:
 
 
 def _row_tiles(o: Site) -> Message:
+    """src is a Vec ND tile; dst is Vec, ND or DN with one column."""
     if not is_nd(o.src):
         return f"{layout(o, 'src')}; a row reduction reads ND tiles"
     if not is_nd(o.dst) and not is_dn1(o.dst):
@@ -42,6 +43,7 @@ _WIDER = {("f16", "f32"), ("bf16", "f32"), ("i16", "i32")}
 
 
 def _row_types(o: Site) -> Message:
+    """dst has the element type of src (cpu: TROWSUM may widen)."""
     s, d = o.src.dtype, o.dst.dtype
     return f"{o:src} has element type {s}, {o:dst} has {d}" if s is not d else None
 
@@ -72,6 +74,7 @@ def rows_of_results(o: Site, name: str) -> Message:
 
 
 def _cpu_types(o: Site) -> Message:
+    """TROWSUM on cpu: src and dst have equal rows; the simulator's type list."""
     return None if o.src.dtype is not o.dst.dtype else in_types(o)
 
 
@@ -116,6 +119,7 @@ def RRED_A3_02(o: Site) -> Message:
 
 
 def _columns_64(o: Site) -> Message:
+    """64-bit reductions see at most 64 columns on a5."""
     if o.src.dtype.bits == 64 and o.src.vc > 64:
         return f"{o:src} has {o.src.vc} valid columns of {o.src.dtype}; a5 reduces the first 64"
     return None
@@ -140,18 +144,8 @@ def _one_column(o: Site) -> Message:
     return f"{o:dst} has {o.dst.vc} valid columns; the result has one" if o.dst.vc != 1 else None
 
 
-RRED_COM_01 = rule(
-    "RRED-COM-01",
-    "16x64 ND into 16x1 DN",
-    "a DN source",
-    what="src is a Vec ND tile; dst is Vec, ND or DN with one column.",
-)(_row_tiles)
-RRED_COM_02 = rule(
-    "RRED-COM-02",
-    "f32 into f32",
-    "f16 into f32 on a5",
-    what="dst has the element type of src (cpu: TROWSUM may widen).",
-)(_row_types)
+RRED_COM_01 = rule("RRED-COM-01", "16x64 ND into 16x1 DN", "a DN source")(_row_tiles)
+RRED_COM_02 = rule("RRED-COM-02", "f32 into f32", "f16 into f32 on a5")(_row_types)
 RRED_COM_03 = rule(
     "RRED-COM-03",
     "16x60 into 16x1",
@@ -170,17 +164,10 @@ def RRED_COM_04(o: Site) -> Message:
     return None if writes_nothing(o) else _one_column(o)
 
 
-RRED_CPU_01 = rule(
-    "RRED-CPU-01",
-    "16x64 into 16x8",
-    "16x64 into 8x8",
-    what="TROWSUM on cpu: src and dst have equal rows; the simulator's type list.",
-)(_cpu_types)
+RRED_CPU_01 = rule("RRED-CPU-01", "16x64 into 16x8", "16x64 into 8x8")(_cpu_types)
 RRED_A3_01 = rule("RRED-A3-01", "TROWMAX i16", "TROWMAX i8", what="The element type has a form on a2a3.")(in_types)
 RRED_A5_01 = rule("RRED-A5-01", "TROWMAX u8", "TROWSUM u8", what="The element type has a form on a5.")(in_types)
-RRED_A5_02 = rule(
-    "RRED-A5-02", "i64 with 64 columns", "i64 with 128 columns", what="64-bit reductions see at most 64 columns on a5."
-)(_columns_64)
+RRED_A5_02 = rule("RRED-A5-02", "i64 with 64 columns", "i64 with 128 columns")(_columns_64)
 
 
 @rule(

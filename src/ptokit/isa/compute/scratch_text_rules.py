@@ -33,6 +33,7 @@ def _rows(o: Site) -> Message:
 
 
 def _src_is_dst(o: Site) -> Message:
+    """tands tors txors: source and destination are different values."""
     for name, t in o.data_tiles:
         if name != "dst" and same_tile(t, o.dst):
             return f"{o:{name}} and {o:dst} are the same value"
@@ -168,12 +169,7 @@ def EW_AS_08(o: Site) -> Message:
     return _physical(o, "src")
 
 
-EW_AS_01 = _asm(
-    "EW-AS-01",
-    what="tands tors txors: source and destination are different values.",
-    accepted="tors ins(%a, %s) outs(%b)",
-    rejected="tors ins(%a, %s) outs(%a)",
-)(_src_is_dst)
+EW_AS_01 = _asm("EW-AS-01", accepted="tors ins(%a, %s) outs(%b)", rejected="tors ins(%a, %s) outs(%a)")(_src_is_dst)
 EW_AS_02 = _asm(
     "EW-AS-02",
     what="trecip on a2a3: source and destination are different values.",

@@ -28,6 +28,7 @@ rule = family(f"{SOURCE} 2.1")
 
 
 def _loc(o: Site, *also: TileType) -> Message:
+    """Every tile operand is a Vec tile (TEXPANDS: Vec or Mat)."""
     for name, t in all_tiles(o):
         if t.loc is not TileType.Vec and t.loc not in also:
             return f"{o:{name}} is a {t.loc.text} tile; {o.instr.name} works on vec tiles"
@@ -35,6 +36,7 @@ def _loc(o: Site, *also: TileType) -> Message:
 
 
 def _row_major(o: Site) -> Message:
+    """Destination and sources are row-major (TEXPANDS: 64-bit elements on a5 only)."""
     for name, t in o.data_tiles:
         if not t.row_major:
             return f"{o:{name}} has blayout=col_major; {o.instr.name} needs row_major on {o.target.name}"
@@ -57,20 +59,9 @@ def EW_03(o: Site) -> Message:
     return None
 
 
-EW_01 = rule(
-    "EW-01",
-    "TADD on three vec tiles",
-    "TADD with a mat source",
-    what="Every tile operand is a Vec tile (TEXPANDS: Vec or Mat).",
-)(_loc)
+EW_01 = rule("EW-01", "TADD on three vec tiles", "TADD with a mat source")(_loc)
 EW_01_MAT = replace(EW_01, check=lambda o: _loc(o, TileType.Mat))
-EW_02 = rule(
-    "EW-02",
-    "row_major tiles",
-    "a col_major source on a5",
-    what="Destination and sources are row-major (TEXPANDS: 64-bit elements on a5 only).",
-    targets=DEVICES,
-)(_row_major)
+EW_02 = rule("EW-02", "row_major tiles", "a col_major source on a5", targets=DEVICES)(_row_major)
 EW_02_64 = replace(EW_02, check=_row_major_64)
 
 EW_CPU_02 = rule(

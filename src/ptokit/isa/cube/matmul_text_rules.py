@@ -94,6 +94,7 @@ def _scaled_triple(o: Site) -> Message:
 
 
 def _bias(o: Site) -> Message:
+    """bias lies in bias, in one row, with dst's element type (f32 in scaled products), row_major on a5."""
     bias: TileInfo = o.bias
     if bias.loc is not TileType.Bias:
         return f"{o:bias} lies in {bias.loc.text}"
@@ -226,13 +227,7 @@ MM_1 = _rule(
     ),
     covered_by=("MAT-COM-01", "MAT-COM-03", "MAT-COM-04"),
 )(_product)
-MM_4 = _rule(
-    "MM-4",
-    "f32 bias of an f32 product",
-    "f16 bias of an f32 product",
-    what="bias lies in bias, in one row, with dst's element type (f32 in scaled products), row_major on a5.",
-    covered_by=("MAT-COM-08",),
-)(_bias)
+MM_4 = _rule("MM-4", "f32 bias of an f32 product", "f16 bias of an f32 product", covered_by=("MAT-COM-08",))(_bias)
 MX_3 = replace(MM_3, check=_scaled_triple, targets=("a5",))
 MX_4 = replace(MM_4, check=_scaled_bias)
 

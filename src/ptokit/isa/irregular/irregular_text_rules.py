@@ -22,6 +22,9 @@ _rule = partial(assembler_rule, source="assembly 13.9")
 
 
 def _padded(o: Site) -> Message:
+    """Padding keeps the element size (1, 2, 4 bytes), and the shape, which only vec tiles may enlarge; dst has a
+    pad value. In mat both tiles are of one type.
+    """
     s, d = o.src, o.dst
     if "mode" in o.attrs:
         return "mode is given; the assembler infers it"
@@ -115,10 +118,6 @@ FP_1 = _rule(
     "FP-1",
     "dst with pad=1",
     "dst with pad=0",
-    what=(
-        "Padding keeps the element size (1, 2, 4 bytes), and the shape, which only vec tiles may enlarge; dst has a "
-        "pad value. In mat both tiles are of one type."
-    ),
     covered_by=("FILL-COM-01", "FILL-COM-02", "FILL-COM-03", "FILL-COM-03-X"),
     always=True,
 )(_padded)

@@ -170,6 +170,7 @@ def MO_9(o: Site) -> Message:
 
 
 def _fractal(o: Site) -> Message:
+    """acc to mat on a2a3: dst has fractal 512."""
     if pair(o) == (Acc, Mat) and o.dst.fractal != 512:
         return f"{o:dst} has fractal={o.dst.fractal}, not 512"
     return None
@@ -208,7 +209,7 @@ ASSEMBLER_RULES = (
     MO_9,
     MO_12,
     MO_13,
-    _rule("MO-10", "512", "1024", what="acc to mat on a2a3: dst has fractal 512.", targets=("a2a3",))(_fractal),
+    _rule("MO-10", "512", "1024", targets=("a2a3",))(_fractal),
 )
 ASSEMBLER_FP_RULES = (
     MF_1,

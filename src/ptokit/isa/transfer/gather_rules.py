@@ -18,12 +18,14 @@ DEVICES = ("a2a3", "a5")
 
 
 def _overlap(p: c.Parts) -> c.Message:
+    """The destination does not overlap the index tile."""
     if isinstance(p.idx, TileInfo) and overlap(p.data, p.idx):
         return f"{p:data} and {p:idx} share memory, and the tile is written while indices are still read"
     return None
 
 
 def _boxed_index(p: c.Parts, idx: TileInfo) -> c.Message:
+    """Row indices are in a tile without boxes on cpu."""
     if p.mode is Coalesce.Row and idx.boxed:
         return f"{p:idx} has the layout {idx.layout_name}; row indices are stored without boxes"
     return None
@@ -47,29 +49,18 @@ def _cpu_row(p: c.Parts, idx: TileInfo) -> c.Message:
 
 
 RULES = (
-    rule(
-        "GATHER-COM-01",
-        "an i32 index tile",
-        "an i16 index tile on a5",
-        what="Indices are int32 or uint32; on cpu any integer.",
-    )(c.check(c.index_type)),
+    rule("GATHER-COM-01", "an i32 index tile", "an i16 index tile on a5")(c.check(c.index_type)),
     rule("GATHER-A23-01", "bf16", "hif8", what="Element type int8 uint8 int16 uint16 int32 uint32 half bf16 float.")(
         c.check(c.data_type(c.A23_TYPES))
     ),
     rule("GATHER-A5-01", "e4m3", "i64", what="Element type of the A2/A3 set, hif8, e4m3 or e5m2.")(
         c.check(c.data_type(c.A5_TYPES))
     ),
-    rule(
-        "GATHER-CPU-03",
-        "f16; e4m3 in the extended mode",
-        "e4m3",
-        what="FP8 and HiF8 are not supported on cpu by default; 4-bit types never.",
-    )(c.check(c.cpu_type)),
+    rule("GATHER-CPU-03", "f16; e4m3 in the extended mode", "e4m3")(c.check(c.cpu_type)),
     rule(
         "GATHER-COM-03",
         "an f32 tile and an f32 table",
         "an f32 tile and an f16 table",
-        what="Tile and table have the same element type; on cpu the same element size.",
         decision="Types of one size are copied bit for bit on cpu, without conversion.",
     )(c.check(c.same_types)),
     rule(
@@ -92,7 +83,6 @@ RULES = (
         "GATHER-COM-04",
         "valid 1x1",
         "valid 0x16",
-        what="The destination has a valid row and a valid column.",
         targets=DEVICES,
         decision="On cpu an empty region is no error: nothing is gathered.",
     )(c.check(c.empty)),
@@ -111,18 +101,8 @@ RULES = (
         accepted="index 99 of 100",
         rejected="index 100 of 100, or -1",
     ),
-    rule(
-        "GATHER-COM-08",
-        "two tiles",
-        "one tile as destination and indices",
-        what="The destination does not overlap the index tile.",
-    )(c.check(_overlap)),
-    rule(
-        "GATHER-CPU-01",
-        "a 1x8 row-major index tile",
-        "an Nz index tile",
-        what="Row indices are in a tile without boxes on cpu.",
-    )(c.ub_check(_boxed_index)),
+    rule("GATHER-COM-08", "two tiles", "one tile as destination and indices")(c.check(_overlap)),
+    rule("GATHER-CPU-01", "a 1x8 row-major index tile", "an Nz index tile")(c.ub_check(_boxed_index)),
     rule(
         "GATHER-CPU-02",
         "valid 1x7 of 1x8",
@@ -136,18 +116,8 @@ RULES = (
         what="The index tile has an element for every element or row that is gathered.",
         source="derived: the library reads past the index tile",
     )(c.ub_check(c.covered)),
-    rule(
-        "GATHER-A23-02",
-        "vec tiles",
-        "an acc destination",
-        what="Destination and indices are vec tiles, unless indices in global memory fill a mat tile.",
-    )(c.check(c.in_ub)),
-    rule(
-        "GATHER-A5-02",
-        "vec tiles",
-        "a bias destination",
-        what="Destination and indices are vec tiles, unless indices in global memory fill a mat tile.",
-    )(c.check(c.in_ub)),
+    rule("GATHER-A23-02", "vec tiles", "an acc destination")(c.check(c.in_ub)),
+    rule("GATHER-A5-02", "vec tiles", "a bias destination")(c.check(c.in_ub)),
     rule(
         "GATHER-A23-09",
         "a 32x16 bf16 Nz mat tile",
@@ -168,18 +138,8 @@ RULES = (
         what="Into L1: as GATHER-A23-09 and GATHER-A23-10.",
         why="That exec=Simt runs on vector sub-core 0 and hands over with intra-block id 2 is for the sanitizer.",
     )(c.check(lambda p: c.l1_form(p) or c.scratch_memory(p))),
-    rule(
-        "GATHER-A23-03",
-        "a row-major index tile",
-        "an 8x1 column-major index tile",
-        what="The index tile is row-major without boxes.",
-    )(c.ub_check(c.plain_index)),
-    rule(
-        "GATHER-A23-04",
-        "an NZ table and an Nz tile",
-        "an ND table and an Nz tile",
-        what="An ND table goes with a row-major tile, an NZ table with an Nz tile of fractal 512.",
-    )(c.ub_check(c.paired_layout)),
+    rule("GATHER-A23-03", "a row-major index tile", "an 8x1 column-major index tile")(c.ub_check(c.plain_index)),
+    rule("GATHER-A23-04", "an NZ table and an Nz tile", "an ND table and an Nz tile")(c.ub_check(c.paired_layout)),
     rule(
         "GATHER-A23-05",
         "8 columns of f32",
@@ -190,7 +150,6 @@ RULES = (
         "GATHER-A23-06",
         "shape 1x4x3x16x8 of f32 into 16x32",
         "shape 1x4x3x16x16 of f32",
-        what="An NZ table has boxes of 16 x 32 bytes, the tile whole boxes, and a row of the table fits the tile.",
         decision="A row that is wider than the tile would be written past its end: refused.",
     )(c.ub_check(c.nz_shape)),
     rule(
@@ -205,21 +164,14 @@ RULES = (
         "7x16 and 7x13",
         what="Elem: index tile and destination have the same valid region.",
     )(c.ub_check(c.one_index_per_element)),
-    rule("GATHER-A5-08", "a column-major tile", "an Nz destination", what="Destination and index tile have no boxes.")(
-        c.ub_check(c.plain_tiles)
-    ),
+    rule("GATHER-A5-08", "a column-major tile", "an Nz destination")(c.ub_check(c.plain_tiles)),
     rule(
         "GATHER-A5-03",
         "valid 8x1 for 8 rows",
         "valid 1x6 for 7 rows",
         what="Row: one index for each valid row of the destination, in one row or one column.",
     )(c.ub_check(lambda p, idx: c.one_index_per_row(p, idx, column=True))),
-    rule(
-        "GATHER-A5-04",
-        "16 and 16",
-        "32 and 16",
-        what="Row: a row of the table is as long as a valid row of the destination.",
-    )(c.check(c.row_length)),
+    rule("GATHER-A5-04", "16 and 16", "32 and 16")(c.check(c.row_length)),
     rule(
         "GATHER-A5-05",
         "3x15 and 3x15",
@@ -234,12 +186,7 @@ RULES = (
         why="The library casts sizes to unsigned before it compares them, so a dynamic one is 4294967295.",
         decision="Sizes of the table are compared where they are known.",
     )(c.ub_check(c.mixed_dynamic)),
-    rule(
-        "GATHER-A5-07",
-        "shape 40x16, strides 16 and 1",
-        "shape 40x13, strides 19 and 1",
-        what="The table is ND and packed.",
-    )(c.check(c.packed_table)),
+    rule("GATHER-A5-07", "shape 40x16, strides 16 and 1", "shape 40x13, strides 19 and 1")(c.check(c.packed_table)),
     rule(
         "GATHER-A5-10",
         "two tiles of 32 KB",

@@ -84,18 +84,24 @@ def parts_of(o: Site) -> Parts | None:
 
 
 def check(condition: Callable[[Parts], Message]) -> Callable[[Site], Message]:
-    """A rule's check from a condition on the parts."""
+    """A rule's check from a condition on the parts; its docstring is the rule's sentence."""
 
     def checked(o: Site) -> Message:
         parts = parts_of(o)
         return None if parts is None else condition(parts)
 
+    checked.__doc__ = condition.__doc__
     return checked
 
 
 def ub_check(condition: Callable[[Parts, TileInfo], Message]) -> Callable[[Site], Message]:
     """The same for the forms between global memory and UB, whose indices are a tile."""
-    return check(lambda p: None if p.l1 or not isinstance(p.idx, TileInfo) else condition(p, p.idx))
+
+    def checked(p: Parts) -> Message:
+        return None if p.l1 or not isinstance(p.idx, TileInfo) else condition(p, p.idx)
+
+    checked.__doc__ = condition.__doc__
+    return check(checked)
 
 
 def size(tile: TileInfo) -> str:
@@ -117,6 +123,7 @@ def bare(p: Parts) -> Message:
 
 
 def index_type(p: Parts) -> Message:
+    """Indices are int32 or uint32; on cpu any integer."""
     dtype = p.idx.dtype
     if not p.site.target.is_device:
         return None if dtype.is_integer and dtype.bits >= 8 else f"{p:idx} holds {dtype}; indices are integers"
@@ -129,6 +136,7 @@ def index_type(p: Parts) -> Message:
 
 
 def same_types(p: Parts) -> Message:
+    """Tile and table have the same element type; on cpu the same element size."""
     data, table = p.data.dtype, p.table.dtype
     if not p.site.target.is_device:
         if data.bits != table.bits:
@@ -147,6 +155,7 @@ def data_type(allowed: frozenset[DType]) -> Callable[[Parts], Message]:
 
 
 def cpu_type(p: Parts) -> Message:
+    """FP8 and HiF8 are not supported on cpu by default; 4-bit types never."""
     dtype = p.data.dtype
     if dtype.bits < 8:
         return f"{p:data} holds {dtype}, whose elements have no address of their own"
@@ -159,12 +168,14 @@ def cpu_type(p: Parts) -> Message:
 
 
 def empty(p: Parts) -> Message:
+    """The destination has a valid row and a valid column."""
     if p.data.vr < 1 or p.data.vc < 1:  # type: ignore[operator]
         return f"the valid region of {p:data} is {size(p.data)}; it needs a row and a column"
     return None
 
 
 def no_capacity(p: Parts) -> Message:
+    """The table has rows or elements to choose from; with oob=Undefined every index is below their number."""
     cap = capacity(p.form, p.site.target, p.table.shape, p.data.c0)
     if cap <= 0:
         return f"the table has {cap} {'rows' if p.form.by_row else 'elements'} (shape {shape_text(p.table.shape)})"
@@ -243,6 +254,7 @@ def mixed_dynamic(p: Parts, idx: TileInfo) -> Message:
 
 
 def in_ub(p: Parts) -> Message:
+    """Destination and indices are vec tiles, unless indices in global memory fill a mat tile."""
     if p.data.loc not in (TileType.Vec, TileType.Mat):
         return f"{p:data} is a {p.data.loc.text} tile; it is a vec tile, or mat with indices in global memory"
     if isinstance(p.idx, TileInfo) and p.idx.loc is not TileType.Vec:
@@ -260,12 +272,14 @@ def vec_only(p: Parts) -> Message:
 
 
 def plain_index(p: Parts, idx: TileInfo) -> Message:
+    """The index tile is row-major without boxes."""
     if not idx.row_major or idx.boxed:
         return f"{p:idx} has the layout {idx.layout_name}; it is row-major without boxes"
     return None
 
 
 def plain_tiles(p: Parts, idx: TileInfo) -> Message:
+    """Destination and index tile have no boxes."""
     for name, tile in ((p.name, p.data), ("idx", idx)):
         if tile.boxed:
             return f"{p:{name}} has the layout {tile.layout_name}; addresses ignore boxes, so it must have none"
@@ -273,6 +287,7 @@ def plain_tiles(p: Parts, idx: TileInfo) -> Message:
 
 
 def paired_layout(p: Parts, idx: TileInfo) -> Message:
+    """An ND table goes with a row-major tile, an NZ table with an Nz tile of fractal 512."""
     layout, fractal = p.data.layout_name, p.data.fractal
     table = "" if p.table.layout is None else p.table.layout.name
     if layout == "ND" and p.plain_table is not False:
@@ -284,12 +299,14 @@ def paired_layout(p: Parts, idx: TileInfo) -> Message:
 
 
 def whole_blocks(p: Parts) -> Message:
+    """Rows of the source are multiples of 32 bytes."""
     if p.data.cols * p.data.dtype.size % 32:
         return f"{p:data} has rows of {p.data.cols * p.data.dtype.size} bytes, not a multiple of 32"
     return None
 
 
 def nz_shape(p: Parts, idx: TileInfo) -> Message:
+    """An NZ table has boxes of 16 x 32 bytes, the tile whole boxes, and a row of the table fits the tile."""
     if not p.nz:
         return None
     s0, s1, _, s3, s4 = p.table.shape
@@ -304,6 +321,7 @@ def nz_shape(p: Parts, idx: TileInfo) -> Message:
 
 
 def packed_table(p: Parts) -> Message:
+    """The table is ND and packed."""
     if p.l1:
         return None
     if p.plain_table is False:
@@ -319,6 +337,7 @@ def packed_table(p: Parts) -> Message:
 
 
 def row_length(p: Parts) -> Message:
+    """Row: a row of the table is as long as a valid row of the destination."""
     if p.l1 or p.mode is not Coalesce.Row or p.table.shape[4] == p.data.vc:
         return None
     if p.table.shape[4] != p.data.vc:

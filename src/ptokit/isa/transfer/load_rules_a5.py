@@ -224,6 +224,7 @@ def _even(size: object) -> bool:
 
 
 def _mx_even(o: Site) -> Message:
+    """Scales come in pairs: Cv is even for the left operand, Rv for the right."""
     if not is_mx(o):
         return None
     what, count = ("rows", o.dst.vr) if o.src.layout in MX_B else ("columns", o.dst.vc)
@@ -354,12 +355,7 @@ A5 = (
     LOAD_A5_15,
     LOAD_A5_16,
     LOAD_A5_17,
-    rule(
-        "LOAD-A5-18",
-        "valid 16x6",
-        "valid 16x5",
-        what="Scales come in pairs: Cv is even for the left operand, Rv for the right.",
-    )(_mx_even),
+    rule("LOAD-A5-18", "valid 16x6", "valid 16x5")(_mx_even),
     LOAD_A5_21,
     LOAD_A5_22,
     LOAD_A5_23,

@@ -28,18 +28,21 @@ def SCATTER_COM_01(o: Site) -> c.Message:
 
 
 def _last_and_atomic(p: c.Parts) -> c.Message:
+    """On cpu atomic operations exclude conflict=Last."""
     if p.site.atomic is not ScatterAtomicOp.NONE and p.site.conflict is ScatterConflict.Last:
         return f"atomic={p.site.atomic.name} with conflict=Last; an atomic operation lets every element count"
     return None
 
 
 def _cpu_type(p: c.Parts) -> c.Message:
+    """FP8 and HiF8 are not supported on cpu by default; 4-bit types and atomic HiF8 never."""
     if p.site.atomic is not ScatterAtomicOp.NONE and p.table.dtype.value is None:
         return f"the table holds {p.table.dtype}, for which there is no arithmetic"
     return c.cpu_type(p)
 
 
 def _a23_atomic(p: c.Parts) -> c.Message:
+    """Atomic Add on float half bf16 int32 int16 int8; no Max, no Min."""
     atomic, dtype = p.site.atomic, p.data.dtype
     if atomic in (ScatterAtomicOp.Max, ScatterAtomicOp.Min):
         return f"atomic={atomic.name}; a2a3 has Add only"
@@ -49,6 +52,7 @@ def _a23_atomic(p: c.Parts) -> c.Message:
 
 
 def _a5_atomic(p: c.Parts) -> c.Message:
+    """Atomic Add on int32 uint32 float half bf16, Max and Min on int32 uint32 float."""
     atomic, dtype = p.site.atomic, p.data.dtype
     allowed = A5_ADD if atomic is ScatterAtomicOp.Add else A5_EXTREME
     if atomic is not ScatterAtomicOp.NONE and dtype not in allowed:
@@ -57,6 +61,7 @@ def _a5_atomic(p: c.Parts) -> c.Message:
 
 
 def _conflict(p: c.Parts) -> c.Message:
+    """There is no conflict parameter."""
     return None if p.site.conflict is None else f"conflict={p.site.conflict.name}; a2a3 has no such parameter"
 
 
@@ -68,17 +73,11 @@ RULES = (
     rule("SCATTER-A5-01", "e4m3", "e8m0", what="Element type of the A2/A3 set, hif8, e4m3 or e5m2.")(
         c.check(c.data_type(c.A5_TYPES))
     ),
-    rule(
-        "SCATTER-CPU-02",
-        "f16; e4m3 in the extended mode",
-        "e4m3",
-        what="FP8 and HiF8 are not supported on cpu by default; 4-bit types and atomic HiF8 never.",
-    )(c.check(_cpu_type)),
+    rule("SCATTER-CPU-02", "f16; e4m3 in the extended mode", "e4m3")(c.check(_cpu_type)),
     rule(
         "SCATTER-COM-03",
         "an f32 tile and an f32 table",
         "an f32 tile and an i8 table",
-        what="Tile and table have the same element type; on cpu the same element size.",
         decision="Types of one size are stored bit for bit on cpu; atomics compute in the table's type.",
     )(c.check(c.same_types)),
     rule(
@@ -94,7 +93,6 @@ RULES = (
         "SCATTER-COM-04",
         "index 99 of 100",
         "index 100 of 100, or a table without rows",
-        what="The table has rows or elements to choose from; with oob=Undefined every index is below their number.",
         why="The indices are checked when the instruction runs.",
         source="move-gather-scatter 11.2",
     )(c.check(c.no_capacity)),
@@ -107,12 +105,7 @@ RULES = (
         accepted="colliding indices with conflict=Last",
         rejected="colliding indices with conflict=Default on a5",
     ),
-    rule(
-        "SCATTER-CPU-01",
-        "atomic=Max",
-        "atomic=Max with conflict=Last",
-        what="On cpu atomic operations exclude conflict=Last.",
-    )(c.check(_last_and_atomic)),
+    rule("SCATTER-CPU-01", "atomic=Max", "atomic=Max with conflict=Last")(c.check(_last_and_atomic)),
     rule(
         "SCATTER-CPU-03",
         "an 8x16 index tile for 7x13 elements",
@@ -133,24 +126,15 @@ RULES = (
         what="A row-major tile goes to an ND table, an Nz tile of fractal 512 to an NZ table of its boxes.",
         decision="A row of the table that is wider than the tile would be read past its end: refused.",
     )(c.ub_check(lambda p, idx: c.paired_layout(p, idx) or c.nz_shape(p, idx))),
-    rule(
-        "SCATTER-A23-04", "8 columns of f32", "4 columns of f32", what="Rows of the source are multiples of 32 bytes."
-    )(c.check(c.whole_blocks)),
-    rule(
-        "SCATTER-A23-05",
-        "Add on bf16",
-        "Max on i32",
-        what="Atomic Add on float half bf16 int32 int16 int8; no Max, no Min.",
-    )(c.check(_a23_atomic)),
+    rule("SCATTER-A23-04", "8 columns of f32", "4 columns of f32")(c.check(c.whole_blocks)),
+    rule("SCATTER-A23-05", "Add on bf16", "Max on i32")(c.check(_a23_atomic)),
     rule(
         "SCATTER-A23-06",
         "valid 1x8 for 8 rows",
         "3x8 indices for 3x7 elements",
         what="One row of indices with one per row (Row), or the valid region of the source (Elem).",
     )(c.ub_check(lambda p, idx: c.one_index_per_row(p, idx, column=False) or c.one_index_per_element(p, idx))),
-    rule("SCATTER-A23-07", "no conflict written", "conflict=Last", what="There is no conflict parameter.")(
-        c.check(_conflict)
-    ),
+    rule("SCATTER-A23-07", "no conflict written", "conflict=Last")(c.check(_conflict)),
     rule(
         "SCATTER-A5-06",
         "row-major vec tiles",
@@ -158,12 +142,7 @@ RULES = (
         what="Source and indices are vec tiles without boxes.",
         source="as GATHER-A5-02 and GATHER-A5-08",
     )(c.check(lambda p: c.vec_only(p) or (c.plain_tiles(p, p.idx) if isinstance(p.idx, TileInfo) else None))),
-    rule(
-        "SCATTER-A5-02",
-        "Max on u32",
-        "Min on bf16",
-        what="Atomic Add on int32 uint32 float half bf16, Max and Min on int32 uint32 float.",
-    )(c.check(_a5_atomic)),
+    rule("SCATTER-A5-02", "Max on u32", "Min on bf16")(c.check(_a5_atomic)),
     rule(
         "SCATTER-A5-03",
         "valid 6x1 for 6 rows",
@@ -178,12 +157,7 @@ RULES = (
         "5x16 and 5x12",
         what="Elem: index tile and source have the same valid region; compared sizes are both static or both dynamic.",
     )(c.ub_check(lambda p, idx: c.one_index_per_element(p, idx) or c.mixed_dynamic(p, idx))),
-    rule(
-        "SCATTER-A5-05",
-        "shape 18x16, strides 16 and 1",
-        "shape 18x16, strides 24 and 1",
-        what="The table is ND and packed.",
-    )(c.check(c.packed_table)),
+    rule("SCATTER-A5-05", "shape 18x16, strides 16 and 1", "shape 18x16, strides 24 and 1")(c.check(c.packed_table)),
     rule(
         "SCATTER-ROW-01",
         "an 8x1 column-major index tile",

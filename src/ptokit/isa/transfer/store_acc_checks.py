@@ -58,12 +58,14 @@ def only_to(*allowed: Layout) -> Check:
 
 
 def wrong_source(o: Site) -> Message:
+    """An accumulator is f32 or i32."""
     if not is_acc(o) or o.src.dtype in SOURCES:
         return None
     return f"the accumulator has element type {o.src.dtype}; it is f32 or i32"
 
 
 def cast_type(o: Site) -> Message:
+    """Without quantisation an accumulator goes to i32, f32, f16 or bf16."""
     if not is_acc(o) or quantised(o) or o.dst.dtype in CAST:
         return None
     return (
@@ -80,24 +82,29 @@ def pair(o: Site, table: Table, what: str) -> Message:
 
 
 def cast_pair(o: Site) -> Message:
+    """Without quantisation: f32 to f32, f16, bf16; i32 to i32."""
     return None if quantised(o) or o.dst.dtype not in CAST else pair(o, CAST_PAIRS, "without quantisation")
 
 
 def quant_a3(o: Site) -> Message:
+    """With quantisation: f32 to i8, u8; i32 to i8, u8, f16."""
     return pair(o, QUANT_A3, "with quantisation") if quantised(o) else None
 
 
 def quant_a5(o: Site) -> Message:
+    """With quantisation: f32 to i8, u8, f16, bf16, hif8, e4m3, f32; i32 to i8, u8, f16, bf16."""
     return pair(o, QUANT_A5, "with quantisation") if quantised(o) else None
 
 
 def too_many_columns(o: Site) -> Message:
+    """An accumulator has 1 to 4095 columns."""
     if is_acc(o) and not 1 <= o.src.cols <= 4095:
         return f"the accumulator has {o.src.cols} columns; it is stored with 1 to 4095"
     return None
 
 
 def too_many_rows(o: Site) -> Message:
+    """To ND an accumulator has 1 to 8192 rows; else 1 to 65535, and its columns are a multiple of 16."""
     if not is_acc(o) or o.dst.layout is None:
         return None
     limit = 8192 if o.dst.layout is L.ND else 65535
@@ -109,6 +116,7 @@ def too_many_rows(o: Site) -> Message:
 
 
 def valid_columns(o: Site) -> Message:
+    """1 to 4095 columns of an accumulator are valid."""
     if is_acc(o) and o.src.vc > 4095:
         return f"{o.src.vc} valid columns; an accumulator is stored with 1 to 4095"
     return None
@@ -129,6 +137,7 @@ def to_nd(o: Site) -> Message:
 
 
 def a3_nd(o: Site) -> Message:
+    """From Acc to ND: g0 = g1 = g2 = 1, Cv = g4, Rv = g3, 1 <= Rv <= 8192."""
     wrong = to_nd(o)
     if not wrong and is_acc(o) and o.dst.layout is L.ND and o.src.vr > 8192:
         return f"{o.src.vr} valid rows; to ND an accumulator is stored with 1 to 8192"
@@ -136,12 +145,16 @@ def a3_nd(o: Site) -> Message:
 
 
 def to_nz(o: Site) -> Message:
+    """From Acc to NZ: g3 = 16; g4 = 16 for i32, 16 or 8 for f32, else 32 bytes; Rv = g2*g3, Cv = g0*g1*g4."""
     if not is_acc(o) or o.dst.layout is not L.NZ:
         return None
     return wrong_dim(o.dst, 3, 16) or wrong_dim(o.dst, 4, *block_sizes(o)) or disagrees(o.src, o.dst, L.NZ)
 
 
 def a3_nz(o: Site) -> Message:
+    """From Acc to NZ: g3 = 16; g4 = 16 for i32, 16 or 8 for f32, else 32 bytes; Rv = g2*g3, Cv = g0*g1*g4, Rv <=
+    65535, Cv a multiple of 16.
+    """
     wrong = to_nz(o)
     if wrong or not is_acc(o) or o.dst.layout is not L.NZ:
         return wrong
@@ -153,6 +166,7 @@ def a3_nz(o: Site) -> Message:
 
 
 def nc1hwc0(o: Site) -> Message:
+    """From Acc to NC1HWC0: g4 as for NZ; Rv = g0*g2*g3, Cv = g1*g4, Rv <= 65535."""
     if not is_acc(o) or o.dst.layout is not L.NC1HWC0:
         return None
     wrong = wrong_dim(o.dst, 4, *block_sizes(o)) or disagrees(o.src, o.dst, L.NC1HWC0)
@@ -160,6 +174,7 @@ def nc1hwc0(o: Site) -> Message:
 
 
 def ndc1hwc0(o: Site) -> Message:
+    """From Acc to NDC1HWC0: f32, i32, f16, bf16, i8, u8; Rv = g0*g3*g4, Cv = g1*g2*C0."""
     if not is_acc(o) or o.dst.layout is not L.NDC1HWC0:
         return None
     if o.dst.dtype not in NDC_TYPES:
@@ -175,6 +190,9 @@ def many_rows(o: Site) -> Message:
 
 
 def images(o: Site) -> Message:
+    """From Acc: NHWC Rv = g1*g2*g3, Cv = g4; NCHW Rv = g1*g3*g4, Cv = g2; NCDHW Rv = g0*g3*g4 (or with the depth,
+    g0*g2*g3*g4), Cv = g1.
+    """
     g, layout = o.dst.shape, o.dst.layout
     shapes: dict[Layout, tuple[Size, Size]] = {
         L.NHWC: (g[1] * g[2] * g[3], g[4]),
@@ -197,10 +215,12 @@ def several_images(view: ViewInfo, *dims: int) -> Message:
 
 
 def a3_single(o: Site) -> Message:
+    """From Acc to NC1HWC0 and NDC1HWC0: g0 = 1."""
     return several_images(o.dst, 0) if is_acc(o) and o.dst.layout in (L.NC1HWC0, L.NDC1HWC0) else None
 
 
 def contiguous_rows(o: Site) -> Message:
+    """From Acc to NHWC, NCHW and NCDHW: one image (g0 = 1, NCHW also g1 = 1), whose rows lie together."""
     v, g, t = o.dst, o.dst.shape, o.dst.stride
     if not is_acc(o):
         return None
@@ -235,14 +255,21 @@ def unpacked(o: Site) -> Message:
 
 
 def a3_assumed(o: Site) -> Message:
+    """Strides that the transfer takes for granted hold: plain stores as TLOAD; Acc to ND t4 = 1, to other layouts
+    packed.
+    """
     return assumed_plain(o) or assumed_conv(o) or unpacked(o)
 
 
 def a5_assumed(o: Site) -> Message:
+    """From Acc to ND: g0 = g1 = g2 = 1, Rv = g3, Cv = g4, t4 = 1; to NZ packed strides; from Vec the strides that
+    TLOAD takes for granted.
+    """
     return assumed_plain(o) or to_nd(o) or unpacked(o)
 
 
 def fp_tile(o: Site) -> Message:
+    """The parameters of TSTORE_FP are u64 words in a Scaling tile, one per valid column."""
     if not o.has("fp"):
         return None
     fp = o.fp
@@ -256,6 +283,9 @@ def fp_tile(o: Site) -> Message:
 
 
 def wrong_words(o: Site) -> Message:
+    """Bit 46 of every parameter word says whether an 8-bit destination is signed, and the parameters of TSTORE_FP
+    start at a multiple of 128 bytes.
+    """
     if not is_acc(o):
         return None
     if o.has("fp") and o.fp.addr % 128 != 0:

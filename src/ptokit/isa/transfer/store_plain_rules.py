@@ -45,6 +45,7 @@ def engine(o: Site) -> Layout | None:
 
 
 def _pair(o: Site) -> Message:
+    """From Vec and Mat: ND to ND, DN to DN, Nz to NZ; tiles of one row or one column to any of them."""
     tile, layout = o.src, o.dst.layout
     if not plain(o) or layout is None:
         return None
@@ -88,6 +89,7 @@ def STORE_A5_03(o: Site) -> Message:
 
 
 def _wide(o: Site) -> Message:
+    """64-bit elements go ND to ND or DN to DN only."""
     if not plain(o) or o.src.dtype.size != 8 or o.dst.layout is None:
         return None
     if (o.dst.layout.name, o.src.layout_name) in (("ND", "ND"), ("DN", "DN")):
@@ -220,13 +222,8 @@ def STORE_A3_25(o: Site) -> Message:
 A3 = (
     STORE_A3_01,
     STORE_A3_03,
-    rule(
-        "STORE-A3-04",
-        "a 1x64 ND tile to DN",
-        "a 32x64 DN tile to ND",
-        what="From Vec and Mat: ND to ND, DN to DN, Nz to NZ; tiles of one row or one column to any of them.",
-    )(_pair),
-    rule("STORE-A3-05", "u64 ND to ND", "u64 Nz to NZ", what="64-bit elements go ND to ND or DN to DN only.")(_wide),
+    rule("STORE-A3-04", "a 1x64 ND tile to DN", "a 32x64 DN tile to ND")(_pair),
+    rule("STORE-A3-05", "u64 ND to ND", "u64 Nz to NZ")(_wide),
     STORE_A3_06,
     STORE_A3_07,
     STORE_A3_08,

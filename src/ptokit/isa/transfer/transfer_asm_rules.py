@@ -66,6 +66,7 @@ def written_valid(tile: TileInfo) -> tuple[int, int]:
 
 
 def _empty_view(o: Site) -> Message:
+    """No dimension of the view is 0."""
     _, view = sides(o)
     wrong = next((d for d in written_dims(view) if d == 0), None)
     return None if wrong is None else f"a dimension of the view is {wrong}"
@@ -85,6 +86,7 @@ def ST_5(o: Site) -> Message:
 
 
 def _columns(o: Site) -> Message:
+    """An accumulator has 1..4095 columns, and no more valid ones."""
     tile: TileInfo = o.src
     if tile.loc is not TileType.Acc:
         return None
@@ -98,6 +100,7 @@ def _columns(o: Site) -> Message:
 
 
 def _sizes(o: Site) -> Message:
+    """Elements of tile and view have one size."""
     tile, view = sides(o)
     if tile.dtype.bits == view.dtype.bits:
         return None
@@ -127,6 +130,7 @@ def _wants_layout(o: Site, *, lines: bool = False) -> Message:
 
 
 def _prefetched(o: Site) -> Message:
+    """On a2a3 neither side has floats of 4 or 8 bits; on a5 both have types that loads take."""
     if o.target.is_a(A2A3):
         wrong = next((t.dtype for t in sides(o) if t.dtype in _SMALL_FLOATS), None)
     else:
@@ -169,6 +173,7 @@ def ST_11(o: Site) -> Message:
 
 
 def _quantised(o: Site) -> Message:
+    """With a quantisation word i32 goes to i8 or f16, f32 to i8."""
     allowed = o.target.entry(QUANT).get(o.src.dtype.name)
     if not o.has("quant") or o.src.loc is not TileType.Acc or allowed is None or o.dst.dtype.name in allowed:
         return None
@@ -245,14 +250,12 @@ for _id in ("LD-4", "ST-4"):
     )
 
 LOAD = (
-    _rule("LD-3", "1x16", "0x16", what="No dimension of the view is 0.", covered_by=_POSITIVE)(_empty_view),
+    _rule("LD-3", "1x16", "0x16", covered_by=_POSITIVE)(_empty_view),
     LD_5,
     _rule("LD-6", "mat", "left", what="Loads go to vec and mat.", targets=("a2a3",), covered_by=("LOAD-A3-02",))(
         _in(_VEC, _MAT)
     ),
-    _rule("LD-7", "i16, f16", "i8, f16", what="Elements of tile and view have one size.", covered_by=("LS-COM-04",))(
-        _sizes
-    ),
+    _rule("LD-7", "i16, f16", "i8, f16", covered_by=("LS-COM-04",))(_sizes),
     LD_8,
     LD_9,
     _rule(
@@ -280,7 +283,7 @@ def ST_10(o: Site) -> Message:
 
 
 STORE = (
-    _rule("ST-3", "1x16", "0x16", what="No dimension of the view is 0.", covered_by=_POSITIVE)(_empty_view),
+    _rule("ST-3", "1x16", "0x16", covered_by=_POSITIVE)(_empty_view),
     ST_5,
     ST_6,
     ST_7,
@@ -288,14 +291,7 @@ STORE = (
     ST_9,
     ST_10,
     ST_11,
-    _narrower(
-        "ST-12",
-        "f32 to i8",
-        "f32 to ui8",
-        what="With a quantisation word i32 goes to i8 or f16, f32 to i8.",
-        decision=_MORE_TYPES,
-        targets=("a2a3",),
-    )(_quantised),
+    _narrower("ST-12", "f32 to i8", "f32 to ui8", decision=_MORE_TYPES, targets=("a2a3",))(_quantised),
     _narrower(
         "ST-13",
         "f32 to bf16",
@@ -305,14 +301,7 @@ STORE = (
         targets=("a5",),
     )(_quantised),
     ST_14,
-    _rule(
-        "ST-15",
-        "4080",
-        "4096",
-        what="An accumulator has 1..4095 columns, and no more valid ones.",
-        targets=("a2a3",),
-        covered_by=("STORE-A3-15", "STORE-A3-17"),
-    )(_columns),
+    _rule("ST-15", "4080", "4096", targets=("a2a3",), covered_by=("STORE-A3-15", "STORE-A3-17"))(_columns),
     _rule(
         "ST-16",
         "ND",
@@ -365,21 +354,8 @@ PREFETCH = (
     _rule("PF-3", "vec", "left", what="Prefetch goes to vec and mat.", always=True, covered_by=("PREF-02",))(
         _in(_VEC, _MAT)
     ),
-    _rule(
-        "PF-4",
-        "i16, f16",
-        "i8, f16",
-        what="Elements of tile and view have one size.",
-        always=True,
-        covered_by=("PREF-03",),
-    )(_sizes),
-    _rule(
-        "PF-5",
-        "i8 on a2a3",
-        "hif8 on a2a3",
-        what="On a2a3 neither side has floats of 4 or 8 bits; on a5 both have types that loads take.",
-        source=f"{_PTO} TPrefetchOp",
-    )(_prefetched),
+    _rule("PF-4", "i16, f16", "i8, f16", always=True, covered_by=("PREF-03",))(_sizes),
+    _rule("PF-5", "i8 on a2a3", "hif8 on a2a3", source=f"{_PTO} TPrefetchOp")(_prefetched),
 )
 
 _TILES, _TRANSFERS, _MOVES = "assembly 13.2", "assembly 13.4, 13.5", "assembly 13.6"
