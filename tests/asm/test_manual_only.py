@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 import pytest
 
 from ptokit.asm import parse_module
 from ptokit.asm.convert import convert
-from ptokit.diagnostics import Diagnostics
-from ptokit.ir.runnable import check_runnable
-from ptokit.isa.table import SHARED, TABLE
+from ptokit.diagnostics import DiagnosticError
+from ptokit.isa.table import SHARED
+from ptokit.run import compile_program
+from ptokit.sanitize import sanitize
+from ptokit.targets import target
 
 from .interchange import read_elsewhere
 from .reading import body, errors, read
@@ -151,11 +157,46 @@ def test_a_part_of_memory_keeps_its_line_where_a_tile_says_nothing_of_its_size(n
         assert convert(read(text), "dps").text == convert(module, "dps").text
 
 
-def test_a_launch_says_that_one_device_is_run() -> None:
-    found = Diagnostics()
-    check_runnable(parse_module(f"tput %m, %n : ({M}, {M})\ntgather %g, %m : ({G}, {M})").module, found)
-    assert [(d.rule, d.location.line) for d in found] == [("TEXT-UNIMPLEMENTED", 1), ("TEXT-UNIMPLEMENTED", 2)]
-    assert not any(TABLE[name].implemented for name in ("TPUT", "TGET", "TBROADCAST", "TREDUCE", "MAKE_GROUP"))
+P = "memref<4x8xf32>"
+WHOLE = "memref<8x8xf32>"
+GROUP = f"%g = pto.make_group %a, %b : ({P}, {P}) -> !pto.group<2>\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "sizes", "wanted"),
+    [
+        (f"pto.tput ins(%b : {P}) outs(%a : {P})", (4, 4, 8), lambda a, b, w: (b, b, w)),
+        (f"pto.tget ins(%b : {P}) outs(%a : {P})", (4, 4, 8), lambda a, b, w: (b, b, w)),
+        (f"{GROUP}pto.tgather ins(%g : !pto.group<2>) outs(%w : {WHOLE})", (4, 4, 8), lambda a, b, w: (a, b, (*a, *b))),
+        (f"{GROUP}pto.tscatter ins(%g, %w : !pto.group<2>, {WHOLE})", (4, 4, 8), lambda a, b, w: (w[:4], w[4:], w)),
+        (f"{GROUP}pto.tbroadcast ins(%g, %w : !pto.group<2>, {P})", (4, 4, 4), lambda a, b, w: (w, w, w)),
+        (
+            f"{GROUP}pto.treduce ins(%g : !pto.group<2>) outs(%w : {P}) {{op = #pto.reduce_op<max>}}",
+            (4, 4, 4),
+            lambda a, b, w: (a, b, np.maximum(a, b)),
+        ),
+    ],
+)
+def test_transfers_without_stages_run(line: str, sizes: tuple[int, ...], wanted: Callable[..., Any]) -> None:
+    types = [WHOLE if n == 8 else P for n in sizes]
+    params = ", ".join(f"%{name}: {type}" for name, type in zip("abw", types))
+    module = parse_module(f"func.func @k({params}) {{\n{line}\nreturn\n}}", target=target("a5"))
+    module.diagnostics.raise_if_errors()
+    rng = np.random.default_rng(1)
+    args = [rng.integers(-9, 9, (n, 8)).astype(np.float32) for n in sizes]
+    expected = [np.array(each) for each in wanted(*(arg.copy() for arg in args))]
+    compile_program(module.module, target("a5")).launch(args)
+    assert all((arg == each).all() for arg, each in zip(args, expected, strict=True))
+    assert sanitize(module.module, "a5", args).clean
+
+
+def test_a_reduction_has_no_source_beside_its_group() -> None:
+    line = f"pto.treduce ins(%g, %w : !pto.group<2>, {P}) outs(%a : {P})"
+    text = f"func.func @k(%a: {P}, %b: {P}, %w: {P}) {{\n{GROUP}{line}\nreturn\n}}"
+    program = compile_program(parse_module(text, target=target("a5")).module, target("a5"))
+    with pytest.raises(DiagnosticError) as error:
+        program.launch([np.zeros((4, 8), np.float32) for _ in "abw"])
+    assert [(d.rule, d.location.line) for d in error.value.diagnostics] == [("COMM-02", 3)]
 
 
 @pytest.mark.parametrize("name", ["tcolargmax", "tcolargmin", "trowargmax", "trowargmin"])

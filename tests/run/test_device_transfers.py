@@ -108,3 +108,49 @@ def test_the_sanitizer_orders_transfers(between: str, races: set[str]) -> None:
     module = read(f"{store}{between}{put}", ROWS, ROWS, before=made)
     rules = {d.rule for d in sanitize(module, "a5", arrays(ROWS, ROWS), mode="manual").diagnostics}
     assert {rule for rule in rules if rule.startswith("RACE")} == races
+
+
+SESSION, EVENT, FLAT = "!pto.async_session", "!pto.async_event", "!pto.partition_tensor_view<128xf32>"
+
+
+def in_background(*lines: str) -> Module:
+    """A kernel with flat parts %a and %b and a pointer %w to a workspace."""
+    scratch = "!pto.tile_buf<vec, 1x256xi8>"
+    text = f"func.func @k(%a: {FLAT}, %b: {FLAT}, %w: !pto.ptr<i8>) {{\n%t = pto.alloc_tile : {scratch}\n"
+    text += f"%s = pto.comm.build_async_session(%t, %w : {scratch}, !pto.ptr<i8>) -> {SESSION}\n"
+    found = parse_module("\n".join([text, *lines, "return\n}"]), "k.pto", target=target("a5"))
+    found.diagnostics.raise_if_errors()
+    return found.module
+
+
+@pytest.mark.parametrize("word", ["tput_async", "tget_async"])
+@pytest.mark.parametrize("end", ["wait_async_event", "test_async_event"])
+def test_a_transfer_in_the_background_is_over_when_asked(word: str, end: str) -> None:
+    move = f"%e = pto.comm.{word}(%a, %b, %s : {FLAT}, {FLAT}, {SESSION}) -> {EVENT}"
+    over = f'%d = pto.comm.{end}(%e, %s : {EVENT}, {SESSION}) -> i1\ncf.assert %d, "over"'
+    a, b = np.zeros(128, np.float32), np.arange(128, dtype=np.float32)
+    module = in_background(move, over)
+    compile_program(module, target("a5")).launch([a, b, np.zeros(64, np.int8)])
+    assert (a == b).all()
+    args = [a, b, np.zeros(64, np.int8)]
+    assert not sanitize(module, "a5", args).diagnostics.errors
+    rules = [d.rule for d in sanitize(in_background(move), "a5", args).warnings]
+    assert rules == ["ASYNC-UNWAITED"]
+
+
+@pytest.mark.parametrize(("waits", "rules"), [(True, []), (False, ["ASYNC-RACE"])])
+def test_a_prefetch_in_text_is_waited_for(waits: bool, rules: list[str]) -> None:
+    lines = [
+        "%c = pto.make_prefetch_async_context(%w : !pto.ptr<i8>) -> !pto.prefetch_async_context",
+        f"%e = pto.tprefetch_async(%b, %c : {FLAT}, !pto.prefetch_async_context) -> {EVENT}",
+        f"%p = pto.get_prefetch_async_session %c : !pto.prefetch_async_context -> {SESSION}",
+        f"%d = pto.comm.wait_async_event(%e, %p : {EVENT}, {SESSION}) -> i1" if waits else "",
+        "%v = pto.alloc_tile : !pto.tile_buf<vec, 1x128xf32>",
+        f"pto.tload ins(%b : {FLAT}) outs(%v : !pto.tile_buf<vec, 1x128xf32>)",
+        f"pto.tstore ins(%v : !pto.tile_buf<vec, 1x128xf32>) outs(%a : {FLAT})",
+    ]
+    a, b = np.zeros(128, np.float32), np.arange(128, dtype=np.float32)
+    module = in_background(*lines)
+    compile_program(module, target("a5")).launch([a, b, np.zeros(64, np.int8)])
+    assert (a == b).all()
+    assert [d.rule for d in sanitize(module, "a5", [a, b, np.zeros(64, np.int8)]).errors] == rules

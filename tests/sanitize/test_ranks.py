@@ -32,6 +32,38 @@ PUT = f"pto.comm.tput(%px_p, %y_p, buf(%a) : {VIEW}, {VIEW}, {TILE})"
 GET = f"pto.comm.tget(%y_p, %px_p, buf(%a) : {VIEW}, {VIEW}, {TILE})"
 DRAIN = "set MTE3 S 0\nwait MTE3 S 0"
 FENCE = "pto.fence.barrier_all #pto.fence_scope<gm>"
+ASYNC = "!pto.async_session"
+SESSION = (
+    "%scratch_at = arith.constant 65536 : i64\n"
+    "%scratch = pto.alloc_tile addr = %scratch_at : !pto.tile_buf<vec, 1x256xi8>\n"
+    "%se = pto.comm.build_async_session(%scratch, %ws : !pto.tile_buf<vec, 1x256xi8>, !pto.ptr<i8>) -> " + ASYNC
+)
+FLAT = "!pto.partition_tensor_view<512xf32>"
+
+
+def flat(name: str) -> str:
+    """All of a tensor as one row, in two lines."""
+    return (
+        f"%{name}_f = pto.make_tensor_view %{name}, shape = [%n512], strides = [%c1] : !pto.tensor_view<512xf32>\n"
+        f"%{name}_1 = pto.partition_view %{name}_f, offsets = [%c0], sizes = [%n512] : !pto.tensor_view<512xf32> "
+        f"-> {FLAT}"
+    )
+
+
+def moved(word: str, dst: str, src: str) -> str:
+    """A transfer in the background; see `AT`."""
+    views = f"%n512 = arith.constant 512 : index\n{flat(dst)}\n{flat(src)}"
+    line = f"%ev = pto.comm.{word}(%{dst}_1, %{src}_1, %se : {FLAT}, {FLAT}, {ASYNC}) -> !pto.async_event"
+    return f"{SESSION}\n{views}\n{line}"
+
+
+AT = 9  # the line of the transfer
+PUT_ASYNC, GET_ASYNC = moved("tput_async", "px", "y"), moved("tget_async", "y", "px")
+OVER = f"%done = pto.comm.wait_async_event(%ev, %se : !pto.async_event, {ASYNC}) -> i1"
+ASKED = (
+    "scf.while () : () -> () {\n" + OVER.replace("wait_async", "test_async") + "\n%yes = arith.constant true\n"
+    "%more = arith.xori %done, %yes : i1\nscf.condition(%more)\n} do {\nscf.yield\n}"
+)
 
 
 def both(first: str, other: str) -> str:
@@ -77,6 +109,24 @@ PAIRS = [
         both(SENT, SENT),
     ),
     Pair(
+        "a transfer in the background that is not over when the other rank is told",
+        {"RACE-XRANK-RAW": [{AT, AT + 1, AT + 5}]},
+        both(f"{PUT_ASYNC}\n{NOTIFY}\n{OVER}", f"{WAIT}\n{TAKEN}"),
+        both(f"{PUT_ASYNC}\n{OVER}\n{NOTIFY}", f"{WAIT}\n{TAKEN}"),
+    ),
+    Pair(
+        "fetched data that are used at once",
+        {"ASYNC-RACE": [{AT, AT + 1}]},
+        both(f"{GET_ASYNC}\nload a y\n{OVER}", "fill a"),
+        both(f"{GET_ASYNC}\n{ASKED}\nload a y", "fill a"),
+    ),
+    Pair(
+        "a transfer that nobody waits for",
+        {"ASYNC-UNWAITED": [{AT}]},
+        both(PUT_ASYNC, "fill a"),
+        both(f"{PUT_ASYNC}\n{OVER}", "fill a"),
+    ),
+    Pair(
         "a wait for a signal that nobody gives",
         {"DEADLOCK": [{3}]},
         both(NOTIFY, WAIT_TWO),
@@ -86,10 +136,14 @@ PAIRS = [
 
 
 def launched(body: str, **more: Any) -> tuple[Report, Mini]:
-    program = Mini(body, tensors=("x", "y", "px"), params="%sig: !pto.ptr<i32>, %psig: !pto.ptr<i32>, %rank: index")
+    program = Mini(
+        body,
+        tensors=("x", "y", "px"),
+        params="%sig: !pto.ptr<i32>, %psig: !pto.ptr<i32>, %rank: index, %ws: !pto.ptr<i8>",
+    )
     ones = np.ones((2, 16, 32), np.float32)
     args = {"x": ones, "y": ones.copy(), "px": Peer("x", 1), "sig": np.zeros((2, 1), np.int32)}
-    args |= {"psig": Peer("sig", 1), "rank": RankQuery.RANK}
+    args |= {"psig": Peer("sig", 1), "rank": RankQuery.RANK, "ws": np.zeros((2, 256), np.int8)}
     return program.sanitize(args=args, ranks=2, **more), program
 
 

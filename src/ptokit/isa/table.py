@@ -84,6 +84,7 @@ class Operand:
     word: str = ""  # stands behind this word and the types of ``ins``, with its own type; older texts list it
     stored: bool = False  # stands in ``outs``, whatever its role; older texts have it in ``ins``
     absent: str = ""  # the word behind the operands of ``ins`` that says it is not there
+    members: Role = Role.IN  # of a group of devices: what happens to the memory of its members
     needed: Callable[[Site], str | None] | None = None  # of a scratch tile: what its size follows from, None: no need
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from ptokit.isa.async_sessions import AsyncEvent as AsyncEvent
+from ptokit.isa.async_sessions import AsyncSession
 from ptokit.isa.site import ViewInfo
-from ptokit.isa.transfer.prefetch import AsyncEvent as AsyncEvent
-from ptokit.isa.transfer.prefetch import AsyncSession, prefetch_async
 from ptokit.isa.transfer.prefetch import PrefetchAsyncContext as PrefetchAsyncContext
+from ptokit.isa.transfer.prefetch import prefetch_async
 from ptokit.records import dataclass
 from ptokit.types.tensor import right_align
 

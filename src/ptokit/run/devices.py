@@ -64,12 +64,18 @@ class Addresses:
         distance = offset // 2 if dtype.packed else offset * dtype.size
         if 0 <= distance <= buffer.mem.size:
             return buffer, offset
-        address = buffer.address + distance
-        at = bisect_right(self._starts, address) - 1
-        if at < 0 or address > self._starts[at] + self._buffers[at].mem.size:
+        found = self.at(buffer.whole.address + distance)
+        if found is None:
             return buffer, offset
-        distance = address - self._starts[at]
-        return self._buffers[at].of_type(dtype), distance * 2 if dtype.packed else distance // dtype.size
+        other, distance = found
+        return other.of_type(dtype), distance * 2 if dtype.packed else distance // dtype.size
+
+    def at(self, address: int) -> tuple[Buffer, int] | None:
+        """The argument at an address, its end included, and how many bytes lie before that; None between them."""
+        k = bisect_right(self._starts, address) - 1
+        if k < 0 or address > self._starts[k] + self._buffers[k].mem.size:
+            return None
+        return self._buffers[k], address - self._starts[k]
 
 
 def context(rank: int, ranks: int) -> np.ndarray:

@@ -36,6 +36,7 @@ from . import rules as _rules  # puts the rules into the catalogue
 from .auto import MODES, auto_rules
 from .checks.analysis import Analysis
 from .checks.core import Buffers
+from .checks.engines import left_moving
 from .checks.flags import OPTIONAL, ProgramOrder, reuse_race
 from .checks.pipes import left_in
 from .checks.placement import reserved_bytes
@@ -278,10 +279,10 @@ class _Run:
         profiled = partial(Core, target=target, profile=profile, waits=waits, started=False)
         places = core_ids(self.program.cores.roles, blocks, mode.ranks)
         cores = [profiled(c.index, c.kind, c.block, c.sub, rank=c.rank) for c in places]
-        repair.cores = cores
         hub = Hub(cores, self._overflow)
         reuse = partial(reuse_race, self.findings) if "FLAG-REUSE-RACE" in also else None
         self.simulation = Simulation(cores, hub, analysis.execute, reuse)
+        repair.cores = self.simulation.cores  # and the transfer engines that come to them
         self.analysis = analysis
         self.memories, self.extended, self.mode = memories, extended, mode
         self.sources = Sources(module.functions)
@@ -337,7 +338,7 @@ class _Run:
     def run(self) -> None:
         """Execute the cores of all blocks in turn and report."""
         found = self.report.diagnostics
-        semaphores: Semaphores[None] = Semaphores(self.simulation.cores, self.target)
+        semaphores: Semaphores[None] = Semaphores(list(self.simulation.cores), self.target)
         streams = clusters(self.program, self._cluster, semaphores, self.devices, range(self.blocks))
         with np.errstate(all="ignore"), one_blas_thread(self.program.effects.multiplies):
             waiting = {stream.index for stream in run_clusters(streams, ended=self._ended, failed=self._failed)}
@@ -358,6 +359,7 @@ class _Run:
         observers = [o for stream in cluster if isinstance(o := stream.chunk.observer, CoreObserver)]
         for observer in observers:
             left_in(observer, self.findings)
+            left_moving(observer, self.findings)
         self.idle += observers
         for stream in cluster:
             core = self.simulation.cores[stream.index]

@@ -32,7 +32,8 @@ from ptokit.types.enums import Pipe
 from .checks import placement
 from .checks.alias import run_scatter
 from .checks.core import Buffers, ObservedCore
-from .checks.cross_core import HANDLERS, check_transfers
+from .checks.cross_core import HANDLERS
+from .checks.engines import check_prefetches
 from .checks.flags import ProgramOrder
 from .checks.pipes import PipeWatch
 from .checks.synchronise import synchronise
@@ -105,7 +106,7 @@ class CoreObserver(ObservedCore):
         self._known: dict[Any, _Known] = {}
         self.producers = Producers(self._of_tile, self.memories)
         self._marked: set[int] = set()
-        self.transfers = []
+        self.prefetches, self.moving = [], []
 
     def _alias_pipes(self) -> frozenset[str]:
         """The source pipes for which FLAG-ALIAS is looked at."""
@@ -169,8 +170,8 @@ class CoreObserver(ObservedCore):
         self._sequence += 1
         item.seq = self._sequence
         item.loops = self.loops
-        if self.transfers and isinstance(item, Work):
-            check_transfers(self, item)
+        if self.prefetches and isinstance(item, Work):
+            check_prefetches(self, item)
         if self.order.issue(item):
             self.simulation.push(self.core, item)
         if self.in_order and isinstance(item, Work):

@@ -149,7 +149,7 @@ class Delayed(CoreObserver):
             self.producers.wrote(work, instr, given)
         result = None
         if op.results:
-            self._settle(pipe)
+            self.catch_up(pipe)
             result = self.checked(moment)
             self.taken()
         elif not any(isinstance(v, View) and (v.buffer is None or leaves_memory(v)) for v in moment.operands):
@@ -159,8 +159,7 @@ class Delayed(CoreObserver):
         self.push(work)
         return result
 
-    def _settle(self, pipe: Pipe) -> None:
-        """Carry out what an instruction comes after whose result the program needs at once."""
+    def catch_up(self, pipe: Pipe) -> None:
         clock = self.core.clocks[pipe].copy()
         clock.join(self.core.issue)
         self.scheduler.settle(clock)
@@ -168,7 +167,7 @@ class Delayed(CoreObserver):
     def element(self, moment: Moment) -> Any:
         pipe = self.unit(moment.given["ptr"])
         if moment.step.word == "load_scalar":
-            self._settle(pipe)
+            self.catch_up(pipe)
             value = moment.run()
             self.taken()
             self.push(Work(self.here, "load_scalar", pipe))

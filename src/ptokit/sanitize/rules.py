@@ -197,6 +197,14 @@ _rule(
     accepted="event.wait(ctx.session), then TLOAD",
 )
 _warning(
+    "ASYNC-UNWAITED",
+    "Every asynchronous transfer to or from another device is waited for before the kernel ends.",
+    why="The engine goes on by itself: whoever uses the data after the launch may find the old ones.",
+    source="memory-model-and-sync 5.5; pto-isa docs/isa/comm TPUT_ASYNC",
+    rejected="pto.comm.tput_async without pto.comm.wait_async_event",
+    accepted="one pto.comm.wait_async_event of the last transfer of each session",
+)
+_warning(
     "CACHE-STALE",
     "Scalar loads and stores of global memory that another core reads or writes go past the cache: dcci and dsb.",
     why="The scalar unit caches lines of 64 bytes that no other core sees or refreshes.",

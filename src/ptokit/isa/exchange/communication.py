@@ -1,7 +1,6 @@
-"""Transfers between devices as August 2026 writes them: through tiles, and asynchronous ones (PTOAS 2026-08, PTOOps).
+"""Transfers between devices through tiles, as August 2026 writes them (PTOAS 2026-08, PTOOps).
 
-Those through tiles run: every device's part is global memory that the kernel has a view of. The others are read,
-checked, carried and printed.
+Every device's part is global memory that the kernel has a view of.
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ from typing import Any
 
 from ptokit.types.enums import AtomicType, Pipe, ReduceOp
 
-from ..pending import handle, number, pending
-from ..table import Attr, Instr, Kind, Operand, Role, instruction, ptr, src, view
+from ..pending import number
+from ..table import Attr, Instr, Kind, Operand, Role, instruction, src, view
 from . import device_transfers
 
 _PING, _PONG = src("ping"), src("pong", optional=True)
@@ -105,66 +104,3 @@ for _text, _summary, _attrs in (
         attrs=_attrs,
         grammar="~( %dst , %src , buf ~( %ping <? , %pong ?> ) : T(dst) , T(src) , T(ping) <? , T(pong) ?> ) {}",
     )
-
-BUILD_ASYNC_SESSION = pending(
-    "build_async_session",
-    "A session of transfers to another device.",
-    src("scratch"),
-    handle("workspace"),
-    kinds={"scratch": "AS-1", "workspace": "AS-1"},
-    attrs=tuple(map(number, "sync_id block_bytes comm_block_offset queue_num channel_group_idx".split())),
-    results=1,
-    spellings=("comm.build_async_session",),
-    newest="comm.build_async_session",
-    grammar=("~( %scratch , %workspace : T(scratch) , T(workspace) ) {} -> R",),
-)
-for _text, _summary in (("tput_async", "Send"), ("tget_async", "Fetch")):
-    pending(
-        _text,
-        f"{_summary} global memory without waiting.",
-        view("dst", Role.OUT),
-        view("src"),
-        handle("session"),
-        kinds={"dst": "AS-1", "src": "AS-1"},
-        results=1,
-        spellings=(f"comm.{_text}",),
-        newest=f"comm.{_text}",
-        grammar=("~( %dst , %src , %session : T(dst) , T(src) , T(session) ) {} -> R",),
-    )
-for _text, _summary in (("wait_async_event", "Wait for a transfer."), ("test_async_event", "Ask for a transfer.")):
-    pending(
-        _text,
-        _summary,
-        handle("event"),
-        handle("session"),
-        results=1,
-        spellings=(f"comm.{_text}",),
-        newest=f"comm.{_text}",
-        grammar=("~( %event , %session : T(event) , T(session) ) {} -> R",),
-    )
-MAKE_PREFETCH_ASYNC_CONTEXT = pending(
-    "make_prefetch_async_context",
-    "A context of prefetches, made of a workspace in global memory.",
-    ptr("workspace"),
-    results=1,
-    source=_SOURCE,
-    grammar=("~( %workspace : T(workspace) ) {} -> R",),
-)
-PREFETCH_ASYNC = pending(
-    "prefetch_async",
-    "Prefetch global memory in the background; gives the event.",
-    view("src"),
-    handle("ctx"),
-    results=1,
-    newest="tprefetch_async",
-    source=_SOURCE,
-    grammar=("~( %src , %ctx : T(src) , T(ctx) ) {} -> R",),
-)
-GET_PREFETCH_ASYNC_SESSION = pending(
-    "get_prefetch_async_session",
-    "The session of a prefetch context.",
-    handle("ctx"),
-    results=1,
-    source=_SOURCE,
-    grammar=("%ctx {} : T(ctx) -> R",),
-)

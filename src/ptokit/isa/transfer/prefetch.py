@@ -11,10 +11,12 @@ from ptokit.targets import A2A3, Target
 from ptokit.types.enums import Layout, Pipe, TileType
 from ptokit.types.tensor import Dims5
 
+from ..async_sessions import AsyncEvent, AsyncSession
 from ..machine import Machine, TileOperand, ViewOperand
 from ..meaning.words import Ordering
+from ..pending import handle
 from ..site import Site, ViewInfo
-from ..table import CALLED, Attr, Instr, Kind, Operand, Role, dst, instruction, view
+from ..table import CALLED, Attr, Instr, Kind, Operand, Role, dst, instruction, ptr, view
 from ..unknown import known
 from .transfer_asm_rules import PREFETCH
 from .transfer_rules import COMMON, DEVICES, Message, other_rule, rule, shape_text
@@ -121,36 +123,6 @@ def flat(shape: Dims5, stride: Dims5) -> bool:
 
 
 @dataclass
-class AsyncSession:
-    """A channel to the SDMA engine. Events complete in order: waiting for one completes those before it."""
-
-    submitted: int = 0
-    completed: int = 0
-
-    def submit(self, operations: int = 1) -> int:
-        """Hand over cache operations; returns the handle of the last one."""
-        self.submitted += operations
-        return self.submitted
-
-
-@dataclass(frozen=True)
-class AsyncEvent:
-    """Completion of an asynchronous transfer; handle 0 means that nothing is pending."""
-
-    handle: int = 0
-    engine: str = "SDMA"
-
-    def wait(self, session: AsyncSession) -> bool:
-        """Wait for the transfer and all before it in the session. True when it is complete."""
-        session.completed = max(session.completed, self.handle)
-        return True
-
-    def test(self, session: AsyncSession) -> bool:
-        """True if the transfer is known to be complete."""
-        return self.handle <= session.completed
-
-
-@dataclass
 class PrefetchAsyncContext:
     """Context of asynchronous prefetches: a workspace in global memory that the host has initialised, and a session
     (its own unless one is given). Its 256-byte scratch tile lies at the start of UB."""
@@ -246,3 +218,68 @@ for _id, _what, _good, _bad in (
     other_rule(
         _id, _what, accepted=_good, rejected=_bad, why="A matter of order between contexts: not decided per call."
     )
+
+# --- the same in text, where context, session and event are values ------------------------------------------------
+
+
+def make_context(m: Machine, workspace: Any) -> PrefetchAsyncContext:
+    """A context with a session of its own."""
+    return PrefetchAsyncContext(workspace)
+
+
+def prefetch_in_context(m: Machine, src: ViewOperand, ctx: PrefetchAsyncContext) -> AsyncEvent:
+    """Submit the prefetch; no architectural effect but its event."""
+    src.check_bounds()
+    return prefetch_async(src, ctx, m.target)
+
+
+def session_of(m: Machine, ctx: PrefetchAsyncContext) -> AsyncSession:
+    """The session of a context."""
+    return ctx.session
+
+
+_TEXT = "PTOAS 2026-08 PTOOps.td; load-store 10"
+
+instruction(
+    Instr(
+        "make_prefetch_async_context",
+        "make_prefetch_async_context",
+        "A context of prefetches, made of a workspace in global memory.",
+        (ptr("workspace"),),
+        pipe=Pipe.S,
+        run=make_context,
+        results=1,
+        in_python=False,
+        source=_TEXT,
+        grammar=("~( %workspace : T(workspace) ) {} -> R",),
+    )
+)
+instruction(
+    Instr(
+        "prefetch_async",
+        "prefetch_async",
+        "Prefetch global memory into the L2 cache in the background; gives the event.",
+        (view("src"), handle("ctx")),
+        pipe=Pipe.S,
+        run=prefetch_in_context,
+        results=1,
+        newest="tprefetch_async",
+        in_python=False,
+        source=_TEXT,
+        grammar=("~( %src , %ctx : T(src) , T(ctx) ) {} -> R",),
+    )
+)
+instruction(
+    Instr(
+        "get_prefetch_async_session",
+        "get_prefetch_async_session",
+        "The session of a prefetch context.",
+        (handle("ctx"),),
+        pipe=Pipe.S,
+        run=session_of,
+        results=1,
+        in_python=False,
+        source=_TEXT,
+        grammar=("%ctx {} : T(ctx) -> R",),
+    )
+)

@@ -64,9 +64,14 @@ class ValueWords(LocalMemory):
         return Pointer(view.buffer, view.offset, view.dtype)
 
     def address_in_gm(self, pointer: Pointer) -> Any:
-        """ptrtoint: the byte address. Memory k of the launch lies at (k + 1) * `APART`; a null pointer is 0."""
+        """ptrtoint: the byte address. Memory k of the launch lies at (k + 1) * `APART`; a null pointer is 0.
+
+        On several devices it lies where `Addresses` says.
+        """
         start = pointer.offset * pointer.dtype.bits
-        if pointer.buffer is not None:
+        if pointer.buffer is not None and pointer.buffer.whole.addresses is not None:
+            start = start + pointer.buffer.whole.address * 8
+        elif pointer.buffer is not None:
             whole = pointer.buffer.whole
             number = next(k for k, memory in enumerate(self.memories) if memory is whole)
             start = start + (number + 1) * APART * 8
@@ -77,6 +82,14 @@ class ValueWords(LocalMemory):
         where = lanes(address)
         if np.any(np.asarray(where) % dtype.size):
             raise Fault("PTR-A5-02", f"a pointer to {dtype} would not point to a whole element of global memory")
+        addresses = next((memory.addresses for memory in self.memories if memory is not None), None)
+        if addresses is not None:
+            found = addresses.at(int(uniform(address)))
+            return (
+                Pointer(None, 0, dtype)
+                if found is None
+                else Pointer(found[0].of_type(dtype), found[1] // dtype.size, dtype)
+            )
         number = uniform(lift((where + APART // 2) // APART))
         buffer = self.memories[number - 1] if 0 < number <= len(self.memories) else None
         if buffer is None:

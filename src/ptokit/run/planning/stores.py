@@ -10,9 +10,15 @@ from ptokit.types.values import Ptr, Type
 
 def _through(op: Op, operand: Operand) -> list[Value]:
     """What an operand gives of global memory."""
-    through = operand.kind in (Kind.VIEW, Kind.PTR) or operand.or_ptr
+    through = operand.kind in (Kind.VIEW, Kind.PTR, Kind.GROUP) or operand.or_ptr
     given = op.group(operand.name) if through else []
-    return [v for v in given if operand.kind is Kind.VIEW or (is_global(v.type) and _pointer(v.type, operand))]
+    whole = operand.kind in (Kind.VIEW, Kind.GROUP)
+    return [v for v in given if whole or (is_global(v.type) and _pointer(v.type, operand))]
+
+
+def _role(operand: Operand) -> Role:
+    """What happens to the memory behind an operand."""
+    return operand.members if operand.kind is Kind.GROUP else operand.role
 
 
 def _pointer(type: Type, operand: Operand) -> bool:
@@ -26,7 +32,7 @@ def stored(op: Op) -> list[Value]:
     instr = instr_of(op)
     if instr is None:
         return []
-    return [value for o in instr.operands if o.role is not Role.IN for value in _through(op, o)]
+    return [value for o in instr.operands if _role(o) is not Role.IN for value in _through(op, o)]
 
 
 def loaded(op: Op) -> list[Value]:
@@ -37,7 +43,7 @@ def loaded(op: Op) -> list[Value]:
     if instr is None:
         return []
     updates = bool(op.attrs.get("atomic"))
-    return [value for o in instr.operands if o.role is not Role.OUT or updates for value in _through(op, o)]
+    return [value for o in instr.operands if _role(o) is not Role.OUT or updates for value in _through(op, o)]
 
 
 def stores_last(entry: Function) -> bool:

@@ -13,7 +13,7 @@ from ..memory.footprints import Touch
 from ..memory.gm import Memory
 from ..memory.shadow import PADDING, UNINITIALISED, Record, Space
 from ..simulation.clocks import COMPONENTS, POSTED, Clock
-from ..simulation.core import Core
+from ..simulation.core import ENGINE, Core
 from ..simulation.events import Work
 from .cache import ScalarCaches
 
@@ -69,15 +69,19 @@ class Analysis:
     def _race(self, core: Core, work: Work, touch: Touch, record: Record) -> Folded | None:
         """Report two accesses; None where they do not count."""
         other = self.repair.cores[record.core]
-        if self.blocks_only and other.block == core.block and other.rank == core.rank:
+        engine = ENGINE in (core.kind, other.kind)
+        if self.blocks_only and not engine and other.block == core.block and other.rank == core.rank:
             return None
         mine, theirs = (core, work, touch), (other, record.work, record.touch)
         same_core = other is core
-        mine_first = (work.seq < record.work.seq) if same_core else core.index < other.index
+        here, there = core.issuer.index, other.issuer.index
+        mine_first = (work.seq < record.work.seq) if here == there else here < there
         first, second = (mine, theirs) if mine_first else (theirs, mine)
         kind = _SHORT[first[2].write, second[2].write]
         if other.rank != core.rank:
             rule = f"RACE-XRANK-{kind}"
+        elif engine and other.issuer is core.issuer:
+            rule = "ASYNC-RACE"
         elif not same_core:
             rule = f"RACE-XCORE-{kind}"
         elif first[1].pipe is second[1].pipe and first[1].pipe is not Pipe.S:

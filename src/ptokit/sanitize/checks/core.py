@@ -38,13 +38,22 @@ class Buffers:
 
 
 @dataclass(slots=True)
-class Transfer:
-    """A transfer that nobody has waited for."""
+class Prefetch:
+    """A prefetch that nobody has waited for."""
 
-    session: int
+    session: Any
     event: int
     work: Work
     touches: list[Touch]
+
+
+@dataclass(slots=True)
+class Moving:
+    """A transfer to or from another device that nobody has waited for."""
+
+    session: Any
+    event: int
+    work: Work
 
 
 class ObservedCore(Observer):
@@ -61,7 +70,8 @@ class ObservedCore(Observer):
     core: Core
     buffers: Buffers
     within: Within
-    transfers: list[Transfer]  # that nobody has waited for
+    prefetches: list[Prefetch]  # that nobody has waited for
+    moving: list[Moving]
     producers: Producers
 
     @property
@@ -82,6 +92,9 @@ class ObservedCore(Observer):
         item = Item(op, op.name, Pipe.S, self.loops)
         unique = key if rule == "UB-OVERLAP" else (op, key)
         self.findings.add(rule, unique, self.core, item, make)
+
+    def catch_up(self, pipe: Pipe) -> None:
+        """What comes next on `pipe` is carried out at once: so has to be all that it comes after."""
 
     def push(self, item: Item) -> None:
         """The core has issued `item`."""

@@ -1,28 +1,22 @@
-"""What cores say to each other beyond flags, and what one says to engines beside it: SYNCALL, signals in global memory,
-the scalar unit's cache, asynchronous transfers (memory-model-and-sync 5.5, 6.2)."""
+"""What cores say to each other beyond flags: SYNCALL, signals in global memory, the scalar unit's cache
+(memory-model-and-sync 5.5, 6.2)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
-import numpy as np
-
-from ptokit.diagnostics import Note
 from ptokit.ir.core import Op
 from ptokit.isa.order.core_sync import COMPARE, CORE_KINDS, signal_values
 from ptokit.run.machine.lanes import uniform
 from ptokit.run.memory.global_memory import Pointer, View
 from ptokit.types.enums import NotifyOp, Pipe
 
-from ..findings.folded import Draft
 from ..memory.footprints import Touch
 from ..simulation.events import OWN_FLAG, Barrier, Meet, SetFlag, WaitFlag, WaitWork, Work
-from . import pipes, transfers
-from .core import ObservedCore, Transfer
-from .views import place
+from . import engines, global_views, pipes, transfers
+from .core import ObservedCore
 
 Given = Mapping[str, Any]
 Run = Callable[[], Any]
@@ -31,15 +25,6 @@ SIGNAL = ("signal",)
 """Kind of the accesses of TNOTIFY, TWAIT and TTEST, which never race with each other."""
 
 WHOLE_CACHE = -1
-
-
-def _touch(o: ObservedCore, view: View, *, write: bool, kind: Any = None) -> list[Touch]:
-    """The access to a view; none if it is empty."""
-    if view.buffer is None:
-        return []
-    memory, origin = o.memories[id(view.buffer.whole)]
-    where = place(view, origin, memory.granule)
-    return [] if where is None else [Touch(memory, write, where, view.buffer.name, atomic=kind)]
 
 
 def syncall(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> Any:
@@ -51,7 +36,7 @@ def syncall(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> An
 
 def tnotify(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     signal = given["signal"]
-    touches = _touch(o, signal, write=True, kind=SIGNAL)
+    touches = global_views.touched(o, signal, write=True, kind=SIGNAL)
     work = Work(op, "TNOTIFY", Pipe.S, touches=touches, keep=True)
     before = _values(signal) if touches else []
     run()
@@ -70,7 +55,7 @@ def twait(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     def seen() -> bool:
         if not over():
             return False
-        touches = _touch(o, given["signal"], write=False, kind=SIGNAL)
+        touches = global_views.touched(o, given["signal"], write=False, kind=SIGNAL)
         wait.works = _behind(o, touches, given, attrs)
         o.simulation.resume(o.core)
         o.push(Work(op, "TWAIT", Pipe.S, touches=touches))
@@ -84,7 +69,7 @@ def ttest(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> Any:
 
     def answer() -> bool:
         result = bool(asked())
-        touches = _touch(o, given["signal"], write=False, kind=SIGNAL)
+        touches = global_views.touched(o, given["signal"], write=False, kind=SIGNAL)
         if result:
             o.push(WaitWork(op, "TTEST", Pipe.S, works=_behind(o, touches, given, attrs)))
         o.push(Work(op, "TTEST", Pipe.S, touches=touches))
@@ -159,45 +144,6 @@ def dsb(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     """Order of the scalar unit's own writes; nothing here waits for it."""
 
 
-# --------------------------------------------------------- asynchronous transfers
-
-
-def tprefetch_async(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> Any:
-    touches = _touch(o, given["src"], write=False)
-    run()
-    work = Work(op, "TPREFETCH_ASYNC", Pipe.S, touches=list(touches), keep=True)
-    before, o.transfers = o.transfers, []  # transfers do not disturb each other
-    o.push(work)
-    o.transfers = before
-    if attrs["session"] is not None and given.get("workspace") is not None and touches:
-        o.transfers.append(Transfer(attrs["session"], attrs["event"], work, touches))
-
-
-def prefetch_wait(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> Any:
-    """Waiting completes the transfer and those before it in the session."""
-    mine = [t for t in o.transfers if t.session == attrs["session"]]
-    last = max((i for i, t in enumerate(mine) if t.event == attrs["event"]), default=-1)
-    done = mine[: last + 1]
-    o.transfers = [t for t in o.transfers if t not in done]
-    o.push(WaitWork(op, "wait", Pipe.S, works=tuple(t.work for t in done)))
-
-
-def check_transfers(o: ObservedCore, work: Work) -> None:
-    """ASYNC-RACE: an instruction touches what a transfer may still be moving."""
-    for transfer in o.transfers:
-        for touch in work.touches:
-            for other in transfer.touches:
-                if touch.space is other.space and np.intersect1d(touch.where.places(), other.where.places()).size:
-                    o.report("ASYNC-RACE", work.op, transfer.work.op, partial(_early, work, transfer.work, touch))
-
-
-def _early(work: Work, transfer: Work, touch: Touch) -> Draft:
-    verb = "writes" if touch.write else "reads"
-    message = f"{work.name} {verb} %{touch.name} before {transfer.name} has been waited for"
-    note = Note("the transfer starts here", transfer.op.location)
-    return Draft(message, work.op.location, "event.wait(session) first", [note])
-
-
 HANDLERS: dict[str, Callable[[ObservedCore, Op, Given, Given, Run], Any]] = {
     "SYNCALL": syncall,
     "TNOTIFY": tnotify,
@@ -207,8 +153,7 @@ HANDLERS: dict[str, Callable[[ObservedCore, Op, Given, Given, Run], Any]] = {
     "cmo.cacheinvalid": cacheinvalid,
     "fence.barrier_all": fence,
     "dsb": dsb,
-    "TPREFETCH_ASYNC": tprefetch_async,
-    "prefetch_wait": prefetch_wait,
+    **engines.HANDLERS,
     **dict.fromkeys(pipes.OPERATIONS, pipes.handle),
     **dict.fromkeys(transfers.OPERATIONS, transfers.handle),
 }

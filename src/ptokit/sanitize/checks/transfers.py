@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 from ptokit.ir.core import Op
-from ptokit.isa.table import TABLE, Role
+from ptokit.ir.facts import instr_of
+from ptokit.isa.table import Kind, Role
 from ptokit.run.memory.global_memory import View
 from ptokit.run.memory.tile import Tile
 from ptokit.types.enums import Pipe
@@ -15,9 +15,8 @@ from ptokit.types.enums import Pipe
 from ..memory.footprints import Touch, footprint
 from ..memory.touches import tile_region
 from ..simulation.events import OWN_FLAG, SetFlag, WaitFlag, Work
-from . import placement
+from . import global_views
 from .core import ObservedCore
-from .views import leaves_memory, place
 
 
 def handle(o: ObservedCore, op: Op, given: Mapping[str, Any], attrs: Mapping[str, Any], run: Callable[[], Any]) -> Any:
@@ -26,25 +25,27 @@ def handle(o: ObservedCore, op: Op, given: Mapping[str, Any], attrs: Mapping[str
     The pipes are in order inside, and loads that follow come after the stores; nothing else waits for the stores
     (pto-isa include/pto/comm). One with a part that leaves its memory is reported and left out.
     """
-    instr = TABLE[op.name.removeprefix("pto.")]
+    instr = instr_of(op)
+    assert instr is not None
     sides: dict[bool, list[Touch]] = {False: [], True: []}  # of global memory, by whether they write
     tiles: list[tuple[Tile, str]] = []
     views: list[View] = []
     sound = True
     for operand in instr.operands:
         value = given.get(operand.name)
+        role = operand.members if operand.kind is Kind.GROUP else operand.role
         for part in value if isinstance(value, list | tuple) else (value,):
             if isinstance(part, View):
                 views.append(part)
-                sound = _inside(o, op, instr.name, operand.name, part) and sound
-                write = operand.role is Role.OUT
-                sides[write] += _touch(o, part, attrs.get("atomic") if write else None, write)
+                sound = global_views.sound(o, op, instr.name, operand.name, part) and sound
+                write = role is Role.OUT
+                kind = global_views.atomic_kind(attrs.get("atomic"), part) if write else None
+                sides[write] += global_views.touched(o, part, write=write, kind=kind)
             elif isinstance(part, Tile):
                 tiles.append((part, operand.name))
+    o.catch_up(Pipe.MTE2)
     result = run() if sound else None
-    for touched in views:
-        if touched.buffer is not None and touched.buffer.chosen:
-            touched.buffer.chosen.clear()  # they are whole
+    global_views.whole(*views)
     adds = "acc" in given
     loaded = [_staged(o, tile, name, write=True) for tile, name in tiles]
     o.push(Work(op, instr.name, Pipe.MTE2, touches=[*sides[False], *loaded]))
@@ -71,24 +72,8 @@ def _staged(o: ObservedCore, tile: Tile, operand: str, *, write: bool) -> Touch:
     return Touch(space, write, footprint(region), tile.name, operand, region)
 
 
-def _inside(o: ObservedCore, op: Op, name: str, operand: str, view: View) -> bool:
-    if view.buffer is None:
-        o.report("GM-NULL", op, operand, partial(placement.null, op, name, operand))
-        return False
-    message = leaves_memory(view)
-    if message is not None:
-        o.report("GM-OOB", op, operand, partial(placement.outside, op, name, view, message))
-    return message is None
-
-
-def _touch(o: ObservedCore, view: View, atomic: Any, write: bool) -> list[Touch]:
-    if view.buffer is None:
-        return []
-    memory, origin = o.memories[id(view.buffer.whole)]
-    where = place(view, origin, memory.granule)
-    kind = (atomic.name, view.dtype.name) if atomic else None
-    return [] if where is None else [Touch(memory, write, where, view.buffer.name, atomic=kind)]
-
-
-OPERATIONS = ("comm.tput", "comm.tget", "comm.tbroadcast", "comm.tgather", "comm.tscatter", "comm.treduce")
-"""Names of the transfers that run."""
+OPERATIONS = (
+    *(f"comm.{name}" for name in ("tput", "tget", "tbroadcast", "tgather", "tscatter", "treduce")),
+    *("TPUT", "TGET", "TBROADCAST", "TREDUCE", "GROUP_GATHER", "GROUP_SCATTER"),
+)
+"""Names of the transfers."""

@@ -25,8 +25,8 @@ def describe(first: Side, second: Side) -> Draft:
     """The report of a race; the fix is left to the end of the run, when all ids are known."""
     (core_a, a, touch_a), (core_b, b, touch_b) = first, second
     same = core_a is core_b
-    who = f"{a.name} on {a.pipe.text}" if same else f"{a.name} on {a.pipe.text} of {core_a.place}"
-    message = f"{b.name} on {b.pipe.text} {'writes' if touch_b.write else 'reads'} {operand(touch_b)} while {who} may "
+    who = _doer(core_a, a) if same or core_a.kind == ENGINE else f"{_doer(core_a, a)} of {core_a.place}"
+    message = f"{_doer(core_b, b)} {'writes' if touch_b.write else 'reads'} {operand(touch_b)} while {who} may "
     message += f"still be {'writing' if touch_a.write else 'reading'} {operand(touch_a)}"
     where = ([] if same else [core_a.place]) + [f"%{name} = {value}" for name, value in a.loops]
     doing = f"{a.name} {'writes' if touch_a.write else 'reads'} {operand(touch_a)} here"
@@ -37,6 +37,8 @@ def describe(first: Side, second: Side) -> Draft:
     if same:
         last = last_sync(core_a, a, b)
         notes += sync_notes(a, b, last)
+    elif ENGINE in (core_a.kind, core_b.kind) and core_a.issuer is core_b.issuer:
+        hint = "wait for the event of the transfer first: wait_async_event"
     elif core_a.rank != core_b.rank or early is not None:
         hint = _told_early(*early) if early is not None else _tell(core_a, core_b)
         notes += [] if early is None else [_notification(*early)]
@@ -63,13 +65,18 @@ def describe(first: Side, second: Side) -> Draft:
 def _early(side: Side, other: Side) -> tuple[Side, Work] | None:
     """The notification after an access that the other core has waited for, though it does not wait for the access."""
     core, work, _ = side
-    later = (told for told in other[0].heard.get(core.index, ()) if told.seq > work.seq)
+    later = (told for told in other[0].issuer.heard.get(core.issuer.index, ()) if told.seq > work.seq)
     return next(((side, told) for told in later), None)
+
+
+def _doer(core: Core, work: Work) -> str:
+    """An instruction and what carries it out."""
+    return f"{work.name} on {core.place if core.kind == ENGINE else work.pipe.text}"
 
 
 def _notification(side: Side, told: Work) -> Note:
     core, work, _ = side
-    message = f"{told.name} of {core.place} comes later in its program and does not wait for {work.name}"
+    message = f"{told.name} of {core.issuer.place} comes later in its program and does not wait for {work.name}"
     return Note(message, told.op.location)
 
 

@@ -50,6 +50,7 @@ class Core:
         self.over = False  # nothing is left to do
         self.cluster: list[Core] = [self]  # the cores that see its buffers
         self.recent: Sequence[Item] = ()  # what it has processed last
+        self.issuer: Core = self  # of a transfer engine: the core that submits to it
         self.heard: dict[int, deque[Work]] = {}  # notifications that it has waited for, by the core that gave them
         self._empty()
         if started:
@@ -84,7 +85,7 @@ class Core:
     @property
     def place(self) -> str:
         """The core in words."""
-        return place_text(self)
+        return f"the transfer engine of {self.issuer.place}" if self.kind == ENGINE else place_text(self)
 
     def completed(self, pipe: Pipe) -> Clock:
         """What is known once everything issued to `pipe` so far has completed."""

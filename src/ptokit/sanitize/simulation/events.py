@@ -50,6 +50,14 @@ class Work(Item):
 
 
 @dataclass(slots=True, eq=False)
+class Submit(Item):
+    """The engine of a session gets a transfer to carry out."""
+
+    session: Any = None
+    work: Work | None = None
+
+
+@dataclass(slots=True, eq=False)
 class SetFlag(Item):
     """set_flag; ``pipe`` is the source."""
 

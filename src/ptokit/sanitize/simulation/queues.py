@@ -12,7 +12,7 @@ from ptokit.run.cores.rendezvous import Rendezvous
 from ptokit.types.enums import Pipe
 
 from .clocks import COMPONENTS, POSTED, SCALAR, WIDTH, Clock
-from .core import RECENT, Core
+from .core import ENGINE, RECENT, Core
 from .events import (
     AwaitSignal,
     Barrier,
@@ -22,6 +22,7 @@ from .events import (
     ReleaseToken,
     SetFlag,
     Signal,
+    Submit,
     WaitFlag,
     WaitWork,
     Work,
@@ -40,7 +41,8 @@ class Simulation:
         self.cores = list(cores)
         self.hub, self.execute, self.reuse = hub, execute, reuse
         self.signals = Signals()
-        self.meetings: Rendezvous[Clock] = Rendezvous(self.cores)
+        self.meetings: Rendezvous[Clock] = Rendezvous(list(self.cores))
+        self._engines: dict[tuple[int, object], Core] = {}  # by core and session; among the cores, behind those
         self._joined: dict[tuple[int, tuple[str, int], int], Clock] = {}  # by rank
 
     def push(self, core: Core, item: Item) -> None:
@@ -146,9 +148,34 @@ class Simulation:
                 core.learn(clock_or_none)
             case GetToken():
                 return self._get(core, item)
+            case Submit():
+                self._submit(core, item)
             case _:
                 self._act(core, item)
         return True
+
+    def _submit(self, core: Core, item: Submit) -> None:
+        """The session's engine begins a transfer, behind those that it has."""
+        work, engine = item.work, self._engine(core, item.session)
+        assert work is not None
+        work.seq, work.loops = item.seq, item.loops
+        clock, index = engine.clocks[work.pipe], COMPONENTS[work.pipe]
+        clock.join(core.completed(Pipe.S))
+        self.execute(engine, work, clock)
+        work.touches = []
+        engine.counts[index] += 1
+        clock.own[index] = engine.counts[index]
+        self._finish(work, engine.completed(work.pipe))
+
+    def _engine(self, core: Core, session: object) -> Core:
+        found = self._engines.get((core.index, session))
+        if found is None:
+            target, rank = core.target, core.rank
+            found = Core(len(self.cores), ENGINE, core.block, -1, target, profile=False, rank=rank)
+            found.issuer = core
+            self._engines[core.index, session] = found
+            self.cores.append(found)
+        return found
 
     def _meet(self, core: Core, item: Meet) -> bool:
         """SYNCALL: drain all pipes, arrive, and go on once the others are there."""

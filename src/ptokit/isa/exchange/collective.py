@@ -1,0 +1,140 @@
+"""Transfers between devices: to and from one other, and among a group (pages of the collectives in the ISA manual).
+
+They do what those of `communication` do, without naming the tiles that data pass through. The manual has them only in
+the sync form; level 2 follows from the operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ptokit.diagnostics import Scope, define
+from ptokit.types.enums import Pipe, ReduceOp
+
+from ..machine import Machine, ViewOperand
+from ..table import Attr, Instr, Kind, Operand, Role, instruction
+from . import device_transfers
+
+GROUP = Operand("group", Role.IN, Kind.GROUP)
+_RECEIVERS = Operand("group", Role.IN, Kind.GROUP, members=Role.OUT)
+
+define(
+    "COMM-02",
+    "A reduction among devices has the members of its group for sources.",
+    scope=Scope.RUN,
+    source="pto-isa docs/isa/comm TREDUCE",
+    why="Nothing public says what becomes of one beside them.",
+    rejected="pto.treduce ins(%g, %m : G, M) outs(%n : M)",
+    accepted="pto.treduce ins(%g : G) outs(%n : M)",
+)
+
+
+def _send(m: Machine, dst: ViewOperand, src: ViewOperand) -> None:
+    device_transfers.send(m, dst, src, None, None)
+
+
+def _broadcast(m: Machine, dst: Any, group: Sequence[ViewOperand], src: ViewOperand) -> None:
+    device_transfers.broadcast(m, src, None, None, group, root=None)
+
+
+def _reduce(m: Machine, dst: ViewOperand, group: Sequence[ViewOperand], src: Any, *, op: ReduceOp | None) -> None:
+    if src is not None:
+        m.refuse("COMM-02", "the reduction has a source beside the group")
+    device_transfers.reduce(m, dst, None, None, None, group, op=op, root=None)
+
+
+def _collect(m: Machine, dst: ViewOperand, group: Sequence[ViewOperand]) -> None:
+    device_transfers.collect(m, dst, None, None, group, root=None)
+
+
+def _deal(m: Machine, group: Sequence[ViewOperand], src: ViewOperand) -> None:
+    device_transfers.deal(m, src, None, None, group, root=None)
+
+
+def _group(m: Machine, members: Sequence[ViewOperand]) -> tuple[ViewOperand, ...]:
+    return tuple(members)
+
+
+def _memory(name: str, role: Role = Role.IN, *, optional: bool = False) -> Operand:
+    """Global memory of this or another device, or a tile."""
+    return Operand(name, role, Kind.VIEW, optional, or_tile=True)
+
+
+def _between(
+    name: str, summary: str, *operands: Operand, run: Callable[..., Any], text: str = "", **more: Any
+) -> Instr:
+    text = text or name.lower()
+    more |= {"source": "assembly 6.1; pto-isa docs/isa/comm", "syntax": "dps"}
+    return instruction(
+        Instr(name, text, summary, operands, pipe=Pipe.MTE3, run=run, between_cores=True, in_python=False, **more)
+    )
+
+
+TPUT = _between(
+    "TPUT",
+    "Send global memory to another device.",
+    _memory("dst", Role.OUT),
+    _memory("src"),
+    run=_send,
+    statement="dst src",
+)
+TGET = _between(
+    "TGET",
+    "Fetch global memory of another device.",
+    _memory("dst", Role.OUT),
+    _memory("src"),
+    run=_send,
+    statement="dst src",
+)
+TBROADCAST = _between(
+    "TBROADCAST",
+    "Send the data of one device to all of a group.",
+    Operand("dst", Role.OUT, Kind.TILE, optional=True),
+    _RECEIVERS,
+    _memory("src"),
+    run=_broadcast,
+)
+TREDUCE = _between(
+    "TREDUCE",
+    "Make one of the data of all devices of a group, element by element.",
+    _memory("dst", Role.OUT),
+    GROUP,
+    _memory("src", optional=True),
+    run=_reduce,
+    attrs=(Attr("op", ReduceOp, None, "op", "reduce_op", dotted=True),),
+)
+GROUP_GATHER = _between(
+    "GROUP_GATHER",
+    "Put the data of all devices of a group together.",
+    _memory("dst", Role.OUT),
+    GROUP,
+    run=_collect,
+    text="tgather.group",
+    shares="tgather",
+    cpp="TGATHER",
+)
+GROUP_SCATTER = _between(
+    "GROUP_SCATTER",
+    "Give every device of a group its part.",
+    _RECEIVERS,
+    _memory("src"),
+    run=_deal,
+    text="tscatter.group",
+    shares="tscatter",
+    cpp="TSCATTER",
+)
+MAKE_GROUP = instruction(
+    Instr(
+        "MAKE_GROUP",
+        "make_group",
+        "A group of devices, by the memory that each takes part with.",
+        (Operand("members", Role.IN, Kind.VIEW, variadic=True),),
+        pipe=Pipe.S,
+        run=_group,
+        in_python=False,
+        results=1,
+        source="pto-isa docs/isa/comm",
+        grammar=("%members* {} : ( T(members) ) -> R:group",),
+    )
+)
