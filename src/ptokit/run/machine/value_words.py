@@ -84,12 +84,8 @@ class ValueWords(LocalMemory):
             raise Fault("PTR-A5-02", f"a pointer to {dtype} would not point to a whole element of global memory")
         addresses = next((memory.addresses for memory in self.memories if memory is not None), None)
         if addresses is not None:
-            found = addresses.at(int(uniform(address)))
-            return (
-                Pointer(None, 0, dtype)
-                if found is None
-                else Pointer(found[0].of_type(dtype), found[1] // dtype.size, dtype)
-            )
+            memory, before = addresses.at(int(uniform(address))) or (None, 0)
+            return Pointer(None if memory is None else memory.of_type(dtype), before // dtype.size, dtype)
         number = uniform(lift((where + APART // 2) // APART))
         buffer = self.memories[number - 1] if 0 < number <= len(self.memories) else None
         if buffer is None:

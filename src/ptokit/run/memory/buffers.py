@@ -33,6 +33,9 @@ class AddressSpace(Protocol):
     def find(self, buffer: Buffer, offset: Any, dtype: DType) -> tuple[Buffer, Any]:
         """Where a pointer leads that may have left `buffer`; ``offset`` in elements."""
 
+    def at(self, address: int) -> tuple[Buffer, int] | None:
+        """The argument at an address, and how many bytes of it lie before; None between arguments."""
+
 
 class Buffer:
     """One pointer argument: the caller's memory, never a copy. ``whole`` is the argument, of its own element type.
