@@ -78,6 +78,60 @@ def test_packages_inside_a_layer_import_downwards(layer: str) -> None:
                 assert level.get(parts[2], len(level)) < level[own], f"{path}:{line} imports {'.'.join(parts)}"
 
 
+# Imports for type checkers only, of modules that cannot be told apart: an instruction has functions of a site, and a
+# site its instruction; what the modules of `native` write goes into a writer, which calls them.
+TOGETHER = {("isa.site", "isa.table"), ("isa.meaning.execute", "isa.table")}
+WRITER = "native.function"
+
+
+def module_graph() -> dict[str, set[str]]:
+    """The modules that each module of the package imports: at its top, in functions, or for type checkers."""
+    modules = {module_name(path): path for path in FILES}
+    graph: dict[str, set[str]] = {}
+    for name, path in modules.items():
+        found = set()
+        for _, parts in imports(path, path.read_text(encoding="utf-8")):
+            whole, package = ".".join(parts[1:]), ".".join(parts[1:-1])
+            found.add(whole if whole in modules else package)
+        graph[name] = {other for other in found & set(modules) - {name, ""} if (name, other) not in TOGETHER}
+        if name.startswith("native.") and WRITER in graph[name] and imports_for_types_only(path, "function"):
+            graph[name].remove(WRITER)
+    return graph
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_for_types_only(path: Path, module: str) -> bool:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return not any(isinstance(node, ast.ImportFrom) and node.module == module for node in tree.body)
+
+
+def circles(graph: dict[str, set[str]]) -> list[tuple[str, ...]]:
+    """The sets of modules that import each other, straight or by way of others."""
+    reached: dict[str, set[str]] = {}
+    for start in graph:
+        found: set[str] = set()
+        left = [start]
+        while left:
+            for other in graph[left.pop()] - found:
+                found.add(other)
+                left.append(other)
+        reached[start] = found
+    return sorted({tuple(sorted(b for b in reached[a] if a in reached[b])) for a in graph if a in reached[a]})
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    assert circles(module_graph()) == []
+
+
+def test_the_check_sees_circles() -> None:
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": {"e"}, "e": set[str]()}
+    assert circles(graph) == [("a", "b", "c")]
+
+
 def test_packages_of_instructions_stand_side_by_side() -> None:
     """What several of them use stands in `isa` itself, `isa.checks`, `isa.meaning`, or `isa.numerics`."""
     isa = PACKAGE / "isa"

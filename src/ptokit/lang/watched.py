@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
+from ptokit.run.program import Program
 from ptokit.watch import Recorder, Seen, Selection
 from ptokit.watch.selection import SelectionError
 
@@ -13,14 +14,26 @@ from .interpret import wanted
 from .tracebacks import refuses
 from .where import refusal
 
-if TYPE_CHECKING:
-    from .kernels import Kernel
+
+class Launchable(Protocol):
+    """A kernel, as its watcher needs it."""
+
+    name: str
+
+    def __getitem__(self, blocks: Any) -> Any:
+        """The kernel for a number of blocks."""
+
+    def compile(self, *args: Any, **named: Any) -> Program:
+        """The program for the types of these arguments."""
+
+    def launch(self, blocks: int, args: Any, named: Any, *, observer: Recorder) -> None:
+        """Run it."""
 
 
 class Watcher:
     """A kernel whose launches return the contents of chosen tiles; see `Kernel.watch`."""
 
-    def __init__(self, kernel: Kernel, selections: tuple[Selection, ...], blocks: int = 1) -> None:
+    def __init__(self, kernel: Launchable, selections: tuple[Selection, ...], blocks: int = 1) -> None:
         self.kernel, self.selections, self.blocks = kernel, selections, blocks
 
     def __getitem__(self, blocks: int) -> Watcher:
