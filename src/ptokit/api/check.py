@@ -19,7 +19,8 @@ from .findings import as_json, counts, labels, merged
 from .program import Called, Origin, Program, Source
 from .selection import reported, selection
 from .source import origin, origins
-from .usage import find_target, one_of
+from .targets import named_targets
+from .usage import one_of
 
 if TYPE_CHECKING:
     from ptokit.targets import Target
@@ -132,8 +133,8 @@ def check(
     if level not in (None, 1, 2, 3):
         raise UsageError(f"{level!r} is not one of 1, 2, 3.", "level")
     chosen = selection(select, ignore)
-    wanted: Sequence[Target | None] = _targets(target) or [None]
-    defaults = _targets(default_target)
+    wanted: Sequence[Target | None] = named_targets(target) or [None]
+    defaults = named_targets(default_target)
     kernels = origins(program) if not args else [_of_python(origin(program))]
     values = make(read_arguments(args))
     read: list[tuple[Source, Target | None]] = []
@@ -157,13 +158,6 @@ def _sources(
     if target is not None or source.target is not None or not defaults:
         return [(source, target)]
     return [(read(each), each) for each in defaults]
-
-
-def _targets(named: str | Target | Iterable[str | Target] | None) -> list[Target]:
-    several = [named] if isinstance(named, str) or not isinstance(named, Iterable) else list(named)
-    if not several:
-        raise UsageError("no target is named.", "target")
-    return [target for target in dict.fromkeys(map(find_target, several)) if target is not None]
 
 
 def _of_python(found: Origin) -> Called:

@@ -64,8 +64,14 @@ def limited(found: Iterable[ByTarget], most: int | None) -> tuple[list[ByTarget]
     return list(out), left_out
 
 
-def as_json(found: Iterable[ByTarget], left_out: int = 0) -> dict[str, Any]:
-    """The JSON object of docs/formats.md about the findings in several programs, and errors that are left out."""
+def as_json(
+    found: Iterable[ByTarget], left_out: int = 0, more: Mapping[tuple[Diagnostic, str], dict[str, Any]] | None = None
+) -> dict[str, Any]:
+    """The JSON object of docs/formats.md about the findings in several programs, and errors that are left out.
+
+    ``more``: further keys of a finding on a target.
+    """
+    further = more or {}
     entries: list[tuple[Diagnostic, str]] = []
     for each in found:
         entries += [(diagnostic, target) for diagnostic, targets in merged(each).items() for target in targets]
@@ -73,7 +79,10 @@ def as_json(found: Iterable[ByTarget], left_out: int = 0) -> dict[str, Any]:
     severities = [diagnostic.severity for diagnostic, _ in entries]
     return {
         "version": SCHEMA_VERSION,
-        "diagnostics": [{**diagnostic.as_json(), "target": target or None} for diagnostic, target in entries],
+        "diagnostics": [
+            {**diagnostic.as_json(), "target": target or None, **further.get((diagnostic, target), {})}
+            for diagnostic, target in entries
+        ],
         "summary": {
             "errors": severities.count(Severity.ERROR) + left_out,
             "warnings": severities.count(Severity.WARNING),
@@ -84,10 +93,10 @@ def as_json(found: Iterable[ByTarget], left_out: int = 0) -> dict[str, Any]:
 
 def sarif_text(
     found: Iterable[ByTarget],
-    properties: dict[str, Any] | None = None,
+    properties: Mapping[str, dict[str, Any]] | None = None,
     details: Mapping[Diagnostic, Details] | None = None,
 ) -> str:
-    """The SARIF log of docs/formats.md: a run for each target."""
+    """The SARIF log of docs/formats.md: a run for each target. ``properties``: facts about each of these runs."""
     targets: dict[str, Diagnostics] = {}
     for each in found:
         for target, diagnostics in each.items():

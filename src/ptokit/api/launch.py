@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import field
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -29,7 +29,8 @@ from .errors import UsageError
 from .parts import Words, plain
 from .program import Called, Program, Source
 from .results import Result, file_names, result_table
-from .source import origin
+from .source import From, origin
+from .targets import PerTarget, Several, apart, for_each, named_targets
 from .usage import find_target, one_of
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ class RunResult:
         return plain(self.parts())
 
 
+@overload
 def run(
     program: Program,
     args: Sequence[Any] = (),
@@ -98,12 +100,50 @@ def run(
     executor: Executor | str | None = None,
     jobs: int | None = None,
     watch: Sequence[str] = (),
-) -> RunResult:
+) -> RunResult: ...
+@overload
+def run(
+    program: Program,
+    args: Sequence[Any] = (),
+    *,
+    target: Several,
+    default_target: str | Target | None = None,
+    entry: str | None = None,
+    blocks: int = 1,
+    matmul: str = "exact",
+    vector_cores: int = 2,
+    extended: bool = False,
+    sanitize: bool = False,
+    backend: str | None = None,
+    threads: int | None = None,
+    executor: Executor | str | None = None,
+    jobs: int | None = None,
+    watch: Sequence[str] = (),
+) -> PerTarget[RunResult]: ...
+def run(
+    program: Program,
+    args: Sequence[Any] = (),
+    *,
+    target: str | Target | Several | None = None,
+    default_target: str | Target | None = None,
+    entry: str | None = None,
+    blocks: int = 1,
+    matmul: str = "exact",
+    vector_cores: int = 2,
+    extended: bool = False,
+    sanitize: bool = False,
+    backend: str | None = None,
+    threads: int | None = None,
+    executor: Executor | str | None = None,
+    jobs: int | None = None,
+    watch: Sequence[str] = (),
+) -> RunResult | PerTarget[RunResult]:
     """Run blocks 0 .. blocks-1 of a kernel: of a path, a text, or what `read` returned.
 
     ``args``: one per parameter; arrays, which are used in place, numbers, or texts as after ``--arg``
-    ("random:f32:64x64"). ``target``: by default the one that the program states, or ``default_target``. ``entry``: the
-    kernel, where there are several. ``matmul``: how the cube unit adds, ``exact``, ``fast`` or ``ref``.
+    ("random:f32:64x64"). ``target``: by default the one that the program states, or ``default_target``; a list of them
+    gives a result for each, by its name, and every run has copies of the arrays. ``entry``: the kernel, where there are
+    several. ``matmul``: how the cube unit adds, ``exact``, ``fast`` or ``ref``.
     ``vector_cores``: those beside each cube core of a mixed kernel, 1 or 2. ``extended``: the cpu target runs element
     types that only devices have. ``sanitize``: look for races and uninitialised data first. ``backend``: ``numpy`` or
     ``native``; by default what is faster. ``threads``: how many run native code. ``executor``: whose workers run the
@@ -114,13 +154,20 @@ def run(
     """
     _known(matmul, backend, vector_cores, threads)
     options: dict[str, Any] = {"entry": entry, "vector_cores": vector_cores, "extended": extended}
-    prepared = prepare(program, read_arguments(args), target=target, default_target=default_target, **options)
-    seen: list[Seen] = []
-    observer = prepared.recorder(watch, seen.append) if watch else None
     how: dict[str, Any] = {"backend": backend, "threads": threads, "executor": executor, "jobs": jobs}
-    result = prepared.run(blocks, matmul=matmul, sanitize=sanitize, observer=observer, **how)
-    result.seen = seen
-    return result
+    found = From(origin(program, entry=entry))
+
+    def run_on(target: Target | None, args: Sequence[Any]) -> RunResult:
+        prepared = prepare(found, read_arguments(args), target=target, default_target=default_target, **options)
+        seen: list[Seen] = []
+        observer = prepared.recorder(watch, seen.append) if watch else None
+        result = prepared.run(blocks, matmul=matmul, sanitize=sanitize, observer=observer, **how)
+        result.seen = seen
+        return result
+
+    if target is None or isinstance(target, str | Target):
+        return run_on(find_target(target), args)
+    return for_each(named_targets(target), lambda each: run_on(each, apart(args)))
 
 
 def _known(matmul: str, backend: str | None, vector_cores: int, threads: int | None) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, overload
 
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Severity
+from ptokit.diagnostics.shown import text_of
 from ptokit.run import Param, choose_entry
 from ptokit.sanitize import ORDERS, Report
 from ptokit.sanitize import sanitize as observe
@@ -14,12 +17,55 @@ from ptokit.sanitize.checks.flags import OPTIONAL
 from ptokit.targets import Target
 
 from .arguments import make, read_arguments
+from .findings import labels, merged
 from .launch import as_parameters, read_for
 from .program import Program, Source
 from .selection import Selection, reported, selection
+from .source import From, origin
+from .targets import PerTarget, Several, apart, for_each, is_several, named_targets
 from .usage import find_target, one_of
 
 
+class Reports(PerTarget[Report]):
+    """What was found on several targets: a report for each, by its name."""
+
+    @property
+    def findings(self) -> dict[str, Diagnostics]:
+        """The findings by target."""
+        return {target: report.diagnostics for target, report in self.items()}
+
+    @property
+    def diagnostics(self) -> list[Diagnostic]:
+        """All findings by place; one that several targets have in common stands there once."""
+        return list(merged(self.findings))
+
+    @property
+    def errors(self) -> list[Diagnostic]:
+        """The findings of severity error, by place."""
+        return [d for d in self.diagnostics if d.severity is Severity.ERROR]
+
+    @property
+    def warnings(self) -> list[Diagnostic]:
+        """The findings of severity warning, by place."""
+        return [d for d in self.diagnostics if d.severity is Severity.WARNING]
+
+    @property
+    def clean(self) -> bool:
+        """True without errors and warnings on any target."""
+        return all(report.clean for report in self.values())
+
+    def raise_if_errors(self) -> None:
+        """Raise `DiagnosticError` with all findings if one of them is an error."""
+        if self.errors:
+            raise DiagnosticError(self.diagnostics, labels=labels(self.findings))
+
+    def __str__(self) -> str:
+        """What the terminal shows: the findings with their lines, and the verdict on each target."""
+        shown = [text_of(self.diagnostics, labels=labels(self.findings))] if self.diagnostics else []
+        return "\n".join((*shown, *(f"{each.name} on {target}: {each.verdict}" for target, each in self.items())))
+
+
+@overload
 def sanitize(
     program: Program,
     args: Sequence[Any] = (),
@@ -38,50 +84,112 @@ def sanitize(
     extended: bool = False,
     select: Iterable[str] = (),
     ignore: Iterable[str] = (),
-) -> Report:
+) -> Report: ...
+@overload
+def sanitize(
+    program: Program,
+    args: Sequence[Any] = (),
+    *,
+    target: Several,
+    default_target: str | Target | None = None,
+    entry: str | None = None,
+    blocks: int = 1,
+    order: str = "strict",
+    witness: bool = False,
+    seed: int | None = None,
+    explain_sync: bool = False,
+    mode: str | None = None,
+    also: Sequence[str] = (),
+    vector_cores: int = 2,
+    extended: bool = False,
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+) -> Reports: ...
+def sanitize(
+    program: Program,
+    args: Sequence[Any] = (),
+    *,
+    target: str | Target | Several | None = None,
+    default_target: str | Target | None = None,
+    entry: str | None = None,
+    blocks: int = 1,
+    order: str = "strict",
+    witness: bool = False,
+    seed: int | None = None,
+    explain_sync: bool = False,
+    mode: str | None = None,
+    also: Sequence[str] = (),
+    vector_cores: int = 2,
+    extended: bool = False,
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+) -> Report | Reports:
     """Run blocks 0 .. blocks-1 of a kernel under observation: races, flags, deadlocks, uninitialised data, bounds.
 
     ``program``, ``args``, ``target``, ``default_target``, ``entry``, ``vector_cores`` and ``extended``: as for
-    `ptokit.run`; arrays made by `ptokit.uninit`, or the text "uninit:f32:64x64", are for output only. ``order``:
-    ``strict``, or ``profile`` for the order inside a pipe that the target promises. ``witness``: show for each race
-    what changes if its first access comes late. ``seed``: also run in another legal order, drawn with that seed.
+    `ptokit.run`, a list of targets for a report on each; arrays made by `ptokit.uninit`, or the text
+    "uninit:f32:64x64", are for output only. ``order``: ``strict``, or ``profile`` for the order inside a pipe that the
+    target promises. ``witness``: show for each race what changes if its first access comes late. ``seed``: also run in
+    another legal order, drawn with that seed.
     ``explain_sync``: find the flags and barriers that a program without any needs. ``mode``: ``auto``, ``auto-sync`` or
     ``manual``, where the program does not tell. ``also``: rules that are off by default. ``select``, ``ignore``: report
     only these rules, and not those, by the beginnings of their ids. Errors in the program are in the report, and then
     nothing runs. Raises `DiagnosticError` for arguments that cannot be used, `UsageError` for a value that there is
     not.
     """
-    wanted, default = find_target(target), find_target(default_target)
     selected = selection(select, ignore)
     one_of(order, ORDERS, "order")
     if mode is not None:
         one_of(mode, MODES, "mode")
     for rule in also:
         one_of(rule, sorted(OPTIONAL), "also")
-    arguments = read_arguments(args)
-    source, arguments = read_for(program, wanted, default, arguments, entry)
+    more: dict[str, Any] = {"witness": witness, "seed": seed, "explain_sync": explain_sync, "mode": mode}
+    more |= {"also": also, "vector_cores": vector_cores, "extended": extended}
+    found = From(origin(program, entry=entry))
+    several = is_several(target)
+    targets: Sequence[Target | None] = named_targets(target) or [None]
+    look = partial(_looked_at, found, default=find_target(default_target), entry=entry, blocks=blocks, order=order)
+    seen = for_each(targets, lambda each: look(apart(args) if several else args, target=each, **more))
+    reports = Reports({report.target: report for report, _ in seen.values()})
+    _select(reports, [source for _, source in seen.values()], selected)
+    return reports if several else next(iter(reports.values()))
+
+
+def _looked_at(
+    found: From,
+    args: Sequence[Any],
+    *,
+    target: Target | None,
+    default: Target | None,
+    entry: str | None,
+    blocks: int,
+    order: str,
+    **more: Any,
+) -> tuple[Report, Source]:
+    """What was found on one target, and the program as it was read for it."""
+    source, arguments = read_for(found, target, default, read_arguments(args), entry)
     if source.diagnostics.errors:
-        target_name = "" if wanted is None and source.target is None else source.target_or(wanted).name
+        target_name = "" if target is None and source.target is None else source.target_or(target).name
         report = Report(source.file, target_name, blocks, order)
         report.diagnostics.extend(source.diagnostics)
-        return report
-    chosen = source.target_or(wanted, default)
+        return report, source
+    chosen = source.target_or(target, default)
     entry = None if source.own_target else entry
     params = [Param(p.name, p.type) for p in choose_entry(source.module, entry).params]
     values = as_parameters(make(arguments), params)
-    more: dict[str, Any] = {"witness": witness, "seed": seed, "explain_sync": explain_sync, "mode": mode}
-    more |= {"also": also, "vector_cores": vector_cores, "extended": extended}
     report = observe(source.module, chosen, values, blocks, order=order, entry=entry, **more)
     report.diagnostics.extend(source.diagnostics)
-    return selecting(report, source, selected)
+    return report, source
 
 
-def selecting(report: Report, source: Source, chosen: Selection) -> Report:
-    """The report with the findings that are to be reported; all errors that kept the kernel from running."""
-    if not report.ran:
-        source = replace(source, diagnostics=report.diagnostics)
-    found = reported({report.target: report.diagnostics}, [source], chosen, ran=True)
-    report.diagnostics = found[report.target]
-    kept = set(report.diagnostics)
-    report.races = {each: race for each, race in report.races.items() if each in kept}
-    return report
+def _select(reports: Reports, sources: Sequence[Source], chosen: Selection) -> None:
+    """Leave the findings that are to be reported; all errors that kept the kernel from running."""
+    kept_from_running = [
+        source if report.ran else replace(source, diagnostics=report.diagnostics)
+        for report, source in zip(reports.values(), sources)
+    ]
+    found = reported(reports.findings, kept_from_running, chosen, ran=True)
+    for target, report in reports.items():
+        report.diagnostics = found[target]
+        kept = set(report.diagnostics)
+        report.races = {each: race for each, race in report.races.items() if each in kept}

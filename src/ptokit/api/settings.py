@@ -36,11 +36,6 @@ class Settings:
     error_on_warning: bool = False
     file: str = ""
 
-    @property
-    def only_target(self) -> str | None:
-        """The target of what runs on one."""
-        return self.target[0] if len(self.target) == 1 else None
-
 
 def _words(value: Any) -> tuple[str, ...] | None:
     entries = value if isinstance(value, list) else [value]

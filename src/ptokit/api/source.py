@@ -69,6 +69,8 @@ def origins(program: Program, name: str | None = None, entry: str | None = None)
     """`origin` of every kernel of a Python file that names none; one of anything else."""
     if isinstance(program, Source):
         return [program.origin or Text(program.file, program.text, program.diagnostics)]
+    if isinstance(program, From):
+        return [program.origin]
     if isinstance(program, At):
         return at_path(program.path, entry)
     if isinstance(program, str) and ("\n" in program or name is not None):
@@ -85,6 +87,13 @@ def origins(program: Program, name: str | None = None, entry: str | None = None)
         if isinstance(program, Kernel):
             return [PythonKernel(program, program.location.file or "")]
     raise TypeError(f"a program is a path, a text or a kernel, not {program!r:.80}")
+
+
+@dataclass(frozen=True)
+class From:
+    """What a program is read from, once it is known."""
+
+    origin: Origin
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from .exits import EXIT_ERRORS
-from .options import Arguments, ErrorOnWarning, Extended, Files, Format, Ignore, MaxErrors, Rules, Select
+from .options import Arguments, ErrorOnWarning, Extended, Files, Format, Ignore, MaxErrors, Rules, Select, Targets
 
 
 def add_check(app: typer.Typer) -> None:
@@ -33,15 +33,7 @@ Exit status: 0 without errors, 1 with errors, 2 for wrong usage."""
 
 def check(
     files: Files,
-    target: Annotated[
-        list[str] | None,
-        typer.Option(
-            *("--target", "-t"),
-            metavar="T",
-            help="cpu, a2a3 or a5; repeat for several; needed unless the file states pto.target_arch.",
-            show_default=False,
-        ),
-    ] = None,
+    target: Targets = None,
     arg: Arguments = None,
     level: Annotated[
         int | None,

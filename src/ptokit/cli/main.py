@@ -73,7 +73,7 @@ def main() -> None:
         with written_out():
             app(prog_name="ptokit")
     except DiagnosticError as error:
-        show_diagnostics(error.diagnostics)
+        show_diagnostics(error.diagnostics, error.labels)
         sys.exit(EXIT_ERRORS)
     except KeyboardInterrupt:
         sys.exit(EXIT_INTERRUPTED)

@@ -104,6 +104,15 @@ TargetOption = Annotated[
     str | None,
     typer.Option("--target", "-t", metavar="T", help="cpu, a2a3 or a5; needed unless the file states pto.target_arch."),
 ]
+Targets = Annotated[
+    list[str] | None,
+    typer.Option(
+        *("--target", "-t"),
+        metavar="T",
+        help="cpu, a2a3 or a5; repeat for several; needed unless the file states pto.target_arch.",
+        show_default=False,
+    ),
+]
 Select = Annotated[
     list[str] | None,
     typer.Option("--select", metavar="RULE", help="Report only rules that begin so; repeatable.", show_default=False),

@@ -10,11 +10,14 @@ import numpy as np
 import typer
 
 from ptokit.api.arguments import read_arguments
-from ptokit.api.launch import prepare
+from ptokit.api.findings import ByTarget, labels, merged
+from ptokit.api.launch import RunResult, prepare
 from ptokit.api.settings import settings_for
 from ptokit.api.source import At
+from ptokit.api.targets import for_each, to_look_at
+from ptokit.targets import Target
 
-from .console import remark, show_diagnostics, show_parts
+from .console import remark, say, show_diagnostics, show_parts
 from .outputs import check_directory, save_arrays
 from .progress import Progress
 from .watch import Watching
@@ -24,7 +27,7 @@ def run_file(
     file: str,
     arg_texts: Sequence[str],
     *,
-    target: str | None,
+    target: Sequence[str],
     entry: str | None,
     blocks: int,
     out: str | None,
@@ -35,6 +38,7 @@ def run_file(
 ) -> None:
     """Run a kernel of `file`, print a table of its pointer arguments and save them to the directory `out`.
 
+    On several targets it runs on one after the other; tables are printed and arrays saved once all have ended.
     ``how``: as for `ptokit.api.launch.Prepared.run`. Raises `DiagnosticError` and writes nothing if the input is
     refused.
     """
@@ -45,23 +49,46 @@ def run_file(
     directory = None if out is None else Path(out)
     if directory is not None:
         check_directory(directory)
-    options: dict[str, Any] = {"entry": entry, "vector_cores": vector_cores}
     project = settings_for(file)
-    options |= {"extended": extended or project.extended, "default_target": project.only_target}
-    kernel = prepare(At(file), arguments, target=target, **options)
-    show_diagnostics(kernel.diagnostics)
+    program, targets, usual = to_look_at(At(file), target, project.target, entry)
+    options: dict[str, Any] = {"entry": entry, "vector_cores": vector_cores, "default_target": usual}
+    options |= {"extended": extended or project.extended}
+    kernels = for_each(targets, lambda each: prepare(program, arguments, target=each, **options))
+    _remarks({name: kernel.diagnostics for name, kernel in kernels.items()})
+    suffixes = {name: f"-{name}" if len(kernels) > 1 else "" for name in kernels}
     if directory is not None:
-        check_directory(directory, kernel.array_names)
-    if watching.wanted:
-        with watching.observer(kernel) as observer:
-            result = kernel.run(blocks, keep=True, observer=observer, **how)
-    else:
-        with Progress(f"{kernel.program.name} on {kernel.program.target.name}") as progress:
-            result = kernel.run(blocks, keep=True, progress=progress, **how)
-    show_diagnostics(result.races)
+        names = [f"{array}{suffixes[name]}" for name, kernel in kernels.items() for array in kernel.array_names]
+        check_directory(directory, names)
+
+    def run(each: Target | None) -> RunResult:
+        name = "" if each is None else each.name
+        kernel = kernels[name]
+        if not watching.wanted:
+            with Progress(f"{kernel.program.name} on {kernel.program.target.name}") as progress:
+                return kernel.run(blocks, keep=True, progress=progress, **how)
+        if len(kernels) > 1:
+            say(f"on {name}:")
+        with watching.within(suffixes[name]).observer(kernel) as observer:
+            return kernel.run(blocks, keep=True, observer=observer, **how)
+
+    results = for_each(targets, run)
+    _remarks({name: result.races for name, result in results.items()})
     if directory is not None:
-        saved = {name: array for name, array in result.arrays.items() if not isinstance(array, np.memmap)}
+        saved = {
+            f"{array}{suffixes[name]}": contents
+            for name, result in results.items()
+            for array, contents in result.arrays.items()
+            if not isinstance(contents, np.memmap)
+        }
         save_arrays(directory, saved)
-    show_parts(result.parts())
+    for number, result in enumerate(results.values()):
+        if number:
+            say()
+        show_parts(result.parts())
     if directory is not None:
         remark(f"saved {len(saved)} array{'s' * (len(saved) != 1)} in {directory}")
+
+
+def _remarks(found: ByTarget) -> None:
+    """Show findings that have not kept a kernel from running."""
+    show_diagnostics(merged(found), labels(found))

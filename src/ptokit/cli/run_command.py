@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .options import Arguments, Backend, Extended, File, Matmul, TargetOption
+from .options import Arguments, Backend, Extended, File, Matmul, Targets
 
 
 def add_run(app: typer.Typer) -> None:
@@ -21,6 +21,7 @@ RUN_EPILOG = """Examples:
   ptokit run softmax.pto -t a2a3 -a x.npy -a zeros:f32:64x256 -a 64
   ptokit run axpy.pto -t cpu --blocks 8 -a ones:f32:8x256 -a x.npy -a 8
   ptokit run kernels.py:scale --blocks 4 -a x.npy -a zeros:f32:256x128 -a 256
+  ptokit run softmax.pto -t a2a3 -t a5 -a ...         on both, one by one
   ptokit run softmax.pto -t a5 --dump t@39 --dump sum:g=3 -a ...
   ptokit run softmax.pto -t a5 --step -a ...
 
@@ -43,7 +44,7 @@ What --dump shows, with its block and loop variables:
 
 def run(
     file: File,
-    target: TargetOption = None,
+    target: Targets = None,
     entry: Annotated[
         str | None, typer.Option(metavar="F", help="The kernel to run, where the file has several.")
     ] = None,
@@ -51,7 +52,11 @@ def run(
     blocks: Annotated[int, typer.Option("--blocks", "-b", min=1, metavar="N", help="Blocks to launch.")] = 1,
     out: Annotated[
         str | None,
-        typer.Option("--out", "-o", metavar="DIR", help="Save every pointer argument as DIR/NAME.npy."),
+        typer.Option(
+            *("--out", "-o"),
+            metavar="DIR",
+            help="Save every pointer argument as DIR/NAME.npy; of several targets, as DIR/NAME-T.npy.",
+        ),
     ] = None,
     matmul: Annotated[
         Matmul, typer.Option(help="Sums of products: rounded once, in f32, or in the order of k.")
@@ -95,7 +100,7 @@ def run(
     run_file(
         file,
         arg or [],
-        target=target,
+        target=target or [],
         entry=entry,
         blocks=blocks,
         out=out,

@@ -9,16 +9,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ptokit.api.findings import ByTarget, limited, merged, sarif_text
+from ptokit.api.findings import ByTarget, counts, labels, limited, merged, sarif_text
 from ptokit.api.findings import as_json as findings
 from ptokit.api.inputs import STDIN
-from ptokit.api.sanitize import sanitize
+from ptokit.api.sanitize import Reports, sanitize
 from ptokit.api.settings import settings_for
 from ptokit.api.source import At
-from ptokit.diagnostics.render import summary, visible_name
+from ptokit.api.targets import to_look_at
+from ptokit.diagnostics.render import visible_name
 from ptokit.diagnostics.sarif import Details
 from ptokit.run.machine.printed import redirected
 from ptokit.sanitize import Report
+from ptokit.targets import Target
 
 from .console import remark, say, show_diagnostics
 from .exits import EXIT_ERRORS, EXIT_UNCHECKED
@@ -41,33 +43,40 @@ def sanitize_file(
 
     ``html``: a file to write the report to as a page, too. ``options``: as for `ptokit.api.sanitize.sanitize`.
     """
-    if html is not None:
-        check_writable(Path(html), "the page", REPORT_FILE)
     project = settings_for(file)
-    options |= {"extended": extended or project.extended, "default_target": project.only_target}
+    program, targets, usual = to_look_at(At(file), options.pop("target"), project.target, options["entry"])
+    options |= {"extended": extended or project.extended, "default_target": usual}
+    pages = {} if html is None else {each: _page(html, each, len(targets)) for each in targets}
+    for page in pages.values():
+        check_writable(page, "the page", REPORT_FILE)
+    options |= {"target": targets[0] if targets == [None] else targets}
     start = time.perf_counter()
     with redirected(sys.stdout.write if reporting.format == "text" else sys.stderr.write):
-        report = sanitize(At(file), arg_texts, blocks=blocks, **options, **reporting.selection(project))
+        found = sanitize(program, arg_texts, blocks=blocks, **options, **reporting.selection(project))
     seconds = time.perf_counter() - start
-    _write_page(report, html)
+    reports = found if isinstance(found, Reports) else Reports({found.target: found})
+    for page, report in zip(pages.values(), reports.values()):
+        write_whole(page, report.html().encode(errors="replace"), "the page", REPORT_FILE)
+        remark(f"page written to {page}")
     most = reporting.max_errors or project.max_errors
     strict = reporting.error_on_warning or project.error_on_warning
-    return _show(STDIN if file == "-" else file, report, seconds, reporting.format, most, strict)
+    return _show(STDIN if file == "-" else file, reports, seconds, reporting.format, most, strict)
 
 
-def _write_page(report: Report, html: str | None) -> None:
-    if html is not None:
-        write_whole(Path(html), report.html().encode(errors="replace"), "the page", REPORT_FILE)
-        remark(f"page written to {html}")
+def _page(html: str, target: Target | None, several: int) -> Path:
+    path = Path(html)
+    return path if target is None or several == 1 else path.with_stem(f"{path.stem}-{target.name}")
 
 
-def as_json(report: Report, shown: ByTarget, left_out: int) -> dict[str, Any]:
+def as_json(reports: Reports, shown: ByTarget, left_out: int) -> dict[str, Any]:
     """The JSON object of docs/formats.md."""
-    out = findings([shown], left_out)
-    for entry, diagnostic in zip(out["diagnostics"], merged(shown)):
-        if diagnostic in report.races:
-            entry["race"] = report.races[diagnostic].as_json()
-    return {**out, **_facts(report)}
+    more = {
+        (diagnostic, target): {"race": report.races[diagnostic].as_json()}
+        for target, report in reports.items()
+        for diagnostic in report.races
+    }
+    facts = [_facts(report) for report in reports.values()]
+    return {**findings([shown], left_out, more), **(facts[0] if len(facts) == 1 else {"runs": facts})}
 
 
 def _facts(report: Report) -> dict[str, Any]:
@@ -78,43 +87,52 @@ def _facts(report: Report) -> dict[str, Any]:
     return {"launch": launch, "instructions": report.instructions, "coverage": coverage, **shuffled, **needed}
 
 
-def _sarif(report: Report, shown: ByTarget) -> str:
+def _sarif(reports: Reports, shown: ByTarget) -> str:
     details = {}
-    for diagnostic, race in report.races.items():
-        edits = () if race.fix is None else tuple((e.file, e.line, e.text) for e in race.fix.edits)
-        words = "" if race.fix is None else race.fix.text
-        details[diagnostic] = Details({"race": race.as_json()}, words, edits)
-    return sarif_text([shown], _facts(report), details)
+    for report in reports.values():
+        for diagnostic, race in report.races.items():
+            edits = () if race.fix is None else tuple((e.file, e.line, e.text) for e in race.fix.edits)
+            words = "" if race.fix is None else race.fix.text
+            details[diagnostic] = Details({"race": race.as_json()}, words, edits)
+    return sarif_text([shown], {target: _facts(report) for target, report in reports.items()}, details)
 
 
-def _show(file: str, report: Report, seconds: float, format: str, most: int | None, strict: bool) -> int:
-    found = report.diagnostics
-    bad = found.errors or (strict and found.warnings)
-    status = EXIT_ERRORS if bad else 0 if report.coverage.complete else EXIT_UNCHECKED
-    (shown,), left_out = limited([{report.target: found}], most)
+def _show(file: str, reports: Reports, seconds: float, format: str, most: int | None, strict: bool) -> int:
+    errors, warnings = reports.errors, reports.warnings
+    complete = all(report.coverage.complete for report in reports.values())
+    bad = errors or (strict and warnings)
+    status = EXIT_ERRORS if bad else 0 if complete else EXIT_UNCHECKED
+    (shown,), left_out = limited([reports.findings], most)
     if format == "json":
-        say(json.dumps(as_json(report, shown, left_out), indent=2))
+        say(json.dumps(as_json(reports, shown, left_out), indent=2))
     elif format == "sarif":
-        say(_sarif(report, shown))
+        say(_sarif(reports, shown))
     elif format == "github":
         report_forms([shown], left_out, format)
     if format != "text":
         return status
-    show_diagnostics(merged(shown))
-    if len(found):
-        strictly = "; warnings count as errors" if strict and found.warnings and not found.errors else ""
-        remark(f"{visible_name(file)}: {summary(found) or 'notes only'}{left_out_text(left_out)}{strictly}")
+    show_diagnostics(merged(shown), labels(reports.findings))
+    if reports.diagnostics:
+        strictly = "; warnings count as errors" if strict and warnings and not errors else ""
+        count = counts(reports.findings) or "notes only"
+        remark(f"{visible_name(file)}: {count}{left_out_text(left_out)}{strictly}")
+    for report in reports.values():
+        _verdict(report, seconds if len(reports) == 1 else None)
+    if status == EXIT_UNCHECKED:
+        remark(_UNCHECKED)
+    return status
+
+
+def _verdict(report: Report, seconds: float | None) -> None:
+    """What was looked at on one target."""
     if report.ran:
         blocks = f"{report.blocks} block{'s' if report.blocks > 1 else ''}"
         what = f"{report.name} on {report.target}, {blocks}, {report.order} order: {report.instructions} instructions"
-        say(f"{what} in {seconds:.2f} s, {report.verdict}")
+        say(f"{what}{'' if seconds is None else f' in {seconds:.2f} s'}, {report.verdict}")
     if report.shuffled is not None:
         say(str(report.shuffled))
     if report.synchronisation is not None:
         say(str(report.synchronisation))
-    if status == EXIT_UNCHECKED:
-        remark(_UNCHECKED)
-    return status
 
 
 _UNCHECKED = (

@@ -18,7 +18,7 @@ from .options import (
     Mode,
     Order,
     Select,
-    TargetOption,
+    Targets,
 )
 
 
@@ -33,6 +33,7 @@ SANITIZE_EPILOG = """Examples:
   ptokit sanitize add.pto -t a5 -a x.npy -a y.npy -a uninit:f32:64x64
   ptokit sanitize kernels.py:scale --blocks 4 -a x.npy -a uninit:f32:256x128
   ptokit sanitize gemm.pto -t a2a3 --blocks 24 --order profile -a ...
+  ptokit sanitize add.pto -t a2a3 -t a5 -a ...          for each of them
   ptokit sanitize add.pto -t a5 --witness -a x.npy -a y.npy -a zeros:f32:4096
   ptokit sanitize add.pto -t a5 --html add.html -a x.npy -a y.npy -a ...
 
@@ -46,7 +47,7 @@ and flags leaves it to the compiler (--mode auto accepts that)."""
 
 def sanitize(
     file: File,
-    target: TargetOption = None,
+    target: Targets = None,
     entry: Annotated[
         str | None, typer.Option(metavar="F", help="The kernel to run, where the file has several.")
     ] = None,
@@ -62,7 +63,8 @@ def sanitize(
         int | None, typer.Option(metavar="N", help="Run once more in another legal order; show what changes.")
     ] = None,
     html: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the report as a page with pictures, too.")
+        str | None,
+        typer.Option(metavar="FILE", help="Write the report as a page with pictures, too; of several targets FILE-T."),
     ] = None,
     vector_cores: Annotated[
         int, typer.Option(min=1, max=2, metavar="N", help="Vector cores beside each cube core of a mixed kernel.")
@@ -96,7 +98,7 @@ def sanitize(
         Reporting(format.value, select, ignore, max_errors, error_on_warning),
         html=html,
         blocks=blocks,
-        target=target,
+        target=target or [],
         entry=entry,
         order=order.value,
         witness=witness,

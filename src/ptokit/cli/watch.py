@@ -47,6 +47,12 @@ class Watching:
         if not self.folder or (os.path.isdir(directory) and os.listdir(directory)):
             raise typer.BadParameter("it is not empty; name a new folder.", param_hint="--dump-all")
 
+    def within(self, folder: str) -> Watching:
+        """The same, with a folder inside of the one for everything; "" is this one itself."""
+        if self.folder is None or not folder:
+            return self
+        return Watching(self.dump, os.path.join(self.folder, folder.lstrip("-")), self.step)
+
     @contextmanager
     def observer(self, kernel: Prepared) -> Iterator[Observer]:
         """What watches the run inside; says at the end what has not been seen."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from .finding import Diagnostic, Note, Severity
 from .location import UNKNOWN_LOCATION, Location
@@ -89,18 +89,24 @@ class Diagnostics:
 
 
 class DiagnosticError(Exception):
-    """Input that ptokit refuses. ``diagnostics`` holds every finding, errors and others."""
+    """Input that ptokit refuses. ``diagnostics`` holds every finding, errors and others.
 
-    def __init__(self, diagnostics: Diagnostic | Iterable[Diagnostic]) -> None:
+    ``labels``: what stands behind the rule of some, where they are of several targets.
+    """
+
+    def __init__(
+        self, diagnostics: Diagnostic | Iterable[Diagnostic], labels: Mapping[Diagnostic, str] | None = None
+    ) -> None:
         items = [diagnostics] if isinstance(diagnostics, Diagnostic) else list(diagnostics)
         self.diagnostics: list[Diagnostic] = items
+        self.labels = dict(labels or {})
         super().__init__(items)
 
     def __str__(self) -> str:
         """What the terminal shows of them."""
         from .shown import text_of
 
-        return text_of(self.diagnostics)
+        return text_of(self.diagnostics, labels=self.labels)
 
     def __repr__(self) -> str:
         return str(self)
@@ -109,7 +115,7 @@ class DiagnosticError(Exception):
         """What a notebook shows of an error that was caught."""
         from .shown import html_of
 
-        return html_of(self.diagnostics)
+        return html_of(self.diagnostics, labels=self.labels)
 
     def _render_traceback_(self) -> list[str]:
         """What a notebook shows in place of the traceback."""

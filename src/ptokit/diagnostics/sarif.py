@@ -38,16 +38,19 @@ def sarif(
     version: str,
     root: Path,
     *,
-    properties: dict[str, Any] | None = None,
+    properties: Mapping[str, dict[str, Any]] | None = None,
     details: Mapping[Diagnostic, Details] | None = None,
 ) -> dict[str, Any]:
     """The SARIF log of findings by the name of their target, in their order: a run for each target.
 
     ``version`` is that of ptokit. Findings of no target have the name "". Files below the absolute directory `root` get
-    relative URIs, others absolute ones. ``properties`` are facts about the run that SARIF has no place for, ``details``
-    those about single findings.
+    relative URIs, others absolute ones. ``properties`` are facts about the runs, by target, that SARIF has no place
+    for, ``details`` those about single findings.
     """
-    runs = [_run(list(found), target, version, root, properties, details or {}) for target, found in findings.items()]
+    facts = properties or {}
+    runs = [
+        _run(list(found), target, version, root, facts.get(target), details or {}) for target, found in findings.items()
+    ]
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": runs}
 
 
