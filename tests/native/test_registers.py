@@ -35,6 +35,8 @@ MORE = [
     '%r = pto.vexpdif %a, %b, %m, "ODD" : $f16, $f16, $b16 -> $f32',
     "%r = pto.vadds %a, %s, %m : $f16, f16, $b16 -> $f16",
     '%r = pto.vdup %a, %m {position = "HIGHEST"} : $f16, $b16 -> $f16',
+    "%r = pto.vci %s : i8 -> $si8",
+    '%r = pto.vci %s {order = "DESC"} : i8 -> $i8',
 ]
 
 

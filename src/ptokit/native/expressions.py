@@ -13,6 +13,7 @@ from ptokit.isa.meaning.expressions import (
     Convert,
     Element,
     Expr,
+    Listed,
     Place,
     Reinterpret,
     Scalar,
@@ -52,6 +53,8 @@ def writable(e: Expr, types: Types) -> bool:
             return of is not None and of.value is not None
         case Element() | Scalar() | Stored() | Place() | Code():
             return isinstance(type_of(e, types), DType)
+        case Listed(_, of):
+            return isinstance(of, DType) and of.is_integer
         case Bit():
             return True
     return False

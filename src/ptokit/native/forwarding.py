@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 from ptokit.ir.core import Block, Op, Value
 from ptokit.ir.facts import instr_of
 from ptokit.isa.meaning.execute import Derived
-from ptokit.isa.meaning.expressions import Count, Extent, Stored, Sum, leaves, type_of
-from ptokit.isa.meaning.words import Bursts, Lane
+from ptokit.isa.meaning.expressions import Count, Extent, Stored, Sum, leaves
+from ptokit.isa.meaning.words import Bursts, Lane, Write
 from ptokit.isa.table import Instr, Role
 from ptokit.records import dataclass
-from ptokit.types.dtypes import DType
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
 
 from .callbacks import REGISTER_BYTES, site_of
 from .intervals import interval
+from .vectors import stored_bytes
 
 if TYPE_CHECKING:
     from .function import Writer
@@ -111,16 +111,15 @@ def _lanes(w: Writer, op: Op, instr: Instr, word: Lane) -> Iterator[Access]:
     for write in word.writes:
         for leaf in leaves(write.value):
             if isinstance(leaf, Stored):
-                yield _near(w, op, leaf.name, leaf.offset, leaf.span, write=False)
+                yield _near(w, op, leaf, leaf.span, write=False)
         if isinstance(op.operands.get(write.name), Value):
-            of = type_of(write.value, types)
-            assert isinstance(of, DType)
-            yield _near(w, op, write.name, write.offset, lanes * of.size, write=True)
+            yield _near(w, op, write, stored_bytes(write, lanes, types), write=True)
 
 
-def _near(w: Writer, op: Op, name: str, offset: str, span: int, *, write: bool) -> Access:
-    space, low, high, size = _pointer(w, op[name])
-    given = op.get(offset) if offset else None
+def _near(w: Writer, op: Op, access: Stored | Write, span: int, *, write: bool) -> Access:
+    space, low, high, size = _pointer(w, op[access.name])
+    size = access.unit or size
+    given = op.get(access.offset) if access.offset else None
     if given is not None:
         limits = interval(w, given)
         if limits is None:

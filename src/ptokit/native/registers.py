@@ -16,6 +16,7 @@ from ptokit.isa.meaning.expressions import (
     Bit,
     Element,
     Expr,
+    Listed,
     Place,
     Scalar,
     Stored,
@@ -23,7 +24,7 @@ from ptokit.isa.meaning.expressions import (
     leaves,
     type_of,
 )
-from ptokit.isa.meaning.words import Lane, Write
+from ptokit.isa.meaning.words import Advance, Lane, Write
 from ptokit.isa.table import Instr, Kind
 from ptokit.run.memory.local import SPACES
 from ptokit.types.dtypes import DType
@@ -39,6 +40,7 @@ from .lanes import scalar_element
 from .primitives import Elements, Maker
 from .scalars import FLOATS
 from .values import LocalPointer, Register
+from .vectors import bits_as, constants, shuffled, stored_bytes
 from .views import Checked
 
 if TYPE_CHECKING:
@@ -59,6 +61,8 @@ def supported(instr: Instr, word: Lane, op: Op, operands: dict[str, Any], types:
         if not writable(write.value, types):
             return False
         if not write.packed and isinstance(type_of(write.value, types), str):
+            return False
+        if write.place is not None or write.where is not None:
             return False
         target = operands.get(write.name)
         if _is_pointer(instr, write.name) and not isinstance(target, LocalPointer):
@@ -111,10 +115,10 @@ class _Lanes:
         for write in self.word.writes:
             for leaf in leaves(write.value):
                 if isinstance(leaf, Stored):
-                    self._place(checked, leaf.name, leaf.offset, leaf.span, leaf.alignment)
+                    self._place(checked, leaf, leaf.span)
             if self._is_pointer(write):
-                self._place(checked, write.name, write.offset, self._span(write), write.alignment)
-        pointers = {a.result: self._advanced(checked, a.pointer, a.by) for a in self.word.advances}
+                self._place(checked, write, self._span(write))
+        pointers = {a.result: self._advanced(checked, a) for a in self.word.advances}
         self.w.refuse_if(checked.any(), self.op)
         found = [self._value(write.value) for write in self.word.writes]
         for write, value in zip(self.word.writes, found):
@@ -131,22 +135,21 @@ class _Lanes:
         return _is_pointer(self.instr, write.name)
 
     def _span(self, write: Write) -> int:
-        of = type_of(write.value, self.types)
-        assert isinstance(of, DType)
-        return self.lanes * of.size
+        return stored_bytes(write, self.lanes, self.types)
 
     # --- memory --------------------------------------------------------------------------------------------------
 
-    def _place(self, checked: Checked, name: str, offset: str, span: int, alignment: int) -> None:
+    def _place(self, checked: Checked, access: Stored | Write, span: int) -> None:
         """Where an access is; it has to lie inside the memory, at a multiple of its alignment."""
-        key = name, offset, span, alignment
+        key, alignment = _key(access, span), access.alignment
         if key in self.memory:
             return
-        w, code, pointer = self.w, self.w.code, self.operands[name]
-        given = self.op.get(offset) if offset else None
+        w, code, pointer = self.w, self.w.code, self.operands[access.name]
+        given = self.op.get(access.offset) if access.offset else None
+        unit = access.unit or pointer.dtype.size
         place: Num = pointer.address
         if given is not None:
-            place = checked.add(place, checked.mul(w.number(given), pointer.dtype.size))
+            place = checked.add(place, checked.mul(w.number(given), unit))
         loc = SPACES[pointer.space]
         checked.need("sge", place, 0)
         checked.need("sle", place, w.target.capacity[loc] - span)
@@ -154,45 +157,48 @@ class _Lanes:
             low = place % alignment if isinstance(place, int) else code.value(f"and i64 {place}, {alignment - 1}")
             checked.need("eq", low, 0)
         start = w.module.space(loc)
-        if name not in {write.name for write in self.word.writes}:
-            stands = self._standing(pointer, given, span)
+        if access.name not in {write.name for write in self.word.writes}:
+            stands = self._standing(pointer, given, unit, span)
             if stands is not None:
                 address, first = stands
                 self.memory[key] = code.at(address, code.sub(place, first)), span
                 return
-            self._reads(pointer, given, span, start)
+            self._reads(pointer, given, unit, span, start)
         self.memory[key] = code.at(w.memory, code.add(start, place)), span
 
-    def _standing(self, pointer: LocalPointer, offset: Value | None, span: int) -> tuple[str, int] | None:
+    def _standing(self, pointer: LocalPointer, offset: Value | None, unit: int, span: int) -> tuple[str, int] | None:
         """Where bytes are read that have not been copied: the address of the first, and its address in the buffer."""
         limits = (0, 0) if offset is None else interval(self.w, offset)
         if not isinstance(pointer.address, int) or limits is None:
             return None
-        low, high = (pointer.address + n * pointer.dtype.size for n in limits)
+        low, high = (pointer.address + n * unit for n in limits)
         for space, first, end, address in self.w.standing:
             if space == pointer.space and first <= low and high + span <= end:
                 return address, first
         return None
 
-    def _reads(self, pointer: LocalPointer, offset: Value | None, span: int, start: int) -> None:
+    def _reads(self, pointer: LocalPointer, offset: Value | None, unit: int, span: int, start: int) -> None:
         """What is read has to hold what the block has written, or zeros."""
         limits = (0, 0) if offset is None else interval(self.w, offset)
         if isinstance(pointer.address, int) and limits is not None:
-            first = max(0, start + pointer.address + limits[0] * pointer.dtype.size)
-            self.w.contents.read(first, start + pointer.address + limits[1] * pointer.dtype.size + span)
+            first = max(0, start + pointer.address + limits[0] * unit)
+            self.w.contents.read(first, start + pointer.address + limits[1] * unit + span)
         else:
             self.w.reads_space(SPACES[pointer.space])
 
-    def _advanced(self, checked: Checked, name: str, by: str) -> LocalPointer:
-        pointer, step = self.operands[name], self.op.get(by)
+    def _advanced(self, checked: Checked, advance: Advance) -> LocalPointer:
+        pointer, step = self.operands[advance.pointer], self.op.get(advance.by)
         if step is None:
             return LocalPointer(pointer.space, pointer.address, pointer.dtype)
-        moved = checked.add(pointer.address, checked.mul(self.w.number(step), pointer.dtype.size))
-        return LocalPointer(pointer.space, moved, pointer.dtype)
+        size = pointer.dtype.size
+        by = checked.mul(self.w.number(step), advance.unit or size)
+        if advance.unit % size:
+            by = by & -size if isinstance(by, int) else self.w.code.value(f"and i64 {by}, {-size}")
+        return LocalPointer(pointer.space, checked.add(pointer.address, by), pointer.dtype)
 
     def _loaded(self, e: Stored) -> Elements:
         code, kind = self.w.code, storage(e.dtype)
-        address, _ = self.memory[e.name, e.offset, e.span, e.alignment]
+        address, _ = self.memory[_key(e, e.span)]
         places = lanes_at(e.at, self.lanes, e.pitch)
         if len(set(places)) == 1:
             one = code.load(kind, code.at(address, places[0] * e.dtype.size), 1)
@@ -203,8 +209,11 @@ class _Lanes:
 
     def _store(self, write: Write, value: Elements) -> None:
         code, of = self.w.code, type_of(write.value, self.types)
+        address, _ = self.memory[_key(write, self._span(write))]
+        if write.packed:
+            self._store_bits(value.wide, address)
+            return
         assert isinstance(of, DType)
-        address, _ = self.memory[write.name, write.offset, self._span(write), write.alignment]
         kind, found = many(self.lanes, storage(of)), value.narrow
         on = self._mask()
         if on is not None:
@@ -214,6 +223,12 @@ class _Lanes:
         if on is None:
             self._swept(write)
 
+    def _store_bits(self, bits: str, address: str) -> None:
+        code, kind, on = self.w.code, self.maker.type("i1"), self._mask()
+        if on is not None:
+            bits = code.value(f"and {kind} {bits}, {on}")
+        code.store(f"i{self.lanes}", code.value(f"bitcast {kind} {bits} to i{self.lanes}"), address, 1)
+
     def _swept(self, write: Write) -> None:
         """All bytes that the turns of the loop around store to side by side, where the text shows it."""
         pointer, given, span = self.operands[write.name], self.op.get(write.offset), self._span(write)
@@ -221,7 +236,7 @@ class _Lanes:
             return
         loop, ranges = self.w.sweeps[-1]
         body, step, limits = loop.regions[0], self.w.facts.constants.get(loop["step"]), interval(self.w, given)
-        size = pointer.dtype.size
+        size = write.unit or pointer.dtype.size
         if given is not body.args[0] or self.op not in body.ops or limits is None:
             return
         if turns(self.w, loop) and isinstance(step, int) and step * size == span:
@@ -293,9 +308,9 @@ class _Lanes:
             case Stored():
                 return self._loaded(e)
             case Place(dtype):
-                kind = storage(dtype)
-                listed = ", ".join(f"{kind} {_number(dtype, j)}" for j in range(n))
-                return m.narrow(dtype, f"<{listed}>" if n > 1 else _number(dtype, 0))
+                return m.narrow(dtype, constants(dtype, range(n)))
+            case Listed(numbers, DType() as kind_of):
+                return m.narrow(kind_of, constants(kind_of, numbers if len(numbers) > 1 else numbers * n))
         raise TypeError(e)
 
     def _apart(self, e: Expr) -> Elements:
@@ -353,29 +368,9 @@ class _Lanes:
         return code.value(f"bitcast {wide} {found} to {_IMAGE}")
 
 
-def _number(dtype: DType, j: int) -> str:
-    assert dtype.value is not None
-    return f"{float(j):e}" if dtype.name == "f32" else str(int(dtype.value.type(j).view(dtype.storage)))
-
-
-def bits_as(code: Code, register: Register, kind: str) -> str:
-    """The bytes of a register as a vector of another type."""
-    if register.kind == kind:
-        return register.value
-    return code.value(f"bitcast {register.kind} {register.value} to {kind}")
-
-
-def shuffled(code: Code, kind: str, count: int, x: str, places: list[int]) -> str:
-    """Some of the `count` lanes of a vector."""
-    if places == list(range(count)):
-        return x
-    t = many(count, kind)
-    if len(places) == 1:
-        return code.value(f"extractelement {t} {x}, i64 {places[0]}") if count > 1 else x
-    if count == 1:
-        return spread(code, len(places), kind, x)
-    lanes = ", ".join(f"i32 {place}" for place in places)
-    return code.value(f"shufflevector {t} {x}, {t} poison, <{len(places)} x i32> <{lanes}>")
+def _key(access: Stored | Write, span: int) -> tuple[Any, ...]:
+    """What accesses to one place have in common."""
+    return access.name, access.offset, access.unit, span, access.alignment
 
 
 def _looked_up(op: str, of: DType) -> bool:

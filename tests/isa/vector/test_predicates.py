@@ -156,13 +156,7 @@ def bits_of(data: np.ndarray) -> list[int]:
 
 
 def test_images_in_memory() -> None:
-    data = np.frombuffer(np.random.default_rng(9).bytes(64), np.uint8)[None]
-    bits = bits_of(data)
-    assert values.from_memory(data[:, :32], "NORM")[0].tolist() == bits[:256]
-    assert values.from_memory(data[:, :16], "US")[0].tolist() == [b for b in bits[:128] for _ in range(2)]
-    assert values.from_memory(data, "DS")[0].tolist() == bits[::2]
+    """Of streams; those of other accesses are in `test_predicate_memory`."""
     a = random(10)
-    assert bits_of(values.to_memory(a, "NORM")) == a[0].tolist()
-    assert bits_of(values.to_memory(a, "PK")) == a[0, ::2].tolist()
     assert bits_of(values.compact(a, 4)) == a[0, ::4].tolist()
     assert bits_of(values.compact(a, 2)) == a[0, ::2].tolist()

@@ -206,8 +206,9 @@ class Bit(Expr):
 class Stored(Expr):
     """An element of on-chip memory: among those of type `dtype` behind a pointer and an offset the one at place `at`.
 
-    `name` and `offset` are operands; the offset counts elements of the pointer's type, and may be absent. A row of `at`
-    has `pitch` elements. All `span` bytes have to lie in the memory, from a multiple of `alignment` bytes on.
+    `name` and `offset` are operands; the offset counts elements of the pointer's type, or `unit` bytes where that is
+    not 0, and may be absent. A row of `at` has `pitch` elements. All `span` bytes have to lie in the memory, from a
+    multiple of `alignment` bytes on (rule `rule`).
     """
 
     name: str
@@ -217,6 +218,8 @@ class Stored(Expr):
     at: Index = ROW
     offset: str = "offset"
     pitch: int = 0
+    unit: int = 0
+    rule: str = "VEC-A5-03"
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ from .expressions import (
 )
 from .fold import folded
 from .source import Source
-from .words import Lane, Word, Write
+from .words import Advance, Lane, Word, Write
 
 if TYPE_CHECKING:
     from ..table import Instr
@@ -81,7 +81,7 @@ class Rows(Derived):
             return _refused
         source = self.source(types, word)
         lines = [line for write in word.writes for line in source.read_of(write)]
-        made = {advance.result: f"{advance.pointer}.advance({advance.by})" for advance in word.advances}
+        made = {advance.result: _advanced(advance) for advance in word.advances}
         for write in word.writes:
             if self.kinds[write.name] == "ptr":
                 lines.append(source.store(write))
@@ -95,6 +95,16 @@ class Rows(Derived):
             return run
         always = run(None)  # made of nothing but constants
         return lambda m, *_, **__: always
+
+
+def _from(pointer: str, offset: str, unit: int) -> str:
+    """A pointer, and how many of its elements behind it an access is."""
+    return f"{pointer}.as_bytes(), {offset} * {unit}" if unit and offset else f"{pointer}, {offset or None}"
+
+
+def _advanced(advance: Advance) -> str:
+    by = f"{advance.by} * {advance.unit} // {advance.pointer}.size" if advance.unit else advance.by
+    return f"{advance.pointer}.advance({by})"
 
 
 def _computable(e: Expr, types: Mapping[str, DType]) -> bool:
@@ -138,8 +148,8 @@ class RowSource(Source):
                 text = self.taken(self.shown(operand, dtype), at, self.count(dtype or self.types[operand]))
             case Bit(operand, at, width):
                 text = self.bit(operand, at, width)
-            case Stored(pointer, dtype, span, alignment, at, offset, pitch):
-                found = f"m.load({pointer}, {offset or None}, {span}, {alignment})"
+            case Stored(pointer, dtype, span, alignment, at, offset, pitch, unit, rule):
+                found = f"m.load({_from(pointer, offset, unit)}, {span}, {alignment}, {rule!r})"
                 if found in self.memory:
                     found = self.memory[found]
                 else:
@@ -221,8 +231,11 @@ class RowSource(Source):
         """The statement that puts lanes into memory."""
         offset = write.offset or "None"
         value, on = self._all(write.value), self._let_through(write)
+        if write.packed:
+            value, on = f"in_bits({value}, {on})", "None"
         if write.place is None:
-            return f"m.store({write.name}, {offset}, {value}, {on}, {write.alignment})"
+            to = _from(write.name, write.offset, write.unit)
+            return f"m.store({to}, {value}, {on}, {write.alignment}, {write.rule!r})"
         of = type_of(write.value, self.types)
         assert isinstance(of, DType)
         size, lanes = of.size, self.lanes
@@ -316,6 +329,11 @@ def _in_pieces(values: np.ndarray, width: int) -> np.ndarray:
     return np.ascontiguousarray(values).view(np.uint8).reshape(len(values), -1, width)
 
 
+def _in_bits(found: np.ndarray, on: Any) -> np.ndarray:
+    """Conditions as bytes, the first one the lowest bit."""
+    return np.packbits(_met(found, on), axis=1, bitorder="little")
+
+
 def _before(condition: np.ndarray, kind: np.dtype) -> np.ndarray:
     return (np.cumsum(condition, axis=1) - condition).astype(kind)
 
@@ -346,6 +364,7 @@ _NAMES: dict[str, Any] = {
     "each": _each,
     "fetched": _fetched,
     "folded": folded,
+    "in_bits": _in_bits,
     "in_pieces": _in_pieces,
     "kept": _kept,
     "met": _met,

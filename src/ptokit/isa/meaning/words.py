@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 class Write:
     """One destination: element `at` of operand `name` becomes `value`, which has its element type.
 
-    ``packed``: the value is a condition and becomes a bit of a packed mask or predicate (see `Bit`). The bits between
-    the last column of the domain and the end of its byte become 0. ``rows`` and ``cols`` say how much of the domain is
-    computed, counted from (0, 0), where that is not all of it.
+    ``packed``: the value is a condition and becomes a bit of a packed mask or predicate (see `Bit`), or of on-chip
+    memory. The bits between the last column of the domain and the end of its byte become 0. ``rows`` and ``cols`` say
+    how much of the domain is computed, counted from (0, 0), where that is not all of it.
 
     A register has the values of its lanes as its bytes, whatever their type, and 0 in lanes that nothing is written to.
-    A pointer gets them side by side in on-chip memory, from a multiple of `alignment` bytes on, as many elements behind
-    it as operand `offset` says, if it is there; lanes that the mask leaves out are not written. A scalar gets the value
-    of lane 0.
+    A pointer gets them side by side in on-chip memory, from a multiple of `alignment` bytes on (rule `rule`), as many
+    elements behind it as operand `offset` says (where `unit` is not 0, as many times `unit` bytes), if it is there;
+    lanes that the mask leaves out are not written. A scalar gets the value of lane 0.
 
     ``place``: memory and registers get lanes at computed places, which count `unit` bytes, or where that is 0 elements;
     `run` elements go to each place, and `place` and `where` have as many lanes as there are places. ``where``: lanes
@@ -52,15 +52,20 @@ class Write:
     where: Expr | None = None
     unit: int = 0
     run: int = 1
+    rule: str = "VEC-A5-03"
 
 
 @dataclass(frozen=True, slots=True)
 class Advance:
-    """Pointer `result` is pointer operand `pointer`, as many of its elements further on as operand `by` says."""
+    """Pointer `result` is pointer operand `pointer`, as many of its elements further on as operand `by` says.
+
+    ``unit``: where that is not 0, `by` counts so many bytes; of the elements only whole ones count.
+    """
 
     result: str
     pointer: str
     by: str
+    unit: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,15 +14,18 @@ from ptokit.types.dtypes import DTYPES
 
 from ...checks.operands import Message
 from ...machine import Machine
+from ...meaning.expressions import Bit, Listed, Stored, apply, lane
+from ...meaning.words import Advance, Lane, Write
 from ...site import MaskInfo, PtrInfo, ScalarInfo, Site
 from ...table import Instr, Role
 from ...unknown import known
 from ..compute.compute_rules import VEC_08, worded
+from ..lanes import VREG_BYTES
 from ..predicates import PRD_01
 from ..rules import SOURCE
 from ..words import align, at, mask, micro, number, out_align, out_mask, out_ptr, token, ub
 from . import predicate_values as values
-from .posting import UPDATED, Step, posting, updated
+from .posting import UPDATED, updated
 from .stream import StoreStream, append
 
 rule = family(SOURCE, targets=ALL_TARGETS)
@@ -57,27 +60,44 @@ def PRD_04(o: Site) -> Message:
     return None
 
 
-def _load(machine: Machine, src: Any, offset: Any, units: Any, *, unit: int, dist: str, types: Any) -> np.ndarray:
-    place = units * UNIT if units is not None else None if offset is None else offset * (unit or IMMEDIATE[dist])
-    return values.from_memory(machine.load(src.as_bytes(), place, values.LOADED[dist], UNIT, PRD_03.id), dist)
-
-
-def _store(
-    machine: Machine, value: np.ndarray, dst: Any, offset: Any, units: Any, *, unit: int, dist: str, types: Any
-) -> None:
-    place = units * UNIT if units is not None else None if offset is None else offset * (unit or IMMEDIATE[dist])
-    machine.store(dst.as_bytes(), place, values.to_memory(value, dist), None, UNIT, PRD_03.id)
-
-
 IMMEDIATE = {"NORM": 32, "US": 16, "DS": 32, "PK": 16}
 """Bytes that an immediate offset counts, by token (PTOAS e32488c9, micro-isa 4)."""
 
+LOADED = {"NORM": 32, "US": 16, "DS": 64}
+"""Bytes that a predicate load reads, by distribution mode."""
 
-def _step(unit: int) -> Step:
-    def step(offset: Any, types: Mapping[str, Any], attrs: Mapping[str, Any]) -> Any:
-        return offset * (unit or IMMEDIATE[attrs["dist"]]) // types[UPDATED].dtype.size
+STORED = {"NORM": 32, "PK": 16}
+"""Bytes that a predicate store writes, by distribution mode."""
 
-    return step
+_BYTE = DTYPES["u8"]
+
+
+def _place(o: Site, pointer: str, unit: int) -> tuple[str, int, tuple[Advance, ...]]:
+    """The operand that says where the predicate is, the bytes that it counts, and the pointer behind it."""
+    unit = unit or IMMEDIATE[o.dist]
+    advances = (Advance(UPDATED, pointer, "offset", unit),) if UPDATED in o.operands else ()
+    if o.has("units"):
+        return "units", UNIT, advances
+    return "" if advances or not o.has("offset") else "offset", unit, advances
+
+
+def _load(o: Site, *, unit: int) -> Lane:
+    """Bit j, or every bit twice (US), or every second bit (DS)."""
+    offset, counted, advances = _place(o, "src", unit)
+    step, over = {"NORM": (1, 1), "US": (1, 2), "DS": (2, 1)}[o.dist]
+    at = lane(step, over=8 * over)
+    byte = Stored("src", _BYTE, LOADED[o.dist], UNIT, at, offset, unit=counted, rule=PRD_03.id)
+    bit = Listed(tuple(1 << (j * step // over) % 8 for j in range(VREG_BYTES)), _BYTE)
+    return Lane((Write("dst", apply("ne", byte & bit, 0), packed=True),), lanes=VREG_BYTES, advances=advances)
+
+
+def _store(o: Site, *, unit: int) -> Lane:
+    """All bits, or every second one (PK)."""
+    offset, counted, advances = _place(o, "dst", unit)
+    lanes = 8 * STORED[o.dist]
+    bit = Bit("value", lane(VREG_BYTES // lanes), 1)
+    write = Write("dst", bit, packed=True, offset=offset, alignment=UNIT, unit=counted, rule=PRD_03.id)
+    return Lane((write,), lanes=lanes, advances=advances)
 
 
 _BYTES = (
@@ -96,10 +116,11 @@ def _loads(text: str, summary: str, unit: int, *rules: Any) -> Instr:
         summary,
         (ub(), *_OFFSETS),
         (out_mask(), updated("src")),
-        posting(partial(_load, unit=unit), 0, 1, _step(unit)),
+        None,
         worded(PRD_01),
         *rules,
-        attrs=(token("dist", "NORM", words=values.LOADED),),
+        meaning=partial(_load, unit=unit),
+        attrs=(token("dist", "NORM", words=LOADED),),
         source="5",
         decision=_BYTES,
     )
@@ -111,11 +132,12 @@ def _stores(text: str, summary: str, unit: int, *rules: Any) -> Instr:
         summary,
         (mask("value", optional=False), ub("dst", Role.OUT), *_OFFSETS),
         (updated("dst"),),
-        posting(partial(_store, unit=unit), 1, 2, _step(unit)),
+        None,
         worded(PRD_01),
         _PACKED,
         *rules,
-        attrs=(token("dist", "NORM", words=values.STORED),),
+        meaning=partial(_store, unit=unit),
+        attrs=(token("dist", "NORM", words=STORED),),
         source="5",
         decision=_BYTES,
     )
