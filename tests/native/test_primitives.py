@@ -13,6 +13,8 @@ from ptokit.types.dtypes import DTYPES
 WITHOUT = {
     "pow": "rests on the library's binary64 pow, which is not the same everywhere",
     "pow_a2a3": "as pow",
+    "sin": "rests on the library's binary64 sin",
+    "cos": "rests on the library's binary64 cos",
 }
 FLOATS, INTEGERS = ("f32", "f16", "bf16"), ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64")
 OF_FLOATS_ONLY = {"exp", "log", "sqrt", "rsqrt", *INTEGRAL.values()}

@@ -403,7 +403,7 @@ def instruction(instr: Instr) -> Instr:
         raise ValueError(f"instruction {instr.name} is defined twice")
     if instr.grammar:
         instr = replace(instr, syntax="form")
-    if isinstance(instr.meaning, Python | Ordering):
+    if isinstance(instr.meaning, Python | Ordering) and not instr.threaded:
         object.__setattr__(instr, "run", instr.meaning.run)  # nobody has it yet
     elif instr.meaning is not None and instr.run is None:
         object.__setattr__(instr, "run", Derived(instr))

@@ -293,6 +293,19 @@ class Reinterpret(Expr):
 
 
 @dataclass(frozen=True, slots=True)
+class Thread(Expr):
+    """What a thread of the SIMT unit asks about itself, in the type `dtype`.
+
+    ``tid`` and ``size`` (of the launch) along `axis`; ``lane`` (in the warp), ``place`` (in the launch), ``core`` (of
+    vector cores), ``clock``; ``active`` is a condition: it executes the operation.
+    """
+
+    what: str
+    dtype: DType | str
+    axis: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Listed(Expr):
     """A number of a list by the number of the lane, or the only one in all lanes, in the type `dtype` (or `BOOL`)."""
 
@@ -344,7 +357,8 @@ class Folded(Expr):
 
     Lanes where `where` does not hold take no part; of none the value is 0, or the least or greatest number of the type.
     Sums of floats are made in binary64 and rounded once, in the order `words.Order.PAIRWISE`; in other folds the order
-    does not matter. Conditions are folded by ``and`` and ``or``. One group has its value in every lane.
+    does not matter. Conditions are folded by ``and`` and ``or``. One group has its value in every lane. Of threads the
+    groups are warps, and all of one have its value.
     """
 
     op: str
@@ -400,7 +414,7 @@ def leaves(e: Expr) -> Iterator[Expr]:
 
         def visit(node: Expr) -> None:
             below = children(node)
-            if not below and not isinstance(node, (Const, Code, Place, Held, Listed)):
+            if not below and not isinstance(node, (Const, Code, Place, Held, Listed, Thread)):
                 seen.setdefault(node)
             for child in below:
                 visit(child)
@@ -423,7 +437,7 @@ def type_of(e: Expr, types: Mapping[str, DType]) -> ValueType:
             return types[like] if isinstance(like, str) else like
         case Stored(_, dtype) | Fetched(_, dtype) | Held(_, dtype) | Before(_, dtype) | Place(dtype):
             return dtype
-        case Listed(_, kind):
+        case Listed(_, kind) | Thread(_, kind):
             return kind
         case Taken(value) | Folded(_, value):
             return type_of(value, types)

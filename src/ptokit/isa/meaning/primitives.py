@@ -111,6 +111,8 @@ _ROWS = (
     ),
     Primitive("exp", approx.exp, "exp({0})", "f32: exp in binary64 rounded once; 16-bit types correctly rounded"),
     Primitive("log", approx.log, "ln {0}", "f32: log in binary64 rounded once; 16-bit types correctly rounded"),
+    Primitive("sin", approx.sin, "sin({0})", "in binary64, rounded once", for_integers=False),
+    Primitive("cos", approx.cos, "cos({0})", "in binary64, rounded once", for_integers=False),
     Primitive("sqrt", approx.sqrt, "sqrt {0}", "IEEE square root"),
     Primitive("rsqrt", approx.rsqrt, "1 / sqrt {0}", "1 / sqrt in binary64, each IEEE, rounded once"),
     Primitive("recip", approx.recip, "1 / {0}", "IEEE 1 / x; integers 1, -1 or 0 as ``div``"),

@@ -33,3 +33,13 @@ _float_recip = rounded("recip")
 def recip(x: Any, out: np.ndarray | None = None) -> Any:
     """1 / x; for integers 1, -1 or 0 (4.3)."""
     return arith.divide(x.dtype.type(1), x, out) if arith.is_integer(x) else _float_recip(x, out)
+
+
+def _angle(fn: np.ufunc) -> Callable[..., Any]:
+    def apply(x: Any, out: np.ndarray | None = None) -> Any:
+        return arith.give(fn(x.astype(np.float64)).astype(x.dtype), out)
+
+    return apply
+
+
+sin, cos = _angle(np.sin), _angle(np.cos)

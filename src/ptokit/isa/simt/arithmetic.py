@@ -2,96 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-import numpy as np
-
-from ptokit.types.codecs import decode, encode
-from ptokit.types.dtypes import DTYPES
+from ptokit.types.dtypes import dtype, i32, i64, u32
 from ptokit.types.enums import RoundMode
 
-from ..meaning.primitives import PRIMITIVES
+from ..meaning.expressions import Const, Convert, Element, Expr, Reinterpret, apply, fused, less, select
+from ..meaning.words import Lane
+from ..site import Site
 from .lanes import SIGNS
-from .meaning import Threads
-from .words import plain, simt, value, word
+from .meaning import of
+from .words import plain, simt, thread, value, word
 
+_VALUE, _LHS, _RHS = (Element(name) for name in ("value", "lhs", "rhs"))
 
-def _by(name: str) -> Callable[..., np.ndarray]:
-    """An operation of the table of primitives, element by element."""
-    operation = PRIMITIVES[name].numpy
-
-    def run(t: Threads, *operands: np.ndarray, types: Any) -> np.ndarray:
-        with np.errstate(all="ignore"):
-            return np.asarray(operation(*np.broadcast_arrays(*operands)))
-
-    return run
-
-
-def _angle(fn: Callable[..., Any]) -> Callable[..., np.ndarray]:
-    """In binary64, rounded once."""
-
-    def run(t: Threads, x: np.ndarray, *, types: Any) -> np.ndarray:
-        with np.errstate(all="ignore"):
-            out: np.ndarray = fn(x.astype(np.float64)).astype(x.dtype)
-        return out
-
-    return run
-
-
-for _text, _what, _meaning in (
-    ("sqrt", "Square root", _by("sqrt")),
-    ("absf", "Absolute value", _by("abs")),
-    ("exp", "Exponential", _by("exp")),
-    ("log", "Natural logarithm", _by("log")),
-    ("sin", "Sine", _angle(np.sin)),
-    ("cos", "Cosine", _angle(np.cos)),
-    ("ceil", "Next integral value above", _by("ceil")),
-    ("floor", "Next integral value below", _by("floor")),
-    ("rint", "Nearest integral value, ties to even", _by("rint")),
-    ("round", "Nearest integral value, ties away from zero", _by("round")),
+for _text, _what, _name in (
+    ("sqrt", "Square root", "sqrt"),
+    ("absf", "Absolute value", "abs"),
+    ("exp", "Exponential", "exp"),
+    ("log", "Natural logarithm", "log"),
+    ("sin", "Sine", "sin"),
+    ("cos", "Cosine", "cos"),
+    ("ceil", "Next integral value above", "ceil"),
+    ("floor", "Next integral value below", "floor"),
+    ("rint", "Nearest integral value, ties to even", "rint"),
+    ("round", "Nearest integral value, ties away from zero", "round"),
 ):
-    plain(_text, f"{_what}.", "value", _meaning)
+    plain(_text, f"{_what}.", "value", thread(apply(_name, _VALUE)))
 for _text, _what, _name in (("fmin", "Minimum", "min"), ("fmax", "Maximum", "max"), ("pow", "Power", "pow")):
-    plain(_text, f"{_what}.", "lhs rhs", _by(_name))
-plain("fma", "lhs * rhs + acc, rounded once.", "lhs rhs acc", _by("fma"))
+    plain(_text, f"{_what}.", "lhs rhs", thread(apply(_name, _LHS, _RHS)))
+plain("fma", "lhs * rhs + acc, rounded once.", "lhs rhs acc", thread(fused(_LHS, _RHS, Element("acc"))))
 
 
-def _bytes(t: Threads, lhs: np.ndarray, rhs: np.ndarray, selector: np.ndarray, *, types: Any) -> np.ndarray:
+def _bytes() -> Expr:
     """Byte k of the result is the byte of rhs (0 to 3) or lhs (4 to 7) that the low bits of nibble k name."""
-    lhs, rhs, selector = np.broadcast_arrays(lhs, rhs, selector)
-    source = np.stack((rhs, lhs), axis=1).view(np.uint8)
-    places = (selector[:, None] >> (4 * np.arange(4, dtype=np.int32))) & 7
-    return np.ascontiguousarray(np.take_along_axis(source, places, axis=1)).view(np.int32)[:, 0]
+    lhs, rhs, selector = (Reinterpret(Element(name), u32) for name in ("lhs", "rhs", "selector"))
+    total: Expr | None = None
+    for k in range(4):
+        number = selector >> 4 * k & 7
+        byte = (select(less(number, 4), rhs, lhs) >> ((number & 3) << 3) & 255) << 8 * k
+        total = byte if total is None else total | byte
+    assert total is not None
+    return Reinterpret(total, i32)
 
 
 plain(
     "prmt",
     "Four bytes of two numbers, chosen by the nibbles of a third.",
     "lhs rhs selector",
-    _bytes,
+    thread(_bytes()),
     types="i32 i32 i32",
 )
 
 
-def _high(t: Threads, lhs: np.ndarray, rhs: np.ndarray, *, signedness: str | None, types: Any) -> np.ndarray:
+def _high(o: Site) -> Lane:
     """The upper half of the product, by halves of the operands."""
-    lhs, rhs = np.broadcast_arrays(lhs, rhs)
-    half = lhs.dtype.itemsize * 4
-    kind = np.dtype(f"u{lhs.dtype.itemsize}")
-    low, up = kind.type((1 << half) - 1), kind.type(half)
-    x, y = lhs.view(kind), rhs.view(kind)
-    x0, x1, y0, y1 = x & low, x >> up, y & low, y >> up
-    middle = x1 * y0 + (x0 * y0 >> up)
-    high = x1 * y1 + (middle >> up) + ((middle & low) + x0 * y1 >> up)
-    if signedness != "unsigned":
-        high = high - np.where(lhs < 0, y, kind.type(0)) - np.where(rhs < 0, x, kind.type(0))
-    return high.view(lhs.dtype)
+    kind = of(o, "lhs")
+    half, bits = kind.bits // 2, dtype(f"u{kind.bits}")
+    x, y = (Reinterpret(e, bits) for e in (_LHS, _RHS))
+    x0, x1, y0, y1 = (part for e in (x, y) for part in (e & (1 << half) - 1, e >> half))
+    middle = x1 * y0 + (x0 * y0 >> half)
+    high = x1 * y1 + (middle >> half) + ((middle & (1 << half) - 1) + x0 * y1 >> half)
+    if o.signedness != "unsigned":
+        for e, other in ((_LHS, y), (_RHS, x)):
+            high = high - select(less(e, 0), other, Const(0, other))
+    return thread(Reinterpret(high, kind))
 
 
-def _wide(t: Threads, lhs: np.ndarray, rhs: np.ndarray, *, signedness: str | None, types: Any) -> np.ndarray:
-    kind = np.uint32 if signedness == "unsigned" else np.int32
-    return lhs.view(kind).astype(np.int64) * rhs.view(kind).astype(np.int64)
+def _wide(o: Site) -> Lane:
+    kind = u32 if o.signedness == "unsigned" else i32
+    return thread(Convert(Reinterpret(_LHS, kind), i64) * Convert(Reinterpret(_RHS, kind), i64))
 
 
 for _text, _what, _meaning in (
@@ -118,30 +96,16 @@ _ROUNDINGS = {
 }
 
 
-def _convert(
-    t: Threads,
-    src: np.ndarray,
-    *,
-    rounding: str | None,
-    saturation: str | None,
-    signedness: str | None,
-    types: Any,
-) -> np.ndarray:
+def _converted(o: Site) -> Lane:
     """Every element rounded once from its exact value; into integers NaN is 0."""
-    source, result = types[0], types[-1]
-    numbers: np.ndarray = src
-    if source.dtype is not None and source.dtype.value is None:
-        numbers = decode(source.dtype, src)
-    elif src.dtype.kind == "i" and signedness == "unsigned":
-        numbers = src.view(f"u{src.dtype.itemsize}")
-    dtype = result.dtype
-    if dtype.is_integer and signedness == "unsigned":
-        dtype = DTYPES[f"u{dtype.bits}"]
-    mode = _ROUNDINGS[rounding or "r"]
-    if dtype.name == "hif8" and mode is RoundMode.ROUND:
+    source, result = of(o, "src"), of(o, "result")
+    kinds = [dtype(f"u{d.bits}") if d.is_integer and o.signedness == "unsigned" else d for d in (source, result)]
+    mode = _ROUNDINGS[o.rounding or "r"]
+    if result.name == "hif8" and mode is RoundMode.ROUND:
         mode = RoundMode.NONE  # the type's own
-    codes = encode(dtype, numbers, rounding=mode, saturate=saturation != "nosat")
-    return codes.view(result.array)
+    given = Element("src") if kinds[0] is source else Reinterpret(Element("src"), kinds[0])
+    found = given if kinds[0] is kinds[1] else Convert(given, kinds[1], mode, o.saturation != "nosat")
+    return thread(found if kinds[1] is result else Reinterpret(found, result))
 
 
 simt(
@@ -149,7 +113,7 @@ simt(
     "A number in another type.",
     (value("src"),),
     "%src round ~( W(rounding) ) W(saturation) <? W(signedness) ?> {} : T(src) -> R",
-    _convert,
+    _converted,
     word("rounding", *"rafczoh"),
     word("saturation", "sat", "nosat"),
     SIGNS,

@@ -5,12 +5,19 @@ A value has one row for each lane, or one for all; scalars have shape (lanes,) o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
-from ptokit.records import dataclass
+from ptokit.targets import A5
+from ptokit.types.dtypes import DType, dtype, i64
+
+from ..meaning.expressions import Expr, Fetched, Folded, Index, Listed, Taken, Thread, type_of
+from ..meaning.fold import folded
+from ..meaning.rows import Rows, RowSource, kind_of
+from ..meaning.words import Lane, Ordering, Python, Write
+from ..site import ScalarInfo, Site, VectorInfo
 
 WARP = 32
 
@@ -59,18 +66,100 @@ class Threads(Protocol):
         """A number that grows with every look at it."""
 
 
-Meaning = Callable[..., Any]
-"""``meaning(threads, *operands, types, **attrs)``: the result as an array; ``types``: texts of types, results last."""
-
-
-@dataclass(frozen=True, slots=True)
-class OfThreads:
+class OfThreads(Rows):
     """What an instruction has in place of a function of a machine: programs hand it to the threads of a launch.
 
     Outside of launches it is executed by one thread in each block.
     """
 
-    meaning: Meaning
-
-    def __call__(self, m: Any, *operands: Any, **attrs: Any) -> NoReturn:
+    def __call__(self, machine: Any, *operands: Any, **attributes: Any) -> NoReturn:
         raise TypeError("operations of threads are executed by threads")
+
+    def made(self, kinds: Mapping[str, Any], attrs: Mapping[str, Any]) -> Callable[..., Any]:
+        """The function ``f(threads, *operands, types, **attrs)`` for operands and results of these kinds, by name.
+
+        ``types``: the kinds of operands and results, results last.
+        """
+        given = {name: kind.dtype or i64 for name, kind in kinds.items() if kind is not None}  # i1 has no elements
+        infos = {name: VectorInfo(name, given[name], 1, "") if name in given else None for name in kinds}
+        word = self.instr.meaning_at(Site(self.instr, A5, infos, attrs))
+        assert word is not None
+        if isinstance(word, Python | Ordering):
+            return word.run
+        return self.written(word, {name: given[name] for name in self.names if name in given})  # results are as made
+
+    def source(self, types: dict[str, DType], word: Lane) -> RowSource:
+        return _Source(types, word, self.kinds)
+
+
+class _Source(RowSource):
+    """Text on threads: values have one row for each lane, or one for all."""
+
+    def __init__(self, types: dict[str, DType], word: Lane, kinds: Mapping[str, str]) -> None:
+        super().__init__(types, word, kinds)
+        self.names |= {"asked": _asked, "taken": _taken, "warped": _warped, "met": lambda found, on: np.asarray(found)}
+
+    def bit(self, operand: str, at: Index, width: int) -> str:
+        return operand
+
+    def value(self, e: Expr, out: str = "") -> str:
+        match e:
+            case Thread(what, kind, axis):
+                self.open = True
+                array = np.dtype(bool) if isinstance(kind, str) else kind_of(kind)
+                return f"asked(m, {what!r}, {axis}, {self.object(array)})"
+            case Listed():
+                return f"{super().value(e)}[0]"
+            case Taken(value, place):
+                return f"taken(m, {self.value(value)}, {self.value(place)})"
+            case Folded(op, value, where):
+                on = "None" if where is None else self.value(where)
+                return f"warped(m, {op!r}, {self.value(value)}, {on}, {self.object(type_of(e, self.types))})"
+            case Fetched(name, _, place):
+                self.open = True
+                return f"m.read({name}, {self.value(place)})"
+        return super().value(e, out)
+
+    def store(self, write: Write) -> str:
+        assert write.place is not None
+        return f"m.write({write.name}, {self.value(write.place)}, {self.value(write.value)})"
+
+    def result(self, write: Write, kind: str) -> str:
+        return super().result(write, "vreg")
+
+
+def _asked(t: Threads, what: str, axis: int, kind: np.dtype) -> np.ndarray:
+    questions: dict[str, Callable[[], Any]] = {
+        "tid": lambda: t.tid[axis],
+        "size": lambda: t.sizes[axis],
+        "lane": lambda: t.lane,
+        "place": lambda: np.arange(t.count),
+        "core": t.core,
+        "clock": t.clock,
+        "active": lambda: t.active,
+    }
+    return np.atleast_1d(np.asarray(questions[what]())).astype(kind)
+
+
+def _warps(t: Threads, x: np.ndarray) -> np.ndarray:
+    """Values by warp: (warps, 32)."""
+    return t.spread(x).reshape(-1, WARP)
+
+
+def _warped(t: Threads, op: str, x: np.ndarray, on: np.ndarray | None, dtype: Any) -> np.ndarray:
+    """One value for each warp, as all of its lanes have it."""
+    met = None if on is None else _warps(t, on)
+    return np.repeat(folded(op, _warps(t, x), met, 1, dtype)[:, 0], WARP, axis=0)
+
+
+def _taken(t: Threads, x: np.ndarray, places: np.ndarray) -> np.ndarray:
+    return t.spread(x)[places % t.count]
+
+
+def of(o: Site, name: str) -> DType:
+    """The element type of a value, however its type is written."""
+    info = o.operands.get(name)
+    if isinstance(info, VectorInfo):
+        return info.dtype
+    assert isinstance(info, ScalarInfo)
+    return dtype(info.type.partition("x")[2].rstrip(">") if info.type.startswith("vector") else info.type)

@@ -11,13 +11,14 @@ from ptokit.diagnostics import Scope, Severity, define
 from ptokit.types.dtypes import i64
 from ptokit.types.enums import Pipe
 
-from ..meaning.expressions import Scalar
+from ..meaning.expressions import Element, Fetched, Scalar
 from ..meaning.primitives import PRIMITIVES
-from ..meaning.words import Keep
+from ..meaning.words import Keep, Lane, Python, Write
+from ..site import Site
 from ..table import Attr, Instr, Kind, Operand, Role, instruction
 from .lanes import SIGNS
-from .meaning import Threads
-from .words import SOURCE, pointer, simt, value, word
+from .meaning import Threads, of
+from .words import SOURCE, pointer, simt, thread, value, word
 
 define(
     "SIMT-SIZE",
@@ -51,13 +52,14 @@ _STORE_L2 = word(
 _CACHES = "<? l1cache ~( W(l1cache) ) ?> <? l2cache ~( W(l2cache) ) ?>"
 
 
-def _load(t: Threads, ptr: Any, offset: np.ndarray, **_: Any) -> np.ndarray:
-    return t.read(ptr, offset)
+_PLACE = Element("offset")
 
 
-def _store(t: Threads, value: np.ndarray, ptr: Any, offset: np.ndarray, **_: Any) -> None:
-    t.write(ptr, offset, value)
+def _loaded(o: Site) -> Lane:
+    return thread(Fetched("ptr", of(o, "result"), _PLACE))
 
+
+_STORED = Lane((Write("ptr", Element("value"), place=_PLACE),))
 
 for _text, _what, _caches, _attrs in (
     ("load", "Load an element", "", ()),
@@ -65,7 +67,7 @@ for _text, _what, _caches, _attrs in (
     ("ldg", "Load an element of global memory", _CACHES, (_L1, _LOAD_L2)),
 ):
     grammar = f"%ptr ~[ %offset:index ] {_caches} {{}} : T(ptr) -> R"
-    simt(_text, f"{_what}.", (pointer(), _OFFSET), grammar, _load, *_attrs)
+    simt(_text, f"{_what}.", (pointer(), _OFFSET), grammar, _loaded, *_attrs)
 for _text, _what, _caches, _attrs in (
     ("store", "Store an element", "", ()),
     ("st_dev", "Store an element of global memory past the data cache", "", ()),
@@ -76,7 +78,7 @@ for _text, _what, _caches, _attrs in (
         f"{_what}.",
         (value("value"), pointer(Role.OUT), _OFFSET),
         f"%value , %ptr ~[ %offset:index ] {_caches} {{}} : T(ptr) , T(value)",
-        _store,
+        _STORED,
         *_attrs,
         results=0,
     )
@@ -146,7 +148,7 @@ for _how, _what in (
         f"At once, {_what} of memory; the result is what was there.",
         (pointer(Role.INOUT), value("value")),
         f"%ptr , %value {_UPDATE}",
-        _updated(_how),
+        Python(_updated(_how)),
         _STORE_L2,
         SIGNS,
         decision="Threads come one after the other, the lowest first; a device takes any order.",
@@ -156,7 +158,7 @@ simt(
     "At once, replace an element of memory if it has a value; the result is what was there.",
     (pointer(Role.INOUT), value("compare"), value("value")),
     f"%ptr , %compare , %value {_UPDATE}",
-    _compare_and_swap,
+    Python(_compare_and_swap),
     _STORE_L2,
     SIGNS,
 )

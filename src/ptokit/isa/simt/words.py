@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ptokit.diagnostics.rules import merged
 from ptokit.types.enums import Pipe
 
+from ..meaning.expressions import Expr
+from ..meaning.words import Lane, Meaning, Write
 from ..table import Attr, Instr, Kind, Operand, Role, instruction, listed
-from .meaning import Meaning, OfThreads
+from .meaning import OfThreads
 from .rules import VERIFIED
 
 SOURCE = "PTOAS e32488c9, micro-isa 17"
@@ -46,12 +49,22 @@ def simt(
         "pipe": Pipe.S,
         "source": SOURCE,
         "rules": merged(VERIFIED.get(text, ())),
-        "run": OfThreads(meaning),
         "threaded": True,
         **more,
     }
-    instr = Instr(text, text, summary, operands, attrs, results=results, produces=produces, grammar=(grammar,), **more)
-    return instruction(instr)
+    more = {"results": results, "produces": produces, "grammar": (grammar,), "meaning": meaning, **more}
+    instr = Instr(text, text, summary, operands, attrs, **more)
+    return instruction(replace(instr, run=OfThreads(instr)))
+
+
+def thread(value: Expr) -> Lane:
+    """The result of each thread."""
+    return Lane((Write("result", value),))
+
+
+def condition(value: Expr) -> Lane:
+    """The result of each thread, where that is a condition."""
+    return Lane((Write("result", value, packed=True),))
 
 
 def plain(text: str, summary: str, names: str, meaning: Meaning, *attrs: Attr, types: str = "", **more: Any) -> Instr:

@@ -97,7 +97,7 @@ def _made(bodies: Bodies, op: Op) -> Step | None:
         return structure(bodies, op)
     instr = instr_of(op)
     if instr is not None and isinstance(instr.run, OfThreads):
-        return _instruction(op, instr.run.meaning, instr)
+        return _instruction(op, instr.run, instr)
     if op.name == "llvm.bitcast":
         return _values(op, lambda active, x: _bits(x, kind_of(op.result.type)))
     if op.name.startswith("arith."):
@@ -125,8 +125,11 @@ def _values(op: Op, fn: Callable[..., Any]) -> Step:
     return run
 
 
-def _instruction(op: Op, meaning: Callable[..., Any], instr: Any) -> Step:
+def _instruction(op: Op, of_threads: OfThreads, instr: Any) -> Step:
     attrs = attributes(instr, op.attrs)
+    named = {o.name: next(iter(op.group(o.name)), None) for o in instr.operands}
+    named |= dict(zip((o.name for o in instr.produces), op.results))
+    meaning = of_threads.made({name: None if v is None else kind_of(v.type) for name, v in named.items()}, attrs)
     types = [kind_of(v.type) for v in (*op.values, *op.results)]
     operands = [next(iter(op.group(o.name)), None) for o in instr.operands]
 
