@@ -11,6 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from ptokit.conformance.cases import Suite, suite_of
+from ptokit.conformance.files import read_manifest
+
 DATA = Path(__file__).parents[1] / "data"
 VECTORS = DATA / "vectors"
 PROGRAMS = DATA / "programs"
@@ -83,3 +86,8 @@ def write_programs(folder: Path, case: dict[str, Any], values: Mapping[str, np.n
     np.savez(folder / "expected.npz", **values)
     (folder / "manifest.json").write_text(json.dumps({"format": 1, "cases": [case]}))
     return folder
+
+
+def read_suite(folder: Path) -> Suite:
+    """The cases of a folder."""
+    return suite_of(folder, read_manifest(folder))

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ptokit.conformance.cases import read_suite
 from ptokit.conformance.compare import Bounds, Distance, Steps, Want
 from ptokit.conformance.result import Outcome, Result
 from ptokit.conformance.vectors import replay
 from ptokit.targets import target
 from ptokit.types.dtypes import DTYPES, DType
 
-from .suites import VECTORS, Blob, add_case, vec, write_vectors
+from .suites import VECTORS, Blob, add_case, read_suite, vec, write_vectors
 
 A5 = target("a5")
 TWICE = np.arange(0, 16, 2, dtype=np.float32)

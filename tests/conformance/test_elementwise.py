@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ptokit.conformance.cases import read_suite
 from ptokit.conformance.vectors import replay
 from ptokit.targets import TARGETS
 
-from .suites import DATA
+from .suites import DATA, read_suite
 
 SUITE = read_suite(DATA / "vectors-compute-elementwise")
 CLAIMS = sorted({(case.op, name) for case in SUITE for name in TARGETS if case.claims(name)})

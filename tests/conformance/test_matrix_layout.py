@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 
 from ptokit.conformance.bench import EXECUTOR
-from ptokit.conformance.cases import read_suite
 from ptokit.conformance.result import Outcome
 from ptokit.conformance.vectors import replay
 from ptokit.isa.table import TABLE
 from ptokit.targets import TARGETS
 
-from .suites import DATA
+from .suites import DATA, read_suite
 
 SUITE = read_suite(DATA / "vectors-compute-matrix-layout")
 

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from ptokit.conformance.cases import Case, read_suite
+from ptokit.conformance.cases import Case
 from ptokit.conformance.vectors import replay
 from ptokit.targets import TARGETS
+
+from .suites import read_suite
 
 SUITE = read_suite(Path(__file__).parents[1] / "data" / "vectors")
 CLAIMS = [(case, name) for case in SUITE for name in TARGETS if case.claims(name)]

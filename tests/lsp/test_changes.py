@@ -10,7 +10,7 @@ from ptokit.lsp.changes import RenameError, new_name, proposals, renamable
 from ptokit.lsp.completion import complete
 from ptokit.lsp.hover import hover
 from ptokit.lsp.index import Index, build
-from ptokit.lsp.positions import Places
+from ptokit.lsp.positions import EditorPositions
 
 TEXT = """\
 !rows = !pto.tile_buf<vec, 16x64xf32>
@@ -113,7 +113,7 @@ def labels(typed: str, text: str = TEXT) -> list[str]:
     """What completes `typed`, written at the end of the last function."""
     text = text.replace("    return\n  }\n}", f"    return\n    {typed}\n  }}\n}}")
     line = text.split("\n").index(f"    {typed}")
-    places = Places(TextDocument(URI, text))
+    places = EditorPositions(TextDocument(URI, text))
     items = complete(places, lsp.Position(line, 4 + len(typed)), None)
     for item in items:
         assert isinstance(item.text_edit, lsp.TextEdit)
@@ -138,7 +138,7 @@ def test_completions_in_broken_text() -> None:
 
 def test_completions_tell_types_of_values() -> None:
     index = build(TEXT, URI)
-    places = Places(TextDocument(URI, TEXT.replace("ins(%t,", "ins(%,")))
+    places = EditorPositions(TextDocument(URI, TEXT.replace("ins(%t,", "ins(%,")))
     line = next(k for k, text in enumerate(places.lines) if "ins(%," in text)
     items = complete(places, lsp.Position(line, places.lines[line].index("%,") + 1), index)
     assert {item.label: item.detail for item in items}["%t"] == "!pto.tile_buf<vec, 16x64xf32>"
@@ -146,7 +146,7 @@ def test_completions_tell_types_of_values() -> None:
 
 def test_proposals_are_those_of_the_range() -> None:
     text = "func.func @f() {\n  pto.tlaod ins()\n  pto.tsotre ins()\n  return\n}\n"
-    index, places = build(text, URI), Places(TextDocument(URI, text))
+    index, places = build(text, URI), EditorPositions(TextDocument(URI, text))
     asked = lsp.Range(lsp.Position(2, 4), lsp.Position(2, 4))
     assert [action.title for action in proposals(index, places, asked, URI)] == ["Replace by pto.tstore"]
     everything = proposals(index, places, places.whole(), URI)

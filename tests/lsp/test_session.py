@@ -19,7 +19,7 @@ from pygls.lsp.client import BaseLanguageClient
 from pygls.workspace import TextDocument
 
 from ptokit.lsp.index import build
-from ptokit.lsp.positions import Places
+from ptokit.lsp.positions import EditorPositions
 from ptokit.lsp.server import Server
 
 URI = "file:///kernel.pto"
@@ -249,7 +249,7 @@ def test_files_without_any_target(shared: Shared) -> None:
 def test_positions_count_as_the_editor_counts() -> None:
     """The protocol counts UTF-16 units: two for each of the wide characters in front."""
     text = 'module attributes {note = "\U0001d6fc\U0001d6fd"} {} @\n'
-    places = Places(TextDocument(URI, text))
+    places = EditorPositions(TextDocument(URI, text))
     (found,) = build(text, URI).diagnostics
     column = text.index("@")
     assert (found.location.line, found.location.column) == (1, column + 1)
@@ -261,7 +261,7 @@ def test_positions_count_as_the_editor_counts() -> None:
 def test_lines_end_where_the_protocol_says(end: str) -> None:
     """Not at form feeds and the like, which other ways to split a text take for line ends."""
     text = f"// a\f b \x0b \x85 \u2028 c{end}module {{}} @{end}"
-    places = Places(TextDocument(URI, text))
+    places = EditorPositions(TextDocument(URI, text))
     (found,) = build(text, URI).diagnostics
     assert places.range(found.location) == lsp.Range(lsp.Position(1, 10), lsp.Position(1, 11))
     assert places.ours(lsp.Position(1, 10)) == (2, 11)

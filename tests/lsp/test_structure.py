@@ -9,7 +9,7 @@ from lsprotocol import types as lsp
 from pygls.workspace import TextDocument
 
 from ptokit.lsp.index import build
-from ptokit.lsp.positions import Places
+from ptokit.lsp.positions import EditorPositions
 from ptokit.lsp.signature import signature
 from ptokit.lsp.structure import KINDS, coloured, folds, words
 
@@ -48,7 +48,7 @@ def test_a_comment_sign_in_a_string_is_none() -> None:
 
 
 def test_colours_are_relative_and_count_as_the_editor_counts() -> None:
-    index, places = build(TEXT, URI), Places(TextDocument(URI, TEXT))
+    index, places = build(TEXT, URI), EditorPositions(TextDocument(URI, TEXT))
     numbers = coloured(index, places)
     line = character = 0
     got = []
@@ -65,7 +65,7 @@ def test_colours_are_relative_and_count_as_the_editor_counts() -> None:
 
 @pytest.mark.parametrize("text", ["", "%", '"', "}" * 50, "{" * 50, "module {\n", "// a\n// b", "\0\n!", "func.func @"])
 def test_broken_texts_have_colours_and_folds(text: str) -> None:
-    index, places = build(text, URI), Places(TextDocument(URI, text))
+    index, places = build(text, URI), EditorPositions(TextDocument(URI, text))
     assert len(coloured(index, places)) % 5 == 0
     folds(index)
     for column in range(len(text) + 1):
@@ -84,7 +84,7 @@ def test_folds() -> None:
 def shown(line: str) -> tuple[str, str | None] | None:
     """The form at the end of a line, and its active operand."""
     text = line + "\n"
-    places = Places(TextDocument(URI, text))
+    places = EditorPositions(TextDocument(URI, text))
     found = signature(places, lsp.Position(0, len(line)))
     if found is None:
         return None

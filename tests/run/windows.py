@@ -19,7 +19,7 @@ import numpy as np
 import ptokit.isa.all  # noqa: F401 - completes the table
 from ptokit.conformance.bench import SCALES
 from ptokit.conformance.binding import instruction_of, operand_names, scalars_and_attributes
-from ptokit.conformance.cases import Case, read_suite
+from ptokit.conformance.cases import Case
 from ptokit.isa.checks.tile_types import check_tile
 from ptokit.isa.table import Instr
 from ptokit.run.fault import Fault
@@ -32,6 +32,8 @@ from ptokit.run.single import Single
 from ptokit.targets import TARGETS, Target
 from ptokit.types.enums import BLayout, Layout, SLayout, TileType
 from ptokit.types.tile import TileSpec
+
+from ..conformance.suites import read_suite
 
 DATA = Path(__file__).parents[1] / "data"
 SUITES = ("vectors", "vectors-compute-elementwise", "vectors-compute-matrix-layout")

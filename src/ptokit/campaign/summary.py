@@ -54,11 +54,6 @@ class Summary:
         return [row for row in self.rows if row.result is not None and row.result.status is not Status.PASSED]
 
     @property
-    def slowest(self) -> list[Row]:
-        """The ten cases that took longest."""
-        return sorted((r for r in self.rows if r.result), key=lambda r: -(r.result.seconds if r.result else 0))[:10]
-
-    @property
     def last_line(self) -> str:
         """``N passed, N refused, …``: what there is, passed first."""
         counts = self.counts

@@ -76,7 +76,6 @@ class Order(StrEnum):
     PROFILE = "profile"
 
 
-TextFile = Annotated[str, typer.Argument(metavar="FILE", help="A .pto file; - for stdin.", show_default=False)]
 TextFiles = Annotated[
     list[str],
     typer.Argument(metavar="FILE...", help="The .pto files, or folders of them; - for stdin.", show_default=False),

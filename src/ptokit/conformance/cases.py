@@ -23,7 +23,7 @@ from ptokit.types.tensor import Dims5
 from ptokit.types.tile import CUSTOM_PAD, TileSpec
 
 from .compare import Bounds, Tolerance, tolerance
-from .files import MANIFEST, MAX_BYTES, read_arrays, read_manifest, refused
+from .files import MANIFEST, MAX_BYTES, read_arrays, refused
 
 
 @dataclass(frozen=True)
@@ -223,11 +223,6 @@ def _case(c: Mapping[str, Any], blob: np.ndarray) -> Case:
         truth=c.get("truth", ""),
         alias=reader.alias,
     )
-
-
-def read_suite(folder: Path | str) -> Suite:
-    """Read a folder of cases. Raises `DiagnosticError`."""
-    return suite_of(Path(folder), read_manifest(Path(folder)))
 
 
 def suite_of(folder: Path, manifest: Mapping[str, Any]) -> Suite:

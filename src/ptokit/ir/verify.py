@@ -143,8 +143,8 @@ class _Checker:
     def __init__(self, target: Target, found: Diagnostics, extended: bool, *, text: bool, assembler: bool) -> None:
         self.target, self.found = target, found
         self.extended, self.text, self.assembler = extended, text, assembler
-        self.alike = RepeatedSites()
-        self.sound: set[tuple[Any, bool]] = set()  # instructions that break no rule, as `alike` tells them apart
+        self.repeated = RepeatedSites()
+        self.passed: set[tuple[Any, bool]] = set()  # instructions that break no rule, as `repeated` tells them apart
         self.types: dict[TileSpec, list[Broken]] = {}  # rules that types of tiles break
 
     def run(self, survey: Survey) -> None:
@@ -194,9 +194,9 @@ class _Checker:
         Of several that are alike and break nothing, the first is looked at.
         """
         lowered = bool(self.lowered) and not self.lowered.isdisjoint(op.values)
-        key = self.alike.key(op, instr, self.facts)
+        key = self.repeated.key(op, instr, self.facts)
         try:
-            if (key, lowered) in self.sound:
+            if (key, lowered) in self.passed:
                 return True
         except TypeError:  # an attribute is a list
             key = None
@@ -204,7 +204,7 @@ class _Checker:
         assert site is not None
         wrong, opaque = self.kinds(op, site, lowered)
         if not (wrong or opaque) and self.keeps_rules(op, site, lowered) and key is not None:
-            self.sound.add((key, lowered))
+            self.passed.add((key, lowered))
         return not wrong
 
     def keeps_rules(self, op: Op, site: Site, lowered: bool) -> bool:

@@ -7,7 +7,7 @@ import numpy as np
 from .machine import Machine, TileOperand
 
 
-def alike(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def for_all_blocks(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Both arrays for all blocks if one of them is."""
     blocks = max(len(x), len(y))
     first, second = (np.broadcast_to(a, (blocks, *a.shape[1:])) for a in (x, y))

@@ -29,7 +29,7 @@ class Region:
         self.open = self.entered = False
         self.alternative: Region | None = None  # of a then-branch: its else-branch
 
-    def within(self, other: Region) -> bool:
+    def is_in(self, other: Region) -> bool:
         """True if this is `other` or inside it."""
         region: Region | None = self
         while region is not None and region is not other:

@@ -68,7 +68,7 @@ class Tracked(Generic[T]):
         region: Region | None = self._trace.region
         known_in = self._changes[-1][0]
         while region is not None and region is not known_in:
-            if region.kind == "loop" and asked.within(region):
+            if region.kind == "loop" and asked.is_in(region):
                 return region
             region = region.parent
         return None

@@ -12,7 +12,7 @@ from ptokit.run.program import Program
 
 from .access import Footprints, names
 from .arrays import describe_file, describe_number, pack_runs, put, shared, take, transfer
-from .runs import merged, union, within
+from .runs import merged, of_blocks, union
 
 SMALL = 1 << 16
 """Bytes that go with the task whatever there is."""
@@ -131,4 +131,4 @@ class _Argument:
     def _runs(self, span: range, *, write: bool) -> tuple[np.ndarray, np.ndarray]:
         if self.found is None:
             return np.zeros(1, np.int64), np.full(1, self.raw.size, np.int64)
-        return union(within(self.found.of(self.name, write=write), span))
+        return union(of_blocks(self.found.of(self.name, write=write), span))

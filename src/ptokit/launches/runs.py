@@ -122,7 +122,7 @@ def _pair(a: int, b: int) -> tuple[int, int]:
     return min(int(a), int(b)), max(int(a), int(b))
 
 
-def within(runs: Runs, span: range) -> Runs:
+def of_blocks(runs: Runs, span: range) -> Runs:
     """The runs of the blocks of a span. ``runs``: `joined`."""
     a, b = np.searchsorted(runs.blocks, [span.start, span.stop])
     return Runs(runs.starts[a:b], runs.ends[a:b], runs.blocks[a:b])

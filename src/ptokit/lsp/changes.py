@@ -10,7 +10,7 @@ from ptokit.diagnostics import Location
 from ptokit.diagnostics.suggestions import replacement
 
 from .index import Index
-from .positions import Places
+from .positions import EditorPositions
 
 _NAMES = {
     "%": r"%(?:\d+|[A-Za-z_$.-][\w$.-]*)",
@@ -54,7 +54,7 @@ def new_name(index: Index, token: int, name: str) -> str:
     return name
 
 
-def proposals(index: Index, places: Places, wanted: lsp.Range, uri: str) -> list[lsp.CodeAction]:
+def proposals(index: Index, places: EditorPositions, wanted: lsp.Range, uri: str) -> list[lsp.CodeAction]:
     """The words that findings in a range propose."""
     out = []
     for finding in index.diagnostics:

@@ -13,7 +13,7 @@ from ptokit.asm.types.parse import WRITTEN_TYPES
 from ptokit.isa.table import BY_TEXT, TABLE
 
 from .index import Index
-from .positions import Places
+from .positions import EditorPositions
 
 TRIGGERS = [".", "%", "@", "!", "#", "^", "<"]
 _COMMENT = re.compile(r'^(?:[^"/]|"(?:[^"\\]|\\.)*"|/(?!/))*//')
@@ -25,7 +25,7 @@ _DEFINED = re.compile(r"func\.func\s+(?:(?:private|public|nested)\s+)?(@[\w$.]+)
 _KIND = lsp.CompletionItemKind
 
 
-def complete(places: Places, position: lsp.Position, index: Index | None) -> list[lsp.CompletionItem]:
+def complete(places: EditorPositions, position: lsp.Position, index: Index | None) -> list[lsp.CompletionItem]:
     """Names that go on from what is written. ``index``: of this text or an earlier one, for the types of values.
 
     The text itself may be broken: names are taken from it as words.
@@ -44,7 +44,7 @@ def _item(label: str, kind: lsp.CompletionItemKind, detail: str | None, range: l
 
 
 def _names(
-    typed: str, first: str, places: Places, position: lsp.Position, index: Index | None
+    typed: str, first: str, places: EditorPositions, position: lsp.Position, index: Index | None
 ) -> Iterator[tuple[str, lsp.CompletionItemKind, str | None]]:
     """Label, kind and detail of every name."""
     if typed.startswith("pto."):
@@ -76,7 +76,7 @@ def _each(
     yield from ((name, kind, None) for name in dict.fromkeys(names) if name.startswith(first))
 
 
-def _function(places: Places, position: lsp.Position) -> str:
+def _function(places: EditorPositions, position: lsp.Position) -> str:
     """The text of the function around a position, without the word at it."""
     line, _ = places.ours(position)
     start = next((k for k in range(min(line, len(places.lines)) - 1, -1, -1) if _FUNCTION.search(places.lines[k])), 0)

@@ -12,7 +12,7 @@ from ptokit.diagnostics import Location
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 
 
-class Places:
+class EditorPositions:
     """Positions of the editor (lines from 0, its own units) against ours (lines and characters from 1).
 
     A line ends where the protocol says, which is where it ends for the lexer.

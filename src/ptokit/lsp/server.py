@@ -21,7 +21,7 @@ from .changes import RenameError, new_name, proposals, renamable
 from .completion import TRIGGERS, complete
 from .hover import hover, instruction_page
 from .index import Index, build
-from .positions import Places
+from .positions import EditorPositions
 from .python_kernels import check, is_python, mentions_kernels
 from .signature import TRIGGERS as SIGNATURE_TRIGGERS
 from .signature import signature
@@ -50,14 +50,14 @@ class Server(LanguageServer):
         self.checking: dict[str, asyncio.Task[None]] = {}  # Python files
         self.asked_to_end = False
 
-    def index(self, uri: str) -> tuple[Index, Places]:
+    def index(self, uri: str) -> tuple[Index, EditorPositions]:
         """The text as it is now, read anew only if it has changed; of a Python file there is nothing to say."""
         document = self.workspace.get_text_document(uri)
         held = self.indices.get(uri)
         if held is None or held[0] != document.source:
             text = "" if is_python(uri) else document.source
             held = self.indices[uri] = (document.source, build(text, uri, self.target))
-        return held[1], Places(document)
+        return held[1], EditorPositions(document)
 
     def publish(self, uri: str) -> None:
         """Send the findings of a text."""
@@ -77,7 +77,7 @@ class Server(LanguageServer):
         """Send the findings of the kernels in a Python file, as it is on disk."""
         found = await check(uri)
         if found is not None:
-            places = Places(self.workspace.get_text_document(uri))
+            places = EditorPositions(self.workspace.get_text_document(uri))
             shown = [_finding(d, uri, places) for d in found]
             self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, shown))
 
@@ -95,7 +95,7 @@ class Server(LanguageServer):
                 due.cancel()
 
 
-def _finding(diagnostic: Diagnostic, uri: str, places: Places) -> lsp.Diagnostic:
+def _finding(diagnostic: Diagnostic, uri: str, places: EditorPositions) -> lsp.Diagnostic:
     message = diagnostic.message + (f"\nhint: {diagnostic.hint}" if diagnostic.hint else "")
     related = [
         lsp.DiagnosticRelatedInformation(lsp.Location(uri, places.range(note.location)), note.message)
@@ -221,13 +221,17 @@ def _writing(server: Server) -> None:
         if is_python(uri):
             return lsp.CompletionList(False, [])
         held = server.indices.get(uri)  # of the text before the last keys, perhaps: no time to read it now
-        places = Places(server.workspace.get_text_document(uri))
+        places = EditorPositions(server.workspace.get_text_document(uri))
         return lsp.CompletionList(False, complete(places, params.position, held and held[1]))
 
     @server.feature(lsp.TEXT_DOCUMENT_SIGNATURE_HELP, lsp.SignatureHelpOptions(SIGNATURE_TRIGGERS))
     def help(params: lsp.SignatureHelpParams) -> lsp.SignatureHelp | None:
         uri = params.text_document.uri
-        return None if is_python(uri) else signature(Places(server.workspace.get_text_document(uri)), params.position)
+        return (
+            None
+            if is_python(uri)
+            else signature(EditorPositions(server.workspace.get_text_document(uri)), params.position)
+        )
 
     @server.feature(lsp.COMPLETION_ITEM_RESOLVE)
     def resolve(item: lsp.CompletionItem) -> lsp.CompletionItem:
@@ -245,7 +249,7 @@ def _writing(server: Server) -> None:
         text = format_text(document.source).text
         if text is None:
             return None
-        return [] if text == document.source else [lsp.TextEdit(Places(document).whole(), text)]
+        return [] if text == document.source else [lsp.TextEdit(EditorPositions(document).whole(), text)]
 
     @server.feature(lsp.TEXT_DOCUMENT_PREPARE_RENAME)
     def prepare(params: lsp.PrepareRenameParams) -> lsp.Range | None:

@@ -10,7 +10,7 @@ from ptokit.asm.instruction_forms import text_forms
 from ptokit.isa.reference import operand_rows
 from ptokit.isa.table import BY_TEXT, Instr
 
-from .positions import Places
+from .positions import EditorPositions
 
 TRIGGERS = ["(", ",", " "]
 _NAMED = re.compile(r'"?\b(?:pto\.)?([a-z]\w*(?:\.\w+)*)"?\s*(?=[%(]|ins\b|outs\b|$)')
@@ -18,7 +18,7 @@ _GROUP = re.compile(r"\b(ins|outs)\s*\(([^():]*)$")
 _PLACE = re.compile(r"%\w+")
 
 
-def signature(places: Places, position: lsp.Position) -> lsp.SignatureHelp | None:
+def signature(places: EditorPositions, position: lsp.Position) -> lsp.SignatureHelp | None:
     """The forms of the instruction in front of a position, with the operand that comes next."""
     before = places.before(position).partition("//")[0]
     instr = next((found for m in _NAMED.finditer(before) if (found := BY_TEXT.get(m[1])) is not None), None)

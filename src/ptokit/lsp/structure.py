@@ -12,7 +12,7 @@ from ptokit.asm.text.lexer import EOF, Tokens
 from ptokit.isa.table import BY_TEXT
 
 from .index import Index
-from .positions import Places
+from .positions import EditorPositions
 
 KINDS = ("comment", "function", "variable", "parameter", "type", "enumMember", "number", "string", "keyword", "label")
 """Kinds of words: the legend of the protocol. Instructions, operations and functions are ``function``."""
@@ -74,7 +74,7 @@ def _comments(tokens: Tokens) -> Iterator[Word]:
             yield number, found.start() + 1, len(found[0]), "comment", False
 
 
-def coloured(index: Index, places: Places) -> list[int]:
+def coloured(index: Index, places: EditorPositions) -> list[int]:
     """The words as the protocol has them: five numbers each, places relative to the word before."""
     out: list[int] = []
     line, character = 0, 0

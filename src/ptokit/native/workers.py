@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-import threading
 from bisect import bisect_right
 from typing import Any
 
@@ -34,7 +33,6 @@ from .module import (
 
 _WORKERS: dict[int, Worker] = {}
 _HANDLES = itertools.count(1)
-_LOCK = threading.Lock()
 
 
 def memory_at(address: int, nbytes: int) -> np.ndarray:

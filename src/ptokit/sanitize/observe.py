@@ -38,7 +38,7 @@ from .checks.flags import ProgramOrder
 from .checks.pipes import PipeWatch
 from .checks.synchronise import synchronise
 from .checks.threads import Watched
-from .checks.vector_scopes import Sources, Within
+from .checks.vector_scopes import ScopeOrder, Sources
 from .checks.views import chosen, inside, leaves_memory, place, scattered, sliced
 from .findings.folded import Draft, Findings
 from .memory.footprints import Touch, meet
@@ -98,7 +98,7 @@ class CoreObserver(ObservedCore):
         """A core starts: new memory (shared in a cluster), flags and loops."""
         self.core, self.buffers = core, buffers
         self.order = ProgramOrder(core, self.findings, alias=self._alias_pipes())
-        self.within = Within(self.sources, self.report)
+        self.scope_order = ScopeOrder(self.sources, self.report)
         self.pipes = PipeWatch(self)
         self._sequence = 0
         self.touched: list[Touch] = []  # by address, by the running instruction
@@ -115,9 +115,9 @@ class CoreObserver(ObservedCore):
 
     def scope(self, machine: Chunk, *, begins: bool) -> None:
         if begins:
-            self.within.begin()
+            self.scope_order.begin()
         else:
-            self.within.end()
+            self.scope_order.end()
 
     # --- tiles and views -----------------------------------------------------------------------------------------
 
@@ -211,7 +211,7 @@ class CoreObserver(ObservedCore):
         touches += [t for t in in_memory if t.write]
         addressed = self.taken()
         if pipe is Pipe.V:
-            self.within.follow(op, self.loops, addressed)
+            self.scope_order.follow(op, self.loops, addressed)
         touches += addressed
         work = Work(op, instr.name, pipe, touches=touches, keep=self.waits_for_work)
         if self.target.is_among(instr.composite):
@@ -421,7 +421,7 @@ class CoreObserver(ObservedCore):
 
     def unit(self, pointer: Pointer | LocalPointer) -> Pipe:
         """What carries out a scalar load or store: in a vector scope the vector thread accesses its buffer itself."""
-        return Pipe.V if self.within.open and isinstance(pointer, LocalPointer) else Pipe.S
+        return Pipe.V if self.scope_order.open and isinstance(pointer, LocalPointer) else Pipe.S
 
 
 def unchecked(moment: Moment) -> Any:

@@ -1,6 +1,6 @@
 """Checks of registers and logical vectors that rules are bound with: types that belong together, elements, numbers.
 
-Each function takes names of operands and results and gives the check of a rule: ``alike("src0 src1 dst")``. Integer
+Each function takes names of operands and results and gives a check: ``same_shape("src0 src1 dst")``. Integer
 types are compared with their sign, where text says one: ``si32``, ``ui32`` and ``i32`` are three types.
 """
 
@@ -69,7 +69,7 @@ def element(info: Lanes | PtrInfo) -> str:
     return element_text(info.dtype, info.signed)
 
 
-def alike(names: str, *, lanes: bool = True, elements: bool = True) -> Callable[[Site], Message]:
+def same_shape(names: str, *, lanes: bool = True, elements: bool = True) -> Callable[[Site], Message]:
     """They have as many lanes, and elements of one type."""
     listed = names.split()
 

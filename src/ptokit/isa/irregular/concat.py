@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..element_positions import alike
+from ..element_positions import for_all_blocks
 from ..machine import Machine, TileOperand
 from ..site import Site
 from ..table import Access, Instr, Operand, Role, dst, instruction, src
@@ -25,7 +25,7 @@ def _concat(
 ) -> None:
     if idx0 is None or idx1 is None:
         rows = dst.vr  # the devices copy them whatever is valid in the sources
-        dst.write(np.concatenate(alike(a.read(rows, a.vc), b.read(rows, b.vc)), axis=2), rows, a.vc + b.vc)
+        dst.write(np.concatenate(for_all_blocks(a.read(rows, a.vc), b.read(rows, b.vc)), axis=2), rows, a.vc + b.vc)
         return
     size = idx0.spec.dtype.size
     want0, want1 = (i.read(dst.vr, 1).astype(np.int64) // size for i in (idx0, idx1))  # (blocks, rows, 1)
@@ -33,8 +33,8 @@ def _concat(
     n1 = np.clip(want1, 0, dst.vc - n0)
     x, y = a.read(dst.vr, a.spec.cols), b.read(dst.vr, b.spec.cols)
     col = np.arange(dst.vc).reshape(1, 1, -1)
-    first = np.take_along_axis(*alike(x, np.minimum(col, x.shape[2] - 1) + 0 * n0), axis=2)
-    second = np.take_along_axis(*alike(y, np.clip(col - n0, 0, y.shape[2] - 1)), axis=2)
+    first = np.take_along_axis(*for_all_blocks(x, np.minimum(col, x.shape[2] - 1) + 0 * n0), axis=2)
+    second = np.take_along_axis(*for_all_blocks(y, np.clip(col - n0, 0, y.shape[2] - 1)), axis=2)
     old = dst.read(dst.vr, dst.vc)
     result = np.where(col < n0, first, np.where(col < n0 + n1, second, old))
     dst.write(result, dst.vr, dst.vc)

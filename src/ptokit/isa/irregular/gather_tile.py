@@ -9,7 +9,7 @@ import numpy as np
 
 from ptokit.types.enums import CmpMode, MaskAxis, MaskPattern
 
-from ..element_positions import alike, flat, in_range, kind
+from ..element_positions import flat, for_all_blocks, in_range, kind
 from ..machine import Machine, TileOperand
 from ..meaning.words import Gather, Outside, Python, Word
 from ..site import Site, TileInfo
@@ -48,7 +48,7 @@ def _gather(
             chosen = src.read()[:, :, mask.first :: mask.period]
             chosen = chosen.reshape(len(chosen), -1).copy().view(kind(dst))
             if chosen.shape[1] < dst.vr * dst.vc:  # the rest stays as it is
-                old, chosen = alike(dst.read().reshape(-1, dst.vr * dst.vc), chosen)
+                old, chosen = for_all_blocks(dst.read().reshape(-1, dst.vr * dst.vc), chosen)
                 chosen = np.concatenate((chosen, old[:, chosen.shape[1] :]), axis=1)
             dst.write(chosen.reshape(len(chosen), dst.vr, dst.vc), dst.vr, dst.vc)
 
@@ -132,7 +132,7 @@ def _gather_blocks(m: Machine, dst: TileOperand, src: TileOperand, offset: TileO
     good = in_range(m, "GATHB-03", start, data.shape[1] - 31, "byte offset")
     old = dst.read(dst.vr, spec.cols)
     wanted = np.where(good, start, 0)[..., None] + np.arange(32)
-    data, places = alike(data, wanted.reshape(len(start), -1))
+    data, places = for_all_blocks(data, wanted.reshape(len(start), -1))
     taken = np.take_along_axis(data, places, axis=1).reshape(len(data), dst.vr, blocks * 32).view(old.dtype)
     kept = np.repeat(good, spec.c0, axis=2)
     width = min(blocks * spec.c0, dst.vc)

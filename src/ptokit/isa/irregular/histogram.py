@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..checks.assembler import A5_ONLY
-from ..element_positions import alike
+from ..element_positions import for_all_blocks
 from ..machine import Machine, TileOperand
 from ..site import Site
 from ..table import Access, Attr, Instr, dst, instruction, src
@@ -24,7 +24,7 @@ def _histogram(
     highest = src.spec.dtype.size - 1
     for step, above in enumerate(range(highest, which, -1)):  # only elements whose higher bytes are those of idx
         wanted = idx.read(src.vr, 1) if highest == 1 else idx.read(step + 1, 1)[:, step:, :]
-        x, wanted = alike(x, wanted)
+        x, wanted = for_all_blocks(x, wanted)
         counted = counted & ((x >> 8 * above & 0xFF) == wanted)
     row = np.arange(len(counted) * src.vr).reshape(len(counted), src.vr, 1) * BINS
     bins = (np.broadcast_to(x, counted.shape) >> 8 * which & 0xFF) + row

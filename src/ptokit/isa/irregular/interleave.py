@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..element_positions import alike
+from ..element_positions import for_all_blocks
 from ..machine import Machine, TileOperand
 from ..table import Instr, dst, instruction, src
 from .interleave_rules import DE_RULES, RULES
 
 
 def _interleave(m: Machine, d1: TileOperand, d0: TileOperand, s1: TileOperand, s0: TileOperand) -> None:
-    a, b = alike(s0.read(), s1.read())
+    a, b = for_all_blocks(s0.read(), s1.read())
     z = np.stack((a, b), axis=3).reshape(len(a), s0.vr, 2 * s0.vc)
     d0.write(z[:, :, : s0.vc].copy(), s0.vr, s0.vc)
     d1.write(z[:, :, s0.vc :].copy(), s0.vr, s0.vc)
 
 
 def _deinterleave(m: Machine, d1: TileOperand, d0: TileOperand, s1: TileOperand | None, s0: TileOperand) -> None:
-    z = s0.read() if s1 is None else np.concatenate(alike(s0.read(), s1.read()), axis=2)
+    z = s0.read() if s1 is None else np.concatenate(for_all_blocks(s0.read(), s1.read()), axis=2)
     half = z.shape[2] // 2
     for place, d in enumerate((d0, d1)):
         d.write(z[:, :, place : 2 * half : 2].copy(), s0.vr, half)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..element_positions import alike, kind
+from ..element_positions import for_all_blocks, kind
 from ..machine import Machine, TileOperand
 from ..scratch import of_lists, of_tails
 from ..site import Site, TileInfo
@@ -28,7 +28,7 @@ def _sort(m: Machine, dst: TileOperand, src: TileOperand, idx: TileOperand, tmp:
     columns = src.vc if tmp is not None or on_cpu else src.vc // GROUP * GROUP
     x = src.read(rows, columns)
     number = idx.read(1 if idx.vr == 1 else rows, columns)
-    x, number = alike(x, np.broadcast_to(number, (len(number), rows, columns)))
+    x, number = for_all_blocks(x, np.broadcast_to(number, (len(number), rows, columns)))
     key = _descending(x)
     padding = -columns % GROUP
     padded = np.pad(key, ((0, 0), (0, 0), (0, padding)), constant_values=np.inf)

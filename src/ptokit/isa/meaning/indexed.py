@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..element_positions import alike, flat, in_range
+from ..element_positions import flat, for_all_blocks, in_range
 from ..machine import Machine, TileOperand
 
 
@@ -15,7 +15,7 @@ def gather_tile(m: Machine, dst: TileOperand, src: TileOperand, index: TileOpera
     places = index.read(dst.vr, dst.vc).astype(np.int64)
     values = flat(src)
     good = in_range(m, rule, places, values.shape[1], "index")
-    values, where = alike(values, np.where(good, places, 0).reshape(len(places), -1))
+    values, where = for_all_blocks(values, np.where(good, places, 0).reshape(len(places), -1))
     found = np.take_along_axis(values, where, axis=1).reshape(-1, dst.vr, dst.vc)
     dst.write(np.where(good, found, np.zeros((), found.dtype)), dst.vr, dst.vc)
 
@@ -23,7 +23,7 @@ def gather_tile(m: Machine, dst: TileOperand, src: TileOperand, index: TileOpera
 def scatter_tile(m: Machine, dst: TileOperand, src: TileOperand, index: TileOperand, rule: str) -> None:
     """0 everywhere in a tile, then elements at their places; one out of range is refused on devices, or left out."""
     rows, cols = dst.spec.rows, dst.spec.cols
-    x, places = alike(src.read(index.vr, index.vc), index.read().astype(np.int64))
+    x, places = for_all_blocks(src.read(index.vr, index.vc), index.read().astype(np.int64))
     good = in_range(m, rule, places, rows * cols, "index")
     out = np.zeros((len(x), rows * cols), x.dtype)
     for block, (values, where, kept) in enumerate(zip(x, places, good)):

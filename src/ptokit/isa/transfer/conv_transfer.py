@@ -40,7 +40,7 @@ class Axis(NamedTuple):
     step: int = 0
 
 
-class Places(NamedTuple):
+class ElementOffsets(NamedTuple):
     """Memory offsets of a tile's elements in storage order, and the elements that lie beyond C and beyond N."""
 
     offsets: np.ndarray  # int64 (1, 1, elements)
@@ -146,7 +146,7 @@ def outside(spec: ConvSpec, view: ViewInfo) -> str | None:
 
 
 @lru_cache(maxsize=64)
-def places(spec: ConvSpec, layout: Layout, shape: Dims5, stride: Dims5) -> Places:
+def element_offsets(spec: ConvSpec, layout: Layout, shape: Dims5, stride: Dims5) -> ElementOffsets:
     """Where in memory each element of the tile is, relative to the view's first element."""
     maker, _, c_axis, n_axis = PAIRS[layout, spec.layout]
     axes = maker(spec.dims, shape, stride)
@@ -164,7 +164,7 @@ def places(spec: ConvSpec, layout: Layout, shape: Dims5, stride: Dims5) -> Place
         mask = total([a.step if a.group == group else 0 for a in axes]) >= shape[axis]
         return mask[None, None] if mask.any() else None
 
-    return Places(
+    return ElementOffsets(
         total([a.stride for a in axes])[None, None],
         beyond("C", c_axis),
         beyond("N", n_axis),
@@ -173,7 +173,7 @@ def places(spec: ConvSpec, layout: Layout, shape: Dims5, stride: Dims5) -> Place
 
 def load_conv(dst: TileOperand, src: ViewOperand, spec: ConvSpec, layout: Layout) -> None:
     """Fill a convolution tile; incomplete channel groups are completed with zeros, places beyond N keep their bytes."""
-    at = places(spec, layout, src.shape, src.stride)
+    at = element_offsets(spec, layout, src.shape, src.stride)
     count = at.offsets.shape[-1]
     offsets = at.offsets
     for mask in (at.beyond_c, at.beyond_n):
@@ -191,7 +191,7 @@ def load_conv(dst: TileOperand, src: ViewOperand, spec: ConvSpec, layout: Layout
 
 def store_conv(m: Machine, dst: ViewOperand, src: TileOperand, spec: ConvSpec, layout: Layout, put: Any) -> None:
     """Store a convolution tile; ``put(memory, places, values)`` writes or combines."""
-    at = places(spec, layout, dst.shape, dst.stride)
+    at = element_offsets(spec, layout, dst.shape, dst.stride)
     values = src.read(1, at.offsets.shape[-1])
     element = dst.dtype.value or dst.dtype.storage
     values = values if values.dtype == element else values.view(element)

@@ -11,7 +11,7 @@ from typing import Any
 from ptokit.diagnostics import Rule, RuleDecorator, Severity
 
 from ..checks.assembler import assembler_rule
-from ..checks.lanes import alike, bound, element, elements, kinds, memory_of, number_like, vectors
+from ..checks.lanes import bound, element, elements, kinds, memory_of, number_like, same_shape, vectors
 from ..checks.operands import Message
 from ..site import MaskInfo, PtrInfo, ScalarInfo, Site, VregInfo
 from .compute.convert_pairs import MIC_08
@@ -35,7 +35,7 @@ def MIC_01(o: Site) -> Message:
 
 def same(names: str) -> Rule:
     """Registers of one type."""
-    return bound(MIC_01, alike(names))
+    return bound(MIC_01, same_shape(names))
 
 
 @verified("MIC-02", "pto.vaddc of 64xi32", "pto.vaddc of 128xi16", "VEC-A5-07")

@@ -206,7 +206,6 @@ def _leaky(slope: Expr) -> Expr:
     return select(greater(_X, 0), _X, _X * slope)
 
 
-_SEEDED = "Where {} compare so."
 _CARRIES = "mask:m", "result:v carry:m"
 vmi("vaddc", "Sum and carry out.", f"lhs:v rhs:v {_CARRIES[0]}", _CARRIES[1], meaning=_carried)
 vmi(

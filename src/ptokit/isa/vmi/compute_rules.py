@@ -10,13 +10,13 @@ from ..site import LanesInfo, ScalarInfo, Site
 from .convert_rules import CONVERSION, LEGACY, VMI_16
 from .rules import (
     VMI_06,
-    alike,
     elements,
     masked,
     number_like,
     predicates,
     same_layout,
     same_predicates,
+    same_vectors,
     vmi_rule,
     worded,
 )
@@ -66,8 +66,8 @@ def _compared(data: str) -> tuple[Rule, ...]:
 
 
 def _lanes(types: str, sources: str = "lhs rhs") -> tuple[Rule, ...]:
-    """Sources and result are alike and of one of these types."""
-    return (elements(sources.split()[0], types), *alike(f"{sources} result"))
+    """Sources and result are same_vectors and of one of these types."""
+    return (elements(sources.split()[0], types), *same_vectors(f"{sources} result"))
 
 
 def _chosen(types: str, sources: str = "lhs rhs") -> tuple[Rule, ...]:
@@ -93,7 +93,7 @@ def VMI_35(o: Site) -> Message:
 
 
 _BITCAST = (same_layout("source result"), VMI_16)
-_CARRY = (elements("lhs", "i32"), *alike("lhs rhs result"))
+_CARRY = (elements("lhs", "i32"), *same_vectors("lhs rhs result"))
 COMPUTE: dict[str, tuple[Rule, ...]] = {
     **{name: _lanes(_F3) for name in ("addf", "subf", "mulf", "minf", "maxf")},
     **{name: _lanes(_I3) for name in ("addi", "subi", "mini", "maxi", "andi", "ori", "xori", "shli")},
@@ -107,9 +107,9 @@ COMPUTE: dict[str, tuple[Rule, ...]] = {
     "relu": _lanes("si32 f16 f32", "source"),
     "not": _lanes(_I3, "source"),
     "fma": _lanes(_F3, "lhs rhs acc"),
-    "cmpf": (elements("lhs", _F3), *alike("lhs rhs"), masked("lhs", "result")),
-    "cmpi": (elements("lhs", _I3), *alike("lhs rhs"), masked("lhs", "result")),
-    "select": (*alike("true_value false_value result"), masked("result")),
+    "cmpf": (elements("lhs", _F3), *same_vectors("lhs rhs"), masked("lhs", "result")),
+    "cmpi": (elements("lhs", _I3), *same_vectors("lhs rhs"), masked("lhs", "result")),
+    "select": (*same_vectors("true_value false_value result"), masked("result")),
     **LEGACY,
     "bitcast": _BITCAST,
     "vinterpret_cast": _BITCAST,
@@ -130,21 +130,21 @@ COMPUTE: dict[str, tuple[Rule, ...]] = {
     "vshrs": (*_chosen("int", "src"), VMI_35),
     "vaddc": (*_CARRY, masked("lhs", "mask carry"), same_predicates("mask carry")),
     "vaddcs": (*_CARRY, masked("lhs", "mask carry carry_in"), same_predicates("mask carry carry_in")),
-    "vcmp": (*_compared("lhs"), *alike("lhs rhs")),
+    "vcmp": (*_compared("lhs"), *same_vectors("lhs rhs")),
     "vcmps": (*_compared("src"), number_like("scalar", "src")),
-    "vsel": (*alike("true_value false_value result"), masked("result"), _PMODE),
+    "vsel": (*same_vectors("true_value false_value result"), masked("result"), _PMODE),
     "vcvt": (*CONVERSION, _PMODE),
     "vexpdif": (
         elements("x", _F2),
         elements("result", "f32"),
-        *alike("x max", layouts="any"),
+        *same_vectors("x max", layouts="any"),
         masked("x"),
         _PMODE,
     ),
     "vaxpy": (*_chosen("float", "x acc"), number_like("alpha", "x")),
     "vlrelu": (*_chosen("float", "x"), number_like("slope", "x")),
     "vprelu": _chosen("float", "x alpha"),
-    "vmull": (elements("a", "ui32"), *alike("a b low high"), VMI_34, masked("a"), worded(pmode="zero")),
+    "vmull": (elements("a", "ui32"), *same_vectors("a b low high"), VMI_34, masked("a"), worded(pmode="zero")),
     "vmula": _chosen(_ANY, "acc lhs rhs"),
 }
 """Rules by operation."""

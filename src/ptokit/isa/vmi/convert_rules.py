@@ -10,7 +10,7 @@ from ..checks.lanes import bound, element
 from ..checks.operands import Message
 from ..site import Site, VectorInfo
 from .casts import PAIRS
-from .rules import alike, elements, vmi_rule
+from .rules import elements, same_vectors, vmi_rule
 
 
 class Pair(NamedTuple):
@@ -122,7 +122,7 @@ def _width(wider: bool, *, same: bool = False) -> Rule:
     return bound(VMI_15, check)
 
 
-_LANES = alike("source result", elements=False, layouts="any")
+_LANES = same_vectors("source result", elements=False, layouts="any")
 _FLOATS = "float bf16x2"
 CONVERSION: tuple[Rule, ...] = (*_LANES, VMI_13, VMI_14)
 _INTS = {"si": "si8 si16 si32", "ui": "ui8 ui16 ui32"}

@@ -7,7 +7,7 @@ from ptokit.diagnostics import Rule
 from ..checks.lanes import bound, element, kinds, memory_of
 from ..checks.operands import Message
 from ..site import Site, VectorInfo
-from .rules import DENSE, alike, grouped, laid_out, masked, vectors, vmi_rule, worded
+from .rules import DENSE, grouped, laid_out, masked, same_vectors, vectors, vmi_rule, worded
 
 
 @vmi_rule("VMI-18", "pto.vmi.load of a !pto.ptr<f32, ub>", "pto.vmi.load of a !pto.ptr<f32, gm>")
@@ -116,7 +116,7 @@ _MASKED = {"result": masked("result"), "value": masked("value")}
 
 MEMORY: dict[str, tuple[Rule, ...]] = {
     "load": access("result"),
-    "deinterleave_load": (*alike("low high"), *access("low"), laid_out("low high", "contiguous")),
+    "deinterleave_load": (*same_vectors("low high"), *access("low"), laid_out("low high", "contiguous")),
     "group_load": (*access("result"), grouped("result")),
     "group_slot_load": (*access("result"), grouped("", "result")),
     "group_broadcast_load": (
@@ -125,21 +125,21 @@ MEMORY: dict[str, tuple[Rule, ...]] = {
         laid_out("result", DENSE),
     ),
     "stride_load": (*access("result"), _MASKED["result"]),
-    "masked_load": (*access("result"), *alike("result passthru"), _MASKED["result"]),
-    "expand_load": (*access("result"), *alike("result passthru"), _MASKED["result"]),
+    "masked_load": (*access("result"), *same_vectors("result passthru"), _MASKED["result"]),
+    "expand_load": (*access("result"), *same_vectors("result passthru"), _MASKED["result"]),
     "gather": (
         *access("result"),
         offsets("indices", "result"),
-        *alike("indices passthru result", elements=False),
+        *same_vectors("indices passthru result", elements=False),
         _MASKED["result"],
     ),
     "store": access("value"),
-    "interleave_store": (*alike("low high"), *access("low"), laid_out("low high", "contiguous")),
+    "interleave_store": (*same_vectors("low high"), *access("low"), laid_out("low high", "contiguous")),
     "group_store": (*access("value", packs=True), grouped("value")),
     "masked_store": (*access("value"), _MASKED["value"]),
     "compress_store": (*access("value"), _MASKED["value"]),
     "stride_store": (*access("value"), _MASKED["value"]),
-    "scatter": (*access("value"), offsets("indices"), *alike("value indices", elements=False), _MASKED["value"]),
+    "scatter": (*access("value"), offsets("indices"), *same_vectors("value indices", elements=False), _MASKED["value"]),
     "vload": (
         *access("result second", anywhere=True),
         grouped("result", key="group"),
@@ -148,7 +148,7 @@ MEMORY: dict[str, tuple[Rule, ...]] = {
     ),
     "vstore": (
         *access("value", packs=True, anywhere=True),
-        *alike("value second"),
+        *same_vectors("value second"),
         masked("value"),
         grouped("value", key="group"),
         _modes("second", stores=True),
@@ -158,7 +158,7 @@ MEMORY: dict[str, tuple[Rule, ...]] = {
     "vgather": (
         *access("result"),
         offsets("offsets", "result"),
-        *alike("offsets result", elements=False),
+        *same_vectors("offsets result", elements=False),
         _MASKED["result"],
         worded(pmode=_PMODES),
     ),
@@ -166,7 +166,7 @@ MEMORY: dict[str, tuple[Rule, ...]] = {
     "vscatter": (
         *access("value"),
         offsets("offsets"),
-        *alike("value offsets", elements=False),
+        *same_vectors("value offsets", elements=False),
         _MASKED["value"],
         worded(pmode=_PMODES),
     ),

@@ -1,6 +1,6 @@
 """What the assembler's verifiers ask of logical vectors and predicates (PTOAS e32488c9, VMI.cpp).
 
-Each rule is bound with the names of the operands and results that it is about: ``alike("lhs rhs result")``.
+Each rule is bound with the names of the operands and results that it is about: ``same_vectors("lhs rhs result")``.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ def same_layout(names: str) -> Rule:
     return bound(VMI_04, lambda o: layouts_differ(list(vectors(o, listed)), True))
 
 
-def alike(names: str, *, elements: bool = True, layouts: str = "same") -> tuple[Rule, ...]:
+def same_vectors(names: str, *, elements: bool = True, layouts: str = "same") -> tuple[Rule, ...]:
     """Vectors that belong together. ``layouts``: ``same``, ``present`` if these may differ, or ``any``."""
     listed = names.split()
 
     def placed(o: Site) -> Message:
         return layouts_differ(list(vectors(o, listed)), layouts == "same")
 
-    shapes = checks.alike(names, elements=elements)
+    shapes = checks.same_shape(names, elements=elements)
     return bound(VMI_03, shapes), *([] if layouts == "any" else [bound(VMI_04, placed)])
 
 

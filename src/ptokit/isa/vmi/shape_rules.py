@@ -17,7 +17,6 @@ from .rules import (
     VMI_04,
     VMI_06,
     VMI_09,
-    alike,
     elements,
     grouped,
     laid_out,
@@ -27,6 +26,7 @@ from .rules import (
     predicates,
     reassociated,
     same_predicates,
+    same_vectors,
     vectors,
     vmi_rule,
     worded,
@@ -285,7 +285,7 @@ _COUNTED = (
 )
 _SAME_LANES = bound(VMI_06, _lane_masks)
 _HISTOGRAM = (
-    *alike("acc result", elements=False),
+    *same_vectors("acc result", elements=False),
     elements("acc result", "ui16"),
     elements("source", "ui8"),
     VMI_32,
@@ -344,16 +344,16 @@ SHAPE: dict[str, tuple[Rule, ...]] = {
     "vchist": _HISTOGRAM,
     "group_broadcast": (_same_elements(), grouped("result", "source"), laid_out("result", DENSE)),
     "active_prefix_index": (elements("result", "n8 n16 n32"), masked("result")),
-    "compress": (*alike("source result"), masked("source")),
+    "compress": (*same_vectors("source result"), masked("source")),
     **{
-        name: (*alike("lhs rhs low high", layouts="present"), masked("lhs"), worded(pmode="merge zero"))
+        name: (*same_vectors("lhs rhs low high", layouts="present"), masked("lhs"), worded(pmode="merge zero"))
         for name in ("vintlv", "vdintlv")
     },
     "shuffle": (_same_elements(), VMI_27),
-    "vselr": (*alike("index result", elements=False, layouts="any"), VMI_17),
+    "vselr": (*same_vectors("index result", elements=False, layouts="any"), VMI_17),
     "channel_split": (VMI_28, VMI_29),
     "channel_merge": (VMI_28, VMI_29),
-    "ensure_layout": (*alike("source result", layouts="any"), laid_out("source result", "", always=True)),
+    "ensure_layout": (*same_vectors("source result", layouts="any"), laid_out("source result", "", always=True)),
     "ensure_mask_layout": (_SAME_LANES, laid_out("source result", "", always=True)),
     "ensure_mask_granularity": (_SAME_LANES, VMI_31, bound(VMI_04, _both_placed)),
     "unpack": (VMI_30,),

@@ -56,7 +56,7 @@ def channel_merge(site: Site) -> Callable[..., Array]:
 
 
 @cache
-def places(lanes: int, each: int, layout: str, *, stepped: bool) -> np.ndarray:
+def lane_positions(lanes: int, each: int, layout: str, *, stepped: bool) -> np.ndarray:
     """Where each lane lies in the registers of a layout: register * lanes of a register + lane.
 
     ``stepped``: lanes lie ``lane_stride`` apart; predicates have registers of another granularity for that.
@@ -83,7 +83,7 @@ def _of(info: Any) -> tuple[np.ndarray, int, int]:
     each, count = lanes_of_register(info), registers_of(info)
     if not each or count is None:
         raise ValueError("no layout")
-    return places(info.lanes, each, info.layout, stepped=isinstance(info, VectorInfo)), each, count
+    return lane_positions(info.lanes, each, info.layout, stepped=isinstance(info, VectorInfo)), each, count
 
 
 def unpack(site: Site) -> Callable[..., tuple[Array, ...]]:

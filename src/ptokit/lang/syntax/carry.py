@@ -55,14 +55,14 @@ def rebuilt(value: Any, parts: Iterator[Any]) -> Any:
     return next(parts)
 
 
-def alike(values: Sequence[Any]) -> bool:
+def same_nesting(values: Sequence[Any]) -> bool:
     """True if the values are tuples or lists of one shape, or neither."""
     first = values[0]
     if not isinstance(first, (tuple, list)):
         return not any(isinstance(v, (tuple, list)) for v in values)
     if not all(type(v) is type(first) and len(v) == len(first) for v in values):
         return False
-    return all(alike(items) for items in zip(*values))
+    return all(same_nesting(items) for items in zip(*values))
 
 
 def type_of(leaf: Any) -> Type | None:
@@ -158,7 +158,7 @@ def _merged(column: list[Any], pending: list[tuple[list[Any], Type]]) -> Any:
         return column[0]
     if any(isinstance(v, Unmerged) for v in column):
         return next(v for v in column if isinstance(v, Unmerged))
-    if not alike(column):
+    if not same_nesting(column):
         return Unmerged()
     out: list[Any] = []
     added: list[tuple[list[Any], Type]] = []

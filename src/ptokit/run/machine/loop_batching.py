@@ -120,7 +120,7 @@ class _Stream(NamedTuple):
         shift = (other.start - self.start) % self.stride
         return shift >= self.span and self.stride - shift >= other.span
 
-    def alike(self, other: _Stream) -> bool:
+    def same_places(self, other: _Stream) -> bool:
         """True if every iteration touches the same place, which no other iteration touches."""
         same = (self.start, self.stride) == (other.start, other.stride)
         return same and self.stride >= max(self.span, other.span)
@@ -159,7 +159,7 @@ class Iterations:
     def __getattr__(self, name: str) -> Any:
         raise NotSteadyError(name)  # whatever else a machine can do
 
-    def wide(self, x: Any) -> Any:
+    def of_each_iteration(self, x: Any) -> Any:
         """A register or scalar from outside the loop, with a row for each iteration."""
         if isinstance(x, np.ndarray) and x.ndim == 2 and len(x) > 1:
             return np.repeat(x, self.count, axis=0)
@@ -201,7 +201,7 @@ class Iterations:
         self._accesses.append(s)
         s.arena.settle(s.start, s.last, write=False)
         if s.stride == 0:
-            return self.wide(s.arena.data[:, s.start : s.last].copy())  # type: ignore[no-any-return]
+            return self.of_each_iteration(s.arena.data[:, s.start : s.last].copy())  # type: ignore[no-any-return]
         return self._rows(s, np.dtype(np.uint8)).copy().reshape(self.blocks, nbytes)
 
     def store(
@@ -229,7 +229,7 @@ class Iterations:
             for k, other in enumerate(self._accesses):
                 if k == number or store.apart(other):
                     continue
-                if not store.alike(other) or (k > number and k not in written):
+                if not store.same_places(other) or (k > number and k not in written):
                     return False
         for number, bits, active in self._stores:
             s = self._accesses[number]

@@ -232,7 +232,7 @@ class _Writer:
         for k, (operand, given) in enumerate(zip(instr.operands, step.operands)):
             value = given.value if isinstance(given, Form) else given
             if operand.kind is not Kind.PTR and isinstance(value, Value) and value in self.around:
-                args[k] = f"{self.machine}.wide({args[k]})"
+                args[k] = f"{self.machine}.of_each_iteration({args[k]})"
         call = self.const(watched(step) if self.out.watch else step.call, "I")
         text = f"{call}({', '.join([self.machine, *args])})"
         text = f"yield from m.hold({text})" if instr.waits else text

@@ -51,7 +51,7 @@ class ScalarCaches:
             if not scalar:
                 return
             lines = self._memories[id(touch.space)] = _Lines()
-        numbers = np.unique(touch.where.places() * touch.space.granule // LINE).tolist()
+        numbers = np.unique(touch.where.granules() * touch.space.granule // LINE).tolist()
         self._now += 1
         for line in numbers:
             if scalar:

@@ -24,7 +24,7 @@ from ..memory.shadow import Space
 from ..simulation.core import Core
 from ..simulation.events import FlagKey, Item, Loops, SetFlag, WaitFlag, Work
 from ..simulation.queues import Simulation
-from .vector_scopes import Within
+from .vector_scopes import ScopeOrder
 
 
 @dataclass
@@ -69,7 +69,7 @@ class ObservedCore(Observer):
     flags: dict[Op, tuple[type[SetFlag | WaitFlag], str, Pipe, FlagKey]]
     core: Core
     buffers: Buffers
-    within: Within
+    scope_order: ScopeOrder
     prefetches: list[Prefetch]  # that nobody has waited for
     moving: list[Moving]
     producers: Producers

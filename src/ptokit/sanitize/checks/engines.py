@@ -69,7 +69,7 @@ def check_prefetches(o: ObservedCore, work: Work) -> None:
     for prefetch in o.prefetches:
         for touch in work.touches:
             for other in prefetch.touches:
-                if touch.space is other.space and np.intersect1d(touch.where.places(), other.where.places()).size:
+                if touch.space is other.space and np.intersect1d(touch.where.granules(), other.where.granules()).size:
                     o.report("ASYNC-RACE", work.op, prefetch.work.op, partial(_early, work, prefetch.work, touch))
 
 
@@ -91,7 +91,7 @@ def build(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> Any:
 def transfer(name: str, o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     """All pipes end, then the engine of the session gets the transfer."""
     dst, src = given["dst"], given["src"]
-    sides = [global_views.sound(o, op, name, operand, given[operand]) for operand in ("dst", "src")]
+    sides = [global_views.stays_in_memory(o, op, name, operand, given[operand]) for operand in ("dst", "src")]
     o.push(Barrier(op, name, Pipe.ALL))
     o.catch_up(Pipe.S)
     if not all(sides):

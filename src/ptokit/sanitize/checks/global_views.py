@@ -28,7 +28,7 @@ def atomic_kind(atomic: Any, view: View) -> Any:
     return (atomic.name, view.dtype.name) if atomic else None
 
 
-def sound(o: ObservedCore, op: Op, name: str, operand: str, view: View) -> bool:
+def stays_in_memory(o: ObservedCore, op: Op, name: str, operand: str, view: View) -> bool:
     """True if a view has memory and stays in it; else that is reported."""
     if view.buffer is None:
         o.report("GM-NULL", op, operand, partial(placement.null, op, name, operand))

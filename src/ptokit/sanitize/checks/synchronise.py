@@ -23,7 +23,7 @@ def synchronise(
 ) -> None:
     """A flag, barrier, token or signal."""
     if instr.name == "mem_bar":
-        o.within.barrier(attrs["kind"])
+        o.scope_order.barrier(attrs["kind"])
     if o.in_order and not instr.between_cores:
         return
     known = o.flags.get(op)

@@ -30,21 +30,21 @@ def handle(o: ObservedCore, op: Op, given: Mapping[str, Any], attrs: Mapping[str
     sides: dict[bool, list[Touch]] = {False: [], True: []}  # of global memory, by whether they write
     tiles: list[tuple[Tile, str]] = []
     views: list[View] = []
-    sound = True
+    in_memory = True
     for operand in instr.operands:
         value = given.get(operand.name)
         role = operand.members if operand.kind is Kind.GROUP else operand.role
         for part in value if isinstance(value, list | tuple) else (value,):
             if isinstance(part, View):
                 views.append(part)
-                sound = global_views.sound(o, op, instr.name, operand.name, part) and sound
+                in_memory = global_views.stays_in_memory(o, op, instr.name, operand.name, part) and in_memory
                 write = role is Role.OUT
                 kind = global_views.atomic_kind(attrs.get("atomic"), part) if write else None
                 sides[write] += global_views.touched(o, part, write=write, kind=kind)
             elif isinstance(part, Tile):
                 tiles.append((part, operand.name))
     o.catch_up(Pipe.MTE2)
-    result = run() if sound else None
+    result = run() if in_memory else None
     global_views.whole(*views)
     adds = "acc" in given
     loaded = [_staged(o, tile, name, write=True) for tile, name in tiles]

@@ -26,7 +26,7 @@ _ENDS = {True: frozenset(("VV_ALL", "VST_VLD")), False: frozenset(("VV_ALL", "VL
 """Barriers behind which loads see earlier stores (True), and stores leave earlier loads alone (False)."""
 
 
-class Within:
+class ScopeOrder:
     """What has happened in the running vector scope. Numbers count its accesses."""
 
     def __init__(self, sources: Sources, report: Report) -> None:

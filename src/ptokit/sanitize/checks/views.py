@@ -129,7 +129,7 @@ def place(view: View, origin: int, granule: int) -> Place | None:
     if outside and (abs(view.offset) + high - low > _FAR or prod(view.dims) * inner > _MANY):
         return None
     if outside or view.dtype.packed:
-        elements = Strided(view.offset, tuple(_axes(view.dims, view.strides, inner))).places().reshape(-1)
+        elements = Strided(view.offset, tuple(_axes(view.dims, view.strides, inner))).granules().reshape(-1)
         return scattered(elements[(elements >= 0) & (elements < buffer.nelem)], view, origin, granule)
     unit = view.dtype.size // granule
     return Strided(origin // granule + view.offset * unit, _scaled(view.dims, view.strides, inner, unit))

@@ -113,7 +113,7 @@ def _access(side: Side, places: np.ndarray) -> Access:
 def shared(a: Touch, b: Touch) -> tuple[np.ndarray, int]:
     """The common granules of two accesses, ascending, and the size of one in bytes."""
     if isinstance(a.space, Memory):
-        return np.intersect1d(a.where.places(), b.where.places()), a.space.granule
+        return np.intersect1d(a.where.granules(), b.where.granules()), a.space.granule
     return common(a.where, b.where), 1
 
 

@@ -38,7 +38,7 @@ class Strided:
         """Write the entries; ``values`` is a number or has the shape of `view`."""
         self.view(array)[...] = values
 
-    def places(self) -> np.ndarray:
+    def granules(self) -> np.ndarray:
         """The granules as an array of the shape of the axes."""
         out: np.ndarray = np.array(self.start, np.int64)
         for n, s in self.axes:
@@ -61,7 +61,7 @@ class Scattered:
         """Write the entries; ``values`` is a number or has the shape of `view`."""
         array[self.where] = values
 
-    def places(self) -> np.ndarray:
+    def granules(self) -> np.ndarray:
         return self.where
 
 
@@ -166,7 +166,7 @@ class Memory:
         if self.valid is None:
             return None
         missing = ~place.view(self.valid)
-        return place.places()[missing] if missing.any() else None
+        return place.granules()[missing] if missing.any() else None
 
     def write(self, place: Place) -> None:
         """The region has been written."""

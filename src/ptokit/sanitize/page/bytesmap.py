@@ -133,7 +133,7 @@ def _bars(race: Race, first: Touch, second: Touch, places: np.ndarray, granule: 
 def _granules(touch: Touch) -> np.ndarray:
     where: np.ndarray
     if isinstance(touch.space, Memory):
-        where = touch.where.places().reshape(-1)
+        where = touch.where.granules().reshape(-1)
     else:
         where = places_of(touch.where)
     return where

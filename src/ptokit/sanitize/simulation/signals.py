@@ -120,5 +120,5 @@ class Signals:
     @staticmethod
     def _keys(touch: Touch, count: int) -> Iterable[tuple[int, int]]:
         """A signal is known by its first granule."""
-        granules = touch.where.places().reshape(count, -1)[:, 0].tolist()
+        granules = touch.where.granules().reshape(count, -1)[:, 0].tolist()
         return [(id(touch.space), granule) for granule in granules]
