@@ -186,7 +186,7 @@ def diff(
 
 
 def _made(argument: Argument, made: dict[Argument, Any]) -> Any:
-    """Its value, the same for both sides."""
+    """The value of an argument, which both sides get."""
     if argument not in made:
         (made[argument],) = make([argument])
     return made[argument]

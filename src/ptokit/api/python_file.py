@@ -73,7 +73,7 @@ class Unusable:
         self.file, self.found = file, found
 
     def read(self, target: Target | None) -> Source:
-        """No program."""
+        """An empty program with the findings of reading the file."""
         return Source(self.file, None, Module(file=self.file), self.found, self)
 
 

@@ -68,7 +68,7 @@ class Store:
 
     @contextmanager
     def _refusing(self) -> Iterator[None]:
-        """Whatever SQLite says is a finding."""
+        """Turns errors of SQLite into findings."""
         try:
             yield
         except (sqlite3.Error, sqlite3.Warning, OSError, ValueError, TypeError, KeyError, OverflowError) as error:

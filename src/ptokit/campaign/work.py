@@ -101,7 +101,7 @@ def _read(text: str, file: str, target_name: str, default: str) -> tuple[ParseRe
 
 @lru_cache(maxsize=4)
 def _compiled(text: str, file: str, target_name: str, default: str, entry: str, vector_cores: int) -> Program:
-    """Raises `_Refused`."""
+    """The program of a case, compiled. Raises `_Refused`."""
     read, target = _read(text, file, target_name, default)
     try:
         return compile_program(read.module, target, entry=entry or None, vector_cores=vector_cores)

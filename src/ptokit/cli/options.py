@@ -25,7 +25,7 @@ class ReportFormat(StrEnum):
 
 
 class Rules(StrEnum):
-    """Whose rules a file is checked by."""
+    """Which rules a file is checked by."""
 
     ALL = "all"
     ASSEMBLER = "assembler"
@@ -49,7 +49,7 @@ class Matmul(StrEnum):
 
 
 class Backend(StrEnum):
-    """Who carries out a kernel."""
+    """The backend that runs a kernel."""
 
     NUMPY = "numpy"
     NATIVE = "native"
@@ -70,7 +70,7 @@ class Also(StrEnum):
 
 
 class Order(StrEnum):
-    """How much order one pipe gives by itself."""
+    """Which order instructions of one pipe have without synchronisation."""
 
     STRICT = "strict"
     PROFILE = "profile"

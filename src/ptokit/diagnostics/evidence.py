@@ -11,7 +11,7 @@ from enum import StrEnum
 
 
 class Evidence(StrEnum):
-    """What stands behind a rule."""
+    """Why a rule is one: what refuses or what happens on the device."""
 
     ASSEMBLER = "assembler"  # the reference assembler refuses the text
     STATIC_ASSERT = "static_assert"  # the library has no such form, or does not compile it

@@ -82,7 +82,7 @@ _PLANNED = "pto.multi_buffer_addrs"
 
 
 def wrong_type(spec: TileSpec) -> str | None:
-    """TL-1."""
+    """What breaks TL-1, the rules of a tile type; None if nothing does."""
     if spec.rows <= 0 or spec.cols <= 0:
         return f"a tile of {spec.rows}x{spec.cols}"
     if spec.valid_row > spec.rows or spec.valid_col > spec.cols:
@@ -91,7 +91,7 @@ def wrong_type(spec: TileSpec) -> str | None:
 
 
 def wrong_layout(spec: TileSpec) -> str | None:
-    """AL-8."""
+    """What breaks AL-8, the layout of an allocated tile; None if nothing does."""
     size = spec.dtype.size
     if not spec.boxed:
         count, what = (spec.cols, "row") if spec.row_major else (spec.rows, "column")

@@ -68,7 +68,7 @@ class RepeatedSites:
 
 
 def _known(info: Info) -> tuple[Any, ...] | None:
-    """All that rules can see of an operand, without its name."""
+    """What rules can depend on in an operand: everything but its name."""
     if isinstance(info, TileInfo):
         return TileInfo, info.spec, info.vr, info.vc, info.addr
     if isinstance(info, ScalarInfo):

@@ -127,7 +127,7 @@ def _refused_by_assembler(found: Diagnostics) -> Diagnostics:
 
 
 def _uncovered(found: Diagnostics) -> Diagnostics:
-    """Without what an error at the same place says better."""
+    """The findings without those that a more specific error at the same place covers."""
     errors = {(d.rule, d.location) for d in found.errors}
     kept = Diagnostics()
     for diagnostic in found:
@@ -293,7 +293,7 @@ def _about(op: Op, operands: Sequence[str]) -> list[Value]:
 
 
 def _defined(op: Op) -> tuple[Note, ...]:
-    """Where the tiles of an instruction come from."""
+    """Notes that say where the tiles of an instruction are defined."""
     return _defined_at([v for v in op.values if isinstance(v.type, TileSpec)])
 
 

@@ -271,7 +271,7 @@ class Instr:
     kinds: Mapping[str, str] = field(default_factory=dict)  # the assembler's rule of an operand of a wrong kind
     typed: bool = False  # the semantics function gets ``types``: what is known of operands and results, by name
     moves: Callable[[Site], Any] | None = None  # bytes of on-chip memory that a copy fills or empties
-    counts: int = 0  # a second result is the first operand less this, not below 0
+    counts: int = 0  # lanes that it takes from a count: its second result is the count minus these, at least 0
     static_rules: bool = False  # rules look at types and constants only: a call has nothing left to check
     cpp: str | None = None  # C++ name where it is not `name`
     source: str = ""

@@ -85,7 +85,7 @@ class Session(Trace):
             )
 
     def enter(self, region: Region) -> None:
-        """There are no regions to enter."""
+        """An eager session has no regions: loops are those of Python."""
 
     def leave(self, region: Region, location: Location | None = None) -> None:
         """And none to leave."""

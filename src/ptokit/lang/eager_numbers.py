@@ -37,7 +37,7 @@ def _meeting(a: Index, b: Any) -> ScalarType:
 
 
 def wrapped(value: int, type: ScalarType) -> int:
-    """What an integer type keeps of a number."""
+    """A number wrapped to the range of an integer type."""
     return (unsigned if type.name.startswith("ui") else wrap)(value, width(type.name))
 
 

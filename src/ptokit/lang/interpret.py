@@ -134,7 +134,7 @@ class _Core:
             return False
 
     def run(self) -> None:
-        """All of the function."""
+        """Run the whole function for the block."""
         values = {name: self._value(name, value) for name, value in self._arguments.items()}
         with self.session.running(), np.errstate(all="ignore"):
             self._function(**values)

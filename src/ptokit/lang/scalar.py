@@ -346,7 +346,7 @@ def integer(name: str, what: str, a: Any, b: Any) -> Scalar:
 
 
 def _modulo(a: Any, b: Any) -> Any:
-    """What is left of a division that rounds down."""
+    """The remainder of a division that rounds down, as in Python."""
     if isinstance(b, int) and b > 0 and b & (b - 1) == 0:
         return integer("arith.andi", "%", a, b - 1)
     return a - integer("arith.floordivsi", "%", a, b) * b

@@ -127,7 +127,7 @@ class Tile:
 
     @property
     def loc(self) -> TileType:
-        """Where it lives."""
+        """The buffer that the tile is in."""
         return self.spec.loc
 
     @property

@@ -34,7 +34,7 @@ class EditorPositions:
         return self.lines[line - 1][: column - 1] if line <= len(self.lines) else ""
 
     def back(self, position: lsp.Position, characters: int) -> lsp.Range:
-        """So many characters in front of a position."""
+        """The range of that many characters before a position."""
         line, column = self.ours(position)
         return self.span(line, column - 1 - characters, column - 1)
 

@@ -130,7 +130,7 @@ class Code:
         return self.value(f"icmp {predicate} i64 {a}, {b}")
 
     def both(self, *conditions: str) -> str:
-        """All of them."""
+        """The conjunction of conditions."""
         left = [c for c in conditions if c != "true"]
         if "false" in left:
             return "false"

@@ -33,7 +33,7 @@ class Contents:
 
     @contextmanager
     def perhaps(self) -> Iterator[None]:
-        """What happens inside may not happen."""
+        """Code whose execution is not certain: its writes do not count."""
         kept = self.written
         yield
         self.written = kept

@@ -111,7 +111,7 @@ def write(w: Writer, op: Op, word: Contract, operands: dict[str, Any]) -> bool:
 
 
 class _Product:
-    """One product."""
+    """The code of one matrix product."""
 
     def __init__(self, w: Writer, op: Op, plan: _Plan) -> None:
         self.w, self.op, self.plan = w, op, plan

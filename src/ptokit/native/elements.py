@@ -49,7 +49,7 @@ def computed(dtype: DType) -> str:
 
 
 def widened(code: Code, n: int, dtype: DType, x: str) -> str:
-    """What is computed with, of elements as they lie in memory."""
+    """Elements of memory in the type that they are computed in."""
     if dtype.name == "bf16":
         wide = code.value(f"zext {many(n, 'i16')} {x} to {many(n, 'i32')}")
         bits = code.value(f"shl {many(n, 'i32')} {wide}, {same(n, 'i32', 16)}")

@@ -302,7 +302,7 @@ class _Folding(Loop):
         return [code.load(kind, slot) for slot in single]
 
     def _halved(self, n: int, x: str) -> str:
-        """All lanes of a vector combined."""
+        """The lanes of a vector combined to one, half by half."""
         code, kind = self.code, self.kind
         while n > 1:
             half = n // 2

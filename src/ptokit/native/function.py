@@ -82,7 +82,7 @@ class Writer:
         return self.scalar(value)
 
     def scalar(self, value: Value) -> Num:
-        """What holds a scalar."""
+        """The register or number that holds a scalar."""
         found = self.values.get(value)
         if not isinstance(found, str | int):
             raise NotNativeError(str(value.type), f"%{value.name} is none that native code knows")

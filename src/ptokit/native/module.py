@@ -61,14 +61,14 @@ class NativeModule:
         return name
 
     def space(self, loc: TileType) -> int:
-        """Where a buffer begins in the memory of a thread."""
+        """The offset of a buffer in the memory of a thread."""
         found = self.spaces.get(loc)
         if found is None:
             found = self.spaces[loc] = (self._take(self.target.capacity[loc]), self.target.capacity[loc])
         return found[0]
 
     def area(self, key: Hashable, nbytes: int) -> int:
-        """Where the memory of a tile without an address begins."""
+        """The offset of a tile without an address in the memory of a thread."""
         found = self.areas.get(key)
         if found is None:
             found = self.areas[key] = (self._take(nbytes), nbytes)

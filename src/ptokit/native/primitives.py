@@ -30,7 +30,7 @@ class Elements:
 
     @property
     def narrow(self) -> str:
-        """As in memory."""
+        """The elements in the type that memory has."""
         if self._narrow is None:
             assert self._exact is not None
             assert self.dtype is not None
@@ -39,7 +39,7 @@ class Elements:
 
     @property
     def wide(self) -> str:
-        """As computed with."""
+        """The elements in the type that they are computed in."""
         if self._wide is None:
             if self.dtype is None:
                 assert self._exact is not None

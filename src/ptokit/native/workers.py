@@ -137,7 +137,7 @@ class Worker:
             self.chunk.registers.clear()
 
     def keep_printed(self) -> None:
-        """What the block before has printed is that block's."""
+        """Assign what has been printed so far to the block that printed it."""
         if self.chunk.printed[0]:
             self.printed.append((self._block, self.chunk.printed[0]))
             self.chunk.printed = [[]]

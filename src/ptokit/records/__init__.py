@@ -114,7 +114,7 @@ def _hash(values: Callable[[Any], tuple[Any, ...]]) -> Any:
 
 
 def _refusing(cls: Any, names: frozenset[str]) -> tuple[Any, Any]:
-    """What assigns and deletes attributes of a frozen class."""
+    """`__setattr__` and `__delattr__` of a frozen class, which raise."""
 
     def assign(self: Any, name: str, value: Any) -> None:
         if type(self) is cls or name in names:

@@ -57,7 +57,7 @@ def _with_others(found: Diagnostic, blocks: list[int]) -> Diagnostic:
 
 
 class Kept:
-    """What the memory held that a launch reads and changes."""
+    """The original contents of arguments that a launch both reads and writes."""
 
     def __init__(self, buffers: Iterable[Buffer]) -> None:
         self.buffers = list(buffers)

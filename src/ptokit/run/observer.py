@@ -62,7 +62,7 @@ class Moment:
 
     @property
     def name(self) -> str:
-        """As `Step.name`."""
+        """The instruction's name in the table (``TADD``), or that of the operation without its dialect."""
         return self.step.name
 
     @property

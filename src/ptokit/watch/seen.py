@@ -154,10 +154,10 @@ class Known:
                 self._known[moment.core, it.name] = it
 
     def look(self, moment: Moment, name: str) -> Seen | None:
-        """What that one holds now; None if no step has used it."""
+        """The contents of the named operand now; None if no step has used it."""
         it = self._known.get((moment.core, name))
         return None if it is None else look(moment, "", it)
 
     def names(self, core: int) -> list[str]:
-        """Those that steps of the core have used."""
+        """The names that steps of the core have used."""
         return sorted(name for number, name in self._known if number == core)

@@ -40,7 +40,7 @@ class Summary:
     writes: set[Value] = field(default_factory=set)
 
     def then(self, other: Summary) -> None:
-        """Add what comes next."""
+        """Add the reads and writes of what follows in the text."""
         self.reads |= other.reads - self.kills
         self.kills |= other.kills
         self.writes |= other.writes
@@ -116,7 +116,7 @@ class Flow:
     # ----------------------------------------------------------------- summary
 
     def block(self, block: Block) -> Summary:
-        """What a block does to tiles of outside."""
+        """Which tiles defined outside a block the block reads and writes."""
         known_summary = self._blocks.get(id(block))
         if known_summary is None:
             known_summary = self._blocks[id(block)] = Summary()

@@ -189,7 +189,7 @@ class Parser(Cursor):
         return out
 
     def enter(self) -> None:
-        """One level deeper; TEXT-NESTING beyond 200."""
+        """Enter a level of nesting; TEXT-NESTING beyond 200."""
         self.depth += 1
         if self.depth > SHALLOW:
             make_room()
@@ -197,7 +197,7 @@ class Parser(Cursor):
             self.stop(rules.NESTING, f"nested more than {MAX_DEPTH} deep")
 
     def leave(self) -> None:
-        """One level up."""
+        """Leave a level of nesting."""
         self.depth -= 1
 
     # --------------------------------------------------------------- values

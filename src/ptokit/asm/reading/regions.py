@@ -152,7 +152,7 @@ def _unreachable(
 
 
 def _values(block: Block) -> Iterator[Value]:
-    """What a block itself defines under a name."""
+    """The values that a block itself defines, by name."""
     yield from (v for v in block.args if v.name)
     yield from (v for op in block.ops for v in op.results if v.name)
 

@@ -70,7 +70,7 @@ def element(info: Lanes | PtrInfo) -> str:
 
 
 def same_shape(names: str, *, lanes: bool = True, elements: bool = True) -> Callable[[Site], Message]:
-    """They have as many lanes, and elements of one type."""
+    """All have the same number of lanes and the same element type."""
     listed = names.split()
 
     def check(o: Site) -> Message:

@@ -90,7 +90,7 @@ def _row_vector(v: TileInfo) -> Index:
 
 
 def _by_columns(fn: Operation) -> Callable[[Site], Expr | None]:
-    """One source has one row."""
+    """The expression where one of the sources has one row, which is used for every row."""
 
     def choose(o: Site) -> Expr | None:
         a, b, d = o.src0, o.src1, o.dst

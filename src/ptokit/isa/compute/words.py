@@ -96,13 +96,13 @@ def computed(
 
 
 def binary(name: str, value: Value, types: Types, *rules: Rule, scratch: Operand | None = None, **more: Any) -> Instr:
-    """Two source tiles, and a scratch tile where one is given."""
+    """An instruction with two source tiles, and a scratch tile where one is given."""
     operands = (dst(), src("src0"), src("src1"), *([scratch] if scratch else []))
     return computed(name, value, operands, types, *rules, **more)
 
 
 def unary(name: str, value: Value, types: Types, *rules: Rule, **more: Any) -> Instr:
-    """One source tile."""
+    """An instruction with one source tile."""
     return computed(name, value, more.pop("operands", (dst(), src())), types, *rules, **more)
 
 
@@ -115,5 +115,5 @@ def tile_scalar(
 
 
 def accumulate(name: str, value: Value, types: Types) -> Instr:
-    """Two source tiles and the old destination."""
+    """An instruction that reads two source tiles and the destination."""
     return computed(name, value, (inout(), src("src0"), src("src1")), types)

@@ -93,7 +93,7 @@ def shaped(dtype: DType, rows: int, inner: int, start: tuple[int, int], turned: 
 
 
 def _blocks(fields: Sequence[int]) -> Blocks:
-    """From the fields of the hardware."""
+    """Block counts from the fields of the hardware instruction."""
     row, col, rows, cols, src_stride, dst_stride = fields
     return Blocks(row, col, rows, cols, src_stride, dst_stride)
 

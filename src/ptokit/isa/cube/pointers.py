@@ -73,7 +73,7 @@ def cube(
 
 
 def ceil(value: int, unit: int) -> int:
-    """How many units hold `value`."""
+    """`value` divided by the unit, rounded up."""
     return -(-value // unit)
 
 
@@ -131,7 +131,7 @@ class Matrix:
 
     @property
     def turned(self) -> Matrix:
-        """Its transpose."""
+        """The transposed matrix."""
         return Matrix(self.spec, self.codes.transpose(0, 2, 1), self.vc, self.vr)
 
     def read(self, rows: int | None = None, cols: int | None = None) -> np.ndarray:

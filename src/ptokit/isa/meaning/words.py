@@ -177,7 +177,7 @@ class Move:
 
 
 class Outside(Enum):
-    """What an index means that names no element."""
+    """What is read or written for an index outside of the source."""
 
     REFUSED = "refused"
     """The instruction breaks `rule`."""

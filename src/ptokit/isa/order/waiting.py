@@ -20,7 +20,7 @@ class Waiting:
 
     @property
     def why(self) -> str:
-        """What it waits for now."""
+        """What the wait is for, in words."""
         return self.reason()
 
 

@@ -190,7 +190,7 @@ def _keep(t: Threads, payload: np.ndarray, *, slot: int, types: Any) -> None:
 
 
 def _resume(t: Threads, *, slot: int, types: Any) -> np.ndarray:
-    """What is not there, or of another size, is 0."""
+    """What the threads of the launch before have kept; 0 if nothing of that size."""
     found = t.kept().get(slot)
     if found is None or len(found) != t.count:
         return np.zeros(1, types[-1].array)

@@ -57,7 +57,7 @@ class Threads(Protocol):
         """What threads keep for the next launch, by slot."""
 
     def sync(self) -> None:
-        """All threads meet."""
+        """All threads of the launch synchronise."""
 
     def core(self) -> int:
         """Number of the vector core."""

@@ -84,7 +84,7 @@ def operations(bound: Mapping[str, tuple[Rule, ...]]) -> Callable[..., Instr]:
 
 
 def over(value: Expr, mask: str = "", *, dst: str = "result", lanes: int = 0) -> Lane:
-    """One vector; 0 in lanes that a mask leaves out."""
+    """The meaning of an operation on vectors; lanes that the mask leaves out become 0."""
     return Lane((Write(dst, value),), over=dst, mask=mask, lanes=lanes)
 
 

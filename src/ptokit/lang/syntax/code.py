@@ -56,7 +56,7 @@ class Source:
         self._managers: dict[int, CodeType] = {}
 
     def place(self, node: ast.AST) -> Location:
-        """Where something stands: the first line of it."""
+        """The location of a node: its first line."""
         line, column = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
         one_line = getattr(node, "end_lineno", line) == line
         return Location(self.file, line, column + 1, max(1, node.end_col_offset - column) if one_line else 1)  # type: ignore[attr-defined]

@@ -369,7 +369,7 @@ class Loops:
         return more() if left is False else and_(lambda: ~left, more)
 
     def _turn(self, body: Sequence[ast.stmt]) -> None:
-        """One turn of a loop."""
+        """One iteration of a loop."""
         self.block(body)
         self.variables[CONTINUE] = False
 

@@ -46,7 +46,7 @@ class Ring:
         return tuple(core for core in self.consumers(lanes) if self.freed.get(core, 0) + self.slots <= k)
 
     def who(self, cores: tuple[int, ...], *, producing: bool) -> str:
-        """Those cores in words."""
+        """Cores of the ring in words: ``the cube core``, ``vector core 0 and 1``."""
         if self.c2v == producing:
             return "the cube core"
         return "vector core " + " and ".join(map(str, cores))

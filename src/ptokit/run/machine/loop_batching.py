@@ -196,7 +196,7 @@ class Iterations:
     def load(
         self, pointer: LocalPointer, offset: Any, nbytes: int, alignment: int, rule: str = "VEC-A5-03"
     ) -> np.ndarray:
-        """As of the chunk, with a row for each block and iteration."""
+        """Load as a chunk does; the result has a row for each block and iteration."""
         s = self._stream(pointer, offset, nbytes, alignment)
         self._accesses.append(s)
         s.arena.settle(s.start, s.last, write=False)
@@ -213,7 +213,7 @@ class Iterations:
         alignment: int,
         rule: str = "VEC-A5-03",
     ) -> None:
-        """As of the chunk; nothing is written before `finish`."""
+        """Store as a chunk does; nothing is written before `finish`."""
         bits = np.ascontiguousarray(values).view(f"u{values.dtype.itemsize}")
         s = self._stream(pointer, offset, bits.shape[1] * bits.dtype.itemsize, alignment)
         if s.stride < s.span:

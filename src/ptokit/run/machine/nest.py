@@ -22,7 +22,7 @@ class Nest:
         self._calls.append(self.loops)
 
     def back(self) -> None:
-        """It has returned."""
+        """A function of the program has returned."""
         self.loops = self._calls.pop()
 
     def _outside(self, level: int) -> int:

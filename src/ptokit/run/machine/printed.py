@@ -45,7 +45,7 @@ class Printed:
         self._next = first  # block
 
     def add(self, block: int, texts: list[str]) -> None:
-        """What a core of a block has printed."""
+        """Keep what a core of a block has printed, until its turn comes."""
         if texts and block >= self.known:
             self._texts.setdefault(block, []).extend(texts)
 

@@ -98,7 +98,7 @@ class ValueWords(LocalMemory):
         return pointer.advance(offset)
 
     def load_scalar(self, pointer: Pointer | LocalPointer, index: Any) -> Any:
-        """One element of memory."""
+        """Load one element of memory."""
         if isinstance(pointer, LocalPointer):
             dtype = pointer.dtype
             values = self.load(pointer, index, dtype.size, dtype.size).view(dtype.value or dtype.storage)

@@ -72,7 +72,7 @@ class Watch(Protocol):
         """Lanes `on` access `nbytes` bytes at `where`."""
 
     def sync(self, threads: Threads) -> None:
-        """All threads have met."""
+        """All threads have passed a syncthreads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class Threads:
         return found
 
     def sync(self) -> None:
-        """All threads meet."""
+        """syncthreads."""
         if not np.array_equal(self.active, self.exists):
             self.chunk.remark("SIMT-SYNC", "some threads of the launch do not come to this syncthreads")
         if self.watch is not None:
@@ -166,7 +166,7 @@ class Threads:
         return self.chunk.subblock
 
     def clock(self) -> int:
-        """How often somebody has looked."""
+        """The clock register: how often it has been read."""
         now: int = self.chunk.registers.get(CLOCK, 0) + 1
         self.chunk.registers[CLOCK] = now
         return now

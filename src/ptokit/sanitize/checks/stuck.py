@@ -99,7 +99,7 @@ def _deadlock(core: Core, heads: list[Item]) -> Draft:
 
 
 def _lane(core: Core, head: Item) -> str:
-    """Who is held up by a blocked item."""
+    """What a blocked item holds up: the scalar unit, or its pipe."""
     return "the scalar unit" if core.stream and core.stream[0] is head else head.pipe.text
 
 

@@ -75,7 +75,7 @@ def leaves_memory(view: View) -> str | None:
 
 
 def inside(view: View) -> View:
-    """What of a view lies inside its tensor."""
+    """The elements of a view that lie inside its tensor."""
     known = slice_of(view)
     return view if known is None or known.clipped is None else known.clipped
 

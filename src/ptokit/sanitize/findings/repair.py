@@ -258,7 +258,7 @@ _IMPORT = re.compile(r"^\s*import ptokit(?:\.lang)? as (\w+)")
 
 
 def _package(file: str) -> str:
-    """What a Python file calls the package."""
+    """The name by which a Python file has imported the package."""
     found = (match[1] for line in file_lines(file) if (match := _IMPORT.match(line)))
     return next(found, "pto")
 

@@ -262,7 +262,7 @@ class Simulation:
         return True
 
     def _act(self, core: Core, item: Item) -> None:
-        """Items that never wait."""
+        """Process an item that never waits."""
         match item:
             case SetFlag():
                 clock = core.completed(item.pipe)

@@ -32,7 +32,7 @@ class PostSlot(Signal):
 
 
 class Posts:
-    """What the cores knew that filled or freed slots."""
+    """The clocks of the cores that filled or freed slots."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[Ring, bool], dict[int, dict[int, Clock]]] = {}

@@ -44,7 +44,7 @@ def _behind(p: Parser, attrs: dict[str, object]) -> None:
 
 
 def read_alloca(p: Parser, name: str, at: int) -> Op:
-    """Room for elements."""
+    """``%count x T {..} : (T) -> P``."""
     (count,), first = _operands(p)
     p.expect("x")
     attrs: dict[str, object] = {ELEMENT: RawAttr(str(p.type()))}
@@ -94,7 +94,7 @@ def read_plain(p: Parser, name: str, at: int) -> Op:
 
 
 def read_lane(p: Parser, name: str, at: int) -> Op:
-    """One element of a short vector."""
+    """``%v[%i : T] : vector<2xT>``."""
     (vector,), first = _operands(p)
     p.expect("[")
     second = p.i

@@ -70,7 +70,7 @@ def _merging(mode: StoreMode, *, offset: bool, advances: bool) -> Python:
 
 
 def stored(o: Site, offset: str, advances: tuple[Advance, ...]) -> Word:
-    """What a store does."""
+    """The meaning of a store in its distribution mode."""
     mode = store_mode(o.dist, o.value.dtype.size)
     if mode.merge is not None:
         return _merging(mode, offset=bool(offset), advances=bool(advances))

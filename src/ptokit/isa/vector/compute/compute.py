@@ -66,7 +66,7 @@ def lanewise(text: str, summary: str, operands: tuple[Operand, ...], value: Valu
 
 
 def unary(text: str, value: Value, types: Types, *rules: Rule, note: str = "", **more: Any) -> Instr:
-    """One register."""
+    """An operation on one register."""
     summary = more.pop("summary", "") or said(value, note)
     more.setdefault("source", "6.2")
     return lanewise(text, summary, (vreg(),), value, *rules, types=types, **more)
