@@ -7,9 +7,11 @@ import pytest
 
 from ptokit.asm import parse_module
 from ptokit.asm.printing.printer import print_module
+from ptokit.diagnostics import Severity
 from ptokit.ir.scale_views import packed_slice
 from ptokit.ir.verify import verify
 from ptokit.run import compile_program
+from ptokit.sanitize import sanitize
 from ptokit.targets import target
 from ptokit.types.enums import Layout
 
@@ -104,6 +106,41 @@ def test_valid_regions_begin_the_groups_of_views(cols: int, accepted: bool) -> N
         source = source.replace(TYPES[name], TYPES[name].replace(E8, f"{E8}, valid=2x{cols}"))
     found = verify(parse_module(source, "k.pto", target=target("a5")).module, target("a5"))
     assert ("LOAD-A5-D1" in {d.rule for d in found}) is not accepted
+
+
+@pytest.mark.parametrize("cols", [31, 17])
+@pytest.mark.parametrize("backend", ["numpy", "native", "sanitize"])
+def test_the_last_group_is_moved_as_a_whole(backend: str, cols: int) -> None:
+    """Check, run and sanitizer agree on a valid region that ends inside of a group."""
+    source = text()
+    for name in ("tm", "t"):
+        source = source.replace(TYPES[name], TYPES[name].replace(E8, f"{E8}, valid=2x{cols}"))
+    for name in ("b", "bm"):
+        source = source.replace(TYPES[name], TYPES[name].replace(F8, f"{F8}, valid=64x{cols}"))
+    source = source.replace(TYPES["c"], TYPES["c"].replace("xf32", f"xf32, valid=32x{cols}"))
+    for what, rows in ((F8, 64), ("f32", 32)):
+        source = source.replace(
+            f"partition_tensor_view<{rows}x32x{what}>", f"partition_tensor_view<{rows}x{cols}x{what}>"
+        )
+    source = source.replace("sizes = [%n64, %n32]", "sizes = [%n64, %v]").replace(
+        "sizes = [%n32, %n32]", "sizes = [%n32, %v]"
+    )
+    source = source.replace("    %n0 =", f"    %v = arith.constant {cols} : index\n    %n0 =")
+    module = parse_module(source, "k.pto", target=target("a5")).module
+    assert not [d for d in verify(module, target("a5")) if d.severity is Severity.ERROR]
+    rng = np.random.default_rng(7)
+    s, t = (rng.integers(124, 131, 64).astype(np.uint8) for _ in range(2))
+    one, out = np.full(2048, 0x38, np.uint8), np.zeros((32, 32), np.float32)
+    args = [one, one.copy(), s, t, out]
+    if backend == "sanitize":
+        found = sanitize(module, target("a5"), args, 1, mode="auto")
+        assert not [d for d in found.diagnostics if d.severity is Severity.ERROR]
+    else:
+        compile_program(module, target("a5")).launch(args, backend=backend)
+    left = np.exp2(s.reshape(2, 1, 16, 2).astype(np.float32) - 127).transpose(0, 2, 1, 3).reshape(32, 2)
+    right = np.exp2(t.reshape(2, 1, 16, 2).astype(np.float32) - 127).transpose(1, 3, 0, 2).reshape(2, 32)
+    np.testing.assert_array_equal(out[:, :cols], (32 * left @ right)[:, :cols])
+    assert not out[:, cols:].any()
 
 
 def test_text_is_printed_as_it_was() -> None:

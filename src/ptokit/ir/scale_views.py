@@ -9,14 +9,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ptokit.types.enums import BLayout, Layout, SLayout, TileType
-from ptokit.types.tensor import Dims5, base_shape_2d, tile_shape_2d
+from ptokit.types.tensor import SCALE_GROUPS, Dims5, base_shape_2d, tile_shape_2d
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import PartitionView
 
 from .core import Function, Op, Value
 
 _VIEW = "pto.make_tensor_view"
-_GROUPS = {Layout.MX_A_ZZ: (16, 2), Layout.MX_B_NN: (2, 16)}
 
 
 class Packed(NamedTuple):
@@ -36,9 +35,9 @@ def packed_slice(op: Op, function: Function) -> Packed | None:
     if not isinstance(source, Op) or source.name != _VIEW:
         return None
     layout = source.attrs.get("layout") or _of_tiles(op["source"], function)
-    if layout not in _GROUPS:
+    if layout not in SCALE_GROUPS:
         return None
-    rows, cols = (-(-n // unit) * unit for n, unit in zip(of.dims, _GROUPS[layout]))
+    rows, cols = (-(-n // unit) * unit for n, unit in zip(of.dims, SCALE_GROUPS[layout]))
     return Packed(tile_shape_2d(of.dtype, rows, cols, layout), base_shape_2d(of.dtype, rows, cols, layout), layout)
 
 

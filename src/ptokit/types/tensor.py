@@ -31,6 +31,9 @@ ROW_COL_AXES: dict[Layout, tuple[tuple[int, ...], tuple[int, ...]]] = {
     Layout.MX_B_DN: ((3, 4), (2,)),
 }
 
+SCALE_GROUPS = {Layout.MX_A_ZZ: (16, 2), Layout.MX_B_NN: (2, 16)}
+"""Rows and columns of the groups in which scales are stored as they lie in the tile."""
+
 
 def inner_channels(dtype: DType, layout: Layout) -> int:
     """Elements behind each position of a view whose shape does not list them: C0 for NDC1HWC0, else 1."""

@@ -7,6 +7,7 @@ from math import prod
 from ptokit.diagnostics import Doubt, Severity
 from ptokit.types.enums import Layout, PadValue, TileType
 from ptokit.types.pad import is_custom
+from ptokit.types.tensor import SCALE_GROUPS
 from ptokit.types.tile import DYNAMIC
 
 from ..site import Site
@@ -31,7 +32,6 @@ from .transfer_rules import (
 )
 
 ND, DN, NZ = PLAIN
-SCALE_GROUPS = (Layout.MX_A_ZZ, Layout.MX_B_NN)  # stored as they lie in the tile: groups of 16 x 2
 
 
 def is_mx(o: Site) -> bool:

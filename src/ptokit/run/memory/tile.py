@@ -7,6 +7,7 @@ from math import prod
 import numpy as np
 
 from ptokit.types.enums import Layout
+from ptokit.types.tensor import SCALE_GROUPS
 from ptokit.types.tile import TileSpec
 
 from ..fault import Fault
@@ -85,9 +86,17 @@ class Tile:
                 if rows > self.vr:
                     sizes[-2] = self.vr
                 view = view.partition((0,) * len(sizes), tuple(sizes))
+        elif layout in SCALE_GROUPS and (rows, cols) == self.in_groups(*SCALE_GROUPS[layout]):
+            view.check_bounds()
+            self.storage.load(view, layout, rows, cols)  # the last groups are moved as a whole
+            return
         else:
             self.check_extent(view, layout)
         self.storage.load(view, layout, self.vr, self.vc)
+
+    def in_groups(self, rows: int, cols: int) -> tuple[int, int]:
+        """The rows and columns of the groups that the valid region begins."""
+        return -(-self.vr // rows) * rows, -(-self.vc // cols) * cols
 
     def check_extent(self, view: View, layout: Layout) -> None:
         """Raises `Fault` if the view leaves its memory or is not as large as the valid region."""
