@@ -17,6 +17,7 @@ import argparse
 import contextlib
 import io
 import json
+import random
 import signal
 import sys
 from collections import Counter
@@ -44,6 +45,9 @@ ACTIONS = ("run", "sanitize")
 NUMBERS = (0, 1, -1, 128, 32, 8, 2, 4096)
 """What integers are of which nothing is known, until a kernel runs."""
 
+MIXED = (0, 1, 2, 4, 8, 16, 32, 64, 100, 128, 512)
+MIXES = 60
+"""Where no one number suits: random ones of their own for all integers are tried so often."""
 
 FLAGS = frozenset(f"pto.{verb}" for verb in "set_flag wait_flag record_event wait_event get_buf rls_buf".split())
 """Operations of programs that order the pipes of a core themselves; the assembler adds none to those."""
@@ -58,7 +62,7 @@ class Outcome:
     kernel: str
     verdict: str
     causes: list[str]
-    number: int = 0  # what unknown integers were
+    number: int | str = 0  # what unknown integers were
 
 
 class TooSlow(Exception):
@@ -76,7 +80,7 @@ def judge(case: Case, action: str, blocks: int, seconds: int) -> Iterator[Outcom
         return
     for name in kernels(read.module):
         first: Outcome | None = None
-        for number in NUMBERS:
+        for number in (*NUMBERS, *(f"mix {k}" for k in range(MIXES))):
             verdict, causes = _timed(read.module, name, used, action, blocks, number, seconds)
             found = Outcome(action, case.name, name or "", verdict, causes, number)
             first = first or found
@@ -87,12 +91,12 @@ def judge(case: Case, action: str, blocks: int, seconds: int) -> Iterator[Outcom
         yield found
 
 
-DATA = ("GM-OOB", "GM-NULL", "RUN-DIV-ZERO", "VS-3", "ELEM-01", "MAT-COM-04", "DEADLOCK")
+DATA = ("GM-OOB", "GM-NULL", "RUN-DIV-ZERO", "VS-3", "ELEM-01", "MAT-COM-04", "DEADLOCK", "LOAD-A3-D3")
 """Rules that a kernel may break because of what its arguments hold."""
 
 
 def _timed(
-    module: Module, name: str | None, used: Target, action: str, blocks: int, number: int, seconds: int
+    module: Module, name: str | None, used: Target, action: str, blocks: int, number: int | str, seconds: int
 ) -> tuple[str, list[str]]:
     signal.signal(signal.SIGPROF, _over)
     signal.setitimer(signal.ITIMER_PROF, seconds)  # of the processor
@@ -127,11 +131,11 @@ def _over(*_: Any) -> None:
 
 
 def _carry_out(
-    module: Module, name: str | None, used: Target, action: str, blocks: int, number: int
+    module: Module, name: str | None, used: Target, action: str, blocks: int, number: int | str
 ) -> tuple[str, list[str]]:
     kernel: Function = choose_entry(module, name)
     with contextlib.redirect_stdout(io.StringIO()):
-        values = [parse_argument(t, i).make() for i, t in enumerate(derive(module, kernel, blocks, number=number))]
+        values = [parse_argument(t, i).make() for i, t in enumerate(_arguments(module, kernel, blocks, number))]
         for i, (value, param) in enumerate(zip(values, kernel.params)):
             dtype = Param(param.name, param.type).dtype
             if dtype is not None:
@@ -147,6 +151,15 @@ def _carry_out(
         return ("findings" if report.ran else "refused"), errors
     gaps = [gap.what for gap in report.coverage.gaps if not gap.accepted]
     return ("findings" if gaps else "passed"), gaps
+
+
+def _arguments(module: Module, kernel: Function, blocks: int, number: int | str) -> list[str]:
+    """Arguments where unknown integers are `number`; of a mix ("mix 7") integers are random, arrays large."""
+    if isinstance(number, int):
+        return derive(module, kernel, blocks, number=number)
+    rng = random.Random(number)
+    texts = derive(module, kernel, blocks, number=max(NUMBERS))
+    return [str(rng.choice(MIXED)) if text.lstrip("-").isdigit() else text for text in texts]
 
 
 def _errors(found: Any) -> list[str]:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from ptokit.ir.core import Block, Function, Module, Op, Value
 from ptokit.ir.entry_calls import Query, with_function
 from ptokit.ir.graph import ordered, passed
+from ptokit.ir.scale_views import packed_slice
 from ptokit.isa.exchange.pipe_ends import SLOTS
 from ptokit.run.planning.effects import analyse
 from ptokit.types.tile import DYNAMIC
@@ -165,6 +166,7 @@ class _Reach:
         self.elements: dict[Value, int] = {}
         self._needed: dict[Value, int] = {}
         self._calls = 0
+        self._inside = entry
         self._entry_of: dict[Value, Value] = {p: p for p in entry.params}  # by parameters of what it calls
         for p in entry.params:
             if isinstance(p.type, MemRef | TensorView | PartitionView):
@@ -266,7 +268,9 @@ class _Reach:
             if value in self._entry_of:
                 self._entry_of[param] = self._entry_of[value]
         self._carry(op.group("args"), callee.params)
+        outside, self._inside = self._inside, callee
         self._region(callee.body)
+        self._inside = outside
 
     def _moved(self, op: Op, offset: int) -> None:
         source = op.get("ptr") or op.get("value")
@@ -286,6 +290,9 @@ class _Reach:
                     self._needed[param] = max(self._needed.get(param, 0), end)
         if isinstance(source.type, TensorView | PartitionView | MemRef) and source in self.origin:
             self.origin[op.result] = self.origin[source]
+        packed = packed_slice(op, self._inside)
+        if packed is not None:  # the last groups are moved as a whole
+            self._touch(source, 0, packed.dims, packed.strides)
 
     def _slots(self, op: Op, memory: Value) -> None:
         """The slots of a pipe that goes through global memory, in both directions."""

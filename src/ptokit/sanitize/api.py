@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from dataclasses import replace
 from functools import partial
+from io import StringIO
 from typing import Any
 
 import numpy as np
@@ -157,6 +159,8 @@ def sanitize(
     fresh = copies(args) if witness or seed is not None or explain_sync else []
     how = Mode(module, mode, vector_cores, ranks)
     run = _Run(module, kernel, target, args, blocks, order == "profile", extended, report, how, frozenset(also))
+    if not ranks and sum(arg.nbytes for arg in args if isinstance(arg, np.ndarray)) <= KEPT:
+        run.fresh = fresh or copies(args)
     run.run()
     report.ran = True
     report.coverage = coverage(how, in_order=not target.is_device, explained=explain_sync, complete=run.complete)
@@ -267,7 +271,8 @@ class _Run:
         else:
             self.devices = [bind_arguments(kernel, args, written, blocks)]
         self.findings = Findings()
-        self.also = also
+        self.also, self.args = also, args
+        self.fresh: Sequence[Any] | None = None  # the arguments as they were, to launch once more
         values = [value for device in self.devices for value in device]
         slots = {p.name for p in slot_memories(self.program.module, self.program.entry)}
         several = casts_elements(self.program.module)
@@ -353,7 +358,24 @@ class _Run:
         self._left_over(over)
         self.complete = len(over) == len(cores)
         self._regions(found)
+        if self.complete and self.findings.spare and self._same_without():
+            for folded in self.findings.spare:
+                folded.rule = "PAD-READ"
+                folded.draft.notes.append(Note("other contents of these bytes store the same to global memory"))
         self.report.races = self.findings.into(found, self.repair)
+
+    def _same_without(self) -> bool:
+        """True if a launch whose unwritten memory holds zeros leaves the same in the arguments."""
+        if self.fresh is None:
+            return False
+        args, other = copies(self.fresh), Witness("")
+        with redirect_stdout(StringIO()):
+            try:
+                self.program.launch(args, self.blocks, backend="numpy")
+            except DiagnosticError:
+                return False
+        compare(other, [param.name for param in self.program.params], self.args, args)
+        return not other.counts
 
     def _ended(self, cluster: Cluster) -> None:
         observers = [o for stream in cluster if isinstance(o := stream.chunk.observer, CoreObserver)]
@@ -425,6 +447,10 @@ class _Rerun(_Run):
         if not isinstance(error, DiagnosticError):
             raise error
         self.failure = self.failure or explained(error)
+
+
+KEPT = 1 << 26
+"""Bytes of arguments of which a copy is kept, for a second launch that other contents of unwritten memory show."""
 
 
 def casts_elements(module: Module) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from ptokit.ir.core import Op
 from ptokit.isa.checks.cores import pipe_on
 from ptokit.isa.checks.placement import buffer_name
+from ptokit.isa.meaning.words import Lane, Move
 from ptokit.isa.site import RegisterInfo, Site, TileInfo, ViewInfo
 from ptokit.isa.table import Instr
 from ptokit.records import dataclass
@@ -266,9 +267,14 @@ class CoreObserver(ObservedCore):
         for info in site.tiles:
             if self.placed and info.data.address is None:
                 self.report("UNBOUND-TILE", op, info.name, partial(placement.unbound, op, instr.name, info))
+        ordered = isinstance(instr.meaning_at(site), Lane | Move)
         for write in (t for t in touches if t.write):
             for read in (t for t in touches if not t.write and t.space is write.space):
-                if meet(write.where, read.where) and not placement.allowed(write, read):
+                if (
+                    meet(write.where, read.where)
+                    and not placement.allowed(write, read)
+                    and not (ordered and placement.row_by_row(write, read))
+                ):
                     self.report(
                         "RACE-SELF",
                         op,

@@ -58,7 +58,8 @@ _rule(
     "Source and destination of one instruction are the same elements, or share no bytes.",
     why="The instruction reads some of its own results.",
     source="memory-model-and-sync 4 (c), 10",
-    decision="The same address with the same layout counts as in place, which is allowed.",
+    decision="The same address with the same layout counts as in place, which is allowed; so do rows of at most 256 "
+    "bytes that are written over themselves or over rows read before.",
     rejected="TADD whose destination lies 32 bytes behind a source",
     accepted="TADD(a, a, b)",
 )

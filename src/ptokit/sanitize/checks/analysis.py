@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
+import numpy as np
+
 from ptokit.types.enums import Pipe
 
 from ..findings.folded import Draft, Findings, Folded
 from ..findings.races import describe, operand, region
 from ..findings.repair import Repair
-from ..memory.footprints import Touch
+from ..memory.footprints import Touch, places_of
 from ..memory.gm import Memory
 from ..memory.shadow import PADDING, UNINITIALISED, Record, Space
 from ..simulation.clocks import COMPONENTS, POSTED, Clock
@@ -138,6 +140,7 @@ class Analysis:
             where = region(touch, lacking) or f"bytes {lacking[0]:#x}..{lacking[-1]:#x} of {space.name}"
             message = f"{work.name} reads {operand(touch)} where it was {what}: {where}"
             hint = "load or fill that region first, or make the valid regions agree"
-            return Draft(message, work.op.location, hint)
+            beyond = touch.padding is not None and np.isin(lacking, places_of(touch.padding)).all()
+            return Draft(message, work.op.location, hint, spare=bool(beyond))
 
         self.findings.add(rule, (work.op, touch.name), core, work, make)

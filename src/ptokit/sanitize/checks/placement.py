@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ptokit.diagnostics import Diagnostic, Diagnostics, Note, lookup
 from ptokit.ir.core import Module, Op
 from ptokit.ir.facts import Facts, instr_of
@@ -14,9 +16,12 @@ from ptokit.types.tile import TileSpec
 
 from ..findings.folded import Draft
 from ..findings.races import overlap
-from ..memory.footprints import Touch, meet
+from ..memory.footprints import Region, Touch, meet
 from ..memory.owners import Group, Loss
 from .views import slice_of
+
+REPEAT = 256
+"""Bytes that one repetition of a vector operation reads before it writes as many."""
 
 
 def unbound(op: Op, name: str, tile: TileInfo) -> Draft:
@@ -46,6 +51,31 @@ def allowed(write: Touch, read: Touch) -> bool:
     narrower = a.spec.dtype.bits < b.spec.dtype.bits
     pitch = a.spec.cols * a.spec.dtype.bits <= b.spec.cols * b.spec.dtype.bits
     return plain and narrower and pitch and a.start <= b.start and write.origin == (0, 0)
+
+
+def _rows(region: Region) -> np.ndarray:
+    """The first byte of each row of a region of a plain tile whose rows lie in one piece."""
+    size = region.spec.dtype.size
+    return region.start + (np.arange(region.row, region.row + region.rows) * region.spec.cols + region.col) * size
+
+
+def row_by_row(write: Touch, read: Touch) -> bool:
+    """True if rows that one repetition of a vector operation handles are written after their bytes have been read.
+
+    Each is written over itself, over rows that have been read before, or elsewhere.
+    """
+    a, b = write.region, read.region
+    if a is None or b is None or (a.rows, a.cols) != (b.rows, b.cols) or a.spec.dtype.bits != b.spec.dtype.bits:
+        return False
+    if any(r.spec.boxed or not r.spec.row_major or r.spec.dtype.packed for r in (a, b)):
+        return False
+    width, pitch = a.cols * a.spec.dtype.size, b.spec.cols * b.spec.dtype.size
+    if width > REPEAT or not (width == REPEAT or pitch > width or a.rows == 1):
+        return False  # a row takes several repetitions, or one handles several rows
+    to, of = _rows(a)[:, None], _rows(b)[None, :]
+    meets = (to < of + width) & (of < to + width)
+    np.fill_diagonal(meets, np.diagonal(meets & (to != of)))
+    return not np.triu(meets).any()
 
 
 def updates(write: Touch, read: Touch) -> bool:

@@ -28,6 +28,7 @@ class Draft:
     notes: list[Note] = field(default_factory=list)
     race: Race | None = None
     severity: Severity | None = None  # where it is not that of the rule
+    spare: bool = False  # about bytes beyond a valid region: PAD-READ, if no result depends on them
 
 
 @dataclass(slots=True)
@@ -68,6 +69,11 @@ class Findings:
     def at(self, op: Op, *rules: str) -> bool:
         """True if one of the rules has a finding whose key begins with `op`."""
         return any(rule in rules and isinstance(key, tuple) and key[0] is op for rule, key in self._folded)
+
+    @property
+    def spare(self) -> list[Folded]:
+        """Unwritten bytes that are read beyond the valid regions of tiles."""
+        return [folded for folded in self._folded.values() if folded.rule == "UNINIT-READ" and folded.draft.spare]
 
     def into(self, found: Diagnostics, repair: Repair) -> dict[Diagnostic, Race]:
         """Add every finding, unless the same rule already has one at that place; races with their fixes."""

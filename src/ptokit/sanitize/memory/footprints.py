@@ -124,7 +124,7 @@ class Touch:
     region: Region | None = None
     atomic: Any = None  # kind of atomic update: equal kinds do not race
     initial: Any = None  # footprint that becomes or has to be initialised, where that is less than all
-    padding: Any = None  # written beyond the valid region
+    padding: Any = None  # the part beyond the valid region
     origin: tuple[int, int] = (0, 0)  # element (0, 0) of the tile in `region.spec`
     settled: int = -1  # version of the space at which all was initialised that this reads, or writing changed nothing
 

@@ -52,7 +52,7 @@ def tile_touch(site: Site, access: Access, info: TileInfo, space: Space) -> Touc
     if not len(where):
         return None
     touch = Touch(space, access.write, where, info.name, access.operand, region, origin=origin(tile))
-    if access.write and site.instr.operand(access.operand).role is not Role.SCRATCH:
+    if not access.write or site.instr.operand(access.operand).role is not Role.SCRATCH:
         touch.padding = _padding(tile, access, rows, cols)
     return touch
 
