@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ptokit.diagnostics import DiagnosticError
+
 from .programs import found, launch, load, run, store
 
 COMBINE: dict[str, Callable[[Any, Any], Any]] = {
@@ -172,3 +174,18 @@ def test_memory_that_nothing_has_written_is_found() -> None:
     text = text.replace(">>>(%out) : (!pto.ptr<i32, gm>)", ">>>(%ub) : (!pto.ptr<i32, ub>)")
     text = text.replace("@body(%out: !pto.ptr<i32, gm>)", "@body(%out: !pto.ptr<i32, ub>)")
     assert [rule for rule, _ in found(text, np.zeros(4, np.int32))] == ["UNINIT-READ"]
+
+
+@pytest.mark.parametrize("shift", [62, 61, 63])
+def test_offsets_whose_bytes_pass_64_bits_do_not_come_round(shift: int) -> None:
+    body = f"""
+  %one = arith.constant 1 : i64
+  %by = arith.constant {shift} : i64
+  %far = arith.shli %one, %by : i64
+  %j = arith.index_cast %far : i64 to index
+{store("%tx", at="%j")}"""
+    out = np.zeros(64, np.int32)
+    with pytest.raises(DiagnosticError) as caught:
+        run(launch(body, out="i32"), out)
+    assert [d.rule for d in caught.value.diagnostics] == ["PTR-A5-02"]
+    assert not out.any()

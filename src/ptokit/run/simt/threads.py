@@ -236,7 +236,8 @@ class Threads:
 
         Elements are those of the active lanes, or with one place for all just that one. Raises `Fault`.
         """
-        where = place.start + np.asarray(offset) * kind.nbytes
+        near = np.clip(np.asarray(offset, np.int64), -_FAR, _FAR)  # whose bytes have numbers of 64 bits
+        where = place.start + near * kind.nbytes
         on = np.flatnonzero(self.active)
         alone = len(where) == 1 and not narrow and (place.space == "gm" or self.chunk.blocks == 1)
         if len(where) != 1 or not alone:
@@ -271,6 +272,10 @@ class Threads:
             raise Fault(
                 "PTR-A5-02", f"a thread accesses bytes [{start:#x}, {start + nbytes:#x}) of {name}, which has {size:#x}"
             )
+
+
+_FAR = 1 << 56
+"""Elements: no memory has as many."""
 
 
 def _values(raw: np.ndarray, kind: Kind) -> np.ndarray:
