@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from typing import Any
 
 import numpy as np
@@ -308,3 +309,34 @@ def test_what_is_not_stored_is_kept(size: int) -> None:
     assert (one[1] == y).all()
     same(one, other)
     assert len(executor.tasks) == 8
+
+
+class Leaving(Inline):
+    """Loses the workers that begin at block 4, as often as is said."""
+
+    def __init__(self, times: int) -> None:
+        super().__init__()
+        self.times = times
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        ((entry,),) = args
+        if entry["id"] != "4" or not self.times:
+            return super().submit(fn, *args, **kwargs)
+        self.times -= 1
+        future: Future[Any] = Future()
+        future.set_exception(RuntimeError("worker gone"))
+        return future
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_blocks_whose_worker_is_lost_twice_did_not_run(times: int) -> None:
+    x = RNG.random((40, 32), np.float32)
+    y = np.zeros_like(x)
+    program = rows.compile(x, x, 40, 1.5)
+    if times == 1:
+        launch(program, [x, y, 40, 1.5], 10, executor=Leaving(times), jobs=2)
+        assert (y == x * np.float32(1.5)).all()
+        return
+    with pytest.raises(DiagnosticError, match=r"blocks? 4") as caught:
+        launch(program, [x, y, 40, 1.5], 10, executor=Leaving(times), jobs=2)
+    assert [d.rule for d in caught.value.diagnostics] == ["RUN-LOST"]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError
+from ptokit.run.devices import divided
 
 from .kernels import PART, alloc, compiled, load, part, store, view
 
@@ -180,3 +181,13 @@ def test_a_source_with_too_few_rows() -> None:
     found = fault(program, [zeros(8), zeros(8), 16])
     assert found.rule == "EW-05"
     assert "src has 8x16 elements, dst has valid region 16x16" in found.message
+
+
+def test_arrays_without_an_axis_for_the_ranks() -> None:
+    function = compiled(PTRS, COPY).entry
+    with pytest.raises(DiagnosticError) as caught:
+        divided(function, [zeros(16), zeros(16), 16], 3)
+    (found,) = caught.value.diagnostics
+    assert (found.rule, found.location.file) == ("RUN-RANKS", "k.pto")
+    assert "%x has shape 16x16" in found.message
+    assert [len(part) for part in divided(function, [zeros(3), zeros(3), 16], 3)] == [3, 3, 3]

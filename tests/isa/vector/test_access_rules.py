@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from ptokit.asm import parse_module, print_module
-from ptokit.diagnostics import DiagnosticError
+from ptokit.diagnostics import DiagnosticError, Severity
+from ptokit.sanitize import sanitize
+from ptokit.targets import A5
 
 from .programs import checked, read, run
 
@@ -185,6 +187,31 @@ def test_addresses_of_a_run(line: str, rule: str) -> None:
 
 def test_one_element_for_two_lanes_is_no_error() -> None:
     run(program(f"pto.vscatter %v, %p, %w, %m : {V}, {P}, {W}, {M}"), np.zeros(4, np.float32), 0)
+
+
+@pytest.mark.parametrize(
+    ("rule", "good", "bad"),
+    [
+        (
+            "VEC-A5-10",
+            f"%d = pto.vci %e : i32 -> {W}\n  pto.vscatter %v, %p, %d, %m : {V}, {P}, {W}, {M}",
+            f"%d = pto.vdup %e, %m : i32, {M} -> {W}\n  pto.vscatter %v, %p, %d, %m : {V}, {P}, {W}, {M}",
+        ),
+        (
+            "VEC-A5-15",
+            f'%d = pto.pset_b32 "PAT_VL8" : {M}\n  pto.vsstb %v, %p, %s, %s, %d : {V}, {P}, i16, i16, {M}',
+            f'%d = pto.pset_b32 "PAT_VL4" : {M}\n  pto.vsstb %v, %p, %s, %s, %d : {V}, {P}, i16, i16, {M}',
+        ),
+    ],
+)
+def test_what_the_sanitizer_remarks_on_accesses(rule: str, good: str, bad: str) -> None:
+    def remarks(lines: str) -> list[tuple[str, int]]:
+        text = program(f"%e = arith.constant 0 : i32\n  {lines}")
+        found = sanitize(read(text), A5, (np.zeros(4, np.float32), 0), 1).diagnostics
+        return [(d.rule, d.location.line) for d in found if d.severity is Severity.WARNING]
+
+    assert remarks(good) == []
+    assert remarks(bad) == [(rule, LINE + 2)]
 
 
 def test_a2a3_has_no_registers() -> None:

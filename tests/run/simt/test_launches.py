@@ -243,8 +243,10 @@ def test_kept_values_come_back_to_the_same_thread() -> None:
 
 
 def test_a_launch_of_too_many_threads_is_refused() -> None:
-    with pytest.raises(DiagnosticError, match="at most 2048"):
+    with pytest.raises(DiagnosticError, match="at most 2048") as caught:
         run(launch(store("%tx"), (4096, 1, 1), out="i32"), numbers(4096))
+    assert [d.rule for d in caught.value.diagnostics] == ["SIMT-SIZE"]
+    run(launch(store("%tx"), (2048, 1, 1), out="i32"), numbers(2048))
 
 
 def test_a_thread_outside_of_its_argument_is_named() -> None:

@@ -216,7 +216,12 @@ for _id, _what, _good, _bad in (
     ),
 ):
     other_rule(
-        _id, _what, accepted=_good, rejected=_bad, why="A matter of order between contexts: not decided per call."
+        _id,
+        _what,
+        accepted=_good,
+        rejected=_bad,
+        why="A matter of order between contexts: not decided per call.",
+        enforced=False,
     )
 
 # --- the same in text, where context, session and event are values ------------------------------------------------
