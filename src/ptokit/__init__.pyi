@@ -16,6 +16,7 @@ from ptokit.lang import AsyncEvent as AsyncEvent
 from ptokit.lang import AtomicType as AtomicType
 from ptokit.lang import BLayout as BLayout
 from ptokit.lang import BaseShape2D as BaseShape2D
+from ptokit.lang import COMM as COMM
 from ptokit.lang import CmpMode as CmpMode
 from ptokit.lang import Coalesce as Coalesce
 from ptokit.lang import CompactMode as CompactMode
@@ -50,10 +51,13 @@ from ptokit.lang import PIPE_S as PIPE_S
 from ptokit.lang import PIPE_V as PIPE_V
 from ptokit.lang import PadValue as PadValue
 from ptokit.lang import Partition as Partition
+from ptokit.lang import Peer as Peer
 from ptokit.lang import Pipe as Pipe
 from ptokit.lang import Pointer as Pointer
 from ptokit.lang import Predicate as Predicate
 from ptokit.lang import PrefetchAsyncContext as PrefetchAsyncContext
+from ptokit.lang import RANK as RANK
+from ptokit.lang import RANKS as RANKS
 from ptokit.lang import RecordEvent as RecordEvent
 from ptokit.lang import Register as Register
 from ptokit.lang import ReluPreMode as ReluPreMode

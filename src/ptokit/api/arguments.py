@@ -7,6 +7,8 @@ from typing import Any
 
 from ptokit.arguments.generators import ArgumentSyntaxError
 from ptokit.arguments.grammar import Argument, parse_argument
+from ptokit.ir.rank_queries import Each, Peer, RankQuery
+from ptokit.run.devices import MOST_RANKS
 
 from .errors import UsageError
 
@@ -34,3 +36,18 @@ def make(arguments: Sequence[Argument]) -> list[Any]:
         except MemoryError:
             raise UsageError(f"{argument.text} does not fit into memory.", "arg") from None
     return values
+
+
+def of_ranks(values: Sequence[Any], ranks: int | None) -> list[Any]:
+    """The values of a launch on that many devices, those in files of their own read, or on one device (None).
+
+    Raises `UsageError` for what one device does not have.
+    """
+    if ranks is None:
+        for value in values:
+            if isinstance(value, RankQuery | Peer | Each):
+                raise UsageError("rank, ranks, comm, peer:.. and {rank} need several devices: --ranks.", "arg")
+        return list(values)
+    if not 1 <= ranks <= MOST_RANKS:
+        raise UsageError(f"{ranks} is not in the range 1 to {MOST_RANKS}.", "ranks")
+    return [[value.of(rank) for rank in range(ranks)] if isinstance(value, Each) else value for value in values]

@@ -20,11 +20,13 @@ from ptokit.ir.verify import verify
 from ptokit.records import dataclass
 from ptokit.run import MATMUL_MODES, Param, choose_entry
 from ptokit.run import Program as Compiled
+from ptokit.run.devices import divided, sample
 from ptokit.run.machine.printed import redirected
 from ptokit.run.observer import Observer
 from ptokit.targets import Target
+from ptokit.types.dtypes import DType
 
-from .arguments import make, read_arguments
+from .arguments import make, of_ranks, read_arguments
 from .errors import UsageError
 from .parts import Words, plain
 from .program import Called, Program, Source
@@ -61,6 +63,7 @@ class RunResult:
     races: Diagnostics = field(default_factory=Diagnostics)
     remark: str = ""
     seen: list[Seen] = field(default_factory=list)
+    ranks: int | None = None
 
     @property
     def arrays(self) -> dict[str, np.ndarray]:
@@ -70,7 +73,9 @@ class RunResult:
     @property
     def title(self) -> str:
         """What was run, and how long it took."""
-        return f" on {self.target}: {_count(self.blocks, 'block')} in {_duration(self.seconds)}"
+        blocks = _count(self.blocks, "block")
+        where = blocks if self.ranks is None else f"{_count(self.ranks, 'rank')} of {blocks}"
+        return f" on {self.target}: {where} in {_duration(self.seconds)}"
 
     def parts(self) -> list[Any]:
         """What the terminal shows: a line, and a table of the arrays."""
@@ -100,6 +105,7 @@ def run(
     executor: Executor | str | None = None,
     jobs: int | None = None,
     watch: Sequence[str] = (),
+    ranks: int | None = None,
 ) -> RunResult: ...
 @overload
 def run(
@@ -119,6 +125,7 @@ def run(
     executor: Executor | str | None = None,
     jobs: int | None = None,
     watch: Sequence[str] = (),
+    ranks: int | None = None,
 ) -> PerTarget[RunResult]: ...
 def run(
     program: Program,
@@ -137,6 +144,7 @@ def run(
     executor: Executor | str | None = None,
     jobs: int | None = None,
     watch: Sequence[str] = (),
+    ranks: int | None = None,
 ) -> RunResult | PerTarget[RunResult]:
     """Run blocks 0 .. blocks-1 of a kernel: of a path, a text, or what `read` returned.
 
@@ -149,11 +157,13 @@ def run(
     ``native``; by default what is faster. ``threads``: how many run native code. ``executor``: whose workers run the
     blocks, if not this process: ``processes``, ``dask://HOST:PORT``, or an executor of `concurrent.futures`; ``jobs``:
     how many processes, or workers that it has. ``watch``: tiles to look at, ``"acc"``, ``"acc@12"`` or ``"@12"``
-    (`ptokit.watch.Selection`). Raises `DiagnosticError` for what is refused or fails, `UsageError` for a value that
+    (`ptokit.watch.Selection`). ``ranks``: launch on that many devices; then arrays have a leading axis for them, a list
+    has an array for each, and ``pto.RANK``, ``pto.RANKS``, ``pto.COMM`` and ``pto.Peer`` are what each has of its own.
+    Raises `DiagnosticError` for what is refused or fails, `UsageError` for a value that
     there is not.
     """
     _known(matmul, backend, vector_cores, threads)
-    options: dict[str, Any] = {"entry": entry, "vector_cores": vector_cores, "extended": extended}
+    options: dict[str, Any] = {"entry": entry, "vector_cores": vector_cores, "extended": extended, "ranks": ranks}
     how: dict[str, Any] = {"backend": backend, "threads": threads, "executor": executor, "jobs": jobs}
     found = From(origin(program, entry=entry))
 
@@ -189,6 +199,7 @@ def prepare(
     entry: str | None = None,
     vector_cores: int = 2,
     extended: bool = False,
+    ranks: int | None = None,
 ) -> Prepared:
     """A kernel read, checked and compiled, as for `run`; of its arguments none is made yet.
 
@@ -208,7 +219,7 @@ def prepare(
     found.raise_if_errors()
     kernel = choose_entry(source.module, None if source.own_target else entry)
     compiled = Compiled(source.module, kernel, chosen, extended=extended, vector_cores=vector_cores)
-    return Prepared(compiled, list(arguments), found, vector_cores)
+    return Prepared(compiled, list(arguments), found, vector_cores, ranks)
 
 
 def read_for(
@@ -229,7 +240,8 @@ def read_for(
             source = found.read(default)
         return source, list(arguments)
     values = make(arguments)
-    source = found.read(target, values)
+    some = sample({str(k): value for k, value in enumerate(values)})
+    source = found.read(target, list(some.values()))
     if source.diagnostics.errors:
         return source, []
     return source, read_arguments(found.passed(values))
@@ -243,6 +255,7 @@ class Prepared:
     arguments: list[Argument]
     diagnostics: Diagnostics
     vector_cores: int = 2
+    ranks: int | None = None
 
     @property
     def names(self) -> list[str]:
@@ -269,33 +282,45 @@ class Prepared:
         observer: Observer | None = None,
     ) -> RunResult:
         """Make the arguments and run the kernel on them. ``keep``: keep what arrays held before."""
-        if observer is not None and executor is not None:
-            raise UsageError("what is to be watched runs in this process.", "executor")
+        if executor is not None and (observer is not None or self.ranks is not None):
+            what = "what is to be watched" if observer is not None else "a launch on several devices"
+            raise UsageError(f"{what} runs in this process.", "executor")
         program = self.program
-        values = as_parameters(make(self.arguments), program.params)
+        values = as_parameters(of_ranks(make(self.arguments), self.ranks), program.params)
         races = self._races(values, blocks) if sanitize else Diagnostics()
-        before = [copy(v) if keep and not isinstance(v, np.memmap) else None for v in values]
+        kept = self._arrays(values)
+        before = [copy(array) if keep and not isinstance(array, np.memmap) else None for _, _, array in kept]
         remarks: list[str] = []
         start = time.perf_counter()
         how: dict[str, Any] = {"matmul": matmul, "progress": progress, "backend": backend}
-        if executor is None:
+        if self.ranks is not None:
+            program.launch_ranks(divided(program.entry, values, self.ranks), blocks, observer=observer, **how)
+        elif executor is None:
             program.launch(values, blocks, threads=threads, observer=observer, **how)
         else:
             from ptokit.launches.launch import launch
 
             launch(program, values, blocks, executor=executor, jobs=jobs, say=remarks.append, **how)
         seconds = time.perf_counter() - start
-        results = [
-            Result(name, param.dtype, old, new)
-            for name, param, old, new in zip(self.names, program.params, before, values, strict=True)
-            if isinstance(new, np.ndarray)
-        ]
+        results = [Result(name, dtype, old, new) for (name, dtype, new), old in zip(kept, before, strict=True)]
         told: dict[str, Any] = {
             "diagnostics": self.diagnostics,
             "races": races,
             "remark": remarks[0] if remarks else "",
+            "ranks": self.ranks,
         }
         return RunResult(program.name, program.target.name, blocks, seconds, results, **told)
+
+    def _arrays(self, values: Sequence[Any]) -> list[tuple[str, DType | None, np.ndarray]]:
+        """Name, element type and contents of every array; those that each rank has of its own are ``rank0/NAME`` .."""
+        found = []
+        for name, param, value in zip(self.names, self.program.params, values):
+            if isinstance(value, np.ndarray):
+                found.append((name, param.dtype, value))
+            elif isinstance(value, list | tuple):
+                each = enumerate(value)
+                found += [(f"rank{r}/{name}", param.dtype, v) for r, v in each if isinstance(v, np.ndarray)]
+        return found
 
     def recorder(self, watch: Sequence[str], found: Callable[[Seen], None]) -> Recorder:
         """An observer for `run` that calls `found` with what is chosen. Raises `UsageError` for what is not there."""
@@ -318,11 +343,10 @@ class Prepared:
         from ptokit.sanitize import sanitize
 
         program = self.program
-        copies = [value.copy() if isinstance(value, np.ndarray) else value for value in values]
         options: dict[str, Any] = {"entry": program.name, "extended": program.extended}
-        options["vector_cores"] = self.vector_cores
+        options |= {"vector_cores": self.vector_cores, "ranks": self.ranks or 0}
         with redirected(lambda text: None):  # the run will print it
-            found = sanitize(program.module, program.target, copies, blocks, **options).diagnostics
+            found = sanitize(program.module, program.target, copied(values), blocks, **options).diagnostics
         found.raise_if_errors()
         return found
 
@@ -330,9 +354,24 @@ class Prepared:
 def as_parameters(values: list[Any], params: Sequence[Param]) -> list[Any]:
     """Values with raw bits as elements of the parameters' types, where NumPy lacks these."""
     return [
-        value if param is None or param.dtype is None else as_parameter(value, param.dtype)
+        value if param is None or param.dtype is None else _as_parameter(value, param.dtype)
         for value, param in zip_longest(values, params[: len(values)])
     ]
+
+
+def _as_parameter(value: Any, dtype: DType) -> Any:
+    several = isinstance(value, list | tuple)
+    return [as_parameter(each, dtype) for each in value] if several else as_parameter(value, dtype)
+
+
+def copied(values: Sequence[Any]) -> list[Any]:
+    """The values with arrays of their own, which share memory where these do."""
+    from ptokit.sanitize.findings.witness import copies
+
+    lists = [value if isinstance(value, list | tuple) else [value] for value in values]
+    fresh = iter(copies([each for several in lists for each in several]))
+    out = [[next(fresh) for _ in several] for several in lists]
+    return [new if isinstance(value, list | tuple) else new[0] for value, new in zip(values, out)]
 
 
 def _count(n: int, noun: str) -> str:

@@ -16,7 +16,7 @@ from ptokit.sanitize.auto import MODES
 from ptokit.sanitize.checks.flags import OPTIONAL
 from ptokit.targets import Target
 
-from .arguments import make, read_arguments
+from .arguments import make, of_ranks, read_arguments
 from .findings import labels, merged
 from .launch import as_parameters, read_for
 from .program import Program, Source
@@ -84,6 +84,7 @@ def sanitize(
     extended: bool = False,
     select: Iterable[str] = (),
     ignore: Iterable[str] = (),
+    ranks: int | None = None,
 ) -> Report: ...
 @overload
 def sanitize(
@@ -104,6 +105,7 @@ def sanitize(
     extended: bool = False,
     select: Iterable[str] = (),
     ignore: Iterable[str] = (),
+    ranks: int | None = None,
 ) -> Reports: ...
 def sanitize(
     program: Program,
@@ -123,6 +125,7 @@ def sanitize(
     extended: bool = False,
     select: Iterable[str] = (),
     ignore: Iterable[str] = (),
+    ranks: int | None = None,
 ) -> Report | Reports:
     """Run blocks 0 .. blocks-1 of a kernel under observation: races, flags, deadlocks, uninitialised data, bounds.
 
@@ -133,9 +136,9 @@ def sanitize(
     another legal order, drawn with that seed.
     ``explain_sync``: find the flags and barriers that a program without any needs. ``mode``: ``auto``, ``auto-sync`` or
     ``manual``, where the program does not tell. ``also``: rules that are off by default. ``select``, ``ignore``: report
-    only these rules, and not those, by the beginnings of their ids. Errors in the program are in the report, and then
-    nothing runs. Raises `DiagnosticError` for arguments that cannot be used, `UsageError` for a value that there is
-    not.
+    only these rules, and not those, by the beginnings of their ids. ``ranks``: as for `ptokit.run`. Errors in the
+    program are in the report, and then nothing runs. Raises `DiagnosticError` for arguments that cannot be used,
+    `UsageError` for a value that there is not.
     """
     selected = selection(select, ignore)
     one_of(order, ORDERS, "order")
@@ -144,7 +147,7 @@ def sanitize(
     for rule in also:
         one_of(rule, sorted(OPTIONAL), "also")
     more: dict[str, Any] = {"witness": witness, "seed": seed, "explain_sync": explain_sync, "mode": mode}
-    more |= {"also": also, "vector_cores": vector_cores, "extended": extended}
+    more |= {"also": also, "vector_cores": vector_cores, "extended": extended, "ranks": ranks}
     found = From(origin(program, entry=entry))
     several = is_several(target)
     targets: Sequence[Target | None] = named_targets(target) or [None]
@@ -164,6 +167,7 @@ def _looked_at(
     entry: str | None,
     blocks: int,
     order: str,
+    ranks: int | None,
     **more: Any,
 ) -> tuple[Report, Source]:
     """What was found on one target, and the program as it was read for it."""
@@ -176,8 +180,8 @@ def _looked_at(
     chosen = source.target_or(target, default)
     entry = None if source.own_target else entry
     params = [Param(p.name, p.type) for p in choose_entry(source.module, entry).params]
-    values = as_parameters(make(arguments), params)
-    report = observe(source.module, chosen, values, blocks, order=order, entry=entry, **more)
+    values = as_parameters(of_ranks(make(arguments), ranks), params)
+    report = observe(source.module, chosen, values, blocks, order=order, entry=entry, ranks=ranks or 0, **more)
     report.diagnostics.extend(source.diagnostics)
     return report, source
 

@@ -10,6 +10,9 @@
 | ``uninit:DTYPE:SHAPE`` | array for output only: the sanitizer reports reads of what the kernel has not written |
 | ``mmap:PATH.npy`` … | the array stays in its file: see `ptokit.arguments.mapped` |
 | ``block_idx``, ``block_num``, ``subblock_idx``, ``subblock_num`` | the number that each core has of its own |
+| ``rank``, ``ranks``, ``comm`` | on several devices: the rank, how many there are, the communication context |
+| ``peer:NAME:+1``, ``peer:NAME:0`` | the array that the next rank, or rank 0, has as the argument NAME |
+| ``DIR{rank}/PATH.npy`` | the array in the file of each rank |
 | ``17``, ``-3``, ``0x1F``, ``2.5``, ``1e-5``, ``inf``, ``true`` | number |
 
 DTYPE is a short name of `ptokit.types.dtypes` or any other spelling of it, SHAPE is ``1024`` or ``16x64``, in elements.
@@ -17,18 +20,21 @@ DTYPE is a short name of `ptokit.types.dtypes` or any other spelling of it, SHAP
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from ptokit.ir.entry_calls import Query
+from ptokit.ir.rank_queries import Each, Peer, RankQuery
 from ptokit.records import dataclass
 
 from .generators import GENERATORS, ArgumentSyntaxError, parse_number
 from .mapped import mapped
 from .npy import load_array
 
-Value = Any  # np.ndarray, int, float, bool or Query
+Value = Any  # np.ndarray, int, float, bool, Query, RankQuery, Peer or Each
 _QUERIES = frozenset(query.value for query in Query)
+_RANK_QUERIES = frozenset(query.value for query in RankQuery)
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,9 @@ def parse_argument(text: str, position: int) -> Argument:
     """Read one argument; `position` counts from 0. Raises `ArgumentSyntaxError`."""
     if text.startswith("mmap:"):
         return Argument(text, mapped(text.removeprefix("mmap:")))
+    if text.endswith(".npy") and "{rank}" in text:
+        each = Each(lambda rank: load_array(text.replace("{rank}", str(rank))))
+        return Argument(text, lambda: each)
     if text.endswith(".npy"):
         return Argument(text, lambda: load_array(text))
     word, *rest = text.split(":")
@@ -53,6 +62,11 @@ def parse_argument(text: str, position: int) -> Argument:
         return Argument(text, GENERATORS[word](rest, position))
     if text in _QUERIES:
         return Argument(text, lambda: Query(text))
+    if text in _RANK_QUERIES:
+        return Argument(text, lambda: RankQuery(text))
+    if word == "peer":
+        peer = _peer(rest)
+        return Argument(text, lambda: peer)
     number = parse_number(text)
     if number is None:
         raise ArgumentSyntaxError(
@@ -60,3 +74,10 @@ def parse_argument(text: str, position: int) -> Argument:
             + ", ".join(f"{name}:…" for name in (*GENERATORS, "mmap"))
         )
     return Argument(text, lambda: number)
+
+
+def _peer(fields: list[str]) -> Peer:
+    if len(fields) != 2 or not fields[0] or not re.fullmatch(r"[+-]?[0-9]{1,4}", fields[1]):
+        raise ArgumentSyntaxError("expected peer:NAME:+1, the argument NAME of the next rank, or peer:NAME:0")
+    name, rank = fields
+    return Peer(name.removeprefix("%"), int(rank), absolute=rank[0] not in "+-")

@@ -99,6 +99,12 @@ Files = Annotated[
 Arguments = Annotated[
     list[str] | None, typer.Option("--arg", "-a", metavar="VALUE", help="An argument; repeat in order.")
 ]
+Ranks = Annotated[
+    int | None,
+    typer.Option(
+        min=1, max=64, metavar="N", help="Launch on N devices; arrays have a leading axis for them.", show_default=False
+    ),
+]
 TargetOption = Annotated[
     str | None,
     typer.Option("--target", "-t", metavar="T", help="cpu, a2a3 or a5; needed unless the file states pto.target_arch."),

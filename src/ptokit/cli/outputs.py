@@ -39,7 +39,7 @@ def check_directory(directory: Path, names: Sequence[str] = ()) -> None:
 
 
 def save_arrays(directory: Path, arrays: dict[str, np.ndarray]) -> None:
-    """Write each array to ``directory/NAME.npy``: all of them or, if anything fails, none.
+    """Write each array to ``directory/NAME.npy``: all of them or, if anything fails, none. Names may have a folder.
 
     They are written to a new directory beside `directory` and moved when complete; what they replace is put back if
     one cannot be moved. Raises `DiagnosticError`.
@@ -50,8 +50,13 @@ def save_arrays(directory: Path, arrays: dict[str, np.ndarray]) -> None:
         staging = Path(tempfile.mkdtemp(prefix=f".{directory.name[:100]}-", dir=directory.parent))
         try:
             for name, array in arrays.items():
+                (staging / name).parent.mkdir(exist_ok=True)
                 np.save(staging / f"{name}.npy", portable(array), allow_pickle=False)
             directory.mkdir(exist_ok=True)
+            for folder in dict.fromkeys((directory / name).parent for name in arrays):
+                if not os.path.exists(folder):
+                    folder.mkdir()
+                    made.insert(0, folder)
             _move_all(staging, directory, [f"{name}.npy" for name in arrays])
         finally:
             shutil.rmtree(staging, ignore_errors=True)
@@ -74,7 +79,7 @@ def _move_all(source: Path, target: Path, names: Sequence[str]) -> None:
     try:
         for name in names:
             if os.path.lexists(target / name):
-                os.replace(target / name, source / f"old {name}")
+                os.replace(target / name, source / _old(name))
                 kept.append(name)
             os.replace(source / name, target / name)
             moved.append(name)
@@ -82,8 +87,13 @@ def _move_all(source: Path, target: Path, names: Sequence[str]) -> None:
         for name in moved:
             os.unlink(target / name)
         for name in kept:
-            os.replace(source / f"old {name}", target / name)
+            os.replace(source / _old(name), target / name)
         raise
+
+
+def _old(name: str) -> str:
+    """What a file is called that another one replaces, for the time being."""
+    return f"old {name.replace('/', ' ')}"
 
 
 def _why(error: Exception) -> str:

@@ -33,6 +33,7 @@ def run_file(
     out: str | None,
     vector_cores: int,
     extended: bool,
+    ranks: int | None,
     watching: Watching,
     **how: Any,
 ) -> None:
@@ -52,7 +53,7 @@ def run_file(
     project = settings_for(file)
     program, targets, usual = to_look_at(At(file), target, project.target, entry)
     options: dict[str, Any] = {"entry": entry, "vector_cores": vector_cores, "default_target": usual}
-    options |= {"extended": extended or project.extended}
+    options |= {"extended": extended or project.extended, "ranks": ranks}
     kernels = for_each(targets, lambda each: prepare(program, arguments, target=each, **options))
     _remarks({name: kernel.diagnostics for name, kernel in kernels.items()})
     suffixes = {name: f"-{name}" if len(kernels) > 1 else "" for name in kernels}

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .options import Arguments, Backend, Extended, File, Matmul, Targets
+from .options import Arguments, Backend, Extended, File, Matmul, Ranks, Targets
 
 
 def add_run(app: typer.Typer) -> None:
@@ -24,6 +24,7 @@ RUN_EPILOG = """Examples:
   ptokit run softmax.pto -t a2a3 -t a5 -a ...         on both, one by one
   ptokit run softmax.pto -t a5 --dump t@39 --dump sum:g=3 -a ...
   ptokit run softmax.pto -t a5 --step -a ...
+  ptokit run ring.pto -t a2a3 --ranks 4 -a x.npy -a peer:x:+1 -a rank
 
 \b
 Arguments are given in the order of the kernel's parameters. Forms:
@@ -33,6 +34,13 @@ Arguments are given in the order of the kernel's parameters. Forms:
   random:f16:1024:seed=3      floats in [-1, 1), integers -8..7 or 0..15
   uninit:f32:64x64            output only, starts uninitialised
   17, 0x1F, -2.5, 1e-5        a number for a scalar parameter
+
+\b
+With --ranks N, arrays have a leading axis of N. Also:
+  rank, ranks                 the number of the rank, and how many there are
+  peer:x:+1, peer:x:0         the array x of the next rank, of rank 0
+  comm                        the communication context: windows of all ranks
+  in{rank}/x.npy              a file for each rank
 
 
 What --dump shows, with its block and loop variables:
@@ -50,6 +58,7 @@ def run(
     ] = None,
     arg: Arguments = None,
     blocks: Annotated[int, typer.Option("--blocks", "-b", min=1, metavar="N", help="Blocks to launch.")] = 1,
+    ranks: Ranks = None,
     out: Annotated[
         str | None,
         typer.Option(
@@ -103,6 +112,7 @@ def run(
         target=target or [],
         entry=entry,
         blocks=blocks,
+        ranks=ranks,
         out=out,
         matmul=matmul.value,
         vector_cores=vector_cores,

@@ -80,7 +80,13 @@ def as_json(reports: Reports, shown: ByTarget, left_out: int) -> dict[str, Any]:
 
 
 def _facts(report: Report) -> dict[str, Any]:
-    launch = {"kernel": report.name, "target": report.target or None, "blocks": report.blocks, "order": report.order}
+    launch: dict[str, Any] = {
+        "kernel": report.name,
+        "target": report.target or None,
+        "blocks": report.blocks,
+        "order": report.order,
+    }
+    launch |= {"ranks": report.ranks} if report.ranks else {}
     shuffled = {} if report.shuffled is None else {"shuffled": report.shuffled.as_json()}
     needed = {} if report.synchronisation is None else {"synchronisation": report.synchronisation.as_json()}
     coverage = report.coverage.as_json()
@@ -127,6 +133,7 @@ def _verdict(report: Report, seconds: float | None) -> None:
     """What was looked at on one target."""
     if report.ran:
         blocks = f"{report.blocks} block{'s' if report.blocks > 1 else ''}"
+        blocks = f"{report.ranks} rank{'s' if report.ranks > 1 else ''} of {blocks}" if report.ranks else blocks
         what = f"{report.name} on {report.target}, {blocks}, {report.order} order: {report.instructions} instructions"
         say(f"{what}{'' if seconds is None else f' in {seconds:.2f} s'}, {report.verdict}")
     if report.shuffled is not None:

@@ -17,6 +17,7 @@ from .options import (
     MaxErrors,
     Mode,
     Order,
+    Ranks,
     Select,
     Targets,
 )
@@ -53,6 +54,7 @@ def sanitize(
     ] = None,
     arg: Arguments = None,
     blocks: Annotated[int, typer.Option("--blocks", "-b", min=1, metavar="N", help="Blocks to launch.")] = 1,
+    ranks: Ranks = None,
     order: Annotated[
         Order, typer.Option(help="Order within a pipe: complete, or as far as the target promises it.")
     ] = Order.STRICT,
@@ -98,6 +100,7 @@ def sanitize(
         Reporting(format.value, select, ignore, max_errors, error_on_warning),
         html=html,
         blocks=blocks,
+        ranks=ranks,
         target=target or [],
         entry=entry,
         order=order.value,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
+from typing import Any
 
 from ptokit.records import dataclass
 
@@ -19,10 +21,17 @@ class RankQuery(StrEnum):
 
 
 @dataclass(frozen=True)
-class Peer:
-    """The array that another rank has as the argument ``name``: of rank ``rank``, or so many ranks further on.
+class Each:
+    """Something that every rank has of its own: ``of(rank)`` makes it."""
 
-    Ranks are counted round.
+    of: Callable[[int], Any]
+
+
+@dataclass(frozen=True)
+class Peer:
+    """The array that another rank has as the argument ``name``: of the rank ``rank`` further on, or of rank ``rank``.
+
+    Behind the last rank comes the first.
     """
 
     name: str

@@ -82,6 +82,7 @@ from .params import Ptr, Static
 from .pipes import TPipe
 from .prefetch import TPREFETCH_ASYNC, AsyncEvent, PrefetchAsyncContext
 from .quant import quant
+from .ranks import COMM, RANK, RANKS, Peer
 from .registers import castptr, vecscope
 from .scalar import Scalar, cast
 from .syntax import function, static, static_range
@@ -205,6 +206,10 @@ __all__ = [
     "TPipe",
     "TPREFETCH_ASYNC",
     "TSYNC",
+    "COMM",
+    "RANK",
+    "RANKS",
+    "Peer",
     "u16",
     "u32",
     "u64",

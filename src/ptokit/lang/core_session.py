@@ -92,8 +92,11 @@ class Session(Trace):
 
     def argument_pointer(self, name: str, array: Any, element: DType) -> Pointer:
         """A pointer to an array that is used in place, as a parameter of a kernel is."""
-        address = Address(Buffer(name, array, element), 0, element)
-        return Pointer(Held(Ptr(element), name, None, here(), session=self, held=address))
+        return self.pointer_to(name, Address(Buffer(name, array, element), 0, element))
+
+    def pointer_to(self, name: str, address: Address) -> Pointer:
+        """The pointer that an address in memory is."""
+        return Pointer(Held(Ptr(address.dtype), name, None, here(), session=self, held=address))
 
     def pointer(self, memory: Any, dtype: DType | None = None) -> Any:
         """A pointer to the first element of an array, which is used in place; a pointer comes back as it is.

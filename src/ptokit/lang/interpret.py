@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from functools import cache, lru_cache
 from types import CodeType, FunctionType
@@ -25,6 +25,7 @@ from ptokit.run.cores.cluster import Cluster, Stream, core_ids, deadlock, join, 
 from ptokit.run.cores.rendezvous import Rendezvous
 from ptokit.run.cores.signals import Semaphores
 from ptokit.run.machine.chunk import Chunk
+from ptokit.run.memory.global_memory import Pointer as Address
 from ptokit.types.values import Ptr
 from ptokit.types.values import Scalar as ScalarType
 
@@ -49,35 +50,38 @@ _SECTIONS = {"cube_section": "cube", "vector_section": "vector"}
 def interpret(
     function: FunctionType,
     machine: Callable[[int], Chunk],
-    arguments: Mapping[str, Any],
+    devices: Sequence[Mapping[str, Any]],
     types: Mapping[str, Any],
     blocks: int,
     left_alone: Callable[[], set[int]],
+    ranks: int = 0,
 ) -> None:
-    """Run the function for blocks 0 .. blocks-1, without compiling it.
+    """Run the function for blocks 0 .. blocks-1 of every device, without compiling it.
 
-    ``machine(blocks)`` makes a core. ``types``: of the parameters that are no constants. ``left_alone()``: the lines of
-    vector sections that vector core 0 alone runs; only a compiled kernel tells, and is asked where that may be so.
-    Raises `DiagnosticError` at the call that is to blame, and whatever the function raises.
+    ``machine(blocks)`` makes a core. ``devices``: the arguments of each. ``types``: of the parameters that are no
+    constants. ``left_alone()``: the lines of vector sections that vector core 0 alone runs; only a compiled kernel
+    tells, and is asked where that may be so. ``ranks``: how many devices there are, 0 for a launch on one. Raises
+    `DiagnosticError` at the call that is to blame, and whatever the function raises.
     """
     left_alone = cache(left_alone)
     roles, waits = _cores(function)
     target = machine(blocks).target
-    semaphores: Semaphores[None] = Semaphores(core_ids(roles, blocks), target)
+    semaphores: Semaphores[None] = Semaphores(core_ids(roles, blocks, ranks), target)
     meetings: Rendezvous[None] = Rendezvous(semaphores.cores)
 
     cores: dict[int, _Core] = {}
 
     def clusters() -> Iterator[Cluster]:
-        for block in range(blocks):
+        for place in range(len(devices) * blocks):
+            device, block = divmod(place, blocks)
             chunks = [machine(blocks) for _ in roles]
             join(chunks, roles)
             cluster: Cluster = []
             for role, chunk in zip(roles, chunks):
-                number = block * len(chunks) + len(cluster)
+                number = place * len(chunks) + len(cluster)
                 chunk.start(np.array([block], np.int64))
                 chunk.begin(number, semaphores, meetings)
-                core = _Core(function, chunk, role, arguments, types, left_alone)
+                core = _Core(function, chunk, role, devices[device], types, left_alone)
                 cores[number] = core
                 cluster.append(Stream(number, block, role, chunk, iter(core) if waits else core.alone()))
             yield cluster
@@ -147,6 +151,8 @@ class _Core:
     def _value(self, name: str, value: Any) -> Any:
         type = self._types.get(name)
         if isinstance(type, Ptr):
+            if isinstance(value, Address):
+                return self.session.pointer_to(name, value)
             return self.session.argument_pointer(name, value, type.dtype)
         return typed(value, type) if isinstance(type, ScalarType) else value
 

@@ -21,7 +21,8 @@ from ptokit.ir import Module, Value
 from ptokit.ir.pipe_launch import sections_of_first_core
 from ptokit.ir.verify import verify
 from ptokit.run import MATMUL_MODES, Program, compile_program
-from ptokit.run.arguments import bind_arguments
+from ptokit.run.arguments import bind_arguments, bind_devices
+from ptokit.run.devices import divided, sample
 from ptokit.run.machine.chunk import Chunk
 from ptokit.run.observer import Observer
 from ptokit.sanitize import Report, sanitize
@@ -31,9 +32,9 @@ from ptokit.types.values import Ptr as PtrType
 from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
-from .arrays import as_array
 from .interpret import interpret, wanted
 from .params import Constant, Parameters, Signature
+from .ranks import Ranks, given
 from .scalar import Scalar
 from .syntax import run
 from .tensors import Pointer
@@ -123,6 +124,15 @@ class Kernel:
         """
         return Interpreter(self)
 
+    def ranks(self, count: int) -> Ranks:
+        """The kernel on several devices: ``k.ranks(4)[blocks](x, y, n)``, each with memory and arguments of its own.
+
+        Arrays have a leading axis for the ranks, a list or tuple has an argument for each, numbers are the same for
+        all; ``pto.RANK``, ``pto.RANKS``, ``pto.COMM`` and ``pto.Peer("x", 1)`` are what each rank has of its own.
+        Raises `DiagnosticError` (RUN-RANKS).
+        """
+        return Ranks(self, count)
+
     @refuses
     def watch(self, *chosen: str) -> Watcher:
         """The kernel with tiles to look at: ``seen = k.watch("acc", "acc@31")[blocks](x, y, n)``.
@@ -144,12 +154,13 @@ class Kernel:
         interpreted: bool | None = None,
         observer: Observer | None = None,
         executor: Executor | str | None = None,
+        ranks: int = 0,
     ) -> None:
         """Run blocks 0 .. blocks-1 on the arguments; arrays are used in place.
 
         ``interpreted``: as `interpret` does; the default is whether the environment has ``PTOKIT_INTERPRET=1``.
         ``observer``: is told every step (`ptokit.run.observer`). ``executor``: its workers run the blocks
-        (`ptokit.launches.launch`), not this process.
+        (`ptokit.launches.launch`), not this process. ``ranks``: on how many devices, 0 for a launch on one.
         Raises `DiagnosticError`: LANG-ARG and RUN-ARG-* for arguments, findings about the kernel before anything runs,
         and what goes wrong while it runs.
         """
@@ -163,18 +174,18 @@ class Kernel:
         for watch in watchers:
             watch(self, blocks, args, named)
         bound = self.parameters.bind(args, named)
-        values: list[Any] = []
-        signature = self._signature(bound)
-        for (name, arg), entry in zip(bound.items(), signature):
-            if not isinstance(entry, Constant):
-                values.append(as_array(name, arg) if isinstance(entry, PtrType) else arg)
+        signature = self._signature(sample(bound) if ranks else bound)
+        values = given(bound, signature)
         by_python = wanted() if interpreted is None else interpreted
         try:
             if by_python:
-                self._interpret(bound, signature, values, blocks, observer)
+                self._interpret(bound, signature, values, blocks, observer, ranks)
                 return
             program = self._program(signature)
-            if executor is not None:
+            if ranks:
+                devices = divided(program.entry, values, ranks)
+                program.launch_ranks(devices, blocks, matmul=self.matmul, observer=observer)
+            elif executor is not None:
                 distribute(program, values, blocks, executor=executor, matmul=self.matmul)
             else:
                 program.launch(values, blocks, matmul=self.matmul, observer=observer)
@@ -188,10 +199,16 @@ class Kernel:
         values: list[Any],
         blocks: int,
         observer: Observer | None = None,
+        ranks: int = 0,
     ) -> None:
         types = {name: entry for name, entry in zip(bound, signature) if not isinstance(entry, Constant)}
         params = [Value(entry, name, location=self.location) for name, entry in types.items()]
-        bind_arguments(IrFunction(self.name, params, location=self.location), values, set(), blocks)
+        function = IrFunction(self.name, params, location=self.location)
+        devices = [values]
+        if ranks:
+            devices = bind_devices(function, divided(function, values, ranks), set(params), blocks, None)
+        else:
+            bind_arguments(function, values, set(), blocks)
 
         def machine(total: int) -> Chunk:
             chunk = Chunk(self.target, 1, total, self.matmul, extended=self.extended)
@@ -201,7 +218,8 @@ class Kernel:
         def left_alone() -> set[int]:
             return sections_of_first_core(self._module(signature), self.name, self.target)
 
-        interpret(self.function, machine, {**bound, **dict(zip(types, values))}, types, blocks, left_alone)
+        arguments = [{**bound, **dict(zip(types, device))} for device in devices]
+        interpret(self.function, machine, arguments, types, blocks, left_alone, ranks)
 
     @refuses
     def sanitize(
@@ -214,6 +232,7 @@ class Kernel:
         explain_sync: bool = False,
         mode: str | None = None,
         also: Sequence[str] = (),
+        ranks: int = 0,
         **named: Any,
     ) -> Report:
         """Run blocks 0 .. blocks-1 under observation: races, flags, deadlocks, uninitialised data, bounds.
@@ -222,19 +241,15 @@ class Kernel:
         the order inside a pipe that the target promises. ``witness``: show for each race what changes if its first
         access comes late. ``seed``: also run in another legal order, drawn with that seed. ``explain_sync``: find the
         flags and barriers that a kernel without any needs. ``mode``: ``auto``, ``auto-sync`` or ``manual``,
-        where the kernel does not tell. ``also``: rules that are off by default. Raises `DiagnosticError` for arguments
-        that cannot be used.
+        where the kernel does not tell. ``also``: rules that are off by default. ``ranks``: on how many devices, 0 for a
+        launch on one. Raises `DiagnosticError` for arguments that cannot be used.
         """
         bound = self.parameters.bind(args, named)
-        signature = self._signature(bound)
-        values = [
-            as_array(name, arg) if isinstance(entry, PtrType) else arg
-            for (name, arg), entry in zip(bound.items(), signature)
-            if not isinstance(entry, Constant)
-        ]
+        signature = self._signature(sample(bound) if ranks else bound)
+        values = given(bound, signature)
         module = self._module(signature)
         more: dict[str, Any] = {"entry": self.name, "extended": self.extended, "witness": witness, "seed": seed}
-        more |= {"explain_sync": explain_sync, "mode": mode, "also": also}
+        more |= {"explain_sync": explain_sync, "mode": mode, "also": also, "ranks": ranks}
         return sanitize(module, self.target, values, blocks, order=order, **more)
 
     def on(self, target: str | Target) -> Kernel:

@@ -8,14 +8,14 @@ context has it (pto-isa kernels/include/communication): the same offset in anoth
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
 from ptokit.ir.core import Function
-from ptokit.ir.rank_queries import Peer, RankQuery
+from ptokit.ir.rank_queries import Each, Peer, RankQuery
 from ptokit.types.dtypes import DType
 from ptokit.types.values import MemRef, PartitionView, Ptr, TensorView
 
@@ -90,7 +90,7 @@ def divided(function: Function, args: Sequence[Any], ranks: int) -> list[list[An
     """The arguments of every rank, of those of a launch.
 
     An array has a leading axis for the ranks; a list or tuple has a value for each; numbers are the same for all.
-    Raises `DiagnosticError` (RUN-RANKS).
+    `RankQuery`, `Peer` and `Each` stand for values of their own. Raises `DiagnosticError` (RUN-RANKS).
     """
     if not 1 <= ranks <= MOST_RANKS:
         raise _refused(function, f"cannot launch on {ranks} ranks; there are 1 to {MOST_RANKS}")
@@ -109,10 +109,28 @@ def divided(function: Function, args: Sequence[Any], ranks: int) -> list[list[An
     return [[part[rank] for part in parts] for rank in range(ranks)]
 
 
+def sample(args: Mapping[str, Any]) -> dict[str, Any]:
+    """What some rank may have as arguments, by name: for who asks for their types only."""
+    found = {}
+    for name, arg in args.items():
+        seen = {name}
+        while isinstance(arg, Peer) and arg.name in args and arg.name not in seen:
+            seen.add(arg.name)
+            arg = args[arg.name]
+        if isinstance(arg, RankQuery):
+            arg = context(0, 1).view(np.int64) if arg is RankQuery.COMM else 0
+        elif isinstance(arg, list | tuple) and arg:
+            arg = arg[0]
+        found[name] = arg
+    return found
+
+
 def _parts(function: Function, name: str, type: Any, arg: Any, ranks: int) -> list[Any]:
     """The parts of an argument."""
     if isinstance(arg, RankQuery):
         return [_answer(arg, rank, ranks, type) for rank in range(ranks)]
+    if isinstance(arg, Each):
+        return [arg.of(rank) for rank in range(ranks)]
     if isinstance(arg, list | tuple):
         if len(arg) != ranks:
             raise _refused(function, f"argument %{name} has {len(arg)} values, the launch has {ranks} ranks")
