@@ -60,7 +60,12 @@ PAIRS = [  # tile types of the first operand and of the others
 ]
 INTEGERS = (0, 0, 0, 1, -1, 7, 16, 1 << 46, (1 << 46) | 0x3F800000, 0x3F800000, (1 << 63) - 1)
 NUMBERS = (*INTEGERS, 2.5, -0.0, float("nan"), float("inf"))
-INSTRUCTIONS = [i for i in TABLE.values() if i.run is not None and i.operands and not i.typed and not i.text_only]
+INSTRUCTIONS = [
+    i
+    for i in TABLE.values()
+    if i.run is not None and i.operands and not i.typed and not i.text_only
+    if all(o.kind is not Kind.PIPE for o in i.operands)  # a pipe joins two cores; calls here have one
+]
 
 
 @dataclass
