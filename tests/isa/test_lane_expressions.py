@@ -15,7 +15,7 @@ from ptokit.isa.meaning.expressions import Before, Bit, Element, Expr, Folded, L
 from ptokit.isa.meaning.fold import FOLDS
 from ptokit.isa.meaning.rows import Rows
 from ptokit.isa.meaning.words import Lane, Order, Write
-from ptokit.isa.site import LanesInfo, VectorInfo
+from ptokit.isa.site import LanesInfo, PtrInfo, ScalarInfo, VectorInfo, VregInfo
 from ptokit.isa.table import TABLE
 from ptokit.targets import A5
 from ptokit.types.dtypes import DTYPES, i32, i64
@@ -111,3 +111,20 @@ def test_known_lanes_and_known_numbers() -> None:
     of = {"result": types["result"]}
     assert constant(machine, types=of, value="dense<[1, -2]> : vector<2xi32>").tolist() == [[1, -2]]
     assert constant(machine, types=of, value="dense<7> : vector<2xi32>").tolist() == [[7, 7]]
+
+
+@pytest.mark.parametrize("count", [-3, np.array([[-3]])])
+def test_a_negative_number_of_lanes_gathers_nothing(count: Any) -> None:
+    """For all blocks as for each of several."""
+    seen: list[Any] = []
+
+    def gather(pointer: Any, places: Any, width: int, keep: np.ndarray, *_: Any) -> np.ndarray:
+        seen.append(keep)
+        return np.zeros((1, 64, 4), np.uint8)
+
+    register, pointer = VregInfo("r", i32, 64), PtrInfo("p", i32, "ub")
+    types = {"src": pointer, "offsets": register, "active_lanes": ScalarInfo("n", "index"), "dst": register}
+    run = TABLE["vgather2"].run
+    assert run is not None
+    run(SimpleNamespace(target=A5, gather=gather), None, np.zeros((1, 64), np.int32), None, count, types=types)
+    assert not seen[0].any()

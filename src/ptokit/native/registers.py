@@ -57,6 +57,8 @@ def supported(instr: Instr, word: Lane, op: Op, operands: dict[str, Any], types:
     for result in op.results:
         if not isinstance(result.type, VReg | Mask | Ptr | ScalarType):
             return False
+    if word.keeps:
+        return False
     for write in word.writes:
         if not writable(write.value, types):
             return False

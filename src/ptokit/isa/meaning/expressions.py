@@ -358,13 +358,14 @@ class Folded(Expr):
     Lanes where `where` does not hold take no part; of none the value is 0, or the least or greatest number of the type.
     Sums of floats are made in binary64 and rounded once, in the order `words.Order.PAIRWISE`; in other folds the order
     does not matter. Conditions are folded by ``and`` and ``or``. One group has its value in every lane. Of threads the
-    groups are warps, and all of one have its value.
+    groups are warps, and all of one have its value. ``lanes``: of `value`, where the domain has another number of them.
     """
 
     op: str
     value: Expr
     where: Expr | None = None
     groups: int = 1
+    lanes: int = 0
 
 
 # Making them ---------------------------------------------------------------------------------------------------------
@@ -374,6 +375,12 @@ def apply(op: str, *args: Operand) -> Expr:
     """The primitive `op` of expressions and numbers, at least one of them an expression."""
     like = next(a for a in reversed(args) if isinstance(a, Expr))
     return Apply(op, tuple(a if isinstance(a, Expr) else Const(a, like) for a in args))
+
+
+def front(value: Expr, lanes: int = 1) -> Expr:
+    """The first lanes of a value, 0 in the others."""
+    kept = value if lanes == 1 else Taken(value, Place(_COUNT))
+    return select(less(Place(_COUNT), lanes), kept, Const(0, kept))
 
 
 def _named(op: str) -> Callable[..., Expr]:

@@ -6,7 +6,8 @@ predicate is a bool array of that shape, None where all lanes are active.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -88,6 +89,10 @@ class Rows(Derived):
             else:
                 made[write.name] = source.result(write, self.kinds[write.name])
         results = ", ".join(made.get(o.name, "None") for o in self.instr.produces if o.name in made or not o.posted)
+        for keep in word.keeps:
+            assert isinstance(keep.values, Expr)
+            lines += [*source.read(keep.values), f"m.registers[{keep.name!r}] = {source.value(keep.values)}"]
+            source.open = True
         head = f"def run(m, {''.join(f'{name}=None, ' for name in self.names)}**_):"
         exec("\n    ".join([head, *lines, f"return {results}"]), source.names)
         run: Run = source.names["run"]
@@ -140,7 +145,34 @@ class RowSource(Source):
 
     def read_of(self, write: Write) -> list[str]:
         """The lines that read the leaves of a write."""
-        return [line for e in (write.value, write.place, write.where) if e is not None for line in self.read(e)]
+        lines = self.read(write.value)
+        with self.domain(self.lanes // write.run):
+            for e in (write.place, write.where):
+                lines += [] if e is None else self.read(e)
+        return lines
+
+    @contextmanager
+    def domain(self, lanes: int) -> Iterator[None]:
+        """What is written meanwhile is over so many lanes."""
+        before, self.lanes = self.lanes, lanes
+        yield
+        self.lanes = before
+
+    def _domain_of(self, e: Expr) -> int:
+        """How many lanes there are below a node."""
+        match e:
+            case Fetched():
+                return self.lanes // e.run
+            case Folded():
+                return e.lanes or self.lanes
+        return self.lanes
+
+    def read(self, e: Expr, rows: str = "rows", cols: str = "cols") -> list[str]:
+        below = children(e)
+        if not below:
+            return super().read(e, rows, cols)
+        with self.domain(self._domain_of(e)):
+            return [line for child in below for line in self.read(child, rows, cols)]
 
     def leaf(self, e: Expr, rows: str, cols: str) -> str:
         match e:
@@ -204,16 +236,16 @@ class RowSource(Source):
             case Before(condition, dtype):
                 return f"before({self._all(condition)}, {self.object(kind_of(dtype))})"
             case Folded(op, value, where, groups):
-                on = "None" if where is None else self.value(where)
-                return f"folded({op!r}, {self._all(value)}, {on}, {groups}, {self.object(type_of(e, self.types))})"
+                with self.domain(self._domain_of(e)):
+                    on = "None" if where is None else self.value(where)
+                    return f"folded({op!r}, {self._all(value)}, {on}, {groups}, {self.object(type_of(e, self.types))})"
         return super().value(e, out)
 
     def _fetched(self, e: Fetched) -> str:
         self.open = True
-        size, lanes = e.dtype.size, self.lanes
-        self.lanes = lanes // e.run
-        place, where = self.value(e.place), "None" if e.where is None else self.value(e.where)
-        self.lanes = lanes
+        size = e.dtype.size
+        with self.domain(self._domain_of(e)):
+            place, where = self.value(e.place), "None" if e.where is None else self.value(e.where)
         bytes_ = f"{e.run * size}, {where}, {e.alignment or size}, {e.offset or None}"
         return f"fetched(m, {e.name}, {place} * {e.unit or size}, {bytes_}, {self.object(kind_of(e.dtype))})"
 
@@ -238,12 +270,11 @@ class RowSource(Source):
             return f"m.store({to}, {value}, {on}, {write.alignment}, {write.rule!r})"
         of = type_of(write.value, self.types)
         assert isinstance(of, DType)
-        size, lanes = of.size, self.lanes
-        self.lanes = lanes // write.run
-        place = f"{self.value(write.place)} * {write.unit or size}"
-        if write.where is not None:
-            on = self.value(write.where)
-        self.lanes = lanes
+        size = of.size
+        with self.domain(self.lanes // write.run):
+            place = f"{self.value(write.place)} * {write.unit or size}"
+            if write.where is not None:
+                on = self.value(write.where)
         piece = f"in_pieces({value}, {write.run * size})"
         return f"m.scatter({write.name}, {place}, {piece}, {on}, {write.alignment or size}, {offset})"
 
@@ -272,7 +303,7 @@ def _varies(e: Expr) -> bool:
     """True if an expression has a value for each lane."""
     if isinstance(e, Listed):
         return len(e.numbers) > 1
-    if isinstance(e, (Element, Stored, Fetched, Place, Before, Taken, Bit)):
+    if isinstance(e, (Element, Stored, Fetched, Place, Before, Taken)):
         return True
     return not isinstance(e, Folded) and any(map(_varies, children(e)))
 

@@ -69,6 +69,17 @@ class Advance:
 
 
 @dataclass(frozen=True, slots=True)
+class Keep:
+    """Register `name` of the machine holds a number afterwards, or several, or what is known: a word, None.
+
+    Later instructions read it (`Held`, or as the words say that name it).
+    """
+
+    name: str
+    values: Expr | tuple[Expr, ...] | str | int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Lane:
     """Elements computed one by one: ``dst[i,j] = value`` for every place (i, j) of the domain.
 
@@ -77,7 +88,8 @@ class Lane:
     The domain is the valid region of operand `over`, or all its physical rows and columns if `whole`. Of vector
     registers it is one row: `lanes` of them, or where that is 0 those of register `over`. `mask` names the predicate
     operand, and lanes that it leaves out become 0 (an absent predicate leaves out none); the bits of lanes of `width`
-    bytes count, or where that is 0 of as many as a register has for each lane of the domain.
+    bytes count, or where that is 0 of as many as a register has for each lane of the domain. `keeps`: registers of the
+    machine that are set as well, each to one number for each block.
     """
 
     writes: tuple[Write, ...]
@@ -87,6 +99,7 @@ class Lane:
     lanes: int = 0
     width: int = 0
     advances: tuple[Advance, ...] = ()
+    keeps: tuple[Keep, ...] = ()
 
 
 class Order(Enum):
@@ -282,17 +295,6 @@ class Contract:
     left_scale: str = ""
     right_scale: str = ""
     dst: str = "dst"
-
-
-@dataclass(frozen=True, slots=True)
-class Keep:
-    """Register `name` of the machine holds a number afterwards, or several, or what is known: a word, None.
-
-    Later instructions read it (`Held`, or as the words say that name it).
-    """
-
-    name: str
-    values: Expr | tuple[Expr, ...] | str | int | None
 
 
 def _nothing(*_: Any, **__: Any) -> None:

@@ -13,7 +13,7 @@ from ..meaning.expressions import Bit, Index, lanes_at
 from ..meaning.rows import Rows, RowSource
 from ..meaning.source import count
 from ..meaning.words import Bursts, Lane, Repeats, Word, Write
-from ..site import VregInfo
+from ..site import MaskInfo, ScalarInfo, VregInfo
 from ..table import Instr, Kind
 from .dma.burst_rows import bursts, levels
 from .lanes import ALL, VREG_BYTES, Predicate, active, image
@@ -41,6 +41,9 @@ class Registers(Rows):
             if isinstance(stated, VregInfo) and (stated.dtype.value is None or stated.dtype.size != dtype.size):
                 continue  # bytes at hand
             found[self.names[i]] = VregInfo(self.names[i], dtype, operands[i].shape[1])
+        for name, operand in zip(self.names, operands):
+            if operand is not None and name not in found:
+                found[name] = MaskInfo(name, 0) if self.kinds[name] == "mask" else ScalarInfo(name, "")
         return found
 
     def source(self, types: dict[str, DType], word: Lane) -> RowSource:

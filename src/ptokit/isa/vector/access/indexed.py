@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 
 from ptokit.diagnostics import ALL_TARGETS, Severity, define, family
+from ptokit.types.dtypes import dtype, i64, u8
 
 from ...checks.operands import Message
 from ...machine import Machine
+from ...meaning.expressions import Bit, Convert, Element, Expr, Fetched, Index, Place, Scalar, lane, less
+from ...meaning.words import Lane, Write
 from ...site import Site, VregInfo
 from ...table import Operand, Role
-from ..lanes import VREG_BYTES, Predicate, active, element, prefix
+from ..lanes import VREG_BYTES, Predicate, active, prefix
 from ..rules import MASKED, VEC_05, mask_bits, wrong_mask
 from ..words import mask, micro, number, out_vreg, types, ub, vreg
 
@@ -74,14 +77,23 @@ def _unsigned(offsets: np.ndarray) -> np.ndarray:
     return offsets.view(f"u{offsets.dtype.itemsize}").astype(np.int64)
 
 
-def _gather(
-    m: Machine, src: Any, offsets: np.ndarray, mask: Predicate, count: Any, *, types: Mapping[str, Any]
-) -> np.ndarray:
-    kind, size = types["dst"].dtype, types["src"].dtype.size
-    found = m.gather(src, _unsigned(offsets) * size, size, _chosen(mask, count, kind.size), size)
-    if size < kind.size:
-        found = np.pad(found, ((0, 0), (0, 0), (0, kind.size - size)))  # bytes, extended with zeros
-    return found.reshape(len(found), VREG_BYTES).view(element(kind))
+def _let_in(o: Site, width: int) -> Expr | None:
+    """The lanes of `width` bytes that take part."""
+    if o.has("active_lanes"):
+        return less(Place(i64), Scalar("active_lanes", i64))
+    return Bit("mask", width=width) if o.has("mask") else None
+
+
+def _offset(o: Site, at: Index) -> Expr:
+    """Offsets are numbers without a sign."""
+    return Convert(Element("offsets", at, dtype(f"u{o.offsets.dtype.bits}")), i64)
+
+
+def _gathered(o: Site) -> Lane:
+    """Bytes are extended with zeros."""
+    kind, held = (dtype(f"u{8 * d.size}") for d in (o.dst.dtype, o.src.dtype))
+    found: Expr = Fetched("src", held, _offset(o, lane()), _let_in(o, kind.size))
+    return Lane((Write("dst", found if held is kind else Convert(found, kind)),), lanes=VREG_BYTES // kind.size)
 
 
 _DATA = types("i16 u16 f16 bf16 i32 u32 f32 i8 u8 i64 u64")
@@ -91,21 +103,18 @@ for _name, _note in (("vgather2", ""), ("vgather2_bc", ", as older programs writ
         f"Load the elements that a register of offsets chooses, bytes as 16 bits, 0 in inactive lanes{_note}.",
         (ub(), vreg("offsets"), *_SELECTION),
         (out_vreg(like="src"),),
-        _gather,
+        None,
         replace(VEC_05, check=lambda o: wrong_mask(o, mask_bits(o.dst))),
         VEC_11,
+        meaning=_gathered,
         types=_DATA,
         source="4.6",
     )
 
 
-def _gather_blocks(
-    m: Machine, src: Any, offsets: np.ndarray, mask: Predicate, count: Any, *, types: Mapping[str, Any]
-) -> np.ndarray:
-    keep = _chosen(mask, count, 4)
-    places = _unsigned(offsets)[:, :BLOCKS]
-    found = m.gather(src, places, BLOCK, None if keep is None else keep[:, :BLOCKS], BLOCK)
-    return found.reshape(len(found), VREG_BYTES).view(element(types["dst"].dtype))
+def _blocks(o: Site) -> Lane:
+    found = Fetched("src", u8, _offset(o, lane()), _let_in(o, 4), unit=1, run=BLOCK, alignment=BLOCK)
+    return Lane((Write("dst", found),), lanes=VREG_BYTES)
 
 
 VGATHERB = micro(
@@ -113,9 +122,10 @@ VGATHERB = micro(
     "Load 8 blocks of 32 bytes at the byte offsets in the first 8 lanes; lane b of a 32-bit predicate lets block b in.",
     (ub(), vreg("offsets"), *_SELECTION),
     (out_vreg(like="src"),),
-    _gather_blocks,
+    None,
     replace(VEC_05, check=lambda o: wrong_mask(o, 32)),
     replace(VEC_11, check=_block_offsets),
+    meaning=_blocks,
     source="4.6",
 )
 

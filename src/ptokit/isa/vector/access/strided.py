@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 
 from ptokit.diagnostics import ALL_TARGETS, Severity, define, family
+from ptokit.types.dtypes import DType, dtype, i64, u8
 
 from ...checks.operands import Message
 from ...machine import Machine
+from ...meaning.expressions import Element, Expr, Fetched, Place, Stored
+from ...meaning.words import Lane, Write
 from ...site import Site
 from ...table import Role
 from ..lanes import VREG_BYTES, Predicate, element
@@ -123,14 +126,19 @@ _RULES = (
 )
 
 
-def _load_strided(m: Machine, src: Any, offset: Any, *, stride: str | None, types: Mapping[str, Any]) -> np.ndarray:
-    kind = element(types["dst"].dtype)
-    if stride is None:
-        return m.load(src, offset, VREG_BYTES, BLOCK).view(kind)
-    step, width = STRIDES[stride]
-    places = np.arange(VREG_BYTES // width)[None] * (step * width)
-    found = m.gather(src, places, width, None, width, offset)
-    return found.reshape(len(found), VREG_BYTES).view(kind)
+def _strided(o: Site) -> tuple[DType, Expr | None]:
+    """The unit that is moved, and the places of its elements where they lie apart."""
+    if o.stride is None:
+        return u8, None
+    step, width = STRIDES[o.stride]
+    return dtype(f"u{8 * width}"), Place(i64) * step
+
+
+def _loaded(o: Site) -> Lane:
+    unit, place = _strided(o)
+    plain = Stored("src", unit, VREG_BYTES, BLOCK)
+    found = plain if place is None else Fetched("src", unit, place, offset="offset")
+    return Lane((Write("dst", found),), lanes=VREG_BYTES // unit.size)
 
 
 VSLD = micro(
@@ -138,20 +146,19 @@ VSLD = micro(
     "Load elements at a fixed stride; without a stride as vlds does.",
     (ub(), at()),
     (out_vreg(like="src"),),
-    _load_strided,
+    None,
     *_RULES,
+    meaning=_loaded,
     attrs=(token("stride"),),
     source="4.5",
 )
 
 
-def _store_strided(m: Machine, value: np.ndarray, dst: Any, offset: Any, *, stride: str | None, types: Any) -> None:
-    if stride is None:
-        m.store(dst, offset, value, None, BLOCK)
-        return
-    step, width = STRIDES[stride]
-    lanes = value.view(np.uint8).reshape(len(value), VREG_BYTES // width, width)
-    m.scatter(dst, np.arange(VREG_BYTES // width)[None] * (step * width), lanes, None, width, offset)
+def _stored(o: Site) -> Lane:
+    unit, place = _strided(o)
+    value = Element("value", dtype=unit)
+    write = Write("dst", value, offset="offset", alignment=BLOCK if place is None else unit.size, place=place)
+    return Lane((write,), lanes=VREG_BYTES // unit.size)
 
 
 VSST = micro(
@@ -159,8 +166,9 @@ VSST = micro(
     "Store elements at a fixed stride; without a stride as vsts does with all lanes active.",
     (vreg("value"), ub("dst", Role.OUT), at()),
     (),
-    _store_strided,
+    None,
     *_RULES,
+    meaning=_stored,
     attrs=(token("stride"),),
     source="4.5",
 )

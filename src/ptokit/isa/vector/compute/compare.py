@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...meaning.expressions import Bit, Element, Expr, equal, greater, greater_equal, less, less_equal, select, unequal
+from ...meaning.expressions import (
+    Bit,
+    Element,
+    Expr,
+    Taken,
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    select,
+    unequal,
+)
 from ...meaning.words import Lane, Write, lane
 from ...site import Site
 from ..predicates import PRD_01
 from ..words import ANY, mask, micro, number, out_mask, out_vreg, token, vreg
-from . import shuffle
 from .compute import SCALAR, SRC, SRC0, SRC1, unpublished
 from .compute_rules import FITS, MASKED, SAME, VEC_08, VEC_17, worded
 from .typesets import I8_64_FB
@@ -81,8 +92,9 @@ def permutation(text: str, source: str, decision: str = "") -> None:
         "dst[i] = src[index[i] mod N]",
         (vreg(), vreg("index")),
         (out_vreg(like="src"),),
-        lambda m, src, index, **_: shuffle.permute(src, index),
+        None,
         VEC_17,
+        meaning=lane(Taken(SRC, Element("index")), over="src"),
         types=ANY,
         source=source,
         decision=decision,

@@ -11,46 +11,15 @@ from ptokit.types.dtypes import DTYPES
 
 from ...checks.operands import Message
 from ...machine import Machine
-from ...numerics import arith
 from ...site import Site, VregInfo
 from ...table import Instr
-from ..lanes import Predicate, active, image
+from ..lanes import Predicate, active
 from ..rules import VEC_06
-from ..words import mask, micro, number, out_mask, out_vreg, types, vreg
-from .compute_rules import MASKED, SAME
-from .reduce_values import Fold, extreme
+from ..words import mask, micro, number, out_vreg, types, vreg
 
 SOURCE = "PTOAS e32488c9, micro-isa 10"
 BINS = 128
 """Of one half of a histogram: as many as a register has 16-bit lanes."""
-
-
-def _matching(x: np.ndarray, mask: Predicate, fold: Fold) -> tuple[np.ndarray, np.ndarray]:
-    """The extremum of the active lanes in lane 0, and the active lanes that hold it."""
-    on = active(mask, x.dtype.itemsize)
-    value = extreme(x, mask, fold)
-    value.view(f"u{x.dtype.itemsize}")[:, 1:] = 0
-    found = (x == value[:, :1]) | ((x != x) & (value[:, :1] != value[:, :1]))
-    return value, image(found if on is None else found & on, x.dtype.itemsize)
-
-
-def _extremum(text: str, fold: Fold, what: str) -> Instr:
-    return micro(
-        text,
-        f"The {what} of the active lanes in lane 0, and a predicate of the lanes that hold it.",
-        (vreg(), mask()),
-        (out_vreg("value", like="src"), out_mask("found")),
-        lambda m, src, mask, **_: _matching(src, mask, fold),
-        SAME,
-        MASKED,
-        types=types("i8 u8 i16 u16 i32 u32 f16 f32"),
-        source=SOURCE,
-        decision="NaN wins, as in vcmax and vcmin, and lanes with NaN are found then.",
-    )
-
-
-VCBMAX = _extremum("vcbmax", arith.maximum, "maximum")
-VCBMIN = _extremum("vcbmin", arith.minimum, "minimum")
 
 
 def counted(acc: np.ndarray, samples: np.ndarray, on: np.ndarray | None, half: Any, *, cumulative: bool) -> np.ndarray:

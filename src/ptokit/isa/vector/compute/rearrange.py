@@ -8,19 +8,36 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.types.dtypes import DType, dtype, u16
+from ptokit.types.dtypes import DType, dtype, i64, u16
 
 from ...checks.operands import Message
 from ...machine import Machine
-from ...meaning.expressions import Convert, Element, Expr, Place, by_turns, lane, less, select, split
-from ...meaning.words import Lane, Python, Word, Write
+from ...meaning.expressions import (
+    Before,
+    Bit,
+    Const,
+    Convert,
+    Element,
+    Expr,
+    Folded,
+    Place,
+    Scalar,
+    Taken,
+    by_turns,
+    greater_equal,
+    lane,
+    less,
+    select,
+    split,
+)
+from ...meaning.words import Keep, Lane, Meaning, Python, Word, Write
 from ...site import ScalarInfo, Site
 from ...table import Instr
 from ...unknown import known
-from ..lanes import VREG_BYTES, Predicate, element
+from ..lanes import VREG_BYTES
 from ..predicates import PRD_01
 from ..words import ANY, mask, micro, number, out_vreg, token, types, vreg
-from . import convert_values, shuffle
+from . import convert_values
 from .compare import permutation
 from .compute import number_of
 from .compute_rules import MASKED, SAME, VEC_08, follows, worded
@@ -85,10 +102,15 @@ VINTLV = _pair("vintlv", by_turns, "lo, hi = the lanes of src0 and src1 by turns
 VDINTLV = _pair("vdintlv", split, "lo, hi = the even and the odd lanes of src0 followed by src1")
 
 
-def _squeeze(machine: Machine, src: np.ndarray, mask: Predicate, **_: Any) -> np.ndarray:
-    values, count = shuffle.squeeze(src, mask)
-    machine.registers[SQZN] = count * src.dtype.itemsize
-    return values
+def _counted(size: int) -> Keep:
+    """The bytes of the active lanes, for vstur."""
+    one = select(Bit("mask"), Const(1, Place(i64)), Const(0, Place(i64)))
+    return Keep(SQZN, Folded("add", one) * size)
+
+
+def _squeezed(o: Site) -> Lane:
+    front = Write("dst", Element("src"), place=Before(Bit("mask"), i64), where=Bit("mask"))
+    return Lane((front,), over="src", keeps=(_counted(o.src.dtype.size),))
 
 
 VSQZ = micro(
@@ -96,19 +118,19 @@ VSQZ = micro(
     "dst = the active lanes, then zeros; latches their bytes for vstur",
     (vreg(), mask()),
     (out_vreg(like="src"),),
-    _squeeze,
+    None,
     SAME,
     MASKED,
+    meaning=_squeezed,
     types=ANY,
     source="6.8",
 )
 
 
-def _ranks(machine: Machine, src: Any, mask: Predicate, *, types: Mapping[str, Any]) -> np.ndarray:
-    dtype = element(types["dst"].dtype)
-    values, count = shuffle.ranks(mask, dtype)
-    machine.registers[SQZN] = count * dtype.itemsize
-    return values
+def _ranks(o: Site) -> Lane:
+    kind = o.dst.dtype
+    write = Write("dst", Before(Bit("mask"), kind))
+    return Lane((write,), lanes=VREG_BYTES // kind.size, keeps=(_counted(kind.size),))
 
 
 VUSQZ = micro(
@@ -116,9 +138,10 @@ VUSQZ = micro(
     "dst[i] = number of active lanes below i; latches the bytes of the active lanes for vstur",
     (vreg(optional=True), mask()),
     (out_vreg(like="src"),),
-    _ranks,
+    None,
     SAME,
     MASKED,
+    meaning=_ranks,
     types=types("i8 i16 i32"),
     source="6.8",
     decision="It counts, as published results have it; the manual describes the inverse of vsqz. The mask does not "
@@ -198,13 +221,31 @@ def _unpack(text: str, kind: str, summary: str) -> Instr:
 VSUNPACK = _unpack("vsunpack", "i", "dst = lanes of half part of src, sign-extended to twice their width")
 VZUNPACK = _unpack("vzunpack", "u", "dst = lanes of half part of src, zero-extended to twice their width")
 
+_J = Place(i64)
+
+
+def _window(a: str, b: str = "") -> Meaning:
+    """Lanes of `a` moved up, below them the end of `b`; 0 where neither reaches."""
+
+    def meaning(o: Site) -> Lane:
+        unit = _unit(o.operands[a])
+        n, place = VREG_BYTES // unit.size, _J - Scalar("amount", i64)
+        value: Expr = Taken(Element(a, dtype=unit), place)
+        none = Const(0, value)
+        below = select(greater_equal(place, -n), Taken(Element(b, dtype=unit), place), none) if b else none
+        return Lane((Write("dst", select(less(place, 0), below, select(less(place, n), value, none))),), over=a)
+
+    return meaning
+
+
 VSLIDE = micro(
     "vslide",
     "dst[i] = src0[i - amount], and below that the end of src1",
     (vreg("src0"), vreg("src1"), number("amount", "i16")),
     (out_vreg(like="src0"),),
-    lambda m, a, b, amount, **_: shuffle.window(a, b, amount),
+    None,
     SAME,
+    meaning=_window("src0", "src1"),
     types=ANY,
     source="6.8",
     decision="Lanes that neither register reaches, for an amount outside 0..N, are 0.",
@@ -214,8 +255,9 @@ VSHIFT = micro(
     "dst[i] = src[i - amount], and 0 below that",
     (vreg(), number("amount", "i16")),
     (out_vreg(like="src"),),
-    lambda m, src, amount, **_: shuffle.window(src, None, amount),
+    None,
     SAME,
+    meaning=_window("src"),
     types=ANY,
     source="6.8",
 )

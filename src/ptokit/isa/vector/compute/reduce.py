@@ -1,60 +1,116 @@
-"""Reductions of a register (vector-path 6.7)."""
+"""Reductions of a register (vector-path 6.7).
+
+Lanes that are not active contribute nothing. Float sums are made in binary64 and rounded once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from ...numerics import arith
+from ptokit.types.dtypes import DType, dtype, from_numpy
+
+from ...meaning.expressions import (
+    Bit,
+    Const,
+    Convert,
+    Element,
+    Expr,
+    Folded,
+    Place,
+    Reinterpret,
+    Taken,
+    equal,
+    front,
+    lane,
+    less,
+    select,
+    unequal,
+)
+from ...meaning.words import Lane, Meaning, Python, Word, Write
+from ...numerics.rounding import narrow
+from ...site import Site
 from ...table import Instr
-from ..lanes import Predicate
+from ..lanes import VREG_BYTES, Predicate, active
 from ..predicates import PRD_01
-from ..words import Types, mask, micro, out_vreg, vreg, word
-from . import reduce_values
+from ..words import mask, micro, out_mask, out_vreg, types, vreg, word
+from .compute import SRC
 from .compute_rules import MASKED, SAME, follows, worded
 from .typesets import I8_32_F, I16_32_F, F
 
-Reduction = Callable[[np.ndarray, Predicate], np.ndarray]
+GROUPS = 8
+"""32-byte groups of a register."""
 
 _ORDER = "Float sums are exact to binary64 and rounded once; the order of the additions on a device is not published."
 _LANE = "The result of group g lies in lane g, as published results have it; the manual puts it at each group's start."
+_ON = Bit("mask")
+
+
+def _total(o: Site) -> Lane:
+    own, to = o.src.dtype, o.dst.dtype
+    value = SRC if own is to else Convert(SRC, to)
+    lanes = VREG_BYTES // own.size
+    total = Folded("add", value, Bit("mask", width=own.size), lanes=lanes)
+    return Lane((Write("dst", front(total)),), lanes=VREG_BYTES // to.size)
+
 
 VCADD = micro(
     "vcadd",
     "dst[0] = sum of the active lanes, in twice the width for 8- and 16-bit integers",
     (vreg(), mask()),
     (out_vreg(),),
-    lambda m, src, on, *, types: reduce_values.total(src, on, types["dst"].dtype),
+    None,
     MASKED,
     follows("i8 i16  u8 u16  i16 i32  u16 u32"),
+    meaning=_total,
     types=I8_32_F,
     source="6.7",
     decision=_ORDER,
 )
 
 
-def _reduction(text: str, fn: Reduction, summary: str, decision: str, types: Types = I16_32_F) -> Instr:
+def _reduction(text: str, meaning: Meaning, summary: str, decision: str) -> Instr:
     return micro(
         text,
         summary,
         (vreg(), mask()),
         (out_vreg(like="src"),),
-        lambda m, src, on, **_: fn(src, on),
+        None,
         SAME,
         MASKED,
-        types=types,
+        meaning=meaning,
+        types=I16_32_F,
         source="6.7",
         decision=decision,
     )
 
 
-def _extreme(fold: reduce_values.Fold) -> Reduction:
-    return lambda x, on: reduce_values.extreme(x, on, fold)
+def _groups(op: str) -> Lane:
+    """The fold of group g in lane g (C-12)."""
+    return Lane((Write("dst", front(Folded(op, SRC, _ON, GROUPS), GROUPS)),), over="src")
 
 
-def _group_extremes(fold: reduce_values.Fold) -> Reduction:
-    return lambda x, on: reduce_values.group_extremes(x, on, fold)
+def _held(op: str) -> Expr:
+    """The active lanes that hold the extreme, NaN if there is one; +0 and -0 are equal."""
+    best = Folded(op, SRC, _ON)
+    return (equal(SRC, best) | unequal(SRC, SRC) & unequal(best, best)) & _ON
+
+
+def _first(op: str, of: DType) -> tuple[Expr, Expr]:
+    """The first lane that holds the extreme, and its number; of no active lanes the limit of the type, and 0."""
+    some, number = Folded("or", _held(op)), Folded("min", Place(dtype(f"u{of.bits}")), _held(op))
+    return select(some, Taken(SRC, number), Folded(op, SRC, _ON)), select(some, number, Const(0, number))
+
+
+def _extreme(op: str) -> Meaning:
+    """Lane 0 the extreme, lane 1 the index of its first occurrence as an integer's bits (C-13)."""
+
+    def meaning(o: Site) -> Lane:
+        value, index = _first(op, o.src.dtype)
+        number = Place(dtype(f"u{o.src.dtype.bits}"))
+        both = select(equal(number, 1), Reinterpret(index, o.src.dtype), value)
+        return Lane((Write("dst", select(less(number, 2), both, Const(0, both))),), over="src")
+
+    return meaning
 
 
 _PLACE = "index of its first occurrence as an integer"
@@ -62,22 +118,70 @@ _FIRST = (
     "The value is in lane 0 and the bits of the index in lane 1. NaN is the extremum if there is one; without active "
     "lanes the value is the lowest or highest of the type and the index 0."
 )
-VCMAX = _reduction("vcmax", _extreme(arith.maximum), f"dst[0] = maximum of the active lanes, dst[1] = {_PLACE}", _FIRST)
-VCMIN = _reduction("vcmin", _extreme(arith.minimum), f"dst[0] = minimum of the active lanes, dst[1] = {_PLACE}", _FIRST)
-VCGADD = _reduction("vcgadd", reduce_values.group_sums, "dst[g] = sum of group g of 32 bytes", f"{_LANE} {_ORDER}")
-VCGMAX = _reduction("vcgmax", _group_extremes(arith.maximum), "dst[g] = maximum of group g of 32 bytes", _LANE)
-VCGMIN = _reduction("vcgmin", _group_extremes(arith.minimum), "dst[g] = minimum of group g of 32 bytes", _LANE)
+VCMAX = _reduction("vcmax", _extreme("max"), f"dst[0] = maximum of the active lanes, dst[1] = {_PLACE}", _FIRST)
+VCMIN = _reduction("vcmin", _extreme("min"), f"dst[0] = minimum of the active lanes, dst[1] = {_PLACE}", _FIRST)
+VCGADD = _reduction("vcgadd", _groups("add"), "dst[g] = sum of group g of 32 bytes", f"{_LANE} {_ORDER}")
+VCGMAX = _reduction("vcgmax", _groups("max"), "dst[g] = maximum of group g of 32 bytes", _LANE)
+VCGMIN = _reduction("vcgmin", _groups("min"), "dst[g] = minimum of group g of 32 bytes", _LANE)
+
+
+def _matching(op: str) -> Meaning:
+    def meaning(o: Site) -> Lane:
+        value, _ = _first(op, o.src.dtype)
+        return Lane((Write("value", front(value)), Write("found", _held(op), packed=True)), over="src")
+
+    return meaning
+
+
+def _extremum(text: str, op: str, what: str) -> Instr:
+    return micro(
+        text,
+        f"The {what} of the active lanes in lane 0, and a predicate of the lanes that hold it.",
+        (vreg(), mask()),
+        (out_vreg("value", like="src"), out_mask("found")),
+        None,
+        SAME,
+        MASKED,
+        meaning=_matching(op),
+        types=types("i8 u8 i16 u16 i32 u32 f16 f32"),
+        source="PTOAS e32488c9, micro-isa 10",
+        decision="NaN wins, as in vcmax and vcmin, and lanes with NaN are found then.",
+    )
+
+
+VCBMAX = _extremum("vcbmax", "max", "maximum")
+VCBMIN = _extremum("vcbmin", "min", "minimum")
+
+
+def _prefix_sums(x: np.ndarray, mask: Predicate) -> np.ndarray:
+    """Lane i holds the sum of the active lanes 0..i, rounded once (C-11)."""
+    on = active(mask, x.dtype.itemsize)
+    x = x if on is None else np.where(on, x, x.dtype.type(0))
+    own = from_numpy(x.dtype)
+    assert own is not None, x.dtype
+    return narrow(np.cumsum(x, axis=1, dtype=np.float64), own)
+
+
+def _pairs(o: Site) -> Word:
+    """src[2i] + src[2i+1] in lane i (C-11), or the sums of the lanes before."""
+    if o.mode == "PREFIX":
+        return Python(lambda m, src, on, **_: _prefix_sums(src, on))
+    lanes = VREG_BYTES // o.src.dtype.size
+    places = (lane(2, first, cycle=lanes) for first in (0, 1))
+    one, other = (select(Bit("mask", at), Element("src", at), Const(0, SRC)) for at in places)
+    return Lane((Write("dst", front(one + other, lanes // 2)),), over="src")
+
+
 VCPADD = micro(
     "vcpadd",
     "dst[i] = src[2i] + src[2i+1]; the sums of the lanes 0..i with mode PREFIX",
     (vreg(), mask()),
     (out_vreg(like="src"),),
-    lambda m, src, on, *, mode, **_: (reduce_values.prefix_sums if mode == "PREFIX" else reduce_values.pair_sums)(
-        src, on
-    ),
+    None,
     SAME,
     MASKED,
     worded(PRD_01),
+    meaning=_pairs,
     attrs=(word("mode", "PAIR", ("PAIR", "PREFIX")),),
     types=F,
     source="6.7",
