@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from ptokit.types.choices import Mode
+
 from .conftest import KERNELS, Run
 
 CASES = Path(__file__).parents[1] / "data" / "sync-cases"
@@ -227,3 +229,9 @@ def test_a_page_that_cannot_be_written(ptokit: Run, tmp_path: Path) -> None:
         assert (ran.status, ran.out) == (1, "")
         assert "cannot write the page" in ran.err
         assert "[CLI-04]" in ran.err
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_every_mode_of_the_library_is_one_of_the_command(ptokit: Run, mode: Mode) -> None:
+    ran = ptokit("sanitize", CLEAN, "-t", "a2a3", *ARGS, "--mode", mode.value)
+    assert (ran.status, ran.err) == (0, "") or "[AUTO-RULE]" in ran.err

@@ -12,6 +12,7 @@ from ptokit.diagnostics.shown import html_of, text_of
 from ptokit.ir.levels import stated_level
 from ptokit.ir.readable_functions import readable_functions
 from ptokit.records import dataclass
+from ptokit.types.choices import RuleSet
 
 from .arguments import make, read_arguments
 from .errors import UsageError
@@ -25,7 +26,7 @@ from .usage import one_of
 if TYPE_CHECKING:
     from ptokit.targets import Target
 
-RULES = ("all", "assembler")
+RULES = tuple(RuleSet)
 """Whose rules a program is checked by."""
 
 

@@ -24,6 +24,7 @@ from ptokit.run.devices import divided, sample
 from ptokit.run.machine.printed import redirected
 from ptokit.run.observer import Observer
 from ptokit.targets import Target
+from ptokit.types.choices import Backend
 from ptokit.types.dtypes import DType
 
 from .arguments import make, of_ranks, read_arguments
@@ -40,8 +41,7 @@ if TYPE_CHECKING:
 
     from ptokit.watch import Recorder, Seen
 
-BACKENDS = ("numpy", "native")
-"""Who carries out a kernel."""
+BACKENDS = tuple(Backend)
 
 Progress = Callable[[int, int], None]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ptokit.diagnostics import DiagnosticError, Diagnostics
 from ptokit.records import dataclass
+from ptokit.types.choices import TextForm
 
 from .errors import UsageError
 from .inputs import PYTHON
@@ -11,7 +12,7 @@ from .program import Program
 from .source import At, Text, origin, read, text_at
 from .usage import one_of
 
-FORMS = ("dps", "ssa", "sync", "generic")
+FORMS = tuple(TextForm)
 """Text forms of a program."""
 
 

@@ -10,16 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from ptokit.records import dataclass
-
-
-class Action(StrEnum):
-    """What is done with a program."""
-
-    CHECK = "check"  # against the rules of the target
-    RUN = "run"  # on arguments; what it leaves in them is kept as a digest
-    SANITIZE = "sanitize"  # races, uninitialised data, flags, deadlocks
-    COMPARE = "compare"  # run, and what it leaves in its arguments judged
-    TIME = "time"  # run several times
+from ptokit.types.choices import Action as Action
 
 
 class Status(StrEnum):

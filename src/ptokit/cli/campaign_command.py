@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
-from .options import Mode
+from ptokit.types.choices import Action
 
-
-class TableFormat(StrEnum):
-    """How a report of many cases is printed."""
-
-    TEXT = "text"
-    JSON = "json"
-
+from .options import ReportFormat, SanitizerMode
 
 EPILOG = """Examples:
 
@@ -56,11 +49,9 @@ def campaign(
     ] = None,
     do: Annotated[
         list[str] | None,
-        typer.Option("--do", metavar="ACTIONS", help="check,run,sanitize,compare,time; default the first three."),
+        typer.Option("--do", metavar="ACTIONS", help=f"{','.join(Action)}; default the first three."),
     ] = None,
-    mode: Annotated[
-        Mode | None, typer.Option(help="Who places tiles and orders pipes, where programs do not tell.")
-    ] = None,
+    mode: SanitizerMode = None,
     out: Annotated[
         str | None, typer.Option("--out", "-o", metavar="FILE", help="The file of results; default NAME.sqlite.")
     ] = None,
@@ -76,7 +67,7 @@ def campaign(
     ] = None,
     html: Annotated[str | None, typer.Option(metavar="FILE", help="Write the report as a page, too.")] = None,
     junit: Annotated[str | None, typer.Option(metavar="FILE", help="Write the results as JUnit XML, too.")] = None,
-    format: Annotated[TableFormat, typer.Option(help="How to print the report.")] = TableFormat.TEXT,
+    format: Annotated[ReportFormat, typer.Option(help="How to print the report.")] = ReportFormat.TEXT,
 ) -> None:
     """Check, run, sanitize and compare many programs, and keep every result."""
     from .campaign import report, run

@@ -6,8 +6,21 @@ from typing import Annotated
 
 import typer
 
+from ptokit.types.choices import RuleSet
+
 from .exits import EXIT_ERRORS
-from .options import Arguments, ErrorOnWarning, Extended, Files, Format, Ignore, MaxErrors, Rules, Select, Targets
+from .options import (
+    Arguments,
+    ErrorOnWarning,
+    Extended,
+    Files,
+    FindingsFormat,
+    Format,
+    Ignore,
+    MaxErrors,
+    Select,
+    Targets,
+)
 
 
 def add_check(app: typer.Typer) -> None:
@@ -45,13 +58,13 @@ def check(
         bool, typer.Option("--auto-sync", help="The assembler is to insert flags and barriers.")
     ] = False,
     rules: Annotated[
-        Rules | None, typer.Option(help="All rules, or only what the reference assembler refuses; by default all.")
+        RuleSet | None, typer.Option(help="All rules, or only what the reference assembler refuses; by default all.")
     ] = None,
     select: Select = None,
     ignore: Ignore = None,
     max_errors: MaxErrors = None,
     error_on_warning: ErrorOnWarning = False,
-    format: Annotated[Format, typer.Option(help="How to print findings.")] = Format.TEXT,
+    format: FindingsFormat = Format.TEXT,
     extended: Extended = False,
 ) -> None:
     """Report everything in files that the target would refuse."""

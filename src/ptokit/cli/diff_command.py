@@ -7,8 +7,10 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
+from ptokit.types.choices import Backend, Matmul
+
 from .exits import EXIT_ERRORS
-from .options import Backend, Extended, Matmul, ReportFormat
+from .options import Blocks, Extended, ReportFormat, VectorCores
 
 T = TypeVar("T")
 
@@ -46,14 +48,12 @@ def diff(
     arg: Annotated[
         list[str] | None, typer.Option("--arg", "-a", metavar="VALUE", help="An argument; repeat in order.")
     ] = None,
-    blocks: Annotated[int, typer.Option("--blocks", "-b", min=1, metavar="N", help="Blocks to launch.")] = 1,
+    blocks: Blocks = 1,
     matmul: Annotated[list[Matmul] | None, typer.Option(help="How the cube unit adds up; once or twice.")] = None,
     backend: Annotated[list[Backend] | None, typer.Option(help="Who carries it out; once or twice.")] = None,
     rtol: Annotated[float, typer.Option(metavar="X", help="Let numbers differ by X times that of B.")] = 0.0,
     atol: Annotated[float, typer.Option(metavar="X", help="Let numbers differ by X.")] = 0.0,
-    vector_cores: Annotated[
-        int, typer.Option(min=1, max=2, metavar="N", help="Vector cores beside each cube core of a mixed kernel.")
-    ] = 2,
+    vector_cores: VectorCores = 2,
     format: Annotated[ReportFormat, typer.Option(help="How to print what differs.")] = ReportFormat.TEXT,
     extended: Extended = False,
 ) -> None:

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from ptokit.types.choices import Matmul, Mode
+
 
 class Format(StrEnum):
     """How findings are printed."""
@@ -24,56 +26,11 @@ class ReportFormat(StrEnum):
     JSON = "json"
 
 
-class Rules(StrEnum):
-    """Which rules a file is checked by."""
-
-    ALL = "all"
-    ASSEMBLER = "assembler"
-
-
-class TextForm(StrEnum):
-    """Text forms of a program."""
-
-    DPS = "dps"
-    SSA = "ssa"
-    SYNC = "sync"
-    GENERIC = "generic"
-
-
-class Matmul(StrEnum):
-    """How the cube unit adds up products."""
-
-    EXACT = "exact"
-    FAST = "fast"
-    REF = "ref"
-
-
-class Backend(StrEnum):
-    """The backend that runs a kernel."""
-
-    NUMPY = "numpy"
-    NATIVE = "native"
-
-
-class Mode(StrEnum):
-    """Who places tiles and orders pipes."""
-
-    AUTO = "auto"
-    MANUAL = "manual"
-
-
 class Also(StrEnum):
     """Rules of the sanitizer that are off by default."""
 
     REUSE = "FLAG-REUSE-RACE"
     ALIAS = "FLAG-ALIAS"
-
-
-class Order(StrEnum):
-    """Which order instructions of one pipe have without synchronisation."""
-
-    STRICT = "strict"
-    PROFILE = "profile"
 
 
 TextFiles = Annotated[
@@ -135,3 +92,13 @@ ErrorOnWarning = Annotated[
 Extended = Annotated[
     bool, typer.Option("--extended", help="Let the cpu target run element types that only devices have.")
 ]
+Entry = Annotated[str | None, typer.Option(metavar="F", help="The kernel to run, where the file has several.")]
+Blocks = Annotated[int, typer.Option("--blocks", "-b", min=1, metavar="N", help="Blocks to launch.")]
+MatmulMode = Annotated[Matmul, typer.Option(help="Sums of products: rounded once, in f32, or in the order of k.")]
+VectorCores = Annotated[
+    int, typer.Option(min=1, max=2, metavar="N", help="Vector cores beside each cube core of a mixed kernel.")
+]
+SanitizerMode = Annotated[
+    Mode | None, typer.Option(help="Who places tiles and orders pipes, where the program does not tell.")
+]
+FindingsFormat = Annotated[Format, typer.Option(help="How to print findings.")]

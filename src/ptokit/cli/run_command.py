@@ -6,7 +6,9 @@ from typing import Annotated
 
 import typer
 
-from .options import Arguments, Backend, Extended, File, Matmul, Ranks, Targets
+from ptokit.types.choices import Backend, Matmul
+
+from .options import Arguments, Blocks, Entry, Extended, File, MatmulMode, Ranks, Targets, VectorCores
 
 
 def add_run(app: typer.Typer) -> None:
@@ -53,11 +55,9 @@ What --dump shows, with its block and loop variables:
 def run(
     file: File,
     target: Targets = None,
-    entry: Annotated[
-        str | None, typer.Option(metavar="F", help="The kernel to run, where the file has several.")
-    ] = None,
+    entry: Entry = None,
     arg: Arguments = None,
-    blocks: Annotated[int, typer.Option("--blocks", "-b", min=1, metavar="N", help="Blocks to launch.")] = 1,
+    blocks: Blocks = 1,
     ranks: Ranks = None,
     out: Annotated[
         str | None,
@@ -67,12 +67,8 @@ def run(
             help="Save every pointer argument as DIR/NAME.npy; of several targets, as DIR/NAME-T.npy.",
         ),
     ] = None,
-    matmul: Annotated[
-        Matmul, typer.Option(help="Sums of products: rounded once, in f32, or in the order of k.")
-    ] = Matmul.EXACT,
-    vector_cores: Annotated[
-        int, typer.Option(min=1, max=2, metavar="N", help="Vector cores beside each cube core of a mixed kernel.")
-    ] = 2,
+    matmul: MatmulMode = Matmul.EXACT,
+    vector_cores: VectorCores = 2,
     extended: Extended = False,
     sanitize: Annotated[
         bool, typer.Option("--sanitize", help="Look for races and uninitialised data first; errors end the run.")

@@ -6,20 +6,25 @@ from typing import Annotated
 
 import typer
 
+from ptokit.types.choices import Order
+
 from .options import (
     Also,
     Arguments,
+    Blocks,
+    Entry,
     ErrorOnWarning,
     Extended,
     File,
+    FindingsFormat,
     Format,
     Ignore,
     MaxErrors,
-    Mode,
-    Order,
     Ranks,
+    SanitizerMode,
     Select,
     Targets,
+    VectorCores,
 )
 
 
@@ -49,11 +54,9 @@ and flags leaves it to the compiler (--mode auto accepts that)."""
 def sanitize(
     file: File,
     target: Targets = None,
-    entry: Annotated[
-        str | None, typer.Option(metavar="F", help="The kernel to run, where the file has several.")
-    ] = None,
+    entry: Entry = None,
     arg: Arguments = None,
-    blocks: Annotated[int, typer.Option("--blocks", "-b", min=1, metavar="N", help="Blocks to launch.")] = 1,
+    blocks: Blocks = 1,
     ranks: Ranks = None,
     order: Annotated[
         Order, typer.Option(help="Order within a pipe: complete, or as far as the target promises it.")
@@ -68,12 +71,8 @@ def sanitize(
         str | None,
         typer.Option(metavar="FILE", help="Write the report as a page with pictures, too; of several targets FILE-T."),
     ] = None,
-    vector_cores: Annotated[
-        int, typer.Option(min=1, max=2, metavar="N", help="Vector cores beside each cube core of a mixed kernel.")
-    ] = 2,
-    mode: Annotated[
-        Mode | None, typer.Option(help="Who places tiles and orders pipes, where the program does not tell.")
-    ] = None,
+    vector_cores: VectorCores = 2,
+    mode: SanitizerMode = None,
     also: Annotated[
         list[Also] | None,
         typer.Option(
@@ -87,7 +86,7 @@ def sanitize(
     ignore: Ignore = None,
     max_errors: MaxErrors = None,
     error_on_warning: ErrorOnWarning = False,
-    format: Annotated[Format, typer.Option(help="How to print findings.")] = Format.TEXT,
+    format: FindingsFormat = Format.TEXT,
     extended: Extended = False,
 ) -> None:
     """Find races, missing flags, deadlocks and uninitialised data."""

@@ -6,8 +6,10 @@ from typing import Annotated
 
 import typer
 
+from ptokit.types.choices import TextForm
+
 from .exits import EXIT_ERRORS
-from .options import File, TextFiles, TextForm
+from .options import File, TextFiles
 
 
 def add_text(app: typer.Typer) -> None:

@@ -16,6 +16,7 @@ from ptokit.ir.runnable import check_runnable
 from ptokit.ir.verify import verify
 from ptokit.records import dataclass
 from ptokit.targets import Target
+from ptokit.types.choices import Matmul
 from ptokit.types.dtypes import DType
 from ptokit.types.values import MemRef, PartitionView, Ptr, TensorView, Type
 
@@ -44,7 +45,7 @@ from .planning.stores import stores_last
 from .python.code import PythonCode
 from .python.text import Source
 
-MATMUL_MODES = ("exact", "fast", "ref")
+MATMUL_MODES = tuple(Matmul)
 CHUNK_BYTES = 3 << 20  # working memory of the blocks that run together: what stays in a CPU's cache
 CHUNK_BLOCKS = 1024
 KEPT_BYTES = 1 << 26  # memory that is read and changed: of more no copy is kept, and blocks run one at a time

@@ -32,6 +32,7 @@ from ptokit.run.planning.stores import is_global
 from ptokit.run.program import Program, choose_entry, filled_in
 from ptokit.targets import Target
 from ptokit.targets import target as target_named
+from ptokit.types.choices import Order
 from ptokit.types.dtypes import DType
 
 from . import rules as _rules  # puts the rules into the catalogue
@@ -62,7 +63,7 @@ from .simulation.signals import Hub
 WITNESSES = 16
 """Races that are run once more to show what they change."""
 
-ORDERS = ("strict", "profile")
+ORDERS = tuple(Order)
 """How much order one pipe gives by itself (memory-model-and-sync 6.1)."""
 
 _NAMED = 4

@@ -6,11 +6,10 @@ from ptokit.diagnostics import Diagnostics
 from ptokit.ir.core import Function, Module, Op, Value
 from ptokit.ir.facts import Facts, instr_of
 from ptokit.isa.unknown import known
+from ptokit.types.choices import Mode
 from ptokit.types.tile import TileSpec
 
-MODES = ("auto", "auto-sync", "manual")
-"""Who places tiles and orders pipes: the compiler, or the program. With ``auto-sync`` the program places tiles, and the
-compiler orders the pipes of each core."""
+MODES = tuple(Mode)
 
 
 def auto_rules(module: Module, found: Diagnostics) -> None:

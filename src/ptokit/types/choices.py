@@ -1,0 +1,65 @@
+"""What callers choose by a word: the options of the command line, of the library and of files of settings.
+
+This module imports nothing, so that the command line knows the words before anything else is loaded.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Matmul(StrEnum):
+    """How the cube unit adds up products: rounded once, in f32, or in the order of k."""
+
+    EXACT = "exact"
+    FAST = "fast"
+    REF = "ref"
+
+
+class Backend(StrEnum):
+    """The backend that runs a kernel."""
+
+    NUMPY = "numpy"
+    NATIVE = "native"
+
+
+class Mode(StrEnum):
+    """Who places tiles and orders pipes: the compiler, or the program. With ``auto-sync`` the program places tiles, and
+    the compiler orders the pipes of each core."""
+
+    AUTO = "auto"
+    AUTO_SYNC = "auto-sync"
+    MANUAL = "manual"
+
+
+class Order(StrEnum):
+    """Which order instructions of one pipe have without synchronisation: complete, or what the target promises."""
+
+    STRICT = "strict"
+    PROFILE = "profile"
+
+
+class RuleSet(StrEnum):
+    """Which rules a file is checked by."""
+
+    ALL = "all"
+    ASSEMBLER = "assembler"
+
+
+class TextForm(StrEnum):
+    """Text forms of a program."""
+
+    DPS = "dps"
+    SSA = "ssa"
+    SYNC = "sync"
+    GENERIC = "generic"
+
+
+class Action(StrEnum):
+    """What a campaign does with a program."""
+
+    CHECK = "check"  # against the rules of the target
+    RUN = "run"  # on arguments; what it leaves in them is kept as a digest
+    SANITIZE = "sanitize"  # races, uninitialised data, flags, deadlocks
+    COMPARE = "compare"  # run, and what it leaves in its arguments judged
+    TIME = "time"  # run several times
