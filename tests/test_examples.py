@@ -20,7 +20,8 @@ from ptokit.types.dtypes import DTYPES
 EXAMPLES = Path(__file__).parents[1] / "examples"
 FAULTS = {("UB-CAPACITY", 22), ("EW-04", 28)}  # of faulty.pto
 PIPES = ("flash_attention.pto", "split_k.pto")  # for a5, see test_pipe_examples.py
-KERNELS = sorted(p.name for p in (EXAMPLES / "pto").glob("*.pto") if p.name not in ("faulty.pto", *PIPES))
+RANKS = ("ring_all_reduce.pto",)  # see test_rank_examples.py
+KERNELS = sorted(p.name for p in (EXAMPLES / "pto").glob("*.pto") if p.name not in ("faulty.pto", *PIPES, *RANKS))
 
 
 def launch(kernel: str, target: Target, blocks: int, *args: object) -> None:
