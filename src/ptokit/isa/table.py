@@ -54,6 +54,18 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class OperandForm:
+    """How text writes an operand, where the instruction has no grammar of its own."""
+
+    listed: bool = False  # of an offset: with its type
+    group: str = ""  # in parentheses behind this word: ``nburst(...)``
+    implied: bool = False  # of a number: without its type
+    word: str = ""  # behind this word and the types of ``ins``, with its own type; older texts list it
+    stored: bool = False  # in ``outs``, whatever its role; older texts have it in ``ins``
+    absent: str = ""  # the word behind the operands of ``ins`` that says it is not there
+
+
+@dataclass(frozen=True, slots=True)
 class Operand:
     """One operand. `Instr.operands` lists them in C++ order, destination first."""
 
@@ -69,23 +81,18 @@ class Operand:
     or_ptr: bool = False  # a number, or a pointer
     or_vreg: bool = False  # a number, or a register or logical vector
     space: str = ""  # of a pointer: "ub" or "gm"
-    offset: bool = False  # stands in brackets behind the pointer before it
-    listed: bool = False  # of an offset: its type is printed
-    group: str = ""  # stands in parentheses behind this word: ``nburst(...)``
+    offset: bool = False  # from the pointer before it; stands in brackets behind that
     supplied: bool = False  # of a scratch tile: a statement that omits it means one of the type of its first source
     like: str = ""  # of a result whose type is not written, or a scratch tile that a statement omits: what has its type
     agreed: bool = False  # blocks that run together need the same value
     linear: bool = False  # of a state: handed on exactly once
     posted: bool = False  # of a result: the pointer of an access, advanced; only where the text asks for it
-    implied: bool = False  # of a number: its type is never written
     placed: bool = False  # of a tile: the instruction gives it its place
     size: int = 1  # of a list in groups: how many values one group has
     bits: int = 0  # of a mask: its granularity
-    word: str = ""  # stands behind this word and the types of ``ins``, with its own type; older texts list it
-    stored: bool = False  # stands in ``outs``, whatever its role; older texts have it in ``ins``
-    absent: str = ""  # the word behind the operands of ``ins`` that says it is not there
     members: Role = Role.IN  # of a group of devices: what happens to the memory of its members
     needed: Callable[[Site], str | None] | None = None  # of a scratch tile: what its size follows from, None: no need
+    form: OperandForm = OperandForm()
 
 
 def dst(name: str = "dst", kind: Kind = Kind.TILE) -> Operand:
@@ -116,6 +123,11 @@ def scalar(name: str = "scalar", *, optional: bool = False, type: str = "") -> O
 def index(name: str, *, optional: bool = False) -> Operand:
     """A position or size, of type index."""
     return scalar(name, optional=optional, type="index")
+
+
+def in_text(operand: Operand, **form: Any) -> Operand:
+    """The operand, written in another form; `form` are fields of `OperandForm`."""
+    return replace(operand, form=OperandForm(**form))
 
 
 def agreed(operand: Operand) -> Operand:
@@ -338,12 +350,12 @@ class Instr:
     @property
     def ins(self) -> list[Operand]:
         """Operands written in ``ins(...)``, in text order."""
-        return [o for o in self._as_written if o.role in (Role.IN, Role.SCRATCH) and not o.stored]
+        return [o for o in self._as_written if o.role in (Role.IN, Role.SCRATCH) and not o.form.stored]
 
     @property
     def outs(self) -> list[Operand]:
         """Operands written in ``outs(...)``, in text order."""
-        return [o for o in self._as_written if o.role in (Role.OUT, Role.INOUT) or o.stored]
+        return [o for o in self._as_written if o.role in (Role.OUT, Role.INOUT) or o.form.stored]
 
     @property
     def _as_written(self) -> Sequence[Operand]:

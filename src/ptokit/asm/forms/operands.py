@@ -77,12 +77,17 @@ NOTHING_BESIDE = Beside({}, {}, None, None)
 @cache
 def beside_values(name: str) -> Beside:
     instr = TABLE[name]
-    own = any(o.word for o in instr.operands)
-    others = (i for i in TABLE.values() if i.newest == instr.text and any(o.word for o in i.operands))
+    own = any(o.form.word for o in instr.operands)
+    others = (i for i in TABLE.values() if i.newest == instr.text and any(o.form.word for o in i.operands))
     variant = None if own else next(others, None)
     listed = (*instr.operands, *(variant.operands if variant is not None else ()))
     beside = next((a for a in instr.attrs if a.beside), None)
-    return Beside({o.word: o for o in listed if o.word}, {o.absent: o for o in listed if o.absent}, beside, variant)
+    return Beside(
+        {o.form.word: o for o in listed if o.form.word},
+        {o.form.absent: o for o in listed if o.form.absent},
+        beside,
+        variant,
+    )
 
 
 def takes(operands: Sequence[Operand]) -> Takes:

@@ -34,18 +34,18 @@ def print_micro(op: Op, instr: Instr, name: Callable[[Value], str]) -> str:
     tokens = [a for a in instr.attrs if a.token and op.attrs.get(a.name) is not None]
     for operand in _order(op, instr):
         values = op.group(operand.name)
-        if not operand.group:
+        if not operand.form.group:
             parts += [quote(str(op.attrs[a.name])) for a in tokens if a.before == operand.name]
         if operand.offset:
             for value in values:
                 parts[-1] += f"[{name(value)}]"
-            if not operand.listed:
+            if not operand.form.listed:
                 continue
-        elif not operand.group:
+        elif not operand.form.group:
             parts += map(name, values)
-        types += [str(v.type) for v in values] if not (operand.group or operand.implied) else []
-    for word in dict.fromkeys(o.group for o in instr.operands if o.group):
-        members = [o for o in instr.operands if o.group == word]
+        types += [str(v.type) for v in values] if not (operand.form.group or operand.form.implied) else []
+    for word in dict.fromkeys(o.form.group for o in instr.operands if o.form.group):
+        members = [o for o in instr.operands if o.form.group == word]
         values = [v for o in members for v in op.group(o.name)]
         size = members[0].size if members[0].variadic else max(1, len(values))
         for k in range(0, len(values), size):

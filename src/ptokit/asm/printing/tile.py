@@ -14,8 +14,8 @@ from .written import attribute_dictionary
 
 def print_dps(op: Op, instr: Instr, name: Callable[[Value], str]) -> str:
     """A tile instruction behind its name."""
-    worded = [(o, v) for o in instr.ins if o.word for v in op.group(o.name)]
-    ins = [v for o in instr.ins if not o.word for v in op.group(o.name)]
+    worded = [(o, v) for o in instr.ins if o.form.word for v in op.group(o.name)]
+    ins = [v for o in instr.ins if not o.form.word for v in op.group(o.name)]
     outs = [v for o in instr.outs for v in op.group(o.name)]
     comma = instr.syntax == "dps-comma"
     inside = instr.syntax == "dps-attrs-in" or (comma and len(outs) == 1)
@@ -31,9 +31,9 @@ def print_dps(op: Op, instr: Instr, name: Callable[[Value], str]) -> str:
     shown = f"{',' if comma else ''} {attrs}" if inside and attrs else ""
     for absent in beside_values(instr.name).absent.values():
         if len(ins) > 1 and op.get(absent.name) is None and _may_have(instr, absent, op):
-            shown = f" {absent.absent}{shown}"
+            shown = f" {absent.form.absent}{shown}"
     text = f" ins({_printed(ins, instr, name, shown)}"
-    text += "".join(f" {o.word} {name(v)} : {v.type}" for o, v in worded)
+    text += "".join(f" {o.form.word} {name(v)} : {v.type}" for o, v in worded)
     text += ")" if string is None else f', "{string.text}")'
     if outs:
         text += f" outs({_printed(outs, instr, name, '')})"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from ptokit.targets import A2A3
 from ptokit.types.enums import QuantType
@@ -12,7 +11,7 @@ from ..meaning.expressions import COLUMN, Axis, Convert, Element, Expr, Index
 from ..meaning.words import Lane, lane
 from ..scratch import on_a2a3
 from ..site import Site, TileInfo
-from ..table import Access, Attr, Instr, default_footprint, dst, instruction, src, tmp
+from ..table import Access, Attr, Instr, default_footprint, dst, in_text, instruction, src, tmp
 from ..unknown import Size, known
 from .quantize_rules import DEQUANT_RULES, QUANT_RULES, TQ_1, TQ_2
 from .words import SRC
@@ -68,7 +67,7 @@ TQUANT = instruction(
             src(),
             src("scale"),
             src("offset", optional=True),
-            replace(tmp(optional=True, needed=on_a2a3("src")), stored=True),
+            in_text(tmp(optional=True, needed=on_a2a3("src")), stored=True),
         ),
         (Attr("quant_type", QuantType, None, "quant_type", "quant_type"),),
         orders=(("src", "scale", "offset", "tmp"),),

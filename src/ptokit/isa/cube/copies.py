@@ -15,7 +15,7 @@ import numpy as np
 from ptokit.types.enums import Pipe
 
 from ..machine import Axis, Machine
-from ..table import Attr, Kind, Operand, Role
+from ..table import Attr, Kind, Operand, OperandForm, Role
 from .pointers import BLOCK, at, bit, cube, numbers
 
 TABLE_UNIT = 64  # bytes: of copies into the fix-pipe buffer
@@ -137,7 +137,7 @@ def _table(m: Machine, src: Any, dst: Any, length: int, count: int, src_gap: int
 
 
 _BURST = (*numbers("len_burst"), *numbers("n_burst src_stride dst_stride", group="nburst"))
-_LOOPS = Operand("loops", Role.IN, Kind.SCALAR, True, True, "i64", group="loop", size=3, agreed=True)
+_LOOPS = Operand("loops", Role.IN, Kind.SCALAR, True, True, "i64", form=OperandForm(group="loop"), size=3, agreed=True)
 _SID = "sid n_burst len_burst src_gap dst_gap"
 _GAPS = "n_burst len_burst src_gap dst_gap"
 

@@ -19,7 +19,7 @@ from ..atomics import combining
 from ..checks.placement import SLOPES
 from ..machine import Combine, Machine
 from ..numerics.scaling import narrowed
-from ..table import Kind, Operand, Role, listed
+from ..table import Kind, Operand, OperandForm, Role, listed
 from .control import KEEP_NAN_BIT, NOSAT_BIT, control
 from .drain_rules import RELU_WORDS
 from .pointers import ACC_BYTES, ACC_COLS, BLOCK, accumulator, at, clause, cube, numbers
@@ -266,9 +266,11 @@ def _raw_ub(m: Machine, src: Any, dst: Any, xm: int, xt: int, *, types: Any) -> 
 
 
 _DRAIN = (
-    Operand("quant", Role.IN, Kind.SCALAR, optional=True, or_ptr=True, group="pre_quant", agreed=True),
-    Operand("relu", Role.IN, Kind.SCALAR, optional=True, or_ptr=True, group="pre_relu", agreed=True),
-    Operand("clip", Role.IN, Kind.SCALAR, optional=True, group="pre_relu", agreed=True),
+    Operand(
+        "quant", Role.IN, Kind.SCALAR, optional=True, or_ptr=True, form=OperandForm(group="pre_quant"), agreed=True
+    ),
+    Operand("relu", Role.IN, Kind.SCALAR, optional=True, or_ptr=True, form=OperandForm(group="pre_relu"), agreed=True),
+    Operand("clip", Role.IN, Kind.SCALAR, optional=True, form=OperandForm(group="pre_relu"), agreed=True),
     *numbers("layout_stride", group="layout", optional=True),
     *numbers("loop_count loop_src loop_dst", group="loop3", optional=True),
 )

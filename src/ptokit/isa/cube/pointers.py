@@ -21,7 +21,7 @@ from ptokit.types.enums import Pipe
 from ..machine import Machine
 from ..meaning.rows import Rows
 from ..meaning.words import Meaning
-from ..table import Attr, Instr, Kind, Operand, Role, instruction
+from ..table import Attr, Instr, Kind, Operand, OperandForm, Role, instruction
 from .drain_rules import DRAINS
 from .verifier_rules import VERIFIED
 
@@ -41,7 +41,8 @@ def at(name: str, space: str, role: Role = Role.IN) -> Operand:
 def numbers(names: str, *, group: str = "", optional: bool = False) -> tuple[Operand, ...]:
     """Sizes, strides and counts, of type i64."""
     return tuple(
-        Operand(n, Role.IN, Kind.SCALAR, optional, type="i64", group=group, agreed=True) for n in names.split()
+        Operand(n, Role.IN, Kind.SCALAR, optional, type="i64", form=OperandForm(group=group), agreed=True)
+        for n in names.split()
     )
 
 

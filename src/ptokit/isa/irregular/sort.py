@@ -6,7 +6,6 @@ A record has 8 bytes: the value, zeros up to 4 bytes, a 32-bit index. Here it is
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from ..element_positions import for_all_blocks, kind
 from ..machine import Machine, TileOperand
 from ..scratch import of_lists, of_tails
 from ..site import Site, TileInfo
-from ..table import Access, Attr, Instr, Kind, Operand, Role, agreed, dst, instruction, scalar, src, tmp
+from ..table import Access, Attr, Instr, Kind, Operand, Role, agreed, dst, in_text, instruction, scalar, src, tmp
 from .scratch_text_rules import MS_1, SORT_AS_01
 from .sort_rules import MERGE_RULES, SORT_RULES
 
@@ -181,7 +180,7 @@ TMRGSORT = instruction(
         (
             dst(),
             Operand("executed", Role.OUT, Kind.RECORD, optional=True),
-            replace(tmp(optional=True, like="dst", needed=of_lists), absent="no_tmp"),
+            in_text(tmp(optional=True, like="dst", needed=of_lists), absent="no_tmp"),
             src("src0"),
             src("src1", optional=True),
             src("src2", optional=True),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from ptokit.targets import A5
@@ -14,7 +13,7 @@ from ..meaning.expressions import Axis, Element, Extent, Index
 from ..meaning.moving import put
 from ..meaning.words import Move, Python, Word
 from ..site import Site
-from ..table import Instr, agreed, dst, index, instruction, scalar, src
+from ..table import Instr, agreed, dst, in_text, index, instruction, scalar, src
 from .extract_footprint import extract_footprint, pair_footprint
 from .extract_rules import EXTRACT_FP_RULES, EXTRACT_RULES, PAIR_RULES
 from .fractal_z import weights
@@ -77,7 +76,7 @@ TEXTRACT = instruction(
         (
             dst(),
             src(),
-            replace(src("fp", optional=True), word="fp"),
+            in_text(src("fp", optional=True), word="fp"),
             scalar("quant", optional=True, type="i64"),
             agreed(index("row")),
             agreed(index("col")),
@@ -114,7 +113,7 @@ TEXTRACT_FP = instruction(
         "TEXTRACT_FP",
         "textract_fp",
         "Copy a window of an accumulator with one quantisation word per column of the source.",
-        (dst(), src(), replace(src("fp"), word="fp"), agreed(index("row")), agreed(index("col"))),
+        (dst(), src(), in_text(src("fp"), word="fp"), agreed(index("row")), agreed(index("col"))),
         (RELU,),
         pipe=Pipe.FIX,
         rules=EXTRACT_FP_RULES,

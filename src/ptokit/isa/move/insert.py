@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from ..machine import Machine, TileOperand
 from ..meaning.expressions import OWN, Axis, Extent, Index
 from ..meaning.words import Move, Python, Word
 from ..site import Site
-from ..table import Attr, Instr, agreed, index, inout, instruction, scalar, src
+from ..table import Attr, Instr, agreed, in_text, index, inout, instruction, scalar, src
 from ..unknown import known
 from .insert_footprint import insert_footprint
 from .insert_rules import INSERT_FP_RULES, INSERT_RULES
@@ -80,8 +79,8 @@ TINSERT = instruction(
         (
             inout(),
             src(),
-            replace(src("fp", optional=True), word="fp"),
-            replace(scalar("quant", optional=True, type="i64"), word="pre_quant"),
+            in_text(src("fp", optional=True), word="fp"),
+            in_text(scalar("quant", optional=True, type="i64"), word="pre_quant"),
             agreed(index("row")),
             agreed(index("col")),
         ),
@@ -115,7 +114,7 @@ TINSERT_FP = instruction(
         "TINSERT_FP",
         "tinsert_fp",
         "Copy an accumulator into another tile with one quantisation word per column.",
-        (inout(), src(), replace(src("fp"), word="fp"), agreed(index("row")), agreed(index("col"))),
+        (inout(), src(), in_text(src("fp"), word="fp"), agreed(index("row")), agreed(index("col"))),
         (RELU,),
         pipe=Pipe.FIX,
         rules=INSERT_FP_RULES,

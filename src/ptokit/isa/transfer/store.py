@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -20,7 +19,7 @@ from ..meaning.words import Move, Python, Word
 from ..numerics.quant import quantize
 from ..numerics.quant_modes import store_mode
 from ..site import Site
-from ..table import Attr, Instr, Role, instruction, scalar, src, view
+from ..table import Attr, Instr, Role, in_text, instruction, scalar, src, view
 from . import conv_rules, store_acc_rules, store_plain_rules, store_rules, transfer_asm_rules
 from .conv_transfer import store_conv
 from .store_acc_checks import BYTES, channel_block
@@ -201,7 +200,7 @@ TSTORE_FP = instruction(
         "TSTORE_FP",
         "tstore_fp",
         "Store an accumulator quantised with one parameter word per column.",
-        (view("dst", Role.OUT), src(), replace(src("fp"), word="fp")),
+        (view("dst", Role.OUT), src(), in_text(src("fp"), word="fp")),
         (_ATOMIC, _RELU),
         pipe=Pipe.FIX,
         rules=(*COMMON, store_rules.LS_COM_07, *_RULES, *transfer_asm_rules.STORE_FP),

@@ -17,7 +17,7 @@ from ptokit.diagnostics.rules import merged
 from ptokit.types.dtypes import DTYPES, PACKED, DType
 from ptokit.types.enums import Pipe
 
-from ..table import Attr, Instr, Kind, Meaning, Operand, Role, instruction
+from ..table import Attr, Instr, Kind, Meaning, Operand, OperandForm, Role, instruction
 from . import rules
 from .registers import Registers
 from .verifier_rules import VERIFIED
@@ -68,12 +68,12 @@ def gm(name: str = "src", role: Role = Role.IN) -> Operand:
 
 def at(name: str = "offset", *, listed: bool = False, type: str = "index") -> Operand:
     """The offset in brackets behind the pointer before it, in elements of the pointer's type."""
-    return Operand(name, Role.IN, Kind.SCALAR, optional=True, type=type, offset=True, listed=listed)
+    return Operand(name, Role.IN, Kind.SCALAR, optional=True, type=type, offset=True, form=OperandForm(listed=listed))
 
 
 def number(name: str, type: str = "", *, optional: bool = False, group: str = "") -> Operand:
     """A scalar; without a type it is of the register's element type."""
-    return Operand(name, Role.IN, Kind.SCALAR, optional, type=type, group=group)
+    return Operand(name, Role.IN, Kind.SCALAR, optional, type=type, form=OperandForm(group=group))
 
 
 def out_vreg(name: str = "dst", like: str = "") -> Operand:

@@ -29,7 +29,7 @@ from ..meaning.expressions import OWN, Convert, Element, Expr, Index, Reinterpre
 from ..meaning.rows import Rows
 from ..meaning.words import Lane, Meaning, Write
 from ..site import Site, VectorInfo
-from ..table import Attr, Instr, Kind, Operand, Role, instruction
+from ..table import Attr, Instr, Kind, Operand, OperandForm, Role, instruction
 
 SOURCE = "PTOAS e32488c9, vmi-isa"
 _KINDS = {"v": Kind.VECTOR, "m": Kind.LANES, "b": Kind.PART, "p": Kind.PTR}
@@ -41,7 +41,9 @@ def _operand(word: str, role: Role) -> Operand:
     if kind == "o":
         return Operand(name, role, Kind.SCALAR, True, type="index", offset=True)
     if kind in ("x", "y"):
-        return Operand(name, role, Kind.SCALAR, optional, type={"x": "index", "y": "i16"}[kind], implied=True)
+        return Operand(
+            name, role, Kind.SCALAR, optional, type={"x": "index", "y": "i16"}[kind], form=OperandForm(implied=True)
+        )
     if kind not in _KINDS:
         return Operand(name, role, Kind.SCALAR, optional, type="" if kind == "s" else kind, or_vreg=kind == "s")
     return Operand(name, role, _KINDS[kind], optional, word.endswith("*"), or_view=kind == "p")

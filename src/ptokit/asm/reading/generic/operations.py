@@ -223,7 +223,7 @@ def _operands(p: Parser, instr: Instr, s: Statement, stated: list[int] | None, a
     for operand, count in zip(order, counts):
         part = given[position : position + count]
         position += count
-        if operand.variadic and (part or not operand.group):
+        if operand.variadic and (part or not operand.form.group):
             got[operand.name] = list(part)
         elif part:
             got[operand.name] = part[0]

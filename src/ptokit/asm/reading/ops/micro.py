@@ -276,7 +276,7 @@ class _Reader:
         if instr.forms:
             orders = [instr.chosen(form, instr.operands) for form in instr.forms]
         else:
-            orders = [[o for o in instr.operands if not o.offset and not o.group]]
+            orders = [[o for o in instr.operands if not o.offset and not o.form.group]]
             orders += [[instr.operand(name) for name in names] for names in instr.orders]
         named = any(item.name for item in s.items)
         for spaces in (True, False):
@@ -353,7 +353,7 @@ class _Reader:
     def _grouped(self, got: dict[str, Value | list[Value]]) -> None:
         """The operands of ``nburst(..)`` and its like."""
         for word, index, items in self.s.groups:
-            wanted = [o for o in self.instr.operands if o.group == word]
+            wanted = [o for o in self.instr.operands if o.form.group == word]
             if not wanted:
                 self.misfit(f"has no {word}(...)", index)
             if wanted[0].variadic:
@@ -370,8 +370,8 @@ class _Reader:
             for operand, item in zip(wanted, items):
                 got[operand.name] = self._value(item, operand)
         for operand in self.instr.operands:
-            if operand.group and not operand.optional and not operand.variadic and operand.name not in got:
-                self.misfit(f"needs {operand.group}(...)")
+            if operand.form.group and not operand.optional and not operand.variadic and operand.name not in got:
+                self.misfit(f"needs {operand.form.group}(...)")
 
     # ------------------------------------------------------ tokens and results
 
@@ -425,7 +425,7 @@ class _Reader:
 def _words(name: str) -> tuple[dict[str, str], frozenset[str]]:
     """Words before parentheses: of groups, by what they are called in the table, and of single operands."""
     instr = TABLE[name]
-    groups = {o.group: o.group for o in instr.operands if o.group}
+    groups = {o.form.group: o.form.group for o in instr.operands if o.form.group}
     if "loop" in groups:
         groups |= {"loop1": "loop", "loop2": "loop"}
     return groups, frozenset(o.name for o in instr.operands) if instr.forms else frozenset()
@@ -437,7 +437,7 @@ def _fits(operand: Operand, type: Type | None, *, spaces: bool) -> bool:
         return operand.kind is Kind.SCALAR
     if type is FREE or type is POISON:
         return True
-    if operand.implied and isinstance(type, Scalar):
+    if operand.form.implied and isinstance(type, Scalar):
         return type.name == operand.type
     if operand.or_vreg and isinstance(type, VReg | LogicalVector):
         return True

@@ -20,7 +20,7 @@ from ...machine import Axis, Machine
 from ...meaning.expressions import Extent, Scalar, Sum
 from ...meaning.words import Bursts, Keep, Meaning, Python, Word
 from ...site import Site
-from ...table import Instr, Kind, Operand, Role
+from ...table import Instr, Kind, Operand, OperandForm, Role
 from ...unknown import Size
 from ..words import gm, micro, number, ub
 from . import rules
@@ -37,7 +37,7 @@ _FLOATS: dict[str, Any] = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32":
 
 def count(name: str, group: str = "") -> Operand:
     """A number of rows or bytes, the same for all blocks of a launch that run together."""
-    return Operand(name, Role.IN, Kind.SCALAR, type="i64", group=group, agreed=True)
+    return Operand(name, Role.IN, Kind.SCALAR, type="i64", form=OperandForm(group=group), agreed=True)
 
 
 def _into_ub(
@@ -149,7 +149,7 @@ def _dma(text: str, summary: str, operands: tuple[Operand, ...], does: Meaning, 
     return micro(text, summary, operands, (), None, *bound, **more)
 
 
-_LOOPS = Operand("loops", Role.IN, Kind.SCALAR, True, True, "i64", group="loop", size=3, agreed=True)
+_LOOPS = Operand("loops", Role.IN, Kind.SCALAR, True, True, "i64", form=OperandForm(group="loop"), size=3, agreed=True)
 _BURST = (count("n_burst", "nburst"), count("src_stride", "nburst"), count("dst_stride", "nburst"))
 
 _BURSTS = (number("sid", "i64"), count("n_burst"), count("len_burst"))
@@ -214,9 +214,9 @@ MTE_GM_UB = _dma(
         count("len_burst"),
         *_BURST,
         _LOOPS,
-        Operand("pad_value", Role.IN, Kind.SCALAR, True, group="pad", agreed=True),
-        Operand("left_padding", Role.IN, Kind.SCALAR, True, type="i64", group="pad", agreed=True),
-        Operand("right_padding", Role.IN, Kind.SCALAR, True, type="i64", group="pad", agreed=True),
+        Operand("pad_value", Role.IN, Kind.SCALAR, True, form=OperandForm(group="pad"), agreed=True),
+        Operand("left_padding", Role.IN, Kind.SCALAR, True, type="i64", form=OperandForm(group="pad"), agreed=True),
+        Operand("right_padding", Role.IN, Kind.SCALAR, True, type="i64", form=OperandForm(group="pad"), agreed=True),
     ),
     _mte,
     *rules.GM_TO_UB,
