@@ -141,7 +141,7 @@ class Packing:
 
     def _tile(self, what: Tile) -> Decode:
         rows, cols = (self.number(n) for n in valid(self.w, what))
-        name, spec = what.name, what.spec
+        name, spec = what.name, what.type
         if what.parent is not None:
             parent, row, col, type = self._tile(what.parent), self.number(what.row), self.number(what.col), what.type
             return lambda worker, words: Window(

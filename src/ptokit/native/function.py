@@ -28,6 +28,7 @@ from . import callbacks, control, forwarding, instructions, scalars, standing_ti
 from .code import Code, Num
 from .contents import Contents
 from .module import STATE_BLOCKS, STATE_CALLBACK, STATE_HANDLE, STATE_MEMORY, NativeModule
+from .settled import settled, with_regions
 from .values import Compound, GmPointer, NotNativeError, Tile, View
 
 MOST_OPERATIONS = 20_000
@@ -50,6 +51,7 @@ class Writer:
         self.code = Code()
         self.values: dict[Value, Any] = {}
         self.facts = Facts(entry)
+        self.settled = settled(entry, self.facts)  # types of tiles with the valid regions that they always have
         self.function = entry
         self.active: list[str] = []
         self.carried_tiles: set[Value] = set()
@@ -145,9 +147,10 @@ class Writer:
         if function.name in self.active:
             raise NotNativeError("func.call", f"@{function.name} calls itself")
         assert function.body is not None
-        kept = self.facts, self.function, self.carried_tiles
+        kept = self.facts, self.settled, self.function, self.carried_tiles
         if self.active:
             self.facts = Facts(function)
+            self.settled = settled(function, self.facts)
         self.function, self.carried_tiles = function, carried_tiles(function)
         self.active.append(function.name)
         for op in function.body.walk():
@@ -169,7 +172,7 @@ class Writer:
         self.code.place(done)
         self.returns.pop()
         self.active.pop()
-        self.facts, self.function, self.carried_tiles = kept
+        self.facts, self.settled, self.function, self.carried_tiles = kept
 
     def block(self, block: Block) -> None:
         for op in block.ops:
@@ -233,7 +236,7 @@ class Writer:
 
     def site(self, op: Op) -> Site:
         """An instruction with what is known about its operands."""
-        return callbacks.site_of(self, op)
+        return with_regions(callbacks.site_of(self, op), op, self.settled)
 
     @cached_property
     def configures(self) -> bool:
@@ -311,12 +314,9 @@ class Writer:
         code.jump(done)
         code.place(done)
 
-    def resizes_elements(self, op: Op) -> None:
-        """A pointer to global memory gets elements of another size."""
-
     def check(self, op: Op, instr: Instr, site: Site) -> None:
-        """Check the rules that wait for sizes which only the run knows."""
-        if left_to_check(instr, site):
+        """Check the rules that wait for sizes which only the run knows, in the eyes of the check before it."""
+        if left_to_check(instr, callbacks.site_of(self, op)):
             self.pending.flush()
             callbacks.check(self, op, instr, site)
 

@@ -27,7 +27,7 @@ def write(w: Writer, op: Op) -> None:
         raise NotNativeError(op.name)
     if instr.waits or instr.between_cores:
         raise NotNativeError(instr.name, "it waits for other cores")
-    site = callbacks.site_of(w, op)
+    site = w.site(op)
     if instr.ordering:
         w.check(op, instr, site)
         return

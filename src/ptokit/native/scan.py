@@ -23,7 +23,6 @@ from ptokit.types.enums import Layout
 from ptokit.types.values import Scalar
 
 from . import bursts
-from .callbacks import site_of
 from .code import Num
 from .function import Writer
 from .module import STATE_SEEN
@@ -78,9 +77,6 @@ class Scanner(Writer):
     def begin_scope(self, op: Op) -> None:
         pass
 
-    def resizes_elements(self, op: Op) -> None:
-        raise NotNativeError(op.name, "a scan counts elements of one size")
-
     def check(self, op: Op, instr: Instr, site: object) -> None:
         pass
 
@@ -110,7 +106,7 @@ class Scanner(Writer):
         instr = instr_of(op)
         if instr is None or any(self.needs(result) for result in op.results):
             raise NotNativeError(op.name, "a scan does not execute instructions")
-        word = instr.meaning_at(site_of(self, op))
+        word = instr.meaning_at(self.site(op))
         if isinstance(word, Move) and word.combine:
             raise NotNativeError(op.name, "blocks add to the same memory")
         for kind, touched in ((WRITES, stored(op)), (READS, loaded(op))):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def fixed(w: Writer, op: Op) -> None:
     """A tile whose address and valid region are fixed, before the function begins."""
-    spec = op.result.type
+    spec = w.settled.get(op.result, op.result.type)
     assert isinstance(spec, TileSpec)
     address = w.facts.size(op.get("addr"))
     if op.result in w.carried_tiles and op.get("addr") is None:
@@ -31,7 +31,7 @@ def fixed(w: Writer, op: Op) -> None:
 
 
 def alloc_tile(w: Writer, op: Op) -> None:
-    spec = op.result.type
+    spec = w.settled.get(op.result, op.result.type)
     assert isinstance(spec, TileSpec)
     given = op.get("addr")
     address = None if given is None else w.number(given)
@@ -47,13 +47,14 @@ def alloc_tile(w: Writer, op: Op) -> None:
 
 
 def _place(w: Writer, op: Op, address: Num | None, shape: str | None) -> None:
-    spec = op.result.type
-    assert isinstance(spec, TileSpec)
+    type = op.result.type
+    assert isinstance(type, TileSpec)
+    spec = w.settled.get(op.result, type)
     if address is None:
         start: Num = w.module.area(op, spec.nbytes)
     else:
         start = at_address(w, op, spec, address)
-    w.set(op.result, Tile(start, spec, shape, address, op.result.name))
+    w.set(op.result, Tile(start, spec, shape, address, op.result.name, stated=type))
 
 
 def at_address(w: Writer, op: Op, spec: TileSpec, address: Num) -> Num:
@@ -104,8 +105,9 @@ def tassign(w: Writer, op: Op) -> None:
     w.pending.flush()
     tile, address = w.get(op["tile"]), w.number(op["addr"])
     start = at_address(w, op, tile.spec, address)
-    shape = tile.shape and _copied(w, *valid(w, tile))
-    found = Tile(start, tile.spec, shape, address, tile.name)
+    spec = tile.type if tile.parent is None else tile.spec
+    shape = _copied(w, *valid(w, tile)) if spec.dynamic else None
+    found = Tile(start, spec, shape, address, tile.name, stated=tile.type)
     w.set(op.result, found)
 
 

@@ -183,7 +183,7 @@ class Tile:
     @property
     def kind(self) -> Any:
         above = None if self.parent is None else self.parent.kind
-        return Tile, self.spec, self.stated, self.shape is None, self.address is None, above
+        return Tile, self.spec, self.type, self.shape is None, self.address is None, above
 
 
 @dataclass(frozen=True)

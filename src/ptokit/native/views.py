@@ -249,7 +249,6 @@ def castptr(w: Writer, op: Op) -> None:
         whole = start // size if isinstance(start, int) else w.code.value(f"sdiv i64 {start}, {size}")
         memory = source.memory
         if pointer.dtype.bits != source.dtype.bits:
-            w.resizes_elements(op)
             count = w.code.value(f"udiv i64 {memory.size}, {size}")
             memory = replace(memory, count=count)
         w.set(op.result, GmPointer(memory, whole, pointer.dtype))
@@ -363,7 +362,6 @@ def pointer_at(w: Writer, op: Op) -> None:
     assert isinstance(pointer, Ptr)
     if pointer.dtype.packed:
         raise NotNativeError(op.name, "to elements of 4 bits")
-    w.resizes_elements(op)
     number = code.value(f"ashr i64 {code.add(address, APART // 2)}, {APART.bit_length() - 1}")
     base, size, which = "null", "0", "-1"
     for memory in (w.get(p).memory for p in w.entry.params if not isinstance(p.type, Scalar)):
