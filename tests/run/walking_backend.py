@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 
 from ptokit.ir.core import Value
-from ptokit.run.backends import Unable
+from ptokit.run.backends import Launched, Unable
 from ptokit.run.fault import Fault
-from ptokit.run.faults import Faults
 from ptokit.run.machine import lanes
 from ptokit.run.machine.chunk import Chunk
-from ptokit.run.machine.printed import Printed
 from ptokit.run.planning.plan import Data, Form, Operand, Region, Step
 from ptokit.run.program import Program
 
@@ -39,26 +37,17 @@ class Walker:
         """It is never the fastest one."""
         return float("inf")
 
-    def launch(
-        self,
-        values: Sequence[Any],
-        blocks: int,
-        matmul: str,
-        threads: int,
-        printed: Printed,
-        span: range,
-        faults: Faults,
-    ) -> None:
+    def launch(self, work: Launched) -> None:
         program = self.program
-        self.m = Chunk(program.target, 1, blocks, matmul, extended=program.extended)
+        self.m = Chunk(program.target, 1, work.blocks, work.matmul, extended=program.extended)
         self.m.place = lambda: self.now.op.location
-        for block in span:
+        for block in work.span:
             self.m.start(np.array([block]))
             try:
-                self.function(program.entry.name, values)
+                self.function(program.entry.name, work.values)
             except (Fault, OverflowError) as error:
-                faults.add(block, program.diagnosis(error, self.now.op, f"block {block}", ()))
-            printed.add(block, self.m.printed[0])
+                work.faults.add(block, program.diagnosis(error, self.now.op, f"block {block}", ()))
+            work.printed.add(block, self.m.printed[0])
 
     def function(self, name: str, arguments: Sequence[Any]) -> Sequence[Any]:
         plan = self.program.plan.functions[name]

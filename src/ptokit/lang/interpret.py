@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 
 from ptokit.diagnostics import DiagnosticError
-from ptokit.ir.launch import VECTOR_CORES, Role
+from ptokit.ir.launch import SECTIONS, VECTOR_CORES, Role
 from ptokit.isa.table import TABLE
-from ptokit.run.cores.cluster import Cluster, Stream, core_ids, deadlock, join, run_clusters
-from ptokit.run.cores.rendezvous import Rendezvous
+from ptokit.run.cores.cluster import core_ids, deadlock, run_clusters
 from ptokit.run.cores.signals import Semaphores
+from ptokit.run.cores.streams import cores_of_blocks
 from ptokit.run.machine.chunk import Chunk
 from ptokit.run.memory.global_memory import Pointer as Address
 from ptokit.types.values import Ptr
@@ -44,7 +44,7 @@ def wanted() -> bool:
 
 
 _ON = "__ptokit_on__"
-_SECTIONS = {"cube_section": "cube", "vector_section": "vector"}
+_SECTIONS = {f"{kind}_section": kind for kind in SECTIONS.values()}
 
 
 def interpret(
@@ -67,26 +67,16 @@ def interpret(
     roles, waits = _cores(function)
     target = machine(blocks).target
     semaphores: Semaphores[None] = Semaphores(core_ids(roles, blocks, ranks), target)
-    meetings: Rendezvous[None] = Rendezvous(semaphores.cores)
-
     cores: dict[int, _Core] = {}
 
-    def clusters() -> Iterator[Cluster]:
-        for place in range(len(devices) * blocks):
-            device, block = divmod(place, blocks)
-            chunks = [machine(blocks) for _ in roles]
-            join(chunks, roles)
-            cluster: Cluster = []
-            for role, chunk in zip(roles, chunks):
-                number = place * len(chunks) + len(cluster)
-                chunk.start(np.array([block], np.int64))
-                chunk.begin(number, semaphores, meetings)
-                core = _Core(function, chunk, role, devices[device], types, left_alone)
-                cores[number] = core
-                cluster.append(Stream(number, block, role, chunk, iter(core) if waits else core.alone()))
-            yield cluster
+    def chunks(first: int) -> list[Chunk]:
+        return [machine(blocks) for _ in roles]
 
-    stuck = run_clusters(clusters())
+    def work(chunk: Chunk, role: Role, device: int, place: int) -> Iterator[None]:
+        core = cores[chunk.number] = _Core(function, chunk, role, devices[device], types, left_alone)
+        return iter(core) if waits else core.alone()
+
+    stuck = run_clusters(cores_of_blocks(roles, chunks, semaphores, len(devices), range(blocks), work))
     if stuck:
         held = [(semaphores.cores[s.index], cores[s.index].session.waits_at, s.waits_for) for s in stuck]
         raise DiagnosticError(deadlock(held, function.__code__.co_filename))

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from ptokit.ir.core import Op
-from ptokit.run.backends import Unable
+from ptokit.run.backends import Launched, Unable
 from ptokit.run.fault import Fault
-from ptokit.run.faults import Faults
-from ptokit.run.machine.printed import Printed
 from ptokit.run.planning.estimate import ELEMENT, Work, elements
 from ptokit.run.program import Program
 
@@ -50,24 +47,16 @@ class Native:
         except (RuntimeError, OSError) as error:
             raise Unable(f"LLVM does not compile it: {error}") from None
 
-    def launch(
-        self,
-        values: Sequence[Any],
-        blocks: int,
-        matmul: str,
-        threads: int,
-        printed: Printed,
-        span: range,
-        faults: Faults,
-    ) -> None:
-        """Run the blocks `span` on so many threads."""
-        for failure in self.made.launch(values, blocks, matmul, max(1, min(threads, len(span))), printed, span):
+    def launch(self, work: Launched) -> None:
+        """Run the blocks of a launch."""
+        threads = max(1, min(work.threads, len(work.span)))
+        for failure in self.made.launch(work.values, work.blocks, work.matmul, threads, work.printed, work.span):
             if not isinstance(failure.error, Fault | OverflowError):
                 raise failure.error
             here = self._function(failure.op)
             loops = {op: value for op, value in failure.loops.items() if self._function(op) is here}
             where = [f"%{op.regions[0].args[0].name} = {value}" for op, value in loops.items()]
-            faults.add(
+            work.faults.add(
                 failure.block, self.program.diagnosis(failure.error, failure.op, f"block {failure.block}", where)
             )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
 
@@ -26,20 +26,26 @@ class Unable(Exception):
     """A backend cannot run a kernel; the message says why."""
 
 
+class Launched(NamedTuple):
+    """Blocks to run: those of ``span``, of a launch of ``blocks``, on so many ``threads`` at most.
+
+    What they print is added to ``printed``, and where they fail to ``faults``.
+    """
+
+    values: Sequence[Any]
+    blocks: int
+    matmul: str
+    threads: int
+    printed: Printed
+    span: range
+    faults: Faults
+
+
 class Prepared(Protocol):
     """A kernel as a backend has it."""
 
-    def launch(
-        self,
-        values: Sequence[Any],
-        blocks: int,
-        matmul: str,
-        threads: int,
-        printed: Printed,
-        span: range,
-        faults: Faults,
-    ) -> None:
-        """Run the blocks `span` of `blocks`; adds what they print to ``printed``, and where they fail to ``faults``."""
+    def launch(self, work: Launched) -> None:
+        """Run the blocks of a launch."""
 
     def ready(self) -> None:
         """Do what has to be done before the first launch. Raises `Unable`."""

@@ -21,7 +21,7 @@ from ptokit.types.dtypes import DType
 from ptokit.types.values import MemRef, PartitionView, Ptr, TensorView, Type
 
 from .arguments import Argument, bind_arguments, bind_devices, buffers_of
-from .backends import Prepared, Unable, prepare, threads_wanted, wanted
+from .backends import Launched, Prepared, Unable, prepare, threads_wanted, wanted
 from .blas_threads import one_blas_thread
 from .cores.cluster import Stream
 from .cores.signals import block_text
@@ -169,7 +169,7 @@ class Program:
         try:
             with np.errstate(all="ignore"), one_blas_thread(self.effects.multiplies), pages_given_back(args):
                 if other is not None:
-                    other.launch(values, blocks, matmul, threads_wanted(threads), printed, span, found)
+                    other.launch(Launched(values, blocks, matmul, threads_wanted(threads), printed, span, found))
                     if progress is not None:
                         progress(len(span), len(span))
                     if faults is None:

@@ -118,13 +118,12 @@ def settle(streams: list[Stream], failed: Callable[[Stream, Exception], None] | 
     return all(stream.done for stream in streams)
 
 
-def join(chunks: list[Chunk], roles: tuple[Role, ...], board: Board | None = None) -> None:
+def join(chunks: list[Chunk], roles: tuple[Role, ...], board: Board) -> None:
     """Make one cluster of chunks: who they are, whose buffers they see, and the pipes between them.
 
     Vec tiles lie in the unified buffer of the vector core itself, or of vector core 0 where the cube core names one;
     all others on the cube core (memory-model-and-sync 3).
     """
-    board = Board() if board is None else board
     for chunk in chunks:
         chunk.pipes.join(board)
     if len(roles) == 1:

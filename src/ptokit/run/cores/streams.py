@@ -9,7 +9,7 @@ import numpy as np
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError
 from ptokit.ir.core import Module, Op
-from ptokit.ir.launch import Launch
+from ptokit.ir.launch import Launch, Role
 from ptokit.targets import Target
 
 from ..arguments import Argument, buffers_of
@@ -102,23 +102,41 @@ def clusters(
 
     ``chunks``: machines for the cores of a block, by the number of its first core in the launch.
     """
-    roles = program.cores.roles
-    blocks = len(semaphores.cores) // (len(devices) * len(roles))
+    printed = Printed(len(program.cores.roles), span.start)
+
+    def work(chunk: Chunk, role: Role, device: int, place: int) -> Iterator[None]:
+        return _stream(program, chunk, devices[device], place, printed)
+
+    def board() -> Board:
+        return Board(program.cores.vectors, program.cores.reserved)
+
+    return cores_of_blocks(program.cores.roles, chunks, semaphores, len(devices), span, work, board)
+
+
+def cores_of_blocks(
+    roles: tuple[Role, ...],
+    chunks: Callable[[int], list[Chunk]],
+    semaphores: Semaphores[Any],
+    devices: int,
+    span: range,
+    work: Callable[[Chunk, Role, int, int], Iterator[None]],
+    board: Callable[[], Board] = Board,
+) -> Iterator[Cluster]:
+    """As `clusters`. ``work(chunk, role, device, place)``: what a core runs; places count the blocks of all devices."""
+    blocks = len(semaphores.cores) // (devices * len(roles))
     meetings: Rendezvous[None] = Rendezvous(semaphores.cores)
-    printed = Printed(len(roles), span.start)
-    for device, values in enumerate(devices):
+    for device in range(devices):
         for block in span:
             place = device * blocks + block
             first = place * len(roles)
             machines = chunks(first)
-            join(machines, roles, Board(program.cores.vectors, program.cores.reserved))
+            join(machines, roles, board())
             for chunk in machines:
                 chunk.start(np.array([block], np.int64))
             cluster: Cluster = []
             for number, (role, chunk) in enumerate(zip(roles, machines), first):
                 chunk.begin(number, semaphores, meetings)
-                work = _stream(program, chunk, values, place, printed)
-                cluster.append(Stream(number, block, role, chunk, work))
+                cluster.append(Stream(number, block, role, chunk, work(chunk, role, device, place)))
             yield cluster
 
 
