@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ptokit.ir.core import Block, Op, Value
 from ptokit.ir.facts import instr_of
 from ptokit.isa.meaning.execute import Derived
-from ptokit.isa.meaning.expressions import Count, Extent, Stored, Sum, leaves
+from ptokit.isa.meaning.expressions import Count, Extent, Stored, Sum, fetches, leaves
 from ptokit.isa.meaning.words import Bursts, Lane, Write
 from ptokit.isa.table import Instr, Role
 from ptokit.records import dataclass
@@ -109,6 +109,8 @@ def _lanes(w: Writer, op: Op, instr: Instr, word: Lane) -> Iterator[Access]:
     types = instr.run.types(site_of(w, op))
     lanes = word.lanes or REGISTER_BYTES // types[word.over].size
     for write in word.writes:
+        if write.place is not None or fetches(write.value):
+            raise UnknownError
         for leaf in leaves(write.value):
             if isinstance(leaf, Stored):
                 yield _near(w, op, leaf, leaf.span, write=False)

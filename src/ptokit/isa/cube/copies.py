@@ -6,7 +6,7 @@ Lengths and strides of copies from global memory are bytes, strides from start t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,9 @@ import numpy as np
 
 from ptokit.types.enums import Pipe
 
-from ..machine import Axis, Machine
+from ..machine import Machine
+from ..meaning.expressions import Extent, Sum
+from ..meaning.words import Bursts
 from ..table import Attr, Kind, Operand, OperandForm, Role
 from .pointers import BLOCK, at, bit, cube, numbers
 
@@ -25,79 +27,18 @@ BLOCKS_DECISION = (
 )
 
 
-def levels(loops: Sequence[int]) -> list[Axis]:
-    """Loop groups (count, source stride, destination stride), the first one innermost, as axes from outside."""
-    return [(loops[k], loops[k + 2], loops[k + 1]) for k in range(0, len(loops), 3)][::-1]
+_N, _LEN, _SRC, _DST = (Extent(name, "value") for name in ("n_burst", "len_burst", "src_stride", "dst_stride"))
 
 
-def _registers(m: Machine) -> list[Axis]:
-    """The loops that are set for copies into L1, as axes from outside."""
-    counts = m.registers.get("loop_size_outtol1", (1, 1))
-    strides = [m.registers.get(f"loop{level}_stride_outtol1", (0, 0)) for level in (1, 2)]
-    return [(counts[k], strides[k][1], strides[k][0]) for k in (1, 0)]
+def _rows(loops: str = "", groups: str = "") -> Bursts:
+    """Length and strides in bytes."""
+    return Bursts(((_N, _DST, _SRC),), _LEN, loops=loops, groups=groups)
 
 
-def _from_gm(
-    m: Machine,
-    src: Any,
-    dst: Any,
-    length: int,
-    count: int,
-    src_stride: int,
-    dst_stride: int,
-    loops: Sequence[int],
-    *,
-    types: Any,
-) -> None:
-    m.copy(dst, 0, src, [*levels(loops or ()), (count, dst_stride, src_stride)], length)
-
-
-def _rows_from_gm(
-    m: Machine, src: Any, dst: Any, count: int, length: int, src_stride: int, dst_stride: int, *, types: Any
-) -> None:
-    m.copy(dst, 0, src, [*_registers(m), (count, dst_stride, src_stride)], length)
-
-
-def _blocks(
-    m: Machine,
-    src: Any,
-    dst: Any,
-    count: int,
-    length: int,
-    src_gap: int,
-    dst_gap: int,
-    loops: Sequence[int] = (),
-    unit: int = BLOCK,
-) -> None:
-    """Rows of `length` units; all are moved, and what has not been written stays unwritten for whoever needs it."""
-    axes = [*levels(loops), (count, (length + dst_gap) * unit, (length + src_gap) * unit)]
-    rows = m.fetch(src, 0, [(n, s) for n, _, s in axes], length * unit, needed=((), 0))
-    m.deposit(dst, 0, [(n, d) for n, d, _ in axes], rows)
-
-
-def _to_ub(
-    m: Machine,
-    src: Any,
-    dst: Any,
-    length: int,
-    count: int,
-    src_gap: int,
-    dst_gap: int,
-    loops: Sequence[int],
-    *,
-    types: Any,
-) -> None:
-    _blocks(m, src, dst, count, length, src_gap, dst_gap, loops or ())
-
-
-def _between(
-    m: Machine, src: Any, dst: Any, sid: Any, count: int, length: int, src_gap: int, dst_gap: int, *, types: Any
-) -> None:
-    _blocks(m, src, dst, count, length, src_gap, dst_gap)
-
-
-def _to_fb(m: Machine, src: Any, dst: Any, count: int, length: int, src_gap: int, dst_gap: int, *, types: Any) -> None:
-    _blocks(m, src, dst, count, length, src_gap, dst_gap, unit=TABLE_UNIT)
+def _blocks(unit: int = BLOCK, groups: str = "", src: str = "src_gap", dst: str = "dst_gap") -> Bursts:
+    """Length and gaps in units; what has not been written stays unwritten for whoever needs it."""
+    to, frm, length = (Sum(names, unit) for names in (("len_burst", dst), ("len_burst", src), ("len_burst",)))
+    return Bursts(((_N, to, frm),), length, groups=groups, unread=True)
 
 
 def _to_bt(
@@ -132,10 +73,6 @@ def _bias(
     _to_bt(m, src, dst, src.dtype.name == "f16", count, length, src_gap, dst_gap, types=types)
 
 
-def _table(m: Machine, src: Any, dst: Any, length: int, count: int, src_gap: int, dst_gap: int, *, types: Any) -> None:
-    _to_fb(m, src, dst, count, length, src_gap, dst_gap, types=types)
-
-
 _BURST = (*numbers("len_burst"), *numbers("n_burst src_stride dst_stride", group="nburst"))
 _LOOPS = Operand("loops", Role.IN, Kind.SCALAR, True, True, "i64", form=OperandForm(group="loop"), size=3, agreed=True)
 _SID = "sid n_burst len_burst src_gap dst_gap"
@@ -146,14 +83,14 @@ cube(
     "Copy rows of global memory into L1.",
     Pipe.MTE2,
     (at("src", "gm"), at("dst", "l1", Role.OUT), *_BURST, _LOOPS),
-    _from_gm,
+    meaning=_rows(groups="loops"),
 )
 cube(
     "mte_l1_ub",
     "Copy rows of L1 into the unified buffer.",
     Pipe.MTE1,
     (at("src", "l1"), at("dst", "ub", Role.OUT), *_BURST, _LOOPS),
-    _to_ub,
+    meaning=_blocks(groups="loops", src="src_stride", dst="dst_stride"),
     decision=BLOCKS_DECISION,
 )
 cube(
@@ -161,7 +98,7 @@ cube(
     "Copy rows of L1 into the fix-pipe buffer.",
     Pipe.FIX,  # memory-model-and-sync 2
     (at("src", "l1"), at("dst", "fb", Role.OUT), *_BURST),
-    _table,
+    meaning=_blocks(TABLE_UNIT, src="src_stride", dst="dst_stride"),
 )
 cube(
     "mte_l1_bt",
@@ -175,21 +112,21 @@ cube(
     "Copy rows of global memory into L1, in the loops that are set.",
     Pipe.MTE2,
     (at("src", "gm"), at("dst", "l1", Role.OUT), *numbers("n_burst len_burst src_stride dst_stride")),
-    _rows_from_gm,
+    meaning=_rows("outtol1"),
 )
 cube(
     "copy_ubuf_to_cbuf",
     "Copy blocks of the unified buffer into L1.",
     Pipe.MTE3,
     (at("src", "ub"), at("dst", "l1", Role.OUT), *numbers(_SID)),
-    _between,
+    meaning=_blocks(),
 )
 cube(
     "copy_cbuf_to_ubuf",
     "Copy blocks of L1 into the unified buffer.",
     Pipe.MTE1,
     (at("src", "l1"), at("dst", "ub", Role.OUT), *numbers(_SID)),
-    _between,
+    meaning=_blocks(),
 )
 cube(
     "copy_cbuf_to_bt",
@@ -203,7 +140,7 @@ cube(
     "Copy blocks of L1 into the fix-pipe buffer.",
     Pipe.FIX,
     (at("src", "l1"), at("dst", "fb", Role.OUT), *numbers(_GAPS)),
-    _to_fb,
+    meaning=_blocks(TABLE_UNIT),
 )
 
 

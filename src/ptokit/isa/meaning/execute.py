@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 from ptokit.types.dtypes import DType
 
 from ..site import Info, ScalarInfo, Site, TileInfo, ViewInfo
+from .bursts import bursts, levels
 from .contract import product, scaled, total_of
 from .expressions import OWN, Apply, Element, Expr, leaves
 from .fold import FOLDS
 from .indexed import gather_tile, scatter_tile
 from .primitives import PRIMITIVES
 from .source import Source, count
-from .words import Contract, Fold, Gather, Keep, Lane, Move, Ordering, Python, Scatter, Search, Word, Write
+from .words import Bursts, Contract, Fold, Gather, Keep, Lane, Move, Ordering, Python, Scatter, Search, Word, Write
 
 if TYPE_CHECKING:
     from ..table import Instr
@@ -262,6 +263,13 @@ def _keep(k: Keep, source: Source) -> list[str]:
     return [*lines, f"m.registers[{k.name!r}] = {f'({made})' if isinstance(k.values, tuple) else made}"]
 
 
+def _bursts(b: Bursts, source: Source) -> list[str]:
+    axes = "".join(f"({', '.join(map(count, axis))}), " for axis in b.axes)
+    around = f"*{source.object(levels)}({b.groups} or ()), " if b.groups else ""
+    counts = f"{count(b.length)}, {count(b.before)}, {b.loops!r}, {b.alignment}, unread={b.unread}"
+    return [f"{source.object(bursts)}(m, {b.src}, {b.dst}, [{around}{axes}], {counts})"]
+
+
 def _valid(name: str) -> list[str]:
     return [f"rows, cols = {name}.vr, {name}.vc", "if not (rows and cols): return"]
 
@@ -278,4 +286,5 @@ _WRITERS: dict[type, Callable[[Any, Source], list[str]]] = {
     Gather: _gather,
     Scatter: _scatter,
     Keep: _keep,
+    Bursts: _bursts,
 }

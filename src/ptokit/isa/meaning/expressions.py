@@ -433,6 +433,11 @@ def leaves(e: Expr) -> Iterator[Expr]:
     return iter(known[1])
 
 
+def fetches(e: Expr) -> bool:
+    """True if memory is read at computed places."""
+    return isinstance(e, Fetched) or any(map(fetches, children(e)))
+
+
 def type_of(e: Expr, types: Mapping[str, DType]) -> ValueType:
     """The type of a node; `types` has the element type of every tile, register and view operand by name."""
     match e:

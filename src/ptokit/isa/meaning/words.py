@@ -245,7 +245,8 @@ class Bursts:
     `before` bytes behind `dst`. Around them go the two loops that the registers of direction `loops` hold, or those of
     the numbers of operand `groups`, if one is named: count, source stride and destination stride, the innermost loop
     first. In the unified buffer rows begin at multiples of `alignment` bytes, where there are several. Stores to
-    global memory are combined with it where the control register says so.
+    global memory are combined with it where the control register says so. ``unread``: bytes that nothing has written
+    may be among them.
     """
 
     axes: tuple[tuple[Count, Count, Count], ...]
@@ -254,6 +255,7 @@ class Bursts:
     loops: str = ""
     groups: str = ""
     alignment: int = 1
+    unread: bool = False
     dst: str = "dst"
     src: str = "src"
 

@@ -11,11 +11,9 @@ from ptokit.types.dtypes import DType, from_numpy
 from ..meaning.execute import Run
 from ..meaning.expressions import Bit, Index, lanes_at
 from ..meaning.rows import Rows, RowSource
-from ..meaning.source import count
-from ..meaning.words import Bursts, Lane, Repeats, Word, Write
+from ..meaning.words import Lane, Repeats, Word, Write
 from ..site import MaskInfo, ScalarInfo, VregInfo
 from ..table import Instr, Kind
-from .dma.burst_rows import bursts, levels
 from .lanes import ALL, VREG_BYTES, Predicate, active, image
 from .repeats import repeated
 
@@ -52,20 +50,7 @@ class Registers(Rows):
     def written(self, word: Word, types: dict[str, DType]) -> Run:
         if isinstance(word, Repeats):
             return repeated(word, self.names)
-        return _copying(word, self.names) if isinstance(word, Bursts) else super().written(word, types)
-
-
-def _copying(word: Bursts, names: tuple[str, ...]) -> Run:
-    """The function of a copy between memories."""
-    axes = "".join(f"({', '.join(map(count, axis))}), " for axis in word.axes)
-    around = f"*levels({word.groups} or ()), " if word.groups else ""
-    names_of: dict[str, Any] = {"bursts": bursts, "levels": levels}
-    counts = f"{count(word.length)}, {count(word.before)}, {word.loops!r}, {word.alignment}"
-    head = f"def run(m, {''.join(f'{name}=None, ' for name in names)}**_):"
-    text = f"{head}\n    bursts(m, {word.src}, {word.dst}, [{around}{axes}], {counts})"
-    exec(text, names_of)
-    run: Run = names_of["run"]
-    return run
+        return super().written(word, types)
 
 
 class _Source(RowSource):

@@ -17,6 +17,7 @@ from ptokit.types.dtypes import i64
 from ptokit.types.enums import Pipe
 
 from ...machine import Axis, Machine
+from ...meaning.bursts import bursts, levels, loops_of
 from ...meaning.expressions import Extent, Scalar, Sum
 from ...meaning.words import Bursts, Keep, Meaning, Python, Word
 from ...site import Site
@@ -24,7 +25,6 @@ from ...table import Instr, Kind, Operand, OperandForm, Role
 from ...unknown import Size
 from ..words import gm, micro, number, ub
 from . import rules
-from .burst_rows import bursts, levels, loops_of
 
 GM_BITS, UB_BITS = rules.FIELDS["gm stride"], rules.FIELDS["ub stride"]
 """Widths of the fields for strides of either side and for loop counts."""

@@ -1,12 +1,12 @@
-"""Rows of bytes between global memory and the unified buffer, with the loops that registers hold around them."""
+"""Rows of bytes between memories, with the loops that registers hold around them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from ...atomics import combining
-from ...machine import Axis, Machine
+from ..atomics import combining
+from ..machine import Axis, Machine
 
 
 def loops_of(m: Machine, direction: str) -> list[Axis]:
@@ -26,11 +26,21 @@ def levels(loops: Sequence[int]) -> list[Axis]:
 
 
 def bursts(
-    m: Machine, src: Any, dst: Any, axes: list[Axis], length: int, before: int, loops: str, alignment: int
+    m: Machine,
+    src: Any,
+    dst: Any,
+    axes: list[Axis],
+    length: int,
+    before: int,
+    loops: str,
+    alignment: int,
+    *,
+    unread: bool = False,
 ) -> None:
     """Copy rows of `length` bytes; those of the unified buffer begin at multiples of `alignment` bytes.
 
-    What goes to global memory is combined with it as the control register says.
+    What goes to global memory is combined with it as the control register says. ``unread``: what has not been written
+    stays unwritten for whoever needs it.
     """
     if loops:
         axes = [*loops_of(m, loops), *axes]
@@ -41,7 +51,10 @@ def bursts(
             if count > 1 and stride % alignment:
                 m.refuse("DMA-A5-02", f"the UB stride of {stride} bytes is not a multiple of {alignment}")
     combine = None if getattr(dst, "space", "gm") != "gm" else combining(m)
-    if combine is None:
+    if unread:
+        rows = m.fetch(src, 0, [(n, s) for n, _, s in axes], length, needed=((), 0))
+        m.deposit(dst, before, [(n, d) for n, d, _ in axes], rows)
+    elif combine is None:
         m.copy(dst, before, src, axes, length)
     else:
         element = combine[1].value or combine[1].storage
