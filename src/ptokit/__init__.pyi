@@ -5400,7 +5400,7 @@ def vdintlvv2(src0: Register, src1: Register, part: Literal['LOWER', 'HIGHER'] |
     """
 
 def vdiv(src0: Register, src1: Register, mask: Predicate = ...) -> Register:
-    """dst = src0 / src1
+    """dst = src0 / src1; integers toward zero
 
     text: pto.vdiv.
 
@@ -5991,7 +5991,7 @@ def vrsqrt(src: Register, mask: Predicate = ...) -> Register:
     """
 
 def vscatter(value: Register, dst: Pointer | GlobalTensor | Partition, offsets: Register, mask: Predicate = ..., active_lanes: _Number = ...) -> None:
-    """Store active lanes to the elements that a register of offsets chooses; of two at one place the lowest lane wins.
+    """Store active lanes to the elements that a register of offsets chooses, of bytes every second one; of two at one place the lowest lane wins.
 
     text: pto.vscatter.
 

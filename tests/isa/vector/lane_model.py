@@ -58,6 +58,8 @@ def arithmetic(op: Callable[..., object]) -> Callable[..., Number]:
 
 
 def divide(name: str, a: Number, b: Number) -> Number:
+    if name[0] in "iu" and isinstance(a, Fraction) and isinstance(b, Fraction):
+        return wrap(Fraction(math.trunc(a / b)) if b else Fraction(0), name)
     x, y = as_float(a), as_float(b)
     if y == 0:
         if x == 0 or math.isnan(x):

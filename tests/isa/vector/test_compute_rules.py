@@ -123,8 +123,8 @@ VEC-A5-07 a5
 %r = pto.vmul %a, %b : $i8, $i8 -> $i8
 
 VEC-A5-07 a5
-%r = pto.vdiv %a, %b : $f16, $f16 -> $f16
 %r = pto.vdiv %a, %b : $i16, $i16 -> $i16
+%r = pto.vdiv %a, %b : $i8, $i8 -> $i8
 
 VEC-A5-07 cpu
 %r = pto.vshl %a, %b : $i32, $i32 -> $i32

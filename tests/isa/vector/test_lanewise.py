@@ -24,7 +24,8 @@ INTS = INT8_32 + " i64 u64"
 # Element types on a5 (vector-path 6.2 to 6.4, 6.9).
 TYPES = {
     **dict.fromkeys(("vabs", "vneg"), f"{INT8_32} {F}"),
-    **dict.fromkeys(("vexp", "vln", "vsqrt", "vrsqrt", "vrec", "vdiv"), F),
+    **dict.fromkeys(("vexp", "vln", "vsqrt", "vrsqrt", "vrec"), F),
+    "vdiv": f"i16 i32 {F}",
     "vrelu": f"i32 {F}",
     **dict.fromkeys(("vnot", "vbcnt", "vcls", "vshl", "vshr", "vands", "vors", "vxors"), INTS),
     "vmov": f"{INTS} {FB} e4m3 e5m2 hif8",

@@ -290,6 +290,21 @@ def test_gathered_bytes_are_extended_with_zeros(dtype: str, lanes: str) -> None:
     assert (wanted > 127).any()
 
 
+def test_every_second_byte_is_scattered() -> None:
+    """128 offsets of 16 bits take the even bytes of a register (micro specification, vscatter)."""
+    bench, rng = Bench(), np.random.default_rng(6)
+    value, offsets = (
+        rng.integers(1, 256, (1, 256)).astype(np.uint8),
+        rng.permutation(4000)[None, :128].astype(np.uint16),
+    )
+    on = rng.random((1, 128)) < 0.7
+    types = {"value": "u8", "dst": "u8", "offsets": "u16"}
+    bench.call("vscatter", value, bench.pointer(64, "u8"), offsets, np.repeat(on, 2, axis=1), None, types=types)
+    wanted = np.zeros(4096, np.uint8)
+    wanted[offsets[0][on[0]].astype(int)] = value[0, ::2][on[0]]
+    assert np.array_equal(bench.ub[0, 64 : 64 + 4096], wanted)
+
+
 def test_a_number_of_lanes_instead_of_a_predicate() -> None:
     bench = Bench()
     bench.ub[0, :1024] = np.arange(256, dtype=np.float32).view(np.uint8)

@@ -18,7 +18,7 @@ from ...meaning.words import Lane, Write
 from ...site import Site, VregInfo
 from ...table import Operand, Role
 from ..lanes import VREG_BYTES, Predicate, active, prefix
-from ..rules import MASKED, VEC_05, mask_bits, wrong_mask
+from ..rules import VEC_05, mask_bits, wrong_mask
 from ..words import mask, micro, number, out_vreg, types, ub, vreg
 
 rule = family("vector-path 4.6, 8", targets=ALL_TARGETS)
@@ -35,7 +35,7 @@ def _chosen(mask: Predicate, count: Any, width: int) -> Predicate:
 
 @rule("VEC-A5-11", "64xi32 offsets for 64xf32", "128xi16 offsets for 64xf32")
 def VEC_11(o: Site) -> Message:
-    """A gather or scatter has an integer offset for each lane, and lanes of the memory's width; bytes go to 16 bits."""
+    """A gather or scatter has an integer offset for each lane, and lanes of the memory's width; bytes take 16 bits."""
     data = o.dst if "dst" in {r.name for r in o.instr.produces} else o.value
     offsets = o.offsets
     if not isinstance(offsets, VregInfo) or not isinstance(data, VregInfo):
@@ -46,9 +46,10 @@ def VEC_11(o: Site) -> Message:
             return f"elements of {data.dtype} cannot be gathered; those of bytes go to 16-bit integers"
         if data.dtype.bits != held.bits and (held.bits, data.dtype.bits, data.dtype.is_integer) != (8, 16, True):
             return f"elements of {held} are not gathered into lanes of {data.dtype}"
-    if not offsets.dtype.is_integer or offsets.lanes != data.lanes:
+    lanes = data.lanes // 2 if data.dtype.bits == 8 else data.lanes  # every second byte is scattered
+    if not offsets.dtype.is_integer or offsets.lanes != lanes:
         return (
-            f"{data.lanes} lanes of {data.dtype} need as many offsets of an integer type, "
+            f"{data.lanes} lanes of {data.dtype} need {lanes} offsets of an integer type, "
             f"not {offsets.lanes} of {offsets.dtype}"
         )
     return None
@@ -141,11 +142,12 @@ def _scatter(
     types: Mapping[str, Any],
 ) -> None:
     size = types["value"].dtype.size
-    keep, places = _chosen(mask, count, size), _unsigned(offsets) * size
+    apart = max(size, 2)  # bytes from one lane that is scattered to the next
+    keep, places = _chosen(mask, count, apart), _unsigned(offsets) * size
     if _repeats(places, keep):
         message = "two active lanes write to one element"
         m.remark("VEC-A5-10", f"{message}: the lowest lane wins")
-    lanes = value.view(np.uint8).reshape(len(value), VREG_BYTES // size, size)
+    lanes = value.view(np.uint8).reshape(len(value), VREG_BYTES // apart, apart)[:, :, :size]
     m.scatter(dst, places[:, ::-1], lanes[:, ::-1], None if keep is None else keep[:, ::-1], size)
 
 
@@ -158,11 +160,12 @@ def _repeats(places: np.ndarray, keep: Predicate) -> bool:
 
 VSCATTER = micro(
     "vscatter",
-    "Store active lanes to the elements that a register of offsets chooses; of two at one place the lowest lane wins.",
+    "Store active lanes to the elements that a register of offsets chooses, of bytes every second one; "
+    "of two at one place the lowest lane wins.",
     (vreg("value"), ub("dst", Role.OUT), vreg("offsets"), *_SELECTION),
     (),
     _scatter,
-    MASKED,
+    replace(VEC_05, check=lambda o: wrong_mask(o, max(16, o.value.dtype.bits))),
     VEC_11,
     types=types("i8 u8 i16 u16 f16 bf16 i32 u32 f32"),
     source="4.6",

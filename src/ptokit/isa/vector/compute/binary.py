@@ -31,7 +31,13 @@ from .typesets import I8_32_FB, I8_64_FB, I16_32_FB, INT32, F
 VADD = binary("vadd", SRC0 + SRC1, I8_64_FB)
 VSUB = binary("vsub", SRC0 - SRC1, I8_64_FB)
 VMUL = binary("vmul", SRC0 * SRC1, I16_32_FB)
-VDIV = binary("vdiv", divide(SRC0, SRC1), F)
+VDIV = binary(
+    "vdiv",
+    divide(SRC0, SRC1),
+    types("f16 f32 i16 i32"),
+    note="integers toward zero",
+    decision="Dividing an integer by 0 gives 0: the manual leaves it open.",
+)
 VMAX = binary("vmax", maximum(SRC0, SRC1), I8_32_FB, note="NaN wins")
 VMIN = binary("vmin", minimum(SRC0, SRC1), I8_32_FB, note="NaN wins")
 _BITS = types("i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 e4m3 e5m2 hif8")
