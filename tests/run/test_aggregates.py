@@ -120,6 +120,35 @@ def test_struct() -> None:
     assert results(compiled(IO, body), x, np.zeros_like(x), 1)[0] == x.tobytes() + (x * x + 2 * x).tobytes()
 
 
+@pytest.mark.parametrize("what", ["struct", "array"])
+def test_each_turn_of_a_loop_has_its_own(what: str) -> None:
+    """What a turn declares begins with zeros, shares nothing with another, and is gone in the next launch."""
+    kind = {"struct": STRUCT, "array": "!pto.local_array<2xi64>"}[what]
+    place = {"struct": "[1, 1]", "array": "[%c1]"}[what]
+    get, put = {"struct": ("struct_get", "struct_set"), "array": ("local_array_get", "local_array_set")}[what]
+    declare = {"struct": "declare_struct", "array": "declare_local_array"}[what]
+    body = (
+        TOP
+        + "    %one = arith.constant 1 : i64\n    %zero = arith.constant 0 : i64\n"
+        + f"    %outer = pto.{declare} -> {kind}\n"
+        "    %sum = scf.for %i = %c0 to %c4 step %c1 iter_args(%s = %zero) -> (i64) {\n"
+        f"    %a = pto.{declare} -> {kind}\n    %b2 = pto.{declare} -> {kind}\n"
+        f"    %v = pto.{get} %a{place} : {kind} -> i64\n    %w = arith.addi %v, %one : i64\n"
+        f"    pto.{put} %a{place}, %w : {kind}, i64\n    %x2 = pto.{get} %b2{place} : {kind} -> i64\n"
+        f"    %o = pto.{get} %outer{place} : {kind} -> i64\n    %p = arith.addi %o, %one : i64\n"
+        f"    pto.{put} %outer{place}, %p : {kind}, i64\n"
+        "    %t = arith.addi %s, %w : i64\n    %u = arith.addi %t, %x2 : i64\n    scf.yield %u : i64\n    }\n"
+        f"    %last = pto.{get} %outer{place} : {kind} -> i64\n    %ten = arith.constant 10 : i64\n"
+        "    %m = arith.muli %last, %ten : i64\n    %r = arith.addi %m, %sum : i64\n"
+        "    %k = arith.trunci %r : i64 to i32\n"
+        "    pto.store_scalar %k, %y[%b] : !pto.ptr<i32>, i32\n"
+    )
+    program = compiled(IO, body)
+    y = np.zeros(BLOCKS, np.int32)
+    for _ in range(2):
+        assert results(program, np.zeros(1, np.int32), y, 1)[0][4:] == np.full(BLOCKS, 44, np.int32).tobytes()
+
+
 def test_array_that_a_function_fills() -> None:
     """It is the caller's, and its elements differ between blocks, which the loop's end shows."""
     array = "!pto.local_array<2xi32>"

@@ -176,7 +176,7 @@ class Program:
                         found.done()
                     return
                 if self.cores.waits or self.cores.mixed:
-                    run_streams(self, workspace, [values], blocks, matmul, progress, observer, span)
+                    run_streams(self, workspace, [values], blocks, matmul, progress, observer, span, faults=faults)
                     return
                 changed = self._changed_inputs(values) if size > 1 else []
                 if sum(buffer.mem.size for buffer in changed) > KEPT_BYTES:

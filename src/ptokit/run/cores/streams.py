@@ -14,6 +14,7 @@ from ptokit.targets import Target
 
 from ..arguments import Argument, buffers_of
 from ..fault import Fault
+from ..faults import Faults
 from ..machine.chunk import Chunk
 from ..machine.printed import Printed
 from ..machine.workspace import Workspace
@@ -53,10 +54,13 @@ def run_streams(
     span: range,
     *,
     ranks: int = 0,
+    faults: Faults | None = None,
 ) -> None:
     """Run every core of the blocks `span` on every device. Raises `DiagnosticError`, also if they deadlock.
 
-    ``devices``: the arguments of each. ``ranks``: how many there are, 0 where the launch is on one device.
+    A core that fails ends; who waits for it never goes on, and all others run. ``faults`` collects what would be
+    raised when they have. ``devices``: the arguments of each. ``ranks``: how many there are, 0 where the launch is on
+    one device.
     """
     semaphores: Semaphores[None] = Semaphores(core_ids(program.cores.roles, blocks, ranks), program.target)
     passed: dict[tuple[int, int], tuple[Op | None, str]] = {}
@@ -75,17 +79,35 @@ def run_streams(
         if progress is not None:
             progress(finished, len(span) * len(devices))
 
+    found = Faults() if faults is None else faults
+    failures: set[int] = set()
+
+    def failed(stream: Stream, error: Exception) -> None:
+        if not isinstance(error, DiagnosticError):
+            raise error
+        place = stream.index // len(program.cores.roles)  # of the block in the launch
+        if place not in failures:  # what comes of the first failure of a block is none of its own
+            failures.add(place)
+            found.add(stream.block, error.diagnostics[0])
+
     def release(stream: Stream) -> bool:
+        if failures:
+            return False
         forced = stream.chunk.go_on()
         if forced:
             passed[stream.index, stream.chunk.awaited] = program.waits_at(stream), stream.waits_for
         return forced
 
-    stuck = run_clusters(clusters(program, chunks, semaphores, devices, span), ended=ended, release=release)
+    streams = clusters(program, chunks, semaphores, devices, span)
+    stuck = run_clusters(streams, ended=ended, release=release, failed=failed)
     held = [(stream.index, program.waits_at(stream), stream.waits_for) for stream in stuck]
     held = held or [(core, *passed[core, event]) for core, event in semaphores.owed()]
     for stream in stuck:  # what they have printed comes first
         stream.stop()
+    if failures:
+        if faults is None:
+            found.done()
+        return
     if held:
         places = [(semaphores.cores[index], op, what) for index, op, what in held]
         raise DiagnosticError(deadlock(places, program.module.file))
