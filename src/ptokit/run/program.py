@@ -224,8 +224,8 @@ class Program:
         workspace = Workspace(self.target, extended=self.extended)
         values = bind_devices(program.entry, [args for _, args in asked], program.effects.written, blocks, workspace)
         with np.errstate(all="ignore"), one_blas_thread(self.effects.multiplies):
-            more = {"ranks": len(devices)}
-            run_streams(program, workspace, values, blocks, matmul, progress, observer, range(blocks), **more)
+            span = range(blocks)
+            run_streams(program, workspace, values, blocks, matmul, progress, observer, span, ranks=len(devices))
 
     def backend_for(self, args: Sequence[Any], blocks: int) -> str:
         """The backend that a launch takes where none is stated. Raises `DiagnosticError` for wrong arguments."""
