@@ -1,10 +1,11 @@
 """The sanitizer: happens-before, races, uninitialised reads, bounds, flags and deadlocks of a run."""
 
-from .api import ORDERS, Uninitialised, sanitize, uninit
+from .api import ORDERS, sanitize
 from .findings.race import Access, Race
 from .findings.repair import Edit, Fix
 from .findings.witness import Change, Witness
 from .report import Report
+from .uninitialised import Uninitialised, uninit
 
 __all__ = [
     "ORDERS",

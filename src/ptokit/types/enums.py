@@ -5,33 +5,13 @@ Each member's ``value`` is the number of the C++ enumeration; ``text`` is its sp
 
 from __future__ import annotations
 
-from enum import Enum, IntEnum
+from enum import Enum
 from typing import Self
 
-
-class _Spelled(IntEnum):
-    """An integer enumeration with a text spelling per member."""
-
-    @property
-    def text(self) -> str:
-        """Spelling in `.pto` text: ``RowMajor`` → ``row_major``."""
-        out = ""
-        for i, ch in enumerate(self.name):
-            if ch.isupper() and i and not self.name[i - 1].isupper():
-                out += "_"
-            out += ch.lower()
-        return out
-
-    @classmethod
-    def from_text(cls, text: str) -> Self:
-        """Member by its `.pto` spelling or its C++ name. Raises `KeyError`."""
-        for member in cls:
-            if text in (member.text, member.name):
-                return member
-        raise KeyError(text)
+from .spelled import Numbered, Spelled
 
 
-class TileType(_Spelled):
+class TileType(Spelled):
     """Where a tile lives: UB, L1, L0A, L0B, L0C, bias table, fix-pipe buffer, MX scale areas."""
 
     Vec = 0
@@ -46,14 +26,14 @@ class TileType(_Spelled):
     Ctrl = 9
 
 
-class BLayout(_Spelled):
+class BLayout(Spelled):
     """Order of the blocks of a tile (of the elements, where it has no boxes)."""
 
     RowMajor = 0
     ColMajor = 1
 
 
-class SLayout(_Spelled):
+class SLayout(Spelled):
     """Order of the elements inside a box."""
 
     NoneBox = 0
@@ -61,7 +41,7 @@ class SLayout(_Spelled):
     ColMajor = 2
 
 
-class CompactMode(_Spelled):
+class CompactMode(Spelled):
     """How a partially valid accumulator or operand is packed (types-and-layouts 5)."""
 
     Null = 0
@@ -70,7 +50,7 @@ class CompactMode(_Spelled):
     RowAlignedPadding = 3
 
 
-class PadValue(_Spelled):
+class PadValue(Spelled):
     """What TLOAD and TFILLPAD write outside the valid region; `CustomPad` for other values."""
 
     Null = 0
@@ -79,7 +59,7 @@ class PadValue(_Spelled):
     Min = 3
 
 
-class Layout(_Spelled):
+class Layout(Spelled):
     """Layout of a GlobalTensor (types-and-layouts 9)."""
 
     ND = 0
@@ -111,7 +91,7 @@ class Layout(_Spelled):
         return self.name.lower()
 
 
-class AtomicType(_Spelled):
+class AtomicType(Spelled):
     """What a store does with the old contents; Max and Min exist on A5 only."""
 
     AtomicNone = 0
@@ -120,14 +100,14 @@ class AtomicType(_Spelled):
     AtomicMin = 3
 
 
-class ReluPreMode(_Spelled):
+class ReluPreMode(Spelled):
     """ReLU of the fix-pipe, after quantisation."""
 
     NoRelu = 0
     NormalRelu = 1
 
 
-class STPhase(_Spelled):
+class STPhase(Spelled):
     """Unit-flag phase of an accumulator store; no effect on values."""
 
     Unspecified = 0
@@ -135,7 +115,7 @@ class STPhase(_Spelled):
     Final = 3
 
 
-class AccToVecMode(_Spelled):
+class AccToVecMode(Spelled):
     """Which vector sub-core receives an accumulator (move-gather-scatter 4.12)."""
 
     SingleModeVec0 = 0
@@ -149,7 +129,7 @@ class AccToVecMode(_Spelled):
         return {0: "single_mode_vec0", 1: "single_mode_vec1"}.get(self.value) or super().text
 
 
-class RoundMode(_Spelled):
+class RoundMode(Spelled):
     """Rounding of TCVT (compute-elementwise 8.3); CAST_RINT is a synonym of RINT."""
 
     NONE = 0
@@ -167,7 +147,7 @@ class RoundMode(_Spelled):
         return self.name
 
 
-class SaturationMode(_Spelled):
+class SaturationMode(Spelled):
     """Out-of-range handling of a conversion."""
 
     ON = 0
@@ -179,7 +159,7 @@ class SaturationMode(_Spelled):
         return self.name
 
 
-class CmpMode(_Spelled):
+class CmpMode(Spelled):
     """Comparison of TCMP and TCMPS."""
 
     EQ = 0
@@ -195,14 +175,14 @@ class CmpMode(_Spelled):
         return self.name.lower()
 
 
-class Coalesce(_Spelled):
+class Coalesce(Spelled):
     """Granularity of MGATHER and MSCATTER."""
 
     Row = 0
     Elem = 1
 
 
-class GatherOOB(_Spelled):
+class GatherOOB(Spelled):
     """Out-of-range indices of MGATHER."""
 
     Undefined = 0
@@ -211,7 +191,7 @@ class GatherOOB(_Spelled):
     Zero = 3
 
 
-class ScatterOOB(_Spelled):
+class ScatterOOB(Spelled):
     """Out-of-range indices of MSCATTER."""
 
     Undefined = 0
@@ -220,7 +200,7 @@ class ScatterOOB(_Spelled):
     Wrap = 3
 
 
-class ScatterAtomicOp(_Spelled):
+class ScatterAtomicOp(Spelled):
     """How MSCATTER combines with the old contents."""
 
     NONE = 0
@@ -234,14 +214,14 @@ class ScatterAtomicOp(_Spelled):
         return self.name.lower()
 
 
-class ScatterConflict(_Spelled):
+class ScatterConflict(Spelled):
     """Which of several writers of one element wins (A5)."""
 
     Last = 0
     Default = 1
 
 
-class SyncCoreType(_Spelled):
+class SyncCoreType(Spelled):
     """Which cores a SYNCALL joins."""
 
     AIVOnly = 0
@@ -254,7 +234,7 @@ class SyncCoreType(_Spelled):
         return {"AIVOnly": "aiv_only", "AICOnly": "aic_only", "Mix": "mix"}[self.name]
 
 
-class SyncAllMode(_Spelled):
+class SyncAllMode(Spelled):
     """How a SYNCALL joins cores: by hardware, or through counters in global memory."""
 
     Hard = 0
@@ -266,31 +246,14 @@ class SyncAllMode(_Spelled):
         return self.name.lower()
 
 
-class _Numbered(IntEnum):
-    """An enumeration that older texts and programs write as a number."""
-
-    @property
-    def text(self) -> str:
-        """The spelling in `.pto` text."""
-        return self.name.lower()
-
-    @classmethod
-    def from_text(cls, text: str) -> Self:
-        """Member by its `.pto` spelling or its name. Raises `KeyError`."""
-        found = [m for m in cls if text in (m.text, m.name)]
-        if not found:
-            raise KeyError(text)
-        return found[0]
-
-
-class MxGroupAxis(_Numbered):
+class MxGroupAxis(Numbered):
     """The axis along which elements share a scale."""
 
     Axis0 = 0
     Axis1 = 1
 
 
-class PrintFormat(_Numbered):
+class PrintFormat(Numbered):
     """Width and precision of the numbers of TPRINT."""
 
     Width8_Precision4 = 0
@@ -298,14 +261,14 @@ class PrintFormat(_Numbered):
     Width10_Precision6 = 2
 
 
-class NotifyOp(_Spelled):
+class NotifyOp(Spelled):
     """What a notification does to a signal."""
 
     AtomicAdd = 0
     Set = 1
 
 
-class ReduceOp(_Spelled):
+class ReduceOp(Spelled):
     """How the data of several devices becomes one."""
 
     Sum = 0
@@ -323,7 +286,7 @@ class ReduceOp(_Spelled):
         return super().from_text(text.capitalize() if text.islower() else text)
 
 
-class TInsertMode(_Spelled):
+class TInsertMode(Spelled):
     """Transfers that an insertion into the matrix buffer is cut into (A5); no effect on values."""
 
     SPLIT2 = 2
@@ -335,14 +298,14 @@ class TInsertMode(_Spelled):
         return self.name.lower()
 
 
-class GatherExec(_Spelled):
+class GatherExec(Spelled):
     """Unit that runs the element-wise gather into L1 (A5)."""
 
     Scalar = 0
     Simt = 1
 
 
-class MaskPattern(_Spelled):
+class MaskPattern(Spelled):
     """Positions that a mask form of TGATHER or TSCATTER selects, in a period of 2 or 4; read from the right."""
 
     P0101 = 1
@@ -369,7 +332,7 @@ class MaskPattern(_Spelled):
         return {2: 1, 4: 1, 5: 2, 6: 3}.get(self.value, 0)
 
 
-class MaskAxis(_Spelled):
+class MaskAxis(Spelled):
     """What the mask forms of TGATHER and TSCATTER select: columns of every row, or rows."""
 
     Row = 0
@@ -381,7 +344,7 @@ class MaskAxis(_Spelled):
         return self.name.lower()
 
 
-class QuantType(_Spelled):
+class QuantType(Spelled):
     """Integer quantisation of TQUANT."""
 
     INT8_SYM = 2
@@ -395,7 +358,7 @@ class QuantType(_Spelled):
         return self.name
 
 
-class QuantScaleAlg(_Spelled):
+class QuantScaleAlg(Spelled):
     """Whose rule makes the shared exponent of TQUANT of block-scaled types."""
 
     OCP = 0
@@ -407,7 +370,7 @@ class QuantScaleAlg(_Spelled):
         return self.name.lower()
 
 
-class VecStoreMode(_Spelled):
+class VecStoreMode(Spelled):
     """How TQUANT of block-scaled types stores exponents a second time."""
 
     ND = 0
@@ -419,7 +382,7 @@ class VecStoreMode(_Spelled):
         return self.name.lower()
 
 
-class MxQuantAlg(_Spelled):
+class MxQuantAlg(Spelled):
     """Choice of the shared exponent in TQUANT of block-scaled types."""
 
     OcpMxFp8E4M3 = 0
@@ -433,7 +396,7 @@ class MxQuantAlg(_Spelled):
         return self.name
 
 
-class SetFmatrixMode(_Spelled):
+class SetFmatrixMode(Spelled):
     """Which image-to-column registers are meant, and whether TIMG2COL writes them itself."""
 
     FMATRIX_A_AUTO = 0

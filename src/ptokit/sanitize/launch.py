@@ -1,0 +1,295 @@
+"""One launch under observation: cores that are watched, and what is left when they have ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from functools import partial
+from io import StringIO
+from typing import Any
+
+import numpy as np
+
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Note
+from ptokit.ir.core import Function, Module, Op
+from ptokit.ir.pipe_launch import slot_memories
+from ptokit.run.arguments import bind_arguments, bind_devices
+from ptokit.run.blas_threads import one_blas_thread
+from ptokit.run.cores.cluster import Cluster, Stream, core_ids, run_clusters
+from ptokit.run.cores.signals import LIMIT, Semaphores
+from ptokit.run.cores.streams import clusters
+from ptokit.run.fault import Fault
+from ptokit.run.machine.chunk import Chunk
+from ptokit.run.memory.global_memory import Pointer
+from ptokit.run.planning.stores import is_global
+from ptokit.run.program import Program
+from ptokit.targets import Target
+
+from .checks.analysis import Analysis
+from .checks.core import Buffers
+from .checks.engines import left_moving
+from .checks.flags import ProgramOrder, reuse_race
+from .checks.pipes import left_in
+from .checks.stuck import report_stuck
+from .checks.vector_scopes import Sources
+from .coverage import Mode
+from .findings.folded import Draft, Findings
+from .findings.repair import Repair
+from .findings.witness import Witness, compare, copies
+from .memory.gm import Memory
+from .observe import CoreObserver
+from .reorder import Delayed, Scheduler, explained
+from .report import Report
+from .simulation.core import Core
+from .simulation.events import Signal
+from .simulation.queues import Simulation
+from .simulation.signals import Hub
+from .uninitialised import Uninitialised
+
+_NAMED = 4
+"""Arguments in one memory that its name tells."""
+
+
+class ObservedRun:
+    """One launch under observation."""
+
+    def __init__(
+        self,
+        module: Module,
+        kernel: Function,
+        target: Target,
+        args: Sequence[Any],
+        blocks: int,
+        profile: bool,
+        extended: bool,
+        report: Report,
+        mode: Mode,
+        also: frozenset[str] = frozenset(),
+    ) -> None:
+        self.report, self.blocks, self.target = report, blocks, target
+        self.program = Program(module, kernel, target, extended=extended, vector_cores=mode.vector_cores)
+        _ = self.program.watched_code  # refused now, if at all
+        written, count = self.program.effects.written, len(kernel.params)
+        if mode.ranks:
+            devices = [args[first : first + count] for first in range(0, mode.ranks * count, count)]
+            self.devices = bind_devices(kernel, devices, written, blocks, None)
+        else:
+            self.devices = [bind_arguments(kernel, args, written, blocks)]
+        self.findings = Findings()
+        self.also, self.args = also, args
+        self.fresh: Sequence[Any] | None = None  # the arguments as they were, to launch once more
+        values = [value for device in self.devices for value in device]
+        slots = {p.name for p in slot_memories(self.program.module, self.program.entry)}
+        several = casts_elements(self.program.module)
+        of_slots = [several or p.name in slots for p in self.program.params]
+        memories = _memories(values, args, of_slots * len(self.devices))
+        repair = self.repair = Repair(module.functions, target)
+        analysis = Analysis(self.findings, repair, blocks_only=mode.by_compiler and not mode.between_cores)
+        waits = "FLAG-REUSE-RACE" in also
+        profiled = partial(Core, target=target, profile=profile, waits=waits, started=False)
+        places = core_ids(self.program.cores.roles, blocks, mode.ranks)
+        cores = [profiled(c.index, c.kind, c.block, c.sub, rank=c.rank) for c in places]
+        hub = Hub(cores, self._overflow)
+        reuse = partial(reuse_race, self.findings) if "FLAG-REUSE-RACE" in also else None
+        self.simulation = Simulation(cores, hub, analysis.execute, reuse)
+        repair.cores = self.simulation.cores  # and the transfer engines that come to them
+        self.analysis = analysis
+        self.memories, self.extended, self.mode = memories, extended, mode
+        self.sources = Sources(module.functions)
+        self.kind: type[CoreObserver] = CoreObserver
+        self.observers: list[CoreObserver] = []
+        self.idle: list[CoreObserver] = []
+        self.orders: dict[int, ProgramOrder] = {}  # of the cores that have something left to do
+        self.deferred: dict[Op, Fault] = {}  # broken rules about regions, unless memory tells what they lead to
+
+    def _overflow(self, core: Core, item: Signal) -> None:
+        def make() -> Draft:
+            times = f"a {LIMIT + 1}th time before it is waited for; it counts to {LIMIT}"
+            message = f"flag {item.event} between cores is raised {times}"
+            return Draft(message, item.op.location)
+
+        self.findings.add("XFLAG-OVERFLOW", (item.op, item.event), core, item, make)
+
+    def _observer(self) -> CoreObserver:
+        """A machine for one core: one whose cluster has ended, or a new one."""
+        if self.idle:
+            return self.idle.pop()
+        observer = self.kind(
+            self.target,
+            self.blocks,
+            self.findings,
+            self.memories,
+            self.simulation,
+            self.deferred,
+            self.sources,
+            extended=self.extended,
+            placed=self.mode.placed,
+            in_order=self.mode.by_compiler or not self.target.is_device,
+            waits_for_work=self.mode.waits_for_work,
+            also=self.also,
+        )
+        self.observers.append(observer)
+        return observer
+
+    def _cluster(self, first: int) -> list[Chunk]:
+        """Machines for the cores of a block; ``first``: the number of its first core."""
+        cores = self.simulation.cores[first : first + len(self.program.cores.roles)]
+        buffers = Buffers()
+        machines: list[Chunk] = []
+        for core in cores:
+            core.cluster = cores
+            core.begin()
+            observer = self._observer()
+            observer.watch(core, buffers)
+            self.orders[core.index] = observer.order
+            machines.append(observer.machine)
+        return machines
+
+    def run(self) -> None:
+        """Execute the cores of all blocks in turn and report."""
+        found = self.report.diagnostics
+        semaphores: Semaphores[None] = Semaphores(list(self.simulation.cores), self.target)
+        streams = clusters(self.program, self._cluster, semaphores, self.devices, range(self.blocks))
+        with np.errstate(all="ignore"), one_blas_thread(self.program.effects.multiplies):
+            waiting = {stream.index for stream in run_clusters(streams, ended=self._ended, failed=self._failed)}
+        for observer in self.observers:
+            observer.machine.observer = None  # two objects that hold each other go late
+        self.report.instructions = sum(observer.instructions for observer in self.observers)
+        report_stuck(self.simulation, self.findings)
+        cores = self.simulation.cores
+        over = {core.index for core in cores if core.ended and not core.blocked} - waiting
+        for index in over & self.orders.keys():
+            self.orders[index].finish()
+        self._left_over(over)
+        self.complete = len(over) == len(cores)
+        self._regions(found)
+        if self.complete and self.findings.spare and self._same_without():
+            for folded in self.findings.spare:
+                folded.rule = "PAD-READ"
+                folded.draft.notes.append(Note("other contents of these bytes store the same to global memory"))
+        self.report.races = self.findings.into(found, self.repair)
+
+    def _same_without(self) -> bool:
+        """True if a launch whose unwritten memory holds zeros leaves the same in the arguments."""
+        if self.fresh is None:
+            return False
+        args, other = copies(self.fresh), Witness("")
+        with redirect_stdout(StringIO()):
+            try:
+                self.program.launch(args, self.blocks, backend="numpy")
+            except DiagnosticError:
+                return False
+        compare(other, [param.name for param in self.program.params], self.args, args)
+        return not other.counts
+
+    def _ended(self, cluster: Cluster) -> None:
+        observers = [o for stream in cluster if isinstance(o := stream.chunk.observer, CoreObserver)]
+        for observer in observers:
+            left_in(observer, self.findings)
+            left_moving(observer, self.findings)
+        self.idle += observers
+        for stream in cluster:
+            core = self.simulation.cores[stream.index]
+            if core.ended and not core.blocked:
+                self.orders.pop(core.index).finish()
+                self.repair.used(core)
+                core.forget()
+
+    def _failed(self, stream: Stream, error: Exception) -> None:
+        """A core could not go on."""
+        if not isinstance(error, DiagnosticError):
+            raise error
+        core = self.simulation.cores[stream.index]
+        core.ended = False
+        self._fault(core, error.diagnostics)
+
+    def _regions(self, found: Diagnostics) -> None:
+        """Rules about valid regions that were broken without reading what nobody has written."""
+        for op, fault in self.deferred.items():
+            if not self.findings.at(op, "UNINIT-READ", "PAD-READ", "RACE-SELF"):
+                found.error(fault.rule, fault.message, op.location, hint=fault.hint)
+
+    def _fault(self, core: Core, diagnostics: Sequence[Diagnostic]) -> None:
+        """The block could not go on."""
+        for d in diagnostics:
+            notes = [note for note in d.notes if not note.message.startswith("at block")]
+            make = partial(Draft, d.message, d.location, d.hint, notes)
+            self.findings.add(d.rule, (d.location, d.message), core, None, make)
+
+    def _left_over(self, over: set[int]) -> None:
+        """Counts of flags between cores that nobody can consume any more; ``over``: the cores that have ended well."""
+        for index, item in self.simulation.hub.left(over):
+
+            def make(item: Signal = item) -> Draft:
+                message = f"flag {item.event} between cores is raised here and never waited for"
+                return Draft(message, item.op.location, "add a sync.wait on every core that receives it")
+
+            core = self.simulation.cores[index]
+            self.findings.add("XFLAG-UNMATCHED", (item.op, item.event), core, item, make)
+
+
+class Rerun(ObservedRun):
+    """A launch whose instructions are carried out when a scheduler wants."""
+
+    failure: str | None = None
+
+    def delay(self, scheduler: Scheduler) -> None:
+        """Let `scheduler` decide."""
+        self.scheduler = scheduler
+        self.simulation.execute = scheduler.execute
+        self.kind = Delayed
+
+    def _observer(self) -> CoreObserver:
+        observer = super()._observer()
+        assert isinstance(observer, Delayed)
+        observer.scheduler = self.scheduler
+        return observer
+
+    def _ended(self, cluster: Cluster) -> None:
+        """Its memory is needed until everything has been carried out."""
+
+    def _failed(self, stream: Stream, error: Exception) -> None:
+        if not isinstance(error, DiagnosticError):
+            raise error
+        self.failure = self.failure or explained(error)
+
+
+KEPT = 1 << 26
+"""Bytes of arguments of which a copy is kept, for a second launch that other contents of unwritten memory show."""
+
+
+def casts_elements(module: Module) -> bool:
+    """True if something of global memory is seen as elements of another type."""
+    ops = (op for f in module.functions if f.body is not None for op in f.body.walk())
+    return any(op.name in ("pto.castptr", "pto.inttoptr") and is_global(op.result.type) for op in ops)
+
+
+def _memories(values: Sequence[Any], args: Sequence[Any], slots: Sequence[bool]) -> dict[int, tuple[Memory, int]]:
+    """The memory of each argument and its place in it in bytes; arguments that overlap are in one memory.
+
+    ``args``: what was given for them; ``slots``: whether they hold elements of several types.
+    """
+    pointers = [k for k, v in enumerate(values) if isinstance(v, Pointer) and v.buffer is not None]
+    buffers = [values[k].buffer for k in pointers]
+    uninitialised = [isinstance(args[k], Uninitialised) for k in pointers]
+    of_slots = [slots[k] for k in pointers]
+    spans = sorted((b.mem.__array_interface__["data"][0], b.mem.size, i) for i, b in enumerate(buffers))
+    groups: list[tuple[int, int, list[int]]] = []
+    for start, size, i in spans:
+        if groups and start < groups[-1][1]:
+            first, end, members = groups[-1]
+            groups[-1] = (first, max(end, start + size), [*members, i])
+        else:
+            groups.append((start, start + size, [i]))
+    out: dict[int, tuple[Memory, int]] = {}
+    for start, end, members in groups:
+        chosen = [buffers[i] for i in members]
+        single = len(chosen) == 1 and not of_slots[members[0]]
+        granule = chosen[0].dtype.storage.itemsize if single and not chosen[0].dtype.packed else 1
+        initialised = not all(uninitialised[i] for i in members)
+        written = any(b.written for b in chosen)
+        name = ", %".join(b.name for b in chosen[:_NAMED]) + (", …" if len(chosen) > _NAMED else "")
+        memory = Memory(name, (end - start) // granule, granule, written=written, initialised=initialised)
+        for buffer in chosen:
+            out[id(buffer)] = (memory, buffer.mem.__array_interface__["data"][0] - start)
+    return out
