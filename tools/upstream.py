@@ -77,8 +77,8 @@ def _known_words() -> set[str]:
 
 def _operands(instr: Instr) -> int:
     """How many operands text can give an operation, in whichever of its forms."""
-    forms = [instr, *(other for other in BY_TEXT.values() if other.newest == instr.text)]
-    return max(len(form.operands) + sum(isinstance(e, Operand) for e in form.trailing) for form in forms)
+    same = [instr, *(other for other in BY_TEXT.values() if other.newest == instr.text)]
+    return max(len(each.operands) + sum(isinstance(e, Operand) for e in each.form.trailing) for each in same)
 
 
 def differences(root: Path) -> dict[str, list[str]]:

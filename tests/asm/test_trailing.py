@@ -83,7 +83,7 @@ def test_errors(written: str, rule: str) -> None:
 def test_a_result_needs_its_type_and_a_type_its_instruction() -> None:
     assert errors_in(f"%r = {LOAD}") == [("TEXT-RESULTS", 1, 1)]
     assert errors_in(f"pto.tabs ins(%t : {T}) outs(%u : {T}) -> {TENSOR}") == [("TEXT-RESULTS", 1, 1)]
-    assert {name for name, instr in TABLE.items() if instr.trailing} == {"TLOAD"}
+    assert {name for name, instr in TABLE.items() if instr.form.trailing} == {"TLOAD"}
 
 
 @pytest.mark.parametrize("name", ["tmatmul", "tgemv", "tmatmul.acc", "tgemv.acc", "tmatmul.bias", "tgemv.bias"])
@@ -98,7 +98,7 @@ def test_products_may_give_a_tensor(name: str) -> None:
     assert text is not None
     assert f"    %x = {line}\n" in text
     assert convert(read(text), "dps").text == text
-    assert {"TMATMUL", "TMATMUL_MX_BIAS", "TGEMV_MX", "TSTORE", "TMOV"} < {n for n, i in TABLE.items() if i.tensor}
+    assert {"TMATMUL", "TMATMUL_MX_BIAS", "TGEMV_MX", "TSTORE", "TMOV"} < {n for n, i in TABLE.items() if i.form.tensor}
 
 
 def test_other_forms() -> None:

@@ -53,9 +53,9 @@ def _operation(op: Op, found: Diagnostics) -> None:
     if not instr.implemented:
         found.error(_RULE, f"{op.name} cannot be run yet", op.location)
         return
-    if instr.tensor and op.results:
+    if instr.form.tensor and op.results:
         found.error(_RULE, f"{op.name} with a result of type {op.result.type} cannot be run yet", op.location)
-    carried = [e.name for e in instr.trailing if op.get(e.name) is not None or not _is_default(op, e)]
+    carried = [e.name for e in instr.form.trailing if op.get(e.name) is not None or not _is_default(op, e)]
     if carried:
         found.error(
             _RULE,

@@ -32,8 +32,8 @@ def facts(instr: Instr) -> dict[str, str]:
 
 def _carried(instr: Instr) -> str:
     """What text may hold without a meaning."""
-    words = [(e.key or e.name) if isinstance(e, Attr) else e.name for e in instr.trailing]
-    words += ["a tensor as result"] * instr.tensor
+    words = [(e.key or e.name) if isinstance(e, Attr) else e.name for e in instr.form.trailing]
+    words += ["a tensor as result"] * instr.form.tensor
     return f"{', '.join(words)}: read and printed behind outs, not run" if words else ""
 
 

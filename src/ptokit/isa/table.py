@@ -246,6 +246,17 @@ class BySite:
         raise TypeError("a function of a place in a program is made there")
 
 
+@dataclass(frozen=True, slots=True)
+class InstrForm:
+    """How text writes an instruction, beside its ``syntax`` or ``grammar``."""
+
+    written: str = ""  # names of the operands in the order of the text, where that is not the order of the table
+    orders: tuple[tuple[str, ...], ...] = ()  # further orders in which the text may list operands, by name
+    statement: str = ""  # names of the operands in the order of level 1, where that is not sources and what is stored
+    trailing: tuple[Operand | Attr, ...] = ()  # of level 2 only, as ``key = value`` behind ``outs``: carried, not run
+    tensor: bool = False  # level 2 may give it a result of a tensor type: carried, not run
+
+
 @dataclass(frozen=True)
 class Instr:
     """One instruction of the ISA.
@@ -270,15 +281,14 @@ class Instr:
     run: Callable[..., Any] | None = None
     footprint: Footprint = derived_footprint
     syntax: str = "dps"
-    written: str = ""  # names of the operands in the order of the text, where that is not the order of the table
     forms: tuple[str, ...] = ()  # which operands go together, as lists of names, where not any optional ones do
     grammar: tuple[str, ...] = ()  # written forms in the notation of `ptokit.asm.forms.notation`; the first is printed
+    form: InstrForm = InstrForm()
     spellings: tuple[str, ...] = ()  # further text names that are read
     newest: str = ""  # the name that level 2 prints, where the reference has renamed the operation
     ordering: bool = False  # states an order between pipes, cores or instructions, and nothing else
     results: int = 0  # SSA results in `.pto` text of level 2; -1: as many as the text has
     produces: tuple[Operand, ...] = ()  # those results, where the semantics function returns them
-    orders: tuple[tuple[str, ...], ...] = ()  # further orders in which the text may list operands, by name
     misfit: str = ""  # rule of written operands that are not those of the instruction
     kinds: Mapping[str, str] = field(default_factory=dict)  # the assembler's rule of an operand of a wrong kind
     typed: bool = False  # the semantics function gets ``types``: what is known of operands and results, by name
@@ -300,10 +310,7 @@ class Instr:
     per_block: bool = False  # the result may differ between blocks that have the same operands
     waits: bool = False  # for another core: ``run`` returns a function that gives the result once the wait is over
     value_rules: bool | Callable[[Site], bool] = False  # rules look at what tiles hold: check every call
-    trailing: tuple[Operand | Attr, ...] = ()  # of level 2 only, as ``key = value`` behind ``outs``: carried, not run
-    statement: str = ""  # names of the operands in the order of level 1, where that is not sources and what is stored
     shares: str = ""  # text name of another instruction, which it has too: operands with a group of devices first tell
-    tensor: bool = False  # level 2 may give it a result of a tensor type: carried, not run
     in_python: bool = True  # kernels in Python have it, too
 
     def meaning_at(self, site: Site) -> Word | None:
@@ -359,7 +366,7 @@ class Instr:
 
     @property
     def _as_written(self) -> Sequence[Operand]:
-        return [self.operand(name) for name in self.written.split()] if self.written else self.operands
+        return [self.operand(name) for name in self.form.written.split()] if self.form.written else self.operands
 
     @cached_property
     def supplied(self) -> Operand | None:
@@ -374,7 +381,7 @@ class Instr:
     @property
     def text_attrs(self) -> tuple[Attr, ...]:
         """The attributes that text can have: its own, and those that are only carried."""
-        return (*self.attrs, *(e for e in self.trailing if isinstance(e, Attr)))
+        return (*self.attrs, *(e for e in self.form.trailing if isinstance(e, Attr)))
 
     def chosen(self, form: str, operands: Sequence[Operand]) -> list[Operand]:
         """Those of `operands` that belong to a form, all of them required."""

@@ -144,13 +144,13 @@ def align(wanted: Sequence[Operand], types: Sequence[Type]) -> list[int] | None:
 
 def trailing_operands(instr: Instr) -> list[Operand]:
     """The values among what stands behind ``outs``; the order is also that of generic form."""
-    return [e for e in instr.trailing if isinstance(e, Operand)]
+    return [e for e in instr.form.trailing if isinstance(e, Operand)]
 
 
 @cache
 def keys_of(name: str) -> dict[str, Operand | Attr]:
     """What stands behind ``outs`` of the instruction of this name, by the word in front of ``=``, in order."""
-    return {(e.key or e.name) if isinstance(e, Attr) else e.name: e for e in TABLE[name].trailing}
+    return {(e.key or e.name) if isinstance(e, Attr) else e.name: e for e in TABLE[name].form.trailing}
 
 
 def operand_order(instr: Instr) -> list[Operand]:

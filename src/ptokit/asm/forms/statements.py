@@ -33,8 +33,8 @@ def orders(instr: Instr, valued: bool) -> list[list[Operand]]:
     """The sequences of operands that the written ones may stand for; ``valued``: what it writes is not among them."""
     ins, destinations, stores = operand_groups(instr.name)
     if stores:
-        found = [[instr.operand(n) for n in instr.statement.split()] if instr.statement else [*ins, *stores]]
-        return found + [[instr.operand(n) for n in order] for order in instr.orders]
+        found = [[instr.operand(n) for n in instr.form.statement.split()] if instr.form.statement else [*ins, *stores]]
+        return found + [[instr.operand(n) for n in order] for order in instr.form.orders]
     if not valued:
         return [[*destinations, *ins]]
     kept = [o for o in destinations if o.role is Role.INOUT]

@@ -20,7 +20,7 @@ def _order(op: Op, instr: Instr) -> list[Operand]:
     if instr.forms:
         return [o for o in instr.operands if o.name in present]
     if any(o.name not in present and not o.optional and not o.variadic for o in instr.operands):
-        for order in instr.orders:
+        for order in instr.form.orders:
             if set(order) == present:
                 return [instr.operand(name) for name in order]
     return list(instr.operands)

@@ -21,8 +21,8 @@ def written_order(instr: Instr, *, destinations: bool) -> list[Operand]:
     ins, outs, _ = operands_of(instr.name)
     tiles = [o for o in outs if o.kind is Kind.TILE and (destinations or o.role is Role.INOUT)]
     views = [o for o in outs if o.kind is Kind.VIEW]
-    if instr.statement:
-        return [instr.operand(n) for n in instr.statement.split()]
+    if instr.form.statement:
+        return [instr.operand(n) for n in instr.form.statement.split()]
     return [*(tiles if not views else ()), *ins, *views]
 
 

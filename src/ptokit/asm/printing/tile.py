@@ -20,7 +20,7 @@ def print_dps(op: Op, instr: Instr, name: Callable[[Value], str]) -> str:
     comma = instr.syntax == "dps-comma"
     inside = instr.syntax == "dps-attrs-in" or (comma and len(outs) == 1)
     placed = {"scalar_first"} if instr.syntax == "dps-either" else set[str]()
-    placed.update(e.name for e in instr.trailing)
+    placed.update(e.name for e in instr.form.trailing)
     if instr.syntax == "dps-either" and op.attrs.get("scalar_first"):
         ins.reverse()
     beside = beside_values(instr.name).beside
@@ -68,6 +68,6 @@ def print_trailing(op: Op, instr: Instr, name: Callable[[Value], str]) -> str:
         elif op.attrs.get(entry.name) is not None:
             attr = entry if entry.mnemonic else None
             parts.append(f" {key} = {positional(attr, op.attrs[entry.name], full=False)}")
-    if instr.tensor and op.results:
+    if instr.form.tensor and op.results:
         parts.append(f" -> {op.result.type}")
     return "".join(parts)

@@ -72,7 +72,7 @@ def read_result(p: Parser, instr: Instr, at: int) -> list[Value]:
     """The result behind ``->``, if there is one; token `at` is the name of the instruction."""
     if not p.accept("->"):
         return []
-    if not instr.tensor:
+    if not instr.form.tensor:
         p.fail(rules.RESULTS, f"pto.{instr.text} has no result: it writes what stands in outs", at)
     index = p.i
     type = p.type()

@@ -11,7 +11,7 @@ from ..meaning.expressions import COLUMN, Axis, Convert, Element, Expr, Index
 from ..meaning.words import Lane, lane
 from ..scratch import on_a2a3
 from ..site import Site, TileInfo
-from ..table import Access, Attr, Instr, default_footprint, dst, in_text, instruction, src, tmp
+from ..table import Access, Attr, Instr, InstrForm, default_footprint, dst, in_text, instruction, src, tmp
 from ..unknown import Size, known
 from .quantize_rules import DEQUANT_RULES, QUANT_RULES, TQ_1, TQ_2
 from .words import SRC
@@ -70,7 +70,7 @@ TQUANT = instruction(
             in_text(tmp(optional=True, needed=on_a2a3("src")), stored=True),
         ),
         (Attr("quant_type", QuantType, None, "quant_type", "quant_type"),),
-        orders=(("src", "scale", "offset", "tmp"),),
+        form=InstrForm(orders=(("src", "scale", "offset", "tmp"),)),
         rules=(*QUANT_RULES, TQ_1, TQ_2),
         meaning=_quantize,
         footprint=_footprint,

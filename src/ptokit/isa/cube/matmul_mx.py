@@ -8,7 +8,7 @@ from ..checks.assembler import A5_ONLY
 from ..machine import Machine, TileOperand
 from ..meaning.expressions import OWN, ROW, Index
 from ..meaning.words import Contract
-from ..table import Instr, Operand, dst, instruction, scales, src
+from ..table import Instr, InstrForm, Operand, dst, instruction, scales, src
 from .matmul_mx_rules import ADDRESS_RULES, rules_of
 from .matmul_text_rules import MX_SCALE, scaled
 
@@ -34,7 +34,7 @@ def _product(name: str, text: str, summary: str, meaning: Contract, *operands: O
             pipe=Pipe.M,
             rules=(*rules_of(name), *scaled(name)),
             meaning=meaning,
-            tensor=True,
+            form=InstrForm(tensor=True),
             cpp=name.removesuffix("_ACC").removesuffix("_BIAS"),
             source="compute-reduce-matrix 12",
         )

@@ -13,7 +13,7 @@ from ptokit.diagnostics import Scope, define
 from ptokit.types.enums import Pipe, ReduceOp
 
 from ..machine import Machine, ViewOperand
-from ..table import Attr, Instr, Kind, Operand, Role, instruction
+from ..table import Attr, Instr, InstrForm, Kind, Operand, Role, instruction
 from . import device_transfers
 
 GROUP = Operand("group", Role.IN, Kind.GROUP)
@@ -77,7 +77,7 @@ TPUT = _between(
     _memory("dst", Role.OUT),
     _memory("src"),
     run=_send,
-    statement="dst src",
+    form=InstrForm(statement="dst src"),
 )
 TGET = _between(
     "TGET",
@@ -85,7 +85,7 @@ TGET = _between(
     _memory("dst", Role.OUT),
     _memory("src"),
     run=_send,
-    statement="dst src",
+    form=InstrForm(statement="dst src"),
 )
 TBROADCAST = _between(
     "TBROADCAST",

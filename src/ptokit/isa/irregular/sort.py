@@ -14,7 +14,22 @@ from ..element_positions import for_all_blocks, kind
 from ..machine import Machine, TileOperand
 from ..scratch import of_lists, of_tails
 from ..site import Site, TileInfo
-from ..table import Access, Attr, Instr, Kind, Operand, Role, agreed, dst, in_text, instruction, scalar, src, tmp
+from ..table import (
+    Access,
+    Attr,
+    Instr,
+    InstrForm,
+    Kind,
+    Operand,
+    Role,
+    agreed,
+    dst,
+    in_text,
+    instruction,
+    scalar,
+    src,
+    tmp,
+)
 from .scratch_text_rules import MS_1, SORT_AS_01
 from .sort_rules import MERGE_RULES, SORT_RULES
 
@@ -189,7 +204,7 @@ TMRGSORT = instruction(
         ),
         (Attr("exhausted", bool, False, "exhausted"),),
         syntax="dps-attrs-in",
-        written="src0 src1 src2 src3 tmp block_len dst executed",
+        form=InstrForm(written="src0 src1 src2 src3 tmp block_len dst executed"),
         misfit="MS-1",
         forms=(
             "dst src0 block_len",

@@ -13,7 +13,7 @@ from ..meaning.expressions import Axis, Element, Extent, Index
 from ..meaning.moving import put
 from ..meaning.words import Move, Python, Word
 from ..site import Site
-from ..table import Instr, agreed, dst, in_text, index, instruction, scalar, src
+from ..table import Instr, InstrForm, agreed, dst, in_text, index, instruction, scalar, src
 from .extract_footprint import extract_footprint, pair_footprint
 from .extract_rules import EXTRACT_FP_RULES, EXTRACT_RULES, PAIR_RULES
 from .fractal_z import weights
@@ -87,8 +87,7 @@ TEXTRACT = instruction(
         meaning=_meaning,
         footprint=extract_footprint,
         value_rules=has_words,
-        written="src row col quant fp dst",
-        orders=(("src", "fp", "quant", "row", "col"),),
+        form=InstrForm(written="src row col quant fp dst", orders=(("src", "fp", "quant", "row", "col"),)),
         source="compute-layout-irregular 1.3; move-gather-scatter 9",
     )
 )

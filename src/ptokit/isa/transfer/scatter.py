@@ -12,7 +12,7 @@ from ptokit.types.enums import Coalesce, Layout, Pipe, ScatterAtomicOp, ScatterC
 from ..machine import Machine, TileOperand, ViewOperand
 from ..meaning.words import Python, Scatter, Word
 from ..site import Site, TileInfo
-from ..table import Access, Attr, Instr, Role, instruction, src, view
+from ..table import Access, Attr, Instr, InstrForm, Role, instruction, src, view
 from .gather import OUTSIDE, replace
 from .index_checks import parts_of
 from .indexed import Form, capacity, coalesce, form_of, indexed, offsets, read_indices, resolve, row_width
@@ -144,7 +144,7 @@ MSCATTER = instruction(
             Attr("conflict", ScatterConflict, None, "scatterConflict", "scatter_conflict"),
         ),
         pipe=Pipe.V,
-        orders=(("src", "dst", "idx"),),  # the sync form's (assembly 5, rule 6)
+        form=InstrForm(orders=(("src", "dst", "idx"),)),  # the sync form's (assembly 5, rule 6)
         rules=RULES,
         meaning=_meaning,
         run=mscatter,

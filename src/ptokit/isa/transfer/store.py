@@ -19,7 +19,7 @@ from ..meaning.words import Move, Python, Word
 from ..numerics.quant import quantize
 from ..numerics.quant_modes import store_mode
 from ..site import Site
-from ..table import Attr, Instr, Role, in_text, instruction, scalar, src, view
+from ..table import Attr, Instr, InstrForm, Role, in_text, instruction, scalar, src, view
 from . import conv_rules, store_acc_rules, store_plain_rules, store_rules, transfer_asm_rules
 from .conv_transfer import store_conv
 from .store_acc_checks import BYTES, channel_block
@@ -189,7 +189,7 @@ TSTORE = instruction(
         rules=(*COMMON, store_rules.LS_COM_08, *_RULES, *transfer_asm_rules.STORE),
         meaning=_meaning,
         syntax="dps-typed",
-        tensor=True,
+        form=InstrForm(tensor=True),
         kinds={"dst": "ST-1", "src": "ST-1"},
         source="tstore; load-store 4, 5",
     )

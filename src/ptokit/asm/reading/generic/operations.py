@@ -146,7 +146,7 @@ def _instruction(p: Parser, instr: Instr, s: Statement) -> Op:
         got = _operands(p, instr, s, stated, attrs)
     if not plan.least <= len(s.results) <= plan.most and instr.results >= 0:
         p.fail(rules.RESULTS, f"pto.{instr.text} has {plan.most} results, not {len(s.results)}", s.at)
-    for type in s.results if instr.tensor else ():
+    for type in s.results if instr.form.tensor else ():
         check_result(p, instr, type, s.at)
     errors = p.errors
     for operand in plan.extra:
@@ -181,14 +181,14 @@ def _plan(name: str) -> _Plan:
     order = operand_order(instr)
     extra = trailing_operands(instr)
     fixed = not instr.forms and not any(o.optional or o.variadic for o in order)
-    most = len(instr.produces) or instr.results or int(instr.tensor)
+    most = len(instr.produces) or instr.results or int(instr.form.tensor)
     forms = instr.grammar
     return _Plan(
         f"pto.{instr.text}",
         takes(order) if fixed else None,
         tuple(o.name for o in (*instr.operands, *extra)),
         extra,
-        0 if instr.tensor else most - sum(o.optional for o in instr.produces),
+        0 if instr.form.tensor else most - sum(o.optional for o in instr.produces),
         most,
         _demands(compile_form(forms[0])) if forms else (),
     )

@@ -277,7 +277,7 @@ class _Reader:
             orders = [instr.chosen(form, instr.operands) for form in instr.forms]
         else:
             orders = [[o for o in instr.operands if not o.offset and not o.form.group]]
-            orders += [[instr.operand(name) for name in names] for names in instr.orders]
+            orders += [[instr.operand(name) for name in names] for names in instr.form.orders]
         named = any(item.name for item in s.items)
         for spaces in (True, False):
             for order in orders:

@@ -77,7 +77,7 @@ def read_dps(p: Parser, instr: Instr, name: int) -> Op:
     if written:
         dictionary_attrs(p, instr, written, attrs)
     extra: Operands = {}
-    if instr.trailing and p.texts[p.i] in keys_of(instr.name):
+    if instr.form.trailing and p.texts[p.i] in keys_of(instr.name):
         read_trailing(p, instr, extra, attrs)
     results = read_result(p, instr, name) if p.texts[p.i] == "->" else []
     got: Operands | None = None
@@ -91,8 +91,8 @@ def read_dps(p: Parser, instr: Instr, name: int) -> Op:
         wanted_ins, wanted_outs, _ = operands_of(instr.name)
         if named:
             wanted_ins = tuple(o for o in wanted_ins if o.name not in named)
-        elif instr.orders and align(wanted_ins, [v.type for v in ins]) is None:
-            wanted_ins = tuple(instr.operand(key) for key in instr.orders[0])
+        elif instr.form.orders and align(wanted_ins, [v.type for v in ins]) is None:
+            wanted_ins = tuple(instr.operand(key) for key in instr.form.orders[0])
         fitting = _assign(p, instr, "ins", wanted_ins, ins, name), _assign(p, instr, "outs", wanted_outs, outs, name)
         if None in fitting:
             raise OperationError

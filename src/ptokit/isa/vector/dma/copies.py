@@ -21,7 +21,7 @@ from ...meaning.bursts import bursts, levels, loops_of
 from ...meaning.expressions import Extent, Scalar, Sum
 from ...meaning.words import Bursts, Keep, Meaning, Python, Word
 from ...site import Site
-from ...table import Instr, Kind, Operand, OperandForm, Role
+from ...table import Instr, InstrForm, Kind, Operand, OperandForm, Role
 from ...unknown import Size
 from ..words import gm, micro, number, ub
 from . import rules
@@ -172,7 +172,7 @@ COPY_GM_TO_UBUF = _dma(
     *rules.GM_TO_UB,
     pipe=Pipe.MTE2,
     moves=_moved,
-    orders=(("dst", "src", "sid", "n_burst", "len_burst", "dst_stride", "src_stride"),),
+    form=InstrForm(orders=(("dst", "src", "sid", "n_burst", "len_burst", "dst_stride", "src_stride"),)),
 )
 COPY_UBUF_TO_GM = _dma(
     "copy_ubuf_to_gm",
