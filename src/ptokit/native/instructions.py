@@ -12,7 +12,7 @@ from ptokit.isa.site import Site
 from ptokit.isa.table import Instr
 from ptokit.types.values import Scalar
 
-from . import bursts, callbacks, contracts, folds, gathers, lanes, moves, registers
+from . import between_tiles, bursts, callbacks, contracts, folds, gathers, lanes, moves, registers
 from .lanes import Pending as Pending
 from .values import NotNativeError
 
@@ -52,7 +52,7 @@ def _native(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any
         return _on_registers(w, op, instr, site, operands)
     if op.results:
         return False
-    if moves.write(w, op, instr, site, operands):
+    if moves.write(w, op, instr, site, operands) or between_tiles.write(w, op, instr, site, operands):
         return True
     word = instr.meaning_at(site)
     types = types_at(site)

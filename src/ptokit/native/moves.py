@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ptokit.ir.core import Op
-from ptokit.isa.meaning.expressions import OWN, Element
+from ptokit.isa.meaning.expressions import Element
 from ptokit.isa.meaning.footprint import size_at
 from ptokit.isa.meaning.words import Move
 from ptokit.isa.site import Site
@@ -19,7 +19,7 @@ from ptokit.types.tensor import ROW_COL_AXES
 from .code import Code, Num
 from .elements import many
 from .rows import copy_row
-from .tiles import meets, valid
+from .tiles import valid
 from .values import Tile, View
 from .views import Checked, inside, reach
 
@@ -38,7 +38,7 @@ Nest = list[tuple[Num, Num, Num]]
 
 
 def write(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any]) -> bool:
-    """True if native code has been written for a transfer."""
+    """True if native code has been written for a transfer between a view and a tile."""
     word = instr.meaning_at(site)
     if not isinstance(word, Move) or not isinstance(word.value, Element) or word.combine:
         return False
@@ -46,7 +46,7 @@ def write(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any])
         return _load(w, op, instr, site, operands, word)
     if isinstance(operands.get(word.dst), View):
         return _store(w, op, instr, site, operands)
-    return _between(w, op, instr, site, operands, word)
+    return False
 
 
 # Where elements lie --------------------------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ def _mixed(code: Code, kind: str, n: int, a: str, b: str, upper: int) -> str:
 # Transfers -----------------------------------------------------------------------------------------------------------
 
 
-def _pads(site: Site, tile: Tile, move: Move) -> bool:
+def pads(site: Site, tile: Tile, move: Move) -> bool:
     """True if a load writes beyond the valid region, or may."""
     if tile.shape is not None:
         return bool(move.fills)
@@ -285,7 +285,7 @@ def address_of(w: Writer, what: View | Tile) -> str:
 def _load(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any], move: Move) -> bool:
     tile, view = operands["dst"], operands["src"]
     ends = _ends(w, view, tile)
-    if ends is None or _pads(site, tile, move):
+    if ends is None or pads(site, tile, move):
         return False
     w.pending.flush()
     w.check(op, instr, site)
@@ -362,34 +362,3 @@ def _copied_on(
     copy(w, to, frm, view.dtype.size, nests[0], nests[1], whole=view.memory.size)
     code.jump(done)
     code.place(done)
-
-
-def _between(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any], move: Move) -> bool:
-    """From tile to tile."""
-    assert isinstance(move.value, Element)
-    dst, src = operands.get(move.dst), operands.get(move.value.name)
-    if not isinstance(dst, Tile) or not isinstance(src, Tile) or meets(dst, src):
-        return False
-    rows, cols = size_at(move.rows, site), size_at(move.cols, site)
-    if move.to != OWN or move.value.at != OWN or not isinstance(rows, int) or not isinstance(cols, int):
-        return False
-    if _pads(site, dst, move) or dst.spec.dtype.size != src.spec.dtype.size:
-        return False
-    if rows > min(dst.spec.rows, src.spec.rows) or cols > min(dst.spec.cols, src.spec.cols):
-        return False
-    to, frm = tile_axes(dst, rows, cols), tile_axes(src, rows, cols)
-    if to is None or frm is None:
-        return False
-    by_row, by_col = together(to[0], frm[0]), together(to[1], frm[1])
-    if by_row is None or by_col is None:
-        return False
-    w.pending.flush()
-    w.check(op, instr, site)
-    if w.stands(op, dst, w.stands_for.get(src.start, src)):
-        w.stands_for[dst.start] = w.stands_for.get(src.start, src)
-        return True
-    w.stands_for.pop(dst.start, None)
-    w.touch(src)
-    copy(w, address_of(w, dst), address_of(w, src), dst.spec.dtype.size, by_row, by_col)
-    w.overwrite(dst, rows, cols)
-    return True

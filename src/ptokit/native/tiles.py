@@ -148,7 +148,7 @@ def subset(w: Writer, op: Op) -> None:
         if unit > 1:
             checked.need("eq", at % unit if isinstance(at, int) else w.code.value(f"srem i64 {at}, {unit}"), 0)
     w.refuse_if(checked.any(), op)
-    elements = _element(w, memory, row, col)
+    elements = element(w, memory, row, col)
     moved = w.code.mul(elements, memory.dtype.size)
     spec = windowed(memory, type)
     shape = None
@@ -165,7 +165,7 @@ def subset(w: Writer, op: Op) -> None:
     w.set(op.result, Tile(start, spec, shape, address, op.result.name, source, row, col, type))
 
 
-def _element(w: Writer, spec: TileSpec, row: Num, col: Num) -> Num:
+def element(w: Writer, spec: TileSpec, row: Num, col: Num) -> Num:
     """The offset of an element at the corner of a box."""
     code = w.code
     if not spec.boxed:
