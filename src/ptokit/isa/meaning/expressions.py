@@ -368,6 +368,21 @@ class Folded(Expr):
     lanes: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Counted(Expr):
+    """How many of the `lanes` lanes of `value` equal the number `at` of the own lane, or with `upto` are at most it.
+
+    Lanes where `where` does not hold do not count. Values are numbers of 8 bits without a sign.
+    """
+
+    value: Expr
+    at: Expr
+    where: Expr
+    dtype: DType
+    lanes: int
+    upto: bool = False
+
+
 # Making them ---------------------------------------------------------------------------------------------------------
 
 
@@ -403,6 +418,8 @@ def children(e: Expr) -> tuple[Expr, ...]:
             return args
         case Convert(value) | Reinterpret(value) | Before(value):
             return (value,)
+        case Counted(value, at, where):
+            return value, at, where
         case Fetched(_, _, place, where) | Taken(place, where) | Folded(_, place, where):
             return (place,) if where is None else (place, where)
     return ()
@@ -449,7 +466,7 @@ def type_of(e: Expr, types: Mapping[str, DType]) -> ValueType:
             return types[like] if isinstance(like, str) else like
         case Stored(_, dtype) | Fetched(_, dtype) | Held(_, dtype) | Before(_, dtype) | Place(dtype):
             return dtype
-        case Listed(_, kind) | Thread(_, kind):
+        case Counted(_, _, _, kind) | Listed(_, kind) | Thread(_, kind):
             return kind
         case Taken(value) | Folded(_, value):
             return type_of(value, types)

@@ -23,6 +23,7 @@ from .expressions import (
     Apply,
     Before,
     Bit,
+    Counted,
     Element,
     Expr,
     Fetched,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from ..table import Instr
 
 _TRUE = np.True_
+_BINS = 256  # of numbers of 8 bits
 
 
 class Rows(Derived):
@@ -163,7 +165,7 @@ class RowSource(Source):
         match e:
             case Fetched():
                 return self.lanes // e.run
-            case Folded():
+            case Folded() | Counted():
                 return e.lanes or self.lanes
         return self.lanes
 
@@ -235,6 +237,10 @@ class RowSource(Source):
                 return f"taken({self.value(value)}, {self.value(place)})"
             case Before(condition, dtype):
                 return f"before({self._all(condition)}, {self.object(kind_of(dtype))})"
+            case Counted(value, place, where, dtype):
+                with self.domain(e.lanes):
+                    met = f"{self._all(value)}, {self._all(where)}, {e.upto}"
+                return f"counted({met}, {self._all(place)}, {self.object(kind_of(dtype))})"
             case Folded(op, value, where, groups):
                 with self.domain(self._domain_of(e)):
                     on = "None" if where is None else self.value(where)
@@ -303,7 +309,7 @@ def _varies(e: Expr) -> bool:
     """True if an expression has a value for each lane."""
     if isinstance(e, Listed):
         return len(e.numbers) > 1
-    if isinstance(e, (Element, Stored, Fetched, Place, Before, Taken)):
+    if isinstance(e, (Element, Stored, Fetched, Place, Before, Taken, Counted)):
         return True
     return not isinstance(e, Folded) and any(map(_varies, children(e)))
 
@@ -365,6 +371,16 @@ def _in_bits(found: np.ndarray, on: Any) -> np.ndarray:
     return np.packbits(_met(found, on), axis=1, bitorder="little")
 
 
+def _counted(values: np.ndarray, on: np.ndarray, upto: bool, places: np.ndarray, kind: np.dtype) -> np.ndarray:
+    """How often numbers occur in active lanes, or at most they."""
+    blocks = max(len(values), len(on), len(places))
+    bins = np.arange(blocks)[:, None] * _BINS + values
+    found = bins[np.broadcast_to(on, bins.shape)]
+    counts = np.bincount(found, minlength=blocks * _BINS).reshape(blocks, _BINS)
+    places = np.broadcast_to(places, (blocks, places.shape[1]))
+    return np.take_along_axis(np.cumsum(counts, axis=1) if upto else counts, places, axis=1).astype(kind)
+
+
 def _before(condition: np.ndarray, kind: np.dtype) -> np.ndarray:
     return (np.cumsum(condition, axis=1) - condition).astype(kind)
 
@@ -392,6 +408,7 @@ _NAMES: dict[str, Any] = {
     "as_lanes": _as_lanes,
     "before": _before,
     "bits": _bits,
+    "counted": _counted,
     "each": _each,
     "fetched": _fetched,
     "folded": folded,

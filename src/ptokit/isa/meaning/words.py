@@ -276,6 +276,20 @@ class Repeats:
 
 
 @dataclass(frozen=True, slots=True)
+class Update:
+    """At once, the element of memory that a pointer names becomes ``op(element, value)``; the result is what was there.
+
+    ``op`` is a primitive, or empty where the element is replaced; the bits of integers are taken as type `seen`.
+    Thread after thread, the first ones first: each sees what those before it have made of the element.
+    """
+
+    op: str
+    seen: DType
+    value: str = "value"
+    pointer: str = "ptr"
+
+
+@dataclass(frozen=True, slots=True)
 class Contract:
     """A product of tiles: ``dst[i,j] = start[i,j] + sum over k of left[i,k] * right[k,j]``, f32 or i32.
 
@@ -320,7 +334,7 @@ class Python:
     run: Callable[..., Any]
 
 
-Word = Lane | Fold | Search | Move | Gather | Scatter | Bursts | Repeats | Contract | Keep | Ordering | Python
+Word = Lane | Fold | Search | Move | Gather | Scatter | Bursts | Repeats | Update | Contract | Keep | Ordering | Python
 
 Meaning = Word | Callable[["Site"], "Word | None"]
 """A word, or a function that chooses one for a site; None where that takes a size which is not known there."""

@@ -15,8 +15,9 @@ from ptokit.types.dtypes import DType, dtype, i64
 
 from ..meaning.expressions import Expr, Fetched, Folded, Index, Listed, Taken, Thread, type_of
 from ..meaning.fold import folded
+from ..meaning.primitives import PRIMITIVES
 from ..meaning.rows import Rows, RowSource, kind_of
-from ..meaning.words import Lane, Ordering, Python, Write
+from ..meaning.words import Lane, Ordering, Python, Update, Write
 from ..site import ScalarInfo, Site, VectorInfo
 
 WARP = 32
@@ -66,6 +67,17 @@ class Threads(Protocol):
         """A number that grows with every look at it."""
 
 
+_RUNNING: dict[str, Any] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "min": np.minimum,
+    "max": np.maximum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
+
+
 class OfThreads(Rows):
     """What an instruction has in place of a function of a machine: programs hand it to the threads of a launch.
 
@@ -86,10 +98,32 @@ class OfThreads(Rows):
         assert word is not None
         if isinstance(word, Python | Ordering):
             return word.run
+        if isinstance(word, Update):
+            return _updating(word)
         return self.written(word, {name: given[name] for name in self.names if name in given})  # results are as made
 
     def source(self, types: dict[str, DType], word: Lane) -> RowSource:
         return _Source(types, word, self.kinds)
+
+
+def _updating(word: Update) -> Callable[..., Any]:
+    """An update of memory; where the order of the values does not matter, or is that of a row, all at once."""
+    seen, ufunc = kind_of(word.seen), _RUNNING.get(word.op)
+    operation = PRIMITIVES[word.op].numpy if word.op in ("min", "max") else ufunc
+    at_once = seen.kind in "iuf" and (word.seen.is_integer or word.op in ("", "add", "sub"))
+
+    def change(old: np.ndarray, new: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            return new if operation is None else np.asarray(operation(old.view(seen), new.view(seen))).view(old.dtype)
+
+    def running(row: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            return row if ufunc is None else np.asarray(ufunc.accumulate(row.view(seen), dtype=seen)).view(row.dtype)
+
+    def run(t: Threads, ptr: Any, value: np.ndarray, **_: Any) -> np.ndarray:
+        return t.update(ptr, change, (value,), word.op or "exch", running if at_once else None)
+
+    return run
 
 
 class _Source(RowSource):

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ptokit.diagnostics import Scope, Severity, define
-from ptokit.types.dtypes import i64
+from ptokit.types.dtypes import dtype, i64
 from ptokit.types.enums import Pipe
 
 from ..meaning.expressions import Element, Fetched, Scalar
-from ..meaning.primitives import PRIMITIVES
-from ..meaning.words import Keep, Lane, Python, Write
+from ..meaning.words import Keep, Lane, Meaning, Python, Update, Write
 from ..site import Site
 from ..table import Attr, Instr, Kind, Operand, Role, instruction
 from .lanes import SIGNS
@@ -83,43 +81,16 @@ for _text, _what, _caches, _attrs in (
         results=0,
     )
 
-_RUNNING: dict[str, Any] = {
-    "add": np.add,
-    "sub": np.subtract,
-    "min": np.minimum,
-    "max": np.maximum,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-}
 
+def _updated(how: str) -> Meaning:
+    """Old and new value combined."""
 
-def _updated(how: str) -> Callable[..., np.ndarray]:
-    """Old and new value combined, lane after lane."""
-    operation = PRIMITIVES[how].numpy if how in ("min", "max") else _RUNNING.get(how)
+    def meaning(o: Site) -> Update:
+        kind = of(o, "value")
+        signed = "u" if o.signedness == "unsigned" else "i"
+        return Update("" if how == "exch" else how, dtype(f"{signed}{kind.bits}") if kind.is_integer else kind)
 
-    def run(t: Threads, ptr: Any, value: np.ndarray, *, signedness: str | None, types: Any, **_: Any) -> np.ndarray:
-        unsigned = signedness == "unsigned" and value.dtype.kind == "i"
-
-        def change(old: np.ndarray, new: np.ndarray) -> np.ndarray:
-            if operation is None:
-                return new
-            pair = [x.view(f"u{x.dtype.itemsize}") for x in (old, new)] if unsigned else [old, new]
-            with np.errstate(all="ignore"):
-                return np.asarray(operation(*pair)).view(old.dtype)
-
-        def running(row: np.ndarray) -> np.ndarray:
-            if operation is None:
-                return row
-            whole = row.view(f"u{row.dtype.itemsize}") if unsigned else row
-            with np.errstate(all="ignore"):
-                return np.asarray(_RUNNING[how].accumulate(whole, dtype=whole.dtype)).view(row.dtype)
-
-        exact = value.dtype.kind == "i" or how in ("add", "sub", "exch")
-        fast = running if exact and value.dtype.kind in "if" else None
-        return t.update(ptr, change, (value,), how, fast)
-
-    return run
+    return meaning
 
 
 def _compare_and_swap(t: Threads, ptr: Any, compare: np.ndarray, value: np.ndarray, **_: Any) -> np.ndarray:
@@ -148,7 +119,7 @@ for _how, _what in (
         f"At once, {_what} of memory; the result is what was there.",
         (pointer(Role.INOUT), value("value")),
         f"%ptr , %value {_UPDATE}",
-        Python(_updated(_how)),
+        _updated(_how),
         _STORE_L2,
         SIGNS,
         decision="Threads come one after the other, the lowest first; a device takes any order.",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptokit.types.dtypes import f32, i64
+from ptokit.types.dtypes import f32, i64, u8
 
 from ..meaning.expressions import (
     Before,
     Bit,
     Convert,
+    Counted,
     Element,
     Expr,
     Folded,
@@ -25,10 +26,10 @@ from ..meaning.expressions import (
     maximum,
     split,
 )
-from ..meaning.words import Lane, Python, Write
+from ..meaning.words import Lane, Write
 from ..site import LanesInfo, Site
 from ..table import BySite
-from . import sites, values
+from . import sites
 from .shape_rules import SHAPE
 from .words import GROUP, GROUPS, PMODE, number, number_in, operations, over, predicate, text, token, unsigned
 
@@ -122,8 +123,15 @@ def _shuffled(o: Site) -> Lane | None:
     return over(Taken(Element("source"), Listed(places, i64)))
 
 
-def _histogram(name: str) -> Python:
-    return Python(lambda m, acc, x, on, **_: values.histogram(acc, x, on, name == "vchist"))
+def _histogram(name: str) -> Any:
+    """Samples that occur, or are at most as large, added to those before."""
+
+    def meaning(o: Site) -> Lane:
+        samples = Element("source", dtype=u8)
+        count = Counted(samples, _J, Bit("mask"), o.acc.dtype, o.source.lanes, name == "vchist")
+        return over(Element("acc") + count, lanes=o.acc.lanes)
+
+    return meaning
 
 
 _SOURCE = over(Element("source"))

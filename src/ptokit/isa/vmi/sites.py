@@ -11,8 +11,8 @@ import numpy as np
 
 from ..site import LanesInfo, Site, VectorInfo
 from .layouts import lanes_of_register, layout_of, register_granularity, registers_of
-from .values import Array
 
+Array = np.ndarray
 _NUMBER = re.compile(r"true|false|0x[0-9A-Fa-f]+|-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?", re.ASCII)
 _REGISTER_BYTES = 256
 _BLOCKS = 8
