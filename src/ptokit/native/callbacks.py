@@ -175,12 +175,12 @@ def refuse(w: Writer, op: Op) -> None:
         packing, action = _instruction(w, op, instr)
     else:
         packing = _packed(w, op)
-        action = _refusal(w, op)
+        action = _refusal(op)
     status = w.call_back(_site(w, op, packing, action), packing.words)
     w.code.leave(f"ret i32 {w.code.value(f'or i32 {status}, 1')}")
 
 
-def _refusal(w: Writer, op: Op) -> Action:
+def _refusal(op: Op) -> Action:
     """What finds the fault of an operation that is no instruction."""
     name, attrs = op.name, op.attrs
     if name.startswith("arith."):

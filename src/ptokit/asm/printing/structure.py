@@ -204,7 +204,7 @@ def _open(p: FunctionPrinter, args: Sequence[Value]) -> list[str]:
     return [p.names.define(a) for a in args]
 
 
-def _head(p: FunctionPrinter, op: Op, depth: int) -> tuple[int, str]:
+def _head(p: FunctionPrinter, depth: int) -> tuple[int, str]:
     """Keep a line for the head; the results are named after the regions, where they come into sight."""
     p.lines.append("")
     return len(p.lines) - 1, "  " * depth
@@ -212,7 +212,7 @@ def _head(p: FunctionPrinter, op: Op, depth: int) -> tuple[int, str]:
 
 def loop(p: FunctionPrinter, op: Op, depth: int) -> None:
     """``scf.for``."""
-    place, indent = _head(p, op, depth)
+    place, indent = _head(p, depth)
     name, init = p.names, op.group("init")
     bounds = f"{name(op['lower'])} to {name(op['upper'])} step {name(op['step'])}"
     starts = [name(v) for v in init]
@@ -231,7 +231,7 @@ def loop(p: FunctionPrinter, op: Op, depth: int) -> None:
 
 def branch(p: FunctionPrinter, op: Op, depth: int) -> None:
     """``scf.if``."""
-    place, indent = _head(p, op, depth)
+    place, indent = _head(p, depth)
     head = f"scf.if {p.names(op['condition'])}"
     if op.results:
         head += f" -> {_types([v.type for v in op.results])}"
@@ -246,7 +246,7 @@ def branch(p: FunctionPrinter, op: Op, depth: int) -> None:
 
 def while_loop(p: FunctionPrinter, op: Op, depth: int) -> None:
     """``scf.while``."""
-    place, indent = _head(p, op, depth)
+    place, indent = _head(p, depth)
     init = op.group("init")
     starts = [p.names(v) for v in init]
     before, after = op.regions
@@ -266,7 +266,7 @@ def while_loop(p: FunctionPrinter, op: Op, depth: int) -> None:
 
 def execute_region(p: FunctionPrinter, op: Op, depth: int) -> None:
     """``scf.execute_region``."""
-    place, indent = _head(p, op, depth)
+    place, indent = _head(p, depth)
     head = op.name + (" no_inline" if "no_inline" in op.attrs else "") + _arrow(op)
     _open(p, ())
     p.region(op.regions[0], depth)
@@ -276,7 +276,7 @@ def execute_region(p: FunctionPrinter, op: Op, depth: int) -> None:
 
 def index_switch(p: FunctionPrinter, op: Op, depth: int) -> None:
     """``scf.index_switch``, whose first region is the default."""
-    place, indent = _head(p, op, depth)
+    place, indent = _head(p, depth)
     head = f"{op.name} {p.names(op['index'])}{_arrow(op)}"
     heads = [*(f"case {n}" for n in op.attrs["cases"]), "default"]
     for region_head, region in zip(heads, [*op.regions[1:], op.regions[0]]):

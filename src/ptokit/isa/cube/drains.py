@@ -6,6 +6,7 @@ scales and conversions is that of tiles (`isa.numerics.quant`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -143,7 +144,7 @@ def _bound(clip: Any, dst: DType, dtype: np.dtype) -> np.ndarray:
 # ------------------------------------------------------------------- clauses
 
 
-def _clauses(m: Machine, d: Drain, given: tuple[Any, ...], words: dict[str, Any]) -> Drain:
+def _clauses(d: Drain, given: Sequence[Any], words: dict[str, Any]) -> Drain:
     """The drain with what the clauses say."""
     quant, relu, clip, layout_stride, count, loop_src, loop_dst = given
     layout = words["conversion"] or "nz2nd"
@@ -166,55 +167,20 @@ def _clauses(m: Machine, d: Drain, given: tuple[Any, ...], words: dict[str, Any]
     )
 
 
-def _to_gm(
-    m: Machine,
-    src: Any,
-    dst: Any,
-    rows: int,
-    cols: int,
-    src_stride: int,
-    dst_stride: int,
-    sid: Any,
-    cache: Any,
-    *given: Any,
-    types: Any,
-    **words: Any,
-) -> None:
-    d = _clauses(m, Drain(rows, cols, src_stride, dst_stride), given, words)
+def _to_gm(m: Machine, src: Any, dst: Any, *given: Any, types: Any, **words: Any) -> None:
+    shape, (_, _, *clauses) = given[:4], given[4:]  # sid and the cache control between them mean nothing here
+    d = _clauses(Drain(*shape), clauses, words)
     perform(m, src, dst, d if d.combine is not None else replace(d, combine=combining(m)))
 
 
-def _to_l1(
-    m: Machine,
-    src: Any,
-    dst: Any,
-    rows: int,
-    cols: int,
-    src_stride: int,
-    dst_stride: int,
-    *given: Any,
-    types: Any,
-    **words: Any,
-) -> None:
-    perform(m, src, dst, _clauses(m, Drain(rows, cols, src_stride, dst_stride), given, words))
+def _to_l1(m: Machine, src: Any, dst: Any, *given: Any, types: Any, **words: Any) -> None:
+    perform(m, src, dst, _clauses(Drain(*given[:4]), given[4:], words))
 
 
-def _to_ub(
-    m: Machine,
-    src: Any,
-    dst: Any,
-    rows: int,
-    cols: int,
-    src_stride: int,
-    dst_stride: int,
-    sub_core: int | None,
-    *given: Any,
-    dst_mode: str | None,
-    types: Any,
-    **words: Any,
-) -> None:
-    d = Drain(rows, cols, src_stride, dst_stride, halves=dst_mode or "", sub=sub_core or 0)
-    perform(m, src, dst, _clauses(m, d, given, words))
+def _to_ub(m: Machine, src: Any, dst: Any, *given: Any, dst_mode: str | None, types: Any, **words: Any) -> None:
+    shape, (sub_core, *clauses) = given[:4], given[4:]
+    d = replace(Drain(*shape), halves=dst_mode or "", sub=sub_core or 0)
+    perform(m, src, dst, _clauses(d, clauses, words))
 
 
 # -------------------------------------------------------------------- fields

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from ptokit.types.enums import Pipe
 
@@ -13,26 +13,29 @@ from .pointers import BLOCK, at, bit, ceil, clause, cube, numbers
 SMALL = 4  # channels of a row in the small form
 
 
-def _load(
-    m: Machine,
-    src: Any,
-    dst: Any,
-    by_rows: bool,
-    n: int,
-    d: int,
-    inner: int,
-    outer: int,
-    groups: tuple[int, int, int, int],
-    small: Any,
-) -> None:
-    """Matrices of `n` rows and `d` columns into column blocks of 32 bytes, the last one filled up with zeros.
+class Matrices(NamedTuple):
+    """Matrices of `n` rows and `d` columns in global memory, stored by rows or by columns.
+
+    ``inner``: bytes from one row, or column, to the next; ``outer``: from one matrix to the next.
+    """
+
+    by_rows: bool
+    n: int
+    d: int
+    inner: int
+    outer: int
+
+
+def _load(m: Machine, src: Any, dst: Any, of: Matrices, groups: tuple[int, int, int, int], small: Any) -> None:
+    """Matrices into column blocks of 32 bytes, the last one filled up with zeros.
 
     ``groups``: number of matrices, and where rows, column blocks and matrices begin in L1, in blocks of 32 bytes.
     """
+    by_rows, n, d, inner, outer = of
     count, row_step, block_step, group_step = groups
     size = dst.dtype.size
     if small:
-        _small(m, src, dst, by_rows, n, d, inner, outer, count, group_step * BLOCK)
+        _small(m, src, dst, of, count, group_step * BLOCK)
         return
     per_block = BLOCK // size
     whole, rest = divmod(d, per_block)
@@ -52,19 +55,9 @@ def _load(
             m.fill(dst, to + width * size, rows, b"\0", (per_block - width) * size)
 
 
-def _small(
-    m: Machine,
-    src: Any,
-    dst: Any,
-    by_rows: bool,
-    n: int,
-    d: int,
-    inner: int,
-    outer: int,
-    count: int,
-    group_step: int,
-) -> None:
+def _small(m: Machine, src: Any, dst: Any, of: Matrices, count: int, group_step: int) -> None:
     """Rows of four channels, one behind the other, filled up with zeros to whole blocks."""
+    by_rows, n, d, inner, outer = of
     size = dst.dtype.size
     if d > SMALL:
         m.refuse("DMA-A5-06", f"rows of {d} channels do not fit the {SMALL} of the small form")
@@ -101,7 +94,7 @@ def _fraction(
     types: Any,
 ) -> None:
     groups = count, row_step, block_step, group_step
-    _load(m, src, dst, conversion != "dn2nz", n, d, inner, outer or 0, groups, small)
+    _load(m, src, dst, Matrices(conversion != "dn2nz", n, d, inner, outer or 0), groups, small)
 
 
 def _multi(by_rows: bool) -> Any:
@@ -121,7 +114,7 @@ def _multi(by_rows: bool) -> Any:
     ) -> None:
         packed = m.registers.get("mte2_nz_para", 0)
         count, row_step, block_step, group_step = (packed >> shift & 0xFFFF for shift in (0, 16, 32, 48))
-        _load(m, src, dst, by_rows, n, d, inner, outer, (count, row_step, block_step, group_step), small)
+        _load(m, src, dst, Matrices(by_rows, n, d, inner, outer), (count, row_step, block_step, group_step), small)
 
     return run
 

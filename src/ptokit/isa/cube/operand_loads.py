@@ -98,28 +98,42 @@ def _blocks(fields: Sequence[int]) -> Blocks:
     return Blocks(row, col, rows, cols, src_stride, dst_stride)
 
 
-def _operand(side: str) -> Callable[..., None]:
-    """Shape and start, or the fields of the hardware."""
+Shape = tuple[int, int, tuple[int, int]]
+"""Rows, elements along K, and where they begin: row and column."""
+
+
+def _by_shape_or_fields(
+    side: str, of_shape: Callable[[Machine, Any, Any, Shape, Any], None], of_fields: Callable[..., None]
+) -> Callable[..., None]:
+    """A load that states a shape and its start, or the fields of the hardware."""
 
     def run(
         m: Machine,
         src: Any,
         dst: Any,
-        first: int | None,
-        second: int | None,
-        start_row: int | None,
-        start_col: int | None,
+        first: Any,
+        second: Any,
+        row: Any,
+        col: Any,
         *fields: Any,
-        transpose: bool | None,
+        transpose: Any,
         types: Any,
     ) -> None:
         if first is None or second is None:
-            _move(m, src, dst, _blocks(fields), transpose)
+            of_fields(m, src, dst, fields, transpose)
             return
         rows, inner = (first, second) if side == "a" else (second, first)
-        _move(m, src, dst, shaped(src.dtype, rows, inner, (start_row or 0, start_col or 0), transpose), transpose)
+        of_shape(m, src, dst, (rows, inner, (row or 0, col or 0)), transpose)
 
     return run
+
+
+def _operand(m: Machine, src: Any, dst: Any, shape: Shape, transpose: Any) -> None:
+    _move(m, src, dst, shaped(src.dtype, *shape, transpose), transpose)
+
+
+def _operand_fields(m: Machine, src: Any, dst: Any, fields: Sequence[int], transpose: Any) -> None:
+    _move(m, src, dst, _blocks(fields), transpose)
 
 
 def _fields(m: Machine, src: Any, dst: Any, *fields: int, transpose: Any = None, types: Any) -> None:
@@ -148,28 +162,14 @@ def scale_place(m: Machine, operand: Any) -> Any:
     return m.cast(m.address(operand) >> ADDRESS_SHIFT, operand.dtype, f"{operand.space} scales")
 
 
-def _operand_scales(side: str) -> Callable[..., None]:
-    def run(
-        m: Machine,
-        src: Any,
-        dst: Any,
-        first: int | None,
-        second: int | None,
-        start_row: int | None,
-        start_col: int | None,
-        *grid: Any,
-        transpose: Any,
-        types: Any,
-    ) -> None:
-        place = scale_place(m, dst)
-        if first is None or second is None:
-            _scales(m, src, place, *grid, types=types)
-            return
-        rows, inner = (first, second) if side == "a" else (second, first)
-        pieces = ceil(ceil(inner, BLOCK), 2)
-        _scales(m, src, place, start_row or 0, start_col or 0, ceil(rows, ROWS), pieces, pieces, pieces, types=types)
+def _operand_scales(m: Machine, src: Any, dst: Any, shape: Shape, transpose: Any) -> None:
+    rows, inner, start = shape
+    pieces = ceil(ceil(inner, BLOCK), 2)
+    _scales(m, src, scale_place(m, dst), *start, ceil(rows, ROWS), pieces, pieces, pieces, types=None)
 
-    return run
+
+def _scale_fields(m: Machine, src: Any, dst: Any, grid: Sequence[int], transpose: Any) -> None:
+    _scales(m, src, scale_place(m, dst), *grid, types=None)
 
 
 _TRANSPOSE = (Attr("transpose", bool, None, "transpose"),)
@@ -178,8 +178,8 @@ _MX_STEPS = "x_start y_start x_step y_step src_stride dst_stride"
 for _side, _what, _shape in (("a", "left", "m k"), ("b", "right", "k n")):
     _ends = at("src", "l1"), at("dst", f"l0{_side}", Role.OUT)
     for _suffix, _moved, _steps, _run in (
-        ("", f"the {_what} operand", _STEPS, _operand(_side)),
-        ("_mx", f"scales of the {_what}", _MX_STEPS, _operand_scales(_side)),
+        ("", f"the {_what} operand", _STEPS, _by_shape_or_fields(_side, _operand, _operand_fields)),
+        ("_mx", f"scales of the {_what}", _MX_STEPS, _by_shape_or_fields(_side, _operand_scales, _scale_fields)),
     ):
         cube(
             f"mte_l1_l0{_side}{_suffix}",

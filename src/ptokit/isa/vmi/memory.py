@@ -101,7 +101,7 @@ def _narrowed(o: Site, name: str = "value", at: Index = OWN) -> Expr:
     return Convert(codes, dtype(f"u{8 * kept}")) if kept < size else codes
 
 
-def _stored(o: Site, value: Expr, lanes: int, mask: str = "", **more: Any) -> Lane:
+def _stored(value: Expr, lanes: int, mask: str = "", **more: Any) -> Lane:
     of = type_of(value, {})
     assert isinstance(of, DType)
     write = Write("destination", value, offset=more.pop("offset", "offset"), alignment=of.size, **more)
@@ -109,7 +109,7 @@ def _stored(o: Site, value: Expr, lanes: int, mask: str = "", **more: Any) -> La
 
 
 def _store(o: Site) -> Lane:
-    return _stored(o, _narrowed(o), o.value.lanes, "mask" if o.has("mask") else "")
+    return _stored(_narrowed(o), o.value.lanes, "mask" if o.has("mask") else "")
 
 
 def _pair_stored(o: Site, low: str = "low", high: str = "high") -> Lane:
@@ -117,7 +117,7 @@ def _pair_stored(o: Site, low: str = "low", high: str = "high") -> Lane:
     first, second = (_narrowed(o, name, lane(over=2)) for name in (low, high))
     info = o.operands[low]
     assert isinstance(info, VectorInfo)
-    return _stored(o, select(equal(_J & 1, 1), second, first), 2 * info.lanes, "mask" if o.has("mask") else "")
+    return _stored(select(equal(_J & 1, 1), second, first), 2 * info.lanes, "mask" if o.has("mask") else "")
 
 
 def _vstore(o: Site) -> Word:
@@ -128,7 +128,7 @@ def _vstore(o: Site) -> Word:
     if o.has("second"):
         return _pair_stored(o, "value", "second")
     if o.group:
-        return _stored(o, _narrowed(o), o.value.lanes, place=_groups(o, o.value.lanes))
+        return _stored(_narrowed(o), o.value.lanes, place=_groups(o, o.value.lanes))
     return _store(o)
 
 
@@ -149,7 +149,7 @@ def _gathered(o: Site, place: Expr, offset: str = "", unit: int = 0) -> Lane:
 
 def _scattered(o: Site, place: Expr, offset: str = "") -> Lane:
     """The active lanes to computed places."""
-    return _stored(o, _whole(o), o.value.lanes, place=place, where=Bit("mask"), offset=offset)
+    return _stored(_whole(o), o.value.lanes, place=place, where=Bit("mask"), offset=offset)
 
 
 def _blocks(o: Site, of: DType) -> tuple[Expr, Expr | None]:
@@ -170,7 +170,7 @@ def _strided(o: Site) -> Lane:
 
 def _stride_stored(o: Site) -> Lane:
     place, where = _blocks(o, o.value.dtype)
-    return _stored(o, _whole(o), o.value.lanes, place=place, where=where, unit=1)
+    return _stored(_whole(o), o.value.lanes, place=place, where=where, unit=1)
 
 
 def _bytes_gathered(o: Site) -> Lane:
@@ -239,7 +239,7 @@ vmi(
     "value:v destination:p offset:o row_stride:x",
     "",
     GROUPS,
-    meaning=lambda o: _stored(o, _whole(o), o.value.lanes, place=_groups(o, o.value.lanes)),
+    meaning=lambda o: _stored(_whole(o), o.value.lanes, place=_groups(o, o.value.lanes)),
 )
 vmi("masked_store", "Store the active lanes.", "value:v destination:p offset:o mask:m", meaning=_store)
 vmi(

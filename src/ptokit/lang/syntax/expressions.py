@@ -31,7 +31,7 @@ _HARMLESS = frozenset(
 """Arithmetic that cannot fail: it may be done where its result is not needed."""
 
 
-def truth(x: Any, what: str = "a condition") -> Any:
+def truth(x: Any) -> Any:
     """A Python boolean, or a traced condition: numbers are compared with zero."""
     x = plain(x)
     if not isinstance(x, Scalar):
