@@ -9,12 +9,12 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from ptokit.diagnostics.suggestions import suggest
 from ptokit.ir import RawAttr
 from ptokit.types.values import I1, Opaque, Scalar, Type
 
 from ..text import rules
 from ..text.cursor import Cursor, whole
-from ..text.faults import suggest
 from .spelling import number
 
 BITS = re.compile(r"(?:[su]?i|bf|tf|f)(\d+)")

@@ -7,6 +7,7 @@ from enum import Enum, IntEnum
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from ptokit.diagnostics.suggestions import suggest
 from ptokit.ir import RawAttr
 from ptokit.isa.order.event_tags import EVENT_CLASSES
 from ptokit.isa.table import Attr
@@ -14,7 +15,6 @@ from ptokit.types.enums import EVENT_ID_COUNT, Pipe
 
 from ..text import rules
 from ..text.cursor import Cursor, is_string, whole
-from ..text.faults import suggest
 
 UNIT = RawAttr("unit")
 """Value of a key written without one, where no declaration says that it is a switch."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
+from ptokit.diagnostics.suggestions import suggest
 from ptokit.ir import Block, Op
 from ptokit.ir.graph import BRANCHES
 from ptokit.isa.table import BY_TEXT, Instr
@@ -13,7 +14,6 @@ from ptokit.types.values import Type
 from ..forms.operands import DPS_WORDS
 from ..text import rules
 from ..text.cursor import OperationError
-from ..text.faults import suggest
 from ..text.lexer import EOF
 from . import inferred_types as _inferred_types  # fills the table of inferred types
 from .foreign import KNOWN_FOREIGN

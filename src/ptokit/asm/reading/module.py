@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ptokit.diagnostics import Diagnostics, Location, Note
+from ptokit.diagnostics.suggestions import suggest
 from ptokit.ir import Block, Function, Module, Op, Part, Value
 from ptokit.ir.module_target import ARCH, stated_arch
 from ptokit.isa.table import BY_TEXT
@@ -20,7 +21,6 @@ from ptokit.types.values import Type
 from ..forms.attributes import Dictionary, generic_attrs, read_dictionary, symbol
 from ..text import rules
 from ..text.cursor import LimitError, OperationError
-from ..text.faults import suggest
 from ..text.files import line_ends, read_text
 from ..text.lexer import EOF, MAX_TEXT, Tokens
 from ..types.parse import FREE, POISON

@@ -6,6 +6,7 @@ from dataclasses import field, replace
 from typing import Any
 
 from ptokit.diagnostics import Diagnostics, Note
+from ptokit.diagnostics.suggestions import suggest
 from ptokit.ir import Block, Op, Value
 from ptokit.ir.module_target import target_named
 from ptokit.ir.recursion import SHALLOW, make_room
@@ -17,7 +18,7 @@ from ptokit.types.values import I1, I64, INDEX, FunctionType, Type
 
 from ..text import rules
 from ..text.cursor import MAX_DEPTH, Cursor
-from ..text.faults import TypeFaultError, suggest
+from ..text.faults import TypeFaultError
 from ..text.lexer import Tokens
 from ..types.parse import BUILTINS, FREE, POISON, parse_type
 from .labels import NO_LABELS, Labels, Region

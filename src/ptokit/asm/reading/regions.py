@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from ptokit.diagnostics import Note
+from ptokit.diagnostics.suggestions import suggest
 from ptokit.ir import Block, Value
 from ptokit.ir.graph import BRANCHES, dominators, reverse_postorder
 
 from ..text import rules
 from ..text.cursor import OperationError
-from ..text.faults import suggest
 from ..types.parse import POISON
 from .labels import Jump, Region
 from .parser import Parser

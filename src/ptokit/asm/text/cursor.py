@@ -6,9 +6,9 @@ import re
 from typing import NoReturn
 
 from ptokit.diagnostics import Diagnostics, Location, Note
+from ptokit.diagnostics.suggestions import suggest
 
 from . import rules
-from .faults import suggest
 from .lexer import EOF, Tokens
 
 MAX_ERRORS = 1000

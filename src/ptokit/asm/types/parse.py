@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 
+from ptokit.diagnostics.suggestions import suggest
 from ptokit.types.dtypes import DTYPES, PACKED, DType, dtype, is_dtype
 from ptokit.types.tile import DYNAMIC
 from ptokit.types.values import EventIdArray, Group, MemRef, Opaque, PartitionView, Ptr, Scalar, TensorView, Type
 
 from ..text import rules
 from ..text.cursor import whole
-from ..text.faults import TypeFaultError, element, is_signed, suggest
+from ..text.faults import TypeFaultError, element, is_signed
 from .compound import COMPOUND, compound
 from .logical import LOGICAL, logical
 from .register import REGISTERS, register

@@ -6,12 +6,13 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ptokit.diagnostics.suggestions import suggest
 from ptokit.types.enums import BLayout, CompactMode, PadValue, SLayout, TileType
 from ptokit.types.tile import CUSTOM_PAD, DYNAMIC, TileSpec
 
 from ..text import rules
 from ..text.cursor import whole
-from ..text.faults import TypeFaultError, element, suggest
+from ..text.faults import TypeFaultError, element
 
 LONG_KEYS = ("loc", "dtype", "rows", "cols", "v_row", "v_col", "blayout", "slayout", "fractal", "pad")
 OPTIONS = ("valid", "blayout", "slayout", "fractal", "pad", "compact")

@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ptokit.diagnostics import Diagnostics
+from ptokit.diagnostics.suggestions import suggest
 from ptokit.ir import Op, Operands, Value
 from ptokit.isa.table import BY_TEXT, TABLE, Instr, Operand
 from ptokit.types.values import Scalar
@@ -33,7 +34,6 @@ from ...forms.operands import (
 )
 from ...text import rules
 from ...text.cursor import Cursor, LimitError, OperationError
-from ...text.faults import suggest
 from ...text.lexer import EOF, Tokens
 from ...types.parse import POISON
 from ..blocks import read_region

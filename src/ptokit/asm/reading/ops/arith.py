@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ptokit.diagnostics.suggestions import suggest
 from ptokit.ir import Op, Value
 from ptokit.ir.structure import (
     ARITH_BINARY,
@@ -18,7 +19,6 @@ from ptokit.types.values import I1
 from ...forms.arith import constant_value
 from ...forms.attributes import generic_attrs, read_dictionary
 from ...text import rules
-from ...text.faults import suggest
 from ...types.parse import POISON
 from ..arith_types import check_select, check_types, like, read_flags
 from ..parser import Parser

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ptokit.diagnostics.suggestions import suggest
 from ptokit.ir import Op, Value
 from ptokit.isa.order.event_tags import TAG_PIPE, tag_pipe
 from ptokit.isa.table import TABLE
@@ -22,7 +23,6 @@ from ptokit.types.values import I64, INDEX, Scalar, Type
 
 from ...forms.attributes import enum_word, generic_attrs, read_dictionary
 from ...text import rules
-from ...text.faults import suggest
 from ...types.parse import FREE, POISON
 from ..parser import Expansion, Parser
 from ..registry import READERS, Reader

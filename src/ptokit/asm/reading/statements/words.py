@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ptokit.diagnostics.suggestions import suggest
 from ptokit.isa.table import Attr, Instr
 
 from ...text import rules
-from ...text.faults import suggest
 from ..parser import Parser
 
 _KEYS = {"rnd": "rmode", "cmp": "cmp", "cmpMode": "cmp", "relu": "relu", "phase": "phase", "atomic": "atomic"}
