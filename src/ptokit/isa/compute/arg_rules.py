@@ -6,11 +6,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from ptokit.diagnostics import Doubt, Scope, Severity, family
+from ptokit.diagnostics import Doubt, Severity, family
 from ptokit.targets import A2A3, A5
 from ptokit.types.enums import TileType
 
-from ..checks.operands import DEVICES, Message, is_dn1, is_nd, layout
+from ..checks.assembler import assembler_rule
+from ..checks.operands import Message, is_dn1, is_nd, layout
 from ..checks.tiles import differ, small
 from ..site import Site, TileInfo
 from ..typesets import I8, names, types_of
@@ -136,13 +137,11 @@ def _column_tmp(o: Site) -> Message:
     return f"{o:tmp} is valid in {t.vr}x{t.vc}, not 1x{need}" if t.vr < 1 or t.vc < need else None
 
 
-_ASM = rule(
+_ASM = assembler_rule(
     "ARG-COM-04",
     "a tmp like src; on a5 1x8",
     "a u8 tmp for f32 on a2a3",
     what="tmp is a vec tile. On a2a3 it has src's type and valid region, or room for the candidates and their indices.",
-    targets=DEVICES,
-    scope=Scope.ASSEMBLER,
     source="PTOAS 2026-08 PTO.cpp verifyTRowArgTmpA2A3, verifyTColArgTmpA2A3",
 )(_row_tmp)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import Scope, Severity, family
+from ptokit.diagnostics import Severity, family
 from ptokit.targets import A2A3, A5, Target
 from ptokit.types.enums import CmpMode
 
-from ..checks.operands import DEVICES, Message
+from ..checks.assembler import assembler_rule
+from ..checks.operands import Message
 from ..site import Site, TileInfo
 from .overlap_rules import EW_10, EW_10_APART
 from .vector_rules import EW_01, EW_02, EW_03, EW_06, EW_1
@@ -113,13 +114,8 @@ def EW_CPU_04(o: Site) -> Message:
     return f"TCMP on cpu has no {s} into {d} form; u8 takes i32 f16 f32, u32 takes {' '.join(wide)}"
 
 
-@rule(
-    "EW-AS-07",
-    "ui8 mask of the sources' shape",
-    "a 16x32 mask for 16x64 sources on a5",
-    targets=DEVICES,
-    scope=Scope.ASSEMBLER,
-    source=f"{SOURCE}.4",
+@assembler_rule(
+    "EW-AS-07", "ui8 mask of the sources' shape", "a 16x32 mask for 16x64 sources on a5", source=f"{SOURCE}.4"
 )
 def EW_AS_07(o: Site) -> Message:
     """tcmp: dst is an 8-bit integer tile; on a5 all shapes are equal."""
@@ -177,7 +173,7 @@ def EW_A5_04(o: Site) -> Message:
     return None
 
 
-@rule("EW-AS-10", "i16", "ui16", targets=DEVICES, scope=Scope.ASSEMBLER, source=f"{SOURCE}.4")
+@assembler_rule("EW-AS-10", "i16", "ui16", source=f"{SOURCE}.4")
 def EW_AS_10(o: Site) -> Message:
     """tsels: signless integers only."""
     if o.dst.dtype.kind == "u":

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import Doubt, Scope, Severity, family
+from ptokit.diagnostics import Doubt, Severity, family
 from ptokit.targets import A5
 
-from ..checks.operands import DEVICES, Message, is_dn1, is_nd, layout
+from ..checks.assembler import assembler_rule
+from ..checks.operands import Message, is_dn1, is_nd, layout
 from ..checks.tiles import in_types
 from ..site import Site, TileInfo
 from ..unknown import known
@@ -197,14 +198,7 @@ def CEXP_COM_02(o: Site) -> Message:
     return None
 
 
-@rule(
-    "CEXP-AS-01",
-    "src0 16x64, dst 16x64",
-    "src0 1x64, dst 16x64",
-    targets=DEVICES,
-    scope=Scope.ASSEMBLER,
-    source=COLUMNS,
-)
+@assembler_rule("CEXP-AS-01", "src0 16x64, dst 16x64", "src0 1x64, dst 16x64", source=COLUMNS)
 def CEXP_AS_01(o: Site) -> Message:
     """Column expansion in text: src0 has dst's shape."""
     if (o.src0.rows, o.src0.cols) != (o.dst.rows, o.dst.cols):

@@ -9,7 +9,8 @@ from ptokit.diagnostics import Doubt, Scope, family
 from ptokit.targets import A2A3
 from ptokit.types.enums import TileType
 
-from ..checks.operands import DEVICES, Message, is_dn1, is_nd, layout
+from ..checks.assembler import assembler_rule
+from ..checks.operands import Message, is_dn1, is_nd, layout
 from ..checks.tiles import in_asm_types, in_types, small
 from ..site import Site, TileInfo
 from ..unknown import known
@@ -84,12 +85,10 @@ def _cpu_row_sum(o: Site) -> Message:
     return _cpu_types(o)
 
 
-@rule(
+@assembler_rule(
     "RRED-AS-01",
     "a vec tmp of 32 bytes and src's type",
     "a tmp of another type on a2a3",
-    targets=DEVICES,
-    scope=Scope.ASSEMBLER,
     source="PTOAS 2026-08 PTO.cpp verifyTRowReductionWithTmpCommon",
 )
 def RRED_AS_01(o: Site) -> Message:
@@ -170,12 +169,10 @@ RRED_A5_01 = rule("RRED-A5-01", "TROWMAX u8", "TROWSUM u8", what="The element ty
 RRED_A5_02 = rule("RRED-A5-02", "i64 with 64 columns", "i64 with 128 columns")(_columns_64)
 
 
-@rule(
+@assembler_rule(
     "RR-1",
     "trowmax i16",
     "trowmax i8",
-    targets=DEVICES,
-    scope=Scope.ASSEMBLER,
     covered_by=("RRED-COM-01", "RRED-COM-02", "RRED-COM-03", "ARG-COM-01", "ARG-COM-02", "ARG-COM-03"),
     source="assembly 13.9; compute-reduce-matrix 1",
 )
@@ -304,12 +301,10 @@ CRED_COM_01 = rule(
 )(_col_tiles)
 
 
-@rule(
+@assembler_rule(
     "CR-1",
     "tcolmax bf16 on a5",
     "tcolmax u16 on a2a3",
-    targets=DEVICES,
-    scope=Scope.ASSEMBLER,
     covered_by=("CRED-COM-01", "ARG-COM-01", "ARG-COM-02", "ARG-COM-03"),
     source="assembly 13.9; compute-reduce-matrix 2",
 )

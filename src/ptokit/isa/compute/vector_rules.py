@@ -10,11 +10,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from ptokit.diagnostics import Doubt, Scope, Severity, family
+from ptokit.diagnostics import Doubt, Severity, family
 from ptokit.targets import A5, Target
 from ptokit.types.dtypes import DType, is_dtype
 from ptokit.types.enums import TileType
 
+from ..checks.assembler import assembler_rule
 from ..checks.operands import DEVICES, Message, all_tiles
 from ..checks.tiles import in_asm_types, in_types, typed
 from ..site import Site
@@ -91,7 +92,7 @@ def EW_CPU_01(o: Site) -> Message:
 
 
 def equal_types(o: Site) -> Message:
-    """Message if a source has another element type than the destination."""
+    """Destination and sources have one element type."""
     for name, t in o.sources:
         if t.dtype is not o.dst.dtype:
             return f"{o:{name}} has element type {t.dtype}, {o:dst} has {o.dst.dtype}"
@@ -125,7 +126,7 @@ def EW_07(o: Site) -> Message:
 
 
 def _regions(o: Site, columns_only: Target | None = None) -> Message:
-    """As `_equal_valid`; an error only where a source ends before dst's valid region does."""
+    """The valid region of each source equals the destination's."""
     d = o.dst
     for name, t in o.sources:
         if d.vr > t.rows or d.vc > t.cols:
@@ -134,14 +135,11 @@ def _regions(o: Site, columns_only: Target | None = None) -> Message:
     return Doubt(wrong) if isinstance(wrong, str) else None
 
 
-EW_04 = rule("EW-04", "f32 = f32 + f32", "f32 = f16 + f32", what="Destination and sources have one element type.")(
-    equal_types
-)
+EW_04 = rule("EW-04", "f32 = f32 + f32", "f32 = f16 + f32")(equal_types)
 EW_05 = rule(
     "EW-05",
     "16x60 valid everywhere",
     "a source valid in 16x64, dst in 16x60",
-    what="The valid region of each source equals the destination's.",
     why=(
         "Kernels use the destination's valid region for all operands; only a debug assertion compares the regions. A "
         "source that ends before that region is an error."
@@ -174,7 +172,7 @@ _ASM_TILES = (
 """Rules of an instruction that the assembler has too."""
 
 
-EW_1 = rule(
+EW_1 = assembler_rule(
     "EW-1",
     "tmul f16",
     "tmul bf16 on a5",
@@ -182,8 +180,6 @@ EW_1 = rule(
         "Row-major vec tiles of one element type, and that in the reference assembler's list; mostly of one valid "
         "region."
     ),
-    targets=DEVICES,
-    scope=Scope.ASSEMBLER,
     covered_by=(*_ASM_TILES, "EW-05"),
     source="assembly 13.9; compute-elementwise 3",
 )(_asm_vector)
@@ -206,12 +202,11 @@ def _slope(o: Site) -> Message:
     return None
 
 
-@rule(
+@assembler_rule(
     "EW-08",
     "texpands of an f32 value into an f32 tile",
     "texpands of an f32 value into an f16 tile",
-    targets=DEVICES,
-    scope=Scope.ASSEMBLER,
+    source=f"{SOURCE} 2.1",
 )
 def EW_08(o: Site) -> Message:
     """The scalar has the tile's element type: exactly for trems tfmods taxpy texpands, f32 for tlrelu on a5."""

@@ -26,7 +26,7 @@ def GEMV_SIZES(o: Site) -> Message:
 
 
 def row_of_blocks(o: Site) -> Message:
-    """Message if the left tile is no single row of whole 512-byte fractals."""
+    """The left tile has one row and whole fractals of 512 bytes."""
     a = o.lhs
     unit = 512 * 8 // a.dtype.bits
     if a.rows != 1 or a.cols % unit:
@@ -34,13 +34,9 @@ def row_of_blocks(o: Site) -> Message:
     return None
 
 
-GEMV_LEFT = _rule(
-    "GEMV-COM-02",
-    "1x256xf16",
-    "16x256xf16",
-    what="The left tile has one row and whole fractals of 512 bytes.",
-    why="It is stored as a plain vector, on every target.",
-)(row_of_blocks)
+GEMV_LEFT = _rule("GEMV-COM-02", "1x256xf16", "16x256xf16", why="It is stored as a plain vector, on every target.")(
+    row_of_blocks
+)
 PRODUCT = (LOCATIONS, TYPES, GEMV_SIZES, GEMV_LEFT, LAYOUT)
 ACCUMULATE = (*PRODUCT, SAME_ACC)
 BIASED = (*PRODUCT, BIAS)

@@ -115,16 +115,7 @@ COMMON_RULES = (
     EXTR_COM_04,
     EXTR_COM_05,
 )
-CPU_RULES = (
-    _rule(
-        "EXTR-CPU-02",
-        "f16",
-        "e4m3",
-        what="FP8, FP4 and HiF8 tiles are not moved on cpu unless extended.",
-        source="types-and-layouts T-01",
-        **_CPU,
-    )(unsupported),
-)
+CPU_RULES = (_rule("EXTR-CPU-02", "f16", "e4m3", source="types-and-layouts T-01", **_CPU)(unsupported),)
 
 
 @_rule("EXTR-PAIR-01", "(0, 0), (16, 0) of 32x16", "(24, 0) of 32x16")

@@ -39,7 +39,7 @@ def _operand(o: Site, left: bool, wanted: str) -> Message:
 
 
 def vec_types(o: Site) -> Message:
-    """Element types between vec tiles."""
+    """vec to vec: integers of 8 to 32 bits, f16, bf16, f32."""
     if pair(o) == (Vec, Vec) and o.dst.dtype not in VEC_TYPES:
         return f"element type {o.dst.dtype} is not moved between vec tiles; {listed(VEC_TYPES)} are"
     return None
@@ -124,7 +124,7 @@ A23_RULES = (
     EXTR_A23_01,
     EXTR_A23_02,
     EXTR_A23_03,
-    _rule("04", "u16", "u64", what="vec to vec: integers of 8 to 32 bits, f16, bf16, f32.")(vec_types),
+    _rule("04", "u16", "u64")(vec_types),
     EXTR_A23_05,
     EXTR_A23_06,
 )

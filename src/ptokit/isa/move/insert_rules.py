@@ -155,13 +155,7 @@ _ISA = (
     INS_COM_01,
     INS_COM_02,
     INS_COM_03,
-    _rule(
-        "CPU-02",
-        "f16",
-        "e4m3",
-        what="FP8, FP4 and HiF8 tiles are not moved on cpu unless extended.",
-        source="types-and-layouts T-01",
-    )(unsupported),
+    _rule("CPU-02", "f16", "e4m3", source="types-and-layouts T-01")(unsupported),
     define(
         "INS-CPU-01",
         "On cpu the split modes insert as usual, AccToVecMode and the scalar word have their effect.",

@@ -96,7 +96,7 @@ def TMOV_COM_13(o: Site) -> Message:
 
 
 def unquantised(o: Site) -> Message:
-    """A quantisation that the pair of types does not have: the value is converted as it is."""
+    """A quantisation word has an effect on the pair of types."""
     if o.src.loc is not Acc or form(o) == "cast":
         return None
     if move_mode(o.target, form(o), o.src.dtype, o.dst.dtype) is not QuantMode.NoQuant:
@@ -231,14 +231,9 @@ COMMON_RULES = (
         what="A convolution tile moves as FRACTAL_Z to a right tile in Zn, whose valid region it covers.",
         source="move-gather-scatter 3; compute-layout-irregular 1.3",
     )(refused),
-    rule(
-        "TMOV-COM-17",
-        "f32 to i8",
-        "f32 to f32",
-        what="A quantisation word has an effect on the pair of types.",
-        severity=Severity.WARNING,
-        source="move-gather-scatter 5.2, 5.3",
-    )(unquantised),
+    rule("TMOV-COM-17", "f32 to i8", "f32 to f32", severity=Severity.WARNING, source="move-gather-scatter 5.2, 5.3")(
+        unquantised
+    ),
 )
 
 # cpu -----------------------------------------------------------------------------------------------------------------
@@ -261,7 +256,7 @@ def TMOV_CPU_01(o: Site) -> Message:
 
 
 def unsupported(o: Site) -> Message:
-    """Element types that the cpu target has only in extended mode."""
+    """FP8, FP4 and HiF8 tiles are not moved on cpu unless extended."""
     for name in ("src", "dst"):
         t = o.operands[name]
         assert isinstance(t, TileInfo)
@@ -272,13 +267,7 @@ def unsupported(o: Site) -> Message:
 
 CPU_RULES = (
     TMOV_CPU_01,
-    rule(
-        "TMOV-CPU-02",
-        "f16",
-        "e5m2",
-        what="FP8, FP4 and HiF8 tiles are not moved on cpu unless extended.",
-        source="move-gather-scatter 7; types-and-layouts T-01",
-    )(unsupported),
+    rule("TMOV-CPU-02", "f16", "e5m2", source="move-gather-scatter 7; types-and-layouts T-01")(unsupported),
 )
 
 _ISA = (*COMMON_RULES, *CPU_RULES, *A23_RULES, *A5_RULES)

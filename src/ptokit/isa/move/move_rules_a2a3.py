@@ -106,7 +106,7 @@ def TMOV_A23_S1(o: Site) -> Message:
 
 
 def acc_to_mat(o: Site) -> Message:
-    """Layouts and sizes of an accumulator move on a2a3."""
+    """acc to mat: both Nz, dst with fractal 512 and rows of whole 32-byte blocks, src f32 or i32."""
     if pair(o) != (Acc, Mat):
         return None
     if o.dst.cols * o.dst.dtype.size % 32:
@@ -117,7 +117,7 @@ def acc_to_mat(o: Site) -> Message:
 
 
 def acc_types_allowed(o: Site) -> Message:
-    """Element types of an accumulator move on a2a3."""
+    """acc to mat: plain f32 to f16 or bf16; quantised f32 to i8, i32 to i8, u8, f16 or i16."""
     return acc_types(o, A23_ACC_TYPES) if pair(o) == (Acc, Mat) else None
 
 
@@ -146,17 +146,6 @@ A23_RULES = (
     TMOV_A23_B1,
     TMOV_A23_B2,
     TMOV_A23_S1,
-    rule(
-        "TMOV-A23-A1",
-        "dst col_major, row_major, fractal=512",
-        "dst row_major, none_box",
-        what="acc to mat: both Nz, dst with fractal 512 and rows of whole 32-byte blocks, src f32 or i32.",
-    )(acc_to_mat),
-    rule(
-        "TMOV-A23-A2",
-        "f32 to f16",
-        "f32 to f32",
-        what="acc to mat: plain f32 to f16 or bf16; quantised f32 to i8, i32 to i8, u8, f16 or i16.",
-        source="move-gather-scatter 5.4",
-    )(acc_types_allowed),
+    rule("TMOV-A23-A1", "dst col_major, row_major, fractal=512", "dst row_major, none_box")(acc_to_mat),
+    rule("TMOV-A23-A2", "f32 to f16", "f32 to f32", source="move-gather-scatter 5.4")(acc_types_allowed),
 )

@@ -58,7 +58,7 @@ def _kinds(o: Site, types: frozenset, pairs: Pairs) -> Message:
 
 
 def _fractals(o: Site) -> Message:
-    """FRACTAL_Z on both sides: blocks of 16 x C0, or equal H and W and N <= 65535."""
+    """FRACTAL_Z: blocks of 16 x C0 on both sides, or equal H and W and N <= 65535."""
     found = _conv(o)
     if found is None:
         return None
@@ -180,12 +180,7 @@ def LOAD_CPU_05(o: Site) -> Message:
 
 LOAD_CPU = (
     LOAD_CPU_05,
-    rule(
-        "LOAD-CPU-06",
-        "dims 3, 2, 16, 16 of f16",
-        "dims 3, 2, 8, 16 of f16",
-        what="FRACTAL_Z: blocks of 16 x C0 on both sides, or equal H and W and N <= 65535.",
-    )(_fractals),
+    rule("LOAD-CPU-06", "dims 3, 2, 16, 16 of f16", "dims 3, 2, 8, 16 of f16")(_fractals),
 )
 
 

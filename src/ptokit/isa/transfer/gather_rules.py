@@ -76,7 +76,6 @@ RULES = (
         "GATHER-COM-07",
         "mode=Row into a mat tile",
         "mode=Elem into a mat tile without scratch",
-        what="The mode agrees with the form: into L1, rows without scratch memory and elements with it.",
         source="move-gather-scatter 10.1",
     )(c.check(c.form_agrees)),
     rule(
@@ -118,17 +117,11 @@ RULES = (
     )(c.ub_check(c.covered)),
     rule("GATHER-A23-02", "vec tiles", "an acc destination")(c.check(c.in_ub)),
     rule("GATHER-A5-02", "vec tiles", "a bias destination")(c.check(c.in_ub)),
-    rule(
-        "GATHER-A23-09",
-        "a 32x16 bf16 Nz mat tile",
-        "a Zz mat tile",
-        what="Into L1: an Nz mat tile with fractal 512 of whole boxes, an ND table, indices in global memory.",
-    )(c.check(c.l1_form)),
+    rule("GATHER-A23-09", "a 32x16 bf16 Nz mat tile", "a Zz mat tile")(c.check(c.l1_form)),
     rule(
         "GATHER-A23-10",
         "512 elements for a 16x32 tile",
         "256 elements for a 16x32 tile",
-        what="Elements into L1: scratch memory of the same type for the whole tile.",
         why="That its 64-byte lines are not shared between cores cannot be told from one call.",
     )(c.check(c.scratch_memory)),
     rule(
@@ -158,12 +151,7 @@ RULES = (
         "valid 1x7 for 8 rows",
         what="Row: one row of indices, one for each valid row of the destination.",
     )(c.ub_check(lambda p, idx: c.one_index_per_row(p, idx, column=False))),
-    rule(
-        "GATHER-A23-08",
-        "7x13 and 7x13",
-        "7x16 and 7x13",
-        what="Elem: index tile and destination have the same valid region.",
-    )(c.ub_check(c.one_index_per_element)),
+    rule("GATHER-A23-08", "7x13 and 7x13", "7x16 and 7x13")(c.ub_check(c.one_index_per_element)),
     rule("GATHER-A5-08", "a column-major tile", "an Nz destination")(c.ub_check(c.plain_tiles)),
     rule(
         "GATHER-A5-03",
@@ -172,17 +160,11 @@ RULES = (
         what="Row: one index for each valid row of the destination, in one row or one column.",
     )(c.ub_check(lambda p, idx: c.one_index_per_row(p, idx, column=True))),
     rule("GATHER-A5-04", "16 and 16", "32 and 16")(c.check(c.row_length)),
-    rule(
-        "GATHER-A5-05",
-        "3x15 and 3x15",
-        "3x16 and 3x15",
-        what="Elem: index tile and destination have the same valid region.",
-    )(c.ub_check(c.one_index_per_element)),
+    rule("GATHER-A5-05", "3x15 and 3x15", "3x16 and 3x15")(c.ub_check(c.one_index_per_element)),
     rule(
         "GATHER-A5-06",
         "dynamic destination and dynamic index tile",
         "dynamic destination and static index tile",
-        what="Valid sizes that are compared are both static or both dynamic.",
         why="The library casts sizes to unsigned before it compares them, so a dynamic one is 4294967295.",
         decision="Sizes of the table are compared where they are known.",
     )(c.ub_check(c.mixed_dynamic)),
@@ -205,7 +187,6 @@ RULES = (
         "GATHER-A5-12",
         "an 8x1 column-major index tile",
         "valid 8x1 of a row-major 8x8 index tile",
-        what="Row indices that are padded apart are read as if they were consecutive.",
         severity=Severity.WARNING,
         source="move-gather-scatter 10.3",
     )(c.ub_check(c.apart)),

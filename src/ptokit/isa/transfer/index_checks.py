@@ -201,7 +201,7 @@ def one_index_per_row(p: Parts, idx: TileInfo, *, column: bool) -> Message:
 
 
 def one_index_per_element(p: Parts, idx: TileInfo) -> Message:
-    """Element form: the valid regions agree."""
+    """Elem: index tile and destination have the same valid region."""
     if p.mode is not Coalesce.Elem:
         return None
     if idx.vr != p.data.vr or idx.vc != p.data.vc:
@@ -221,7 +221,7 @@ def covered(p: Parts, idx: TileInfo) -> Message:
 
 
 def apart(p: Parts, idx: TileInfo) -> Message:
-    """Row indices are read from consecutive elements: a padded column puts other elements between them."""
+    """Row indices that are padded apart are read as if they were consecutive."""
     if p.mode is not Coalesce.Row or idx.boxed:
         return None
     if (idx.vc == 1 and idx.vr > 1 and idx.row_major and idx.cols > 1) or (
@@ -236,7 +236,7 @@ def apart(p: Parts, idx: TileInfo) -> Message:
 
 
 def mixed_dynamic(p: Parts, idx: TileInfo) -> Message:
-    """A dynamic valid size counts as 4294967295 in the A5 checks and so differs from every static one."""
+    """Valid sizes that are compared are both static or both dynamic."""
     have = (idx.spec.valid_row, idx.spec.valid_col)
     row, col = p.data.spec.valid_row, p.data.spec.valid_col
     wanted = [(1, row), (row, 1)] if p.mode is Coalesce.Row else [(row, col)]
@@ -357,7 +357,7 @@ def working_set(p: Parts, idx: TileInfo, beyond: int, upto: int) -> Message:
 
 
 def l1_form(p: Parts) -> Message:
-    """GM to L1: an Nz tile with fractal 512, an ND table, indices in global memory."""
+    """Into L1: an Nz mat tile with fractal 512 of whole boxes, an ND table, indices in global memory."""
     if not p.l1:
         return None
     if p.data.loc is TileType.Mat and isinstance(p.idx, TileInfo):
@@ -374,7 +374,7 @@ def l1_form(p: Parts) -> Message:
 
 
 def scratch_memory(p: Parts) -> Message:
-    """The scratch tensor holds an image of the whole tile."""
+    """Elements into L1: scratch memory of the same type for the whole tile."""
     if p.scratch is None:
         return None
     if p.scratch.dtype is not p.data.dtype:
@@ -384,7 +384,7 @@ def scratch_memory(p: Parts) -> Message:
 
 
 def form_agrees(p: Parts) -> Message:
-    """The mode that is written is the one the operands stand for."""
+    """The mode agrees with the form: into L1, rows without scratch memory and elements with it."""
     mode, exec_ = p.site.mode, p.site.exec
     if p.scratch is not None and not p.l1:
         return f"{p:scratch} belongs to the form that gathers elements into L1"

@@ -162,7 +162,6 @@ RULES = (
         "SCATTER-ROW-01",
         "an 8x1 column-major index tile",
         "valid 8x1 of a row-major 8x8 index tile",
-        what="Row indices that are padded apart are read as if they were consecutive.",
         targets=("cpu", "a5"),
         severity=Severity.WARNING,
         source="move-gather-scatter 11.3",

@@ -187,7 +187,7 @@ def STORE_A5_D4(o: Site) -> Message:
 
 
 def atomic_types(o: Site) -> Message:
-    """Element types that the store unit combines."""
+    """Atomic stores combine f16, bf16, f32, i8, i16 and i32."""
     if o.atomic is AtomicType.AtomicNone or o.dst.dtype in ATOMIC_TYPES:
         return None
     return f"atomicType={o.atomic.text} on {o.dst.dtype}; memory is combined as {names(ATOMIC_TYPES)}"
@@ -228,12 +228,7 @@ A3 = (
     STORE_A3_07,
     STORE_A3_08,
     STORE_A3_09,
-    rule(
-        "STORE-A3-22",
-        "atomic_add on i16",
-        "atomic_add on u16",
-        what="Atomic stores combine f16, bf16, f32, i8, i16 and i32.",
-    )(atomic_types),
+    rule("STORE-A3-22", "atomic_add on i16", "atomic_add on u16")(atomic_types),
     STORE_A3_25,
     STORE_A3_D4,
 )
@@ -258,12 +253,7 @@ A5 = (
     STORE_A5_05,
     STORE_A5_06,
     STORE_A5_07,
-    rule(
-        "STORE-A5-16",
-        "atomic_add on i16",
-        "atomic_add on u16",
-        what="Atomic stores combine f16, bf16, f32, i8, i16 and i32.",
-    )(atomic_types),
+    rule("STORE-A5-16", "atomic_add on i16", "atomic_add on u16")(atomic_types),
     STORE_A5_18,
     STORE_A5_19,
     STORE_A5_20,
