@@ -101,3 +101,21 @@ def test_kernels_in_python(ptokit: Run) -> None:
     args = ("-a", "ones:f32:2x2x256", "-a", "peer:rows:+1", "-a", "zeros:i32:2x2", "-a", "peer:arrived:+1")
     ran = ptokit("run", f"{example}:ring_all_gather", "--ranks", "2", *args, "-a", "rank", "-a", "ranks")
     assert ran.status == 0, ran.err
+
+
+def test_a_tile_of_one_rank_is_shown(ptokit: Run) -> None:
+    args = ("-a", "arange:f32:2x2x256", *OTHERS, "-a", "zeros:f32:2x256", "-a", "ranks")
+    ran = ptokit("run", RING, *ON, *args, "--dump", "part:rank=1")
+    assert ran.status == 0, ran.err
+    assert "rank 1, block 0, step=1" in ran.out
+    assert "rank 0" not in ran.out
+
+
+def test_a_witness_is_looked_for_where_something_can_be_put_off(ptokit: Run, tmp_path: Path) -> None:
+    text = RING.read_text(encoding="utf-8").replace("pto.fence.barrier_all #pto.fence_scope<gm>", "")
+    (tmp_path / "ring.pto").write_text(text, encoding="utf-8")
+    args = ("-a", "arange:f32:2x2x256", *OTHERS, "-a", "uninit:f32:2x256", "-a", "ranks", "--witness", "--seed", "1")
+    ran = ptokit("sanitize", tmp_path / "ring.pto", *ON, *args, "--html", tmp_path / "page.html")
+    assert ran.status == 1
+    assert "witness: not looked for; comm.tput cannot be put off here" in ran.err
+    assert "rank 1" in (tmp_path / "page.html").read_text(encoding="utf-8")

@@ -115,7 +115,7 @@ def test_what_lies_between_windows_belongs_to_nobody() -> None:
     finding = refused(program, [np.zeros((2, 4), np.int32), 1], 2)
     assert finding.rule == "GM-OOB"
     assert "%x of rank 0" in finding.message
-    assert finding.notes[-1].message == "at rank 0, block 0"
+    assert [note.message for note in finding.notes] == ["at rank 0, block 0", "likewise at rank 1, block 0"]
 
 
 def test_the_context_names_all_windows() -> None:

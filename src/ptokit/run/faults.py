@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Note
 
+from .cores.signals import block_text
 from .memory.buffers import Buffer
 
 _TOLD = 4  # runs of blocks that a note lists
@@ -21,9 +22,10 @@ class Again(Exception):
 
 
 class Faults:
-    """The faults of a launch, by block."""
+    """The faults of a launch, by block. ``blocks``: of each rank, where there are several: blocks count on."""
 
-    def __init__(self) -> None:
+    def __init__(self, blocks: int = 0) -> None:
+        self._blocks = blocks
         self._found: list[tuple[int, Diagnostic]] = []
 
     def add(self, block: int, found: Diagnostic) -> None:
@@ -37,8 +39,15 @@ class Faults:
             same.setdefault((found.rule, found.location), []).append((block, found))
         if same:
             raise DiagnosticError(
-                [_with_others(found, [block for block, _ in rest]) for (_, found), *rest in same.values()]
+                [self._with_others(found, [block for block, _ in rest]) for (_, found), *rest in same.values()]
             )
+
+    def _with_others(self, found: Diagnostic, blocks: list[int]) -> Diagnostic:
+        if not self._blocks or not blocks:
+            return _with_others(found, blocks)
+        texts = [block_text(*divmod(block, self._blocks)) for block in blocks[:_TOLD]]
+        told = "; ".join(texts) + ("; ..." if len(blocks) > _TOLD else "")
+        return replace(found, notes=(*found.notes, Note(f"likewise at {told}", found.location)))
 
 
 def _with_others(found: Diagnostic, blocks: list[int]) -> Diagnostic:

@@ -31,7 +31,7 @@ from .findings.explain import explain
 from .findings.race import Race
 from .findings.witness import Witness, compare, copies
 from .launch import KEPT, ObservedRun, Rerun
-from .reorder import Scheduler, delaying
+from .reorder import Scheduler, can_wait, delaying
 from .report import Report
 
 WITNESSES = 16
@@ -152,7 +152,10 @@ def _add_witnesses(report: Report, again: Callable[[Scheduler, str], Witness]) -
     report.races = {}
     for diagnostic in report.diagnostics:
         race = races.get(diagnostic)
-        if race is not None and len(report.races) < WITNESSES:
+        if race is not None and race.first.work is not None and not can_wait(race.first.work):
+            note = Note(f"witness: not looked for; {race.first.instruction} cannot be put off here")
+            diagnostic = replace(diagnostic, notes=(*diagnostic.notes, note))
+        elif race is not None and len(report.races) < WITNESSES:
             delays, words = delaying(race)
             race.witness = again(Scheduler(delays), words)
             diagnostic = replace(diagnostic, notes=(*diagnostic.notes, Note(f"witness: {race.witness}")))

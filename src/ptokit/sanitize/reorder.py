@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from ptokit.diagnostics import DiagnosticError
+from ptokit.ir.facts import instr_of
 from ptokit.isa.checks.cores import pipe_on
 from ptokit.isa.table import Role
 from ptokit.records import dataclass
@@ -23,6 +24,7 @@ from ptokit.run.memory.tile import Tile
 from ptokit.run.observer import Moment
 from ptokit.types.enums import Pipe
 
+from .checks import engines, transfers
 from .checks.core import Buffers
 from .checks.views import leaves_memory
 from .findings.race import Access, Race
@@ -51,6 +53,12 @@ def delaying(race: Race) -> tuple[Delays, str]:
         return race.same_core or core.place == first.core
 
     return delays, f"let {_who(first)} run as late as it may"
+
+
+def can_wait(work: Work) -> bool:
+    """True if an instruction may be put off: transfers between devices are carried out as they come."""
+    instr = instr_of(work.op)
+    return instr is None or instr.name not in (*transfers.OPERATIONS, *engines.HANDLERS)
 
 
 def _who(access: Access) -> str:

@@ -46,6 +46,7 @@ class Folder:
             self.bytes += array.nbytes
         line: dict[str, Any] = {"number": self.count, "file": file, "name": seen.name, "instruction": seen.instruction}
         line |= {"operand": seen.operand, "source": seen.location.file, "line": seen.line, "block": seen.block}
+        line |= {"rank": seen.rank} if seen.rank >= 0 else {}
         line |= {"core": seen.core, "loops": {name: int(value) for name, value in seen.loops}, "kind": seen.kind}
         line |= {"dtype": None if seen.dtype is None else str(seen.dtype), "address": seen.address}
         self._index.write(json.dumps(line) + "\n")

@@ -10,6 +10,7 @@ import numpy as np
 from ptokit.diagnostics import Location
 from ptokit.isa.checks.placement import buffer_name
 from ptokit.records import dataclass
+from ptokit.run.cores.signals import block_text
 from ptokit.run.machine.nest import Loops
 from ptokit.run.memory.global_memory import View
 from ptokit.run.memory.tile import Tile
@@ -41,6 +42,7 @@ class Seen:
     array: np.ndarray | None = field(repr=False)
     address: int | None = None
     buffer: str = ""
+    rank: int = -1  # of the device, in a launch on several
 
     @property
     def line(self) -> int:
@@ -49,9 +51,10 @@ class Seen:
 
     @property
     def when(self) -> str:
-        """Block, core and loop variables in words."""
-        core = f"core {self.core}, " if self.core else ""
-        return ", ".join([f"{core}block {self.block}", *(f"{name}={value}" for name, value in self.loops)])
+        """Rank, block, core and loop variables in words."""
+        core = f"core {self.core}, " if self.core and self.rank < 0 else ""
+        where = f"{core}{block_text(self.rank, self.block)}"
+        return ", ".join([where, *(f"{name}={value}" for name, value in self.loops)])
 
     @property
     def what(self) -> str:
@@ -138,7 +141,7 @@ def look(moment: Moment, operand: str, it: Named) -> Seen:
         held = decode(dtype, held).copy()
     array = None if held is None else np.asarray(held)
     where = (moment.location, moment.block, moment.core, moment.loops)
-    return Seen(it.name, moment.name, operand, *where, kind, dtype, array, address, buffer)
+    return Seen(it.name, moment.name, operand, *where, kind, dtype, array, address, buffer, moment.machine.rank)
 
 
 class Known:

@@ -52,7 +52,7 @@ class Selection:
             return False
         if not self.when:
             return True
-        now = {**dict(moment.loops), "block": moment.block, "core": moment.core}
+        now = {**dict(moment.loops), "block": moment.block, "core": moment.core, "rank": moment.machine.rank}
         return all(now.get(name) == value for name, value in self.when.items())
 
     def missing(self, module: Module) -> str:

@@ -79,7 +79,7 @@ def run_streams(
         if progress is not None:
             progress(finished, len(span) * len(devices))
 
-    found = Faults() if faults is None else faults
+    found = Faults(blocks if ranks else 0) if faults is None else faults
     failures: set[int] = set()
 
     def failed(stream: Stream, error: Exception) -> None:
@@ -88,7 +88,7 @@ def run_streams(
         place = stream.index // len(program.cores.roles)  # of the block in the launch
         if place not in failures:  # what comes of the first failure of a block is none of its own
             failures.add(place)
-            found.add(stream.block, error.diagnostics[0])
+            found.add(place if ranks else stream.block, error.diagnostics[0])
 
     def release(stream: Stream) -> bool:
         if failures:
