@@ -146,10 +146,26 @@ TABLE += [
         1e-3,
         ("pto.wait_flag(V, MTE3, 0)\n            pto.TPUSH", "pto.TPUSH", "RACE-RAW"),
     ),
+    Example(
+        "flash_attention",
+        "flash_attention_a2a3",
+        2,
+        lambda: [
+            *(normal(n, 64) for n in (128, 192, 192)),
+            np.zeros((128, 64), np.float32),
+            np.zeros(2 * loaded("flash_attention").SLOTS // 4, np.float32),
+            128,
+            192,
+        ],
+        3,
+        attention_wanted,
+        1e-3,
+        ("pto.wait_flag(MTE2, V, event)\n", "pass\n", "RACE-RAW"),
+    ),
 ]
 
 
-@pytest.fixture(params=TABLE, ids=lambda e: e.file)
+@pytest.fixture(params=TABLE, ids=lambda e: e.kernel)
 def example(request: pytest.FixtureRequest) -> Example:
     return request.param
 

@@ -1,9 +1,12 @@
-"""o = softmax(q @ k.T / 8) @ v for one head of 64 elements on a5: cube and vector cores exchange tiles through pipes.
+"""o = softmax(q @ k.T / 8) @ v for one head of 64 elements: cube and vector cores exchange tiles through pipes.
 
 q has a multiple of 64 rows, k and v have n, a multiple of 64; f16 in, f32 out. A block computes 64 rows of o. The cube
 core multiplies, each of its two vector cores has 32 rows. Three pipes join them: scores (cube to vector), weights
 (vector to cube) and parts of the result (cube to vector). Rows are never kept whole: each group of 64 keys corrects the
 maximum m, the sum l and the result so far.
+
+On a5 a pipe leads from buffer to buffer. On a2a3 it leads through global memory: a popped tile is loaded there, so that
+flags order the load (MTE2) with what uses the tile, and weights are pushed row by row instead of as fractals.
 """
 
 from typing import Any
@@ -21,6 +24,7 @@ V, M, FIX = pto.PIPE_V, pto.PIPE_M, pto.PIPE_FIX
 HALVES = pto.TileSplitAxis.TILE_UP_DOWN
 IN_L1, IN_L0, IN_ACC = SIDE * SIDE * 2, SIDE * SIDE * 2, SIDE * SIDE * 4  # bytes of a tile
 SLOT = HALF * SIDE * 4  # bytes: what one vector core has of scores or parts
+SLOTS = 4 * IN_ACC + 2 * IN_L1  # bytes of global memory for the pipes of a block on a2a3
 Pipes = tuple[pto.TPipe, pto.TPipe, pto.TPipe]
 FROM_CUBE = ((MTE1, MTE2), (M, MTE1), (FIX, M))
 
@@ -68,9 +72,9 @@ def multiply(q: Any, k: Any, v: Any, pipes: Pipes, rows: Any, n: Any) -> None:
 
             pto.wait_flag(MTE1, MTE2, 1)
             pto.TLOAD(v_l1, v[at : at + SIDE])
+            pto.TPOP(weights, p_l1, HALVES)
             pto.set_flag(MTE2, MTE1, 1)
             pto.wait_flag(MTE2, MTE1, 1)
-            pto.TPOP(weights, p_l1, HALVES)
             product(p_l1, v_l1, 1, parts, done=weights)
     for number in pto.static_range(2):
         for free in FROM_CUBE:
@@ -83,7 +87,24 @@ def column(address: int) -> tuple[pto.Tile, pto.Tile]:
     return flat, flat.reshape(HALF, 1, pto.BLayout.ColMajor)
 
 
-def softmax(o: Any, pipes: Pipes, rows: Any, n: Any) -> None:
+def pop(pipe: pto.TPipe, tile: pto.Tile, event: int, through_memory: bool) -> None:
+    """The next entry; from global memory once the vector unit is done with the tile before, and then wait for it."""
+    if through_memory:
+        pto.wait_flag(V, MTE2, event)
+    pto.TPOP(pipe, tile, HALVES)
+    if through_memory:
+        pto.set_flag(MTE2, V, event)
+        pto.wait_flag(MTE2, V, event)
+
+
+def done(pipe: pto.TPipe, event: int, through_memory: bool) -> None:
+    """Behind the last use of a popped tile."""
+    pto.TFREE(pipe, HALVES)
+    if through_memory:
+        pto.set_flag(V, MTE2, event)
+
+
+def softmax(o: Any, pipes: Pipes, rows: Any, n: Any, through_memory: bool) -> None:
     """A vector core: weights from scores, and the result from parts, for its half of the rows."""
     scores, weights, parts = pipes
     out, x, tmp, ready = (pto.Tile(pto.TileType.Vec, pto.f32, HALF, SIDE, addr=0x10000 + i * SLOT) for i in range(4))
@@ -94,14 +115,16 @@ def softmax(o: Any, pipes: Pipes, rows: Any, n: Any) -> None:
     part = pto.Tile(pto.TileType.Vec, pto.f32, HALF, SIDE)
     for event in (0, 1):  # at first the weights to be pushed and the result to be stored are free
         pto.set_flag(MTE3, V, event)
+        if through_memory:
+            pto.set_flag(V, MTE2, event)
     for row in range(pto.get_block_idx() * SIDE, rows, pto.get_block_num() * SIDE):
         pto.TEXPANDS(out, 0.0)
         pto.TEXPANDS(m, LOWEST)
         pto.TEXPANDS(l, 0.0)
         for _ in range(0, n, SIDE):
-            pto.TPOP(scores, s, HALVES)
+            pop(scores, s, 0, through_memory)
             pto.TMULS(x, s, 0.125)
-            pto.TFREE(scores, HALVES)
+            done(scores, 0, through_memory)
             pto.TROWMAX(new_rows, x, tmp)
             pto.TMAX(new, m, new)
             pto.TSUB(alpha, m, new)
@@ -112,19 +135,20 @@ def softmax(o: Any, pipes: Pipes, rows: Any, n: Any) -> None:
             pto.TEXP(x, x)
             pto.wait_flag(MTE3, V, 0)
             pto.TCVT(w16, x)
-            pto.TMOV(w_nz, w16)
+            if not through_memory:
+                pto.TMOV(w_nz, w16)
             pto.set_flag(V, MTE3, 0)
             pto.wait_flag(V, MTE3, 0)
-            pto.TPUSH(weights, w_nz, HALVES)
+            pto.TPUSH(weights, w16 if through_memory else w_nz, HALVES)
             pto.set_flag(MTE3, V, 0)
 
             pto.TROWSUM(new_rows, x, tmp)
             pto.TMUL(l, l, alpha)
             pto.TADD(l, l, new)
             pto.TROWEXPANDMUL(out, out, alpha_rows)
-            pto.TPOP(parts, part, HALVES)
+            pop(parts, part, 1, through_memory)
             pto.TADD(out, out, part)
-            pto.TFREE(parts, HALVES)
+            done(parts, 1, through_memory)
         pto.wait_flag(MTE3, V, 1)
         pto.TROWEXPANDDIV(ready, out, l_rows)
         pto.set_flag(V, MTE3, 1)
@@ -134,6 +158,8 @@ def softmax(o: Any, pipes: Pipes, rows: Any, n: Any) -> None:
         pto.set_flag(MTE3, V, 1)
     for event in (0, 1):
         pto.wait_flag(MTE3, V, event)
+        if through_memory:
+            pto.wait_flag(V, MTE2, event)
 
 
 @pto.kernel(target="a5")
@@ -149,7 +175,30 @@ def flash_attention(
         queries, values = pto.GlobalTensor(q, (rows, SIDE)), pto.GlobalTensor(v, (n, SIDE))
         multiply(queries, turned, values, (scores, weights, parts), rows, n)
     with pto.vector_section():
-        softmax(pto.GlobalTensor(o, (rows, SIDE)), (scores, weights, parts), rows, n)
+        softmax(pto.GlobalTensor(o, (rows, SIDE)), (scores, weights, parts), rows, n, False)
+
+
+@pto.kernel(target="a2a3")
+def flash_attention_a2a3(
+    q: pto.Ptr[pto.f16],
+    k: pto.Ptr[pto.f16],
+    v: pto.Ptr[pto.f16],
+    o: pto.Ptr[pto.f32],
+    slots: pto.Ptr[pto.f32],
+    rows: int,
+    n: int,
+):
+    to_vector, to_cube = pto.Direction.DIR_C2V, pto.Direction.DIR_V2C
+    mine = slots + pto.get_block_idx() * (SLOTS // 4)
+    scores = pto.TPipe(0, to_vector, IN_ACC, 2, gm_slot_buffer=mine, c2v_consumer_buf=0)
+    weights = pto.TPipe(2, to_cube, IN_L1, 2, gm_slot_buffer=mine + IN_ACC // 2, v2c_consumer_buf=0)
+    parts = pto.TPipe(4, to_vector, IN_ACC, 2, gm_slot_buffer=mine + IN_ACC // 2 + IN_L1 // 2, c2v_consumer_buf=0x8000)
+    with pto.cube_section():
+        turned = pto.GlobalTensor(k, (SIDE, n), (1, SIDE), pto.Layout.DN)
+        queries, values = pto.GlobalTensor(q, (rows, SIDE)), pto.GlobalTensor(v, (n, SIDE))
+        multiply(queries, turned, values, (scores, weights, parts), rows, n)
+    with pto.vector_section():
+        softmax(pto.GlobalTensor(o, (rows, SIDE)), (scores, weights, parts), rows, n, True)
 
 
 def attention(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -168,6 +217,9 @@ def main() -> None:
     error = np.abs(o - attention(q, k, v)).max()
     assert error < 1e-3
     print(f"flash attention: largest difference from NumPy {error:.1e}")
+    again, slots = np.empty_like(o), np.empty(2 * SLOTS // 4, np.float32)
+    flash_attention_a2a3[2](q, k, v, again, slots, 128, 320)
+    assert np.abs(again - attention(q, k, v)).max() < 1e-3
 
 
 if __name__ == "__main__":
