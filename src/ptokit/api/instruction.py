@@ -11,6 +11,7 @@ from ptokit.isa.reference import attr_rows, facts, operand_rows, pipe_text, type
 from ptokit.isa.table import BY_TEXT, TABLE, Instr
 from ptokit.records import dataclass
 
+from .examples import Example, example_of
 from .parts import Part, Table, Words, plain
 from .references import pages_of
 from .usage import unknown
@@ -21,7 +22,8 @@ class InstructionPage:
     """The page of an instruction.
 
     ``name``: of the C++ API and in Python. ``text``: in `.pto` text. ``facts``: what there is to say in a word.
-    ``forms``: how it is written, by text form. The others are rows of the page's tables.
+    ``forms``: how it is written, by text form. ``example``: a function with it that reads and checks, and its target;
+    None where there is none. The others are rows of the page's tables.
     """
 
     name: str
@@ -31,6 +33,7 @@ class InstructionPage:
     pipe: str
     facts: dict[str, str]
     forms: dict[str, str]
+    example: Example | None
     operands: list[tuple[str, ...]]
     attributes: list[tuple[str, ...]]
     types: list[tuple[str, ...]]
@@ -43,6 +46,8 @@ class InstructionPage:
         yield Words()
         for word, text in self.facts.items():
             yield Words(text, first=word, indent=9)
+        if self.example is not None:
+            yield Words(f"{self.example.statement}    // {self.example.target}", first="example", indent=9)
         tables = (
             Table(("form", "text"), list(self.forms.items())),
             Table(("operand", "direction", "kind", ""), self.operands),
@@ -114,6 +119,7 @@ def page_of(instr: Instr) -> InstructionPage:
         pipe=pipe_text(instr),
         facts=_facts(instr),
         forms=text_forms(instr),
+        example=example_of(instr),
         operands=operand_rows(instr),
         attributes=attr_rows(instr),
         types=type_rows(instr),
