@@ -9,11 +9,10 @@ import pytest
 
 from ptokit.native.scan import KINDS, NOTHING, READS, SCALARS, WRITES, apart
 
-from ..run.kernels import add, alloc, compiled, load, part, store, view
+from ..run.kernels import PTRS, add, alloc, compiled, load, part, store, view
 
 pytest.importorskip("llvmlite")
 
-PTRS = "%x: !pto.ptr<f32>, %y: !pto.ptr<f32>, %rows: index"
 OWN = "    %r = arith.muli %b, %c8 : index\n"
 SAME = "    %r = arith.remsi %b, %c2 : index\n"
 BACKWARDS = """    %n = pto.get_block_num

@@ -57,3 +57,13 @@ def store(tile: str, slice: str) -> str:
 
 def add(a: str, b: str, out: str) -> str:
     return f"    pto.tadd ins({a}, {b} : {TILE}, {TILE}) outs({out} : {TILE})\n"
+
+
+PTRS = "%x: !pto.ptr<f32>, %y: !pto.ptr<f32>, %rows: index"
+"""Parameters of kernels from x to y."""
+
+ROWS = "    %r = arith.muli %b, %c8 : index\n"
+VIEWS = view("xv", "%x") + view("yv", "%y") + alloc("t")
+PARTS = part("p", "%xv", "%r") + part("q", "%yv", "%r")
+COPY = ROWS + VIEWS + PARTS + load("%t", "%p") + store("%t", "%q")
+"""Every block copies its 8 rows of x to y."""

@@ -10,9 +10,8 @@ import pytest
 from ptokit.diagnostics import Diagnostic, DiagnosticError
 from ptokit.run.planning.stores import stores_last
 
-from .kernels import TILE, add, alloc, compiled, load, part, store, view
+from .kernels import PARTS, PTRS, TILE, add, alloc, compiled, load, part, store, view
 
-PTRS = "%x: !pto.ptr<f32>, %y: !pto.ptr<f32>, %rows: index"
 BLOCKS = 7
 
 
@@ -45,8 +44,7 @@ def kernel(source: str, target: str, atomic: bool):
         "    %n = pto.get_block_num\n    %k = arith.index_cast %n : i64 to index\n"
         "    %far = arith.muli %i, %k : index\n    %s = arith.addi %far, %b : index\n"
         "    %r = arith.muli %s, %c8 : index\n"
-        + part("p", "%xv", "%r")
-        + part("q", "%yv", "%r")
+        + PARTS
         + load("%t", "%p")
         + f"    pto.tadds ins(%t, %one : {TILE}, f32) outs(%t : {TILE})\n"
         + store("%t", "%q").rstrip()

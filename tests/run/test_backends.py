@@ -13,14 +13,12 @@ from ptokit.run import program as programs
 from ptokit.run.backends import threads_wanted, wanted
 from ptokit.run.program import Program
 
-from .kernels import add, alloc, compiled, load, part, store, view
+from .kernels import VIEWS, add, compiled, load, part, store
 
 PTRS = "%x: !pto.ptr<f32>, %y: !pto.ptr<f32>, %count: index"
 LOOP = (
     "    %rows = arith.constant 8 : index\n"
-    + view("xv", "%x")
-    + view("yv", "%y")
-    + alloc("t")
+    + VIEWS
     + part("p", "%xv", "%c0")
     + part("q", "%yv", "%c0")
     + load("%t", "%p")

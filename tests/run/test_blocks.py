@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 
-from .kernels import PART, add, alloc, compiled, load, part, store, view
+from .kernels import PART, PARTS, PTRS, ROWS, VIEWS, add, alloc, compiled, load, part, store, view
 
 ATOMIC_ADD = " {atomicType = #pto<atomic_type atomic_add>}"
-
-PTRS = "%x: !pto.ptr<f32>, %y: !pto.ptr<f32>, %rows: index"
 
 
 def arrays(rows: int) -> tuple[np.ndarray, np.ndarray]:
@@ -29,17 +27,7 @@ def same_for_every_chunk(program, make, blocks: int) -> list[np.ndarray]:
 
 
 def test_offsets_from_the_block_index() -> None:
-    body = (
-        "    %r = arith.muli %b, %c8 : index\n"
-        + view("xv", "%x")
-        + view("yv", "%y")
-        + alloc("t")
-        + part("p", "%xv", "%r")
-        + part("q", "%yv", "%r")
-        + load("%t", "%p")
-        + add("%t", "%t", "%t")
-        + store("%t", "%q")
-    )
+    body = ROWS + VIEWS + PARTS + load("%t", "%p") + add("%t", "%t", "%t") + store("%t", "%q")
     program = compiled(PTRS, body)
     assert program.effects.lockstep
     x, y = same_for_every_chunk(program, lambda: [*arrays(56), 56], 7)
@@ -51,14 +39,7 @@ def test_uneven_offsets_from_division() -> None:
     body = (
         "    %c5 = arith.constant 5 : index\n    %c7 = arith.constant 7 : index\n"
         "    %m = arith.muli %b, %c5 : index\n    %d = arith.remsi %m, %c7 : index\n"
-        "    %r = arith.muli %d, %c8 : index\n"
-        + view("xv", "%x")
-        + view("yv", "%y")
-        + alloc("t")
-        + part("p", "%xv", "%r")
-        + part("q", "%yv", "%r")
-        + load("%t", "%p")
-        + store("%t", "%q")
+        "    %r = arith.muli %d, %c8 : index\n" + VIEWS + PARTS + load("%t", "%p") + store("%t", "%q")
     )
     x, y = same_for_every_chunk(compiled(PTRS, body), lambda: [*arrays(56), 56], 7)
     assert (y == x).all()
@@ -73,8 +54,7 @@ def test_round_robin_loops_with_different_trip_counts() -> None:
         + "    %n = arith.divsi %rows, %c8 : index\n    %nb64 = pto.get_block_num\n"
         "    %nb = arith.index_cast %nb64 : i64 to index\n    scf.for %i = %b to %n step %nb {\n"
         "    %r = arith.muli %i, %c8 : index\n"
-        + part("p", "%xv", "%r")
-        + part("q", "%yv", "%r")
+        + PARTS
         + load("%t", "%p")
         + add("%t", "%t", "%t")
         + store("%t", "%q")
@@ -93,8 +73,7 @@ def test_branches_after_a_store_run_block_by_block() -> None:
         + view("yv", "%y")
         + view("xv", "%x")
         + alloc("t")
-        + part("p", "%xv", "%r")
-        + part("q", "%yv", "%r")
+        + PARTS
         + load("%t", "%q")
         + add("%t", "%t", "%t")
         + store("%t", "%q")
@@ -118,8 +97,7 @@ def test_branches_before_a_store_split_the_chunk() -> None:
         + view("yv", "%y")
         + view("xv", "%x")
         + alloc("t")
-        + part("p", "%xv", "%r")
-        + part("q", "%yv", "%r")
+        + PARTS
         + load("%t", "%p")
         + "    %third = arith.constant 3 : index\n    %m = arith.remsi %b, %third : index\n"
         "    %is = arith.cmpi eq, %m, %c1 : index\n    scf.if %is {\n"
@@ -184,12 +162,9 @@ def test_valid_regions_that_differ_between_blocks() -> None:
 def test_scalars_that_differ_between_blocks() -> None:
     body = (
         "    %r = arith.muli %b, %c8 : index\n"
-        + view("xv", "%x")
-        + view("yv", "%y")
-        + alloc("t")
+        + VIEWS
         + "    %bi = arith.index_cast %b : index to i32\n    %f = arith.sitofp %bi : i32 to f32\n"
-        + part("p", "%xv", "%r")
-        + part("q", "%yv", "%r")
+        + PARTS
         + load("%t", "%p")
         + "    pto.tmuls ins(%t, %f : !pto.tile_buf<vec, 8x16xf32>, f32) outs(%t : !pto.tile_buf<vec, 8x16xf32>)\n"
         + store("%t", "%q")
@@ -221,9 +196,7 @@ def test_blocks_that_store_over_each_other_do_so_in_order() -> None:
     """Half of each block's rows belong to the next block too: the higher block wins, in any chunk."""
     body = (
         "    %c4 = arith.constant 4 : index\n    %r = arith.muli %b, %c4 : index\n    %s = arith.muli %b, %c8 : index\n"
-        + view("xv", "%x")
-        + view("yv", "%y")
-        + alloc("t")
+        + VIEWS
         + part("p", "%xv", "%s")
         + part("q", "%yv", "%r")
         + load("%t", "%p")

@@ -6,19 +6,7 @@ import pytest
 from ptokit.diagnostics import Diagnostic, DiagnosticError
 from ptokit.run.devices import divided
 
-from .kernels import PART, alloc, compiled, load, part, store, view
-
-PTRS = "%x: !pto.ptr<f32>, %y: !pto.ptr<f32>, %rows: index"
-COPY = (
-    "    %r = arith.muli %b, %c8 : index\n"
-    + view("xv", "%x")
-    + view("yv", "%y")
-    + alloc("t")
-    + part("p", "%xv", "%r")
-    + part("q", "%yv", "%r")
-    + load("%t", "%p")
-    + store("%t", "%q")
-)
+from .kernels import COPY, PART, PTRS, alloc, compiled, load, part, view
 
 
 def fault(program, args, blocks: int = 1, **options) -> Diagnostic:

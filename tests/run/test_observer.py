@@ -15,7 +15,7 @@ from ptokit.run import compile_program
 from ptokit.run.observer import Moment, Observer
 from ptokit.targets import A2A3, A5
 
-from .kernels import add, alloc, compiled, load, part, store, view
+from .kernels import PTRS, add, alloc, compiled, load, part, store, view
 from .random_control import LANES, SLOTS, ControlProgram
 
 
@@ -34,7 +34,6 @@ class Notes(Observer):
         self.seen.append((moment.name, moment.location.line, moment.block, moment.loops))
 
 
-PTRS = "%x: !pto.ptr<f32>, %y: !pto.ptr<f32>, %rows: index"
 LOOPS = (
     view("xv", "%x")
     + view("yv", "%y")

@@ -23,7 +23,7 @@ from ptokit.targets import A5
 
 from ..conformance.suites import PROGRAMS
 from . import walking_backend
-from .kernels import alloc, compiled, load, part, store, view
+from .kernels import COPY, PTRS, compiled
 from .random_control import LANES, SLOTS, ControlProgram
 
 SUITE = ProgramSuite(PROGRAMS, json.loads((PROGRAMS / "manifest.json").read_text()))
@@ -72,19 +72,6 @@ def test_random_control_flow(seed: int) -> None:
         program.launch([slots, raised, seed % 5], 5, backend=backend)
         results.append((slots.tobytes(), raised.tobytes()))
     assert results[0] == results[1]
-
-
-PTRS = "%x: !pto.ptr<f32>, %y: !pto.ptr<f32>, %rows: index"
-COPY = (
-    "    %r = arith.muli %b, %c8 : index\n"
-    + view("xv", "%x")
-    + view("yv", "%y")
-    + alloc("t")
-    + part("p", "%xv", "%r")
-    + part("q", "%yv", "%r")
-    + load("%t", "%p")
-    + store("%t", "%q")
-)
 
 
 def test_findings_have_their_place() -> None:

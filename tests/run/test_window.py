@@ -9,9 +9,8 @@ from ptokit.diagnostics import DiagnosticError
 from ptokit.run import compile_program
 from ptokit.targets import target
 
-from .kernels import TILE, add, alloc, compiled, load, part, store, view
+from .kernels import PTRS, TILE, add, alloc, compiled, load, part, store, view
 
-PTRS = "%x: !pto.ptr<f32>, %y: !pto.ptr<f32>, %rows: index"
 HALF = "!pto.tile_buf<vec, 8x8xf32>"
 
 

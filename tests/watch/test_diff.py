@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from ptokit.run import Program
 from ptokit.watch.diff import Difference, Side, Tolerance, diff
 
-from ..run.kernels import TILE, add, alloc, compiled, load, part, store, view
+from ..run.kernels import PTRS, TILE, add, alloc, compiled, load, part, store, view
 
-PTRS = "%x: !pto.ptr<f32>, %y: !pto.ptr<f32>, %rows: index"
 SLICES = view("xv", "%x") + view("yv", "%y") + part("p", "%xv", "%c0") + part("q", "%yv", "%c0")
 
 

@@ -20,9 +20,8 @@ from ptokit.watch import Recorder, Seen, Selection
 from ptokit.watch.folder import INDEX, Folder
 from ptokit.watch.selection import SelectionError
 
-from ..run.kernels import add, alloc, compiled, load, part, store, view
+from ..run.kernels import PARTS, PTRS, add, alloc, compiled, load, store, view
 
-PTRS = "%x: !pto.ptr<f32>, %y: !pto.ptr<f32>, %rows: index"
 BODY = (
     view("xv", "%x")
     + view("yv", "%y")
@@ -30,8 +29,7 @@ BODY = (
     + alloc("u")
     + "    scf.for %i = %c0 to %c2 step %c1 {\n"
     + "      %r = arith.muli %i, %c8 : index\n"
-    + part("p", "%xv", "%r")
-    + part("q", "%yv", "%r")
+    + PARTS
     + load("%t", "%p")
     + add("%t", "%t", "%u")
     + add("%u", "%u", "%t")

@@ -11,17 +11,15 @@ import pytest
 from ptokit.diagnostics import source
 from ptokit.watch.step import HELP, Quit, Stepper
 
-from ..run.kernels import add, alloc, compiled, load, part, store, view
+from ..run.kernels import PARTS, PTRS, add, alloc, compiled, load, store, view
 
-PTRS = "%x: !pto.ptr<f32>, %y: !pto.ptr<f32>, %rows: index"
 BODY = (
     view("xv", "%x")
     + view("yv", "%y")
     + alloc("t")
     + "    scf.for %i = %c0 to %c2 step %c1 {\n"
     + "      %r = arith.muli %i, %c8 : index\n"
-    + part("p", "%xv", "%r")
-    + part("q", "%yv", "%r")
+    + PARTS
     + load("%t", "%p")
     + add("%t", "%t", "%t")
     + store("%t", "%q")
