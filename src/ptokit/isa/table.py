@@ -251,6 +251,7 @@ class InstrForm:
     """How text writes an instruction, beside its ``syntax`` or ``grammar``."""
 
     written: str = ""  # names of the operands in the order of the text, where that is not the order of the table
+    generic: str = ""  # and in that of generic form, where that is another one
     orders: tuple[tuple[str, ...], ...] = ()  # further orders in which the text may list operands, by name
     statement: str = ""  # names of the operands in the order of level 1, where that is not sources and what is stored
     trailing: tuple[Operand | Attr, ...] = ()  # of level 2 only, as ``key = value`` behind ``outs``: carried, not run

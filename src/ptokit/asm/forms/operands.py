@@ -159,6 +159,8 @@ def operand_order(instr: Instr) -> list[Operand]:
         return list(instr.operands)
     ins, outs, _ = operands_of(instr.name)
     extra = trailing_operands(instr)
+    if instr.form.generic:
+        return [*map(instr.operand, instr.form.generic.split()), *extra]
     if instr.syntax == "dps-typed":
         return [
             *(o for o in ins if not o.optional),

@@ -100,6 +100,9 @@ class _Printer:
         """One operation with its regions."""
         indent = INDENT * depth
         instr = BY_TEXT.get(op.name[4:]) if op.name.startswith("pto.") else None
+        newer = BY_TEXT.get(instr.newest) if instr is not None else None
+        if newer is not None and op.operands.keys() <= {o.name for o in newer.operands}:
+            instr = newer
         shape = SHAPES.get(op.name)
         regions = list(op.regions)
         if shape is not None:

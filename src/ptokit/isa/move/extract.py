@@ -87,7 +87,11 @@ TEXTRACT = instruction(
         meaning=_meaning,
         footprint=extract_footprint,
         value_rules=has_words,
-        form=InstrForm(written="src row col quant fp dst", orders=(("src", "fp", "quant", "row", "col"),)),
+        form=InstrForm(
+            written="src row col quant fp dst",
+            generic="src row col dst fp quant",
+            orders=(("src", "fp", "quant", "row", "col"),),
+        ),
         source="compute-layout-irregular 1.3; move-gather-scatter 9",
     )
 )

@@ -13,7 +13,7 @@ from ..machine import Machine, TileOperand
 from ..meaning.expressions import OWN, Axis, Extent, Index
 from ..meaning.words import Move, Python, Word
 from ..site import Site
-from ..table import Attr, Instr, agreed, in_text, index, inout, instruction, scalar, src
+from ..table import Attr, Instr, InstrForm, agreed, in_text, index, inout, instruction, scalar, src
 from ..unknown import known
 from .insert_footprint import insert_footprint
 from .insert_rules import INSERT_FP_RULES, INSERT_RULES
@@ -90,6 +90,7 @@ TINSERT = instruction(
         meaning=_meaning,
         footprint=insert_footprint,
         value_rules=has_words,
+        form=InstrForm(generic="src row col dst fp quant"),
         source="compute-layout-irregular 1.4; move-gather-scatter 9",
     )
 )
