@@ -7,7 +7,7 @@ slots in the same order. Here stands the order of the operands; the rings are th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ..site import Info
 
@@ -18,6 +18,25 @@ SLOTS = {1: 8, 2: 8, 3: 4}
 """Slots of a pipe that states none, by its directions (1: cube to vector, 2: vector to cube, 3: both)."""
 
 
+class Setup(NamedTuple):
+    """A pipe as an initialize operation states it.
+
+    Its slots of `slot_size` bytes lie in ``memory`` (a pointer, or the tensor of a slot) or in the buffers of the
+    consumers, ``c2v`` and ``v2c``.
+    """
+
+    directions: int
+    slot_size: int
+    slots: int
+    local_slots: int | None
+    memory: Any
+    c2v: Any
+    v2c: Any
+    through_memory: bool | None
+    flag_base: int | None
+    epilogue: Any
+
+
 class Pipes(Protocol):
     """The pipes of one core. ``key`` is the id of a pipe that has no value of its own, or that value.
 
@@ -25,23 +44,8 @@ class Pipes(Protocol):
     sizes. ``sub``: whose half it is, where that is not the running core's.
     """
 
-    def open(
-        self,
-        id: int | None,
-        *,
-        directions: int,
-        slot_size: int,
-        slots: int,
-        local_slots: int | None = None,
-        memory: Any = None,
-        c2v: Any = None,
-        v2c: Any = None,
-        through_memory: bool | None = None,
-        flag_base: int | None = None,
-        epilogue: Any = None,
-    ) -> Any:
-        """Set up this core's end: slots of `slot_size` bytes in ``memory`` (a pointer, or the tensor of a slot) or in
-        the buffers of the consumers, ``c2v`` and ``v2c``. Returns the pipe."""
+    def open(self, id: int | None, setup: Setup) -> Any:
+        """Set up this core's end. Returns the pipe."""
 
     def reserve(self, name: str, size: int, location: str, base: int | None) -> Any:
         """`size` bytes of this core's buffer: at byte `base`, or apart from everything else."""
@@ -93,8 +97,7 @@ def initialize(
     acc_push_epilogue: Any,
 ) -> None:
     """aic_initialize_pipe, aiv_initialize_pipe."""
-    m.pipes.open(
-        id or 0,
+    setup = Setup(
         directions=dir_mask,
         slot_size=slot_size,
         slots=slot_num or SLOTS[dir_mask],
@@ -103,8 +106,10 @@ def initialize(
         c2v=c2v_consumer_buf,
         v2c=v2c_consumer_buf,
         through_memory=None if gm_slot_tensor is None else True,
+        flag_base=None,
         epilogue=acc_push_epilogue,
     )
+    m.pipes.open(id or 0, setup)
 
 
 def initialize_through_memory(m: Machine, gm: Any, local: Any, peer: Any, **attrs: Any) -> Any:
@@ -131,8 +136,7 @@ def _initialize(
     flag_base: int | None,
     acc_push_epilogue: Any,
 ) -> Any:
-    return m.pipes.open(
-        None,
+    setup = Setup(
         directions=dir_mask,
         slot_size=slot_size,
         slots=slot_num or SLOTS[dir_mask],
@@ -144,6 +148,7 @@ def _initialize(
         flag_base=flag_base,
         epilogue=acc_push_epilogue,
     )
+    return m.pipes.open(None, setup)
 
 
 def reserve(m: Machine, *, name: str, size: int, location: str, auto: bool | None, base: int | None) -> Any:

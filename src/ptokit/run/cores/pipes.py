@@ -15,7 +15,7 @@ from zlib import crc32
 from ptokit.diagnostics import Scope, define
 from ptokit.ir.core import Op
 from ptokit.isa.check import first_error
-from ptokit.isa.exchange.pipe_ends import Wait
+from ptokit.isa.exchange.pipe_ends import Setup, Wait
 from ptokit.isa.site import Info, Site, TileInfo, ViewInfo
 from ptokit.isa.table import TABLE
 from ptokit.records import dataclass
@@ -165,39 +165,26 @@ class Pipes:
         base, size = self.board.reserved.get((kind, name), (None, None))
         return Reserved(kind, name, base, size)
 
-    def open(
-        self,
-        id: int | None,
-        *,
-        directions: int,
-        slot_size: int,
-        slots: int,
-        local_slots: int | None = None,
-        memory: Any = None,
-        c2v: Any = None,
-        v2c: Any = None,
-        through_memory: bool | None = None,
-        flag_base: int | None = None,
-        epilogue: Any = None,
-    ) -> End:
+    def open(self, id: int | None, setup: Setup) -> End:
         """Set up an end of a pipe."""
+        memory, through_memory = setup.memory, setup.through_memory
         if through_memory is None:
             through_memory = memory is not None and not self.chunk.target.pipes_are_local
-        rings, buffers = {}, {True: c2v, False: v2c}
+        rings, buffers = {}, {True: setup.c2v, False: setup.v2c}
         for way in (True, False):
-            if directions & (1 if way else 2):
-                key, name = _common(buffers[way], flag_base, id, len(self.opened))
-                rings[way] = self.board.ring(key, name, way, slots)
+            if setup.directions & (1 if way else 2):
+                key, name = _common(buffers[way], setup.flag_base, id, len(self.opened))
+                rings[way] = self.board.ring(key, name, way, setup.slots)
         end = End(
             next(iter(rings.values())).name,
             rings,
             buffers,
             memory if through_memory else None,
-            slot_size,
-            slots,
-            local_slots or slots,
-            directions == 3,
-            epilogue_of(epilogue),
+            setup.slot_size,
+            setup.slots,
+            setup.local_slots or setup.slots,
+            setup.directions == 3,
+            epilogue_of(setup.epilogue),
         )
         self.opened.append(end)
         if id is not None:
