@@ -11,6 +11,7 @@ from typing import Any
 from ptokit.types.enums import Pipe
 from ptokit.types.pipe_enums import TileSplitAxis
 
+from ..meaning.words import Ordering
 from ..pending import flag, handle, number
 from ..table import Attr, Instr, Kind, Operand, Role, instruction, scalar
 from . import pipe_ends
@@ -96,7 +97,7 @@ for _core in ("aic", "aiv"):
         "Free the slot of a popped tile.",
         Operand("entry", optional=True, or_view=True),
         attrs=(_ID, _SPLIT),
-        run=pipe_ends.free_from,
+        meaning=Ordering(pipe_ends.free_from),
         grammar=(f"<? ~( %entry : T(entry) ) ?> {_TAIL} {{}}",),
     )
     _of_pipes(
@@ -187,7 +188,7 @@ TFREE = _of_pipes(
     Operand("entry", optional=True, or_view=True),
     attrs=(_SPLIT,),
     name="TFREE",
-    run=pipe_ends.free,
+    meaning=Ordering(pipe_ends.free),
     grammar=(f"~( <? %entry , ?> %pipe : <? T(entry) , ?> T(pipe) ) {_USED_TAIL} {{}}",),
 )
 TALLOC = _of_pipes(

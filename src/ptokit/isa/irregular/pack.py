@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from ptokit.types.dtypes import dtype
+
 from ..checks.assembler import A5_ONLY
-from ..element_positions import kind
-from ..machine import Machine, TileOperand
+from ..meaning.expressions import Convert, Element, Reinterpret
+from ..meaning.words import Lane, lane
+from ..site import Site
 from ..table import Instr, dst, instruction, src
 from .interleave_rules import PACK_RULES
 
 
-def _pack(m: Machine, dst: TileOperand, src: TileOperand) -> None:
-    bits = src.read().view(src.spec.dtype.storage).astype(dst.spec.dtype.storage)
-    dst.write(bits.view(kind(dst)), src.vr, src.vc)
+def _low_bits(o: Site) -> Lane:
+    wide, narrow = (dtype(f"u{t.dtype.bits}") for t in (o.src, o.dst))
+    return lane(Reinterpret(Convert(Reinterpret(Element("src"), wide), narrow), "dst"), over="src")
 
 
 TPACK = instruction(
@@ -21,7 +24,7 @@ TPACK = instruction(
         "dst = low bits of src's wider elements",
         (dst(), src()),
         rules=(*PACK_RULES, A5_ONLY),
-        run=_pack,
+        meaning=_low_bits,
         source="compute-layout-irregular 1.9",
     )
 )

@@ -35,9 +35,10 @@ class Write:
     elements behind it as operand `offset` says (where `unit` is not 0, as many times `unit` bytes), if it is there;
     lanes that the mask leaves out are not written. A scalar gets the value of lane 0.
 
-    ``place``: memory and registers get lanes at computed places, which count `unit` bytes, or where that is 0 elements;
-    `run` elements go to each place, and `place` and `where` have as many lanes as there are places. ``where``: lanes
-    where it does not hold are not written, whatever the mask says; a register has 0 there.
+    ``place``: memory and registers get lanes at computed places, which count `unit` bytes, or where that is 0 elements
+    (an offset then counts elements); `run` elements go to each place, and `place` and `where` have as many lanes as
+    there are places. ``where``: lanes where it does not hold are not written, whatever the mask says; a register has 0
+    there.
     """
 
     name: str

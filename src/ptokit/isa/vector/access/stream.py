@@ -7,16 +7,18 @@ byte is written at once: after the flush, which every stream needs, memory is th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ptokit.diagnostics import Rule, define
 from ptokit.records import dataclass
+from ptokit.types.dtypes import u32
 
 from ...machine import Machine
-from ...meaning.words import Keep
+from ...meaning.expressions import Held
+from ...meaning.words import Advance, Keep, Lane, Write
+from ...site import Site
 from ...table import Attr, Role
 from ..lanes import VREG_BYTES, element
 from ..rules import SOURCE
@@ -266,23 +268,25 @@ SPRCLR = micro(
 )
 
 
-def _store_register(m: Machine, dst: Any, offset: Any, *, unit: int, register: str, types: Mapping[str, Any]) -> None:
-    held = np.atleast_1d(np.asarray(m.registers.get(register, 0))).astype("<u4").reshape(-1, 1)
-    m.store(dst.as_bytes(), None if offset is None else offset * unit, held, None, 4)
-
-
 def _spr(text: str, summary: str, unit: int, *rules: Rule) -> None:
     """A store of a special register; its offset counts `unit` bytes."""
+
+    def meaning(o: Site) -> Lane:
+        moved = UPDATED in o.operands
+        held = Held(o.register, u32)
+        write = Write("dst", held, offset="" if moved else "offset", alignment=4, unit=unit)
+        advances = (Advance(UPDATED, "dst", "offset", unit),) if moved else ()
+        return Lane((write,), lanes=1, advances=advances)
+
     micro(
         text,
         summary,
         (ub("dst", Role.OUT), at(listed=True, type="i32")),
         (updated("dst"),),
-        posting(
-            partial(_store_register, unit=unit), 0, 1, lambda step, types, _: step * unit // types[UPDATED].dtype.size
-        ),
+        None,
         known_token(("AR",), "register"),
         *rules,
+        meaning=meaning,
         attrs=(token("register", before="dst", key="spr"),),
         source="PTOAS e32488c9, micro-isa 3",
     )
