@@ -155,10 +155,10 @@ def replay_all(
         results: Iterator[Result] = map(cases.replay, jobs)
         yield from _counted(results, len(jobs), progress)
         return
-    yield from _counted(_elsewhere(folder, root, jobs, executor, processes), len(jobs), progress)
+    yield from _counted(_on_processes(folder, root, jobs, executor, processes), len(jobs), progress)
 
 
-def _elsewhere(
+def _on_processes(
     folder: Path, root: Path | None, jobs: Sequence[Job], executor: Executor | str, processes: int
 ) -> Iterator[Result]:
     where = {"folder": str(folder.resolve()), "root": None if root is None else str(root.resolve())}
