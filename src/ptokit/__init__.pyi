@@ -59,6 +59,7 @@ from ptokit.lang import PrefetchAsyncContext as PrefetchAsyncContext
 from ptokit.lang import RANK as RANK
 from ptokit.lang import RANKS as RANKS
 from ptokit.lang import RecordEvent as RecordEvent
+from ptokit.lang import ReduceOp as ReduceOp
 from ptokit.lang import Register as Register
 from ptokit.lang import ReluPreMode as ReluPreMode
 from ptokit.lang import Report as Report
@@ -133,7 +134,6 @@ from ptokit.types.enums import MxQuantAlg
 from ptokit.types.enums import PrintFormat
 from ptokit.types.enums import QuantScaleAlg
 from ptokit.types.enums import QuantType
-from ptokit.types.enums import ReduceOp
 from ptokit.types.enums import SetFmatrixMode
 from ptokit.types.enums import SyncAllMode
 from ptokit.types.enums import TInsertMode
@@ -6653,6 +6653,113 @@ class _cmo:
     def cacheinvalid(self, addr: Pointer, *more: RecordEvent | str, space: str | None = ...) -> RecordEvent: ...
 
 cmo: _cmo
+
+class _comm:
+    @overload
+    def tbroadcast(self, src: GlobalTensor | Partition, ping: Tile, *members: GlobalTensor | Partition | Sequence[GlobalTensor | Partition], root: int | None = ...) -> RecordEvent:
+        """Send the data of one device to all of a group.
+
+        C++: comm.tbroadcast(src, ping, [pong], members); text: pto.comm.tbroadcast.
+
+        src: view, read
+        ping: tile, read
+        pong: tile, read, optional
+        members: view, written
+        root: int, default None
+
+        Pipe: PIPE_MTE3.
+        Source: PTOAS 2026-08 PTOOps.td.
+        """
+    @overload
+    def tbroadcast(self, src: GlobalTensor | Partition, ping: Tile, pong: Tile, *members: GlobalTensor | Partition | Sequence[GlobalTensor | Partition], root: int | None = ...) -> RecordEvent: ...
+    @overload
+    def tgather(self, dst: GlobalTensor | Partition, ping: Tile, *members: GlobalTensor | Partition | Sequence[GlobalTensor | Partition], root: int | None = ...) -> RecordEvent:
+        """Put the data of all devices of a group together, row behind row.
+
+        C++: comm.tgather(dst, ping, [pong], members); text: pto.comm.tgather.
+
+        dst: view, written
+        ping: tile, read
+        pong: tile, read, optional
+        members: view, read
+        root: int, default None
+
+        Pipe: PIPE_MTE3.
+        Source: PTOAS 2026-08 PTOOps.td.
+        """
+    @overload
+    def tgather(self, dst: GlobalTensor | Partition, ping: Tile, pong: Tile, *members: GlobalTensor | Partition | Sequence[GlobalTensor | Partition], root: int | None = ...) -> RecordEvent: ...
+    @overload
+    def tget(self, dst: GlobalTensor | Partition, src: GlobalTensor | Partition, ping: Tile, *more: RecordEvent) -> RecordEvent:
+        """Fetch global memory of another device, through one or two tiles.
+
+        C++: comm.tget(dst, src, ping, [pong]); text: pto.comm.tget.
+
+        dst: view, written
+        src: view, read
+        ping: tile, read
+        pong: tile, read, optional
+
+        Pipe: PIPE_MTE3.
+        Source: PTOAS 2026-08 PTOOps.td.
+        """
+    @overload
+    def tget(self, dst: GlobalTensor | Partition, src: GlobalTensor | Partition, ping: Tile, pong: Tile, *more: RecordEvent) -> RecordEvent: ...
+    @overload
+    def tput(self, dst: GlobalTensor | Partition, src: GlobalTensor | Partition, ping: Tile, *more: RecordEvent | _AtomicType, atomic: _AtomicType | None = ...) -> RecordEvent:
+        """Send global memory to another device, through one or two tiles.
+
+        C++: comm.tput(dst, src, ping, [pong]); text: pto.comm.tput.
+
+        dst: view, written
+        src: view, read
+        ping: tile, read
+        pong: tile, read, optional
+        atomic: AtomicType, default None
+
+        Pipe: PIPE_MTE3.
+        Source: PTOAS 2026-08 PTOOps.td.
+        """
+    @overload
+    def tput(self, dst: GlobalTensor | Partition, src: GlobalTensor | Partition, ping: Tile, pong: Tile, *more: RecordEvent | _AtomicType, atomic: _AtomicType | None = ...) -> RecordEvent: ...
+    @overload
+    def treduce(self, dst: GlobalTensor | Partition, acc: Tile, ping: Tile, *members: GlobalTensor | Partition | Sequence[GlobalTensor | Partition], op: _ReduceOp | None = ..., root: int | None = ...) -> RecordEvent:
+        """Make one of the data of all devices of a group, element by element.
+
+        C++: comm.treduce(dst, acc, ping, [pong], members); text: pto.comm.treduce.
+
+        dst: view, written
+        acc: tile, read
+        ping: tile, read
+        pong: tile, read, optional
+        members: view, read
+        op: ReduceOp, default None
+        root: int, default None
+
+        Pipe: PIPE_MTE3.
+        Source: PTOAS 2026-08 PTOOps.td.
+        """
+    @overload
+    def treduce(self, dst: GlobalTensor | Partition, acc: Tile, ping: Tile, pong: Tile, *members: GlobalTensor | Partition | Sequence[GlobalTensor | Partition], op: _ReduceOp | None = ..., root: int | None = ...) -> RecordEvent: ...
+    @overload
+    def tscatter(self, src: GlobalTensor | Partition, ping: Tile, *members: GlobalTensor | Partition | Sequence[GlobalTensor | Partition], root: int | None = ...) -> RecordEvent:
+        """Give every device of a group its rows.
+
+        C++: comm.tscatter(src, ping, [pong], members); text: pto.comm.tscatter.
+
+        src: view, read
+        ping: tile, read
+        pong: tile, read, optional
+        members: view, written
+        root: int, default None
+
+        Pipe: PIPE_MTE3.
+        Source: PTOAS 2026-08 PTOOps.td.
+        """
+    @overload
+    def tscatter(self, src: GlobalTensor | Partition, ping: Tile, pong: Tile, *members: GlobalTensor | Partition | Sequence[GlobalTensor | Partition], root: int | None = ...) -> RecordEvent: ...
+
+comm: _comm
 
 class _fence:
     def barrier_all(self, scope: str) -> RecordEvent:

@@ -44,6 +44,7 @@ from ptokit.types.enums import (
     NotifyOp,
     PadValue,
     Pipe,
+    ReduceOp,
     ReluPreMode,
     RoundMode,
     SaturationMode,
@@ -97,6 +98,7 @@ EVENT_ID0, EVENT_ID1, EVENT_ID2, EVENT_ID3, EVENT_ID4, EVENT_ID5, EVENT_ID6, EVE
 __all__ = [
     "AccToVecMode",
     "NotifyOp",
+    "ReduceOp",
     "SyncCoreType",
     "AtomicType",
     "BaseShape2D",

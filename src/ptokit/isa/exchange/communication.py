@@ -36,7 +36,6 @@ def _transfer(
             syntax=text,
             source=_SOURCE,
             between_cores=True,
-            in_python=False,
             grammar=(grammar,),
         )
     )
@@ -90,12 +89,16 @@ _collective(
     attrs=(Attr("op", ReduceOp, None, "reduceOp", "reduce_op"), _ROOT),
 )
 for _text, _summary, _attrs in (
-    ("comm.tput", "Send", (Attr("atomic", AtomicType, None, "atomicType", "atomic_type"),)),
-    ("comm.tget", "Fetch", ()),
+    (
+        "comm.tput",
+        "Send global memory to another device",
+        (Attr("atomic", AtomicType, None, "atomicType", "atomic_type"),),
+    ),
+    ("comm.tget", "Fetch global memory of another device", ()),
 ):
     _transfer(
         _text,
-        f"{_summary} global memory of another device, through one or two tiles.",
+        f"{_summary}, through one or two tiles.",
         view("dst", Role.OUT),
         view("src"),
         _PING,
