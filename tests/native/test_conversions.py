@@ -27,12 +27,22 @@ def numbers(dtype: DType) -> np.ndarray:
     if dtype.bits <= 16:
         return np.arange(1 << dtype.bits, dtype=dtype.storage)
     rng = np.random.default_rng(5)
-    random = rng.integers(0, 1 << dtype.bits, 1 << 14, dtype=dtype.storage)
+    random = rng.integers(0, 1 << dtype.bits, 1 << 12, dtype=dtype.storage)
     if dtype.is_float:
-        near = (rng.integers(-70000, 70000, 1 << 14) / 2).astype(np.float32)
-        odd = np.nextafter(near, rng.choice([-9e9, 9e9], 1 << 14).astype(np.float32))
+        near = (rng.integers(-70000, 70000, 1 << 12) / 2).astype(np.float32)
+        odd = np.nextafter(near, rng.choice([-9e9, 9e9], 1 << 12).astype(np.float32))
         edges = np.resize(np.array([np.inf, -np.inf, np.nan, -np.nan, -0.0, 65519.9, 65520, 3.4e38], np.float32), 16)
-        random = np.concatenate([random, *(x.view(np.uint32) for x in (near, odd, edges))])
+        tiny = (rng.integers(-(1 << 12), 1 << 12, 1 << 12) * 2.0**-26).astype(
+            np.float32
+        )  # around what f16 denormals are
+        ties = [random >> k + 1 << k + 1 | 1 << k for k in (12, 15)]  # of f16 and bf16
+        random = np.concatenate([random, *ties, *(x.view(np.uint32) for x in (near, odd, edges, tiny))])
+    elif dtype.bits == 32:
+        ties = [random >> k + 1 << k + 1 | 1 << k for k in range(8)]
+        edges = np.array([0, 1, 2**31, 2**31 - 1, 2**31 + 1, 2**24, 2**24 + 1, 2**32 - 1], np.uint32).astype(
+            dtype.storage
+        )
+        random = np.concatenate([random, *ties, edges])
     return random
 
 

@@ -6,6 +6,7 @@ from ptokit.types.dtypes import DType
 from ptokit.types.enums import RoundMode
 from ptokit.types.rounding import NEAREST_EVEN
 
+from . import directed
 from .code import float_of
 from .elements import storage
 from .primitives import Elements, Maker
@@ -24,14 +25,18 @@ _WHOLE = {
 
 def known(source: DType, target: DType, rounding: RoundMode, saturate: bool) -> bool:
     """True if there is native code for a conversion."""
+    if rounding not in _WHOLE:
+        return False
     if source.name in _FLOATS and target.name in _FLOATS:
-        return rounding in NEAREST_EVEN
+        return True
     if source.name in _FLOATS:
-        return target.is_integer and 8 <= target.bits <= 32 and saturate and rounding in _WHOLE
+        return target.is_integer and 8 <= target.bits <= 32
     if not source.is_integer or source.bits < 8:
         return False
+    if target.name in _FLOATS and source.bits > 16:
+        return target.name == "f32" and (rounding in NEAREST_EVEN or source.name == "i32")
     if target.name in _FLOATS:
-        return (source.bits <= 16 or target.name == "f32") and rounding in NEAREST_EVEN
+        return True
     return target.is_integer and target.bits >= 8
 
 
@@ -41,7 +46,9 @@ def convert(m: Maker, source: DType, target: DType, rounding: RoundMode, saturat
         return x
     f = m.type("float")
     if source.name in _FLOATS and target.name in _FLOATS:
-        return _float(m, target, saturate, x.wide)
+        return _float(m, target, rounding, saturate, x.wide)
+    if source.name in _FLOATS and not saturate:
+        return directed.wrapped(m, source, target, _WHOLE[rounding], x.wide)
     if source.name in _FLOATS:
         suffix = f"v{m.n}f32" if m.n > 1 else "f32"
         whole = m.value(f"call {f} @llvm.{_WHOLE[rounding]}.{suffix}({f} {x.wide})")
@@ -52,8 +59,10 @@ def convert(m: Maker, source: DType, target: DType, rounding: RoundMode, saturat
         return m.narrow(target, m.value(f"call {t} @llvm.{word}.sat.{name}.{suffix}({f} {whole})"))
     t = m.type(storage(source))
     if target.name in _FLOATS:
+        if source.bits == 32 and rounding not in NEAREST_EVEN:
+            return m.narrow(target, directed.of_integer(m, rounding, x.narrow))
         word = "sitofp" if source.signed else "uitofp"
-        return _float(m, target, saturate, m.value(f"{word} {t} {x.narrow} to {f}"))
+        return _float(m, target, rounding, saturate, m.value(f"{word} {t} {x.narrow} to {f}"))
     if saturate:
         x = m.narrow(source, _clamped(m, source, target, x.narrow))
     if target.bits == source.bits:
@@ -78,7 +87,7 @@ def _limits(dtype: DType) -> tuple[int, int]:
     return (-(1 << (dtype.bits - 1)), (1 << (dtype.bits - 1)) - 1) if dtype.signed else (0, (1 << dtype.bits) - 1)
 
 
-def _float(m: Maker, target: DType, saturate: bool, x: str) -> Elements:
+def _float(m: Maker, target: DType, rounding: RoundMode, saturate: bool, x: str) -> Elements:
     """An f32 number rounded to a float type; NaN becomes the one of the type."""
     f, c, kind = m.type("float"), m.type("i1"), storage(target)
     nan = m.value(f"fcmp uno {f} {x}, {x}")
@@ -88,6 +97,9 @@ def _float(m: Maker, target: DType, saturate: bool, x: str) -> Elements:
             beyond = m.value(f"fcmp {predicate} {f} {x}, {limit}")
             x = m.value(f"select {c} {beyond}, {f} {limit}, {f} {x}")
     t = m.type(kind)
-    near = m.wide(target, x).narrow
+    if rounding in NEAREST_EVEN or target.name == "f32":
+        near = m.wide(target, x).narrow
+    else:
+        near = directed.narrowed(m, target, rounding, x)
     quiet = m.constant(target, _NAN[target.name]).narrow
     return m.narrow(target, m.value(f"select {c} {nan}, {t} {quiet}, {t} {near}"))
