@@ -12,7 +12,7 @@ from ptokit.isa.site import Site
 from ptokit.isa.table import Instr
 from ptokit.types.values import Scalar
 
-from . import between_tiles, bursts, callbacks, contracts, folds, gathers, lanes, moves, registers
+from . import apart, between_tiles, bursts, callbacks, contracts, folds, gathers, lanes, moves, registers
 from .lanes import Pending as Pending
 from .values import NotNativeError
 
@@ -67,10 +67,12 @@ def _native(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any
         return True
     if not isinstance(word, Lane):
         return False
+    operands, copies = apart.sources(w, word, operands)
     if not lanes.supported(word, instr, site, operands, types):
         return False
     w.check(op, instr, site)
     lanes.check_regions(w, op, word, operands)
+    apart.copy(w, copies)
     w.pending.add(word, site, op, operands, types)
     return True
 
