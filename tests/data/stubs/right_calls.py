@@ -12,3 +12,8 @@ def right(n: int) -> None:
         pto.sync.wait(pto.PIPE_V, i)
     pto.fence.barrier_all("gm")
     pto.cmo.cacheinvalid("all")
+    pipe = pto.TPipe(2, pto.Direction.DIR_BOTH, 1024, 2, c2v_consumer_buf=0, v2c_consumer_buf=0)
+    tile = pto.Tile(pto.TileType.Vec, pto.f32, 8, 16)
+    pto.TPOP(pipe, tile, pto.TileSplitAxis.TILE_UP_DOWN)
+    pto.TFREE(pipe, split=pto.TileSplitAxis.TILE_UP_DOWN)
+    pto.TPUSH(pipe, tile, pto.TADDS(tile, tile, 1.0))

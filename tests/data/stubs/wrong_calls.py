@@ -46,3 +46,10 @@ def wrong(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32], n: int) -> None:
     # instructions whose names have a dot
     pto.sync.raise_flag(pto.PIPE_FIX, 3)  # wrong
     pto.sync.set(3)  # wrong
+    # pipes between cores
+    pipe = pto.TPipe(0, pto.Direction.DIR_C2V, 1024, 2, c2v_consumer_buf=0)
+    pto.TPipe(0, pto.Direction.DIR_C2V, 1024)  # wrong
+    pto.TPipe(0, "c2v", 1024, 2, c2v_consumer_buf=0)  # wrong
+    pto.TPUSH(t, pipe)  # wrong
+    pto.TPOP(pipe, t, split="up_down")  # wrong
+    pto.TFREE(t)  # wrong
