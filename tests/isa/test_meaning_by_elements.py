@@ -33,7 +33,7 @@ from ptokit.isa.meaning.expressions import (
 )
 from ptokit.isa.meaning.footprint import size_at
 from ptokit.isa.meaning.primitives import PRIMITIVES
-from ptokit.isa.meaning.words import Fold, Lane, Move, Order, Python, Search
+from ptokit.isa.meaning.words import Fold, Lane, Move, Order, Ordering, Python, Search
 from ptokit.isa.numerics.convert import converter
 from ptokit.isa.numerics.rounding import narrow
 from ptokit.isa.numerics.scalars import element
@@ -196,10 +196,10 @@ BY_INDEX = ("TGATHER", "TSCATTER")  # which elements is said by a tile: tests/na
 
 
 def data(instr: Instr) -> bool:
-    """True if it has tiles, and its meaning is none but `Python`."""
+    """True if it has tiles, and its meaning computes elements."""
     return (
         instr.meaning is not None
-        and not isinstance(instr.meaning, Python)
+        and not isinstance(instr.meaning, Python | Ordering)
         and any(o.kind is Kind.TILE for o in instr.operands)
         and "MATMUL" not in instr.name
         and "GEMV" not in instr.name

@@ -175,7 +175,7 @@ class Kernel:
             watch(self, blocks, args, named)
         bound = self.parameters.bind(args, named)
         signature = self._signature(sample(bound) if ranks else bound)
-        values = given(bound, signature)
+        values = given(bound, signature, ranks)
         by_python = wanted() if interpreted is None else interpreted
         try:
             if by_python:
@@ -246,7 +246,7 @@ class Kernel:
         """
         bound = self.parameters.bind(args, named)
         signature = self._signature(sample(bound) if ranks else bound)
-        values = given(bound, signature)
+        values = given(bound, signature, ranks)
         module = self._module(signature)
         more: dict[str, Any] = {"entry": self.name, "extended": self.extended, "witness": witness, "seed": seed}
         more |= {"explain_sync": explain_sync, "mode": mode, "also": also, "ranks": ranks}

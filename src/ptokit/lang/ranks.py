@@ -22,16 +22,18 @@ from .where import refusal
 RANK, RANKS, COMM = RankQuery.RANK, RankQuery.RANKS, RankQuery.COMM
 
 
-def given(bound: Mapping[str, Any], signature: Signature) -> list[Any]:
-    """The arguments that are no constants: those of pointers as arrays, in lists one for each rank."""
+def given(bound: Mapping[str, Any], signature: Signature, ranks: int) -> list[Any]:
+    """The arguments that are no constants: those of pointers as arrays, for several `ranks` in lists."""
     pairs = zip(bound.items(), signature)
-    return [_given(name, arg, entry) for (name, arg), entry in pairs if not isinstance(entry, Constant)]
+    return [_given(name, arg, entry, ranks) for (name, arg), entry in pairs if not isinstance(entry, Constant)]
 
 
-def _given(name: str, arg: Any, entry: Any) -> Any:
+def _given(name: str, arg: Any, entry: Any, ranks: int) -> Any:
     if not isinstance(entry, Ptr) or isinstance(arg, RankQuery | Peer | Each):
         return arg
-    return [as_array(name, each) for each in arg] if isinstance(arg, list | tuple) else as_array(name, arg)
+    if ranks and isinstance(arg, list | tuple):
+        return [as_array(name, each) for each in arg]
+    return as_array(name, arg)
 
 
 class Launched(Protocol):
