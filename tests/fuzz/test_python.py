@@ -60,7 +60,7 @@ def test_random_calls() -> None:
 def test_the_table_has_no_instruction_that_python_lacks() -> None:
     core = pto.Core("a5")
     for instr in TABLE.values():
-        if instr.run is not None and instr.implemented and not instr.text_only:
+        if instr.run is not None and not instr.unrun and not instr.text_only:
             assert callable(getattr(core, instr.name))
 
 

@@ -25,7 +25,7 @@ CASES: list[tuple[str, str, TileSpec, TileSpec, str]] = [
     ("TILE-06", "a2a3", vec("f16", 64, 3, "DN"), vec("f16", 58, 3, "DN"), "116 bytes"),
     ("TILE-07", "a5", acc("f32", 16, 16), vec("f16", 3, 16, fractal=2048), "2048"),
     ("TILE-08", "a2a3", vec("i16", 4, 16, valid=(1, 16)), vec("i16", 4, 16, valid=(0, 16)), "0 valid rows"),
-    ("TILE-D1", "cpu", vec("f32", 16, 16), vec("f32", 16, 16, fractal=1024), "1024"),
+    ("TILE-D1", "cpu", vec("f32", 9, 16, fractal=1024), vec("f32", 16, 8, fractal=1024), "1024"),
     ("TILE-D2", "a5", vec("e1m2", 4, 256), vec("e1m2", 4, 224), "224 cols"),
     ("TILE-D2", "a5", vec("e1m2", 64, 3, "DN"), vec("e1m2", 32, 3, "DN"), "32 rows"),
     ("TILE-D3", "a5", vec("f16", 32, 32, "Zn"), vec("f16", 33, 32, "Zn"), "33 rows"),

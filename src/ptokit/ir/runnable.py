@@ -50,8 +50,8 @@ def _operation(op: Op, found: Diagnostics) -> None:
         if op.name.startswith("arith.") and op.name != "arith.constant":
             _arithmetic(op, found)
         return
-    if not instr.implemented:
-        found.error(_RULE, f"{op.name} cannot be run yet", op.location)
+    if instr.unrun:
+        found.error(_RULE, f"{op.name} cannot be run yet", op.location, hint=instr.unrun)
         return
     if instr.form.tensor and op.results:
         found.error(_RULE, f"{op.name} with a result of type {op.result.type} cannot be run yet", op.location)

@@ -1,7 +1,4 @@
-"""Operations that text can hold and no part of ptokit executes yet: they are read, carried and printed.
-
-Here: lowered forms of tiles (assembly 7.1).
-"""
+"""Operations that are read, carried and printed, and not run: lowered forms of tiles of April 2026 (assembly 7.1)."""
 
 from __future__ import annotations
 
@@ -11,11 +8,13 @@ from ptokit.types.enums import Pipe
 
 from .table import Attr, Instr, Kind, Operand, Role, instruction, scalar, scalars, src
 
+RETIRED = "the reference has retired it and refuses it today; no public text has one, and tiles are !pto.tile_buf"
 
-def pending(text: str, summary: str, *operands: Operand, attrs: tuple[Attr, ...] = (), **more: Any) -> Instr:
+
+def retired(text: str, summary: str, *operands: Operand, **more: Any) -> Instr:
     """Put such an operation into the table."""
-    more.setdefault("source", "assembly 8, 9")
-    return instruction(Instr(text, text, summary, operands, attrs, implemented=False, **{"pipe": Pipe.S, **more}))
+    more |= {"pipe": Pipe.S, "results": 1, "source": "assembly 7.1", "unrun": RETIRED}
+    return instruction(Instr(text, text, summary, operands, **more))
 
 
 def number(name: str, default: int | None = None) -> Attr:
@@ -35,26 +34,20 @@ def handle(name: str, *, optional: bool = False) -> Operand:
 
 # --------------------------------------------------- lowered forms (7.1)
 
-BIND_TILE = pending(
+BIND_TILE = retired(
     "bind_tile",
     "A memref with the layout of a tile.",
     src("source"),
     scalar("valid_row", optional=True),
     scalar("valid_col", optional=True),
-    results=1,
-    source="assembly 7.1",
     grammar=("%source <? , %valid_row:index , %valid_col:index ?> {} : T(source) -> R",),
 )
-POINTER_CAST = pending(
+POINTER_CAST = retired(
     "pointer_cast",
     "A memref at byte addresses.",
     scalars("addrs"),
     scalar("valid_row", optional=True),
     scalar("valid_col", optional=True),
-    results=1,
-    source="assembly 7.1",
     grammar=("~( %addrs*:i64 ) <? ( %valid_row:index , %valid_col:index ) ?> {} : R",),
 )
-DECLARE_TILE_MEMREF = pending(
-    "declare_tile_memref", "A memref without an address.", results=1, source="assembly 7.1", grammar=("{} -> R",)
-)
+DECLARE_TILE_MEMREF = retired("declare_tile_memref", "A memref without an address.", grammar=("{} -> R",))

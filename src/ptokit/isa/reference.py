@@ -24,6 +24,7 @@ def facts(instr: Instr) -> dict[str, str]:
         "pipe": pipe_text(instr),
         "also": ", ".join(f"pto.{spelling}" for spelling in instr.spellings),
         "carried": _carried(instr),
+        "not run": instr.unrun,
         "source": instr.source,
         "reading": instr.decision,
     }

@@ -299,7 +299,7 @@ class Instr:
     cpp: str | None = None  # C++ name where it is not `name`
     source: str = ""
     decision: str = ""  # where public facts leave something open: the reading ptokit chose
-    implemented: bool = True
+    unrun: str = ""  # why it is read and carried, and not run
     types: Mapping[str, frozenset[DType]] = field(default_factory=dict)  # element types by target (isa.typesets)
     form_of: str = "dst"  # the operand whose element type has to be one of those
     alias: str = ""  # the operand whose bytes the result shows

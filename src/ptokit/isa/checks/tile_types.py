@@ -99,14 +99,17 @@ def TILE_08(o: TileSite) -> Message:
     return None
 
 
-@_tile("TILE-D1", "slayout=row_major, fractal=1024", "slayout=none_box, fractal=1024")
+@_tile("TILE-D1", "16x16 f32, slayout=none_box, fractal=1024", "16x8 f32, slayout=none_box, fractal=1024")
 def TILE_D1(o: TileSite) -> Message:
-    """Fractal size 1024 goes with boxes.
+    """With fractal size 1024, a tile without boxes has sizes that are multiples of 16; rows of vec tiles may be any.
 
-    The sizes would have to be multiples of a 16x16 box that the storage does not have.
+    The storage has no boxes, but the library compares the sizes with those of one.
     """
-    if o.spec.fractal == 1024 and o.spec.slayout is SLayout.NoneBox:
-        return "fractal size 1024 without boxes (slayout=none_box) has no meaning; use 512"
+    spec = o.spec
+    if spec.fractal != 1024 or spec.slayout is not SLayout.NoneBox:
+        return None
+    if spec.cols % 16 or (spec.rows % 16 and spec.rows != 1 and spec.loc is not TileType.Vec):
+        return f"{spec.rows}x{spec.cols} with fractal size 1024 is not a multiple of 16x16; without boxes use 512"
     return None
 
 
