@@ -6,7 +6,8 @@ predicate is a bool array of that shape, None where all lanes are active.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +85,7 @@ class Rows(Derived):
             return _refused
         source = self.source(types, word)
         lines = [line for write in word.writes for line in source.read_of(write)]
+        lines += source.share([write.value for write in word.writes])
         made = {advance.result: _advanced(advance) for advance in word.advances}
         for write in word.writes:
             if self.kinds[write.name] == "ptr":
@@ -151,6 +153,29 @@ class RowSource(Source):
         with self.domain(self.lanes // write.run):
             for e in (write.place, write.where):
                 lines += [] if e is None else self.read(e)
+        return lines
+
+    def share(self, values: Iterable[Expr]) -> list[str]:
+        """Lines that compute what stands in several places of some values once."""
+        times: Counter[Expr] = Counter()
+        inner_first: list[Expr] = []
+        lines: list[str] = []
+
+        def visit(e: Expr) -> None:
+            times[e] += 1
+            if times[e] > 1:
+                return
+            for child in children(e) if self._domain_of(e) == self.lanes else ():
+                visit(child)
+            inner_first.append(e)
+
+        for value in values:
+            visit(value)
+        for e in inner_first:
+            if times[e] > 1 and children(e):
+                name = f"y{len(lines)}"
+                lines.append(f"{name} = {self.value(e)}")
+                self.leaves[e] = name
         return lines
 
     @contextmanager
@@ -223,6 +248,8 @@ class RowSource(Source):
         return f"take_lanes({text}, {self.object(np.array(places))})"
 
     def value(self, e: Expr, out: str = "") -> str:
+        if e in self.leaves:
+            return self.leaves[e]
         match e:
             case Place(dtype):
                 assert dtype.value is not None

@@ -137,6 +137,8 @@ class _Source(RowSource):
         return operand
 
     def value(self, e: Expr, out: str = "") -> str:
+        if e in self.leaves:
+            return self.leaves[e]
         match e:
             case Thread(what, kind, axis):
                 self.open = True
