@@ -228,8 +228,8 @@ def test_the_derived_function_gives_the_elements_of_the_definition(name: str, on
     assert met or (name, on) in NOT_MET
 
 
-NOT_MET = {("TQUANT", "a2a3"), ("TADDRELU", "a5")}
-"""No random site is legal: the scratch tile has a size of its own; a5 has no such instruction."""
+NOT_MET = {("TQUANT", "a2a3"), ("TADDRELU", "a5"), ("TPACK", "cpu"), ("TPACK", "a2a3")}
+"""No random site is legal: the scratch tile has a size of its own; the target has no such instruction."""
 
 
 def broken(site: Site) -> bool:
@@ -311,6 +311,9 @@ def shape(
         specs["dst"] = vec(
             DTYPES[str(rng.choice(["f32", "f16", "i32", "i16", "u8", "i8", "bf16"]))], rows, cols, vr, vc
         )
+    if name == "TPACK":
+        wide, narrow = ("i32", "i16") if rng.random() < 0.5 else ("i32", "i8") if rng.random() < 0.5 else ("i16", "i8")
+        specs["src"], specs["dst"] = (vec(DTYPES[kind], rows, cols, vr, vc) for kind in (wide, narrow))
     if name.startswith("TFILLPAD"):
         specs["dst"] = vec(dtype, rows, cols, vr, cols, pad=PadValue.Max)
     if name.endswith("QUANT"):
