@@ -206,3 +206,29 @@ def test_the_environment_decides_for_scripts_that_are_not_changed(monkeypatch: p
     monkeypatch.setenv("PTOKIT_INTERPRET", "1")
     f(x)
     assert runs == [True, False]
+
+
+def test_loops_are_told_as_in_a_compiled_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def helper(t: Tile, n: int) -> None:
+        for _j in range(n):
+            pto.TADDS(t, t, 1.0)
+
+    @pto.kernel(target="a5")
+    def f(x: Ptr[f32], n: int):
+        t = Tile(TileType.Vec, f32, 8, 8)
+        pto.TEXPANDS(t, 0.0)
+        for i in range(n):
+            for _ in pto.static_range(2):
+                helper(t, 2)
+            with pto.if_(i > 0):
+                pto.TMULS(t, t, 2.0)
+        pto.TSTORE(GlobalTensor(x, (8, 8)), t)
+
+    def seen() -> list[Any]:
+        return [(s.instruction, s.line, s.loops) for s in f.watch("t")(np.zeros(64, np.float32), 2)]
+
+    compiled = seen()
+    monkeypatch.setenv("PTOKIT_INTERPRET", "1")
+    assert seen() == compiled
+    assert ("TADDS", (("i", 1), ("_j", 1))) in [(name, loops) for name, _, loops in compiled]
+    assert len(f.watch("t:i=1,_j=0")(np.zeros(64, np.float32), 2)) == 2

@@ -25,6 +25,7 @@ from .arrays import as_array
 from .core_execute import execute
 from .core_held import Held
 from .core_tile import CoreTile
+from .eager_loops import loops_around
 from .eager_numbers import typed
 from .tensors import Pointer
 from .trace import Region, Trace
@@ -63,6 +64,8 @@ class Session(Trace):
             self.check_scope(value, place)
         for type in results:
             op.results.append(Held(type, target_name(place) if hint is None else hint, op, place, session=self))
+        if self.single.chunk.observer is not None:
+            self.single.chunk.nest.loops = loops_around()
         execute(self, op)
         return op
 
