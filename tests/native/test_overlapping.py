@@ -45,7 +45,7 @@ def text(source: str, result: str, shift: int, rows: int) -> str:
 PAIRS = [("f32", "bf16"), ("f32", "f16"), ("f32", "i16"), ("f16", "i8")]
 
 
-@pytest.mark.parametrize(("pair", "shift", "rows"), itertools.product(PAIRS, (0, -32, -512), (7, 16)))
+@pytest.mark.parametrize(("pair", "shift", "rows"), [*itertools.product(PAIRS, (0, -32, -512), (7, 16))])
 def test_both_backends(pair: tuple[str, str], shift: int, rows: int) -> None:
     source, result = pair
     parsed = parse_module(text(source, result, shift, rows), "k.pto", target=target("a5"))

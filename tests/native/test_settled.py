@@ -149,7 +149,7 @@ def test_regions_that_change_are_looked_up(body: str, n: int) -> None:
     assert found[0] == found[1]
 
 
-@pytest.mark.parametrize(("rows", "cols"), list(itertools.product((8, 16), (8, 32))))
+@pytest.mark.parametrize(("rows", "cols"), list([*itertools.product((8, 16), (8, 32))]))
 def test_rules_of_sizes_are_still_checked_at_run_time(rows: int, cols: int) -> None:
     """A load into a tile whose valid region is not that of the view is the same finding on both backends."""
     body = part("p", "%xv", 16, 32) + part("q", "%yv", 16, 32) + alloc("t", f"%c{rows}", f"%c{cols}")
