@@ -9,6 +9,7 @@ import pytest
 
 from ptokit.asm import parse_module
 from ptokit.diagnostics import DiagnosticError
+from ptokit.native import callbacks
 from ptokit.native.backend import prepare
 from ptokit.run import Program, compile_program
 from ptokit.targets import target
@@ -149,7 +150,7 @@ def test_regions_that_change_are_looked_up(body: str, n: int) -> None:
     assert found[0] == found[1]
 
 
-@pytest.mark.parametrize(("rows", "cols"), list([*itertools.product((8, 16), (8, 32))]))
+@pytest.mark.parametrize(("rows", "cols"), [*itertools.product((8, 16), (8, 32))])
 def test_rules_of_sizes_are_still_checked_at_run_time(rows: int, cols: int) -> None:
     """A load into a tile whose valid region is not that of the view is the same finding on both backends."""
     body = part("p", "%xv", 16, 32) + part("q", "%yv", 16, 32) + alloc("t", f"%c{rows}", f"%c{cols}")
@@ -163,3 +164,31 @@ def test_rules_of_sizes_are_still_checked_at_run_time(rows: int, cols: int) -> N
         except DiagnosticError as error:
             found.append([(d.rule, d.message, d.location) for d in error.diagnostics])
     assert found[0] == found[1]
+
+
+def test_rules_are_checked_once_for_sizes_not_for_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slices at another place of the same size ask nothing of Python."""
+    seen: list[int] = []
+    real = callbacks.check_operands
+    monkeypatch.setattr(callbacks, "check_operands", lambda *a, **k: (seen.append(1), real(*a, **k)))
+    body = WHOLE + "    scf.for %i = %c0 to %n step %c1 {\n"
+    cut = "!pto.partition_tensor_view<1x32xf32>"
+    row = "!pto.tile_buf<vec, 1x32xf32, valid=?x?>"
+    for name in ("x", "y"):
+        body += (
+            f"    %{name}r = pto.partition_view %{name}v, offsets = [%i, %c0], sizes = [%c1, %c32] : "
+            f"!pto.tensor_view<16x32xf32> -> {cut}\n"
+        )
+    body += "    %r = pto.alloc_tile valid_row = %c1 valid_col = %c32 : " + row + "\n"
+    body += (
+        f"    pto.tload ins(%xr : {cut}) outs(%r : {row})\n    pto.tstore ins(%r : {row}) outs(%yr : {cut})\n    }}\n"
+    )
+    program = compiled(body)
+    counts = []
+    for n in (2, 16):
+        x, y = np.random.default_rng(1).random((16, 32), np.float32), np.zeros((16, 32), np.float32)
+        seen.clear()
+        program.launch([x, y, n], 1, backend="native")
+        counts.append(len(seen))
+        assert y[:n].tobytes() == x[:n].tobytes()
+    assert counts[0] == counts[1] > 0

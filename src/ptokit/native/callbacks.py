@@ -62,6 +62,7 @@ class Packing:
         self.size = 0  # words, of which a register takes several
         self.operands: list[Decode] = []
         self.results: list[int] = []  # the first words that take results
+        self.places: set[int] = set()  # words that say where something lies
 
     def add(self, kind: str, what: object, size: int = 1) -> int:
         """One more operand to hand over; the number of its first word."""
@@ -76,6 +77,12 @@ class Packing:
             return lambda words: n
         k = self.add("i64", n)
         return lambda words: words[k]
+
+    def place(self, n: Num) -> Callable[[list[int]], int]:
+        """How to get a number that says where something lies, at which no rule of sizes looks."""
+        if not isinstance(n, int):
+            self.places.add(self.size)
+        return self.number(n)
 
     def scalar(self, text: str, type: str) -> Decode:
         code = self.w.code
@@ -103,7 +110,7 @@ class Packing:
     def compound(self, what: Any) -> Decode:
         number = self.number
         if isinstance(what, GmPointer):
-            which, offset, dtype = number(what.memory.number), number(what.offset), what.dtype
+            which, offset, dtype = self.place(what.memory.number), self.place(what.offset), what.dtype
             return lambda worker, words: RunPointer(worker.buffer(which(words), dtype), offset(words), dtype)
         if isinstance(what, LocalPointer):
             place, space, kind = number(what.address), what.space, what.dtype
@@ -129,7 +136,7 @@ class Packing:
 
     def _view(self, what: View) -> Decode:
         number, dtype = self.number, what.dtype
-        which, offset, layout = (number(n) for n in (what.memory.number, what.offset, what.layout))
+        which, offset, layout = self.place(what.memory.number), self.place(what.offset), number(what.layout)
         dims, strides = [number(n) for n in what.dims], [number(n) for n in what.strides]
 
         def decode(worker: Any, words: list[int]) -> RunView:
@@ -147,7 +154,7 @@ class Packing:
             return lambda worker, words: Window(
                 parent(worker, words), type, row(words), col(words), rows(words), cols(words), name
             )
-        start = self.number(what.start)
+        start = self.place(what.start)
         address = None if what.address is None else self.number(what.address)
 
         def decode(worker: Any, words: list[int]) -> RunTile:
@@ -395,15 +402,15 @@ def check(w: Writer, op: Op, instr: Instr, site: Site) -> None:
     new, good = code.label("new"), code.label("checked")
     seen = code.compare("ne", code.load("i64", w.word(known)), 0)
     for k, kind, operand in packing.words:
-        if kind != "i64":
-            continue  # a register, at which no rule of sizes looks
+        if kind != "i64" or k in packing.places:
+            continue  # a register, or where something lies, at which no rule of sizes looks
         last = code.load(kind, w.word(known + 1 + k))
         seen = code.both(seen, code.value(f"icmp eq {kind} {last}, {operand}"))
     code.branch(seen, good, new, rare=True)
     code.place(new)
     w.leave_unless(w.call_back(_site(w, op, packing, action), packing.words))
     for k, kind, operand in packing.words:
-        if kind == "i64":
+        if kind == "i64" and k not in packing.places:
             code.store(kind, operand, w.word(known + 1 + k))
     code.store("i64", 1, w.word(known))
     code.place(good)
