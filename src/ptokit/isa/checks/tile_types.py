@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from ptokit.diagnostics import define, family, lookup
 from ptokit.records import dataclass
-from ptokit.targets import Target
+from ptokit.targets import CPU, Target
 from ptokit.types.conv import ConvSpec
 from ptokit.types.enums import SLayout, TileType
 from ptokit.types.tile import DYNAMIC, Box, TileSpec
@@ -99,15 +99,18 @@ def TILE_08(o: TileSite) -> Message:
     return None
 
 
-@_tile("TILE-D1", "16x16 f32, slayout=none_box, fractal=1024", "16x8 f32, slayout=none_box, fractal=1024")
+@_tile("TILE-D1", "16x16 f32 on a5, slayout=none_box, fractal=1024", "16x8 f32, slayout=none_box, fractal=1024")
 def TILE_D1(o: TileSite) -> Message:
-    """With fractal size 1024, a tile without boxes has sizes that are multiples of 16; rows of vec tiles may be any.
+    """A tile without boxes has no fractal size of 1024 on cpu; elsewhere its sizes are then multiples of 16.
 
-    The storage has no boxes, but the library compares the sizes with those of one.
+    The storage has no boxes, but the library compares the sizes with those of one. Rows of vec tiles may be any.
+    Kernels for devices have such tiles; for cpu the spec recommends to refuse what has no meaning.
     """
     spec = o.spec
     if spec.fractal != 1024 or spec.slayout is not SLayout.NoneBox:
         return None
+    if o.target.is_a(CPU):
+        return "fractal size 1024 means nothing without boxes; use 512"
     if spec.cols % 16 or (spec.rows % 16 and spec.rows != 1 and spec.loc is not TileType.Vec):
         return f"{spec.rows}x{spec.cols} with fractal size 1024 is not a multiple of 16x16; without boxes use 512"
     return None
