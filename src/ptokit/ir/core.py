@@ -6,11 +6,12 @@ from the instruction table, those of `arith`, `scf`, `func` and the view operati
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
 from ptokit.diagnostics import UNKNOWN_LOCATION, Location
+from ptokit.diagnostics.calls import Argument, argument_place
 from ptokit.records import dataclass
 from ptokit.types.values import Type
 
@@ -84,6 +85,7 @@ class Op:
     A variadic operand is a list of values; an absent optional one is missing or None. Attribute values are Python
     values: enumeration members, bool, int, float, str, or `RawAttr` for what ptokit only carries. ``successors`` are
     the blocks a branch may lead to; its operands have a group for the arguments of each (`ptokit.ir.graph.passed`).
+    ``arguments`` says of an operation of a Python kernel which argument of the call at its location an operand is.
     """
 
     name: str
@@ -93,10 +95,17 @@ class Op:
     regions: list[Block] = field(default_factory=list)
     location: Location = UNKNOWN_LOCATION
     successors: list[Block] = field(default_factory=list)
+    arguments: Mapping[str, Argument] | None = None
 
     def __post_init__(self) -> None:
         for result in self.results:
             result.owner = self
+
+    def place(self, operands: Sequence[str]) -> Location:
+        """Where the first of these operands stands, if the source tells; else where the operation does."""
+        which = (self.arguments or {}).get(operands[0]) if operands else None
+        place = None if which is None else argument_place(self.location, which)
+        return self.location if place is None else place
 
     @property
     def values(self) -> list[Value]:

@@ -221,7 +221,7 @@ class _Checker:
         for b in broken:
             notes = _defined_at(_about(op, b.operands))
             message = f"{site.instr.name}: {b.message}"
-            self.found.add(Diagnostic(b.rule.id, b.severity, message, op.location, b.hint, notes))
+            self.found.add(Diagnostic(b.rule.id, b.severity, message, op.place(b.operands), b.hint, notes))
         return not (broken or invalid)
 
     def refuses(self, broken: Broken, op: Op) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Note, Severity, lookup
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Note, Severity, lookup
 from ptokit.ir import Block, Function, Module, Op, Value
 from ptokit.ir.facts import Facts, instr_of
 from ptokit.ir.launch import SECTIONS, Launch
@@ -84,11 +84,11 @@ def execute(session: Session, op: Op) -> None:
         value.held = typed(item, value.type) if isinstance(value.type, ScalarType) and item is not None else item
 
 
-def finding(op: Op, rule: str, message: str, hint: str | None = None) -> Diagnostic:
-    """A finding at the call of `op`, with notes about the tiles that it uses."""
+def finding(op: Op, rule: str, message: str, hint: str | None = None, place: Location | None = None) -> Diagnostic:
+    """A finding at the call of `op`, or at one of its arguments, with notes about the tiles that it uses."""
     tiles = {v.name: v for v in op.values if isinstance(v.type, TileSpec) and v.name and v.location.line}
     notes = tuple(Note(f"{name} is {v.type}", v.location) for name, v in tiles.items())
-    return Diagnostic(rule, lookup(rule).severity, message, op.location, hint, notes)
+    return Diagnostic(rule, lookup(rule).severity, message, place or op.location, hint, notes)
 
 
 def _check_tile(single: Single, op: Op, found: Diagnostics) -> None:
@@ -177,7 +177,7 @@ def _broken(single: Single, op: Op, instr: Instr, operands: dict[str, Any]) -> l
     given = {o.name: operands.get(o.name) for o in instr.operands}
     site = Site(instr, single.target, infos(given), attributes(instr, op.attrs), single.extended)
     return [
-        finding(op, b.rule.id, f"{instr.name}: {b.message}", b.hint)
+        finding(op, b.rule.id, f"{instr.name}: {b.message}", b.hint, op.place(b.operands))
         for b in broken_rules(site, text=False)
         if b.severity is Severity.ERROR
     ]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ptokit.diagnostics import UNKNOWN_LOCATION, Location
+from ptokit.diagnostics.calls import Argument
 from ptokit.ir import Op, Value
 from ptokit.run.machine.chunk import Chunk
 from ptokit.run.memory.buffers import Buffer
@@ -56,10 +57,11 @@ class Session(Trace):
         *,
         hint: str | None = None,
         location: Location | None = None,
+        arguments: Mapping[str, Argument] | None = None,
     ) -> Op:
         """Execute an operation and return it; its results hold what they stand for. Raises `DiagnosticError`."""
         place = here() if location is None else location
-        op = Op(name, dict(operands or {}), attrs or {}, location=place)
+        op = Op(name, dict(operands or {}), attrs or {}, location=place, arguments=arguments)
         for value in op.values:
             self.check_scope(value, place)
         for type in results:

@@ -16,7 +16,7 @@ from ptokit.types.values import I1
 from ptokit.types.values import Scalar as ScalarType
 
 from .events import TSYNC, RecordEvent
-from .operands import bind, record
+from .operands import arguments_of, bind, record
 from .pipes import TPipe
 from .registers import record_registers, takes_dtype
 from .scalar import Scalar, number
@@ -82,7 +82,7 @@ def record_call(instr: Instr, args: tuple[Any, ...], named: dict[str, Any]) -> A
     operands, attrs = bind(instr, args, named)
     values = record(instr, operands)
     results = [_result_type(operands) for _ in range(instr.results)]
-    op = trace.emit(f"pto.{instr.text}", values, attrs, results)
+    op = trace.emit(f"pto.{instr.text}", values, attrs, results, arguments=arguments_of(operands, args, named))
     if op.results:
         return number(op.result)
     return RecordEvent(instr.name, _written(instr, values), op)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ptokit.diagnostics.calls import Argument
 from ptokit.ir import Value
 from ptokit.isa.table import Attr, Instr, Kind, Operand, Role
 from ptokit.types.dtypes import DType
@@ -126,6 +127,18 @@ def bind(instr: Instr, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple
         if isinstance(operands.get(register), int | np.integer):
             attrs[name] = int(operands.pop(register))
     return operands, _recorded(instr, attrs, operands)
+
+
+def arguments_of(operands: Arguments, args: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Argument]:
+    """Which argument of a call each operand is: its position, or its keyword."""
+    found: dict[str, Argument] = {name: name for name in operands if name in named}
+    left = list(enumerate(args))
+    for name, value in operands.items():
+        if name not in found:
+            place = next((k for k, (_, arg) in enumerate(left) if arg is value), None)
+            if place is not None:
+                found[name] = left.pop(place)[0]
+    return found
 
 
 def _of_form(instr: Instr, positional: list[Any], named: Arguments) -> Sequence[Operand]:

@@ -17,7 +17,7 @@ from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
 from .control import Scope
-from .operands import Arguments, Values, bind
+from .operands import Arguments, Values, arguments_of, bind
 from .scalar import Scalar, materialize, number
 from .tensors import Pointer
 from .trace import Region, current
@@ -63,7 +63,8 @@ def record_registers(instr: Instr, args: tuple[Any, ...], named: dict[str, Any])
     if dtype is None:
         dtype = _first(operands)
     results = [_result(instr, result, operands, dtype) for result in instr.returned]
-    op = trace.emit(f"pto.{instr.text}", _values(instr, operands, dtype), attrs, results)
+    which = arguments_of(operands, args, named)
+    op = trace.emit(f"pto.{instr.text}", _values(instr, operands, dtype), attrs, results, arguments=which)
     made = [_handle(value) for value in op.results]
     return None if not made else made[0] if len(made) == 1 else tuple(made)
 

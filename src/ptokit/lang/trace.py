@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ptokit.diagnostics import Location, Note
+from ptokit.diagnostics.calls import Argument
 from ptokit.ir import Block, Function, Module, Op, Value
 from ptokit.ir.recursion import SHALLOW, make_room
 from ptokit.targets import Target
@@ -86,14 +87,16 @@ class Trace:
         *,
         hint: str | None = None,
         location: Location | None = None,
+        arguments: Mapping[str, Argument] | None = None,
     ) -> Op:
         """Record an operation at the user's call and return it.
 
-        ``hint`` names its result; without it that is the variable that the user's statement assigns.
+        ``hint`` names its result; without it that is the variable that the user's statement assigns. ``arguments``: as
+        of the operation.
         Raises `DiagnosticError` (LANG-SCOPE) if an operand is not in scope.
         """
         place = here() if location is None else location
-        op = Op(name, dict(operands or {}), attrs or {}, location=place)
+        op = Op(name, dict(operands or {}), attrs or {}, location=place, arguments=arguments)
         for value in op.values:
             self.check_scope(value, place)
         for type in results:

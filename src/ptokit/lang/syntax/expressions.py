@@ -215,4 +215,7 @@ def _later(node: ast.expr) -> ast.expr:
 
 def _call(node: ast.expr, name: str, args: list[ast.expr], keywords: list[ast.keyword] | None = None) -> ast.expr:
     function = ast.Attribute(ast.Name(HELPER, ast.Load()), name, ast.Load())
+    for part in (function, function.value):  # on one line: Python says that a call is where the line of its name ends
+        part.lineno = part.end_lineno = node.lineno
+        part.col_offset = part.end_col_offset = node.col_offset
     return ast.copy_location(ast.Call(function, args, keywords or []), node)
