@@ -19,6 +19,9 @@ from .pipe_launch import on_first_core, reserved_buffers
 SECTIONS = {"pto.section.cube": "cube", "pto.section.vector": "vector"}
 """Kind of core that runs a section; others skip it."""
 
+SIMT_SIZES = ("dimX", "dimY", "dimZ")
+"""Attributes of a section of threads: how many there are in each direction."""
+
 VECTOR_CORES = 2
 """Vector cores of a cluster."""
 

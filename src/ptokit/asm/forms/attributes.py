@@ -236,10 +236,6 @@ def _values_of(attr: Attr) -> list[str]:
     return list(WORDS.get(attr.mnemonic, ()))
 
 
-SIMT_SIZES = ("dimX", "dimY", "dimZ")
-"""Attributes of pto.section.simt: the number of its threads."""
-
-
 def symbol(token: str) -> str:
     """Name of a symbol token, without ``@`` and quotes."""
     return unquote(token[1:]) if token[1:2] == '"' else token[1:]

@@ -7,11 +7,12 @@ from typing import Any, Protocol
 
 from ptokit.ir import Block, Op, Value
 from ptokit.ir.graph import passed
+from ptokit.ir.launch import SIMT_SIZES
 from ptokit.ir.structure import ARITH_BINARY, ARITH_CASTS, ARITH_EXTENDED, ARITH_UNARY
 from ptokit.types.values import I1, INDEX, Type, result_list
 
 from ..forms.arith import FLAGS, WORDS, constant_text
-from ..forms.attributes import SIMT_SIZES, integers
+from ..forms.attributes import integers
 from ..forms.llvm import OPERATIONS as LLVM
 from ..forms.spelling import attribute, quote, symbol
 from .llvm import llvm

@@ -15,7 +15,7 @@ from ptokit.ir import core
 from ptokit.ir.core import Module, Op
 from ptokit.ir.facts import instr_of
 from ptokit.ir.graph import passed, reachable
-from ptokit.ir.launch import SECTIONS, Launch
+from ptokit.ir.launch import SECTIONS, SIMT_SIZES, Launch
 from ptokit.ir.scale_views import packed_slice
 from ptokit.isa.simt.meaning import OfThreads
 from ptokit.isa.table import Instr, Kind
@@ -276,15 +276,20 @@ class Planner(Operands):
         """Of a function that threads execute, a launch of as many as have been said."""
         callee = op.attrs["callee"]
         if self.made.bodies.is_entry(callee):
-            return self._launch(op, Data(None))
+            return self._launch(op, callee, Data(None), op.group("args"))
         return self.control(op, "call", self.refs(op.group("args")), callee=callee)
 
     def simt_launch(self, op: Op) -> list[Step]:
-        return self._launch(op, self.uniforms(op.group("sizes")))
+        return self._launch(op, op.attrs["callee"], self.uniforms(op.group("sizes")), op.group("args"))
 
-    def _launch(self, op: Op, sizes: Operand) -> list[Step]:
+    def simt_section(self, op: Op) -> list[Step]:
+        function = self.made.bodies.section(op)
+        sizes = tuple(Data(op.attrs[size]) for size in SIMT_SIZES)
+        return self._launch(op, function.name, sizes, function.params)
+
+    def _launch(self, op: Op, name: str, sizes: Operand, args: Sequence[core.Value]) -> list[Step]:
         self.made.threads = True
-        given = (Data(op), Data(self.made.bodies), Data(op.attrs["callee"]), sizes, self.refs(op.group("args")))
+        given = (Data(op), Data(self.made.bodies), Data(name), sizes, self.refs(args))
         return [Step(op, "launch_threads", given, ("op", "bodies", "callee", "sizes", "args"))]
 
     def one_thread(self, op: Op) -> list[Step]:
@@ -395,6 +400,7 @@ _METHODS: dict[str, Method] = {
     "cf.assert": lambda p, op: [Step(op, "claim", (p.ref(op["condition"]), Data(op.attrs["msg"])))],
     "func.call": Planner.call,
     "pto.simt_launch": Planner.simt_launch,
+    "pto.section.simt": Planner.simt_section,
     "func.return": _values("return"),
     "pto.make_tensor_view": Planner.make_tensor_view,
     "pto.partition_view": Planner.partition_view,

@@ -45,6 +45,17 @@ class Bodies:
         found = self.functions.get(name.removeprefix("@"))
         return found is not None and found.of_threads
 
+    def section(self, op: Op) -> Function:
+        """What the threads of a section execute, as a function of the values from around it."""
+        body = op.regions[0]
+        name = f"section {len(self.functions)}"
+        inside = {v for block in body.blocks for v in block.args}
+        inside.update(v for inner in body.walk() for v in inner.results)
+        inside.update(v for inner in body.walk() for region in inner.regions for b in region.blocks for v in b.args)
+        around = dict.fromkeys(v for inner in body.walk() for v in inner.values if v not in inside)
+        self.functions[name] = Function(name, list(around), body=body, location=op.location)
+        return self.functions[name]
+
     def run(self, name: str, threads: Threads, arguments: Sequence[Any]) -> list[Any]:
         """Execute a function; its results."""
         function = self.function(name)

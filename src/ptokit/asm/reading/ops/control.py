@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ptokit.ir import Block, Op, Value
+from ptokit.ir.launch import SIMT_SIZES
 from ptokit.types.values import I1, INDEX, Scalar, Type
 
-from ...forms.attributes import SIMT_SIZES, UNIT, generic_attrs, read_dictionary, symbol
+from ...forms.attributes import UNIT, generic_attrs, read_dictionary, symbol
 from ...text import rules
 from ...types.parse import POISON
 from ..blocks import read_region
