@@ -402,6 +402,12 @@ def test_statements_that_no_kernel_has(statement: str, word: str) -> None:
     assert finding.location.line >= 2
 
 
+def test_columns_are_counted_in_characters() -> None:
+    f = made("def f(x: pto.Ptr[pto.f32], n: int):\n    s = 'äöü'; global zzz\n    zzz = 1\n")
+    at = finding_of(lambda: kernel(f).trace()).location
+    assert (at.line, at.column, at.length) == (2, 16, len("global zzz"))
+
+
 def test_a_kernel_without_source() -> None:
     names: dict[str, Any] = {"pto": pto}
     exec("def f(n: int):\n    pass\n", names)

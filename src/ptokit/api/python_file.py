@@ -14,11 +14,11 @@ from typing import Any
 
 from ptokit.asm.text.files import read_text
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Note, Severity
+from ptokit.diagnostics.calls import place_of
 from ptokit.ir.core import Module
 from ptokit.lang import rules
 from ptokit.lang.kernels import Kernel
 from ptokit.lang.source import tree_of
-from ptokit.lang.where import place_of
 from ptokit.targets import Target
 
 from .errors import UsageError

@@ -1,4 +1,4 @@
-"""Arguments of calls in Python source: where they stand."""
+"""Places in Python source: of what a frame evaluates, and of the arguments of calls."""
 
 from __future__ import annotations
 
@@ -12,30 +12,42 @@ Argument = int | str
 """An argument of a call: its position, or its keyword."""
 
 
+def place_of(file: str, positions: tuple[int | None, int | None, int | None, int | None]) -> Location:
+    """A place from Python's own: first and last line, first and last column in bytes from 0."""
+    line, end_line, column, end_column = positions
+    if line is None or column is None or end_column is None:
+        return Location(file)
+    text = linecache.getline(file, line)
+    first, last = characters(text, column), characters(text, end_column)
+    return Location(file, line, first + 1, max(1, last - first) if end_line == line else 1)
+
+
+def characters(text: str, offset: int) -> int:
+    """Characters in the first `offset` UTF-8 bytes, the unit in which Python counts columns."""
+    return offset if text.isascii() else len(text.encode()[:offset].decode(errors="ignore"))
+
+
 def argument_place(call: Location, argument: Argument) -> Location | None:
     """Where an argument of the call at a place stands; None if that cannot be told from the source."""
     if call.file is None or not call.line:
         return None
-    text = "".join(linecache.getlines(call.file))
-    for node in _calls(text).get((call.line, call.column), ()):
-        found = _argument(node, argument)
-        if found is not None:
-            return _place(call.file, text, found)
-    return None
+    nodes = _calls(call.file, "".join(linecache.getlines(call.file))).get((call.line, call.column), ())
+    found = (_argument(node, argument) for node in nodes)
+    return next((_place(call.file, node) for node in found if node is not None), None)
 
 
 @lru_cache(maxsize=8)
-def _calls(text: str) -> dict[tuple[int, int], list[ast.Call]]:
+def _calls(file: str, text: str) -> dict[tuple[int, int], list[ast.Call]]:
     """The calls of a file by line and column, both from 1; the outermost of a place first."""
     found: dict[tuple[int, int], list[ast.Call]] = {}
     try:
         tree = ast.parse(text)
     except SyntaxError:
         return found
-    lines = text.splitlines()
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            found.setdefault((node.lineno, _column(lines, node.lineno, node.col_offset)), []).append(node)
+            at = _place(file, node)
+            found.setdefault((at.line, at.column), []).append(node)
     return found
 
 
@@ -47,14 +59,5 @@ def _argument(call: ast.Call, argument: Argument) -> ast.expr | None:
     return call.args[argument]
 
 
-def _place(file: str, text: str, node: ast.expr) -> Location:
-    lines = text.splitlines()
-    column = _column(lines, node.lineno, node.col_offset)
-    if node.end_lineno != node.lineno or node.end_col_offset is None:
-        return Location(file, node.lineno, column, 1)
-    return Location(file, node.lineno, column, _column(lines, node.lineno, node.end_col_offset) - column)
-
-
-def _column(lines: list[str], line: int, offset: int) -> int:
-    """The column from 1, in characters, of an offset in UTF-8 bytes."""
-    return len(lines[line - 1].encode()[:offset].decode(errors="ignore")) + 1
+def _place(file: str, node: ast.expr) -> Location:
+    return place_of(file, (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset))

@@ -12,6 +12,7 @@ from itertools import islice
 from types import CodeType, FrameType
 
 from ptokit.diagnostics import UNKNOWN_LOCATION, Diagnostic, DiagnosticError, Location, Note, Rule
+from ptokit.diagnostics.calls import characters, place_of
 
 _PLACES: dict[tuple[str, CodeType, int], Location] = {}  # codes of two files may be equal
 _ASSIGNMENT = re.compile(r"\s*([A-Za-z]\w*)\s*(?::[^=]*)?=\s*(?=[^=\s])")
@@ -39,21 +40,6 @@ def location_of(frame: FrameType) -> Location:
             place = Location(frame.f_code.co_filename, frame.f_lineno)
         _PLACES[key] = place
     return place
-
-
-def place_of(file: str, positions: tuple[int | None, int | None, int | None, int | None]) -> Location:
-    """A place from Python's own: first and last line, first and last column in bytes from 0."""
-    line, end_line, column, end_column = positions
-    if line is None or column is None or end_column is None:
-        return Location(file)
-    text = linecache.getline(file, line)
-    first, last = _characters(text, column), _characters(text, end_column)
-    return Location(file, line, first + 1, max(1, last - first) if end_line == line else 1)
-
-
-def _characters(text: str, offset: int) -> int:
-    """Characters in the first `offset` UTF-8 bytes, the unit in which Python counts columns."""
-    return offset if text.isascii() else len(text.encode()[:offset].decode(errors="ignore"))
 
 
 def here() -> Location:
@@ -94,7 +80,7 @@ def _assigned(line: str) -> list[tuple[str, tuple[int, int]]]:
         else:
             pairs.append((target, statement.value))
     return [
-        (target.id, (_characters(text, value.col_offset) + indent, _characters(text, value.end_col_offset) + indent))
+        (target.id, (characters(text, value.col_offset) + indent, characters(text, value.end_col_offset) + indent))
         for target, value in pairs
         if isinstance(target, ast.Name) and value.end_col_offset is not None
     ]

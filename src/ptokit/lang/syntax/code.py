@@ -12,6 +12,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from ptokit.diagnostics import Location
+from ptokit.diagnostics.calls import place_of
 
 from .. import rules
 from ..source import tree_of
@@ -56,10 +57,10 @@ class Source:
         self._managers: dict[int, CodeType] = {}
 
     def place(self, node: ast.AST) -> Location:
-        """The location of a node: its first line."""
-        line, column = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
-        one_line = getattr(node, "end_lineno", line) == line
-        return Location(self.file, line, column + 1, max(1, node.end_col_offset - column) if one_line else 1)  # type: ignore[attr-defined]
+        """Where a node stands."""
+        names = ("lineno", "end_lineno", "col_offset", "end_col_offset")
+        line, end_line, column, end_column = (getattr(node, name, None) for name in names)
+        return place_of(self.file, (line, end_line, column, end_column))
 
     def execute(self, node: ast.stmt, variables: dict[str, Any]) -> None:
         """Let Python carry out a statement."""
