@@ -11,7 +11,7 @@ from typing import Any
 from ptokit.types.enums import AtomicType, Pipe, ReduceOp
 
 from ..pending import number
-from ..table import Attr, Instr, Kind, Operand, Role, instruction, src, view
+from ..table import Attr, Instr, Kind, Operand, Role, instruction, listed, src, view
 from . import device_transfers
 
 _PING, _PONG = src("ping"), src("pong", optional=True)
@@ -49,11 +49,10 @@ def _collective(
     run: Callable[..., Any],
     attrs: tuple[Attr, ...] = (_ROOT,),
 ) -> None:
-    names = [o.name for o in operands]
-    values, types = (" , ".join(form.format(n) for n in names) for form in ("%{}", "T({})"))
+    names = " ".join(o.name for o in operands)
     grammar = (
-        f"~( {values} , recv ~( %ping <? , %pong ?> ) , group ~( %members* ) "
-        f": {types} , T(ping) <? , T(pong) ?> , T(members) ) {{}}"
+        f"~( {listed(names)} , recv ~( %ping <? , %pong ?> ) , group ~( %members* ) "
+        f": {listed(names, 'T({})')} , T(ping) <? , T(pong) ?> , T(members) ) {{}}"
     )
     _transfer(text, summary, *operands, _PING, _PONG, members, run=run, attrs=attrs, grammar=grammar)
 

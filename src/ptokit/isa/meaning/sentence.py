@@ -26,7 +26,7 @@ PLACES = {OWN: "[i,j]", COLUMN: "[i,0]", ROW: "[0,j]", TURNED: "[j,i]"}
 
 _AXES = {"row": "[i,0]", "column": "[0,j]"}
 _LETTER = {"row": "i", "column": "j"}
-_FOLDED = {"add": "sum", "mul": "product", "max": "maximum", "min": "minimum", "gt": "maximum", "lt": "minimum"}
+FOLDED = {"add": "sum", "mul": "product", "max": "maximum", "min": "minimum", "gt": "maximum", "lt": "minimum"}
 
 _BINDS = (
     {"select": 0}
@@ -47,10 +47,10 @@ def sentence(word: Word) -> str:
             return "; ".join(_write(w.name, w.value, w.at) for w in writes)
         case Fold(op, value, axis, dst=dst):
             of = "" if isinstance(value, Element) else f" of {words(value)}"
-            return f"{dst}{_AXES[axis]} = {_FOLDED[op]} of {axis} {_LETTER[axis]}{of}"
+            return f"{dst}{_AXES[axis]} = {FOLDED[op]} of {axis} {_LETTER[axis]}{of}"
         case Search(op, _, axis, dst=dst):
             other = "column" if axis == "row" else "row"
-            return f"{dst}{_AXES[axis]} = first {other} of the {_FOLDED[op]} of {axis} {_LETTER[axis]}"
+            return f"{dst}{_AXES[axis]} = first {other} of the {FOLDED[op]} of {axis} {_LETTER[axis]}"
     return ""
 
 

@@ -26,6 +26,7 @@ from ..meaning.expressions import (
     maximum,
     split,
 )
+from ..meaning.sentence import FOLDED
 from ..meaning.words import Lane, Write
 from ..site import LanesInfo, Site
 from ..table import BySite
@@ -188,21 +189,12 @@ vmi("mask_not", "Where it does not hold.", "source:m", "result:m", meaning=predi
 
 # Reductions --------------------------------------------------------------------------------------------------------
 
-for _name in ("reduce_addi", "reduce_maxf", "reduce_minf", "reduce_maxi", "reduce_mini"):
-    _op = _name[7:10]
-    vmi(_name, f"The {_name[7:-1]} of the active lanes.", "source:v mask:m", "result:v", meaning=_reduction(_op))
-    vmi(
-        f"group_{_name}",
-        f"The {_name[7:-1]} of each group.",
-        "source:v mask:m",
-        "result:v",
-        GROUPS,
-        meaning=_reduction(_op),
-    )
-vmi("reduce_addf", "The sum of the active lanes.", "source:v mask:m", "result:v", meaning=_reduction("add"))
-vmi("group_reduce_addf", "The sum of each group.", "source:v mask:m", "result:v", GROUPS, meaning=_reduction("add"))
+for _name in ("reduce_addi", "reduce_maxf", "reduce_minf", "reduce_maxi", "reduce_mini", "reduce_addf"):
+    _meaning, _what = _reduction(_name[7:10]), FOLDED[_name[7:10]]
+    vmi(_name, f"The {_what} of the active lanes.", "source:v mask:m", "result:v", meaning=_meaning)
+    vmi(f"group_{_name}", f"The {_what} of each group.", "source:v mask:m", "result:v", GROUPS, meaning=_meaning)
 for _name in ("vcadd", "vcmax", "vcmin"):
-    _what = f"The {_name[2:]} of the active lanes, or of each group."
+    _what = f"The {FOLDED[_name[2:]]} of the active lanes, or of each group."
     vmi(_name, _what, "source:v mask:m", "result:v", GROUP, PMODE, meaning=_reduction(_name[2:]))
 for _name in ("vdhist", "vchist"):
     vmi(_name, "A histogram, added to one.", "acc:v source:v mask:m", "result:v", meaning=_histogram(_name))
