@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ptokit.isa.site import LanesInfo, VectorInfo
+from ptokit.isa.site import LanesInfo, Site, VectorInfo
 from ptokit.isa.table import TABLE, BySite
 from ptokit.targets import A5
 from ptokit.types.dtypes import DTYPES
@@ -125,6 +125,31 @@ X = RNG.uniform(-4, 4, 1024).astype(np.float32)
 def stored(body: str, value: str = "%v") -> np.ndarray:
     store = f"\n  pto.vmi.store {value}, %y[%c0] : {VECTOR}, !pto.ptr<f32, ub>\n"
     return ran(HEAD + body + (store if value else ""), X)
+
+
+@pytest.mark.parametrize(
+    ("written", "type", "wanted"),
+    [
+        ("0xC0600000", "f32", -3.5),
+        ("0x7F800000", "f32", np.inf),
+        ("0x3E00", "f16", 1.5),
+        ("0xBFC0", "bf16", -1.5),
+        ("0xFE", "i32", 254),
+        ("-0x1F", "i32", -31),
+        ("1e3", "f32", 1000),
+    ],
+)
+def test_constants_of_other_spellings(written: str, type: str, wanted: float) -> None:
+    """Hexadecimal digits are the bits of a float, and the number of an integer."""
+    site = Site(TABLE["vmi.constant"], A5, {"result": info(type, 8)}, {"value": f"dense<{written}> : vector<8x{type}>"})
+    function = TABLE["vmi.constant"].run_at(site)
+    assert function is not None
+    assert np.asarray(function(None)).astype(np.float64).tolist() == [[wanted] * 8]
+
+
+def test_hexadecimal_constants_in_text() -> None:
+    text = f'  %v = "pto.vmi.constant"() {{value = dense<0xC0600000> : vector<8xf32>}} : () -> {VECTOR}'
+    assert stored(text)[:8].tolist() == [-3.5] * 8
 
 
 def test_loads_of_active_lanes() -> None:

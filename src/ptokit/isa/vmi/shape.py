@@ -41,10 +41,11 @@ def _constant(o: Site) -> Lane | None:
     """Known numbers; one stands for all lanes. Not every site has them: they belong to the generic form."""
     if "value" not in o.attrs:
         return None
-    to, numbers = o.operands["result"], tuple(sites.numbers(o.attrs["value"]))
+    to, value = o.operands["result"], o.attrs["value"]
     if isinstance(to, LanesInfo):
-        return predicate(Listed(numbers, "bool"), lanes=to.lanes)
-    return over(Listed(numbers, o.result.dtype), lanes=o.result.lanes)
+        return predicate(Listed(tuple(sites.numbers(value)), "bool"), lanes=to.lanes)
+    of = o.result.dtype
+    return over(Listed(tuple(sites.numbers(value, of)), of), lanes=o.result.lanes)
 
 
 def _groups(o: Site) -> int:

@@ -9,17 +9,23 @@ from typing import Any
 
 import numpy as np
 
+from ptokit.types.codecs import decode
+from ptokit.types.dtypes import DType
+
 from ..site import LanesInfo, Site, VectorInfo
 from .layouts import lanes_of_register, layout_of, register_granularity, registers_of
 
 Array = np.ndarray
-_NUMBER = re.compile(r"true|false|0x[0-9A-Fa-f]+|-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?", re.ASCII)
+_NUMBER = re.compile(r"true|false|-?0x[0-9A-Fa-f]+|-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?", re.ASCII)
 _REGISTER_BYTES = 256
 _BLOCKS = 8
 
 
-def numbers(written: Any) -> list[Any]:
-    """The numbers of ``dense<[1, 2]> : ..``, ``array<i64: 1, 2>``, ``[1, 2]`` or one number."""
+def numbers(written: Any, kind: DType | None = None) -> list[Any]:
+    """The numbers of ``dense<[1, 2]> : ..``, ``array<i64: 1, 2>``, ``[1, 2]`` or one number.
+
+    Hexadecimal ones are the bits of a float, where ``kind`` is a float type.
+    """
     text = str(written)
     if text.startswith("dense<"):
         text = text[len("dense<") : text.rindex(">", 0, text.index(">") + 1)]
@@ -27,12 +33,18 @@ def numbers(written: Any) -> list[Any]:
         text = text.partition(":")[2]
     else:
         text = text.partition(" :")[0]
-    words = {"true": True, "false": False, "True": True, "False": False}
-    return [words[w] if w in words else float(w) if "." in w or "e" in w.lower() else int(w, 0) for w in _found(text)]
+    return [_number(word, kind) for word in _NUMBER.findall(text.replace("True", "true").replace("False", "false"))]
 
 
-def _found(text: str) -> list[str]:
-    return _NUMBER.findall(text.replace("True", "true").replace("False", "false"))
+def _number(word: str, kind: DType | None) -> bool | int | float:
+    if word in ("true", "false"):
+        return word == "true"
+    if "0x" not in word:
+        return float(word) if "." in word or "e" in word.lower() else int(word)
+    code = int(word, 16)
+    if kind is None or kind.is_integer:
+        return code
+    return float(decode(kind, np.array([code & ((1 << kind.bits) - 1)], kind.storage))[0])
 
 
 def channel_split(site: Site) -> Callable[..., tuple[Array, ...]]:
