@@ -41,7 +41,10 @@ _ALONE = 6
 
 
 def sentence(word: Word) -> str:
-    """``dst = src0 + src1``, with places where an operand is not read at its own; empty where the word does not say."""
+    """``dst = src0 + src1``, with places where an operand is not read at its own; empty where the word does not say.
+
+    Raises `TypeError` for values that depend on other lanes, on a machine or on threads: their summaries are written.
+    """
     match word:
         case Lane(writes):
             return "; ".join(_write(w.name, w.value, w.at) for w in writes)
