@@ -74,6 +74,16 @@ def test_the_array_of_another_rank_is_an_argument(peer: Peer, wanted: list[int])
     assert y.reshape(-1).tolist() == wanted
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_array_of_another_rank_may_be_one_of_a_further_rank_there(turned: bool) -> None:
+    peers = [Peer("y", 1), Peer("z", 1)] if not turned else [Peer("z", 1), Peer("x", 1)]
+    types = ", ".join(f"%{name}: !pto.ptr<i32>" for name in "xyz")
+    program = compiled(f"{types}, %n: i32", STORE.replace("%x", "%y" if turned else "%x"))
+    z = np.zeros((3, 1), np.int32)
+    launch(program, [*peers, z, RankQuery.RANK], 3)
+    assert z.reshape(-1).tolist() == [1, 2, 0]
+
+
 REMOTE = """
 %c2 = arith.constant 2 : index
 %c4 = arith.constant 4 : index
@@ -186,6 +196,8 @@ def test_a_meeting_is_one_of_the_cores_of_a_device() -> None:
         ([np.array(1, np.int32), 1], 2, "argument %x has shape no dimension; its first dimension has to be that"),
         ([[np.zeros(2, np.int32)], 1], 2, "argument %x has 1 values, the launch has 2 ranks"),
         ([Peer("z", 1), 1], 2, "%x is given %z of another rank, and there is no %z"),
+        ([Peer("n", 1)], 2, "%x is given %n of another rank, and there is no %n"),
+        ([Peer("n", 1), Peer("x", 0)], 2, "%x is given what itself stands for on another rank"),
         ([np.zeros((0, 2), np.int32), 1], 0, "cannot launch on 0 ranks; there are 1 to 64"),
         ([np.zeros((65, 2), np.int32), 1], 65, "cannot launch on 65 ranks"),
     ],

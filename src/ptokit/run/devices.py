@@ -98,15 +98,21 @@ def divided(function: Function, args: Sequence[Any], ranks: int) -> list[list[An
     names += [f"arg{i}" for i in range(len(names), len(args))]
     types = [param.type for param in function.params] + [None] * len(args)
     parts = [_parts(function, name, type, arg, ranks) for name, type, arg in zip(names, types, args)]
-    for k, arg in enumerate(args):
-        if isinstance(arg, Peer):
-            if arg.name not in names:
-                raise _refused(
-                    function, f"%{names[k]} is given %{arg.name} of another rank, and there is no %{arg.name}"
-                )
-            theirs = parts[names.index(arg.name)]
-            parts[k] = [theirs[(arg.rank if arg.absolute else rank + arg.rank) % ranks] for rank in range(ranks)]
-    return [[part[rank] for part in parts] for rank in range(ranks)]
+    by_name = dict(zip(names, range(len(args))))
+
+    def value(k: int, rank: int, before: tuple[int, ...] = ()) -> Any:
+        arg = args[k]
+        if not isinstance(arg, Peer):
+            return parts[k][rank]
+        if arg.name not in by_name:
+            message = f"%{names[k]} is given %{arg.name} of another rank, and there is no %{arg.name}"
+            raise _refused(function, message)
+        if k in before:
+            raise _refused(function, f"%{names[k]} is given what itself stands for on another rank")
+        other = (arg.rank if arg.absolute else rank + arg.rank) % ranks
+        return value(by_name[arg.name], other, (*before, k))
+
+    return [[value(k, rank) for k in range(len(args))] for rank in range(ranks)]
 
 
 def sample(args: Mapping[str, Any]) -> dict[str, Any]:
