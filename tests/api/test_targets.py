@@ -54,6 +54,30 @@ def test_a_run_on_each_target() -> None:
     assert [result.target for result in pto.run(DOUBLED, [x], target=("a5", "a5")).values()] == ["a5"]
 
 
+SUMMED = DOUBLED.replace("@doubled(%x: !pto.ptr<f32>)", "@summed(%x: !pto.ptr<f32>, %y: !pto.ptr<f32>)").replace(
+    "  return",
+    f"""  %w = pto.make_tensor_view %y, shape = [%one, %side], strides = [%side, %one] : !pto.tensor_view<?x?xf32>
+  %q = pto.partition_view %w, offsets = [%zero, %zero], sizes = [%one, %side] : !pto.tensor_view<?x?xf32> -> {VIEW}
+  pto.tload ins(%q : {VIEW}) outs(%t : {TILE})
+  pto.tadd ins(%t, %t : {TILE}, {TILE}) outs(%t : {TILE})
+  pto.tstore ins(%t : {TILE}) outs(%q : {VIEW})
+  return""",
+)
+
+
+def test_copies_share_memory_where_the_arrays_do() -> None:
+    memory = np.ones((2, 64), np.float32)
+    results = pto.run(SUMMED, [memory[:1], memory[:1]], target=BOTH)  # one array, twice
+    assert all((result.arrays["x"] == 4).all() for result in results.values())
+    flat = memory.reshape(-1)
+    results = pto.run(SUMMED, [flat[:64].reshape(1, 64), flat[32:96].reshape(1, 64)], target=BOTH)
+    assert all((result.arrays["x"][0, 32:] == 4).all() for result in results.values())
+    assert (memory == 1).all()
+    reports = pto.sanitize(SUMMED, [memory[:1], memory[:1]], target=BOTH)
+    apart = pto.sanitize(SUMMED, [memory[:1], memory[1:]], target=BOTH)
+    assert len(reports.errors) > len(apart.errors)  # the second load may overtake the first store
+
+
 def test_texts_are_made_for_each_target() -> None:
     results = pto.run(DOUBLED, ["random:f32:1x64"], target=BOTH, watch=["t"])
     assert results["a5"].arrays["x"].tobytes() == results["a2a3"].arrays["x"].tobytes()

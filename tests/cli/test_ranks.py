@@ -73,6 +73,23 @@ def test_one_device_has_no_ranks(ptokit: Run, arg: str) -> None:
     assert "need several devices" in " ".join(ran.err.replace("│", " ").split())
 
 
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ((*ON, "--threads", "2"), "--threads: a launch on several devices runs in this process"),
+        ((*ON, "--jobs", "2"), "--jobs: a launch on several devices runs in this process"),
+        ((*ON, "--executor", "processes"), "--executor: a launch on several devices runs in this process"),
+        (("-t", "a2a3", "--jobs", "2", "--threads", "2"), "--threads: the processes of an executor run one thread each"),
+    ],
+)
+def test_who_runs_the_blocks_is_not_ignored(ptokit: Run, more: tuple[str, ...], why: str) -> None:
+    ran = ptokit("run", RING, "-a", "zeros:f32:2x2x256", *OTHERS, "-a", "zeros:f32:2x256", "-a", "ranks", *more)
+    assert ran.status == 2
+    assert why in " ".join(ran.err.split())
+    with pytest.raises(library.UsageError):
+        library.run(RING, [np.zeros((2, 256), np.float32)] * 5, target="a2a3", ranks=2, jobs=1)
+
+
 @pytest.mark.parametrize("arg", ["peer:box", "peer::+1", "peer:box:next", "peer:box:+1:2"])
 def test_a_peer_is_a_parameter_and_a_rank(ptokit: Run, arg: str) -> None:
     assert ptokit("run", RING, *ON, "-a", arg).status == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import Any
 
 from ptokit.arguments.generators import ArgumentSyntaxError
@@ -51,3 +52,15 @@ def of_ranks(values: Sequence[Any], ranks: int | None) -> list[Any]:
     if not 1 <= ranks <= MOST_RANKS:
         raise UsageError(f"{ranks} is not in the range 1 to {MOST_RANKS}.", "ranks")
     return [[value.of(rank) for rank in range(ranks)] if isinstance(value, Each) else value for value in values]
+
+
+def copied(values: Sequence[Any]) -> list[Any]:
+    """The values with memory of their own, which they share where the originals do."""
+    from ptokit.sanitize.findings.witness import copies
+
+    lists = [value if isinstance(value, list | tuple) else [value] for value in values]
+    originals = [each for several in lists for each in several]
+    known: dict[int, Any] = {}
+    fresh = iter([deepcopy(old, known) if new is old else new for new, old in zip(copies(originals), originals)])
+    out = [[next(fresh) for _ in several] for several in lists]
+    return [new if isinstance(value, list | tuple) else new[0] for value, new in zip(values, out)]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import field
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -27,13 +27,13 @@ from ptokit.targets import Target
 from ptokit.types.choices import Backend
 from ptokit.types.dtypes import DType
 
-from .arguments import make, of_ranks, read_arguments
+from .arguments import copied, make, of_ranks, read_arguments
 from .errors import UsageError
 from .parts import Words, plain
 from .program import Called, Program, Source
 from .results import Result, file_names, result_table
 from .source import From, origin
-from .targets import PerTarget, Several, apart, for_each, named_targets
+from .targets import PerTarget, Several, for_each, is_several, named_targets
 from .usage import find_target, one_of
 
 if TYPE_CHECKING:
@@ -87,25 +87,31 @@ class RunResult:
         return plain(self.parts())
 
 
+class RunOptions(TypedDict, total=False):
+    """What else `run` is told, whether for one target or several."""
+
+    default_target: str | Target | None
+    entry: str | None
+    blocks: int
+    matmul: str
+    vector_cores: int
+    extended: bool
+    sanitize: bool
+    backend: str | None
+    threads: int | None
+    executor: Executor | str | None
+    jobs: int | None
+    watch: Sequence[str]
+    ranks: int | None
+
+
 @overload
 def run(
     program: Program,
     args: Sequence[Any] = (),
     *,
     target: str | Target | None = None,
-    default_target: str | Target | None = None,
-    entry: str | None = None,
-    blocks: int = 1,
-    matmul: str = "exact",
-    vector_cores: int = 2,
-    extended: bool = False,
-    sanitize: bool = False,
-    backend: str | None = None,
-    threads: int | None = None,
-    executor: Executor | str | None = None,
-    jobs: int | None = None,
-    watch: Sequence[str] = (),
-    ranks: int | None = None,
+    **options: Unpack[RunOptions],
 ) -> RunResult: ...
 @overload
 def run(
@@ -113,19 +119,7 @@ def run(
     args: Sequence[Any] = (),
     *,
     target: Several,
-    default_target: str | Target | None = None,
-    entry: str | None = None,
-    blocks: int = 1,
-    matmul: str = "exact",
-    vector_cores: int = 2,
-    extended: bool = False,
-    sanitize: bool = False,
-    backend: str | None = None,
-    threads: int | None = None,
-    executor: Executor | str | None = None,
-    jobs: int | None = None,
-    watch: Sequence[str] = (),
-    ranks: int | None = None,
+    **options: Unpack[RunOptions],
 ) -> PerTarget[RunResult]: ...
 def run(
     program: Program,
@@ -156,13 +150,13 @@ def run(
     types that only devices have. ``sanitize``: look for races and uninitialised data first. ``backend``: ``numpy`` or
     ``native``; by default what is faster. ``threads``: how many run native code. ``executor``: whose workers run the
     blocks, if not this process: ``processes``, ``dask://HOST:PORT``, or an executor of `concurrent.futures`; ``jobs``:
-    how many processes, or workers that it has. ``watch``: tiles to look at, ``"acc"``, ``"acc@12"`` or ``"@12"``
+    how many processes, or workers that it has; alone, processes. ``watch``: tiles to look at, ``"acc"``, ``"acc@12"`` or ``"@12"``
     (`ptokit.watch.Selection`). ``ranks``: launch on that many devices; then arrays have a leading axis for them, a list
     has an array for each, and ``pto.RANK``, ``pto.RANKS``, ``pto.COMM`` and ``pto.Peer`` are what each has of its own.
     Raises `DiagnosticError` for what is refused or fails, `UsageError` for a value that
     there is not.
     """
-    _known(matmul, backend, vector_cores, threads)
+    _known(matmul, backend, vector_cores, {"threads": threads, "jobs": jobs})
     options: dict[str, Any] = {"entry": entry, "vector_cores": vector_cores, "extended": extended, "ranks": ranks}
     how: dict[str, Any] = {"backend": backend, "threads": threads, "executor": executor, "jobs": jobs}
     found = From(origin(program, entry=entry))
@@ -175,19 +169,21 @@ def run(
         result.seen = seen
         return result
 
-    if target is None or isinstance(target, str | Target):
-        return run_on(find_target(target), args)
-    return for_each(named_targets(target), lambda each: run_on(each, apart(args)))
+    targets: Sequence[Target | None] = named_targets(target) or [None]
+    if not is_several(target):
+        return run_on(targets[0], args)
+    return for_each(targets, lambda each: run_on(each, copied(args)))
 
 
-def _known(matmul: str, backend: str | None, vector_cores: int, threads: int | None) -> None:
+def _known(matmul: str, backend: str | None, vector_cores: int, counts: dict[str, int | None]) -> None:
     one_of(matmul, MATMUL_MODES, "matmul")
     if backend is not None:
         one_of(backend, BACKENDS, "backend")
     if vector_cores not in (1, 2):
         raise UsageError(f"{vector_cores!r} is not one of 1, 2.", "vector_cores")
-    if threads is not None and threads < 1:
-        raise UsageError(f"{threads} is less than 1.", "threads")
+    for name, count in counts.items():
+        if count is not None and count < 1:
+            raise UsageError(f"{count} is less than 1.", name)
 
 
 def prepare(
@@ -282,9 +278,8 @@ class Prepared:
         observer: Observer | None = None,
     ) -> RunResult:
         """Make the arguments and run the kernel on them. ``keep``: keep what arrays held before."""
-        if executor is not None and (observer is not None or self.ranks is not None):
-            what = "what is to be watched" if observer is not None else "a launch on several devices"
-            raise UsageError(f"{what} runs in this process.", "executor")
+        self._refuse_unused(observer, {"jobs": jobs, "threads": threads, "executor": executor})
+        executor = "processes" if executor is None and jobs is not None else executor
         program = self.program
         values = as_parameters(of_ranks(make(self.arguments), self.ranks), program.params)
         races = self._races(values, blocks) if sanitize else Diagnostics()
@@ -310,6 +305,19 @@ class Prepared:
             "ranks": self.ranks,
         }
         return RunResult(program.name, program.target.name, blocks, seconds, results, **told)
+
+    def _refuse_unused(self, observer: Observer | None, workers: dict[str, Any]) -> None:
+        """Raise `UsageError` for options that say who runs the blocks, where they do not count."""
+        if observer is not None or self.ranks is not None:
+            what = "what is to be watched" if observer is not None else "a launch on several devices"
+            unused, why = list(workers), f"{what} runs in this process, on one thread."
+        elif workers["executor"] is not None or workers["jobs"] is not None:
+            unused, why = ["threads"], "the processes of an executor run one thread each."
+        else:
+            return
+        for name in unused:
+            if workers[name] is not None:
+                raise UsageError(why, name)
 
     def _arrays(self, values: Sequence[Any]) -> list[tuple[str, DType | None, np.ndarray]]:
         """Name, element type and contents of every array; those that each rank has of its own are ``rank0/NAME`` .."""
@@ -362,16 +370,6 @@ def as_parameters(values: list[Any], params: Sequence[Param]) -> list[Any]:
 def _as_parameter(value: Any, dtype: DType) -> Any:
     several = isinstance(value, list | tuple)
     return [as_parameter(each, dtype) for each in value] if several else as_parameter(value, dtype)
-
-
-def copied(values: Sequence[Any]) -> list[Any]:
-    """The values with arrays of their own, which share memory where these do."""
-    from ptokit.sanitize.findings.witness import copies
-
-    lists = [value if isinstance(value, list | tuple) else [value] for value in values]
-    fresh = iter(copies([each for several in lists for each in several]))
-    out = [[next(fresh) for _ in several] for several in lists]
-    return [new if isinstance(value, list | tuple) else new[0] for value, new in zip(values, out)]
 
 
 def _count(n: int, noun: str) -> str:

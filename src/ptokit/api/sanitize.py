@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Severity
 from ptokit.diagnostics.shown import text_of
@@ -16,13 +16,13 @@ from ptokit.sanitize.auto import MODES
 from ptokit.sanitize.checks.flags import OPTIONAL
 from ptokit.targets import Target
 
-from .arguments import make, of_ranks, read_arguments
+from .arguments import copied, make, of_ranks, read_arguments
 from .findings import labels, merged
 from .launch import as_parameters, read_for
 from .program import Program, Source
 from .selection import Selection, reported, selection
 from .source import From, origin
-from .targets import PerTarget, Several, apart, for_each, is_several, named_targets
+from .targets import PerTarget, Several, for_each, is_several, named_targets
 from .usage import find_target, one_of
 
 
@@ -65,26 +65,32 @@ class Reports(PerTarget[Report]):
         return "\n".join((*shown, *(f"{each.name} on {target}: {each.verdict}" for target, each in self.items())))
 
 
+class SanitizeOptions(TypedDict, total=False):
+    """What else `sanitize` is told, whether for one target or several."""
+
+    default_target: str | Target | None
+    entry: str | None
+    blocks: int
+    order: str
+    witness: bool
+    seed: int | None
+    explain_sync: bool
+    mode: str | None
+    also: Sequence[str]
+    vector_cores: int
+    extended: bool
+    select: Iterable[str]
+    ignore: Iterable[str]
+    ranks: int | None
+
+
 @overload
 def sanitize(
     program: Program,
     args: Sequence[Any] = (),
     *,
     target: str | Target | None = None,
-    default_target: str | Target | None = None,
-    entry: str | None = None,
-    blocks: int = 1,
-    order: str = "strict",
-    witness: bool = False,
-    seed: int | None = None,
-    explain_sync: bool = False,
-    mode: str | None = None,
-    also: Sequence[str] = (),
-    vector_cores: int = 2,
-    extended: bool = False,
-    select: Iterable[str] = (),
-    ignore: Iterable[str] = (),
-    ranks: int | None = None,
+    **options: Unpack[SanitizeOptions],
 ) -> Report: ...
 @overload
 def sanitize(
@@ -92,20 +98,7 @@ def sanitize(
     args: Sequence[Any] = (),
     *,
     target: Several,
-    default_target: str | Target | None = None,
-    entry: str | None = None,
-    blocks: int = 1,
-    order: str = "strict",
-    witness: bool = False,
-    seed: int | None = None,
-    explain_sync: bool = False,
-    mode: str | None = None,
-    also: Sequence[str] = (),
-    vector_cores: int = 2,
-    extended: bool = False,
-    select: Iterable[str] = (),
-    ignore: Iterable[str] = (),
-    ranks: int | None = None,
+    **options: Unpack[SanitizeOptions],
 ) -> Reports: ...
 def sanitize(
     program: Program,
@@ -152,7 +145,7 @@ def sanitize(
     several = is_several(target)
     targets: Sequence[Target | None] = named_targets(target) or [None]
     look = partial(_looked_at, found, default=find_target(default_target), entry=entry, blocks=blocks, order=order)
-    seen = for_each(targets, lambda each: look(apart(args) if several else args, target=each, **more))
+    seen = for_each(targets, lambda each: look(copied(args) if several else args, target=each, **more))
     reports = Reports({report.target: report for report, _ in seen.values()})
     _select(reports, [source for _, source in seen.values()], selected)
     return reports if several else next(iter(reports.values()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from copy import deepcopy
 from typing import Any, TypeVar
 
 from ptokit.diagnostics import DiagnosticError, Diagnostics
@@ -83,8 +82,3 @@ def for_each(targets: Sequence[Target | None], act: Callable[[Target | None], T]
 
 def _name(target: Target | None) -> str:
     return "" if target is None else target.name
-
-
-def apart(args: Sequence[Any]) -> list[Any]:
-    """Copies of arguments, for one target of several: what one run leaves in an array is not input of the next."""
-    return [arg if isinstance(arg, str | int | float) else deepcopy(arg) for arg in args]

@@ -33,8 +33,8 @@ from .mapped import mapped
 from .npy import load_array
 
 Value = Any  # np.ndarray, int, float, bool, Query, RankQuery, Peer or Each
-_QUERIES = frozenset(query.value for query in Query)
-_RANK_QUERIES = frozenset(query.value for query in RankQuery)
+_QUERIES = tuple(query.value for query in Query)
+_RANK_QUERIES = tuple(query.value for query in RankQuery)
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,9 @@ def parse_argument(text: str, position: int) -> Argument:
         return Argument(text, lambda: peer)
     number = parse_number(text)
     if number is None:
-        raise ArgumentSyntaxError(
-            f"{text!r} is neither a number, a path that ends in .npy, nor one of "
-            + ", ".join(f"{name}:…" for name in (*GENERATORS, "mmap"))
-        )
+        forms = [f"{name}:…" for name in (*GENERATORS, "mmap", "peer")]
+        words = ", ".join([*forms, *_QUERIES, *_RANK_QUERIES])
+        raise ArgumentSyntaxError(f"{text!r} is neither a number, a path that ends in .npy, nor one of {words}")
     return Argument(text, lambda: number)
 
 

@@ -116,7 +116,7 @@ def run(
         sanitize=sanitize,
         backend=backend and backend.value,
         threads=threads,
-        executor=executor or ("processes" if jobs else None),
+        executor=executor,
         jobs=jobs,
         watching=Watching(tuple(dump or ()), dump_all, step),
     )
