@@ -14,7 +14,9 @@ from ptokit.diagnostics import DiagnosticError
 
 from .test_syntax import made
 
-INTEGERS = ("i8", "i16", "i32", "i64", "index")
+SIGNED = ("i8", "i16", "i32", "i64", "index")
+UNSIGNED = ("u8", "u16", "u32", "u64")
+INTEGERS = (*SIGNED, *UNSIGNED)
 FLOATS = ("f16", "bf16", "f32")
 COUNT = 12
 HEAD = "def f(y: pto.Ptr[pto.i64], z: pto.Ptr[pto.f32], {params}):"
@@ -34,15 +36,24 @@ class Expressions:
         if rng.random() < 0.25:
             other = rng.choice([k for k in (*INTEGERS, *FLOATS) if {k, kind} != {"f16", "bf16"}])
             if other in FLOATS and kind in INTEGERS:  # a number that the integer can hold
-                return f"pto.cast(pto.minimum(pto.maximum({self.of(other, depth - 1)}, -100.0), 100.0), pto.{kind})"
+                least = 0.0 if kind in UNSIGNED else -100.0
+                return f"pto.cast(pto.minimum(pto.maximum({self.of(other, depth - 1)}, {least}), 100.0), pto.{kind})"
+            if kind in UNSIGNED and other in SIGNED:  # a negative number that is known would not fit
+                return f"pto.cast({self.of(other, depth - 1)} ^ a_{other}, pto.{kind})"
             return f"pto.cast({self.of(other, depth - 1)}, pto.{kind})"
         if kind in FLOATS:
             c = rng.choice(["0.1", "-3.0", "1000.0", "2"])
-            return rng.choice([f"({a} {rng.choice('+-*/')} {b})", f"({a} {rng.choice('+-*')} {c})", f"(-{a})"])
-        c, places = rng.choice([-7, -2, 3, 8, 100]), rng.randrange(1, 7)
+            binary = f"({a} {rng.choice('+-*/')} {b})"
+            return rng.choice([binary, f"({a} {rng.choice('+-*')} {c})", f"(-{a})", f"abs({a})"])
+        constants = [3, 8, 100, 1, 200] if kind in UNSIGNED else [-7, -2, 3, 8, 100]
+        c, places = rng.choice(constants), rng.randrange(1, 7)
         chosen = f"({a} if {a} < {b} else pto.cast({c}, pto.{kind}))"  # a plain number has no type when interpreted
         quotients = [f"({a} // {c})", f"({a} % {c})", f"({a} >> {places})", f"({a} << {places})"]
-        return rng.choice([f"({a} {rng.choice('+-*&|^')} {b})", f"({a} + {c})", f"({c} * {a})", chosen, *quotients])
+        quotients += [f"divmod({a}, {c})[{rng.randrange(2)}]", f"divmod({c}, {a} | 1)[{rng.randrange(2)}]"]
+        others = [f"abs({a})", f"(~{a})", f"(-{a})", f"pto.{rng.choice(['minimum', 'maximum'])}({a}, {b})"]
+        others += [f"pto.cdiv({a}, {abs(c)})", f"pto.cast({a} {rng.choice(['<', '>=', '=='])} {b}, pto.{kind})"]
+        binary = f"({a} {rng.choice('+-*&|^')} {b})"
+        return rng.choice([binary, binary, f"({a} + {c})", f"({c} * {a})", chosen, *quotients, *others])
 
     def function(self) -> str:
         params = ", ".join(f"a_{kind}: pto.{kind}" for kind in (*INTEGERS, *FLOATS))
@@ -72,7 +83,8 @@ def compare(seeds: range) -> None:
         kernel = pto.kernel(target="a5")(made(text))
         for _ in range(3):
             integers = [
-                rng.choice([0, 1, -1, 5, 2 ** (bits - 1) - 1, -(2 ** (bits - 1))]) for bits in (8, 16, 32, 64, 64)
+                *(rng.choice([0, 1, -1, 5, 2 ** (bits - 1) - 1, -(2 ** (bits - 1))]) for bits in (8, 16, 32, 64, 64)),
+                *(rng.choice([0, 1, 5, 2 ** (bits - 1), 2**bits - 1]) for bits in (8, 16, 32, 64)),
             ]
             floats = [np.float16(rng.uniform(-9, 9)).item() for _ in FLOATS]
             numbers = [*integers, *floats]

@@ -188,9 +188,9 @@ class _Function:
 
     def user(self, op: Op, core: str) -> None:
         if not core:
-            self.error(
-                "PI-6", op, f"{op.name} outside a section, in a function without pto.kernel_kind", hint="say which core"
-            )
+            where = "outside a section, in a function without pto.kernel_kind"
+            hint = "put it into a cube or a vector section, whose core does it"
+            self.error("PI-6", op, f"{op.name} {where}", hint=hint)
         self.split(op)
         owner = op["pipe"].owner
         if isinstance(owner, Op) and owner in self.ends:

@@ -19,6 +19,12 @@ class Index(int):
 
     type = INDEX
 
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
     def __repr__(self) -> str:
         return int.__repr__(self)
 
@@ -29,11 +35,9 @@ def _integers(type: ScalarType) -> type[Index]:
     return Index if type == INDEX else builtins.type(f"Index_{type.name}", (Index,), {"type": type})
 
 
-def _meeting(a: Index, b: Any) -> ScalarType:
-    """The type of what is computed of two integers; Python's own have none."""
-    if not isinstance(b, Index) or a.type == b.type:
-        return a.type
-    return INDEX if INDEX in (a.type, b.type) else max(a.type, b.type, key=lambda type: width(type.name))
+def wider(a: ScalarType, b: ScalarType) -> ScalarType:
+    """The type in which two integers meet: index if one is, otherwise the one of more bits."""
+    return INDEX if INDEX in (a, b) else max(a, b, key=lambda type: width(type.name))
 
 
 def wrapped(value: int, type: ScalarType) -> int:
@@ -79,7 +83,7 @@ def _arithmetic(name: str) -> Any:
         result = method(self, *others)
         if result is NotImplemented:
             return result
-        kind = _meeting(self, others[0]) if others else self.type
+        kind = wider(self.type, others[0].type) if others and isinstance(others[0], Index) else self.type
         return _integers(kind)(wrapped(result, kind))
 
     return compute
@@ -97,7 +101,7 @@ def _comparison(base: type, name: str) -> Any:
 
 _OPERATORS = (
     "add radd sub rsub mul rmul floordiv rfloordiv mod rmod "
-    "and rand or ror xor rxor lshift rlshift rshift rrshift neg pos invert"
+    "and rand or ror xor rxor lshift rlshift rshift rrshift neg pos invert abs"
 )
 for _name in _OPERATORS.split():
     setattr(Index, f"__{_name}__", _arithmetic(f"__{_name}__"))
@@ -115,7 +119,7 @@ def typed(value: Any, type: ScalarType) -> Any:
     if type.name == "i1":
         return np.bool_(value)
     if not type.is_float:
-        return _integers(type)(value)
+        return _integers(type)(wrapped(value, type))
     if type == BF16:  # numbers of ml_dtypes become f32 where they meet Python's
         return Bfloat(round_float(value, BF16.name))
     kind = FLOAT_TYPES.get(type.name)

@@ -19,7 +19,7 @@ from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
 from .core_held import Held
-from .eager_numbers import Bfloat, Index, type_of, wrapped
+from .eager_numbers import Bfloat, Index, type_of, wider, wrapped
 from .trace import current, tracing
 from .where import refusal
 
@@ -33,6 +33,13 @@ _SYMBOLS = {
     "sle": "<=",
     "sgt": ">",
     "sge": ">=",
+}
+_UNSIGNED = {
+    "arith.floordivsi": "arith.divui",
+    "arith.ceildivsi": "arith.ceildivui",
+    "arith.shrsi": "arith.shrui",
+    "arith.minsi": "arith.minui",
+    "arith.maxsi": "arith.maxui",
 }
 _FLOAT_PREDICATES = {"eq": "oeq", "ne": "une", "slt": "olt", "sle": "ole", "sgt": "ogt", "sge": "oge"}
 
@@ -104,8 +111,15 @@ class Scalar:
     def __rdivmod__(self, other: Any) -> Any:
         return other // self, other % self
 
-    def __abs__(self) -> NoReturn:
-        raise refusal(rules.SCALAR, f"abs() of {self!r} cannot be compiled", hint="use pto.maximum(x, -x)")
+    def __abs__(self) -> Scalar:
+        if _is_unsigned(self.type):
+            return self
+        return binary("arith.maximumf" if self.type.is_float else "arith.maxsi", "abs()", self, -self)
+
+    def __pow__(self, other: Any, modulus: Any = None) -> NoReturn:
+        raise refusal(rules.SCALAR, f"** of {self!r} cannot be compiled", hint="multiply: x * x")
+
+    __rpow__ = __pow__
 
     def __and__(self, other: Any) -> Any:
         return integer("arith.andi", "&", self, other)
@@ -144,7 +158,8 @@ class Scalar:
         return self
 
     def __invert__(self) -> Any:
-        return self ^ (True if self.type == I1 else -1)
+        ones = (1 << _bits(self.type)) - 1 if _is_unsigned(self.type) else -1
+        return self ^ (True if self.type == I1 else ones)
 
     def __eq__(self, other: object) -> Any:
         return _compare("eq", self, other)
@@ -239,6 +254,10 @@ def materialize(x: Any, type: ScalarType) -> Value:
     raise refusal(rules.SCALAR, f"{x!r} is not a number of type {type}")
 
 
+def _is_unsigned(type: ScalarType) -> bool:
+    return type.name.startswith("ui")
+
+
 def _bits(type: ScalarType) -> int:
     return 64 if type == INDEX else int("".join(c for c in type.name if c.isdigit()) or 64)
 
@@ -247,7 +266,7 @@ def _check_range(x: int, type: ScalarType) -> None:
     if type.is_float:
         low, high = -(1 << 128), 1 << 128  # no float type of the ISA reaches further
     else:
-        low = 0 if type.name.startswith("ui") else -(1 << (_bits(type) - 1))
+        low = 0 if _is_unsigned(type) else -(1 << (_bits(type) - 1))
         high = (1 << _bits(type)) - 1  # signless: the unsigned reading of the bits is accepted too
     if not low <= x <= high:
         raise refusal(rules.SCALAR, f"{x} does not fit into {type}")
@@ -288,7 +307,7 @@ def cast(x: Any, type: DType | ScalarType) -> Any:
 
 
 def _cast_name(source: ScalarType, to: ScalarType) -> str | None:
-    unsigned = source.name.startswith("ui") or source == I1
+    unsigned = _is_unsigned(source) or source == I1
     if INDEX in (source, to):
         if source.is_float or to.is_float:
             return None
@@ -298,7 +317,7 @@ def _cast_name(source: ScalarType, to: ScalarType) -> str | None:
             raise refusal(rules.SCALAR, f"there is no conversion from {source} to {to}", hint="convert through f32")
         return "arith.extf" if _bits(to) > _bits(source) else "arith.truncf"
     if source.is_float:
-        return "arith.fptoui" if to.name.startswith("ui") else "arith.fptosi"
+        return "arith.fptoui" if _is_unsigned(to) else "arith.fptosi"
     if to.is_float:
         return "arith.uitofp" if unsigned else "arith.sitofp"
     if _bits(source) == _bits(to):
@@ -325,12 +344,14 @@ def common_type(a: Any, b: Any, what: str) -> ScalarType:
     if one == other:
         return one
     if one.is_integer and other.is_integer and I1 not in (one, other):
-        return INDEX if INDEX in (one, other) else max(one, other, key=_bits)
+        return wider(one, other)
     raise refusal(rules.SCALAR, f"{what} mixes {one} and {other}", hint="convert one of them with pto.cast")
 
 
 def binary(name: str, what: str, a: Any, b: Any, terms: Terms | None = None, offset: int = 0) -> Scalar:
+    """The result of an operation on two numbers; ``name``: as it is called for signed ones."""
     type = common_type(a, b, what)
+    name = _UNSIGNED.get(name, name) if _is_unsigned(type) else name
     operands = {"lhs": materialize(a, type), "rhs": materialize(b, type)}
     result = current(what).emit(name, operands, results=[type]).result
     return number(result) if isinstance(result, Held) else Scalar(result, terms, offset)
@@ -340,7 +361,7 @@ def integer(name: str, what: str, a: Any, b: Any) -> Scalar:
     if common_type(a, b, what).is_float:
         raise refusal(rules.SCALAR, f"{what} needs integers", hint="use / for floats" if what == "//" else None)
     divisor = plain(b)
-    if what in ("//", "%") and isinstance(divisor, int) and divisor == 0:
+    if name in ("arith.floordivsi", "arith.ceildivsi") and isinstance(divisor, int) and divisor == 0:
         raise refusal(rules.SCALAR, f"{what} by zero")
     return binary(name, what, a, b)
 
@@ -420,5 +441,9 @@ def _compare(predicate: str, a: Any, b: Any) -> Scalar:
     type = common_type(a, b, what)
     operands = {"lhs": materialize(a, type), "rhs": materialize(b, type)}
     name = "arith.cmpf" if type.is_float else "arith.cmpi"
-    attrs = {"predicate": _FLOAT_PREDICATES[predicate] if type.is_float else predicate}
+    if type.is_float:
+        predicate = _FLOAT_PREDICATES[predicate]
+    elif _is_unsigned(type):
+        predicate = predicate.replace("s", "u")
+    attrs = {"predicate": predicate}
     return Scalar(current(what).emit(name, operands, attrs, [I1]).result)

@@ -146,6 +146,7 @@ INITIALIZE_L2G2L_PIPE = _of_pipes(
     attrs=(*_SLOTS, number("flag_base"), _EPILOGUE),
     results=1,
     produces=(_PIPE_VALUE,),
+    typed=True,
     run=pipe_ends.initialize_through_memory,
     grammar=(_PIPE.format("%gm : T(gm) <? , %local : T(local) ?>"),),
 )
@@ -157,6 +158,7 @@ INITIALIZE_L2L_PIPE = _of_pipes(
     attrs=(*_SLOTS, number("flag_base"), _EPILOGUE),
     results=1,
     produces=(_PIPE_VALUE,),
+    typed=True,
     run=pipe_ends.initialize_local,
     grammar=(_PIPE.format("%local : T(local)"),),
 )

@@ -22,7 +22,7 @@ class Setup(NamedTuple):
     """A pipe as an initialize operation states it.
 
     Its slots of `slot_size` bytes lie in ``memory`` (a pointer, or the tensor of a slot) or in the buffers of the
-    consumers, ``c2v`` and ``v2c``.
+    consumers, ``c2v`` and ``v2c``. ``name``: of its value in the program, where it has one.
     """
 
     directions: int
@@ -35,6 +35,7 @@ class Setup(NamedTuple):
     through_memory: bool | None
     flag_base: int | None
     epilogue: Any
+    name: str = ""
 
 
 class Pipes(Protocol):
@@ -135,6 +136,7 @@ def _initialize(
     nosplit: bool | None,
     flag_base: int | None,
     acc_push_epilogue: Any,
+    types: Mapping[str, Info],
 ) -> Any:
     setup = Setup(
         directions=dir_mask,
@@ -147,6 +149,7 @@ def _initialize(
         through_memory=memory is not None,
         flag_base=flag_base,
         epilogue=acc_push_epilogue,
+        name=types["opened"].name,
     )
     return m.pipes.open(None, setup)
 

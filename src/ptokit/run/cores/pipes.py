@@ -173,7 +173,7 @@ class Pipes:
         rings, buffers = {}, {True: setup.c2v, False: setup.v2c}
         for way in (True, False):
             if setup.directions & (1 if way else 2):
-                key, name = _common(buffers[way], setup.flag_base, id, len(self.opened))
+                key, name = _common(buffers[way], setup, id, len(self.opened))
                 rings[way] = self.board.ring(key, name, way, setup.slots)
         end = End(
             next(iter(rings.values())).name,
@@ -426,12 +426,13 @@ def _half(split: int, sub: int, rows: int, cols: int) -> int:
     return {1: sub * rows * cols, 2: sub * cols, 3: sub * (rows + sub) * cols, 4: sub * (cols + sub)}.get(split, 0)
 
 
-def _common(buffer: Any, flag_base: int | None, id: int | None, number: int) -> tuple[Key, str]:
+def _common(buffer: Any, setup: Setup, id: int | None, number: int) -> tuple[Key, str]:
     """What this end of a ring has in common with the other, and the pipe in words."""
     if isinstance(buffer, Reserved):
         return ("buffer", buffer.kind, buffer.name), f'pipe "{buffer.name}"'
-    if flag_base is not None:
-        return ("flag", flag_base), f"the pipe with flag_base {flag_base}"
+    if setup.flag_base is not None:
+        words = f"pipe %{setup.name}" if setup.name else f"the pipe with flag_base {setup.flag_base}"
+        return ("flag", setup.flag_base), words
     if id is not None:
         return ("id", id), f"pipe {id}"
     return ("number", number), f"pipe {number}"
