@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -125,6 +126,53 @@ def test_sections_run_on_their_own_cores() -> None:
             y[1 + pto.get_subblock_idx()] = 7
 
     both_ways(f, 1, np.zeros(4, np.int64))
+
+
+def by_both_cores(y, first):
+    with pto.cube_section():
+        y[first] = 5
+    with pto.vector_section():
+        y[first + 1 + pto.get_subblock_idx()] = 7
+
+
+def lowered(y, n, least=2):
+    with pto.if_(n > least):
+        y[n] = n
+    with pto.else_():
+        y[0] = 1
+    if pto.static(least) > 0:
+        lowered(y, n, least - 1)
+
+
+def test_helpers_have_sections_and_explicit_words(tmp_path: Path) -> None:
+    (tmp_path / "other_helpers.py").write_text(
+        "import ptokit as pto\ndef one(y):\n    with pto.cube_section():\n        y[9] = 3\n"
+        "def two(y, n):\n    with pto.if_(n == 1):\n        y[n + 9] = 4\n"
+    )
+    spec = importlib.util.spec_from_file_location("other_helpers", tmp_path / "other_helpers.py")
+    assert spec is not None
+    assert spec.loader is not None
+    other = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(other)
+
+    def around(y, n):
+        by_both_cores(y, n)
+
+    @pto.kernel(target="a5")
+    def f(y: Ptr[i64], n: int):
+        def inside(first):
+            with pto.vector_section():
+                y[first + pto.get_subblock_idx()] = 9
+
+        by_both_cores(y, 0)
+        around(y, 3)
+        inside(6)
+        other.one(y)
+        for i in range(n):
+            other.two(y, i)
+            lowered(y, i + 12)
+
+    both_ways(f, 1, np.zeros(20, np.int64), 3)
 
 
 def test_what_the_function_does_in_python_happens() -> None:

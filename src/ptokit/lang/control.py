@@ -84,8 +84,9 @@ def vector_section() -> Scope:
 def _section(kind: str) -> Scope:
     trace = current(f"pto.{kind}_section")
     if trace.kind:
-        message = f"an interpreted kernel has its sections in its own body, and this pto.{kind}_section is elsewhere"
-        raise refusal(rules.CONTROL, message, hint="let the section call the function, not the function the section")
+        message = f"pto.{kind}_section stands where an interpreted kernel cannot pass over it"
+        hint = "write `with pto.cube_section():` in the kernel, or in a function that it calls by its name"
+        raise refusal(rules.CONTROL, message, hint=hint)
     region = Region("section", trace.region, here())
     trace.emit(f"pto.section.{kind}").regions.append(region.block)
     return Scope(trace, region)

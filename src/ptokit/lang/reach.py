@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from types import CodeType, FunctionType, ModuleType
-from typing import Any
 
 
 def names_reached(function: FunctionType, names: Iterable[str]) -> set[str]:
@@ -15,21 +14,28 @@ def names_reached(function: FunctionType, names: Iterable[str]) -> set[str]:
         here, these = pending.pop()
         new = set(these) - found
         found |= new
-        for called in _functions(here, new):
-            if called is not function:
-                pending.append((called, _names(called.__code__)))
+        pending += [
+            (called, names_of(called.__code__)) for _, _, called in called_in(here, new) if called is not function
+        ]
     return found
 
 
-def _names(code: CodeType) -> set[str]:
+def names_of(code: CodeType) -> set[str]:
+    """The names that stand in a function, and in functions inside of it."""
     inner = (c for c in code.co_consts if isinstance(c, CodeType))
-    return {*code.co_names, *code.co_freevars, *code.co_varnames}.union(*map(_names, inner))
+    return {*code.co_names, *code.co_freevars, *code.co_varnames}.union(*map(names_of, inner))
 
 
-def _functions(function: FunctionType, names: set[str]) -> list[FunctionType]:
-    """Functions outside of this package that the names mean: of the module, around the function, of other modules."""
+def called_in(
+    function: FunctionType, names: set[str] | None = None
+) -> list[tuple[str, ModuleType | None, FunctionType]]:
+    """Functions outside of this package that the names in a function mean, each with its name and module.
+
+    A function of another module is found where ``module.function`` may stand; then the name is that of the module.
+    """
+    names = names_of(function.__code__) if names is None else names
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
-    values: list[Any] = []
+    found = []
     for name in names:
         value = function.__globals__.get(name)
         if name in cells:
@@ -37,7 +43,10 @@ def _functions(function: FunctionType, names: set[str]) -> list[FunctionType]:
                 value = cells[name].cell_contents
             except ValueError:  # not assigned yet
                 continue
-        values += [getattr(value, other, None) for other in names] if isinstance(value, ModuleType) else [value]
+        if isinstance(value, ModuleType):
+            found += [(name, value, getattr(value, other, None)) for other in names]
+        else:
+            found.append((name, None, value))
     mine = __name__.partition(".")[0]
-    found = [value for value in values if isinstance(value, FunctionType)]
-    return [f for f in found if (f.__module__ or "").partition(".")[0] != mine]
+    functions = [each for each in found if isinstance(each[2], FunctionType)]
+    return [each for each in functions if (each[2].__module__ or "").partition(".")[0] != mine]
