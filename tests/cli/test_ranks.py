@@ -79,7 +79,7 @@ def test_one_device_has_no_ranks(ptokit: Run, arg: str) -> None:
         ((*ON, "--threads", "2"), "--threads: a launch on several devices runs in this process"),
         ((*ON, "--jobs", "2"), "--jobs: a launch on several devices runs in this process"),
         ((*ON, "--executor", "processes"), "--executor: a launch on several devices runs in this process"),
-        (("-t", "a2a3", "--jobs", "2", "--threads", "2"), "--threads: the processes of an executor run one thread each"),
+        (("-t", "a2a3", "--jobs", "2", "--threads", "2"), "--threads: the processes of an executor run one thread"),
     ],
 )
 def test_who_runs_the_blocks_is_not_ignored(ptokit: Run, more: tuple[str, ...], why: str) -> None:

@@ -116,7 +116,7 @@ def test_a_run_that_fails_late_leaves_old_results_alone(ptokit: Run, tmp_path: P
         (["-t", "a5", "--matmul", "best"], "Invalid value for '--matmul': 'best' is not one of 'exact', 'fast', 'ref'"),
         ([], "states no pto.target_arch"),
         (["-t", "a5", "-a", "bogus"], "'bogus' is neither a number"),
-        (["-t", "a5", "-a", "ran"], "mmap:…, peer:…, block_idx, block_num, subblock_idx, subblock_num, rank, ranks, comm"),
+        (["-t", "a5", "-a", "ran"], "peer:…, block_idx, block_num, subblock_idx, subblock_num, rank, ranks, comm"),
         (["-t", "a5", "-a", "zeros:f99:4"], "'f99' is not an element type"),
         (["-t", "a5", "--blocks", "0"], "--blocks"),
         (["-t", "a5", "--nonsense"], "--nonsense"),

@@ -150,11 +150,11 @@ def run(
     types that only devices have. ``sanitize``: look for races and uninitialised data first. ``backend``: ``numpy`` or
     ``native``; by default what is faster. ``threads``: how many run native code. ``executor``: whose workers run the
     blocks, if not this process: ``processes``, ``dask://HOST:PORT``, or an executor of `concurrent.futures`; ``jobs``:
-    how many processes, or workers that it has; alone, processes. ``watch``: tiles to look at, ``"acc"``, ``"acc@12"`` or ``"@12"``
+    how many processes, or workers that it has. ``watch``: tiles to look at, ``"acc"``, ``"acc@12"`` or ``"@12"``
     (`ptokit.watch.Selection`). ``ranks``: launch on that many devices; then arrays have a leading axis for them, a list
     has an array for each, and ``pto.RANK``, ``pto.RANKS``, ``pto.COMM`` and ``pto.Peer`` are what each has of its own.
-    Raises `DiagnosticError` for what is refused or fails, `UsageError` for a value that
-    there is not.
+    Raises `DiagnosticError` for what is refused or fails, `UsageError` for a value that there is not and for options
+    that nothing would heed.
     """
     _known(matmul, backend, vector_cores, {"threads": threads, "jobs": jobs})
     options: dict[str, Any] = {"entry": entry, "vector_cores": vector_cores, "extended": extended, "ranks": ranks}

@@ -35,7 +35,8 @@ def called_in(
     """
     names = names_of(function.__code__) if names is None else names
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
-    found = []
+    mine = __name__.partition(".")[0]
+    found: list[tuple[str, ModuleType | None, FunctionType]] = []
     for name in names:
         value = function.__globals__.get(name)
         if name in cells:
@@ -43,10 +44,8 @@ def called_in(
                 value = cells[name].cell_contents
             except ValueError:  # not assigned yet
                 continue
-        if isinstance(value, ModuleType):
-            found += [(name, value, getattr(value, other, None)) for other in names]
-        else:
-            found.append((name, None, value))
-    mine = __name__.partition(".")[0]
-    functions = [each for each in found if isinstance(each[2], FunctionType)]
-    return [each for each in functions if (each[2].__module__ or "").partition(".")[0] != mine]
+        module = value if isinstance(value, ModuleType) else None
+        for meant in [value] if module is None else [getattr(module, other, None) for other in names]:
+            if isinstance(meant, FunctionType) and (meant.__module__ or "").partition(".")[0] != mine:
+                found.append((name, module, meant))
+    return found
