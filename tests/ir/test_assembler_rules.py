@@ -100,7 +100,11 @@ def text(op: str, operands: str) -> str:
 def test_transfers(rule: str, arch: str, op: str, good: str, bad: str) -> None:
     assert [str(d) for d in check(text(op, good), arch)] == []
     found = check(text(op, bad), arch)
-    assert (rule, LINE, 3) in {(d.rule, d.location.line, d.location.column) for d in found}, [str(d) for d in found]
+    lines = text(op, bad).splitlines()
+    marked = {lines[d.location.line - 1][d.location.column - 1 :][: d.location.length] for d in found if d.rule == rule}
+    assert marked, [str(d) for d in found]
+    assert all(word.startswith((f"pto.{op}", "%", "!pto.")) for word in marked), marked
+    assert {d.location.line for d in found if d.rule == rule} == {LINE}
     assert {d.severity for d in found} == {Severity.ERROR}
     assert {CATALOGUE[d.rule].scope for d in found} <= {Scope.ASSEMBLER, Scope.TEXT}
 

@@ -327,7 +327,7 @@ def test_operands_of_the_wrong_kind() -> None:
     part = "!pto.partition_tensor_view<16x16xf32>"
     found = check(f"{view}\n%t = pto.alloc_tile : {T}\npto.tload ins(%t : {T}) outs(%s : {part})")
     assert [(d.rule, d.location.line) for d in found] == [("LD-1", 13), ("LD-1", 13)]
-    assert "src of pto.tload is a view, %t has type !pto.tile_buf" in found[1].message
+    assert "src of pto.tload is a view, %t has type !pto.tile_buf" in found[0].message
     found = check(f"%t = pto.alloc_tile : {T}\n%d = pto.get_tensor_view_dim %t, %c0 : {T} -> index")
     assert [(d.rule, d.location.line) for d in found] == [("OPERAND-KIND", 11)]
 

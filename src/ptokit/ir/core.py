@@ -6,9 +6,9 @@ from the instruction table, those of `arith`, `scf`, `func` and the view operati
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ptokit.diagnostics import UNKNOWN_LOCATION, Location
 from ptokit.diagnostics.calls import Argument, argument_place
@@ -102,7 +102,7 @@ class Op:
             result.owner = self
 
     def place(self, operands: Sequence[str]) -> Location:
-        """Where the first of these operands stands, if the source tells; else where the operation does."""
+        """Where the first of these arguments of a call in Python stands, if the source tells; else the call."""
         which = (self.arguments or {}).get(operands[0]) if operands else None
         place = None if which is None else argument_place(self.location, which)
         return self.location if place is None else place
@@ -152,6 +152,17 @@ class RawAttr:
         return self.text
 
 
+class Place(NamedTuple):
+    """Where an operand is written, and its type, if it stands there."""
+
+    value: Location
+    type: Location | None = None
+
+
+Places = Mapping[str, Sequence[Place]]
+"""Places of the operands of one operation, by name; of a list, those of all its values."""
+
+
 @dataclass(eq=False)
 class Part:
     """A module inside the file's module. Its functions are those of the file; they name it as theirs."""
@@ -195,7 +206,10 @@ class Function:
 
 @dataclass(eq=False)
 class Module:
-    """A file: functions, attributes, and where it was read from (for diagnostics)."""
+    """A file: functions, attributes, and where it was read from (for diagnostics).
+
+    ``written`` says of an operation where the text has its operands.
+    """
 
     functions: list[Function] = field(default_factory=list)
     attrs: dict[str, Any] = field(default_factory=dict)
@@ -203,6 +217,16 @@ class Module:
     file: str | None = None
     ssa: bool = False  # written with tiles as SSA values (level 1), and read as level 2
     text: bool = True  # `.pto` text, which the reference assembler's rules bind; False for a trace of Python
+    written: Callable[[Op], Places] | None = None
+
+    def place(self, op: Op, operand: str, *, type: bool = False) -> Location:
+        """Where an operand of `op`, or its ``type``, is written, if the source tells; else where the operation is."""
+        if op.arguments is not None:
+            return op.place((operand,))
+        places = self.written(op).get(operand) if self.written is not None else None
+        if not places:
+            return op.location
+        return (places[0].type if type else None) or places[0].value
 
     def function(self, name: str) -> Function | None:
         """The function with this name, or None."""

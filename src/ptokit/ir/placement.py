@@ -8,7 +8,7 @@ from collections import defaultdict
 from dataclasses import replace
 from functools import cache
 
-from ptokit.diagnostics import Diagnostics, Note
+from ptokit.diagnostics import Diagnostic, Diagnostics, Note, Severity
 from ptokit.isa.checks.placement import broken_placement, buffer_name, capacity_rule, doubtful_placement
 from ptokit.isa.table import BY_TEXT
 from ptokit.targets import Target
@@ -17,10 +17,11 @@ from ptokit.types.tile import TileSpec
 
 from .core import Block, Function, Op, Value
 from .facts import Facts, instr_of
+from .marks import Marks
 from .survey import Survey
 
 
-def check_placement(survey: Survey, facts: Facts, target: Target, found: Diagnostics) -> None:
+def check_placement(survey: Survey, facts: Facts, target: Target, marks: Marks) -> None:
     """Capacity and alignment of placed tiles; the most bytes alive at once for the others."""
     automatic: list[Op] = []
     scales = _scales(survey)
@@ -37,13 +38,16 @@ def check_placement(survey: Survey, facts: Facts, target: Target, found: Diagnos
             automatic.append(op)
         if op.get("addr") is None:
             address = 0
+        result = f"%{op.result.name}"
         for rule, message in broken_placement(spec, address, target):
-            found.error(rule, f"%{op.result.name}: {message}", op.location)
+            of_type = (rule, message) in broken_placement(spec, 0, target)
+            found = Diagnostic(rule, Severity.ERROR, f"{result}: {message}", op.location)
+            marks.report(found, op, result if of_type else "addr", type=of_type)
         doubt = doubtful_placement(spec, address, target)
         if doubt is not None and op.get("addr") is not None:
-            found.warning("UB-USER", f"%{op.result.name}: {doubt}", op.location)
+            marks.report(Diagnostic("UB-USER", Severity.WARNING, f"{result}: {doubt}", op.location), op, "addr")
     if automatic:
-        _peak(survey.function, automatic, target, found)
+        _peak(survey.function, automatic, target, marks.found)
 
 
 def _scales(survey: Survey) -> dict[Value, TileType]:

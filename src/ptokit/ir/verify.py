@@ -8,7 +8,7 @@ from typing import Any
 
 from ptokit.diagnostics import Diagnostic, Diagnostics, Note, Scope, Severity, lookup
 from ptokit.diagnostics.evidence import Evidence
-from ptokit.isa.check import Broken, broken_rules
+from ptokit.isa.check import Broken, broken_rules, is_about_type
 from ptokit.isa.checks.cores import missing_pipe
 from ptokit.isa.checks.tile_types import check_tile
 from ptokit.isa.site import (
@@ -43,6 +43,7 @@ from .fixpipe import check_fixpipes
 from .functions import check_functions
 from .levels import check_level
 from .lifetimes import check_lifetimes
+from .marks import Marks
 from .pipes import check_pipes, pointer_uses
 from .placement import check_placement
 from .registers import check_registers
@@ -101,7 +102,8 @@ def verify(
         check_lifetimes(module, surveys, found)
         check_pipes(surveys, target, found)
         check_fixpipes(module, surveys, target, found)
-    checker = _Checker(target, found, extended, text=module.text, assembler=assembler)
+    marks = Marks(module, found)
+    checker = _Checker(target, marks, extended, text=module.text, assembler=assembler)
     for survey in surveys.values():
         check_scopes(survey, found)
         check_sections(survey, found)
@@ -113,35 +115,35 @@ def verify(
         checker.run(survey)
         if module.text:
             check_scratch(survey, checker.facts, target, level, found)
-    return _refused_by_assembler(found) if assembler else _uncovered(found)
+    return _refused_by_assembler(found, marks) if assembler else _uncovered(found, marks)
 
 
-def _refused_by_assembler(found: Diagnostics) -> Diagnostics:
+def _refused_by_assembler(found: Diagnostics, marks: Marks) -> Diagnostics:
     kept = Diagnostics()
     for diagnostic in found:
         rule = lookup(diagnostic.rule)
         shared = Evidence.ASSEMBLER in rule.evidence and diagnostic.severity is Severity.ERROR
         if shared or rule.scope in (Scope.TEXT, Scope.ASSEMBLER):
-            kept.add(replace(diagnostic, severity=Severity.ERROR))
+            kept.add(replace(marks.placed(diagnostic), severity=Severity.ERROR))
     return kept
 
 
-def _uncovered(found: Diagnostics) -> Diagnostics:
+def _uncovered(found: Diagnostics, marks: Marks) -> Diagnostics:
     """The findings without those that a more specific error at the same place covers."""
     errors = {(d.rule, d.location) for d in found.errors}
     kept = Diagnostics()
     for diagnostic in found:
         better = lookup(diagnostic.rule).covered_by
         if not any((rule, diagnostic.location) in errors for rule in better):
-            kept.add(diagnostic)
+            kept.add(marks.placed(diagnostic))
     return kept
 
 
 class _Checker:
     """Checks functions, one after the other."""
 
-    def __init__(self, target: Target, found: Diagnostics, extended: bool, *, text: bool, assembler: bool) -> None:
-        self.target, self.found = target, found
+    def __init__(self, target: Target, marks: Marks, extended: bool, *, text: bool, assembler: bool) -> None:
+        self.target, self.found, self.marks = target, marks.found, marks
         self.extended, self.text, self.assembler = extended, text, assembler
         self.repeated = RepeatedSites()
         self.passed: set[tuple[Any, bool]] = set()  # instructions that break no rule, as `repeated` tells them apart
@@ -161,8 +163,9 @@ class _Checker:
             for breach in check(op, self.facts) if check is not None else ():
                 severity = lookup(breach.rule).severity
                 notes = () if breach.value is None else _defined_at([breach.value])
-                self.found.add(Diagnostic(breach.rule, severity, breach.message, op.location, breach.hint, notes))
-        check_placement(survey, self.facts, self.target, self.found)
+                found = Diagnostic(breach.rule, severity, breach.message, op.location, breach.hint, notes)
+                self.marks.report(found, op, breach.operand or _name_of(op, breach.value))
+        check_placement(survey, self.facts, self.target, self.marks)
         check_copy_loops(survey, self.facts, self.target, self.found)
 
     def tile_types(self, op: Op) -> None:
@@ -175,9 +178,9 @@ class _Checker:
                 if broken is None:
                     broken = self.types[result.type] = list(check_tile(result.type, self.target, placement=False))
                 for b in broken:
-                    self.found.add(
-                        Diagnostic(b.rule.id, b.severity, f"%{result.name}: {b.message}", op.location, b.hint)
-                    )
+                    message = f"%{result.name}: {b.message}"
+                    found = Diagnostic(b.rule.id, b.severity, message, op.location, b.hint)
+                    self.marks.report(found, op, f"%{result.name}", type=True)
 
     def stated_types(self, op: Op) -> None:
         """Report TL-1 and AL-8, which rules of the instruction set say, too."""
@@ -221,7 +224,9 @@ class _Checker:
         for b in broken:
             notes = _defined_at(_about(op, b.operands))
             message = f"{site.instr.name}: {b.message}"
-            self.found.add(Diagnostic(b.rule.id, b.severity, message, op.place(b.operands), b.hint, notes))
+            found = Diagnostic(b.rule.id, b.severity, message, op.location, b.hint, notes)
+            named = b.operands[0] if b.operands else ""
+            self.marks.report(found, op, named, type=bool(named) and is_about_type(b.rule, site, named))
         return not (broken or invalid)
 
     def refuses(self, broken: Broken, op: Op) -> bool:
@@ -271,7 +276,13 @@ class _Checker:
     def wrong_kind(self, rule: str, op: Op, operand: Operand, taken: str) -> None:
         given = op[operand.name]
         message = f"{operand.name} of {op.name} is {taken}, %{given.name} has type {given.type}"
-        self.found.error(rule, message, op.location, notes=_defined_at([given]))
+        found = Diagnostic(rule, Severity.ERROR, message, op.location, notes=_defined_at([given]))
+        self.marks.report(found, op, operand.name, type=True)
+
+
+def _name_of(op: Op, value: Value | None) -> str:
+    """The name of the operand that is this value; "" if there is none."""
+    return next((name for name in op.operands if value is not None and value in op.group(name)), "")
 
 
 def _lowered(survey: Survey) -> set[Value]:

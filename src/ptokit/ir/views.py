@@ -21,6 +21,7 @@ class Breach(NamedTuple):
     message: str
     hint: str | None = None
     value: Value | None = None  # the operand to blame, for a note
+    operand: str = ""  # the operand to mark, where it is another one
 
 
 Breaches = Iterator[Breach]
@@ -36,12 +37,17 @@ def alloc_tile(op: Op, facts: Facts) -> Breaches:
     ):
         given = op.get(key)
         if given is not None and static != DYNAMIC:
-            yield Breach(extra, f"{key} is given, but the type fixes it at {static}", f"remove {key}, or write valid=?")
+            yield Breach(
+                extra,
+                f"{key} is given, but the type fixes it at {static}",
+                f"remove {key}, or write valid=?",
+                operand=key,
+            )
         if given is None and static == DYNAMIC:
             yield Breach(missing, f"{key} is missing, and the type leaves it open (`?`)", f"add `{key} = %n`")
         size = facts.size(given)
         if given is not None and (size < 0 or size > limit):
-            yield Breach("TILE-01", f"{key} = {size} is outside 0..{limit}")
+            yield Breach("TILE-01", f"{key} = {size} is outside 0..{limit}", operand=key)
 
 
 def make_tensor_view(op: Op, facts: Facts) -> Breaches:

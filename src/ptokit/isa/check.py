@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ from ptokit.diagnostics import Doubt, Rule, Scope, Severity
 from ptokit.diagnostics.rules import Check
 from ptokit.targets import Target
 
-from .site import LoweredInfo, Site, without_marks
+from .site import LoweredInfo, Site, type_alone, without_marks
 from .table import Instr
 
 
@@ -77,6 +78,15 @@ def _evaluated(bound: tuple[Rule, ...], text: bool, lowered: bool, bare: bool) -
         and (rule.always or not bare)
         and (rule.scope is not Scope.ASSEMBLER or (text and (rule.always or not lowered)))
     )
+
+
+def is_about_type(rule: Rule, site: Site, operand: str) -> bool:
+    """True if a broken rule would be so whatever is known of an operand beside its type."""
+    info = site.operands.get(operand)
+    if info is None or rule.check is None:
+        return False
+    plain = type_alone(info)
+    return plain == info or bool(rule.check(replace(site, operands={**site.operands, operand: plain})))
 
 
 def first_error(site: Site) -> Broken | None:

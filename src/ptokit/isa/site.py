@@ -149,6 +149,22 @@ class LoweredInfo:
 
 Info = TileInfo | ViewInfo | ScalarInfo | PtrInfo | RegisterInfo | LoweredInfo
 
+_OPEN = (UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN)
+
+
+def type_alone(info: Info) -> Info:
+    """What the type of an operand says of it."""
+    match info:
+        case TileInfo():
+            return TileInfo.static(info.name, info.spec)
+        case ViewInfo():
+            return ViewInfo(info.name, info.dtype, _OPEN, _OPEN, dims=info.dims, whole=info.whole)
+        case ScalarInfo():
+            return ScalarInfo(info.name, info.type, signed=info.signed)
+        case PtrInfo():
+            return PtrInfo(info.name, info.dtype, info.space, signed=info.signed)
+    return info  # registers
+
 
 _asked = [*(f.name for f in fields(TileSpec)), *(n for n, v in vars(TileSpec).items() if isinstance(v, property))]
 for _name in _asked:  # rules ask for these most; `__getattr__` would be several times slower

@@ -96,12 +96,9 @@ def read_ops(p: Parser, block: Block) -> None:
         names: Names = []
         try:
             if token[0] == "%":
-                names = _result_names(p)
-                token = texts[p.i]
+                names = result_names(p)
             at = p.i
-            p.i += 1
-            reader = READERS.get(token)
-            op = reader(p, token, at) if reader is not None else _table_operation(p, token, at, names)
+            op = read_operation(p, names)
             op.location = p.location(at)
             if p.expansion is not None:
                 _expand(p, op, names, ops)
@@ -124,7 +121,16 @@ def read_ops(p: Parser, block: Block) -> None:
             p.error(rules.TERMINATOR, f"{op.name} is not the last operation of its block", op.location)
 
 
-def _result_names(p: Parser) -> Names:
+def read_operation(p: Parser, names: Names) -> Op:
+    """Read one operation behind the names of its results; what belongs in front of it is left in ``p.expansion``."""
+    at, token = p.i, p.texts[p.i]
+    p.i += 1
+    reader = READERS.get(token)
+    return reader(p, token, at) if reader is not None else _table_operation(p, token, at, names)
+
+
+def result_names(p: Parser) -> Names:
+    """Step over ``%a, %b:2 =``."""
     out: Names = []
     if p.texts[p.i + 1] == "=":
         p.i += 2

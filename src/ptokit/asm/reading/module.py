@@ -27,6 +27,7 @@ from ..types.parse import FREE, POISON
 from .blocks import read_ops, read_region
 from .generic.module import MODULE_WORD, closing, module_attributes, read_function
 from .generic.operations import read_properties
+from .operand_places import OperandPlaces
 from .ops.control import same_types
 from .parser import Parser
 from .recovery import FUNCTION_WORDS, starts_operation
@@ -78,11 +79,14 @@ def parse_with(
         diagnostics.error(rules.SIZE, f"the text has {len(text)} characters, more than {MAX_TEXT}", Location(shown))
         return result
     text = line_ends(text)
-    with suppress(LimitError), _collector_paused():
+    with _collector_paused():
         if "#" in text and "func.func" not in text:  # a listing
             text = _HASH_COMMENT.sub(lambda m: " " * len(m[0]), text)
         tokens = Tokens(" " + text[1:] if text[:1] == "\ufeff" else text)
-        _File(make(tokens, shown, diagnostics, target), result.module).read()
+        parser = make(tokens, shown, diagnostics, target)
+        with suppress(LimitError):
+            _File(parser, result.module).read()
+    result.module.written = OperandPlaces(parser)
     return result
 
 
