@@ -213,6 +213,7 @@ class Site:
     text: bool = False  # written as `.pto`, where i64 stands for any 64-bit integer
     core: str = ""  # "vector" or "cube" where the text says for which core it is
     around: Surroundings | None = None  # for instructions with rules that look there
+    registers: Mapping[str, Any] | None = None  # what the machine's hold, where a run asks for a meaning that needs it
 
     def __post_init__(self) -> None:
         for name, info in self.operands.items():

@@ -11,18 +11,12 @@ from ptokit.types.dtypes import DTYPES, i64, u64
 from ptokit.types.enums import Pipe
 
 from ..atomics import ATOMIC_CONTROL, OPERATION_SHIFT, OPERATIONS, TYPE_SHIFT, TYPES
-from ..machine import Machine
 from ..meaning.expressions import Const, Expr, Held, Reinterpret, Scalar
 from ..meaning.words import Keep, Lane, Write
 from ..table import Kind, Operand, Role
 from .pointers import cube, numbers
 
 HIF8_BIT, TF32_BIT, TF32_AWAY_BIT, NOSAT_BIT, KEEP_NAN_BIT = 45, 46, 47, 48, 50
-
-
-def control(m: Machine) -> int:
-    """The control register; 0 at the start of a kernel."""
-    return int(m.registers.get(ATOMIC_CONTROL, 0))
 
 
 _RESULT = Operand("value", Role.OUT, Kind.SCALAR, type="i64")
@@ -58,7 +52,7 @@ for _text, _what, _names, _value in (
     ("sbitset0", "A number with one bit less", "ctrl bit", _CTRL & ~_ONE),
 ):
     _word = Lane((Write("value", _value),), lanes=1)
-    cube(_text, f"{_what}.", Pipe.S, numbers(_names), meaning=_word, results=1, produces=(_RESULT,))
+    cube(_text, f"{_what}.", Pipe.S, numbers(_names), _word, results=1, produces=(_RESULT,))
 for _text, _what, _names, _keep in (
     ("set_ctrl", "Write the control register", "ctrl", Keep(ATOMIC_CONTROL, Scalar("ctrl", u64))),
     ("set_loop3_para", "Counts and strides of the outer loop of later drains", "first second", _two("loop3")),
@@ -85,7 +79,7 @@ for _text, _what, _names, _keep in (
         _control(TYPE_SHIFT, 5, _GIVEN & 31),
     ),
 ):
-    cube(_text, f"{_what}.", Pipe.S, numbers(_names), meaning=_keep)
+    cube(_text, f"{_what}.", Pipe.S, numbers(_names), _keep)
 
 _NAMES = {DTYPES["f32"]: "f32", DTYPES["i32"]: "s32", DTYPES["i16"]: "s16", DTYPES["i8"]: "s8"}
 for _type, _keep in (
@@ -93,4 +87,4 @@ for _type, _keep in (
     ("none", _control(TYPE_SHIFT, 3, Const(0, _HELD))),
     *((_NAMES.get(dtype, dtype.name), _control(TYPE_SHIFT, 3, Const(code, _HELD))) for code, dtype in TYPES.items()),
 ):
-    cube(f"set_atomic_{_type}", f"How later stores are combined with memory: {_type}.", Pipe.S, (), meaning=_keep)
+    cube(f"set_atomic_{_type}", f"How later stores are combined with memory: {_type}.", Pipe.S, (), _keep)

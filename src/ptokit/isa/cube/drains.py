@@ -7,25 +7,24 @@ scales and conversions is that of tiles (`isa.numerics.quant`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ptokit.records import dataclass
 from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import Pipe
 
-from ..atomics import combining
+from ..atomics import ATOMIC_CONTROL
 from ..checks.placement import SLOPES
-from ..machine import Combine, Machine
-from ..numerics.scaling import narrowed
+from ..meaning.matrices import Matrix
+from ..meaning.words import FixPipe, Move
+from ..site import Site
 from ..table import Kind, Operand, OperandForm, Role, listed
-from .control import KEEP_NAN_BIT, NOSAT_BIT, control
+from .control import KEEP_NAN_BIT, NOSAT_BIT
 from .drain_rules import RELU_WORDS
-from .pointers import ACC_BYTES, ACC_COLS, BLOCK, accumulator, at, clause, cube, numbers
+from .pointers import ACC_BYTES, ACC_COLS, BLOCK, at, ceil, clause, cube, given, in_accumulator, moved, numbers
 
-WORD, SLOPE = 8, 4  # bytes of a parameter word, and of a slope, in the fix-pipe buffer
+_U64, _F32 = DTYPES["u64"], DTYPES["f32"]  # a parameter word, and a slope, in the fix-pipe buffer
 MODES = (
     *("no_convert f32_f16 qf322hif8_pre_vec qf322hif8_pre_scalar qf322hif8_pre_hybrid_vec").split(),
     *("qf322hif8_pre_hybrid_scalar deqs32_int_vec deqs32_int_scalar req8_vec req8_scalar deqf16_vec").split(),
@@ -40,195 +39,105 @@ RELUS = ("no_relu", "normal_relu", "scalar_relu", "vector_relu")
 _ATOMIC_TYPES = {"f32": "f32", "f16": "f16", "bf16": "bf16", "s32": "i32", "s16": "i16", "s8": "i8"}
 
 
-@dataclass(frozen=True, slots=True)
-class Drain:
-    """What is drained, and how. Strides of the source count rows of 16 elements, those of the destination elements."""
+def _drained(
+    o: Site,
+    sizes: Sequence[int],
+    layout: str,
+    fix: FixPipe,
+    *,
+    step: int = 1,
+    split: bool = False,
+    loop: Sequence[int] = (1, 0, 0),
+) -> Move:
+    """A drain of m rows and n columns. Strides of the source count rows of 16 elements, of the destination elements.
 
-    m: int
-    n: int
-    src_stride: int
-    dst_stride: int
-    layout: str = "nz2nd"
-    step: int = 1  # of nz2dn: from a row of the source to the next one
-    split: bool = False  # of nz2nz: blocks of 8 columns
-    loop: tuple[int, int, int] = (1, 0, 0)  # count, stride of source and destination
-    mode: str = "no_convert"
-    quant: Any = None  # a word, a number, or where words lie
-    relu: str = "no_relu"
-    slope: Any = None  # a number, or where slopes lie
-    clip: Any = None
-    saturation: str | None = None  # "sat", "nosat"
-    keep_nan: bool = False
-    combine: Combine | None = None
-    halves: str = ""  # "split_m", "split_n": to both vector cores
-    sub: int = 0  # the vector core whose buffer is meant
-
-
-def perform(m: Machine, src: Any, dst: Any, d: Drain) -> None:
-    """Every repetition, the earlier ones first."""
-    if d.m <= 0 or d.n <= 0:
-        return
+    ``step``: of nz2dn, from a row of the source to the next one; ``split``: of nz2nz, blocks of 8 columns; ``loop``:
+    count, and strides of source and destination.
+    """
+    m, n, src_stride, dst_stride = sizes
+    count, src_step, dst_step = loop
+    dtype = o.dst.dtype
+    size = dtype.size
+    wide = 8 if split else max(ACC_COLS, BLOCK // size)
+    along, block = {"nz2nd": (dst_stride * size, 0), "nz2dn": (size, 1), "nz2nz": (wide * size, wide)}[layout]
     row = ACC_COLS * ACC_BYTES
-    words = _table(m, d.quant, d.n, WORD, np.dtype(np.uint64)) if d.mode.endswith("_vec") else _word(d.quant)
-    slopes = _table(m, d.slope, d.n, SLOPE, np.dtype(np.float32)) if d.relu == "vector_relu" else d.slope
-    count, src_step, dst_step = d.loop
-    for turn in range(count):
-        x = accumulator(m, src, turn * src_step * row, d.m, d.n, d.src_stride, d.step if d.layout == "nz2dn" else 1)
-        y = narrowed(
-            x,
-            src.dtype,
-            dst.dtype,
-            d.mode,
-            words,
-            relu=d.relu,
-            slopes=slopes,
-            saturation=d.saturation,
-            keep_nan=d.keep_nan,
-            target=m.target,
-        )
-        if y is None:
-            m.refuse("TEXT-UNIMPLEMENTED", f"pre_quant with mode = {d.mode} cannot be run yet")
-        if d.clip is not None:
-            y = np.minimum(y, _bound(d.clip, dst.dtype, y.dtype))
-        _put(m, dst, y, turn * dst_step * dst.dtype.size, d)
+    step = step if layout == "nz2dn" else 1
+    cols = ceil(n, ACC_COLS) * ACC_COLS
+    src = in_accumulator("src", o.src.dtype, count * m, cols, src_stride, step, band=m, band_step=src_step * row)
+    dst = Matrix("dst", dtype, count * m, n, along, block, dst_stride * size, m, dst_step * size)
+    return moved(src, dst, fix)
 
 
-def _put(m: Machine, dst: Any, y: np.ndarray, first: int, d: Drain) -> None:
-    if d.halves:
-        axis = 1 if d.halves == "split_m" else 2
-        low, high = np.split(y, [y.shape[axis] // 2], axis=axis)
-        _place(m, dst, high, first, d, 1)
-        _place(m, dst, low, first, d, 0)
-    else:
-        _place(m, dst, y, first, d, d.sub)
-
-
-def _place(m: Machine, dst: Any, y: np.ndarray, first: int, d: Drain, sub: int) -> None:
-    """Write values (blocks or 1, rows, columns) in the layout."""
-    stride = d.dst_stride * y.itemsize
-    _, rows, cols = y.shape
-    if d.layout == "nz2nd":
-        m.deposit(dst, first, ((rows, stride),), y, combine=d.combine, sub=sub)
-        return
-    if d.layout == "nz2dn":
-        m.deposit(dst, first, ((cols, stride),), y.transpose(0, 2, 1), combine=d.combine, sub=sub)
-        return
-    wide = 8 if d.split else max(ACC_COLS, BLOCK // y.itemsize)
-    for begin, blocks, width in ((0, cols // wide, wide), (cols // wide * wide, 1, cols % wide)):
-        if blocks and width:
-            part = y[:, :, begin : begin + blocks * width].reshape(len(y), rows, blocks, width).transpose(0, 2, 1, 3)
-            place = first + begin // wide * stride
-            axes = ((blocks, stride), (rows, wide * y.itemsize))
-            m.deposit(dst, place, axes, part, combine=d.combine, sub=sub)
-
-
-def _table(m: Machine, pointer: Any, n: int, size: int, dtype: np.dtype) -> np.ndarray:
-    """Parameters of `n` columns: (blocks or 1, 1, n)."""
-    return m.fetch(pointer, 0, (), n * size).view(dtype)[:, None, :]
-
-
-def _word(quant: Any) -> int:
-    """A word, or a number as one: its bits as f32."""
-    if quant is None:
-        return 0
-    if isinstance(quant, int):
-        return quant
-    return int(np.float32(quant).view(np.uint32))
-
-
-def _bound(clip: Any, dst: DType, dtype: np.dtype) -> np.ndarray:
-    """The bound as a value of the destination's type."""
-    return np.asarray(clip, dtype) if dst.is_float else np.asarray(int(clip)).astype(dtype)
+def _table(name: str, dtype: DType, n: int, **place: Any) -> Matrix:
+    """Parameters of `n` columns."""
+    return Matrix(name, dtype, 1, n, 0, **place)
 
 
 # ------------------------------------------------------------------- clauses
 
 
-def _clauses(d: Drain, given: Sequence[Any], words: dict[str, Any]) -> Drain:
-    """The drain with what the clauses say."""
-    quant, relu, clip, layout_stride, count, loop_src, loop_dst = given
-    layout = words["conversion"] or "nz2nd"
-    mode, rectify = words["quant_mode"] or "no_convert", words["relu_mode"] or "no_relu"
-    kind, operation = words.get("atomic_element"), words.get("atomic_op")
-    return replace(
-        d,
-        layout=layout,
-        step=(1 if layout_stride is None else layout_stride) if layout == "nz2dn" else 1,
-        split=layout == "nz2nz" and bool(layout_stride),
-        loop=(1, 0, 0) if count is None else (count, loop_src, loop_dst),
-        mode=mode,
-        quant=quant,
-        relu=rectify,
-        slope=relu,
-        clip=clip,
-        saturation=words["saturation"],
-        keep_nan=words["nan"] is not None,
-        combine=None if kind is None else (operation or "add", DTYPES[_ATOMIC_TYPES[kind]]),
+def _clauses(o: Site) -> Move | None:
+    """A drain with what the clauses say; other numbers mean nothing here."""
+    found = given(o, "m n src_stride dst_stride quant relu clip layout_stride loop_count loop_src loop_dst sub_core")
+    if found is None:
+        return None
+    (*sizes, quant, relu, clip, stride, count, src_step, dst_step, core), n = found, found[1]
+    mode, rectify = o.quant_mode or "no_convert", o.relu_mode or "no_relu"
+    word = quant if isinstance(quant, int) else int(np.float32(quant or 0).view(np.uint32))
+    kind = o.attrs.get("atomic_element")
+    fix = FixPipe(
+        mode,
+        _table("quant", _U64, n) if mode.endswith("_vec") else word,
+        rectify,
+        _table("relu", _F32, n) if rectify == "vector_relu" else relu,
+        clip,
+        o.saturation,
+        o.nan is not None,
+        None if kind is None else (o.atomic_op or "add", DTYPES[_ATOMIC_TYPES[kind]]),
+        o.attrs.get("dst_mode") or "",
+        core or 0,
     )
-
-
-def _to_gm(m: Machine, src: Any, dst: Any, *given: Any, types: Any, **words: Any) -> None:
-    shape, (_, _, *clauses) = given[:4], given[4:]  # sid and the cache control between them mean nothing here
-    d = _clauses(Drain(*shape), clauses, words)
-    perform(m, src, dst, d if d.combine is not None else replace(d, combine=combining(m)))
-
-
-def _to_l1(m: Machine, src: Any, dst: Any, *given: Any, types: Any, **words: Any) -> None:
-    perform(m, src, dst, _clauses(Drain(*given[:4]), given[4:], words))
-
-
-def _to_ub(m: Machine, src: Any, dst: Any, *given: Any, dst_mode: str | None, types: Any, **words: Any) -> None:
-    shape, (sub_core, *clauses) = given[:4], given[4:]
-    d = replace(Drain(*shape), halves=dst_mode or "", sub=sub_core or 0)
-    perform(m, src, dst, _clauses(d, clauses, words))
+    layout = o.conversion or "nz2nd"
+    loop = (1, 0, 0) if count is None else (count, src_step, dst_step)
+    step = 1 if stride is None else stride
+    return _drained(o, sizes, layout, fix, step=step, split=bool(stride), loop=loop)
 
 
 # -------------------------------------------------------------------- fields
 
 
-def _fields(m: Machine, xm: int, xt: int, *, atomic: bool = False, dst: DType) -> Drain:
+def _fields(o: Site) -> Move | None:
     """A drain from the fields of the hardware and the registers it reads."""
-    ctrl, fpc = control(m), m.registers.get("fpc", 0)
+    found = given(o, " ".join(operand.name for operand in o.instr.operands[2:]))
+    if found is None or o.registers is None:
+        return None
+    (xm, xt), held = found, o.registers.get
+    ctrl, fpc, loop3 = int(held(ATOMIC_CONTROL, 0)), held("fpc", 0), held("loop3", 1)
     mode = MODES[min(xt >> 34 & 31 | (xt >> 29 & 1) << 5, len(MODES) - 1)]
     relu = RELUS[min(xt >> 39 & 7, len(RELUS) - 1)]
     layout = "nz2nd" if xt >> 43 & 1 else "nz2dn" if xt >> 62 & 1 else "nz2nz"
-    loop3 = m.registers.get("loop3", 1)
-    words = m.cast((fpc >> 8 & 0xFF) << 7, DTYPES["u64"], "fb")
-    slopes = m.cast(SLOPES + ((fpc & 0xFF) << 6), DTYPES["f32"], "fb")
-    alpha = np.uint32(m.registers.get("relu_alpha", 0) & 0xFFFFFFFF).view(np.float32)
-    bound = m.registers.get("fix_clip_relu", 0) & 0xFFFF
-    clip = np.uint16(bound).view(np.float16) if dst.is_float else int(np.uint16(bound).view(np.int16))
-    return Drain(
-        xm >> 16 & 0xFFFF,
-        xm >> 4 & 0xFFF,
-        xt & 0xFFFF,
-        xm >> 32 & 0xFFFFFFFF,
-        layout,
-        step=max(1, m.registers.get("channel", 1 << 48) >> 48 & 0xFFFF),
-        split=bool(xt >> 42 & 1),
-        loop=(loop3 & 0xFFFF, loop3 >> 16 & 0xFFFF, loop3 >> 32) if layout != "nz2nz" else (1, 0, 0),
-        mode=mode,
-        quant=words if mode.endswith("_vec") else m.registers.get("quant_pre", 0),
-        relu=relu,
-        slope=slopes if relu == "vector_relu" else alpha,
-        clip=clip if xt >> 30 & 3 else None,
-        saturation="nosat" if ctrl >> NOSAT_BIT & 1 else "sat" if ctrl >> KEEP_NAN_BIT & 1 else None,
-        keep_nan=bool(ctrl >> KEEP_NAN_BIT & 1),
-        combine=combining(m) if atomic else None,
+    bound = held("fix_clip_relu", 0) & 0xFFFF
+    clip = np.uint16(bound).view(np.float16 if o.dst.dtype.is_float else np.int16)
+    alpha = float(np.uint32(held("relu_alpha", 0) & 0xFFFFFFFF).view(np.float32))
+    n = xm >> 4 & 0xFFF
+    words = _table("words", _U64, n, space="fb", address=(fpc >> 8 & 0xFF) << 7)
+    slopes = _table("slopes", _F32, n, space="fb", address=SLOPES + ((fpc & 0xFF) << 6))
+    to_ub = o.instr.operands[1].space == "ub"
+    fix = FixPipe(
+        mode,
+        words if mode.endswith("_vec") else held("quant_pre", 0),
+        relu,
+        slopes if relu == "vector_relu" else alpha,
+        float(clip) if xt >> 30 & 3 else None,
+        "nosat" if ctrl >> NOSAT_BIT & 1 else "sat" if ctrl >> KEEP_NAN_BIT & 1 else None,
+        bool(ctrl >> KEEP_NAN_BIT & 1),
+        halves=("", "split_m", "split_n", "")[xt >> 16 & 3] if to_ub else "",
+        sub=xt >> 18 & 1 if to_ub else 0,
     )
-
-
-def _raw_gm(m: Machine, src: Any, dst: Any, xm: int, xt: int, *, types: Any) -> None:
-    perform(m, src, dst, _fields(m, xm, xt, atomic=True, dst=dst.dtype))
-
-
-def _raw_l1(m: Machine, src: Any, dst: Any, xm: int, xt: int, *, types: Any) -> None:
-    perform(m, src, dst, _fields(m, xm, xt, dst=dst.dtype))
-
-
-def _raw_ub(m: Machine, src: Any, dst: Any, xm: int, xt: int, *, types: Any) -> None:
-    halves = ("", "split_m", "split_n", "")[xt >> 16 & 3]
-    perform(m, src, dst, replace(_fields(m, xm, xt, dst=dst.dtype), halves=halves, sub=xt >> 18 & 1))
+    sizes = (xm >> 16 & 0xFFFF, n, xt & 0xFFFF, xm >> 32 & 0xFFFFFFFF)
+    step = max(1, held("channel", 1 << 48) >> 48 & 0xFFFF)
+    loop = (loop3 & 0xFFFF, loop3 >> 16 & 0xFFFF, loop3 >> 32) if layout != "nz2nz" else (1, 0, 0)
+    return _drained(o, sizes, layout, fix, step=step, split=bool(xt >> 42 & 1), loop=loop)
 
 
 _DRAIN = (
@@ -269,10 +178,10 @@ def _form(sizes: str, *, cores: bool) -> str:
     return f"{listed(names)} {core[0]} {clauses} : {listed(names, 'T({})')} {core[1]} {types}"
 
 
-for _space, _what, _sizes, _run in (
-    ("gm", "global memory", "m n src_stride dst_stride sid l2_cache_ctl", _to_gm),
-    ("ub", "the unified buffer", "m n src_stride dst_stride", _to_ub),
-    ("l1", "L1", "m n src_stride dst_stride", _to_l1),
+for _space, _what, _sizes in (
+    ("gm", "global memory", "m n src_stride dst_stride sid l2_cache_ctl"),
+    ("ub", "the unified buffer", "m n src_stride dst_stride"),
+    ("l1", "L1", "m n src_stride dst_stride"),
 ):
     cube(
         f"mte_l0c_{_space}",
@@ -285,21 +194,21 @@ for _space, _what, _sizes, _run in (
             *(numbers("sub_core", optional=True) if _space == "ub" else ()),
             *_DRAIN,
         ),
-        _run,
+        _clauses,
         (*((clause("dst_mode"),) if _space == "ub" else ()), *_WORDS),
         grammar=(_form(_sizes, cores=_space == "ub"),),
         decision="Without a layout, rows are stored one after the other (nz2nd), as the assembler does it.",
     )
-for _space, _what, _dst, _names, _raw in (
-    ("gm", "global memory", "gm", "xm xt", _raw_gm),
-    ("cbuf", "L1", "l1", "config0 config1", _raw_l1),
-    ("ub", "the unified buffer", "ub", "config0 config1", _raw_ub),
+for _space, _what, _dst, _names in (
+    ("gm", "global memory", "gm", "xm xt"),
+    ("cbuf", "L1", "l1", "config0 config1"),
+    ("ub", "the unified buffer", "ub", "config0 config1"),
 ):
     cube(
         f"copy_matrix_cc_to_{_space}",
         f"Drain the accumulator into {_what}, with the fields of the hardware.",
         Pipe.FIX,
         (at("src", "l0c"), at("dst", _dst, Role.OUT), *numbers(_names)),
-        _raw,
+        _fields,
         decision="Fields are numbered as the assembler numbers the words of the text.",
     )

@@ -6,28 +6,27 @@ Sizes, strides and counts are the same for all blocks of a launch that run toget
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from ptokit.diagnostics.rules import merged
-from ptokit.records import dataclass
-from ptokit.types.codecs import decode, unpack_nibbles
-from ptokit.types.dtypes import DType
+from ptokit.types.dtypes import DTYPES, PACKED, DType
 from ptokit.types.enums import Pipe
 
-from ..machine import Machine
-from ..meaning.rows import Rows
-from ..meaning.words import Meaning
+from ..meaning.behind import Behind
+from ..meaning.expressions import Element
+from ..meaning.matrices import Matrix
+from ..meaning.words import FixPipe, Meaning, Move
+from ..site import ScalarInfo, Site
 from ..table import Attr, Instr, Kind, Operand, OperandForm, Role, instruction
+from ..unknown import known
 from .drain_rules import DRAINS
 from .verifier_rules import VERIFIED
 
 BLOCK = 32  # bytes: a row of a fractal
 ROWS = 16  # of a fractal
-FRACTAL = ROWS * BLOCK
+FRACTAL = ROWS * BLOCK  # bytes
 ACC_COLS = 16  # columns of a block of an accumulator
 ACC_BYTES = 4
 SOURCE = "PTOAS e32488c9, micro-isa 16"
@@ -61,16 +60,15 @@ def cube(
     summary: str,
     pipe: Pipe,
     operands: tuple[Operand, ...],
-    run: Callable[..., Any] | None = None,
+    meaning: Meaning,
     attrs: tuple[Attr, ...] = (),
-    meaning: Meaning | None = None,
     **more: Any,
 ) -> Instr:
     """An operation of the cube unit; operations with words of their own have a ``grammar``."""
     rules = merged(VERIFIED.get(text, ()) or DRAINS.get(text, ()))
     more = {"syntax": "micro", "source": SOURCE, "typed": True, "rules": rules, **more}
-    instr = Instr(text, text, summary, operands, attrs, pipe=pipe, run=run, meaning=meaning, **more)
-    return instruction(instr if meaning is None else replace(instr, run=Rows(instr)))
+    instr = Instr(text, text, summary, operands, attrs, pipe=pipe, meaning=meaning, **more)
+    return instruction(replace(instr, run=Behind(instr)))
 
 
 def ceil(value: int, unit: int) -> int:
@@ -78,68 +76,29 @@ def ceil(value: int, unit: int) -> int:
     return -(-value // unit)
 
 
-def fractals(m: Machine, src: Any, rows: int, row_bytes: int) -> np.ndarray:
-    """Rows of an operand in L0A or L0B in whole fractals: uint8 (blocks or 1, rows rounded up, row_bytes).
-
-    Fractals lie one below the other, as many as the rows need, columns of them side by side.
-    """
-    whole, rest = divmod(row_bytes, BLOCK)
-    high = ceil(rows, ROWS) * ROWS
-    pitch = high * BLOCK
-    parts = []
-    for first, columns, nbytes in ((0, whole, BLOCK), (whole * pitch, 1, rest)):
-        if columns and nbytes:
-            needed = (((columns, pitch), (rows, BLOCK)), nbytes)
-            parts.append(m.fetch(src, first, ((columns, pitch), (high, BLOCK)), nbytes, needed=needed))
-    return np.concatenate([p.transpose(0, 2, 1, 3).reshape(len(p), high, -1) for p in parts], axis=2)
+def given(o: Site, names: str) -> list[Any] | None:
+    """The numbers of operands, None for absent ones; None for all of them where one is not known yet."""
+    infos = [o.operands.get(name) for name in names.split()]
+    found = [info.value if isinstance(info, ScalarInfo) else None for info in infos]
+    return found if known(*found) else None
 
 
-def accumulator(m: Machine, src: Any, first: int, rows: int, cols: int, pitch: int, step: int = 1) -> np.ndarray:
-    """Elements of an accumulator: ``dtype.value`` of shape (blocks or 1, rows, cols).
+def element(dtype: DType) -> DType:
+    """The type of single elements: of a pair of 4-bit numbers one of both."""
+    return DTYPES[dtype.name.removesuffix("x2")] if dtype in PACKED.values() and dtype.size == 1 else dtype
 
-    ``first``: bytes behind the pointer; ``pitch``: rows from a block of 16 columns to the next one; ``step``: rows from
-    one that is taken to the next.
-    """
+
+def in_fractals(name: str, dtype: DType, rows: int, cols: int, pitch: int, **more: Any) -> Matrix:
+    """A matrix in columns of fractals, one below the other; ``pitch``: rows of 32 bytes from column to column."""
+    return Matrix(name, dtype, rows, cols, BLOCK, dtype.c0, pitch * BLOCK, **more)
+
+
+def in_accumulator(name: str, dtype: DType, rows: int, cols: int, pitch: int, step: int = 1, **more: Any) -> Matrix:
+    """Rows of an accumulator, every `step`-th; ``pitch``: rows from one block of 16 columns to the next."""
     row = ACC_COLS * ACC_BYTES
-    blocks = ceil(cols, ACC_COLS)
-    found = m.fetch(src, first, ((blocks, pitch * row), (rows, step * row)), row)
-    joined = found.transpose(0, 2, 1, 3).reshape(len(found), rows, -1)
-    return np.ascontiguousarray(joined).view(src.dtype.value)[:, :, :cols]
+    return Matrix(name, dtype, rows, cols, step * row, ACC_COLS, pitch * row, **more)
 
 
-@dataclass(slots=True)
-class Spec:
-    """The type of a `Matrix`."""
-
-    dtype: DType
-
-
-@dataclass(slots=True)
-class Matrix:
-    """An operand of a product, as products of tiles take it (`isa.meaning.contract`)."""
-
-    spec: Spec
-    codes: np.ndarray  # (blocks or 1, rows, cols), in the type's value dtype, or codes where it has none
-    vr: int
-    vc: int
-
-    @classmethod
-    def of(cls, dtype: DType, raw: np.ndarray) -> Matrix:
-        """From bytes (blocks or 1, rows, bytes of a row)."""
-        raw = np.ascontiguousarray(raw)
-        codes = unpack_nibbles(raw) if dtype.packed or dtype.bits == 4 else raw.view(dtype.value or dtype.storage)
-        return cls(Spec(dtype), codes, *codes.shape[1:])
-
-    @property
-    def turned(self) -> Matrix:
-        """The transposed matrix."""
-        return Matrix(self.spec, self.codes.transpose(0, 2, 1), self.vc, self.vr)
-
-    def read(self, rows: int | None = None, cols: int | None = None) -> np.ndarray:
-        """The values, or codes where the type has no NumPy dtype, of the first rows and columns."""
-        return self.codes[:, :rows, :cols]
-
-    def read_as(self, dtype: np.dtype) -> np.ndarray:
-        """The values in a wider float dtype, exactly."""
-        values = decode(self.spec.dtype, self.codes) if self.spec.dtype.value is None else self.codes
-        return values.astype(dtype)
+def moved(src: Matrix, dst: Matrix, drain: FixPipe | None = None) -> Move:
+    """One matrix becomes another."""
+    return Move(Element(src.name), dst.rows, dst.cols, behind=(src, dst), drain=drain)

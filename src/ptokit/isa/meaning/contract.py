@@ -23,14 +23,14 @@ ROUNDING = "rounding of f32 operands"
 """Register that holds CAST_ROUND or CAST_RINT while f32 operands are rounded."""
 
 
-def rounded(x: np.ndarray, m: Machine) -> np.ndarray:
-    """f32 values with fewer bits of mantissa, in the mode that is set; NaN is kept, a2a3 clears subnormals."""
+def rounded(x: np.ndarray, m: Machine, mode: str) -> np.ndarray:
+    """f32 values with fewer bits of mantissa; NaN is kept, a2a3 clears subnormals."""
     assert m.target.hf32_bits is not None
     drop = 23 - m.target.hf32_bits
     bits = x.view(np.uint32)
     sign, magnitude = bits & np.uint32(0x80000000), (bits & np.uint32(0x7FFFFFFF)).astype(np.int64)
     half = 1 << (drop - 1)
-    tie = half if m.registers.get(ROUNDING) == "CAST_ROUND" else half - 1 + (magnitude >> drop & 1)
+    tie = half if mode == "CAST_ROUND" else half - 1 + (magnitude >> drop & 1)
     result = np.where(magnitude > 0x7F800000, magnitude, (magnitude + tie) >> drop << drop)
     result = np.where(magnitude >= 0x7F800000, magnitude, result)
     if m.target.is_a(A2A3):
@@ -38,13 +38,17 @@ def rounded(x: np.ndarray, m: Machine) -> np.ndarray:
     return (result.astype(np.uint32) | sign).view(np.float32)
 
 
-def product(m: Machine, a: TileOperand, b: TileOperand, start: np.ndarray | None) -> np.ndarray:
-    """``start + a @ b`` in the accumulator's type: (blocks or 1, M, N); K is the valid columns of a."""
+def product(m: Machine, a: TileOperand, b: TileOperand, start: np.ndarray | None, rounding: str = "held") -> np.ndarray:
+    """``start + a @ b`` in the accumulator's type: (blocks or 1, M, N); K is the valid columns of a.
+
+    ``rounding``: of f32 factors, as `words.Contract` has it.
+    """
     if a.spec.dtype.is_integer:
         total = _matmul(a, b, F64).astype(np.int64)  # exact: K <= 4095 and |a*b| <= 2^14
         return (total if start is None else total + start).astype(np.int32)
-    if a.spec.dtype.name == "f32" and m.registers.get(ROUNDING) and m.target.hf32_bits:
-        left, right = (rounded(t.read(), m).astype(np.float64) for t in (a, b))
+    mode = m.registers.get(ROUNDING) if rounding == "held" else rounding
+    if a.spec.dtype.name == "f32" and mode and m.target.hf32_bits:
+        left, right = (rounded(t.read(), m, mode).astype(np.float64) for t in (a, b))
         return total_of(m, left, right[:, : a.vc], start)
     if m.matmul_mode == "exact":
         total = _matmul(a, b, F64)

@@ -20,7 +20,22 @@ from .fold import FOLDS
 from .indexed import gather_tile, scatter_tile
 from .primitives import PRIMITIVES
 from .source import Source, count
-from .words import Bursts, Contract, Fold, Gather, Keep, Lane, Move, Ordering, Python, Scatter, Search, Word, Write
+from .words import (
+    Bursts,
+    Contract,
+    Fold,
+    Gather,
+    Keep,
+    Lane,
+    Move,
+    Ordering,
+    Python,
+    Refusal,
+    Scatter,
+    Search,
+    Word,
+    Write,
+)
 
 if TYPE_CHECKING:
     from ..table import Instr
@@ -263,6 +278,10 @@ def _keep(k: Keep, source: Source) -> list[str]:
     return [*lines, f"m.registers[{k.name!r}] = {f'({made})' if isinstance(k.values, tuple) else made}"]
 
 
+def _refusal(r: Refusal, source: Source) -> list[str]:
+    return [f"m.refuse({r.rule!r}, {r.message!r})"]
+
+
 def _bursts(b: Bursts, source: Source) -> list[str]:
     axes = "".join(f"({', '.join(map(count, axis))}), " for axis in b.axes)
     around = f"*{source.object(levels)}({b.groups} or ()), " if b.groups else ""
@@ -287,4 +306,5 @@ _WRITERS: dict[type, Callable[[Any, Source], list[str]]] = {
     Scatter: _scatter,
     Keep: _keep,
     Bursts: _bursts,
+    Refusal: _refusal,
 }

@@ -17,9 +17,11 @@ _FRACTAL = 16
 def footprint(word: Word, site: Site) -> Iterator[Access] | None:
     """Reads first, then writes, each in the order of the operands; None where the word does not say.
 
-    Scratch tiles are written in their valid regions.
+    Scratch tiles are written in their valid regions. Of matrices behind pointers the machine tells what is touched.
     """
     match word:
+        case Move(behind=behind) | Contract(behind=behind) if behind:
+            return None
         case Lane():
             return _lane(word, site)
         case Fold(dst=dst):

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from ptokit.records import dataclass
 from ptokit.types.dtypes import DType
 
+from ..machine import Combine
 from .expressions import OWN, Count, Expr, Index
+from .matrices import Matrix
 
 if TYPE_CHECKING:
     from ..site import Site
@@ -173,12 +175,38 @@ class Fill:
 
 
 @dataclass(frozen=True, slots=True)
+class FixPipe:
+    """What becomes of an element of an accumulator on its way to memory: scale, ReLU, conversion, bound, in this order.
+
+    ``mode`` is a word of the text (`numerics.scaling`); `words` its parameter word, or one for each column. ``slopes``:
+    of the ReLUs that have one. ``clip``: the bound above. ``nosat``, ``sat``: floats beyond the largest become
+    infinite, or it; with `keep_nan` NaN stays. ``combine``: with what is in memory; None: as the control register says.
+    ``halves``: both vector cores get one, of the rows (``split_m``) or columns; else core `sub` gets all.
+    """
+
+    mode: str = "no_convert"
+    words: Matrix | int = 0
+    relu: str = "no_relu"
+    slopes: Matrix | float | None = None
+    clip: float | None = None
+    saturation: str | None = None
+    keep_nan: bool = False
+    combine: Combine | None = None
+    halves: str = ""
+    sub: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Move:
     """A copy: ``dst[to(i,j)] = value`` for i < rows and j < cols, then the fills around it.
 
     ``value`` reads one element of a tile or view; without a conversion its bits move unchanged, also between types of
     one width. A view of global memory is the two-dimensional array of its layout (`ptokit.types.tensor`). With
     `combine` a view gets ``combine(old, value)``, a primitive; blocks one after the other. The rest of dst is kept.
+
+    ``behind``: where source and destination are pointers, the matrices that they mean. All of the destination is
+    written, bands of rows with bands, and has 0 where the source has no element; its further columns are only read.
+    ``drain``: what a fix-pipe does.
     """
 
     value: Expr
@@ -188,6 +216,8 @@ class Move:
     to: Index = OWN
     fills: tuple[Fill, ...] = ()
     combine: str = ""
+    behind: tuple[Matrix, ...] = ()
+    drain: FixPipe | None = None
 
 
 class Outside(Enum):
@@ -301,8 +331,11 @@ class Contract:
     Integer sums are exact and wrap. Float factors are exact in binary64; the sum is that of the run's matmul mode:
     ``exact`` sums in binary64, in no stated order, with the start, and rounds once; ``fast`` sums in f32, in no stated
     order, and adds the start; ``ref`` starts at +0, goes over k in order, each step ``left * right + sum`` rounded once
-    to f32 from binary64, and adds the start last. f32 factors are rounded first where the register
-    `contract.ROUNDING` says so.
+    to f32 from binary64, and adds the start last. f32 factors are rounded first as `rounding` says: CAST_ROUND,
+    CAST_RINT, not at all, or as register `contract.ROUNDING` has it ("held").
+
+    ``behind``: of pointers, the matrices that they mean, by the names of the factors, the start, the scales and `dst`.
+    ``finite``: an infinite factor is the largest number of its type, NaN is 0, and the result is bounded likewise.
     """
 
     left: str
@@ -312,6 +345,9 @@ class Contract:
     left_scale: str = ""
     right_scale: str = ""
     dst: str = "dst"
+    rounding: str = "held"
+    behind: tuple[Matrix, ...] = ()
+    finite: bool = False
 
 
 def _nothing(*_: Any, **__: Any) -> None:
@@ -329,13 +365,36 @@ class Ordering:
 
 
 @dataclass(frozen=True, slots=True)
+class Refusal:
+    """The run stops: these operands, or the instruction itself, break `rule`."""
+
+    rule: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class Python:
     """What no other word says: ``run(machine, *operands, **attributes)``, as `ptokit.isa.machine` describes."""
 
     run: Callable[..., Any]
 
 
-Word = Lane | Fold | Search | Move | Gather | Scatter | Bursts | Repeats | Update | Contract | Keep | Ordering | Python
+Word = (
+    Lane
+    | Fold
+    | Search
+    | Move
+    | Gather
+    | Scatter
+    | Bursts
+    | Repeats
+    | Update
+    | Contract
+    | Keep
+    | Ordering
+    | Refusal
+    | Python
+)
 
 Meaning = Word | Callable[["Site"], "Word | None"]
 """A word, or a function that chooses one for a site; None where that takes a size which is not known there."""
