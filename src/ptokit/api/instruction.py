@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import overload
 
-import ptokit.isa.all  # noqa: F401  (fills the table)
 from ptokit.asm.instruction_forms import text_forms
 from ptokit.isa.reference import attr_rows, facts, operand_rows, pipe_text, type_rows
 from ptokit.isa.table import BY_TEXT, TABLE, Instr

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 
-from ptokit.diagnostics import CATALOGUE, Diagnostic, Diagnostics, Location, Scope, Severity
+from ptokit.diagnostics import CATALOGUE, Diagnostic, Diagnostics, Location, Scope, Severity, catalogue
 from ptokit.diagnostics.shown import source_lines
 from ptokit.records import dataclass
 
@@ -51,12 +51,12 @@ def _longest(rule: str, beginnings: Iterable[str]) -> int:
 
 def _rules(beginning: str) -> list[str]:
     """The ids that begin so."""
-    found = [id for id in CATALOGUE if id.startswith(beginning)]
+    found = [rule.id for rule in catalogue() if rule.id.startswith(beginning)]
     if not found:
         from .catalogue import load_catalogue
 
         load_catalogue()
-        found = [id for id in CATALOGUE if id.startswith(beginning)]
+        found = [rule.id for rule in catalogue() if rule.id.startswith(beginning)]
     return found if beginning else []
 
 

@@ -1,7 +1,5 @@
 """Reading and printing `.pto` text: every level and form is read as level 2, which is what is printed."""
 
-from ptokit.isa import all as _table  # noqa: F401 - fills the instruction table, which drives both
-
 from .printing.generic import print_generic
 from .printing.printer import print_module
 from .reading import readers as _readers  # noqa: F401 - fills the registry of operations outside of the table

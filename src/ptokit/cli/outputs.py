@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import tempfile
 from collections.abc import Sequence
 from errno import EISDIR
 from pathlib import Path
@@ -47,6 +46,8 @@ def save_arrays(directory: Path, arrays: dict[str, np.ndarray]) -> None:
     made = [p for p in (directory, *directory.parents) if not os.path.exists(p)]
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
+        import tempfile  # takes its time
+
         staging = Path(tempfile.mkdtemp(prefix=f".{directory.name[:100]}-", dir=directory.parent))
         try:
             for name, array in arrays.items():

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
-import ptokit.isa.all  # noqa: F401  (completes the table)
 from ptokit.isa.table import Instr
 from ptokit.run.fault import Fault
 from ptokit.targets import Target

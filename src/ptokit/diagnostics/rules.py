@@ -77,6 +77,8 @@ class Rule:
 
 RuleDecorator = Callable[[Check | None], Rule]
 CATALOGUE: dict[str, Rule] = {}
+FURTHER: list[Callable[[], object]] = []
+"""Functions that define the rules of a table whose parts are imported when they are needed."""
 
 
 def define(id: str, what: str, **fields: Any) -> Rule:
@@ -134,12 +136,19 @@ _NAMED = {"CPU": ("cpu",), "A3": ("a2a3",), "A23": ("a2a3",), "A5": ("a5",)}
 
 def lookup(id: str) -> Rule:
     """The rule with this id (case does not matter). Raises `KeyError`."""
-    return CATALOGUE[id.upper()]
+    found = CATALOGUE.get(id.upper())
+    return found if found is not None else _complete()[id.upper()]
 
 
 def catalogue() -> list[Rule]:
     """All rules, by id."""
-    return [CATALOGUE[id] for id in sorted(CATALOGUE)]
+    return [rule for _, rule in sorted(_complete().items())]
+
+
+def _complete() -> dict[str, Rule]:
+    for define_more in FURTHER:
+        define_more()
+    return CATALOGUE
 
 
 def merged(bound: Sequence[Rule]) -> tuple[Rule, ...]:

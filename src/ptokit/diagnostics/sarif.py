@@ -17,7 +17,7 @@ from ptokit.records import dataclass
 
 from .finding import Diagnostic, Severity
 from .location import Location
-from .rules import CATALOGUE, Rule
+from .rules import Rule, lookup
 from .source import end_column, file_lines
 from .suggestions import replacement
 
@@ -109,8 +109,9 @@ def _spelling(d: Diagnostic, root: Path) -> dict[str, Any] | None:
 
 
 def _rule(id: str) -> dict[str, Any]:
-    rule = CATALOGUE.get(id)
-    if rule is None:
+    try:
+        rule = lookup(id)
+    except KeyError:
         return {"id": id}
     out: dict[str, Any] = {"id": id, "shortDescription": {"text": rule.what}}
     if rule.why:

@@ -23,6 +23,7 @@ from .meaning.execute import Derived
 from .meaning.footprint import footprint as footprint_of
 from .meaning.words import Meaning as Meaning
 from .meaning.words import Ordering, Python, Word
+from .registry import Registry
 from .site import Site, TileInfo, ViewInfo
 
 
@@ -404,36 +405,36 @@ class Instr:
         return f"{self.cpp or self.name}({args})"
 
 
-TABLE: dict[str, Instr] = {}
+TABLE = Registry[Instr]()
 """All instructions by C++ name."""
 
-BY_TEXT: dict[str, Instr] = {}
+BY_TEXT = Registry[Instr]()
 """All instructions by text name and further spellings, without ``pto.``."""
 
-BY_OPERATION: dict[str, Instr] = {}
+BY_OPERATION = Registry[Instr]()
 """The same by full name: ``pto.tadd``."""
 
 SHARED: dict[str, Instr] = {}
 """By the text name of another instruction: what it is where its first operand is a group of devices."""
 
 
-def instruction(instr: Instr) -> Instr:
-    """Put an instruction into the table and return it."""
-    if instr.name in TABLE:
+def instruction(instr: Instr, derived: Callable[[Instr], Any] = Derived) -> Instr:
+    """Put an instruction into the table and return it; ``derived`` makes its function of its meaning."""
+    if TABLE.setdefault(instr.name, instr) is not instr:
         raise ValueError(f"instruction {instr.name} is defined twice")
+    settle = object.__setattr__  # nobody has it yet
     if instr.grammar:
-        instr = replace(instr, syntax="form")
+        settle(instr, "syntax", "form")
     if isinstance(instr.meaning, Python | Ordering) and not instr.threaded:
-        object.__setattr__(instr, "run", instr.meaning.run)  # nobody has it yet
+        settle(instr, "run", instr.meaning.run)
     elif instr.meaning is not None and instr.run is None:
-        object.__setattr__(instr, "run", Derived(instr))
+        settle(instr, "run", derived(instr))
     elif instr.meaning is None and instr.run is not None:
-        object.__setattr__(instr, "meaning", Python(instr.run))
-    TABLE[instr.name] = instr
+        settle(instr, "meaning", Python(instr.run))
     for spelling in (instr.text, *instr.spellings):
-        if spelling in BY_TEXT:
+        if BY_TEXT.setdefault(spelling, instr) is not instr:
             raise ValueError(f"text name {spelling} is defined twice")
-        BY_TEXT[spelling] = BY_OPERATION[f"pto.{spelling}"] = instr
+        BY_OPERATION[f"pto.{spelling}"] = instr
     if instr.shares:
         SHARED[instr.shares] = instr
     return instr

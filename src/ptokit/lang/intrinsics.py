@@ -7,7 +7,6 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import ptokit.isa.all  # noqa: F401  the complete table
 from ptokit.ir import Value
 from ptokit.isa.table import TABLE, Instr, Kind, Operand, Role
 from ptokit.types.dtypes import DType

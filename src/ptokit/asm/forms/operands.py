@@ -78,7 +78,7 @@ NOTHING_BESIDE = Beside({}, {}, None, None)
 def beside_values(name: str) -> Beside:
     instr = TABLE[name]
     own = any(o.form.word for o in instr.operands)
-    others = (i for i in TABLE.values() if i.newest == instr.text and any(o.form.word for o in i.operands))
+    others = (i for i in TABLE.imported() if i.newest == instr.text and any(o.form.word for o in i.operands))
     variant = None if own else next(others, None)
     listed = (*instr.operands, *(variant.operands if variant is not None else ()))
     beside = next((a for a in instr.attrs if a.beside), None)

@@ -230,7 +230,7 @@ def _table_operation(p: Parser, token: str, at: int, names: Names) -> Op:
 def _called(text: str) -> Instr | None:
     """What is written under this name with parentheses, if that is another instruction."""
     own = BY_TEXT[text]
-    found = (i for i in BY_TEXT.values() if i.newest == own.text and i.grammar and i.grammar[0].startswith("~("))
+    found = (i for i in BY_TEXT.imported() if i.newest == own.text and i.grammar and i.grammar[0].startswith("~("))
     return None if own.grammar else next(found, None)
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ptokit.isa.table import BY_TEXT
+from ptokit.isa.table import BY_OPERATION
 
 _LISTS = frozenset(("offset", "sizes", "strides"))  # memref.reinterpret_cast: ``offset: [..]``
 _SPACED = {"scf.while", "to", "attributes", "private", "public", "nested", "return", "else", "do"}
-_SPACED |= {f"pto.{name}" for name, instr in BY_TEXT.items() if instr.grammar and instr.grammar[0].startswith("[")}
-"""Words with a blank before an opening bracket."""
+"""Words with a blank before an opening bracket, as instructions whose form begins with one have it."""
 
 
 def join(tokens: Sequence[str], glued: Sequence[bool | None], *, header: bool) -> str:
@@ -46,6 +45,11 @@ def _result_list(tokens: Sequence[str]) -> int:
     return 0
 
 
+def _spaced(word: str) -> bool:
+    instr = BY_OPERATION.get(word)
+    return instr.grammar[:1] != () and instr.grammar[0].startswith("[") if instr is not None else word in _SPACED
+
+
 def _blank(tokens: Sequence[str], i: int, *, tight_colon: bool) -> bool:
     """True if a blank stands before token i."""
     left, right = tokens[i - 1], tokens[i]
@@ -58,8 +62,8 @@ def _blank(tokens: Sequence[str], i: int, *, tight_colon: bool) -> bool:
         return left != ")"
     if right in ("(", "["):
         if right == "[" and left[0].isalpha():  # ``sizes [``, but ``pto.set_flag[``
-            return left in _SPACED if "." in left else i > 1
-        return left in _SPACED or not (left[0].isalnum() or left[0] in '_@%^"]')
+            return _spaced(left) if "." in left else i > 1
+        return _spaced(left) or not (left[0].isalnum() or left[0] in '_@%^"]')
     if right == ":":
         return not (tight_colon or left in _LISTS or before_label)
     if left == ":":

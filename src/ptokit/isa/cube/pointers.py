@@ -7,7 +7,6 @@ Sizes, strides and counts are the same for all blocks of a launch that run toget
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 from ptokit.diagnostics.rules import merged
@@ -68,7 +67,7 @@ def cube(
     rules = merged(VERIFIED.get(text, ()) or DRAINS.get(text, ()))
     more = {"syntax": "micro", "source": SOURCE, "typed": True, "rules": rules, **more}
     instr = Instr(text, text, summary, operands, attrs, pipe=pipe, meaning=meaning, **more)
-    return instruction(replace(instr, run=Behind(instr)))
+    return instruction(instr, Behind)
 
 
 def ceil(value: int, unit: int) -> int:

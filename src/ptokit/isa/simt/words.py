@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from ptokit.diagnostics.rules import merged
@@ -54,7 +53,7 @@ def simt(
     }
     more = {"results": results, "produces": produces, "grammar": (grammar,), "meaning": meaning, **more}
     instr = Instr(text, text, summary, operands, attrs, **more)
-    return instruction(replace(instr, run=OfThreads(instr)))
+    return instruction(instr, OfThreads)
 
 
 def thread(value: Expr) -> Lane:

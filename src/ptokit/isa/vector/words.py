@@ -9,7 +9,6 @@ returns the result, or a tuple of several.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
 
 from ptokit.diagnostics import Rule
@@ -155,4 +154,4 @@ def micro(
         source=source if " " in source else f"vector-path {source}",
         **more,
     )
-    return instruction(instr if meaning is None else replace(instr, run=Registers(instr)))
+    return instruction(instr, Registers)

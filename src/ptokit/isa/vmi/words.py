@@ -17,7 +17,6 @@ A question mark behind it: it may be missing; a star: a list.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from ptokit.diagnostics import Rule
@@ -148,4 +147,4 @@ def vmi(
         produces=tuple(produces),
         **more,
     )
-    return instruction(instr if meaning is None else replace(instr, run=Rows(instr)))
+    return instruction(instr, Rows)

@@ -1,0 +1,68 @@
+"""Writes down which module of `ptokit.isa` defines which instruction, so that a program imports those it names.
+
+python tools/modules.py            writes src/ptokit/isa/modules.py
+python tools/modules.py --check    says whether it is up to date
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from ptokit.isa import table
+from ptokit.isa.table import Instr
+
+FILE = Path(__file__).parents[1] / "src" / "ptokit" / "isa" / "modules.py"
+TEXT = '''"""The modules that define instructions, in order, each with all names of these. Made by tools/modules.py.
+
+A module also has the names of other instructions that stand for one of its own in some texts.
+"""
+
+# ruff: noqa: E501
+MODULES = """
+{}
+"""
+'''
+
+
+def defined() -> list[tuple[str, Instr]]:
+    """All instructions with the modules that define them, in order. The table must still be empty."""
+    found: list[tuple[str, Instr]] = []
+    register = table.instruction
+
+    def noted(instr: Instr, *more: object) -> Instr:
+        frame = sys._getframe(1)
+        while frame.f_code.co_name != "<module>":
+            assert frame.f_back is not None
+            frame = frame.f_back
+        made = register(instr, *more)  # type: ignore[arg-type]
+        found.append((frame.f_globals["__name__"].removeprefix("ptokit.isa."), made))
+        return made
+
+    table.instruction = noted
+    from ptokit.isa import all as _complete  # noqa: F401
+
+    return found
+
+
+def text() -> str:
+    """The whole file."""
+    names: dict[str, dict[str, None]] = {}
+    for module, instr in defined():
+        others = (instr.newest, instr.shares)
+        for name in (instr.name, instr.text, *instr.spellings, *filter(None, others)):
+            names.setdefault(module, {})[name] = None
+    return TEXT.format("\n".join(" ".join((module, *of)) for module, of in names.items()))
+
+
+def main() -> None:
+    made = text()
+    if sys.argv[1:] == ["--check"]:
+        if made != FILE.read_text(encoding="utf-8"):
+            sys.exit(f"{FILE.name} is not as the table: run python tools/modules.py")
+    else:
+        FILE.write_text(made, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
