@@ -180,6 +180,11 @@ class CoreObserver(ObservedCore):
 
     def execute(self, moment: Moment) -> Any:
         step = moment.step
+        flag = self.flags.get(step.op)
+        if flag is not None:
+            of, name, pipe, key = flag
+            self.push(of(step.op, name, pipe, key=key))
+            return None
         instr = step.instr
         self.here = step.op
         if instr is None:
@@ -371,10 +376,9 @@ class CoreObserver(ObservedCore):
 
     def _run(self, moment: Moment, instr: Instr, known: _Known, given: Mapping[str, Any]) -> tuple[Any, list[Touch]]:
         """Execute, unless a view leaves its memory; the accesses to global memory."""
-        run = partial(self.checked, moment)
         views = [(n, v) for n, v in given.items() if isinstance(v, View)]
         if not views:
-            return run(), []
+            return self.checked(moment), []
         op, bad = moment.op, False
         for name, view in views:
             if view.buffer is None:
@@ -385,7 +389,7 @@ class CoreObserver(ObservedCore):
             if (message := leaves_memory(view)) is not None:
                 bad = True
                 self.report("GM-OOB", op, name, partial(placement.outside, op, instr.name, view, message))
-        result = None if bad else run_scatter(self, op, instr.name, views, run)
+        result = None if bad else run_scatter(self, op, instr.name, views, partial(self.checked, moment))
         return result, [t for name, write, kind in known.views for t in self._view_touch(given[name], write, kind)]
 
     def checked(self, moment: Moment) -> Any:

@@ -26,11 +26,6 @@ def synchronise(
         o.scope_order.barrier(attrs["kind"])
     if o.in_order and not instr.between_cores:
         return
-    known = o.flags.get(op)
-    if known is not None:
-        of, name, pipe, key = known
-        o.push(of(op, name, pipe, key=key))
-        return
     item = _item(o, op, instr.name, kind, operands, attrs)
     if item is not None:
         o.push(item)
