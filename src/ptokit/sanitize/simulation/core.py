@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 
 from ptokit.run.cores.cluster import place_text
 from ptokit.targets import Target
@@ -49,7 +48,7 @@ class Core:
         self.ended = True  # False if the program stopped early
         self.over = False  # nothing is left to do
         self.cluster: list[Core] = [self]  # the cores that see its buffers
-        self.recent: Sequence[Item] = ()  # what it has processed last
+        self.recent: deque[Item] = deque(maxlen=RECENT)  # what it has processed last
         self.issuer: Core = self  # of a transfer engine: the core that submits to it
         self.heard: dict[int, deque[Work]] = {}  # notifications that it has waited for, by the core that gave them
         self._empty()
@@ -74,12 +73,11 @@ class Core:
         self.counts = [0] * (POSTED + 1)
         self.queues = {pipe: deque() for pipe in COMPONENTS if pipe is not Pipe.S}
         self.stream = deque()
-        self.recent = deque(maxlen=RECENT)
 
     def forget(self) -> None:
         """The core has ended and nothing of it is left to do: only the last items are kept."""
         self._empty()
-        self.recent = tuple(self.recent)[-RECENT // 4 :]
+        self.recent = deque(self.recent, RECENT // 4)
         self.over = True
 
     @property

@@ -33,6 +33,9 @@ Execute = Callable[["Core", Work, Clock], None]
 Reuse = Callable[["Core", SetFlag, WaitFlag | None], None]
 
 
+_SCALAR_UNIT = (Pipe.S, Pipe.ALL)
+
+
 class Simulation:
     """All cores of a launch. ``execute(core, work, clock)`` is called for every instruction, in an order that the
     flags allow, with what is known to have completed before it begins."""
@@ -49,8 +52,11 @@ class Simulation:
         """The next item of a core's program."""
         if core.stream or not self._issue(core, item):
             core.stream.append(item)
-        elif any(core.queues.values()):
-            self._advance(core)
+        else:
+            for queue in core.queues.values():
+                if queue:
+                    self._advance(core)
+                    break
         if self.hub.delivered:
             self._wake()
 
@@ -97,14 +103,13 @@ class Simulation:
     def _noted(core: Core, item: Item, done: bool) -> bool:
         """Whether an item is processed; if so it is remembered for a while."""
         if done:
-            assert isinstance(core.recent, deque)
             core.recent.append(item)
         return done
 
     def _holds_scalar_unit(self, core: Core, item: Item) -> bool:
-        if item.pipe in (Pipe.S, Pipe.ALL) or isinstance(item, WaitWork):
+        if item.pipe in _SCALAR_UNIT:
             return True
-        return isinstance(item, AwaitSignal) and core.target.waits_hold_core
+        return isinstance(item, WaitWork) or (isinstance(item, AwaitSignal) and core.target.waits_hold_core)
 
     def _scalar(self, core: Core, item: Item) -> bool:
         """An item of the scalar unit itself; False if it has to wait."""
