@@ -13,7 +13,7 @@ from ptokit.isa.table import TABLE
 from ptokit.targets import A5
 from ptokit.types.dtypes import DTYPES, PACKED, dtype
 
-from .vector.programs import run
+from .vector.programs import run_both as run
 
 F32, I32 = "!pto.vmi.vreg<100xf32>", "!pto.vmi.vreg<100xi32>"
 MASK = "!pto.vmi.mask<100xpred>"

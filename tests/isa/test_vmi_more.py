@@ -15,7 +15,8 @@ from ptokit.targets import A5
 from ptokit.types.dtypes import DTYPES
 
 from .test_vmi import kernel, ran
-from .vector.programs import found, run
+from .vector.programs import found
+from .vector.programs import run_both as run
 
 L = 70
 RNG = np.random.default_rng(14)

@@ -114,12 +114,6 @@ def test_lines(part: int) -> None:
 
 
 LEFT_TO_PYTHON = {
-    "vselr",  # lanes that only the run knows
-    "vperm",
-    "vslide",
-    "vshift",
-    "vsqz",
-    "vusqz",
     "vshl",  # counts that may be refused
     "vshr",
     "vbr",  # of 8-bit floats
@@ -127,17 +121,6 @@ LEFT_TO_PYTHON = {
     "vmulscvt",  # a product in binary64
     "vaddreluconv",
     "vmulconv",
-    "vcbmax",
-    "vcbmin",
-    "chistv2",
-    "dhistv2",
-    "vcadd",
-    "vcmax",
-    "vcmin",
-    "vcgadd",
-    "vcgmax",
-    "vcgmin",
-    "vcpadd",
 }
 """Operations on registers that have no native form."""
 

@@ -27,10 +27,10 @@ from ptokit.run.memory.tile import Tile as RunTile
 from ptokit.run.memory.window import Window
 from ptokit.run.python import arith
 from ptokit.types.tile import TileSpec
-from ptokit.types.values import Mask, Ptr, Scalar, VReg
+from ptokit.types.values import LogicalMask, LogicalVector, Mask, Ptr, Scalar, VReg
 
+from . import vectors
 from .code import Num
-from .elements import storage
 from .module import Action, CallSite
 from .scalars import FLOATS, llvm_type
 from .tiles import valid
@@ -40,17 +40,8 @@ from .workers import memory_at
 if TYPE_CHECKING:
     from .function import Writer
 
+VECTORS = VReg | Mask | LogicalVector | LogicalMask
 Decode = Callable[[Any, list[int]], Any]
-
-REGISTER_BYTES = 256
-REGISTER_WORDS = REGISTER_BYTES // 8
-
-
-def register_kind(type: Any) -> str:
-    """LLVM's type of a vector register or predicate."""
-    if isinstance(type, Mask):
-        return f"<{REGISTER_BYTES} x i8>"
-    return f"<{REGISTER_BYTES // type.dtype.size} x {storage(type.dtype)}>"
 
 
 class Packing:
@@ -123,16 +114,13 @@ class Packing:
 
     def _register(self, what: Register) -> Decode:
         """An array (1, lanes), or the image of a predicate."""
-        first = self.add(what.kind, what.value, REGISTER_WORDS)
-        last = first + REGISTER_WORDS
+        kind, value = vectors.handed(self.w.code, what)
+        first, size = self.add_vector(kind, value, what.type), -(-vectors.handed_bytes(what.type) // 8)
+        return lambda worker, words: vectors.array_of(what.type, words[first : first + size])
 
-        def found(words: list[int]) -> np.ndarray:
-            return np.array(words[first:last], np.int64)
-
-        if isinstance(what.type, Mask):
-            return lambda worker, words: (found(words).view(np.uint8) != 0)[None]
-        kind = what.type.dtype.value or what.type.dtype.storage
-        return lambda worker, words: found(words).view(kind)[None]
+    def add_vector(self, kind: str, value: str, type: Any) -> int:
+        """Room for the bytes of a vector; the number of its first word."""
+        return self.add(kind, value, -(-vectors.handed_bytes(type) // 8))
 
     def _view(self, what: View) -> Decode:
         number, dtype = self.number, what.dtype
@@ -312,9 +300,9 @@ def _instruction(w: Writer, op: Op, instr: Instr) -> tuple[Packing, Action]:
     for result in op.results:
         if isinstance(result.type, Scalar | Ptr):
             results.append((packing.add("i64", 0), result.type))
-        elif isinstance(result.type, VReg | Mask):
-            kind = register_kind(result.type)
-            results.append((packing.add(kind, "zeroinitializer", REGISTER_WORDS), result.type))
+        elif isinstance(result.type, VECTORS):
+            kind = f"<{vectors.handed_bytes(result.type)} x i8>"
+            results.append((packing.add_vector(kind, "zeroinitializer", result.type), result.type))
         else:
             raise NotNativeError(instr.name, f"its result is of type {result.type}")
     single = len(instr.returned) + any(o.posted for o in instr.produces) * (len(op.results) > len(instr.returned)) == 1
@@ -333,8 +321,7 @@ def _instruction(w: Writer, op: Op, instr: Instr) -> tuple[Packing, Action]:
                 words[k] = int(value.address)
             else:
                 place = ctypes.addressof(words.contents) + 8 * k
-                raw = np.ascontiguousarray(value).view(np.uint8).reshape(-1)
-                memory_at(place, REGISTER_BYTES)[:] = raw * np.uint8(255) if isinstance(type, Mask) else raw
+                memory_at(place, vectors.handed_bytes(type))[:] = vectors.bytes_of(type, value)
 
     packing.results = [k for k, _ in results]
     return packing, action
@@ -362,8 +349,7 @@ def instruction(w: Writer, op: Op, instr: Instr, *, reads: bool = True) -> None:
         elif isinstance(result.type, Ptr):
             w.set(result, LocalPointer(result.type.space or "gm", _taken(w, k, "i64"), result.type.dtype))
         else:
-            kind = register_kind(result.type)
-            w.set(result, Register(w.code.load(kind, w.code.at(w.words, 8 * k), 8), kind, result.type))
+            w.set(result, vectors.taken_back(w.code, result.type, w.code.at(w.words, 8 * k)))
 
 
 def carried_out(w: Writer, op: Op, action: Action) -> None:

@@ -36,6 +36,8 @@ class Code:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.slots: list[str] = []
+        self._scratch: dict[str, list[str]] = {}  # slots by type that operations use one after the other
+        self._taken: dict[str, int] = {}  # how many of them the operation has that is being written
         self._names = 0
         self.open = True  # the block that is being written has no end yet
 
@@ -87,6 +89,18 @@ class Code:
         name = self.fresh("s")
         self.slots.append(f"  {name} = alloca {type}, align {align}")
         return name
+
+    def scratch(self, type: str) -> str:
+        """Memory on the stack that other operations use, too: see `begin_operation`."""
+        found, taken = self._scratch.setdefault(type, []), self._taken.get(type, 0)
+        if taken == len(found):
+            found.append(self.slot(type, 64))
+        self._taken[type] = taken + 1
+        return found[taken]
+
+    def begin_operation(self) -> None:
+        """What `scratch` has given so far may be used again."""
+        self._taken.clear()
 
     def load(self, type: str, pointer: str, align: int | None = None) -> str:
         return self.value(f"load {type}, ptr {pointer}" + (f", align {align}" if align else ""))

@@ -13,11 +13,11 @@ from ptokit.isa.meaning.expressions import (
     Convert,
     Element,
     Expr,
-    Listed,
     Place,
     Reinterpret,
     Scalar,
     Stored,
+    children,
     type_of,
 )
 from ptokit.isa.numerics.scalars import element
@@ -38,23 +38,26 @@ def dtype_of(e: Expr, types: Types) -> DType | None:
 
 def writable(e: Expr, types: Types) -> bool:
     """True if there is native code for all inner nodes of an expression."""
+    return has_form(e, types) and all(writable(child, types) for child in children(e))
+
+
+def has_form(e: Expr, types: Types) -> bool:
+    """True if there is native code for a node, if there is some for those below it."""
     match e:
         case Apply(op, args):
-            return primitives.known(op, dtype_of(args[-1], types)) and all(writable(a, types) for a in args)
+            return primitives.known(op, dtype_of(args[-1], types))
         case Convert(inner, _, rounding, saturate):
             source, target = type_of(inner, types), type_of(e, types)
             if not isinstance(source, DType) or not isinstance(target, DType) or isinstance(inner, Scalar):
                 return False
-            return conversions.known(source, target, rounding, saturate) and writable(inner, types)
+            return conversions.known(source, target, rounding, saturate)
         case Reinterpret(inner):
-            return type_of(inner, types) != BOOL and writable(inner, types)
+            return type_of(inner, types) != BOOL
         case Const():
             of = dtype_of(e, types)
             return of is not None and of.value is not None
         case Element() | Scalar() | Stored() | Place() | Code():
             return isinstance(type_of(e, types), DType)
-        case Listed(_, of):
-            return isinstance(of, DType) and of.is_integer
         case Bit():
             return True
     return False

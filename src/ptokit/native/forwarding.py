@@ -19,9 +19,9 @@ from ptokit.records import dataclass
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
 
-from .callbacks import REGISTER_BYTES, site_of
+from .callbacks import site_of
 from .intervals import interval
-from .vectors import stored_bytes
+from .vectors import REGISTER_BYTES, stored_bytes
 
 if TYPE_CHECKING:
     from .function import Writer

@@ -330,8 +330,8 @@ class Writer:
         code = self.code
         if not self.words:
             self.words = code.fresh("words")
+        self.most_words = max(self.most_words, self.module.sites[site].words)
         for position, kind, operand in words:
-            self.most_words = max(self.most_words, position + (1 if kind == "i64" else callbacks.REGISTER_WORDS))
             code.store(kind, operand, code.at(self.words, 8 * position), 8)
         callback = code.load("ptr", self.word(STATE_CALLBACK))
         handle = code.load("i64", self.word(STATE_HANDLE))

@@ -82,10 +82,8 @@ def _on_registers(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[st
     word = instr.meaning_at(site)
     if isinstance(word, Bursts):
         return bursts.write(w, op, instr, site, word, operands)
-    if not isinstance(word, Lane) or not isinstance(instr.run, Derived):
-        return False
-    types = instr.run.types(site)
-    if not registers.supported(instr, word, op, operands, types):
+    types = instr.run.types(site) if isinstance(instr.run, Derived) else {}
+    if not isinstance(word, Lane) or not registers.supported(w, instr, word, op, operands, types):
         return False
     w.check(op, instr, site)
     registers.write(w, op, instr, word, operands, types)

@@ -1,8 +1,7 @@
-"""Operations on vector registers and predicates: registers are LLVM vectors of 256 bytes, a lane each element.
+"""Operations on vector registers, logical vectors and predicates: LLVM vectors, a lane each element.
 
 What is written for an operation follows from its meaning (`Lane`): lanes at other places are shuffles, accesses to
-on-chip memory are loads and stores of the thread's own bytes. What needs many instructions for a lane (exponentials,
-tables, division of integers) is a loop over the lanes in a function of its own.
+on-chip memory are loads and stores of the thread's own bytes.
 """
 
 from __future__ import annotations
@@ -10,84 +9,62 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ptokit.ir.core import Op, Value
-from ptokit.isa.meaning.expressions import (
-    OWN,
-    Apply,
-    Bit,
-    Element,
-    Expr,
-    Listed,
-    Place,
-    Scalar,
-    Stored,
-    lanes_at,
-    leaves,
-    type_of,
-)
+from ptokit.isa.meaning.expressions import OWN, Expr, Fetched, Stored, children, lanes_at, type_of
 from ptokit.isa.meaning.words import Advance, Lane, Write
 from ptokit.isa.table import Instr, Kind
 from ptokit.run.memory.local import SPACES
 from ptokit.types.dtypes import DType
-from ptokit.types.values import Mask, Ptr, VReg
+from ptokit.types.values import Align, LogicalMask, Ptr, VReg
 from ptokit.types.values import Scalar as ScalarType
 
-from .callbacks import REGISTER_BYTES, register_kind
-from .code import Code, Num
+from . import between_lanes
+from .callbacks import VECTORS
+from .code import Num
+from .computed_places import Places
 from .elements import many, spread, storage
-from .expressions import Types, inner, writable
+from .expressions import Types
 from .intervals import interval, turns
-from .lanes import scalar_element
-from .primitives import Elements, Maker
-from .scalars import FLOATS
+from .lane_values import Values, known, placed
+from .primitives import Elements
+from .scalars import llvm_type
 from .values import LocalPointer, Register
-from .vectors import bits_as, constants, shuffled, stored_bytes
+from .vectors import REGISTER_BYTES, lanes_of, register_kind, shuffled, stored_bytes
 from .views import Checked
 
 if TYPE_CHECKING:
     from .function import Writer
 
-_IMAGE = "<256 x i8>"
-_SLOW = frozenset(("exp", "log", "fmod", "floormod", "pow", "pow_a2a3"))
-_TABLES = frozenset(("exp", "log", "sqrt", "rsqrt", "recip"))
-_PIECE = 32  # bytes of a register that a loop over lanes takes at a time
 
-
-def supported(instr: Instr, word: Lane, op: Op, operands: dict[str, Any], types: Types) -> bool:
+def supported(w: Writer, instr: Instr, word: Lane, op: Op, operands: dict[str, Any], types: Types) -> bool:
     """True if there is native code for an operation on registers."""
     for result in op.results:
-        if not isinstance(result.type, VReg | Mask | Ptr | ScalarType):
+        if not isinstance(result.type, VECTORS | Ptr | ScalarType):
             return False
-    if word.keeps:
+    if word.keeps and _streams(w):
         return False
     for write in word.writes:
-        if not writable(write.value, types):
+        if not all(known(e, op, operands, types) for e in _expressions(write)):
             return False
         if not write.packed and isinstance(type_of(write.value, types), str):
             return False
-        if write.place is not None or write.where is not None:
+        if write.place is not None and (write.packed or not placed(write.place, types)):
+            return False
+        if write.where is not None and (write.packed or write.place is None):
             return False
         target = operands.get(write.name)
         if _is_pointer(instr, write.name) and not isinstance(target, LocalPointer):
             return False
-        if not all(_reachable(leaf, op, operands, types) for leaf in leaves(write.value)):
-            return False
     return all(isinstance(operands.get(a.pointer), LocalPointer) for a in word.advances)
 
 
-def _reachable(leaf: Expr, op: Op, operands: dict[str, Any], types: Types) -> bool:
-    match leaf:
-        case Element(name):
-            return isinstance(operands.get(name), Register)
-        case Bit(name):
-            return operands.get(name) is None or isinstance(operands[name], Register)
-        case Stored(name):
-            return isinstance(operands.get(name), LocalPointer)
-        case Scalar(name):
-            value, of = op.get(name), type_of(leaf, types)
-            if value is None or not isinstance(value.type, ScalarType) or not isinstance(of, DType):
-                return False
-            return of.value is not None and (of.is_float or value.type.name not in FLOATS)
-    return isinstance(leaf, Place)
+def _expressions(write: Write) -> list[Expr]:
+    return [e for e in (write.value, write.place, write.where) if e is not None]
+
+
+def _streams(w: Writer) -> bool:
+    """True if the program has unaligned streams, which alone read what operations on registers keep."""
+    bodies = [f.body for f in w.source.functions if f.body is not None]
+    return any(isinstance(v.type, Align) for body in bodies for op in body.walk() for v in (*op.values, *op.results))
 
 
 def _is_pointer(instr: Instr, name: str) -> bool:
@@ -97,34 +74,48 @@ def _is_pointer(instr: Instr, name: str) -> bool:
 def write(w: Writer, op: Op, instr: Instr, word: Lane, operands: dict[str, Any], types: Types) -> None:
     """An operation on registers."""
     w.pending.flush()
+    w.code.begin_operation()
     _Lanes(w, op, instr, word, operands, types).write()
 
 
-class _Lanes:
+def _domain(word: Lane, instr: Instr, op: Op, types: Types) -> int:
+    """How many lanes a meaning has at a place."""
+    if word.lanes:
+        return word.lanes
+    found: dict[str, Any] = {operand.name: value.type for operand, value in zip(instr.produces, op.results)}
+    given = op.get(word.over)
+    over = found.get(word.over, next(iter(found.values())) if given is None else given.type)
+    return over.lanes if isinstance(over, LogicalMask) else lanes_of(over, (types.get(word.over) or over.dtype).size)
+
+
+class _Lanes(Values):
     """One operation."""
 
     def __init__(self, w: Writer, op: Op, instr: Instr, word: Lane, operands: dict[str, Any], types: Types) -> None:
-        self.w, self.op, self.word, self.operands, self.types = w, op, word, operands, types
-        self.instr = instr
-        self.lanes = word.lanes or REGISTER_BYTES // types[word.over].size
-        self.maker = Maker(w.code, self.lanes, w.module.need, w.table)
-        self.values: dict[Expr, Elements] = {}
+        super().__init__(w, op, operands, types, _domain(word, instr, op, types))
+        self.word, self.instr = word, instr
         self.memory: dict[tuple[Any, ...], tuple[str, int]] = {}  # addresses of accesses that have been checked
+        self.places: dict[Fetched | Write, Places] = {}
 
     def write(self) -> None:
         """All accesses are checked before the first one is made."""
         checked = Checked(self.w)
         for write in self.word.writes:
-            for leaf in leaves(write.value):
-                if isinstance(leaf, Stored):
-                    self._place(checked, leaf, leaf.span)
-            if self._is_pointer(write):
+            for e in _expressions(write):
+                self._check(checked, e)
+            if write.place is not None and self._is_pointer(write):
+                of = type_of(write.value, self.types)
+                assert isinstance(of, DType)
+                self._computed(checked, write, write.place, write.where, of)
+            elif self._is_pointer(write):
                 self._place(checked, write, self._span(write))
         pointers = {a.result: self._advanced(checked, a) for a in self.word.advances}
         self.w.refuse_if(checked.any(), self.op)
-        found = [self._value(write.value) for write in self.word.writes]
+        found = [self.value(write.value) for write in self.word.writes]
         for write, value in zip(self.word.writes, found):
-            if self._is_pointer(write):
+            if write in self.places:
+                self.places[write].store(value)
+            elif self._is_pointer(write):
                 self._store(write, value)
         made = dict(zip((write.name for write in self.word.writes), zip(self.word.writes, found)))
         for operand, result in zip(self.instr.produces, self.op.results):
@@ -132,6 +123,29 @@ class _Lanes:
                 self.w.set(result, pointers[operand.name])
             else:
                 self.w.set(result, self._result(result, *made[operand.name]))
+
+    def _check(self, checked: Checked, e: Expr) -> None:
+        """Check the accesses of an expression."""
+        match e:
+            case Stored():
+                self._place(checked, e, e.span)
+            case Fetched():
+                self._computed(checked, e, e.place, e.where, e.dtype)
+                self.w.reads_space(SPACES[self.operands[e.name].space])
+        for child in children(e):
+            self._check(checked, child)
+
+    def _computed(self, checked: Checked, access: Fetched | Write, place: Expr, where: Expr | None, of: DType) -> None:
+        if access in self.places:
+            return
+        with self.domain(self.lanes // access.run):
+            places, on = self.value(place), None if where is None else self.value(where)
+            if on is None and isinstance(access, Write):
+                on = self._mask()
+        self.places[access] = Places(checked, self.op, access, self.operands[access.name], of, places, on)
+
+    def fetched(self, e: Fetched) -> Elements:
+        return self.places[e].loaded(self.lanes, e.dtype)
 
     def _is_pointer(self, write: Write) -> bool:
         return _is_pointer(self.instr, write.name)
@@ -198,8 +212,9 @@ class _Lanes:
             by = by & -size if isinstance(by, int) else self.w.code.value(f"and i64 {by}, {-size}")
         return LocalPointer(pointer.space, checked.add(pointer.address, by), pointer.dtype)
 
-    def _loaded(self, e: Stored) -> Elements:
+    def loaded(self, e: Stored) -> Elements:
         code, kind = self.w.code, storage(e.dtype)
+        """Elements side by side, or one of them in all lanes."""
         address, _ = self.memory[_key(e, e.span)]
         places = lanes_at(e.at, self.lanes, e.pitch)
         if len(set(places)) == 1:
@@ -220,7 +235,7 @@ class _Lanes:
         on = self._mask()
         if on is not None:
             old = code.load(kind, address, 1)
-            found = code.value(f"select {self.maker.type('i1')} {on}, {kind} {found}, {kind} {old}")
+            found = code.value(f"select {self.maker.type('i1')} {on.wide}, {kind} {found}, {kind} {old}")
         code.store(kind, found, address, 1)
         if on is None:
             self._swept(write)
@@ -228,7 +243,7 @@ class _Lanes:
     def _store_bits(self, bits: str, address: str) -> None:
         code, kind, on = self.w.code, self.maker.type("i1"), self._mask()
         if on is not None:
-            bits = code.value(f"and {kind} {bits}, {on}")
+            bits = code.value(f"and {kind} {bits}, {on.wide}")
         code.store(f"i{self.lanes}", code.value(f"bitcast {kind} {bits} to i{self.lanes}"), address, 1)
 
     def _swept(self, write: Write) -> None:
@@ -245,160 +260,70 @@ class _Lanes:
             start = self.w.module.space(SPACES[pointer.space]) + pointer.address
             ranges.append((start + limits[0] * size, start + limits[1] * size + span))
 
-    # --- predicates ----------------------------------------------------------------------------------------------
+    # --- results -------------------------------------------------------------------------------------------------
 
-    def _active(self, name: str, width: int, places: list[int]) -> str | None:
-        """Conditions of lanes: the bits of a predicate for lanes of `width` bytes; None if there is no predicate."""
-        register = self.operands.get(name)
-        if register is None:
+    def _mask(self) -> Elements | None:
+        """The lanes that the mask lets through; None if it lets all through."""
+        if self.operands.get(self.word.mask) is None:
             return None
-        code, count = self.w.code, REGISTER_BYTES // width
-        if register.full and width == register.full:
-            return None
-        bits, wide = register.value, many(count, f"i{8 * width}")
-        if width > 1:
-            bits = code.value(f"bitcast {_IMAGE} {bits} to {wide}")
-        bits = code.value(f"trunc {wide} {bits} to {many(count, 'i1')}")
-        return shuffled(code, "i1", count, bits, places)
-
-    def _mask(self) -> str | None:
-        if not self.word.mask:
-            return None
-        width = self.word.width or REGISTER_BYTES // self.lanes
-        return self._active(self.word.mask, width, list(range(self.lanes)))
-
-    # --- values --------------------------------------------------------------------------------------------------
-
-    def _value(self, e: Expr) -> Elements:
-        found = self.values.get(e)
-        if found is None:
-            made = self._always(e) or (self._apart(e) if _slow(e, self.types) else None)
-            made = made or inner(self.maker, e, self.types, self._value)
-            found = self.values[e] = made or self._leaf(e)
-        return found
-
-    def _always(self, e: Expr) -> Elements | None:
-        """A condition that the text shows to hold for all lanes: they are fewer than a count that is left."""
-        match e:
-            case Apply("lt", (Place(), Scalar(name))):
-                limits = interval(self.w, self.op[name])
-                if limits is not None and limits[0] >= self.lanes:
-                    return self.maker.condition(self.maker.same("i1", "true"))
-        return None
-
-    def _leaf(self, e: Expr) -> Elements:
-        code, m, n = self.w.code, self.maker, self.lanes
-        match e:
-            case Element(name, at, dtype):
-                register, of = self.operands[name], dtype or self.types[name]
-                count, kind = REGISTER_BYTES // of.size, storage(of)
-                x = bits_as(code, register, many(count, kind))
-                places = list(range(n)) if at == OWN else lanes_at(at, n)
-                return m.narrow(of, shuffled(code, kind, count, x, places))
-            case Bit(name, at, width):
-                width = width or REGISTER_BYTES // n
-                on = self._active(name, width, lanes_at(at, n))
-                return m.condition(m.same("i1", "true") if on is None else on)
-            case Scalar(name):
-                found = type_of(e, self.types)
-                assert isinstance(found, DType)
-                of = found
-                text = scalar_element(self.w, self.op[name], of)
-                if text.startswith("%"):
-                    return m.narrow(of, spread(code, n, storage(of), text))
-                return m.narrow(of, m.same(storage(of), text))
-            case Stored():
-                return self._loaded(e)
-            case Place(dtype):
-                return m.narrow(dtype, constants(dtype, range(n)))
-            case Listed(numbers, DType() as kind_of):
-                return m.narrow(kind_of, constants(kind_of, numbers if len(numbers) > 1 else numbers * n))
-        raise TypeError(e)
-
-    def _apart(self, e: Expr) -> Elements:
-        """A primitive in a loop over pieces of the register, which lie in memory meanwhile."""
-        assert isinstance(e, Apply)
-        code, of = self.w.code, type_of(e, self.types)
-        assert isinstance(of, DType)
-        kind = many(self.lanes, storage(of))
-        pointers = [code.slot(kind, REGISTER_BYTES) for _ in range(len(e.args) + 1)]
-        for arg, pointer in zip(e.args, pointers[1:]):
-            code.store(kind, self._value(arg).narrow, pointer)
-        table = self.w.table(e.op, of) if _looked_up(e.op, of) else "null"
-        name = self.w.module.function(_loop(self.w, e.op, of, len(e.args), self.lanes))
-        code.do(f"call void {name}({', '.join(f'ptr {p}' for p in (*pointers, table))})")
-        return self.maker.narrow(of, code.load(kind, pointers[0]))
+        on = self.active(self.word.mask, self.word.width or lanes_of(None, self.lanes), OWN)
+        return None if on.wide == self.always.wide else on
 
     def _result(self, result: Value, write: Write, value: Elements) -> Any:
-        code, n = self.w.code, self.lanes
+        code, n, type = self.w.code, self.lanes, result.type
+        on = None if write.where is None else self.value(write.where)
+        on = on or self._mask()
         if write.packed:
-            full = REGISTER_BYTES // n if value.wide == self.maker.same("i1", "true") and not self.word.mask else 0
-            return Register(self._image(value.wide), _IMAGE, result.type, full)
-        of = type_of(write.value, self.types)
-        assert isinstance(of, DType)
+            return self._conditions(type, value, on)
+        of = value.dtype
+        assert of is not None
         kind = storage(of)
-        if isinstance(result.type, ScalarType):
-            return code.value(f"extractelement {many(n, kind)} {value.narrow}, i64 0") if n > 1 else value.narrow
-        found, on = value.narrow, self._mask()
-        if on is not None:
-            found = code.value(
-                f"select {self.maker.type('i1')} {on}, {many(n, kind)} {found}, {many(n, kind)} zeroinitializer"
-            )
-        count = REGISTER_BYTES // of.size
-        places = list(range(n)) if write.at == OWN else lanes_at(write.at, n)
-        if places != list(range(count)):
+        if isinstance(type, ScalarType):
+            found = code.value(f"extractelement {many(n, kind)} {value.narrow}, i64 0") if n > 1 else value.narrow
+            to = llvm_type(type.name)
+            return found if to == kind else code.value(f"trunc {kind} {found} to {to}")
+        if write.place is not None:
+            found = between_lanes.moved(self.w, value, self.value(write.place), on).narrow
+        else:
+            found = value.narrow if on is None else self._kept(value, on)
+        count = lanes_of(type, of.size)
+        places = lanes_at(write.at, n)
+        if isinstance(type, VReg) and places != list(range(count)):
             where = {place: j for j, place in enumerate(places)}
             lanes = ", ".join(f"i32 {where.get(k, n)}" for k in range(count))
             t = many(n, kind)
             found = code.value(f"shufflevector {t} {found}, {t} zeroinitializer, <{count} x i32> <{lanes}>")
-        wanted, have = register_kind(result.type), many(count, kind)
-        return Register(
-            found if wanted == have else code.value(f"bitcast {have} {found} to {wanted}"), wanted, result.type
-        )
+        elif value.n == 1:
+            found = spread(code, count, kind, found)
+        wanted, have = register_kind(type), many(count, kind)
+        return Register(found if wanted == have else code.value(f"bitcast {have} {found} to {wanted}"), wanted, type)
 
-    def _image(self, bits: str) -> str:
-        """The predicate of conditions; bits that stand for no lane are 0."""
-        code, m, on = self.w.code, self.maker, self._mask()
+    def _kept(self, value: Elements, on: Elements) -> str:
+        """0 in the lanes that are left out."""
+        assert value.dtype is not None
+        t = many(value.n, storage(value.dtype))
+        zero = "zeroinitializer" if value.n > 1 else self.maker.constant(value.dtype, 0).narrow
+        return self.w.code.value(f"select {many(value.n, 'i1')} {on.wide}, {t} {value.narrow}, {t} {zero}")
+
+    def _conditions(self, type: Any, value: Elements, on: Elements | None) -> Register:
+        """The predicate of conditions; bits of a register that stand for no lane are 0."""
+        code, m = self.w.code, self.maker
+        bits = value.wide
+        full = lanes_of(None, self.lanes) if bits == self.always.wide and on is None else 0
         if on is not None:
-            bits = code.value(f"and {m.type('i1')} {bits}, {on}")
+            bits = code.value(f"and {m.type('i1')} {bits}, {on.wide}")
+        kind = register_kind(type)
+        if isinstance(type, LogicalMask):
+            return Register(bits, kind, type)
         width = REGISTER_BYTES // self.lanes
         wide = m.type(f"i{8 * width}")
         found = code.value(f"sext {m.type('i1')} {bits} to {wide}")
-        if width == 1:
-            return found
-        found = code.value(f"and {wide} {found}, {m.same(f'i{8 * width}', 255)}")
-        return code.value(f"bitcast {wide} {found} to {_IMAGE}")
+        if width > 1:
+            found = code.value(f"and {wide} {found}, {m.same(f'i{8 * width}', 255)}")
+            found = code.value(f"bitcast {wide} {found} to {kind}")
+        return Register(found, kind, type, full)
 
 
 def _key(access: Stored | Write, span: int) -> tuple[Any, ...]:
     """What accesses to one place have in common."""
     return access.name, access.offset, access.unit, span, access.alignment
-
-
-def _looked_up(op: str, of: DType) -> bool:
-    return op in _TABLES and of.is_float and of.bits == 16
-
-
-def _slow(e: Expr, types: Types) -> bool:
-    """True for a primitive that is not written for all lanes at once."""
-    if not isinstance(e, Apply):
-        return False
-    of = type_of(e, types)
-    if not isinstance(of, DType):
-        return False
-    return e.op in _SLOW or _looked_up(e.op, of) or (of.is_integer and e.op in ("div", "recip"))
-
-
-def _loop(w: Writer, op: str, of: DType, arguments: int, lanes: int) -> str:
-    """A function that carries out a primitive for all lanes of a register in memory, some at a time."""
-    code, kind = Code(), storage(of)
-    n = min(lanes, max(1, _PIECE // of.size))
-    maker = Maker(code, n, w.module.need, lambda name, dtype: "%table")
-    t = many(n, kind)
-    with code.loop(lanes, n) as i:
-        at = code.mul(i, of.size)
-        args = [maker.narrow(of, code.load(t, code.at(f"%x{k}", at), of.size)) for k in range(arguments)]
-        code.store(t, maker.apply(op, of, args).narrow, code.at("%to", at), of.size)
-    code.leave("ret void")
-    params = ", ".join(["ptr noalias %to", *(f"ptr %x{k}" for k in range(arguments)), "ptr %table"])
-    return code.text(f"define internal void @{{name}}({params}) {{")

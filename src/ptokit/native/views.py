@@ -228,7 +228,8 @@ def renamed(w: Writer, op: Op) -> None:
 
 def castptr(w: Writer, op: Op) -> None:
     pointer, value = op.result.type, op["value"]
-    assert isinstance(pointer, Ptr)
+    if not isinstance(pointer, Ptr):
+        raise NotNativeError("castptr", "a pointer as a number")
     space = pointer.space or "gm"
     source = w.number(value) if isinstance(value.type, Scalar) else w.get(value)
     if isinstance(source, LocalPointer):

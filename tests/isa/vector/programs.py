@@ -10,6 +10,7 @@ from ptokit.asm import parse_module, print_module
 from ptokit.diagnostics import Diagnostic
 from ptokit.ir import Module
 from ptokit.ir.verify import verify
+from ptokit.run.backends import Unable, prepare
 from ptokit.run.program import compile_program
 from ptokit.sanitize import sanitize
 from ptokit.targets import target
@@ -74,6 +75,16 @@ def read(text: str) -> Module:
 def run(text: str, *args: Any, on: str = "a5", blocks: int = 1) -> None:
     """Read, check and launch."""
     compile_program(read(text), target(on)).launch(args, blocks=blocks)
+
+
+def run_both(text: str, *args: Any, on: str = "a5", blocks: int = 1) -> None:
+    """Read, check and launch on NumPy, and as machine code where there is some, which leaves the same bytes."""
+    program, copies = compile_program(read(text), target(on)), [np.array(arg) for arg in args]
+    program.launch(args, blocks=blocks, backend="numpy")
+    if isinstance(prepare("native", program), Unable):
+        return
+    program.launch(copies, blocks=blocks, backend="native")
+    assert [a.tobytes() for a in args] == [b.tobytes() for b in copies]
 
 
 def checked(text: str, on: str = "a5") -> list[Diagnostic]:

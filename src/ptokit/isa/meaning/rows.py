@@ -255,7 +255,7 @@ class RowSource(Source):
                 assert dtype.value is not None
                 return self.object(np.arange(self.lanes).astype(dtype.value)[None])
             case Listed(numbers, kind):
-                return self.object(_listed(numbers, kind))
+                return self.object(listed(numbers, kind))
             case Held():
                 self.open = True
             case Fetched():
@@ -341,7 +341,7 @@ def _varies(e: Expr) -> bool:
     return not isinstance(e, Folded) and any(map(_varies, children(e)))
 
 
-def _listed(numbers: tuple[int | float, ...], kind: Any) -> np.ndarray:
+def listed(numbers: tuple[int | float, ...], kind: Any) -> np.ndarray:
     """Numbers as lanes: integers keep their low bits, floats are rounded once."""
     if kind == "bool":
         return np.array([numbers], bool)

@@ -1,0 +1,241 @@
+"""What a lane takes from other lanes: folds, counts and lanes by number, as LLVM code.
+
+Folds are combined half by half in registers. Where a lane is chosen by a number, or counts those before it, a function
+goes through the lanes in memory, one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from ptokit.isa.meaning.fold import nothing
+from ptokit.types.dtypes import DType
+
+from .code import Code, double
+from .elements import many, narrowed, same, storage
+from .primitives import Elements, Maker
+from .rounding import round_many
+from .vectors import shuffled
+
+if TYPE_CHECKING:
+    from .function import Writer
+
+_SUMS = 8  # that a fold of floats makes side by side
+_BLOCK = 128  # elements of which it does so; of more the halves are added
+
+
+def folded(w: Writer, op: str, x: Elements, on: Elements | None, groups: int) -> Elements:
+    """The lanes of each group folded to one: see `expressions.Folded`. One lane for each group."""
+    code, of, n = w.code, x.dtype, x.n
+    if on is not None:
+        x = _without(w, op, x, on)
+    each = n // groups
+    if of is not None and of.is_float and op == "add":
+        total = _added(code, n, code.value(f"fpext {many(n, 'float')} {x.wide} to {many(n, 'double')}"), groups, each)
+        plain = code.value(f"fadd {many(groups, 'double')} {same(groups, 'double', double(0.0))}, {total}")
+        exact = round_many(code, w.module.need, groups, plain, of.name)
+        return Elements(code, groups, of, narrow=narrowed(code, groups, of, exact))
+    while each > 1:
+        parts, each = (2, each // 2) if each % 2 == 0 else (each, 1)
+        m, starts = _maker(w, groups * each), [g * parts * each for g in range(groups)]
+        first, *more = (
+            _some(code, x, [start + p * each + k for start in starts for k in range(each)]) for p in range(parts)
+        )
+        for part in more:
+            first = m.apply(op, of, [first, part])
+        x = first
+    return x
+
+
+def _without(w: Writer, op: str, x: Elements, on: Elements) -> Elements:
+    """The lanes that take part, and what changes nothing in the others."""
+    m = _maker(w, x.n)
+    if x.dtype is None:
+        rest = m.condition(m.same("i1", "true" if op == "and" else "false"))
+    else:
+        assert x.dtype.value is not None
+        rest = m.constant(x.dtype, int(nothing(op, x.dtype.value).view(x.dtype.storage)))
+    return m.apply("select", x.dtype, [on, x, rest])
+
+
+def _maker(w: Writer, n: int) -> Maker:
+    return Maker(w.code, n, w.module.need, w.table)
+
+
+def _some(code: Code, x: Elements, places: list[int]) -> Elements:
+    """Some of the lanes."""
+    if x.dtype is None:
+        return Elements(code, len(places), None, exact=shuffled(code, "i1", x.n, x.wide, places))
+    narrow = shuffled(code, storage(x.dtype), x.n, x.narrow, places)
+    return Elements(code, len(places), x.dtype, narrow=narrow)
+
+
+def _added(code: Code, n: int, x: str, groups: int, each: int) -> str:
+    """Sums of doubles in the order `Order.PAIRWISE`, one for each group."""
+
+    def part(y: str, lanes: int, first: int, count: int, step: int = 1) -> str:
+        """Of the `lanes` lanes of each group of a vector `count` ones."""
+        places = [g * lanes + first + step * k for g in range(groups) for k in range(count)]
+        return shuffled(code, "double", groups * lanes, y, places)
+
+    def sum_of(count: int, a: str, b: str) -> str:
+        return code.value(f"fadd {many(groups * count, 'double')} {a}, {b}")
+
+    if each > _BLOCK:
+        half = each // 2 - each // 2 % 8
+        parts = [(part(x, each, first, count), count) for first, count in ((0, half), (half, each - half))]
+        return sum_of(1, *(_added(code, groups * count, y, groups, count) for y, count in parts))
+    done = 1
+    out = part(x, each, 0, 1)
+    if each >= _SUMS:
+        done = each - each % _SUMS
+        sums = part(x, each, 0, _SUMS)
+        for first in range(_SUMS, done, _SUMS):
+            sums = sum_of(_SUMS, sums, part(x, each, first, _SUMS))
+        for width in (_SUMS, _SUMS // 2, _SUMS // 4):
+            sums = sum_of(width // 2, *(part(sums, width, first, width // 2, 2) for first in (0, 1)))
+        out = sums
+    for k in range(done, each):
+        out = sum_of(1, out, part(x, each, k, 1))
+    return out
+
+
+# One lane after the other --------------------------------------------------------------------------------------------
+
+
+def in_memory(w: Writer, x: Elements) -> tuple[str, str]:
+    """The address of lanes side by side, and the type of one; conditions are bytes."""
+    code = w.code
+    if x.dtype is None:
+        kind, value = "i8", code.value(f"zext {many(x.n, 'i1')} {x.wide} to {many(x.n, 'i8')}")
+    else:
+        kind, value = storage(x.dtype), x.narrow
+    slot = code.scratch(many(x.n, kind))
+    code.store(many(x.n, kind), value, slot)
+    return slot, kind
+
+
+def from_memory(w: Writer, n: int, dtype: DType | None, slot: str) -> Elements:
+    """The lanes that lie there."""
+    code = w.code
+    if dtype is not None:
+        return Elements(code, n, dtype, narrow=code.load(many(n, storage(dtype)), slot))
+    bits = code.value(f"trunc {many(n, 'i8')} {code.load(many(n, 'i8'), slot)} to {many(n, 'i1')}")
+    return Elements(code, n, None, exact=bits)
+
+
+def called(w: Writer, code: Code, *pointers: str) -> None:
+    """Call a function of pointers %p0, %p1 …, whose body this is."""
+    code.leave("ret void")
+    params = ", ".join(f"ptr noalias %p{k}" for k in range(len(pointers)))
+    name = w.module.function(code.text(f"define internal void @{{name}}({params}) {{"))
+    w.code.do(f"call void {name}({', '.join(f'ptr {p}' for p in pointers)})")
+
+
+@contextmanager
+def only_if(code: Code, flags: str | None, lane: object) -> Iterator[None]:
+    """What is done where the byte of a lane is not 0, if there are such."""
+    if flags is None:
+        yield
+        return
+    yes, done = code.label("yes"), code.label("done")
+    code.branch(code.value(f"icmp ne i8 {code.load('i8', lane_at(code, 'i8', flags, lane))}, 0"), yes, done)
+    code.place(yes)
+    yield
+    code.place(done)
+
+
+def lane_at(code: Code, kind: str, pointer: str, lane: object) -> str:
+    """The address of a lane."""
+    return code.value(f"getelementptr {kind}, ptr {pointer}, i64 {lane}")
+
+
+def taken(w: Writer, x: Elements, place: Elements) -> Elements:
+    """Lanes by number, modulo how many there are."""
+    assert place.dtype is not None
+    source, kind = in_memory(w, x)
+    places, number = in_memory(w, place)
+    out = w.code.scratch(many(place.n, kind))
+    code = Code()
+    with code.loop(place.n) as j:
+        k = code.load(number, lane_at(code, number, "%p2", j))
+        if number != "i64":
+            k = code.value(f"{'sext' if place.dtype.signed else 'zext'} {number} {k} to i64")
+        if x.n & (x.n - 1) == 0:
+            k = code.value(f"and i64 {k}, {x.n - 1}")
+        else:
+            rest = code.value(f"srem i64 {k}, {x.n}")
+            below = code.value(f"icmp slt i64 {rest}, 0")
+            k = code.value(f"select i1 {below}, i64 {code.add(rest, x.n)}, i64 {rest}")
+        code.store(kind, code.load(kind, lane_at(code, kind, "%p1", k)), lane_at(code, kind, "%p0", j))
+    called(w, code, out, source, places)
+    return from_memory(w, place.n, x.dtype, out)
+
+
+def moved(w: Writer, x: Elements, place: Elements, on: Elements | None) -> Elements:
+    """Lanes at other places, and 0 in the others."""
+    assert x.dtype is not None
+    source, kind = in_memory(w, x)
+    pointers = [source, in_memory(w, place)[0], *([] if on is None else [in_memory(w, on)[0]])]
+    out = w.code.scratch(many(x.n, kind))
+    w.code.store(many(x.n, kind), "zeroinitializer", out)
+    code = Code()
+    with code.loop(x.n) as j, only_if(code, None if on is None else "%p3", j):
+        k = code.load("i64", lane_at(code, "i64", "%p2", j))
+        value = code.load(kind, lane_at(code, kind, "%p1", j))
+        code.store(kind, value, lane_at(code, kind, "%p0", k))
+    called(w, code, out, *pointers)
+    return from_memory(w, x.n, x.dtype, out)
+
+
+def before(w: Writer, condition: Elements, dtype: DType) -> Elements:
+    """How many of the lanes before the own one meet a condition."""
+    conditions, _ = in_memory(w, condition)
+    kind = storage(dtype)
+    out = w.code.scratch(many(condition.n, kind))
+    code = Code()
+    count = code.slot(kind)
+    code.store(kind, 0, count)
+    with code.loop(condition.n) as j:
+        now = code.load(kind, count)
+        code.store(kind, now, lane_at(code, kind, "%p0", j))
+        one = code.load("i8", lane_at(code, "i8", "%p1", j))
+        if kind != "i8":
+            one = code.value(f"zext i8 {one} to {kind}")
+        code.store(kind, code.value(f"add {kind} {now}, {one}"), count)
+    called(w, code, out, conditions)
+    return from_memory(w, condition.n, dtype, out)
+
+
+_BINS = 256
+
+
+def counted(w: Writer, x: Elements, at: Elements, on: Elements, dtype: DType, *, upto: bool) -> Elements:
+    """How many lanes of numbers of 8 bits equal those of `at`, or are at most as large."""
+    assert at.dtype is not None
+    kind, number = storage(dtype), storage(at.dtype)
+    pointers = [in_memory(w, e)[0] for e in (x, on, at)]
+    out = w.code.scratch(many(at.n, kind))
+    code = Code()
+    bins = code.slot(many(_BINS, kind), 64)
+    code.store(many(_BINS, kind), "zeroinitializer", bins)
+
+    def more(place: str, by: str) -> None:
+        code.store(kind, code.value(f"add {kind} {code.load(kind, place)}, {by}"), place)
+
+    with code.loop(x.n) as j, only_if(code, "%p2", j):
+        k = code.value(f"zext i8 {code.load('i8', lane_at(code, 'i8', '%p1', j))} to i64")
+        more(lane_at(code, kind, bins, k), "1")
+    if upto:
+        with code.loop(_BINS, 1, 1) as j:
+            below = code.load(kind, lane_at(code, kind, bins, code.sub(j, 1)))
+            more(lane_at(code, kind, bins, j), below)
+    with code.loop(at.n) as j:
+        k = code.load(number, lane_at(code, number, "%p3", j))
+        if number != "i64":
+            k = code.value(f"{'sext' if at.dtype.signed else 'zext'} {number} {k} to i64")
+        code.store(kind, code.load(kind, lane_at(code, kind, bins, k)), lane_at(code, kind, "%p0", j))
+    called(w, code, out, *pointers)
+    return from_memory(w, at.n, dtype, out)
