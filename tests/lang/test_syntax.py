@@ -154,6 +154,31 @@ def test_conditions() -> None:
     agrees(f)
 
 
+def test_assignments_in_expressions() -> None:
+    def f(x: Ptr[i64], y: Ptr[i64], n: int):
+        if (k := n + 1) > 3 and n > 2:
+            y[0] = k
+        y[1] = abs(k := k * 2)
+        y[2] = k if (k := k - 20) > 0 else -k
+        y[3] = k
+        y[4] = [j := i + n for i in range(3)][1] + j
+
+    agrees(f)
+
+
+def test_a_range_whose_step_only_the_run_knows() -> None:
+    def f(x: Ptr[i64], y: Ptr[i64], n: int):
+        for i in range(0, 9, n):
+            y[i] = 1
+            if i > 5:
+                break
+
+    agrees(f, 1, 2, 5)
+    x, y = np.zeros(40, np.int64), np.zeros(OUT, np.int64)
+    finding = finding_of(lambda: pto.kernel(target="a5")(f)(x, y, -1))
+    assert (finding.rule, finding.location.line) == ("RUN-ASSERT", f.__code__.co_firstlineno + 1)
+
+
 def test_helpers_are_compiled_with_the_kernel() -> None:
     def clamp(v, low, high=9):
         if v < low:
@@ -231,6 +256,15 @@ def test_assertions_are_checked_while_the_kernel_runs() -> None:
     finding = finding_of(lambda: f(y, 5))
     assert finding.rule == "RUN-ASSERT"
     assert "too many" in finding.message
+
+    def limit(n):
+        return 5
+
+    @pto.kernel(target="a5")
+    def g(y: Ptr[i64], n: int):
+        assert n < limit(n) or n == 9
+
+    assert finding_of(lambda: g(y, 8)).message.endswith("n < limit(n) or n == 9")
 
 
 def test_tiles_that_trade_places() -> None:
@@ -325,6 +359,23 @@ def test_a_variable_that_only_one_way_gives_a_value() -> None:
     assert finding.location.column == 11
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for i in range(n):\n        if i > 0:\n            x[i] = prev\n        prev = 1.0",
+        "if n > 3:\n        x[0] = prev\n    prev = 1.0",
+        "x[0] = HIDDEN\n    HIDDEN = 2.0",
+        "a = 1.0\n    del a\n    x[0] = a",
+    ],
+)
+def test_a_variable_without_a_value_yet(body: str) -> None:
+    f = made(f"def f(x: pto.Ptr[pto.f32], n: int):\n    {body}\n", HIDDEN=1.0)
+    finding = finding_of(lambda: kernel(f).trace())
+    assert finding.rule == "LANG-SCOPE"
+    assert "has no value at this place" in finding.message
+    assert finding.location.length in (1, 4, 6)
+
+
 def test_a_variable_of_different_kinds() -> None:
     def f(x: Ptr[f32], y, n: int):
         at = 2 if n > 3 else x  # here
@@ -391,6 +442,12 @@ def test_a_value_returned_from_inside_a_loop() -> None:
         ("for i in range(1, 2, 0):\n        pass", "the step of range is 0"),
         ("for i, j in range(n):\n        pass", "one name"),
         ("while 1 < 2:\n        pass", "has not ended after"),
+        ("for i in x:\n        pass", "is not something to loop over"),
+        ("for i in pto.GlobalTensor(x, (n, 4)):\n        pass", "is not something to loop over"),
+        ("for i in __import__('itertools').count():\n        pass", "more than 100000 turns"),
+        ("if n > 3:\n        raise ValueError('large')", "only the run knows whether this is raised"),
+        ("if n > 3 and (k := n) > 4:\n        x[k] = 1.0", ":= in an operand that may not be evaluated"),
+        ("x[0] = 1.0 if n > 3 else (k := 2.0)", ":= in an operand that may not be evaluated"),
         ("for i in pto.static_range(n):\n        pass", "is not known while the kernel is compiled"),
     ],
 )
@@ -452,13 +509,13 @@ class Writer:
             return rng.choice(["a", "b", "c", "n", str(rng.randrange(6)), *loops])
         a, b = self.number(loops, depth - 1), self.number(loops, depth - 1)
         chosen = f"({a} if {self.test(loops, depth - 1)} else {b})"
-        return rng.choice(
-            [f"({a} + {b})", f"({a} - {b})", f"({a} * {b} & 63)", f"x[({a}) % 40]", chosen, *self.quotients(a)]
-        )
+        sums = [f"({a} + {b})", f"({a} - {b})", f"({a} * {b} & 63)", f"x[({a}) % 40]"]
+        extremes = [f"min({a}, {b})", f"max({a}, 3, {b})", f"abs({a})"]
+        return rng.choice([*sums, chosen, *self.quotients(a), *extremes])
 
     def quotients(self, a: str) -> list[str]:
-        divisor = self.rng.choice([-7, -2, 2, 3, 4, 11])
-        return [f"({a} // {divisor})", f"({a} % {divisor})"]
+        divisor = self.rng.choice([-7, -2, 1, 2, 3, 4, 11])
+        return [f"({a} // {divisor})", f"({a} % {divisor})", f"divmod({a}, {divisor})[{self.rng.randrange(2)}]"]
 
     def test(self, loops: list[str], depth: int = 2) -> str:
         rng = self.rng

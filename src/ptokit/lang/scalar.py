@@ -67,7 +67,12 @@ class Scalar:
     def __repr__(self) -> str:
         return f"<{self.type} %{self.value.name or '?'}>"
 
-    __hash__ = object.__hash__
+    def __hash__(self) -> NoReturn:
+        raise refusal(
+            rules.SCALAR,
+            f"{self!r} has no value while the kernel is traced, so no set or dictionary can be asked for it",
+            hint="compare it: x == 5 or x == 6",
+        )
 
     def __add__(self, other: Any) -> Any:
         return _sum(self, other, 1)
@@ -183,7 +188,8 @@ class Scalar:
         raise refusal(
             rules.SCALAR,
             f"{self!r} has no truth value while the kernel is traced",
-            hint="use `with pto.if_(c):`, `pto.select(c, a, b)`, `pto.minimum`/`pto.maximum`, and & | ~ on conditions",
+            hint="decide in an if, while or conditional expression of the kernel, or with pto.select(c, a, b), "
+            "pto.minimum, pto.maximum, and & | ~ on conditions",
         )
 
     def __index__(self) -> NoReturn:
@@ -359,7 +365,8 @@ def binary(name: str, what: str, a: Any, b: Any, terms: Terms | None = None, off
 
 def integer(name: str, what: str, a: Any, b: Any) -> Scalar:
     if common_type(a, b, what).is_float:
-        raise refusal(rules.SCALAR, f"{what} needs integers", hint="use / for floats" if what == "//" else None)
+        hint = "use / for floats" if what == "//" else "convert the float: pto.cast(x, pto.index)"
+        raise refusal(rules.SCALAR, f"{what} needs integers", hint=hint)
     divisor = plain(b)
     if name in ("arith.floordivsi", "arith.ceildivsi") and isinstance(divisor, int) and divisor == 0:
         raise refusal(rules.SCALAR, f"{what} by zero")

@@ -20,7 +20,15 @@ from .trace import current
 from .where import here, refusal
 
 
-class Pointer:
+class Indexed:
+    """What has elements or parts by number, and no last one that Python could ask for."""
+
+    __slots__ = ()
+
+    __iter__ = None  # Python would ask for one element after the other without end
+
+
+class Pointer(Indexed):
     """A pointer to memory: ``p + n`` advances by elements, ``p[i]`` reads and ``p[i] = x`` writes one."""
 
     __slots__ = ("value",)
@@ -108,7 +116,7 @@ def _group(sizes: Sequence[Any]) -> list[Value]:
     return [materialize(size, INDEX) for size in sizes]
 
 
-class GlobalTensor:
+class GlobalTensor(Indexed):
     """A tensor in global memory: pointer, shape and strides in elements (1 to 5 dimensions), layout.
 
     Without strides the tensor is packed, last dimension fastest. Sizes and strides are Python integers or traced ones.
@@ -178,7 +186,7 @@ class GlobalTensor:
         return f"<GlobalTensor {_text(self.shape)} of {self.dtype}, strides {_text(self.strides)}, {self.layout.name}>"
 
 
-class Partition:
+class Partition(Indexed):
     """A slice of a `GlobalTensor`, as movement instructions take it. Slices of it are slices of the tensor."""
 
     def __init__(self, source: GlobalTensor, offsets: tuple[Any, ...], sizes: tuple[Any, ...]) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial, reduce
 from types import FunctionType, MethodType, SimpleNamespace
 from typing import Any
 
@@ -63,7 +64,22 @@ def call(function: Any, *args: Any, **named: Any) -> Any:
         return call(function.__func__, function.__self__, *args, **named)
     if isinstance(function, FunctionType) and compiles(function):
         return run(function, args, named)
+    if (
+        (function is min or function is max)
+        and len(args) > 1
+        and not named
+        and any(isinstance(arg, Scalar) for arg in args)
+    ):
+        return reduce(_smaller if function is min else _larger, args)
     return function(*args, **named)
+
+
+def _smaller(a: Any, b: Any) -> Any:
+    return if_else(b < a, lambda: b, lambda: a)  # as Python chooses, also between numbers that are no numbers
+
+
+def _larger(a: Any, b: Any) -> Any:
+    return if_else(b > a, lambda: b, lambda: a)
 
 
 _HELPERS = SimpleNamespace(call=call, **{f.__name__: f for f in (and_, or_, not_, if_else, compare, enter)})
@@ -103,6 +119,8 @@ class Body(Loops):
         self.source = source
         self.variables = variables
         self.own = assigned(source.body) | parameters
+        for name in self.own - parameters:  # a variable of the function, whatever the module has
+            self.variables.pop(name, None)
         self.variables.update({RETURN: False, BREAK: False, CONTINUE: False, VALUE: None})
 
     def returned(self) -> Any:
@@ -170,11 +188,29 @@ class Body(Loops):
         self.look(statement)
         if isinstance(statement, ast.Assert):
             self._assert(statement)
-        else:
+            return
+        if isinstance(statement, ast.Raise) and current("raise").region.kind == "branch":
+            message = "only the run knows whether this is raised"
+            place = self.source.place(statement)
+            raise refusal(rules.CONTROL, message, location=place, hint="write assert condition, message")
+        with self._own_names(statement):
             self.source.execute(statement, self.variables)
-            if isinstance(statement, ast.Assign):
-                for target in statement.targets:
-                    self._name(target)
+        if isinstance(statement, ast.Assign):
+            for target in statement.targets:
+                self._name(target)
+
+    @contextmanager
+    def _own_names(self, node: ast.AST) -> Iterator[None]:
+        """Python carries something out: refuse variables of the function that have no value yet (LANG-SCOPE)."""
+        try:
+            yield
+        except NameError as error:
+            if error.name not in self.own or error.name in self.variables:
+                raise
+            places = [self.source.place(name) for name in loaded(node) if name.id == error.name]
+            message = f"{error.name!r} has no value at this place while the kernel is compiled"
+            hint = "give it a value before the loop or branch, of the kind that it has later"
+            raise refusal(rules.SCOPE, message, location=(places or [self.source.place(node)])[0], hint=hint) from None
 
     def _name(self, target: ast.expr) -> None:
         """Let tiles that have no name yet have that of the variable: ``a``, or ``a_0`` for the first item of a list."""
@@ -192,7 +228,7 @@ class Body(Loops):
         holds = truth(self.value(statement.test))
         if isinstance(holds, Scalar):
             message = "" if statement.msg is None else str(self.value(statement.msg))
-            text = message or ast.unparse(statement.test)
+            text = message or self.source.asserted[id(statement)]
             place = self.source.place(statement)
             current("assert").emit("cf.assert", {"condition": holds.value}, {"msg": text}, location=place)
         else:
@@ -201,7 +237,8 @@ class Body(Loops):
     def value(self, node: ast.expr) -> Any:
         """The value of an expression."""
         self.look(node)
-        return self.source.evaluate(node, self.variables)
+        with self._own_names(node):
+            return self.source.evaluate(node, self.variables)
 
     def look(self, node: ast.AST) -> None:
         """Refuse variables of which nobody can tell what they are at this place (LANG-SCOPE)."""

@@ -17,7 +17,7 @@ from ptokit.diagnostics.calls import place_of
 from .. import rules
 from ..source import tree_of
 from ..where import refusal
-from .expressions import HELPER, Rewriter
+from .expressions import HELPER, Rewriter, perhaps
 from .liveness import Liveness
 
 _SESSIONS = ("<ipython-input-", "<python-input-", "<stdin>")
@@ -47,6 +47,7 @@ class Source:
         self.name = node.name
         self.body = node.body
         self._refuse(node)
+        self.asserted = {id(n): ast.unparse(n.test) for n in ast.walk(node) if isinstance(n, ast.Assert)}
         rewriter = Rewriter()
         for statement in self.body:
             rewriter.visit(statement)
@@ -113,6 +114,11 @@ class Source:
                 message = "else of a loop cannot be compiled in a kernel"
                 hint = "set a variable where the loop is left, and test it behind the loop"
                 raise refusal(rules.CONTROL, message, location=self.place(node.orelse[0]), hint=hint)
+            for operand in perhaps(node):
+                for inner in ast.walk(operand):
+                    if isinstance(inner, ast.NamedExpr):
+                        message = ":= in an operand that may not be evaluated cannot be compiled in a kernel"
+                        raise refusal(rules.CONTROL, message, location=self.place(inner), hint="assign it before")
             if isinstance(node, ast.FunctionDef):  # looked at where it is called, but for what it takes from around it
                 todo += [inner for inner in ast.walk(node) if isinstance(inner, ast.Nonlocal)]
             elif not isinstance(node, ast.Lambda):

@@ -45,29 +45,29 @@ def not_(x: Any) -> Any:
     return ~x if isinstance(x, Scalar) else not x
 
 
-def and_(*operands: Callable[[], Any]) -> Any:
+def and_(first: Any, *others: Callable[[], Any]) -> Any:
     """``a and b and …``; an operand is looked at only where those before it hold."""
-    return _logical(operands, False)
+    return _logical(first, others, False)
 
 
-def or_(*operands: Callable[[], Any]) -> Any:
+def or_(first: Any, *others: Callable[[], Any]) -> Any:
     """``a or b or …``; an operand is looked at only where none before it holds."""
-    return _logical(operands, True)
+    return _logical(first, others, True)
 
 
-def _logical(operands: tuple[Callable[[], Any], ...], decides: bool) -> Any:
-    value = plain(operands[0]())
-    if len(operands) == 1:
+def _logical(first: Any, operands: tuple[Callable[[], Any], ...], decides: bool) -> Any:
+    value = plain(first)
+    if not operands:
         return value
     if not isinstance(value, Scalar):
-        return value if bool(value) is decides else _logical(operands[1:], decides)
+        return value if bool(value) is decides else _logical(operands[0](), operands[1:], decides)
     if value.type == I1:
-        rest = partial(_truth_of, operands[1:], decides)
+        rest = partial(_truth_of, operands, decides)
         return choose(value, lambda: True, rest) if decides else choose(value, rest, lambda: False)
     seen: list[Any] = []
 
     def others() -> Any:
-        seen.append(plain(_logical(operands[1:], decides)))
+        seen.append(plain(_logical(operands[0](), operands[1:], decides)))
         return seen[0]
 
     def itself() -> Any:
@@ -78,7 +78,7 @@ def _logical(operands: tuple[Callable[[], Any], ...], decides: bool) -> Any:
 
 
 def _truth_of(operands: tuple[Callable[[], Any], ...], decides: bool) -> Any:
-    return truth(_logical(operands, decides))
+    return truth(_logical(operands[0](), operands[1:], decides))
 
 
 def if_else(condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
@@ -147,12 +147,21 @@ def compare(left: Any, operator: Callable[[Any, Any], Any], operand: Callable[[]
     """``a < b < c``: comparisons as functions, and operands that are evaluated once, when they are needed."""
     right = operand()
     holds = operator(left, right)
-    return and_(lambda: holds, lambda: compare(right, *rest)) if rest else holds
+    return and_(holds, lambda: compare(right, *rest)) if rest else holds
 
 
 def enter(manager: Any) -> Any:
     """``manager.__enter__()``."""
     return type(manager).__enter__(manager)
+
+
+def perhaps(node: ast.AST) -> list[ast.expr]:
+    """The operands of an expression that Python may not come to."""
+    if isinstance(node, ast.BoolOp):
+        return node.values[1:]
+    if isinstance(node, ast.Compare):
+        return node.comparators if len(node.ops) > 1 else []
+    return [node.body, node.orelse] if isinstance(node, ast.IfExp) else []
 
 
 class Rewriter(ast.NodeTransformer):
@@ -161,7 +170,8 @@ class Rewriter(ast.NodeTransformer):
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         self.generic_visit(node)
         name = "and_" if isinstance(node.op, ast.And) else "or_"
-        return _call(node, name, [_later(value) for value in node.values])
+        first, *others = node.values
+        return _call(node, name, [first, *map(_later, others)])
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         self.generic_visit(node)

@@ -7,6 +7,7 @@ import builtins
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from ptokit.diagnostics import Location
@@ -123,10 +124,10 @@ class Carried:
 
 
 def _kind(value: Any) -> str:
-    types = [type_of(leaf) for leaf in leaves(value)]
-    if len(types) == 1 and types[0] is not None:
-        return str(types[0])
-    return f"a {type(value).__name__}"
+    if isinstance(value, tuple | list):
+        return f"a {type(value).__name__} of {len(value)}"
+    kind = type_of(value)
+    return f"a {type(value).__name__}" if kind is None else str(kind)
 
 
 class Loops:
@@ -251,6 +252,9 @@ class Loops:
     ) -> None:
         """A loop over a range that break or return may leave: it counts itself."""
         assert isinstance(node.target, ast.Name)
+        if isinstance(by, Scalar):
+            operands = {"condition": materialize(by > 0, I1)}
+            current("for").emit("cf.assert", operands, {"msg": "the step of range is not positive"}, location=place)
         counter = f"·{node.target.id}"
         self.variables[counter] = Scalar(materialize(lower, INDEX))
 
@@ -366,7 +370,7 @@ class Loops:
     def _and_not(left: Any, more: Callable[[], Any]) -> Any:
         from .expressions import and_
 
-        return more() if left is False else and_(lambda: ~left, more)
+        return more() if left is False else and_(~left, more)
 
     def _turn(self, body: Sequence[ast.stmt]) -> None:
         """One iteration of a loop."""
@@ -405,10 +409,15 @@ class Loops:
 
     def _unroll(self, node: ast.For, items: Any) -> None:
         """Every turn for itself, while the kernel is compiled."""
-        if isinstance(items, Scalar):
+        place = self.source.place(node.iter)
+        try:
+            turns = list(islice(items, MOST_TURNS + 1))
+        except TypeError:
             message = f"{items!r} is not something to loop over"
-            raise refusal(rules.CONTROL, message, location=self.source.place(node.iter), hint="write range(n)")
-        turns = list(items)
+            raise refusal(rules.CONTROL, message, location=place, hint="write range(n)") from None
+        if len(turns) > MOST_TURNS:
+            message = f"the loop has more than {MOST_TURNS} turns, and would be unrolled while the kernel is compiled"
+            raise refusal(rules.CONTROL, message, location=place, hint="write range(n)")
         self._turns(node, turns)
         self.variables[BREAK] = False
 
