@@ -97,6 +97,21 @@ def test_the_whole_has_the_rows_of_all_parts() -> None:
     assert (found.rule, found.message, found.location.line) == ("COMM-01", message, 6)
 
 
+@pytest.mark.parametrize("members", [1, 2])
+@pytest.mark.parametrize("more", [0, 3])
+def test_further_rows_of_the_whole_are_left_alone(members: int, more: int) -> None:
+    """However many members there are, the whole has at least the rows of all of them."""
+    rows = members * ROWS + more
+    names = ", ".join(f"%a{k + 1}" for k in range(members))
+    types = ", ".join([part(rows), STAGE, *[part(ROWS)] * members])
+    args = arrays(rows, *[ROWS] * members)
+    gather = f"pto.comm.tgather(%a0, recv(%t), group({names}) : {types})"
+    whole = run(read(gather, rows, *[ROWS] * members), args)[0]
+    assert (whole == np.concatenate((*args[1:], args[0][members * ROWS :]))).all()
+    module = read(gather.replace("tgather", "tscatter"), rows, *[ROWS] * members)
+    assert (np.concatenate(run(module, args)[1:]) == args[0][: members * ROWS]).all()
+
+
 @pytest.mark.parametrize(("between", "races"), [("", {"RACE-RAW"}), ("pto.barrier <PIPE_ALL>\n", set())])
 def test_the_sanitizer_orders_transfers(between: str, races: set[str]) -> None:
     """What has just been stored is put: the transfer loads it on another pipe than the one that stores it."""

@@ -13,9 +13,9 @@ from ptokit.types.enums import Pipe
 
 from ..async_sessions import AsyncEvent, AsyncSession
 from ..machine import Machine, ViewOperand
+from ..meaning.transfers import transferred
 from ..pending import handle, number
 from ..table import Attr, Instr, Operand, Role, instruction, src, view
-from . import device_transfers
 
 _SOURCE = "PTOAS e32488c9 PTOOps.td; pto-isa docs/isa/comm"
 
@@ -27,7 +27,7 @@ def build(m: Machine, scratch: Any, workspace: Any, **_: Any) -> AsyncSession:
 
 def transfer(m: Machine, dst: ViewOperand, src: ViewOperand, session: AsyncSession) -> AsyncEvent:
     """``dst = src``, and the event of the transfer."""
-    device_transfers.send(m, dst, src, None, None)
+    transferred(m, dst, src, rows=False)
     return AsyncEvent(session.submit())
 
 

@@ -6,16 +6,19 @@ the sync form; level 2 follows from the operands.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ptokit.diagnostics import Scope, define
 from ptokit.types.enums import Pipe, ReduceOp
 
 from ..machine import Machine, ViewOperand
+from ..meaning.words import Meaning, Refusal, Transfer, Word
+from ..site import Site
 from ..table import Attr, Instr, InstrForm, Kind, Operand, Role, instruction
-from . import device_transfers
+from .communication import reduction
 
+_MEMBERS = reduction("group")
 GROUP = Operand("group", Role.IN, Kind.GROUP)
 _RECEIVERS = Operand("group", Role.IN, Kind.GROUP, members=Role.OUT)
 
@@ -30,26 +33,8 @@ define(
 )
 
 
-def _send(m: Machine, dst: ViewOperand, src: ViewOperand) -> None:
-    device_transfers.send(m, dst, src, None, None)
-
-
-def _broadcast(m: Machine, dst: Any, group: Sequence[ViewOperand], src: ViewOperand) -> None:
-    device_transfers.broadcast(m, src, None, None, group, root=None)
-
-
-def _reduce(m: Machine, dst: ViewOperand, group: Sequence[ViewOperand], src: Any, *, op: ReduceOp | None) -> None:
-    if src is not None:
-        m.refuse("COMM-02", "the reduction has a source beside the group")
-    device_transfers.reduce(m, dst, None, None, None, group, op=op, root=None)
-
-
-def _collect(m: Machine, dst: ViewOperand, group: Sequence[ViewOperand]) -> None:
-    device_transfers.collect(m, dst, None, None, group, root=None)
-
-
-def _deal(m: Machine, group: Sequence[ViewOperand], src: ViewOperand) -> None:
-    device_transfers.deal(m, src, None, None, group, root=None)
+def _reduced(o: Site) -> Word | None:
+    return Refusal("COMM-02", "the reduction has a source beside the group") if o.has("src") else _MEMBERS(o)
 
 
 def _group(m: Machine, members: Sequence[ViewOperand]) -> tuple[ViewOperand, ...]:
@@ -61,13 +46,13 @@ def _memory(name: str, role: Role = Role.IN, *, optional: bool = False) -> Opera
     return Operand(name, role, Kind.VIEW, optional, or_tile=True)
 
 
-def _between(
-    name: str, summary: str, *operands: Operand, run: Callable[..., Any], text: str = "", **more: Any
-) -> Instr:
+def _between(name: str, summary: str, *operands: Operand, meaning: Meaning, text: str = "", **more: Any) -> Instr:
     text = text or name.lower()
     more |= {"source": "assembly 6.1; pto-isa docs/isa/comm", "syntax": "dps"}
     return instruction(
-        Instr(name, text, summary, operands, pipe=Pipe.MTE3, run=run, between_cores=True, in_python=False, **more)
+        Instr(
+            name, text, summary, operands, pipe=Pipe.MTE3, meaning=meaning, between_cores=True, in_python=False, **more
+        )
     )
 
 
@@ -76,7 +61,7 @@ TPUT = _between(
     "Send global memory to another device.",
     _memory("dst", Role.OUT),
     _memory("src"),
-    run=_send,
+    meaning=Transfer("dst", "src"),
     form=InstrForm(statement="dst src"),
 )
 TGET = _between(
@@ -84,7 +69,7 @@ TGET = _between(
     "Fetch global memory of another device.",
     _memory("dst", Role.OUT),
     _memory("src"),
-    run=_send,
+    meaning=Transfer("dst", "src"),
     form=InstrForm(statement="dst src"),
 )
 TBROADCAST = _between(
@@ -93,7 +78,7 @@ TBROADCAST = _between(
     Operand("dst", Role.OUT, Kind.TILE, optional=True),
     _RECEIVERS,
     _memory("src"),
-    run=_broadcast,
+    meaning=Transfer("group", "src"),
 )
 TREDUCE = _between(
     "TREDUCE",
@@ -101,7 +86,7 @@ TREDUCE = _between(
     _memory("dst", Role.OUT),
     GROUP,
     _memory("src", optional=True),
-    run=_reduce,
+    meaning=_reduced,
     attrs=(Attr("op", ReduceOp, None, "op", "reduce_op", dotted=True),),
 )
 GROUP_GATHER = _between(
@@ -109,7 +94,7 @@ GROUP_GATHER = _between(
     "Put the data of all devices of a group together.",
     _memory("dst", Role.OUT),
     GROUP,
-    run=_collect,
+    meaning=Transfer("dst", "group", rows=True),
     text="tgather.group",
     shares="tgather",
     cpp="TGATHER",
@@ -119,7 +104,7 @@ GROUP_SCATTER = _between(
     "Give every device of a group its part.",
     _RECEIVERS,
     _memory("src"),
-    run=_deal,
+    meaning=Transfer("group", "src", rows=True),
     text="tscatter.group",
     shares="tscatter",
     cpp="TSCATTER",

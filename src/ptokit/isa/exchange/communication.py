@@ -6,13 +6,13 @@ Every device's part is global memory that the kernel has a view of.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ptokit.types.enums import AtomicType, Pipe, ReduceOp
 
+from ..meaning.words import COMBINING, Meaning, Transfer
 from ..pending import number
+from ..site import Site
 from ..table import Attr, Instr, Kind, Operand, Role, instruction, listed, src, view
-from . import device_transfers
 
 _PING, _PONG = src("ping"), src("pong", optional=True)
 _READ = Operand("members", Role.IN, Kind.VIEW, variadic=True)
@@ -21,8 +21,20 @@ _ROOT = number("root")
 _SOURCE = "PTOAS 2026-08 PTOOps.td"
 
 
+_FOLDS = {ReduceOp.Sum: "add", ReduceOp.Max: "max", ReduceOp.Min: "min"}
+
+
+def reduction(members: str) -> Callable[[Site], Transfer]:
+    """The parts of all members made one."""
+
+    def meaning(o: Site) -> Transfer:
+        return Transfer("dst", members, fold=_FOLDS[o.op if o.op is not None else ReduceOp.Sum])
+
+    return meaning
+
+
 def _transfer(
-    text: str, summary: str, *operands: Operand, run: Callable[..., Any], attrs: tuple[Attr, ...], grammar: str
+    text: str, summary: str, *operands: Operand, meaning: Meaning, attrs: tuple[Attr, ...], grammar: str
 ) -> None:
     instruction(
         Instr(
@@ -32,7 +44,7 @@ def _transfer(
             operands,
             attrs,
             pipe=Pipe.MTE3,
-            run=run,
+            meaning=meaning,
             syntax=text,
             source=_SOURCE,
             between_cores=True,
@@ -46,7 +58,7 @@ def _collective(
     summary: str,
     *operands: Operand,
     members: Operand,
-    run: Callable[..., Any],
+    meaning: Meaning,
     attrs: tuple[Attr, ...] = (_ROOT,),
 ) -> None:
     names = " ".join(o.name for o in operands)
@@ -54,7 +66,7 @@ def _collective(
         f"~( {listed(names)} , recv ~( %ping <? , %pong ?> ) , group ~( %members* ) "
         f": {listed(names, 'T({})')} , T(ping) <? , T(pong) ?> , T(members) ) {{}}"
     )
-    _transfer(text, summary, *operands, _PING, _PONG, members, run=run, attrs=attrs, grammar=grammar)
+    _transfer(text, summary, *operands, _PING, _PONG, members, meaning=meaning, attrs=attrs, grammar=grammar)
 
 
 _collective(
@@ -62,21 +74,21 @@ _collective(
     "Send the data of one device to all of a group.",
     view("src"),
     members=_WRITTEN,
-    run=device_transfers.broadcast,
+    meaning=Transfer("members", "src"),
 )
 _collective(
     "comm.tgather",
     "Put the data of all devices of a group together, row behind row.",
     view("dst", Role.OUT),
     members=_READ,
-    run=device_transfers.collect,
+    meaning=Transfer("dst", "members", rows=True),
 )
 _collective(
     "comm.tscatter",
     "Give every device of a group its rows.",
     view("src"),
     members=_WRITTEN,
-    run=device_transfers.deal,
+    meaning=Transfer("members", "src", rows=True),
 )
 _collective(
     "comm.treduce",
@@ -84,7 +96,7 @@ _collective(
     view("dst", Role.OUT),
     src("acc"),
     members=_READ,
-    run=device_transfers.reduce,
+    meaning=reduction("members"),
     attrs=(Attr("op", ReduceOp, None, "reduceOp", "reduce_op"), _ROOT),
 )
 for _text, _summary, _attrs in (
@@ -102,7 +114,7 @@ for _text, _summary, _attrs in (
         view("src"),
         _PING,
         _PONG,
-        run=device_transfers.send,
+        meaning=lambda o: Transfer("dst", "src", combine=COMBINING[o.atomic] if o.attrs.get("atomic") else ""),
         attrs=_attrs,
         grammar="~( %dst , %src , buf ~( %ping <? , %pong ?> ) : T(dst) , T(src) , T(ping) <? , T(pong) ?> ) {}",
     )

@@ -82,76 +82,43 @@ class Machine(Protocol):
     pipes: Pipes
 
 
-def initialize(
-    m: Machine,
-    gm_slot_buffer: Any,
-    gm_slot_tensor: Any,
-    c2v_consumer_buf: Any,
-    v2c_consumer_buf: Any,
-    *,
-    id: int | None,
-    dir_mask: int,
-    slot_size: int,
-    slot_num: int | None,
-    local_slot_num: int | None,
-    nosplit: bool | None,
-    acc_push_epilogue: Any,
-) -> None:
-    """aic_initialize_pipe, aiv_initialize_pipe."""
-    setup = Setup(
-        directions=dir_mask,
-        slot_size=slot_size,
-        slots=slot_num or SLOTS[dir_mask],
-        local_slots=local_slot_num,
-        memory=gm_slot_buffer if gm_slot_tensor is None else gm_slot_tensor,
-        c2v=c2v_consumer_buf,
-        v2c=v2c_consumer_buf,
-        through_memory=None if gm_slot_tensor is None else True,
-        flag_base=None,
-        epilogue=acc_push_epilogue,
-    )
-    m.pipes.open(id or 0, setup)
-
-
-def initialize_through_memory(m: Machine, gm: Any, local: Any, peer: Any, **attrs: Any) -> Any:
-    """initialize_l2g2l_pipe."""
-    return _initialize(m, gm, local, peer, **attrs)
-
-
-def initialize_local(m: Machine, local: Any, peer: Any, **attrs: Any) -> Any:
-    """initialize_l2l_pipe."""
-    return _initialize(m, None, local, peer, **attrs)
-
-
-def _initialize(
-    m: Machine,
+def _setup(
     memory: Any,
-    local: Any,
-    peer: Any,
+    c2v: Any,
+    v2c: Any,
+    through_memory: bool | None,
     *,
     dir_mask: int,
     slot_size: int,
     slot_num: int | None,
     local_slot_num: int | None,
     nosplit: bool | None,
-    flag_base: int | None,
     acc_push_epilogue: Any,
-    types: Mapping[str, Info],
+    flag_base: int | None = None,
+    name: str = "",
+) -> Setup:
+    slots, local = slot_num or SLOTS[dir_mask], local_slot_num
+    buffers = memory, c2v, v2c, through_memory
+    return Setup(dir_mask, slot_size, slots, local, *buffers, flag_base, acc_push_epilogue, name)
+
+
+def initialize(m: Machine, memory: Any, tensor: Any, c2v: Any, v2c: Any, *, id: int | None, **stated: Any) -> None:
+    """aic_initialize_pipe, aiv_initialize_pipe."""
+    through_memory = None if tensor is None else True
+    m.pipes.open(id or 0, _setup(memory if tensor is None else tensor, c2v, v2c, through_memory, **stated))
+
+
+def initialize_through_memory(
+    m: Machine, gm: Any, local: Any, peer: Any, *, types: Mapping[str, Info], **stated: Any
 ) -> Any:
-    setup = Setup(
-        directions=dir_mask,
-        slot_size=slot_size,
-        slots=slot_num or SLOTS[dir_mask],
-        local_slots=local_slot_num,
-        memory=memory,
-        c2v=local if dir_mask != 2 else None,
-        v2c=local if dir_mask == 2 else peer,
-        through_memory=memory is not None,
-        flag_base=flag_base,
-        epilogue=acc_push_epilogue,
-        name=types["opened"].name,
-    )
-    return m.pipes.open(None, setup)
+    """initialize_l2g2l_pipe."""
+    c2v, v2c = (local, peer) if stated["dir_mask"] != 2 else (None, local)
+    return m.pipes.open(None, _setup(gm, c2v, v2c, gm is not None, name=types["opened"].name, **stated))
+
+
+def initialize_local(m: Machine, local: Any, peer: Any, **stated: Any) -> Any:
+    """initialize_l2l_pipe."""
+    return initialize_through_memory(m, None, local, peer, **stated)
 
 
 def reserve(m: Machine, *, name: str, size: int, location: str, auto: bool | None, base: int | None) -> Any:

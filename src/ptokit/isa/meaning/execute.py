@@ -20,6 +20,7 @@ from .fold import FOLDS
 from .indexed import gather_tile, scatter_tile
 from .primitives import PRIMITIVES
 from .source import Source, count
+from .transfers import transferred
 from .words import (
     Bursts,
     Contract,
@@ -33,6 +34,7 @@ from .words import (
     Refusal,
     Scatter,
     Search,
+    Transfer,
     Word,
     Write,
 )
@@ -278,6 +280,11 @@ def _keep(k: Keep, source: Source) -> list[str]:
     return [*lines, f"m.registers[{k.name!r}] = {f'({made})' if isinstance(k.values, tuple) else made}"]
 
 
+def _transfer(t: Transfer, source: Source) -> list[str]:
+    fold, combine = (source.object(PRIMITIVES[op].numpy) if op else "None" for op in (t.fold, t.combine))
+    return [f"{source.object(transferred)}(m, {t.dst}, {t.src}, {t.rows}, {fold}, {combine})"]
+
+
 def _refusal(r: Refusal, source: Source) -> list[str]:
     return [f"m.refuse({r.rule!r}, {r.message!r})"]
 
@@ -307,4 +314,5 @@ _WRITERS: dict[type, Callable[[Any, Source], list[str]]] = {
     Keep: _keep,
     Bursts: _bursts,
     Refusal: _refusal,
+    Transfer: _transfer,
 }

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ptokit.records import dataclass
 from ptokit.types.dtypes import DType
+from ptokit.types.enums import AtomicType
 
 from ..machine import Combine
 from .expressions import OWN, Count, Expr, Index
@@ -158,6 +159,15 @@ class Search:
     over: str = "src"
     dst: str = "dst"
     dst_value: str = "dst_val"
+
+
+COMBINING = {
+    AtomicType.AtomicNone: "",
+    AtomicType.AtomicAdd: "add",
+    AtomicType.AtomicMax: "max",
+    AtomicType.AtomicMin: "min",
+}
+"""The primitive that an atomic store combines elements with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,6 +360,22 @@ class Contract:
     finite: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """Views of global memory of several devices: ``dst = src``, element by element; one of them may be a list.
+
+    Without a list it is one copy, combined with what is in `dst` by the primitive `combine`. From a view to a list each
+    member gets the view, and from a list the view gets the fold of the members, in their order, by the primitive
+    `fold`. With ``rows`` member k belongs to its own rows of the view: those behind the rows of the members before it.
+    """
+
+    dst: str
+    src: str
+    rows: bool = False
+    fold: str = ""
+    combine: str = ""
+
+
 def _nothing(*_: Any, **__: Any) -> None:
     """Values have one copy here, and are in order."""
 
@@ -390,6 +416,7 @@ Word = (
     | Repeats
     | Update
     | Contract
+    | Transfer
     | Keep
     | Ordering
     | Refusal

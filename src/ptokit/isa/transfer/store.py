@@ -15,7 +15,7 @@ from ptokit.types.enums import AtomicType, Layout, Pipe, ReluPreMode, STPhase, T
 from ..machine import Machine, TileOperand, ViewOperand
 from ..meaning.expressions import Convert, Element, Expr, Extent, greater, select
 from ..meaning.primitives import PRIMITIVES
-from ..meaning.words import Move, Python, Word
+from ..meaning.words import COMBINING, Move, Python, Word
 from ..numerics.quant import quantize
 from ..numerics.quant_modes import store_mode
 from ..site import Site
@@ -27,13 +27,6 @@ from .transfer_rules import COMMON
 
 Combine = Callable[..., np.ndarray]
 
-COMBINING = {
-    AtomicType.AtomicNone: "",
-    AtomicType.AtomicAdd: "add",
-    AtomicType.AtomicMax: "max",
-    AtomicType.AtomicMin: "min",
-}
-"""The primitive that an atomic store combines elements with."""
 COMBINE: dict[AtomicType, Combine] = {kind: PRIMITIVES[op].numpy for kind, op in COMBINING.items() if op}
 
 

@@ -30,7 +30,7 @@ from ..meaning.expressions import (
 from ..meaning.words import Lane, Python, Word, Write
 from ..site import Site, VectorInfo
 from .memory_rules import MEMORY
-from .words import GROUP, GROUPS, PMODE, operations, over, text, unsigned
+from .words import GROUP, GROUPS, PMODE, groups_of, operations, over, text, unsigned
 
 _J = Place(i64)
 _BLOCK = 32
@@ -64,7 +64,7 @@ def _number(o: Site, name: str) -> Expr:
 
 def _groups(o: Site, lanes: int, *, broadcast: bool = False) -> Expr:
     """Places of lanes whose groups lie apart; with `broadcast` all lanes of a group have one."""
-    each = lanes // (o.attrs.get("group") or o.attrs["num_groups"])
+    each = lanes // groups_of(o)
     stride = next(name for name in ("stride", "row_stride", "group_stride") if o.has_operand(name))
     first = divide(_J, each) * Scalar(stride, i64)
     return first if broadcast else first + fmod(_J, each)

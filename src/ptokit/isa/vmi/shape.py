@@ -32,7 +32,20 @@ from ..site import LanesInfo, Site
 from ..table import BySite
 from . import sites
 from .shape_rules import SHAPE
-from .words import GROUP, GROUPS, PMODE, number, number_in, operations, over, predicate, text, token, unsigned
+from .words import (
+    GROUP,
+    GROUPS,
+    PMODE,
+    groups_of,
+    number,
+    number_in,
+    operations,
+    over,
+    predicate,
+    text,
+    token,
+    unsigned,
+)
 
 _J = Place(i64)
 
@@ -48,10 +61,6 @@ def _constant(o: Site) -> Lane | None:
     return over(Listed(tuple(sites.numbers(value, of)), of), lanes=o.result.lanes)
 
 
-def _groups(o: Site) -> int:
-    return o.attrs.get("group") or o.attrs.get("num_groups") or 1
-
-
 def _repeated(o: Site) -> Lane:
     """A number in all lanes, or each lane of a vector in those of its group."""
     name = o.instr.operands[0].name
@@ -64,7 +73,7 @@ def _ramp(o: Site) -> Lane:
     base, by = number_in(o, "base", "result"), to
     if to.is_float and to is not f32:
         base, by = Convert(base, f32), f32  # rounded once
-    step = Listed(tuple(j % (lanes // _groups(o)) for j in range(lanes)), by)
+    step = Listed(tuple(j % (lanes // groups_of(o)) for j in range(lanes)), by)
     value = base - step if o.order == "DESC" else base + step
     return over(value if by is to else Convert(value, to), lanes=lanes)
 
@@ -73,7 +82,7 @@ def _first(count: str) -> Any:
     """The first lanes of each group."""
 
     def meaning(o: Site) -> Lane:
-        each = o.result.lanes // _groups(o)
+        each = o.result.lanes // groups_of(o)
         return predicate(less(fmod(_J, each), Scalar(count, i64)), lanes=o.result.lanes)
 
     return meaning
@@ -81,7 +90,7 @@ def _first(count: str) -> Any:
 
 def _pattern(o: Site) -> Lane:
     lanes = o.result.lanes
-    each = lanes // _groups(o)
+    each = lanes // groups_of(o)
     word, place = o.pattern.removeprefix("PAT_"), fmod(_J, each)
     if word in ("M3", "M4"):
         return predicate(equal(fmod(place, int(word[1:])), 0), lanes=lanes)
@@ -102,7 +111,7 @@ def _reduction(op: str) -> Any:
         source: Expr = Element("source")
         if o.result.dtype is not o.source.dtype:
             source = Convert(source, o.result.dtype)
-        return over(Folded(op, source, Bit("mask"), _groups(o)))
+        return over(Folded(op, source, Bit("mask"), groups_of(o)))
 
     return meaning
 

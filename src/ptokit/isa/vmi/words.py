@@ -75,6 +75,11 @@ ROUNDING = text("rounding")
 SATURATE = text("saturate")
 
 
+def groups_of(o: Site) -> int:
+    """How many groups of lanes there are."""
+    return o.attrs.get("group") or o.attrs.get("num_groups") or 1
+
+
 def operations(bound: Mapping[str, tuple[Rule, ...]]) -> Callable[..., Instr]:
     """`vmi` for operations whose rules are in a table by name. Raises `KeyError` for one that has no entry."""
 
