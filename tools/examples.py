@@ -102,11 +102,11 @@ class Search:
         self.chance = random.Random(f"{instr.name} {target}")
         self.operands = list(instr.operands)
         self.state: dict[Any, Any] = {"context": self._first_context()}
-        chosen = instr.chosen(instr.forms[0], instr.operands) if instr.forms else instr.operands
+        chosen = instr.chosen(instr.form.choices[0], instr.operands) if instr.form.choices else instr.operands
         names = {o.name for o in chosen}
         dtype = self._dtypes()[0]
         for o in self.operands:
-            absent = (o.optional and not instr.forms) or o.name not in names
+            absent = (o.optional and not instr.form.choices) or o.name not in names
             self.state["operand", o.name] = None if absent else self.first(o, dtype)
         for o in instr.produces:
             self.state["result", o.name] = None if o.posted else self.first(o, dtype)

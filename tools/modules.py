@@ -49,8 +49,8 @@ def text() -> str:
     """The whole file."""
     names: dict[str, dict[str, None]] = {}
     for module, instr in defined():
-        others = (instr.newest, instr.shares)
-        for name in (instr.name, instr.text, *instr.spellings, *filter(None, others)):
+        others = (instr.form.newest,)
+        for name in (instr.name, instr.text, *instr.form.spellings, *filter(None, others)):
             names.setdefault(module, {})[name] = None
     return TEXT.format("\n".join(" ".join((module, *of)) for module, of in names.items()))
 

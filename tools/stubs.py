@@ -155,8 +155,8 @@ def _defaults_last(parameters: list[str]) -> list[str]:
 
 def chosen(instr: Instr) -> Iterator[tuple[list[Operand], list[Operand]]]:
     """The operands that go together, and optional ones of those with a default."""
-    if instr.forms:
-        for form in instr.forms:
+    if instr.form.choices:
+        for form in instr.form.choices:
             yield list(instr.chosen(form, instr.operands)), []
         return
     registers = {attr.register for attr in instr.attrs}  # one parameter for the number, known or not

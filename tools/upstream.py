@@ -77,7 +77,7 @@ def _known_words() -> set[str]:
 
 def _operands(instr: Instr) -> int:
     """How many operands text can give an operation, in whichever of its forms."""
-    same = [instr, *(other for other in BY_TEXT.values() if other.newest == instr.text)]
+    same = [instr, *(other for other in BY_TEXT.values() if other.form.newest == instr.text)]
     return max(len(each.operands) + sum(isinstance(e, Operand) for e in each.form.trailing) for each in same)
 
 

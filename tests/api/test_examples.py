@@ -44,7 +44,7 @@ def test_examples_hold_their_instruction() -> None:
         module = parse_module("\n".join([head, example.text, "}", ""]), target=profile).module
         names = [op.name for f in module.functions if f.body is not None for op in f.body.walk()]
         assert f"pto.{instr.text}" in names
-        assert (instr.newest or instr.shown) in example.statement
+        assert (instr.form.newest or instr.shown) in example.statement
         assert "\n" not in example.statement
 
 

@@ -123,13 +123,15 @@ def test_places() -> None:
     assert (alloc.result.name, alloc.result.location.column, alloc.result.location.length) == ("abc", 2, 4)
 
 
-@pytest.mark.parametrize("name", [n for n, i in TABLE.items() if i.syntax.startswith("dps")])
+@pytest.mark.parametrize("name", [n for n, i in TABLE.items() if i.form.syntax.startswith("dps")])
 def test_every_instruction_of_ins_and_outs_has_a_level_1(name: str) -> None:
     """Operands by their kind, in the order of ``ins`` and then views written, and one result per tile written."""
     instr = TABLE[name]
     word = {Kind.TILE: ("%t", S), Kind.VIEW: ("%v", V), Kind.SCALAR: ("%x", "f32"), Kind.PTR: ("%p", "!pto.ptr<f32>")}
     word[Kind.GROUP] = ("%grp", "!pto.group<2>")
-    ins, outs = ([*(instr.chosen(instr.forms[0], g) if instr.forms else g)] for g in (instr.ins, instr.outs))
+    ins, outs = (
+        [*(instr.chosen(instr.form.choices[0], g) if instr.form.choices else g)] for g in (instr.ins, instr.outs)
+    )
     stores = [o for o in outs if o.kind is Kind.VIEW]
     written = [word[o.kind] for o in (*ins, *stores) if not o.optional]
     made = [o for o in outs if o.kind is Kind.TILE and not o.optional]

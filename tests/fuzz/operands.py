@@ -100,7 +100,8 @@ class Dice:
         )
         size = (r.choice(SIZES), r.choice(SIZES)) if r.random() < 0.3 else (r.choice(EVEN), r.choice(EVEN))
         locs = r.choice(PAIRS)
-        form = set(r.choice(instr.forms).split()) if instr.forms else None  # front ends refuse other combinations
+        choices = instr.form.choices  # front ends refuse other combinations
+        form = set(r.choice(choices).split()) if choices else None
         for position, operand in enumerate(instr.operands):
             self.loc = locs[min(position, 1)] if r.random() < self.agree else r.choice(LIKELY_LOCS)
             if operand.optional and (r.random() < 0.5 if form is None else operand.name not in form):

@@ -55,7 +55,7 @@ def test_a_name_brings_what_else_is_written_so() -> None:
         "from ptokit.isa.registry import modules\n"
         "for name in modules():\n"
         "    BY_TEXT.get(name)\n"
-        "    related = [i for i in BY_TEXT.imported() if name in (i.newest, i.shares)]\n"
+        "    related = [i for i in BY_TEXT.imported() if i.form.newest == name]\n"
         "    print(name, *sorted({i.name for i in related}))\n"
     )
     apart = dict(line.split(" ", 1) if " " in line else (line, "") for line in fresh("-c", LOADED + code))

@@ -71,7 +71,7 @@ def _example_of(name: str) -> Example | None:
 
 def _statement(lines: list[str], instr: Instr) -> str:
     """The operation of the instruction, which stands in a line of its own; "" if it is not there."""
-    spelled = {instr.text, instr.shown, instr.newest or instr.text}
+    spelled = {instr.text, instr.shown, instr.form.newest or instr.text}
     if not any(f"pto.{name}" in line for line in lines for name in spelled):
         return ""
     names = "|".join(map(re.escape, spelled))

@@ -46,7 +46,7 @@ def text_forms(instr: Instr) -> dict[str, str]:
         name.define(value)
     results = f"{', '.join(map(name, op.results))} = " if op.results else ""
     found = {"level 2": results + printer.instruction(op, instr)}
-    if instr.syntax in DPS_WORDS and not op.results:
+    if instr.form.syntax in DPS_WORDS and not op.results:
         made = [v for o in instr.outs if o.role is Role.OUT and o.kind is Kind.TILE for v in op.group(o.name)]
         whole = print_statement(op, instr, name, results=made)
         found["level 1"] = (f"{', '.join(map(name, made))} = " if made else "") + f"pto.{instr.shown}{whole}"
@@ -66,7 +66,7 @@ def _generic(op: Op) -> str:
 
 def _operation(instr: Instr) -> Op:
     """An operation with what the instruction needs."""
-    chosen = instr.chosen(instr.forms[0], instr.operands) if instr.forms else instr.operands
+    chosen = instr.chosen(instr.form.choices[0], instr.operands) if instr.form.choices else instr.operands
     operands: dict[str, Any] = {}
     for operand in chosen:
         type = Opaque(_type(operand, instr))
@@ -85,7 +85,7 @@ def _operation(instr: Instr) -> Op:
 
 def _in_groups(instr: Instr) -> set[str]:
     """Attributes that stand in parts of the written form that may be missing."""
-    forms = instr.grammar
+    forms = instr.form.grammar
     groups = [e for e in compile_form(forms[0]) if e.kind in "?&"] if forms else []
     out: set[str] = set()
     while groups:

@@ -252,7 +252,7 @@ class _Checker:
         wrong = opaque = False
         for operand in site.instr.operands:
             info, taken = site.operands.get(operand.name), _KINDS.get(operand.kind)
-            rule = site.instr.kinds.get(operand.name, "TC-1" if operand.kind is Kind.TILE else "OPERAND-KIND")
+            rule = site.instr.form.misfits.get(operand.name, "TC-1" if operand.kind is Kind.TILE else "OPERAND-KIND")
             if isinstance(info, ViewInfo) and info.whole and self.takes_slice(op, operand, site) and not lowered:
                 self.wrong_kind(rule, op, operand, "a partition_tensor_view")
                 wrong = True
@@ -271,7 +271,7 @@ class _Checker:
 
     def takes_slice(self, op: Op, operand: Operand, site: Site) -> bool:
         """True if text needs a partition_tensor_view here; transfers have a rule of the assembler that says so."""
-        return self.text and operand.name in site.instr.kinds and op.name not in _CHECKS
+        return self.text and operand.name in site.instr.form.misfits and op.name not in _CHECKS
 
     def wrong_kind(self, rule: str, op: Op, operand: Operand, taken: str) -> None:
         given = op[operand.name]

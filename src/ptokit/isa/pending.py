@@ -6,7 +6,7 @@ from typing import Any
 
 from ptokit.types.enums import Pipe
 
-from .table import Attr, Instr, Kind, Operand, Role, instruction, scalar, scalars, src
+from .table import Attr, Instr, Kind, Operand, Role, grammar, instruction, scalar, scalars, src
 
 RETIRED = "the reference has retired it and refuses it today; no public text has one, and tiles are !pto.tile_buf"
 
@@ -40,7 +40,7 @@ BIND_TILE = retired(
     src("source"),
     scalar("valid_row", optional=True),
     scalar("valid_col", optional=True),
-    grammar=("%source <? , %valid_row:index , %valid_col:index ?> {} : T(source) -> R",),
+    form=grammar("%source <? , %valid_row:index , %valid_col:index ?> {} : T(source) -> R"),
 )
 POINTER_CAST = retired(
     "pointer_cast",
@@ -48,6 +48,6 @@ POINTER_CAST = retired(
     scalars("addrs"),
     scalar("valid_row", optional=True),
     scalar("valid_col", optional=True),
-    grammar=("~( %addrs*:i64 ) <? ( %valid_row:index , %valid_col:index ) ?> {} : R",),
+    form=grammar("~( %addrs*:i64 ) <? ( %valid_row:index , %valid_col:index ) ?> {} : R"),
 )
-DECLARE_TILE_MEMREF = retired("declare_tile_memref", "A memref without an address.", grammar=("{} -> R",))
+DECLARE_TILE_MEMREF = retired("declare_tile_memref", "A memref without an address.", form=grammar("{} -> R"))

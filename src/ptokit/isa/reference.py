@@ -22,7 +22,7 @@ def facts(instr: Instr) -> dict[str, str]:
     """What there is to say in a word: pipe, further spellings, what is only carried, source, reading of open facts."""
     found = {
         "pipe": pipe_text(instr),
-        "also": ", ".join(f"pto.{spelling}" for spelling in instr.spellings),
+        "also": ", ".join(f"pto.{spelling}" for spelling in instr.form.spellings),
         "carried": _carried(instr),
         "not run": instr.unrun,
         "source": instr.source,

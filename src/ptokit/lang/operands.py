@@ -109,8 +109,8 @@ def bind(instr: Instr, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple
     for operand in instr.operands:
         if operand.name in ("row", "col") and operand.kind is Kind.SCALAR:
             operands.setdefault(operand.name, 0)  # as in C++, a window begins at the origin
-    if instr.forms and not any(set(form.split()) == operands.keys() for form in instr.forms):
-        listed = "; ".join(form.replace(" ", ", ") for form in instr.forms)
+    if instr.form.choices and not any(set(form.split()) == operands.keys() for form in instr.form.choices):
+        listed = "; ".join(form.replace(" ", ", ") for form in instr.form.choices)
         raise refusal(rules.CALL, f"the operands of {instr.name} do not go together", hint=f"it takes: {listed}")
     missing = [o.name for o in instr.operands if o.name not in operands and not o.optional and not o.variadic]
     if missing:
@@ -143,7 +143,7 @@ def arguments_of(operands: Arguments, args: tuple[Any, ...], named: Mapping[str,
 
 def _of_form(instr: Instr, positional: list[Any], named: Arguments) -> Sequence[Operand]:
     """The operands that a call means: those of the first form that its tiles and numbers fit, else all."""
-    for form in instr.forms:
+    for form in instr.form.choices:
         chosen = instr.chosen(form, instr.operands)
         left = [o for o in chosen if o.name not in named]
         fitting = all(fits(arg, operand) for arg, operand in zip(positional, left))

@@ -142,7 +142,7 @@ def test_every_operation_has_a_line() -> None:
     ours = {
         name
         for name, instr in TABLE.items()
-        if instr.syntax == "micro" and instr.run is not None and _module(instr.run) in modules.split()
+        if instr.form.syntax == "micro" and instr.run is not None and _module(instr.run) in modules.split()
     }
     written = {TABLE[n].name if n in TABLE else "vexpdif" for n in lines}
     assert ours - IN_MEMORY - REFUSED - NOT_ON_A5 <= written | IN_MEMORY

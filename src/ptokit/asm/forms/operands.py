@@ -7,6 +7,7 @@ from functools import cache
 from typing import NamedTuple
 
 from ptokit.ir import Operands, Value
+from ptokit.isa.forms import GENERIC
 from ptokit.isa.table import SHARED, TABLE, Attr, Instr, Kind, Operand, Role
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import (
@@ -78,7 +79,7 @@ NOTHING_BESIDE = Beside({}, {}, None, None)
 def beside_values(name: str) -> Beside:
     instr = TABLE[name]
     own = any(o.form.word for o in instr.operands)
-    others = (i for i in TABLE.imported() if i.newest == instr.text and any(o.form.word for o in i.operands))
+    others = (i for i in TABLE.imported() if i.form.newest == instr.text and any(o.form.word for o in i.operands))
     variant = None if own else next(others, None)
     listed = (*instr.operands, *(variant.operands if variant is not None else ()))
     beside = next((a for a in instr.attrs if a.beside), None)
@@ -114,9 +115,9 @@ def operands_of(name: str) -> tuple[tuple[Operand, ...], tuple[Operand, ...], bo
 
 def align_forms(instr: Instr, wanted: Sequence[Operand], types: Sequence[Type]) -> list[int] | None:
     """As `align`; of an instruction with forms the operands of one of them must be there, and no others."""
-    if not instr.forms:
+    if not instr.form.choices:
         return align(wanted, types)
-    for form in instr.forms:
+    for form in instr.form.choices:
         chosen = instr.chosen(form, wanted)
         if align(chosen, types) is not None:
             names = {o.name for o in chosen}
@@ -155,13 +156,13 @@ def keys_of(name: str) -> dict[str, Operand | Attr]:
 
 def operand_order(instr: Instr) -> list[Operand]:
     """The operands of an instruction in the order of generic form."""
-    if instr.syntax not in DPS_WORDS:
+    if instr.form.syntax not in DPS_WORDS:
         return list(instr.operands)
     ins, outs, _ = operands_of(instr.name)
     extra = trailing_operands(instr)
-    if instr.form.generic:
-        return [*map(instr.operand, instr.form.generic.split()), *extra]
-    if instr.syntax == "dps-typed":
+    if order := instr.in_order(GENERIC):
+        return [*order, *extra]
+    if instr.form.syntax == "dps-typed":
         return [
             *(o for o in ins if not o.optional),
             *outs,

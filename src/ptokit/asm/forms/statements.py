@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from ptokit.ir import Operands, Value
+from ptokit.isa.forms import ALSO, LEVEL1
 from ptokit.isa.table import Instr, Kind, Operand, Role
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import MemRef, PartitionView, Scalar, Type
@@ -33,8 +34,8 @@ def orders(instr: Instr, valued: bool) -> list[list[Operand]]:
     """The sequences of operands that the written ones may stand for; ``valued``: what it writes is not among them."""
     ins, destinations, stores = operand_groups(instr.name)
     if stores:
-        found = [[instr.operand(n) for n in instr.form.statement.split()] if instr.form.statement else [*ins, *stores]]
-        return found + [[instr.operand(n) for n in order] for order in instr.form.orders]
+        also = instr.in_order(ALSO)
+        return [instr.in_order(LEVEL1) or [*ins, *stores], *([also] if also else ())]
     if not valued:
         return [[*destinations, *ins]]
     kept = [o for o in destinations if o.role is Role.INOUT]
@@ -47,7 +48,7 @@ def fit(
     """The sequence that values of these types stand for, how many each operand takes, and whether the last two change
     places; None if there is none."""
     attempts = [(order, types) for order in ordered]
-    if instr.syntax == "dps-either":
+    if instr.form.syntax == "dps-either":
         scalars = [k for k, type in enumerate(types) if isinstance(type, Scalar)]
         if scalars and scalars[0] == len(types) - 2:
             attempts.append((ordered[0], [*types[:-2], types[-1], types[-2]]))

@@ -100,7 +100,7 @@ class _Printer:
         """One operation with its regions."""
         indent = INDENT * depth
         instr = BY_TEXT.get(op.name[4:]) if op.name.startswith("pto.") else None
-        newer = BY_TEXT.get(instr.newest) if instr is not None else None
+        newer = BY_TEXT.get(instr.form.newest) if instr is not None else None
         if newer is not None and op.operands.keys() <= {o.name for o in newer.operands}:
             instr = newer
         shape = SHAPES.get(op.name)
@@ -158,7 +158,7 @@ def _instruction(op: Op, instr: Instr) -> tuple[list[Value], dict[str, str], dic
     groups = [op.group(o.name) for o in order]
     values = [v for group in groups for v in group]
     placed = set[str]()
-    if instr.syntax == "dps-either":
+    if instr.form.syntax == "dps-either":
         placed.add("scalar_first")
         if op.attrs.get("scalar_first"):
             values[:2] = reversed(values[:2])

@@ -32,6 +32,6 @@ def print_ssa(module: Module) -> tuple[str | None, Diagnostics]:
 
 class _Printer(FunctionPrinter):
     def instruction(self, op: Op, instr: Instr) -> str:
-        if instr.syntax not in DPS_WORDS:
+        if instr.form.syntax not in DPS_WORDS:
             return super().instruction(op, instr)
         return f"pto.{instr.shown}" + print_statement(op, instr, self.names)

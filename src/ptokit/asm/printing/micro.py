@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ptokit.ir import Op, Value
+from ptokit.isa.forms import ALSO
 from ptokit.isa.table import Instr, Operand
 
 from ..forms.spelling import quote
@@ -17,12 +18,12 @@ _NAMED = frozenset(("loop", "pad"))
 def _order(op: Op, instr: Instr) -> list[Operand]:
     """The operands in the order of the table, or in that of the form that has exactly those of the operation."""
     present = {name for name, value in op.operands.items() if value is not None}
-    if instr.forms:
+    if instr.form.choices:
         return [o for o in instr.operands if o.name in present]
     if any(o.name not in present and not o.optional and not o.variadic for o in instr.operands):
-        for order in instr.form.orders:
-            if set(order) == present:
-                return [instr.operand(name) for name in order]
+        order = instr.in_order(ALSO)
+        if {o.name for o in order} == present:
+            return order
     return list(instr.operands)
 
 

@@ -116,13 +116,13 @@ class FunctionPrinter:
 
     def instruction(self, op: Op, instr: Instr) -> str:
         """An instruction from its name on."""
-        forms = instr.grammar
-        if instr.syntax == "generic":
+        forms = instr.form.grammar
+        if instr.form.syntax == "generic":
             return _generic(op, self.names)
-        name = f"pto.{instr.newest or instr.shown}"
+        name = f"pto.{instr.form.newest or instr.shown}"
         if forms:
             return name + print_form(op, instr, forms, self.names)
-        return name + (print_micro if instr.syntax == "micro" else print_dps)(op, instr, self.names)
+        return name + (print_micro if instr.form.syntax == "micro" else print_dps)(op, instr, self.names)
 
     def results(self, results: list[Value]) -> str:
         """``%a, %b = ``; empty without results. Defines their names."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from ptokit.ir import Op, Value
+from ptokit.isa.forms import LEVEL1
 from ptokit.isa.table import Instr, Kind, Operand, Role
 from ptokit.types.tile import TileSpec
 
@@ -21,9 +22,7 @@ def written_order(instr: Instr, *, destinations: bool) -> list[Operand]:
     ins, outs, _ = operands_of(instr.name)
     tiles = [o for o in outs if o.kind is Kind.TILE and (destinations or o.role is Role.INOUT)]
     views = [o for o in outs if o.kind is Kind.VIEW]
-    if instr.form.statement:
-        return [instr.operand(n) for n in instr.form.statement.split()]
-    return [*(tiles if not views else ()), *ins, *views]
+    return instr.in_order(LEVEL1) or [*(tiles if not views else ()), *ins, *views]
 
 
 def lacks_scratch(op: Op, instr: Instr) -> bool:
@@ -46,7 +45,7 @@ def obstacle(op: Op, instr: Instr, *, destinations: bool) -> str:
         if op.get(operand.name) is not None:
             return f"has {operand.name}"
     written = [(o.name, v) for o in written_order(instr, destinations=destinations) for v in op.group(o.name)]
-    swapped = instr.syntax == "dps-either" and bool(op.attrs.get("scalar_first"))
+    swapped = instr.form.syntax == "dps-either" and bool(op.attrs.get("scalar_first"))
     if swapped:
         written[-2:] = reversed(written[-2:])
     views = any(o.kind is Kind.VIEW for o in instr.outs)
@@ -77,7 +76,7 @@ def print_statement(
     values than its own results. ``parts``: views that are written as a tensor and the place in it.
     """
     values = [v for o in written_order(instr, destinations=destinations) for v in op.group(o.name)]
-    placed = frozenset(("scalar_first",)) if instr.syntax == "dps-either" else frozenset[str]()
+    placed = frozenset(("scalar_first",)) if instr.form.syntax == "dps-either" else frozenset[str]()
     if placed and op.attrs.get("scalar_first"):
         values[-2:] = reversed(values[-2:])
     shown: list[str] = []

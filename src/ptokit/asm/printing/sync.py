@@ -87,7 +87,7 @@ class _Plan:
                 self._partition(op, order)
             elif op.name == "pto.tassign" and len(self.users[op["tile"]]) == 1 and not op.attrs:
                 self.assigned[op.result] = op["tile"]
-            elif (instr := instr_of(op)) is not None and instr.syntax in DPS_WORDS:
+            elif (instr := instr_of(op)) is not None and instr.form.syntax in DPS_WORDS:
                 self._scratch(op, instr)
             for region in op.regions:
                 self._region(region)
@@ -109,7 +109,7 @@ class _Plan:
             return
         written = [o for o in instr.outs if first.get(o.name) is not None]
         plain = [o.role for o in written] == [Role.OUT] and written[0].kind is Kind.TILE
-        plain = plain and instr.syntax in DPS_WORDS and _states(first, instr, destinations=False)
+        plain = plain and instr.form.syntax in DPS_WORDS and _states(first, instr, destinations=False)
         if plain and first.values.count(tile) == 1 and first.get(written[0].name) is tile and first.get("acc") is None:
             self.results[first] = tile
             self.moved.add(op)
@@ -133,7 +133,7 @@ class _Plan:
             return
         user = users[0]
         instr = instr_of(user)
-        if instr is None or instr.syntax not in DPS_WORDS or any(o.variadic or o.or_tile for o in instr.operands):
+        if instr is None or instr.form.syntax not in DPS_WORDS or any(o.variadic or o.or_tile for o in instr.operands):
             return
         if not _states(user, instr, destinations=True):
             return
@@ -189,7 +189,7 @@ class _Printer(FunctionPrinter):
         if instr.text == "tsync" and op.values and not op.attrs:
             types = ", ".join(str(v.type) for v in op.values)
             return f"{name} {', '.join(map(self.names, op.values))} : {types}"
-        if instr.syntax not in DPS_WORDS:
+        if instr.form.syntax not in DPS_WORDS:
             return super().instruction(op, instr)
         tile = self.plan.results.get(op)
         others = [o for o in instr.outs if o.kind not in (Kind.TILE, Kind.VIEW) and op.get(o.name) is not None]

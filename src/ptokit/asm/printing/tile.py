@@ -17,11 +17,11 @@ def print_dps(op: Op, instr: Instr, name: Callable[[Value], str]) -> str:
     worded = [(o, v) for o in instr.ins if o.form.word for v in op.group(o.name)]
     ins = [v for o in instr.ins if not o.form.word for v in op.group(o.name)]
     outs = [v for o in instr.outs for v in op.group(o.name)]
-    comma = instr.syntax == "dps-comma"
-    inside = instr.syntax == "dps-attrs-in" or (comma and len(outs) == 1)
-    placed = {"scalar_first"} if instr.syntax == "dps-either" else set[str]()
+    comma = instr.form.syntax == "dps-comma"
+    inside = instr.form.syntax == "dps-attrs-in" or (comma and len(outs) == 1)
+    placed = {"scalar_first"} if instr.form.syntax == "dps-either" else set[str]()
     placed.update(e.name for e in instr.form.trailing)
-    if instr.syntax == "dps-either" and op.attrs.get("scalar_first"):
+    if instr.form.syntax == "dps-either" and op.attrs.get("scalar_first"):
         ins.reverse()
     beside = beside_values(instr.name).beside
     string = op.attrs.get(beside.name) if beside is not None and op.attrs.get("mask") is not None else None
@@ -45,11 +45,11 @@ def print_dps(op: Op, instr: Instr, name: Callable[[Value], str]) -> str:
 def _may_have(instr: Instr, operand: Operand, op: Op) -> bool:
     """True if a form of the instruction has the operation's operands and this one."""
     present = {key for key, value in op.operands.items() if value is not None}
-    return any(present | {operand.name} == set(form.split()) for form in instr.forms)
+    return any(present | {operand.name} == set(form.split()) for form in instr.form.choices)
 
 
 def _printed(values: list[Value], instr: Instr, name: Callable[[Value], str], attrs: str) -> str:
-    if instr.syntax == "dps-typed":
+    if instr.form.syntax == "dps-typed":
         return ", ".join(f"{name(v)} : {v.type}" for v in values)
     if not values:
         return ""

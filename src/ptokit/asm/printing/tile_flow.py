@@ -28,7 +28,7 @@ def is_tile(value: Value | None) -> bool:
 def statement_of(op: Op) -> Instr | None:
     """The table entry of a tile instruction in destination passing style; None for other operations."""
     instr = instr_of(op)
-    return instr if instr is not None and instr.syntax in DPS_WORDS else None
+    return instr if instr is not None and instr.form.syntax in DPS_WORDS else None
 
 
 @dataclass

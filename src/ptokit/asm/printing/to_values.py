@@ -315,7 +315,7 @@ class _ToValues(Copier):
 
     def _turns(self, op: Op, before: dict[Value, Value | None], reads: set[Value]) -> None:
         """A loop's next turn reads nothing that this one has changed under another name."""
-        for tile in reads:
+        for tile in sorted(reads, key=self.flow.number.__getitem__):
             if before.get(tile) is not None and self.now.get(tile) is None:
                 self.error(
                     rules.ALIAS,

@@ -215,11 +215,11 @@ def _table_operation(p: Parser, token: str, at: int, names: Names) -> Op:
         return read(p, instr.text, at)
     if p.texts[p.i] == "(" and (called := _called(instr.text)) is not None:
         instr = called
-    if instr.grammar:
-        return read_form(p, instr, instr.grammar)
-    if instr.syntax == "micro":
+    if instr.form.grammar:
+        return read_form(p, instr, instr.form.grammar)
+    if instr.form.syntax == "micro":
         return read_micro(p, instr, at, len(names))
-    if instr.syntax not in DPS_WORDS:
+    if instr.form.syntax not in DPS_WORDS:
         p.fail(rules.UNIMPLEMENTED, f"instruction not implemented yet: pto.{instr.text}", at)
     if p.texts[p.i] != "ins" and instr.ins:
         return read_ssa(p, instr, at, len(names))
@@ -230,8 +230,9 @@ def _table_operation(p: Parser, token: str, at: int, names: Names) -> Op:
 def _called(text: str) -> Instr | None:
     """What is written under this name with parentheses, if that is another instruction."""
     own = BY_TEXT[text]
-    found = (i for i in BY_TEXT.imported() if i.newest == own.text and i.grammar and i.grammar[0].startswith("~("))
-    return None if own.grammar else next(found, None)
+    renamed = (i for i in BY_TEXT.imported() if i.form.newest == own.text)
+    found = (i for i in renamed if i.form.grammar and i.form.grammar[0].startswith("~("))
+    return None if own.form.grammar else next(found, None)
 
 
 def _unknown(p: Parser, token: str, at: int) -> None:

@@ -47,7 +47,7 @@ def _result_list(tokens: Sequence[str]) -> int:
 
 def _spaced(word: str) -> bool:
     instr = BY_OPERATION.get(word)
-    return instr.grammar[:1] != () and instr.grammar[0].startswith("[") if instr is not None else word in _SPACED
+    return "".join(instr.form.grammar[:1]).startswith("[") if instr is not None else word in _SPACED
 
 
 def _blank(tokens: Sequence[str], i: int, *, tight_colon: bool) -> bool:

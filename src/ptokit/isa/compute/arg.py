@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from ..forms import LEVEL2
 from ..meaning.sentence import sentence
 from ..meaning.words import Search
 from ..scratch import on_a2a3
-from ..table import Instr, InstrForm, Operand, Role, dst, src, tmp
+from ..table import Instr, Operand, Role, TextForm, dst, src, tmp
 from ..typesets import FB, I6, INT16_32, N4, F, types, types_of
 from .arg_rules import COLUMN_RULES, INT_ANY, ROW_RULES
 from .words import SRC, vector
@@ -31,7 +32,7 @@ def arg_reduction(name: str, axis: str, op: str) -> Instr:
         columns,
         word,
         common=rules,
-        form=InstrForm(written="src tmp dst_val dst"),
+        form=TextForm(orders={LEVEL2: "src tmp -> dst_val dst"}),
         source="compute-reduce-matrix 3",
     )
 

@@ -22,7 +22,7 @@ from ..meaning.expressions import (
 from ..meaning.words import Lane, Write
 from ..scratch import on_a2a3
 from ..site import Site
-from ..table import Attr, dst, scalar, src, tmp
+from ..table import Attr, TextForm, dst, scalar, src, tmp
 from ..typesets import ASM_8, ASM_16, ASM_I32_F, ASM_INT, BF16, FB, I8, I32_F32, INT16_32, N11, F, types, types_of
 from .compare_rules import EW_A5_03, EW_A5_04, EW_AS_10, SCALAR_RULES, SELECT_RULES, TILE_RULES
 from .scratch_rules import EW_11_SEL, EW_11_SELS
@@ -57,7 +57,7 @@ TCMP = vector(
     _comparison(SRC0, SRC1),
     common=(*TILE_RULES, EW_A5_01),
     attrs=CMP_MODE,
-    syntax="dps-attrs-in",
+    form=TextForm("dps-attrs-in"),
     form_of="src0",
 )
 TCMPS = vector(
@@ -68,7 +68,7 @@ TCMPS = vector(
     _comparison(SRC, SCALAR),
     common=(*SCALAR_RULES, EW_A5_01, EW_07),
     attrs=CMP_MODE,
-    syntax="dps-attrs-in",
+    form=TextForm("dps-attrs-in"),
     form_of="src",
 )
 TSEL = computed(

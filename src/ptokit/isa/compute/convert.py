@@ -13,7 +13,7 @@ from ..meaning.words import Lane, Write, lane
 from ..numerics.convert import CVT_PAIRS, Pair, Rounding, conversion
 from ..scratch import of_wraps
 from ..site import Site
-from ..table import Attr, dst, src, tmp
+from ..table import Attr, TextForm, dst, src, tmp
 from ..unknown import known
 from .convert_text_rules import CV_1, CV_2, CV_3
 from .words import SRC, vector
@@ -217,6 +217,6 @@ TCVT = vector(
         Attr("rmode", RoundMode, RoundMode.CAST_RINT, "rmode", "round_mode"),
         Attr("sat_mode", SaturationMode, None, "sat_mode", "saturation_mode"),
     ),
-    syntax="dps-attrs-in",
+    form=TextForm("dps-attrs-in"),
     source="compute-elementwise 8",
 )

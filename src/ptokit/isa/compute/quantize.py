@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from ptokit.targets import A2A3
 from ptokit.types.enums import QuantType
 
+from ..forms import ALSO, LEVEL2
 from ..meaning.expressions import COLUMN, Axis, Convert, Element, Expr, Index
 from ..meaning.words import Lane, lane
 from ..scratch import on_a2a3
 from ..site import Site, TileInfo
-from ..table import Access, Attr, Instr, InstrForm, default_footprint, dst, in_text, instruction, src, tmp
+from ..table import Access, Attr, Instr, TextForm, default_footprint, dst, instruction, src, tmp
 from ..unknown import Size, known
 from .quantize_rules import DEQUANT_RULES, QUANT_RULES, TQ_1, TQ_2
 from .words import SRC
@@ -67,10 +68,10 @@ TQUANT = instruction(
             src(),
             src("scale"),
             src("offset", optional=True),
-            in_text(tmp(optional=True, needed=on_a2a3("src")), stored=True),
+            tmp(optional=True, needed=on_a2a3("src")),
         ),
         (Attr("quant_type", QuantType, None, "quant_type", "quant_type"),),
-        form=InstrForm(orders=(("src", "scale", "offset", "tmp"),)),
+        form=TextForm(orders={LEVEL2: "src scale offset -> dst tmp", ALSO: "src scale offset tmp"}),
         rules=(*QUANT_RULES, TQ_1, TQ_2),
         meaning=_quantize,
         footprint=_footprint,

@@ -15,7 +15,7 @@ from ..meaning.sentence import sentence
 from ..meaning.words import Fold, Order
 from ..scratch import of_trees, on_a2a3
 from ..site import Site
-from ..table import Attr, Instr, dst, src, tmp
+from ..table import Attr, Instr, TextForm, dst, src, tmp
 from ..typesets import ASM_8, ASM_N4, BF16, FB, I8, INT16_32, INT64, N4, Types, types
 from .reduce_rules import (
     COLUMN_RULES,
@@ -98,7 +98,7 @@ TCOLSUM = column_reduction(
     CRED_COM_04,
     operands=(dst(), src(), tmp(optional=True, needed=of_trees)),
     attrs=(Attr("is_binary", bool, None, "isBinary"),),
-    syntax="dps-attrs-in",
+    form=TextForm("dps-attrs-in"),
     note="; isBinary adds as a tree",
 )
 TCOLPROD = column_reduction(

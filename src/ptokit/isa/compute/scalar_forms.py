@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..meaning.expressions import Expr, divide, floor_mod, fmod, maximum, minimum
 from ..scratch import of_floats, on_a2a3
 from ..site import Site
-from ..table import Attr, scalar, tmp
+from ..table import Attr, TextForm, scalar, tmp
 from ..typesets import (
     ASM_8_16,
     ASM_I32_F32,
@@ -88,7 +88,7 @@ TDIVS = tile_scalar(
     EW_CPU_05,
     summary="dst = src / scalar, or scalar / src where the scalar is written first",
     attrs=(Attr("scalar_first", bool, False),),
-    syntax="dps-either",
+    form=TextForm("dps-either"),
 )
 TREMS = tile_scalar(
     "TREMS",

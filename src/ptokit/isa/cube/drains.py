@@ -19,7 +19,7 @@ from ..checks.placement import SLOPES
 from ..meaning.matrices import Matrix
 from ..meaning.words import FixPipe, Move
 from ..site import Site
-from ..table import Kind, Operand, OperandForm, Role, listed
+from ..table import Kind, Operand, OperandForm, Role, grammar, listed
 from .control import KEEP_NAN_BIT, NOSAT_BIT
 from .drain_rules import RELU_WORDS
 from .pointers import ACC_BYTES, ACC_COLS, BLOCK, at, ceil, clause, cube, given, in_accumulator, moved, numbers
@@ -196,7 +196,7 @@ for _space, _what, _sizes in (
         ),
         _clauses,
         (*((clause("dst_mode"),) if _space == "ub" else ()), *_WORDS),
-        grammar=(_form(_sizes, cores=_space == "ub"),),
+        form=grammar(_form(_sizes, cores=_space == "ub")),
         decision="Without a layout, rows are stored one after the other (nz2nd), as the assembler does it.",
     )
 for _space, _what, _dst, _names in (

@@ -10,7 +10,7 @@ from ptokit.types.enums import Pipe
 from ..meaning.matrices import Matrix
 from ..meaning.words import Meaning, Move, Refusal
 from ..site import Site
-from ..table import Role
+from ..table import Role, grammar
 from .pointers import BLOCK, at, bit, ceil, clause, cube, given, moved, numbers
 
 SMALL = 4  # channels of a row in the small form
@@ -71,12 +71,12 @@ cube(
     ),
     _fraction,
     (clause("conversion", "frac_conversion", key="mode"),),
-    grammar=(
+    form=grammar(
         "%src , %dst , W(conversion) , shape ~( %shape0 , %shape1 ) , src_layout ~( %src_stride <? , %src_stride2 ?> ) "
         ", dst_group ~( %group0 , %group1 , %group2 , %group3 ) , ctrl ~( %ctrl , %ctrl_flag ) {} "
         ": T(src) , T(dst) , W(conversion) , shape T(shape0) , T(shape1) , "
         "src_layout ~( T(src_stride) <? , T(src_stride2) ?> ) , "
-        "dst_group T(group0) , T(group1) , T(group2) , T(group3) , ctrl T(ctrl) , T(ctrl_flag)",
+        "dst_group T(group0) , T(group1) , T(group2) , T(group3) , ctrl T(ctrl) , T(ctrl_flag)"
     ),
 )
 for _layout in ("nd", "dn"):

@@ -7,7 +7,7 @@ from ptokit.types.enums import Pipe
 
 from ..meaning.expressions import ROW as ROW_VECTOR
 from ..meaning.words import Contract
-from ..table import Instr, InstrForm, Operand, dst, instruction, src
+from ..table import TENSOR, Instr, Operand, TextForm, dst, instruction, src
 from .gemv_rules import ACCUMULATE, BIASED, PRODUCT
 from .matmul import contraction
 from .matmul_text_rules import ROW, ROW_ACCUMULATE, ROW_BIAS
@@ -23,7 +23,7 @@ def _gemv(name: str, text: str, summary: str, rules: tuple[Rule, ...], meaning: 
             pipe=Pipe.M,
             rules=rules,
             meaning=meaning,
-            form=InstrForm(tensor=True),
+            form=TextForm(carried=(TENSOR,)),
             source="compute-reduce-matrix 10",
         )
     )

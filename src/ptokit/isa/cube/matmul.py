@@ -6,7 +6,7 @@ from ptokit.types.enums import Pipe
 
 from ..meaning.expressions import OWN, ROW, Index
 from ..meaning.words import Contract
-from ..table import Instr, InstrForm, dst, instruction, src
+from ..table import TENSOR, Instr, TextForm, dst, instruction, src
 from . import matmul_text_rules
 from .matmul_rules import ACCUMULATE, BIASED, PRODUCT
 
@@ -25,7 +25,7 @@ TMATMUL = instruction(
         pipe=Pipe.M,
         rules=(*PRODUCT, *matmul_text_rules.PRODUCT),
         meaning=contraction(),
-        form=InstrForm(tensor=True),
+        form=TextForm(carried=(TENSOR,)),
         source="compute-reduce-matrix 9",
     )
 )
@@ -38,7 +38,7 @@ TMATMUL_ACC = instruction(
         pipe=Pipe.M,
         rules=(*ACCUMULATE, *matmul_text_rules.ACCUMULATE),
         meaning=contraction("acc"),
-        form=InstrForm(tensor=True),
+        form=TextForm(carried=(TENSOR,)),
         source="compute-reduce-matrix 9",
     )
 )
@@ -51,7 +51,7 @@ TMATMUL_BIAS = instruction(
         pipe=Pipe.M,
         rules=(*BIASED, *matmul_text_rules.BIAS),
         meaning=contraction("bias", ROW),
-        form=InstrForm(tensor=True),
+        form=TextForm(carried=(TENSOR,)),
         source="compute-reduce-matrix 9",
     )
 )

@@ -8,7 +8,7 @@ from ..checks.assembler import A5_ONLY
 from ..machine import Machine, TileOperand
 from ..meaning.expressions import OWN, ROW, Index
 from ..meaning.words import Contract
-from ..table import Instr, InstrForm, Operand, dst, instruction, scales, src
+from ..table import TENSOR, Instr, Operand, TextForm, dst, instruction, scales, src
 from .matmul_mx_rules import ADDRESS_RULES, rules_of
 from .matmul_text_rules import MX_SCALE, scaled
 
@@ -34,7 +34,7 @@ def _product(name: str, text: str, summary: str, meaning: Contract, *operands: O
             pipe=Pipe.M,
             rules=(*rules_of(name), *scaled(name)),
             meaning=meaning,
-            form=InstrForm(tensor=True),
+            form=TextForm(carried=(TENSOR,)),
             cpp=name.removesuffix("_ACC").removesuffix("_BIAS"),
             source="compute-reduce-matrix 12",
         )
@@ -69,7 +69,7 @@ TGET_SCALE_ADDR = instruction(
         "Bind a scale tile to the address that belongs to an operand of the scaled product.",
         (dst(), src()),
         pipe=Pipe.S,
-        spellings=("get_scale_addr",),
+        form=TextForm(spellings=("get_scale_addr",)),
         rules=(*ADDRESS_RULES, A5_ONLY, MX_SCALE),
         run=_scale_address,
         footprint=lambda o: iter(()),

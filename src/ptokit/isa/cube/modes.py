@@ -9,7 +9,7 @@ from ..checks.operands import Message
 from ..meaning.contract import ROUNDING
 from ..meaning.words import Keep
 from ..site import Site
-from ..table import CALLED, Attr, Instr, instruction
+from ..table import CALLED, Attr, Instr, grammar, instruction
 
 rule = family("compute-reduce-matrix 11")
 
@@ -34,7 +34,7 @@ def _mode(name: str, summary: str) -> Instr:
             (),
             (Attr("enable", bool, True, "enable"), Attr("mode", str, "CAST_ROUND", "mode")),
             pipe=Pipe.S,
-            grammar=CALLED,
+            form=grammar(*CALLED),
             rules=(MODE_01,),
             meaning=lambda o: Keep(ROUNDING, o.mode if o.enable else None),
             source="compute-reduce-matrix 11",

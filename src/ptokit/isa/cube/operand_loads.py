@@ -17,7 +17,7 @@ from ptokit.types.enums import Pipe
 from ..meaning.matrices import Matrix
 from ..meaning.words import Meaning, Move
 from ..site import Site
-from ..table import Attr, Role
+from ..table import Attr, Role, TextForm
 from .pointers import BLOCK, FRACTAL, ROWS, at, ceil, cube, element, given, in_fractals, moved, numbers
 
 ADDRESS_SHIFT = 4
@@ -126,10 +126,13 @@ for _side, _what, _shape, _sizes in (("a", "left", "m k", "m k"), ("b", "right",
             (*_ends, *numbers(f"{_shape} start_row start_col {_steps}", optional=True)),
             _load(_sizes, _of_shape, _steps, _of_fields),
             _TRANSPOSE,
-            forms=(
-                f"src dst {_shape}",
-                f"src dst {_shape} start_row start_col",
-                f"src dst {_steps}",
+            form=TextForm(
+                "micro",
+                choices=(
+                    f"src dst {_shape}",
+                    f"src dst {_shape} start_row start_col",
+                    f"src dst {_steps}",
+                ),
             ),
         )
     for _suffix, _elements, _steps, _of_fields, _attrs in (

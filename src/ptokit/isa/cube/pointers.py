@@ -63,7 +63,7 @@ def cube(
     attrs: tuple[Attr, ...] = (),
     **more: Any,
 ) -> Instr:
-    """An operation of the cube unit; operations with words of their own have a ``grammar``."""
+    """An operation of the cube unit; operations with words of their own have a `form`."""
     rules = merged(VERIFIED.get(text, ()) or DRAINS.get(text, ()))
     more = {"syntax": "micro", "source": SOURCE, "typed": True, "rules": rules, **more}
     instr = Instr(text, text, summary, operands, attrs, pipe=pipe, meaning=meaning, **more)

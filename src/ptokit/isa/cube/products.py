@@ -14,7 +14,7 @@ from ..atomics import ATOMIC_CONTROL
 from ..meaning.matrices import Matrix
 from ..meaning.words import Contract, Meaning
 from ..site import Site
-from ..table import Role, listed
+from ..table import Role, grammar, listed
 from .control import HIF8_BIT, TF32_AWAY_BIT, TF32_BIT
 from .operand_loads import ADDRESS_SHIFT
 from .pointers import BLOCK, ROWS, at, ceil, clause, cube, element, given, in_accumulator, in_fractals, numbers
@@ -167,7 +167,7 @@ for _name, _what, _from in (
         (*_ends, at("dst", "l0c", Role.INOUT if _from == "dst" else Role.OUT), *_bias, *numbers("m n k")),
         _mad(_from, block_scaled="mx" in _name),
         _FLAGS,
-        grammar=(_form(bool(_bias)),),
+        form=grammar(_form(bool(_bias))),
     )
     if _from != "dst":
         cube(

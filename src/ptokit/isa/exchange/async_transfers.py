@@ -6,7 +6,7 @@ event has been waited for.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ptokit.types.enums import Pipe
@@ -15,7 +15,7 @@ from ..async_sessions import AsyncEvent, AsyncSession
 from ..machine import Machine, ViewOperand
 from ..meaning.transfers import transferred
 from ..pending import handle, number
-from ..table import Attr, Instr, Operand, Role, instruction, src, view
+from ..table import Attr, Instr, Operand, Role, grammar, instruction, src, view
 
 _SOURCE = "PTOAS e32488c9 PTOOps.td; pto-isa docs/isa/comm"
 
@@ -41,9 +41,9 @@ def _define(
     summary: str,
     *operands: Operand,
     run: Callable[..., Any],
-    kinds: dict[str, str] | None = None,
     attrs: tuple[Attr, ...] = (),
-    grammar: str,
+    written: str,
+    misfits: Mapping[str, str] | None = None,
 ) -> None:
     instruction(
         Instr(
@@ -54,14 +54,16 @@ def _define(
             attrs,
             pipe=Pipe.S,
             run=run,
-            kinds=kinds or {},
+            form=grammar(
+                written,
+                spellings=(f"comm.{text}",),
+                newest=f"comm.{text}",
+                misfits=misfits or {},
+                in_python=False,
+            ),
             results=1,
-            spellings=(f"comm.{text}",),
-            newest=f"comm.{text}",
             source=_SOURCE,
             between_cores=True,
-            in_python=False,
-            grammar=(grammar,),
         )
     )
 
@@ -72,9 +74,9 @@ _define(
     src("scratch"),
     handle("workspace"),
     run=build,
-    kinds={"scratch": "AS-1", "workspace": "AS-1"},
+    written="~( %scratch , %workspace : T(scratch) , T(workspace) ) {} -> R",
+    misfits={"scratch": "AS-1", "workspace": "AS-1"},
     attrs=tuple(map(number, "sync_id block_bytes comm_block_offset queue_num channel_group_idx".split())),
-    grammar="~( %scratch , %workspace : T(scratch) , T(workspace) ) {} -> R",
 )
 for _text, _summary in (
     ("tput_async", "Send global memory to another device in the background; gives the event."),
@@ -87,8 +89,8 @@ for _text, _summary in (
         view("src"),
         handle("session"),
         run=transfer,
-        kinds={"dst": "AS-1", "src": "AS-1"},
-        grammar="~( %dst , %src , %session : T(dst) , T(src) , T(session) ) {} -> R",
+        written="~( %dst , %src , %session : T(dst) , T(src) , T(session) ) {} -> R",
+        misfits={"dst": "AS-1", "src": "AS-1"},
     )
 for _text, _summary in (
     ("wait_async_event", "Wait for a transfer and those before it in its session; gives true."),
@@ -100,5 +102,5 @@ for _text, _summary in (
         handle("event"),
         handle("session"),
         run=wait,
-        grammar="~( %event , %session : T(event) , T(session) ) {} -> R",
+        written="~( %event , %session : T(event) , T(session) ) {} -> R",
     )

@@ -7,15 +7,17 @@ the sync form; level 2 follows from the operands.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ptokit.diagnostics import Scope, define
 from ptokit.types.enums import Pipe, ReduceOp
 
+from ..forms import LEVEL1
 from ..machine import Machine, ViewOperand
 from ..meaning.words import Meaning, Refusal, Transfer, Word
 from ..site import Site
-from ..table import Attr, Instr, InstrForm, Kind, Operand, Role, instruction
+from ..table import Attr, Instr, Kind, Operand, Role, TextForm, grammar, instruction
 from .communication import reduction
 
 _MEMBERS = reduction("group")
@@ -46,13 +48,22 @@ def _memory(name: str, role: Role = Role.IN, *, optional: bool = False) -> Opera
     return Operand(name, role, Kind.VIEW, optional, or_tile=True)
 
 
-def _between(name: str, summary: str, *operands: Operand, meaning: Meaning, text: str = "", **more: Any) -> Instr:
+TEXT_ONLY = TextForm(in_python=False)
+
+
+def _between(
+    name: str,
+    summary: str,
+    *operands: Operand,
+    meaning: Meaning,
+    text: str = "",
+    form: TextForm = TEXT_ONLY,
+    **more: Any,
+) -> Instr:
     text = text or name.lower()
-    more |= {"source": "assembly 6.1; pto-isa docs/isa/comm", "syntax": "dps"}
+    more |= {"source": "assembly 6.1; pto-isa docs/isa/comm"}
     return instruction(
-        Instr(
-            name, text, summary, operands, pipe=Pipe.MTE3, meaning=meaning, between_cores=True, in_python=False, **more
-        )
+        Instr(name, text, summary, operands, pipe=Pipe.MTE3, meaning=meaning, between_cores=True, form=form, **more)
     )
 
 
@@ -62,7 +73,7 @@ TPUT = _between(
     _memory("dst", Role.OUT),
     _memory("src"),
     meaning=Transfer("dst", "src"),
-    form=InstrForm(statement="dst src"),
+    form=replace(TEXT_ONLY, orders={LEVEL1: "dst src"}),
 )
 TGET = _between(
     "TGET",
@@ -70,7 +81,7 @@ TGET = _between(
     _memory("dst", Role.OUT),
     _memory("src"),
     meaning=Transfer("dst", "src"),
-    form=InstrForm(statement="dst src"),
+    form=replace(TEXT_ONLY, orders={LEVEL1: "dst src"}),
 )
 TBROADCAST = _between(
     "TBROADCAST",
@@ -96,7 +107,7 @@ GROUP_GATHER = _between(
     GROUP,
     meaning=Transfer("dst", "group", rows=True),
     text="tgather.group",
-    shares="tgather",
+    form=replace(TEXT_ONLY, newest="tgather"),
     cpp="TGATHER",
 )
 GROUP_SCATTER = _between(
@@ -106,7 +117,7 @@ GROUP_SCATTER = _between(
     _memory("src"),
     meaning=Transfer("group", "src", rows=True),
     text="tscatter.group",
-    shares="tscatter",
+    form=replace(TEXT_ONLY, newest="tscatter"),
     cpp="TSCATTER",
 )
 MAKE_GROUP = instruction(
@@ -117,9 +128,8 @@ MAKE_GROUP = instruction(
         (Operand("members", Role.IN, Kind.VIEW, variadic=True),),
         pipe=Pipe.S,
         run=_group,
-        in_python=False,
+        form=grammar("%members* {} : ( T(members) ) -> R:group", in_python=False),
         results=1,
         source="pto-isa docs/isa/comm",
-        grammar=("%members* {} : ( T(members) ) -> R:group",),
     )
 )

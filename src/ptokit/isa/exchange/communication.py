@@ -34,7 +34,7 @@ def reduction(members: str) -> Callable[[Site], Transfer]:
 
 
 def _transfer(
-    text: str, summary: str, *operands: Operand, meaning: Meaning, attrs: tuple[Attr, ...], grammar: str
+    text: str, summary: str, *operands: Operand, meaning: Meaning, attrs: tuple[Attr, ...], written: str
 ) -> None:
     instruction(
         Instr(
@@ -45,10 +45,9 @@ def _transfer(
             attrs,
             pipe=Pipe.MTE3,
             meaning=meaning,
-            syntax=text,
+            form=grammar(written),
             source=_SOURCE,
             between_cores=True,
-            grammar=(grammar,),
         )
     )
 
@@ -62,11 +61,11 @@ def _collective(
     attrs: tuple[Attr, ...] = (_ROOT,),
 ) -> None:
     names = " ".join(o.name for o in operands)
-    grammar = (
+    written = (
         f"~( {listed(names)} , recv ~( %ping <? , %pong ?> ) , group ~( %members* ) "
         f": {listed(names, 'T({})')} , T(ping) <? , T(pong) ?> , T(members) ) {{}}"
     )
-    _transfer(text, summary, *operands, _PING, _PONG, members, meaning=meaning, attrs=attrs, grammar=grammar)
+    _transfer(text, summary, *operands, _PING, _PONG, members, meaning=meaning, attrs=attrs, written=written)
 
 
 _collective(
@@ -116,5 +115,5 @@ for _text, _summary, _attrs in (
         _PONG,
         meaning=lambda o: Transfer("dst", "src", combine=COMBINING[o.atomic] if o.attrs.get("atomic") else ""),
         attrs=_attrs,
-        grammar="~( %dst , %src , buf ~( %ping <? , %pong ?> ) : T(dst) , T(src) , T(ping) <? , T(pong) ?> ) {}",
+        written="~( %dst , %src , buf ~( %ping <? , %pong ?> ) : T(dst) , T(src) , T(ping) <? , T(pong) ?> ) {}",
     )

@@ -6,6 +6,7 @@ August 2026; those of April are read too.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ptokit.types.enums import Pipe
@@ -13,7 +14,7 @@ from ptokit.types.pipe_enums import TileSplitAxis
 
 from ..meaning.words import Ordering
 from ..pending import flag, handle, number
-from ..table import Attr, Instr, Kind, Operand, Role, instruction, scalar
+from ..table import Attr, Instr, Kind, Operand, Role, TextForm, grammar, instruction, scalar
 from . import pipe_ends
 
 _ID = number("id")
@@ -48,10 +49,16 @@ _ADDRESS = Operand("address", Role.OUT, Kind.SCALAR, type="i32")
 
 
 def _of_pipes(
-    text: str, summary: str, *operands: Operand, attrs: tuple[Attr, ...] = (), name: str = "", **more: Any
+    text: str,
+    summary: str,
+    *operands: Operand,
+    form: TextForm,
+    attrs: tuple[Attr, ...] = (),
+    name: str = "",
+    **more: Any,
 ) -> Instr:
     """Put an operation on pipes into the table. ``name``: what it is in C++ and Python, for those that have a pipe."""
-    more = {"pipe": Pipe.S, "between_cores": True, "in_python": bool(name), **more}
+    more = {"pipe": Pipe.S, "between_cores": True, "form": replace(form, in_python=bool(name)), **more}
     more["source"] = "assembly 9; compute-layout-irregular 3"
     return instruction(Instr(name or text, text, summary, operands, attrs, **more))
 
@@ -66,7 +73,7 @@ for _core in ("aic", "aiv"):
         scalar("v2c_consumer_buf", optional=True, type="i32"),
         attrs=(_ID, *_SLOTS, _EPILOGUE),
         run=pipe_ends.initialize,
-        grammar=(f"{{ {_DESCRIBED} }} ( {_OPERANDS} ) {{}}",),
+        form=grammar(f"{{ {_DESCRIBED} }} ( {_OPERANDS} ) {{}}"),
     )
     _of_pipes(
         f"tpush_to_{_core}",
@@ -76,7 +83,7 @@ for _core in ("aic", "aiv"):
         attrs=(_ID, _SPLIT),
         run=pipe_ends.push_to,
         waits=True,
-        grammar=(f"~( %tile : T(tile) ) {_TAIL} {_OF_CORE} {{}}",),
+        form=grammar(f"~( %tile : T(tile) ) {_TAIL} {_OF_CORE} {{}}"),
     )
     _of_pipes(
         f"tpop_from_{_core}",
@@ -90,7 +97,7 @@ for _core in ("aic", "aiv"):
         typed=True,
         run=pipe_ends.pop_from,
         waits=True,
-        grammar=(f"<? ~( %valid_row:index , %valid_col:index ) ?> {_TAIL} {_OF_CORE} {{}} -> R",),
+        form=grammar(f"<? ~( %valid_row:index , %valid_col:index ) ?> {_TAIL} {_OF_CORE} {{}} -> R"),
     )
     _of_pipes(
         f"tfree_from_{_core}",
@@ -98,7 +105,7 @@ for _core in ("aic", "aiv"):
         Operand("entry", optional=True, or_view=True),
         attrs=(_ID, _SPLIT),
         meaning=Ordering(pipe_ends.free_from),
-        grammar=(f"<? ~( %entry : T(entry) ) ?> {_TAIL} {{}}",),
+        form=grammar(f"<? ~( %entry : T(entry) ) ?> {_TAIL} {{}}"),
     )
     _of_pipes(
         f"talloc_to_{_core}",
@@ -108,7 +115,7 @@ for _core in ("aic", "aiv"):
         produces=(Operand("entry", Role.OUT, Kind.VIEW),),
         run=pipe_ends.alloc_to,
         waits=True,
-        grammar=(f"{_TAIL} {{}} -> R",),
+        form=grammar(f"{_TAIL} {{}} -> R"),
     )
 
 RESERVE_BUFFER = _of_pipes(
@@ -124,8 +131,8 @@ RESERVE_BUFFER = _of_pipes(
     results=1,
     produces=(_ADDRESS,),
     run=pipe_ends.reserve,
-    grammar=(
-        "{ name = N(name) , size = N(size) , location = A(location) , auto = N(auto) <? , base = N(base) ?> } {} -> R",
+    form=grammar(
+        "{ name = N(name) , size = N(size) , location = A(location) , auto = N(auto) <? , base = N(base) ?> } {} -> R"
     ),
 )
 IMPORT_RESERVED_BUFFER = _of_pipes(
@@ -135,7 +142,7 @@ IMPORT_RESERVED_BUFFER = _of_pipes(
     results=1,
     produces=(_ADDRESS,),
     run=pipe_ends.import_reserved,
-    grammar=("{ name = N(name) , peer_func = N(peer_func) } {} -> R",),
+    form=grammar("{ name = N(name) , peer_func = N(peer_func) } {} -> R"),
 )
 INITIALIZE_L2G2L_PIPE = _of_pipes(
     "initialize_l2g2l_pipe",
@@ -148,7 +155,7 @@ INITIALIZE_L2G2L_PIPE = _of_pipes(
     produces=(_PIPE_VALUE,),
     typed=True,
     run=pipe_ends.initialize_through_memory,
-    grammar=(_PIPE.format("%gm : T(gm) <? , %local : T(local) ?>"),),
+    form=grammar(_PIPE.format("%gm : T(gm) <? , %local : T(local) ?>")),
 )
 INITIALIZE_L2L_PIPE = _of_pipes(
     "initialize_l2l_pipe",
@@ -160,7 +167,7 @@ INITIALIZE_L2L_PIPE = _of_pipes(
     produces=(_PIPE_VALUE,),
     typed=True,
     run=pipe_ends.initialize_local,
-    grammar=(_PIPE.format("%local : T(local)"),),
+    form=grammar(_PIPE.format("%local : T(local)")),
 )
 for _name, _summary, _tile, _run in (
     ("TPUSH", "Push a tile into a pipe between cores.", _ENTRY, pipe_ends.push),
@@ -181,7 +188,7 @@ for _name, _summary, _tile, _run in (
         name=_name,
         run=_run,
         waits=True,
-        grammar=(f"~( %tile , %pipe : T(tile) , T(pipe) ) {_USED_TAIL} {_OF_CORE} {{}}",),
+        form=grammar(f"~( %tile , %pipe : T(tile) , T(pipe) ) {_USED_TAIL} {_OF_CORE} {{}}"),
     )
 TFREE = _of_pipes(
     "tfree",
@@ -191,7 +198,7 @@ TFREE = _of_pipes(
     attrs=(_SPLIT,),
     name="TFREE",
     meaning=Ordering(pipe_ends.free),
-    grammar=(f"~( <? %entry , ?> %pipe : <? T(entry) , ?> T(pipe) ) {_USED_TAIL} {{}}",),
+    form=grammar(f"~( <? %entry , ?> %pipe : <? T(entry) , ?> T(pipe) ) {_USED_TAIL} {{}}"),
 )
 TALLOC = _of_pipes(
     "talloc",
@@ -202,7 +209,7 @@ TALLOC = _of_pipes(
     name="TALLOC",
     run=pipe_ends.alloc,
     waits=True,
-    grammar=(f"~( %entry , %pipe : T(entry) , T(pipe) ) {_USED_TAIL} {{}}",),
+    form=grammar(f"~( %entry , %pipe : T(entry) , T(pipe) ) {_USED_TAIL} {{}}"),
 )
 DECLARE_GLOBAL = _of_pipes(
     "declare_global",
@@ -211,7 +218,7 @@ DECLARE_GLOBAL = _of_pipes(
     produces=(Operand("entry", Role.OUT, Kind.VIEW),),
     typed=True,
     run=pipe_ends.declare,
-    grammar=("{} -> R",),
+    form=grammar("{} -> R"),
 )
 SET_QUANT_SCALAR = _of_pipes(
     "set_quant_scalar",
@@ -220,7 +227,7 @@ SET_QUANT_SCALAR = _of_pipes(
     attrs=(_ID,),
     pipe=Pipe.FIX,
     run=pipe_ends.quantise,
-    grammar=("~( %scale : T(scale) ) { id = N(id) } {}",),
+    form=grammar("~( %scale : T(scale) ) { id = N(id) } {}"),
 )
 SET_QUANT_VECTOR = _of_pipes(
     "set_quant_vector",
@@ -229,5 +236,5 @@ SET_QUANT_VECTOR = _of_pipes(
     attrs=(_ID,),
     pipe=Pipe.FIX,
     run=pipe_ends.quantise,
-    grammar=("~( %scales : T(scales) ) { id = N(id) } {}",),
+    form=grammar("~( %scales : T(scales) ) { id = N(id) } {}"),
 )

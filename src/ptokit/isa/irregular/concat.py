@@ -9,7 +9,7 @@ import numpy as np
 from ..element_positions import for_all_blocks
 from ..machine import Machine, TileOperand
 from ..site import Site
-from ..table import Access, Instr, Operand, Role, dst, instruction, src
+from ..table import Access, Instr, Operand, Role, TextForm, dst, instruction, src
 from .concat_rules import RULES
 from .irregular_text_rules import CC_1, CC_2
 
@@ -86,7 +86,7 @@ TCONCAT = instruction(
             src("idx0", optional=True),
             src("idx1", optional=True),
         ),
-        forms=("dst src0 src1", "dst src0 src1 idx0 idx1", "dst src0 src1 didx idx0 idx1"),
+        form=TextForm(choices=("dst src0 src1", "dst src0 src1 idx0 idx1", "dst src0 src1 didx idx0 idx1")),
         rules=(*RULES, CC_1),
         run=_concat,
         footprint=_footprint,

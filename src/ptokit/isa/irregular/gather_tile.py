@@ -13,7 +13,7 @@ from ..element_positions import flat, for_all_blocks, in_range, kind
 from ..machine import Machine, TileOperand
 from ..meaning.words import Gather, Outside, Python, Word
 from ..site import Site, TileInfo
-from ..table import Access, Attr, Instr, Operand, Role, dst, instruction, scalar, src, tmp
+from ..table import Access, Attr, Instr, Operand, Role, TextForm, dst, instruction, scalar, src, tmp
 from .gather_text_rules import TGATHER_AS_01, TGATHER_AS_02, TGATHER_AS_03, TGATHERB_AS_01
 from .gather_tile_rules import BLOCK_RULES, RULES
 
@@ -106,15 +106,17 @@ TGATHER = instruction(
             tmp(optional=True),
         ),
         (MASK, AXIS, Attr("cmp", CmpMode, CmpMode.EQ, "cmpMode", "cmp"), Attr("offset", int, 0, "offset")),
-        syntax="dps-comma",
-        forms=(
-            "dst src idx tmp",
-            "dst src idx",
-            "dst src",
-            "dst src threshold count tmp",
-            "dst src threshold count",
-            "dst src idx count tmp",
-            "dst src idx count",
+        form=TextForm(
+            "dps-comma",
+            choices=(
+                "dst src idx tmp",
+                "dst src idx",
+                "dst src",
+                "dst src threshold count tmp",
+                "dst src threshold count",
+                "dst src idx count tmp",
+                "dst src idx count",
+            ),
         ),
         rules=(*RULES, TGATHER_AS_01, TGATHER_AS_02, TGATHER_AS_03),
         meaning=_meaning,

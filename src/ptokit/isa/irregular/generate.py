@@ -17,7 +17,7 @@ from ..numerics.philox import counter_of, random_row
 from ..numerics.scalars import element
 from ..scratch import on_a2a3
 from ..site import Site
-from ..table import Access, Attr, Instr, dst, instruction, scalar, tmp
+from ..table import Access, Attr, Instr, TextForm, dst, instruction, scalar, tmp
 from ..typesets import BF16, I8, INT16_32, F, Types, types, types_of
 from .generate_rules import CI_RULES, RANDOM_RULES, TRI_RULES
 from .irregular_text_rules import RN_1
@@ -72,7 +72,9 @@ def _generator(
 ) -> Instr:
     """An instruction that makes a tile out of scalars; its attribute stands inside ``ins``."""
     return instruction(
-        Instr(name, name.lower(), summary, operands, (attr,), run=run, types=types, syntax="dps-attrs-in", **more)
+        Instr(
+            name, name.lower(), summary, operands, (attr,), run=run, types=types, form=TextForm("dps-attrs-in"), **more
+        )
     )
 
 

@@ -15,7 +15,7 @@ from ptokit.types.enums import Layout, Pipe, SetFmatrixMode
 from ..element_positions import kind
 from ..machine import Machine, TileOperand
 from ..site import Site
-from ..table import Access, Attr, Instr, agreed, dst, index, instruction, src
+from ..table import Access, Attr, Instr, TextForm, agreed, dst, index, instruction, src
 from .img2col_rules import REGISTER_RULES, RULES, not_described
 
 _MODE = Attr("fmatrix", SetFmatrixMode, SetFmatrixMode.FMATRIX_A_MANUAL, "fmatrix", "set_fmatrix_mode")
@@ -137,6 +137,6 @@ def _register_operation(name: str, what: str, **more: Any) -> Instr:
     )
 
 
-SETFMATRIX = _register_operation("SETFMATRIX", "feature map size and padding", spellings=("SETFMATRIX",))
+SETFMATRIX = _register_operation("SETFMATRIX", "feature map size and padding", form=TextForm(spellings=("SETFMATRIX",)))
 SET_IMG2COL_RPT = _register_operation("SET_IMG2COL_RPT", "the repetition")
 SET_IMG2COL_PADDING = _register_operation("SET_IMG2COL_PADDING", "the padding value")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..element_positions import for_all_blocks
+from ..forms import LEVEL2
 from ..machine import Machine, TileOperand
-from ..table import Instr, InstrForm, dst, instruction, src
+from ..table import Instr, TextForm, dst, instruction, src
 from .interleave_rules import DE_RULES, RULES
 
 
@@ -30,7 +31,7 @@ TINTERLEAVE = instruction(
         "tinterleave",
         "Elements of src0 and src1 alternately: the first half in dst0, the second in dst1.",
         (dst("dst1"), dst("dst0"), src("src1"), src("src0")),
-        form=InstrForm(written="src0 src1 dst0 dst1"),
+        form=TextForm(orders={LEVEL2: "src0 src1 -> dst0 dst1"}),
         rules=RULES,
         run=_interleave,
         source="compute-layout-irregular 1.8",
@@ -42,8 +43,7 @@ TDEINTERLEAVE = instruction(
         "tdeinterleave",
         "Elements at even places in dst0, at odd ones in dst1, of src0 and then src1.",
         (dst("dst1"), dst("dst0"), src("src1", optional=True), src("src0")),
-        form=InstrForm(written="src0 src1 dst0 dst1"),
-        forms=("dst1 dst0 src1 src0", "dst1 dst0 src0"),
+        form=TextForm(choices=("dst1 dst0 src1 src0", "dst1 dst0 src0"), orders={LEVEL2: "src0 src1 -> dst0 dst1"}),
         rules=DE_RULES,
         run=_deinterleave,
         source="compute-layout-irregular 1.8",

@@ -11,7 +11,7 @@ from ptokit.types.enums import MaskAxis, MaskPattern
 from ..machine import Machine, TileOperand
 from ..meaning.words import Outside, Python, Scatter, Word
 from ..site import Site
-from ..table import Access, Instr, dst, instruction, src
+from ..table import Access, Instr, TextForm, dst, instruction, src
 from .gather_text_rules import TSCATTER_AS_01
 from .gather_tile import AXIS, MASK
 from .scatter_tile_rules import RULES
@@ -58,7 +58,7 @@ TSCATTER = instruction(
         "dst = 0, then the elements of src at the places that an index tile names or a mask selects.",
         (dst(), src(), src("idx", optional=True)),
         (MASK, AXIS),
-        syntax="dps-comma",
+        form=TextForm("dps-comma"),
         rules=(*RULES, TSCATTER_AS_01),
         meaning=_meaning,
         footprint=_footprint,

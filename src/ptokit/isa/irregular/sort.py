@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..element_positions import for_all_blocks, kind
+from ..forms import LEVEL2
 from ..machine import Machine, TileOperand
 from ..scratch import of_lists, of_tails
 from ..site import Site, TileInfo
@@ -18,10 +19,10 @@ from ..table import (
     Access,
     Attr,
     Instr,
-    InstrForm,
     Kind,
     Operand,
     Role,
+    TextForm,
     agreed,
     dst,
     in_text,
@@ -203,20 +204,22 @@ TMRGSORT = instruction(
             agreed(scalar("block_len", optional=True, type="i32")),
         ),
         (Attr("exhausted", bool, False, "exhausted"),),
-        syntax="dps-attrs-in",
-        form=InstrForm(written="src0 src1 src2 src3 tmp block_len dst executed"),
-        misfit="MS-1",
-        forms=(
-            "dst src0 block_len",
-            "dst executed tmp src0 src1",
-            "dst tmp src0 src1",
-            "dst tmp src0 src1 src2",
-            "dst tmp src0 src1 src2 src3",
-            "dst executed tmp src0 src1 src2",
-            "dst executed tmp src0 src1 src2 src3",
-            "dst executed src0 src1",
-            "dst executed src0 src1 src2",
-            "dst executed src0 src1 src2 src3",
+        form=TextForm(
+            "dps-attrs-in",
+            choices=(
+                "dst src0 block_len",
+                "dst executed tmp src0 src1",
+                "dst tmp src0 src1",
+                "dst tmp src0 src1 src2",
+                "dst tmp src0 src1 src2 src3",
+                "dst executed tmp src0 src1 src2",
+                "dst executed tmp src0 src1 src2 src3",
+                "dst executed src0 src1",
+                "dst executed src0 src1 src2",
+                "dst executed src0 src1 src2 src3",
+            ),
+            orders={LEVEL2: "src0 src1 src2 src3 tmp block_len -> dst executed"},
+            misfits={"": "MS-1"},
         ),
         rules=(*MERGE_RULES, MS_1),
         run=_merge,

@@ -8,12 +8,13 @@ from ptokit.targets import A5
 from ptokit.types.conv import ConvSpec
 from ptokit.types.enums import AccToVecMode, Pipe, ReluPreMode, TileType
 
+from ..forms import ALSO, GENERIC, LEVEL2
 from ..machine import Machine, TileOperand
 from ..meaning.expressions import Axis, Element, Extent, Index
 from ..meaning.moving import put
 from ..meaning.words import Move, Python, Word
 from ..site import Site
-from ..table import Instr, InstrForm, agreed, dst, in_text, index, instruction, scalar, src
+from ..table import Instr, TextForm, agreed, dst, in_text, index, instruction, scalar, src
 from .extract_footprint import extract_footprint, pair_footprint
 from .extract_rules import EXTRACT_FP_RULES, EXTRACT_RULES, PAIR_RULES
 from .fractal_z import weights
@@ -87,10 +88,12 @@ TEXTRACT = instruction(
         meaning=_meaning,
         footprint=extract_footprint,
         value_rules=has_words,
-        form=InstrForm(
-            written="src row col quant fp dst",
-            generic="src row col dst fp quant",
-            orders=(("src", "fp", "quant", "row", "col"),),
+        form=TextForm(
+            orders={
+                LEVEL2: "src row col quant fp -> dst",
+                GENERIC: "src row col dst fp quant",
+                ALSO: "src fp quant row col",
+            }
         ),
         source="compute-layout-irregular 1.3; move-gather-scatter 9",
     )
@@ -123,8 +126,7 @@ TEXTRACT_FP = instruction(
         run=textract_fp,
         footprint=extract_footprint,
         value_rules=has_words,
-        spellings=("textract.fp",),
-        newest="textract",
+        form=TextForm(spellings=("textract.fp",), newest="textract"),
         source="compute-layout-irregular 1.3; move-gather-scatter 9",
     )
 )

@@ -9,11 +9,12 @@ import numpy as np
 from ptokit.targets import A5
 from ptokit.types.enums import AccToVecMode, Pipe, ReluPreMode, TileType, TInsertMode
 
+from ..forms import GENERIC
 from ..machine import Machine, TileOperand
 from ..meaning.expressions import OWN, Axis, Extent, Index
 from ..meaning.words import Move, Python, Word
 from ..site import Site
-from ..table import Attr, Instr, InstrForm, agreed, in_text, index, inout, instruction, scalar, src
+from ..table import Attr, Instr, TextForm, agreed, in_text, index, inout, instruction, scalar, src
 from ..unknown import known
 from .insert_footprint import insert_footprint
 from .insert_rules import INSERT_FP_RULES, INSERT_RULES
@@ -90,7 +91,7 @@ TINSERT = instruction(
         meaning=_meaning,
         footprint=insert_footprint,
         value_rules=has_words,
-        form=InstrForm(generic="src row col dst fp quant"),
+        form=TextForm(orders={GENERIC: "src row col dst fp quant"}),
         source="compute-layout-irregular 1.4; move-gather-scatter 9",
     )
 )
@@ -122,8 +123,7 @@ TINSERT_FP = instruction(
         run=tinsert_fp,
         footprint=insert_footprint,
         value_rules=has_words,
-        spellings=("tinsert.fp",),
-        newest="tinsert",
+        form=TextForm(spellings=("tinsert.fp",), newest="tinsert"),
         source="compute-layout-irregular 1.4; move-gather-scatter 9",
     )
 )

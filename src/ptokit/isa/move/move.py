@@ -14,7 +14,7 @@ from ..meaning.expressions import Convert, Element, Expr, Extent, Least
 from ..meaning.moving import put
 from ..meaning.words import Move, Python, Word
 from ..site import Site
-from ..table import Attr, Instr, InstrForm, dst, instruction, scalar, src, tmp
+from ..table import TENSOR, Attr, Instr, TextForm, dst, instruction, scalar, src, tmp
 from .fractal_z import weights
 from .move_acc import drain
 from .move_facts import Acc, Bias, Left, Mat, Right, Scaling, Vec, home, operand_layout, words
@@ -125,10 +125,12 @@ TMOV = instruction(
         meaning=_meaning,
         footprint=move_footprint,
         value_rules=has_words,
-        syntax="dps-typed",
-        form=InstrForm(tensor=True),
-        kinds=dict.fromkeys(("dst", "src", "fp"), "MO-1"),
-        spellings=("tmov.m2l", "tmov.m2r", "tmov.m2b", "tmov.m2s", "tmov.a2v", "tmov.v2v", "tmov.s2d"),
+        form=TextForm(
+            "dps-typed",
+            carried=(TENSOR,),
+            spellings=("tmov.m2l", "tmov.m2r", "tmov.m2b", "tmov.m2s", "tmov.a2v", "tmov.v2v", "tmov.s2d"),
+            misfits={**dict.fromkeys(("dst", "src", "fp"), "MO-1")},
+        ),
         source="tmov; move-gather-scatter 2 to 6",
     )
 )
@@ -159,7 +161,7 @@ TMOV_FP = instruction(
         run=tmov_fp,
         footprint=move_footprint,
         value_rules=has_words,
-        kinds=dict.fromkeys(("dst", "src", "fp"), "MF-1"),
+        form=TextForm(misfits={**dict.fromkeys(("dst", "src", "fp"), "MF-1")}),
         source="tmov; move-gather-scatter 2, 4.12, 6",
     )
 )

@@ -20,7 +20,7 @@ from ..machine import Machine, ViewOperand
 from ..meaning.words import Ordering
 from ..numerics.scalars import element
 from ..site import Site
-from ..table import Attr, Instr, Kind, Operand, Role, instruction, ptr, scalar, view
+from ..table import Attr, Instr, Kind, Operand, Role, grammar, instruction, ptr, scalar, view
 from .waiting import Asked, Waiting
 
 rule = family("compute-layout-irregular 4")
@@ -87,9 +87,9 @@ SYNCALL = instruction(
         meaning=Ordering(syncall),
         waits=True,
         between_cores=True,
-        grammar=(
+        form=grammar(
             "<? ~( <? %workspace <? , %used ?> : T(workspace) <? T?(used) ?> ?> ) ?> "
-            "<? mode = A!(mode) , core_type = A!(core_type) ?> {}",
+            "<? mode = A!(mode) , core_type = A!(core_type) ?> {}"
         ),
         source="memory-model-and-sync 5.5; compute-layout-irregular 4",
     )
@@ -164,13 +164,12 @@ _CMP = (Attr("cmp", CmpMode, CmpMode.EQ, "cmp", "wait_cmp", older="cmpMode"),)
 _SIGNAL = "~( %signal , %value : T(signal) , T(value) ) {}"
 
 
-def _signal(name: str, summary: str, role: Role, run: Callable[..., Any], **more: Any) -> Instr:
-    more.setdefault("grammar", (_SIGNAL, "%signal , %value {} : ( T(signal) , T(value) )", _SIGNAL))
+def _signal(name: str, summary: str, role: Role, run: Callable[..., Any], result: str = "", **more: Any) -> Instr:
+    newest = f"comm.{name.lower()}"
+    forms = _SIGNAL, "%signal , %value {} : ( T(signal) , T(value) )", _SIGNAL
     source = "memory-model-and-sync 5.5"
     more["between_cores"] = True
     operands = (view("signal", role), scalar("value", type="i32"))
-    more["spellings"] = (f"comm.{name.lower()}",)
-    more["newest"] = f"comm.{name.lower()}"
     return instruction(
         Instr(
             name,
@@ -180,6 +179,7 @@ def _signal(name: str, summary: str, role: Role, run: Callable[..., Any], **more
             pipe=Pipe.S,
             rules=(SIGNAL,),
             meaning=Ordering(run),
+            form=grammar(*(form + result for form in forms), spellings=(newest,), newest=newest),
             source=source,
             **more,
         )
@@ -205,7 +205,7 @@ TTEST = _signal(
     waits=True,
     results=1,
     produces=(Operand("seen", Role.OUT, Kind.SCALAR, type="i1"),),
-    grammar=(f"{_SIGNAL} -> R", "%signal , %value {} : ( T(signal) , T(value) ) -> R", f"{_SIGNAL} -> R"),
+    result=" -> R",
 )
 
 
@@ -222,7 +222,7 @@ DCCI = instruction(
         pipe=Pipe.S,
         meaning=Ordering(),
         between_cores=True,
-        grammar=("%ptr N(cache) <? , N(where) ?> {} : T(ptr)", "<? ~( %ptr : T(ptr) ) ?> {}"),
+        form=grammar("%ptr N(cache) <? , N(where) ?> {} : T(ptr)", "<? ~( %ptr : T(ptr) ) ?> {}"),
         source="memory-model-and-sync 6.2",
     )
 )
@@ -236,7 +236,7 @@ CMO_CACHEINVALID = instruction(
         pipe=Pipe.S,
         meaning=Ordering(),
         between_cores=True,
-        grammar=("%addr single_cache_line : T(addr) {}", "all A!(space) {}"),
+        form=grammar("%addr single_cache_line : T(addr) {}", "all A!(space) {}"),
         source="PTOAS 2026-08 PTOOps.td",
     )
 )
@@ -250,7 +250,7 @@ FENCE_BARRIER_ALL = instruction(
         meaning=Ordering(),
         ordering=True,
         between_cores=True,
-        grammar=("A!(scope) {}",),
+        form=grammar("A!(scope) {}"),
         source="PTOAS 2026-08 PTOOps.td",
     )
 )
@@ -264,7 +264,7 @@ DSB = instruction(
         pipe=Pipe.S,
         meaning=Ordering(),
         between_cores=True,
-        grammar=("<? N(memory) ?> {}",),
+        form=grammar("<? N(memory) ?> {}"),
         source="memory-model-and-sync 6.2",
     )
 )

@@ -15,7 +15,7 @@ from ptokit.types.enums import EVENT_ID_COUNT, Pipe
 from ..machine import Machine
 from ..meaning.words import Ordering
 from ..site import Site
-from ..table import Attr, Instr, Operand, index, instruction, ptr
+from ..table import Attr, Instr, Operand, grammar, index, instruction, ptr
 from . import sync_rules as rules
 from .event_tags import class_pipe
 
@@ -77,7 +77,7 @@ SET_FLAG = _sync(
     pipe=_source,
     rules=(rules.FLAG_RANGE, rules.FLAG_PIPE),
     raw=True,
-    grammar=_FLAG_FORMS,
+    form=grammar(*_FLAG_FORMS),
 )
 WAIT_FLAG = _sync(
     "wait_flag",
@@ -87,7 +87,7 @@ WAIT_FLAG = _sync(
     pipe=_destination,
     rules=(rules.FLAG_RANGE, rules.FLAG_PIPE),
     raw=True,
-    grammar=_FLAG_FORMS,
+    form=grammar(*_FLAG_FORMS),
 )
 SET_FLAG_DYN = _sync(
     "set_flag_dyn",
@@ -98,7 +98,7 @@ SET_FLAG_DYN = _sync(
     pipe=_source,
     rules=(rules.FLAG_RANGE, rules.FLAG_PIPE),
     raw=True,
-    grammar=_FLAG_DYN,
+    form=grammar(*_FLAG_DYN),
 )
 WAIT_FLAG_DYN = _sync(
     "wait_flag_dyn",
@@ -109,7 +109,7 @@ WAIT_FLAG_DYN = _sync(
     pipe=_destination,
     rules=(rules.FLAG_RANGE, rules.FLAG_PIPE),
     raw=True,
-    grammar=_FLAG_DYN,
+    form=grammar(*_FLAG_DYN),
 )
 PIPE_BARRIER = _sync(
     "pipe_barrier",
@@ -118,14 +118,14 @@ PIPE_BARRIER = _sync(
     attrs=(_pipe_attr("pipe", "pipe"),),
     pipe=lambda site: site.attrs["pipe"],
     raw=True,
-    grammar=("A(pipe) {}",),
+    form=grammar("A(pipe) {}"),
 )
 TSYNC = _sync(
     "TSYNC",
     "tsync",
     "Wait for the instructions that produced the given tiles or events.",
     Operand("events", variadic=True),
-    grammar=("ins ~( <? %events* : T(events) ?> ) {}",),
+    form=grammar("ins ~( <? %events* : T(events) ?> ) {}"),
 )
 _CLASSES = (
     Attr("src_op", str, None, "src_op", "pipe_event_type", dotted=True),
@@ -140,7 +140,7 @@ RECORD_EVENT = _sync(
     attrs=(*_CLASSES, EVENT_ID),
     pipe=lambda site: class_pipe(site.src_op, site.core) or Pipe.S,
     rules=_EVENT_RULES,
-    grammar=_EVENT,
+    form=grammar(*_EVENT),
 )
 WAIT_EVENT = _sync(
     "wait_event",
@@ -149,7 +149,7 @@ WAIT_EVENT = _sync(
     attrs=(*_CLASSES, EVENT_ID),
     pipe=lambda site: class_pipe(site.dst_op, site.core) or Pipe.S,
     rules=_EVENT_RULES,
-    grammar=_EVENT,
+    form=grammar(*_EVENT),
 )
 BARRIER_SYNC = _sync(
     "barrier_sync",
@@ -158,7 +158,7 @@ BARRIER_SYNC = _sync(
     pipe=lambda site: class_pipe(site.attrs["op"], site.core) or Pipe.S,
     rules=(rules.BA_2, rules.PIPE_TAG),
     attrs=(Attr("op", str, None, "op_type", "pipe_event_type", dotted=True),),
-    grammar=("~[ A!(op) ] {}",),
+    form=grammar("~[ A!(op) ] {}"),
 )
 
 # --------------------------------------------- tokens, flags between cores
@@ -179,7 +179,7 @@ GET_BUF = _sync(
     "get_buf",
     "get_buf",
     "Take a buffer token: the pipe's later work waits until the token is free.",
-    grammar=_TOKEN_FORMS,
+    form=grammar(*_TOKEN_FORMS),
     attrs=_TOKEN,
     pipe=lambda site: class_pipe(site.attrs["op"], site.core) or Pipe.S,
     rules=(rules.BF_1,),
@@ -189,7 +189,7 @@ RLS_BUF = _sync(
     "rls_buf",
     "rls_buf",
     "Give a buffer token back when the pipe's earlier work is done.",
-    grammar=_TOKEN_FORMS,
+    form=grammar(*_TOKEN_FORMS),
     attrs=_TOKEN,
     pipe=lambda site: class_pipe(site.attrs["op"], site.core) or Pipe.S,
     rules=(rules.BF_1,),
@@ -203,7 +203,7 @@ for _text, _summary in (("get_buf_dyn", "Take"), ("rls_buf_dyn", "Give back")):
         index("buf"),
         attrs=(_TOKEN[0], _TOKEN[2]),
         pipe=lambda site: class_pipe(site.attrs["op"], site.core) or Pipe.S,
-        grammar=_token_forms("%buf:index"),
+        form=grammar(*_token_forms("%buf:index")),
         raw=True,
     )
 _CORE_FLAG = (_pipe_attr("pipe", "pipe"), Attr("event_id", int, None, "event_id", register="event"))
@@ -231,7 +231,7 @@ SYNC_SET = _sync(
     meaning=Ordering(_signal),
     raw=True,
     between_cores=True,
-    grammar=_CORE_FORMS,
+    form=grammar(*_CORE_FORMS),
 )
 SYNC_WAIT = _sync(
     "sync.wait",
@@ -245,7 +245,7 @@ SYNC_WAIT = _sync(
     waits=True,
     raw=True,
     between_cores=True,
-    grammar=_CORE_FORMS,
+    form=grammar(*_CORE_FORMS),
 )
 for _reach, _between in (("cross", "blocks"), ("intra", "the cores of a block")):
     for _like, _verb, _what in ((SYNC_SET, "set", "Raise"), (SYNC_WAIT, "wait", "Wait for")):
@@ -256,7 +256,7 @@ for _reach, _between in (("cross", "blocks"), ("intra", "the cores of a block"))
                 text=f"{_verb}_{_reach}_block",
                 summary=f"{_what} a flag between {_between}: {_like.text} by another name.",
                 attrs=(*_CORE_FLAG, Attr("ffts_mode", int, None, "ffts_mode", optional=True)),
-                grammar=("A!(pipe) , <? %event:index ?> <? N(event_id) ?> {}",),
+                form=grammar("A!(pipe) , <? %event:index ?> <? N(event_id) ?> {}"),
                 source="PTOAS e32488c9, PTOOps.td",
             )
         )
@@ -266,7 +266,7 @@ SET_FFTS = _sync(
     "Give the address of the flags between cores.",
     ptr("base"),
     between_cores=True,
-    grammar=("%base {} : T(base)",),
+    form=grammar("%base {} : T(base)"),
 )
 _ORDERED = tuple(
     "VV_ALL VST_VLD VLD_VST VST_VST VS_ALL VST_LD VLD_ST VST_ST "
@@ -280,5 +280,5 @@ MEM_BAR = _sync(
     attrs=(Attr("kind", str, words=_ORDERED),),
     pipe=Pipe.V,
     raw=True,
-    grammar=("N(kind) {}",),
+    form=grammar("N(kind) {}"),
 )

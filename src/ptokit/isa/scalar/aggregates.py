@@ -7,7 +7,7 @@ from typing import Any
 from ptokit.types.enums import Pipe
 
 from ..pending import handle
-from ..table import Attr, Instr, Operand, agreed, index, instruction, scalar, scalars
+from ..table import Attr, Instr, Operand, agreed, grammar, index, instruction, scalar, scalars
 
 _SOURCE = "PTOAS 2026-08 PTOOps.td"
 _PATH = (Attr("path", list, None, "path"),)
@@ -26,7 +26,7 @@ ALLOC_MULTI_TILE = _own(
     agreed(index("valid_col", optional=True)),
     results=1,
     source=_SOURCE,
-    grammar=("<? addr = %addr:i64 ?> <? valid_row = %valid_row:index ?> <? valid_col = %valid_col:index ?> {} : R",),
+    form=grammar("<? addr = %addr:i64 ?> <? valid_row = %valid_row:index ?> <? valid_col = %valid_col:index ?> {} : R"),
 )
 MULTI_TILE_GET = _own(
     "multi_tile_get",
@@ -35,10 +35,10 @@ MULTI_TILE_GET = _own(
     agreed(index("slot")),
     results=1,
     source=_SOURCE,
-    grammar=("%source ~[ %slot:index ] {} : T(source) -> R:tile",),
+    form=grammar("%source ~[ %slot:index ] {} : T(source) -> R:tile"),
 )
 DECLARE_LOCAL_ARRAY = _own(
-    "declare_local_array", "An array of numbers on the stack.", results=1, source=_SOURCE, grammar=("{} -> R",)
+    "declare_local_array", "An array of numbers on the stack.", results=1, source=_SOURCE, form=grammar("{} -> R")
 )
 LOCAL_ARRAY_GET = _own(
     "local_array_get",
@@ -47,7 +47,7 @@ LOCAL_ARRAY_GET = _own(
     agreed(scalars("indices")),
     results=1,
     source=_SOURCE,
-    grammar=("%array ~[ %indices*:index ] {} : T(array) -> R",),
+    form=grammar("%array ~[ %indices*:index ] {} : T(array) -> R"),
 )
 LOCAL_ARRAY_SET = _own(
     "local_array_set",
@@ -56,10 +56,10 @@ LOCAL_ARRAY_SET = _own(
     agreed(scalars("indices")),
     scalar("value"),
     source=_SOURCE,
-    grammar=("%array ~[ %indices*:index ] , %value {} : T(array) , T(value)",),
+    form=grammar("%array ~[ %indices*:index ] , %value {} : T(array) , T(value)"),
 )
 DECLARE_STRUCT = _own(
-    "declare_struct", "A struct of numbers on the stack.", results=1, source=_SOURCE, grammar=("{} -> R",)
+    "declare_struct", "A struct of numbers on the stack.", results=1, source=_SOURCE, form=grammar("{} -> R")
 )
 STRUCT_GET = _own(
     "struct_get",
@@ -68,7 +68,7 @@ STRUCT_GET = _own(
     attrs=_PATH,
     results=1,
     source=_SOURCE,
-    grammar=("%source ~[ L(path) ] {} : T(source) -> R",),
+    form=grammar("%source ~[ L(path) ] {} : T(source) -> R"),
 )
 STRUCT_SET = _own(
     "struct_set",
@@ -77,14 +77,14 @@ STRUCT_SET = _own(
     Operand("value", kind=scalar("value").kind, or_ptr=True),
     attrs=_PATH,
     source=_SOURCE,
-    grammar=("%source ~[ L(path) ] , %value {} : T(source) , T(value)",),
+    form=grammar("%source ~[ L(path) ] , %value {} : T(source) , T(value)"),
 )
 DECLARE_EVENTID_ARRAY = _own(
     "declare_eventid_array",
     "A local array of event ids, at first 0.",
     results=1,
     source="assembly 8",
-    grammar=("{} -> R",),
+    form=grammar("{} -> R"),
 )
 EVENTID_ARRAY_GET = _own(
     "eventid_array_get",
@@ -93,7 +93,7 @@ EVENTID_ARRAY_GET = _own(
     agreed(index("index")),
     results=1,
     source="assembly 8",
-    grammar=("%array ~[ %index:index ] {} : T(array) R=index",),
+    form=grammar("%array ~[ %index:index ] {} : T(array) R=index"),
 )
 EVENTID_ARRAY_SET = _own(
     "eventid_array_set",
@@ -102,5 +102,5 @@ EVENTID_ARRAY_SET = _own(
     agreed(index("index")),
     index("event"),
     source="assembly 8",
-    grammar=("%array ~[ %index:index ] , %event:index {} : T(array)",),
+    form=grammar("%array ~[ %index:index ] , %event:index {} : T(array)"),
 )

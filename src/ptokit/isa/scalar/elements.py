@@ -18,7 +18,7 @@ from ..element_positions import kind
 from ..machine import Machine, TileOperand
 from ..numerics.scalars import element
 from ..site import Site, TileInfo
-from ..table import Access, Instr, Kind, Operand, Role, index, inout, instruction, scalar, src
+from ..table import Access, Instr, Kind, Operand, Role, grammar, index, inout, instruction, scalar, src
 from ..unknown import known
 
 rule = family("types-and-layouts 5 (derived)")
@@ -118,7 +118,7 @@ TGETVAL = instruction(
         per_block=True,
         produces=(Operand("value", Role.OUT, Kind.SCALAR),),
         source="assembly 6.2",
-        grammar=("ins ~( %src , %offset {} : T(src) , T(offset) ) outs : R",),
+        form=grammar("ins ~( %src , %offset {} : T(src) , T(offset) ) outs : R"),
     )
 )
 
@@ -137,5 +137,5 @@ def _trap(m: Machine) -> None:
 
 
 TRAP = instruction(
-    Instr("TRAP", "trap", "Stop the kernel.", pipe=Pipe.S, run=_trap, source="assembly 6.2", grammar=("{}",))
+    Instr("TRAP", "trap", "Stop the kernel.", pipe=Pipe.S, run=_trap, source="assembly 6.2", form=grammar("{}"))
 )

@@ -17,7 +17,7 @@ from ..checks.assembler import assembler_rule
 from ..checks.operands import Message
 from ..machine import Machine, TileOperand
 from ..site import Site, TileInfo
-from ..table import Attr, Instr, Operand, Role, instruction, scalar
+from ..table import Attr, Instr, Operand, Role, grammar, instruction, scalar
 from ..typesets import I6, F, names
 
 _SOURCE = "compute-layout-irregular 2.11"
@@ -208,6 +208,6 @@ PRINT = instruction(
         rules=FORMAT_RULES,
         run=_print_number,
         source="assembly 6.2",
-        grammar=("ins ~( N(format) , %value {} : T(value) )",),
+        form=grammar("ins ~( N(format) , %value {} : T(value) )"),
     )
 )

@@ -5,13 +5,28 @@ Text forms: assembly section 7. Their pipe is the scalar unit; none of them move
 
 from ptokit.types.enums import Layout, Pipe
 
-from ..table import Attr, Instr, Operand, address, agreed, index, inout, instruction, ptr, scalar, scalars, src, view
+from ..table import (
+    Attr,
+    Instr,
+    Operand,
+    address,
+    agreed,
+    grammar,
+    index,
+    inout,
+    instruction,
+    ptr,
+    scalar,
+    scalars,
+    src,
+    view,
+)
 
 
 def _scalar_unit(name: str, text: str, summary: str, *operands: Operand, **more: object) -> Instr:
     """An operation of the scalar unit with a text form of its own, named like the operation."""
     more.setdefault("results", 1)
-    more.setdefault("source", "PTOAS 2026-08 PTOOps.td" if "grammar" in more else "assembly 7")
+    more.setdefault("source", "PTOAS 2026-08 PTOOps.td")
     return instruction(
         Instr(name, text, summary, operands, pipe=Pipe.S, **more)  # type: ignore[arg-type]
     )
@@ -25,7 +40,7 @@ MAKE_TENSOR_VIEW = _scalar_unit(
     agreed(scalars("shape")),
     agreed(scalars("strides")),
     attrs=(Attr("layout", Layout, None, "layout", "layout", dotted=True),),
-    grammar=("%ptr , shape = [ %shape*:index ] <? , ?> strides = [ %strides*:index ] {} : R",),
+    form=grammar("%ptr , shape = [ %shape*:index ] <? , ?> strides = [ %strides*:index ] {} : R"),
 )
 PARTITION_VIEW = _scalar_unit(
     "PARTITION_VIEW",
@@ -34,8 +49,10 @@ PARTITION_VIEW = _scalar_unit(
     view("source"),
     scalars("offsets"),
     agreed(scalars("sizes")),
-    kinds={"source": "PV-1"},
-    grammar=("%source , offsets = [ %offsets*:index ] , sizes = [ %sizes*:index ] {} : T(source) R>=partition",),
+    form=grammar(
+        "%source , offsets = [ %offsets*:index ] , sizes = [ %sizes*:index ] {} : T(source) R>=partition",
+        misfits={"source": "PV-1"},
+    ),
 )
 GET_TENSOR_VIEW_DIM = _scalar_unit(
     "GET_TENSOR_VIEW_DIM",
@@ -43,7 +60,7 @@ GET_TENSOR_VIEW_DIM = _scalar_unit(
     "Size of one dimension of a tensor view, in elements.",
     view("source"),
     agreed(index("index")),
-    grammar=("%source , %index:index {} : T(source) -> R",),
+    form=grammar("%source , %index:index {} : T(source) -> R"),
 )
 GET_TENSOR_VIEW_STRIDE = _scalar_unit(
     "GET_TENSOR_VIEW_STRIDE",
@@ -51,14 +68,14 @@ GET_TENSOR_VIEW_STRIDE = _scalar_unit(
     "Stride of one dimension of a tensor view, in elements.",
     view("source"),
     agreed(index("index")),
-    grammar=("%source , %index:index : T(source) -> R {}",),
+    form=grammar("%source , %index:index : T(source) -> R {}"),
 )
 TENSOR_VIEW_ADDR = _scalar_unit(
     "tensor_view_addr",
     "tensor_view_addr",
     "Pointer to the first element of a view, or the view as a memref.",
     view("src"),
-    grammar=("%src {} : T(src) -> R~",),
+    form=grammar("%src {} : T(src) -> R~"),
     source="PTOAS e32488c9, VPTOOps.td",
 )
 TILE_BUF_ADDR = _scalar_unit(
@@ -66,7 +83,7 @@ TILE_BUF_ADDR = _scalar_unit(
     "tile_buf_addr",
     "Pointer to a tile's first byte.",
     src("tile"),
-    grammar=("%tile {} : T(tile) -> R~",),
+    form=grammar("%tile {} : T(tile) -> R~"),
     source="assembly 7.1; PTOAS e32488c9, VPTOOps.td",
 )
 ALLOC_TILE = _scalar_unit(
@@ -76,12 +93,12 @@ ALLOC_TILE = _scalar_unit(
     agreed(scalar("addr", optional=True, type="i64")),
     agreed(index("valid_row", optional=True)),
     agreed(index("valid_col", optional=True)),
-    grammar=(
-        "<? addr = %addr:i64 ?> <? valid_row = %valid_row:index ?> <? valid_col = %valid_col:index ?> {} : R:tile",
+    form=grammar(
+        "<? addr = %addr:i64 ?> <? valid_row = %valid_row:index ?> <? valid_col = %valid_col:index ?> {} : R:tile"
     ),
 )
 DECLARE_TILE = _scalar_unit(
-    "DECLARE_TILE", "declare_tile", "A tile without an address; TASSIGN binds it.", grammar=("{} -> R:tile",)
+    "DECLARE_TILE", "declare_tile", "A tile without an address; TASSIGN binds it.", form=grammar("{} -> R:tile")
 )
 TASSIGN = _scalar_unit(
     "TASSIGN",
@@ -89,7 +106,7 @@ TASSIGN = _scalar_unit(
     "Bind a tile to a byte address of its buffer.",
     src("tile"),
     agreed(scalar("addr", type="i64")),
-    grammar=("%tile , %addr:i64 {} : T(tile) -> R",),
+    form=grammar("%tile , %addr:i64 {} : T(tile) -> R"),
 )
 SUBSET = _scalar_unit(
     "SUBSET",
@@ -99,8 +116,7 @@ SUBSET = _scalar_unit(
     agreed(scalars("offsets")),
     alias="source",
     attrs=(Attr("sizes", list, None, "sizes"),),
-    kinds={"source": "SS-1"},
-    grammar=("%source ~[ %offsets*:index ] sizes [ L(sizes) ] {} : T(source) R=subset",),
+    form=grammar("%source ~[ %offsets*:index ] sizes [ L(sizes) ] {} : T(source) R=subset", misfits={"source": "SS-1"}),
 )
 SUBVIEW = _scalar_unit(
     "SUBVIEW",
@@ -112,10 +128,10 @@ SUBVIEW = _scalar_unit(
     agreed(index("valid_col", optional=True)),
     alias="source",
     attrs=(Attr("sizes", list, None, "sizes"),),
-    kinds={"source": "SS-1"},
-    grammar=(
+    form=grammar(
         "%source ~[ %offsets*:index ] sizes [ L(sizes) ] <? valid [ %valid_row:index , %valid_col:index ] ?> {} "
         ": T(source) R>=subview",
+        misfits={"source": "SS-1"},
     ),
 )
 SET_VALIDSHAPE = _scalar_unit(
@@ -126,8 +142,7 @@ SET_VALIDSHAPE = _scalar_unit(
     agreed(index("valid_row")),
     agreed(index("valid_col")),
     results=0,
-    kinds={"tile": "VS-1"},
-    grammar=("%tile , %valid_row:index , %valid_col:index {} : T(tile)",),
+    form=grammar("%tile , %valid_row:index , %valid_col:index {} : T(tile)", misfits={"tile": "VS-1"}),
 )
 GET_VALIDSHAPE = _scalar_unit(
     "GET_VALIDSHAPE",
@@ -135,7 +150,7 @@ GET_VALIDSHAPE = _scalar_unit(
     "The valid rows and columns of a tile.",
     src("source"),
     results=2,
-    grammar=("%source {} : T(source) R=index R=index",),
+    form=grammar("%source {} : T(source) R=index R=index"),
 )
 for _name, _what in (("rows", "rows"), ("cols", "columns")):
     _scalar_unit(
@@ -143,7 +158,7 @@ for _name, _what in (("rows", "rows"), ("cols", "columns")):
         f"tile_valid_{_name}",
         f"The valid {_what} of a tile.",
         src("source"),
-        grammar=("%source {} : T(source) -> R",),
+        form=grammar("%source {} : T(source) -> R"),
     )
 TRESHAPE = _scalar_unit(
     "TRESHAPE",
@@ -151,9 +166,7 @@ TRESHAPE = _scalar_unit(
     "See the same bytes as a tile of another shape or layout.",
     src(),
     alias="src",
-    spellings=("talias",),
-    kinds={"src": "RS-1"},
-    grammar=("%src {} : T(src) -> R:tile",),
+    form=grammar("%src {} : T(src) -> R:tile", spellings=("talias",), misfits={"src": "RS-1"}),
 )
 BITCAST = _scalar_unit(
     "BITCAST",
@@ -161,8 +174,7 @@ BITCAST = _scalar_unit(
     "See the same bytes as another element type.",
     src(),
     alias="src",
-    kinds={"src": "BC-1"},
-    grammar=("%src {} : T(src) -> R:tile",),
+    form=grammar("%src {} : T(src) -> R:tile", misfits={"src": "BC-1"}),
 )
 ADDPTR = _scalar_unit(
     "ADDPTR",
@@ -170,21 +182,21 @@ ADDPTR = _scalar_unit(
     "Advance a pointer by elements.",
     ptr(),
     index("offset"),
-    grammar=("%ptr , %offset:index {} : T~(ptr) -> R~",),
+    form=grammar("%ptr , %offset:index {} : T~(ptr) -> R~"),
 )
 CASTPTR = _scalar_unit(
     "CASTPTR",
     "castptr",
     "Make a pointer of a byte address or of another pointer.",
     address("value"),
-    grammar=("%value {} : T~(value) -> R~",),
+    form=grammar("%value {} : T~(value) -> R~"),
 )
 PTRTOINT = _scalar_unit(
     "PTRTOINT",
     "ptrtoint",
     "Byte address of a pointer to global memory.",
     ptr(),
-    grammar=("%ptr {} : T(ptr) -> R",),
+    form=grammar("%ptr {} : T(ptr) -> R"),
     decision="Arrays lie 2**40 bytes apart, the first argument at 2**40, so that addresses are the same in every run.",
 )
 INTTOPTR = _scalar_unit(
@@ -192,7 +204,7 @@ INTTOPTR = _scalar_unit(
     "inttoptr",
     "Pointer to global memory of a byte address.",
     scalar("addr", type="i64"),
-    grammar=("%addr {} : T(addr) -> R",),
+    form=grammar("%addr {} : T(addr) -> R"),
 )
 LOAD_SCALAR = _scalar_unit(
     "LOAD_SCALAR",
@@ -200,7 +212,7 @@ LOAD_SCALAR = _scalar_unit(
     "Read one element of memory.",
     ptr(),
     index("index"),
-    grammar=("%ptr ~[ %index:index ] {} : T~(ptr) -> R",),
+    form=grammar("%ptr ~[ %index:index ] {} : T~(ptr) -> R"),
 )
 STORE_SCALAR = _scalar_unit(
     "STORE_SCALAR",
@@ -210,20 +222,22 @@ STORE_SCALAR = _scalar_unit(
     ptr(),
     index("index"),
     results=0,
-    grammar=("%value , %ptr ~[ %index:index ] {} : T~(ptr) , T(value)",),
+    form=grammar("%value , %ptr ~[ %index:index ] {} : T~(ptr) , T(value)"),
 )
 _QUERY = ("{} R=i64",)
 GET_BLOCK_IDX = _scalar_unit(
-    "GET_BLOCK_IDX", "get_block_idx", "Index of the running block, as i64.", per_block=True, grammar=_QUERY
+    "GET_BLOCK_IDX", "get_block_idx", "Index of the running block, as i64.", per_block=True, form=grammar(*_QUERY)
 )
-GET_BLOCK_NUM = _scalar_unit("GET_BLOCK_NUM", "get_block_num", "Number of launched blocks, as i64.", grammar=_QUERY)
+GET_BLOCK_NUM = _scalar_unit(
+    "GET_BLOCK_NUM", "get_block_num", "Number of launched blocks, as i64.", form=grammar(*_QUERY)
+)
 GET_SUBBLOCK_IDX = _scalar_unit(
     "GET_SUBBLOCK_IDX",
     "get_subblock_idx",
     "Index of the vector sub-core in its cluster, as i64.",
     per_block=True,
-    grammar=_QUERY,
+    form=grammar(*_QUERY),
 )
 GET_SUBBLOCK_NUM = _scalar_unit(
-    "GET_SUBBLOCK_NUM", "get_subblock_num", "Number of vector sub-cores in a cluster, as i64.", grammar=_QUERY
+    "GET_SUBBLOCK_NUM", "get_subblock_num", "Number of vector sub-cores in a cluster, as i64.", form=grammar(*_QUERY)
 )

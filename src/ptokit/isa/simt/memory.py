@@ -13,7 +13,7 @@ from ptokit.types.enums import Pipe
 from ..meaning.expressions import Element, Fetched, Scalar
 from ..meaning.words import Keep, Lane, Meaning, Python, Update, Write
 from ..site import Site
-from ..table import Attr, Instr, Kind, Operand, Role, instruction
+from ..table import Attr, Instr, Kind, Operand, Role, grammar, instruction
 from .lanes import SIGNS
 from .meaning import Threads, of
 from .words import SOURCE, pointer, simt, thread, value, word
@@ -64,8 +64,8 @@ for _text, _what, _caches, _attrs in (
     ("ld_dev", "Load an element of global memory past the data cache", "", ()),
     ("ldg", "Load an element of global memory", _CACHES, (_L1, _LOAD_L2)),
 ):
-    grammar = f"%ptr ~[ %offset:index ] {_caches} {{}} : T(ptr) -> R"
-    simt(_text, f"{_what}.", (pointer(), _OFFSET), grammar, _loaded, *_attrs)
+    written = f"%ptr ~[ %offset:index ] {_caches} {{}} : T(ptr) -> R"
+    simt(_text, f"{_what}.", (pointer(), _OFFSET), written, _loaded, *_attrs)
 for _text, _what, _caches, _attrs in (
     ("store", "Store an element", "", ()),
     ("st_dev", "Store an element of global memory past the data cache", "", ()),
@@ -147,8 +147,7 @@ instruction(
         meaning=Keep(SIZES, tuple(Scalar(f"dim_{axis}", i64) for axis in "xyz")),
         threaded=True,
         pipe=Pipe.S,
-        syntax="form",
-        grammar=("%dim_z , %dim_y , %dim_x {} : T(dim_z) , T(dim_y) , T(dim_x)",),
+        form=grammar("%dim_z , %dim_y , %dim_x {} : T(dim_z) , T(dim_y) , T(dim_x)"),
         source=SOURCE,
     )
 )
@@ -170,8 +169,7 @@ instruction(
         (Attr("callee", str, None, "callee"),),
         pipe=Pipe.V,
         run=_launch,
-        syntax="form",
-        grammar=("N(callee) D(sizes) ~( %args* ) {} : ( T(args) ) -> ( )",),
+        form=grammar("N(callee) D(sizes) ~( %args* ) {} : ( T(args) ) -> ( )"),
         source=SOURCE,
     )
 )

@@ -9,7 +9,7 @@ from ptokit.types.enums import Pipe
 
 from ..meaning.expressions import Expr
 from ..meaning.words import Lane, Meaning, Write
-from ..table import Attr, Instr, Kind, Operand, Role, instruction, listed
+from ..table import Attr, Instr, Kind, Operand, Role, grammar, instruction, listed
 from .meaning import OfThreads
 from .rules import VERIFIED
 
@@ -35,7 +35,7 @@ def simt(
     text: str,
     summary: str,
     operands: tuple[Operand, ...],
-    grammar: str,
+    written: str,
     meaning: Meaning,
     *attrs: Attr,
     results: int = 1,
@@ -51,7 +51,7 @@ def simt(
         "threaded": True,
         **more,
     }
-    more = {"results": results, "produces": produces, "grammar": (grammar,), "meaning": meaning, **more}
+    more = {"results": results, "produces": produces, "form": grammar(written), "meaning": meaning, **more}
     instr = Instr(text, text, summary, operands, attrs, **more)
     return instruction(instr, OfThreads)
 
@@ -70,5 +70,5 @@ def plain(text: str, summary: str, names: str, meaning: Meaning, *attrs: Attr, t
     """Operands with commas between, a dictionary, all types."""
     kinds = (types.split() + [""] * 9)[: len(names.split())]
     operands = tuple(value(n, "" if t == "-" else t) for n, t in zip(names.split(), kinds))
-    grammar = f"{listed(names)} {{}} : {listed(names, 'T({})')} -> R"
-    return simt(text, summary, operands, grammar, meaning, *attrs, **more)
+    written = f"{listed(names)} {{}} : {listed(names, 'T({})')} -> R"
+    return simt(text, summary, operands, written, meaning, *attrs, **more)

@@ -14,7 +14,7 @@ from ptokit.types.layout import offset_map
 from ..machine import Machine, TileOperand, ViewOperand
 from ..meaning.words import Gather, Outside, Python, Word
 from ..site import Site
-from ..table import Access, Attr, Instr, Kind, Operand, Role, dst, instruction, view
+from ..table import Access, Attr, Instr, Kind, Operand, Role, TextForm, dst, instruction, view
 from .gather_rules import RULES
 from .index_checks import parts_of
 from .indexed import (
@@ -162,7 +162,7 @@ MGATHER = instruction(
         composite=("a2a3",),
         simt=True,
         footprint=footprint,
-        kinds={"dst": "GA-3", "src": "GA-7", "idx": "GA-3"},
+        form=TextForm(misfits={"dst": "GA-3", "src": "GA-7", "idx": "GA-3"}),
         source="memory-and-data-movement; move-gather-scatter 10",
     )
 )

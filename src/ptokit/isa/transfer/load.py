@@ -14,7 +14,7 @@ from ..machine import Machine, TileOperand, ViewOperand
 from ..meaning.expressions import Element, Extent, Least, Up
 from ..meaning.words import Fill, Move, Python, Word
 from ..site import Site
-from ..table import Attr, Instr, InstrForm, dst, index, instruction, scalar, view
+from ..table import TENSOR, Attr, Instr, TextForm, dst, index, instruction, scalar, view
 from . import conv_rules, transfer_asm_rules
 from .conv_transfer import load_conv
 from .load_rules import CPU
@@ -114,8 +114,13 @@ TLOAD = instruction(
             *transfer_asm_rules.LOAD,
         ),
         meaning=_meaning,
-        form=InstrForm(trailing=TRAILING, tensor=True),
-        kinds={"dst": "LD-1", "src": "LD-1"},
+        form=TextForm(
+            carried=(
+                *TRAILING,
+                TENSOR,
+            ),
+            misfits={"dst": "LD-1", "src": "LD-1"},
+        ),
         source="tload; load-store 3",
     )
 )

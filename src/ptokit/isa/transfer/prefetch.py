@@ -16,7 +16,7 @@ from ..machine import Machine, TileOperand, ViewOperand
 from ..meaning.words import Ordering
 from ..pending import handle
 from ..site import Site, ViewInfo
-from ..table import CALLED, Attr, Instr, Kind, Operand, Role, dst, instruction, ptr, view
+from ..table import CALLED, Attr, Instr, Kind, Operand, Role, TextForm, dst, grammar, instruction, ptr, view
 from ..unknown import known
 from .transfer_asm_rules import PREFETCH
 from .transfer_rules import COMMON, DEVICES, Message, other_rule, rule, shape_text
@@ -109,7 +109,7 @@ TPREFETCH = instruction(
             *PREFETCH,
         ),
         run=tprefetch,
-        kinds={"dst": "PF-2", "src": "PF-1"},
+        form=TextForm(misfits={"dst": "PF-2", "src": "PF-1"}),
         source="memory-and-data-movement; load-store 9",
     )
 )
@@ -196,7 +196,7 @@ PREFETCH_WAIT = instruction(
         attrs=(Attr("session", int, None, "session"), Attr("event", int, None, "event")),
         pipe=Pipe.S,
         meaning=Ordering(),
-        grammar=CALLED,
+        form=grammar(*CALLED),
         source="memory-model-and-sync 5.5",
     )
 )
@@ -254,9 +254,8 @@ instruction(
         pipe=Pipe.S,
         run=make_context,
         results=1,
-        in_python=False,
+        form=grammar("~( %workspace : T(workspace) ) {} -> R", in_python=False),
         source=_TEXT,
-        grammar=("~( %workspace : T(workspace) ) {} -> R",),
     )
 )
 instruction(
@@ -268,10 +267,8 @@ instruction(
         pipe=Pipe.S,
         run=prefetch_in_context,
         results=1,
-        newest="tprefetch_async",
-        in_python=False,
+        form=grammar("~( %src , %ctx : T(src) , T(ctx) ) {} -> R", newest="tprefetch_async", in_python=False),
         source=_TEXT,
-        grammar=("~( %src , %ctx : T(src) , T(ctx) ) {} -> R",),
     )
 )
 instruction(
@@ -283,8 +280,7 @@ instruction(
         pipe=Pipe.S,
         run=session_of,
         results=1,
-        in_python=False,
+        form=grammar("%ctx {} : T(ctx) -> R", in_python=False),
         source=_TEXT,
-        grammar=("%ctx {} : T(ctx) -> R",),
     )
 )

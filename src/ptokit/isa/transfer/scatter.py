@@ -9,10 +9,11 @@ import numpy as np
 from ptokit.targets import A2A3, A5
 from ptokit.types.enums import Coalesce, Layout, Pipe, ScatterAtomicOp, ScatterConflict, ScatterOOB
 
+from ..forms import ALSO
 from ..machine import Machine, TileOperand, ViewOperand
 from ..meaning.words import Python, Scatter, Word
 from ..site import Site, TileInfo
-from ..table import Access, Attr, Instr, InstrForm, Role, instruction, src, view
+from ..table import Access, Attr, Instr, Role, TextForm, instruction, src, view
 from .gather import OUTSIDE, replace
 from .index_checks import parts_of
 from .indexed import Form, capacity, coalesce, form_of, indexed, offsets, read_indices, resolve, row_width
@@ -144,14 +145,15 @@ MSCATTER = instruction(
             Attr("conflict", ScatterConflict, None, "scatterConflict", "scatter_conflict"),
         ),
         pipe=Pipe.V,
-        form=InstrForm(orders=(("src", "dst", "idx"),)),  # the sync form's (assembly 5, rule 6)
+        form=TextForm(
+            orders={ALSO: "src dst idx"}, misfits={"dst": "SC-7", "src": "SC-3", "idx": "SC-3"}
+        ),  # the sync form's (assembly 5, rule 6)
         rules=RULES,
         meaning=_meaning,
         run=mscatter,
         composite=("a2a3",),
         simt=True,
         footprint=footprint,
-        kinds={"dst": "SC-7", "src": "SC-3", "idx": "SC-3"},
         source="memory-and-data-movement; move-gather-scatter 11",
     )
 )

@@ -19,7 +19,7 @@ from ..meaning.words import COMBINING, Move, Python, Word
 from ..numerics.quant import quantize
 from ..numerics.quant_modes import store_mode
 from ..site import Site
-from ..table import Attr, Instr, InstrForm, Role, in_text, instruction, scalar, src, view
+from ..table import TENSOR, Attr, Instr, Role, TextForm, in_text, instruction, scalar, src, view
 from . import conv_rules, store_acc_rules, store_plain_rules, store_rules, transfer_asm_rules
 from .conv_transfer import store_conv
 from .store_acc_checks import BYTES, channel_block
@@ -181,9 +181,7 @@ TSTORE = instruction(
         pipe=store_pipe,
         rules=(*COMMON, store_rules.LS_COM_08, *_RULES, *transfer_asm_rules.STORE),
         meaning=_meaning,
-        syntax="dps-typed",
-        form=InstrForm(tensor=True),
-        kinds={"dst": "ST-1", "src": "ST-1"},
+        form=TextForm("dps-typed", carried=(TENSOR,), misfits={"dst": "ST-1", "src": "ST-1"}),
         source="tstore; load-store 4, 5",
     )
 )
@@ -198,10 +196,9 @@ TSTORE_FP = instruction(
         pipe=Pipe.FIX,
         rules=(*COMMON, store_rules.LS_COM_07, *_RULES, *transfer_asm_rules.STORE_FP),
         run=tstore_fp,
-        syntax="dps-typed",
-        spellings=("tstore.fp",),
-        newest="tstore",
-        kinds={"dst": "SF-2", "src": "SF-1", "fp": "SF-1"},
+        form=TextForm(
+            "dps-typed", spellings=("tstore.fp",), newest="tstore", misfits={"dst": "SF-2", "src": "SF-1", "fp": "SF-1"}
+        ),
         source="memory-and-data-movement; load-store 6, 8",
         value_rules=lambda o: o.target.is_device and o.dst.dtype in BYTES,
     )

@@ -16,7 +16,7 @@ from ptokit.diagnostics.rules import merged
 from ptokit.types.dtypes import DTYPES, PACKED, DType
 from ptokit.types.enums import Pipe
 
-from ..table import Attr, Instr, Kind, Meaning, Operand, OperandForm, Role, instruction
+from ..table import Attr, Instr, Kind, Meaning, Operand, OperandForm, Role, TextForm, instruction
 from . import rules
 from .registers import Registers
 from .verifier_rules import VERIFIED
@@ -36,6 +36,7 @@ ANY = types("i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 e4m3 e5m2 hif8")
 """Every element that single numbers of a vector register can have."""
 
 _WHOLE = frozenset((*PACKED.values(), DTYPES["e8m0"]))
+REGISTERS = TextForm("micro", misfits={"": "VEC-A5-06"})
 MOVED: Types = {**ANY, "a5": ANY["a5"] | _WHOLE}
 """The same for operations that only move lanes, which may hold packed pairs too."""
 
@@ -121,6 +122,7 @@ def micro(
     run: Callable[..., Any] | None,
     *bound: Rule,
     meaning: Meaning | None = None,
+    form: TextForm = REGISTERS,
     attrs: tuple[Attr, ...] = (),
     types: Types = ANY,
     pipe: Pipe = Pipe.V,
@@ -128,7 +130,6 @@ def micro(
     **more: Any,
 ) -> Instr:
     """An instruction on registers and pointers; its name is its text name. It has a function or a meaning."""
-    more.setdefault("misfit", "VEC-A5-06")
     more.setdefault("static_rules", True)
     kinds = {operand.kind for operand in (*operands, *produces)}
     common = rules.COMMON if Kind.PTR in kinds else rules.COMMON[1:]
@@ -146,7 +147,7 @@ def micro(
         rules=merged((*common, *bound, *VERIFIED.get(text, ()))),
         meaning=meaning,
         run=run,
-        syntax="micro",
+        form=form,
         results=sum(not o.posted for o in produces),
         produces=produces,
         typed=True,

@@ -311,7 +311,7 @@ vmi(
     "Load elements at indices.",
     "source:p indices:v mask:m passthru:v",
     "result:v",
-    syntax="generic",
+    form=IN_GENERIC_FORM,
     meaning=lambda o: _gathered(o, unsigned(o, "indices")),
 )
 vmi(
@@ -319,6 +319,6 @@ vmi(
     "Store elements at indices.",
     "value:v destination:p indices:v mask:m",
     "",
-    syntax="generic",
+    form=IN_GENERIC_FORM,
     meaning=lambda o: _scattered(o, unsigned(o, "indices")),
 )

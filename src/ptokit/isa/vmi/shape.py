@@ -155,8 +155,8 @@ _ORDER = text("order")
 
 vmi = operations(SHAPE)
 
-vmi("constant", "Known numbers.", "", "result:v", syntax="generic", meaning=_constant)
-vmi("constant_mask", "A known predicate.", "", "result:m", syntax="generic", meaning=_constant)
+vmi("constant", "Known numbers.", "", "result:v", form=IN_GENERIC_FORM, meaning=_constant)
+vmi("constant_mask", "A known predicate.", "", "result:m", form=IN_GENERIC_FORM, meaning=_constant)
 vmi("broadcast", "A number, or the one lane of a vector, in all lanes.", "value:s", "result:v", meaning=_repeated)
 vmi("vbrc", "A number, or a lane for each group, in all lanes.", "value:s", "result:v", GROUP, meaning=_repeated)
 vmi("iota", "Numbers that count from a base.", "base:s", "result:v", _ORDER, meaning=_ramp)
@@ -235,13 +235,13 @@ vmi(
 )
 for _name, _meaning in (("vintlv", _pair(by_turns)), ("vdintlv", _pair(split))):
     vmi(_name, f"{_name[1:]} of two vectors.", "lhs:v rhs:v mask:m", "low:v high:v", PMODE, meaning=_meaning)
-vmi("shuffle", "Lanes of source by known numbers.", "source:v", "result:v", syntax="generic", meaning=_shuffled)
+vmi("shuffle", "Lanes of source by known numbers.", "source:v", "result:v", form=IN_GENERIC_FORM, meaning=_shuffled)
 vmi(
     "channel_split",
     "Every n-th lane from each of the first n.",
     "source:v",
     "",
-    syntax="generic",
+    form=IN_GENERIC_FORM,
     several=True,
     run=BySite(sites.channel_split),
 )
@@ -250,7 +250,7 @@ vmi(
     "The lanes of several vectors by turns.",
     "inputs:v*",
     "result:v",
-    syntax="generic",
+    form=IN_GENERIC_FORM,
     run=BySite(sites.channel_merge),
 )
 
@@ -265,5 +265,7 @@ vmi(
     "result:m",
     meaning=_SAME,
 )
-vmi("unpack", "The registers of a vector.", "source:b", "", syntax="generic", several=True, run=BySite(sites.unpack))
-vmi("pack", "A vector of registers.", "parts:b*", "result:b", syntax="generic", run=BySite(sites.pack))
+vmi(
+    "unpack", "The registers of a vector.", "source:b", "", form=IN_GENERIC_FORM, several=True, run=BySite(sites.unpack)
+)
+vmi("pack", "A vector of registers.", "parts:b*", "result:b", form=IN_GENERIC_FORM, run=BySite(sites.pack))

@@ -28,9 +28,11 @@ from ..meaning.expressions import OWN, Convert, Element, Expr, Index, Reinterpre
 from ..meaning.rows import Rows
 from ..meaning.words import Lane, Meaning, Write
 from ..site import Site, VectorInfo
-from ..table import Attr, Instr, Kind, Operand, OperandForm, Role, instruction
+from ..table import Attr, Instr, Kind, Operand, OperandForm, Role, TextForm, instruction
 
 SOURCE = "PTOAS e32488c9, vmi-isa"
+_MISFITS = {"": "VMI-02"}
+IN_GENERIC_FORM = TextForm("generic", misfits=_MISFITS)
 _KINDS = {"v": Kind.VECTOR, "m": Kind.LANES, "b": Kind.PART, "p": Kind.PTR}
 
 
@@ -137,7 +139,7 @@ def vmi(
     stores = bool(operands) and not results and not several
     produces: Sequence[Operand] = [_operand(word, Role.OUT) for word in results.split()]
     taken = [_operand(w, Role.OUT if stores and w.split(":")[1] == "p" else Role.IN) for w in operands.split()]
-    more = {"syntax": "micro", "misfit": "VMI-02", "source": SOURCE, **more}
+    more = {"form": TextForm("micro", misfits=_MISFITS), "source": SOURCE, **more}
     instr = Instr(
         f"vmi.{name}",
         f"vmi.{name}",

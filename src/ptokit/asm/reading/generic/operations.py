@@ -180,9 +180,9 @@ def _plan(name: str) -> _Plan:
     instr = TABLE[name]
     order = operand_order(instr)
     extra = trailing_operands(instr)
-    fixed = not instr.forms and not any(o.optional or o.variadic for o in order)
+    fixed = not instr.form.choices and not any(o.optional or o.variadic for o in order)
     most = len(instr.produces) or instr.results or int(instr.form.tensor)
-    forms = instr.grammar
+    forms = instr.form.grammar
     return _Plan(
         f"pto.{instr.text}",
         takes(order) if fixed else None,
@@ -205,12 +205,13 @@ def _operands(p: Parser, instr: Instr, s: Statement, stated: list[int] | None, a
     given = s.values
     types = [v.type for v in given]
     counts = align_forms(instr, order, types) if stated is None else _fitting(order, stated, len(given))
-    if counts is None and stated is not None and instr.syntax in DPS_WORDS:  # the dialect has some optional ones last
+    dps = instr.form.syntax in DPS_WORDS
+    if counts is None and stated is not None and dps:  # the dialect has some optional ones last
         order = sorted(order, key=lambda o: o.optional)
         counts = _fitting(order, stated, len(given))
-    if counts is None and stated is None and instr.syntax not in DPS_WORDS:  # their own forms take any type
+    if counts is None and stated is None and not dps:  # their own forms take any type
         counts = align(order, [POISON for _ in types])
-    if counts is None and instr.syntax == "dps-either" and len(types) > 1 and isinstance(types[0], Scalar):
+    if counts is None and instr.form.syntax == "dps-either" and len(types) > 1 and isinstance(types[0], Scalar):
         given = [given[1], given[0], *given[2:]]
         counts = align(order, [v.type for v in given])
         attrs["scalar_first"] = True

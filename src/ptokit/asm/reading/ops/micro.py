@@ -21,6 +21,7 @@ from functools import cache
 from typing import Any, NoReturn
 
 from ptokit.ir import Op, Operands, Value
+from ptokit.isa.forms import ALSO
 from ptokit.isa.table import TABLE, Instr, Kind, Operand
 from ptokit.records import dataclass
 from ptokit.types.dtypes import DTYPES
@@ -108,7 +109,7 @@ class _Reader:
 
     def misfit(self, message: str, index: int | None = None, hint: str | None = None) -> NoReturn:
         """Give up: what is written is not what the instruction takes."""
-        rule = self.instr.misfit or rules.OPERANDS
+        rule = self.instr.form.misfits.get("", rules.OPERANDS)
         self.p.fail(rule, f"pto.{self.instr.text} {message}", self.at if index is None else index, hint=hint)
 
     # -------------------------------------------------------------- statement
@@ -273,11 +274,11 @@ class _Reader:
     def _assign(self) -> dict[str, Value | list[Value]]:
         """The written operands by name."""
         instr, s = self.instr, self.s
-        if instr.forms:
-            orders = [instr.chosen(form, instr.operands) for form in instr.forms]
+        if instr.form.choices:
+            orders = [instr.chosen(form, instr.operands) for form in instr.form.choices]
         else:
             orders = [[o for o in instr.operands if not o.offset and not o.form.group]]
-            orders += [[instr.operand(name) for name in names] for names in instr.form.orders]
+            orders += [order] if (order := instr.in_order(ALSO)) else []
         named = any(item.name for item in s.items)
         for spaces in (True, False):
             for order in orders:
@@ -428,7 +429,7 @@ def _words(name: str) -> tuple[dict[str, str], frozenset[str]]:
     groups = {o.form.group: o.form.group for o in instr.operands if o.form.group}
     if "loop" in groups:
         groups |= {"loop1": "loop", "loop2": "loop"}
-    return groups, frozenset(o.name for o in instr.operands) if instr.forms else frozenset()
+    return groups, frozenset(o.name for o in instr.operands) if instr.form.choices else frozenset()
 
 
 def _fits(operand: Operand, type: Type | None, *, spaces: bool) -> bool:

@@ -16,6 +16,7 @@ from functools import cache
 from typing import Any, NamedTuple, NoReturn
 
 from ptokit.ir import Op, Operands, Value
+from ptokit.isa.forms import ALSO
 from ptokit.isa.move.move_suffix import SUFFIX, suffix_mismatch
 from ptokit.isa.table import TABLE, Instr, Operand
 from ptokit.types.values import (
@@ -50,7 +51,7 @@ def read_dps(p: Parser, instr: Instr, name: int) -> Op:
     named: Operands = {}
     words = beside_values(instr.name)
     p.expect("ins")
-    ins = _group(p, written if instr.syntax in ("dps-attrs-in", "dps-comma") else None, words, named)
+    ins = _group(p, written if instr.form.syntax in ("dps-attrs-in", "dps-comma") else None, words, named)
     outs: list[Value] = []
     if p.accept("outs"):
         outs = _group(p, None)
@@ -58,7 +59,7 @@ def read_dps(p: Parser, instr: Instr, name: int) -> Op:
         instr = variant
     if p.texts[p.i] == "{":
         read_dictionary(p, written)
-    elif instr.syntax == "dps-comma" and p.texts[p.i] in (a.key for a in instr.attrs):  # old form of tgather
+    elif instr.form.syntax == "dps-comma" and p.texts[p.i] in (a.key for a in instr.attrs):  # old form of tgather
         key = p.texts[p.i]
         p.i += 1
         at = p.expect("=") + 1
@@ -71,7 +72,7 @@ def read_dps(p: Parser, instr: Instr, name: int) -> Op:
         instr = told_apart(instr, ins[0].type)
     plan = _plan(instr.name)
     attrs: dict[str, Any] = {}
-    if instr.syntax == "dps-either" and ins and isinstance(ins[0].type, Scalar):
+    if instr.form.syntax == "dps-either" and ins and isinstance(ins[0].type, Scalar):
         ins.reverse()
         attrs["scalar_first"] = True
     if written:
@@ -85,19 +86,19 @@ def read_dps(p: Parser, instr: Instr, name: int) -> Op:
     for wanted, operands in plan.takes:
         if got is None and counts == wanted and not (named and any(key in named for key, _ in operands)):
             got = taken(operands, (*ins, *outs))
-    if got is None and instr.forms:
+    if got is None and instr.form.choices:
         _in_no_form(p, instr, ins, name)
     if got is None:
         wanted_ins, wanted_outs, _ = operands_of(instr.name)
         if named:
             wanted_ins = tuple(o for o in wanted_ins if o.name not in named)
-        elif instr.form.orders and align(wanted_ins, [v.type for v in ins]) is None:
-            wanted_ins = tuple(instr.operand(key) for key in instr.form.orders[0])
+        elif ALSO in instr.form.orders and align(wanted_ins, [v.type for v in ins]) is None:
+            wanted_ins = tuple(instr.in_order(ALSO))
         fitting = _assign(p, instr, "ins", wanted_ins, ins, name), _assign(p, instr, "outs", wanted_outs, outs, name)
         if None in fitting:
             raise OperationError
         got = {key: value for part in fitting if part is not None for key, value in part.items()}
-    if instr.spellings and (wrong := suffix_mismatch(p.texts[name], got.get("src"), got.get("dst"))):
+    if instr.form.spellings and (wrong := suffix_mismatch(p.texts[name], got.get("src"), got.get("dst"))):
         p.error(SUFFIX.id, wrong, name)
     if named:
         got.update({key: value for key, value in named.items() if value is not None})
@@ -119,8 +120,8 @@ def _plan(name: str) -> _Plan:
     """The plan of the instruction with this name in the table."""
     instr = TABLE[name]
     ins, outs, plain = operands_of(name)
-    groups = [(instr.chosen(form, ins), instr.chosen(form, outs)) for form in instr.forms]
-    if plain and not instr.forms:
+    groups = [(instr.chosen(form, ins), instr.chosen(form, outs)) for form in instr.form.choices]
+    if plain and not instr.form.choices:
         groups = [(list(ins), list(outs))]
     return _Plan(
         f"pto.{instr.text}",
@@ -132,11 +133,11 @@ def _plan(name: str) -> _Plan:
 def _in_no_form(p: Parser, instr: Instr, ins: list[Value], name: int) -> NoReturn:
     """The operands are those of none of the instruction's forms (TEXT-OPERANDS)."""
     known = []
-    for form in instr.forms:
+    for form in instr.form.choices:
         inside, outside = instr.chosen(form, instr.ins), instr.chosen(form, instr.outs)
         known.append(f"ins({', '.join(o.name for o in inside)}) outs({', '.join(o.name for o in outside)})")
     types = ", ".join(str(v.type) for v in ins)
-    rule = instr.misfit or rules.OPERANDS
+    rule = instr.form.misfits.get("", rules.OPERANDS)
     p.error(rule, f"pto.{instr.text} takes {' or '.join(known)}, not ins({types})", name)
     raise OperationError
 

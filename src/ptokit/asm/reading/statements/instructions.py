@@ -84,7 +84,7 @@ class _Reader:
         for key, word, place in s.hashes:
             hash_attribute(p, instr, key, word, place, attrs)
         values = self.values(operands, results)
-        if instr.spellings and (wrong := suffix_mismatch(p.texts[self.at], values.get("src"), values.get("dst"))):
+        if instr.form.spellings and (wrong := suffix_mismatch(p.texts[self.at], values.get("src"), values.get("dst"))):
             p.error(SUFFIX.id, wrong, self.at)
         return Op(f"pto.{instr.text}", {o.name: values[o.name] for o in instr.operands if o.name in values}, attrs)
 

@@ -166,7 +166,7 @@ def read_tsync(p: Parser, name: str, at: int) -> Op:
 def read_subview(p: Parser, name: str, at: int) -> Op:
     """``subview %t, %row, %col : (T, i16, i16) -> T2``: the subset of %t that is as large as T2."""
     if p.texts[p.i][0] == "%" and p.texts[p.i + 1] == "[":
-        return read_form(p, SUBVIEW, SUBVIEW.grammar)
+        return read_form(p, SUBVIEW, SUBVIEW.form.grammar)
     e = p.expansion = Expansion()
     listed = p.texts[p.i] == "ins"
     s = _statement(p)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ptokit.types.dtypes import dtype, u16
 
 from ...meaning.expressions import Axis, Element, Index, Place, equal, lane, select
@@ -10,7 +12,7 @@ from ...site import Site
 from ...table import Role
 from ..lanes import VREG_BYTES
 from ..rules import SAME
-from ..words import at, mask, micro, out_vreg, token, ub, vreg
+from ..words import REGISTERS, at, mask, micro, out_vreg, token, ub, vreg
 from .access_rules import known_token
 from .load import LoadMode, every, loaded
 from .posting import placed, updated
@@ -47,7 +49,7 @@ VLDSX2 = micro(
     known_token(SPLITS),
     meaning=_loaded,
     attrs=(token("dist"),),
-    spellings=("vldx2",),
+    form=replace(REGISTERS, spellings=("vldx2",)),
     source="4.2",
 )
 
@@ -70,6 +72,6 @@ VSTSX2 = micro(
     known_token(MERGES),
     meaning=_stored,
     attrs=(token("dist", before="mask"),),
-    spellings=("vstx2",),
+    form=replace(REGISTERS, spellings=("vstx2",)),
     source="4.2",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from ...table import Instr
 from ..lanes import VREG_BYTES, Predicate
 from ..predicates import PRD_01
 from ..rules import SOURCE
-from ..words import mask, micro, number, out_vreg, token, types, vreg, word
+from ..words import REGISTERS, mask, micro, number, out_vreg, token, types, vreg, word
 from . import convert_values
 from .compute import SRC
 from .compute_rules import ALIKE, MASKED, SAME, follows, worded
@@ -232,7 +233,7 @@ VEXPDIF = micro(
     meaning=_exp_difference,
     attrs=(token("part", "EVEN", words=("EVEN", "ODD")),),
     types=types("f16 f32"),
-    spellings=("vexpdiff",),
+    form=replace(REGISTERS, spellings=("vexpdiff",)),
     source="6.9",
     decision="The difference is rounded to f32, then its exponential. Of f16 the lanes of the part are read.",
 )

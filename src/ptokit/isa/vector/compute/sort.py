@@ -13,7 +13,7 @@ from ...machine import Machine
 from ...site import PtrInfo, Site
 from ...table import Operand, Role, agreed
 from ..rules import VEC_07
-from ..words import micro, number, out_number, ub
+from ..words import REGISTERS, micro, number, out_number, ub
 from . import proposals
 from .compute import unpublished
 from .compute_rules import VEC_08
@@ -91,7 +91,7 @@ VMRGSORT4 = micro(
     (),
     _merge,
     SCORES,
-    spellings=("vmrgsort",),
+    form=replace(REGISTERS, spellings=("vmrgsort",)),
     source="6.9",
     decision="count has four lengths of 16 bits, list 0 lowest; config the repeats in bits 7:0, the lists in use in "
     "bits 11:8, and in bit 12 whether the first exhausted list ends the merge. From one repeat to the next all "

@@ -16,12 +16,13 @@ import numpy as np
 from ptokit.types.dtypes import i64
 from ptokit.types.enums import Pipe
 
+from ...forms import ALSO
 from ...machine import Axis, Machine
 from ...meaning.bursts import bursts, levels, loops_of
 from ...meaning.expressions import Extent, Scalar, Sum
 from ...meaning.words import Bursts, Keep, Meaning, Python, Word
 from ...site import Site
-from ...table import Instr, InstrForm, Kind, Operand, OperandForm, Role
+from ...table import Instr, Kind, Operand, OperandForm, Role, TextForm
 from ...unknown import Size
 from ..words import gm, micro, number, ub
 from . import rules
@@ -144,9 +145,18 @@ def _moved(o: Site) -> Size:
     return rules.value(o, "n_burst") * rules.value(o, "len_burst")
 
 
-def _dma(text: str, summary: str, operands: tuple[Operand, ...], does: Meaning, *bound: Any, **more: Any) -> Instr:
-    more |= {"misfit": "DMA-A5-06", "static_rules": False, "source": "3", "meaning": does}
-    return micro(text, summary, operands, (), None, *bound, **more)
+def _dma(
+    text: str,
+    summary: str,
+    operands: tuple[Operand, ...],
+    does: Meaning,
+    *bound: Any,
+    orders: dict[str, str] | None = None,
+    **more: Any,
+) -> Instr:
+    more |= {"static_rules": False, "source": "3", "meaning": does}
+    form = TextForm("micro", orders=orders or {}, misfits={"": "DMA-A5-06"})
+    return micro(text, summary, operands, (), None, *bound, form=form, **more)
 
 
 _LOOPS = Operand("loops", Role.IN, Kind.SCALAR, True, True, "i64", form=OperandForm(group="loop"), size=3, agreed=True)
@@ -172,7 +182,7 @@ COPY_GM_TO_UBUF = _dma(
     *rules.GM_TO_UB,
     pipe=Pipe.MTE2,
     moves=_moved,
-    form=InstrForm(orders=(("dst", "src", "sid", "n_burst", "len_burst", "dst_stride", "src_stride"),)),
+    orders={ALSO: "dst src sid n_burst len_burst dst_stride src_stride"},
 )
 COPY_UBUF_TO_GM = _dma(
     "copy_ubuf_to_gm",
