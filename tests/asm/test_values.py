@@ -146,6 +146,16 @@ OPEN = "!pto.tile_buf<vec, 16x16xf32, valid=?x16>"
 NARROW = "!pto.tile_buf<vec, 16x8xf32>"
 
 
+def test_tiles_that_a_turn_changes_are_named_in_order() -> None:
+    names = [f"t{k}" for k in range(12)]
+    made = "".join(f"%{n} = pto.alloc_tile : {T}\n%r{n} = pto.treshape %{n} : {T} -> {SHAPE}\n" for n in names)
+    reads = "".join(f"pto.tabs ins(%{n} : {T}) outs(%u : {T})\n" for n in names)
+    writes = "".join(f"pto.tabs ins(%r{n} : {SHAPE}) outs(%r{n} : {SHAPE})\n" for n in names)
+    module = read(in_function(made + f"scf.for %k = %n to %n step %n {{\n{reads}{writes}}}"))
+    found = [d.message.split()[4] for d in convert(module, "ssa").diagnostics if d.rule == "CONVERT-ALIAS"]
+    assert found == [f"%{n}," for n in names]
+
+
 @pytest.mark.parametrize(
     ("snippet", "rule", "line", "column"),
     [
