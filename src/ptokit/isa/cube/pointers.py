@@ -18,7 +18,7 @@ from ..meaning.expressions import Element
 from ..meaning.matrices import Matrix
 from ..meaning.words import FixPipe, Meaning, Move
 from ..site import ScalarInfo, Site
-from ..table import Attr, Instr, Kind, Operand, OperandForm, Role, instruction
+from ..table import Attr, Instr, Kind, Operand, OperandForm, Role, TextForm, instruction
 from ..unknown import known
 from .drain_rules import DRAINS
 from .verifier_rules import VERIFIED
@@ -65,7 +65,7 @@ def cube(
 ) -> Instr:
     """An operation of the cube unit; operations with words of their own have a `form`."""
     rules = merged(VERIFIED.get(text, ()) or DRAINS.get(text, ()))
-    more = {"syntax": "micro", "source": SOURCE, "typed": True, "rules": rules, **more}
+    more = {"form": TextForm("micro"), "source": SOURCE, "typed": True, "rules": rules, **more}
     instr = Instr(text, text, summary, operands, attrs, pipe=pipe, meaning=meaning, **more)
     return instruction(instr, Behind)
 
