@@ -12,7 +12,7 @@ from ptokit.types.enums import AtomicType, Pipe, ReduceOp
 from ..meaning.words import COMBINING, Meaning, Transfer
 from ..pending import number
 from ..site import Site
-from ..table import Attr, Instr, Kind, Operand, Role, instruction, listed, src, view
+from ..table import Attr, Instr, Kind, Operand, Role, grammar, instruction, listed, src, view
 
 _PING, _PONG = src("ping"), src("pong", optional=True)
 _READ = Operand("members", Role.IN, Kind.VIEW, variadic=True)

@@ -35,6 +35,7 @@ from .shape_rules import SHAPE
 from .words import (
     GROUP,
     GROUPS,
+    IN_GENERIC_FORM,
     PMODE,
     groups_of,
     number,
