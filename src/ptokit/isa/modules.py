@@ -30,8 +30,8 @@ cube.operand_loads mte_l1_l0a mte_l1_l0a_mx load_cbuf_to_ca load_cbuf_to_ca_s4 l
 cube.products mad mad_raw mad_acc mad_bias mad_bias_raw mad_mx mad_mx_raw mad_mx_acc mad_mx_bias mad_mx_bias_raw
 pending bind_tile pointer_cast declare_tile_memref
 exchange.async_transfers build_async_session comm.build_async_session tput_async comm.tput_async tget_async comm.tget_async wait_async_event comm.wait_async_event test_async_event comm.test_async_event
-exchange.collective TPUT tput TGET tget TBROADCAST tbroadcast TREDUCE treduce GROUP_GATHER tgather.group tgather GROUP_SCATTER tscatter.group tscatter MAKE_GROUP make_group
 exchange.communication comm.tbroadcast comm.tgather comm.tscatter comm.treduce comm.tput comm.tget
+exchange.collective TPUT tput TGET tget TBROADCAST tbroadcast TREDUCE treduce GROUP_GATHER tgather.group tgather GROUP_SCATTER tscatter.group tscatter MAKE_GROUP make_group
 exchange.core_pipes aic_initialize_pipe tpush_to_aic tpop_from_aic tfree_from_aic talloc_to_aic aiv_initialize_pipe tpush_to_aiv tpop_from_aiv tfree_from_aiv talloc_to_aiv reserve_buffer import_reserved_buffer initialize_l2g2l_pipe initialize_l2l_pipe TPUSH tpush TPOP tpop TFREE tfree TALLOC talloc declare_global set_quant_scalar set_quant_vector
 irregular.concat TCONCATIDX tconcatidx TCONCAT tconcat
 irregular.fillpad TFILLPAD tfillpad TFILLPAD_INPLACE tfillpad_inplace TFILLPAD_EXPAND tfillpad_expand
