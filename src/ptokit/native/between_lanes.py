@@ -102,6 +102,33 @@ def _added(code: Code, n: int, x: str, groups: int, each: int) -> str:
     return out
 
 
+def front(w: Writer, lanes: int, count: int, values: list[Elements]) -> Elements:
+    """The first lanes of each value, one value behind the other, and 0 in the lanes behind them."""
+    code, of = w.code, values[0].dtype
+    assert of is not None
+    kind = storage(of)
+    t, out = many(lanes, kind), "zeroinitializer"
+    for k, value in enumerate(values):
+        own = range(k * count, (k + 1) * count)
+        wide = shuffled(code, kind, value.n, value.narrow, [j - own[0] if j in own else 0 for j in range(lanes)])
+        mine = ", ".join(f"i1 {str(j in own).lower()}" for j in range(lanes))
+        out = code.value(f"select <{lanes} x i1> <{mine}>, {t} {wide}, {t} {out}")
+    return Elements(code, lanes, of, narrow=out)
+
+
+def first(w: Writer, condition: Elements, dtype: DType) -> Elements:
+    """The number of the first lane that meets a condition, 0 if none does."""
+    code, n = w.code, condition.n
+    bits, kind = f"i{n}", storage(dtype)
+    word = code.value(f"bitcast {many(n, 'i1')} {condition.wide} to {bits}") if n > 1 else condition.wide
+    number = code.value(f"call {bits} @llvm.cttz.{bits}({bits} {word}, i1 false)")
+    found = code.value(f"select i1 {code.value(f'icmp eq {bits} {word}, 0')}, {bits} 0, {bits} {number}")
+    size = dtype.bits
+    if n != size:
+        found = code.value(f"{'trunc' if n > size else 'zext'} {bits} {found} to {kind}")
+    return Elements(code, 1, dtype, narrow=found)
+
+
 # One lane after the other --------------------------------------------------------------------------------------------
 
 

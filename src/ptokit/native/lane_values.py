@@ -23,7 +23,9 @@ from ptokit.isa.meaning.expressions import (
     Element,
     Expr,
     Fetched,
+    First,
     Folded,
+    Front,
     Index,
     Listed,
     Place,
@@ -88,7 +90,7 @@ def _known(e: Expr, op: Op, operands: dict[str, Any], types: Types) -> bool:
         case Taken(_, place):
             of = dtype_of(place, types)
             return of is not None and of.is_integer
-        case Before() | Counted() | Listed():
+        case Before() | Counted() | First() | Front() | Listed():
             return True
     return has_form(e, types)
 
@@ -222,6 +224,10 @@ class Values:
                 with self.domain(lanes or self._below(value)):
                     x, on = self.value(value), None if where is None else self.value(where)
                 return self._spread(between_lanes.folded(self.w, op, x, on, groups))
+            case Front(values, count):
+                return between_lanes.front(self.w, self.lanes, count, [self.value(v) for v in values])
+            case First(condition, dtype):
+                return self._spread(between_lanes.first(self.w, self.value(condition), dtype))
             case Before(condition, dtype):
                 return between_lanes.before(self.w, self.value(condition), dtype)
             case Counted(value, place, where, dtype, lanes, upto):

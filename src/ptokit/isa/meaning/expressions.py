@@ -344,6 +344,22 @@ class Taken(Expr):
 
 
 @dataclass(frozen=True, slots=True)
+class Front(Expr):
+    """The first `count` lanes of each value, one value behind the other, and 0 in the lanes behind them."""
+
+    values: tuple[Expr, ...]
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class First(Expr):
+    """The number of the first lane that meets a condition, as a number of type `dtype`; 0 if none does."""
+
+    condition: Expr
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
 class Before(Expr):
     """How many of the lanes before the own one meet a condition, as a number of type `dtype`."""
 
@@ -392,12 +408,6 @@ def apply(op: str, *args: Operand) -> Expr:
     return Apply(op, tuple(a if isinstance(a, Expr) else Const(a, like) for a in args))
 
 
-def front(value: Expr, lanes: int = 1) -> Expr:
-    """The first lanes of a value, 0 in the others."""
-    kept = value if lanes == 1 else Taken(value, Place(_COUNT))
-    return select(less(Place(_COUNT), lanes), kept, Const(0, kept))
-
-
 def _named(op: str) -> Callable[..., Expr]:
     return lambda *args: apply(op, *args)
 
@@ -414,9 +424,9 @@ select = _named("select")
 def children(e: Expr) -> tuple[Expr, ...]:
     """The nodes that are evaluated for this one."""
     match e:
-        case Apply(_, args):
+        case Apply(_, args) | Front(args):
             return args
-        case Convert(value) | Reinterpret(value) | Before(value):
+        case Convert(value) | Reinterpret(value) | Before(value) | First(value):
             return (value,)
         case Counted(value, at, where):
             return value, at, where
@@ -464,7 +474,7 @@ def type_of(e: Expr, types: Mapping[str, DType]) -> ValueType:
             return BOOL
         case Scalar(_, like) | Code(_, like):
             return types[like] if isinstance(like, str) else like
-        case Stored(_, dtype) | Fetched(_, dtype) | Held(_, dtype) | Before(_, dtype) | Place(dtype):
+        case Stored(_, dtype) | Fetched(_, dtype) | Held(_, dtype) | Before(_, dtype) | First(_, dtype) | Place(dtype):
             return dtype
         case Counted(_, _, _, kind) | Listed(_, kind) | Thread(_, kind):
             return kind
@@ -474,6 +484,8 @@ def type_of(e: Expr, types: Mapping[str, DType]) -> ValueType:
             return type_of(like_expr, types)
         case Convert(_, to) | Reinterpret(_, to):
             return types[to] if isinstance(to, str) else to
+        case Front(values):
+            return type_of(values[0], types)
         case Apply(op, args):
             return BOOL if PRIMITIVES[op].gives_condition else type_of(args[-1], types)
     raise TypeError(e)

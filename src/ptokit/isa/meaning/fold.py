@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from ptokit.types.dtypes import DType
+
 from ..numerics import arith
 from ..numerics.rounding import narrow
 from .words import Order
@@ -119,17 +121,30 @@ def first_extreme(x: np.ndarray, axis: int, largest: bool) -> np.ndarray:
     return (np.argmax if largest else np.argmin)(x, axis=axis, keepdims=True)
 
 
-def folded(op: str, x: np.ndarray, on: np.ndarray | None, groups: int, dtype: Any) -> np.ndarray:
-    """The lanes (blocks or 1, lanes) of each group folded to one: `expressions.Folded`."""
-    if dtype == "bool":
-        kept = x if on is None else (x | ~on if op == "and" else x & on)
-        parts = kept.reshape(len(kept), groups, -1)
-        return np.asarray(parts.all(axis=2) if op == "and" else parts.any(axis=2))
-    if on is not None:
-        x = np.where(on, x, nothing(op, x.dtype))
-    whole = arith.is_integer(x) or op != "add"
-    out = FOLDS[op, Order.ANY if whole else Order.PAIRWISE](x.reshape(len(x), groups, -1), 2)[:, :, 0]
-    return out if out.dtype == x.dtype else narrow(out, dtype)
+Folding = Callable[[np.ndarray, np.ndarray | None], np.ndarray]
+
+
+def folding(op: str, kind: DType | str, groups: int) -> Folding:
+    """What folds the lanes (blocks or 1, lanes) of each group to one: `expressions.Folded`. ``kind``: of the lanes."""
+    if not isinstance(kind, DType):
+        whole = np.logical_and.reduce if op == "and" else np.logical_or.reduce
+
+        def conditions(x: np.ndarray, on: np.ndarray | None) -> np.ndarray:
+            kept = x if on is None else (x | ~on if op == "and" else x & on)
+            return whole(kept.reshape(len(kept), groups, -1), axis=2)
+
+        return conditions
+    assert kind.value is not None
+    exact = kind.is_integer or op != "add"
+    fold, none = FOLDS[op, Order.ANY if exact else Order.PAIRWISE], nothing(op, kind.value)
+
+    def numbers(x: np.ndarray, on: np.ndarray | None) -> np.ndarray:
+        if on is not None:
+            x = np.where(on, x, none)
+        out = fold(x.reshape(len(x), groups, -1), 2)[:, :, 0]
+        return out if exact else narrow(out, kind)
+
+    return numbers
 
 
 def nothing(op: str, kind: np.dtype) -> Any:

@@ -24,11 +24,14 @@ from .expressions import (
     Apply,
     Before,
     Bit,
+    Const,
     Counted,
     Element,
     Expr,
     Fetched,
+    First,
     Folded,
+    Front,
     Held,
     Index,
     Listed,
@@ -39,7 +42,7 @@ from .expressions import (
     lanes_at,
     type_of,
 )
-from .fold import folded
+from .fold import folding
 from .source import Source
 from .words import Advance, Lane, Word, Write
 
@@ -268,10 +271,17 @@ class RowSource(Source):
                 with self.domain(e.lanes):
                     met = f"{self._all(value)}, {self._all(where)}, {e.upto}"
                 return f"counted({met}, {self._all(place)}, {self.object(kind_of(dtype))})"
+            case Folded("add", Const(number), Bit() as where, 1):
+                return f"times({number}, {self.value(where)}, {self.lanes})"
             case Folded(op, value, where, groups):
                 with self.domain(self._domain_of(e)):
                     on = "None" if where is None else self.value(where)
-                    return f"folded({op!r}, {self._all(value)}, {on}, {groups}, {self.object(type_of(e, self.types))})"
+                    fold = self.object(folding(op, type_of(e, self.types), groups))
+                    return f"{fold}({self._all(value)}, {on})"
+            case Front(values, number):
+                return f"front({self.lanes}, {number}, {', '.join(map(self.value, values))})"
+            case First(condition, dtype):
+                return f"first({self._all(condition)}, {self.object(kind_of(dtype))})"
         return super().value(e, out)
 
     def _fetched(self, e: Fetched) -> str:
@@ -336,9 +346,11 @@ def _varies(e: Expr) -> bool:
     """True if an expression has a value for each lane."""
     if isinstance(e, Listed):
         return len(e.numbers) > 1
-    if isinstance(e, (Element, Stored, Fetched, Place, Before, Taken, Counted)):
+    if isinstance(e, (Element, Stored, Fetched, Place, Before, Counted, Front)):
         return True
-    return not isinstance(e, Folded) and any(map(_varies, children(e)))
+    if isinstance(e, Taken):
+        return _varies(e.place)
+    return not isinstance(e, (First, Folded)) and any(map(_varies, children(e)))
 
 
 def listed(numbers: tuple[int | float, ...], kind: Any) -> np.ndarray:
@@ -366,10 +378,30 @@ def _taken_bits(on: Any, places: np.ndarray) -> Any:
 
 def _taken(values: np.ndarray, places: np.ndarray) -> np.ndarray:
     """The lanes that numbers name, modulo how many there are."""
-    places = places.astype(np.int64) % values.shape[1]
-    blocks = max(len(values), len(places))
-    values, places = (np.broadcast_to(x, (blocks, x.shape[1])) for x in (values, places))
-    return np.take_along_axis(values, places, axis=1)
+    lanes = values.shape[1]
+    places = places.astype(np.int64)
+    places = places % lanes if lanes & (lanes - 1) else places & (lanes - 1)
+    if len(values) == 1:
+        return values[0][places]
+    return values[np.arange(len(values))[:, None], places]
+
+
+def _front(lanes: int, count: int, *values: np.ndarray) -> np.ndarray:
+    out = np.zeros((max(map(len, values)), lanes), values[0].dtype)
+    for k, value in enumerate(values):
+        out[:, k * count : (k + 1) * count] = value[:, :count]
+    return out
+
+
+def _first(condition: np.ndarray, kind: np.dtype) -> np.ndarray:
+    return condition.argmax(axis=1)[:, None].astype(kind)
+
+
+def _times(number: int, on: Any, lanes: int) -> np.ndarray:
+    """A number as often as lanes are active."""
+    if on is _TRUE:
+        return np.array([[number * lanes]])
+    return number * np.add.reduce(on, axis=1, keepdims=True)
 
 
 def _moved(values: np.ndarray, places: np.ndarray, on: np.ndarray | None) -> np.ndarray:
@@ -409,7 +441,8 @@ def _counted(values: np.ndarray, on: np.ndarray, upto: bool, places: np.ndarray,
 
 
 def _before(condition: np.ndarray, kind: np.dtype) -> np.ndarray:
-    return (np.cumsum(condition, axis=1) - condition).astype(kind)
+    out = np.cumsum(condition, axis=1, dtype=kind)
+    return np.subtract(out, condition, out=out)
 
 
 def _met(found: np.ndarray, on: Any) -> np.ndarray:
@@ -438,7 +471,8 @@ _NAMES: dict[str, Any] = {
     "counted": _counted,
     "each": _each,
     "fetched": _fetched,
-    "folded": folded,
+    "first": _first,
+    "front": _front,
     "in_bits": _in_bits,
     "in_pieces": _in_pieces,
     "kept": _kept,
@@ -447,5 +481,6 @@ _NAMES: dict[str, Any] = {
     "number": _number,
     "take_lanes": lambda x, places: np.take(x, places, axis=1),
     "taken": _taken,
+    "times": _times,
     "taken_bits": _taken_bits,
 }

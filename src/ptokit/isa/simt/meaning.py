@@ -14,7 +14,7 @@ from ptokit.targets import A5
 from ptokit.types.dtypes import DType, dtype, i64
 
 from ..meaning.expressions import Expr, Fetched, Folded, Index, Listed, Taken, Thread, type_of
-from ..meaning.fold import folded
+from ..meaning.fold import folding
 from ..meaning.primitives import PRIMITIVES
 from ..meaning.rows import Rows, RowSource, kind_of
 from ..meaning.words import Lane, Ordering, Python, Update, Write
@@ -185,7 +185,7 @@ def _warps(t: Threads, x: np.ndarray) -> np.ndarray:
 def _warped(t: Threads, op: str, x: np.ndarray, on: np.ndarray | None, dtype: Any) -> np.ndarray:
     """One value for each warp, as all of its lanes have it."""
     met = None if on is None else _warps(t, on)
-    return np.repeat(folded(op, _warps(t, x), met, 1, dtype)[:, 0], WARP, axis=0)
+    return np.repeat(folding(op, dtype, 1)(_warps(t, x), met)[:, 0], WARP, axis=0)
 
 
 def _taken(t: Threads, x: np.ndarray, places: np.ndarray) -> np.ndarray:

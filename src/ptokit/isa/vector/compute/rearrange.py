@@ -104,8 +104,7 @@ VDINTLV = _pair("vdintlv", split, "lo, hi = the even and the odd lanes of src0 f
 
 def _counted(size: int) -> Keep:
     """The bytes of the active lanes, for vstur."""
-    one = select(Bit("mask"), Const(1, Place(i64)), Const(0, Place(i64)))
-    return Keep(SQZN, Folded("add", one) * size)
+    return Keep(SQZN, Folded("add", Const(size, Place(i64)), Bit("mask")))
 
 
 def _squeezed(o: Site) -> Lane:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ptokit.types.dtypes import DType, dtype, from_numpy
+from ptokit.types.dtypes import dtype, from_numpy
 
 from ...meaning.expressions import (
     Bit,
@@ -15,14 +15,13 @@ from ...meaning.expressions import (
     Convert,
     Element,
     Expr,
+    First,
     Folded,
-    Place,
+    Front,
     Reinterpret,
     Taken,
     equal,
-    front,
     lane,
-    less,
     select,
     unequal,
 )
@@ -50,7 +49,7 @@ def _total(o: Site) -> Lane:
     value = SRC if own is to else Convert(SRC, to)
     lanes = VREG_BYTES // own.size
     total = Folded("add", value, Bit("mask", width=own.size), lanes=lanes)
-    return Lane((Write("dst", front(total)),), lanes=VREG_BYTES // to.size)
+    return Lane((Write("dst", Front((total,))),), lanes=VREG_BYTES // to.size)
 
 
 VCADD = micro(
@@ -86,29 +85,34 @@ def _reduction(text: str, meaning: Meaning, summary: str, decision: str) -> Inst
 
 def _groups(op: str) -> Lane:
     """The fold of group g in lane g (C-12)."""
-    return Lane((Write("dst", front(Folded(op, SRC, _ON, GROUPS), GROUPS)),), over="src")
+    return Lane((Write("dst", Front((Folded(op, SRC, _ON, GROUPS),), GROUPS)),), over="src")
 
 
-def _held(op: str) -> Expr:
-    """The active lanes that hold the extreme, NaN if there is one; +0 and -0 are equal."""
+def _held(o: Site, op: str) -> tuple[Expr, Expr]:
+    """The extreme, and the active lanes that hold it: NaN if there is one; +0 and -0 are equal."""
     best = Folded(op, SRC, _ON)
-    return (equal(SRC, best) | unequal(SRC, SRC) & unequal(best, best)) & _ON
+    held = equal(SRC, best)
+    if o.src.dtype.is_float:
+        held = held | unequal(SRC, SRC) & unequal(best, best)
+    return best, held & _ON
 
 
-def _first(op: str, of: DType) -> tuple[Expr, Expr]:
-    """The first lane that holds the extreme, and its number; of no active lanes the limit of the type, and 0."""
-    some, number = Folded("or", _held(op)), Folded("min", Place(dtype(f"u{of.bits}")), _held(op))
-    return select(some, Taken(SRC, number), Folded(op, SRC, _ON)), select(some, number, Const(0, number))
+def _first(o: Site, op: str) -> tuple[Expr, Expr, Expr]:
+    """The first lane that holds the extreme, its number, and the lanes that hold it.
+
+    Of no active lanes the limit of the type, and 0.
+    """
+    best, held = _held(o, op)
+    number = First(held, dtype(f"u{o.src.dtype.bits}"))
+    return Taken(select(_ON, SRC, best), number), number, held
 
 
 def _extreme(op: str) -> Meaning:
     """Lane 0 the extreme, lane 1 the index of its first occurrence as an integer's bits (C-13)."""
 
     def meaning(o: Site) -> Lane:
-        value, index = _first(op, o.src.dtype)
-        number = Place(dtype(f"u{o.src.dtype.bits}"))
-        both = select(equal(number, 1), Reinterpret(index, o.src.dtype), value)
-        return Lane((Write("dst", select(less(number, 2), both, Const(0, both))),), over="src")
+        value, index, _ = _first(o, op)
+        return Lane((Write("dst", Front((value, Reinterpret(index, o.src.dtype)))),), over="src")
 
     return meaning
 
@@ -127,8 +131,8 @@ VCGMIN = _reduction("vcgmin", _groups("min"), "dst[g] = minimum of group g of 32
 
 def _matching(op: str) -> Meaning:
     def meaning(o: Site) -> Lane:
-        value, _ = _first(op, o.src.dtype)
-        return Lane((Write("value", front(value)), Write("found", _held(op), packed=True)), over="src")
+        value, _, held = _first(o, op)
+        return Lane((Write("value", Front((value,))), Write("found", held, packed=True)), over="src")
 
     return meaning
 
@@ -167,9 +171,9 @@ def _pairs(o: Site) -> Word:
     if o.mode == "PREFIX":
         return Python(lambda m, src, on, **_: _prefix_sums(src, on))
     lanes = VREG_BYTES // o.src.dtype.size
-    places = (lane(2, first, cycle=lanes) for first in (0, 1))
-    one, other = (select(Bit("mask", at), Element("src", at), Const(0, SRC)) for at in places)
-    return Lane((Write("dst", front(one + other, lanes // 2)),), over="src")
+    places, size = (lane(2, first) for first in (0, 1)), o.src.dtype.size
+    one, other = (select(Bit("mask", at, size), Element("src", at), Const(0, SRC)) for at in places)
+    return Lane((Write("dst", one + other),), lanes=lanes // 2)
 
 
 VCPADD = micro(
