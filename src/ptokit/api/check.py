@@ -7,8 +7,8 @@ from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Scope, Severity, lookup
-from ptokit.diagnostics.shown import html_of, text_of
+from ptokit.diagnostics import Diagnostics, Scope, lookup
+from ptokit.diagnostics.shown import html_of
 from ptokit.ir.levels import stated_level
 from ptokit.ir.readable_functions import readable_functions
 from ptokit.records import dataclass
@@ -16,7 +16,7 @@ from ptokit.types.choices import RuleSet
 
 from .arguments import make, read_arguments
 from .errors import UsageError
-from .findings import as_json, counts, labels, merged
+from .findings import Found, as_json, counts, labels
 from .program import Called, Origin, Program, Source
 from .selection import reported, selection
 from .source import origin, origins
@@ -31,7 +31,7 @@ RULES = tuple(RuleSet)
 
 
 @dataclass
-class CheckReport:
+class CheckReport(Found):
     """What was found in one program.
 
     ``findings``: by target, in the order in which targets were asked for; the key is "" where the program could not be
@@ -49,21 +49,6 @@ class CheckReport:
         return [target for target in self.findings if target]
 
     @property
-    def diagnostics(self) -> list[Diagnostic]:
-        """All findings by place; one that several targets have in common stands there once."""
-        return list(merged(self.findings))
-
-    @property
-    def errors(self) -> list[Diagnostic]:
-        """The findings of severity error, by place."""
-        return [d for d in self.diagnostics if d.severity is Severity.ERROR]
-
-    @property
-    def warnings(self) -> list[Diagnostic]:
-        """The findings of severity warning, by place."""
-        return [d for d in self.diagnostics if d.severity is Severity.WARNING]
-
-    @property
     def ok(self) -> bool:
         """True without errors."""
         return not self.errors
@@ -79,11 +64,6 @@ class CheckReport:
             self.findings.setdefault(target, Diagnostics()).extend(found)
         self.accepts += other.accepts
 
-    def raise_if_errors(self) -> None:
-        """Raise `DiagnosticError` with all findings if one of them is an error."""
-        if not self.ok:
-            raise DiagnosticError(self.diagnostics)
-
     def as_json(self) -> dict[str, Any]:
         """The JSON object of docs/formats.md."""
         return as_json([self.findings])
@@ -95,8 +75,7 @@ class CheckReport:
 
     def __str__(self) -> str:
         """What the terminal shows."""
-        shown = [text_of(self.diagnostics, labels=labels(self.findings))] if self.diagnostics else []
-        return "\n".join((*shown, f"{self.file}: {self.verdict}"))
+        return self.shown(f"{self.file}: {self.verdict}")
 
     def __repr__(self) -> str:
         return str(self)

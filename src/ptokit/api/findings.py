@@ -5,18 +5,54 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ptokit import __version__
-from ptokit.diagnostics import Diagnostic, Diagnostics, Severity
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Severity
 from ptokit.diagnostics.render import summary
 from ptokit.diagnostics.sarif import Details, sarif
+from ptokit.diagnostics.shown import text_of
 
 SCHEMA_VERSION = 1
 """Of the JSON report, docs/report.schema.json."""
 
 ByTarget = Mapping[str, Diagnostics]
 """Findings by the name of the target; "" where no target was looked at."""
+
+
+class Found:
+    """What has findings by target."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def findings(self) -> ByTarget:
+            """The findings by target."""
+
+    @property
+    def diagnostics(self) -> list[Diagnostic]:
+        """All findings by place; one that several targets have in common stands there once."""
+        return list(merged(self.findings))
+
+    @property
+    def errors(self) -> list[Diagnostic]:
+        """The findings of severity error, by place."""
+        return [d for d in self.diagnostics if d.severity is Severity.ERROR]
+
+    @property
+    def warnings(self) -> list[Diagnostic]:
+        """The findings of severity warning, by place."""
+        return [d for d in self.diagnostics if d.severity is Severity.WARNING]
+
+    def raise_if_errors(self) -> None:
+        """Raise `DiagnosticError` with all findings if one of them is an error."""
+        if self.errors:
+            raise DiagnosticError(self.diagnostics, labels=labels(self.findings))
+
+    def shown(self, *verdicts: str) -> str:
+        """What the terminal shows: the findings with their lines, and a verdict in each line behind them."""
+        found = [text_of(self.diagnostics, labels=labels(self.findings))] if self.diagnostics else []
+        return "\n".join((*found, *verdicts))
 
 
 def merged(found: ByTarget) -> dict[Diagnostic, list[str]]:

@@ -7,8 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypedDict, Unpack, overload
 
-from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Severity
-from ptokit.diagnostics.shown import text_of
+from ptokit.diagnostics import Diagnostics
 from ptokit.run import Param, choose_entry
 from ptokit.sanitize import ORDERS, Report
 from ptokit.sanitize import sanitize as observe
@@ -17,7 +16,7 @@ from ptokit.sanitize.checks.flags import OPTIONAL
 from ptokit.targets import Target
 
 from .arguments import copied, make, of_ranks, read_arguments
-from .findings import labels, merged
+from .findings import Found
 from .launch import as_parameters, read_for
 from .program import Program, Source
 from .selection import Selection, reported, selection
@@ -26,7 +25,7 @@ from .targets import PerTarget, Several, for_each, is_several, named_targets
 from .usage import find_target, one_of
 
 
-class Reports(PerTarget[Report]):
+class Reports(Found, PerTarget[Report]):
     """What was found on several targets: a report for each, by its name."""
 
     @property
@@ -35,34 +34,13 @@ class Reports(PerTarget[Report]):
         return {target: report.diagnostics for target, report in self.items()}
 
     @property
-    def diagnostics(self) -> list[Diagnostic]:
-        """All findings by place; one that several targets have in common stands there once."""
-        return list(merged(self.findings))
-
-    @property
-    def errors(self) -> list[Diagnostic]:
-        """The findings of severity error, by place."""
-        return [d for d in self.diagnostics if d.severity is Severity.ERROR]
-
-    @property
-    def warnings(self) -> list[Diagnostic]:
-        """The findings of severity warning, by place."""
-        return [d for d in self.diagnostics if d.severity is Severity.WARNING]
-
-    @property
     def clean(self) -> bool:
         """True without errors and warnings on any target."""
         return all(report.clean for report in self.values())
 
-    def raise_if_errors(self) -> None:
-        """Raise `DiagnosticError` with all findings if one of them is an error."""
-        if self.errors:
-            raise DiagnosticError(self.diagnostics, labels=labels(self.findings))
-
     def __str__(self) -> str:
         """What the terminal shows: the findings with their lines, and the verdict on each target."""
-        shown = [text_of(self.diagnostics, labels=labels(self.findings))] if self.diagnostics else []
-        return "\n".join((*shown, *(f"{each.name} on {target}: {each.verdict}" for target, each in self.items())))
+        return self.shown(*(f"{each.name} on {target}: {each.verdict}" for target, each in self.items()))
 
 
 class SanitizeOptions(TypedDict, total=False):

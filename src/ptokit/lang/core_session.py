@@ -6,11 +6,10 @@ Tiles, tensors and instructions of the front end are the same as in a kernel; he
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from ptokit.diagnostics import UNKNOWN_LOCATION, Location
-from ptokit.diagnostics.calls import Argument
 from ptokit.ir import Op, Value
 from ptokit.run.machine.chunk import Chunk
 from ptokit.run.memory.buffers import Buffer
@@ -48,28 +47,15 @@ class Session(Trace):
         self.root.open = True
         self.regions.append(self.root)
 
-    def emit(
-        self,
-        name: str,
-        operands: Mapping[str, Value | list[Value] | None] | None = None,
-        attrs: dict[str, Any] | None = None,
-        results: Sequence[Type] = (),
-        *,
-        hint: str | None = None,
-        location: Location | None = None,
-        arguments: Mapping[str, Argument] | None = None,
-    ) -> Op:
-        """Execute an operation and return it; its results hold what they stand for. Raises `DiagnosticError`."""
-        place = here() if location is None else location
-        op = Op(name, dict(operands or {}), attrs or {}, location=place, arguments=arguments)
-        for value in op.values:
-            self.check_scope(value, place)
-        for type in results:
-            op.results.append(Held(type, target_name(place) if hint is None else hint, op, place, session=self))
+    def result(self, type: Type, name: str, op: Op) -> Held:
+        """A result, which holds nothing yet."""
+        return Held(type, name, op, op.location, session=self)
+
+    def take(self, op: Op) -> None:
+        """Execute an operation; its results hold what they stand for. Raises `DiagnosticError`."""
         if self.single.chunk.observer is not None:
             self.single.chunk.nest.loops = loops_around()
         execute(self, op)
-        return op
 
     def constant(self, value: bool | int | float, type: ScalarType) -> Value:
         """A number; the session keeps nothing of it."""

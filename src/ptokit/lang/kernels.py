@@ -22,7 +22,7 @@ from ptokit.ir.pipe_launch import sections_of_first_core
 from ptokit.ir.verify import verify
 from ptokit.run import MATMUL_MODES, Program, compile_program
 from ptokit.run.arguments import bind_arguments, bind_devices
-from ptokit.run.devices import divided, sample
+from ptokit.run.devices import MOST_RANKS, divided, sample
 from ptokit.run.machine.chunk import Chunk
 from ptokit.run.observer import Observer
 from ptokit.sanitize import Report, sanitize
@@ -34,7 +34,7 @@ from ptokit.types.values import Scalar as ScalarType
 from . import rules
 from .interpret import interpret, wanted
 from .params import Constant, Parameters, Signature
-from .ranks import Ranks, given
+from .ranks import given
 from .scalar import Scalar
 from .syntax import run
 from .tensors import Pointer
@@ -106,9 +106,7 @@ class Kernel:
 
     def __getitem__(self, blocks: int) -> Launcher:
         """The kernel for a number of blocks."""
-        if isinstance(blocks, bool) or not isinstance(blocks, int | np.integer) or blocks < 1:
-            raise refusal(rules.BLOCKS, f"kernel {self.name} cannot be launched over {blocks!r} blocks")
-        return Launcher(self, int(blocks))
+        return Launcher(self, blocks)
 
     @refuses
     def __call__(self, *args: Any, **named: Any) -> None:
@@ -116,22 +114,24 @@ class Kernel:
         self.launch(1, args, named)
 
     @property
-    def interpret(self) -> Interpreter:
+    def interpret(self) -> Launcher:
         """The kernel run as Python code: ``k.interpret[blocks](x, y, n)``.
 
         Python executes the function itself, block by block, and every instruction at once: ``breakpoint()``,
         ``print(t)``, ``t.numpy()`` and exceptions work as in any function. The results are those of a compiled run.
         """
-        return Interpreter(self)
+        return Launcher(self, interpreted=True)
 
-    def ranks(self, count: int) -> Ranks:
+    def ranks(self, count: int) -> Launcher:
         """The kernel on several devices: ``k.ranks(4)[blocks](x, y, n)``, each with memory and arguments of its own.
 
         Arrays have a leading axis for the ranks, a list or tuple has an argument for each, numbers are the same for
         all; ``pto.RANK``, ``pto.RANKS``, ``pto.COMM`` and ``pto.Peer("x", 1)`` are what each rank has of its own.
         Raises `DiagnosticError` (RUN-RANKS).
         """
-        return Ranks(self, count)
+        if not _is_count(count) or count > MOST_RANKS:
+            raise refusal(rules.BLOCKS, f"kernel {self.name} cannot be launched on {count!r} ranks")
+        return Launcher(self, ranks=int(count))
 
     @refuses
     def watch(self, *chosen: str) -> Watcher:
@@ -396,49 +396,50 @@ def _not_run(function: Function) -> DiagnosticError:
     )
 
 
-class Interpreter:
-    """A kernel to be run as Python code; see `Kernel.interpret`."""
-
-    def __init__(self, kernel: Kernel, blocks: int = 1) -> None:
-        self.kernel = kernel
-        self.blocks = blocks
-
-    def __getitem__(self, blocks: int) -> Interpreter:
-        """The same for a number of blocks."""
-        return Interpreter(self.kernel, self.kernel[blocks].blocks)
-
-    def __call__(self, *args: Any, **named: Any) -> None:
-        """Run; arguments as for a launch."""
-        self.kernel.launch(self.blocks, args, named, interpreted=True)
-
-    def __repr__(self) -> str:
-        return f"{self.kernel!r}.interpret[{self.blocks}]"
-
-
 class Launcher:
-    """A kernel with its number of blocks; call it with the arguments."""
+    """A kernel with its number of blocks, and of devices (0: a launch on one); call it with the arguments.
 
-    def __init__(self, kernel: Kernel, blocks: int) -> None:
-        self.kernel = kernel
-        self.blocks = blocks
+    ``interpreted``: run as Python code, see `Kernel.interpret`; None: as the environment says.
+    """
+
+    def __init__(self, kernel: Kernel, blocks: int = 1, *, ranks: int = 0, interpreted: bool | None = None) -> None:
+        if not _is_count(blocks):
+            raise refusal(rules.BLOCKS, f"kernel {kernel.name} cannot be launched over {blocks!r} blocks")
+        self.kernel, self.blocks, self.count, self._interpreted = kernel, int(blocks), ranks, interpreted
+
+    def __getitem__(self, blocks: int) -> Launcher:
+        """The same for a number of blocks, on each device."""
+        return Launcher(self.kernel, blocks, ranks=self.count, interpreted=self._interpreted)
+
+    @property
+    def interpret(self) -> Launcher:
+        """The same, run as Python code: see `Kernel.interpret`."""
+        return Launcher(self.kernel, self.blocks, ranks=self.count, interpreted=True)
 
     @refuses
     def __call__(self, *args: Any, **named: Any) -> None:
-        """Launch; see `Kernel.launch`.
+        """Launch; see `Kernel.launch`, and `Kernel.ranks` for the arguments on several devices.
 
         ``executor=``, unless the kernel has a parameter of that name: "processes", "dask://HOST:PORT", or an executor
         of `concurrent.futures`, whose workers run the blocks. The results are those of this process.
         """
-        executor = None if "executor" in self.kernel.parameters.kinds else named.pop("executor", None)
-        self.kernel.launch(self.blocks, args, named, executor=executor)
+        here_only = self.count or self._interpreted or "executor" in self.kernel.parameters.kinds
+        executor = None if here_only else named.pop("executor", None)
+        how: dict[str, Any] = {"ranks": self.count, "interpreted": self._interpreted, "executor": executor}
+        self.kernel.launch(self.blocks, args, named, **how)
 
     @refuses
     def sanitize(self, *args: Any, **named: Any) -> Report:
         """Run under observation; see `Kernel.sanitize`."""
-        return self.kernel.sanitize(*args, blocks=self.blocks, **named)
+        return self.kernel.sanitize(*args, blocks=self.blocks, ranks=self.count, **named)
 
     def __repr__(self) -> str:
-        return f"{self.kernel!r}[{self.blocks}]"
+        ranks = f".ranks({self.count})" if self.count else ""
+        return f"{self.kernel!r}{ranks}{'.interpret' if self._interpreted else ''}[{self.blocks}]"
+
+
+def _is_count(number: Any) -> bool:
+    return isinstance(number, int | np.integer) and not isinstance(number, bool) and bool(number >= 1)
 
 
 def _at_the_call(finding: Diagnostic) -> Diagnostic:

@@ -100,10 +100,19 @@ class Trace:
         for value in op.values:
             self.check_scope(value, place)
         for type in results:
-            op.results.append(Value(type, self.unique(target_name(place) if hint is None else hint), op, place))
-        for value in op.results:
-            self._homes[value] = self.region
-        return self.region.block.add(op)
+            op.results.append(self.result(type, target_name(place) if hint is None else hint, op))
+        self.take(op)
+        return op
+
+    def result(self, type: Type, name: str, op: Op) -> Value:
+        """A result for an operation."""
+        value = Value(type, self.unique(name), op, op.location)
+        self._homes[value] = self.region
+        return value
+
+    def take(self, op: Op) -> None:
+        """Take an operation that is complete."""
+        self.region.block.add(op)
 
     def constant(self, value: bool | int | float, type: ScalarType) -> Value:
         """The constant with this value, made once per kernel at its beginning."""

@@ -13,21 +13,35 @@ from .core_held import Held
 from .where import refusal
 
 
-def contents(value: Value) -> np.ndarray:
-    """What a register of an eager session holds. Raises `DiagnosticError` (LANG-CONTEXT) in a kernel."""
-    if not isinstance(value, Held):
-        message = "a register has no contents while the kernel is compiled"
-        raise refusal(rules.CONTEXT, message, hint="run it with kernel.interpret to look into it")
-    return np.array(value.held)[0].copy()
-
-
-class Register:
-    """A vector register of 256 bytes. Registers are values: no instruction changes one."""
+class Handle:
+    """What a kernel holds of a value that no instruction changes."""
 
     __slots__ = ("value",)
 
     def __init__(self, value: Value) -> None:
         self.value = value
+
+
+class Lanes(Handle):
+    """A register, which has contents where Python executes the kernel."""
+
+    __slots__ = ()
+
+    def numpy(self) -> np.ndarray:
+        """A copy of the lanes, in an eager session or an interpreted kernel.
+
+        Raises `DiagnosticError` (LANG-CONTEXT) while a kernel is compiled.
+        """
+        if not isinstance(self.value, Held):
+            message = "a register has no contents while the kernel is compiled"
+            raise refusal(rules.CONTEXT, message, hint="run it with kernel.interpret to look into it")
+        return np.array(self.value.held)[0].copy()
+
+
+class Register(Lanes):
+    """A vector register of 256 bytes. Registers are values: no instruction changes one."""
+
+    __slots__ = ()
 
     @property
     def dtype(self) -> DType:
@@ -41,21 +55,14 @@ class Register:
         assert isinstance(self.value.type, VReg)
         return self.value.type.lanes
 
-    def numpy(self) -> np.ndarray:
-        """A copy of the lanes, in an eager session or an interpreted kernel. Raises `DiagnosticError` elsewhere."""
-        return contents(self.value)
-
     def __repr__(self) -> str:
         return f"<register %{self.value.name or '?'} of {self.lanes} {self.dtype}>"
 
 
-class Predicate:
+class Predicate(Lanes):
     """A predicate register: which lanes of a vector register are active."""
 
-    __slots__ = ("value",)
-
-    def __init__(self, value: Value) -> None:
-        self.value = value
+    __slots__ = ()
 
     @property
     def bits(self) -> int:
@@ -63,21 +70,14 @@ class Predicate:
         assert isinstance(self.value.type, Mask)
         return self.value.type.bits
 
-    def numpy(self) -> np.ndarray:
-        """A copy of the lanes' conditions, in an eager session or an interpreted kernel."""
-        return contents(self.value)
-
     def __repr__(self) -> str:
         return f"<predicate %{self.value.name or '?'} of b{self.bits}>"
 
 
-class AlignState:
+class AlignState(Handle):
     """The state of a stream of unaligned accesses."""
 
-    __slots__ = ("value",)
-
-    def __init__(self, value: Value) -> None:
-        self.value = value
+    __slots__ = ()
 
     def __repr__(self) -> str:
         return f"<stream %{self.value.name or '?'}>"
