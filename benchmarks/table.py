@@ -217,11 +217,11 @@ def compiling() -> list[tuple[str, float, float]]:
     os.environ["PTOKIT_CACHE"] = str(folder)
     out = []
     warm = load(HERE / "kernels" / "copy_16x16.pto")  # importing LLVM is not compiling
-    _ = NativeProgram(warm.module, warm.entry, warm.target, warm.effects, extended=False).loaded
+    _ = NativeProgram(warm).loaded
     for name, asked in (("compile 100 tile instructions", 0.25), ("the same from the cache", 0.03)):
         program = load(folder / "k.pto")
         start = time.perf_counter()
-        made = NativeProgram(program.module, program.entry, program.target, program.effects, extended=False)
+        made = NativeProgram(program)
         _ = made.loaded
         out.append((name, time.perf_counter() - start, asked))
     run = ["-m", "ptokit", "run", str(HERE / "kernels" / "softmax.pto"), "-t", "a5"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,46 @@ def test_packages_inside_a_layer_import_downwards(layer: str) -> None:
         for line, parts in imports(path, path.read_text(encoding="utf-8")):
             if own in level and parts[1] == layer and parts[2] != own:
                 assert level.get(parts[2], len(level)) < level[own], f"{path}:{line} imports {'.'.join(parts)}"
+
+
+OPERATION = re.compile(r"(arith|scf|cf|func|pto|builtin)\.[a-z_.]+")
+"""The name of an operation of the IR."""
+
+
+def readings(text: str) -> list[str]:
+    """Where a module reads the IR: all that it imports from it but `Value`, and names of operations."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ptokit.ir"):
+            found += [f"{node.lineno}: {alias.name}" for alias in node.names if alias.name != "Value"]
+        elif isinstance(node, ast.Import):
+            found += [f"{node.lineno}: {alias.name}" for alias in node.names if alias.name.startswith("ptokit.ir")]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and OPERATION.fullmatch(node.value):
+            found.append(f"{node.lineno}: {node.value}")
+        elif isinstance(node, ast.Attribute) and node.attr == "owner":
+            found.append(f"{node.lineno}: the owner of a value")
+    return found
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "native").rglob("*.py")), ids=lambda p: p.name)
+def test_native_code_reads_the_plan(path: Path) -> None:
+    """What operations are is decided by the planner alone. Of the IR, native code knows values."""
+    assert readings(path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from ptokit.ir.core import Op, Value",
+        "from ptokit.ir.facts import instr_of",
+        "from ptokit.ir import core",
+        "import ptokit.ir.core",
+        "x = step.op.name == 'scf.for'",
+        "x = value.owner",
+    ],
+)
+def test_the_check_sees_who_reads_the_ir(text: str) -> None:
+    assert len(readings(text)) == 1
 
 
 # Imports for type checkers only, of modules that cannot be told apart: an instruction has functions of a site, and a

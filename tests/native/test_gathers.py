@@ -78,7 +78,7 @@ def test_same_bytes(name: str, type: str, on: str) -> None:
     if (name, on) == ("tgather", "a2a3"):
         body = "%q = pto.alloc_tile : INDEX\n" + body.replace("%i : DATA, INDEX", "%i, %q : DATA, INDEX, INDEX")
     program = compiled(body, type, on)
-    made = NativeProgram(program.module, program.entry, program.target, program.effects, extended=program.extended)
+    made = NativeProgram(program)
     assert not made.module.called
     rng = np.random.default_rng(3)
     x, z, w = (

@@ -53,7 +53,7 @@ def compiled(body: str) -> Program:
 @pytest.mark.parametrize("body", [*(load + TO for load in LOADS), *(FROM + store for store in STORES)])
 def test_both_backends(body: str) -> None:
     made = compiled(body)
-    called = {op.name for op in prepare(made).made.module.called}
+    called = {step.op.name for step in prepare(made).made.module.called}
     assert not {"pto.plds", "pto.pldi", "pto.psts", "pto.psti"} & called
     found = []
     for backend in ("numpy", "native"):

@@ -127,9 +127,9 @@ LEFT_TO_PYTHON = {
 
 def test_the_others_are_native() -> None:
     program = compiled(kernel(native_lines()))
-    made = NativeProgram(program.module, program.entry, program.target, program.effects, extended=program.extended)
+    made = NativeProgram(program)
     memory = {"plds", "psts"}
-    called = {op.name.removeprefix("pto.") for op in made.module.called} - memory
+    called = {step.op.name.removeprefix("pto.") for step in made.module.called} - memory
     assert called - LEFT_TO_PYTHON == set()
 
 

@@ -101,7 +101,7 @@ def test_copies_are_left_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None
     real = standing_tiles.stands
     monkeypatch.setattr(standing_tiles, "stands", lambda *args: decided.append(real(*args)) or decided[-1])
     program = compiled(kernel(BODIES[name]))
-    NativeProgram(program.module, program.entry, program.target, program.effects, extended=program.extended)
+    NativeProgram(program)
     cube = [found for found in decided if found]
     assert len(cube) >= 4
 

@@ -80,7 +80,7 @@ def ranges(program: Program, arrays: list[np.ndarray], blocks: int, threads: int
     """The ranges of blocks that threads run."""
     made = prepare(program).made
     words, buffers = argument_words(
-        program.entry, bind_arguments(program.entry, arrays, program.effects.written, blocks)
+        program.entry.params, bind_arguments(program.entry, arrays, program.effects.written, blocks)
     )
     return made._spans(words, buffers, blocks, threads)
 
@@ -159,6 +159,6 @@ def test_loops_over_registers_are_no_part_of_a_scan() -> None:
     from ptokit.native.module import NativeModule
 
     into = NativeModule(program.target)
-    text = Scanner(program.module, program.entry, program.target, program.effects, extended=False, into=into).write()
+    text = Scanner(program.plan, program.plan.functions["k"], program.target, into).write()
     assert "<" not in text.replace("<64", "")
     assert "for" not in text

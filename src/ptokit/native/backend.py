@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptokit.ir.core import Op
 from ptokit.run.backends import Launched, Unable
 from ptokit.run.fault import Fault
 from ptokit.run.planning.estimate import ELEMENT, Work, elements
+from ptokit.run.planning.plan import FunctionPlan, Step
 from ptokit.run.program import Program
 
 from .values import NotNativeError
@@ -28,7 +28,7 @@ def prepare(program: Program) -> Native:
     from .program import NativeProgram
 
     try:
-        made = NativeProgram(program.module, program.entry, program.target, program.effects, extended=program.extended)
+        made = NativeProgram(program)
     except NotNativeError as error:
         raise Unable(str(error)) from None
     return Native(program, made)
@@ -53,25 +53,20 @@ class Native:
         for failure in self.made.launch(work.values, work.blocks, work.matmul, threads, work.printed, work.span):
             if not isinstance(failure.error, Fault | OverflowError):
                 raise failure.error
-            here = self._function(failure.op)
-            loops = {op: value for op, value in failure.loops.items() if self._function(op) is here}
-            where = [f"%{op.regions[0].args[0].name} = {value}" for op, value in loops.items()]
-            work.faults.add(
-                failure.block, self.program.diagnosis(failure.error, failure.op, f"block {failure.block}", where)
-            )
+            here, place = self._function(failure.step), f"block {failure.block}"
+            loops = {loop: value for loop, value in failure.loops.items() if self._function(loop) is here}
+            where = [f"%{loop.regions[0][0].args[0].name} = {value}" for loop, value in loops.items()]
+            work.faults.add(failure.block, self.program.diagnosis(failure.error, failure.step.op, place, where))
 
     def seconds(self, work: Work, blocks: int) -> float:
         """How long a launch on one thread will take, roughly: calls back into Python are what counts."""
-        called = self.made.module.called
+        called = {step.op for step in self.made.module.called}
         total = 0.0
         for op, times in work.counts.items():
             each = CALL_BACK + elements(op) * ELEMENT if op in called else elements(op) * ELEMENT / 5
             total += times * blocks * each
         return total
 
-    def _function(self, op: Op) -> Any:
-        """The function that an operation stands in."""
-        for function in self.program.module.functions:
-            if function.body is not None and any(inner is op for inner in function.body.walk()):
-                return function
-        return None
+    def _function(self, step: Step) -> FunctionPlan:
+        """The function that a step stands in."""
+        return next(f for f in self.program.plan.functions.values() if any(step is inner for inner in f.walk()))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ptokit.ir.core import Op
 from ptokit.isa.meaning.expressions import Axis, Element, Extent, Index
 from ptokit.isa.meaning.footprint import size_at
 from ptokit.isa.meaning.words import Move
 from ptokit.isa.site import Site
-from ptokit.isa.table import Instr
+from ptokit.run.planning.plan import Step
 
 from .code import Num
 from .moves import address_of, copy, pads, tile_axes, together
@@ -25,9 +24,9 @@ Corner = tuple[Num, Num]
 """The row and column where a window begins."""
 
 
-def write(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any]) -> bool:
+def write(w: Writer, step: Step, site: Site, operands: dict[str, Any]) -> bool:
     """True if native code has been written for a copy."""
-    move = instr.meaning_at(site)
+    move = site.instr.meaning_at(site)
     if not isinstance(move, Move) or not isinstance(move.value, Element) or move.combine:
         return False
     dst, src = operands.get(move.dst), operands.get(move.value.name)
@@ -40,7 +39,7 @@ def write(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any])
         return False
     if rows > min(dst.spec.rows, src.spec.rows) or cols > min(dst.spec.cols, src.spec.cols):
         return False
-    begin, start = _corner(w, op, move.to), _corner(w, op, move.value.at)
+    begin, start = _corner(w, step, move.to), _corner(w, step, move.value.at)
     to, frm = tile_axes(dst, rows, cols), tile_axes(src, rows, cols)
     if to is None or frm is None or begin is None or start is None:
         return False
@@ -53,21 +52,21 @@ def write(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any])
     if "true" in checked.wrong:
         return False
     w.pending.flush()
-    w.check(op, instr, site)
-    if begin == start == (0, 0) and w.stands(op, dst, w.stands_for.get(src.start, src)):
+    w.check(step)
+    if begin == start == (0, 0) and w.stands(step, dst, w.stands_for.get(src.start, src)):
         w.stands_for[dst.start] = w.stands_for.get(src.start, src)
         return True
     w.stands_for.pop(dst.start, None)
     w.touch(src)
     size = dst.spec.dtype.size
-    with w.unless(checked.any(), op, instr, reads=False):
+    with w.unless(checked.any(), step, reads=False):
         copy(w, _address(w, dst, begin), _address(w, src, start), size, by_row, by_col)
     if begin == (0, 0):
         w.overwrite(dst, rows, cols)
     return True
 
 
-def _corner(w: Writer, op: Op, at: Index) -> Corner | None:
+def _corner(w: Writer, step: Step, at: Index) -> Corner | None:
     """Where a window begins; None of what is no window."""
     found: list[Num] = []
     for axis, own in ((at.row, Axis(i=1, plus=at.row.plus)), (at.col, Axis(j=1, plus=at.col.plus))):
@@ -77,7 +76,7 @@ def _corner(w: Writer, op: Op, at: Index) -> Corner | None:
             case int(number):
                 found.append(number)
             case Extent(name, "value"):
-                found.append(w.number(op[name]))
+                found.append(w.number(step[name]))
             case _:
                 return None
     return found[0], found[1]

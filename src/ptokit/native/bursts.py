@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ptokit.ir.core import Op
 from ptokit.isa.meaning.expressions import Count, Extent, Sum
 from ptokit.isa.meaning.words import Bursts
-from ptokit.isa.site import Site
-from ptokit.isa.table import Instr
 from ptokit.run.memory.local import SPACES
+from ptokit.run.planning.plan import Step
 
 from . import forwarding
 from .code import Num
@@ -24,7 +22,7 @@ Axis = tuple[Num, Num, Num]
 """A count with the strides of destination and source."""
 
 
-def write(w: Writer, op: Op, instr: Instr, site: Site, word: Bursts, operands: dict[str, Any]) -> bool:
+def write(w: Writer, step: Step, word: Bursts, operands: dict[str, Any]) -> bool:
     """True if native code has been written for a copy."""
     dst, src = operands.get(word.dst), operands.get(word.src)
     if not isinstance(dst, LocalPointer | GmPointer) or not isinstance(src, LocalPointer | GmPointer):
@@ -34,10 +32,10 @@ def write(w: Writer, op: Op, instr: Instr, site: Site, word: Bursts, operands: d
     if w.configures:
         return False
     w.pending.flush()
-    w.check(op, instr, site)
+    w.check(step)
     checked = Checked(w)
-    length, axes, ends = rows(checked, op, word)
-    before = number(w, op, word.before)
+    length, axes, ends = rows(checked, step, word)
+    before = number(w, step, word.before)
     local = 1 if isinstance(dst, LocalPointer) else 2
     for axis in axes:
         if word.alignment > 1 and axis[0] != 1:
@@ -48,12 +46,12 @@ def write(w: Writer, op: Op, instr: Instr, site: Site, word: Bursts, operands: d
     _reads(w, src, ends[1])
     if isinstance(dst, LocalPointer) and isinstance(src, GmPointer) and _dense(axes, length):
         same = all(n == 1 or to == frm for n, to, frm in axes)
-        found = forwarding.stands(w, op) if same else None
+        found = forwarding.stands(w, step) if same else None
         if found is not None:
-            w.refuse_if(checked.any(), op)
+            w.refuse_if(checked.any(), step)
             w.standing.append((*found, places[1]))
             return True
-    with w.unless(checked.any(), op, instr, reads=False):
+    with w.unless(checked.any(), step, reads=False):
         several = [axis for axis in axes if axis[0] != 1]
         whole = dst.memory.size if isinstance(dst, GmPointer) else 0
         copy(w, places[0], places[1], 1, several, [(length, 1, 1)], whole=whole)
@@ -65,10 +63,10 @@ def write(w: Writer, op: Op, instr: Instr, site: Site, word: Bursts, operands: d
     return True
 
 
-def rows(checked: Checked, op: Op, word: Bursts) -> tuple[Num, list[Axis], list[Num]]:
+def rows(checked: Checked, step: Step, word: Bursts) -> tuple[Num, list[Axis], list[Num]]:
     """The length of a row, all loops around it, and the bytes that destination and source extend over."""
     w = checked.w
-    length, axes = number(w, op, word.length), axes_of(w, op, word)
+    length, axes = number(w, step, word.length), axes_of(w, step, word)
     checked.need("sge", length, 1)
     for n, to, frm in axes:
         for what, least in ((n, 1), (to, 0), (frm, 0)):
@@ -76,26 +74,26 @@ def rows(checked: Checked, op: Op, word: Bursts) -> tuple[Num, list[Axis], list[
     return length, axes, [span(checked, [(axis[0], axis[side]) for axis in axes], length) for side in (1, 2)]
 
 
-def number(w: Writer, op: Op, count: Count) -> Num:
+def number(w: Writer, step: Step, count: Count) -> Num:
     """A size in terms of scalar operands."""
     match count:
         case Extent(name, "value"):
-            return w.number(op[name])
+            return w.number(step[name])
         case Sum(names, times):
             total: Num = 0
             for name in names:
-                value = op.get(name)
+                value = step.get(name)
                 total = total if value is None else w.code.add(total, w.number(value))
             return w.code.mul(total, times)
     assert isinstance(count, int)
     return count
 
 
-def axes_of(w: Writer, op: Op, word: Bursts) -> list[Axis]:
+def axes_of(w: Writer, step: Step, word: Bursts) -> list[Axis]:
     """All loops of a copy, the outermost first."""
-    groups = [w.number(value) for value in op.group(word.groups)] if word.groups else []
+    groups = [w.number(value) for value in step.group(word.groups)] if word.groups else []
     around: list[Axis] = [(groups[k], groups[k + 2], groups[k + 1]) for k in range(0, len(groups), 3)]
-    a, *more = ((number(w, op, n), number(w, op, to), number(w, op, frm)) for n, to, frm in word.axes)
+    a, *more = ((number(w, step, n), number(w, step, to), number(w, step, frm)) for n, to, frm in word.axes)
     return [*around[::-1], a, *more]
 
 

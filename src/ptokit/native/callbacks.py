@@ -12,11 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptokit.ir.core import Op, Value
-from ptokit.ir.facts import instr_of, scalar_type
-from ptokit.isa.site import Site
-from ptokit.isa.table import Instr, Kind, Role
-from ptokit.run.machine.calls import attributes, bind, check_operands
+from ptokit.isa.table import Kind, Role
+from ptokit.run.machine.calls import check_operands
 from ptokit.run.machine.lanes import plain
 from ptokit.run.machine.scalars import FLOAT_TYPES
 from ptokit.run.memory.global_memory import Pointer as RunPointer
@@ -25,8 +22,8 @@ from ptokit.run.memory.local import SPACES
 from ptokit.run.memory.pointers import LocalPointer as RunLocalPointer
 from ptokit.run.memory.tile import Tile as RunTile
 from ptokit.run.memory.window import Window
-from ptokit.run.python import arith
-from ptokit.types.tile import TileSpec
+from ptokit.run.planning.plan import Data, Operand, Step, walk
+from ptokit.run.planning.plan import plain as formless
 from ptokit.types.values import LogicalMask, LogicalVector, Mask, Ptr, Scalar, VReg
 
 from . import vectors
@@ -87,16 +84,16 @@ class Packing:
             return lambda worker, words: plain(np.array([words[k]]).astype(f"i{size}").view(dtype)[0])
         return lambda worker, words: words[k]
 
-    def operand(self, value: Value | None) -> Decode:
-        if value is None:
-            return lambda worker, words: None
-        if isinstance(value.type, Scalar):
-            known = self.w.facts.constants.get(value)
-            if isinstance(known, int) and not isinstance(known, bool) and value.type.name not in FLOATS:
-                number = int(known)
-                return lambda worker, words: number
-            return self.scalar(self.w.text(value), value.type.name)
-        return self.compound(self.w.get(value))
+    def operand(self, given: Operand) -> Decode:
+        given = formless(given)
+        if isinstance(given, tuple):
+            parts = [self.operand(part) for part in given]
+            return lambda worker, words: tuple([part(worker, words) for part in parts])
+        if isinstance(given, Data) and not isinstance(given.value, bool | float | np.generic):
+            return lambda worker, words: given.value
+        if isinstance(given.type, Scalar):
+            return self.scalar(self.w.text(given), given.type.name)
+        return self.compound(self.w.get(given))
 
     def compound(self, what: Any) -> Decode:
         number = self.number
@@ -152,100 +149,44 @@ class Packing:
         return decode
 
 
-def _site(w: Writer, op: Op, packing: Packing, action: Action) -> int:
-    w.module.sites.append(CallSite(op, max(1, packing.size), packing.operands, action))
+def _site(w: Writer, step: Step, packing: Packing, action: Action) -> int:
+    w.module.sites.append(CallSite(step, max(1, packing.size), packing.operands, action))
     return len(w.module.sites) - 1
 
 
-def _packed(w: Writer, op: Op) -> Packing:
+def _packed(w: Writer, step: Step) -> Packing:
     packing = Packing(w)
-    packing.operands = [packing.operand(value) for value in op.values]
+    packing.operands = [packing.operand(operand) for operand in step.operands]
     return packing
 
 
-def refuse(w: Writer, op: Op) -> None:
-    """Give up the block, for the reason that Python finds when it does the operation."""
-    instr = instr_of(op)
-    if instr is not None and instr.run is not None:
-        packing, action = _instruction(w, op, instr)
+def refuse(w: Writer, step: Step) -> None:
+    """Give up the block, for the reason that Python finds when it does the step."""
+    if step.word == "instruction":
+        packing, action = _instruction(w, step)
     else:
-        packing = _packed(w, op)
-        action = _refusal(op)
-    status = w.call_back(_site(w, op, packing, action), packing.words)
+        packing, action = _packed(w, step), _carried_out(step)
+    status = w.call_back(_site(w, step, packing, action), packing.words)
     w.code.leave(f"ret i32 {w.code.value(f'or i32 {status}, 1')}")
 
 
-def _refusal(op: Op) -> Action:
-    """What finds the fault of an operation that is no instruction."""
-    name, attrs = op.name, op.attrs
-    if name.startswith("arith."):
-        function = arith.function(op)
-        return lambda worker, operands, words: function(*operands)
-    if name == "cf.assert":
-        return lambda worker, operands, words: worker.chunk.claim(operands[0], attrs["msg"])
-    if name == "pto.partition_view":
-        rank = len(op.group("offsets"))
-        return lambda worker, operands, words: operands[0].partition(
-            tuple(operands[1 : 1 + rank]), tuple(operands[1 + rank :])
-        )
-    if name == "scf.for":
+def _carried_out(step: Step) -> Action:
+    if step.word == "for":  # of which only the bounds can be wrong
         return lambda worker, operands, words: next(worker.chunk.loop(*operands[:3]), None)
-    if name == "pto.castptr":
-        pointer: Any = op.result.type
-        return lambda worker, operands, words: worker.chunk.cast(operands[0], pointer.dtype, pointer.space or "gm")
-    if name == "pto.inttoptr":
-        made: Any = op.result.type
-        return lambda worker, operands, words: worker.chunk.pointer_at(operands[0], made.dtype)
-    if name == "pto.load_scalar":
-        return lambda worker, operands, words: worker.chunk.load_scalar(*operands)
-    if name == "pto.store_scalar":
-        return lambda worker, operands, words: worker.chunk.store_scalar(*operands)
-    if name == "pto.alloc_tile":
-        return _refused_tile(op)
-    if name == "pto.tassign":
-        return lambda worker, operands, words: worker.chunk.rebind(operands[0], operands[1])
-    if name == "pto.set_validshape":
-        return lambda worker, operands, words: worker.chunk.set_valid(*operands)
-    if name in ("pto.subset", "pto.subview"):
-        spec = op.result.type
-        return lambda worker, operands, words: worker.chunk.window(operands[0], tuple(operands[1:3]), spec, "")
-    return lambda worker, operands, words: None
+    return lambda worker, operands, words: step.carry_out(worker.chunk, *operands)
 
 
-def _refused_tile(op: Op) -> Action:
-    spec = op.result.type
-    assert isinstance(spec, TileSpec)
-    names = list(op.operands)
+def compute(w: Writer, step: Step, type: str) -> str:
+    """A scalar that Python computes, or loads."""
+    packing, result = _packed(w, step), step.result.type
+    assert isinstance(result, Scalar)
 
     def action(worker: Any, operands: list[Any], words: Any) -> None:
-        given = dict(zip(names, operands))
-        rows = spec.valid_row if given.get("valid_row") is None else given["valid_row"]
-        cols = spec.valid_col if given.get("valid_col") is None else given["valid_col"]
-        worker.chunk.tile(None, spec, rows, cols, "", given.get("addr"))
+        words[0] = word(step.carry_out(worker.chunk, *operands), result.name)
 
-    return action
-
-
-def compute(w: Writer, op: Op, type: str) -> str:
-    """A scalar that Python computes: an `arith` function, or a load."""
-    packing = _packed(w, op)
-    result = scalar_type(op.result) or ""
-    if op.name == "pto.load_scalar":
-        function: Callable[..., Any] = _load
-    else:
-        chosen = arith.function(op)
-        function = lambda worker, *operands: chosen(*operands)  # noqa: E731
-
-    def action(worker: Any, operands: list[Any], words: Any) -> None:
-        words[0] = word(function(worker, *operands), result)
-
-    status = w.call_back(_site(w, op, packing, action), packing.words)
+    status = w.call_back(_site(w, step, packing, action), packing.words)
     w.leave_unless(status)
     return _taken(w, 0, type)
-
-
-def _load(worker: Any, pointer: Any, index: Any) -> Any:
-    return worker.chunk.load_scalar(pointer, index)
 
 
 def word(value: Any, type: str) -> int:
@@ -267,37 +208,11 @@ def _taken(w: Writer, k: int, type: str) -> str:
 # Instructions --------------------------------------------------------------------------------------------------------
 
 
-def _operands(w: Writer, op: Op, instr: Instr) -> Packing:
-    """The operands of an instruction in the order of the table."""
-    packing = Packing(w)
-    for operand in instr.operands:
-        value = op.operands.get(operand.name)
-        if operand.kind is Kind.RECORD:
-            packing.operands.append(packing.operand(None))
-        elif isinstance(value, list):
-            parts = [packing.operand(v) for v in value]
-            packing.operands.append(_listed(parts))
-        else:
-            packing.operands.append(packing.operand(value))
-    return packing
-
-
-def _listed(parts: list[Decode]) -> Decode:
-    return lambda worker, words: tuple([part(worker, words) for part in parts])
-
-
-def site_of(w: Writer, op: Op) -> Site:
-    """The instruction with what is known about its operands."""
-    site = w.facts.site(op, w.target, extended=w.extended, text=w.source.text)
-    assert site is not None
-    return site
-
-
-def _instruction(w: Writer, op: Op, instr: Instr) -> tuple[Packing, Action]:
-    packing = _operands(w, op, instr)
-    call = bind(instr, site_of(w, op), op.attrs)
+def _instruction(w: Writer, step: Step) -> tuple[Packing, Action]:
+    packing, instr = _packed(w, step), step.instr
+    assert instr is not None
     results: list[tuple[int, Any]] = []
-    for result in op.results:
+    for result in step.results:
         if isinstance(result.type, Scalar | Ptr):
             results.append((packing.add("i64", 0), result.type))
         elif isinstance(result.type, VECTORS):
@@ -305,11 +220,12 @@ def _instruction(w: Writer, op: Op, instr: Instr) -> tuple[Packing, Action]:
             results.append((packing.add_vector(kind, "zeroinitializer", result.type), result.type))
         else:
             raise NotNativeError(instr.name, f"its result is of type {result.type}")
-    single = len(instr.returned) + any(o.posted for o in instr.produces) * (len(op.results) > len(instr.returned)) == 1
+    given = len(step.results)
+    single = len(instr.returned) + any(o.posted for o in instr.produces) * (given > len(instr.returned)) == 1
 
     def action(worker: Any, operands: list[Any], words: Any) -> None:
         worker.begin_block()
-        found = call(worker.chunk, *operands)
+        found = step.carry_out(worker.chunk, *operands)
         worker.settle(operands)
         if not results:
             return
@@ -327,23 +243,25 @@ def _instruction(w: Writer, op: Op, instr: Instr) -> tuple[Packing, Action]:
     return packing, action
 
 
-def instruction(w: Writer, op: Op, instr: Instr, *, reads: bool = True) -> None:
+def instruction(w: Writer, step: Step, *, reads: bool = True) -> None:
     """An instruction that Python carries out. ``reads``: it is not known yet what it reads."""
+    instr = step.instr
+    assert instr is not None
     if instr.run is None:
         raise NotNativeError(instr.name, "it is not translated")
-    if len(op.results) > len(instr.produces) or any(o.place and o.role is not Role.IN for o in instr.operands):
+    if len(step.results) > len(instr.produces) or any(o.place and o.role is not Role.IN for o in instr.operands):
         raise NotNativeError(instr.name, "it gives tiles another place")
-    written = {op.get(o.name) for o in instr.operands if o.role is Role.OUT}
-    for value in op.values if reads else ():
+    written = {step.get(o.name) for o in instr.operands if o.role is Role.OUT}
+    for value in step.values if reads else ():
         if not isinstance(value.type, Scalar):
             what = w.get(value)
             if isinstance(what, Tile):
                 w.touch(what)
             elif isinstance(what, LocalPointer) and value not in written:
                 w.reads_space(SPACES[what.space])
-    packing, action = _instruction(w, op, instr)
-    w.leave_unless(w.call_back(_site(w, op, packing, action), packing.words))
-    for k, result in zip(packing.results, op.results):
+    packing, action = _instruction(w, step)
+    w.leave_unless(w.call_back(_site(w, step, packing, action), packing.words))
+    for k, result in zip(packing.results, step.results):
         if isinstance(result.type, Scalar):
             w.set(result, _taken(w, k, llvm_type(result.type.name)))
         elif isinstance(result.type, Ptr):
@@ -352,15 +270,15 @@ def instruction(w: Writer, op: Op, instr: Instr, *, reads: bool = True) -> None:
             w.set(result, vectors.taken_back(w.code, result.type, w.code.at(w.words, 8 * k)))
 
 
-def carried_out(w: Writer, op: Op, action: Action) -> None:
+def carried_out(w: Writer, step: Step, action: Action) -> None:
     """A call without operands."""
     packing = Packing(w)
-    w.leave_unless(w.call_back(_site(w, op, packing, action), packing.words))
+    w.leave_unless(w.call_back(_site(w, step, packing, action), packing.words))
 
 
-def forget_stream(w: Writer, op: Op) -> None:
+def forget_stream(w: Writer, scope: Step) -> None:
     """At the start of a vector scope: nothing is left of what squeezed stores were counting."""
-    found = [instr_of(inner) for region in op.regions for inner in region.walk()]
+    found = [inner.instr for region in scope.regions for inner in walk(region)]
     if not any(
         o.kind is Kind.ALIGN for instr in found if instr is not None for o in (*instr.operands, *instr.produces)
     ):
@@ -368,20 +286,20 @@ def forget_stream(w: Writer, op: Op) -> None:
 
     def action(worker: Any, operands: list[Any], words: Any) -> None:
         worker.begin_block()
-        worker.chunk.registers.pop("AR", None)
+        worker.chunk.begin_scope()
 
-    packing = Packing(w)
-    w.leave_unless(w.call_back(_site(w, op, packing, action), packing.words))
+    carried_out(w, scope, action)
 
 
-def check(w: Writer, op: Op, instr: Instr, site: Site) -> None:
+def check(w: Writer, step: Step) -> None:
     """Rules that depend on sizes which only the run knows: Python checks each new combination of them."""
-    packing = _operands(w, op, instr)
-    names = [o.name for o in instr.operands]
-    attrs, target, extended, text = attributes(instr, op.attrs), w.target, w.extended, w.source.text
+    packing, instr, site = _packed(w, step), step.instr, step.site
+    assert instr is not None
+    assert site is not None
 
     def action(worker: Any, operands: list[Any], words: Any) -> None:
-        check_operands(instr, target, dict(zip(names, operands)), attrs, extended=extended, text=text)
+        given = dict(zip(step.names, operands))
+        check_operands(instr, site.target, given, step.attrs, extended=site.extended, text=site.text)
 
     code = w.code
     known = w.module.words(1 + packing.size)
@@ -394,7 +312,7 @@ def check(w: Writer, op: Op, instr: Instr, site: Site) -> None:
         seen = code.both(seen, code.value(f"icmp eq {kind} {last}, {operand}"))
     code.branch(seen, good, new, rare=True)
     code.place(new)
-    w.leave_unless(w.call_back(_site(w, op, packing, action), packing.words))
+    w.leave_unless(w.call_back(_site(w, step, packing, action), packing.words))
     for k, kind, operand in packing.words:
         if kind == "i64" and k not in packing.places:
             code.store(kind, operand, w.word(known + 1 + k))

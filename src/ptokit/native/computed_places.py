@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptokit.ir.core import Op
 from ptokit.isa.meaning.expressions import Fetched
 from ptokit.isa.meaning.words import Write
 from ptokit.run.memory.local import SPACES
+from ptokit.run.planning.plan import Step
 from ptokit.types.dtypes import DType
 
 from .between_lanes import called, from_memory, in_memory, lane_at, only_if
@@ -27,7 +27,7 @@ class Places:
     def __init__(
         self,
         checked: Checked,
-        op: Op,
+        step: Step,
         access: Fetched | Write,
         pointer: LocalPointer,
         of: DType,
@@ -38,7 +38,7 @@ class Places:
         self.w, self.on, self.width = w, on, access.run * of.size
         code, loc, v = w.code, SPACES[pointer.space], many(self.n, "i64")
         start: Num = pointer.address
-        given = op.get(access.offset) if access.offset else None
+        given = step.get(access.offset) if access.offset else None
         if given is not None:
             start = checked.add(start, checked.mul(w.number(given), pointer.dtype.size))
         scaled = code.value(f"mul {v} {place.narrow}, {same(self.n, 'i64', access.unit or of.size)}")

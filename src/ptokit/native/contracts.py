@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ptokit.ir.core import Op
 from ptokit.isa.meaning.contract import product
 from ptokit.isa.meaning.expressions import OWN
 from ptokit.isa.meaning.words import Contract
+from ptokit.run.planning.plan import Step
 from ptokit.types.dtypes import DType
 from ptokit.types.tile import TileSpec
 
@@ -100,21 +100,21 @@ def _plan(w: Writer, word: Contract, operands: dict[str, Any]) -> _Plan | None:
     return None if len(found) < len(nests) else _Plan(tiles, (m, k, n), parts, found, back)
 
 
-def write(w: Writer, op: Op, word: Contract, operands: dict[str, Any]) -> bool:
+def write(w: Writer, step: Step, word: Contract, operands: dict[str, Any]) -> bool:
     """True if native code has been written for a product."""
     plan = _plan(w, word, operands)
     if plan is None:
         return False
     w.pending.flush()
-    _Product(w, op, plan).write()
+    _Product(w, step, plan).write()
     return True
 
 
 class _Product:
     """The code of one matrix product."""
 
-    def __init__(self, w: Writer, op: Op, plan: _Plan) -> None:
-        self.w, self.op, self.plan = w, op, plan
+    def __init__(self, w: Writer, step: Step, plan: _Plan) -> None:
+        self.w, self.step, self.plan = w, step, plan
         m, _, n = plan.sizes
         self.total = w.module.area(("total", m * n), 4 * m * n)
         self.places: list[tuple[int, np.dtype]] = []
@@ -151,7 +151,7 @@ class _Product:
         places, self.places = self.places, list(self.places)
         self._lay_out(*range(2, len(plan.parts)))
         shapes = [(1, rows, cols) for _, rows, cols in plan.parts]
-        callbacks.carried_out(w, self.op, _action([t.spec for t, *_ in plan.parts], self.places, shapes, self.total))
+        callbacks.carried_out(w, self.step, _action([t.spec for t, *_ in plan.parts], self.places, shapes, self.total))
         turned = [[(count, t, s) for count, s, t in axes] for axes in plan.back]
         copy(w, w.code.at(w.memory, plan.tiles[2].start), w.code.at(w.memory, self.total), 4, turned[0], turned[1])
         self.places = places

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ptokit.ir.core import Op
 from ptokit.isa.meaning.expressions import OWN, Element, leaves, type_of
 from ptokit.isa.meaning.words import Fold, Order
+from ptokit.run.planning.plan import Step
 from ptokit.types.dtypes import DType
 
 from . import primitives
@@ -57,7 +57,7 @@ def supported(word: Fold, operands: dict[str, Any], types: dict[str, DType]) -> 
     return True
 
 
-def write(w: Writer, op: Op, word: Fold, operands: dict[str, Any], types: dict[str, DType]) -> None:
+def write(w: Writer, step: Step, word: Fold, operands: dict[str, Any], types: dict[str, DType]) -> None:
     """A reduction."""
     w.pending.flush()
     over, dst = operands[word.over], operands[word.dst]
@@ -68,7 +68,7 @@ def write(w: Writer, op: Op, word: Fold, operands: dict[str, Any], types: dict[s
     for tile, r, c in (result, *((t, rows, cols) for t in read.values())):
         checked.need("sle", r, tile.spec.rows)
         checked.need("sle", c, tile.spec.cols)
-    w.refuse_if(checked.any(), op)
+    w.refuse_if(checked.any(), step)
     for tile in read.values():
         w.touch(tile)
     part = Part(dst, word.value, read, {}, types)

@@ -8,30 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from ptokit.ir.core import Block, Function, Module, Op, Value
-from ptokit.ir.facts import Facts, instr_of
-from ptokit.isa.site import Site
-from ptokit.isa.table import Instr
+from ptokit.ir.core import Value
+from ptokit.isa.site import Site, TileInfo
 from ptokit.run.machine.calls import left_to_check
-from ptokit.run.machine.scalars import FLOAT_TYPES, constant
-from ptokit.run.planning.carried_tiles import carried_tiles
-from ptokit.run.planning.effects import Effects
+from ptokit.run.machine.scalars import FLOAT_TYPES
+from ptokit.run.planning.plan import Block, Data, FunctionPlan, Operand, Plan, Step, constant, plain, walk
+from ptokit.run.planning.relations import Relations
 from ptokit.targets import Target
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Pipe, TileType
+from ptokit.types.tile import TileSpec
 from ptokit.types.values import Scalar
 
 from . import callbacks, control, forwarding, instructions, scalars, standing_tiles, tiles, views
 from .code import Code, Num
 from .contents import Contents
 from .module import STATE_BLOCKS, STATE_CALLBACK, STATE_HANDLE, STATE_MEMORY, NativeModule
-from .settled import settled, with_regions
 from .values import Compound, GmPointer, NotNativeError, Tile, View
 
-MOST_OPERATIONS = 20_000
+MOST_STEPS = 20_000
 """Of a kernel with what it calls; more take longer to compile than they save."""
 
 UNSET = -(1 << 63)
@@ -43,19 +42,13 @@ class Writer:
 
     name = "@block"
 
-    def __init__(
-        self, module: Module, entry: Function, target: Target, effects: Effects, *, extended: bool, into: NativeModule
-    ) -> None:
-        self.source, self.entry, self.target, self.effects = module, entry, target, effects
-        self.extended, self.module = extended, into
+    def __init__(self, plan: Plan, entry: FunctionPlan, target: Target, into: NativeModule) -> None:
+        self.plan, self.entry, self.target, self.module = plan, entry, target, into
         self.code = Code()
         self.values: dict[Value, Any] = {}
-        self.facts = Facts(entry)
-        self.settled = settled(entry, self.facts)  # types of tiles with the valid regions that they always have
-        self.function = entry
-        self.active: list[str] = []
-        self.carried_tiles: set[Value] = set()
-        self.operations = 0
+        self.function = entry  # that is being written
+        self.active: list[FunctionPlan] = []
+        self.steps = 0
         self.returns: list[tuple[str, control.Carrier | None]] = []
         self.memory = self.code.value(f"load ptr, ptr {self.word(STATE_MEMORY)}")
         self.words = ""  # memory in which operands are handed to Python
@@ -68,7 +61,7 @@ class Writer:
         self.stands_for: dict[Num, Tile | View] = {}  # what is read instead of tiles, by where those begin
         self.late: dict[Num, Callable[[], None]] = {}  # the copies that have not been made
         self.standing: list[tuple[str, int, int, str]] = []  # bytes of buffers, and the address of what stands for them
-        self.sweeps: list[tuple[Op, list[tuple[int, int]]]] = []  # loops around, and bytes that they are sure to write
+        self.sweeps: list[tuple[Step, list[tuple[int, int]]]] = []  # loops around, and bytes that they write
 
     # --- values --------------------------------------------------------------------------------------------------
 
@@ -76,45 +69,48 @@ class Writer:
         """The address of a word of the state."""
         return self.code.at("%state", 8 * number)
 
-    def number(self, value: Value) -> Num:
+    def number(self, operand: Operand) -> Num:
         """A scalar of 64 bits."""
-        known = self.facts.constants.get(value)
-        if isinstance(known, int):
-            return int(known)
-        return self.scalar(value)
+        known = constant(operand)
+        return int(known) if isinstance(known, int) else self.scalar(operand)
 
-    def scalar(self, value: Value) -> Num:
+    def scalar(self, operand: Operand) -> Num:
         """The register or number that holds a scalar."""
-        found = self.values.get(value)
+        found = self.found(operand)
         if not isinstance(found, str | int):
-            raise NotNativeError(str(value.type), f"%{value.name} is none that native code knows")
+            raise _unknown(operand)
         return found
 
-    def text(self, value: Value) -> str:
+    def text(self, operand: Operand) -> str:
         """A scalar as an operand of LLVM code."""
-        known = self.facts.constants.get(value)
+        known, type = constant(operand), plain(operand).type
         if known is None:
-            return str(self.scalar(value))
-        assert isinstance(value.type, Scalar)
+            return str(self.scalar(operand))
+        assert isinstance(type, Scalar)
         if isinstance(known, bool):
             return "true" if known else "false"
-        if value.type.name in FLOAT_TYPES:
-            return str(callbacks.word(constant(float(known), value.type.name), value.type.name))
-        return ("true" if known & 1 else "false") if value.type.name == "i1" else str(known)
+        if type.name in FLOAT_TYPES:
+            return str(callbacks.word(known, type.name))
+        return ("true" if known & 1 else "false") if type.name == "i1" else str(known)
 
-    def get(self, value: Value) -> Any:
+    def get(self, operand: Operand) -> Any:
         """What stands for a value that is no scalar."""
-        found = self.values.get(value)
+        found = self.found(operand)
         if not isinstance(found, Compound):
-            raise NotNativeError(str(value.type), f"%{value.name} is none that native code knows")
+            raise _unknown(operand)
         return found
+
+    def found(self, operand: Operand | None) -> Any:
+        """What stands for a value; None for one that native code does not know, and for what is none."""
+        value = plain(operand)
+        return self.values.get(value) if isinstance(value, Value) else None
 
     def set(self, value: Value, what: Any) -> None:
         self.values[value] = what
 
-    def either(self, value: Value) -> Any:
+    def either(self, operand: Operand) -> Any:
         """A scalar's text, or what stands for another value."""
-        return self.text(value) if isinstance(value.type, Scalar) else self.get(value)
+        return self.text(operand) if isinstance(plain(operand).type, Scalar) else self.get(operand)
 
     def needs(self, value: Value) -> bool:
         """True for a value that loops and calls have to hand on."""
@@ -137,67 +133,63 @@ class Writer:
         )
 
     def parameters(self) -> None:
-        """The arguments: see `launch.argument_words`."""
+        """The arguments: see `program.argument_words`."""
         at = 0
-        for param in self.entry.params:
+        for param in self.entry.function.params:
             at = views.parameter(self, param, at)
 
-    def body(self, function: Function, results: control.Carrier | None) -> None:
+    def body(self, function: FunctionPlan, results: control.Carrier | None) -> None:
         """What a function does, up to its return; ``results`` takes what it returns."""
-        if function.name in self.active:
-            raise NotNativeError("func.call", f"@{function.name} calls itself")
-        assert function.body is not None
-        kept = self.facts, self.settled, self.function, self.carried_tiles
-        if self.active:
-            self.facts = Facts(function)
-            self.settled = settled(function, self.facts)
-        self.function, self.carried_tiles = function, carried_tiles(function)
-        self.active.append(function.name)
-        for op in function.body.walk():
-            if op.name == "scf.for":
-                number = self.module.loops.get(op)
+        if function in self.active:
+            raise NotNativeError("call", f"@{function.function.name} calls itself")
+        before, self.function = self.function, function
+        self.active.append(function)
+        for step in walk(function.body):
+            if step.word == "for":
+                number = self.module.loops.get(step)
                 if number is None:
-                    number = self.module.loops[op] = self.module.words(1)
+                    number = self.module.loops[step] = self.module.words(1)
                 self.code.store("i64", UNSET, self.word(number))
-        for op in function.body.walk():
-            if op.name == "pto.alloc_tile":
-                tiles.fixed(self, op)
+        for step in function.first:
+            _WORDS[step.word](self, step)
         done = self.code.label("return")
         self.returns.append((done, results))
-        if function.body.more:
+        if len(function.body) > 1:
             control.graph(self, function.body, None)
         else:
-            self.block(function.body)
+            self.block(function.body[0])
         self.pending.flush()
         self.code.place(done)
         self.returns.pop()
         self.active.pop()
-        self.facts, self.settled, self.function, self.carried_tiles = kept
+        self.function = before
 
     def block(self, block: Block) -> None:
-        for op in block.ops:
-            self.operation(op)
+        for step in block.steps:
+            self.step(step)
 
-    def operation(self, op: Op) -> None:
-        self.operations += 1
-        if self.operations > MOST_OPERATIONS:
-            raise NotNativeError("this kernel", f"it has more than {MOST_OPERATIONS} operations")
-        if op.name == "arith.select" and not isinstance(op.result.type, Scalar):
-            control.select(self, op)
+    def step(self, step: Step) -> None:
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            raise NotNativeError("this kernel", f"it has more than {MOST_STEPS} steps")
+        if step.word == "instruction":
+            self.instruction(step)
             return
-        if op.name.startswith("arith."):
-            if op.name != "arith.constant":
-                scalars.write(self, op)
-            return
-        method = _METHODS.get(op.name)
+        method = _WORDS.get(step.word)
         if method is None:
-            self.instruction(op)
-        else:
-            method(self, op)
+            raise NotNativeError(step.name, "it is not translated")
+        method(self, step)
 
-    def instruction(self, op: Op) -> None:
+    def instruction(self, step: Step) -> None:
         """An instruction of the table."""
-        instructions.write(self, op)
+        instructions.write(self, step)
+
+    # --- the text around a step ----------------------------------------------------------------------------------
+
+    @property
+    def relations(self) -> Relations:
+        """How the steps of the function that is being written stand to each other."""
+        return self.module.related(self.function)
 
     def accesses(self) -> list[forwarding.Access] | None:
         """All accesses of the function to on-chip memory, where the text says what they are."""
@@ -210,43 +202,34 @@ class Writer:
         """True if the text says where all tiles lie."""
         return standing_tiles.simple(self)
 
-    def stands(self, op: Op, tile: Tile, source: Tile | View) -> bool:
+    def stands(self, step: Step, tile: Tile, source: Tile | View) -> bool:
         """True if a copy into a tile need not be made: products read the source."""
-        return standing_tiles.stands(self, op, tile, source)
+        return standing_tiles.stands(self, step, tile, source)
 
-    @cached_property
-    def users(self) -> dict[Value, list[Op]]:
-        """The operations of the function that have a value as operand, in the order of the text."""
-        found: dict[Value, list[Op]] = {}
-        for op in forwarding.everything(self):
-            for value in dict.fromkeys(op.values):
-                found.setdefault(value, []).append(op)
-        return found
+    def settled(self, tile: Operand) -> TileSpec:
+        """The type of a tile, with the valid region that it always has."""
+        spec = self.function.settled.get(tile, tile.type)
+        assert isinstance(spec, TileSpec)
+        return spec
 
-    @cached_property
-    def owners(self) -> dict[Block, Op]:
-        """The operation that a list of operations belongs to."""
-        return {block: op for op in self.blocks for region in op.regions for block in region.blocks}
-
-    @cached_property
-    def blocks(self) -> dict[Op, tuple[Block, int]]:
-        """The list that an operation stands in, and where."""
-        assert self.function.body is not None
-        return {op: (block, k) for block in forwarding.blocks(self.function.body) for k, op in enumerate(block.ops)}
-
-    def site(self, op: Op) -> Site:
-        """An instruction with what is known about its operands."""
-        return with_regions(callbacks.site_of(self, op), op, self.settled)
+    def site(self, step: Step) -> Site:
+        """An instruction with what is known about its operands, settled valid regions among it."""
+        site, more = step.site, {}
+        assert site is not None
+        for name, info in site.operands.items():
+            if isinstance(info, TileInfo) and (tile := step.get(name)) in self.function.settled:
+                spec = self.settled(tile)
+                more[name] = replace(info, vr=spec.valid_row, vc=spec.valid_col)
+        return replace(site, operands={**site.operands, **more}) if more else site
 
     @cached_property
     def configures(self) -> bool:
         """True if the program sets registers of copies to other numbers than 1, which would mean nothing."""
-        bodies = [f.body for f in self.source.functions if f.body is not None]
-        return any(_configures(op, self.facts) for body in bodies for op in body.walk())
+        return any(_configures(step) for function in self.plan.functions.values() for step in walk(function.body))
 
-    def begin_scope(self, op: Op) -> None:
+    def begin_scope(self, step: Step) -> None:
         """A vector scope begins."""
-        callbacks.forget_stream(self, op)
+        callbacks.forget_stream(self, step)
 
     def element(self, pointer: GmPointer, start: Num, *, write: bool) -> bool:
         """One element of global memory is met, `start` bytes behind its first one; false if that is not to happen."""
@@ -285,8 +268,8 @@ class Writer:
 
     # --- Python --------------------------------------------------------------------------------------------------
 
-    def refuse_if(self, wrong: str, op: Op) -> None:
-        """Where an i1 is true, Python does the operation, and finds out what is wrong with it."""
+    def refuse_if(self, wrong: str, step: Step) -> None:
+        """Where an i1 is true, Python does the step, and finds out what is wrong with it."""
         if wrong == "false":
             return
         self.pending.flush()
@@ -294,11 +277,11 @@ class Writer:
         bad, good = code.label("bad"), code.label("good")
         code.branch(code.value(f"xor i1 {wrong}, true"), good, bad, rare=True)
         code.place(bad)
-        callbacks.refuse(self, op)
+        callbacks.refuse(self, step)
         code.place(good)
 
     @contextmanager
-    def unless(self, wrong: str, op: Op, instr: Instr, *, reads: bool = True) -> Iterator[None]:
+    def unless(self, wrong: str, step: Step, *, reads: bool = True) -> Iterator[None]:
         """Native code of an instruction; where an i1 is true, Python carries it out (see `callbacks.instruction`)."""
         if wrong == "false":
             yield
@@ -307,23 +290,25 @@ class Writer:
         bad, good, done = code.label("slow"), code.label("fast"), code.label("done")
         code.branch(code.value(f"xor i1 {wrong}, true"), good, bad, rare=True)
         code.place(bad)
-        callbacks.instruction(self, op, instr, reads=reads)
+        callbacks.instruction(self, step, reads=reads)
         code.jump(done)
         code.place(good)
         yield
         code.jump(done)
         code.place(done)
 
-    def check(self, op: Op, instr: Instr, site: Site) -> None:
+    def check(self, step: Step) -> None:
         """Check the rules that wait for sizes which only the run knows, in the eyes of the check before it."""
-        if left_to_check(instr, callbacks.site_of(self, op)):
+        assert step.instr is not None
+        assert step.site is not None
+        if left_to_check(step.instr, step.site):
             self.pending.flush()
-            callbacks.check(self, op, instr, site)
+            callbacks.check(self, step)
 
-    def compute(self, op: Op, type: str) -> str:
+    def compute(self, step: Step, type: str) -> str:
         """A scalar that Python computes."""
         self.pending.flush()
-        return callbacks.compute(self, op, type)
+        return callbacks.compute(self, step, type)
 
     def call_back(self, site: int, words: Sequence[tuple[int, str, object]]) -> str:
         """Hand words (position, type, operand) to a place in Python; the status, not 0 if it failed."""
@@ -347,25 +332,32 @@ class Writer:
         code.place(good)
 
 
-def _configures(op: Op, facts: Facts) -> bool:
+def _unknown(operand: Operand) -> NotNativeError:
+    value = plain(operand)
+    name = f"%{value.name}" if isinstance(value, Value) else str(value.value)
+    return NotNativeError(str(value.type), f"{name} is none that native code knows")
+
+
+def _configures(step: Step) -> bool:
     """True for an instruction of the scalar pipe that takes numbers and gives nothing: it sets a register."""
-    instr = instr_of(op)
+    instr = step.instr
     if instr is None or instr.ordering or not instr.typed or instr.pipe is not Pipe.S or instr.produces:
         return False
-    numbers = [facts.constants.get(value) for value in op.values]
-    return not numbers or any(number != 1 for number in numbers)
+    given = [operand for operand in step.operands if operand != Data(None)]
+    return not given or any(constant(operand) != 1 for operand in given)
 
 
-def _word_of_state(number: int) -> Callable[[Writer, Op], None]:
-    return lambda w, op: w.set(op.result, w.code.load("i64", w.word(number)))
+def _word_of_state(number: int) -> Callable[[Writer, Step], None]:
+    return lambda w, step: w.set(step.result, w.code.load("i64", w.word(number)))
 
 
-_METHODS: dict[str, Callable[[Writer, Op], None]] = {
-    "pto.get_block_idx": lambda w, op: w.set(op.result, "%block"),
-    "pto.get_block_num": _word_of_state(STATE_BLOCKS),
-    "pto.get_subblock_idx": lambda w, op: w.set(op.result, 0),
-    "pto.get_subblock_num": lambda w, op: w.set(op.result, 1),
-    **control.METHODS,
-    **views.METHODS,
-    **tiles.METHODS,
+_WORDS: dict[str, Callable[[Writer, Step], None]] = {
+    "block_idx": lambda w, step: w.set(step.result, "%block"),
+    "total": _word_of_state(STATE_BLOCKS),
+    "subblock": lambda w, step: w.set(step.result, 0),
+    "subblocks": lambda w, step: w.set(step.result, 1),
+    "compute": scalars.write,
+    **control.WORDS,
+    **views.WORDS,
+    **tiles.WORDS,
 }

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ptokit.ir.core import Op
 from ptokit.isa.meaning.words import Gather, Outside, Scatter
-from ptokit.isa.site import Site
-from ptokit.isa.table import Instr
+from ptokit.run.planning.plan import Step
 from ptokit.targets import A2A3
 from ptokit.types.enums import Layout
 
@@ -28,23 +26,23 @@ if TYPE_CHECKING:
 _AT_ONCE = 16  # indices
 
 
-def write(w: Writer, op: Op, instr: Instr, site: Site, word: Gather | Scatter, operands: dict[str, Any]) -> bool:
+def write(w: Writer, step: Step, word: Gather | Scatter, operands: dict[str, Any]) -> bool:
     """True if native code has been written."""
     table, data = (word.src, word.dst) if isinstance(word, Gather) else (word.dst, word.src)
     found = _Indexed(w, word, operands.get(table), operands.get(data), operands.get(word.index))
     if not found.supported():
         return False
     w.pending.flush()
-    w.check(op, instr, site)
+    w.check(step)
     checked = Checked(w)
     found.bounds(checked)
     for name in (word.src, word.index):
         if isinstance(operands[name], Tile):
             w.touch(operands[name])
-    with w.unless(checked.any(), op, instr, reads=False):
+    with w.unless(checked.any(), step, reads=False):
         if word.outside is Outside.REFUSED:
             wrong = found.call("any", found.any_outside())
-            with w.unless(w.code.value(f"trunc i64 {wrong} to i1"), op, instr, reads=False):
+            with w.unless(w.code.value(f"trunc i64 {wrong} to i1"), step, reads=False):
                 found.call("move", found.moved())
         else:
             found.call("move", found.moved())

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ptokit.ir.core import Op
-from ptokit.ir.facts import instr_of
 from ptokit.isa.meaning.execute import Derived, types_at
 from ptokit.isa.meaning.words import Bursts, Contract, Fold, Gather, Lane, Scatter
 from ptokit.isa.site import Site
 from ptokit.isa.table import Instr
+from ptokit.run.planning.plan import Step
 from ptokit.types.values import Scalar
 
 from . import apart, between_tiles, bursts, callbacks, contracts, folds, gathers, lanes, moves, registers
@@ -20,71 +19,69 @@ if TYPE_CHECKING:
     from .function import Writer
 
 
-def write(w: Writer, op: Op) -> None:
+def write(w: Writer, step: Step) -> None:
     """An instruction of the table."""
-    instr = instr_of(op)
-    if instr is None:
-        raise NotNativeError(op.name)
+    instr = step.instr
+    assert instr is not None
     if instr.waits or instr.between_cores:
         raise NotNativeError(instr.name, "it waits for other cores")
-    site = w.site(op)
     if instr.ordering:
-        w.check(op, instr, site)
+        w.check(step)
         return
-    operands = {o.name: _operand(w, op, o.name) for o in instr.operands}
-    if _native(w, op, instr, site, operands):
+    operands = {name: _operand(w, step.get(name)) for name in step.names}
+    if _native(w, step, instr, operands):
         return
     w.pending.flush()
-    w.module.called.add(op)
-    callbacks.instruction(w, op, instr)
+    w.module.called.add(step)
+    callbacks.instruction(w, step)
 
 
-def _operand(w: Writer, op: Op, name: str) -> Any:
-    value = op.get(name)  # not a list
-    return None if value is None or isinstance(value.type, Scalar) else w.get(value)
+def _operand(w: Writer, given: Any) -> Any:
+    return None if given is None or isinstance(given.type, Scalar) else w.get(given)
 
 
-def _native(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any]) -> bool:
+def _native(w: Writer, step: Step, instr: Instr, operands: dict[str, Any]) -> bool:
     """True if native code has been written."""
+    site = w.site(step)
     if instr.checks_values(site):
         return False
     if instr.typed:
-        return _on_registers(w, op, instr, site, operands)
-    if op.results:
+        return _on_registers(w, step, instr, site, operands)
+    if step.results:
         return False
-    if moves.write(w, op, instr, site, operands) or between_tiles.write(w, op, instr, site, operands):
+    if moves.write(w, step, site, operands) or between_tiles.write(w, step, site, operands):
         return True
     word = instr.meaning_at(site)
     types = types_at(site)
     if isinstance(word, Gather | Scatter):
-        return gathers.write(w, op, instr, site, word, operands)
+        return gathers.write(w, step, word, operands)
     if isinstance(word, Contract):
-        w.check(op, instr, site)
-        return contracts.write(w, op, word, operands)
+        w.check(step)
+        return contracts.write(w, step, word, operands)
     if isinstance(word, Fold) and folds.supported(word, operands, types):
-        w.check(op, instr, site)
-        folds.write(w, op, word, operands, types)
+        w.check(step)
+        folds.write(w, step, word, operands, types)
         return True
     if not isinstance(word, Lane):
         return False
     operands, copies = apart.sources(w, word, operands)
     if not lanes.supported(word, instr, site, operands, types):
         return False
-    w.check(op, instr, site)
-    lanes.check_regions(w, op, word, operands)
+    w.check(step)
+    lanes.check_regions(w, step, word, operands)
     apart.copy(w, copies)
-    w.pending.add(word, site, op, operands, types)
+    w.pending.add(word, site, step, operands, types)
     return True
 
 
-def _on_registers(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any]) -> bool:
+def _on_registers(w: Writer, step: Step, instr: Instr, site: Site, operands: dict[str, Any]) -> bool:
     """Native code of an operation on vector registers."""
     word = instr.meaning_at(site)
     if isinstance(word, Bursts):
-        return bursts.write(w, op, instr, site, word, operands)
+        return bursts.write(w, step, word, operands)
     types = instr.run.types(site) if isinstance(instr.run, Derived) else {}
-    if not isinstance(word, Lane) or not registers.supported(w, instr, word, op, operands, types):
+    if not isinstance(word, Lane) or not registers.supported(w, instr, word, step, operands, types):
         return False
-    w.check(op, instr, site)
-    registers.write(w, op, instr, word, operands, types)
+    w.check(step)
+    registers.write(w, step, instr, word, operands, types)
     return True

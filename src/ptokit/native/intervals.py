@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptokit.ir.core import Block, Op, Value
-from ptokit.ir.facts import instr_of
+from ptokit.ir.core import Value
+from ptokit.run.planning.plan import Operand, Step, constant
 
 if TYPE_CHECKING:
     from .function import Writer
@@ -13,26 +13,27 @@ if TYPE_CHECKING:
 _DEPTH = 8
 
 
-def interval(w: Writer, value: Value, depth: int = _DEPTH) -> tuple[int, int] | None:
-    """The least and the greatest number that a value can be: of constants, counts of loops and sums of them."""
-    known = w.facts.constants.get(value)
+def interval(w: Writer, operand: Operand, depth: int = _DEPTH) -> tuple[int, int] | None:
+    """The least and the greatest number that an operand can be: of constants, counts of loops and sums of them."""
+    known = constant(operand)
     if isinstance(known, int):
         return int(known), int(known)
-    if depth == 0 or str(value.type) not in ("index", "i64", "i32"):
+    if depth == 0 or not isinstance(operand, Value) or str(operand.type) not in ("index", "i64", "i32"):
         return None  # narrow types wrap
-    if isinstance(value.owner, Block):
-        return _of_loop(w, value, depth)
-    op = value.owner
-    if not isinstance(op, Op) or op.name not in ("arith.addi", "arith.subi", "arith.muli", "arith.index_cast"):
+    loop = w.relations.around(operand)
+    if loop is not None:
+        return _of_loop(w, operand, loop, depth)
+    step = w.relations.giver.get(operand)
+    if step is None or step.word != "compute" or step.name not in ("addi", "subi", "muli", "index_cast"):
         return None
-    found = [interval(w, v, depth - 1) for v in op.values]
+    found = [interval(w, given, depth - 1) for given in step.operands]
     if any(f is None for f in found):
         return None
     (low, high), *more = [f for f in found if f is not None]
     for a, b in more:
-        if op.name == "arith.addi":
+        if step.name == "addi":
             low, high = low + a, high + b
-        elif op.name == "arith.subi":
+        elif step.name == "subi":
             low, high = low - b, high - a
         else:
             products = (low * a, low * b, high * a, high * b)
@@ -40,40 +41,42 @@ def interval(w: Writer, value: Value, depth: int = _DEPTH) -> tuple[int, int] | 
     return (low, high) if low >= -(1 << 31) and high < 1 << 31 else None
 
 
-def _of_loop(w: Writer, value: Value, depth: int) -> tuple[int, int] | None:
+def _of_loop(w: Writer, value: Value, loop: Step, depth: int) -> tuple[int, int] | None:
     """Of the variable of a loop whose ends are known, or of a count of lanes that its turns take from."""
-    for op in w.module.loops:
-        body = op.regions[0]
-        if value not in body.args:
-            continue
-        if value is not body.args[0]:
-            return _counted(w, op, body.args.index(value) - 1, depth)
-        ends = [interval(w, op[name], depth - 1) for name in ("lower", "upper")]
-        if ends[0] is None or ends[1] is None:
-            return None
-        step = w.facts.constants.get(op["step"])
-        low, high = ends[0][0], max(ends[0][0], ends[1][1] - 1)
-        if isinstance(step, int) and step > 1 and ends[0][0] == ends[0][1]:
-            high = low + (high - low) // step * step
-        return low, high
-    return None
+    if loop.word != "for":
+        return None
+    args = loop.regions[0][0].args
+    if value not in args:
+        return None
+    if value is not args[0]:
+        return _counted(w, loop, args.index(value), depth)
+    ends = [interval(w, end, depth - 1) for end in loop.operands[:2]]
+    if ends[0] is None or ends[1] is None:
+        return None
+    step = constant(loop.operands[2])
+    low, high = ends[0][0], max(ends[0][0], ends[1][1] - 1)
+    if isinstance(step, int) and step > 1 and ends[0][0] == ends[0][1]:
+        high = low + (high - low) // step * step
+    return low, high
 
 
-def turns(w: Writer, loop: Op) -> int | None:
+def turns(loop: Step) -> int | None:
     """How often a loop turns, if its text says so."""
-    lower, upper, step = (w.facts.constants.get(loop[name]) for name in ("lower", "upper", "step"))
+    lower, upper, step = map(constant, loop.operands[:3])
     if isinstance(lower, int) and isinstance(upper, int) and isinstance(step, int) and step > 0:
         return max(0, -((lower - upper) // step))
     return None
 
 
-def _counted(w: Writer, loop: Op, carried: int, depth: int) -> tuple[int, int] | None:
-    """Of what a loop carries, where each turn takes a register's lanes off it."""
-    first, count = interval(w, loop.group("init")[carried], depth - 1), turns(w, loop)
-    taker = loop.regions[0].ops[-1].group("values")[carried].owner
-    if first is None or count is None or first[0] < 0 or not isinstance(taker, Op):
+def _counted(w: Writer, loop: Step, number: int, depth: int) -> tuple[int, int] | None:
+    """Of an argument of a loop's turns, where each takes a register's lanes off it."""
+    (body, *more) = loop.regions[0]
+    first, count = interval(w, loop.operands[2 + number], depth - 1), turns(loop)
+    last = body.steps[-1]
+    if more or last.word != "yield" or first is None or count is None or first[0] < 0:
         return None
-    instr = instr_of(taker)
-    if instr is None or not instr.counts or taker.get(instr.operands[0].name) is not loop.regions[0].args[carried + 1]:
+    taker = w.relations.giver.get(last.operands[number - 1])
+    instr = None if taker is None else taker.instr
+    if taker is None or instr is None or not instr.counts or taker.get(instr.operands[0].name) is not body.args[number]:
         return None
     return max(0, first[0] - instr.counts * max(0, count - 1)), first[1]

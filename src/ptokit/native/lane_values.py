@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptokit.ir.core import Op
 from ptokit.isa.meaning.expressions import (
     OWN,
     Apply,
@@ -40,6 +39,7 @@ from ptokit.isa.meaning.expressions import (
 from ptokit.isa.meaning.primitives import PRIMITIVES
 from ptokit.isa.meaning.rows import listed
 from ptokit.isa.numerics.scalars import element
+from ptokit.run.planning.plan import Step
 from ptokit.types.dtypes import DType
 from ptokit.types.values import LogicalMask, LogicalVector
 from ptokit.types.values import Scalar as ScalarType
@@ -63,12 +63,12 @@ _TABLES = frozenset(("exp", "log", "sqrt", "rsqrt", "recip"))
 _PIECE = 32  # bytes of a register that a loop over lanes takes at a time
 
 
-def known(e: Expr, op: Op, operands: dict[str, Any], types: Types) -> bool:
+def known(e: Expr, step: Step, operands: dict[str, Any], types: Types) -> bool:
     """True if there is native code for an expression."""
-    return _known(e, op, operands, types) and all(known(child, op, operands, types) for child in children(e))
+    return _known(e, step, operands, types) and all(known(child, step, operands, types) for child in children(e))
 
 
-def _known(e: Expr, op: Op, operands: dict[str, Any], types: Types) -> bool:
+def _known(e: Expr, step: Step, operands: dict[str, Any], types: Types) -> bool:
     """True if there is a form for one node."""
     match e:
         case Element(name):
@@ -80,7 +80,7 @@ def _known(e: Expr, op: Op, operands: dict[str, Any], types: Types) -> bool:
         case Fetched(name, _, place):
             return isinstance(operands.get(name), LocalPointer) and placed(place, types)
         case Scalar(name):
-            number, of = op.get(name), dtype_of(e, types)
+            number, of = step.get(name), dtype_of(e, types)
             if number is None or not isinstance(number.type, ScalarType) or of is None:
                 return False
             return of.value is not None and (of.is_float or number.type.name not in FLOATS)
@@ -105,8 +105,8 @@ def placed(place: Expr, types: Types) -> bool:
 class Values:
     """The values of the expressions of one operation."""
 
-    def __init__(self, w: Writer, op: Op, operands: dict[str, Any], types: Types, lanes: int) -> None:
-        self.w, self.op, self.operands, self.types = w, op, operands, types
+    def __init__(self, w: Writer, step: Step, operands: dict[str, Any], types: Types, lanes: int) -> None:
+        self.w, self.step, self.operands, self.types = w, step, operands, types
         self._values: dict[tuple[Expr, int], Elements] = {}
         self._enter(lanes)
 
@@ -201,7 +201,7 @@ class Values:
         """A condition that the text shows to hold for all lanes: their numbers are less than a count that is left."""
         match e:
             case Apply("lt", (number, Scalar(name))):
-                least, limits = constant(number, self.lanes, self.types), interval(self.w, self.op[name])
+                least, limits = constant(number, self.lanes, self.types), interval(self.w, self.step[name])
                 if least is not None and limits is not None and limits[0] > int(least.max()):
                     return self.always
         return None
@@ -259,7 +259,7 @@ class Values:
             case Scalar(name):
                 found = type_of(e, self.types)
                 assert isinstance(found, DType)
-                text = scalar_element(self.w, self.op[name], found)
+                text = scalar_element(self.w, self.step[name], found)
                 if text.startswith("%"):
                     return m.narrow(found, spread(code, n, storage(found), text))
                 return m.narrow(found, m.same(storage(found), text))

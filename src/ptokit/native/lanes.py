@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ptokit.ir.core import Op
 from ptokit.isa.meaning.expressions import (
     COLUMN,
     OWN,
@@ -26,6 +25,7 @@ from ptokit.isa.numerics.scalars import element
 from ptokit.isa.site import Site
 from ptokit.isa.table import Instr
 from ptokit.records import dataclass
+from ptokit.run.planning.plan import Step, constant
 from ptokit.types.dtypes import DType
 
 from .code import Code, Num, float_of
@@ -89,7 +89,7 @@ def supported(word: Lane, instr: Instr, site: Site, operands: dict[str, Any], ty
     return True
 
 
-def check_regions(w: Writer, op: Op, word: Lane, operands: dict[str, Any]) -> None:
+def check_regions(w: Writer, step: Step, word: Lane, operands: dict[str, Any]) -> None:
     """Sources have to be as large as the domain."""
     (write,) = word.writes
     dst = operands[write.name]
@@ -100,7 +100,7 @@ def check_regions(w: Writer, op: Op, word: Lane, operands: dict[str, Any]) -> No
             rows, cols = valid(w, dst) if spec.rows < dst.spec.rows or spec.cols < dst.spec.cols else (0, 0)
             checked.need("sle", 1 if leaf.at == ROW else rows, spec.rows)
             checked.need("sle", 1 if leaf.at == COLUMN else cols, spec.cols)
-    w.refuse_if(checked.any(), op)
+    w.refuse_if(checked.any(), step)
 
 
 def _same_place(a: Tile, b: Tile) -> bool:
@@ -127,7 +127,7 @@ class Pending:
         self.parts: list[Part] = []
         self.domain: tuple[Num, Num] = (0, 0)
 
-    def add(self, word: Lane, site: Site, op: Op, operands: dict[str, Any], types: dict[str, DType]) -> None:
+    def add(self, word: Lane, site: Site, step: Step, operands: dict[str, Any], types: dict[str, DType]) -> None:
         """One more instruction, with the loop before it or in a new one."""
         (write,) = word.writes
         dst: Tile = operands[write.name]
@@ -143,7 +143,7 @@ class Pending:
         scalars: dict[Expr, str] = {}
         for leaf in leaves(write.value):
             if isinstance(leaf, Scalar):
-                scalars[leaf] = self._scalar(op, leaf, types)
+                scalars[leaf] = self._scalar(step, leaf, types)
             elif isinstance(leaf, Element):
                 self.w.touch(operands[leaf.name])
         self.w.overwrite(dst, *domain)
@@ -161,11 +161,11 @@ class Pending:
                 return False
         return True
 
-    def _scalar(self, op: Op, leaf: Scalar, types: dict[str, DType]) -> str:
+    def _scalar(self, step: Step, leaf: Scalar, types: dict[str, DType]) -> str:
         """A number operand as an element."""
         of = type_of(leaf, types)
         assert isinstance(of, DType)
-        return scalar_element(self.w, op[leaf.name], of)
+        return scalar_element(self.w, step[leaf.name], of)
 
     def flush(self) -> None:
         """Write the loop."""
@@ -178,7 +178,7 @@ class Pending:
 def scalar_element(w: Writer, value: Any, dtype: DType) -> str:
     """A number of the program as an element of a tile, as it lies in memory: integers wrap, floats round once."""
     code, kind = w.code, value.type.name
-    known = w.facts.constants.get(value)
+    known = constant(value)
     if isinstance(known, (int, float)) and not isinstance(known, bool):
         bits = int(element(dtype, known).view(dtype.storage))
         if dtype.name == "f32":

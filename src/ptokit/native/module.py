@@ -6,8 +6,9 @@ from collections.abc import Callable, Hashable
 from dataclasses import field
 from typing import Any
 
-from ptokit.ir.core import Op
 from ptokit.records import dataclass
+from ptokit.run.planning.plan import FunctionPlan, Step
+from ptokit.run.planning.relations import Relations
 from ptokit.targets import Target
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import TileType
@@ -26,7 +27,7 @@ Action = Callable[[Any, list[Any], Any], None]
 class CallSite:
     """A place that calls back: how many words it hands over, how they become operands, and what happens then."""
 
-    op: Op
+    step: Step
     words: int
     operands: list[Callable[[Any, list[int]], Any]]
     action: Action
@@ -46,8 +47,9 @@ class NativeModule:
     state: int = STATE_FREE  # words
     products: dict[str, int] = field(default_factory=dict)  # words with addresses of matrix products
     tables: dict[tuple[str, DType], int] = field(default_factory=dict)  # words with addresses of tables
-    called: set[Op] = field(default_factory=set)  # instructions that Python carries out
-    loops: dict[Op, int] = field(default_factory=dict)  # word of the state that has the loop variable
+    called: set[Step] = field(default_factory=set)  # instructions that Python carries out
+    loops: dict[Step, int] = field(default_factory=dict)  # word of the state that has the loop variable
+    relations: dict[FunctionPlan, Relations] = field(default_factory=dict)
 
     def need(self, key: str, text: str) -> None:
         """A helper function the code calls."""
@@ -78,6 +80,13 @@ class NativeModule:
         start = self.memory
         self.memory += -(-2 * nbytes // ALIGN) * ALIGN  # what `Arena` may look at has as much again behind it
         return start
+
+    def related(self, function: FunctionPlan) -> Relations:
+        """How the steps of a function stand to each other."""
+        found = self.relations.get(function)
+        if found is None:
+            found = self.relations[function] = Relations(function)
+        return found
 
     def words(self, count: int) -> int:
         """That many words of state, zero at the start of a launch; the first one's number."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ptokit.ir.core import Op
 from ptokit.isa.meaning.expressions import Element
 from ptokit.isa.meaning.footprint import size_at
 from ptokit.isa.meaning.words import Move
 from ptokit.isa.site import Site
-from ptokit.isa.table import Instr
 from ptokit.isa.unknown import known
+from ptokit.run.planning.plan import Step
 from ptokit.types.conv import ConvSpec
 from ptokit.types.enums import Layout
 from ptokit.types.tensor import ROW_COL_AXES
@@ -37,15 +36,15 @@ Nest = list[tuple[Num, Num, Num]]
 """Counts with a stride of the destination and one of the source, the outermost first."""
 
 
-def write(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any]) -> bool:
+def write(w: Writer, step: Step, site: Site, operands: dict[str, Any]) -> bool:
     """True if native code has been written for a transfer between a view and a tile."""
-    word = instr.meaning_at(site)
+    word = site.instr.meaning_at(site)
     if not isinstance(word, Move) or not isinstance(word.value, Element) or word.combine:
         return False
     if isinstance(operands.get(word.value.name), View):
-        return _load(w, op, instr, site, operands, word)
+        return _load(w, step, site, operands, word)
     if isinstance(operands.get(word.dst), View):
-        return _store(w, op, instr, site, operands)
+        return _store(w, step, operands)
     return False
 
 
@@ -282,36 +281,36 @@ def address_of(w: Writer, what: View | Tile) -> str:
     return w.code.at(w.memory, what.start)
 
 
-def _load(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any], move: Move) -> bool:
+def _load(w: Writer, step: Step, site: Site, operands: dict[str, Any], move: Move) -> bool:
     tile, view = operands["dst"], operands["src"]
     ends = _ends(w, view, tile)
     if ends is None or pads(site, tile, move):
         return False
     w.pending.flush()
-    w.check(op, instr, site)
+    w.check(step)
     layout, rows, cols = ends
     checked = Checked(w)
     inside(checked, view)
-    if layout is view.layout_for(True) and layout in (Layout.ND, Layout.DN) and w.stands(op, tile, view):
-        w.refuse_if(checked.any(), op)
+    if layout is view.layout_for(True) and layout in (Layout.ND, Layout.DN) and w.stands(step, tile, view):
+        w.refuse_if(checked.any(), step)
         w.stands_for[tile.start] = view
         w.late[tile.start] = lambda: copy(w, address_of(w, tile), address_of(w, view), view.dtype.size, rows, cols)
         return True
     w.stands_for.pop(tile.start, None)
     _extent(checked, w, view, layout, tile)
-    with w.unless(checked.any(), op, instr):
+    with w.unless(checked.any(), step):
         copy(w, address_of(w, tile), address_of(w, view), view.dtype.size, rows, cols)
     w.overwrite(tile, *valid(w, tile))
     return True
 
 
-def _store(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any]) -> bool:
+def _store(w: Writer, step: Step, operands: dict[str, Any]) -> bool:
     view, tile = operands["dst"], operands["src"]
     ends = _ends(w, view, tile)
     if ends is None or (view.dtype is not tile.spec.dtype and view.dtype.size != tile.spec.dtype.size):
         return False
     w.pending.flush()
-    w.check(op, instr, site)
+    w.check(step)
     layout, rows, cols = ends
     checked = Checked(w)
     inside(checked, view)
@@ -319,7 +318,7 @@ def _store(w: Writer, op: Op, instr: Instr, site: Site, operands: dict[str, Any]
     turned = [[(n, t, s) for n, s, t in nest] for nest in (rows, cols)]
 
     def store(*, reads: bool) -> None:
-        with w.unless(checked.any(), op, instr, reads=reads):
+        with w.unless(checked.any(), step, reads=reads):
             to, frm = address_of(w, view), address_of(w, tile)
             copy(w, to, frm, view.dtype.size, turned[0], turned[1], whole=view.memory.size)
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.ir.core import Function, Module, Op
+from ptokit.ir.core import Value
 from ptokit.isa.numerics.unary import table16
 from ptokit.run.fault import Fault
 from ptokit.run.machine.chunk import Chunk
 from ptokit.run.machine.printed import Printed
 from ptokit.run.memory.buffers import Buffer
 from ptokit.run.memory.global_memory import Pointer, Tensor
-from ptokit.run.planning.effects import Effects
-from ptokit.targets import Target
+from ptokit.run.planning.plan import Step
+from ptokit.run.program import Program
 from ptokit.types.values import MemRef, Ptr, Scalar
 
 from . import compiler, elements, maths
@@ -60,14 +60,15 @@ done:
 class NativeProgram:
     """Machine code of a kernel. Raises `NotNativeError` if it cannot be compiled."""
 
-    def __init__(self, module: Module, entry: Function, target: Target, effects: Effects, *, extended: bool) -> None:
-        self.entry, self.target, self.extended = entry, target, extended
+    def __init__(self, program: Program) -> None:
+        self.entry, self.target, self.extended = program.entry, program.target, program.extended
         maths.FMA, elements.F16C = compiler.has("fma"), compiler.has("f16c")
-        self.module = NativeModule(target)
-        body = Writer(module, entry, target, effects, extended=extended, into=self.module).write()
+        self.module = NativeModule(program.target)
+        plan, entry = program.plan, program.plan.functions[program.entry.name]
+        body = Writer(plan, entry, program.target, self.module).write()
         self.scans = False
         try:
-            body += "\n" + Scanner(module, entry, target, effects, extended=extended, into=self.module).write()
+            body += "\n" + Scanner(plan, entry, program.target, self.module).write()
             self.scans = True
         except NotNativeError:
             pass  # then it is not known what blocks write
@@ -95,7 +96,7 @@ class NativeProgram:
         self, values: Sequence[Any], blocks: int, matmul: str, threads: int, printed: Printed, span: range
     ) -> list[Failure]:
         """Run the blocks `span` of `blocks`; the failures of those that failed."""
-        words, buffers = argument_words(self.entry, values)
+        words, buffers = argument_words(self.entry.params, values)
         spans = [(span.start, span.stop)]
         if len(span) == blocks:
             spans = self._spans(words, buffers, blocks, threads)
@@ -139,10 +140,10 @@ class NativeProgram:
 
 
 class Failure:
-    """What went wrong in a block, where, and the loop variables at that time, by operation."""
+    """What went wrong in a block, where, and the loop variables at that time, by the step of the loop."""
 
-    def __init__(self, error: BaseException, op: Op, block: int, loops: dict[Op, int]) -> None:
-        self.error, self.op, self.block, self.loops = error, op, block, loops
+    def __init__(self, error: BaseException, step: Step, block: int, loops: dict[Step, int]) -> None:
+        self.error, self.step, self.block, self.loops = error, step, block, loops
 
 
 class _Run:
@@ -168,18 +169,18 @@ class _Run:
     def _failure(self) -> Failure:
         worker, module = self.worker, self.worker.module
         error = worker.error or OverflowError("a number is beyond the 64 bits of index")
-        now = {op: int(worker.state[word]) for op, word in module.loops.items()}
-        loops = {op: value for op, value in now.items() if value != UNSET}
+        now = {loop: int(worker.state[word]) for loop, word in module.loops.items()}
+        loops = {loop: value for loop, value in now.items() if value != UNSET}
         for word_of in module.loops.values():
             worker.state[word_of] = UNSET
-        return Failure(error, module.sites[worker.failed].op, worker.block, loops)
+        return Failure(error, module.sites[worker.failed].step, worker.block, loops)
 
 
-def argument_words(entry: Function, values: Sequence[Any]) -> tuple[np.ndarray, list[Buffer | None]]:
+def argument_words(params: Sequence[Value], values: Sequence[Any]) -> tuple[np.ndarray, list[Buffer | None]]:
     """The arguments as words, in the order in which `views.parameter` takes them, and their buffers."""
     words: list[int] = []
     buffers: list[Buffer | None] = []
-    for param, value in zip(entry.params, values):
+    for param, value in zip(params, values):
         match param.type:
             case Scalar(name):
                 words.append(word(value, name))

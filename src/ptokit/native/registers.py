@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ptokit.ir.core import Op, Value
+from ptokit.ir.core import Value
 from ptokit.isa.meaning.expressions import OWN, Expr, Fetched, Stored, children, lanes_at, type_of
 from ptokit.isa.meaning.words import Advance, Lane, Write
 from ptokit.isa.table import Instr, Kind
 from ptokit.run.memory.local import SPACES
+from ptokit.run.planning.plan import Operand, Step, constant, walk
 from ptokit.types.dtypes import DType
 from ptokit.types.values import Align, LogicalMask, Ptr, VReg
 from ptokit.types.values import Scalar as ScalarType
@@ -35,15 +36,15 @@ if TYPE_CHECKING:
     from .function import Writer
 
 
-def supported(w: Writer, instr: Instr, word: Lane, op: Op, operands: dict[str, Any], types: Types) -> bool:
+def supported(w: Writer, instr: Instr, word: Lane, step: Step, operands: dict[str, Any], types: Types) -> bool:
     """True if there is native code for an operation on registers."""
-    for result in op.results:
+    for result in step.results:
         if not isinstance(result.type, VECTORS | Ptr | ScalarType):
             return False
     if word.keeps and _streams(w):
         return False
     for write in word.writes:
-        if not all(known(e, op, operands, types) for e in _expressions(write)):
+        if not all(known(e, step, operands, types) for e in _expressions(write)):
             return False
         if not write.packed and isinstance(type_of(write.value, types), str):
             return False
@@ -63,27 +64,27 @@ def _expressions(write: Write) -> list[Expr]:
 
 def _streams(w: Writer) -> bool:
     """True if the program has unaligned streams, which alone read what operations on registers keep."""
-    bodies = [f.body for f in w.source.functions if f.body is not None]
-    return any(isinstance(v.type, Align) for body in bodies for op in body.walk() for v in (*op.values, *op.results))
+    steps = (step for function in w.plan.functions.values() for step in walk(function.body))
+    return any(isinstance(v.type, Align) for step in steps for v in (*step.values, *step.results))
 
 
 def _is_pointer(instr: Instr, name: str) -> bool:
     return any(o.name == name and o.kind is Kind.PTR for o in instr.operands)
 
 
-def write(w: Writer, op: Op, instr: Instr, word: Lane, operands: dict[str, Any], types: Types) -> None:
+def write(w: Writer, step: Step, instr: Instr, word: Lane, operands: dict[str, Any], types: Types) -> None:
     """An operation on registers."""
     w.pending.flush()
     w.code.begin_operation()
-    _Lanes(w, op, instr, word, operands, types).write()
+    _Lanes(w, step, instr, word, operands, types).write()
 
 
-def _domain(word: Lane, instr: Instr, op: Op, types: Types) -> int:
+def _domain(word: Lane, instr: Instr, step: Step, types: Types) -> int:
     """How many lanes a meaning has at a place."""
     if word.lanes:
         return word.lanes
-    found: dict[str, Any] = {operand.name: value.type for operand, value in zip(instr.produces, op.results)}
-    given = op.get(word.over)
+    found: dict[str, Any] = {operand.name: value.type for operand, value in zip(instr.produces, step.results)}
+    given = step.get(word.over)
     over = found.get(word.over, next(iter(found.values())) if given is None else given.type)
     return over.lanes if isinstance(over, LogicalMask) else lanes_of(over, (types.get(word.over) or over.dtype).size)
 
@@ -91,8 +92,8 @@ def _domain(word: Lane, instr: Instr, op: Op, types: Types) -> int:
 class _Lanes(Values):
     """One operation."""
 
-    def __init__(self, w: Writer, op: Op, instr: Instr, word: Lane, operands: dict[str, Any], types: Types) -> None:
-        super().__init__(w, op, operands, types, _domain(word, instr, op, types))
+    def __init__(self, w: Writer, step: Step, instr: Instr, word: Lane, operands: dict[str, Any], types: Types) -> None:
+        super().__init__(w, step, operands, types, _domain(word, instr, step, types))
         self.word, self.instr = word, instr
         self.memory: dict[tuple[Any, ...], tuple[str, int]] = {}  # addresses of accesses that have been checked
         self.places: dict[Fetched | Write, Places] = {}
@@ -110,7 +111,7 @@ class _Lanes(Values):
             elif self._is_pointer(write):
                 self._place(checked, write, self._span(write))
         pointers = {a.result: self._advanced(checked, a) for a in self.word.advances}
-        self.w.refuse_if(checked.any(), self.op)
+        self.w.refuse_if(checked.any(), self.step)
         found = [self.value(write.value) for write in self.word.writes]
         for write, value in zip(self.word.writes, found):
             if write in self.places:
@@ -118,7 +119,7 @@ class _Lanes(Values):
             elif self._is_pointer(write):
                 self._store(write, value)
         made = dict(zip((write.name for write in self.word.writes), zip(self.word.writes, found)))
-        for operand, result in zip(self.instr.produces, self.op.results):
+        for operand, result in zip(self.instr.produces, self.step.results):
             if operand.name in pointers:
                 self.w.set(result, pointers[operand.name])
             else:
@@ -142,7 +143,7 @@ class _Lanes(Values):
             places, on = self.value(place), None if where is None else self.value(where)
             if on is None and isinstance(access, Write):
                 on = self._mask()
-        self.places[access] = Places(checked, self.op, access, self.operands[access.name], of, places, on)
+        self.places[access] = Places(checked, self.step, access, self.operands[access.name], of, places, on)
 
     def fetched(self, e: Fetched) -> Elements:
         return self.places[e].loaded(self.lanes, e.dtype)
@@ -161,7 +162,7 @@ class _Lanes(Values):
         if key in self.memory:
             return
         w, code, pointer = self.w, self.w.code, self.operands[access.name]
-        given = self.op.get(access.offset) if access.offset else None
+        given = self.step.get(access.offset) if access.offset else None
         unit = access.unit or pointer.dtype.size
         place: Num = pointer.address
         if given is not None:
@@ -182,7 +183,7 @@ class _Lanes(Values):
             self._reads(pointer, given, unit, span, start)
         self.memory[key] = code.at(w.memory, code.add(start, place)), span
 
-    def _standing(self, pointer: LocalPointer, offset: Value | None, unit: int, span: int) -> tuple[str, int] | None:
+    def _standing(self, pointer: LocalPointer, offset: Operand | None, unit: int, span: int) -> tuple[str, int] | None:
         """Where bytes are read that have not been copied: the address of the first, and its address in the buffer."""
         limits = (0, 0) if offset is None else interval(self.w, offset)
         if not isinstance(pointer.address, int) or limits is None:
@@ -193,7 +194,7 @@ class _Lanes(Values):
                 return address, first
         return None
 
-    def _reads(self, pointer: LocalPointer, offset: Value | None, unit: int, span: int, start: int) -> None:
+    def _reads(self, pointer: LocalPointer, offset: Operand | None, unit: int, span: int, start: int) -> None:
         """What is read has to hold what the block has written, or zeros."""
         limits = (0, 0) if offset is None else interval(self.w, offset)
         if isinstance(pointer.address, int) and limits is not None:
@@ -203,7 +204,7 @@ class _Lanes(Values):
             self.w.reads_space(SPACES[pointer.space])
 
     def _advanced(self, checked: Checked, advance: Advance) -> LocalPointer:
-        pointer, step = self.operands[advance.pointer], self.op.get(advance.by)
+        pointer, step = self.operands[advance.pointer], self.step.get(advance.by)
         if step is None:
             return LocalPointer(pointer.space, pointer.address, pointer.dtype)
         size = pointer.dtype.size
@@ -248,15 +249,15 @@ class _Lanes(Values):
 
     def _swept(self, write: Write) -> None:
         """All bytes that the turns of the loop around store to side by side, where the text shows it."""
-        pointer, given, span = self.operands[write.name], self.op.get(write.offset), self._span(write)
+        pointer, given, span = self.operands[write.name], self.step.get(write.offset), self._span(write)
         if not self.w.sweeps or given is None or not isinstance(pointer.address, int):
             return
         loop, ranges = self.w.sweeps[-1]
-        body, step, limits = loop.regions[0], self.w.facts.constants.get(loop["step"]), interval(self.w, given)
+        (body, *_), step, limits = loop.regions[0], constant(loop.operands[2]), interval(self.w, given)
         size = write.unit or pointer.dtype.size
-        if given is not body.args[0] or self.op not in body.ops or limits is None:
+        if given is not body.args[0] or self.step not in body.steps or limits is None:
             return
-        if turns(self.w, loop) and isinstance(step, int) and step * size == span:
+        if turns(loop) and isinstance(step, int) and step * size == span:
             start = self.w.module.space(SPACES[pointer.space]) + pointer.address
             ranges.append((start + limits[0] * size, start + limits[1] * size + span))
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptokit.ir.core import Op
-from ptokit.ir.facts import scalar_type
+from ptokit.run.planning.plan import Operand, Step, plain
 from ptokit.types.integers import width
+from ptokit.types.values import Scalar
 
 from .rounding import from_double, to_double
+from .values import NotNativeError
 
 if TYPE_CHECKING:
     from .function import Writer
@@ -30,42 +31,50 @@ def llvm_type(name: str) -> str:
     return FLOATS.get(name) or f"i{width(name)}"
 
 
-def write(w: Writer, op: Op) -> None:
-    """An operation of `arith`."""
-    name = op.name.removeprefix("arith.")
-    if len(op.results) == 1 and op.result in w.facts.constants:
-        return
-    kind = scalar_type(op.values[0]) or ""
-    result = scalar_type(op.results[0]) or ""
-    args = [w.text(v) for v in op.values]
+def type_of(operand: Operand) -> str:
+    """LLVM's type of an operand that is a scalar."""
+    return llvm_type(_name_of(operand))
+
+
+def _name_of(operand: Operand) -> str:
+    type = plain(operand).type
+    if not isinstance(type, Scalar):
+        raise NotNativeError(str(type), "arithmetic on what is no number")
+    return type.name
+
+
+def write(w: Writer, step: Step) -> None:
+    """Arithmetic on numbers."""
+    name, kind, result = step.name, _name_of(step.operands[0]), _name_of(step.results[0])
+    args = [w.text(operand) for operand in step.operands]
     if name.endswith("_extended"):
         low, high = _extended(w, name, kind, args)
-        w.set(op.results[0], low)
-        w.set(op.results[1], high)
+        w.set(step.results[0], low)
+        w.set(step.results[1], high)
         return
     if name == "select":
-        w.set(op.result, w.code.value(f"select i1 {args[0]}, {_pair(result, args[1])}, {_pair(result, args[2])}"))
+        w.set(step.result, w.code.value(f"select i1 {args[0]}, {_pair(result, args[1])}, {_pair(result, args[2])}"))
     elif name == "cmpi":
-        w.set(op.result, w.code.value(f"icmp {op.attrs['predicate']} {llvm_type(kind)} {args[0]}, {args[1]}"))
+        w.set(step.result, w.code.value(f"icmp {step.attrs['predicate']} {llvm_type(kind)} {args[0]}, {args[1]}"))
     elif name == "cmpf":
         a, b = (to_double(w, x, kind) for x in args)
-        w.set(op.result, w.code.value(f"fcmp {op.attrs['predicate']} double {a}, {b}"))
+        w.set(step.result, w.code.value(f"fcmp {step.attrs['predicate']} double {a}, {b}"))
     elif name == "negf":
         t = llvm_type(kind)
-        w.set(op.result, w.code.value(f"xor {t} {args[0]}, {_CHANGES_SIGN[t]}"))
+        w.set(step.result, w.code.value(f"xor {t} {args[0]}, {_CHANGES_SIGN[t]}"))
     elif name == "bitcast":
-        w.set(op.result, args[0])
+        w.set(step.result, args[0])
     elif len(args) == 2:
-        w.set(op.result, _float(w, op, name, kind, args) if kind in FLOATS else _integer(w, op, name, kind, args))
+        w.set(step.result, _float(w, step, name, kind, args) if kind in FLOATS else _integer(w, step, name, kind, args))
     else:
-        w.set(op.result, _cast(w, op, name, kind, result, args[0]))
+        w.set(step.result, _cast(w, step, name, kind, result, args[0]))
 
 
 def _pair(type: str, value: str) -> str:
     return f"{llvm_type(type)} {value}"
 
 
-def _integer(w: Writer, op: Op, name: str, kind: str, args: list[str]) -> str:
+def _integer(w: Writer, step: Step, name: str, kind: str, args: list[str]) -> str:
     code, t, bits = w.code, llvm_type(kind), width(kind)
     a, b = args
     if name in _PLAIN:
@@ -73,9 +82,9 @@ def _integer(w: Writer, op: Op, name: str, kind: str, args: list[str]) -> str:
     if name in _EXTREMES:
         return code.value(f"call {t} @llvm.{_EXTREMES[name]}.{t}({t} {a}, {t} {b})")
     if name in _SHIFTS:
-        w.refuse_if(code.value(f"icmp uge {t} {b}, {bits}") if bits > 1 else code.value(f"icmp ne i1 {b}, false"), op)
+        w.refuse_if(code.value(f"icmp uge {t} {b}, {bits}") if bits > 1 else code.value(f"icmp ne i1 {b}, false"), step)
         return code.value(f"{_SHIFTS[name]} {t} {a}, {b}")
-    w.refuse_if(code.value(f"icmp eq {t} {b}, {'false' if bits == 1 else 0}"), op)
+    w.refuse_if(code.value(f"icmp eq {t} {b}, {'false' if bits == 1 else 0}"), step)
     if name in ("divui", "remui", "ceildivui"):
         if name == "remui":
             return code.value(f"urem {t} {a}, {b}")
@@ -121,10 +130,10 @@ def _extended(w: Writer, name: str, kind: str, args: list[str]) -> tuple[str, st
     return low, code.value(f"trunc {wide} {above} to {'i1' if name == 'addui_extended' else t}")
 
 
-def _float(w: Writer, op: Op, name: str, kind: str, args: list[str]) -> str:
+def _float(w: Writer, step: Step, name: str, kind: str, args: list[str]) -> str:
     code = w.code
     if name not in _FLOATS and name not in ("maximumf", "minimumf"):
-        return w.compute(op, llvm_type(kind))
+        return w.compute(step, llvm_type(kind))
     a, b = (to_double(w, x, kind) for x in args)
     if name in _FLOATS:
         return from_double(w, code.value(f"{_FLOATS[name]} double {a}, {b}"), kind)
@@ -141,13 +150,13 @@ def _float(w: Writer, op: Op, name: str, kind: str, args: list[str]) -> str:
     return from_double(w, code.value(f"select i1 {unordered}, double {nan}, double {chosen}"), kind)
 
 
-def _cast(w: Writer, op: Op, name: str, kind: str, result: str, a: str) -> str:
+def _cast(w: Writer, step: Step, name: str, kind: str, result: str, a: str) -> str:
     code = w.code
     if kind in FLOATS or result in FLOATS:
         if name in ("sitofp", "uitofp") and width(kind) <= 53:
             exact = code.value(f"{name} {llvm_type(kind)} {a} to double")
             return from_double(w, exact, result)
-        return w.compute(op, llvm_type(result))
+        return w.compute(step, llvm_type(result))
     small, large = width(kind), width(result)
     if small == large:
         return a

@@ -13,11 +13,10 @@ from functools import cached_property
 
 import numpy as np
 
-from ptokit.ir.core import Op, Value
-from ptokit.ir.facts import instr_of
+from ptokit.ir.core import Value
 from ptokit.isa.meaning.words import Bursts, Move
-from ptokit.isa.table import Instr
-from ptokit.run.planning.stores import loaded, stored
+from ptokit.run.planning.plan import Step
+from ptokit.run.planning.stores import loaded_by, stored_by
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout
 from ptokit.types.values import Scalar
@@ -44,16 +43,16 @@ class Scanner(Writer):
     @cached_property
     def relevant(self) -> Relevant:
         """What decides about global memory."""
-        return Relevant(self.source)
+        return Relevant(self.plan, self.module.related)
 
     def parameters(self) -> None:
         super().parameters()
-        count = sum(not isinstance(p.type, Scalar) for p in self.entry.params)
+        count = sum(not isinstance(p.type, Scalar) for p in self.entry.function.params)
         base = self.code.load("ptr", self.word(STATE_SEEN))
         mine = self.code.mul("%block", 16 * KINDS * max(1, count))
         self.seen = self.code.at(base, mine)
 
-    def refuse_if(self, wrong: str, op: Op) -> None:
+    def refuse_if(self, wrong: str, step: Step) -> None:
         """The launch will find out what is wrong."""
         if wrong == "false":
             return
@@ -64,24 +63,24 @@ class Scanner(Writer):
         code.leave("ret i32 1")
         code.place(good)
 
-    def compute(self, op: Op, type: str) -> str:
-        raise NotNativeError(op.name, "a scan does not call back")
+    def compute(self, step: Step, type: str) -> str:
+        raise NotNativeError(step.name, "a scan does not call back")
 
     def needs(self, value: Value) -> bool:
         return value in self.relevant.values
 
-    def operation(self, op: Op) -> None:
-        if op in self.relevant.ops:
-            super().operation(op)
+    def step(self, step: Step) -> None:
+        if step in self.relevant.steps:
+            super().step(step)
 
-    def begin_scope(self, op: Op) -> None:
+    def begin_scope(self, step: Step) -> None:
         pass
 
-    def check(self, op: Op, instr: Instr, site: object) -> None:
+    def check(self, step: Step) -> None:
         pass
 
     @contextmanager
-    def unless(self, wrong: str, op: Op, instr: Instr, *, reads: bool = True) -> Iterator[None]:
+    def unless(self, wrong: str, step: Step, *, reads: bool = True) -> Iterator[None]:
         yield
 
     def element(self, pointer: GmPointer, start: Num, *, write: bool) -> bool:
@@ -101,31 +100,31 @@ class Scanner(Writer):
             now = code.load("i64", address)
             code.store("i64", code.value(f"call i64 @llvm.{pick}.i64(i64 {now}, i64 {place})"), address)
 
-    def instruction(self, op: Op) -> None:
+    def instruction(self, step: Step) -> None:
         """What it touches of global memory; of results that something depends on nothing is known."""
-        instr = instr_of(op)
-        if instr is None or any(self.needs(result) for result in op.results):
-            raise NotNativeError(op.name, "a scan does not execute instructions")
-        word = instr.meaning_at(self.site(op))
+        if any(self.needs(result) for result in step.results):
+            raise NotNativeError(step.name, "a scan does not execute instructions")
+        site = self.site(step)
+        word = site.instr.meaning_at(site)
         if isinstance(word, Move) and word.combine:
-            raise NotNativeError(op.name, "blocks add to the same memory")
-        for kind, touched in ((WRITES, stored(op)), (READS, loaded(op))):
+            raise NotNativeError(step.name, "blocks add to the same memory")
+        for kind, touched in ((WRITES, stored_by(step)), (READS, loaded_by(step))):
             for value in touched:
                 what, checked = self.get(value), Checked(self)
                 checked.need("sge", what.memory.number, 0)
                 if isinstance(word, Bursts):
-                    first, last = self._rows(checked, op, word, what, kind)
+                    first, last = self._rows(checked, step, word, what, kind)
                 elif isinstance(what, View) and isinstance(word, Move) and what.options <= _PLAIN:
                     first, last = _bytes(checked, what.dtype, *reach(checked, what))
                 else:
                     first, last = 0, what.memory.size
-                self.refuse_if(checked.any(), op)
+                self.refuse_if(checked.any(), step)
                 self.note(what.memory.number, kind, first, last)
 
-    def _rows(self, checked: Checked, op: Op, word: Bursts, pointer: GmPointer, kind: int) -> tuple[Num, Num]:
+    def _rows(self, checked: Checked, step: Step, word: Bursts, pointer: GmPointer, kind: int) -> tuple[Num, Num]:
         if self.configures:
-            raise NotNativeError(op.name, "the program sets registers of copies")
-        _, _, ends = bursts.rows(checked, op, word)
+            raise NotNativeError(step.name, "the program sets registers of copies")
+        _, _, ends = bursts.rows(checked, step, word)
         first = checked.mul(pointer.offset, pointer.dtype.size)
         return first, checked.add(checked.add(first, ends[0 if kind == WRITES else 1]), -1)
 

@@ -10,16 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ptokit.ir.core import Block, Op, Value
-from ptokit.ir.facts import instr_of
+from ptokit.ir.core import Value
 from ptokit.isa.meaning.expressions import OWN, Element
 from ptokit.isa.meaning.words import Contract, Move
 from ptokit.isa.table import Role
+from ptokit.run.planning.plan import Block, Step, constant
+from ptokit.run.planning.stores import stored_by
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import PartitionView, Ptr
 
 from . import contracts
-from .forwarding import everything, place_in, stores
+from .forwarding import with_inner
 from .tiles import meets
 from .values import Tile, View
 
@@ -30,37 +31,37 @@ if TYPE_CHECKING:
 _CUBE = frozenset(("Mat", "Left", "Right"))
 
 
-def stands(w: Writer, op: Op, tile: Tile, source: Tile | View) -> bool:
+def stands(w: Writer, step: Step, tile: Tile, source: Tile | View) -> bool:
     """True if a copy of a source into a tile need not be made."""
     rows, cols = tile.spec.valid_row, tile.spec.valid_col
     if tile.spec.loc.name == "Vec":
-        return isinstance(source, View) and _last_use(w, op) is not None
+        return isinstance(source, View) and _last_use(w, step) is not None
     if tile.spec.loc.name not in _CUBE or tile.shape is not None:
         return False
-    return _last_use(w, op) is not None and contracts.readable(w, source, rows, cols)
+    return _last_use(w, step) is not None and contracts.readable(w, source, rows, cols)
 
 
-def _last_use(w: Writer, op: Op) -> int | None:
+def _last_use(w: Writer, step: Step) -> int | None:
     """The place in its region of the last operation that reads what a copy stands for; None if it has to be made."""
-    word, dst = _copy(w, op), op.get("dst")
+    word, dst = _copy(w, step), step.get("dst")
     if word is None or dst is None or not w.simple_tiles:
         return None
-    tile, (block, at) = w.values.get(dst), w.blocks[op]
+    tile, (block, at) = w.found(dst), w.relations.places[step]
     if not isinstance(tile, Tile) or tile.shape is not None or tile.parent is not None or not _alone(w, dst, tile):
         return None
-    users = [other for other in w.users[dst] if other is not dst.owner]
-    places = {other: place for other in users if (place := place_in(w, other, block)) is not None}
+    users = w.relations.users[dst]
+    places = {other: place for other in users if (place := w.relations.place_in(other, block)) is not None}
     writers = [other for other in users if other.get("dst") is dst]
     if len(places) < len(users) or not users or users[0] not in writers:
         return None
-    if any(_copy(w, other) is None or w.blocks[other][0] is not block for other in writers):
+    if any(_copy(w, other) is None or w.relations.places[other][0] is not block for other in writers):
         return None
-    until = min((places[other] for other in writers if places[other] > at), default=len(block.ops))
+    until = min((places[other] for other in writers if places[other] > at), default=len(block.steps))
     last = at
     stored = None
     for other in users:
         if at < places[other] < until:
-            if _is_store(w, other, dst) and w.blocks[other][0] is block and stored is None:
+            if _is_store(w, other, dst) and w.relations.places[other][0] is block and stored is None:
                 stored, last = places[other], max(last, places[other])
                 continue
             used = _read_by(w, other, dst, block, places[other])
@@ -70,30 +71,26 @@ def _last_use(w: Writer, op: Op) -> int | None:
     if tile.spec.loc.name == "Vec" and stored is None:
         return None
     # A store reads before it writes; nothing may be read behind it.
-    return last if _unchanged(w, op, block, at, last - (stored == last)) else None
+    return last if _unchanged(w, step, block, at, last - (stored == last)) else None
 
 
-def _is_store(w: Writer, op: Op, tile: Value) -> bool:
+def _is_store(w: Writer, step: Step, tile: Value) -> bool:
     """True for a store of all of a tile of the vector unit, bit for bit."""
-    instr, view = instr_of(op), op.get("dst")
-    if instr is None or view is None or not isinstance(view.type, PartitionView) or not isinstance(tile.type, TileSpec):
+    word, view = _meaning(w, step), step.get("dst")
+    if view is None or not isinstance(view.type, PartitionView) or not isinstance(tile.type, TileSpec):
         return False
-    word = instr.meaning_at(w.site(op))
     plain = isinstance(word, Move) and isinstance(word.value, Element) and not word.combine
     return plain and tile.type.loc.name == "Vec" and view.type.dtype is tile.type.dtype
 
 
-def _copy(w: Writer, op: Op) -> Move | None:
+def _copy(w: Writer, step: Step) -> Move | None:
     """The meaning of a copy of all of a tile's valid region, bit for bit."""
-    instr = instr_of(op)
-    if instr is None:
-        return None
-    word = instr.meaning_at(w.site(op))
+    word = _meaning(w, step)
     if not isinstance(word, Move) or not isinstance(word.value, Element) or word.combine or word.fills:
         return None
     if word.dst != "dst" or word.to != OWN or word.value.at != OWN:
         return None
-    dst, src = op.get("dst"), op.get(word.value.name)
+    dst, src = step.get("dst"), step.get(word.value.name)
     if dst is None or src is None or not isinstance(dst.type, TileSpec) or dst.type.dtype.packed:
         return None
     if isinstance(src.type, TileSpec):
@@ -110,70 +107,64 @@ def _alone(w: Writer, value: Value, tile: Tile) -> bool:
     return not any(isinstance(t, Tile) and v is not value and meets(t, tile) for v, t in w.values.items())
 
 
-def _read_by(w: Writer, op: Op, tile: Value, block: Block, place: int) -> int | None:
+def _read_by(w: Writer, step: Step, tile: Value, block: Block, place: int) -> int | None:
     """How long a reader needs a tile: a product until it is there, a copy as long as that one is needed."""
-    instr = instr_of(op)
-    if instr is None or not isinstance(tile.type, TileSpec) or tile.type.loc.name not in _CUBE:
+    if not isinstance(tile.type, TileSpec) or tile.type.loc.name not in _CUBE:
         return None
-    word = instr.meaning_at(w.site(op))
+    word = _meaning(w, step)
     if isinstance(word, Contract):
-        operands: dict[str, Any] = {o.name: w.values.get(v) for o in instr.operands if (v := op.get(o.name))}
-        factors = [name for name in (word.left, word.right) if op.get(name) is tile]
-        others = [o.name for o in instr.operands if op.get(o.name) is tile and o.name not in factors]
+        operands: dict[str, Any] = {name: w.found(given) for name in step.names if (given := step.get(name))}
+        factors = [name for name in (word.left, word.right) if step.get(name) is tile]
+        others = [name for name in step.names if step.get(name) is tile and name not in factors]
         return place if factors and not others and contracts.possible(w, word, operands) else None
-    if w.blocks[op][0] is not block:
+    if w.relations.places[step][0] is not block:
         return None  # in a region of its own
-    return _last_use(w, op) if isinstance(word, Move) and op.get("dst") is not tile else None
+    return _last_use(w, step) if isinstance(word, Move) and step.get("dst") is not tile else None
 
 
-def _unchanged(w: Writer, op: Op, block: Block, at: int, last: int) -> bool:
+def _unchanged(w: Writer, step: Step, block: Block, at: int, last: int) -> bool:
     """True if nothing writes the source of a copy up to an operation."""
-    word = _copy(w, op)
+    word = _copy(w, step)
     assert word is not None
     assert isinstance(word.value, Element)
-    source = w.values.get(op[word.value.name])
+    source = w.found(step[word.value.name])
     if isinstance(source, Tile):
         before = w.stands_for.get(source.start)
         source = source if before is None else before
-    for inner in (inner for other in block.ops[at + 1 : last + 1] for inner in _all(other)):
-        if isinstance(source, View | None) and stores(inner):
+    for inner in (inner for other in block.steps[at + 1 : last + 1] for inner in with_inner(other)):
+        if isinstance(source, View | None) and stored_by(inner):
             return False
         if isinstance(source, Tile) and any(meets(source, t) for t in _written(w, inner)):
             return False
     return source is None or isinstance(source, Tile | View)
 
 
-def _written(w: Writer, op: Op) -> Iterator[Tile]:
-    instr = instr_of(op)
-    for operand in instr.operands if instr is not None else ():
+def _written(w: Writer, step: Step) -> Iterator[Tile]:
+    for operand in step.instr.operands if step.instr is not None else ():
         if operand.role is not Role.IN:
-            for value in op.group(operand.name):
-                tile = w.values.get(value)
+            for value in step.group(operand.name):
+                tile = w.found(value)
                 if isinstance(tile, Tile):
                     yield tile
 
 
-def _all(op: Op) -> Iterator[Op]:
-    yield op
-    for region in op.regions:
-        yield from region.walk()
+def _meaning(w: Writer, step: Step) -> object:
+    return None if step.instr is None else step.instr.meaning_at(w.site(step))
 
 
 def simple(w: Writer) -> bool:
     """True if the text says where all tiles lie, and nothing but instructions touches their bytes."""
-    if len([f for f in w.source.functions if f.body is not None]) != 1:
+    if len(w.plan.functions) != 1 or len(w.function.body) > 1:
         return False
-    if w.function.body is None or w.function.body.more:
-        return False
-    for op in everything(w):
-        if any(region.more for region in op.regions):
+    for step in w.function.walk():
+        if any(len(region) > 1 for region in step.regions):
             return False
-        if op.name in ("pto.tassign", "pto.treshape", "pto.bitcast", "pto.subset", "pto.subview"):
-            if any(isinstance(v.type, TileSpec) and v.type.loc.name != "Vec" for v in op.values):
+        if step.word in ("rebind", "alias", "window"):
+            if any(isinstance(v.type, TileSpec) and v.type.loc.name != "Vec" for v in step.values):
                 return False
-        elif op.name == "pto.alloc_tile" and op.get("addr") is not None:
-            if not isinstance(w.facts.constants.get(op["addr"]), int):
+        elif step.word == "tile" and step.get("addr") is not None:
+            if not isinstance(constant(step["addr"]), int):
                 return False
-        elif any(isinstance(v.type, Ptr) and (v.type.space or "gm") != "gm" for v in op.results):
+        elif any(isinstance(v.type, Ptr) and (v.type.space or "gm") != "gm" for v in step.results):
             return False
     return True

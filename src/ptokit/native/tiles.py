@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ptokit.ir.core import Op
 from ptokit.isa.checks.placement import broken_placement
-from ptokit.isa.unknown import known
+from ptokit.run.planning.plan import Data, Step
 from ptokit.types.layout import element_offset, windowed
 from ptokit.types.tile import DYNAMIC, TileSpec
 
@@ -19,103 +18,70 @@ if TYPE_CHECKING:
     from .function import Writer
 
 
-def fixed(w: Writer, op: Op) -> None:
-    """A tile whose address and valid region are fixed, before the function begins."""
-    spec = w.settled.get(op.result, op.result.type)
-    assert isinstance(spec, TileSpec)
-    address = w.facts.size(op.get("addr"))
-    if op.result in w.carried_tiles and op.get("addr") is None:
-        raise NotNativeError(op.name, "a loop hands the tile to its next turn, which allocates another one")
-    if not spec.dynamic and (op.get("addr") is None or known(address)):
-        _place(w, op, None if op.get("addr") is None else int(address), None)  # type: ignore[arg-type]
-
-
-def alloc_tile(w: Writer, op: Op) -> None:
-    spec = w.settled.get(op.result, op.result.type)
-    assert isinstance(spec, TileSpec)
-    given = op.get("addr")
-    address = None if given is None else w.number(given)
-    if not spec.dynamic and (address is None or isinstance(address, int)):
-        return  # at the top of the function
-    shape = None
+def tile(w: Writer, step: Step) -> None:
+    """A tile; where its address and valid region are known nothing is left to do at run time."""
+    stated, spec, address, shape = step["type"].value, w.settled(step.result), None, None
     if spec.dynamic:
         shape = w.code.slot("[2 x i64]", 16)
-        rows = w.number(op["valid_row"]) if spec.valid_row == DYNAMIC else spec.valid_row
-        cols = w.number(op["valid_col"]) if spec.valid_col == DYNAMIC else spec.valid_col
-        _set_valid(w, op, spec, shape, rows, cols)
-    _place(w, op, address, shape)
-
-
-def _place(w: Writer, op: Op, address: Num | None, shape: str | None) -> None:
-    type = op.result.type
-    assert isinstance(type, TileSpec)
-    spec = w.settled.get(op.result, type)
-    if address is None:
-        start: Num = w.module.area(op, spec.nbytes)
+        _set_valid(w, step, spec, shape, w.number(step["valid_row"]), w.number(step["valid_col"]))
+    if step.get("addr") is not None:
+        address = w.number(step["addr"])
+        start = at_address(w, step, spec, address)
+    elif step.get("site") is not None:
+        start = w.module.area(step, spec.nbytes)
     else:
-        start = at_address(w, op, spec, address)
-    w.set(op.result, Tile(start, spec, shape, address, op.result.name, stated=type))
+        raise NotNativeError(step.name, "a loop hands the tile to its next turn, which allocates another one")
+    w.set(step.result, Tile(start, spec, shape, address, step.result.name, stated=stated))
 
 
-def at_address(w: Writer, op: Op, spec: TileSpec, address: Num) -> Num:
+def at_address(w: Writer, step: Step, spec: TileSpec, address: Num) -> Num:
     """Where a tile at an address of its buffer begins in the memory of the thread."""
     base = w.module.space(spec.loc)
     if isinstance(address, int):
         if any(True for _ in broken_placement(spec, address, w.target)):
-            raise NotNativeError(op.name, "the tile does not fit at its address")
+            raise NotNativeError(step.name, "the tile does not fit at its address")
         return base + address
     checked = Checked(w)
     checked.need("sge", address, 0)
     checked.need("sle", address, w.target.capacity[spec.loc] - spec.nbytes)
     checked.need("eq", w.code.value(f"srem i64 {address}, {w.target.alignment}"), 0)
-    w.refuse_if(checked.any(), op)
+    w.refuse_if(checked.any(), step)
     return w.code.add(base, address)
 
 
-def declare_tile(w: Writer, op: Op) -> None:
-    spec = op.result.type
-    assert isinstance(spec, TileSpec)
-    shape = None
-    if spec.dynamic:
-        shape = w.code.slot("[2 x i64]", 16)
-        w.code.store("i64", spec.rows if spec.valid_row == DYNAMIC else spec.valid_row, shape)
-        w.code.store("i64", spec.cols if spec.valid_col == DYNAMIC else spec.valid_col, w.code.at(shape, 8))
-    _place(w, op, None, shape)
-
-
-def _set_valid(w: Writer, op: Op, spec: TileSpec, shape: str, rows: Num, cols: Num) -> None:
+def _set_valid(w: Writer, step: Step, spec: TileSpec, shape: str, rows: Num, cols: Num) -> None:
     checked = Checked(w)
     for n, limit in ((rows, spec.rows), (cols, spec.cols)):
         checked.need("sge", n, 0)
         checked.need("sle", n, limit)
-    w.refuse_if(checked.any(), op)
+    w.refuse_if(checked.any(), step)
     w.code.store("i64", rows, shape)
     w.code.store("i64", cols, w.code.at(shape, 8))
 
 
-def set_validshape(w: Writer, op: Op) -> None:
+def set_valid(w: Writer, step: Step) -> None:
+    """Another valid region of a tile."""
     w.pending.flush()
-    tile = w.get(op["tile"])
+    tile = w.get(step["tile"])
     if tile.shape is None:
-        raise NotNativeError(op.name, "the type of the tile fixes its valid region")
-    _set_valid(w, op, tile.type, tile.shape, w.number(op["valid_row"]), w.number(op["valid_col"]))
+        raise NotNativeError(step.name, "the type of the tile fixes its valid region")
+    _set_valid(w, step, tile.type, tile.shape, w.number(step["valid_row"]), w.number(step["valid_col"]))
 
 
-def tassign(w: Writer, op: Op) -> None:
+def rebind(w: Writer, step: Step) -> None:
+    """The same tile at another address."""
     w.pending.flush()
-    tile, address = w.get(op["tile"]), w.number(op["addr"])
-    start = at_address(w, op, tile.spec, address)
+    tile, address = w.get(step["tile"]), w.number(step["addr"])
+    start = at_address(w, step, tile.spec, address)
     spec = tile.type if tile.parent is None else tile.spec
     shape = _copied(w, *valid(w, tile)) if spec.dynamic else None
-    found = Tile(start, spec, shape, address, tile.name, stated=tile.type)
-    w.set(op.result, found)
+    w.set(step.result, Tile(start, spec, shape, address, tile.name, stated=tile.type))
 
 
-def treshape(w: Writer, op: Op) -> None:
-    """treshape and bitcast: the same bytes as another type."""
+def alias(w: Writer, step: Step) -> None:
+    """The same bytes as another type."""
     w.pending.flush()
-    source, spec = w.get(op["src"]), op.result.type
-    assert isinstance(spec, TileSpec)
+    source, spec = w.get(step["src"]), step["type"].value
     shape = None
     if spec.dynamic:
         rows, cols = valid(w, source)
@@ -126,18 +92,17 @@ def treshape(w: Writer, op: Op) -> None:
             rows if spec.valid_row == DYNAMIC else spec.valid_row,
             cols if spec.valid_col == DYNAMIC else spec.valid_col,
         )
-    w.set(op.result, Tile(source.start, spec, shape, source.address, op.result.name))
+    w.set(step.result, Tile(source.start, spec, shape, source.address, step.result.name))
 
 
-def subset(w: Writer, op: Op) -> None:
-    """subset and subview: a window of a tile."""
+def window(w: Writer, step: Step) -> None:
+    """A part of a tile."""
     w.pending.flush()
-    source, type = w.get(op["source"]), op.result.type
-    assert isinstance(type, TileSpec)
+    source, type = w.get(step["source"]), step["type"].value
     parent, memory = source.type, source.spec
-    row, col = (w.number(v) for v in op.group("offsets"))
+    row, col = map(w.number, step.group("offsets"))
     if parent.dtype.packed:
-        raise NotNativeError(op.name, "of a tile of 4-bit elements")
+        raise NotNativeError(step.name, "of a tile of 4-bit elements")
     checked = Checked(w)
     for at, limit, unit in (
         (row, parent.rows - type.rows, parent.box.rows),
@@ -147,22 +112,20 @@ def subset(w: Writer, op: Op) -> None:
         checked.need("sle", at, limit)
         if unit > 1:
             checked.need("eq", at % unit if isinstance(at, int) else w.code.value(f"srem i64 {at}, {unit}"), 0)
-    w.refuse_if(checked.any(), op)
+    w.refuse_if(checked.any(), step)
     elements = element(w, memory, row, col)
     moved = w.code.mul(elements, memory.dtype.size)
     spec = windowed(memory, type)
     shape = None
     if type.dynamic:
-        rows, cols = valid(w, source)
-        given = op.get("valid_row"), op.get("valid_col")
-        vr = w.code.sub(rows, row) if given[0] is None else w.number(given[0])
-        vc = w.code.sub(cols, col) if given[1] is None else w.number(given[1])
-        vr = _clipped(w, vr, type.rows) if type.valid_row == DYNAMIC else type.valid_row
-        vc = _clipped(w, vc, type.cols) if type.valid_col == DYNAMIC else type.valid_col
+        left = [w.code.sub(n, at) for n, at in zip(valid(w, source), (row, col))]
+        given = [n if o == Data(None) else w.number(o) for n, o in zip(left, step.group("valid"))]
+        vr = _clipped(w, given[0], type.rows) if type.valid_row == DYNAMIC else type.valid_row
+        vc = _clipped(w, given[1], type.cols) if type.valid_col == DYNAMIC else type.valid_col
         shape = _copied(w, vr, vc)
     address = None if source.address is None else w.code.add(source.address, moved)
     start = w.code.add(source.start, moved)
-    w.set(op.result, Tile(start, spec, shape, address, op.result.name, source, row, col, type))
+    w.set(step.result, Tile(start, spec, shape, address, step.result.name, source, row, col, type))
 
 
 def element(w: Writer, spec: TileSpec, row: Num, col: Num) -> Num:
@@ -217,13 +180,10 @@ def meets(a: Tile, b: Tile) -> bool:
     return x is None or y is None or (x[0] < y[1] and y[0] < x[1])
 
 
-METHODS: dict[str, Callable[[Writer, Op], None]] = {
-    "pto.alloc_tile": alloc_tile,
-    "pto.declare_tile": declare_tile,
-    "pto.tassign": tassign,
-    "pto.treshape": treshape,
-    "pto.bitcast": treshape,
-    "pto.subset": subset,
-    "pto.subview": subset,
-    "pto.set_validshape": set_validshape,
+WORDS: dict[str, Callable[[Writer, Step], None]] = {
+    "tile": tile,
+    "rebind": rebind,
+    "alias": alias,
+    "window": window,
+    "set_valid": set_valid,
 }

@@ -6,17 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ptokit.ir.core import Op, Value
-from ptokit.ir.scale_views import packed_slice
+from ptokit.ir.core import Value
 from ptokit.run.machine.value_words import APART
 from ptokit.run.memory.local import SPACES
-from ptokit.run.planning.casts import check_cast
+from ptokit.run.planning.plan import Step
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout
 from ptokit.types.integers import width
 from ptokit.types.tensor import infer_layout, inner_channels
 from ptokit.types.tile import DYNAMIC
-from ptokit.types.values import MemRef, Ptr, Scalar, TensorView
+from ptokit.types.values import MemRef, Ptr, Scalar
 
 from .code import Num
 from .scalars import FLOATS, llvm_type
@@ -75,6 +74,8 @@ def parameter(w: Writer, param: Value, at: int) -> int:
 
     match param.type:
         case Scalar(name):
+            if name not in FLOATS and not param.type.is_integer:
+                raise NotNativeError(str(param.type), f"%{param.name} is a number that native code does not know")
             kind = llvm_type(name)
             found = word()
             w.set(param, found if kind == "i64" else code.value(f"trunc i64 {found} to {kind}"))
@@ -146,49 +147,52 @@ def inferred(
     return layout, frozenset(options)
 
 
-def make_tensor_view(w: Writer, op: Op) -> None:
-    view = op.result.type
-    assert isinstance(view, TensorView)
-    pointer = w.get(op["ptr"])
+def view(w: Writer, step: Step) -> None:
+    """A view of all of an argument."""
+    pointer, dtype, stated = w.get(step["ptr"]), step["dtype"].value, step.get("layout")
     assert isinstance(pointer, GmPointer)
-    dims = tuple(w.number(v) for v in op.group("shape"))
-    strides = tuple(w.number(v) for v in op.group("strides"))
-    stated = op.attrs.get("layout")
+    dims, strides = (tuple(map(w.number, step.group(name))) for name in ("shape", "strides"))
     if stated is None:
-        layout, options = inferred(w, view.dtype, dims, strides)
+        layout, options = inferred(w, dtype, dims, strides)
     else:
-        layout, options = LAYOUTS.index(stated), frozenset((stated,))
-    w.set(op.result, View(pointer.memory, pointer.offset, dims, strides, view.dtype, layout, options))
+        layout, options = LAYOUTS.index(stated.value), frozenset((stated.value,))
+    w.set(step.result, View(pointer.memory, pointer.offset, dims, strides, dtype, layout, options))
 
 
-def partition_view(w: Writer, op: Op) -> None:
-    parent = w.get(op["source"])
+def slice_of(w: Writer, step: Step) -> None:
+    """A part of a view."""
+    parent, packed = w.get(step["source"]), step.get("packed")
     assert isinstance(parent, View)
-    offsets, sizes = ([w.number(v) for v in op.group(n)] for n in ("offsets", "sizes"))
+    offsets, sizes = (tuple(map(w.number, step.group(name))) for name in ("offsets", "sizes"))
     checked = Checked(w)
     start = parent.offset
     for o, n, d, s in zip(offsets, sizes, parent.dims, parent.strides):
         checked.need("sge", o, 0)
         checked.need("sle", n, w.code.sub(d, o))  # o is not negative, d not beyond 2**63
         start = checked.add(start, checked.mul(o, s))
-    w.refuse_if(checked.any(), op)
-    packed = packed_slice(op, w.function)
+    w.refuse_if(checked.any(), step)
+    found = replace(parent, offset=start, dims=sizes)
     if packed is not None:
-        dims, strides, layout = packed
-        number, options = LAYOUTS.index(layout), frozenset((layout,))
-        w.set(op.result, View(parent.memory, start, dims, strides, parent.dtype, number, options))
-        return
-    w.set(
-        op.result,
-        View(parent.memory, start, tuple(sizes), parent.strides, parent.dtype, parent.layout, parent.options),
-    )
+        dims, strides, layout = packed.value
+        found = View(parent.memory, start, dims, strides, parent.dtype, LAYOUTS.index(layout), frozenset((layout,)))
+    w.set(step.result, found)
 
 
-def view_dim(w: Writer, op: Op) -> None:
-    index, source = w.number(op["index"]), w.get(op["source"])
-    if not isinstance(index, int) or not 0 <= index < len(source.dims):
-        raise NotNativeError(op.name, "the number of the dimension is not a constant")
-    w.set(op.result, source.dims[index])
+def _of_dimension(w: Writer, step: Step, numbers: Sequence[Num]) -> None:
+    index = w.number(step["index"])
+    if not isinstance(index, int) or not 0 <= index < len(numbers):
+        raise NotNativeError(step.name, "the number of the dimension is not a constant")
+    w.set(step.result, numbers[index])
+
+
+def dim(w: Writer, step: Step) -> None:
+    """A size of a view."""
+    _of_dimension(w, step, w.get(step["source"]).dims)
+
+
+def stride(w: Writer, step: Step) -> None:
+    """A stride of a view."""
+    _of_dimension(w, step, w.get(step["source"]).strides)
 
 
 def reach(checked: Checked, view: View) -> tuple[Num, Num]:
@@ -219,46 +223,38 @@ def inside(checked: Checked, view: View) -> None:
         checked.need("sge", d, 0)
 
 
-def renamed(w: Writer, op: Op) -> None:
-    """unrealized_conversion_cast, which changes no bit."""
-    check_cast(op)
-    for source, result in zip(op.group("in"), op.results):
-        w.set(result, w.either(source))
-
-
-def castptr(w: Writer, op: Op) -> None:
-    pointer, value = op.result.type, op["value"]
-    if not isinstance(pointer, Ptr):
-        raise NotNativeError("castptr", "a pointer as a number")
-    space = pointer.space or "gm"
+def cast(w: Writer, step: Step) -> None:
+    """A pointer from another one, or from a number."""
+    value, dtype, space = step["value"], step["dtype"].value, step["space"].value
     source = w.number(value) if isinstance(value.type, Scalar) else w.get(value)
     if isinstance(source, LocalPointer):
-        w.set(op.result, LocalPointer(space, source.address, pointer.dtype))
+        w.set(step.result, LocalPointer(space, source.address, dtype))
     elif space in SPACES:
         if isinstance(source, GmPointer):
-            raise NotNativeError(op.name, "a pointer to global memory as one to a buffer")
-        w.set(op.result, LocalPointer(space, source, pointer.dtype))
+            raise NotNativeError(step.name, "a pointer to global memory as one to a buffer")
+        w.set(step.result, LocalPointer(space, source, dtype))
     elif isinstance(source, GmPointer):
-        if pointer.dtype.packed is not source.dtype.packed:
-            raise NotNativeError(op.name, "between elements of 4 bits and others")
+        if dtype.packed is not source.dtype.packed:
+            raise NotNativeError(step.name, "between elements of 4 bits and others")
         checked = Checked(w)
         start = checked.mul(source.offset, source.dtype.size)
-        size = pointer.dtype.size
+        size = dtype.size
         left = start % size if isinstance(start, int) else w.code.value(f"srem i64 {start}, {size}")
         checked.need("eq", left, 0)
-        w.refuse_if(checked.any(), op)
+        w.refuse_if(checked.any(), step)
         whole = start // size if isinstance(start, int) else w.code.value(f"sdiv i64 {start}, {size}")
         memory = source.memory
-        if pointer.dtype.bits != source.dtype.bits:
+        if dtype.bits != source.dtype.bits:
             count = w.code.value(f"udiv i64 {memory.size}, {size}")
             memory = replace(memory, count=count)
-        w.set(op.result, GmPointer(memory, whole, pointer.dtype))
+        w.set(step.result, GmPointer(memory, whole, dtype))
     else:
-        w.set(op.result, GmPointer(Memory("null", 0, 0, -1), 0, pointer.dtype))
+        w.set(step.result, GmPointer(Memory("null", 0, 0, -1), 0, dtype))
 
 
-def addptr(w: Writer, op: Op) -> None:
-    pointer, elements = w.get(op["ptr"]), w.number(op["offset"])
+def advance(w: Writer, step: Step) -> None:
+    """A pointer some elements further on."""
+    pointer, elements = w.get(step["ptr"]), w.number(step["offset"])
     checked = Checked(w)
     if isinstance(pointer, LocalPointer):
         address = checked.add(pointer.address, checked.mul(elements, pointer.dtype.size))
@@ -266,11 +262,11 @@ def addptr(w: Writer, op: Op) -> None:
     else:
         assert isinstance(pointer, GmPointer)
         result = GmPointer(pointer.memory, checked.add(pointer.offset, elements), pointer.dtype)
-    w.refuse_if(checked.any(), op)
-    w.set(op.result, result)
+    w.refuse_if(checked.any(), step)
+    w.set(step.result, result)
 
 
-def _element(w: Writer, op: Op, pointer: GmPointer | LocalPointer, index: Num) -> str:
+def _element(w: Writer, step: Step, pointer: GmPointer | LocalPointer, index: Num) -> str:
     """The address of one element, which has to lie in its memory."""
     checked, size = Checked(w), pointer.dtype.size
     if isinstance(pointer, LocalPointer):
@@ -281,15 +277,15 @@ def _element(w: Writer, op: Op, pointer: GmPointer | LocalPointer, index: Num) -
         if size > 1:
             low = place % size if isinstance(place, int) else w.code.value(f"and i64 {place}, {size - 1}")
             checked.need("eq", low, 0)
-        w.refuse_if(checked.any(), op)
+        w.refuse_if(checked.any(), step)
         return w.code.at(w.memory, w.code.add(w.module.space(loc), place))
     place = checked.add(pointer.offset, index)
     checked.need("sge", place, 0)
     checked.need("slt", place, pointer.memory.count)
     start = checked.mul(place, size)
     checked.need("sle", start, w.code.sub(pointer.memory.size, size))
-    w.refuse_if(checked.any(), op)
-    if not w.element(pointer, start, write=op.name == "pto.store_scalar"):
+    w.refuse_if(checked.any(), step)
+    if not w.element(pointer, start, write=step.word == "store_scalar"):
         return ""
     return w.code.at(pointer.memory.base, start)
 
@@ -302,93 +298,90 @@ def _plain(pointer: GmPointer | LocalPointer, type: Scalar) -> bool:
     return dtype.is_integer and dtype.bits >= 8 and type.name not in FLOATS and width(type.name) == dtype.bits
 
 
-def load_scalar(w: Writer, op: Op) -> None:
-    pointer = w.get(op["ptr"])
+def load_scalar(w: Writer, step: Step) -> None:
+    """An element of memory as a number."""
+    pointer, type = w.get(step["ptr"]), step.result.type
     w.pending.flush()
-    assert isinstance(op.result.type, Scalar)
-    if not _plain(pointer, op.result.type):
-        w.set(op.result, w.compute(op, llvm_type(op.result.type.name)))
+    assert isinstance(type, Scalar)
+    if not _plain(pointer, type):
+        w.set(step.result, w.compute(step, llvm_type(type.name)))
         return
     if isinstance(pointer, LocalPointer):
         w.reads_space(SPACES[pointer.space])
-    at = _element(w, op, pointer, w.number(op["index"]))
-    w.set(op.result, w.code.load(f"i{8 * pointer.dtype.size}", at, 1))
+    at = _element(w, step, pointer, w.number(step["index"]))
+    w.set(step.result, w.code.load(f"i{8 * pointer.dtype.size}", at, 1))
 
 
-def store_scalar(w: Writer, op: Op) -> None:
-    pointer, value = w.get(op["ptr"]), op["value"]
+def store_scalar(w: Writer, step: Step) -> None:
+    """A number into an element of memory."""
+    pointer, value = w.get(step["ptr"]), step["value"]
     w.pending.flush()
     assert isinstance(value.type, Scalar)
     if not _plain(pointer, value.type):
-        raise NotNativeError(op.name, f"{value.type} as an element of type {pointer.dtype}")
-    at = _element(w, op, pointer, w.number(op["index"]))
+        raise NotNativeError(step.name, f"{value.type} as an element of type {pointer.dtype}")
+    at = _element(w, step, pointer, w.number(step["index"]))
     if at:
         w.code.store(f"i{8 * pointer.dtype.size}", w.text(value), at, 1)
 
 
-def view_stride(w: Writer, op: Op) -> None:
-    index, source = w.number(op["index"]), w.get(op["source"])
-    if not isinstance(index, int) or not 0 <= index < len(source.strides):
-        raise NotNativeError(op.name, "the number of the dimension is not a constant")
-    w.set(op.result, source.strides[index])
+def first_element(w: Writer, step: Step) -> None:
+    """A pointer to where a view begins."""
+    found = w.get(step["src"])
+    w.set(step.result, GmPointer(found.memory, found.offset, found.dtype))
 
 
-def view_address(w: Writer, op: Op) -> None:
-    view = w.get(op["src"])
-    w.set(op.result, GmPointer(view.memory, view.offset, view.dtype) if isinstance(op.result.type, Ptr) else view)
-
-
-def tile_address(w: Writer, op: Op) -> None:
-    pointer, tile = op.result.type, w.get(op["tile"])
+def first_byte(w: Writer, step: Step) -> None:
+    """A pointer to where a tile begins."""
+    tile = w.get(step["tile"])
     w.pending.flush()
-    if not isinstance(pointer, Ptr) or tile.address is None:
-        raise NotNativeError(op.name, "the tile has no address")
-    w.set(op.result, LocalPointer(pointer.space or "gm", tile.address, pointer.dtype))
+    if tile.address is None:
+        raise NotNativeError(step.name, "the tile has no address")
+    w.set(step.result, LocalPointer(step["space"].value, tile.address, step["dtype"].value))
 
 
-def address_in_gm(w: Writer, op: Op) -> None:
-    pointer = w.get(op["ptr"])
+def address_in_gm(w: Writer, step: Step) -> None:
+    """The address of an element of an argument."""
+    pointer = w.get(step["ptr"])
     if pointer.dtype.packed:
-        raise NotNativeError(op.name, "of elements of 4 bits")
+        raise NotNativeError(step.name, "of elements of 4 bits")
     checked = Checked(w)
     start = checked.mul(w.code.add(pointer.memory.number, 1), APART)
     address = checked.add(start, checked.mul(pointer.offset, pointer.dtype.size))
-    w.refuse_if(checked.any(), op)
-    w.set(op.result, address)
+    w.refuse_if(checked.any(), step)
+    w.set(step.result, address)
 
 
-def pointer_at(w: Writer, op: Op) -> None:
-    """inttoptr: of all arguments the one that lies there."""
-    pointer, address, code, checked = op.result.type, w.number(op["addr"]), w.code, Checked(w)
-    assert isinstance(pointer, Ptr)
-    if pointer.dtype.packed:
-        raise NotNativeError(op.name, "to elements of 4 bits")
+def pointer_at(w: Writer, step: Step) -> None:
+    """A pointer to an address: of all arguments into the one that lies there."""
+    dtype, address, code, checked = step["dtype"].value, w.number(step["addr"]), w.code, Checked(w)
+    if dtype.packed:
+        raise NotNativeError(step.name, "to elements of 4 bits")
     number = code.value(f"ashr i64 {code.add(address, APART // 2)}, {APART.bit_length() - 1}")
     base, size, which = "null", "0", "-1"
-    for memory in (w.get(p).memory for p in w.entry.params if not isinstance(p.type, Scalar)):
+    for memory in (w.get(p).memory for p in w.entry.function.params if not isinstance(p.type, Scalar)):
         here = code.value(f"icmp eq i64 {number}, {code.add(memory.number, 1)}")
         base = code.value(f"select i1 {here}, ptr {memory.base}, ptr {base}")
         size = code.value(f"select i1 {here}, i64 {memory.size}, i64 {size}")
         which = code.value(f"select i1 {here}, i64 {memory.number}, i64 {which}")
     start = code.sub(address, code.mul(number, APART))
-    checked.need("eq", code.value(f"srem i64 {start}, {pointer.dtype.size}"), 0)
-    w.refuse_if(checked.any(), op)
-    whole, count = (code.value(f"sdiv i64 {n}, {pointer.dtype.size}") for n in (start, size))
-    w.set(op.result, GmPointer(Memory(base, size, count, which), whole, pointer.dtype))
+    checked.need("eq", code.value(f"srem i64 {start}, {dtype.size}"), 0)
+    w.refuse_if(checked.any(), step)
+    whole, count = (code.value(f"sdiv i64 {n}, {dtype.size}") for n in (start, size))
+    w.set(step.result, GmPointer(Memory(base, size, count, which), whole, dtype))
 
 
-METHODS: dict[str, Callable[[Writer, Op], None]] = {
-    "pto.make_tensor_view": make_tensor_view,
-    "pto.partition_view": partition_view,
-    "pto.get_tensor_view_dim": view_dim,
-    "pto.get_tensor_view_stride": view_stride,
-    "pto.tensor_view_addr": view_address,
-    "pto.tile_buf_addr": tile_address,
-    "pto.ptrtoint": address_in_gm,
-    "pto.inttoptr": pointer_at,
-    "pto.castptr": castptr,
-    "builtin.unrealized_conversion_cast": renamed,
-    "pto.addptr": addptr,
-    "pto.load_scalar": load_scalar,
-    "pto.store_scalar": store_scalar,
+WORDS: dict[str, Callable[[Writer, Step], None]] = {
+    "parameter": lambda w, step: None,  # has been taken from the arguments as a view
+    "view": view,
+    "slice": slice_of,
+    "dim": dim,
+    "stride": stride,
+    "first_element": first_element,
+    "first_byte": first_byte,
+    "address_in_gm": address_in_gm,
+    "pointer_at": pointer_at,
+    "cast": cast,
+    "advance": advance,
+    "load_scalar": load_scalar,
+    "store_scalar": store_scalar,
 }

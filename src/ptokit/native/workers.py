@@ -112,7 +112,7 @@ class Worker:
         self._block = -1
         self.printed = []
         self.chunk.printed = [[]]
-        self.chunk.place = lambda: self.module.sites[self.running].op.location
+        self.chunk.place = lambda: self.module.sites[self.running].step.op.location
         _WORKERS[self.handle] = self
 
     def end(self) -> None:

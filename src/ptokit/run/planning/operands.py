@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from ptokit.ir.core import Function, Op, Value
 from ptokit.ir.facts import Facts
 from ptokit.targets import Target
+from ptokit.types.tile import TileSpec
 from ptokit.types.values import Scalar
 
 from ..machine.scalars import FLOAT_TYPES, constant
@@ -26,6 +27,7 @@ class Operands:
         self.varying = plan.varying
         self.carried_tiles = carried_tiles(function)
         self.fixed: set[Value] = set()
+        self.settled: dict[Value, TileSpec] = {}
         self.numbers: dict[int, int] = {}  # of the blocks of the region, by id
         self.other_names: dict[Value, Operand] = {}  # of what a vector scope captures, of casts
 
@@ -35,11 +37,11 @@ class Operands:
             return Data(None)
         number = self.facts.constants.get(value)
         if isinstance(number, (bool, int)):
-            return Data(number)
+            return Data(number, value.type)
         if isinstance(number, float):
             if isinstance(value.type, Scalar) and value.type.name in FLOAT_TYPES and number == number:
                 number = constant(number, value.type.name)
-            return Data(number)  # a NaN with its bit pattern
+            return Data(number, value.type)  # a NaN with its bit pattern
         return self.other_names.get(value, value)
 
     def refs(self, values: Sequence[Value]) -> tuple[Operand, ...]:

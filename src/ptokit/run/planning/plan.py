@@ -11,7 +11,7 @@ observers see its steps. What a step does is one of three things, told by its ``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 from typing import Any
 
@@ -20,6 +20,8 @@ from ptokit.ir.launch import Launch
 from ptokit.isa.site import Site
 from ptokit.isa.table import Instr
 from ptokit.records import dataclass
+from ptokit.types.tile import TileSpec
+from ptokit.types.values import Type
 
 from ..simt.code import Bodies
 
@@ -44,9 +46,13 @@ CONTROL = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """An operand that is known before the program runs: a number, a type, a text."""
+    """An operand that is known before the program runs: a number, a type, a text.
+
+    ``type``: of a constant of the program.
+    """
 
     value: Any
+    type: Type | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +71,29 @@ Operand = Any
 """A `Value`, `Data`, a `Form`, or a tuple of those."""
 
 
+def plain(operand: Operand) -> Operand:
+    """An operand without its form; of a tuple all of them."""
+    if isinstance(operand, tuple):
+        return tuple(map(plain, operand))
+    return operand.value if isinstance(operand, Form) else operand
+
+
+def constant(operand: Operand) -> Any:
+    """What an operand is known to be; None if only the run knows, and for one that is absent."""
+    return operand.value if isinstance(operand, Data) else None
+
+
+def values_of(operands: Iterable[Operand]) -> Iterator[Value]:
+    """The values among operands, in their order."""
+    for operand in operands:
+        if isinstance(operand, Value):
+            yield operand
+        elif isinstance(operand, Form):
+            yield operand.value
+        elif isinstance(operand, tuple):
+            yield from values_of(operand)
+
+
 @dataclass(eq=False, slots=True)
 class Step:
     """One thing that a program has its machine do, at one place.
@@ -81,7 +110,7 @@ class Step:
     call: Callable[..., Any] | None = None
     instr: Instr | None = None
     site: Site | None = None
-    attrs: Mapping[str, Any] = field(default_factory=dict)  # of the instruction, complete
+    attrs: Mapping[str, Any] = field(default_factory=dict)  # of the instruction, complete; of arithmetic
     regions: tuple[Region, ...] = ()
     cases: tuple[int, ...] = ()
     ways: tuple[Way, ...] = ()
@@ -92,6 +121,39 @@ class Step:
     def name(self) -> str:
         """The instruction's name in the table (``TADD``), or that of the operation without its dialect."""
         return self.instr.name if self.instr is not None else self.op.name.split(".", 1)[1]
+
+    @property
+    def result(self) -> Value:
+        """The only result."""
+        (value,) = self.results
+        return value
+
+    @property
+    def values(self) -> list[Value]:
+        """The values that it takes, those that its ways hand over among them."""
+        return [*values_of(self.operands), *(value for way in self.ways for value in values_of(way.operands))]
+
+    def __getitem__(self, name: str) -> Operand:
+        """The operand with this name, without its form. Raises `KeyError` if there is none."""
+        found = self.get(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def get(self, name: str) -> Operand | None:
+        """The single operand with this name, without its form; None if it is absent, or a list."""
+        found = self._named(name)
+        return found if isinstance(found, Value) or constant(found) is not None else None
+
+    def group(self, name: str) -> tuple[Operand, ...]:
+        """The operands that have this name, without their forms."""
+        found = self._named(name)
+        if isinstance(found, tuple):
+            return found
+        return () if self.get(name) is None else (found,)
+
+    def _named(self, name: str) -> Operand:
+        return plain(self.operands[self.names.index(name)]) if name in self.names else None
 
     def carry_out(self, machine: Any, *operands: Any) -> Any:
         """Do it on a machine, with operands as they are at that moment. Not for words of `CONTROL`."""
@@ -125,13 +187,20 @@ class Way:
 class FunctionPlan:
     """The steps of a function. ``first``: what is done once, before its body: tiles whose place is fixed.
 
-    ``alone``: one vector core of a cluster runs it.
+    ``alone``: one vector core of a cluster runs it. ``settled``: tiles whose types leave the valid region open while it
+    is always that of their allocation, and the types with it.
     """
 
     function: Function
     first: list[Step]
     body: Region
     alone: bool = False
+    settled: Mapping[Value, TileSpec] = field(default_factory=dict)
+
+    def walk(self) -> Iterator[Step]:
+        """Every step, those that are done first at the beginning."""
+        yield from self.first
+        yield from walk(self.body)
 
 
 @dataclass(eq=False, slots=True)

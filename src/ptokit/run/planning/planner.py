@@ -43,6 +43,7 @@ from .effects import Effects
 from .lockstep import agreed
 from .operands import Operands
 from .plan import Block, Data, FunctionPlan, Operand, Plan, Region, Step, Way
+from .settled import settled_regions
 
 
 def plan(module: Module, target: Target, effects: Effects, launch: Launch, *, extended: bool) -> Plan:
@@ -68,11 +69,13 @@ class Planner(Operands):
         for param in function.params:
             if isinstance(param.type, MemRef | TensorView | PartitionView):
                 first.append(Step(Op("pto.parameter"), "parameter", (param,), ("argument",), (param,)))
+        self.settled = settled_regions(function, self.facts)
         for op in function.body.walk():
             if op.name == "pto.alloc_tile" and self._stays(op):
                 self.fixed.add(op.result)
                 first += self.alloc_tile(op)
-        return FunctionPlan(function, first, self.region(function.body), alone=function in self.made.launch.whole)
+        alone = function in self.made.launch.whole
+        return FunctionPlan(function, first, self.region(function.body), alone, self.settled)
 
     def region(self, region: core.Block) -> Region:
         blocks = reachable(region)
@@ -118,7 +121,8 @@ class Planner(Operands):
         if op.name == "arith.select" and not isinstance(op.result.type, Scalar):
             ways = tuple((Block((), [Step(op, "yield", (self.ref(op[way]),))]),) for way in ("true", "false"))
             return [Step(op, "if", (self.form("truth", op["condition"]),), (), tuple(op.results), regions=ways)]
-        return [Step(op, "compute", self.refs(op.values), (), tuple(op.results), arith.function(op))]
+        given = self.refs(op.values)
+        return [Step(op, "compute", given, (), tuple(op.results), arith.function(op), attrs=op.attrs)]
 
     # --- control flow --------------------------------------------------------------------------------------------
 
@@ -205,9 +209,9 @@ class Planner(Operands):
         """True for a tile whose address and valid region are fixed: it is made once, before all else."""
         spec, addr = op.result.type, op.get("addr")
         assert isinstance(spec, TileSpec)
-        return (
-            not spec.dynamic and op.result not in self.carried_tiles and (addr is None or known(self.facts.size(addr)))
-        )
+        if op.result in self.carried_tiles or (spec.dynamic and op.result not in self.settled):
+            return False
+        return addr is None or known(self.facts.size(addr))
 
     def _site(self, spec: TileSpec) -> Data:
         """A number for memory that no other tile without an address has."""

@@ -1,17 +1,25 @@
-"""What an operation writes and reads of global memory."""
+"""What operations and steps write and read of global memory."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 from ptokit.ir.core import Function, Op, Value
 from ptokit.ir.facts import instr_of
-from ptokit.isa.table import Kind, Operand, Role
+from ptokit.isa.table import Instr, Kind, Operand, Role
 from ptokit.types.values import Ptr, Type
 
+from .plan import Step
 
-def _through(op: Op, operand: Operand) -> list[Value]:
+Group = Callable[[str], Sequence[Any]]
+"""The operands that have a name."""
+
+
+def _through(group: Group, operand: Operand) -> list[Value]:
     """What an operand gives of global memory."""
     through = operand.kind in (Kind.VIEW, Kind.PTR, Kind.GROUP) or operand.or_ptr
-    given = op.group(operand.name) if through else []
+    given = group(operand.name) if through else []
     whole = operand.kind in (Kind.VIEW, Kind.GROUP)
     return [v for v in given if whole or (is_global(v.type) and _pointer(v.type, operand))]
 
@@ -25,25 +33,46 @@ def _pointer(type: Type, operand: Operand) -> bool:
     return operand.kind is Kind.PTR or isinstance(type, Ptr)
 
 
+def _element(pointer: Value) -> list[Value]:
+    return [pointer] if is_global(pointer.type) else []
+
+
+def _written(instr: Instr, group: Group) -> list[Value]:
+    return [value for o in instr.operands if _role(o) is not Role.IN for value in _through(group, o)]
+
+
+def _read(instr: Instr, group: Group, *, updates: bool) -> list[Value]:
+    return [value for o in instr.operands if _role(o) is not Role.OUT or updates for value in _through(group, o)]
+
+
 def stored(op: Op) -> list[Value]:
     """The views and pointers an operation writes global memory through."""
     if op.name == "pto.store_scalar":
-        return [op["ptr"]] if is_global(op["ptr"].type) else []
+        return _element(op["ptr"])
     instr = instr_of(op)
-    if instr is None:
-        return []
-    return [value for o in instr.operands if _role(o) is not Role.IN for value in _through(op, o)]
+    return [] if instr is None else _written(instr, op.group)
+
+
+def stored_by(step: Step) -> list[Value]:
+    """The views and pointers a step writes global memory through."""
+    if step.word == "store_scalar":
+        return _element(step["ptr"])
+    return [] if step.instr is None else _written(step.instr, step.group)
 
 
 def loaded(op: Op) -> list[Value]:
     """The views and pointers an operation reads global memory through, atomic updates among them."""
     if op.name == "pto.load_scalar":
-        return [op["ptr"]] if is_global(op["ptr"].type) else []
+        return _element(op["ptr"])
     instr = instr_of(op)
-    if instr is None:
-        return []
-    updates = bool(op.attrs.get("atomic"))
-    return [value for o in instr.operands if _role(o) is not Role.OUT or updates for value in _through(op, o)]
+    return [] if instr is None else _read(instr, op.group, updates=bool(op.attrs.get("atomic")))
+
+
+def loaded_by(step: Step) -> list[Value]:
+    """The views and pointers a step reads global memory through, atomic updates among them."""
+    if step.word == "load_scalar":
+        return _element(step["ptr"])
+    return [] if step.instr is None else _read(step.instr, step.group, updates=bool(step.attrs.get("atomic")))
 
 
 def stores_last(entry: Function) -> bool:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ptokit.ir.core import Function, Op, Value
+from ptokit.ir.core import Function, Value
 from ptokit.ir.facts import Facts
-from ptokit.isa.site import Site, TileInfo
 from ptokit.types.tile import DYNAMIC, TileSpec
 
 _HANDED_ON = frozenset(
@@ -22,7 +21,7 @@ _HANDED_ON = frozenset(
 """What changes a valid region, or gives a tile another name by which that may happen."""
 
 
-def settled(function: Function, facts: Facts) -> dict[Value, TileSpec]:
+def settled_regions(function: Function, facts: Facts) -> dict[Value, TileSpec]:
     """The types with their valid regions, of the tiles that have the same one whenever something uses them."""
     assert function.body is not None
     found: dict[Value, TileSpec] = {}
@@ -34,19 +33,9 @@ def settled(function: Function, facts: Facts) -> dict[Value, TileSpec]:
             )
             if isinstance(rows, int) and isinstance(cols, int) and 0 <= rows <= spec.rows and 0 <= cols <= spec.cols:
                 found[op.result] = replace(spec, valid_row=rows, valid_col=cols)
-    for op in function.body.walk():
-        if op.name in _HANDED_ON or op.regions or op.successors:
-            for value in op.values:
-                found.pop(value, None)
+    if found:
+        for op in function.body.walk():
+            if op.name in _HANDED_ON or op.regions or op.successors:
+                for value in op.values:
+                    found.pop(value, None)
     return found
-
-
-def with_regions(site: Site, op: Op, regions: dict[Value, TileSpec]) -> Site:
-    """The site of an operation, with the valid regions of its tiles."""
-    known_now = {}
-    for name, info in site.operands.items():
-        value = op.get(name)
-        spec = None if value is None else regions.get(value)
-        if isinstance(info, TileInfo) and spec is not None:
-            known_now[name] = replace(info, vr=spec.valid_row, vc=spec.valid_col)
-    return replace(site, operands={**site.operands, **known_now}) if known_now else site
