@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ pytest.importorskip("llvmlite")
 from ptokit.isa.numerics.convert import converter
 from ptokit.native import compiler, conversions, elements
 from ptokit.native.code import Code
+from ptokit.native.lookups import by_table, table_of
 from ptokit.native.primitives import Maker
 from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import RoundMode
@@ -47,8 +49,13 @@ def numbers(dtype: DType) -> np.ndarray:
 
 
 def native(source: DType, target: DType, rounding: RoundMode, saturate: bool, codes: np.ndarray) -> np.ndarray:
-    code, helpers = Code(), dict[str, str]()
-    maker = Maker(code, LANES, helpers.setdefault, lambda name, dtype: "")
+    code, helpers, kept = Code(), dict[str, str](), list[np.ndarray]()
+
+    def table(*key: Any) -> str:
+        kept.append(table_of(*key))
+        return f"inttoptr (i64 {kept[-1].ctypes.data} to ptr)"
+
+    maker = Maker(code, LANES, helpers.setdefault, table)
     with code.loop("%count", LANES) as i:
         kind = elements.many(LANES, elements.storage(source))
         x = maker.narrow(source, code.load(kind, code.at("%from", code.mul(i, source.size)), source.size))
@@ -78,3 +85,43 @@ def test_every_pair(source: DType, monkeypatch: pytest.MonkeyPatch) -> None:
         different = np.flatnonzero(found != wanted)
         shown = [(hex(codes[k]), hex(found[k]), hex(wanted[k])) for k in different[:4]]
         assert not shown, (source, target, rounding, saturate)
+
+
+SMALL = [DTYPES[name] for name in "e4m3 e5m2 e8m0 hif8 e2m1 e1m2".split()]
+
+
+def wanted_of(source: DType, target: DType, rounding: RoundMode, saturate: bool, codes: np.ndarray) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        values = converter(source, target, rounding, saturate)(codes.view(source.value or source.storage))
+    return np.ascontiguousarray(values).reshape(-1).view(target.storage)
+
+
+@pytest.mark.parametrize("small", SMALL, ids=str)
+def test_small_floats(small: DType) -> None:
+    for other in [DTYPES[name] for name in ("f32", "f16", "bf16", "i8", "hif8")]:
+        for source, target in ((small, other), (other, small)):
+            if source is target:
+                continue
+            assert by_table(source, target) is not ((source.name, target.name) == ("f32", "e8m0"))
+            if not by_table(source, target):
+                continue
+            codes = numbers(source)
+            for saturate in (False, True):
+                found = native(source, target, RoundMode.RINT, saturate, codes)
+                assert np.array_equal(found, wanted_of(source, target, RoundMode.RINT, saturate, codes)), (
+                    other,
+                    source,
+                )
+
+
+@pytest.mark.parametrize("rounding", RoundMode)
+def test_small_floats_by_way_of_odd_halves(rounding: RoundMode) -> None:
+    codes = numbers(DTYPES["f32"])
+    odd = (codes >> 16 | ((codes & 0xFFFF) != 0)).astype(np.uint16)
+    for target, saturate in itertools.product(SMALL, (False, True)):
+        if not by_table(DTYPES["f32"], target):
+            continue
+        wanted = wanted_of(DTYPES["f32"], target, rounding, saturate, codes)
+        found = table_of("convert", DTYPES["bf16"], target, rounding, saturate)[odd].view(target.storage)
+        different = np.flatnonzero(found != wanted)
+        assert not different.size, (target, saturate, hex(codes[different[0]]))

@@ -28,7 +28,7 @@ WITHOUT = set(
     """
     pstu vldus vstu vstur vstus vaddreluconv vmulconv vmulscvt vscatter vsldb vsstb
     vshl vshls vshr vshrs vsunpack vzunpack
-    vmi.channel_merge vmi.channel_split vmi.pack vmi.unpack vmi.extf vmi.group_iota vmi.vcmax vmi.vshrs
+    vmi.channel_merge vmi.channel_split vmi.pack vmi.unpack vmi.group_iota vmi.vcmax vmi.vshrs
     """.split()
 )
 

@@ -6,7 +6,7 @@ from ptokit.types.dtypes import DType
 from ptokit.types.enums import RoundMode
 from ptokit.types.rounding import NEAREST_EVEN
 
-from . import directed
+from . import directed, lookups
 from .code import float_of
 from .elements import storage
 from .primitives import Elements, Maker
@@ -25,6 +25,8 @@ _WHOLE = {
 
 def known(source: DType, target: DType, rounding: RoundMode, saturate: bool) -> bool:
     """True if there is native code for a conversion."""
+    if lookups.by_table(source, target):
+        return True
     if rounding not in _WHOLE:
         return False
     if source.name in _FLOATS and target.name in _FLOATS:
@@ -42,6 +44,8 @@ def known(source: DType, target: DType, rounding: RoundMode, saturate: bool) -> 
 
 def convert(m: Maker, source: DType, target: DType, rounding: RoundMode, saturate: bool, x: Elements) -> Elements:
     """The elements in the other type."""
+    if lookups.by_table(source, target):
+        return lookups.converted(m, source, target, rounding, saturate, x)
     if source is target and source.is_integer:
         return x
     f = m.type("float")

@@ -19,7 +19,6 @@ from ptokit.run.machine.scalars import FLOAT_TYPES
 from ptokit.run.planning.plan import Block, Data, FunctionPlan, Operand, Plan, Step, constant, plain, walk
 from ptokit.run.planning.relations import Relations
 from ptokit.targets import Target
-from ptokit.types.dtypes import DType
 from ptokit.types.enums import Pipe, TileType
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import Scalar
@@ -259,11 +258,11 @@ class Writer:
         if tile.span is not None and tile.parent is None and (rows, cols) == (tile.spec.rows, tile.spec.cols):
             self.contents.write(*tile.span)
 
-    def table(self, name: str, dtype: DType) -> str:
-        """The address of the results of a function for every element of a 16-bit type."""
-        word = self.module.tables.get((name, dtype))
+    def table(self, *key: Any) -> str:
+        """The address of a table (`lookups.table_of`)."""
+        word = self.module.tables.get(key)
         if word is None:
-            word = self.module.tables[name, dtype] = self.module.words(1)
+            word = self.module.tables[key] = self.module.words(1)
         return self.code.load("ptr", self.word(word))
 
     # --- Python --------------------------------------------------------------------------------------------------

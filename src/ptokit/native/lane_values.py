@@ -18,6 +18,7 @@ from ptokit.isa.meaning.expressions import (
     Before,
     Bit,
     Const,
+    Convert,
     Counted,
     Element,
     Expr,
@@ -44,7 +45,7 @@ from ptokit.types.dtypes import DType
 from ptokit.types.values import LogicalMask, LogicalVector
 from ptokit.types.values import Scalar as ScalarType
 
-from . import between_lanes, primitives
+from . import between_lanes, lookups, primitives
 from .code import Code
 from .elements import many, spread, storage
 from .expressions import Types, dtype_of, has_form, inner
@@ -275,18 +276,19 @@ class Values:
         raise TypeError(e)
 
     def _apart(self, e: Expr) -> Elements:
-        """A primitive in a loop over pieces of the register, which lie in memory meanwhile."""
-        assert isinstance(e, Apply)
+        """A primitive or conversion in a loop over pieces of the register, which lie in memory meanwhile."""
         code, of = self.w.code, type_of(e, self.types)
         assert isinstance(of, DType)
-        kind = many(self.lanes, storage(of))
-        pointers = [code.scratch(kind) for _ in range(len(e.args) + 1)]
-        for arg, pointer in zip(e.args, pointers[1:]):
-            code.store(kind, self.value(arg).narrow, pointer)
-        table = self.w.table(e.op, of) if _looked_up(e.op, of) else "null"
-        name = self.w.module.function(_loop(self.w, e.op, of, len(e.args), self.lanes))
-        code.do(f"call void {name}({', '.join(f'ptr {p}' for p in (*pointers, table))})")
-        return self.maker.narrow(of, code.load(kind, pointers[0]))
+        below = [self.value(child) for child in children(e)]
+        pointers = [
+            code.scratch(many(self.lanes, storage(of))),
+            *(between_lanes.in_memory(self.w, x)[0] for x in below),
+        ]
+        body, keys = _loop(self.w, e, self.types, below, of, self.lanes)
+        tables = [self.w.table(*key) for key in keys] or ["null"]
+        name = self.w.module.function(body)
+        code.do(f"call void {name}({', '.join(f'ptr {p}' for p in (*pointers, *tables))})")
+        return between_lanes.from_memory(self.w, self.lanes, of, pointers[0])
 
 
 def constant(e: Expr, lanes: int, types: Types) -> np.ndarray | None:
@@ -321,7 +323,10 @@ def _looked_up(op: str, of: DType) -> bool:
 
 
 def _slow(e: Expr, types: Types) -> bool:
-    """True for a primitive that is not written for all lanes at once."""
+    """True for what is not written for all lanes at once."""
+    if isinstance(e, Convert):
+        source, target = dtype_of(e.value, types), dtype_of(e, types)
+        return source is not None and target is not None and lookups.by_table(source, target)
     if not isinstance(e, Apply):
         return False
     of = type_of(e, types)
@@ -330,18 +335,30 @@ def _slow(e: Expr, types: Types) -> bool:
     return e.op in _SLOW or _looked_up(e.op, of) or (of.is_integer and e.op in ("div", "recip"))
 
 
-def _loop(w: Writer, op: str, of: DType, arguments: int, lanes: int) -> str:
-    """A function that carries out a primitive for all lanes of a register in memory, some at a time."""
-    code, kind = Code(), storage(of)
-    n = min(lanes, max(1, _PIECE // of.size))
+def _loop(
+    w: Writer, e: Expr, types: Types, below: list[Elements], of: DType, lanes: int
+) -> tuple[str, list[tuple[Any, ...]]]:
+    """A function that computes a node for all lanes of a register in memory, some at a time; the table it takes."""
+    code, kinds = Code(), [x.dtype for x in below]
+    n = min(lanes, max(1, _PIECE // max(kind.size for kind in (of, *kinds) if kind is not None)))
     while lanes % n:
         n -= 1
-    maker = Maker(code, n, w.module.need, lambda name, dtype: "%table")
-    t = many(n, kind)
+    keys: list[tuple[Any, ...]] = []
+
+    def table(*key: Any) -> str:
+        keys.append(key)
+        return "%table"
+
+    maker = Maker(code, n, w.module.need, table)
     with code.loop(lanes, n) as i:
-        at = code.mul(i, of.size)
-        args = [maker.narrow(of, code.load(t, code.at(f"%x{k}", at), of.size)) for k in range(arguments)]
-        code.store(t, maker.apply(op, of, args).narrow, code.at("%to", at), of.size)
+        values: dict[int, Elements] = {}
+        for k, (child, kind) in enumerate(zip(children(e), kinds)):
+            assert kind is not None
+            at = code.at(f"%x{k}", code.mul(i, kind.size))
+            values[id(child)] = maker.narrow(kind, code.load(many(n, storage(kind)), at, kind.size))
+        found = inner(maker, e, types, lambda child: values[id(child)])
+        assert found is not None
+        code.store(many(n, storage(of)), found.narrow, code.at("%to", code.mul(i, of.size)), of.size)
     code.leave("ret void")
-    params = ", ".join(["ptr noalias %to", *(f"ptr %x{k}" for k in range(arguments)), "ptr %table"])
-    return code.text(f"define internal void @{{name}}({params}) {{")
+    params = ", ".join(["ptr noalias %to", *(f"ptr %x{k}" for k in range(len(kinds))), "ptr %table"])
+    return code.text(f"define internal void @{{name}}({params}) {{"), keys

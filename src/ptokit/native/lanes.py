@@ -346,8 +346,8 @@ class Loop:
             seen = {key: v for key, v in seen.items() if key[:4] != place[:4]}
             seen[(*place, dtype)] = value
 
-    def table(self, name: str, dtype: DType) -> str:
-        return self.param("ptr", self.w.table(name, dtype), ("table", name, dtype))
+    def table(self, *key: Any) -> str:
+        return self.param("ptr", self.w.table(*key), ("table", *key))
 
     def value(self, part: Part, e: Expr, m: Maker, seen: dict[Any, Elements], i: Num, j: Num, turned: bool) -> Elements:
         found = inner(m, e, part.types, lambda below: self.value(part, below, m, seen, i, j, turned))

@@ -17,15 +17,16 @@ Need = Callable[[str, str], None]
 FMA = True  # set by the compiler: the host multiplies and adds in one instruction
 
 
-def looked_up(code: Code, n: int, table: str, x: str) -> str:
-    """Entries of a table of 65,536 elements of 16 bits."""
+def looked_up(code: Code, n: int, table: str, x: str, index: str = "i16", entry: str = "i16") -> str:
+    """Entries of a table with one for every number of the type `index`."""
     if n == 1:
-        at = code.value(f"getelementptr i16, ptr {table}, i64 {code.value(f'zext i16 {x} to i64')}")
-        return code.value(f"load i16, ptr {at}, align 2")
+        at = code.value(f"getelementptr {entry}, ptr {table}, i64 {code.value(f'zext {index} {x} to i64')}")
+        return code.load(entry, at)
     out = "poison"
     for k in range(n):
-        one = code.value(f"extractelement <{n} x i16> {x}, i32 {k}")
-        out = code.value(f"insertelement <{n} x i16> {out}, i16 {looked_up(code, 1, table, one)}, i32 {k}")
+        one = code.value(f"extractelement <{n} x {index}> {x}, i32 {k}")
+        found = looked_up(code, 1, table, one, index, entry)
+        out = code.value(f"insertelement <{n} x {entry}> {out}, {entry} {found}, i32 {k}")
     return out
 
 

@@ -10,7 +10,6 @@ from ptokit.records import dataclass
 from ptokit.run.planning.plan import FunctionPlan, Step
 from ptokit.run.planning.relations import Relations
 from ptokit.targets import Target
-from ptokit.types.dtypes import DType
 from ptokit.types.enums import TileType
 
 ALIGN = 64
@@ -46,7 +45,7 @@ class NativeModule:
     memory: int = 0  # bytes
     state: int = STATE_FREE  # words
     products: dict[str, int] = field(default_factory=dict)  # words with addresses of matrix products
-    tables: dict[tuple[str, DType], int] = field(default_factory=dict)  # words with addresses of tables
+    tables: dict[tuple[Any, ...], int] = field(default_factory=dict)  # words with addresses of tables
     called: set[Step] = field(default_factory=set)  # instructions that Python carries out
     loops: dict[Step, int] = field(default_factory=dict)  # word of the state that has the loop variable
     relations: dict[FunctionPlan, Relations] = field(default_factory=dict)

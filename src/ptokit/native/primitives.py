@@ -52,7 +52,7 @@ class Elements:
 class Maker:
     """Makes code for primitives."""
 
-    def __init__(self, code: Code, n: int, need: Callable[[str, str], None], tables: Callable[[str, DType], str]):
+    def __init__(self, code: Code, n: int, need: Callable[[str, str], None], tables: Callable[..., str]):
         self.code, self.n, self.need, self.tables = code, n, need, tables
 
     def type(self, name: str) -> str:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from ptokit.ir.core import Value
-from ptokit.isa.numerics.unary import table16
 from ptokit.run.fault import Fault
 from ptokit.run.machine.chunk import Chunk
 from ptokit.run.machine.printed import Printed
@@ -24,6 +23,7 @@ from . import compiler, elements, maths
 from .cache import cached
 from .callbacks import word
 from .function import UNSET, Writer
+from .lookups import table_of
 from .module import STATE_BLOCK, STATE_SEEN, NativeModule
 from .scan import KINDS, NOTHING, Scanner, apart
 from .values import NotNativeError
@@ -74,7 +74,7 @@ class NativeProgram:
             pass  # then it is not known what blocks write
         runs = [loop("run", "block")] + [loop("scan", "scan")] * self.scans
         self.text = self.module.text("\n".join([body, *runs]), compiler.triple())
-        self._tables = [(word, table16(*key)) for key, word in self.module.tables.items()]
+        self._tables = [(word, table_of(*key)) for key, word in self.module.tables.items()]
         self._idle: list[Worker] = []
         self._lock = threading.Lock()
 

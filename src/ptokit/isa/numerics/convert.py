@@ -151,7 +151,7 @@ def converter(src: DType, dst: DType, rounding: RoundMode, saturate: bool) -> Ca
     Its argument has dtype ``src.value`` or is codes of ``src.storage``.
     """
     if src.size <= 2 and not _faster_without_table(src, dst):
-        return lambda values: np.take(_table(src, dst, rounding, saturate), values.view(src.storage))
+        return lambda values: np.take(conversion_table(src, dst, rounding, saturate), values.view(src.storage))
     if src.name == "f32" and dst.name in ("f16", "bf16") and rounding is RoundMode.RINT and not saturate:
         return lambda values: _narrowed(values, dst)
     return lambda values: _convert(decode(src, values.view(src.storage)), src, dst, rounding, saturate)
@@ -174,7 +174,7 @@ def _faster_without_table(src: DType, dst: DType) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _table(src: DType, dst: DType, rounding: RoundMode, saturate: bool) -> np.ndarray:
+def conversion_table(src: DType, dst: DType, rounding: RoundMode, saturate: bool) -> np.ndarray:
     """Results for all codes of a type of at most 16 bits (FP4: the high nibble is ignored)."""
     codes = np.arange(1 << (8 * src.size), dtype=src.storage)
     return _convert(decode(src, codes), src, dst, rounding, saturate)

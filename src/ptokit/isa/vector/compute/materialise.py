@@ -37,7 +37,7 @@ def _number(o: Site, name: str, mask: str = "") -> Word:
     """A number in every lane; codes that are no numbers to NumPy are left to Python."""
     given, made = o.operands[name], o.dst.dtype
     same = isinstance(given, ScalarInfo) and (made.is_integer or given.type == made.name)
-    if made.value is None or made.bits == 8 or not same:
+    if made.value is None or (made.bits == 8 and made.is_float) or not same:
         return Python(_duplicate if mask else _every)
     return Lane((Write("dst", Scalar(name, made)),), mask=mask, lanes=VREG_BYTES // made.size)
 
