@@ -23,7 +23,7 @@ from ptokit.types.tensor import Dims5
 from ptokit.types.tile import CUSTOM_PAD, TileSpec
 
 from .compare import Bounds, Tolerance, tolerance
-from .files import MANIFEST, MAX_BYTES, read_arrays, refused
+from .files import MANIFEST, MAX_BYTES, cases_of, read_arrays, refused
 
 
 @dataclass(frozen=True)
@@ -237,15 +237,5 @@ def suite_of(folder: Path, manifest: Mapping[str, Any]) -> Suite:
     digest = manifest.get("blob_sha256")
     if digest is not None and hashlib.sha256(blob.tobytes()).hexdigest() != digest:
         raise refused(path, f"{data} is not the one that {MANIFEST} was written for: the hash differs")
-    cases: dict[str, Case] = {}
-    for number, entry in enumerate(manifest["cases"]):
-        name = entry.get("id", f"number {number}")
-        try:
-            case = _case(entry, blob)
-        except (KeyError, TypeError, ValueError, AttributeError) as problem:
-            what = f"no or unknown {problem}" if isinstance(problem, KeyError) else str(problem)
-            raise refused(path, f"case {name}: {what}") from None
-        if case.id in cases:
-            raise refused(path, f"case {name} occurs twice")
-        cases[case.id] = case
-    return Suite(str(manifest.get("format", "")), tuple(manifest.get("profiles", ())), tuple(cases.values()))
+    cases = cases_of(path, manifest, lambda entry: _case(entry, blob))
+    return Suite(str(manifest.get("format", "")), tuple(manifest.get("profiles", ())), tuple(cases))

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import zipfile
 import zlib
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Scope, Severity, define
+
+T = TypeVar("T")
 
 MANIFEST = "manifest.json"
 MAX_BYTES = 1 << 30  # of one buffer: larger ones are mistakes in the manifest
@@ -58,6 +61,25 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if not all(isinstance(case, dict) for case in manifest["cases"]):
         raise refused(path, "cannot read conformance cases: some of the cases are not objects")
     return manifest
+
+
+def cases_of(path: Path, manifest: Mapping[str, Any], read: Callable[[Any], T], *, key: str = "id") -> list[T]:
+    """The cases of the manifest at `path`, each made by `read`, which raises `KeyError`, `TypeError`, `ValueError` ….
+
+    ``key``: what an entry is called by; ids occur once. Raises `DiagnosticError` (CONF-FILE).
+    """
+    cases, known = [], set()
+    for number, entry in enumerate(manifest["cases"]):
+        name = entry.get(key, f"number {number}")
+        try:
+            cases.append(read(entry))
+        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+            what = f"no or unknown {problem}" if isinstance(problem, KeyError) else str(problem)
+            raise refused(path, f"case {name}: {what}") from None
+        if key == "id" and str(name) in known:
+            raise refused(path, f"case {name} occurs twice")
+        known.add(str(name))
+    return cases
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:

@@ -18,7 +18,7 @@ from ptokit.targets import Target
 from ptokit.targets import target as target_named
 from ptokit.types.dtypes import DType, dtype
 
-from .files import MANIFEST, MAX_BYTES, read_arrays, refused
+from .files import MANIFEST, MAX_BYTES, cases_of, read_arrays
 from .inputs import Init, parse_init
 from .outputs import STORED, Output, OutputError, Ran
 from .result import Outcome, Result
@@ -153,19 +153,7 @@ class ProgramSuite:
     def __init__(self, folder: Path, manifest: Mapping[str, Any], root: Path | None = None) -> None:
         """Raises `DiagnosticError` (CONF-FILE)."""
         self.folder, self.root = folder, root
-        path = folder / MANIFEST
-        cases: dict[str, ProgramCase] = {}
-        for number, entry in enumerate(manifest["cases"]):
-            name = entry.get("id", f"number {number}")
-            try:
-                case = read_case(entry)
-            except (KeyError, TypeError, ValueError, AttributeError) as problem:
-                what = f"no or unknown {problem}" if isinstance(problem, KeyError) else str(problem)
-                raise refused(path, f"case {name}: {what}") from None
-            if case.id in cases:
-                raise refused(path, f"case {name} occurs twice")
-            cases[case.id] = case
-        self.cases = tuple(cases.values())
+        self.cases = tuple(cases_of(folder / MANIFEST, manifest, read_case))
         self._compiled = lru_cache(maxsize=64)(self._compile)
         self._arrays = lru_cache(maxsize=4)(self._read_arrays)
 

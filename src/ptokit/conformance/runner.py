@@ -7,7 +7,7 @@ from concurrent.futures import Executor
 from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from ptokit.diagnostics import DiagnosticError
 from ptokit.records import dataclass
@@ -42,70 +42,35 @@ class Job:
         return plain_name(op) in map(plain_name, (self.op, *self.ops))
 
 
-class Cases(Protocol):
-    """A folder of cases of one kind."""
+@dataclass(frozen=True)
+class Cases:
+    """A folder of cases of one kind.
 
-    kind: str  # what the jobs are listed by
+    ``kind``: what the jobs are listed by. ``jobs``: every case on every target that it says something about, in the
+    order of the manifest. ``replay`` judges one of them, and never raises.
+    """
 
-    @property
-    def jobs(self) -> list[Job]:
-        """Every case on every target that it says something about, in the order of the manifest."""
-
-    def replay(self, job: Job) -> Result:
-        """Judge one of the jobs. Never raises."""
-
-
-class Vectors:
-    """Cases of single instructions."""
-
-    kind = "instruction"
-
-    def __init__(self, folder: Path, manifest: dict[str, Any]) -> None:
-        self.cases = suite_of(folder, manifest).cases
-
-    @property
-    def jobs(self) -> list[Job]:
-        return [
-            Job(index, case.id, case.op, name)
-            for index, case in enumerate(self.cases)
-            for name in TARGETS
-            if case.claims(name)
-        ]
-
-    def replay(self, job: Job) -> Result:
-        return replay(self.cases[job.index], TARGETS[job.target])
+    kind: str
+    jobs: list[Job]
+    replay: Callable[[Job], Result]
 
 
-class Programs:
-    """Cases of whole kernels."""
-
-    kind = "program"
-
-    def __init__(self, folder: Path, manifest: dict[str, Any], root: Path | None) -> None:
-        self.suite = ProgramSuite(folder, manifest, root)
-
-    @property
-    def jobs(self) -> list[Job]:
-        return [Job(i, case.id, case.name, case.target.name, case.ops) for i, case in enumerate(self.suite.cases)]
-
-    def replay(self, job: Job) -> Result:
-        return self.suite.replay(self.suite.cases[job.index])
+def _of_instructions(folder: Path, manifest: dict[str, Any]) -> Cases:
+    cases = suite_of(folder, manifest).cases
+    jobs = [Job(i, case.id, case.op, name) for i, case in enumerate(cases) for name in TARGETS if case.claims(name)]
+    return Cases("instruction", jobs, lambda job: replay(cases[job.index], TARGETS[job.target]))
 
 
-class Synchronisation:
-    """Cases of races, flags and deadlocks."""
+def _of_programs(folder: Path, manifest: dict[str, Any], root: Path | None) -> Cases:
+    suite = ProgramSuite(folder, manifest, root)
+    jobs = [Job(i, case.id, case.name, case.target.name, case.ops) for i, case in enumerate(suite.cases)]
+    return Cases("program", jobs, lambda job: suite.replay(suite.cases[job.index]))
 
-    kind = "program"
 
-    def __init__(self, folder: Path, manifest: dict[str, Any]) -> None:
-        self.suite = SyncSuite.read(folder, manifest)
-
-    @property
-    def jobs(self) -> list[Job]:
-        return [Job(i, case.file, case.name, t) for i, case in enumerate(self.suite.cases) for t in case.targets]
-
-    def replay(self, job: Job) -> Result:
-        return self.suite.replay(self.suite.cases[job.index], job.target)
+def _of_synchronisation(folder: Path, manifest: dict[str, Any]) -> Cases:
+    suite = SyncSuite.read(folder, manifest)
+    jobs = [Job(i, case.file, case.name, name) for i, case in enumerate(suite.cases) for name in case.targets]
+    return Cases("program", jobs, lambda job: suite.replay(suite.cases[job.index], job.target))
 
 
 def open_cases(folder: Path, root: Path | None = None) -> Cases:
@@ -118,11 +83,11 @@ def open_cases(folder: Path, root: Path | None = None) -> Cases:
     if version != VERSION:
         raise refused(path, f"the manifest has version {version!r}; ptokit knows {VERSION}", "CONF-FORMAT")
     if form in VECTOR_FORMATS or (form is None and {"op", "tiles"} <= set(first)):
-        return Vectors(folder, manifest)
+        return _of_instructions(folder, manifest)
     if {"file", "args", "outputs"} <= set(first):
-        return Programs(folder, manifest, root)
+        return _of_programs(folder, manifest, root)
     if {"file", "targets", "expect"} <= set(first):
-        return Synchronisation(folder, manifest)
+        return _of_synchronisation(folder, manifest)
     shown = f"format {form!r}" if form is not None else f"cases with {', '.join(sorted(first)) or 'nothing'}"
     raise refused(path, f"ptokit does not know this kind of manifest: {shown}", "CONF-FORMAT")
 

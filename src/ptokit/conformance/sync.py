@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from ptokit.targets import Target
 from ptokit.targets import target as target_named
 from ptokit.types.dtypes import DType, dtype
 
-from .files import MANIFEST, MAX_BYTES, refused
+from .files import MANIFEST, MAX_BYTES, cases_of
 from .result import Outcome, Result
 
 ROLES = ("in", "inout", "out")
@@ -87,20 +86,12 @@ class SyncSuite:
     """All cases of a folder."""
 
     folder: Path
-    cases: list[SyncCase] = field(default_factory=list)
+    cases: list[SyncCase]
 
     @classmethod
     def read(cls, folder: Path, manifest: Mapping[str, Any]) -> SyncSuite:
         """Raises `DiagnosticError` (CONF-FILE)."""
-        suite = cls(folder)
-        for number, entry in enumerate(manifest["cases"]):
-            try:
-                suite.cases.append(_read_case(entry))
-            except (KeyError, TypeError, ValueError, AttributeError) as problem:
-                name = entry.get("file", f"number {number}")
-                what = f"no or unknown {problem}" if isinstance(problem, KeyError) else str(problem)
-                raise refused(folder / MANIFEST, f"case {name}: {what}") from None
-        return suite
+        return cls(folder, cases_of(folder / MANIFEST, manifest, _read_case, key="file"))
 
     def replay(self, case: SyncCase, target: str) -> Result:
         """Run and judge one case on one target. Never raises."""
