@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ptokit.api.catalogue import load_catalogue
-from ptokit.cli.pages import show_rule
+from ptokit.cli.reference_commands import explain
 from ptokit.diagnostics import CATALOGUE, Evidence, Rule, Scope, Severity, catalogue
 from ptokit.diagnostics.evidence import EVIDENCE
 
@@ -43,7 +43,7 @@ def test_kinds_that_do_not_make_an_error() -> None:
 
 
 def test_the_page_of_a_rule_names_its_evidence(capsys: pytest.CaptureFixture[str]) -> None:
-    show_rule("LOAD-A5-D3")
+    explain("LOAD-A5-D3")
     assert "a manual or specification says so" in capsys.readouterr().out
 
 

@@ -10,7 +10,7 @@ from ptokit.types.choices import Action
 
 from .options import ReportFormat, SanitizerMode
 
-EPILOG = """Examples:
+CAMPAIGN_EPILOG = """Examples:
 
 \b
   ptokit campaign kernels/                     check, run and sanitize them all
@@ -24,11 +24,6 @@ EPILOG = """Examples:
 A TOML file says which programs, targets, arguments and answers there are
 (docs/campaigns.md). Interrupted, the same command goes on where it stopped.
 Exit status: 0 if every case passed, 1 if not, 2 for wrong usage."""
-
-
-def add_campaign(app: typer.Typer) -> None:
-    """Add the command to the program."""
-    app.command(epilog=EPILOG)(campaign)
 
 
 def campaign(

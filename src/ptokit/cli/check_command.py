@@ -22,12 +22,6 @@ from .options import (
     Targets,
 )
 
-
-def add_check(app: typer.Typer) -> None:
-    """Add to the program."""
-    app.command(epilog=CHECK_EPILOG)(check)
-
-
 CHECK_EPILOG = """Examples:
 
 \b

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-EPILOG = """Examples:
+CONFORMANCE_EPILOG = """Examples:
 
 \b
   ptokit conformance tests/data/vectors
@@ -16,11 +16,6 @@ EPILOG = """Examples:
 docs/conformance.md has the forms of cases and how they are judged. Exit
 status: 0 if nothing failed, 1 with failures or a broken folder, 2 for wrong
 usage."""
-
-
-def add_conformance(app: typer.Typer) -> None:
-    """Add the command to the program."""
-    app.command(epilog=EPILOG)(conformance)
 
 
 def conformance(

@@ -10,11 +10,11 @@ import typer
 from ptokit.types.choices import Backend, Matmul
 
 from .exits import EXIT_ERRORS
-from .options import Blocks, Extended, ReportFormat, VectorCores
+from .options import Arguments, Blocks, Extended, ReportFormat, VectorCores
 
 T = TypeVar("T")
 
-EPILOG = """Examples:
+DIFF_EPILOG = """Examples:
 
 \b
   ptokit diff old.pto new.pto -t a5 -a random:f32:64x64 -a zeros:f32:64x64
@@ -29,11 +29,6 @@ Exit status: 0 if nothing differs, 1 if something does or a program is refused,
 2 for wrong usage."""
 
 
-def add_diff(app: typer.Typer) -> None:
-    """Add to the program."""
-    app.command(epilog=EPILOG)(diff)
-
-
 def diff(
     a: Annotated[str, typer.Argument(metavar="A", help="A .pto file.", show_default=False)],
     b: Annotated[
@@ -45,9 +40,7 @@ def diff(
     entry: Annotated[
         list[str] | None, typer.Option(metavar="F", help="The kernel, where the file has several; once or twice.")
     ] = None,
-    arg: Annotated[
-        list[str] | None, typer.Option("--arg", "-a", metavar="VALUE", help="An argument; repeat in order.")
-    ] = None,
+    arg: Arguments = None,
     blocks: Blocks = 1,
     matmul: Annotated[list[Matmul] | None, typer.Option(help="How the cube unit adds up; once or twice.")] = None,
     backend: Annotated[list[Backend] | None, typer.Option(help="Who carries it out; once or twice.")] = None,

@@ -8,12 +8,6 @@ import typer
 
 from .exits import EXIT_ERRORS
 
-
-def add_lsp(app: typer.Typer) -> None:
-    """Add to the program."""
-    app.command(epilog=LSP_EPILOG)(lsp)
-
-
 LSP_EPILOG = """Examples:
 
 \b

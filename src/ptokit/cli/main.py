@@ -12,16 +12,16 @@ from ptokit import __version__
 from ptokit.diagnostics import DiagnosticError
 
 from .application import Application, Commands
-from .campaign_command import add_campaign
-from .check_command import add_check
-from .conformance_command import add_conformance
-from .diff_command import add_diff
+from .campaign_command import CAMPAIGN_EPILOG, campaign
+from .check_command import CHECK_EPILOG, check
+from .conformance_command import CONFORMANCE_EPILOG, conformance
+from .diff_command import DIFF_EPILOG, diff
 from .exits import EXIT_ERRORS, EXIT_INTERNAL, EXIT_INTERRUPTED
-from .lsp_command import add_lsp
-from .reference_commands import add_reference
-from .run_command import add_run
-from .sanitize_command import add_sanitize
-from .text_commands import add_text
+from .lsp_command import LSP_EPILOG, lsp
+from .reference_commands import EXPLAIN_EPILOG, ISA_EPILOG, LAYOUT_EPILOG, explain, isa, layout
+from .run_command import RUN_EPILOG, run
+from .sanitize_command import SANITIZE_EPILOG, sanitize
+from .text_commands import CONVERT_EPILOG, FMT_EPILOG, convert, fmt
 
 _BLAS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 """Products of tiles are too small for threads: waiting for one another makes them up to 100 times slower."""
@@ -55,11 +55,13 @@ def _global(
     """Handled before the command: --version by its callback, --debug by `main`."""
 
 
-for add in (
-    *(add_run, add_diff, add_sanitize, add_check, add_text, add_reference),
-    *(add_conformance, add_campaign, add_lsp),
+for command, epilog in (
+    *((run, RUN_EPILOG), (diff, DIFF_EPILOG), (sanitize, SANITIZE_EPILOG), (check, CHECK_EPILOG)),
+    *((fmt, FMT_EPILOG), (convert, CONVERT_EPILOG)),
+    *((isa, ISA_EPILOG), (explain, EXPLAIN_EPILOG), (layout, LAYOUT_EPILOG)),
+    *((conformance, CONFORMANCE_EPILOG), (campaign, CAMPAIGN_EPILOG), (lsp, LSP_EPILOG)),
 ):
-    add(app)
+    app.command(epilog=epilog)(command)
 
 
 def main() -> None:

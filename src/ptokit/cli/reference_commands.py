@@ -8,14 +8,6 @@ import typer
 
 from .exits import EXIT_ERRORS
 
-
-def add_reference(app: typer.Typer) -> None:
-    """Add to the program."""
-    app.command(epilog=ISA_EPILOG)(isa)
-    app.command(epilog=EXPLAIN_EPILOG)(explain)
-    app.command(epilog=LAYOUT_EPILOG)(layout)
-
-
 ISA_EPILOG = """Examples:
 
 \b
@@ -27,9 +19,11 @@ def isa(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="An instruction, by C++ or text name.")] = None,
 ) -> None:
     """Reference of the instructions ptokit knows."""
-    from .pages import show_instruction
+    from ptokit.api.instruction import isa, listing
 
-    show_instruction(name)
+    from .console import show_parts
+
+    show_parts([listing()] if name is None else isa(name).parts())
 
 
 EXPLAIN_EPILOG = """Examples:
@@ -43,9 +37,19 @@ def explain(
     id: Annotated[str | None, typer.Argument(metavar="RULE-ID", help="A rule id, as printed in brackets.")] = None,
 ) -> None:
     """Explain a rule that a diagnostic names."""
-    from .pages import show_rule
+    from ptokit.api.rule import explain, listing
+    from ptokit.diagnostics import CATALOGUE
 
-    show_rule(id)
+    from .console import remark, show_parts
+
+    if id is None:
+        show_parts(listing())
+        remark(f"\n{len(CATALOGUE)} rules; 'ptokit explain RULE-ID' shows one of them")
+        return
+    page = explain(id)
+    show_parts(page.parts())
+    if page.id not in CATALOGUE:
+        remark(f"\n'ptokit isa {page.id}' shows the instruction")
 
 
 LAYOUT_EPILOG = """Examples:

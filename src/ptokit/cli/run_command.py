@@ -10,12 +10,6 @@ from ptokit.types.choices import Backend, Matmul
 
 from .options import Arguments, Blocks, Entry, Extended, File, MatmulMode, Ranks, Targets, VectorCores
 
-
-def add_run(app: typer.Typer) -> None:
-    """Add to the program."""
-    app.command(epilog=RUN_EPILOG)(run)
-
-
 RUN_EPILOG = """Examples:
 
 \b

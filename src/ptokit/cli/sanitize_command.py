@@ -27,12 +27,6 @@ from .options import (
     VectorCores,
 )
 
-
-def add_sanitize(app: typer.Typer) -> None:
-    """Add to the program."""
-    app.command(epilog=SANITIZE_EPILOG)(sanitize)
-
-
 SANITIZE_EPILOG = """Examples:
 
 \b

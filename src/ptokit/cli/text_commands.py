@@ -11,13 +11,6 @@ from ptokit.types.choices import TextForm
 from .exits import EXIT_ERRORS
 from .options import File, TextFiles
 
-
-def add_text(app: typer.Typer) -> None:
-    """Add to the program."""
-    app.command(epilog=FMT_EPILOG)(fmt)
-    app.command(epilog=CONVERT_EPILOG)(convert)
-
-
 FMT_EPILOG = """Examples:
 
 \b

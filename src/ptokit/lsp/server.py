@@ -59,6 +59,13 @@ class Server(LanguageServer):
             held = self.indices[uri] = (document.source, build(text, uri, self.target))
         return held[1], EditorPositions(document)
 
+    def at(
+        self, document: lsp.TextDocumentIdentifier, position: lsp.Position
+    ) -> tuple[Index, EditorPositions, int | None]:
+        """The text, and the token where the editor asks about it."""
+        index, places = self.index(document.uri)
+        return index, places, index.token_at(*places.ours(position))
+
     def publish(self, uri: str) -> None:
         """Send the findings of a text."""
         self.cancel(uri)
@@ -160,8 +167,7 @@ def _reading(server: Server) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_HOVER)
     def show(params: lsp.HoverParams) -> lsp.Hover | None:
-        index, places = server.index(params.text_document.uri)
-        token = index.token_at(*places.ours(params.position))
+        index, places, token = server.at(params.text_document, params.position)
         text = None if token is None else hover(index, token)
         if token is None or text is None:
             return None
@@ -170,27 +176,22 @@ def _reading(server: Server) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
     def definition(params: lsp.DefinitionParams) -> lsp.Location | None:
-        uri = params.text_document.uri
-        index, places = server.index(uri)
-        token = index.token_at(*places.ours(params.position))
+        index, places, token = server.at(params.text_document, params.position)
         found = None if token is None else index.definition(token)
-        return lsp.Location(uri, places.range(found)) if found is not None else None
+        return lsp.Location(params.text_document.uri, places.range(found)) if found is not None else None
 
     @server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
     def references(params: lsp.ReferenceParams) -> list[lsp.Location]:
-        uri = params.text_document.uri
-        index, places = server.index(uri)
-        token = index.token_at(*places.ours(params.position))
+        index, places, token = server.at(params.text_document, params.position)
         found = [] if token is None else index.references(token)
         if token is not None and not params.context.include_declaration:
             own = index.definition(token)
             found = [place for place in found if place != own]
-        return [lsp.Location(uri, places.range(place)) for place in found]
+        return [lsp.Location(params.text_document.uri, places.range(place)) for place in found]
 
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT)
     def highlight(params: lsp.DocumentHighlightParams) -> list[lsp.DocumentHighlight]:
-        index, places = server.index(params.text_document.uri)
-        token = index.token_at(*places.ours(params.position))
+        index, places, token = server.at(params.text_document, params.position)
         found = [] if token is None else index.references(token)
         return [lsp.DocumentHighlight(places.range(place)) for place in found]
 
@@ -253,8 +254,7 @@ def _writing(server: Server) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_PREPARE_RENAME)
     def prepare(params: lsp.PrepareRenameParams) -> lsp.Range | None:
-        index, places = server.index(params.text_document.uri)
-        token = index.token_at(*places.ours(params.position))
+        index, places, token = server.at(params.text_document, params.position)
         if token is None:
             return None
         with _refusing():
@@ -263,16 +263,14 @@ def _writing(server: Server) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_RENAME, lsp.RenameOptions(prepare_provider=True))
     def rename(params: lsp.RenameParams) -> lsp.WorkspaceEdit | None:
-        uri = params.text_document.uri
-        index, places = server.index(uri)
-        token = index.token_at(*places.ours(params.position))
+        index, places, token = server.at(params.text_document, params.position)
         if token is None:
             return None
         with _refusing():
             found = renamable(index, token)
             name = new_name(index, token, params.new_name)
         edits = [lsp.TextEdit(places.range(place), name) for place in found]
-        return lsp.WorkspaceEdit({uri: edits})
+        return lsp.WorkspaceEdit({params.text_document.uri: edits})
 
     @server.feature(lsp.TEXT_DOCUMENT_CODE_ACTION, lsp.CodeActionOptions([lsp.CodeActionKind.QuickFix]))
     def actions(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
