@@ -41,7 +41,7 @@ def supported(w: Writer, instr: Instr, word: Lane, step: Step, operands: dict[st
     for result in step.results:
         if not isinstance(result.type, VECTORS | Ptr | ScalarType):
             return False
-    if word.keeps and _streams(w):
+    if (word.keeps and _streams(w)) or not all(need.remark for need in word.needs):
         return False
     for write in word.writes:
         if not all(known(e, step, operands, types) for e in _expressions(write)):
@@ -50,7 +50,7 @@ def supported(w: Writer, instr: Instr, word: Lane, step: Step, operands: dict[st
             return False
         if write.place is not None and (write.packed or not placed(write.place, types)):
             return False
-        if write.where is not None and (write.packed or write.place is None):
+        if (write.where is not None and (write.packed or write.place is None)) or write.apart:
             return False
         target = operands.get(write.name)
         if _is_pointer(instr, write.name) and not isinstance(target, LocalPointer):

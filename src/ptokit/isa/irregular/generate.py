@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from ptokit.types.dtypes import DTYPES
+from ptokit.types.dtypes import DTYPES, i32, i64
 from ptokit.types.enums import Pipe
 
 from ..checks.assembler import A5_ONLY
 from ..element_positions import kind
 from ..machine import Machine, TileOperand
+from ..meaning.expressions import (
+    Code,
+    Const,
+    Coordinate,
+    Expr,
+    Once,
+    Scalar,
+    apply,
+    greater_equal,
+    less_equal,
+    select,
+)
+from ..meaning.words import Lane, Meaning, Python, Write, lane
 from ..numerics.philox import counter_of, random_row
 from ..numerics.scalars import element
 from ..scratch import on_a2a3
 from ..site import Site
-from ..table import Access, Attr, Instr, TextForm, dst, instruction, scalar, tmp
+from ..table import Attr, Instr, TextForm, dst, instruction, scalar, tmp
 from ..typesets import BF16, I8, INT16_32, F, Types, types, types_of
 from .generate_rules import CI_RULES, RANDOM_RULES, TRI_RULES
 from .irregular_text_rules import RN_1
@@ -28,24 +40,21 @@ WORD = DTYPES["u32"]
 COUNTERS = ("counter0", "counter1", "counter2", "counter3")
 
 
-def _sequence(
-    m: Machine, dst: TileOperand, start: Any, tmp: TileOperand | None = None, descending: bool = False
-) -> None:
-    step = np.arange(dst.vc).reshape(1, 1, -1)
-    values = start - step if descending else start + step
-    dst.write(values.astype(kind(dst)), 1, dst.vc)
+def _sequence(o: Site) -> Lane:
+    """Floats are rounded once."""
+    op, start = "sub" if o.descending else "add", Scalar("start", "dst")
+    if o.dst.dtype.is_float:
+        value: Expr = Once(op, (start, Coordinate("column", i32)), "dst")
+    else:
+        value = apply(op, start, Coordinate("column", "dst"))
+    return Lane((Write("dst", value, rows=1),))
 
 
-def _first_row(o: Site) -> Iterator[Access]:
-    yield Access("dst", True, 1, o.dst.vc)
-    if o.has("tmp"):
-        yield Access("tmp", True, o.tmp.vr, o.tmp.vc)
-
-
-def _triangle(m: Machine, dst: TileOperand, diagonal: Any, upper_or_lower: int = 0) -> None:
-    row, col = np.arange(dst.vr).reshape(1, -1, 1), np.arange(dst.vc).reshape(1, 1, -1)
-    ones = col >= row + diagonal if upper_or_lower else col <= row + diagonal
-    dst.write(ones.astype(kind(dst)), dst.vr, dst.vc)
+def _triangle(o: Site) -> Lane:
+    edge = Coordinate("row", i64) + Scalar("diagonal", i64)
+    inside = (greater_equal if o.upper_or_lower else less_equal)(Coordinate("column", i64), edge)
+    one, zero = (Const(number, Code(0, "dst")) for number in (1, 0))
+    return lane(select(inside, one, zero))
 
 
 def _random(m: Machine, dst: TileOperand, *words: Any, rounds: int = 10) -> None:
@@ -68,12 +77,20 @@ WORDS = types(types_of(""), types_of("i32 u32"))
 
 
 def _generator(
-    name: str, summary: str, operands: tuple[Any, ...], attr: Attr, run: Callable[..., None], types: Types, **more: Any
+    name: str, summary: str, operands: tuple[Any, ...], attr: Attr, meaning: Meaning, types: Types, **more: Any
 ) -> Instr:
     """An instruction that makes a tile out of scalars; its attribute stands inside ``ins``."""
     return instruction(
         Instr(
-            name, name.lower(), summary, operands, (attr,), run=run, types=types, form=TextForm("dps-attrs-in"), **more
+            name,
+            name.lower(),
+            summary,
+            operands,
+            (attr,),
+            meaning=meaning,
+            types=types,
+            form=TextForm("dps-attrs-in"),
+            **more,
         )
     )
 
@@ -87,7 +104,6 @@ TCI = _generator(
     CI_TYPES,
     pipe=lambda o: Pipe.V if o.has("tmp") else Pipe.S,  # a loop of scalar stores, or vector instructions
     rules=(*CI_RULES, CI_AS_01),
-    footprint=_first_row,
     source="compute-layout-irregular 2.7; memory-model-and-sync 2.1",
 )
 TTRI = _generator(
@@ -105,7 +121,7 @@ TRANDOM = _generator(
     "Random 32-bit words of a key and a counter (Philox4x32).",
     (dst(), *(scalar(name, type="i32") for name in (*KEYS, *COUNTERS))),
     Attr("rounds", int, 10, "rounds"),
-    _random,
+    Python(_random),
     WORDS,
     rules=(*RANDOM_RULES, A5_ONLY, RN_1),
     source="compute-layout-irregular 2.10",

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.targets import A2A3
+from ptokit.targets import A2A3, Target
 from ptokit.types.conv import ConvSpec, ConvState
 from ptokit.types.enums import Layout, Pipe, SetFmatrixMode
 
 from ..element_positions import kind
 from ..machine import Machine, TileOperand
+from ..meaning.words import Keep, Ordering, Word
 from ..site import Site
 from ..table import Access, Attr, Instr, TextForm, agreed, dst, index, instruction, src
 from .img2col_rules import REGISTER_RULES, RULES, not_described
@@ -30,14 +31,15 @@ PARTS = {
 """Parameters of a convolution tile that each register operation sets."""
 
 
-def _register(m: Machine, name: str, fmatrix: SetFmatrixMode) -> str:
+def _register(target: Target, name: str, fmatrix: SetFmatrixMode) -> str:
     """The register of a mode: a2a3 has one for A and B, but for the feature map."""
-    shared = m.target.is_a(A2A3) and name != "SETFMATRIX"
+    shared = target.is_a(A2A3) and name != "SETFMATRIX"
     return f"{name} B" if fmatrix in _B and not shared else name
 
 
-def _set(m: Machine, name: str, fmatrix: SetFmatrixMode, state: ConvState) -> None:
-    m.registers[_register(m, name, fmatrix)] = {part: getattr(state, part) for part in PARTS[name]}
+def _parts(name: str, state: ConvState) -> tuple[Any, ...]:
+    """What a register holds."""
+    return tuple(getattr(state, part) for part in PARTS[name])
 
 
 def _state(m: Machine, spec: ConvSpec, fmatrix: SetFmatrixMode) -> ConvState:
@@ -49,10 +51,12 @@ def _state(m: Machine, spec: ConvSpec, fmatrix: SetFmatrixMode) -> ConvState:
         return replace(spec.state, fmap=(0, 0))
     if fmatrix in _AUTO:
         for name in PARTS:
-            _set(m, name, fmatrix, spec.state)
+            m.registers[_register(m.target, name, fmatrix)] = _parts(name, spec.state)
         return spec.state
-    held = [m.registers.get(_register(m, name, fmatrix), {}) for name in PARTS]
-    state = replace(spec.state, **{key: value for values in held for key, value in values.items()})
+    given: dict[str, Any] = {}
+    for name, parts in PARTS.items():
+        given |= zip(parts, m.registers.get(_register(m.target, name, fmatrix), ()))
+    state = replace(spec.state, **given)
     if (message := not_described(state)) is not None:
         m.refuse("IMG-COM-03", message)
     return state
@@ -115,10 +119,11 @@ TIMG2COL = instruction(
 
 
 def _register_operation(name: str, what: str, **more: Any) -> Instr:
-    def run(m: Machine, config: TileOperand, *, fmatrix: SetFmatrixMode) -> None:
-        if fmatrix not in _AUTO:
-            assert isinstance(config.spec, ConvSpec)
-            _set(m, name, fmatrix, config.spec.state)
+    def meaning(o: Site) -> Word:
+        """In the automatic modes TIMG2COL does it itself."""
+        if o.fmatrix in _AUTO:
+            return Ordering()
+        return Keep(_register(o.target, name, o.fmatrix), _parts(name, o.config.spec.state))
 
     return instruction(
         Instr(
@@ -129,7 +134,7 @@ def _register_operation(name: str, what: str, **more: Any) -> Instr:
             (_MODE,),
             pipe=Pipe.S,
             rules=REGISTER_RULES,
-            run=run,
+            meaning=meaning,
             footprint=lambda o: iter(()),
             source="compute-layout-irregular 1.7",
             **more,

@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
-import numpy as np
+from ptokit.types.dtypes import i32
 
-from ..element_positions import for_all_blocks
 from ..forms import LEVEL2
-from ..machine import Machine, TileOperand
+from ..meaning.expressions import Axis, Coordinate, Count, Element, Expr, Extent, Index, equal, less, select
+from ..meaning.words import Lane, Write
+from ..site import Site
 from ..table import Instr, TextForm, dst, instruction, src
+from ..unknown import known
 from .interleave_rules import DE_RULES, RULES
 
-
-def _interleave(m: Machine, d1: TileOperand, d0: TileOperand, s1: TileOperand, s0: TileOperand) -> None:
-    a, b = for_all_blocks(s0.read(), s1.read())
-    z = np.stack((a, b), axis=3).reshape(len(a), s0.vr, 2 * s0.vc)
-    d0.write(z[:, :, : s0.vc].copy(), s0.vr, s0.vc)
-    d1.write(z[:, :, s0.vc :].copy(), s0.vr, s0.vc)
+_ROW, _J = Axis(i=1), Coordinate("column", i32)
 
 
-def _deinterleave(m: Machine, d1: TileOperand, d0: TileOperand, s1: TileOperand | None, s0: TileOperand) -> None:
-    z = s0.read() if s1 is None else np.concatenate(for_all_blocks(s0.read(), s1.read()), axis=2)
-    half = z.shape[2] // 2
-    for place, d in enumerate((d0, d1)):
-        d.write(z[:, :, place : 2 * half : 2].copy(), s0.vr, half)
+def _by_turns() -> Lane:
+    """Rows have an even number of columns, so that both halves begin with src0."""
+
+    def half(start: Count) -> Expr:
+        at = Index(_ROW, Axis(j=1, plus=start, over=2))
+        return select(equal(_J & 1, 1), Element("src1", at), Element("src0", at))
+
+    return Lane((Write("dst0", half(0)), Write("dst1", half(Extent("src0", "vc")))), over="dst0")
+
+
+def _apart(o: Site) -> Lane | None:
+    cols = o.src0.vc
+    if not known(cols):
+        return None
+
+    def every_second(first: int) -> Expr:
+        at = Index(_ROW, Axis(j=2, plus=first, cycle=cols))
+        if not o.has("src1"):
+            return Element("src0", at)
+        return select(less(_J, cols // 2), Element("src0", at), Element("src1", at))
+
+    return Lane((Write("dst0", every_second(0)), Write("dst1", every_second(1))), over="dst0")
 
 
 TINTERLEAVE = instruction(
@@ -33,7 +47,7 @@ TINTERLEAVE = instruction(
         (dst("dst1"), dst("dst0"), src("src1"), src("src0")),
         form=TextForm(orders={LEVEL2: "src0 src1 -> dst0 dst1"}),
         rules=RULES,
-        run=_interleave,
+        meaning=_by_turns(),
         source="compute-layout-irregular 1.8",
     )
 )
@@ -45,7 +59,7 @@ TDEINTERLEAVE = instruction(
         (dst("dst1"), dst("dst0"), src("src1", optional=True), src("src0")),
         form=TextForm(choices=("dst1 dst0 src1 src0", "dst1 dst0 src0"), orders={LEVEL2: "src0 src1 -> dst0 dst1"}),
         rules=DE_RULES,
-        run=_deinterleave,
+        meaning=_apart,
         source="compute-layout-irregular 1.8",
     )
 )

@@ -15,7 +15,7 @@ from ptokit.types.dtypes import DType
 from ..site import Info, ScalarInfo, Site, TileInfo, ViewInfo
 from .bursts import bursts, levels
 from .contract import product, scaled, total_of
-from .expressions import OWN, Apply, Element, Expr, leaves
+from .expressions import OWN, Apply, Count, Element, Expr, leaves
 from .fold import FOLDS
 from .indexed import gather_tile, scatter_tile
 from .primitives import PRIMITIVES
@@ -145,6 +145,8 @@ def _lane(lane: Lane, source: Source) -> list[str]:
     size = ("rows", "cols") if lane.whole else ("vr", "vc")
     over = f"{lane.over}.spec" if lane.whole else lane.over
     lines = [f"rows, cols = {over}.{size[0]}, {over}.{size[1]}"]
+    if len(lane.writes) == 1:
+        lines += [f"{name} = {count(n)}" for name, n in _stated(lane.writes[0]).items()]
     placed = any(isinstance(leaf, Element) and leaf.at != OWN for w in lane.writes for leaf in leaves(w.value))
     if placed or len(lane.writes) > 1:
         lines.append("if not (rows and cols): return")
@@ -160,6 +162,11 @@ def _lane(lane: Lane, source: Source) -> list[str]:
         f"if out is None: {write.name}.write({source.whole(write.value)}, rows, cols)",
         f"else: {source.into(write.value, 'out')}",
     ]
+
+
+def _stated(write: Write) -> dict[str, Count]:
+    """The rows and columns that are computed, where those are not all of the domain."""
+    return {name: n for name, n in (("rows", write.rows), ("cols", write.cols)) if n is not None}
 
 
 def _several(lane: Lane, source: Source) -> list[str]:
@@ -277,7 +284,7 @@ def _keep(k: Keep, source: Source) -> list[str]:
     found = [v for v in values if isinstance(v, Expr)]
     lines = [line for value in found for line in source.read(value)]
     made = ", ".join(f"int({source.value(v)})" if isinstance(v, Expr) else repr(v) for v in values)
-    return [*lines, f"m.registers[{k.name!r}] = {f'({made})' if isinstance(k.values, tuple) else made}"]
+    return [*lines, f"m.registers[{k.name!r}] = {f'({made},)' if isinstance(k.values, tuple) else made}"]
 
 
 def _transfer(t: Transfer, source: Source) -> list[str]:

@@ -99,22 +99,6 @@ def lane(j: int = 1, plus: int = 0, *, over: int = 1, cycle: int = 0) -> Index:
     return Index(Axis(), Axis(0, j, plus, cycle, over))
 
 
-def by_turns(lanes: int, of: Callable[[str, Index], Expr], *names: str) -> tuple[Expr, Expr]:
-    """The lanes of two operands by turns: the lower and the upper half of them. ``of``: a lane of an operand."""
-    odd = equal(Place(_COUNT) & 1, 1)
-    first, second = names
-    lo, hi = (lane(over=2, plus=half * lanes) for half in (0, 1))
-    return select(odd, of(second, lo), of(first, lo)), select(odd, of(second, hi), of(first, hi))
-
-
-def split(lanes: int, of: Callable[[str, Index], Expr], *names: str) -> tuple[Expr, Expr]:
-    """The even and the odd lanes of two operands, those of the first before those of the second."""
-    low = less(Place(_COUNT), lanes // 2)
-    first, second = names
-    even, odd = (lane(2, start, cycle=lanes) for start in (0, 1))
-    return select(low, of(first, even), of(second, even)), select(low, of(first, odd), of(second, odd))
-
-
 def lanes_at(at: Index, count: int, pitch: int = 0) -> list[int]:
     """The lanes that belong to the lanes 0 … `count` - 1 of a domain; ``pitch``: elements from one row to the next."""
     return [pitch * _along(at.row, j) + _along(at.col, j) for j in range(count)]
@@ -313,6 +297,28 @@ class Listed(Expr):
     dtype: DType | str
 
 
+@dataclass(frozen=True, slots=True)
+class Once(Expr):
+    """Two numbers added, subtracted or multiplied exactly, and rounded to type `to` as `Convert` does it.
+
+    They may have different types, of at most 32 bits. With `saturate` NaN becomes 0 in a float, too.
+    """
+
+    op: str
+    args: tuple[Expr, Expr]
+    to: DType | str
+    rounding: RoundMode = RoundMode.RINT
+    saturate: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinate(Expr):
+    """The number of the row or the column of the place of a tile (`axis`), in the type `dtype`."""
+
+    axis: str
+    dtype: DType | str
+
+
 # Between lanes -------------------------------------------------------------------------------------------------------
 
 
@@ -424,7 +430,7 @@ select = _named("select")
 def children(e: Expr) -> tuple[Expr, ...]:
     """The nodes that are evaluated for this one."""
     match e:
-        case Apply(_, args) | Front(args):
+        case Apply(_, args) | Front(args) | Once(_, args):
             return args
         case Convert(value) | Reinterpret(value) | Before(value) | First(value):
             return (value,)
@@ -448,7 +454,7 @@ def leaves(e: Expr) -> Iterator[Expr]:
 
         def visit(node: Expr) -> None:
             below = children(node)
-            if not below and not isinstance(node, (Const, Code, Place, Held, Listed, Thread)):
+            if not below and not isinstance(node, (Const, Code, Place, Coordinate, Held, Listed, Thread)):
                 seen.setdefault(node)
             for child in below:
                 visit(child)
@@ -482,7 +488,7 @@ def type_of(e: Expr, types: Mapping[str, DType]) -> ValueType:
             return type_of(value, types)
         case Const(_, like_expr):
             return type_of(like_expr, types)
-        case Convert(_, to) | Reinterpret(_, to):
+        case Convert(_, to) | Reinterpret(_, to) | Once(_, _, to) | Coordinate(_, to):
             return types[to] if isinstance(to, str) else to
         case Front(values):
             return type_of(values[0], types)

@@ -91,7 +91,7 @@ def _lane(lane: Lane, site: Site) -> Iterator[Access]:
             continue
         mine = [w for w in lane.writes if w.name == operand.name]
         if any(not w.packed for w in mine):
-            yield Access(operand.name, True, *domain)
+            yield Access(operand.name, True, *(sizes[0] if len(lane.writes) == 1 else domain))  # type: ignore[arg-type]
         elif mine or operand.role == "scratch":
             yield Access(operand.name, True, info.vr, info.vc)  # type: ignore[arg-type]
 

@@ -43,14 +43,12 @@ from .expressions import (
     type_of,
 )
 from .fold import folding
+from .lane_forms import NAMES
 from .source import Source
-from .words import Advance, Lane, Word, Write
+from .words import Advance, Lane, Need, Word, Write
 
 if TYPE_CHECKING:
     from ..table import Instr
-
-_TRUE = np.True_
-_BINS = 256  # of numbers of 8 bits
 
 
 class Rows(Derived):
@@ -87,7 +85,8 @@ class Rows(Derived):
         if not all(_computable(write.value, types) for write in word.writes):
             return _refused
         source = self.source(types, word)
-        lines = [line for write in word.writes for line in source.read_of(write)]
+        lines = [line for need in word.needs for line in source.demand(need)]
+        lines += [line for write in word.writes for line in source.read_of(write)]
         lines += source.share([write.value for write in word.writes])
         made = {advance.result: _advanced(advance) for advance in word.advances}
         for write in word.writes:
@@ -115,6 +114,8 @@ def _from(pointer: str, offset: str, unit: int) -> str:
 
 
 def _advanced(advance: Advance) -> str:
+    if not advance.by:
+        return advance.pointer
     by = f"{advance.by} * {advance.unit} // {advance.pointer}.size" if advance.unit else advance.by
     return f"{advance.pointer}.advance({by})"
 
@@ -146,7 +147,7 @@ class RowSource(Source):
         super().__init__(types)
         self.lanes = word.lanes
         self.on = word.mask or "None"
-        self.names |= _NAMES
+        self.names |= NAMES
         self.memory: dict[str, str] = {}  # names of what has been loaded
         self.open = False  # a value depends on the machine
 
@@ -157,6 +158,12 @@ class RowSource(Source):
             for e in (write.place, write.where):
                 lines += [] if e is None else self.read(e)
         return lines
+
+    def demand(self, need: Need) -> list[str]:
+        """The lines that stop the run where a lane breaks what it needs."""
+        how = f"{need.low}, {need.high}, {need.rule!r}, {need.message!r}, {need.remark}"
+        with self.domain(need.lanes or self.lanes):
+            return [*self.read(need.number), f"demanded(m, {self._all(need.number)}, {self.on}, {how})"]
 
     def share(self, values: Iterable[Expr]) -> list[str]:
         """Lines that compute what stands in several places of some values once."""
@@ -319,6 +326,8 @@ class RowSource(Source):
             if write.where is not None:
                 on = self.value(write.where)
         piece = f"in_pieces({value}, {write.run * size})"
+        if write.apart:
+            place, piece, on = f"*first_first(m, {place}", piece, f"{on}, {write.apart!r})"
         return f"m.scatter({write.name}, {place}, {piece}, {on}, {write.alignment or size}, {offset})"
 
     def result(self, write: Write, kind: str) -> str:
@@ -362,125 +371,3 @@ def listed(numbers: tuple[int | float, ...], kind: Any) -> np.ndarray:
     else:
         codes = encode(kind, np.array([numbers], np.float64), saturate=False)
     return as_values(codes, kind)
-
-
-def _as_lanes(values: np.ndarray, kind: np.dtype) -> np.ndarray:
-    return np.ascontiguousarray(values).view(kind)
-
-
-def _bits(predicate: np.ndarray | None, width: int) -> Any:
-    return _TRUE if predicate is None else predicate
-
-
-def _taken_bits(on: Any, places: np.ndarray) -> Any:
-    return on if on is _TRUE else np.take(on, places, axis=1)
-
-
-def _taken(values: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """The lanes that numbers name, modulo how many there are."""
-    lanes = values.shape[1]
-    places = places.astype(np.int64)
-    places = places % lanes if lanes & (lanes - 1) else places & (lanes - 1)
-    if len(values) == 1:
-        return values[0][places]
-    return values[np.arange(len(values))[:, None], places]
-
-
-def _front(lanes: int, count: int, *values: np.ndarray) -> np.ndarray:
-    out = np.zeros((max(map(len, values)), lanes), values[0].dtype)
-    for k, value in enumerate(values):
-        out[:, k * count : (k + 1) * count] = value[:, :count]
-    return out
-
-
-def _first(condition: np.ndarray, kind: np.dtype) -> np.ndarray:
-    return condition.argmax(axis=1)[:, None].astype(kind)
-
-
-def _times(number: int, on: Any, lanes: int) -> np.ndarray:
-    """A number as often as lanes are active."""
-    if on is _TRUE:
-        return np.array([[number * lanes]])
-    return number * np.add.reduce(on, axis=1, keepdims=True)
-
-
-def _moved(values: np.ndarray, places: np.ndarray, on: np.ndarray | None) -> np.ndarray:
-    """Lanes at computed places, and 0 in the others."""
-    values, places, met = np.broadcast_arrays(values, places, True if on is None else on)
-    out = np.zeros(values.shape, values.dtype)
-    block, lane = np.nonzero(met)
-    out[block, places[block, lane]] = values[block, lane]
-    return out
-
-
-def _fetched(
-    m: Any, pointer: Any, places: Any, width: int, on: Any, alignment: int, offset: Any, kind: np.dtype
-) -> np.ndarray:
-    found = m.gather(pointer, np.atleast_2d(places), width, None if on is _TRUE else on, alignment, offset)
-    return np.asarray(found.reshape(len(found), -1).view(kind))
-
-
-def _in_pieces(values: np.ndarray, width: int) -> np.ndarray:
-    """Lanes as runs of bytes: (blocks or 1, runs, bytes of one)."""
-    return np.ascontiguousarray(values).view(np.uint8).reshape(len(values), -1, width)
-
-
-def _in_bits(found: np.ndarray, on: Any) -> np.ndarray:
-    """Conditions as bytes, the first one the lowest bit."""
-    return np.packbits(_met(found, on), axis=1, bitorder="little")
-
-
-def _counted(values: np.ndarray, on: np.ndarray, upto: bool, places: np.ndarray, kind: np.dtype) -> np.ndarray:
-    """How often numbers occur in active lanes, or at most they."""
-    blocks = max(len(values), len(on), len(places))
-    bins = np.arange(blocks)[:, None] * _BINS + values
-    found = bins[np.broadcast_to(on, bins.shape)]
-    counts = np.bincount(found, minlength=blocks * _BINS).reshape(blocks, _BINS)
-    places = np.broadcast_to(places, (blocks, places.shape[1]))
-    return np.take_along_axis(np.cumsum(counts, axis=1) if upto else counts, places, axis=1).astype(kind)
-
-
-def _before(condition: np.ndarray, kind: np.dtype) -> np.ndarray:
-    out = np.cumsum(condition, axis=1, dtype=kind)
-    return np.subtract(out, condition, out=out)
-
-
-def _met(found: np.ndarray, on: Any) -> np.ndarray:
-    return found if on is None or on is _TRUE else found & on
-
-
-def _kept(values: np.ndarray, on: np.ndarray | None) -> np.ndarray:
-    return np.ascontiguousarray(values) if on is None else np.where(on, values, np.zeros((), values.dtype))
-
-
-def _each(values: Any, count: int) -> np.ndarray:
-    """A number, or one for each block, in all lanes."""
-    values = np.asarray(values)
-    return np.broadcast_to(values, (len(values) if values.ndim else 1, count))
-
-
-def _number(value: Any) -> Any:
-    """A number of the program: one for all blocks, or one for each."""
-    return value.astype(np.int64) if value.ndim else int(value)
-
-
-_NAMES: dict[str, Any] = {
-    "as_lanes": _as_lanes,
-    "before": _before,
-    "bits": _bits,
-    "counted": _counted,
-    "each": _each,
-    "fetched": _fetched,
-    "first": _first,
-    "front": _front,
-    "in_bits": _in_bits,
-    "in_pieces": _in_pieces,
-    "kept": _kept,
-    "met": _met,
-    "moved": _moved,
-    "number": _number,
-    "take_lanes": lambda x, places: np.take(x, places, axis=1),
-    "taken": _taken,
-    "times": _times,
-    "taken_bits": _taken_bits,
-}

@@ -10,7 +10,9 @@ import numpy as np
 from ptokit.types.dtypes import DType
 
 from ..element_positions import flat
+from ..machine import TileOperand
 from ..numerics.convert import converter
+from ..numerics.exact import rounded_once
 from ..numerics.rounding import as_values, narrow
 from ..numerics.scalars import element
 from .expressions import (
@@ -24,6 +26,7 @@ from .expressions import (
     Code,
     Const,
     Convert,
+    Coordinate,
     Count,
     Element,
     Expr,
@@ -31,6 +34,7 @@ from .expressions import (
     Held,
     Index,
     Least,
+    Once,
     Reinterpret,
     Scalar,
     Sum,
@@ -63,7 +67,15 @@ def _at(x: np.ndarray, row: int, col: int, row_step: int, col_step: int, rows: i
     return x[:, row : row + (row_step * rows or 1) : row_step or 1, col : col + (col_step * cols or 1) : col_step or 1]
 
 
+def _spread(tile: TileOperand, rows: int, cols: int, j: int, plus: int, over: int, cycle: int) -> np.ndarray:
+    """Rows of the columns that belong to the columns of a domain, as `Axis` says."""
+    places = (j * np.arange(cols) + plus) // over
+    places = places % cycle if cycle else places
+    return tile.read(rows, int(places.max(initial=-1)) + 1)[:, :, places]
+
+
 _NAMES: dict[str, Any] = {
+    "arange": np.arange,
     "at_": _at,
     "as_kind": as_kind,
     "broadcast": np.broadcast_to,
@@ -76,6 +88,8 @@ _NAMES: dict[str, Any] = {
     "read_mask": read_mask,
     "repeated": _repeated,
     "rounded": _rounded,
+    "rounded_once": rounded_once,
+    "spread": _spread,
     "store": store,
     "take": np.take_along_axis,
     "write_mask": write_mask,
@@ -138,6 +152,9 @@ class Source:
             last_col = f"{c0} + {col.j} * ({cols} - 1) + 1" if col.j else f"{c0} + 1"
             x = f"{operand}.read({last_row}, {last_col})"
             return f"at_({x}, {r0}, {c0}, {row.i}, {col.j}, {rows}, {cols})"
+        if row == OWN.row and not col.i:
+            numbers = ", ".join(str(count(n)) for n in (col.j, col.plus, col.over, col.cycle))
+            return f"spread({operand}, {rows}, {cols}, {numbers})"
         raise TypeError(at)
 
     # --- values --------------------------------------------------------------------------------------------------
@@ -157,6 +174,14 @@ class Source:
                 return f"element({self.object(dtype)}, m.registers.get({register!r}, 0))"
             case Convert(inner):
                 return self._converted(e, inner)
+            case Once(op, (first, second), _, rounding, saturate):
+                how = f"{self.object(type_of(e, self.types))}, {self.object(rounding)}, {saturate}"
+                return f"rounded_once({op!r}, {self.value(first)}, {self.value(second)}, {how})"
+            case Coordinate(axis):
+                kind = type_of(e, self.types)
+                assert isinstance(kind, DType)
+                size, shape = ("rows", "1, -1, 1") if axis == "row" else ("cols", "1, 1, -1")
+                return f"arange({size}).reshape({shape}).astype({self.object(kind.value or kind.storage)})"
             case Reinterpret(inner):
                 kind = type_of(e, self.types)
                 assert isinstance(kind, DType)

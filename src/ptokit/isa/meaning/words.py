@@ -41,7 +41,7 @@ class Write:
     ``place``: memory and registers get lanes at computed places, which count `unit` bytes, or where that is 0 elements
     (an offset then counts elements); `run` elements go to each place, and `place` and `where` have as many lanes as
     there are places. ``where``: lanes where it does not hold are not written, whatever the mask says; a register has 0
-    there.
+    there. ``apart``: the rule that places differ, which is reported where they do not; the first lane then stays.
     """
 
     name: str
@@ -57,11 +57,29 @@ class Write:
     unit: int = 0
     run: int = 1
     rule: str = "VEC-A5-03"
+    apart: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What has to hold of lanes that the mask lets through, or else the run stops: `low` <= `number` < `high`.
+
+    ``message`` is a format string of `lane` and `number`. ``lanes``: of the number, where those are not the lanes of
+    the domain. ``remark``: the run goes on, and whoever watches it is told.
+    """
+
+    number: Expr
+    low: int
+    high: int
+    rule: str
+    message: str
+    lanes: int = 0
+    remark: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Advance:
-    """Pointer `result` is pointer operand `pointer`, as many of its elements further on as operand `by` says.
+    """Pointer `result` is pointer operand `pointer`, as many of its elements further on as operand `by` says, if any.
 
     ``unit``: where that is not 0, `by` counts so many bytes; of the elements only whole ones count.
     """
@@ -80,7 +98,7 @@ class Keep:
     """
 
     name: str
-    values: Expr | tuple[Expr, ...] | str | int | None
+    values: Expr | tuple[Any, ...] | str | int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +111,7 @@ class Lane:
     registers it is one row: `lanes` of them, or where that is 0 those of register `over`. `mask` names the predicate
     operand, and lanes that it leaves out become 0 (an absent predicate leaves out none); the bits of lanes of `width`
     bytes count, or where that is 0 of as many as a register has for each lane of the domain. `keeps`: registers of the
-    machine that are set as well, each to one number for each block.
+    machine that are set as well, each to one number for each block. `needs`: what is looked at before anything else.
     """
 
     writes: tuple[Write, ...]
@@ -104,6 +122,7 @@ class Lane:
     width: int = 0
     advances: tuple[Advance, ...] = ()
     keeps: tuple[Keep, ...] = ()
+    needs: tuple[Need, ...] = ()
 
 
 class Order(Enum):

@@ -16,6 +16,7 @@ from ..checks.operands import Message
 from ..checks.tile_types import TILE_09
 from ..element_positions import kind
 from ..machine import Machine, TileOperand
+from ..meaning.words import Refusal
 from ..numerics.scalars import element
 from ..site import Site, TileInfo
 from ..table import Access, Instr, Kind, Operand, Role, grammar, index, inout, instruction, scalar, src
@@ -132,10 +133,8 @@ define(
 )
 
 
-def _trap(m: Machine) -> None:
-    m.refuse("RUN-TRAP", "the kernel has stopped itself (pto.trap)")
-
+_STOPPED = Refusal("RUN-TRAP", "the kernel has stopped itself (pto.trap)")
 
 TRAP = instruction(
-    Instr("TRAP", "trap", "Stop the kernel.", pipe=Pipe.S, run=_trap, source="assembly 6.2", form=grammar("{}"))
+    Instr("TRAP", "trap", "Stop the kernel.", pipe=Pipe.S, meaning=_STOPPED, source="assembly 6.2", form=grammar("{}"))
 )

@@ -183,7 +183,7 @@ TPREFETCH_ASYNC = instruction(
             PREFA_01,
             PREFA_02,
         ),
-        run=tprefetch_async,
+        meaning=Ordering(tprefetch_async),
         source="memory-and-data-movement; load-store 10",
     )
 )

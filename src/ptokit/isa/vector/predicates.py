@@ -15,15 +15,14 @@ from ..meaning.expressions import (
     Place,
     Reinterpret,
     Scalar,
-    by_turns,
     equal,
     fmod,
     greater_equal,
     lane,
     less,
     select,
-    split,
 )
+from ..meaning.turns import by_turns, split
 from ..meaning.words import Lane, Write
 from ..site import MaskInfo, Site
 from ..table import Instr

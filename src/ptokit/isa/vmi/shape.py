@@ -19,14 +19,13 @@ from ..meaning.expressions import (
     Scalar,
     Taken,
     apply,
-    by_turns,
     equal,
     fmod,
     less,
     maximum,
-    split,
 )
 from ..meaning.sentence import FOLDED
+from ..meaning.turns import by_turns, split
 from ..meaning.words import Lane, Write
 from ..site import LanesInfo, Site
 from ..table import BySite

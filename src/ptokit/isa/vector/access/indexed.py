@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
-
-import numpy as np
 
 from ptokit.diagnostics import ALL_TARGETS, Severity, define, family
 from ptokit.types.dtypes import dtype, i64, u8
 
 from ...checks.operands import Message
-from ...machine import Machine
 from ...meaning.expressions import Bit, Convert, Element, Expr, Fetched, Index, Place, Scalar, lane, less
 from ...meaning.words import Lane, Write
 from ...site import Site, VregInfo
 from ...table import Operand, Role
-from ..lanes import VREG_BYTES, Predicate, active, prefix
+from ..lanes import VREG_BYTES
 from ..rules import VEC_05, mask_bits, wrong_mask
 from ..words import mask, micro, number, out_vreg, types, ub, vreg
 
@@ -27,10 +22,6 @@ BLOCK, BLOCKS = 32, 8
 
 _SELECTION: tuple[Operand, ...] = (mask(), number("active_lanes", "index", optional=True))
 """A predicate, or how many of the first lanes take part."""
-
-
-def _chosen(mask: Predicate, count: Any, width: int) -> Predicate:
-    return active(mask if count is None else prefix(count, width), width)
 
 
 @rule("VEC-A5-11", "64xi32 offsets for 64xf32", "128xi16 offsets for 64xf32")
@@ -72,10 +63,6 @@ define(
     accepted="offsets 3, 1, 2",
     rejected="offsets 3, 3",
 )
-
-
-def _unsigned(offsets: np.ndarray) -> np.ndarray:
-    return offsets.view(f"u{offsets.dtype.itemsize}").astype(np.int64)
 
 
 def _let_in(o: Site, width: int) -> Expr | None:
@@ -131,31 +118,13 @@ VGATHERB = micro(
 )
 
 
-def _scatter(
-    m: Machine,
-    value: np.ndarray,
-    dst: Any,
-    offsets: np.ndarray,
-    mask: Predicate,
-    count: Any,
-    *,
-    types: Mapping[str, Any],
-) -> None:
-    size = types["value"].dtype.size
-    apart = max(size, 2)  # bytes from one lane that is scattered to the next
-    keep, places = _chosen(mask, count, apart), _unsigned(offsets) * size
-    if _repeats(places, keep):
-        message = "two active lanes write to one element"
-        m.remark("VEC-A5-10", f"{message}: the lowest lane wins")
-    lanes = value.view(np.uint8).reshape(len(value), VREG_BYTES // apart, apart)[:, :, :size]
-    m.scatter(dst, places[:, ::-1], lanes[:, ::-1], None if keep is None else keep[:, ::-1], size)
-
-
-def _repeats(places: np.ndarray, keep: Predicate) -> bool:
-    if keep is not None:  # lanes that take no part get places of their own
-        places = np.where(keep, places, -1 - np.arange(places.shape[1]))
-    ordered = np.sort(places, axis=1)
-    return bool((ordered[:, 1:] == ordered[:, :-1]).any())
+def _scattered(o: Site) -> Lane:
+    """Of bytes every second one."""
+    kind = dtype(f"u{o.value.dtype.bits}")
+    apart = max(kind.size, 2)  # bytes from one lane that is scattered to the next
+    value = Element("value", lane(apart // kind.size), kind)
+    write = Write("dst", value, place=_offset(o, lane()), where=_let_in(o, apart), apart="VEC-A5-10")
+    return Lane((write,), lanes=VREG_BYTES // apart)
 
 
 VSCATTER = micro(
@@ -164,9 +133,10 @@ VSCATTER = micro(
     "of two at one place the lowest lane wins.",
     (vreg("value"), ub("dst", Role.OUT), vreg("offsets"), *_SELECTION),
     (),
-    _scatter,
+    None,
     replace(VEC_05, check=lambda o: wrong_mask(o, max(16, o.value.dtype.bits))),
     VEC_11,
+    meaning=_scattered,
     types=types("i8 u8 i16 u16 f16 bf16 i32 u32 f32"),
     source="4.6",
 )

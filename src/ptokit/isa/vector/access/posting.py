@@ -14,17 +14,10 @@ from ...table import Kind, Operand, Role
 
 UPDATED = "updated"
 
-Step = Callable[[Any, Mapping[str, Any], Mapping[str, Any]], Any]
-"""The step in elements: from the operand, what is known of operands and results, and the attributes."""
-
 
 def updated(like: str, space: str = "ub") -> Operand:
     """The result: the pointer of operand `like`, advanced."""
     return Operand(UPDATED, Role.OUT, Kind.PTR, True, space=space, like=like, posted=True, or_view=True)
-
-
-def _elements(step: Any, types: Mapping[str, Any], attrs: Mapping[str, Any]) -> Any:
-    return step
 
 
 def placed(o: Site, pointer: str) -> tuple[str, tuple[Advance, ...]]:
@@ -34,13 +27,13 @@ def placed(o: Site, pointer: str) -> tuple[str, tuple[Advance, ...]]:
     return "offset", ()
 
 
-def posting(run: Callable[..., Any], base: int, step: int, count: Step = _elements) -> Callable[..., Any]:
+def posting(run: Callable[..., Any], base: int, step: int) -> Callable[..., Any]:
     """The semantics `run` with that result; `base` and `step` are the places of both operands."""
 
     def posted(m: Any, *operands: Any, types: Mapping[str, Any], **attrs: Any) -> Any:
         if UPDATED not in types:
             return run(m, *operands, types=types, **attrs)
-        pointer = operands[base].advance(count(operands[step], types, attrs))
+        pointer = operands[base].advance(operands[step])
         made = run(m, *operands[:step], 0, *operands[step + 1 :], types=types, **attrs)
         if made is None:
             return pointer

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
-
-import numpy as np
 
 from ptokit.diagnostics import ALL_TARGETS, Severity, define, family
 from ptokit.types.dtypes import DType, dtype, i64, u8
 
 from ...checks.operands import Message
-from ...machine import Machine
-from ...meaning.expressions import Element, Expr, Fetched, Place, Stored
-from ...meaning.words import Lane, Write
+from ...meaning.expressions import Bit, Const, Element, Expr, Fetched, Place, Scalar, Stored, apply, lane, select
+from ...meaning.words import Advance, Lane, Need, Write
 from ...site import Site
 from ...table import Role
-from ..lanes import VREG_BYTES, Predicate, element
+from ..lanes import VREG_BYTES
 from ..rules import SOURCE
 from ..words import at, mask, micro, number, out_vreg, token, ub, vreg
 from .access_rules import known_token
-from .posting import UPDATED, posting, updated
+from .posting import UPDATED, updated
 
 rule = family("vector-path 4.5, 8", targets=ALL_TARGETS)
 
-BLOCK, BLOCKS = 32, 8
+BLOCK = 32
 
 define(
     "VEC-A5-15",
@@ -38,37 +33,53 @@ define(
 )
 
 
-def _signed16(value: Any) -> Any:
+def _signed16(value: Expr) -> Expr:
     return ((value & 0xFFFF) ^ 0x8000) - 0x8000
 
 
-def _places(block_stride: Any, repeat_stride: Any) -> np.ndarray:
-    """First bytes of the blocks behind the pointer, (blocks or 1, 8). One number is a control word of both strides."""
-    if repeat_stride is None:
-        block_stride, repeat_stride = _signed16(block_stride >> 16), _signed16(block_stride)
-    return BLOCK * (np.atleast_2d(repeat_stride) + np.arange(BLOCKS) * np.atleast_2d(block_stride))
+def _places(o: Site) -> Expr:
+    """Bytes from the pointer to each block. One number is a control word of both strides.
+
+    Where the pointer is advanced by the repeat stride, that is the step, and the access is at the pointer itself.
+    """
+    block: Expr = Scalar("block_stride", i64)
+    repeat: Expr = Scalar("repeat_stride", i64)
+    if UPDATED in o.operands:
+        return Place(i64) * block * BLOCK
+    if not o.has("repeat_stride"):
+        block, repeat = _signed16(block >> 16), _signed16(block)
+    return (repeat + Place(i64) * block) * BLOCK
 
 
-def _active(m: Machine, mask: Predicate, size: int) -> Predicate:
-    """Which blocks take part, (blocks or 1, 8)."""
-    if mask is None:
-        return None
-    lanes = mask.reshape(len(mask), BLOCKS, BLOCK)[:, :, :: min(size, 4)]
-    if (lanes != lanes[:, :, :1]).any():
-        m.remark("VEC-A5-15", "the predicate differs between lanes of one block of 32 bytes")
-    return lanes[:, :, 0]
+def _of_blocks(o: Site, pointer: str, size: int, write: Write) -> Lane:
+    """An access to blocks; the first bit of the predicate in a block decides, and the others are to be the same."""
+    needs: tuple[Need, ...] = ()
+    if o.has("mask"):
+        width = min(size, 4)
+        lanes = BLOCK // width
+        own, first = Bit("mask", width=width), Bit("mask", lane(over=lanes), BLOCK)
+        same = select(apply("eq", own, first), Const(1, Place(i64)), Const(0, Place(i64)))
+        message = "the predicate differs between lanes of one block of 32 bytes"
+        needs = (Need(same, 1, 2, "VEC-A5-15", message, lanes=VREG_BYTES // width, remark=True),)
+    advances: tuple[Advance, ...] = ()
+    if UPDATED in o.operands:
+        advances = (Advance(UPDATED, pointer, "repeat_stride" if o.has("repeat_stride") else "", BLOCK),)
+    return Lane((write,), lanes=VREG_BYTES, advances=advances, needs=needs)
 
 
-def _load(
-    m: Machine, src: Any, block_stride: Any, repeat_stride: Any, mask: Predicate, *, types: Mapping[str, Any]
-) -> np.ndarray:
-    kind = types["dst"].dtype
-    found = m.gather(src, _places(block_stride, repeat_stride), BLOCK, _active(m, mask, kind.size), BLOCK)
-    return found.reshape(len(found), VREG_BYTES).view(element(kind))
+def _let_in(o: Site) -> Expr | None:
+    return Bit("mask", width=BLOCK) if o.has("mask") else None
 
 
-def _blocks(step: Any, types: Mapping[str, Any], attrs: Any) -> Any:
-    return 0 if step is None else step * BLOCK // types[UPDATED].dtype.size
+def _blocks_loaded(o: Site) -> Lane:
+    found = Fetched("src", u8, _places(o), _let_in(o), unit=1, run=BLOCK, alignment=BLOCK)
+    return _of_blocks(o, "src", o.dst.dtype.size, Write("dst", found))
+
+
+def _blocks_stored(o: Site) -> Lane:
+    value = Element("value", dtype=u8)
+    write = Write("dst", value, place=_places(o), where=_let_in(o), unit=1, run=BLOCK, alignment=BLOCK)
+    return _of_blocks(o, "dst", o.value.dtype.size, write)
 
 
 _STRIDES = (number("block_stride", "i16"), number("repeat_stride", "i16", optional=True))
@@ -77,32 +88,17 @@ VSLDB = micro(
     "Load 8 blocks of 32 bytes at a stride: block b from 32 (repeat stride + b block stride) bytes behind the pointer.",
     (ub(), *_STRIDES, mask()),
     (out_vreg(like="src"), updated("src")),
-    posting(_load, 0, 2, _blocks),
+    None,
+    meaning=_blocks_loaded,
     source="4.5",
 )
-
-
-def _store(
-    m: Machine,
-    value: np.ndarray,
-    dst: Any,
-    block_stride: Any,
-    repeat_stride: Any,
-    mask: Predicate,
-    *,
-    types: Mapping[str, Any],
-) -> None:
-    blocks = value.view(np.uint8).reshape(len(value), BLOCKS, BLOCK)
-    keep = _active(m, mask, types["value"].dtype.size)
-    m.scatter(dst, _places(block_stride, repeat_stride), blocks, keep, BLOCK)
-
-
 VSSTB = micro(
     "vsstb",
     "Store 8 blocks of 32 bytes at a stride.",
     (vreg("value"), ub("dst", Role.OUT), *_STRIDES, mask()),
     (updated("dst"),),
-    posting(_store, 1, 3, _blocks),
+    None,
+    meaning=_blocks_stored,
     source="4.5",
 )
 

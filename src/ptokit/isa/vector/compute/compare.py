@@ -21,7 +21,7 @@ from ...meaning.words import Lane, Write, lane
 from ...site import Site
 from ..predicates import PRD_01
 from ..words import ANY, mask, micro, number, out_mask, out_vreg, token, vreg
-from .compute import SCALAR, SRC, SRC0, SRC1, unpublished
+from .compute import SCALAR, SRC, SRC0, SRC1, UNPUBLISHED
 from .compute_rules import FITS, MASKED, SAME, VEC_08, VEC_17, worded
 from .typesets import I8_64_FB
 
@@ -107,8 +107,9 @@ VSELRV2 = micro(
     "Select in reversed order, by a predicate that the public sources do not name.",
     (vreg("src0"), vreg("src1")),
     (out_vreg(like="src0"),),
-    unpublished,
+    None,
     VEC_08,
+    meaning=UNPUBLISHED,
     types={},
     source="6.5",
 )

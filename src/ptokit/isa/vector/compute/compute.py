@@ -15,7 +15,7 @@ from ptokit.types.dtypes import DType, from_numpy, u32
 
 from ...meaning.expressions import Convert, Element, Expr, Scalar, greater_equal, maximum, select
 from ...meaning.sentence import sentence
-from ...meaning.words import Lane, Write, lane
+from ...meaning.words import Lane, Refusal, Write, lane
 from ...site import ScalarInfo, Site
 from ...table import Instr, Operand
 from ...unknown import UNKNOWN, Size
@@ -115,6 +115,5 @@ def with_carry(
     )
 
 
-def unpublished(*_: Any, **__: Any) -> Any:
-    """The semantics of what no public source explains; the check refuses it before it could run (VEC-A5-08)."""
-    raise NotImplementedError
+UNPUBLISHED = Refusal("VEC-A5-08", "no public source says what it computes")
+"""The check refuses these before they could run."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,21 @@ from ptokit.types.enums import RoundMode
 
 from ...checks.operands import Message
 from ...machine import Machine
-from ...meaning.expressions import OWN, Bit, Const, Convert, Element, Expr, apply, equal, exp, select
+from ...meaning.expressions import (
+    OWN,
+    Bit,
+    Const,
+    Convert,
+    Element,
+    Expr,
+    Once,
+    Scalar,
+    apply,
+    equal,
+    exp,
+    maximum,
+    select,
+)
 from ...meaning.expressions import lane as lane_map
 from ...meaning.primitives import INTEGRAL
 from ...meaning.words import Lane, Python, Write, lane
@@ -239,16 +253,26 @@ VEXPDIF = micro(
 )
 
 
-def _narrowing(text: str, fn: Callable[..., np.ndarray], summary: str, pairs: str) -> Instr:
+def _once(o: Site, op: str, factor: Expr, part: str, rnd: str = "", *, saturate: bool, positive: bool = False) -> Lane:
+    """In the part of the narrower lanes; rounded once from the exact result."""
+    first = next(operand.name for operand in o.instr.operands)
+    rounding = convert_values.ROUNDINGS[rnd]
+    value: Expr = Once(op, (Element(first), factor), o.dst.dtype, rounding, saturate)
+    at = lane_map(o.operands[first].dtype.size // o.dst.dtype.size, convert_values.PARTS[part])  # type: ignore[union-attr]
+    return Lane((Write("dst", maximum(value, 0) if positive else value, at),), over=first, mask="mask")
+
+
+def _narrowing(text: str, op: str, summary: str, pairs: str, *, positive: bool = False) -> Instr:
     return micro(
         text,
         summary,
         (vreg("src0"), vreg("src1"), mask()),
         (out_vreg(),),
-        lambda m, a, b, on, *, types: fn(a, b, on, types["dst"].dtype),
+        None,
         MASKED,
         ALIKE,
         follows(pairs),
+        meaning=lambda o: _once(o, op, Element("src1"), "EVEN", saturate=True, positive=positive),
         types=types(pairs),
         source="6.9",
         decision="The result is rounded once, to nearest even, saturated, and lies in the even part; no ReLU follows "
@@ -261,12 +285,11 @@ VMULSCVT = micro(
     "dst = src * scalar in f16, rounded once, in one part",
     (vreg(), number("scalar", "f32"), mask()),
     (out_vreg(),),
-    lambda m, src, scalar, on, *, rnd, part, types: convert_values.scale_narrow(
-        src, scalar, on, types["dst"].dtype, plain(rnd), part
-    ),
+    None,
     MASKED,
     follows("f32 f16"),
     worded(PRD_01),
+    meaning=lambda o: _once(o, "mul", Scalar("scalar", f32), plain(o.part), plain(o.rnd), saturate=False),
     attrs=(
         token("rnd", "A", words=("A", "ROUND_A")),
         token("part", "EVEN", words=("EVEN", "ODD", "PART_EVEN", "PART_ODD")),
@@ -276,10 +299,9 @@ VMULSCVT = micro(
 )
 VADDRELUCONV = _narrowing(
     "vaddreluconv",
-    convert_values.add_relu_narrow,
+    "add",
     "dst = max(src0 + src1, 0) in the narrower type, saturated, in the even part",
     "f32 f16  f16 i8",
+    positive=True,
 )
-VMULCONV = _narrowing(
-    "vmulconv", convert_values.multiply_narrow, "dst = src0 * src1 in i8, saturated, in the even part", "f16 i8"
-)
+VMULCONV = _narrowing("vmulconv", "mul", "dst = src0 * src1 in i8, saturated, in the even part", "f16 i8")

@@ -15,7 +15,6 @@ from ptokit.types.codecs import decode, encode
 from ptokit.types.dtypes import DTYPES, PACKED, DType, from_numpy
 from ptokit.types.enums import RoundMode
 
-from ...numerics import exact
 from ..lanes import VREG_BYTES, Predicate, active, element
 
 PARTS = {"": 0, "EVEN": 0, "ODD": 1, "P0": 0, "P1": 1, "P2": 2, "P3": 3}
@@ -116,26 +115,3 @@ def unpack(x: np.ndarray, to: DType, part: Any, kind: str) -> np.ndarray:
     else:
         source = source[:, int(part) * half :][:, :half]
     return source.astype(f"{kind}{to.size}").view(to.value)
-
-
-def add_relu_narrow(a: np.ndarray, b: np.ndarray, mask: Predicate, to: DType) -> np.ndarray:
-    """vaddreluconv: max(a + b, 0), rounded once to the narrower type and saturated, in the even part."""
-    total = exact.add(a.astype(np.float64), b.astype(np.float64))
-    return _narrowed(np.where(total <= 0, 0.0, total), mask, a.dtype.itemsize, to)
-
-
-def multiply_narrow(a: np.ndarray, b: np.ndarray, mask: Predicate, to: DType) -> np.ndarray:
-    """vmulconv: a * b, rounded once to the narrower type and saturated, in the even part (C-36: no ReLU)."""
-    return _narrowed(a.astype(np.float64) * b.astype(np.float64), mask, a.dtype.itemsize, to)
-
-
-def _narrowed(wide: np.ndarray, mask: Predicate, width: int, to: DType) -> np.ndarray:
-    values = _rounded(wide, to, RoundMode.RINT, True)
-    return place(kept(values, active(mask, width)), to, 0)
-
-
-def scale_narrow(x: np.ndarray, scalar: Any, mask: Predicate, to: DType, rnd: str, part: str) -> np.ndarray:
-    """vmulscvt: x * scalar, rounded once to the narrower type, in the part of its lanes that `part` names."""
-    product = x.astype(np.float64) * np.atleast_2d(np.asarray(scalar, np.float64)).reshape(-1, 1)
-    values = _rounded(product, to, ROUNDINGS[rnd], False)
-    return place(kept(values, active(mask, x.dtype.itemsize)), to, PARTS[part.removeprefix("PART_")])

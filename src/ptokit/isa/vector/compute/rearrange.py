@@ -23,13 +23,12 @@ from ...meaning.expressions import (
     Place,
     Scalar,
     Taken,
-    by_turns,
     greater_equal,
     lane,
     less,
     select,
-    split,
 )
+from ...meaning.turns import by_turns, split
 from ...meaning.words import Keep, Lane, Meaning, Python, Word, Write
 from ...site import ScalarInfo, Site
 from ...table import Instr

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
-
-import numpy as np
 
 from ptokit.diagnostics import family
+from ptokit.types.dtypes import i64
 
 from ...checks.operands import Message
-from ...machine import Machine
-from ...meaning.expressions import apply
-from ...meaning.words import Python, Word, lane
+from ...meaning.expressions import Convert, Element, Expr, Scalar, apply, equal, select
+from ...meaning.words import Lane, Need, Write, lane
 from ...site import ScalarInfo, Site, VregInfo
-from ...table import Instr
-from ..lanes import VREG_BYTES, Predicate, active, zeroed
 from ..rules import SOURCE
 from ..words import mask, micro, number, out_vreg, vreg
-from . import values
 from .compute import SRC, number_of
 from .compute_rules import FITS, MASKED, SAME
 from .typesets import INTS
 
 rule = family(SOURCE)
-
-Shift = Callable[[np.ndarray, Any], np.ndarray]
 
 
 @rule("VEC-A5-14", "vshls of i16 by 15", "vshls of i16 by 16", targets=("a2a3", "a5"))
@@ -41,27 +32,6 @@ def VEC_14(o: Site) -> Message:
         return None
     wrong = count.value < 0 or count.value >= src.dtype.bits
     return f"lanes of {src.dtype.bits} bits are shifted by {count.value}" if wrong else None
-
-
-def _run(fn: Shift) -> Callable[..., np.ndarray]:
-    def run(machine: Machine, src: np.ndarray, count: Any, mask: Predicate, **_: Any) -> np.ndarray:
-        bits = 8 * src.dtype.itemsize
-        wrong = np.asarray((count < 0) | (count >= bits))
-        if machine.target.obeys(VEC_14) and wrong.any():
-            _refuse(machine, wrong, count, src.shape, active(mask, src.dtype.itemsize))
-        return zeroed(fn(src, count), mask)
-
-    return run
-
-
-def _refuse(machine: Machine, wrong: np.ndarray, count: Any, shape: tuple[int, ...], on: Predicate) -> None:
-    arrays = np.broadcast_arrays(wrong.reshape(-1, wrong.shape[-1] if wrong.ndim else 1), np.zeros((1, shape[1]), bool))
-    wrong = arrays[0] if on is None else arrays[0] & on
-    if wrong.any():
-        block, lane = (int(i) for i in np.argwhere(wrong)[0])
-        by = int(np.broadcast_to(np.asarray(count), wrong.shape)[block, lane])
-        message = f"lane {lane} is shifted by {by}; it has {8 * VREG_BYTES // shape[1]} bits"
-        machine.refuse(VEC_14.id, message, block=block if len(wrong) > 1 else None)
 
 
 def _count_lanes(o: Site) -> Message:
@@ -79,16 +49,27 @@ def _count_lanes(o: Site) -> Message:
 _COUNTS = replace(SAME, check=_count_lanes)
 
 
-def _shift(text: str, fn: Shift, primitive: str, summary: str) -> Instr:
+def _shifted(o: Site, primitive: str, count: Expr) -> Lane:
+    """``count`` has 64 bits; what is no count shifts everything out, as a count of all bits does."""
+    bits = o.src.dtype.bits
+    says = f"lane {{lane}} is shifted by {{number}}; it has {bits} bits"
+    needs = (Need(count, 0, bits, VEC_14.id, says),) if o.target.obeys(VEC_14) else ()
+    fits = equal(count & -bits, 0)
+    shifted = apply(primitive, SRC, Convert(select(fits, count, bits - 1), o.src.dtype))
+    if primitive == "shl" or not o.src.dtype.signed:
+        shifted = select(fits, shifted, 0)
+    return Lane((Write("dst", shifted),), over="src", mask="mask", needs=needs)
+
+
+def _shift(text: str, primitive: str, summary: str) -> None:
     """``text`` shifts by a register, ``text`` + s by a number."""
     result = (out_vreg(like="src"),)
-    run = Python(_run(fn))
 
-    def by_number(o: Site) -> Word:
-        """A count that is known and right; others are looked at when they are there."""
+    def by_number(o: Site) -> Lane:
+        """A count that is known and right needs no look at it."""
         count = number_of(o, "count")
         if not isinstance(count, int) or not 0 <= count < o.src.dtype.bits:
-            return run
+            return _shifted(o, primitive, Scalar("count", i64))
         return lane(apply(primitive, SRC, count), over="src", mask="mask")
 
     micro(
@@ -105,19 +86,20 @@ def _shift(text: str, fn: Shift, primitive: str, summary: str) -> Instr:
         types=INTS,
         source="6.4",
     )
-    return micro(
+    micro(
         text,
         summary,
         (vreg(), vreg("count"), mask()),
         result,
-        _run(fn),
+        None,
         _COUNTS,
         MASKED,
         VEC_14,
+        meaning=lambda o: _shifted(o, primitive, Convert(Element("count"), i64)),
         types=INTS,
         source="6.3",
     )
 
 
-VSHL = _shift("vshl", values.shift_left, "shl", "dst = src << count")
-VSHR = _shift("vshr", values.shift_right, "shr", "dst = src >> count, arithmetic if src is signed")
+_shift("vshl", "shl", "dst = src << count")
+_shift("vshr", "shr", "dst = src >> count, arithmetic if src is signed")

@@ -8,18 +8,22 @@ from typing import Any
 
 import numpy as np
 
+from ptokit.types.dtypes import i16
+
 from ...checks.operands import Message
 from ...machine import Machine
+from ...meaning.expressions import Held
+from ...meaning.words import Lane, Write
 from ...site import PtrInfo, Site
 from ...table import Operand, Role, agreed
 from ..rules import VEC_07
 from ..words import REGISTERS, micro, number, out_number, ub
 from . import proposals
-from .compute import unpublished
+from .compute import UNPUBLISHED
 from .compute_rules import VEC_08
 
 VMS4_SR = "VMS4_SR"
-"""Special register: records the last vmrgsort4 took from each list, (blocks or 1, 4)."""
+"""Special register: records the last vmrgsort4 took from a list, one field for each list."""
 
 _SCORES = ("f16", "f32")
 
@@ -79,7 +83,8 @@ def _merge(machine: Machine, dst: Any, *operands: Any, types: Mapping[str, Any])
         consumed = np.zeros((len(origin), 4), np.int64)
         for place, k in enumerate(k for k in range(4) if lengths[k]):
             consumed[:, k] = ((origin == place) & (True if keep is None else keep)).sum(axis=1)
-    machine.registers[VMS4_SR] = consumed
+    for k, taken in enumerate(consumed.T):
+        machine.registers[f"{VMS4_SR} {k}"] = taken[:, None] if len(taken) > 1 else int(taken[0])
 
 
 _LISTS = tuple(ub(f"src{k}") for k in range(4))
@@ -99,17 +104,13 @@ VMRGSORT4 = micro(
 )
 
 
-def _consumed(machine: Machine, **_: Any) -> tuple[Any, ...]:
-    counts = machine.registers.get(VMS4_SR, np.zeros((1, 4), np.int64))
-    return tuple(int(c[0]) if len(c) == 1 else c[:, None] for c in counts.T)
-
-
 GET_VMS4_SR = micro(
     "get_vms4_sr",
     "How many records of each list the last vmrgsort4 has taken.",
     (),
     tuple(out_number(f"list{k}", "i16") for k in range(4)),
-    _consumed,
+    None,
+    meaning=Lane(tuple(Write(f"list{k}", Held(f"{VMS4_SR} {k}", i16)) for k in range(4)), lanes=1),
     per_block=True,
     source="6.9",
 )
@@ -118,7 +119,7 @@ GET_VMS4_SR = micro(
 def _unpublished(text: str, summary: str) -> None:
     """An operation in the unified buffer whose control word no public source explains."""
     operands: tuple[Operand, ...] = (ub("dst", Role.OUT), ub("src"), number("config", "i64"))
-    micro(text, summary, operands, (), unpublished, VEC_08, types={}, source="6.9")
+    micro(text, summary, operands, (), None, VEC_08, meaning=UNPUBLISHED, types={}, source="6.9")
 
 
 _unpublished("vtranspose", "Transpose in the unified buffer; its control word is not published.")

@@ -13,13 +13,13 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ptokit.types.dtypes import i64
+from ptokit.types.dtypes import dtype, i64, u64
 from ptokit.types.enums import Pipe
 
 from ...forms import ALSO
 from ...machine import Axis, Machine
 from ...meaning.bursts import bursts, levels, loops_of
-from ...meaning.expressions import Extent, Scalar, Sum
+from ...meaning.expressions import Convert, Extent, Reinterpret, Scalar, Sum
 from ...meaning.words import Bursts, Keep, Meaning, Python, Word
 from ...site import Site
 from ...table import Instr, Kind, Operand, OperandForm, Role, TextForm
@@ -90,7 +90,7 @@ def _copy_in(
     types: Mapping[str, Any],
 ) -> None:
     size = types["dst"].dtype.size
-    pad = m.registers.get(_PAD, b"\0" * 8)[:size] if select else None
+    pad = m.registers.get(_PAD, 0).to_bytes(8, "little")[:size] if select else None
     axes = [*loops_of(m, "outtoub"), (n_burst, dst_stride, src_stride)]
     _into_ub(m, src, dst, axes, len_burst, left or 0, pad, size)
 
@@ -289,8 +289,12 @@ def _set_strides(level: int, direction: str) -> Meaning:
     return meaning
 
 
-def _set_pad(m: Machine, value: Any, *, types: Mapping[str, Any]) -> None:
-    m.registers[_PAD] = pad_bytes(value, types["value"].type, 8)
+def _padding(o: Site) -> Keep:
+    """The bits of an element, from the lowest byte on."""
+    if o.value.type not in _FLOATS:
+        return Keep(_PAD, Scalar("value", u64))
+    kind = dtype(o.value.type)
+    return Keep(_PAD, Convert(Reinterpret(Scalar("value", kind), dtype(f"u{kind.bits}")), u64))
 
 
 def _register(text: str, summary: str, names: tuple[str, str], does: Meaning, *bound: Any) -> Instr:
@@ -320,6 +324,6 @@ SET_MOV_PAD_VAL = _dma(
     "set_mov_pad_val",
     "The value that pads the rows of later copies from global memory.",
     (Operand("value", Role.IN, Kind.SCALAR, agreed=True),),
-    Python(_set_pad),
+    _padding,
     pipe=Pipe.S,
 )
