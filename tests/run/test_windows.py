@@ -31,7 +31,7 @@ BY_ADDRESS = frozenset({"TGEMV_MX", "TGEMV_MX_ACC", "TGEMV_MX_BIAS", "TMATMUL_MX
 def test_no_instruction_is_left_out() -> None:
     tiles = {i.name for i in TABLE.values() if i.run is not None and not i.typed and i.operands[:1]}
     tiles = {name for name in tiles if any(o.kind is Kind.TILE for o in TABLE[name].operands)}
-    tiles -= {name for name in tiles if TABLE[name].between_cores}  # they need another core
+    tiles -= {name for name in tiles if TABLE[name].order.between_cores}  # they need another core
     assert tiles - set(NAMES) == {
         *(
             "SETFMATRIX",

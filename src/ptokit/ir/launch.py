@@ -67,7 +67,7 @@ def launch_of(module: Module, entry: Function, target: Target, vector_cores: int
     launch = Launch()
     functions = list(_reachable(module, entry))
     launch.waits = any(
-        (instr := instr_of(op)) is not None and instr.waits for f in functions if f.body for op in f.body.walk()
+        (instr := instr_of(op)) is not None and instr.order.waits for f in functions if f.body for op in f.body.walk()
     )
     launch.reserved = reserved_buffers(functions)
     launch.whole = {one for f in functions for one in on_first_core(f, target)}

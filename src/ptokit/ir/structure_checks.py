@@ -100,7 +100,7 @@ def check_helper(survey: Survey, found: Diagnostics) -> None:
 def _foreign(instr: Instr | None) -> str | None:
     if instr is None:
         return None
-    if instr.ordering or instr.between_cores:
+    if instr.order.only or instr.order.between_cores:
         return "synchronisation"
     if instr.threaded:
         return "work of a single thread"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
@@ -12,6 +13,8 @@ from .operands import Attr, Operand, Role
 
 LEVEL2, LEVEL1, GENERIC, ALSO = "level 2", "level 1", "generic", "also"
 """Keys of `TextForm.orders`: forms of text, and a further order in which text may list operands."""
+
+_RESULT = re.compile(r"R[~>]?(?:[=:]\w+)?\Z")
 
 TENSOR = Operand("tensor", Role.OUT)
 """In `TextForm.carried`: level 2 may give the instruction a result of a tensor type."""
@@ -24,7 +27,7 @@ class TextForm:
     ``syntax``: ``dps`` is ``ins(..) outs(..) {attrs}``, ``dps-attrs-in`` has the attributes inside ``ins``,
     ``dps-comma`` too but behind a comma and only with one destination, ``dps-typed`` writes each operand with its type,
     ``dps-either`` has its first two in either order; ``micro`` lists operands, words and types, ``generic`` is the
-    generic form, ``form`` that of the ``grammar``.
+    generic form, ``generic-results`` with as many results as the text has, ``form`` that of the ``grammar``.
     """
 
     syntax: str = "dps"
@@ -38,6 +41,11 @@ class TextForm:
         default_factory=dict
     )  # rule of an operand of a wrong kind; "": of operands that are not its own
     in_python: bool = True  # kernels in Python have it, too
+
+    @property
+    def results(self) -> int:
+        """How many results the first of the written forms has."""
+        return sum(_RESULT.match(word) is not None for word in self.grammar[0].split())
 
     @property
     def tensor(self) -> bool:

@@ -61,7 +61,7 @@ class Operand:
     kind: Kind = Kind.TILE
     optional: bool = False
     variadic: bool = False  # a list of values
-    type: str = ""  # of a scalar: "index", "i64", "f32"; empty: the element type of the tile it meets
+    type: str = ""  # of a scalar: "index", "i64"; empty: the element type of the tile it meets; of a mask tile: `BITS`
     or_view: bool = False  # a tile or a pointer, or a view: of a pointer in lowered texts, a memref
     or_tile: bool = False  # a view of global memory, or a tile
     place: TileType | None = None  # where a tile lies that text calls a scaling tile
@@ -80,6 +80,10 @@ class Operand:
     members: Role = Role.IN  # of a group of devices: what happens to the memory of its members
     needed: Callable[[Site], str | None] | None = None  # of a scratch tile: what its size follows from, None: no need
     form: OperandForm = OperandForm()
+
+
+BITS = "bits"
+"""The type of a tile that holds a mask, one bit for each column."""
 
 
 def dst(name: str = "dst", kind: Kind = Kind.TILE) -> Operand:

@@ -6,6 +6,7 @@ from typing import Any
 
 from ptokit.types.enums import Pipe
 
+from .meaning.words import Unrun
 from .table import Attr, Instr, Kind, Operand, Role, grammar, instruction, scalar, scalars, src
 
 RETIRED = "the reference has retired it and refuses it today; no public text has one, and tiles are !pto.tile_buf"
@@ -13,7 +14,7 @@ RETIRED = "the reference has retired it and refuses it today; no public text has
 
 def retired(text: str, summary: str, *operands: Operand, **more: Any) -> Instr:
     """Put such an operation into the table."""
-    more |= {"pipe": Pipe.S, "results": 1, "source": "assembly 7.1", "unrun": RETIRED}
+    more |= {"pipe": Pipe.S, "source": "assembly 7.1", "meaning": Unrun(RETIRED)}
     return instruction(Instr(text, text, summary, operands, **more))
 
 

@@ -24,10 +24,12 @@ from .forms import TENSOR as TENSOR
 from .forms import TextForm as TextForm
 from .forms import grammar as grammar
 from .forms import listed as listed
+from .meaning.counted import lanes_taken
 from .meaning.execute import Derived
 from .meaning.footprint import footprint as footprint_of
 from .meaning.words import Meaning as Meaning
-from .meaning.words import Ordering, Python, Word
+from .meaning.words import Ordering, Python, Shown, Unrun, Word
+from .operands import BITS
 from .operands import Attr as Attr
 from .operands import Kind as Kind
 from .operands import Operand as Operand
@@ -48,6 +50,7 @@ from .operands import tmp as tmp
 from .operands import view as view
 from .registry import Registry
 from .site import Site, TileInfo, ViewInfo
+from .traits import UNORDERED, Engine, Order
 
 
 def default_footprint(site: Site) -> Iterator[Access]:
@@ -98,35 +101,54 @@ class Instr:
     attrs: tuple[Attr, ...] = ()
     pipe: Pipe | Callable[[Site], Pipe] = Pipe.V
     rules: tuple[Rule, ...] = ()
-    meaning: Meaning | None = None
+    meaning: Meaning | Shown | Unrun | None = None
     run: Callable[..., Any] | None = None
     footprint: Footprint = derived_footprint
     form: TextForm = TextForm()
-    ordering: bool = False  # states an order between pipes, cores or instructions, and nothing else
-    results: int = 0  # SSA results in `.pto` text of level 2; -1: as many as the text has
-    produces: tuple[Operand, ...] = ()  # those results, where the semantics function returns them
+    order: Order = UNORDERED
+    produces: tuple[Operand, ...] = ()  # SSA results that the semantics function returns
     typed: bool = False  # the semantics function gets ``types``: what is known of operands and results, by name
-    moves: Callable[[Site], Any] | None = None  # bytes of on-chip memory that a copy fills or empties
-    counts: int = 0  # lanes that it takes from a count: its second result is the count minus these, at least 0
     static_rules: bool = False  # rules look at types and constants only: a call has nothing left to check
     cpp: str | None = None  # C++ name where it is not `name`
     source: str = ""
     decision: str = ""  # where public facts leave something open: the reading ptokit chose
-    unrun: str = ""  # why it is read and carried, and not run
     types: Mapping[str, frozenset[DType]] = field(default_factory=dict)  # element types by target (isa.typesets)
-    form_of: str = "dst"  # the operand whose element type has to be one of those
-    alias: str = ""  # the operand whose bytes the result shows
-    raw: bool = False  # in Auto mode the compiler issues it, and a program must not
-    between_cores: bool = False  # orders cores, not the pipes of one
-    composite: tuple[str, ...] = ()  # targets that carry it out on several pipes, with EVENT_ID0 between them
-    simt: bool = False  # runs on the SIMT unit of a5, which needs bytes of UB
-    threaded: bool = False  # what one thread of that unit does
+    engines: Mapping[str, Engine] = field(default_factory=dict)  # by target, where that is more than its pipe
+    threaded: bool = False  # what one thread of the SIMT unit does
     per_block: bool = False  # the result may differ between blocks that have the same operands
-    waits: bool = False  # for another core: ``run`` returns a function that gives the result once the wait is over
     value_rules: bool | Callable[[Site], bool] = False  # rules look at what tiles hold: check every call
+
+    @cached_property
+    def results(self) -> int:
+        """SSA results in `.pto` text of level 2; -1: as many as the text has."""
+        if self.form.syntax == "generic-results":
+            return -1
+        return self.form.results if self.form.grammar else len(self.returned)
+
+    @cached_property
+    def counts(self) -> int:
+        """Lanes that it takes from a count, its operand; a result is what is left of it."""
+        return lanes_taken(self.meaning)
+
+    @property
+    def unrun(self) -> str:
+        """Why it is read and carried, and not run; empty if it is run."""
+        return self.meaning.why if isinstance(self.meaning, Unrun) else ""
+
+    @property
+    def alias(self) -> str:
+        """The operand whose bytes the result shows, if it is one of its own type."""
+        return self.meaning.of if isinstance(self.meaning, Shown) else ""
+
+    @cached_property
+    def typed_operand(self) -> str:
+        """The operand whose element type `types` are about: the first that is no mask."""
+        return next((o.name for o in self.operands if o.kind is Kind.TILE and o.type != BITS), "")
 
     def meaning_at(self, site: Site) -> Word | None:
         """What it computes at a site; None if that is a function, or depends on sizes that are not known there."""
+        if isinstance(self.meaning, Shown | Unrun):
+            return None
         return self.meaning(site) if callable(self.meaning) else self.meaning
 
     def run_at(self, site: Site) -> Callable[..., Any] | None:
@@ -250,7 +272,7 @@ def instruction(instr: Instr, derived: Callable[[Instr], Any] = Derived) -> Inst
     settle = object.__setattr__  # nobody has it yet
     if isinstance(instr.meaning, Python | Ordering) and not instr.threaded:
         settle(instr, "run", instr.meaning.run)
-    elif instr.meaning is not None and instr.run is None:
+    elif instr.run is None and not isinstance(instr.meaning, Shown | Unrun | None):
         settle(instr, "run", derived(instr))
     elif instr.meaning is None and instr.run is not None:
         settle(instr, "meaning", Python(instr.run))

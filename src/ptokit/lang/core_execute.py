@@ -118,7 +118,7 @@ def _instruction(session: Session, op: Op) -> Any:
         raise DiagnosticError(broken) from None
     finally:
         _settle(instr, operands)
-    if instr.waits:
+    if instr.order.waits:
         result = _held(session, op, instr, result)
         _settle(instr, operands)
     return result

@@ -81,7 +81,7 @@ def _cores(function: FunctionType) -> tuple[tuple[Role, ...], bool]:
     """The cores that run a function, by the sections in it, and whether some may wait for others."""
     names = names_reached(function, function.__code__.co_names)
     kinds = {kind for word, kind in SECTION_WORDS.items() if word in names}
-    waiting = {name for name, instr in TABLE.items() if instr.waits}
+    waiting = {name for name, instr in TABLE.items() if instr.order.waits}
     if len(kinds) < 2:
         return (Role(kinds.pop() if kinds else ""),), not waiting.isdisjoint(names)
     return (Role("cube"), *(Role("vector", sub) for sub in range(VECTOR_CORES))), True

@@ -129,7 +129,7 @@ class _Watch(Observer):
         if moment.instr is None:
             return self._element(moment)
         machine = _Machine(moment, self)
-        if moment.instr.between_cores:
+        if moment.instr.order.between_cores:
             return self._between(moment, machine)
         views = [(operand, value) for operand, value in zip(moment.instr.operands, moment.operands) if _is_view(value)]
         word = self._word(moment) if views else None
@@ -183,10 +183,10 @@ class _Watch(Observer):
         instr = moment.instr
         assert instr is not None
         for operand, value in zip(instr.operands, moment.operands):
-            if _is_view(value) and (operand.role is not Role.IN or instr.waits or instr.produces):
+            if _is_view(value) and (operand.role is not Role.IN or instr.order.waits or instr.produces):
                 raise Entangled(f"they talk to each other by {moment.name}")
         found = moment.step.carry_out(machine, *moment.operands)
-        return (lambda: True) if instr.waits else found
+        return (lambda: True) if instr.order.waits else found
 
     def _view(self, moment: Moment, view: View, write: bool, *, exact: bool) -> None:
         buffer = view.check_bounds()

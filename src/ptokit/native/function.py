@@ -340,7 +340,7 @@ def _unknown(operand: Operand) -> NotNativeError:
 def _configures(step: Step) -> bool:
     """True for an instruction of the scalar pipe that takes numbers and gives nothing: it sets a register."""
     instr = step.instr
-    if instr is None or instr.ordering or not instr.typed or instr.pipe is not Pipe.S or instr.produces:
+    if instr is None or instr.order.only or not instr.typed or instr.pipe is not Pipe.S or instr.produces:
         return False
     given = [operand for operand in step.operands if operand != Data(None)]
     return not given or any(constant(operand) != 1 for operand in given)

@@ -23,9 +23,9 @@ def write(w: Writer, step: Step) -> None:
     """An instruction of the table."""
     instr = step.instr
     assert instr is not None
-    if instr.waits or instr.between_cores:
+    if instr.order.waits or instr.order.between_cores:
         raise NotNativeError(instr.name, "it waits for other cores")
-    if instr.ordering:
+    if instr.order.only:
         w.check(step)
         return
     operands = {name: _operand(w, step.get(name)) for name in step.names}

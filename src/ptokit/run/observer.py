@@ -115,7 +115,7 @@ class Moment:
     def returned(self) -> dict[str, Any]:
         """Results by name, once it has been carried out: registers, predicates, numbers, pointers."""
         targets, instr = self.step.results, self.step.instr
-        if not targets or (instr is not None and instr.waits):
+        if not targets or (instr is not None and instr.order.waits):
             return {}
         names = [] if instr is None else [o.name for o in sorted(instr.produces, key=lambda o: o.posted)]
         names += [f"result{k}" if k else "result" for k in range(len(names), len(targets))]
@@ -173,7 +173,7 @@ class Observer:
         """Carry the step out, or have it carried out later if its result is not needed; returns the result."""
         self.before(moment)
         result = moment.run()
-        if moment.instr is not None and moment.instr.waits:
+        if moment.instr is not None and moment.instr.order.waits:
             moment.machine.when_over = partial(self._over, moment)
         else:
             self.after(moment)

@@ -26,7 +26,7 @@ def _function(function: Function, found: Diagnostics) -> None:
     assert function.body is not None
     for op in function.body.walk():
         instr = instr_of(op)
-        if instr is not None and instr.raw:
+        if instr is not None and instr.order.by_compiler:
             message = f"{instr.name} in Auto mode, where the compiler orders pipes"
             found.error("AUTO-RULE", message, op.location, hint="leave it out, or write the whole program by hand")
         if instr is not None and instr.alias:

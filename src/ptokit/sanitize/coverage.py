@@ -22,11 +22,11 @@ class Mode:
         self.vector_cores, self.ranks = vector_cores, ranks
         ops = [op for f in module.functions if f.body is not None for op in f.body.walk()]
         instrs = [instr for op in ops if (instr := instr_of(op)) is not None]
-        ordered = any(instr.ordering and not instr.between_cores for instr in instrs)
+        ordered = any(instr.order.only and not instr.order.between_cores for instr in instrs)
         addressed = any(isinstance(v.type, Ptr) and v.type.space == "ub" for op in ops for v in op.results)
         self.placed = any(op.name == "pto.tassign" or (op.name in ALLOCATIONS and op.get("addr")) for op in ops)
         self.waits_for_work = any(instr.name == "TSYNC" for instr in instrs)
-        self.between_cores = any(instr.between_cores for instr in instrs)
+        self.between_cores = any(instr.order.between_cores for instr in instrs)
         self.by_compiler = not self.placed and not addressed and not ordered
         self.stated = stated is not None
         self.adds_flags = stated == "auto-sync"

@@ -14,6 +14,7 @@ from ptokit.isa.checks.placement import buffer_name
 from ptokit.isa.meaning.words import Lane, Move
 from ptokit.isa.site import RegisterInfo, Site, TileInfo, ViewInfo
 from ptokit.isa.table import Instr
+from ptokit.isa.traits import Engine
 from ptokit.records import dataclass
 from ptokit.run.cores.pipe_waits import Event
 from ptokit.run.fault import Fault
@@ -193,7 +194,7 @@ class CoreObserver(ObservedCore):
         if instr.name in HANDLERS:
             self.instructions += 1
             return HANDLERS[instr.name](self, step.op, given, step.attrs, partial(unchecked, moment))
-        if instr.ordering:
+        if instr.order.only:
             assert step.site is not None
             synchronise(self, step.op, instr, step.site.core, given, step.attrs)
             return unchecked(moment)
@@ -220,7 +221,7 @@ class CoreObserver(ObservedCore):
             self.scope_order.follow(op, self.loops, addressed)
         touches += addressed
         work = Work(op, instr.name, pipe, touches=touches, keep=self.waits_for_work)
-        if self.target.is_among(instr.composite):
+        if self.target.of(instr.engines) is Engine.SEVERAL_PIPES:
             work.loops = self.loops
             self.order.hidden(work)
         if self.waits_for_work:

@@ -117,7 +117,7 @@ class FunctionPrinter:
     def instruction(self, op: Op, instr: Instr) -> str:
         """An instruction from its name on."""
         forms = instr.form.grammar
-        if instr.form.syntax == "generic":
+        if instr.form.syntax.startswith("generic"):
             return _generic(op, self.names)
         name = f"pto.{instr.form.newest or instr.shown}"
         if forms:

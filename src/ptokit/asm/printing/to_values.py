@@ -151,7 +151,7 @@ class _ToValues(Copier):
             if op.name in _ADDRESSED or (op.name in _MAKERS and op.get("addr") is not None):
                 what = "gives a tile an address" if op.name != "pto.tile_buf_addr" else "asks for an address"
                 self.error(rules.ADDRESS, f"{op.name} {what}, which level 1 does not have", op)
-            elif instr is not None and instr.ordering:
+            elif instr is not None and instr.order.only:
                 self.error(rules.ORDER, f"{op.name} states an order, which level 1 does not have", op)
             elif instr is not None:
                 self._in_place(op, instr)

@@ -114,7 +114,7 @@ def missing(o: Site) -> Message:
 
 def typed(o: Site) -> TileInfo:
     """The tile whose element type selects the form."""
-    found: TileInfo = o.operands[o.instr.form_of]  # type: ignore[assignment]
+    found: TileInfo = o.operands[o.instr.typed_operand]  # type: ignore[assignment]
     return found
 
 

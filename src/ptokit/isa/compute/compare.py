@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from ptokit.types.enums import CmpMode
 
@@ -20,6 +21,7 @@ from ..meaning.expressions import (
     unequal,
 )
 from ..meaning.words import Lane, Write
+from ..operands import BITS
 from ..scratch import on_a2a3
 from ..site import Site
 from ..table import Attr, TextForm, dst, scalar, src, tmp
@@ -49,27 +51,27 @@ CMP_MODE = (Attr("cmp", CmpMode, CmpMode.EQ, "cmpMode", "cmp"),)
 ASM_SELECT = (ASM_16 | ASM_I32_F, ASM_8 | ASM_16 | ASM_I32_F)
 ASM_SELECT_TILE = (ASM_SELECT[0] | BF16, ASM_SELECT[1] | BF16)
 
+_MASK = replace(dst(), type=BITS)
+
 TCMP = vector(
     "TCMP",
     "bit (r,c) of dst = src0 cmp src1",
-    (dst(), src("src0"), src("src1")),
+    (_MASK, src("src0"), src("src1")),
     types(I32_F32 | F, N11, asm=(ASM_I32_F, ASM_INT | FB)),
     _comparison(SRC0, SRC1),
     common=(*TILE_RULES, EW_A5_01),
     attrs=CMP_MODE,
     form=TextForm("dps-attrs-in"),
-    form_of="src0",
 )
 TCMPS = vector(
     "TCMPS",
     "bit (r,c) of dst = src cmp scalar",
-    (dst(), src(), scalar()),
+    (_MASK, src(), scalar()),
     types(types_of("i16 u16 i32") | F, N11, asm=(ASM_16 | ASM_I32_F, ASM_INT | F)),
     _comparison(SRC, SCALAR),
     common=(*SCALAR_RULES, EW_A5_01, EW_07),
     attrs=CMP_MODE,
     form=TextForm("dps-attrs-in"),
-    form_of="src",
 )
 TSEL = computed(
     "TSEL",

@@ -18,7 +18,7 @@ rule = family(f"{SOURCE}.3")
 
 def compared(o: Site) -> TileInfo:
     """The first compared tile: its valid region is the domain."""
-    found: TileInfo = o.operands[o.instr.form_of]  # type: ignore[assignment]
+    found: TileInfo = o.operands[o.instr.typed_operand]  # type: ignore[assignment]
     return found
 
 

@@ -1,7 +1,7 @@
 """Rules that the elementwise instructions share (compute-elementwise 2).
 
-Per-instruction data they read: `Instr.types` (the columns of section 3) and `Instr.form_of`. Where an instruction needs
-another check of the same rule, there is a variant of it, which its definition names.
+Per-instruction data they read: `Instr.types` (the columns of section 3) and `Instr.typed_operand`. Where an instruction
+needs another check of the same rule, there is a variant of it, which its definition names.
 """
 
 from __future__ import annotations

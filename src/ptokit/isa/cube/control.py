@@ -52,7 +52,7 @@ for _text, _what, _names, _value in (
     ("sbitset0", "A number with one bit less", "ctrl bit", _CTRL & ~_ONE),
 ):
     _word = Lane((Write("value", _value),), lanes=1)
-    cube(_text, f"{_what}.", Pipe.S, numbers(_names), _word, results=1, produces=(_RESULT,))
+    cube(_text, f"{_what}.", Pipe.S, numbers(_names), _word, produces=(_RESULT,))
 for _text, _what, _names, _keep in (
     ("set_ctrl", "Write the control register", "ctrl", Keep(ATOMIC_CONTROL, Scalar("ctrl", u64))),
     ("set_loop3_para", "Counts and strides of the outer loop of later drains", "first second", _two("loop3")),

@@ -16,6 +16,7 @@ from ..machine import Machine, ViewOperand
 from ..meaning.transfers import transferred
 from ..pending import handle, number
 from ..table import Attr, Instr, Operand, Role, grammar, instruction, src, view
+from ..traits import BETWEEN_CORES
 
 _SOURCE = "PTOAS e32488c9 PTOOps.td; pto-isa docs/isa/comm"
 
@@ -61,9 +62,8 @@ def _define(
                 misfits=misfits or {},
                 in_python=False,
             ),
-            results=1,
             source=_SOURCE,
-            between_cores=True,
+            order=BETWEEN_CORES,
         )
     )
 

@@ -18,6 +18,7 @@ from ..machine import Machine, ViewOperand
 from ..meaning.words import Meaning, Refusal, Transfer, Word
 from ..site import Site
 from ..table import Attr, Instr, Kind, Operand, Role, TextForm, grammar, instruction
+from ..traits import BETWEEN_CORES
 from .communication import reduction
 
 _MEMBERS = reduction("group")
@@ -63,7 +64,7 @@ def _between(
     text = text or name.lower()
     more |= {"source": "assembly 6.1; pto-isa docs/isa/comm"}
     return instruction(
-        Instr(name, text, summary, operands, pipe=Pipe.MTE3, meaning=meaning, between_cores=True, form=form, **more)
+        Instr(name, text, summary, operands, pipe=Pipe.MTE3, meaning=meaning, order=BETWEEN_CORES, form=form, **more)
     )
 
 
@@ -129,7 +130,6 @@ MAKE_GROUP = instruction(
         pipe=Pipe.S,
         run=_group,
         form=grammar("%members* {} : ( T(members) ) -> R:group", in_python=False),
-        results=1,
         source="pto-isa docs/isa/comm",
     )
 )

@@ -13,6 +13,7 @@ from ..meaning.words import COMBINING, Meaning, Transfer
 from ..pending import number
 from ..site import Site
 from ..table import Attr, Instr, Kind, Operand, Role, grammar, instruction, listed, src, view
+from ..traits import BETWEEN_CORES
 
 _PING, _PONG = src("ping"), src("pong", optional=True)
 _READ = Operand("members", Role.IN, Kind.VIEW, variadic=True)
@@ -47,7 +48,7 @@ def _transfer(
             meaning=meaning,
             form=grammar(written),
             source=_SOURCE,
-            between_cores=True,
+            order=BETWEEN_CORES,
         )
     )
 

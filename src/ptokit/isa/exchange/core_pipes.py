@@ -15,6 +15,7 @@ from ptokit.types.pipe_enums import TileSplitAxis
 from ..meaning.words import Ordering
 from ..pending import flag, handle, number
 from ..table import Attr, Instr, Kind, Operand, Role, TextForm, grammar, instruction, scalar
+from ..traits import BETWEEN_CORES, WAITING
 from . import pipe_ends
 
 _ID = number("id")
@@ -58,7 +59,7 @@ def _of_pipes(
     **more: Any,
 ) -> Instr:
     """Put an operation on pipes into the table. ``name``: what it is in C++ and Python, for those that have a pipe."""
-    more = {"pipe": Pipe.S, "between_cores": True, "form": replace(form, in_python=bool(name)), **more}
+    more = {"pipe": Pipe.S, "order": BETWEEN_CORES, "form": replace(form, in_python=bool(name)), **more}
     more["source"] = "assembly 9; compute-layout-irregular 3"
     return instruction(Instr(name or text, text, summary, operands, attrs, **more))
 
@@ -82,7 +83,7 @@ for _core in ("aic", "aiv"):
         _SUBBLOCK,
         attrs=(_ID, _SPLIT),
         run=pipe_ends.push_to,
-        waits=True,
+        order=WAITING,
         form=grammar(f"~( %tile : T(tile) ) {_TAIL} {_OF_CORE} {{}}"),
     )
     _of_pipes(
@@ -92,11 +93,10 @@ for _core in ("aic", "aiv"):
         scalar("valid_col", optional=True),
         _SUBBLOCK,
         attrs=(_ID, _SPLIT),
-        results=1,
         produces=(_POPPED,),
         typed=True,
         run=pipe_ends.pop_from,
-        waits=True,
+        order=WAITING,
         form=grammar(f"<? ~( %valid_row:index , %valid_col:index ) ?> {_TAIL} {_OF_CORE} {{}} -> R"),
     )
     _of_pipes(
@@ -111,10 +111,9 @@ for _core in ("aic", "aiv"):
         f"talloc_to_{_core}",
         "The next slot of the pipe to the other core, as a tensor in global memory.",
         attrs=(_ID, _SPLIT),
-        results=1,
         produces=(Operand("entry", Role.OUT, Kind.VIEW),),
         run=pipe_ends.alloc_to,
-        waits=True,
+        order=WAITING,
         form=grammar(f"{_TAIL} {{}} -> R"),
     )
 
@@ -128,7 +127,6 @@ RESERVE_BUFFER = _of_pipes(
         flag("auto"),
         number("base"),
     ),
-    results=1,
     produces=(_ADDRESS,),
     run=pipe_ends.reserve,
     form=grammar(
@@ -139,7 +137,6 @@ IMPORT_RESERVED_BUFFER = _of_pipes(
     "import_reserved_buffer",
     "Address of the buffer the peer function reserved.",
     attrs=(Attr("name", str, None, "name"), Attr("peer_func", str, None, "peer_func")),
-    results=1,
     produces=(_ADDRESS,),
     run=pipe_ends.import_reserved,
     form=grammar("{ name = N(name) , peer_func = N(peer_func) } {} -> R"),
@@ -151,7 +148,6 @@ INITIALIZE_L2G2L_PIPE = _of_pipes(
     handle("local", optional=True),
     handle("peer", optional=True),
     attrs=(*_SLOTS, number("flag_base"), _EPILOGUE),
-    results=1,
     produces=(_PIPE_VALUE,),
     typed=True,
     run=pipe_ends.initialize_through_memory,
@@ -163,7 +159,6 @@ INITIALIZE_L2L_PIPE = _of_pipes(
     handle("local"),
     handle("peer", optional=True),
     attrs=(*_SLOTS, number("flag_base"), _EPILOGUE),
-    results=1,
     produces=(_PIPE_VALUE,),
     typed=True,
     run=pipe_ends.initialize_local,
@@ -187,7 +182,7 @@ for _name, _summary, _tile, _run in (
         attrs=(_SPLIT,),
         name=_name,
         run=_run,
-        waits=True,
+        order=WAITING,
         form=grammar(f"~( %tile , %pipe : T(tile) , T(pipe) ) {_USED_TAIL} {_OF_CORE} {{}}"),
     )
 TFREE = _of_pipes(
@@ -208,13 +203,12 @@ TALLOC = _of_pipes(
     attrs=(_SPLIT,),
     name="TALLOC",
     run=pipe_ends.alloc,
-    waits=True,
+    order=WAITING,
     form=grammar(f"~( %entry , %pipe : T(entry) , T(pipe) ) {_USED_TAIL} {{}}"),
 )
 DECLARE_GLOBAL = _of_pipes(
     "declare_global",
     "A tensor in global memory that is given an address later.",
-    results=1,
     produces=(Operand("entry", Role.OUT, Kind.VIEW),),
     typed=True,
     run=pipe_ends.declare,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from math import prod
 from typing import Any
 
 from ..access import Access
 from ..site import Site, TileInfo, ViewInfo
-from ..unknown import known, least
-from .expressions import COLUMN, OWN, ROW, TURNED, Bit, Count, Element, Extent, Index, Least, Up, leaves
-from .words import Contract, Fold, Lane, Move, Search, Word
+from ..unknown import UNKNOWN, known, least
+from .expressions import COLUMN, OWN, ROW, TURNED, Bit, Count, Element, Extent, Index, Least, Sum, Up, leaves
+from .words import Bursts, Contract, Fold, Lane, Move, Search, Word
 
 _FRACTAL = 16
 
@@ -145,7 +146,17 @@ def size_at(count: Count, site: Site) -> Any:
             return least(*(size_at(size, site) for size in sizes))
         case Up(size, step):
             return -(-size_at(size, site) // step) * step
+        case Sum(operands, unit):
+            present = [name for name in operands if site.operands.get(name) is not None]
+            return sum(size_at(Extent(name, "value"), site) for name in present) * unit
     return count
+
+
+def bytes_moved(word: Word | None, site: Site) -> Any:
+    """The bytes that a DMA copy moves in each turn of its outer loops; `UNKNOWN` of another word."""
+    if not isinstance(word, Bursts):
+        return UNKNOWN
+    return prod((size_at(count, site) for count, *_ in word.axes), start=size_at(word.length, site))
 
 
 def _region(leaf: Element | Bit, rows: Any, cols: Any, info: Any) -> tuple[Any, Any]:

@@ -424,6 +424,20 @@ class Python:
     run: Callable[..., Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The result is operand `of` under its own type, with the same bytes; the executor makes it."""
+
+    of: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unrun:
+    """It is read, carried and printed, and not run: `why`."""
+
+    why: str
+
+
 Word = (
     Lane
     | Fold

@@ -7,6 +7,7 @@ The assembler has no text for these; the words here are ptokit's own.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -21,6 +22,7 @@ from ..meaning.words import Ordering
 from ..numerics.scalars import element
 from ..site import Site
 from ..table import Attr, Instr, Kind, Operand, Role, grammar, instruction, ptr, scalar, view
+from ..traits import BETWEEN_CORES, ORDERING, WAITING
 from .waiting import Asked, Waiting
 
 rule = family("compute-layout-irregular 4")
@@ -85,8 +87,7 @@ SYNCALL = instruction(
         pipe=Pipe.S,
         rules=(SYS_04,),
         meaning=Ordering(syncall),
-        waits=True,
-        between_cores=True,
+        order=WAITING,
         form=grammar(
             "<? ~( <? %workspace <? , %used ?> : T(workspace) <? T?(used) ?> ?> ) ?> "
             "<? mode = A!(mode) , core_type = A!(core_type) ?> {}"
@@ -168,7 +169,7 @@ def _signal(name: str, summary: str, role: Role, run: Callable[..., Any], result
     newest = f"comm.{name.lower()}"
     forms = _SIGNAL, "%signal , %value {} : ( T(signal) , T(value) )", _SIGNAL
     source = "memory-model-and-sync 5.5"
-    more["between_cores"] = True
+    more.setdefault("order", BETWEEN_CORES)
     operands = (view("signal", role), scalar("value", type="i32"))
     return instruction(
         Instr(
@@ -194,7 +195,7 @@ TNOTIFY = _signal(
     attrs=(Attr("op", NotifyOp, NotifyOp.Set, "notifyOp", "notify_op"),),
 )
 TWAIT = _signal(
-    "TWAIT", "Wait until every signal compares with a value as asked.", Role.IN, twait, attrs=_CMP, waits=True
+    "TWAIT", "Wait until every signal compares with a value as asked.", Role.IN, twait, attrs=_CMP, order=WAITING
 )
 TTEST = _signal(
     "TTEST",
@@ -202,8 +203,7 @@ TTEST = _signal(
     Role.IN,
     ttest,
     attrs=_CMP,
-    waits=True,
-    results=1,
+    order=WAITING,
     produces=(Operand("seen", Role.OUT, Kind.SCALAR, type="i1"),),
     result=" -> R",
 )
@@ -221,7 +221,7 @@ DCCI = instruction(
         ),
         pipe=Pipe.S,
         meaning=Ordering(),
-        between_cores=True,
+        order=BETWEEN_CORES,
         form=grammar("%ptr N(cache) <? , N(where) ?> {} : T(ptr)", "<? ~( %ptr : T(ptr) ) ?> {}"),
         source="memory-model-and-sync 6.2",
     )
@@ -235,7 +235,7 @@ CMO_CACHEINVALID = instruction(
         attrs=(Attr("space", str, None, "space", "address_space", dotted=True),),
         pipe=Pipe.S,
         meaning=Ordering(),
-        between_cores=True,
+        order=BETWEEN_CORES,
         form=grammar("%addr single_cache_line : T(addr) {}", "all A!(space) {}"),
         source="PTOAS 2026-08 PTOOps.td",
     )
@@ -248,8 +248,7 @@ FENCE_BARRIER_ALL = instruction(
         attrs=(Attr("scope", str, None, "scope", "fence_scope", dotted=True),),
         pipe=Pipe.ALL,
         meaning=Ordering(),
-        ordering=True,
-        between_cores=True,
+        order=replace(ORDERING, between_cores=True),
         form=grammar("A!(scope) {}"),
         source="PTOAS 2026-08 PTOOps.td",
     )
@@ -263,7 +262,7 @@ DSB = instruction(
         (Attr("memory", str, None, "mem", words=("ALL", "DDR", "UB", "SEQ")),),
         pipe=Pipe.S,
         meaning=Ordering(),
-        between_cores=True,
+        order=BETWEEN_CORES,
         form=grammar("<? N(memory) ?> {}"),
         source="memory-model-and-sync 6.2",
     )

@@ -16,6 +16,7 @@ from ..machine import Machine
 from ..meaning.words import Ordering
 from ..site import Site
 from ..table import Attr, Instr, Operand, grammar, index, instruction, ptr
+from ..traits import ORDERING, Order
 from . import sync_rules as rules
 from .event_tags import class_pipe
 
@@ -31,6 +32,11 @@ EVENT_ID = Attr("event_id", int, 0, "event_id", "event", dotted=True)  # EVENT_I
 _ORDER = Ordering()
 
 
+_BY_COMPILER = replace(ORDERING, by_compiler=True)
+_CORE_FLAG_ORDER = replace(_BY_COMPILER, between_cores=True)
+_CORE_WAIT = replace(_CORE_FLAG_ORDER, waits=True)
+
+
 def _sync(
     name: str,
     text: str,
@@ -39,6 +45,7 @@ def _sync(
     attrs: tuple[Attr, ...] = (),
     pipe: Any = Pipe.S,
     meaning: Ordering = _ORDER,
+    order: Order = ORDERING,
     **more: Any,
 ) -> Instr:
     return instruction(
@@ -50,7 +57,7 @@ def _sync(
             attrs,
             pipe=pipe,
             meaning=meaning,
-            ordering=True,
+            order=order,
             source="memory-model-and-sync 5; assembly 8",
             **more,
         )
@@ -76,7 +83,7 @@ SET_FLAG = _sync(
     attrs=(SRC_PIPE, DST_PIPE, EVENT_ID),
     pipe=_source,
     rules=(rules.FLAG_RANGE, rules.FLAG_PIPE),
-    raw=True,
+    order=_BY_COMPILER,
     form=grammar(*_FLAG_FORMS),
 )
 WAIT_FLAG = _sync(
@@ -86,7 +93,7 @@ WAIT_FLAG = _sync(
     attrs=(SRC_PIPE, DST_PIPE, EVENT_ID),
     pipe=_destination,
     rules=(rules.FLAG_RANGE, rules.FLAG_PIPE),
-    raw=True,
+    order=_BY_COMPILER,
     form=grammar(*_FLAG_FORMS),
 )
 SET_FLAG_DYN = _sync(
@@ -97,7 +104,7 @@ SET_FLAG_DYN = _sync(
     attrs=(SRC_PIPE, DST_PIPE),
     pipe=_source,
     rules=(rules.FLAG_RANGE, rules.FLAG_PIPE),
-    raw=True,
+    order=_BY_COMPILER,
     form=grammar(*_FLAG_DYN),
 )
 WAIT_FLAG_DYN = _sync(
@@ -108,7 +115,7 @@ WAIT_FLAG_DYN = _sync(
     attrs=(SRC_PIPE, DST_PIPE),
     pipe=_destination,
     rules=(rules.FLAG_RANGE, rules.FLAG_PIPE),
-    raw=True,
+    order=_BY_COMPILER,
     form=grammar(*_FLAG_DYN),
 )
 PIPE_BARRIER = _sync(
@@ -117,7 +124,7 @@ PIPE_BARRIER = _sync(
     "Later work of a pipe starts after all its earlier work; PIPE_ALL drains every pipe.",
     attrs=(_pipe_attr("pipe", "pipe"),),
     pipe=lambda site: site.attrs["pipe"],
-    raw=True,
+    order=_BY_COMPILER,
     form=grammar("A(pipe) {}"),
 )
 TSYNC = _sync(
@@ -183,7 +190,7 @@ GET_BUF = _sync(
     attrs=_TOKEN,
     pipe=lambda site: class_pipe(site.attrs["op"], site.core) or Pipe.S,
     rules=(rules.BF_1,),
-    raw=True,
+    order=_BY_COMPILER,
 )
 RLS_BUF = _sync(
     "rls_buf",
@@ -193,7 +200,7 @@ RLS_BUF = _sync(
     attrs=_TOKEN,
     pipe=lambda site: class_pipe(site.attrs["op"], site.core) or Pipe.S,
     rules=(rules.BF_1,),
-    raw=True,
+    order=_BY_COMPILER,
 )
 for _text, _summary in (("get_buf_dyn", "Take"), ("rls_buf_dyn", "Give back")):
     _sync(
@@ -204,7 +211,7 @@ for _text, _summary in (("get_buf_dyn", "Take"), ("rls_buf_dyn", "Give back")):
         attrs=(_TOKEN[0], _TOKEN[2]),
         pipe=lambda site: class_pipe(site.attrs["op"], site.core) or Pipe.S,
         form=grammar(*_token_forms("%buf:index")),
-        raw=True,
+        order=_BY_COMPILER,
     )
 _CORE_FLAG = (_pipe_attr("pipe", "pipe"), Attr("event_id", int, None, "event_id", register="event"))
 
@@ -229,8 +236,7 @@ SYNC_SET = _sync(
     pipe=lambda site: site.attrs["pipe"],
     rules=(rules.SY_1, rules.SY_2, rules.SY_3, rules.XFLAG_RESERVED),
     meaning=Ordering(_signal),
-    raw=True,
-    between_cores=True,
+    order=_CORE_FLAG_ORDER,
     form=grammar(*_CORE_FORMS),
 )
 SYNC_WAIT = _sync(
@@ -242,9 +248,7 @@ SYNC_WAIT = _sync(
     pipe=lambda site: site.attrs["pipe"],
     rules=(rules.SY_1, rules.SY_4, rules.XFLAG_RESERVED),
     meaning=Ordering(_await),
-    waits=True,
-    raw=True,
-    between_cores=True,
+    order=_CORE_WAIT,
     form=grammar(*_CORE_FORMS),
 )
 for _reach, _between in (("cross", "blocks"), ("intra", "the cores of a block")):
@@ -265,7 +269,7 @@ SET_FFTS = _sync(
     "set_ffts",
     "Give the address of the flags between cores.",
     ptr("base"),
-    between_cores=True,
+    order=replace(ORDERING, between_cores=True),
     form=grammar("%base {} : T(base)"),
 )
 _ORDERED = tuple(
@@ -279,6 +283,6 @@ MEM_BAR = _sync(
     "Order loads and stores of vector registers inside one vector scope; tile instructions need none.",
     attrs=(Attr("kind", str, words=_ORDERED),),
     pipe=Pipe.V,
-    raw=True,
+    order=_BY_COMPILER,
     form=grammar("N(kind) {}"),
 )

@@ -24,7 +24,6 @@ ALLOC_MULTI_TILE = _own(
     agreed(scalar("addr", optional=True, type="i64")),
     agreed(index("valid_row", optional=True)),
     agreed(index("valid_col", optional=True)),
-    results=1,
     source=_SOURCE,
     form=grammar("<? addr = %addr:i64 ?> <? valid_row = %valid_row:index ?> <? valid_col = %valid_col:index ?> {} : R"),
 )
@@ -33,19 +32,17 @@ MULTI_TILE_GET = _own(
     "One of several tiles.",
     handle("source"),
     agreed(index("slot")),
-    results=1,
     source=_SOURCE,
     form=grammar("%source ~[ %slot:index ] {} : T(source) -> R:tile"),
 )
 DECLARE_LOCAL_ARRAY = _own(
-    "declare_local_array", "An array of numbers on the stack.", results=1, source=_SOURCE, form=grammar("{} -> R")
+    "declare_local_array", "An array of numbers on the stack.", source=_SOURCE, form=grammar("{} -> R")
 )
 LOCAL_ARRAY_GET = _own(
     "local_array_get",
     "Read an element of an array on the stack.",
     handle("array"),
     agreed(scalars("indices")),
-    results=1,
     source=_SOURCE,
     form=grammar("%array ~[ %indices*:index ] {} : T(array) -> R"),
 )
@@ -58,15 +55,12 @@ LOCAL_ARRAY_SET = _own(
     source=_SOURCE,
     form=grammar("%array ~[ %indices*:index ] , %value {} : T(array) , T(value)"),
 )
-DECLARE_STRUCT = _own(
-    "declare_struct", "A struct of numbers on the stack.", results=1, source=_SOURCE, form=grammar("{} -> R")
-)
+DECLARE_STRUCT = _own("declare_struct", "A struct of numbers on the stack.", source=_SOURCE, form=grammar("{} -> R"))
 STRUCT_GET = _own(
     "struct_get",
     "Read a field of a struct, by the positions that lead to it.",
     handle("source"),
     attrs=_PATH,
-    results=1,
     source=_SOURCE,
     form=grammar("%source ~[ L(path) ] {} : T(source) -> R"),
 )
@@ -82,7 +76,6 @@ STRUCT_SET = _own(
 DECLARE_EVENTID_ARRAY = _own(
     "declare_eventid_array",
     "A local array of event ids, at first 0.",
-    results=1,
     source="assembly 8",
     form=grammar("{} -> R"),
 )
@@ -91,7 +84,6 @@ EVENTID_ARRAY_GET = _own(
     "Read an event id of an array.",
     handle("array"),
     agreed(index("index")),
-    results=1,
     source="assembly 8",
     form=grammar("%array ~[ %index:index ] {} : T(array) R=index"),
 )

@@ -115,7 +115,6 @@ TGETVAL = instruction(
         rules=RULES,
         run=_get,
         footprint=_footprint,
-        results=1,
         per_block=True,
         produces=(Operand("value", Role.OUT, Kind.SCALAR),),
         source="assembly 6.2",

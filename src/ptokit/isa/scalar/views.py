@@ -5,6 +5,7 @@ Text forms: assembly section 7. Their pipe is the scalar unit; none of them move
 
 from ptokit.types.enums import Layout, Pipe
 
+from ..meaning.words import Shown
 from ..table import (
     Attr,
     Instr,
@@ -25,7 +26,6 @@ from ..table import (
 
 def _scalar_unit(name: str, text: str, summary: str, *operands: Operand, **more: object) -> Instr:
     """An operation of the scalar unit with a text form of its own, named like the operation."""
-    more.setdefault("results", 1)
     more.setdefault("source", "PTOAS 2026-08 PTOOps.td")
     return instruction(
         Instr(name, text, summary, operands, pipe=Pipe.S, **more)  # type: ignore[arg-type]
@@ -114,7 +114,7 @@ SUBSET = _scalar_unit(
     "A window of a tile that shares its storage.",
     src("source"),
     agreed(scalars("offsets")),
-    alias="source",
+    meaning=Shown("source"),
     attrs=(Attr("sizes", list, None, "sizes"),),
     form=grammar("%source ~[ %offsets*:index ] sizes [ L(sizes) ] {} : T(source) R=subset", misfits={"source": "SS-1"}),
 )
@@ -126,7 +126,7 @@ SUBVIEW = _scalar_unit(
     agreed(scalars("offsets")),
     agreed(index("valid_row", optional=True)),
     agreed(index("valid_col", optional=True)),
-    alias="source",
+    meaning=Shown("source"),
     attrs=(Attr("sizes", list, None, "sizes"),),
     form=grammar(
         "%source ~[ %offsets*:index ] sizes [ L(sizes) ] <? valid [ %valid_row:index , %valid_col:index ] ?> {} "
@@ -141,7 +141,6 @@ SET_VALIDSHAPE = _scalar_unit(
     inout("tile"),
     agreed(index("valid_row")),
     agreed(index("valid_col")),
-    results=0,
     form=grammar("%tile , %valid_row:index , %valid_col:index {} : T(tile)", misfits={"tile": "VS-1"}),
 )
 GET_VALIDSHAPE = _scalar_unit(
@@ -149,7 +148,6 @@ GET_VALIDSHAPE = _scalar_unit(
     "get_validshape",
     "The valid rows and columns of a tile.",
     src("source"),
-    results=2,
     form=grammar("%source {} : T(source) R=index R=index"),
 )
 for _name, _what in (("rows", "rows"), ("cols", "columns")):
@@ -165,7 +163,7 @@ TRESHAPE = _scalar_unit(
     "treshape",
     "See the same bytes as a tile of another shape or layout.",
     src(),
-    alias="src",
+    meaning=Shown("src"),
     form=grammar("%src {} : T(src) -> R:tile", spellings=("talias",), misfits={"src": "RS-1"}),
 )
 BITCAST = _scalar_unit(
@@ -173,7 +171,7 @@ BITCAST = _scalar_unit(
     "bitcast",
     "See the same bytes as another element type.",
     src(),
-    alias="src",
+    meaning=Shown("src"),
     form=grammar("%src {} : T(src) -> R:tile", misfits={"src": "BC-1"}),
 )
 ADDPTR = _scalar_unit(
@@ -221,7 +219,6 @@ STORE_SCALAR = _scalar_unit(
     scalar("value"),
     ptr(),
     index("index"),
-    results=0,
     form=grammar("%value , %ptr ~[ %index:index ] {} : T~(ptr) , T(value)"),
 )
 _QUERY = ("{} R=i64",)

@@ -51,7 +51,7 @@ def simt(
         "threaded": True,
         **more,
     }
-    more = {"results": results, "produces": produces, "form": grammar(written), "meaning": meaning, **more}
+    more = {"produces": produces, "form": grammar(written), "meaning": meaning, **more}
     instr = Instr(text, text, summary, operands, attrs, **more)
     return instruction(instr, OfThreads)
 

@@ -15,6 +15,7 @@ from ..machine import Machine, TileOperand, ViewOperand
 from ..meaning.words import Gather, Outside, Python, Word
 from ..site import Site
 from ..table import Access, Attr, Instr, Kind, Operand, Role, TextForm, dst, instruction, view
+from ..traits import Engine
 from .gather_rules import RULES
 from .index_checks import parts_of
 from .indexed import (
@@ -159,8 +160,7 @@ MGATHER = instruction(
         rules=RULES,
         meaning=_meaning,
         run=mgather,
-        composite=("a2a3",),
-        simt=True,
+        engines={"a2a3": Engine.SEVERAL_PIPES, "a5": Engine.SIMT},
         footprint=footprint,
         form=TextForm(misfits={"dst": "GA-3", "src": "GA-7", "idx": "GA-3"}),
         source="memory-and-data-movement; move-gather-scatter 10",

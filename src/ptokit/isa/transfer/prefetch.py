@@ -253,7 +253,6 @@ instruction(
         (ptr("workspace"),),
         pipe=Pipe.S,
         run=make_context,
-        results=1,
         form=grammar("~( %workspace : T(workspace) ) {} -> R", in_python=False),
         source=_TEXT,
     )
@@ -266,7 +265,6 @@ instruction(
         (view("src"), handle("ctx")),
         pipe=Pipe.S,
         run=prefetch_in_context,
-        results=1,
         form=grammar("~( %src , %ctx : T(src) , T(ctx) ) {} -> R", newest="tprefetch_async", in_python=False),
         source=_TEXT,
     )
@@ -279,7 +277,6 @@ instruction(
         (handle("ctx"),),
         pipe=Pipe.S,
         run=session_of,
-        results=1,
         form=grammar("%ctx {} : T(ctx) -> R", in_python=False),
         source=_TEXT,
     )

@@ -14,6 +14,7 @@ from ..machine import Machine, TileOperand, ViewOperand
 from ..meaning.words import Python, Scatter, Word
 from ..site import Site, TileInfo
 from ..table import Access, Attr, Instr, Role, TextForm, instruction, src, view
+from ..traits import Engine
 from .gather import OUTSIDE, replace
 from .index_checks import parts_of
 from .indexed import Form, capacity, coalesce, form_of, indexed, offsets, read_indices, resolve, row_width
@@ -151,8 +152,7 @@ MSCATTER = instruction(
         rules=RULES,
         meaning=_meaning,
         run=mscatter,
-        composite=("a2a3",),
-        simt=True,
+        engines={"a2a3": Engine.SEVERAL_PIPES, "a5": Engine.SIMT},
         footprint=footprint,
         source="memory-and-data-movement; move-gather-scatter 11",
     )

@@ -6,14 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ptokit.diagnostics import ALL_TARGETS, family
-from ptokit.types.dtypes import i32, i64, u16, u32
+from ptokit.types.dtypes import i64, u16, u32
 
+from ..meaning.counted import rest
 from ..meaning.expressions import (
     Bit,
-    Const,
     Expr,
     Place,
-    Reinterpret,
     Scalar,
     equal,
     fmod,
@@ -124,9 +123,8 @@ def _sized(width: int) -> None:
         meaning=_lanes(
             width,
             _bits(less(Place(u32), count)),
-            Write("rest", Reinterpret(select(less(count, n), Const(0, count), count - n), i32)),
+            Write("rest", rest(count, n)),
         ),
-        counts=VREG_BYTES // width,
         source="5",
         decision="Lanes below the count, which is unsigned, are active; an overview page has it the other way round.",
     )

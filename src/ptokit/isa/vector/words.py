@@ -148,7 +148,6 @@ def micro(
         meaning=meaning,
         run=run,
         form=form,
-        results=sum(not o.posted for o in produces),
         produces=produces,
         typed=True,
         types=types,

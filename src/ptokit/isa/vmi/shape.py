@@ -35,6 +35,7 @@ from .words import (
     GROUP,
     GROUPS,
     IN_GENERIC_FORM,
+    OPEN_RESULTS,
     PMODE,
     groups_of,
     number,
@@ -241,8 +242,7 @@ vmi(
     "Every n-th lane from each of the first n.",
     "source:v",
     "",
-    form=IN_GENERIC_FORM,
-    several=True,
+    form=OPEN_RESULTS,
     run=BySite(sites.channel_split),
 )
 vmi(
@@ -265,7 +265,5 @@ vmi(
     "result:m",
     meaning=_SAME,
 )
-vmi(
-    "unpack", "The registers of a vector.", "source:b", "", form=IN_GENERIC_FORM, several=True, run=BySite(sites.unpack)
-)
+vmi("unpack", "The registers of a vector.", "source:b", "", form=OPEN_RESULTS, run=BySite(sites.unpack))
 vmi("pack", "A vector of registers.", "parts:b*", "result:b", form=IN_GENERIC_FORM, run=BySite(sites.pack))

@@ -33,6 +33,7 @@ from ..table import Attr, Instr, Kind, Operand, OperandForm, Role, TextForm, ins
 SOURCE = "PTOAS e32488c9, vmi-isa"
 _MISFITS = {"": "VMI-02"}
 IN_GENERIC_FORM = TextForm("generic", misfits=_MISFITS)
+OPEN_RESULTS = TextForm("generic-results", misfits=_MISFITS)
 _KINDS = {"v": Kind.VECTOR, "m": Kind.LANES, "b": Kind.PART, "p": Kind.PTR}
 
 
@@ -132,11 +133,10 @@ def vmi(
     results: str = "",
     *attrs: Attr,
     meaning: Meaning | None = None,
-    several: bool = False,
     **more: Any,
 ) -> Instr:
-    """An operation on logical vectors. ``several``: its results are as many as the text has."""
-    stores = bool(operands) and not results and not several
+    """An operation on logical vectors."""
+    stores = bool(operands) and not results and more.get("form") is not OPEN_RESULTS
     produces: Sequence[Operand] = [_operand(word, Role.OUT) for word in results.split()]
     taken = [_operand(w, Role.OUT if stores and w.split(":")[1] == "p" else Role.IN) for w in operands.split()]
     more = {"form": TextForm("micro", misfits=_MISFITS), "source": SOURCE, **more}
@@ -150,7 +150,6 @@ def vmi(
         meaning=meaning,
         typed=True,
         static_rules=True,
-        results=-1 if several else len(produces),
         produces=tuple(produces),
         **more,
     )

@@ -57,7 +57,7 @@ class Work:
 
     def _op(self, op: Op, times: float, depth: int) -> None:
         instr = instr_of(op)
-        if instr is not None and not instr.ordering:
+        if instr is not None and not instr.order.only:
             self.counts[op] = self.counts.get(op, 0.0) + times
         elif op.name in _ARITHMETIC and len(op.results) == 1:
             known = [self._numbers.get(value) for value in op.values]

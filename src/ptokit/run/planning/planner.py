@@ -17,11 +17,12 @@ from ptokit.ir.facts import instr_of
 from ptokit.ir.graph import passed, reachable
 from ptokit.ir.launch import SECTIONS, SIMT_SIZES, Launch
 from ptokit.ir.scale_views import packed_slice
+from ptokit.isa.meaning.footprint import bytes_moved
 from ptokit.isa.simt.meaning import OfThreads
 from ptokit.isa.table import Instr, Kind
 from ptokit.isa.unknown import known
 from ptokit.targets import Target
-from ptokit.types.enums import TileType
+from ptokit.types.enums import Pipe, TileType
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import (
     MemRef,
@@ -315,13 +316,13 @@ class Planner(Operands):
             self.refuse(op)
         site = self.facts.site(op, self.target, extended=self.extended, text=self.text)
         assert site is not None
-        if instr.moves is not None and known(moved := instr.moves(site)):
+        if instr.pipe in (Pipe.MTE2, Pipe.MTE3) and known(moved := bytes_moved(instr.meaning_at(site), site)):
             self.made.footprint += moved
         given = tuple(self._given(op, instr, operand) for operand in instr.operands)
         names = tuple(operand.name for operand in instr.operands)
         call = bind(instr, site, op.attrs)
         loose = tuple(isinstance(r.type, Scalar) and r in self.varying for r in op.results)
-        if any(loose) and not instr.waits:
+        if any(loose) and not instr.order.waits:
             call = _settled(call, loose)
         return Step(op, "instruction", given, names, tuple(op.results), call, instr, site, attributes(instr, op.attrs))
 

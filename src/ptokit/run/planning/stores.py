@@ -86,7 +86,7 @@ def stores_last(entry: Function) -> bool:
 
 def _harmless(op: Op) -> bool:
     instr = instr_of(op)
-    return op.name in ("func.return", "arith.constant") or (instr is not None and instr.ordering)
+    return op.name in ("func.return", "arith.constant") or (instr is not None and instr.order.only)
 
 
 def is_global(type: Type) -> bool:

@@ -235,7 +235,7 @@ class _Writer:
                 args[k] = f"{self.machine}.of_each_iteration({args[k]})"
         call = self.const(watched(step) if self.out.watch else step.call, "I")
         text = f"{call}({', '.join([self.machine, *args])})"
-        text = f"yield from m.hold({text})" if instr.waits else text
+        text = f"yield from m.hold({text})" if instr.order.waits else text
         targets = [*map(self.bind, step.results), *["_"] * (len(instr.returned) - len(step.results))]
         listed = "," if instr.results < 0 else ""  # a list of one, too
         self.line(f"{', '.join(targets)}{listed} = {text}" if targets else text, step.op)

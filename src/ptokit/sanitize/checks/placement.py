@@ -8,6 +8,7 @@ from ptokit.diagnostics import Diagnostic, Diagnostics, Note, lookup
 from ptokit.ir.core import Module, Op
 from ptokit.ir.facts import Facts, instr_of
 from ptokit.isa.site import TileInfo
+from ptokit.isa.traits import Engine
 from ptokit.isa.unknown import known
 from ptokit.run.memory.global_memory import View
 from ptokit.targets import Target
@@ -128,7 +129,7 @@ def reserved_bytes(module: Module, target: Target, found: Diagnostics) -> None:
         if function.body is None:
             continue
         ops = list(function.body.walk())
-        simt = any(instr is not None and instr.simt for instr in map(instr_of, ops))
+        simt = any(instr is not None and Engine.SIMT in instr.engines.values() for instr in map(instr_of, ops))
         limit = target.library_ub or (target.simt_ub if simt else None)
         if limit is None:
             continue

@@ -24,7 +24,7 @@ def synchronise(
     """A flag, barrier, token or signal."""
     if instr.name == "mem_bar":
         o.scope_order.barrier(attrs["kind"])
-    if o.in_order and not instr.between_cores:
+    if o.in_order and not instr.order.between_cores:
         return
     item = _item(o, op, instr.name, kind, operands, attrs)
     if item is not None:

@@ -10,6 +10,7 @@ from ptokit.diagnostics.source import file_lines
 from ptokit.ir.core import Block, Function, Op
 from ptokit.ir.facts import instr_of
 from ptokit.isa.order.event_tags import class_pipe
+from ptokit.isa.traits import Engine
 from ptokit.records import dataclass
 from ptokit.targets import Target
 from ptokit.types.enums import EVENT_ID_COUNT, Pipe
@@ -107,7 +108,9 @@ class Repair:
             if pair is not None:
                 self._used.setdefault(pair, set()).add(op.attrs.get("event_id") or 0)
             instr = instr_of(op)
-            self._composite = self._composite or (instr is not None and target.is_among(instr.composite))
+            self._composite = self._composite or (
+                instr is not None and target.of(instr.engines) is Engine.SEVERAL_PIPES
+            )
             for inner in op.regions:
                 self._parent.update((id(part), op) for part in inner.blocks)
                 self._walk(inner, target)

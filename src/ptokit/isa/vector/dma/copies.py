@@ -23,7 +23,6 @@ from ...meaning.expressions import Convert, Extent, Reinterpret, Scalar, Sum
 from ...meaning.words import Bursts, Keep, Meaning, Python, Word
 from ...site import Site
 from ...table import Instr, Kind, Operand, OperandForm, Role, TextForm
-from ...unknown import Size
 from ..words import gm, micro, number, ub
 from . import rules
 
@@ -141,10 +140,6 @@ def _mte(o: Site) -> Word:
     return Bursts(_ROWS, _LEN, groups="loops", alignment=_BLOCK)
 
 
-def _moved(o: Site) -> Size:
-    return rules.value(o, "n_burst") * rules.value(o, "len_burst")
-
-
 def _dma(
     text: str,
     summary: str,
@@ -181,7 +176,6 @@ COPY_GM_TO_UBUF = _dma(
     _in,
     *rules.GM_TO_UB,
     pipe=Pipe.MTE2,
-    moves=_moved,
     orders={ALSO: "dst src sid n_burst len_burst dst_stride src_stride"},
 )
 COPY_UBUF_TO_GM = _dma(
@@ -198,7 +192,6 @@ COPY_UBUF_TO_GM = _dma(
     Bursts(_ROWS, _LEN, loops="ubtoout", alignment=_BLOCK),
     *rules.UB_TO_GM,
     pipe=Pipe.MTE3,
-    moves=_moved,
 )
 COPY_UBUF_TO_UBUF = _dma(
     "copy_ubuf_to_ubuf",
@@ -231,7 +224,6 @@ MTE_GM_UB = _dma(
     _mte,
     *rules.GM_TO_UB,
     pipe=Pipe.MTE2,
-    moves=_moved,
 )
 MTE_UB_GM = _dma(
     "mte_ub_gm",
@@ -247,7 +239,6 @@ MTE_UB_GM = _dma(
     _mte,
     *rules.UB_TO_GM,
     pipe=Pipe.MTE3,
-    moves=_moved,
 )
 _GAPS = (count("len_burst"), count("n_burst", "nburst"), count("src_gap", "nburst"), count("dst_gap", "nburst"))
 MTE_UB_UB = _dma(
