@@ -123,6 +123,29 @@ def test_copies_inside_loops_and_calls() -> None:
     assert got.any()
 
 
+def test_a_call_that_writes_where_others_write() -> None:
+    consts = "\n".join(f"%c{k} = arith.constant {k} : index" for k in (0, 1))
+    inner = consts + CONSTANTS.replace("%n = pto.get_block_num", "") + ADD + copy_out("%h")
+    more = f"func.func @one(%h: {F32}) {{\n{inner}return\n}}\n"
+    program = compiled(PTRS, CONSTANTS + f"func.call @one(%y) : ({F32}) -> ()\n", more=more)
+    assert ranges(program, [np.zeros(64, np.float32)] * 2, 8, 2) == [(0, 8)]
+
+
+@pytest.mark.parametrize(("by", "cut"), [("%b", 4), ("%c2", 3)])
+def test_blocks_of_a_function(by: str, cut: int) -> None:
+    """What a branch depends on, and what it hands over, counts."""
+    text = CONSTANTS + f"%k = arith.cmpi slt, %b, %c3 : index\ncf.cond_br %k, ^near({by} : index), ^far\n^far:\n"
+    text += f"%l = arith.addi {by}, %c1 : index\ncf.br ^near(%l : index)\n^near(%u: index):\n"
+    text += "%r = arith.muli %u, %c64 : index\n" + moved("p", "%x") + moved("q", "%y")
+    program = compiled(PTRS, text + copy_in("%p") + ADD + copy_out("%q"))
+    x = np.random.default_rng(3).random(64 * 16, np.float32)
+    assert ranges(program, [x, x.copy()], 8, 2) == [(0, cut), (cut, 8)]
+    wanted, got = np.zeros_like(x), np.zeros_like(x)
+    program.launch([x, wanted], 8, chunk=1)
+    program.launch([x, got], 8, backend="native", threads=2)
+    assert got.tobytes() == wanted.tobytes()
+
+
 def test_extents_are_bytes() -> None:
     """The second block stores an element of the row that the first one copies: number 128, in bytes 512 to 767."""
     text = CONSTANTS + "%k = arith.subi %c2, %b : index\n%r = arith.muli %k, %c64 : index\n"

@@ -13,6 +13,8 @@ from ptokit.native.backend import prepare
 from ptokit.run import Program, compile_program
 from ptokit.targets import target
 
+from ..run.kernels import compiled as kernel
+
 pytest.importorskip("llvmlite")
 
 NZ = "blayout=col_major, slayout=row_major"
@@ -115,3 +117,35 @@ def test_constant_corners(body: str, place: tuple[int, int]) -> None:
     plain, native = found(compiled(body, place), body, place, given=False)
     assert plain == native
     assert isinstance(plain, bytes)
+
+
+TILE, OPEN = "!pto.tile_buf<vec, 8x16xf32>", "!pto.tile_buf<vec, 4x16xf32, valid=?x?>"
+RAISED = f"""
+    %one = arith.constant 1.0 : f32
+    %i = arith.index_cast %n : i64 to index
+    %r = arith.index_cast %rows : i64 to index
+    %q = arith.index_cast %cols : i64 to index
+    %v = pto.make_tensor_view %y, shape = [%c8, %c16], strides = [%c16, %c1] : !pto.tensor_view<8x16xf32>
+    %p = pto.partition_view %v, offsets = [%c0, %c0], sizes = [%c8, %c16] : !pto.tensor_view<8x16xf32> -> {{part}}
+    %t = pto.alloc_tile : {TILE}
+    pto.tload ins(%p : {{part}}) outs(%t : {TILE})
+    %w = pto.subview %t[%i, %c0] sizes [4, 16] valid [%r, %q] : {TILE} -> {OPEN}
+    pto.tadds ins(%w, %one : {OPEN}, f32) outs(%w : {OPEN})
+    pto.tstore ins(%t : {TILE}) outs(%p : {{part}})
+"""
+
+
+@pytest.mark.parametrize("place", [(0, 3, 5), (4, 4, 16), (2, 1, 0), (3, 7, 90), (5, 1, 1)])
+def test_valid_regions_of_windows(place: tuple[int, int, int]) -> None:
+    body = RAISED.format(part="!pto.partition_tensor_view<8x16xf32>")
+    program = kernel("%y: !pto.ptr<f32>, %n: i64, %rows: i64, %cols: i64", body)
+    results: list[Any] = []
+    for backend in ("numpy", "native"):
+        y = np.zeros((8, 16), np.float32)
+        try:
+            program.launch([y, *place], 1, backend=backend)
+        except DiagnosticError as error:
+            results.append([d.rule for d in error.diagnostics])
+        results.append(y.tolist())
+    assert results[: len(results) // 2] == results[len(results) // 2 :]
+    assert np.any(results[-1]) == (place[0] < 5 and place[2] > 0)

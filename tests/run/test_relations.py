@@ -95,3 +95,16 @@ def test_every_value_has_one_origin() -> None:
                 for value in values_of(step.operands):
                     origins = [value in found.giver, value in found.takes, value in function.function.params]
                     assert sum(origins[:2]) == 1 or origins[2], value
+
+
+def test_what_a_branch_hands_over_is_taken() -> None:
+    body = (
+        "    %w = arith.index_cast %rows : index to i64\n    cf.br ^next(%w : i64)\n  ^next(%v: i64):\n"
+        "    %u = arith.addi %v, %v : i64\n"
+    )
+    function = planned(body)
+    found, branch = Relations(function), only(function, "branch")
+    given, (argument,) = only(function, "compute", 1), function.body[1].args
+    assert (given.name, found.users[given.result]) == ("index_cast", [branch])
+    assert found.regions[function.body[1]] == function.body
+    assert found.takes[argument] is function.body[1]

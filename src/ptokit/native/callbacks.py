@@ -22,8 +22,7 @@ from ptokit.run.memory.local import SPACES
 from ptokit.run.memory.pointers import LocalPointer as RunLocalPointer
 from ptokit.run.memory.tile import Tile as RunTile
 from ptokit.run.memory.window import Window
-from ptokit.run.planning.plan import Data, Operand, Step, walk
-from ptokit.run.planning.plan import plain as formless
+from ptokit.run.planning.plan import Data, Operand, Step, walk, without_form
 from ptokit.types.values import LogicalMask, LogicalVector, Mask, Ptr, Scalar, VReg
 
 from . import vectors
@@ -85,11 +84,11 @@ class Packing:
         return lambda worker, words: words[k]
 
     def operand(self, given: Operand) -> Decode:
-        given = formless(given)
+        given = without_form(given)
         if isinstance(given, tuple):
             parts = [self.operand(part) for part in given]
             return lambda worker, words: tuple([part(worker, words) for part in parts])
-        if isinstance(given, Data) and not isinstance(given.value, bool | float | np.generic):
+        if isinstance(given, Data):
             return lambda worker, words: given.value
         if isinstance(given.type, Scalar):
             return self.scalar(self.w.text(given), given.type.name)

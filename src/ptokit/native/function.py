@@ -16,7 +16,7 @@ from ptokit.ir.core import Value
 from ptokit.isa.site import Site, TileInfo
 from ptokit.run.machine.calls import left_to_check
 from ptokit.run.machine.scalars import FLOAT_TYPES
-from ptokit.run.planning.plan import Block, Data, FunctionPlan, Operand, Plan, Step, constant, plain, walk
+from ptokit.run.planning.plan import Block, Data, FunctionPlan, Operand, Plan, Step, constant, walk, without_form
 from ptokit.run.planning.relations import Relations
 from ptokit.targets import Target
 from ptokit.types.enums import Pipe, TileType
@@ -82,7 +82,7 @@ class Writer:
 
     def text(self, operand: Operand) -> str:
         """A scalar as an operand of LLVM code."""
-        known, type = constant(operand), plain(operand).type
+        known, type = constant(operand), without_form(operand).type
         if known is None:
             return str(self.scalar(operand))
         assert isinstance(type, Scalar)
@@ -101,7 +101,7 @@ class Writer:
 
     def found(self, operand: Operand | None) -> Any:
         """What stands for a value; None for one that native code does not know, and for what is none."""
-        value = plain(operand)
+        value = without_form(operand)
         return self.values.get(value) if isinstance(value, Value) else None
 
     def set(self, value: Value, what: Any) -> None:
@@ -109,7 +109,7 @@ class Writer:
 
     def either(self, operand: Operand) -> Any:
         """A scalar's text, or what stands for another value."""
-        return self.text(operand) if isinstance(plain(operand).type, Scalar) else self.get(operand)
+        return self.text(operand) if isinstance(without_form(operand).type, Scalar) else self.get(operand)
 
     def needs(self, value: Value) -> bool:
         """True for a value that loops and calls have to hand on."""
@@ -332,7 +332,7 @@ class Writer:
 
 
 def _unknown(operand: Operand) -> NotNativeError:
-    value = plain(operand)
+    value = without_form(operand)
     name = f"%{value.name}" if isinstance(value, Value) else str(value.value)
     return NotNativeError(str(value.type), f"{name} is none that native code knows")
 

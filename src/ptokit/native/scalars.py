@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptokit.run.planning.plan import Operand, Step, plain
+from ptokit.run.planning.plan import Operand, Step, without_form
 from ptokit.types.integers import width
 from ptokit.types.values import Scalar
 
@@ -37,7 +37,7 @@ def type_of(operand: Operand) -> str:
 
 
 def _name_of(operand: Operand) -> str:
-    type = plain(operand).type
+    type = without_form(operand).type
     if not isinstance(type, Scalar):
         raise NotNativeError(str(type), "arithmetic on what is no number")
     return type.name

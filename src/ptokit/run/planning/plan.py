@@ -71,10 +71,10 @@ Operand = Any
 """A `Value`, `Data`, a `Form`, or a tuple of those."""
 
 
-def plain(operand: Operand) -> Operand:
+def without_form(operand: Operand) -> Operand:
     """An operand without its form; of a tuple all of them."""
     if isinstance(operand, tuple):
-        return tuple(map(plain, operand))
+        return tuple(map(without_form, operand))
     return operand.value if isinstance(operand, Form) else operand
 
 
@@ -153,7 +153,7 @@ class Step:
         return () if self.get(name) is None else (found,)
 
     def _named(self, name: str) -> Operand:
-        return plain(self.operands[self.names.index(name)]) if name in self.names else None
+        return without_form(self.operands[self.names.index(name)]) if name in self.names else None
 
     def carry_out(self, machine: Any, *operands: Any) -> Any:
         """Do it on a machine, with operands as they are at that moment. Not for words of `CONTROL`."""
