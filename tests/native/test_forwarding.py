@@ -96,3 +96,14 @@ def test_same_bytes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     program = compiled(PTRS, BEGIN + "".join({**LEFT_OUT, **MADE}[name]))
     assert launched(program, "native") == launched(program, "numpy")
     assert [stands is not None for stands in found] == [name in LEFT_OUT] * len(found) != []
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_registers_of_copies_count(count: int) -> None:
+    """Two copies, one row behind the other, where a register says so."""
+    loops = f"    %count = arith.constant {count} : i64\n    pto.set_loop_size_outtoub %count, %one : i64, i64\n"
+    loops += "    pto.set_loop1_stride_outtoub %len, %len : i64, i64\n"
+    program = compiled(PTRS, BEGIN + loops + FIRST + doubled("%a[%c64]") + STORE)
+    found = launched(program, "native")
+    assert found == launched(program, "numpy")
+    assert np.frombuffer(found, np.float32)[2 * LANES :].any() == (count == 2)
