@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 VECTOR_BYTES = 64  # of one operand at a time: two registers of 256 bits
 MOST_FUSED = 12
-_SLOW = frozenset(("exp", "log"))
+_LONG = frozenset(("log",))
 
 
 @dataclass
@@ -260,8 +260,8 @@ class Loop:
         n_outer = outer if isinstance(outer, int) else self.param("i64", outer, "outer")
         n_inner = inner if isinstance(inner, int) else self.param("i64", inner, "inner")
         widest = max(part.dst.spec.dtype.size for part in self.parts)
-        slow = any(_uses(part.value, _SLOW) for part in self.parts)
-        n = max(2, (VECTOR_BYTES // 2 if slow else VECTOR_BYTES) // widest)
+        long = any(_uses(part.value, _LONG) for part in self.parts)
+        n = max(2, (VECTOR_BYTES // 2 if long else VECTOR_BYTES) // widest)
         if not self._dense(turned):
             n = 1
         code = self.code

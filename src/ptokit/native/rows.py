@@ -15,6 +15,8 @@ LARGE = 16 << 20
 """Bytes of an array that no cache holds beside what is read for it: to keep it there would push other data out."""
 _FAR = 32 << 10
 """Bytes of a row that go past the caches wherever it begins; lines that are stored in two parts take long."""
+_AHEAD = 2048
+"""Bytes before it is stored that a line of the destination is asked for."""
 _STEP, _WIDTH, _LINE = 128, 32, 64
 
 
@@ -51,6 +53,9 @@ def _function(name: str, *, streamed: bool) -> str:
     with code.loop(end, _STEP, first) as i:
         places = [code.add(i, k) for k in range(0, _STEP, _WIDTH)]
         found = [code.load(kind, code.at("%from", place), 1) for place in places]
+        for line in () if streamed else range(0, _STEP, _LINE):
+            ahead = code.at("%to", code.add(i, _AHEAD + line))
+            code.do(f"call void @llvm.prefetch.p0(ptr {ahead}, i32 1, i32 3, i32 1)")  # to write data, and keep it
         for place, value in zip(places, found):
             way = f", align {_WIDTH}, !nontemporal !1" if streamed else ", align 1"
             code.do(f"store {kind} {value}, ptr {code.at('%to', place)}{way}")
