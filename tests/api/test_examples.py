@@ -53,3 +53,8 @@ def test_a_page_shows_it() -> None:
     assert page.example is not None
     assert page.example.target == "a5"
     assert "example  pto.tadd ins(%src0, %src1 : !pto.tile_buf<vec, 16x64xf32>" in str(page)
+
+
+@pytest.mark.parametrize(("name", "targets"), [("vadd", {"cpu", "a5"}), ("TADD", {"cpu", "a2a3", "a5"})])
+def test_a_page_has_the_types_of_targets_that_have_the_instruction(name: str, targets: set[str]) -> None:
+    assert {row[0] for row in pto.isa(name).types} & {"cpu", "a2a3", "a5"} == targets

@@ -5,12 +5,15 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
+from ptokit.targets import TARGETS
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import Pipe
 
-from .table import Attr, Instr
+from .table import Attr, Instr, Kind
 
 Rows = list[tuple[str, ...]]
+
+_REGISTERS = (Kind.VREG, Kind.MASK, Kind.ALIGN)
 
 
 def pipe_text(instr: Instr) -> str:
@@ -56,9 +59,13 @@ def attr_rows(instr: Instr) -> Rows:
 
 
 def type_rows(instr: Instr) -> Rows:
-    """Element types by target."""
-    named = DTYPES.items()
-    return [(target, " ".join(n for n, d in named if d in dtypes) or "-") for target, dtypes in instr.types.items()]
+    """Element types by target; a target without vector registers has none for operations on them."""
+    on_registers = any(o.kind in _REGISTERS for o in (*instr.operands, *instr.produces))
+    return [
+        (target, " ".join(n for n, d in DTYPES.items() if d in dtypes) or "-")
+        for target, dtypes in instr.types.items()
+        if not on_registers or target not in TARGETS or TARGETS[target].vector_registers
+    ]
 
 
 def _values(kind: type) -> str:
