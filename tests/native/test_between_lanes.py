@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
+from ptokit.diagnostics import DiagnosticError
 from ptokit.native.backend import prepare
 from ptokit.types.dtypes import DType, dtype
 from tests.isa.vector.lines import spelled, split
@@ -85,3 +86,34 @@ def test_special_lanes(part: int) -> None:
                 if not same(native[at], plain[at], of):
                     wrong.add(line)
     assert wrong == set()
+
+
+SHIFTS = [
+    f"%r = pto.{name} %a, %b, %m : ${type}, ${type}, $b{bits(type)} -> ${type}"
+    for name in ("vshl", "vshr")
+    for type in ("i8", "ui8", *INTS)
+]
+
+
+def test_counts_of_shifts() -> None:
+    program = compiled(kernel(SHIFTS))
+    assert {step.op.name for step in prepare(program).made.module.called} == set()
+    rng = np.random.default_rng(3)
+    for wrong in (False, True):
+        x = rng.integers(0, 256, SLOT * len(SHIFTS), np.uint8)
+        for k, line in enumerate(SHIFTS):
+            of = dtype(split(spelled(line))[2][0].partition("x")[2][:-1])
+            counts = x[SLOT * k + 256 : SLOT * k + 512].view(of.storage)
+            counts[...] = rng.integers(0, of.bits, len(counts))
+            if wrong and k == 3:
+                x[SLOT * k + 512 : SLOT * k + 768], counts[5] = 0xFF, of.bits
+        if not wrong:
+            native, plain = both(program, x, SLOT * len(SHIFTS))
+            assert (native == plain).all()
+            continue
+        said = []
+        for backend in ("native", "numpy"):
+            with pytest.raises(DiagnosticError, match="lane 5 is shifted by 16") as found:
+                program.launch([x, np.zeros_like(x)], backend=backend)
+            said.append([(d.rule, d.message, d.location) for d in found.value.diagnostics])
+        assert said[0] == said[1]

@@ -23,6 +23,12 @@ BODIES = {
     %m = pto.pset_b32 "PAT_ALL" : {BITS}
     %v = pto.vsld %in[%c0], "STRIDE_S2_B64" : {POINTER} -> {REG}
     pto.vsts %v, %out[%c0], %m : {REG}, {POINTER}, {BITS}""",
+    "several lanes to one place": f"""
+    %i = pto.vci %n63 {{order = "DESC"}} : i32 -> {REG}
+    %m = pto.pset_b32 "PAT_M3" : {BITS}
+    %j = pto.vshrs %i, %n2, %m : {REG}, i16, {BITS} -> {REG}
+    %v = pto.vlds %in[%c0] : {POINTER} -> {REG}
+    pto.vscatter %v, %out, %j, %m : {REG}, {POINTER}, {REG}, {BITS}""",
     "squeezed lanes": f"""
     %m = pto.pset_b32 "PAT_ALL" : {BITS}
     %some = pto.pset_b32 "PAT_M3" : {BITS}
@@ -42,6 +48,7 @@ func.func @f(%x: !pto.ptr<i32, gm>, %y: !pto.ptr<i32, gm>) {{
   %o = arith.constant 4096 : i64
   %c0 = arith.constant 0 : index
   %n63 = arith.constant 63 : i32
+  %n2 = arith.constant 2 : i16
   %in = pto.castptr %z : i64 -> {POINTER}
   %out = pto.castptr %o : i64 -> {POINTER}
   pto.mte_gm_ub %x, %in, %z, %half nburst(%one, %half, %half)

@@ -26,8 +26,8 @@ from ptokit.types.values import Ptr
 
 WITHOUT = set(
     """
-    pstu vldus vstu vstur vstus vaddreluconv vmulconv vmulscvt vscatter vsldb vsstb
-    vshl vshls vshr vshrs vsunpack vzunpack
+    pstu vldus vstu vstur vstus vaddreluconv vmulconv vmulscvt
+    vsunpack vzunpack
     vmi.channel_merge vmi.channel_split vmi.pack vmi.unpack vmi.group_iota vmi.vcmax vmi.vshrs
     """.split()
 )

@@ -64,16 +64,19 @@ class Places:
             return same(self.n, "i64", start)
         return spread(self.w.code, self.n, "i64", start)
 
-    def _each(self, lanes: str, *, load: bool) -> None:
+    def _each(self, lanes: str, *, load: bool, last_first: bool = False) -> None:
         """Copy the run of each lane that takes part."""
         flags = [] if self.on is None else [in_memory(self.w, self.on)[0]]
         code, kind = Code(), f"i{8 * self.width}"
-        with code.loop(self.n) as j, only_if(code, "%p3" if flags else None, j):
+        with code.loop(self.n) as k, only_if(code, "%p3" if flags else None, j := self._lane(code, k, last_first)):
             place = code.load("i64", lane_at(code, "i64", "%p2", j))
             there, here = lane_at(code, "i8", "%p1", place), lane_at(code, f"[{self.width} x i8]", "%p0", j)
             to, source = (here, there) if load else (there, here)
             code.store(kind, code.load(kind, source, 1), to, 1)
         called(self.w, code, lanes, self.memory, self.places, *flags)
+
+    def _lane(self, code: Code, turn: Num, last_first: bool) -> Num:
+        return code.value(f"sub i64 {self.n - 1}, {turn}") if last_first else turn
 
     def loaded(self, lanes: int, of: DType) -> Elements:
         """The elements of all runs; 0 in lanes that take no part."""
@@ -84,6 +87,6 @@ class Places:
         self._each(out, load=True)
         return from_memory(self.w, lanes, of, out)
 
-    def store(self, value: Elements) -> None:
-        """Write the runs; of two at one place the last one stays."""
-        self._each(in_memory(self.w, value)[0], load=False)
+    def store(self, value: Elements, *, first_stays: bool) -> None:
+        """Write the runs; of two at one place the last one stays, or the first."""
+        self._each(in_memory(self.w, value)[0], load=False, last_first=first_stays)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptokit.ir.core import Value
 from ptokit.isa.meaning.expressions import OWN, Expr, Fetched, Stored, children, lanes_at, type_of
-from ptokit.isa.meaning.words import Advance, Lane, Write
+from ptokit.isa.meaning.words import Advance, Lane, Need, Write
 from ptokit.isa.table import Instr, Kind
 from ptokit.run.memory.local import SPACES
 from ptokit.run.planning.plan import Operand, Step, constant, walk
@@ -41,7 +41,10 @@ def supported(w: Writer, instr: Instr, word: Lane, step: Step, operands: dict[st
     for result in step.results:
         if not isinstance(result.type, VECTORS | Ptr | ScalarType):
             return False
-    if (word.keeps and _streams(w)) or not all(need.remark for need in word.needs):
+    if word.keeps and _streams(w):
+        return False
+    needs = [need for need in word.needs if not need.remark]  # of the others only observers are told
+    if not all(known(need.number, step, operands, types) and placed(need.number, types) for need in needs):
         return False
     for write in word.writes:
         if not all(known(e, step, operands, types) for e in _expressions(write)):
@@ -50,7 +53,7 @@ def supported(w: Writer, instr: Instr, word: Lane, step: Step, operands: dict[st
             return False
         if write.place is not None and (write.packed or not placed(write.place, types)):
             return False
-        if (write.where is not None and (write.packed or write.place is None)) or write.apart:
+        if write.where is not None and (write.packed or write.place is None):
             return False
         target = operands.get(write.name)
         if _is_pointer(instr, write.name) and not isinstance(target, LocalPointer):
@@ -110,12 +113,15 @@ class _Lanes(Values):
                 self._computed(checked, write, write.place, write.where, of)
             elif self._is_pointer(write):
                 self._place(checked, write, self._span(write))
+        for need in self.word.needs:
+            if not need.remark:
+                self._demand(checked, need)
         pointers = {a.result: self._advanced(checked, a) for a in self.word.advances}
         self.w.refuse_if(checked.any(), self.step)
         found = [self.value(write.value) for write in self.word.writes]
         for write, value in zip(self.word.writes, found):
             if write in self.places:
-                self.places[write].store(value)
+                self.places[write].store(value, first_stays=bool(write.apart))
             elif self._is_pointer(write):
                 self._store(write, value)
         made = dict(zip((write.name for write in self.word.writes), zip(self.word.writes, found)))
@@ -124,6 +130,16 @@ class _Lanes(Values):
                 self.w.set(result, pointers[operand.name])
             else:
                 self.w.set(result, self._result(result, *made[operand.name]))
+
+    def _demand(self, checked: Checked, need: Need) -> None:
+        """Numbers between limits in all lanes that the mask lets through."""
+        code = self.w.code
+        with self.domain(need.lanes or self.lanes):
+            m, on, number = self.maker, self._mask(), self.value(need.number)
+            above = code.value(f"sub {m.type('i64')} {number.narrow}, {m.same('i64', need.low)}")
+            limit = m.same("i64", need.high - need.low)
+            wrong = m.condition(code.value(f"icmp uge {m.type('i64')} {above}, {limit}"))
+            checked.wrong.append(between_lanes.folded(self.w, "or", wrong, on, 1).wide)
 
     def _check(self, checked: Checked, e: Expr) -> None:
         """Check the accesses of an expression."""
