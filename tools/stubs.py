@@ -10,6 +10,7 @@ element types where one is expected.
 
 from __future__ import annotations
 
+import ast
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -86,7 +87,8 @@ def stub() -> str:
     elements = [name for name in public if isinstance(getattr(lang, name), DType | ScalarType)]
     imported = [name for name in public if name not in elements]
     lines = [HEADER]
-    lines += [f"from ptokit.lang import {name} as {name}" for name in sorted(imported)]
+    homes = imports()
+    lines += [f"from {module} import {own} as {name}" for name in sorted(imported) for module, own in (homes[name],)]
     lines += [f"from ptokit.api.{module} import {name} as {name}" for name, module in sorted(ptokit._TOOLS.items())]
     lines += [f"from ptokit.types.enums import {name}" for name, _ in enums if name not in imported]
     classes = [f"class {name}(Scalar, metaclass=_ElementType): ..." for name in elements]
@@ -98,6 +100,17 @@ def stub() -> str:
     for name in sorted(beginnings()):
         lines += namespace(name)
     return "\n".join(lines) + "\n"
+
+
+def imports() -> dict[str, tuple[str, str]]:
+    """Where each name of the Python front end comes from: a module, and what it is called there."""
+    tree = ast.parse(Path(lang.__file__).read_text(encoding="utf-8"))
+    found = {name: ("ptokit.lang", name) for name in lang.__all__}
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module is not None:
+            module = f"ptokit.lang.{node.module}" if node.level else node.module
+            found |= {alias.asname or alias.name: (module, alias.name) for alias in node.names}
+    return found
 
 
 def namespace(name: str) -> Iterator[str]:
