@@ -192,3 +192,41 @@ def test_rules_are_checked_once_for_sizes_not_for_places(monkeypatch: pytest.Mon
         counts.append(len(seen))
         assert y[:n].tobytes() == x[:n].tobytes()
     assert counts[0] == counts[1] > 0
+
+
+FIXED = STATIC.format(8, 5)
+SIZES = {
+    "of the type": f"    %u = pto.alloc_tile : {FIXED}\n",
+    "settled": alloc("u", "%c8", "%c5"),
+    "of the run": alloc("u", "%n", "%c5"),
+    "set": alloc("u", "%c16", "%c32") + f"    pto.set_validshape %u, %n, %c5 : {OPEN}\n",
+}
+
+
+@pytest.mark.parametrize("words", ["both", "each"])
+@pytest.mark.parametrize("made", SIZES)
+def test_valid_sizes_as_numbers(made: str, words: str) -> None:
+    """Which blocks store where depends on them: a scan follows the sizes that cannot change."""
+    type = FIXED if made == "of the type" else OPEN
+    body = (
+        SIZES[made]
+        + {
+            "both": f"    %r, %s = pto.get_validshape %u : {type}\n",
+            "each": f"    %r = pto.tile_valid_rows %u : {type} -> index\n"
+            f"    %s = pto.tile_valid_cols %u : {type} -> index\n",
+        }[words]
+    )
+    body += (
+        "    %b64 = pto.get_block_idx\n    %b = arith.index_cast %b64 : i64 to index\n"
+        "    %e = arith.muli %b, %r : index\n    %f = arith.addi %e, %s : index\n"
+        "    %v = pto.load_scalar %x[%f] : !pto.ptr<f32> -> f32\n    pto.store_scalar %v, %y[%f] : !pto.ptr<f32>, f32\n"
+    )
+    program = compiled(body)
+    x, found = np.random.default_rng(1).random((16, 32), np.float32), []
+    for backend in ("numpy", "native"):
+        y = np.zeros_like(x)
+        program.launch([x, y, 8], 6, backend=backend, threads=2)
+        found.append(y)
+    assert np.flatnonzero(found[0]).tolist() == [8 * block + 5 for block in range(6)]
+    assert found[0].tobytes() == found[1].tobytes()
+    assert prepare(program).made.scans == (made in ("of the type", "settled"))

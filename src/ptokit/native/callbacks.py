@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptokit.isa.table import Kind, Role
+from ptokit.isa.table import Role
 from ptokit.run.machine.calls import check_operands
 from ptokit.run.machine.lanes import plain
 from ptokit.run.machine.scalars import FLOAT_TYPES
@@ -22,7 +22,7 @@ from ptokit.run.memory.local import SPACES
 from ptokit.run.memory.pointers import LocalPointer as RunLocalPointer
 from ptokit.run.memory.tile import Tile as RunTile
 from ptokit.run.memory.window import Window
-from ptokit.run.planning.plan import Data, Operand, Step, walk, without_form
+from ptokit.run.planning.plan import Data, Operand, Step, without_form
 from ptokit.types.values import LogicalMask, LogicalVector, Mask, Ptr, Scalar, VReg
 
 from . import vectors
@@ -273,21 +273,6 @@ def carried_out(w: Writer, step: Step, action: Action) -> None:
     """A call without operands."""
     packing = Packing(w)
     w.leave_unless(w.call_back(_site(w, step, packing, action), packing.words))
-
-
-def forget_stream(w: Writer, scope: Step) -> None:
-    """At the start of a vector scope: nothing is left of what squeezed stores were counting."""
-    found = [inner.instr for region in scope.regions for inner in walk(region)]
-    if not any(
-        o.kind is Kind.ALIGN for instr in found if instr is not None for o in (*instr.operands, *instr.produces)
-    ):
-        return
-
-    def action(worker: Any, operands: list[Any], words: Any) -> None:
-        worker.begin_block()
-        worker.chunk.begin_scope()
-
-    carried_out(w, scope, action)
 
 
 def check(w: Writer, step: Step) -> None:

@@ -139,7 +139,10 @@ def branch_if(w: Writer, step: Step) -> None:
 
 
 def in_place(w: Writer, step: Step) -> None:
-    """A region in line; programs of which only some cores run one are not native."""
+    """A region in line: which kinds of core run it makes no difference, since programs for several are not native.
+
+    A vector scope begins with no stream of stores; programs with such streams are not native either.
+    """
     w.pending.flush()
     (region,), carrier = step.regions, Carrier(w, step.results)
     if len(region) > 1:
@@ -147,12 +150,6 @@ def in_place(w: Writer, step: Step) -> None:
     else:
         _steps(w, region[0], carrier)
     carrier.give(w, step.results)
-
-
-def scope(w: Writer, step: Step) -> None:
-    """A vector scope."""
-    w.begin_scope(step)
-    in_place(w, step)
 
 
 def switch(w: Writer, step: Step) -> None:
@@ -275,7 +272,7 @@ WORDS: dict[str, Callable[[Writer, Step], None]] = {
     "if": branch_if,
     "switch": switch,
     "region": in_place,
-    "scope": scope,
+    "scope": in_place,
     "call": call,
     "return": ret,
     "claim": claim,

@@ -226,10 +226,6 @@ class Writer:
         """True if the program sets registers of copies to other numbers than 1, which would mean nothing."""
         return any(_configures(step) for function in self.plan.functions.values() for step in walk(function.body))
 
-    def begin_scope(self, step: Step) -> None:
-        """A vector scope begins."""
-        callbacks.forget_stream(self, step)
-
     def element(self, pointer: GmPointer, start: Num, *, write: bool) -> bool:
         """One element of global memory is met, `start` bytes behind its first one; false if that is not to happen."""
         return True
@@ -240,6 +236,9 @@ class Writer:
         """Any bytes of a buffer may be read."""
         start = self.module.space(loc)
         self.contents.read(start, start + self.module.spaces[loc][1])
+
+    def reads_region(self, tile: Tile) -> None:
+        """A number depends on the valid region of a tile."""
 
     def reads_everything(self) -> None:
         """Any bytes may be read: the tile is one that only the run knows."""

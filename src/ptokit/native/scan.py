@@ -26,7 +26,7 @@ from .code import Num
 from .function import Writer
 from .module import STATE_SEEN
 from .relevant import Relevant
-from .values import GmPointer, NotNativeError, View
+from .values import GmPointer, NotNativeError, Tile, View
 from .views import Checked, reach
 
 WRITES, READS, SCALARS = range(3)
@@ -73,9 +73,6 @@ class Scanner(Writer):
         if step in self.relevant.steps:
             super().step(step)
 
-    def begin_scope(self, step: Step) -> None:
-        pass
-
     def check(self, step: Step) -> None:
         pass
 
@@ -90,6 +87,10 @@ class Scanner(Writer):
 
     def reads_space(self, loc: object) -> None:
         raise NotNativeError("a scan", "what follows depends on on-chip memory")
+
+    def reads_region(self, tile: Tile) -> None:
+        if tile.shape is not None:
+            raise NotNativeError("a scan", "what follows depends on a valid region that may change")
 
     def note(self, number: Num, kind: int, first: Num, last: Num) -> None:
         """An argument's bytes from `first` to `last` are touched."""

@@ -68,6 +68,16 @@ def set_valid(w: Writer, step: Step) -> None:
     _set_valid(w, step, tile.type, tile.shape, w.number(step["valid_row"]), w.number(step["valid_col"]))
 
 
+def valid_sizes(w: Writer, step: Step) -> None:
+    """The valid rows and columns of a tile as numbers, or one of the two."""
+    tile = w.get(step["source"])
+    w.reads_region(tile)
+    rows, cols = valid(w, tile)
+    sizes = {"valid_rows": [rows], "valid_cols": [cols]}.get(step.word, [rows, cols])
+    for result, size in zip(step.results, sizes):
+        w.set(result, size)
+
+
 def rebind(w: Writer, step: Step) -> None:
     """The same tile at another address."""
     w.pending.flush()
@@ -186,4 +196,7 @@ WORDS: dict[str, Callable[[Writer, Step], None]] = {
     "alias": alias,
     "window": window,
     "set_valid": set_valid,
+    "valid": valid_sizes,
+    "valid_rows": valid_sizes,
+    "valid_cols": valid_sizes,
 }
