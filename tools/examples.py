@@ -175,7 +175,7 @@ class Search:
         """Another type for an operand, some of it as before."""
         pick = self.chance.choice
         dtype = pick(self._dtypes() if self.chance.random() < 0.7 else [DTYPES[n] for n in NUMBERS if n in DTYPES])
-        also = [k for allowed, k in ((o.or_view, Kind.VIEW), (o.or_ptr, Kind.PTR), (o.or_vreg, Kind.VREG)) if allowed]
+        also = [kind for kind in o.also if kind is not Kind.TILE]
         kind = o.kind if not also or self.chance.random() < 0.6 else pick(also)
         match kind:
             case Kind.TILE:

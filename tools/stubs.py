@@ -203,9 +203,7 @@ def parameter(operand: Operand, left_out: list[Operand]) -> str:
 
 def kind_of(operand: Operand) -> str:
     """The type of an argument for an operand."""
-    also = [(operand.or_view, Kind.VIEW), (operand.or_ptr, Kind.PTR), (operand.or_vreg, Kind.VREG)]
-    also.append((operand.or_tile, Kind.TILE))
-    return " | ".join([_KINDS[operand.kind], *(_KINDS[kind] for allowed, kind in also if allowed)])
+    return " | ".join(_KINDS[kind] for kind in (operand.kind, *operand.also))
 
 
 def attribute(attr: Attr, required: bool = False) -> str:

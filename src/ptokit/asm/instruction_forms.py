@@ -71,8 +71,8 @@ def _operation(instr: Instr) -> Op:
     for operand in chosen:
         type = Opaque(_type(operand, instr))
         if operand.variadic and not operand.optional:
-            operands[operand.name] = [Value(type, f"{operand.name}{k}") for k in range(max(2, operand.size))]
-        elif not operand.optional or operand.offset:
+            operands[operand.name] = [Value(type, f"{operand.name}{k}") for k in range(max(2, operand.variadic))]
+        elif not operand.optional or operand.form.offset:
             operands[operand.name] = Value(type, operand.name)
     kinds = [a.kind for a in instr.attrs]
     left_out = _in_groups(instr)

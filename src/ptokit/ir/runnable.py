@@ -65,7 +65,7 @@ def _operation(op: Op, found: Diagnostics) -> None:
         )
     for operand in instr.operands:
         value = op.get(operand.name)
-        if value is not None and operand.kind is Kind.TILE and is_memref(value.type) and not operand.or_view:
+        if value is not None and operand.kind is Kind.TILE and is_memref(value.type) and Kind.VIEW not in operand.also:
             found.error(
                 _RULE,
                 f"{op.name} with {operand.name} of type {value.type} cannot be run yet",

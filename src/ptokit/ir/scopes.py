@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ptokit.diagnostics import Diagnostic, Diagnostics, Note, Severity, define, lookup
+from ptokit.isa.operands import Passing
 from ptokit.types.values import Align, Mask, VReg
 
 from .core import Block, Op, Value
@@ -91,7 +92,7 @@ def _stores(survey: Survey) -> Iterator[Value]:
     for op in survey.ops:
         instr = instr_of(op)
         if instr is not None:
-            known.update(v for operand, v in zip(instr.produces, op.results) if operand.linear)
+            known.update(v for operand, v in zip(instr.produces, op.results) if operand.passing is Passing.ONCE)
         if op.name == "scf.for":
             for init, arg, result in zip(op.group("init"), op.regions[0].args[1:], op.results):
                 if init in known:

@@ -259,9 +259,11 @@ class _Checker:
                 continue
             if info is None or taken is None or isinstance(info, taken):
                 continue
-            if (operand.or_view and isinstance(info, ViewInfo)) or (operand.or_ptr and isinstance(info, PtrInfo)):
+            if (Kind.VIEW in operand.also and isinstance(info, ViewInfo)) or (
+                Kind.PTR in operand.also and isinstance(info, PtrInfo)
+            ):
                 continue
-            if operand.or_vreg and isinstance(info, VregInfo | VectorInfo):
+            if Kind.VREG in operand.also and isinstance(info, VregInfo | VectorInfo):
                 continue
             opaque = opaque or not isinstance(info, LoweredInfo)
             if not is_memref(op[operand.name].type):

@@ -41,10 +41,20 @@ class Kind(StrEnum):
     PIPE = "pipe"  # between cores: !pto.pipe
 
 
+class Passing(StrEnum):
+    """What is particular about handing an operand or a result on."""
+
+    PLAIN = ""
+    ONCE = "once"  # a state that is handed on exactly once
+    ADVANCED = "advanced"  # a result: the pointer of an access; only where the text asks for it
+    PLACED = "placed"  # the instruction gives a tile or view its place
+
+
 @dataclass(frozen=True, slots=True)
 class OperandForm:
     """How text writes an operand, where the instruction has no grammar of its own."""
 
+    offset: bool = False  # from the pointer before it: in brackets behind that
     listed: bool = False  # of an offset: with its type
     group: str = ""  # in parentheses behind this word: ``nburst(...)``
     implied: bool = False  # of a number: without its type
@@ -52,34 +62,56 @@ class OperandForm:
     absent: str = ""  # the word behind the operands of ``ins`` that says it is not there
 
 
+FIRST_SOURCE = "*"
+"""`Operand.like` of a scratch tile that only statements leave out: then it has the type of their first source."""
+
+
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """One operand. `Instr.operands` lists them in C++ order, destination first."""
+    """One operand. `Instr.operands` lists them in C++ order, destination first.
+
+    ``type``: of a number "index", "i64", "f32", or empty where it is the element type of the tile it meets; the memory
+    of a pointer, "ub" or "gm"; the granularity of a mask, "b16"; of a tile `BITS`, or the name of the `TileType` where
+    text calls several of them scaling tiles. A group of devices has the role of its members' memory.
+    """
 
     name: str
     role: Role = Role.IN
     kind: Kind = Kind.TILE
     optional: bool = False
-    variadic: bool = False  # a list of values
-    type: str = ""  # of a scalar: "index", "i64"; empty: the element type of the tile it meets; of a mask tile: `BITS`
-    or_view: bool = False  # a tile or a pointer, or a view: of a pointer in lowered texts, a memref
-    or_tile: bool = False  # a view of global memory, or a tile
-    place: TileType | None = None  # where a tile lies that text calls a scaling tile
-    or_ptr: bool = False  # a number, or a pointer
-    or_vreg: bool = False  # a number, or a register or logical vector
-    space: str = ""  # of a pointer: "ub" or "gm"
-    offset: bool = False  # from the pointer before it; stands in brackets behind that
-    supplied: bool = False  # of a scratch tile: a statement that omits it means one of the type of its first source
+    variadic: int = 0  # a list of values, in groups of so many
+    type: str = ""
+    also: tuple[Kind, ...] = ()  # further kinds; a view may stand for a pointer in lowered texts, which have memrefs
     like: str = ""  # of a result whose type is not written, or a scratch tile that a statement omits: what has its type
     agreed: bool = False  # blocks that run together need the same value
-    linear: bool = False  # of a state: handed on exactly once
-    posted: bool = False  # of a result: the pointer of an access, advanced; only where the text asks for it
-    placed: bool = False  # of a tile: the instruction gives it its place
-    size: int = 1  # of a list in groups: how many values one group has
-    bits: int = 0  # of a mask: its granularity
-    members: Role = Role.IN  # of a group of devices: what happens to the memory of its members
+    passing: Passing = Passing.PLAIN
     needed: Callable[[Site], str | None] | None = None  # of a scratch tile: what its size follows from, None: no need
     form: OperandForm = OperandForm()
+
+    @property
+    def space(self) -> str:
+        """The memory of a pointer; empty if it may be any."""
+        return self.type if self.kind is Kind.PTR else ""
+
+    @property
+    def bits(self) -> int:
+        """The granularity of a mask; 0 if it may be any."""
+        return int(self.type[1:] or 0) if self.kind is Kind.MASK else 0
+
+    @property
+    def number_type(self) -> str:
+        """The type of a number; empty if it follows from other operands."""
+        return self.type if self.kind is Kind.SCALAR else ""
+
+    @property
+    def place(self) -> TileType | None:
+        """Where a tile lies that text calls a scaling tile."""
+        return TileType[self.type] if self.kind is Kind.TILE and self.type not in ("", BITS) else None
+
+    @property
+    def posted(self) -> bool:
+        """True for the advanced pointer of an access."""
+        return self.passing is Passing.ADVANCED
 
 
 BITS = "bits"
@@ -98,7 +130,7 @@ def src(name: str = "src", *, optional: bool = False) -> Operand:
 
 def scales(name: str, place: TileType) -> Operand:
     """A tile of scales; text says ``scaling``, and the operand says which buffer that is."""
-    return Operand(name, place=place)
+    return Operand(name, type=place.name)
 
 
 def inout(name: str = "dst") -> Operand:
@@ -133,7 +165,7 @@ def view(name: str, role: Role = Role.IN) -> Operand:
 
 def scalars(name: str) -> Operand:
     """A list of positions or sizes."""
-    return Operand(name, Role.IN, Kind.SCALAR, variadic=True, type="index")
+    return Operand(name, Role.IN, Kind.SCALAR, variadic=1, type="index")
 
 
 def ptr(name: str = "ptr") -> Operand:
@@ -143,7 +175,7 @@ def ptr(name: str = "ptr") -> Operand:
 
 def address(name: str = "value") -> Operand:
     """A byte address, or a pointer to be seen as one to other elements."""
-    return Operand(name, Role.IN, Kind.SCALAR, type="i64", or_ptr=True)
+    return Operand(name, Role.IN, Kind.SCALAR, type="i64", also=(Kind.PTR,))
 
 
 def tmp(
@@ -151,16 +183,15 @@ def tmp(
     *,
     optional: bool = False,
     like: str = "",
-    supplied: bool = False,
     needed: Callable[[Site], str | None] | None = None,
 ) -> Operand:
     """A scratch tile. ``like``: the operand that has its type, so that a statement may leave it out.
 
-    ``supplied``: the same where that is the first source, and level 2 does not leave it out (assembly 5, rule 5).
+    `FIRST_SOURCE` is the first tile it reads; then level 2 does not leave it out (assembly 5, rule 5).
     ``needed``: where text leaves it out and the assembler has to make it, the operand whose valid region says how
     large, or "" if no open size matters; None where it is not needed.
     """
-    return Operand(name, Role.SCRATCH, Kind.TILE, optional, supplied=supplied, like=like, needed=needed)
+    return Operand(name, Role.SCRATCH, Kind.TILE, optional, like=like, needed=needed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ def flag(name: str) -> Attr:
 
 def handle(name: str, *, optional: bool = False) -> Operand:
     """A value whose type ptokit only carries: a pipe, a session, an array of events."""
-    return Operand(name, Role.IN, Kind.SCALAR, optional, or_ptr=True)
+    return Operand(name, Role.IN, Kind.SCALAR, optional, also=(Kind.PTR,))
 
 
 # --------------------------------------------------- lowered forms (7.1)

@@ -29,11 +29,12 @@ from .meaning.execute import Derived
 from .meaning.footprint import footprint as footprint_of
 from .meaning.words import Meaning as Meaning
 from .meaning.words import Ordering, Python, Shown, Unrun, Word
-from .operands import BITS
+from .operands import BITS, FIRST_SOURCE
 from .operands import Attr as Attr
 from .operands import Kind as Kind
 from .operands import Operand as Operand
 from .operands import OperandForm as OperandForm
+from .operands import Passing as Passing
 from .operands import Role as Role
 from .operands import address as address
 from .operands import agreed as agreed
@@ -215,7 +216,7 @@ class Instr:
     @cached_property
     def supplied(self) -> Operand | None:
         """The scratch tile that a statement may leave out, and gets of the type of its first source."""
-        return next((o for o in self.operands if o.supplied), None)
+        return next((o for o in self.operands if o.like == FIRST_SOURCE), None)
 
     @property
     def shown(self) -> str:

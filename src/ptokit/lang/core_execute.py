@@ -17,6 +17,7 @@ from ptokit.ir.views import CHECKS
 from ptokit.isa.check import broken_rules
 from ptokit.isa.checks.cores import core_needed
 from ptokit.isa.checks.tile_types import check_tile
+from ptokit.isa.operands import Passing
 from ptokit.isa.order.waiting import Asked
 from ptokit.isa.site import Site
 from ptokit.isa.table import Instr, Kind, Role
@@ -106,7 +107,7 @@ def _instruction(session: Session, op: Op) -> Any:
     assert instr is not None, op.name
     if session.kind and (needed := _core_needed(session, op)) and needed != session.kind:
         return None  # for the other kind of core
-    placed = {operand.name for operand in instr.operands if operand.placed}
+    placed = {operand.name for operand in instr.operands if operand.passing is Passing.PLACED}
     operands = {n: held(value) if n in placed else _operand(held(value)) for n, value in op.operands.items()}
     _check_writable(instr, operands)
     try:

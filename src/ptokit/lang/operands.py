@@ -10,6 +10,7 @@ import numpy as np
 
 from ptokit.diagnostics.calls import Argument
 from ptokit.ir import Value
+from ptokit.isa.operands import Passing
 from ptokit.isa.table import Attr, Instr, Kind, Operand, Role
 from ptokit.types.dtypes import DType
 from ptokit.types.values import INDEX
@@ -55,8 +56,7 @@ def fits(arg: Any, operand: Operand) -> bool:
     """True if an argument is of the operand's kind."""
     if operand.variadic and isinstance(arg, list | tuple):
         return all(_is_kind(item, operand.kind) for item in arg)
-    also = (operand.or_view, Kind.VIEW), (operand.or_ptr, Kind.PTR), (operand.or_vreg, Kind.VREG)
-    return _is_kind(arg, operand.kind) or any(allowed and _is_kind(arg, kind) for allowed, kind in also)
+    return any(_is_kind(arg, kind) for kind in (operand.kind, *operand.also))
 
 
 def _is_kind(arg: Any, kind: Kind) -> bool:
@@ -255,7 +255,7 @@ def record(instr: Instr, operands: Arguments) -> Values:
 
 
 def _value(instr: Instr, operand: Operand, arg: Any, operands: Arguments) -> Value:
-    if operand.placed and isinstance(arg, Tile | GlobalTensor):
+    if operand.passing is Passing.PLACED and isinstance(arg, Tile | GlobalTensor):
         return arg.placed
     if isinstance(arg, GlobalTensor):
         return arg.whole().value
@@ -267,8 +267,8 @@ def _value(instr: Instr, operand: Operand, arg: Any, operands: Arguments) -> Val
 def scalar_type_of(instr: Instr, operand: Operand, arg: Any, operands: Arguments) -> ScalarType:
     """Type in which a number is passed: what the table says, else the type it has or, for Python numbers, the element
     type of the tile that it meets (compute-elementwise EW-08)."""
-    if operand.type:
-        return ScalarType(operand.type)
+    if operand.number_type:
+        return ScalarType(operand.number_type)
     element = _element_type(instr, operands)
     kind = getattr(arg, "type", None)
     if isinstance(kind, ScalarType) and (kind != INDEX or not element.is_integer):

@@ -99,8 +99,8 @@ def _value(operand: Operand, arg: Any, dtype: DType | None) -> Value:
 
 def _number_type(operand: Operand, arg: Any, dtype: DType | None) -> ScalarType:
     """What the table says; else the type the number has; else that of the lanes it meets."""
-    if operand.type:
-        return ScalarType(operand.type)
+    if operand.number_type:
+        return ScalarType(operand.number_type)
     if isinstance(arg, Scalar):
         return arg.type
     if dtype is None:

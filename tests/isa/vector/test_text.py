@@ -184,7 +184,7 @@ def test_lines_run_as_the_table_says(line: str) -> None:
             place += 1
         else:
             args.append(numbers[type])
-    named, written = [o for o in instr.operands if not o.offset], list(operands(text).items())
+    named, written = [o for o in instr.operands if not o.form.offset], list(operands(text).items())
     bound = _align(named, [t for _, t in written])
     given = [None if k is None else args[k] for k in bound]
     for operand, k in zip(named, bound):
@@ -224,7 +224,7 @@ def _align(named: list[Any], types: list[str]) -> list[int | None]:
     kinds = {"!pto.vreg": "vreg", "!pto.mask": "mask"}
     for operand in named:
         kind = kinds.get(types[k][:9], "scalar") if k < len(types) else ""
-        if kind == operand.kind or (operand.or_vreg and kind == "vreg"):
+        if kind == operand.kind or ("vreg" in operand.also and kind == "vreg"):
             out.append(k)
             k += 1
         else:

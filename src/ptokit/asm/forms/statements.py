@@ -64,9 +64,13 @@ def _apart(order: Sequence[Operand], counts: Sequence[int], given: Sequence[Type
     position = 0
     for operand, count in zip(order, counts):
         for type in given[position : position + count]:
-            if operand.kind is Kind.TILE and not operand.or_view and isinstance(type, (MemRef, PartitionView)):
+            if (
+                operand.kind is Kind.TILE
+                and Kind.VIEW not in operand.also
+                and isinstance(type, (MemRef, PartitionView))
+            ):
                 return False
-            if operand.kind is Kind.VIEW and not operand.or_tile and isinstance(type, TileSpec):
+            if operand.kind is Kind.VIEW and Kind.TILE not in operand.also and isinstance(type, TileSpec):
                 return False
         position += count
     return True

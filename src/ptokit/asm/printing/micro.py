@@ -37,7 +37,7 @@ def print_micro(op: Op, instr: Instr, name: Callable[[Value], str]) -> str:
         values = op.group(operand.name)
         if not operand.form.group:
             parts += [quote(str(op.attrs[a.name])) for a in tokens if a.before == operand.name]
-        if operand.offset:
+        if operand.form.offset:
             for value in values:
                 parts[-1] += f"[{name(value)}]"
             if not operand.form.listed:
@@ -48,7 +48,7 @@ def print_micro(op: Op, instr: Instr, name: Callable[[Value], str]) -> str:
     for word in dict.fromkeys(o.form.group for o in instr.operands if o.form.group):
         members = [o for o in instr.operands if o.form.group == word]
         values = [v for o in members for v in op.group(o.name)]
-        size = members[0].size if members[0].variadic else max(1, len(values))
+        size = members[0].variadic or max(1, len(values))
         for k in range(0, len(values), size):
             part = values[k : k + size]
             groups.append(f"{word}({', '.join(map(name, part))})")

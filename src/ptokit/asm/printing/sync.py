@@ -133,7 +133,11 @@ class _Plan:
             return
         user = users[0]
         instr = instr_of(user)
-        if instr is None or instr.form.syntax not in DPS_WORDS or any(o.variadic or o.or_tile for o in instr.operands):
+        if (
+            instr is None
+            or instr.form.syntax not in DPS_WORDS
+            or any(o.variadic or Kind.TILE in o.also for o in instr.operands)
+        ):
             return
         if not _states(user, instr, destinations=True):
             return

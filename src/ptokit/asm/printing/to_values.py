@@ -179,7 +179,7 @@ class _ToValues(Copier):
             in_tile = operand.kind is Kind.TILE and is_tile(op.get(operand.name))
             if given is None or (in_tile and operand.role is Role.OUT) or op.get(operand.name) in self.records:
                 continue
-            if operand.role in (Role.OUT, Role.INOUT) and operand.kind is not Kind.VIEW and not in_tile:
+            if operand.role in (Role.OUT, Role.INOUT) and operand.kind not in (Kind.VIEW, Kind.GROUP) and not in_tile:
                 self.error(rules.FORM, f"{op.name} writes %{op[operand.name].name}, which is no tile", op)
             elif isinstance(given, list):
                 operands[operand.name] = [self.use(v, op) for v in given]

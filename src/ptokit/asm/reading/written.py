@@ -325,10 +325,10 @@ def _check_pointers(p: Parser, instr: Instr, reading: _Reading) -> None:
             continue
         type = value.type
         if isinstance(type, Ptr):
-            fits = operand.or_ptr or (operand.kind is Kind.PTR and (type.space or "gm") == operand.space)
+            fits = Kind.PTR in operand.also or (operand.kind is Kind.PTR and (type.space or "gm") == operand.space)
         else:
             fits = operand.kind is Kind.SCALAR and isinstance(type, Scalar)
-        if not fits and not (operand.or_view and isinstance(type, MemRef)):
+        if not fits and not (Kind.VIEW in operand.also and isinstance(type, MemRef)):
             wanted = f"a pointer to {operand.space}" if operand.kind is Kind.PTR else "a number"
             message = f"{operand.name} of pto.{instr.text} is {wanted}, not {type}"
             p.fail(rules.OPERANDS, message, reading.first[operand.name])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..forms import LEVEL2
 from ..meaning.sentence import sentence
 from ..meaning.words import Search
+from ..operands import FIRST_SOURCE
 from ..scratch import on_a2a3
 from ..table import Instr, Operand, Role, TextForm, dst, src, tmp
 from ..typesets import FB, I6, INT16_32, N4, F, types, types_of
@@ -14,7 +15,7 @@ from .words import SRC, vector
 OPERANDS = (
     dst(),
     src(),
-    tmp(optional=True, supplied=True, needed=on_a2a3("src")),
+    tmp(optional=True, like=FIRST_SOURCE, needed=on_a2a3("src")),
     Operand("dst_val", Role.OUT, optional=True),
 )
 ROW_TYPES = types(N4, INT16_32 | FB, cpu=INT_ANY | FB, asm=F | types_of("i16 u16 i32 u32"))

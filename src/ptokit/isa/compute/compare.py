@@ -21,7 +21,7 @@ from ..meaning.expressions import (
     unequal,
 )
 from ..meaning.words import Lane, Write
-from ..operands import BITS
+from ..operands import BITS, FIRST_SOURCE
 from ..scratch import on_a2a3
 from ..site import Site
 from ..table import Attr, TextForm, dst, scalar, src, tmp
@@ -76,14 +76,14 @@ TCMPS = vector(
 TSEL = computed(
     "TSEL",
     select(Bit("mask"), SRC0, SRC1),
-    (dst(), src("mask"), src("src0"), src("src1"), tmp(optional=True, supplied=True, needed=on_a2a3())),
+    (dst(), src("mask"), src("src0"), src("src1"), tmp(optional=True, like=FIRST_SOURCE, needed=on_a2a3())),
     types(INT16_32 | FB, N11, asm=ASM_SELECT_TILE),
     common=(*SELECT_RULES, EW_A5_03, EW_A5_04, EW_11_SEL, EW_AS_12, EW_A5_01, EW_CPU_01),
 )
 TSELS = computed(
     "TSELS",
     select(Bit("mask"), SRC, Scalar("scalar", "dst")),
-    (dst(), src("mask"), src(), tmp(optional=True, supplied=True, needed=on_a2a3("src")), scalar()),
+    (dst(), src("mask"), src(), tmp(optional=True, like=FIRST_SOURCE, needed=on_a2a3("src")), scalar()),
     types(INT16_32 | FB, I8 | F, asm=ASM_SELECT),
     common=(*SELECT_RULES, EW_AS_10, EW_11_SELS, EW_AS_13, EW_A5_01),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..meaning.expressions import divide, floor_mod, fmod, maximum, minimum
+from ..operands import FIRST_SOURCE
 from ..scratch import of_floats, on_a2a3
 from ..table import tmp
 from ..typesets import (
@@ -47,7 +48,7 @@ TREM = binary(
     EW_A5_01,
     EW_11_REM,
     EW_AS_04,
-    scratch=tmp(optional=True, supplied=True, needed=on_a2a3("dst")),
+    scratch=tmp(optional=True, like=FIRST_SOURCE, needed=on_a2a3("dst")),
     note="the sign of src1",
     footprint=remainder_footprint,
 )
@@ -77,7 +78,7 @@ TXOR = binary(
     EW_10_APART_A3,
     EW_11,
     EW_AS_05,
-    scratch=tmp(optional=True, supplied=True, needed=on_a2a3("dst")),
+    scratch=tmp(optional=True, like=FIRST_SOURCE, needed=on_a2a3("dst")),
 )
 TSHL = binary("TSHL", SRC0 << SRC1, types(I6, I8, asm=ASM_INT))
 TSHR = binary("TSHR", SRC0 >> SRC1, types(I6, I8, asm=ASM_INT), note="arithmetic if signed")
@@ -88,6 +89,6 @@ TPRELU = binary(
     EW_10_APART_A3,
     EW_11_MASK,
     EW_AS_03,
-    scratch=tmp(optional=True, supplied=True, needed=on_a2a3("dst")),
+    scratch=tmp(optional=True, like=FIRST_SOURCE, needed=on_a2a3("dst")),
 )
 TSUBRELU = binary("TSUBRELU", relu(SRC0 - SRC1), types(F, F))

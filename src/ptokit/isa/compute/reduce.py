@@ -13,6 +13,7 @@ from ptokit.diagnostics import Rule
 from ..meaning.expressions import Convert
 from ..meaning.sentence import sentence
 from ..meaning.words import Fold, Order
+from ..operands import FIRST_SOURCE
 from ..scratch import of_trees, on_a2a3
 from ..site import Site
 from ..table import Attr, Instr, TextForm, dst, src, tmp
@@ -51,7 +52,7 @@ def row_reduction(name: str, op: str, types: Types, *rules: Rule) -> Instr:
     return vector(
         name,
         sentence(Fold(op, SRC, "row")),
-        (dst(), src(), tmp(optional=True, supplied=True, needed=on_a2a3("src"))),
+        (dst(), src(), tmp(optional=True, like=FIRST_SOURCE, needed=on_a2a3("src"))),
         types,
         _fold(op, "row"),
         *rules,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..meaning.expressions import Expr, divide, floor_mod, fmod, maximum, minimum
+from ..operands import FIRST_SOURCE
 from ..scratch import of_floats, on_a2a3
 from ..site import Site
 from ..table import Attr, TextForm, scalar, tmp
@@ -101,7 +102,7 @@ TREMS = tile_scalar(
     EW_11_REMS,
     EW_AS_04_SCALAR,
     EW_CPU_05,
-    scratch=tmp(optional=True, supplied=True, needed=on_a2a3("dst")),
+    scratch=tmp(optional=True, like=FIRST_SOURCE, needed=on_a2a3("dst")),
     note="the sign of the scalar",
     footprint=remainder_footprint,
 )
@@ -150,7 +151,7 @@ TXORS = tile_scalar(
     EW_AS_05_SCALAR,
     EW_AS_01,
     EW_A3_07,
-    scratch=tmp(optional=True, supplied=True, needed=on_a2a3("dst")),
+    scratch=tmp(optional=True, like=FIRST_SOURCE, needed=on_a2a3("dst")),
 )
 TSHLS = tile_scalar("TSHLS", SRC << SCALAR, types(INT16_32, I8, asm=I8), EW_1, EW_09, EW_A5_01)
 TSHRS = tile_scalar(

@@ -81,7 +81,7 @@ def _filled(o: Site) -> Move | None:
 
 
 _BURST = (*numbers("len_burst"), *numbers("n_burst src_stride dst_stride", group="nburst"))
-_LOOPS = Operand("loops", Role.IN, Kind.SCALAR, True, True, "i64", form=OperandForm(group="loop"), size=3, agreed=True)
+_LOOPS = Operand("loops", Role.IN, Kind.SCALAR, True, 3, "i64", form=OperandForm(group="loop"), agreed=True)
 _SID = "sid n_burst len_burst src_gap dst_gap"
 _GAPS = "n_burst len_burst src_gap dst_gap"
 

@@ -142,9 +142,11 @@ def _fields(o: Site) -> Move | None:
 
 _DRAIN = (
     Operand(
-        "quant", Role.IN, Kind.SCALAR, optional=True, or_ptr=True, form=OperandForm(group="pre_quant"), agreed=True
+        "quant", Role.IN, Kind.SCALAR, optional=True, also=(Kind.PTR,), form=OperandForm(group="pre_quant"), agreed=True
     ),
-    Operand("relu", Role.IN, Kind.SCALAR, optional=True, or_ptr=True, form=OperandForm(group="pre_relu"), agreed=True),
+    Operand(
+        "relu", Role.IN, Kind.SCALAR, optional=True, also=(Kind.PTR,), form=OperandForm(group="pre_relu"), agreed=True
+    ),
     Operand("clip", Role.IN, Kind.SCALAR, optional=True, form=OperandForm(group="pre_relu"), agreed=True),
     *numbers("layout_stride", group="layout", optional=True),
     *numbers("loop_count loop_src loop_dst", group="loop3", optional=True),

@@ -33,7 +33,7 @@ SOURCE = "PTOAS e32488c9, micro-isa 16"
 
 def at(name: str, space: str, role: Role = Role.IN) -> Operand:
     """A pointer into one of the buffers: gm, l1, l0a, l0b, l0c, fb, bt, ub; in lowered texts a memref."""
-    return Operand(name, role, Kind.PTR, space=space, or_view=True)
+    return Operand(name, role, Kind.PTR, type=space, also=(Kind.VIEW,))
 
 
 def numbers(names: str, *, group: str = "", optional: bool = False) -> tuple[Operand, ...]:

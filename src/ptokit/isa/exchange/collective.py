@@ -13,7 +13,7 @@ from typing import Any
 from ptokit.diagnostics import Scope, define
 from ptokit.types.enums import Pipe, ReduceOp
 
-from ..forms import LEVEL1
+from ..forms import LEVEL1, LEVEL2
 from ..machine import Machine, ViewOperand
 from ..meaning.words import Meaning, Refusal, Transfer, Word
 from ..site import Site
@@ -23,7 +23,7 @@ from .communication import reduction
 
 _MEMBERS = reduction("group")
 GROUP = Operand("group", Role.IN, Kind.GROUP)
-_RECEIVERS = Operand("group", Role.IN, Kind.GROUP, members=Role.OUT)
+_RECEIVERS = Operand("group", Role.OUT, Kind.GROUP)
 
 define(
     "COMM-02",
@@ -46,7 +46,7 @@ def _group(m: Machine, members: Sequence[ViewOperand]) -> tuple[ViewOperand, ...
 
 def _memory(name: str, role: Role = Role.IN, *, optional: bool = False) -> Operand:
     """Global memory of this or another device, or a tile."""
-    return Operand(name, role, Kind.VIEW, optional, or_tile=True)
+    return Operand(name, role, Kind.VIEW, optional, also=(Kind.TILE,))
 
 
 TEXT_ONLY = TextForm(in_python=False)
@@ -91,6 +91,7 @@ TBROADCAST = _between(
     _RECEIVERS,
     _memory("src"),
     meaning=Transfer("group", "src"),
+    form=replace(TEXT_ONLY, orders={LEVEL2: "group src -> dst"}),
 )
 TREDUCE = _between(
     "TREDUCE",
@@ -118,7 +119,7 @@ GROUP_SCATTER = _between(
     _memory("src"),
     meaning=Transfer("group", "src", rows=True),
     text="tscatter.group",
-    form=replace(TEXT_ONLY, newest="tscatter"),
+    form=replace(TEXT_ONLY, newest="tscatter", orders={LEVEL2: "group src ->"}),
     cpp="TSCATTER",
 )
 MAKE_GROUP = instruction(
@@ -126,7 +127,7 @@ MAKE_GROUP = instruction(
         "MAKE_GROUP",
         "make_group",
         "A group of devices, by the memory that each takes part with.",
-        (Operand("members", Role.IN, Kind.VIEW, variadic=True),),
+        (Operand("members", Role.IN, Kind.VIEW, variadic=1),),
         pipe=Pipe.S,
         run=_group,
         form=grammar("%members* {} : ( T(members) ) -> R:group", in_python=False),

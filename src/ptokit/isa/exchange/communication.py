@@ -16,8 +16,8 @@ from ..table import Attr, Instr, Kind, Operand, Role, grammar, instruction, list
 from ..traits import BETWEEN_CORES
 
 _PING, _PONG = src("ping"), src("pong", optional=True)
-_READ = Operand("members", Role.IN, Kind.VIEW, variadic=True)
-_WRITTEN = Operand("members", Role.OUT, Kind.VIEW, variadic=True)
+_READ = Operand("members", Role.IN, Kind.VIEW, variadic=1)
+_WRITTEN = Operand("members", Role.OUT, Kind.VIEW, variadic=1)
 _ROOT = number("root")
 _SOURCE = "PTOAS 2026-08 PTOOps.td"
 

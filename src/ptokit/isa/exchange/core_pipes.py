@@ -13,6 +13,7 @@ from ptokit.types.enums import Pipe
 from ptokit.types.pipe_enums import TileSplitAxis
 
 from ..meaning.words import Ordering
+from ..operands import Passing
 from ..pending import flag, handle, number
 from ..table import Attr, Instr, Kind, Operand, Role, TextForm, grammar, instruction, scalar
 from ..traits import BETWEEN_CORES, WAITING
@@ -42,8 +43,8 @@ _PIPE = (
     "<? , local_slot_num = N(local_slot_num) ?> <? , flag_base = N(flag_base) ?> <? , nosplit = N(nosplit) ?> }} "
     "( {} <? , %peer : T(peer) ?> ) {{}} -> R"
 )
-_ENTRY = Operand("tile", or_view=True)
-_POPPED = Operand("popped", Role.OUT, or_view=True)
+_ENTRY = Operand("tile", also=(Kind.VIEW,))
+_POPPED = Operand("popped", Role.OUT, also=(Kind.VIEW,))
 _PIPE_VALUE = Operand("opened", Role.OUT, Kind.PIPE)
 _PIPE_OPERAND = Operand("pipe", Role.IN, Kind.PIPE)
 _ADDRESS = Operand("address", Role.OUT, Kind.SCALAR, type="i32")
@@ -102,7 +103,7 @@ for _core in ("aic", "aiv"):
     _of_pipes(
         f"tfree_from_{_core}",
         "Free the slot of a popped tile.",
-        Operand("entry", optional=True, or_view=True),
+        Operand("entry", optional=True, also=(Kind.VIEW,)),
         attrs=(_ID, _SPLIT),
         meaning=Ordering(pipe_ends.free_from),
         form=grammar(f"<? ~( %entry : T(entry) ) ?> {_TAIL} {{}}"),
@@ -144,7 +145,7 @@ IMPORT_RESERVED_BUFFER = _of_pipes(
 INITIALIZE_L2G2L_PIPE = _of_pipes(
     "initialize_l2g2l_pipe",
     "A pipe through global memory.",
-    Operand("gm", Role.INOUT, Kind.PTR, or_view=True),
+    Operand("gm", Role.INOUT, Kind.PTR, also=(Kind.VIEW,)),
     handle("local", optional=True),
     handle("peer", optional=True),
     attrs=(*_SLOTS, number("flag_base"), _EPILOGUE),
@@ -169,7 +170,7 @@ for _name, _summary, _tile, _run in (
     (
         "TPOP",
         "Let a tile be the next one of a pipe between cores.",
-        Operand("tile", Role.INOUT, or_view=True, placed=True),
+        Operand("tile", Role.INOUT, also=(Kind.VIEW,), passing=Passing.PLACED),
         pipe_ends.pop,
     ),
 ):
@@ -189,7 +190,7 @@ TFREE = _of_pipes(
     "tfree",
     "Give the slot of a popped tile back.",
     _PIPE_OPERAND,
-    Operand("entry", optional=True, or_view=True),
+    Operand("entry", optional=True, also=(Kind.VIEW,)),
     attrs=(_SPLIT,),
     name="TFREE",
     meaning=Ordering(pipe_ends.free),
@@ -199,7 +200,7 @@ TALLOC = _of_pipes(
     "talloc",
     "Let a declared tensor be the next slot of a pipe.",
     _PIPE_OPERAND,
-    Operand("entry", Role.OUT, Kind.VIEW, placed=True),
+    Operand("entry", Role.OUT, Kind.VIEW, passing=Passing.PLACED),
     attrs=(_SPLIT,),
     name="TALLOC",
     run=pipe_ends.alloc,

@@ -12,6 +12,7 @@ from ptokit.types.enums import Layout
 from ..machine import Machine, TileOperand
 from ..meaning.expressions import TURNED, Element, Extent
 from ..meaning.words import Move, Python, Word
+from ..operands import FIRST_SOURCE
 from ..scratch import of_turns
 from ..site import Site
 from ..table import Instr, dst, instruction, src, tmp
@@ -61,7 +62,7 @@ TTRANS = instruction(
         "TTRANS",
         "ttrans",
         "dst[c,r] = src[r,c]; of convolution tiles: the elements in the order of dst's layout.",
-        (dst(), src(), tmp(optional=True, supplied=True, needed=of_turns)),
+        (dst(), src(), tmp(optional=True, like=FIRST_SOURCE, needed=of_turns)),
         rules=(*RULES, TRANS_AS_01),
         meaning=_meaning,
         source="compute-layout-irregular 1.1",

@@ -131,7 +131,7 @@ TSYNC = _sync(
     "TSYNC",
     "tsync",
     "Wait for the instructions that produced the given tiles or events.",
-    Operand("events", variadic=True),
+    Operand("events", variadic=1),
     form=grammar("ins ~( <? %events* : T(events) ?> ) {}"),
 )
 _CLASSES = (

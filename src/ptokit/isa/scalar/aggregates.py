@@ -6,6 +6,7 @@ from typing import Any
 
 from ptokit.types.enums import Pipe
 
+from ..operands import Kind
 from ..pending import handle
 from ..table import Attr, Instr, Operand, agreed, grammar, index, instruction, scalar, scalars
 
@@ -68,7 +69,7 @@ STRUCT_SET = _own(
     "struct_set",
     "Write a field of a struct, by the positions that lead to it.",
     handle("source"),
-    Operand("value", kind=scalar("value").kind, or_ptr=True),
+    Operand("value", kind=scalar("value").kind, also=(Kind.PTR,)),
     attrs=_PATH,
     source=_SOURCE,
     form=grammar("%source ~[ L(path) ] , %value {} : T(source) , T(value)"),

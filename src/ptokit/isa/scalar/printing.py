@@ -16,6 +16,7 @@ from ptokit.types.enums import Layout, Pipe, PrintFormat, TileType
 from ..checks.assembler import assembler_rule
 from ..checks.operands import Message
 from ..machine import Machine, TileOperand
+from ..operands import Kind
 from ..site import Site, TileInfo
 from ..table import Attr, Instr, Operand, Role, grammar, instruction, scalar
 from ..typesets import I6, F, names
@@ -152,7 +153,7 @@ TPRINT = instruction(
         "TPRINT",
         "tprint",
         "Print a tile or a view, after a line with its name, block and place.",
-        (Operand("src", Role.IN, or_view=True), Operand("tmp", Role.SCRATCH, optional=True, or_view=True)),
+        (Operand("src", Role.IN, also=(Kind.VIEW,)), Operand("tmp", Role.SCRATCH, optional=True, also=(Kind.VIEW,))),
         (Attr("format", PrintFormat, PrintFormat.Width8_Precision4, "printFormat", "print_format", older="format"),),
         pipe=Pipe.S,
         rules=RULES,

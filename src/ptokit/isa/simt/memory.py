@@ -163,8 +163,8 @@ instruction(
         "simt_launch",
         "Run a function on many threads.",
         (
-            Operand("sizes", Role.IN, Kind.SCALAR, variadic=True, type="i32", size=3, agreed=True),
-            Operand("args", Role.INOUT, Kind.SCALAR, variadic=True, or_ptr=True),
+            Operand("sizes", Role.IN, Kind.SCALAR, variadic=3, type="i32", agreed=True),
+            Operand("args", Role.INOUT, Kind.SCALAR, variadic=1, also=(Kind.PTR,)),
         ),
         (Attr("callee", str, None, "callee"),),
         pipe=Pipe.V,

@@ -18,7 +18,7 @@ SOURCE = "PTOAS e32488c9, micro-isa 17"
 
 def value(name: str, type: str = "") -> Operand:
     """A number, or a short vector of them."""
-    return Operand(name, Role.IN, Kind.SCALAR, type=type, or_ptr=True)
+    return Operand(name, Role.IN, Kind.SCALAR, type=type, also=(Kind.PTR,))
 
 
 def pointer(role: Role = Role.IN) -> Operand:
@@ -42,7 +42,7 @@ def simt(
     **more: Any,
 ) -> Instr:
     """An operation of threads, written after a form."""
-    produces = (Operand("result", Role.OUT, Kind.SCALAR, or_ptr=True),)[:results]
+    produces = (Operand("result", Role.OUT, Kind.SCALAR, also=(Kind.PTR,)),)[:results]
     more = {
         "per_block": bool(results),
         "pipe": Pipe.S,

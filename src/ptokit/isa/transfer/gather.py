@@ -148,7 +148,7 @@ MGATHER = instruction(
         (
             dst(),
             view("src"),
-            Operand("idx", or_view=True),
+            Operand("idx", also=(Kind.VIEW,)),
             Operand("scratch", Role.SCRATCH, Kind.VIEW, optional=True),
         ),
         (

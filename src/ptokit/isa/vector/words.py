@@ -16,6 +16,7 @@ from ptokit.diagnostics.rules import merged
 from ptokit.types.dtypes import DTYPES, PACKED, DType
 from ptokit.types.enums import Pipe
 
+from ..operands import Passing
 from ..table import Attr, Instr, Kind, Meaning, Operand, OperandForm, Role, TextForm, instruction
 from . import rules
 from .registers import Registers
@@ -48,7 +49,7 @@ def vreg(name: str = "src", *, optional: bool = False) -> Operand:
 
 def mask(name: str = "mask", *, optional: bool = True, bits: int = 0) -> Operand:
     """A predicate. Where it is optional, a missing one lets all lanes through."""
-    return Operand(name, Role.IN, Kind.MASK, optional, bits=bits)
+    return Operand(name, Role.IN, Kind.MASK, optional, type=f"b{bits}" if bits else "")
 
 
 def align(name: str = "align") -> Operand:
@@ -58,17 +59,17 @@ def align(name: str = "align") -> Operand:
 
 def ub(name: str = "src", role: Role = Role.IN) -> Operand:
     """A pointer to the unified buffer; in lowered texts a memref."""
-    return Operand(name, role, Kind.PTR, space="ub", or_view=True)
+    return Operand(name, role, Kind.PTR, type="ub", also=(Kind.VIEW,))
 
 
 def gm(name: str = "src", role: Role = Role.IN) -> Operand:
     """A pointer to global memory; in lowered texts a memref."""
-    return Operand(name, role, Kind.PTR, space="gm", or_view=True)
+    return Operand(name, role, Kind.PTR, type="gm", also=(Kind.VIEW,))
 
 
 def at(name: str = "offset", *, listed: bool = False, type: str = "index") -> Operand:
     """The offset in brackets behind the pointer before it, in elements of the pointer's type."""
-    return Operand(name, Role.IN, Kind.SCALAR, optional=True, type=type, offset=True, form=OperandForm(listed=listed))
+    return Operand(name, Role.IN, Kind.SCALAR, optional=True, type=type, form=OperandForm(offset=True, listed=listed))
 
 
 def number(name: str, type: str = "", *, optional: bool = False, group: str = "") -> Operand:
@@ -83,17 +84,17 @@ def out_vreg(name: str = "dst", like: str = "") -> Operand:
 
 def out_mask(name: str = "dst", bits: int = 0, like: str = "") -> Operand:
     """A predicate as result."""
-    return Operand(name, Role.OUT, Kind.MASK, bits=bits, like=like)
+    return Operand(name, Role.OUT, Kind.MASK, type=f"b{bits}" if bits else "", like=like)
 
 
 def out_align(name: str = "next", *, stores: bool = False) -> Operand:
     """The state of an unaligned stream as result; that of stores is handed on exactly once."""
-    return Operand(name, Role.OUT, Kind.ALIGN, linear=stores)
+    return Operand(name, Role.OUT, Kind.ALIGN, passing=Passing.ONCE if stores else Passing.PLAIN)
 
 
 def out_ptr(name: str = "end", like: str = "src", *, optional: bool = False) -> Operand:
     """A pointer as result, perhaps one that the text may leave out."""
-    return Operand(name, Role.OUT, Kind.PTR, optional, space="ub", like=like)
+    return Operand(name, Role.OUT, Kind.PTR, optional, type="ub", like=like)
 
 
 def out_number(name: str, type: str) -> Operand:

@@ -41,14 +41,16 @@ def _operand(word: str, role: Role) -> Operand:
     name, _, kind = word.rstrip("?*").partition(":")
     optional = word.endswith("?")
     if kind == "o":
-        return Operand(name, role, Kind.SCALAR, True, type="index", offset=True)
+        return Operand(name, role, Kind.SCALAR, True, type="index", form=OperandForm(offset=True))
     if kind in ("x", "y"):
         return Operand(
             name, role, Kind.SCALAR, optional, type={"x": "index", "y": "i16"}[kind], form=OperandForm(implied=True)
         )
+    if kind == "s":
+        return Operand(name, role, Kind.SCALAR, optional, also=(Kind.VREG,))
     if kind not in _KINDS:
-        return Operand(name, role, Kind.SCALAR, optional, type="" if kind == "s" else kind, or_vreg=kind == "s")
-    return Operand(name, role, _KINDS[kind], optional, word.endswith("*"), or_view=kind == "p")
+        return Operand(name, role, Kind.SCALAR, optional, type=kind)
+    return Operand(name, role, _KINDS[kind], optional, word.endswith("*"), also=(Kind.VIEW,) if kind == "p" else ())
 
 
 def number(name: str) -> Attr:

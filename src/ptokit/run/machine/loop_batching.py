@@ -91,7 +91,7 @@ class _Loop(NamedTuple):
             for value in op.group(operand.name):
                 if value in self.counts or (value in self.carried and not instr.counts):
                     return False
-                if value in (self.varying if operand.offset else self.moving):
+                if value in (self.varying if operand.form.offset else self.moving):
                     return False
         for operand, result in zip(instr.produces, op.results):
             if operand.kind in _REGISTERS:

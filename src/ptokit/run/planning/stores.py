@@ -18,7 +18,7 @@ Group = Callable[[str], Sequence[Any]]
 
 def _through(group: Group, operand: Operand) -> list[Value]:
     """What an operand gives of global memory."""
-    through = operand.kind in (Kind.VIEW, Kind.PTR, Kind.GROUP) or operand.or_ptr
+    through = operand.kind in (Kind.VIEW, Kind.PTR, Kind.GROUP) or Kind.PTR in operand.also
     given = group(operand.name) if through else []
     whole = operand.kind in (Kind.VIEW, Kind.GROUP)
     return [v for v in given if whole or (is_global(v.type) and _pointer(v.type, operand))]
@@ -26,7 +26,7 @@ def _through(group: Group, operand: Operand) -> list[Value]:
 
 def _role(operand: Operand) -> Role:
     """What happens to the memory behind an operand."""
-    return operand.members if operand.kind is Kind.GROUP else operand.role
+    return operand.role
 
 
 def _pointer(type: Type, operand: Operand) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ptokit.ir.core import Op
 from ptokit.ir.facts import instr_of
-from ptokit.isa.table import Kind, Role
+from ptokit.isa.table import Role
 from ptokit.run.memory.global_memory import View
 from ptokit.run.memory.tile import Tile
 from ptokit.types.enums import Pipe
@@ -33,7 +33,7 @@ def handle(o: ObservedCore, op: Op, given: Mapping[str, Any], attrs: Mapping[str
     in_memory = True
     for operand in instr.operands:
         value = given.get(operand.name)
-        role = operand.members if operand.kind is Kind.GROUP else operand.role
+        role = operand.role
         for part in value if isinstance(value, list | tuple) else (value,):
             if isinstance(part, View):
                 views.append(part)

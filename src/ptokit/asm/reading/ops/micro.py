@@ -277,7 +277,7 @@ class _Reader:
         if instr.form.choices:
             orders = [instr.chosen(form, instr.operands) for form in instr.form.choices]
         else:
-            orders = [[o for o in instr.operands if not o.offset and not o.form.group]]
+            orders = [[o for o in instr.operands if not o.form.offset and not o.form.group]]
             orders += [order] if (order := instr.in_order(ALSO)) else []
         named = any(item.name for item in s.items)
         for spaces in (True, False):
@@ -312,7 +312,7 @@ class _Reader:
                 if item.offset is None:
                     continue
                 behind = self.instr.operands[names.index(operand.name) + 1 :][:1]
-                if not behind or not behind[0].offset:
+                if not behind or not behind[0].form.offset:
                     self.misfit(f"takes no offset behind '{operand.name}'", item.offset.index)
                 got[behind[0].name] = self._value(item.offset, behind[0])
             place += count
@@ -320,7 +320,9 @@ class _Reader:
 
     def _value(self, item: _Item, operand: Operand) -> Value:
         if item.value is None:
-            return constant(self.before, item.number, Scalar(operand.type) if operand.type else self._element())
+            return constant(
+                self.before, item.number, Scalar(operand.number_type) if operand.number_type else self._element()
+            )
         if item.value.type is FREE:
             item.value.type = self._default(operand)
             if item.value.type is POISON:
@@ -341,7 +343,7 @@ class _Reader:
         """Type of a value that a listing uses and nothing defines."""
         match operand.kind:
             case Kind.SCALAR:
-                return INDEX if operand.offset else Scalar(operand.type or "i64")
+                return INDEX if operand.form.offset else Scalar(operand.type or "i64")
             case Kind.PTR:
                 return Ptr(DTYPES["u8"], operand.space or "ub")
             case Kind.MASK:
@@ -358,8 +360,8 @@ class _Reader:
             if not wanted:
                 self.misfit(f"has no {word}(...)", index)
             if wanted[0].variadic:
-                if len(items) != wanted[0].size:
-                    self.misfit(f"takes {wanted[0].size} values in {word}(...), not {len(items)}", index)
+                if len(items) != wanted[0].variadic:
+                    self.misfit(f"takes {wanted[0].variadic} values in {word}(...), not {len(items)}", index)
                 more = [self._value(item, wanted[0]) for item in items]
                 have = got.get(wanted[0].name)
                 got[wanted[0].name] = [*(have if isinstance(have, list) else []), *more]
@@ -440,9 +442,9 @@ def _fits(operand: Operand, type: Type | None, *, spaces: bool) -> bool:
         return True
     if operand.form.implied and isinstance(type, Scalar):
         return type.name == operand.type
-    if operand.or_vreg and isinstance(type, VReg | LogicalVector):
+    if Kind.VREG in operand.also and isinstance(type, VReg | LogicalVector):
         return True
-    if operand.or_view and is_memref(type):
+    if Kind.VIEW in operand.also and is_memref(type):
         return True
     if not isinstance(type, _KINDS.get(operand.kind, type.__class__)):
         return False

@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 
 from ptokit.ir import Op, Operands, RawAttr, Value
 from ptokit.isa.move.move_suffix import SUFFIX, suffix_mismatch
+from ptokit.isa.operands import FIRST_SOURCE
 from ptokit.isa.table import Instr, Kind, Operand, Role
 from ptokit.records import dataclass
 from ptokit.types.tile import DYNAMIC, TileSpec
@@ -203,7 +204,7 @@ class _Reader:
 
     def supply(self, given: list[_Given], results: list[Type]) -> None:
         """Append the scratch tile of an instruction that has one of the type of what it writes, if it is left out."""
-        scratch = next((o for o in self.ins if o.role is Role.SCRATCH and o.like), None)
+        scratch = next((o for o in self.ins if o.role is Role.SCRATCH and o.like not in ("", FIRST_SOURCE)), None)
         tiles = [g.type for g in given]
         if scratch is None or not results or len(given) < 2 or not all(isinstance(t, TileSpec) for t in tiles):
             return

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...meaning.words import Advance
+from ...operands import Passing
 from ...site import Site
 from ...table import Kind, Operand, Role
 
@@ -17,7 +18,9 @@ UPDATED = "updated"
 
 def updated(like: str, space: str = "ub") -> Operand:
     """The result: the pointer of operand `like`, advanced."""
-    return Operand(UPDATED, Role.OUT, Kind.PTR, True, space=space, like=like, posted=True, or_view=True)
+    return Operand(
+        UPDATED, Role.OUT, Kind.PTR, True, type=space, like=like, passing=Passing.ADVANCED, also=(Kind.VIEW,)
+    )
 
 
 def placed(o: Site, pointer: str) -> tuple[str, tuple[Advance, ...]]:

@@ -76,7 +76,7 @@ def _duplicated(o: Site) -> Word:
 VDUP = micro(
     "vdup",
     "every active lane = src: a number, or the lowest or highest lane of a register",
-    (Operand("src", kind=Kind.SCALAR, or_vreg=True), mask()),
+    (Operand("src", kind=Kind.SCALAR, also=(Kind.VREG,)), mask()),
     (out_vreg(),),
     None,
     SAME,

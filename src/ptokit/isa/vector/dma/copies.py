@@ -154,7 +154,7 @@ def _dma(
     return micro(text, summary, operands, (), None, *bound, form=form, **more)
 
 
-_LOOPS = Operand("loops", Role.IN, Kind.SCALAR, True, True, "i64", form=OperandForm(group="loop"), size=3, agreed=True)
+_LOOPS = Operand("loops", Role.IN, Kind.SCALAR, True, 3, "i64", form=OperandForm(group="loop"), agreed=True)
 _BURST = (count("n_burst", "nburst"), count("src_stride", "nburst"), count("dst_stride", "nburst"))
 
 _BURSTS = (number("sid", "i64"), count("n_burst"), count("len_burst"))
@@ -252,7 +252,7 @@ MTE_UB_UB = _dma(
 MTE_UB_L1 = _dma(
     "mte_ub_l1",
     "Copy rows of the unified buffer to L1; length and gaps in blocks of 32 bytes.",
-    (ub("src"), Operand("dst", Role.OUT, Kind.PTR, space="l1"), *_GAPS),
+    (ub("src"), Operand("dst", Role.OUT, Kind.PTR, type="l1"), *_GAPS),
     _blocks(),
     *rules.BLOCKS[:-1],
     pipe=Pipe.MTE3,
