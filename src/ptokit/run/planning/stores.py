@@ -24,11 +24,6 @@ def _through(group: Group, operand: Operand) -> list[Value]:
     return [v for v in given if whole or (is_global(v.type) and _pointer(v.type, operand))]
 
 
-def _role(operand: Operand) -> Role:
-    """What happens to the memory behind an operand."""
-    return operand.role
-
-
 def _pointer(type: Type, operand: Operand) -> bool:
     return operand.kind is Kind.PTR or isinstance(type, Ptr)
 
@@ -38,11 +33,11 @@ def _element(pointer: Value) -> list[Value]:
 
 
 def _written(instr: Instr, group: Group) -> list[Value]:
-    return [value for o in instr.operands if _role(o) is not Role.IN for value in _through(group, o)]
+    return [value for o in instr.operands if o.role is not Role.IN for value in _through(group, o)]
 
 
 def _read(instr: Instr, group: Group, *, updates: bool) -> list[Value]:
-    return [value for o in instr.operands if _role(o) is not Role.OUT or updates for value in _through(group, o)]
+    return [value for o in instr.operands if o.role is not Role.OUT or updates for value in _through(group, o)]
 
 
 def stored(op: Op) -> list[Value]:
