@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Mapping
 from typing import Any
 
 import ml_dtypes
@@ -115,6 +116,16 @@ _PATTERNS: dict[str, Any] = {
     "f8E8M0FNU": ml_dtypes.float8_e8m0fnu,
 }
 """Types whose bit patterns `struct` does not know."""
+
+
+FLAG_NAMES = frozenset((*FLAGS, *WORDS, "rounding"))
+
+
+def flags_text(attrs: Mapping[str, Any]) -> str:
+    """The flags among the attributes, with blanks between: ``toward_zero``, ``exact``, ``overflow<nsw>``."""
+    words = [str(attrs["rounding"])] if "rounding" in attrs else []
+    words += [word for word in WORDS if word in attrs]
+    return " ".join([*words, *(f"{flag}{attrs[flag]}" for flag in FLAGS if flag in attrs)])
 
 
 def constant_text(value: Any, type: Type) -> str:

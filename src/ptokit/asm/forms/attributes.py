@@ -146,6 +146,11 @@ def generic_attrs(p: Cursor, written: Dictionary) -> dict[str, Any]:
     return {k: v for k, v in out.items() if v is not None}
 
 
+def read_attrs(p: Cursor) -> dict[str, Any]:
+    """The values of a dictionary, if one stands there."""
+    return generic_attrs(p, read_dictionary(p)) if p.texts[p.i] == "{" else {}
+
+
 @lru_cache(maxsize=256)
 def integers(text: str) -> tuple[int, ...] | None:
     """The integers of ``[1, 2]``, ``array<i64: 1, 2>`` or ``dense<[1, 2]> : vector<2xi32>``; None for other text."""

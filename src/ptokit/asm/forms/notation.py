@@ -5,17 +5,25 @@
 | ``%x`` | operand x; ``%x:index`` if its type is never written |
 | ``%x*`` | operands x with commas between, possibly none |
 | ``T(x)`` | the types of operand x; ``T~(x)`` if a pointer may be written by its angle part only |
+| ``T(x,y)`` | the type of both operands |
 | ``T?(x)`` | the same behind a comma, which older texts do not have |
 | ``R`` | the type of the result; ``R~`` as above; ``R:tile`` or ``R:group`` if it must be one |
-| ``R=index`` | nothing: the result's type is never written; ``R=subset``: it is inferred |
+| ``R=index`` | nothing: the result's type is never written; ``R=subset``: it is inferred; ``R=same``: as before |
 | ``R>=subview`` | ``-> T``, the type of the result; inferred where that is missing |
 | ``R*`` | the types of the results, with commas between, possibly none |
+| ``R+`` | the types of the results, in parentheses unless it is one |
 | ``A(x)`` | attribute x of an enumeration in its place, in any spelling; ``A!(x)`` if the kind cannot be left out |
 | ``N(x)`` | attribute x, a number, switch, string or symbol, in its place |
 | ``W(x)`` | attribute x, one of the bare words of its kind, or any word |
 | ``B(x)`` | attribute x of an enumeration as a bare word; read only |
 | ``L(x)`` | attribute x, integers with commas between |
+| ``Q(x)`` | attribute x, a string |
 | ``D(x)`` | operands x, three sizes of a launch: ``<<<%a, %b, %c>>>`` |
+| ``S(x)`` | attribute x, a symbol: ``@name`` |
+| ``Y(x)`` | attribute x, a type |
+| ``M(x)`` | integers (attribute x) and values (operands x) with commas between; ``M!(x)``: with types elsewhere |
+| ``J(x)`` | a block to branch to, and operands x that are passed: ``^bb1(%a : T)`` |
+| ``F`` | the flags of an operation of `arith` |
 | ``{}`` | the other attributes, possibly none |
 | ``<? .. ?>`` | may be missing |
 | ``<& a .. ; ! b .. &>`` | clauses in any order with commas between, each beginning with a word; ``!``: required |
@@ -30,7 +38,10 @@ from typing import NamedTuple
 
 from ptokit.isa.table import Attr, Instr
 
-_ELEMENT = re.compile(r"%(\w+)(\*?)(?::(\w+))?\Z|([TANLWBD])([~!?]?)\((\w+)\)\Z|(R)([~*>]?)(?:=(\w+)|:(tile|group))?\Z")
+_ELEMENT = re.compile(
+    r"%(\w+)(\*?)(?::(\w+))?\Z|"
+    r"([TANLWBDSQMYJ])([~!?]?)\((\w+(?:,\w+)*)\)\Z|(R)([~*>+,]?)(?:=(\w+)|:(tile|group))?\Z"
+)
 
 
 class Element(NamedTuple):
@@ -70,13 +81,13 @@ def compile_form(text: str) -> Form:
                 stack.append([])
             else:
                 stack[-2].append(Element("&", group=tuple(stack.pop())))
-        elif word == "{}":
-            stack[-1].append(Element("{"))
+        elif word in ("{}", "F"):
+            stack[-1].append(Element(word[0]))
         elif m := _ELEMENT.match(word):
             if m[1]:
                 stack[-1].append(Element("%", m[1], m[2], m[3] or ""))
             elif m[4]:
-                stack[-1].append(Element(m[4], m[6], m[5]))
+                stack[-1].append(Element(m[4], m[6].partition(",")[0], m[5], m[6]))
             else:
                 stack[-1].append(Element("R", m[10] or "", m[8], m[9] or ""))
         else:
@@ -93,7 +104,7 @@ def placed_attributes(form: Form) -> list[str]:
     """Attributes that have a place of their own in the form, in its order."""
     out: list[str] = []
     for e in form:
-        if e.kind in "ANLW":
+        if e.kind in "ANLWSQMY":
             out.append(e.name)
         elif e.kind in "?&":
             out += placed_attributes(e.group)

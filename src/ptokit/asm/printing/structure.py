@@ -6,20 +6,16 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from ptokit.ir import Block, Op, Value
-from ptokit.ir.graph import passed
 from ptokit.ir.launch import SIMT_SIZES
-from ptokit.ir.structure import ARITH_BINARY, ARITH_CASTS, ARITH_EXTENDED, ARITH_UNARY
 from ptokit.types.values import I1, INDEX, Type, result_list
 
-from ..forms.arith import FLAGS, WORDS, constant_text
-from ..forms.attributes import integers
-from ..forms.llvm import OPERATIONS as LLVM
-from ..forms.spelling import attribute, quote, symbol
-from .llvm import llvm
+from ..forms.arith import FLAG_NAMES, constant_text, flags_text
+from ..forms.spelling import attribute
+from ..forms.structure import FORMS
 from .names import Names
+from .written import print_structure, successor
 
 Name = Callable[[Value], str]
-_WRITTEN = frozenset((*FLAGS, *WORDS, "rounding"))  # with words of their own
 
 
 class FunctionPrinter(Protocol):
@@ -37,18 +33,10 @@ def _types(types: Sequence[Type]) -> str:
     return f"({', '.join(map(str, types))})"
 
 
-def _of(values: Sequence[Value]) -> str:
-    return ", ".join(str(v.type) for v in values)
-
-
 def _more(op: Op, *placed: str) -> str:
-    """Flags and dictionary, with a blank in front."""
-    flags = f" {op.attrs['rounding']}" if "rounding" in op.attrs else ""
-    flags += "".join(f" {word}" for word in WORDS if word in op.attrs)
-    flags += "".join(f" {f}{op.attrs[f]}" for f in FLAGS if f in op.attrs)
-    own = _WRITTEN if op.name.startswith("arith.") else ()
-    rest = [attribute(k, v) for k, v in op.attrs.items() if k not in placed and k not in own and v is not None]
-    return flags + (f" {{{', '.join(rest)}}}" if rest else "")
+    """The dictionary, with a blank in front."""
+    rest = [attribute(k, v) for k, v in op.attrs.items() if k not in placed and v is not None]
+    return f" {{{', '.join(rest)}}}" if rest else ""
 
 
 def constant(op: Op, name: Name) -> str:
@@ -56,142 +44,29 @@ def constant(op: Op, name: Name) -> str:
     return f"arith.constant{_more(op, 'value')} {constant_text(op.attrs['value'], op.results[0].type)}"
 
 
-def binary(op: Op, name: Name) -> str:
-    return f"{op.name} {name(op['lhs'])}, {name(op['rhs'])}{_more(op)} : {op['lhs'].type}"
-
-
-def unary(op: Op, name: Name) -> str:
-    return f"{op.name} {name(op['in'])}{_more(op)} : {op['in'].type}"
-
-
-def extended(op: Op, name: Name) -> str:
-    more = f", {op.results[1].type}" if op.name == "arith.addui_extended" else ""
-    return binary(op, name) + more
-
-
-def compare(op: Op, name: Name) -> str:
-    operands = f"{name(op['lhs'])}, {name(op['rhs'])}"
-    return f"{op.name} {op.attrs['predicate']}, {operands}{_more(op, 'predicate')} : {op['lhs'].type}"
-
-
-def cast(op: Op, name: Name) -> str:
-    return f"{op.name} {name(op['in'])}{_more(op)} : {op['in'].type} to {op.result.type}"
-
-
 def select(op: Op, name: Name) -> str:
     listed = ", ".join(name(op[k]) for k in ("condition", "true", "false"))
     first = "" if op["condition"].type == I1 else f"{op['condition'].type}, "
-    return f"{op.name} {listed}{_more(op)} : {first}{op['true'].type}"
-
-
-def terminator(op: Op, name: Name) -> str:
-    word = "return" if op.name == "func.return" else op.name
-    return word + _listed(op.group("values"), name)
-
-
-def condition(op: Op, name: Name) -> str:
-    return f"scf.condition({name(op['condition'])}){_listed(op.group('values'), name)}"
-
-
-def _listed(values: Sequence[Value], name: Name) -> str:
-    return f" {', '.join(map(name, values))} : {_of(values)}" if values else ""
-
-
-def call(op: Op, name: Name) -> str:
-    args = op.group("args")
-    results = [v.type for v in op.results]
-    shown = str(results[0]) if len(results) == 1 else _types(results)
-    types = _types([v.type for v in args])
-    head = f"func.call {symbol(str(op.attrs['callee']))}({', '.join(map(name, args))})"
-    return f"{head}{_more(op, 'callee')} : {types} -> {shown}"
-
-
-def alloc(op: Op, name: Name) -> str:
-    return f"{op.name}({', '.join(map(name, op.group('sizes')))}){_more(op)} : {op.result.type}"
-
-
-def dealloc(op: Op, name: Name) -> str:
-    return f"{op.name} {name(op['in'])}{_more(op)} : {op['in'].type}"
-
-
-def reinterpret_cast(op: Op, name: Name) -> str:
-    parts = [f"{key}: {_sizes(op, name, key)}" for key in ("offset", "sizes", "strides")]
-    more = _more(op, "offset", "sizes", "strides")
-    return f"{op.name} {name(op['in'])} to {', '.join(parts)}{more} : {op['in'].type} to {op.result.type}"
-
-
-def memref_subview(op: Op, name: Name) -> str:
-    parts = " ".join(_sizes(op, name, key) for key in ("offsets", "sizes", "strides"))
-    more = _more(op, "offsets", "sizes", "strides")
-    return f"{op.name} {name(op['in'])}{parts}{more} : {op['in'].type} to {op.result.type}"
-
-
-def _sizes(op: Op, name: Name, key: str) -> str:
-    values = iter(op.group(key))
-    shown = [name(next(values)) if s == "?" else s for s in str(op.attrs[key])[1:-1].split(", ") if s]
-    return f"[{', '.join(shown)}]"
-
-
-def unrealized(op: Op, name: Name) -> str:
-    values = op.group("in")
-    given = f"{', '.join(map(name, values))} : {_of(values)} " if values else ""
-    return f"{op.name} {given}to {_of(op.results)}{_more(op)}"
-
-
-def _leads_to(op: Op, name: Names) -> list[str]:
-    """``^bb1(%a : T)`` for each successor."""
-    out = []
-    for k, block in enumerate(op.successors):
-        values = passed(op, k)
-        out.append(name.label(block) + (f"({', '.join(map(name, values))} : {_of(values)})" if values else ""))
-    return out
-
-
-def br(op: Op, name: Names) -> str:
-    return f"{op.name} {_leads_to(op, name)[0]}{_more(op)}"
-
-
-def cond_br(op: Op, name: Names) -> str:
-    weights = op.attrs.get("branch_weights")
-    shown = "" if weights is None else f" weights([{', '.join(map(str, integers(str(weights)) or ()))}])"
-    listed = ", ".join(_leads_to(op, name))
-    return f"{op.name} {name(op['condition'])}{shown}, {listed}{_more(op, 'branch_weights')}"
+    flags = flags_text(op.attrs)
+    more = (f" {flags}" if flags else "") + _more(op, *FLAG_NAMES)
+    return f"{op.name} {listed}{more} : {first}{op['true'].type}"
 
 
 def switch(op: Op, name: Names) -> str:
     cases = ["default", *map(str, op.attrs["values"])]
-    listed = ", ".join(f"{case}: {to}" for case, to in zip(cases, _leads_to(op, name)))
+    listed = ", ".join(f"{case}: {successor(op, k, name)}" for k, case in enumerate(cases))
     return f"{op.name} {name(op['flag'])} : {op['flag'].type}, [{listed}]{_more(op, 'values', 'sizes')}"
 
 
-def assertion(op: Op, name: Name) -> str:
-    return f"{op.name} {name(op['condition'])}, {quote(op.attrs['msg'])}{_more(op, 'msg')}"
+def _of_form(op: Op, name: Names) -> str:
+    return ("return" if op.name == "func.return" else op.name) + print_structure(op, FORMS[op.name], name)
 
 
 PRINTERS: dict[str, Callable[[Op, Names], str]] = {
     "arith.constant": constant,
-    "arith.cmpi": compare,
-    "arith.cmpf": compare,
     "arith.select": select,
-    **dict.fromkeys(ARITH_BINARY, binary),
-    **dict.fromkeys(ARITH_UNARY, unary),
-    **dict.fromkeys(ARITH_EXTENDED, extended),
-    **dict.fromkeys(ARITH_CASTS, cast),
-    "scf.yield": terminator,
-    "func.return": terminator,
-    "scf.condition": condition,
-    "func.call": call,
-    "cf.br": br,
-    "cf.cond_br": cond_br,
     "cf.switch": switch,
-    "cf.assert": assertion,
-    "memref.alloc": alloc,
-    "memref.alloca": alloc,
-    "memref.dealloc": dealloc,
-    "memref.reinterpret_cast": reinterpret_cast,
-    "memref.subview": memref_subview,
-    "builtin.unrealized_conversion_cast": unrealized,
-    **dict.fromkeys(LLVM, llvm),
+    **dict.fromkeys(FORMS, _of_form),
 }
 """By name of operations without regions."""
 

@@ -18,7 +18,7 @@ from ptokit.records import dataclass
 from ptokit.targets import Target
 from ptokit.types.values import Type
 
-from ..forms.attributes import Dictionary, generic_attrs, read_dictionary, symbol
+from ..forms.attributes import Dictionary, generic_attrs, read_attrs, read_dictionary, symbol
 from ..text import rules
 from ..text.cursor import LimitError, OperationError
 from ..text.files import line_ends, read_text
@@ -79,7 +79,7 @@ def parse_with(
         diagnostics.error(rules.SIZE, f"the text has {len(text)} characters, more than {MAX_TEXT}", Location(shown))
         return result
     text = line_ends(text)
-    with _collector_paused():
+    with _COLLECTOR.paused():
         if "#" in text and "func.func" not in text:  # a listing
             text = _HASH_COMMENT.sub(lambda m: " " * len(m[0]), text)
         tokens = Tokens(" " + text[1:] if text[:1] == "\ufeff" else text)
@@ -99,16 +99,40 @@ _MODULE_WORDS = ("module", "builtin.module", MODULE_WORD)
 _HASH_COMMENT = re.compile(r"^[ \t]*#(?=[ \t\r\n]|\Z)[^\n]*", re.MULTILINE)
 
 
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Keep the garbage collector out: reading makes no garbage it could find, and it takes 40 % of the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
+class _Collector:
+    """Keeps the garbage collector out while texts are read: it takes 40 % of the time, and reading makes no garbage.
+
+    What was read then counts as old, or the next collection would go through all of it. Old garbage is collected after
+    `_MOST_OLD` objects.
+    """
+
+    def __init__(self) -> None:
+        self._old = 0  # objects that were young when reading ended, since all were looked at
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Collect nothing inside."""
+        enabled = gc.isenabled()
+        gc.disable()
+        try:
+            yield
+        finally:
+            if enabled:
+                self._resume()
+
+    def _resume(self) -> None:
+        self._old += gc.get_count()[0]
+        if self._old > _MOST_OLD:
+            gc.collect()
+            self._old = 0
+        elif not gc.get_freeze_count():  # else the program has frozen objects of its own
+            gc.freeze()
+            gc.unfreeze()
+        gc.enable()
+
+
+_MOST_OLD = 300_000
+_COLLECTOR = _Collector()
 
 
 class _File:
@@ -394,7 +418,7 @@ class _File:
                 names.append(p.name())
                 p.expect(":")
             types.append(p.type())
-            attrs.append(generic_attrs(p, read_dictionary(p)) if p.texts[p.i] == "{" else {})
+            attrs.append(read_attrs(p))
             p.skip_location()
         return names, types, attrs if any(attrs) else []
 
@@ -410,7 +434,7 @@ class _File:
             if out:
                 p.expect(",")
             out.append(p.type())
-            attrs.append(generic_attrs(p, read_dictionary(p)) if p.texts[p.i] == "{" else {})
+            attrs.append(read_attrs(p))
         return out, attrs if any(attrs) else []
 
     def _check_end(self, function: Function, *, complete: bool) -> None:

@@ -170,8 +170,11 @@ class Parser(Cursor):
     def _function_type(self) -> Type:
         inputs = self.type_list()
         self.expect("->")
-        results = self.type_list() if self.texts[self.i] == "(" else [self.type()]
-        return FunctionType(tuple(inputs), tuple(results))
+        return FunctionType(tuple(inputs), tuple(self.result_types()))
+
+    def result_types(self) -> list[Type]:
+        """``T`` or ``(T, T)``."""
+        return self.type_list() if self.texts[self.i] == "(" else [self.type()]
 
     def type_list(self) -> list[Type]:
         """``(T, T)``, possibly empty."""
@@ -291,12 +294,14 @@ class Parser(Cursor):
             notes=(Note("defined here", value.location),),
         )
 
-    def typed(self, values: list[Value], first: int) -> None:
-        """Read the types of `values`, with commas between, and compare; token `first` begins the values."""
+    def typed(self, values: list[Value], places: int | list[int]) -> None:
+        """Read the types of `values`, with commas between, and compare; `places`: their tokens, or the first one's."""
         for k, value in enumerate(values):
+            if k and self.texts[self.i] == ")":
+                self.fail(rules.OPERANDS, f"{len(values)} values are written, but {k} type{'s' if k > 1 else ''}")
             if k:
                 self.expect(",")
-            self.match(value, self.type(), first + 2 * k)
+            self.match(value, self.type(), places + 2 * k if isinstance(places, int) else places[k])
 
     def name(self) -> int:
         """Step over the name of a value that is being defined and return the token's index."""

@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable
 from enum import Enum
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from ptokit.ir import Op, Operands, Value
 from ptokit.isa.table import TABLE, Attr, Instr, Kind
 from ptokit.types.tile import TileSpec
-from ptokit.types.values import I64, INDEX, Group, MemRef, Opaque, Ptr, Scalar, Type
+from ptokit.types.values import I1, I64, INDEX, Group, MemRef, Opaque, Ptr, Scalar, Type
 
 from ..forms.attributes import WORDS, Dictionary, Written, declared_value, plain_value, read_dictionary, unquote
 from ..forms.notation import Element, Form, compile_form, placed_attributes
@@ -26,7 +26,7 @@ INFERRED: dict[str, Infer] = {}
 """Results whose types are not written, by the word behind ``R=``."""
 
 _LAUNCH = re.compile(r"<<<\s*(%[\w$.\-#]+)\s*,\s*(%[\w$.\-#]+)\s*,\s*(%[\w$.\-#]+)\s*>>>\Z", re.ASCII)
-IMPLIED: dict[str, Scalar] = {"index": INDEX, "i64": I64}
+IMPLIED: dict[str, Scalar] = {"index": INDEX, "i64": I64, "i1": I1}
 RESULTS: dict[str, tuple[type, ...]] = {"tile": (TileSpec, MemRef, Opaque), "group": (Group, Opaque)}
 """Types of results by the word behind ``R:``; what is wrong, lowered or of another dialect is opaque."""
 
@@ -59,47 +59,55 @@ def _plan(name: str, forms: tuple[str, ...]) -> _Plan:
     )
 
 
-class _Reading:
+Read = Callable[[Any, Element], None]
+Steps = dict[int, list[tuple[Read | None, Element]]]
+"""The elements of a form with what reads each (None for words that stand for themselves), by the id of the form, which
+`compile_form` keeps."""
+
+
+class Reading:
     """What has been read of one operation."""
 
     __slots__ = ("p", "instr", "known", "operands", "first", "attrs", "written", "results")
 
-    def __init__(self, p: Parser, instr: Instr, known: dict[str, Attr]) -> None:
+    def __init__(self, p: Parser, instr: Instr | None, known: dict[str, Attr]) -> None:
         self.p, self.instr, self.known = p, instr, known
         self.operands: dict[str, Value | list[Value]] = {}
-        self.first: dict[str, int] = {}
+        self.first: dict[str, Any] = {}  # the token of a value; of values among numbers, those of all
         self.attrs: dict[str, Any] = {}
         self.written: Dictionary = {}
         self.results: list[Type] = []
 
     def read(self, form: Form) -> None:
         p, texts = self.p, self.p.texts
-        for e in form:
-            kind = e.kind
-            if kind == "=":
-                if texts[p.i] != e.name:
-                    p.unexpected(f"'{e.name}'")
+        steps = self.STEPS.get(id(form))
+        if steps is None:
+            steps = self.STEPS[id(form)] = [(None if e.kind == "=" else self.reader(e), e) for e in form]
+        for read, e in steps:
+            if read is not None:
+                read(self, e)
+            elif texts[p.i] == e.name:
                 p.i += 1
-            elif kind == "%":
-                self._operand(e)
-            elif kind == "T":
-                self._types(e)
-            elif kind == "A" or kind == "N":
-                self._value(e)
-            elif kind == "{":
-                if texts[p.i] == "{":
-                    read_dictionary(p, self.written)
-            elif kind == "R":
-                self._result(e)
-            elif kind == "?":
-                if self._written(e):
-                    self.read(e.group)
-            elif kind == "&":
-                self._clauses(e)
-            elif kind == "D":
-                self._sizes(e)
             else:
-                self._word(e)
+                p.unexpected(f"'{e.name}'")
+
+    @classmethod
+    def reader(cls, e: Element) -> Read:
+        """What reads an element."""
+        return Reading._single if e.kind == "%" and not (e.flag or e.more) else cls.READERS[e.kind]
+
+    def _single(self, e: Element) -> None:
+        p = self.p
+        self.first[e.name] = p.i
+        self.operands[e.name] = p.value()
+
+    def _dictionary(self, e: Element) -> None:
+        if self.p.texts[self.p.i] == "{":
+            read_dictionary(self.p, self.written)
+
+    def _optional(self, e: Element) -> None:
+        if self._written(e):
+            self.read(e.group)
 
     def _sizes(self, e: Element) -> None:
         p = self.p
@@ -137,6 +145,8 @@ class _Reading:
         """
         p, group = self.p, optional.group
         first = group[0]
+        if first.flag == "*":
+            return p.texts[p.i][0] == "%" and p.texts[p.i + 1] != "="  # it is no result of the next operation
         if optional.flag:
             return all(e.kind != "T" or e.name in self.operands for e in group)
         if first.kind == "W":
@@ -167,7 +177,7 @@ class _Reading:
         values: list[Value] = []
         if texts[p.i][0] == "%":
             values.append(p.value())
-            while texts[p.i] == "," and texts[p.i + 1][0] == "%":
+            while texts[p.i] == "," and (texts[p.i + 1][0] == "%" or self.instr is None):
                 p.i += 1
                 values.append(p.value())
         self.operands[e.name] = values
@@ -185,6 +195,7 @@ class _Reading:
             return
         type = p.type(stripped="ptr" if e.flag == "~" else "")
         p.match(value, type, self.first[e.name])
+        assert self.instr is not None
         if isinstance(type, (Scalar, Ptr)) and self.instr.operand(e.name).kind in (Kind.TILE, Kind.VIEW):
             p.fail(rules.OPERANDS, f"operand '{e.name}' cannot be {type}", self.first[e.name])
 
@@ -204,23 +215,23 @@ class _Reading:
         else:
             self.results.append(INFERRED[e.more](self.p, self.operands, self.attrs))
 
+    def _numbers(self, e: Element) -> None:
+        p = self.p
+        self.attrs[e.name] = [p.integer()]
+        while p.accept(","):
+            self.attrs[e.name].append(p.integer())
+
+    def _bare(self, e: Element) -> None:
+        index = self.p.i
+        token = self.p.word(f"a {self.known[e.name].mnemonic}")
+        self._declared(e, f'"{token}"', index)
+
     def _word(self, e: Element) -> None:
-        """L, W, B."""
-        p, token = self.p, self.p.texts[self.p.i]
-        if e.kind == "L":
-            self.attrs[e.name] = [p.integer()]
-            while p.accept(","):
-                self.attrs[e.name].append(p.integer())
-        elif e.kind == "B":
-            index = p.i
-            token = p.word(f"a {self.known[e.name].mnemonic}")
-            self._declared(e, f'"{token}"', index)
-        else:
-            known = self._words(e)
-            if token not in known and (known or not token[0].isalpha()):
-                p.unexpected(" or ".join(f"'{w}'" for w in sorted(known)) or f"a {e.name}")
-            self.attrs[e.name] = token
-            p.i += 1
+        p, token, known = self.p, self.p.texts[self.p.i], self._words(e)
+        if token not in known and (known or not token[0].isalpha()):
+            p.unexpected(" or ".join(f"'{w}'" for w in sorted(known)) or f"a {e.name}")
+        self.attrs[e.name] = token
+        p.i += 1
 
     def _value(self, e: Element) -> None:
         """A, N. Flags repeat the same few spellings."""
@@ -245,6 +256,22 @@ class _Reading:
         value = declared_value(p, attr, Written(p.expand(token), index))
         if value is not None:
             self.attrs[e.name] = p.attributes[id(attr), e.kind, token] = value
+
+    STEPS: ClassVar[Steps] = {}
+    READERS: ClassVar[dict[str, Read]] = {
+        "%": _operand,
+        "T": _types,
+        "A": _value,
+        "N": _value,
+        "L": _numbers,
+        "W": _word,
+        "B": _bare,
+        "D": _sizes,
+        "R": _result,
+        "{": _dictionary,
+        "?": _optional,
+        "&": _clauses,
+    }
 
 
 def _begins(e: Element, p: Parser) -> bool:
@@ -306,7 +333,7 @@ def read_form(p: Parser, instr: Instr, forms: tuple[str, ...]) -> Op:
         if _begins(form[0], p) and (form[0].kind != "%" or _goes_on(form, p)):
             chosen = form
             break
-    reading = _Reading(p, instr, plan.attrs)
+    reading = Reading(p, instr, plan.attrs)
     reading.read(chosen)
     if reading.written:
         dictionary_attrs(p, instr, reading.written, reading.attrs)
@@ -317,7 +344,7 @@ def read_form(p: Parser, instr: Instr, forms: tuple[str, ...]) -> Op:
     return Op(plan.name, operands, reading.attrs, list(map(Value, reading.results)) if plan.results else [])
 
 
-def _check_pointers(p: Parser, instr: Instr, reading: _Reading) -> None:
+def _check_pointers(p: Parser, instr: Instr, reading: Reading) -> None:
     """Pointers point into the memory that the operation works on; other operands are numbers (TEXT-OPERANDS)."""
     for operand in instr.operands:
         value = reading.operands.get(operand.name)

@@ -97,7 +97,7 @@ def read_statement(p: Parser, name: str, at: int) -> Statement:
     for k, (value, type) in enumerate(zip(s.values, types)):
         p.match(value, type, first + 2 * k)
     p.expect("->")
-    s.results = p.type_list() if p.texts[p.i] == "(" else [p.type()]
+    s.results = p.result_types()
     return s
 
 

@@ -10,7 +10,7 @@ from ptokit.ir import Block, Op, Value
 from ptokit.ir.launch import SIMT_SIZES
 from ptokit.types.values import I1, INDEX, Scalar, Type
 
-from ...forms.attributes import UNIT, generic_attrs, read_dictionary, symbol
+from ...forms.attributes import UNIT, read_attrs
 from ...text import rules
 from ...types.parse import POISON
 from ..blocks import read_region
@@ -46,7 +46,7 @@ def read_for(p: Parser, name: str, at: int) -> Op:
     body = read_region(p, [(variable, type), *zip(carried, types)])
     check_yield(p, body, types, name, at)
     operands: dict[str, Any] = {"lower": lower, "upper": upper, "step": step, "init": init}
-    return Op(name, operands, _attrs(p), [Value(t) for t in types], [body])
+    return Op(name, operands, read_attrs(p), [Value(t) for t in types], [body])
 
 
 def _bindings(p: Parser) -> tuple[list[int], list[Value], list[int]]:
@@ -68,19 +68,12 @@ def _bindings(p: Parser) -> tuple[list[int], list[Value], list[int]]:
 def _typed_bindings(p: Parser, values: Sequence[Value], places: Sequence[int]) -> list[Type]:
     """``(T, ..)`` or a single ``T``, one for each value."""
     at = p.i
-    types = p.type_list() if p.texts[p.i] == "(" else [p.type()]
+    types = p.result_types()
     if len(types) != len(values):
         p.fail(rules.OPERANDS, f"{len(values)} values are carried, but {len(types)} types are written", at)
     for value, type, place in zip(values, types, places):
         p.match(value, type, place)
     return types
-
-
-def _attrs(p: Parser) -> dict[str, Any]:
-    """A dictionary behind a region."""
-    if p.texts[p.i] == "{":
-        return generic_attrs(p, read_dictionary(p))
-    return {}
 
 
 def check_yield(p: Parser, region: Block, types: Sequence[Type], name: str, at: int) -> None:
@@ -119,7 +112,7 @@ def read_if(p: Parser, name: str, at: int) -> Op:
         check_yield(p, regions[1], types, name, at)
     elif types:
         p.error(rules.YIELD, "scf.if with results needs an else region", at)
-    return Op(name, {"condition": condition}, _attrs(p), [Value(t) for t in types], regions)
+    return Op(name, {"condition": condition}, read_attrs(p), [Value(t) for t in types], regions)
 
 
 def read_while(p: Parser, name: str, at: int) -> Op:
@@ -128,7 +121,7 @@ def read_while(p: Parser, name: str, at: int) -> Op:
     p.expect(":")
     types = _typed_bindings(p, init, places)
     p.expect("->")
-    results = p.type_list() if p.texts[p.i] == "(" else [p.type()]
+    results = p.result_types()
     before = read_region(p, list(zip(names, types)), Kind(("scf.condition",)))
     check_condition(p, before, results, at)
     p.expect("do")
@@ -136,7 +129,7 @@ def read_while(p: Parser, name: str, at: int) -> Op:
     if not same_types([v.type for v in after.args], results):
         p.error(rules.YIELD, f"the second region of scf.while takes {_listed(results)}", at)
     check_yield(p, after, types, name, at)
-    return Op(name, {"init": init}, _attrs(p), [Value(t) for t in results], [before, after])
+    return Op(name, {"init": init}, read_attrs(p), [Value(t) for t in results], [before, after])
 
 
 def check_condition(p: Parser, before: Block, results: Sequence[Type], at: int) -> None:
@@ -152,9 +145,7 @@ def check_condition(p: Parser, before: Block, results: Sequence[Type], at: int) 
 
 def _result_types(p: Parser) -> list[Type]:
     """``-> T`` or ``-> (T, ..)``, or nothing."""
-    if not p.accept("->"):
-        return []
-    return p.type_list() if p.texts[p.i] == "(" else [p.type()]
+    return p.result_types() if p.accept("->") else []
 
 
 def read_execute_region(p: Parser, name: str, at: int) -> Op:
@@ -163,7 +154,7 @@ def read_execute_region(p: Parser, name: str, at: int) -> Op:
     types = _result_types(p)
     region = read_region(p, (), EXECUTED)
     check_yield(p, region, types, name, at)
-    return Op(name, {}, {**attrs, **_attrs(p)}, [Value(t) for t in types], [region])
+    return Op(name, {}, {**attrs, **read_attrs(p)}, [Value(t) for t in types], [region])
 
 
 def read_index_switch(p: Parser, name: str, at: int) -> Op:
@@ -171,7 +162,7 @@ def read_index_switch(p: Parser, name: str, at: int) -> Op:
     first = p.i
     index = p.value()
     p.match(index, INDEX, first)
-    attrs = _attrs(p)
+    attrs = read_attrs(p)
     types = _result_types(p)
     cases: list[int] = []
     seen: set[int] = set()
@@ -184,7 +175,7 @@ def read_index_switch(p: Parser, name: str, at: int) -> Op:
     p.expect("default")
     regions.insert(0, read_region(p))
     check_yield(p, regions[0], types, name, at)
-    return Op(name, {"index": index}, {"cases": cases, **attrs, **_attrs(p)}, [Value(t) for t in types], regions)
+    return Op(name, {"index": index}, {"cases": cases, **attrs, **read_attrs(p)}, [Value(t) for t in types], regions)
 
 
 def check_cases(p: Parser, cases: Sequence[int], seen: set[int], at: int) -> None:
@@ -195,62 +186,10 @@ def check_cases(p: Parser, cases: Sequence[int], seen: set[int], at: int) -> Non
         seen.add(case)
 
 
-def _values(p: Parser) -> list[Value]:
-    """``%v, .. : T, ..`` or nothing."""
-    first = p.i
-    if p.texts[first][0] != "%" or p.texts[first + 1] in ("=",):
-        return []
-    values = p.values("")
-    p.expect(":")
-    p.typed(values, first)
-    return values
-
-
-def read_terminator(p: Parser, name: str, at: int) -> Op:
-    """``scf.yield`` and ``return`` with ``%v, .. : T, ..`` or nothing."""
-    return Op("func.return" if name == "return" else name, {"values": list(_values(p))})
-
-
-def read_condition(p: Parser, name: str, at: int) -> Op:
-    """``scf.condition(%c) %v, .. : T, ..``."""
-    p.expect("(")
-    first = p.i
-    condition = p.value()
-    p.match(condition, I1, first)
-    p.expect(")")
-    return Op(name, {"condition": condition, "values": list(_values(p))})
-
-
-def read_call(p: Parser, name: str, at: int) -> Op:
-    """``@f(%a, ..) : (T, ..) -> (T, ..)``. The callee is looked up at the end of the file."""
-    token = p.texts[p.i]
-    if token[0] != "@" or len(token) < 2:
-        p.unexpected("a function name")
-    at = p.i
-    p.i += 1
-    p.expect("(")
-    first = p.i
-    values = p.values(")")
-    p.expect(")")
-    attrs = generic_attrs(p, read_dictionary(p)) if p.texts[p.i] == "{" else {}
-    p.expect(":")
-    at_types = p.i
-    types = p.type_list()
-    if len(types) != len(values):
-        p.fail(rules.OPERANDS, f"{len(values)} values are passed, but {len(types)} types are written", at_types)
-    for k, (value, type) in enumerate(zip(values, types)):
-        p.match(value, type, first + 2 * k)
-    p.expect("->")
-    results = p.type_list() if p.texts[p.i] == "(" else [p.type()]
-    op = Op("func.call", {"args": list(values)}, {"callee": symbol(token), **attrs}, [Value(t) for t in results])
-    p.calls.append((op, at))
-    return op
-
-
 def read_section(p: Parser, name: str, at: int) -> Op:
     """``pto.section.cube { .. }``: one block without a terminator."""
     block = read_region(p, (), SECTION)
-    return Op(name, {}, _attrs(p), [], [block])
+    return Op(name, {}, read_attrs(p), [], [block])
 
 
 def read_simt(p: Parser, name: str, at: int) -> Op:
@@ -284,7 +223,7 @@ def read_strict_scope(p: Parser, name: str, at: int) -> Op:
         p.type_list()
     if not same_types([v.type for v in block.args], types):
         p.error(rules.OPERANDS, f"the region of {name} takes {_listed(types)}", at)
-    return Op(name, {"captured": list(captured)}, _attrs(p), [], [block])
+    return Op(name, {"captured": list(captured)}, read_attrs(p), [], [block])
 
 
 READERS.update(
@@ -294,12 +233,6 @@ READERS.update(
         "scf.while": read_while,
         "scf.execute_region": read_execute_region,
         "scf.index_switch": read_index_switch,
-        "scf.yield": read_terminator,
-        "scf.condition": read_condition,
-        "return": read_terminator,
-        "func.return": read_terminator,
-        "func.call": read_call,
-        "call": read_call,
         "pto.section.cube": read_section,
         "pto.section.vector": read_section,
         "pto.section.simt": read_simt,
