@@ -5,7 +5,7 @@
 | ``%x`` | operand x; ``%x:index`` if its type is never written |
 | ``%x*`` | operands x with commas between, possibly none |
 | ``T(x)`` | the types of operand x; ``T~(x)`` if a pointer may be written by its angle part only |
-| ``T(x,y)`` | the type of both operands |
+| ``T(x,y)`` | the type of both operands; ``T+(x)`` the types of operands x, in parentheses |
 | ``T?(x)`` | the same behind a comma, which older texts do not have |
 | ``R`` | the type of the result; ``R~`` as above; ``R:tile`` or ``R:group`` if it must be one |
 | ``R=index`` | nothing: the result's type is never written; ``R=subset``: it is inferred; ``R=same``: as before |
@@ -40,7 +40,7 @@ from ptokit.isa.table import Attr, Instr
 
 _ELEMENT = re.compile(
     r"%(\w+)(\*?)(?::(\w+))?\Z|"
-    r"([TANLWBDSQMYJ])([~!?]?)\((\w+(?:,\w+)*)\)\Z|(R)([~*>+,]?)(?:=(\w+)|:(tile|group))?\Z"
+    r"([TANLWBDSQMYJ])([~!?+]?)\((\w+(?:,\w+)*)\)\Z|(R)([~*>+,]?)(?:=(\w+)|:(tile|group))?\Z"
 )
 
 

@@ -28,7 +28,7 @@ FORMS: dict[str, str] = {
     "scf.yield": _PASSED,
     "func.return": _PASSED,
     "scf.condition": f"~( %condition:i1 ) {_PASSED}",
-    "func.call": "S(callee) ~( %args* ) {} : ( T(args) ) -> R+",
+    "func.call": "S(callee) ~( %args* ) {} : T+(args) -> R+",
     "cf.br": "J(args) {}",
     "cf.cond_br": "%condition:i1 <? weights ~( [ L(branch_weights) ] ) ?> , J(true) , J(false) {}",
     "cf.assert": "%condition:i1 , Q(msg) {}",

@@ -41,6 +41,8 @@ class _Printing:
             return self.name(value) if isinstance(value, Value) else ", ".join(map(self.name, value or ()))
         if e.kind == "T":
             types = ", ".join(str(v.type) for v in op.group(e.name))
+            if e.flag == "+":
+                return f"({types})"
             return f", {types}" if e.flag == "?" and types else types
         if e.kind == "D":
             return f"<<<{', '.join(map(self.name, op.group(e.name)))}>>>"

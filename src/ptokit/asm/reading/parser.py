@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field, replace
 from typing import Any
 
@@ -297,11 +298,25 @@ class Parser(Cursor):
     def typed(self, values: list[Value], places: int | list[int]) -> None:
         """Read the types of `values`, with commas between, and compare; `places`: their tokens, or the first one's."""
         for k, value in enumerate(values):
-            if k and self.texts[self.i] == ")":
-                self.fail(rules.OPERANDS, f"{len(values)} values are written, but {k} type{'s' if k > 1 else ''}")
             if k:
                 self.expect(",")
             self.match(value, self.type(), places + 2 * k if isinstance(places, int) else places[k])
+
+    def typed_list(
+        self, values: Sequence[Value], places: Sequence[int] | int, what: str, *, single: bool = False
+    ) -> list[Type]:
+        """Read ``(T, ..)`` or, if a ``single`` one may stand there, ``T``, and compare with the types of `values`.
+
+        TEXT-OPERANDS if there are more or fewer; `what` is done with the values: ``passed``.
+        """
+        at = self.i
+        types = self.result_types() if single else self.type_list()
+        if len(types) != len(values):
+            message = f"{len(values)} values are {what}, but {len(types)} types are written"
+            self.fail(rules.OPERANDS, message, at)
+        for k, (value, type) in enumerate(zip(values, types)):
+            self.match(value, type, places + 2 * k if isinstance(places, int) else places[k])
+        return types
 
     def name(self) -> int:
         """Step over the name of a value that is being defined and return the token's index."""

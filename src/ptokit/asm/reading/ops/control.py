@@ -37,7 +37,7 @@ def read_for(p: Parser, name: str, at: int) -> Op:
     if p.accept("iter_args"):
         carried, init, places = _bindings(p)
         p.expect("->")
-        types = _typed_bindings(p, init, places)
+        types = p.typed_list(init, places, "carried", single=True)
     type: Type = p.type() if p.accept(":") else INDEX
     if not (isinstance(type, Scalar) and type.is_integer):
         p.fail(rules.TYPE, f"a loop variable cannot be of type {type}")
@@ -63,17 +63,6 @@ def _bindings(p: Parser) -> tuple[list[int], list[Value], list[int]]:
         places.append(p.i)
         values.append(p.value())
     return names, values, places
-
-
-def _typed_bindings(p: Parser, values: Sequence[Value], places: Sequence[int]) -> list[Type]:
-    """``(T, ..)`` or a single ``T``, one for each value."""
-    at = p.i
-    types = p.result_types()
-    if len(types) != len(values):
-        p.fail(rules.OPERANDS, f"{len(values)} values are carried, but {len(types)} types are written", at)
-    for value, type, place in zip(values, types, places):
-        p.match(value, type, place)
-    return types
 
 
 def check_yield(p: Parser, region: Block, types: Sequence[Type], name: str, at: int) -> None:
@@ -119,7 +108,7 @@ def read_while(p: Parser, name: str, at: int) -> Op:
     """``(%x = %init, ..) : (T, ..) -> (T, ..) { .. scf.condition(%c) .. } do { ^bb0(%y : T): .. }``."""
     names, init, places = _bindings(p) if p.texts[p.i] == "(" else ([], [], [])
     p.expect(":")
-    types = _typed_bindings(p, init, places)
+    types = p.typed_list(init, places, "carried", single=True)
     p.expect("->")
     results = p.result_types()
     before = read_region(p, list(zip(names, types)), Kind(("scf.condition",)))
@@ -213,12 +202,7 @@ def read_strict_scope(p: Parser, name: str, at: int) -> Op:
     block = read_region(p, (), SECTION._replace(labelled=True))
     p.scope.reveal(hidden)
     p.expect(":")
-    at_types = p.i
-    types = p.type_list()
-    if len(types) != len(captured):
-        p.fail(rules.OPERANDS, f"{len(captured)} values are captured, but {len(types)} types are written", at_types)
-    for k, (value, type) in enumerate(zip(captured, types)):
-        p.match(value, type, first + 2 * k)
+    types = p.typed_list(captured, first, "captured")
     if p.accept("->"):
         p.type_list()
     if not same_types([v.type for v in block.args], types):

@@ -32,13 +32,13 @@ _VECTOR = re.compile(r"vector<\s*\d+\s*x\s*(\w+)\s*>\Z", re.ASCII)
 class StructureReading(Reading):
     """What has been read of one operation outside of the table."""
 
-    __slots__ = ("name", "type", "place", "successors")
+    __slots__ = ("name", "type", "places", "successors")
     type: Type  # the last one of operands
-    place: int  # of the last type
 
     def __init__(self, p: Parser, name: str) -> None:
         self.p, self.name, self.instr = p, name, None
         self.operands, self.first, self.attrs, self.results = {}, {}, {}, []
+        self.places: list[int] = []  # tokens of types
         self.successors: list[Block] = []
 
     def _dictionary(self, e: Element) -> None:
@@ -53,7 +53,10 @@ class StructureReading(Reading):
         p, value = self.p, self.operands[e.name]
         if e.flag == "?" and not p.accept(","):
             return
-        self.place = p.i
+        self.places.append(p.i)
+        if e.flag == "+":
+            p.typed_list(value, self.first[e.name], "passed")  # type: ignore[arg-type]
+            return
         if isinstance(value, list):
             p.typed(value, self.first[e.name])
             return
@@ -62,7 +65,7 @@ class StructureReading(Reading):
 
     def _common_type(self, e: Element) -> None:
         p = self.p
-        self.place = p.i
+        self.places.append(p.i)
         type = self.type = p.type()
         for name in e.more.split(","):
             p.match(self.operands[name], type, self.first[name])  # type: ignore[arg-type]
@@ -75,7 +78,7 @@ class StructureReading(Reading):
             m = _VECTOR.match(str(self.type))
             inner = scalar(m[1]) if m is not None else None
             if inner is None:
-                p.fail(rules.TYPE, f"{self.type} is not a short vector", self.place)
+                p.fail(rules.TYPE, f"{self.type} is not a short vector", self.places[-1])
             self.results.append(inner)
         elif e.flag == "*":
             super()._result(e)
@@ -85,7 +88,7 @@ class StructureReading(Reading):
             self.results.append(like(self.type, I1))
 
     def _written_result(self, e: Element) -> None:
-        self.place = self.p.i
+        self.places.append(self.p.i)
         self.results.append(self.p.type())
 
     def _same(self, e: Element) -> None:
@@ -199,7 +202,7 @@ def read_structure(p: Parser, name: str, at: int) -> Op:
     if reading.successors:
         op.successors = reading.successors
     if plan.check is not None:
-        plan.check(p, op, reading.place)
+        plan.check(p, op, reading.places[0 if name in _AT_SOURCE else -1])
     return op
 
 
@@ -226,6 +229,9 @@ _CHECKS: dict[str, Check] = {
     "memref.reinterpret_cast": check_reinterpret_cast,
     "memref.subview": check_subview,
 }
+
+_AT_SOURCE = frozenset(("memref.reinterpret_cast", "memref.subview"))
+"""Operations whose checks report at the type of the source, not at that of the result."""
 
 READERS.update(dict.fromkeys(FORMS, read_structure))
 READERS["return"] = lambda p, name, at: read_structure(p, "func.return", at)
