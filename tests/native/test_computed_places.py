@@ -29,6 +29,19 @@ BODIES = {
     %j = pto.vshrs %i, %n2, %m : {REG}, i16, {BITS} -> {REG}
     %v = pto.vlds %in[%c0] : {POINTER} -> {REG}
     pto.vscatter %v, %out, %j, %m : {REG}, {POINTER}, {REG}, {BITS}""",
+    "blocks that are loaded apart": f"""
+    %some = pto.pset_b32 "PAT_VL32" : {BITS}
+    %m = pto.pset_b32 "PAT_ALL" : {BITS}
+    %v = pto.vsldb %in, %n2, %n1, %some : {POINTER}, i16, i16, {BITS} -> {REG}
+    pto.vsts %v, %out[%c0], %m : {REG}, {POINTER}, {BITS}""",
+    "blocks with a control word": f"""
+    %m = pto.pset_b32 "PAT_ALL" : {BITS}
+    %v = pto.vsldb %in, %word, %m : {POINTER}, i32, {BITS} -> {REG}
+    pto.vsts %v, %out[%c0], %m : {REG}, {POINTER}, {BITS}""",
+    "blocks that are stored apart": f"""
+    %some = pto.pset_b32 "PAT_VL32" : {BITS}
+    %v = pto.vlds %in[%c0] : {POINTER} -> {REG}
+    pto.vsstb %v, %out, %n1, %n2, %some : {REG}, {POINTER}, i16, i16, {BITS}""",
     "squeezed lanes": f"""
     %m = pto.pset_b32 "PAT_ALL" : {BITS}
     %some = pto.pset_b32 "PAT_M3" : {BITS}
@@ -49,6 +62,8 @@ func.func @f(%x: !pto.ptr<i32, gm>, %y: !pto.ptr<i32, gm>) {{
   %c0 = arith.constant 0 : index
   %n63 = arith.constant 63 : i32
   %n2 = arith.constant 2 : i16
+  %n1 = arith.constant 1 : i16
+  %word = arith.constant 65537 : i32
   %in = pto.castptr %z : i64 -> {POINTER}
   %out = pto.castptr %o : i64 -> {POINTER}
   pto.mte_gm_ub %x, %in, %z, %half nburst(%one, %half, %half)
