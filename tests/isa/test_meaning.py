@@ -80,7 +80,7 @@ FUNCTIONS = {
     "an algorithm of its own": "TRANDOM THISTOGRAM TIMG2COL TQUANT_MX",
     "lengths that rows say": "TCONCAT TCONCATIDX",
     "bytes of a tile, whatever its elements are": "TGATHERB TEXTRACT2",
-    "words of the fix-pipe for each column of tiles": "TMOV_FP TEXTRACT_FP TINSERT_FP TSTORE_FP",
+    "layouts of global memory that the fix-pipe has": "TSTORE_FP",
     "a place, not a value": "TGET_SCALE_ADDR MAKE_GROUP declare_global reserve_buffer import_reserved_buffer",
     "a state that is checked": "vldas vldus init_align vstus vstur vstu vstas vsta vstar pstu",
     "any number of vectors": "vmi.channel_split vmi.channel_merge vmi.unpack vmi.pack",

@@ -15,6 +15,7 @@ from ptokit.types.dtypes import DType
 from ..site import Info, ScalarInfo, Site, TileInfo, ViewInfo
 from .bursts import bursts, levels
 from .contract import product, scaled, total_of
+from .drains import drain
 from .expressions import OWN, Apply, Count, Element, Expr, leaves
 from .fold import FOLDS
 from .indexed import gather_tile, scatter_tile
@@ -24,6 +25,7 @@ from .transfers import transferred
 from .words import (
     Bursts,
     Contract,
+    Drain,
     Fold,
     Gather,
     Keep,
@@ -257,6 +259,13 @@ def _between_tiles(move: Move, leaf: Element, source: Source) -> list[str]:
     return [*lines, f"put({move.dst}, as_kind({move.dst}, {source.value(move.value)}), {row}, {col})"]
 
 
+def _drain(d: Drain, source: Source) -> list[str]:
+    starts = [count(axis.plus) for at in (d.value.at, d.to) for axis in (at.row, at.col)]
+    places = f"({starts[0]}, {starts[1]}, {count(d.rows)}, {count(d.cols)}), ({starts[2]}, {starts[3]})"
+    how = f"{d.words or None}, {source.object(d.relu)}, {source.object(d.mode)}"
+    return [f"{source.object(drain)}(m, {d.dst}, {d.value.name}, {places}, {how})"]
+
+
 def _contract(c: Contract, source: Source) -> list[str]:
     lines = [f"rows, cols = {c.left}.vr, {c.right}.vc"]
     start = "None"
@@ -315,6 +324,7 @@ _WRITERS: dict[type, Callable[[Any, Source], list[str]]] = {
     Fold: _fold,
     Search: _search,
     Move: _move,
+    Drain: _drain,
     Contract: _contract,
     Gather: _gather,
     Scatter: _scatter,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ptokit.types.codecs import pack_nibbles, unpack_nibbles
 from ptokit.types.layout import offset_map
 
 from ..machine import TileOperand, ViewOperand
@@ -47,3 +48,31 @@ def store(
         view.store(values, layout)
     else:
         view.update(values, layout, combine, blocks)
+
+
+def window(tile: TileOperand, row: int, col: int, rows: int, cols: int) -> np.ndarray:
+    """Values of [row, row + rows) x [col, col + cols) of the physical tile; not to be modified."""
+    values = tile.read(row + rows, col + cols)
+    return values[:, row:, col:] if row or col else values
+
+
+def stored(tile: TileOperand) -> np.ndarray:
+    """A copy of the elements' codes as they lie in memory: (blocks, rows * cols)."""
+    raw = tile.raw()
+    return unpack_nibbles(raw) if tile.spec.dtype.packed else raw.view(tile.spec.dtype.storage).copy()
+
+
+def store_at(tile: TileOperand, offsets: Any, codes: np.ndarray) -> None:
+    """Set the elements at `offsets` (an array or slice, in elements) to codes (blocks or 1, *offsets.shape)."""
+    raw = tile.raw()
+    if tile.spec.dtype.packed:
+        elements = unpack_nibbles(raw)
+        elements[:, offsets] = codes
+        raw[...] = pack_nibbles(elements)
+    else:
+        raw.view(tile.spec.dtype.storage)[:, offsets] = codes
+
+
+def codes_of(values: np.ndarray, tile: TileOperand) -> np.ndarray:
+    """Values of the tile's type as codes of its storage type."""
+    return values.view(tile.spec.dtype.storage) if values.dtype != tile.spec.dtype.storage else values

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ptokit.records import dataclass
 from ptokit.types.dtypes import DType
-from ptokit.types.enums import AtomicType
+from ptokit.types.enums import AccToVecMode, AtomicType, ReluPreMode
 
 from ..machine import Combine
-from .expressions import OWN, Count, Expr, Index
+from .expressions import OWN, Count, Element, Expr, Index
 from .matrices import Matrix
 
 if TYPE_CHECKING:
@@ -249,6 +249,24 @@ class Move:
     drain: FixPipe | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Drain:
+    """As `Move`, of elements of an accumulator through the fix-pipe: scaled, rectified and converted on the way.
+
+    How follows from the target, the types, and whether operand `words` is a tile with a word for each column, a number,
+    or absent. In the dual modes both vector cores get a part. Nz tiles get whole blocks of columns.
+    """
+
+    value: Element
+    rows: Count
+    cols: Count
+    words: str = ""
+    relu: ReluPreMode = ReluPreMode.NoRelu
+    mode: AccToVecMode | None = None
+    dst: str = "dst"
+    to: Index = OWN
+
+
 class Outside(Enum):
     """What is read or written for an index outside of the source."""
 
@@ -443,6 +461,7 @@ Word = (
     | Fold
     | Search
     | Move
+    | Drain
     | Gather
     | Scatter
     | Bursts

@@ -10,17 +10,22 @@ from ptokit.types.enums import AccToVecMode, Pipe, ReluPreMode, TileType
 
 from ..forms import ALSO, GENERIC, LEVEL2
 from ..machine import Machine, TileOperand
+from ..meaning.drains import DUAL
 from ..meaning.expressions import Axis, Element, Extent, Index
 from ..meaning.moving import put
-from ..meaning.words import Move, Python, Word
+from ..meaning.words import Drain, Move, Python, Word
 from ..site import Site
 from ..table import Instr, TextForm, agreed, dst, in_text, index, instruction, scalar, src
+from ..unknown import known, least
 from .extract_footprint import extract_footprint, pair_footprint
 from .extract_rules import EXTRACT_FP_RULES, EXTRACT_RULES, PAIR_RULES
 from .fractal_z import weights
 from .move import MODE, RELU, X, has_words, move_pipe, size
-from .move_acc import drain
-from .move_facts import DUAL, Mat, Vec, nz_pitch
+from .move_facts import (
+    Mat,
+    Vec,
+    nz_pitch,
+)
 from .move_vec import nd_to_nz, vec_to_mat
 
 
@@ -34,12 +39,26 @@ def extract_pipe(site: Site) -> Pipe:
 WINDOW = Element("src", Index(Axis(i=1, plus=Extent("row", "value")), Axis(j=1, plus=Extent("col", "value"))))
 
 
-def _meaning(o: Site) -> Word:
+def _meaning(o: Site) -> Word | None:
     """``dst[r, c] = src[row + r, col + c]`` over dst's valid region; accumulators are quantised on the way."""
     s, d = o.src.spec, o.dst.spec
-    if s.loc is TileType.Acc or isinstance(s, ConvSpec) or (o.target.is_a(A5) and (s.loc, d.loc) == (Vec, Mat)):
+    if s.loc is TileType.Acc:
+        return _drained(o, next((name for name in ("fp", "quant") if o.has(name)), ""))
+    if isinstance(s, ConvSpec) or (o.target.is_a(A5) and (s.loc, d.loc) == (Vec, Mat)):
         return Python(textract)
     return Move(X if o.row.value == o.col.value == 0 else WINDOW, *size("dst"))
+
+
+def _drained(o: Site, words: str) -> Word | None:
+    """A dual mode splits what is valid in the source behind (row, col), whatever is valid in dst."""
+    rows: Any
+    cols: Any
+    rows, cols = size("dst")
+    if o.attrs.get("mode") in DUAL:
+        rows, cols = least(o.src.vr, o.src.rows - o.row.value), least(o.src.vc, o.src.cols - o.col.value)
+        if not known(rows, cols):
+            return None
+    return Drain(WINDOW, rows, cols, words, o.relu, o.attrs.get("mode"))
 
 
 def textract(
@@ -54,16 +73,9 @@ def textract(
     relu: ReluPreMode = ReluPreMode.NoRelu,
     mode: AccToVecMode | None = None,
 ) -> None:
-    """Windows that are converted, or lie in a memory of an order of its own.
-
-    A dual mode splits what is valid in the source behind (row, col), whatever is valid in dst.
-    """
+    """Windows of tiles that lie in a memory of an order of its own."""
     rows, cols = dst.vr, dst.vc
-    if src.spec.loc is TileType.Acc:
-        if mode in DUAL:
-            rows, cols = min(src.vr, src.spec.rows - row), min(src.vc, src.spec.cols - col)
-        drain(m, dst, src, (row, col, rows, cols), fp=fp, quant=quant, relu=relu, mode=mode)
-    elif isinstance(src.spec, ConvSpec):
+    if isinstance(src.spec, ConvSpec):
         put(dst, weights(src, row, col, rows, cols))
     else:
         vec_to_mat(m, dst, src, row, col)
@@ -100,20 +112,6 @@ TEXTRACT = instruction(
 )
 
 
-def textract_fp(
-    m: Machine,
-    dst: TileOperand,
-    src: TileOperand,
-    fp: TileOperand,
-    row: int,
-    col: int,
-    *,
-    relu: ReluPreMode = ReluPreMode.NoRelu,
-) -> None:
-    """``dst[r, c] = q(src[row + r, col + c])`` with word ``col + c``."""
-    drain(m, dst, src, (row, col, dst.vr, dst.vc), fp=fp, relu=relu)
-
-
 TEXTRACT_FP = instruction(
     Instr(
         "TEXTRACT_FP",
@@ -123,7 +121,7 @@ TEXTRACT_FP = instruction(
         (RELU,),
         pipe=Pipe.FIX,
         rules=EXTRACT_FP_RULES,
-        run=textract_fp,
+        meaning=lambda o: _drained(o, "fp"),
         footprint=extract_footprint,
         value_rules=has_words,
         form=TextForm(spellings=("textract.fp",), newest="textract"),

@@ -8,7 +8,16 @@ from ptokit.targets import A5
 
 from ..site import ScalarInfo, Site
 from .move_checks import Message
-from .move_facts import MX_SCALES, OPERAND_PAIRS, Acc, Left, Mat, Vec, arrow, pair
+from .move_facts import (
+    MX_SCALES,
+    OPERAND_PAIRS,
+    Acc,
+    Left,
+    Mat,
+    Vec,
+    arrow,
+    pair,
+)
 
 PLAIN_LAYOUTS = ("ND", "Nz")
 

@@ -8,10 +8,17 @@ from typing import Any
 from ptokit.targets import A5
 from ptokit.types.conv import ConvSpec
 
+from ..meaning.drains import DUAL
 from ..site import ScalarInfo, Site, TileInfo
 from ..table import Access
 from ..unknown import UNKNOWN
-from .move_facts import DUAL, Acc, Mat, Vec, optional, pair
+from .move_facts import (
+    Acc,
+    Mat,
+    Vec,
+    optional,
+    pair,
+)
 from .move_footprint import acc_footprint, access, operand_extent, vec_to_mat_footprint
 
 

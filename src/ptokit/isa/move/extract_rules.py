@@ -24,7 +24,16 @@ from .move_checks import (
     signedness,
     types_differ,
 )
-from .move_facts import Acc, Mat, Vec, dual, pair, relu, word, words
+from .move_facts import (
+    Acc,
+    Mat,
+    Vec,
+    dual,
+    pair,
+    relu,
+    word,
+    words,
+)
 from .move_rules import unsupported
 from .move_rules_a2a3 import A23_ACC_TYPES, acc_to_mat
 from .move_rules_a5 import A5_ACC_TYPES

@@ -12,7 +12,14 @@ from .extract_checks import operand_window
 from .extract_footprint import position
 from .fractal_z import is_conv
 from .move_checks import Message, listed
-from .move_facts import OPERAND_PAIRS, Left, Vec, arrow, pair, types
+from .move_facts import (
+    OPERAND_PAIRS,
+    Left,
+    Vec,
+    arrow,
+    pair,
+    types,
+)
 
 MAT_TYPES = types("i8 f16 bf16 f32")
 VEC_TYPES = types("i8 u8 i16 u16 i32 u32 f16 bf16 f32")

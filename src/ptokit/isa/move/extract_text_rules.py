@@ -10,7 +10,19 @@ from ..checks.assembler import assembler_rule
 from ..site import ScalarInfo, Site
 from .extract_footprint import position
 from .move_checks import Message, outside, types_differ
-from .move_facts import Acc, Left, Mat, Right, Scaling, Vec, arrow, optional, pair, relu, types
+from .move_facts import (
+    Acc,
+    Left,
+    Mat,
+    Right,
+    Scaling,
+    Vec,
+    arrow,
+    optional,
+    pair,
+    relu,
+    types,
+)
 
 _A3_TYPES = types("i8 u8 f16 bf16 f32")
 _A3_CAST = {"f32": types("f16 bf16")}

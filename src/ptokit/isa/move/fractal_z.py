@@ -14,11 +14,15 @@ from ptokit.types.conv import ConvSpec
 from ptokit.types.enums import Layout
 
 from ..machine import TileOperand
+from ..meaning.moving import stored
 from ..numerics.rounding import as_values
 from ..site import Site, TileInfo
 from .move_checks import Message, outside
-from .move_facts import Mat, Right, pair
-from .move_parts import stored
+from .move_facts import (
+    Mat,
+    Right,
+    pair,
+)
 
 
 def is_conv(t: TileInfo) -> bool:

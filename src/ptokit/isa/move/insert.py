@@ -12,16 +12,17 @@ from ptokit.types.enums import AccToVecMode, Pipe, ReluPreMode, TileType, TInser
 from ..forms import GENERIC
 from ..machine import Machine, TileOperand
 from ..meaning.expressions import OWN, Axis, Extent, Index
-from ..meaning.words import Move, Python, Word
+from ..meaning.moving import store_at, stored
+from ..meaning.words import Drain, Move, Python, Word
 from ..site import Site
 from ..table import Attr, Instr, TextForm, agreed, in_text, index, inout, instruction, scalar, src
 from ..unknown import known
 from .insert_footprint import insert_footprint
 from .insert_rules import INSERT_FP_RULES, INSERT_RULES
 from .move import MODE, RELU, X, has_words, move_pipe, size
-from .move_acc import drain
-from .move_facts import is_line
-from .move_parts import store_at, stored
+from .move_facts import (
+    is_line,
+)
 
 PLACE = Index(Axis(i=1, plus=Extent("row", "value")), Axis(j=1, plus=Extent("col", "value")))
 
@@ -32,7 +33,8 @@ def _meaning(o: Site) -> Word | None:
     The split modes cut the same transfer into 2 or 4.
     """
     if o.src.loc is TileType.Acc:
-        return Python(tinsert)
+        words = next((name for name in ("fp", "quant") if o.has(name)), "")
+        return Drain(X, *size("src"), words, o.relu, o.mode, to=PLACE)
     if o.target.is_a(A5) and (o.src.loc, o.dst.loc, o.src.layout_name) == (TileType.Vec, TileType.Mat, "ND"):
         if not known(o.src.vc):
             return None
@@ -54,14 +56,11 @@ def tinsert(
     mode: AccToVecMode | None = None,
     split: TInsertMode | None = None,
 ) -> None:
-    """Accumulators, which are converted on the way, and ND rows that go to the matrix buffer as they lie in memory.
+    """ND rows that go to the matrix buffer as they lie in memory.
 
     So do rows shorter than 32 bytes, which follow each other without a pitch, and all to a boxed destination.
     """
     rows, cols = src.vr, src.vc
-    if src.spec.loc is TileType.Acc:
-        drain(m, dst, src, (0, 0, rows, cols), (row, col), fp=fp, quant=quant, relu=relu, mode=mode)
-        return
     count = rows * cols
     start = row * dst.spec.cols + col
     if is_line(src, dst):
@@ -97,20 +96,6 @@ TINSERT = instruction(
 )
 
 
-def tinsert_fp(
-    m: Machine,
-    dst: TileOperand,
-    src: TileOperand,
-    fp: TileOperand,
-    row: int,
-    col: int,
-    *,
-    relu: ReluPreMode = ReluPreMode.NoRelu,
-) -> None:
-    """``dst[row + r, col + c] = q(src[r, c])`` with word c."""
-    drain(m, dst, src, (0, 0, src.vr, src.vc), (row, col), fp=fp, relu=relu)
-
-
 TINSERT_FP = instruction(
     Instr(
         "TINSERT_FP",
@@ -120,7 +105,7 @@ TINSERT_FP = instruction(
         (RELU,),
         pipe=Pipe.FIX,
         rules=INSERT_FP_RULES,
-        run=tinsert_fp,
+        meaning=lambda o: Drain(X, *size("src"), "fp", o.relu, to=PLACE),
         footprint=insert_footprint,
         value_rules=has_words,
         form=TextForm(spellings=("tinsert.fp",), newest="tinsert"),

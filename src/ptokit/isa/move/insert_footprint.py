@@ -9,7 +9,14 @@ from ptokit.targets import A2A3, A5
 from ..site import Site
 from ..table import Access
 from .extract_footprint import position
-from .move_facts import Acc, Mat, Vec, is_line, pair, up
+from .move_facts import (
+    Acc,
+    Mat,
+    Vec,
+    is_line,
+    pair,
+    up,
+)
 from .move_footprint import acc_footprint, access, line_footprint
 
 

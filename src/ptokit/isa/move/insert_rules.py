@@ -5,6 +5,7 @@ from __future__ import annotations
 from ptokit.diagnostics import define, family
 from ptokit.targets import A2A3, A5
 
+from ..meaning.drains import DUAL, first_part
 from ..site import Site
 from .extract_checks import bad_index
 from .extract_footprint import position
@@ -13,7 +14,17 @@ from .extract_rules_a2a3 import vec_nd, vec_nz, vec_types
 from .extract_rules_a5 import dual_split
 from .extract_text_rules import INSERT_TEXT_RULES
 from .move_checks import Message, listed, outside, types_differ
-from .move_facts import DUAL, PAIRS, Acc, Mat, Vec, arrow, dual, first_part, optional, pair, types
+from .move_facts import (
+    PAIRS,
+    Acc,
+    Mat,
+    Vec,
+    arrow,
+    dual,
+    optional,
+    pair,
+    types,
+)
 from .move_rules import unsupported
 from .move_rules_a2a3 import acc_to_mat
 

@@ -12,12 +12,22 @@ from ptokit.types.enums import AccToVecMode, MxGroupAxis, Pipe, ReluPreMode, STP
 from ..machine import Machine, TileOperand
 from ..meaning.expressions import Convert, Element, Expr, Extent, Least
 from ..meaning.moving import put
-from ..meaning.words import Move, Python, Word
+from ..meaning.words import Drain, Move, Python, Word
 from ..site import Site
 from ..table import TENSOR, Attr, Instr, TextForm, dst, instruction, scalar, src, tmp
 from .fractal_z import weights
-from .move_acc import drain
-from .move_facts import Acc, Bias, Left, Mat, Right, Scaling, Vec, home, operand_layout, words
+from .move_facts import (
+    Acc,
+    Bias,
+    Left,
+    Mat,
+    Right,
+    Scaling,
+    Vec,
+    home,
+    operand_layout,
+    words,
+)
 from .move_footprint import move_footprint
 from .move_parts import to_operand
 from .move_rules import FP_RULES, MOVE_RULES
@@ -53,7 +63,8 @@ def _meaning(o: Site) -> Word:
     source, target = s.loc, home(d)
     plain = o.mode is None and o.relu is ReluPreMode.NoRelu and s.dtype is d.dtype
     if source is Acc:
-        return Move(X, *size("src")) if plain and not (o.has("fp") or o.has("quant")) else Python(tmov)
+        words = next((name for name in ("fp", "quant") if o.has(name)), "")
+        return Move(X, *size("src")) if plain and not words else Drain(X, *size("src"), words, o.relu, o.mode)
     if o.has("tmp") or o.has("fp") or isinstance(s, ConvSpec):
         return Python(tmov)
     if source is Mat and o.target.is_device:
@@ -98,10 +109,8 @@ def tmov(
     phase: STPhase = STPhase.Unspecified,
     grp_axis: int = 1,
 ) -> None:
-    """Moves that convert, or that address memory in a way of their own."""
-    if src.spec.loc is Acc:
-        drain(m, dst, src, (0, 0, src.vr, src.vc), fp=fp, quant=quant, relu=relu, mode=mode)
-    elif tmp is not None or fp is not None:
+    """Moves that address memory in a way of their own."""
+    if tmp is not None or fp is not None:
         to_zz(m, dst, src, grp_axis)
     elif isinstance(src.spec, ConvSpec):
         put(dst, weights(src, 0, 0, dst.vr, dst.vc))
@@ -136,19 +145,6 @@ TMOV = instruction(
 )
 
 
-def tmov_fp(
-    m: Machine,
-    dst: TileOperand,
-    src: TileOperand,
-    fp: TileOperand,
-    *,
-    relu: ReluPreMode = ReluPreMode.NoRelu,
-    phase: STPhase = STPhase.Unspecified,
-) -> None:
-    """``dst[r, c] = q(src[r, c])`` with the word of column c."""
-    drain(m, dst, src, (0, 0, src.vr, src.vc), fp=fp, relu=relu)
-
-
 TMOV_FP = instruction(
     Instr(
         "TMOV_FP",
@@ -158,7 +154,7 @@ TMOV_FP = instruction(
         (RELU, PHASE),
         pipe=Pipe.FIX,
         rules=FP_RULES,
-        run=tmov_fp,
+        meaning=lambda o: Drain(X, *size("src"), "fp", o.relu),
         footprint=move_footprint,
         value_rules=has_words,
         form=TextForm(misfits={**dict.fromkeys(("dst", "src", "fp"), "MF-1")}),

@@ -10,7 +10,20 @@ from ..checks.assembler import assembler_rule
 from ..checks.operands import sharing
 from ..site import Site, TileInfo
 from .move_checks import Message
-from .move_facts import Acc, Bias, Left, Mat, Right, Scaling, Vec, arrow, dual, optional, pair, relu
+from .move_facts import (
+    Acc,
+    Bias,
+    Left,
+    Mat,
+    Right,
+    Scaling,
+    Vec,
+    arrow,
+    dual,
+    optional,
+    pair,
+    relu,
+)
 
 _PAIRS = {(Mat, Left), (Mat, Right), (Mat, Bias), (Mat, Scaling), (Vec, Vec), (Acc, Mat), (Acc, Vec)}
 

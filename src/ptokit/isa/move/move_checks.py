@@ -9,9 +9,20 @@ import numpy as np
 
 from ptokit.types.dtypes import DType
 
+from ..meaning.drains import column_block
 from ..site import Site, TileInfo
 from ..unknown import Size, known
-from .move_facts import EIGHT_BITS, SIXTY_FOUR_BITS, Acc, Scaling, column_block, form, moved_columns, up, word, words
+from .move_facts import (
+    EIGHT_BITS,
+    SIXTY_FOUR_BITS,
+    Acc,
+    Scaling,
+    form,
+    moved_columns,
+    up,
+    word,
+    words,
+)
 
 Message = str | None
 TypeTable = Mapping[str, Mapping[str, frozenset[DType]]]

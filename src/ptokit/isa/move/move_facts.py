@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptokit.targets import A5, Target
 from ptokit.types.dtypes import DTYPES, PACKED, DType
-from ptokit.types.enums import AccToVecMode, CompactMode, ReluPreMode, TileType
+from ptokit.types.enums import CompactMode, ReluPreMode, TileType
 
+from ..meaning.drains import DUAL
 from ..site import ScalarInfo, Site, TileInfo
 from ..unknown import Size
 
@@ -28,7 +28,6 @@ PAIRS: dict[str, frozenset[Pair]] = {
 PAIRS["a5"] = PAIRS["a2a3"] | {(Mat, ScaleLeft), (Mat, ScaleRight), (Vec, Mat), (Acc, Vec)}
 """Source and destination buffers that a device moves between (move-gather-scatter 3); cpu moves between all."""
 
-DUAL = (AccToVecMode.DualModeSplitM, AccToVecMode.DualModeSplitN)
 EIGHT_BITS = (DTYPES["i8"], DTYPES["u8"])
 SIXTY_FOUR_BITS = (DTYPES["u64"], DTYPES["i64"])
 
@@ -107,25 +106,9 @@ def dual(o: Site) -> bool:
     return optional(o, "mode") in DUAL
 
 
-def first_part(mode: AccToVecMode | None, rows: Any, cols: Any) -> tuple[Any, Any]:
-    """Rows and columns that vector sub-core 0 receives of a result: half of it in the dual modes."""
-    if mode is AccToVecMode.DualModeSplitM:
-        return up(rows, 2) // 2, cols
-    if mode is AccToVecMode.DualModeSplitN:
-        return rows, up(cols, 2) // 2
-    return rows, cols
-
-
 def up(size: Size, step: int) -> Size:
     """`size` rounded up to a multiple of `step`."""
     return -(-size // step) * step
-
-
-def column_block(tile: Any, target: Target) -> int:
-    """Columns of one block that the fix-pipe writes to an Nz tile (`tile` is a TileSpec or TileInfo; 4.12)."""
-    if target.is_a(A5) and tile.fractal == 1024:
-        return 16 if tile.dtype.bits == 32 else 2 * int(tile.c0)
-    return int(tile.c0)
 
 
 def moved_columns(o: Site, cols: Size) -> Size:

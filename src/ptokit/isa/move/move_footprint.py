@@ -12,18 +12,16 @@ from typing import Any
 from ptokit.targets import A2A3, A5
 from ptokit.types.enums import AccToVecMode, CompactMode, TileType
 
+from ..meaning.drains import DUAL, column_block, first_part
 from ..site import Site, TileInfo
 from ..table import Access
 from ..unknown import Size, known, least
 from .move_facts import (
-    DUAL,
     MX_SCALES,
     Acc,
     Bias,
     Mat,
     Scaling,
-    column_block,
-    first_part,
     home,
     moved_columns,
     nz_pitch,

@@ -6,6 +6,7 @@ from ptokit.diagnostics import Severity, define, family
 from ptokit.targets import A5
 from ptokit.types.enums import CompactMode
 
+from ..meaning.drains import first_part
 from ..numerics.quant_modes import QuantMode, move_mode
 from ..site import Site, TileInfo
 from .fractal_z import is_conv, refused
@@ -17,7 +18,6 @@ from .move_facts import (
     Bias,
     Vec,
     dual,
-    first_part,
     form,
     operand_layout,
     optional,

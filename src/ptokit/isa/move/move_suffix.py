@@ -8,7 +8,16 @@ from ptokit.diagnostics import Scope, define
 from ptokit.types.enums import TileType
 from ptokit.types.tile import TileSpec
 
-from .move_facts import MX_SCALES, Acc, Bias, Left, Mat, Right, Scaling, Vec
+from .move_facts import (
+    MX_SCALES,
+    Acc,
+    Bias,
+    Left,
+    Mat,
+    Right,
+    Scaling,
+    Vec,
+)
 
 _SUFFIXES: dict[str, tuple[TileType, tuple[TileType, ...]]] = {
     "tmov.m2l": (Mat, (Left,)),

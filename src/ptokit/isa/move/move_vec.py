@@ -13,9 +13,10 @@ from ptokit.targets import A5
 from ptokit.types.enums import TileType
 
 from ..machine import Machine, TileOperand
-from ..meaning.moving import put
-from .move_facts import nz_pitch
-from .move_parts import store_at, stored, window
+from ..meaning.moving import put, store_at, stored, window
+from .move_facts import (
+    nz_pitch,
+)
 
 
 def rearrange(dst: TileOperand, src: TileOperand) -> None:
