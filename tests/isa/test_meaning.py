@@ -91,7 +91,6 @@ FUNCTIONS = {
     "tpush_to_aic tpush_to_aiv TPUSH tpop_from_aic tpop_from_aiv TPOP talloc_to_aic talloc_to_aiv TALLOC "
     "set_quant_scalar set_quant_vector",
     "data only where memory allows": "TPREFETCH",
-    "a number of the program": "TSETVAL TGETVAL",
     "text": "TPRINT PRINT",
 }
 """The instructions whose meaning is a function, by the reason."""

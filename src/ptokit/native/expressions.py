@@ -11,6 +11,7 @@ from ptokit.isa.meaning.expressions import (
     Code,
     Const,
     Convert,
+    Coordinate,
     Element,
     Expr,
     Place,
@@ -56,6 +57,9 @@ def has_form(e: Expr, types: Types) -> bool:
         case Const():
             of = dtype_of(e, types)
             return of is not None and of.value is not None
+        case Coordinate():
+            of = dtype_of(e, types)
+            return of is not None and of.is_integer and of.bits >= 8
         case Element() | Scalar() | Stored() | Place() | Code():
             return isinstance(type_of(e, types), DType)
         case Bit():

@@ -5,13 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ptokit.isa.meaning.execute import Derived, types_at
-from ptokit.isa.meaning.words import Bursts, Contract, Fold, Gather, Lane, Scatter
+from ptokit.isa.meaning.words import Bursts, Contract, Fold, Gather, Lane, Scatter, Single
 from ptokit.isa.site import Site
 from ptokit.isa.table import Instr
 from ptokit.run.planning.plan import Step
 from ptokit.types.values import Scalar
 
-from . import apart, between_tiles, bursts, callbacks, contracts, folds, gathers, lanes, moves, registers
+from . import (
+    apart,
+    between_tiles,
+    bursts,
+    callbacks,
+    contracts,
+    folds,
+    gathers,
+    lanes,
+    moves,
+    registers,
+    single_elements,
+)
 from .lanes import Pending as Pending
 from .values import NotNativeError
 
@@ -47,11 +59,13 @@ def _native(w: Writer, step: Step, instr: Instr, operands: dict[str, Any]) -> bo
         return False
     if instr.typed:
         return _on_registers(w, step, instr, site, operands)
+    word = instr.meaning_at(site)
+    if isinstance(word, Single):
+        return single_elements.write(w, step, word, operands)
     if step.results:
         return False
     if moves.write(w, step, site, operands) or between_tiles.write(w, step, site, operands):
         return True
-    word = instr.meaning_at(site)
     types = types_at(site)
     if isinstance(word, Gather | Scatter):
         return gathers.write(w, step, word, operands)

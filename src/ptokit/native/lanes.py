@@ -14,13 +14,15 @@ from ptokit.isa.meaning.expressions import (
     OWN,
     ROW,
     Apply,
+    Coordinate,
     Element,
     Expr,
     Scalar,
+    children,
     leaves,
     type_of,
 )
-from ptokit.isa.meaning.words import Lane
+from ptokit.isa.meaning.words import Lane, Write
 from ptokit.isa.numerics.scalars import element
 from ptokit.isa.site import Site
 from ptokit.isa.table import Instr
@@ -36,6 +38,7 @@ from .rounding import from_double, to_double
 from .scalars import llvm_type
 from .tiles import meets, valid
 from .values import NotNativeError, Tile
+from .vectors import constants
 from .views import Checked
 
 if TYPE_CHECKING:
@@ -70,6 +73,8 @@ def supported(word: Lane, instr: Instr, site: Site, operands: dict[str, Any], ty
     dst = operands.get(write.name)
     if write.packed or write.at != OWN or not isinstance(dst, Tile) or word.over != write.name:
         return False
+    if not all(n is None or isinstance(n, int) for n in (write.rows, write.cols)):
+        return False
     if pitches(dst) is None or not writable(write.value, types):
         return False
     if type_of(write.value, types) is not types[write.name]:
@@ -97,10 +102,18 @@ def check_regions(w: Writer, step: Step, word: Lane, operands: dict[str, Any]) -
     for leaf in leaves(write.value):
         if isinstance(leaf, Element):
             spec = operands[leaf.name].spec
-            rows, cols = valid(w, dst) if spec.rows < dst.spec.rows or spec.cols < dst.spec.cols else (0, 0)
+            rows, cols = domain_of(w, write, dst) if spec.rows < dst.spec.rows or spec.cols < dst.spec.cols else (0, 0)
             checked.need("sle", 1 if leaf.at == ROW else rows, spec.rows)
             checked.need("sle", 1 if leaf.at == COLUMN else cols, spec.cols)
     w.refuse_if(checked.any(), step)
+
+
+def domain_of(w: Writer, write: Write, dst: Tile) -> tuple[Num, Num]:
+    """The rows and columns that are computed."""
+    rows, cols = valid(w, dst)
+    assert isinstance(write.rows, int | None)
+    assert isinstance(write.cols, int | None)
+    return rows if write.rows is None else write.rows, cols if write.cols is None else write.cols
 
 
 def _same_place(a: Tile, b: Tile) -> bool:
@@ -134,7 +147,7 @@ class Pending:
         dynamic = dst.shape is not None
         if dynamic:
             self.flush()
-        domain = valid(self.w, dst)
+        domain = domain_of(self.w, write, dst)
         read = {leaf.name: operands[leaf.name] for leaf in leaves(write.value) if isinstance(leaf, Element)}
         if self.parts and (
             domain != self.domain or len(self.parts) >= MOST_FUSED or not self._fits(dst, write.value, read)
@@ -317,7 +330,7 @@ class Loop:
     def _flat(self, turned: bool) -> bool:
         """True if rows follow each other without gaps, so that the domain is one long row."""
         length = self.rows if turned else self.cols
-        if not isinstance(length, int):
+        if not isinstance(length, int) or any(_numbered(part.value) for part in self.parts):
             return False
         for tile, at in self._all():
             row, col = self.strides(tile, at)
@@ -378,7 +391,23 @@ class Loop:
                     inside = self.param(kind, text, ("scalar", text, kind))
                     return m.narrow(dtype, spread(code, n, kind, inside))
                 return m.narrow(dtype, m.same(kind, text))
+            case Coordinate(axis):
+                of = type_of(e, part.types)
+                assert isinstance(of, DType)
+                inner = (axis == "row") is turned
+                return m.narrow(of, self._number(of, n, j if inner else i, counts=inner))
         raise TypeError(e)
+
+    def _number(self, of: DType, n: int, first: Num, *, counts: bool) -> str:
+        """The number of a row or column as an element: `n` times, or counting."""
+        code, kind = self.code, storage(of)
+        own = constants(of, [first]) if isinstance(first, int) else first
+        if isinstance(first, str) and kind != "i64":
+            own = code.value(f"trunc i64 {first} to {kind}")
+        if n == 1:
+            return own
+        every = spread(code, n, kind, own)
+        return code.value(f"add {many(n, kind)} {every}, {constants(of, range(n))}") if counts else every
 
 
 def _powers(left: int | None, n: int) -> list[int]:
@@ -393,6 +422,11 @@ def _powers(left: int | None, n: int) -> list[int]:
             left -= m
         m //= 2
     return out
+
+
+def _numbered(e: Expr) -> bool:
+    """True if a value depends on the number of its row or column."""
+    return isinstance(e, Coordinate) or any(map(_numbered, children(e)))
 
 
 def _uses(e: Expr, names: frozenset[str]) -> bool:

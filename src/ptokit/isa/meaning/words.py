@@ -456,6 +456,19 @@ class Unrun:
     why: str
 
 
+@dataclass(frozen=True, slots=True)
+class Single:
+    """One element of a tile becomes the number `value`, or where that is empty is the result.
+
+    It is the one whose number operand `offset` is, counted as elements lie in memory. Numbers become elements as with
+    `expressions.Scalar`.
+    """
+
+    tile: str
+    value: str = ""
+    offset: str = "offset"
+
+
 Word = (
     Lane
     | Fold
@@ -464,6 +477,7 @@ Word = (
     | Drain
     | Gather
     | Scatter
+    | Single
     | Bursts
     | Repeats
     | Update

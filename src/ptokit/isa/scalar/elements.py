@@ -16,7 +16,7 @@ from ..checks.operands import Message
 from ..checks.tile_types import TILE_09
 from ..element_positions import kind
 from ..machine import Machine, TileOperand
-from ..meaning.words import Refusal
+from ..meaning.words import Refusal, Single
 from ..numerics.scalars import element
 from ..site import Site, TileInfo
 from ..table import Access, Instr, Kind, Operand, Role, grammar, index, inout, instruction, scalar, src
@@ -100,6 +100,7 @@ TSETVAL = instruction(
         (inout(), index("offset"), scalar("value")),
         pipe=Pipe.S,
         rules=RULES,
+        meaning=Single("dst", "value"),
         run=_set,
         footprint=_footprint,
         source="assembly 6.2",
@@ -113,6 +114,7 @@ TGETVAL = instruction(
         (src(), index("offset")),
         pipe=Pipe.S,
         rules=RULES,
+        meaning=Single("src"),
         run=_get,
         footprint=_footprint,
         per_block=True,
