@@ -7,17 +7,17 @@ some sizes are unknown, and the call at run time, where all are known.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, Protocol
 
 from ptokit.records import dataclass
 
+from .conditions import Check, Conditions, Part, conditions
 from .evidence import EVIDENCE, REFUSING, Evidence
 from .finding import Severity
-
-Check = Callable[[Any], "str | tuple[str, str] | bool | None"]
 
 
 class Doubt(str):
@@ -75,7 +75,12 @@ class Rule:
         return not REFUSING.isdisjoint(self.evidence)
 
 
-RuleDecorator = Callable[[Check | None], Rule]
+class RuleDecorator(Protocol):
+    """What makes a rule of a function that checks it, or of a sentence and what must hold; see `rule`."""
+
+    def __call__(self, check: Part | None, /, *parts: Part) -> Rule: ...
+
+
 CATALOGUE: dict[str, Rule] = {}
 FURTHER: list[Callable[[], object]] = []
 """Functions that define the rules of a table whose parts are imported when they are needed."""
@@ -95,18 +100,23 @@ def rule(id: str, accepted: str = "", rejected: str = "", *, what: str = "", **f
 
     The first paragraph of the function's docstring is the sentence that must hold. A second one says why, and one that
     begins with "Decision:" which reading was chosen. A function that serves several rules, or is made by another, is
-    given with the sentence: ``rule("EW-06", what="...")(in_types)``.
+    given with the sentence: ``rule("EW-06", what="...")(in_types)``. Where the condition is text, it stands behind the
+    sentence (`ptokit.diagnostics.conditions`).
     """
 
-    def made(check: Check | None) -> Rule:
-        stated = _paragraphs(check) if not what else {"what": what}
+    def made(check: Part | None, /, *parts: Part) -> Rule:
+        if isinstance(check, str):
+            stated, check = _paragraphs(check), conditions(parts, sys._getframe(1).f_globals) if parts else None
+        else:
+            given = check.sentence if isinstance(check, Conditions) else check.__doc__
+            stated = {"what": what} if what else _paragraphs(given if check else "")
         return define(id, **{**stated, "accepted": accepted, "rejected": rejected, **fields}, check=check)
 
     return made
 
 
-def _paragraphs(check: Check | None) -> dict[str, str]:
-    sentence, *rest = (" ".join(part.split()) for part in (check.__doc__ or "").split("\n\n"))
+def _paragraphs(text: str | None) -> dict[str, str]:
+    sentence, *rest = (" ".join(part.split()) for part in (text or "").split("\n\n"))
     found = {"what": sentence}
     for part in rest:
         key = "decision" if part.startswith(_DECISION) else "why"

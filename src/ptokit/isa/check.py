@@ -8,9 +8,10 @@ from functools import cache
 from typing import NamedTuple
 
 from ptokit.diagnostics import Doubt, Rule, Scope, Severity
-from ptokit.diagnostics.rules import Check
+from ptokit.diagnostics.conditions import Check
 from ptokit.targets import Target
 
+from .checks.compiling import compiled
 from .site import LoweredInfo, Site, type_alone, without_marks
 from .table import Instr
 
@@ -49,7 +50,7 @@ def broken_rules(site: Site, *, text: bool = True, lowered: bool = False, covere
 
 def _broken(site: Site, text: bool, lowered: bool) -> Iterator[Broken]:
     bare = lowered and any(isinstance(info, LoweredInfo) for info in site.operands.values())
-    for rule, check in _evaluated(rules_of(site.instr, site.target), text, lowered, bare):
+    for rule, check in _evaluated(site.instr, site.target, text, lowered, bare):
         found = check(site)
         if not found:
             continue
@@ -58,22 +59,18 @@ def _broken(site: Site, text: bool, lowered: bool) -> Iterator[Broken]:
         yield Broken(rule, shown, hint and without_marks(hint)[0], operands)
 
 
+@cache
 def rules_of(instr: Instr, target: Target) -> tuple[Rule, ...]:
     """The rules that bind an instruction on a target, with those that the target adds."""
-    return _binding(instr.rules, target.own_rules(instr.name), target)
+    return tuple(rule for rule in (*instr.rules, *target.own_rules(instr.name)) if target.obeys(rule))
 
 
 @cache
-def _binding(rules: tuple[Rule, ...], own: tuple[Rule, ...], target: Target) -> tuple[Rule, ...]:
-    return tuple(rule for rule in (*rules, *own) if target.obeys(rule))
-
-
-@cache
-def _evaluated(bound: tuple[Rule, ...], text: bool, lowered: bool, bare: bool) -> tuple[tuple[Rule, Check], ...]:
-    """Those of `bound` that are to be evaluated, with their checks."""
+def _evaluated(instr: Instr, target: Target, text: bool, lowered: bool, bare: bool) -> tuple[tuple[Rule, Check], ...]:
+    """The rules that are to be evaluated, with their checks as functions."""
     return tuple(
-        (rule, rule.check)
-        for rule in bound
+        (rule, compiled(rule.check, instr))
+        for rule in rules_of(instr, target)
         if rule.check is not None
         and (rule.always or not bare)
         and (rule.scope is not Scope.ASSEMBLER or (text and (rule.always or not lowered)))

@@ -21,6 +21,8 @@ from ptokit.types.tile import DYNAMIC, TileSpec
 from .unknown import UNKNOWN, Size
 
 if TYPE_CHECKING:
+    from ptokit.diagnostics.conditions import Conditions, Found
+
     from .table import Instr
 
 
@@ -231,6 +233,12 @@ class Site:
         operand = name.removeprefix("%")
         shown = f"%{self.operands[operand].name}" if operand != name else name  # type: ignore[union-attr]
         return f"{MARK}{operand}{MARK}{shown}{MARK}"
+
+    def find(self, check: Conditions) -> Found:
+        """What conditions find here."""
+        from .checks.compiling import compiled  # not before the first site asks
+
+        return compiled(check, self.instr)(self)
 
     def has(self, name: str) -> bool:
         """True if the optional operand is present."""

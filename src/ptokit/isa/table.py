@@ -7,7 +7,7 @@ the reference pages all read its `Instr`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -85,7 +85,7 @@ class BySite:
         raise TypeError("a function of a place in a program is made there")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Instr:
     """One instruction of the ISA.
 
@@ -162,6 +162,16 @@ class Instr:
             if op.name == name:
                 return op
         raise KeyError(name)
+
+    @cached_property
+    def names(self) -> Mapping[str, str]:
+        """What conditions of rules may name: operands, those that may be absent as ``optional``, and attributes."""
+        found = dict.fromkeys((*(f.name for f in fields(Site)), "tiles", "views"), "field")
+        found |= dict.fromkeys((attr.name for attr in self.attrs), "attribute")
+        for operand in (*self.operands, *self.produces):
+            absent = operand.optional or operand.variadic or operand in self.produces
+            found[operand.name] = "optional" if absent else "operand"
+        return found
 
     @cached_property
     def text_only(self) -> bool:

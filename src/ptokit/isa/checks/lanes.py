@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ptokit.diagnostics import Rule
-from ptokit.diagnostics.rules import Check
+from ptokit.diagnostics.conditions import Check
 from ptokit.types.values import element_text
 
 from ..site import Info, LoweredInfo, PtrInfo, ScalarInfo, Site, VectorInfo, ViewInfo, VregInfo

@@ -54,4 +54,9 @@ def layout(o: Site, name: str) -> str:
     """Description of the layout of a tile operand for messages."""
     t = o.operands[name]
     assert isinstance(t, TileInfo)
-    return f"{o:{name}} is {t.layout_name} {t.rows}x{t.cols}"
+    return f"{o:{name}} is {layout_text(t)}"
+
+
+def layout_text(t: TileInfo) -> str:
+    """Layout and size of a tile for messages: ``Nz 16x64``."""
+    return f"{t.layout_name} {t.rows}x{t.cols}"

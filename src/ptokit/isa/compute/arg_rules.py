@@ -169,59 +169,6 @@ def ARG_A3_01(o: Site) -> Message:
     return None
 
 
-@rule(
-    "ARG-A3-02",
-    "f32, 64 columns, tmp of 128 elements",
-    "f32, 64 columns, tmp of 64 elements",
-    severity=Severity.WARNING,
-)
-def ARG_A3_02(o: Site) -> Message:
-    """tmp has src's type and room for the candidates of a group of columns.
-
-    Decision: A warning: the library does not check the size.
-    """
-    if not o.has("tmp") or not known(o.src.vc):
-        return None
-    if o.tmp.dtype is not o.src.dtype:
-        return f"{o:tmp} has element type {o.tmp.dtype}, {o:src} has {o.src.dtype}"
-    width = 256 // o.src.dtype.size
-    group = width if o.src.vc >= width else _blocks(o.src.vc, o.src.c0)
-    regions = 3 if o.src.dtype.size == 2 and not o.has("dst_val") else 2
-    if o.tmp.spec.numel < regions * group:
-        return f"{o:tmp} has {o.tmp.spec.numel} elements; {o.instr.name} needs {regions * group}"
-    return None
-
-
-@rule("ARG-A3-03", "2048 rows of f16", "2049 rows of f16", severity=Severity.WARNING)
-def ARG_A3_03(o: Site) -> Message:
-    """Column indices of 2-byte types pass through f16 on a2a3.
-
-    Decision: The executor returns the exact index.
-    """
-    if o.src.dtype.size == 2 and not o.has("dst_val") and o.src.vr > 2048:
-        return f"{o:src} has {o.src.vr} rows; a2a3 rounds row indices above 2048"
-    return None
-
-
-@rule("ARG-A3-04", "f32", "u32", severity=Severity.WARNING)
-def ARG_A3_04(o: Site) -> Message:
-    """Column forms compare unsigned types as float bit patterns on a2a3.
-
-    Decision: The executor compares unsigned.
-    """
-    if o.src.dtype.kind == "u":
-        return f"a2a3 compares {o.src.dtype} as float bit patterns: codes with the top bit set count as negative"
-    return None
-
-
-@rule("ARG-A5-01", "1024 rows of f16", "40000 rows of f16", severity=Severity.WARNING)
-def ARG_A5_01(o: Site) -> Message:
-    """Column indices of 1- and 2-byte types are kept in 16 bits on a5."""
-    if o.src.dtype.size <= 2 and o.src.vr > 32767:
-        return f"{o:src} has {o.src.vr} rows; a5 keeps the index in 16 bits"
-    return None
-
-
 _TYPES = rule("ARG-COM-03", "f32 into i32", "f32 into f32")(_types)
 _EMPTY = rule("ARG-COM-02", "16x60", "0x60")(_not_empty)
 
@@ -253,9 +200,44 @@ COLUMN_RULES = (
     replace(_TYPES, check=partial(_types, column=True)),
     replace(_ASM, check=_column_tmp),
     replace(CR_1, check=lambda o: _column_layout(o) or _not_empty(o) or _asm_index(o) or _wide(o)),
-    ARG_A3_02,
-    ARG_A3_03,
-    ARG_A3_04,
-    ARG_A5_01,
+    rule(
+        "ARG-A3-02",
+        "f32, 64 columns, tmp of 128 elements",
+        "f32, 64 columns, tmp of 64 elements",
+        severity=Severity.WARNING,
+    )(
+        """tmp has src's type and room for the candidates of a group of columns.
+
+        Decision: A warning: the library does not check the size.
+        """,
+        "if known(src.vc)",
+        "tmp.dtype is src.dtype",
+        "{tmp} has element type {tmp.dtype}, {src} has {src.dtype}",
+        "group = 256 // src.dtype.size if src.vc >= 256 // src.dtype.size else _blocks(src.vc, src.c0)",
+        "regions = 3 if src.dtype.size == 2 and (not dst_val is not None) else 2",
+        "tmp.spec.numel >= regions * group",
+        "{tmp} has {tmp.spec.numel} elements; {instr.name} needs {regions * group}",
+    ),
+    rule("ARG-A3-03", "2048 rows of f16", "2049 rows of f16", severity=Severity.WARNING)(
+        """Column indices of 2-byte types pass through f16 on a2a3.
+
+        Decision: The executor returns the exact index.
+        """,
+        "src.vr <= 2048 if src.dtype.size == 2 and dst_val is None",
+        "{src} has {src.vr} rows; a2a3 rounds row indices above 2048",
+    ),
+    rule("ARG-A3-04", "f32", "u32", severity=Severity.WARNING)(
+        """Column forms compare unsigned types as float bit patterns on a2a3.
+
+        Decision: The executor compares unsigned.
+        """,
+        "src.dtype.kind != 'u'",
+        "a2a3 compares {src.dtype} as float bit patterns: codes with the top bit set count as negative",
+    ),
+    rule("ARG-A5-01", "1024 rows of f16", "40000 rows of f16", severity=Severity.WARNING)(
+        "Column indices of 1- and 2-byte types are kept in 16 bits on a5.",
+        "src.vr <= 32767 if src.dtype.size <= 2",
+        "{src} has {src.vr} rows; a5 keeps the index in 16 bits",
+    ),
     CMP_INP_01,
 )

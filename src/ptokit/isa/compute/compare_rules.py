@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ptokit.diagnostics import Severity, family
 from ptokit.targets import A2A3, A5, Target
-from ptokit.types.enums import CmpMode
 
 from ..checks.assembler import assembler_rule
 from ..checks.operands import Message
@@ -55,53 +54,22 @@ def _written(a: TileInfo, on: Target) -> int | None:
     return -(-a.vc // 256) * 32 if size == 1 else -(-a.vc // 128) * 16
 
 
-@rule("EW-A3-03", "f32, 64 columns, 32 bytes per row", "f32, 320 columns, 32 bytes per row", source=f"{SOURCE}.2")
-def EW_A3_03(o: Site) -> Message:
-    """A mask row holds the whole repeats that a2a3 writes."""
-    need = _written(compared(o), A2A3)
-    if need is not None and o.dst.cols < need:
-        return f"{o:dst} has {o.dst.cols} bytes per row; a2a3 writes {need}"
-    return None
+EW_A3_03 = rule(
+    "EW-A3-03", "f32, 64 columns, 32 bytes per row", "f32, 320 columns, 32 bytes per row", source=f"{SOURCE}.2"
+)(
+    "A mask row holds the whole repeats that a2a3 writes.",
+    "need = _written(compared(o), A2A3)",
+    "dst.cols >= need if need is not None",
+    "{dst} has {dst.cols} bytes per row; a2a3 writes {need}",
+)
 
-
-@rule("EW-A5-06", "f32, 128 columns, 32 bytes per row", "f32, 320 columns, 32 bytes per row")
-def EW_A5_06(o: Site) -> Message:
-    """A mask row is a multiple of 4 bytes and holds what a5 writes."""
-    row, need = o.dst.cols * o.dst.dtype.size, _written(compared(o), A5)
-    if row % 4 or (need is not None and row < need):
-        return f"{o:dst} has {row} bytes per row; a5 needs a multiple of 4, at least {need}"
-    return None
-
-
-@rule("EW-A3-01", "i32 EQ", "i32 LT", severity=Severity.WARNING, source=f"{SOURCE}.2")
-def EW_A3_01(o: Site) -> Message:
-    """i32 comparisons are EQ or NE on a2a3.
-
-    Decision: The executor compares as the mode says.
-    """
-    if compared(o).dtype.name == "i32" and o.cmp not in (CmpMode.EQ, CmpMode.NE):
-        return f"i32 comparisons on a2a3 know EQ and NE; {o.cmp.name} yields EQ"
-    return None
-
-
-@rule("EW-A3-02", "TCMPS on f16", "TCMPS on i16", severity=Severity.WARNING, source=f"{SOURCE}.2")
-def EW_A3_02(o: Site) -> Message:
-    """TCMPS compares 16-bit integers as f16 bit patterns on a2a3.
-
-    Decision: The executor compares integers.
-    """
-    a = compared(o)
-    if a.dtype.name in ("i16", "u16"):
-        return f"{a.dtype} is compared as if its bits were f16 on a2a3"
-    return None
-
-
-@rule("EW-A5-02", "16x64 and 16x64", "16x64 and 16x128")
-def EW_A5_02(o: Site) -> Message:
-    """TCMP of 4-byte types has equal columns in both sources on a5."""
-    if o.src0.dtype.size == 4 and o.src0.cols != o.src1.cols:
-        return f"{o:src0} has {o.src0.cols} columns, {o:src1} has {o.src1.cols}; a5 swaps their pitches"
-    return None
+EW_A5_06 = rule("EW-A5-06", "f32, 128 columns, 32 bytes per row", "f32, 320 columns, 32 bytes per row")(
+    "A mask row is a multiple of 4 bytes and holds what a5 writes.",
+    "row = dst.cols * dst.dtype.size",
+    "need = _written(compared(o), A5)",
+    "row % 4 == 0 and (need is None or row >= need)",
+    "{dst} has {row} bytes per row; a5 needs a multiple of 4, at least {need}",
+)
 
 
 @rule("EW-CPU-04", "f32 into u8", "i16 into u8", source=f"{SOURCE}, 3.7")
@@ -128,58 +96,92 @@ def EW_AS_07(o: Site) -> Message:
     return None
 
 
-_BOTH = (EW_01, EW_02, EW_03, EW_06, EW_10_APART, EW_1, EW_CMP_01, EW_A3_01)
-TILE_RULES = (*_BOTH, EW_A3_03, EW_A5_02, EW_A5_06, EW_CPU_04, EW_AS_07)
+_BOTH = (
+    EW_01,
+    EW_02,
+    EW_03,
+    EW_06,
+    EW_10_APART,
+    EW_1,
+    EW_CMP_01,
+    rule("EW-A3-01", "i32 EQ", "i32 LT", severity=Severity.WARNING, source=f"{SOURCE}.2")(
+        """i32 comparisons are EQ or NE on a2a3.
+
+        Decision: The executor compares as the mode says.
+        """,
+        "cmp in (CmpMode.EQ, CmpMode.NE) if compared(o).dtype.name == 'i32'",
+        "i32 comparisons on a2a3 know EQ and NE; {cmp.name} yields EQ",
+    ),
+)
+TILE_RULES = (
+    *_BOTH,
+    EW_A3_03,
+    rule("EW-A5-02", "16x64 and 16x64", "16x64 and 16x128")(
+        "TCMP of 4-byte types has equal columns in both sources on a5.",
+        "src0.cols == src1.cols if src0.dtype.size == 4",
+        "{src0} has {src0.cols} columns, {src1} has {src1.cols}; a5 swaps their pitches",
+    ),
+    EW_A5_06,
+    EW_CPU_04,
+    EW_AS_07,
+)
 """Rules of TCMP."""
 
-SCALAR_RULES = (*_BOTH, EW_A3_02, EW_A3_03, EW_A5_06, EW_AS_07)
+SCALAR_RULES = (
+    *_BOTH,
+    rule("EW-A3-02", "TCMPS on f16", "TCMPS on i16", severity=Severity.WARNING, source=f"{SOURCE}.2")(
+        """TCMPS compares 16-bit integers as f16 bit patterns on a2a3.
+
+        Decision: The executor compares integers.
+        """,
+        "compared(o).dtype.name not in ('i16', 'u16')",
+        "{compared(o).dtype} is compared as if its bits were f16 on a2a3",
+    ),
+    EW_A3_03,
+    EW_A5_06,
+    EW_AS_07,
+)
 """Rules of TCMPS."""
 
 # Selection -----------------------------------------------------------------------------------------------------------
 
 
-@rule("EW-SEL-01", "f32 with a u8 mask of 32 bytes per row", "dst f32, src0 f16", source=f"{SOURCE}.1, 5")
-def EW_SEL_01(o: Site) -> Message:
-    """Destination and sources have one type; the mask has a bit for each of dst's valid elements.
+EW_A5_03 = rule("EW-A5-03", "u8 mask", "u32 mask")(
+    "The mask of TSEL has 1-byte elements on a5.",
+    "mask.dtype.size == 1 if dst.dtype.size < 8",
+    "{mask} has element type {mask.dtype}; TSEL on a5 takes its pitch in bytes and needs 1-byte elements",
+)
 
-    Decision: The library compares dst with either source; all must agree here.
-    """
-    d = o.dst
-    for name, t in o.data_tiles:
-        if name not in ("dst", "mask") and t.dtype is not d.dtype:
-            return f"{o:{name}} has element type {t.dtype}, {o:dst} has {d.dtype}"
-    if o.mask.cols * o.mask.dtype.bits < d.vc:
-        return f"{o:mask} has {o.mask.cols * o.mask.dtype.bits} bits per row, {o:dst} has {d.vc} valid columns"
-    if o.mask.vr < d.vr:
-        return f"{o:mask} has {o.mask.vr} valid rows, {o:dst} has {d.vr}"
-    return None
+EW_A5_04 = rule("EW-A5-04", "256 columns of i8", "320 columns of i8")(
+    "TSEL of 1-byte elements has at most 256 valid columns on a5.",
+    "dst.vc <= 256 if dst.dtype.size == 1",
+    "{dst} has {dst.vc} valid columns of {dst.dtype}; a5 reads a wrong mask beyond 256",
+)
 
+EW_AS_10 = assembler_rule("EW-AS-10", "i16", "ui16", source=f"{SOURCE}.4")(
+    "tsels: signless integers only.",
+    "dst.dtype.kind != 'u'",
+    "{dst} has element type {dst.dtype}; the assembler takes signless integers for tsels",
+)
 
-@rule("EW-A5-03", "u8 mask", "u32 mask")
-def EW_A5_03(o: Site) -> Message:
-    """The mask of TSEL has 1-byte elements on a5."""
-    if o.dst.dtype.size < 8 and o.mask.dtype.size != 1:
-        return (
-            f"{o:mask} has element type {o.mask.dtype}; TSEL on a5 takes its pitch in bytes and needs 1-byte elements"
-        )
-    return None
+SELECT_RULES = (
+    EW_01,
+    EW_02,
+    EW_03,
+    EW_06,
+    EW_10,
+    EW_1,
+    rule("EW-SEL-01", "f32 with a u8 mask of 32 bytes per row", "dst f32, src0 f16", source=f"{SOURCE}.1, 5")(
+        """Destination and sources have one type; the mask has a bit for each of dst's valid elements.
 
-
-@rule("EW-A5-04", "256 columns of i8", "320 columns of i8")
-def EW_A5_04(o: Site) -> Message:
-    """TSEL of 1-byte elements has at most 256 valid columns on a5."""
-    if o.dst.dtype.size == 1 and o.dst.vc > 256:
-        return f"{o:dst} has {o.dst.vc} valid columns of {o.dst.dtype}; a5 reads a wrong mask beyond 256"
-    return None
-
-
-@assembler_rule("EW-AS-10", "i16", "ui16", source=f"{SOURCE}.4")
-def EW_AS_10(o: Site) -> Message:
-    """tsels: signless integers only."""
-    if o.dst.dtype.kind == "u":
-        return f"{o:dst} has element type {o.dst.dtype}; the assembler takes signless integers for tsels"
-    return None
-
-
-SELECT_RULES = (EW_01, EW_02, EW_03, EW_06, EW_10, EW_1, EW_SEL_01)
+        Decision: The library compares dst with either source; all must agree here.
+        """,
+        "t.dtype is dst.dtype for t in data if name not in ('dst', 'mask')",
+        "{t} has element type {t.dtype}, {dst} has {dst.dtype}",
+        "mask.cols * mask.dtype.bits >= dst.vc",
+        "{mask} has {mask.cols * mask.dtype.bits} bits per row, {dst} has {dst.vc} valid columns",
+        "mask.vr >= dst.vr",
+        "{mask} has {mask.vr} valid rows, {dst} has {dst.vr}",
+    ),
+)
 """Rules that TSEL and TSELS share."""

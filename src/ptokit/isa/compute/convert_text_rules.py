@@ -40,15 +40,12 @@ def CV_1(o: Site) -> Message:
     return None
 
 
-@_rule("CV-2", "f32 to e4m3 on a5", "f32 to e4m3 on a2a3", covered_by=("TCVT-01",))
-def CV_2(o: Site) -> Message:
-    """tcvt of 4- and 8-bit floats exists on a5: f32 to and from those of 8 bits, f16 to hif8, bf16 to and from pairs
-    of 4 bits.
-    """
-    s, d = o.src.dtype, o.dst.dtype
-    if s not in _SMALL and d not in _SMALL:
-        return None
-    return f"{s} to {d}" if o.target.is_a(A2A3) or not _known_pair(s, d) else None
+CV_2 = _rule("CV-2", "f32 to e4m3 on a5", "f32 to e4m3 on a2a3", covered_by=("TCVT-01",))(
+    "tcvt of 4- and 8-bit floats exists on a5: f32 to and from those of 8 bits, f16 to hif8, bf16 to and from "
+    "pairs of 4 bits.",
+    "not target.is_a(A2A3) and _known_pair(src.dtype, dst.dtype) if src.dtype in _SMALL or dst.dtype in _SMALL",
+    "{src.dtype} to {dst.dtype}",
+)
 
 
 def _known_pair(s: DType, d: DType) -> bool:

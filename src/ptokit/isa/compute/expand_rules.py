@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ptokit.diagnostics import Doubt, Severity, family
+from ptokit.diagnostics.conditions import shared
 from ptokit.targets import A5
 
 from ..checks.assembler import assembler_rule
@@ -37,23 +38,20 @@ def REXP_COM_01(o: Site) -> Message:
     return None
 
 
-def _columns_64(o: Site) -> Message:
-    """TROWEXPAND of 64-bit types writes at most 64 columns on a5."""
-    if o.dst.dtype.bits == 64 and o.dst.vc > 64:
-        return f"{o:dst} has {o.dst.vc} valid columns of {o.dst.dtype}; a5 writes the first 64"
-    return None
+_columns_64 = shared(
+    "TROWEXPAND of 64-bit types writes at most 64 columns on a5.",
+    "dst.vc <= 64 if dst.dtype.bits == 64",
+    "{dst} has {dst.vc} valid columns of {dst.dtype}; a5 writes the first 64",
+)
 
-
-@rule("REXP-A5-01", "src valid=16x1", "src valid=16x8", severity=Severity.WARNING)
-def REXP_A5_01(o: Site) -> Message:
+REXP_A5_01 = rule("REXP-A5-01", "src valid=16x1", "src valid=16x8", severity=Severity.WARNING)(
     """TROWEXPAND on a5: src has one static valid column, or a dynamic count.
 
     Decision: A warning: with a dynamic count the same call compiles and uses column 0.
-    """
-    if o.src.spec.valid_col not in (1, -1):
-        return f"{o:src} has {o.src.spec.valid_col} static valid columns; TROWEXPAND on a5 needs 1"
-    return None
-
+    """,
+    "src.spec.valid_col in (1, -1)",
+    "{src} has {src.spec.valid_col} static valid columns; TROWEXPAND on a5 needs 1",
+)
 
 REXP_A5_02 = rule("REXP-A5-02", "i64 with 64 columns", "i64 with 128 columns")(_columns_64)
 
@@ -94,12 +92,13 @@ def row_vector(o: Site) -> TileInfo | None:
     return None
 
 
-@rule("REXP-COM-10", "f32 everywhere", "TROWEXPANDADD i8 on a2a3")
-def REXP_COM_10(o: Site) -> Message:
-    """Row expansion with an operation: one element type that the target has, dst row-major."""
-    if not o.dst.row_major:
-        return f"{layout(o, 'dst')}; {o:dst} must be row_major"
-    return equal_types(o) or in_types(o)
+REXP_COM_10 = rule("REXP-COM-10", "f32 everywhere", "TROWEXPANDADD i8 on a2a3")(
+    "Row expansion with an operation: one element type that the target has, dst row-major.",
+    "dst.row_major",
+    "{dst} is {layout_text(dst)}; {dst} must be row_major",
+    equal_types,
+    in_types,
+)
 
 
 @rule("REXP-COM-11", "16x64 and 16x1 DN", "16x64 and 8x1 DN")
@@ -140,15 +139,12 @@ def REXP_A3_10(o: Site) -> Message:
     return None
 
 
-@rule("REXP-A3-11", "16 rows, 512 bytes", "16 rows, 256 bytes")
-def REXP_A3_11(o: Site) -> Message:
-    """tmp has 32 bytes for each row, rounded up to 8 rows; 7680 bytes from 256 rows on."""
-    if not o.has("tmp") or not known(o.dst.vr):
-        return None
-    need = (o.dst.vr + 7) // 8 * 8 * 32 if o.dst.vr < 256 else 7680
-    if o.tmp.spec.nbytes < need:
-        return f"{o:tmp} has {o.tmp.spec.nbytes} bytes; {o.dst.vr} rows need {need}"
-    return None
+REXP_A3_11 = rule("REXP-A3-11", "16 rows, 512 bytes", "16 rows, 256 bytes")(
+    "tmp has 32 bytes for each row, rounded up to 8 rows; 7680 bytes from 256 rows on.",
+    "need = (dst.vr + 7) // 8 * 8 * 32 if dst.vr < 256 else 7680",
+    "tmp.spec.nbytes >= need if known(dst.vr)",
+    "{tmp} has {tmp.spec.nbytes} bytes; {dst.vr} rows need {need}",
+)
 
 
 # Columns -------------------------------------------------------------------------------------------------------------
@@ -198,13 +194,11 @@ def CEXP_COM_02(o: Site) -> Message:
     return None
 
 
-@assembler_rule("CEXP-AS-01", "src0 16x64, dst 16x64", "src0 1x64, dst 16x64", source=COLUMNS)
-def CEXP_AS_01(o: Site) -> Message:
-    """Column expansion in text: src0 has dst's shape."""
-    if (o.src0.rows, o.src0.cols) != (o.dst.rows, o.dst.cols):
-        return f"{o:src0} is {o.src0.rows}x{o.src0.cols}, {o:dst} is {o.dst.rows}x{o.dst.cols}; {o:src0} is the matrix"
-    return None
-
+CEXP_AS_01 = assembler_rule("CEXP-AS-01", "src0 16x64, dst 16x64", "src0 1x64, dst 16x64", source=COLUMNS)(
+    "Column expansion in text: src0 has dst's shape.",
+    "(src0.rows, src0.cols) == (dst.rows, dst.cols)",
+    "{src0} is {src0.rows}x{src0.cols}, {dst} is {dst.rows}x{dst.cols}; {src0} is the matrix",
+)
 
 CEXP_A5_01 = rule(
     "CEXP-A5-01",

@@ -47,12 +47,15 @@ def _of_one_row(o: Site, name: str) -> Message:
     return f"{o:{name}} has {t.vc} valid columns, not {width}" if t.vc != width else None
 
 
-@_of("TRowExpandAddOp")("REXP-AS-01", "trowexpandadd ins(%matrix, %vector)", "trowexpandadd ins(%vector, %matrix)")
-def REXP_AS_01(o: Site) -> Message:
-    """trowexpandadd: src0 is the matrix, in rows; src1 has a value or a block for each of its rows."""
-    if not o.src0.row_major:
-        return f"{layout(o, 'src0')}; {o:src0} must be the row_major matrix"
-    return valid_differs(o, "dst", "src0") or _of_one_row(o, "src1")
+REXP_AS_01 = _of("TRowExpandAddOp")(
+    "REXP-AS-01", "trowexpandadd ins(%matrix, %vector)", "trowexpandadd ins(%vector, %matrix)"
+)(
+    "trowexpandadd: src0 is the matrix, in rows; src1 has a value or a block for each of its rows.",
+    "src0.row_major",
+    "{src0} is {layout_text(src0)}; {src0} must be the row_major matrix",
+    lambda o: valid_differs(o, "dst", "src0"),
+    lambda o: _of_one_row(o, "src1"),
+)
 
 
 def _forms(o: Site) -> Message:
@@ -69,19 +72,16 @@ def _forms(o: Site) -> Message:
     return wrong or f"neither source is valid in {o:dst}'s {d.vr}x{d.vc}"
 
 
-@_of("verifyTRowExpandReduceLikeOp")(
+REXP_AS_02 = _of("verifyTRowExpandReduceLikeOp")(
     "REXP-AS-02", "16x64 and 16x1 into 16x64", "16x64 and 8x1 into 16x64", covered_by=("REXP-COM-11",)
+)(
+    "trowexpandmax, trowexpandmin, trowexpandexpdif: one source is the matrix, in rows and with dst's valid "
+    "region, the other has a value or a block for each row. A dst of 0x0 valid elements says that there is "
+    "nothing to do.",
+    "dst.vr != 0 and dst.vc != 0 if not writes_nothing(o)",
+    "{dst} is valid in {dst.vr}x{dst.vc}",
+    lambda o: _forms(o) if not writes_nothing(o) else None,
 )
-def REXP_AS_02(o: Site) -> Message:
-    """trowexpandmax, trowexpandmin, trowexpandexpdif: one source is the matrix, in rows and with dst's valid region,
-    the other has a value or a block for each row. A dst of 0x0 valid elements says that there is nothing to do.
-    """
-    d = o.dst
-    if writes_nothing(o):
-        return None
-    if d.vr == 0 or d.vc == 0:
-        return f"{o:dst} is valid in {d.vr}x{d.vc}"
-    return _forms(o)
 
 
 def _column_vector(o: Site) -> bool:
@@ -114,10 +114,11 @@ def REXP_AS_03(o: Site) -> Message:
     return differ(o, "dst", "tmp") or small(o, "tmp", need)
 
 
-@_of("TRowExpandDivOp")("REXP-AS-04", "high_precision with tmp", "high_precision without tmp")
-def REXP_AS_04(o: Site) -> Message:
-    """trowexpanddiv of high precision has a tmp."""
-    return f"high_precision without {o:tmp}" if precise(o) and not o.has("tmp") else None
+REXP_AS_04 = _of("TRowExpandDivOp")("REXP-AS-04", "high_precision with tmp", "high_precision without tmp")(
+    "trowexpanddiv of high precision has a tmp.",
+    "tmp is not None if precise(o)",
+    "high_precision without {tmp}",
+)
 
 
 def of_operation(name: str) -> tuple[Rule, ...]:

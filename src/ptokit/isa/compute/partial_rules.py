@@ -41,14 +41,6 @@ def PART_COM_02(o: Site) -> Message:
     return None
 
 
-@rule("PART-A5-01", "i64 with 64 columns", "i64 with 128 columns")
-def PART_A5_01(o: Site) -> Message:
-    """64-bit types have at most 64 valid columns on a5."""
-    if o.dst.dtype.bits == 64 and o.dst.vc > 64:
-        return f"{o:dst} has {o.dst.vc} valid columns of {o.dst.dtype}; a5 processes the first 64"
-    return None
-
-
 @rule("PART-COM-04", "f32 with i32", "f32 with i16")
 def PART_COM_04(o: Site) -> Message:
     """Index tiles are 32-bit integers (f16 values: also 16-bit) with the valid regions of their values."""
@@ -67,31 +59,13 @@ def PART_COM_04(o: Site) -> Message:
 PART_RULES = (
     PART_COM_01,
     PART_COM_02,
-    PART_A5_01,
+    rule("PART-A5-01", "i64 with 64 columns", "i64 with 128 columns")(
+        "64-bit types have at most 64 valid columns on a5.",
+        "dst.vc <= 64 if dst.dtype.bits == 64",
+        "{dst} has {dst.vc} valid columns of {dst.dtype}; a5 processes the first 64",
+    ),
 )
 ARG_RULES = (PART_COM_04,)
-
-
-@rule("PAIR-COM-01", "f32 16x64 both", "16x64 into 16x32", source="compute-reduce-matrix 7")
-def PAIR_COM_01(o: Site) -> Message:
-    """Vec ND tiles of f16 or f32, one type and valid region."""
-    for name, t in o.data_tiles:
-        if not is_nd(t):
-            return f"{layout(o, name)}; TPairReduceSum works on ND tiles"
-    if o.src.vr != o.dst.vr or o.src.vc != o.dst.vc:
-        return f"{o:src} is valid in {o.src.vr}x{o.src.vc}, {o:dst} in {o.dst.vr}x{o.dst.vc}"
-    return equal_types(o) or in_types(o) or not_vec(o)
-
-
-@rule("PAIR-COM-02", "62 columns", "61 columns", severity=Severity.WARNING, source="compute-reduce-matrix 7")
-def PAIR_COM_02(o: Site) -> Message:
-    """The valid columns are even.
-
-    Decision: The executor follows the manual: the last is paired with 0, the upper half becomes 0.
-    """
-    if known(o.dst.vc) and o.dst.vc % 2:
-        return f"{o.dst.vc} valid columns: device kernels drop the last, the manual pairs it with 0"
-    return None
 
 
 @rule(
@@ -113,7 +87,23 @@ def PAIR_A5_01(o: Site) -> Message:
 
 
 PAIR_RULES = (
-    PAIR_COM_01,
-    PAIR_COM_02,
+    rule("PAIR-COM-01", "f32 16x64 both", "16x64 into 16x32", source="compute-reduce-matrix 7")(
+        "Vec ND tiles of f16 or f32, one type and valid region.",
+        "nd(t) for t in data",
+        "{t} is {layout_text(t)}; TPairReduceSum works on ND tiles",
+        "src.vr == dst.vr and src.vc == dst.vc",
+        "{src} is valid in {src.vr}x{src.vc}, {dst} in {dst.vr}x{dst.vc}",
+        equal_types,
+        in_types,
+        not_vec,
+    ),
+    rule("PAIR-COM-02", "62 columns", "61 columns", severity=Severity.WARNING, source="compute-reduce-matrix 7")(
+        """The valid columns are even.
+
+        Decision: The executor follows the manual: the last is paired with 0, the upper half becomes 0.
+        """,
+        "dst.vc % 2 == 0 if known(dst.vc)",
+        "{dst.vc} valid columns: device kernels drop the last, the manual pairs it with 0",
+    ),
     PAIR_A5_01,
 )

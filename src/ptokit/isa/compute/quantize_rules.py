@@ -45,28 +45,6 @@ def _parameters(o: Site, rows: TileInfo) -> Message:
     return None
 
 
-@_quant("QNT-COM-02", "6x64 with a column of 8", "6x64 with a column of 4")
-def QNT_COM_02(o: Site) -> Message:
-    """dst and src are row-major and valid alike; scale and offset have an element per row."""
-    return (
-        not_vec(o, "dst", "src", "scale", "offset")
-        or boxed_or_columns(o, "dst", "src")
-        or valid_differs(o, "dst", "src")
-        or _parameters(o, o.src)
-    )
-
-
-@_quant("QNT-A3-01", "16x64xf32", "8x64xf32")
-def QNT_A3_01(o: Site) -> Message:
-    """The scratch tile has as many elements of 4 bytes as src."""
-    if not o.has("tmp"):
-        return None if o.text else "TQUANT needs a scratch tile on a2a3"
-    t, s = o.tmp, o.src
-    if t.dtype.size != 4 or t.rows != s.rows or t.cols != s.cols:
-        return f"{o:tmp} is {t.rows}x{t.cols}x{t.dtype}; it has {o:src}'s {s.rows}x{s.cols} elements of 4 bytes"
-    return None
-
-
 @_quant("QNT-A3-02", "on a5", "on a2a3", severity=Severity.WARNING)
 def QNT_A3_02(o: Site) -> Message:
     """TQUANT destroys its source on a2a3.
@@ -78,44 +56,47 @@ def QNT_A3_02(o: Site) -> Message:
 
 QUANT_RULES = (
     QNT_COM_01,
-    QNT_COM_02,
-    QNT_A3_01,
+    _quant("QNT-COM-02", "6x64 with a column of 8", "6x64 with a column of 4")(
+        "dst and src are row-major and valid alike; scale and offset have an element per row.",
+        lambda o: not_vec(o, "dst", "src", "scale", "offset"),
+        lambda o: boxed_or_columns(o, "dst", "src"),
+        lambda o: valid_differs(o, "dst", "src"),
+        lambda o: _parameters(o, o.src),
+    ),
+    _quant("QNT-A3-01", "16x64xf32", "8x64xf32")(
+        "The scratch tile has as many elements of 4 bytes as src.",
+        "text if tmp is None",
+        "TQUANT needs a scratch tile on a2a3",
+        "tmp.dtype.size == 4 and tmp.rows == src.rows and (tmp.cols == src.cols)",
+        "{tmp} is {tmp.rows}x{tmp.cols}x{tmp.dtype}; it has {src}'s {src.rows}x{src.cols} elements of 4 bytes",
+    ),
     QNT_A3_02,
 )
 
 
-@_dequant("DEQ-COM-01", "i8 into f32", "u8 into f32")
-def DEQ_COM_01(o: Site) -> Message:
-    """src is i8 or i16, the others f32; scale and offset have one type."""
-    if o.scale.dtype is not o.offset.dtype or o.scale.rows != o.offset.rows or o.scale.cols != o.offset.cols:
-        return f"{o:scale} and {o:offset} are tiles of one type"
-    return not_of(o, types_of("i8 i16"), "src") or not_of(o, F32, "dst", "scale", "offset")
-
-
-@_dequant("DEQ-COM-02", "6x64 with 6 rows of scales", "6x64 with 4 rows of scales")
-def DEQ_COM_02(o: Site) -> Message:
-    """dst and src are row-major and valid alike; scale and offset have a row for each of theirs."""
-    return (
-        not_vec(o, "dst", "src", "scale", "offset")
-        or boxed_or_columns(o, "dst", "src")
-        or valid_differs(o, "dst", "src")
-        or rows_differ(o, "dst", "scale", "offset")
-    )
-
-
-@_dequant("DEQ-COM-03", "6x1", "6x8", severity=Severity.WARNING)
-def DEQ_COM_03(o: Site) -> Message:
-    """scale and offset have one column.
-
-    Decision: The executor uses the first.
-    """
-    return f"{o:scale} has {o.scale.vc} valid columns; the devices use the first" if o.scale.vc > 1 else None
-
-
 DEQUANT_RULES = (
-    DEQ_COM_01,
-    DEQ_COM_02,
-    DEQ_COM_03,
+    _dequant("DEQ-COM-01", "i8 into f32", "u8 into f32")(
+        "src is i8 or i16, the others f32; scale and offset have one type.",
+        "scale.dtype is offset.dtype and scale.rows == offset.rows and (scale.cols == offset.cols)",
+        "{scale} and {offset} are tiles of one type",
+        lambda o: not_of(o, types_of("i8 i16"), "src"),
+        lambda o: not_of(o, F32, "dst", "scale", "offset"),
+    ),
+    _dequant("DEQ-COM-02", "6x64 with 6 rows of scales", "6x64 with 4 rows of scales")(
+        "dst and src are row-major and valid alike; scale and offset have a row for each of theirs.",
+        lambda o: not_vec(o, "dst", "src", "scale", "offset"),
+        lambda o: boxed_or_columns(o, "dst", "src"),
+        lambda o: valid_differs(o, "dst", "src"),
+        lambda o: rows_differ(o, "dst", "scale", "offset"),
+    ),
+    _dequant("DEQ-COM-03", "6x1", "6x8", severity=Severity.WARNING)(
+        """scale and offset have one column.
+
+        Decision: The executor uses the first.
+        """,
+        "scale.vc <= 1",
+        "{scale} has {scale.vc} valid columns; the devices use the first",
+    ),
 )
 
 
@@ -140,15 +121,6 @@ def _mx_shape(o: Site) -> Message:
     return f"{o:src} is {s.rows}x{s.cols}, {o:dst} {d.rows}x{d.cols}; they have one shape" if differs else None
 
 
-@_mx("QMX-COM-02", "16x64", "16x48")
-def QMX_COM_02(o: Site) -> Message:
-    """Along the groups the tiles have a multiple of 32 elements."""
-    if o.grp_axis not in (0, 1):
-        return f"grp_axis is {o.grp_axis}; groups lie along rows (0) or columns (1)"
-    along = o.src.cols if o.grp_axis == 1 else o.src.rows
-    return f"{o:src} has {along} elements along the groups; they have {GROUP}" if along % GROUP else None
-
-
 @_mx("QMX-COM-03", "32 exponents for 16x64", "16 exponents for 16x64")
 def QMX_COM_03(o: Site) -> Message:
     """exp, max and scaling have an element for each group."""
@@ -160,37 +132,34 @@ def QMX_COM_03(o: Site) -> Message:
     return None
 
 
-@_mx("QMX-A5-01", "64 columns", "60 columns", severity=Severity.WARNING)
-def QMX_A5_01(o: Site) -> Message:
-    """The valid columns are whole groups.
-
-    Decision: The executor counts missing elements as zeros and leaves src as it is.
-    """
-    if o.grp_axis != 1 or not known(o.src.vc) or o.src.vc % GROUP == 0:
-        return None
-    if o.src.dtype.size == 2:
-        return f"the operation writes zeros into {o:src}'s columns behind the valid ones"
-    return f"{o:src} has {o.src.vc} valid columns; the last group sees what lies behind them"
-
-
-@_mx("QMX-A5-03", "64x32", "32x32", targets=("cpu", *DEVICES[1:]))
-def QMX_A5_03(o: Site) -> Message:
-    """Interleaved exponents belong to groups along rows, of a multiple of 64 rows."""
-    if not o.interleave:
-        return None
-    if o.grp_axis != 0:
-        return "exponents are interleaved for groups along rows only"
-    if o.src.rows % 64 or (known(o.src.vr) and o.src.vr % 64):
-        return f"{o:src} has {o.src.rows} rows, {o.src.vr} of them valid; interleaving takes multiples of 64"
-    return None
-
-
 MX_RULES = (
     QMX_COM_01,
-    QMX_COM_02,
+    _mx("QMX-COM-02", "16x64", "16x48")(
+        "Along the groups the tiles have a multiple of 32 elements.",
+        "grp_axis in (0, 1)",
+        "grp_axis is {grp_axis}; groups lie along rows (0) or columns (1)",
+        "along = src.cols if grp_axis == 1 else src.rows",
+        "along % GROUP == 0",
+        "{src} has {along} elements along the groups; they have {GROUP}",
+    ),
     QMX_COM_03,
-    QMX_A5_01,
-    QMX_A5_03,
+    _mx("QMX-A5-01", "64 columns", "60 columns", severity=Severity.WARNING)(
+        """The valid columns are whole groups.
+
+        Decision: The executor counts missing elements as zeros and leaves src as it is.
+        """,
+        "src.dtype.size != 2 if grp_axis == 1 and known(src.vc) and src.vc % GROUP != 0",
+        "the operation writes zeros into {src}'s columns behind the valid ones",
+        "src.vc % GROUP == 0 if grp_axis == 1 and known(src.vc)",
+        "{src} has {src.vc} valid columns; the last group sees what lies behind them",
+    ),
+    _mx("QMX-A5-03", "64x32", "32x32", targets=("cpu", *DEVICES[1:]))(
+        "Interleaved exponents belong to groups along rows, of a multiple of 64 rows.",
+        "grp_axis == 0 if interleave",
+        "exponents are interleaved for groups along rows only",
+        "src.rows % 64 == 0 and (not known(src.vr) or src.vr % 64 == 0) if interleave",
+        "{src} has {src.rows} rows, {src.vr} of them valid; interleaving takes multiples of 64",
+    ),
     _mx("QMX-A3-01", "on a5", "on a2a3", what="Block-scaled quantisation exists on a5 and cpu.")(missing),
 )
 
@@ -222,16 +191,17 @@ def TQ_2(o: Site) -> Message:
     return valid_differs(o, "src", "tmp")
 
 
-@assembler_rule("TQ-1", "INT8_ASYM to ui8 with an offset", "INT8_SYM to ui8", source="assembly 13.9", always=True)
-def TQ_1(o: Site) -> Message:
-    """tquant: INT8_SYM without an offset or INT8_ASYM with one, into 8-bit integers."""
-    if o.quant_type is None:
-        return "quant_type is missing"
-    asymmetric = o.quant_type is QuantType.INT8_ASYM
-    if o.quant_type not in (QuantType.INT8_SYM, QuantType.INT8_ASYM):
-        return f"{o.quant_type.text} is of tquant.mx"
-    if not (o.dst.dtype.is_integer and o.dst.dtype.bits == 8):
-        return f"{o:dst} has element type {o.dst.dtype}, not an integer of 8 bits"
-    if o.has("offset") != asymmetric:
-        return f"{o.quant_type.text} {'needs an' if asymmetric else 'has no'} {o:offset}"
-    return None
+TQ_1 = assembler_rule(
+    "TQ-1", "INT8_ASYM to ui8 with an offset", "INT8_SYM to ui8", source="assembly 13.9", always=True
+)(
+    "tquant: INT8_SYM without an offset or INT8_ASYM with one, into 8-bit integers.",
+    "quant_type is not None",
+    "quant_type is missing",
+    "quant_type in (QuantType.INT8_SYM, QuantType.INT8_ASYM)",
+    "{quant_type.text} is of tquant.mx",
+    "dst.dtype.is_integer and dst.dtype.bits == 8",
+    "{dst} has element type {dst.dtype}, not an integer of 8 bits",
+    "asymmetric = quant_type is QuantType.INT8_ASYM",
+    "(offset is not None) == asymmetric",
+    "{quant_type.text} {'needs an' if asymmetric else 'has no'} {offset}",
+)

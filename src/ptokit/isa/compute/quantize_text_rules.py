@@ -88,16 +88,16 @@ def MXQ_2(o: Site) -> Message:
     return (_down if down else _along)(o, pack, groups) or _padding(o)
 
 
-@assembler_rule(
+MXQ_3 = assembler_rule(
     "MXQ-3",
     "five tiles apart",
     "max in the bytes of dst",
     targets=("a5",),
     source="PTOAS 2026-08 Utils.cpp verifySemanticNoAliasRanges",
+)(
+    "tquant.mx: no two of its tiles share bytes.",
+    lambda o: sharing(o, *_NAMES, "exp_zz") if o.quant_type is not None else None,
 )
-def MXQ_3(o: Site) -> Message:
-    """tquant.mx: no two of its tiles share bytes."""
-    return None if o.quant_type is None else sharing(o, *_NAMES, "exp_zz")
 
 
 def _room(o: Site, name: str, needed: int) -> Message:

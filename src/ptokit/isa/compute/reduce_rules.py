@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from ptokit.diagnostics import Doubt, Scope, family
+from ptokit.diagnostics.conditions import first
 from ptokit.targets import A2A3
 from ptokit.types.enums import TileType
 
@@ -79,10 +80,11 @@ def _cpu_types(o: Site) -> Message:
     return None if o.src.dtype is not o.dst.dtype else in_types(o)
 
 
-def _cpu_row_sum(o: Site) -> Message:
-    if o.src.rows != o.dst.rows:
-        return f"{o:src} has {o.src.rows} rows, {o:dst} has {o.dst.rows}; {o.instr.name} on cpu wants equal rows"
-    return _cpu_types(o)
+_cpu_row_sum = first(
+    "src.rows == dst.rows",
+    "{src} has {src.rows} rows, {dst} has {dst.rows}; {instr.name} on cpu wants equal rows",
+    _cpu_types,
+)
 
 
 @assembler_rule(
@@ -143,30 +145,10 @@ def _one_column(o: Site) -> Message:
     return f"{o:dst} has {o.dst.vc} valid columns; the result has one" if o.dst.vc != 1 else None
 
 
-RRED_COM_01 = rule("RRED-COM-01", "16x64 ND into 16x1 DN", "a DN source")(_row_tiles)
 RRED_COM_02 = rule("RRED-COM-02", "f32 into f32", "f16 into f32 on a5")(_row_types)
-RRED_COM_03 = rule(
-    "RRED-COM-03",
-    "16x60 into 16x1",
-    "16x60 into 8x1",
-    what="The valid region of src is not empty, and dst has its valid rows.",
-    why=(
-        "The device reduces the valid rows of src; only a debug assertion compares dst's with them, and wants some. A"
-        " dst that ends before those rows, or rows without columns, are errors."
-    ),
-)(_row_region)
-
-
-@rule("RRED-COM-04", "valid=16x1", "valid=16x8", scope=Scope.ASSEMBLER)
-def RRED_COM_04(o: Site) -> Message:
-    """dst has one valid column, or is empty in both directions."""
-    return None if writes_nothing(o) else _one_column(o)
 
 
 RRED_CPU_01 = rule("RRED-CPU-01", "16x64 into 16x8", "16x64 into 8x8")(_cpu_types)
-RRED_A3_01 = rule("RRED-A3-01", "TROWMAX i16", "TROWMAX i8", what="The element type has a form on a2a3.")(in_types)
-RRED_A5_01 = rule("RRED-A5-01", "TROWMAX u8", "TROWSUM u8", what="The element type has a form on a5.")(in_types)
-RRED_A5_02 = rule("RRED-A5-02", "i64 with 64 columns", "i64 with 128 columns")(_columns_64)
 
 
 @assembler_rule(
@@ -189,14 +171,26 @@ RRED_CPU_01_SUM = replace(RRED_CPU_01, check=_cpu_row_sum)
 
 ROW_RULES = (
     RRED_AS_01,
-    RRED_COM_01,
+    rule("RRED-COM-01", "16x64 ND into 16x1 DN", "a DN source")(_row_tiles),
     RRED_COM_02,
-    RRED_COM_03,
-    RRED_COM_04,
+    rule(
+        "RRED-COM-03",
+        "16x60 into 16x1",
+        "16x60 into 8x1",
+        what="The valid region of src is not empty, and dst has its valid rows.",
+        why=(
+            "The device reduces the valid rows of src; only a debug assertion compares dst's with them, and wants "
+            "some. A dst that ends before those rows, or rows without columns, are errors."
+        ),
+    )(_row_region),
+    rule("RRED-COM-04", "valid=16x1", "valid=16x8", scope=Scope.ASSEMBLER)(
+        "dst has one valid column, or is empty in both directions.",
+        lambda o: _one_column(o) if not writes_nothing(o) else None,
+    ),
     RRED_CPU_01,
-    RRED_A3_01,
-    RRED_A5_01,
-    RRED_A5_02,
+    rule("RRED-A3-01", "TROWMAX i16", "TROWMAX i8", what="The element type has a form on a2a3.")(in_types),
+    rule("RRED-A5-01", "TROWMAX u8", "TROWSUM u8", what="The element type has a form on a5.")(in_types),
+    rule("RRED-A5-02", "i64 with 64 columns", "i64 with 128 columns")(_columns_64),
     RR_1,
     CMP_INP_01,
 )
@@ -219,12 +213,11 @@ def _col_tiles(o: Site, *, widens: bool = True, marker: bool = False) -> Message
     return not_vec(o)
 
 
-@rule("CRED-COM-02", "valid=1x64", "valid=0x64", targets=("a5",), scope=Scope.ASSEMBLER, source=COLUMNS)
-def CRED_COM_02(o: Site) -> Message:
-    """src is not empty, unless dst is, in both directions: tcolsum tcolmax tcolmin on a5."""
-    if (o.src.vr == 0 or o.src.vc == 0) and not writes_nothing(o):
-        return f"{o:src} has valid region {o.src.vr}x{o.src.vc}; the assembler refuses it"
-    return None
+CRED_COM_02 = rule("CRED-COM-02", "valid=1x64", "valid=0x64", targets=("a5",), scope=Scope.ASSEMBLER, source=COLUMNS)(
+    "src is not empty, unless dst is, in both directions: tcolsum tcolmax tcolmin on a5.",
+    "writes_nothing(o) if src.vr == 0 or src.vc == 0",
+    "{src} has valid region {src.vr}x{src.vc}; the assembler refuses it",
+)
 
 
 @rule(
@@ -256,40 +249,12 @@ def CRED_COM_03(o: Site) -> Message:
     return small(o, "tmp", (s.vr + 1) // 2 * s.vc * s.dtype.size)
 
 
-@rule("CRED-COM-04", "7 rows, tmp of 4 rows", "7 rows, tmp of 3 rows", source=COLUMNS)
-def CRED_COM_04(o: Site) -> Message:
-    """The tmp of a binary TCOLSUM has src's valid columns and half its valid rows."""
-    if o.tmp is None or not o.is_binary or not known(o.src.vr, o.src.vc):
-        return None
-    rows = max(1, (o.src.vr + 1) // 2)
-    if o.tmp.cols < o.src.vc or o.tmp.rows < rows:
-        return f"{o:tmp} is {o.tmp.rows}x{o.tmp.cols}; the tree needs at least {rows}x{o.src.vc}"
-    return None
-
-
-@rule("CRED-A3-01", "TCOLMAX i16", "TCOLMAX bf16", source=COLUMNS)
-def CRED_A3_01(o: Site) -> Message:
-    """The element type has a form on a2a3; tmp is a Vec ND tile."""
-    t = o.operands.get("tmp")
-    if isinstance(t, TileInfo) and (not is_nd(t) or t.loc is not TileType.Vec):
-        return f"{layout(o, 'tmp')} in {t.loc.text}; it must be a vec ND tile"
-    return in_types(o)
-
-
-@rule("CRED-A5-01", "TCOLSUM u8", "TCOLPROD i8", source=COLUMNS)
-def CRED_A5_01(o: Site) -> Message:
-    """The element type has a form on a5; 64-bit types have at most 64 columns and no tmp."""
-    if o.src.dtype.bits == 64 and o.has("tmp"):
-        return f"TCOLSUM with {o:tmp} has no {o.src.dtype} form"
-    return in_types(o) or _columns_64(o)
-
-
-@rule("CRED-CPU-01", "16x64 into 1x64", "16x128 into 1x64", source=COLUMNS)
-def CRED_CPU_01(o: Site) -> Message:
-    """src and dst have equal columns on cpu; the simulator's type list."""
-    if o.src.cols != o.dst.cols:
-        return f"{o:src} has {o.src.cols} columns, {o:dst} has {o.dst.cols}; {o.instr.name} on cpu wants equal columns"
-    return _cpu_types(o)
+CRED_COM_04 = rule("CRED-COM-04", "7 rows, tmp of 4 rows", "7 rows, tmp of 3 rows", source=COLUMNS)(
+    "The tmp of a binary TCOLSUM has src's valid columns and half its valid rows.",
+    "rows = max(1, (src.vr + 1) // 2)",
+    "tmp.cols >= src.vc and tmp.rows >= rows if is_binary and known(src.vr, src.vc)",
+    "{tmp} is {tmp.rows}x{tmp.cols}; the tree needs at least {rows}x{src.vc}",
+)
 
 
 CRED_COM_01 = rule(
@@ -300,22 +265,43 @@ CRED_COM_01 = rule(
     source=COLUMNS,
 )(_col_tiles)
 
-
-@assembler_rule(
+CR_1 = assembler_rule(
     "CR-1",
     "tcolmax bf16 on a5",
     "tcolmax u16 on a2a3",
     covered_by=("CRED-COM-01", "ARG-COM-01", "ARG-COM-02", "ARG-COM-03"),
     source="assembly 13.9; compute-reduce-matrix 2",
+)(
+    "A column reduction: vec ND tiles with equal valid columns, of the reference assembler's types. A dst of 0x0 "
+    "valid elements says that there is nothing to do.",
+    lambda o: _col_tiles(o, marker=True),
+    in_asm_types,
 )
-def CR_1(o: Site) -> Message:
-    """A column reduction: vec ND tiles with equal valid columns, of the reference assembler's types. A dst of 0x0
-    valid elements says that there is nothing to do.
-    """
-    return _col_tiles(o, marker=True) or in_asm_types(o)
-
 
 CRED_COM_01_ONE_TYPE = replace(CRED_COM_01, check=partial(_col_tiles, widens=False))
 
-COLUMN_RULES = (CRED_COM_01, CRED_CPU_01, CRED_A3_01, CRED_A5_01, CR_1, CMP_INP_01_ROW_0)
+COLUMN_RULES = (
+    CRED_COM_01,
+    rule("CRED-CPU-01", "16x64 into 1x64", "16x128 into 1x64", source=COLUMNS)(
+        "src and dst have equal columns on cpu; the simulator's type list.",
+        "src.cols == dst.cols",
+        "{src} has {src.cols} columns, {dst} has {dst.cols}; {instr.name} on cpu wants equal columns",
+        _cpu_types,
+    ),
+    rule("CRED-A3-01", "TCOLMAX i16", "TCOLMAX bf16", source=COLUMNS)(
+        "The element type has a form on a2a3; tmp is a Vec ND tile.",
+        "nd(tmp) and tmp.loc is Vec",
+        "{tmp} is {layout_text(tmp)} in {tmp.loc.text}; it must be a vec ND tile",
+        in_types,
+    ),
+    rule("CRED-A5-01", "TCOLSUM u8", "TCOLPROD i8", source=COLUMNS)(
+        "The element type has a form on a5; 64-bit types have at most 64 columns and no tmp.",
+        "src.dtype.bits != 64 if tmp",
+        "TCOLSUM with {tmp} has no {src.dtype} form",
+        in_types,
+        _columns_64,
+    ),
+    CR_1,
+    CMP_INP_01_ROW_0,
+)
 """Rules of every column reduction."""

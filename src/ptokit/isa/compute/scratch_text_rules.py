@@ -7,9 +7,10 @@ from functools import partial
 from typing import Any
 
 from ptokit.diagnostics import RuleDecorator, Scope, rule
+from ptokit.diagnostics.conditions import shared
 from ptokit.targets import A2A3
 
-from ..checks.operands import DEVICES, Message, same_tile
+from ..checks.operands import DEVICES, Message
 from ..checks.tiles import differ, precise, small, valid_differs, vec_rows
 from ..site import Site, TileInfo
 from ..typesets import FB, I6, names, types_of
@@ -32,12 +33,11 @@ def _rows(o: Site) -> Message:
     return None if o.tmp.row_major else f"{o:tmp} has blayout=col_major; the assembler wants row_major"
 
 
-def _src_is_dst(o: Site) -> Message:
-    """tands tors txors: source and destination are different values."""
-    for name, t in o.data_tiles:
-        if name != "dst" and same_tile(t, o.dst):
-            return f"{o:{name}} and {o:dst} are the same value"
-    return None
+_src_is_dst = shared(
+    "tands tors txors: source and destination are different values.",
+    "not same(t, dst) for t in data if name != 'dst'",
+    "{t} and {dst} are the same value",
+)
 
 
 def _physical(o: Site, *names: str) -> Message:
@@ -111,13 +111,13 @@ EW_AS_05 = _newer(
 )(_exclusive)
 EW_AS_05_SCALAR = replace(EW_AS_05, check=partial(_exclusive, region=False))
 
-
-@_newer("EW-AS-06", "TRsqrtOp", accepted="a 1x8 f32 tmp", rejected="a 1x4 f32 tmp")
-def EW_AS_06(o: Site) -> Message:
-    """trsqrt: tmp is a row-major vec tile of at least 32 bytes; high precision needs one."""
-    if o.tmp is None:
-        return f"high_precision without {o:tmp}" if precise(o) else None
-    return vec_rows(o, "tmp") or small(o, "tmp", 32)
+EW_AS_06 = _newer("EW-AS-06", "TRsqrtOp", accepted="a 1x8 f32 tmp", rejected="a 1x4 f32 tmp")(
+    "trsqrt: tmp is a row-major vec tile of at least 32 bytes; high precision needs one.",
+    "not precise(o) if tmp is None",
+    "high_precision without {tmp}",
+    lambda o: vec_rows(o, "tmp"),
+    lambda o: small(o, "tmp", 32),
+)
 
 
 _POWERS = {"a2a3": I6 | types_of("f32"), "a5": I6 | types_of("f16 f32")}
@@ -153,21 +153,21 @@ def EW_AS_12(o: Site) -> Message:
     return small(o, "tmp", 16 if o.dst.dtype.size == 2 else 8)
 
 
-@_newer("EW-AS-13", "TSelSOp", targets=("a2a3",), accepted="a 1x64 tmp for 16x64", rejected="a 1x32 tmp for 16x64")
-def EW_AS_13(o: Site) -> Message:
-    """tsels on a2a3: tmp is row-major, of dst's type, with room for a row of src."""
-    if o.tmp is None:
-        return None
-    return differ(o, "dst", "tmp") or _rows(o) or small(o, "tmp", o.src.cols * o.dst.dtype.size)
+EW_AS_13 = _newer(
+    "EW-AS-13", "TSelSOp", targets=("a2a3",), accepted="a 1x64 tmp for 16x64", rejected="a 1x32 tmp for 16x64"
+)(
+    "tsels on a2a3: tmp is row-major, of dst's type, with room for a row of src.",
+    lambda o: differ(o, "dst", "tmp") if o.tmp is not None else None,
+    lambda o: _rows(o) if o.tmp is not None else None,
+    lambda o: small(o, "tmp", o.src.cols * o.dst.dtype.size) if o.tmp is not None else None,
+)
 
-
-@_asm("EW-AS-08", accepted="f16 scalar, f16 src", rejected="f32 scalar, f16 src")
-def EW_AS_08(o: Site) -> Message:
-    """taxpy: the scalar has src's element type; src and dst have one shape."""
-    if o.scalar.type != o.src.dtype.text and o.scalar.type in ("f16", "bf16", "f32", "f64"):
-        return f"the scalar has type {o.scalar.type}, {o:src} has {o.src.dtype}"
-    return _physical(o, "src")
-
+EW_AS_08 = _asm("EW-AS-08", accepted="f16 scalar, f16 src", rejected="f32 scalar, f16 src")(
+    "taxpy: the scalar has src's element type; src and dst have one shape.",
+    "scalar.type not in ('f16', 'bf16', 'f32', 'f64') if scalar.type != src.dtype.text",
+    "the scalar has type {scalar.type}, {src} has {src.dtype}",
+    lambda o: _physical(o, "src"),
+)
 
 EW_AS_01 = _asm("EW-AS-01", accepted="tors ins(%a, %s) outs(%b)", rejected="tors ins(%a, %s) outs(%a)")(_src_is_dst)
 EW_AS_02 = _asm(
@@ -178,8 +178,7 @@ EW_AS_02 = _asm(
     rejected="trecip ins(%a) outs(%a)",
 )(_src_is_dst)
 
-
-@_asm("EW-AS-09", accepted="four 16x64 tiles", rejected="a source of another shape")
-def EW_AS_09(o: Site) -> Message:
-    """taddc taddsc: all tiles have one shape."""
-    return _physical(o, "src0", "src1", "src2")
+EW_AS_09 = _asm("EW-AS-09", accepted="four 16x64 tiles", rejected="a source of another shape")(
+    "taddc taddsc: all tiles have one shape.",
+    lambda o: _physical(o, "src0", "src1", "src2"),
+)

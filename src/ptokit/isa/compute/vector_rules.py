@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from ptokit.diagnostics import Doubt, Severity, family
+from ptokit.diagnostics.conditions import first, shared
 from ptokit.targets import A5, Target
 from ptokit.types.dtypes import DType, is_dtype
 from ptokit.types.enums import TileType
@@ -19,7 +20,6 @@ from ..checks.assembler import assembler_rule
 from ..checks.operands import DEVICES, Message, all_tiles
 from ..checks.tiles import in_asm_types, in_types, typed
 from ..site import Site
-from ..unknown import known
 from .overlap_rules import EW_10
 
 SOURCE = "compute-elementwise"
@@ -48,17 +48,14 @@ def _row_major_64(o: Site) -> Message:
     return _row_major(o) if o.target.is_a(A5) and o.dst.dtype.bits == 64 else None
 
 
-@rule("EW-03", "slayout=none_box", "TADD on NZ tiles")
-def EW_03(o: Site) -> Message:
+EW_03 = rule("EW-03", "slayout=none_box", "TADD on NZ tiles")(
     """Elementwise operands have no boxes.
 
     Decision: The device would process the fractals as plain rows, the simulator by coordinates; refused.
-    """
-    for name, t in o.data_tiles:
-        if t.boxed and t.loc is not TileType.Mat:
-            return f"{o:{name}} has slayout={t.slayout.text}; {o.instr.name} needs none_box"
-    return None
-
+    """,
+    "t.loc is Mat for t in data if t.boxed",
+    "{t} has slayout={t.slayout.text}; {instr.name} needs none_box",
+)
 
 EW_01 = rule("EW-01", "TADD on three vec tiles", "TADD with a mat source")(_loc)
 EW_01_MAT = replace(EW_01, check=lambda o: _loc(o, TileType.Mat))
@@ -91,12 +88,11 @@ def EW_CPU_01(o: Site) -> Message:
 # Types and shapes ----------------------------------------------------------------------------------------------------
 
 
-def equal_types(o: Site) -> Message:
-    """Destination and sources have one element type."""
-    for name, t in o.sources:
-        if t.dtype is not o.dst.dtype:
-            return f"{o:{name}} has element type {t.dtype}, {o:dst} has {o.dst.dtype}"
-    return None
+equal_types = shared(
+    "Destination and sources have one element type.",
+    "t.dtype is dst.dtype for t in sources",
+    "{t} has element type {t.dtype}, {dst} has {dst.dtype}",
+)
 
 
 def _equal_or_widened(o: Site) -> Message:
@@ -117,12 +113,11 @@ def _equal_valid(o: Site, columns_only: Target | None = None) -> Message:
     return None
 
 
-@rule("EW-07", "valid region 1x1", "valid region 0x64", severity=Severity.WARNING, targets=("a2a3",))
-def EW_07(o: Site) -> Message:
-    """Tile-scalar instructions need a non-empty valid region."""
-    if o.dst.vr == 0 or o.dst.vc == 0:
-        return f"{o:dst} has valid region {o.dst.vr}x{o.dst.vc}; {o.instr.name} asserts that it is not empty"
-    return None
+EW_07 = rule("EW-07", "valid region 1x1", "valid region 0x64", severity=Severity.WARNING, targets=("a2a3",))(
+    "Tile-scalar instructions need a non-empty valid region.",
+    "dst.vr != 0 and dst.vc != 0",
+    "{dst} has valid region {dst.vr}x{dst.vc}; {instr.name} asserts that it is not empty",
+)
 
 
 def _regions(o: Site, columns_only: Target | None = None) -> Message:
@@ -135,7 +130,6 @@ def _regions(o: Site, columns_only: Target | None = None) -> Message:
     return Doubt(wrong) if isinstance(wrong, str) else None
 
 
-EW_04 = rule("EW-04", "f32 = f32 + f32", "f32 = f16 + f32")(equal_types)
 EW_05 = rule(
     "EW-05",
     "16x60 valid everywhere",
@@ -171,7 +165,6 @@ _ASM_TILES = (
 )
 """Rules of an instruction that the assembler has too."""
 
-
 EW_1 = assembler_rule(
     "EW-1",
     "tmul f16",
@@ -196,108 +189,96 @@ def _scalar_is(o: Site, want: DType) -> Message:
     return None
 
 
-def _slope(o: Site) -> Message:
-    if o.target.is_a(A5) and is_dtype(o.scalar.type) and o.scalar.type != "f32":
-        return f"the slope has type {o.scalar.type}; {o.instr.text} needs f32 on a5"
-    return None
+_slope = first(
+    "scalar.type == 'f32' if target.is_a(A5) and is_dtype(scalar.type)",
+    "the slope has type {scalar.type}; {instr.text} needs f32 on a5",
+)
 
-
-@assembler_rule(
+EW_08 = assembler_rule(
     "EW-08",
     "texpands of an f32 value into an f32 tile",
     "texpands of an f32 value into an f16 tile",
     source=f"{SOURCE} 2.1",
+)(
+    "The scalar has the tile's element type: exactly for trems tfmods taxpy texpands, f32 for tlrelu on a5.",
+    lambda o: _scalar_is(o, o.dst.dtype),
 )
-def EW_08(o: Site) -> Message:
-    """The scalar has the tile's element type: exactly for trems tfmods taxpy texpands, f32 for tlrelu on a5."""
-    return _scalar_is(o, o.dst.dtype)
-
 
 EW_08_OF_SRC = replace(EW_08, check=lambda o: _scalar_is(o, o.src.dtype))
 EW_08_SLOPE = replace(EW_08, check=_slope)
 
-
-@rule("EW-09", "TSHLS by 3", "TSHLS by -1")
-def EW_09(o: Site) -> Message:
+EW_09 = rule("EW-09", "TSHLS by 3", "TSHLS by -1")(
     """Shift counts are not negative.
 
     Decision: A negative count in a tile shifts everything out.
-    """
-    value = o.scalar.value
-    if not known(value) or isinstance(value, float) or not isinstance(value, int) or value >= 0:
-        return None
-    return f"shift count {value} is negative; 0..{o.dst.dtype.bits - 1} is defined"
+    """,
+    "scalar.value >= 0 if known(scalar.value) and not isinstance(scalar.value, float) and "
+    "isinstance(scalar.value, int)",
+    "shift count {scalar.value} is negative; 0..{dst.dtype.bits - 1} is defined",
+)
 
 
 # What works, but not as written --------------------------------------------------------------------------------------
 
-
-@rule(
+EW_A3_07 = rule(
     "EW-A3-07",
     "a dynamic valid column count",
     "TEXPANDS on a 16x64 tile with static valid 16x60",
     severity=Severity.WARNING,
     source=f"{SOURCE} 2.2",
-)
-def EW_A3_07(o: Site) -> Message:
+)(
     """TEXPANDS TANDS TORS TXORS with static ValidCol < Cols and several rows miss the valid region on a2a3.
 
     Decision: The executor computes what the instruction says.
-    """
-    d = o.dst
-    if d.loc is TileType.Vec and 0 < d.spec.valid_col < d.cols and d.vr > 1:
-        return (
-            f"{o:dst} has static valid columns {d.vc} of {d.cols}: the a2a3 library fills consecutive elements instead"
-        )
-    return None
+    """,
+    "dst.vr <= 1 if dst.loc is Vec and 0 < dst.spec.valid_col < dst.cols",
+    "{dst} has static valid columns {dst.vc} of {dst.cols}: the a2a3 library fills consecutive elements instead",
+)
 
+EW_A5_01 = rule(
+    "EW-A5-01", "TADDS on i64 with 64 valid columns", "TADDS on i64 with 65 valid columns", source=f"{SOURCE} 2.3"
+)(
+    "64-bit forms without a column loop work on at most 64 columns.",
+    "typed(o).vc <= 64 if typed(o).dtype.bits == 64",
+    "{typed(o).vc} valid columns of {typed(o).dtype}; a5 processes the first 64",
+)
 
-@rule("EW-A5-01", "TADDS on i64 with 64 valid columns", "TADDS on i64 with 65 valid columns", source=f"{SOURCE} 2.3")
-def EW_A5_01(o: Site) -> Message:
-    """64-bit forms without a column loop work on at most 64 columns."""
-    t = typed(o)
-    if t.dtype.bits == 64 and t.vc > 64:
-        return f"{t.vc} valid columns of {t.dtype}; a5 processes the first 64"
-    return None
-
-
-@rule("EW-A3-06", "TREM on f32", "TREM on i32", severity=Severity.WARNING, source=f"{SOURCE} 2.2")
-def EW_A3_06(o: Site) -> Message:
+EW_A3_06 = rule("EW-A3-06", "TREM on f32", "TREM on i32", severity=Severity.WARNING, source=f"{SOURCE} 2.2")(
     """i32 remainders are computed in f32 on a2a3.
 
     Decision: The executor computes the exact remainder.
-    """
-    return (
-        "i32 operands beyond 2^24 in magnitude are rounded on a2a3: the remainder is computed in f32"
-        if o.dst.dtype.name == "i32"
-        else None
-    )
+    """,
+    "dst.dtype.name != 'i32'",
+    "i32 operands beyond 2^24 in magnitude are rounded on a2a3: the remainder is computed in f32",
+)
 
-
-@rule("EW-A3-09", "TSUBS by 1000", "TSUBS by 2^25 + 1", severity=Severity.WARNING, source=f"{SOURCE} 2.2")
-def EW_A3_09(o: Site) -> Message:
+EW_A3_09 = rule("EW-A3-09", "TSUBS by 1000", "TSUBS by 2^25 + 1", severity=Severity.WARNING, source=f"{SOURCE} 2.2")(
     """TSUBS negates its scalar through f32 on a2a3.
 
     Decision: The executor subtracts exactly.
-    """
-    value = o.scalar.value
-    if not isinstance(value, int) or not o.dst.dtype.is_integer:
-        return None
-    if abs(value) > 1 << 24 or (o.dst.dtype.name == "i16" and value == -32768):
-        return f"a2a3 negates the scalar {value} through f32, which cannot represent it"
-    return None
+    """,
+    "abs(scalar.value) <= 1 << 24 and (dst.dtype.name != 'i16' or scalar.value != -32768) if "
+    "isinstance(scalar.value, int) and dst.dtype.is_integer",
+    "a2a3 negates the scalar {scalar.value} through f32, which cannot represent it",
+)
 
-
-@rule("EW-CPU-05", "TDIVS by 2", "TDIVS by 0", severity=Severity.WARNING, source=f"{SOURCE} 3.7")
-def EW_CPU_05(o: Site) -> Message:
+EW_CPU_05 = rule("EW-CPU-05", "TDIVS by 2", "TDIVS by 0", severity=Severity.WARNING, source=f"{SOURCE} 3.7")(
     """TDIVS TREMS TFMODS have a non-zero scalar divisor.
 
     Decision: Float division follows IEEE, integer division by zero gives 0.
-    """
-    return (
-        f"the divisor of {o.instr.name} is zero" if o.scalar.value == 0 and not getattr(o, "scalar_first", 0) else None
-    )
+    """,
+    "getattr(o, 'scalar_first', 0) if scalar.value == 0",
+    "the divisor of {instr.name} is zero",
+)
 
-
-COMMON = (EW_01, EW_02, EW_03, EW_04, EW_05, EW_06, EW_10, EW_1_EQUAL)
+COMMON = (
+    EW_01,
+    EW_02,
+    EW_03,
+    rule("EW-04", "f32 = f32 + f32", "f32 = f16 + f32")(equal_types),
+    EW_05,
+    EW_06,
+    EW_10,
+    EW_1_EQUAL,
+)
 """Rules of every elementwise instruction but TCVT."""

@@ -38,7 +38,6 @@ _MODES = {
 No elements go with req4.
 """
 
-
 RELU_WORDS = ("no_relu", "normal_relu", "scalar_relu", "vector_relu", "pwl")
 
 
@@ -105,35 +104,6 @@ def CUB_11(o: Site) -> Message:
     return None if clip.shown in fits else f"clip is {clip.shown}, for elements of {element(destination)}"
 
 
-@verified(
-    "CUB-12",
-    "nz2dn(%s); nz2nd with loop3(..); unit_flag(..) with nz2dn(1)",
-    "nz2dn; nz2nd(%s); loop3(..) without nz2nd or nz2dn; nz2nz to f16; unit_flag(..) with nz2dn(2)",
-)
-def CUB_12(o: Site) -> Message:
-    """A layout has the stride and the loop that belong to it; a unit flag wants the stride of nz2dn to be 1."""
-    layout, stride, destination = o.attrs.get("conversion"), o.operands.get("layout_stride"), pointer(o, "dst")
-    if layout == "nz2dn" and stride is None:
-        return "nz2dn has a stride"
-    if layout == "nz2nd" and stride is not None:
-        return "nz2nd has no stride"
-    if o.has("loop_count") and layout not in ("nz2nd", "nz2dn"):
-        return "loop3 belongs to nz2nd and nz2dn"
-    if layout == "nz2nz" and destination is not None and destination.dtype.name != "f32":
-        return f"nz2nz stores f32, not {element(destination)}"
-    one = isinstance(stride, ScalarInfo) and known(stride.value) and stride.value == 1
-    if layout == "nz2dn" and o.attrs.get("unit_flag") and not one:
-        return "a unit flag with nz2dn wants a stride that is known to be 1"
-    return None
-
-
-@verified("CUB-13", "atomic(type = f32, op = add) of pto.mte_l0c_gm", "atomic(..) of pto.mte_l0c_ub")
-def CUB_13(o: Site) -> Message:
-    """Drains into global memory combine with what is there, others do not."""
-    atomic = o.attrs.get("atomic_op") is not None
-    return "it does not store to global memory" if atomic and o.instr.text != "mte_l0c_gm" else None
-
-
 _PLAIN_ONLY = ("quant", "relu", "clip", "loop_count", "layout_stride")
 
 
@@ -166,7 +136,35 @@ def CUB_14(o: Site) -> Message:
     return None
 
 
-_DRAIN: tuple[Rule, ...] = (CUB_01, CUB_10, CUB_11, CUB_12, CUB_13)
+_DRAIN: tuple[Rule, ...] = (
+    CUB_01,
+    CUB_10,
+    CUB_11,
+    verified(
+        "CUB-12",
+        "nz2dn(%s); nz2nd with loop3(..); unit_flag(..) with nz2dn(1)",
+        "nz2dn; nz2nd(%s); loop3(..) without nz2nd or nz2dn; nz2nz to f16; unit_flag(..) with nz2dn(2)",
+    )(
+        "A layout has the stride and the loop that belong to it; a unit flag wants the stride of nz2dn to be 1.",
+        "layout = o.attrs.get('conversion')",
+        "layout_stride is not None if layout == 'nz2dn'",
+        "nz2dn has a stride",
+        "layout != 'nz2nd' if layout_stride",
+        "nz2nd has no stride",
+        "layout in ('nz2nd', 'nz2dn') if loop_count",
+        "loop3 belongs to nz2nd and nz2dn",
+        "pointer(o, 'dst').dtype.name == 'f32' if layout == 'nz2nz' and pointer(o, 'dst') is not None",
+        "nz2nz stores f32, not {element(pointer(o, 'dst'))}",
+        "isinstance(layout_stride, ScalarInfo) and known(layout_stride.value) and (layout_stride.value == 1) if "
+        "layout == 'nz2dn' and o.attrs.get('unit_flag')",
+        "a unit flag with nz2dn wants a stride that is known to be 1",
+    ),
+    verified("CUB-13", "atomic(type = f32, op = add) of pto.mte_l0c_gm", "atomic(..) of pto.mte_l0c_ub")(
+        "Drains into global memory combine with what is there, others do not.",
+        "instr.text == 'mte_l0c_gm' if o.attrs.get('atomic_op') is not None",
+        "it does not store to global memory",
+    ),
+)
 DRAINS: dict[str, tuple[Rule, ...]] = {
     "mte_l0c_gm": _DRAIN,
     "mte_l0c_l1": _DRAIN,

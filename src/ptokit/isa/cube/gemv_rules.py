@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ptokit.diagnostics import family
+from ptokit.diagnostics.conditions import shared
 
 from ..checks.operands import Message
 from ..site import Site
@@ -25,18 +26,21 @@ def GEMV_SIZES(o: Site) -> Message:
     return None
 
 
-def row_of_blocks(o: Site) -> Message:
-    """The left tile has one row and whole fractals of 512 bytes."""
-    a = o.lhs
-    unit = 512 * 8 // a.dtype.bits
-    if a.rows != 1 or a.cols % unit:
-        return f"the left tile is {a.rows}x{a.cols}; it has one row and a multiple of {unit} columns"
-    return None
-
-
-GEMV_LEFT = _rule("GEMV-COM-02", "1x256xf16", "16x256xf16", why="It is stored as a plain vector, on every target.")(
-    row_of_blocks
+row_of_blocks = shared(
+    "The left tile has one row and whole fractals of 512 bytes.",
+    "unit = 512 * 8 // lhs.dtype.bits",
+    "lhs.rows == 1 and lhs.cols % unit == 0",
+    "the left tile is {lhs.rows}x{lhs.cols}; it has one row and a multiple of {unit} columns",
 )
-PRODUCT = (LOCATIONS, TYPES, GEMV_SIZES, GEMV_LEFT, LAYOUT)
+
+PRODUCT = (
+    LOCATIONS,
+    TYPES,
+    GEMV_SIZES,
+    _rule("GEMV-COM-02", "1x256xf16", "16x256xf16", why="It is stored as a plain vector, on every target.")(
+        row_of_blocks
+    ),
+    LAYOUT,
+)
 ACCUMULATE = (*PRODUCT, SAME_ACC)
 BIASED = (*PRODUCT, BIAS)

@@ -35,10 +35,11 @@ def TYPES(o: Site) -> Message:
     return None
 
 
-@_rule("MXM-A5-02", "16x64", "16x32", targets=_A5)
-def INNER(o: Site) -> Message:
-    """The left tile has a multiple of 64 columns."""
-    return f"the left tile has {o.lhs.cols} columns; they must be a multiple of 64" if o.lhs.cols % 64 else None
+INNER = _rule("MXM-A5-02", "16x64", "16x32", targets=_A5)(
+    "The left tile has a multiple of 64 columns.",
+    "lhs.cols % 64 == 0",
+    "the left tile has {lhs.cols} columns; they must be a multiple of 64",
+)
 
 
 @_rule("MXM-A5-03", "16x64 with scales 16x2", "16x64 with scales 16x4", targets=_A5)
@@ -98,13 +99,12 @@ def ADDRESSES(o: Site) -> Message:
     return None
 
 
-@_rule("MXM-A5-08", "1x512xe4m3", "16x64xe4m3", targets=_A5)
-def ONE_ROW(o: Site) -> Message:
-    """The left tile of tgemv.mx is one row of whole fractals of 512 bytes."""
-    if o.lhs.vr != 1:
-        return f"the left tile has {o.lhs.vr} valid rows; tgemv.mx takes one"
-    return None if o.text else row_of_blocks(o)
-
+ONE_ROW = _rule("MXM-A5-08", "1x512xe4m3", "16x64xe4m3", targets=_A5)(
+    "The left tile of tgemv.mx is one row of whole fractals of 512 bytes.",
+    "lhs.vr == 1",
+    "the left tile has {lhs.vr} valid rows; tgemv.mx takes one",
+    lambda o: row_of_blocks(o) if not o.text else None,
+)
 
 SAME_ACC = _rule(
     "MXM-A5-07",

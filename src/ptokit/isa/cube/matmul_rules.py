@@ -138,14 +138,13 @@ SAME_ACC = rule(
     why="A2/A3 and A5 ignore the input operand and add to the result's buffer.",
 )(other_accumulator)
 
-
-@rule("MAT-A3-01", "left valid 16x64", "left valid 1x64 into a 16x64 accumulator", severity=Severity.WARNING)
-def ONE_ROW(o: Site) -> str | bool:
+ONE_ROW = rule("MAT-A3-01", "left valid 16x64", "left valid 1x64 into a 16x64 accumulator", severity=Severity.WARNING)(
     """A product with M = 1 also writes rows 1..15 of the accumulator.
 
     The unit is issued with 16 rows; the rest are products of undefined rows of the left tile.
-    """
-    return o.lhs.vr == 1 and o.dst.rows > 1 and "M = 1 overwrites rows 1..15 of the accumulator's fractal"
+    """,
+    lambda o: o.lhs.vr == 1 and o.dst.rows > 1 and "M = 1 overwrites rows 1..15 of the accumulator's fractal",
+)
 
 
 @rule("MAT-COM-08", "a 1x64 f32 bias tile for 64 columns", "a bias of 2 rows")

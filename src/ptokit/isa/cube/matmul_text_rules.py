@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from ptokit.diagnostics import Rule, Severity
+from ptokit.diagnostics.conditions import first
 from ptokit.targets import A5
 from ptokit.types.dtypes import DTYPES, PACKED
 from ptokit.types.enums import TileType
@@ -105,8 +106,7 @@ def _bias(o: Site) -> Message:
     return f"{o:bias} has blayout=col_major" if o.target.is_a(A5) and not bias.row_major else None
 
 
-def _scaled_bias(o: Site) -> Message:
-    return _bias(o) or (f"{o:bias} has element type {o.bias.dtype}, not f32" if o.bias.dtype.name != "f32" else None)
+_scaled_bias = first(_bias, "bias.dtype.name == 'f32'", "{bias} has element type {bias.dtype}, not f32")
 
 
 @_rule(
@@ -191,31 +191,30 @@ def MX_K(o: Site) -> Message:
     return None
 
 
-@_rule(
+MX_ACC = _rule(
     "MX-ACC",
     "c and dst valid in 1x16",
     "c valid in 1x8, dst in 1x16",
     targets=("a5",),
     source="PTOAS 2026-08 PTO.cpp TMatmulMxAccOp, TGemvMxAccOp",
+)(
+    "The accumulator that a scaled product adds to has the element type and valid region of dst.",
+    lambda o: differ(o, "dst", "acc"),
+    lambda o: valid_differs(o, "dst", "acc"),
 )
-def MX_ACC(o: Site) -> Message:
-    """The accumulator that a scaled product adds to has the element type and valid region of dst."""
-    return differ(o, "dst", "acc") or valid_differs(o, "dst", "acc")
 
-
-@_rule(
+MX_BIAS = _rule(
     "MX-BIAS",
     "a bias of 1x16 for a dst of 1x16",
     "a bias of 1x32 for a dst of 1x16",
     targets=("a5",),
     source="PTOAS 2026-08 PTO.cpp TGemvMxBiasOp",
+)(
+    "The bias of a scaled row product has the columns and the valid region of dst.",
+    "bias.cols == dst.cols",
+    "{bias} has {bias.cols} columns, {dst} {dst.cols}",
+    lambda o: valid_differs(o, "dst", "bias"),
 )
-def MX_BIAS(o: Site) -> Message:
-    """The bias of a scaled row product has the columns and the valid region of dst."""
-    if o.bias.cols != o.dst.cols:
-        return f"{o:bias} has {o.bias.cols} columns, {o:dst} {o.dst.cols}"
-    return valid_differs(o, "dst", "bias")
-
 
 MM_1 = _rule(
     "MM-1",

@@ -41,19 +41,9 @@ def CUB_01(o: Site) -> Message:
     return None
 
 
-@verified("CUB-02", "from elements of f16 to elements of bf16", "from elements of f16 to elements of f32")
-def CUB_02(o: Site) -> Message:
-    """Elements that are moved are as wide where they come from as where they go."""
-    source, destination = pointer(o, "src"), pointer(o, "dst")
-    if source is None or destination is None or source.dtype.size == destination.dtype.size:
-        return None
-    return f"%{source.name} has elements of {element(source)}, %{destination.name} of {element(destination)}"
-
-
-@verified("CUB-03", "m_step = 255", "m_step = 0; m_step = 256; start_row = -1")
-def CUB_03(o: Site) -> Message:
-    """A number that is known fits the field of the hardware."""
-    return None
+CUB_03 = verified("CUB-03", "m_step = 255", "m_step = 0; m_step = 256; start_row = -1")(
+    "A number that is known fits the field of the hardware."
+)
 
 
 def fields(limits: Mapping[str, tuple[int, int | None]]) -> Rule:
@@ -101,24 +91,23 @@ def CUB_05(o: Site) -> Message:
     return None
 
 
-@verified("CUB-06", "a fill with fill_word_bits = 16 of ui16", "fill_word_bits = 8; fill_word_bits = 32 of ui16")
-def CUB_06(o: Site) -> Message:
-    """A word of a fill has 16 or 32 bits, those of an unsigned element where the memory is a matrix."""
-    bits, memory = o.attrs.get("fill_word_bits"), pointer(o, "dst")
-    if bits not in (16, 32):
-        return f"fill_word_bits is {bits}"
-    if memory is None or o.has_operand("dst_addr") or (memory.dtype.kind == "u" and memory.dtype.bits == bits):
-        return None
-    return f"%{memory.name} has elements of {element(memory)}; words of {bits} bits fill ui{bits}"
+CUB_06 = verified(
+    "CUB-06", "a fill with fill_word_bits = 16 of ui16", "fill_word_bits = 8; fill_word_bits = 32 of ui16"
+)(
+    "A word of a fill has 16 or 32 bits, those of an unsigned element where the memory is a matrix.",
+    "bits = o.attrs.get('fill_word_bits')",
+    "bits in (16, 32)",
+    "fill_word_bits is {bits}",
+    "pointer(o, 'dst').dtype.kind == 'u' and pointer(o, 'dst').dtype.bits == bits if pointer(o, 'dst') is not "
+    "None and dst_addr is None",
+    "%{pointer(o, 'dst').name} has elements of {element(pointer(o, 'dst'))}; words of {bits} bits fill ui{bits}",
+)
 
-
-@verified("CUB-07", "dst_addr = 64", "dst_addr = 1; dst_addr = -32")
-def CUB_07(o: Site) -> Message:
-    """A fill begins at a multiple of 32 bytes."""
-    info = o.operands.get("dst_addr")
-    if isinstance(info, ScalarInfo) and known(info.value) and (info.value < 0 or info.value % 32):
-        return f"dst_addr is {info.value}"
-    return None
+CUB_07 = verified("CUB-07", "dst_addr = 64", "dst_addr = 1; dst_addr = -32")(
+    "A fill begins at a multiple of 32 bytes.",
+    "dst_addr.value >= 0 and dst_addr.value % 32 == 0 if isinstance(dst_addr, ScalarInfo) and known(dst_addr.value)",
+    "dst_addr is {dst_addr.value}",
+)
 
 
 # ----------------------------------------------------------------------- products
@@ -160,7 +149,16 @@ _STEPS = {
 }
 _MX = dict.fromkeys(("x_start", "y_start", "x_step", "y_step", "src_stride", "dst_stride"), (0, None))
 _FILL = dict.fromkeys(("repeat_times", "block_num", "dst_gap"), (0, 32767))
-_ENDS = (CUB_01, CUB_02)
+_ENDS = (
+    CUB_01,
+    verified("CUB-02", "from elements of f16 to elements of bf16", "from elements of f16 to elements of f32")(
+        "Elements that are moved are as wide where they come from as where they go.",
+        "pointer(o, 'src').dtype.size == pointer(o, 'dst').dtype.size if pointer(o, 'src') is not None and "
+        "pointer(o, 'dst') is not None",
+        "%{pointer(o, 'src').name} has elements of {element(pointer(o, 'src'))}, %{pointer(o, 'dst').name} of "
+        "{element(pointer(o, 'dst'))}",
+    ),
+)
 
 VERIFIED: dict[str, tuple[Rule, ...]] = {
     **{f"mte_l1_l0{side}": (*_ENDS, fields({**_START, **_STEPS})) for side in "ab"},

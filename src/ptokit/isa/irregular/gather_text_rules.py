@@ -104,12 +104,13 @@ def TGATHER_AS_01(o: Site) -> Message:
     return None if allowed else f"{o:src} has element type {element}; it takes f16 and f32, i32 for eq, on a5 i16"
 
 
-@_of("TGatherBOp")("TGATHERB-AS-01", "f16", "i64", covered_by=("GATHB-01",))
-def TGATHERB_AS_01(o: Site) -> Message:
-    """tgatherb: dst has elements of 1, 2 or 4 bytes, and on a2a3 lies in rows."""
-    if o.dst.dtype.size not in (1, 2, 4):
-        return f"{o:dst} has element type {o.dst.dtype}"
-    return f"{o:dst} has blayout=col_major" if o.target.is_a(A2A3) and not o.dst.row_major else None
+TGATHERB_AS_01 = _of("TGatherBOp")("TGATHERB-AS-01", "f16", "i64", covered_by=("GATHB-01",))(
+    "tgatherb: dst has elements of 1, 2 or 4 bytes, and on a2a3 lies in rows.",
+    "dst.dtype.size in (1, 2, 4)",
+    "{dst} has element type {dst.dtype}",
+    "dst.row_major if target.is_a(A2A3)",
+    "{dst} has blayout=col_major",
+)
 
 
 @_of("TScatterOp")(

@@ -15,21 +15,6 @@ _pack = family("compute-layout-irregular 1.9")
 _TILES = ("dst0", "dst1", "src0", "src1")
 
 
-@_rule("INTLV-01", "four f32 tiles", "an f16 source with f32")
-def INTLV_01(o: Site) -> Message:
-    """All tiles are row-major Vec tiles of one type: 8-, 16-, 32-bit integers, f16, bf16, f32."""
-    return not_plain(o) or differ(o, *_TILES) or not_of(o, I6 | F | BF16, *_TILES)
-
-
-@_rule("INTLV-02", "4x16 everywhere", "4x15 everywhere")
-def INTLV_02(o: Site) -> Message:
-    """Sources and destinations have equal valid regions with an even number of columns."""
-    if not o.has("src1"):
-        return None
-    odd = known(o.src0.vc) and o.src0.vc % 2
-    return valid_differs(o, *_TILES) or (f"{o.src0.vc} valid columns are no pairs" if odd else None)
-
-
 @_rule("INTLV-03", "4x32 into 4x16 twice", "4x32 into 4x32 twice")
 def INTLV_03(o: Site) -> Message:
     """Of one source, each destination is valid in half of its columns.
@@ -48,8 +33,18 @@ def INTLV_03(o: Site) -> Message:
 
 
 RULES = (
-    INTLV_01,
-    INTLV_02,
+    _rule("INTLV-01", "four f32 tiles", "an f16 source with f32")(
+        "All tiles are row-major Vec tiles of one type: 8-, 16-, 32-bit integers, f16, bf16, f32.",
+        not_plain,
+        lambda o: differ(o, *_TILES),
+        lambda o: not_of(o, I6 | F | BF16, *_TILES),
+    ),
+    _rule("INTLV-02", "4x16 everywhere", "4x15 everywhere")(
+        "Sources and destinations have equal valid regions with an even number of columns.",
+        lambda o: valid_differs(o, *_TILES) if o.has("src1") else None,
+        "src0.vc % 2 == 0 if src1 and known(src0.vc)",
+        "{src0.vc} valid columns are no pairs",
+    ),
     _rule("INTLV-04", "four tiles", "dst0 at the address of src0", what="No two tiles overlap.")(overlapping),
     _rule("INTLV-NPU", "on a5", "on a2a3", what="A2/A3 have no interleaving.", targets=("a2a3",))(missing),
 )
@@ -59,28 +54,19 @@ DE_RULES = (
 )
 
 
-@_pack("PACK-03", "8x32 both", "8x32 and 8x16")
-def PACK_03(o: Site) -> Message:
-    """Both tiles have one valid region."""
-    return valid_differs(o, "dst", "src")
-
-
-@_pack("PACK-04", "i32 into i16", "i16 into i32")
-def PACK_04(o: Site) -> Message:
-    """Elements of 4 bytes become 2 or 1, of 2 bytes 1.
-
-    Decision: Float sources are packed by their bits, too.
-    """
-    return (
-        f"{o.src.dtype} does not become {o.dst.dtype}"
-        if (o.src.dtype.size, o.dst.dtype.size) not in ((4, 2), (4, 1), (2, 1))
-        else None
-    )
-
-
 PACK_RULES = (
     _pack("PACK-01", "on a5", "on a2a3", what="TPACK exists on a5.", targets=("a2a3",))(missing),
     _pack("PACK-02", "ND", "a col_major source", what="Both tiles are row-major Vec tiles.")(not_plain),
-    PACK_03,
-    PACK_04,
+    _pack("PACK-03", "8x32 both", "8x32 and 8x16")(
+        "Both tiles have one valid region.",
+        lambda o: valid_differs(o, "dst", "src"),
+    ),
+    _pack("PACK-04", "i32 into i16", "i16 into i32")(
+        """Elements of 4 bytes become 2 or 1, of 2 bytes 1.
+
+        Decision: Float sources are packed by their bits, too.
+        """,
+        "(src.dtype.size, dst.dtype.size) in ((4, 2), (4, 1), (2, 1))",
+        "{src.dtype} does not become {dst.dtype}",
+    ),
 )

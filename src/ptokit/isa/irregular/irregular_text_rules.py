@@ -101,18 +101,18 @@ def CC_2(o: Site) -> Message:
     return None
 
 
-@_rule("RN-1", "rounds = 7", "rounds = 8", covered_by=("RAND-01", "RAND-02", "RAND-03"), targets=("a5",))
-def RN_1(o: Site) -> Message:
+RN_1 = _rule("RN-1", "rounds = 7", "rounds = 8", covered_by=("RAND-01", "RAND-02", "RAND-03"), targets=("a5",))(
     """trandom: 7 or 10 rounds into a row_major tile of 32-bit integers.
 
     On a2a3 there is none: A5-1.
-    """
-    if o.rounds not in (7, 10):
-        return f"{o.rounds} rounds, not 7 or 10"
-    if not o.dst.dtype.is_integer or o.dst.dtype.bits != 32:
-        return f"{o:dst} has element type {o.dst.dtype}, not a 32-bit integer"
-    return None if o.dst.row_major else f"{o:dst} has blayout=col_major"
-
+    """,
+    "rounds in (7, 10)",
+    "{rounds} rounds, not 7 or 10",
+    "dst.dtype.is_integer and dst.dtype.bits == 32",
+    "{dst} has element type {dst.dtype}, not a 32-bit integer",
+    "dst.row_major",
+    "{dst} has blayout=col_major",
+)
 
 FP_1 = _rule(
     "FP-1",

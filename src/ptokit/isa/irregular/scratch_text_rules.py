@@ -25,14 +25,14 @@ def _of(function: str) -> partial[RuleDecorator]:
     return partial(assembler_rule, source=f"PTOAS 2026-08 PTO.cpp {function}")
 
 
-@_of("TMrgSortOp")("MS-1", "block length 64", "block length 96", covered_by=("MRG-COM-01", "MRG-COM-02"))
-def MS_1(o: Site) -> Message:
+MS_1 = _of("TMrgSortOp")("MS-1", "block length 64", "block length 96", covered_by=("MRG-COM-01", "MRG-COM-02"))(
     """tmrgsort: one row of f16 or f32 in blocks of a multiple of 64; or rows of one type into another, with a tmp, if
     any, that holds dst, and all of them one after the other.
 
     Decision: That two to four sources are merged, and the record is vector<4xi16>, the form of the text says.
-    """
-    return _merged(o) if o.has("src1") else _block(o)
+    """,
+    lambda o: _merged(o) if o.has("src1") else _block(o),
+)
 
 
 def _block(o: Site) -> Message:

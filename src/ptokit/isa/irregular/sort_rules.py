@@ -29,54 +29,38 @@ def SORT_COM_01(o: Site) -> Message:
     )
 
 
-@_sort("SORT-COM-02", "64 columns", "60 columns", targets=DEVICES)
-def SORT_COM_02(o: Site) -> Message:
-    """Without tmp the valid columns are groups of 32."""
-    if o.has("tmp") or not known(o.src.vc) or o.src.vc % _GROUP == 0:
-        return None
-    return f"{o:src} has {o.src.vc} valid columns; without {o:tmp} the last {o.src.vc % _GROUP} are not sorted"
-
-
-@_sort("SORT-COM-03", "32xf32 into 64 columns", "32xf32 into 32 columns")
-def SORT_COM_03(o: Site) -> Message:
-    """dst has room for a record of 8 bytes for each element."""
-    per = _RECORD // o.dst.dtype.size
-    groups = -(-o.src.vc // _GROUP) if o.has("tmp") and o.target.is_device else 0
-    columns = groups * _GROUP * per if groups else o.src.vc * per
-    return f"{o:dst} has {o.dst.cols} columns; the records take {columns}" if o.dst.cols < columns else None
-
-
-@_sort("SORT-A23-01", "256 groups", "510 groups", severity=Severity.WARNING)
-def SORT_A23_01(o: Site) -> Message:
-    """A row has no multiple of 255 groups above 255 on a2a3.
-
-    Decision: The executor sorts them.
-    """
-    groups = o.src.vc // _GROUP
-    bad = known(groups) and groups > 255 and groups % 255 == 0
-    return f"a row has {groups} groups; the library leaves the last 255 unsorted" if bad else None
-
-
-@_sort("SORT-CPU-01", "4x64 both", "idx of one row for 4")
-def SORT_CPU_01(o: Site) -> Message:
-    """The simulator takes an index for every element: idx has src's rows and pitch."""
-    if o.idx.vr != o.dst.vr or o.idx.cols != o.src.cols:
-        return (
-            f"{o:idx} is valid in {o.idx.vr} rows of {o.idx.cols}; the simulator wants {o:src}'s {o.dst.vr} of "
-            f"{o.src.cols}"
-        )
-    return None
-
-
 SORT_RULES = (
     SORT_COM_01,
-    SORT_COM_02,
-    SORT_COM_03,
+    _sort("SORT-COM-02", "64 columns", "60 columns", targets=DEVICES)(
+        "Without tmp the valid columns are groups of 32.",
+        "src.vc % _GROUP == 0 if tmp is None and known(src.vc)",
+        "{src} has {src.vc} valid columns; without {tmp} the last {src.vc % _GROUP} are not sorted",
+    ),
+    _sort("SORT-COM-03", "32xf32 into 64 columns", "32xf32 into 32 columns")(
+        "dst has room for a record of 8 bytes for each element.",
+        "per = _RECORD // dst.dtype.size",
+        "groups = -(-src.vc // _GROUP) if tmp is not None and target.is_device else 0",
+        "columns = groups * _GROUP * per if groups else src.vc * per",
+        "dst.cols >= columns",
+        "{dst} has {dst.cols} columns; the records take {columns}",
+    ),
     _sort("SORT-COM-05", "three tiles", "dst at the address of src", what="dst does not overlap the sources.")(
         overlapping
     ),
-    SORT_A23_01,
-    SORT_CPU_01,
+    _sort("SORT-A23-01", "256 groups", "510 groups", severity=Severity.WARNING)(
+        """A row has no multiple of 255 groups above 255 on a2a3.
+
+        Decision: The executor sorts them.
+        """,
+        "groups = src.vc // _GROUP",
+        "groups % 255 != 0 if known(groups) and groups > 255",
+        "a row has {groups} groups; the library leaves the last 255 unsorted",
+    ),
+    _sort("SORT-CPU-01", "4x64 both", "idx of one row for 4")(
+        "The simulator takes an index for every element: idx has src's rows and pitch.",
+        "idx.vr == dst.vr and idx.cols == src.cols",
+        "{idx} is valid in {idx.vr} rows of {idx.cols}; the simulator wants {src}'s {dst.vr} of {src.cols}",
+    ),
 )
 
 
@@ -93,23 +77,6 @@ def MRG_COM_01(o: Site) -> Message:
     if rows is not None:
         return f"{o:{rows}} has several rows; TMRGSORT works on tiles of one row"
     return not_plain(o) or not_of(o, F, *names) or differ(o, *names)
-
-
-@_merge("MRG-COM-02", "64 of 256", "64 of 320")
-def MRG_COM_02(o: Site) -> Message:
-    """Blocks have a multiple of 64 elements, and src 1 to 255 times four of them."""
-    if not o.has("block_len"):
-        return None
-    length = o.block_len.value
-    if not known(length):
-        return None
-    if length <= 0 or length % 64:
-        return f"blocks have {length} elements; they must have a multiple of 64"
-    if not known(o.src0.vc):
-        return None
-    if o.src0.vc % (4 * length) or not 1 <= o.src0.vc // (4 * length) <= 255:
-        return f"{o:src0} has {o.src0.vc} valid columns; it takes 1 to 255 times 4 blocks of {length}"
-    return None
 
 
 @_merge("MRG-COM-03", "tmp of 512 for 256 and 256", "tmp of 256 for 256 and 256")
@@ -148,15 +115,16 @@ def MRG_COM_07(o: Site) -> Message:
     return None
 
 
-@_merge("MRG-COM-06", "two tiles", "dst at the address of src0")
-def MRG_COM_06(o: Site) -> Message:
-    """Blocks are not merged in place."""
-    return f"{o:dst} and {o:src0} share bytes; blocks are not merged in place" if overlap(o.dst, o.src0) else None
-
-
 MERGE_RULES = (
     MRG_COM_01,
-    MRG_COM_02,
+    _merge("MRG-COM-02", "64 of 256", "64 of 320")(
+        "Blocks have a multiple of 64 elements, and src 1 to 255 times four of them.",
+        "if known(block_len.value)",
+        "block_len.value > 0 and block_len.value % 64 == 0",
+        "blocks have {block_len.value} elements; they must have a multiple of 64",
+        "src0.vc % (4 * block_len.value) == 0 and 1 <= src0.vc // (4 * block_len.value) <= 255 if known(src0.vc)",
+        "{src0} has {src0.vc} valid columns; it takes 1 to 255 times 4 blocks of {block_len.value}",
+    ),
     MRG_COM_03,
     MRG_COM_04,
     define(
@@ -167,6 +135,10 @@ MERGE_RULES = (
         rejected="7 8 9",
         decision="The devices do not look; unsorted lists are an error here.",
     ),
-    MRG_COM_06,
+    _merge("MRG-COM-06", "two tiles", "dst at the address of src0")(
+        "Blocks are not merged in place.",
+        "not overlap(dst, src0)",
+        "{dst} and {src0} share bytes; blocks are not merged in place",
+    ),
     MRG_COM_07,
 )

@@ -6,7 +6,7 @@ from math import prod
 
 from ptokit.diagnostics import family
 from ptokit.types.conv import ConvSpec
-from ptokit.types.enums import Layout, TileType
+from ptokit.types.enums import Layout
 from ptokit.types.tile import DYNAMIC
 
 from ..checks.operands import DEVICES, Message
@@ -32,25 +32,6 @@ def conv(o: Site) -> tuple[ConvSpec, ConvSpec] | None:
     """Types of source and destination, if both are convolution tiles."""
     s, d = o.src.spec, o.dst.spec
     return (s, d) if isinstance(s, ConvSpec) and isinstance(d, ConvSpec) else None
-
-
-@_rule("TRANS-COM-01", "f16 into bf16", "f16 into f32")
-def TRANS_COM_01(o: Site) -> Message:
-    """Source and destination have elements of one size: 1, 2 or 4 bytes."""
-    s, d = o.src.dtype, o.dst.dtype
-    if s.bits != d.bits:
-        return f"{o:src} has {s.bits}-bit elements, {o:dst} {d.bits}-bit ones"
-    if s.size not in (1, 2, 4) or (s.packed and (conv(o) is None or o.target.is_device)):
-        return f"TTRANS moves elements of 1, 2 or 4 bytes, not {s}"
-    return None
-
-
-@_rule("TRANS-COM-03", "u8", "an e4m3 tile")
-def TRANS_COM_03(o: Site) -> Message:
-    """Elements are 8-, 16- or 32-bit integers, f16, bf16 or f32."""
-    if conv(o) is not None and not o.target.is_device:
-        return None
-    return not_of(o, I6 | F | BF16, "src", "dst")
 
 
 @_rule("TRANS-COM-04", "8x32 into 32x8", "8x32 into 8x32")
@@ -131,32 +112,33 @@ def _wanted(s: ConvSpec, d: ConvSpec) -> tuple[tuple[int, ...]] | None:
         return None
 
 
-@_rule("TRANS-CONV-02", "three tiles of 32 KiB", "three tiles of 80 KiB", targets=("a2a3",))
-def TRANS_CONV_02(o: Site) -> Message:
-    """A conversion on a2a3 takes at most 192 KiB for its tiles together."""
-    if conv(o) is None:
-        return None
-    total = o.src.spec.nbytes + o.dst.spec.nbytes + (o.tmp.spec.nbytes if o.has("tmp") else 0)
-    room = o.target.capacity[TileType.Vec]
-    return f"{o:src}, {o:dst} and {o:tmp} take {total} bytes together; there are {room}" if total > room else None
-
-
-@_rule("TRANS-COM-02", "an ND source", "blayout=col_major", targets=DEVICES)
-def TRANS_COM_02(o: Site) -> Message:
-    """The source is row-major without boxes."""
-    return boxed_or_columns(o, "src")
-
-
 RULES = (
-    TRANS_COM_01,
-    TRANS_COM_02,
-    TRANS_COM_03,
+    _rule("TRANS-COM-01", "f16 into bf16", "f16 into f32")(
+        "Source and destination have elements of one size: 1, 2 or 4 bytes.",
+        "src.dtype.bits == dst.dtype.bits",
+        "{src} has {src.dtype.bits}-bit elements, {dst} {dst.dtype.bits}-bit ones",
+        "src.dtype.size in (1, 2, 4) and (not src.dtype.packed or (conv(o) is not None and (not target.is_device)))",
+        "TTRANS moves elements of 1, 2 or 4 bytes, not {src.dtype}",
+    ),
+    _rule("TRANS-COM-02", "an ND source", "blayout=col_major", targets=DEVICES)(
+        "The source is row-major without boxes.",
+        lambda o: boxed_or_columns(o, "src"),
+    ),
+    _rule("TRANS-COM-03", "u8", "an e4m3 tile")(
+        "Elements are 8-, 16- or 32-bit integers, f16, bf16 or f32.",
+        lambda o: not_of(o, I6 | F | BF16, "src", "dst") if conv(o) is None or o.target.is_device else None,
+    ),
     TRANS_COM_04,
     _rule("TRANS-COM-05", "three tiles", "a square tile into itself", what="dst, src and tmp do not overlap.")(
         overlapping
     ),
     TRANS_A5_01,
     TRANS_CONV_01,
-    TRANS_CONV_02,
+    _rule("TRANS-CONV-02", "three tiles of 32 KiB", "three tiles of 80 KiB", targets=("a2a3",))(
+        "A conversion on a2a3 takes at most 192 KiB for its tiles together.",
+        "total = src.spec.nbytes + dst.spec.nbytes + (tmp.spec.nbytes if tmp is not None else 0)",
+        "total <= target.capacity[Vec] if conv(o) is not None",
+        "{src}, {dst} and {tmp} take {total} bytes together; there are {target.capacity[Vec]}",
+    ),
     TRANS_CONV_03,
 )

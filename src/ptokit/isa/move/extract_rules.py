@@ -47,12 +47,6 @@ _rule = family(EXTRACTS)
 _CPU = {"targets": ("cpu",)}
 
 
-@_rule("EXTR-COM-01", "row 16", "row -1")
-def EXTR_COM_01(o: Site) -> Message:
-    """Indices are 0 to 65535."""
-    return bad_index(o, "row") or bad_index(o, "col")
-
-
 @_rule("EXTR-COM-02", "16x16 at (16, 0) of 32x16", "16x16 at (24, 0) of 32x16")
 def EXTR_COM_02(o: Site) -> Message:
     """The window lies in the source: all of dst for mat and acc sources, its valid region for vec sources and cpu."""
@@ -65,12 +59,6 @@ def EXTR_COM_02(o: Site) -> Message:
         return outside((row, col), size, (s.vr, s.vc))
     size = (d.vr, d.vc) if s.loc is Vec else (d.rows, d.cols)
     return outside((row, col), size, (s.rows, s.cols))
-
-
-@_rule("EXTR-COM-03", "f16 to f16", "f16 to f32")
-def EXTR_COM_03(o: Site) -> Message:
-    """Only accumulators are converted."""
-    return None if o.src.loc is Acc else types_differ(o)
 
 
 def quantised(o: Site, cols: Any, first: Any, to: Any = 0) -> Message:
@@ -88,41 +76,29 @@ def quantised(o: Site, cols: Any, first: Any, to: Any = 0) -> Message:
     return wrong or blocks_overflow(o, cols, to)
 
 
-@_rule("EXTR-COM-04", "i32 to i8 with bit 46 set", "f32 to i16", source="move-gather-scatter 5.4, 6.1")
-def EXTR_COM_04(o: Site) -> Message:
-    """From acc: a pair of types that a move has, words of the right sign for every column; otherwise no words."""
-    return quantised(o, o.dst.vc, position(o)[1])
-
-
-@_rule("EXTR-COM-05", "mat to left, vec Nz to vec Nz", "vec to left")
-def EXTR_COM_05(o: Site) -> Message:
-    """The pair of buffers and layouts is one that the target extracts between.
-
-    Decision: cpu extracts between all tiles. Of convolution tiles, FRACTAL_Z goes to right tiles on every target.
-    """
-    if is_conv(o.src):
-        return refused(o, position(o))
-    return None if not o.target.is_device else pair_of_layouts(o)
-
-
-@_rule(
-    "EXTR-CPU-01",
-    "one destination",
-    "two destinations",
-    decision="Extended mode runs it; AccToVecMode and the scalar word have their effect on cpu too.",
-    **_CPU,
-)
-def CPU_PAIR(o: Site) -> Message:
-    """The form with two destinations exists on the devices only."""
-    return None if o.extended else "cpu has no TEXTRACT with two destinations"
-
-
 COMMON_RULES = (
-    EXTR_COM_01,
+    _rule("EXTR-COM-01", "row 16", "row -1")(
+        "Indices are 0 to 65535.",
+        lambda o: bad_index(o, "row"),
+        lambda o: bad_index(o, "col"),
+    ),
     EXTR_COM_02,
-    EXTR_COM_03,
-    EXTR_COM_04,
-    EXTR_COM_05,
+    _rule("EXTR-COM-03", "f16 to f16", "f16 to f32")(
+        "Only accumulators are converted.",
+        lambda o: types_differ(o) if o.src.loc is not Acc else None,
+    ),
+    _rule("EXTR-COM-04", "i32 to i8 with bit 46 set", "f32 to i16", source="move-gather-scatter 5.4, 6.1")(
+        "From acc: a pair of types that a move has, words of the right sign for every column; otherwise no words.",
+        lambda o: quantised(o, o.dst.vc, position(o)[1]),
+    ),
+    _rule("EXTR-COM-05", "mat to left, vec Nz to vec Nz", "vec to left")(
+        """The pair of buffers and layouts is one that the target extracts between.
+
+        Decision: cpu extracts between all tiles. Of convolution tiles, FRACTAL_Z goes to right tiles on every target.
+        """,
+        lambda o: refused(o, position(o)) if is_conv(o.src) else None,
+        lambda o: pair_of_layouts(o) if o.target.is_device else None,
+    ),
 )
 CPU_RULES = (_rule("EXTR-CPU-02", "f16", "e4m3", source="types-and-layouts T-01", **_CPU)(unsupported),)
 
@@ -157,7 +133,17 @@ def EXTR_PAIR_02(o: Site) -> Message:
 EXTRACT_RULES = (*COMMON_RULES, *CPU_RULES, *A23_RULES, *A5_RULES, *EXTRACT_TEXT_RULES)
 EXTRACT_FP_RULES = (*COMMON_RULES, *CPU_RULES, *A23_RULES, *A5_RULES)
 PAIR_RULES = (
-    CPU_PAIR,
+    _rule(
+        "EXTR-CPU-01",
+        "one destination",
+        "two destinations",
+        decision="Extended mode runs it; AccToVecMode and the scalar word have their effect on cpu too.",
+        **_CPU,
+    )(
+        "The form with two destinations exists on the devices only.",
+        "extended",
+        "cpu has no TEXTRACT with two destinations",
+    ),
     EXTR_PAIR_01,
     EXTR_PAIR_02,
     *A23_PAIR_RULES,

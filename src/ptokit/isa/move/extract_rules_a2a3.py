@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ptokit.diagnostics import family
+from ptokit.diagnostics.conditions import shared
 from ptokit.types.enums import CompactMode
 
 from ..site import Site, TileInfo
@@ -29,14 +30,6 @@ PAIR_TYPES = types("i8 f16 bf16 f32 i32")
 _rule = family("compute-layout-irregular 1.3", "EXTR-A23-")
 
 
-@_rule("01", "f16", "u8")
-def EXTR_A23_01(o: Site) -> Message:
-    """mat to left or right: i8, f16, bf16 or f32."""
-    if pair(o) in OPERAND_PAIRS and o.dst.dtype not in MAT_TYPES:
-        return f"element type {o.dst.dtype} is not extracted {arrow(o)}; {listed(MAT_TYPES)} are"
-    return None
-
-
 def _operand(o: Site, left: bool, wanted: str) -> Message:
     if pair(o) not in OPERAND_PAIRS or (o.dst.loc is Left) is not left or is_conv(o.src):
         return None
@@ -45,11 +38,11 @@ def _operand(o: Site, left: bool, wanted: str) -> Message:
     return operand_window(o, *position(o))
 
 
-def vec_types(o: Site) -> Message:
-    """vec to vec: integers of 8 to 32 bits, f16, bf16, f32."""
-    if pair(o) == (Vec, Vec) and o.dst.dtype not in VEC_TYPES:
-        return f"element type {o.dst.dtype} is not moved between vec tiles; {listed(VEC_TYPES)} are"
-    return None
+vec_types = shared(
+    "vec to vec: integers of 8 to 32 bits, f16, bf16, f32.",
+    "dst.dtype in VEC_TYPES if pair(o) == (Vec, Vec)",
+    "element type {dst.dtype} is not moved between vec tiles; {listed(VEC_TYPES)} are",
+)
 
 
 def vec_nd(o: Site, small: TileInfo, big: TileInfo) -> Message:
@@ -103,36 +96,28 @@ def EXTR_A23_07(o: Site) -> Message:
     return None
 
 
-@_rule("02", "f16 16x16 at (16, 16) of Nz", "f16 16x16 at (8, 0)")
-def EXTR_A23_02(o: Site) -> Message:
-    """mat to left: dst Zz, src Nz or Zn, indices and sizes of whole boxes; from one row, of whole fractals."""
-    return _operand(o, True, "Zz")
-
-
-@_rule("03", "i8 64x32 at (32, 0) of Zn", "i8 64x32 at (16, 0)")
-def EXTR_A23_03(o: Site) -> Message:
-    """mat to right: dst Zn, src Nz or Zn, indices and sizes of whole boxes."""
-    return _operand(o, False, "Zn")
-
-
-@_rule("05", "f16 6x32 at (4, 16)", "f16 6x32 at (4, 10)")
-def EXTR_A23_05(o: Site) -> Message:
-    """vec ND: dst not larger than src, rows and col at 32 bytes, rows of an even number of bytes."""
-    return vec_nd(o, o.dst, o.src)
-
-
-@_rule("06", "f16 16x16 at (16, 16)", "f16 16x16 at (8, 16)")
-def EXTR_A23_06(o: Site) -> Message:
-    """vec Nz: whole boxes, indices at their corners, rows of an even number of bytes."""
-    return vec_nz(o, o.dst, o.src)
-
-
 A23_RULES = (
-    EXTR_A23_01,
-    EXTR_A23_02,
-    EXTR_A23_03,
+    _rule("01", "f16", "u8")(
+        "mat to left or right: i8, f16, bf16 or f32.",
+        "dst.dtype in MAT_TYPES if pair(o) in OPERAND_PAIRS",
+        "element type {dst.dtype} is not extracted {arrow(o)}; {listed(MAT_TYPES)} are",
+    ),
+    _rule("02", "f16 16x16 at (16, 16) of Nz", "f16 16x16 at (8, 0)")(
+        "mat to left: dst Zz, src Nz or Zn, indices and sizes of whole boxes; from one row, of whole fractals.",
+        lambda o: _operand(o, True, "Zz"),
+    ),
+    _rule("03", "i8 64x32 at (32, 0) of Zn", "i8 64x32 at (16, 0)")(
+        "mat to right: dst Zn, src Nz or Zn, indices and sizes of whole boxes.",
+        lambda o: _operand(o, False, "Zn"),
+    ),
     _rule("04", "u16", "u64")(vec_types),
-    EXTR_A23_05,
-    EXTR_A23_06,
+    _rule("05", "f16 6x32 at (4, 16)", "f16 6x32 at (4, 10)")(
+        "vec ND: dst not larger than src, rows and col at 32 bytes, rows of an even number of bytes.",
+        lambda o: vec_nd(o, o.dst, o.src),
+    ),
+    _rule("06", "f16 16x16 at (16, 16)", "f16 16x16 at (8, 16)")(
+        "vec Nz: whole boxes, indices at their corners, rows of an even number of bytes.",
+        lambda o: vec_nz(o, o.dst, o.src),
+    ),
 )
 A23_PAIR_RULES = (EXTR_A23_07,)

@@ -35,17 +35,6 @@ VEC_TYPES = types("i8 u8 i16 u16 i32 u32 f16 bf16 f32 hif8 e4m3 e5m2 e8m0 e2m1 e
 _rule = family("compute-layout-irregular 1.3", "EXTR-", targets=("a5",))
 
 
-@_rule("A5-01", "e4m3", "u8")
-def EXTR_A5_01(o: Site) -> Message:
-    """From mat, and vec to mat: 8-bit floats, i8, f16, bf16, f32, fp4."""
-    if o.src.loc is not Mat and pair(o) != (Vec, Mat):
-        return None
-    allowed = types("e8m0") | MAT_TYPES if o.dst.loc in MX_SCALES else MAT_TYPES
-    if o.dst.dtype not in allowed:
-        return f"element type {o.dst.dtype} is not extracted {arrow(o)}; {listed(allowed)} are"
-    return None
-
-
 @_rule("A5-02", "f16 16x32 at (16, 0) to Nz", "left Zz")
 def EXTR_A5_02(o: Site) -> Message:
     """mat to left: dst Nz; to right: dst Zn; src Nz or Zn, whole boxes. Scales: Zz to left, Nn to right."""
@@ -86,30 +75,6 @@ def EXTR_A5_03(o: Site) -> Message:
     return None
 
 
-@_rule("A5-04", "16x16 of 32x32", "16x64 of 32x32")
-def EXTR_A5_04(o: Site) -> Message:
-    """vec Nz: dst has no more columns than src."""
-    if pair(o) == (Vec, Vec) and o.dst.layout_name == "Nz" and o.dst.cols > o.src.cols:
-        return f"{o:dst} has {o.dst.cols} columns, {o:src} {o.src.cols}"
-    return None
-
-
-@_rule("A5-05", "f32 16x32 ND", "f32 Nz")
-def EXTR_A5_05(o: Site) -> Message:
-    """acc to vec: dst ND, rows a multiple of 32 bytes; dual modes split evenly and do not convert.
-
-    Decision: A check of the header admits Nz, its transfer writes ND: refused (D-26).
-    """
-    if pair(o) != (Acc, Vec):
-        return None
-    d = o.dst
-    if d.layout_name != "ND":
-        return f"{o:dst} has layout {d.layout_name}; an accumulator's window is written as ND"
-    if d.cols * d.dtype.size % 32:
-        return f"a row of {o:dst} has {d.cols * d.dtype.size} bytes, not a multiple of 32"
-    return dual_split(o)
-
-
 def dual_split(o: Site) -> Message:
     """Conditions of the dual modes (move-gather-scatter 4.12)."""
     if not dual(o):
@@ -120,15 +85,6 @@ def dual_split(o: Site) -> Message:
         return f"{o.src.vr} rows cannot be split in two" if o.src.vr % 2 != 0 else None
     step = 32 if o.dst.dtype.size == 4 else 2
     return f"{o.src.vc} columns are split in two; they must be a multiple of {step}" if o.src.vc % step != 0 else None
-
-
-@_rule("A5-06", "ND to ND", "ND to Nz")
-def EXTR_A5_06(o: Site) -> Message:
-    """vec to vec keeps the layout."""
-    layouts = (o.src.layout_name, o.dst.layout_name)
-    if pair(o) == (Vec, Vec) and set(layouts) == {"ND", "Nz"}:
-        return f"{layouts[0]} to {layouts[1]}; TEXTRACT with one destination keeps the layout"
-    return None
 
 
 @_rule("PAIR-03", "valid=16x32 in 16x32", "row_plus_one, valid=16x32 in 16x32")
@@ -145,11 +101,35 @@ def EXTR_PAIR_03(o: Site) -> Message:
 
 
 A5_RULES = (
-    EXTR_A5_01,
+    _rule("A5-01", "e4m3", "u8")(
+        "From mat, and vec to mat: 8-bit floats, i8, f16, bf16, f32, fp4.",
+        "allowed = types('e8m0') | MAT_TYPES if dst.loc in MX_SCALES else MAT_TYPES",
+        "dst.dtype in allowed if src.loc is Mat or pair(o) == (Vec, Mat)",
+        "element type {dst.dtype} is not extracted {arrow(o)}; {listed(allowed)} are",
+    ),
     EXTR_A5_02,
     EXTR_A5_03,
-    EXTR_A5_04,
-    EXTR_A5_05,
-    EXTR_A5_06,
+    _rule("A5-04", "16x16 of 32x32", "16x64 of 32x32")(
+        "vec Nz: dst has no more columns than src.",
+        "dst.cols <= src.cols if pair(o) == (Vec, Vec) and dst.layout_name == 'Nz'",
+        "{dst} has {dst.cols} columns, {src} {src.cols}",
+    ),
+    _rule("A5-05", "f32 16x32 ND", "f32 Nz")(
+        """acc to vec: dst ND, rows a multiple of 32 bytes; dual modes split evenly and do not convert.
+
+        Decision: A check of the header admits Nz, its transfer writes ND: refused (D-26).
+        """,
+        "dst.layout_name == 'ND' if pair(o) == (Acc, Vec)",
+        "{dst} has layout {dst.layout_name}; an accumulator's window is written as ND",
+        "dst.cols * dst.dtype.size % 32 == 0 if pair(o) == (Acc, Vec)",
+        "a row of {dst} has {dst.cols * dst.dtype.size} bytes, not a multiple of 32",
+        lambda o: dual_split(o) if pair(o) == (Acc, Vec) else None,
+    ),
+    _rule("A5-06", "ND to ND", "ND to Nz")(
+        "vec to vec keeps the layout.",
+        "layouts = (src.layout_name, dst.layout_name)",
+        "set(layouts) != {'ND', 'Nz'} if pair(o) == (Vec, Vec)",
+        "{layouts[0]} to {layouts[1]}; TEXTRACT with one destination keeps the layout",
+    ),
 )
 A5_PAIR_RULES = (EXTR_PAIR_03,)

@@ -129,12 +129,6 @@ def EX_3(o: Site) -> Message:
     return _plain(o)
 
 
-@_rule("IN-1", "16x16 at (16, 0) of 32x16", "16x16 at (24, 0) of 32x16")
-def IN_1(o: Site) -> Message:
-    """tinsert: indices of type index, src's valid region inside dst."""
-    return _indices(o) or outside(position(o), (o.src.vr, o.src.vc), (o.dst.rows, o.dst.cols))
-
-
 @_rule("IN-2", "f32 to f16", "f32 to i8", targets=("a2a3",))
 def IN_2(o: Site) -> Message:
     """tinsert on a2a3: acc to mat, both Nz, dst fractal 512, types that are converted; vec to vec of one type."""
@@ -170,7 +164,11 @@ EXTRACT_TEXT_RULES = (
     EX_3,
 )
 INSERT_TEXT_RULES = (
-    IN_1,
+    _rule("IN-1", "16x16 at (16, 0) of 32x16", "16x16 at (24, 0) of 32x16")(
+        "tinsert: indices of type index, src's valid region inside dst.",
+        _indices,
+        lambda o: outside(position(o), (o.src.vr, o.src.vc), (o.dst.rows, o.dst.cols)),
+    ),
     IN_2,
     IN_3,
 )

@@ -49,13 +49,6 @@ def INS_COM_01(o: Site) -> Message:
     return bad_index(o, "row") or bad_index(o, "col") or outside(position(o), size, extent)
 
 
-@_rule("COM-02", "acc i32 to i8", "vec f16 into f32")
-def INS_COM_02(o: Site) -> Message:
-    """Only accumulators are converted, between types that a move has, with words of the right sign."""
-    wrong = quantised(o, o.src.vc, 0, position(o)[1])
-    return wrong or (types_differ(o) if o.src.loc is not Acc else None)
-
-
 @_rule("COM-03", "acc to mat", "vec to left", targets=("a2a3", "a5"))
 def INS_COM_03(o: Site) -> Message:
     """The pair of buffers is one that the target inserts between; cpu inserts between all.
@@ -78,76 +71,6 @@ def INS_COM_03(o: Site) -> Message:
     return None
 
 
-@_rule("A23-01", "fractal=512", "dst ND")
-def INS_A23_01(o: Site) -> Message:
-    """acc to mat: both Nz, dst fractal 512, rows of 32 bytes."""
-    return acc_to_mat(o) if pair(o) == (Acc, Mat) else None
-
-
-@_rule("A23-02", "f16 4x32 at (0, 16)", "f16 4x32 at (0, 10)")
-def INS_A23_02(o: Site) -> Message:
-    """vec to vec: types, sizes and alignment as TEXTRACT, with the roles exchanged.
-
-    Decision: The manual and the assembler know acc to mat only; the header has both (D-15).
-    """
-    return vec_types(o) or vec_nd(o, o.src, o.dst) or vec_nz(o, o.src, o.dst)
-
-
-@_rule("A5-01", "i8", "u8")
-def INS_A5_01(o: Site) -> Message:
-    """Without an accumulator: f16, bf16, f32, i32, i8, 8-bit floats, fp4."""
-    if o.src.loc is not Acc and o.src.dtype not in A5_TYPES:
-        return f"element type {o.src.dtype} is not inserted; {listed(A5_TYPES)} are"
-    return None
-
-
-@_rule("A5-02", "vec DN", "mat ND")
-def INS_A5_02(o: Site) -> Message:
-    """From acc: mat in Nz, vec in ND, DN or Nz; dual modes do not convert and do not write DN."""
-    if o.src.loc is not Acc:
-        return None
-    layout = o.dst.layout_name
-    if o.dst.loc is Mat and layout != "Nz":
-        return f"{o:dst} has layout {layout}; acc to mat writes Nz"
-    if layout not in ("ND", "DN", "Nz"):
-        return f"{o:dst} has layout {layout}; acc to vec writes ND, DN or Nz"
-    if dual(o) and layout == "DN":
-        return f"{o.mode.name} does not write a DN tile"
-    return dual_split(o)
-
-
-@_rule("A5-03", "f16, row 16", "f16, row 8")
-def INS_A5_03(o: Site) -> Message:
-    """vec to mat in Zn: row and valid rows are whole boxes."""
-    if pair(o) != (Vec, Mat) or o.dst.layout_name != "Zn":
-        return None
-    row, c0 = position(o)[0], o.dst.c0
-    if row % c0 != 0 or o.src.vr % c0 != 0:
-        return f"row {row} and {o.src.vr} valid rows; both must be multiples of {c0}"
-    return None
-
-
-@_rule("A5-04", "ND to ND", "ND to Nz")
-def INS_A5_04(o: Site) -> Message:
-    """vec to vec: both ND or both Nz, src not larger than dst."""
-    if pair(o) != (Vec, Vec):
-        return None
-    s, d = o.src, o.dst
-    if s.layout_name != d.layout_name or s.layout_name not in ("ND", "Nz"):
-        return f"{s.layout_name} into {d.layout_name}; both are ND or both Nz"
-    if s.cols > d.cols or (s.layout_name == "ND" and s.rows > d.rows):
-        return f"{o:src} is {s.rows}x{s.cols}, larger than {o:dst} of {d.rows}x{d.cols}"
-    return None
-
-
-@_rule("A5-05", "SPLIT2, vec Nz to mat", "SPLIT2, vec to vec", targets=("cpu", "a5"))
-def INS_A5_05(o: Site) -> Message:
-    """The split modes take a vec tile in Nz to mat."""
-    if optional(o, "split") is None or (pair(o) == (Vec, Mat) and o.src.layout_name == "Nz"):
-        return None
-    return f"{o.split.name} is for a vec tile in Nz into mat; this is {arrow(o)} from {o.src.layout_name}"
-
-
 @_rule("A5-06", "f16 32 columns", "f16 24 of 32 columns")
 def INS_A5_06(o: Site) -> Message:
     """vec in ND to mat: rows of whole 32-byte blocks, unless tiles are equally wide or rows shorter than a block."""
@@ -164,7 +87,11 @@ def INS_A5_06(o: Site) -> Message:
 
 _ISA = (
     INS_COM_01,
-    INS_COM_02,
+    _rule("COM-02", "acc i32 to i8", "vec f16 into f32")(
+        "Only accumulators are converted, between types that a move has, with words of the right sign.",
+        lambda o: quantised(o, o.src.vc, 0, position(o)[1]),
+        lambda o: types_differ(o) if o.src.loc is not Acc else None,
+    ),
     INS_COM_03,
     _rule("CPU-02", "f16", "e4m3", source="types-and-layouts T-01")(unsupported),
     define(
@@ -175,13 +102,52 @@ _ISA = (
         accepted="split=SPLIT2",
         why="Nothing can break this; it records how cpu differs from the simulator.",
     ),
-    INS_A23_01,
-    INS_A23_02,
-    INS_A5_01,
-    INS_A5_02,
-    INS_A5_03,
-    INS_A5_04,
-    INS_A5_05,
+    _rule("A23-01", "fractal=512", "dst ND")(
+        "acc to mat: both Nz, dst fractal 512, rows of 32 bytes.",
+        lambda o: acc_to_mat(o) if pair(o) == (Acc, Mat) else None,
+    ),
+    _rule("A23-02", "f16 4x32 at (0, 16)", "f16 4x32 at (0, 10)")(
+        """vec to vec: types, sizes and alignment as TEXTRACT, with the roles exchanged.
+
+        Decision: The manual and the assembler know acc to mat only; the header has both (D-15).
+        """,
+        vec_types,
+        lambda o: vec_nd(o, o.src, o.dst),
+        lambda o: vec_nz(o, o.src, o.dst),
+    ),
+    _rule("A5-01", "i8", "u8")(
+        "Without an accumulator: f16, bf16, f32, i32, i8, 8-bit floats, fp4.",
+        "src.dtype in A5_TYPES if src.loc is not Acc",
+        "element type {src.dtype} is not inserted; {listed(A5_TYPES)} are",
+    ),
+    _rule("A5-02", "vec DN", "mat ND")(
+        "From acc: mat in Nz, vec in ND, DN or Nz; dual modes do not convert and do not write DN.",
+        "dst.layout_name == 'Nz' if src.loc is Acc and dst.loc is Mat",
+        "{dst} has layout {dst.layout_name}; acc to mat writes Nz",
+        "dst.layout_name in ('ND', 'DN', 'Nz') if src.loc is Acc",
+        "{dst} has layout {dst.layout_name}; acc to vec writes ND, DN or Nz",
+        "dst.layout_name != 'DN' if src.loc is Acc and dual(o)",
+        "{mode.name} does not write a DN tile",
+        lambda o: dual_split(o) if o.src.loc is Acc else None,
+    ),
+    _rule("A5-03", "f16, row 16", "f16, row 8")(
+        "vec to mat in Zn: row and valid rows are whole boxes.",
+        "position(o)[0] % dst.c0 == 0 and src.vr % dst.c0 == 0 if pair(o) == (Vec, Mat) and dst.layout_name == 'Zn'",
+        "row {position(o)[0]} and {src.vr} valid rows; both must be multiples of {dst.c0}",
+    ),
+    _rule("A5-04", "ND to ND", "ND to Nz")(
+        "vec to vec: both ND or both Nz, src not larger than dst.",
+        "if pair(o) == (Vec, Vec)",
+        "src.layout_name == dst.layout_name and src.layout_name in ('ND', 'Nz')",
+        "{src.layout_name} into {dst.layout_name}; both are ND or both Nz",
+        "src.cols <= dst.cols and (src.layout_name != 'ND' or src.rows <= dst.rows)",
+        "{src} is {src.rows}x{src.cols}, larger than {dst} of {dst.rows}x{dst.cols}",
+    ),
+    _rule("A5-05", "SPLIT2, vec Nz to mat", "SPLIT2, vec to vec", targets=("cpu", "a5"))(
+        "The split modes take a vec tile in Nz to mat.",
+        "pair(o) == (Vec, Mat) and src.layout_name == 'Nz' if optional(o, 'split') is not None",
+        "{split.name} is for a vec tile in Nz into mat; this is {arrow(o)} from {src.layout_name}",
+    ),
     INS_A5_06,
 )
 INSERT_RULES = (*_ISA, *INSERT_TEXT_RULES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ptokit.targets import A2A3, A5
+from ptokit.targets import A5
 
 from ..checks.assembler import assembler_rule
 from ..checks.operands import sharing
@@ -37,35 +37,11 @@ def MO_2(o: Site) -> Message:
     return f"{o:fp} and a scalar are both given" if o.fp is not None and o.quant is not None else None
 
 
-@_rule("MO-3", "32x32 both", "32x32 to 16x32")
-def MO_3(o: Site) -> Message:
-    """tmov from mat, on a2a3 from anywhere, keeps the shape."""
-    if (o.src.loc is Mat or o.target.is_a(A2A3)) and (o.src.rows, o.src.cols) != (o.dst.rows, o.dst.cols):
-        return f"{o:src} is {o.src.rows}x{o.src.cols}, {o:dst} is {o.dst.rows}x{o.dst.cols}"
-    return None
-
-
-@_rule("MO-4", "acc to vec", "left to vec")
-def MO_4(o: Site) -> Message:
-    """tmov goes mat to left, right, bias, scaling; vec to vec; acc to mat, vec; on a5 also vec to mat."""
-    if pair(o) in _PAIRS or (o.target.is_a(A5) and pair(o) == (Vec, Mat)):
-        return None
-    return f"the assembler does not move {arrow(o)}"
-
-
 @_rule("MO-5", "acc to vec", "acc to mat")
 def MO_5(o: Site) -> Message:
     """accToVecMode goes with acc to vec."""
     if o.mode is not None and pair(o) != (Acc, Vec):
         return f"accToVecMode with a move {arrow(o)}"
-    return None
-
-
-@_rule("MO-6", "acc to mat", "vec to vec")
-def MO_6(o: Site) -> Message:
-    """reluPreMode and a scalar go with an acc source."""
-    if o.src.loc is not Acc and (relu(o) or o.quant is not None):
-        return f"{'reluPreMode' if relu(o) else 'a scalar'} with a {o.src.loc.text} source"
     return None
 
 
@@ -154,34 +130,6 @@ def _by_columns(o: Site, s: TileInfo, d: TileInfo) -> Message:
     return None
 
 
-@_rule(
-    "MO-13",
-    "src at 0, tmp at 512",
-    "src of 512 bytes at 0, tmp at 256",
-    targets=("a5",),
-    source="PTOAS 2026-08 Utils.cpp verifySemanticNoAliasRanges",
-)
-def MO_13(o: Site) -> Message:
-    """The three tiles of a move of exponents lie apart."""
-    return sharing(o, "src", "dst", "fp", "tmp") if to_zz(o) else None
-
-
-@_rule("MO-8", "single_mode_vec0", "dual_mode_split_m")
-def MO_8(o: Site) -> Message:
-    """fp and a scalar go with single modes."""
-    if dual(o) and (o.fp is not None or o.quant is not None):
-        return f"{o.mode.text} together with {f'{o:fp}' if o.fp is not None else 'a scalar'}"
-    return None
-
-
-@_rule("MO-9", "Nz", "Zz")
-def MO_9(o: Site) -> Message:
-    """An acc source with fp or ReLU is col_major, row_major."""
-    if o.src.loc is Acc and (optional(o, "fp") is not None or relu(o)) and o.src.layout_name != "Nz":
-        return f"{o:src} is blayout={o.src.blayout.text}, slayout={o.src.slayout.text}; not col_major, row_major"
-    return None
-
-
 def _fractal(o: Site) -> Message:
     """acc to mat on a2a3: dst has fractal 512."""
     if pair(o) == (Acc, Mat) and o.dst.fractal != 512:
@@ -189,42 +137,64 @@ def _fractal(o: Site) -> Message:
     return None
 
 
-@_rule("MF-1", "fp scaling", "fp vec")
-def MF_1(o: Site) -> Message:
-    """tmov.fp: src of 32-bit elements and Nz, fp a scaling tile."""
-    if o.src.dtype.name not in ("f32", "i32", "u32"):
-        return f"{o:src} has element type {o.src.dtype}, not f32 or a 32-bit integer"
-    if o.fp.loc is not Scaling:
-        return f"{o:fp} is a {o.fp.loc.text} tile, not scaling"
-    if o.src.layout_name != "Nz":
-        return f"{o:src} is blayout={o.src.blayout.text}, slayout={o.src.slayout.text}; not col_major, row_major"
-    return None
-
-
-@_rule("MF-2", "Nz", "ND", targets=("a2a3",))
-def MF_2(o: Site) -> Message:
-    """tmov.fp on a2a3: acc to mat, dst Nz with fractal 512."""
-    if pair(o) != (Acc, Mat):
-        return f"{arrow(o)} is not acc to mat"
-    if o.dst.layout_name != "Nz":
-        return f"{o:dst} is blayout={o.dst.blayout.text}, slayout={o.dst.slayout.text}; not col_major, row_major"
-    return _fractal(o)
-
-
 ASSEMBLER_RULES = (
     MO_2,
-    MO_3,
-    MO_4,
+    _rule("MO-3", "32x32 both", "32x32 to 16x32")(
+        "tmov from mat, on a2a3 from anywhere, keeps the shape.",
+        "(src.rows, src.cols) == (dst.rows, dst.cols) if src.loc is Mat or target.is_a(A2A3)",
+        "{src} is {src.rows}x{src.cols}, {dst} is {dst.rows}x{dst.cols}",
+    ),
+    _rule("MO-4", "acc to vec", "left to vec")(
+        "tmov goes mat to left, right, bias, scaling; vec to vec; acc to mat, vec; on a5 also vec to mat.",
+        "target.is_a(A5) and pair(o) == (Vec, Mat) if pair(o) not in _PAIRS",
+        "the assembler does not move {arrow(o)}",
+    ),
     MO_5,
-    MO_6,
+    _rule("MO-6", "acc to mat", "vec to vec")(
+        "reluPreMode and a scalar go with an acc source.",
+        "not relu(o) and quant is None if src.loc is not Acc",
+        "{'reluPreMode' if relu(o) else 'a scalar'} with a {src.loc.text} source",
+    ),
     MO_7,
-    MO_8,
-    MO_9,
+    _rule("MO-8", "single_mode_vec0", "dual_mode_split_m")(
+        "fp and a scalar go with single modes.",
+        "fp is None and quant is None if dual(o)",
+        "{mode.text} together with {f'{o:fp}' if fp is not None else 'a scalar'}",
+    ),
+    _rule("MO-9", "Nz", "Zz")(
+        "An acc source with fp or ReLU is col_major, row_major.",
+        "src.layout_name == 'Nz' if src.loc is Acc and (optional(o, 'fp') is not None or relu(o))",
+        "{src} is blayout={src.blayout.text}, slayout={src.slayout.text}; not col_major, row_major",
+    ),
     MO_12,
-    MO_13,
+    _rule(
+        "MO-13",
+        "src at 0, tmp at 512",
+        "src of 512 bytes at 0, tmp at 256",
+        targets=("a5",),
+        source="PTOAS 2026-08 Utils.cpp verifySemanticNoAliasRanges",
+    )(
+        "The three tiles of a move of exponents lie apart.",
+        lambda o: sharing(o, "src", "dst", "fp", "tmp") if to_zz(o) else None,
+    ),
     _rule("MO-10", "512", "1024", targets=("a2a3",))(_fractal),
 )
 ASSEMBLER_FP_RULES = (
-    MF_1,
-    MF_2,
+    _rule("MF-1", "fp scaling", "fp vec")(
+        "tmov.fp: src of 32-bit elements and Nz, fp a scaling tile.",
+        "src.dtype.name in ('f32', 'i32', 'u32')",
+        "{src} has element type {src.dtype}, not f32 or a 32-bit integer",
+        "fp.loc is Scaling",
+        "{fp} is a {fp.loc.text} tile, not scaling",
+        "src.layout_name == 'Nz'",
+        "{src} is blayout={src.blayout.text}, slayout={src.slayout.text}; not col_major, row_major",
+    ),
+    _rule("MF-2", "Nz", "ND", targets=("a2a3",))(
+        "tmov.fp on a2a3: acc to mat, dst Nz with fractal 512.",
+        "pair(o) == (Acc, Mat)",
+        "{arrow(o)} is not acc to mat",
+        "dst.layout_name == 'Nz'",
+        "{dst} is blayout={dst.blayout.text}, slayout={dst.slayout.text}; not col_major, row_major",
+        _fractal,
+    ),
 )

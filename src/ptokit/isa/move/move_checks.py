@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ptokit.diagnostics.conditions import shared
 from ptokit.types.dtypes import DType
 
 from ..meaning.drains import column_block
@@ -42,11 +43,11 @@ def outside(at: tuple[Any, Any], size: tuple[Any, Any], extent: tuple[Any, Any])
     return None
 
 
-def types_differ(o: Site) -> Message:
-    """A move without conversion."""
-    if o.src.dtype is not o.dst.dtype:
-        return f"{o:src} has element type {o.src.dtype}, {o:dst} has {o.dst.dtype}; this move does not convert"
-    return None
+types_differ = shared(
+    "A move without conversion.",
+    "src.dtype is dst.dtype",
+    "{src} has element type {src.dtype}, {dst} has {dst.dtype}; this move does not convert",
+)
 
 
 def parameter_tile(o: Site, fp: TileInfo) -> Message:

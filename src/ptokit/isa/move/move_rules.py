@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ptokit.diagnostics import Severity, define, family
+from ptokit.diagnostics.conditions import shared
 from ptokit.targets import A5
 from ptokit.types.enums import CompactMode
 
@@ -32,25 +33,6 @@ from .move_rules_a5 import A5_RULES
 
 MOVES = "move-gather-scatter 7"
 rule = family(MOVES)
-
-
-@rule("TMOV-COM-02", "TMOV(mat, acc, relu=NormalRelu)", "TMOV(vec, vec, relu=NormalRelu)")
-def TMOV_COM_02(o: Site) -> Message:
-    """ReLU, quantisation and AccToVecMode need an accumulator as source."""
-    if o.src.loc is Acc:
-        return None
-    asked = (
-        "relu"
-        if relu(o)
-        else "a quantisation word"
-        if word(o)
-        else "quantisation words"
-        if words(o)
-        else f"mode {o.mode.name}"
-        if optional(o, "mode") is not None
-        else None
-    )
-    return f"{asked} needs an acc source, {o:src} is a {o.src.loc.text} tile" if asked else None
 
 
 @rule("TMOV-COM-03", "TMOV_FP(mat, acc, scaling)", "TMOV_FP(mat, acc, vec)")
@@ -95,13 +77,11 @@ def TMOV_COM_13(o: Site) -> Message:
     return blocks_overflow(o, cols)  # type: ignore[arg-type]
 
 
-def unquantised(o: Site) -> Message:
-    """A quantisation word has an effect on the pair of types."""
-    if o.src.loc is not Acc or form(o) == "cast":
-        return None
-    if move_mode(o.target, form(o), o.src.dtype, o.dst.dtype) is not QuantMode.NoQuant:
-        return None
-    return f"{o.src.dtype} to {o.dst.dtype} is not quantised on {o.target.name}; the {form(o)} word has no effect"
+unquantised = shared(
+    "A quantisation word has an effect on the pair of types.",
+    "move_mode(target, form(o), src.dtype, dst.dtype) is not QuantMode.NoQuant if src.loc is Acc and form(o) != 'cast'",
+    "{src.dtype} to {dst.dtype} is not quantised on {target.name}; the {form(o)} word has no effect",
+)
 
 
 @rule(
@@ -148,29 +128,6 @@ LIBRARY = "TMovToLeft and TMovToRight of the library"
 
 
 @rule(
-    "TMOV-COM-18",
-    "mat Nz to left, one row of a plain mat to left",
-    "16x32 of a plain row-major mat to left",
-    targets=("a2a3", "a5"),
-    severity=Severity.WARNING,
-    source=LIBRARY,
-)
-def TMOV_COM_18(o: Site) -> Message:
-    """A Mat tile that moves to an operand buffer has boxes: Nz, or Zn.
-
-    The library does not look at the layout of the source beyond the direction of its boxes, and refuses none.
-
-    Decision: ptokit takes the bytes as the library does: as Zn or Nz.
-    """
-    if pair(o) not in OPERAND_PAIRS or is_conv(o.src):
-        return None
-    taken = operand_layout(o.src, o.dst)
-    if taken is None or taken == o.src.layout_name:
-        return None
-    return f"{o:src} is {o.src.layout_name}, and its bytes are taken as {taken}: elements change places"
-
-
-@rule(
     "TMOV-COM-19",
     "32x32 f16 of a plain mat to left",
     "32x24 f32 of a plain mat to left",
@@ -189,22 +146,23 @@ def TMOV_COM_19(o: Site) -> Message:
     return None
 
 
-@rule("TMOV-COM-11", "fp valid=1x64 for 64 columns", "fp valid=1x60 for 64 columns")
-def TMOV_COM_11(o: Site) -> Message:
-    """There is a quantisation word for every column the fix-pipe processes.
-
-    An Nz destination receives whole column blocks on the devices.
-    """
-    return columns_of_words(o, o.src.vc)
-
-
-@rule("TMOV-COM-12", "word 0x40003f800000 for i8", "word 0x3f800000 for i8", source="move-gather-scatter 6.1")
-def TMOV_COM_12(o: Site) -> Message:
-    """Bit 46 of a quantisation word is set for an i8 destination and clear for u8.
-
-    The bit selects the range, 200 would arrive as -56.
-    """
-    return signedness(o, o.src.vc)
+@rule("TMOV-COM-02", "TMOV(mat, acc, relu=NormalRelu)", "TMOV(vec, vec, relu=NormalRelu)")
+def TMOV_COM_02(o: Site) -> Message:
+    """ReLU, quantisation and AccToVecMode need an accumulator as source."""
+    if o.src.loc is Acc:
+        return None
+    asked = (
+        "relu"
+        if relu(o)
+        else "a quantisation word"
+        if word(o)
+        else "quantisation words"
+        if words(o)
+        else f"mode {o.mode.name}"
+        if optional(o, "mode") is not None
+        else None
+    )
+    return f"{asked} needs an acc source, {o:src} is a {o.src.loc.text} tile" if asked else None
 
 
 COMMON_RULES = (
@@ -217,12 +175,41 @@ COMMON_RULES = (
     TMOV_COM_02,
     TMOV_COM_03,
     TMOV_COM_10,
-    TMOV_COM_11,
-    TMOV_COM_12,
+    rule("TMOV-COM-11", "fp valid=1x64 for 64 columns", "fp valid=1x60 for 64 columns")(
+        """There is a quantisation word for every column the fix-pipe processes.
+
+        An Nz destination receives whole column blocks on the devices.
+        """,
+        lambda o: columns_of_words(o, o.src.vc),
+    ),
+    rule("TMOV-COM-12", "word 0x40003f800000 for i8", "word 0x3f800000 for i8", source="move-gather-scatter 6.1")(
+        """Bit 46 of a quantisation word is set for an i8 destination and clear for u8.
+
+        The bit selects the range, 200 would arrive as -56.
+        """,
+        lambda o: signedness(o, o.src.vc),
+    ),
     TMOV_COM_13,
     TMOV_COM_14,
     TMOV_COM_15,
-    TMOV_COM_18,
+    rule(
+        "TMOV-COM-18",
+        "mat Nz to left, one row of a plain mat to left",
+        "16x32 of a plain row-major mat to left",
+        targets=("a2a3", "a5"),
+        severity=Severity.WARNING,
+        source=LIBRARY,
+    )(
+        """A Mat tile that moves to an operand buffer has boxes: Nz, or Zn.
+
+        The library does not look at the layout of the source beyond the direction of its boxes, and refuses none.
+
+        Decision: ptokit takes the bytes as the library does: as Zn or Nz.
+        """,
+        "operand_layout(src, dst) == src.layout_name if pair(o) in OPERAND_PAIRS and not is_conv(src) and "
+        "operand_layout(src, dst) is not None",
+        "{src} is {src.layout_name}, and its bytes are taken as {operand_layout(src, dst)}: elements change places",
+    ),
     TMOV_COM_19,
     rule(
         "TMOV-COM-16",

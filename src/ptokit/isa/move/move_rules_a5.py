@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ptokit.diagnostics import Severity, family
-from ptokit.types.enums import AccToVecMode
 
 from ..site import Site, TileInfo
 from ..unknown import known
@@ -16,7 +15,6 @@ from .move_facts import (
     SIXTY_FOUR_BITS,
     Acc,
     Bias,
-    Left,
     Mat,
     ScaleLeft,
     Scaling,
@@ -64,53 +62,8 @@ def TMOV_A5_00(o: Site) -> Message:
     return None
 
 
-@_rule("01", "64x64 both", "64x64 into 32x64")
-def TMOV_A5_01(o: Site) -> Message:
-    """A mat source has the rows and columns of dst."""
-    if (
-        o.src.loc is Mat
-        and pair(o) in o.target.entry(PAIRS)
-        and not is_conv(o.src)
-        and (o.src.rows, o.src.cols) != (o.dst.rows, o.dst.cols)
-    ):
-        return f"{o:src} is {o.src.rows}x{o.src.cols}, {o:dst} is {o.dst.rows}x{o.dst.cols}"
-    return None
-
-
 def _common(o: Site) -> bool:
     return pair(o) in OPERAND_PAIRS or pair(o) == (Vec, Mat)
-
-
-@_rule("02", "i8", "u8")
-def TMOV_A5_02(o: Site) -> Message:
-    """mat to left or right and vec to mat: one element type, of those the matrix unit reads.
-
-    Decision: e8m0 moves only to the scale buffers (move-gather-scatter D7).
-    """
-    if not _common(o):
-        return None
-    if o.src.dtype not in OPERAND_TYPES:
-        return f"element type {o.src.dtype} does not go {arrow(o)}; {listed(OPERAND_TYPES)} do"
-    return types_differ(o)
-
-
-@_rule("03", "Nz, ND, Zn", "DN")
-def TMOV_A5_03(o: Site) -> Message:
-    """mat to left or right and vec to mat: src is Nz or row-major."""
-    if _common(o) and not o.src.row_major and o.src.layout_name != "Nz":
-        return f"{o:src} has layout {o.src.layout_name}; it must be Nz or row_major"
-    return None
-
-
-@_rule("04", "left Nz", "left Zz")
-def TMOV_A5_04(o: Site) -> Message:
-    """A left tile is Nz, a right tile Zn."""
-    if pair(o) not in OPERAND_PAIRS:
-        return None
-    wanted = "Nz" if o.dst.loc is Left else "Zn"
-    if o.dst.layout_name != wanted:
-        return f"{o:dst} has layout {o.dst.layout_name}; a {o.dst.loc.text} tile of a5 is {wanted}"
-    return None
 
 
 @_rule("05", "Zz to Zz", "Nn to a left scale")
@@ -134,20 +87,6 @@ def _one_row(o: Site, unit: int) -> Message:
     return None
 
 
-@_rule("B1", "bf16 to f32, 1x64", "i32 1x152")
-def TMOV_A5_B1(o: Site) -> Message:
-    """mat to bias: i32 to i32, or f32, f16, bf16 to f32; one row, a multiple of 64 bytes up to 4096.
-
-    Decision: bf16 is converted; the hardware's control bit is known for f16 only (D17).
-    """
-    if pair(o) != (Mat, Bias):
-        return None
-    kinds = (o.src.dtype.name, o.dst.dtype.name)
-    if kinds not in _BIAS:
-        return f"{kinds[0]} to {kinds[1]} has no bias move; a5 has i32 to i32 and f32, f16 or bf16 to f32"
-    return _one_row(o, 64)
-
-
 @_rule("S1", "u64 1x32", "u64 1x116")
 def TMOV_A5_S1(o: Site) -> Message:
     """mat to scaling: 64-bit elements of one type, one row, a multiple of 128 bytes up to 4096."""
@@ -162,70 +101,10 @@ def _from_acc(o: Site) -> bool:
     return pair(o) in ((Acc, Vec), (Acc, Mat))
 
 
-@_rule("A1", "f32 to f16", "i32 to f32", source="move-gather-scatter 5.4, 7")
-def TMOV_A5_A1(o: Site) -> Message:
-    """From acc: src Nz, dst ND, DN or Nz, and a pair of types of the table."""
-    if not _from_acc(o):
-        return None
-    return acc_layouts(o, ("ND", "DN", "Nz")) or acc_types(o, A5_ACC_TYPES)
-
-
 def stride_bytes(d: TileInfo) -> int:
     """Bytes from one line (ND, DN) or column block (Nz) of an accumulator's destination to the next."""
     lines = d.rows * d.box.cols if d.layout_name == "Nz" else d.cols if d.row_major else d.rows
     return int(lines) * d.dtype.size
-
-
-@_rule("A2", "f16 32x16 ND", "DN of 4 rows")
-def TMOV_A5_A2(o: Site) -> Message:
-    """From acc: lines of dst are a multiple of 32 bytes apart."""
-    if _from_acc(o) and (stride_bytes(o.dst) % 32 or not stride_bytes(o.dst)):
-        return f"lines of {o:dst} are {stride_bytes(o.dst)} bytes apart, not a multiple of 32"
-    return None
-
-
-@_rule("A3", "acc to vec", "acc to mat")
-def TMOV_A5_A3(o: Site) -> Message:
-    """AccToVecMode goes with a vec destination."""
-    mode = optional(o, "mode")
-    if mode is not None and o.src.loc is Acc and o.dst.loc is not Vec:
-        return f"{mode.name} sends to the vector cores, {o:dst} is a {o.dst.loc.text} tile"
-    return None
-
-
-@_rule("A4", "f32 to f32 ND", "f32 to bf16")
-def TMOV_A5_A4(o: Site) -> Message:
-    """Dual modes do not convert and do not write DN."""
-    if not dual(o) or o.src.loc is not Acc or form(o) != "cast":
-        return None
-    if o.src.dtype is not o.dst.dtype:
-        return f"{o.mode.name} does not convert {o.src.dtype} to {o.dst.dtype}"
-    return f"{o.mode.name} does not write a DN tile" if o.dst.layout_name == "DN" else None
-
-
-@_rule("A5", "SingleModeVec1", "DualModeSplitN")
-def TMOV_A5_A5(o: Site) -> Message:
-    """Quantisation goes with single modes."""
-    if dual(o) and o.src.loc is Acc and form(o) != "cast":
-        return f"{o.mode.name} does not quantise; single_mode_vec0 and single_mode_vec1 do"
-    return None
-
-
-@_rule("A6", "16x64 f32", "16x80 f32")
-def TMOV_A5_A6(o: Site) -> Message:
-    """A dual mode splits an even extent; DualModeSplitN of 4-byte elements a multiple of 32 columns.
-
-    Decision: The destination holds sub-core 0's part; what is valid in it may be the whole or that half.
-    """
-    if not dual(o) or o.src.loc is not Acc:
-        return None
-    if o.mode is AccToVecMode.DualModeSplitM:
-        return f"{o.src.vr} rows cannot be split in two" if o.src.vr % 2 != 0 else None
-    if o.src.vc % 2 != 0:
-        return f"{o.src.vc} columns cannot be split in two"
-    if o.dst.dtype.size == 4 and o.src.vc % 32 != 0:
-        return f"{o.src.vc} columns of {o.dst.dtype} are split in two; they must be a multiple of 32"
-    return None
 
 
 @_rule("Z1", "e8m0 32x64", "f16 48x32", targets=("cpu", "a5"), source="move-gather-scatter 4.5")
@@ -326,19 +205,85 @@ def TMOV_A5_N2(o: Site) -> Message:
 
 A5_RULES = (
     TMOV_A5_00,
-    TMOV_A5_01,
-    TMOV_A5_02,
-    TMOV_A5_03,
-    TMOV_A5_04,
+    _rule("01", "64x64 both", "64x64 into 32x64")(
+        "A mat source has the rows and columns of dst.",
+        "(src.rows, src.cols) == (dst.rows, dst.cols) if src.loc is Mat and pair(o) in target.entry(PAIRS) and not "
+        "is_conv(src)",
+        "{src} is {src.rows}x{src.cols}, {dst} is {dst.rows}x{dst.cols}",
+    ),
+    _rule("02", "i8", "u8")(
+        """mat to left or right and vec to mat: one element type, of those the matrix unit reads.
+
+        Decision: e8m0 moves only to the scale buffers (move-gather-scatter D7).
+        """,
+        "src.dtype in OPERAND_TYPES if _common(o)",
+        "element type {src.dtype} does not go {arrow(o)}; {listed(OPERAND_TYPES)} do",
+        lambda o: types_differ(o) if _common(o) else None,
+    ),
+    _rule("03", "Nz, ND, Zn", "DN")(
+        "mat to left or right and vec to mat: src is Nz or row-major.",
+        "src.layout_name == 'Nz' if _common(o) and not src.row_major",
+        "{src} has layout {src.layout_name}; it must be Nz or row_major",
+    ),
+    _rule("04", "left Nz", "left Zz")(
+        "A left tile is Nz, a right tile Zn.",
+        "wanted = 'Nz' if dst.loc is Left else 'Zn'",
+        "dst.layout_name == wanted if pair(o) in OPERAND_PAIRS",
+        "{dst} has layout {dst.layout_name}; a {dst.loc.text} tile of a5 is {wanted}",
+    ),
     TMOV_A5_05,
-    TMOV_A5_B1,
+    _rule("B1", "bf16 to f32, 1x64", "i32 1x152")(
+        """mat to bias: i32 to i32, or f32, f16, bf16 to f32; one row, a multiple of 64 bytes up to 4096.
+
+        Decision: bf16 is converted; the hardware's control bit is known for f16 only (D17).
+        """,
+        "kinds = (src.dtype.name, dst.dtype.name)",
+        "kinds in _BIAS if pair(o) == (Mat, Bias)",
+        "{kinds[0]} to {kinds[1]} has no bias move; a5 has i32 to i32 and f32, f16 or bf16 to f32",
+        lambda o: _one_row(o, 64) if pair(o) == (Mat, Bias) else None,
+    ),
     TMOV_A5_S1,
-    TMOV_A5_A1,
-    TMOV_A5_A2,
-    TMOV_A5_A3,
-    TMOV_A5_A4,
-    TMOV_A5_A5,
-    TMOV_A5_A6,
+    _rule("A1", "f32 to f16", "i32 to f32", source="move-gather-scatter 5.4, 7")(
+        "From acc: src Nz, dst ND, DN or Nz, and a pair of types of the table.",
+        lambda o: acc_layouts(o, ("ND", "DN", "Nz")) if _from_acc(o) else None,
+        lambda o: acc_types(o, A5_ACC_TYPES) if _from_acc(o) else None,
+    ),
+    _rule("A2", "f16 32x16 ND", "DN of 4 rows")(
+        "From acc: lines of dst are a multiple of 32 bytes apart.",
+        "stride_bytes(dst) % 32 == 0 and stride_bytes(dst) if _from_acc(o)",
+        "lines of {dst} are {stride_bytes(dst)} bytes apart, not a multiple of 32",
+    ),
+    _rule("A3", "acc to vec", "acc to mat")(
+        "AccToVecMode goes with a vec destination.",
+        "dst.loc is Vec if optional(o, 'mode') is not None and src.loc is Acc",
+        "{optional(o, 'mode').name} sends to the vector cores, {dst} is a {dst.loc.text} tile",
+    ),
+    _rule("A4", "f32 to f32 ND", "f32 to bf16")(
+        "Dual modes do not convert and do not write DN.",
+        "if dual(o) and src.loc is Acc and form(o) == 'cast'",
+        "src.dtype is dst.dtype",
+        "{mode.name} does not convert {src.dtype} to {dst.dtype}",
+        "dst.layout_name != 'DN'",
+        "{mode.name} does not write a DN tile",
+    ),
+    _rule("A5", "SingleModeVec1", "DualModeSplitN")(
+        "Quantisation goes with single modes.",
+        "form(o) == 'cast' if dual(o) and src.loc is Acc",
+        "{mode.name} does not quantise; single_mode_vec0 and single_mode_vec1 do",
+    ),
+    _rule("A6", "16x64 f32", "16x80 f32")(
+        """A dual mode splits an even extent; DualModeSplitN of 4-byte elements a multiple of 32 columns.
+
+        Decision: The destination holds sub-core 0's part; what is valid in it may be the whole or that half.
+        """,
+        "if dual(o) and src.loc is Acc",
+        "src.vr % 2 == 0 if mode is AccToVecMode.DualModeSplitM",
+        "{src.vr} rows cannot be split in two",
+        "src.vc % 2 == 0",
+        "{src.vc} columns cannot be split in two",
+        "src.vc % 32 == 0 if dst.dtype.size == 4",
+        "{src.vc} columns of {dst.dtype} are split in two; they must be a multiple of 32",
+    ),
     TMOV_A5_Z1,
     TMOV_A5_N1,
     TMOV_A5_N2,

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from ptokit.diagnostics import Scope, Severity, define, rule
+from ptokit.diagnostics.conditions import shared
 from ptokit.targets import Target
 from ptokit.types.enums import EVENT_ID_COUNT, SECOND_CORE, Pipe
 
@@ -67,20 +68,20 @@ def bad_pair(src: Pipe | None, dst: Pipe | None, core: str) -> Message:
     return None
 
 
-@_sync(
+FLAG_PIPE = _sync(
     "FLAG-PIPE",
     source="memory-model-and-sync 5.3, 10",
     rejected="set_flag[<PIPE_M>, <PIPE_V>, <EVENT_ID0>] on a vector core",
     accepted="set_flag[<PIPE_MTE2>, <PIPE_V>, <EVENT_ID0>] on a vector core",
-)
-def FLAG_PIPE(o: Site) -> Message:
+)(
     """A flag goes from one pipe of the core to another, and neither is PIPE_ALL.
 
     No such flag exists: the set does nothing and the wait never returns.
 
     Decision: The operation is ignored afterwards.
-    """
-    return bad_pair(o.attrs.get("src_pipe"), o.attrs.get("dst_pipe"), o.core)
+    """,
+    lambda o: bad_pair(o.attrs.get("src_pipe"), o.attrs.get("dst_pipe"), o.core),
+)
 
 
 def _class_pair(o: Site) -> Message:
@@ -90,25 +91,20 @@ def _class_pair(o: Site) -> Message:
 
 FLAG_PIPE_CLASSES = replace(FLAG_PIPE, check=_class_pair)
 
-
-@_sync(
+PIPE_TAG = _sync(
     "PIPE-TAG",
     severity=Severity.NOTE,
     source="memory-model-and-sync 2.1, 13 (M13)",
     rejected="record_event[TMOV_V2M, TSTORE_VEC, <EVENT_ID0>] on a vector core",
     accepted="record_event[TLOAD, TVEC, <EVENT_ID0>]",
-)
-def PIPE_TAG(o: Site) -> Message:
+)(
     """TMOV_V2M names the fix-pipe, but a vector core does this move on MTE3.
 
     The table of tags and the code of the header disagree.
-    """
-    return (
-        "TMOV_V2M is tagged PIPE_FIX; on a vector core it is taken as PIPE_MTE3"
-        if o.core == "vector" and "TMOV_V2M" in (o.attrs.get("src_op"), o.attrs.get("dst_op"), o.attrs.get("op"))
-        else None
-    )
-
+    """,
+    "'TMOV_V2M' not in (o.attrs.get('src_op'), o.attrs.get('dst_op'), o.attrs.get('op')) if core == 'vector'",
+    "TMOV_V2M is tagged PIPE_FIX; on a vector core it is taken as PIPE_MTE3",
+)
 
 TSYNC_EMPTY = define(
     "TSYNC-EMPTY",
@@ -120,7 +116,6 @@ TSYNC_EMPTY = define(
     rejected="TSYNC()",
     accepted="TSYNC(e0)",
 )
-
 
 TSYNC_A5 = define(
     "TSYNC-A5-01",
@@ -174,11 +169,12 @@ def _class_without_pipe(o: Site, *names: str) -> Message:
     return None
 
 
-@_text("EV-2", rejected="record_event[TNOTHING, TVEC, <EVENT_ID0>]", accepted="record_event[TLOAD, TVEC, <EVENT_ID0>]")
-def EV_2(o: Site) -> Message:
-    """The classes of record_event and wait_event have a pipe."""
-    return _class_without_pipe(o, "src_op", "dst_op")
-
+EV_2 = _text(
+    "EV-2", rejected="record_event[TNOTHING, TVEC, <EVENT_ID0>]", accepted="record_event[TLOAD, TVEC, <EVENT_ID0>]"
+)(
+    "The classes of record_event and wait_event have a pipe.",
+    lambda o: _class_without_pipe(o, "src_op", "dst_op"),
+)
 
 BA_1 = define(
     "BA-1",
@@ -190,12 +186,10 @@ BA_1 = define(
     accepted="barrier <PIPE_V>, and <PIPE_V2>, which PIPE-CORE reports",
 )
 
-
-@_text("BA-2", rejected="barrier_sync[TNOTHING]", accepted="barrier_sync[TVEC]")
-def BA_2(o: Site) -> Message:
-    """The class of barrier_sync has a pipe."""
-    return _class_without_pipe(o, "op")
-
+BA_2 = _text("BA-2", rejected="barrier_sync[TNOTHING]", accepted="barrier_sync[TVEC]")(
+    "The class of barrier_sync has a pipe.",
+    lambda o: _class_without_pipe(o, "op"),
+)
 
 TS_1 = define(
     "TS-1",
@@ -207,18 +201,15 @@ TS_1 = define(
 )
 
 
-def bad_token(o: Site) -> Message:
-    """Message of BF-1."""
-    word, number, mode = o.attrs.get("op"), o.attrs.get("id"), o.attrs.get("mode")
-    pipe = class_pipe(word, o.core)
-    if pipe in (None, Pipe.ALL, Pipe.UNASSIGNED):
-        return f"{word} stands for no single pipe"
-    if number is not None and not 0 <= number < BUFFER_IDS:
-        return f"token {number} is outside 0..{BUFFER_IDS - 1}"
-    if mode is not None and mode < 0:
-        return f"mode {mode} is negative"
-    return None
-
+bad_token = shared(
+    "Message of BF-1.",
+    "class_pipe(o.attrs.get('op'), core) not in (None, Pipe.ALL, Pipe.UNASSIGNED)",
+    "{o.attrs.get('op')} stands for no single pipe",
+    "0 <= o.attrs.get('id') < BUFFER_IDS if o.attrs.get('id') is not None",
+    "token {o.attrs.get('id')} is outside 0..{BUFFER_IDS - 1}",
+    "o.attrs.get('mode') >= 0 if o.attrs.get('mode') is not None",
+    "mode {o.attrs.get('mode')} is negative",
+)
 
 BF_1 = _text(
     "BF-1",
@@ -227,24 +218,23 @@ BF_1 = _text(
     accepted="get_buf [#pto.pipe_event_type<TLOAD>, 31]",
 )(bad_token)
 
+SY_1 = _text("SY-1", rejected="sync.set <PIPE_FIX>,", accepted="sync.set <PIPE_FIX>, 0")(
+    "sync.set and sync.wait have one event id, a number or a register.",
+    "given = (event is not None, o.attrs.get('event_id') is not None)",
+    "given != (True, True)",
+    "both a number and a register give the event id; one of them does",
+    "any(given)",
+    "the event id is missing",
+)
 
-@_text("SY-1", rejected="sync.set <PIPE_FIX>,", accepted="sync.set <PIPE_FIX>, 0")
-def SY_1(o: Site) -> Message:
-    """sync.set and sync.wait have one event id, a number or a register."""
-    given = (o.has("event"), o.attrs.get("event_id") is not None)
-    if given == (True, True):
-        return "both a number and a register give the event id; one of them does"
-    return None if any(given) else "the event id is missing"
-
-
-@_text(
+SY_2 = _text(
     "SY-2",
     rejected="sync.set <PIPE_FIX>, 0 {ffts_mode = 3 : i32}",
     accepted="sync.set <PIPE_FIX>, 0 {ffts_mode = 2 : i32}",
+)(
+    "ffts_mode is 0, 1 or 2.",
+    lambda o: _outside("ffts_mode", o.attrs.get("ffts_mode"), 2),
 )
-def SY_2(o: Site) -> Message:
-    """ffts_mode is 0, 1 or 2."""
-    return _outside("ffts_mode", o.attrs.get("ffts_mode"), 2)
 
 
 def _outside(name: str, value: Any, last: int) -> Message:
@@ -260,16 +250,15 @@ def _not_among(o: Site, *allowed: Pipe) -> Message:
     return f"{pipe.text} cannot do it on {o.target.name}; {', '.join(p.text for p in allowed)} can"
 
 
-@_text("SY-3", targets=("a5",), rejected="sync.set <PIPE_V>, 0", accepted="sync.set <PIPE_MTE3>, 0")
-def SY_3(o: Site) -> Message:
-    """On a5, sync.set is raised by FIX, MTE1, MTE2, MTE3 or V."""
-    return _not_among(o, Pipe.FIX, Pipe.MTE1, Pipe.MTE2, Pipe.MTE3, Pipe.V)
+SY_3 = _text("SY-3", targets=("a5",), rejected="sync.set <PIPE_V>, 0", accepted="sync.set <PIPE_MTE3>, 0")(
+    "On a5, sync.set is raised by FIX, MTE1, MTE2, MTE3 or V.",
+    lambda o: _not_among(o, Pipe.FIX, Pipe.MTE1, Pipe.MTE2, Pipe.MTE3, Pipe.V),
+)
 
-
-@_text("SY-4", targets=("a5",), rejected="sync.wait <PIPE_M>, 0", accepted="sync.wait <PIPE_V>, 0")
-def SY_4(o: Site) -> Message:
-    """On a5, sync.wait holds FIX, MTE1, MTE2, MTE3 or V."""
-    return _not_among(o, Pipe.FIX, Pipe.MTE1, Pipe.MTE2, Pipe.MTE3, Pipe.V)
+SY_4 = _text("SY-4", targets=("a5",), rejected="sync.wait <PIPE_M>, 0", accepted="sync.wait <PIPE_V>, 0")(
+    "On a5, sync.wait holds FIX, MTE1, MTE2, MTE3 or V.",
+    lambda o: _not_among(o, Pipe.FIX, Pipe.MTE1, Pipe.MTE2, Pipe.MTE3, Pipe.V),
+)
 
 
 def reserved(event_id: Any, target: Target) -> Message:
@@ -280,15 +269,15 @@ def reserved(event_id: Any, target: Target) -> Message:
     return None
 
 
-@_sync(
+XFLAG_RESERVED = _sync(
     "XFLAG-RESERVED",
     source="memory-model-and-sync 5.5, 10",
     rejected="sync.set <PIPE_MTE3>, 12",
     accepted="sync.set <PIPE_MTE3>, 0",
-)
-def XFLAG_RESERVED(o: Site) -> Message:
+)(
     """Flags between cores do not use ids 11..14.
 
     SYNCALL uses them; a user's flag would be taken for its own.
-    """
-    return reserved(_event_id(o), o.target)
+    """,
+    lambda o: reserved(_event_id(o), o.target),
+)

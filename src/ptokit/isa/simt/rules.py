@@ -47,14 +47,12 @@ def THR_01(o: Site) -> Message:
     return None
 
 
-@verified("THR-02", "pto.ldg of a !pto.ptr<i32, gm>", "pto.ldg of a !pto.ptr<i32, ub>; pto.atomic_add of l1")
-def THR_02(o: Site) -> Message:
-    """Threads load and store global memory where the name says so, and combine with it or with the unified buffer."""
-    memory = o.operands.get("ptr")
-    spaces = ("gm", "ub") if o.instr.text.startswith("atomic") else ("gm",)
-    if isinstance(memory, PtrInfo) and memory.space not in spaces:
-        return f"%{memory.name} points to {memory.space}, not to {' or '.join(spaces)}"
-    return None
+THR_02 = verified("THR-02", "pto.ldg of a !pto.ptr<i32, gm>", "pto.ldg of a !pto.ptr<i32, ub>; pto.atomic_add of l1")(
+    "Threads load and store global memory where the name says so, and combine with it or with the unified buffer.",
+    "spaces = ('gm', 'ub') if instr.text.startswith('atomic') else ('gm',)",
+    "ptr.space in spaces if isinstance(ptr, PtrInfo)",
+    "%{ptr.name} points to {ptr.space}, not to {' or '.join(spaces)}",
+)
 
 
 @verified("THR-03", "pto.ldg of vector<2xf16>, of vector<8xf8E5M2>", "pto.ldg of vector<4xf16>, of vector<2xi64>")
@@ -75,12 +73,6 @@ def THR_03(o: Site) -> Message:
 
 def _small(inner: str) -> bool:
     return inner in ("f16", "bf16", "f32") or _bits(inner) in (8, 16, 32)
-
-
-@verified("THR-04", "pto.ldg in a pto.section.simt", "pto.ldg in a function of the vector core", around=True)
-def THR_04(o: Site) -> Message:
-    """It stands in a section or function of threads."""
-    return None if o.around is None or o.around.threads else "it stands outside of sections and functions of threads"
 
 
 @verified(
@@ -104,43 +96,13 @@ def THR_05(o: Site) -> Message:
 _ATOMIC = ("f16", "bf16", "f32", "vector<2xf16>", "vector<2xbf16>")
 
 
-@verified("THR-06", "pto.atomic_add of f32; pto.atomic_and of i64 in gm", "pto.atomic_and of f32; of i64 in ub")
-def THR_06(o: Site) -> Message:
-    """Elements that are combined have 32 or 64 bits, 32 in UB, or are floats, but not where bits are combined."""
-    memory, given = o.operands.get("ptr"), shown(o.operands.get("value"))
-    if not given:
-        return None
-    bits = _bits(given)
-    if bits not in (32, 64) and given not in _ATOMIC:
-        return f"elements of {given} are not combined"
-    if bits == 64 and isinstance(memory, PtrInfo) and memory.space == "ub":
-        return f"elements of {given} are not combined in UB"
-    if not bits and o.instr.text in ("atomic_and", "atomic_or", "atomic_xor"):
-        return f"the bits of {given} are not combined"
-    if not bits and o.attrs.get("signedness"):
-        return f"{given} is neither signed nor unsigned"
-    return None
-
-
-@verified("THR-07", "pto.atomic_add of vector<2xf16> in a pto.section.simt", "a use of its result", around=True)
-def THR_07(o: Site) -> Message:
-    """Pairs are combined by threads, and what was there before is not taken."""
-    if not shown(o.operands.get("value")).startswith("vector") or o.around is None:
-        return None
-    if not o.around.threads:
-        return "it stands outside of sections and functions of threads"
-    return "what was there is taken" if o.around.used else None
-
-
-@verified("THR-08", "pto.shuffle_up %v, %n {width = 32} of i32", "{width = 8}; of i16")
-def THR_08(o: Site) -> Message:
-    """Lanes exchange numbers of 32 or 64 bits, f16 or two of it, in groups of 16 or 32."""
-    given, width = shown(o.operands.get("value")), o.attrs.get("width")
-    if width not in (None, 16, 32):
-        return f"width is {width}"
-    if given and _bits(given) not in (32, 64) and given not in ("f16", "f32", "vector<2xf16>"):
-        return f"lanes do not exchange {given}"
-    return None
+THR_08 = verified("THR-08", "pto.shuffle_up %v, %n {width = 32} of i32", "{width = 8}; of i16")(
+    "Lanes exchange numbers of 32 or 64 bits, f16 or two of it, in groups of 16 or 32.",
+    "o.attrs.get('width') in (None, 16, 32)",
+    "width is {o.attrs.get('width')}",
+    "shown(value) in ('f16', 'f32', 'vector<2xf16>') if shown(value) and _bits(shown(value)) not in (32, 64)",
+    "lanes do not exchange {shown(value)}",
+)
 
 
 @verified("THR-09", "pto.redux_max %v signed : i32 -> i32", "pto.redux_max %v : i32 -> i32; %v signed : f32")
@@ -184,8 +146,40 @@ def THR_11(o: Site) -> Message:
 
 
 _SLOTS = 123
-_ACCESS = (THR_01, THR_02, THR_03, THR_04)
-_ATOMICS = (THR_01, THR_02, THR_06, THR_07)
+_ACCESS = (
+    THR_01,
+    THR_02,
+    THR_03,
+    verified("THR-04", "pto.ldg in a pto.section.simt", "pto.ldg in a function of the vector core", around=True)(
+        "It stands in a section or function of threads.",
+        "o.around.threads if o.around is not None",
+        "it stands outside of sections and functions of threads",
+    ),
+)
+_ATOMICS = (
+    THR_01,
+    THR_02,
+    verified("THR-06", "pto.atomic_add of f32; pto.atomic_and of i64 in gm", "pto.atomic_and of f32; of i64 in ub")(
+        "Elements that are combined have 32 or 64 bits, 32 in UB, or are floats, but not where bits are combined.",
+        "if shown(value)",
+        "shown(value) in _ATOMIC if _bits(shown(value)) not in (32, 64)",
+        "elements of {shown(value)} are not combined",
+        "ptr.space != 'ub' if _bits(shown(value)) == 64 and isinstance(ptr, PtrInfo)",
+        "elements of {shown(value)} are not combined in UB",
+        "instr.text not in ('atomic_and', 'atomic_or', 'atomic_xor') if not _bits(shown(value))",
+        "the bits of {shown(value)} are not combined",
+        "not o.attrs.get('signedness') if not _bits(shown(value))",
+        "{shown(value)} is neither signed nor unsigned",
+    ),
+    verified("THR-07", "pto.atomic_add of vector<2xf16> in a pto.section.simt", "a use of its result", around=True)(
+        "Pairs are combined by threads, and what was there before is not taken.",
+        "if shown(value).startswith('vector') and o.around is not None",
+        "o.around.threads",
+        "it stands outside of sections and functions of threads",
+        "not o.around.used",
+        "what was there is taken",
+    ),
+)
 VERIFIED: dict[str, tuple[Rule, ...]] = {
     "load": (THR_01,),
     "store": (THR_01,),

@@ -170,52 +170,39 @@ def assumed_conv(o: Site) -> Message:
     return None
 
 
-@rule("LOAD-CPU-05", "an f16 NC1HWC0 tile and view", "an NHWC view")
-def LOAD_CPU_05(o: Site) -> Message:
-    """Convolution tiles to load: 8- to 32-bit integers, f16, bf16, f32; Mat; the layout of the view, which is NC1HWC0,
-    FRACTAL_Z or NDC1HWC0.
-    """
-    return _kinds(o, TYPES, SAME_CPU)
-
-
 LOAD_CPU = (
-    LOAD_CPU_05,
+    rule("LOAD-CPU-05", "an f16 NC1HWC0 tile and view", "an NHWC view")(
+        "Convolution tiles to load: 8- to 32-bit integers, f16, bf16, f32; Mat; the layout of the view, which is "
+        "NC1HWC0, FRACTAL_Z or NDC1HWC0.",
+        lambda o: _kinds(o, TYPES, SAME_CPU),
+    ),
     rule("LOAD-CPU-06", "dims 3, 2, 16, 16 of f16", "dims 3, 2, 8, 16 of f16")(_fractals),
 )
 
 
-@rule("LOAD-A3-19", "a FRACTAL_Z_3D tile and view", "an NCHW view to an NC1HWC0 tile")
-def LOAD_A3_19(o: Site) -> Message:
-    """Convolution tiles to load: 8- to 32-bit integers, f16, bf16, f32; Mat; the layout of the view, which is NC1HWC0,
-    FRACTAL_Z, FRACTAL_Z_3D or NDC1HWC0.
-    """
-    return _kinds(o, TYPES, SAME_A3)
-
-
 LOAD_A3 = (
-    LOAD_A3_19,
+    rule("LOAD-A3-19", "a FRACTAL_Z_3D tile and view", "an NCHW view to an NC1HWC0 tile")(
+        "Convolution tiles to load: 8- to 32-bit integers, f16, bf16, f32; Mat; the layout of the view, which is "
+        "NC1HWC0, FRACTAL_Z, FRACTAL_Z_3D or NDC1HWC0.",
+        lambda o: _kinds(o, TYPES, SAME_A3),
+    ),
     LOAD_A3_20,
 )
 
 
-@rule("LOAD-A5-19", "an NCHW view to a FRACTAL_Z tile", "an NDC1HWC0 view to an NDC1HWC0 tile")
-def LOAD_A5_19(o: Site) -> Message:
-    """Convolution tiles to load: 8- to 32-bit integers, e4m3, e5m2, f16, bf16, f32; Mat; NC1HWC0 and FRACTAL_Z from the
-    same layout, NHWC or NCHW to NC1HWC0, NCHW to FRACTAL_Z, NCDHW to NDC1HWC0 or FRACTAL_Z_3D.
-    """
-    return _kinds(o, TYPES_A5, PAIRS_A5)
-
-
 LOAD_A5 = (
-    LOAD_A5_19,
+    rule("LOAD-A5-19", "an NCHW view to a FRACTAL_Z tile", "an NDC1HWC0 view to an NDC1HWC0 tile")(
+        "Convolution tiles to load: 8- to 32-bit integers, e4m3, e5m2, f16, bf16, f32; Mat; NC1HWC0 and FRACTAL_Z "
+        "from the same layout, NHWC or NCHW to NC1HWC0, NCHW to FRACTAL_Z, NCDHW to NDC1HWC0 or FRACTAL_Z_3D.",
+        lambda o: _kinds(o, TYPES_A5, PAIRS_A5),
+    ),
     LOAD_A5_20,
 )
 
 
-@rule("STORE-CPU-06", "an NDC1HWC0 tile and view", "a FRACTAL_Z tile")
-def STORE_CPU_06(o: Site) -> Message:
-    """Convolution tiles to store: 8- to 32-bit integers, f16, bf16, f32; Mat; NC1HWC0 or NDC1HWC0 like the view."""
-    return _kinds(o, TYPES, STORED)
-
-
-STORE_CPU = (STORE_CPU_06,)
+STORE_CPU = (
+    rule("STORE-CPU-06", "an NDC1HWC0 tile and view", "a FRACTAL_Z tile")(
+        "Convolution tiles to store: 8- to 32-bit integers, f16, bf16, f32; Mat; NC1HWC0 or NDC1HWC0 like the view.",
+        lambda o: _kinds(o, TYPES, STORED),
+    ),
+)

@@ -47,21 +47,6 @@ def assumed_strides(o: Site) -> Message:
 # cpu -----------------------------------------------------------------------------------------------------------------
 
 
-@rule("LOAD-CPU-02", "an NZ view", "an NHWC view")
-def LOAD_CPU_02(o: Site) -> Message:
-    """The view is ND, DN, NZ or an MX layout."""
-    layout = o.src.layout
-    if is_conv(o.dst) or layout is None or layout in PLAIN + MX:
-        return None
-    return f"the view has layout {layout.name}; loads into tiles take {', '.join(x.name for x in PLAIN + MX)}"
-
-
-@rule("LOAD-CPU-03", "valid 32x32 and g = (1, 2, 2, 16, 16)", "valid 48x32 and g = (1, 2, 4, 16, 16)")
-def LOAD_CPU_03(o: Site) -> Message:
-    """An NZ view has the shape of the valid region: Rv = g2*g3, Cv = g0*g1*g4."""
-    return disagrees(o.dst, o.src, NZ) if o.src.layout is NZ and not is_conv(o.dst) else None
-
-
 @rule("LOAD-CPU-04", "valid 6x24 and g = (1, 1, 2, 3, 24) into a row-major tile", "valid 7x23 and g = (1, 1, 1, 7, 24)")
 def LOAD_CPU_04(o: Site) -> Message:
     """An ND or DN view has the shape of the valid region, seen through its own layout and through the tile's.
@@ -95,8 +80,15 @@ def LOAD_CPU_07(o: Site) -> Message:
 
 
 CPU = (
-    LOAD_CPU_02,
-    LOAD_CPU_03,
+    rule("LOAD-CPU-02", "an NZ view", "an NHWC view")(
+        "The view is ND, DN, NZ or an MX layout.",
+        "src.layout in PLAIN + MX if not is_conv(dst) and src.layout is not None",
+        "the view has layout {src.layout.name}; loads into tiles take {', '.join((x.name for x in PLAIN + MX))}",
+    ),
+    rule("LOAD-CPU-03", "valid 32x32 and g = (1, 2, 2, 16, 16)", "valid 48x32 and g = (1, 2, 4, 16, 16)")(
+        "An NZ view has the shape of the valid region: Rv = g2*g3, Cv = g0*g1*g4.",
+        lambda o: disagrees(o.dst, o.src, NZ) if o.src.layout is NZ and (not is_conv(o.dst)) else None,
+    ),
     LOAD_CPU_04,
     LOAD_CPU_07,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from ptokit.diagnostics import Doubt, Severity
+from ptokit.diagnostics.conditions import need
 from ptokit.types.enums import Layout, PadValue, TileType
 from ptokit.types.pad import is_custom
 from ptokit.types.tensor import SCALE_GROUPS
@@ -62,14 +63,6 @@ def LOAD_A5_02(o: Site) -> Message:
     return None
 
 
-@rule("LOAD-A5-04", "NZ to an Nz tile", "ND to an Nz tile")
-def LOAD_A5_04(o: Site) -> Message:
-    """Vec tiles take ND to ND, DN to DN, NZ to Nz."""
-    if not _vec(o) or o.src.layout is None or path(o) in ("ND", "DN", "NZ"):
-        return None
-    return f"{pair_text(o.dst, o.src.layout)}; vec tiles take ND to ND, DN to DN and NZ to Nz"
-
-
 def _known_by_type(o: Site) -> bool:
     """True if types alone give different sizes of valid region and view."""
     spec, dims = o.dst.spec, o.src.dims
@@ -102,71 +95,9 @@ def LOAD_A5_05(o: Site) -> Message:
     return Doubt(wrong[0]), wrong[1]
 
 
-@rule("LOAD-A5-06", "i8 g = (1, 2, 2, 16, 32)", "i8 g = (1, 4, 2, 16, 16)")
-def LOAD_A5_06(o: Site) -> Message:
-    """Vec NZ: g3 = 16 and g4 = 32 bytes of elements (64 of 4 bits)."""
-    return broken_block(o.src, o.src.dtype.c0) if _vec(o) and path(o) == "NZ" else None
-
-
-@rule("LOAD-A5-07", "DN to Nz", "ND to a Zz tile of several rows")
-def LOAD_A5_07(o: Site) -> Message:
-    """Mat tiles take ND to ND or Nz, DN to DN, Nz or Zn, NZ to Nz."""
-    if not _mat(o) or o.src.layout is None or path(o):
-        return None
-    return (
-        f"{pair_text(o.dst, o.src.layout)}; mat tiles take ND to ND or Nz, DN to DN, Nz or Zn, and NZ to Nz, "
-        "scales a view in an MX layout"
-    )
-
-
-@rule("LOAD-A5-08", "16384x32 u8", "16944x32 u8")
-def LOAD_A5_08(o: Site) -> Message:
-    """A Mat tile to load has at most 16384 rows."""
-    if _mat(o) and o.dst.rows > 16384:
-        return f"the tile has {o.dst.rows} rows; a mat tile to load has at most 16384"
-    return None
-
-
 def _elements(o: Site) -> Message:
     if o.dst.spec.numel > 512 * 1024:
         return f"the tile has {o.dst.spec.numel} elements; a mat tile to load has at most {512 * 1024}"
-    return None
-
-
-@rule("LOAD-A5-10", "g = (1, 1, 1, 48, 16)", "g = (1, 1, 3, 16, 16)")
-def LOAD_A5_10(o: Site) -> Message:
-    """ND and DN to Nz: 512-byte boxes, elements of 1, 2 or 4 bytes, g0 = g1 = g2 = 1."""
-    if not _mat(o) or path(o) not in ("ND->Nz", "DN->Nz"):
-        return None
-    if o.dst.fractal != 512:
-        return f"{path(o)} with boxes of {o.dst.fractal} bytes; it makes boxes of 512"
-    if o.dst.dtype.size == 8:
-        return f"{path(o)} with {o.dst.dtype}; it takes elements of 1, 2 and 4 bytes"
-    return not_2d(o.src, path(o))
-
-
-@rule("LOAD-A5-11", "DN to Nz with i8", "DN to Nz with e2m1")
-def LOAD_A5_11(o: Site) -> Message:
-    """DN to Nz is not for packed 4-bit elements."""
-    if _mat(o) and path(o) == "DN->Nz" and o.dst.dtype.packed:
-        return f"DN to Nz with {o.dst.dtype}; it cannot transpose two elements of one byte"
-    return None
-
-
-@rule("LOAD-A5-12", "f16 g = (1, 2, 2, 16, 16)", "f16 g = (1, 2, 4, 8, 16)")
-def LOAD_A5_12(o: Site) -> Message:
-    """Mat NZ: g3 = 16 and g4 = 32 bytes of elements (64 of 4 bits)."""
-    return broken_block(o.src, o.src.dtype.c0) if _mat(o) and path(o) == "NZ" else None
-
-
-@rule("LOAD-A5-13", "MX_A_ND to Zz", "MX_A_ND to Nn")
-def LOAD_A5_13(o: Site) -> Message:
-    """Scales of the left operand (MX_A views, or one row from ND) go to Zz tiles, of the right (MX_B) to Nn tiles."""
-    if not is_mx(o):
-        return None
-    wanted = "Nn" if o.src.layout in MX_B else "Zz"
-    if o.dst.layout_name != wanted:
-        return f"a {o.src.layout.name} view to a {o.dst.layout_name} tile; its scales go to a {wanted} tile"
     return None
 
 
@@ -229,37 +160,6 @@ def _mx_even(o: Site) -> Message:
         return None
     what, count = ("rows", o.dst.vr) if o.src.layout in MX_B else ("columns", o.dst.vc)
     return None if _even(count) else f"{count} valid {what} of scales; they come in pairs"
-
-
-@rule("LOAD-A5-22", "e4m3 with a custom pad of 0x7E", "e4m3 with pad Min")
-def LOAD_A5_22(o: Site) -> Message:
-    """FP8 and FP4 tiles get a pad other than zero only through a custom value.
-
-    The table of pads has zeros for these types.
-    """
-    small = o.dst.dtype.is_float and o.dst.dtype.size == 1
-    if small and o.dst.pad in (PadValue.Min, PadValue.Max) and not is_conv(o.dst):
-        return (
-            f"pad value {PadValue(o.dst.pad).name} with {o.dst.dtype} would write zeros",
-            "give the bits as a custom pad value",
-        )
-    return None
-
-
-@rule("LOAD-A5-23", "a u64 ND view to an ND tile", "a u64 NZ view to an Nz tile")
-def LOAD_A5_23(o: Site) -> Message:
-    """64-bit elements of Vec tiles go ND to ND or DN to DN only."""
-    if not _vec(o) or o.dst.dtype.size != 8 or o.src.layout is None or path(o) in ("ND", "DN"):
-        return None
-    return f"{pair_text(o.dst, o.src.layout)} with {o.dst.dtype}; 64-bit elements go ND to ND or DN to DN only"
-
-
-@rule("LOAD-A5-21", "a vec tile", "a right tile")
-def LOAD_A5_21(o: Site) -> Message:
-    """Loads go to Vec and Mat tiles."""
-    if o.dst.loc in (TileType.Vec, TileType.Mat):
-        return None
-    return f"{o:dst} is a {o.dst.loc.text} tile; loads go to vec and mat tiles"
 
 
 def _fills_groups(o: Site) -> bool:
@@ -330,35 +230,85 @@ def LOAD_A5_D3(o: Site) -> Message:
     return None
 
 
-@rule("LOAD-A5-09", "8192x64 u8", "8240x64 u8")
-def LOAD_A5_09(o: Site) -> Message:
-    """A Mat tile to load has at most 524288 elements.
-
-    The header counts elements, though its message speaks of KB.
-    """
-    return _elements(o) if _mat(o) else None
-
-
 A5 = (
     LOAD_A5_02,
-    LOAD_A5_04,
+    rule("LOAD-A5-04", "NZ to an Nz tile", "ND to an Nz tile")(
+        "Vec tiles take ND to ND, DN to DN, NZ to Nz.",
+        "path(o) in ('ND', 'DN', 'NZ') if _vec(o) and src.layout is not None",
+        "{pair_text(dst, src.layout)}; vec tiles take ND to ND, DN to DN and NZ to Nz",
+    ),
     LOAD_A5_05,
-    LOAD_A5_06,
-    LOAD_A5_07,
-    LOAD_A5_08,
-    LOAD_A5_09,
-    LOAD_A5_10,
-    LOAD_A5_11,
-    LOAD_A5_12,
-    LOAD_A5_13,
+    rule("LOAD-A5-06", "i8 g = (1, 2, 2, 16, 32)", "i8 g = (1, 4, 2, 16, 16)")(
+        "Vec NZ: g3 = 16 and g4 = 32 bytes of elements (64 of 4 bits).",
+        lambda o: broken_block(o.src, o.src.dtype.c0) if _vec(o) and path(o) == "NZ" else None,
+    ),
+    rule("LOAD-A5-07", "DN to Nz", "ND to a Zz tile of several rows")(
+        "Mat tiles take ND to ND or Nz, DN to DN, Nz or Zn, NZ to Nz.",
+        "path(o) if _mat(o) and src.layout is not None",
+        "{pair_text(dst, src.layout)}; mat tiles take ND to ND or Nz, DN to DN, Nz or Zn, and NZ to Nz, scales a "
+        "view in an MX layout",
+    ),
+    rule("LOAD-A5-08", "16384x32 u8", "16944x32 u8")(
+        "A Mat tile to load has at most 16384 rows.",
+        "dst.rows <= 16384 if _mat(o)",
+        "the tile has {dst.rows} rows; a mat tile to load has at most 16384",
+    ),
+    rule("LOAD-A5-09", "8192x64 u8", "8240x64 u8")(
+        """A Mat tile to load has at most 524288 elements.
+
+        The header counts elements, though its message speaks of KB.
+        """,
+        lambda o: _elements(o) if _mat(o) else None,
+    ),
+    rule("LOAD-A5-10", "g = (1, 1, 1, 48, 16)", "g = (1, 1, 3, 16, 16)")(
+        "ND and DN to Nz: 512-byte boxes, elements of 1, 2 or 4 bytes, g0 = g1 = g2 = 1.",
+        "dst.fractal == 512 if _mat(o) and path(o) in ('ND->Nz', 'DN->Nz')",
+        "{path(o)} with boxes of {dst.fractal} bytes; it makes boxes of 512",
+        "dst.dtype.size != 8 if _mat(o) and path(o) in ('ND->Nz', 'DN->Nz')",
+        "{path(o)} with {dst.dtype}; it takes elements of 1, 2 and 4 bytes",
+        lambda o: not_2d(o.src, path(o)) if _mat(o) and path(o) in ("ND->Nz", "DN->Nz") else None,
+    ),
+    rule("LOAD-A5-11", "DN to Nz with i8", "DN to Nz with e2m1")(
+        "DN to Nz is not for packed 4-bit elements.",
+        "not dst.dtype.packed if _mat(o) and path(o) == 'DN->Nz'",
+        "DN to Nz with {dst.dtype}; it cannot transpose two elements of one byte",
+    ),
+    rule("LOAD-A5-12", "f16 g = (1, 2, 2, 16, 16)", "f16 g = (1, 2, 4, 8, 16)")(
+        "Mat NZ: g3 = 16 and g4 = 32 bytes of elements (64 of 4 bits).",
+        lambda o: broken_block(o.src, o.src.dtype.c0) if _mat(o) and path(o) == "NZ" else None,
+    ),
+    rule("LOAD-A5-13", "MX_A_ND to Zz", "MX_A_ND to Nn")(
+        "Scales of the left operand (MX_A views, or one row from ND) go to Zz tiles, of the right (MX_B) to Nn tiles.",
+        "wanted = 'Nn' if src.layout in MX_B else 'Zz'",
+        "dst.layout_name == wanted if is_mx(o)",
+        "a {src.layout.name} view to a {dst.layout_name} tile; its scales go to a {wanted} tile",
+    ),
     LOAD_A5_14,
     LOAD_A5_15,
     LOAD_A5_16,
     LOAD_A5_17,
     rule("LOAD-A5-18", "valid 16x6", "valid 16x5")(_mx_even),
-    LOAD_A5_21,
-    LOAD_A5_22,
-    LOAD_A5_23,
+    rule("LOAD-A5-21", "a vec tile", "a right tile")(
+        "Loads go to Vec and Mat tiles.",
+        "dst.loc in (Vec, Mat)",
+        "{dst} is a {dst.loc.text} tile; loads go to vec and mat tiles",
+    ),
+    rule("LOAD-A5-22", "e4m3 with a custom pad of 0x7E", "e4m3 with pad Min")(
+        """FP8 and FP4 tiles get a pad other than zero only through a custom value.
+
+        The table of pads has zeros for these types.
+        """,
+        need(
+            "is_conv(dst) if dst.dtype.is_float and dst.dtype.size == 1 and dst.pad in (PadValue.Min, PadValue.Max)",
+            "pad value {PadValue(dst.pad).name} with {dst.dtype} would write zeros",
+            hint="give the bits as a custom pad value",
+        ),
+    ),
+    rule("LOAD-A5-23", "a u64 ND view to an ND tile", "a u64 NZ view to an Nz tile")(
+        "64-bit elements of Vec tiles go ND to ND or DN to DN only.",
+        "path(o) in ('ND', 'DN') if _vec(o) and dst.dtype.size == 8 and src.layout is not None",
+        "{pair_text(dst, src.layout)} with {dst.dtype}; 64-bit elements go ND to ND or DN to DN only",
+    ),
     LOAD_A5_D1,
     LOAD_A5_D2,
     LOAD_A5_D3,

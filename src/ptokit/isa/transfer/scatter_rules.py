@@ -5,7 +5,7 @@ from __future__ import annotations
 from ptokit.diagnostics import Severity, define, family
 from ptokit.types.enums import ScatterAtomicOp, ScatterConflict
 
-from ..site import Site, TileInfo, ViewInfo
+from ..site import TileInfo
 from ..typesets import names, types_of
 from . import index_checks as c
 from .index_text_rules import text_rules
@@ -17,14 +17,6 @@ A23, A5, CPU = ("a2a3",), ("a5",), ("cpu",)
 A23_ADD = types_of("f32 f16 bf16 i32 i16 i8")
 A5_ADD = types_of("i32 u32 f32 f16 bf16")
 A5_EXTREME = types_of("i32 u32 f32")
-
-
-@rule("SCATTER-COM-01", "an i32 index tile", "an i16 index tile on a5")
-def SCATTER_COM_01(o: Site) -> c.Message:
-    """Indices are a tile of int32 or uint32; on cpu of any integer."""
-    if isinstance(o.operands.get("idx"), ViewInfo):
-        return f"{o:idx} is a view of global memory; MSCATTER takes an index tile"
-    return c.check(c.index_type)(o)
 
 
 def _last_and_atomic(p: c.Parts) -> c.Message:
@@ -66,7 +58,12 @@ def _conflict(p: c.Parts) -> c.Message:
 
 
 RULES = (
-    SCATTER_COM_01,
+    rule("SCATTER-COM-01", "an i32 index tile", "an i16 index tile on a5")(
+        "Indices are a tile of int32 or uint32; on cpu of any integer.",
+        "not isinstance(idx, ViewInfo)",
+        "{idx} is a view of global memory; MSCATTER takes an index tile",
+        lambda o: c.check(c.index_type)(o),
+    ),
     rule("SCATTER-A23-01", "bf16", "hif8", what="Element type int8 uint8 int16 uint16 int32 uint32 half bf16 float.")(
         c.check(c.data_type(c.A23_TYPES))
     ),

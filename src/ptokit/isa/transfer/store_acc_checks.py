@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ptokit.diagnostics.conditions import need, shared
 from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import Layout, TileType
 
@@ -57,21 +58,21 @@ def only_to(*allowed: Layout) -> Check:
     return check
 
 
-def wrong_source(o: Site) -> Message:
-    """An accumulator is f32 or i32."""
-    if not is_acc(o) or o.src.dtype in SOURCES:
-        return None
-    return f"the accumulator has element type {o.src.dtype}; it is f32 or i32"
+wrong_source = shared(
+    "An accumulator is f32 or i32.",
+    "src.dtype in SOURCES if is_acc(o)",
+    "the accumulator has element type {src.dtype}; it is f32 or i32",
+)
 
 
-def cast_type(o: Site) -> Message:
-    """Without quantisation an accumulator goes to i32, f32, f16 or bf16."""
-    if not is_acc(o) or quantised(o) or o.dst.dtype in CAST:
-        return None
-    return (
-        f"the view has element type {o.dst.dtype}; without quantisation it is {names(CAST)}",
-        "give a quantisation word, or store with TSTORE_FP",
-    )
+cast_type = shared(
+    "Without quantisation an accumulator goes to i32, f32, f16 or bf16.",
+    need(
+        "dst.dtype in CAST if is_acc(o) and not quantised(o)",
+        "the view has element type {dst.dtype}; without quantisation it is {names(CAST)}",
+        hint="give a quantisation word, or store with TSTORE_FP",
+    ),
+)
 
 
 def pair(o: Site, table: Table, what: str) -> Message:
@@ -96,30 +97,29 @@ def quant_a5(o: Site) -> Message:
     return pair(o, QUANT_A5, "with quantisation") if quantised(o) else None
 
 
-def too_many_columns(o: Site) -> Message:
-    """An accumulator has 1 to 4095 columns."""
-    if is_acc(o) and not 1 <= o.src.cols <= 4095:
-        return f"the accumulator has {o.src.cols} columns; it is stored with 1 to 4095"
-    return None
+too_many_columns = shared(
+    "An accumulator has 1 to 4095 columns.",
+    "1 <= src.cols <= 4095 if is_acc(o)",
+    "the accumulator has {src.cols} columns; it is stored with 1 to 4095",
+)
 
 
-def too_many_rows(o: Site) -> Message:
-    """To ND an accumulator has 1 to 8192 rows; else 1 to 65535, and its columns are a multiple of 16."""
-    if not is_acc(o) or o.dst.layout is None:
-        return None
-    limit = 8192 if o.dst.layout is L.ND else 65535
-    if not 1 <= o.src.rows <= limit:
-        return f"the accumulator has {o.src.rows} rows; to {o.dst.layout.name} it is stored with 1 to {limit}"
-    if o.dst.layout is not L.ND and o.src.cols % 16:
-        return f"the accumulator has {o.src.cols} columns; to {o.dst.layout.name} they must be a multiple of 16"
-    return None
+too_many_rows = shared(
+    "To ND an accumulator has 1 to 8192 rows; else 1 to 65535, and its columns are a multiple of 16.",
+    "if is_acc(o) and dst.layout is not None",
+    "limit = 8192 if dst.layout is L.ND else 65535",
+    "1 <= src.rows <= limit",
+    "the accumulator has {src.rows} rows; to {dst.layout.name} it is stored with 1 to {limit}",
+    "src.cols % 16 == 0 if dst.layout is not L.ND",
+    "the accumulator has {src.cols} columns; to {dst.layout.name} they must be a multiple of 16",
+)
 
 
-def valid_columns(o: Site) -> Message:
-    """1 to 4095 columns of an accumulator are valid."""
-    if is_acc(o) and o.src.vc > 4095:
-        return f"{o.src.vc} valid columns; an accumulator is stored with 1 to 4095"
-    return None
+valid_columns = shared(
+    "1 to 4095 columns of an accumulator are valid.",
+    "src.vc <= 4095 if is_acc(o)",
+    "{src.vc} valid columns; an accumulator is stored with 1 to 4095",
+)
 
 
 def block_sizes(o: Site) -> tuple[int, ...]:
@@ -268,18 +268,15 @@ def a5_assumed(o: Site) -> Message:
     return assumed_plain(o) or to_nd(o) or unpacked(o)
 
 
-def fp_tile(o: Site) -> Message:
-    """The parameters of TSTORE_FP are u64 words in a Scaling tile, one per valid column."""
-    if not o.has("fp"):
-        return None
-    fp = o.fp
-    if fp.loc is not TileType.Scaling:
-        return f"the parameters are in a {fp.loc.text} tile; the fix-pipe reads scaling tiles"
-    if fp.dtype.name != "u64" and not (o.text and fp.dtype.name == "i64"):
-        return f"the parameters have element type {fp.dtype}; they are u64 words"
-    if fp.vc < o.src.vc:
-        return f"{fp.vc} parameter words for {o.src.vc} valid columns; every column needs one"
-    return None
+fp_tile = shared(
+    "The parameters of TSTORE_FP are u64 words in a Scaling tile, one per valid column.",
+    "fp.loc is Scaling",
+    "the parameters are in a {fp.loc.text} tile; the fix-pipe reads scaling tiles",
+    "text and fp.dtype.name == 'i64' if fp.dtype.name != 'u64'",
+    "the parameters have element type {fp.dtype}; they are u64 words",
+    "fp.vc >= src.vc",
+    "{fp.vc} parameter words for {src.vc} valid columns; every column needs one",
+)
 
 
 def wrong_words(o: Site) -> Message:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from ptokit.types.enums import Layout
 
-from ..site import Site
 from . import store_acc_checks as check
-from .transfer_rules import Message, rule
+from .transfer_rules import rule
 
 A3 = (
     rule("STORE-A3-10", "an NZ view", "a DN view", what="Accumulators are stored to ND, NZ, NC1HWC0 and NDC1HWC0.")(
@@ -39,18 +38,16 @@ A3 = (
 )
 
 
-@rule("STORE-A5-10", "8192x16 to ND", "16x4096")
-def STORE_A5_10(o: Site) -> Message:
-    """An accumulator has 1 to 4095 columns; to ND at most 8192 rows, else at most 65535 and columns in 16s."""
-    return check.too_many_columns(o) or check.too_many_rows(o)
-
-
 A5 = (
     rule("STORE-A5-08", "i32", "f16")(check.wrong_source),
     rule("STORE-A5-09", "an NHWC view", "a DN view", what="Accumulators are stored to ND, NZ, NHWC, NCHW and NCDHW.")(
         check.only_to(Layout.ND, Layout.NZ, Layout.NHWC, Layout.NCHW, Layout.NCDHW)
     ),
-    STORE_A5_10,
+    rule("STORE-A5-10", "8192x16 to ND", "16x4096")(
+        "An accumulator has 1 to 4095 columns; to ND at most 8192 rows, else at most 65535 and columns in 16s.",
+        lambda o: check.too_many_columns(o),
+        lambda o: check.too_many_rows(o),
+    ),
     rule("STORE-A5-11", "f32 to bf16", "f32 to u8")(check.cast_type),
     rule("STORE-A5-12", "i32 to i32", "i32 to f16")(check.cast_pair),
     rule("STORE-A5-13", "f32 to e4m3", "f32 to e5m2")(check.quant_a5),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ptokit.diagnostics.conditions import shared
 from ptokit.types.dtypes import DTYPES
-from ptokit.types.enums import AtomicType, Layout, TileType
+from ptokit.types.enums import Layout, TileType
 
 from ..site import Site
 from .transfer_rules import (
@@ -56,38 +57,6 @@ def _pair(o: Site) -> Message:
     return f"{name} {tile.loc.text} tile to a {layout.name} view; stores go ND to ND, DN to DN and Nz to NZ"
 
 
-@rule("STORE-A3-01", "a mat tile", "a left tile")
-def STORE_A3_01(o: Site) -> Message:
-    """Stores come from Vec, Mat and Acc."""
-    if plain(o) or o.src.loc is TileType.Acc:
-        return None
-    return f"{o:src} is a {o.src.loc.text} tile; stores come from vec, mat and acc tiles"
-
-
-@rule("STORE-A5-01", "a vec tile", "a mat tile")
-def STORE_A5_01(o: Site) -> Message:
-    """Stores come from Vec and Acc."""
-    if o.src.loc in (TileType.Vec, TileType.Acc):
-        return None
-    return f"{o:src} is a {o.src.loc.text} tile; stores come from vec and acc tiles on a5"
-
-
-@rule("STORE-A3-03", "u8", "e5m2")
-def STORE_A3_03(o: Site) -> Message:
-    """From Vec and Mat: integers of 8 to 64 bits, f16, bf16, f32 (of the view's element size: LS-COM-04)."""
-    if not plain(o) or o.src.dtype in BASE:
-        return None
-    return f"the tile has element type {o.src.dtype}; a2a3 stores {names(BASE)}"
-
-
-@rule("STORE-A5-03", "hif8", "int4")
-def STORE_A5_03(o: Site) -> Message:
-    """From Vec: integers of 8 to 64 bits, f16, bf16, f32, FP8, e8m0, HiFloat8, FP4."""
-    if o.src.loc is not TileType.Vec or o.src.dtype in STORED_A5:
-        return None
-    return f"the tile has element type {o.src.dtype}; a5 stores {names(STORED_A5)}"
-
-
 def _wide(o: Site) -> Message:
     """64-bit elements go ND to ND or DN to DN only."""
     if not plain(o) or o.src.dtype.size != 8 or o.dst.layout is None:
@@ -97,26 +66,6 @@ def _wide(o: Site) -> Message:
     return (
         f"{o.src.layout_name} to {o.dst.layout.name} with {o.src.dtype}; 64-bit elements go ND to ND or DN to DN only"
     )
-
-
-@rule("STORE-A3-06", "valid 4x95 and g = (1, 1, 1, 4, 95)", "valid 4x95 and g = (1, 1, 1, 4, 96)")
-def STORE_A3_06(o: Site) -> Message:
-    """From an ND tile: Cv = g4, Rv = g0*g1*g2*g3, g3 < 4096."""
-    return (disagrees(o.src, o.dst, ND) or too_many(o.dst, 3, 4096)) if engine(o) is ND else None
-
-
-@rule("STORE-A3-07", "valid 16x3 and g = (1, 1, 1, 16, 3)", "valid 16x3 and g = (1, 1, 1, 16, 4)")
-def STORE_A3_07(o: Site) -> Message:
-    """From a DN tile: Rv = g3, Cv = g0*g1*g2*g4, g4 < 4096."""
-    return (disagrees(o.src, o.dst, DN) or too_many(o.dst, 4, 4096)) if engine(o) is DN else None
-
-
-@rule("STORE-A3-08", "i8 g = (1, 2, 3, 16, 32) and valid 48x64", "i8 g = (1, 4, 3, 16, 16) and valid 48x64")
-def STORE_A3_08(o: Site) -> Message:
-    """From an Nz tile: g3 = 16, g4 = 32 bytes of elements, Rv = g2*g3, Cv = g0*g1*g4, g1 < 4096."""
-    if engine(o) is not NZ:
-        return None
-    return broken_block(o.dst, o.dst.dtype.c0) or disagrees(o.src, o.dst, NZ) or too_many(o.dst, 1, 4096)
 
 
 @rule("STORE-A3-09", "i8 rows of 96", "i8 rows of 84")
@@ -177,87 +126,89 @@ def STORE_A5_07(o: Site) -> Message:
     return broken_block(o.dst, *allowed) or disagrees(o.src, o.dst, NZ)
 
 
-@rule("STORE-A5-D4", "i32 g = (1, 2, 3, 16, 8)", "i32 g = (1, 1, 3, 16, 16)")
-def STORE_A5_D4(o: Site) -> Message:
-    """From an Nz tile: g4 is the 32-byte block of the tile."""
-    g4 = o.dst.shape[4]
-    if engine(o) is NZ and o.dst.dtype.size == 4 and g4 == 16:
-        return f"dimension 4 of the view is {g4}; the blocks of the tile have {o.dst.dtype.c0} elements"
-    return None
-
-
-def atomic_types(o: Site) -> Message:
-    """Atomic stores combine f16, bf16, f32, i8, i16 and i32."""
-    if o.atomic is AtomicType.AtomicNone or o.dst.dtype in ATOMIC_TYPES:
-        return None
-    return f"atomicType={o.atomic.text} on {o.dst.dtype}; memory is combined as {names(ATOMIC_TYPES)}"
-
-
-@rule("STORE-A5-18", "atomic_max from an acc tile", "atomic_max from a vec tile")
-def STORE_A5_18(o: Site) -> Message:
-    """Atomic maximum and minimum come from accumulators."""
-    if o.atomic in (AtomicType.AtomicMax, AtomicType.AtomicMin) and o.src.loc is not TileType.Acc:
-        return f"atomicType={o.atomic.text} from a {o.src.loc.text} tile; only accumulators are stored with it"
-    return None
-
-
-@rule("STORE-A5-20", "4095 valid columns", "4096 valid columns")
-def STORE_A5_20(o: Site) -> Message:
-    """From Acc: at most 4095 valid columns (positive sizes: LS-COM-03)."""
-    if o.src.loc is TileType.Acc and o.src.vc > 4095:
-        return f"{o.src.vc} valid columns; an accumulator is stored with at most 4095"
-    return None
-
-
-@rule("STORE-A3-25", "atomic_add", "atomic_max")
-def STORE_A3_25(o: Site) -> Message:
-    """There is no atomic maximum or minimum on a2a3."""
-    return (
-        f"atomicType={o.atomic.text}; a2a3 has atomic_add only"
-        if o.atomic in (AtomicType.AtomicMax, AtomicType.AtomicMin)
-        else None
-    )
+atomic_types = shared(
+    "Atomic stores combine f16, bf16, f32, i8, i16 and i32.",
+    "dst.dtype in ATOMIC_TYPES if atomic is not AtomicType.AtomicNone",
+    "atomicType={atomic.text} on {dst.dtype}; memory is combined as {names(ATOMIC_TYPES)}",
+)
 
 
 A3 = (
-    STORE_A3_01,
-    STORE_A3_03,
+    rule("STORE-A3-01", "a mat tile", "a left tile")(
+        "Stores come from Vec, Mat and Acc.",
+        "src.loc is Acc if not plain(o)",
+        "{src} is a {src.loc.text} tile; stores come from vec, mat and acc tiles",
+    ),
+    rule("STORE-A3-03", "u8", "e5m2")(
+        "From Vec and Mat: integers of 8 to 64 bits, f16, bf16, f32 (of the view's element size: LS-COM-04).",
+        "src.dtype in BASE if plain(o)",
+        "the tile has element type {src.dtype}; a2a3 stores {names(BASE)}",
+    ),
     rule("STORE-A3-04", "a 1x64 ND tile to DN", "a 32x64 DN tile to ND")(_pair),
     rule("STORE-A3-05", "u64 ND to ND", "u64 Nz to NZ")(_wide),
-    STORE_A3_06,
-    STORE_A3_07,
-    STORE_A3_08,
+    rule("STORE-A3-06", "valid 4x95 and g = (1, 1, 1, 4, 95)", "valid 4x95 and g = (1, 1, 1, 4, 96)")(
+        "From an ND tile: Cv = g4, Rv = g0*g1*g2*g3, g3 < 4096.",
+        lambda o: disagrees(o.src, o.dst, ND) or too_many(o.dst, 3, 4096) if engine(o) is ND else None,
+    ),
+    rule("STORE-A3-07", "valid 16x3 and g = (1, 1, 1, 16, 3)", "valid 16x3 and g = (1, 1, 1, 16, 4)")(
+        "From a DN tile: Rv = g3, Cv = g0*g1*g2*g4, g4 < 4096.",
+        lambda o: disagrees(o.src, o.dst, DN) or too_many(o.dst, 4, 4096) if engine(o) is DN else None,
+    ),
+    rule("STORE-A3-08", "i8 g = (1, 2, 3, 16, 32) and valid 48x64", "i8 g = (1, 4, 3, 16, 16) and valid 48x64")(
+        "From an Nz tile: g3 = 16, g4 = 32 bytes of elements, Rv = g2*g3, Cv = g0*g1*g4, g1 < 4096.",
+        lambda o: broken_block(o.dst, o.dst.dtype.c0) if engine(o) is NZ else None,
+        lambda o: disagrees(o.src, o.dst, NZ) if engine(o) is NZ else None,
+        lambda o: too_many(o.dst, 1, 4096) if engine(o) is NZ else None,
+    ),
     STORE_A3_09,
     rule("STORE-A3-22", "atomic_add on i16", "atomic_add on u16")(atomic_types),
-    STORE_A3_25,
+    rule("STORE-A3-25", "atomic_add", "atomic_max")(
+        "There is no atomic maximum or minimum on a2a3.",
+        "atomic not in (AtomicType.AtomicMax, AtomicType.AtomicMin)",
+        "atomicType={atomic.text}; a2a3 has atomic_add only",
+    ),
     STORE_A3_D4,
 )
 
 
-@rule("STORE-A5-04", "a 64x1 DN tile to ND", "a 32x64 DN tile to ND")
-def STORE_A5_04(o: Site) -> Message:
-    """From Vec: ND to ND, DN to DN, Nz to NZ; tiles of one row or one column to any of them."""
-    return _pair(o) if o.src.loc is TileType.Vec else None
-
-
-@rule("STORE-A5-19", "u64 ND to ND", "u64 Nz to NZ")
-def STORE_A5_19(o: Site) -> Message:
-    """64-bit elements go ND to ND or DN to DN only."""
-    return _wide(o) if o.src.loc is TileType.Vec else None
-
-
 A5 = (
-    STORE_A5_01,
-    STORE_A5_03,
-    STORE_A5_04,
+    rule("STORE-A5-01", "a vec tile", "a mat tile")(
+        "Stores come from Vec and Acc.",
+        "src.loc in (Vec, Acc)",
+        "{src} is a {src.loc.text} tile; stores come from vec and acc tiles on a5",
+    ),
+    rule("STORE-A5-03", "hif8", "int4")(
+        "From Vec: integers of 8 to 64 bits, f16, bf16, f32, FP8, e8m0, HiFloat8, FP4.",
+        "src.dtype in STORED_A5 if src.loc is Vec",
+        "the tile has element type {src.dtype}; a5 stores {names(STORED_A5)}",
+    ),
+    rule("STORE-A5-04", "a 64x1 DN tile to ND", "a 32x64 DN tile to ND")(
+        "From Vec: ND to ND, DN to DN, Nz to NZ; tiles of one row or one column to any of them.",
+        lambda o: _pair(o) if o.src.loc is TileType.Vec else None,
+    ),
     STORE_A5_05,
     STORE_A5_06,
     STORE_A5_07,
     rule("STORE-A5-16", "atomic_add on i16", "atomic_add on u16")(atomic_types),
-    STORE_A5_18,
-    STORE_A5_19,
-    STORE_A5_20,
-    STORE_A5_D4,
+    rule("STORE-A5-18", "atomic_max from an acc tile", "atomic_max from a vec tile")(
+        "Atomic maximum and minimum come from accumulators.",
+        "src.loc is Acc if atomic in (AtomicType.AtomicMax, AtomicType.AtomicMin)",
+        "atomicType={atomic.text} from a {src.loc.text} tile; only accumulators are stored with it",
+    ),
+    rule("STORE-A5-19", "u64 ND to ND", "u64 Nz to NZ")(
+        "64-bit elements go ND to ND or DN to DN only.",
+        lambda o: _wide(o) if o.src.loc is TileType.Vec else None,
+    ),
+    rule("STORE-A5-20", "4095 valid columns", "4096 valid columns")(
+        "From Acc: at most 4095 valid columns (positive sizes: LS-COM-03).",
+        "src.vc <= 4095 if src.loc is Acc",
+        "{src.vc} valid columns; an accumulator is stored with at most 4095",
+    ),
+    rule("STORE-A5-D4", "i32 g = (1, 2, 3, 16, 8)", "i32 g = (1, 1, 3, 16, 16)")(
+        "From an Nz tile: g4 is the 32-byte block of the tile.",
+        "dst.shape[4] != 16 if engine(o) is NZ and dst.dtype.size == 4",
+        "dimension 4 of the view is {dst.shape[4]}; the blocks of the tile have {dst.dtype.c0} elements",
+    ),
 )
 
 

@@ -12,14 +12,15 @@ from math import prod
 from typing import Any
 
 from ptokit.diagnostics import RuleDecorator, Scope, Severity, define
+from ptokit.diagnostics.conditions import first, shared
 from ptokit.targets import A2A3
 from ptokit.types.dtypes import DTYPES, PACKED
-from ptokit.types.enums import ReluPreMode, TileType
+from ptokit.types.enums import TileType
 from ptokit.types.tile import DYNAMIC
 
 from ..checks.assembler import assembler_rule
 from ..site import Site, TileInfo, ViewInfo
-from ..unknown import Size, known
+from ..unknown import Size
 from .transfer_rules import Message, names, sides, tile_name
 
 MOVED_A5 = frozenset((DTYPES | PACKED)[n] for n in "e4m3 e5m2 e8m0 hif8 hif8x2 bf16x2 e2m1x2 e1m2x2".split())
@@ -72,19 +73,6 @@ def _empty_view(o: Site) -> Message:
     return None if wrong is None else f"a dimension of the view is {wrong}"
 
 
-@_rule("ST-5", "valid=8x16 to a view of 4x32", "valid=8x16 to a view of 16x16", covered_by=tuple(_SHAPE_RULES.split()))
-def ST_5(o: Site) -> Message:
-    """View and valid region have as many elements, where their types give all sizes.
-
-    Only the counts must agree here; the shape rule of the path asks for more.
-    """
-    dims, valid = written_dims(o.dst), written_valid(o.src)
-    if DYNAMIC in valid or not known(*dims) or DYNAMIC in dims:
-        return None
-    here, there = prod(valid), prod(d for d in dims if isinstance(d, int))
-    return f"the valid region has {here} elements, the view {there}" if here not in (0, there) else None
-
-
 def _columns(o: Site) -> Message:
     """An accumulator has 1..4095 columns, and no more valid ones."""
     tile: TileInfo = o.src
@@ -107,20 +95,6 @@ def _sizes(o: Site) -> Message:
     return f"the tile has elements of {tile.dtype.bits} bits ({tile.dtype}), the view of {view.dtype.bits}"
 
 
-@_rule("LD-5", "ui8", "f8E4M3FN", targets=("a2a3",), covered_by=("LOAD-A3-01",), decision=_ANY_SIGN)
-def LD_5(o: Site) -> Message:
-    """The element type of a loaded tile is an integer of 8 to 64 bits, f16, bf16 or f32."""
-    if o.dst.dtype in MOVED:
-        return None
-    return f"the tile has element type {o.dst.dtype}; the assembler loads {names(MOVED)}"
-
-
-@_narrower("LD-8", "i64", "f4E2M1FN", targets=("a5",), decision=_MORE_TYPES)
-def LD_8(o: Site) -> Message:
-    """Elements have 1, 2, 4 or 8 bytes."""
-    return None if o.dst.dtype.bits in (8, 16, 32, 64) else f"elements of {o.dst.dtype} have {o.dst.dtype.bits} bits"
-
-
 def _wants_layout(o: Site, *, lines: bool = False) -> Message:
     """A vec tile on a5 that is neither ND nor DN nor Nz. ``lines``: one row or column may be anything."""
     tile, _ = sides(o)
@@ -136,14 +110,6 @@ def _prefetched(o: Site) -> Message:
     else:
         wrong = next((t.dtype for t in sides(o) if t.dtype not in MOVED_A5), None)
     return None if wrong is None else f"an element type is {wrong}, which {o.target.name} does not prefetch"
-
-
-@_rule("LD-9", "pad=1", "pad=2", targets=("a5",), covered_by=("LOAD-A5-02",))
-def LD_9(o: Site) -> Message:
-    """A tile of 64-bit integers has pad null or zero."""
-    if o.dst.dtype.name not in ("i64", "u64") or o.dst.spec.pad in _ZERO_PADS:
-        return None
-    return f"a tile of {o.dst.dtype} with pad={o.dst.spec.pad}; null and zero are possible"
 
 
 def _is_plain(o: Site) -> bool:
@@ -164,34 +130,15 @@ def ST_9(o: Site) -> Message:
     return f"the tile has element type {o.src.dtype}; the assembler stores {names(MOVED)}"
 
 
-@_rule("ST-11", "f32", "f16", covered_by=("STORE-A3-11", "STORE-A5-08"))
-def ST_11(o: Site) -> Message:
-    """An accumulator is i32 or f32."""
-    if o.src.loc is not TileType.Acc or o.src.dtype.name in _ACC_TYPES:
-        return None
-    return f"the accumulator has element type {o.src.dtype}, not i32 or f32"
+_quantised = shared(
+    "With a quantisation word i32 goes to i8 or f16, f32 to i8.",
+    "allowed = target.entry(QUANT).get(src.dtype.name)",
+    "dst.dtype.name in allowed if quant and src.loc is Acc and allowed is not None",
+    "{src.dtype} to {dst.dtype} with a quantisation word; the assembler takes {', '.join(allowed)}",
+)
 
 
-def _quantised(o: Site) -> Message:
-    """With a quantisation word i32 goes to i8 or f16, f32 to i8."""
-    allowed = o.target.entry(QUANT).get(o.src.dtype.name)
-    if not o.has("quant") or o.src.loc is not TileType.Acc or allowed is None or o.dst.dtype.name in allowed:
-        return None
-    return f"{o.src.dtype} to {o.dst.dtype} with a quantisation word; the assembler takes {', '.join(allowed)}"
-
-
-@_rule("ST-14", "f32 to f16", "f32 to i8", covered_by=("STORE-A3-12", "STORE-A5-11"))
-def ST_14(o: Site) -> Message:
-    """Without a quantisation word an accumulator goes to i32, f32, f16 or bf16."""
-    if o.src.loc is not TileType.Acc or o.has("quant") or o.dst.dtype.name in _PLAIN_RESULTS:
-        return None
-    return f"{o.src.dtype} to {o.dst.dtype} without a quantisation word; it goes to {', '.join(_PLAIN_RESULTS)}"
-
-
-def _word_sized(o: Site) -> Message:
-    return (
-        None if o.src.dtype.name in _WORDS else f"{o:src} has element type {o.src.dtype}, not f32 or a 32-bit integer"
-    )
+_word_sized = first("src.dtype.name in _WORDS", "{src} has element type {src.dtype}, not f32 or a 32-bit integer")
 
 
 # Places --------------------------------------------------------------------------------------------------------------
@@ -205,20 +152,6 @@ def _in(*locs: TileType) -> Callable[[Site], Message]:
         return f"{o:{tile_name(o)}} lies in {tile.loc.text}, not {' or '.join(loc.text for loc in locs)}"
 
     return check
-
-
-@_rule("ST-7", "acc", "vec", covered_by=("LS-COM-08",))
-def ST_7(o: Site) -> Message:
-    """A quantisation word goes with acc."""
-    return f"a quantisation word with a {o.src.loc.text} tile" if o.has("quant") and not _is_acc(o) else None
-
-
-@_rule("ST-8", "acc", "vec", covered_by=("LS-COM-08",))
-def ST_8(o: Site) -> Message:
-    """reluPreMode goes with acc."""
-    if o.relu is ReluPreMode.NoRelu or _is_acc(o):
-        return None
-    return f"reluPreMode with a {o.src.loc.text} tile"
 
 
 def _is_acc(o: Site) -> bool:
@@ -251,13 +184,25 @@ for _id in ("LD-4", "ST-4"):
 
 LOAD = (
     _rule("LD-3", "1x16", "0x16", covered_by=_POSITIVE)(_empty_view),
-    LD_5,
+    _rule("LD-5", "ui8", "f8E4M3FN", targets=("a2a3",), covered_by=("LOAD-A3-01",), decision=_ANY_SIGN)(
+        "The element type of a loaded tile is an integer of 8 to 64 bits, f16, bf16 or f32.",
+        "dst.dtype in MOVED",
+        "the tile has element type {dst.dtype}; the assembler loads {names(MOVED)}",
+    ),
     _rule("LD-6", "mat", "left", what="Loads go to vec and mat.", targets=("a2a3",), covered_by=("LOAD-A3-02",))(
         _in(_VEC, _MAT)
     ),
     _rule("LD-7", "i16, f16", "i8, f16", covered_by=("LS-COM-04",))(_sizes),
-    LD_8,
-    LD_9,
+    _narrower("LD-8", "i64", "f4E2M1FN", targets=("a5",), decision=_MORE_TYPES)(
+        "Elements have 1, 2, 4 or 8 bytes.",
+        "dst.dtype.bits in (8, 16, 32, 64)",
+        "elements of {dst.dtype} have {dst.dtype.bits} bits",
+    ),
+    _rule("LD-9", "pad=1", "pad=2", targets=("a5",), covered_by=("LOAD-A5-02",))(
+        "A tile of 64-bit integers has pad null or zero.",
+        "dst.spec.pad in _ZERO_PADS if dst.dtype.name in ('i64', 'u64')",
+        "a tile of {dst.dtype} with pad={dst.spec.pad}; null and zero are possible",
+    ),
     _rule(
         "LD-10",
         "ND",
@@ -270,27 +215,44 @@ LOAD = (
 )
 
 
-@_rule("ST-6", "vec", "left", covered_by=("STORE-A3-01", "STORE-A5-01"))
-def ST_6(o: Site) -> Message:
-    """Stores come from vec and acc, on a2a3 also from mat."""
-    return _in(_VEC, _MAT, _ACC)(o) if o.target.is_a(A2A3) else _in(_VEC, _ACC)(o)
-
-
-@_rule("ST-10", "i16, f16", "i8, f16", covered_by=("LS-COM-04",))
-def ST_10(o: Site) -> Message:
-    """A vec tile (on a2a3 also mat) and its view have elements of one size."""
-    return _sizes(o) if _is_plain(o) else None
-
-
 STORE = (
     _rule("ST-3", "1x16", "0x16", covered_by=_POSITIVE)(_empty_view),
-    ST_5,
-    ST_6,
-    ST_7,
-    ST_8,
+    _rule(
+        "ST-5", "valid=8x16 to a view of 4x32", "valid=8x16 to a view of 16x16", covered_by=tuple(_SHAPE_RULES.split())
+    )(
+        """View and valid region have as many elements, where their types give all sizes.
+
+        Only the counts must agree here; the shape rule of the path asks for more.
+        """,
+        "there = prod((d for d in written_dims(dst) if isinstance(d, int)))",
+        "prod(written_valid(src)) in (0, there) if DYNAMIC not in written_valid(src) and known(*written_dims(dst)) "
+        "and DYNAMIC not in written_dims(dst)",
+        "the valid region has {prod(written_valid(src))} elements, the view {there}",
+    ),
+    _rule("ST-6", "vec", "left", covered_by=("STORE-A3-01", "STORE-A5-01"))(
+        "Stores come from vec and acc, on a2a3 also from mat.",
+        lambda o: _in(_VEC, _MAT, _ACC)(o) if o.target.is_a(A2A3) else _in(_VEC, _ACC)(o),
+    ),
+    _rule("ST-7", "acc", "vec", covered_by=("LS-COM-08",))(
+        "A quantisation word goes with acc.",
+        "_is_acc(o) if quant",
+        "a quantisation word with a {src.loc.text} tile",
+    ),
+    _rule("ST-8", "acc", "vec", covered_by=("LS-COM-08",))(
+        "reluPreMode goes with acc.",
+        "_is_acc(o) if relu is not ReluPreMode.NoRelu",
+        "reluPreMode with a {src.loc.text} tile",
+    ),
     ST_9,
-    ST_10,
-    ST_11,
+    _rule("ST-10", "i16, f16", "i8, f16", covered_by=("LS-COM-04",))(
+        "A vec tile (on a2a3 also mat) and its view have elements of one size.",
+        lambda o: _sizes(o) if _is_plain(o) else None,
+    ),
+    _rule("ST-11", "f32", "f16", covered_by=("STORE-A3-11", "STORE-A5-08"))(
+        "An accumulator is i32 or f32.",
+        "src.dtype.name in _ACC_TYPES if src.loc is Acc",
+        "the accumulator has element type {src.dtype}, not i32 or f32",
+    ),
     _narrower("ST-12", "f32 to i8", "f32 to ui8", decision=_MORE_TYPES, targets=("a2a3",))(_quantised),
     _narrower(
         "ST-13",
@@ -300,7 +262,11 @@ STORE = (
         decision=_MORE_TYPES,
         targets=("a5",),
     )(_quantised),
-    ST_14,
+    _rule("ST-14", "f32 to f16", "f32 to i8", covered_by=("STORE-A3-12", "STORE-A5-11"))(
+        "Without a quantisation word an accumulator goes to i32, f32, f16 or bf16.",
+        "dst.dtype.name in _PLAIN_RESULTS if src.loc is Acc and quant is None",
+        "{src.dtype} to {dst.dtype} without a quantisation word; it goes to {', '.join(_PLAIN_RESULTS)}",
+    ),
     _rule("ST-15", "4080", "4096", targets=("a2a3",), covered_by=("STORE-A3-15", "STORE-A3-17"))(_columns),
     _rule(
         "ST-16",

@@ -13,7 +13,7 @@ from ptokit.diagnostics import Rule, RuleDecorator, Severity
 from ..checks.assembler import assembler_rule
 from ..checks.lanes import bound, element, elements, kinds, memory_of, number_like, same_shape, vectors
 from ..checks.operands import Message
-from ..site import MaskInfo, PtrInfo, ScalarInfo, Site, VregInfo
+from ..site import MaskInfo, PtrInfo, Site, VregInfo
 from .compute.convert_pairs import MIC_08
 
 SOURCE = "PTOAS e32488c9, VPTO.cpp"
@@ -26,11 +26,9 @@ def verified(id: str, accepted: str, rejected: str, covered: str = "", **more: A
 
 # ------------------------------------------------------------------------- types
 
-
-@verified("MIC-01", "pto.vadd of two registers of 64xf32", "pto.vadd of 64xsi32 and 64xi32", "VEC-A5-06")
-def MIC_01(o: Site) -> Message:
-    """Registers that an operation takes together have one type, also in the sign that text says."""
-    return None
+MIC_01 = verified("MIC-01", "pto.vadd of two registers of 64xf32", "pto.vadd of 64xsi32 and 64xi32", "VEC-A5-06")(
+    "Registers that an operation takes together have one type, also in the sign that text says."
+)
 
 
 def same(names: str) -> Rule:
@@ -38,10 +36,9 @@ def same(names: str) -> Rule:
     return bound(MIC_01, same_shape(names))
 
 
-@verified("MIC-02", "pto.vaddc of 64xi32", "pto.vaddc of 128xi16", "VEC-A5-07")
-def MIC_02(o: Site) -> Message:
-    """The element type is one that the operation is defined for."""
-    return None
+MIC_02 = verified("MIC-02", "pto.vaddc of 64xi32", "pto.vaddc of 128xi16", "VEC-A5-07")(
+    "The element type is one that the operation is defined for."
+)
 
 
 def of(names: str, allowed: str) -> Rule:
@@ -51,11 +48,9 @@ def of(names: str, allowed: str) -> Rule:
 
 _STORED_ONLY = frozenset("e4m3 e5m2 e8m0 hif8 hif8x2 bf16x2 e2m1x2 e1m2x2".split())
 
-
-@verified("MIC-03", "pto.vcvt of 256xf8E4M3FN to 64xf32", "pto.vadd of 256xf8E4M3FN", "VEC-A5-07")
-def MIC_03(o: Site) -> Message:
-    """8-bit floats and pairs are loaded, stored, moved and converted; nothing computes with them."""
-    return None
+MIC_03 = verified("MIC-03", "pto.vcvt of 256xf8E4M3FN to 64xf32", "pto.vadd of 256xf8E4M3FN", "VEC-A5-07")(
+    "8-bit floats and pairs are loaded, stored, moved and converted; nothing computes with them."
+)
 
 
 def computed(name: str) -> Rule:
@@ -70,10 +65,9 @@ def computed(name: str) -> Rule:
     return bound(MIC_03, check)
 
 
-@verified("MIC-04", "pto.vadds of 64xui32 and an i32", "pto.vadds of 64xi32 and a ui32", "VEC-A5-06")
-def MIC_04(o: Site) -> Message:
-    """A number that meets lanes has their type, or is an integer of their width that leaves its sign open."""
-    return None
+MIC_04 = verified("MIC-04", "pto.vadds of 64xui32 and an i32", "pto.vadds of 64xi32 and a ui32", "VEC-A5-06")(
+    "A number that meets lanes has their type, or is an integer of their width that leaves its sign open."
+)
 
 
 def meets(name: str, data: str) -> Rule:
@@ -81,10 +75,9 @@ def meets(name: str, data: str) -> Rule:
     return bound(MIC_04, number_like(name, data, open_sign=True))
 
 
-@verified("MIC-05", "pto.vgather2 from ui16 with a predicate of b16", "pto.vgather2 from ui16 with b32", "VEC-A5-05")
-def MIC_05(o: Site) -> Message:
-    """A predicate has the granularity that the operation works with."""
-    return None
+MIC_05 = verified(
+    "MIC-05", "pto.vgather2 from ui16 with a predicate of b16", "pto.vgather2 from ui16 with b32", "VEC-A5-05"
+)("A predicate has the granularity that the operation works with.")
 
 
 def granular(bits: Callable[[Site], int | None]) -> Rule:
@@ -202,13 +195,11 @@ def MIC_11(o: Site) -> Message:
     return None
 
 
-@verified("MIC-12", "pto.vshls by an i16", "pto.vshls by a ui16", "VEC-A5-06")
-def MIC_12(o: Site) -> Message:
-    """Lanes are shifted by a number of i16."""
-    number = o.operands.get("count")
-    if not isinstance(number, ScalarInfo) or number.shown == "i16":
-        return None
-    return f"%{number.name} is {number.shown}"
+MIC_12 = verified("MIC-12", "pto.vshls by an i16", "pto.vshls by a ui16", "VEC-A5-06")(
+    "Lanes are shifted by a number of i16.",
+    "count.shown == 'i16' if isinstance(count, ScalarInfo)",
+    "%{count.name} is {count.shown}",
+)
 
 
 @verified("MIC-13", "pto.vselr of 64xf32 by 64xi32", "pto.vselr of 64xf32 by 64xf32", "VEC-A5-17")

@@ -6,7 +6,7 @@ from ptokit.diagnostics import Rule
 
 from ..checks.lanes import bound
 from ..checks.operands import Message
-from ..site import LanesInfo, ScalarInfo, Site
+from ..site import Site
 from .convert_rules import CONVERSION, LEGACY, VMI_16
 from .rules import (
     VMI_06,
@@ -28,22 +28,19 @@ _PMODE = worded(pmode="merge zero")
 _CMP = worded(cmp="eq ne lt le gt ge oeq one olt ole ogt oge", pmode="merge zeroing")
 _INT_CMP = worded(cmp="eq ne lt le gt ge", pmode="merge zeroing")
 
+VMI_33 = vmi_rule("VMI-33", "pto.vmi.vand of two predicates", "pto.vmi.vand of two predicates with a mask or pmode")(
+    "Logic of predicates has no predicate and no pmode of its own.",
+    "not isinstance(result, LanesInfo) if mask",
+    "predicates are combined without a mask",
+    "o.attrs.get('pmode') is None if isinstance(result, LanesInfo)",
+    "predicates are combined without pmode",
+)
 
-@vmi_rule("VMI-33", "pto.vmi.vand of two predicates", "pto.vmi.vand of two predicates with a mask or pmode")
-def VMI_33(o: Site) -> Message:
-    """Logic of predicates has no predicate and no pmode of its own."""
-    if not isinstance(o.operands.get("result"), LanesInfo):
-        return None
-    if o.has("mask"):
-        return "predicates are combined without a mask"
-    return "predicates are combined without pmode" if o.attrs.get("pmode") is not None else None
-
-
-@vmi_rule("VMI-34", "64xi32 times 64xi32 with low and high half", "32xi32 times 32xi32 with low and high half")
-def VMI_34(o: Site) -> Message:
-    """Products with two halves have 64, 128 or 256 lanes."""
-    lanes = getattr(o.operands.get("a"), "lanes", 64)
-    return None if lanes in (64, 128, 256) else f"%{o.a.name} has {lanes} lanes"
+VMI_34 = vmi_rule("VMI-34", "64xi32 times 64xi32 with low and high half", "32xi32 times 32xi32 with low and high half")(
+    "Products with two halves have 64, 128 or 256 lanes.",
+    "getattr(a, 'lanes', 64) in (64, 128, 256)",
+    "%{a.name} has {getattr(a, 'lanes', 64)} lanes",
+)
 
 
 def _compared(data: str) -> tuple[Rule, ...]:
@@ -83,13 +80,11 @@ def _logic(sources: str) -> tuple[Rule, ...]:
     return (*_chosen("int", sources), VMI_33, same_predicates(f"{sources} result"))
 
 
-@vmi_rule("VMI-35", "pto.vmi.vshls by an i16", "pto.vmi.vshls by an i32")
-def VMI_35(o: Site) -> Message:
-    """Lanes are shifted by a number of i16."""
-    number = o.operands.get("scalar")
-    if not isinstance(number, ScalarInfo) or (number.type == "i16" and not number.signed):
-        return None
-    return f"%{number.name} is {number.shown}"
+VMI_35 = vmi_rule("VMI-35", "pto.vmi.vshls by an i16", "pto.vmi.vshls by an i32")(
+    "Lanes are shifted by a number of i16.",
+    "scalar.type == 'i16' and (not scalar.signed) if isinstance(scalar, ScalarInfo)",
+    "%{scalar.name} is {scalar.shown}",
+)
 
 
 _BITCAST = (same_layout("source result"), VMI_16)

@@ -70,13 +70,13 @@ def _types(o: Site) -> tuple[VectorInfo, VectorInfo] | None:
     return (source, result) if isinstance(source, VectorInfo) and isinstance(result, VectorInfo) else None
 
 
-@vmi_rule("VMI-13", "pto.vmi.vcvt of 64xf32 to 64xsi32", "pto.vmi.vcvt of 64xf32 to 64xui8; of 64xf16 to 64xf16")
-def VMI_13(o: Site) -> Message:
-    """The device converts from the one element type to the other."""
-    types = _types(o)
-    if types is None or _pair(*types) is not None:
-        return None
-    return f"there is no conversion from {element(types[0])} to {element(types[1])}"
+VMI_13 = vmi_rule(
+    "VMI-13", "pto.vmi.vcvt of 64xf32 to 64xsi32", "pto.vmi.vcvt of 64xf32 to 64xui8; of 64xf16 to 64xf16"
+)(
+    "The device converts from the one element type to the other.",
+    "_pair(*_types(o)) is not None if _types(o) is not None",
+    "there is no conversion from {element(_types(o)[0])} to {element(_types(o)[1])}",
+)
 
 
 @vmi_rule(
@@ -103,10 +103,9 @@ def VMI_14(o: Site) -> Message:
     return None
 
 
-@vmi_rule("VMI-15", "pto.vmi.extf of f16 to f32", "pto.vmi.extf of f32 to f16")
-def VMI_15(o: Site) -> Message:
-    """Elements become wider where the name says so, and narrower, or of the same width, where it says that."""
-    return None
+VMI_15 = vmi_rule("VMI-15", "pto.vmi.extf of f16 to f32", "pto.vmi.extf of f32 to f16")(
+    "Elements become wider where the name says so, and narrower, or of the same width, where it says that."
+)
 
 
 def _width(wider: bool, *, same: bool = False) -> Rule:

@@ -20,12 +20,9 @@ def VMI_18(o: Site) -> Message:
     return None
 
 
-@vmi_rule(
+VMI_19 = vmi_rule(
     "VMI-19", "pto.vmi.load of 64xf32 from a !pto.ptr<f32, ub>", "pto.vmi.load of 64xf32 from a !pto.ptr<f16, ub>"
-)
-def VMI_19(o: Site) -> Message:
-    """Memory has the element type of the vectors, but where a mode widens, or bytes are packed for groups."""
-    return None
+)("Memory has the element type of the vectors, but where a mode widens, or bytes are packed for groups.")
 
 
 def _memory(data: str, *, packs: bool = False) -> Rule:
@@ -58,10 +55,9 @@ def access(data: str, *, packs: bool = False, anywhere: bool = False) -> tuple[R
     return (_memory(data, packs=packs), *([] if anywhere else [VMI_18]))
 
 
-@vmi_rule("VMI-20", "pto.vmi.vgather of 64xf32 at 64xui32", "pto.vmi.vgather of 64xf32 at 64xsi32, at 64xui16")
-def VMI_20(o: Site) -> Message:
-    """Offsets are integers of 16 or 32 bits without a sign; those of 16 bits gather elements of ui16."""
-    return None
+VMI_20 = vmi_rule("VMI-20", "pto.vmi.vgather of 64xf32 at 64xui32", "pto.vmi.vgather of 64xf32 at 64xsi32, at 64xui16")(
+    "Offsets are integers of 16 or 32 bits without a sign; those of 16 bits gather elements of ui16."
+)
 
 
 def offsets(name: str, result: str = "") -> Rule:
@@ -79,14 +75,11 @@ def offsets(name: str, result: str = "") -> Rule:
     return bound(VMI_20, check)
 
 
-@vmi_rule(
+VMI_21 = vmi_rule(
     "VMI-21",
     "pto.vmi.vload with group and a stride; with dist_mode = dintlv and two results",
     "pto.vmi.vload with group and without a stride; with dist_mode = dintlv and one result",
-)
-def VMI_21(o: Site) -> Message:
-    """A load or store has one mode, and the operands and results of that mode."""
-    return None
+)("A load or store has one mode, and the operands and results of that mode.")
 
 
 def _modes(second: str, *, stores: bool) -> Rule:

@@ -40,17 +40,13 @@ def predicates(o: Site, names: Sequence[str]) -> Iterator[LanesInfo]:
 
 # ------------------------------------------------------------ what belongs together
 
+VMI_03 = vmi_rule("VMI-03", "pto.vmi.vadd of two vectors of 64xf32", "pto.vmi.vadd of 64xf32 and 128xf32")(
+    "Vectors of one operation have as many lanes, and where it computes, elements of one type."
+)
 
-@vmi_rule("VMI-03", "pto.vmi.vadd of two vectors of 64xf32", "pto.vmi.vadd of 64xf32 and 128xf32")
-def VMI_03(o: Site) -> Message:
-    """Vectors of one operation have as many lanes, and where it computes, elements of one type."""
-    return None
-
-
-@vmi_rule("VMI-04", "two vectors with the layout contiguous", "one with the layout contiguous, one without any")
-def VMI_04(o: Site) -> Message:
-    """The vectors of an operation have all of them no layout, or all the same one."""
-    return None
+VMI_04 = vmi_rule(
+    "VMI-04", "two vectors with the layout contiguous", "one with the layout contiguous, one without any"
+)("The vectors of an operation have all of them no layout, or all the same one.")
 
 
 def same_layout(names: str) -> Rule:
@@ -80,14 +76,11 @@ def layouts_differ(found: Sequence[Logical], same: bool) -> Message:
     return None
 
 
-@vmi_rule(
+VMI_05 = vmi_rule(
     "VMI-05",
     "a predicate of 64xb32 for lanes of 64xf32; 64xpred for any 64 lanes",
     "a predicate of 64xb16 for lanes of 64xf32",
-)
-def VMI_05(o: Site) -> Message:
-    """A predicate has the number of lanes, the granularity and the layout of the vector that it selects lanes of."""
-    return None
+)("A predicate has the number of lanes, the granularity and the layout of the vector that it selects lanes of.")
 
 
 def masked(data: str, names: str = "mask") -> Rule:
@@ -114,10 +107,9 @@ def _unfit(mask: LanesInfo, vector: VectorInfo) -> Message:
     return None
 
 
-@vmi_rule("VMI-06", "pto.vmi.vand of two predicates of 64xpred", "pto.vmi.vand of 64xpred and 128xpred")
-def VMI_06(o: Site) -> Message:
-    """Predicates of one operation have the same number of lanes, granularity and layout."""
-    return None
+VMI_06 = vmi_rule("VMI-06", "pto.vmi.vand of two predicates of 64xpred", "pto.vmi.vand of 64xpred and 128xpred")(
+    "Predicates of one operation have the same number of lanes, granularity and layout."
+)
 
 
 def same_predicates(names: str) -> Rule:
@@ -138,11 +130,9 @@ def same_predicates(names: str) -> Rule:
 
 # ---------------------------------------------------------------------- elements
 
-
-@vmi_rule("VMI-07", "pto.vmi.vsqrt of 64xf32", "pto.vmi.vsqrt of 64xi32")
-def VMI_07(o: Site) -> Message:
-    """The element type is one that the operation has."""
-    return None
+VMI_07 = vmi_rule("VMI-07", "pto.vmi.vsqrt of 64xf32", "pto.vmi.vsqrt of 64xi32")(
+    "The element type is one that the operation has."
+)
 
 
 def elements(names: str, allowed: str) -> Rule:
@@ -150,10 +140,9 @@ def elements(names: str, allowed: str) -> Rule:
     return bound(VMI_07, checks.elements(names, allowed))
 
 
-@vmi_rule("VMI-08", "pto.vmi.vadds of 64xf32 and a number of f32", "pto.vmi.vadds of 64xf32 and a number of f16")
-def VMI_08(o: Site) -> Message:
-    """A number that meets lanes has their type; one that is spread or counted from may leave the sign open."""
-    return None
+VMI_08 = vmi_rule(
+    "VMI-08", "pto.vmi.vadds of 64xf32 and a number of f32", "pto.vmi.vadds of 64xf32 and a number of f16"
+)("A number that meets lanes has their type; one that is spread or counted from may leave the sign open.")
 
 
 def number_like(name: str, data: str, *, open_sign: bool = False) -> Rule:
@@ -163,16 +152,11 @@ def number_like(name: str, data: str, *, open_sign: bool = False) -> Rule:
 
 # ------------------------------------------------------------------------ layouts
 
-
-@vmi_rule(
+VMI_09 = vmi_rule(
     "VMI-09",
     "pto.vmi.vdhist of a vector with the layout contiguous",
     "pto.vmi.vdhist of a vector with the layout deinterleaved = 2",
-)
-def VMI_09(o: Site) -> Message:
-    """A vector that has a layout has one that the operation works on."""
-    return None
-
+)("A vector that has a layout has one that the operation works on.")
 
 DENSE = "contiguous deinterleaved block_deinterleaved"
 """Kinds of layouts with a lane for each element, not for each group."""
@@ -199,11 +183,9 @@ def laid_out(names: str, wanted: str, *, always: bool = False) -> Rule:
 
 # ------------------------------------------------------------------------- groups
 
-
-@vmi_rule("VMI-10", "64 lanes in 8 groups", "64 lanes in 10 groups")
-def VMI_10(o: Site) -> Message:
-    """Lanes divide into as many equal groups as the operation has, and results for groups have a lane for each."""
-    return None
+VMI_10 = vmi_rule("VMI-10", "64 lanes in 8 groups", "64 lanes in 10 groups")(
+    "Lanes divide into as many equal groups as the operation has, and results for groups have a lane for each."
+)
 
 
 def grouped(data: str, slots: str = "", *, key: str = "num_groups", least: int = 1) -> Rule:
@@ -229,11 +211,7 @@ def grouped(data: str, slots: str = "", *, key: str = "num_groups", least: int =
 
 # -------------------------------------------------------------------------- words
 
-
-@vmi_rule("VMI-11", '{order = "DESC"}', '{order = "UP"}')
-def VMI_11(o: Site) -> Message:
-    """A word is one of those that the operation has."""
-    return None
+VMI_11 = vmi_rule("VMI-11", '{order = "DESC"}', '{order = "UP"}')("A word is one of those that the operation has.")
 
 
 def worded(**allowed: str) -> Rule:
@@ -241,10 +219,9 @@ def worded(**allowed: str) -> Rule:
     return bound(VMI_11, checks.worded(**allowed))
 
 
-@vmi_rule("VMI-12", "pto.vmi.vcadd of 64xf32 {reassoc}", "pto.vmi.vcadd of 64xf32 without it")
-def VMI_12(o: Site) -> Message:
-    """A sum of floats says reassoc: the device adds pair by pair."""
-    return None
+VMI_12 = vmi_rule("VMI-12", "pto.vmi.vcadd of 64xf32 {reassoc}", "pto.vmi.vcadd of 64xf32 without it")(
+    "A sum of floats says reassoc: the device adds pair by pair."
+)
 
 
 def reassociated(data: str) -> Rule:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from ptokit.diagnostics import Rule
+from ptokit.diagnostics.conditions import first
 
 from ..checks.lanes import bound, element, kinds
 from ..checks.operands import Message
@@ -35,22 +36,15 @@ from .rules import (
 _DENSE = re.compile(r"dense<.*> : (?:vector|tensor)<(\d+)x([!\w.]+)>\Z", re.DOTALL)
 _LIST = re.compile(r"array<i64(?:: ([-\d, ]*))?>\Z")
 
-
-@vmi_rule(
+VMI_17 = vmi_rule(
     "VMI-17",
     "pto.vmi.vselr of 64xf32 by 64xi32",
     "pto.vmi.vselr of 64xf32 by 64xi16",
+)(
+    "Numbers that choose lanes are integers of the width of the elements, one for each lane of the result.",
+    "f'i{source.dtype.bits}' in kinds(index) if isinstance(source, VectorInfo) and isinstance(index, VectorInfo)",
+    "%{index.name} has elements of {element(index)}; lanes of {element(source)} are chosen by i{source.dtype.bits}",
 )
-def VMI_17(o: Site) -> Message:
-    """Numbers that choose lanes are integers of the width of the elements, one for each lane of the result."""
-    source, index = o.operands.get("source"), o.operands.get("index")
-    if not isinstance(source, VectorInfo) or not isinstance(index, VectorInfo):
-        return None
-    if f"i{source.dtype.bits}" in kinds(index):
-        return None
-    return (
-        f"%{index.name} has elements of {element(index)}; lanes of {element(source)} are chosen by i{source.dtype.bits}"
-    )
 
 
 @vmi_rule("VMI-22", "dense<1.0> : tensor<64xf32> for 64xf32", "dense<1.0> : tensor<32xf32> for 64xf32; 1.0 : f32")
@@ -267,11 +261,10 @@ def VMI_32(o: Site) -> Message:
     return None
 
 
-def _lane_masks(o: Site) -> Message:
-    source, result = o.operands.get("source"), o.operands.get("result")
-    if isinstance(source, LanesInfo) and isinstance(result, LanesInfo) and source.lanes != result.lanes:
-        return f"%{source.name} has {source.lanes} lanes, %{result.name} {result.lanes}"
-    return None
+_lane_masks = first(
+    "source.lanes == result.lanes if isinstance(source, LanesInfo) and isinstance(result, LanesInfo)",
+    "%{source.name} has {source.lanes} lanes, %{result.name} {result.lanes}",
+)
 
 
 def _both_placed(o: Site) -> Message:

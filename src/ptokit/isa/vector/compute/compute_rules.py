@@ -115,19 +115,16 @@ def VEC_08(o: Site) -> Message:
     return f"{o.target.name} does not have it" if any(o.instr.types.values()) else "its meaning is not published"
 
 
-@rule("VEC-A5-17", "vselr of 128xf16 with 128xui16", "vselr of 64xf32 with 64xf32")
-def VEC_17(o: Site) -> Message:
+VEC_17 = rule("VEC-A5-17", "vselr of 128xf16 with 128xui16", "vselr of 64xf32 with 64xf32")(
     """An index register has integer lanes of the source's width.
 
     Decision: An index outside the register counts modulo its number of lanes.
-    """
-    src, index = o.operands.get("src"), o.operands.get("index")
-    if not isinstance(src, VregInfo) or not isinstance(index, VregInfo):
-        return None
-    bits = src.dtype.bits
-    if index.dtype.is_integer and index.dtype.bits == bits:
-        return None
-    return f"%{index.name} has lanes of {index.dtype.text}; lanes of {src.dtype.text} are chosen by i{bits} or ui{bits}"
+    """,
+    "index.dtype.is_integer and index.dtype.bits == src.dtype.bits if isinstance(src, VregInfo) and "
+    "isinstance(index, VregInfo)",
+    "%{index.name} has lanes of {index.dtype.text}; lanes of {src.dtype.text} are chosen by i{src.dtype.bits} or "
+    "ui{src.dtype.bits}",
+)
 
 
 def words_listed(o: Site) -> Message:

@@ -106,36 +106,6 @@ def strides(*, into_ub: bool) -> Rule:
     return replace(DMA_03, check=_packed((("src_stride", widths[0]), ("dst_stride", widths[1]))))
 
 
-@rule(
-    "DMA-A5-04",
-    "rows of 128 bytes at a destination stride of 128",
-    "rows of 128 bytes at a destination stride of 96",
-)
-def DMA_04(o: Site) -> Message:
-    """Rows do not overlap where they are written: the destination stride is at least the length of a row."""
-    length, stride = value(o, "len_burst"), value(o, "dst_stride")
-    if value(o, "n_burst") > 1 and length > 0 and stride < length:  # type: ignore[operator]
-        return f"rows of {length} bytes are {stride} bytes apart: each overwrites the one before"
-    return None
-
-
-@rule(
-    "DMA-A5-04-LINT",
-    "rows of 128 bytes at a source stride of 128",
-    "rows of 128 bytes at a source stride of 64",
-    severity=Severity.WARNING,
-)
-def DMA_04_LINT(o: Site) -> Message:
-    """The source stride is at least the length of a row.
-
-    The manual states it; rows that overlap where they are read do no harm.
-    """
-    length, stride = value(o, "len_burst"), value(o, "src_stride")
-    if value(o, "n_burst") > 1 and length > 0 and stride < length:  # type: ignore[operator]
-        return f"rows of {length} bytes are read {stride} bytes apart"
-    return None
-
-
 def unpacked(word: Any) -> tuple[Any, Any]:
     """The counts of the inner and the outer loop in the one operand that stands for both (3.2)."""
     low = (1 << FIELDS["loops"]) - 1
@@ -160,14 +130,6 @@ def DMA_05(o: Site) -> Message:
         if number == 0:
             return f"{o:{name}} is 0: nothing is moved"
     return None
-
-
-@rule("DMA-A5-06", "nburst(%n, %s, %d) loop(%c, %s, %d)", "loop(%c, %s)")
-def DMA_06(o: Site) -> Message:
-    """A copy has its operands in the order of one of its forms, and whole groups: loop(count, source stride,
-    destination stride), pad(value) or pad(value, left, right).
-    """
-    return "left and right padding are given together" if o.has("left_padding") != o.has("right_padding") else None
 
 
 @rule("DMA-A5-07", "64 bytes from 0 to 64", "64 bytes from 0 to 32", targets=("a2a3", "a5"))
@@ -220,27 +182,6 @@ def DMA_08(o: Site) -> Message:
     return None
 
 
-@rule(
-    "DMA-A5-09",
-    "56 f32 and 8 of padding at a stride of 256 bytes",
-    "60 f32 and 8 of padding at a stride of 256 bytes",
-)
-def DMA_09(o: Site) -> Message:
-    """A padded row fits the destination row.
-
-    Decision: Rows that leave the buffer are PTR-A5-02.
-    """
-    dst = o.operands.get("dst")
-    if not isinstance(dst, PtrInfo):
-        return None
-    size = dst.dtype.size
-    left, right = value(o, "left_padding"), value(o, "right_padding")
-    needed, stride = (left + right) * size + value(o, "len_burst"), value(o, "dst_stride")
-    if value(o, "n_burst") > 1 and (left > 0 or right > 0) and needed > stride:  # type: ignore[operator]
-        return f"a padded row has {needed} bytes, but rows are {stride} bytes apart"
-    return None
-
-
 @rule("DMA-A5-10", "rows of 64 bytes at strides of 96", "rows of 40 bytes")
 def DMA_10(o: Site) -> Message:
     """A copy within the unified buffer moves blocks of 32 bytes: length and strides are multiples of 32."""
@@ -253,14 +194,59 @@ def DMA_10(o: Site) -> Message:
 
 _ROWS = {"n_burst": FIELDS["count"], "len_burst": FIELDS["count"]}
 _GM, _UB, _PADDING, _GAP = (FIELDS[name] for name in ("gm stride", "ub stride", "padding", "gap"))
-_SHAPE = (DMA_01, DMA_04, DMA_04_LINT, DMA_05)
+_SHAPE = (
+    DMA_01,
+    rule(
+        "DMA-A5-04",
+        "rows of 128 bytes at a destination stride of 128",
+        "rows of 128 bytes at a destination stride of 96",
+    )(
+        "Rows do not overlap where they are written: the destination stride is at least the length of a row.",
+        "value(o, 'dst_stride') >= value(o, 'len_burst') if value(o, 'n_burst') > 1 and value(o, 'len_burst') > 0",
+        "rows of {value(o, 'len_burst')} bytes are {value(o, 'dst_stride')} bytes apart: "
+        "each overwrites the one before",
+    ),
+    rule(
+        "DMA-A5-04-LINT",
+        "rows of 128 bytes at a source stride of 128",
+        "rows of 128 bytes at a source stride of 64",
+        severity=Severity.WARNING,
+    )(
+        """The source stride is at least the length of a row.
+
+        The manual states it; rows that overlap where they are read do no harm.
+        """,
+        "value(o, 'src_stride') >= value(o, 'len_burst') if value(o, 'n_burst') > 1 and value(o, 'len_burst') > 0",
+        "rows of {value(o, 'len_burst')} bytes are read {value(o, 'src_stride')} bytes apart",
+    ),
+    DMA_05,
+)
 GM_TO_UB: tuple[Rule, ...] = (
     *_SHAPE,
     replace(DMA_02, check=_ub_stride_of("dst_stride")),
     _fields({**_ROWS, "src_stride": _GM, "dst_stride": _UB, "left_padding": _PADDING, "right_padding": _PADDING}),
-    DMA_06,
+    rule("DMA-A5-06", "nburst(%n, %s, %d) loop(%c, %s, %d)", "loop(%c, %s)")(
+        "A copy has its operands in the order of one of its forms, and whole groups: loop(count, source stride, "
+        "destination stride), pad(value) or pad(value, left, right).",
+        "(left_padding is not None) == (right_padding is not None)",
+        "left and right padding are given together",
+    ),
     DMA_08,
-    DMA_09,
+    rule(
+        "DMA-A5-09",
+        "56 f32 and 8 of padding at a stride of 256 bytes",
+        "60 f32 and 8 of padding at a stride of 256 bytes",
+    )(
+        """A padded row fits the destination row.
+
+        Decision: Rows that leave the buffer are PTR-A5-02.
+        """,
+        "right = value(o, 'right_padding')",
+        "needed = (value(o, 'left_padding') + right) * dst.dtype.size + value(o, 'len_burst')",
+        "needed <= value(o, 'dst_stride') if isinstance(dst, PtrInfo) and value(o, 'n_burst') > 1 and (value(o, "
+        "'left_padding') > 0 or right > 0)",
+        "a padded row has {needed} bytes, but rows are {value(o, 'dst_stride')} bytes apart",
+    ),
 )
 UB_TO_GM: tuple[Rule, ...] = (
     *_SHAPE,
