@@ -14,7 +14,6 @@ from ptokit.diagnostics.conditions import Conditions, Need, first, need
 from ptokit.isa import all as all_instructions
 from ptokit.isa.checks import compiling
 from ptokit.isa.checks.seen import seen
-from ptokit.isa.checks.tile_types import PLACEMENT_RULES, TILE_RULES, TileSite
 from ptokit.isa.checks.words import PYTHON, WORDS
 from ptokit.isa.site import Site, TileInfo, without_marks
 from ptokit.isa.table import TABLE, Instr
@@ -168,11 +167,6 @@ def test_all_conditions_can_be_read_and_their_messages_too() -> None:
 def test_no_operand_or_attribute_is_called_like_a_word() -> None:
     names = {name for instr in TABLE.values() for name in instr.names}
     assert not names & set(WORDS)
-
-
-def test_rules_of_tile_types_are_conditions_of_their_site() -> None:
-    place = TileSite(A.spec, target("a5"))
-    assert all(not rule.check(place) for rule in (*TILE_RULES, *PLACEMENT_RULES) if rule.check is not None)
 
 
 @pytest.mark.parametrize(

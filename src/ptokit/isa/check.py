@@ -11,7 +11,6 @@ from ptokit.diagnostics import Doubt, Rule, Scope, Severity
 from ptokit.diagnostics.conditions import Check
 from ptokit.targets import Target
 
-from .checks.compiling import compiled
 from .site import LoweredInfo, Site, type_alone, without_marks
 from .table import Instr
 
@@ -69,7 +68,7 @@ def rules_of(instr: Instr, target: Target) -> tuple[Rule, ...]:
 def _evaluated(instr: Instr, target: Target, text: bool, lowered: bool, bare: bool) -> tuple[tuple[Rule, Check], ...]:
     """The rules that are to be evaluated, with their checks as functions."""
     return tuple(
-        (rule, compiled(rule.check, instr))
+        (rule, instr.function_of(rule.check))
         for rule in rules_of(instr, target)
         if rule.check is not None
         and (rule.always or not bare)

@@ -236,9 +236,7 @@ class Site:
 
     def find(self, check: Conditions) -> Found:
         """What conditions find here."""
-        from .checks.compiling import compiled  # not before the first site asks
-
-        return compiled(check, self.instr)(self)
+        return self.instr.function_of(check)(self)
 
     def has(self, name: str) -> bool:
         """True if the optional operand is present."""

@@ -12,12 +12,14 @@ from functools import cached_property
 from typing import Any
 
 from ptokit.diagnostics import Rule
+from ptokit.diagnostics.conditions import Check
 from ptokit.records import dataclass
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Pipe
 
 from .access import Access as Access
 from .access import Footprint as Footprint
+from .checks.compiling import compiled
 from .forms import CALLED as CALLED
 from .forms import LEVEL2
 from .forms import TENSOR as TENSOR
@@ -163,9 +165,13 @@ class Instr:
                 return op
         raise KeyError(name)
 
+    def function_of(self, check: Check) -> Check:
+        """The check of a rule as a function of the sites of this instruction."""
+        return compiled(check, self)
+
     @cached_property
     def names(self) -> Mapping[str, str]:
-        """What conditions of rules may name: operands, those that may be absent as ``optional``, and attributes."""
+        """What conditions of rules may name, and what each is (`checks.compiling.Named`)."""
         found = dict.fromkeys((*(f.name for f in fields(Site)), "tiles", "views"), "field")
         found |= dict.fromkeys((attr.name for attr in self.attrs), "attribute")
         for operand in (*self.operands, *self.produces):

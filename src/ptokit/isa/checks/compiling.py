@@ -10,16 +10,13 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from ptokit.diagnostics import Doubt
 from ptokit.diagnostics.conditions import Check, Conditions, Found, Need
 
 from .seen import seen
 from .words import PYTHON, WORDS
-
-if TYPE_CHECKING:
-    from ..table import Instr
 
 _OPPOSITE: dict[type[ast.cmpop], str] = {
     ast.Eq: "!=",
@@ -39,6 +36,15 @@ _LOCAL = frozenset(("o", "t", "name"))
 _LOCAL = frozenset(("o", "t", "name"))
 
 
+class Named(Protocol):
+    """An instruction, as far as conditions look at it."""
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """What conditions may name: ``operand``, ``optional`` (one that may be absent), ``attribute`` or ``field``."""
+        ...
+
+
 class _Part(NamedTuple):
     """A condition that was read: what has to be known, and what breaks it; the names in both.
 
@@ -54,15 +60,12 @@ class _Part(NamedTuple):
 
 
 @cache
-def compiled(check: Check, instr: Instr | None) -> Check:
-    """`check` as a function of the sites of an instruction. What is no condition stays as it is.
-
-    Without an instruction, of sites whose fields are all that conditions name.
-    """
+def compiled(check: Check, instr: Named) -> Check:
+    """`check` as a function of the sites of an instruction. What is no condition stays as it is."""
     if not isinstance(check, Conditions):
         return check
     names, parts = _read(check)
-    return _function(check, parts, tuple((n, "field" if instr is None else instr.names.get(n, "")) for n in names))
+    return _function(check, parts, tuple((name, instr.names.get(name, "")) for name in names))
 
 
 @cache
