@@ -106,7 +106,7 @@ def rule(id: str, accepted: str = "", rejected: str = "", *, what: str = "", **f
 
     def made(check: Part | None, /, *parts: Part) -> Rule:
         if isinstance(check, str):
-            stated, check = _paragraphs(check), conditions(parts, sys._getframe(1).f_globals) if parts else None
+            stated, check = _paragraphs(check), conditions(parts, sys._getframe(1).f_globals)
         else:
             given = check.sentence if isinstance(check, Conditions) else check.__doc__
             stated = {"what": what} if what else _paragraphs(given if check else "")
